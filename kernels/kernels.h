@@ -1,0 +1,117 @@
+// The table of the project's own kernels: every op with its contract. Each instruction
+// set fills it with functions that return the same bits as kernels/reference.
+//
+// What makes the bits equal: integer dot products are exact; every float reduction runs
+// in 16 virtual lanes, element i in lane i % 16 in order of i, and the lanes are then
+// folded as a tree (lane j + lane j+8, then j+4, j+2, j+1); everything else is done
+// element by element with IEEE operations and explicit fma. Products and sums are never
+// contracted (-ffp-contract=off). Rounding is to nearest, ties to even.
+//
+// Inputs are finite unless a comment says otherwise; others give unspecified numbers,
+// never a fault. Pointers need no alignment, arrays do not overlap unless said.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sotto {
+
+// Values as in sotto.h.
+enum class Isa : int32_t {
+  kAuto = 0,
+  kReference = 1,
+  kAvx2 = 2,
+  kAvx512 = 3,
+  kAvx512Vnni = 4,
+  kNeon = 5,
+  kNeonDotprod = 6,
+  kNeonI8mm = 7,
+};
+
+const char* isa_name(Isa isa);  // "unknown" for other values
+
+// x ~ (q - zero_point) * scale. Laid out as XNNPACK's xnn_quantization_params.
+struct RowQuantization {
+  int32_t zero_point;
+  float scale;
+};
+
+// `count` consecutive slots of a KV ring, beginning at `first`.
+struct SlotSpan {
+  uint32_t first;
+  uint32_t count;
+};
+
+// One query of one head against the slots it may see.
+struct AttentionArgs {
+  const float* query;         // (head_size)
+  const int8_t* keys;         // (slot, row_stride), zero beyond head_size
+  const float* key_scales;    // (slot)
+  const int8_t* values;       // (slot, row_stride), zero beyond head_size
+  const float* value_scales;  // (slot)
+  size_t head_size;           // 1 ... 256
+  size_t row_stride;          // head_size rounded up to kHeadAlignment
+  float score_scale;          // 1/sqrt(head_size)
+  const SlotSpan* spans;      // in order of the tokens' age, oldest first
+  size_t span_count;
+  float* scores;              // scratch, as many floats as the spans have slots
+  float* output;              // (head_size)
+};
+
+inline constexpr size_t kHeadAlignment = 16;
+
+struct Kernels {
+  Isa isa;
+
+  // y = (x - mean) / sqrt(variance + epsilon) * gain + bias (Ba et al. 2016):
+  // mean = sum(x) / n; variance = sum of fma(d, d, .) over d = x - mean, / n;
+  // r = 1 / sqrt(variance + epsilon); y = fma(d * r, gain, bias). y may be x.
+  void (*layer_norm)(const float* x, const float* gain, const float* bias, float epsilon,
+                     size_t n, float* y);
+
+  // Asymmetric int8 of one row: lo = min(0, min x), hi = max(0, max x); where lo = hi the
+  // scale is 1, else scale = (hi - lo) / 255, inverse = 255 / (hi - lo).
+  // zero_point = clamp(round(-128 - lo * inverse), -128, 127);
+  // q = round(clamp(x * inverse, -128 - zero_point, 127 - zero_point)) + zero_point.
+  // A NaN is taken for the lower bound.
+  void (*quantize_row)(const float* x, size_t n, int8_t* q, RowQuantization* quantization);
+
+  // Symmetric int8 of one head: m = max |x|; where m = 0 all q and the result are 0, else
+  // q = round(clamp(x * (127 / m), -127, 127)); returns the scale m / 127.
+  float (*quantize_symmetric)(const float* x, size_t n, int8_t* q);
+
+  // x = gelu(x) in place. tanh form (Hendrycks and Gimpel 2016): with
+  // u = sqrt(2/pi) (x + 0.044715 x^3), x / (1 + exp(-2u)). erf form: x/2 (1 + erf(x/sqrt 2)).
+  void (*gelu_tanh)(float* x, size_t n);
+  void (*gelu_erf)(float* x, size_t n);
+
+  // y += x.
+  void (*add)(const float* x, size_t n, float* y);
+
+  // y = fma(q, scale, position): a token's embedding at a position.
+  void (*embed)(const int8_t* q, float scale, const float* position, size_t n, float* y);
+
+  // output = softmax(query . keys * score_scale) . values, with the query quantized
+  // by quantize_symmetric to scale s:
+  // score_t = float(dot_t) * ((s * score_scale) * key_scale_t); m = max score;
+  // p_t = exp(score_t - m); w_t = p_t * value_scale_t;
+  // output_d = (sum over t in order, from 0, of fma(w_t, value_t_d, .)) * (1 / sum p).
+  // The lanes of sum p count t through all spans. At least one slot.
+  void (*attention)(const AttentionArgs& args);
+
+  // The largest of x (n > 0), NaN ignored; -infinity if there is no other.
+  float (*max)(const float* x, size_t n);
+
+  // The lowest index of the largest of x (n > 0), NaN ignored; 0 if all are NaN.
+  size_t (*argmax)(const float* x, size_t n);
+
+  // y_i = exp(x_i - max) and their sum. y may be x, or null: only the sum. -infinity
+  // gives 0; x_i <= max.
+  float (*exp_shifted)(const float* x, size_t n, float max, float* y);
+};
+
+// The table of one instruction set; kAuto: the best this CPU has. Null where this build or
+// CPU lacks it. kReference always exists.
+const Kernels* find_kernels(Isa isa);
+
+}  // namespace sotto

@@ -1,0 +1,64 @@
+// Linear layers y = x W^T + b with int8 weights (one scale an output) and int8 rows of
+// activations (RowQuantization): exact int32 accumulators, then per output
+// y = fma(float(acc) * row.scale, weight_scale, bias). Two engines with equal bits:
+// XNNPACK's qd8-f32-qc8w on a packed copy of the weights, and a scalar reference on the
+// plain rows, which also serves CPUs where XNNPACK's kernels differ in the last bit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/kernels.h"
+#include "kernels/thread_pool.h"
+
+namespace sotto {
+
+struct LinearWeights {
+  uint32_t inputs = 0;
+  uint32_t outputs = 0;
+  const int8_t* rows = nullptr;    // (outputs, inputs), in [-127, 127]
+  const float* scales = nullptr;   // (outputs)
+  const float* bias = nullptr;     // (outputs); null: zero
+  const void* packed = nullptr;    // set once packed; XNNPACK engine only
+};
+
+// Slack the engine may read behind activations, and extra rows of quantization.
+inline constexpr size_t kActivationPadding = 128;
+inline constexpr size_t kQuantizationPadding = 16;
+
+// Settles which engine this process multiplies with, for all models. kReference is always
+// possible beside another. False where the process already runs another instruction set.
+bool select_linear_isa(Isa isa);
+
+// Whether `isa` multiplies from packed weights; the reference engine does not.
+bool linear_needs_packing(Isa isa);
+
+// Identifies the packed layout of the selected instruction set and XNNPACK build.
+uint64_t packed_layout_fingerprint();
+
+// Bytes to set aside for packed weights of a shape: a bound over all instruction sets, a
+// multiple of 64, so that memory sizes do not depend on the CPU.
+//   round_up(outputs, 64) * (round_up(inputs, 32) + 16)
+constexpr size_t packed_size_bound(size_t inputs, size_t outputs) {
+  return (outputs + 63) / 64 * 64 * ((inputs + 31) / 32 * 32 + 16);
+}
+
+// Packs into `packed` (64-byte aligned, packed_size_bound bytes). Returns the bytes used,
+// 0 on failure. May use a few KB of stack, allocates nothing.
+size_t pack_linear(const LinearWeights& weights, void* packed);
+
+// One per shape and session: XNNPACK's operators are mutable.
+class LinearOperator;
+inline constexpr size_t kLinearOperatorBytes = 8192;
+
+// Builds the operator of a shape in `memory` (64-byte aligned, kLinearOperatorBytes).
+// Null on failure.
+LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa isa, void* memory);
+
+// y (row, outputs) for `rows` rows: q (row, inputs) int8, followed by kActivationPadding
+// readable bytes; quantization (row) followed by kQuantizationPadding readable entries.
+// `weights` has the operator's shape. False only on misuse.
+bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, const int8_t* q,
+                const RowQuantization* quantization, float* y, ThreadPool* pool);
+
+}  // namespace sotto

@@ -1,0 +1,17 @@
+# sotto_options: how everything here is compiled.
+# sotto_core_options: the C++ subset of runtime/, kernels/ and capi/ on top of it.
+
+add_library(sotto_options INTERFACE)
+target_include_directories(sotto_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(sotto_options INTERFACE
+  -Wall -Wextra -Wshadow -Wpointer-arith -Wundef
+  # Results must not depend on the compiler's taste for fused multiply-add.
+  -ffp-contract=off
+  -ffunction-sections -fdata-sections)
+
+add_library(sotto_core_options INTERFACE)
+target_link_libraries(sotto_core_options INTERFACE sotto_options)
+target_compile_options(sotto_core_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics>
+  -Wconversion
+  $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wglobal-constructors>)

@@ -1,0 +1,46 @@
+// Carves one caller-supplied block into aligned arrays. The same layout function runs
+// over a null base to measure and over the real block to place, so that size and
+// placement cannot disagree.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sotto {
+
+inline constexpr size_t kMemoryAlignment = 64;
+
+constexpr size_t align_up(size_t value, size_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+class Arena {
+ public:
+  // Measures: take() returns null pointers and only adds up.
+  Arena() = default;
+  // Places: `base` is aligned to kMemoryAlignment.
+  explicit Arena(void* base) : base_(static_cast<uint8_t*>(base)) {}
+
+  // Reserves `count` elements on a boundary of kMemoryAlignment.
+  template <typename T>
+  T* take(size_t count) {
+    static_assert(alignof(T) <= kMemoryAlignment);
+    uint8_t* place = base_ == nullptr ? nullptr : base_ + size_;
+    if (count > (SIZE_MAX - size_ - kMemoryAlignment) / sizeof(T)) {
+      overflowed_ = true;
+      return nullptr;
+    }
+    size_ = align_up(size_ + count * sizeof(T), kMemoryAlignment);
+    return reinterpret_cast<T*>(place);
+  }
+
+  size_t size() const { return size_; }
+  bool overflowed() const { return overflowed_; }  // beyond SIZE_MAX (32-bit hosts)
+
+ private:
+  uint8_t* base_ = nullptr;
+  size_t size_ = 0;
+  bool overflowed_ = false;
+};
+
+}  // namespace sotto

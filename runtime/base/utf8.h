@@ -1,0 +1,42 @@
+// UTF-8: validation, decoding, and the hold-back of characters cut in two.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace sotto {
+
+// One scalar value decoded from bytes[0..size); size >= 1.
+struct Utf8Character {
+  uint32_t code_point;  // valid only if `valid`
+  uint32_t size;        // bytes consumed; if invalid, the maximal subpart (Unicode 3.9, D93b)
+  bool valid;
+  bool incomplete;      // invalid only because the bytes end too early
+};
+
+Utf8Character decode_utf8(const char* bytes, size_t size);
+
+// The offset of the first byte that is not part of valid UTF-8; text.size() if all is.
+size_t find_invalid_utf8(std::span<const char> text);
+
+// Turns a stream of byte strings that cut characters anywhere into whole characters.
+// Bytes that may begin a character wait; bytes that can never be one become U+FFFD,
+// one for each maximal subpart.
+class Utf8Stream {
+ public:
+  // Most bytes append() writes for `size` bytes.
+  static constexpr size_t output_bound(size_t size) { return 3 * (size + 3); }
+
+  // Appends to the stream; writes whole characters to `output` and returns their size.
+  size_t append(std::span<const char> bytes, char* output);
+  // Ends the stream: an unfinished character becomes U+FFFD. At most output_bound(0) bytes.
+  size_t flush(char* output);
+  void clear() { pending_size_ = 0; }
+
+ private:
+  char pending_[4] = {};
+  uint8_t pending_size_ = 0;
+};
+
+}  // namespace sotto
