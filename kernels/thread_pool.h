@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace sotto {
 
@@ -33,7 +34,7 @@ void parallel_for(ThreadPool* pool, size_t count, void (*task)(void* context, si
 // parallel_for over a callable.
 template <typename F>
 void parallel_for(ThreadPool* pool, size_t count, F&& body) {
-  using Body = __remove_reference_t(F);
+  using Body = std::remove_reference_t<F>;
   parallel_for(
       pool, count, [](void* context, size_t index) { (*static_cast<Body*>(context))(index); },
       const_cast<void*>(static_cast<const void*>(&body)));

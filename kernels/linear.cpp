@@ -1,0 +1,53 @@
+#include "kernels/linear.h"
+
+#include <cassert>
+#include <new>
+
+#include "kernels/reference/linear.h"
+#include "kernels/xnnpack/fully_connected.h"
+#include "kernels/xnnpack/process_state.h"
+
+namespace sotto {
+
+class LinearOperator {
+ public:
+  uint32_t inputs;
+  uint32_t outputs;
+  xnnpack::FullyConnected* fully_connected;  // null: the reference engine
+};
+
+bool linear_needs_packing(Isa isa) { return isa != Isa::kReference; }
+
+bool select_linear_isa(Isa isa) {
+  return !linear_needs_packing(isa) || xnnpack::select_isa(isa);
+}
+
+uint64_t packed_layout_fingerprint() { return xnnpack::packed_layout_fingerprint(); }
+
+size_t pack_linear(const LinearWeights& weights, void* packed) {
+  return xnnpack::pack(weights, packed);
+}
+
+LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa isa, void* memory) {
+  auto* made = new (memory) LinearOperator{inputs, outputs, nullptr};
+  if (!linear_needs_packing(isa)) return made;
+  // XNNPACK's operator follows, in the rest of the block.
+  constexpr size_t kUsed = 64;
+  static_assert(sizeof(LinearOperator) <= kUsed);
+  made->fully_connected = xnnpack::create_fully_connected(
+      inputs, outputs, static_cast<uint8_t*>(memory) + kUsed, kLinearOperatorBytes - kUsed);
+  return made->fully_connected == nullptr ? nullptr : made;
+}
+
+bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, const int8_t* q,
+                const RowQuantization* quantization, float* y, ThreadPool* pool) {
+  assert(op->inputs == weights.inputs && op->outputs == weights.outputs);
+  if (op->fully_connected == nullptr) {
+    reference::run_linear(weights, rows, q, quantization, y, pool);
+    return true;
+  }
+  return xnnpack::run_fully_connected(op->fully_connected, weights.packed, rows, q, quantization, y,
+                                      pool);
+}
+
+}  // namespace sotto

@@ -1,0 +1,140 @@
+#include "kernels/xnnpack/fully_connected.h"
+
+#include <pthreadpool.h>
+#include <xnnpack.h>
+
+#include <cassert>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <new>
+
+#include "kernels/xnnpack/process_state.h"
+
+namespace sotto::xnnpack {
+
+static_assert(sizeof(RowQuantization) == sizeof(xnn_quantization_params));
+static_assert(offsetof(RowQuantization, zero_point) == offsetof(xnn_quantization_params, zero_point));
+static_assert(offsetof(RowQuantization, scale) == offsetof(xnn_quantization_params, scale));
+static_assert(kActivationPadding >= XNN_EXTRA_BYTES);
+static_assert(kQuantizationPadding >= XNN_EXTRA_QUANTIZATION_PARAMS);
+
+class FullyConnected {
+ public:
+  xnn_operator_t op = nullptr;
+  const void* packed = nullptr;  // of the next run
+  xnn_weights_cache_provider cache = {};
+};
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+xnn_status create_operator(uint32_t inputs, uint32_t outputs, const LinearWeights* weights,
+                           xnn_weights_cache_provider* cache, xnn_operator_t* op) {
+  return xnn_create_fully_connected_nc_qd8_f32_qc8w(
+      inputs, outputs, /*input_stride=*/inputs, /*output_stride=*/outputs,
+      weights == nullptr ? nullptr : weights->scales, weights == nullptr ? nullptr : weights->rows,
+      weights == nullptr ? nullptr : weights->bias, -kInfinity, kInfinity, /*flags=*/0,
+      /*code_cache=*/nullptr, cache, op);
+}
+
+// The weights cache while packing: nothing is found, and space is the caller's memory.
+struct PackTarget {
+  void* memory;
+  size_t capacity;
+  size_t used;
+};
+
+size_t find_nothing(void*, const xnn_weights_cache_look_up_key*) { return SIZE_MAX; }
+void* reserve_in_target(void* context, size_t size) {
+  auto* target = static_cast<PackTarget*>(context);
+  if (size > target->capacity) return nullptr;
+  target->used = size;
+  std::memset(target->memory, 0, size);  // padding must not depend on what was there
+  return target->memory;
+}
+size_t keep_in_target(void*, const xnn_weights_cache_look_up_key*, void*, size_t) { return 0; }
+bool never_finalized(void*) { return false; }
+void* target_address(void* context, size_t) { return static_cast<PackTarget*>(context)->memory; }
+xnn_status keep_cache(void*) { return xnn_status_success; }
+
+// The weights cache while running: everything is found, wherever `packed` points.
+size_t find_packed(void*, const xnn_weights_cache_look_up_key*) { return 0; }
+void* reserve_nothing(void*, size_t) { return nullptr; }
+size_t insert_nothing(void*, const xnn_weights_cache_look_up_key*, void*, size_t) { return SIZE_MAX; }
+bool always_finalized(void*) { return true; }
+void* packed_address(void* context, size_t) {
+  return const_cast<void*>(static_cast<FullyConnected*>(context)->packed);
+}
+
+uint64_t fnv1a(uint64_t hash, const void* bytes, size_t size) {
+  const auto* at = static_cast<const uint8_t*>(bytes);
+  for (size_t i = 0; i < size; ++i) hash = (hash ^ at[i]) * 1099511628211u;
+  return hash;
+}
+
+}  // namespace
+
+size_t pack(const LinearWeights& weights, void* packed) {
+  alignas(64) uint8_t operator_memory[kLinearOperatorBytes];
+  ScopedArena arena(operator_memory, sizeof operator_memory);
+  PackTarget target = {packed, packed_size_bound(weights.inputs, weights.outputs), 0};
+  xnn_weights_cache_provider cache = {&target,         find_nothing,    reserve_in_target,
+                                      keep_in_target,  never_finalized, target_address,
+                                      keep_cache};
+  xnn_operator_t op = nullptr;
+  if (create_operator(weights.inputs, weights.outputs, &weights, &cache, &op) !=
+      xnn_status_success) {
+    return 0;
+  }
+  xnn_delete_operator(op);
+  return target.used;
+}
+
+uint64_t packed_layout_fingerprint() {
+  // A matrix with tails in both directions, all of whose bytes differ from their neighbours.
+  constexpr uint32_t kInputs = 43, kOutputs = 67;
+  int8_t rows[kOutputs * kInputs];
+  float scales[kOutputs], bias[kOutputs];
+  for (uint32_t i = 0; i < kOutputs * kInputs; ++i) rows[i] = static_cast<int8_t>(i * 37 % 255 - 127);
+  for (uint32_t i = 0; i < kOutputs; ++i) {
+    scales[i] = static_cast<float>(1 + i);
+    bias[i] = static_cast<float>(1000 + i);
+  }
+  alignas(64) uint8_t packed[packed_size_bound(kInputs, kOutputs)];
+  const size_t size = pack({kInputs, kOutputs, rows, scales, bias, nullptr}, packed);
+  uint64_t hash = fnv1a(14695981039346656037u, packed, size);
+  return fnv1a(hash, xnn_experimental_get_build_identifier_data(),
+               xnn_experimental_get_build_identifier_size());
+}
+
+FullyConnected* create_fully_connected(uint32_t inputs, uint32_t outputs, void* memory,
+                                       size_t memory_size) {
+  auto* made = new (memory) FullyConnected;
+  made->cache = {made,           find_packed,      reserve_nothing, insert_nothing,
+                 always_finalized, packed_address, keep_cache};
+  constexpr size_t kUsed = (sizeof(FullyConnected) + 63) / 64 * 64;
+  ScopedArena arena(static_cast<uint8_t*>(memory) + kUsed, memory_size - kUsed);
+  if (create_operator(inputs, outputs, nullptr, &made->cache, &made->op) != xnn_status_success) {
+    return nullptr;
+  }
+  return made;
+}
+
+bool run_fully_connected(FullyConnected* made, const void* packed, size_t rows, const int8_t* q,
+                         const RowQuantization* quantization, float* y, ThreadPool* thread_pool) {
+  assert(packed != nullptr);
+  auto* pool = reinterpret_cast<pthreadpool_t>(thread_pool);
+  made->packed = packed;  // read while reshaping
+  if (xnn_reshape_fully_connected_nc_qd8_f32_qc8w(made->op, rows, pool) != xnn_status_success) {
+    return false;
+  }
+  const auto* params = reinterpret_cast<const xnn_quantization_params*>(quantization);
+  if (xnn_setup_fully_connected_nc_qd8_f32_qc8w(made->op, q, y, params) != xnn_status_success) {
+    return false;
+  }
+  return xnn_run_operator(made->op, pool) == xnn_status_success;
+}
+
+}  // namespace sotto::xnnpack

@@ -1,0 +1,23 @@
+// Linear layers through XNNPACK's qd8-f32-qc8w fully connected operator. One operator
+// serves every layer of its shape: its weights cache answers with whichever packed
+// weights the next run is for.
+#pragma once
+
+#include "kernels/linear.h"
+
+namespace sotto::xnnpack {
+
+uint64_t packed_layout_fingerprint();
+
+size_t pack(const LinearWeights& weights, void* packed);
+
+class FullyConnected;
+
+// In `memory` (64-byte aligned). Null on failure.
+FullyConnected* create_fully_connected(uint32_t inputs, uint32_t outputs, void* memory,
+                                       size_t memory_size);
+
+bool run_fully_connected(FullyConnected* op, const void* packed, size_t rows, const int8_t* q,
+                         const RowQuantization* quantization, float* y, ThreadPool* pool);
+
+}  // namespace sotto::xnnpack

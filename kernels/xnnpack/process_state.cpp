@@ -1,0 +1,94 @@
+#include "kernels/xnnpack/process_state.h"
+
+#include <xnnpack.h>
+
+#include <atomic>
+#include <cassert>
+
+#include "xnnpack/hardware-config.h"
+
+namespace sotto::xnnpack {
+namespace {
+
+struct ArenaOfThread {
+  uint8_t* next = nullptr;
+  size_t left = 0;
+};
+
+// The only mutable globals of the project.
+constinit thread_local ArenaOfThread arena_of_thread;
+constinit std::atomic<int32_t> selected_isa = 0;  // an Isa; 0: none yet, -1: being settled
+
+void* allocate_aligned(void*, size_t alignment, size_t size) {
+  ArenaOfThread& arena = arena_of_thread;
+  const size_t padding = (alignment - reinterpret_cast<uintptr_t>(arena.next) % alignment) % alignment;
+  if (arena.next == nullptr || padding > arena.left || size > arena.left - padding) return nullptr;
+  uint8_t* place = arena.next + padding;
+  arena.next = place + size;
+  arena.left -= padding + size;
+  return place;
+}
+
+void* allocate(void* context, size_t size) { return allocate_aligned(context, 64, size); }
+
+// XNNPACK's operators never reallocate; a request is refused.
+void* reallocate(void*, void*, size_t) { return nullptr; }
+
+void deallocate(void*, void*) {}
+
+constexpr xnn_allocator kArenaAllocator = {nullptr,    allocate,         reallocate,
+                                           deallocate, allocate_aligned, deallocate};
+
+// Hides the features above `isa` from XNNPACK, before it chooses its kernels.
+void limit_hardware(Isa isa) {
+  auto* hardware = const_cast<xnn_hardware_config*>(xnn_init_hardware_config());
+  if (hardware == nullptr) return;
+#if XNN_ARCH_X86 || XNN_ARCH_X86_64
+  if (isa == Isa::kAvx512Vnni) return;
+  hardware->use_x86_avx512vnni = false;
+  hardware->use_x86_avx512vnnigfni = false;
+  hardware->use_x86_avx256vnni = false;
+  hardware->use_x86_avx256vnnigfni = false;
+  if (isa == Isa::kAvx512) {
+    hardware->use_x86_avxvnni = false;  // XNNPACK prefers it to AVX-512
+    return;
+  }
+  const bool only_avx2 = !hardware->use_x86_avx512skx;
+  hardware->use_x86_avxvnni = hardware->use_x86_avxvnni && only_avx2;
+  hardware->use_x86_avx512f = false;
+  hardware->use_x86_avx512skx = false;
+  hardware->use_x86_avx512vbmi = false;
+  hardware->use_x86_avx256skx = false;
+#elif XNN_ARCH_ARM64
+  if (isa == Isa::kNeonI8mm) return;
+  hardware->use_arm_neon_i8mm = false;
+  if (isa == Isa::kNeonDotprod) return;
+  hardware->use_arm_neon_dot = false;
+#else
+  (void)isa;
+#endif
+}
+
+}  // namespace
+
+bool select_isa(Isa isa) {
+  assert(isa != Isa::kAuto && isa != Isa::kReference);
+  int32_t settled = 0;
+  if (selected_isa.compare_exchange_strong(settled, -1)) {
+    limit_hardware(isa);
+    const bool ready = xnn_initialize(&kArenaAllocator) == xnn_status_success;
+    selected_isa.store(ready ? static_cast<int32_t>(isa) : 0);
+    return ready;
+  }
+  while (settled == -1) settled = selected_isa.load();  // microseconds, once per process
+  return settled == static_cast<int32_t>(isa);
+}
+
+ScopedArena::ScopedArena(void* memory, size_t size) {
+  assert(arena_of_thread.next == nullptr);
+  arena_of_thread = {static_cast<uint8_t*>(memory), size};
+}
+
+ScopedArena::~ScopedArena() { arena_of_thread = {}; }
+
+}  // namespace sotto::xnnpack
