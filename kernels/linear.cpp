@@ -40,7 +40,7 @@ LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa is
 }
 
 bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, const int8_t* q,
-                const RowQuantization* quantization, float* y, ThreadPool* pool) {
+                RowQuantization* quantization, float* y, ThreadPool* pool) {
   assert(op->inputs == weights.inputs && op->outputs == weights.outputs);
   if (op->fully_connected == nullptr) {
     reference::run_linear(weights, rows, q, quantization, y, pool);

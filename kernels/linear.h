@@ -56,9 +56,10 @@ inline constexpr size_t kLinearOperatorBytes = 8192;
 LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa isa, void* memory);
 
 // y (row, outputs) for `rows` rows: q (row, inputs) int8, followed by kActivationPadding
-// readable bytes; quantization (row) followed by kQuantizationPadding readable entries.
+// readable bytes; quantization (row) followed by kQuantizationPadding entries that the call
+// overwrites.
 // `weights` has the operator's shape. False only on misuse.
 bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, const int8_t* q,
-                const RowQuantization* quantization, float* y, ThreadPool* pool);
+                RowQuantization* quantization, float* y, ThreadPool* pool);
 
 }  // namespace sotto

@@ -123,9 +123,11 @@ FullyConnected* create_fully_connected(uint32_t inputs, uint32_t outputs, void* 
 }
 
 bool run_fully_connected(FullyConnected* made, const void* packed, size_t rows, const int8_t* q,
-                         const RowQuantization* quantization, float* y, ThreadPool* thread_pool) {
-  assert(packed != nullptr);
+                         RowQuantization* quantization, float* y, ThreadPool* thread_pool) {
+  assert(packed != nullptr && rows > 0);
   auto* pool = reinterpret_cast<pthreadpool_t>(thread_pool);
+  // A tile of fewer rows than the kernel's height repeats its last row, to the same place.
+  for (size_t i = 0; i < kQuantizationPadding; ++i) quantization[rows + i] = quantization[rows - 1];
   made->packed = packed;  // read while reshaping
   if (xnn_reshape_fully_connected_nc_qd8_f32_qc8w(made->op, rows, pool) != xnn_status_success) {
     return false;

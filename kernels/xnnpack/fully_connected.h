@@ -18,6 +18,6 @@ FullyConnected* create_fully_connected(uint32_t inputs, uint32_t outputs, void* 
                                        size_t memory_size);
 
 bool run_fully_connected(FullyConnected* op, const void* packed, size_t rows, const int8_t* q,
-                         const RowQuantization* quantization, float* y, ThreadPool* pool);
+                         RowQuantization* quantization, float* y, ThreadPool* pool);
 
 }  // namespace sotto::xnnpack

@@ -1,0 +1,152 @@
+// XNNPACK's linear layers against the scalar definition, bit for bit. An instruction set is
+// settled once a process, so ctest runs this program once for each: linear_test ISA.
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "kernels/linear.h"
+
+namespace sotto {
+namespace {
+
+Isa isa_under_test = Isa::kAuto;
+
+struct Layer {
+  std::vector<int8_t> rows;
+  std::vector<float> scales, bias;
+  LinearWeights weights;
+  std::vector<uint8_t> storage;
+
+  Layer(uint32_t inputs, uint32_t outputs, bool with_bias, std::mt19937& random) {
+    std::uniform_int_distribution<int> weight(-127, 127);
+    std::uniform_real_distribution<float> scale(1e-4f, 1e-2f), shift(-1.0f, 1.0f);
+    rows.resize(size_t{inputs} * outputs);
+    for (auto& w : rows) w = static_cast<int8_t>(weight(random));
+    for (uint32_t o = 0; o < outputs; ++o) {
+      scales.push_back(scale(random));
+      bias.push_back(shift(random));
+    }
+    weights = {inputs, outputs, rows.data(), scales.data(), with_bias ? bias.data() : nullptr,
+               nullptr};
+  }
+
+  // Packs into memory that is dirty, with a canary behind.
+  void pack() {
+    const size_t bound = packed_size_bound(weights.inputs, weights.outputs);
+    storage.assign(bound + 128, 0xA5);
+    auto* aligned = reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(storage.data()) + 63) / 64 * 64);
+    const size_t used = pack_linear(weights, aligned);
+    ASSERT_GT(used, 0u);
+    ASSERT_LE(used, bound);
+    ASSERT_EQ(aligned[bound], 0xA5);
+    weights.packed = aligned;
+  }
+};
+
+struct Activations {
+  std::vector<int8_t> q;
+  std::vector<RowQuantization> quantization;
+
+  Activations(size_t rows, uint32_t inputs, std::mt19937& random) {
+    std::uniform_int_distribution<int> value(-128, 127);
+    std::uniform_real_distribution<float> scale(1e-3f, 1.0f);
+    q.resize(rows * inputs + kActivationPadding, 77);
+    for (size_t i = 0; i < rows * inputs; ++i) q[i] = static_cast<int8_t>(value(random));
+    for (size_t r = 0; r < rows + kQuantizationPadding; ++r) {
+      quantization.push_back({value(random), scale(random)});
+    }
+  }
+};
+
+std::vector<float> run(const Layer& layer, Isa isa, Activations& x, size_t rows,
+                       ThreadPool* pool) {
+  alignas(64) static uint8_t memory[kLinearOperatorBytes];
+  LinearOperator* op =
+      create_linear_operator(layer.weights.inputs, layer.weights.outputs, isa, memory);
+  EXPECT_NE(op, nullptr);
+  std::vector<float> y(rows * layer.weights.outputs, -1.0f);
+  EXPECT_TRUE(run_linear(op, layer.weights, rows, x.q.data(), x.quantization.data(), y.data(), pool));
+  return y;
+}
+
+TEST(Linear, EqualsTheReferenceBitForBit) {
+  std::mt19937 random(7);
+  ThreadPool* two = create_thread_pool(2, nullptr);
+  for (const auto& [inputs, outputs] : std::vector<std::pair<uint32_t, uint32_t>>{
+           {1, 1}, {3, 5}, {8, 16}, {31, 33}, {48, 3}, {48, 144}, {64, 257}, {96, 96},
+           {255, 65}, {256, 4096}, {768, 768}, {3072, 100}, {1000, 1000}}) {
+    for (const bool with_bias : {true, false}) {
+      Layer layer(inputs, outputs, with_bias, random);
+      layer.pack();
+      for (const size_t rows : {1, 2, 7, 10, 11, 33}) {
+        Activations x(rows, inputs, random);
+        const auto expected = run(layer, Isa::kReference, x, rows, nullptr);
+        for (ThreadPool* pool : {static_cast<ThreadPool*>(nullptr), two}) {
+          const auto got = run(layer, isa_under_test, x, rows, pool);
+          ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0)
+              << inputs << " -> " << outputs << ", rows " << rows << ", bias " << with_bias;
+        }
+      }
+    }
+  }
+  destroy_thread_pool(two);
+}
+
+TEST(Linear, OneOperatorServesManyLayers) {
+  std::mt19937 random(8);
+  Layer a(64, 40, true, random), b(64, 40, true, random);
+  a.pack();
+  b.pack();
+  alignas(64) static uint8_t memory[kLinearOperatorBytes];
+  LinearOperator* op = create_linear_operator(64, 40, isa_under_test, memory);
+  Activations x(5, 64, random);
+  std::vector<float> y(5 * 40);
+  for (const Layer* layer : {&a, &b, &a}) {
+    ASSERT_TRUE(run_linear(op, layer->weights, 5, x.q.data(), x.quantization.data(), y.data(), nullptr));
+    EXPECT_EQ(y, run(*layer, Isa::kReference, x, 5, nullptr));
+  }
+}
+
+TEST(Linear, PackingIsReproducible) {
+  std::mt19937 random(9);
+  Layer layer(70, 50, true, random);
+  layer.pack();
+  alignas(64) uint8_t again[packed_size_bound(70, 50)];
+  std::memset(again, 0x5A, sizeof again);
+  const size_t used = pack_linear(layer.weights, again);
+  EXPECT_EQ(std::memcmp(again, layer.weights.packed, used), 0);
+  EXPECT_EQ(packed_layout_fingerprint(), packed_layout_fingerprint());
+}
+
+TEST(Linear, AProcessKeepsItsInstructionSet) {
+  EXPECT_TRUE(select_linear_isa(isa_under_test));
+  EXPECT_TRUE(select_linear_isa(Isa::kReference));
+  const Isa other = isa_under_test == Isa::kAvx2 ? Isa::kAvx512 : Isa::kAvx2;
+  EXPECT_FALSE(select_linear_isa(other));
+}
+
+}  // namespace
+}  // namespace sotto
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  for (int32_t isa = 2; argc == 2 && isa <= 7; ++isa) {
+    if (std::strcmp(argv[1], sotto::isa_name(static_cast<sotto::Isa>(isa))) == 0) {
+      sotto::isa_under_test = static_cast<sotto::Isa>(isa);
+    }
+  }
+  if (sotto::isa_under_test == sotto::Isa::kAuto) {
+    std::fprintf(stderr, "usage: linear_test ISA\n");
+    return 2;
+  }
+  if (sotto::find_kernels(sotto::isa_under_test) == nullptr) {
+    std::printf("[  SKIPPED ] this CPU has no %s\n", argv[1]);
+    return 77;
+  }
+  if (!sotto::select_linear_isa(sotto::isa_under_test)) return 1;
+  return RUN_ALL_TESTS();
+}
