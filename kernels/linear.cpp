@@ -24,6 +24,10 @@ bool select_linear_isa(Isa isa) {
 
 uint64_t packed_layout_fingerprint() { return xnnpack::packed_layout_fingerprint(); }
 
+size_t packed_size(uint32_t inputs, uint32_t outputs) {
+  return xnnpack::packed_size(inputs, outputs);
+}
+
 size_t pack_linear(const LinearWeights& weights, void* packed) {
   return xnnpack::pack(weights, packed);
 }

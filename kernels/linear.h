@@ -43,6 +43,9 @@ constexpr size_t packed_size_bound(size_t inputs, size_t outputs) {
   return (outputs + 63) / 64 * 64 * ((inputs + 31) / 32 * 32 + 16);
 }
 
+// Bytes the packed weights of a shape take on the selected instruction set; a multiple of 64.
+size_t packed_size(uint32_t inputs, uint32_t outputs);
+
 // Packs into `packed` (64-byte aligned, packed_size_bound bytes). Returns the bytes used,
 // 0 on failure. May use a few KB of stack, allocates nothing.
 size_t pack_linear(const LinearWeights& weights, void* packed);

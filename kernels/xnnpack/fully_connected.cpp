@@ -10,6 +10,7 @@
 #include <new>
 
 #include "kernels/xnnpack/process_state.h"
+#include "xnnpack/config.h"
 
 namespace sotto::xnnpack {
 
@@ -75,6 +76,15 @@ uint64_t fnv1a(uint64_t hash, const void* bytes, size_t size) {
 }
 
 }  // namespace
+
+size_t packed_size(uint32_t inputs, uint32_t outputs) {
+  const xnn_gemm_config* config = xnn_init_qd8_f32_qc8w_gemm_config();
+  const size_t depth = size_t{1} << (config->log2_kr + config->log2_sr);
+  // A column of weights, then its sum, scale and bias.
+  const size_t column = (inputs + depth - 1) / depth * depth + 3 * sizeof(float);
+  const size_t size = (outputs + config->nr - 1u) / config->nr * config->nr * column;
+  return (size + 63) / 64 * 64;
+}
 
 size_t pack(const LinearWeights& weights, void* packed) {
   alignas(64) uint8_t operator_memory[kLinearOperatorBytes];

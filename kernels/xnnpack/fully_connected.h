@@ -9,6 +9,8 @@ namespace sotto::xnnpack {
 
 uint64_t packed_layout_fingerprint();
 
+size_t packed_size(uint32_t inputs, uint32_t outputs);
+
 size_t pack(const LinearWeights& weights, void* packed);
 
 class FullyConnected;

@@ -42,6 +42,7 @@ struct Layer {
     const size_t used = pack_linear(weights, aligned);
     ASSERT_GT(used, 0u);
     ASSERT_LE(used, bound);
+    ASSERT_EQ(used, packed_size(weights.inputs, weights.outputs));
     ASSERT_EQ(aligned[bound], 0xA5);
     weights.packed = aligned;
   }
