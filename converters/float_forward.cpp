@@ -46,9 +46,10 @@ struct Rows {
   unsigned thread_count;
 };
 
-std::vector<float> linear(const Rows& rows, std::vector<float> x, const FloatLinear& layer) {
-  const size_t inputs = layer.inputs;
-  const size_t outputs = layer.outputs;
+std::vector<float> linear(const Rows& rows, std::vector<float> x,
+                          const std::vector<float>& weights, const std::vector<float>& biases) {
+  const size_t inputs = x.size() / rows.count;
+  const size_t outputs = weights.size() / inputs;
   x.resize(rows.padded_count * inputs);
   std::vector<float> y(rows.count * outputs);
   const size_t panel_count = (outputs + kPanelOutputs - 1) / kPanelOutputs;
@@ -58,7 +59,7 @@ std::vector<float> linear(const Rows& rows, std::vector<float> x, const FloatLin
     std::vector<PanelOutputs> panel(inputs);
     for (size_t o = 0; o < width; ++o) {
       for (size_t i = 0; i < inputs; ++i) {
-        panel[i][o] = layer.weights[(first + o) * inputs + i];
+        panel[i][o] = weights[(first + o) * inputs + i];
       }
     }
     for (size_t row = 0; row < rows.count; row += kPanelRows) {
@@ -66,13 +67,17 @@ std::vector<float> linear(const Rows& rows, std::vector<float> x, const FloatLin
       multiply_panel(&x[row * inputs], inputs, panel.data(), sums);
       for (size_t r = 0; r < std::min(kPanelRows, rows.count - row); ++r) {
         for (size_t o = 0; o < width; ++o) {
-          const float bias = layer.bias.empty() ? 0 : layer.bias[first + o];
+          const float bias = biases.empty() ? 0 : biases[first + o];
           y[(row + r) * outputs + first + o] = sums[r][o] + bias;
         }
       }
     }
   });
   return y;
+}
+
+std::vector<float> linear(const Rows& rows, const std::vector<float>& x, const FloatLinear& layer) {
+  return linear(rows, x, layer.weights, layer.bias);
 }
 
 // y = (x - mean) / sqrt(variance + epsilon) * gain + bias, each row (Ba et al. 2016).
@@ -167,7 +172,7 @@ std::vector<float> add(const std::vector<float>& x, std::vector<float> y) {
   return y;
 }
 
-FloatBlockActivations run_block(const Rows& rows, const ModelInfo& model, const FloatLayer& layer,
+FloatBlockActivations run_block(const Rows& rows, const FloatModel& model, const FloatLayer& layer,
                                 const std::vector<float>& x) {
   FloatBlockActivations a;
   a.attention_input = layer_norm(rows, x, layer.attention_norm, model.norm_epsilon);
@@ -197,40 +202,30 @@ void check_tokens(const ModelShape& shape, std::span<const int32_t> tokens) {
 
 }  // namespace
 
-FloatForward::FloatForward(const FloatModel& model)
-    : info_(model.info()),
-      positions_(model.positions()),
-      token_embedding_(model.token_embedding()),
-      final_norm_(model.final_norm()) {
-  const ModelShape& shape = info_.shape;
-  for (uint32_t i = 0; i < shape.layer_count; ++i) layers_.push_back(model.layer(i));
-  head_ = info_.head == HeadKind::kTied
-              ? FloatLinear{shape.embedding_size, shape.vocabulary_size, token_embedding_, {}}
-              : model.head();
-}
-
-std::vector<float> FloatForward::logits(std::span<const int32_t> tokens, unsigned thread_count,
-                                        FloatActivations* activations) const {
-  check_tokens(info_.shape, tokens);
+std::vector<float> float_forward(const FloatModel& model, std::span<const int32_t> tokens,
+                                 unsigned thread_count, FloatActivations* activations) {
+  check_tokens(model.shape, tokens);
   const size_t padded_count = (tokens.size() + kPanelRows - 1) / kPanelRows * kPanelRows;
   const Rows rows = {tokens.size(), padded_count, thread_count};
 
-  const size_t n = info_.shape.embedding_size;
+  const size_t n = model.shape.embedding_size;
   std::vector<float> x(tokens.size() * n);
   for (size_t t = 0; t < tokens.size(); ++t) {
-    const float* token = &token_embedding_[static_cast<size_t>(tokens[t]) * n];
-    for (size_t i = 0; i < n; ++i) x[t * n + i] = token[i] + positions_[t * n + i];
+    const float* token = &model.token_embedding[static_cast<size_t>(tokens[t]) * n];
+    for (size_t i = 0; i < n; ++i) x[t * n + i] = token[i] + model.positions[t * n + i];
   }
 
   FloatActivations captured;
   if (activations != nullptr) captured.embedding = x;
-  for (const FloatLayer& layer : layers_) {
-    FloatBlockActivations block = run_block(rows, info_, layer, x);
+  for (const FloatLayer& layer : model.layers) {
+    FloatBlockActivations block = run_block(rows, model, layer, x);
     x = block.output;
     if (activations != nullptr) captured.blocks.push_back(std::move(block));
   }
-  captured.final_norm = layer_norm(rows, x, final_norm_, info_.norm_epsilon);
-  std::vector<float> logits = linear(rows, captured.final_norm, head_);
+  captured.final_norm = layer_norm(rows, x, model.final_norm, model.norm_epsilon);
+  std::vector<float> logits =
+      model.head ? linear(rows, captured.final_norm, *model.head)
+                 : linear(rows, captured.final_norm, model.token_embedding, {});
   if (activations != nullptr) *activations = std::move(captured);
   return logits;
 }

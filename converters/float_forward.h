@@ -29,26 +29,11 @@ struct FloatActivations {
   std::vector<float> final_norm;  // (token, embedding)
 };
 
-// A checkpoint held in memory whole, ready to run.
-class FloatForward {
- public:
-  explicit FloatForward(const FloatModel& model);
-
-  const ModelInfo& info() const { return info_; }
-
-  // Logits (token, vocabulary) of a window that starts at position 0. Throws
-  // std::invalid_argument unless it holds 1 ... position_count tokens, all of them in the
-  // vocabulary. `activations` may be null.
-  std::vector<float> logits(std::span<const int32_t> tokens, unsigned thread_count = 1,
-                            FloatActivations* activations = nullptr) const;
-
- private:
-  ModelInfo info_;
-  std::vector<float> positions_;
-  std::vector<float> token_embedding_;
-  std::vector<FloatLayer> layers_;
-  FloatNorm final_norm_;
-  FloatLinear head_;
-};
+// Logits (token, vocabulary) of a window that starts at position 0. Throws
+// std::invalid_argument unless it holds 1 ... position_count tokens, all of them in the
+// vocabulary. `activations` may be null.
+std::vector<float> float_forward(const FloatModel& model, std::span<const int32_t> tokens,
+                                 unsigned thread_count = 1,
+                                 FloatActivations* activations = nullptr);
 
 }  // namespace sotto
