@@ -1,0 +1,8 @@
+// Architectures without kernels of their own.
+#include "kernels/cpu_features.h"
+
+namespace sotto {
+
+uint32_t supported_isas() { return isa_bit(Isa::kReference); }
+
+}  // namespace sotto

@@ -1,0 +1,11 @@
+// Architectures without kernels of their own.
+#include "kernels/reference/reference.h"
+#include "kernels/tables.h"
+
+namespace sotto {
+
+const Kernels* built_table(Isa isa) {
+  return isa == Isa::kReference ? &reference::kTable : nullptr;
+}
+
+}  // namespace sotto
