@@ -8,26 +8,11 @@
 #include "kernels/kernels.h"
 #include "runtime/base/status.h"
 #include "runtime/base/token_mask.h"
+#include "runtime/sampling/candidates.h"
+#include "runtime/sampling/chain.h"
+#include "runtime/sampling/sampler_params.h"
 
 namespace sotto {
-
-// As sotto_sampler_params.
-struct SamplerParams {
-  float temperature = 0.8f;
-  uint32_t top_k = 40;
-  float top_p = 0.95f;
-  float min_p = 0.05f;
-  float repetition_penalty = 1.0f;
-  uint32_t repetition_window = 64;
-  bool log_probabilities = false;
-  uint64_t seed = 0;
-};
-
-// The newest tokens of a stream, oldest first, in at most two pieces (a ring).
-struct TokenHistory {
-  std::span<const int32_t> older;
-  std::span<const int32_t> newer;
-};
 
 struct SampledToken {
   int32_t token;
@@ -53,7 +38,12 @@ class Sampler {
                       const TokenHistory& history, uint64_t draw);
 
  private:
+  float log_probability(std::span<const float> logits, int32_t token);
+
+  const Kernels* kernels_ = nullptr;
   SamplerParams params_;
+  Chain chain_;
+  Candidates candidates_;
 };
 
 }  // namespace sotto

@@ -1,0 +1,19 @@
+// Philox4x32-10 (Salmon et al. 2011): a counter-based generator. A number depends on its
+// place in the stream only, so that a session can be rewound, forked and replayed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace sotto {
+
+std::array<uint32_t, 4> philox4x32_10(std::array<uint32_t, 4> counter,
+                                      std::array<uint32_t, 2> key);
+
+// 64 uniform bits: number `index` of the seed's stream.
+uint64_t random_bits(uint64_t seed, uint64_t index);
+
+// The upper half of a * b: a uniform `a` becomes a uniform number below b.
+uint64_t multiply_high(uint64_t a, uint64_t b);
+
+}  // namespace sotto

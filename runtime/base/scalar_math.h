@@ -1,0 +1,38 @@
+// Transcendental functions with the same bits everywhere, which the C library's lack.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+
+namespace sotto {
+
+// The natural logarithm, within 1 ulp. Negative and NaN: NaN; zero: -infinity.
+inline double ln(double x) {
+  if (!(x >= 0)) return std::numeric_limits<double>::quiet_NaN();
+  if (x == 0) return -std::numeric_limits<double>::infinity();
+  if (x > std::numeric_limits<double>::max()) return x;
+  int64_t exponent = 0;
+  if (x < std::numeric_limits<double>::min()) {
+    x *= 0x1p54;
+    exponent = -54;
+  }
+  // x = 2^exponent * m with m in [sqrt(1/2), sqrt(2)).
+  const auto bits = std::bit_cast<uint64_t>(x);
+  constexpr uint64_t kSqrtHalf = 0x3fe6a09e667f3bcd;
+  const int64_t scale = static_cast<int64_t>(bits - kSqrtHalf) >> 52;
+  exponent += scale;
+  const double m = std::bit_cast<double>(bits - (static_cast<uint64_t>(scale) << 52));
+  // ln m = f - s (f - r): f = m - 1, s = f / (2 + f), r = 2 (s^2/3 + s^4/5 + ...).
+  const double f = m - 1;
+  const double s = f / (2 + f);
+  const double z = s * s;
+  double r = 0;
+  for (int n = 23; n >= 3; n -= 2) r = z * (2.0 / n + r);
+  constexpr double kLn2High = 0x1.62e42fefp-1;  // 32 bits: exact times any exponent
+  constexpr double kLn2Low = 0x1.473de6af278edp-34;
+  const auto k = static_cast<double>(exponent);
+  return k * kLn2High + (f - (s * (f - r) - k * kLn2Low));
+}
+
+}  // namespace sotto
