@@ -1,0 +1,106 @@
+#include "converters/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+namespace sotto {
+namespace {
+
+constexpr size_t kTransferLimit = size_t{1} << 30;  // some systems refuse 2 GiB at once
+
+[[noreturn]] void fail_with_errno(const std::filesystem::path& path, const char* action) {
+  throw std::runtime_error(path.string() + ": cannot " + action + ": " + std::strerror(errno));
+}
+
+void read_fully(int descriptor, const std::filesystem::path& path, uint64_t offset, void* bytes,
+                size_t size) {
+  auto* at = static_cast<char*>(bytes);
+  while (size > 0) {
+    const ssize_t got =
+        pread(descriptor, at, std::min(size, kTransferLimit), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_with_errno(path, "read");
+    if (got == 0) {
+      throw std::runtime_error(path.string() + ": ends at byte " + std::to_string(offset) + ", " +
+                               std::to_string(size) + " bytes too early");
+    }
+    at += got;
+    offset += static_cast<uint64_t>(got);
+    size -= static_cast<size_t>(got);
+  }
+}
+
+}  // namespace
+
+InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
+  descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor_ < 0) fail_with_errno(path_, "open");
+  struct stat status;
+  if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
+    close(descriptor_);
+    throw std::runtime_error(path_.string() + ": not a regular file");
+  }
+  size_ = static_cast<uint64_t>(status.st_size);
+}
+
+InputFile::~InputFile() { close(descriptor_); }
+
+void InputFile::read_at(uint64_t offset, void* bytes, size_t size) const {
+  read_fully(descriptor_, path_, offset, bytes, size);
+}
+
+OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
+  temporary_ = path_;
+  temporary_ += ".partial-" + std::to_string(getpid());
+  descriptor_ = open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) fail_with_errno(temporary_, "create");
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ < 0) return;
+  close(descriptor_);
+  unlink(temporary_.c_str());
+}
+
+void OutputFile::write_at(uint64_t offset, const void* bytes, size_t size) {
+  const auto* at = static_cast<const char*>(bytes);
+  while (size > 0) {
+    const ssize_t put =
+        pwrite(descriptor_, at, std::min(size, kTransferLimit), static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) fail_with_errno(path_, "write");
+    at += put;
+    offset += static_cast<uint64_t>(put);
+    size -= static_cast<size_t>(put);
+  }
+}
+
+void OutputFile::read_at(uint64_t offset, void* bytes, size_t size) const {
+  read_fully(descriptor_, temporary_, offset, bytes, size);
+}
+
+void OutputFile::commit() {
+  if (fsync(descriptor_) != 0) fail_with_errno(path_, "write");
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) fail_with_errno(path_, "replace");
+  close(descriptor_);
+  descriptor_ = -1;
+}
+
+std::string read_text_file(const std::filesystem::path& path, uint64_t limit) {
+  const InputFile file(path);
+  if (file.size() > limit) {
+    throw std::runtime_error(path.string() + ": " + std::to_string(file.size()) +
+                             " bytes, more than the " + std::to_string(limit) + " allowed");
+  }
+  std::string text(static_cast<size_t>(file.size()), '\0');
+  file.read_at(0, text.data(), text.size());
+  return text;
+}
+
+}  // namespace sotto

@@ -1,0 +1,51 @@
+// Files as converters use them: input read at any offset, output that appears under its
+// name only when complete. Errors are std::runtime_error and name the file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace sotto {
+
+class InputFile {
+ public:
+  explicit InputFile(std::filesystem::path path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  uint64_t size() const { return size_; }
+  void read_at(uint64_t offset, void* bytes, size_t size) const;
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+  uint64_t size_ = 0;
+};
+
+// Writes beside `path` under a temporary name, removed again unless commit() is reached.
+class OutputFile {
+ public:
+  explicit OutputFile(std::filesystem::path path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  void write_at(uint64_t offset, const void* bytes, size_t size);
+  void read_at(uint64_t offset, void* bytes, size_t size) const;
+  // Makes the file durable and gives it its name, replacing what had it.
+  void commit();
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  int descriptor_ = -1;
+};
+
+// The whole of a small text file; refused beyond `limit` bytes.
+std::string read_text_file(const std::filesystem::path& path, uint64_t limit);
+
+}  // namespace sotto

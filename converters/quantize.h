@@ -1,0 +1,28 @@
+// Symmetric int8 quantization of weights, one scale an output.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sotto {
+
+struct QuantizedLinear {
+  uint32_t inputs = 0;
+  uint32_t outputs = 0;
+  std::vector<int8_t> weights;  // (outputs, inputs), in [-127, 127]
+  std::vector<float> scales;    // (outputs)
+  double signal = 0;            // sum of w^2
+  double noise = 0;             // sum of (w - q * scale)^2
+};
+
+// w ~ q * scale with scale = max |w| / 127 over the row, so that no weight is off by more
+// than half a scale. A row of zeros has scale 1; scales are normal floats. Rows are not
+// clipped below their maximum: on real checkpoints that gains under 0.1 dB.
+// weights (outputs, inputs), finite.
+QuantizedLinear quantize(std::span<const float> weights, uint32_t inputs, uint32_t outputs);
+
+// 10 log10(signal / noise); infinity where there is no noise.
+double signal_to_noise_db(double signal, double noise);
+
+}  // namespace sotto

@@ -1,0 +1,65 @@
+// Reads safetensors files and directories of them (one model.safetensors, or shards with
+// an index). Everything in a header is checked before any tensor is read; errors are
+// std::runtime_error and name the file, the tensor and the byte at fault.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "converters/file.h"
+
+namespace sotto {
+
+enum class TensorType : uint8_t { kF16, kBf16, kF32, kF64, kOther };
+
+struct TensorEntry {
+  TensorType type = TensorType::kOther;
+  std::string type_name;  // as in the file, such as "BF16"
+  std::vector<uint64_t> shape;
+  uint64_t element_count = 0;
+  uint64_t offset = 0;  // in the file
+  uint64_t size = 0;
+};
+
+class SafetensorsFile {
+ public:
+  explicit SafetensorsFile(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const { return file_.path(); }
+  const std::map<std::string, TensorEntry>& tensors() const { return tensors_; }
+  // Elements [first, first + count) of a tensor of tensors() as float32. Refuses
+  // non-float types and numbers that are not finite in float32.
+  std::vector<float> read(const std::string& name, uint64_t first, uint64_t count) const;
+
+ private:
+  void read_header();
+
+  InputFile file_;
+  std::map<std::string, TensorEntry> tensors_;
+};
+
+class SafetensorsDirectory {
+ public:
+  explicit SafetensorsDirectory(const std::filesystem::path& directory);
+
+  bool contains(const std::string& name) const { return files_.count(name) != 0; }
+  std::vector<std::string> names() const;
+  // Throws where the tensor is missing.
+  const TensorEntry& entry(const std::string& name) const;
+  std::vector<float> read(const std::string& name, uint64_t first, uint64_t count) const;
+  // The file that holds the tensor and the tensor's name, for messages.
+  std::string where(const std::string& name) const;
+
+ private:
+  void open_shards(const std::filesystem::path& index);
+  const SafetensorsFile& file_of(const std::string& name) const;
+
+  std::filesystem::path directory_;
+  std::map<std::string, std::shared_ptr<const SafetensorsFile>> files_;  // by tensor
+};
+
+}  // namespace sotto
