@@ -1,0 +1,44 @@
+// The options that say which model to load, and how.
+#include <string>
+
+#include "platforms/cli/commands.h"
+
+namespace sotto::cli {
+namespace {
+
+// The library itself names the instruction sets.
+std::string isa_names() {
+  std::string names;
+  for (sotto_isa isa = SOTTO_ISA_AUTO; isa <= SOTTO_ISA_NEON_I8MM; ++isa) {
+    names += (names.empty() ? "" : ", ") + std::string(sotto_isa_text(isa));
+  }
+  return names;
+}
+
+void parse_isa(const std::string& name, ModelOptions& options) {
+  for (sotto_isa isa = SOTTO_ISA_AUTO; isa <= SOTTO_ISA_NEON_I8MM; ++isa) {
+    if (name == sotto_isa_text(isa)) {
+      options.isa = isa;
+      return;
+    }
+  }
+  throw CLI::ValidationError("--isa", '"' + name + "\" is not one of " + isa_names());
+}
+
+}  // namespace
+
+void add_model_option(CLI::App& command, ModelOptions& options) {
+  command.add_option("-m,--model", options.path, "The model, a .sotto file")
+      ->required()
+      ->type_name("FILE");
+}
+
+void add_isa_option(CLI::App& command, ModelOptions& options) {
+  command
+      .add_option_function<std::string>(
+          "--isa", [&options](const std::string& name) { parse_isa(name, options); },
+          "Instruction set: " + isa_names() + "; all give the same text")
+      ->type_name("NAME");
+}
+
+}  // namespace sotto::cli
