@@ -1,0 +1,30 @@
+// The arguments of sotto-convert.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "converters/float_model.h"
+
+namespace sotto {
+
+struct Command {
+  std::filesystem::path checkpoint;  // empty: synthetic
+  std::string synthetic;             // name of the shape
+  ModelShape synthetic_shape;
+  uint64_t seed = 0;
+  std::filesystem::path output;
+  std::filesystem::path vocabulary;  // empty: that of the checkpoint
+  std::string name;                  // empty: that of the checkpoint
+  std::string pack = "none";
+  bool force = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+// Nothing where the program should end, with `*exit_code`, usage having been printed.
+std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code);
+
+}  // namespace sotto

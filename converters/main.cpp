@@ -1,0 +1,146 @@
+// The program sotto-convert.
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "converters/command_line.h"
+#include "converters/file.h"
+#include "converters/hugging_face.h"
+#include "converters/model_writer.h"
+#include "converters/packing.h"
+#include "converters/report.h"
+#include "converters/synthetic.h"
+#include "converters/tokenizer_reader.h"
+#include "runtime/model/file_header.h"
+
+namespace sotto {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+void note_interrupt(int) { interrupted = 1; }
+
+// A bar on standard error while that is a terminal, removed at the end.
+class ProgressBar {
+ public:
+  explicit ProgressBar(bool wanted) : shown_(wanted && isatty(STDERR_FILENO) == 1) {}
+  ~ProgressBar() {
+    if (shown_) std::fprintf(stderr, "\r\033[K");
+  }
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  void show(double fraction) const {
+    constexpr int kWidth = 40;
+    if (!shown_) return;
+    const std::string filled(static_cast<size_t>(fraction * kWidth), '#');
+    std::fprintf(stderr, "\r[%-*s] %3d%%", kWidth, filled.c_str(),
+                 static_cast<int>(fraction * 100));
+  }
+
+ private:
+  bool shown_;
+};
+
+bool is_model_file(const std::filesystem::path& path) {
+  const InputFile file(path);
+  uint8_t magic[sizeof FileHeader::kMagic];
+  if (file.size() < sizeof magic) return false;
+  file.read_at(0, magic, sizeof magic);
+  return std::memcmp(magic, FileHeader::kMagic, sizeof magic) == 0;
+}
+
+void check_output(const Command& command) {
+  if (!std::filesystem::exists(command.output)) return;
+  if (!std::filesystem::is_regular_file(command.output)) {
+    throw std::runtime_error(command.output.string() + ": exists and is not a regular file");
+  }
+  if (!command.force && !is_model_file(command.output)) {
+    throw std::runtime_error(command.output.string() +
+                             ": exists and is no .sotto file; --force replaces it");
+  }
+}
+
+std::unique_ptr<Checkpoint> open_checkpoint(const Command& command,
+                                            std::vector<std::string>& notes) {
+  if (!command.synthetic.empty()) {
+    return std::make_unique<SyntheticCheckpoint>("synthetic " + command.synthetic,
+                                                 command.synthetic_shape, command.seed);
+  }
+  auto checkpoint = std::make_unique<HuggingFaceCheckpoint>(command.checkpoint);
+  notes = checkpoint->notes();
+  return checkpoint;
+}
+
+std::optional<TokenizerData> read_tokenizer(const Command& command, const CheckpointInfo& info) {
+  const auto& directory =
+      command.vocabulary.empty() ? command.checkpoint : command.vocabulary;
+  if (directory.empty()) return std::nullopt;
+  auto tokenizer = read_tokenizer_directory(directory, info.shape.vocabulary_size);
+  if (!tokenizer && !command.vocabulary.empty()) {
+    throw std::runtime_error(command.vocabulary.string() + ": no tokenizer here");
+  }
+  return tokenizer;
+}
+
+void convert(const Command& command) {
+  check_output(command);
+  ConversionSummary summary;
+  const auto checkpoint = open_checkpoint(command, summary.notes);
+  if (!command.name.empty()) checkpoint->rename(command.name);
+  const auto tokenizer = read_tokenizer(command, checkpoint->info());
+  std::optional<Packer> packer;
+  if (command.pack != "none") packer.emplace(command.pack);
+
+  WriteOptions options;
+  options.tokenizer = tokenizer ? &*tokenizer : nullptr;
+  options.packer = packer ? &*packer : nullptr;
+  {
+    const ProgressBar bar(!command.quiet);
+    options.progress = [&](double fraction) {
+      if (interrupted != 0) throw std::runtime_error("interrupted");
+      bar.show(fraction);
+    };
+    summary.written = write_model(*checkpoint, command.output, options);
+  }
+  summary.info = checkpoint->info();
+  summary.output = command.output.string();
+  summary.has_tokenizer = tokenizer.has_value();
+  if (packer) summary.packed_isa = packer->isa();
+  if (command.quiet) return;
+  if (command.json) {
+    std::cout << summary_json(summary);
+    return;
+  }
+  for (const std::string& note : summary.notes) {
+    std::cerr << "sotto-convert: note: " << note << '\n';
+  }
+  std::cout << summary_table(summary);
+}
+
+}  // namespace
+}  // namespace sotto
+
+int main(int argc, char** argv) {
+  int exit_code = 0;
+  const auto command = sotto::parse_command_line(argc, argv, &exit_code);
+  if (!command) return exit_code;
+  std::signal(SIGINT, sotto::note_interrupt);
+  std::signal(SIGTERM, sotto::note_interrupt);
+  try {
+    sotto::convert(*command);
+  } catch (const std::exception& error) {
+    std::cerr << "sotto-convert: " << error.what() << '\n';
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,135 @@
+#include "converters/metadata.h"
+
+#include "runtime/model/model_generated.h"
+
+namespace sotto {
+namespace {
+
+using flatbuffers::FlatBufferBuilder;
+using flatbuffers::Offset;
+
+format::DataRange put(const DataRange& range) {
+  return format::DataRange(range.offset, range.size, range.checksum);
+}
+
+Offset<format::Linear> put(FlatBufferBuilder& builder, const LinearRanges& linear) {
+  const format::DataRange weights = put(linear.weights);
+  const format::DataRange scales = put(linear.scales);
+  const format::DataRange bias = put(linear.bias.value_or(DataRange{}));
+  return format::CreateLinear(builder, linear.inputs, linear.outputs, &weights, &scales,
+                              linear.bias ? &bias : nullptr);
+}
+
+Offset<format::Norm> put(FlatBufferBuilder& builder, const NormRanges& norm) {
+  const format::DataRange gain = put(norm.gain);
+  const format::DataRange bias = put(norm.bias);
+  return format::CreateNorm(builder, &gain, &bias);
+}
+
+Offset<format::Layer> put(FlatBufferBuilder& builder, const LayerRanges& layer) {
+  const auto attention_norm = put(builder, layer.attention_norm);
+  const auto attention_qkv = put(builder, layer.attention_qkv);
+  const auto attention_output = put(builder, layer.attention_output);
+  const auto feed_forward_norm = put(builder, layer.feed_forward_norm);
+  const auto feed_forward_up = put(builder, layer.feed_forward_up);
+  const auto feed_forward_down = put(builder, layer.feed_forward_down);
+  return format::CreateLayer(builder, attention_norm, attention_qkv, attention_output,
+                             feed_forward_norm, feed_forward_up, feed_forward_down);
+}
+
+Offset<format::Packed> put(FlatBufferBuilder& builder, const PackedRanges& packed) {
+  std::vector<format::DataRange> weights;
+  for (const DataRange& range : packed.weights) weights.push_back(put(range));
+  const auto isa = builder.CreateString(packed.isa);
+  return format::CreatePacked(builder, packed.fingerprint, isa,
+                              builder.CreateVectorOfStructs(weights));
+}
+
+Offset<format::Tokenizer> put(FlatBufferBuilder& builder, const TokenizerData& tokenizer) {
+  std::vector<uint8_t> kinds;
+  for (const TokenKind kind : tokenizer.token_kinds) kinds.push_back(static_cast<uint8_t>(kind));
+  std::vector<format::Merge> merges;
+  for (const TokenMerge& merge : tokenizer.merges) {
+    merges.emplace_back(merge.left, merge.right, merge.result);
+  }
+  const auto token_offsets = builder.CreateVector(tokenizer.token_offsets);
+  const auto token_bytes =
+      builder.CreateVector(reinterpret_cast<const uint8_t*>(tokenizer.token_bytes.data()),
+                           tokenizer.token_bytes.size());
+  const auto token_kinds = builder.CreateVector(kinds);
+  const auto byte_tokens = builder.CreateVector(tokenizer.byte_tokens.data(),
+                                                tokenizer.byte_tokens.size());
+  const auto merge_structs = builder.CreateVectorOfStructs(merges);
+  const auto merge_index = builder.CreateVector(tokenizer.merge_index);
+  const auto token_merges = builder.CreateVector(tokenizer.token_merges);
+  const auto sorted_tokens = builder.CreateVector(tokenizer.sorted_tokens);
+  const auto added_tokens = builder.CreateVector(tokenizer.added_tokens);
+
+  format::TokenizerBuilder table(builder);
+  table.add_token_offsets(token_offsets);
+  table.add_token_bytes(token_bytes);
+  table.add_token_kinds(Offset<flatbuffers::Vector<format::TokenKind>>(token_kinds.o));
+  table.add_byte_tokens(byte_tokens);
+  table.add_merges(merge_structs);
+  table.add_merge_index(merge_index);
+  table.add_token_merges(token_merges);
+  table.add_sorted_tokens(sorted_tokens);
+  table.add_added_tokens(added_tokens);
+  table.add_add_prefix_space(tokenizer.add_prefix_space);
+  return table.Finish();
+}
+
+}  // namespace
+
+std::vector<const LinearRanges*> ModelRanges::linears() const {
+  std::vector<const LinearRanges*> result;
+  for (const LayerRanges& layer : layers) {
+    result.insert(result.end(), {&layer.attention_qkv, &layer.attention_output,
+                                 &layer.feed_forward_up, &layer.feed_forward_down});
+  }
+  result.push_back(head ? &*head : &token_embedding);
+  return result;
+}
+
+std::vector<uint8_t> build_metadata(const CheckpointInfo& info, const TokenizerData* tokenizer,
+                                    const ModelRanges& ranges) {
+  FlatBufferBuilder builder;
+  const auto name = builder.CreateString(info.name);
+  const auto source = builder.CreateString(info.source);
+  Offset<format::Tokenizer> tokenizer_table;
+  if (tokenizer != nullptr) tokenizer_table = put(builder, *tokenizer);
+  const auto token_embedding = put(builder, ranges.token_embedding);
+  std::vector<Offset<format::Layer>> layers;
+  for (const LayerRanges& layer : ranges.layers) layers.push_back(put(builder, layer));
+  const auto layer_vector = builder.CreateVector(layers);
+  const auto final_norm = put(builder, ranges.final_norm);
+  Offset<format::Linear> head;
+  if (ranges.head) head = put(builder, *ranges.head);
+  std::vector<Offset<format::Packed>> packed;
+  if (ranges.packed) packed.push_back(put(builder, *ranges.packed));
+  const auto packed_vector = builder.CreateVector(packed);
+  const format::DataRange positions = put(ranges.positions);
+
+  format::ModelBuilder model(builder);
+  model.add_name(name);
+  model.add_source(source);
+  model.add_vocabulary_size(info.shape.vocabulary_size);
+  model.add_position_count(info.shape.position_count);
+  model.add_embedding_size(info.shape.embedding_size);
+  model.add_head_count(info.shape.head_count);
+  model.add_feed_forward_size(info.shape.feed_forward_size);
+  model.add_activation(static_cast<format::Activation>(info.activation));
+  model.add_norm_epsilon(info.norm_epsilon);
+  model.add_end_of_text_token(info.end_of_text_token);
+  model.add_tokenizer(tokenizer_table);
+  model.add_positions(&positions);
+  model.add_token_embedding(token_embedding);
+  model.add_layers(layer_vector);
+  model.add_final_norm(final_norm);
+  model.add_head(head);
+  model.add_packed(packed_vector);
+  format::FinishModelBuffer(builder, model.Finish());
+  return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
+}
+
+}  // namespace sotto

@@ -1,0 +1,66 @@
+// The FlatBuffer of a .sotto file (runtime/model/model.fbs) from plain structs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "converters/checkpoint.h"
+#include "converters/tokenizer_builder.h"
+
+namespace sotto {
+
+struct DataRange {
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  uint64_t checksum = 0;
+};
+
+struct LinearRanges {
+  uint32_t inputs = 0;
+  uint32_t outputs = 0;
+  DataRange weights;
+  DataRange scales;
+  std::optional<DataRange> bias;
+};
+
+struct NormRanges {
+  DataRange gain;
+  DataRange bias;
+};
+
+struct LayerRanges {
+  NormRanges attention_norm;
+  LinearRanges attention_qkv;
+  LinearRanges attention_output;
+  NormRanges feed_forward_norm;
+  LinearRanges feed_forward_up;
+  LinearRanges feed_forward_down;
+};
+
+struct PackedRanges {
+  uint64_t fingerprint = 0;
+  std::string isa;
+  std::vector<DataRange> weights;
+};
+
+struct ModelRanges {
+  DataRange positions;
+  LinearRanges token_embedding;
+  std::vector<LayerRanges> layers;
+  NormRanges final_norm;
+  std::optional<LinearRanges> head;
+  std::optional<PackedRanges> packed;
+
+  // Linear layers as the format orders packed ones: per layer qkv, output, up, down; then
+  // the head.
+  std::vector<const LinearRanges*> linears() const;
+};
+
+// The finished buffer. Its size depends on which ranges there are, not on their values.
+// `tokenizer` may be null.
+std::vector<uint8_t> build_metadata(const CheckpointInfo& info, const TokenizerData* tokenizer,
+                                    const ModelRanges& ranges);
+
+}  // namespace sotto

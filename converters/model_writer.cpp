@@ -1,0 +1,257 @@
+#include "converters/model_writer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+#include "converters/file.h"
+#include "converters/metadata.h"
+#include "converters/quantize.h"
+#include "runtime/base/arena.h"
+#include "runtime/base/xxhash64.h"
+#include "runtime/model/file_header.h"
+
+namespace sotto {
+namespace {
+
+constexpr size_t kDataAlignment = 64;
+
+LinearRanges empty_linear(uint32_t inputs, uint32_t outputs, bool has_bias) {
+  LinearRanges ranges;
+  ranges.inputs = inputs;
+  ranges.outputs = outputs;
+  if (has_bias) ranges.bias.emplace();
+  return ranges;
+}
+
+// The ranges a checkpoint will have, all of them still without bytes.
+ModelRanges empty_ranges(const CheckpointInfo& info, const Packer* packer) {
+  const ModelShape& shape = info.shape;
+  const uint32_t embedding = shape.embedding_size;
+  LayerRanges layer;
+  layer.attention_qkv = empty_linear(embedding, 3 * embedding, true);
+  layer.attention_output = empty_linear(embedding, embedding, true);
+  layer.feed_forward_up = empty_linear(embedding, shape.feed_forward_size, true);
+  layer.feed_forward_down = empty_linear(shape.feed_forward_size, embedding, true);
+
+  ModelRanges ranges;
+  ranges.token_embedding = empty_linear(embedding, shape.vocabulary_size, false);
+  ranges.layers.assign(shape.layer_count, layer);
+  if (info.head_kind != HeadKind::kTied) {
+    ranges.head =
+        empty_linear(embedding, shape.vocabulary_size, info.head_kind == HeadKind::kBiased);
+  }
+  if (packer != nullptr) {
+    ranges.packed = PackedRanges{packer->fingerprint(), packer->isa(), {}};
+    ranges.packed->weights.resize(ranges.linears().size());
+  }
+  return ranges;
+}
+
+struct AlignedDelete {
+  void operator()(uint8_t* bytes) const {
+    operator delete[](bytes, std::align_val_t{kDataAlignment});
+  }
+};
+
+class ModelWriter {
+ public:
+  ModelWriter(const Checkpoint& checkpoint, const std::filesystem::path& path,
+              const WriteOptions& options)
+      : checkpoint_(checkpoint),
+        options_(options),
+        ranges_(empty_ranges(checkpoint.info(), options.packer)),
+        file_(path) {
+    step_count_ = 3 + ranges_.layers.size() + (ranges_.packed ? ranges_.packed->weights.size() : 0);
+  }
+
+  WriteReport write() {
+    report_.metadata_size = metadata().size();
+    end_ = sizeof(FileHeader) + report_.metadata_size;
+    write_tensors();
+    if (ranges_.packed) write_packed();
+    align_end();
+    write_front();
+    file_.commit();
+    report_.file_size = end_;
+    return std::move(report_);
+  }
+
+ private:
+  std::vector<uint8_t> metadata() const {
+    return build_metadata(checkpoint_.info(), options_.tokenizer, ranges_);
+  }
+
+  // Pads with zeros to the next boundary.
+  void align_end() {
+    constexpr uint8_t kZeros[kDataAlignment] = {};
+    const uint64_t aligned = (end_ + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
+    file_.write_at(end_, kZeros, aligned - end_);
+    end_ = aligned;
+  }
+
+  template <typename T>
+  DataRange append(const std::vector<T>& values) {
+    return append(values.data(), values.size() * sizeof(T));
+  }
+
+  DataRange append(const void* bytes, size_t size) {
+    align_end();
+    const DataRange range = {end_, size, xxhash64(bytes, size)};
+    file_.write_at(end_, bytes, size);
+    end_ += size;
+    return range;
+  }
+
+  void report(const std::string& group, size_t layer, std::vector<uint32_t> shape, bool quantized,
+              uint64_t size, double signal_to_noise) {
+    const bool in_layer = layer != kNoLayer;
+    report_.tensors.push_back(
+        {in_layer ? "layers." + std::to_string(layer) + "." + group : group,
+         in_layer ? "layers." + group : group, std::move(shape), quantized, size,
+         signal_to_noise});
+  }
+
+  DataRange write_floats(const char* group, std::vector<uint32_t> shape,
+                         const std::vector<float>& values) {
+    const DataRange range = append(values);
+    report(group, kNoLayer, std::move(shape), false, range.size, kExact);
+    return range;
+  }
+
+  void write_norm(const char* group, size_t layer, const FloatNorm& norm, NormRanges& ranges) {
+    ranges = {append(norm.gain), append(norm.bias)};
+    report(group, layer, {static_cast<uint32_t>(norm.gain.size())}, false,
+           ranges.gain.size + ranges.bias.size, kExact);
+  }
+
+  void write_linear(const char* group, size_t layer, const std::vector<float>& weights,
+                    std::vector<float> bias, LinearRanges& ranges) {
+    const QuantizedLinear quantized = quantize(weights, ranges.inputs, ranges.outputs);
+    ranges.weights = append(quantized.weights);
+    ranges.scales = append(quantized.scales);
+    uint64_t size = ranges.weights.size + ranges.scales.size;
+    if (ranges.bias) {
+      bias.resize(ranges.outputs);
+      ranges.bias = append(bias);
+      size += ranges.bias->size;
+    }
+    report(group, layer, {ranges.outputs, ranges.inputs}, true, size,
+           signal_to_noise_db(quantized.signal, quantized.noise));
+  }
+
+  void write_layer(size_t index) {
+    FloatLayer layer = checkpoint_.layer(static_cast<uint32_t>(index));
+    LayerRanges& ranges = ranges_.layers[index];
+    const auto linear = [&](const char* group, FloatLinear& from, LinearRanges& to) {
+      write_linear(group, index, from.weights, std::move(from.bias), to);
+    };
+    write_norm("attention_norm", index, layer.attention_norm, ranges.attention_norm);
+    linear("attention_qkv", layer.attention_qkv, ranges.attention_qkv);
+    linear("attention_output", layer.attention_output, ranges.attention_output);
+    write_norm("feed_forward_norm", index, layer.feed_forward_norm, ranges.feed_forward_norm);
+    linear("feed_forward_up", layer.feed_forward_up, ranges.feed_forward_up);
+    linear("feed_forward_down", layer.feed_forward_down, ranges.feed_forward_down);
+  }
+
+  void write_tensors() {
+    const ModelShape& shape = checkpoint_.info().shape;
+    ranges_.positions = write_floats("positions", {shape.position_count, shape.embedding_size},
+                                     checkpoint_.positions());
+    finish_step();
+    write_linear("token_embedding", kNoLayer, checkpoint_.token_embedding(), {},
+                 ranges_.token_embedding);
+    finish_step();
+    for (size_t i = 0; i < ranges_.layers.size(); ++i) {
+      write_layer(i);
+      finish_step();
+    }
+    write_norm("final_norm", kNoLayer, checkpoint_.final_norm(), ranges_.final_norm);
+    if (ranges_.head) {
+      FloatLinear head = checkpoint_.head();
+      write_linear("head", kNoLayer, head.weights, std::move(head.bias), *ranges_.head);
+    }
+    finish_step();
+  }
+
+  template <typename T>
+  std::vector<T> read_back(const DataRange& range) const {
+    std::vector<T> values(range.size / sizeof(T));
+    file_.read_at(range.offset, values.data(), range.size);
+    return values;
+  }
+
+  // In one piece behind the plain weights, so that a reader maps only what it uses.
+  void write_packed() {
+    const std::vector<const LinearRanges*> linears = ranges_.linears();
+    for (size_t i = 0; i < linears.size(); ++i) {
+      const LinearRanges& linear = *linears[i];
+      const std::vector<int8_t> rows = read_back<int8_t>(linear.weights);
+      const std::vector<float> scales = read_back<float>(linear.scales);
+      std::vector<float> bias;
+      if (linear.bias) bias = read_back<float>(*linear.bias);
+      const LinearWeights weights = {.inputs = linear.inputs,
+                                     .outputs = linear.outputs,
+                                     .rows = rows.data(),
+                                     .scales = scales.data(),
+                                     .bias = linear.bias ? bias.data() : nullptr};
+      const size_t size = align_up(options_.packer->size(linear.inputs, linear.outputs),
+                                   kDataAlignment);
+      const size_t capacity = std::max(size, packed_size_bound(linear.inputs, linear.outputs));
+      const std::unique_ptr<uint8_t[], AlignedDelete> packed(
+          new (std::align_val_t{kDataAlignment}) uint8_t[capacity]());
+      options_.packer->pack(weights, {packed.get(), capacity});
+      ranges_.packed->weights[i] = append(packed.get(), size);
+      report_.packed_size += size;
+      finish_step();
+    }
+  }
+
+  // Header and metadata, now that every range is known.
+  void write_front() {
+    const std::vector<uint8_t> bytes = metadata();
+    if (bytes.size() != report_.metadata_size) {
+      throw std::logic_error("the metadata's size depends on its values");
+    }
+    FileHeader header = {};
+    std::memcpy(header.magic, FileHeader::kMagic, sizeof header.magic);
+    header.version = FileHeader::kVersion;
+    header.file_size = end_;
+    header.metadata_size = bytes.size();
+    header.metadata_checksum = xxhash64(bytes.data(), bytes.size());
+    header.header_checksum = xxhash64(&header, offsetof(FileHeader, header_checksum));
+    file_.write_at(0, &header, sizeof header);
+    file_.write_at(sizeof header, bytes.data(), bytes.size());
+  }
+
+  void finish_step() {
+    ++step_;
+    options_.progress(static_cast<double>(step_) / static_cast<double>(step_count_));
+  }
+
+  static constexpr size_t kNoLayer = std::numeric_limits<size_t>::max();
+  static constexpr double kExact = std::numeric_limits<double>::infinity();
+
+  const Checkpoint& checkpoint_;
+  const WriteOptions& options_;
+  ModelRanges ranges_;
+  OutputFile file_;
+  WriteReport report_;
+  uint64_t end_ = 0;  // of what has been written
+  size_t step_ = 0;
+  size_t step_count_ = 0;
+};
+
+}  // namespace
+
+WriteReport write_model(const Checkpoint& checkpoint, const std::filesystem::path& path,
+                        const WriteOptions& options) {
+  return ModelWriter(checkpoint, path, options).write();
+}
+
+}  // namespace sotto

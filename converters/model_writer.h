@@ -1,0 +1,45 @@
+// Writes a checkpoint as a .sotto file (runtime/model/model.fbs, file_header.h): weights
+// are quantized and written one tensor at a time.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "converters/checkpoint.h"
+#include "converters/packing.h"
+#include "converters/tokenizer_builder.h"
+
+namespace sotto {
+
+struct TensorReport {
+  std::string name;   // "layers.3.attention_qkv"
+  std::string group;  // the name without the layer's number
+  std::vector<uint32_t> shape;
+  bool quantized = false;  // otherwise float32 as it was
+  uint64_t size = 0;       // bytes in the file: weights, scales and bias
+  double signal_to_noise_db = 0;  // infinity: exact
+};
+
+struct WriteReport {
+  std::vector<TensorReport> tensors;
+  uint64_t file_size = 0;
+  uint64_t metadata_size = 0;
+  uint64_t packed_size = 0;
+};
+
+struct WriteOptions {
+  const TokenizerData* tokenizer = nullptr;  // null: none
+  const Packer* packer = nullptr;            // null: no packed section
+  // Called between tensors with the part done, 0 ... 1. May throw to stop.
+  std::function<void(double fraction)> progress = [](double) {};
+};
+
+// Equal arguments give equal bytes. On any exception nothing is left behind and what was
+// at `path` stays.
+WriteReport write_model(const Checkpoint& checkpoint, const std::filesystem::path& path,
+                        const WriteOptions& options);
+
+}  // namespace sotto

@@ -1,0 +1,127 @@
+#include "converters/synthetic.h"
+
+#include <cassert>
+#include <cmath>
+#include <numbers>
+
+namespace sotto {
+namespace {
+
+constexpr double kDeviation = 0.02;
+constexpr size_t kQuantileCount = size_t{1} << 16;
+
+// The numbers tensors are drawn under; layer i uses kFirstLayer + 4 i and the next three.
+enum : uint64_t { kPositions, kTokenEmbedding, kFirstLayer };
+
+// SplitMix64 (Steele, Lea and Flood 2014), its state being a counter.
+uint64_t mix(uint64_t state) {
+  uint64_t z = state * 0x9E3779B97F4A7C15u;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+  return z ^ z >> 31;
+}
+
+// The middles of kQuantileCount equally likely slices of normal(0, kDeviation): drawing
+// one of them takes 16 random bits. Newton's method from each slice to the next.
+std::vector<float> normal_quantiles() {
+  std::vector<float> quantiles(kQuantileCount);
+  double x = 0;
+  for (size_t i = kQuantileCount / 2; i < kQuantileCount; ++i) {
+    const double upper_tail = 1 - (static_cast<double>(i) + 0.5) / kQuantileCount;
+    for (int step = 0; step < 6; ++step) {
+      const double density = std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi);
+      x += (std::erfc(x / std::numbers::sqrt2) / 2 - upper_tail) / density;
+    }
+    quantiles[i] = static_cast<float>(x * kDeviation);
+    quantiles[kQuantileCount - 1 - i] = -quantiles[i];
+  }
+  return quantiles;
+}
+
+CheckpointInfo info_of(const std::string& name, const ModelShape& shape, uint64_t seed) {
+  constexpr uint32_t kGpt2Vocabulary = 50257;
+  CheckpointInfo info;
+  info.name = name;
+  info.source = "random weights, seed " + std::to_string(seed);
+  info.shape = shape;
+  if (shape.vocabulary_size == kGpt2Vocabulary) info.end_of_text_token = kGpt2Vocabulary - 1;
+  check_info(info, name);
+  return info;
+}
+
+}  // namespace
+
+std::optional<ModelShape> find_published_shape(std::string_view name) {
+  const auto shape = [](uint32_t embedding, uint32_t heads, uint32_t layers) {
+    return ModelShape{.vocabulary_size = 50257,
+                      .position_count = 1024,
+                      .embedding_size = embedding,
+                      .head_count = heads,
+                      .feed_forward_size = 4 * embedding,
+                      .layer_count = layers};
+  };
+  if (name == "distilgpt2") return shape(768, 12, 6);
+  if (name == "gpt2") return shape(768, 12, 12);
+  if (name == "gpt2-medium") return shape(1024, 16, 24);
+  if (name == "gpt2-large") return shape(1280, 20, 36);
+  if (name == "gpt2-xl") return shape(1600, 25, 48);
+  return std::nullopt;
+}
+
+SyntheticCheckpoint::SyntheticCheckpoint(const std::string& name, const ModelShape& shape,
+                                         uint64_t seed)
+    : Checkpoint(info_of(name, shape, seed)), seed_(seed), quantiles_(normal_quantiles()) {}
+
+std::vector<float> SyntheticCheckpoint::draw(uint64_t tensor, size_t count) const {
+  const uint64_t stream = mix(mix(seed_ + 1) ^ tensor);
+  std::vector<float> values(count);
+  for (size_t i = 0; i < count; i += 4) {
+    uint64_t bits = mix(stream + i / 4);
+    for (size_t j = i; j < count && j < i + 4; ++j, bits >>= 16) {
+      values[j] = quantiles_[bits % kQuantileCount];
+    }
+  }
+  return values;
+}
+
+FloatLinear SyntheticCheckpoint::draw_linear(uint64_t tensor, uint32_t inputs,
+                                             uint32_t outputs) const {
+  return {inputs, outputs, draw(tensor, size_t{inputs} * outputs),
+          std::vector<float>(outputs, 0.0f)};
+}
+
+FloatNorm SyntheticCheckpoint::identity_norm() const {
+  const size_t size = info_.shape.embedding_size;
+  return {std::vector<float>(size, 1.0f), std::vector<float>(size, 0.0f)};
+}
+
+std::vector<float> SyntheticCheckpoint::positions() const {
+  return draw(kPositions, size_t{info_.shape.position_count} * info_.shape.embedding_size);
+}
+
+std::vector<float> SyntheticCheckpoint::token_embedding() const {
+  return draw(kTokenEmbedding, size_t{info_.shape.vocabulary_size} * info_.shape.embedding_size);
+}
+
+FloatLayer SyntheticCheckpoint::layer(uint32_t index) const {
+  const uint64_t first = kFirstLayer + uint64_t{4} * index;
+  const uint32_t embedding = info_.shape.embedding_size;
+  const uint32_t feed_forward = info_.shape.feed_forward_size;
+  FloatLayer layer;
+  layer.attention_norm = identity_norm();
+  layer.attention_qkv = draw_linear(first, embedding, 3 * embedding);
+  layer.attention_output = draw_linear(first + 1, embedding, embedding);
+  layer.feed_forward_norm = identity_norm();
+  layer.feed_forward_up = draw_linear(first + 2, embedding, feed_forward);
+  layer.feed_forward_down = draw_linear(first + 3, feed_forward, embedding);
+  return layer;
+}
+
+FloatNorm SyntheticCheckpoint::final_norm() const { return identity_norm(); }
+
+FloatLinear SyntheticCheckpoint::head() const {
+  assert(false && "the head is tied");
+  return {};
+}
+
+}  // namespace sotto

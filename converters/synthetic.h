@@ -1,0 +1,39 @@
+// Models of any shape with random weights, as GPT-2 is initialised before training: for
+// benchmarks and tests of speed and memory, which do not depend on the values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "converters/checkpoint.h"
+
+namespace sotto {
+
+// gpt2, distilgpt2, gpt2-medium, gpt2-large, gpt2-xl.
+std::optional<ModelShape> find_published_shape(std::string_view name);
+
+// Linear weights and embeddings are drawn from normal(0, 0.02), biases are 0, norms the
+// identity. The same seed gives the same weights.
+class SyntheticCheckpoint final : public Checkpoint {
+ public:
+  SyntheticCheckpoint(const std::string& name, const ModelShape& shape, uint64_t seed);
+
+  std::vector<float> positions() const override;
+  std::vector<float> token_embedding() const override;
+  FloatLayer layer(uint32_t index) const override;
+  FloatNorm final_norm() const override;
+  FloatLinear head() const override;
+
+ private:
+  std::vector<float> draw(uint64_t tensor, size_t count) const;
+  FloatLinear draw_linear(uint64_t tensor, uint32_t inputs, uint32_t outputs) const;
+  FloatNorm identity_norm() const;
+
+  uint64_t seed_;
+  std::vector<float> quantiles_;
+};
+
+}  // namespace sotto
