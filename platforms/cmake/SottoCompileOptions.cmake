@@ -13,5 +13,13 @@ add_library(sotto_core_options INTERFACE)
 target_link_libraries(sotto_core_options INTERFACE sotto_options)
 target_compile_options(sotto_core_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics>
+  # Unique symbols cannot be made local to libsotto.a.
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-gnu-unique>
   -Wconversion
   $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wglobal-constructors>)
+
+# Sanitizers instrument everything built here.
+if(SOTTO_SANITIZE)
+  add_compile_options(-fsanitize=${SOTTO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${SOTTO_SANITIZE})
+endif()
