@@ -257,8 +257,9 @@ typedef struct sotto_session_params {
                               default 128; never above context_tokens */
   uint32_t thread_count;   /* 1 ... 64; default 1: everything runs on the calling thread */
   sotto_overflow overflow; /* default STOP */
-  uint32_t sink_tokens;    /* RING, SHIFT: 0 ... context_tokens/4; default 4 (less if
-                              context_tokens/4 is less) */
+  uint32_t sink_tokens;    /* RING, SHIFT: 0 ... context_tokens/4. The default UINT32_MAX
+                              stands for 4, or context_tokens/4 if that is less; 0 with
+                              STOP, where no other value is allowed */
   const sotto_executor *executor; /* default NULL: the session makes its own threads */
 } sotto_session_params;
 
@@ -286,7 +287,7 @@ typedef struct sotto_session_timings {
   uint64_t sample_count;
   uint64_t sample_ns;
   uint64_t reanchor_tokens; /* evaluated again by RING and SHIFT */
-  uint64_t reanchor_ns;
+  uint64_t reanchor_ns;     /* also part of prefill_ns or decode_ns */
 } sotto_session_timings;
 
 /* One generated token. Owned by the session, valid until its next call. */

@@ -1,0 +1,108 @@
+#include "capi/sotto_handles.h"
+
+using sotto::Model;
+using sotto::ModelConfig;
+using sotto::capi::ErrorOut;
+using sotto::capi::unwrap;
+using sotto::capi::wrap;
+
+namespace {
+
+constexpr sotto_model_params kDefaults = {sizeof(sotto_model_params), SOTTO_ISA_AUTO,
+                                          /*verify_checksums=*/1,     /*reserved=*/0,
+                                          /*log=*/nullptr,            nullptr,
+                                          /*release=*/nullptr,        nullptr};
+
+sotto::ModelOptions read_options(const sotto_model_params* params) {
+  const sotto_model_params given = params == nullptr ? kDefaults : sotto::capi::read(params, kDefaults);
+  return {static_cast<sotto::Isa>(given.isa), given.verify_checksums != 0, given.release,
+          given.release_user_data};
+}
+
+void log_model(const sotto_model_params* params, const Model& model) {
+  if (params == nullptr) return;
+  const sotto_model_params given = sotto::capi::read(params, kDefaults);
+  if (given.log == nullptr) return;
+  sotto::Error text;
+  (void)fail(&text, sotto::Status::kOk).text("model ready: isa ").text(sotto::isa_name(model.isa()))
+      .text(model.packed_in_place() ? ", weights used from the file" : ", weights in memory").done();
+  given.log(given.log_user_data, SOTTO_LOG_INFO, text.message);
+}
+
+uint64_t count_parameters(const Model& model) {
+  const ModelConfig& config = model.config();
+  const uint64_t width = config.embedding_size;
+  uint64_t count = width * config.position_count + 2 * width;
+  for (size_t i = 0; i < model.view().linear_count(); ++i) {
+    const sotto::LinearWeights linear = model.view().linear(i);
+    count += uint64_t{linear.inputs} * linear.outputs + (linear.bias == nullptr ? 0 : linear.outputs);
+  }
+  if (!model.view().has_tied_head()) count += width * config.vocabulary_size;
+  return count + 4 * width * config.layer_count;
+}
+
+uint64_t count_weight_bytes(const Model& model) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < model.view().linear_count(); ++i) {
+    const sotto::LinearWeights linear = model.view().linear(i);
+    bytes += uint64_t{linear.inputs} * linear.outputs;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+void sotto_model_params_init(sotto_model_params* params, size_t params_size) {
+  sotto::capi::init_params(params, params_size, kDefaults);
+}
+
+sotto_status sotto_model_memory_size(const void* file, size_t file_size,
+                                     const sotto_model_params* params, size_t* memory_size,
+                                     sotto_error* error) {
+  ErrorOut out(error);
+  if (file == nullptr) return out.null_argument("file");
+  if (memory_size == nullptr) return out.null_argument("memory_size");
+  if (params != nullptr && params->struct_size == 0) return out.bad_struct("params");
+  return wrap(Model::memory_size(file, file_size, read_options(params), memory_size, out.get()));
+}
+
+sotto_status sotto_model_init(const void* file, size_t file_size, const sotto_model_params* params,
+                              void* memory, size_t memory_size, sotto_model** model,
+                              sotto_error* error) {
+  ErrorOut out(error);
+  if (file == nullptr) return out.null_argument("file");
+  if (memory == nullptr) return out.null_argument("memory");
+  if (model == nullptr) return out.null_argument("model");
+  if (params != nullptr && params->struct_size == 0) return out.bad_struct("params");
+  Model* made = nullptr;
+  const sotto::Status status = Model::init(file, file_size, read_options(params), memory,
+                                           memory_size, &made, out.get());
+  if (status != sotto::Status::kOk) return wrap(status);
+  log_model(params, *made);
+  *model = reinterpret_cast<sotto_model*>(made);
+  return SOTTO_OK;
+}
+
+void sotto_model_deinit(sotto_model*) {}  // nothing is held outside the caller's memory
+
+sotto_status sotto_model_get_info(const sotto_model* handle, sotto_model_info* info) {
+  if (handle == nullptr || info == nullptr || info->struct_size == 0) return SOTTO_INVALID_ARGUMENT;
+  const Model& model = *unwrap(handle);
+  const ModelConfig& config = model.config();
+  sotto_model_info filled = {};
+  filled.vocabulary_size = config.vocabulary_size;
+  filled.max_context_tokens = config.position_count;
+  filled.layer_count = config.layer_count;
+  filled.head_count = config.head_count;
+  filled.embedding_size = config.embedding_size;
+  filled.feed_forward_size = config.feed_forward_size;
+  filled.end_of_text_token = config.end_of_text_token;
+  filled.has_tokenizer = model.tokenizer() != nullptr;
+  filled.max_token_bytes = model.tokenizer() == nullptr ? 0 : model.tokenizer()->max_token_bytes;
+  filled.isa = static_cast<sotto_isa>(model.isa());
+  filled.packed_in_place = model.packed_in_place();
+  filled.parameter_count = count_parameters(model);
+  filled.weight_bytes = count_weight_bytes(model);
+  sotto::capi::fill(info, filled);
+  return SOTTO_OK;
+}

@@ -1,0 +1,176 @@
+#include "capi/sotto_handles.h"
+
+using sotto::Piece;
+using sotto::Session;
+using sotto::Status;
+using sotto::capi::ErrorOut;
+using sotto::capi::unwrap;
+using sotto::capi::wrap;
+
+namespace {
+
+constexpr sotto_session_params kDefaults = {
+    sizeof(sotto_session_params), /*context_tokens=*/0, /*batch_tokens=*/128, /*thread_count=*/1,
+    SOTTO_OVERFLOW_STOP,          sotto::SessionParams::kDefaultSinks,        /*executor=*/nullptr};
+
+sotto::SessionParams read_params(const sotto_session_params* params) {
+  const sotto_session_params given =
+      params == nullptr ? kDefaults : sotto::capi::read(params, kDefaults);
+  sotto::SessionParams read;
+  read.context_tokens = given.context_tokens;
+  read.batch_tokens = given.batch_tokens;
+  read.thread_count = given.thread_count;
+  read.overflow = static_cast<sotto::Overflow>(given.overflow);
+  read.sink_tokens = given.sink_tokens;
+  if (given.executor != nullptr) {
+    read.has_executor = true;
+    read.executor = {given.executor->num_threads, given.executor->schedule,
+                     given.executor->executor_context};
+  }
+  return read;
+}
+
+sotto_status check_params(const sotto_session_params* params, ErrorOut* out) {
+  if (params == nullptr) return SOTTO_OK;
+  if (params->struct_size == 0) return out->bad_struct("params");
+  const sotto_executor* executor = sotto::capi::read(params, kDefaults).executor;
+  if (executor == nullptr) return SOTTO_OK;
+  if (executor->struct_size < sizeof *executor) return out->bad_struct("executor");
+  if (executor->num_threads == nullptr) return out->null_argument("executor->num_threads");
+  if (executor->schedule == nullptr) return out->null_argument("executor->schedule");
+  return SOTTO_OK;
+}
+
+static_assert(sizeof(Piece) == sizeof(sotto_piece));
+static_assert(offsetof(Piece, text_size) == offsetof(sotto_piece, text_size));
+static_assert(offsetof(Piece, token) == offsetof(sotto_piece, token));
+static_assert(offsetof(Piece, log_probability) == offsetof(sotto_piece, log_probability));
+
+const sotto_piece* piece_of(const Session& session) {
+  return reinterpret_cast<const sotto_piece*>(&session.piece());
+}
+
+}  // namespace
+
+void sotto_session_params_init(sotto_session_params* params, size_t params_size) {
+  sotto::capi::init_params(params, params_size, kDefaults);
+}
+
+sotto_status sotto_session_memory_size(const sotto_model* model, const sotto_session_params* params,
+                                       size_t* memory_size, sotto_error* error) {
+  ErrorOut out(error);
+  if (model == nullptr) return out.null_argument("model");
+  if (memory_size == nullptr) return out.null_argument("memory_size");
+  if (const sotto_status bad = check_params(params, &out); bad != SOTTO_OK) return bad;
+  return wrap(Session::memory_size(*unwrap(model), read_params(params), memory_size, out.get()));
+}
+
+sotto_status sotto_session_init(const sotto_model* model, const sotto_session_params* params,
+                                void* memory, size_t memory_size, sotto_session** session,
+                                sotto_error* error) {
+  ErrorOut out(error);
+  if (model == nullptr) return out.null_argument("model");
+  if (memory == nullptr) return out.null_argument("memory");
+  if (session == nullptr) return out.null_argument("session");
+  if (const sotto_status bad = check_params(params, &out); bad != SOTTO_OK) return bad;
+  Session* made = nullptr;
+  const Status status =
+      Session::init(*unwrap(model), read_params(params), memory, memory_size, &made, out.get());
+  if (status == Status::kOk) *session = reinterpret_cast<sotto_session*>(made);
+  return wrap(status);
+}
+
+void sotto_session_deinit(sotto_session* session) {
+  if (session != nullptr) unwrap(session)->deinit();
+}
+
+void sotto_session_reset(sotto_session* session) {
+  if (session != nullptr) unwrap(session)->reset();
+}
+
+sotto_status sotto_session_prefill(sotto_session* session, const sotto_token* tokens,
+                                   size_t count) {
+  if (session == nullptr || (tokens == nullptr && count != 0)) return SOTTO_INVALID_ARGUMENT;
+  return wrap(unwrap(session)->prefill({tokens, count}));
+}
+
+sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piece) {
+  if (session == nullptr || piece == nullptr) return SOTTO_INVALID_ARGUMENT;
+  const Status status = unwrap(session)->next();
+  if (wrap(status) >= 0) *piece = piece_of(*unwrap(session));
+  return wrap(status);
+}
+
+sotto_status sotto_session_generate(sotto_session* session, const sotto_token* prompt,
+                                    size_t prompt_count, size_t max_tokens, sotto_piece_fn on_piece,
+                                    void* user_data) {
+  sotto_status status = sotto_session_prefill(session, prompt, prompt_count);
+  for (size_t i = 0; status == SOTTO_OK; ++i) {
+    if (i == max_tokens) return SOTTO_STOP_MAX_TOKENS;
+    const sotto_piece* piece;
+    status = sotto_session_next(session, &piece);
+    if (status < 0 || on_piece == nullptr) continue;
+    if (status != SOTTO_OK && piece->text_size == 0) continue;
+    if (on_piece(user_data, piece) != 0 && status == SOTTO_OK) return SOTTO_STOP_CALLBACK;
+  }
+  return status;
+}
+
+sotto_status sotto_session_logits(sotto_session* session, const float** logits, size_t* count) {
+  if (session == nullptr || logits == nullptr || count == nullptr) return SOTTO_INVALID_ARGUMENT;
+  std::span<const float> found;
+  const Status status = unwrap(session)->logits(&found);
+  if (status != Status::kOk) return wrap(status);
+  *logits = found.data();
+  *count = found.size();
+  return SOTTO_OK;
+}
+
+sotto_status sotto_session_rewind(sotto_session* session, uint64_t token_count) {
+  if (session == nullptr) return SOTTO_INVALID_ARGUMENT;
+  return wrap(unwrap(session)->rewind(token_count));
+}
+
+void sotto_session_cancel(sotto_session* session) {
+  if (session != nullptr) unwrap(session)->cancel();
+}
+
+sotto_status sotto_session_get_info(const sotto_session* handle, sotto_session_info* info) {
+  if (handle == nullptr || info == nullptr || info->struct_size == 0) return SOTTO_INVALID_ARGUMENT;
+  const Session& session = *unwrap(handle);
+  sotto_session_info filled = {};
+  filled.context_tokens = session.params().context_tokens;
+  filled.batch_tokens = session.params().batch_tokens;
+  filled.thread_count = session.params().thread_count;
+  filled.sink_tokens = session.params().sink_tokens;
+  filled.cached_tokens = session.context().cached_tokens();
+  filled.token_count = session.token_count();
+  filled.reanchor_count = session.context().reanchor_count();
+  filled.kv_bytes = session.kv_bytes();
+  filled.memory_bytes = session.memory_bytes();
+  sotto::capi::fill(info, filled);
+  return SOTTO_OK;
+}
+
+sotto_status sotto_session_get_timings(const sotto_session* handle,
+                                       sotto_session_timings* timings) {
+  if (handle == nullptr || timings == nullptr || timings->struct_size == 0) {
+    return SOTTO_INVALID_ARGUMENT;
+  }
+  const sotto::SessionTimings known = unwrap(handle)->timings();
+  sotto_session_timings filled = {};
+  filled.prefill_tokens = known.prefill_tokens;
+  filled.prefill_ns = known.prefill_ns;
+  filled.decode_tokens = known.decode_tokens;
+  filled.decode_ns = known.decode_ns;
+  filled.sample_count = known.sample_count;
+  filled.sample_ns = known.sample_ns;
+  filled.reanchor_tokens = known.reanchor.tokens;
+  filled.reanchor_ns = known.reanchor.ns;
+  sotto::capi::fill(timings, filled);
+  return SOTTO_OK;
+}
+
+void sotto_session_reset_timings(sotto_session* session) {
+  if (session != nullptr) unwrap(session)->reset_timings();
+}

@@ -1,0 +1,90 @@
+// What the functions of sotto.h share: handles to objects, statuses, errors, and structs of
+// callers that know fewer or more fields than this library.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include "capi/include/sotto.h"
+#include "runtime/base/status.h"
+#include "runtime/model/model.h"
+#include "runtime/session.h"
+
+namespace sotto::capi {
+
+inline Model* unwrap(sotto_model* model) { return reinterpret_cast<Model*>(model); }
+inline const Model* unwrap(const sotto_model* model) {
+  return reinterpret_cast<const Model*>(model);
+}
+inline Session* unwrap(sotto_session* session) { return reinterpret_cast<Session*>(session); }
+inline const Session* unwrap(const sotto_session* session) {
+  return reinterpret_cast<const Session*>(session);
+}
+
+inline sotto_status wrap(Status status) { return static_cast<sotto_status>(status); }
+
+// Copies as much of a struct as caller and library both know; `target` keeps its own
+// struct_size. Every struct begins with it.
+template <typename T>
+void copy_known(T* target, uint32_t target_size, const T& source, uint32_t source_size) {
+  const size_t known = target_size < source_size ? target_size : source_size;
+  if (known <= sizeof(uint32_t)) return;
+  std::memcpy(reinterpret_cast<char*>(target) + sizeof(uint32_t),
+              reinterpret_cast<const char*>(&source) + sizeof(uint32_t), known - sizeof(uint32_t));
+}
+
+// Fills a struct whose struct_size the caller has set.
+template <typename T>
+void fill(T* target, const T& source) {
+  copy_known(target, target->struct_size, source, sizeof(T));
+}
+
+// Reads a caller's struct over the defaults of fields it does not know.
+template <typename T>
+T read(const T* given, const T& defaults) {
+  T params = defaults;
+  copy_known(&params, sizeof(T), *given, given->struct_size);
+  return params;
+}
+
+// Writes the defaults into a struct of `size` bytes.
+template <typename T>
+void init_params(T* params, size_t size, const T& defaults) {
+  params->struct_size = static_cast<uint32_t>(size);
+  fill(params, defaults);
+}
+
+// Hands a failure's details to the caller, when it goes out of scope.
+class ErrorOut {
+ public:
+  explicit ErrorOut(sotto_error* out) : out_(out) {}
+  ~ErrorOut() {
+    if (out_ == nullptr || error_.status == Status::kOk) return;
+    sotto_error filled = {};
+    filled.status = wrap(error_.status);
+    filled.offset = error_.offset;
+    static_assert(sizeof filled.message == sizeof error_.message);
+    std::memcpy(filled.message, error_.message, sizeof filled.message);
+    fill(out_, filled);
+  }
+  ErrorOut(const ErrorOut&) = delete;
+  ErrorOut& operator=(const ErrorOut&) = delete;
+
+  Error* get() { return &error_; }
+
+  // A null pointer where one is needed.
+  sotto_status null_argument(const char* name) {
+    return wrap(fail(&error_, Status::kInvalidArgument).text(name).text(" is NULL").done());
+  }
+  // A struct_size that cannot be.
+  sotto_status bad_struct(const char* name) {
+    return wrap(fail(&error_, Status::kInvalidArgument).text(name)
+                    .text("->struct_size is not set").done());
+  }
+
+ private:
+  sotto_error* out_;
+  Error error_;
+};
+
+}  // namespace sotto::capi

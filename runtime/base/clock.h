@@ -1,0 +1,24 @@
+// Wall-clock time for statistics.
+#pragma once
+
+#include <cstdint>
+
+namespace sotto {
+
+// Nanoseconds of a clock that never goes back; 0 where the platform has none.
+uint64_t monotonic_ns();
+
+// Adds the time it lives to a counter.
+class Stopwatch {
+ public:
+  explicit Stopwatch(uint64_t* total) : total_(total), begin_(monotonic_ns()) {}
+  ~Stopwatch() { *total_ += monotonic_ns() - begin_; }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  uint64_t* total_;
+  uint64_t begin_;
+};
+
+}  // namespace sotto

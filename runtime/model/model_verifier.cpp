@@ -1,0 +1,123 @@
+#include "runtime/model/model_verifier.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "runtime/base/arena.h"
+#include "runtime/model/model_generated.h"
+
+namespace sotto {
+namespace {
+
+// Walks the tensors of one owner after the other, stopping at the first failure.
+class TensorWalk {
+ public:
+  TensorWalk(Status (*visit)(void*, const TensorSpec&), void* context)
+      : visit_(visit), context_(context) {}
+
+  void tensor(int64_t layer, const char* owner, const char* part, TensorKind kind,
+              const format::DataRange* range, uint64_t count) {
+    if (status_ != Status::kOk || range == nullptr) return;
+    const uint64_t element = kind == TensorKind::kInt8 ? 1 : sizeof(float);
+    status_ = visit_(context_, {{layer, owner, part}, kind, range, count * element});
+  }
+
+  void linear(int64_t layer, const char* owner, const format::Linear& linear) {
+    const uint64_t outputs = linear.outputs();
+    tensor(layer, owner, "weights", TensorKind::kInt8, linear.weights(), outputs * linear.inputs());
+    tensor(layer, owner, "scales", TensorKind::kScale, linear.scales(), outputs);
+    tensor(layer, owner, "bias", TensorKind::kFinite, linear.bias(), outputs);
+  }
+
+  void norm(int64_t layer, const char* owner, const format::Norm& norm, uint64_t size) {
+    tensor(layer, owner, "gain", TensorKind::kFinite, norm.gain(), size);
+    tensor(layer, owner, "bias", TensorKind::kFinite, norm.bias(), size);
+  }
+
+  Status status() const { return status_; }
+
+ private:
+  Status (*visit_)(void*, const TensorSpec&);
+  void* context_;
+  Status status_ = Status::kOk;
+};
+
+float load_float(const uint8_t* bytes, uint64_t index) {
+  float value;
+  std::memcpy(&value, bytes + index * sizeof value, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+Status visit_tensors(const format::Model& model, Status (*visit)(void*, const TensorSpec&),
+                     void* context) {
+  const uint64_t width = model.embedding_size();
+  TensorWalk walk(visit, context);
+  walk.linear(-1, "token_embedding", *model.token_embedding());
+  walk.tensor(-1, "positions", "table", TensorKind::kFinite, model.positions(),
+              width * model.position_count());
+  int64_t index = 0;
+  for (const format::Layer* layer : *model.layers()) {
+    walk.norm(index, "attention_norm", *layer->attention_norm(), width);
+    walk.linear(index, "attention_qkv", *layer->attention_qkv());
+    walk.linear(index, "attention_output", *layer->attention_output());
+    walk.norm(index, "feed_forward_norm", *layer->feed_forward_norm(), width);
+    walk.linear(index, "feed_forward_up", *layer->feed_forward_up());
+    walk.linear(index, "feed_forward_down", *layer->feed_forward_down());
+    ++index;
+  }
+  walk.norm(-1, "final_norm", *model.final_norm(), width);
+  if (model.head() != nullptr) walk.linear(-1, "head", *model.head());
+  return walk.status();
+}
+
+Failure fail_tensor(Error* error, Status status, uint64_t offset, const TensorName& name) {
+  Failure failure = fail(error, status, offset);
+  if (name.layer >= 0) {
+    failure.text("layer ").number(static_cast<uint64_t>(name.layer)).text(" ");
+  }
+  failure.text(name.owner).text(" ").text(name.part).text(": ");
+  return failure;
+}
+
+Status verify_placement(const FileBytes& file, const format::DataRange& range,
+                        const TensorName& name, Error* error) {
+  if (range.offset() % kMemoryAlignment != 0) {
+    return fail_tensor(error, Status::kModelCorrupt, range.offset(), name)
+        .text("not aligned to 64 bytes").done();
+  }
+  if (range.offset() < file.data_begin || range.offset() > file.size ||
+      range.size() > file.size - range.offset()) {
+    return fail_tensor(error, Status::kModelCorrupt, range.offset(), name)
+        .text(range.offset() < file.data_begin ? "inside the metadata" : "beyond the end of the file")
+        .done();
+  }
+  return Status::kOk;
+}
+
+Status verify_tensor(const FileBytes& file, const TensorSpec& spec, Error* error) {
+  SOTTO_TRY(verify_placement(file, *spec.range, spec.name, error));
+  if (spec.range->size() != spec.expected_size) {
+    return fail_tensor(error, Status::kModelCorrupt, spec.range->offset(), spec.name)
+        .text("has ").number(spec.range->size()).text(" bytes, its shape needs ")
+        .number(spec.expected_size).done();
+  }
+  if (spec.kind == TensorKind::kInt8) return Status::kOk;
+  const uint8_t* floats = file.bytes + spec.range->offset();
+  for (uint64_t i = 0; i < spec.expected_size / sizeof(float); ++i) {
+    const float value = load_float(floats, i);
+    const bool usable = spec.kind == TensorKind::kScale
+                            ? value >= std::numeric_limits<float>::min() && std::isfinite(value)
+                            : std::isfinite(value);
+    if (!usable) {
+      return fail_tensor(error, Status::kModelCorrupt,
+                         spec.range->offset() + i * sizeof(float), spec.name)
+          .text("element ").number(i).text(" is ").number(value).done();
+    }
+  }
+  return Status::kOk;
+}
+
+}  // namespace sotto

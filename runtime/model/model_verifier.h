@@ -1,0 +1,60 @@
+// The checks behind ModelView::open, one tensor after the other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/base/status.h"
+
+namespace sotto::format {
+struct DataRange;
+struct Linear;
+struct Model;
+struct Norm;
+}  // namespace sotto::format
+
+namespace sotto {
+
+// What a tensor's bytes have to be.
+enum class TensorKind : uint8_t {
+  kInt8,    // rows of a linear layer
+  kFinite,  // float32, all finite
+  kScale,   // float32, all finite, positive and not denormal
+};
+
+// Names a tensor in messages: "layer 3 attention_qkv scales".
+struct TensorName {
+  int64_t layer;  // -1: not of a layer
+  const char* owner;
+  const char* part;
+};
+
+struct TensorSpec {
+  TensorName name;
+  TensorKind kind;
+  const format::DataRange* range;
+  uint64_t expected_size;
+};
+
+// Calls visit(context, spec) for every tensor of a model, in file order, until it fails.
+Status visit_tensors(const format::Model& model,
+                     Status (*visit)(void* context, const TensorSpec& spec), void* context);
+
+// Starts a failure with the tensor's name as the message's beginning.
+Failure fail_tensor(Error* error, Status status, uint64_t offset, const TensorName& name);
+
+struct FileBytes {
+  const uint8_t* bytes;
+  size_t size;
+  size_t data_begin;  // where metadata ends
+};
+
+// Checks that `range` is aligned, inside the data and of its expected size, and that
+// float tensors hold usable numbers.
+Status verify_tensor(const FileBytes& file, const TensorSpec& spec, Error* error);
+
+// Alignment and position alone.
+Status verify_placement(const FileBytes& file, const format::DataRange& range,
+                        const TensorName& name, Error* error);
+
+}  // namespace sotto

@@ -1,0 +1,321 @@
+#include "runtime/model/model_view.h"
+
+#include <cassert>
+#include <cmath>
+#include <cstring>
+
+#include "runtime/base/arena.h"
+#include "runtime/base/xxhash64.h"
+#include "runtime/model/file_header.h"
+#include "runtime/model/model_generated.h"
+#include "runtime/model/model_verifier.h"
+
+namespace sotto {
+namespace {
+
+constexpr uint32_t kMaxVocabulary = 1u << 22;
+constexpr uint32_t kMaxPositions = 1u << 20;
+constexpr uint32_t kMaxWidth = 1u << 16;
+constexpr uint32_t kMaxFeedForward = 1u << 18;
+constexpr uint32_t kMaxLayers = 1u << 10;
+constexpr uint32_t kMaxHeadSize = 256;
+
+Status verify_header(const uint8_t* file, size_t size, FileHeader* header, Error* error) {
+  constexpr auto kCorrupt = Status::kModelCorrupt;
+  if (reinterpret_cast<uintptr_t>(file) % kMemoryAlignment != 0) {
+    return fail(error, Status::kMemoryMisaligned).text("the model's bytes are not aligned to 64").done();
+  }
+  if (size == 0) return fail(error, kCorrupt, 0).text("the file is empty").done();
+  if (size < sizeof *header) {
+    return fail(error, kCorrupt, size).text("truncated: ").number(static_cast<uint64_t>(size))
+        .text(" bytes are less than the header's 64").done();
+  }
+  std::memcpy(header, file, sizeof *header);
+  if (std::memcmp(header->magic, FileHeader::kMagic, sizeof header->magic) != 0) {
+    return fail(error, kCorrupt, 0).text("not a .sotto file: its first bytes are not SOTTO").done();
+  }
+  if (header->version != FileHeader::kVersion) {
+    return fail(error, Status::kModelUnsupported, offsetof(FileHeader, version))
+        .text("format version ").number(uint64_t{header->version})
+        .text("; this library reads version ").number(uint64_t{FileHeader::kVersion}).done();
+  }
+  if (header->header_checksum != xxhash64(file, offsetof(FileHeader, header_checksum))) {
+    return fail(error, kCorrupt, offsetof(FileHeader, header_checksum))
+        .text("the header does not have its checksum").done();
+  }
+  if (header->file_size > size) {
+    return fail(error, kCorrupt, size).text("truncated: ").number(static_cast<uint64_t>(size))
+        .text(" of ").number(header->file_size).text(" bytes").done();
+  }
+  if (header->file_size < sizeof *header ||
+      header->metadata_size > header->file_size - sizeof *header) {
+    return fail(error, kCorrupt, offsetof(FileHeader, metadata_size))
+        .text("the metadata reaches beyond the end of the file").done();
+  }
+  return Status::kOk;
+}
+
+Status verify_metadata(const uint8_t* metadata, const FileHeader& header, Error* error) {
+  const auto size = static_cast<size_t>(header.metadata_size);
+  if (xxhash64(metadata, size) != header.metadata_checksum) {
+    return fail(error, Status::kModelCorrupt, sizeof header)
+        .text("the metadata does not have its checksum").done();
+  }
+  flatbuffers::Verifier verifier(metadata, size);
+  if (!format::VerifyModelBuffer(verifier)) {
+    return fail(error, Status::kModelCorrupt, sizeof header)
+        .text("the metadata is not a valid FlatBuffer").done();
+  }
+  return Status::kOk;
+}
+
+Status check_range(const char* what, uint64_t value, uint64_t low, uint64_t high, Error* error) {
+  if (value >= low && value <= high) return Status::kOk;
+  return fail(error, Status::kModelCorrupt).text(what).text(" is ").number(value)
+      .text(", outside ").number(low).text(" to ").number(high).done();
+}
+
+Status read_config(const format::Model& model, ModelConfig* config, Error* error) {
+  SOTTO_TRY(check_range("vocabulary_size", model.vocabulary_size(), 1, kMaxVocabulary, error));
+  SOTTO_TRY(check_range("position_count", model.position_count(), 1, kMaxPositions, error));
+  SOTTO_TRY(check_range("embedding_size", model.embedding_size(), 1, kMaxWidth, error));
+  SOTTO_TRY(check_range("feed_forward_size", model.feed_forward_size(), 1, kMaxFeedForward, error));
+  SOTTO_TRY(check_range("layer_count", model.layers()->size(), 1, kMaxLayers, error));
+  SOTTO_TRY(check_range("head_count", model.head_count(), 1, model.embedding_size(), error));
+  if (model.embedding_size() % model.head_count() != 0) {
+    return fail(error, Status::kModelCorrupt).text("embedding_size ")
+        .number(uint64_t{model.embedding_size()}).text(" is no multiple of head_count ")
+        .number(uint64_t{model.head_count()}).done();
+  }
+  const uint32_t head_size = model.embedding_size() / model.head_count();
+  SOTTO_TRY(check_range("head size", head_size, 1, kMaxHeadSize, error));
+  if (!(model.norm_epsilon() > 0.0f) || !std::isfinite(model.norm_epsilon())) {
+    return fail(error, Status::kModelCorrupt).text("norm_epsilon is ")
+        .number(model.norm_epsilon()).done();
+  }
+  if (model.activation() > format::Activation::MAX) {
+    return fail(error, Status::kModelUnsupported).text("activation ")
+        .number(static_cast<uint64_t>(model.activation())).text(" is unknown").done();
+  }
+  if (model.end_of_text_token() < -1 ||
+      model.end_of_text_token() >= static_cast<int64_t>(model.vocabulary_size())) {
+    return fail(error, Status::kModelCorrupt)
+        .text("end_of_text_token is outside the vocabulary").done();
+  }
+  *config = {model.vocabulary_size(),
+             model.position_count(),
+             model.embedding_size(),
+             model.head_count(),
+             head_size,
+             model.feed_forward_size(),
+             model.layers()->size(),
+             static_cast<ActivationKind>(model.activation()),
+             model.norm_epsilon(),
+             model.end_of_text_token()};
+  return Status::kOk;
+}
+
+Status check_shape(const format::Linear& linear, int64_t layer, const char* owner, uint32_t inputs,
+                   uint32_t outputs, Error* error) {
+  if (linear.inputs() == inputs && linear.outputs() == outputs) return Status::kOk;
+  return fail_tensor(error, Status::kModelCorrupt, Error::kNoOffset, {layer, owner, "shape"})
+      .number(uint64_t{linear.inputs()}).text(" -> ").number(uint64_t{linear.outputs()})
+      .text(", should be ").number(uint64_t{inputs}).text(" -> ").number(uint64_t{outputs}).done();
+}
+
+Status check_shapes(const format::Model& model, Error* error) {
+  const uint32_t width = model.embedding_size();
+  const uint32_t inner = model.feed_forward_size();
+  const uint32_t vocabulary = model.vocabulary_size();
+  SOTTO_TRY(check_shape(*model.token_embedding(), -1, "token_embedding", width, vocabulary, error));
+  int64_t index = 0;
+  for (const format::Layer* layer : *model.layers()) {
+    SOTTO_TRY(check_shape(*layer->attention_qkv(), index, "attention_qkv", width, 3 * width, error));
+    SOTTO_TRY(check_shape(*layer->attention_output(), index, "attention_output", width, width, error));
+    SOTTO_TRY(check_shape(*layer->feed_forward_up(), index, "feed_forward_up", width, inner, error));
+    SOTTO_TRY(check_shape(*layer->feed_forward_down(), index, "feed_forward_down", inner, width, error));
+    ++index;
+  }
+  if (model.head() == nullptr) return Status::kOk;
+  return check_shape(*model.head(), -1, "head", width, vocabulary, error);
+}
+
+const float* floats(const uint8_t* file, const format::DataRange* range) {
+  return range == nullptr ? nullptr : reinterpret_cast<const float*>(file + range->offset());
+}
+
+LinearWeights view_linear(const uint8_t* file, const format::Linear& linear) {
+  return {linear.inputs(),
+          linear.outputs(),
+          reinterpret_cast<const int8_t*>(file + linear.weights()->offset()),
+          floats(file, linear.scales()),
+          floats(file, linear.bias()),
+          nullptr};
+}
+
+NormView view_norm(const uint8_t* file, const format::Norm& norm) {
+  return {floats(file, norm.gain()), floats(file, norm.bias())};
+}
+
+const format::Linear& find_linear(const format::Model& model, size_t index) {
+  if (index == size_t{4} * model.layers()->size()) {
+    return model.head() == nullptr ? *model.token_embedding() : *model.head();
+  }
+  const format::Layer* layer = model.layers()->Get(static_cast<uint32_t>(index / 4));
+  switch (index % 4) {
+    case 0: return *layer->attention_qkv();
+    case 1: return *layer->attention_output();
+    case 2: return *layer->feed_forward_up();
+    default: return *layer->feed_forward_down();
+  }
+}
+
+ByteRange view_range(const uint8_t* file, const format::DataRange& range) {
+  return {file + range.offset(), static_cast<size_t>(range.size()), range.checksum()};
+}
+
+}  // namespace
+
+Status ModelView::open(const void* file, size_t file_size, Error* error) {
+  const auto* bytes = static_cast<const uint8_t*>(file);
+  FileHeader header;
+  SOTTO_TRY(verify_header(bytes, file_size, &header, error));
+  const uint8_t* metadata = bytes + sizeof header;
+  SOTTO_TRY(verify_metadata(metadata, header, error));
+  const format::Model& model = *format::GetModel(metadata);
+  ModelConfig config;
+  SOTTO_TRY(read_config(model, &config, error));
+  SOTTO_TRY(check_shapes(model, error));
+
+  struct Context {
+    FileBytes file;
+    Error* error;
+  } context = {{bytes, static_cast<size_t>(header.file_size),
+                sizeof header + static_cast<size_t>(header.metadata_size)}, error};
+  SOTTO_TRY(visit_tensors(
+      model,
+      [](void* opaque, const TensorSpec& spec) {
+        auto* with = static_cast<Context*>(opaque);
+        return verify_tensor(with->file, spec, with->error);
+      },
+      &context));
+  const uint32_t sections = model.packed() == nullptr ? 0 : model.packed()->size();
+  for (uint32_t section = 0; section < sections; ++section) {
+    const auto& ranges = *model.packed()->Get(section)->weights();
+    SOTTO_TRY(check_range("count of packed weights", ranges.size(), 4u * config.layer_count + 1,
+                          4u * config.layer_count + 1, error));
+    for (const format::DataRange* range : ranges) {
+      SOTTO_TRY(verify_placement(context.file, *range, {-1, "packed", "weights"}, error));
+    }
+  }
+  TokenizerView tokenizer;
+  if (model.tokenizer() != nullptr) {
+    read_tokenizer(*model.tokenizer(), &tokenizer);
+    SOTTO_TRY(verify_tokenizer(&tokenizer, config.vocabulary_size, error));
+    SOTTO_TRY(check_range("longest token", tokenizer.max_token_bytes, 0, kMaxTokenBytes, error));
+  }
+  file_ = bytes;
+  file_size_ = context.file.size;
+  model_ = &model;
+  config_ = config;
+  tokenizer_ = tokenizer;
+  has_tokenizer_ = model.tokenizer() != nullptr;
+  return Status::kOk;
+}
+
+const char* ModelView::name() const { return model_->name() ? model_->name()->c_str() : ""; }
+
+const char* ModelView::source() const { return model_->source() ? model_->source()->c_str() : ""; }
+
+const float* ModelView::positions() const { return floats(file_, model_->positions()); }
+
+LinearWeights ModelView::token_embedding() const {
+  return view_linear(file_, *model_->token_embedding());
+}
+
+ByteRange ModelView::token_embedding_rows() const {
+  return view_range(file_, *model_->token_embedding()->weights());
+}
+
+LayerView ModelView::layer(size_t index) const {
+  const format::Layer& layer = *model_->layers()->Get(static_cast<uint32_t>(index));
+  return {view_norm(file_, *layer.attention_norm()),
+          view_linear(file_, *layer.attention_qkv()),
+          view_linear(file_, *layer.attention_output()),
+          view_norm(file_, *layer.feed_forward_norm()),
+          view_linear(file_, *layer.feed_forward_up()),
+          view_linear(file_, *layer.feed_forward_down())};
+}
+
+NormView ModelView::final_norm() const { return view_norm(file_, *model_->final_norm()); }
+
+bool ModelView::has_tied_head() const { return model_->head() == nullptr; }
+
+LinearWeights ModelView::head() const { return linear(linear_count() - 1); }
+
+LinearWeights ModelView::linear(size_t index) const {
+  return view_linear(file_, find_linear(*model_, index));
+}
+
+ByteRange ModelView::linear_rows(size_t index) const {
+  return view_range(file_, *find_linear(*model_, index).weights());
+}
+
+Status ModelView::find_packed(uint64_t fingerprint, int* section, Error* error) const {
+  *section = -1;
+  for (size_t candidate = 0; candidate < packed_section_count(); ++candidate) {
+    const auto& packed = *model_->packed()->Get(static_cast<uint32_t>(candidate));
+    if (packed.fingerprint() != fingerprint) continue;
+    for (size_t index = 0; index < linear_count(); ++index) {
+      const LinearWeights weights = linear(index);
+      const auto& range = *packed.weights()->Get(static_cast<uint32_t>(index));
+      if (range.size() == packed_size(weights.inputs, weights.outputs)) continue;
+      return fail(error, Status::kModelCorrupt, range.offset()).text("packed weights ")
+          .number(static_cast<uint64_t>(index)).text(" have ").number(range.size())
+          .text(" bytes, their shape needs ")
+          .number(static_cast<uint64_t>(packed_size(weights.inputs, weights.outputs))).done();
+    }
+    *section = static_cast<int>(candidate);
+    return Status::kOk;
+  }
+  return Status::kOk;
+}
+
+ByteRange ModelView::packed_linear(int section, size_t index) const {
+  const auto& packed = *model_->packed()->Get(static_cast<uint32_t>(section));
+  return view_range(file_, *packed.weights()->Get(static_cast<uint32_t>(index)));
+}
+
+size_t ModelView::packed_section_count() const {
+  return model_->packed() == nullptr ? 0 : model_->packed()->size();
+}
+
+const char* ModelView::packed_section_isa(size_t section) const {
+  return model_->packed()->Get(static_cast<uint32_t>(section))->isa()->c_str();
+}
+
+Status ModelView::verify_small_tensors(Error* error) const {
+  struct Context {
+    const uint8_t* file;
+    Error* error;
+  } context = {file_, error};
+  return visit_tensors(
+      *model_,
+      [](void* opaque, const TensorSpec& spec) {
+        auto* with = static_cast<Context*>(opaque);
+        if (spec.kind == TensorKind::kInt8) return Status::kOk;
+        const ByteRange range = view_range(with->file, *spec.range);
+        if (xxhash64(range.bytes, range.size) == range.checksum) return Status::kOk;
+        return fail_tensor(with->error, Status::kModelCorrupt, spec.range->offset(), spec.name)
+            .text("does not have its checksum").done();
+      },
+      &context);
+}
+
+Status ModelView::verify_range(const ByteRange& range, const char* what, Error* error) const {
+  if (xxhash64(range.bytes, range.size) == range.checksum) return Status::kOk;
+  return fail(error, Status::kModelCorrupt, static_cast<uint64_t>(range.bytes - file_))
+      .text(what).text(" do not have their checksum").done();
+}
+
+}  // namespace sotto

@@ -1,0 +1,104 @@
+// A model file verified and seen in place: configuration, tokenizer and typed pointers to
+// every tensor. Holds no memory of its own; the file must outlive it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/linear.h"
+#include "runtime/base/status.h"
+#include "runtime/model/tokenizer_view.h"
+
+namespace sotto::format {
+struct Linear;
+struct Model;
+struct Norm;
+}  // namespace sotto::format
+
+namespace sotto {
+
+enum class ActivationKind : uint8_t { kGeluTanh = 0, kGeluErf = 1 };
+
+struct ModelConfig {
+  uint32_t vocabulary_size = 0;
+  uint32_t position_count = 0;
+  uint32_t embedding_size = 0;
+  uint32_t head_count = 0;
+  uint32_t head_size = 0;
+  uint32_t feed_forward_size = 0;
+  uint32_t layer_count = 0;
+  ActivationKind activation = ActivationKind::kGeluTanh;
+  float norm_epsilon = 0;
+  int32_t end_of_text_token = -1;
+};
+
+struct NormView {
+  const float* gain = nullptr;  // (embedding)
+  const float* bias = nullptr;  // (embedding)
+};
+
+struct LayerView {
+  NormView attention_norm;
+  LinearWeights attention_qkv;
+  LinearWeights attention_output;
+  NormView feed_forward_norm;
+  LinearWeights feed_forward_up;
+  LinearWeights feed_forward_down;
+};
+
+// Bytes of the file with the checksum they should have.
+struct ByteRange {
+  const uint8_t* bytes = nullptr;
+  size_t size = 0;
+  uint64_t checksum = 0;
+};
+
+class ModelView {
+ public:
+  // Verifies header, metadata, and every shape, offset, alignment and range, and that the
+  // small float tensors are finite. Tensor checksums are left to verify_range.
+  Status open(const void* file, size_t file_size, Error* error);
+
+  const ModelConfig& config() const { return config_; }
+  const TokenizerView* tokenizer() const { return has_tokenizer_ ? &tokenizer_ : nullptr; }
+  const char* name() const;    // "" if there is none
+  const char* source() const;  // "" if there is none
+
+  const float* positions() const;         // (position, embedding)
+  LinearWeights token_embedding() const;  // (vocabulary, embedding), no bias
+  ByteRange token_embedding_rows() const;
+  LayerView layer(size_t index) const;
+  NormView final_norm() const;
+  bool has_tied_head() const;
+  LinearWeights head() const;  // the token embedding if tied
+
+  // Linear layers in file order: for each layer qkv, output, up, down; then the head.
+  size_t linear_count() const { return size_t{4} * config_.layer_count + 1; }
+  LinearWeights linear(size_t index) const;
+  ByteRange linear_rows(size_t index) const;
+
+  // The section packed for a layout, or -1. Its sizes must suit `packed_size` (kernels/
+  // linear.h), so the instruction set is settled before. Failure: a section of this layout
+  // that does not fit its model.
+  Status find_packed(uint64_t fingerprint, int* section, Error* error) const;
+  ByteRange packed_linear(int section, size_t index) const;
+  size_t packed_section_count() const;
+  const char* packed_section_isa(size_t section) const;
+
+  // Checks the bytes of everything but the linear layers' rows and packed sections: scales,
+  // biases, norms, positions.
+  Status verify_small_tensors(Error* error) const;
+
+  // kModelCorrupt, naming `what`, where the bytes do not have their checksum.
+  Status verify_range(const ByteRange& range, const char* what, Error* error) const;
+
+ private:
+  const uint8_t* file_ = nullptr;
+  size_t file_size_ = 0;
+  const format::Model* model_ = nullptr;
+  ModelConfig config_;
+  TokenizerView tokenizer_;
+  bool has_tokenizer_ = false;
+};
+
+}  // namespace sotto

@@ -1,0 +1,144 @@
+#include "runtime/transformer/context.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "runtime/base/clock.h"
+
+namespace sotto {
+
+void Context::lay_out(const ModelConfig& config, const ContextParams& params, Arena* arena) {
+  params_ = params;
+  position_limit_ =
+      params.overflow == Overflow::kRing ? config.position_count : params.context_tokens;
+  history_size_ = size_t{2} * params.context_tokens;
+  history_ = arena->take<int32_t>(history_size_);
+  sinks_ = arena->take<int32_t>(params.sink_tokens);
+  chunk_tokens_ = arena->take<int32_t>(params.batch_tokens);
+  forward_.lay_out(config, {params.context_tokens, params.sink_tokens, params.batch_tokens}, arena);
+}
+
+Status Context::init(const Model& model, ThreadPool* pool, Error* error) {
+  return forward_.init(model, pool, error);
+}
+
+void Context::clear() {
+  token_count_ = 0;
+  position_ = 0;
+  anchor_ = 0;
+  reanchor_due_ = false;
+  has_logits_ = false;
+}
+
+Status Context::append(std::span<const int32_t> tokens, const std::atomic<uint32_t>& cancelled) {
+  if (tokens.empty()) return Status::kOk;
+  if (params_.overflow == Overflow::kStop && tokens.size() > position_limit_ - position_) {
+    return Status::kStopContextFull;
+  }
+  while (!tokens.empty()) {
+    if (reanchor_due_ || position_ == position_limit_) SOTTO_TRY(reanchor(/*want_logits=*/false, cancelled));
+    const size_t count = std::min({tokens.size(), size_t{params_.batch_tokens},
+                                   size_t{position_limit_ - position_}});
+    const auto chunk = tokens.first(count);
+    SOTTO_TRY(evaluate_chunk(chunk, count == tokens.size(), cancelled));
+    for (const int32_t token : chunk) {
+      if (token_count_ < params_.sink_tokens) sinks_[token_count_] = token;
+      history_[token_count_ % history_size_] = token;
+      ++token_count_;
+    }
+    tokens = tokens.subspan(count);
+  }
+  has_logits_ = true;
+  return Status::kOk;
+}
+
+Status Context::evaluate_chunk(std::span<const int32_t> tokens, bool want_logits,
+                               const std::atomic<uint32_t>& cancelled) {
+  has_logits_ = false;
+  if (cancelled.load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
+  SOTTO_TRY(forward_.evaluate(tokens, position_, want_logits, cancelled));
+  position_ += static_cast<uint32_t>(tokens.size());
+  return Status::kOk;
+}
+
+Status Context::ensure_logits(const std::atomic<uint32_t>& cancelled) {
+  assert(token_count_ > 0);
+  if (has_logits_) return Status::kOk;
+  if (reanchor_due_) {
+    SOTTO_TRY(reanchor(/*want_logits=*/true, cancelled));
+  } else {
+    const int32_t last = token_at(token_count_ - 1);
+    --position_;  // the token keeps its place; its slot receives the same bytes again
+    const Status status = evaluate_chunk({&last, 1}, /*want_logits=*/true, cancelled);
+    if (status != Status::kOk) {
+      ++position_;
+      return status;
+    }
+  }
+  has_logits_ = true;
+  return Status::kOk;
+}
+
+// How many tokens beside the sinks survive a re-anchoring.
+uint32_t Context::newest_kept() const {
+  return params_.overflow == Overflow::kRing
+             ? params_.context_tokens / 2 - params_.sink_tokens
+             : (params_.context_tokens - params_.sink_tokens) / 2;
+}
+
+int32_t Context::kept_token(uint32_t index, uint32_t newest) const {
+  if (index < params_.sink_tokens) return sinks_[index];
+  return token_at(token_count_ - newest + (index - params_.sink_tokens));
+}
+
+// Evaluates the sinks and the newest tokens again from position 0.
+Status Context::reanchor(bool want_logits, const std::atomic<uint32_t>& cancelled) {
+  Stopwatch stopwatch(&reanchor_timings_.ns);
+  const uint32_t newest = newest_kept();
+  const uint32_t kept = params_.sink_tokens + newest;
+  reanchor_due_ = true;
+  position_ = 0;
+  while (position_ < kept) {
+    const uint32_t count = std::min(params_.batch_tokens, kept - position_);
+    for (uint32_t i = 0; i < count; ++i) chunk_tokens_[i] = kept_token(position_ + i, newest);
+    const bool last = position_ + count == kept;
+    SOTTO_TRY(evaluate_chunk({chunk_tokens_, count}, want_logits && last, cancelled));
+  }
+  reanchor_due_ = false;
+  anchor_ = token_count_;
+  ++reanchor_count_;
+  reanchor_timings_.tokens += kept;
+  return Status::kOk;
+}
+
+bool Context::can_rewind(uint64_t count) const {
+  if (count > token_count_) return false;
+  if (count == token_count_) return true;
+  const uint64_t dropped = token_count_ - count;
+  // What the stream saw before the last re-anchoring is gone; and a token that has
+  // overwritten a slot took it from the windows of all tokens before it.
+  if (reanchor_due_ || count < anchor_) return false;
+  return position_ <= params_.context_tokens || dropped == 1;
+}
+
+void Context::rewind(uint64_t count) {
+  assert(can_rewind(count));
+  position_ -= static_cast<uint32_t>(token_count_ - count);
+  token_count_ = count;
+  has_logits_ = false;
+}
+
+void Context::newest(uint64_t count, std::span<const int32_t>* older,
+                     std::span<const int32_t>* newer) const {
+  const auto wanted = static_cast<size_t>(
+      std::min({count, uint64_t{params_.context_tokens}, token_count_}));
+  const auto end = static_cast<size_t>(token_count_ % history_size_);
+  const size_t newer_count = std::min(wanted, end);
+  const size_t older_count = wanted - newer_count;
+  *newer = {history_ + (end - newer_count), newer_count};
+  *older = {history_ + (history_size_ - older_count), older_count};
+}
+
+uint32_t Context::cached_tokens() const { return std::min(position_, params_.context_tokens); }
+
+}  // namespace sotto

@@ -1,0 +1,66 @@
+#include "runtime/transformer/kv_ring.h"
+
+#include <cassert>
+#include <cmath>
+#include <cstring>
+
+namespace sotto {
+
+void KvRing::lay_out(const KvShape& shape, Arena* arena) {
+  shape_ = shape;
+  row_stride_ = align_up(shape.head_size, kHeadAlignment);
+  score_scale_ = 1.0f / std::sqrt(static_cast<float>(shape.head_size));
+  const size_t rows = size_t{shape.layer_count} * shape.head_count * shape.slot_count;
+  keys_ = arena->take<int8_t>(rows * row_stride_);
+  values_ = arena->take<int8_t>(rows * row_stride_);
+  key_scales_ = arena->take<float>(rows);
+  value_scales_ = arena->take<float>(rows);
+}
+
+size_t KvRing::byte_size(const KvShape& shape) {
+  Arena measure;
+  KvRing().lay_out(shape, &measure);
+  return measure.size();
+}
+
+uint32_t KvRing::slot_of(uint32_t position) const {
+  if (position < shape_.slot_count) return position;
+  return shape_.sink_count +
+         (position - shape_.sink_count) % (shape_.slot_count - shape_.sink_count);
+}
+
+SlotWindow KvRing::window_of(uint32_t position) const {
+  if (position < shape_.slot_count) return {{{0, position + 1}}, 1};
+  SlotWindow window;
+  const auto add = [&](uint32_t first, uint32_t end) {
+    if (first < end) window.spans[window.span_count++] = {first, end - first};
+  };
+  const uint32_t oldest = slot_of(position) + 1;
+  add(0, shape_.sink_count);
+  add(oldest, shape_.slot_count);
+  add(shape_.sink_count, oldest);
+  return window;
+}
+
+void KvRing::store(const Kernels& kernels, uint32_t layer, uint32_t head, uint32_t slot,
+                   const float* key, const float* value) {
+  const size_t index = index_of(layer, head, slot);
+  const size_t padding = row_stride_ - shape_.head_size;
+  int8_t* key_row = keys_ + index * row_stride_;
+  int8_t* value_row = values_ + index * row_stride_;
+  key_scales_[index] = kernels.quantize_symmetric(key, shape_.head_size, key_row);
+  value_scales_[index] = kernels.quantize_symmetric(value, shape_.head_size, value_row);
+  std::memset(key_row + shape_.head_size, 0, padding);
+  std::memset(value_row + shape_.head_size, 0, padding);
+}
+
+void KvRing::attend(const Kernels& kernels, uint32_t layer, uint32_t head,
+                    const SlotWindow& window, const float* query, float* scores,
+                    float* output) const {
+  const size_t index = index_of(layer, head, 0);
+  kernels.attention({query, keys_ + index * row_stride_, key_scales_ + index,
+                     values_ + index * row_stride_, value_scales_ + index, shape_.head_size,
+                     row_stride_, score_scale_, window.spans, window.span_count, scores, output});
+}
+
+}  // namespace sotto

@@ -1,0 +1,63 @@
+// Keys and values of the newest tokens, int8 with a float scale a head and slot, in a ring of
+// a fixed number of slots. The first `sink_count` slots are never overwritten. Which slot a
+// token has and which slots it sees depend on its position alone, so the ring needs no
+// other state and taking tokens back is free.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/kernels.h"
+#include "runtime/base/arena.h"
+
+namespace sotto {
+
+struct KvShape {
+  uint32_t layer_count = 0;
+  uint32_t head_count = 0;
+  uint32_t head_size = 0;
+  uint32_t slot_count = 0;
+  uint32_t sink_count = 0;  // < slot_count
+};
+
+// The slots a token sees, its own among them, oldest token first.
+struct SlotWindow {
+  SlotSpan spans[3];
+  uint32_t span_count = 0;
+};
+
+class KvRing {
+ public:
+  // Takes the ring's memory from `arena`, which may only measure.
+  void lay_out(const KvShape& shape, Arena* arena);
+
+  // 2 * layers * heads * slots * (padded head size + sizeof(float)), each array on a
+  // boundary of its own.
+  static size_t byte_size(const KvShape& shape);
+
+  uint32_t slot_of(uint32_t position) const;
+  SlotWindow window_of(uint32_t position) const;
+
+  // Quantizes one head's key and value (head_size floats each) into a slot.
+  void store(const Kernels& kernels, uint32_t layer, uint32_t head, uint32_t slot,
+             const float* key, const float* value);
+
+  // Attention of one head's query (head_size) to a window. `scores`: slot_count floats.
+  void attend(const Kernels& kernels, uint32_t layer, uint32_t head, const SlotWindow& window,
+              const float* query, float* scores, float* output) const;
+
+ private:
+  size_t index_of(uint32_t layer, uint32_t head, uint32_t slot) const {
+    return (size_t{layer} * shape_.head_count + head) * shape_.slot_count + slot;
+  }
+
+  KvShape shape_;
+  size_t row_stride_ = 0;
+  float score_scale_ = 0;
+  int8_t* keys_ = nullptr;         // (layer, head, slot, row_stride)
+  int8_t* values_ = nullptr;       // (layer, head, slot, row_stride)
+  float* key_scales_ = nullptr;    // (layer, head, slot)
+  float* value_scales_ = nullptr;  // (layer, head, slot)
+};
+
+}  // namespace sotto
