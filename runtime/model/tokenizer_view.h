@@ -1,10 +1,17 @@
 // The tokenizer section of a model file: plain arrays used in place.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "runtime/base/status.h"
+
 namespace sotto {
+
+namespace format {
+struct Tokenizer;
+}
 
 enum class TokenKind : uint8_t { kNormal = 0, kAdded = 1, kSpecial = 2, kUnused = 3 };
 
@@ -16,6 +23,7 @@ struct TokenMerge {
 };
 
 inline constexpr uint32_t kNoToken = 0xFFFFFFFF;
+inline constexpr uint32_t kNoMerge = 0xFFFFFFFF;
 
 struct TokenizerView {
   uint32_t token_count = 0;
@@ -25,10 +33,14 @@ struct TokenizerView {
   std::span<const uint32_t> byte_tokens;    // 256, kNoToken: none
   std::span<const TokenMerge> merges;       // in rank order
   std::span<const uint32_t> merge_index;    // power of two; rank + 1, 0: empty
+  std::span<const uint32_t> token_merges;   // token_count: the rank that makes it, kNoMerge
   std::span<const uint32_t> sorted_tokens;  // what BPE can produce, by their bytes
-  std::span<const uint32_t> added_tokens;   // kAdded and kSpecial, longest first
+  std::span<const uint32_t> added_tokens;   // kAdded and kSpecial, by their bytes
   bool add_prefix_space = false;
+
+  // Not in the file: verify_tokenizer() finds them.
   uint32_t max_token_bytes = 0;
+  bool merges_ascend = false;  // every merge ranks after those that make its parts
 
   std::span<const char> bytes_of(uint32_t token) const {
     return token_bytes.subspan(token_offsets[token],
@@ -41,5 +53,21 @@ constexpr uint32_t merge_hash(uint32_t left, uint32_t right) {
   uint64_t key = (static_cast<uint64_t>(left) << 32 | right) * 0x9E3779B97F4A7C15u;
   return static_cast<uint32_t>(key >> 32);
 }
+
+// No probe passes more than this many full slots.
+inline constexpr size_t kMaxMergeProbes = 256;
+
+// Longer tokens are refused, so that text buffers have a fixed size.
+inline constexpr uint32_t kMaxTokenBytes = 1024;
+
+// Longest token that merges which do not ascend may make.
+inline constexpr size_t kMaxUnorderedTokenBytes = 128;
+
+// Points `view` at the arrays of a table that FlatBuffers has verified.
+void read_tokenizer(const format::Tokenizer& table, TokenizerView* view);
+
+// Checks everything that encoding and decoding rely on for memory safety and bounded time,
+// and fills in what the file does not hold.
+Status verify_tokenizer(TokenizerView* view, uint32_t vocabulary_size, Error* error);
 
 }  // namespace sotto

@@ -16,8 +16,9 @@ struct EncodeOptions {
 };
 
 // Encodes UTF-8 `text` into `tokens`. `*count`: tokens written, or on kBufferTooSmall a
-// capacity that suffices (at most text.size()). Words beyond 256 bytes use the
-// unwritten part of `tokens` as work space, one entry a byte.
+// capacity that suffices: at most text.size(), twice that with add_prefix_space. It is
+// more than the final count only for words beyond 256 bytes, whose search may need room
+// for one token a byte.
 Status encode(const TokenizerView& tokenizer, std::span<const char> text, EncodeOptions options,
               std::span<int32_t> tokens, size_t* count, Error* error);
 

@@ -1,0 +1,47 @@
+// Builds the arrays of a model file's tokenizer section.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/model/tokenizer_view.h"
+
+namespace sotto {
+
+struct TokenizerDescription {
+  struct Token {
+    std::string bytes;
+    TokenKind kind = TokenKind::kUnused;
+  };
+
+  TokenizerDescription() { byte_tokens.fill(kNoToken); }
+
+  std::vector<Token> tokens;              // by id
+  std::array<uint32_t, 256> byte_tokens;  // kNoToken: none
+  std::vector<TokenMerge> merges;         // in rank order; of equal pairs the last counts
+  bool add_prefix_space = false;
+};
+
+// What TokenizerView views.
+struct TokenizerData {
+  std::vector<uint32_t> token_offsets;
+  std::vector<char> token_bytes;
+  std::vector<TokenKind> token_kinds;
+  std::vector<uint32_t> byte_tokens;
+  std::vector<TokenMerge> merges;
+  std::vector<uint32_t> merge_index;
+  std::vector<uint32_t> token_merges;
+  std::vector<uint32_t> sorted_tokens;
+  std::vector<uint32_t> added_tokens;
+  bool add_prefix_space = false;
+
+  TokenizerView view() const;  // verified
+};
+
+// Drops merges that no text can bring about. Throws std::runtime_error if the description
+// contradicts itself.
+TokenizerData build_tokenizer(const TokenizerDescription& description);
+
+}  // namespace sotto

@@ -1,0 +1,110 @@
+// vocab.json and merges.txt, and the small files beside them that name added tokens.
+#include <string>
+#include <string_view>
+
+#include "converters/file.h"
+#include "converters/strict_json.h"
+#include "converters/tokenizer_reader_files.h"
+
+namespace sotto {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr uint64_t kLargestFile = uint64_t{256} << 20;
+constexpr const char* kEndOfText = "<|endoftext|>";
+
+// "left right" a line, after an optional line "#version: ...".
+void add_merge_lines(std::string_view text, TokenizerNames* names) {
+  for (size_t line_number = 1; !text.empty(); ++line_number) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line_number == 1 && line.starts_with("#version")) continue;
+    if (line.empty() && text.find_first_not_of("\r\n") == std::string_view::npos) break;
+    try {
+      const size_t space = line.find(' ');
+      if (space == std::string_view::npos || line.find(' ', space + 1) != std::string_view::npos) {
+        throw std::runtime_error("not two tokens and a space between");
+      }
+      names->add_merge(std::string(line.substr(0, space)), std::string(line.substr(space + 1)));
+    } catch (const std::exception& error) {
+      throw std::runtime_error("line " + std::to_string(line_number) + ": " + error.what());
+    }
+  }
+}
+
+// A token given as its text or as an object with more about it.
+void add_special(const json& token, TokenizerNames* names) {
+  if (token.is_null()) return;
+  const json& content = token.is_object() ? token.at("content") : token;
+  const auto text = content.get<std::string>();
+  if (token.is_object()) check_plain_match(token, text);
+  names->add_literal(text, std::nullopt, TokenKind::kSpecial);
+}
+
+void add_named_specials(const json& settings, TokenizerNames* names) {
+  for (const char* key : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token",
+                          "cls_token", "mask_token"}) {
+    if (const auto token = settings.find(key); token != settings.end()) add_special(*token, names);
+  }
+  for (const char* key : {"additional_special_tokens", "extra_special_tokens"}) {
+    const auto tokens = settings.find(key);
+    if (tokens == settings.end()) continue;
+    for (const json& token : *tokens) add_special(token, names);
+  }
+}
+
+// added_tokens_decoder: {"50257": {"content": ..., "special": ...}, ...}
+void add_decoder_tokens(const json& settings, TokenizerNames* names) {
+  const auto tokens = settings.find("added_tokens_decoder");
+  if (tokens == settings.end()) return;
+  for (const auto& [id, token] : tokens->items()) {
+    const auto text = token.at("content").get<std::string>();
+    check_plain_match(token, text);
+    names->add_literal(text, std::stoll(id),
+                       token.value("special", false) ? TokenKind::kSpecial : TokenKind::kAdded);
+  }
+}
+
+// Runs `read` on the JSON object in `path`, if there is one.
+template <typename Read>
+void read_if_there(const std::filesystem::path& path, Read read) {
+  if (!std::filesystem::exists(path)) return;
+  const json object = read_json_object(path);
+  with_path(path, [&] { read(object); });
+}
+
+}  // namespace
+
+TokenizerData read_vocabulary_and_merges(const std::filesystem::path& vocabulary,
+                                         const std::filesystem::path& merges,
+                                         uint32_t vocabulary_size) {
+  TokenizerNames names(vocabulary_size);
+  const json tokens = read_json_object(vocabulary);
+  with_path(vocabulary, [&] { add_vocabulary(tokens, &names); });
+  const std::string merge_text = read_text_file(merges, kLargestFile);
+  with_path(merges, [&] { add_merge_lines(merge_text, &names); });
+
+  // First what gives new tokens their ids, then what refers to them by name.
+  const std::filesystem::path directory = vocabulary.parent_path();
+  bool add_prefix_space = false;
+  read_if_there(directory / "added_tokens.json", [&](const json& added) {
+    for (const auto& [text, id] : added.items()) {
+      names.add_literal(text, id.get<int64_t>(), TokenKind::kAdded);
+    }
+  });
+  read_if_there(directory / "tokenizer_config.json", [&](const json& settings) {
+    add_decoder_tokens(settings, &names);
+    add_named_specials(settings, &names);
+    add_prefix_space = settings.value("add_prefix_space", false);
+  });
+  read_if_there(directory / "special_tokens_map.json",
+                [&](const json& settings) { add_named_specials(settings, &names); });
+  if (names.find(kEndOfText)) names.add_literal(kEndOfText, std::nullopt, TokenKind::kSpecial);
+  return with_path(vocabulary, [&] { return names.build(add_prefix_space); });
+}
+
+}  // namespace sotto

@@ -1,0 +1,202 @@
+#include "runtime/model/tokenizer_view.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "runtime/base/utf8.h"
+#include "runtime/model/model_generated.h"
+
+namespace sotto {
+namespace {
+
+static_assert(sizeof(format::Merge) == sizeof(TokenMerge));
+static_assert(sizeof(format::TokenKind) == sizeof(TokenKind));
+
+std::span<const uint32_t> view_of(const flatbuffers::Vector<uint32_t>* vector) {
+  return {reinterpret_cast<const uint32_t*>(vector->Data()), vector->size()};
+}
+
+Status corrupt(const char* what, Error* error) {
+  return fail(error, Status::kModelCorrupt).text("tokenizer: ").text(what).done();
+}
+
+Status corrupt(const char* what, size_t index, Error* error) {
+  return fail(error, Status::kModelCorrupt)
+      .text("tokenizer: ").text(what).text(" ").number(uint64_t{index}).done();
+}
+
+int compare(std::span<const char> a, std::span<const char> b) {
+  const int order = std::memcmp(a.data(), b.data(), std::min(a.size(), b.size()));
+  if (order != 0) return order;
+  return a.size() < b.size() ? -1 : a.size() > b.size();
+}
+
+Status verify_tokens(const TokenizerView& view, Error* error) {
+  const auto offsets = view.token_offsets;
+  if (offsets[0] != 0 || offsets[view.token_count] != view.token_bytes.size()) {
+    return corrupt("token_offsets do not span token_bytes", error);
+  }
+  for (size_t i = 0; i < view.token_count; ++i) {
+    if (offsets[i] > offsets[i + 1]) return corrupt("token_offsets decrease at", i, error);
+  }
+  for (size_t i = 0; i < view.token_count; ++i) {
+    if (view.token_kinds[i] > TokenKind::kUnused) return corrupt("bad kind of token", i, error);
+    const bool unused = view.token_kinds[i] == TokenKind::kUnused;
+    if (unused && offsets[i] != offsets[i + 1]) return corrupt("text of unused token", i, error);
+  }
+  for (size_t byte = 0; byte < 256; ++byte) {
+    const uint32_t token = view.byte_tokens[byte];
+    if (token == kNoToken) continue;
+    if (token >= view.token_count) return corrupt("bad token of byte", byte, error);
+    const auto bytes = view.bytes_of(token);
+    if (bytes.size() != 1 || static_cast<uint8_t>(bytes[0]) != byte) {
+      return corrupt("wrong token of byte", byte, error);
+    }
+  }
+  return Status::kOk;
+}
+
+// The bytes of a merge's result are those of its parts, and both parts have some.
+bool is_concatenation(const TokenizerView& view, const TokenMerge& merge) {
+  const auto left = view.bytes_of(merge.left);
+  const auto right = view.bytes_of(merge.right);
+  const auto result = view.bytes_of(merge.result);
+  return !left.empty() && !right.empty() && result.size() == left.size() + right.size() &&
+         std::memcmp(result.data(), left.data(), left.size()) == 0 &&
+         std::memcmp(result.data() + left.size(), right.data(), right.size()) == 0;
+}
+
+Status verify_merges(const TokenizerView& view, Error* error) {
+  for (size_t rank = 0; rank < view.merges.size(); ++rank) {
+    const TokenMerge& merge = view.merges[rank];
+    if (merge.left >= view.token_count || merge.right >= view.token_count ||
+        merge.result >= view.token_count) {
+      return corrupt("token out of range in merge", rank, error);
+    }
+    if (!is_concatenation(view, merge)) return corrupt("wrong result of merge", rank, error);
+  }
+  for (size_t token = 0; token < view.token_count; ++token) {
+    const uint32_t rank = view.token_merges[token];
+    if (rank == kNoMerge) continue;
+    if (rank >= view.merges.size() || view.merges[rank].result != token) {
+      return corrupt("wrong merge of token", token, error);
+    }
+  }
+  return Status::kOk;
+}
+
+Status verify_merge_index(const TokenizerView& view, Error* error) {
+  const auto index = view.merge_index;
+  if (!std::has_single_bit(index.size()) || index.size() > uint64_t{1} << 32) {
+    return corrupt("merge_index is not a power of two", error);
+  }
+  const auto last_empty = std::find(index.rbegin(), index.rend(), 0u);
+  if (last_empty == index.rend()) return corrupt("merge_index is full", error);
+  auto run = static_cast<size_t>(last_empty - index.rbegin());  // goes on at slot 0
+  for (size_t slot = 0; slot < index.size(); ++slot) {
+    if (index[slot] > view.merges.size()) return corrupt("bad merge_index slot", slot, error);
+    run = index[slot] == 0 ? 0 : run + 1;
+    if (run > kMaxMergeProbes) return corrupt("merge_index is too dense at", slot, error);
+  }
+  return Status::kOk;
+}
+
+// Ids in range, with text, in strictly ascending order of it.
+Status verify_sorted(const TokenizerView& view, std::span<const uint32_t> tokens,
+                     const char* name, Error* error) {
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i] >= view.token_count || view.bytes_of(tokens[i]).empty() ||
+        (i > 0 && compare(view.bytes_of(tokens[i - 1]), view.bytes_of(tokens[i])) >= 0)) {
+      return fail(error, Status::kModelCorrupt)
+          .text("tokenizer: ").text(name).text(" is out of order at ").number(uint64_t{i}).done();
+    }
+  }
+  return Status::kOk;
+}
+
+Status verify_added_tokens(const TokenizerView& view, Error* error) {
+  SOTTO_TRY(verify_sorted(view, view.added_tokens, "added_tokens", error));
+  const auto is_added = [](TokenKind kind) {
+    return kind == TokenKind::kAdded || kind == TokenKind::kSpecial;
+  };
+  for (const uint32_t token : view.added_tokens) {
+    if (!is_added(view.token_kinds[token])) return corrupt("not an added token:", token, error);
+    const auto bytes = view.bytes_of(token);
+    if (find_invalid_utf8(bytes) != bytes.size()) {
+      return corrupt("not UTF-8: added token", token, error);
+    }
+  }
+  const auto count = std::count_if(view.token_kinds.begin(), view.token_kinds.end(), is_added);
+  if (static_cast<size_t>(count) != view.added_tokens.size()) {
+    return corrupt("added_tokens lacks some", error);
+  }
+  return Status::kOk;
+}
+
+bool merges_ascend(const TokenizerView& view) {
+  for (const uint32_t rank : view.token_merges) {
+    if (rank == kNoMerge) continue;
+    const uint32_t left = view.token_merges[view.merges[rank].left];
+    const uint32_t right = view.token_merges[view.merges[rank].right];
+    if ((left != kNoMerge && left >= rank) || (right != kNoMerge && right >= rank)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void read_tokenizer(const format::Tokenizer& table, TokenizerView* view) {
+  *view = {};
+  view->token_count = table.token_kinds()->size();
+  view->token_offsets = view_of(table.token_offsets());
+  view->token_bytes = {reinterpret_cast<const char*>(table.token_bytes()->Data()),
+                       table.token_bytes()->size()};
+  view->token_kinds = {reinterpret_cast<const TokenKind*>(table.token_kinds()->Data()),
+                       table.token_kinds()->size()};
+  view->byte_tokens = view_of(table.byte_tokens());
+  view->merges = {reinterpret_cast<const TokenMerge*>(table.merges()->Data()),
+                  table.merges()->size()};
+  view->merge_index = view_of(table.merge_index());
+  view->token_merges = view_of(table.token_merges());
+  view->sorted_tokens = view_of(table.sorted_tokens());
+  view->added_tokens = view_of(table.added_tokens());
+  view->add_prefix_space = table.add_prefix_space();
+}
+
+Status verify_tokenizer(TokenizerView* view, uint32_t vocabulary_size, Error* error) {
+  if (vocabulary_size > INT32_MAX || view->token_count != vocabulary_size ||
+      view->token_kinds.size() != vocabulary_size) {
+    return corrupt("token_kinds and vocabulary_size differ", error);
+  }
+  if (view->token_offsets.size() != size_t{vocabulary_size} + 1) {
+    return corrupt("token_offsets and vocabulary_size differ", error);
+  }
+  if (view->token_merges.size() != vocabulary_size) {
+    return corrupt("token_merges and vocabulary_size differ", error);
+  }
+  if (view->byte_tokens.size() != 256) return corrupt("byte_tokens are not 256", error);
+  if (view->merges.size() >= kNoMerge) return corrupt("too many merges", error);
+  SOTTO_TRY(verify_tokens(*view, error));
+  SOTTO_TRY(verify_merges(*view, error));
+  SOTTO_TRY(verify_merge_index(*view, error));
+  SOTTO_TRY(verify_sorted(*view, view->sorted_tokens, "sorted_tokens", error));
+  SOTTO_TRY(verify_added_tokens(*view, error));
+
+  view->max_token_bytes = 0;
+  for (size_t i = 0; i < vocabulary_size; ++i) {
+    view->max_token_bytes =
+        std::max(view->max_token_bytes, view->token_offsets[i + 1] - view->token_offsets[i]);
+  }
+  view->merges_ascend = merges_ascend(*view);
+  if (view->merges_ascend) return Status::kOk;
+  for (const uint32_t token : view->sorted_tokens) {
+    if (view->bytes_of(token).size() <= kMaxUnorderedTokenBytes) continue;
+    return fail(error, Status::kModelUnsupported)
+        .text("tokenizer: merges out of order make token ").number(uint64_t{token})
+        .text(", which is too long").done();
+  }
+  return Status::kOk;
+}
+
+}  // namespace sotto

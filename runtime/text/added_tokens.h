@@ -1,0 +1,42 @@
+// Finds added and special tokens, which are matched as literal text before BPE.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "runtime/model/tokenizer_view.h"
+
+namespace sotto {
+
+class AddedTokenFinder {
+ public:
+  // Special tokens are found only if `parse_special`.
+  AddedTokenFinder(const TokenizerView& tokenizer, bool parse_special);
+
+  struct Match {
+    size_t start;  // text.size(): none
+    uint32_t token;
+  };
+  // The leftmost token at or after `start`, the longest of those.
+  Match find(std::span<const char> text, size_t start) const;
+
+ private:
+  bool may_start(std::span<const char> text, size_t at) const;
+  uint32_t token_at(std::span<const char> text, size_t at) const;
+  bool is_wanted(uint32_t token) const;
+
+  // A Bloom filter of the tokens' first two bytes; tokens of one byte set all of that byte.
+  static constexpr size_t kPairBits = 4096;
+  static size_t pair_bit(uint8_t first, uint8_t second) {
+    return (first * 16u ^ second * 37u) % kPairBits;
+  }
+
+  const TokenizerView& tokenizer_;
+  bool parse_special_;
+  bool any_ = false;
+  uint64_t single_[4] = {};
+  uint64_t pairs_[kPairBits / 64] = {};
+};
+
+}  // namespace sotto

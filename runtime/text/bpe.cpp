@@ -1,0 +1,171 @@
+#include "runtime/text/bpe.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace sotto {
+namespace {
+
+uint32_t find_merge(const TokenizerView& tokenizer, uint32_t left, uint32_t right) {
+  const size_t mask = tokenizer.merge_index.size() - 1;
+  for (size_t slot = merge_hash(left, right) & mask;; slot = (slot + 1) & mask) {
+    const uint32_t entry = tokenizer.merge_index[slot];
+    if (entry == 0) return kNoMerge;
+    const TokenMerge& merge = tokenizer.merges[entry - 1];
+    if (merge.left == left && merge.right == right) return entry - 1;
+  }
+}
+
+uint32_t byte_token(const TokenizerView& tokenizer, char byte) {
+  return tokenizer.byte_tokens[static_cast<uint8_t>(byte)];
+}
+
+// Merges `count` tokens in place; returns how many are left.
+size_t merge_tokens(const TokenizerView& tokenizer, uint32_t* tokens, size_t count) {
+  assert(count >= 1 && count <= kShortWordBytes);
+  uint32_t ranks[kShortWordBytes];  // of the pair (i, i + 1)
+  for (size_t i = 0; i + 1 < count; ++i) {
+    ranks[i] = find_merge(tokenizer, tokens[i], tokens[i + 1]);
+  }
+  while (count > 1) {
+    const auto best = static_cast<size_t>(std::min_element(ranks, ranks + count - 1) - ranks);
+    if (ranks[best] == kNoMerge) break;
+    tokens[best] = tokenizer.merges[ranks[best]].result;
+    --count;
+    for (size_t i = best + 1; i < count; ++i) tokens[i] = tokens[i + 1];
+    for (size_t i = best + 1; i + 1 < count; ++i) ranks[i] = ranks[i + 1];
+    if (best > 0) ranks[best - 1] = find_merge(tokenizer, tokens[best - 1], tokens[best]);
+    if (best + 1 < count) ranks[best] = find_merge(tokenizer, tokens[best], tokens[best + 1]);
+  }
+  return count;
+}
+
+bool compatible_by_merging(const TokenizerView& tokenizer, uint32_t left, uint32_t right) {
+  static_assert(2 * kMaxUnorderedTokenBytes <= kShortWordBytes);
+  uint32_t tokens[kShortWordBytes];
+  size_t count = 0;
+  for (const uint32_t token : {left, right}) {
+    for (const char byte : tokenizer.bytes_of(token)) tokens[count++] = byte_token(tokenizer, byte);
+  }
+  return merge_tokens(tokenizer, tokens, count) == 2 && tokens[0] == left && tokens[1] == right;
+}
+
+// Whether the bytes of two tokens, encoded together, stay these two. As long as nothing
+// merges across the boundary each side is made as it is alone, so it is enough to go back
+// in time, always undoing the later of the two merges at the boundary, and to see whether
+// the pair that meets there would have merged before one of the two was used up. Of equal
+// ranks the leftmost comes first: left's own merge, the boundary, right's own merge.
+bool compatible(const TokenizerView& tokenizer, uint32_t left, uint32_t right) {
+  if (!tokenizer.merges_ascend) return compatible_by_merging(tokenizer, left, right);
+  uint32_t left_used = kNoMerge;  // the rank that uses up `left`; kNoMerge: it stays
+  uint32_t right_used = kNoMerge;
+  for (;;) {
+    const uint32_t rank = find_merge(tokenizer, left, right);
+    if (rank != kNoMerge && rank < left_used && rank <= right_used) return false;
+    const uint32_t left_made = tokenizer.token_merges[left];
+    const uint32_t right_made = tokenizer.token_merges[right];
+    if (left_made == kNoMerge && right_made == kNoMerge) return true;
+    if (left_made == kNoMerge || (right_made != kNoMerge && right_made >= left_made)) {
+      right_used = right_made;
+      right = tokenizer.merges[right_made].left;
+    } else {
+      left_used = left_made;
+      left = tokenizer.merges[left_made].right;
+    }
+  }
+}
+
+// How many of the first `size` bytes of the word `bytes` begins with.
+size_t common_size(std::span<const char> bytes, Word word, size_t size) {
+  size = std::min(size, bytes.size());
+  size_t skip = 0;
+  if (word.space_before && size > 0) {
+    if (bytes[0] != ' ') return 0;
+    skip = 1;
+  }
+  const auto end = std::mismatch(bytes.begin() + static_cast<ptrdiff_t>(skip),
+                                 bytes.begin() + static_cast<ptrdiff_t>(size),
+                                 word.bytes.begin());
+  return static_cast<size_t>(end.first - bytes.begin());
+}
+
+char byte_at(Word word, size_t at) {
+  if (!word.space_before) return word.bytes[at];
+  return at == 0 ? ' ' : word.bytes[at - 1];
+}
+
+// What is left of a word after `size` > 0 bytes.
+Word after(Word word, size_t size) {
+  return {word.bytes.subspan(word.space_before ? size - 1 : size)};
+}
+
+}  // namespace
+
+size_t merge_word(const TokenizerView& tokenizer, Word word, uint32_t* tokens) {
+  size_t count = 0;
+  if (word.space_before) tokens[count++] = byte_token(tokenizer, ' ');
+  for (const char byte : word.bytes) tokens[count++] = byte_token(tokenizer, byte);
+  return merge_tokens(tokenizer, tokens, count);
+}
+
+uint32_t longest_token(const TokenizerView& tokenizer, std::span<const uint32_t> sorted,
+                       Word word, size_t limit) {
+  size_t size = std::min(limit, word.size());
+  while (size > 0) {
+    // The last token that is not after the first `size` bytes of the word. What it has in
+    // common with them bounds every shorter match.
+    const auto is_after = [&](size_t limit_size, uint32_t token) {
+      const auto bytes = tokenizer.bytes_of(token);
+      const size_t common = common_size(bytes, word, limit_size);
+      if (common == bytes.size()) return false;
+      return common == limit_size ||
+             static_cast<uint8_t>(bytes[common]) > static_cast<uint8_t>(byte_at(word, common));
+    };
+    const auto next = std::upper_bound(sorted.begin(), sorted.end(), size, is_after);
+    if (next == sorted.begin()) return kNoToken;
+    const uint32_t token = *(next - 1);
+    const auto bytes = tokenizer.bytes_of(token);
+    const size_t common = common_size(bytes, word, size);
+    if (common == bytes.size()) return token;
+    size = common;
+  }
+  return kNoToken;
+}
+
+// Tokens are an encoding if each adjacent pair is compatible, and then so are the first few
+// of them. Hence the last token of a prefix's encoding is the only one that can end there:
+// the encodings of all prefixes form a tree, with one node a position. This walks it depth
+// first, longest token first, until it meets the end of the word.
+SearchResult search_word(const TokenizerView& tokenizer, Word word, std::span<int32_t> tokens,
+                         size_t* count) {
+  size_t used = 0;  // tokens on the path
+  size_t limit = word.size();
+  Word rest = word;
+  for (size_t steps = 0; rest.size() > 0;) {
+    uint32_t token;
+    do {
+      token = longest_token(tokenizer, tokenizer.sorted_tokens, rest, limit);
+      if (token != kNoToken) limit = tokenizer.bytes_of(token).size() - 1;
+    } while (token != kNoToken && used > 0 &&
+             !compatible(tokenizer, static_cast<uint32_t>(tokens[used - 1]), token));
+    if (token != kNoToken) {
+      if (++steps > word.size()) return SearchResult::kInconsistent;
+      if (used == tokens.size()) return SearchResult::kNoRoom;
+      tokens[used++] = static_cast<int32_t>(token);
+      rest = after(rest, tokenizer.bytes_of(token).size());
+      limit = rest.size();
+      continue;
+    }
+    // A dead end: the token before was the wrong one to take.
+    if (used == 0) return SearchResult::kInconsistent;
+    const size_t size = tokenizer.bytes_of(static_cast<uint32_t>(tokens[--used])).size();
+    const size_t position = word.size() - rest.size() - size;
+    rest = position == 0 ? word : after(word, position);
+    limit = size - 1;
+  }
+  *count = used;
+  return SearchResult::kFound;
+}
+
+}  // namespace sotto

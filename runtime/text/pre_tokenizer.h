@@ -1,0 +1,16 @@
+// GPT-2's split of text into the words that BPE never crosses (Radford et al. 2019):
+//   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace sotto {
+
+// The end of the word that starts at `start` < text.size().
+size_t word_end(std::span<const char> text, size_t start);
+
+// The end in `text` of the first word of " " + text; text is not empty. May be 0.
+size_t word_end_after_space(std::span<const char> text);
+
+}  // namespace sotto

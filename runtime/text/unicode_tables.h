@@ -1,0 +1,27 @@
+// The classes of characters that GPT-2's split pattern tells apart.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sotto {
+
+enum class CharacterClass : uint8_t {
+  kOther = 0,
+  kLetter = 1,  // \p{L}
+  kNumber = 2,  // \p{N}
+  kSpace = 3,   // \s
+};
+
+// Two stages: code point / 256 -> block -> two bits a character. Later ones are kOther.
+inline constexpr size_t kCharacterBlockCount = 804;
+extern const uint8_t kCharacterBlocks[kCharacterBlockCount];
+extern const uint64_t kCharacterClasses[][8];
+
+inline CharacterClass character_class(uint32_t code_point) {
+  if (code_point / 256 >= kCharacterBlockCount) return CharacterClass::kOther;
+  const uint64_t* block = kCharacterClasses[kCharacterBlocks[code_point / 256]];
+  return static_cast<CharacterClass>(block[code_point / 32 % 8] >> 2 * (code_point % 32) & 3);
+}
+
+}  // namespace sotto
