@@ -1,0 +1,48 @@
+// What the golden tests share: where checkpoints are, both forms of a checkpoint, the
+// runtime's logits for a window, and how far two sets of logits are apart.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "converters/float_model.h"
+#include "converters/int8_runtime.h"
+
+namespace sotto {
+
+std::filesystem::path golden_data();  // in the source tree
+// Larger checkpoints: SOTTO_TEST_DATA, else ../shared/data beside the source tree.
+std::filesystem::path shared_data();
+
+// Ends the test as skipped unless shared_data() holds `path`.
+#define SOTTO_NEEDS_SHARED(path)                                                 \
+  if (!std::filesystem::exists(::sotto::shared_data() / (path)))                 \
+  GTEST_SKIP() << "no " << (path) << " in " << ::sotto::shared_data().string()   \
+               << "; set SOTTO_TEST_DATA"
+
+FloatModel load_checkpoint(const std::filesystem::path& directory);
+// The bytes of the .sotto file the converter makes of a checkpoint.
+std::vector<uint8_t> convert_checkpoint(const std::filesystem::path& directory);
+std::vector<uint8_t> read_bytes(const std::filesystem::path& path);
+
+// The names of the checkpoints in golden_data(), sorted.
+std::vector<std::string> golden_names();
+
+// Logits (token, vocabulary) of a window by the int8 runtime through the C API.
+std::vector<float> int8_logits(const Int8Model& model, std::span<const int32_t> tokens);
+
+struct LogitError {
+  double max = 0;
+  double relative_rms = 0;  // rms error over the rms of the expected around each row's mean
+  double top1_agreement = 0;
+};
+LogitError compare_logits(std::span<const float> expected, std::span<const float> actual,
+                          size_t vocabulary);
+
+// Token ids by falling logit; ties by rising id.
+std::vector<int32_t> top_tokens(std::span<const float> logits, size_t count);
+
+}  // namespace sotto

@@ -1,0 +1,140 @@
+// Prints, or compares with committed ones, a hash of the logits along a fixed stream of
+// tokens: equal for every instruction set, thread count and batch size.
+//
+//   logits_hash [--isa NAME] [--threads N] [--batch N] [--expect FILE] HF_DIR...
+//
+// Without --threads and --batch: 1 and 2 threads, batches of 1, 7 and 64. FILE has lines
+// "name hash", the name being HF_DIR's last part. Exit code 77: this CPU or build lacks the
+// instruction set, or there is no HF_DIR.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <map>
+
+#include "runtime/base/xxhash64.h"
+#include "tests/golden/golden_support.h"
+
+namespace {
+
+using namespace sotto;
+
+constexpr int kSkipped = 77;
+
+sotto_isa parse_isa(const std::string& name) {
+  for (sotto_isa isa = SOTTO_ISA_AUTO; isa <= SOTTO_ISA_NEON_I8MM; ++isa) {
+    if (name == sotto_isa_text(isa)) return isa;
+  }
+  throw std::runtime_error("no instruction set is called " + name);
+}
+
+// The stream overflows the ring; logits are taken after a prompt, then after each of a few
+// single tokens, then after a long prefill.
+uint64_t hash_logits(const Int8Model& model, uint32_t thread_count, uint32_t batch_tokens) {
+  const uint32_t positions = model.info().max_context_tokens;
+  sotto_session_params params = default_session_params();
+  params.context_tokens = positions < 16 ? positions : std::clamp(positions / 2, 16u, 64u);
+  params.overflow = SOTTO_OVERFLOW_RING;
+  params.thread_count = thread_count;
+  params.batch_tokens = std::min(batch_tokens, params.context_tokens);
+  Int8Session session(model, params);
+
+  uint32_t state = 1;
+  uint64_t hash = 0;
+  const auto feed = [&](size_t count) {
+    std::vector<sotto_token> tokens(count);
+    for (sotto_token& token : tokens) {
+      state = state * 1664525 + 1013904223;
+      token = static_cast<sotto_token>((state >> 8) % model.info().vocabulary_size);
+    }
+    session.prefill(tokens);
+    const std::span<const float> logits = session.logits();
+    hash = xxhash64(logits.data(), logits.size_bytes(), hash);
+  };
+  feed(params.context_tokens * 2 / 3);
+  for (int i = 0; i < 4; ++i) feed(1);
+  feed(params.context_tokens);
+  return hash;
+}
+
+std::map<std::string, std::string> read_hashes(const std::string& path) {
+  std::map<std::string, std::string> hashes;
+  std::ifstream file(path);
+  std::string name, hash;
+  while (file >> name >> hash) hashes[name] = hash;
+  return hashes;
+}
+
+struct Options {
+  sotto_isa isa = SOTTO_ISA_AUTO;
+  std::vector<uint32_t> threads = {1, 2};
+  std::vector<uint32_t> batches = {1, 7, 64};
+  std::string expect;
+  std::vector<std::string> directories;
+};
+
+// How many hashes are not the expected ones.
+int run_directory(const Options& options, const std::filesystem::path& directory) {
+  const Int8Model model(convert_checkpoint(directory), options.isa);
+  const std::string name = directory.filename().string();
+  const std::string expected = options.expect.empty() ? "" : read_hashes(options.expect)[name];
+  int wrong_count = 0;
+  for (const uint32_t threads : options.threads) {
+    for (const uint32_t batch : options.batches) {
+      char hash[17];
+      std::snprintf(hash, sizeof hash, "%016llx",
+                    static_cast<unsigned long long>(hash_logits(model, threads, batch)));
+      const bool wrong = !options.expect.empty() && hash != expected;
+      std::printf("%s %s  %s, threads %u, batch %u%s%s\n", name.c_str(), hash,
+                  sotto_isa_text(model.info().isa), threads, batch, wrong ? ": expected " : "",
+                  wrong ? expected.c_str() : "");
+      wrong_count += wrong;
+    }
+  }
+  return wrong_count;
+}
+
+bool is_supported(sotto_isa isa, const std::filesystem::path& directory) {
+  try {
+    const Int8Model model(convert_checkpoint(directory), isa);
+    return true;
+  } catch (const std::runtime_error& error) {
+    if (std::string(error.what()).rfind(sotto_status_text(SOTTO_CPU_UNSUPPORTED), 0) != 0) throw;
+    std::printf("%s\n", error.what());
+    return false;
+  }
+}
+
+int run(const Options& options) {
+  int run_count = 0;
+  int wrong_count = 0;
+  for (const std::filesystem::path directory : options.directories) {
+    if (!std::filesystem::exists(directory / "config.json")) continue;
+    if (run_count == 0 && !is_supported(options.isa, directory)) return kSkipped;
+    wrong_count += run_directory(options, directory);
+    ++run_count;
+  }
+  if (run_count == 0) return kSkipped;
+  return wrong_count == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Hash of the logits along a fixed stream of tokens");
+  Options options;
+  std::string isa = "auto";
+  app.add_option("--isa", isa);
+  app.add_option("--threads", options.threads)->expected(1);
+  app.add_option("--batch", options.batches)->expected(1);
+  app.add_option("--expect", options.expect);
+  app.add_option("directories", options.directories)->required();
+  CLI11_PARSE(app, argc, argv);
+  try {
+    options.isa = parse_isa(isa);
+    return run(options);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "logits_hash: %s\n", error.what());
+    return 1;
+  }
+}

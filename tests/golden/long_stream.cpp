@@ -1,0 +1,71 @@
+// Generates many tokens with a full KV ring and prints the time of each tenth; fails if the
+// process grows after the first.
+//
+//   long_stream HF_DIR [TOKENS]
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "tests/golden/golden_support.h"
+
+namespace {
+
+using namespace sotto;
+
+// Resident pages of this process; 0 where the system does not tell.
+long resident_pages() {
+  std::ifstream statm("/proc/self/statm");
+  long total = 0, resident = 0;
+  statm >> total >> resident;
+  return resident;
+}
+
+void generate(sotto_session* session, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const sotto_piece* piece = nullptr;
+    const sotto_status status = sotto_session_next(session, &piece);
+    if (status != SOTTO_OK) throw std::runtime_error(sotto_status_text(status));
+  }
+}
+
+int run(const char* directory, size_t token_count) {
+  const Int8Model model(convert_checkpoint(directory));
+  sotto_session_params params = default_session_params();
+  params.overflow = SOTTO_OVERFLOW_RING;
+  params.context_tokens = model.info().max_context_tokens / 2;
+  Int8Session session(model, params);
+  session.prefill(std::vector<sotto_token>{0});
+
+  long first_pages = 0;
+  std::printf("   tokens  us/token  resident pages\n");
+  for (size_t tenth = 1; tenth <= 10; ++tenth) {
+    const auto start = std::chrono::steady_clock::now();
+    generate(session.get(), token_count / 10);
+    const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
+    const long pages = resident_pages();
+    if (tenth == 1) first_pages = pages;
+    std::printf("%9zu  %8.2f  %ld\n", tenth * (token_count / 10),
+                time.count() / static_cast<double>(token_count / 10), pages);
+    if (pages > first_pages + 16) return 1;
+  }
+  std::printf("the ring was evaluated again %llu times\n",
+              static_cast<unsigned long long>(session.info().reanchor_count));
+  return session.info().token_count == token_count / 10 * 10 + 1 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: long_stream HF_DIR [TOKENS]\n");
+    return 2;
+  }
+  try {
+    return run(argv[1], argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 100000);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "long_stream: %s\n", error.what());
+    return 1;
+  }
+}

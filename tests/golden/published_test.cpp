@@ -1,0 +1,169 @@
+// Trained and random checkpoints with published outputs: top-8 order of gpt2-basic (MIT),
+// greedy ids of tiny-random-gpt2 (MIT), and the demo model's reference figures.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "converters/float_forward.h"
+#include "tests/golden/golden_support.h"
+
+namespace sotto {
+namespace {
+
+using TokenLogit = std::pair<int32_t, double>;
+
+nlohmann::json read_json(const std::filesystem::path& path) {
+  std::ifstream file(shared_data() / path);
+  return nlohmann::json::parse(file);
+}
+
+std::vector<float> last_row(const std::vector<float>& logits, size_t vocabulary) {
+  return {logits.end() - static_cast<ptrdiff_t>(vocabulary), logits.end()};
+}
+
+std::vector<int32_t> ids_of(const std::vector<TokenLogit>& pairs) {
+  std::vector<int32_t> ids;
+  for (const TokenLogit& pair : pairs) ids.push_back(pair.first);
+  return ids;
+}
+
+void expect_logits(const std::vector<TokenLogit>& expected, const std::vector<float>& logits,
+                   double tolerance) {
+  for (const auto& [token, logit] : expected) {
+    EXPECT_NEAR(logits[static_cast<size_t>(token)], logit, tolerance) << token;
+  }
+}
+
+std::vector<int32_t> float_greedy(const FloatModel& model, std::vector<int32_t> ids,
+                                  size_t length) {
+  while (ids.size() < length) {
+    const std::vector<float> logits = float_forward(model, ids, 2);
+    ids.push_back(top_tokens(last_row(logits, model.shape.vocabulary_size), 1)[0]);
+  }
+  return ids;
+}
+
+std::vector<int32_t> int8_greedy(const Int8Model& model, std::vector<int32_t> ids,
+                                 size_t length) {
+  Int8Session session(model);
+  session.prefill(ids);
+  while (ids.size() < length) {
+    ids.push_back(top_tokens(session.logits(), 1)[0]);
+    session.prefill(std::span(ids).last(1));
+  }
+  return ids;
+}
+
+// The exact checkpoint (head bias, erf GELU) and its re-expression as plain GPT-2.
+class Gpt2BasicTest : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override { SOTTO_NEEDS_SHARED(GetParam()); }
+
+  static nlohmann::json cases() { return read_json("weights/gpt2-basic/expected.json").at("cases"); }
+};
+
+TEST_P(Gpt2BasicTest, FloatPathHasThePublishedTop8) {
+  const FloatModel model = load_checkpoint(shared_data() / GetParam());
+  for (const nlohmann::json& expected : cases()) {
+    const std::vector<float> logits = last_row(float_forward(model, std::vector<int32_t>(expected.at("prompt_ids"))),
+                                               model.shape.vocabulary_size);
+    const std::vector<TokenLogit> published = expected.at("published_top8");
+    EXPECT_EQ(top_tokens(logits, 8), ids_of(published));
+    expect_logits(published, logits, 0.06);  // published in fixed point
+    expect_logits(expected.at("top8_here"), logits, 2e-3);  // of the plain form
+  }
+}
+
+TEST_P(Gpt2BasicTest, Int8HasThePublishedTop8) {
+  const Int8Model model(convert_checkpoint(shared_data() / GetParam()));
+  for (const nlohmann::json& expected : cases()) {
+    const std::vector<float> logits = last_row(int8_logits(model, std::vector<int32_t>(expected.at("prompt_ids"))),
+                                               model.info().vocabulary_size);
+    const std::vector<TokenLogit> published = expected.at("published_top8");
+    EXPECT_EQ(top_tokens(logits, 8), ids_of(published));
+    expect_logits(published, logits, 0.3);
+  }
+}
+
+TEST_P(Gpt2BasicTest, GreedyIdsEqual) {
+  const FloatModel model = load_checkpoint(shared_data() / GetParam());
+  const Int8Model int8(convert_checkpoint(shared_data() / GetParam()));
+  for (const nlohmann::json& expected : cases()) {
+    const std::vector<int32_t> prompt = expected.at("prompt_ids");
+    std::vector<int32_t> ids = prompt;
+    for (const int32_t id : expected.at("greedy_ids")) ids.push_back(id);
+    EXPECT_EQ(float_greedy(model, prompt, ids.size()), ids);
+    EXPECT_EQ(int8_greedy(int8, prompt, ids.size()), ids);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, Gpt2BasicTest,
+                         testing::Values("weights/gpt2-basic", "weights/gpt2-basic/plain_gpt2"),
+                         [](const auto& p) { return p.index == 0 ? "Exact" : "Plain"; });
+
+class TinyRandomTest : public testing::Test {
+ protected:
+  static constexpr char kDirectory[] = "weights/tiny-random-gpt2";
+  void SetUp() override { SOTTO_NEEDS_SHARED(kDirectory); }
+  static nlohmann::json expected() {
+    return read_json(std::filesystem::path(kDirectory) / "expected.json");
+  }
+};
+
+TEST_F(TinyRandomTest, FloatPathHasTheReferenceLogits) {
+  const nlohmann::json reference = expected().at("computed_here");
+  const FloatModel model = load_checkpoint(shared_data() / kDirectory);
+  const std::vector<float> logits =
+      last_row(float_forward(model, std::vector<int32_t>(reference.at("prompt"))), model.shape.vocabulary_size);
+  const std::vector<double> known = reference.at("last_position_logits");
+  ASSERT_EQ(logits.size(), known.size());
+  for (size_t i = 0; i < known.size(); ++i) ASSERT_NEAR(logits[i], known[i], 1e-6) << i;
+}
+
+TEST_F(TinyRandomTest, GreedyIdsAreThePublishedOnes) {
+  const FloatModel model = load_checkpoint(shared_data() / kDirectory);
+  for (const nlohmann::json& item : expected().at("greedy")) {
+    EXPECT_EQ(float_greedy(model, item.at("prompt"), item.at("max_length")),
+              item.at("expected").get<std::vector<int32_t>>());
+  }
+}
+
+TEST_F(TinyRandomTest, Int8LogitsStayWithinTheirError) {
+  const FloatModel model = load_checkpoint(shared_data() / kDirectory);
+  const Int8Model int8(convert_checkpoint(shared_data() / kDirectory));
+  std::vector<int32_t> tokens;
+  for (uint32_t i = 0; i < 64; ++i) {
+    tokens.push_back(static_cast<int32_t>(i * 2654435761u % model.shape.vocabulary_size));
+  }
+  const LogitError error = compare_logits(float_forward(model, tokens), int8_logits(int8, tokens),
+                                          model.shape.vocabulary_size);
+  std::printf("relative rms %.4f, max %.4f, top-1 %.3f\n", error.relative_rms, error.max,
+              error.top1_agreement);
+  EXPECT_LT(error.relative_rms, 0.03);
+  EXPECT_GE(error.top1_agreement, 0.9);
+}
+
+class DemoTest : public testing::Test {
+ protected:
+  void SetUp() override { SOTTO_NEEDS_SHARED("demo/model.safetensors"); }
+};
+
+TEST_F(DemoTest, FloatPathHasTheReferenceLogitsAndText) {
+  const nlohmann::json reference = read_json("demo/reference.json").at("once_upon_a_time");
+  const FloatModel model = load_checkpoint(shared_data() / "demo");
+  std::vector<int32_t> ids = reference.at("ids");
+  const std::vector<float> logits = last_row(float_forward(model, ids, 2), model.shape.vocabulary_size);
+  const std::vector<TokenLogit> top = reference.at("top8_logits_last_position");
+  EXPECT_EQ(top_tokens(logits, 8), ids_of(top));
+  expect_logits(top, logits, 2e-5);
+
+  const std::vector<int32_t> continuation = reference.at("greedy_48");
+  const std::vector<int32_t> greedy = float_greedy(model, ids, ids.size() + continuation.size());
+  ids.insert(ids.end(), continuation.begin(), continuation.end());
+  EXPECT_EQ(greedy, ids);
+}
+
+}  // namespace
+}  // namespace sotto

@@ -1,0 +1,63 @@
+// What the KV ring must compute, without a ring: every token ever evaluated keeps its own
+// keys and values, and overflow only edits the list of tokens that are still seen. Scalar
+// and slow; shares the reference ops and the model view with the runtime, nothing else.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/kernels.h"
+#include "runtime/model/model_view.h"
+
+namespace sotto {
+
+enum class OracleOverflow { kStop, kRing, kShift };
+
+class RingOracle {
+ public:
+  RingOracle(const ModelView& model, OracleOverflow overflow, size_t context_tokens,
+             size_t sink_tokens);
+
+  // Evaluates one token of the stream. False where the context is full (kStop).
+  bool append(int32_t token);
+
+  // After the last token, (vocabulary).
+  std::vector<float> logits() const;
+  size_t retained_count() const { return retained_.size(); }
+  size_t reanchor_count() const { return reanchor_count_; }
+
+ private:
+  // int8 rows of one head, padded with zeros to row_stride_, and their scale.
+  struct HeadRow {
+    std::vector<int8_t> values;
+    float scale;
+  };
+  struct Entry {
+    int32_t token;
+    std::vector<HeadRow> keys;    // (layer, head)
+    std::vector<HeadRow> values;  // (layer, head)
+  };
+
+  bool make_room();
+  void evaluate_again(size_t kept_count);
+  void evaluate(int32_t token);
+  void attend(size_t layer, const float* queries_keys_values, std::vector<float>* y);
+  HeadRow quantize_head(const float* x) const;
+  std::vector<float> linear(const LinearWeights& weights, const std::vector<float>& x) const;
+  std::vector<float> norm(const NormView& weights, const std::vector<float>& x) const;
+
+  const ModelView& model_;
+  const Kernels& kernels_;
+  const OracleOverflow overflow_;
+  const size_t context_tokens_;
+  const size_t sink_tokens_;
+  const size_t row_stride_;
+  std::vector<Entry> entries_;    // every token ever evaluated
+  std::vector<size_t> retained_;  // indices of the entries still seen, oldest first
+  size_t position_ = 0;           // of the next token
+  size_t reanchor_count_ = 0;
+  std::vector<float> hidden_;     // after the last block, of the last token
+};
+
+}  // namespace sotto
