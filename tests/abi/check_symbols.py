@@ -1,0 +1,102 @@
+"""Holds the libraries to the names they may export and need, and to carrying no static constructors or state."""
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+
+# XNNPACK's allocator and the current arena are process-wide and set once; see kernels/xnnpack/process_state.h.
+STATE_ALLOWED_IN = {"process_state.cpp.o"}
+DEPENDENCY_NAMES = re.compile(r"(xnn|pthreadpool|cpuinfo)_\w+$")
+LIBRARIES_ALLOWED = re.compile(r"(libc|libm|libpthread|libdl|ld-linux[\w-]*|ld-musl[\w-]*)\.so")
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def symbols(nm, path, *options):
+    """Rows (member, kind, name) of nm's POSIX output."""
+    rows = []
+    for line in run(nm, "-A", "-P", *options, path).splitlines():
+        where, rest = line.split(": ", 1)
+        name, kind = rest.split()[:2]
+        member = re.search(r"\[(.*)\]$", where)
+        rows.append((member.group(1) if member else where, kind, name.split("@")[0]))
+    return rows
+
+
+def sections(readelf, path):
+    """Rows (member, section, size) of every object in an archive or file."""
+    rows, member = [], str(path)
+    for line in run(readelf, "-S", "-W", path).splitlines():
+        if line.startswith("File: "):
+            member = re.sub(r".*\((.*)\)$", r"\1", line[6:])
+        match = re.match(r"\s*\[\s*\d+\]\s+(\S+)\s+\S+\s+[0-9a-f]+\s+[0-9a-f]+\s+([0-9a-f]+)", line)
+        if match:
+            rows.append((member, match.group(1), int(match.group(2), 16)))
+    return rows
+
+
+def declared_functions(header):
+    text = re.sub(r"/\*.*?\*/", " ", header, flags=re.S)
+    return set(re.findall(r"^SOTTO_API[^;(]*?\b(sotto_\w+)\s*\(", text, flags=re.M))
+
+
+def difference(what, wanted, actual):
+    return [f"{what}: missing {name}" for name in sorted(wanted - actual)] + \
+           [f"{what}: unexpected {name}" for name in sorted(actual - wanted)]
+
+
+def check_exports(args, wanted):
+    failures = difference("declared in sotto.h", wanted, declared_functions(args.header.read_text()))
+    exported = {name for _, kind, name in symbols(args.nm, args.shared, "-D", "--defined-only") if kind in "TWDBRVi"}
+    failures += difference("exported by the shared library", wanted, exported)
+    if args.local_names:
+        visible = {name for _, kind, name in symbols(args.nm, args.static, "-g", "--defined-only")}
+        failures += difference("global in the static library", wanted, visible)
+    dynamic = run(args.readelf, "-d", "-W", args.shared)
+    needed = re.findall(r"\(NEEDED\).*\[(.*?)\]", dynamic)
+    failures += [f"the shared library needs {name}" for name in needed if not LIBRARIES_ALLOWED.match(name)]
+    if not re.search(r"\(SONAME\).*\[libsotto\.so\.1\]", dynamic):
+        failures.append("the shared library's name is not libsotto.so.1")
+    return failures
+
+
+def check_needs(args):
+    allowed = {line for line in args.allowed.read_text().splitlines() if line and not line.startswith("#")}
+    rows = [row for archive in args.own for row in symbols(args.nm, archive)]
+    defined = {name for _, kind, name in rows if kind not in "Uw"}
+    return sorted({f"{member} needs {name}, which is not in {args.allowed.name}" for member, kind, name in rows
+                   if kind in "Uw" and name not in defined | allowed and not DEPENDENCY_NAMES.match(name)})
+
+
+def check_state(args):
+    failures = []
+    for archive in args.own:
+        for member, section, size in sections(args.readelf, archive):
+            if size and re.match(r"\.(init_array|ctors|preinit_array)", section):
+                failures.append(f"{member} has static constructors")
+            writable = re.match(r"\.(data|bss|tdata|tbss)(\.|$)", section) and not section.startswith(".data.rel.ro")
+            if size and writable and member not in STATE_ALLOWED_IN:
+                failures.append(f"{member} has mutable state in {section}")
+    return failures
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ["--symbols", "--header", "--allowed", "--shared", "--static"]:
+        parser.add_argument(name, type=pathlib.Path, required=True)
+    parser.add_argument("--nm", required=True)
+    parser.add_argument("--readelf", required=True)
+    parser.add_argument("--local-names", type=int, required=True)
+    parser.add_argument("--own", type=pathlib.Path, nargs="+", required=True)
+    args = parser.parse_args()
+    wanted = set(args.symbols.read_text().split())
+    failures = check_exports(args, wanted) + check_needs(args) + check_state(args)
+    print("\n".join(failures) or f"{len(wanted)} public names; nothing else exported, needed or kept")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

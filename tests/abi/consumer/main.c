@@ -1,0 +1,26 @@
+/* A host program in C with functions of its own that are named like the library's inner ones. */
+#include <sotto.h>
+#include <stdio.h>
+#include <string.h>
+
+int xnn_initialize(const void *allocator);
+void *pthreadpool_create(size_t thread_count);
+
+int xnn_initialize(const void *allocator) { return allocator != NULL; }
+void *pthreadpool_create(size_t thread_count) { return thread_count > 100 ? stdout : NULL; }
+
+int main(void) {
+  static const char no_model[64] = "this is no model";
+  size_t size = 0;
+  sotto_model_params params;
+  sotto_error error;
+  memset(&error, 0, sizeof error);
+  error.struct_size = sizeof error;
+  sotto_model_params_init(&params, sizeof params);
+  if (sotto_version() != SOTTO_VERSION) return 1;
+  if (sotto_model_memory_size(no_model, sizeof no_model, &params, &size, &error) >= 0) return 2;
+  if (xnn_initialize(NULL) != 0 || pthreadpool_create(1) != NULL) return 3;
+  printf("sotto %u.%u.%u\n", (unsigned)(sotto_version() >> 16), (unsigned)(sotto_version() >> 8 & 255u),
+         (unsigned)(sotto_version() & 255u));
+  return 0;
+}
