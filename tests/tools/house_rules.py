@@ -1,0 +1,209 @@
+"""The house: what may lie where, who may include whom, and the C++ subset of the core, as rules over a source tree.
+
+Each rule is a function from a Tree to messages; house_check.py runs them, house_check_test.py shows that each fires.
+"""
+import dataclasses
+import pathlib
+import re
+
+TOP_LEVEL = {"runtime", "capi", "kernels", "converters", "platforms", "tests", "CMakeLists.txt", "README.md",
+             "LICENSE", "CMakePresets.json"}
+MAX_LINES = 450
+SOURCE_SUFFIXES = {".c", ".h", ".cc", ".cpp", ".hpp", ".py", ".sh", ".cmake", ".rs", ".go", ".swift", ".kt", ".java"}
+CORE = ("runtime/", "kernels/", "capi/")
+
+# The longest matching prefix of a file's path gives the prefixes it may include between quotes.
+INCLUDES = {
+    "runtime/": ["runtime/", "kernels/*.h", "!runtime/search/"],
+    "runtime/base/": ["runtime/base/", "kernels/*.h"],
+    "runtime/model/": ["runtime/base/", "runtime/model/", "kernels/*.h"],
+    "runtime/text/": ["runtime/base/", "runtime/text/", "runtime/model/", "kernels/*.h"],
+    "runtime/grammar/": ["runtime/base/", "runtime/grammar/", "kernels/*.h"],
+    "runtime/sampling/": ["runtime/base/", "runtime/sampling/", "kernels/*.h"],
+    "runtime/transformer/": ["runtime/base/", "runtime/transformer/", "runtime/model/", "kernels/*.h"],
+    "runtime/search/": ["runtime/", "kernels/*.h"],
+    "kernels/": ["kernels/"],
+    "kernels/xnnpack/": ["kernels/", "xnnpack/"],
+    # kernels.h names the instruction sets that the ABI reports.
+    "capi/": ["capi/", "runtime/", "kernels/kernels.h", "sotto*.h"],
+    "capi/examples/": ["sotto*.h"],
+    "converters/": ["converters/", "runtime/", "kernels/linear.h"],
+    "platforms/": ["platforms/", "capi/include/", "sotto*.h"],
+}
+
+# Headers of libraries, and of the public ABI, by where they may appear.
+CONFINED = [
+    (re.compile(r"flatbuffers/|.*model_generated\.h"), "FlatBuffers", ("runtime/model/", "converters/", "tests/")),
+    (re.compile(r"xnnpack|experiments-config\.h|cpuinfo\.h"), "XNNPACK", ("kernels/xnnpack/", "tests/kernels/")),
+    (re.compile(r"pthreadpool\.h"), "pthreadpool", ("kernels/xnnpack/", "kernels/thread_pool.", "tests/kernels/")),
+    (re.compile(r"(.*/)?sotto(_\w+)?\.h"), "the public header", ("capi/", "platforms/", "converters/", "tests/")),
+]
+
+CORE_HEADERS = {"algorithm", "array", "atomic", "bit", "cassert", "cmath", "cstddef", "cstdint", "cstring", "limits",
+                "new", "span", "string_view", "type_traits", "utility", "stddef.h", "stdint.h", "time.h"}
+# Beside those: instructions and the detection of a CPU.
+KERNEL_HEADERS = {"immintrin.h", "arm_neon.h", "cpuid.h", "sys/auxv.h", "sys/sysctl.h", "asm/hwcap.h", "xnnpack.h",
+                  "pthreadpool.h", "cpuinfo.h"}
+FORBIDDEN_IN_CORE = [
+    (re.compile(r"\bnew\s+[A-Za-z_:]"), "new that allocates"),
+    (re.compile(r"(?<!= )(?<!=)(?<!operator )\bdelete\b"), "delete"),
+    (re.compile(r"\b(malloc|calloc|realloc|free|aligned_alloc|posix_memalign|strdup)\s*\("), "heap functions"),
+    (re.compile(r"\b(throw|try|catch)\b"), "exceptions"),
+    (re.compile(r"\b(dynamic_cast|typeid)\b"), "run-time type information"),
+    (re.compile(r"\bvirtual\b"), "virtual functions"),
+    (re.compile(r"\bstd::(vector|string|wstring|map|set|unordered_\w+|list|deque|function|unique_ptr|shared_ptr|"
+                r"optional|any|cout|cerr|[io]?[f]?stream|mutex|thread|stable_sort|inplace_merge)\b"),
+     "a part of the standard library that may allocate or throw"),
+    (re.compile(r"\b(f|sn?|vsn?)?printf\s*\("), "printf"),
+]
+THREAD_LOCAL_ALLOWED = "kernels/xnnpack/process_state.cpp"
+
+MACHINE_PATH = re.compile(r"(^|[^A-Za-z0-9_.~-])/(work|root|home|Users|tmp)/")
+LEFT_OPEN = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+ADDRESS = re.compile(r"https?://([A-Za-z0-9.-]+)")
+ADDRESS_ALLOWED = re.compile(r"(github\.com|huggingface\.co|arxiv\.org|(www\.)?(unicode|w3|apache|json-schema)\.org|"
+                             r"localhost|127\.0\.0\.1|([\w-]+\.)*example\.(com|org))$")
+
+
+@dataclasses.dataclass
+class Tree:
+    """Tracked files by path relative to the root; text is None for binary files."""
+    files: dict
+
+    @staticmethod
+    def read(root, paths):
+        files = {}
+        for path in paths:
+            data = (pathlib.Path(root) / path).read_bytes()
+            files[path] = None if b"\0" in data[:8192] else data.decode("utf-8", "replace")
+        return Tree(files)
+
+    def texts(self, prefixes=("",), suffixes=None):
+        for path, text in sorted(self.files.items()):
+            fits = suffixes is None or pathlib.PurePosixPath(path).suffix in suffixes
+            if text is not None and fits and path.startswith(tuple(prefixes)):
+                yield path, text
+
+
+def lines_matching(tree, pattern, what, skip=()):
+    for path, text in tree.texts():
+        if path in skip:
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            if pattern.search(line):
+                yield f"{path}:{number}: {what}: {line.strip()[:80]}"
+
+
+def strip_comments_and_strings(text):
+    """Blanks them out, keeping the lines."""
+    pattern = r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
+
+    def blank(match):
+        # An apostrophe between digits is a separator.
+        return re.sub(r"[^\n]", " ", match.group(0))
+
+    return re.sub(pattern, blank, re.sub(r"(?<=[0-9a-fA-F])'(?=[0-9a-fA-F])", "", text), flags=re.S)
+
+
+def includes(text):
+    for match in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', text, flags=re.M):
+        yield text.count("\n", 0, match.start()) + 1, match.group(1) == '"', match.group(2)
+
+
+def matches_prefix(path, allowed):
+    if "*" in allowed:
+        return pathlib.PurePosixPath(path).match(allowed) and path.count("/") == allowed.count("/")
+    return path.startswith(allowed) if allowed.endswith("/") else path == allowed
+
+
+def top_level(tree):
+    """The top level holds the client's list, LICENSE, CMakePresets.json and dotfiles."""
+    for name in sorted({path.split("/")[0] for path in tree.files}):
+        if name not in TOP_LEVEL and not name.startswith("."):
+            yield f"{name}: not on the list of the top level"
+
+
+def file_lengths(tree):
+    """Nobody reads more than 450 lines; generated tables say so in their first line."""
+    for path, text in tree.texts():
+        name = pathlib.PurePosixPath(path)
+        if name.suffix not in SOURCE_SUFFIXES and name.name != "CMakeLists.txt":
+            continue
+        count = len(text.splitlines())
+        generated = "tables" in name.name and "enerated" in text[:200]
+        if count > MAX_LINES and not generated:
+            yield f"{path}: {count} lines, more than {MAX_LINES}"
+
+
+def include_directions(tree):
+    """Dependencies run one way."""
+    for path, text in tree.texts(suffixes={".c", ".h", ".cpp"}):
+        room = max((p for p in INCLUDES if path.startswith(p)), key=len, default=None)
+        if room is None:
+            continue
+        beside = f"{path.rsplit('/', 1)[0]}/"
+        for number, quoted, name in includes(text):
+            if not quoted:
+                continue
+            allowed = [a for a in INCLUDES[room] if not a.startswith("!")]
+            banned = [a[1:] for a in INCLUDES[room] if a.startswith("!")]
+            fits = any(matches_prefix(name, a) for a in allowed) and not any(matches_prefix(name, b) for b in banned)
+            if not fits:
+                yield f"{path}:{number}: {room} may not include {name}"
+            elif "/" in name and name not in tree.files and not name.endswith("_generated.h") \
+                    and not name.startswith("xnnpack/") and beside + name not in tree.files:
+                yield f"{path}:{number}: {name} is not a file of the project"
+
+
+def confined_headers(tree):
+    """Each library's headers, and the public one, appear in one room."""
+    for path, text in tree.texts(suffixes={".c", ".h", ".cpp"}):
+        for number, _, name in includes(text):
+            for pattern, what, rooms in CONFINED:
+                if pattern.match(name) and not path.startswith(rooms):
+                    yield f"{path}:{number}: {name}: {what} belongs to {', '.join(rooms)}"
+
+
+def core_subset(tree):
+    """No allocation, exceptions, RTTI or hidden state in the core."""
+    for path, text in tree.texts(CORE, {".h", ".cpp"}):
+        if path.startswith("capi/examples/"):
+            continue
+        for number, quoted, name in includes(text):
+            allowed = CORE_HEADERS | (KERNEL_HEADERS if path.startswith("kernels/") else set())
+            is_library = re.match(r"flatbuffers/", name)  # confined_headers says where
+            if not quoted and name not in allowed and not is_library:
+                yield f"{path}:{number}: <{name}> is not in the core's subset"
+        for number, line in enumerate(strip_comments_and_strings(text).splitlines(), 1):
+            for pattern, what in FORBIDDEN_IN_CORE:
+                if pattern.search(line) and not line.lstrip().startswith("#"):
+                    yield f"{path}:{number}: {what}"
+            if re.search(r"\bthread_local\b", line) and path != THREAD_LOCAL_ALLOWED:
+                yield f"{path}:{number}: thread_local"
+
+
+def machine_paths(tree):
+    """The tree names no directory of the machine it was written on."""
+    return lines_matching(tree, MACHINE_PATH, "a path of one machine")
+
+
+def left_open(tree):
+    """Nothing is left for later."""
+    return lines_matching(tree, LEFT_OPEN, "left open", skip=("tests/tools/house_rules.py",))
+
+
+def addresses(tree):
+    """Only addresses of documents and upstream sources; mirrors and registries come from the machine's set-up."""
+    for path, text in tree.texts():
+        for match in ADDRESS.finditer(text):
+            if not ADDRESS_ALLOWED.match(match.group(1)):
+                yield f"{path}: address of {match.group(1)}"
+
+
+def tests_can_fail(tree):
+    """A disabled test is no test."""
+    return lines_matching(tree, re.compile(r"\bDISABLED_[A-Z]\w*"), "disabled test", skip=("tests/tools/house_rules.py",))
+
+
+RULES = [top_level, file_lengths, include_directions, confined_headers, core_subset, machine_paths, left_open,
+         addresses, tests_can_fail]
