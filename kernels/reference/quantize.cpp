@@ -3,6 +3,7 @@
 
 #include "kernels/reference/math.h"
 #include "kernels/reference/reference.h"
+#include "kernels/row_mapping.h"
 
 namespace sotto::reference {
 
@@ -13,16 +14,12 @@ void quantize_row(const float* x, size_t n, int8_t* q, RowQuantization* quantiza
     if (x[i] < lo) lo = x[i];
     if (x[i] > hi) hi = x[i];
   }
-  const float range = hi - lo;
-  const float scale = range == 0.0f ? 1.0f : range / 255.0f;
-  const float inverse = range == 0.0f ? 1.0f : 255.0f / range;
-  const int32_t zero_point = round_to_int(clamp(-128.0f - lo * inverse, -128.0f, 127.0f));
-  const float low = static_cast<float>(-128 - zero_point);
-  const float high = static_cast<float>(127 - zero_point);
+  const RowMapping mapping = map_row(lo, hi);
+  *quantization = mapping.quantization;
   for (size_t i = 0; i < n; ++i) {
-    q[i] = static_cast<int8_t>(round_to_int(clamp(x[i] * inverse, low, high)) + zero_point);
+    const float scaled = clamp(x[i] * mapping.inverse, mapping.low, mapping.high);
+    q[i] = static_cast<int8_t>(round_to_int(scaled) + mapping.quantization.zero_point);
   }
-  *quantization = {zero_point, scale};
 }
 
 float quantize_symmetric(const float* x, size_t n, int8_t* q) {

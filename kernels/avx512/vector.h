@@ -1,0 +1,108 @@
+// The 16 lanes in one AVX-512 register. Unnamed namespace: see kernels/generic/block.h.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/generic/block.h"
+
+namespace sotto::avx512 {
+namespace {
+
+using generic::Part;
+using generic::Whole;
+
+inline __mmask16 mask_of(Part part) {
+  return static_cast<__mmask16>((1u << part.count) - 1);
+}
+
+struct Vector {
+  __m512 v;
+
+  static Vector zero() { return {_mm512_setzero_ps()}; }
+  static Vector broadcast(float x) { return {_mm512_set1_ps(x)}; }
+
+  static Vector load(const float* p, Whole) { return {_mm512_loadu_ps(p)}; }
+  static Vector load(const float* p, Part part) {
+    return {_mm512_maskz_loadu_ps(mask_of(part), p)};
+  }
+  static Vector load(const int8_t* p, Whole) {
+    return from_bytes(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
+  static Vector load(const int8_t* p, Part part) {
+    return from_bytes(_mm_maskz_loadu_epi8(mask_of(part), p));
+  }
+  static Vector from_bytes(__m128i bytes) {
+    return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes))};
+  }
+
+  void store(float* p, Whole) const { _mm512_storeu_ps(p, v); }
+  void store(float* p, Part part) const { _mm512_mask_storeu_ps(p, mask_of(part), v); }
+
+  // Rounded to integers, plus `offset`, as int8.
+  __m128i rounded(int32_t offset) const {
+    return _mm512_cvtepi32_epi8(
+        _mm512_add_epi32(_mm512_cvtps_epi32(v), _mm512_set1_epi32(offset)));
+  }
+  void store_rounded(int8_t* p, int32_t offset, Whole) const {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), rounded(offset));
+  }
+  void store_rounded(int8_t* p, int32_t offset, Part part) const {
+    _mm_mask_storeu_epi8(p, mask_of(part), rounded(offset));
+  }
+};
+
+inline Vector operator+(Vector a, Vector b) { return {_mm512_add_ps(a.v, b.v)}; }
+inline Vector operator-(Vector a, Vector b) { return {_mm512_sub_ps(a.v, b.v)}; }
+inline Vector operator*(Vector a, Vector b) { return {_mm512_mul_ps(a.v, b.v)}; }
+inline Vector operator/(Vector a, Vector b) { return {_mm512_div_ps(a.v, b.v)}; }
+inline Vector fma(Vector a, Vector b, Vector c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
+inline Vector sqrt(Vector a) { return {_mm512_sqrt_ps(a.v)}; }
+inline Vector abs(Vector a) { return {_mm512_abs_ps(a.v)}; }
+
+// a > b ? a : b and a < b ? a : b; b where either is NaN.
+inline Vector max(Vector a, Vector b) { return {_mm512_max_ps(a.v, b.v)}; }
+inline Vector min(Vector a, Vector b) { return {_mm512_min_ps(a.v, b.v)}; }
+
+// a >= b ? yes : no.
+inline Vector select_ge(Vector a, Vector b, Vector yes, Vector no) {
+  return {_mm512_mask_blend_ps(_mm512_cmp_ps_mask(a.v, b.v, _CMP_GE_OQ), no.v, yes.v)};
+}
+
+// v in the extent, `other` beyond it.
+inline Vector merge(Vector v, Whole, Vector) { return v; }
+inline Vector merge(Vector v, Part part, Vector other) {
+  return {_mm512_mask_blend_ps(mask_of(part), other.v, v.v)};
+}
+
+inline uint32_t equal_mask(Vector a, Vector b) {
+  return _mm512_cmp_ps_mask(a.v, b.v, _CMP_EQ_OQ);
+}
+
+// 2^n for t = n + kRoundToInteger.
+inline Vector power_of_two(Vector t) {
+  const __m512i biased =
+      _mm512_add_epi32(_mm512_castps_si512(t.v), _mm512_set1_epi32(kExponentBias));
+  return {_mm512_castsi512_ps(_mm512_slli_epi32(biased, 23))};
+}
+
+// The tree: lanes 8, 4, 2, 1 apart.
+inline float fold_add(Vector a) {
+  const __m256 v8 = _mm256_add_ps(_mm512_castps512_ps256(a.v), _mm512_extractf32x8_ps(a.v, 1));
+  const __m128 v4 = _mm_add_ps(_mm256_castps256_ps128(v8), _mm256_extractf128_ps(v8, 1));
+  const __m128 v2 = _mm_add_ps(v4, _mm_movehl_ps(v4, v4));
+  return _mm_cvtss_f32(_mm_add_ss(v2, _mm_movehdup_ps(v2)));
+}
+
+// No lane is NaN.
+inline float fold_max(Vector a) {
+  const __m256 v8 = _mm256_max_ps(_mm512_castps512_ps256(a.v), _mm512_extractf32x8_ps(a.v, 1));
+  const __m128 v4 = _mm_max_ps(_mm256_castps256_ps128(v8), _mm256_extractf128_ps(v8, 1));
+  const __m128 v2 = _mm_max_ps(v4, _mm_movehl_ps(v4, v4));
+  return _mm_cvtss_f32(_mm_max_ss(v2, _mm_movehdup_ps(v2)));
+}
+
+}  // namespace
+}  // namespace sotto::avx512

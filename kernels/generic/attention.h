@@ -1,0 +1,98 @@
+// Attention of one query over the int8 KV ring (Vaswani et al. 2017, equation 1).
+//
+// `Dots` is the instruction set's way to multiply one int8 query with rows of keys: built
+// from the query, zero-padded to 256, and the row stride; dots(keys, count, scores) leaves
+// the dot products as floats, reading whole blocks of kHeadAlignment within each row.
+#pragma once
+
+#include <cassert>
+
+#include "kernels/generic/quantize.h"
+#include "kernels/generic/softmax.h"
+
+namespace sotto::generic {
+
+inline constexpr size_t kMaxHeadSize = 256;
+
+// Dots of all slots, then scores; returns how many.
+template <class V, class Dots>
+inline size_t score_slots(const AttentionArgs& args) {
+  alignas(64) int8_t query[kMaxHeadSize] = {};
+  const float s = quantize_symmetric<V>(args.query, args.head_size, query);
+  const V query_scale = V::broadcast(s * args.score_scale);
+  const Dots dots(query, args.row_stride);
+  float* scores = args.scores;
+  for (size_t k = 0; k < args.span_count; ++k) {
+    const SlotSpan span = args.spans[k];
+    dots(args.keys + span.first * args.row_stride, span.count, scores);
+    const float* key_scales = args.key_scales + span.first;
+    for_each_block<V>(span.count, [&](size_t i, auto extent) {
+      const V scale = query_scale * V::load(key_scales + i, extent);
+      (V::load(scores + i, extent) * scale).store(scores + i, extent);
+    });
+    scores += span.count;
+  }
+  return static_cast<size_t>(scores - args.scores);
+}
+
+// Probabilities in args.scores become weights of the int8 values.
+template <class V>
+inline void weigh_slots(const AttentionArgs& args) {
+  float* weights = args.scores;
+  for (size_t k = 0; k < args.span_count; ++k) {
+    const SlotSpan span = args.spans[k];
+    const float* value_scales = args.value_scales + span.first;
+    for_each_block<V>(span.count, [&](size_t i, auto extent) {
+      (V::load(weights + i, extent) * V::load(value_scales + i, extent))
+          .store(weights + i, extent);
+    });
+    weights += span.count;
+  }
+}
+
+// Output [first, first + 16 kBlocks), as far as the head goes: the sums stay in registers.
+template <class V, size_t kBlocks>
+inline void mix_values(const AttentionArgs& args, size_t first, V inverse) {
+  V sums[kBlocks];
+  for (size_t b = 0; b < kBlocks; ++b) sums[b] = V::zero();
+  const float* weight = args.scores;
+  for (size_t k = 0; k < args.span_count; ++k) {
+    const SlotSpan span = args.spans[k];
+    const int8_t* row = args.values + span.first * args.row_stride + first;
+    for (size_t i = 0; i < span.count; ++i) {
+      const V w = V::broadcast(*weight++);
+      for (size_t b = 0; b < kBlocks; ++b) {
+        sums[b] = fma(w, V::load(row + b * kLanes, Whole{}), sums[b]);
+      }
+      row += args.row_stride;
+    }
+  }
+  for (size_t b = 0; b < kBlocks; ++b) {
+    const size_t d = first + b * kLanes;
+    if (d + kLanes <= args.head_size) {
+      (sums[b] * inverse).store(args.output + d, Whole{});
+    } else {
+      (sums[b] * inverse).store(args.output + d, Part{args.head_size - d});
+    }
+  }
+}
+
+template <class V, class Dots>
+inline void attention(const AttentionArgs& args) {
+  assert(args.head_size <= kMaxHeadSize && args.row_stride % kHeadAlignment == 0);
+  const size_t count = score_slots<V, Dots>(args);
+  const float m = max<V>(args.scores, count);
+  const V sum = V::broadcast(exp_shifted<V>(args.scores, count, m, args.scores));
+  weigh_slots<V>(args);
+
+  const V inverse = V::broadcast(1.0f) / sum;
+  size_t d = 0;
+  for (; d + 4 * kLanes <= args.row_stride; d += 4 * kLanes) mix_values<V, 4>(args, d, inverse);
+  switch ((args.row_stride - d) / kLanes) {
+    case 3: mix_values<V, 3>(args, d, inverse); break;
+    case 2: mix_values<V, 2>(args, d, inverse); break;
+    case 1: mix_values<V, 1>(args, d, inverse); break;
+  }
+}
+
+}  // namespace sotto::generic

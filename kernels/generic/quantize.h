@@ -1,0 +1,46 @@
+// Float rows to int8: asymmetric for activations, symmetric for the heads of the KV ring.
+#pragma once
+
+#include "kernels/generic/block.h"
+#include "kernels/generic/math.h"
+#include "kernels/row_mapping.h"
+
+namespace sotto::generic {
+
+template <class V>
+inline void quantize_row(const float* x, size_t n, int8_t* q, RowQuantization* quantization) {
+  V lo = V::zero();
+  V hi = V::zero();
+  for_each_block<V>(n, [&](size_t i, auto extent) {
+    const V v = V::load(x + i, extent);
+    lo = min(v, lo);
+    hi = max(v, hi);
+  });
+  const RowMapping mapping = map_row(-fold_max(V::zero() - lo), fold_max(hi));
+  const V inverse = V::broadcast(mapping.inverse);
+  const V low = V::broadcast(mapping.low);
+  const V high = V::broadcast(mapping.high);
+  for_each_block<V>(n, [&](size_t i, auto extent) {
+    clamp(V::load(x + i, extent) * inverse, low, high)
+        .store_rounded(q + i, mapping.quantization.zero_point, extent);
+  });
+  *quantization = mapping.quantization;
+}
+
+template <class V>
+inline float quantize_symmetric(const float* x, size_t n, int8_t* q) {
+  V magnitude = V::zero();
+  for_each_block<V>(n, [&](size_t i, auto extent) {
+    magnitude = max(abs(V::load(x + i, extent)), magnitude);
+  });
+  const float m = fold_max(magnitude);
+  const V inverse = V::broadcast(m == 0.0f ? 0.0f : 127.0f / m);
+  const V low = V::broadcast(-127.0f);
+  const V high = V::broadcast(127.0f);
+  for_each_block<V>(n, [&](size_t i, auto extent) {
+    clamp(V::load(x + i, extent) * inverse, low, high).store_rounded(q + i, 0, extent);
+  });
+  return m / 127.0f;
+}
+
+}  // namespace sotto::generic

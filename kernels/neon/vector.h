@@ -1,0 +1,164 @@
+// The 16 lanes in four NEON registers. Unnamed namespace: see kernels/generic/block.h.
+#pragma once
+
+#include <arm_neon.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/generic/block.h"
+
+namespace sotto::neon {
+namespace {
+
+using generic::Part;
+using generic::Whole;
+
+struct Vector {
+  float32x4_t v[4];  // lanes 4k ... 4k + 3 in v[k]
+
+  static Vector zero() { return broadcast(0.0f); }
+  static Vector broadcast(float x) {
+    const float32x4_t v = vdupq_n_f32(x);
+    return {{v, v, v, v}};
+  }
+
+  static Vector load(const float* p, Whole) {
+    return {{vld1q_f32(p), vld1q_f32(p + 4), vld1q_f32(p + 8), vld1q_f32(p + 12)}};
+  }
+  static Vector load(const float* p, Part part) {
+    float lanes[kLanes] = {};
+    for (size_t i = 0; i < part.count; ++i) lanes[i] = p[i];
+    return load(lanes, Whole{});
+  }
+  static Vector load(const int8_t* p, Whole) {
+    const int8x16_t bytes = vld1q_s8(p);
+    const int16x8_t low = vmovl_s8(vget_low_s8(bytes));
+    const int16x8_t high = vmovl_high_s8(bytes);
+    return {{vcvtq_f32_s32(vmovl_s16(vget_low_s16(low))), vcvtq_f32_s32(vmovl_high_s16(low)),
+             vcvtq_f32_s32(vmovl_s16(vget_low_s16(high))), vcvtq_f32_s32(vmovl_high_s16(high))}};
+  }
+  static Vector load(const int8_t* p, Part part) {
+    int8_t bytes[kLanes] = {};
+    for (size_t i = 0; i < part.count; ++i) bytes[i] = p[i];
+    return load(bytes, Whole{});
+  }
+
+  void store(float* p, Whole) const {
+    vst1q_f32(p, v[0]);
+    vst1q_f32(p + 4, v[1]);
+    vst1q_f32(p + 8, v[2]);
+    vst1q_f32(p + 12, v[3]);
+  }
+  void store(float* p, Part part) const {
+    float lanes[kLanes];
+    store(lanes, Whole{});
+    for (size_t i = 0; i < part.count; ++i) p[i] = lanes[i];
+  }
+
+  // Rounded to integers, plus `offset`, as int8.
+  void store_rounded(int8_t* p, int32_t offset, Whole) const {
+    const int32x4_t offsets = vdupq_n_s32(offset);
+    const int32x4_t a = vaddq_s32(vcvtnq_s32_f32(v[0]), offsets);
+    const int32x4_t b = vaddq_s32(vcvtnq_s32_f32(v[1]), offsets);
+    const int32x4_t c = vaddq_s32(vcvtnq_s32_f32(v[2]), offsets);
+    const int32x4_t d = vaddq_s32(vcvtnq_s32_f32(v[3]), offsets);
+    const int16x8_t low = vcombine_s16(vmovn_s32(a), vmovn_s32(b));
+    const int16x8_t high = vcombine_s16(vmovn_s32(c), vmovn_s32(d));
+    vst1q_s8(p, vcombine_s8(vmovn_s16(low), vmovn_s16(high)));
+  }
+  void store_rounded(int8_t* p, int32_t offset, Part part) const {
+    int8_t bytes[kLanes];
+    store_rounded(bytes, offset, Whole{});
+    for (size_t i = 0; i < part.count; ++i) p[i] = bytes[i];
+  }
+};
+
+inline Vector operator+(Vector a, Vector b) {
+  return {{vaddq_f32(a.v[0], b.v[0]), vaddq_f32(a.v[1], b.v[1]), vaddq_f32(a.v[2], b.v[2]),
+           vaddq_f32(a.v[3], b.v[3])}};
+}
+inline Vector operator-(Vector a, Vector b) {
+  return {{vsubq_f32(a.v[0], b.v[0]), vsubq_f32(a.v[1], b.v[1]), vsubq_f32(a.v[2], b.v[2]),
+           vsubq_f32(a.v[3], b.v[3])}};
+}
+inline Vector operator*(Vector a, Vector b) {
+  return {{vmulq_f32(a.v[0], b.v[0]), vmulq_f32(a.v[1], b.v[1]), vmulq_f32(a.v[2], b.v[2]),
+           vmulq_f32(a.v[3], b.v[3])}};
+}
+inline Vector operator/(Vector a, Vector b) {
+  return {{vdivq_f32(a.v[0], b.v[0]), vdivq_f32(a.v[1], b.v[1]), vdivq_f32(a.v[2], b.v[2]),
+           vdivq_f32(a.v[3], b.v[3])}};
+}
+inline Vector fma(Vector a, Vector b, Vector c) {
+  return {{vfmaq_f32(c.v[0], a.v[0], b.v[0]), vfmaq_f32(c.v[1], a.v[1], b.v[1]),
+           vfmaq_f32(c.v[2], a.v[2], b.v[2]), vfmaq_f32(c.v[3], a.v[3], b.v[3])}};
+}
+inline Vector sqrt(Vector a) {
+  return {{vsqrtq_f32(a.v[0]), vsqrtq_f32(a.v[1]), vsqrtq_f32(a.v[2]), vsqrtq_f32(a.v[3])}};
+}
+inline Vector abs(Vector a) {
+  return {{vabsq_f32(a.v[0]), vabsq_f32(a.v[1]), vabsq_f32(a.v[2]), vabsq_f32(a.v[3])}};
+}
+
+// a > b ? a : b and a < b ? a : b; b where either is NaN.
+inline float32x4_t max(float32x4_t a, float32x4_t b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
+inline float32x4_t min(float32x4_t a, float32x4_t b) { return vbslq_f32(vcltq_f32(a, b), a, b); }
+inline Vector max(Vector a, Vector b) {
+  return {{max(a.v[0], b.v[0]), max(a.v[1], b.v[1]), max(a.v[2], b.v[2]), max(a.v[3], b.v[3])}};
+}
+inline Vector min(Vector a, Vector b) {
+  return {{min(a.v[0], b.v[0]), min(a.v[1], b.v[1]), min(a.v[2], b.v[2]), min(a.v[3], b.v[3])}};
+}
+
+// a >= b ? yes : no.
+inline Vector select_ge(Vector a, Vector b, Vector yes, Vector no) {
+  return {{vbslq_f32(vcgeq_f32(a.v[0], b.v[0]), yes.v[0], no.v[0]),
+           vbslq_f32(vcgeq_f32(a.v[1], b.v[1]), yes.v[1], no.v[1]),
+           vbslq_f32(vcgeq_f32(a.v[2], b.v[2]), yes.v[2], no.v[2]),
+           vbslq_f32(vcgeq_f32(a.v[3], b.v[3]), yes.v[3], no.v[3])}};
+}
+
+// v in the extent, `other` beyond it.
+inline Vector merge(Vector v, Whole, Vector) { return v; }
+inline Vector merge(Vector v, Part part, Vector other) {
+  float lanes[kLanes];
+  other.store(lanes, Whole{});
+  v.store(lanes, part);
+  return Vector::load(lanes, Whole{});
+}
+
+inline uint32_t equal_mask(Vector a, Vector b) {
+  const uint32_t bit[4] = {1, 2, 4, 8};
+  const uint32x4_t bits = vld1q_u32(bit);
+  uint32_t mask = 0;
+  for (int k = 0; k < 4; ++k) {
+    mask |= vaddvq_u32(vandq_u32(vceqq_f32(a.v[k], b.v[k]), bits)) << 4 * k;
+  }
+  return mask;
+}
+
+// 2^n for t = n + kRoundToInteger.
+inline float32x4_t power_of_two(float32x4_t t) {
+  const uint32x4_t biased = vaddq_u32(vreinterpretq_u32_f32(t), vdupq_n_u32(kExponentBias));
+  return vreinterpretq_f32_u32(vshlq_n_u32(biased, 23));
+}
+inline Vector power_of_two(Vector t) {
+  return {{power_of_two(t.v[0]), power_of_two(t.v[1]), power_of_two(t.v[2]),
+           power_of_two(t.v[3])}};
+}
+
+// The tree: lanes 8, 4, 2, 1 apart.
+inline float fold_add(Vector a) {
+  const float32x4_t v4 = vaddq_f32(vaddq_f32(a.v[0], a.v[2]), vaddq_f32(a.v[1], a.v[3]));
+  const float32x2_t v2 = vadd_f32(vget_low_f32(v4), vget_high_f32(v4));
+  return vget_lane_f32(v2, 0) + vget_lane_f32(v2, 1);
+}
+
+// No lane is NaN.
+inline float fold_max(Vector a) {
+  return vmaxvq_f32(max(max(a.v[0], a.v[2]), max(a.v[1], a.v[3])));
+}
+
+}  // namespace
+}  // namespace sotto::neon

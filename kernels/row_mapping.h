@@ -1,0 +1,19 @@
+// The map from the range of a row to int8, shared by all instruction sets.
+#pragma once
+
+#include "kernels/kernels.h"
+
+namespace sotto {
+
+// q = round(clamp(x * inverse, low, high)) + zero_point.
+struct RowMapping {
+  RowQuantization quantization;
+  float inverse;
+  float low;
+  float high;
+};
+
+// As Kernels::quantize_row says; lo <= 0 <= hi.
+RowMapping map_row(float lo, float hi);
+
+}  // namespace sotto

@@ -1,0 +1,44 @@
+// A test run for every instruction set, with the reference at its side.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "kernels/tables.h"
+#include "tests/kernels/support.h"
+
+namespace sotto::test {
+
+// All that this build has tables for; tests skip those the CPU cannot run.
+inline std::vector<Isa> built_isas() {
+  std::vector<Isa> isas;
+  for (int32_t i = 0; i <= static_cast<int32_t>(Isa::kNeonI8mm); ++i) {
+    if (built_table(static_cast<Isa>(i)) != nullptr) isas.push_back(static_cast<Isa>(i));
+  }
+  return isas;
+}
+
+class IsaTest : public testing::TestWithParam<Isa> {
+ protected:
+  void SetUp() override {
+    kernels_ = find_kernels(GetParam());
+    reference_ = find_kernels(Isa::kReference);
+    ASSERT_NE(reference_, nullptr);
+    if (kernels_ == nullptr) GTEST_SKIP() << "this CPU lacks " << isa_name(GetParam());
+  }
+
+  const Kernels* kernels_ = nullptr;
+  const Kernels* reference_ = nullptr;
+};
+
+inline std::string isa_label(const testing::TestParamInfo<Isa>& info) {
+  return isa_name(info.param);
+}
+
+}  // namespace sotto::test
+
+#define SOTTO_INSTANTIATE_ISAS(Suite) \
+  INSTANTIATE_TEST_SUITE_P(, Suite, testing::ValuesIn(sotto::test::built_isas()), \
+                           sotto::test::isa_label)

@@ -1,0 +1,190 @@
+// Every instruction set against the reference, bit for bit, in arrays that end at an
+// inaccessible page.
+#include <cmath>
+#include <limits>
+
+#include "tests/kernels/isa_test.h"
+
+namespace sotto::test {
+namespace {
+
+constexpr Placement kPlacements[] = {Placement::kBeforeGuard, Placement::kAfterGuard};
+
+class Ops : public IsaTest {
+ protected:
+  // Runs body(numbers, n, placement) over finite numbers of every kind.
+  template <typename Body>
+  void for_each_case(Body&& body) {
+    const uint64_t seed = test_seed();
+    random_.seed(seed);
+    for (const Numbers numbers : kFiniteNumbers) {
+      for (const size_t n : edge_lengths()) {
+        for (const Placement placement : kPlacements) {
+          SCOPED_TRACE(testing::Message() << "seed " << seed << ", numbers "
+                                          << static_cast<int>(numbers) << ", n " << n);
+          body(numbers, n, placement);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+
+  // Runs op(kernels, data) on guarded copies of x and compares what became of it.
+  template <typename Op>
+  void expect_same_in_place(const std::vector<float>& x, Placement placement, Op&& op) {
+    std::vector<float> expected = x;
+    op(*reference_, expected.data());
+    const GuardedArray<float> actual(x, placement);
+    op(*kernels_, actual.data());
+    EXPECT_EQ(difference(expected, actual.values()), "");
+    EXPECT_TRUE(actual.intact());
+  }
+
+  Random random_;
+};
+
+TEST_P(Ops, LayerNorm) {
+  for_each_case([&](Numbers numbers, size_t n, Placement placement) {
+    const GuardedArray<float> gain(make_floats(Numbers::kActivations, n, random_), placement);
+    const GuardedArray<float> bias(make_floats(Numbers::kActivations, n, random_), placement);
+    const GuardedArray<float> x(make_floats(numbers, n, random_), placement);
+    std::vector<float> expected(n);
+    reference_->layer_norm(x.data(), gain.data(), bias.data(), 1e-5f, n, expected.data());
+    const GuardedArray<float> y(n, placement);
+    kernels_->layer_norm(x.data(), gain.data(), bias.data(), 1e-5f, n, y.data());
+    EXPECT_EQ(difference(expected, y.values()), "");
+    EXPECT_TRUE(y.intact());
+    kernels_->layer_norm(x.data(), gain.data(), bias.data(), 1e-5f, n, x.data());
+    EXPECT_EQ(difference(expected, x.values()), "") << "in place";
+  });
+}
+
+TEST_P(Ops, QuantizeRow) {
+  for_each_case([&](Numbers numbers, size_t n, Placement placement) {
+    for (const Numbers kind : {numbers, Numbers::kHostile}) {
+      const GuardedArray<float> x(make_floats(kind, n, random_), placement);
+      std::vector<int8_t> expected(n);
+      RowQuantization expected_quantization{};
+      reference_->quantize_row(x.data(), n, expected.data(), &expected_quantization);
+      const GuardedArray<int8_t> q(n, placement);
+      RowQuantization quantization{};
+      kernels_->quantize_row(x.data(), n, q.data(), &quantization);
+      EXPECT_EQ(difference(expected, q.values()), "");
+      EXPECT_TRUE(q.intact());
+      EXPECT_EQ(quantization.zero_point, expected_quantization.zero_point);
+      EXPECT_TRUE(same_bits(quantization.scale, expected_quantization.scale));
+    }
+  });
+}
+
+TEST_P(Ops, QuantizeSymmetric) {
+  for_each_case([&](Numbers numbers, size_t n, Placement placement) {
+    const GuardedArray<float> x(make_floats(numbers, n, random_), placement);
+    std::vector<int8_t> expected(n);
+    const float expected_scale = reference_->quantize_symmetric(x.data(), n, expected.data());
+    const GuardedArray<int8_t> q(n, placement);
+    const float scale = kernels_->quantize_symmetric(x.data(), n, q.data());
+    EXPECT_EQ(difference(expected, q.values()), "");
+    EXPECT_TRUE(q.intact());
+    EXPECT_TRUE(same_bits(scale, expected_scale));
+  });
+}
+
+TEST_P(Ops, GeluTanh) {
+  for_each_case([&](Numbers numbers, size_t n, Placement placement) {
+    expect_same_in_place(make_floats(numbers, n, random_), placement,
+                         [n](const Kernels& kernels, float* x) { kernels.gelu_tanh(x, n); });
+  });
+}
+
+TEST_P(Ops, GeluErf) {
+  for_each_case([&](Numbers numbers, size_t n, Placement placement) {
+    expect_same_in_place(make_floats(numbers, n, random_), placement,
+                         [n](const Kernels& kernels, float* x) { kernels.gelu_erf(x, n); });
+  });
+}
+
+TEST_P(Ops, Add) {
+  for_each_case([&](Numbers numbers, size_t n, Placement placement) {
+    const GuardedArray<float> x(make_floats(numbers, n, random_), placement);
+    expect_same_in_place(
+        make_floats(numbers, n, random_), placement,
+        [&](const Kernels& kernels, float* y) { kernels.add(x.data(), n, y); });
+  });
+}
+
+TEST_P(Ops, Embed) {
+  for_each_case([&](Numbers numbers, size_t n, Placement placement) {
+    const GuardedArray<int8_t> q(make_int8(n, random_), placement);
+    const GuardedArray<float> position(make_floats(numbers, n, random_), placement);
+    const float scale = make_floats(numbers, 1, random_)[0];
+    std::vector<float> zeros(n);
+    expect_same_in_place(zeros, placement, [&](const Kernels& kernels, float* y) {
+      kernels.embed(q.data(), scale, position.data(), n, y);
+    });
+  });
+}
+
+TEST_P(Ops, MaxAndArgmax) {
+  for_each_case([&](Numbers numbers, size_t n, Placement placement) {
+    for (const Numbers kind : {numbers, Numbers::kHostile}) {
+      const GuardedArray<float> x(make_floats(kind, n, random_), placement);
+      EXPECT_TRUE(same_bits(kernels_->max(x.data(), n), reference_->max(x.data(), n)));
+      EXPECT_EQ(kernels_->argmax(x.data(), n), reference_->argmax(x.data(), n));
+    }
+  });
+}
+
+TEST_P(Ops, ArgmaxOfAWholeVocabularyIsTheFirstOfTies) {
+  constexpr size_t kCount = 50257;
+  const uint64_t seed = test_seed();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  random_.seed(seed);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<float> x(kCount, -1.0f);
+    const size_t first = random_() % kCount;
+    x[first] = 2.0f;
+    x[first + random_() % (kCount - first)] = 2.0f;
+    EXPECT_EQ(kernels_->argmax(x.data(), kCount), first);
+    EXPECT_EQ(kernels_->max(x.data(), kCount), 2.0f);
+  }
+}
+
+TEST_P(Ops, MaxAndArgmaxWithoutNumbers) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const size_t n : {1, 15, 16, 17, 64, 100, 5000}) {
+    std::vector<float> x(n, kNan);
+    EXPECT_EQ(kernels_->max(x.data(), n), -kInfinity);
+    EXPECT_EQ(kernels_->argmax(x.data(), n), 0u);
+    x[n / 2] = -kInfinity;
+    EXPECT_EQ(kernels_->argmax(x.data(), n), n / 2);
+    x[n - 1] = -0.0f;
+    EXPECT_EQ(kernels_->argmax(x.data(), n), n - 1);
+    EXPECT_TRUE(same_bits(kernels_->max(x.data(), n), 0.0f)) << "of -0";
+  }
+}
+
+TEST_P(Ops, ExpShifted) {
+  for_each_case([&](Numbers numbers, size_t n, Placement placement) {
+    std::vector<float> values = make_floats(numbers, n, random_);
+    for (float& x : values) {
+      if (random_() % 16 == 0) x = -std::numeric_limits<float>::infinity();
+    }
+    values[random_() % n] = 1.0f;
+    const GuardedArray<float> x(values, placement);
+    const float max = reference_->max(x.data(), n);
+    std::vector<float> expected(n);
+    const float expected_sum = reference_->exp_shifted(x.data(), n, max, expected.data());
+    EXPECT_TRUE(same_bits(kernels_->exp_shifted(x.data(), n, max, nullptr), expected_sum));
+    EXPECT_EQ(difference(values, x.values()), "") << "the input was written to";
+    EXPECT_TRUE(same_bits(kernels_->exp_shifted(x.data(), n, max, x.data()), expected_sum));
+    EXPECT_EQ(difference(expected, x.values()), "");
+    EXPECT_TRUE(x.intact());
+  });
+}
+
+SOTTO_INSTANTIATE_ISAS(Ops);
+
+}  // namespace
+}  // namespace sotto::test
