@@ -62,20 +62,30 @@ Failure& Failure::number(uint64_t value) {
 Failure& Failure::number(float value) {
   if (std::isnan(value)) return text("NaN");
   if (std::signbit(value)) text("-");
-  const double magnitude = std::fabs(static_cast<double>(value));
   if (std::isinf(value)) return text("infinity");
-  if (magnitude >= 1e15) return text("over 1e15");
-  const auto whole = static_cast<uint64_t>(magnitude);
-  number(whole);
-  uint64_t fraction = static_cast<uint64_t>((magnitude - static_cast<double>(whole)) * 1e6 + 0.5);
-  if (fraction == 0 || fraction >= 1000000) return *this;
-  text(".");
-  for (uint64_t digit = 100000; fraction != 0; digit /= 10) {
-    const char symbol = static_cast<char>('0' + fraction / digit % 10);
-    text(&symbol, 1);
-    fraction %= digit;
+  if (value == 0) return text("0");
+  // |value| = digits[0].digits[1]... * 10^exponent
+  double scaled = std::fabs(static_cast<double>(value));
+  int exponent = 5;
+  for (; scaled >= 999999.5; scaled /= 10) ++exponent;
+  for (; scaled < 99999.95; scaled *= 10) --exponent;
+  char digits[6];
+  auto rest = static_cast<uint32_t>(scaled + 0.5);
+  for (int i = 5; i >= 0; --i, rest /= 10) digits[i] = static_cast<char>('0' + rest % 10);
+  int count = 6;
+  while (count > 1 && digits[count - 1] == '0') --count;
+
+  const bool scientific = exponent < -5 || exponent >= 15;
+  const int point = scientific ? 0 : exponent;  // the digit before the decimal point
+  if (point < 0) text("0.");
+  for (int i = point; i < -1; ++i) text("0");
+  for (int i = 0; i < count || i <= point; ++i) {
+    text(i < count ? &digits[i] : "0", 1);
+    if (i == point && i + 1 < count) text(".");
   }
-  return *this;
+  if (!scientific) return *this;
+  text(exponent < 0 ? "e-" : "e");
+  return number(static_cast<uint64_t>(exponent < 0 ? -exponent : exponent));
 }
 
 }  // namespace sotto

@@ -1,0 +1,74 @@
+// Arena: measuring and placing agree, whatever is taken.
+#include "runtime/base/arena.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+namespace sotto {
+namespace {
+
+struct alignas(64) Block {
+  uint8_t bytes[192];
+};
+
+struct Layout {
+  uint8_t* bytes;
+  double* numbers;
+  char* none;
+  Block* blocks;
+  uint16_t* last;
+};
+
+Layout lay_out(Arena& arena) {
+  Layout layout;
+  layout.bytes = arena.take<uint8_t>(3);
+  layout.numbers = arena.take<double>(9);
+  layout.none = arena.take<char>(0);
+  layout.blocks = arena.take<Block>(2);
+  layout.last = arena.take<uint16_t>(32);
+  return layout;
+}
+
+TEST(Arena, MeasuresWhatItPlaces) {
+  Arena measure;
+  const Layout nothing = lay_out(measure);
+  EXPECT_EQ(nothing.bytes, nullptr);
+  EXPECT_EQ(nothing.last, nullptr);
+  EXPECT_EQ(measure.size(), 64u + 128u + 0u + 384u + 64u);
+  EXPECT_FALSE(measure.overflowed());
+
+  std::vector<Block> memory(measure.size() / sizeof(Block) + 1);
+  Arena arena(memory.data());
+  const Layout layout = lay_out(arena);
+  EXPECT_EQ(arena.size(), measure.size());
+  const auto* base = reinterpret_cast<const uint8_t*>(memory.data());
+  EXPECT_EQ(layout.bytes, base);
+  EXPECT_EQ(reinterpret_cast<uint8_t*>(layout.numbers), base + 64);
+  EXPECT_EQ(reinterpret_cast<uint8_t*>(layout.blocks), base + 192);
+  EXPECT_EQ(reinterpret_cast<uint8_t*>(layout.last), base + 576);
+}
+
+TEST(Arena, TellsOverflow) {
+  Arena one;
+  EXPECT_EQ(one.take<uint64_t>(SIZE_MAX / 8), nullptr);
+  EXPECT_TRUE(one.overflowed());
+
+  Arena two;
+  two.take<char>(SIZE_MAX - 256);
+  EXPECT_FALSE(two.overflowed());
+  two.take<char>(256);
+  EXPECT_TRUE(two.overflowed());
+}
+
+TEST(AlignUp, RoundsToTheNextMultiple) {
+  EXPECT_EQ(align_up(0, 64), 0u);
+  EXPECT_EQ(align_up(1, 64), 64u);
+  EXPECT_EQ(align_up(64, 64), 64u);
+  EXPECT_EQ(align_up(65, 64), 128u);
+  EXPECT_EQ(align_up(7, 3), 9u);
+}
+
+}  // namespace
+}  // namespace sotto

@@ -1,0 +1,127 @@
+// Failure: messages built without allocation.
+#include "runtime/base/status.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <set>
+#include <string>
+
+namespace sotto {
+namespace {
+
+template <typename Number>
+std::string message_of(Number number) {
+  Error error;
+  EXPECT_EQ(fail(&error, Status::kInternal).number(number).done(), Status::kInternal);
+  return error.message;
+}
+
+TEST(Failure, FillsTheError) {
+  Error error;
+  const Status status = fail(&error, Status::kModelCorrupt, 17)
+                            .text("layer ")
+                            .number(uint64_t{3})
+                            .text(" lacks a bias")
+                            .done();
+  EXPECT_EQ(status, Status::kModelCorrupt);
+  EXPECT_EQ(error.status, Status::kModelCorrupt);
+  EXPECT_EQ(error.offset, 17u);
+  EXPECT_STREQ(error.message, "layer 3 lacks a bias");
+}
+
+TEST(Failure, ReplacesAnEarlierError) {
+  Error error;
+  EXPECT_EQ(fail(&error, Status::kModelCorrupt, 17).text("long text").done(),
+            Status::kModelCorrupt);
+  EXPECT_EQ(fail(&error, Status::kInternal).done(), Status::kInternal);
+  EXPECT_EQ(error.offset, Error::kNoOffset);
+  EXPECT_STREQ(error.message, "");
+}
+
+TEST(Failure, NeedsNoError) {
+  EXPECT_EQ(fail(nullptr, Status::kInternal).text("a").number(uint64_t{1}).number(1.5f).done(),
+            Status::kInternal);
+}
+
+TEST(Failure, CutsLongTextInsideTheMessage) {
+  struct {
+    Error error;
+    char after = '#';
+  } guarded;
+  Failure failure = fail(&guarded.error, Status::kInternal);
+  for (int i = 0; i < 100; ++i) failure.text("12345").number(UINT64_MAX).number(-1.5f);
+  EXPECT_EQ(std::string(guarded.error.message).size(), sizeof guarded.error.message - 1);
+  EXPECT_EQ(guarded.after, '#');
+}
+
+TEST(Failure, ReplacesUnprintableBytes) {
+  Error error;
+  const char bytes[] = {'a', '\0', '\n', '\x1b', '\x7f', '\xc3', '\xa4', 'z'};
+  EXPECT_EQ(fail(&error, Status::kInternal).text(bytes, sizeof bytes).done(), Status::kInternal);
+  EXPECT_STREQ(error.message, "a??????z");
+}
+
+TEST(Failure, WritesIntegers) {
+  EXPECT_EQ(message_of(uint64_t{0}), "0");
+  EXPECT_EQ(message_of(uint64_t{10203}), "10203");
+  EXPECT_EQ(message_of(UINT64_MAX), "18446744073709551615");
+}
+
+TEST(Failure, WritesFloats) {
+  EXPECT_EQ(message_of(0.0f), "0");
+  EXPECT_EQ(message_of(-2.0f), "-2");
+  EXPECT_EQ(message_of(0.5f), "0.5");
+  EXPECT_EQ(message_of(1.25f), "1.25");
+  EXPECT_EQ(message_of(100.015625f), "100.016");
+  EXPECT_EQ(message_of(0.05f), "0.05");
+  EXPECT_EQ(message_of(1234567.0f), "1234570");
+  EXPECT_EQ(message_of(-1e-6f), "-1e-6");
+  EXPECT_EQ(message_of(2.5e20f), "2.5e20");
+  EXPECT_EQ(message_of(0.9999999f), "1");
+  EXPECT_EQ(message_of(NAN), "NaN");
+  EXPECT_EQ(message_of(INFINITY), "infinity");
+  EXPECT_EQ(message_of(-INFINITY), "-infinity");
+}
+
+// Six significant digits at any magnitude, as the header says: read back, the number is
+// the same to six digits.
+TEST(Failure, WritesSixDigitsAtAnyMagnitude) {
+  for (const float value : {1.0f, 0.1f, 1.1f, 0.999999f, 0.9999999f, 1.9999999f, 100.00001f,
+                            12345.678f, 1e-3f, 1e-7f, 3.25e-20f, 1e-45f, 123456789.0f, 1e15f,
+                            3.4028235e38f, -1e-5f, -7.5f}) {
+    const std::string text = message_of(value);
+    EXPECT_NEAR(std::strtod(text.c_str(), nullptr) / static_cast<double>(value), 1, 5.1e-6)
+        << text;
+  }
+}
+
+TEST(StatusText, EveryStatusHasItsOwn) {
+  const Status all[] = {Status::kOk, Status::kStopEndOfText, Status::kStopMaxTokens,
+                        Status::kStopContextFull, Status::kStopCallback, Status::kStopCancelled,
+                        Status::kInvalidArgument, Status::kInvalidState, Status::kMemoryTooSmall,
+                        Status::kMemoryMisaligned, Status::kBufferTooSmall, Status::kModelCorrupt,
+                        Status::kModelUnsupported, Status::kCpuUnsupported, Status::kTextInvalid,
+                        Status::kTokenizerMissing, Status::kThreadsUnavailable,
+                        Status::kInternal};
+  std::set<std::string> texts;
+  for (const Status status : all) texts.insert(status_text(status));
+  EXPECT_EQ(texts.size(), std::size(all));
+  EXPECT_EQ(texts.count("unknown status"), 0u);
+  EXPECT_STREQ(status_text(static_cast<Status>(12345)), "unknown status");
+}
+
+TEST(Try, PassesOnEverythingButOk) {
+  const auto attempt = [](Status inner) {
+    SOTTO_TRY(inner);
+    return Status::kStopCallback;
+  };
+  EXPECT_EQ(attempt(Status::kOk), Status::kStopCallback);
+  EXPECT_EQ(attempt(Status::kTextInvalid), Status::kTextInvalid);
+  EXPECT_EQ(attempt(Status::kStopEndOfText), Status::kStopEndOfText);
+}
+
+}  // namespace
+}  // namespace sotto

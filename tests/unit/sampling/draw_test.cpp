@@ -1,0 +1,292 @@
+// Draws: their distribution, their determinism, ties, hostile logits, log-probabilities.
+#include <gtest/gtest.h>
+
+#include "runtime/base/random.h"
+#include "runtime/base/xxhash64.h"
+#include "tests/unit/sampling/oracle.h"
+#include "tests/unit/sampling/workbench.h"
+
+namespace sotto {
+namespace {
+
+SamplerParams plain() {
+  SamplerParams params;
+  params.temperature = 1;
+  params.top_k = 0;
+  params.top_p = 1;
+  params.min_p = 0;
+  return params;
+}
+
+// Logits without the standard library's distributions, which differ between libraries.
+std::vector<float> portable_logits(size_t count, uint64_t seed) {
+  std::vector<float> logits(count);
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t bits = random_bits(seed, i);
+    logits[i] = static_cast<float>(static_cast<int>(bits & 0xffff) +
+                                   static_cast<int>(bits >> 16 & 0xffff)) * 0x1p-12f - 20.0f;
+  }
+  return logits;
+}
+
+// Upper bound of chi-square exceeded once in a million (Wilson and Hilferty 1931).
+double chi_square_bound(double freedom) {
+  const double a = 2 / (9 * freedom);
+  return freedom * std::pow(1 - a + 4.753 * std::sqrt(a), 3);
+}
+
+struct Distribution {
+  const char* name;
+  SamplerParams params;
+  bool masked;
+};
+
+std::vector<Distribution> distributions() {
+  std::vector<Distribution> all = {{"plain", plain(), false}, {"masked", plain(), true}};
+  SamplerParams params = plain();
+  params.temperature = 0.7f;
+  params.top_k = 20;
+  params.top_p = 0.9f;
+  params.min_p = 0.02f;
+  params.repetition_penalty = 1.2f;
+  all.push_back({"chain", params, false});
+  params = plain();
+  params.temperature = 2.5f;
+  params.top_p = 0.97f;
+  all.push_back({"hot", params, true});
+  return all;
+}
+
+TEST(Draw, FollowsTheDistribution) {
+  constexpr size_t kCount = 200;
+  constexpr int kDraws = 100000;
+  std::vector<float> logits = portable_logits(kCount, 11);
+  for (float& l : logits) l *= 0.3f;
+  const std::vector<int32_t> history = {3, 1, 4, 1, 5, 9, 2, 6};
+  for (const Distribution& d : distributions()) {
+    std::vector<uint64_t> words(TokenMask::word_count(kCount), 0x5a5af0f012345678);
+    const TokenMask mask = d.masked ? TokenMask{words.data(), kCount} : TokenMask();
+    std::vector<bool> allowed(kCount);
+    for (size_t i = 0; i < kCount; ++i) allowed[i] = mask.allows(i);
+    // The exact distribution, from the oracle.
+    oracle::Set set = oracle::begin(logits, allowed);
+    set = oracle::penalize(set, history, 64, d.params.repetition_penalty);
+    const auto truncate = [&set](auto accepts, auto setting) {
+      const auto order = oracle::sorted(set);
+      std::vector<int32_t> kept;
+      for (const size_t place : order) {
+        kept.insert(std::upper_bound(kept.begin(), kept.end(), set.ids[place]), set.ids[place]);
+        if (accepts(set, setting, kept)) break;
+      }
+      set = oracle::restrict_to(set, kept);
+    };
+    truncate(oracle::accepts_top_k, d.params.top_k);
+    truncate(oracle::accepts_top_p, d.params.top_p);
+    truncate(oracle::accepts_min_p, d.params.min_p);
+    const auto exact = oracle::probabilities(set, d.params.temperature);
+
+    TestSampler sampler(kCount);
+    ASSERT_EQ(sampler->set_params(d.params, nullptr), Status::kOk);
+    std::vector<int> drawn(kCount);
+    for (int i = 0; i < kDraws; ++i) {
+      ++drawn[static_cast<size_t>(sampler->sample(logits, mask, {{}, history}, i).token)];
+    }
+    // Cells expected less than five times are one.
+    double chi_square = 0, rare_expected = 0, rare_drawn = 0, cells = 0;
+    for (size_t i = 0; i < exact.size(); ++i) {
+      const double expected = static_cast<double>(exact[i]) * kDraws;
+      const double count = std::exchange(drawn[static_cast<size_t>(set.ids[i])], 0);
+      if (expected < 5) {
+        rare_expected += expected;
+        rare_drawn += count;
+      } else {
+        chi_square += (count - expected) * (count - expected) / expected;
+        ++cells;
+      }
+    }
+    if (rare_expected > 5) {
+      chi_square += (rare_drawn - rare_expected) * (rare_drawn - rare_expected) / rare_expected;
+      ++cells;
+    }
+    ASSERT_GT(cells, 5) << d.name;
+    EXPECT_LT(chi_square, chi_square_bound(cells - 1)) << d.name << ", cells " << cells;
+    for (size_t i = 0; i < kCount; ++i) EXPECT_EQ(drawn[i], 0) << d.name << " token " << i;
+  }
+}
+
+TEST(Draw, SuccessiveDrawsAreIndependent) {
+  const std::vector<float> logits(4, 1.0f);
+  TestSampler sampler(4);
+  ASSERT_EQ(sampler->set_params(plain(), nullptr), Status::kOk);
+  constexpr int kPairs = 100000;
+  int pairs[4][4] = {};
+  int32_t previous = sampler->sample(logits, {}, {}, 0).token;
+  for (int i = 1; i <= kPairs; ++i) {
+    const int32_t token = sampler->sample(logits, {}, {}, i).token;
+    ++pairs[previous][token];
+    previous = token;
+  }
+  double chi_square = 0;
+  for (const auto& row : pairs) {
+    for (const int count : row) chi_square += std::pow(count - kPairs / 16.0, 2) / (kPairs / 16.0);
+  }
+  EXPECT_LT(chi_square, chi_square_bound(15));
+}
+
+TEST(Draw, DependsOnSeedAndNumberOnly) {
+  const std::vector<float> logits = portable_logits(5000, 3);
+  TestSampler first(5000), second(5000);
+  SamplerParams params = plain();
+  params.temperature = 5;
+  std::vector<int32_t> tokens;
+  for (const uint64_t seed : {0u, 1u}) {
+    params.seed = seed;
+    ASSERT_EQ(first->set_params(params, nullptr), Status::kOk);
+    ASSERT_EQ(second->set_params(params, nullptr), Status::kOk);
+    std::vector<int32_t> forward(50);
+    for (size_t i = 0; i < 50; ++i) forward[i] = first->sample(logits, {}, {}, i).token;
+    for (size_t i = 50; i-- > 0;) {
+      EXPECT_EQ(second->sample(logits, {}, {}, i).token, forward[i]);
+    }
+    EXPECT_NE(forward, tokens);
+    EXPECT_NE(forward, std::vector<int32_t>(50, forward[0]));
+    tokens = forward;
+  }
+}
+
+// The settings of the golden run: every stage on its own and together.
+std::vector<SamplerParams> golden_params() {
+  std::vector<SamplerParams> all = {SamplerParams(), plain(), plain(), plain(), plain(), plain()};
+  all[2].top_p = 0.9f;
+  all[3].min_p = 0.01f;
+  all[4].top_k = 1000;
+  all[4].repetition_penalty = 1.3f;
+  all[5].temperature = 0;
+  all[5].repetition_penalty = 1.5f;
+  for (SamplerParams& params : all) params.log_probabilities = true;
+  return all;
+}
+
+TEST(Draw, SameBitsOnEveryInstructionSet) {
+  int tables = 0;
+  for (int32_t isa = 1; isa <= 7; ++isa) {
+    const Kernels* kernels = find_kernels(static_cast<Isa>(isa));
+    if (kernels == nullptr) continue;
+    ++tables;
+    std::vector<uint32_t> record;
+    for (const size_t count : {7, 1000, 50257}) {
+      TestSampler sampler(count, kernels);
+      const std::vector<float> logits = portable_logits(count, count);
+      const std::vector<int32_t> history = {0, 5, 3, 0};
+      for (const SamplerParams& params : golden_params()) {
+        ASSERT_EQ(sampler->set_params(params, nullptr), Status::kOk);
+        for (uint64_t draw = 0; draw < 40; ++draw) {
+          const SampledToken sampled = sampler->sample(logits, {}, {{}, history}, draw);
+          record.push_back(static_cast<uint32_t>(sampled.token));
+          record.push_back(std::bit_cast<uint32_t>(sampled.log_probability));
+        }
+      }
+    }
+    EXPECT_EQ(xxhash64(record.data(), record.size() * sizeof record[0]), 0x83c7d5113da50ab8u)
+        << isa_name(kernels->isa);
+  }
+  EXPECT_GE(tables, 1);
+}
+
+TEST(Greedy, TiesGoToTheLowestId) {
+  std::mt19937_64 random(5);
+  SamplerParams params;
+  params.temperature = 0;
+  for (const size_t count : {1, 2, 16, 17, 100, 4097}) {
+    TestSampler sampler(count);
+    ASSERT_EQ(sampler->set_params(params, nullptr), Status::kOk);
+    for (int i = 0; i < 200; ++i) {
+      const auto logits = make_logits(i % 2 == 0 ? LogitKind::kTied : LogitKind::kFlat, count,
+                                      random);
+      const auto best = std::max_element(logits.begin(), logits.end());
+      EXPECT_EQ(sampler->sample(logits, {}, {}, 0).token, best - logits.begin());
+    }
+  }
+}
+
+// Ties at the border of a truncation: what stays is the lower ids.
+TEST(Truncation, TiesAtTheBorderKeepTheLowestIds) {
+  const std::vector<float> logits = {1, 2, 1, 2, 1, 1};
+  TestSampler sampler(6);
+  const auto support = [&](const SamplerParams& params) {
+    EXPECT_EQ(sampler->set_params(params, nullptr), Status::kOk);
+    std::vector<bool> seen(6);
+    for (uint64_t i = 0; i < 500; ++i) {
+      seen[static_cast<size_t>(sampler->sample(logits, {}, {}, i).token)] = true;
+    }
+    return seen;
+  };
+  SamplerParams params = plain();
+  params.top_k = 4;
+  EXPECT_EQ(support(params), (std::vector<bool>{true, true, true, true, false, false}));
+  params.top_k = 1;
+  EXPECT_EQ(support(params), (std::vector<bool>{false, true, false, false, false, false}));
+  params = plain();
+  params.top_p = 0.6f;  // 2e / (2e^2 + 4e) of the mass are 0.288 and 0.288, then 0.106 each
+  EXPECT_EQ(support(params), (std::vector<bool>{true, true, false, true, false, false}));
+}
+
+TEST(Hostile, NothingFiniteGivesTheLowestAllowedToken) {
+  for (const float worthless : {NAN, kNegativeInfinity}) {
+    for (const size_t count : {1, 5, 129, 3000}) {
+      std::vector<float> logits(count, worthless);
+      if (count > 2) logits[count / 2] = kNegativeInfinity;
+      std::vector<uint64_t> words(TokenMask::word_count(count), 0);
+      const size_t lowest = count * 2 / 3;
+      for (size_t i = lowest; i < count; ++i) words[i / 64] |= uint64_t{1} << (i % 64);
+      TestSampler sampler(count);
+      for (SamplerParams params : golden_params()) {
+        params.repetition_penalty = 1;
+        ASSERT_EQ(sampler->set_params(params, nullptr), Status::kOk);
+        const SampledToken any = sampler->sample(logits, {}, {}, 0);
+        EXPECT_EQ(any.token, 0);
+        EXPECT_EQ(any.log_probability, kNegativeInfinity);
+        EXPECT_EQ(sampler->sample(logits, {words.data(), count}, {}, 0).token, lowest);
+      }
+    }
+  }
+}
+
+TEST(Hostile, TokensOutsideTheVocabularyAreNotPenalised) {
+  const std::vector<float> logits = {1, 2, 3};
+  const std::vector<int32_t> history = {-1, 3, INT32_MAX, INT32_MIN, 2};
+  TestSampler sampler(3);
+  SamplerParams params;
+  params.temperature = 0;
+  params.repetition_penalty = 2;
+  ASSERT_EQ(sampler->set_params(params, nullptr), Status::kOk);
+  EXPECT_EQ(sampler->sample(logits, {}, {history, {}}, 0).token, 1);
+}
+
+TEST(LogProbability, IsThatOfTheRawLogits) {
+  std::mt19937_64 random(9);
+  for (const size_t count : {1, 2, 50, 1025, 50257}) {
+    TestSampler sampler(count);
+    SamplerParams params;
+    params.log_probabilities = true;
+    params.repetition_penalty = 1.5f;
+    ASSERT_EQ(sampler->set_params(params, nullptr), Status::kOk);
+    for (const LogitKind kind : {LogitKind::kNarrow, LogitKind::kWide, LogitKind::kPeaked,
+                                 LogitKind::kTied, LogitKind::kWithNan}) {
+      const std::vector<float> logits = make_logits(kind, count, random);
+      std::vector<uint64_t> words;
+      const TokenMask mask = make_mask(count, 0.5, random, words);
+      const oracle::Set set = oracle::begin(logits, {});
+      const auto exact = oracle::probabilities(set);
+      const std::vector<int32_t> history = {0};
+      const SampledToken sampled = sampler->sample(logits, mask, {history, {}}, 1);
+      if (exact.empty()) continue;
+      const auto expected = std::log(exact[static_cast<size_t>(sampled.token)]);
+      EXPECT_NEAR(sampled.log_probability, static_cast<double>(expected),
+                  1e-6 * std::max(1.0, std::fabs(static_cast<double>(expected))));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sotto

@@ -1,0 +1,116 @@
+// What the sampling tests share: memory for a sampler, kinds of logits, a random mask.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "runtime/sampling/candidates.h"
+#include "runtime/sampling/sampler.h"
+
+namespace sotto {
+
+inline constexpr float kNegativeInfinity = -std::numeric_limits<float>::infinity();
+
+// Aligned memory of exactly the size asked for, so that sanitizers see an overrun.
+class Memory {
+ public:
+  explicit Memory(size_t size) : bytes_(std::aligned_alloc(64, size)) {
+    std::memset(bytes_.get(), 0xa5, size);
+  }
+  void* get() { return bytes_.get(); }
+
+ private:
+  struct Free {
+    void operator()(void* bytes) const { std::free(bytes); }
+  };
+  std::unique_ptr<void, Free> bytes_;
+};
+
+class TestSampler {
+ public:
+  explicit TestSampler(size_t vocabulary_size, const Kernels* kernels = find_kernels(Isa::kAuto))
+      : memory_(Sampler::memory_size(vocabulary_size)) {
+    sampler_.init(*kernels, vocabulary_size, memory_.get());
+  }
+  Sampler* operator->() { return &sampler_; }
+
+ private:
+  Memory memory_;
+  Sampler sampler_;
+};
+
+// The candidates by themselves, to look at what a stage leaves.
+class TestCandidates {
+ public:
+  explicit TestCandidates(size_t vocabulary_size)
+      : memory_(Sampler::memory_size(vocabulary_size)) {
+    Arena arena(memory_.get());
+    candidates_.place(vocabulary_size, arena);
+  }
+  Candidates& begin(const std::vector<float>& logits, const TokenMask& mask = {}) {
+    candidates_.begin(*find_kernels(Isa::kAuto), logits, mask);
+    return candidates_;
+  }
+
+ private:
+  Memory memory_;
+  Candidates candidates_;
+};
+
+inline std::vector<int32_t> ids_of(const Candidates& candidates) {
+  std::vector<int32_t> ids(candidates.count());
+  for (size_t i = 0; i < ids.size(); ++i) ids[i] = candidates.id(i);
+  return ids;
+}
+
+enum class LogitKind {
+  kNarrow, kWide, kPeaked, kFlat, kTied, kManyInfinite, kWithNan, kHuge, kHostile, kCount
+};
+
+inline std::vector<float> make_logits(LogitKind kind, size_t count, std::mt19937_64& random) {
+  std::normal_distribution<float> normal;
+  std::vector<float> logits(count);
+  for (size_t i = 0; i < count; ++i) {
+    const float x = normal(random);
+    const auto dice = random() % 16;
+    switch (kind) {
+      case LogitKind::kNarrow: logits[i] = x; break;
+      case LogitKind::kWide: logits[i] = 10 * x - 30; break;
+      case LogitKind::kPeaked: logits[i] = 2 * x + (random() % 1000 == 0 ? 15.0f : 0.0f); break;
+      case LogitKind::kFlat: logits[i] = dice < 8 ? 0.0f : -0.0f; break;
+      case LogitKind::kTied: logits[i] = static_cast<float>(static_cast<int>(2 * x)); break;
+      case LogitKind::kManyInfinite: logits[i] = dice < 14 ? kNegativeInfinity : 3 * x; break;
+      case LogitKind::kWithNan: logits[i] = dice < 3 ? NAN : 3 * x; break;
+      case LogitKind::kHuge: logits[i] = 1e38f * std::clamp(x, -3.0f, 3.0f); break;
+      default:  // kHostile
+        logits[i] = dice < 5 ? NAN : dice < 10 ? kNegativeInfinity : dice < 12 ? INFINITY : x;
+    }
+  }
+  return logits;
+}
+
+// A mask over `words` with about `share` of the tokens allowed, at least one.
+inline TokenMask make_mask(size_t count, double share, std::mt19937_64& random,
+                           std::vector<uint64_t>& words) {
+  // Bits beyond the vocabulary are set: nobody may read them as tokens.
+  words.assign(TokenMask::word_count(count), share >= 0.9 ? UINT64_MAX : 0);
+  if (count % 64 != 0) words.back() |= ~uint64_t{0} << (count % 64);
+  std::bernoulli_distribution allowed(share);
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t bit = uint64_t{1} << (i % 64);
+    if (share >= 0.9 && random() % 64 != 0) continue;
+    words[i / 64] = allowed(random) ? words[i / 64] | bit : words[i / 64] & ~bit;
+  }
+  const size_t one = random() % count;
+  words[one / 64] |= uint64_t{1} << (one % 64);
+  return {words.data(), count};
+}
+
+}  // namespace sotto
