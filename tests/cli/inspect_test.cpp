@@ -1,0 +1,62 @@
+// `sotto inspect`, --help and --version.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "capi/include/sotto.h"
+#include "tests/cli/program.h"
+
+namespace sotto::test {
+namespace {
+
+using nlohmann::json;
+
+TEST(Inspect, JsonAndTextAgree) {
+  const json object = json_of(run_sotto({"inspect", "--json", "--verify", SOTTO_DEMO_MODEL}));
+  EXPECT_EQ(object["file_bytes"], read_file(SOTTO_DEMO_MODEL).size());
+  EXPECT_TRUE(object["has_tokenizer"]);
+  EXPECT_GT(object["parameters"].get<uint64_t>(), 1000000u);
+  EXPECT_GT(object["weight_bytes"].get<uint64_t>(), 1000000u);
+  const Result text = run_sotto({"inspect", SOTTO_DEMO_MODEL});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("layers           " + object["layers"].dump()), std::string::npos);
+  EXPECT_NE(text.out.find(object["isa"].get<std::string>()), std::string::npos);
+}
+
+TEST(Inspect, SessionMemoryGrowsWithTheContext) {
+  const json object = json_of(run_sotto({"inspect", "--json", SOTTO_DEMO_MODEL}));
+  const json& rows = object["session_memory"];
+  ASSERT_GE(rows.size(), 2u);
+  for (size_t i = 1; i < rows.size(); ++i) {
+    EXPECT_GT(rows[i]["context_tokens"], rows[i - 1]["context_tokens"]);
+    EXPECT_GT(rows[i]["bytes"], rows[i - 1]["bytes"]);
+  }
+  EXPECT_EQ(rows.back()["context_tokens"], object["max_context_tokens"]);
+}
+
+TEST(Program, HelpNamesCommandsOptionsAndExamples) {
+  const Result help = run_sotto({"--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  for (const char* part : {"generate", "tokenize", "inspect", "Examples:", "Exit codes:"}) {
+    EXPECT_NE(help.out.find(part), std::string::npos) << part;
+  }
+  const Result generate = run_sotto({"generate", "--help"});
+  EXPECT_EQ(generate.exit_code, 0);
+  for (const char* part : {"--temp T [0.8]", "--top-k K [40]", "--overflow NAME [stop]",
+                           "Also understood: --max_tokens", "Examples:"}) {
+    EXPECT_NE(generate.out.find(part), std::string::npos) << part;
+  }
+  for (const char* command : {"tokenize", "inspect"}) {
+    EXPECT_NE(run_sotto({command, "--help"}).out.find("Examples:"), std::string::npos);
+  }
+}
+
+TEST(Program, Version) {
+  const std::string version = "sotto " + std::to_string(SOTTO_VERSION_MAJOR) + '.' +
+                              std::to_string(SOTTO_VERSION_MINOR) + '.' +
+                              std::to_string(SOTTO_VERSION_PATCH) + '\n';
+  EXPECT_EQ(run_sotto({"--version"}).out, version);
+}
+
+}  // namespace
+}  // namespace sotto::test

@@ -1,0 +1,68 @@
+// Runs the built program sotto as a user would, with files for its three streams.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace sotto::test {
+
+struct Result {
+  int exit_code;  // -1: ended by a signal
+  std::string out;
+  std::string err;
+};
+
+// A running program; killed by SIGALRM if it takes two minutes.
+class Program {
+ public:
+  Program(const std::string& path, const std::vector<std::string>& arguments,
+          const std::string& input = "");
+  size_t output_size() const;  // so far
+  void interrupt();            // Ctrl-C
+  Result wait();
+
+ private:
+  using File = std::unique_ptr<FILE, int (*)(FILE*)>;
+  File input_;
+  File out_;
+  File err_;
+  pid_t process_;
+};
+
+// `sotto ARGUMENTS`.
+Result run_sotto(const std::vector<std::string>& arguments, const std::string& input = "");
+
+// The same with a command and "-m DEMO_MODEL" before the arguments.
+Result run_on_demo(const std::string& command, const std::vector<std::string>& arguments,
+                   const std::string& input = "");
+
+// Expects success and silence on standard error, and parses what was printed.
+nlohmann::json json_of(const Result& result);
+
+// Expects exit code `exit_code`, nothing on standard output, and a message
+// "sotto: ..." that contains `part`.
+void expect_refused(const Result& result, int exit_code, const std::string& part);
+
+std::string read_file(const std::string& path);
+void write_file(const std::string& path, const std::string& bytes);
+
+// A folder that is removed at the end of the test.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string file(const std::string& name) const { return path_ + '/' + name; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace sotto::test

@@ -1,0 +1,230 @@
+// Wrong input: a message that names it, a non-zero exit code, nothing on standard output.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "runtime/base/xxhash64.h"
+#include "runtime/model/file_header.h"
+#include "tests/cli/program.h"
+
+namespace sotto::test {
+namespace {
+
+using Words = std::vector<std::string>;
+
+enum { kFailure = 1, kUsage = 2 };
+
+std::string demo_bytes() { return read_file(SOTTO_DEMO_MODEL); }
+
+Result generate_from(const std::string& path) {
+  return run_sotto({"generate", "-m", path, "-p", "Once", "-n", "4", "-q", "--no-echo"});
+}
+
+// The file with its checksums made right again, so that only deeper checks can refuse it.
+std::string with_checksums(std::string bytes) {
+  FileHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const size_t size = std::min<size_t>(header.metadata_size, bytes.size() - sizeof header);
+  header.metadata_checksum = xxhash64(bytes.data() + sizeof header, size);
+  header.header_checksum = xxhash64(&header, offsetof(FileHeader, header_checksum));
+  std::memcpy(bytes.data(), &header, sizeof header);
+  return bytes;
+}
+
+TEST(WrongModel, NoSuchUsableFile) {
+  const TemporaryFolder folder;
+  const std::string missing = folder.file("missing.sotto");
+  expect_refused(generate_from(missing), kFailure, missing + ": No such file");
+  expect_refused(run_sotto({"inspect", missing}), kFailure, missing);
+  expect_refused(run_sotto({"tokenize", "-m", missing, "x"}), kFailure, missing);
+  expect_refused(generate_from("/"), kFailure, "directory");
+  expect_refused(generate_from("/dev/null"), kFailure, "not a regular file");
+  write_file(folder.file("empty.sotto"), "");
+  expect_refused(generate_from(folder.file("empty.sotto")), kFailure, "empty");
+}
+
+TEST(WrongModel, Truncated) {
+  const TemporaryFolder folder;
+  const std::string bytes = demo_bytes();
+  const std::string path = folder.file("truncated.sotto");
+  for (const size_t size : {size_t{1}, size_t{8}, size_t{63}, size_t{64}, size_t{65},
+                            bytes.size() / 2, bytes.size() - 64, bytes.size() - 1}) {
+    write_file(path, bytes.substr(0, size));
+    expect_refused(generate_from(path), kFailure, path);
+    expect_refused(run_sotto({"inspect", path}), kFailure, path);
+  }
+  write_file(path, bytes + "more");
+  expect_refused(generate_from(path), kFailure, path);
+}
+
+TEST(WrongModel, BitFlips) {
+  const TemporaryFolder folder;
+  const std::string bytes = demo_bytes();
+  const std::string path = folder.file("flipped.sotto");
+  const std::string text = generate_from(SOTTO_DEMO_MODEL).out;
+  constexpr size_t kFlips = 96;
+  size_t refused = 0;
+  for (size_t i = 0; i < kFlips; ++i) {
+    const size_t position = i < 32 ? i * 2 : i * (bytes.size() - 1) / (kFlips - 1);
+    std::string flipped = bytes;
+    flipped[position] = static_cast<char>(flipped[position] ^ 1 << i % 8);
+    write_file(path, flipped);
+    const Result result = generate_from(path);
+    if (result.exit_code == 0) {
+      EXPECT_EQ(result.out, text) << "byte " << position;  // padding between tensors
+      continue;
+    }
+    expect_refused(result, kFailure, path);
+    ++refused;
+  }
+  EXPECT_GE(refused, kFlips * 9 / 10);
+}
+
+TEST(WrongModel, InspectVerifiesTensorsOnRequest) {
+  const TemporaryFolder folder;
+  std::string bytes = demo_bytes();
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 4);
+  const std::string path = folder.file("flipped.sotto");
+  write_file(path, bytes);
+  expect_refused(run_sotto({"inspect", "--verify", path}), kFailure, path);
+}
+
+TEST(WrongModel, OtherFiles) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("other.sotto");
+  write_file(path, std::string(100000, '\0'));
+  expect_refused(generate_from(path), kFailure, path);
+  write_file(path, "This is a text about models.\n");
+  expect_refused(generate_from(path), kFailure, path);
+  expect_refused(generate_from(SOTTO_CLI), kFailure, SOTTO_CLI);
+}
+
+TEST(WrongModel, Headers) {
+  const TemporaryFolder folder;
+  const std::string bytes = demo_bytes();
+  const std::string path = folder.file("hostile.sotto");
+  const auto refuse = [&](auto change) {
+    std::string changed = bytes;
+    FileHeader header;
+    std::memcpy(&header, changed.data(), sizeof header);
+    change(header);
+    std::memcpy(changed.data(), &header, sizeof header);
+    write_file(path, with_checksums(changed));
+    expect_refused(generate_from(path), kFailure, path);
+  };
+  refuse([](FileHeader& header) { header.version = 2; });
+  refuse([](FileHeader& header) { header.version = 0; });
+  refuse([](FileHeader& header) { header.file_size = UINT64_MAX; });
+  refuse([](FileHeader& header) { header.file_size -= 1; });
+  refuse([](FileHeader& header) { header.metadata_size = UINT64_MAX - 63; });
+  refuse([](FileHeader& header) { header.metadata_size = 0; });
+  refuse([](FileHeader& header) { header.metadata_size = 4; });
+}
+
+// Any metadata may be refused or, if it still makes sense, run; it must not crash.
+TEST(WrongModel, MetadataWithRightChecksums) {
+  const TemporaryFolder folder;
+  const std::string bytes = demo_bytes();
+  FileHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const std::string path = folder.file("hostile.sotto");
+  constexpr size_t kFiles = 64;
+  size_t refused = 0;
+  for (size_t i = 0; i < kFiles; ++i) {
+    // Half of them in the tables at the front, half of them anywhere.
+    const size_t size = i % 2 == 0 ? std::min<size_t>(header.metadata_size, 512)
+                                   : header.metadata_size;
+    std::string changed = bytes;
+    const size_t position = sizeof header + i * (size - 4) / kFiles;
+    std::memset(changed.data() + position, i % 3 == 0 ? 0xff : i % 3 == 1 ? 0x7f : 0, 4);
+    write_file(path, with_checksums(changed));
+    const Result result = generate_from(path);
+    EXPECT_TRUE(result.exit_code == 0 || result.exit_code == kFailure) << "byte " << position;
+    if (result.exit_code == kFailure) {
+      expect_refused(result, kFailure, path);
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, kFiles / 4);
+}
+
+TEST(WrongText, NotUtf8) {
+  const std::string text = "It was \xff late";
+  expect_refused(run_on_demo("generate", {"-p", text}), kFailure, "byte 7");
+  expect_refused(run_on_demo("generate", {"-p", "-"}, text), kFailure, "standard input");
+  expect_refused(run_on_demo("tokenize", {}, text), kFailure, "byte 7");
+  expect_refused(run_on_demo("tokenize", {"cut \xe4\xbd"}), kFailure, "byte 4");
+  const TemporaryFolder folder;
+  write_file(folder.file("prompt.txt"), text);
+  expect_refused(run_on_demo("generate", {"-f", folder.file("prompt.txt")}), kFailure,
+                 folder.file("prompt.txt"));
+}
+
+TEST(WrongText, MissingOrTooLong) {
+  expect_refused(run_on_demo("generate", {"-f", "/nowhere/prompt.txt"}), kFailure,
+                 "/nowhere/prompt.txt: No such file");
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "again and again ";
+  expect_refused(run_on_demo("generate", {"-p", text, "-c", "32", "--no-echo"}), kFailure,
+                 "do not fit a context of 32");
+}
+
+TEST(WrongText, TokenIds) {
+  expect_refused(run_on_demo("tokenize", {"--decode", "12", "x3"}), kFailure, "x3");
+  expect_refused(run_on_demo("tokenize", {"--decode", "99999999999"}), kFailure, "99999999999");
+  expect_refused(run_on_demo("tokenize", {"--decode", "1000000"}), kFailure, "1000000");
+  expect_refused(run_on_demo("tokenize", {"--decode"}, "-1"), kFailure, "-1");
+}
+
+TEST(WrongParameters, OutOfRange) {
+  const std::vector<Words> cases = {
+      {"--temp", "-1"},    {"--temp", "nan"},          {"--temp", "101"},
+      {"--top-p", "0"},    {"--top-p", "1.5"},         {"--min-p", "-0.1"},
+      {"--min-p", "2"},    {"--repeat-penalty", "0"},  {"--repeat-penalty", "inf"},
+      {"--ctx", "15"},     {"--ctx", "1000000"},       {"--batch", "5000"},
+      {"--threads", "65"}, {"--overflow", "ring", "--sinks", "1000"}};
+  for (const Words& words : cases) {
+    Words all = {"-p", "Once"};
+    all.insert(all.end(), words.begin(), words.end());
+    SCOPED_TRACE(words[0] + ' ' + words[1]);
+    expect_refused(run_on_demo("generate", all), kFailure, "sotto: ");
+  }
+}
+
+TEST(WrongParameters, Usage) {
+  expect_refused(run_sotto({}), kUsage, "Try: sotto --help");
+  expect_refused(run_sotto({"sing"}), kUsage, "sing");
+  expect_refused(run_sotto({"generate", "-p", "x"}), kUsage, "--model");
+  expect_refused(run_on_demo("generate", {}), kUsage, "Give a prompt");
+  expect_refused(run_on_demo("generate", {"-p", "x", "-f", "y"}), kUsage, "--file");
+  expect_refused(run_on_demo("generate", {"-p", "x", "-n", "-2"}), kUsage, "--max-tokens");
+  expect_refused(run_on_demo("generate", {"-p", "x", "--top-k", "-1"}), kUsage, "--top-k");
+  expect_refused(run_on_demo("generate", {"-p", "x", "--temp", "warm"}), kUsage, "--temp");
+  expect_refused(run_on_demo("generate", {"-p", "x", "--seed", "0x"}), kUsage, "--seed");
+  expect_refused(run_on_demo("generate", {"-p", "x", "--isa", "mmx"}), kUsage, "--isa");
+  expect_refused(run_on_demo("generate", {"-p", "x", "--overflow", "grow"}), kUsage,
+                 "--overflow");
+  expect_refused(run_on_demo("generate", {"-p", "x", "--repeat-last-n", "-2"}), kUsage,
+                 "--repeat-last-n");
+  expect_refused(run_on_demo("tokenize", {"--json", "--pieces", "x"}), kUsage, "--pieces");
+  expect_refused(run_sotto({"inspect"}), kUsage, "MODEL");
+}
+
+TEST(WrongOutput, FullDisk) {
+  if (std::FILE* full = std::fopen("/dev/full", "w")) {
+    std::fclose(full);
+  } else {
+    GTEST_SKIP() << "this system has no /dev/full";
+  }
+  const std::string command = std::string(SOTTO_CLI) + " generate -q -m " + SOTTO_DEMO_MODEL +
+                              " -p x -n 4 > /dev/full";
+  const Result result = Program("/bin/sh", {"-c", command}).wait();
+  expect_refused(result, kFailure, "standard output");
+}
+
+}  // namespace
+}  // namespace sotto::test
