@@ -1,0 +1,300 @@
+#include "converters/hugging_face.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "tests/unit/converters/checkpoint_support.h"
+
+namespace sotto {
+namespace {
+
+using nlohmann::json;
+
+std::vector<float> floats_of(const RawTensor& tensor) {
+  std::vector<float> values(tensor.bytes.size() / sizeof(float));
+  std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
+  return values;
+}
+
+class HuggingFaceTest : public testing::Test {
+ protected:
+  HuggingFaceCheckpoint open() const {
+    tiny_.save(directory_.path());
+    return HuggingFaceCheckpoint(directory_.path());
+  }
+  FloatModel load() const { return load_float_model(open()); }
+  std::vector<float> raw(const std::string& name) const {
+    return floats_of(tiny_.tensors.at("transformer." + name));
+  }
+  std::string config_error(const char* key, const json& value) {
+    const json before = tiny_.config;
+    tiny_.config[key] = value;
+    const std::string message = error_of([&] { open(); });
+    tiny_.config = before;
+    return message;
+  }
+
+  TemporaryDirectory directory_;
+  TinyCheckpoint tiny_ = make_tiny_checkpoint();
+};
+
+void expect_equal(const FloatModel& a, const FloatModel& b) {
+  EXPECT_EQ(a.positions, b.positions);
+  EXPECT_EQ(a.token_embedding, b.token_embedding);
+  ASSERT_EQ(a.layers.size(), b.layers.size());
+  for (size_t i = 0; i < a.layers.size(); ++i) {
+    EXPECT_EQ(a.layers[i].attention_norm.gain, b.layers[i].attention_norm.gain);
+    EXPECT_EQ(a.layers[i].attention_qkv.weights, b.layers[i].attention_qkv.weights);
+    EXPECT_EQ(a.layers[i].attention_qkv.bias, b.layers[i].attention_qkv.bias);
+    EXPECT_EQ(a.layers[i].attention_output.weights, b.layers[i].attention_output.weights);
+    EXPECT_EQ(a.layers[i].feed_forward_norm.bias, b.layers[i].feed_forward_norm.bias);
+    EXPECT_EQ(a.layers[i].feed_forward_up.weights, b.layers[i].feed_forward_up.weights);
+    EXPECT_EQ(a.layers[i].feed_forward_down.weights, b.layers[i].feed_forward_down.weights);
+  }
+  EXPECT_EQ(a.final_norm.gain, b.final_norm.gain);
+}
+
+TEST_F(HuggingFaceTest, ReadsShapeAndTensors) {
+  const FloatModel model = load();
+  EXPECT_EQ(model.name, directory_.path().filename().string());
+  EXPECT_EQ(model.shape.vocabulary_size, 11u);
+  EXPECT_EQ(model.shape.position_count, 6u);
+  EXPECT_EQ(model.shape.embedding_size, 8u);
+  EXPECT_EQ(model.shape.head_count, 2u);
+  EXPECT_EQ(model.shape.feed_forward_size, 16u);
+  EXPECT_EQ(model.shape.layer_count, 2u);
+  EXPECT_EQ(model.activation, Activation::kGeluTanh);
+  EXPECT_EQ(model.norm_epsilon, 1e-5f);
+  EXPECT_EQ(model.end_of_text_token, 10);
+  EXPECT_FALSE(model.head.has_value());
+  EXPECT_EQ(model.token_embedding, raw("wte.weight"));
+  EXPECT_EQ(model.positions, raw("wpe.weight"));
+  EXPECT_EQ(model.layers[1].attention_norm.gain, raw("h.1.ln_1.weight"));
+  EXPECT_EQ(model.layers[1].attention_norm.bias, raw("h.1.ln_1.bias"));
+  EXPECT_EQ(model.layers[0].feed_forward_norm.gain, raw("h.0.ln_2.weight"));
+  EXPECT_EQ(model.layers[0].feed_forward_down.bias, raw("h.0.mlp.c_proj.bias"));
+  EXPECT_EQ(model.final_norm.bias, raw("ln_f.bias"));
+}
+
+TEST_F(HuggingFaceTest, TransposesLinearLayers) {
+  const FloatModel model = load();
+  const auto check = [&](const FloatLinear& linear, const std::string& name, uint32_t inputs,
+                         uint32_t outputs) {
+    ASSERT_EQ(linear.inputs, inputs);
+    ASSERT_EQ(linear.outputs, outputs);
+    const std::vector<float> stored = raw(name + ".weight");
+    for (uint32_t o = 0; o < outputs; ++o) {
+      for (uint32_t i = 0; i < inputs; ++i) {
+        ASSERT_EQ(linear.weights[o * inputs + i], stored[i * outputs + o]) << name;
+      }
+    }
+    EXPECT_EQ(linear.bias, raw(name + ".bias"));
+  };
+  check(model.layers[1].attention_qkv, "h.1.attn.c_attn", 8, 24);
+  check(model.layers[1].attention_output, "h.1.attn.c_proj", 8, 8);
+  check(model.layers[1].feed_forward_up, "h.1.mlp.c_fc", 8, 16);
+  check(model.layers[1].feed_forward_down, "h.1.mlp.c_proj", 16, 8);
+}
+
+TEST_F(HuggingFaceTest, ReadsEveryTypeAlikeWithAndWithoutPrefix) {
+  const FloatModel expected = load();
+  for (const char* type : {"F16", "BF16", "F64"}) {
+    tiny_ = make_tiny_checkpoint(type, "");
+    expect_equal(load(), expected);
+  }
+}
+
+TEST_F(HuggingFaceTest, ReadsShards) {
+  const FloatModel expected = load();
+  std::filesystem::remove(directory_ / "model.safetensors");
+  RawTensors shards[2];
+  json weight_map;
+  size_t next = 0;
+  for (const auto& [name, tensor] : tiny_.tensors) {
+    shards[next % 2][name] = tensor;
+    weight_map[name] = "model-" + std::to_string(next++ % 2) + ".safetensors";
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    write_bytes(directory_ / ("model-" + std::to_string(i) + ".safetensors"),
+                safetensors_bytes(shards[i]));
+  }
+  write_bytes(directory_ / "model.safetensors.index.json",
+              json({{"weight_map", weight_map}}).dump());
+  expect_equal(load_float_model(HuggingFaceCheckpoint(directory_.path())), expected);
+}
+
+TEST_F(HuggingFaceTest, FindsWhatTheHeadIs) {
+  EXPECT_EQ(open().info().head_kind, HeadKind::kTied);
+  const RawTensor embedding = tiny_.tensors["transformer.wte.weight"];
+
+  tiny_.tensors["lm_head.weight"] = embedding;
+  tiny_.config["tie_word_embeddings"] = false;
+  EXPECT_EQ(open().info().head_kind, HeadKind::kTied);
+
+  RawTensor other = embedding;
+  other.bytes[other.bytes.size() - 2] ^= 1;
+  tiny_.tensors["lm_head.weight"] = other;
+  for (const bool tied : {false, true}) {
+    tiny_.config["tie_word_embeddings"] = tied;
+    EXPECT_EQ(open().info().head_kind, HeadKind::kPlain);
+    EXPECT_EQ(load().head->weights, floats_of(other));
+    EXPECT_TRUE(load().head->bias.empty());
+  }
+
+  tiny_.tensors["lm_head.bias"] = make_tensor("F32", {11}, std::vector<float>(11, 0.5f));
+  EXPECT_EQ(open().info().head_kind, HeadKind::kBiased);
+  EXPECT_EQ(load().head->weights, floats_of(other));
+  EXPECT_EQ(load().head->bias, std::vector<float>(11, 0.5f));
+
+  tiny_.tensors.erase("lm_head.weight");
+  EXPECT_EQ(load().head->weights, floats_of(embedding));
+
+  tiny_.config["tie_word_embeddings"] = false;
+  EXPECT_ERROR(open(), "tensor \"lm_head.weight\": is missing");
+}
+
+TEST_F(HuggingFaceTest, FoldsAttentionScalesIntoQueries) {
+  const FloatModel plain = load();
+  const auto check = [&](bool scaled, bool by_layer) {
+    tiny_.config["scale_attn_weights"] = scaled;
+    tiny_.config["scale_attn_by_inverse_layer_idx"] = by_layer;
+    const FloatModel model = load();
+    for (size_t layer = 0; layer < 2; ++layer) {
+      double scale = scaled ? 1 : 2;  // sqrt of the head size, 4
+      if (by_layer) scale /= static_cast<double>(layer + 1);
+      const FloatLinear& before = plain.layers[layer].attention_qkv;
+      const FloatLinear& after = model.layers[layer].attention_qkv;
+      for (size_t i = 0; i < before.weights.size(); ++i) {
+        ASSERT_EQ(after.weights[i], before.weights[i] * (i < 8 * 8 ? scale : 1));
+      }
+      for (size_t i = 0; i < before.bias.size(); ++i) {
+        ASSERT_EQ(after.bias[i], before.bias[i] * (i < 8 ? scale : 1));
+      }
+    }
+  };
+  check(true, true);
+  check(false, false);
+  check(false, true);
+
+  tiny_.config["scale_attn_weights"] = false;
+  RawTensor& bias = tiny_.tensors["transformer.h.0.attn.c_attn.bias"];
+  bias = make_tensor("F32", {24}, std::vector<float>(24, 3e38f));
+  EXPECT_ERROR(load(), "h.0.attn.c_attn.bias\": a query weight is too large");
+}
+
+TEST_F(HuggingFaceTest, KnowsTheFormsOfGelu) {
+  for (const char* name : {"gelu_new", "gelu_pytorch_tanh", "gelu_fast"}) {
+    tiny_.config["activation_function"] = name;
+    EXPECT_EQ(open().info().activation, Activation::kGeluTanh) << name;
+  }
+  tiny_.config["activation_function"] = "gelu";
+  EXPECT_EQ(open().info().activation, Activation::kGeluErf);
+  EXPECT_NE(config_error("activation_function", "relu").find("is \"relu\"; supported are"),
+            std::string::npos);
+}
+
+TEST_F(HuggingFaceTest, TakesOneEndOfTextToken) {
+  const auto token_of = [&](const json& value) {
+    tiny_.config["eos_token_id"] = value;
+    return open().info().end_of_text_token;
+  };
+  EXPECT_EQ(token_of(3), 3);
+  EXPECT_EQ(token_of(json::array({4, 5})), 4);
+  EXPECT_EQ(open().notes().size(), 1u);
+  EXPECT_EQ(token_of(json::array()), -1);
+  EXPECT_EQ(token_of(nullptr), -1);
+  EXPECT_EQ(token_of(11), -1);
+  EXPECT_NE(open().notes().at(0).find("11 is outside the vocabulary"), std::string::npos);
+  EXPECT_EQ(token_of(-1), -1);
+  EXPECT_NE(config_error("eos_token_id", "x").find("is not a token id"), std::string::npos);
+  tiny_.config.erase("eos_token_id");
+  EXPECT_EQ(open().info().end_of_text_token, -1);
+}
+
+TEST_F(HuggingFaceTest, RefusesWrongConfigs) {
+  struct Case {
+    const char* key;
+    json value;
+    const char* part;
+  };
+  const Case cases[] = {
+      {"model_type", "llama", "\"model_type\" is \"llama\"; only \"gpt2\" is supported"},
+      {"model_type", nullptr, "\"model_type\" is \"\""},
+      {"add_cross_attention", true, "cross attention is not supported"},
+      {"n_head", 3, "the embedding size 8 is no multiple of the 3 heads"},
+      {"n_head", 0, "the number of heads is 0"},
+      {"n_layer", 0, "the number of layers is 0"},
+      {"n_layer", -1, "\"n_layer\" is -1, not a count"},
+      {"n_layer", 2.5, "\"n_layer\" is 2.5, not a count"},
+      {"n_layer", "2", "not a count"},
+      {"n_embd", uint64_t{1} << 40, "not a count"},
+      {"n_embd", 2147483647, "\"n_embd\" is too large"},
+      {"vocab_size", 12, "its shape is (11, 8), by config.json it should be (12, 8)"},
+      {"n_positions", 7, "its shape is (6, 8), by config.json it should be (7, 8)"},
+      {"n_inner", 17, "h.0.mlp.c_fc.weight\": its shape is (8, 16)"},
+      {"layer_norm_epsilon", 0, "\"layer_norm_epsilon\" is 0, not a number in (0, 1]"},
+      {"layer_norm_epsilon", "x", "is not a number"},
+      {"tie_word_embeddings", 1, "is neither true nor false"},
+      {"n_layer", 1, "is no part of GPT-2 with the 1 layers"},
+      {"n_layer", 3, "h.2.ln_1.weight\": is missing"},
+      {"activation_function", 1, "is not a string"}};
+  for (const Case& wrong : cases) {
+    const std::string message = config_error(wrong.key, wrong.value);
+    EXPECT_NE(message.find(wrong.part), std::string::npos) << wrong.part << "\n" << message;
+  }
+}
+
+TEST_F(HuggingFaceTest, LimitsTheHeadSize) {
+  tiny_.config["n_embd"] = 514;
+  EXPECT_ERROR(open(), "the head size is 257, not between 1 and 256");
+}
+
+TEST_F(HuggingFaceTest, RefusesWrongTensors) {
+  const TinyCheckpoint whole = tiny_;
+  for (const auto& [name, tensor] : whole.tensors) {
+    tiny_ = whole;
+    tiny_.tensors.erase(name);
+    const std::string message = error_of([&] { open(); });
+    EXPECT_NE(message.find("is missing"), std::string::npos) << name << "\n" << message;
+
+    tiny_ = whole;
+    tiny_.tensors[name].type = "I32";
+    EXPECT_ERROR(open(), "tensor \"" + name + "\": its dtype is I32");
+
+    tiny_ = whole;
+    tiny_.tensors[name].shape.push_back(1);
+    EXPECT_ERROR(open(), "tensor \"" + name + "\": its shape is");
+
+    tiny_ = whole;
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    std::memcpy(tiny_.tensors[name].bytes.data() + 4, &nan, sizeof nan);
+    EXPECT_ERROR(load(), "tensor \"" + name + "\": element 1 is not a finite");
+  }
+}
+
+TEST_F(HuggingFaceTest, LeavesOutWhatIsNoWeight) {
+  tiny_.tensors["transformer.h.0.attn.bias"] = {"BOOL", {1, 1, 2, 2}, std::string(4, 1)};
+  tiny_.tensors["transformer.h.1.attn.masked_bias"] = make_tensor("F32", {}, {-1e4f});
+  EXPECT_TRUE(open().notes().empty());
+  tiny_.tensors["score.weight"] = make_tensor("F32", {1}, {1});
+  EXPECT_EQ(open().notes(), std::vector<std::string>{"tensor \"score.weight\" is left out"});
+  tiny_.tensors["transformer.h.1.crossattention.c_attn.weight"] = make_tensor("F32", {1}, {1});
+  EXPECT_ERROR(open(), "cross attention is not supported");
+}
+
+TEST_F(HuggingFaceTest, RefusesWhatIsNoCheckpoint) {
+  EXPECT_ERROR(HuggingFaceCheckpoint(directory_.path()), "config.json is missing");
+  EXPECT_ERROR(HuggingFaceCheckpoint(directory_ / "absent"), "not a directory");
+  write_bytes(directory_ / "config.json", "{}");
+  EXPECT_ERROR(HuggingFaceCheckpoint(directory_ / "config.json"), "not a directory");
+  EXPECT_ERROR(HuggingFaceCheckpoint(directory_.path()), "neither model.safetensors nor");
+  tiny_.save(directory_.path());
+  for (const char* text : {"", "[]", "{\"n_layer\":2,\"n_layer\":2}", "nonsense"}) {
+    write_bytes(directory_ / "config.json", text);
+    EXPECT_ERROR(HuggingFaceCheckpoint(directory_.path()), "config.json: ");
+  }
+}
+
+}  // namespace
+}  // namespace sotto
