@@ -3,11 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 #include <vector>
 
 #include "kernels/tables.h"
 #include "tests/kernels/support.h"
+
+namespace sotto {
+
+inline void PrintTo(Isa isa, std::ostream* out) { *out << isa_name(isa); }
+
+}  // namespace sotto
 
 namespace sotto::test {
 
