@@ -9,6 +9,10 @@
 namespace sotto {
 namespace {
 
+// Set aside for the object itself, on every platform: memory sizes are part of the API.
+constexpr size_t kSessionBytes = 8192;
+static_assert(sizeof(Session) <= kSessionBytes);
+
 constexpr uint32_t kDefaultBatchTokens = 128;
 constexpr uint32_t kMaxBatchTokens = 4096;
 constexpr uint32_t kMaxThreads = 64;
@@ -54,7 +58,7 @@ Status Session::resolve(const Model& model, const SessionParams& given, SessionP
 // Places the session's parts; over an empty arena it only measures.
 size_t Session::lay_out(const Model& model, const SessionParams& params, Arena arena,
                         Session** session, Context* context, uint8_t** sampler_memory) {
-  *session = arena.take<Session>(1);
+  *session = reinterpret_cast<Session*>(arena.take<uint8_t>(kSessionBytes));
   context->lay_out(
       model.config(),
       {params.context_tokens, params.batch_tokens, params.sink_tokens, params.overflow}, &arena);

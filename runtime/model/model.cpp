@@ -5,6 +5,12 @@
 
 namespace sotto {
 
+// Set aside for the objects themselves, on every platform: memory sizes are part of the API.
+constexpr size_t kModelBytes = 1024;
+constexpr size_t kLayerBytes = 256;
+static_assert(sizeof(Model) <= kModelBytes);
+static_assert(sizeof(LayerView) <= kLayerBytes);
+
 // What init will do, settled before any memory is touched.
 struct Model::Plan {
   ModelView view;
@@ -35,8 +41,9 @@ Status Model::make_plan(const void* file, size_t file_size, const ModelOptions& 
 // Places the model's parts; over an empty arena it only measures.
 size_t Model::lay_out(const Plan& plan, Arena arena, Model** model, LayerView** layers,
                       uint8_t** packed) {
-  *model = arena.take<Model>(1);
-  *layers = arena.take<LayerView>(plan.view.config().layer_count);
+  *model = reinterpret_cast<Model*>(arena.take<uint8_t>(kModelBytes));
+  *layers = reinterpret_cast<LayerView*>(
+      arena.take<uint8_t>(kLayerBytes * plan.view.config().layer_count));
   size_t packed_bytes = 0;
   for (size_t i = 0; plan.pack && i < plan.view.linear_count(); ++i) {
     const LinearWeights weights = plan.view.linear(i);

@@ -1,0 +1,84 @@
+#include "tests/memory/support.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+#include "converters/model_writer.h"
+#include "converters/synthetic.h"
+
+namespace sotto {
+
+AlignedBytes::AlignedBytes(size_t size, uint8_t fill)
+    : storage_(size + SOTTO_MEMORY_ALIGNMENT, fill), size_(size) {
+  const auto address = reinterpret_cast<uintptr_t>(storage_.data());
+  data_ = storage_.data() + (SOTTO_MEMORY_ALIGNMENT - address % SOTTO_MEMORY_ALIGNMENT);
+}
+
+AlignedBytes::AlignedBytes(const std::vector<uint8_t>& bytes) : AlignedBytes(bytes.size()) {
+  std::copy(bytes.begin(), bytes.end(), data_);
+}
+
+GuardedBytes::GuardedBytes(size_t size) : size_(size), block_(size + 2 * kGuard, kPattern) {}
+
+bool GuardedBytes::guards_intact() {
+  const auto intact = [](uint8_t byte) { return byte == kPattern; };
+  return std::all_of(block_.data(), data(), intact) &&
+         std::all_of(data() + size_, data() + size_ + kGuard, intact);
+}
+
+namespace {
+
+TokenizerData byte_tokenizer(uint32_t vocabulary_size) {
+  TokenizerDescription description;
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    description.tokens.push_back({std::string(1, static_cast<char>(byte)), TokenKind::kNormal});
+    description.byte_tokens[byte] = byte;
+  }
+  description.tokens.resize(vocabulary_size);
+  return build_tokenizer(description);
+}
+
+}  // namespace
+
+std::vector<uint8_t> make_model_file(const ModelShape& shape, bool with_tokenizer) {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("sotto-memory-test-" + std::to_string(getpid()) + ".sotto");
+  WriteOptions options;
+  TokenizerData tokenizer;
+  if (with_tokenizer) {
+    tokenizer = byte_tokenizer(shape.vocabulary_size);
+    options.tokenizer = &tokenizer;
+  }
+  write_model(SyntheticCheckpoint("memory test", shape, 1), path, options);
+  std::ifstream stream(path, std::ios::binary);
+  std::vector<uint8_t> bytes(std::filesystem::file_size(path));
+  stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  std::filesystem::remove(path);
+  if (!stream) throw std::runtime_error("cannot read " + path.string());
+  return bytes;
+}
+
+LoadedModel::LoadedModel(const std::vector<uint8_t>& file, sotto_isa isa) : file_(file) {
+  sotto_model_params params;
+  sotto_model_params_init(&params, sizeof params);
+  params.isa = isa;
+  sotto_error error = {};
+  error.struct_size = sizeof error;
+  size_t size;
+  if (sotto_model_memory_size(file_.data(), file_.size(), &params, &size, &error) != SOTTO_OK) {
+    throw std::runtime_error(error.message);
+  }
+  memory_ = std::make_unique<AlignedBytes>(size);
+  if (sotto_model_init(file_.data(), file_.size(), &params, memory_->data(), size, &model_,
+                       &error) != SOTTO_OK) {
+    throw std::runtime_error(error.message);
+  }
+}
+
+}  // namespace sotto

@@ -1,0 +1,58 @@
+// Models of any shape for the memory tests, and memory with guard bytes around it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "capi/include/sotto.h"
+#include "converters/float_model.h"
+
+namespace sotto {
+
+// 64-byte aligned bytes.
+class AlignedBytes {
+ public:
+  explicit AlignedBytes(size_t size, uint8_t fill = 0);
+  AlignedBytes(const std::vector<uint8_t>& bytes);
+  uint8_t* data() { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  std::vector<uint8_t> storage_;
+  uint8_t* data_;
+  size_t size_;
+};
+
+// A block of a given size between guard bytes that must not change.
+class GuardedBytes {
+ public:
+  explicit GuardedBytes(size_t size);
+  uint8_t* data() { return block_.data() + kGuard; }
+  bool guards_intact();
+
+ private:
+  static constexpr size_t kGuard = 256;
+  static constexpr uint8_t kPattern = 0xC3;
+  size_t size_;
+  AlignedBytes block_;
+};
+
+// The bytes of a .sotto file with random weights, with or without a byte-level tokenizer
+// of 256 tokens (then vocabulary_size must be at least 256).
+std::vector<uint8_t> make_model_file(const ModelShape& shape, bool with_tokenizer);
+
+// A model in memory of its own; fails the test if it cannot be made.
+class LoadedModel {
+ public:
+  explicit LoadedModel(const std::vector<uint8_t>& file, sotto_isa isa = SOTTO_ISA_AUTO);
+  sotto_model* get() { return model_; }
+
+ private:
+  AlignedBytes file_;
+  std::unique_ptr<AlignedBytes> memory_;
+  sotto_model* model_ = nullptr;
+};
+
+}  // namespace sotto
