@@ -33,6 +33,8 @@ class Utf8Stream {
   // Ends the stream: an unfinished character becomes U+FFFD. At most output_bound(0) bytes.
   size_t flush(char* output);
   void clear() { pending_size_ = 0; }
+  // Begins anew after text that ends in `tail`: holds back what of it begins a character.
+  void resume(std::span<const char> tail);
 
  private:
   char pending_[4] = {};
