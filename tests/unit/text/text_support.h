@@ -1,0 +1,72 @@
+// What the tokenizer's tests share: data, random numbers, an oracle, short calls.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "converters/tokenizer_builder.h"
+#include "runtime/text/tokenizer.h"
+
+namespace sotto::test {
+
+// Below SOTTO_TEST_DATA, else ../shared/data beside the source tree; nullopt: not there.
+std::optional<std::filesystem::path> shared_data(const std::string& name);
+#define SOTTO_REQUIRE_DATA(path) \
+  if (!(path)) GTEST_SKIP() << "test data is missing; set SOTTO_TEST_DATA"
+
+std::string read_file(const std::filesystem::path& path);
+void write_file(const std::filesystem::path& path, std::string_view text);
+
+// An empty directory, removed with the object.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// SplitMix64. make_tokenizer_goldens.py has the same.
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+  uint64_t next();
+  uint32_t below(uint32_t bound) { return static_cast<uint32_t>(next() % bound); }
+
+ private:
+  uint64_t state_;
+};
+
+// FNV-1a over values of 32 bits.
+class Hash {
+ public:
+  void add(uint32_t value) { hash_ = (hash_ ^ value) * 0x100000001b3u; }
+  void add(std::string_view bytes);
+  void add(const std::vector<int32_t>& tokens);
+  uint64_t value() const { return hash_; }
+
+ private:
+  uint64_t hash_ = 0xcbf29ce484222325u;
+};
+
+// Encodes with room for all; anything but kOk is a test failure.
+std::vector<int32_t> encode_all(const TokenizerView& tokenizer, std::string_view text,
+                                bool parse_special = false);
+std::string decode_all(const TokenizerView& tokenizer, const std::vector<int32_t>& tokens);
+
+// BPE by its definition, over the merges as described.
+std::vector<int32_t> naive_bpe(const TokenizerDescription& description, std::string_view word);
+
+// Byte tokens for `alphabet` and the merges of `pairs`, with tokens as they need.
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+TokenizerDescription describe(std::string_view alphabet, const Pairs& pairs);
+uint32_t add_token(TokenizerDescription* description, std::string bytes, TokenKind kind);
+
+}  // namespace sotto::test

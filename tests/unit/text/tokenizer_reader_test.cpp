@@ -1,0 +1,219 @@
+// Tokenizer files in all their forms, and what is refused.
+#include "converters/tokenizer_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "converters/tokenizer_reader_names.h"
+#include "tests/unit/text/text_support.h"
+
+namespace sotto::test {
+namespace {
+
+using nlohmann::json;
+using Tokens = std::vector<int32_t>;
+using Files = std::vector<std::pair<const char*, std::string>>;
+
+constexpr const char* kVocabulary =
+    R"({"a": 0, "b": 1, "\u0120": 2, "ab": 3, "\u0120ab": 4, "<|endoftext|>": 5})";
+constexpr const char* kMerges = "#version: 0.2\na b\n\u0120 ab\n";
+
+std::optional<TokenizerData> read(const Files& files, uint32_t vocabulary_size = 8) {
+  const TemporaryDirectory directory;
+  for (const auto& [name, text] : files) write_file(directory.path() / name, text);
+  return read_tokenizer_directory(directory.path(), vocabulary_size);
+}
+
+// What reading throws; empty if it does not.
+std::string error_of(const Files& files, uint32_t vocabulary_size = 8) {
+  try {
+    (void)read(files, vocabulary_size);
+    return "";
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+}
+
+#define EXPECT_ERROR(files, ...)                                                     \
+  for (const std::string part : {__VA_ARGS__}) {                                     \
+    EXPECT_NE(error_of(files).find(part), std::string::npos) << error_of(files);     \
+  }
+
+json whole_tokenizer() {
+  return json::parse(R"({
+    "version": "1.0", "truncation": null, "padding": null, "normalizer": null,
+    "added_tokens": [
+      {"id": 5, "content": "<|endoftext|>", "single_word": false, "lstrip": false,
+       "rstrip": false, "normalized": false, "special": true},
+      {"id": 6, "content": "  ", "single_word": false, "lstrip": false, "rstrip": false,
+       "normalized": true, "special": false}],
+    "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true},
+    "post_processor": {"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": false},
+    "decoder": {"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true},
+    "model": {"type": "BPE", "dropout": null, "unk_token": null,
+      "continuing_subword_prefix": "", "end_of_word_suffix": null, "fuse_unk": false,
+      "byte_fallback": false, "ignore_merges": false,
+      "vocab": {"a": 0, "b": 1, "\u0120": 2, "ab": 3, "\u0120ab": 4},
+      "merges": ["a b", "\u0120 ab"]}})");
+}
+
+// tokenizer.json with the value at `pointer` replaced.
+Files with(const char* pointer, json value) {
+  json tokenizer = whole_tokenizer();
+  tokenizer[json::json_pointer(pointer)] = std::move(value);
+  return {{"tokenizer.json", tokenizer.dump()}};
+}
+
+TEST(TokenizerReader, ADirectoryWithoutTokenizerHasNone) {
+  EXPECT_EQ(read({{"config.json", "{}"}}), std::nullopt);
+}
+
+TEST(TokenizerReader, VocabularyAndMerges) {
+  for (const char* merges : {kMerges, "a b\n\u0120 ab", "#version: 0.2\r\na b\r\n\u0120 ab\r\n\r\n"}) {
+    for (const bool first_names : {false, true}) {
+      const auto data = read({{first_names ? "encoder.json" : "vocab.json", kVocabulary},
+                              {first_names ? "vocab.bpe" : "merges.txt", merges}});
+      ASSERT_TRUE(data);
+      EXPECT_EQ(encode_all(data->view(), "ab ab<|endoftext|>a", true), (Tokens{3, 4, 5, 0}));
+      EXPECT_EQ(data->token_kinds, (std::vector<TokenKind>{
+                                       TokenKind::kNormal, TokenKind::kNormal, TokenKind::kNormal,
+                                       TokenKind::kNormal, TokenKind::kNormal, TokenKind::kSpecial,
+                                       TokenKind::kUnused, TokenKind::kUnused}));
+      EXPECT_FALSE(data->add_prefix_space);
+    }
+  }
+}
+
+TEST(TokenizerReader, SpecialTokensFromTheFilesBesideAVocabulary) {
+  const auto data = read({
+      {"vocab.json", kVocabulary},
+      {"merges.txt", kMerges},
+      {"added_tokens.json", R"({"<pad>": 6, "  ": 7})"},
+      {"special_tokens_map.json", R"({"pad_token": {"content": "<pad>", "lstrip": false},
+                                      "bos_token": "<|endoftext|>", "unk_token": null,
+                                      "additional_special_tokens": ["<mask>"]})"},
+      {"tokenizer_config.json", R"({"add_prefix_space": true, "added_tokens_decoder":
+          {"8": {"content": "<mask>", "special": true}, "9": {"content": "\t\t"}}})"},
+  }, 10);
+  ASSERT_TRUE(data);
+  EXPECT_TRUE(data->add_prefix_space);
+  EXPECT_EQ(data->token_kinds[5], TokenKind::kSpecial);
+  EXPECT_EQ(data->token_kinds[6], TokenKind::kSpecial);
+  EXPECT_EQ(data->token_kinds[7], TokenKind::kAdded);
+  EXPECT_EQ(data->token_kinds[8], TokenKind::kSpecial);
+  EXPECT_EQ(data->token_kinds[9], TokenKind::kAdded);
+  EXPECT_EQ(encode_all(data->view(), " ab  \t\t<pad>", true), (Tokens{4, 7, 9, 6}));
+}
+
+TEST(TokenizerReader, DamagedVocabularies) {
+  const auto files = [](const std::string& vocabulary, const std::string& merges) {
+    return Files{{"vocab.json", vocabulary}, {"merges.txt", merges}};
+  };
+  EXPECT_ERROR(files("{", kMerges), "vocab.json");
+  EXPECT_ERROR(files("[]", kMerges), "vocab.json: not a JSON object");
+  EXPECT_ERROR(files(R"({"a": 0, "a": 1})", kMerges), "vocab.json", "\"a\"", "twice");
+  EXPECT_ERROR(files(R"({"a": 0, "b": 0})", ""), "vocab.json", "same id 0");
+  EXPECT_ERROR(files(R"({"a": 8})", ""), "vocab.json: token \"a\" has id 8", "8 tokens");
+  EXPECT_ERROR(files(R"({"a": -1})", ""), "has id -1");
+  EXPECT_ERROR(files(R"({"a": "x"})", ""), "not an integer");
+  EXPECT_ERROR(files(kVocabulary, "a b\na c\n"), "merges.txt: line 2", "\"c\"");
+  EXPECT_ERROR(files(kVocabulary, "b a\n"), "merges.txt: line 1", "\"ba\"");
+  EXPECT_ERROR(files(kVocabulary, "a b\n\na b\n"), "merges.txt: line 2: not two tokens");
+  EXPECT_ERROR(files(kVocabulary, "a b c\n"), "line 1: not two tokens");
+  EXPECT_ERROR((Files{{"vocab.json", kVocabulary}}), "merges.txt: not there");
+  EXPECT_ERROR((Files{{"vocab.bpe", kMerges}}), "encoder.json: not there");
+}
+
+TEST(TokenizerReader, DamagedSpecialTokens) {
+  const auto files = [](const char* name, const char* text) {
+    return Files{{"vocab.json", kVocabulary}, {"merges.txt", kMerges}, {name, text}};
+  };
+  EXPECT_ERROR(files("added_tokens.json", R"({"<pad>": 0})"), "added_tokens.json", "same id 0");
+  EXPECT_ERROR(files("added_tokens.json", R"({"ab": 6})"), "both id 3 and id 6");
+  EXPECT_ERROR(files("added_tokens.json", R"({"<pad>": 9})"), "has id 9");
+  EXPECT_ERROR(files("added_tokens.json", R"({"\u0120ab": 4})"), "means other bytes");
+  EXPECT_ERROR(files("added_tokens.json", R"({"": 6})"), "empty");
+  EXPECT_ERROR(files("special_tokens_map.json", R"({"pad_token": "<pad>"})"),
+               "special_tokens_map.json: token \"<pad>\" has no id");
+  EXPECT_ERROR(files("special_tokens_map.json",
+                     R"({"pad_token": {"content": "<|endoftext|>", "lstrip": true}})"), "lstrip");
+  EXPECT_ERROR(files("tokenizer_config.json", R"({"added_tokens_decoder": {"x": {"content": "y"}}})"),
+               "tokenizer_config.json");
+}
+
+TEST(TokenizerReader, WholeTokenizer) {
+  json tokenizer = whole_tokenizer();
+  const auto data = read({{"tokenizer.json", tokenizer.dump()}, {"vocab.json", "ignored"}});
+  ASSERT_TRUE(data);
+  EXPECT_EQ(encode_all(data->view(), "ab ab<|endoftext|>a  b", true), (Tokens{3, 4, 5, 0, 6, 1}));
+  tokenizer["model"]["merges"] = json::array({{"a", "b"}, {"\u0120", "ab"}});
+  tokenizer["model"].erase("type");
+  tokenizer["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", {tokenizer["pre_tokenizer"]}}};
+  tokenizer["decoder"] = {{"type", "Sequence"}, {"decoders", {tokenizer["decoder"]}}};
+  const auto same = read({{"tokenizer.json", tokenizer.dump()}});
+  EXPECT_EQ(same->merge_index, data->merge_index);
+  EXPECT_EQ(same->token_bytes, data->token_bytes);
+  EXPECT_TRUE(read(with("/pre_tokenizer/add_prefix_space", true))->add_prefix_space);
+  EXPECT_TRUE(read(with("/post_processor", nullptr)));
+}
+
+TEST(TokenizerReader, RefusesWhatGpt2DoesNotDo) {
+  const json sequence = json::parse(R"({"type": "Sequence", "pretokenizers": [
+      {"type": "Digits"}, {"type": "ByteLevel", "add_prefix_space": false}]})");
+  const json bos = json::parse(R"({"type": "TemplateProcessing", "single": [
+      {"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]})");
+  EXPECT_ERROR(with("/normalizer", {{"type", "NFC"}}), "tokenizer.json: normalizer NFC");
+  EXPECT_ERROR(with("/pre_tokenizer", {{"type", "Metaspace"}}), "pre_tokenizer Metaspace");
+  EXPECT_ERROR(with("/pre_tokenizer", nullptr), "without pre_tokenizer");
+  EXPECT_ERROR(with("/pre_tokenizer", sequence), "a sequence as pre_tokenizer");
+  EXPECT_ERROR(with("/pre_tokenizer/use_regex", false), "use_regex");
+  EXPECT_ERROR(with("/decoder", {{"type", "WordPiece"}}), "decoder WordPiece");
+  EXPECT_ERROR(with("/post_processor", bos), "template");
+  EXPECT_ERROR(with("/post_processor", {{"type", "BertProcessing"}}), "BertProcessing");
+  EXPECT_ERROR(with("/model/type", "Unigram"), "model Unigram");
+  EXPECT_ERROR(with("/model/dropout", 0.1), "dropout");
+  EXPECT_ERROR(with("/model/ignore_merges", true), "ignore_merges");
+  EXPECT_ERROR(with("/model/byte_fallback", true), "byte_fallback");
+  EXPECT_ERROR(with("/model/continuing_subword_prefix", "##"), "continuing_subword_prefix");
+  EXPECT_ERROR(with("/model/end_of_word_suffix", "</w>"), "end_of_word_suffix");
+  for (const char* flag : {"lstrip", "rstrip", "single_word"}) {
+    EXPECT_ERROR(with(("/added_tokens/0/" + std::string(flag)).c_str(), true), flag);
+  }
+}
+
+TEST(TokenizerReader, RefusesAddedTokensWhoseOverlapDependsOnTheirOrder) {
+  for (const char* text : {"x<|endoftext|>", "ab<|", "<", "x<|endoftext|>y"}) {
+    EXPECT_ERROR(with("/added_tokens/1/content", text), "overlap");
+  }
+  for (const char* text : {"<|end.", "text|>x", "|>"}) {
+    EXPECT_EQ(error_of(with("/added_tokens/1/content", text)), "") << text;
+  }
+}
+
+TEST(TokenizerReader, DamagedWholeTokenizers) {
+  EXPECT_ERROR((Files{{"tokenizer.json", "{}"}}), "tokenizer.json: ", "model");
+  EXPECT_ERROR(with("/model/vocab", json::array()), "not a JSON object");
+  EXPECT_ERROR(with("/model/merges", "a b"), "not an array");
+  EXPECT_ERROR(with("/model/merges/1", "a"), "merge 1: not two tokens");
+  EXPECT_ERROR(with("/model/merges/1", 5), "merge 1");
+  EXPECT_ERROR(with("/model/merges/1", json::array({"a", "x"})), "merge 1", "\"x\"");
+  EXPECT_ERROR(with("/added_tokens/0/id", 8), "has id 8");
+  EXPECT_ERROR(with("/added_tokens/0/id", 1), "same id 1");
+  EXPECT_ERROR(with("/added_tokens/0/id", "5"), "tokenizer.json");
+  EXPECT_ERROR(with("/added_tokens/0", "x"), "tokenizer.json");
+}
+
+TEST(BytesOfName, TheAlphabetIsOneToOne) {
+  EXPECT_EQ(bytes_of_name("\u0120Hi!"), " Hi!");
+  EXPECT_EQ(bytes_of_name("\u010A\u0109\u00C3\u00A9"), "\n\t\xC3\xA9");
+  EXPECT_EQ(bytes_of_name("\u0100\u0121\u0142\u0143"), std::string("\x00\x7F\xA0\xAD", 4));
+  EXPECT_EQ(bytes_of_name("\u0144"), std::nullopt);
+  EXPECT_EQ(bytes_of_name("a b"), std::nullopt);
+  EXPECT_EQ(bytes_of_name("\u00AD"), std::nullopt);
+  EXPECT_EQ(bytes_of_name("\xFF"), std::nullopt);
+  EXPECT_EQ(bytes_of_name(""), "");
+}
+
+}  // namespace
+}  // namespace sotto::test
