@@ -23,6 +23,8 @@ void Candidates::place(size_t vocabulary_size, Arena& arena) {
   block_maxima_ = arena.take<float>(2 * divide_up(vocabulary_size, kBlock));
   chunk_weights_ = arena.take<uint64_t>(divide_up(vocabulary_size, kChunk));
   chunk_ = arena.take<float>(kChunk);
+  chunk_buckets_ = arena.take<int32_t>(kChunk);
+  bucket_sums_ = arena.take<uint64_t>(kBuckets);
   const size_t seen_count = TokenMask::word_count(vocabulary_size);
   seen_ = arena.take<uint64_t>(seen_count);
   if (seen_ != nullptr) std::fill_n(seen_, seen_count, 0);
@@ -156,11 +158,17 @@ void Candidates::keep_if(float floor, Keep keep) {
     if (has_block_maxima_ && block_maxima_[first / kBlock] < floor) continue;
     const size_t end = std::min(first + kBlock, count_);
     for (size_t i = first; i < end; ++i) {
-      if (!keep(i)) continue;
+      // Written always and counted if kept: a branch could not be predicted.
+      const bool stays = keep(i);
       own_ids_[kept] = id(i);
-      own_logits_[kept++] = logits_[i];
+      own_logits_[kept] = logits_[i];
+      kept += stays ? 1 : 0;
     }
   }
+  kept_in_own(kept);
+}
+
+void Candidates::kept_in_own(size_t kept) {
   assert(kept > 0);
   count_ = kept;
   ids_ = own_ids_;
@@ -168,15 +176,26 @@ void Candidates::keep_if(float floor, Keep keep) {
   changed();
 }
 
+void Candidates::keep(std::span<uint64_t> keys) {
+  std::sort(keys.begin(), keys.end(),
+            [](uint64_t a, uint64_t b) { return key_index(a) < key_index(b); });
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const size_t index = key_index(keys[i]);
+    own_ids_[i] = id(index);
+    own_logits_[i] = logits_[index];
+  }
+  kept_in_own(keys.size());
+}
+
 void Candidates::keep_up_to(uint64_t key) {
-  const float last = logits_[key_index(key)];
-  const float floor = last == last ? last : kLowest;
+  const size_t last = key_index(key);
+  const float floor = logits_[last];
   if (floor > kLowest) {
     keep_if(floor, [&](size_t i) {
-      return logits_[i] >= floor && sort_key(logits_[i], i) <= key;
+      return (logits_[i] > floor) | ((logits_[i] == floor) & (i <= last));
     });
   } else {
-    keep_if(floor, [&](size_t i) { return sort_key(logits_[i], i) <= key; });
+    keep_if(kLowest, [&](size_t i) { return (logits_[i] > kLowest) | (i <= last); });
   }
 }
 
@@ -192,26 +211,75 @@ void Candidates::keep_from_relative_probability(float least) {
   });
 }
 
-// (l - max) / T; 0 for the largest, even an infinite one.
-inline float Candidates::shifted(float logit) const {
-  const float difference = (logit - max_) * inverse_temperature_;
-  return logit < max_ ? difference : (logit == max_ ? 0.0f : kLowest);
+template <typename LogitAt>
+void Candidates::shift(size_t count, LogitAt logit_at) {
+  assert(count <= kChunk && max() > kLowest);
+  const float largest = max();
+  const float scale = inverse_temperature_;
+  float* y = chunk_;
+  for (size_t i = 0; i < count; ++i) {
+    // NaN becomes kLowest, and infinity less infinity 0. In this form compilers vectorize.
+    const float l = logit_at(i);
+    float difference = (l >= kLowest ? l : kLowest) - largest;
+    difference = difference <= 0 ? difference : 0.0f;
+    y[i] = difference * scale;
+  }
 }
 
-const float* Candidates::relative_probabilities(size_t first, size_t count) {
-  assert(count <= kChunk && max() > kLowest);
-  max();
-  for (size_t i = 0; i < count; ++i) chunk_[i] = shifted(logits_[first + i]);
+template <typename LogitAt>
+const float* Candidates::exponentials(size_t count, LogitAt logit_at) {
+  shift(count, logit_at);
   kernels_->exp_shifted(chunk_, count, 0.0f, chunk_);
   return chunk_;
 }
 
+const int32_t* Candidates::buckets(size_t first, size_t count) {
+  shift(count, [logits = logits_ + first](size_t i) { return logits[i]; });
+  constexpr auto kLast = static_cast<float>(kBuckets - 1);
+  constexpr float kBucketsPerUnit = 32;
+  const float* shifted = chunk_;
+  int32_t* buckets = chunk_buckets_;
+  for (size_t i = 0; i < count; ++i) {
+    const float place = shifted[i] * -kBucketsPerUnit;
+    buckets[i] = static_cast<int32_t>(place < kLast ? place : kLast);
+  }
+  return buckets;
+}
+
+Candidates::Border Candidates::find_border(Measure measure, uint64_t target) {
+  std::fill_n(bucket_sums_, kBuckets, 0);
+  for (size_t first = 0; first < count_; first += kChunk) {
+    const size_t count = std::min(kChunk, count_ - first);
+    const int32_t* bucket = buckets(first, count);
+    if (measure == Measure::kCount) {
+      for (size_t i = 0; i < count; ++i) ++bucket_sums_[bucket[i]];
+    } else {
+      kernels_->exp_shifted(chunk_, count, 0.0f, chunk_);
+      for (size_t i = 0; i < count; ++i) bucket_sums_[bucket[i]] += weight_of(chunk_[i]);
+    }
+  }
+  int32_t border = 0;
+  uint64_t before = 0;
+  while (before + bucket_sums_[border] < target) before += bucket_sums_[border++];
+  size_t collected = 0;
+  for (size_t first = 0; first < count_; first += kChunk) {
+    const size_t count = std::min(kChunk, count_ - first);
+    const int32_t* bucket = buckets(first, count);
+    for (size_t i = 0; i < count; ++i) {
+      if (bucket[i] == border) keys_[collected++] = sort_key(logits_[first + i], first + i);
+    }
+  }
+  return {{keys_, collected}, before};
+}
+
+const float* Candidates::relative_probabilities(size_t first, size_t count) {
+  return exponentials(count, [logits = logits_ + first](size_t i) { return logits[i]; });
+}
+
 const float* Candidates::relative_probabilities(std::span<const uint64_t> keys) {
-  assert(keys.size() <= kChunk && max() > kLowest);
-  max();
-  for (size_t i = 0; i < keys.size(); ++i) chunk_[i] = shifted(logits_[key_index(keys[i])]);
-  kernels_->exp_shifted(chunk_, keys.size(), 0.0f, chunk_);
-  return chunk_;
+  return exponentials(keys.size(), [keys, logits = logits_](size_t i) {
+    return logits[key_index(keys[i])];
+  });
 }
 
 uint64_t Candidates::total_weight() {

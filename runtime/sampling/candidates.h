@@ -48,6 +48,7 @@ class Candidates {
   static constexpr float kLowest = -std::numeric_limits<float>::infinity();
   static constexpr size_t kBlock = 128;    // tokens under one maximum
   static constexpr size_t kChunk = 1024;   // tokens whose probabilities are at hand at once
+  static constexpr size_t kBuckets = 1024; // slices of the sorted order, by (max - l) / T
 
   // Lays the working memory out; over a measuring arena it only adds up.
   void place(size_t vocabulary_size, Arena& arena);
@@ -82,7 +83,18 @@ class Candidates {
   // holds until the next call and may be permuted.
   std::span<uint64_t> collect_keys(float floor);
 
+  // The slice of the sorted order in which the running sum of a measure reaches `target`,
+  // 1 ... its sum over all: the slice's sort keys, in order of id, and the sum of what
+  // sorts before it. Two passes over the tokens, none sorted. max() is not kLowest.
+  enum class Measure { kCount, kWeight };
+  struct Border {
+    std::span<uint64_t> keys;
+    uint64_t before;
+  };
+  Border find_border(Measure measure, uint64_t target);
+
   // Truncations. At least one token must stay.
+  void keep(std::span<uint64_t> keys);                // these; permutes them
   void keep_up_to(uint64_t key);                      // a prefix of the sorted order
   void keep_from_logit(float floor);                  // NaN goes too
   void keep_from_relative_probability(float least);
@@ -103,9 +115,15 @@ class Candidates {
   void own_logits();
   void changed();
   const float* block_maxima();
-  float shifted(float logit) const;
+  // exp((l - max) / T), or its exponent, of logit_at(0 ... count - 1) into chunk_.
+  template <typename LogitAt>
+  void shift(size_t count, LogitAt logit_at);
+  template <typename LogitAt>
+  const float* exponentials(size_t count, LogitAt logit_at);
   template <typename Keep>
   void keep_if(float floor, Keep keep);
+  void kept_in_own(size_t kept);
+  const int32_t* buckets(size_t first, size_t count);  // leaves the exponents in chunk_
 
   const Kernels* kernels_ = nullptr;
   size_t vocabulary_size_ = 0;
@@ -127,6 +145,8 @@ class Candidates {
   float* block_maxima_ = nullptr;     // (block), twice: the second half is for selection
   uint64_t* chunk_weights_ = nullptr; // (chunk), valid with total_weight_
   float* chunk_ = nullptr;            // (kChunk)
+  int32_t* chunk_buckets_ = nullptr;  // (kChunk)
+  uint64_t* bucket_sums_ = nullptr;   // (kBuckets)
   uint64_t* seen_ = nullptr;          // one bit a token, all clear between calls
 };
 
