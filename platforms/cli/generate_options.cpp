@@ -119,7 +119,8 @@ void add_session_options(CLI::App& command, sotto_session_params& session) {
       "older half)",
       "NAME", overflow_name(session.overflow));
   add_number(command, "--sinks,--num-keep,--num_keep", session.sink_tokens,
-             "First tokens that ring and shift never forget", "N");
+             "First tokens that ring and shift never forget", "N")
+      ->default_str("4");
 }
 
 void add_output_options(CLI::App& command, GenerateOptions& options) {

@@ -20,7 +20,11 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
   std::string command = "sotto";
   for (const CLI::App* given : app.get_subcommands()) command += ' ' + given->get_name();
-  std::fprintf(stderr, "sotto: %s\nTry: %s --help\n", error.what(), command.c_str());
+  std::string message = error.what();
+  if (app.get_subcommands().empty() && !app.remaining().empty()) {
+    message = '"' + app.remaining().front() + "\" is not a command";
+  }
+  std::fprintf(stderr, "sotto: %s\nTry: %s --help\n", message.c_str(), command.c_str());
   return kExitUsage;
 }
 

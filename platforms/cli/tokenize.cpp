@@ -1,6 +1,7 @@
 // `sotto tokenize`: text to token ids and back.
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <limits>
@@ -40,9 +41,10 @@ sotto_token parse_id(std::string_view word) {
   return token;
 }
 
-// Numbers separated by spaces, commas, line ends or brackets, so that a JSON list does too.
+// Between numbers; brackets too, so that a JSON list will do.
+constexpr std::string_view kSeparators = " \t\r\n,[]";
+
 std::vector<sotto_token> parse_ids(std::string_view text) {
-  constexpr std::string_view kSeparators = " \t\r\n,[]";
   std::vector<sotto_token> tokens;
   size_t begin;
   while ((begin = text.find_first_not_of(kSeparators)) != std::string_view::npos) {
@@ -80,8 +82,9 @@ void encode(const TokenizeOptions& options, const Model& model) {
 void decode(const TokenizeOptions& options, const Model& model) {
   std::string list;
   for (const std::string& word : options.ids) list += word + ' ';
-  const std::vector<sotto_token> tokens =
-      parse_ids(options.ids.empty() ? read_all("-") : list);
+  // CLI11 gives one empty word for none.
+  const bool is_empty = list.find_first_not_of(kSeparators) == std::string::npos;
+  const std::vector<sotto_token> tokens = parse_ids(is_empty ? read_all("-") : list);
   if (options.pieces) return print_pieces(model, tokens);
   const std::string bytes = model.detokenize(tokens);
   if (options.json) {
