@@ -64,7 +64,8 @@
 #define SOTTO_SAMPLER_BYTES_(vocabulary)                                                    \
   (2 * SOTTO_ARRAY_(vocabulary, 4) + SOTTO_ARRAY_(vocabulary, 8) +                          \
    SOTTO_ARRAY_(2 * SOTTO_UP_(vocabulary, 128) / 128, 4) +                                  \
-   SOTTO_ARRAY_(SOTTO_UP_(vocabulary, 1024) / 1024, 8) + SOTTO_ARRAY_(1024, 4) +            \
+   SOTTO_ARRAY_(SOTTO_UP_(vocabulary, 1024) / 1024, 8) + 2 * SOTTO_ARRAY_(1024, 4) +        \
+   SOTTO_ARRAY_(1024, 8) +                                                                  \
    SOTTO_ARRAY_(SOTTO_UP_(vocabulary, 64) / 64, 8))
 
 #define SOTTO_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context,   \
