@@ -9,9 +9,14 @@ using sotto::capi::wrap;
 
 namespace {
 
-constexpr sotto_session_params kDefaults = {
-    sizeof(sotto_session_params), /*context_tokens=*/0, /*batch_tokens=*/128, /*thread_count=*/1,
-    SOTTO_OVERFLOW_STOP,          sotto::SessionParams::kDefaultSinks,        /*executor=*/nullptr};
+constexpr sotto::SessionParams kRuntimeDefaults;
+constexpr sotto_session_params kDefaults = {sizeof(sotto_session_params),
+                                            kRuntimeDefaults.context_tokens,
+                                            kRuntimeDefaults.batch_tokens,
+                                            kRuntimeDefaults.thread_count,
+                                            static_cast<int32_t>(kRuntimeDefaults.overflow),
+                                            kRuntimeDefaults.sink_tokens,
+                                            /*executor=*/nullptr};
 
 sotto::SessionParams read_params(const sotto_session_params* params) {
   const sotto_session_params given =

@@ -13,7 +13,6 @@ namespace {
 constexpr size_t kSessionBytes = 8192;
 static_assert(sizeof(Session) <= kSessionBytes);
 
-constexpr uint32_t kDefaultBatchTokens = 128;
 constexpr uint32_t kMaxBatchTokens = 4096;
 constexpr uint32_t kMaxThreads = 64;
 constexpr uint32_t kMinContextTokens = 16;
@@ -36,7 +35,6 @@ Status Session::resolve(const Model& model, const SessionParams& given, SessionP
   SOTTO_TRY(check_parameter("context_tokens", params->context_tokens,
                             std::min(kMinContextTokens, most), most, error));
   const uint32_t context = params->context_tokens;
-  if (params->batch_tokens == 0) params->batch_tokens = kDefaultBatchTokens;
   SOTTO_TRY(check_parameter("batch_tokens", params->batch_tokens, 1, kMaxBatchTokens, error));
   params->batch_tokens = std::min(params->batch_tokens, context);
   SOTTO_TRY(check_parameter("thread_count", params->thread_count, 1, kMaxThreads, error));

@@ -15,12 +15,12 @@
 
 namespace sotto {
 
-// As sotto_session_params; 0 and kDefaultSinks stand for the defaults.
+// As sotto_session_params; context_tokens 0 and kDefaultSinks stand for the defaults.
 struct SessionParams {
   static constexpr uint32_t kDefaultSinks = UINT32_MAX;
 
   uint32_t context_tokens = 0;
-  uint32_t batch_tokens = 0;
+  uint32_t batch_tokens = 128;
   uint32_t thread_count = 1;
   Overflow overflow = Overflow::kStop;
   uint32_t sink_tokens = kDefaultSinks;

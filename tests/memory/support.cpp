@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -46,7 +47,7 @@ TokenizerData byte_tokenizer(uint32_t vocabulary_size) {
 
 }  // namespace
 
-std::vector<uint8_t> make_model_file(const ModelShape& shape, bool with_tokenizer) {
+std::vector<uint8_t> make_model_file(const ModelShape& shape, bool with_tokenizer, bool packed) {
   const auto path = std::filesystem::temp_directory_path() /
                     ("sotto-memory-test-" + std::to_string(getpid()) + ".sotto");
   WriteOptions options;
@@ -55,6 +56,8 @@ std::vector<uint8_t> make_model_file(const ModelShape& shape, bool with_tokenize
     tokenizer = byte_tokenizer(shape.vocabulary_size);
     options.tokenizer = &tokenizer;
   }
+  std::optional<Packer> packer;
+  if (packed) options.packer = &packer.emplace("native");
   write_model(SyntheticCheckpoint("memory test", shape, 1), path, options);
   std::ifstream stream(path, std::ios::binary);
   std::vector<uint8_t> bytes(std::filesystem::file_size(path));

@@ -40,8 +40,10 @@ class GuardedBytes {
 };
 
 // The bytes of a .sotto file with random weights, with or without a byte-level tokenizer
-// of 256 tokens (then vocabulary_size must be at least 256).
-std::vector<uint8_t> make_model_file(const ModelShape& shape, bool with_tokenizer);
+// of 256 tokens (then vocabulary_size must be at least 256), and with or without weights
+// packed for this CPU.
+std::vector<uint8_t> make_model_file(const ModelShape& shape, bool with_tokenizer,
+                                     bool packed = false);
 
 // A model in memory of its own; fails the test if it cannot be made.
 class LoadedModel {

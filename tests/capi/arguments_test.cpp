@@ -1,0 +1,220 @@
+// Every argument's invalid values, for every function of sotto.h: a status and, where there
+// is a place for it, a message that names the argument.
+
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "tests/capi/open_session.h"
+
+namespace sotto {
+namespace {
+
+constexpr ModelShape kShape = {300, 64, 48, 3, 100, 2};
+
+class Arguments : public testing::Test {
+ protected:
+  Arguments() : file_(make_model_file(kShape, true)), model_(make_model_file(kShape, true)) {
+    error_.struct_size = sizeof error_;
+  }
+
+  void expect_error(sotto_status status, sotto_status expected, const std::string& word) {
+    EXPECT_EQ(status, expected) << error_.message;
+    EXPECT_EQ(error_.status, expected);
+    EXPECT_NE(std::string(error_.message).find(word), std::string::npos)
+        << "'" << error_.message << "' does not name " << word;
+    error_ = {};
+    error_.struct_size = sizeof error_;
+  }
+
+  AlignedBytes file_;
+  LoadedModel model_;
+  sotto_error error_ = {};
+  size_t size_ = 0;
+};
+
+TEST_F(Arguments, ModelNulls) {
+  sotto_model* model = nullptr;
+  AlignedBytes memory(64);
+  expect_error(sotto_model_memory_size(nullptr, 10, nullptr, &size_, &error_), SOTTO_INVALID_ARGUMENT, "file");
+  expect_error(sotto_model_memory_size(file_.data(), file_.size(), nullptr, nullptr, &error_),
+               SOTTO_INVALID_ARGUMENT, "memory_size");
+  expect_error(sotto_model_init(nullptr, 1, nullptr, memory.data(), 64, &model, &error_),
+               SOTTO_INVALID_ARGUMENT, "file");
+  expect_error(sotto_model_init(file_.data(), file_.size(), nullptr, nullptr, 64, &model, &error_),
+               SOTTO_INVALID_ARGUMENT, "memory");
+  expect_error(sotto_model_init(file_.data(), file_.size(), nullptr, memory.data(), 64, nullptr, &error_),
+               SOTTO_INVALID_ARGUMENT, "model");
+  EXPECT_EQ(sotto_model_memory_size(file_.data(), file_.size(), nullptr, &size_, nullptr), SOTTO_OK);
+  sotto_model_info info = {};
+  EXPECT_EQ(sotto_model_get_info(model_.get(), &info), SOTTO_INVALID_ARGUMENT);  // no struct_size
+  EXPECT_EQ(sotto_model_get_info(model_.get(), nullptr), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(sotto_model_get_info(nullptr, &info), SOTTO_INVALID_ARGUMENT);
+  sotto_model_deinit(nullptr);
+}
+
+TEST_F(Arguments, ModelParams) {
+  sotto_model_params params = {};
+  expect_error(sotto_model_memory_size(file_.data(), file_.size(), &params, &size_, &error_),
+               SOTTO_INVALID_ARGUMENT, "struct_size");
+  sotto_model_params_init(&params, sizeof params);
+  for (const sotto_isa isa : {-1, 8, 1000}) {
+    params.isa = isa;
+    expect_error(sotto_model_memory_size(file_.data(), file_.size(), &params, &size_, &error_),
+                 SOTTO_CPU_UNSUPPORTED, "CPU");
+  }
+  expect_error(sotto_model_memory_size(file_.data() + 4, file_.size() - 4, nullptr, &size_, &error_),
+               SOTTO_MEMORY_MISALIGNED, "aligned");
+}
+
+TEST_F(Arguments, SessionParamsOutOfRangeAreNamed) {
+  const auto with = [&](auto change) {
+    sotto_session_params params;
+    sotto_session_params_init(&params, sizeof params);
+    params.overflow = SOTTO_OVERFLOW_RING;
+    change(params);
+    return sotto_session_memory_size(model_.get(), &params, &size_, &error_);
+  };
+  expect_error(with([](auto& p) { p.context_tokens = 15; }), SOTTO_INVALID_ARGUMENT, "context_tokens");
+  expect_error(with([](auto& p) { p.context_tokens = 65; }), SOTTO_INVALID_ARGUMENT, "context_tokens");
+  expect_error(with([](auto& p) { p.batch_tokens = 4097; }), SOTTO_INVALID_ARGUMENT, "batch_tokens");
+  expect_error(with([](auto& p) { p.batch_tokens = 0; }), SOTTO_INVALID_ARGUMENT, "batch_tokens");
+  expect_error(with([](auto& p) { p.thread_count = 0; }), SOTTO_INVALID_ARGUMENT, "thread_count");
+  expect_error(with([](auto& p) { p.thread_count = 65; }), SOTTO_INVALID_ARGUMENT, "thread_count");
+  expect_error(with([](auto& p) { p.overflow = 3; }), SOTTO_INVALID_ARGUMENT, "overflow");
+  expect_error(with([](auto& p) { p.overflow = -1; }), SOTTO_INVALID_ARGUMENT, "overflow");
+  expect_error(with([](auto& p) { p.sink_tokens = 17; }), SOTTO_INVALID_ARGUMENT, "sink_tokens");
+  expect_error(with([](auto& p) { p.overflow = SOTTO_OVERFLOW_STOP; p.sink_tokens = 4; }),
+               SOTTO_INVALID_ARGUMENT, "sink_tokens");
+  expect_error(with([](auto& p) { p.struct_size = 0; }), SOTTO_INVALID_ARGUMENT, "struct_size");
+  sotto_executor executor = {};
+  expect_error(with([&](auto& p) { p.executor = &executor; }), SOTTO_INVALID_ARGUMENT, "executor");
+  executor.struct_size = sizeof executor;
+  expect_error(with([&](auto& p) { p.executor = &executor; }), SOTTO_INVALID_ARGUMENT, "num_threads");
+}
+
+TEST_F(Arguments, SamplerParamsOutOfRangeAreNamedAndTheOldOnesStay) {
+  OpenSession session(model_.get());
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto with = [&](auto change) {
+    sotto_sampler_params params;
+    sotto_sampler_params_init(&params, sizeof params);
+    params.temperature = 0;  // would change the text
+    change(params);
+    return sotto_session_set_sampler(session.get(), &params, &error_);
+  };
+  for (const float bad : {-0.1f, 100.5f, kNan, kInfinity}) {
+    expect_error(with([&](auto& p) { p.temperature = bad; }), SOTTO_INVALID_ARGUMENT, "temperature");
+  }
+  for (const float bad : {-0.1f, 0.0f, 1.1f, kNan, kInfinity}) {
+    expect_error(with([&](auto& p) { p.top_p = bad; }), SOTTO_INVALID_ARGUMENT, "top_p");
+  }
+  for (const float bad : {-0.1f, 1.1f, kNan, kInfinity}) {
+    expect_error(with([&](auto& p) { p.min_p = bad; }), SOTTO_INVALID_ARGUMENT, "min_p");
+  }
+  for (const float bad : {-1.0f, 0.0f, 100.5f, kNan, kInfinity}) {
+    expect_error(with([&](auto& p) { p.repetition_penalty = bad; }), SOTTO_INVALID_ARGUMENT,
+                 "repetition_penalty");
+  }
+  const sotto_token prompt[] = {1, 2, 3};
+  OpenSession untouched(model_.get());
+  ASSERT_EQ(sotto_session_prefill(session.get(), prompt, 3), SOTTO_OK);
+  ASSERT_EQ(sotto_session_prefill(untouched.get(), prompt, 3), SOTTO_OK);
+  EXPECT_EQ(session.generate(20), untouched.generate(20));
+}
+
+TEST_F(Arguments, PrefillRefusesTokensOutsideTheVocabulary) {
+  OpenSession session(model_.get());
+  for (const sotto_token bad : {-1, 300, INT32_MAX, INT32_MIN}) {
+    const sotto_token tokens[] = {1, bad};
+    EXPECT_EQ(sotto_session_prefill(session.get(), tokens, 2), SOTTO_INVALID_ARGUMENT);
+  }
+  EXPECT_EQ(session.info().token_count, 0u);
+  EXPECT_EQ(sotto_session_prefill(session.get(), nullptr, 1), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(sotto_session_prefill(session.get(), nullptr, 0), SOTTO_OK);
+}
+
+TEST_F(Arguments, SessionNulls) {
+  const sotto_piece* piece;
+  const float* logits;
+  size_t count;
+  sotto_token token = 0;
+  EXPECT_EQ(sotto_session_prefill(nullptr, &token, 1), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(sotto_session_next(nullptr, &piece), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(sotto_session_generate(nullptr, &token, 1, 1, nullptr, nullptr), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(sotto_session_logits(nullptr, &logits, &count), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(sotto_session_rewind(nullptr, 0), SOTTO_INVALID_ARGUMENT);
+  sotto_session_cancel(nullptr);
+  sotto_session_reset(nullptr);
+  sotto_session_reset_timings(nullptr);
+  sotto_session_deinit(nullptr);
+  OpenSession session(model_.get());
+  EXPECT_EQ(sotto_session_next(session.get(), nullptr), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(sotto_session_logits(session.get(), nullptr, &count), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(sotto_session_get_info(session.get(), nullptr), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(sotto_session_get_timings(session.get(), nullptr), SOTTO_INVALID_ARGUMENT);
+  expect_error(sotto_session_memory_size(nullptr, nullptr, &size_, &error_), SOTTO_INVALID_ARGUMENT, "model");
+}
+
+TEST_F(Arguments, Tokens) {
+  size_t count;
+  sotto_token tokens[8];
+  const char text[] = "ab\xC3(";
+  expect_error(sotto_tokenize(model_.get(), text, 4, 0, tokens, 8, &count, &error_), SOTTO_TEXT_INVALID, "UTF-8");
+  EXPECT_EQ(sotto_tokenize(model_.get(), text, 4, 0, tokens, 8, &count, &error_), SOTTO_TEXT_INVALID);
+  EXPECT_EQ(error_.offset, 2u);
+  EXPECT_EQ(sotto_tokenize(model_.get(), text, 2, 2, tokens, 8, &count, &error_), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(sotto_tokenize(model_.get(), text, 2, 0, tokens, 1, &count, nullptr), SOTTO_BUFFER_TOO_SMALL);
+  EXPECT_EQ(count, 2u);
+  EXPECT_EQ(sotto_tokenize(model_.get(), nullptr, 0, 0, nullptr, 0, &count, nullptr), SOTTO_OK);
+  EXPECT_EQ(count, 0u);
+  const char* bytes;
+  size_t size;
+  EXPECT_EQ(sotto_token_bytes(model_.get(), 'a', &bytes, &size), SOTTO_OK);
+  EXPECT_EQ(std::string(bytes, size), "a");
+  for (const sotto_token bad : {-1, 300}) {
+    EXPECT_EQ(sotto_token_bytes(model_.get(), bad, &bytes, &size), SOTTO_INVALID_ARGUMENT);
+    EXPECT_EQ(sotto_detokenize(model_.get(), &bad, 1, nullptr, 0, &size), SOTTO_INVALID_ARGUMENT);
+  }
+  const sotto_token word[] = {'h', 'i'};
+  char buffer[2];
+  EXPECT_EQ(sotto_detokenize(model_.get(), word, 2, buffer, 1, &size), SOTTO_BUFFER_TOO_SMALL);
+  EXPECT_EQ(size, 2u);
+  EXPECT_EQ(sotto_detokenize(model_.get(), word, 2, buffer, 2, &size), SOTTO_OK);
+  EXPECT_EQ(std::string(buffer, size), "hi");
+  LoadedModel mute(make_model_file(kShape, false));
+  EXPECT_EQ(sotto_tokenize(mute.get(), "a", 1, 0, tokens, 8, &count, nullptr), SOTTO_TOKENIZER_MISSING);
+  EXPECT_EQ(sotto_token_bytes(mute.get(), 1, &bytes, &size), SOTTO_TOKENIZER_MISSING);
+}
+
+TEST_F(Arguments, StructsOfOlderCallersStayValid) {
+  sotto_session_params params;
+  std::memset(&params, 0x77, sizeof params);
+  constexpr size_t kOld = offsetof(sotto_session_params, overflow);
+  sotto_session_params_init(&params, kOld);
+  EXPECT_EQ(params.struct_size, kOld);
+  EXPECT_EQ(params.overflow, 0x77777777);  // beyond what the caller knows: not written
+  EXPECT_EQ(sotto_session_memory_size(model_.get(), &params, &size_, &error_), SOTTO_OK) << error_.message;
+
+  sotto_model_info info;
+  std::memset(&info, 0x77, sizeof info);
+  info.struct_size = offsetof(sotto_model_info, layer_count);
+  ASSERT_EQ(sotto_model_get_info(model_.get(), &info), SOTTO_OK);
+  EXPECT_EQ(info.vocabulary_size, 300u);
+  EXPECT_EQ(info.layer_count, 0x77777777u);
+}
+
+TEST(Texts, EveryStatusAndIsaHasOne) {
+  for (const sotto_status status : {0, 1, 2, 3, 5, 6, -1, -2, -3, -4, -5, -6, -7, -11, -12, -13, -14, -100}) {
+    EXPECT_STRNE(sotto_status_text(status), "unknown status") << status;
+  }
+  EXPECT_STREQ(sotto_status_text(12345), "unknown status");
+  for (sotto_isa isa = 0; isa <= 7; ++isa) EXPECT_STRNE(sotto_isa_text(isa), "unknown");
+  EXPECT_STREQ(sotto_isa_text(99), "unknown");
+  EXPECT_EQ(sotto_version(), static_cast<uint32_t>(SOTTO_VERSION));
+}
+
+}  // namespace
+}  // namespace sotto

@@ -1,0 +1,242 @@
+// Model files that are damaged or hostile: refused with a message, or harmless. And files
+// with weights packed for this CPU, used in place.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "kernels/kernels.h"
+#include "runtime/base/xxhash64.h"
+#include "runtime/model/file_header.h"
+#include "runtime/model/model_generated.h"
+#include "tests/capi/open_session.h"
+
+namespace sotto {
+namespace {
+
+constexpr ModelShape kShape = {300, 32, 32, 2, 48, 2};
+
+struct Outcome {
+  sotto_status status;
+  std::string message;
+  std::vector<float> logits;
+};
+
+// Loads a file and, if it is taken, runs a few tokens.
+Outcome try_file(const std::vector<uint8_t>& bytes, size_t size) {
+  AlignedBytes file(size);
+  std::copy_n(bytes.begin(), std::min(size, bytes.size()), file.data());
+  sotto_error error = {sizeof error, SOTTO_OK, 0, ""};
+  sotto_model_params params;
+  sotto_model_params_init(&params, sizeof params);
+  size_t needed;
+  sotto_status status = sotto_model_memory_size(file.data(), size, &params, &needed, &error);
+  if (status != SOTTO_OK) return {status, error.message, {}};
+  if (needed > size_t{1} << 28) return {SOTTO_MODEL_UNSUPPORTED, "too large for this test", {}};
+  AlignedBytes memory(needed);
+  sotto_model* model;
+  status = sotto_model_init(file.data(), size, &params, memory.data(), needed, &model, &error);
+  if (status != SOTTO_OK) return {status, error.message, {}};
+  OpenSession session(model, [](auto& p) { p.batch_tokens = 4; });
+  sotto_model_info info = {};
+  info.struct_size = sizeof info;
+  EXPECT_EQ(sotto_model_get_info(model, &info), SOTTO_OK);
+  if (info.vocabulary_size < 4) return {SOTTO_OK, "", {}};
+  sotto_token tokens[16] = {1, 2, 3};
+  size_t count = 3;
+  (void)sotto_tokenize(model, "hello there", 11, 0, tokens, 16, &count, nullptr);
+  if (sotto_session_prefill(session.get(), tokens, 3) != SOTTO_OK) return {SOTTO_OK, "", {}};
+  session.generate(3);
+  return {SOTTO_OK, "", session.logits()};
+}
+
+Outcome try_file(const std::vector<uint8_t>& bytes) { return try_file(bytes, bytes.size()); }
+
+// Makes checksums fit again, so that only the structure can be at fault.
+void repair_checksums(std::vector<uint8_t>& bytes) {
+  FileHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const uint64_t room = bytes.size() - sizeof header;
+  header.metadata_checksum =
+      xxhash64(bytes.data() + sizeof header, std::min(header.metadata_size, room));
+  std::memcpy(bytes.data(), &header, sizeof header);
+  header.header_checksum = xxhash64(bytes.data(), offsetof(FileHeader, header_checksum));
+  std::memcpy(bytes.data(), &header, sizeof header);
+}
+
+TEST(ModelFile, TruncationIsNoticedEverywhere) {
+  const auto good = make_model_file(kShape, true);
+  ASSERT_EQ(try_file(good).status, SOTTO_OK);
+  std::mt19937 random(1);
+  std::vector<size_t> sizes = {0, 1, 7, 8, 63, 64, 65, good.size() - 1};
+  for (int i = 0; i < 300; ++i) sizes.push_back(random() % good.size());
+  for (const size_t size : sizes) {
+    const Outcome outcome = try_file(good, size);
+    ASSERT_EQ(outcome.status, SOTTO_MODEL_CORRUPT) << size;
+    ASSERT_NE(outcome.message.find(size == 0 ? "empty" : "truncated"), std::string::npos)
+        << size << ": " << outcome.message;
+  }
+}
+
+TEST(ModelFile, EveryFlippedBitIsNoticedOrInPadding) {
+  const auto good = make_model_file(kShape, true);
+  const Outcome expected = try_file(good);
+  std::mt19937 random(2);
+  size_t refused = 0, harmless = 0;
+  for (size_t i = 0; i < 4000; ++i) {
+    // The header whole, then everywhere.
+    const size_t bit = i < 64 * 8 ? i : random() % (good.size() * 8);
+    auto bytes = good;
+    bytes[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
+    const Outcome outcome = try_file(bytes);
+    if (outcome.status == SOTTO_OK) {
+      ASSERT_EQ(outcome.logits, expected.logits) << "bit " << bit;
+      ++harmless;
+    } else {
+      ASSERT_TRUE(outcome.status == SOTTO_MODEL_CORRUPT || outcome.status == SOTTO_MODEL_UNSUPPORTED);
+      ASSERT_FALSE(outcome.message.empty());
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 20 * harmless);
+}
+
+TEST(ModelFile, HostileMetadataIsRefusedOrHarmless) {
+  const auto good = make_model_file(kShape, true);
+  FileHeader header;
+  std::memcpy(&header, good.data(), sizeof header);
+  std::mt19937 random(3);
+  size_t refused = 0;
+  constexpr size_t kRounds = 6000;
+  for (size_t i = 0; i < kRounds; ++i) {
+    auto bytes = good;
+    for (uint32_t change = 0; change <= random() % 3; ++change) {
+      const size_t at = sizeof header + random() % header.metadata_size;
+      constexpr uint8_t kValues[] = {0, 1, 0x7f, 0x80, 0xff, 0xfe, 0x40};
+      bytes[at] = random() % 2 == 0 ? static_cast<uint8_t>(random()) : kValues[random() % 7];
+    }
+    repair_checksums(bytes);
+    refused += try_file(bytes).status != SOTTO_OK;
+  }
+  EXPECT_GT(refused, kRounds / 4);
+}
+
+TEST(ModelFile, AFileOfAnotherKindOrVersion) {
+  auto bytes = make_model_file(kShape, false);
+  auto other = bytes;
+  std::memcpy(other.data(), "GGUF", 4);
+  EXPECT_EQ(try_file(other).status, SOTTO_MODEL_CORRUPT);
+  EXPECT_NE(try_file(other).message.find("not a .sotto file"), std::string::npos);
+  bytes[offsetof(FileHeader, version)] = 9;
+  repair_checksums(bytes);
+  const Outcome outcome = try_file(bytes);
+  EXPECT_EQ(outcome.status, SOTTO_MODEL_UNSUPPORTED);
+  EXPECT_NE(outcome.message.find("version 9"), std::string::npos) << outcome.message;
+}
+
+TEST(ModelFile, ChecksumsCanBeLeftOut) {
+  auto bytes = make_model_file(kShape, false);
+  const auto& model = *format::GetModel(bytes.data() + sizeof(FileHeader));
+  bytes[model.layers()->Get(1)->feed_forward_up()->weights()->offset() + 5] ^= 1;
+  const Outcome outcome = try_file(bytes);
+  EXPECT_EQ(outcome.status, SOTTO_MODEL_CORRUPT);
+  EXPECT_NE(outcome.message.find("checksum"), std::string::npos);
+  AlignedBytes file(bytes);
+  sotto_model_params params;
+  sotto_model_params_init(&params, sizeof params);
+  params.verify_checksums = 0;
+  size_t needed;
+  ASSERT_EQ(sotto_model_memory_size(file.data(), file.size(), &params, &needed, nullptr), SOTTO_OK);
+  AlignedBytes memory(needed);
+  sotto_model* loaded;
+  EXPECT_EQ(sotto_model_init(file.data(), file.size(), &params, memory.data(), needed, &loaded, nullptr), SOTTO_OK);
+}
+
+TEST(ModelFile, FloatsMustBeUsable) {
+  const auto good = make_model_file(kShape, false);
+  const auto& model = *format::GetModel(good.data() + sizeof(FileHeader));
+  const struct {
+    const format::DataRange* range;
+    float value;
+    const char* word;
+  } cases[] = {
+      {model.final_norm()->gain(), std::numeric_limits<float>::quiet_NaN(), "final_norm gain"},
+      {model.positions(), std::numeric_limits<float>::infinity(), "positions"},
+      {model.layers()->Get(0)->attention_qkv()->scales(), 0.0f, "layer 0 attention_qkv scales"},
+      {model.layers()->Get(1)->feed_forward_down()->scales(), -1.0f, "layer 1 feed_forward_down scales"},
+      {model.token_embedding()->scales(), 1e-40f, "token_embedding scales"},
+  };
+  for (const auto& bad : cases) {
+    auto bytes = good;
+    std::memcpy(bytes.data() + bad.range->offset() + 4, &bad.value, sizeof bad.value);
+    const Outcome outcome = try_file(bytes);
+    EXPECT_EQ(outcome.status, SOTTO_MODEL_CORRUPT);
+    EXPECT_NE(outcome.message.find(bad.word), std::string::npos) << outcome.message;
+    EXPECT_NE(outcome.message.find("element 1"), std::string::npos) << outcome.message;
+  }
+}
+
+class PackedModel : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (find_kernels(Isa::kAuto)->isa == Isa::kReference) {
+      GTEST_SKIP() << "this CPU multiplies from plain weights";
+    }
+    plain_ = make_model_file(kShape, true);
+    packed_ = make_model_file(kShape, true, /*packed=*/true);
+  }
+  std::vector<uint8_t> plain_, packed_;
+};
+
+TEST_F(PackedModel, RunsInPlaceWithTheSameBits) {
+  ASSERT_GT(packed_.size(), plain_.size());
+  EXPECT_EQ(try_file(packed_).logits, try_file(plain_).logits);
+  LoadedModel in_place(packed_), in_memory(plain_), reference(packed_, SOTTO_ISA_REFERENCE);
+  sotto_model_info info = {};
+  info.struct_size = sizeof info;
+  ASSERT_EQ(sotto_model_get_info(in_place.get(), &info), SOTTO_OK);
+  EXPECT_EQ(info.packed_in_place, 1u);
+  ASSERT_EQ(sotto_model_get_info(in_memory.get(), &info), SOTTO_OK);
+  EXPECT_EQ(info.packed_in_place, 0u);
+  AlignedBytes file(packed_);
+  size_t needed;
+  ASSERT_EQ(sotto_model_memory_size(file.data(), file.size(), nullptr, &needed, nullptr), SOTTO_OK);
+  EXPECT_LT(needed, 4096u);
+}
+
+TEST_F(PackedModel, AnotherCpusSectionIsPassedOver) {
+  auto bytes = packed_;
+  const auto* section = format::GetModel(bytes.data() + sizeof(FileHeader))->packed()->Get(0);
+  const uint64_t fingerprint = section->fingerprint();
+  uint8_t pattern[8];
+  std::memcpy(pattern, &fingerprint, 8);
+  auto* at = std::search(bytes.data(), bytes.data() + bytes.size(), pattern, pattern + 8);
+  *at ^= 1;
+  repair_checksums(bytes);
+  EXPECT_EQ(try_file(bytes).logits, try_file(plain_).logits);
+}
+
+TEST_F(PackedModel, ASectionThatDoesNotFitIsRefused) {
+  auto bytes = packed_;
+  const auto* section = format::GetModel(bytes.data() + sizeof(FileHeader))->packed()->Get(0);
+  const auto* range = section->weights()->Get(2);
+  const uint64_t size = range->size();
+  const uint64_t smaller = size - 64;
+  std::memcpy(const_cast<uint8_t*>(reinterpret_cast<const uint8_t*>(range)) + 8, &smaller, 8);
+  repair_checksums(bytes);
+  const Outcome outcome = try_file(bytes);
+  EXPECT_EQ(outcome.status, SOTTO_MODEL_CORRUPT);
+  EXPECT_NE(outcome.message.find("packed weights 2"), std::string::npos) << outcome.message;
+}
+
+TEST_F(PackedModel, ADamagedSectionIsNoticed) {
+  auto bytes = packed_;
+  const auto* section = format::GetModel(bytes.data() + sizeof(FileHeader))->packed()->Get(0);
+  bytes[section->weights()->Get(3)->offset() + 9] ^= 4;
+  EXPECT_EQ(try_file(bytes).status, SOTTO_MODEL_CORRUPT);
+}
+
+}  // namespace
+}  // namespace sotto

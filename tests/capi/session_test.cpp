@@ -1,0 +1,216 @@
+// What a session promises: the same stream however it is cut, rewinding as if nothing had
+// happened, stops with their reasons, text in whole characters.
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "tests/capi/open_session.h"
+
+namespace sotto {
+namespace {
+
+constexpr ModelShape kShape = {300, 64, 48, 3, 100, 2};
+
+class Sessions : public testing::Test {
+ protected:
+  Sessions() : model_(make_model_file(kShape, true)) {}
+  LoadedModel model_;
+};
+
+void ring(sotto_session_params& params) {
+  params.context_tokens = 24;
+  params.batch_tokens = 8;
+  params.overflow = SOTTO_OVERFLOW_RING;
+}
+
+TEST_F(Sessions, ChunksAndBatchesGiveTheSameBits) {
+  const auto prompt = random_tokens(60, 300, 1);
+  std::vector<float> expected;
+  for (const uint32_t batch : {1u, 7u, 64u}) {
+    for (const size_t chunk : {1u, 3u, 20u, 60u}) {
+      OpenSession session(model_.get(), [&](auto& params) { params.batch_tokens = batch; });
+      for (size_t i = 0; i < prompt.size(); i += chunk) {
+        const size_t count = std::min(chunk, prompt.size() - i);
+        ASSERT_EQ(sotto_session_prefill(session.get(), prompt.data() + i, count), SOTTO_OK);
+      }
+      if (expected.empty()) expected = session.logits();
+      EXPECT_EQ(session.logits(), expected) << "batch " << batch << ", chunk " << chunk;
+    }
+  }
+}
+
+TEST_F(Sessions, RewindIsAsIfTheRestHadNeverBeen) {
+  for (const bool in_ring : {false, true}) {
+    const auto adjust = [&](sotto_session_params& params) {
+      if (in_ring) ring(params);
+    };
+    OpenSession session(model_.get(), adjust), fresh(model_.get(), adjust);
+    const auto prompt = random_tokens(9, 300, 2);
+    ASSERT_EQ(sotto_session_prefill(session.get(), prompt.data(), prompt.size()), SOTTO_OK);
+    const auto first = session.generate(10);
+    const auto at_end = session.logits();
+    for (uint64_t keep = 19; keep >= 1; --keep) {
+      ASSERT_EQ(sotto_session_rewind(session.get(), keep), SOTTO_OK);
+      EXPECT_EQ(session.info().token_count, keep);
+      auto expected = prompt;
+      expected.insert(expected.end(), first.begin(), first.end());
+      sotto_session_reset(fresh.get());
+      ASSERT_EQ(sotto_session_prefill(fresh.get(), expected.data(), keep), SOTTO_OK);
+      ASSERT_EQ(session.logits(), fresh.logits()) << keep;
+      if (keep < 9) continue;  // the prompt is cut: another text from here
+      const auto again = session.generate(19 - keep);
+      EXPECT_EQ(again, std::vector<sotto_token>(first.begin() + static_cast<ptrdiff_t>(keep) - 9, first.end()));
+      EXPECT_EQ(session.logits(), at_end);
+    }
+  }
+}
+
+TEST_F(Sessions, RewindRefusesWhatTheRingHasLost) {
+  OpenSession session(model_.get(), ring);
+  const auto prompt = random_tokens(30, 300, 3);
+  ASSERT_EQ(sotto_session_prefill(session.get(), prompt.data(), 30), SOTTO_OK);
+  EXPECT_EQ(sotto_session_rewind(session.get(), 31), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(sotto_session_rewind(session.get(), 20), SOTTO_INVALID_STATE);
+  const auto before = session.logits();
+  EXPECT_EQ(sotto_session_rewind(session.get(), 30), SOTTO_OK);
+  EXPECT_EQ(session.logits(), before);
+  EXPECT_EQ(sotto_session_rewind(session.get(), 0), SOTTO_OK);  // an empty stream needs nothing
+  EXPECT_EQ(session.info().token_count, 0u);
+}
+
+TEST_F(Sessions, ResetAndSeedReplayTheSameText) {
+  OpenSession session(model_.get());
+  const sotto_token prompt[] = {1, 2, 3};
+  sotto_sampler_params sampler;
+  sotto_sampler_params_init(&sampler, sizeof sampler);
+  sampler.temperature = 1.5f;
+  sampler.top_k = 0;
+  sampler.seed = 42;
+  ASSERT_EQ(sotto_session_set_sampler(session.get(), &sampler, nullptr), SOTTO_OK);
+  ASSERT_EQ(sotto_session_prefill(session.get(), prompt, 3), SOTTO_OK);
+  const auto first = session.generate(30);
+  sotto_session_reset(session.get());
+  ASSERT_EQ(sotto_session_prefill(session.get(), prompt, 3), SOTTO_OK);
+  EXPECT_EQ(session.generate(30), first);
+  sampler.seed = 43;
+  sotto_session_reset(session.get());
+  ASSERT_EQ(sotto_session_set_sampler(session.get(), &sampler, nullptr), SOTTO_OK);
+  ASSERT_EQ(sotto_session_prefill(session.get(), prompt, 3), SOTTO_OK);
+  EXPECT_NE(session.generate(30), first);
+}
+
+TEST_F(Sessions, StopModeEndsWhenTheContextIsFull) {
+  OpenSession session(model_.get(), [](auto& params) { params.context_tokens = 20; });
+  const auto prompt = random_tokens(21, 300, 4);
+  EXPECT_EQ(sotto_session_prefill(session.get(), prompt.data(), 21), SOTTO_STOP_CONTEXT_FULL);
+  EXPECT_EQ(session.info().token_count, 0u);
+  ASSERT_EQ(sotto_session_prefill(session.get(), prompt.data(), 15), SOTTO_OK);
+  EXPECT_EQ(sotto_session_prefill(session.get(), prompt.data(), 6), SOTTO_STOP_CONTEXT_FULL);
+  sotto_status end;
+  EXPECT_EQ(session.generate(100, &end).size(), 6u);  // five slots, and one that needs none
+  EXPECT_EQ(end, SOTTO_STOP_CONTEXT_FULL);
+  const sotto_piece* piece;
+  EXPECT_EQ(sotto_session_next(session.get(), &piece), SOTTO_STOP_CONTEXT_FULL);
+  EXPECT_EQ(piece->token, -1);
+}
+
+TEST_F(Sessions, NothingToContinueIsAnInvalidState) {
+  OpenSession session(model_.get());
+  const sotto_piece* piece;
+  const float* logits;
+  size_t count;
+  EXPECT_EQ(sotto_session_next(session.get(), &piece), SOTTO_INVALID_STATE);
+  EXPECT_EQ(sotto_session_logits(session.get(), &logits, &count), SOTTO_INVALID_STATE);
+  EXPECT_EQ(sotto_session_generate(session.get(), nullptr, 0, 5, nullptr, nullptr), SOTTO_INVALID_STATE);
+}
+
+TEST_F(Sessions, CancelStopsTheNextCallAndNoMore) {
+  OpenSession session(model_.get());
+  const auto prompt = random_tokens(10, 300, 5);
+  sotto_session_cancel(session.get());
+  EXPECT_EQ(sotto_session_prefill(session.get(), prompt.data(), 10), SOTTO_STOP_CANCELLED);
+  EXPECT_EQ(session.info().token_count, 0u);
+  ASSERT_EQ(sotto_session_prefill(session.get(), prompt.data(), 10), SOTTO_OK);
+  sotto_session_cancel(session.get());
+  const sotto_piece* piece;
+  EXPECT_EQ(sotto_session_next(session.get(), &piece), SOTTO_STOP_CANCELLED);
+  OpenSession untouched(model_.get());
+  ASSERT_EQ(sotto_session_prefill(untouched.get(), prompt.data(), 10), SOTTO_OK);
+  EXPECT_EQ(session.generate(8), untouched.generate(8));
+}
+
+struct Collected {
+  std::string text;
+  size_t pieces = 0;
+  size_t stop_after = SIZE_MAX;
+};
+
+int32_t collect(void* user_data, const sotto_piece* piece) {
+  auto* collected = static_cast<Collected*>(user_data);
+  collected->text.append(piece->text, piece->text_size);
+  return ++collected->pieces == collected->stop_after;
+}
+
+TEST_F(Sessions, GenerateIsTheLoopOverNext) {
+  OpenSession pulled(model_.get()), pushed(model_.get());
+  const auto prompt = random_tokens(5, 256, 6);
+  ASSERT_EQ(sotto_session_prefill(pulled.get(), prompt.data(), 5), SOTTO_OK);
+  std::string text;
+  const sotto_piece* piece;
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_EQ(sotto_session_next(pulled.get(), &piece), SOTTO_OK);
+    text.append(piece->text, piece->text_size);
+  }
+  Collected collected;
+  EXPECT_EQ(sotto_session_generate(pushed.get(), prompt.data(), 5, 40, collect, &collected),
+            SOTTO_STOP_MAX_TOKENS);
+  EXPECT_EQ(collected.pieces, 40u);
+  EXPECT_EQ(collected.text, text);
+  EXPECT_EQ(pushed.logits(), pulled.logits());
+
+  collected = {};
+  collected.stop_after = 3;
+  EXPECT_EQ(sotto_session_generate(pushed.get(), nullptr, 0, 40, collect, &collected), SOTTO_STOP_CALLBACK);
+  EXPECT_EQ(collected.pieces, 3u);
+  EXPECT_EQ(pushed.info().token_count, 48u);
+}
+
+TEST_F(Sessions, LogProbabilitiesAreThoseOfTheModel) {
+  OpenSession session(model_.get());
+  sotto_sampler_params sampler;
+  sotto_sampler_params_init(&sampler, sizeof sampler);
+  sampler.log_probabilities = 1;
+  ASSERT_EQ(sotto_session_set_sampler(session.get(), &sampler, nullptr), SOTTO_OK);
+  const sotto_token prompt[] = {7, 8};
+  ASSERT_EQ(sotto_session_prefill(session.get(), prompt, 2), SOTTO_OK);
+  for (int i = 0; i < 10; ++i) {
+    const auto logits = session.logits();
+    double sum = 0;
+    for (const float logit : logits) sum += std::exp(static_cast<double>(logit));
+    const sotto_piece* piece;
+    ASSERT_EQ(sotto_session_next(session.get(), &piece), SOTTO_OK);
+    EXPECT_NEAR(piece->log_probability, logits[static_cast<size_t>(piece->token)] - std::log(sum), 1e-5);
+  }
+}
+
+TEST_F(Sessions, TimingsCountWhatHappened) {
+  OpenSession session(model_.get());
+  const auto prompt = random_tokens(12, 300, 7);
+  ASSERT_EQ(sotto_session_prefill(session.get(), prompt.data(), 12), SOTTO_OK);
+  session.generate(5);
+  sotto_session_timings timings = {};
+  timings.struct_size = sizeof timings;
+  ASSERT_EQ(sotto_session_get_timings(session.get(), &timings), SOTTO_OK);
+  EXPECT_EQ(timings.prefill_tokens, 12u);
+  EXPECT_EQ(timings.decode_tokens, 4u);  // the fifth is not evaluated yet
+  EXPECT_EQ(timings.sample_count, 5u);
+  EXPECT_GT(timings.prefill_ns, 0u);
+  EXPECT_GT(timings.decode_ns, 0u);
+  sotto_session_reset_timings(session.get());
+  ASSERT_EQ(sotto_session_get_timings(session.get(), &timings), SOTTO_OK);
+  EXPECT_EQ(timings.prefill_tokens + timings.decode_ns + timings.sample_count, 0u);
+}
+
+}  // namespace
+}  // namespace sotto
