@@ -27,9 +27,13 @@ constexpr char kFooter[] =
     "The summary on standard output gives the signal-to-noise ratio of the quantized weights:\n"
     "the lowest and the mean over the tensors of a kind. --json adds every single tensor.\n"
     "\n"
+    "--evaluate converts for itself and runs both models over the text, cut into windows of the\n"
+    "whole context: perplexity, KL divergence, agreement and error of the logits.\n"
+    "\n"
     "Examples:\n"
     "  sotto-convert gpt2/ -o gpt2.sotto\n"
     "  sotto-convert gpt2/ -o gpt2.sotto --pack native    # loads faster on this kind of CPU\n"
+    "  sotto-convert gpt2/ --evaluate text.txt --windows 8\n"
     "  sotto-convert --synthetic gpt2-xl -o xl.sotto      # random weights, for benchmarks\n"
     "  sotto-convert --synthetic custom --layers 2 --embedding 64 --heads 4 --positions 128 \\\n"
     "                --vocabulary-size 512 -o tiny.sotto\n"
@@ -89,7 +93,12 @@ std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code)
   app.footer(kFooter);
   app.get_formatter()->column_width(34);
   auto* checkpoint = app.add_option("CHECKPOINT", command.checkpoint, "directory to convert");
-  app.add_option("-o,--output", command.output, "the .sotto file to write")->required();
+  auto* output = app.add_option("-o,--output", command.output, "the .sotto file to write");
+  auto* evaluate = app.add_option("--evaluate", command.evaluation_text,
+                                  "write nothing, measure int8 against float32 on this text")
+                       ->excludes(output);
+  app.add_option("--windows", command.window_limit, "of --evaluate: at most so many contexts")
+      ->needs(evaluate);
   app.add_option("--name", command.name, "name of the model (default: that of the directory)");
   app.add_option("--vocab", command.vocabulary, "take the tokenizer from this directory");
   app.add_option("--pack", command.pack, "pack the weights for a CPU: native, none, or its name")
@@ -112,6 +121,9 @@ std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code)
     app.parse(argc, argv);
     if (checkpoint->count() + synthetic->count() == 0) {
       throw CLI::RequiredError("CHECKPOINT or --synthetic");
+    }
+    if (output->count() + evaluate->count() == 0) throw {
+      throw CLI::RequiredError("--output or --evaluate");
     }
     settle_shape(command, shape);
   } catch (const CLI::Success& success) {

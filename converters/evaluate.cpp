@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <stdexcept>
-#include <vector>
 
+#include "converters/file.h"
 #include "converters/float_forward.h"
+#include "converters/model_writer.h"
 
 namespace sotto {
 namespace {
@@ -94,7 +97,38 @@ Evaluation summarize(const Sums& sums, size_t window_count, size_t window_tokens
   return evaluation;
 }
 
+// A name in the system's directory for temporary files; the file is removed at the end.
+class TemporaryPath {
+ public:
+  TemporaryPath()
+      : path_(std::filesystem::temp_directory_path() /
+              ("sotto-" + std::to_string(std::random_device{}()) + ".sotto")) {}
+  ~TemporaryPath() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  TemporaryPath(const TemporaryPath&) = delete;
+  TemporaryPath& operator=(const TemporaryPath&) = delete;
+
+  const std::filesystem::path& get() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
 }  // namespace
+
+std::vector<uint8_t> convert_to_bytes(const Checkpoint& checkpoint,
+                                      const TokenizerData* tokenizer) {
+  const TemporaryPath path;
+  WriteOptions options;
+  options.tokenizer = tokenizer;
+  write_model(checkpoint, path.get(), options);
+  const InputFile file(path.get());
+  std::vector<uint8_t> bytes(file.size());
+  file.read_at(0, bytes.data(), bytes.size());
+  return bytes;
+}
 
 double Evaluation::float_perplexity() const { return std::exp(float_loss); }
 double Evaluation::int8_perplexity() const { return std::exp(int8_loss); }

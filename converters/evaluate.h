@@ -3,14 +3,22 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "converters/checkpoint.h"
 #include "converters/float_model.h"
 #include "converters/int8_runtime.h"
+#include "converters/tokenizer_builder.h"
 
 namespace sotto {
+
+// The bytes write_model() would write, by way of a temporary file. `tokenizer` may be null.
+std::vector<uint8_t> convert_to_bytes(const Checkpoint& checkpoint,
+                                      const TokenizerData* tokenizer);
 
 struct EvaluationOptions {
   size_t window_limit = 0;    // 0: the whole text

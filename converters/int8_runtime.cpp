@@ -3,19 +3,17 @@
 #include <algorithm>
 #include <cstdlib>
 #include <new>
-#include <stdexcept>
-#include <string>
 
 namespace sotto {
 namespace {
 
 void check(sotto_status status, const sotto_error& error) {
   if (status == SOTTO_OK) return;
-  throw std::runtime_error(std::string(sotto_status_text(status)) + ": " + error.message);
+  throw RuntimeFailure(status, error.message);
 }
 
 void check(sotto_status status) {
-  if (status != SOTTO_OK) throw std::runtime_error(sotto_status_text(status));
+  if (status != SOTTO_OK) throw RuntimeFailure(status, sotto_status_text(status));
 }
 
 sotto_error empty_error() {

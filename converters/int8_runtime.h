@@ -1,5 +1,5 @@
 // The runtime as a C++ program uses it: sotto.h with owned memory and failures as
-// std::runtime_error. What converted models are evaluated and tested with.
+// exceptions. What converted models are evaluated and tested with.
 #pragma once
 
 #include <sotto.h>
@@ -8,10 +8,23 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace sotto {
+
+// A call of sotto.h that failed or, where that was not asked for, stopped.
+class RuntimeFailure : public std::runtime_error {
+ public:
+  RuntimeFailure(sotto_status status, const std::string& message)
+      : std::runtime_error(message), status_(status) {}
+  sotto_status status() const { return status_; }
+
+ private:
+  sotto_status status_;
+};
 
 struct FreeAligned {
   void operator()(uint8_t* bytes) const;

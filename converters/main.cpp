@@ -1,6 +1,7 @@
 // The program sotto-convert.
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -11,8 +12,11 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "converters/command_line.h"
+#include "converters/evaluate.h"
 #include "converters/file.h"
 #include "converters/hugging_face.h"
 #include "converters/model_writer.h"
@@ -127,6 +131,30 @@ void convert(const Command& command) {
   std::cout << summary_table(summary);
 }
 
+void measure(const Command& command) {
+  std::vector<std::string> notes;
+  const auto checkpoint = open_checkpoint(command, notes);
+  const auto tokenizer = read_tokenizer(command, checkpoint->info());
+  if (!tokenizer) throw std::runtime_error("--evaluate needs the checkpoint's tokenizer");
+  const Int8Model int8(convert_to_bytes(*checkpoint, &*tokenizer));
+  constexpr uint64_t kTextLimit = uint64_t{1} << 30;
+  const auto tokens = int8.tokenize(read_text_file(command.evaluation_text, kTextLimit));
+
+  Evaluation evaluation;
+  {
+    const ProgressBar bar(!command.quiet);
+    EvaluationOptions options;
+    options.window_limit = command.window_limit;
+    options.thread_count = std::max(1u, std::thread::hardware_concurrency());
+    options.on_window = [&](size_t done, size_t total) {
+      if (interrupted != 0) throw std::runtime_error("interrupted");
+      bar.show(static_cast<double>(done) / static_cast<double>(total));
+    };
+    evaluation = evaluate(load_float_model(*checkpoint), int8, tokens, options);
+  }
+  std::cout << (command.json ? evaluation_json(evaluation) : evaluation_table(evaluation));
+}
+
 }  // namespace
 }  // namespace sotto
 
@@ -137,7 +165,11 @@ int main(int argc, char** argv) {
   std::signal(SIGINT, sotto::note_interrupt);
   std::signal(SIGTERM, sotto::note_interrupt);
   try {
-    sotto::convert(*command);
+    if (command->output.empty()) {
+      sotto::measure(*command);
+    } else {
+      sotto::convert(*command);
+    }
   } catch (const std::exception& error) {
     std::cerr << "sotto-convert: " << error.what() << '\n';
     return 1;

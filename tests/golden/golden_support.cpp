@@ -6,11 +6,11 @@
 #include <fstream>
 #include <iterator>
 #include <numeric>
-#include <random>
 #include <stdexcept>
 
+#include "converters/evaluate.h"
 #include "converters/hugging_face.h"
-#include "converters/model_writer.h"
+#include "converters/tokenizer_reader.h"
 
 namespace sotto {
 namespace {
@@ -36,13 +36,10 @@ FloatModel load_checkpoint(const std::filesystem::path& directory) {
 }
 
 std::vector<uint8_t> convert_checkpoint(const std::filesystem::path& directory) {
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() /
-      ("sotto-golden-" + std::to_string(std::random_device{}()) + ".sotto");
-  write_model(HuggingFaceCheckpoint(directory), path, {});
-  std::vector<uint8_t> bytes = read_bytes(path);
-  std::filesystem::remove(path);
-  return bytes;
+  const HuggingFaceCheckpoint checkpoint(directory);
+  const auto tokenizer =
+      read_tokenizer_directory(directory, checkpoint.info().shape.vocabulary_size);
+  return convert_to_bytes(checkpoint, tokenizer ? &*tokenizer : nullptr);
 }
 
 std::vector<uint8_t> read_bytes(const std::filesystem::path& path) {

@@ -119,7 +119,8 @@ TEST_F(SortModelTest, Int8LogitsStayWithinTheirError) {
   }
   const LogitError error = compare_logits(expected, actual, 3);
   std::printf("relative rms %.5f, max %.4f\n", error.relative_rms, error.max);
-  EXPECT_LT(error.relative_rms, 0.03);
+  EXPECT_LT(error.relative_rms, 0.0035);
+  EXPECT_EQ(error.top1_agreement, 1);
 }
 
 TEST_F(SortModelTest, Int8SortsEveryInput) {
