@@ -25,9 +25,16 @@
 // max of an array: m = -infinity; x > m ? x : m; at the end m + 0, so that -0 is 0.
 #pragma once
 
+#include <cfloat>
 #include <cstdint>
 
+#ifdef __FAST_MATH__
+#error "the kernels promise equal bits everywhere: build without -ffast-math"
+#endif
+
 namespace sotto {
+
+static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16, "float is evaluated as float");
 
 inline constexpr int kLanes = 16;
 

@@ -52,9 +52,19 @@ class Dots {
     return static_cast<float>(_mm_cvtsi128_si32(s));
   }
 
+  // All sums stay in registers.
   void multiply_8(const int8_t* keys, float* scores) const {
     __m256i sums[kRows];
-    for (size_t i = 0; i < kRows; ++i) sums[i] = multiply(keys + i * row_stride_);
+#pragma GCC unroll 8
+    for (size_t i = 0; i < kRows; ++i) sums[i] = _mm256_setzero_si256();
+    for (size_t j = 0; j * 16 < row_stride_; ++j) {
+      const int8_t* block = keys + j * 16;
+#pragma GCC unroll 8
+      for (size_t i = 0; i < kRows; ++i) {
+        const __m256i products = _mm256_madd_epi16(query_[j], widen(block + i * row_stride_));
+        sums[i] = _mm256_add_epi32(sums[i], products);
+      }
+    }
     const __m256i low = _mm256_hadd_epi32(_mm256_hadd_epi32(sums[0], sums[1]),
                                           _mm256_hadd_epi32(sums[2], sums[3]));
     const __m256i high = _mm256_hadd_epi32(_mm256_hadd_epi32(sums[4], sums[5]),

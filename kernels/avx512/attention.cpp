@@ -38,6 +38,12 @@ class Dots {
     return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
 
+  // Sixteen bytes, and zeros.
+  static __m512i widen_half(const int8_t* p) {
+    const __m128i half = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    return _mm512_cvtepi8_epi16(_mm256_zextsi128_si256(half));
+  }
+
   __m512i multiply(const int8_t* key) const {
     __m512i sum = _mm512_setzero_si512();
     size_t j = 0;
@@ -45,16 +51,33 @@ class Dots {
       sum = _mm512_add_epi32(sum, _mm512_madd_epi16(query_[j], widen(key + j * 32)));
     }
     if (j * 32 < row_stride_) {
-      const __m128i half = _mm_loadu_si128(reinterpret_cast<const __m128i*>(key + j * 32));
-      const __m512i wide = _mm512_cvtepi8_epi16(_mm256_zextsi128_si256(half));
-      sum = _mm512_add_epi32(sum, _mm512_madd_epi16(query_[j], wide));
+      sum = _mm512_add_epi32(sum, _mm512_madd_epi16(query_[j], widen_half(key + j * 32)));
     }
     return sum;
   }
 
+  // All sums stay in registers.
   void multiply_16(const int8_t* keys, float* scores) const {
     __m512i sums[kLanes];
-    for (size_t i = 0; i < kLanes; ++i) sums[i] = multiply(keys + i * row_stride_);
+#pragma GCC unroll 16
+    for (size_t i = 0; i < kLanes; ++i) sums[i] = _mm512_setzero_si512();
+    size_t j = 0;
+    for (; (j + 1) * 32 <= row_stride_; ++j) {
+      const int8_t* block = keys + j * 32;
+#pragma GCC unroll 16
+      for (size_t i = 0; i < kLanes; ++i) {
+        const __m512i products = _mm512_madd_epi16(query_[j], widen(block + i * row_stride_));
+        sums[i] = _mm512_add_epi32(sums[i], products);
+      }
+    }
+    if (j * 32 < row_stride_) {
+      const int8_t* block = keys + j * 32;
+#pragma GCC unroll 16
+      for (size_t i = 0; i < kLanes; ++i) {
+        const __m512i products = _mm512_madd_epi16(query_[j], widen_half(block + i * row_stride_));
+        sums[i] = _mm512_add_epi32(sums[i], products);
+      }
+    }
     _mm512_storeu_ps(scores, _mm512_cvtepi32_ps(sum_rows(sums)));
   }
 

@@ -59,9 +59,29 @@ class Dots {
     return sum;
   }
 
+  // All sums stay in registers.
   void multiply_16(const int8_t* keys, float* scores) const {
+    const __m512i offset = _mm512_set1_epi8(-128);
     __m512i sums[kLanes];
-    for (size_t i = 0; i < kLanes; ++i) sums[i] = multiply(keys + i * row_stride_);
+#pragma GCC unroll 16
+    for (size_t i = 0; i < kLanes; ++i) sums[i] = _mm512_setzero_si512();
+    size_t j = 0;
+    for (; j < whole_blocks_; ++j) {
+      const int8_t* block = keys + j * 64;
+#pragma GCC unroll 16
+      for (size_t i = 0; i < kLanes; ++i) {
+        const __m512i k = _mm512_loadu_si512(block + i * row_stride_);
+        sums[i] = _mm512_dpbusd_epi32(sums[i], _mm512_xor_si512(k, offset), query_[j]);
+      }
+    }
+    if (tail_mask_ != 0) {
+      const int8_t* block = keys + j * 64;
+#pragma GCC unroll 16
+      for (size_t i = 0; i < kLanes; ++i) {
+        const __m512i k = _mm512_maskz_loadu_epi32(tail_mask_, block + i * row_stride_);
+        sums[i] = _mm512_dpbusd_epi32(sums[i], _mm512_xor_si512(k, offset), query_[j]);
+      }
+    }
     const __m512i dots = _mm512_sub_epi32(avx512::sum_rows(sums), _mm512_set1_epi32(excess_));
     _mm512_storeu_ps(scores, _mm512_cvtepi32_ps(dots));
   }

@@ -54,6 +54,7 @@ inline void weigh_slots(const AttentionArgs& args) {
 template <class V, size_t kBlocks>
 inline void mix_values(const AttentionArgs& args, size_t first, V inverse) {
   V sums[kBlocks];
+#pragma GCC unroll 4
   for (size_t b = 0; b < kBlocks; ++b) sums[b] = V::zero();
   const float* weight = args.scores;
   for (size_t k = 0; k < args.span_count; ++k) {
@@ -61,12 +62,14 @@ inline void mix_values(const AttentionArgs& args, size_t first, V inverse) {
     const int8_t* row = args.values + span.first * args.row_stride + first;
     for (size_t i = 0; i < span.count; ++i) {
       const V w = V::broadcast(*weight++);
+#pragma GCC unroll 4
       for (size_t b = 0; b < kBlocks; ++b) {
         sums[b] = fma(w, V::load(row + b * kLanes, Whole{}), sums[b]);
       }
       row += args.row_stride;
     }
   }
+#pragma GCC unroll 4
   for (size_t b = 0; b < kBlocks; ++b) {
     const size_t d = first + b * kLanes;
     if (d + kLanes <= args.head_size) {
