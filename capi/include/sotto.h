@@ -198,13 +198,15 @@ enum {
   SOTTO_TOKENIZE_SPECIAL = 1 /* text such as <|endoftext|> becomes its special token */
 };
 
-/* Encodes text with the model's byte-level BPE. At most one token a byte is written.
+/* Encodes text with the model's byte-level BPE. At most one token a byte is written
+ * (two for the rare vocabulary that puts a space before text).
  * `*count` is set to the tokens written, or, with SOTTO_BUFFER_TOO_SMALL, to a
- * capacity that suffices (never above text_size, more than the final count only for
- * texts with words over 256 bytes, whose encoding needs `tokens` as work space).
+ * capacity that suffices: never above that bound, and more than the final count only
+ * for texts with words over 256 bytes, whose search may need a token a byte.
  * `tokens` may be NULL when `capacity` is 0. Time is near-linear in text_size.
  * Errors: TEXT_INVALID (error->offset: the byte), TOKENIZER_MISSING,
- * BUFFER_TOO_SMALL, INVALID_ARGUMENT (flags). */
+ * BUFFER_TOO_SMALL, INVALID_ARGUMENT (flags, or a byte the vocabulary lacks:
+ * error->offset). */
 SOTTO_API sotto_status sotto_tokenize(const sotto_model *model, const char *text, size_t text_size,
                                       uint32_t flags, sotto_token *tokens, size_t capacity,
                                       size_t *count, sotto_error *error);
