@@ -46,4 +46,6 @@ int main(int argc, char **argv) {
   check(sotto_tokenize(model, argv[2], strlen(argv[2]), 0, tokens, 4096, &count, &error));
   check(sotto_session_generate(session, tokens, count, 100, print, stdout));
   puts("");
+  sotto_session_deinit(session);
+  sotto_model_deinit(model);
 }

@@ -1,0 +1,64 @@
+// The programs of capi/examples: compiled as a user would, with a plain C compiler against the
+// shared library, and run on the demo model.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/cli/program.h"
+
+namespace sotto::test {
+namespace {
+
+const std::string kPrompt = "Once upon a time";
+
+// In sanitizer builds: the programs leave their memory to the system when they end.
+Result shell(const std::string& command) {
+  return Program("/bin/sh", {"-c", "ASAN_OPTIONS=detect_leaks=0 " + command}).wait();
+}
+
+// Compiles capi/examples/NAME.c to `program`.
+Result compile(const std::string& name, const std::string& program) {
+  const std::string root = SOTTO_SOURCE_DIR;
+  const std::string library = SOTTO_LIBRARY_DIR;
+  return shell(std::string(SOTTO_C_COMPILER) + ' ' + SOTTO_C_FLAGS +
+               " -std=c11 -Wall -Wextra -Wpedantic -Werror -I" + root + "/capi/include " + root +
+               "/capi/examples/" + name + ".c -L" + library + " -lsotto -Wl,-rpath," + library +
+               " -o " + program);
+}
+
+std::string arguments(const std::string& model) { return ' ' + model + " '" + kPrompt + '\''; }
+
+TEST(Examples, GenerateStreamsWhatTheCommandLineDoes) {
+  const TemporaryFolder folder;
+  const std::string program = folder.file("generate");
+  const Result compiled = compile("generate", program);
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
+  const Result result = shell(program + arguments(SOTTO_DEMO_MODEL));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const Result expected =
+      run_on_demo("generate", {"-p", kPrompt, "-n", "100", "--no-echo", "--quiet"});
+  EXPECT_GT(expected.out.size(), 100u);
+  EXPECT_EQ(result.out, expected.out);
+
+  write_file(folder.file("no.sotto"), "This is no model.");
+  const Result refused = shell(program + arguments(folder.file("no.sotto")));
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_NE(refused.err, "");
+}
+
+TEST(Examples, StaticArenaIsLargeEnough) {
+  const TemporaryFolder folder;
+  const std::string program = folder.file("static_arena");
+  const Result compiled = compile("static_arena", program);
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
+  const Result result = shell(program + arguments(SOTTO_DEMO_MODEL));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const Result expected =
+      run_on_demo("generate", {"-p", kPrompt, "-n", "400", "--ctx", "256", "--batch", "16",
+                               "--overflow", "ring", "--no-echo", "--quiet"});
+  EXPECT_EQ(result.out.rfind(expected.out, 0), 0u) << result.out << expected.out;
+  EXPECT_NE(result.out.find(" bytes for the model, "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sotto::test
