@@ -122,7 +122,7 @@ std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code)
     if (checkpoint->count() + synthetic->count() == 0) {
       throw CLI::RequiredError("CHECKPOINT or --synthetic");
     }
-    if (output->count() + evaluate->count() == 0) throw {
+    if (output->count() + evaluate->count() == 0) {
       throw CLI::RequiredError("--output or --evaluate");
     }
     settle_shape(command, shape);
