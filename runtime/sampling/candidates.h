@@ -46,9 +46,9 @@ inline size_t key_index(uint64_t key) { return static_cast<uint32_t>(key); }
 class Candidates {
  public:
   static constexpr float kLowest = -std::numeric_limits<float>::infinity();
-  static constexpr size_t kBlock = 128;    // tokens under one maximum
-  static constexpr size_t kChunk = 1024;   // tokens whose probabilities are at hand at once
-  static constexpr size_t kBuckets = 1024; // slices of the sorted order, by (max - l) / T
+  static constexpr size_t kBlock = 128;     // tokens under one maximum
+  static constexpr size_t kChunk = 1024;    // tokens whose probabilities are at hand at once
+  static constexpr size_t kBuckets = 1024;  // slices of the sorted order, by (max - l) / T
 
   // Lays the working memory out; over a measuring arena it only adds up.
   void place(size_t vocabulary_size, Arena& arena);
@@ -64,9 +64,9 @@ class Candidates {
   float max();
   size_t argmax() const;  // index
 
-  // Changes logits: `change(float) -> float` for each distinct token of `tokens` that is
-  // in the set. Tokens outside the vocabulary are ignored. `mark` and `unmark` bracket a
-  // change over several spans, so that no token is changed twice.
+  // Changes the logit of each token of `tokens` that is in the set by `change(float) ->
+  // float`, once, also over several calls until forget() is called with the same tokens.
+  // Tokens outside the vocabulary are ignored.
   template <typename Change>
   void change_once(std::span<const int32_t> tokens, Change change);
   void forget(std::span<const int32_t> tokens);
@@ -94,12 +94,12 @@ class Candidates {
   Border find_border(Measure measure, uint64_t target);
 
   // Truncations. At least one token must stay.
-  void keep(std::span<uint64_t> keys);                // these; permutes them
-  void keep_up_to(uint64_t key);                      // a prefix of the sorted order
-  void keep_from_logit(float floor);                  // NaN goes too
+  void keep(std::span<uint64_t> keys);  // these; permutes them
+  void keep_up_to(uint64_t key);        // a prefix of the sorted order
+  void keep_from_logit(float floor);    // NaN goes too
   void keep_from_relative_probability(float least);
 
-  // The weights of all, or of the tokens of some keys. max() is not kLowest.
+  // The weights of all, or of the tokens of some keys, together. max() is not kLowest.
   uint64_t total_weight();
   uint64_t weight(std::span<const uint64_t> keys);
   // The first index at which the sum of the weights, in order of id, exceeds `target`;
@@ -143,11 +143,11 @@ class Candidates {
   int32_t* own_ids_ = nullptr;        // (vocabulary)
   uint64_t* keys_ = nullptr;          // (vocabulary)
   float* block_maxima_ = nullptr;     // (block), twice: the second half is for selection
-  uint64_t* chunk_weights_ = nullptr; // (chunk), valid with total_weight_
+  uint64_t* chunk_weights_ = nullptr;  // (chunk), valid with total_weight_
   float* chunk_ = nullptr;            // (kChunk)
   int32_t* chunk_buckets_ = nullptr;  // (kChunk)
   uint64_t* bucket_sums_ = nullptr;   // (kBuckets)
-  uint64_t* seen_ = nullptr;          // one bit a token, all clear between calls
+  uint64_t* seen_ = nullptr;          // one bit a token: changed and not yet forgotten
 };
 
 template <typename Change>
