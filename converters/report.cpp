@@ -62,9 +62,11 @@ std::string table_row(const std::string& name, const std::string& count, const s
                       const char* type, const std::string& size, const std::string& lowest,
                       const std::string& mean) {
   char text[256];
-  std::snprintf(text, sizeof text, "%-26s %6s  %-14s %-4s %14s %10s %10s\n", name.c_str(),
+  std::snprintf(text, sizeof text, "%-26s %6s  %-14s %-4s %14s %10s %10s", name.c_str(),
                 count.c_str(), shape.c_str(), type, size.c_str(), lowest.c_str(), mean.c_str());
-  return text;
+  std::string row = text;
+  row.erase(row.find_last_not_of(" \n") + 1);
+  return row + '\n';
 }
 
 uint64_t parameter_count(const CheckpointInfo& info) {
@@ -105,7 +107,7 @@ std::string summary_table(const ConversionSummary& summary) {
                       decibels(group.snr_sum / static_cast<double>(group.count)));
   }
   if (written.packed_size > 0) {
-    text += table_row("packed for " + summary.packed_isa, "", "", "", 
+    text += table_row("packed for " + summary.packed_isa, "", "", "",
                       std::to_string(written.packed_size), "", "");
   }
   text += summary.output + ": " + std::to_string(written.file_size) + " bytes, " +
