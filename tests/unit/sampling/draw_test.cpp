@@ -114,6 +114,21 @@ TEST(Draw, FollowsTheDistribution) {
   }
 }
 
+// Equal logits: token i owns the sums [i, i + 1) * 2^kWeightBits, exactly.
+TEST(Draw, BordersBetweenTokensAreExact) {
+  constexpr size_t kCount = 2 * Candidates::kChunk + 100;
+  TestCandidates bench(kCount);
+  Candidates& candidates = bench.begin(std::vector<float>(kCount, -3.5f));
+  ASSERT_EQ(candidates.total_weight(), uint64_t{kCount} << kWeightBits);
+  for (size_t i = 0; i < kCount; ++i) {
+    const uint64_t border = uint64_t{i} << kWeightBits;
+    ASSERT_EQ(candidates.find_cumulative(border), i);
+    if (i > 0) {
+      ASSERT_EQ(candidates.find_cumulative(border - 1), i - 1);
+    }
+  }
+}
+
 TEST(Draw, SuccessiveDrawsAreIndependent) {
   const std::vector<float> logits(4, 1.0f);
   TestSampler sampler(4);
