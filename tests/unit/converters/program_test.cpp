@@ -66,7 +66,7 @@ TEST_F(ProgramTest, MakesSyntheticModels) {
 
 TEST_F(ProgramTest, ExplainsWrongUsageAndInput) {
   expect_failure("", 2, "CHECKPOINT or --synthetic is required");
-  expect_failure(".", 2, "--output is required");
+  expect_failure(".", 2, "--output or --evaluate is required");
   expect_failure(". -o m.sotto --pack mmx", 2, "mmx");
   expect_failure(". -o m.sotto --nonsense", 2, "--nonsense");
   expect_failure("absent -o m.sotto", 1, "absent: not a directory");
