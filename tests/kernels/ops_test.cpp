@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/math.h"
 #include "tests/kernels/isa_test.h"
 
 namespace sotto::test {
@@ -182,6 +183,31 @@ TEST_P(Ops, ExpShifted) {
     EXPECT_EQ(difference(expected, x.values()), "");
     EXPECT_TRUE(x.intact());
   });
+}
+
+// Around the ends of exp's range, in every lane.
+TEST_P(Ops, ExpAtTheEndsOfItsRange) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float ends[] = {kExpMin, std::nextafter(kExpMin, 0.0f),
+                        std::nextafter(kExpMin, -kInfinity), -0.0f, 0.0f};
+  for (size_t first = 0; first < std::size(ends); ++first) {
+    std::vector<float> x(37), expected(37);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = ends[(first + i) % std::size(ends)];
+    reference_->exp_shifted(x.data(), x.size(), 0.0f, expected.data());
+    std::vector<float> y(x.size());
+    kernels_->exp_shifted(x.data(), x.size(), 0.0f, y.data());
+    EXPECT_EQ(difference(expected, y), "");
+  }
+}
+
+// The infinity beyond which gelu's exp ends: -8.4 ... -12 crosses it.
+TEST_P(Ops, GeluWhereItsExpEnds) {
+  std::vector<float> x;
+  for (float v = -8.0f; v > -12.0f; v = std::nextafter(v * 1.00001f, -13.0f)) x.push_back(v);
+  std::vector<float> expected = x;
+  reference_->gelu_tanh(expected.data(), expected.size());
+  kernels_->gelu_tanh(x.data(), x.size());
+  EXPECT_EQ(difference(expected, x), "");
 }
 
 SOTTO_INSTANTIATE_ISAS(Ops);
