@@ -56,7 +56,7 @@ TEST(PreTokenizer, SpacesLeaveTheLastToTheWordThatFollows) {
 TEST(PreTokenizer, FirstWordAfterASpaceThatIsNotThere) {
   for (const std::string_view text : {"a", "ab c", "'s", "1", "\n", "\n\n", "\na", "\n\na", "\t b",
                                       "!?", "\u3000\u4F60", "\u00E9t\u00E9 x"}) {
-    const Words words = split(" " + std::string(text));
+    const Words words = split(std::string(1, ' ').append(text));
     EXPECT_EQ(word_end_after_space(text), words[0].size() - 1) << text;
   }
 }
