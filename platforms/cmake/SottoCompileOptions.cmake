@@ -7,7 +7,9 @@ target_compile_options(sotto_options INTERFACE
   -Wall -Wextra -Wshadow -Wpointer-arith -Wundef
   # Results must not depend on the compiler's taste for fused multiply-add.
   -ffp-contract=off
-  -ffunction-sections -fdata-sections)
+  -ffunction-sections -fdata-sections
+  # GCC 12 warns about its own std::string (GCC bug 105651).
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
 
 add_library(sotto_core_options INTERFACE)
 target_link_libraries(sotto_core_options INTERFACE sotto_options)
