@@ -8,13 +8,18 @@ using sotto::capi::wrap;
 
 namespace {
 
-constexpr sotto_model_params kDefaults = {sizeof(sotto_model_params), SOTTO_ISA_AUTO,
-                                          /*verify_checksums=*/1,     /*reserved=*/0,
-                                          /*log=*/nullptr,            nullptr,
-                                          /*release=*/nullptr,        nullptr};
+constexpr sotto_model_params kDefaults = {sizeof(sotto_model_params),
+                                          SOTTO_ISA_AUTO,
+                                          /*verify_checksums=*/1,
+                                          /*reserved=*/0,
+                                          /*log=*/nullptr,
+                                          nullptr,
+                                          /*release=*/nullptr,
+                                          nullptr};
 
 sotto::ModelOptions read_options(const sotto_model_params* params) {
-  const sotto_model_params given = params == nullptr ? kDefaults : sotto::capi::read(params, kDefaults);
+  const sotto_model_params given =
+      params == nullptr ? kDefaults : sotto::capi::read(params, kDefaults);
   return {static_cast<sotto::Isa>(given.isa), given.verify_checksums != 0, given.release,
           given.release_user_data};
 }
@@ -24,8 +29,11 @@ void log_model(const sotto_model_params* params, const Model& model) {
   const sotto_model_params given = sotto::capi::read(params, kDefaults);
   if (given.log == nullptr) return;
   sotto::Error text;
-  (void)fail(&text, sotto::Status::kOk).text("model ready: isa ").text(sotto::isa_name(model.isa()))
-      .text(model.packed_in_place() ? ", weights used from the file" : ", weights in memory").done();
+  (void)fail(&text, sotto::Status::kOk)
+      .text("model ready: isa ")
+      .text(sotto::isa_name(model.isa()))
+      .text(model.packed_in_place() ? ", weights used from the file" : ", weights in memory")
+      .done();
   given.log(given.log_user_data, SOTTO_LOG_INFO, text.message);
 }
 
@@ -35,7 +43,8 @@ uint64_t count_parameters(const Model& model) {
   uint64_t count = width * config.position_count + 2 * width;
   for (size_t i = 0; i < model.view().linear_count(); ++i) {
     const sotto::LinearWeights linear = model.view().linear(i);
-    count += uint64_t{linear.inputs} * linear.outputs + (linear.bias == nullptr ? 0 : linear.outputs);
+    count +=
+        uint64_t{linear.inputs} * linear.outputs + (linear.bias == nullptr ? 0 : linear.outputs);
   }
   if (!model.view().has_tied_head()) count += width * config.vocabulary_size;
   return count + 4 * width * config.layer_count;
@@ -75,8 +84,8 @@ sotto_status sotto_model_init(const void* file, size_t file_size, const sotto_mo
   if (model == nullptr) return out.null_argument("model");
   if (params != nullptr && params->struct_size == 0) return out.bad_struct("params");
   Model* made = nullptr;
-  const sotto::Status status = Model::init(file, file_size, read_options(params), memory,
-                                           memory_size, &made, out.get());
+  const sotto::Status status =
+      Model::init(file, file_size, read_options(params), memory, memory_size, &made, out.get());
   if (status != sotto::Status::kOk) return wrap(status);
   log_model(params, *made);
   *model = reinterpret_cast<sotto_model*>(made);

@@ -12,16 +12,22 @@
 
 namespace sotto::capi {
 
-inline Model* unwrap(sotto_model* model) { return reinterpret_cast<Model*>(model); }
+inline Model* unwrap(sotto_model* model) {
+  return reinterpret_cast<Model*>(model);
+}
 inline const Model* unwrap(const sotto_model* model) {
   return reinterpret_cast<const Model*>(model);
 }
-inline Session* unwrap(sotto_session* session) { return reinterpret_cast<Session*>(session); }
+inline Session* unwrap(sotto_session* session) {
+  return reinterpret_cast<Session*>(session);
+}
 inline const Session* unwrap(const sotto_session* session) {
   return reinterpret_cast<const Session*>(session);
 }
 
-inline sotto_status wrap(Status status) { return static_cast<sotto_status>(status); }
+inline sotto_status wrap(Status status) {
+  return static_cast<sotto_status>(status);
+}
 
 // Copies as much of a struct as caller and library both know; `target` keeps its own
 // struct_size. Every struct begins with it.
@@ -78,8 +84,8 @@ class ErrorOut {
   }
   // A struct_size that cannot be.
   sotto_status bad_struct(const char* name) {
-    return wrap(fail(&error_, Status::kInvalidArgument).text(name)
-                    .text("->struct_size is not set").done());
+    return wrap(
+        fail(&error_, Status::kInvalidArgument).text(name).text("->struct_size is not set").done());
   }
 
  private:

@@ -16,13 +16,17 @@ class LinearOperator {
   xnnpack::FullyConnected* fully_connected;  // null: the reference engine
 };
 
-bool linear_needs_packing(Isa isa) { return isa != Isa::kReference; }
+bool linear_needs_packing(Isa isa) {
+  return isa != Isa::kReference;
+}
 
 bool select_linear_isa(Isa isa) {
   return !linear_needs_packing(isa) || xnnpack::select_isa(isa);
 }
 
-uint64_t packed_layout_fingerprint() { return xnnpack::packed_layout_fingerprint(); }
+uint64_t packed_layout_fingerprint() {
+  return xnnpack::packed_layout_fingerprint();
+}
 
 size_t packed_size(uint32_t inputs, uint32_t outputs) {
   return xnnpack::packed_size(inputs, outputs);

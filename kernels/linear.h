@@ -16,10 +16,10 @@ namespace sotto {
 struct LinearWeights {
   uint32_t inputs = 0;
   uint32_t outputs = 0;
-  const int8_t* rows = nullptr;    // (outputs, inputs), in [-127, 127]
-  const float* scales = nullptr;   // (outputs)
-  const float* bias = nullptr;     // (outputs); null: zero
-  const void* packed = nullptr;    // set once packed; XNNPACK engine only
+  const int8_t* rows = nullptr;   // (outputs, inputs), in [-127, 127]
+  const float* scales = nullptr;  // (outputs)
+  const float* bias = nullptr;    // (outputs); null: zero
+  const void* packed = nullptr;   // set once packed; XNNPACK engine only
 };
 
 // Slack the engine may read behind activations, and extra rows of quantization.

@@ -5,9 +5,13 @@
 namespace sotto {
 
 // ThreadPool is pthreadpool's own object under our name.
-static pthreadpool_t unwrap(ThreadPool* pool) { return reinterpret_cast<pthreadpool_t>(pool); }
+static pthreadpool_t unwrap(ThreadPool* pool) {
+  return reinterpret_cast<pthreadpool_t>(pool);
+}
 
-bool threads_available() { return SOTTO_THREADS != 0; }
+bool threads_available() {
+  return SOTTO_THREADS != 0;
+}
 
 ThreadPool* create_thread_pool(uint32_t thread_count, const HostExecutor* executor) {
   if (thread_count <= 1 || !threads_available()) return nullptr;

@@ -18,10 +18,18 @@ constexpr uint32_t kMaxThreads = 64;
 constexpr uint32_t kMinContextTokens = 16;
 constexpr uint32_t kDefaultSinkTokens = 4;
 
-Status check_parameter(const char* name, uint64_t value, uint64_t low, uint64_t high, Error* error) {
+Status check_parameter(const char* name, uint64_t value, uint64_t low, uint64_t high,
+                       Error* error) {
   if (value >= low && value <= high) return Status::kOk;
-  return fail(error, Status::kInvalidArgument).text(name).text(" is ").number(value)
-      .text(", must be ").number(low).text(" to ").number(high).done();
+  return fail(error, Status::kInvalidArgument)
+      .text(name)
+      .text(" is ")
+      .number(value)
+      .text(", must be ")
+      .number(low)
+      .text(" to ")
+      .number(high)
+      .done();
 }
 
 }  // namespace
@@ -40,7 +48,9 @@ Status Session::resolve(const Model& model, const SessionParams& given, SessionP
   SOTTO_TRY(check_parameter("thread_count", params->thread_count, 1, kMaxThreads, error));
   if (params->overflow != Overflow::kStop && params->overflow != Overflow::kRing &&
       params->overflow != Overflow::kShift) {
-    return fail(error, Status::kInvalidArgument).text("overflow is not a SOTTO_OVERFLOW_ value").done();
+    return fail(error, Status::kInvalidArgument)
+        .text("overflow is not a SOTTO_OVERFLOW_ value")
+        .done();
   }
   const bool stops = params->overflow == Overflow::kStop;
   if (params->sink_tokens == SessionParams::kDefaultSinks) {
@@ -48,7 +58,8 @@ Status Session::resolve(const Model& model, const SessionParams& given, SessionP
   }
   if (stops && params->sink_tokens != 0) {
     return fail(error, Status::kInvalidArgument)
-        .text("sink_tokens has no meaning with SOTTO_OVERFLOW_STOP").done();
+        .text("sink_tokens has no meaning with SOTTO_OVERFLOW_STOP")
+        .done();
   }
   return check_parameter("sink_tokens", params->sink_tokens, 0, context / 4, error);
 }
@@ -74,7 +85,8 @@ Status Session::memory_size(const Model& model, const SessionParams& given, size
   *size = lay_out(model, params, Arena(), &session, &context, &sampler_memory);
   if (*size != 0) return Status::kOk;
   return fail(error, Status::kInvalidArgument)
-      .text("context_tokens: the session is larger than the address space").done();
+      .text("context_tokens: the session is larger than the address space")
+      .done();
 }
 
 Status Session::init(const Model& model, const SessionParams& given, void* memory,
@@ -85,19 +97,24 @@ Status Session::init(const Model& model, const SessionParams& given, void* memor
     return fail(error, Status::kMemoryMisaligned).text("memory is not aligned to 64 bytes").done();
   }
   if (memory_size < needed) {
-    return fail(error, Status::kMemoryTooSmall).text("the session needs ")
-        .number(static_cast<uint64_t>(needed)).text(" bytes, got ")
-        .number(static_cast<uint64_t>(memory_size)).done();
+    return fail(error, Status::kMemoryTooSmall)
+        .text("the session needs ")
+        .number(static_cast<uint64_t>(needed))
+        .text(" bytes, got ")
+        .number(static_cast<uint64_t>(memory_size))
+        .done();
   }
   SessionParams params;
   SOTTO_TRY(resolve(model, given, &params, error));
   ThreadPool* pool = nullptr;
   if (params.thread_count > 1) {
-    pool = create_thread_pool(params.thread_count, params.has_executor ? &params.executor : nullptr);
+    pool =
+        create_thread_pool(params.thread_count, params.has_executor ? &params.executor : nullptr);
     if (pool == nullptr) {
       return fail(error, Status::kThreadsUnavailable)
           .text(threads_available() ? "the threads could not be made"
-                                    : "thread_count: this library is built without threads").done();
+                                    : "thread_count: this library is built without threads")
+          .done();
     }
   }
   Context context;

@@ -29,8 +29,8 @@ void run_linear(const LinearWeights& weights, size_t rows, const int8_t* q,
   const size_t tasks = (weights.outputs + kOutputsPerTask - 1) / kOutputsPerTask;
   parallel_for(pool, tasks, [&](size_t task) {
     const size_t first = task * kOutputsPerTask;
-    const size_t last = first + kOutputsPerTask < weights.outputs ? first + kOutputsPerTask
-                                                                  : weights.outputs;
+    const size_t last =
+        first + kOutputsPerTask < weights.outputs ? first + kOutputsPerTask : weights.outputs;
     for (size_t r = 0; r < rows; ++r) {
       for (size_t o = first; o < last; ++o) {
         y[r * weights.outputs + o] = dot_row(weights, o, q + r * weights.inputs, quantization[r]);

@@ -15,7 +15,8 @@
 namespace sotto::xnnpack {
 
 static_assert(sizeof(RowQuantization) == sizeof(xnn_quantization_params));
-static_assert(offsetof(RowQuantization, zero_point) == offsetof(xnn_quantization_params, zero_point));
+static_assert(offsetof(RowQuantization, zero_point) ==
+              offsetof(xnn_quantization_params, zero_point));
 static_assert(offsetof(RowQuantization, scale) == offsetof(xnn_quantization_params, scale));
 static_assert(kActivationPadding >= XNN_EXTRA_BYTES);
 static_assert(kQuantizationPadding >= XNN_EXTRA_QUANTIZATION_PARAMS);
@@ -47,7 +48,9 @@ struct PackTarget {
   size_t used;
 };
 
-size_t find_nothing(void*, const xnn_weights_cache_look_up_key*) { return SIZE_MAX; }
+size_t find_nothing(void*, const xnn_weights_cache_look_up_key*) {
+  return SIZE_MAX;
+}
 void* reserve_in_target(void* context, size_t size) {
   auto* target = static_cast<PackTarget*>(context);
   if (size > target->capacity) return nullptr;
@@ -55,16 +58,32 @@ void* reserve_in_target(void* context, size_t size) {
   std::memset(target->memory, 0, size);  // padding must not depend on what was there
   return target->memory;
 }
-size_t keep_in_target(void*, const xnn_weights_cache_look_up_key*, void*, size_t) { return 0; }
-bool never_finalized(void*) { return false; }
-void* target_address(void* context, size_t) { return static_cast<PackTarget*>(context)->memory; }
-xnn_status keep_cache(void*) { return xnn_status_success; }
+size_t keep_in_target(void*, const xnn_weights_cache_look_up_key*, void*, size_t) {
+  return 0;
+}
+bool never_finalized(void*) {
+  return false;
+}
+void* target_address(void* context, size_t) {
+  return static_cast<PackTarget*>(context)->memory;
+}
+xnn_status keep_cache(void*) {
+  return xnn_status_success;
+}
 
 // The weights cache while running: everything is found, wherever `packed` points.
-size_t find_packed(void*, const xnn_weights_cache_look_up_key*) { return 0; }
-void* reserve_nothing(void*, size_t) { return nullptr; }
-size_t insert_nothing(void*, const xnn_weights_cache_look_up_key*, void*, size_t) { return SIZE_MAX; }
-bool always_finalized(void*) { return true; }
+size_t find_packed(void*, const xnn_weights_cache_look_up_key*) {
+  return 0;
+}
+void* reserve_nothing(void*, size_t) {
+  return nullptr;
+}
+size_t insert_nothing(void*, const xnn_weights_cache_look_up_key*, void*, size_t) {
+  return SIZE_MAX;
+}
+bool always_finalized(void*) {
+  return true;
+}
 void* packed_address(void* context, size_t) {
   return const_cast<void*>(static_cast<FullyConnected*>(context)->packed);
 }
@@ -90,8 +109,8 @@ size_t pack(const LinearWeights& weights, void* packed) {
   alignas(64) uint8_t operator_memory[kLinearOperatorBytes];
   ScopedArena arena(operator_memory, sizeof operator_memory);
   PackTarget target = {packed, packed_size_bound(weights.inputs, weights.outputs), 0};
-  xnn_weights_cache_provider cache = {&target,         find_nothing,    reserve_in_target,
-                                      keep_in_target,  never_finalized, target_address,
+  xnn_weights_cache_provider cache = {&target,        find_nothing,    reserve_in_target,
+                                      keep_in_target, never_finalized, target_address,
                                       keep_cache};
   xnn_operator_t op = nullptr;
   if (create_operator(weights.inputs, weights.outputs, &weights, &cache, &op) !=
@@ -107,7 +126,8 @@ uint64_t packed_layout_fingerprint() {
   constexpr uint32_t kInputs = 43, kOutputs = 67;
   int8_t rows[kOutputs * kInputs];
   float scales[kOutputs], bias[kOutputs];
-  for (uint32_t i = 0; i < kOutputs * kInputs; ++i) rows[i] = static_cast<int8_t>(i * 37 % 255 - 127);
+  for (uint32_t i = 0; i < kOutputs * kInputs; ++i)
+    rows[i] = static_cast<int8_t>(i * 37 % 255 - 127);
   for (uint32_t i = 0; i < kOutputs; ++i) {
     scales[i] = static_cast<float>(1 + i);
     bias[i] = static_cast<float>(1000 + i);
@@ -122,8 +142,8 @@ uint64_t packed_layout_fingerprint() {
 FullyConnected* create_fully_connected(uint32_t inputs, uint32_t outputs, void* memory,
                                        size_t memory_size) {
   auto* made = new (memory) FullyConnected;
-  made->cache = {made,           find_packed,      reserve_nothing, insert_nothing,
-                 always_finalized, packed_address, keep_cache};
+  made->cache = {made,           find_packed, reserve_nothing, insert_nothing, always_finalized,
+                 packed_address, keep_cache};
   constexpr size_t kUsed = (sizeof(FullyConnected) + 63) / 64 * 64;
   ScopedArena arena(static_cast<uint8_t*>(memory) + kUsed, memory_size - kUsed);
   if (create_operator(inputs, outputs, nullptr, &made->cache, &made->op) != xnn_status_success) {

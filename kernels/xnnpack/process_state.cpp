@@ -21,7 +21,8 @@ constinit std::atomic<int32_t> selected_isa = 0;  // an Isa; 0: none yet, -1: be
 
 void* allocate_aligned(void*, size_t alignment, size_t size) {
   ArenaOfThread& arena = arena_of_thread;
-  const size_t padding = (alignment - reinterpret_cast<uintptr_t>(arena.next) % alignment) % alignment;
+  const size_t padding =
+      (alignment - reinterpret_cast<uintptr_t>(arena.next) % alignment) % alignment;
   if (arena.next == nullptr || padding > arena.left || size > arena.left - padding) return nullptr;
   uint8_t* place = arena.next + padding;
   arena.next = place + size;
@@ -29,10 +30,14 @@ void* allocate_aligned(void*, size_t alignment, size_t size) {
   return place;
 }
 
-void* allocate(void* context, size_t size) { return allocate_aligned(context, 64, size); }
+void* allocate(void* context, size_t size) {
+  return allocate_aligned(context, 64, size);
+}
 
 // XNNPACK's operators never reallocate; a request is refused.
-void* reallocate(void*, void*, size_t) { return nullptr; }
+void* reallocate(void*, void*, size_t) {
+  return nullptr;
+}
 
 void deallocate(void*, void*) {}
 
@@ -89,6 +94,8 @@ ScopedArena::ScopedArena(void* memory, size_t size) {
   arena_of_thread = {static_cast<uint8_t*>(memory), size};
 }
 
-ScopedArena::~ScopedArena() { arena_of_thread = {}; }
+ScopedArena::~ScopedArena() {
+  arena_of_thread = {};
+}
 
 }  // namespace sotto::xnnpack

@@ -1,7 +1,7 @@
 #include "runtime/base/clock.h"
 
 #if __has_include(<time.h>)
-#include <time.h>
+#  include <time.h>
 #endif
 
 namespace sotto {

@@ -19,17 +19,22 @@ struct Model::Plan {
   bool pack = false;  // into the caller's memory
 };
 
-Status Model::make_plan(const void* file, size_t file_size, const ModelOptions& options,
-                        Plan* plan, Error* error) {
+Status Model::make_plan(const void* file, size_t file_size, const ModelOptions& options, Plan* plan,
+                        Error* error) {
   plan->kernels = find_kernels(options.isa);
   if (plan->kernels == nullptr) {
-    return fail(error, Status::kCpuUnsupported).text("this CPU or build has no ")
-        .text(isa_name(options.isa)).done();
+    return fail(error, Status::kCpuUnsupported)
+        .text("this CPU or build has no ")
+        .text(isa_name(options.isa))
+        .done();
   }
   const Isa isa = plan->kernels->isa;
   if (!select_linear_isa(isa)) {
-    return fail(error, Status::kInvalidState).text("isa ").text(isa_name(isa))
-        .text(": this process already runs another instruction set").done();
+    return fail(error, Status::kInvalidState)
+        .text("isa ")
+        .text(isa_name(isa))
+        .text(": this process already runs another instruction set")
+        .done();
   }
   SOTTO_TRY(plan->view.open(file, file_size, error));
   if (!linear_needs_packing(isa)) return Status::kOk;
@@ -109,9 +114,12 @@ Status Model::init(const void* file, size_t file_size, const ModelOptions& optio
   uint8_t* packed;
   const size_t needed = lay_out(plan, Arena(), &place, &layers, &packed);
   if (memory_size < needed) {
-    return fail(error, Status::kMemoryTooSmall).text("the model needs ")
-        .number(static_cast<uint64_t>(needed)).text(" bytes, got ")
-        .number(static_cast<uint64_t>(memory_size)).done();
+    return fail(error, Status::kMemoryTooSmall)
+        .text("the model needs ")
+        .number(static_cast<uint64_t>(needed))
+        .text(" bytes, got ")
+        .number(static_cast<uint64_t>(memory_size))
+        .done();
   }
   lay_out(plan, Arena(memory), &place, &layers, &packed);
 
@@ -129,7 +137,8 @@ Status Model::init(const void* file, size_t file_size, const ModelOptions& optio
       SOTTO_TRY(model->load_linear(options, 4 * i + k, &packed, linears[k], error));
     }
   }
-  SOTTO_TRY(model->load_linear(options, plan.view.linear_count() - 1, &packed, &model->head_, error));
+  SOTTO_TRY(
+      model->load_linear(options, plan.view.linear_count() - 1, &packed, &model->head_, error));
   model->token_embedding_ = plan.view.token_embedding();
   model->positions_ = plan.view.positions();
   model->final_norm_ = plan.view.final_norm();

@@ -86,12 +86,14 @@ Status verify_placement(const FileBytes& file, const format::DataRange& range,
                         const TensorName& name, Error* error) {
   if (range.offset() % kMemoryAlignment != 0) {
     return fail_tensor(error, Status::kModelCorrupt, range.offset(), name)
-        .text("not aligned to 64 bytes").done();
+        .text("not aligned to 64 bytes")
+        .done();
   }
   if (range.offset() < file.data_begin || range.offset() > file.size ||
       range.size() > file.size - range.offset()) {
     return fail_tensor(error, Status::kModelCorrupt, range.offset(), name)
-        .text(range.offset() < file.data_begin ? "inside the metadata" : "beyond the end of the file")
+        .text(range.offset() < file.data_begin ? "inside the metadata"
+                                               : "beyond the end of the file")
         .done();
   }
   return Status::kOk;
@@ -101,8 +103,11 @@ Status verify_tensor(const FileBytes& file, const TensorSpec& spec, Error* error
   SOTTO_TRY(verify_placement(file, *spec.range, spec.name, error));
   if (spec.range->size() != spec.expected_size) {
     return fail_tensor(error, Status::kModelCorrupt, spec.range->offset(), spec.name)
-        .text("has ").number(spec.range->size()).text(" bytes, its shape needs ")
-        .number(spec.expected_size).done();
+        .text("has ")
+        .number(spec.range->size())
+        .text(" bytes, its shape needs ")
+        .number(spec.expected_size)
+        .done();
   }
   if (spec.kind == TensorKind::kInt8) return Status::kOk;
   const uint8_t* floats = file.bytes + spec.range->offset();
@@ -112,9 +117,13 @@ Status verify_tensor(const FileBytes& file, const TensorSpec& spec, Error* error
                             ? value >= std::numeric_limits<float>::min() && std::isfinite(value)
                             : std::isfinite(value);
     if (!usable) {
-      return fail_tensor(error, Status::kModelCorrupt,
-                         spec.range->offset() + i * sizeof(float), spec.name)
-          .text("element ").number(i).text(" is ").number(value).done();
+      return fail_tensor(error, Status::kModelCorrupt, spec.range->offset() + i * sizeof(float),
+                         spec.name)
+          .text("element ")
+          .number(i)
+          .text(" is ")
+          .number(value)
+          .done();
     }
   }
   return Status::kOk;

@@ -23,12 +23,17 @@ constexpr uint32_t kMaxHeadSize = 256;
 Status verify_header(const uint8_t* file, size_t size, FileHeader* header, Error* error) {
   constexpr auto kCorrupt = Status::kModelCorrupt;
   if (reinterpret_cast<uintptr_t>(file) % kMemoryAlignment != 0) {
-    return fail(error, Status::kMemoryMisaligned).text("the model's bytes are not aligned to 64").done();
+    return fail(error, Status::kMemoryMisaligned)
+        .text("the model's bytes are not aligned to 64")
+        .done();
   }
   if (size == 0) return fail(error, kCorrupt, 0).text("the file is empty").done();
   if (size < sizeof *header) {
-    return fail(error, kCorrupt, size).text("truncated: ").number(static_cast<uint64_t>(size))
-        .text(" bytes are less than the header's 64").done();
+    return fail(error, kCorrupt, size)
+        .text("truncated: ")
+        .number(static_cast<uint64_t>(size))
+        .text(" bytes are less than the header's 64")
+        .done();
   }
   std::memcpy(header, file, sizeof *header);
   if (std::memcmp(header->magic, FileHeader::kMagic, sizeof header->magic) != 0) {
@@ -36,21 +41,31 @@ Status verify_header(const uint8_t* file, size_t size, FileHeader* header, Error
   }
   if (header->version != FileHeader::kVersion) {
     return fail(error, Status::kModelUnsupported, offsetof(FileHeader, version))
-        .text("format version ").number(uint64_t{header->version})
-        .text("; this library reads version ").number(uint64_t{FileHeader::kVersion}).done();
+        .text("format version ")
+        .number(uint64_t{header->version})
+        .text("; this library reads version ")
+        .number(uint64_t{FileHeader::kVersion})
+        .done();
   }
   if (header->header_checksum != xxhash64(file, offsetof(FileHeader, header_checksum))) {
     return fail(error, kCorrupt, offsetof(FileHeader, header_checksum))
-        .text("the header does not have its checksum").done();
+        .text("the header does not have its checksum")
+        .done();
   }
   if (header->file_size > size) {
-    return fail(error, kCorrupt, size).text("truncated: ").number(static_cast<uint64_t>(size))
-        .text(" of ").number(header->file_size).text(" bytes").done();
+    return fail(error, kCorrupt, size)
+        .text("truncated: ")
+        .number(static_cast<uint64_t>(size))
+        .text(" of ")
+        .number(header->file_size)
+        .text(" bytes")
+        .done();
   }
   if (header->file_size < sizeof *header ||
       header->metadata_size > header->file_size - sizeof *header) {
     return fail(error, kCorrupt, offsetof(FileHeader, metadata_size))
-        .text("the metadata reaches beyond the end of the file").done();
+        .text("the metadata reaches beyond the end of the file")
+        .done();
   }
   return Status::kOk;
 }
@@ -59,20 +74,29 @@ Status verify_metadata(const uint8_t* metadata, const FileHeader& header, Error*
   const auto size = static_cast<size_t>(header.metadata_size);
   if (xxhash64(metadata, size) != header.metadata_checksum) {
     return fail(error, Status::kModelCorrupt, sizeof header)
-        .text("the metadata does not have its checksum").done();
+        .text("the metadata does not have its checksum")
+        .done();
   }
   flatbuffers::Verifier verifier(metadata, size);
   if (!format::VerifyModelBuffer(verifier)) {
     return fail(error, Status::kModelCorrupt, sizeof header)
-        .text("the metadata is not a valid FlatBuffer").done();
+        .text("the metadata is not a valid FlatBuffer")
+        .done();
   }
   return Status::kOk;
 }
 
 Status check_range(const char* what, uint64_t value, uint64_t low, uint64_t high, Error* error) {
   if (value >= low && value <= high) return Status::kOk;
-  return fail(error, Status::kModelCorrupt).text(what).text(" is ").number(value)
-      .text(", outside ").number(low).text(" to ").number(high).done();
+  return fail(error, Status::kModelCorrupt)
+      .text(what)
+      .text(" is ")
+      .number(value)
+      .text(", outside ")
+      .number(low)
+      .text(" to ")
+      .number(high)
+      .done();
 }
 
 Status read_config(const format::Model& model, ModelConfig* config, Error* error) {
@@ -83,24 +107,33 @@ Status read_config(const format::Model& model, ModelConfig* config, Error* error
   SOTTO_TRY(check_range("layer_count", model.layers()->size(), 1, kMaxLayers, error));
   SOTTO_TRY(check_range("head_count", model.head_count(), 1, model.embedding_size(), error));
   if (model.embedding_size() % model.head_count() != 0) {
-    return fail(error, Status::kModelCorrupt).text("embedding_size ")
-        .number(uint64_t{model.embedding_size()}).text(" is no multiple of head_count ")
-        .number(uint64_t{model.head_count()}).done();
+    return fail(error, Status::kModelCorrupt)
+        .text("embedding_size ")
+        .number(uint64_t{model.embedding_size()})
+        .text(" is no multiple of head_count ")
+        .number(uint64_t{model.head_count()})
+        .done();
   }
   const uint32_t head_size = model.embedding_size() / model.head_count();
   SOTTO_TRY(check_range("head size", head_size, 1, kMaxHeadSize, error));
   if (!(model.norm_epsilon() > 0.0f) || !std::isfinite(model.norm_epsilon())) {
-    return fail(error, Status::kModelCorrupt).text("norm_epsilon is ")
-        .number(model.norm_epsilon()).done();
+    return fail(error, Status::kModelCorrupt)
+        .text("norm_epsilon is ")
+        .number(model.norm_epsilon())
+        .done();
   }
   if (model.activation() > format::Activation::MAX) {
-    return fail(error, Status::kModelUnsupported).text("activation ")
-        .number(static_cast<uint64_t>(model.activation())).text(" is unknown").done();
+    return fail(error, Status::kModelUnsupported)
+        .text("activation ")
+        .number(static_cast<uint64_t>(model.activation()))
+        .text(" is unknown")
+        .done();
   }
   if (model.end_of_text_token() < -1 ||
       model.end_of_text_token() >= static_cast<int64_t>(model.vocabulary_size())) {
     return fail(error, Status::kModelCorrupt)
-        .text("end_of_text_token is outside the vocabulary").done();
+        .text("end_of_text_token is outside the vocabulary")
+        .done();
   }
   *config = {model.vocabulary_size(),
              model.position_count(),
@@ -119,8 +152,14 @@ Status check_shape(const format::Linear& linear, int64_t layer, const char* owne
                    uint32_t outputs, Error* error) {
   if (linear.inputs() == inputs && linear.outputs() == outputs) return Status::kOk;
   return fail_tensor(error, Status::kModelCorrupt, Error::kNoOffset, {layer, owner, "shape"})
-      .number(uint64_t{linear.inputs()}).text(" -> ").number(uint64_t{linear.outputs()})
-      .text(", should be ").number(uint64_t{inputs}).text(" -> ").number(uint64_t{outputs}).done();
+      .number(uint64_t{linear.inputs()})
+      .text(" -> ")
+      .number(uint64_t{linear.outputs()})
+      .text(", should be ")
+      .number(uint64_t{inputs})
+      .text(" -> ")
+      .number(uint64_t{outputs})
+      .done();
 }
 
 Status check_shapes(const format::Model& model, Error* error) {
@@ -130,10 +169,14 @@ Status check_shapes(const format::Model& model, Error* error) {
   SOTTO_TRY(check_shape(*model.token_embedding(), -1, "token_embedding", width, vocabulary, error));
   int64_t index = 0;
   for (const format::Layer* layer : *model.layers()) {
-    SOTTO_TRY(check_shape(*layer->attention_qkv(), index, "attention_qkv", width, 3 * width, error));
-    SOTTO_TRY(check_shape(*layer->attention_output(), index, "attention_output", width, width, error));
-    SOTTO_TRY(check_shape(*layer->feed_forward_up(), index, "feed_forward_up", width, inner, error));
-    SOTTO_TRY(check_shape(*layer->feed_forward_down(), index, "feed_forward_down", inner, width, error));
+    SOTTO_TRY(
+        check_shape(*layer->attention_qkv(), index, "attention_qkv", width, 3 * width, error));
+    SOTTO_TRY(
+        check_shape(*layer->attention_output(), index, "attention_output", width, width, error));
+    SOTTO_TRY(
+        check_shape(*layer->feed_forward_up(), index, "feed_forward_up", width, inner, error));
+    SOTTO_TRY(
+        check_shape(*layer->feed_forward_down(), index, "feed_forward_down", inner, width, error));
     ++index;
   }
   if (model.head() == nullptr) return Status::kOk;
@@ -163,10 +206,14 @@ const format::Linear& find_linear(const format::Model& model, size_t index) {
   }
   const format::Layer* layer = model.layers()->Get(static_cast<uint32_t>(index / 4));
   switch (index % 4) {
-    case 0: return *layer->attention_qkv();
-    case 1: return *layer->attention_output();
-    case 2: return *layer->feed_forward_up();
-    default: return *layer->feed_forward_down();
+    case 0:
+      return *layer->attention_qkv();
+    case 1:
+      return *layer->attention_output();
+    case 2:
+      return *layer->feed_forward_up();
+    default:
+      return *layer->feed_forward_down();
   }
 }
 
@@ -191,7 +238,8 @@ Status ModelView::open(const void* file, size_t file_size, Error* error) {
     FileBytes file;
     Error* error;
   } context = {{bytes, static_cast<size_t>(header.file_size),
-                sizeof header + static_cast<size_t>(header.metadata_size)}, error};
+                sizeof header + static_cast<size_t>(header.metadata_size)},
+               error};
   SOTTO_TRY(visit_tensors(
       model,
       [](void* opaque, const TensorSpec& spec) {
@@ -223,11 +271,17 @@ Status ModelView::open(const void* file, size_t file_size, Error* error) {
   return Status::kOk;
 }
 
-const char* ModelView::name() const { return model_->name() ? model_->name()->c_str() : ""; }
+const char* ModelView::name() const {
+  return model_->name() ? model_->name()->c_str() : "";
+}
 
-const char* ModelView::source() const { return model_->source() ? model_->source()->c_str() : ""; }
+const char* ModelView::source() const {
+  return model_->source() ? model_->source()->c_str() : "";
+}
 
-const float* ModelView::positions() const { return floats(file_, model_->positions()); }
+const float* ModelView::positions() const {
+  return floats(file_, model_->positions());
+}
 
 LinearWeights ModelView::token_embedding() const {
   return view_linear(file_, *model_->token_embedding());
@@ -247,11 +301,17 @@ LayerView ModelView::layer(size_t index) const {
           view_linear(file_, *layer.feed_forward_down())};
 }
 
-NormView ModelView::final_norm() const { return view_norm(file_, *model_->final_norm()); }
+NormView ModelView::final_norm() const {
+  return view_norm(file_, *model_->final_norm());
+}
 
-bool ModelView::has_tied_head() const { return model_->head() == nullptr; }
+bool ModelView::has_tied_head() const {
+  return model_->head() == nullptr;
+}
 
-LinearWeights ModelView::head() const { return linear(linear_count() - 1); }
+LinearWeights ModelView::head() const {
+  return linear(linear_count() - 1);
+}
 
 LinearWeights ModelView::linear(size_t index) const {
   return view_linear(file_, find_linear(*model_, index));
@@ -270,10 +330,14 @@ Status ModelView::find_packed(uint64_t fingerprint, int* section, Error* error) 
       const LinearWeights weights = linear(index);
       const auto& range = *packed.weights()->Get(static_cast<uint32_t>(index));
       if (range.size() == packed_size(weights.inputs, weights.outputs)) continue;
-      return fail(error, Status::kModelCorrupt, range.offset()).text("packed weights ")
-          .number(static_cast<uint64_t>(index)).text(" have ").number(range.size())
+      return fail(error, Status::kModelCorrupt, range.offset())
+          .text("packed weights ")
+          .number(static_cast<uint64_t>(index))
+          .text(" have ")
+          .number(range.size())
           .text(" bytes, their shape needs ")
-          .number(static_cast<uint64_t>(packed_size(weights.inputs, weights.outputs))).done();
+          .number(static_cast<uint64_t>(packed_size(weights.inputs, weights.outputs)))
+          .done();
     }
     *section = static_cast<int>(candidate);
     return Status::kOk;
@@ -307,7 +371,8 @@ Status ModelView::verify_small_tensors(Error* error) const {
         const ByteRange range = view_range(with->file, *spec.range);
         if (xxhash64(range.bytes, range.size) == range.checksum) return Status::kOk;
         return fail_tensor(with->error, Status::kModelCorrupt, spec.range->offset(), spec.name)
-            .text("does not have its checksum").done();
+            .text("does not have its checksum")
+            .done();
       },
       &context);
 }
@@ -315,7 +380,9 @@ Status ModelView::verify_small_tensors(Error* error) const {
 Status ModelView::verify_range(const ByteRange& range, const char* what, Error* error) const {
   if (xxhash64(range.bytes, range.size) == range.checksum) return Status::kOk;
   return fail(error, Status::kModelCorrupt, static_cast<uint64_t>(range.bytes - file_))
-      .text(what).text(" do not have their checksum").done();
+      .text(what)
+      .text(" do not have their checksum")
+      .done();
 }
 
 }  // namespace sotto

@@ -36,9 +36,10 @@ Status Context::append(std::span<const int32_t> tokens, const std::atomic<uint32
     return Status::kStopContextFull;
   }
   while (!tokens.empty()) {
-    if (reanchor_due_ || position_ == position_limit_) SOTTO_TRY(reanchor(/*want_logits=*/false, cancelled));
-    const size_t count = std::min({tokens.size(), size_t{params_.batch_tokens},
-                                   size_t{position_limit_ - position_}});
+    if (reanchor_due_ || position_ == position_limit_)
+      SOTTO_TRY(reanchor(/*want_logits=*/false, cancelled));
+    const size_t count = std::min(
+        {tokens.size(), size_t{params_.batch_tokens}, size_t{position_limit_ - position_}});
     const auto chunk = tokens.first(count);
     SOTTO_TRY(evaluate_chunk(chunk, count == tokens.size(), cancelled));
     for (const int32_t token : chunk) {
@@ -81,9 +82,8 @@ Status Context::ensure_logits(const std::atomic<uint32_t>& cancelled) {
 
 // How many tokens beside the sinks survive a re-anchoring.
 uint32_t Context::newest_kept() const {
-  return params_.overflow == Overflow::kRing
-             ? params_.context_tokens / 2 - params_.sink_tokens
-             : (params_.context_tokens - params_.sink_tokens) / 2;
+  return params_.overflow == Overflow::kRing ? params_.context_tokens / 2 - params_.sink_tokens
+                                             : (params_.context_tokens - params_.sink_tokens) / 2;
 }
 
 int32_t Context::kept_token(uint32_t index, uint32_t newest) const {
@@ -130,8 +130,8 @@ void Context::rewind(uint64_t count) {
 
 void Context::newest(uint64_t count, std::span<const int32_t>* older,
                      std::span<const int32_t>* newer) const {
-  const auto wanted = static_cast<size_t>(
-      std::min({count, uint64_t{params_.context_tokens}, token_count_}));
+  const auto wanted =
+      static_cast<size_t>(std::min({count, uint64_t{params_.context_tokens}, token_count_}));
   const auto end = static_cast<size_t>(token_count_ % history_size_);
   const size_t newer_count = std::min(wanted, end);
   const size_t older_count = wanted - newer_count;
@@ -139,6 +139,8 @@ void Context::newest(uint64_t count, std::span<const int32_t>* older,
   *older = {history_ + (history_size_ - older_count), older_count};
 }
 
-uint32_t Context::cached_tokens() const { return std::min(position_, params_.context_tokens); }
+uint32_t Context::cached_tokens() const {
+  return std::min(position_, params_.context_tokens);
+}
 
 }  // namespace sotto

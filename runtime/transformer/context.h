@@ -76,15 +76,15 @@ class Context {
   uint32_t position_limit_ = 0;  // positions at which the ring is full or ends
   Forward forward_;
   size_t history_size_ = 0;
-  int32_t* history_ = nullptr;      // (stream index % history_size): twice the context, so
-                                    // that a rewind finds what a window of it needs
-  int32_t* sinks_ = nullptr;        // (sink)
-  int32_t* chunk_tokens_ = nullptr; // (batch): kept tokens on their way back in
+  int32_t* history_ = nullptr;       // (stream index % history_size): twice the context, so
+                                     // that a rewind finds what a window of it needs
+  int32_t* sinks_ = nullptr;         // (sink)
+  int32_t* chunk_tokens_ = nullptr;  // (batch): kept tokens on their way back in
 
-  uint64_t token_count_ = 0;     // of the stream
-  uint32_t position_ = 0;        // of the next token
-  uint64_t anchor_ = 0;          // token_count_ when positions last began anew
-  bool reanchor_due_ = false;    // a re-anchoring was cancelled half-way
+  uint64_t token_count_ = 0;   // of the stream
+  uint32_t position_ = 0;      // of the next token
+  uint64_t anchor_ = 0;        // token_count_ when positions last began anew
+  bool reanchor_due_ = false;  // a re-anchoring was cancelled half-way
   bool has_logits_ = false;
   uint64_t reanchor_count_ = 0;
   ReanchorTimings reanchor_timings_;

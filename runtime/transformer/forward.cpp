@@ -30,7 +30,10 @@ Status Forward::init(const Model& model, ThreadPool* pool, Error* error) {
   const uint32_t inner = config.feed_forward_size;
   const struct {
     uint32_t inputs, outputs;
-  } shapes[kShapeCount] = {{width, 3 * width}, {width, width}, {width, inner}, {inner, width},
+  } shapes[kShapeCount] = {{width, 3 * width},
+                           {width, width},
+                           {width, inner},
+                           {inner, width},
                            {width, config.vocabulary_size}};
   for (size_t i = 0; i < kShapeCount; ++i) {
     operators_[i] = create_linear_operator(shapes[i].inputs, shapes[i].outputs, model.isa(),
@@ -42,8 +45,8 @@ Status Forward::init(const Model& model, ThreadPool* pool, Error* error) {
   return Status::kOk;
 }
 
-Status Forward::evaluate(std::span<const int32_t> tokens, uint32_t first_position,
-                         bool want_logits, const std::atomic<uint32_t>& cancelled) {
+Status Forward::evaluate(std::span<const int32_t> tokens, uint32_t first_position, bool want_logits,
+                         const std::atomic<uint32_t>& cancelled) {
   const size_t rows = tokens.size();
   const bool overwrites = first_position + rows > context_tokens_;
   embed(tokens, first_position);

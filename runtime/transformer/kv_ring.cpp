@@ -54,9 +54,8 @@ void KvRing::store(const Kernels& kernels, uint32_t layer, uint32_t head, uint32
   std::memset(value_row + shape_.head_size, 0, padding);
 }
 
-void KvRing::attend(const Kernels& kernels, uint32_t layer, uint32_t head,
-                    const SlotWindow& window, const float* query, float* scores,
-                    float* output) const {
+void KvRing::attend(const Kernels& kernels, uint32_t layer, uint32_t head, const SlotWindow& window,
+                    const float* query, float* scores, float* output) const {
   const size_t index = index_of(layer, head, 0);
   kernels.attention({query, keys_ + index * row_stride_, key_scales_ + index,
                      values_ + index * row_stride_, value_scales_ + index, shape_.head_size,

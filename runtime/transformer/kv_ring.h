@@ -39,8 +39,8 @@ class KvRing {
   SlotWindow window_of(uint32_t position) const;
 
   // Quantizes one head's key and value (head_size floats each) into a slot.
-  void store(const Kernels& kernels, uint32_t layer, uint32_t head, uint32_t slot,
-             const float* key, const float* value);
+  void store(const Kernels& kernels, uint32_t layer, uint32_t head, uint32_t slot, const float* key,
+             const float* value);
 
   // Attention of one head's query (head_size) to a window. `scores`: slot_count floats.
   void attend(const Kernels& kernels, uint32_t layer, uint32_t head, const SlotWindow& window,

@@ -37,16 +37,19 @@ class Arguments : public testing::Test {
 TEST_F(Arguments, ModelNulls) {
   sotto_model* model = nullptr;
   AlignedBytes memory(64);
-  expect_error(sotto_model_memory_size(nullptr, 10, nullptr, &size_, &error_), SOTTO_INVALID_ARGUMENT, "file");
+  expect_error(sotto_model_memory_size(nullptr, 10, nullptr, &size_, &error_),
+               SOTTO_INVALID_ARGUMENT, "file");
   expect_error(sotto_model_memory_size(file_.data(), file_.size(), nullptr, nullptr, &error_),
                SOTTO_INVALID_ARGUMENT, "memory_size");
   expect_error(sotto_model_init(nullptr, 1, nullptr, memory.data(), 64, &model, &error_),
                SOTTO_INVALID_ARGUMENT, "file");
   expect_error(sotto_model_init(file_.data(), file_.size(), nullptr, nullptr, 64, &model, &error_),
                SOTTO_INVALID_ARGUMENT, "memory");
-  expect_error(sotto_model_init(file_.data(), file_.size(), nullptr, memory.data(), 64, nullptr, &error_),
-               SOTTO_INVALID_ARGUMENT, "model");
-  EXPECT_EQ(sotto_model_memory_size(file_.data(), file_.size(), nullptr, &size_, nullptr), SOTTO_OK);
+  expect_error(
+      sotto_model_init(file_.data(), file_.size(), nullptr, memory.data(), 64, nullptr, &error_),
+      SOTTO_INVALID_ARGUMENT, "model");
+  EXPECT_EQ(sotto_model_memory_size(file_.data(), file_.size(), nullptr, &size_, nullptr),
+            SOTTO_OK);
   sotto_model_info info = {};
   EXPECT_EQ(sotto_model_get_info(model_.get(), &info), SOTTO_INVALID_ARGUMENT);  // no struct_size
   EXPECT_EQ(sotto_model_get_info(model_.get(), nullptr), SOTTO_INVALID_ARGUMENT);
@@ -64,8 +67,9 @@ TEST_F(Arguments, ModelParams) {
     expect_error(sotto_model_memory_size(file_.data(), file_.size(), &params, &size_, &error_),
                  SOTTO_CPU_UNSUPPORTED, "CPU");
   }
-  expect_error(sotto_model_memory_size(file_.data() + 4, file_.size() - 4, nullptr, &size_, &error_),
-               SOTTO_MEMORY_MISALIGNED, "aligned");
+  expect_error(
+      sotto_model_memory_size(file_.data() + 4, file_.size() - 4, nullptr, &size_, &error_),
+      SOTTO_MEMORY_MISALIGNED, "aligned");
 }
 
 TEST_F(Arguments, SessionParamsOutOfRangeAreNamed) {
@@ -76,22 +80,29 @@ TEST_F(Arguments, SessionParamsOutOfRangeAreNamed) {
     change(params);
     return sotto_session_memory_size(model_.get(), &params, &size_, &error_);
   };
-  expect_error(with([](auto& p) { p.context_tokens = 15; }), SOTTO_INVALID_ARGUMENT, "context_tokens");
-  expect_error(with([](auto& p) { p.context_tokens = 65; }), SOTTO_INVALID_ARGUMENT, "context_tokens");
-  expect_error(with([](auto& p) { p.batch_tokens = 4097; }), SOTTO_INVALID_ARGUMENT, "batch_tokens");
+  expect_error(with([](auto& p) { p.context_tokens = 15; }), SOTTO_INVALID_ARGUMENT,
+               "context_tokens");
+  expect_error(with([](auto& p) { p.context_tokens = 65; }), SOTTO_INVALID_ARGUMENT,
+               "context_tokens");
+  expect_error(with([](auto& p) { p.batch_tokens = 4097; }), SOTTO_INVALID_ARGUMENT,
+               "batch_tokens");
   expect_error(with([](auto& p) { p.batch_tokens = 0; }), SOTTO_INVALID_ARGUMENT, "batch_tokens");
   expect_error(with([](auto& p) { p.thread_count = 0; }), SOTTO_INVALID_ARGUMENT, "thread_count");
   expect_error(with([](auto& p) { p.thread_count = 65; }), SOTTO_INVALID_ARGUMENT, "thread_count");
   expect_error(with([](auto& p) { p.overflow = 3; }), SOTTO_INVALID_ARGUMENT, "overflow");
   expect_error(with([](auto& p) { p.overflow = -1; }), SOTTO_INVALID_ARGUMENT, "overflow");
   expect_error(with([](auto& p) { p.sink_tokens = 17; }), SOTTO_INVALID_ARGUMENT, "sink_tokens");
-  expect_error(with([](auto& p) { p.overflow = SOTTO_OVERFLOW_STOP; p.sink_tokens = 4; }),
+  expect_error(with([](auto& p) {
+                 p.overflow = SOTTO_OVERFLOW_STOP;
+                 p.sink_tokens = 4;
+               }),
                SOTTO_INVALID_ARGUMENT, "sink_tokens");
   expect_error(with([](auto& p) { p.struct_size = 0; }), SOTTO_INVALID_ARGUMENT, "struct_size");
   sotto_executor executor = {};
   expect_error(with([&](auto& p) { p.executor = &executor; }), SOTTO_INVALID_ARGUMENT, "executor");
   executor.struct_size = sizeof executor;
-  expect_error(with([&](auto& p) { p.executor = &executor; }), SOTTO_INVALID_ARGUMENT, "num_threads");
+  expect_error(with([&](auto& p) { p.executor = &executor; }), SOTTO_INVALID_ARGUMENT,
+               "num_threads");
 }
 
 TEST_F(Arguments, SamplerParamsOutOfRangeAreNamedAndTheOldOnesStay) {
@@ -106,7 +117,8 @@ TEST_F(Arguments, SamplerParamsOutOfRangeAreNamedAndTheOldOnesStay) {
     return sotto_session_set_sampler(session.get(), &params, &error_);
   };
   for (const float bad : {-0.1f, 100.5f, kNan, kInfinity}) {
-    expect_error(with([&](auto& p) { p.temperature = bad; }), SOTTO_INVALID_ARGUMENT, "temperature");
+    expect_error(with([&](auto& p) { p.temperature = bad; }), SOTTO_INVALID_ARGUMENT,
+                 "temperature");
   }
   for (const float bad : {-0.1f, 0.0f, 1.1f, kNan, kInfinity}) {
     expect_error(with([&](auto& p) { p.top_p = bad; }), SOTTO_INVALID_ARGUMENT, "top_p");
@@ -143,7 +155,8 @@ TEST_F(Arguments, SessionNulls) {
   sotto_token token = 0;
   EXPECT_EQ(sotto_session_prefill(nullptr, &token, 1), SOTTO_INVALID_ARGUMENT);
   EXPECT_EQ(sotto_session_next(nullptr, &piece), SOTTO_INVALID_ARGUMENT);
-  EXPECT_EQ(sotto_session_generate(nullptr, &token, 1, 1, nullptr, nullptr), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(sotto_session_generate(nullptr, &token, 1, 1, nullptr, nullptr),
+            SOTTO_INVALID_ARGUMENT);
   EXPECT_EQ(sotto_session_logits(nullptr, &logits, &count), SOTTO_INVALID_ARGUMENT);
   EXPECT_EQ(sotto_session_rewind(nullptr, 0), SOTTO_INVALID_ARGUMENT);
   sotto_session_cancel(nullptr);
@@ -155,18 +168,23 @@ TEST_F(Arguments, SessionNulls) {
   EXPECT_EQ(sotto_session_logits(session.get(), nullptr, &count), SOTTO_INVALID_ARGUMENT);
   EXPECT_EQ(sotto_session_get_info(session.get(), nullptr), SOTTO_INVALID_ARGUMENT);
   EXPECT_EQ(sotto_session_get_timings(session.get(), nullptr), SOTTO_INVALID_ARGUMENT);
-  expect_error(sotto_session_memory_size(nullptr, nullptr, &size_, &error_), SOTTO_INVALID_ARGUMENT, "model");
+  expect_error(sotto_session_memory_size(nullptr, nullptr, &size_, &error_), SOTTO_INVALID_ARGUMENT,
+               "model");
 }
 
 TEST_F(Arguments, Tokens) {
   size_t count;
   sotto_token tokens[8];
   const char text[] = "ab\xC3(";
-  expect_error(sotto_tokenize(model_.get(), text, 4, 0, tokens, 8, &count, &error_), SOTTO_TEXT_INVALID, "UTF-8");
-  EXPECT_EQ(sotto_tokenize(model_.get(), text, 4, 0, tokens, 8, &count, &error_), SOTTO_TEXT_INVALID);
+  expect_error(sotto_tokenize(model_.get(), text, 4, 0, tokens, 8, &count, &error_),
+               SOTTO_TEXT_INVALID, "UTF-8");
+  EXPECT_EQ(sotto_tokenize(model_.get(), text, 4, 0, tokens, 8, &count, &error_),
+            SOTTO_TEXT_INVALID);
   EXPECT_EQ(error_.offset, 2u);
-  EXPECT_EQ(sotto_tokenize(model_.get(), text, 2, 2, tokens, 8, &count, &error_), SOTTO_INVALID_ARGUMENT);
-  EXPECT_EQ(sotto_tokenize(model_.get(), text, 2, 0, tokens, 1, &count, nullptr), SOTTO_BUFFER_TOO_SMALL);
+  EXPECT_EQ(sotto_tokenize(model_.get(), text, 2, 2, tokens, 8, &count, &error_),
+            SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(sotto_tokenize(model_.get(), text, 2, 0, tokens, 1, &count, nullptr),
+            SOTTO_BUFFER_TOO_SMALL);
   EXPECT_EQ(count, 2u);
   EXPECT_EQ(sotto_tokenize(model_.get(), nullptr, 0, 0, nullptr, 0, &count, nullptr), SOTTO_OK);
   EXPECT_EQ(count, 0u);
@@ -185,7 +203,8 @@ TEST_F(Arguments, Tokens) {
   EXPECT_EQ(sotto_detokenize(model_.get(), word, 2, buffer, 2, &size), SOTTO_OK);
   EXPECT_EQ(std::string(buffer, size), "hi");
   LoadedModel mute(make_model_file(kShape, false));
-  EXPECT_EQ(sotto_tokenize(mute.get(), "a", 1, 0, tokens, 8, &count, nullptr), SOTTO_TOKENIZER_MISSING);
+  EXPECT_EQ(sotto_tokenize(mute.get(), "a", 1, 0, tokens, 8, &count, nullptr),
+            SOTTO_TOKENIZER_MISSING);
   EXPECT_EQ(sotto_token_bytes(mute.get(), 1, &bytes, &size), SOTTO_TOKENIZER_MISSING);
 }
 
@@ -196,7 +215,8 @@ TEST_F(Arguments, StructsOfOlderCallersStayValid) {
   sotto_session_params_init(&params, kOld);
   EXPECT_EQ(params.struct_size, kOld);
   EXPECT_EQ(params.overflow, 0x77777777);  // beyond what the caller knows: not written
-  EXPECT_EQ(sotto_session_memory_size(model_.get(), &params, &size_, &error_), SOTTO_OK) << error_.message;
+  EXPECT_EQ(sotto_session_memory_size(model_.get(), &params, &size_, &error_), SOTTO_OK)
+      << error_.message;
 
   sotto_model_info info;
   std::memset(&info, 0x77, sizeof info);
@@ -207,7 +227,8 @@ TEST_F(Arguments, StructsOfOlderCallersStayValid) {
 }
 
 TEST(Texts, EveryStatusAndIsaHasOne) {
-  for (const sotto_status status : {0, 1, 2, 3, 5, 6, -1, -2, -3, -4, -5, -6, -7, -11, -12, -13, -14, -100}) {
+  for (const sotto_status status :
+       {0, 1, 2, 3, 5, 6, -1, -2, -3, -4, -5, -6, -7, -11, -12, -13, -14, -100}) {
     EXPECT_STRNE(sotto_status_text(status), "unknown status") << status;
   }
   EXPECT_STREQ(sotto_status_text(12345), "unknown status");

@@ -52,7 +52,9 @@ Outcome try_file(const std::vector<uint8_t>& bytes, size_t size) {
   return {SOTTO_OK, "", session.logits()};
 }
 
-Outcome try_file(const std::vector<uint8_t>& bytes) { return try_file(bytes, bytes.size()); }
+Outcome try_file(const std::vector<uint8_t>& bytes) {
+  return try_file(bytes, bytes.size());
+}
 
 // Makes checksums fit again, so that only the structure can be at fault.
 void repair_checksums(std::vector<uint8_t>& bytes) {
@@ -95,7 +97,8 @@ TEST(ModelFile, EveryFlippedBitIsNoticedOrInPadding) {
       ASSERT_EQ(outcome.logits, expected.logits) << "bit " << bit;
       ++harmless;
     } else {
-      ASSERT_TRUE(outcome.status == SOTTO_MODEL_CORRUPT || outcome.status == SOTTO_MODEL_UNSUPPORTED);
+      ASSERT_TRUE(outcome.status == SOTTO_MODEL_CORRUPT ||
+                  outcome.status == SOTTO_MODEL_UNSUPPORTED);
       ASSERT_FALSE(outcome.message.empty());
       ++refused;
     }
@@ -151,7 +154,9 @@ TEST(ModelFile, ChecksumsCanBeLeftOut) {
   ASSERT_EQ(sotto_model_memory_size(file.data(), file.size(), &params, &needed, nullptr), SOTTO_OK);
   AlignedBytes memory(needed);
   sotto_model* loaded;
-  EXPECT_EQ(sotto_model_init(file.data(), file.size(), &params, memory.data(), needed, &loaded, nullptr), SOTTO_OK);
+  EXPECT_EQ(
+      sotto_model_init(file.data(), file.size(), &params, memory.data(), needed, &loaded, nullptr),
+      SOTTO_OK);
 }
 
 TEST(ModelFile, FloatsMustBeUsable) {
@@ -165,7 +170,8 @@ TEST(ModelFile, FloatsMustBeUsable) {
       {model.final_norm()->gain(), std::numeric_limits<float>::quiet_NaN(), "final_norm gain"},
       {model.positions(), std::numeric_limits<float>::infinity(), "positions"},
       {model.layers()->Get(0)->attention_qkv()->scales(), 0.0f, "layer 0 attention_qkv scales"},
-      {model.layers()->Get(1)->feed_forward_down()->scales(), -1.0f, "layer 1 feed_forward_down scales"},
+      {model.layers()->Get(1)->feed_forward_down()->scales(), -1.0f,
+       "layer 1 feed_forward_down scales"},
       {model.token_embedding()->scales(), 1e-40f, "token_embedding scales"},
   };
   for (const auto& bad : cases) {

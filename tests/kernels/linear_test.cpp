@@ -38,7 +38,8 @@ struct Layer {
   void pack() {
     const size_t bound = packed_size_bound(weights.inputs, weights.outputs);
     storage.assign(bound + 128, 0xA5);
-    auto* aligned = reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(storage.data()) + 63) / 64 * 64);
+    auto* aligned =
+        reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(storage.data()) + 63) / 64 * 64);
     const size_t used = pack_linear(weights, aligned);
     ASSERT_GT(used, 0u);
     ASSERT_LE(used, bound);
@@ -63,23 +64,33 @@ struct Activations {
   }
 };
 
-std::vector<float> run(const Layer& layer, Isa isa, Activations& x, size_t rows,
-                       ThreadPool* pool) {
+std::vector<float> run(const Layer& layer, Isa isa, Activations& x, size_t rows, ThreadPool* pool) {
   alignas(64) static uint8_t memory[kLinearOperatorBytes];
   LinearOperator* op =
       create_linear_operator(layer.weights.inputs, layer.weights.outputs, isa, memory);
   EXPECT_NE(op, nullptr);
   std::vector<float> y(rows * layer.weights.outputs, -1.0f);
-  EXPECT_TRUE(run_linear(op, layer.weights, rows, x.q.data(), x.quantization.data(), y.data(), pool));
+  EXPECT_TRUE(
+      run_linear(op, layer.weights, rows, x.q.data(), x.quantization.data(), y.data(), pool));
   return y;
 }
 
 TEST(Linear, EqualsTheReferenceBitForBit) {
   std::mt19937 random(7);
   ThreadPool* two = create_thread_pool(2, nullptr);
-  for (const auto& [inputs, outputs] : std::vector<std::pair<uint32_t, uint32_t>>{
-           {1, 1}, {3, 5}, {8, 16}, {31, 33}, {48, 3}, {48, 144}, {64, 257}, {96, 96},
-           {255, 65}, {256, 4096}, {768, 768}, {3072, 100}, {1000, 1000}}) {
+  for (const auto& [inputs, outputs] : std::vector<std::pair<uint32_t, uint32_t>>{{1, 1},
+                                                                                  {3, 5},
+                                                                                  {8, 16},
+                                                                                  {31, 33},
+                                                                                  {48, 3},
+                                                                                  {48, 144},
+                                                                                  {64, 257},
+                                                                                  {96, 96},
+                                                                                  {255, 65},
+                                                                                  {256, 4096},
+                                                                                  {768, 768},
+                                                                                  {3072, 100},
+                                                                                  {1000, 1000}}) {
     for (const bool with_bias : {true, false}) {
       Layer layer(inputs, outputs, with_bias, random);
       layer.pack();
@@ -107,7 +118,8 @@ TEST(Linear, OneOperatorServesManyLayers) {
   Activations x(5, 64, random);
   std::vector<float> y(5 * 40);
   for (const Layer* layer : {&a, &b, &a}) {
-    ASSERT_TRUE(run_linear(op, layer->weights, 5, x.q.data(), x.quantization.data(), y.data(), nullptr));
+    ASSERT_TRUE(
+        run_linear(op, layer->weights, 5, x.q.data(), x.quantization.data(), y.data(), nullptr));
     EXPECT_EQ(y, run(*layer, Isa::kReference, x, 5, nullptr));
   }
 }

@@ -26,7 +26,6 @@ TEST(AllocationCounter, SeesAllocations) {
   munmap(pages, 4096);
 }
 
-
 class Allocation : public testing::TestWithParam<std::tuple<sotto_overflow, uint32_t, sotto_isa>> {
  protected:
   // Runs under the counter; the result is looked at afterwards.
@@ -40,7 +39,9 @@ class Allocation : public testing::TestWithParam<std::tuple<sotto_overflow, uint
   }
 };
 
-int32_t go_on(void*, const sotto_piece*) { return 0; }
+int32_t go_on(void*, const sotto_piece*) {
+  return 0;
+}
 
 TEST_P(Allocation, NoneAfterInit) {
   const auto [overflow, threads, isa] = GetParam();
@@ -55,7 +56,8 @@ TEST_P(Allocation, NoneAfterInit) {
   ASSERT_EQ(sotto_session_memory_size(model.get(), &params, &size, nullptr), SOTTO_OK);
   AlignedBytes memory(size);
   sotto_session* session;
-  ASSERT_EQ(sotto_session_init(model.get(), &params, memory.data(), size, &session, nullptr), SOTTO_OK);
+  ASSERT_EQ(sotto_session_init(model.get(), &params, memory.data(), size, &session, nullptr),
+            SOTTO_OK);
 
   sotto_token tokens[64];
   size_t count = 0;
@@ -93,7 +95,8 @@ TEST_P(Allocation, NoneAfterInit) {
         sampler.min_p = top_k == 0 ? 0.0f : 0.1f;
         sampler.repetition_penalty = top_p == 1.0f ? 1.0f : 1.3f;
         sampler.log_probabilities = 1;
-        expect_none("set_sampler", [&] { return sotto_session_set_sampler(session, &sampler, nullptr); });
+        expect_none("set_sampler",
+                    [&] { return sotto_session_set_sampler(session, &sampler, nullptr); });
         expect_none("generate", [&] {
           return sotto_session_generate(session, tokens, 10, 12, go_on, nullptr);
         });

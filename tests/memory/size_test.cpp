@@ -47,13 +47,15 @@ TEST(MemorySize, ModelRefusesEverySizeBelowTheOneAsked) {
     sotto_model_params_init(&params, sizeof params);
     params.isa = isa;
     size_t needed;
-    ASSERT_EQ(sotto_model_memory_size(file.data(), file.size(), &params, &needed, nullptr), SOTTO_OK);
+    ASSERT_EQ(sotto_model_memory_size(file.data(), file.size(), &params, &needed, nullptr),
+              SOTTO_OK);
     for (const size_t size : sizes_below(needed)) {
       GuardedBytes memory(size);
       sotto_model* model = nullptr;
       sotto_error error = {sizeof error, SOTTO_OK, 0, ""};
-      ASSERT_EQ(sotto_model_init(file.data(), file.size(), &params, memory.data(), size, &model, &error),
-                SOTTO_MEMORY_TOO_SMALL);
+      ASSERT_EQ(
+          sotto_model_init(file.data(), file.size(), &params, memory.data(), size, &model, &error),
+          SOTTO_MEMORY_TOO_SMALL);
       ASSERT_EQ(error.status, SOTTO_MEMORY_TOO_SMALL);
       ASSERT_NE(std::string(error.message).find(std::to_string(needed)), std::string::npos);
       ASSERT_EQ(model, nullptr);
@@ -61,8 +63,9 @@ TEST(MemorySize, ModelRefusesEverySizeBelowTheOneAsked) {
     }
     GuardedBytes memory(needed);
     sotto_model* model = nullptr;
-    ASSERT_EQ(sotto_model_init(file.data(), file.size(), &params, memory.data(), needed, &model, nullptr),
-              SOTTO_OK);
+    ASSERT_EQ(
+        sotto_model_init(file.data(), file.size(), &params, memory.data(), needed, &model, nullptr),
+        SOTTO_OK);
     EXPECT_TRUE(memory.guards_intact());
   }
 }
@@ -86,18 +89,22 @@ TEST(MemorySize, SessionRefusesEverySizeBelowTheOneAsked) {
 TEST(MemorySize, ASessionStaysInsideItsMemory) {
   LoadedModel model(make_model_file(kTiny, true));
   std::mt19937 random(5);
-  for (const sotto_overflow overflow : {SOTTO_OVERFLOW_STOP, SOTTO_OVERFLOW_RING, SOTTO_OVERFLOW_SHIFT}) {
+  for (const sotto_overflow overflow :
+       {SOTTO_OVERFLOW_STOP, SOTTO_OVERFLOW_RING, SOTTO_OVERFLOW_SHIFT}) {
     const auto params = session_params(20, 7, overflow);
     const size_t needed = session_size(model.get(), params);
     GuardedBytes memory(needed);
     sotto_session* session;
-    ASSERT_EQ(sotto_session_init(model.get(), &params, memory.data(), needed, &session, nullptr), SOTTO_OK);
+    ASSERT_EQ(sotto_session_init(model.get(), &params, memory.data(), needed, &session, nullptr),
+              SOTTO_OK);
     for (int round = 0; round < 200; ++round) {
       std::vector<sotto_token> tokens(1 + random() % 9);
       for (auto& token : tokens) token = static_cast<sotto_token>(random() % kTiny.vocabulary_size);
-      const sotto_status status = sotto_session_generate(session, tokens.data(), tokens.size(), 5, nullptr, nullptr);
+      const sotto_status status =
+          sotto_session_generate(session, tokens.data(), tokens.size(), 5, nullptr, nullptr);
       ASSERT_TRUE(status == SOTTO_STOP_MAX_TOKENS || status == SOTTO_STOP_CONTEXT_FULL ||
-                  status == SOTTO_STOP_END_OF_TEXT) << status;
+                  status == SOTTO_STOP_END_OF_TEXT)
+          << status;
       if (status == SOTTO_STOP_CONTEXT_FULL) sotto_session_reset(session);
       ASSERT_TRUE(memory.guards_intact());
     }
@@ -112,8 +119,9 @@ TEST(MemorySize, MisalignedMemoryIsRefused) {
   GuardedBytes memory(needed + 64);
   sotto_session* session = nullptr;
   for (const size_t offset : {1, 4, 16, 32, 63}) {
-    EXPECT_EQ(sotto_session_init(model.get(), &params, memory.data() + offset, needed, &session, nullptr),
-              SOTTO_MEMORY_MISALIGNED);
+    EXPECT_EQ(
+        sotto_session_init(model.get(), &params, memory.data() + offset, needed, &session, nullptr),
+        SOTTO_MEMORY_MISALIGNED);
   }
   EXPECT_EQ(session, nullptr);
 }
@@ -137,7 +145,8 @@ TEST(MemorySize, TheHeaderComputesTheSameFigures) {
     size_t size;
     sotto_model_params model_params;
     sotto_model_params_init(&model_params, sizeof model_params);
-    ASSERT_EQ(sotto_model_memory_size(bytes.data(), bytes.size(), &model_params, &size, nullptr), SOTTO_OK);
+    ASSERT_EQ(sotto_model_memory_size(bytes.data(), bytes.size(), &model_params, &size, nullptr),
+              SOTTO_OK);
     LoadedModel model(file);
     sotto_model_info info = {};
     info.struct_size = sizeof info;
@@ -146,10 +155,12 @@ TEST(MemorySize, TheHeaderComputesTheSameFigures) {
       EXPECT_EQ(SOTTO_MODEL_MEMORY_BYTES(v, e, h, l, f), size);
     }
     model_params.isa = SOTTO_ISA_REFERENCE;
-    ASSERT_EQ(sotto_model_memory_size(bytes.data(), bytes.size(), &model_params, &size, nullptr), SOTTO_OK);
+    ASSERT_EQ(sotto_model_memory_size(bytes.data(), bytes.size(), &model_params, &size, nullptr),
+              SOTTO_OK);
     EXPECT_EQ(SOTTO_MODEL_IN_PLACE_MEMORY_BYTES(v, e, h, l, f), size);
 
-    const uint32_t context = shape.position_count < 16 ? shape.position_count : pick(16, shape.position_count);
+    const uint32_t context =
+        shape.position_count < 16 ? shape.position_count : pick(16, shape.position_count);
     const uint32_t batch = pick(1, context);
     EXPECT_EQ(SOTTO_SESSION_MEMORY_BYTES(v, e, h, l, f, context, batch, 0),
               session_size(model.get(), session_params(context, batch, SOTTO_OVERFLOW_STOP)));
