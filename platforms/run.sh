@@ -27,18 +27,19 @@ say() { printf '== %s\n' "$*" >&2; }
 fail() { printf 'run.sh: %s\n' "$*" >&2; exit 1; }
 has() { command -v "$1" >/dev/null 2>&1; }
 
-packages="g++ cmake ninja-build python3 pkg-config binutils libflatbuffers-dev flatbuffers-compiler
+packages="g++ cmake ninja-build python3 pkgconf libflatbuffers-dev flatbuffers-compiler
 libcli11-dev nlohmann-json3-dev libgtest-dev"
 
 # The packages that dpkg does not report as installed, on one line.
 missing_packages() {
-  has curl || has wget || echo curl
-  for package in $packages ca-certificates; do
-    case $(dpkg-query -W -f '${Status} ${Provides}\n' "$package" 2>/dev/null) in
+  downloader=curl
+  if has wget; then downloader=; fi
+  for package in $packages $downloader ca-certificates; do
+    case $(dpkg-query -W -f '${Status}\n' "$package" 2>/dev/null) in
       *' installed'*) ;;
-      *) echo "$package" ;;
+      *) printf '%s ' "$package" ;;
     esac
-  done | tr '\n' ' '
+  done
 }
 
 as_root() {
