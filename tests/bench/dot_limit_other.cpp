@@ -1,0 +1,8 @@
+// Architectures without kernels of their own.
+#include "tests/bench/dot_limit.h"
+
+namespace sotto::bench {
+
+DotLoop dot_loop(sotto_isa) { return scalar_dot_loop(); }
+
+}  // namespace sotto::bench

@@ -1,0 +1,61 @@
+// x86-64: vpdpbusd where there is VNNI, else vpmaddubsw, vpmaddwd and vpaddd.
+#include <immintrin.h>
+
+#include "tests/bench/dot_limit.h"
+
+namespace sotto::bench {
+namespace {
+
+// Enough independent sums to hide the instructions' latency.
+constexpr size_t kSums = 16;
+constexpr size_t kSumsAvx2 = 10;
+
+[[gnu::target("avx512f,avx512bw,avx512vl,avx512vnni")]] void run_avx512vnni(size_t iterations) {
+  __m512i sums[kSums];
+  for (auto& sum : sums) sum = _mm512_setzero_si512();
+  __m512i a = _mm512_set1_epi8(3), b = _mm512_set1_epi8(5);
+  for (size_t i = 0; i < iterations; ++i) {
+    asm volatile("" : "+v"(a), "+v"(b));
+    for (auto& sum : sums) sum = _mm512_dpbusd_epi32(sum, a, b);
+  }
+  for (auto& sum : sums) asm volatile("" : : "v"(sum));
+}
+
+[[gnu::target("avx512f,avx512bw,avx512vl")]] void run_avx512(size_t iterations) {
+  __m512i sums[kSums];
+  for (auto& sum : sums) sum = _mm512_setzero_si512();
+  __m512i a = _mm512_set1_epi8(3), b = _mm512_set1_epi8(5), ones = _mm512_set1_epi16(1);
+  for (size_t i = 0; i < iterations; ++i) {
+    for (auto& sum : sums) {
+      asm volatile("" : "+v"(a), "+v"(b));
+      sum = _mm512_add_epi32(sum, _mm512_madd_epi16(_mm512_maddubs_epi16(a, b), ones));
+    }
+  }
+  for (auto& sum : sums) asm volatile("" : : "v"(sum));
+}
+
+[[gnu::target("avx2")]] void run_avx2(size_t iterations) {
+  __m256i sums[kSumsAvx2];
+  for (auto& sum : sums) sum = _mm256_setzero_si256();
+  __m256i a = _mm256_set1_epi8(3), b = _mm256_set1_epi8(5), ones = _mm256_set1_epi16(1);
+  for (size_t i = 0; i < iterations; ++i) {
+    for (auto& sum : sums) {
+      asm volatile("" : "+x"(a), "+x"(b));
+      sum = _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_maddubs_epi16(a, b), ones));
+    }
+  }
+  for (auto& sum : sums) asm volatile("" : : "x"(sum));
+}
+
+}  // namespace
+
+DotLoop dot_loop(sotto_isa isa) {
+  switch (isa) {
+    case SOTTO_ISA_AVX512VNNI: return {run_avx512vnni, kSums * 64};
+    case SOTTO_ISA_AVX512: return {run_avx512, kSums * 64};
+    case SOTTO_ISA_AVX2: return {run_avx2, kSumsAvx2 * 32};
+    default: return scalar_dot_loop();
+  }
+}
+
+}  // namespace sotto::bench

@@ -1,0 +1,21 @@
+// What a user waits for and pays: a new process that loads the model and answers a prompt.
+#pragma once
+
+#include <cstdint>
+
+#include "tests/bench/loaded_model.h"
+#include "tests/bench/plan.h"
+
+namespace sotto::bench {
+
+inline constexpr char kFreshProcess[] = "fresh-process";
+
+// Adds time to first token, time until the model is ready, and peak resident memory of
+// processes that load the file as the program sotto does: mapped, its packed weights used in
+// place, everything else on huge pages.
+void add_fresh_process(const LoadedModel& model, uint32_t thread_count, Plan* plan);
+
+// The child: argv[1] is kFreshProcess.
+int fresh_process_main(int argc, char** argv);
+
+}  // namespace sotto::bench

@@ -1,0 +1,82 @@
+// Models and sessions over the C API, with memory of their own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "capi/include/sotto.h"
+#include "tests/bench/memory.h"
+
+namespace sotto::bench {
+
+// Throws std::runtime_error "subject: what is wrong" for a failure.
+void check(sotto_status status, const sotto_error& error, const std::string& subject);
+void check(sotto_status status, const std::string& subject);
+
+struct LoadOptions {
+  std::string path;
+  sotto_isa isa = SOTTO_ISA_AUTO;
+  bool verify_checksums = true;
+  Pages pages = Pages::kHuge;  // of the model's and the sessions' memory
+  // Weights packed in the file are used from a copy of the file on `pages` instead of from
+  // the mapped file.
+  bool copy_file = false;
+};
+
+class LoadedModel {
+ public:
+  explicit LoadedModel(const LoadOptions& options);
+  ~LoadedModel() { sotto_model_deinit(model_); }
+  LoadedModel(const LoadedModel&) = delete;
+  LoadedModel& operator=(const LoadedModel&) = delete;
+
+  const sotto_model* get() const { return model_; }
+  const sotto_model_info& info() const { return info_; }
+  Pages pages() const { return options_.pages; }
+  const std::string& path() const { return options_.path; }
+
+ private:
+  void init(const void* file, size_t size, bool release);
+
+  LoadOptions options_;
+  MappedFile file_;
+  std::unique_ptr<Memory> copy_;
+  std::unique_ptr<Memory> memory_;
+  sotto_model* model_ = nullptr;
+  sotto_model_info info_ = {};
+};
+
+class Session {
+ public:
+  // context_tokens 0: the model's maximum.
+  Session(const LoadedModel& model, uint32_t context_tokens, uint32_t thread_count);
+  ~Session() { sotto_session_deinit(session_); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  sotto_session* get() const { return session_; }
+  sotto_session_info info() const;
+  sotto_session_timings timings() const;
+
+  void prefill(const std::vector<sotto_token>& tokens);
+  // One token; where the model ends its text, a token is put in instead. Either way one
+  // token is evaluated, unless this is the first call after a prefill.
+  void next();
+  // Goes back to `token_count`; the next token evaluates the last kept one again.
+  void rewind(uint64_t token_count);
+  void set_sampler(const sotto_sampler_params& params);
+
+ private:
+  std::unique_ptr<Memory> memory_;
+  sotto_session* session_ = nullptr;
+};
+
+sotto_sampler_params greedy_sampler();
+sotto_sampler_params default_sampler();
+
+// Token ids without meaning, the same every time, none of which ends the text.
+std::vector<sotto_token> arbitrary_tokens(const sotto_model_info& info, size_t count);
+
+}  // namespace sotto::bench

@@ -1,0 +1,185 @@
+// The program sotto-bench.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <string>
+
+#include "tests/bench/fresh_process.h"
+#include "tests/bench/loaded_model.h"
+#include "tests/bench/machine.h"
+#include "tests/bench/micro.h"
+#include "tests/bench/options.h"
+#include "tests/bench/plan.h"
+#include "tests/bench/report.h"
+#include "tests/bench/synthetic_model.h"
+#include "tests/bench/workloads.h"
+
+namespace sotto::bench {
+namespace {
+
+// One line on standard error while that is a terminal, removed at the end.
+class ProgressLine {
+ public:
+  ProgressLine() : shown_(isatty(STDERR_FILENO) == 1) {}
+  ~ProgressLine() { clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void show(const std::string& text) const {
+    if (shown_) std::fprintf(stderr, "\r\033[K%s", text.c_str());
+  }
+  void clear() const {
+    if (shown_) std::fprintf(stderr, "\r\033[K");
+  }
+
+ private:
+  bool shown_;
+};
+
+std::string make_model(const Options& options, const std::filesystem::path& folder,
+                       const ProgressLine& line) {
+  const std::string name = options.model.substr(kSyntheticPrefix.size());
+  const auto path = options.keep.empty() ? folder / (name + ".sotto") : std::filesystem::path(options.keep);
+  std::string isa = options.isa == SOTTO_ISA_AUTO ? "native" : sotto_isa_text(options.isa);
+  if (options.isa == SOTTO_ISA_REFERENCE) isa = "none";
+  write_synthetic_model(name, *synthetic_shape(name), isa, path, [&](double part) {
+    line.show("making " + options.model + ": " + std::to_string(static_cast<int>(part * 100)) + '%');
+  });
+  return path.string();
+}
+
+// 1, 2, 4 ... below `thread_count`.
+std::vector<uint32_t> fewer_threads(uint32_t thread_count) {
+  std::vector<uint32_t> counts;
+  for (uint32_t count = 1; count < thread_count; count *= 2) counts.push_back(count);
+  return counts;
+}
+
+constexpr uint32_t kScalingPrompt = 128;
+
+Plan make_plan(const LoadedModel& model, const Options& options) {
+  Plan plan;
+  const uint32_t threads = options.thread_count;
+  if (options.micro) {
+    add_micro(model, threads, &plan);
+    return plan;
+  }
+  add_limits(model, threads, &plan);
+  for (const uint32_t context : options.contexts) add_decode(model, context, threads, &plan);
+  for (const uint32_t length : options.prompt_lengths) add_prefill(model, length, threads, &plan);
+  for (const uint32_t fewer : fewer_threads(threads)) {
+    add_limits(model, fewer, &plan);
+    for (const uint32_t context : options.contexts) add_decode(model, context, fewer, &plan);
+    for (const uint32_t length : options.prompt_lengths) add_prefill(model, length, fewer, &plan);
+  }
+  add_first_token(model, threads, &plan);
+  add_fresh_process(model, threads, &plan);
+  add_samplers(model, &plan);
+  add_tokenizer(model, &plan);
+  return plan;
+}
+
+void add_library_size(std::vector<Figure>* figures) {
+  const auto size = library_size();
+  if (!size) return;
+  Figure figure;
+  figure.name = "library_size";
+  figure.parameters = nlohmann::ordered_json::object();
+  figure.unit = "MiB";
+  figure.higher_is_better = false;
+  figure.samples = {static_cast<double>(*size) / (1 << 20)};
+  figures->push_back(figure);
+}
+
+nlohmann::ordered_json describe_model(const LoadedModel& model, const Options& options) {
+  const sotto_model_info& info = model.info();
+  return {{"name", options.model},
+          {"parameter_count", info.parameter_count},
+          {"weight_bytes", info.weight_bytes},
+          {"kv_bytes", Session(model, 0, 1).info().kv_bytes},
+          {"vocabulary_size", info.vocabulary_size},
+          {"max_context_tokens", info.max_context_tokens},
+          {"layer_count", info.layer_count},
+          {"head_count", info.head_count},
+          {"embedding_size", info.embedding_size},
+          {"feed_forward_size", info.feed_forward_size},
+          {"packed_in_place", info.packed_in_place != 0},
+          {"has_tokenizer", info.has_tokenizer != 0}};
+}
+
+nlohmann::ordered_json describe_settings(const LoadedModel& model, const Options& options) {
+  return {{"isa", sotto_isa_text(model.info().isa)},
+          {"threads", options.thread_count},
+          {"runs", options.runs},
+          {"prompt_lengths", options.prompt_lengths},
+          {"contexts", options.contexts},
+          {"micro", options.micro}};
+}
+
+int measure(Options options) {
+  const ProgressLine line;
+  std::optional<TemporaryFolder> folder;
+  LoadOptions load;
+  load.path = options.model;
+  if (options.is_synthetic()) load.path = make_model(options, folder.emplace().path(), line);
+  load.isa = options.isa;
+  load.pages = options.pages;
+  load.copy_file = options.pages == Pages::kHuge;
+  line.show("loading");
+  const LoadedModel model(load);
+  settle_lengths(model.info(), &options);
+
+  Report report;
+  report.machine = describe_machine(options.pages);
+  report.model = describe_model(model, options);
+  report.settings = describe_settings(model, options);
+  line.show("preparing");
+  const Plan plan = make_plan(model, options);
+  const Samples samples =
+      run(plan, options.runs, [&](size_t round, size_t rounds, const std::string& probe) {
+        const std::string when = round == 0 ? "warming up"
+                                            : "round " + std::to_string(round) + " of " +
+                                                  std::to_string(rounds);
+        line.show(when + ": " + probe);
+      });
+  line.clear();
+  for (const auto& [series, values] : samples) {
+    if (series.starts_with("memory_read/") || series.starts_with("int8_dot/")) {
+      report.limits[series] = values;
+    }
+  }
+  report.figures = make_figures(plan, samples);
+  if (!options.micro) add_library_size(&report.figures);
+  if (options.json) {
+    std::cout << report_json(report).dump(2) << '\n';
+  } else {
+    std::cout << report_table(report);
+  }
+  if (!std::cout.flush()) throw std::runtime_error("standard output: cannot write");
+  return 0;
+}
+
+int run_program(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], kFreshProcess) == 0) return fresh_process_main(argc, argv);
+  if (argc > 1 && std::strcmp(argv[1], kMicro) == 0) return micro_main(argc, argv);
+  int exit_code = 0;
+  const auto options = parse_options(argc, argv, &exit_code);
+  return options ? measure(*options) : exit_code;
+}
+
+}  // namespace
+}  // namespace sotto::bench
+
+int main(int argc, char** argv) {
+  try {
+    return sotto::bench::run_program(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "sotto-bench: " << error.what() << '\n';
+    return 1;
+  }
+}

@@ -1,0 +1,20 @@
+// The kernels by themselves, at a model's sizes, for every instruction set of this machine.
+#pragma once
+
+#include <cstdint>
+
+#include "tests/bench/loaded_model.h"
+#include "tests/bench/plan.h"
+
+namespace sotto::bench {
+
+inline constexpr char kMicro[] = "micro";
+
+// A process multiplies with one instruction set, so each is measured in a child of its own,
+// one a round.
+void add_micro(const LoadedModel& model, uint32_t thread_count, Plan* plan);
+
+// The child: argv[1] is kMicro.
+int micro_main(int argc, char** argv);
+
+}  // namespace sotto::bench

@@ -1,0 +1,127 @@
+// Linear layers of a model's shapes: as many matrices of a shape as the model has, taken in
+// turn, so that batch 1 reads them from where the model would.
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "kernels/linear.h"
+#include "tests/bench/clock.h"
+#include "tests/bench/dot_limit.h"
+#include "tests/bench/micro_cases.h"
+#include "tests/bench/read_limit.h"
+
+namespace sotto::bench {
+namespace {
+
+constexpr uint64_t kLeastNs = 4'000'000;
+
+struct LinearShape {
+  const char* name;
+  uint32_t inputs;
+  uint32_t outputs;
+  uint32_t count;  // in the model
+  std::vector<size_t> batches;
+};
+
+struct Limits {
+  double bytes_per_second;
+  double macs_per_second;
+};
+
+// The copies of one matrix, packed or as rows.
+class Matrices {
+ public:
+  Matrices(Isa isa, const LinearShape& shape, Pages pages)
+      : scales_(shape.outputs, 0.01f),
+        bias_(shape.outputs, 0.5f),
+        rows_(size_t{shape.inputs} * shape.outputs),
+        count_(shape.count),
+        packs_(linear_needs_packing(isa)),
+        copy_size_(packs_ ? packed_size(shape.inputs, shape.outputs) : rows_.size()),
+        // Packing needs the bound, the last copy being followed by its slack.
+        copies_(count_ * copy_size_ + packed_size_bound(shape.inputs, shape.outputs), pages) {
+    std::mt19937 random(11);
+    for (auto& weight : rows_) weight = static_cast<int8_t>(random() % 255 - 127);
+    weights_ = {shape.inputs, shape.outputs, rows_.data(), scales_.data(), bias_.data(), nullptr};
+    if (packs_) {
+      if (pack_linear(weights_, copies_.bytes()) == 0) throw std::runtime_error("packing failed");
+    } else {
+      std::memcpy(copies_.bytes(), rows_.data(), rows_.size());
+    }
+    for (size_t i = 1; i < count_; ++i) {
+      std::memcpy(copies_.bytes() + i * copy_size_, copies_.bytes(), copy_size_);
+    }
+  }
+
+  LinearWeights next() {
+    const uint8_t* copy = copies_.bytes() + turn_ * copy_size_;
+    turn_ = (turn_ + 1) % count_;
+    LinearWeights weights = weights_;
+    if (packs_) weights.packed = copy;
+    if (!packs_) weights.rows = reinterpret_cast<const int8_t*>(copy);
+    return weights;
+  }
+  size_t size() const { return copy_size_; }
+
+ private:
+  std::vector<float> scales_, bias_;
+  std::vector<int8_t> rows_;
+  size_t count_;
+  bool packs_;
+  size_t copy_size_;
+  Memory copies_;
+  LinearWeights weights_;
+  size_t turn_ = 0;
+};
+
+void run_shape(Isa isa, const LinearShape& shape, Pages pages, const Limits& limits,
+               nlohmann::json* cases) {
+  Matrices matrices(isa, shape, pages);
+  alignas(64) static uint8_t memory[kLinearOperatorBytes];
+  LinearOperator* op = create_linear_operator(shape.inputs, shape.outputs, isa, memory);
+  if (op == nullptr) throw std::runtime_error("creating a linear operator failed");
+  const size_t most = *std::max_element(shape.batches.begin(), shape.batches.end());
+  const std::vector<int8_t> x(most * shape.inputs + kActivationPadding, 3);
+  std::vector<RowQuantization> quantization(most + kQuantizationPadding, {1, 0.01f});
+  std::vector<float> y(most * shape.outputs);
+  for (const size_t batch : shape.batches) {
+    const auto multiply = [&] {
+      if (!run_linear(op, matrices.next(), batch, x.data(), quantization.data(), y.data(), nullptr)) {
+        throw std::runtime_error("a linear layer failed");
+      }
+    };
+    multiply();
+    const double read_ns = static_cast<double>(matrices.size()) / limits.bytes_per_second * 1e9;
+    const double dot_ns = static_cast<double>(batch) * shape.inputs * shape.outputs /
+                          limits.macs_per_second * 1e9;
+    cases->push_back({{"name", std::string("linear ") + shape.name + ", batch " + std::to_string(batch)},
+                      {"ns", seconds_per_call(kLeastNs, multiply) * 1e9},
+                      {"limit_ns", std::max(read_ns, dot_ns)},
+                      {"limit_name", read_ns > dot_ns ? "memory_read" : "int8_dot"}});
+  }
+}
+
+}  // namespace
+
+void run_linear_cases(Isa isa, const MicroShape& shape, nlohmann::json* cases) {
+  if (!select_linear_isa(isa)) throw std::runtime_error("another instruction set is in use");
+  const uint32_t width = shape.embedding_size, inner = shape.feed_forward_size;
+  const LinearShape shapes[] = {
+      {"qkv", width, 3 * width, shape.layer_count, {1, 10, 128}},
+      {"attention output", width, width, shape.layer_count, {1, 10, 128}},
+      {"up", width, inner, shape.layer_count, {1, 10, 128}},
+      {"down", inner, width, shape.layer_count, {1, 10, 128}},
+      // The runtime multiplies few rows by the head, one as a rule.
+      {"head", width, shape.vocabulary_size, 1, {1, 10}}};
+  for (const LinearShape& linear : shapes) {
+    const ReadLimit read(size_t{linear.count} * linear.inputs * linear.outputs, shape.pages, 1);
+    const Limits limits = {read.bytes_per_second(),
+                           dot_macs_per_second(static_cast<sotto_isa>(isa), 1)};
+    run_shape(isa, linear, shape.pages, limits, cases);
+  }
+}
+
+}  // namespace sotto::bench

@@ -1,0 +1,65 @@
+// What a run measures: probes, run one after the other in every round so that drift hits
+// all alike, and the figures made of what they record.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace sotto::bench {
+
+// Samples by the name of their series, one a round.
+using Samples = std::map<std::string, std::vector<double>>;
+
+class Recorder {
+ public:
+  explicit Recorder(Samples* samples) : samples_(samples) {}
+  void record(const std::string& series, double value) { (*samples_)[series].push_back(value); }
+
+ private:
+  Samples* samples_;
+};
+
+struct Probe {
+  std::string name;  // for the progress line
+  std::function<void(Recorder&)> measure;
+};
+
+// How one figure comes out of the samples.
+struct FigureSpec {
+  std::string series;
+  std::string name;
+  nlohmann::ordered_json parameters = nlohmann::ordered_json::object();
+  std::string unit = {};
+  bool higher_is_better = true;
+  std::string limit_name = {};
+  std::string limit_series = {};  // what `limit` is made of; empty: it is a constant
+  std::function<double(double)> limit = {};  // in the figure's unit; empty: there is none
+};
+
+struct Plan {
+  std::vector<Probe> probes;
+  std::vector<FigureSpec> figures;
+};
+
+struct Figure {
+  std::string name;
+  nlohmann::ordered_json parameters;
+  std::string unit;
+  bool higher_is_better = true;
+  std::vector<double> samples;
+  std::string limit_name;
+  std::vector<double> limits;  // one a sample; empty: no limit
+};
+
+// Called before each probe; round 0 warms up and is not counted.
+using Progress = std::function<void(size_t round, size_t rounds, const std::string& probe)>;
+
+Samples run(const Plan& plan, size_t rounds, const Progress& progress);
+
+std::vector<Figure> make_figures(const Plan& plan, const Samples& samples);
+
+}  // namespace sotto::bench

@@ -1,0 +1,209 @@
+// sotto-bench from outside on a tiny model: what it prints and what it refuses. Nothing here
+// depends on how fast the machine is.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+namespace sotto::bench {
+namespace {
+
+struct Result {
+  int exit_code;
+  std::string out;
+  std::string err;
+};
+
+class Folder {
+ public:
+  Folder() : path_(testing::TempDir() + "sotto-bench-test-XXXXXX") {
+    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("no temporary folder");
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  std::string file(const std::string& name) const { return path_ + '/' + name; }
+
+ private:
+  std::string path_;
+};
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// `arguments` as a shell takes them.
+Result run_bench(const std::string& arguments) {
+  const Folder folder;
+  const std::string command = std::string("'" SOTTO_BENCH "' ") + arguments + " >'" +
+                              folder.file("out") + "' 2>'" + folder.file("err") + "'";
+  const int status = std::system(command.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(folder.file("out")),
+          contents(folder.file("err"))};
+}
+
+nlohmann::json json_of(const std::string& arguments) {
+  const Result result = run_bench(arguments + " --json");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  return nlohmann::json::parse(result.out);
+}
+
+void expect_sound(const nlohmann::json& summary, size_t runs) {
+  EXPECT_EQ(summary.at("samples").size(), runs) << summary;
+  EXPECT_GT(summary.at("min").get<double>(), 0) << summary;
+  EXPECT_LE(summary.at("min"), summary.at("median")) << summary;
+  EXPECT_LE(summary.at("median"), summary.at("max")) << summary;
+}
+
+TEST(Program, MeasuresEverythingOnce) {
+  const auto json = json_of("-m synthetic-tiny --runs 1 --threads 2");
+  EXPECT_EQ(json.at("program"), "sotto-bench");
+  for (const char* key : {"cpu", "architecture", "system", "cores", "page_size",
+                          "transparent_huge_pages", "pages", "load_average"}) {
+    EXPECT_TRUE(json.at("machine").contains(key)) << key;
+  }
+  EXPECT_EQ(json.at("model").at("name"), "synthetic-tiny");
+  EXPECT_EQ(json.at("model").at("layer_count"), 2);
+  EXPECT_TRUE(json.at("model").at("packed_in_place"));
+  EXPECT_GT(json.at("model").at("weight_bytes"), 0);
+  EXPECT_GT(json.at("model").at("kv_bytes"), 0);
+  EXPECT_EQ(json.at("settings").at("runs"), 1);
+  // 512 does not fit 128 positions.
+  EXPECT_EQ(json.at("settings").at("contexts"), nlohmann::json({0}));
+  EXPECT_EQ(json.at("settings").at("prompt_lengths"), nlohmann::json({32, 128}));
+
+  std::map<std::string, size_t> counts;
+  for (const auto& figure : json.at("figures")) {
+    ++counts[figure.at("name").get<std::string>()];
+    expect_sound(figure, 1);
+    EXPECT_FALSE(figure.at("unit").get<std::string>().empty());
+    EXPECT_TRUE(figure.at("better") == "higher" || figure.at("better") == "lower");
+    ASSERT_TRUE(figure.contains("ratio"));
+    if (figure.at("limit").is_null()) continue;
+    expect_sound(figure.at("limit"), 1);
+    EXPECT_GT(figure.at("ratio").get<double>(), 0);
+  }
+  counts.erase("library_size");  // only beside a shared library
+  EXPECT_EQ(counts, (std::map<std::string, size_t>{{"decode", 2}, {"prefill", 4}, {"first_token", 1},
+                                                   {"process_first_token", 2}, {"model_ready", 2},
+                                                   {"process_start", 1}, {"session_ready", 1},
+                                                   {"process_peak_memory", 2}, {"sample", 4},
+                                                   {"tokenize", 1}, {"detokenize", 1}}));
+  std::set<std::string> limits;
+  for (const auto& limit : json.at("limits")) {
+    limits.insert(limit.at("name").get<std::string>());
+    expect_sound(limit, 1);
+  }
+  EXPECT_EQ(limits, (std::set<std::string>{"memory_read/1t", "memory_read/2t", "int8_dot/1t",
+                                           "int8_dot/2t"}));
+}
+
+TEST(Program, HasALimitForWhatComputesOrReads) {
+  const auto json = json_of("-m synthetic-tiny --runs 1 --contexts 100 --prompt-lengths 3 --pages small");
+  EXPECT_EQ(json.at("machine").at("pages"), "small");
+  for (const auto& figure : json.at("figures")) {
+    const std::string name = figure.at("name");
+    if (name == "decode") {
+      EXPECT_EQ(figure.at("parameters").at("context"), 100);
+      EXPECT_EQ(figure.at("limit").at("name"), "memory_read");
+    } else if (name == "prefill" || name == "first_token" || name == "process_first_token") {
+      EXPECT_EQ(figure.at("limit").at("name"), "int8_dot");
+    } else if (name == "process_peak_memory") {
+      EXPECT_EQ(figure.at("limit").at("name"), "weights_and_kv");
+      EXPECT_LT(figure.at("ratio"), 1);  // a process has more than weights
+    } else {
+      EXPECT_TRUE(figure.at("limit").is_null()) << name;
+    }
+  }
+}
+
+TEST(Program, MeasuresKernels) {
+  const auto json = json_of("-m synthetic-tiny --runs 1 --micro");
+  std::set<std::string> isas, kernels;
+  for (const auto& figure : json.at("figures")) {
+    EXPECT_EQ(figure.at("name"), "micro");
+    expect_sound(figure, 1);
+    isas.insert(figure.at("parameters").at("isa").get<std::string>());
+    const std::string kernel = figure.at("parameters").at("kernel");
+    kernels.insert(kernel);
+    EXPECT_EQ(figure.at("limit").is_null(), kernel.rfind("linear ", 0) != 0) << kernel;
+  }
+  EXPECT_TRUE(isas.count("reference"));
+  EXPECT_TRUE(isas.count(json.at("settings").at("isa").get<std::string>()));
+  for (const char* kernel : {"layer_norm", "gelu_tanh", "gelu_erf", "add", "embed",
+                             "quantize_row, embedding", "quantize_row, feed_forward",
+                             "quantize_symmetric, head", "max, vocabulary", "argmax, vocabulary",
+                             "exp_shifted, vocabulary", "attention, 1 slots", "attention, 64 slots",
+                             "linear qkv, batch 1", "linear down, batch 128", "linear head, batch 10"}) {
+    EXPECT_TRUE(kernels.count(kernel)) << kernel;
+  }
+}
+
+TEST(Program, PrintsATable) {
+  const Result result = run_bench("-m synthetic-tiny --runs 1 --isa reference");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  EXPECT_EQ(result.out.rfind("synthetic-tiny, reference, 1 thread(s), 1 runs\n", 0), 0u) << result.out;
+  for (const char* part : {"of limit", "decode, context 0, threads 1", "prefill, prompt tokens 32",
+                           "limit memory_read/1t", "sample, greedy"}) {
+    EXPECT_NE(result.out.find(part), std::string::npos) << part << " is not in\n" << result.out;
+  }
+}
+
+TEST(Program, KeepsAModelThatCanBeMeasuredAgain) {
+  const Folder folder;
+  const std::string kept = folder.file("kept.sotto");
+  json_of("-m synthetic-tiny --runs 1 --keep '" + kept + "'");
+  const auto json = json_of("--runs 1 -m '" + kept + "'");
+  EXPECT_EQ(json.at("model").at("name"), kept);
+  EXPECT_EQ(json.at("model").at("vocabulary_size"), 512);
+}
+
+void expect_refused(const std::string& arguments, int exit_code, const std::string& part) {
+  const Result result = run_bench(arguments);
+  EXPECT_EQ(result.exit_code, exit_code) << arguments << '\n' << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(result.err.rfind("sotto-bench: ", 0), 0u) << result.err;
+  EXPECT_NE(result.err.find(part), std::string::npos) << result.err << "lacks: " << part;
+}
+
+TEST(Program, RefusesWrongUsage) {
+  expect_refused("", 2, "--model is required");
+  expect_refused("-m synthetic-gpt5", 2, "gpt2-124M");
+  expect_refused("-m synthetic-tiny --runs 0", 2, "--runs");
+  expect_refused("-m synthetic-tiny --threads x", 2, "--threads");
+  expect_refused("-m synthetic-tiny --pages medium", 2, "--pages");
+  expect_refused("-m synthetic-tiny --isa avx3", 2, "avx3");
+  expect_refused("-m model.sotto --keep x", 2, "--keep");
+  expect_refused("-m synthetic-tiny --prompt-lengths 0", 2, "--prompt-lengths");
+}
+
+TEST(Program, RefusesWhatCannotBeMeasured) {
+  const Folder folder;
+  expect_refused("-m '" + folder.file("none.sotto") + "'", 1, "none.sotto");
+  std::ofstream(folder.file("bad.sotto")) << "not a model";
+  expect_refused("-m '" + folder.file("bad.sotto") + "'", 1, "bad.sotto");
+  expect_refused("-m synthetic-tiny --contexts 120", 1, "120");
+  expect_refused("-m synthetic-tiny --prompt-lengths 129", 1, "129");
+  expect_refused("-m synthetic-tiny --keep '" + folder.file("no/such/folder") + "'", 1, "folder");
+}
+
+TEST(Program, ExplainsItself) {
+  const Result result = run_bench("--help");
+  EXPECT_EQ(result.exit_code, 0);
+  for (const char* option : {"--model", "--json", "--threads", "--runs", "--prompt-lengths",
+                             "--contexts", "--pages", "--isa", "--micro", "--keep"}) {
+    EXPECT_NE(result.out.find(option), std::string::npos) << option;
+  }
+}
+
+}  // namespace
+}  // namespace sotto::bench

@@ -1,0 +1,29 @@
+// How fast this machine can read memory: the limit of decoding, which reads every weight
+// once a token.
+#pragma once
+
+#include <cstddef>
+
+#include "tests/bench/memory.h"
+
+namespace sotto::bench {
+
+// A block read over and over by one thread or several, each its own part, with plain loads
+// and the fastest of a few access patterns.
+class ReadLimit {
+ public:
+  // `size`: as large as what the figures beside it read, for the caches' sake.
+  ReadLimit(size_t size, Pages pages, size_t thread_count);
+
+  double bytes_per_second() const;
+
+ private:
+  double seconds_per_pass(size_t pattern, double least_seconds) const;
+
+  size_t thread_count_;
+  size_t part_size_;
+  Memory block_;
+  size_t pattern_ = 0;
+};
+
+}  // namespace sotto::bench

@@ -1,0 +1,43 @@
+// Models with random weights, made on the fly: speed and memory depend on shapes alone.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "converters/float_model.h"
+#include "runtime/model/tokenizer_view.h"
+
+namespace sotto::bench {
+
+inline constexpr std::string_view kSyntheticPrefix = "synthetic-";
+
+// For help and messages.
+inline constexpr char kSyntheticNames[] =
+    "gpt2-124M, gpt2-355M, gpt2-774M, gpt2-1558M, distilgpt2, tiny";
+
+// The shape behind "synthetic-NAME", nullopt if there is none of that name.
+std::optional<ModelShape> synthetic_shape(std::string_view name);
+
+// Writes the model with weights packed for `isa` ("native", a name, or "none") and a
+// tokenizer as large as GPT-2's, whose merges are made up.
+void write_synthetic_model(const std::string& name, const ModelShape& shape,
+                           const std::string& isa, const std::filesystem::path& path,
+                           const std::function<void(double)>& progress);
+
+// A new folder for temporary files, removed at the end with all that is in it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace sotto::bench

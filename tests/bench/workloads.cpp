@@ -1,0 +1,127 @@
+#include "tests/bench/workloads.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "tests/bench/clock.h"
+#include "tests/bench/dot_limit.h"
+#include "tests/bench/read_limit.h"
+
+namespace sotto::bench {
+namespace {
+
+constexpr uint64_t kLeastNs = 80'000'000;
+
+std::string threads_suffix(size_t thread_count) { return "/" + std::to_string(thread_count) + "t"; }
+
+// A context large enough for `tokens`, as small as that allows.
+uint32_t context_for(const LoadedModel& model, uint32_t tokens) {
+  const uint32_t most = model.info().max_context_tokens;
+  return std::min(most, std::max(tokens, uint32_t{16}));
+}
+
+}  // namespace
+
+std::string read_series(size_t thread_count) { return "memory_read" + threads_suffix(thread_count); }
+std::string dot_series(size_t thread_count) { return "int8_dot" + threads_suffix(thread_count); }
+
+double prompt_macs(const sotto_model_info& info, uint32_t token_count) {
+  const double width = info.embedding_size;
+  const double layer = 4 * width * width + 2 * width * info.feed_forward_size;
+  return token_count * info.layer_count * layer + width * info.vocabulary_size;
+}
+
+void add_limits(const LoadedModel& model, uint32_t thread_count, Plan* plan) {
+  const auto read = std::make_shared<ReadLimit>(model.info().weight_bytes, model.pages(), thread_count);
+  const sotto_isa isa = model.info().isa;
+  const std::string read_name = read_series(thread_count), dot_name = dot_series(thread_count);
+  plan->probes.push_back({"memory read", [read, read_name](Recorder& recorder) {
+                            recorder.record(read_name, read->bytes_per_second());
+                          }});
+  plan->probes.push_back({"int8 dot products", [isa, thread_count, dot_name](Recorder& recorder) {
+                            recorder.record(dot_name, dot_macs_per_second(isa, thread_count));
+                          }});
+}
+
+void add_decode(const LoadedModel& model, uint32_t context, uint32_t thread_count, Plan* plan) {
+  const uint32_t begin = std::max(context, uint32_t{1});
+  const uint32_t capacity = context_for(model, begin + kDecodeTokens + 1);
+  const auto session = std::make_shared<Session>(model, capacity, thread_count);
+  session->set_sampler(greedy_sampler());
+  session->prefill(arbitrary_tokens(model.info(), begin));
+  const std::string series = "decode/" + std::to_string(context) + threads_suffix(thread_count);
+  plan->probes.push_back({"decode at context " + std::to_string(context),
+                          [session, series, begin](Recorder& recorder) {
+                            session->rewind(begin);
+                            session->next();  // warms up
+                            const double seconds = seconds_per_call(kLeastNs, [&] {
+                              session->rewind(begin);
+                              for (uint32_t i = 0; i < kDecodeTokens; ++i) session->next();
+                            });
+                            recorder.record(series, kDecodeTokens / seconds);
+                          }});
+
+  // Token by token everything is read once: the weights, and keys and values so far.
+  const double slot_bytes = static_cast<double>(session->info().kv_bytes) / capacity;
+  const double bytes = static_cast<double>(model.info().weight_bytes) +
+                       slot_bytes * (begin + (kDecodeTokens - 1) / 2.0);
+  FigureSpec figure{series, "decode"};
+  figure.parameters = {{"context", context}, {"threads", thread_count}};
+  figure.unit = "tok/s";
+  figure.limit_name = "memory_read";
+  figure.limit_series = read_series(thread_count);
+  figure.limit = [bytes](double bytes_per_second) { return bytes_per_second / bytes; };
+  plan->figures.push_back(figure);
+}
+
+void add_prefill(const LoadedModel& model, uint32_t prompt_length, uint32_t thread_count,
+                 Plan* plan) {
+  const auto session =
+      std::make_shared<Session>(model, context_for(model, prompt_length), thread_count);
+  const auto tokens = arbitrary_tokens(model.info(), prompt_length);
+  const std::string series =
+      "prefill/" + std::to_string(prompt_length) + threads_suffix(thread_count);
+  plan->probes.push_back({"prefill of " + std::to_string(prompt_length),
+                          [session, tokens, series](Recorder& recorder) {
+                            const double seconds = seconds_per_call(kLeastNs, [&] {
+                              sotto_session_reset(session->get());
+                              session->prefill(tokens);
+                            });
+                            recorder.record(series, static_cast<double>(tokens.size()) / seconds);
+                          }});
+
+  const double macs = prompt_macs(model.info(), prompt_length) / prompt_length;
+  FigureSpec figure{series, "prefill"};
+  figure.parameters = {{"prompt_tokens", prompt_length}, {"threads", thread_count}};
+  figure.unit = "tok/s";
+  figure.limit_name = "int8_dot";
+  figure.limit_series = dot_series(thread_count);
+  figure.limit = [macs](double macs_per_second) { return macs_per_second / macs; };
+  plan->figures.push_back(figure);
+}
+
+void add_first_token(const LoadedModel& model, uint32_t thread_count, Plan* plan) {
+  const uint32_t prompt = std::min(kFirstTokenPrompt, model.info().max_context_tokens - 1);
+  const auto session =
+      std::make_shared<Session>(model, context_for(model, prompt + 1), thread_count);
+  const auto tokens = arbitrary_tokens(model.info(), prompt);
+  plan->probes.push_back({"time to first token", [session, tokens](Recorder& recorder) {
+                            const double seconds = seconds_per_call(kLeastNs, [&] {
+                              sotto_session_reset(session->get());
+                              session->prefill(tokens);
+                              session->next();
+                            });
+                            recorder.record("first_token", seconds * 1e3);
+                          }});
+  const double macs = prompt_macs(model.info(), prompt);
+  FigureSpec figure{"first_token", "first_token"};
+  figure.parameters = {{"prompt_tokens", prompt}, {"threads", thread_count}};
+  figure.unit = "ms";
+  figure.higher_is_better = false;
+  figure.limit_name = "int8_dot";
+  figure.limit_series = dot_series(thread_count);
+  figure.limit = [macs](double macs_per_second) { return macs / macs_per_second * 1e3; };
+  plan->figures.push_back(figure);
+}
+
+}  // namespace sotto::bench

@@ -1,0 +1,43 @@
+// What is measured inside this process: decoding, prefill, the sampler, the tokenizer, and
+// the limits beside them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/bench/loaded_model.h"
+#include "tests/bench/plan.h"
+
+namespace sotto::bench {
+
+struct WorkloadOptions {
+  std::vector<uint32_t> contexts;
+  std::vector<uint32_t> prompt_lengths;
+  uint32_t thread_count = 1;
+};
+
+// Tokens that one decode measurement generates before it rewinds.
+inline constexpr uint32_t kDecodeTokens = 16;
+
+// Of the prompt in the time to first token.
+inline constexpr uint32_t kFirstTokenPrompt = 64;
+
+// Multiply-adds of the linear layers for a prompt, with logits for its last token alone.
+double prompt_macs(const sotto_model_info& info, uint32_t token_count);
+
+// The series that hold the limits for a number of threads.
+std::string read_series(size_t thread_count);  // bytes a second
+std::string dot_series(size_t thread_count);   // multiply-adds a second
+
+// Each adds its probes and figures to `plan`, whose probes refer to `model`.
+void add_limits(const LoadedModel& model, uint32_t thread_count, Plan* plan);
+void add_decode(const LoadedModel& model, uint32_t context, uint32_t thread_count, Plan* plan);
+void add_prefill(const LoadedModel& model, uint32_t prompt_length, uint32_t thread_count,
+                 Plan* plan);
+void add_first_token(const LoadedModel& model, uint32_t thread_count, Plan* plan);
+void add_samplers(const LoadedModel& model, Plan* plan);
+void add_tokenizer(const LoadedModel& model, Plan* plan);
+
+}  // namespace sotto::bench
