@@ -117,8 +117,9 @@ TEST(Draw, FollowsTheDistribution) {
 // Equal logits: token i owns the sums [i, i + 1) * 2^kWeightBits, exactly.
 TEST(Draw, BordersBetweenTokensAreExact) {
   constexpr size_t kCount = 2 * Candidates::kChunk + 100;
+  const std::vector<float> logits(kCount, -3.5f);
   TestCandidates bench(kCount);
-  Candidates& candidates = bench.begin(std::vector<float>(kCount, -3.5f));
+  Candidates& candidates = bench.begin(logits);
   ASSERT_EQ(candidates.total_weight(), uint64_t{kCount} << kWeightBits);
   for (size_t i = 0; i < kCount; ++i) {
     const uint64_t border = uint64_t{i} << kWeightBits;

@@ -54,10 +54,12 @@ class TestCandidates {
     Arena arena(memory_.get());
     candidates_.place(vocabulary_size, arena);
   }
+  // The logits must outlive the work on them.
   Candidates& begin(const std::vector<float>& logits, const TokenMask& mask = {}) {
     candidates_.begin(*find_kernels(Isa::kAuto), logits, mask);
     return candidates_;
   }
+  Candidates& begin(std::vector<float>&&, const TokenMask& = {}) = delete;
 
  private:
   Memory memory_;
