@@ -137,8 +137,12 @@ std::string hexadecimal(std::string_view bytes) {
 }
 
 std::string with_thousands(uint64_t number) {
-  std::string text = std::to_string(number);
-  for (size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
+  const std::string digits = std::to_string(number);
+  std::string text;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
   return text;
 }
 
