@@ -13,14 +13,15 @@ enum class CharacterClass : uint8_t {
   kSpace = 3,   // \s
 };
 
-// Two stages: code point / 256 -> block -> two bits a character. Later ones are kOther.
+// Two stages: code point / 256 -> block of eight words -> two bits a character. Code points
+// after the last block are kOther.
 inline constexpr size_t kCharacterBlockCount = 804;
 extern const uint8_t kCharacterBlocks[kCharacterBlockCount];
-extern const uint64_t kCharacterClasses[][8];
+extern const uint64_t kCharacterClasses[];
 
 inline CharacterClass character_class(uint32_t code_point) {
   if (code_point / 256 >= kCharacterBlockCount) return CharacterClass::kOther;
-  const uint64_t* block = kCharacterClasses[kCharacterBlocks[code_point / 256]];
+  const uint64_t* block = kCharacterClasses + 8 * size_t{kCharacterBlocks[code_point / 256]};
   return static_cast<CharacterClass>(block[code_point / 32 % 8] >> 2 * (code_point % 32) & 3);
 }
 

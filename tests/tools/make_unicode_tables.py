@@ -63,7 +63,7 @@ def render(classes):
     text = HEAD.format(version=tokenizers.__version__)
     text += f"const uint8_t kCharacterBlocks[kCharacterBlockCount] = {{\n"
     text += rows([str(i) for i in index], 20) + "};\n\n"
-    text += f"const uint64_t kCharacterClasses[][8] = {{\n" + rows(words, 4) + "};\n\n"
+    text += f"const uint64_t kCharacterClasses[] = {{\n" + rows(words, 4) + "};\n\n"
     text += "}  // namespace sotto\n"
     return text, len(index)
 
