@@ -5,7 +5,6 @@
 namespace sotto::bench {
 namespace {
 
-constexpr double kLeastSeconds = 0.03;
 constexpr size_t kChains = 8;
 
 void run_scalar(size_t iterations) {
@@ -24,13 +23,13 @@ void run_scalar(size_t iterations) {
 
 DotLoop scalar_dot_loop() { return {run_scalar, kChains}; }
 
-double dot_macs_per_second(sotto_isa isa, size_t thread_count) {
+double dot_macs_per_second(sotto_isa isa, size_t thread_count, double least_seconds) {
   const DotLoop loop = dot_loop(isa);
   size_t iterations = 10'000;
   double seconds = 0;
   // The last of growing repetitions is long enough to count.
   while ((seconds = time_on_threads(thread_count, [&](size_t) { loop.run(iterations); })) <
-         kLeastSeconds) {
+         least_seconds) {
     iterations *= 2;
   }
   return static_cast<double>(loop.macs_per_iteration) * static_cast<double>(iterations) *

@@ -20,7 +20,7 @@ DotLoop dot_loop(sotto_isa isa);
 // Scalar, for SOTTO_ISA_REFERENCE and unknown architectures.
 DotLoop scalar_dot_loop();
 
-// Multiply-adds a second of `thread_count` threads together.
-double dot_macs_per_second(sotto_isa isa, size_t thread_count);
+// Multiply-adds a second of `thread_count` threads together, over `least_seconds` or more.
+double dot_macs_per_second(sotto_isa isa, size_t thread_count, double least_seconds);
 
 }  // namespace sotto::bench

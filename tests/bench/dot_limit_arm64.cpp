@@ -1,4 +1,5 @@
-// AArch64: smmla with i8mm, sdot with dotprod, else smull, smlal and sadalp.
+// AArch64, compiled for all of its extensions: smmla with i8mm, sdot with dotprod, else smull,
+// smlal and sadalp.
 #include <arm_neon.h>
 
 #include "tests/bench/dot_limit.h"
@@ -12,23 +13,27 @@ constexpr size_t kSums = 16;
 void run_neon_i8mm(size_t iterations) {
   int32x4_t sums[kSums];
   for (auto& sum : sums) sum = vdupq_n_s32(0);
-  const int8x16_t a = vdupq_n_s8(3), b = vdupq_n_s8(5);
+  int8x16_t a = vdupq_n_s8(3), b = vdupq_n_s8(5);
   for (size_t i = 0; i < iterations; ++i) {
     for (auto& sum : sums) {
-      asm volatile(".arch_extension i8mm\n smmla %0.4s, %1.16b, %2.16b" : "+w"(sum) : "w"(a), "w"(b));
+      asm volatile("" : "+w"(a), "+w"(b));
+      sum = vmmlaq_s32(sum, a, b);
     }
   }
+  for (auto& sum : sums) asm volatile("" : : "w"(sum));
 }
 
 void run_neon_dotprod(size_t iterations) {
   int32x4_t sums[kSums];
   for (auto& sum : sums) sum = vdupq_n_s32(0);
-  const int8x16_t a = vdupq_n_s8(3), b = vdupq_n_s8(5);
+  int8x16_t a = vdupq_n_s8(3), b = vdupq_n_s8(5);
   for (size_t i = 0; i < iterations; ++i) {
     for (auto& sum : sums) {
-      asm volatile(".arch_extension dotprod\n sdot %0.4s, %1.16b, %2.16b" : "+w"(sum) : "w"(a), "w"(b));
+      asm volatile("" : "+w"(a), "+w"(b));
+      sum = vdotq_s32(sum, a, b);
     }
   }
+  for (auto& sum : sums) asm volatile("" : : "w"(sum));
 }
 
 void run_neon(size_t iterations) {

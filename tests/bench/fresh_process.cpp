@@ -83,7 +83,8 @@ void add_fresh_process(const LoadedModel& model, uint32_t thread_count, Plan* pl
            recorder.record("process_start" + suffix, ms("started_ns", "main_ns"));
            recorder.record("model_ready" + suffix, ms("main_ns", "ready_ns"));
            recorder.record("session_ready" + suffix, ms("ready_ns", "session_ns"));
-           recorder.record("process_peak_memory" + suffix, result.at("peak_bytes").get<double>() / kMiB);
+           recorder.record("process_peak_memory" + suffix,
+                           result.at("peak_bytes").get<double>() / kMiB);
          }});
 
     FigureSpec first{"process_first_token" + suffix, "process_first_token"};

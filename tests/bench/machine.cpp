@@ -77,7 +77,8 @@ nlohmann::ordered_json describe_machine(Pages pages) {
   utsname system = {};
   uname(&system);
   double load[1] = {};
-  const bool has_load = getloadavg(load, 1) == 1;
+  nlohmann::ordered_json load_average = nullptr;
+  if (getloadavg(load, 1) == 1) load_average = std::round(load[0] * 100) / 100;
   return {{"cpu", cpu_name()},
           {"architecture", system.machine},
           {"system", std::string(system.sysname) + ' ' + system.release},
@@ -85,7 +86,7 @@ nlohmann::ordered_json describe_machine(Pages pages) {
           {"page_size", sysconf(_SC_PAGESIZE)},
           {"transparent_huge_pages", transparent_huge_pages()},
           {"pages", pages == Pages::kHuge ? "huge" : "small"},
-          {"load_average", has_load ? nlohmann::ordered_json(std::round(load[0] * 100) / 100) : nullptr}};
+          {"load_average", load_average}};
 }
 
 std::optional<uint64_t> library_size() {

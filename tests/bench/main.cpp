@@ -44,11 +44,13 @@ class ProgressLine {
 std::string make_model(const Options& options, const std::filesystem::path& folder,
                        const ProgressLine& line) {
   const std::string name = options.model.substr(kSyntheticPrefix.size());
-  const auto path = options.keep.empty() ? folder / (name + ".sotto") : std::filesystem::path(options.keep);
+  const std::filesystem::path path =
+      options.keep.empty() ? folder / (name + ".sotto") : std::filesystem::path(options.keep);
   std::string isa = options.isa == SOTTO_ISA_AUTO ? "native" : sotto_isa_text(options.isa);
   if (options.isa == SOTTO_ISA_REFERENCE) isa = "none";
   write_synthetic_model(name, *synthetic_shape(name), isa, path, [&](double part) {
-    line.show("making " + options.model + ": " + std::to_string(static_cast<int>(part * 100)) + '%');
+    const int percent = static_cast<int>(part * 100);
+    line.show("making " + options.model + ": " + std::to_string(percent) + '%');
   });
   return path.string();
 }
@@ -59,8 +61,6 @@ std::vector<uint32_t> fewer_threads(uint32_t thread_count) {
   for (uint32_t count = 1; count < thread_count; count *= 2) counts.push_back(count);
   return counts;
 }
-
-constexpr uint32_t kScalingPrompt = 128;
 
 Plan make_plan(const LoadedModel& model, const Options& options) {
   Plan plan;

@@ -11,7 +11,7 @@
 namespace sotto::bench {
 namespace {
 
-constexpr Isa kIsas[] = {Isa::kReference, Isa::kAvx2, Isa::kAvx512,  Isa::kAvx512Vnni,
+constexpr Isa kIsas[] = {Isa::kReference, Isa::kAvx2,        Isa::kAvx512,  Isa::kAvx512Vnni,
                          Isa::kNeon,      Isa::kNeonDotprod, Isa::kNeonI8mm};
 
 void record_cases(const nlohmann::json& cases, const std::string& isa, Recorder& recorder) {
@@ -46,17 +46,16 @@ void add_micro(const LoadedModel& model, uint32_t thread_count, Plan* plan) {
   const sotto_model_info& info = model.info();
   for (const Isa isa : kIsas) {
     if (find_kernels(isa) == nullptr) continue;
-    const std::vector<std::string> arguments = {
-        kMicro,
-        std::to_string(static_cast<int32_t>(isa)),
-        std::to_string(info.embedding_size),
-        std::to_string(info.head_count),
-        std::to_string(info.feed_forward_size),
-        std::to_string(info.vocabulary_size),
-        std::to_string(info.layer_count),
-        std::to_string(info.max_context_tokens),
-        std::to_string(thread_count),
-        model.pages() == Pages::kHuge ? "huge" : "small"};
+    const std::vector<std::string> arguments = {kMicro,
+                                                std::to_string(static_cast<int32_t>(isa)),
+                                                std::to_string(info.embedding_size),
+                                                std::to_string(info.head_count),
+                                                std::to_string(info.feed_forward_size),
+                                                std::to_string(info.vocabulary_size),
+                                                std::to_string(info.layer_count),
+                                                std::to_string(info.max_context_tokens),
+                                                std::to_string(thread_count),
+                                                model.pages() == Pages::kHuge ? "huge" : "small"};
     const std::string name = isa_name(isa);
     add_figures(run_child(arguments).at("cases"), name, plan);  // which cases there are
     plan->probes.push_back({"kernels, " + name, [arguments, name](Recorder& recorder) {
@@ -77,7 +76,8 @@ int micro_main(int argc, char** argv) {
   shape.position_count = number(8);
   shape.thread_count = number(9);
   shape.pages = std::string(argv[10]) == "huge" ? Pages::kHuge : Pages::kSmall;
-  std::cout << nlohmann::json{{"cases", run_micro_cases(static_cast<Isa>(std::stoi(argv[2])), shape)}};
+  const Isa isa = static_cast<Isa>(std::stoi(argv[2]));
+  std::cout << nlohmann::json{{"cases", run_micro_cases(isa, shape)}};
   return 0;
 }
 

@@ -78,7 +78,8 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--runs", options.runs, "rounds that are counted")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--prompt-lengths", options.prompt_lengths, "prefill: tokens (default: 32,128,512)")
+  app.add_option("--prompt-lengths", options.prompt_lengths,
+                 "prefill: tokens (default: 32,128,512)")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("N,...");

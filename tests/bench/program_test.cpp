@@ -92,11 +92,17 @@ TEST(Program, MeasuresEverythingOnce) {
     EXPECT_GT(figure.at("ratio").get<double>(), 0);
   }
   counts.erase("library_size");  // only beside a shared library
-  EXPECT_EQ(counts, (std::map<std::string, size_t>{{"decode", 2}, {"prefill", 4}, {"first_token", 1},
-                                                   {"process_first_token", 2}, {"model_ready", 2},
-                                                   {"process_start", 1}, {"session_ready", 1},
-                                                   {"process_peak_memory", 2}, {"sample", 4},
-                                                   {"tokenize", 1}, {"detokenize", 1}}));
+  EXPECT_EQ(counts, (std::map<std::string, size_t>{{"decode", 2},
+                                                   {"prefill", 4},
+                                                   {"first_token", 1},
+                                                   {"process_first_token", 2},
+                                                   {"model_ready", 2},
+                                                   {"process_start", 1},
+                                                   {"session_ready", 1},
+                                                   {"process_peak_memory", 2},
+                                                   {"sample", 4},
+                                                   {"tokenize", 1},
+                                                   {"detokenize", 1}}));
   std::set<std::string> limits;
   for (const auto& limit : json.at("limits")) {
     limits.insert(limit.at("name").get<std::string>());
@@ -107,7 +113,8 @@ TEST(Program, MeasuresEverythingOnce) {
 }
 
 TEST(Program, HasALimitForWhatComputesOrReads) {
-  const auto json = json_of("-m synthetic-tiny --runs 1 --contexts 100 --prompt-lengths 3 --pages small");
+  const auto json =
+      json_of("-m synthetic-tiny --runs 1 --contexts 100 --prompt-lengths 3 --pages small");
   EXPECT_EQ(json.at("machine").at("pages"), "small");
   for (const auto& figure : json.at("figures")) {
     const std::string name = figure.at("name");
@@ -138,11 +145,12 @@ TEST(Program, MeasuresKernels) {
   }
   EXPECT_TRUE(isas.count("reference"));
   EXPECT_TRUE(isas.count(json.at("settings").at("isa").get<std::string>()));
-  for (const char* kernel : {"layer_norm", "gelu_tanh", "gelu_erf", "add", "embed",
-                             "quantize_row, embedding", "quantize_row, feed_forward",
-                             "quantize_symmetric, head", "max, vocabulary", "argmax, vocabulary",
-                             "exp_shifted, vocabulary", "attention, 1 slots", "attention, 64 slots",
-                             "linear qkv, batch 1", "linear down, batch 128", "linear head, batch 10"}) {
+  for (const char* kernel :
+       {"layer_norm", "gelu_tanh", "gelu_erf", "add", "embed", "quantize_row, embedding",
+        "quantize_row, feed_forward", "quantize_symmetric, head", "max, vocabulary",
+        "argmax, vocabulary", "exp_shifted, vocabulary", "attention, 1 slots",
+        "attention, 64 slots", "linear qkv, batch 1", "linear down, batch 128",
+        "linear head, batch 10"}) {
     EXPECT_TRUE(kernels.count(kernel)) << kernel;
   }
 }
@@ -151,7 +159,8 @@ TEST(Program, PrintsATable) {
   const Result result = run_bench("-m synthetic-tiny --runs 1 --isa reference");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err, "");
-  EXPECT_EQ(result.out.rfind("synthetic-tiny, reference, 1 thread(s), 1 runs\n", 0), 0u) << result.out;
+  EXPECT_EQ(result.out.rfind("synthetic-tiny, reference, 1 thread(s), 1 runs\n", 0), 0u)
+      << result.out;
   for (const char* part : {"of limit", "decode, context 0, threads 1", "prefill, prompt tokens 32",
                            "limit memory_read/1t", "sample, greedy"}) {
     EXPECT_NE(result.out.find(part), std::string::npos) << part << " is not in\n" << result.out;

@@ -11,7 +11,6 @@
 namespace sotto::bench {
 namespace {
 
-constexpr double kLeastSeconds = 0.06;
 constexpr size_t kPartAlignment = 4096;
 constexpr size_t kPrefetchDistance = 2048;
 
@@ -113,8 +112,8 @@ double ReadLimit::seconds_per_pass(size_t pattern, double least_seconds) const {
          static_cast<double>(passes);
 }
 
-double ReadLimit::bytes_per_second() const {
-  return static_cast<double>(block_.size()) / seconds_per_pass(pattern_, kLeastSeconds);
+double ReadLimit::bytes_per_second(double least_seconds) const {
+  return static_cast<double>(block_.size()) / seconds_per_pass(pattern_, least_seconds);
 }
 
 }  // namespace sotto::bench

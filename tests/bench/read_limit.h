@@ -15,7 +15,8 @@ class ReadLimit {
   // `size`: as large as what the figures beside it read, for the caches' sake.
   ReadLimit(size_t size, Pages pages, size_t thread_count);
 
-  double bytes_per_second() const;
+  // Reads for about `least_seconds`.
+  double bytes_per_second(double least_seconds) const;
 
  private:
   double seconds_per_pass(size_t pattern, double least_seconds) const;

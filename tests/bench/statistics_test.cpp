@@ -50,9 +50,10 @@ Plan counting_plan(std::vector<std::string>* order) {
 
 TEST(Plan, RoundsAreInterleavedAndTheFirstIsNotCounted) {
   std::vector<std::string> order, shown;
-  const Samples samples = run(counting_plan(&order), 2, [&](size_t round, size_t rounds, auto& probe) {
-    shown.push_back(std::to_string(round) + '/' + std::to_string(rounds) + probe);
-  });
+  const Samples samples =
+      run(counting_plan(&order), 2, [&](size_t round, size_t rounds, auto& probe) {
+        shown.push_back(std::to_string(round) + '/' + std::to_string(rounds) + probe);
+      });
   EXPECT_EQ(order, (std::vector<std::string>{"a", "b", "a", "b", "a", "b"}));
   EXPECT_EQ(shown, (std::vector<std::string>{"0/2a", "0/2b", "1/2a", "1/2b", "2/2a", "2/2b"}));
   EXPECT_EQ(samples.at("a"), (std::vector<double>{3, 5}));
@@ -82,8 +83,11 @@ TEST(Plan, AConstantLimitHoldsForEverySample) {
 
 Report example_report() {
   Report report;
-  report.machine = {{"cpu", "Example"}, {"cores", 2}, {"pages", "huge"},
-                    {"transparent_huge_pages", "madvise"}, {"load_average", 0.5}};
+  report.machine = {{"cpu", "Example"},
+                    {"cores", 2},
+                    {"pages", "huge"},
+                    {"transparent_huge_pages", "madvise"},
+                    {"load_average", 0.5}};
   report.model = {{"name", "m"}};
   report.settings = {{"isa", "avx2"}, {"threads", 1}, {"runs", 2}};
   report.limits["memory_read/1t"] = {2e10, 4e10};
@@ -100,7 +104,8 @@ Report example_report() {
 
 TEST(Report, TableShowsFigureLimitAndShare) {
   const std::string table = report_table(example_report());
-  EXPECT_NE(table.find("decode, context 512, threads 1   75.00  50.00 .. 100.0  tok/s  150.0 (memory_read)     50.0%\n"),
+  EXPECT_NE(table.find("decode, context 512, threads 1   75.00  50.00 .. 100.0  tok/s  150.0 "
+                       "(memory_read)     50.0%\n"),
             std::string::npos)
       << table;
   EXPECT_NE(table.find("limit memory_read/1t             30.00  20.00 .. 40.00  GB/s\n"),

@@ -12,9 +12,8 @@ constexpr uint64_t kLeastNs = 10'000'000;
 constexpr size_t kTextSize = size_t{256} << 10;
 
 bool is_plain(const char* bytes, size_t size) {
-  return size > 0 && std::all_of(bytes, bytes + size, [](char c) {
-           return (c >= 'a' && c <= 'z') || c == ' ';
-         });
+  return size > 0 && std::all_of(bytes, bytes + size,
+                                 [](char c) { return (c >= 'a' && c <= 'z') || c == ' '; });
 }
 
 // Words of the vocabulary's own tokens, the first ones more often.
@@ -37,7 +36,8 @@ std::string make_text(const LoadedModel& model) {
 }  // namespace
 
 void add_samplers(const LoadedModel& model, Plan* plan) {
-  const auto session = std::make_shared<Session>(model, std::min(model.info().max_context_tokens, 16u), 1);
+  const uint32_t context = std::min(model.info().max_context_tokens, uint32_t{16});
+  const auto session = std::make_shared<Session>(model, context, 1);
   session->prefill(arbitrary_tokens(model.info(), 4));
   sotto_sampler_params full = default_sampler();
   full.temperature = 1;
@@ -46,25 +46,27 @@ void add_samplers(const LoadedModel& model, Plan* plan) {
   full.min_p = 0;
   sotto_sampler_params top_p = full;
   top_p.top_p = 0.95f;
-  const std::pair<const char*, sotto_sampler_params> chains[] = {
-      {"greedy", greedy_sampler()}, {"default", default_sampler()}, {"full", full}, {"top_p", top_p}};
+  const std::pair<const char*, sotto_sampler_params> chains[] = {{"greedy", greedy_sampler()},
+                                                                 {"default", default_sampler()},
+                                                                 {"full", full},
+                                                                 {"top_p", top_p}};
   for (const auto& [chain, params] : chains) {
     const std::string series = std::string("sample/") + chain;
-    plan->probes.push_back({std::string("sampler, ") + chain,
-                            [session, series, params = params](Recorder& recorder) {
-                              session->set_sampler(params);
-                              const uint64_t count = session->info().token_count;
-                              sotto_session_reset_timings(session->get());
-                              // Taking back a token that was only drawn costs no evaluation.
-                              seconds_per_call(kLeastNs, [&] {
-                                const sotto_piece* piece = nullptr;
-                                check(sotto_session_next(session->get(), &piece), "next");
-                                session->rewind(count);
-                              });
-                              const sotto_session_timings timings = session->timings();
-                              recorder.record(series, static_cast<double>(timings.sample_ns) / 1e3 /
-                                                          static_cast<double>(timings.sample_count));
-                            }});
+    plan->probes.push_back(
+        {std::string("sampler, ") + chain, [session, series, params = params](Recorder& recorder) {
+           session->set_sampler(params);
+           const uint64_t count = session->info().token_count;
+           sotto_session_reset_timings(session->get());
+           // Taking back a token that was only drawn costs no evaluation.
+           seconds_per_call(kLeastNs, [&] {
+             const sotto_piece* piece = nullptr;
+             check(sotto_session_next(session->get(), &piece), "next");
+             session->rewind(count);
+           });
+           const sotto_session_timings timings = session->timings();
+           recorder.record(series, static_cast<double>(timings.sample_ns) / 1e3 /
+                                       static_cast<double>(timings.sample_count));
+         }});
     FigureSpec figure{series, "sample"};
     figure.parameters = {{"chain", chain}};
     figure.unit = "us/token";
@@ -86,7 +88,8 @@ void add_tokenizer(const LoadedModel& model, Plan* plan) {
                                                    tokens->data(), tokens->size(), &count, nullptr),
                                     "tokenize");
                             });
-                            recorder.record("tokenize", static_cast<double>(text->size()) / seconds / 1e6);
+                            recorder.record("tokenize",
+                                            static_cast<double>(text->size()) / seconds / 1e6);
                             std::string decoded(text->size(), '\0');
                             size_t size = 0;
                             const double back = seconds_per_call(kLeastNs, [&] {

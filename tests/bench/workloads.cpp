@@ -11,6 +11,7 @@ namespace sotto::bench {
 namespace {
 
 constexpr uint64_t kLeastNs = 80'000'000;
+constexpr double kLimitSeconds = kLeastNs / 1e9;
 
 std::string threads_suffix(size_t thread_count) { return "/" + std::to_string(thread_count) + "t"; }
 
@@ -22,7 +23,10 @@ uint32_t context_for(const LoadedModel& model, uint32_t tokens) {
 
 }  // namespace
 
-std::string read_series(size_t thread_count) { return "memory_read" + threads_suffix(thread_count); }
+std::string read_series(size_t thread_count) {
+  return "memory_read" + threads_suffix(thread_count);
+}
+
 std::string dot_series(size_t thread_count) { return "int8_dot" + threads_suffix(thread_count); }
 
 double prompt_macs(const sotto_model_info& info, uint32_t token_count) {
@@ -32,14 +36,16 @@ double prompt_macs(const sotto_model_info& info, uint32_t token_count) {
 }
 
 void add_limits(const LoadedModel& model, uint32_t thread_count, Plan* plan) {
-  const auto read = std::make_shared<ReadLimit>(model.info().weight_bytes, model.pages(), thread_count);
+  const auto read =
+      std::make_shared<ReadLimit>(model.info().weight_bytes, model.pages(), thread_count);
   const sotto_isa isa = model.info().isa;
   const std::string read_name = read_series(thread_count), dot_name = dot_series(thread_count);
   plan->probes.push_back({"memory read", [read, read_name](Recorder& recorder) {
-                            recorder.record(read_name, read->bytes_per_second());
+                            recorder.record(read_name, read->bytes_per_second(kLimitSeconds));
                           }});
   plan->probes.push_back({"int8 dot products", [isa, thread_count, dot_name](Recorder& recorder) {
-                            recorder.record(dot_name, dot_macs_per_second(isa, thread_count));
+                            recorder.record(dot_name,
+                                            dot_macs_per_second(isa, thread_count, kLimitSeconds));
                           }});
 }
 
