@@ -29,11 +29,10 @@ void log_model(const sotto_model_params* params, const Model& model) {
   const sotto_model_params given = sotto::capi::read(params, kDefaults);
   if (given.log == nullptr) return;
   sotto::Error text;
-  (void)fail(&text, sotto::Status::kOk)
-      .text("model ready: isa ")
-      .text(sotto::isa_name(model.isa()))
-      .text(model.packed_in_place() ? ", weights used from the file" : ", weights in memory")
-      .done();
+  sotto::MessageWriter writer(&text);
+  writer.add("model ready: isa ");
+  writer.add(sotto::isa_name(model.isa()));
+  writer.add(model.packed_in_place() ? ", weights used from the file" : ", weights in memory");
   given.log(given.log_user_data, SOTTO_LOG_INFO, text.message);
 }
 

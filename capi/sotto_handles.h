@@ -80,12 +80,11 @@ class ErrorOut {
 
   // A null pointer where one is needed.
   sotto_status null_argument(const char* name) {
-    return wrap(fail(&error_, Status::kInvalidArgument).text(name).text(" is NULL").done());
+    return wrap(fail(&error_, Status::kInvalidArgument, name, " is NULL"));
   }
   // A struct_size that cannot be.
   sotto_status bad_struct(const char* name) {
-    return wrap(
-        fail(&error_, Status::kInvalidArgument).text(name).text("->struct_size is not set").done());
+    return wrap(fail(&error_, Status::kInvalidArgument, name, "->struct_size is not set"));
   }
 
  private:

@@ -15,14 +15,12 @@ sotto_status sotto_tokenize(const sotto_model* model, const char* text, size_t t
   if (tokens == nullptr && capacity != 0) return out.null_argument("tokens");
   if (count == nullptr) return out.null_argument("count");
   if ((flags & ~uint32_t{SOTTO_TOKENIZE_SPECIAL}) != 0) {
-    return wrap(
-        fail(out.get(), sotto::Status::kInvalidArgument).text("flags has unknown bits").done());
+    return wrap(fail(out.get(), sotto::Status::kInvalidArgument, "flags has unknown bits"));
   }
   const TokenizerView* tokenizer = unwrap(model)->tokenizer();
   if (tokenizer == nullptr) {
-    return wrap(fail(out.get(), sotto::Status::kTokenizerMissing)
-                    .text("the model file holds no tokenizer")
-                    .done());
+    return wrap(
+        fail(out.get(), sotto::Status::kTokenizerMissing, "the model file holds no tokenizer"));
   }
   return wrap(sotto::encode(*tokenizer, {text, text_size}, {(flags & SOTTO_TOKENIZE_SPECIAL) != 0},
                             {tokens, capacity}, count, out.get()));

@@ -21,15 +21,8 @@ constexpr uint32_t kDefaultSinkTokens = 4;
 Status check_parameter(const char* name, uint64_t value, uint64_t low, uint64_t high,
                        Error* error) {
   if (value >= low && value <= high) return Status::kOk;
-  return fail(error, Status::kInvalidArgument)
-      .text(name)
-      .text(" is ")
-      .number(value)
-      .text(", must be ")
-      .number(low)
-      .text(" to ")
-      .number(high)
-      .done();
+  return fail(error, Status::kInvalidArgument, name, " is ", value, ", must be ", low, " to ",
+              high);
 }
 
 }  // namespace
@@ -48,18 +41,15 @@ Status Session::resolve(const Model& model, const SessionParams& given, SessionP
   SOTTO_TRY(check_parameter("thread_count", params->thread_count, 1, kMaxThreads, error));
   if (params->overflow != Overflow::kStop && params->overflow != Overflow::kRing &&
       params->overflow != Overflow::kShift) {
-    return fail(error, Status::kInvalidArgument)
-        .text("overflow is not a SOTTO_OVERFLOW_ value")
-        .done();
+    return fail(error, Status::kInvalidArgument, "overflow is not a SOTTO_OVERFLOW_ value");
   }
   const bool stops = params->overflow == Overflow::kStop;
   if (params->sink_tokens == SessionParams::kDefaultSinks) {
     params->sink_tokens = stops ? 0 : std::min(kDefaultSinkTokens, context / 4);
   }
   if (stops && params->sink_tokens != 0) {
-    return fail(error, Status::kInvalidArgument)
-        .text("sink_tokens has no meaning with SOTTO_OVERFLOW_STOP")
-        .done();
+    return fail(error, Status::kInvalidArgument,
+                "sink_tokens has no meaning with SOTTO_OVERFLOW_STOP");
   }
   return check_parameter("sink_tokens", params->sink_tokens, 0, context / 4, error);
 }
@@ -84,9 +74,8 @@ Status Session::memory_size(const Model& model, const SessionParams& given, size
   uint8_t* sampler_memory;
   *size = lay_out(model, params, Arena(), &session, &context, &sampler_memory);
   if (*size != 0) return Status::kOk;
-  return fail(error, Status::kInvalidArgument)
-      .text("context_tokens: the session is larger than the address space")
-      .done();
+  return fail(error, Status::kInvalidArgument,
+              "context_tokens: the session is larger than the address space");
 }
 
 Status Session::init(const Model& model, const SessionParams& given, void* memory,
@@ -94,15 +83,11 @@ Status Session::init(const Model& model, const SessionParams& given, void* memor
   size_t needed;
   SOTTO_TRY(Session::memory_size(model, given, &needed, error));
   if (reinterpret_cast<uintptr_t>(memory) % kMemoryAlignment != 0) {
-    return fail(error, Status::kMemoryMisaligned).text("memory is not aligned to 64 bytes").done();
+    return fail(error, Status::kMemoryMisaligned, "memory is not aligned to 64 bytes");
   }
   if (memory_size < needed) {
-    return fail(error, Status::kMemoryTooSmall)
-        .text("the session needs ")
-        .number(static_cast<uint64_t>(needed))
-        .text(" bytes, got ")
-        .number(static_cast<uint64_t>(memory_size))
-        .done();
+    return fail(error, Status::kMemoryTooSmall, "the session needs ", needed, " bytes, got ",
+                memory_size);
   }
   SessionParams params;
   SOTTO_TRY(resolve(model, given, &params, error));
@@ -111,10 +96,9 @@ Status Session::init(const Model& model, const SessionParams& given, void* memor
     pool =
         create_thread_pool(params.thread_count, params.has_executor ? &params.executor : nullptr);
     if (pool == nullptr) {
-      return fail(error, Status::kThreadsUnavailable)
-          .text(threads_available() ? "the threads could not be made"
-                                    : "thread_count: this library is built without threads")
-          .done();
+      return fail(error, Status::kThreadsUnavailable,
+                  threads_available() ? "the threads could not be made"
+                                      : "thread_count: this library is built without threads");
     }
   }
   Context context;

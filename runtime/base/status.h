@@ -2,30 +2,32 @@
 // sotto.h, which the C API asserts.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace sotto {
 
-enum class [[nodiscard]] Status : int32_t {
-  kOk = 0,
-  kStopEndOfText = 1,
-  kStopMaxTokens = 2,
-  kStopContextFull = 3,
-  kStopCallback = 5,
-  kStopCancelled = 6,
-  kInvalidArgument = -1,
-  kInvalidState = -2,
-  kMemoryTooSmall = -3,
-  kMemoryMisaligned = -4,
-  kBufferTooSmall = -5,
-  kModelCorrupt = -6,
-  kModelUnsupported = -7,
-  kCpuUnsupported = -11,
-  kTextInvalid = -12,
-  kTokenizerMissing = -13,
-  kThreadsUnavailable = -14,
-  kInternal = -100,
+enum class [[nodiscard]] Status : int32_t{
+    kOk = 0,
+    kStopEndOfText = 1,
+    kStopMaxTokens = 2,
+    kStopContextFull = 3,
+    kStopCallback = 5,
+    kStopCancelled = 6,
+    kInvalidArgument = -1,
+    kInvalidState = -2,
+    kMemoryTooSmall = -3,
+    kMemoryMisaligned = -4,
+    kBufferTooSmall = -5,
+    kModelCorrupt = -6,
+    kModelUnsupported = -7,
+    kCpuUnsupported = -11,
+    kTextInvalid = -12,
+    kTokenizerMissing = -13,
+    kThreadsUnavailable = -14,
+    kInternal = -100,
 };
 
 const char* status_text(Status status);
@@ -39,33 +41,46 @@ struct Error {
   char message[240] = {};
 };
 
-// Builds a message without allocating or printf; longer text is cut.
-//   return fail(error, Status::kModelCorrupt).text("layer ").number(3).text(" lacks a bias").done();
-class Failure {
+// Writes an error's message piece by piece, without allocating or printf; longer text is cut.
+// `error` may be null: nothing is written.
+class MessageWriter {
  public:
-  Failure(Error* error, Status status, uint64_t offset);
-  Failure& text(const char* text);
-  Failure& text(const char* bytes, size_t size);  // unprintable bytes become '?'
-  Failure& number(uint64_t value);
-  Failure& number(float value);  // six significant digits
-  Status done() const { return status_; }
+  explicit MessageWriter(Error* error) : error_(error) {}
+  void add(const char* text);
+  void add(std::span<const char> text);  // unprintable bytes become '?'
+  void add(float value);                 // six significant digits
+  void add(std::unsigned_integral auto value) { add_integer(value); }
 
  private:
+  void add_integer(uint64_t value);
+
   Error* error_;
-  Status status_;
   size_t size_ = 0;
 };
 
-inline Failure fail(Error* error, Status status, uint64_t offset = Error::kNoOffset) {
-  return Failure(error, status, offset);
+// Fills `error`, if there is one, with a message joined from text and numbers; returns
+// `status`. The offset is that of the input's byte at fault.
+//   return fail(error, Status::kInvalidArgument, "top_k is ", top_k, ", must be 1 or more");
+template <typename... Parts>
+Status fail_at(Error* error, Status status, uint64_t offset, const Parts&... parts) {
+  if (error == nullptr) return status;
+  *error = {status, offset, {}};
+  MessageWriter writer(error);
+  (writer.add(parts), ...);
+  return status;
+}
+
+template <typename... Parts>
+Status fail(Error* error, Status status, const Parts&... parts) {
+  return fail_at(error, status, Error::kNoOffset, parts...);
 }
 
 // Passes on any status other than kOk.
-#define SOTTO_TRY(expression)                                                        \
-  do {                                                                               \
-    if (const ::sotto::Status sotto_try_status = (expression);                       \
-        sotto_try_status != ::sotto::Status::kOk)                                    \
-      return sotto_try_status;                                                       \
+#define SOTTO_TRY(expression)                                  \
+  do {                                                         \
+    if (const ::sotto::Status sotto_try_status = (expression); \
+        sotto_try_status != ::sotto::Status::kOk)              \
+      return sotto_try_status;                                 \
   } while (false)
 
 }  // namespace sotto

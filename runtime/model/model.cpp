@@ -23,18 +23,12 @@ Status Model::make_plan(const void* file, size_t file_size, const ModelOptions& 
                         Error* error) {
   plan->kernels = find_kernels(options.isa);
   if (plan->kernels == nullptr) {
-    return fail(error, Status::kCpuUnsupported)
-        .text("this CPU or build has no ")
-        .text(isa_name(options.isa))
-        .done();
+    return fail(error, Status::kCpuUnsupported, "this CPU or build has no ", isa_name(options.isa));
   }
   const Isa isa = plan->kernels->isa;
   if (!select_linear_isa(isa)) {
-    return fail(error, Status::kInvalidState)
-        .text("isa ")
-        .text(isa_name(isa))
-        .text(": this process already runs another instruction set")
-        .done();
+    return fail(error, Status::kInvalidState, "isa ", isa_name(isa),
+                ": this process already runs another instruction set");
   }
   SOTTO_TRY(plan->view.open(file, file_size, error));
   if (!linear_needs_packing(isa)) return Status::kOk;
@@ -87,7 +81,7 @@ Status Model::load_linear(const ModelOptions& options, size_t index, uint8_t** p
   }
   if (!linear_needs_packing(isa())) return Status::kOk;
   if (pack_linear(*weights, *packed) == 0) {
-    return fail(error, Status::kInternal).text("packing the weights failed").done();
+    return fail(error, Status::kInternal, "packing the weights failed");
   }
   weights->packed = *packed;
   *packed += packed_size_bound(weights->inputs, weights->outputs);
@@ -107,19 +101,15 @@ Status Model::init(const void* file, size_t file_size, const ModelOptions& optio
   Plan plan;
   SOTTO_TRY(make_plan(file, file_size, options, &plan, error));
   if (reinterpret_cast<uintptr_t>(memory) % kMemoryAlignment != 0) {
-    return fail(error, Status::kMemoryMisaligned).text("memory is not aligned to 64 bytes").done();
+    return fail(error, Status::kMemoryMisaligned, "memory is not aligned to 64 bytes");
   }
   Model* place;
   LayerView* layers;
   uint8_t* packed;
   const size_t needed = lay_out(plan, Arena(), &place, &layers, &packed);
   if (memory_size < needed) {
-    return fail(error, Status::kMemoryTooSmall)
-        .text("the model needs ")
-        .number(static_cast<uint64_t>(needed))
-        .text(" bytes, got ")
-        .number(static_cast<uint64_t>(memory_size))
-        .done();
+    return fail(error, Status::kMemoryTooSmall, "the model needs ", needed, " bytes, got ",
+                memory_size);
   }
   lay_out(plan, Arena(memory), &place, &layers, &packed);
 

@@ -73,28 +73,17 @@ Status visit_tensors(const format::Model& model, Status (*visit)(void*, const Te
   return walk.status();
 }
 
-Failure fail_tensor(Error* error, Status status, uint64_t offset, const TensorName& name) {
-  Failure failure = fail(error, status, offset);
-  if (name.layer >= 0) {
-    failure.text("layer ").number(static_cast<uint64_t>(name.layer)).text(" ");
-  }
-  failure.text(name.owner).text(" ").text(name.part).text(": ");
-  return failure;
-}
-
 Status verify_placement(const FileBytes& file, const format::DataRange& range,
                         const TensorName& name, Error* error) {
   if (range.offset() % kMemoryAlignment != 0) {
-    return fail_tensor(error, Status::kModelCorrupt, range.offset(), name)
-        .text("not aligned to 64 bytes")
-        .done();
+    return fail_tensor(error, Status::kModelCorrupt, range.offset(), name,
+                       "not aligned to 64 bytes");
   }
   if (range.offset() < file.data_begin || range.offset() > file.size ||
       range.size() > file.size - range.offset()) {
-    return fail_tensor(error, Status::kModelCorrupt, range.offset(), name)
-        .text(range.offset() < file.data_begin ? "inside the metadata"
-                                               : "beyond the end of the file")
-        .done();
+    return fail_tensor(
+        error, Status::kModelCorrupt, range.offset(), name,
+        range.offset() < file.data_begin ? "inside the metadata" : "beyond the end of the file");
   }
   return Status::kOk;
 }
@@ -102,12 +91,8 @@ Status verify_placement(const FileBytes& file, const format::DataRange& range,
 Status verify_tensor(const FileBytes& file, const TensorSpec& spec, Error* error) {
   SOTTO_TRY(verify_placement(file, *spec.range, spec.name, error));
   if (spec.range->size() != spec.expected_size) {
-    return fail_tensor(error, Status::kModelCorrupt, spec.range->offset(), spec.name)
-        .text("has ")
-        .number(spec.range->size())
-        .text(" bytes, its shape needs ")
-        .number(spec.expected_size)
-        .done();
+    return fail_tensor(error, Status::kModelCorrupt, spec.range->offset(), spec.name, "has ",
+                       spec.range->size(), " bytes, its shape needs ", spec.expected_size);
   }
   if (spec.kind == TensorKind::kInt8) return Status::kOk;
   const uint8_t* floats = file.bytes + spec.range->offset();
@@ -118,12 +103,7 @@ Status verify_tensor(const FileBytes& file, const TensorSpec& spec, Error* error
                             : std::isfinite(value);
     if (!usable) {
       return fail_tensor(error, Status::kModelCorrupt, spec.range->offset() + i * sizeof(float),
-                         spec.name)
-          .text("element ")
-          .number(i)
-          .text(" is ")
-          .number(value)
-          .done();
+                         spec.name, "element ", i, " is ", value);
     }
   }
   return Status::kOk;

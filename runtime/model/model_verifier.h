@@ -40,8 +40,16 @@ struct TensorSpec {
 Status visit_tensors(const format::Model& model,
                      Status (*visit)(void* context, const TensorSpec& spec), void* context);
 
-// Starts a failure with the tensor's name as the message's beginning.
-Failure fail_tensor(Error* error, Status status, uint64_t offset, const TensorName& name);
+// A failure whose message begins with the tensor's name.
+template <typename... Parts>
+Status fail_tensor(Error* error, Status status, uint64_t offset, const TensorName& name,
+                   const Parts&... parts) {
+  if (name.layer < 0) {
+    return fail_at(error, status, offset, name.owner, " ", name.part, ": ", parts...);
+  }
+  return fail_at(error, status, offset, "layer ", static_cast<uint64_t>(name.layer), " ",
+                 name.owner, " ", name.part, ": ", parts...);
+}
 
 struct FileBytes {
   const uint8_t* bytes;

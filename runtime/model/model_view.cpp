@@ -23,49 +23,33 @@ constexpr uint32_t kMaxHeadSize = 256;
 Status verify_header(const uint8_t* file, size_t size, FileHeader* header, Error* error) {
   constexpr auto kCorrupt = Status::kModelCorrupt;
   if (reinterpret_cast<uintptr_t>(file) % kMemoryAlignment != 0) {
-    return fail(error, Status::kMemoryMisaligned)
-        .text("the model's bytes are not aligned to 64")
-        .done();
+    return fail(error, Status::kMemoryMisaligned, "the model's bytes are not aligned to 64");
   }
-  if (size == 0) return fail(error, kCorrupt, 0).text("the file is empty").done();
+  if (size == 0) return fail_at(error, kCorrupt, 0, "the file is empty");
   if (size < sizeof *header) {
-    return fail(error, kCorrupt, size)
-        .text("truncated: ")
-        .number(static_cast<uint64_t>(size))
-        .text(" bytes are less than the header's 64")
-        .done();
+    return fail_at(error, kCorrupt, size, "truncated: ", size,
+                   " bytes are less than the header's 64");
   }
   std::memcpy(header, file, sizeof *header);
   if (std::memcmp(header->magic, FileHeader::kMagic, sizeof header->magic) != 0) {
-    return fail(error, kCorrupt, 0).text("not a .sotto file: its first bytes are not SOTTO").done();
+    return fail_at(error, kCorrupt, 0, "not a .sotto file: its first bytes are not SOTTO");
   }
   if (header->version != FileHeader::kVersion) {
-    return fail(error, Status::kModelUnsupported, offsetof(FileHeader, version))
-        .text("format version ")
-        .number(uint64_t{header->version})
-        .text("; this library reads version ")
-        .number(uint64_t{FileHeader::kVersion})
-        .done();
+    return fail_at(error, Status::kModelUnsupported, offsetof(FileHeader, version),
+                   "format version ", header->version, "; this library reads version ",
+                   FileHeader::kVersion);
   }
   if (header->header_checksum != xxhash64(file, offsetof(FileHeader, header_checksum))) {
-    return fail(error, kCorrupt, offsetof(FileHeader, header_checksum))
-        .text("the header does not have its checksum")
-        .done();
+    return fail_at(error, kCorrupt, offsetof(FileHeader, header_checksum),
+                   "the header does not have its checksum");
   }
   if (header->file_size > size) {
-    return fail(error, kCorrupt, size)
-        .text("truncated: ")
-        .number(static_cast<uint64_t>(size))
-        .text(" of ")
-        .number(header->file_size)
-        .text(" bytes")
-        .done();
+    return fail_at(error, kCorrupt, size, "truncated: ", size, " of ", header->file_size, " bytes");
   }
   if (header->file_size < sizeof *header ||
       header->metadata_size > header->file_size - sizeof *header) {
-    return fail(error, kCorrupt, offsetof(FileHeader, metadata_size))
-        .text("the metadata reaches beyond the end of the file")
-        .done();
+    return fail_at(error, kCorrupt, offsetof(FileHeader, metadata_size),
+                   "the metadata reaches beyond the end of the file");
   }
   return Status::kOk;
 }
@@ -73,30 +57,20 @@ Status verify_header(const uint8_t* file, size_t size, FileHeader* header, Error
 Status verify_metadata(const uint8_t* metadata, const FileHeader& header, Error* error) {
   const auto size = static_cast<size_t>(header.metadata_size);
   if (xxhash64(metadata, size) != header.metadata_checksum) {
-    return fail(error, Status::kModelCorrupt, sizeof header)
-        .text("the metadata does not have its checksum")
-        .done();
+    return fail_at(error, Status::kModelCorrupt, sizeof header,
+                   "the metadata does not have its checksum");
   }
   flatbuffers::Verifier verifier(metadata, size);
   if (!format::VerifyModelBuffer(verifier)) {
-    return fail(error, Status::kModelCorrupt, sizeof header)
-        .text("the metadata is not a valid FlatBuffer")
-        .done();
+    return fail_at(error, Status::kModelCorrupt, sizeof header,
+                   "the metadata is not a valid FlatBuffer");
   }
   return Status::kOk;
 }
 
 Status check_range(const char* what, uint64_t value, uint64_t low, uint64_t high, Error* error) {
   if (value >= low && value <= high) return Status::kOk;
-  return fail(error, Status::kModelCorrupt)
-      .text(what)
-      .text(" is ")
-      .number(value)
-      .text(", outside ")
-      .number(low)
-      .text(" to ")
-      .number(high)
-      .done();
+  return fail(error, Status::kModelCorrupt, what, " is ", value, ", outside ", low, " to ", high);
 }
 
 Status read_config(const format::Model& model, ModelConfig* config, Error* error) {
@@ -107,33 +81,21 @@ Status read_config(const format::Model& model, ModelConfig* config, Error* error
   SOTTO_TRY(check_range("layer_count", model.layers()->size(), 1, kMaxLayers, error));
   SOTTO_TRY(check_range("head_count", model.head_count(), 1, model.embedding_size(), error));
   if (model.embedding_size() % model.head_count() != 0) {
-    return fail(error, Status::kModelCorrupt)
-        .text("embedding_size ")
-        .number(uint64_t{model.embedding_size()})
-        .text(" is no multiple of head_count ")
-        .number(uint64_t{model.head_count()})
-        .done();
+    return fail(error, Status::kModelCorrupt, "embedding_size ", model.embedding_size(),
+                " is no multiple of head_count ", model.head_count());
   }
   const uint32_t head_size = model.embedding_size() / model.head_count();
   SOTTO_TRY(check_range("head size", head_size, 1, kMaxHeadSize, error));
   if (!(model.norm_epsilon() > 0.0f) || !std::isfinite(model.norm_epsilon())) {
-    return fail(error, Status::kModelCorrupt)
-        .text("norm_epsilon is ")
-        .number(model.norm_epsilon())
-        .done();
+    return fail(error, Status::kModelCorrupt, "norm_epsilon is ", model.norm_epsilon());
   }
   if (model.activation() > format::Activation::MAX) {
-    return fail(error, Status::kModelUnsupported)
-        .text("activation ")
-        .number(static_cast<uint64_t>(model.activation()))
-        .text(" is unknown")
-        .done();
+    return fail(error, Status::kModelUnsupported, "activation ",
+                static_cast<uint32_t>(model.activation()), " is unknown");
   }
   if (model.end_of_text_token() < -1 ||
       model.end_of_text_token() >= static_cast<int64_t>(model.vocabulary_size())) {
-    return fail(error, Status::kModelCorrupt)
-        .text("end_of_text_token is outside the vocabulary")
-        .done();
+    return fail(error, Status::kModelCorrupt, "end_of_text_token is outside the vocabulary");
   }
   *config = {model.vocabulary_size(),
              model.position_count(),
@@ -151,15 +113,9 @@ Status read_config(const format::Model& model, ModelConfig* config, Error* error
 Status check_shape(const format::Linear& linear, int64_t layer, const char* owner, uint32_t inputs,
                    uint32_t outputs, Error* error) {
   if (linear.inputs() == inputs && linear.outputs() == outputs) return Status::kOk;
-  return fail_tensor(error, Status::kModelCorrupt, Error::kNoOffset, {layer, owner, "shape"})
-      .number(uint64_t{linear.inputs()})
-      .text(" -> ")
-      .number(uint64_t{linear.outputs()})
-      .text(", should be ")
-      .number(uint64_t{inputs})
-      .text(" -> ")
-      .number(uint64_t{outputs})
-      .done();
+  return fail_tensor(error, Status::kModelCorrupt, Error::kNoOffset, {layer, owner, "shape"},
+                     linear.inputs(), " -> ", linear.outputs(), ", should be ", inputs, " -> ",
+                     outputs);
 }
 
 Status check_shapes(const format::Model& model, Error* error) {
@@ -330,14 +286,9 @@ Status ModelView::find_packed(uint64_t fingerprint, int* section, Error* error) 
       const LinearWeights weights = linear(index);
       const auto& range = *packed.weights()->Get(static_cast<uint32_t>(index));
       if (range.size() == packed_size(weights.inputs, weights.outputs)) continue;
-      return fail(error, Status::kModelCorrupt, range.offset())
-          .text("packed weights ")
-          .number(static_cast<uint64_t>(index))
-          .text(" have ")
-          .number(range.size())
-          .text(" bytes, their shape needs ")
-          .number(static_cast<uint64_t>(packed_size(weights.inputs, weights.outputs)))
-          .done();
+      return fail_at(error, Status::kModelCorrupt, range.offset(), "packed weights ", index,
+                     " have ", range.size(), " bytes, their shape needs ",
+                     packed_size(weights.inputs, weights.outputs));
     }
     *section = static_cast<int>(candidate);
     return Status::kOk;
@@ -370,19 +321,16 @@ Status ModelView::verify_small_tensors(Error* error) const {
         if (spec.kind == TensorKind::kInt8) return Status::kOk;
         const ByteRange range = view_range(with->file, *spec.range);
         if (xxhash64(range.bytes, range.size) == range.checksum) return Status::kOk;
-        return fail_tensor(with->error, Status::kModelCorrupt, spec.range->offset(), spec.name)
-            .text("does not have its checksum")
-            .done();
+        return fail_tensor(with->error, Status::kModelCorrupt, spec.range->offset(), spec.name,
+                           "does not have its checksum");
       },
       &context);
 }
 
 Status ModelView::verify_range(const ByteRange& range, const char* what, Error* error) const {
   if (xxhash64(range.bytes, range.size) == range.checksum) return Status::kOk;
-  return fail(error, Status::kModelCorrupt, static_cast<uint64_t>(range.bytes - file_))
-      .text(what)
-      .text(" do not have their checksum")
-      .done();
+  return fail_at(error, Status::kModelCorrupt, static_cast<uint64_t>(range.bytes - file_), what,
+                 " do not have their checksum");
 }
 
 }  // namespace sotto

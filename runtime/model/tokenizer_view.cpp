@@ -18,12 +18,11 @@ std::span<const uint32_t> view_of(const flatbuffers::Vector<uint32_t>* vector) {
 }
 
 Status corrupt(const char* what, Error* error) {
-  return fail(error, Status::kModelCorrupt).text("tokenizer: ").text(what).done();
+  return fail(error, Status::kModelCorrupt, "tokenizer: ", what);
 }
 
 Status corrupt(const char* what, size_t index, Error* error) {
-  return fail(error, Status::kModelCorrupt)
-      .text("tokenizer: ").text(what).text(" ").number(uint64_t{index}).done();
+  return fail(error, Status::kModelCorrupt, "tokenizer: ", what, " ", index);
 }
 
 int compare(std::span<const char> a, std::span<const char> b) {
@@ -103,13 +102,12 @@ Status verify_merge_index(const TokenizerView& view, Error* error) {
 }
 
 // Ids in range, with text, in strictly ascending order of it.
-Status verify_sorted(const TokenizerView& view, std::span<const uint32_t> tokens,
-                     const char* name, Error* error) {
+Status verify_sorted(const TokenizerView& view, std::span<const uint32_t> tokens, const char* name,
+                     Error* error) {
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i] >= view.token_count || view.bytes_of(tokens[i]).empty() ||
         (i > 0 && compare(view.bytes_of(tokens[i - 1]), view.bytes_of(tokens[i])) >= 0)) {
-      return fail(error, Status::kModelCorrupt)
-          .text("tokenizer: ").text(name).text(" is out of order at ").number(uint64_t{i}).done();
+      return fail(error, Status::kModelCorrupt, "tokenizer: ", name, " is out of order at ", i);
     }
   }
   return Status::kOk;
@@ -192,9 +190,8 @@ Status verify_tokenizer(TokenizerView* view, uint32_t vocabulary_size, Error* er
   if (view->merges_ascend) return Status::kOk;
   for (const uint32_t token : view->sorted_tokens) {
     if (view->bytes_of(token).size() <= kMaxUnorderedTokenBytes) continue;
-    return fail(error, Status::kModelUnsupported)
-        .text("tokenizer: merges out of order make token ").number(uint64_t{token})
-        .text(", which is too long").done();
+    return fail(error, Status::kModelUnsupported, "tokenizer: merges out of order make token ",
+                token, ", which is too long");
   }
   return Status::kOk;
 }

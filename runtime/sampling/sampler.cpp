@@ -12,16 +12,9 @@ namespace sotto {
 namespace {
 
 // NaN is out of every range. `limits` says what is allowed.
-Status check_range(const char* name, float value, bool allowed, const char* limits,
-                   Error* error) {
+Status check_range(const char* name, float value, bool allowed, const char* limits, Error* error) {
   if (allowed) return Status::kOk;
-  return fail(error, Status::kInvalidArgument)
-      .text(name)
-      .text(" is ")
-      .number(value)
-      .text(", allowed is ")
-      .text(limits)
-      .done();
+  return fail(error, Status::kInvalidArgument, name, " is ", value, ", allowed is ", limits);
 }
 
 }  // namespace

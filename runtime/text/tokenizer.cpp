@@ -70,8 +70,8 @@ Status Encoder::encode_long_word(Word word) {
     result = search_word(tokenizer_, word, tokens_.subspan(count_), &count);
   }
   if (result == SearchResult::kInconsistent) {
-    return fail(error_, Status::kModelCorrupt)
-        .text("tokenizer: sorted_tokens does not agree with merges").done();
+    return fail(error_, Status::kModelCorrupt,
+                "tokenizer: sorted_tokens does not agree with merges");
   }
   count_ += result == SearchResult::kFound ? count : word.size();
   return Status::kOk;
@@ -86,8 +86,8 @@ Status Encoder::check_bytes(Word word) {
   if (bad == word.bytes.end() && !bad_space) return Status::kOk;
   const char* at = word.bytes.data() + (bad_space ? 0 : bad - word.bytes.begin());
   const auto byte = static_cast<uint8_t>(bad_space ? ' ' : *at);
-  return fail(error_, Status::kInvalidArgument, static_cast<uint64_t>(at - text_.data()))
-      .text("the vocabulary has no token for byte ").number(uint64_t{byte}).done();
+  return fail_at(error_, Status::kInvalidArgument, static_cast<uint64_t>(at - text_.data()),
+                 "the vocabulary has no token for byte ", byte);
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ Status encode(const TokenizerView& tokenizer, std::span<const char> text, Encode
               std::span<int32_t> tokens, size_t* count, Error* error) {
   const size_t invalid = find_invalid_utf8(text);
   if (invalid != text.size()) {
-    return fail(error, Status::kTextInvalid, invalid).text("the text is not UTF-8").done();
+    return fail_at(error, Status::kTextInvalid, invalid, "the text is not UTF-8");
   }
   Encoder encoder(tokenizer, text, tokens, error);
   const AddedTokenFinder finder(tokenizer, options.parse_special);
@@ -110,7 +110,7 @@ Status encode(const TokenizerView& tokenizer, std::span<const char> text, Encode
   }
   *count = encoder.count();
   if (*count <= tokens.size()) return Status::kOk;
-  return fail(error, Status::kBufferTooSmall).text("more tokens than room for them").done();
+  return fail(error, Status::kBufferTooSmall, "more tokens than room for them");
 }
 
 }  // namespace sotto

@@ -39,7 +39,7 @@ Status Forward::init(const Model& model, ThreadPool* pool, Error* error) {
     operators_[i] = create_linear_operator(shapes[i].inputs, shapes[i].outputs, model.isa(),
                                            operator_memory_ + i * kLinearOperatorBytes);
     if (operators_[i] == nullptr) {
-      return fail(error, Status::kInternal).text("creating a linear operator failed").done();
+      return fail(error, Status::kInternal, "creating a linear operator failed");
     }
   }
   return Status::kOk;

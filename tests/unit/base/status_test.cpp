@@ -15,17 +15,13 @@ namespace {
 template <typename Number>
 std::string message_of(Number number) {
   Error error;
-  EXPECT_EQ(fail(&error, Status::kInternal).number(number).done(), Status::kInternal);
+  EXPECT_EQ(fail(&error, Status::kInternal, number), Status::kInternal);
   return error.message;
 }
 
 TEST(Failure, FillsTheError) {
   Error error;
-  const Status status = fail(&error, Status::kModelCorrupt, 17)
-                            .text("layer ")
-                            .number(uint64_t{3})
-                            .text(" lacks a bias")
-                            .done();
+  const Status status = fail_at(&error, Status::kModelCorrupt, 17, "layer ", 3u, " lacks a bias");
   EXPECT_EQ(status, Status::kModelCorrupt);
   EXPECT_EQ(error.status, Status::kModelCorrupt);
   EXPECT_EQ(error.offset, 17u);
@@ -34,16 +30,14 @@ TEST(Failure, FillsTheError) {
 
 TEST(Failure, ReplacesAnEarlierError) {
   Error error;
-  EXPECT_EQ(fail(&error, Status::kModelCorrupt, 17).text("long text").done(),
-            Status::kModelCorrupt);
-  EXPECT_EQ(fail(&error, Status::kInternal).done(), Status::kInternal);
+  EXPECT_EQ(fail_at(&error, Status::kModelCorrupt, 17, "long text"), Status::kModelCorrupt);
+  EXPECT_EQ(fail(&error, Status::kInternal), Status::kInternal);
   EXPECT_EQ(error.offset, Error::kNoOffset);
   EXPECT_STREQ(error.message, "");
 }
 
 TEST(Failure, NeedsNoError) {
-  EXPECT_EQ(fail(nullptr, Status::kInternal).text("a").number(uint64_t{1}).number(1.5f).done(),
-            Status::kInternal);
+  EXPECT_EQ(fail(nullptr, Status::kInternal, "a", 1u, 1.5f), Status::kInternal);
 }
 
 TEST(Failure, CutsLongTextInsideTheMessage) {
@@ -51,8 +45,12 @@ TEST(Failure, CutsLongTextInsideTheMessage) {
     Error error;
     char after = '#';
   } guarded;
-  Failure failure = fail(&guarded.error, Status::kInternal);
-  for (int i = 0; i < 100; ++i) failure.text("12345").number(UINT64_MAX).number(-1.5f);
+  MessageWriter writer(&guarded.error);
+  for (int i = 0; i < 100; ++i) {
+    writer.add("12345");
+    writer.add(UINT64_MAX);
+    writer.add(-1.5f);
+  }
   EXPECT_EQ(std::string(guarded.error.message).size(), sizeof guarded.error.message - 1);
   EXPECT_EQ(guarded.after, '#');
 }
@@ -60,7 +58,8 @@ TEST(Failure, CutsLongTextInsideTheMessage) {
 TEST(Failure, ReplacesUnprintableBytes) {
   Error error;
   const char bytes[] = {'a', '\0', '\n', '\x1b', '\x7f', '\xc3', '\xa4', 'z'};
-  EXPECT_EQ(fail(&error, Status::kInternal).text(bytes, sizeof bytes).done(), Status::kInternal);
+  EXPECT_EQ(fail(&error, Status::kInternal, std::span<const char>(bytes, sizeof bytes)),
+            Status::kInternal);
   EXPECT_STREQ(error.message, "a??????z");
 }
 
@@ -89,22 +88,32 @@ TEST(Failure, WritesFloats) {
 // Six significant digits at any magnitude, as the header says: read back, the number is
 // the same to six digits.
 TEST(Failure, WritesSixDigitsAtAnyMagnitude) {
-  for (const float value : {1.0f, 0.1f, 1.1f, 0.999999f, 0.9999999f, 1.9999999f, 100.00001f,
-                            12345.678f, 1e-3f, 1e-7f, 3.25e-20f, 1e-45f, 123456789.0f, 1e15f,
-                            3.4028235e38f, -1e-5f, -7.5f}) {
+  for (const float value :
+       {1.0f, 0.1f, 1.1f, 0.999999f, 0.9999999f, 1.9999999f, 100.00001f, 12345.678f, 1e-3f, 1e-7f,
+        3.25e-20f, 1e-45f, 123456789.0f, 1e15f, 3.4028235e38f, -1e-5f, -7.5f}) {
     const std::string text = message_of(value);
-    EXPECT_NEAR(std::strtod(text.c_str(), nullptr) / static_cast<double>(value), 1, 5.1e-6)
-        << text;
+    EXPECT_NEAR(std::strtod(text.c_str(), nullptr) / static_cast<double>(value), 1, 5.1e-6) << text;
   }
 }
 
 TEST(StatusText, EveryStatusHasItsOwn) {
-  const Status all[] = {Status::kOk, Status::kStopEndOfText, Status::kStopMaxTokens,
-                        Status::kStopContextFull, Status::kStopCallback, Status::kStopCancelled,
-                        Status::kInvalidArgument, Status::kInvalidState, Status::kMemoryTooSmall,
-                        Status::kMemoryMisaligned, Status::kBufferTooSmall, Status::kModelCorrupt,
-                        Status::kModelUnsupported, Status::kCpuUnsupported, Status::kTextInvalid,
-                        Status::kTokenizerMissing, Status::kThreadsUnavailable,
+  const Status all[] = {Status::kOk,
+                        Status::kStopEndOfText,
+                        Status::kStopMaxTokens,
+                        Status::kStopContextFull,
+                        Status::kStopCallback,
+                        Status::kStopCancelled,
+                        Status::kInvalidArgument,
+                        Status::kInvalidState,
+                        Status::kMemoryTooSmall,
+                        Status::kMemoryMisaligned,
+                        Status::kBufferTooSmall,
+                        Status::kModelCorrupt,
+                        Status::kModelUnsupported,
+                        Status::kCpuUnsupported,
+                        Status::kTextInvalid,
+                        Status::kTokenizerMissing,
+                        Status::kThreadsUnavailable,
                         Status::kInternal};
   std::set<std::string> texts;
   for (const Status status : all) texts.insert(status_text(status));
