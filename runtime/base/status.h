@@ -2,10 +2,10 @@
 // sotto.h, which the C API asserts.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 namespace sotto {
 
@@ -49,7 +49,9 @@ class MessageWriter {
   void add(const char* text);
   void add(std::span<const char> text);  // unprintable bytes become '?'
   void add(float value);                 // six significant digits
-  void add(std::unsigned_integral auto value) { add_integer(value); }
+  template <typename T>
+  requires std::is_unsigned_v<T>
+  void add(T value) { add_integer(value); }
 
  private:
   void add_integer(uint64_t value);
