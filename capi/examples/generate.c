@@ -24,28 +24,21 @@ static int32_t print(void *stream, const sotto_piece *piece) {
 int main(int argc, char **argv) {
   FILE *file = argc == 3 ? fopen(argv[1], "rb") : NULL;
   if (!file || fseek(file, 0, SEEK_END) != 0) return 2;
-  size_t file_size = (size_t)ftell(file), size;
+  size_t file_size = (size_t)ftell(file), size, count;
   void *bytes = block(file_size);
   rewind(file);
   if (!bytes || fread(bytes, 1, file_size, file) != file_size) return 2;
 
-  sotto_model_params model_params;
-  sotto_model_params_init(&model_params, sizeof model_params);
-  check(sotto_model_memory_size(bytes, file_size, &model_params, &size, &error));
   sotto_model *model;
-  check(sotto_model_init(bytes, file_size, &model_params, block(size), size, &model, &error));
-
-  sotto_session_params params;
-  sotto_session_params_init(&params, sizeof params);
-  check(sotto_session_memory_size(model, &params, &size, &error));
+  check(sotto_model_memory_size(bytes, file_size, NULL, &size, &error));
+  check(sotto_model_init(bytes, file_size, NULL, block(size), size, &model, &error));
   sotto_session *session;
-  check(sotto_session_init(model, &params, block(size), size, &session, &error));
+  check(sotto_session_memory_size(model, NULL, &size, &error));
+  check(sotto_session_init(model, NULL, block(size), size, &session, &error));
 
-  static sotto_token tokens[4096];
-  size_t count;
-  check(sotto_tokenize(model, argv[2], strlen(argv[2]), 0, tokens, 4096, &count, &error));
+  sotto_token tokens[1024];
+  check(sotto_tokenize(model, argv[2], strlen(argv[2]), 0, tokens, 1024, &count, &error));
   check(sotto_session_generate(session, tokens, count, 100, print, stdout));
-  puts("");
   sotto_session_deinit(session);
-  sotto_model_deinit(model);
+  return 0;
 }

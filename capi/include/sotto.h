@@ -164,7 +164,8 @@ typedef struct sotto_model_info {
   uint64_t weight_bytes;     /* read for each decoded token */
 } sotto_model_info;
 
-/* Fills the defaults; pass sizeof(*params) so that older callers stay valid. */
+/* Fills the defaults; pass sizeof(*params) so that older callers stay valid. The
+ * _memory_size and _init functions also take NULL for them. */
 SOTTO_API void sotto_model_params_init(sotto_model_params *params, size_t params_size);
 
 /* Bytes of memory sotto_model_init needs for this file and these parameters.
