@@ -9,22 +9,10 @@
 #include <cstdint>
 
 #include "kernels/kernels.h"
+#include "kernels/linear_weights.h"
 #include "kernels/thread_pool.h"
 
 namespace sotto {
-
-struct LinearWeights {
-  uint32_t inputs = 0;
-  uint32_t outputs = 0;
-  const int8_t* rows = nullptr;   // (outputs, inputs), in [-127, 127]
-  const float* scales = nullptr;  // (outputs)
-  const float* bias = nullptr;    // (outputs); null: zero
-  const void* packed = nullptr;   // set once packed; XNNPACK engine only
-};
-
-// Slack the engine may read behind activations, and extra rows of quantization.
-inline constexpr size_t kActivationPadding = 128;
-inline constexpr size_t kQuantizationPadding = 16;
 
 // Settles which engine this process multiplies with, for all models. kReference is always
 // possible beside another. False where the process already runs another instruction set.
@@ -36,13 +24,6 @@ bool linear_needs_packing(Isa isa);
 // Identifies the packed layout of the selected instruction set and XNNPACK build.
 uint64_t packed_layout_fingerprint();
 
-// Bytes to set aside for packed weights of a shape: a bound over all instruction sets, a
-// multiple of 64, so that memory sizes do not depend on the CPU.
-//   round_up(outputs, 64) * (round_up(inputs, 32) + 16)
-constexpr size_t packed_size_bound(size_t inputs, size_t outputs) {
-  return (outputs + 63) / 64 * 64 * ((inputs + 31) / 32 * 32 + 16);
-}
-
 // Bytes the packed weights of a shape take on the selected instruction set; a multiple of 64.
 size_t packed_size(uint32_t inputs, uint32_t outputs);
 
@@ -52,7 +33,6 @@ size_t pack_linear(const LinearWeights& weights, void* packed);
 
 // One per shape and session: XNNPACK's operators are mutable.
 class LinearOperator;
-inline constexpr size_t kLinearOperatorBytes = 8192;
 
 // Builds the operator of a shape in `memory` (64-byte aligned, kLinearOperatorBytes).
 // Null on failure.

@@ -39,6 +39,7 @@ int main(int argc, char **argv) {
   sotto_token tokens[1024];
   check(sotto_tokenize(model, argv[2], strlen(argv[2]), 0, tokens, 1024, &count, &error));
   check(sotto_session_generate(session, tokens, count, 100, print, stdout));
+  puts("");
   sotto_session_deinit(session);
   return 0;
 }

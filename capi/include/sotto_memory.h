@@ -59,7 +59,7 @@
    SOTTO_ARRAY_((size_t)(batch) * SOTTO_MAX_(3 * (size_t)(embedding), feed_forward), 4) +   \
    SOTTO_ARRAY_((size_t)(batch) * SOTTO_MAX_(embedding, feed_forward) + 128, 1) +           \
    SOTTO_ARRAY_((batch) + 16, 8) + SOTTO_ARRAY_((size_t)(heads) * (context), 4) +           \
-   SOTTO_ARRAY_(vocabulary, 4) + 5 * (size_t)8192)
+   SOTTO_ARRAY_(vocabulary, 4) + 5 * (size_t)12288)
 
 #define SOTTO_SAMPLER_BYTES_(vocabulary)                                                    \
   (2 * SOTTO_ARRAY_(vocabulary, 4) + SOTTO_ARRAY_(vocabulary, 8) +                          \

@@ -1,7 +1,9 @@
 // Linear layers in scalar code: the definition of kernels/linear.h.
 #pragma once
 
-#include "kernels/linear.h"
+#include "kernels/kernels.h"
+#include "kernels/linear_weights.h"
+#include "kernels/thread_pool.h"
 
 namespace sotto::reference {
 

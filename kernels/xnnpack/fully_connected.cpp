@@ -21,9 +21,16 @@ static_assert(offsetof(RowQuantization, scale) == offsetof(xnn_quantization_para
 static_assert(kActivationPadding >= XNN_EXTRA_BYTES);
 static_assert(kQuantizationPadding >= XNN_EXTRA_QUANTIZATION_PARAMS);
 
+// One operator for all columns, and for batches that fill several tiles of rows one for
+// blocks of columns and one for those left over: a block's weights stay in the L2 cache while
+// all rows pass by.
 class FullyConnected {
  public:
-  xnn_operator_t op = nullptr;
+  xnn_operator_t whole = nullptr;
+  xnn_operator_t block = nullptr;  // kBlockColumns columns; null: not worth it
+  xnn_operator_t rest = nullptr;   // null: no columns left over
+  uint32_t inputs = 0;
+  uint32_t outputs = 0;
   const void* packed = nullptr;  // of the next run
   xnn_weights_cache_provider cache = {};
 };
@@ -31,11 +38,14 @@ class FullyConnected {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr uint32_t kBlockColumns = 256;  // a multiple of every kernel's width
+constexpr size_t kMaxRowsOfWhole = 16;   // weights are read once or twice: nothing to keep
 
-xnn_status create_operator(uint32_t inputs, uint32_t outputs, const LinearWeights* weights,
-                           xnn_weights_cache_provider* cache, xnn_operator_t* op) {
+xnn_status create_operator(uint32_t inputs, uint32_t outputs, uint32_t output_stride,
+                           const LinearWeights* weights, xnn_weights_cache_provider* cache,
+                           xnn_operator_t* op) {
   return xnn_create_fully_connected_nc_qd8_f32_qc8w(
-      inputs, outputs, /*input_stride=*/inputs, /*output_stride=*/outputs,
+      inputs, outputs, /*input_stride=*/inputs, output_stride,
       weights == nullptr ? nullptr : weights->scales, weights == nullptr ? nullptr : weights->rows,
       weights == nullptr ? nullptr : weights->bias, -kInfinity, kInfinity, /*flags=*/0,
       /*code_cache=*/nullptr, cache, op);
@@ -96,13 +106,16 @@ uint64_t fnv1a(uint64_t hash, const void* bytes, size_t size) {
 
 }  // namespace
 
+// A column of packed weights: the inputs, then its sum, scale and bias.
+static size_t packed_column_size(const xnn_gemm_config& config, uint32_t inputs) {
+  const size_t depth = size_t{1} << (config.log2_kr + config.log2_sr);
+  return (inputs + depth - 1) / depth * depth + 3 * sizeof(float);
+}
+
 size_t packed_size(uint32_t inputs, uint32_t outputs) {
-  const xnn_gemm_config* config = xnn_init_qd8_f32_qc8w_gemm_config();
-  const size_t depth = size_t{1} << (config->log2_kr + config->log2_sr);
-  // A column of weights, then its sum, scale and bias.
-  const size_t column = (inputs + depth - 1) / depth * depth + 3 * sizeof(float);
-  const size_t size = (outputs + config->nr - 1u) / config->nr * config->nr * column;
-  return (size + 63) / 64 * 64;
+  const xnn_gemm_config& config = *xnn_init_qd8_f32_qc8w_gemm_config();
+  const size_t columns = (outputs + config.nr - 1u) / config.nr * config.nr;
+  return (columns * packed_column_size(config, inputs) + 63) / 64 * 64;
 }
 
 size_t pack(const LinearWeights& weights, void* packed) {
@@ -113,7 +126,7 @@ size_t pack(const LinearWeights& weights, void* packed) {
                                       keep_in_target, never_finalized, target_address,
                                       keep_cache};
   xnn_operator_t op = nullptr;
-  if (create_operator(weights.inputs, weights.outputs, &weights, &cache, &op) !=
+  if (create_operator(weights.inputs, weights.outputs, weights.outputs, &weights, &cache, &op) !=
       xnn_status_success) {
     return 0;
   }
@@ -144,29 +157,67 @@ FullyConnected* create_fully_connected(uint32_t inputs, uint32_t outputs, void* 
   auto* made = new (memory) FullyConnected;
   made->cache = {made,           find_packed, reserve_nothing, insert_nothing, always_finalized,
                  packed_address, keep_cache};
+  made->inputs = inputs;
+  made->outputs = outputs;
   constexpr size_t kUsed = (sizeof(FullyConnected) + 63) / 64 * 64;
   ScopedArena arena(static_cast<uint8_t*>(memory) + kUsed, memory_size - kUsed);
-  if (create_operator(inputs, outputs, nullptr, &made->cache, &made->op) != xnn_status_success) {
-    return nullptr;
-  }
-  return made;
+  const auto create = [&](uint32_t columns, xnn_operator_t* op) {
+    return create_operator(inputs, columns, outputs, nullptr, &made->cache, op) ==
+           xnn_status_success;
+  };
+  if (!create(outputs, &made->whole)) return nullptr;
+  if (outputs <= kBlockColumns) return made;
+  if (!create(kBlockColumns, &made->block)) return nullptr;
+  const uint32_t rest = outputs % kBlockColumns;
+  return rest == 0 || create(rest, &made->rest) ? made : nullptr;
 }
 
-bool run_fully_connected(FullyConnected* made, const void* packed, size_t rows, const int8_t* q,
-                         RowQuantization* quantization, float* y, ThreadPool* thread_pool) {
-  assert(packed != nullptr && rows > 0);
-  auto* pool = reinterpret_cast<pthreadpool_t>(thread_pool);
-  // A tile of fewer rows than the kernel's height repeats its last row, to the same place.
-  for (size_t i = 0; i < kQuantizationPadding; ++i) quantization[rows + i] = quantization[rows - 1];
+namespace {
+
+// The rows that one run multiplies.
+struct Rows {
+  size_t count;
+  const int8_t* q;
+  const xnn_quantization_params* quantization;
+  pthreadpool_t pool;
+};
+
+bool run_operator(FullyConnected* made, xnn_operator_t op, const void* packed, const Rows& rows,
+                  float* y) {
   made->packed = packed;  // read while reshaping
-  if (xnn_reshape_fully_connected_nc_qd8_f32_qc8w(made->op, rows, pool) != xnn_status_success) {
-    return false;
+  return xnn_reshape_fully_connected_nc_qd8_f32_qc8w(op, rows.count, rows.pool) ==
+             xnn_status_success &&
+         xnn_setup_fully_connected_nc_qd8_f32_qc8w(op, rows.q, y, rows.quantization) ==
+             xnn_status_success &&
+         xnn_run_operator(op, rows.pool) == xnn_status_success;
+}
+
+}  // namespace
+
+bool run_fully_connected(FullyConnected* made, const void* packed, size_t row_count,
+                         const int8_t* q, RowQuantization* quantization, float* y,
+                         ThreadPool* pool) {
+  assert(packed != nullptr && row_count > 0);
+  // A tile of fewer rows than the kernel's height repeats its last row, to the same place.
+  for (size_t i = 0; i < kQuantizationPadding; ++i) {
+    quantization[row_count + i] = quantization[row_count - 1];
   }
-  const auto* params = reinterpret_cast<const xnn_quantization_params*>(quantization);
-  if (xnn_setup_fully_connected_nc_qd8_f32_qc8w(made->op, q, y, params) != xnn_status_success) {
-    return false;
+  const Rows rows = {row_count, q, reinterpret_cast<const xnn_quantization_params*>(quantization),
+                     reinterpret_cast<pthreadpool_t>(pool)};
+  if (row_count <= kMaxRowsOfWhole || made->block == nullptr) {
+    return run_operator(made, made->whole, packed, rows, y);
   }
-  return xnn_run_operator(made->op, pool) == xnn_status_success;
+  const size_t block_size =
+      kBlockColumns * packed_column_size(*xnn_init_qd8_f32_qc8w_gemm_config(), made->inputs);
+  const auto* block_packed = static_cast<const uint8_t*>(packed);
+  for (uint32_t column = 0; column < made->outputs; column += kBlockColumns) {
+    const bool is_rest = made->outputs - column < kBlockColumns;
+    if (!run_operator(made, is_rest ? made->rest : made->block, block_packed, rows, y + column)) {
+      return false;
+    }
+    block_packed += block_size;
+  }
+  return true;
 }
 
 }  // namespace sotto::xnnpack

@@ -3,7 +3,9 @@
 // weights the next run is for.
 #pragma once
 
-#include "kernels/linear.h"
+#include "kernels/kernels.h"
+#include "kernels/linear_weights.h"
+#include "kernels/thread_pool.h"
 
 namespace sotto::xnnpack {
 
