@@ -98,6 +98,12 @@ void expect_refused(const Result& result, int exit_code, const std::string& part
   EXPECT_NE(result.err.find(part), std::string::npos) << result.err << "lacks: " << part;
 }
 
+std::string shell_word(const std::string& text) {
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + '\'';
+}
+
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw std::runtime_error("cannot read " + path);

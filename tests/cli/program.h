@@ -49,6 +49,9 @@ nlohmann::json json_of(const Result& result);
 // "sotto: ..." that contains `part`.
 void expect_refused(const Result& result, int exit_code, const std::string& part);
 
+// One word of a shell command, whatever it contains.
+std::string shell_word(const std::string& text);
+
 std::string read_file(const std::string& path);
 void write_file(const std::string& path, const std::string& bytes);
 

@@ -218,8 +218,8 @@ TEST(WrongOutput, FullDisk) {
   } else {
     GTEST_SKIP() << "this system has no /dev/full";
   }
-  const std::string command = std::string(SOTTO_CLI) + " generate -q -m " + SOTTO_DEMO_MODEL +
-                              " -p x -n 4 > /dev/full";
+  const std::string command = shell_word(SOTTO_CLI) + " generate -q -m " +
+                              shell_word(SOTTO_DEMO_MODEL) + " -p x -n 4 > /dev/full";
   const Result result = Program("/bin/sh", {"-c", command}).wait();
   expect_refused(result, kFailure, "standard output");
 }

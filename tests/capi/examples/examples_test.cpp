@@ -20,20 +20,23 @@ Result shell(const std::string& command) {
 Result compile(const std::string& name, const std::string& program) {
   const std::string root = SOTTO_SOURCE_DIR;
   const std::string library = SOTTO_LIBRARY_DIR;
-  return shell(std::string(SOTTO_C_COMPILER) + ' ' + SOTTO_C_FLAGS +
-               " -std=c11 -Wall -Wextra -Wpedantic -Werror -I" + root + "/capi/include " + root +
-               "/capi/examples/" + name + ".c -L" + library + " -lsotto -Wl,-rpath," + library +
-               " -o " + program);
+  return shell(shell_word(SOTTO_C_COMPILER) + ' ' + SOTTO_C_FLAGS +
+               " -std=c11 -Wall -Wextra -Wpedantic -Werror -I" + shell_word(root + "/capi/include") +
+               ' ' + shell_word(root + "/capi/examples/" + name + ".c") + " -L" +
+               shell_word(library) + " -lsotto -Wl,-rpath," + shell_word(library) + " -o " +
+               shell_word(program));
 }
 
-std::string arguments(const std::string& model) { return ' ' + model + " '" + kPrompt + '\''; }
+std::string arguments(const std::string& model) {
+  return ' ' + shell_word(model) + ' ' + shell_word(kPrompt);
+}
 
 TEST(Examples, GenerateStreamsWhatTheCommandLineDoes) {
   const TemporaryFolder folder;
   const std::string program = folder.file("generate");
   const Result compiled = compile("generate", program);
   ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
-  const Result result = shell(program + arguments(SOTTO_DEMO_MODEL));
+  const Result result = shell(shell_word(program) + arguments(SOTTO_DEMO_MODEL));
   EXPECT_EQ(result.exit_code, 0) << result.err;
   const Result expected =
       run_on_demo("generate", {"-p", kPrompt, "-n", "100", "--no-echo", "--quiet"});
@@ -41,7 +44,7 @@ TEST(Examples, GenerateStreamsWhatTheCommandLineDoes) {
   EXPECT_EQ(result.out, expected.out);
 
   write_file(folder.file("no.sotto"), "This is no model.");
-  const Result refused = shell(program + arguments(folder.file("no.sotto")));
+  const Result refused = shell(shell_word(program) + arguments(folder.file("no.sotto")));
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_NE(refused.err, "");
 }
@@ -51,7 +54,7 @@ TEST(Examples, StaticArenaIsLargeEnough) {
   const std::string program = folder.file("static_arena");
   const Result compiled = compile("static_arena", program);
   ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
-  const Result result = shell(program + arguments(SOTTO_DEMO_MODEL));
+  const Result result = shell(shell_word(program) + arguments(SOTTO_DEMO_MODEL));
   EXPECT_EQ(result.exit_code, 0) << result.err;
   const Result expected =
       run_on_demo("generate", {"-p", kPrompt, "-n", "400", "--ctx", "256", "--batch", "16",
