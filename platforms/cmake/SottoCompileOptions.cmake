@@ -25,3 +25,9 @@ if(SOTTO_SANITIZE)
   add_compile_options(-fsanitize=${SOTTO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${SOTTO_SANITIZE})
 endif()
+
+# libFuzzer needs to see where the libraries go.
+if(SOTTO_LIBFUZZER)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+  add_link_options(-fsanitize=fuzzer-no-link)
+endif()
