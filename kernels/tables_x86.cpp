@@ -1,7 +1,4 @@
 // The tables of x86-64.
-#include "kernels/avx2/avx2.h"
-#include "kernels/avx512/avx512.h"
-#include "kernels/avx512vnni/avx512vnni.h"
 #include "kernels/reference/reference.h"
 #include "kernels/tables.h"
 
@@ -9,11 +6,16 @@ namespace sotto {
 
 const Kernels* built_table(Isa isa) {
   switch (isa) {
-    case Isa::kReference: return &reference::kTable;
-    case Isa::kAvx2: return &avx2::kTable;
-    case Isa::kAvx512: return &avx512::kTable;
-    case Isa::kAvx512Vnni: return &avx512vnni::kTable;
-    default: return nullptr;
+    case Isa::kReference:
+      return &reference::kTable;
+    case Isa::kAvx2:
+      return &avx2::kTable;
+    case Isa::kAvx512:
+      return &avx512::kTable;
+    case Isa::kAvx512Vnni:
+      return &avx512::kVnniTable;
+    default:
+      return nullptr;
   }
 }
 

@@ -1,9 +1,9 @@
 // Attention with int8 widened to int16 and vpmaddwd.
 #include "kernels/generic/attention.h"
 
-#include "kernels/avx512/avx512.h"
 #include "kernels/avx512/sum_rows.h"
 #include "kernels/avx512/vector.h"
+#include "kernels/tables.h"
 
 namespace sotto::avx512 {
 namespace {
@@ -87,6 +87,8 @@ class Dots {
 
 }  // namespace
 
-void attention(const AttentionArgs& args) { generic::attention<Vector, Dots>(args); }
+void attention(const AttentionArgs& args) {
+  generic::attention<Vector, Dots>(args);
+}
 
 }  // namespace sotto::avx512

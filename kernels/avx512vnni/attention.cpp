@@ -4,7 +4,7 @@
 
 #include "kernels/avx512/sum_rows.h"
 #include "kernels/avx512/vector.h"
-#include "kernels/avx512vnni/avx512vnni.h"
+#include "kernels/tables.h"
 
 namespace sotto::avx512vnni {
 namespace {
@@ -95,6 +95,8 @@ class Dots {
 
 }  // namespace
 
-void attention(const AttentionArgs& args) { generic::attention<avx512::Vector, Dots>(args); }
+void attention(const AttentionArgs& args) {
+  generic::attention<avx512::Vector, Dots>(args);
+}
 
 }  // namespace sotto::avx512vnni

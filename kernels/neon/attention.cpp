@@ -1,8 +1,8 @@
 // Attention with int8 products widened to int16 and added in pairs.
 #include "kernels/generic/attention.h"
 
-#include "kernels/neon/neon.h"
 #include "kernels/neon/vector.h"
+#include "kernels/tables.h"
 
 namespace sotto::neon {
 namespace {
@@ -48,6 +48,8 @@ class Dots {
 
 }  // namespace
 
-void attention(const AttentionArgs& args) { generic::attention<Vector, Dots>(args); }
+void attention(const AttentionArgs& args) {
+  generic::attention<Vector, Dots>(args);
+}
 
 }  // namespace sotto::neon

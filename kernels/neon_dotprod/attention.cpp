@@ -2,7 +2,7 @@
 #include "kernels/generic/attention.h"
 
 #include "kernels/neon/vector.h"
-#include "kernels/neon_dotprod/neon_dotprod.h"
+#include "kernels/tables.h"
 
 namespace sotto::neon_dotprod {
 namespace {
@@ -45,6 +45,8 @@ class Dots {
 
 }  // namespace
 
-void attention(const AttentionArgs& args) { generic::attention<neon::Vector, Dots>(args); }
+void attention(const AttentionArgs& args) {
+  generic::attention<neon::Vector, Dots>(args);
+}
 
 }  // namespace sotto::neon_dotprod

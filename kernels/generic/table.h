@@ -1,0 +1,31 @@
+// The table of an instruction set: the generic ops over its vectors `V`, and its attention.
+#pragma once
+
+#include "kernels/generic/elementwise.h"
+#include "kernels/generic/gelu.h"
+#include "kernels/generic/layer_norm.h"
+#include "kernels/generic/quantize.h"
+#include "kernels/generic/softmax.h"
+#include "kernels/kernels.h"
+
+namespace sotto::generic {
+
+template <class V>
+constexpr Kernels make_table(Isa isa, void (*attention)(const AttentionArgs& args)) {
+  return {
+      .isa = isa,
+      .layer_norm = layer_norm<V>,
+      .quantize_row = quantize_row<V>,
+      .quantize_symmetric = quantize_symmetric<V>,
+      .gelu_tanh = gelu_tanh<V>,
+      .gelu_erf = gelu_erf<V>,
+      .add = add<V>,
+      .embed = embed<V>,
+      .attention = attention,
+      .max = max<V>,
+      .argmax = argmax<V>,
+      .exp_shifted = exp_shifted<V>,
+  };
+}
+
+}  // namespace sotto::generic
