@@ -11,6 +11,10 @@ constexpr size_t kLayerBytes = 256;
 static_assert(sizeof(Model) <= kModelBytes);
 static_assert(sizeof(LayerView) <= kLayerBytes);
 
+static void release(const ModelOptions& options, const ByteRange& range) {
+  if (options.release != nullptr) options.release(options.release_context, range.bytes, range.size);
+}
+
 // What init will do, settled before any memory is touched.
 struct Model::Plan {
   ModelView view;
@@ -85,15 +89,18 @@ Status Model::load_linear(const ModelOptions& options, size_t index, uint8_t** p
   }
   weights->packed = *packed;
   *packed += packed_size_bound(weights->inputs, weights->outputs);
-  if (options.release != nullptr) options.release(options.release_context, rows.bytes, rows.size);
+  release(options, rows);
   return Status::kOk;
 }
 
 // What stays in the file and is not read by load_linear.
-Status Model::verify_tensors_in_place(Error* error) const {
+Status Model::verify_tensors_in_place(const ModelOptions& options, Error* error) const {
   SOTTO_TRY(view_.verify_small_tensors(error));
   if (view_.has_tied_head() && !packed_in_place()) return Status::kOk;  // checked as the head
-  return view_.verify_range(view_.token_embedding_rows(), "token embeddings", error);
+  const ByteRange rows = view_.token_embedding_rows();
+  SOTTO_TRY(view_.verify_range(rows, "token embeddings", error));
+  release(options, rows);
+  return Status::kOk;
 }
 
 Status Model::init(const void* file, size_t file_size, const ModelOptions& options, void* memory,
@@ -118,7 +125,7 @@ Status Model::init(const void* file, size_t file_size, const ModelOptions& optio
   model->kernels_ = plan.kernels;
   model->packed_section_ = plan.packed_section;
   model->layers_ = layers;
-  if (options.verify_checksums) SOTTO_TRY(model->verify_tensors_in_place(error));
+  if (options.verify_checksums) SOTTO_TRY(model->verify_tensors_in_place(options, error));
   for (size_t i = 0; i < plan.view.config().layer_count; ++i) {
     auto* layer = new (&layers[i]) LayerView(plan.view.layer(i));
     LinearWeights* const linears[] = {&layer->attention_qkv, &layer->attention_output,

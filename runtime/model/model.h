@@ -47,7 +47,7 @@ class Model {
                           Plan* plan, Error* error);
   static size_t lay_out(const Plan& plan, Arena arena, Model** model, LayerView** layers,
                         uint8_t** packed);
-  Status verify_tensors_in_place(Error* error) const;
+  Status verify_tensors_in_place(const ModelOptions& options, Error* error) const;
   Status load_linear(const ModelOptions& options, size_t index, uint8_t** packed,
                      LinearWeights* weights, Error* error);
 

@@ -184,6 +184,41 @@ TEST(ModelFile, FloatsMustBeUsable) {
   }
 }
 
+TEST(ModelFile, SaysWhichBytesItIsDoneWith) {
+  for (const bool packed : {false, true}) {
+    AlignedBytes file(make_model_file(kShape, false, packed));
+    struct Released {
+      const uint8_t* begin;
+      const uint8_t* end;
+      size_t total = 0;
+    } released = {file.data(), file.data() + file.size()};
+    sotto_model_params params;
+    sotto_model_params_init(&params, sizeof params);
+    params.release_user_data = &released;
+    params.release = [](void* user_data, const void* bytes, size_t size) {
+      auto* seen = static_cast<Released*>(user_data);
+      const auto* first = static_cast<const uint8_t*>(bytes);
+      EXPECT_TRUE(first >= seen->begin && first + size <= seen->end);
+      seen->total += size;
+    };
+    size_t needed;
+    ASSERT_EQ(sotto_model_memory_size(file.data(), file.size(), &params, &needed, nullptr),
+              SOTTO_OK);
+    AlignedBytes memory(needed);
+    sotto_model* model;
+    ASSERT_EQ(
+        sotto_model_init(file.data(), file.size(), &params, memory.data(), needed, &model, nullptr),
+        SOTTO_OK);
+    sotto_model_info info = {};
+    info.struct_size = sizeof info;
+    ASSERT_EQ(sotto_model_get_info(model, &info), SOTTO_OK);
+    const size_t embedding = size_t{kShape.vocabulary_size} * kShape.embedding_size;
+    // Where rows are neither packed nor verified apart from the head's, nothing is let go.
+    const bool packs = info.isa != SOTTO_ISA_REFERENCE;
+    EXPECT_EQ(released.total, !packs ? 0 : info.packed_in_place ? embedding : info.weight_bytes);
+  }
+}
+
 class PackedModel : public testing::Test {
  protected:
   void SetUp() override {
