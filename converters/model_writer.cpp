@@ -191,7 +191,8 @@ class ModelWriter {
     const std::vector<const LinearRanges*> linears = ranges_.linears();
     for (size_t i = 0; i < linears.size(); ++i) {
       const LinearRanges& linear = *linears[i];
-      const std::vector<int8_t> rows = read_back<int8_t>(linear.weights);
+      std::vector<int8_t> rows = read_back<int8_t>(linear.weights);
+      rows.resize(rows.size() + kWeightPadding);
       const std::vector<float> scales = read_back<float>(linear.scales);
       std::vector<float> bias;
       if (linear.bias) bias = read_back<float>(*linear.bias);

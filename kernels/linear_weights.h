@@ -9,12 +9,15 @@ namespace sotto {
 struct LinearWeights {
   uint32_t inputs = 0;
   uint32_t outputs = 0;
-  const int8_t* rows = nullptr;   // (outputs, inputs), in [-127, 127]
+  // (outputs, inputs), in [-127, 127]; for packing, followed by kWeightPadding readable bytes
+  const int8_t* rows = nullptr;
   const float* scales = nullptr;  // (outputs)
   const float* bias = nullptr;    // (outputs); null: zero
   const void* packed = nullptr;   // set once packed; XNNPACK engine only
 };
 
+// Packing reads rows of any length in whole words.
+inline constexpr size_t kWeightPadding = 8;
 // Slack the engine may read behind activations, and extra rows of quantization.
 inline constexpr size_t kActivationPadding = 128;
 inline constexpr size_t kQuantizationPadding = 16;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/linear_weights.h"
 #include "runtime/base/arena.h"
 #include "runtime/model/model_generated.h"
 
@@ -94,7 +95,13 @@ Status verify_tensor(const FileBytes& file, const TensorSpec& spec, Error* error
     return fail_tensor(error, Status::kModelCorrupt, spec.range->offset(), spec.name, "has ",
                        spec.range->size(), " bytes, its shape needs ", spec.expected_size);
   }
-  if (spec.kind == TensorKind::kInt8) return Status::kOk;
+  if (spec.kind == TensorKind::kInt8) {
+    if (file.size - spec.range->offset() - spec.range->size() < kWeightPadding) {
+      return fail_tensor(error, Status::kModelCorrupt, spec.range->offset(), spec.name,
+                         "ends less than ", kWeightPadding, " bytes before the end of the file");
+    }
+    return Status::kOk;
+  }
   const uint8_t* floats = file.bytes + spec.range->offset();
   for (uint64_t i = 0; i < spec.expected_size / sizeof(float); ++i) {
     const float value = load_float(floats, i);

@@ -45,6 +45,7 @@ class Matrices {
         copies_(count_ * copy_size_ + packed_size_bound(shape.inputs, shape.outputs), pages) {
     std::mt19937 random(11);
     for (auto& weight : rows_) weight = static_cast<int8_t>(random() % 255 - 127);
+    rows_.reserve(rows_.size() + kWeightPadding);
     weights_ = {shape.inputs, shape.outputs, rows_.data(), scales_.data(), bias_.data(), nullptr};
     if (packs_) {
       if (pack_linear(weights_, copies_.bytes()) == 0) throw std::runtime_error("packing failed");

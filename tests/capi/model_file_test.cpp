@@ -8,6 +8,7 @@
 #include <string>
 
 #include "kernels/kernels.h"
+#include "kernels/linear_weights.h"
 #include "runtime/base/xxhash64.h"
 #include "runtime/model/file_header.h"
 #include "runtime/model/model_generated.h"
@@ -181,6 +182,36 @@ TEST(ModelFile, FloatsMustBeUsable) {
     EXPECT_EQ(outcome.status, SOTTO_MODEL_CORRUPT);
     EXPECT_NE(outcome.message.find(bad.word), std::string::npos) << outcome.message;
     EXPECT_NE(outcome.message.find("element 1"), std::string::npos) << outcome.message;
+  }
+}
+
+// Packing reads whole words, up to kWeightPadding bytes behind the rows.
+TEST(ModelFile, WeightsEndBeforeTheFileDoes) {
+  const auto good = make_model_file(kShape, false);
+  for (const size_t padding : {size_t{0}, kWeightPadding - 1, kWeightPadding}) {
+    auto bytes = good;
+    bytes.resize((bytes.size() + 63) / 64 * 64);
+    const uint64_t moved = bytes.size();
+    const auto* range = format::GetModel(bytes.data() + sizeof(FileHeader))
+                            ->layers()->Get(0)->attention_qkv()->weights();
+    const auto rows = bytes.begin() + static_cast<ptrdiff_t>(range->offset());
+    const std::vector<uint8_t> copy(rows, rows + static_cast<ptrdiff_t>(range->size()));
+    const auto at = reinterpret_cast<const uint8_t*>(range) - bytes.data();
+    std::memcpy(bytes.data() + at, &moved, sizeof moved);
+    bytes.insert(bytes.end(), copy.begin(), copy.end());
+    bytes.resize(bytes.size() + padding);
+    const uint64_t size = bytes.size();
+    std::memcpy(bytes.data() + offsetof(FileHeader, file_size), &size, sizeof size);
+    repair_checksums(bytes);
+    const Outcome outcome = try_file(bytes);
+    if (padding == kWeightPadding) {
+      EXPECT_EQ(outcome.status, SOTTO_OK) << outcome.message;
+    } else {
+      EXPECT_EQ(outcome.status, SOTTO_MODEL_CORRUPT);
+      EXPECT_NE(outcome.message.find("layer 0 attention_qkv weights: ends less than 8 bytes"),
+                std::string::npos)
+          << outcome.message;
+    }
   }
 }
 

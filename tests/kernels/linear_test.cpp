@@ -24,7 +24,7 @@ struct Layer {
   Layer(uint32_t inputs, uint32_t outputs, bool with_bias, std::mt19937& random) {
     std::uniform_int_distribution<int> weight(-127, 127);
     std::uniform_real_distribution<float> scale(1e-4f, 1e-2f), shift(-1.0f, 1.0f);
-    rows.resize(size_t{inputs} * outputs);
+    rows.resize(size_t{inputs} * outputs + kWeightPadding);
     for (auto& w : rows) w = static_cast<int8_t>(weight(random));
     for (uint32_t o = 0; o < outputs; ++o) {
       scales.push_back(scale(random));
