@@ -93,7 +93,8 @@ case $command in
     [ $# -eq 0 ] || shift
     build release sotto_cli
     [ -f "$demo_model" ] || fail "$demo_model is missing"
-    exec "$root/build/release/bin/sotto" generate -m "$demo_model" -p "$prompt" -n 200 "$@"
+    [ $# -gt 0 ] || set -- -n 200
+    exec "$root/build/release/bin/sotto" generate -m "$demo_model" -p "$prompt" "$@"
     ;;
   test)
     preset=${1-release}
