@@ -1,55 +1,26 @@
 // Attention with int8 products widened to int16 and added in pairs.
 #include "kernels/generic/attention.h"
 
+#include "kernels/neon/dots.h"
 #include "kernels/neon/vector.h"
 #include "kernels/tables.h"
 
 namespace sotto::neon {
 namespace {
 
-// Blocks of 16 bytes, four rows at a time.
-class Dots {
- public:
-  Dots(const int8_t* query, size_t row_stride) : query_(query), row_stride_(row_stride) {}
-
-  void operator()(const int8_t* keys, size_t count, float* scores) const {
-    size_t i = 0;
-    for (; i + 4 <= count; i += 4) {
-      const int8_t* key = keys + i * row_stride_;
-      const int32x4_t a = multiply(key);
-      const int32x4_t b = multiply(key + row_stride_);
-      const int32x4_t c = multiply(key + 2 * row_stride_);
-      const int32x4_t d = multiply(key + 3 * row_stride_);
-      const int32x4_t dots = vpaddq_s32(vpaddq_s32(a, b), vpaddq_s32(c, d));
-      vst1q_f32(scores + i, vcvtq_f32_s32(dots));
-    }
-    for (; i < count; ++i) {
-      scores[i] = static_cast<float>(vaddvq_s32(multiply(keys + i * row_stride_)));
-    }
+struct WideningStep {
+  // |query| <= 127, so two products of at most 127 * 128 fit int16.
+  static int32x4_t add(int32x4_t sum, int8x16_t query, int8x16_t key) {
+    int16x8_t products = vmull_s8(vget_low_s8(query), vget_low_s8(key));
+    products = vmlal_high_s8(products, query, key);
+    return vpadalq_s16(sum, products);
   }
-
- private:
-  int32x4_t multiply(const int8_t* key) const {
-    int32x4_t sum = vdupq_n_s32(0);
-    for (size_t j = 0; j < row_stride_; j += 16) {
-      const int8x16_t q = vld1q_s8(query_ + j);
-      const int8x16_t k = vld1q_s8(key + j);
-      // |query| <= 127, so two products of at most 127 * 128 fit int16.
-      int16x8_t products = vmull_s8(vget_low_s8(q), vget_low_s8(k));
-      products = vmlal_high_s8(products, q, k);
-      sum = vpadalq_s16(sum, products);
-    }
-    return sum;
-  }
-
-  const int8_t* query_;
-  size_t row_stride_;
 };
 
 }  // namespace
 
 void attention(const AttentionArgs& args) {
-  generic::attention<Vector, Dots>(args);
+  generic::attention<Vector, Dots<WideningStep>>(args);
 }
 
 }  // namespace sotto::neon
