@@ -1,0 +1,34 @@
+// What a grammar, or anything else that limits which token may come next, looks like to the
+// session and the searches: plain functions over numbered sequences, so that neither side
+// includes the other.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/base/status.h"
+#include "runtime/base/token_mask.h"
+
+namespace sotto {
+
+// Sequence 0 is the session's stream; a search forks it into 1, 2, ...
+struct TokenConstraint {
+  void* self = nullptr;
+
+  // The tokens that may follow, end of text among them where the sequence may end. At least
+  // one is allowed on success. The words belong to the constraint until its next call.
+  Status (*mask)(void* self, uint32_t sequence, TokenMask* mask) = nullptr;
+
+  // Takes a token that mask() allows. On failure nothing has changed.
+  Status (*accept)(void* self, uint32_t sequence, int32_t token) = nullptr;
+
+  // Nothing but end of text may follow.
+  bool (*complete)(void* self, uint32_t sequence) = nullptr;
+
+  // Takes back the newest `count` accepted tokens of sequence 0.
+  Status (*rewind)(void* self, uint64_t count) = nullptr;
+
+  // Sequence `to` becomes a copy of `from`. Costs next to nothing.
+  void (*fork)(void* self, uint32_t from, uint32_t to) = nullptr;
+};
+
+}  // namespace sotto
