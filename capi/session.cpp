@@ -16,7 +16,11 @@ constexpr sotto_session_params kDefaults = {sizeof(sotto_session_params),
                                             kRuntimeDefaults.thread_count,
                                             static_cast<int32_t>(kRuntimeDefaults.overflow),
                                             kRuntimeDefaults.sink_tokens,
-                                            /*executor=*/nullptr};
+                                            /*executor=*/nullptr,
+                                            kRuntimeDefaults.sequence_count,
+                                            kRuntimeDefaults.sequence_tokens,
+                                            kRuntimeDefaults.features,
+                                            kRuntimeDefaults.list_bytes};
 
 sotto::SessionParams read_params(const sotto_session_params* params) {
   const sotto_session_params given =
@@ -32,6 +36,10 @@ sotto::SessionParams read_params(const sotto_session_params* params) {
     read.executor = {given.executor->num_threads, given.executor->schedule,
                      given.executor->executor_context};
   }
+  read.sequence_count = given.sequence_count;
+  read.sequence_tokens = given.sequence_tokens;
+  read.features = given.features;
+  read.list_bytes = given.list_bytes;
   return read;
 }
 
@@ -50,6 +58,10 @@ static_assert(sizeof(Piece) == sizeof(sotto_piece));
 static_assert(offsetof(Piece, text_size) == offsetof(sotto_piece, text_size));
 static_assert(offsetof(Piece, token) == offsetof(sotto_piece, token));
 static_assert(offsetof(Piece, log_probability) == offsetof(sotto_piece, log_probability));
+static_assert(offsetof(Piece, alternatives) == offsetof(sotto_piece, alternatives));
+static_assert(offsetof(Piece, bytes) == offsetof(sotto_piece, bytes));
+static_assert(offsetof(Piece, elapsed_ns) == offsetof(sotto_piece, elapsed_ns));
+static_assert(sizeof(sotto::Alternative) == sizeof(sotto_alternative));
 
 const sotto_piece* piece_of(const Session& session) {
   return reinterpret_cast<const sotto_piece*>(&session.piece());

@@ -60,6 +60,8 @@ void init_params(T* params, size_t size, const T& defaults) {
   fill(params, defaults);
 }
 
+WatermarkParams read_watermark(const sotto_watermark_params& params);
+
 // Hands a failure's details to the caller, when it goes out of scope.
 class ErrorOut {
  public:

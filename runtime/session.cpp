@@ -212,7 +212,8 @@ SampledToken Session::sample() {
 }
 
 Status Session::next() {
-  piece_ = {piece_text_, 0, -1, std::numeric_limits<float>::quiet_NaN()};
+  constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
+  piece_ = {piece_text_, 0, -1, kUnknown, kUnknown, 0, nullptr, piece_text_, 0, 0};
   if (token_count() == 0) return Status::kInvalidState;
   if (take_cancellation()) return stop(Status::kStopCancelled);
   const Status status = ensure_logits();

@@ -26,6 +26,16 @@ struct SessionParams {
   uint32_t sink_tokens = kDefaultSinks;
   bool has_executor = false;
   HostExecutor executor;
+  uint32_t sequence_count = 0;
+  uint32_t sequence_tokens = 0;
+  uint32_t features = 0;
+  uint32_t list_bytes = 16384;
+};
+
+// Laid out as sotto_alternative.
+struct Alternative {
+  int32_t token;
+  float log_probability;
 };
 
 // Laid out as sotto_piece.
@@ -34,6 +44,12 @@ struct Piece {
   size_t text_size;
   int32_t token;
   float log_probability;
+  float sampled_log_probability;
+  uint32_t alternative_count;
+  const Alternative* alternatives;
+  const char* bytes;
+  size_t byte_count;
+  uint64_t elapsed_ns;
 };
 
 // As sotto_session_timings.

@@ -1,6 +1,7 @@
 /* sotto.h - the whole public interface of the runtime, and its only specification.
  *
- * Read in this order: version, status, memory, model, tokens, session, sampler.
+ * Read in this order: version, status, memory, model, tokens, session; then
+ * sotto_sampler.h, sotto_session.h and sotto_search.h, which it includes.
  *
  * What holds for every function below:
  *   Memory   The library allocates nothing for you: an object lives in the memory
@@ -67,6 +68,11 @@ enum {
   SOTTO_STOP_CONTEXT_FULL = 3, /* SOTTO_OVERFLOW_STOP and no slot is free */
   SOTTO_STOP_CALLBACK = 5,     /* the callback returned non-zero */
   SOTTO_STOP_CANCELLED = 6,    /* sotto_session_cancel was called */
+  SOTTO_STOP_TOKEN = 7,        /* a token of stop_tokens */
+  SOTTO_STOP_STRING = 8,       /* one of stop_strings */
+  SOTTO_STOP_TIME = 9,         /* max_time_ns had passed */
+  SOTTO_STOP_REPETITION = 10,  /* the text repeated itself beyond repetition_limit */
+  SOTTO_STOP_BANNED = 11,      /* every way on led to a banned string */
 
   SOTTO_INVALID_ARGUMENT = -1,
   SOTTO_INVALID_STATE = -2, /* the call does not fit what happened before it */
@@ -79,6 +85,7 @@ enum {
   SOTTO_TEXT_INVALID = -12,      /* not UTF-8 */
   SOTTO_TOKENIZER_MISSING = -13, /* the model file holds no tokenizer */
   SOTTO_THREADS_UNAVAILABLE = -14,
+  SOTTO_STATE_CORRUPT = -15, /* a saved state is damaged or of another model */
   SOTTO_INTERNAL = -100
 };
 
@@ -194,6 +201,18 @@ SOTTO_API sotto_status sotto_model_get_info(const sotto_model *model, sotto_mode
 
 typedef int32_t sotto_token;
 
+/* Tokens of the caller. `tokens` may be NULL when `count` is 0. */
+typedef struct sotto_token_list {
+  const sotto_token *tokens;
+  size_t count;
+} sotto_token_list;
+
+/* Text of the caller, not terminated. */
+typedef struct sotto_text {
+  const char *text;
+  size_t size; /* bytes */
+} sotto_text;
+
 /* Flags of sotto_tokenize. */
 enum {
   SOTTO_TOKENIZE_SPECIAL = 1 /* text such as <|endoftext|> becomes its special token */
@@ -252,6 +271,13 @@ typedef struct sotto_executor {
   void *executor_context;
 } sotto_executor;
 
+/* What needs memory of its own. */
+enum {
+  SOTTO_FEATURE_HIDDEN_HISTORY = 1, /* contrastive search: embedding_size floats a slot */
+  SOTTO_FEATURE_DOLA = 2,           /* layers against layers */
+  SOTTO_FEATURE_GUIDE = 4           /* sotto_session_set_guide */
+};
+
 typedef struct sotto_session_params {
   uint32_t struct_size;
   uint32_t context_tokens; /* slots of the KV ring, 16 ... the model's maximum (a model
@@ -264,6 +290,13 @@ typedef struct sotto_session_params {
                               stands for 4, or context_tokens/4 if that is less; 0 with
                               STOP, where no other value is allowed */
   const sotto_executor *executor; /* default NULL: the session makes its own threads */
+  uint32_t sequence_count;  /* most sequences of sotto_session_search, at most 64; default 0: no
+                               memory for searches */
+  uint32_t sequence_tokens; /* most new tokens of each; default 0: none, and 128 where
+                               sequence_count is not 0; at most the model's maximum */
+  uint32_t features;        /* SOTTO_FEATURE_ bits; default 0 */
+  uint32_t list_bytes;      /* room for the lists of a sampler, and as much for those of the
+                               stops; default 16384; at most 2^24 */
 } sotto_session_params;
 
 typedef struct sotto_session_info {
@@ -293,14 +326,27 @@ typedef struct sotto_session_timings {
   uint64_t reanchor_ns;     /* also part of prefill_ns or decode_ns */
 } sotto_session_timings;
 
+/* A token that could have come. */
+typedef struct sotto_alternative {
+  sotto_token token;
+  float log_probability; /* ln p under the model */
+} sotto_alternative;
+
 /* One generated token. Owned by the session, valid until its next call. */
 typedef struct sotto_piece {
   const char *text; /* whole UTF-8 characters only, may be empty: bytes that begin a
-                       character are held back until it is complete; bytes that can
-                       never be one become U+FFFD */
+                       character are held back until it is complete, and text that may
+                       begin a stop string until that is settled; bytes that can never be a
+                       character become U+FFFD */
   size_t text_size;
   sotto_token token;     /* -1: no token, only text that had been held back */
   float log_probability; /* ln p under the model; NaN unless asked for */
+  float sampled_log_probability; /* ln p after the sampler's chain; NaN unless asked for */
+  uint32_t alternative_count;
+  const sotto_alternative *alternatives; /* the likeliest under the model, best first */
+  const char *bytes;   /* the token's own, raw */
+  size_t byte_count;
+  uint64_t elapsed_ns; /* from the call that began this token to its end */
 } sotto_piece;
 
 /* Return 0 to go on, anything else to stop. Runs on the caller's thread. */
@@ -372,37 +418,12 @@ SOTTO_API sotto_status sotto_session_get_timings(const sotto_session *session,
                                                  sotto_session_timings *timings);
 SOTTO_API void sotto_session_reset_timings(sotto_session *session);
 
-/* ---- Sampler -------------------------------------------------------------- */
-
-/* The chain runs in this order: repetition penalty, top_k, top_p, min_p, temperature,
- * draw. Ties go to the lowest token id. l: logits, p: their softmax. */
-typedef struct sotto_sampler_params {
-  uint32_t struct_size;
-  float temperature;        /* l/T, 0: the most likely token; default 0.8; 0 ... 100 */
-  uint32_t top_k;           /* the k most likely tokens stay; 0: off; default 40 */
-  float top_p;              /* smallest set whose probability reaches p stays (Holtzman
-                               et al. 2020); 1: off; default 0.95; above 0 ... 1 */
-  float min_p;              /* tokens with p >= min_p * max p stay (Nguyen et al. 2024);
-                               0: off; default 0.05; 0 ... 1 */
-  float repetition_penalty; /* tokens of the window: l > 0 ? l/r : l*r (Keskar et al.
-                               2019); 1: off, the default; above 0 ... 100 */
-  uint32_t repetition_window; /* newest tokens that are penalised, prompt included;
-                                 default 64; 0: none; UINT32_MAX: all the session holds,
-                                 at most context_tokens */
-  uint32_t log_probabilities; /* 1: fill sotto_piece.log_probability; default 0 */
-  uint64_t seed;              /* default 0 */
-} sotto_sampler_params;
-
-SOTTO_API void sotto_sampler_params_init(sotto_sampler_params *params, size_t params_size);
-
-/* Sets the sampler and restarts its random numbers from the seed; without a call the
- * defaults hold. Errors: INVALID_ARGUMENT naming the parameter; the old ones stay. */
-SOTTO_API sotto_status sotto_session_set_sampler(sotto_session *session,
-                                                 const sotto_sampler_params *params,
-                                                 sotto_error *error);
-
 #ifdef __cplusplus
 }
 #endif
+
+#include "sotto_sampler.h"
+#include "sotto_session.h"
+#include "sotto_search.h"
 
 #endif /* SOTTO_H */

@@ -91,7 +91,7 @@ enum class WatermarkScheme : int32_t {
 
 struct WatermarkParams {
   WatermarkScheme scheme = WatermarkScheme::kNone;
-  uint32_t context_width = 1;
+  uint32_t context_width = 0;
   float gamma = 0.25f;
   float delta = 2.0f;
   uint64_t key = 15485863;
