@@ -67,6 +67,7 @@ const char* find_missing_array(const sotto_sampler_params& given) {
   } arrays[] = {
       {"stages", given.stages, given.stage_count},
       {"dry_breakers", given.dry_breakers, given.dry_breaker_count},
+      {"dry_breaker_tokens", given.dry_breaker_tokens, given.dry_breaker_token_count},
       {"logit_bias", given.logit_bias, given.logit_bias_count},
       {"sequence_bias", given.sequence_bias, given.sequence_bias_count},
       {"bad_words", given.bad_words, given.bad_word_count},
@@ -110,6 +111,7 @@ void read_repetition(const sotto_sampler_params& given, SamplerParams* read) {
   read->dry_allowed_length = given.dry_allowed_length;
   read->dry_window = given.dry_window;
   read->dry_breakers = same<sotto::TextView>(given.dry_breakers, given.dry_breaker_count);
+  read->dry_breaker_tokens = {given.dry_breaker_tokens, given.dry_breaker_token_count};
   read->guard_window = given.guard_window;
   read->guard_penalty = given.guard_penalty;
 }

@@ -200,10 +200,13 @@ typedef struct sotto_sampler_params {
   uint32_t dry_window;     /* newest tokens searched; default UINT32_MAX: all */
   uint32_t guard_window;   /* newest tokens whose repetitiveness (0 ... 1) raises the penalty
                               from repetition_penalty towards guard_penalty; off 0 */
+  float guard_penalty;     /* default 1.5; 1 ... 100 */
+  uint32_t reserved0;
   const sotto_text *dry_breakers; /* sequences end at tokens that contain one of these;
                                             default "\n" ":" "\"" "*" */
   size_t dry_breaker_count;
-  float guard_penalty; /* default 1.5; 1 ... 100 */
+  const sotto_token *dry_breaker_tokens; /* these break sequences as well */
+  size_t dry_breaker_token_count;
 
   /* Temperature. */
   float temperature_range;    /* dynamic temperature: T-r + 2r (H / ln N)^e, from max(0, T-r);
@@ -248,6 +251,7 @@ typedef struct sotto_sampler_params {
                                l_end += |l_end| (f^(t-s) - 1) */
   float end_decay_factor;  /* f; off 1; 0 ... 10 */
   sotto_token forced_last_token; /* the token at the limit of max_tokens; default -1: none */
+  uint32_t reserved1;
   const sotto_token_bias *logit_bias;
   size_t logit_bias_count;
   const sotto_sequence_bias *sequence_bias;
@@ -274,6 +278,7 @@ typedef struct sotto_sampler_params {
 
   uint32_t alternative_count; /* likeliest tokens reported in each sotto_piece; default 0;
                                  at most 64 */
+  uint32_t reserved2;
 } sotto_sampler_params;
 
 SOTTO_API void sotto_sampler_params_init(sotto_sampler_params *params, size_t params_size);
@@ -285,15 +290,56 @@ SOTTO_API sotto_status sotto_session_set_sampler(sotto_session *session,
                                                  const sotto_sampler_params *params,
                                                  sotto_error *error);
 
-/* The distribution the chain leaves: the tokens still in play, in order of id, and their
- * probabilities, for given logits (vocabulary_size) and history (newest last; all of it
- * counts as prompt). For looking at settings; the session's stream is untouched.
- * `*count` is set to the tokens left, also with BUFFER_TOO_SMALL. */
-SOTTO_API sotto_status sotto_session_apply_sampler(sotto_session *session, const float *logits,
-                                                   const sotto_token *history,
-                                                   size_t history_count, sotto_token *tokens,
-                                                   float *probabilities, size_t capacity,
-                                                   size_t *count);
+/* ---- A sampler of its own ---------------------------------------------------- */
+
+/* The chain without a session, for the logits of any runtime, and for looking at what a
+ * setting does. */
+typedef struct sotto_sampler sotto_sampler;
+
+/* One token's situation. */
+typedef struct sotto_sampler_input {
+  uint32_t struct_size;
+  uint32_t sequence;            /* which stream of random numbers; default 0 */
+  const float *logits;          /* vocabulary_size; not changed */
+  const uint64_t *allowed;      /* bit i % 64 of word i / 64: token i may come; at least one;
+                                   NULL: all */
+  const sotto_token *history;   /* the tokens before, newest last; may be NULL if there are none */
+  size_t history_count;
+  uint64_t generated_count;     /* of them, at the end, generated; at most history_count */
+  uint64_t token_limit;         /* generated tokens at which the text ends; 0: not known */
+} sotto_sampler_input;
+
+/* Bytes sotto_sampler_init needs. `list_bytes` as in sotto_session_params. Errors:
+ * INVALID_ARGUMENT (vocabulary_size 1 ... 2^22, list_bytes at most 2^24). */
+SOTTO_API sotto_status sotto_sampler_memory_size(size_t vocabulary_size, uint32_t list_bytes,
+                                                 size_t *memory_size, sotto_error *error);
+
+/* Builds a sampler with the defaults in `memory`, which must outlive it; nothing needs to be
+ * undone. `model` gives the bytes of tokens (dry_breakers) and its end of text; it may be
+ * NULL: no token has text or ends one. Its vocabulary_size must be the given one.
+ * Errors: as above, MEMORY_TOO_SMALL, MEMORY_MISALIGNED. */
+SOTTO_API sotto_status sotto_sampler_init(const sotto_model *model, size_t vocabulary_size,
+                                          uint32_t list_bytes, void *memory, size_t memory_size,
+                                          sotto_sampler **sampler, sotto_error *error);
+
+/* As sotto_session_set_sampler; dola must be off. */
+SOTTO_API sotto_status sotto_sampler_set(sotto_sampler *sampler,
+                                         const sotto_sampler_params *params, sotto_error *error);
+
+/* Picks a token. The random numbers are those of place history_count of the seed's stream.
+ * What Mirostat and adaptive-p learn goes from call to call, until sotto_sampler_set.
+ * Errors: INVALID_ARGUMENT naming the field. */
+SOTTO_API sotto_status sotto_sampler_pick(sotto_sampler *sampler,
+                                          const sotto_sampler_input *input, sotto_token *token,
+                                          sotto_error *error);
+
+/* The distribution that the chain leaves to the selection: the tokens still in play, in order
+ * of id, and their probabilities. `*count` is set to their number, also with
+ * BUFFER_TOO_SMALL; the arrays may be NULL when `capacity` is 0. */
+SOTTO_API sotto_status sotto_sampler_apply(sotto_sampler *sampler,
+                                           const sotto_sampler_input *input,
+                                           sotto_token *tokens, float *probabilities,
+                                           size_t capacity, size_t *count, sotto_error *error);
 
 #ifdef __cplusplus
 }

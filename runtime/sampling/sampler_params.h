@@ -128,6 +128,7 @@ struct SamplerParams {
   uint32_t dry_allowed_length = 2;
   uint32_t dry_window = kWholeWindow;
   std::span<const TextView> dry_breakers;
+  std::span<const int32_t> dry_breaker_tokens;
   uint32_t guard_window = 0;
   float guard_penalty = 1.5f;
 
