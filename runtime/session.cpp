@@ -61,7 +61,7 @@ size_t Session::lay_out(const Model& model, const SessionParams& params, Arena a
   context->lay_out(
       model.config(),
       {params.context_tokens, params.batch_tokens, params.sink_tokens, params.overflow}, &arena);
-  *sampler_memory = arena.take<uint8_t>(Sampler::memory_size(model.config().vocabulary_size));
+  *sampler_memory = arena.take<uint8_t>(Sampler::memory_size(model.config().vocabulary_size, 0));
   return arena.overflowed() ? 0 : arena.size();
 }
 
@@ -116,7 +116,9 @@ Status Session::init(const Model& model, const SessionParams& given, void* memor
   session->pool_ = pool;
   session->context_ = context;
   session->memory_bytes_ = needed;
-  session->sampler_.init(model.kernels(), model.config().vocabulary_size, sampler_memory);
+  const SamplerShape shape = {model.config().vocabulary_size, model.config().end_of_text_token,
+                              0, {}};
+  session->sampler_.init(model.kernels(), shape, sampler_memory);
   *out = session;
   return Status::kOk;
 }
@@ -205,10 +207,14 @@ Status Session::logits(std::span<const float>* logits) {
 
 SampledToken Session::sample() {
   Stopwatch stopwatch(&timings_.sample_ns);
-  TokenHistory history;
-  context_.newest(sampler_.params().repetition_window, &history.older, &history.newer);
+  std::span<const int32_t> older, newer;
+  context_.newest(kWholeWindow, &older, &newer);
+  SampleInput input;
+  input.history = {older, newer};
+  input.draw = token_count();
+  SamplerState state = sampler_.initial_state();
   ++timings_.sample_count;
-  return sampler_.sample(context_.logits(), TokenMask(), history, token_count());
+  return sampler_.sample(context_.logits(), TokenMask(), input, &state);
 }
 
 Status Session::next() {

@@ -17,10 +17,10 @@ std::array<uint32_t, 4> philox4x32_10(std::array<uint32_t, 4> counter,
   return counter;
 }
 
-uint64_t random_bits(uint64_t seed, uint64_t index) {
-  const std::array<uint32_t, 4> words =
-      philox4x32_10({static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), 0, 0},
-                    {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
+uint64_t random_bits(uint64_t seed, uint64_t index, uint32_t sequence, uint32_t lane) {
+  const std::array<uint32_t, 4> words = philox4x32_10(
+      {static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), sequence, lane},
+      {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
   return words[0] | uint64_t{words[1]} << 32;
 }
 

@@ -10,8 +10,9 @@ namespace sotto {
 std::array<uint32_t, 4> philox4x32_10(std::array<uint32_t, 4> counter,
                                       std::array<uint32_t, 2> key);
 
-// 64 uniform bits: number `index` of the seed's stream.
-uint64_t random_bits(uint64_t seed, uint64_t index);
+// 64 uniform bits: number `index` of one of the seed's streams, which `sequence` and `lane`
+// name.
+uint64_t random_bits(uint64_t seed, uint64_t index, uint32_t sequence = 0, uint32_t lane = 0);
 
 // The upper half of a * b: a uniform `a` becomes a uniform number below b.
 uint64_t multiply_high(uint64_t a, uint64_t b);

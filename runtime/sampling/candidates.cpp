@@ -1,8 +1,11 @@
 #include "runtime/sampling/candidates.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <functional>
+
+#include "runtime/base/scalar_math.h"
 
 namespace sotto {
 
@@ -89,9 +92,24 @@ size_t Candidates::find(int32_t token) const {
   return place != ids_ + count_ && *place == token ? static_cast<size_t>(place - ids_) : count_;
 }
 
+// What is divided so far is divided for good. A factor that would make a logit infinite is
+// as large as it can be without: the order of the tokens stays.
 void Candidates::own_logits() {
-  if (logits_ == own_logits_) return;
-  std::memcpy(own_logits_, logits_, count_ * sizeof *logits_);
+  if (inverse_temperature_ != 1.0f) {
+    float factor = inverse_temperature_;
+    if (factor > 1) {
+      float largest = 1;
+      for (size_t i = 0; i < count_; ++i) {
+        const float size = std::fabs(logits_[i]);
+        if (size > largest && size <= std::numeric_limits<float>::max()) largest = size;
+      }
+      factor = std::min(factor, std::numeric_limits<float>::max() / largest);
+    }
+    for (size_t i = 0; i < count_; ++i) own_logits_[i] = logits_[i] * factor;
+    inverse_temperature_ = 1.0f;
+  } else if (logits_ != own_logits_) {
+    std::memcpy(own_logits_, logits_, count_ * sizeof *logits_);
+  }
   logits_ = own_logits_;
 }
 
@@ -306,6 +324,14 @@ uint64_t Candidates::weight(std::span<const uint64_t> keys) {
     keys = keys.subspan(count);
   }
   return sum;
+}
+
+double Candidates::log_probability(size_t index) {
+  if (!(logits_[index] > kLowest)) return static_cast<double>(kLowest);
+  const double sum = static_cast<double>(total_weight()) * 0x1p-40;
+  if (logits_[index] == max()) return -ln(sum);
+  const double difference = static_cast<double>(logits_[index]) - static_cast<double>(max());
+  return difference * static_cast<double>(inverse_temperature_) - ln(sum);
 }
 
 size_t Candidates::find_cumulative(uint64_t target) {

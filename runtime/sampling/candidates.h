@@ -71,8 +71,8 @@ class Candidates {
   void change_once(std::span<const int32_t> tokens, Change change);
   void forget(std::span<const int32_t> tokens);
 
-  // Divides logits by T > 0 from here on. They are kept as they are, only probabilities
-  // see it: the order of the tokens does not depend on it.
+  // Divides logits by T > 0. Lazily: they are kept as they are, and only probabilities see
+  // it, until a stage changes logits.
   void divide_by(float temperature);
   float inverse_temperature() const { return inverse_temperature_; }
 
@@ -105,6 +105,9 @@ class Candidates {
   // The first index at which the sum of the weights, in order of id, exceeds `target`;
   // target < total_weight().
   size_t find_cumulative(uint64_t target);
+
+  // ln p: (l - max) / T - ln sum exp((l - max) / T); -infinity of -infinity.
+  double log_probability(size_t index);
 
   // exp((l - max) / T) of up to kChunk tokens; holds until the next call.
   const float* relative_probabilities(size_t first, size_t count);

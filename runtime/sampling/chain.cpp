@@ -1,47 +1,129 @@
 #include "runtime/sampling/chain.h"
 
+#include <algorithm>
+
 #include "runtime/sampling/penalties.h"
-#include "runtime/sampling/selection.h"
+#include "runtime/sampling/stage_settings.h"
+#include "runtime/sampling/temperature.h"
 #include "runtime/sampling/truncation.h"
 
 namespace sotto {
 
-int32_t Chain::run(Candidates& candidates, const StageInput& input) const {
-  using Kind = Stage::Kind;
-  for (size_t i = 0; i < count_; ++i) {
-    const Stage& stage = stages_[i];
-    switch (stage.kind) {
-      case Kind::kRepetitionPenalty:
-        repetition_penalty(candidates, input.history, stage.count, stage.value);
-        break;
-      case Kind::kTopK: top_k(candidates, stage.count); break;
-      case Kind::kTopP: top_p(candidates, stage.value); break;
-      case Kind::kMinP: min_p(candidates, stage.value); break;
-      case Kind::kTemperature: candidates.divide_by(stage.value); break;
-      case Kind::kGreedy: return select_greedy(candidates);
-      case Kind::kMultinomial: return select_multinomial(candidates, input.random);
-    }
-  }
-  return -1;
+namespace {
+
+using enum StageKind;
+
+// As sotto_order says.
+constexpr StageKind kDefaultOrder[] = {
+    kLogitsCallback, kAllowed, kSuppress, kBadWords, kMinTokens, kForced, kBias, kSequenceBias,
+    kRepetition, kFrequency, kPresence, kNoRepeatNgram, kDry, kEndDecay, kTopNSigma, kTopK,
+    kTypical, kTopP, kMinP, kTopA, kTailFree, kEpsilon, kEta, kTopH, kXtc, kTemperature,
+    kSmoothing, kWatermark};
+constexpr StageKind kHuggingFaceOrder[] = {
+    kLogitsCallback, kBias, kSequenceBias, kRepetition, kFrequency, kPresence, kNoRepeatNgram,
+    kDry, kBadWords, kMinTokens, kForced, kEndDecay, kAllowed, kSuppress, kTemperature,
+    kSmoothing, kTopH, kTopNSigma, kTopK, kTopP, kMinP, kTopA, kTailFree, kTypical, kEpsilon,
+    kEta, kXtc, kWatermark};
+constexpr StageKind kOpenAiOrder[] = {
+    kLogitsCallback, kAllowed, kSuppress, kBadWords, kMinTokens, kForced, kBias, kSequenceBias,
+    kRepetition, kFrequency, kPresence, kNoRepeatNgram, kDry, kEndDecay, kTemperature,
+    kSmoothing, kMinP, kTopK, kTopP, kTopA, kTailFree, kTypical, kEpsilon, kEta, kTopNSigma,
+    kTopH, kXtc, kWatermark};
+
+static_assert(std::size(kDefaultOrder) == kStageKindCount);
+static_assert(std::size(kHuggingFaceOrder) == kStageKindCount);
+static_assert(std::size(kOpenAiOrder) == kStageKindCount);
+
+// Changes logits, and drops nothing.
+bool reweighs(StageKind stage) {
+  return stage < kTemperature || stage == kWatermark;
 }
 
-Chain make_chain(const SamplerParams& params) {
-  using Kind = Stage::Kind;
+bool bans(StageKind stage) {
+  return (stage >= kLogitsCallback && stage <= kForced) || stage == kNoRepeatNgram;
+}
+
+bool belongs_to(Chain::Part part, StageKind stage) {
+  switch (part) {
+    case Chain::Part::kAll: return true;
+    case Chain::Part::kReweigh: return reweighs(stage);
+    case Chain::Part::kWithoutBans: return !bans(stage);
+  }
+  return true;
+}
+
+void run_stage(StageKind stage, Candidates& candidates, const StageInput& input) {
+  const SamplerParams& p = input.params;
+  switch (stage) {
+    case kRepetition:
+      repetition_penalty(candidates, input.input.history, p.repetition_window,
+                         p.repetition_penalty);
+      break;
+    case kTemperature: temperature(candidates, p.temperature); break;
+    case kTopK: top_k(candidates, p.top_k); break;
+    case kTopP: top_p(candidates, p.top_p); break;
+    case kMinP: min_p(candidates, p.min_p); break;
+    default: break;
+  }
+}
+
+}  // namespace
+
+std::span<const StageKind> stage_order(const SamplerParams& params) {
+  if (!params.stages.empty()) return params.stages;
+  switch (params.order) {
+    case ChainOrder::kHuggingFace: return kHuggingFaceOrder;
+    case ChainOrder::kOpenAi: return kOpenAiOrder;
+    case ChainOrder::kDefault: break;
+  }
+  return kDefaultOrder;
+}
+
+Status check_stages(const SamplerParams& params, Error* error) {
+  if (params.stages.empty()) return Status::kOk;
+  uint64_t listed = 0;
+  for (const StageKind stage : params.stages) {
+    const auto number = static_cast<uint32_t>(stage);
+    if (number < 1 || number > kStageKindCount) {
+      return fail(error, Status::kInvalidArgument, "stages: ", number,
+                  " is not a SOTTO_STAGE_ value");
+    }
+    if ((listed >> number & 1) != 0) {
+      return fail(error, Status::kInvalidArgument, "stages: ", stage_setting(stage),
+                  " is listed twice");
+    }
+    listed |= uint64_t{1} << number;
+  }
+  for (uint32_t number = 1; number <= kStageKindCount; ++number) {
+    const auto stage = static_cast<StageKind>(number);
+    if ((listed >> number & 1) == 0 && is_on(stage, params)) {
+      return fail(error, Status::kInvalidArgument, stage_setting(stage),
+                  " is set, but its stage is not among the stages");
+    }
+  }
+  return Status::kOk;
+}
+
+Chain Chain::make(const SamplerParams& params) {
+  // No truncation drops the most likely token.
+  const bool greedy = is_greedy(params);
   Chain chain;
-  if (params.repetition_penalty != 1 && params.repetition_window > 0) {
-    chain.add({Kind::kRepetitionPenalty, params.repetition_penalty, params.repetition_window});
+  for (const StageKind stage : stage_order(params)) {
+    if (!is_on(stage, params) || (greedy && !reweighs(stage))) continue;
+    chain.stages_[chain.count_++] = stage;
   }
-  if (params.temperature == 0) {
-    // No truncation drops the most likely token.
-    chain.add({Kind::kGreedy});
-    return chain;
-  }
-  if (params.top_k > 0) chain.add({Kind::kTopK, 0, params.top_k});
-  if (params.top_p < 1) chain.add({Kind::kTopP, params.top_p});
-  if (params.min_p > 0) chain.add({Kind::kMinP, params.min_p});
-  if (params.temperature != 1) chain.add({Kind::kTemperature, params.temperature});
-  chain.add({Kind::kMultinomial});
   return chain;
+}
+
+bool Chain::can_ban() const {
+  const auto all = stages();
+  return std::any_of(all.begin(), all.end(), bans);
+}
+
+void Chain::run(Candidates& candidates, const StageInput& input, Part part) const {
+  for (const StageKind stage : stages()) {
+    if (belongs_to(part, stage)) run_stage(stage, candidates, input);
+  }
 }
 
 }  // namespace sotto

@@ -2,57 +2,65 @@
 #pragma once
 
 #include <array>
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
+#include "runtime/base/status.h"
 #include "runtime/sampling/candidates.h"
+#include "runtime/sampling/sample_input.h"
 #include "runtime/sampling/sampler_params.h"
 
 namespace sotto {
 
-// One stage with its setting.
-struct Stage {
-  enum class Kind : uint8_t {
-    kRepetitionPenalty,  // value: penalty, count: window
-    kTopK,               // count: k
-    kTopP,               // value: p
-    kMinP,               // value: ratio
-    kTemperature,        // value: T > 0
-    kGreedy,
-    kMultinomial,
-  };
-
-  Kind kind = Kind::kGreedy;
-  float value = 0;
-  uint32_t count = 0;
+// Bytes of a token, of whoever has a tokenizer.
+struct TokenBytes {
+  const void* self = nullptr;
+  std::span<const char> (*of)(const void* self, int32_t token) = nullptr;  // null: none
 };
 
-// What the stages know beside the candidates.
+// What a sampler is made for.
+struct SamplerShape {
+  size_t vocabulary_size = 0;
+  int32_t end_token = kNoTokenId;
+  size_t list_bytes = 0;
+  TokenBytes bytes;
+};
+
+// What a stage knows beside the candidates.
 struct StageInput {
-  TokenHistory history;
-  uint64_t random = 0;  // 64 uniform bits
+  const SamplerParams& params;
+  const SamplerShape& shape;
+  const SampleInput& input;
+  const SamplerState& state;
 };
 
+// The stages of some parameters that would change anything, in order.
 class Chain {
  public:
-  static constexpr size_t kCapacity = 8;
+  enum class Part : uint8_t {
+    kAll,
+    kReweigh,      // changes logits by what the text is; nothing is dropped
+    kWithoutBans,  // all but what can ban a token
+  };
 
-  void clear() { count_ = 0; }
-  void add(const Stage& stage) {
-    assert(count_ < kCapacity);
-    stages_[count_++] = stage;
-  }
+  // `params` are checked: see check_stages.
+  static Chain make(const SamplerParams& params);
 
-  // Runs the stages up to the first that selects: its token, or -1 if none does.
-  int32_t run(Candidates& candidates, const StageInput& input) const;
+  std::span<const StageKind> stages() const { return {stages_.data(), count_}; }
+  bool can_ban() const;
+  void run(Candidates& candidates, const StageInput& input, Part part) const;
 
  private:
-  std::array<Stage, kCapacity> stages_;
+  std::array<StageKind, kStageKindCount> stages_ = {};
   size_t count_ = 0;
 };
 
-// The chain of sotto_sampler_params, without the stages that would change nothing.
-Chain make_chain(const SamplerParams& params);
+// The whole order of `params`: a preset, or their own.
+std::span<const StageKind> stage_order(const SamplerParams& params);
+
+// `params.stages`: no stage twice, none that does not exist, and none left out that the
+// parameters turn on.
+Status check_stages(const SamplerParams& params, Error* error);
 
 }  // namespace sotto

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "runtime/sampling/candidates.h"
-#include "runtime/sampling/sampler_params.h"
+#include "runtime/sampling/token_history.h"
 
 namespace sotto {
 

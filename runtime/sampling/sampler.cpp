@@ -3,65 +3,94 @@
 #include <cassert>
 #include <limits>
 
-#include "runtime/base/arena.h"
-#include "runtime/base/random.h"
-#include "runtime/base/scalar_math.h"
+#include "runtime/sampling/sampler_checks.h"
+#include "runtime/sampling/selection.h"
+#include "runtime/sampling/stage_settings.h"
 
 namespace sotto {
 
-namespace {
-
-// NaN is out of every range. `limits` says what is allowed.
-Status check_range(const char* name, float value, bool allowed, const char* limits, Error* error) {
-  if (allowed) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, name, " is ", value, ", allowed is ", limits);
-}
-
-}  // namespace
-
-size_t Sampler::memory_size(size_t vocabulary_size) {
+size_t Sampler::memory_size(size_t vocabulary_size, size_t list_bytes) {
   Arena measure;
   Candidates().place(vocabulary_size, measure);
-  return measure.size();
+  ListMemory().place(list_bytes, measure);
+  return measure.overflowed() ? SIZE_MAX / kMemoryAlignment * kMemoryAlignment : measure.size();
 }
 
-void Sampler::init(const Kernels& kernels, size_t vocabulary_size, void* memory) {
+void Sampler::init(const Kernels& kernels, const SamplerShape& shape, void* memory) {
   kernels_ = &kernels;
+  shape_ = shape;
   params_ = SamplerParams();
-  chain_ = make_chain(params_);
+  chain_ = Chain::make(params_);
   Arena arena(memory);
-  candidates_.place(vocabulary_size, arena);
+  candidates_.place(shape.vocabulary_size, arena);
+  lists_.place(shape.list_bytes, arena);
 }
 
 Status Sampler::set_params(const SamplerParams& params, Error* error) {
-  const float t = params.temperature, p = params.top_p, m = params.min_p;
-  const float r = params.repetition_penalty;
-  SOTTO_TRY(check_range("temperature", t, t >= 0 && t <= 100, "0 to 100", error));
-  SOTTO_TRY(check_range("top_p", p, p > 0 && p <= 1, "above 0 to 1", error));
-  SOTTO_TRY(check_range("min_p", m, m >= 0 && m <= 1, "0 to 1", error));
-  SOTTO_TRY(check_range("repetition_penalty", r, r > 0 && r <= 100, "above 0 to 100", error));
-  params_ = params;
-  chain_ = make_chain(params_);
+  SOTTO_TRY(check_sampler(params, shape_, error));
+  SOTTO_TRY(check_stages(params, error));
+  SamplerParams copied = params;
+  if (!is_on(StageKind::kDry, params)) copied.dry_breakers = {};
+  SOTTO_TRY(lists_.copy(&copied, error));
+  lists_.keep_copied();
+  params_ = copied;
+  chain_ = Chain::make(params_);
   return Status::kOk;
 }
 
-SampledToken Sampler::sample(std::span<const float> logits, const TokenMask& mask,
-                             const TokenHistory& history, uint64_t draw) {
+SamplerState Sampler::initial_state() const {
+  SamplerState state;
+  state.mirostat_mu = 2 * params_.mirostat_tau;
+  return state;
+}
+
+void Sampler::run(std::span<const float> logits, const TokenMask& mask, const StageInput& input,
+                  Chain::Part part) {
   candidates_.begin(*kernels_, logits, mask);
-  const int32_t token = chain_.run(candidates_, {history, random_bits(params_.seed, draw)});
-  assert(token >= 0 && mask.allows(static_cast<size_t>(token)));
-  return {token, params_.log_probabilities ? log_probability(logits, token)
-                                           : std::numeric_limits<float>::quiet_NaN()};
+  chain_.run(candidates_, input, part);
+}
+
+SampledToken Sampler::sample(std::span<const float> logits, const TokenMask& mask,
+                             const SampleInput& input, SamplerState* state) {
+  const StageInput stage_input = this->stage_input(input, *state);
+  run(logits, mask, stage_input, Chain::Part::kAll);
+  if (chain_.can_ban() && candidates_.max() == Candidates::kLowest) {
+    run(logits, mask, stage_input, Chain::Part::kWithoutBans);
+  }
+  SampledToken sampled = {0, std::numeric_limits<float>::quiet_NaN(),
+                          std::numeric_limits<float>::quiet_NaN()};
+  const size_t index = select(candidates_, stage_input, state);
+  sampled.token = candidates_.id(index);
+  assert(mask.allows(static_cast<size_t>(sampled.token)));
+  const bool resets = sampled.token == params_.top_p_reset_token;
+  state->top_p_step = resets ? 0 : state->top_p_step + 1;
+  if (params_.log_probabilities) {
+    sampled.sampled_log_probability = static_cast<float>(candidates_.log_probability(index));
+    sampled.log_probability = log_probability(logits, sampled.token);
+  }
+  return sampled;
+}
+
+Candidates& Sampler::reweigh(std::span<const float> logits, const TokenMask& mask,
+                             const SampleInput& input) {
+  const SamplerState state;
+  run(logits, mask, stage_input(input, state), Chain::Part::kReweigh);
+  return candidates_;
+}
+
+Candidates& Sampler::process(std::span<const float> logits, const TokenMask& mask,
+                             const SampleInput& input, const SamplerState& state) {
+  const StageInput stage_input = this->stage_input(input, state);
+  run(logits, mask, stage_input, Chain::Part::kAll);
+  if (chain_.can_ban() && candidates_.max() == Candidates::kLowest) {
+    run(logits, mask, stage_input, Chain::Part::kWithoutBans);
+  }
+  return candidates_;
 }
 
 float Sampler::log_probability(std::span<const float> logits, int32_t token) {
   candidates_.begin(*kernels_, logits, TokenMask());
-  const float max = candidates_.max();
-  const float logit = logits[static_cast<size_t>(token)];
-  if (!(logit > Candidates::kLowest)) return Candidates::kLowest;
-  const double sum = static_cast<double>(candidates_.total_weight()) * 0x1p-40;
-  const double difference = logit == max ? 0.0 : static_cast<double>(logit) - max;
-  return static_cast<float>(difference - ln(sum));
+  return static_cast<float>(candidates_.log_probability(static_cast<size_t>(token)));
 }
 
 }  // namespace sotto

@@ -10,38 +10,62 @@
 #include "runtime/base/token_mask.h"
 #include "runtime/sampling/candidates.h"
 #include "runtime/sampling/chain.h"
+#include "runtime/sampling/list_memory.h"
+#include "runtime/sampling/sample_input.h"
 #include "runtime/sampling/sampler_params.h"
 
 namespace sotto {
 
 struct SampledToken {
   int32_t token;
-  float log_probability;  // ln p under the raw logits; NaN unless asked for
+  float log_probability;          // ln p under the raw logits; NaN unless asked for
+  float sampled_log_probability;  // ln p under what it was picked from: all stages, and the
+                                  // selection's own; NaN unless asked for
 };
 
+// Whatever the stages are, a token is one that the mask allows, which is at least one. If
+// every allowed token is banned, the stages that ban are left out for that token. NaN
+// logits are -infinity; if all are, the lowest allowed id is picked. Logits of +infinity
+// share the whole probability.
 class Sampler {
  public:
-  // Bytes of working memory for a vocabulary, a multiple of 64.
-  static size_t memory_size(size_t vocabulary_size);
+  // Bytes of working memory, a multiple of 64. `list_bytes`: for a copy of the parameters'
+  // lists, of list_size() bytes.
+  static size_t memory_size(size_t vocabulary_size, size_t list_bytes);
 
   // `memory`: memory_size bytes, 64-byte aligned. The defaults are set.
-  void init(const Kernels& kernels, size_t vocabulary_size, void* memory);
+  void init(const Kernels& kernels, const SamplerShape& shape, void* memory);
 
-  // Checks and takes the parameters; on failure the old ones stay.
+  // Checks and takes the parameters, lists included; on failure the old ones stay.
   Status set_params(const SamplerParams& params, Error* error);
-  const SamplerParams& params() const { return params_; }
+  const SamplerParams& params() const { return params_; }  // lists: the sampler's copies
 
-  // Draw number `draw` of the seed (counter-based, so that a rewound session draws the
-  // same numbers again). `logits` (vocabulary) is not changed. Never picks a masked token;
-  // NaN counts as -infinity. `mask` allows at least one token.
+  SamplerState initial_state() const;
+
+  // Picks a token. `logits` (vocabulary) is not changed.
   SampledToken sample(std::span<const float> logits, const TokenMask& mask,
-                      const TokenHistory& history, uint64_t draw);
+                      const SampleInput& input, SamplerState* state);
+
+  // The candidates after the stages that change logits by what the text is: bans, biases,
+  // forcing, penalties, the watermark's bias; not temperature, smoothing and truncation.
+  Candidates& reweigh(std::span<const float> logits, const TokenMask& mask,
+                      const SampleInput& input);
+  // The candidates after all stages, before the selection.
+  Candidates& process(std::span<const float> logits, const TokenMask& mask,
+                      const SampleInput& input, const SamplerState& state);
 
  private:
+  StageInput stage_input(const SampleInput& input, const SamplerState& state) const {
+    return {params_, shape_, input, state};
+  }
+  void run(std::span<const float> logits, const TokenMask& mask, const StageInput& input,
+           Chain::Part part);
   float log_probability(std::span<const float> logits, int32_t token);
 
   const Kernels* kernels_ = nullptr;
+  SamplerShape shape_;
   SamplerParams params_;
+  ListMemory lists_;
   Chain chain_;
   Candidates candidates_;
 };

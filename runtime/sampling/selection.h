@@ -1,18 +1,30 @@
-// Stages that end the chain: one token of those left.
+// The end of the chain: one token of those left.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "runtime/sampling/candidates.h"
+#include "runtime/sampling/chain.h"
 
 namespace sotto {
 
+// Streams of random numbers within one draw.
+enum class DrawLane : uint32_t { kSelection = 0, kXtc = 1, kGumbel = 2 };
+
+// 64 uniform bits of this draw.
+uint64_t draw_bits(const StageInput& input, DrawLane lane);
+
+// The index of the token that `params.selection` picks, of the candidates, from which it
+// may have dropped some.
+size_t select(Candidates& candidates, const StageInput& input, SamplerState* state);
+
 // The most likely; the lowest id of equals.
-int32_t select_greedy(const Candidates& candidates);
+size_t select_greedy(const Candidates& candidates);
 
 // Drawn in proportion to probability by inversion: the first token, in order of id, at
 // which the sum of the weights exceeds random / 2^64 of the whole. A token below 2^-41 of
 // the most likely is never drawn. If every logit is -infinity, the lowest id.
-int32_t select_multinomial(Candidates& candidates, uint64_t random);
+size_t select_multinomial(Candidates& candidates, uint64_t random);
 
 }  // namespace sotto

@@ -68,7 +68,7 @@ void check(const Case& c, uint64_t draw, TestCandidates& bench, TestSampler& sam
                      params.repetition_penalty);
   set = oracle::penalize(set, c.history, params.repetition_window, params.repetition_penalty);
   const size_t greedy = oracle::sorted(set)[0];
-  ASSERT_EQ(select_greedy(candidates), set.ids[greedy]);
+  ASSERT_EQ(candidates.id(select_greedy(candidates)), set.ids[greedy]);
 
   top_k(candidates, params.top_k);
   ASSERT_TRUE(oracle::accepts_top_k(set, params.top_k, ids_of(candidates)));
@@ -84,14 +84,14 @@ void check(const Case& c, uint64_t draw, TestCandidates& bench, TestSampler& sam
   if (params.temperature > 0) {
     candidates.divide_by(params.temperature);
     const uint64_t random = random_bits(params.seed, draw);
-    token = select_multinomial(candidates, random);
+    token = candidates.id(select_multinomial(candidates, random));
     const long double uniform = static_cast<long double>(random) * 0x1p-64L;
     ASSERT_TRUE(oracle::accepts_draw(set, params.temperature, uniform, token)) << token;
   }
 
   ASSERT_EQ(sampler->set_params(params, nullptr), Status::kOk);
   const std::vector<float> before = c.logits;
-  const SampledToken sampled = sampler->sample(c.logits, c.mask, c.token_history(), draw);
+  const SampledToken sampled = sampler.sample(c.logits, c.mask, c.token_history(), draw);
   EXPECT_EQ(sampled.token, token);
   EXPECT_TRUE(std::isnan(sampled.log_probability));
   EXPECT_TRUE(c.mask.allows(static_cast<size_t>(sampled.token)));

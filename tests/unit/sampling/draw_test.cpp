@@ -89,7 +89,7 @@ TEST(Draw, FollowsTheDistribution) {
     ASSERT_EQ(sampler->set_params(d.params, nullptr), Status::kOk);
     std::vector<int> drawn(kCount);
     for (int i = 0; i < kDraws; ++i) {
-      ++drawn[static_cast<size_t>(sampler->sample(logits, mask, {{}, history}, i).token)];
+      ++drawn[static_cast<size_t>(sampler.sample(logits, mask, {{}, history}, i).token)];
     }
     // Cells expected less than five times are one.
     double chi_square = 0, rare_expected = 0, rare_drawn = 0, cells = 0;
@@ -136,9 +136,9 @@ TEST(Draw, SuccessiveDrawsAreIndependent) {
   ASSERT_EQ(sampler->set_params(plain(), nullptr), Status::kOk);
   constexpr int kPairs = 100000;
   int pairs[4][4] = {};
-  int32_t previous = sampler->sample(logits, {}, {}, 0).token;
+  int32_t previous = sampler.sample(logits, {}, {}, 0).token;
   for (int i = 1; i <= kPairs; ++i) {
-    const int32_t token = sampler->sample(logits, {}, {}, i).token;
+    const int32_t token = sampler.sample(logits, {}, {}, i).token;
     ++pairs[previous][token];
     previous = token;
   }
@@ -160,9 +160,9 @@ TEST(Draw, DependsOnSeedAndNumberOnly) {
     ASSERT_EQ(first->set_params(params, nullptr), Status::kOk);
     ASSERT_EQ(second->set_params(params, nullptr), Status::kOk);
     std::vector<int32_t> forward(50);
-    for (size_t i = 0; i < 50; ++i) forward[i] = first->sample(logits, {}, {}, i).token;
+    for (size_t i = 0; i < 50; ++i) forward[i] = first.sample(logits, {}, {}, i).token;
     for (size_t i = 50; i-- > 0;) {
-      EXPECT_EQ(second->sample(logits, {}, {}, i).token, forward[i]);
+      EXPECT_EQ(second.sample(logits, {}, {}, i).token, forward[i]);
     }
     EXPECT_NE(forward, tokens);
     EXPECT_NE(forward, std::vector<int32_t>(50, forward[0]));
@@ -197,7 +197,7 @@ TEST(Draw, SameBitsOnEveryInstructionSet) {
       for (const SamplerParams& params : golden_params()) {
         ASSERT_EQ(sampler->set_params(params, nullptr), Status::kOk);
         for (uint64_t draw = 0; draw < 40; ++draw) {
-          const SampledToken sampled = sampler->sample(logits, {}, {{}, history}, draw);
+          const SampledToken sampled = sampler.sample(logits, {}, {{}, history}, draw);
           record.push_back(static_cast<uint32_t>(sampled.token));
           record.push_back(std::bit_cast<uint32_t>(sampled.log_probability));
         }
@@ -220,7 +220,7 @@ TEST(Greedy, TiesGoToTheLowestId) {
       const auto logits = make_logits(i % 2 == 0 ? LogitKind::kTied : LogitKind::kFlat, count,
                                       random);
       const auto best = std::max_element(logits.begin(), logits.end());
-      EXPECT_EQ(sampler->sample(logits, {}, {}, 0).token, best - logits.begin());
+      EXPECT_EQ(sampler.sample(logits, {}, {}, 0).token, best - logits.begin());
     }
   }
 }
@@ -233,7 +233,7 @@ TEST(Truncation, TiesAtTheBorderKeepTheLowestIds) {
     EXPECT_EQ(sampler->set_params(params, nullptr), Status::kOk);
     std::vector<bool> seen(6);
     for (uint64_t i = 0; i < 500; ++i) {
-      seen[static_cast<size_t>(sampler->sample(logits, {}, {}, i).token)] = true;
+      seen[static_cast<size_t>(sampler.sample(logits, {}, {}, i).token)] = true;
     }
     return seen;
   };
@@ -259,10 +259,10 @@ TEST(Hostile, NothingFiniteGivesTheLowestAllowedToken) {
       for (SamplerParams params : golden_params()) {
         params.repetition_penalty = 1;
         ASSERT_EQ(sampler->set_params(params, nullptr), Status::kOk);
-        const SampledToken any = sampler->sample(logits, {}, {}, 0);
+        const SampledToken any = sampler.sample(logits, {}, {}, 0);
         EXPECT_EQ(any.token, 0);
         EXPECT_EQ(any.log_probability, kNegativeInfinity);
-        EXPECT_EQ(sampler->sample(logits, {words.data(), count}, {}, 0).token, lowest);
+        EXPECT_EQ(sampler.sample(logits, {words.data(), count}, {}, 0).token, lowest);
       }
     }
   }
@@ -276,7 +276,7 @@ TEST(Hostile, TokensOutsideTheVocabularyAreNotPenalised) {
   params.temperature = 0;
   params.repetition_penalty = 2;
   ASSERT_EQ(sampler->set_params(params, nullptr), Status::kOk);
-  EXPECT_EQ(sampler->sample(logits, {}, {history, {}}, 0).token, 1);
+  EXPECT_EQ(sampler.sample(logits, {}, {history, {}}, 0).token, 1);
 }
 
 TEST(LogProbability, IsThatOfTheRawLogits) {
@@ -295,7 +295,7 @@ TEST(LogProbability, IsThatOfTheRawLogits) {
       const oracle::Set set = oracle::begin(logits, {});
       const auto exact = oracle::probabilities(set);
       const std::vector<int32_t> history = {0};
-      const SampledToken sampled = sampler->sample(logits, mask, {history, {}}, 1);
+      const SampledToken sampled = sampler.sample(logits, mask, {history, {}}, 1);
       if (exact.empty()) continue;
       const auto expected = std::log(exact[static_cast<size_t>(sampled.token)]);
       EXPECT_NEAR(sampled.log_probability, static_cast<double>(expected),

@@ -29,7 +29,7 @@ TEST(Mask, NoForbiddenTokenIsEverEmitted) {
       std::vector<int32_t> history(random() % 200);
       for (int32_t& token : history) token = static_cast<int32_t>(random() % count);
       for (uint64_t draw = 0; draw < 3; ++draw) {
-        const int32_t token = sampler->sample(logits, mask, {history, history}, draw).token;
+        const int32_t token = sampler.sample(logits, mask, {history, history}, draw).token;
         ASSERT_GE(token, 0);
         ASSERT_LT(static_cast<size_t>(token), count);
         ASSERT_TRUE(mask.allows(static_cast<size_t>(token))) << count << " " << round;
@@ -46,7 +46,7 @@ TEST(Mask, OneAllowedTokenIsTaken) {
     std::vector<uint64_t> words(TokenMask::word_count(kCount));
     words[only / 64] = uint64_t{1} << (only % 64);
     logits[only] = -1000.0f;
-    EXPECT_EQ(sampler->sample(logits, {words.data(), kCount}, {}, only).token, only);
+    EXPECT_EQ(sampler.sample(logits, {words.data(), kCount}, {}, only).token, only);
   }
 }
 

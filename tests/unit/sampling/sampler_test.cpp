@@ -92,13 +92,13 @@ TEST(SetParams, RefusalLeavesSamplingAsItWas) {
   params.top_p = NAN;
   EXPECT_EQ(sampler->set_params(params, nullptr), Status::kInvalidArgument);
   for (uint64_t i = 0; i < 50; ++i) {
-    EXPECT_EQ(sampler->sample(std::vector<float>{1, 1.01f, 1}, {}, {}, i).token, 1);
+    EXPECT_EQ(sampler.sample(std::vector<float>{1, 1.01f, 1}, {}, {}, i).token, 1);
   }
 }
 
 TEST(Memory, IsAMultipleOfTheAlignmentAndGrowsLinearly) {
   for (const size_t count : {1, 63, 1000, 50257}) {
-    const size_t size = Sampler::memory_size(count);
+    const size_t size = Sampler::memory_size(count, 0);
     EXPECT_EQ(size % 64, 0u);
     EXPECT_LE(size, 17 * count + 18000);
   }

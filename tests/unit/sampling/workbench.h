@@ -35,11 +35,25 @@ class Memory {
 
 class TestSampler {
  public:
-  explicit TestSampler(size_t vocabulary_size, const Kernels* kernels = find_kernels(Isa::kAuto))
-      : memory_(Sampler::memory_size(vocabulary_size)) {
-    sampler_.init(*kernels, vocabulary_size, memory_.get());
+  explicit TestSampler(size_t vocabulary_size, const Kernels* kernels = find_kernels(Isa::kAuto),
+                       size_t list_bytes = 4096)
+      : memory_(Sampler::memory_size(vocabulary_size, list_bytes)) {
+    SamplerShape shape;
+    shape.vocabulary_size = vocabulary_size;
+    shape.list_bytes = list_bytes;
+    sampler_.init(*kernels, shape, memory_.get());
   }
   Sampler* operator->() { return &sampler_; }
+
+  // One token, as the first of a text.
+  SampledToken sample(const std::vector<float>& logits, const TokenMask& mask,
+                      const TokenHistory& history, uint64_t draw) {
+    SampleInput input;
+    input.history = history;
+    input.draw = draw;
+    SamplerState state = sampler_.initial_state();
+    return sampler_.sample(logits, mask, input, &state);
+  }
 
  private:
   Memory memory_;
@@ -50,7 +64,7 @@ class TestSampler {
 class TestCandidates {
  public:
   explicit TestCandidates(size_t vocabulary_size)
-      : memory_(Sampler::memory_size(vocabulary_size)) {
+      : memory_(Sampler::memory_size(vocabulary_size, 0)) {
     Arena arena(memory_.get());
     candidates_.place(vocabulary_size, arena);
   }
