@@ -15,10 +15,22 @@ const char* status_text(Status status) {
       return "token limit reached";
     case Status::kStopContextFull:
       return "context full";
+    case Status::kStopGrammar:
+      return "grammar complete";
     case Status::kStopCallback:
       return "stopped by the callback";
     case Status::kStopCancelled:
       return "cancelled";
+    case Status::kStopToken:
+      return "stop token";
+    case Status::kStopString:
+      return "stop string";
+    case Status::kStopTime:
+      return "time limit reached";
+    case Status::kStopRepetition:
+      return "text repeats itself";
+    case Status::kStopBanned:
+      return "no way round the banned strings";
     case Status::kInvalidArgument:
       return "invalid argument";
     case Status::kInvalidState:
@@ -33,6 +45,14 @@ const char* status_text(Status status) {
       return "model file damaged";
     case Status::kModelUnsupported:
       return "model file not supported by this library";
+    case Status::kGrammarSyntax:
+      return "grammar not valid";
+    case Status::kGrammarTooLarge:
+      return "grammar or text beyond the limits set";
+    case Status::kGrammarDeadEnd:
+      return "no token fits the grammar";
+    case Status::kGrammarDeadEnd:
+      return "no token is allowed here";
     case Status::kCpuUnsupported:
       return "instruction set not available";
     case Status::kTextInvalid:
@@ -41,6 +61,8 @@ const char* status_text(Status status) {
       return "model has no tokenizer";
     case Status::kThreadsUnavailable:
       return "threads unavailable";
+    case Status::kStateCorrupt:
+      return "saved state damaged or of another model";
     case Status::kInternal:
       return "internal error";
   }
