@@ -15,7 +15,13 @@ void Context::lay_out(const ModelConfig& config, const ContextParams& params, Ar
   history_ = arena->take<int32_t>(history_size_);
   sinks_ = arena->take<int32_t>(params.sink_tokens);
   chunk_tokens_ = arena->take<int32_t>(params.batch_tokens);
-  forward_.lay_out(config, {params.context_tokens, params.sink_tokens, params.batch_tokens}, arena);
+  forward_.lay_out(config,
+                   {params.context_tokens, params.sink_tokens, params.batch_tokens,
+                    params.sequence_count, params.sequence_tokens, params.features},
+                   arena);
+  position_count_ = config.position_count;
+  branches_.lay_out(params.sequence_count, params.sequence_tokens, arena);
+  branch_rows_ = arena->take<BranchRow>(params.sequence_count);
 }
 
 Status Context::init(const Model& model, ThreadPool* pool, Error* error) {
@@ -28,6 +34,7 @@ void Context::clear() {
   anchor_ = 0;
   reanchor_due_ = false;
   has_logits_ = false;
+  batch_row_count_ = 0;
 }
 
 Status Context::append(std::span<const int32_t> tokens, const std::atomic<uint32_t>& cancelled) {
@@ -36,48 +43,103 @@ Status Context::append(std::span<const int32_t> tokens, const std::atomic<uint32
     return Status::kStopContextFull;
   }
   while (!tokens.empty()) {
-    if (reanchor_due_ || position_ == position_limit_)
-      SOTTO_TRY(reanchor(/*want_logits=*/false, cancelled));
-    const size_t count = std::min(
-        {tokens.size(), size_t{params_.batch_tokens}, size_t{position_limit_ - position_}});
-    const auto chunk = tokens.first(count);
-    SOTTO_TRY(evaluate_chunk(chunk, count == tokens.size(), cancelled));
-    for (const int32_t token : chunk) {
-      if (token_count_ < params_.sink_tokens) sinks_[token_count_] = token;
-      history_[token_count_ % history_size_] = token;
-      ++token_count_;
-    }
+    size_t count;
+    SOTTO_TRY(append_batch(tokens, /*want_logits=*/true, &count, cancelled));
     tokens = tokens.subspan(count);
   }
-  has_logits_ = true;
+  return Status::kOk;
+}
+
+Status Context::append_batch(std::span<const int32_t> tokens, bool want_logits, size_t* count,
+                             const std::atomic<uint32_t>& cancelled) {
+  *count = 0;
+  if (tokens.empty()) return Status::kOk;
+  if (params_.overflow == Overflow::kStop && tokens.size() > position_limit_ - position_) {
+    return Status::kStopContextFull;
+  }
+  if (reanchor_due_ || position_ == position_limit_) SOTTO_TRY(reanchor(cancelled));
+  const size_t taken =
+      std::min({tokens.size(), size_t{params_.batch_tokens}, size_t{position_limit_ - position_}});
+  const bool wanted = want_logits && taken == tokens.size();
+  SOTTO_TRY(evaluate_chunk(tokens.first(taken), wanted, cancelled));
+  for (const int32_t token : tokens.first(taken)) {
+    if (token_count_ < params_.sink_tokens) sinks_[token_count_] = token;
+    history_[token_count_ % history_size_] = token;
+    ++token_count_;
+  }
+  has_logits_ = wanted;
+  *count = taken;
   return Status::kOk;
 }
 
 Status Context::evaluate_chunk(std::span<const int32_t> tokens, bool want_logits,
                                const std::atomic<uint32_t>& cancelled) {
   has_logits_ = false;
+  batch_row_count_ = 0;
   if (cancelled.load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
   SOTTO_TRY(forward_.evaluate(tokens, position_, want_logits, cancelled));
   position_ += static_cast<uint32_t>(tokens.size());
+  batch_row_count_ = tokens.size();
   return Status::kOk;
 }
 
 Status Context::ensure_logits(const std::atomic<uint32_t>& cancelled) {
-  assert(token_count_ > 0);
   if (has_logits_) return Status::kOk;
-  if (reanchor_due_) {
-    SOTTO_TRY(reanchor(/*want_logits=*/true, cancelled));
-  } else {
-    const int32_t last = token_at(token_count_ - 1);
-    --position_;  // the token keeps its place; its slot receives the same bytes again
-    const Status status = evaluate_chunk({&last, 1}, /*want_logits=*/true, cancelled);
-    if (status != Status::kOk) {
-      ++position_;
-      return status;
-    }
-  }
-  has_logits_ = true;
+  SOTTO_TRY(ensure_last_row(cancelled));
+  return compute_row_logits(batch_row_count_ - 1, 1);
+}
+
+Status Context::ensure_last_row(const std::atomic<uint32_t>& cancelled) {
+  assert(token_count_ > 0);
+  if (reanchor_due_) return reanchor(cancelled);
+  if (batch_row_count_ > 0) return Status::kOk;
+  const int32_t last = token_at(token_count_ - 1);
+  --position_;  // the token keeps its place; its slot receives the same bytes again
+  const Status status = evaluate_chunk({&last, 1}, /*want_logits=*/false, cancelled);
+  if (status != Status::kOk) ++position_;
+  return status;
+}
+
+Status Context::compute_row_logits(size_t first_row, size_t count) {
+  assert(count > 0 && first_row + count <= batch_row_count_);
+  has_logits_ = false;
+  SOTTO_TRY(forward_.compute_logits(first_row, count));
+  has_logits_ = first_row + 1 == batch_row_count_;
   return Status::kOk;
+}
+
+void Context::begin_branches() {
+  assert(token_count_ > 0 && !reanchor_due_);
+  branches_.begin(params_.context_tokens, forward_.ring().window_of(position_ - 1));
+}
+
+uint32_t Context::branch_room() const {
+  return std::min(position_count_ - position_ + 1, params_.sequence_tokens);
+}
+
+Status Context::grow_branches(std::span<const BranchStep> steps,
+                              const std::atomic<uint32_t>& cancelled) {
+  has_logits_ = false;
+  batch_row_count_ = 0;
+  if (cancelled.load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
+  branches_.grow(steps);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    branch_rows_[i] = {steps[i].token, position_ + branches_.grown_depth(i),
+                       branches_.grown_slot(i), branches_.grown_window(i)};
+    assert(branch_rows_[i].position < position_count_);
+  }
+  const Status status = forward_.evaluate_branches({branch_rows_, steps.size()}, cancelled);
+  if (status == Status::kOk) {
+    branches_.commit();
+  } else {
+    branches_.roll_back();
+  }
+  return status;
+}
+
+float Context::branch_similarity(uint32_t step) const {
+  return forward_.hidden_history().max_similarity(branch_rows_[step].slot,
+                                                  branch_rows_[step].window);
 }
 
 // How many tokens beside the sinks survive a re-anchoring.
@@ -92,7 +154,7 @@ int32_t Context::kept_token(uint32_t index, uint32_t newest) const {
 }
 
 // Evaluates the sinks and the newest tokens again from position 0.
-Status Context::reanchor(bool want_logits, const std::atomic<uint32_t>& cancelled) {
+Status Context::reanchor(const std::atomic<uint32_t>& cancelled) {
   Stopwatch stopwatch(&reanchor_timings_.ns);
   const uint32_t newest = newest_kept();
   const uint32_t kept = params_.sink_tokens + newest;
@@ -101,8 +163,7 @@ Status Context::reanchor(bool want_logits, const std::atomic<uint32_t>& cancelle
   while (position_ < kept) {
     const uint32_t count = std::min(params_.batch_tokens, kept - position_);
     for (uint32_t i = 0; i < count; ++i) chunk_tokens_[i] = kept_token(position_ + i, newest);
-    const bool last = position_ + count == kept;
-    SOTTO_TRY(evaluate_chunk({chunk_tokens_, count}, want_logits && last, cancelled));
+    SOTTO_TRY(evaluate_chunk({chunk_tokens_, count}, /*want_logits=*/false, cancelled));
   }
   reanchor_due_ = false;
   anchor_ = token_count_;
@@ -126,6 +187,7 @@ void Context::rewind(uint64_t count) {
   position_ -= static_cast<uint32_t>(token_count_ - count);
   token_count_ = count;
   has_logits_ = false;
+  batch_row_count_ = 0;
 }
 
 void Context::newest(uint64_t count, std::span<const int32_t>* older,

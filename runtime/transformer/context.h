@@ -1,5 +1,6 @@
 // The evaluated tokens of one stream: feeds them to the forward pass in batches, and keeps
-// them within the KV ring by one of the three overflow rules of sotto.h.
+// them within the KV ring by one of the three overflow rules of sotto.h. Sequences may branch
+// off its end, for searches.
 #pragma once
 
 #include <atomic>
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/transformer/branch_tree.h"
 #include "runtime/transformer/forward.h"
 
 namespace sotto {
@@ -19,6 +21,9 @@ struct ContextParams {
   uint32_t batch_tokens = 0;
   uint32_t sink_tokens = 0;
   Overflow overflow = Overflow::kStop;
+  uint32_t sequence_count = 0;   // most branches at once; 0: none
+  uint32_t sequence_tokens = 0;  // most tokens of each
+  uint32_t features = 0;         // kFeatureHiddenHistory, kFeatureLayerStates
 };
 
 // Tokens evaluated again by re-anchoring, and the time it took.
@@ -41,8 +46,50 @@ class Context {
   // kStopCancelled: token_count() tells how far it came.
   Status append(std::span<const int32_t> tokens, const std::atomic<uint32_t>& cancelled);
 
-  // Evaluates the last token again if its logits are gone. Needs a token.
+  // The same for as many of the first tokens as one batch takes, `count` of them: rows
+  // 0 ... count - 1 of the batch, for what is asked about rows below. Logits are there only
+  // with `want_logits`. On failure `count` is 0.
+  Status append_batch(std::span<const int32_t> tokens, bool want_logits, size_t* count,
+                      const std::atomic<uint32_t>& cancelled);
+
+  // Makes logits() those after the last token again. Needs a token.
   Status ensure_logits(const std::atomic<uint32_t>& cancelled);
+
+  // Rows of the last batch, as long as nothing else has been evaluated; 0 then. The last row
+  // is the stream's last token.
+  size_t batch_row_count() const { return batch_row_count_; }
+  // Logits after rows of the last batch, at most logit_row_count() at a time, as
+  // row_logits(0), ... until the next call. logits() are gone unless the first row is the last.
+  Status compute_row_logits(size_t first_row, size_t count);
+  size_t logit_row_count() const { return forward_.logit_row_count(); }
+  std::span<const float> row_logits(size_t index) const { return forward_.logits(index); }
+  // Hidden states of rows behind the final norm, (row, embedding), until the next call.
+  std::span<const float> final_states(size_t first_row, size_t count) {
+    return forward_.final_states(first_row, count);
+  }
+  // Evaluates the last token again, unless it is the last batch's last row.
+  Status ensure_last_row(const std::atomic<uint32_t>& cancelled);
+  // With kFeatureLayerStates, after ensure_last_row(); see Forward.
+  Status compute_premature_logits(std::span<const uint32_t> layers) {
+    return forward_.compute_premature_logits(layers);
+  }
+  std::span<float> premature_logits(size_t index) { return forward_.premature_logits(index); }
+
+  // Lets branches begin behind the last token: none lives yet. They live until the stream
+  // changes; the stream does not see them. Needs a token.
+  void begin_branches();
+  // Tokens that a branch can have before positions end; of the last one there are no logits.
+  uint32_t branch_room() const;
+  // Evaluates one token a step (1 ... sequence_count), in one batch; they are the live
+  // sequences then, and branch_logits(i) those after step i. On failure the old ones live on,
+  // without logits. The stream's logits are gone either way.
+  Status grow_branches(std::span<const BranchStep> steps, const std::atomic<uint32_t>& cancelled);
+  // Only this one lives on, as sequence 0; branch_logits() stay where they are.
+  void keep_branch(uint32_t sequence) { branches_.keep(sequence); }
+  std::span<float> branch_logits(uint32_t sequence) { return forward_.logits(sequence); }
+  // With kFeatureHiddenHistory: the largest cosine between the final hidden state of the last
+  // token of step i of the last grow_branches() and those of the tokens it saw.
+  float branch_similarity(uint32_t step) const;
 
   // Whether the stream can be cut to its first `count` tokens.
   bool can_rewind(uint64_t count) const;
@@ -51,7 +98,7 @@ class Context {
 
   uint64_t token_count() const { return token_count_; }
   bool has_logits() const { return has_logits_; }
-  std::span<const float> logits() const { return forward_.logits(); }
+  std::span<const float> logits() const { return forward_.logits(0); }
 
   // A token of the stream, one of the newest 2 * context_tokens.
   int32_t token_at(uint64_t index) const { return history_[index % history_size_]; }
@@ -68,12 +115,13 @@ class Context {
  private:
   Status evaluate_chunk(std::span<const int32_t> tokens, bool want_logits,
                         const std::atomic<uint32_t>& cancelled);
-  Status reanchor(bool want_logits, const std::atomic<uint32_t>& cancelled);
+  Status reanchor(const std::atomic<uint32_t>& cancelled);
   uint32_t newest_kept() const;
   int32_t kept_token(uint32_t index, uint32_t newest) const;
 
   ContextParams params_;
   uint32_t position_limit_ = 0;  // positions at which the ring is full or ends
+  uint32_t position_count_ = 0;  // of the model
   Forward forward_;
   size_t history_size_ = 0;
   int32_t* history_ = nullptr;       // (stream index % history_size): twice the context, so
@@ -86,6 +134,9 @@ class Context {
   uint64_t anchor_ = 0;        // token_count_ when positions last began anew
   bool reanchor_due_ = false;  // a re-anchoring was cancelled half-way
   bool has_logits_ = false;
+  size_t batch_row_count_ = 0;  // rows of the last batch, if the last one is the last token
+  BranchTree branches_;
+  BranchRow* branch_rows_ = nullptr;  // (sequence)
   uint64_t reanchor_count_ = 0;
   ReanchorTimings reanchor_timings_;
 };

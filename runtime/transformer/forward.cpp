@@ -1,24 +1,52 @@
 #include "runtime/transformer/forward.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace sotto {
 
+struct Forward::Batch {
+  std::span<const int32_t> tokens;  // of the stream
+  uint32_t first_position = 0;
+  std::span<const BranchRow> branches;  // or these
+
+  size_t row_count() const { return branches.empty() ? tokens.size() : branches.size(); }
+  int32_t token(size_t row) const { return branches.empty() ? tokens[row] : branches[row].token; }
+  uint32_t position(size_t row) const {
+    return branches.empty() ? first_position + static_cast<uint32_t>(row) : branches[row].position;
+  }
+  uint32_t slot(size_t row, const KvRing& ring) const {
+    return branches.empty() ? ring.slot_of(position(row)) : branches[row].slot;
+  }
+};
+
 void Forward::lay_out(const ModelConfig& config, const ForwardShape& shape, Arena* arena) {
-  const size_t rows = shape.batch_tokens;
+  context_tokens_ = shape.context_tokens;
+  features_ = shape.features;
+  vocabulary_size_ = config.vocabulary_size;
+  logit_row_count_ = std::max(shape.sequence_count, uint32_t{1});
+  visible_count_ = size_t{shape.context_tokens} + shape.sequence_tokens;
+  const bool keeps_layers = (features_ & kFeatureLayerStates) != 0;
+  const size_t premature = keeps_layers ? premature_layer_count(config.layer_count) : 0;
+  const size_t rows =
+      std::max({size_t{shape.batch_tokens}, size_t{shape.sequence_count}, premature});
   const size_t width = config.embedding_size;
   const size_t inner = config.feed_forward_size;
-  context_tokens_ = shape.context_tokens;
+  const uint32_t branch_slots = shape.sequence_count * shape.sequence_tokens;
   ring_.lay_out({config.layer_count, config.head_count, config.head_size, shape.context_tokens,
-                 shape.sink_tokens},
+                 shape.sink_tokens, branch_slots},
                 arena);
   hidden_ = arena->take<float>(rows * width);
   branch_ = arena->take<float>(rows * width);
   wide_ = arena->take<float>(rows * std::max(3 * width, inner));
   quantized_ = arena->take<int8_t>(rows * std::max(width, inner) + kActivationPadding);
   quantization_ = arena->take<RowQuantization>(rows + kQuantizationPadding);
-  scores_ = arena->take<float>(size_t{config.head_count} * shape.context_tokens);
-  logits_ = arena->take<float>(config.vocabulary_size);
+  scores_ = arena->take<float>(config.head_count * visible_count_);
+  logits_ = arena->take<float>((logit_row_count_ + premature) * vocabulary_size_);
+  layer_states_ = arena->take<float>(keeps_layers ? config.layer_count * width : 0);
+  const bool keeps_hidden = (features_ & kFeatureHiddenHistory) != 0;
+  hidden_history_.lay_out(keeps_hidden ? size_t{shape.context_tokens} + branch_slots : 0, width,
+                          arena);
   operator_memory_ = arena->take<uint8_t>(kShapeCount * kLinearOperatorBytes);
 }
 
@@ -47,25 +75,43 @@ Status Forward::init(const Model& model, ThreadPool* pool, Error* error) {
 
 Status Forward::evaluate(std::span<const int32_t> tokens, uint32_t first_position, bool want_logits,
                          const std::atomic<uint32_t>& cancelled) {
-  const size_t rows = tokens.size();
-  const bool overwrites = first_position + rows > context_tokens_;
-  embed(tokens, first_position);
+  const bool overwrites = first_position + tokens.size() > context_tokens_;
+  SOTTO_TRY(evaluate_layers({tokens, first_position, {}}, overwrites, cancelled));
+  return want_logits ? compute_logits(tokens.size() - 1, 1) : Status::kOk;
+}
+
+Status Forward::evaluate_branches(std::span<const BranchRow> rows,
+                                  const std::atomic<uint32_t>& cancelled) {
+  assert(!rows.empty() && rows.size() <= logit_row_count_);
+  SOTTO_TRY(evaluate_layers({{}, 0, rows}, /*overwrites=*/false, cancelled));
+  return compute_logits(0, rows.size());
+}
+
+Status Forward::evaluate_layers(const Batch& batch, bool overwrites,
+                                const std::atomic<uint32_t>& cancelled) {
+  const size_t width = model_->config().embedding_size;
+  embed(batch);
   for (uint32_t layer = 0; layer < model_->config().layer_count; ++layer) {
     if (!overwrites && cancelled.load(std::memory_order_relaxed) != 0) {
       return Status::kStopCancelled;
     }
-    SOTTO_TRY(evaluate_layer(layer, first_position, rows));
+    if ((features_ & kFeatureLayerStates) != 0) {
+      std::copy_n(hidden_ + (batch.row_count() - 1) * width, width, layer_states_ + layer * width);
+    }
+    SOTTO_TRY(evaluate_layer(layer, batch));
   }
-  return want_logits ? compute_logits(rows - 1) : Status::kOk;
+  if ((features_ & kFeatureHiddenHistory) != 0) remember(batch);
+  return Status::kOk;
 }
 
 // x += attention(norm(x)); x += feed_forward(norm(x))
-Status Forward::evaluate_layer(uint32_t index, uint32_t first_position, size_t rows) {
+Status Forward::evaluate_layer(uint32_t index, const Batch& batch) {
   const LayerView& layer = model_->layer(index);
+  const size_t rows = batch.row_count();
 
   normalize(layer.attention_norm, rows);
   SOTTO_TRY(multiply(kQkv, layer.attention_qkv, rows, wide_));
-  attend(index, first_position, rows);
+  attend(index, batch);
   quantize(branch_, model_->config().embedding_size, rows);
   SOTTO_TRY(multiply(kAttentionOutput, layer.attention_output, rows, branch_));
   add_branch(rows);
@@ -78,24 +124,61 @@ Status Forward::evaluate_layer(uint32_t index, uint32_t first_position, size_t r
   return Status::kOk;
 }
 
-// logits = head(norm(x)) of one row
-Status Forward::compute_logits(size_t row) {
-  const ModelConfig& config = model_->config();
-  const Kernels& kernels = model_->kernels();
-  const NormView& norm = model_->final_norm();
-  kernels.layer_norm(hidden_ + row * config.embedding_size, norm.gain, norm.bias,
-                     config.norm_epsilon, config.embedding_size, branch_);
-  quantize(branch_, config.embedding_size, 1);
-  return multiply(kHead, model_->head(), 1, logits_);
+Status Forward::compute_logits(size_t first_row, size_t count) {
+  assert(count <= logit_row_count_);
+  return multiply_head(hidden_ + first_row * model_->config().embedding_size, count, logits_);
 }
 
-void Forward::embed(std::span<const int32_t> tokens, uint32_t first_position) {
+std::span<const float> Forward::final_states(size_t first_row, size_t count) {
+  const size_t width = model_->config().embedding_size;
+  normalize_finally(hidden_ + first_row * width, count);
+  return {branch_, count * width};
+}
+
+Status Forward::compute_premature_logits(std::span<const uint32_t> layers) {
+  assert((features_ & kFeatureLayerStates) != 0);
+  assert(layers.size() <= premature_layer_count(model_->config().layer_count));
+  const size_t width = model_->config().embedding_size;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    std::copy_n(layer_states_ + layers[i] * width, width, wide_ + i * width);
+  }
+  return multiply_head(wide_, layers.size(), premature_logits(0).data());
+}
+
+// logits = head(norm(x))
+Status Forward::multiply_head(const float* x, size_t rows, float* logits) {
+  normalize_finally(x, rows);
+  quantize(branch_, model_->config().embedding_size, rows);
+  return multiply(kHead, model_->head(), rows, logits);
+}
+
+// branch = norm(x)
+void Forward::normalize_finally(const float* x, size_t rows) {
+  const ModelConfig& config = model_->config();
+  const NormView& norm = model_->final_norm();
+  const size_t width = config.embedding_size;
+  parallel_for(pool_, rows, [&](size_t row) {
+    model_->kernels().layer_norm(x + row * width, norm.gain, norm.bias, config.norm_epsilon, width,
+                                 branch_ + row * width);
+  });
+}
+
+// Keeps the final states of a batch for comparisons.
+void Forward::remember(const Batch& batch) {
+  const size_t width = model_->config().embedding_size;
+  normalize_finally(hidden_, batch.row_count());
+  for (size_t row = 0; row < batch.row_count(); ++row) {
+    hidden_history_.store(batch.slot(row, ring_), branch_ + row * width);
+  }
+}
+
+void Forward::embed(const Batch& batch) {
   const size_t width = model_->config().embedding_size;
   const LinearWeights& table = model_->token_embedding();
-  parallel_for(pool_, tokens.size(), [&](size_t row) {
-    const auto token = static_cast<size_t>(tokens[row]);
+  parallel_for(pool_, batch.row_count(), [&](size_t row) {
+    const auto token = static_cast<size_t>(batch.token(row));
     model_->kernels().embed(table.rows + token * width, table.scales[token],
-                            model_->positions() + (first_position + row) * width, width,
+                            model_->positions() + batch.position(row) * width, width,
                             hidden_ + row * width);
   });
 }
@@ -116,19 +199,20 @@ void Forward::normalize(const NormView& norm, size_t rows) {
 // branch = attention over the ring; wide holds (row, {query, key, value}, head, head_size).
 // Rows are taken in order within a head: a key may overwrite the slot that just left the
 // window, and the next row is the first not to see it.
-void Forward::attend(uint32_t layer, uint32_t first_position, size_t rows) {
+void Forward::attend(uint32_t layer, const Batch& batch) {
   const ModelConfig& config = model_->config();
   const Kernels& kernels = model_->kernels();
   const size_t width = config.embedding_size;
   parallel_for(pool_, config.head_count, [&](size_t head) {
     const auto h = static_cast<uint32_t>(head);
-    for (size_t row = 0; row < rows; ++row) {
-      const auto position = static_cast<uint32_t>(first_position + row);
+    for (size_t row = 0; row < batch.row_count(); ++row) {
       const float* query = wide_ + row * 3 * width + head * config.head_size;
-      ring_.store(kernels, layer, h, ring_.slot_of(position), query + width, query + 2 * width);
-      ring_.attend(kernels, layer, h, ring_.window_of(position), query,
-                   scores_ + head * context_tokens_,
-                   branch_ + row * width + head * config.head_size);
+      ring_.store(kernels, layer, h, batch.slot(row, ring_), query + width, query + 2 * width);
+      SlotWindow window;
+      if (batch.branches.empty()) window = ring_.window_of(batch.position(row));
+      ring_.attend(kernels, layer, h,
+                   batch.branches.empty() ? window.view() : batch.branches[row].window, query,
+                   scores_ + head * visible_count_, branch_ + row * width + head * config.head_size);
     }
   });
 }

@@ -1,6 +1,8 @@
-// The forward pass of GPT-2 (Radford et al. 2019) over a batch of consecutive tokens.
+// The forward pass of GPT-2 (Radford et al. 2019) over a batch: consecutive tokens of the
+// stream, or tokens of sequences that branch off it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -11,14 +13,35 @@
 #include "runtime/base/arena.h"
 #include "runtime/base/status.h"
 #include "runtime/model/model.h"
+#include "runtime/transformer/hidden_history.h"
 #include "runtime/transformer/kv_ring.h"
 
 namespace sotto {
+
+// Bits of ForwardShape::features, numbered as SOTTO_FEATURE_.
+inline constexpr uint32_t kFeatureHiddenHistory = 1;
+inline constexpr uint32_t kFeatureLayerStates = 2;
 
 struct ForwardShape {
   uint32_t context_tokens = 0;
   uint32_t sink_tokens = 0;
   uint32_t batch_tokens = 0;
+  uint32_t sequence_count = 0;   // branch rows evaluated at once
+  uint32_t sequence_tokens = 0;  // branch slots for each
+  uint32_t features = 0;
+};
+
+// Beside the last layer, the layers whose logits DoLa may compare (Chuang et al. 2024).
+constexpr uint32_t premature_layer_count(uint32_t layer_count) {
+  return std::min((layer_count + 3) / 4, uint32_t{10});
+}
+
+// A token of a branch: where it goes, and what it sees, its own slot last.
+struct BranchRow {
+  int32_t token = 0;
+  uint32_t position = 0;
+  uint32_t slot = 0;
+  std::span<const SlotSpan> window;
 };
 
 class Forward {
@@ -29,38 +52,71 @@ class Forward {
   Status init(const Model& model, ThreadPool* pool, Error* error);
 
   // Evaluates tokens at positions first_position, +1, ... (at most batch_tokens): their keys
-  // and values enter the ring. With `want_logits`, logits() are those after the last one.
+  // and values enter the ring. With `want_logits`, logits(0) are those after the last one.
   // Stops between layers with kStopCancelled once `cancelled` is set, unless a slot has
   // been overwritten by then; nothing has happened in that case.
   Status evaluate(std::span<const int32_t> tokens, uint32_t first_position, bool want_logits,
                   const std::atomic<uint32_t>& cancelled);
 
-  std::span<const float> logits() const { return {logits_, model_->config().vocabulary_size}; }
+  // Evaluates at most sequence_count rows of branches; logits(i) are those after row i.
+  Status evaluate_branches(std::span<const BranchRow> rows, const std::atomic<uint32_t>& cancelled);
+
+  // logits(0), logits(1), ... of rows of the last batch; at most logit_row_count().
+  Status compute_logits(size_t first_row, size_t count);
+  size_t logit_row_count() const { return logit_row_count_; }
+  std::span<float> logits(size_t index) const {
+    return {logits_ + index * vocabulary_size_, vocabulary_size_};
+  }
+
+  // The hidden states of rows of the last batch behind the final norm, (row, embedding), until
+  // the next call.
+  std::span<const float> final_states(size_t first_row, size_t count);
+
+  // With kFeatureLayerStates: what the head makes of the last row's state as it entered some
+  // layers (0 ... layer_count - 1), at most premature_layer_count() of them, behind the final
+  // norm. premature_logits(i) are those of layers[i]; logits(0) stay.
+  Status compute_premature_logits(std::span<const uint32_t> layers);
+  std::span<float> premature_logits(size_t index) const { return logits(logit_row_count_ + index); }
+
+  const KvRing& ring() const { return ring_; }
+  // With kFeatureHiddenHistory.
+  const HiddenHistory& hidden_history() const { return hidden_history_; }
 
  private:
   enum Shape { kQkv, kAttentionOutput, kUp, kDown, kHead, kShapeCount };
+  struct Batch;
 
-  void embed(std::span<const int32_t> tokens, uint32_t first_position);
+  Status evaluate_layers(const Batch& batch, bool overwrites,
+                         const std::atomic<uint32_t>& cancelled);
+  Status evaluate_layer(uint32_t layer, const Batch& batch);
+  void embed(const Batch& batch);
   void normalize(const NormView& norm, size_t rows);
-  void attend(uint32_t layer, uint32_t first_position, size_t rows);
+  void attend(uint32_t layer, const Batch& batch);
   void activate(size_t rows);
   void add_branch(size_t rows);
+  void remember(const Batch& batch);
+  Status multiply_head(const float* x, size_t rows, float* logits);
+  void normalize_finally(const float* x, size_t rows);
   void quantize(const float* x, size_t width, size_t rows);
   Status multiply(Shape shape, const LinearWeights& weights, size_t rows, float* y);
-  Status evaluate_layer(uint32_t layer, uint32_t first_position, size_t rows);
-  Status compute_logits(size_t last_row);
 
   const Model* model_ = nullptr;
   ThreadPool* pool_ = nullptr;
   KvRing ring_;
+  HiddenHistory hidden_history_;
   uint32_t context_tokens_ = 0;
+  uint32_t features_ = 0;
+  size_t vocabulary_size_ = 0;
+  size_t logit_row_count_ = 0;
+  size_t visible_count_ = 0;                 // slots a row can see
   float* hidden_ = nullptr;                  // (row, embedding): the residual stream
   float* branch_ = nullptr;                  // (row, embedding): what a sublayer adds to it
   float* wide_ = nullptr;                    // (row, 3 embedding or feed_forward)
   int8_t* quantized_ = nullptr;              // (row, embedding or feed_forward)
   RowQuantization* quantization_ = nullptr;  // (row)
-  float* scores_ = nullptr;                  // (head, slot)
-  float* logits_ = nullptr;                  // (vocabulary)
+  float* scores_ = nullptr;                  // (head, visible slot)
+  float* logits_ = nullptr;                  // (logit row, then premature layer; vocabulary)
+  float* layer_states_ = nullptr;            // (layer, embedding): the last row entering it
   uint8_t* operator_memory_ = nullptr;
   LinearOperator* operators_[kShapeCount] = {};
 };

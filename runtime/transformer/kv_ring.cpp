@@ -10,7 +10,8 @@ void KvRing::lay_out(const KvShape& shape, Arena* arena) {
   shape_ = shape;
   row_stride_ = align_up(shape.head_size, kHeadAlignment);
   score_scale_ = 1.0f / std::sqrt(static_cast<float>(shape.head_size));
-  const size_t rows = size_t{shape.layer_count} * shape.head_count * shape.slot_count;
+  const size_t slots = size_t{shape.slot_count} + shape.branch_slot_count;
+  const size_t rows = size_t{shape.layer_count} * shape.head_count * slots;
   keys_ = arena->take<int8_t>(rows * row_stride_);
   values_ = arena->take<int8_t>(rows * row_stride_);
   key_scales_ = arena->take<float>(rows);
@@ -54,12 +55,13 @@ void KvRing::store(const Kernels& kernels, uint32_t layer, uint32_t head, uint32
   std::memset(value_row + shape_.head_size, 0, padding);
 }
 
-void KvRing::attend(const Kernels& kernels, uint32_t layer, uint32_t head, const SlotWindow& window,
-                    const float* query, float* scores, float* output) const {
+void KvRing::attend(const Kernels& kernels, uint32_t layer, uint32_t head,
+                    std::span<const SlotSpan> window, const float* query, float* scores,
+                    float* output) const {
   const size_t index = index_of(layer, head, 0);
   kernels.attention({query, keys_ + index * row_stride_, key_scales_ + index,
                      values_ + index * row_stride_, value_scales_ + index, shape_.head_size,
-                     row_stride_, score_scale_, window.spans, window.span_count, scores, output});
+                     row_stride_, score_scale_, window.data(), window.size(), scores, output});
 }
 
 }  // namespace sotto

@@ -1,11 +1,13 @@
 // Keys and values of the newest tokens, int8 with a float scale a head and slot, in a ring of
 // a fixed number of slots. The first `sink_count` slots are never overwritten. Which slot a
 // token has and which slots it sees depend on its position alone, so the ring needs no
-// other state and taking tokens back is free.
+// other state and taking tokens back is free. Behind the ring lie slots for tokens of
+// sequences that branch off the stream; whose they are is the caller's business.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "kernels/kernels.h"
 #include "runtime/base/arena.h"
@@ -17,13 +19,16 @@ struct KvShape {
   uint32_t head_count = 0;
   uint32_t head_size = 0;
   uint32_t slot_count = 0;
-  uint32_t sink_count = 0;  // < slot_count
+  uint32_t sink_count = 0;         // < slot_count
+  uint32_t branch_slot_count = 0;  // slots slot_count, slot_count + 1, ...
 };
 
 // The slots a token sees, its own among them, oldest token first.
 struct SlotWindow {
   SlotSpan spans[3];
   uint32_t span_count = 0;
+
+  std::span<const SlotSpan> view() const { return {spans, span_count}; }
 };
 
 class KvRing {
@@ -31,8 +36,8 @@ class KvRing {
   // Takes the ring's memory from `arena`, which may only measure.
   void lay_out(const KvShape& shape, Arena* arena);
 
-  // 2 * layers * heads * slots * (padded head size + sizeof(float)), each array on a
-  // boundary of its own.
+  // 2 * layers * heads * (slots + branch slots) * (padded head size + sizeof(float)), each
+  // array on a boundary of its own.
   static size_t byte_size(const KvShape& shape);
 
   uint32_t slot_of(uint32_t position) const;
@@ -42,13 +47,16 @@ class KvRing {
   void store(const Kernels& kernels, uint32_t layer, uint32_t head, uint32_t slot, const float* key,
              const float* value);
 
-  // Attention of one head's query (head_size) to a window. `scores`: slot_count floats.
-  void attend(const Kernels& kernels, uint32_t layer, uint32_t head, const SlotWindow& window,
-              const float* query, float* scores, float* output) const;
+  // Attention of one head's query (head_size) to the slots of `window`, oldest first.
+  // `scores`: as many floats.
+  void attend(const Kernels& kernels, uint32_t layer, uint32_t head,
+              std::span<const SlotSpan> window, const float* query, float* scores,
+              float* output) const;
 
  private:
   size_t index_of(uint32_t layer, uint32_t head, uint32_t slot) const {
-    return (size_t{layer} * shape_.head_count + head) * shape_.slot_count + slot;
+    const size_t slot_count = size_t{shape_.slot_count} + shape_.branch_slot_count;
+    return (size_t{layer} * shape_.head_count + head) * slot_count + slot;
   }
 
   KvShape shape_;

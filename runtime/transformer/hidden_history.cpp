@@ -1,0 +1,52 @@
+#include "runtime/transformer/hidden_history.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace sotto {
+namespace {
+
+constexpr size_t kLanes = 16;
+
+// In 16 lanes, folded as in kernels/kernels.h: the same bits everywhere.
+float dot(const float* a, const float* b, size_t n) {
+  float lanes[kLanes] = {};
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (size_t j = 0; j < kLanes; ++j) lanes[j] += a[i + j] * b[i + j];
+  }
+  for (size_t j = 0; i + j < n; ++j) lanes[j] += a[i + j] * b[i + j];
+  for (size_t half = kLanes / 2; half > 0; half /= 2) {
+    for (size_t j = 0; j < half; ++j) lanes[j] += lanes[j + half];
+  }
+  return lanes[0];
+}
+
+}  // namespace
+
+void HiddenHistory::lay_out(size_t slot_count, size_t width, Arena* arena) {
+  width_ = width;
+  states_ = arena->take<float>(slot_count * width);
+}
+
+void HiddenHistory::store(uint32_t slot, const float* x) {
+  float* y = states_ + size_t{slot} * width_;
+  const float length = std::sqrt(dot(x, x, width_));
+  const float scale = length > 0 ? 1.0f / length : 0.0f;
+  for (size_t i = 0; i < width_; ++i) y[i] = x[i] * scale;
+}
+
+float HiddenHistory::max_similarity(uint32_t slot, std::span<const SlotSpan> window) const {
+  constexpr float kNone = -std::numeric_limits<float>::infinity();
+  float largest = kNone;
+  for (const SlotSpan span : window) {
+    for (uint32_t other = span.first; other < span.first + span.count; ++other) {
+      if (other == slot) continue;
+      largest = std::max(largest, dot(state(slot), state(other), width_));
+    }
+  }
+  return largest == kNone ? 0.0f : largest;
+}
+
+}  // namespace sotto

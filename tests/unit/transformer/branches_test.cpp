@@ -1,0 +1,308 @@
+// Sequences that branch off a stream, bit for bit against plain streams of the same tokens.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "tests/unit/transformer/test_model.h"
+
+namespace sotto {
+namespace {
+
+const std::atomic<uint32_t> kRunning = 0;
+const std::atomic<uint32_t> kCancelled = 1;
+
+ModelShape shape() {
+  return {.vocabulary_size = 61, .position_count = 96, .embedding_size = 40, .head_count = 2,
+          .feed_forward_size = 72, .layer_count = 3};
+}
+
+const Model* model() {
+  static const Isa isa = isa_of_environment();
+  if (find_kernels(isa) == nullptr) return nullptr;
+  static TestModel model(shape(), 7, isa, 6);
+  return &model.get();
+}
+
+std::vector<float> copy(std::span<const float> x) { return {x.begin(), x.end()}; }
+
+bool same_bits(std::span<const float> a, std::span<const float> b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
+
+std::vector<int32_t> random_tokens(std::mt19937& random, size_t count) {
+  std::vector<int32_t> tokens(count);
+  for (int32_t& token : tokens) token = static_cast<int32_t>(random() % shape().vocabulary_size);
+  return tokens;
+}
+
+// Logits after a text of its own.
+std::vector<float> plain_logits(const std::vector<int32_t>& tokens) {
+  TestContext plain(*model(), {.context_tokens = 96, .batch_tokens = 5});
+  EXPECT_EQ(plain.context.append(tokens, kRunning), Status::kOk);
+  return copy(plain.context.logits());
+}
+
+class BranchesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (model() == nullptr) GTEST_SKIP() << "this CPU or build lacks the instruction set";
+  }
+};
+
+// Random beams: every step draws where each sequence comes from.
+TEST_F(BranchesTest, AreAPlainStreamBitForBit) {
+  constexpr uint32_t kCount = 5, kTokens = 9;
+  TestContext test(*model(), {.context_tokens = 24,
+                              .batch_tokens = 3,
+                              .sequence_count = kCount,
+                              .sequence_tokens = kTokens});
+  Context& context = test.context;
+  std::mt19937 random(3);
+  const std::vector<int32_t> prompt = random_tokens(random, 17);
+  ASSERT_EQ(context.append(prompt, kRunning), Status::kOk);
+  const std::vector<float> before = copy(context.logits());
+  for (int round = 0; round < 3; ++round) {
+    context.begin_branches();
+    std::vector<std::vector<int32_t>> live;
+    for (uint32_t depth = 0; depth < kTokens; ++depth) {
+      std::vector<BranchStep> steps(1 + random() % kCount);
+      std::vector<std::vector<int32_t>> next;
+      for (BranchStep& step : steps) {
+        step.token = random_tokens(random, 1)[0];
+        next.push_back(prompt);
+        if (!live.empty()) {
+          step.from = static_cast<uint32_t>(random() % live.size());
+          next.back() = live[step.from];
+        }
+        next.back().push_back(step.token);
+      }
+      // A cancelled step changes nothing.
+      EXPECT_EQ(context.grow_branches(steps, kCancelled), Status::kStopCancelled);
+      ASSERT_EQ(context.grow_branches(steps, kRunning), Status::kOk);
+      live = next;
+      for (uint32_t i = 0; i < steps.size(); ++i) {
+        EXPECT_TRUE(same_bits(context.branch_logits(i), plain_logits(live[i])))
+            << "round " << round << " depth " << depth << " sequence " << i;
+      }
+    }
+  }
+  // The stream is as it was.
+  ASSERT_EQ(context.ensure_logits(kRunning), Status::kOk);
+  EXPECT_TRUE(same_bits(context.logits(), before));
+}
+
+TEST_F(BranchesTest, KeepingOneFreesTheOthers) {
+  constexpr uint32_t kCount = 3, kTokens = 20;
+  TestContext test(*model(), {.context_tokens = 16,
+                              .batch_tokens = 8,
+                              .sequence_count = kCount,
+                              .sequence_tokens = kTokens});
+  std::mt19937 random(4);
+  std::vector<int32_t> text = random_tokens(random, 11);
+  ASSERT_EQ(test.context.append(text, kRunning), Status::kOk);
+  test.context.begin_branches();
+  for (uint32_t depth = 0; depth < kTokens; ++depth) {
+    std::vector<BranchStep> steps(kCount);
+    for (BranchStep& step : steps) {
+      step = {depth == 0 ? BranchStep::kStream : 0, random_tokens(random, 1)[0]};
+    }
+    ASSERT_EQ(test.context.grow_branches(steps, kRunning), Status::kOk);
+    const auto kept = static_cast<uint32_t>(random() % kCount);
+    text.push_back(steps[kept].token);
+    EXPECT_TRUE(same_bits(test.context.branch_logits(kept), plain_logits(text))) << depth;
+    test.context.keep_branch(kept);
+  }
+}
+
+// In a ring that has wrapped, branches see what the stream's last token saw. In a model of one
+// layer keys and values depend on nothing else, so that a ring one slot wider is the same.
+TEST_F(BranchesTest, SeeTheWindowOfTheLastToken) {
+  ModelShape one_layer = shape();
+  one_layer.layer_count = 1;
+  const TestModel shallow(one_layer, 7, model()->isa(), 6);
+  const auto params = [](uint32_t context_tokens, uint32_t sequence_count) {
+    return ContextParams{.context_tokens = context_tokens,
+                         .batch_tokens = 4,
+                         .sink_tokens = 2,
+                         .overflow = Overflow::kRing,
+                         .sequence_count = sequence_count,
+                         .sequence_tokens = 4};
+  };
+  std::mt19937 random(5);
+  const std::vector<int32_t> text = random_tokens(random, 40);
+  const int32_t next = 9;
+  TestContext narrow(shallow.get(), params(16, 1)), wide(shallow.get(), params(17, 0));
+  ASSERT_EQ(narrow.context.append(text, kRunning), Status::kOk);
+  ASSERT_EQ(wide.context.append(text, kRunning), Status::kOk);
+  ASSERT_EQ(wide.context.append({&next, 1}, kRunning), Status::kOk);
+  narrow.context.begin_branches();
+  const BranchStep step = {BranchStep::kStream, next};
+  ASSERT_EQ(narrow.context.grow_branches({&step, 1}, kRunning), Status::kOk);
+  EXPECT_TRUE(same_bits(narrow.context.branch_logits(0), wide.context.logits()));
+  // The stream itself would have lost its oldest token to the new one.
+  ASSERT_EQ(narrow.context.append({&next, 1}, kRunning), Status::kOk);
+  EXPECT_FALSE(same_bits(narrow.context.logits(), wide.context.logits()));
+}
+
+TEST_F(BranchesTest, EndWithThePositions) {
+  TestContext test(*model(), {.context_tokens = 96,
+                              .batch_tokens = 96,
+                              .sequence_count = 2,
+                              .sequence_tokens = 8});
+  std::mt19937 random(6);
+  std::vector<int32_t> text = random_tokens(random, 94);
+  ASSERT_EQ(test.context.append(text, kRunning), Status::kOk);
+  EXPECT_EQ(test.context.branch_room(), 3u);
+  test.context.begin_branches();
+  for (uint32_t depth = 0; depth < 2; ++depth) {
+    const BranchStep step = {depth == 0 ? BranchStep::kStream : 0, 7};
+    ASSERT_EQ(test.context.grow_branches({&step, 1}, kRunning), Status::kOk);
+    text.push_back(7);
+    EXPECT_TRUE(same_bits(test.context.branch_logits(0), plain_logits(text)));
+  }
+}
+
+TEST_F(BranchesTest, RowsOfABatchHaveTheirOwnLogits) {
+  TestContext test(*model(), {.context_tokens = 64,
+                              .batch_tokens = 10,
+                              .sequence_count = 4,
+                              .sequence_tokens = 1});
+  std::mt19937 random(8);
+  const std::vector<int32_t> text = random_tokens(random, 23);
+  for (size_t done = 0, count = 0; done < text.size(); done += count) {
+    const auto rest = std::span(text).subspan(done);
+    ASSERT_EQ(test.context.append_batch(rest, false, &count, kRunning), Status::kOk);
+    ASSERT_EQ(test.context.batch_row_count(), count);
+    for (size_t first = 0; first < count; first += 4) {
+      const size_t rows = std::min<size_t>(4, count - first);
+      ASSERT_EQ(test.context.compute_row_logits(first, rows), Status::kOk);
+      for (size_t i = 0; i < rows; ++i) {
+        const std::vector<int32_t> head(text.begin(),
+                                        text.begin() + static_cast<ptrdiff_t>(done + first + i + 1));
+        EXPECT_TRUE(same_bits(test.context.row_logits(i), plain_logits(head)));
+      }
+    }
+  }
+  ASSERT_EQ(test.context.ensure_logits(kRunning), Status::kOk);
+  EXPECT_TRUE(same_bits(test.context.logits(), plain_logits(text)));
+}
+
+// (h / |h|) . (g / |g|), the largest over what a branch's token saw.
+TEST_F(BranchesTest, HiddenStatesAreCompared) {
+  const ContextParams params = {.context_tokens = 32,
+                                .batch_tokens = 6,
+                                .sequence_count = 3,
+                                .sequence_tokens = 5,
+                                .features = kFeatureHiddenHistory};
+  std::mt19937 random(9);
+  const std::vector<int32_t> prompt = random_tokens(random, 20);
+  const auto states_of = [&](const std::vector<int32_t>& text) {
+    TestContext plain(*model(), {.context_tokens = 96, .batch_tokens = 96});
+    EXPECT_EQ(plain.context.append(text, kRunning), Status::kOk);
+    return copy(plain.context.final_states(0, text.size()));
+  };
+  const auto largest_cosine = [&](const std::vector<int32_t>& text) {
+    const std::vector<float> states = states_of(text);
+    const size_t n = shape().embedding_size, last = text.size() - 1;
+    double largest = -1;
+    for (size_t i = 0; i < last; ++i) {
+      double dot = 0, a = 0, b = 0;
+      for (size_t d = 0; d < n; ++d) {
+        const double x = states[i * n + d], y = states[last * n + d];
+        dot += x * y, a += x * x, b += y * y;
+      }
+      largest = std::max(largest, dot / std::sqrt(a * b));
+    }
+    return largest;
+  };
+  TestContext test(*model(), params);
+  ASSERT_EQ(test.context.append(prompt, kRunning), Status::kOk);
+  test.context.begin_branches();
+  std::vector<int32_t> text = prompt;
+  for (uint32_t depth = 0; depth < 5; ++depth) {
+    std::vector<BranchStep> steps(3);
+    for (BranchStep& step : steps) {
+      step = {depth == 0 ? BranchStep::kStream : 0, random_tokens(random, 1)[0]};
+    }
+    ASSERT_EQ(test.context.grow_branches(steps, kRunning), Status::kOk);
+    for (uint32_t i = 0; i < 3; ++i) {
+      std::vector<int32_t> branch = text;
+      branch.push_back(steps[i].token);
+      EXPECT_NEAR(test.context.branch_similarity(i), largest_cosine(branch), 1e-5);
+    }
+    text.push_back(steps[2].token);
+    test.context.keep_branch(2);
+  }
+}
+
+// The last "premature" layer's state is what enters it: through one layer it is the model.
+TEST_F(BranchesTest, LayerStatesGoThroughTheHead) {
+  const ContextParams params = {
+      .context_tokens = 32, .batch_tokens = 1, .features = kFeatureLayerStates};
+  TestContext test(*model(), params);
+  std::mt19937 random(10);
+  const std::vector<int32_t> text = random_tokens(random, 12);
+  ASSERT_EQ(test.context.append(text, kRunning), Status::kOk);
+  const std::vector<float> mature = copy(test.context.logits());
+  EXPECT_TRUE(same_bits(mature, plain_logits(text)));
+  std::vector<std::vector<float>> premature;
+  for (uint32_t layer = 0; layer < shape().layer_count; ++layer) {
+    ASSERT_EQ(test.context.ensure_last_row(kRunning), Status::kOk);
+    ASSERT_EQ(test.context.compute_premature_logits({&layer, 1}), Status::kOk);
+    premature.push_back(copy(test.context.premature_logits(0)));
+    EXPECT_TRUE(same_bits(test.context.logits(), mature));
+  }
+  // A model of the first layers alone ends where the next one begins.
+  ModelShape shallow = shape();
+  shallow.layer_count = 2;
+  const TestModel cut(shallow, 7, model()->isa(), 6);
+  TestContext plain(cut.get(), {.context_tokens = 32, .batch_tokens = 4});
+  ASSERT_EQ(plain.context.append(text, kRunning), Status::kOk);
+  EXPECT_TRUE(same_bits(premature[2], plain.context.logits()));
+  EXPECT_FALSE(same_bits(premature[1], plain.context.logits()));
+}
+
+TEST(PrematureLayers, CoverWhatDoLaCompares) {
+  // Every other layer of either half (transformers' dola_layers "low" and "high").
+  for (uint32_t layers = 1; layers <= 40; ++layers) {
+    const uint32_t half = layers / 2;
+    const uint32_t low = (half + 1) / 2, high = (layers - half + 1) / 2;
+    EXPECT_GE(premature_layer_count(layers), std::max({low, high, 1u})) << layers;
+  }
+  EXPECT_EQ(premature_layer_count(48), 10u);
+}
+
+// What sequences add: slots, logits, and a little bookkeeping.
+TEST_F(BranchesTest, MemoryIsTheFormula) {
+  const ModelConfig& config = model()->config();
+  const auto size_of = [&](uint32_t count, uint32_t tokens, uint32_t features) {
+    Arena measure;
+    Context().lay_out(config, {.context_tokens = 64, .batch_tokens = 16, .sequence_count = count,
+                               .sequence_tokens = tokens, .features = features},
+                      &measure);
+    return measure.size();
+  };
+  const auto array = [](size_t count, size_t size) { return align_up(count * size, 64); };
+  const auto kv = [&](size_t slots) {
+    const size_t rows = size_t{config.layer_count} * config.head_count * slots;
+    return 2 * array(rows, align_up(config.head_size, kHeadAlignment)) + 2 * array(rows, 4);
+  };
+  const size_t v = config.vocabulary_size, e = config.embedding_size, h = config.head_count;
+  const size_t plain = size_of(0, 0, 0);
+  for (const auto& [b, n] : std::vector<std::pair<uint32_t, uint32_t>>{{1, 1}, {5, 20}, {16, 96}}) {
+    const size_t expected = plain + kv(64 + size_t{b} * n) - kv(64) + array(b * v, 4) - array(v, 4) +
+                            array(h * (64 + n), 4) - array(h * 64, 4) +
+                            2 * array(size_t{b} * n, 4) + 2 * array(b, 8) +
+                            array(b * (size_t{3} + n), 8) + array(b, 32);
+    EXPECT_EQ(size_of(b, n, 0), expected);
+    EXPECT_EQ(size_of(b, n, kFeatureHiddenHistory),
+              expected + array((64 + size_t{b} * n) * e, 4));
+    EXPECT_EQ(size_of(b, n, kFeatureLayerStates),
+              expected - array(b * v, 4) + array((b + 1) * v, 4) + array(config.layer_count * e, 4));
+  }
+}
+
+}  // namespace
+}  // namespace sotto
