@@ -50,8 +50,6 @@ const char* status_text(Status status) {
     case Status::kGrammarTooLarge:
       return "grammar or text beyond the limits set";
     case Status::kGrammarDeadEnd:
-      return "no token fits the grammar";
-    case Status::kGrammarDeadEnd:
       return "no token is allowed here";
     case Status::kCpuUnsupported:
       return "instruction set not available";
