@@ -28,9 +28,6 @@ void Candidates::place(size_t vocabulary_size, Arena& arena) {
   chunk_ = arena.take<float>(kChunk);
   chunk_buckets_ = arena.take<int32_t>(kChunk);
   bucket_sums_ = arena.take<uint64_t>(kBuckets);
-  const size_t seen_count = TokenMask::word_count(vocabulary_size);
-  seen_ = arena.take<uint64_t>(seen_count);
-  if (seen_ != nullptr) std::fill_n(seen_, seen_count, 0);
 }
 
 void Candidates::begin(const Kernels& kernels, std::span<const float> logits,
@@ -86,12 +83,6 @@ size_t Candidates::argmax() const {
   return logits_[best] > kLowest ? best : 0;
 }
 
-size_t Candidates::find(int32_t token) const {
-  if (ids_ == nullptr) return static_cast<size_t>(token);
-  const int32_t* place = std::lower_bound(ids_, ids_ + count_, token);
-  return place != ids_ + count_ && *place == token ? static_cast<size_t>(place - ids_) : count_;
-}
-
 // What is divided so far is divided for good. A factor that would make a logit infinite is
 // as large as it can be without: the order of the tokens stays.
 void Candidates::own_logits() {
@@ -111,14 +102,6 @@ void Candidates::own_logits() {
     std::memcpy(own_logits_, logits_, count_ * sizeof *logits_);
   }
   logits_ = own_logits_;
-}
-
-void Candidates::forget(std::span<const int32_t> tokens) {
-  for (const int32_t token : tokens) {
-    if (token >= 0 && static_cast<size_t>(token) < vocabulary_size_) {
-      seen_[static_cast<size_t>(token) / 64] = 0;
-    }
-  }
 }
 
 void Candidates::divide_by(float temperature) {

@@ -19,6 +19,7 @@
 #include "kernels/kernels.h"
 #include "runtime/base/arena.h"
 #include "runtime/base/token_mask.h"
+#include "runtime/sampling/sampler_params.h"
 
 namespace sotto {
 
@@ -64,12 +65,19 @@ class Candidates {
   float max();
   size_t argmax() const;  // index
 
-  // Changes the logit of each token of `tokens` that is in the set by `change(float) ->
-  // float`, once, also over several calls until forget() is called with the same tokens.
-  // Tokens outside the vocabulary are ignored.
+  // The index of a token, or count() if it is not in the set. Any number may be asked for.
+  size_t find(int32_t token) const;
+  // Changes the logit of a token, if it is in the set, by `change(float) -> float`.
   template <typename Change>
-  void change_once(std::span<const int32_t> tokens, Change change);
-  void forget(std::span<const int32_t> tokens);
+  void change(int32_t token, Change change);
+  // The logits, to be written; whoever divided them before sees the quotients.
+  std::span<float> edit();
+  // Has `function` change the logits of the whole vocabulary; those of tokens that are not
+  // in the set are -infinity and do not come back. NaN becomes -infinity.
+  void rewrite(LogitsFunction function, void* user_data);
+  // Keeps those of `tokens` (ascending, none twice) that are in the set; all if none is.
+  // True if one is.
+  bool keep_tokens(std::span<const int32_t> tokens);
 
   // Divides logits by T > 0. Lazily: they are kept as they are, and only probabilities see
   // it, until a stage changes logits.
@@ -106,6 +114,10 @@ class Candidates {
   // target < total_weight().
   size_t find_cumulative(uint64_t target);
 
+  // The weight of each, in order of id. The array holds until the next call and may be
+  // overwritten. max() is not kLowest.
+  std::span<uint64_t> weights();
+
   // ln p: (l - max) / T - ln sum exp((l - max) / T); -infinity of -infinity.
   double log_probability(size_t index);
 
@@ -114,7 +126,6 @@ class Candidates {
   const float* relative_probabilities(std::span<const uint64_t> keys);
 
  private:
-  size_t find(int32_t token) const;  // index, or count_
   void own_logits();
   void changed();
   const float* block_maxima();
@@ -150,21 +161,14 @@ class Candidates {
   float* chunk_ = nullptr;            // (kChunk)
   int32_t* chunk_buckets_ = nullptr;  // (kChunk)
   uint64_t* bucket_sums_ = nullptr;   // (kBuckets)
-  uint64_t* seen_ = nullptr;          // one bit a token: changed and not yet forgotten
 };
 
 template <typename Change>
-void Candidates::change_once(std::span<const int32_t> tokens, Change change) {
-  for (const int32_t token : tokens) {
-    if (token < 0 || static_cast<size_t>(token) >= vocabulary_size_) continue;
-    const auto bit = static_cast<size_t>(token);
-    if ((seen_[bit / 64] >> (bit % 64) & 1) != 0) continue;
-    seen_[bit / 64] |= uint64_t{1} << (bit % 64);
-    const size_t index = find(token);
-    if (index == count_) continue;
-    own_logits();
-    own_logits_[index] = change(own_logits_[index]);
-  }
+void Candidates::change(int32_t token, Change change) {
+  const size_t index = find(token);
+  if (index == count_) return;
+  own_logits();
+  own_logits_[index] = change(own_logits_[index]);
   changed();
 }
 

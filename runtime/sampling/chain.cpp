@@ -2,7 +2,12 @@
 
 #include <algorithm>
 
+#include "runtime/sampling/bans.h"
+#include "runtime/sampling/bias.h"
+#include "runtime/sampling/dry.h"
+#include "runtime/sampling/past_tokens.h"
 #include "runtime/sampling/penalties.h"
+#include "runtime/sampling/repetition_severity.h"
 #include "runtime/sampling/stage_settings.h"
 #include "runtime/sampling/temperature.h"
 #include "runtime/sampling/truncation.h"
@@ -40,7 +45,7 @@ bool reweighs(StageKind stage) {
 }
 
 bool bans(StageKind stage) {
-  return (stage >= kLogitsCallback && stage <= kForced) || stage == kNoRepeatNgram;
+  return (stage >= kLogitsCallback && stage < kForced) || stage == kNoRepeatNgram;
 }
 
 bool belongs_to(Chain::Part part, StageKind stage) {
@@ -52,12 +57,60 @@ bool belongs_to(Chain::Part part, StageKind stage) {
   return true;
 }
 
+void suppress(Candidates& candidates, const StageInput& input) {
+  ban(candidates, input.params.suppressed_tokens);
+  if (input.input.generated_count == 0) ban(candidates, input.params.begin_suppressed_tokens);
+  if (input.params.ignore_end) ban(candidates, input.shape.end_token);
+}
+
+void decay_to_end(Candidates& candidates, const StageInput& input) {
+  const uint64_t count = input.input.generated_count, start = input.params.end_decay_start;
+  if (count <= start) return;
+  raise_end(candidates, input.shape.end_token, input.params.end_decay_factor, count - start);
+}
+
+std::span<const PastToken> penalty_window(const StageInput& input) {
+  return input.past.weigh(input.params.repetition_window, input.params.penalty_slope);
+}
+
+void penalize_repetition(Candidates& candidates, const StageInput& input) {
+  const SamplerParams& p = input.params;
+  float penalty = p.repetition_penalty;
+  if (p.guard_window > 0) {
+    const size_t reach = input.past.reach(p.guard_window);
+    penalty = guarded_penalty(penalty, p.guard_penalty,
+                              repetition_severity(input.input.history, reach));
+  }
+  if (penalty != 1) repetition_penalty(candidates, penalty_window(input), penalty);
+}
+
 void run_stage(StageKind stage, Candidates& candidates, const StageInput& input) {
   const SamplerParams& p = input.params;
   switch (stage) {
-    case kRepetition:
-      repetition_penalty(candidates, input.input.history, p.repetition_window,
-                         p.repetition_penalty);
+    case kLogitsCallback: candidates.rewrite(p.logits_callback, p.logits_user_data); break;
+    case kBias: add_bias(candidates, p.logit_bias); break;
+    case kSequenceBias: add_sequence_bias(candidates, p.sequence_bias, input.input.history); break;
+    case kAllowed: allow_only(candidates, p.allowed_tokens); break;
+    case kSuppress: suppress(candidates, input); break;
+    case kBadWords:
+      ban_bad_words(candidates, p.bad_words, input.input.history, input.shape.end_token);
+      break;
+    case kMinTokens:
+      if (input.input.generated_count < p.min_new_tokens) ban(candidates, input.shape.end_token);
+      break;
+    case kForced: force(candidates, input.input, p.forced_prefix, p.forced_last_token); break;
+    case kEndDecay: decay_to_end(candidates, input); break;
+    case kRepetition: penalize_repetition(candidates, input); break;
+    case kFrequency:
+      frequency_penalty(candidates, penalty_window(input), p.frequency_penalty);
+      break;
+    case kPresence:
+      presence_penalty(candidates, penalty_window(input), p.presence_penalty);
+      break;
+    case kNoRepeatNgram: ban_repeated_ngrams(candidates, input.past, p.no_repeat_ngram); break;
+    case kDry:
+      dry(candidates, input.past, input.breakers,
+          {p.dry_multiplier, p.dry_base, p.dry_allowed_length, p.dry_window});
       break;
     case kTemperature: temperature(candidates, p.temperature); break;
     case kTopK: top_k(candidates, p.top_k); break;

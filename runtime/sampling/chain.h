@@ -13,11 +13,16 @@
 
 namespace sotto {
 
+class BreakerSet;
+class PastTokens;
+
 // Bytes of a token, of whoever has a tokenizer.
 struct TokenBytes {
   const void* self = nullptr;
   std::span<const char> (*of)(const void* self, int32_t token) = nullptr;  // null: none
 };
+
+inline constexpr size_t kDefaultHistoryCapacity = 2048;
 
 // What a sampler is made for.
 struct SamplerShape {
@@ -25,6 +30,7 @@ struct SamplerShape {
   int32_t end_token = kNoTokenId;
   size_t list_bytes = 0;
   TokenBytes bytes;
+  size_t history_capacity = kDefaultHistoryCapacity;  // newest tokens that stages look at
 };
 
 // What a stage knows beside the candidates.
@@ -33,6 +39,8 @@ struct StageInput {
   const SamplerShape& shape;
   const SampleInput& input;
   const SamplerState& state;
+  PastTokens& past;
+  const BreakerSet& breakers;
 };
 
 // The stages of some parameters that would change anything, in order.

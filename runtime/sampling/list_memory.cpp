@@ -1,5 +1,6 @@
 #include "runtime/sampling/list_memory.h"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <type_traits>
@@ -58,6 +59,13 @@ class Copier {
   bool overflowed_ = false;
 };
 
+// Of a list that lies in the sampler's memory.
+void sort_unique(std::span<const int32_t>* list) {
+  auto* first = const_cast<int32_t*>(list->data());
+  std::sort(first, first + list->size());
+  *list = {first, std::unique(first, first + list->size())};
+}
+
 size_t copy_lists(SamplerParams* params, uint8_t* memory) {
   Copier copier(memory);
   copier.copy(&params->stages);
@@ -66,6 +74,8 @@ size_t copy_lists(SamplerParams* params, uint8_t* memory) {
   copier.copy(&params->suppressed_tokens);
   copier.copy(&params->begin_suppressed_tokens);
   copier.copy(&params->forced_prefix);
+  copier.copy(&params->dry_breaker_tokens);
+  if (memory != nullptr) sort_unique(&params->allowed_tokens);
   copier.copy_nested(&params->sequence_bias, [&](SequenceBias& bias) {
     bias.tokens = copier.copy(bias.tokens, bias.count);
   });

@@ -9,10 +9,13 @@
 
 namespace sotto {
 
-size_t Sampler::memory_size(size_t vocabulary_size, size_t list_bytes) {
+size_t Sampler::memory_size(size_t vocabulary_size, size_t list_bytes,
+                            size_t history_capacity) {
   Arena measure;
   Candidates().place(vocabulary_size, measure);
   ListMemory().place(list_bytes, measure);
+  PastTokens().place(history_capacity, measure);
+  BreakerSet().place(vocabulary_size, measure);
   return measure.overflowed() ? SIZE_MAX / kMemoryAlignment * kMemoryAlignment : measure.size();
 }
 
@@ -24,16 +27,23 @@ void Sampler::init(const Kernels& kernels, const SamplerShape& shape, void* memo
   Arena arena(memory);
   candidates_.place(shape.vocabulary_size, arena);
   lists_.place(shape.list_bytes, arena);
+  past_.place(shape.history_capacity, arena);
+  breakers_.place(shape.vocabulary_size, arena);
 }
 
 Status Sampler::set_params(const SamplerParams& params, Error* error) {
   SOTTO_TRY(check_sampler(params, shape_, error));
   SOTTO_TRY(check_stages(params, error));
   SamplerParams copied = params;
-  if (!is_on(StageKind::kDry, params)) copied.dry_breakers = {};
+  const bool has_dry = is_on(StageKind::kDry, params);
+  if (!has_dry) {
+    copied.dry_breakers = {};
+    copied.dry_breaker_tokens = {};
+  }
   SOTTO_TRY(lists_.copy(&copied, error));
   lists_.keep_copied();
   params_ = copied;
+  if (has_dry) breakers_.set(params_.dry_breakers, params_.dry_breaker_tokens, shape_.bytes);
   chain_ = Chain::make(params_);
   return Status::kOk;
 }
@@ -47,6 +57,7 @@ SamplerState Sampler::initial_state() const {
 void Sampler::run(std::span<const float> logits, const TokenMask& mask, const StageInput& input,
                   Chain::Part part) {
   candidates_.begin(*kernels_, logits, mask);
+  past_.begin(input.input, params_.penalize_prompt);
   chain_.run(candidates_, input, part);
 }
 

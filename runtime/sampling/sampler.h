@@ -10,7 +10,9 @@
 #include "runtime/base/token_mask.h"
 #include "runtime/sampling/candidates.h"
 #include "runtime/sampling/chain.h"
+#include "runtime/sampling/dry.h"
 #include "runtime/sampling/list_memory.h"
+#include "runtime/sampling/past_tokens.h"
 #include "runtime/sampling/sample_input.h"
 #include "runtime/sampling/sampler_params.h"
 
@@ -31,7 +33,8 @@ class Sampler {
  public:
   // Bytes of working memory, a multiple of 64. `list_bytes`: for a copy of the parameters'
   // lists, of list_size() bytes.
-  static size_t memory_size(size_t vocabulary_size, size_t list_bytes);
+  static size_t memory_size(size_t vocabulary_size, size_t list_bytes,
+                            size_t history_capacity = kDefaultHistoryCapacity);
 
   // `memory`: memory_size bytes, 64-byte aligned. The defaults are set.
   void init(const Kernels& kernels, const SamplerShape& shape, void* memory);
@@ -55,8 +58,8 @@ class Sampler {
                       const SampleInput& input, const SamplerState& state);
 
  private:
-  StageInput stage_input(const SampleInput& input, const SamplerState& state) const {
-    return {params_, shape_, input, state};
+  StageInput stage_input(const SampleInput& input, const SamplerState& state) {
+    return {params_, shape_, input, state, past_, breakers_};
   }
   void run(std::span<const float> logits, const TokenMask& mask, const StageInput& input,
            Chain::Part part);
@@ -68,6 +71,8 @@ class Sampler {
   ListMemory lists_;
   Chain chain_;
   Candidates candidates_;
+  PastTokens past_;
+  BreakerSet breakers_;
 };
 
 }  // namespace sotto

@@ -1,5 +1,7 @@
 #include "runtime/sampling/sampler_checks.h"
 
+#include "runtime/sampling/process_checks.h"
+
 namespace sotto {
 
 namespace {
@@ -12,14 +14,15 @@ Status check_range(const char* name, float value, bool allowed, const char* limi
 
 }  // namespace
 
-Status check_sampler(const SamplerParams& params, const SamplerShape&, Error* error) {
+Status check_sampler(const SamplerParams& params, const SamplerShape& shape, Error* error) {
   const float t = params.temperature, p = params.top_p, m = params.min_p;
-  const float r = params.repetition_penalty;
   SOTTO_TRY(check_range("temperature", t, t >= 0 && t <= 100, "0 to 100", error));
   SOTTO_TRY(check_range("top_p", p, p > 0 && p <= 1, "above 0 to 1", error));
   SOTTO_TRY(check_range("min_p", m, m >= 0 && m <= 1, "0 to 1", error));
-  SOTTO_TRY(check_range("repetition_penalty", r, r > 0 && r <= 100, "above 0 to 100", error));
-  return Status::kOk;
+  SOTTO_TRY(check_penalties(params, error));
+  SOTTO_TRY(check_lists(params, shape, error));
+  SOTTO_TRY(check_watermark(params.watermark, error));
+  return check_watermark_selection(params, error);
 }
 
 }  // namespace sotto

@@ -163,7 +163,7 @@ struct SamplerParams {
   std::span<const TokenBias> logit_bias;
   std::span<const SequenceBias> sequence_bias;
   std::span<const TokenList> bad_words;
-  std::span<const int32_t> allowed_tokens;  // empty: all
+  std::span<const int32_t> allowed_tokens;  // empty: all; the sampler's copy is sorted
   std::span<const int32_t> suppressed_tokens;
   std::span<const int32_t> begin_suppressed_tokens;
   std::span<const int32_t> forced_prefix;

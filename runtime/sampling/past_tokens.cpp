@@ -1,0 +1,85 @@
+#include "runtime/sampling/past_tokens.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sotto {
+
+namespace {
+
+float slope_weight(size_t age, size_t window, float slope) {
+  if (slope == 0 || window < 2) return 1;
+  const float x = 1 - 2 * static_cast<float>(age) / static_cast<float>(window - 1);
+  return (slope * x / (1 + std::fabs(x) * (slope - 1)) + 1) / 2;
+}
+
+}  // namespace
+
+void PastTokens::place(size_t capacity, Arena& arena) {
+  capacity_ = capacity;
+  reversed_ = arena.take<int32_t>(capacity);
+  repeats_ = arena.take<uint32_t>(capacity);
+  table_.place(capacity, arena);
+}
+
+void PastTokens::begin(const SampleInput& input, bool penalize_prompt) {
+  history_ = input.history.last(capacity_);
+  const uint64_t seen = history_.size();
+  generated_count_ = static_cast<size_t>(std::min(input.generated_count, seen));
+  penalize_prompt_ = penalize_prompt;
+  is_reversed_ = has_repeats_ = weighed_ = false;
+}
+
+size_t PastTokens::reach(size_t window) const {
+  return std::min(window, penalize_prompt_ ? history_.size() : generated_count_);
+}
+
+std::span<const int32_t> PastTokens::reversed() {
+  if (!is_reversed_) {
+    int32_t* place = reversed_;
+    for (size_t piece = 3; piece-- > 0;) {
+      const auto tokens = history_.pieces()[piece];
+      place = std::reverse_copy(tokens.begin(), tokens.end(), place);
+    }
+    is_reversed_ = true;
+  }
+  return {reversed_, history_.size()};
+}
+
+std::span<const uint32_t> PastTokens::repeats() {
+  const std::span<const int32_t> r = reversed();
+  if (has_repeats_) return {repeats_, r.size()};
+  // [first, end): the match that reaches furthest, and r[first + i] = r[i] within it.
+  size_t first = 0, end = 0;
+  for (size_t k = 1; k < r.size(); ++k) {
+    size_t length = k < end ? std::min<size_t>(repeats_[k - first], end - k) : 0;
+    while (k + length < r.size() && r[length] == r[k + length]) ++length;
+    repeats_[k] = static_cast<uint32_t>(length);
+    if (k + length > end) {
+      first = k;
+      end = k + length;
+    }
+  }
+  has_repeats_ = true;
+  return {repeats_, r.size()};
+}
+
+std::span<const PastToken> PastTokens::weigh(uint32_t window, float slope) {
+  if (weighed_) return table_.entries();
+  const size_t count = reach(window);
+  const size_t range = window == kWholeWindow ? count : window;
+  table_.clear(count);
+  size_t age = count;
+  for (const auto piece : history_.last(count).pieces()) {
+    for (const int32_t token : piece) {
+      const float weight = slope_weight(--age, range, slope);
+      PastToken& past = table_.at(token);
+      past.newest = weight;
+      past.sum += weight;
+    }
+  }
+  weighed_ = true;
+  return table_.entries();
+}
+
+}  // namespace sotto
