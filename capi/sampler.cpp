@@ -1,186 +1,165 @@
 #include "capi/sotto_handles.h"
+#include "runtime/sampling/standalone_sampler.h"
 
+using sotto::SampleInput;
 using sotto::SamplerParams;
+using sotto::StandaloneSampler;
 using sotto::Status;
-using sotto::WatermarkParams;
+using sotto::TokenMask;
 using sotto::capi::ErrorOut;
 using sotto::capi::unwrap;
 using sotto::capi::wrap;
 
 namespace {
 
-constexpr sotto_text kBreakers[] = {{"\n", 1}, {":", 1}, {"\"", 1}, {"*", 1}};
-
-constexpr sotto_sampler_params make_defaults() {
-  constexpr SamplerParams kRuntime;
-  sotto_sampler_params params = {};
-  params.struct_size = sizeof params;
-  params.temperature = kRuntime.temperature;
-  params.top_k = kRuntime.top_k;
-  params.top_p = kRuntime.top_p;
-  params.min_p = kRuntime.min_p;
-  params.repetition_penalty = kRuntime.repetition_penalty;
-  params.repetition_window = kRuntime.repetition_window;
-  params.seed = kRuntime.seed;
-  params.min_keep = kRuntime.min_keep;
-  params.penalize_prompt = kRuntime.penalize_prompt ? 1 : 0;
-  params.dry_base = kRuntime.dry_base;
-  params.dry_allowed_length = kRuntime.dry_allowed_length;
-  params.dry_window = kRuntime.dry_window;
-  params.dry_breakers = kBreakers;
-  params.dry_breaker_count = std::size(kBreakers);
-  params.guard_penalty = kRuntime.guard_penalty;
-  params.temperature_exponent = kRuntime.temperature_exponent;
-  params.smoothing_curve = kRuntime.smoothing_curve;
-  params.top_p_decay = kRuntime.top_p_decay;
-  params.top_p_reset_token = kRuntime.top_p_reset_token;
-  params.tail_free = kRuntime.tail_free;
-  params.typical_p = kRuntime.typical_p;
-  params.top_h = kRuntime.top_h;
-  params.xtc_threshold = kRuntime.xtc_threshold;
-  params.mirostat_tau = kRuntime.mirostat_tau;
-  params.mirostat_eta = kRuntime.mirostat_eta;
-  params.mirostat_m = kRuntime.mirostat_m;
-  params.adaptive_target = kRuntime.adaptive_target;
-  params.adaptive_decay = kRuntime.adaptive_decay;
-  params.end_decay_factor = kRuntime.end_decay_factor;
-  params.forced_last_token = kRuntime.forced_last_token;
-  params.dola_relative_top = kRuntime.dola_relative_top;
-  return params;
+StandaloneSampler* unwrap_sampler(sotto_sampler* sampler) {
+  return reinterpret_cast<StandaloneSampler*>(sampler);
 }
 
-constexpr sotto_sampler_params kDefaults = make_defaults();
-
-// Structs and numbers that runtime and header share, element by element.
-template <typename T, typename U>
-std::span<const T> same(const U* items, size_t count) {
-  static_assert(sizeof(T) == sizeof(U) && alignof(T) == alignof(U));
-  return {reinterpret_cast<const T*>(items), count};
+std::span<const char> bytes_of(const void* model, int32_t token) {
+  const sotto::TokenizerView* tokenizer = static_cast<const sotto::Model*>(model)->tokenizer();
+  return tokenizer->bytes_of(static_cast<uint32_t>(token));
 }
 
-// The first array that is missing, or null.
-const char* find_missing_array(const sotto_sampler_params& given) {
-  const struct {
-    const char* name;
-    const void* items;
-    size_t count;
-  } arrays[] = {
-      {"stages", given.stages, given.stage_count},
-      {"dry_breakers", given.dry_breakers, given.dry_breaker_count},
-      {"dry_breaker_tokens", given.dry_breaker_tokens, given.dry_breaker_token_count},
-      {"logit_bias", given.logit_bias, given.logit_bias_count},
-      {"sequence_bias", given.sequence_bias, given.sequence_bias_count},
-      {"bad_words", given.bad_words, given.bad_word_count},
-      {"allowed_tokens", given.allowed_tokens, given.allowed_token_count},
-      {"suppressed_tokens", given.suppressed_tokens, given.suppressed_token_count},
-      {"begin_suppressed_tokens", given.begin_suppressed_tokens,
-       given.begin_suppressed_token_count},
-      {"forced_prefix", given.forced_prefix, given.forced_prefix_count},
-  };
-  for (const auto& array : arrays) {
-    if (array.items == nullptr && array.count != 0) return array.name;
+constexpr sotto_sampler_input kNoInput = {sizeof(sotto_sampler_input), 0, nullptr, nullptr,
+                                          nullptr, 0, 0, 0};
+
+bool any_allowed(const uint64_t* words, size_t vocabulary_size) {
+  for (size_t i = 0; i < vocabulary_size; ++i) {
+    if ((words[i / 64] >> (i % 64) & 1) != 0) return true;
   }
-  return nullptr;
+  return false;
 }
 
-void read_chain(const sotto_sampler_params& given, SamplerParams* read) {
-  read->temperature = given.temperature;
-  read->top_k = given.top_k;
-  read->top_p = given.top_p;
-  read->min_p = given.min_p;
-  read->log_probabilities = given.log_probabilities != 0;
-  read->seed = given.seed;
-  read->order = static_cast<sotto::ChainOrder>(given.order);
-  read->stages = same<sotto::StageKind>(given.stages, given.stage_count);
-  read->min_keep = given.min_keep;
-  read->alternative_count = given.alternative_count;
-  read->dola = static_cast<sotto::DolaLayers>(given.dola);
-  read->dola_relative_top = given.dola_relative_top;
-}
+// What one call of pick or apply works on.
+struct Situation {
+  std::span<const float> logits;
+  TokenMask mask;
+  SampleInput input;
+};
 
-void read_repetition(const sotto_sampler_params& given, SamplerParams* read) {
-  read->repetition_penalty = given.repetition_penalty;
-  read->repetition_window = given.repetition_window;
-  read->frequency_penalty = given.frequency_penalty;
-  read->presence_penalty = given.presence_penalty;
-  read->penalize_prompt = given.penalize_prompt != 0;
-  read->penalty_slope = given.penalty_slope;
-  read->no_repeat_ngram = given.no_repeat_ngram;
-  read->dry_multiplier = given.dry_multiplier;
-  read->dry_base = given.dry_base;
-  read->dry_allowed_length = given.dry_allowed_length;
-  read->dry_window = given.dry_window;
-  read->dry_breakers = same<sotto::TextView>(given.dry_breakers, given.dry_breaker_count);
-  read->dry_breaker_tokens = {given.dry_breaker_tokens, given.dry_breaker_token_count};
-  read->guard_window = given.guard_window;
-  read->guard_penalty = given.guard_penalty;
-}
-
-void read_distribution(const sotto_sampler_params& given, SamplerParams* read) {
-  read->temperature_range = given.temperature_range;
-  read->temperature_exponent = given.temperature_exponent;
-  read->smoothing_factor = given.smoothing_factor;
-  read->smoothing_curve = given.smoothing_curve;
-  read->top_p_decay = given.top_p_decay;
-  read->top_p_min = given.top_p_min;
-  read->top_p_reset_token = given.top_p_reset_token;
-  read->top_a = given.top_a;
-  read->tail_free = given.tail_free;
-  read->typical_p = given.typical_p;
-  read->epsilon = given.epsilon;
-  read->eta = given.eta;
-  read->top_n_sigma = given.top_n_sigma;
-  read->top_h = given.top_h;
-  read->xtc_probability = given.xtc_probability;
-  read->xtc_threshold = given.xtc_threshold;
-  read->selection = static_cast<sotto::Selection>(given.selection);
-  read->mirostat_tau = given.mirostat_tau;
-  read->mirostat_eta = given.mirostat_eta;
-  read->mirostat_m = given.mirostat_m;
-  read->adaptive_target = given.adaptive_target;
-  read->adaptive_decay = given.adaptive_decay;
-}
-
-void read_bans(const sotto_sampler_params& given, SamplerParams* read) {
-  read->min_new_tokens = given.min_new_tokens;
-  read->ignore_end = given.ignore_end != 0;
-  read->end_decay_start = given.end_decay_start;
-  read->end_decay_factor = given.end_decay_factor;
-  read->forced_last_token = given.forced_last_token;
-  read->logit_bias = same<sotto::TokenBias>(given.logit_bias, given.logit_bias_count);
-  read->sequence_bias = same<sotto::SequenceBias>(given.sequence_bias, given.sequence_bias_count);
-  read->bad_words = same<sotto::TokenList>(given.bad_words, given.bad_word_count);
-  read->allowed_tokens = {given.allowed_tokens, given.allowed_token_count};
-  read->suppressed_tokens = {given.suppressed_tokens, given.suppressed_token_count};
-  read->begin_suppressed_tokens = {given.begin_suppressed_tokens,
-                                   given.begin_suppressed_token_count};
-  read->forced_prefix = {given.forced_prefix, given.forced_prefix_count};
-  read->logits_callback = given.logits_callback;
-  read->logits_user_data = given.logits_user_data;
+sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_input* params,
+                        Situation* situation, ErrorOut* out) {
+  if (params == nullptr) return out->null_argument("input");
+  if (params->struct_size == 0) return out->bad_struct("input");
+  const sotto_sampler_input given = sotto::capi::read(params, kNoInput);
+  const size_t vocabulary = sampler.vocabulary_size();
+  if (given.logits == nullptr) return out->null_argument("logits");
+  if (given.history == nullptr && given.history_count != 0) return out->null_argument("history");
+  if (given.generated_count > given.history_count) {
+    return wrap(fail(out->get(), Status::kInvalidArgument, "generated_count is ",
+                     given.generated_count, ", history_count only ", given.history_count));
+  }
+  for (size_t i = 0; i < given.history_count; ++i) {
+    if (static_cast<uint32_t>(given.history[i]) < vocabulary) continue;
+    return wrap(fail(out->get(), Status::kInvalidArgument, "history[", i, "] is ",
+                     given.history[i], ", the vocabulary has ", vocabulary, " tokens"));
+  }
+  if (given.allowed != nullptr) {
+    if (!any_allowed(given.allowed, vocabulary)) {
+      return wrap(fail(out->get(), Status::kInvalidArgument, "allowed: no token is"));
+    }
+    situation->mask = {given.allowed, vocabulary};
+  }
+  situation->logits = {given.logits, vocabulary};
+  situation->input.history =
+      sotto::TokenHistory({}, {given.history, given.history_count});
+  situation->input.draw = given.history_count;
+  situation->input.sequence = given.sequence;
+  situation->input.generated_count = given.generated_count;
+  situation->input.token_limit = given.token_limit;
+  return SOTTO_OK;
 }
 
 }  // namespace
-
-void sotto_sampler_params_init(sotto_sampler_params* params, size_t params_size) {
-  sotto::capi::init_params(params, params_size, kDefaults);
-}
 
 sotto_status sotto_session_set_sampler(sotto_session* session, const sotto_sampler_params* params,
                                        sotto_error* error) {
   ErrorOut out(error);
   if (session == nullptr) return out.null_argument("session");
-  if (params == nullptr) return out.null_argument("params");
-  if (params->struct_size == 0) return out.bad_struct("params");
-  const sotto_sampler_params given = sotto::capi::read(params, kDefaults);
-  if (const char* name = find_missing_array(given)) return out.null_argument(name);
   SamplerParams read;
-  read_chain(given, &read);
-  read_repetition(given, &read);
-  read_distribution(given, &read);
-  read_bans(given, &read);
-  if (given.watermark != nullptr) {
-    if (given.watermark->struct_size == 0) return out.bad_struct("watermark");
-    read.watermark = sotto::capi::read_watermark(*given.watermark);
+  if (const sotto_status bad = read_sampler_params(params, &read, &out); bad != SOTTO_OK) {
+    return bad;
   }
   return wrap(unwrap(session)->set_sampler(read, out.get()));
+}
+
+sotto_status sotto_sampler_memory_size(size_t vocabulary_size, uint32_t list_bytes,
+                                       size_t* memory_size, sotto_error* error) {
+  ErrorOut out(error);
+  if (memory_size == nullptr) return out.null_argument("memory_size");
+  return wrap(
+      StandaloneSampler::memory_size(vocabulary_size, list_bytes, memory_size, out.get()));
+}
+
+sotto_status sotto_sampler_init(const sotto_model* handle, size_t vocabulary_size,
+                                uint32_t list_bytes, void* memory, size_t memory_size,
+                                sotto_sampler** sampler, sotto_error* error) {
+  ErrorOut out(error);
+  if (memory == nullptr) return out.null_argument("memory");
+  if (sampler == nullptr) return out.null_argument("sampler");
+  const sotto::Model* model = unwrap(handle);
+  sotto::SamplerShape shape = {vocabulary_size, sotto::kNoTokenId, list_bytes, {}};
+  if (model != nullptr) {
+    if (model->config().vocabulary_size != vocabulary_size) {
+      return wrap(fail(out.get(), Status::kInvalidArgument, "vocabulary_size is ",
+                       vocabulary_size, ", the model's is ", model->config().vocabulary_size));
+    }
+    shape.end_token = model->config().end_of_text_token;
+    if (model->tokenizer() != nullptr) shape.bytes = {model, bytes_of};
+  }
+  StandaloneSampler* made = nullptr;
+  const Status status = StandaloneSampler::init(*sotto::find_kernels(sotto::Isa::kAuto), shape,
+                                                memory, memory_size, &made, out.get());
+  if (status == Status::kOk) *sampler = reinterpret_cast<sotto_sampler*>(made);
+  return wrap(status);
+}
+
+sotto_status sotto_sampler_set(sotto_sampler* sampler, const sotto_sampler_params* params,
+                               sotto_error* error) {
+  ErrorOut out(error);
+  if (sampler == nullptr) return out.null_argument("sampler");
+  SamplerParams read;
+  if (const sotto_status bad = read_sampler_params(params, &read, &out); bad != SOTTO_OK) {
+    return bad;
+  }
+  return wrap(unwrap_sampler(sampler)->set_params(read, out.get()));
+}
+
+sotto_status sotto_sampler_pick(sotto_sampler* handle, const sotto_sampler_input* input,
+                                sotto_token* token, sotto_error* error) {
+  ErrorOut out(error);
+  if (handle == nullptr) return out.null_argument("sampler");
+  if (token == nullptr) return out.null_argument("token");
+  StandaloneSampler& sampler = *unwrap_sampler(handle);
+  Situation situation;
+  if (const sotto_status bad = read_input(sampler, input, &situation, &out); bad != SOTTO_OK) {
+    return bad;
+  }
+  *token = sampler.pick(situation.logits, situation.mask, situation.input);
+  return SOTTO_OK;
+}
+
+sotto_status sotto_sampler_apply(sotto_sampler* handle, const sotto_sampler_input* input,
+                                 sotto_token* tokens, float* probabilities, size_t capacity,
+                                 size_t* count, sotto_error* error) {
+  ErrorOut out(error);
+  if (handle == nullptr) return out.null_argument("sampler");
+  if (count == nullptr) return out.null_argument("count");
+  if (capacity != 0 && tokens == nullptr) return out.null_argument("tokens");
+  if (capacity != 0 && probabilities == nullptr) return out.null_argument("probabilities");
+  StandaloneSampler& sampler = *unwrap_sampler(handle);
+  Situation situation;
+  if (const sotto_status bad = read_input(sampler, input, &situation, &out); bad != SOTTO_OK) {
+    return bad;
+  }
+  sotto::Candidates& left = sampler.apply(situation.logits, situation.mask, situation.input);
+  *count = left.count();
+  if (left.count() > capacity) {
+    return wrap(fail(out.get(), Status::kBufferTooSmall, "capacity is ", capacity, ", ",
+                     left.count(), " tokens are left"));
+  }
+  for (size_t i = 0; i < left.count(); ++i) tokens[i] = left.id(i);
+  sotto::write_probabilities(left, probabilities);
+  return SOTTO_OK;
 }

@@ -60,8 +60,6 @@ void init_params(T* params, size_t size, const T& defaults) {
   fill(params, defaults);
 }
 
-WatermarkParams read_watermark(const sotto_watermark_params& params);
-
 // Hands a failure's details to the caller, when it goes out of scope.
 class ErrorOut {
  public:
@@ -93,5 +91,10 @@ class ErrorOut {
   sotto_error* out_;
   Error error_;
 };
+
+// Checks that pointers are there, not what values mean.
+sotto_status read_sampler_params(const sotto_sampler_params* params, SamplerParams* read_params,
+                                 ErrorOut* out);
+WatermarkParams read_watermark(const sotto_watermark_params& params);
 
 }  // namespace sotto::capi
