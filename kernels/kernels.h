@@ -108,6 +108,16 @@ struct Kernels {
   // y_i = exp(x_i - max) and their sum. y may be x, or null: only the sum. -infinity
   // gives 0; x_i <= max.
   float (*exp_shifted)(const float* x, size_t n, float max, float* y);
+
+  // y_i = 1 where x_i >= max, else exp((x_i - max) * scale), and the sum of weight_of(y_i)
+  // (kernels/math.h). -infinity and NaN give 0. y may be x.
+  uint64_t (*exp_weights)(const float* x, size_t n, float max, float scale, float* y);
+
+  // Keeps those i, in order, where key_i >= floor (so no NaN): x_i and ids_i, or first_id + i
+  // where ids is null. Returns how many. kept_x and kept_ids have room for n, of which what is
+  // behind the kept ones may be written, too; they may be x and ids, or key.
+  size_t (*keep_from)(const float* key, float floor, const float* x, const int32_t* ids,
+                      int32_t first_id, size_t n, float* kept_x, int32_t* kept_ids);
 };
 
 // The table of one instruction set; kAuto: the best this CPU has. Null where this build or

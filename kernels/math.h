@@ -25,6 +25,7 @@
 // max of an array: m = -infinity; x > m ? x : m; at the end m + 0, so that -0 is 0.
 #pragma once
 
+#include <bit>
 #include <cfloat>
 #include <cstdint>
 
@@ -37,6 +38,16 @@ namespace sotto {
 static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16, "float is evaluated as float");
 
 inline constexpr int kLanes = 16;
+
+// A share of the largest probability, 0 ... 1, rounded to a multiple of 2^-kWeightBits, as an
+// integer: sums of these are exact, whatever their order. In [2^12, 2^13) a double's last bit
+// is 2^-40.
+inline constexpr int kWeightBits = 40;
+inline constexpr double kWeightBase = 0x1p12;
+inline uint64_t weight_of(float share) {
+  return std::bit_cast<uint64_t>(static_cast<double>(share) + kWeightBase) -
+         std::bit_cast<uint64_t>(kWeightBase);
+}
 
 // 1.5 * 2^23: adding it leaves the nearest integer, ties to even, in the low bits.
 inline constexpr float kRoundToInteger = 12582912.0f;

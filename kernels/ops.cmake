@@ -8,7 +8,8 @@ set(sotto_op_sources
   reference/gelu.cpp
   reference/elementwise.cpp
   reference/attention.cpp
-  reference/softmax.cpp)
+  reference/softmax.cpp
+  reference/weights.cpp)
 
 set(sotto_op_architecture ${CMAKE_SYSTEM_PROCESSOR})
 if(APPLE AND CMAKE_OSX_ARCHITECTURES)

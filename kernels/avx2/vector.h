@@ -20,6 +20,21 @@ inline __m256i mask_of(Part part, int first) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(part.count) - first), lane);
 }
 
+// For every mask of 8 lanes, the lanes that are set, a byte each from the lowest.
+struct Compressions {
+  uint64_t order[256] = {};
+
+  constexpr Compressions() {
+    for (unsigned mask = 0; mask < 256; ++mask) {
+      int place = 0;
+      for (unsigned lane = 0; lane < 8; ++lane) {
+        if ((mask >> lane & 1) != 0) order[mask] |= uint64_t{lane} << 8 * place++;
+      }
+    }
+  }
+};
+inline constexpr Compressions kCompressions;
+
 struct Vector {
   __m256 low;   // lanes 0 ... 7
   __m256 high;  // lanes 8 ... 15
@@ -45,6 +60,60 @@ struct Vector {
     return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)),
             _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8)))};
   }
+
+  // The lanes of x and ids (first_id, first_id + 1, ... where null) that are set in `mask`,
+  // one after the other, and what lies behind them up to 16; returns how many.
+  static size_t compress(uint32_t mask, const float* x, const int32_t* ids, int32_t first_id,
+                         float* kept_x, int32_t* kept_ids) {
+    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m256 x_low = _mm256_loadu_ps(x), x_high = _mm256_loadu_ps(x + 8);
+    __m256i id_low = _mm256_add_epi32(lane, _mm256_set1_epi32(first_id));
+    __m256i id_high = _mm256_add_epi32(id_low, _mm256_set1_epi32(8));
+    if (ids != nullptr) {
+      id_low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ids));
+      id_high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ids + 8));
+    }
+    const uint32_t low = mask & 0xff, high = mask >> 8;
+    const int low_count = __builtin_popcount(low);
+    store_permuted(low, x_low, id_low, kept_x, kept_ids);
+    store_permuted(high, x_high, id_high, kept_x + low_count, kept_ids + low_count);
+    return static_cast<size_t>(low_count + __builtin_popcount(high));
+  }
+  static void store_permuted(uint32_t mask, __m256 x, __m256i ids, float* to_x, int32_t* to_ids) {
+    const __m256i order = _mm256_cvtepu8_epi32(
+        _mm_loadl_epi64(reinterpret_cast<const __m128i*>(&kCompressions.order[mask])));
+    _mm256_storeu_ps(to_x, _mm256_permutevar8x32_ps(x, order));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to_ids),
+                        _mm256_permutevar8x32_epi32(ids, order));
+  }
+
+  // Sums weight_of of every lane.
+  class Weights {
+   public:
+    void add(Vector shares) {
+      add(_mm256_castps256_ps128(shares.low), &low_);
+      add(_mm256_extractf128_ps(shares.low, 1), &high_);
+      add(_mm256_castps256_ps128(shares.high), &low_);
+      add(_mm256_extractf128_ps(shares.high, 1), &high_);
+    }
+    uint64_t total() const {
+      const __m256i sum = _mm256_add_epi64(low_, high_);
+      const __m128i half =
+          _mm_add_epi64(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
+      return static_cast<uint64_t>(_mm_cvtsi128_si64(half)) +
+             static_cast<uint64_t>(_mm_extract_epi64(half, 1));
+    }
+
+   private:
+    static void add(__m128 shares, __m256i* sum) {
+      const __m256d base = _mm256_set1_pd(kWeightBase);
+      const __m256d shifted = _mm256_add_pd(_mm256_cvtps_pd(shares), base);
+      *sum = _mm256_add_epi64(
+          *sum, _mm256_sub_epi64(_mm256_castpd_si256(shifted), _mm256_castpd_si256(base)));
+    }
+    __m256i low_ = _mm256_setzero_si256();
+    __m256i high_ = _mm256_setzero_si256();
+  };
 
   void store(float* p, Whole) const {
     _mm256_storeu_ps(p, low);
@@ -118,6 +187,12 @@ inline Vector merge(Vector v, Part part, Vector other) {
 inline uint32_t equal_mask(Vector a, Vector b) {
   const int low = _mm256_movemask_ps(_mm256_cmp_ps(a.low, b.low, _CMP_EQ_OQ));
   const int high = _mm256_movemask_ps(_mm256_cmp_ps(a.high, b.high, _CMP_EQ_OQ));
+  return static_cast<uint32_t>(low | high << 8);
+}
+
+inline uint32_t greater_equal_mask(Vector a, Vector b) {
+  const int low = _mm256_movemask_ps(_mm256_cmp_ps(a.low, b.low, _CMP_GE_OQ));
+  const int high = _mm256_movemask_ps(_mm256_cmp_ps(a.high, b.high, _CMP_GE_OQ));
   return static_cast<uint32_t>(low | high << 8);
 }
 

@@ -38,6 +38,40 @@ struct Vector {
     return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes))};
   }
 
+  // The lanes of x and ids (first_id, first_id + 1, ... where null) that are set in `mask`,
+  // one after the other, and what lies behind them up to 16; returns how many.
+  static size_t compress(uint32_t mask, const float* x, const int32_t* ids, int32_t first_id,
+                         float* kept_x, int32_t* kept_ids) {
+    const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i id = ids != nullptr ? _mm512_loadu_si512(ids)
+                                      : _mm512_add_epi32(lane, _mm512_set1_epi32(first_id));
+    const auto kept = static_cast<__mmask16>(mask);
+    const __m512 value = _mm512_loadu_ps(x);
+    _mm512_storeu_ps(kept_x, _mm512_maskz_compress_ps(kept, value));
+    _mm512_storeu_si512(kept_ids, _mm512_maskz_compress_epi32(kept, id));
+    return static_cast<size_t>(__builtin_popcount(mask));
+  }
+
+  // Sums weight_of of every lane.
+  class Weights {
+   public:
+    void add(Vector shares) {
+      add(_mm512_castps512_ps256(shares.v));
+      add(_mm512_extractf32x8_ps(shares.v, 1));
+    }
+    uint64_t total() const { return static_cast<uint64_t>(_mm512_reduce_add_epi64(sum_)); }
+
+   private:
+    void add(__m256 shares) {
+      const __m512d base = _mm512_set1_pd(kWeightBase);
+      const __m512d shifted = _mm512_add_pd(_mm512_cvtps_pd(shares), base);
+      const __m512i weight =
+          _mm512_sub_epi64(_mm512_castpd_si512(shifted), _mm512_castpd_si512(base));
+      sum_ = _mm512_add_epi64(sum_, weight);
+    }
+    __m512i sum_ = _mm512_setzero_si512();
+  };
+
   void store(float* p, Whole) const { _mm512_storeu_ps(p, v); }
   void store(float* p, Part part) const { _mm512_mask_storeu_ps(p, mask_of(part), v); }
 
@@ -79,6 +113,10 @@ inline Vector merge(Vector v, Part part, Vector other) {
 
 inline uint32_t equal_mask(Vector a, Vector b) {
   return _mm512_cmp_ps_mask(a.v, b.v, _CMP_EQ_OQ);
+}
+
+inline uint32_t greater_equal_mask(Vector a, Vector b) {
+  return _mm512_cmp_ps_mask(a.v, b.v, _CMP_GE_OQ);
 }
 
 // 2^n for t = n + kRoundToInteger.

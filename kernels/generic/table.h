@@ -6,6 +6,7 @@
 #include "kernels/generic/layer_norm.h"
 #include "kernels/generic/quantize.h"
 #include "kernels/generic/softmax.h"
+#include "kernels/generic/weights.h"
 #include "kernels/kernels.h"
 
 namespace sotto::generic {
@@ -25,6 +26,8 @@ constexpr Kernels make_table(Isa isa, void (*attention)(const AttentionArgs& arg
       .max = max<V>,
       .argmax = argmax<V>,
       .exp_shifted = exp_shifted<V>,
+      .exp_weights = exp_weights<V>,
+      .keep_from = keep_from<V>,
   };
 }
 

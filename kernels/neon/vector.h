@@ -14,6 +14,24 @@ namespace {
 using generic::Part;
 using generic::Whole;
 
+// For every mask of 4 lanes, the bytes of the lanes that are set, from the lowest.
+struct Compressions {
+  uint8_t order[16][16] = {};
+
+  constexpr Compressions() {
+    for (unsigned mask = 0; mask < 16; ++mask) {
+      int place = 0;
+      for (unsigned lane = 0; lane < 4; ++lane) {
+        if ((mask >> lane & 1) == 0) continue;
+        for (unsigned byte = 0; byte < 4; ++byte) {
+          order[mask][place++] = static_cast<uint8_t>(4 * lane + byte);
+        }
+      }
+    }
+  }
+};
+inline constexpr Compressions kCompressions;
+
 struct Vector {
   float32x4_t v[4];  // lanes 4k ... 4k + 3 in v[k]
 
@@ -43,6 +61,48 @@ struct Vector {
     for (size_t i = 0; i < part.count; ++i) bytes[i] = p[i];
     return load(bytes, Whole{});
   }
+
+  // The lanes of x and ids (first_id, first_id + 1, ... where null) that are set in `mask`,
+  // one after the other, and what lies behind them up to 16; returns how many.
+  static size_t compress(uint32_t mask, const float* x, const int32_t* ids, int32_t first_id,
+                         float* kept_x, int32_t* kept_ids) {
+    const int32_t lane[4] = {0, 1, 2, 3};
+    uint8x16_t values[4], tokens[4];
+    for (int k = 0; k < 4; ++k) {
+      values[k] = vreinterpretq_u8_f32(vld1q_f32(x + 4 * k));
+      const int32x4_t counted = vaddq_s32(vld1q_s32(lane), vdupq_n_s32(first_id + 4 * k));
+      tokens[k] = vreinterpretq_u8_s32(ids != nullptr ? vld1q_s32(ids + 4 * k) : counted);
+    }
+    size_t kept = 0;
+    for (int k = 0; k < 4; ++k) {
+      const uint32_t part = mask >> 4 * k & 15;
+      const uint8x16_t order = vld1q_u8(kCompressions.order[part]);
+      vst1q_f32(kept_x + kept, vreinterpretq_f32_u8(vqtbl1q_u8(values[k], order)));
+      vst1q_s32(kept_ids + kept, vreinterpretq_s32_u8(vqtbl1q_u8(tokens[k], order)));
+      kept += static_cast<size_t>(__builtin_popcount(part));
+    }
+    return kept;
+  }
+
+  // Sums weight_of of every lane.
+  class Weights {
+   public:
+    void add(Vector shares) {
+      for (int k = 0; k < 4; ++k) {
+        add(vcvt_f64_f32(vget_low_f32(shares.v[k])), 0);
+        add(vcvt_high_f64_f32(shares.v[k]), 1);
+      }
+    }
+    uint64_t total() const { return vaddvq_u64(vaddq_u64(sum_[0], sum_[1])); }
+
+   private:
+    void add(float64x2_t shares, int half) {
+      const float64x2_t base = vdupq_n_f64(kWeightBase);
+      const uint64x2_t shifted = vreinterpretq_u64_f64(vaddq_f64(shares, base));
+      sum_[half] = vaddq_u64(sum_[half], vsubq_u64(shifted, vreinterpretq_u64_f64(base)));
+    }
+    uint64x2_t sum_[2] = {vdupq_n_u64(0), vdupq_n_u64(0)};
+  };
 
   void store(float* p, Whole) const {
     vst1q_f32(p, v[0]);
@@ -134,6 +194,16 @@ inline uint32_t equal_mask(Vector a, Vector b) {
   uint32_t mask = 0;
   for (int k = 0; k < 4; ++k) {
     mask |= vaddvq_u32(vandq_u32(vceqq_f32(a.v[k], b.v[k]), bits)) << 4 * k;
+  }
+  return mask;
+}
+
+inline uint32_t greater_equal_mask(Vector a, Vector b) {
+  const uint32_t bit[4] = {1, 2, 4, 8};
+  const uint32x4_t bits = vld1q_u32(bit);
+  uint32_t mask = 0;
+  for (int k = 0; k < 4; ++k) {
+    mask |= vaddvq_u32(vandq_u32(vcgeq_f32(a.v[k], b.v[k]), bits)) << 4 * k;
   }
   return mask;
 }

@@ -17,6 +17,9 @@ void attention(const AttentionArgs& args);
 float max(const float* x, size_t n);
 size_t argmax(const float* x, size_t n);
 float exp_shifted(const float* x, size_t n, float max, float* y);
+uint64_t exp_weights(const float* x, size_t n, float max, float scale, float* y);
+size_t keep_from(const float* key, float floor, const float* x, const int32_t* ids,
+                 int32_t first_id, size_t n, float* kept_x, int32_t* kept_ids);
 
 inline constexpr Kernels kTable = {
     .isa = Isa::kReference,
@@ -31,6 +34,8 @@ inline constexpr Kernels kTable = {
     .max = max,
     .argmax = argmax,
     .exp_shifted = exp_shifted,
+    .exp_weights = exp_weights,
+    .keep_from = keep_from,
 };
 
 }  // namespace sotto::reference

@@ -1,0 +1,29 @@
+// The parts of sampling that look at a whole vocabulary.
+#include <bit>
+
+#include "kernels/reference/math.h"
+#include "kernels/reference/reference.h"
+
+namespace sotto::reference {
+
+uint64_t exp_weights(const float* x, size_t n, float max, float scale, float* y) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < n; ++i) {
+    y[i] = x[i] >= max ? 1.0f : exp((x[i] - max) * scale);
+    sum += weight_of(y[i]);
+  }
+  return sum;
+}
+
+size_t keep_from(const float* key, float floor, const float* x, const int32_t* ids,
+                 int32_t first_id, size_t n, float* kept_x, int32_t* kept_ids) {
+  size_t kept = 0;
+  for (size_t i = 0; i < n; ++i) {
+    if (!(key[i] >= floor)) continue;
+    kept_x[kept] = x[i];
+    kept_ids[kept++] = ids != nullptr ? ids[i] : first_id + static_cast<int32_t>(i);
+  }
+  return kept;
+}
+
+}  // namespace sotto::reference
