@@ -69,8 +69,9 @@ std::span<const PastToken> PastTokens::weigh(uint32_t window, float slope) {
   const size_t count = reach(window);
   const size_t range = window == kWholeWindow ? count : window;
   table_.clear(count);
+  const TokenHistory newest = history_.last(count);
   size_t age = count;
-  for (const auto piece : history_.last(count).pieces()) {
+  for (const auto piece : newest.pieces()) {
     for (const int32_t token : piece) {
       const float weight = slope_weight(--age, range, slope);
       PastToken& past = table_.at(token);

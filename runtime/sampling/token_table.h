@@ -53,7 +53,7 @@ class TokenTable {
   std::span<const PastToken> entries() const { return {entries_, count_}; }
 
  private:
-  static size_t slot_count(size_t count) { return std::bit_ceil(2 * count + 2); }
+  static size_t slot_count(size_t count) { return std::bit_ceil(2 * count); }
 
   PastToken* entries_ = nullptr;
   uint32_t* slots_ = nullptr;  // number of the entry, from 1; 0: free
