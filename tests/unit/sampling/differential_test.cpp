@@ -59,12 +59,13 @@ Case make_case(size_t count, std::mt19937_64& random) {
 
 // Runs the stages one by one, each judged on what it was given, and returns the token.
 void check(const Case& c, uint64_t draw, TestCandidates& bench, TestSampler& sampler) {
+  TestPast past;
   const SamplerParams& params = c.params;
   Candidates& candidates = bench.begin(c.logits, c.mask);
   oracle::Set set = oracle::begin(c.logits, c.allowed());
   ASSERT_EQ(ids_of(candidates), set.ids);
 
-  repetition_penalty(candidates, c.token_history(), params.repetition_window,
+  repetition_penalty(candidates, past.weigh(c.token_history(), params.repetition_window),
                      params.repetition_penalty);
   set = oracle::penalize(set, c.history, params.repetition_window, params.repetition_penalty);
   const size_t greedy = oracle::sorted(set)[0];

@@ -80,6 +80,31 @@ class TestCandidates {
   Candidates candidates_;
 };
 
+// What the penalties know of a history.
+class TestPast {
+ public:
+  TestPast() : memory_(size()) {
+    Arena arena(memory_.get());
+    past_.place(kDefaultHistoryCapacity, arena);
+  }
+  std::span<const PastToken> weigh(const TokenHistory& history, uint32_t window) {
+    SampleInput input;
+    input.history = history;
+    past_.begin(input, true);
+    return past_.weigh(window, 0);
+  }
+
+ private:
+  static size_t size() {
+    Arena measure;
+    PastTokens().place(kDefaultHistoryCapacity, measure);
+    return measure.size();
+  }
+
+  Memory memory_;
+  PastTokens past_;
+};
+
 inline std::vector<int32_t> ids_of(const Candidates& candidates) {
   std::vector<int32_t> ids(candidates.count());
   for (size_t i = 0; i < ids.size(); ++i) ids[i] = candidates.id(i);

@@ -1,0 +1,94 @@
+// A sampler that runs only the stages a test names, and what they leave.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/sampling/sampler.h"
+#include "tests/unit/sampling/workbench.h"
+
+namespace sotto {
+
+class ProcessBench {
+ public:
+  // The bytes of token i are texts[i], if there are any.
+  explicit ProcessBench(size_t vocabulary_size, int32_t end_token = kNoTokenId,
+                        std::vector<std::string> texts = {}, size_t list_bytes = 1 << 16)
+      : texts_(std::move(texts)), memory_(Sampler::memory_size(vocabulary_size, list_bytes)) {
+    SamplerShape shape;
+    shape.vocabulary_size = vocabulary_size;
+    shape.end_token = end_token;
+    shape.list_bytes = list_bytes;
+    if (!texts_.empty()) shape.bytes = {&texts_, bytes_of};
+    sampler_.init(*find_kernels(Isa::kAuto), shape, memory_.get());
+  }
+  Sampler* operator->() { return &sampler_; }
+
+  // `params` with these stages and no others.
+  Status set(SamplerParams params, std::vector<StageKind> stages, Error* error = nullptr) {
+    params.stages = stages;
+    if (std::find(stages.begin(), stages.end(), StageKind::kTemperature) == stages.end()) {
+      params.temperature = 1;
+    }
+    return sampler_.set_params(params, error);
+  }
+
+  // Everything off but what the caller then sets.
+  static SamplerParams off() {
+    SamplerParams params;
+    params.temperature = 1;
+    params.top_k = 0;
+    params.top_p = 1;
+    params.min_p = 0;
+    return params;
+  }
+
+  // Logits by id after the chain: -infinity for what is gone.
+  std::vector<float> logits(const std::vector<float>& logits, const SampleInput& input,
+                            const TokenMask& mask = {}) {
+    Candidates& left = sampler_.process(logits, mask, input, sampler_.initial_state());
+    std::vector<float> result(logits.size(), kNegativeInfinity);
+    for (size_t i = 0; i < left.count(); ++i) {
+      result[static_cast<size_t>(left.id(i))] = left.logit(i);
+    }
+    return result;
+  }
+
+  SampledToken sample(const std::vector<float>& logits, const SampleInput& input,
+                      const TokenMask& mask = {}) {
+    SamplerState state = sampler_.initial_state();
+    return sampler_.sample(logits, mask, input, &state);
+  }
+
+ private:
+  static std::span<const char> bytes_of(const void* self, int32_t token) {
+    const auto& texts = *static_cast<const std::vector<std::string>*>(self);
+    return texts[static_cast<size_t>(token)];
+  }
+
+  std::vector<std::string> texts_;
+  Memory memory_;
+  Sampler sampler_;
+};
+
+// A history in three pieces, any of which may be empty.
+inline TokenHistory split_history(const std::vector<int32_t>& tokens, size_t first,
+                                  size_t second) {
+  const std::span<const int32_t> all = tokens;
+  first = std::min(first, all.size());
+  second = std::min(std::max(first, second), all.size());
+  return {all.first(first), all.subspan(first, second - first), all.subspan(second)};
+}
+
+inline SampleInput input_of(const TokenHistory& history, uint64_t generated_count = 0) {
+  SampleInput input;
+  input.history = history;
+  input.generated_count = generated_count;
+  return input;
+}
+
+}  // namespace sotto
