@@ -1,5 +1,9 @@
-// A session: one stream of tokens over a model, with its context, sampler, text and timings,
-// in memory of the caller.
+// A session: one stream of tokens over a model, with its context, sampler, text, stops,
+// constraint and guide, in memory of the caller.
+//
+// The stream is what has been prefilled and generated. A generated token is evaluated only
+// when the next one is wanted: until then it is pending. Tokens that may still belong to a
+// banned string are part of the stream, but held until that is settled.
 #pragma once
 
 #include <atomic>
@@ -7,61 +11,20 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/base/constraint.h"
 #include "runtime/base/status.h"
-#include "runtime/base/utf8.h"
 #include "runtime/model/model.h"
 #include "runtime/sampling/sampler.h"
+#include "runtime/session/guide.h"
+#include "runtime/session/healing.h"
+#include "runtime/session/held_tokens.h"
+#include "runtime/session/session_params.h"
+#include "runtime/session/stops.h"
+#include "runtime/session/text_stream.h"
+#include "runtime/session/token_states.h"
 #include "runtime/transformer/context.h"
 
 namespace sotto {
-
-// As sotto_session_params; context_tokens 0 and kDefaultSinks stand for the defaults.
-struct SessionParams {
-  static constexpr uint32_t kDefaultSinks = UINT32_MAX;
-
-  uint32_t context_tokens = 0;
-  uint32_t batch_tokens = 128;
-  uint32_t thread_count = 1;
-  Overflow overflow = Overflow::kStop;
-  uint32_t sink_tokens = kDefaultSinks;
-  bool has_executor = false;
-  HostExecutor executor;
-  uint32_t sequence_count = 0;
-  uint32_t sequence_tokens = 0;
-  uint32_t features = 0;
-  uint32_t list_bytes = 16384;
-};
-
-// Laid out as sotto_alternative.
-struct Alternative {
-  int32_t token;
-  float log_probability;
-};
-
-// Laid out as sotto_piece.
-struct Piece {
-  const char* text;
-  size_t text_size;
-  int32_t token;
-  float log_probability;
-  float sampled_log_probability;
-  uint32_t alternative_count;
-  const Alternative* alternatives;
-  const char* bytes;
-  size_t byte_count;
-  uint64_t elapsed_ns;
-};
-
-// As sotto_session_timings.
-struct SessionTimings {
-  uint64_t prefill_tokens = 0;
-  uint64_t prefill_ns = 0;
-  uint64_t decode_tokens = 0;
-  uint64_t decode_ns = 0;
-  uint64_t sample_count = 0;
-  uint64_t sample_ns = 0;
-  ReanchorTimings reanchor;
-};
 
 class Session {
  public:
@@ -71,15 +34,41 @@ class Session {
                      size_t memory_size, Session** session, Error* error);
   void deinit();
 
+  // A new sampler's state begins anew at the present token.
   Status set_sampler(const SamplerParams& params, Error* error);
+  // New stop strings and banned strings hold for text that begins from here on.
+  Status set_stops(const StopParams& params, Error* error);
+  // Limits what is generated from here on; null: nothing does. What `self` points to must
+  // outlive its use. kInvalidState: tokens are held that the ring cannot take back.
+  Status set_constraint(const TokenConstraint* constraint);
+  // As sotto_session_set_guide; null: none.
+  Status set_guide(Session* guide, const GuideParams& params, Error* error);
+
   void reset();
+  // Begins an answer. Tokens held are taken back; where the ring cannot, they stay in the
+  // stream unseen. No tokens: the text goes on, only the counts begin anew.
   Status prefill(std::span<const int32_t> tokens);
+  Status heal();
   // kOk and a token, or a stop; piece() is set in both cases.
   Status next();
   const Piece& piece() const { return piece_; }
-  Status logits(std::span<const float>* logits);
+  // prefill(), then next() until a stop, for at most max_tokens tokens.
+  Status generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece,
+                  void* user_data);
   Status rewind(uint64_t token_count);
   void cancel() { cancelled_.store(1, std::memory_order_relaxed); }
+
+  Status logits(std::span<const float>* logits);
+  Status hidden(std::span<const float>* hidden);
+  // As prefill(); `log_probabilities` may be null.
+  Status score(std::span<const int32_t> tokens, float* log_probabilities, ScoreResult* score);
+  Status embed(std::span<const int32_t> tokens, Pooling pooling, float* embedding);
+
+  // saved_state.h says what is in it.
+  size_t saved_size() const;
+  void save(uint8_t* bytes) const;
+  Status restore(std::span<const uint8_t> bytes, Error* error);
+  static Status fork(const Session& from, Session* to, Error* error);
 
   const Model& model() const { return *model_; }
   const SessionParams& params() const { return params_; }  // defaults resolved
@@ -90,32 +79,100 @@ class Session {
   SessionTimings timings() const;
   void reset_timings();
 
+  // For searches, which work on branches of the stream's end.
+  Context& context() { return context_; }
+  Sampler& sampler() { return sampler_; }
+  const TokenConstraint* constraint() const {
+    return constraint_.mask == nullptr ? nullptr : &constraint_;
+  }
+  const std::atomic<uint32_t>& cancelled() const { return cancelled_; }
+  bool take_cancellation() { return cancelled_.exchange(0, std::memory_order_relaxed) != 0; }
+  // Takes held tokens back and makes the logits after the last token available.
+  Status settle();
+  // Of the stream's next token.
+  SampleInput sample_input() const;
+
  private:
+  struct Layout;
   static Status resolve(const Model& model, const SessionParams& given, SessionParams* params,
                         Error* error);
   static size_t lay_out(const Model& model, const SessionParams& params, Arena arena,
-                        Session** session, Context* context, uint8_t** sampler_memory);
-  Status evaluate_pending();
-  Status ensure_logits();
-  SampledToken sample();
-  bool take_cancellation();
-  Status stop(Status reason);
-  void restore_text();
+                        Layout* layout);
   std::span<const char> bytes_of(int32_t token) const;
+
+  // The stream: session_stream.cpp.
+  Status check_tokens(std::span<const int32_t> tokens) const;
+  Status begin_answer(size_t token_count);
+  Status end_answer(Status status, uint64_t first);
+  Status evaluate_pending(std::atomic<uint32_t>* cancelled);
+  Status ensure_logits(std::atomic<uint32_t>* cancelled);
+  int32_t token_at(uint64_t index) const;
+  TokenHistory history(uint64_t count) const;
+  void push(int32_t token, const TokenState& state);
+  bool can_cut(uint64_t count) const;
+  void cut(uint64_t count);
+  Status take_back_to(uint64_t count);
+  Status take_back_held();
+  void forget_stream();
+  void begin_text();
+  uint64_t find_answer_start(uint64_t count) const;
+  uint64_t find_text_start(uint64_t count) const;
+  void rebuild_text();
+  void rebuild_healing(uint64_t count);
+  uint64_t handed_out() const { return token_count() - held_.size(); }
+
+  // The next token: session_next.cpp.
+  Status draw_until_settled();
+  bool oldest_is_settled() const;
+  Status draw();
+  Status check_limits() const;
+  Status find_mask(TokenMask* mask);
+  Status mix_logits(std::span<const float>* logits);
+  Status check_end(int32_t token) const;
+  Status take_token(const SampledToken& sampled, TokenState state, uint64_t begin_ns);
+  void describe(const SampledToken& sampled, HeldToken* held) const;
+  size_t find_ban_start() const;
+  Status refuse(size_t held_index);
+  Status hand_out();
+  Status stop(Status reason);
+
+  Status score_batch(std::span<const int32_t>* tokens, double* known, float** log_probabilities,
+                     ScoreResult* score);
 
   const Model* model_ = nullptr;
   SessionParams params_;
   ThreadPool* pool_ = nullptr;
   Context context_;
   Sampler sampler_;
+  Stops stops_;
+  TokenStates states_;
+  uint64_t* mask_words_ = nullptr;   // (vocabulary) bits
+  float* mixed_logits_ = nullptr;    // (vocabulary), with kFeatureGuide or kFeatureDola
   SessionTimings timings_;
   size_t memory_bytes_ = 0;
   std::atomic<uint32_t> cancelled_ = 0;
+
   bool has_pending_ = false;  // a token of the stream that is still to be evaluated
   int32_t pending_ = 0;
-  Utf8Stream text_;
+  uint64_t answer_start_ = 0;  // what comes from here on is generated
+  uint64_t answer_begin_ns_ = 0;
+  uint64_t call_limit_ = UINT64_MAX;  // tokens of the answer, by generate()
+
+  TokenConstraint constraint_;
+  uint64_t constrained_count_ = 0;  // tokens of the stream that it has accepted
+  Session* guide_ = nullptr;
+  Session* guided_ = nullptr;  // this session guides that one
+  GuideParams guide_params_;
+  uint64_t guided_count_ = 0;   // tokens of the stream that the guide has, too
+  Status lost_ = Status::kOk;  // why constraint or guide could not follow a reset
+
+  Healing healing_;
+  TextStream text_{stops_};
+  TextMark handed_out_mark_;  // of the text up to the last token handed out
+  HeldTokens held_;
+  RefusedTokens refused_;
+  Status end_ = Status::kOk;  // why the text ends behind the held tokens
   Piece piece_ = {};
-  char piece_text_[Utf8Stream::output_bound(kMaxTokenBytes)];
 };
 
 }  // namespace sotto

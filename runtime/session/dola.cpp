@@ -1,0 +1,116 @@
+#include "runtime/session/dola.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "runtime/base/scalar_math.h"
+#include "runtime/session/log_probabilities.h"
+
+namespace sotto {
+namespace {
+
+struct Layers {
+  std::array<uint32_t, 10> layers;
+  size_t count = 0;
+
+  std::span<const uint32_t> view() const { return {layers.data(), count}; }
+};
+
+// As transformers chooses them; where the head is the embedding, the states of the first
+// layers mostly say which token came in.
+Layers candidate_layers(const Model& model, DolaLayers which) {
+  const uint32_t last = model.config().layer_count;
+  const uint32_t half = std::min(last / 2, 20u);
+  const uint32_t lowest = model.view().has_tied_head() ? std::min(last - 1, 2u) : 0;
+  const bool low = which == DolaLayers::kLow;
+  Layers found;
+  const uint32_t end = low ? half : last;
+  for (uint32_t layer = low ? lowest : std::max(last / 2, last - std::min(last, 20u)); layer < end;
+       layer += 2) {
+    found.layers[found.count++] = layer;
+  }
+  return found;
+}
+
+// sum of -x ln x of the means of two distributions.
+double mean_entropy(const Kernels& kernels, std::span<const float> a, const LogProbabilities& p,
+                    std::span<const float> b, const LogProbabilities& q) {
+  constexpr size_t kChunk = 1024;
+  float p_powers[kChunk], q_powers[kChunk];
+  double entropy = 0;
+  for (size_t first = 0; first < a.size(); first += kChunk) {
+    const size_t count = std::min(kChunk, a.size() - first);
+    kernels.exp_shifted(a.data() + first, count, p.max_logit(), p_powers);
+    kernels.exp_shifted(b.data() + first, count, q.max_logit(), q_powers);
+    for (size_t i = 0; i < count; ++i) {
+      const double mean = (static_cast<double>(p_powers[i]) / p.sum() +
+                           static_cast<double>(q_powers[i]) / q.sum()) / 2;
+      if (mean > 0) entropy -= mean * ln(mean);
+    }
+  }
+  return entropy;
+}
+
+double entropy(const Kernels& kernels, std::span<const float> logits, const LogProbabilities& p) {
+  constexpr size_t kChunk = 1024;
+  float powers[kChunk];
+  double entropy = 0;
+  for (size_t first = 0; first < logits.size(); first += kChunk) {
+    const size_t count = std::min(kChunk, logits.size() - first);
+    kernels.exp_shifted(logits.data() + first, count, p.max_logit(), powers);
+    for (size_t i = 0; i < count; ++i) {
+      if (powers[i] > 0) {
+        entropy -= static_cast<double>(powers[i]) / p.sum() * p.of_logit(logits[first + i]);
+      }
+    }
+  }
+  return entropy;
+}
+
+}  // namespace
+
+Status check_dola(const SamplerParams& params, const Model& model, uint32_t features,
+                  Error* error) {
+  if (params.dola != DolaLayers::kLow && params.dola != DolaLayers::kHigh) return Status::kOk;
+  if ((features & kFeatureLayerStates) == 0) {
+    return fail(error, Status::kInvalidArgument, "dola: the session's features lack it");
+  }
+  if (candidate_layers(model, params.dola).count > 0) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, "dola: the model has too few layers, ",
+              model.config().layer_count);
+}
+
+Status contrast_layers(Context* context, const Model& model, const SamplerParams& params,
+                       float* mixed) {
+  const Kernels& kernels = model.kernels();
+  const Layers layers = candidate_layers(model, params.dola);
+  SOTTO_TRY(context->compute_premature_logits(layers.view()));
+  const std::span<const float> logits = context->logits();
+  const LogProbabilities p(kernels, logits);
+  const double own_entropy = entropy(kernels, logits, p);
+  size_t best = 0;
+  double largest = -std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < layers.count; ++i) {
+    const std::span<const float> premature = context->premature_logits(i);
+    const LogProbabilities q(kernels, premature);
+    // JSD = H((p + q) / 2) - (H(p) + H(q)) / 2
+    const double divergence = mean_entropy(kernels, logits, p, premature, q) -
+                              (own_entropy + entropy(kernels, premature, q)) / 2;
+    if (!(divergence > largest)) continue;
+    largest = divergence;
+    best = i;
+  }
+  const std::span<const float> premature = context->premature_logits(best);
+  const LogProbabilities q(kernels, premature);
+  const double floor =
+      p.of_logit(p.max_logit()) + ln(static_cast<double>(params.dola_relative_top));
+  for (size_t i = 0; i < logits.size(); ++i) {
+    const double late = p.of_logit(logits[i]);
+    mixed[i] = late >= floor ? static_cast<float>(late - q.of_logit(premature[i]))
+                             : -std::numeric_limits<float>::infinity();
+  }
+  return Status::kOk;
+}
+
+}  // namespace sotto

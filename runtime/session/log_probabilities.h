@@ -1,0 +1,40 @@
+// ln p of tokens under the model itself, whatever a sampler does with its logits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "kernels/kernels.h"
+
+namespace sotto {
+
+// Laid out as sotto_alternative.
+struct Alternative {
+  int32_t token;
+  float log_probability;
+};
+inline constexpr size_t kMaxAlternatives = 64;
+
+// ln softmax of a row: ln p = l - max - ln sum exp(l - max). The sum is taken in double, in
+// order of id.
+class LogProbabilities {
+ public:
+  LogProbabilities(const Kernels& kernels, std::span<const float> logits);
+
+  double of(int32_t token) const { return of_logit(logits_[static_cast<size_t>(token)]); }
+  double of_logit(float logit) const { return (static_cast<double>(logit) - max_) - ln_sum_; }
+  float max_logit() const { return static_cast<float>(max_); }
+  double sum() const { return sum_; }  // of exp(l - max)
+
+  // The likeliest tokens, best first, the lowest id of equals; returns how many.
+  size_t find_likeliest(std::span<Alternative> alternatives) const;
+
+ private:
+  std::span<const float> logits_;
+  double max_;
+  double sum_ = 0;
+  double ln_sum_ = 0;
+};
+
+}  // namespace sotto

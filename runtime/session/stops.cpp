@@ -1,0 +1,96 @@
+#include "runtime/session/stops.h"
+
+#include <algorithm>
+
+#include "runtime/base/utf8.h"
+
+namespace sotto {
+namespace {
+
+constexpr uint32_t kMinRepetitionWindow = 8;
+
+Status check_strings(const char* name, std::span<const TextView> strings, Error* error) {
+  size_t total = 0;
+  for (size_t i = 0; i < strings.size(); ++i) {
+    const TextView& string = strings[i];
+    const auto wrong = [&](const char* what) {
+      return fail(error, Status::kInvalidArgument, name, "[", i, "] ", what);
+    };
+    if (string.size == 0) return wrong("is empty");
+    if (string.text == nullptr) return wrong("is NULL");
+    if (string.size > StringMatcher::kMaxStringBytes) return wrong("is longer than 1024 bytes");
+    if (find_invalid_utf8({string.text, string.size}) != string.size) return wrong("is not UTF-8");
+    total += string.size;
+    if (total > StringMatcher::kMaxTotalBytes) return wrong("makes them more than 65534 bytes");
+  }
+  return Status::kOk;
+}
+
+size_t memory_size(const StopParams& params) {
+  return params.stop_tokens.size_bytes() + StringMatcher::memory_size(params.stop_strings) +
+         StringMatcher::memory_size(params.banned_strings);
+}
+
+}  // namespace
+
+void Stops::place(const StopShape& shape, Arena* arena) {
+  shape_ = shape;
+  memory_ = arena->take<uint8_t>(shape.list_bytes);
+}
+
+Status Stops::check(const StopParams& params, Error* error) const {
+  if (!(params.repetition_limit >= 0 && params.repetition_limit <= 1)) {
+    return fail(error, Status::kInvalidArgument, "repetition_limit is ", params.repetition_limit,
+                ", must be 0 to 1");
+  }
+  if (params.repetition_limit > 0 && (params.repetition_window < kMinRepetitionWindow ||
+                                      params.repetition_window > shape_.context_tokens)) {
+    return fail(error, Status::kInvalidArgument, "repetition_window is ", params.repetition_window,
+                ", must be ", kMinRepetitionWindow, " to ", shape_.context_tokens);
+  }
+  if (params.stop_tokens.size() > shape_.list_bytes / sizeof(int32_t)) {
+    return fail(error, Status::kInvalidArgument, "stop_tokens: ", params.stop_tokens.size(),
+                " do not fit the session's list_bytes, ", shape_.list_bytes);
+  }
+  for (size_t i = 0; i < params.stop_tokens.size(); ++i) {
+    if (static_cast<uint32_t>(params.stop_tokens[i]) < shape_.vocabulary_size) continue;
+    return fail(error, Status::kInvalidArgument, "stop_tokens[", i,
+                "] is outside the vocabulary of ", shape_.vocabulary_size);
+  }
+  SOTTO_TRY(check_strings("stop_strings", params.stop_strings, error));
+  SOTTO_TRY(check_strings("banned_strings", params.banned_strings, error));
+  if (!shape_.has_text && !(params.stop_strings.empty() && params.banned_strings.empty())) {
+    return fail(error, Status::kTokenizerMissing,
+                params.stop_strings.empty() ? "banned_strings" : "stop_strings",
+                ": the model has no tokenizer");
+  }
+  const size_t needed = memory_size(params);
+  if (needed <= shape_.list_bytes) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, "stop_tokens, stop_strings and banned_strings take ",
+              needed, " bytes, more than the session's list_bytes, ", shape_.list_bytes);
+}
+
+Status Stops::set(const StopParams& params, Error* error) {
+  SOTTO_TRY(check(params, error));
+  include_stop_text_ = params.include_stop_text;
+  max_tokens_ = params.max_tokens;
+  max_time_ns_ = params.max_time_ns;
+  repetition_limit_ = params.repetition_limit;
+  repetition_window_ = params.repetition_window;
+  uint8_t* free = memory_;
+  auto* tokens = reinterpret_cast<int32_t*>(free);
+  std::copy(params.stop_tokens.begin(), params.stop_tokens.end(), tokens);
+  std::sort(tokens, tokens + params.stop_tokens.size());
+  stop_tokens_ = {tokens, params.stop_tokens.size()};
+  free += params.stop_tokens.size_bytes();
+  stop_strings_.build(params.stop_strings, free);
+  free += StringMatcher::memory_size(params.stop_strings);
+  banned_strings_.build(params.banned_strings, free);
+  return Status::kOk;
+}
+
+bool Stops::is_stop_token(int32_t token) const {
+  return std::binary_search(stop_tokens_.begin(), stop_tokens_.end(), token);
+}
+
+}  // namespace sotto
