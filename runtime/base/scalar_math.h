@@ -29,10 +29,34 @@ inline double ln(double x) {
   const double z = s * s;
   double r = 0;
   for (int n = 23; n >= 3; n -= 2) r = z * (2.0 / n + r);
-  constexpr double kLn2High = 0x1.62e42fefp-1;  // 32 bits: exact times any exponent
-  constexpr double kLn2Low = 0x1.473de6af278edp-34;
+  constexpr double kLnTwoHigh = 0x1.62e42fefp-1;  // 32 bits: exact times any exponent
+  constexpr double kLnTwoLow = 0x1.473de6af278edp-34;
   const auto k = static_cast<double>(exponent);
-  return k * kLn2High + (f - (s * (f - r) - k * kLn2Low));
+  return k * kLnTwoHigh + (f - (s * (f - r) - k * kLnTwoLow));
+}
+
+// e^x, within 2 ulp; what is less than the least normal number is 0.
+inline double e_to(double x) {
+  if (!(x <= 709)) return x > 709 ? std::numeric_limits<double>::infinity() : x;
+  if (x < -708) return 0;
+  // x = n ln 2 + r with |r| <= ln(2) / 2; e^r by its series.
+  constexpr double kNearestInteger = 0x1.8p52;
+  const double shifted = x * 0x1.71547652b82fep+0 + kNearestInteger;
+  const double n = shifted - kNearestInteger;
+  const double r = (x - n * 0x1.62e42fefp-1) - n * 0x1.473de6af278edp-34;
+  double power = 1;
+  for (int k = 14; k >= 1; --k) power = 1 + power * r / k;
+  const auto exponent = std::bit_cast<uint64_t>(shifted) << 52;  // n in the exponent's place
+  return std::bit_cast<double>(std::bit_cast<uint64_t>(power) + exponent);
+}
+
+// x^y for x > 0.
+inline double power_of(double x, double y) { return e_to(y * ln(x)); }
+
+// The next float above x < infinity.
+inline float next_above(float x) {
+  const auto bits = std::bit_cast<uint32_t>(x + 0.0f);  // -0 is 0
+  return std::bit_cast<float>((bits >> 31) != 0 ? bits - 1 : bits + 1);
 }
 
 }  // namespace sotto

@@ -110,11 +110,8 @@ Status Context::compute_row_logits(size_t first_row, size_t count) {
 
 void Context::begin_branches() {
   assert(token_count_ > 0 && !reanchor_due_);
+  has_logits_ = false;
   branches_.begin(params_.context_tokens, forward_.ring().window_of(position_ - 1));
-}
-
-uint32_t Context::branch_room() const {
-  return std::min(position_count_ - position_ + 1, params_.sequence_tokens);
 }
 
 Status Context::grow_branches(std::span<const BranchStep> steps,

@@ -76,10 +76,11 @@ class Context {
   std::span<float> premature_logits(size_t index) { return forward_.premature_logits(index); }
 
   // Lets branches begin behind the last token: none lives yet. They live until the stream
-  // changes; the stream does not see them. Needs a token.
+  // changes; the stream does not see them. Needs a token. The logits, where there are any, are
+  // branch_logits(0), to be overwritten at will.
   void begin_branches();
-  // Tokens that a branch can have before positions end; of the last one there are no logits.
-  uint32_t branch_room() const;
+  // Tokens that a branch can have before the model's positions end.
+  uint32_t branch_room() const { return position_count_ - position_; }
   // Evaluates one token a step (1 ... sequence_count), in one batch; they are the live
   // sequences then, and branch_logits(i) those after step i. On failure the old ones live on,
   // without logits. The stream's logits are gone either way.
@@ -113,6 +114,8 @@ class Context {
   void reset_reanchor_timings() { reanchor_timings_ = {}; }
 
  private:
+  friend class ContextImage;
+
   Status evaluate_chunk(std::span<const int32_t> tokens, bool want_logits,
                         const std::atomic<uint32_t>& cancelled);
   Status reanchor(const std::atomic<uint32_t>& cancelled);

@@ -83,6 +83,8 @@ class Forward {
   const HiddenHistory& hidden_history() const { return hidden_history_; }
 
  private:
+  friend class ContextImage;
+
   enum Shape { kQkv, kAttentionOutput, kUp, kDown, kHead, kShapeCount };
   struct Batch;
 

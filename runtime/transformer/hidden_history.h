@@ -24,6 +24,8 @@ class HiddenHistory {
   float max_similarity(uint32_t slot, std::span<const SlotSpan> window) const;
 
  private:
+  friend class ContextImage;
+
   const float* state(size_t slot) const { return states_ + slot * width_; }
 
   size_t width_ = 0;

@@ -54,6 +54,8 @@ class KvRing {
               float* output) const;
 
  private:
+  friend class ContextImage;
+
   size_t index_of(uint32_t layer, uint32_t head, uint32_t slot) const {
     const size_t slot_count = size_t{shape_.slot_count} + shape_.branch_slot_count;
     return (size_t{layer} * shape_.head_count + head) * slot_count + slot;

@@ -154,7 +154,7 @@ TEST_F(BranchesTest, EndWithThePositions) {
   std::mt19937 random(6);
   std::vector<int32_t> text = random_tokens(random, 94);
   ASSERT_EQ(test.context.append(text, kRunning), Status::kOk);
-  EXPECT_EQ(test.context.branch_room(), 3u);
+  EXPECT_EQ(test.context.branch_room(), 2u);
   test.context.begin_branches();
   for (uint32_t depth = 0; depth < 2; ++depth) {
     const BranchStep step = {depth == 0 ? BranchStep::kStream : 0, 7};

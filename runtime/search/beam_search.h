@@ -1,0 +1,70 @@
+// Beam search as in transformers, with its relatives: beams drawn without replacement, in
+// groups that avoid each other's tokens (Vijayakumar et al. 2018), and with phrases that must
+// appear (Post and Vilar 2018).
+#pragma once
+
+#include "runtime/search/phrases.h"
+#include "runtime/search/search_run.h"
+
+namespace sotto {
+
+class BeamSearch {
+ public:
+  BeamSearch(const SearchInput& input, const SearchParams& params, SearchMemory* memory);
+
+  // `*count` results, best first, in the memory.
+  Status run(uint32_t* count);
+
+ private:
+  // Beams that compete with each other.
+  struct Group {
+    uint32_t running_count = 0;
+    uint32_t finished_count = 0;
+    bool done = false;
+  };
+  static constexpr uint32_t kMaxGroups = 64;
+
+  uint32_t first_of(uint32_t group) const { return group * group_size_; }
+  std::span<const int32_t> tokens_of(uint32_t beam);
+  // Which of the constraint's sequences a running one is.
+  uint32_t constraint_of(uint32_t generation, uint32_t beam) const {
+    return 1 + generation * run_.params.sequence_count + beam;
+  }
+  bool at_limit() const { return depth_ + 1 == run_.limit; }
+
+  Status step();
+  bool report();
+  Status grow();
+  void advance_group(uint32_t group);
+  void discourage(uint32_t group);
+  void scan_beam(uint32_t beam);
+  void scan_likeliest(uint32_t beam, Candidates& candidates);
+  void scan_drawn(uint32_t beam, Candidates& candidates);
+  void scan_phrases(uint32_t beam, Candidates& candidates);
+  void offer(uint32_t beam, int32_t token, double log_probability, double noise);
+  std::span<BeamCandidate> candidates_that_go_on();
+  void choose(uint32_t group);
+  void go_on(uint32_t group, const BeamCandidate& candidate);
+  double given_up(uint32_t group, int32_t token) const;
+  void finish(uint32_t group, const BeamCandidate& candidate, Status stop);
+  void keep_finished(uint32_t group, std::span<const int32_t> tokens, uint32_t length,
+                     double score, double log_probability, Status stop);
+  void end_running(uint32_t group, uint32_t generation, uint32_t length, Status stop);
+  bool is_done(uint32_t group) const;
+  uint32_t collect();
+
+  SearchRun run_;
+  Phrases phrases_;
+  uint32_t group_count_ = 1;
+  uint32_t group_size_ = 0;
+  Group groups_[kMaxGroups];
+  BestList best_;   // of all candidates of a group
+  BestList going_;  // of those that do not end their sequence
+  BeamCandidate* extras_ = nullptr;  // candidates for the sake of phrases
+  size_t extra_count_ = 0;
+  uint32_t depth_ = 0;       // tokens that running sequences have
+  uint32_t generation_ = 0;  // of the running ones
+  Status failure_ = Status::kOk;  // why a beam could not go on
+};
+
+}  // namespace sotto

@@ -1,0 +1,107 @@
+#include "runtime/search/contrastive_search.h"
+
+#include <algorithm>
+
+#include "runtime/base/scalar_math.h"
+
+namespace sotto {
+namespace {
+
+class ContrastiveSearch {
+ public:
+  ContrastiveSearch(const SearchInput& input, const SearchParams& params, SearchMemory* memory)
+      : run_(input, params, memory) {}
+
+  Status run(uint32_t* count);
+
+ private:
+  Status step();
+  size_t find_likeliest(Candidates& candidates);
+
+  SearchRun run_;
+  uint32_t row_ = 0;  // of the logits after the newest token
+  uint32_t depth_ = 0;
+  double log_probability_ = 0;
+};
+
+Status ContrastiveSearch::run(uint32_t* count) {
+  *count = 0;
+  SOTTO_TRY(run_.begin(/*needs_last=*/true));
+  Status status = Status::kOk;
+  while (status == Status::kOk) {
+    status = depth_ == run_.limit ? run_.limit_stop : step();
+  }
+  if (status < Status::kOk) return status;
+  const bool ended = status == Status::kStopEndOfText || status == Status::kStopToken;
+  const double score = length_score(run_.params, log_probability_, depth_ + (ended ? 1 : 0));
+  run_.memory.results[0] = {run_.memory.tokens_of(0, 0), depth_, score, log_probability_, status, 0};
+  *count = 1;
+  const bool interrupted = status == Status::kStopCancelled || status == Status::kStopCallback;
+  return interrupted ? status : Status::kOk;
+}
+
+// kOk: there is one token more.
+Status ContrastiveSearch::step() {
+  if (run_.cancelled()) return Status::kStopCancelled;
+  SearchMemory& memory = run_.memory;
+  int32_t* const tokens = memory.tokens_of(0, 0);
+  TokenMask mask;
+  SOTTO_TRY(run_.mask(depth_ == 0 ? 0 : 1, &mask));
+  const auto logits = run_.input.model.logits(run_.input.model.self, row_);
+  const size_t count = find_likeliest(
+      run_.input.sampler->reweigh(logits, mask, run_.sample_input({tokens, depth_}, 0)));
+  if (count == 0) return Status::kStopBanned;
+  for (size_t i = 0; i < count; ++i) {
+    memory.steps[i] = {depth_ == 0 ? BranchStep::kStream : 0, memory.best[i].token};
+  }
+  SOTTO_TRY(run_.input.model.grow(run_.input.model.self, {memory.steps, count}));
+  uint32_t chosen = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    BeamCandidate& candidate = memory.best[i];
+    const double alpha = run_.params.contrastive_alpha;
+    const double similarity = run_.input.model.similarity(run_.input.model.self, i);
+    candidate.score = (1 - alpha) * candidate.key - alpha * similarity;
+    if (candidate.score > memory.best[chosen].score) chosen = i;
+  }
+  run_.input.model.keep(run_.input.model.self, chosen);
+  row_ = chosen;
+  const int32_t token = memory.best[chosen].token;
+  log_probability_ += memory.best[chosen].log_probability;
+  const Status stop = run_.stop_of(token);
+  if (stop != Status::kOk) return stop;
+  const Status status = run_.follow(depth_ == 0 ? 0 : 1, 1, token);
+  if (status != Status::kOk && status != Status::kStopGrammar) return status;
+  tokens[depth_++] = token;
+  return run_.stops_at_step(0, token) ? Status::kStopCallback : status;
+}
+
+// The k likeliest candidates into memory.best, in order of the token, p as their key.
+size_t ContrastiveSearch::find_likeliest(Candidates& candidates) {
+  if (candidates.max() == Candidates::kLowest) return 0;
+  const size_t wanted = std::min(size_t{run_.params.contrastive_k}, candidates.count());
+  std::span<uint64_t> keys = candidates.collect_keys(candidates.reached_by(wanted));
+  std::nth_element(keys.begin(), keys.begin() + static_cast<ptrdiff_t>(wanted - 1), keys.end());
+  keys = keys.first(wanted);
+  std::sort(keys.begin(), keys.end(),
+            [](uint64_t a, uint64_t b) { return key_index(a) < key_index(b); });
+  size_t count = 0;
+  for (const uint64_t key : keys) {
+    const size_t index = key_index(key);
+    if (!(candidates.logit(index) > Candidates::kLowest)) continue;
+    BeamCandidate& candidate = run_.memory.best[count++];
+    candidate = {};
+    candidate.token = candidates.id(index);
+    candidate.log_probability = candidates.log_probability(index);
+    candidate.key = e_to(candidate.log_probability);
+  }
+  return count;
+}
+
+}  // namespace
+
+Status search_contrastively(const SearchInput& input, const SearchParams& params,
+                            SearchMemory* memory, uint32_t* count) {
+  return ContrastiveSearch(input, params, memory).run(count);
+}
+
+}  // namespace sotto

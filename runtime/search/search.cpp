@@ -1,0 +1,42 @@
+#include "runtime/search/search.h"
+
+#include "runtime/search/beam_search.h"
+#include "runtime/search/contrastive_search.h"
+#include "runtime/search/sample_search.h"
+#include "runtime/search/search_checks.h"
+
+namespace sotto {
+
+Status Search::run(const SearchInput& input, uint32_t vocabulary_size, const SearchParams& given,
+                   std::span<const SearchSequence>* sequences, Error* error) {
+  *sequences = {};
+  SearchParams params;
+  SOTTO_TRY(resolve_search(given, memory_.shape, input, vocabulary_size, &params, error));
+  uint32_t count = 0;
+  const Status status = run_mode(input, params, &count);
+  *sequences = {memory_.results, count};
+  if (status == Status::kInvalidArgument) {
+    return fail(error, status, "similarity gave a value that is not finite");
+  }
+  if (status < Status::kOk) return fail(error, status, status_text(status));
+  return status;
+}
+
+Status Search::run_mode(const SearchInput& input, const SearchParams& params, uint32_t* count) {
+  const TokenConstraint* constraint = input.constraint;
+  if (constraint != nullptr && constraint->complete(constraint->self, 0)) {
+    // Nothing may follow.
+    *count = params.mode == SearchMode::kSample ? params.return_count : 1;
+    for (uint32_t i = 0; i < *count; ++i) {
+      memory_.results[i] = {memory_.tokens_of(0, i), 0, 0, 0, Status::kStopGrammar, i};
+    }
+    return Status::kOk;
+  }
+  switch (params.mode) {
+    case SearchMode::kSample: return search_samples(input, params, &memory_, count);
+    case SearchMode::kContrastive: return search_contrastively(input, params, &memory_, count);
+    default: return BeamSearch(input, params, &memory_).run(count);
+  }
+}
+
+}  // namespace sotto

@@ -1,0 +1,135 @@
+#include "runtime/search/search_checks.h"
+
+#include <cmath>
+
+namespace sotto {
+namespace {
+
+constexpr uint32_t kMaxGroupCount = 64;
+
+Status check_count(const char* name, uint64_t value, uint64_t low, uint64_t high, Error* error) {
+  if (value >= low && value <= high) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, name, " is ", value, ", must be ", low, " to ",
+              high);
+}
+
+Status check_range(const char* name, float value, float low, float high, Error* error) {
+  if (value >= low && value <= high) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, name, " is ", value, ", must be ", low, " to ",
+              high);
+}
+
+template <typename Enum>
+Status check_enum(const char* name, Enum value, Enum last, const char* prefix, Error* error) {
+  if (value >= Enum{} && value <= last) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, name, " is not a ", prefix, " value");
+}
+
+// A setting that only some modes have.
+Status check_only(bool given, bool has, const char* name, const char* what, Error* error) {
+  if (!given || has) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, name, " needs ", what);
+}
+
+Status resolve_counts(const SearchShape& shape, SearchParams* params, Error* error) {
+  if (params->sequence_count == 0) params->sequence_count = shape.sequence_count;
+  SOTTO_TRY(check_count("sequence_count", params->sequence_count, 1, shape.sequence_count, error));
+  const bool one_result = params->mode == SearchMode::kContrastive;
+  const uint32_t most = one_result ? 1 : params->sequence_count;
+  if (params->return_count == 0) params->return_count = most;
+  SOTTO_TRY(check_count("return_count", params->return_count, 1, most, error));
+  if (params->max_tokens == 0) params->max_tokens = shape.sequence_tokens;
+  return check_count("max_tokens", params->max_tokens, 1, shape.sequence_tokens, error);
+}
+
+Status check_groups(const SearchParams& params, Error* error) {
+  SOTTO_TRY(check_count("group_count", params.group_count, 1, kMaxGroupCount, error));
+  SOTTO_TRY(check_only(params.group_count > 1, params.mode == SearchMode::kBeam, "group_count",
+                       "SOTTO_SEARCH_BEAM", error));
+  if (params.sequence_count % params.group_count != 0) {
+    return fail(error, Status::kInvalidArgument, "group_count is ", params.group_count,
+                ", must divide sequence_count ", params.sequence_count);
+  }
+  SOTTO_TRY(check_range("diversity_penalty", params.diversity_penalty, 0, 100, error));
+  return check_only(params.diversity_penalty > 0, params.group_count > 1, "diversity_penalty",
+                    "a group_count above 1", error);
+}
+
+Status check_phrases(const SearchParams& params, const SearchInput& input,
+                     uint32_t vocabulary_size, Error* error) {
+  if (params.phrases.empty()) return Status::kOk;
+  SOTTO_TRY(check_only(true, params.mode == SearchMode::kBeam && params.group_count == 1,
+                       "phrases", "SOTTO_SEARCH_BEAM and one group", error));
+  SOTTO_TRY(check_count("phrase_count", params.phrases.size(), 0, kMaxPhrases, error));
+  for (const TokenList& phrase : params.phrases) {
+    if (phrase.tokens == nullptr || phrase.count == 0) {
+      return fail(error, Status::kInvalidArgument, "phrases: one is empty");
+    }
+    if (phrase.count > params.max_tokens) {
+      return fail(error, Status::kInvalidArgument, "phrases: one has ", phrase.count,
+                  " tokens, max_tokens is ", params.max_tokens);
+    }
+    for (size_t i = 0; i < phrase.count; ++i) {
+      const int32_t token = phrase.tokens[i];
+      if (token < 0 || static_cast<uint32_t>(token) >= vocabulary_size) {
+        return fail(error, Status::kInvalidArgument, "phrases: a token is not in the vocabulary");
+      }
+      if (token == input.end_token ||
+          (input.is_stop_token != nullptr && input.is_stop_token(input.stop_self, token))) {
+        return fail(error, Status::kInvalidArgument, "phrases: a token ends the text");
+      }
+    }
+  }
+  return Status::kOk;
+}
+
+Status check_choice(const SearchParams& params, Error* error) {
+  SOTTO_TRY(check_enum("choice", params.choice, Choice::kCallback, "SOTTO_CHOICE_", error));
+  SOTTO_TRY(check_only(params.choice != Choice::kOrder, params.mode == SearchMode::kSample,
+                       "choice", "SOTTO_SEARCH_SAMPLE", error));
+  return check_only(params.choice == Choice::kCallback, params.similarity != nullptr,
+                    "SOTTO_CHOICE_CALLBACK", "similarity", error);
+}
+
+Status check_contrastive(const SearchParams& params, const SearchShape& shape,
+                         const SearchInput& input, Error* error) {
+  SOTTO_TRY(check_count("contrastive_k", params.contrastive_k, 2, kMaxContrastive, error));
+  SOTTO_TRY(check_range("contrastive_alpha", params.contrastive_alpha, 0, 1, error));
+  if (params.mode != SearchMode::kContrastive) return Status::kOk;
+  SOTTO_TRY(check_only(true, input.model.similarity != nullptr, "SOTTO_SEARCH_CONTRASTIVE",
+                       "a session with SOTTO_FEATURE_HIDDEN_HISTORY", error));
+  if (params.contrastive_k <= shape.sequence_count) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, "contrastive_k is ", params.contrastive_k,
+              ", the session's sequence_count is ", shape.sequence_count);
+}
+
+}  // namespace
+
+Status resolve_search(const SearchParams& given, const SearchShape& shape, const SearchInput& input,
+                      uint32_t vocabulary_size, SearchParams* params, Error* error) {
+  if (shape.sequence_count == 0 || shape.sequence_tokens == 0) {
+    return fail(error, Status::kInvalidState,
+                "the session has no sequences: its sequence_count or sequence_tokens is 0");
+  }
+  if (input.token_count == 0) {
+    return fail(error, Status::kInvalidState, "the session has no tokens");
+  }
+  *params = given;
+  SOTTO_TRY(check_enum("mode", params->mode, SearchMode::kContrastive, "SOTTO_SEARCH_", error));
+  SOTTO_TRY(resolve_counts(shape, params, error));
+  SOTTO_TRY(check_range("length_penalty", params->length_penalty, -10, 10, error));
+  SOTTO_TRY(check_enum("length_norm", params->length_norm, LengthNorm::kGnmt, "SOTTO_LENGTH_",
+                       error));
+  SOTTO_TRY(check_enum("early_stopping", params->early_stopping, EarlyStopping::kNever,
+                       "SOTTO_STOP_HEURISTIC, AT_ONCE or NEVER", error));
+  SOTTO_TRY(check_groups(*params, error));
+  SOTTO_TRY(check_choice(*params, error));
+  SOTTO_TRY(check_contrastive(*params, shape, input, error));
+  SOTTO_TRY(check_phrases(*params, input, vocabulary_size, error));
+  if (input.sampler->params().dola != DolaLayers::kOff) {
+    return fail(error, Status::kInvalidArgument, "dola does not go with a search");
+  }
+  return Status::kOk;
+}
+
+}  // namespace sotto

@@ -1,0 +1,91 @@
+#include "runtime/search/search_run.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "runtime/base/scalar_math.h"
+
+namespace sotto {
+namespace {
+
+constexpr float kLowest = -std::numeric_limits<float>::infinity();
+constexpr float kHighest = std::numeric_limits<float>::infinity();
+
+}  // namespace
+
+double length_score(const SearchParams& params, double log_probability, uint32_t length) {
+  const double n = length;
+  const double base = params.length_norm == LengthNorm::kGnmt ? (5 + n) / 6 : n;
+  const float alpha = params.length_penalty;
+  if (length == 0 || alpha == 0) return log_probability;
+  return log_probability / (alpha == 1 ? base : power_of(base, alpha));
+}
+
+void log_softmax(const Kernels& kernels, std::span<float> logits) {
+  float max = kernels.max(logits.data(), logits.size());
+  if (max == kLowest || max == kHighest) {
+    // All of the largest logits share the probability.
+    for (float& l : logits) l = (l == max || max == kLowest) ? 0.0f : kLowest;
+    max = 0;
+  }
+  for (float& l : logits) l = (l >= kLowest ? l : kLowest) - max;
+  const float sum = kernels.exp_shifted(logits.data(), logits.size(), 0.0f, nullptr);
+  const auto shift = static_cast<float>(ln(sum));
+  for (float& l : logits) l -= shift;
+}
+
+double log_probability_of(const Kernels& kernels, std::span<const float> logits, int32_t token) {
+  const float max = kernels.max(logits.data(), logits.size());
+  const float logit = logits[static_cast<size_t>(token)];
+  if (max == kLowest || max == kHighest) {
+    const auto equal = [&](float l) { return l == max || max == kLowest; };
+    const auto count = std::count_if(logits.begin(), logits.end(), equal);
+    return equal(logit) ? -ln(static_cast<double>(count)) : kLowest;
+  }
+  if (!(logit >= kLowest)) return kLowest;
+  const float sum = kernels.exp_shifted(logits.data(), logits.size(), max, nullptr);
+  return static_cast<double>(logit) - max - ln(sum);
+}
+
+Status SearchRun::begin(bool needs_last) {
+  if (cancelled()) return Status::kStopCancelled;
+  uint32_t room = 0;
+  SOTTO_TRY(input.model.begin(input.model.self, &room));
+  if (!needs_last) ++room;
+  limit = std::min(params.max_tokens, room);
+  limit_stop = room < params.max_tokens ? Status::kStopContextFull : Status::kStopMaxTokens;
+  return limit == 0 ? Status::kStopContextFull : Status::kOk;
+}
+
+Status SearchRun::stop_of(int32_t token) const {
+  if (token == input.end_token) return Status::kStopEndOfText;
+  const bool stops = input.is_stop_token != nullptr && input.is_stop_token(input.stop_self, token);
+  return stops ? Status::kStopToken : Status::kOk;
+}
+
+SampleInput SearchRun::sample_input(std::span<const int32_t> tokens, uint32_t sequence) const {
+  const auto pieces = input.history.pieces();
+  SampleInput sample;
+  sample.history = TokenHistory(pieces[0], pieces[1], tokens);
+  sample.draw = input.token_count + tokens.size();
+  sample.sequence = sequence;
+  sample.generated_count = input.generated_count + tokens.size();
+  sample.token_limit = input.generated_count + limit;
+  return sample;
+}
+
+Status SearchRun::mask(uint32_t constraint_sequence, TokenMask* mask) const {
+  *mask = TokenMask();
+  if (input.constraint == nullptr) return Status::kOk;
+  return input.constraint->mask(input.constraint->self, constraint_sequence, mask);
+}
+
+Status SearchRun::follow(uint32_t from, uint32_t to, int32_t token) const {
+  const TokenConstraint* constraint = input.constraint;
+  if (constraint == nullptr) return Status::kOk;
+  if (from != to) constraint->fork(constraint->self, from, to);
+  SOTTO_TRY(constraint->accept(constraint->self, to, token));
+  return constraint->complete(constraint->self, to) ? Status::kStopGrammar : Status::kOk;
+}
+
+}  // namespace sotto

@@ -1,0 +1,130 @@
+#include "tests/unit/search/search_bench.h"
+
+#include <algorithm>
+
+#include "runtime/base/random.h"
+
+namespace sotto {
+namespace {
+
+void* align(std::vector<uint8_t>& storage, size_t size) {
+  storage.assign(size + kMemoryAlignment, 0xA5);
+  const auto address = reinterpret_cast<uintptr_t>(storage.data());
+  return storage.data() + (kMemoryAlignment - address % kMemoryAlignment);
+}
+
+}  // namespace
+
+std::vector<float> scrambled_logits(const Tokens& tokens, size_t vocabulary, uint64_t seed,
+                                    float spread) {
+  uint64_t hash = seed;
+  for (const int32_t token : tokens) hash = random_bits(hash, static_cast<uint64_t>(token) + 1);
+  std::vector<float> logits(vocabulary);
+  for (size_t i = 0; i < vocabulary; ++i) {
+    logits[i] = spread * static_cast<float>(random_bits(hash, 1000 + i) >> 40) * 0x1p-24f;
+  }
+  return logits;
+}
+
+bool ToyGrammar::allows(int state, int32_t token) const {
+  if (token == end_token_) return may_end_[static_cast<size_t>(state)];
+  return next(state, token) != kDead;
+}
+
+bool ToyGrammar::complete(int state) const {
+  for (int32_t token = 0; token < static_cast<int32_t>(vocabulary()); ++token) {
+    if (token != end_token_ && allows(state, token)) return false;
+  }
+  return true;
+}
+
+TokenConstraint ToyGrammar::view() {
+  words_.assign(TokenMask::word_count(vocabulary()), 0);
+  TokenConstraint constraint;
+  constraint.self = this;
+  constraint.mask = [](void* self, uint32_t sequence, TokenMask* mask) {
+    auto& g = *static_cast<ToyGrammar*>(self);
+    std::fill(g.words_.begin(), g.words_.end(), 0);
+    for (size_t token = 0; token < g.vocabulary(); ++token) {
+      if (!g.allows(g.states_.at(sequence), static_cast<int32_t>(token))) continue;
+      g.words_[token / 64] |= uint64_t{1} << (token % 64);
+    }
+    *mask = {g.words_.data(), g.vocabulary()};
+    return Status::kOk;
+  };
+  constraint.accept = [](void* self, uint32_t sequence, int32_t token) {
+    auto& g = *static_cast<ToyGrammar*>(self);
+    if (!g.allows(g.states_.at(sequence), token)) throw std::runtime_error("masked token accepted");
+    if (token != g.end_token_) g.states_[sequence] = g.next(g.states_[sequence], token);
+    return Status::kOk;
+  };
+  constraint.complete = [](void* self, uint32_t sequence) {
+    auto& g = *static_cast<ToyGrammar*>(self);
+    return g.complete(g.states_.at(sequence));
+  };
+  constraint.rewind = [](void*, uint64_t) { return Status::kInvalidState; };
+  constraint.fork = [](void* self, uint32_t from, uint32_t to) {
+    auto& g = *static_cast<ToyGrammar*>(self);
+    g.states_.at(to) = g.states_.at(from);
+  };
+  return constraint;
+}
+
+SamplerParams plain_sampler() {
+  SamplerParams params;
+  params.temperature = 1;
+  params.top_k = 0;
+  params.top_p = 1;
+  params.min_p = 0;
+  return params;
+}
+
+SearchBench::SearchBench(uint32_t vocabulary, const SearchShape& shape) : vocabulary_(vocabulary) {
+  Arena measure;
+  Search().lay_out(shape, &measure);
+  Arena arena(align(search_storage_, measure.size()));
+  search_.lay_out(shape, &arena);
+  constexpr size_t kListBytes = 4096;
+  SamplerShape sampler_shape = {};
+  sampler_shape.vocabulary_size = vocabulary;
+  sampler_shape.end_token = -1;
+  sampler_shape.list_bytes = kListBytes;
+  sampler_.init(reference_kernels(), sampler_shape,
+                align(sampler_storage_, Sampler::memory_size(vocabulary, kListBytes)));
+  set_sampler(plain_sampler());
+  input_.kernels = &reference_kernels();
+  input_.sampler = &sampler_;
+  input_.cancelled = &cancelled_;
+  input_.token_count = 1;
+}
+
+void SearchBench::set_sampler(const SamplerParams& params) {
+  Error error;
+  if (sampler_.set_params(params, &error) != Status::kOk) throw std::runtime_error(error.message);
+  input_.sampler_state = sampler_.initial_state();
+}
+
+std::vector<SearchSequence> SearchBench::run(const SequenceModel& model,
+                                             const SearchParams& params, Status expected) {
+  input_.model = model;
+  std::span<const SearchSequence> sequences;
+  Error error;
+  const Status status = search_.run(input_, vocabulary_, params, &sequences, &error);
+  if (status != expected) {
+    throw std::runtime_error("status " + std::to_string(static_cast<int>(status)) + " " +
+                             error.message);
+  }
+  return {sequences.begin(), sequences.end()};
+}
+
+std::string SearchBench::refusal(const SequenceModel& model, const SearchParams& params,
+                                 Status expected) {
+  input_.model = model;
+  std::span<const SearchSequence> sequences;
+  Error error;
+  const Status status = search_.run(input_, vocabulary_, params, &sequences, &error);
+  if (status != expected || !sequences.empty()) return "not refused";
+  return error.message;
+}
+
+}  // namespace sotto

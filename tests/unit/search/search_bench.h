@@ -1,0 +1,160 @@
+// What tests of the searches run on: a made-up model, a toy grammar, and a search over them.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "runtime/search/search.h"
+
+namespace sotto {
+
+using Tokens = std::vector<int32_t>;
+
+inline const Kernels& reference_kernels() { return *find_kernels(Isa::kReference); }
+
+// A model whose logits are a function of the tokens after the text.
+class FunctionModel {
+ public:
+  using Logits = std::function<std::vector<float>(const Tokens&)>;
+  using Similarity = std::function<float(const Tokens&)>;
+
+  explicit FunctionModel(Logits logits, uint32_t room = UINT32_MAX - 1)
+      : logits_(std::move(logits)), room_(room) {}
+
+  void set_similarity(Similarity similarity) { similarity_ = std::move(similarity); }
+  // The call of grow(), counted from 0, before which `cancelled` is set.
+  void cancel_at(uint32_t call, std::atomic<uint32_t>* cancelled) {
+    cancel_at_ = call;
+    cancelled_ = cancelled;
+  }
+  uint32_t grow_count() const { return grow_count_; }
+  size_t most_rows() const { return most_rows_; }
+
+  SequenceModel view() {
+    SequenceModel model;
+    model.self = this;
+    model.begin = [](void* self, uint32_t* room) {
+      auto& m = *static_cast<FunctionModel*>(self);
+      m.live_.clear();
+      m.rows_ = {m.logits_({})};
+      *room = m.room_;
+      return Status::kOk;
+    };
+    model.grow = [](void* self, std::span<const BranchStep> steps) {
+      return static_cast<FunctionModel*>(self)->grow(steps);
+    };
+    model.logits = [](void* self, uint32_t i) {
+      return std::span<float>(static_cast<FunctionModel*>(self)->rows_.at(i));
+    };
+    model.keep = [](void* self, uint32_t i) {
+      auto& m = *static_cast<FunctionModel*>(self);
+      m.live_ = {m.live_.at(i)};
+    };
+    if (similarity_) {
+      model.similarity = [](void* self, uint32_t i) {
+        auto& m = *static_cast<FunctionModel*>(self);
+        return m.similarity_(m.live_.at(i));
+      };
+    }
+    return model;
+  }
+
+ private:
+  Status grow(std::span<const BranchStep> steps) {
+    if (cancelled_ != nullptr && grow_count_ == cancel_at_) cancelled_->store(1);
+    ++grow_count_;
+    if (cancelled_ != nullptr && cancelled_->load() != 0) return Status::kStopCancelled;
+    most_rows_ = std::max(most_rows_, steps.size());
+    std::vector<Tokens> next;
+    for (const BranchStep& step : steps) {
+      next.push_back(step.from == BranchStep::kStream ? Tokens() : live_.at(step.from));
+      next.back().push_back(step.token);
+      if (next.back().size() > room_) throw std::runtime_error("beyond the last position");
+    }
+    live_ = next;
+    rows_.clear();
+    for (const Tokens& tokens : live_) rows_.push_back(logits_(tokens));
+    return Status::kOk;
+  }
+
+  Logits logits_;
+  Similarity similarity_;
+  uint32_t room_;
+  std::vector<Tokens> live_;
+  std::vector<std::vector<float>> rows_;
+  uint32_t grow_count_ = 0;
+  size_t most_rows_ = 0;
+  uint32_t cancel_at_ = 0;
+  std::atomic<uint32_t>* cancelled_ = nullptr;
+};
+
+// Arbitrary logits of a text, the same every time.
+std::vector<float> scrambled_logits(const Tokens& tokens, size_t vocabulary, uint64_t seed,
+                                    float spread = 3);
+
+// A deterministic automaton over tokens: which states follow, and where the text may end.
+class ToyGrammar {
+ public:
+  static constexpr int kDead = -1;
+
+  // transitions[state][token], kDead where a token may not follow; may_end[state].
+  ToyGrammar(std::vector<std::vector<int>> transitions, std::vector<bool> may_end,
+             int32_t end_token, uint32_t sequence_count)
+      : transitions_(std::move(transitions)),
+        may_end_(std::move(may_end)),
+        end_token_(end_token),
+        states_(sequence_count) {}
+
+  TokenConstraint view();
+  bool allows(int state, int32_t token) const;
+  bool complete(int state) const;
+  int next(int state, int32_t token) const {
+    return transitions_[static_cast<size_t>(state)][static_cast<size_t>(token)];
+  }
+
+ private:
+  size_t vocabulary() const { return transitions_[0].size(); }
+
+  std::vector<std::vector<int>> transitions_;
+  std::vector<bool> may_end_;
+  int32_t end_token_;
+  std::vector<int> states_;  // (sequence)
+  std::vector<uint64_t> words_;
+};
+
+class SearchBench {
+ public:
+  SearchBench(uint32_t vocabulary, const SearchShape& shape);
+
+  Sampler& sampler() { return sampler_; }
+  void set_sampler(const SamplerParams& params);
+  SearchInput& input() { return input_; }
+  std::atomic<uint32_t>& cancelled() { return cancelled_; }
+
+  // Throws where the search fails.
+  std::vector<SearchSequence> run(const SequenceModel& model, const SearchParams& params,
+                                  Status expected = Status::kOk);
+  // Its message.
+  std::string refusal(const SequenceModel& model, const SearchParams& params,
+                      Status expected = Status::kInvalidArgument);
+
+ private:
+  uint32_t vocabulary_;
+  std::vector<uint8_t> search_storage_, sampler_storage_;
+  Search search_;
+  Sampler sampler_;
+  SearchInput input_;
+  std::atomic<uint32_t> cancelled_ = 0;
+};
+
+// Greedy settings without penalties: the distribution is the model's.
+SamplerParams plain_sampler();
+
+inline Tokens tokens_of(const SearchSequence& s) { return {s.tokens, s.tokens + s.token_count}; }
+
+}  // namespace sotto
