@@ -22,11 +22,12 @@ void Candidates::place(size_t vocabulary_size, Arena& arena) {
   vocabulary_size_ = vocabulary_size;
   own_logits_ = arena.take<float>(vocabulary_size);
   own_ids_ = arena.take<int32_t>(vocabulary_size);
+  shares_ = arena.take<float>(vocabulary_size);
   keys_ = arena.take<uint64_t>(vocabulary_size);
   block_maxima_ = arena.take<float>(2 * divide_up(vocabulary_size, kBlock));
   chunk_weights_ = arena.take<uint64_t>(divide_up(vocabulary_size, kChunk));
   chunk_ = arena.take<float>(kChunk);
-  chunk_buckets_ = arena.take<int32_t>(kChunk);
+  ranks_ = arena.take<uint32_t>(kChunk);
   bucket_sums_ = arena.take<uint64_t>(kBuckets);
 }
 
@@ -46,10 +47,13 @@ void Candidates::begin(const Kernels& kernels, std::span<const float> logits,
     uint64_t word = mask.words[first / 64];
     if (vocabulary_size_ - first < 64) word &= (uint64_t{1} << (vocabulary_size_ - first)) - 1;
     if (word == UINT64_MAX) {
-      for (size_t i = first; i < first + 64; ++i, ++kept) {
-        own_ids_[kept] = static_cast<int32_t>(i);
-        own_logits_[kept] = without_nan(logits[i]);
+      int32_t* ids = own_ids_ + kept;
+      float* own = own_logits_ + kept;
+      for (size_t i = 0; i < 64; ++i) {
+        ids[i] = static_cast<int32_t>(first + i);
+        own[i] = without_nan(logits[first + i]);
       }
+      kept += 64;
       continue;
     }
     for (; word != 0; word &= word - 1, ++kept) {
@@ -67,7 +71,7 @@ void Candidates::begin(const Kernels& kernels, std::span<const float> logits,
 void Candidates::changed() {
   has_max_ = false;
   has_block_maxima_ = false;
-  has_total_weight_ = false;
+  has_shares_ = false;
 }
 
 float Candidates::max() {
@@ -98,6 +102,7 @@ void Candidates::own_logits() {
     }
     for (size_t i = 0; i < count_; ++i) own_logits_[i] = logits_[i] * factor;
     inverse_temperature_ = 1.0f;
+    changed();
   } else if (logits_ != own_logits_) {
     std::memcpy(own_logits_, logits_, count_ * sizeof *logits_);
   }
@@ -109,7 +114,68 @@ void Candidates::divide_by(float temperature) {
   // The largest float keeps 0 * inverse at 0 where 1/T would overflow.
   inverse_temperature_ = std::min(inverse_temperature_ * (1.0f / temperature),
                                   std::numeric_limits<float>::max());
-  has_total_weight_ = false;
+  has_shares_ = false;
+}
+
+const float* Candidates::shares() {
+  if (has_shares_) return shares_;
+  const float largest = max();
+  assert(largest > kLowest);
+  total_weight_ = 0;
+  for (size_t first = 0; first < count_; first += kChunk) {
+    const size_t count = std::min(kChunk, count_ - first);
+    const uint64_t weight = kernels_->exp_weights(logits_ + first, count, largest,
+                                                  inverse_temperature_, shares_ + first);
+    chunk_weights_[first / kChunk] = weight;
+    total_weight_ += weight;
+  }
+  has_shares_ = true;
+  return shares_;
+}
+
+uint64_t Candidates::total_weight() {
+  shares();
+  return total_weight_;
+}
+
+size_t Candidates::find_cumulative(uint64_t target) {
+  assert(target < total_weight());
+  size_t chunk = 0;
+  while (target >= chunk_weights_[chunk]) target -= chunk_weights_[chunk++];
+  size_t i = chunk * kChunk;
+  for (uint64_t weight = weight_of(shares_[i]); target >= weight; weight = weight_of(shares_[i])) {
+    target -= weight;
+    ++i;
+  }
+  return i;
+}
+
+double Candidates::entropy() {
+  const float* y = shares();
+  constexpr size_t kSums = 8;  // of which every eighth index has its own
+  double sums[kSums] = {};
+  size_t i = 0;
+  // A share is 0 or at least FLT_MIN, so its logit is finite.
+  for (; i + kSums <= count_; i += kSums) {
+    for (size_t k = 0; k < kSums; ++k) {
+      const float product = y[i + k] * gap(i + k);
+      sums[k] += static_cast<double>(y[i + k] > 0 ? product : 0.0f);
+    }
+  }
+  for (size_t k = 0; i < count_; ++i, ++k) {
+    if (y[i] > 0) sums[k] += static_cast<double>(y[i] * gap(i));
+  }
+  const double sum = ((sums[0] + sums[4]) + (sums[2] + sums[6])) +
+                     ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+  return ln(total()) + sum / total();
+}
+
+double Candidates::log_probability(size_t index) {
+  if (!(logits_[index] > kLowest)) return static_cast<double>(kLowest);
+  const double sum = total();
+  if (logits_[index] == max()) return -ln(sum);
+  const double difference = static_cast<double>(logits_[index]) - static_cast<double>(max());
+  return difference * static_cast<double>(inverse_temperature_) - ln(sum);
 }
 
 const float* Candidates::block_maxima() {
@@ -146,35 +212,28 @@ std::span<uint64_t> Candidates::collect_keys(float floor) {
     if (has_block_maxima_ && block_maxima_[first / kBlock] < floor) continue;
     const size_t end = std::min(first + kBlock, count_);
     for (size_t i = first; i < end; ++i) {
-      if (logits_[i] >= floor) keys_[collected++] = sort_key(logits_[i], i);
+      // Written always and counted if it belongs: a branch could not be predicted.
+      keys_[collected] = sort_key(logits_[i], i);
+      collected += logits_[i] >= floor ? 1 : 0;
     }
   }
   return {keys_, collected};
 }
 
-template <typename Keep>
-void Candidates::keep_if(float floor, Keep keep) {
-  size_t kept = 0;
-  for (size_t first = 0; first < count_; first += kBlock) {
-    if (has_block_maxima_ && block_maxima_[first / kBlock] < floor) continue;
-    const size_t end = std::min(first + kBlock, count_);
-    for (size_t i = first; i < end; ++i) {
-      // Written always and counted if kept: a branch could not be predicted.
-      const bool stays = keep(i);
-      own_ids_[kept] = id(i);
-      own_logits_[kept] = logits_[i];
-      kept += stays ? 1 : 0;
-    }
-  }
-  kept_in_own(kept);
-}
-
-void Candidates::kept_in_own(size_t kept) {
-  assert(kept > 0);
-  count_ = kept;
+void Candidates::kept_in_own(size_t count) {
+  assert(count > 0);
+  count_ = count;
   ids_ = own_ids_;
   logits_ = own_logits_;
   changed();
+}
+
+size_t Candidates::keep_part(const float* numbers, float floor, size_t first, size_t count,
+                             size_t kept) {
+  return kept + kernels_->keep_from(numbers, floor, logits_ + first,
+                                    ids_ == nullptr ? nullptr : ids_ + first,
+                                    static_cast<int32_t>(first), count, own_logits_ + kept,
+                                    own_ids_ + kept);
 }
 
 void Candidates::keep(std::span<uint64_t> keys) {
@@ -182,8 +241,9 @@ void Candidates::keep(std::span<uint64_t> keys) {
             [](uint64_t a, uint64_t b) { return key_index(a) < key_index(b); });
   for (size_t i = 0; i < keys.size(); ++i) {
     const size_t index = key_index(keys[i]);
+    const float logit = logits_[index];
     own_ids_[i] = id(index);
-    own_logits_[i] = logits_[index];
+    own_logits_[i] = logit;
   }
   kept_in_own(keys.size());
 }
@@ -192,143 +252,49 @@ void Candidates::keep_up_to(uint64_t key) {
   const size_t last = key_index(key);
   const float floor = logits_[last];
   if (floor > kLowest) {
-    keep_if(floor, [&](size_t i) {
-      return (logits_[i] > floor) | ((logits_[i] == floor) & (i <= last));
-    });
-  } else {
-    keep_if(kLowest, [&](size_t i) { return (logits_[i] > kLowest) | (i <= last); });
+    return keep_logits(floor, last + 1);
   }
+  size_t kept_count = 0;
+  for (size_t i = 0; i < count_; ++i) {
+    if (!(logits_[i] > kLowest) && i > last) continue;
+    const float logit = logits_[i];
+    own_ids_[kept_count] = id(i);
+    own_logits_[kept_count++] = logit;
+  }
+  kept_in_own(kept_count);
+}
+
+void Candidates::keep_before(uint64_t key) {
+  assert(logits_[key_index(key)] > kLowest);
+  keep_logits(logits_[key_index(key)], key_index(key));
+}
+
+void Candidates::keep_logits(float floor, size_t end) {
+  const bool has_max = has_max_;
+  keep_by([logits = logits_](size_t first, size_t) { return logits + first; }, floor, end);
+  has_max_ = has_max;
+}
+
+void Candidates::keep_after(uint64_t key) {
+  size_t kept_count = 0;
+  for (size_t i = 0; i < count_; ++i) {
+    const float logit = logits_[i];
+    own_ids_[kept_count] = id(i);
+    own_logits_[kept_count] = logit;
+    kept_count += sort_key(logit, i) >= key ? 1 : 0;
+  }
+  kept_in_own(kept_count);
 }
 
 void Candidates::keep_from_logit(float floor) {
-  keep_if(floor, [&](size_t i) { return logits_[i] >= floor; });
+  const bool has_max = has_max_;
+  kept_in_own(keep_part(logits_, floor, 0, count_, 0));
+  has_max_ = has_max;
 }
 
-void Candidates::keep_from_relative_probability(float least) {
-  const float* y = nullptr;
-  keep_if(kLowest, [&](size_t i) {
-    if (i % kChunk == 0) y = relative_probabilities(i, std::min(kChunk, count_ - i));
-    return y[i % kChunk] >= least;
-  });
-}
-
-template <typename LogitAt>
-void Candidates::shift(size_t count, LogitAt logit_at) {
-  assert(count <= kChunk && max() > kLowest);
-  const float largest = max();
-  const float scale = inverse_temperature_;
-  float* y = chunk_;
-  for (size_t i = 0; i < count; ++i) {
-    // NaN becomes kLowest, and infinity less infinity 0. In this form compilers vectorize.
-    const float l = logit_at(i);
-    float difference = (l >= kLowest ? l : kLowest) - largest;
-    difference = difference <= 0 ? difference : 0.0f;
-    y[i] = difference * scale;
-  }
-}
-
-template <typename LogitAt>
-const float* Candidates::exponentials(size_t count, LogitAt logit_at) {
-  shift(count, logit_at);
-  kernels_->exp_shifted(chunk_, count, 0.0f, chunk_);
-  return chunk_;
-}
-
-const int32_t* Candidates::buckets(size_t first, size_t count) {
-  shift(count, [logits = logits_ + first](size_t i) { return logits[i]; });
-  constexpr auto kLast = static_cast<float>(kBuckets - 1);
-  constexpr float kBucketsPerUnit = 32;
-  const float* shifted = chunk_;
-  int32_t* buckets = chunk_buckets_;
-  for (size_t i = 0; i < count; ++i) {
-    const float place = shifted[i] * -kBucketsPerUnit;
-    buckets[i] = static_cast<int32_t>(place < kLast ? place : kLast);
-  }
-  return buckets;
-}
-
-Candidates::Border Candidates::find_border(Measure measure, uint64_t target) {
-  std::fill_n(bucket_sums_, kBuckets, 0);
-  for (size_t first = 0; first < count_; first += kChunk) {
-    const size_t count = std::min(kChunk, count_ - first);
-    const int32_t* bucket = buckets(first, count);
-    if (measure == Measure::kCount) {
-      for (size_t i = 0; i < count; ++i) ++bucket_sums_[bucket[i]];
-    } else {
-      kernels_->exp_shifted(chunk_, count, 0.0f, chunk_);
-      for (size_t i = 0; i < count; ++i) bucket_sums_[bucket[i]] += weight_of(chunk_[i]);
-    }
-  }
-  int32_t border = 0;
-  uint64_t before = 0;
-  while (before + bucket_sums_[border] < target) before += bucket_sums_[border++];
-  size_t collected = 0;
-  for (size_t first = 0; first < count_; first += kChunk) {
-    const size_t count = std::min(kChunk, count_ - first);
-    const int32_t* bucket = buckets(first, count);
-    for (size_t i = 0; i < count; ++i) {
-      if (bucket[i] == border) keys_[collected++] = sort_key(logits_[first + i], first + i);
-    }
-  }
-  return {{keys_, collected}, before};
-}
-
-const float* Candidates::relative_probabilities(size_t first, size_t count) {
-  return exponentials(count, [logits = logits_ + first](size_t i) { return logits[i]; });
-}
-
-const float* Candidates::relative_probabilities(std::span<const uint64_t> keys) {
-  return exponentials(keys.size(), [keys, logits = logits_](size_t i) {
-    return logits[key_index(keys[i])];
-  });
-}
-
-uint64_t Candidates::total_weight() {
-  if (has_total_weight_) return total_weight_;
-  total_weight_ = 0;
-  for (size_t first = 0; first < count_; first += kChunk) {
-    const size_t count = std::min(kChunk, count_ - first);
-    const float* y = relative_probabilities(first, count);
-    uint64_t sum = 0;
-    for (size_t i = 0; i < count; ++i) sum += weight_of(y[i]);
-    chunk_weights_[first / kChunk] = sum;
-    total_weight_ += sum;
-  }
-  has_total_weight_ = true;
-  return total_weight_;
-}
-
-uint64_t Candidates::weight(std::span<const uint64_t> keys) {
-  uint64_t sum = 0;
-  while (!keys.empty()) {
-    const size_t count = std::min(kChunk, keys.size());
-    const float* y = relative_probabilities(keys.first(count));
-    for (size_t i = 0; i < count; ++i) sum += weight_of(y[i]);
-    keys = keys.subspan(count);
-  }
-  return sum;
-}
-
-double Candidates::log_probability(size_t index) {
-  if (!(logits_[index] > kLowest)) return static_cast<double>(kLowest);
-  const double sum = static_cast<double>(total_weight()) * 0x1p-40;
-  if (logits_[index] == max()) return -ln(sum);
-  const double difference = static_cast<double>(logits_[index]) - static_cast<double>(max());
-  return difference * static_cast<double>(inverse_temperature_) - ln(sum);
-}
-
-size_t Candidates::find_cumulative(uint64_t target) {
-  assert(target < total_weight());
-  size_t chunk = 0;
-  while (target >= chunk_weights_[chunk]) target -= chunk_weights_[chunk++];
-  const size_t first = chunk * kChunk;
-  const float* y = relative_probabilities(first, std::min(kChunk, count_ - first));
-  size_t i = 0;
-  for (uint64_t weight = weight_of(y[0]); target >= weight; weight = weight_of(y[i])) {
-    target -= weight;
-    ++i;
-  }
-  return first + i;
+void Candidates::keep_from_share(float least) {
+  kept_in_own(keep_part(shares(), least, 0, count_, 0));
+  has_max_ = true;
 }
 
 }  // namespace sotto

@@ -4,9 +4,9 @@
 // At first the set is the caller's whole array, unread and uncopied; a stage that changes
 // logits or drops tokens moves it into the sampler's own memory.
 //
-// Probabilities are summed exactly, as integers, so that no sum depends on an order:
-// a token's relative probability exp((l - max) / T) is rounded to a multiple of
-// 2^-kWeightBits and that is its weight. NaN counts as -infinity: the weight is 0.
+// A share is a probability relative to the largest, exp((l - max) / T). Shares are summed
+// exactly, as integers (weight_of in kernels/math.h), so that no sum depends on an order.
+// NaN counts as -infinity: its share is 0.
 #pragma once
 
 #include <bit>
@@ -17,28 +17,23 @@
 #include <span>
 
 #include "kernels/kernels.h"
+#include "kernels/math.h"
 #include "runtime/base/arena.h"
+#include "runtime/base/scalar_math.h"
 #include "runtime/base/token_mask.h"
 #include "runtime/sampling/sampler_params.h"
 
 namespace sotto {
 
-inline constexpr int kWeightBits = 40;
 inline constexpr size_t kMaxVocabularySize = size_t{1} << 22;  // keeps sums below 2^63
-
-// `relative_probability`: 0 ... 1. In [2^12, 2^13) a double's last bit is 2^-40.
-inline uint64_t weight_of(float relative_probability) {
-  static_assert(kWeightBits == 40);
-  return std::bit_cast<uint64_t>(static_cast<double>(relative_probability) + 0x1p12) -
-         std::bit_cast<uint64_t>(0x1p12);
-}
 
 // Sorts as (descending logit, ascending index) and holds the index in its low half.
 // NaN sorts as -infinity, -0 as 0.
 inline uint64_t sort_key(float logit, size_t index) {
   const float value = logit != logit ? -std::numeric_limits<float>::infinity() : logit + 0.0f;
   const auto bits = std::bit_cast<uint32_t>(value);
-  const uint32_t descending = (bits >> 31) != 0 ? bits : ~bits & 0x7fffffff;
+  const uint32_t positive = (bits >> 31) - 1;  // all ones
+  const uint32_t descending = bits ^ (positive & 0x7fffffff);
   return uint64_t{descending} << 32 | static_cast<uint32_t>(index);
 }
 
@@ -48,8 +43,8 @@ class Candidates {
  public:
   static constexpr float kLowest = -std::numeric_limits<float>::infinity();
   static constexpr size_t kBlock = 128;     // tokens under one maximum
-  static constexpr size_t kChunk = 1024;    // tokens whose probabilities are at hand at once
-  static constexpr size_t kBuckets = 1024;  // slices of the sorted order, by (max - l) / T
+  static constexpr size_t kChunk = 1024;    // tokens under one sum of weights
+  static constexpr size_t kBuckets = 1344;  // slices of an order
 
   // Lays the working memory out; over a measuring arena it only adds up.
   void place(size_t vocabulary_size, Arena& arena);
@@ -57,11 +52,15 @@ class Candidates {
   // Begins a token: all that the mask allows, at temperature 1.
   void begin(const Kernels& kernels, std::span<const float> logits, const TokenMask& mask);
 
+  size_t vocabulary_size() const { return vocabulary_size_; }
   size_t count() const { return count_; }
   int32_t id(size_t index) const {
     return ids_ == nullptr ? static_cast<int32_t>(index) : ids_[index];
   }
+  // Before any division by a temperature that is not yet done: see divide_by.
   float logit(size_t index) const { return logits_[index]; }
+  const float* logits() const { return logits_; }
+  const int32_t* ids() const { return ids_; }  // null: the identity
   float max();
   size_t argmax() const;  // index
 
@@ -84,6 +83,28 @@ class Candidates {
   void divide_by(float temperature);
   float inverse_temperature() const { return inverse_temperature_; }
 
+  // The shares of all, until the set or the temperature changes. max() is not kLowest.
+  const float* shares();
+  // The sum of their weights.
+  uint64_t total_weight();
+  double total() { return static_cast<double>(total_weight()) * 0x1p-40; }
+  // The first index at which the sum of the weights, in order of id, exceeds `target`;
+  // target < total_weight().
+  size_t find_cumulative(uint64_t target);
+  // The weight of each, in order of id. The array holds until the next call and may be
+  // overwritten. max() is not kLowest.
+  std::span<uint64_t> weights();
+  // (max - l) / T.
+  float gap(size_t index) const {
+    const float l = logits_[index];
+    return l >= max_ ? 0.0f : l >= kLowest ? (max_ - l) * inverse_temperature_
+                                           : std::numeric_limits<float>::infinity();
+  }
+  // H = -sum p ln p = ln total + sum p gap.
+  double entropy();
+  // ln p = (l - max) / T - ln total; -infinity of -infinity.
+  double log_probability(size_t index);
+
   // A logit that at least `k` tokens reach, found without looking at every token; kLowest
   // if it would take that.
   float reached_by(size_t k);
@@ -91,53 +112,32 @@ class Candidates {
   // holds until the next call and may be permuted.
   std::span<uint64_t> collect_keys(float floor);
 
-  // The slice of the sorted order in which the running sum of a measure reaches `target`,
-  // 1 ... its sum over all: the slice's sort keys, in order of id, and the sum of what
-  // sorts before it. Two passes over the tokens, none sorted. max() is not kLowest.
-  enum class Measure { kCount, kWeight };
-  struct Border {
-    std::span<uint64_t> keys;
-    uint64_t before;
-  };
-  Border find_border(Measure measure, uint64_t target);
-
   // Truncations. At least one token must stay.
   void keep(std::span<uint64_t> keys);  // these; permutes them
   void keep_up_to(uint64_t key);        // a prefix of the sorted order
   void keep_from_logit(float floor);    // NaN goes too
-  void keep_from_relative_probability(float least);
+  void keep_from_share(float least);
+  void keep_before(uint64_t key);       // the same without the last; its logit is not kLowest
+  void keep_after(uint64_t key);        // the rest of the order, from the key on
+  // The tokens of at least `floor` before index `end`, of more from there, by other numbers
+  // than logits: numbers(first, count) -> const float*, of up to kChunk tokens.
+  template <typename Numbers>
+  void keep_by(Numbers numbers, float floor, size_t end);
 
-  // The weights of all, or of the tokens of some keys, together. max() is not kLowest.
-  uint64_t total_weight();
-  uint64_t weight(std::span<const uint64_t> keys);
-  // The first index at which the sum of the weights, in order of id, exceeds `target`;
-  // target < total_weight().
-  size_t find_cumulative(uint64_t target);
-
-  // The weight of each, in order of id. The array holds until the next call and may be
-  // overwritten. max() is not kLowest.
-  std::span<uint64_t> weights();
-
-  // ln p: (l - max) / T - ln sum exp((l - max) / T); -infinity of -infinity.
-  double log_probability(size_t index);
-
-  // exp((l - max) / T) of up to kChunk tokens; holds until the next call.
-  const float* relative_probabilities(size_t first, size_t count);
-  const float* relative_probabilities(std::span<const uint64_t> keys);
+  // For the stages: room for anything until the next call of a member.
+  uint64_t* keys() { return keys_; }                // (vocabulary)
+  float* whole() { return reinterpret_cast<float*>(keys_); }  // (vocabulary), in their place
+  uint64_t* bucket_sums() { return bucket_sums_; }  // (kBuckets)
+  float* chunk() { return chunk_; }                 // (kChunk)
+  uint32_t* ranks() { return ranks_; }              // (kChunk)
 
  private:
   void own_logits();
   void changed();
+  void kept_in_own(size_t count);
   const float* block_maxima();
-  // exp((l - max) / T), or its exponent, of logit_at(0 ... count - 1) into chunk_.
-  template <typename LogitAt>
-  void shift(size_t count, LogitAt logit_at);
-  template <typename LogitAt>
-  const float* exponentials(size_t count, LogitAt logit_at);
-  template <typename Keep>
-  void keep_if(float floor, Keep keep);
-  void kept_in_own(size_t kept);
-  const int32_t* buckets(size_t first, size_t count);  // leaves the exponents in chunk_
+  void keep_logits(float floor, size_t end);
+  size_t keep_part(const float* numbers, float floor, size_t first, size_t count, size_t kept);
 
   const Kernels* kernels_ = nullptr;
   size_t vocabulary_size_ = 0;
@@ -150,17 +150,18 @@ class Candidates {
   float max_ = kLowest;
   bool has_max_ = false;
   bool has_block_maxima_ = false;
+  bool has_shares_ = false;
   uint64_t total_weight_ = 0;
-  bool has_total_weight_ = false;
   // Working memory.
-  float* own_logits_ = nullptr;       // (vocabulary)
-  int32_t* own_ids_ = nullptr;        // (vocabulary)
-  uint64_t* keys_ = nullptr;          // (vocabulary)
-  float* block_maxima_ = nullptr;     // (block), twice: the second half is for selection
-  uint64_t* chunk_weights_ = nullptr;  // (chunk), valid with total_weight_
-  float* chunk_ = nullptr;            // (kChunk)
-  int32_t* chunk_buckets_ = nullptr;  // (kChunk)
-  uint64_t* bucket_sums_ = nullptr;   // (kBuckets)
+  float* own_logits_ = nullptr;        // (vocabulary)
+  int32_t* own_ids_ = nullptr;         // (vocabulary)
+  float* shares_ = nullptr;            // (vocabulary)
+  uint64_t* keys_ = nullptr;           // (vocabulary)
+  float* block_maxima_ = nullptr;      // (block), twice: the second half is for selection
+  uint64_t* chunk_weights_ = nullptr;  // (chunk), valid with shares_
+  float* chunk_ = nullptr;             // (kChunk)
+  uint32_t* ranks_ = nullptr;          // (kChunk)
+  uint64_t* bucket_sums_ = nullptr;    // (kBuckets)
 };
 
 template <typename Change>
@@ -170,6 +171,23 @@ void Candidates::change(int32_t token, Change change) {
   own_logits();
   own_logits_[index] = change(own_logits_[index]);
   changed();
+}
+
+template <typename Numbers>
+void Candidates::keep_by(Numbers numbers, float floor, size_t end) {
+  size_t kept_count = 0;
+  for (size_t first = 0; first < count_; first += kChunk) {
+    const size_t count = count_ - first < kChunk ? count_ - first : kChunk;
+    const float* n = numbers(first, count);
+    const size_t reaching = end <= first ? 0 : end - first < count ? end - first : count;
+    kept_count = keep_part(n, floor, first, reaching, kept_count);
+    // Floats have no gaps but these: what is more than floor is at least the next one.
+    if (reaching < count && floor < std::numeric_limits<float>::infinity()) {
+      const float above = next_above(floor);
+      kept_count = keep_part(n + reaching, above, first + reaching, count - reaching, kept_count);
+    }
+  }
+  kept_in_own(kept_count);
 }
 
 }  // namespace sotto

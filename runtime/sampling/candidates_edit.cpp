@@ -57,11 +57,8 @@ bool Candidates::keep_tokens(std::span<const int32_t> tokens) {
 }
 
 std::span<uint64_t> Candidates::weights() {
-  for (size_t first = 0; first < count_; first += kChunk) {
-    const size_t count = std::min(kChunk, count_ - first);
-    const float* y = relative_probabilities(first, count);
-    for (size_t i = 0; i < count; ++i) keys_[first + i] = weight_of(y[i]);
-  }
+  const float* y = shares();
+  for (size_t i = 0; i < count_; ++i) keys_[i] = weight_of(y[i]);
   return {keys_, count_};
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/sampling/past_tokens.h"
 #include "runtime/sampling/penalties.h"
 #include "runtime/sampling/repetition_severity.h"
+#include "runtime/sampling/selection.h"
 #include "runtime/sampling/stage_settings.h"
 #include "runtime/sampling/temperature.h"
 #include "runtime/sampling/truncation.h"
@@ -84,6 +85,19 @@ void penalize_repetition(Candidates& candidates, const StageInput& input) {
   if (penalty != 1) repetition_penalty(candidates, penalty_window(input), penalty);
 }
 
+void set_temperature(Candidates& candidates, const SamplerParams& p) {
+  float t = p.temperature;
+  if (p.temperature_range > 0) {
+    t = dynamic_temperature(candidates, t, p.temperature_range, p.temperature_exponent);
+  }
+  temperature(candidates, t);
+}
+
+// True with the probability given.
+bool happens(uint64_t random, float probability) {
+  return static_cast<double>(random >> 11) * 0x1p-53 < static_cast<double>(probability);
+}
+
 void run_stage(StageKind stage, Candidates& candidates, const StageInput& input) {
   const SamplerParams& p = input.params;
   switch (stage) {
@@ -112,11 +126,27 @@ void run_stage(StageKind stage, Candidates& candidates, const StageInput& input)
       dry(candidates, input.past, input.breakers,
           {p.dry_multiplier, p.dry_base, p.dry_allowed_length, p.dry_window});
       break;
-    case kTemperature: temperature(candidates, p.temperature); break;
-    case kTopK: top_k(candidates, p.top_k); break;
-    case kTopP: top_p(candidates, p.top_p); break;
-    case kMinP: min_p(candidates, p.min_p); break;
-    default: break;
+    case kWatermark: break;
+    case kTemperature: set_temperature(candidates, p); break;
+    case kSmoothing: smooth(candidates, p.smoothing_factor, p.smoothing_curve); break;
+    case kTopK: top_k(candidates, p.top_k, p.min_keep); break;
+    case kTopP:
+      top_p(candidates, decayed_top_p(p.top_p, p.top_p_decay, p.top_p_min, input.state.top_p_step),
+            p.min_keep);
+      break;
+    case kMinP: min_p(candidates, p.min_p, p.min_keep); break;
+    case kTopA: top_a(candidates, p.top_a, p.min_keep); break;
+    case kTailFree: tail_free(candidates, p.tail_free, p.min_keep); break;
+    case kTypical: typical(candidates, p.typical_p, p.min_keep); break;
+    case kEpsilon: epsilon_cutoff(candidates, p.epsilon, p.min_keep); break;
+    case kEta: eta_cutoff(candidates, p.eta, p.min_keep); break;
+    case kTopNSigma: top_n_sigma(candidates, p.top_n_sigma, p.min_keep); break;
+    case kTopH: top_h(candidates, p.top_h, p.min_keep); break;
+    case kXtc:
+      if (happens(draw_bits(input, DrawLane::kXtc), p.xtc_probability)) {
+        xtc(candidates, p.xtc_threshold, p.min_keep);
+      }
+      break;
   }
 }
 

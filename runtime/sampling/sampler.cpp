@@ -3,6 +3,7 @@
 #include <cassert>
 #include <limits>
 
+#include "runtime/sampling/adaptive.h"
 #include "runtime/sampling/sampler_checks.h"
 #include "runtime/sampling/selection.h"
 #include "runtime/sampling/stage_settings.h"
@@ -51,6 +52,7 @@ Status Sampler::set_params(const SamplerParams& params, Error* error) {
 SamplerState Sampler::initial_state() const {
   SamplerState state;
   state.mirostat_mu = 2 * params_.mirostat_tau;
+  begin_adaptive(params_.adaptive_target, params_.adaptive_decay, &state);
   return state;
 }
 

@@ -1,6 +1,9 @@
 #include "runtime/sampling/selection.h"
 
 #include "runtime/base/random.h"
+#include "runtime/base/scalar_math.h"
+#include "runtime/sampling/adaptive.h"
+#include "runtime/sampling/mirostat.h"
 #include "runtime/sampling/stage_settings.h"
 
 namespace sotto {
@@ -10,9 +13,47 @@ uint64_t draw_bits(const StageInput& input, DrawLane lane) {
                      static_cast<uint32_t>(lane));
 }
 
-size_t select(Candidates& candidates, const StageInput& input, SamplerState*) {
-  if (is_greedy(input.params)) return select_greedy(candidates);
+namespace {
+
+size_t draw(Candidates& candidates, const StageInput& input) {
   return select_multinomial(candidates, draw_bits(input, DrawLane::kSelection));
+}
+
+size_t select_mirostat(Candidates& candidates, const StageInput& input, SamplerState* state) {
+  const SamplerParams& p = input.params;
+  if (p.selection == Selection::kMirostat) {
+    cut_mirostat(candidates, p.mirostat_m, state->mirostat_mu);
+  } else {
+    cut_mirostat_v2(candidates, state->mirostat_mu);
+  }
+  const size_t picked = draw(candidates, input);
+  state->mirostat_mu = next_mu(candidates, picked, {p.mirostat_tau, p.mirostat_eta, p.mirostat_m},
+                               state->mirostat_mu);
+  return picked;
+}
+
+size_t select_adaptive(Candidates& candidates, const StageInput& input, SamplerState* state) {
+  if (candidates.max() == Candidates::kLowest) return 0;
+  const SamplerParams& p = input.params;
+  const std::span<const float> before = adapt(candidates, p.adaptive_target, *state);
+  const size_t picked = draw(candidates, input);
+  record_adaptive(before[picked], p.adaptive_decay, state);
+  return picked;
+}
+
+}  // namespace
+
+size_t select(Candidates& candidates, const StageInput& input, SamplerState* state) {
+  if (is_greedy(input.params)) return select_greedy(candidates);
+  switch (input.params.selection) {
+    case Selection::kGumbel: return select_gumbel(candidates, draw_bits(input, DrawLane::kGumbel));
+    case Selection::kMirostat:
+    case Selection::kMirostatV2: return select_mirostat(candidates, input, state);
+    case Selection::kAdaptiveP: return select_adaptive(candidates, input, state);
+    case Selection::kMultinomial:
+    case Selection::kGreedy: break;
+  }
+  return draw(candidates, input);
 }
 
 size_t select_greedy(const Candidates& candidates) { return candidates.argmax(); }
@@ -20,6 +61,29 @@ size_t select_greedy(const Candidates& candidates) { return candidates.argmax();
 size_t select_multinomial(Candidates& candidates, uint64_t random) {
   if (candidates.count() == 1 || candidates.max() == Candidates::kLowest) return 0;
   return candidates.find_cumulative(multiply_high(random, candidates.total_weight()));
+}
+
+size_t select_gumbel(Candidates& candidates, uint64_t seed) {
+  if (candidates.max() == Candidates::kLowest) return 0;
+  const float* shares = candidates.shares();
+  size_t winner = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < candidates.count(); ++i) {
+    // Two tokens share a number: 32 bits each.
+    const auto id = static_cast<uint32_t>(candidates.id(i));
+    const uint64_t pair = split_mix(seed, id / 2);
+    const auto bits = static_cast<uint32_t>(id % 2 == 0 ? pair : pair >> 32);
+    // -ln u >= 1 - u, so that hardly any logarithm is needed.
+    const double rest = (static_cast<double>(~bits) + 0.5) * 0x1p-32;
+    const double share = static_cast<double>(shares[i]);
+    if (!(rest < least * share)) continue;
+    const double time = -ln(1 - rest) / share;
+    if (time < least) {
+      least = time;
+      winner = i;
+    }
+  }
+  return winner;
 }
 
 }  // namespace sotto

@@ -77,14 +77,10 @@ void write_probabilities(Candidates& candidates, float* probabilities) {
     probabilities[0] = 1;
     return;
   }
-  const double whole = static_cast<double>(candidates.total_weight()) * 0x1p-40;
-  static_assert(kWeightBits == 40);
-  for (size_t first = 0; first < count; first += Candidates::kChunk) {
-    const size_t chunk = std::min(Candidates::kChunk, count - first);
-    const float* relative = candidates.relative_probabilities(first, chunk);
-    for (size_t i = 0; i < chunk; ++i) {
-      probabilities[first + i] = static_cast<float>(relative[i] / whole);
-    }
+  const double whole = candidates.total();
+  const float* shares = candidates.shares();
+  for (size_t i = 0; i < count; ++i) {
+    probabilities[i] = static_cast<float>(static_cast<double>(shares[i]) / whole);
   }
 }
 

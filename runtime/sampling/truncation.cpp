@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "runtime/base/scalar_math.h"
+#include "runtime/sampling/truncation_border.h"
 
 namespace sotto {
 
@@ -12,100 +13,158 @@ namespace {
 
 constexpr size_t kListed = 1024;  // so many tokens are told one by one, more by a border
 
-// The key at which the sum of the weights, in sorted order, first reaches `target`; the
-// tokens together do. Quickselect by weight: the half without the border is never sorted.
-uint64_t find_weight_border(Candidates& candidates, std::span<uint64_t> keys, uint64_t target) {
-  constexpr size_t kSorted = 64;
-  while (keys.size() > kSorted) {
-    const size_t middle = keys.size() / 2;
-    std::nth_element(keys.begin(), keys.begin() + static_cast<ptrdiff_t>(middle), keys.end());
-    const uint64_t weight = candidates.weight(keys.first(middle));
-    if (weight >= target) {
-      keys = keys.first(middle);
-    } else {
-      target -= weight;
-      keys = keys.subspan(middle);
-    }
+// Keeps the sorted tokens up to a border, but at least so many.
+void keep_likely(Candidates& candidates, uint64_t border, size_t min_keep) {
+  if (min_keep > 1) {
+    const size_t least = std::min(min_keep, candidates.count());
+    border = std::max(border, key_of_rank(candidates, least));
   }
-  std::sort(keys.begin(), keys.end());
-  const float* y = candidates.relative_probabilities(keys);
-  size_t last = 0;
-  for (uint64_t weight = weight_of(y[0]); weight < target; weight = weight_of(y[last])) {
-    target -= weight;
-    ++last;
-    assert(last < keys.size());
-  }
-  return keys[last];
+  candidates.keep_up_to(border);
 }
 
-// Keeps the shortest sorted prefix of `keys`, a prefix itself, whose weight reaches `target`.
-void keep_nucleus(Candidates& candidates, std::span<uint64_t> keys, uint64_t target) {
-  const uint64_t last = find_weight_border(candidates, keys, target);
-  const auto end = std::partition(keys.begin(), keys.end(),
-                                  [last](uint64_t key) { return key <= last; });
-  candidates.keep(keys.first(static_cast<size_t>(end - keys.begin())));
+// Keeps those whose share is at least `least`, and at least `min_keep`.
+void keep_shares(Candidates& candidates, double least, size_t min_keep) {
+  // The most likely of all stays even if it is not likely enough.
+  const float floor = least < 1 ? static_cast<float>(least) : 1.0f;
+  if (min_keep >= candidates.count()) return;
+  if (min_keep > 1 || least > 1) {
+    const uint64_t key = key_of_rank(candidates, min_keep);
+    if (least > 1 || !(candidates.shares()[key_index(key)] >= floor)) {
+      return candidates.keep_up_to(key);
+    }
+  }
+  candidates.keep_from_share(floor);
 }
+
+bool is_empty(Candidates& candidates) { return candidates.max() == Candidates::kLowest; }
 
 }  // namespace
 
-void top_k(Candidates& candidates, size_t k) {
-  if (k == 0 || k >= candidates.count()) return;
-  const float floor = candidates.reached_by(k);
-  std::span<uint64_t> keys;
-  size_t rank = k;  // of the last token that stays, among the keys
-  if (floor == Candidates::kLowest && candidates.count() > kListed &&
-      candidates.max() > Candidates::kLowest) {
-    const Candidates::Border border = candidates.find_border(Candidates::Measure::kCount, k);
-    keys = border.keys;
-    rank -= static_cast<size_t>(border.before);
-  } else {
-    keys = candidates.collect_keys(floor);
-  }
-  const auto last = keys.begin() + static_cast<ptrdiff_t>(rank - 1);
-  std::nth_element(keys.begin(), last, keys.end());
-  if (rank == k && k <= kListed) {
-    candidates.keep(keys.first(k));
-  } else {
-    candidates.keep_up_to(*last);
-  }
+void top_k(Candidates& candidates, size_t k, size_t min_keep) {
+  if (k == 0) return;
+  k = std::max(k, min_keep);
+  if (k < candidates.count()) candidates.keep_up_to(key_of_rank(candidates, k));
 }
 
-void top_p(Candidates& candidates, float p) {
-  if (!(p < 1) || candidates.max() == Candidates::kLowest) return;
+void top_p(Candidates& candidates, float p, size_t min_keep) {
+  if (!(p < 1) || is_empty(candidates)) return;
   const uint64_t total = candidates.total_weight();
   const double share = std::ceil(static_cast<double>(p) * static_cast<double>(total));
   const uint64_t target = std::clamp<uint64_t>(static_cast<uint64_t>(share), 1, total);
+  const float* shares = candidates.shares();
+  const auto weight = [shares](size_t i) { return weight_of(shares[i]); };
+  std::span<uint64_t> keys;
   if (candidates.count() <= kListed) {
-    keep_nucleus(candidates, candidates.collect_keys(Candidates::kLowest), target);
-    return;
+    keys = candidates.collect_keys(Candidates::kLowest);
+  } else if (total < uint64_t{100} << kWeightBits) {
+    // Mostly the nucleus is among the few likeliest.
+    const float floor = candidates.reached_by(128);
+    if (floor > Candidates::kLowest) keys = candidates.collect_keys(floor);
+    uint64_t sum = 0;
+    for (const uint64_t key : keys) sum += weight(key_index(key));
+    if (sum < target) keys = {};
   }
-  // Mostly the nucleus is among the few likeliest.
-  for (const size_t likely : {size_t{64}, size_t{256}}) {
-    const float floor = candidates.reached_by(likely);
-    if (floor == Candidates::kLowest) break;
-    const std::span<uint64_t> keys = candidates.collect_keys(floor);
-    if (keys.size() > kListed) break;
-    if (candidates.weight(keys) >= target) {
-      keep_nucleus(candidates, keys, target);
-      return;
-    }
-  }
-  const Candidates::Border border = candidates.find_border(Candidates::Measure::kWeight, target);
-  candidates.keep_up_to(find_weight_border(candidates, border.keys, target - border.before));
+  keep_likely(candidates,
+              keys.empty() ? find_likely_border(candidates, weight, target)
+                           : find_border_key(candidates, keys, weight, target),
+              min_keep);
 }
 
-void min_p(Candidates& candidates, float ratio) {
-  if (!(ratio > 0) || candidates.max() == Candidates::kLowest) return;
-  if (candidates.count() > Candidates::kBlock) {
+float decayed_top_p(float p, float decay, float least, uint32_t step) {
+  double power = 1;
+  for (double square = static_cast<double>(decay); step > 0; step /= 2, square *= square) {
+    if (step % 2 == 1) power *= square;
+  }
+  return std::max(least, static_cast<float>(static_cast<double>(p) * power));
+}
+
+void min_p(Candidates& candidates, float ratio, size_t min_keep) {
+  if (!(ratio > 0) || is_empty(candidates)) return;
+  if (candidates.count() > Candidates::kChunk && min_keep <= 1) {
     // Logits well below the border go before any probability is computed.
-    const double max = candidates.max();
+    const double max = static_cast<double>(candidates.max());
     const double margin = 1e-6 * std::fabs(max);
-    const double floor = max - margin + (ln(ratio) - 1e-3) / candidates.inverse_temperature();
+    const double floor = max - margin + (ln(static_cast<double>(ratio)) - 1e-3) /
+                                            static_cast<double>(candidates.inverse_temperature());
     if (std::fabs(floor) <= static_cast<double>(std::numeric_limits<float>::max())) {
       candidates.keep_from_logit(static_cast<float>(floor));
     }
   }
-  candidates.keep_from_relative_probability(ratio);
+  keep_shares(candidates, static_cast<double>(ratio), min_keep);
+}
+
+void top_a(Candidates& candidates, float a, size_t min_keep) {
+  if (!(a > 0) || is_empty(candidates)) return;
+  keep_shares(candidates, static_cast<double>(a) / candidates.total(), min_keep);
+}
+
+void keep_probable(Candidates& candidates, double least, size_t min_keep) {
+  if (is_empty(candidates)) return;
+  keep_shares(candidates, least * candidates.total(), min_keep);
+}
+
+void epsilon_cutoff(Candidates& candidates, float epsilon, size_t min_keep) {
+  if (epsilon > 0) keep_probable(candidates, static_cast<double>(epsilon), min_keep);
+}
+
+void eta_cutoff(Candidates& candidates, float eta, size_t min_keep) {
+  if (!(eta > 0) || is_empty(candidates)) return;
+  const double e = static_cast<double>(eta);
+  keep_probable(candidates, std::min(e, std::sqrt(e) * e_to(-candidates.entropy())), min_keep);
+}
+
+namespace {
+
+// Sum and count of what is finite, (x - shift)^power with power 1 or 2, in eight interleaved
+// sums.
+struct Moment {
+  double sum;
+  double count;
+};
+template <int kPower>
+Moment finite_moment(const float* x, size_t n, double shift) {
+  constexpr size_t kSums = 8;
+  constexpr float kMax = std::numeric_limits<float>::max();
+  double sums[kSums] = {}, counts[kSums] = {};
+  const auto add = [&](size_t k, float value) {
+    const bool finite = value <= kMax && value >= -kMax;
+    const double d = static_cast<double>(finite ? value : 0.0f) - shift;
+    sums[k] += finite ? (kPower == 2 ? d * d : d) : 0.0;
+    counts[k] += finite ? 1.0 : 0.0;
+  };
+  size_t i = 0;
+  for (; i + kSums <= n; i += kSums) {
+    for (size_t k = 0; k < kSums; ++k) add(k, x[i + k]);
+  }
+  for (size_t k = 0; i < n; ++i, ++k) add(k, x[i]);
+  for (size_t half = kSums / 2; half > 0; half /= 2) {
+    for (size_t k = 0; k < half; ++k) {
+      sums[k] += sums[k + half];
+      counts[k] += counts[k + half];
+    }
+  }
+  return {sums[0], counts[0]};
+}
+
+}  // namespace
+
+void top_n_sigma(Candidates& candidates, float n, size_t min_keep) {
+  if (!(n > 0) || is_empty(candidates) || min_keep >= candidates.count()) return;
+  const float* logits = candidates.logits();
+  const size_t count = candidates.count();
+  const Moment mean = finite_moment<1>(logits, count, 0);
+  if (mean.count == 0) return candidates.keep_from_logit(candidates.max());
+  const Moment spread = finite_moment<2>(logits, count, mean.sum / mean.count);
+  // T scales both sides alike.
+  const double sigma = std::sqrt(spread.sum / spread.count);
+  const double floor = static_cast<double>(candidates.max()) - static_cast<double>(n) * sigma;
+  const auto least = static_cast<float>(
+      std::max(floor, -static_cast<double>(std::numeric_limits<float>::max())));
+  if (min_keep > 1) {
+    const uint64_t key = key_of_rank(candidates, min_keep);
+    if (!(candidates.logit(key_index(key)) >= least)) return candidates.keep_up_to(key);
+  }
+  candidates.keep_from_logit(least);
 }
 
 }  // namespace sotto

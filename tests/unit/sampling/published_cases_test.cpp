@@ -52,7 +52,7 @@ bool apply(const std::string& stage, const Json& params, Candidates& candidates)
 std::map<int32_t, double> probabilities_of(Candidates& candidates) {
   std::map<int32_t, double> p;
   const auto total = static_cast<double>(candidates.total_weight());
-  const float* y = candidates.relative_probabilities(0, candidates.count());
+  const float* y = candidates.shares();
   for (size_t i = 0; i < candidates.count(); ++i) {
     p[candidates.id(i)] = static_cast<double>(weight_of(y[i])) / total;
   }

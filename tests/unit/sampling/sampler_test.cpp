@@ -100,7 +100,7 @@ TEST(Memory, IsAMultipleOfTheAlignmentAndGrowsLinearly) {
   for (const size_t count : {1, 63, 1000, 50257}) {
     const size_t size = Sampler::memory_size(count, 0);
     EXPECT_EQ(size % 64, 0u);
-    EXPECT_LE(size, 18 * count + 18000 + 32 * kDefaultHistoryCapacity);
+    EXPECT_LE(size, 22 * count + 24000 + 32 * kDefaultHistoryCapacity);
   }
 }
 

@@ -1,0 +1,83 @@
+#include "runtime/sampling/truncation_border.h"
+
+#include <cmath>
+#include <functional>
+
+namespace sotto {
+
+namespace {
+
+constexpr size_t kSampled = 1024;
+
+uint64_t rank_among(Candidates& candidates, std::span<uint64_t> keys, size_t rank) {
+  if (keys.size() > 4 * kSampled) {
+    return find_border_key(candidates, keys, [](size_t) { return uint64_t{1}; }, rank);
+  }
+  const auto place = keys.begin() + static_cast<ptrdiff_t>(rank - 1);
+  std::nth_element(keys.begin(), place, keys.end());
+  return *place;
+}
+
+// Logits between which the rank most likely lies, by that of an even sample.
+struct Between {
+  float floor;
+  float ceiling;
+};
+Between estimate(Candidates& candidates, size_t rank) {
+  float* sample = candidates.chunk();
+  const size_t stride = candidates.count() / kSampled;
+  for (size_t i = 0; i < kSampled; ++i) {
+    const float l = candidates.logit(i * stride);
+    sample[i] = l == l ? l : Candidates::kLowest;
+  }
+  const double expected = static_cast<double>(rank) / static_cast<double>(stride);
+  const double margin = 4 * std::sqrt(expected) + 8;  // four standard deviations
+  Between between = {Candidates::kLowest, std::numeric_limits<float>::infinity()};
+  if (expected + margin < kSampled) {
+    float* place = sample + static_cast<size_t>(expected + margin);
+    std::nth_element(sample, place, sample + kSampled, std::greater<float>());
+    between.floor = *place;
+  }
+  if (expected - margin > 0) {
+    float* place = sample + static_cast<size_t>(expected - margin);
+    std::nth_element(sample, place, sample + kSampled, std::greater<float>());
+    between.ceiling = *place;
+  }
+  return between;
+}
+
+}  // namespace
+
+uint64_t key_of_rank(Candidates& candidates, size_t rank) {
+  const size_t count = candidates.count();
+  assert(rank >= 1 && rank <= count);
+  const float reached = candidates.reached_by(rank);
+  if (reached > Candidates::kLowest || count < 2 * kSampled) {
+    return rank_among(candidates, candidates.collect_keys(reached), rank);
+  }
+  const auto [floor, ceiling] = estimate(candidates, rank);
+  const float* logits = candidates.logits();
+  uint64_t* keys = candidates.keys();
+  size_t above = 0, collected = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const float l = logits[i];
+    keys[collected] = sort_key(l, i);
+    above += l >= ceiling ? 1 : 0;
+    collected += (l >= floor) & (l < ceiling) ? 1 : 0;
+  }
+  if (above < rank && above + collected >= rank) {
+    return rank_among(candidates, {keys, collected}, rank - above);
+  }
+  return rank_among(candidates, candidates.collect_keys(Candidates::kLowest), rank);
+}
+
+std::span<uint64_t> sorted_prefix(Candidates& candidates, size_t size) {
+  const uint64_t last = key_of_rank(candidates, size);
+  const std::span<uint64_t> keys = candidates.collect_keys(candidates.logit(key_index(last)));
+  const auto end = std::partition(keys.begin(), keys.end(),
+                                  [last](uint64_t key) { return key <= last; });
+  std::sort(keys.begin(), end);
+  return keys.first(size);
+}
+
+}  // namespace sotto
