@@ -1,0 +1,179 @@
+#include "runtime/grammar/closure.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace sotto {
+
+void Closure::lay_out(Arena& arena, const MatcherLimits& limits) {
+  work_capacity_ = limits.work_count;
+  link_capacity_ = limits.work_count;
+  frame_capacity_ = limits.frame_count;
+  slot_mask_ = std::bit_ceil(std::max(limits.work_count, 8u)) * 2 - 1;
+  entries_ = arena.take<Entry>(work_capacity_);
+  slots_ = arena.take<uint32_t>(size_t{slot_mask_} + 1);
+  items_ = arena.take<Item>(work_capacity_);
+  pending_ = arena.take<Pending>(work_capacity_);
+  links_ = arena.take<Link>(link_capacity_);
+  groups_ = arena.take<Group>(work_capacity_);
+  frames_ = arena.take<Frame>(frame_capacity_);
+  members_ = arena.take<uint32_t>(work_capacity_);
+  ends_ = arena.take<uint32_t>(work_capacity_);
+  components_.lay_out(arena, work_capacity_, frame_capacity_);
+}
+
+void Closure::init(const CompiledGrammar& grammar, ContextStore& store) {
+  grammar_ = &grammar;
+  store_ = &store;
+  entry_count_ = 0;
+  std::memset(slots_, 0, (size_t{slot_mask_} + 1) * sizeof *slots_);
+}
+
+void Closure::begin() {
+  result_ = StepResult::kDone;
+  flags_ = 0;
+  item_count_ = pending_count_ = link_count_ = 0;
+  for (uint32_t i = 0; i < entry_count_; ++i) slots_[entries_[i].slot] = 0;
+  entry_count_ = 0;
+}
+
+StepResult Closure::start(uint32_t* config) {
+  begin();
+  if ((grammar_->flags(grammar_->root_start()) & GrammarState::kFinal) != 0) {
+    flags_ = Config::kAccepts;
+  }
+  call({grammar_->root_start(), kNoLoop, kAcceptState}, kRootNode);
+  return finish(config);
+}
+
+StepResult Closure::step(uint32_t config, uint32_t symbol_class, uint32_t* next) {
+  begin();
+  for (const Item& item : store_->items(config)) {
+    const auto moves = grammar_->moves(item.state);
+    const auto* move =
+        std::lower_bound(moves.data(), moves.data() + moves.size(), symbol_class,
+                         [](const GrammarMove& m, uint32_t c) { return m.symbol_class < c; });
+    for (; move != moves.data() + moves.size() && move->symbol_class == symbol_class; ++move) {
+      add(move->target, item.node);
+    }
+  }
+  return finish(next);
+}
+
+StepResult Closure::finish(uint32_t* config) {
+  // Entries are added behind those being processed.
+  for (uint32_t i = 0; i < entry_count_ && result_ == StepResult::kDone; ++i) {
+    const Entry entry = entries_[i];
+    if (entry.state != kLeftMarker && entry.node != kPendingMarker) process(entry);
+  }
+  if (!spend(1 + entry_count_ + link_count_)) fail(StepResult::kTooComplex);
+  if (result_ == StepResult::kDone && pending_count_ > 0) fail(store_contexts());
+  if (result_ == StepResult::kDone) fail(store_config(config));
+  return result_;
+}
+
+Closure::Entry* Closure::find_or_add(uint32_t state, uint32_t node, bool* is_new) {
+  const uint64_t key = (uint64_t{state} << 32 | node) * 0x9E3779B97F4A7C15u;
+  uint32_t slot = static_cast<uint32_t>(key >> 33) & slot_mask_;
+  for (; slots_[slot] != 0; slot = (slot + 1) & slot_mask_) {
+    Entry& known = entries_[slots_[slot] - 1];
+    if (known.state == state && known.node == node) {
+      *is_new = false;
+      return &known;
+    }
+  }
+  if (entry_count_ == work_capacity_) {
+    fail(StepResult::kTooComplex);
+    return nullptr;
+  }
+  *is_new = true;
+  Entry* entry = &entries_[entry_count_++];
+  *entry = {state, node, 0, slot};
+  slots_[slot] = entry_count_;
+  return entry;
+}
+
+void Closure::add(uint32_t state, uint32_t node) {
+  if (state == kAcceptState) {
+    flags_ |= Config::kAccepts;
+  } else if (state == kUnknownState) {
+    flags_ |= Config::kUnknown;
+  } else {
+    bool is_new = false;
+    find_or_add(state, node, &is_new);
+  }
+}
+
+void Closure::process(const Entry& entry) {
+  const bool is_old = (entry.node & kPending) == 0;
+  const bool is_final = (grammar_->flags(entry.state) & GrammarState::kFinal) != 0;
+  // A rule called in this step has taken nothing: the grammar has an edge beside its call.
+  if (is_final && is_old) leave(entry.node);
+  for (const GrammarCall& c : grammar_->calls(entry.state)) call(c, entry.node);
+  if (!grammar_->moves(entry.state).empty()) items_[item_count_++] = {entry.state, entry.node};
+}
+
+void Closure::call(const GrammarCall& c, uint32_t node) {
+  const uint32_t pending = pending_for(c.rule_start);
+  const bool is_last = (grammar_->flags(c.target) & GrammarState::kLast) != 0;
+  if (c.loop != kNoLoop) {
+    link(pending, {c.target, node, c.loop, 0}, false);
+  } else if (is_last && c.target != kAcceptState) {
+    link(pending, {0, node, kNoLoop, 0}, true);
+  } else {
+    link(pending, {c.target, node, kNoLoop, 0}, false);
+  }
+}
+
+void Closure::leave(uint32_t node) {
+  bool is_new = false;
+  find_or_add(kLeftMarker, node, &is_new);
+  if (!is_new) return;
+  const auto frames = store_->frames(node);
+  if (!spend(frames.size())) return fail(StepResult::kTooComplex);
+  for (const Frame& frame : frames) return_to(frame);
+}
+
+// A rule's text is complete; in a loop another may follow.
+void Closure::return_to(const Frame& frame) {
+  if (frame.loop == kNoLoop) return add(frame.state, frame.parent);
+  const GrammarLoop& loop = grammar_->loop(frame.loop);
+  const uint32_t count = frame.count + 1;
+  if (count >= loop.minimum) add(frame.state, frame.parent);
+  if (count >= loop.maximum) return;
+  const bool is_unbounded = loop.maximum == UINT32_MAX;
+  const uint32_t kept = is_unbounded ? std::min(count, loop.minimum) : count;
+  link(pending_for(loop.rule_start), {frame.state, frame.parent, frame.loop, kept}, false);
+}
+
+uint32_t Closure::pending_for(uint32_t rule_start) {
+  bool is_new = false;
+  Entry* marker = find_or_add(rule_start, kPendingMarker, &is_new);
+  if (marker == nullptr) return 0;
+  if (!is_new) return marker->pending;
+  const uint32_t pending = pending_count_++;  // no more of them than entries
+  marker->pending = pending;
+  pending_[pending] = {rule_start, kEmpty, 0};
+  add(rule_start, kPending | pending);
+  return pending;
+}
+
+void Closure::link(uint32_t pending, const Frame& frame, bool is_tail) {
+  if (link_count_ == link_capacity_ || pending_count_ == 0) return fail(StepResult::kTooComplex);
+  links_[link_count_] = {frame, pending_[pending].first_link, is_tail};
+  pending_[pending].first_link = link_count_++;
+}
+
+StepResult Closure::store_config(uint32_t* config) {
+  for (uint32_t i = 0; i < item_count_; ++i) {
+    uint32_t& node = items_[i].node;
+    if ((node & kPending) != 0) node = groups_[pending_[node - kPending].group].node;
+  }
+  std::sort(items_, items_ + item_count_, item_less);
+  const auto count = static_cast<size_t>(std::unique(items_, items_ + item_count_) - items_);
+  const bool fits = store_->intern_config({items_, count}, flags_, config);
+  return fits ? StepResult::kDone : StepResult::kStoreFull;
+}
+
+}  // namespace sotto

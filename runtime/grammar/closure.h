@@ -1,0 +1,130 @@
+// One step of the matcher: from the states that a byte or token leads to, everything that
+// is reached without taking another one. Rules called here get new contexts, which may
+// refer to each other; they are resolved together and stored.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/base/arena.h"
+#include "runtime/grammar/compiled_grammar.h"
+#include "runtime/grammar/components.h"
+#include "runtime/grammar/context_store.h"
+
+namespace sotto {
+
+enum class StepResult : uint8_t {
+  kDone,
+  kStoreFull,   // collecting may help
+  kTooComplex,  // the work space or the budget is used up
+};
+
+class Closure {
+ public:
+  void lay_out(Arena& arena, const MatcherLimits& limits);
+  void init(const CompiledGrammar& grammar, ContextStore& store);
+  void set_budget(uint64_t budget) { budget_ = budget; }
+  // False: used up.
+  bool spend(uint64_t steps) {
+    if (steps > budget_) return false;
+    budget_ -= steps;
+    return true;
+  }
+
+  // The configuration before the first byte.
+  StepResult start(uint32_t* config);
+  // The configuration after one more byte or token of a class; kDeadConfig if there is none.
+  StepResult step(uint32_t config, uint32_t symbol_class, uint32_t* next);
+
+ private:
+  // A state in a context, or a marker: which pending context a rule has, whether a context
+  // has been left.
+  struct Entry {
+    uint32_t state;
+    uint32_t node;  // kPending | index: made in this step
+    uint32_t pending;
+    uint32_t slot;
+  };
+  // The context of a rule called in this step.
+  struct Pending {
+    uint32_t rule_start;
+    uint32_t first_link;
+    uint32_t group;
+  };
+  // What leads to it: a frame, or all frames of the node frame.parent.
+  struct Link {
+    Frame frame;
+    uint32_t next;
+    bool is_tail;
+  };
+  // Pending contexts with the same frames.
+  struct Group {
+    uint32_t rule_start;  // the lowest
+    uint32_t first_frame;
+    uint32_t frame_count;
+    uint32_t node;  // once it is stored
+    uint32_t member;
+  };
+
+  static constexpr uint32_t kPending = kInternal;
+  static constexpr uint32_t kPendingMarker = UINT32_MAX;  // as a node
+  static constexpr uint32_t kLeftMarker = UINT32_MAX;     // as a state
+  static constexpr uint32_t kEmpty = UINT32_MAX;
+
+  // closure.cpp: what is reached
+  void begin();
+  StepResult finish(uint32_t* config);
+  Entry* find_or_add(uint32_t state, uint32_t node, bool* is_new);
+  void add(uint32_t state, uint32_t node);
+  void process(const Entry& entry);
+  void call(const GrammarCall& call, uint32_t node);
+  void leave(uint32_t node);
+  void return_to(const Frame& frame);
+  uint32_t pending_for(uint32_t rule_start);
+  void link(uint32_t pending, const Frame& frame, bool is_tail);
+  StepResult store_config(uint32_t* config);
+
+  // closure_contexts.cpp: the new contexts
+  StepResult store_contexts();
+  bool group_pending();
+  bool collect_group(uint32_t group);
+  bool add_frames(std::span<const Frame> frames);
+  bool add_frame(const Frame& frame);
+  uint32_t normalize(uint32_t first, uint32_t count);
+  uint32_t drop_dominated(Frame* frames, uint32_t count) const;
+  StepResult store_groups();
+  StepResult store_single(uint32_t group);
+  StepResult store_component(std::span<const uint32_t> members);
+  bool equals_known_component(std::span<const uint32_t> members, uint32_t* first);
+  bool same_under(std::span<const uint32_t> members, uint32_t known);
+  void fail(StepResult result) {
+    if (result_ == StepResult::kDone) result_ = result;
+  }
+
+  const CompiledGrammar* grammar_ = nullptr;
+  ContextStore* store_ = nullptr;
+  uint64_t budget_ = UINT64_MAX;
+  StepResult result_ = StepResult::kDone;
+  uint8_t flags_ = 0;
+  uint32_t work_capacity_ = 0;
+  uint32_t link_capacity_ = 0;
+  uint32_t frame_capacity_ = 0;
+  uint32_t slot_mask_ = 0;
+  uint32_t entry_count_ = 0;
+  uint32_t item_count_ = 0;
+  uint32_t pending_count_ = 0;
+  uint32_t link_count_ = 0;
+  uint32_t group_count_ = 0;
+  uint32_t frame_count_ = 0;
+  Entry* entries_ = nullptr;
+  uint32_t* slots_ = nullptr;  // entry + 1 by hash
+  Item* items_ = nullptr;
+  Pending* pending_ = nullptr;
+  Link* links_ = nullptr;
+  Group* groups_ = nullptr;
+  Frame* frames_ = nullptr;
+  uint32_t* members_ = nullptr;  // groups by component
+  uint32_t* ends_ = nullptr;
+  Components components_;
+};
+
+}  // namespace sotto

@@ -1,0 +1,108 @@
+// A compiled grammar: one block of memory that refers to itself by offsets only, never
+// changes, and may be shared between threads, moved and stored.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace sotto {
+
+// The states of all rules, numbered through. The first two stand for what is outside.
+inline constexpr uint32_t kAcceptState = 0;   // the text is complete
+inline constexpr uint32_t kUnknownState = 1;  // a context that was cut off
+inline constexpr uint32_t kNoLoop = UINT32_MAX;
+
+struct GrammarState {
+  static constexpr uint32_t kFinal = 1;  // the rule may end here
+  static constexpr uint32_t kLast = 2;   // it must: nothing leads on
+
+  uint32_t first_move;  // the next state's is the end
+  uint32_t first_call;
+  uint32_t flags;
+};
+
+// By a byte or token of a class. Sorted by class; a state may have several of one class.
+struct GrammarMove {
+  uint32_t symbol_class;
+  uint32_t target;
+};
+
+// By a text of a rule that is not empty, or by as many of them as a loop asks for.
+struct GrammarCall {
+  uint32_t rule_start;
+  uint32_t loop;  // kNoLoop: none
+  uint32_t target;
+};
+
+struct GrammarLoop {
+  uint32_t rule_start;
+  uint32_t minimum;
+  uint32_t maximum;  // UINT32_MAX: no limit
+};
+
+// Tokens that literals name. The others have no class.
+struct TokenRange {
+  uint32_t first;
+  uint32_t last;
+  uint32_t symbol_class;
+};
+
+class CompiledGrammar {
+ public:
+  struct Counts {
+    uint32_t states;
+    uint32_t moves;
+    uint32_t calls;
+    uint32_t loops;
+    uint32_t token_ranges;
+    uint32_t byte_classes;
+    uint32_t classes;  // of bytes, then of tokens
+  };
+
+  uint64_t size() const { return size_; }
+  const Counts& counts() const { return counts_; }
+  uint32_t class_count() const { return counts_.classes; }
+  uint32_t byte_class_count() const { return counts_.byte_classes; }
+  uint8_t byte_class(uint8_t byte) const { return byte_classes_[byte]; }
+  uint32_t root_start() const { return root_start_; }
+
+  uint32_t flags(uint32_t state) const { return states()[state].flags; }
+  std::span<const GrammarMove> moves(uint32_t state) const {
+    const GrammarState* s = states() + state;
+    return {at<GrammarMove>(moves_) + s->first_move, s[1].first_move - s->first_move};
+  }
+  std::span<const GrammarCall> calls(uint32_t state) const {
+    const GrammarState* s = states() + state;
+    return {at<GrammarCall>(calls_) + s->first_call, s[1].first_call - s->first_call};
+  }
+  const GrammarLoop& loop(uint32_t index) const { return at<GrammarLoop>(loops_)[index]; }
+  // Sorted, disjoint.
+  std::span<const TokenRange> token_ranges() const {
+    return {at<TokenRange>(token_ranges_), counts_.token_ranges};
+  }
+  // kNoClass if no literal names the token.
+  static constexpr uint32_t kNoClass = UINT32_MAX;
+  uint32_t token_class(uint32_t token) const;
+
+ private:
+  friend class GrammarWriter;
+
+  template <typename T>
+  const T* at(uint32_t offset) const {
+    return reinterpret_cast<const T*>(reinterpret_cast<const uint8_t*>(this) + offset);
+  }
+  const GrammarState* states() const { return at<GrammarState>(states_); }
+
+  uint64_t size_;
+  Counts counts_;
+  uint32_t root_start_;
+  uint32_t states_;  // offsets
+  uint32_t moves_;
+  uint32_t calls_;
+  uint32_t loops_;
+  uint32_t token_ranges_;
+  uint8_t byte_classes_[256];
+};
+
+}  // namespace sotto

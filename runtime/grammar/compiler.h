@@ -1,0 +1,39 @@
+// Grammars, from any front end, to CompiledGrammar.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "runtime/base/status.h"
+#include "runtime/grammar/compiled_grammar.h"
+#include "runtime/grammar/gbnf_parser.h"
+#include "runtime/grammar/grammar_builder.h"
+
+namespace sotto {
+
+struct CompileOptions {
+  std::span<const char> root{"root", 4};  // the start rule
+  TokenNames tokens;
+};
+
+// Receives rules that no text of the root can use.
+struct RuleWarnings {
+  void* self = nullptr;
+  void (*unreachable)(void* self, std::span<const char> rule, uint64_t source_offset) = nullptr;
+};
+
+// Compiles into the builder's workspace; the result lies there until it is released.
+// `source` is what the front end read: error messages quote it.
+Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, uint32_t root,
+                       const RuleWarnings& warnings, const CompiledGrammar** grammar, Error* error);
+
+// Parses and compiles GBNF. `workspace_memory` is free again as soon as the grammar has been
+// copied out of it (it is `(*grammar)->size()` bytes that can be moved anywhere, aligned to
+// 8). About 64 KiB and 400 bytes a byte of source are enough for most grammars; if it is not,
+// the status is kGrammarTooLarge.
+Status compile_gbnf(std::span<const char> text, const CompileOptions& options,
+                    const RuleWarnings& warnings, std::span<uint8_t> workspace_memory,
+                    const CompiledGrammar** grammar, Error* error);
+
+}  // namespace sotto

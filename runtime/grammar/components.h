@@ -1,0 +1,52 @@
+// Strongly connected components (Tarjan 1972) with an explicit stack.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/base/arena.h"
+
+namespace sotto {
+
+// Edges are added from one vertex after the other, in order of their numbers.
+class Components {
+ public:
+  void lay_out(Arena& arena, uint32_t vertex_capacity, uint32_t edge_capacity);
+
+  void clear() {
+    vertex_count_ = 0;
+    edge_count_ = 0;
+  }
+  void add_vertex() { first_edges_[vertex_count_++] = edge_count_; }
+  // From the newest vertex. False: no room.
+  bool add_edge(uint32_t to) {
+    if (edge_count_ == edge_capacity_) return false;
+    edges_[edge_count_++] = to;
+    return true;
+  }
+
+  // Numbers the components so that every edge leads to one of the same or a lower number.
+  void find();
+  uint32_t component_count() const { return component_count_; }
+  uint32_t component_of(uint32_t vertex) const { return component_[vertex]; }
+  uint32_t edge_count() const { return edge_count_; }
+
+ private:
+  void visit(uint32_t root);
+
+  uint32_t edge_capacity_ = 0;
+  uint32_t vertex_count_ = 0;
+  uint32_t edge_count_ = 0;
+  uint32_t component_count_ = 0;
+  uint32_t next_index_ = 0;
+  uint32_t* first_edges_ = nullptr;  // by vertex, and one more
+  uint32_t* edges_ = nullptr;
+  uint32_t* index_ = nullptr;  // order of the first visit; 0: none yet
+  uint32_t* low_ = nullptr;
+  uint32_t* component_ = nullptr;
+  uint32_t* next_edge_ = nullptr;
+  uint32_t* path_ = nullptr;  // vertices being visited
+  uint32_t* open_ = nullptr;  // visited vertices without a component
+  uint32_t open_count_ = 0;
+};
+
+}  // namespace sotto

@@ -1,0 +1,310 @@
+#include "runtime/grammar/context_store.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cstring>
+
+namespace sotto {
+namespace {
+
+constexpr uint32_t kUnset = UINT32_MAX;
+
+uint32_t slots_for(uint32_t count) {
+  return std::bit_ceil(std::max(count, 8u)) * 2;
+}
+
+uint64_t mix(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+  return hash ^ hash >> 29;
+}
+
+uint64_t hash_frame(uint64_t hash, const Frame& frame, uint32_t parent) {
+  hash = mix(hash, uint64_t{frame.state} << 32 | parent);
+  return mix(hash, uint64_t{frame.loop} << 32 | frame.count);
+}
+
+uint32_t hash_items(std::span<const Item> items, uint8_t flags) {
+  uint64_t hash = flags;
+  for (const Item& item : items) hash = mix(hash, uint64_t{item.state} << 32 | item.node);
+  return static_cast<uint32_t>(hash >> 16);
+}
+
+// A parent's number as its component counts it.
+uint32_t relative(uint32_t parent, uint32_t first, uint32_t size) {
+  return parent >= first && parent - first < size ? kInternal | (parent - first) : parent;
+}
+
+}  // namespace
+
+void ContextStore::lay_out(Arena& arena, const CompiledGrammar& grammar,
+                           const MatcherLimits& limits) {
+  limits_ = limits;
+  class_count_ = grammar.class_count();
+  node_slot_count_ = slots_for(limits.node_count);
+  config_slot_count_ = slots_for(limits.config_count);
+  nodes_ = arena.take<Node>(limits.node_count);
+  frames_ = arena.take<Frame>(limits.frame_count);
+  configs_ = arena.take<Config>(limits.config_count);
+  items_ = arena.take<Item>(limits.item_count);
+  rows_ = arena.take<uint32_t>(size_t{limits.config_count} * class_count_);
+  node_slots_ = arena.take<uint32_t>(node_slot_count_);
+  config_slots_ = arena.take<uint32_t>(config_slot_count_);
+  new_nodes_ = arena.take<uint32_t>(limits.node_count);
+  new_configs_ = arena.take<uint32_t>(limits.config_count);
+  stack_ = arena.take<uint32_t>(limits.node_count);
+}
+
+void ContextStore::init(const CompiledGrammar& grammar) {
+  assert(grammar.class_count() == class_count_);
+  std::memset(node_slots_, 0, node_slot_count_ * sizeof *node_slots_);
+  std::memset(config_slots_, 0, config_slot_count_ * sizeof *config_slots_);
+  node_count_ = frame_count_ = item_count_ = 0;
+  config_count_ = kFirstConfig;
+  uint32_t node = 0;
+  for (const uint32_t state : {kAcceptState, kUnknownState}) {
+    const Frame outermost{state, 0, kNoLoop, 0};
+    [[maybe_unused]] const bool fits = intern_node({&outermost, 1}, &node);
+    assert(fits);
+    nodes_[node].depth = 0;
+    nodes_[node].is_cyclic = false;
+  }
+  for (uint32_t config = 0; config < kFirstConfig; ++config) configs_[config] = {};
+}
+
+bool ContextStore::component_equals(uint32_t first, std::span<const Frame> frames,
+                                    std::span<const uint32_t> ends) const {
+  const auto size = static_cast<uint32_t>(ends.size());
+  if (nodes_[first].component_size != size) return false;
+  uint32_t begin = 0;
+  for (uint32_t member = 0; member < size; ++member) {
+    const Node& known = nodes_[first + member];
+    if (known.count != ends[member] - begin) return false;
+    for (uint32_t i = 0; i < known.count; ++i) {
+      Frame frame = frames_[known.first + i];
+      if (known.is_cyclic) frame.parent = relative(frame.parent, first, size);
+      if (!(frame == frames[begin + i])) return false;
+    }
+    begin = ends[member];
+  }
+  return true;
+}
+
+uint32_t ContextStore::hash_component(uint32_t first) const {
+  const uint32_t size = nodes_[first].component_size;
+  uint64_t hash = size;
+  for (uint32_t member = 0; member < size; ++member) {
+    const Node& node = nodes_[first + member];
+    for (uint32_t i = 0; i < node.count; ++i) {
+      const Frame& frame = frames_[node.first + i];
+      const uint32_t parent = node.is_cyclic ? relative(frame.parent, first, size) : frame.parent;
+      hash = hash_frame(hash, frame, parent);
+    }
+    hash = mix(hash, member);
+  }
+  return static_cast<uint32_t>(hash >> 16);
+}
+
+bool ContextStore::intern_node(std::span<const Frame> frames, uint32_t* node) {
+  const auto end = static_cast<uint32_t>(frames.size());
+  return intern_component(frames, {&end, 1}, node);
+}
+
+bool ContextStore::intern_component(std::span<const Frame> frames, std::span<const uint32_t> ends,
+                                    uint32_t* first) {
+  const auto size = static_cast<uint32_t>(ends.size());
+  uint64_t hash = size;
+  uint32_t begin = 0;
+  bool is_cyclic = false;
+  for (uint32_t member = 0; member < size; ++member) {
+    for (; begin < ends[member]; ++begin) {
+      hash = hash_frame(hash, frames[begin], frames[begin].parent);
+      is_cyclic |= frames[begin].parent >= kInternal;
+    }
+    hash = mix(hash, member);
+  }
+  const auto short_hash = static_cast<uint32_t>(hash >> 16);
+  const uint32_t mask = node_slot_count_ - 1;
+  uint32_t slot = short_hash & mask;
+  for (; node_slots_[slot] != 0; slot = (slot + 1) & mask) {
+    const uint32_t known = node_slots_[slot] - 1;
+    if (nodes_[known].hash == short_hash && component_equals(known, frames, ends)) {
+      *first = known;
+      return true;
+    }
+  }
+  if (limits_.node_count - node_count_ < size ||
+      limits_.frame_count - frame_count_ < frames.size()) {
+    return false;
+  }
+  *first = node_count_;
+  begin = 0;
+  for (uint32_t member = 0; member < size; ++member) {
+    nodes_[node_count_++] = {frame_count_, ends[member] - begin,   short_hash, 0,
+                             *first,       member == 0 ? size : 0, is_cyclic,  false};
+    for (; begin < ends[member]; ++begin) {
+      Frame& frame = frames_[frame_count_++];
+      frame = frames[begin];
+      if (frame.parent >= kInternal) frame.parent = *first + (frame.parent - kInternal);
+    }
+  }
+  node_slots_[slot] = *first + 1;
+  measure(*first);
+  return true;
+}
+
+void ContextStore::measure(uint32_t first) {
+  const uint32_t size = nodes_[first].component_size;
+  uint32_t depth = 0;
+  bool counts = false;
+  for (uint32_t member = first; member < first + size; ++member) {
+    for (const Frame& frame : frames(member)) {
+      counts |= frame.loop != kNoLoop;
+      if (frame.parent >= first && frame.parent - first < size) continue;
+      counts |= nodes_[frame.parent].counts;
+      depth = std::max(depth, nodes_[frame.parent].depth);
+    }
+  }
+  for (uint32_t member = first; member < first + size; ++member) {
+    nodes_[member].depth = depth + 1;
+    nodes_[member].counts = counts;
+  }
+}
+
+bool ContextStore::intern_config(std::span<const Item> items, uint8_t flags, uint32_t* config) {
+  if (items.empty() && flags == 0) {
+    *config = kDeadConfig;
+    return true;
+  }
+  const uint32_t hash = hash_items(items, flags);
+  const uint32_t mask = config_slot_count_ - 1;
+  uint32_t slot = hash & mask;
+  for (; config_slots_[slot] != 0; slot = (slot + 1) & mask) {
+    const Config& known = configs_[config_slots_[slot]];
+    if (known.hash != hash || known.flags != flags || known.count != items.size()) continue;
+    if (std::equal(items.begin(), items.end(), items_ + known.first)) {
+      *config = config_slots_[slot];
+      return true;
+    }
+  }
+  if (config_count_ == limits_.config_count || limits_.item_count - item_count_ < items.size()) {
+    return false;
+  }
+  *config = config_count_++;
+  configs_[*config] = {item_count_, static_cast<uint32_t>(items.size()), hash, 0, flags};
+  std::copy(items.begin(), items.end(), items_ + item_count_);
+  item_count_ += static_cast<uint32_t>(items.size());
+  std::memset(row(*config), 0, class_count_ * sizeof(uint32_t));
+  config_slots_[slot] = *config;
+  return true;
+}
+
+void ContextStore::mark_node(uint32_t node, uint32_t* stack_size) {
+  const uint32_t first = nodes_[node].component;
+  if (new_nodes_[first] != kUnset) return;
+  new_nodes_[first] = 0;
+  stack_[(*stack_size)++] = first;
+}
+
+void ContextStore::mark(std::span<const uint32_t> pins) {
+  std::memset(new_configs_, 0xFF, config_count_ * sizeof *new_configs_);
+  std::memset(new_nodes_, 0xFF, node_count_ * sizeof *new_nodes_);
+  uint32_t stack_size = 0;
+  mark_node(kRootNode, &stack_size);
+  mark_node(kUnknownNode, &stack_size);
+  for (const uint32_t config : pins) {
+    if (config < kFirstConfig || new_configs_[config] != kUnset) continue;
+    new_configs_[config] = 0;
+    for (const Item& item : items(config)) mark_node(item.node, &stack_size);
+  }
+  while (stack_size > 0) {
+    const uint32_t first = stack_[--stack_size];
+    for (uint32_t i = 0; i < nodes_[first].component_size; ++i) {
+      for (const Frame& frame : frames(first + i)) mark_node(frame.parent, &stack_size);
+    }
+  }
+}
+
+// Components lie together and only refer to themselves and to what was there before.
+void ContextStore::move_nodes() {
+  uint32_t kept = 0;
+  uint32_t kept_frames = 0;
+  for (uint32_t first = 0; first < node_count_;) {
+    const uint32_t size = nodes_[first].component_size;
+    if (new_nodes_[first] != kUnset) {
+      for (uint32_t i = 0; i < size; ++i) new_nodes_[first + i] = kept + i;
+      const uint32_t new_first = kept;
+      for (uint32_t i = 0; i < size; ++i) {
+        Node node = nodes_[first + i];
+        for (uint32_t k = 0; k < node.count; ++k) {
+          Frame frame = frames_[node.first + k];
+          frame.parent = new_nodes_[frame.parent];
+          frames_[kept_frames + k] = frame;
+        }
+        node.first = kept_frames;
+        node.component = new_first;
+        kept_frames += node.count;
+        nodes_[kept++] = node;
+      }
+    }
+    first += size;
+  }
+  node_count_ = kept;
+  frame_count_ = kept_frames;
+}
+
+void ContextStore::move_configs() {
+  uint32_t kept = kFirstConfig;
+  for (uint32_t config = kFirstConfig; config < config_count_; ++config) {
+    if (new_configs_[config] != kUnset) new_configs_[config] = kept++;
+  }
+  uint32_t kept_items = 0;
+  for (uint32_t config = kFirstConfig; config < config_count_; ++config) {
+    const uint32_t moved = new_configs_[config];
+    if (moved == kUnset) continue;
+    Config copy = configs_[config];
+    for (uint32_t i = 0; i < copy.count; ++i) {
+      const Item item = items_[copy.first + i];
+      items_[kept_items + i] = {item.state, new_nodes_[item.node]};
+    }
+    copy.first = kept_items;
+    kept_items += copy.count;
+    for (uint32_t c = 0; c < class_count_; ++c) {
+      const uint32_t next = row(config)[c];
+      const uint32_t kept_next = next < kFirstConfig ? next : new_configs_[next];
+      row(moved)[c] = kept_next == kUnset ? kNotComputed : kept_next;
+    }
+    configs_[moved] = copy;
+  }
+  config_count_ = kept;
+  item_count_ = kept_items;
+}
+
+void ContextStore::rebuild_slots() {
+  std::memset(node_slots_, 0, node_slot_count_ * sizeof *node_slots_);
+  std::memset(config_slots_, 0, config_slot_count_ * sizeof *config_slots_);
+  for (uint32_t first = 0; first < node_count_; first += nodes_[first].component_size) {
+    nodes_[first].hash = hash_component(first);
+    uint32_t slot = nodes_[first].hash & (node_slot_count_ - 1);
+    while (node_slots_[slot] != 0) slot = (slot + 1) & (node_slot_count_ - 1);
+    node_slots_[slot] = first + 1;
+  }
+  for (uint32_t config = kFirstConfig; config < config_count_; ++config) {
+    configs_[config].hash = hash_items(items(config), configs_[config].flags);
+    uint32_t slot = configs_[config].hash & (config_slot_count_ - 1);
+    while (config_slots_[slot] != 0) slot = (slot + 1) & (config_slot_count_ - 1);
+    config_slots_[slot] = config;
+  }
+}
+
+void ContextStore::collect(std::span<uint32_t> pins) {
+  mark(pins);
+  move_nodes();
+  move_configs();
+  rebuild_slots();
+  for (uint32_t& pin : pins) {
+    if (pin >= kFirstConfig) pin = new_configs_[pin];
+  }
+}
+
+}  // namespace sotto

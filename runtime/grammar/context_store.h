@@ -1,0 +1,135 @@
+// The matcher's contexts and configurations, each stored once. A context (node) is what may
+// surround a rule's text: the graph-structured stack without positions. A configuration is
+// where the text may stand: states in contexts.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "runtime/base/arena.h"
+#include "runtime/base/status.h"
+#include "runtime/grammar/compiled_grammar.h"
+#include "runtime/grammar/matcher_limits.h"
+
+namespace sotto {
+
+// Where a rule's text leads to when it is complete.
+struct Frame {
+  uint32_t state;
+  uint32_t parent;  // a node
+  uint32_t loop;    // kNoLoop: none
+  uint32_t count;   // texts of the loop before this one
+
+  bool operator==(const Frame&) const = default;
+};
+
+struct Node {
+  uint32_t first;  // frame
+  uint32_t count;
+  uint32_t hash;
+  uint32_t depth;           // longest way to the outermost context; a component counts once
+  uint32_t component;       // first node of the strongly connected component
+  uint32_t component_size;  // 0: not the first of it
+  bool is_cyclic;           // part of a component that refers to itself
+  bool counts;              // a loop's count is in reach
+};
+
+struct Item {
+  uint32_t state;
+  uint32_t node;
+
+  bool operator==(const Item&) const = default;
+};
+
+struct Config {
+  static constexpr uint8_t kAccepts = 1;  // the text may end here
+  static constexpr uint8_t kUnknown = 2;  // left a context that was cut off
+
+  uint32_t first;  // item
+  uint32_t count;
+  uint32_t hash;
+  uint32_t mask;  // of the mask cache
+  uint8_t flags;
+};
+
+inline constexpr uint32_t kNotComputed = 0;  // the first two are no configurations
+inline constexpr uint32_t kDeadConfig = 1;
+inline constexpr uint32_t kFirstConfig = 2;
+inline constexpr uint32_t kRootNode = 0;         // around the start rule
+inline constexpr uint32_t kUnknownNode = 1;      // cut off
+inline constexpr uint32_t kInternal = 1u << 31;  // a parent counted within its component
+
+class ContextStore {
+ public:
+  void lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits);
+  void init(const CompiledGrammar& grammar);
+
+  const Node& node(uint32_t index) const { return nodes_[index]; }
+  std::span<const Frame> frames(uint32_t node) const {
+    return {frames_ + nodes_[node].first, nodes_[node].count};
+  }
+  Config& config(uint32_t index) { return configs_[index]; }
+  const Config& config(uint32_t index) const { return configs_[index]; }
+  std::span<const Item> items(uint32_t config) const {
+    return {items_ + configs_[config].first, configs_[config].count};
+  }
+  uint32_t* row(uint32_t config) { return rows_ + size_t{config} * class_count_; }
+  uint32_t config_count() const { return config_count_; }
+  uint32_t node_count() const { return node_count_; }
+  uint32_t frame_count() const { return frame_count_; }
+
+  // The node with these frames, sorted by frame_less. False: no room.
+  bool intern_node(std::span<const Frame> frames, uint32_t* node);
+  // The nodes of a component whose members' frames are those between `ends`; parents inside
+  // are kInternal | member. They get consecutive numbers from `first` on.
+  bool intern_component(std::span<const Frame> frames, std::span<const uint32_t> ends,
+                        uint32_t* first);
+  // The configuration with these items, sorted.
+  bool intern_config(std::span<const Item> items, uint8_t flags, uint32_t* config);
+
+  // Keeps what the pinned configurations need and renumbers them in place.
+  void collect(std::span<uint32_t> pins);
+
+ private:
+  bool component_equals(uint32_t first, std::span<const Frame> frames,
+                        std::span<const uint32_t> ends) const;
+  uint32_t hash_component(uint32_t first) const;
+  void measure(uint32_t first);
+  void mark(std::span<const uint32_t> pins);
+  void mark_node(uint32_t node, uint32_t* stack_size);
+  void move_nodes();
+  void move_configs();
+  void rebuild_slots();
+
+  MatcherLimits limits_;
+  uint32_t class_count_ = 0;
+  uint32_t node_slot_count_ = 0;
+  uint32_t config_slot_count_ = 0;
+  Node* nodes_ = nullptr;
+  Frame* frames_ = nullptr;
+  Config* configs_ = nullptr;
+  Item* items_ = nullptr;
+  uint32_t* rows_ = nullptr;          // (config, class): the next configuration
+  uint32_t* node_slots_ = nullptr;    // component's first node + 1 by hash
+  uint32_t* config_slots_ = nullptr;  // config by hash
+  uint32_t* new_nodes_ = nullptr;     // while collecting: by node
+  uint32_t* new_configs_ = nullptr;
+  uint32_t* stack_ = nullptr;
+  uint32_t node_count_ = 0;
+  uint32_t frame_count_ = 0;
+  uint32_t config_count_ = 0;
+  uint32_t item_count_ = 0;
+};
+
+inline bool frame_less(const Frame& a, const Frame& b) {
+  if (a.parent != b.parent) return a.parent < b.parent;
+  if (a.state != b.state) return a.state < b.state;
+  if (a.loop != b.loop) return a.loop < b.loop;
+  return a.count < b.count;
+}
+
+inline bool item_less(const Item& a, const Item& b) {
+  return a.node != b.node ? a.node < b.node : a.state < b.state;
+}
+
+}  // namespace sotto

@@ -1,0 +1,170 @@
+#include "runtime/grammar/vocabulary.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sotto {
+namespace {
+
+struct Layout {
+  TrieNode* nodes;
+  uint8_t* slices;
+  uint32_t* order;
+  uint64_t* slice_words;
+  int32_t* end_tokens;
+};
+
+Layout lay_out(Arena& arena, const VocabularySource& source, size_t order_count,
+               size_t node_count) {
+  const size_t word_count = (size_t{source.token_count()} + 63) / 64;
+  return {arena.take<TrieNode>(node_count + 1), arena.take<uint8_t>(node_count),
+          arena.take<uint32_t>(order_count), arena.take<uint64_t>(kSliceCount * word_count),
+          arena.take<int32_t>(source.end_tokens.size())};
+}
+
+size_t common_prefix(std::span<const char> a, std::span<const char> b) {
+  const size_t size = std::min(a.size(), b.size());
+  size_t common = 0;
+  while (common < size && a[common] == b[common]) ++common;
+  return common;
+}
+
+size_t count_nodes(const VocabularySource& source, std::span<const uint32_t> order) {
+  size_t count = 0;
+  std::span<const char> previous;
+  for (const uint32_t token : order) {
+    const auto bytes = source.token(token);
+    count += bytes.size() - common_prefix(previous, bytes);
+    previous = bytes;
+  }
+  return count;
+}
+
+// Writes nodes in order; those of the current token's prefixes are still open.
+class TrieWriter {
+ public:
+  explicit TrieWriter(const Layout& layout) : layout_(layout) {}
+
+  void add(std::span<const char> bytes, uint32_t rank, uint8_t slice) {
+    close(common_prefix(previous_, bytes));
+    while (depth_ < bytes.size()) {
+      first_tokens_[depth_] = rank;
+      path_[depth_] = count_;
+      bytes_[depth_] = static_cast<uint8_t>(bytes[depth_]);
+      layout_.slices[count_++] = 0;
+      ++depth_;
+    }
+    for (uint32_t i = 0; i < depth_; ++i) {
+      uint8_t& known = layout_.slices[path_[i]];
+      known = std::max(known, slice);
+    }
+    previous_ = bytes;
+  }
+
+  void finish(uint32_t order_count) {
+    close(0);
+    layout_.nodes[count_] = TrieNode(count_, order_count, 0, 0);
+  }
+
+ private:
+  void close(size_t depth) {
+    for (; depth_ > depth; --depth_) {
+      const uint32_t top = depth_ - 1;
+      layout_.nodes[path_[top]] = TrieNode(count_, first_tokens_[top], depth_, bytes_[top]);
+    }
+  }
+
+  const Layout& layout_;
+  std::span<const char> previous_;
+  uint32_t count_ = 0;
+  uint32_t depth_ = 0;
+  uint32_t path_[TrieNode::kMaxDepth] = {};
+  uint32_t first_tokens_[TrieNode::kMaxDepth] = {};
+  uint8_t bytes_[TrieNode::kMaxDepth] = {};
+};
+
+void fill_slices(const VocabularySource& source, std::span<const uint32_t> order, uint64_t* words) {
+  const size_t word_count = (size_t{source.token_count()} + 63) / 64;
+  std::memset(words, 0, kSliceCount * word_count * sizeof *words);
+  for (const uint32_t token : order) {
+    const uint8_t first = slice_of(source.token(token));
+    for (uint32_t slice = first; slice < kSliceCount; ++slice) {
+      words[slice * word_count + token / 64] |= uint64_t{1} << token % 64;
+    }
+  }
+}
+
+}  // namespace
+
+Status sort_tokens(const VocabularySource& source, uint32_t* order, uint32_t* order_count,
+                   Error* error) {
+  const uint32_t count = source.token_count();
+  if (count == 0 || count > TrieNode::kMaxIndex || source.bytes.size() > TrieNode::kMaxIndex) {
+    return fail(error, Status::kInvalidArgument, "vocabulary of ", count,
+                " tokens, must be 1 to 16777215, of as many bytes at most");
+  }
+  for (const int32_t token : source.end_tokens) {
+    if (token < 0 || static_cast<uint32_t>(token) >= count) {
+      return fail(error, Status::kInvalidArgument, "end token beyond the vocabulary");
+    }
+  }
+  uint32_t sorted = 0;
+  for (uint32_t token = 0; token < count; ++token) {
+    if (source.offsets[token] > source.offsets[token + 1] ||
+        source.offsets[token + 1] > source.bytes.size()) {
+      return fail(error, Status::kInvalidArgument, "token ", token, " lies outside the bytes");
+    }
+    const size_t size = source.token(token).size();
+    if (size == 0 || (!source.special.empty() && source.special[token] != 0)) continue;
+    if (size > TrieNode::kMaxDepth) {
+      return fail(error, Status::kInvalidArgument, "token ", token, " has ", size,
+                  " bytes, more than 255");
+    }
+    order[sorted++] = token;
+  }
+  std::sort(order, order + sorted, [&](uint32_t a, uint32_t b) {
+    const auto x = source.token(a);
+    const auto y = source.token(b);
+    const int compared = std::memcmp(x.data(), y.data(), std::min(x.size(), y.size()));
+    if (compared != 0) return compared < 0;
+    return x.size() != y.size() ? x.size() < y.size() : a < b;
+  });
+  *order_count = sorted;
+  return Status::kOk;
+}
+
+size_t vocabulary_memory_size(const VocabularySource& source, std::span<const uint32_t> order) {
+  Arena arena;
+  lay_out(arena, source, order.size(), count_nodes(source, order));
+  return arena.size();
+}
+
+void build_vocabulary(const VocabularySource& source, std::span<const uint32_t> order, void* memory,
+                      Vocabulary* vocabulary) {
+  const size_t node_count = count_nodes(source, order);
+  Arena arena(memory);
+  const Layout layout = lay_out(arena, source, order.size(), node_count);
+  TrieWriter writer(layout);
+  uint32_t longest = 0;
+  for (uint32_t rank = 0; rank < order.size(); ++rank) {
+    const auto bytes = source.token(order[rank]);
+    writer.add(bytes, rank, slice_of(bytes));
+    longest = std::max(longest, static_cast<uint32_t>(bytes.size()));
+    layout.order[rank] = order[rank];
+  }
+  writer.finish(static_cast<uint32_t>(order.size()));
+  fill_slices(source, order, layout.slice_words);
+  std::copy(source.end_tokens.begin(), source.end_tokens.end(), layout.end_tokens);
+  *vocabulary = {source.token_count(),
+                 longest,
+                 {layout.nodes, node_count + 1},
+                 {layout.slices, node_count},
+                 {layout.order, order.size()},
+                 layout.slice_words,
+                 {layout.end_tokens, source.end_tokens.size()},
+                 source.bytes,
+                 source.offsets,
+                 source.special};
+}
+
+}  // namespace sotto

@@ -1,0 +1,81 @@
+// A vocabulary's byte strings as a trie in byte order, with the slices' token sets: plain
+// arrays, built once, used in place and shared.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "runtime/base/arena.h"
+#include "runtime/base/status.h"
+#include "runtime/grammar/slices.h"
+
+namespace sotto {
+
+// What a vocabulary is built from. Special tokens, and empty ones, have no place in a text:
+// they are allowed only as the end of it, or by token literals.
+struct VocabularySource {
+  std::span<const char> bytes;
+  std::span<const uint32_t> offsets;  // token_count + 1
+  std::span<const uint8_t> special;   // token_count of 0 or 1, or empty: no token is special
+  std::span<const int32_t> end_tokens;
+
+  uint32_t token_count() const { return static_cast<uint32_t>(offsets.size() - 1); }
+  std::span<const char> token(uint32_t token) const {
+    return bytes.subspan(offsets[token], offsets[token + 1] - offsets[token]);
+  }
+};
+
+// A node for each prefix, in the order of a walk that visits parents first.
+class TrieNode {
+ public:
+  static constexpr uint32_t kMaxIndex = (1u << 24) - 1;
+  static constexpr uint32_t kMaxDepth = 255;
+
+  TrieNode() = default;
+  TrieNode(uint32_t next, uint32_t first_token, uint32_t depth, uint8_t byte)
+      : bits_(uint64_t{next} << 40 | uint64_t{first_token} << 16 | depth << 8 | byte) {}
+
+  uint32_t next() const { return static_cast<uint32_t>(bits_ >> 40); }  // behind its subtree
+  // Rank of the first token in its subtree. Those that end here come before the next node's.
+  uint32_t first_token() const { return static_cast<uint32_t>(bits_ >> 16) & kMaxIndex; }
+  uint32_t depth() const { return static_cast<uint32_t>(bits_ >> 8) & 0xFF; }  // 1: one byte
+  uint8_t byte() const { return static_cast<uint8_t>(bits_); }
+
+ private:
+  uint64_t bits_ = 0;
+};
+
+struct Vocabulary {
+  uint32_t token_count = 0;
+  uint32_t longest = 0;                   // bytes in the longest token
+  std::span<const TrieNode> nodes;        // and one more behind the last
+  std::span<const uint8_t> slices;        // by node: the slice that contains its subtree
+  std::span<const uint32_t> order;        // by rank: the token
+  const uint64_t* slice_words = nullptr;  // (slice, word)
+  std::span<const int32_t> end_tokens;
+  std::span<const char> bytes;  // of the source
+  std::span<const uint32_t> offsets;
+  std::span<const uint8_t> special;
+
+  // Empty for special tokens.
+  std::span<const char> token_bytes(uint32_t token) const {
+    if (!special.empty() && special[token] != 0) return {};
+    return bytes.subspan(offsets[token], offsets[token + 1] - offsets[token]);
+  }
+  size_t word_count() const { return (size_t{token_count} + 63) / 64; }
+  const uint64_t* slice(uint32_t index) const { return slice_words + index * word_count(); }
+};
+
+// Checks the source and sorts its tokens by their bytes into `order` (room for token_count).
+Status sort_tokens(const VocabularySource& source, uint32_t* order, uint32_t* order_count,
+                   Error* error);
+
+size_t vocabulary_memory_size(const VocabularySource& source, std::span<const uint32_t> order);
+
+// `memory`: vocabulary_memory_size bytes, 64-byte aligned. The source's bytes, offsets and
+// special flags are referred to, not copied.
+void build_vocabulary(const VocabularySource& source, std::span<const uint32_t> order, void* memory,
+                      Vocabulary* vocabulary);
+
+}  // namespace sotto
