@@ -1,0 +1,83 @@
+// The hashes behind the watermarks. They are all that a detector elsewhere has to do alike:
+//
+// philox(a, b, c, d; key) is Philox4x32-10 of that counter, key's low half first. mix(s, i)
+// is split_mix: output i of SplitMix64 seeded with s. Tokens are numbers below 2^32.
+//
+// The seed of a context t_0 ... t_(w-1), oldest first, under a scheme (its number): s = key,
+// then for i = 0 ... w - 1: s = words 0 (low) and 1 of philox(t_i, i, w, scheme; s).
+//
+// kLeftHash: with the seed s, token x is green if a 24-bit number is below G, gamma 2^24
+// rounded. Bit 23 - j of that number, j = 0 ... 23, is bit x % 64 of mix(s, 24 (x / 64) + j).
+//
+// kSelfHash: philox(0, 0, 0, 2; key) gives own, in and out, words 0, 1 and 2. With w - 1
+// tokens of context before x, a_0 = own and a_i is word 0 of philox(t_i, 1, 0, 2; key),
+// b = mix32(x ^ in), and m is the least of a_i ^ b as signed numbers. x is green if
+// mix32(m ^ out) / 2^8 is below G. mix32 is the 32-bit hash of Wellons (2018, "prospecting
+// for hash functions"): h ^= h >> 16, h *= 0x21f0aaad, h ^= h >> 15, h *= 0xd35a2d97,
+// h ^= h >> 15.
+//
+// kTournament: with the seed s, g of x in layer l is bit l of mix(s, x).
+//
+// kGumbel: with the seed s, r of x is (mix(s, x) / 2^12 + 1/2) / 2^52.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "runtime/base/random.h"
+#include "runtime/sampling/sampler_params.h"
+
+namespace sotto {
+
+inline constexpr size_t kMaxContextWidth = 16;
+
+// Tokens that are hashed; of kSelfHash, one of them is the token itself.
+inline size_t context_width(const WatermarkParams& params) {
+  if (params.context_width > 0) return params.context_width;
+  return params.scheme == WatermarkScheme::kLeftHash ? 1 : 4;
+}
+
+// Tokens before a token that are hashed for it.
+inline size_t context_size(const WatermarkParams& params) {
+  return context_width(params) - (params.scheme == WatermarkScheme::kSelfHash ? 1 : 0);
+}
+
+uint64_t context_seed(const WatermarkParams& params, std::span<const int32_t> context);
+
+// gamma as a number of 24 bits, G above, 1 ... 2^24 - 1.
+uint32_t green_threshold(float gamma);
+// The effective gamma.
+inline double green_fraction(uint32_t threshold) { return threshold * 0x1p-24; }
+
+// kLeftHash: bit i is set if token 64 block + i is green.
+uint64_t green_word(uint64_t seed, uint32_t threshold, uint64_t block);
+
+class SelfHash {
+ public:
+  SelfHash(const WatermarkParams& params, std::span<const int32_t> context);
+
+  // hashes[i]: of token ids[i], or first + i without ids, below the threshold if it is green;
+  // 2^24 are possible.
+  static constexpr size_t kBatch = 512;
+  void hash(const int32_t* ids, size_t first, size_t count, int32_t* hashes) const;
+
+  bool is_green(int32_t token) const;
+  // Which token of the context decides; the context's size: the token itself.
+  size_t anchor(int32_t token) const;
+
+ private:
+  int32_t anchors_[kMaxContextWidth];  // of the context's tokens, then the token's own
+  size_t count_;
+  uint32_t in_;
+  uint32_t out_;
+  uint32_t threshold_;
+};
+
+// kGumbel: r, above 0 and below 1.
+inline double uniform_of(uint64_t seed, int32_t token) {
+  const uint64_t bits = split_mix(seed, static_cast<uint32_t>(token));
+  return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
+}
+
+}  // namespace sotto
