@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/base/byte_stream.h"
 #include "runtime/base/constraint.h"
 #include "runtime/base/status.h"
 #include "runtime/model/model.h"
@@ -94,6 +95,7 @@ class Session {
 
  private:
   struct Layout;
+  struct SavedStream;
   static Status resolve(const Model& model, const SessionParams& given, SessionParams* params,
                         Error* error);
   static size_t lay_out(const Model& model, const SessionParams& params, Arena arena,
@@ -117,7 +119,7 @@ class Session {
   void begin_text();
   uint64_t find_answer_start(uint64_t count) const;
   uint64_t find_text_start(uint64_t count) const;
-  void rebuild_text();
+  void rebuild_text(uint64_t count);
   void rebuild_healing(uint64_t count);
   uint64_t handed_out() const { return token_count() - held_.size(); }
 
@@ -138,6 +140,12 @@ class Session {
 
   Status score_batch(std::span<const int32_t>* tokens, double* known, float** log_probabilities,
                      ScoreResult* score);
+
+  // Saved states: session_state.cpp.
+  void write(ByteWriter* writer) const;
+  bool verify(ByteReader* reader) const;
+  void read(ByteReader* reader);
+  void hold_text_again();
 
   const Model* model_ = nullptr;
   SessionParams params_;

@@ -2,6 +2,7 @@
 // a banned string; and the tokens refused at the places where one would have begun.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstddef>
@@ -95,6 +96,14 @@ class RefusedTokens {
   void clear() {
     count_ = 0;
     attempts_ = 0;
+  }
+
+  uint32_t attempts() const { return attempts_; }
+  // As it was when all() and attempts() were asked.
+  void restore(std::span<const Refusal> refusals, uint32_t attempts) {
+    attempts_ = attempts;
+    count_ = refusals.size();
+    std::copy(refusals.begin(), refusals.end(), refusals_.begin());
   }
 
   std::span<const Refusal> all() const { return {refusals_.data(), count_}; }

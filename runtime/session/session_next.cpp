@@ -166,6 +166,8 @@ SampleInput Session::sample_input() const {
 Status Session::mix_logits(std::span<const float>* logits) {
   *logits = context_.logits();
   if (sampler_.params().dola != DolaLayers::kOff) {
+    SOTTO_TRY(context_.ensure_last_row(cancelled_));
+    SOTTO_TRY(context_.ensure_logits(cancelled_));
     SOTTO_TRY(contrast_layers(&context_, *model_, sampler_.params(), mixed_logits_));
     *logits = {mixed_logits_, logits->size()};
   }

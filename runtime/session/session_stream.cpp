@@ -168,7 +168,7 @@ Status Session::rewind(uint64_t count) {
   end_ = Status::kOk;
   held_.keep(count > settled ? static_cast<size_t>(count - settled) : 0);
   if (count < settled) {
-    rebuild_text();
+    rebuild_text(count);
   } else {
     text_.cut(held_.empty() ? handed_out_mark_ : held_[held_.size() - 1].mark);
     rebuild_healing(count);
@@ -226,7 +226,7 @@ uint64_t Session::find_text_start(uint64_t count) const {
 // Brings healing to where it stood after `count` tokens.
 void Session::rebuild_healing(uint64_t count) {
   if (!healing_.was_begun()) return;
-  if (token_count() < healing_.place() || states_.begin() > healing_.place()) {
+  if (count < healing_.place() || states_.begin() > healing_.place()) {
     return healing_.clear();
   }
   healing_.restart();
@@ -235,9 +235,8 @@ void Session::rebuild_healing(uint64_t count) {
   }
 }
 
-// Brings the text to where it stood when the stream's last token was handed out.
-void Session::rebuild_text() {
-  const uint64_t count = token_count();
+// Brings the text to where it stood when the last of `count` tokens had been handed out.
+void Session::rebuild_text(uint64_t count) {
   const uint64_t start = find_text_start(count);
   text_.clear();
   rebuild_healing(start);
