@@ -63,8 +63,19 @@ static_assert(offsetof(Piece, bytes) == offsetof(sotto_piece, bytes));
 static_assert(offsetof(Piece, elapsed_ns) == offsetof(sotto_piece, elapsed_ns));
 static_assert(sizeof(sotto::Alternative) == sizeof(sotto_alternative));
 
-const sotto_piece* piece_of(const Session& session) {
-  return reinterpret_cast<const sotto_piece*>(&session.piece());
+const sotto_piece* as_sotto(const Piece& piece) {
+  return reinterpret_cast<const sotto_piece*>(&piece);
+}
+
+// The caller's callback, behind the runtime's.
+struct PieceReceiver {
+  sotto_piece_fn on_piece;
+  void* user_data;
+};
+
+int32_t receive(void* receiver, const Piece& piece) {
+  const auto* caller = static_cast<const PieceReceiver*>(receiver);
+  return caller->on_piece(caller->user_data, as_sotto(piece));
 }
 
 }  // namespace
@@ -114,23 +125,19 @@ sotto_status sotto_session_prefill(sotto_session* session, const sotto_token* to
 sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piece) {
   if (session == nullptr || piece == nullptr) return SOTTO_INVALID_ARGUMENT;
   const Status status = unwrap(session)->next();
-  if (wrap(status) >= 0) *piece = piece_of(*unwrap(session));
+  if (wrap(status) >= 0) *piece = as_sotto(unwrap(session)->piece());
   return wrap(status);
 }
 
 sotto_status sotto_session_generate(sotto_session* session, const sotto_token* prompt,
                                     size_t prompt_count, size_t max_tokens, sotto_piece_fn on_piece,
                                     void* user_data) {
-  sotto_status status = sotto_session_prefill(session, prompt, prompt_count);
-  for (size_t i = 0; status == SOTTO_OK; ++i) {
-    if (i == max_tokens) return SOTTO_STOP_MAX_TOKENS;
-    const sotto_piece* piece;
-    status = sotto_session_next(session, &piece);
-    if (status < 0 || on_piece == nullptr) continue;
-    if (status != SOTTO_OK && piece->text_size == 0) continue;
-    if (on_piece(user_data, piece) != 0 && status == SOTTO_OK) return SOTTO_STOP_CALLBACK;
+  if (session == nullptr || (prompt == nullptr && prompt_count != 0)) {
+    return SOTTO_INVALID_ARGUMENT;
   }
-  return status;
+  PieceReceiver receiver = {on_piece, user_data};
+  return wrap(unwrap(session)->generate({prompt, prompt_count}, max_tokens,
+                                        on_piece == nullptr ? nullptr : receive, &receiver));
 }
 
 sotto_status sotto_session_logits(sotto_session* session, const float** logits, size_t* count) {

@@ -1,4 +1,5 @@
 #include "capi/sotto_handles.h"
+#include "runtime/sampling/watermark_detect.h"
 
 namespace {
 
@@ -28,4 +29,28 @@ sotto::WatermarkParams sotto::capi::read_watermark(const sotto_watermark_params&
 
 void sotto_watermark_params_init(sotto_watermark_params* params, size_t params_size) {
   sotto::capi::init_params(params, params_size, kDefaults);
+}
+
+sotto_status sotto_watermark_detect(const sotto_watermark_params* params, size_t vocabulary_size,
+                                    const sotto_token* tokens, size_t count,
+                                    sotto_watermark_result* result, sotto_error* error) {
+  sotto::capi::ErrorOut out(error);
+  if (params == nullptr) return out.null_argument("params");
+  if (params->struct_size == 0) return out.bad_struct("params");
+  if (tokens == nullptr && count != 0) return out.null_argument("tokens");
+  if (result == nullptr) return out.null_argument("result");
+  if (result->struct_size == 0) return out.bad_struct("result");
+  sotto::WatermarkResult found;
+  const sotto::Status status =
+      sotto::detect_watermark(sotto::capi::read_watermark(*params), {tokens, count},
+                              vocabulary_size, &found, out.get());
+  if (status != sotto::Status::kOk) return sotto::capi::wrap(status);
+  sotto_watermark_result filled = {};
+  filled.is_marked = found.is_marked ? 1 : 0;
+  filled.token_count = found.token_count;
+  filled.score = found.score;
+  filled.z = found.z;
+  filled.p_value = found.p_value;
+  sotto::capi::fill(result, filled);
+  return SOTTO_OK;
 }

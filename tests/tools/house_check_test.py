@@ -20,7 +20,7 @@ OFFENCES = [
     ("include_directions", "runtime/text/a.h", '#include "runtime/sampling/b.h"\n'),
     ("include_directions", "runtime/sampling/a.h", '#include "runtime/text/b.h"\n'),
     ("include_directions", "runtime/transformer/a.h", '#include "runtime/session.h"\n'),
-    ("include_directions", "runtime/session.h", '#include "runtime/search/b.h"\n'),
+    ("include_directions", "runtime/search/a.h", '#include "runtime/session.h"\n'),
     ("include_directions", "runtime/model/a.h", '#include "kernels/xnnpack/b.h"\n'),
     ("include_directions", "kernels/a.h", '#include "runtime/base/b.h"\n'),
     ("include_directions", "capi/a.cpp", '#include "kernels/linear.h"\n'),

@@ -14,14 +14,14 @@ CORE = ("runtime/", "kernels/", "capi/")
 
 # The longest matching prefix of a file's path gives the prefixes it may include between quotes.
 INCLUDES = {
-    "runtime/": ["runtime/", "kernels/*.h", "!runtime/search/"],
+    "runtime/": ["runtime/", "kernels/*.h"],
     "runtime/base/": ["runtime/base/", "kernels/*.h"],
     "runtime/model/": ["runtime/base/", "runtime/model/", "kernels/*.h"],
     "runtime/text/": ["runtime/base/", "runtime/text/", "runtime/model/", "kernels/*.h"],
     "runtime/grammar/": ["runtime/base/", "runtime/grammar/", "kernels/*.h"],
     "runtime/sampling/": ["runtime/base/", "runtime/sampling/", "kernels/*.h"],
     "runtime/transformer/": ["runtime/base/", "runtime/transformer/", "runtime/model/", "kernels/*.h"],
-    "runtime/search/": ["runtime/", "kernels/*.h"],
+    "runtime/search/": ["runtime/base/", "runtime/sampling/", "runtime/transformer/", "runtime/search/", "kernels/*.h"],
     "kernels/": ["kernels/"],
     "kernels/xnnpack/": ["kernels/", "xnnpack/"],
     # kernels.h names the instruction sets that the ABI reports.
