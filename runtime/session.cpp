@@ -93,6 +93,7 @@ struct Session::Layout {
   TokenStates states;
   uint64_t* mask_words;
   float* mixed_logits;
+  Search search;
 };
 
 // Checks the parameters and puts the defaults in place.
@@ -124,6 +125,7 @@ size_t Session::lay_out(const Model& model, const SessionParams& params, Arena a
   layout->states.place(params.context_tokens, &arena);
   layout->mask_words = arena.take<uint64_t>(TokenMask::word_count(vocabulary));
   layout->mixed_logits = arena.take<float>(mixes ? vocabulary : 0);
+  layout->search.lay_out({params.sequence_count, params.sequence_tokens}, &arena);
   return arena.overflowed() ? 0 : arena.size();
 }
 
@@ -179,6 +181,7 @@ Status Session::init(const Model& model, const SessionParams& given, void* memor
   session->states_ = layout.states;
   session->mask_words_ = layout.mask_words;
   session->mixed_logits_ = layout.mixed_logits;
+  session->search_ = layout.search;
   *out = session;
   return Status::kOk;
 }

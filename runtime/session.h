@@ -16,6 +16,7 @@
 #include "runtime/base/status.h"
 #include "runtime/model/model.h"
 #include "runtime/sampling/sampler.h"
+#include "runtime/search/search.h"
 #include "runtime/session/guide.h"
 #include "runtime/session/healing.h"
 #include "runtime/session/held_tokens.h"
@@ -65,6 +66,11 @@ class Session {
   Status score(std::span<const int32_t> tokens, float* log_probabilities, ScoreResult* score);
   Status embed(std::span<const int32_t> tokens, Pooling pooling, float* embedding);
 
+  // Continues the stream in many ways at once and leaves it as it is. `*sequences` hold until
+  // the next call.
+  Status search(const SearchParams& params, std::span<const SearchSequence>* sequences,
+                Error* error);
+
   // saved_state.h says what is in it.
   size_t saved_size() const;
   void save(uint8_t* bytes) const;
@@ -80,20 +86,16 @@ class Session {
   SessionTimings timings() const;
   void reset_timings();
 
-  // For searches, which work on branches of the stream's end.
-  Context& context() { return context_; }
-  Sampler& sampler() { return sampler_; }
+ private:
   const TokenConstraint* constraint() const {
     return constraint_.mask == nullptr ? nullptr : &constraint_;
   }
-  const std::atomic<uint32_t>& cancelled() const { return cancelled_; }
   bool take_cancellation() { return cancelled_.exchange(0, std::memory_order_relaxed) != 0; }
   // Takes held tokens back and makes the logits after the last token available.
   Status settle();
   // Of the stream's next token.
   SampleInput sample_input() const;
 
- private:
   struct Layout;
   struct SavedStream;
   static Status resolve(const Model& model, const SessionParams& given, SessionParams* params,
@@ -155,6 +157,7 @@ class Session {
   Stops stops_;
   TokenStates states_;
   uint64_t* mask_words_ = nullptr;   // (vocabulary) bits
+  Search search_;
   float* mixed_logits_ = nullptr;    // (vocabulary), with kFeatureGuide or kFeatureDola
   SessionTimings timings_;
   size_t memory_bytes_ = 0;
