@@ -49,7 +49,8 @@ void dry(Candidates& candidates, PastTokens& past, const BreakerSet& breakers,
     followed.longest = std::max(followed.longest, static_cast<uint32_t>(length));
   }
   for (const PastToken& followed : table.entries()) {
-    const double power = bounded_power(static_cast<double>(params.base), followed.longest - allowed);
+    const double power =
+        bounded_power(static_cast<double>(params.base), followed.longest - allowed);
     const auto penalty = static_cast<float>(
         std::min(static_cast<double>(params.multiplier) * power,
                  static_cast<double>(std::numeric_limits<float>::max())));

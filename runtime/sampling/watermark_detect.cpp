@@ -111,7 +111,8 @@ class Detector {
   void score_self_hash(size_t place) {
     const SelfHash hash(params_, context(place));
     const int32_t token = tokens_[place], decides = anchor_token(place, hash);
-    const uint64_t pair = uint64_t{static_cast<uint32_t>(decides)} << 32 | static_cast<uint32_t>(token);
+    const uint64_t pair =
+        uint64_t{static_cast<uint32_t>(decides)} << 32 | static_cast<uint32_t>(token);
     if (seen_.may_contain(split_mix(params_.key, pair))) {
       for (size_t other = size_; other < place; ++other) {
         if (tokens_[other] != token) continue;

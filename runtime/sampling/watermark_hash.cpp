@@ -71,7 +71,8 @@ void SelfHash::hash(const int32_t* ids, size_t first, size_t count, int32_t* has
   assert(count <= kBatch);
   int32_t mixed[kBatch];
   for (size_t i = 0; i < count; ++i) {
-    const auto token = static_cast<uint32_t>(ids != nullptr ? ids[i] : static_cast<int32_t>(first + i));
+    const uint32_t token = ids != nullptr ? static_cast<uint32_t>(ids[i])
+                                          : static_cast<uint32_t>(first + i);
     mixed[i] = static_cast<int32_t>(mix32(token ^ in_));
   }
   for (size_t i = 0; i < count; ++i) hashes[i] = mixed[i] ^ anchors_[0];

@@ -1,0 +1,290 @@
+// Bans, biases and forcing, with masks, and what happens when nothing would be left.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "tests/unit/sampling/process_bench.h"
+
+namespace sotto {
+namespace {
+
+using Tokens = std::vector<int32_t>;
+using K = StageKind;
+
+const std::vector<float> kRising = {0, 1, 2, 3, 4, 5, 6, 7};
+
+SampleInput generated(uint64_t count, uint64_t limit = 0) {
+  SampleInput input;
+  input.generated_count = count;
+  input.token_limit = limit;
+  return input;
+}
+
+TokenMask mask_of(uint64_t* words, size_t count) { return {words, count}; }
+
+TEST(Bans, AllowedTokensAreSortedAndMetWithTheMask) {
+  ProcessBench bench(8);
+  const Tokens allowed = {6, 2, 4, 2, 6};
+  SamplerParams p = ProcessBench::off();
+  p.allowed_tokens = allowed;
+  ASSERT_EQ(bench.set(p, {K::kAllowed}), Status::kOk);
+  const auto copy = bench->params().allowed_tokens;
+  EXPECT_EQ(Tokens(copy.begin(), copy.end()), (Tokens{2, 4, 6}));
+  const float n = kNegativeInfinity;
+  EXPECT_EQ(bench.logits(kRising, {}), (std::vector<float>{n, n, 2, n, 4, n, 6, n}));
+  uint64_t words = 0b00110101;
+  EXPECT_EQ(bench.logits(kRising, {}, mask_of(&words, 8)),
+            (std::vector<float>{n, n, 2, n, 4, n, n, n}));
+  words = 0b10000010;  // none of them: the mask alone holds
+  EXPECT_EQ(bench.logits(kRising, {}, mask_of(&words, 8)),
+            (std::vector<float>{n, 1, n, n, n, n, n, 7}));
+}
+
+TEST(Bans, ManyAllowedTokensUnderManyMasks) {
+  std::mt19937_64 random(5);
+  constexpr size_t kCount = 300;
+  ProcessBench bench(kCount);
+  for (int i = 0; i < 500; ++i) {
+    Tokens allowed(random() % 100);
+    for (int32_t& token : allowed) token = static_cast<int32_t>(random() % kCount);
+    std::vector<uint64_t> words;
+    const TokenMask mask = random() % 4 == 0 ? TokenMask() : make_mask(kCount, 0.3, random, words);
+    const auto logits = make_logits(LogitKind::kNarrow, kCount, random);
+    SamplerParams p = ProcessBench::off();
+    p.allowed_tokens = allowed;
+    ASSERT_EQ(bench.set(p, {K::kAllowed}), Status::kOk);
+    const std::vector<float> left = bench.logits(logits, {}, mask);
+    const std::set<int32_t> set(allowed.begin(), allowed.end());
+    bool any = false;
+    for (const int32_t token : set) any = any || mask.allows(static_cast<size_t>(token));
+    for (size_t t = 0; t < kCount; ++t) {
+      const bool stays = mask.allows(t) && (!any || set.count(static_cast<int32_t>(t)) > 0);
+      ASSERT_EQ(left[t], stays ? logits[t] : kNegativeInfinity);
+    }
+  }
+}
+
+TEST(Bans, EndOfText) {
+  ProcessBench bench(8, 7);
+  SamplerParams p = ProcessBench::off();
+  p.min_new_tokens = 3;
+  ASSERT_EQ(bench.set(p, {K::kMinTokens}), Status::kOk);
+  EXPECT_EQ(bench.logits(kRising, generated(2))[7], kNegativeInfinity);
+  EXPECT_EQ(bench.logits(kRising, generated(3))[7], 7);
+  p = ProcessBench::off();
+  p.ignore_end = true;
+  ASSERT_EQ(bench.set(p, {K::kSuppress}), Status::kOk);
+  EXPECT_EQ(bench.logits(kRising, generated(100))[7], kNegativeInfinity);
+  // A grammar that is complete allows nothing else.
+  uint64_t words = 0b10000000;
+  EXPECT_EQ(bench.sample(kRising, generated(100), mask_of(&words, 8)).token, 7);
+}
+
+TEST(Bans, EndDecayIsAPowerOfTheTokensBeyondTheStart) {
+  ProcessBench bench(8, 7);
+  SamplerParams p = ProcessBench::off();
+  p.end_decay_start = 10;
+  p.end_decay_factor = 1.5f;
+  ASSERT_EQ(bench.set(p, {K::kEndDecay}), Status::kOk);
+  EXPECT_EQ(bench.logits(kRising, generated(10))[7], 7);
+  EXPECT_FLOAT_EQ(bench.logits(kRising, generated(13))[7], 7 * 1.5f * 1.5f * 1.5f);
+  EXPECT_EQ(bench.logits(kRising, generated(100000))[7], std::numeric_limits<float>::max());
+  std::vector<float> logits = kRising;
+  logits[7] = -2;
+  EXPECT_FLOAT_EQ(bench.logits(logits, generated(12))[7], -2 + 2 * (1.5f * 1.5f - 1));
+  for (const float special : {0.0f, kNegativeInfinity, INFINITY}) {
+    logits[7] = special;
+    EXPECT_EQ(bench.logits(logits, generated(100000))[7], special);
+  }
+}
+
+TEST(Forcing, ThePrefixThenNothingThenTheLastToken) {
+  ProcessBench bench(8, 7);
+  const Tokens prefix = {2, 5, 0};
+  SamplerParams p = ProcessBench::off();
+  p.forced_prefix = prefix;
+  p.forced_last_token = 1;
+  p.temperature = 0;
+  ASSERT_EQ(bench.set(p, {K::kForced, K::kTemperature}), Status::kOk);
+  const int32_t expected[] = {2, 5, 0, 7, 7, 1, 7};
+  for (uint64_t i = 0; i < 7; ++i) {
+    EXPECT_EQ(bench.sample(kRising, generated(i, 6)).token, expected[i]) << i;
+  }
+  EXPECT_EQ(bench.sample(kRising, generated(5)).token, 7);  // the limit is not known
+  EXPECT_EQ(bench.sample(kRising, generated(0, 1)).token, 2);
+  uint64_t words = 0b01010000;  // the mask comes first
+  EXPECT_EQ(bench.sample(kRising, generated(0, 6), mask_of(&words, 8)).token, 6);
+  // Even a token of -infinity is forced.
+  std::vector<float> logits = kRising;
+  logits[2] = kNegativeInfinity;
+  EXPECT_EQ(bench.sample(logits, generated(0, 6)).token, 2);
+}
+
+TEST(Forcing, WinsOverBansBeforeAndAfterIt) {
+  ProcessBench bench(8, 7);
+  const Tokens prefix = {2}, banned = {2, 3};
+  const TokenBias bias[] = {{2, kNegativeInfinity}};
+  SamplerParams p = ProcessBench::off();
+  p.forced_prefix = prefix;
+  p.suppressed_tokens = banned;
+  p.logit_bias = bias;
+  for (const auto& stages : {std::vector{K::kSuppress, K::kForced, K::kBias},
+                             std::vector{K::kForced, K::kBias, K::kSuppress}}) {
+    ASSERT_EQ(bench.set(p, stages), Status::kOk);
+    EXPECT_EQ(bench.sample(kRising, generated(0)).token, 2);
+    EXPECT_NE(bench.sample(kRising, generated(1)).token, 2);
+  }
+}
+
+TEST(Bias, AddsUpAndBans) {
+  ProcessBench bench(8);
+  const TokenBias bias[] = {{1, 0.5f}, {1, 0.25f}, {3, kNegativeInfinity}, {3, 100}};
+  SamplerParams p = ProcessBench::off();
+  p.logit_bias = bias;
+  ASSERT_EQ(bench.set(p, {K::kBias}), Status::kOk);
+  std::vector<float> logits = kRising;
+  logits[3] = INFINITY;
+  const std::vector<float> left = bench.logits(logits, {});
+  EXPECT_EQ(left[1], 1.75f);
+  EXPECT_EQ(left[2], 2);
+  EXPECT_TRUE(std::isnan(left[3]));  // counts as -infinity
+  for (uint64_t draw = 0; draw < 200; ++draw) {
+    SampleInput input;
+    input.draw = draw;
+    EXPECT_NE(bench.sample(logits, input).token, 3);
+  }
+}
+
+// What the callback saw, and what it writes.
+struct Written {
+  std::vector<float> seen;
+  std::vector<float> written;
+  static void call(void* self, float* logits, size_t count) {
+    auto& written = *static_cast<Written*>(self);
+    written.seen.assign(logits, logits + count);
+    std::copy(written.written.begin(), written.written.end(), logits);
+  }
+};
+
+TEST(Callback, SeesTheVocabularyAndMayWriteAnything) {
+  ProcessBench bench(8);
+  const float n = kNegativeInfinity;
+  Written written;
+  written.written = {NAN, 9, 8, n, 6, 5, NAN, 3};
+  SamplerParams p = ProcessBench::off();
+  p.logits_callback = Written::call;
+  p.logits_user_data = &written;
+  ASSERT_EQ(bench.set(p, {K::kLogitsCallback}), Status::kOk);
+  EXPECT_EQ(bench.logits(kRising, {}), (std::vector<float>{n, 9, 8, n, 6, 5, n, 3}));
+  EXPECT_EQ(written.seen, kRising);
+  uint64_t words = 0b11100001;  // what the mask forbids does not come back
+  EXPECT_EQ(bench.logits(kRising, {}, mask_of(&words, 8)),
+            (std::vector<float>{n, n, n, n, n, 5, n, 3}));
+  EXPECT_EQ(written.seen, (std::vector<float>{0, n, n, n, n, 5, 6, 7}));
+  // Behind the temperature it sees divided logits, and others see what it leaves.
+  p.temperature = 2;
+  ASSERT_EQ(bench.set(p, {K::kTemperature, K::kLogitsCallback}), Status::kOk);
+  EXPECT_EQ(bench.logits(kRising, {})[1], 9);
+  EXPECT_EQ(written.seen, (std::vector<float>{0, 0.5f, 1, 1.5f, 2, 2.5f, 3, 3.5f}));
+  // All of it banned: the logits as if there were no callback.
+  written.written.assign(8, NAN);
+  p.temperature = 0;
+  ASSERT_EQ(bench.set(p, {K::kTemperature, K::kLogitsCallback}), Status::kOk);
+  EXPECT_EQ(bench.sample(kRising, {}).token, 7);
+}
+
+bool comes_next(const Tokens& history, std::span<const int32_t> word) {
+  return history.size() + 1 >= word.size() &&
+         std::equal(word.begin(), word.end() - 1, history.end() - static_cast<long>(word.size() - 1));
+}
+
+// What the mask, the logits and the bans of `p` leave.
+std::set<int32_t> survivors(const SamplerParams& p, const std::vector<float>& logits,
+                            const TokenMask& mask, const Tokens& history, uint64_t generated_count,
+                            int32_t end) {
+  std::set<int32_t> left;
+  for (size_t t = 0; t < logits.size(); ++t) {
+    if (mask.allows(t) && logits[t] > kNegativeInfinity) left.insert(static_cast<int32_t>(t));
+  }
+  const auto allows = [&](int32_t t) { return mask.allows(static_cast<size_t>(t)); };
+  if (std::any_of(p.allowed_tokens.begin(), p.allowed_tokens.end(), allows)) {
+    std::erase_if(left, [&](int32_t t) {
+      return std::count(p.allowed_tokens.begin(), p.allowed_tokens.end(), t) == 0;
+    });
+  }
+  for (const int32_t t : p.suppressed_tokens) left.erase(t);
+  if (generated_count == 0) {
+    for (const int32_t t : p.begin_suppressed_tokens) left.erase(t);
+  }
+  for (const TokenBias& bias : p.logit_bias) {
+    if (std::isinf(bias.bias)) left.erase(bias.token);
+  }
+  if (p.ignore_end) left.erase(end);
+  for (const TokenList& list : p.bad_words) {
+    const std::span<const int32_t> word(list.tokens, list.count);
+    const bool is_end = word.size() == 1 && word[0] == end;
+    if (!is_end && comes_next(history, word)) left.erase(word.back());
+  }
+  for (size_t i = 0; i < history.size(); ++i) {
+    const bool repeats = p.no_repeat_ngram == 2 && i > 0 && history[i - 1] == history.back();
+    if (p.no_repeat_ngram == 1 || repeats) left.erase(history[i]);
+  }
+  return left;
+}
+
+// Random bans, biases and forcing over random masks: never a forbidden token, always one, and
+// none that is banned while another is left.
+TEST(Bans, NeverLeaveTheMaskNorNothing) {
+  std::mt19937_64 random(6);
+  int fallbacks = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const size_t count = 1 + random() % 100;
+    const auto token = [&] { return static_cast<int32_t>(random() % count); };
+    const int32_t end = token();
+    ProcessBench bench(count, end);
+    const auto list = [&](size_t most) {
+      Tokens tokens(random() % (most + 1));
+      for (int32_t& t : tokens) t = token();
+      return tokens;
+    };
+    const Tokens suppressed = list(2 * count), begin = list(4), allowed = list(random() % 2 * 9);
+    const Tokens prefix = list(random() % 2 * 3), word = {token(), token()};
+    const TokenList words[] = {{word.data(), 2}, {suppressed.data(), suppressed.size()}};
+    const TokenBias bias[] = {{token(), kNegativeInfinity}, {token(), 5}};
+    SamplerParams p = ProcessBench::off();
+    p.suppressed_tokens = suppressed;
+    p.begin_suppressed_tokens = begin;
+    p.allowed_tokens = allowed;
+    p.forced_prefix = prefix;
+    p.bad_words = std::span(words).first(suppressed.empty() ? 1 : 2);
+    p.logit_bias = bias;
+    p.no_repeat_ngram = static_cast<uint32_t>(random() % 3);
+    p.ignore_end = random() % 2 == 0;
+    p.order = static_cast<ChainOrder>(random() % 3);
+    p.temperature = random() % 4 == 0 ? 0 : 1;
+    p.seed = random();
+    Error error;
+    ASSERT_EQ(bench->set_params(p, &error), Status::kOk) << error.message;
+    std::vector<uint64_t> mask_words;
+    const TokenMask mask = make_mask(count, 0.3, random, mask_words);
+    const auto kind = static_cast<LogitKind>(random() % static_cast<uint64_t>(LogitKind::kCount));
+    const auto logits = make_logits(kind, count, random);
+    Tokens history(random() % 30);
+    for (int32_t& t : history) t = token();
+    SampleInput input = input_of(split_history(history, 3, 9), random() % (history.size() + 1));
+    input.token_limit = random() % 10;
+    const auto picked = static_cast<size_t>(bench.sample(logits, input, mask).token);
+    ASSERT_LT(picked, count);
+    ASSERT_TRUE(mask.allows(picked));
+    if (input.generated_count < prefix.size()) continue;
+    const std::set<int32_t> left = survivors(p, logits, mask, history, input.generated_count, end);
+    if (!left.empty()) ASSERT_EQ(left.count(static_cast<int32_t>(picked)), 1u);
+    fallbacks += left.empty() ? 1 : 0;
+  }
+  EXPECT_GT(fallbacks, 100);
+}
+
+}  // namespace
+}  // namespace sotto
