@@ -7,6 +7,12 @@
 
 namespace sotto {
 
+Status Search::check(const SearchInput& input, uint32_t vocabulary_size,
+                     const SearchParams& params, Error* error) const {
+  SearchParams resolved;
+  return resolve_search(params, memory_.shape, input, vocabulary_size, &resolved, error);
+}
+
 Status Search::run(const SearchInput& input, uint32_t vocabulary_size, const SearchParams& given,
                    std::span<const SearchSequence>* sequences, Error* error) {
   *sequences = {};
