@@ -19,20 +19,22 @@ Status Session::search(const SearchParams& params, std::span<const SearchSequenc
   if (token_count() == 0) {
     return fail(error, Status::kInvalidState, "nothing was prefilled");
   }
-  SOTTO_TRY(settle());
   ContextModel model = {&context_, &cancelled_,
                         (params_.features & kFeatureHiddenHistory) != 0};
   SearchInput input;
   input.model = model.view();
   input.kernels = &model_->kernels();
   input.sampler = &sampler_;
-  input.sampler_state = states_[token_count() - 1].sampler;
   input.constraint = constraint();
   input.cancelled = &cancelled_;
   input.end_token = model_->config().end_of_text_token;
   input.is_stop_token = is_stop_token;
   input.stop_self = &stops_;
+  input.token_count = token_count();
+  SOTTO_TRY(search_.check(input, model_->config().vocabulary_size, params, error));
+  SOTTO_TRY(settle());
   const SampleInput next = sample_input();
+  input.sampler_state = states_[token_count() - 1].sampler;
   input.history = next.history;
   input.token_count = token_count();
   input.generated_count = next.generated_count;
