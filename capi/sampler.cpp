@@ -21,8 +21,8 @@ std::span<const char> bytes_of(const void* model, int32_t token) {
   return tokenizer->bytes_of(static_cast<uint32_t>(token));
 }
 
-constexpr sotto_sampler_input kNoInput = {sizeof(sotto_sampler_input), 0, nullptr, nullptr,
-                                          nullptr, 0, 0, 0};
+constexpr sotto_sampler_input kNoInput = {
+    sizeof(sotto_sampler_input), 0, nullptr, nullptr, nullptr, 0, 0, 0};
 
 bool any_allowed(const uint64_t* words, size_t vocabulary_size) {
   for (size_t i = 0; i < vocabulary_size; ++i) {
@@ -53,7 +53,7 @@ sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_in
   for (size_t i = 0; i < given.history_count; ++i) {
     if (static_cast<uint32_t>(given.history[i]) < vocabulary) continue;
     return wrap(fail(out->get(), Status::kInvalidArgument, "history[", i, "] is ",
-                     given.history[i], ", the vocabulary has ", vocabulary, " tokens"));
+                     int64_t{given.history[i]}, ", the vocabulary has ", vocabulary, " tokens"));
   }
   if (given.allowed != nullptr) {
     if (!any_allowed(given.allowed, vocabulary)) {
@@ -62,8 +62,7 @@ sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_in
     situation->mask = {given.allowed, vocabulary};
   }
   situation->logits = {given.logits, vocabulary};
-  situation->input.history =
-      sotto::TokenHistory({}, {given.history, given.history_count});
+  situation->input.history = sotto::TokenHistory({}, {given.history, given.history_count});
   situation->input.draw = given.history_count;
   situation->input.sequence = given.sequence;
   situation->input.generated_count = given.generated_count;
@@ -88,8 +87,7 @@ sotto_status sotto_sampler_memory_size(size_t vocabulary_size, uint32_t list_byt
                                        size_t* memory_size, sotto_error* error) {
   ErrorOut out(error);
   if (memory_size == nullptr) return out.null_argument("memory_size");
-  return wrap(
-      StandaloneSampler::memory_size(vocabulary_size, list_bytes, memory_size, out.get()));
+  return wrap(StandaloneSampler::memory_size(vocabulary_size, list_bytes, memory_size, out.get()));
 }
 
 sotto_status sotto_sampler_init(const sotto_model* handle, size_t vocabulary_size,
@@ -102,8 +100,8 @@ sotto_status sotto_sampler_init(const sotto_model* handle, size_t vocabulary_siz
   sotto::SamplerShape shape = {vocabulary_size, sotto::kNoTokenId, list_bytes, {}};
   if (model != nullptr) {
     if (model->config().vocabulary_size != vocabulary_size) {
-      return wrap(fail(out.get(), Status::kInvalidArgument, "vocabulary_size is ",
-                       vocabulary_size, ", the model's is ", model->config().vocabulary_size));
+      return wrap(fail(out.get(), Status::kInvalidArgument, "vocabulary_size is ", vocabulary_size,
+                       ", the model's is ", model->config().vocabulary_size));
     }
     shape.end_token = model->config().end_of_text_token;
     if (model->tokenizer() != nullptr) shape.bytes = {model, bytes_of};

@@ -12,18 +12,16 @@ using sotto::capi::wrap;
 namespace {
 
 constexpr StopParams kRuntimeStops;
-constexpr sotto_stop_params kStopDefaults = {sizeof(sotto_stop_params),
-                                             kRuntimeStops.include_stop_text ? 1u : 0u,
-                                             kRuntimeStops.max_tokens,
-                                             kRuntimeStops.max_time_ns,
-                                             kRuntimeStops.repetition_limit,
-                                             kRuntimeStops.repetition_window,
-                                             /*stop_tokens=*/nullptr,
-                                             /*stop_token_count=*/0,
-                                             /*stop_strings=*/nullptr,
-                                             /*stop_string_count=*/0,
-                                             /*banned_strings=*/nullptr,
-                                             /*banned_string_count=*/0};
+constexpr sotto_stop_params kStopDefaults = {
+    sizeof(sotto_stop_params),      kRuntimeStops.include_stop_text ? 1u : 0u,
+    kRuntimeStops.max_tokens,       kRuntimeStops.max_time_ns,
+    kRuntimeStops.repetition_limit, kRuntimeStops.repetition_window,
+    /*stop_tokens=*/nullptr,
+    /*stop_token_count=*/0,
+    /*stop_strings=*/nullptr,
+    /*stop_string_count=*/0,
+    /*banned_strings=*/nullptr,
+    /*banned_string_count=*/0};
 
 constexpr GuideParams kRuntimeGuide;
 constexpr sotto_guide_params kGuideDefaults = {sizeof(sotto_guide_params),
@@ -126,6 +124,6 @@ sotto_status sotto_session_embed(sotto_session* session, const sotto_token* toke
                                  sotto_pooling pooling, float* embedding) {
   if (session == nullptr || embedding == nullptr) return SOTTO_INVALID_ARGUMENT;
   if (tokens == nullptr && count != 0) return SOTTO_INVALID_ARGUMENT;
-  return wrap(unwrap(session)->embed({tokens, count}, static_cast<sotto::Pooling>(pooling),
-                                     embedding));
+  return wrap(
+      unwrap(session)->embed({tokens, count}, static_cast<sotto::Pooling>(pooling), embedding));
 }

@@ -41,9 +41,8 @@ sotto_status sotto_watermark_detect(const sotto_watermark_params* params, size_t
   if (result == nullptr) return out.null_argument("result");
   if (result->struct_size == 0) return out.bad_struct("result");
   sotto::WatermarkResult found;
-  const sotto::Status status =
-      sotto::detect_watermark(sotto::capi::read_watermark(*params), {tokens, count},
-                              vocabulary_size, &found, out.get());
+  const sotto::Status status = sotto::detect_watermark(
+      sotto::capi::read_watermark(*params), {tokens, count}, vocabulary_size, &found, out.get());
   if (status != sotto::Status::kOk) return sotto::capi::wrap(status);
   sotto_watermark_result filled = {};
   filled.is_marked = found.is_marked ? 1 : 0;

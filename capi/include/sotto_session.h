@@ -27,8 +27,8 @@ typedef struct sotto_stop_params {
   const sotto_token *stop_tokens; /* SOTTO_STOP_TOKEN; like the end of text not part of the
                                      stream */
   size_t stop_token_count;
-  const sotto_text *stop_strings; /* SOTTO_STOP_STRING wherever one ends, across tokens; not
-                                     empty. The tokens stay in the stream */
+  const sotto_text *stop_strings; /* SOTTO_STOP_STRING wherever one ends, across tokens; 1 ...
+                                     1024 bytes each. The tokens stay in the stream */
   size_t stop_string_count;
   /* Strings that never come: where one would, the stream goes back to the token it begins in
    * and takes another there. Tokens are handed out once they cannot belong to one. If no way
