@@ -14,11 +14,14 @@ Status check_range(const char* name, float value, bool allowed, const char* limi
   return fail(error, Status::kInvalidArgument, name, " is ", value, ", allowed is ", limits);
 }
 
+uint32_t magnitude(int32_t token) {
+  return token < 0 ? 0 - static_cast<uint32_t>(token) : static_cast<uint32_t>(token);
+}
+
 Status refuse_token(const char* name, uint64_t index, int32_t token, const SamplerShape& shape,
                     Error* error) {
-  const uint32_t size = token < 0 ? 0 - static_cast<uint32_t>(token) : static_cast<uint32_t>(token);
   return fail(error, Status::kInvalidArgument, name, "[", index, "]: token ", token < 0 ? "-" : "",
-              size, " is not in the vocabulary of ", uint64_t{shape.vocabulary_size});
+              magnitude(token), " is not in the vocabulary of ", uint64_t{shape.vocabulary_size});
 }
 
 bool is_token(int32_t token, const SamplerShape& shape) {
@@ -57,7 +60,8 @@ Status check_bias(const char* name, uint64_t index, float bias, Error* error) {
 Status check_single_token(const char* name, int32_t token, const SamplerShape& shape,
                           Error* error) {
   if (token == kNoTokenId || is_token(token, shape)) return Status::kOk;
-  return refuse_token(name, 0, token, shape, error);
+  return fail(error, Status::kInvalidArgument, name, " is ", token < 0 ? "-" : "",
+              magnitude(token), ", not in the vocabulary of ", uint64_t{shape.vocabulary_size});
 }
 
 }  // namespace
