@@ -52,8 +52,8 @@ sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_in
   }
   for (size_t i = 0; i < given.history_count; ++i) {
     if (static_cast<uint32_t>(given.history[i]) < vocabulary) continue;
-    return wrap(fail(out->get(), Status::kInvalidArgument, "history[", i, "] is ",
-                     int64_t{given.history[i]}, ", the vocabulary has ", vocabulary, " tokens"));
+    return wrap(fail(out->get(), Status::kInvalidArgument, "history[", i,
+                     "] is not in the vocabulary of ", vocabulary, " tokens"));
   }
   if (given.allowed != nullptr) {
     if (!any_allowed(given.allowed, vocabulary)) {
