@@ -14,9 +14,13 @@ using Run = std::function<int()>;  // returns the exit code; throws Failure
 void add_generate(CLI::App& app, Run& run);
 void add_tokenize(CLI::App& app, Run& run);
 void add_inspect(CLI::App& app, Run& run);
+void add_sample(CLI::App& app, Run& run);
+void add_score(CLI::App& app, Run& run);
+void add_embed(CLI::App& app, Run& run);
+void add_detect(CLI::App& app, Run& run);
 
 // -m and --isa, for every subcommand.
-void add_model_option(CLI::App& command, ModelOptions& options);
-void add_isa_option(CLI::App& command, ModelOptions& options);
+CLI::Option* add_model_option(CLI::App& command, ModelOptions& options);
+CLI::Option* add_isa_option(CLI::App& command, ModelOptions& options);
 
 }  // namespace sotto::cli

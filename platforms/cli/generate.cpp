@@ -1,26 +1,21 @@
-// `sotto generate`: continues a prompt, streaming.
-#include <chrono>
+// `sotto generate`: continues a prompt, streaming, or searches for several continuations.
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
+#include <cstring>
 #include <memory>
 #include <string>
 
 #include "platforms/cli/commands.h"
 #include "platforms/cli/failure.h"
-#include "platforms/cli/generate_options.h"
+#include "platforms/cli/generate_json.h"
 #include "platforms/cli/generate_output.h"
+#include "platforms/cli/generate_run.h"
 #include "platforms/cli/interrupt.h"
 #include "platforms/cli/text.h"
 
 namespace sotto::cli {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::string prompt_name(const GenerateOptions& options) {
   if (!options.prompt_file.empty()) return options.prompt_file;
@@ -36,8 +31,8 @@ std::string read_prompt(const GenerateOptions& options) {
 }
 
 // An empty prompt starts a new text, which the end of another precedes.
-std::vector<sotto_token> prompt_tokens(const GenerateOptions& options, const Model& model,
-                                       const std::string& prompt) {
+Tokens prompt_tokens(const GenerateOptions& options, const Model& model,
+                     const std::string& prompt) {
   const std::string name = prompt_name(options);
   if (!prompt.empty()) return model.tokenize(prompt, options.parse_special, name);
   if (model.info().end_of_text_token < 0) {
@@ -46,134 +41,124 @@ std::vector<sotto_token> prompt_tokens(const GenerateOptions& options, const Mod
   return {model.info().end_of_text_token};
 }
 
-// One run: receives the pieces and prints them as they come.
-class Generator {
- public:
-  Generator(const GenerateOptions& options, const Model& model, Session& session,
-            Generation& generation)
-      : options_(options), model_(model), session_(session), generation_(generation) {}
+void set_sampler(const GenerateOptions& options, Session& session) {
+  const SamplerView view(options.sampler.settings);
+  sotto_error error = no_error();
+  check(sotto_session_set_sampler(session.get(), view.params(), &error), error, "sampler");
+}
 
-  void generate() {
-    if (streams_text() && !options_.hide_prompt) stream_.write_prompt(generation_.prompt);
-    start_ = Clock::now();
-    generation_.stop = prefill();
-    if (generation_.stop == SOTTO_OK) generation_.stop = decode();
-    generation_.total_seconds = seconds_since(start_);
-    if (!options_.json) stream_.end_line();
+void load_state(const GenerateOptions& options, Session& session) {
+  const std::string bytes = read_all(options.state.load);
+  sotto_error error = no_error();
+  check(sotto_session_restore(session.get(), bytes.data(), bytes.size(), &error), error,
+        options.state.load);
+}
+
+void save_state(const std::string& path, const Session& session) {
+  size_t size = 0;
+  check(sotto_session_saved_size(session.get(), &size), path);
+  std::string bytes(size, '\0');
+  check(sotto_session_save(session.get(), bytes.data(), bytes.size(), &size), path);
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "wb"), std::fclose);
+  if (!file || std::fwrite(bytes.data(), 1, size, file.get()) != size ||
+      std::fflush(file.get()) != 0) {
+    throw Failure(path + ": " + std::strerror(errno));
   }
+}
 
- private:
-  bool streams_text() const { return !options_.json && !options_.log_probabilities; }
-
-  sotto_status prefill() {
-    const auto& tokens = generation_.prompt_tokens;
-    const sotto_status status =
-        sotto_session_prefill(session_.get(), tokens.data(), tokens.size());
-    check(status, prompt_name(options_));
-    if (status == SOTTO_STOP_CONTEXT_FULL) {
-      throw Failure(prompt_name(options_) + ": " + std::to_string(tokens.size()) +
-                    " tokens do not fit a context of " +
-                    std::to_string(session_.info().context_tokens) +
-                    "; shorten it, or use --overflow ring or shift");
-    }
-    return status;
+// Evaluates the prompt, with scores if asked for. Returns SOTTO_OK or SOTTO_STOP_CANCELLED.
+sotto_status evaluate_prompt(const GenerateOptions& options, Session& session,
+                             Generation& generation) {
+  const Tokens& tokens = generation.prompt_tokens;
+  if (!options.has_prompt) return SOTTO_OK;
+  sotto_status status;
+  if (options.scores_prompt) {
+    sotto_score score = {};
+    score.struct_size = sizeof score;
+    generation.prompt_log_probabilities.resize(tokens.size());
+    status = sotto_session_score(session.get(), tokens.data(), tokens.size(),
+                                 generation.prompt_log_probabilities.data(), &score);
+    generation.prompt_perplexity = score.perplexity;
+  } else {
+    status = sotto_session_prefill(session.get(), tokens.data(), tokens.size());
   }
-
-  sotto_status decode() {
-    const size_t limit =
-        options_.token_limit < 0 ? SIZE_MAX : static_cast<size_t>(options_.token_limit);
-    const sotto_status status =
-        sotto_session_generate(session_.get(), nullptr, 0, limit, on_piece, this);
-    if (failure_) std::rethrow_exception(failure_);
-    check(status, model_.path());
-    return status;
+  check(status, prompt_name(options));
+  if (status == SOTTO_STOP_CONTEXT_FULL) {
+    throw Failure(prompt_name(options) + ": " + std::to_string(tokens.size()) +
+                  " tokens do not fit a context of " +
+                  std::to_string(session.info().context_tokens) +
+                  "; shorten it, or use --overflow ring or shift");
   }
+  return status;
+}
 
-  // Exceptions must not pass through the library, which is C to its caller.
-  static int32_t on_piece(void* user_data, const sotto_piece* piece) {
-    auto* generator = static_cast<Generator*>(user_data);
-    try {
-      generator->receive(*piece);
-      return 0;
-    } catch (...) {
-      generator->failure_ = std::current_exception();
-      return 1;
-    }
+void generate(const GenerateOptions& options, const Model& model, const Guide* guide,
+              Session& session, Generation& generation) {
+  const Clock::time_point start = Clock::now();
+  generation.stop = evaluate_prompt(options, session, generation);
+  if (generation.stop == SOTTO_OK) {
+    if (guide != nullptr) guide->lead(session.get());
+    if (options.stops.heals) check(sotto_session_heal(session.get()), "--heal");
+    const auto run = options.search.is_on ? generate_sequences : generate_stream;
+    run(options, model, session, start, generation);
   }
-
-  void receive(const sotto_piece& piece) {
-    if (piece.token >= 0 && generation_.first_token_seconds < 0.0) {
-      generation_.first_token_seconds = seconds_since(start_);
-    }
-    const std::string_view text(piece.text, piece.text_size);
-    if (options_.json) {
-      collect(piece, text);
-    } else if (options_.log_probabilities) {
-      write_log_probability(piece);
-    } else {
-      stream_.write(text);
-    }
+  generation.total_seconds = seconds_since(start);
+  if (options.state.save.empty()) return;
+  if (options.search.is_on && !generation.tokens.empty()) {  // to go on with the best sequence
+    check(sotto_session_prefill(session.get(), generation.tokens.data(),
+                                generation.tokens.size()),
+          "--save-state");
   }
-
-  void collect(const sotto_piece& piece, std::string_view text) {
-    generation_.text += text;
-    if (piece.token < 0) return;
-    generation_.tokens.push_back(piece.token);
-    if (options_.log_probabilities) {
-      generation_.log_probabilities.push_back(piece.log_probability);
-    }
-  }
-
-  void write_log_probability(const sotto_piece& piece) {
-    if (piece.token < 0) return;
-    char columns[64];
-    std::snprintf(columns, sizeof columns, "%7d %10.5f  ", piece.token,
-                  static_cast<double>(piece.log_probability));
-    stream_.write(columns + in_quotes(model_.detokenize({piece.token})) + '\n');
-  }
-
-  const GenerateOptions& options_;
-  const Model& model_;
-  Session& session_;
-  Generation& generation_;
-  TextStream stream_;
-  Clock::time_point start_;
-  std::exception_ptr failure_;
-};
+  save_state(options.state.save, session);
+}
 
 int run_generate(GenerateOptions options) {
-  options.sampler.log_probabilities = options.log_probabilities ? 1 : 0;
   Generation generation;
-  generation.prompt = read_prompt(options);
+  if (options.has_prompt) generation.prompt = read_prompt(options);
 
   const Clock::time_point load_start = Clock::now();
   const Model model(options.model);
-  generation.prompt_tokens = prompt_tokens(options, model, generation.prompt);
+  read_generate_texts(options, model);
+  if (options.has_prompt) {
+    generation.prompt_tokens = prompt_tokens(options, model, generation.prompt);
+  }
+  std::unique_ptr<Guide> guide;  // outlives the session
   Session session(model, options.session);
-  sotto_error error = no_error();
-  check(sotto_session_set_sampler(session.get(), &options.sampler, &error), error, "sampler");
+  set_sampler(options, session);
+  set_stops(session.get(), options.stops);
+  if (!options.state.load.empty()) load_state(options, session);
+  if (options.guide.is_on()) {
+    guide = std::make_unique<Guide>(options.guide, model, options.model, options.session,
+                                    generation.prompt_tokens);
+  }
   generation.load_seconds = seconds_since(load_start);
 
   const CancelOnInterrupt cancel_on_interrupt(session.get());
-  Generator(options, model, session, generation).generate();
+  generate(options, model, guide.get(), session, generation);
   if (options.json) {
     print_json(generation, options, model, session);
-  } else if (!options.quiet) {
-    print_timings(generation, options, model, session);
+  } else {
+    if (options.search.is_on) {
+      TextStream stream;
+      print_sequences(generation, options, model, stream);
+    }
+    if (!options.quiet) print_timings(generation, options, model, session);
   }
   return generation.stop == SOTTO_STOP_CANCELLED ? kExitInterrupted : kExitOk;
 }
 
 }  // namespace
 
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 void add_generate(CLI::App& app, Run& run) {
   auto options = std::make_shared<GenerateOptions>();
   CLI::App* command = app.add_subcommand("generate", "Continue a prompt, streaming the text");
   add_generate_options(*command, *options);
   command->callback([&run, options, command] {
-    if (command->count("--prompt") + command->count("--file") == 0) {
-      throw CLI::ValidationError("Give a prompt with -p TEXT, -p - or -f FILE");
-    }
+    settle_generate_options(*command, *options);
     run = [options] { return run_generate(*options); };
   });
 }

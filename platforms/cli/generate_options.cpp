@@ -1,60 +1,16 @@
 // The options of `sotto generate`, with the spellings other programs have for them.
 #include "platforms/cli/generate_options.h"
 
-#include <charconv>
+#include <algorithm>
 #include <limits>
-#include <random>
 #include <string>
-#include <thread>
 
 #include "platforms/cli/commands.h"
 #include "platforms/cli/help.h"
+#include "platforms/cli/option_tools.h"
 
 namespace sotto::cli {
 namespace {
-
-uint64_t parse_seed(const std::string& text) {
-  if (text == "random" || text == "-1") {
-    std::random_device device;
-    return uint64_t{device()} << 32 | device();
-  }
-  uint64_t seed = 0;
-  const char* end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, seed);
-  if (result.ec != std::errc() || result.ptr != end) {
-    throw CLI::ValidationError("--seed", '"' + text + "\" is neither a 64-bit number nor \"random\"");
-  }
-  return seed;
-}
-
-sotto_overflow parse_overflow(const std::string& name) {
-  for (const sotto_overflow overflow :
-       {SOTTO_OVERFLOW_STOP, SOTTO_OVERFLOW_RING, SOTTO_OVERFLOW_SHIFT}) {
-    if (name == overflow_name(overflow)) return overflow;
-  }
-  throw CLI::ValidationError("--overflow", '"' + name + "\" is not one of stop, ring, shift");
-}
-
-// -1: everything, 0 ... UINT32_MAX - 1: so many.
-uint32_t parse_window(int64_t count) {
-  if (count < -1 || count >= std::numeric_limits<uint32_t>::max()) {
-    throw CLI::ValidationError("--repeat-last-n", "must be -1, 0 or a number of tokens");
-  }
-  return count == -1 ? std::numeric_limits<uint32_t>::max() : static_cast<uint32_t>(count);
-}
-
-template <typename T>
-CLI::Option* add_number(CLI::App& command, const char* names, T& value, const char* description,
-                        const char* type) {
-  return command.add_option(names, value, description)->type_name(type)->capture_default_str();
-}
-
-// For values that need translating; `standard` is what help shows as the default.
-template <typename T, typename Set>
-void add_translated(CLI::App& command, const char* names, Set set, const char* description,
-                    const char* type, const std::string& standard) {
-  command.add_option_function<T>(names, set, description)->type_name(type)->default_str(standard);
-}
 
 void add_text_options(CLI::App& command, GenerateOptions& options) {
   auto* prompt = command.add_option("-p,--prompt", options.prompt,
@@ -67,95 +23,103 @@ void add_text_options(CLI::App& command, GenerateOptions& options) {
   file->type_name("FILE");
   command.add_flag("--special", options.parse_special,
                    "<|endoftext|> and the like in the prompt are special tokens");
-  add_number(command,
-             "-n,--max-tokens,--max_tokens,--max-new-tokens,--max_new_tokens,--num-predict,"
-             "--num_predict",
-             options.token_limit, "Tokens to generate; -1: until a stop", "N")
+  add_value(command, "-n,--max-tokens,--max-new-tokens,--num-predict,--n-predict",
+            options.token_limit, "Tokens to generate; -1: until a stop", "N")
       ->check(CLI::Range(int64_t{-1}, std::numeric_limits<int64_t>::max()).description(""));
 }
 
-void add_sampler_options(CLI::App& command, sotto_sampler_params& sampler) {
-  add_number(command, "--temp,--temperature", sampler.temperature,
-             "Temperature; 0 takes the most likely token", "T");
-  command.add_flag_callback(
-      "--greedy", [&sampler] { sampler.temperature = 0.0f; }, "The same as --temp 0");
-  add_number(command, "--top-k,--top_k", sampler.top_k,
-             "Keep the K most likely tokens; 0: off", "K");
-  add_number(command, "--top-p,--top_p", sampler.top_p,
-             "Keep the fewest tokens that have probability P together; 1: off", "P");
-  add_number(command, "--min-p,--min_p", sampler.min_p,
-             "Keep tokens at least P times as likely as the likeliest; 0: off", "P");
-  add_number(command,
-             "--repeat-penalty,--repeat_penalty,--repetition-penalty,--repetition_penalty",
-             sampler.repetition_penalty, "Make tokens seen before less likely; 1: off", "R");
-  add_translated<int64_t>(
-      command, "--repeat-last-n,--repeat_last_n",
-      [&sampler](int64_t count) { sampler.repetition_window = parse_window(count); },
-      "Tokens the penalty looks back on; -1: all in the context", "N",
-      std::to_string(sampler.repetition_window));
-  add_translated<std::string>(
-      command, "-s,--seed",
-      [&sampler](const std::string& text) { sampler.seed = parse_seed(text); },
-      "Same seed, same text; \"random\": another each time", "N", std::to_string(sampler.seed));
-}
-
-void add_session_options(CLI::App& command, sotto_session_params& session) {
-  add_translated<uint32_t>(
-      command, "-t,--threads",
-      [&session](uint32_t count) {
-        const unsigned cpus = std::thread::hardware_concurrency();
-        session.thread_count = count != 0 ? count : cpus != 0 ? cpus : 1;
-      },
-      "Threads; 0: one for each CPU; the text stays the same", "N",
-      std::to_string(session.thread_count));
-  add_number(command, "-c,--ctx,--num-ctx,--num_ctx", session.context_tokens,
-             "Tokens the context holds", "N")
-      ->default_str("the model's maximum");
-  add_number(command, "-b,--batch", session.batch_tokens, "Prompt tokens evaluated at once", "N");
-  add_translated<std::string>(
-      command, "--overflow",
-      [&session](const std::string& name) { session.overflow = parse_overflow(name); },
-      "When the context is full: stop, ring (overwrite the oldest tokens) or shift (forget the "
-      "older half)",
-      "NAME", overflow_name(session.overflow));
-  add_number(command, "--sinks,--num-keep,--num_keep", session.sink_tokens,
-             "First tokens that ring and shift never forget", "N")
-      ->default_str("4");
-}
-
 void add_output_options(CLI::App& command, GenerateOptions& options) {
-  command.add_flag("--no-echo", options.hide_prompt, "Print the continuation only");
-  command.add_flag("--logprobs", options.log_probabilities,
-                   "One token a line: id, ln p under the model, text; with --json a list");
-  command.add_flag("-q,--quiet", options.quiet, "No timings on standard error");
-  command.add_flag("--json", options.json,
-                   "One JSON object at the end: text, tokens, stop reason, timings, parameters");
+  constexpr char kGroup[] = "Output";
+  command.add_flag("--no-echo", options.hide_prompt, "Print the continuation only")
+      ->group(kGroup);
+  add_value(command, "--logprobs,--top-logprobs,--n-probs", options.alternative_count,
+            "One token a line: id, ln p under the model, ln p as sampled, text, and the N "
+            "likeliest tokens; with --json lists",
+            "[N]")
+      ->expected(0, 1)
+      ->default_str("0")
+      ->group(kGroup);
+  command
+      .add_flag(spellings("--echo-scores,--prompt-logprobs"), options.scores_prompt,
+                "The prompt's tokens too, each with its ln p after those before it")
+      ->group(kGroup);
+  command.add_flag("-q,--quiet", options.quiet, "No timings on standard error")->group(kGroup);
+  command
+      .add_flag("--json", options.json,
+                "One JSON object at the end: text, tokens, stop reason, timings, parameters")
+      ->group(kGroup);
+}
+
+void settle_state_options(const CLI::App& command, GenerateOptions& options) {
+  if (!is_given(command, "--load-state")) return;
+  refuse_with(command, "--load-state",
+              {"--guidance-scale", "--negative-prompt", "--amateur", "--forced-last-token"});
+  if (!options.has_prompt) {
+    refuse_with(command, "--heal", {"--load-state"}, "there is no new prompt");
+    refuse_with(command, "--echo-scores", {"--load-state"}, "there is no new prompt");
+  }
 }
 
 }  // namespace
-
-const char* overflow_name(sotto_overflow overflow) {
-  switch (overflow) {
-    case SOTTO_OVERFLOW_RING: return "ring";
-    case SOTTO_OVERFLOW_SHIFT: return "shift";
-    default: return "stop";
-  }
-}
 
 void add_generate_options(CLI::App& command, GenerateOptions& options) {
   add_model_option(command, options.model);
   add_text_options(command, options);
   add_sampler_options(command, options.sampler);
+  add_stop_options(command, options.stops);
+  add_search_options(command, options.search);
+  add_guide_options(command, options.guide);
   add_session_options(command, options.session);
-  add_isa_option(command, options.model);
+  add_isa_option(command, options.model)->group(kSessionGroup);
+  add_state_options(command, options.state);
   add_output_options(command, options);
   command.footer(
       other_spellings(command) +
       "\n\nExamples:\n"
       "  sotto generate -m demo.sotto -p \"Once upon a time\" -n 200\n"
       "  sotto generate -m demo.sotto -p \"It was\" --temp 1.1 --top-k 0 --seed random\n"
+      "  sotto generate -m demo.sotto -p \"It was\" --mirostat 2 --dry-multiplier 0.8\n"
+      "  sotto generate -m demo.sotto -p \"She said\" --stop '\"\\n\"' --ban Mr --bad-word the\n"
+      "  sotto generate -m demo.sotto -p \"The end\" --num-beams 4 --n 2 -n 40\n"
+      "  sotto generate -m demo.sotto -p \"The end\" --n 8 --vote ngram --json\n"
       "  sotto generate -m demo.sotto -f chapter.txt -n -1 --overflow ring\n"
       "  echo \"She said\" | sotto generate -m demo.sotto -p - --greedy --json");
+}
+
+void settle_generate_options(const CLI::App& command, GenerateOptions& options) {
+  options.has_prompt = !first_given(command, {"--prompt", "--file"}).empty();
+  if (!options.has_prompt && !is_given(command, "--load-state")) {
+    throw CLI::ValidationError("Give a prompt with -p TEXT, -p - or -f FILE");
+  }
+  options.log_probabilities = is_given(command, "--logprobs") || options.scores_prompt;
+  sotto_sampler_params& sampler = options.sampler.settings.params;
+  settle_sampler_options(command, options.sampler);
+  settle_stop_options(command, options.stops);
+  settle_guide_options(command, options.guide);
+  settle_search_options(command, options.token_limit, options.search, sampler, options.session);
+  settle_state_options(command, options);
+  refuse_with(command, "--heal", {"--guidance-scale", "--negative-prompt"});
+  if (options.search.is_on && options.alternative_count > 0) {
+    throw CLI::ValidationError("--logprobs", "has no alternatives to tell for several sequences");
+  }
+  sampler.log_probabilities = options.log_probabilities ? 1 : 0;
+  sampler.alternative_count = options.alternative_count;
+  if (is_given(command, "--forced-last-token")) {
+    if (options.token_limit < 1) {
+      throw CLI::ValidationError("--forced-last-token", "needs --max-tokens of at least 1");
+    }
+    options.stops.params.max_tokens = static_cast<uint64_t>(options.token_limit);
+  }
+  if (sampler.dola != SOTTO_DOLA_OFF) options.session.features |= SOTTO_FEATURE_DOLA;
+  if (options.guide.is_on()) options.session.features |= SOTTO_FEATURE_GUIDE;
+}
+
+void read_generate_texts(GenerateOptions& options, const Model& model) {
+  read_sampler_texts(options.sampler, model);
+  read_stop_texts(options.stops, model);
+  read_search_texts(options.search, model);
+  options.session.list_bytes =
+      std::max(options.sampler.settings.list_bytes(), options.stops.list_bytes());
 }
 
 }  // namespace sotto::cli

@@ -5,8 +5,12 @@
 #include <cstdint>
 #include <string>
 
-#include "capi/include/sotto.h"
+#include "platforms/cli/guide_options.h"
 #include "platforms/cli/model.h"
+#include "platforms/cli/sampler_options.h"
+#include "platforms/cli/search_options.h"
+#include "platforms/cli/session_options.h"
+#include "platforms/cli/stop_options.h"
 
 namespace sotto::cli {
 
@@ -14,11 +18,18 @@ struct GenerateOptions {
   ModelOptions model;
   std::string prompt;       // "-": standard input
   std::string prompt_file;  // empty: none
+  bool has_prompt = false;
   int64_t token_limit = 128;  // -1: until a stop
-  sotto_sampler_params sampler = default_sampler_params();
+  SamplerOptions sampler;
+  StopOptions stops;
+  SearchOptions search;
+  GuideOptions guide;
+  StateOptions state;
   sotto_session_params session = default_session_params();
   bool parse_special = false;
   bool log_probabilities = false;
+  uint32_t alternative_count = 0;
+  bool scores_prompt = false;
   bool hide_prompt = false;
   bool quiet = false;
   bool json = false;
@@ -27,6 +38,10 @@ struct GenerateOptions {
 // `options` must live as long as `command`.
 void add_generate_options(CLI::App& command, GenerateOptions& options);
 
-const char* overflow_name(sotto_overflow overflow);
+// After parsing: what the options mean together. Throws usage errors.
+void settle_generate_options(const CLI::App& command, GenerateOptions& options);
+
+// What only a model can read: texts that stand for tokens, and the memory they need.
+void read_generate_texts(GenerateOptions& options, const Model& model);
 
 }  // namespace sotto::cli

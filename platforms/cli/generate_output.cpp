@@ -1,4 +1,4 @@
-// What `sotto generate` prints.
+// What `sotto generate` prints for people.
 #include "platforms/cli/generate_output.h"
 
 #include <sys/resource.h>
@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "platforms/cli/failure.h"
 #include "platforms/cli/text.h"
@@ -16,9 +15,29 @@
 namespace sotto::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+void print_phase(const char* name, uint64_t tokens, uint64_t nanoseconds) {
+  const double time = static_cast<double>(nanoseconds) * 1e-9;
+  std::fprintf(stderr, "%-12s %8s tokens %10s   %s\n", name, with_thousands(tokens).c_str(),
+               duration(time).c_str(), rate(tokens, time).c_str());
+}
 
-double seconds(uint64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; }
+std::string heading(size_t number, const Continuation& sequence) {
+  char text[160];
+  std::snprintf(text, sizeof text, "[%zu] score %.5g, ln p %.5g, %zu tokens, %s\n", number,
+                sequence.score, sequence.log_probability, sequence.tokens.size(),
+                name_of(stop_names(), sequence.stop));
+  return text;
+}
+
+void print_scores(const Continuation& sequence, const Model& model, TextStream& stream) {
+  for (size_t i = 0; i < sequence.tokens.size(); ++i) {
+    const sotto_token token = sequence.tokens[i];
+    stream.write(score_line(token, sequence.log_probabilities[i], model.detokenize({token})) +
+                 '\n');
+  }
+}
+
+}  // namespace
 
 uint64_t peak_resident_bytes() {
   struct rusage usage = {};
@@ -29,62 +48,6 @@ uint64_t peak_resident_bytes() {
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 #endif
 }
-
-// The double nearest to the shortest decimal form of `value`: 0.8, not 0.800000011920929.
-double shortest(float value) {
-  char text[32];
-  for (int digits = 6; digits <= 9; ++digits) {
-    std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(value));
-    if (std::strtof(text, nullptr) == value) break;
-  }
-  return std::strtod(text, nullptr);
-}
-
-void print_phase(const char* name, uint64_t tokens, uint64_t nanoseconds) {
-  const double time = seconds(nanoseconds);
-  std::fprintf(stderr, "%-12s %8s tokens %10s   %s\n", name, with_thousands(tokens).c_str(),
-               duration(time).c_str(), rate(tokens, time).c_str());
-}
-
-Json phase(uint64_t tokens, uint64_t nanoseconds) {
-  const double time = seconds(nanoseconds);
-  const bool has_rate = tokens > 0 && time > 0.0;
-  return {{"tokens", tokens},
-          {"seconds", time},
-          {"tokens_per_second", has_rate ? Json(static_cast<double>(tokens) / time) : Json()}};
-}
-
-Json parameters_json(const GenerateOptions& options, const Model& model,
-                     const sotto_session_info& session) {
-  const sotto_sampler_params& sampler = options.sampler;
-  return {{"max_tokens", options.token_limit},
-          {"temperature", shortest(sampler.temperature)},
-          {"top_k", sampler.top_k},
-          {"top_p", shortest(sampler.top_p)},
-          {"min_p", shortest(sampler.min_p)},
-          {"repetition_penalty", shortest(sampler.repetition_penalty)},
-          {"repetition_window", sampler.repetition_window},
-          {"seed", sampler.seed},
-          {"context_tokens", session.context_tokens},
-          {"batch_tokens", session.batch_tokens},
-          {"threads", session.thread_count},
-          {"overflow", overflow_name(options.session.overflow)},
-          {"sink_tokens", session.sink_tokens},
-          {"isa", sotto_isa_text(model.info().isa)}};
-}
-
-Json timings_json(const Generation& generation, const sotto_session_timings& timings) {
-  const double first = generation.first_token_seconds;
-  return {{"load_seconds", generation.load_seconds},
-          {"first_token_seconds", first >= 0.0 ? Json(first) : Json()},
-          {"total_seconds", generation.total_seconds},
-          {"prefill", phase(timings.prefill_tokens, timings.prefill_ns)},
-          {"decode", phase(timings.decode_tokens, timings.decode_ns)},
-          {"sample", phase(timings.sample_count, timings.sample_ns)},
-          {"reanchor", phase(timings.reanchor_tokens, timings.reanchor_ns)}};
-}
-
-}  // namespace
 
 TextStream::TextStream()
     : is_terminal_(isatty(STDOUT_FILENO) != 0),
@@ -113,14 +76,42 @@ void TextStream::write_bytes(std::string_view bytes) {
   }
 }
 
-const char* stop_name(sotto_status stop) {
-  switch (stop) {
-    case SOTTO_STOP_END_OF_TEXT: return "end_of_text";
-    case SOTTO_STOP_MAX_TOKENS: return "max_tokens";
-    case SOTTO_STOP_CONTEXT_FULL: return "context_full";
-    case SOTTO_STOP_CANCELLED: return "cancelled";
-    default: return "unknown";
+std::string score_line(sotto_token token, float log_probability, const std::string& bytes) {
+  char columns[64];
+  std::snprintf(columns, sizeof columns, "%7d %10.5f  ", token,
+                static_cast<double>(log_probability));
+  return columns + in_quotes(bytes);
+}
+
+void print_prompt_scores(const Generation& generation, const Model& model, TextStream& stream) {
+  for (size_t i = 0; i < generation.prompt_tokens.size(); ++i) {
+    const sotto_token token = generation.prompt_tokens[i];
+    stream.write(score_line(token, generation.prompt_log_probabilities[i],
+                            model.detokenize({token})) +
+                 '\n');
   }
+  stream.write("\n");
+}
+
+void print_sequences(const Generation& generation, const GenerateOptions& options,
+                     const Model& model, TextStream& stream) {
+  const bool are_several = options.search.params.return_count > 1;
+  if (!options.hide_prompt && !options.log_probabilities) {
+    stream.write_prompt(generation.prompt);
+    if (are_several) stream.end_line();
+  }
+  if (options.scores_prompt) print_prompt_scores(generation, model, stream);
+  for (size_t i = 0; i < generation.sequences.size(); ++i) {
+    const Continuation& sequence = generation.sequences[i];
+    if (are_several) stream.write((i == 0 ? "" : "\n") + heading(i + 1, sequence));
+    if (options.log_probabilities) {
+      print_scores(sequence, model, stream);
+    } else {
+      stream.write(sequence.text);
+      stream.end_line();
+    }
+  }
+  stream.end_line();
 }
 
 void print_timings(const Generation& generation, const GenerateOptions& options,
@@ -141,30 +132,9 @@ void print_timings(const Generation& generation, const GenerateOptions& options,
                byte_size(model.memory_size()).c_str(),
                byte_size(session.info().memory_bytes).c_str(),
                byte_size(peak_resident_bytes()).c_str());
-  std::fprintf(stderr, "%-12s %s; the seed was %llu\n", "stopped by", stop_name(generation.stop),
-               static_cast<unsigned long long>(options.sampler.seed));
-}
-
-void print_json(const Generation& generation, const GenerateOptions& options, const Model& model,
-                const Session& session) {
-  const sotto_session_info info = session.info();
-  Json object = {{"model", to_utf8(model.path())},
-                 {"prompt", generation.prompt},
-                 {"prompt_tokens", generation.prompt_tokens},
-                 {"text", generation.text},
-                 {"tokens", generation.tokens}};
-  if (options.log_probabilities) {
-    Json& values = object["log_probabilities"] = Json::array();
-    for (const float value : generation.log_probabilities) values.push_back(shortest(value));
-  }
-  object["stop"] = stop_name(generation.stop);
-  object["timings"] = timings_json(generation, session.timings());
-  object["memory"] = {{"model_bytes", model.memory_size()},
-                      {"session_bytes", info.memory_bytes},
-                      {"kv_bytes", info.kv_bytes},
-                      {"peak_resident_bytes", peak_resident_bytes()}};
-  object["parameters"] = parameters_json(options, model, info);
-  TextStream().write(object.dump() + '\n');
+  const auto seed = static_cast<unsigned long long>(options.sampler.settings.params.seed);
+  std::fprintf(stderr, "%-12s %s; the seed was %llu\n", "stopped by",
+               name_of(stop_names(), generation.stop), seed);
 }
 
 }  // namespace sotto::cli

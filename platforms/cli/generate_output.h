@@ -1,29 +1,14 @@
-// What `sotto generate` prints: the text as it comes, then timings or one JSON object.
+// What `sotto generate` prints for people: the text as it comes, then timings.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "platforms/cli/generate_options.h"
-#include "platforms/cli/model.h"
+#include "platforms/cli/generation.h"
 
 namespace sotto::cli {
-
-// What a run produced.
-struct Generation {
-  std::string prompt;
-  std::vector<sotto_token> prompt_tokens;
-  // Kept for --json only: a stream may go on for ever.
-  std::string text;
-  std::vector<sotto_token> tokens;
-  std::vector<float> log_probabilities;  // one a token, if asked for
-  sotto_status stop = SOTTO_OK;
-  double load_seconds = 0.0;
-  double first_token_seconds = -1.0;  // from the start of the prefill; -1: there was none
-  double total_seconds = 0.0;
-};
 
 // Standard output, flushed piece by piece. Throws a Failure when it cannot be written.
 class TextStream {
@@ -41,11 +26,19 @@ class TextStream {
   bool at_line_start_ = true;
 };
 
-const char* stop_name(sotto_status stop);
+// "    318   -1.23456  \" was\""
+std::string score_line(sotto_token token, float log_probability, const std::string& bytes);
+
+// The prompt's tokens with their log probabilities.
+void print_prompt_scores(const Generation& generation, const Model& model, TextStream& stream);
+
+// What a search found: one text behind its prompt, several with numbers.
+void print_sequences(const Generation& generation, const GenerateOptions& options,
+                     const Model& model, TextStream& stream);
 
 void print_timings(const Generation& generation, const GenerateOptions& options,
                    const Model& model, const Session& session);
-void print_json(const Generation& generation, const GenerateOptions& options, const Model& model,
-                const Session& session);
+
+uint64_t peak_resident_bytes();
 
 }  // namespace sotto::cli

@@ -53,10 +53,13 @@ std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
 }
 
 std::string other_spellings(const CLI::App& command) {
-  std::string text = "Also understood:";
+  std::string text = "Also understood, as every name with _ for -:";
   for (const CLI::Option* option : command.get_options()) {
     const auto& names = option->get_lnames();
-    for (size_t i = 1; i < names.size(); ++i) text += " --" + names[i];
+    for (size_t i = 1; i < names.size(); ++i) {
+      const bool is_underscored = names[i].find('_') != std::string::npos;
+      if (!is_underscored) text += " --" + names[i];
+    }
   }
   return wrapped(text, kWidth);
 }

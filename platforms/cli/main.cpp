@@ -38,12 +38,17 @@ int run_program(int argc, char** argv) {
       "  sotto generate -m demo.sotto -p \"Once upon a time\"\n"
       "  sotto tokenize -m demo.sotto \"Once upon a time\"\n"
       "  sotto inspect demo.sotto\n"
+      "  sotto score -m demo.sotto -f chapter.txt\n"
       "\n"
       "Exit codes: 0 success, 1 bad input or failure, 2 wrong usage, 130 ended by Ctrl-C.");
   Run run;
   add_generate(app, run);
   add_tokenize(app, run);
   add_inspect(app, run);
+  add_sample(app, run);
+  add_score(app, run);
+  add_embed(app, run);
+  add_detect(app, run);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -27,14 +27,14 @@ void parse_isa(const std::string& name, ModelOptions& options) {
 
 }  // namespace
 
-void add_model_option(CLI::App& command, ModelOptions& options) {
-  command.add_option("-m,--model", options.path, "The model, a .sotto file")
+CLI::Option* add_model_option(CLI::App& command, ModelOptions& options) {
+  return command.add_option("-m,--model", options.path, "The model, a .sotto file")
       ->required()
       ->type_name("FILE");
 }
 
-void add_isa_option(CLI::App& command, ModelOptions& options) {
-  command
+CLI::Option* add_isa_option(CLI::App& command, ModelOptions& options) {
+  return command
       .add_option_function<std::string>(
           "--isa", [&options](const std::string& name) { parse_isa(name, options); },
           "Instruction set: " + isa_names() + "; all give the same text")

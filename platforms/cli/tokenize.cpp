@@ -1,8 +1,6 @@
 // `sotto tokenize`: text to token ids and back.
 #include <unistd.h>
 
-#include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <limits>
 #include <memory>
@@ -13,6 +11,7 @@
 #include "platforms/cli/commands.h"
 #include "platforms/cli/failure.h"
 #include "platforms/cli/text.h"
+#include "platforms/cli/token_text.h"
 #include "platforms/cli/tokenize_jsonl.h"
 
 namespace sotto::cli {
@@ -31,30 +30,6 @@ struct TokenizeOptions {
   bool json = false;
   bool jsonl = false;
 };
-
-sotto_token parse_id(std::string_view word) {
-  sotto_token token = 0;
-  const auto result = std::from_chars(word.data(), word.data() + word.size(), token);
-  if (result.ec != std::errc() || result.ptr != word.data() + word.size()) {
-    throw Failure(in_quotes(word) + " is not a token id");
-  }
-  return token;
-}
-
-// Between numbers; brackets too, so that a JSON list will do.
-constexpr std::string_view kSeparators = " \t\r\n,[]";
-
-std::vector<sotto_token> parse_ids(std::string_view text) {
-  std::vector<sotto_token> tokens;
-  size_t begin;
-  while ((begin = text.find_first_not_of(kSeparators)) != std::string_view::npos) {
-    text.remove_prefix(begin);
-    const size_t size = std::min(text.find_first_of(kSeparators), text.size());
-    tokens.push_back(parse_id(text.substr(0, size)));
-    text.remove_prefix(size);
-  }
-  return tokens;
-}
 
 void print_line(const std::string& line) { std::printf("%s\n", line.c_str()); }
 
@@ -82,9 +57,8 @@ void encode(const TokenizeOptions& options, const Model& model) {
 void decode(const TokenizeOptions& options, const Model& model) {
   std::string list;
   for (const std::string& word : options.ids) list += word + ' ';
-  // CLI11 gives one empty word for none.
-  const bool is_empty = list.find_first_not_of(kSeparators) == std::string::npos;
-  const std::vector<sotto_token> tokens = parse_ids(is_empty ? read_all("-") : list);
+  std::vector<sotto_token> tokens = require_ids(list);
+  if (tokens.empty()) tokens = require_ids(read_all("-"));
   if (options.pieces) return print_pieces(model, tokens);
   const std::string bytes = model.detokenize(tokens);
   if (options.json) {

@@ -4,47 +4,20 @@
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
-#include <limits>
-#include <vector>
 
 #include "platforms/cli/failure.h"
+#include "platforms/cli/json_values.h"
 #include "platforms/cli/text.h"
 
 namespace sotto::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json parse_line(const std::string& line) {
-  try {
-    return Json::parse(line);
-  } catch (const Json::exception& exception) {
-    // Its message begins with a code in brackets that means nothing to a reader.
-    const std::string message = exception.what();
-    const size_t end = message.find("] ");
-    throw Failure("not JSON: " + (end == std::string::npos ? message : message.substr(end + 2)));
-  }
-}
-
-std::vector<sotto_token> ids_of(const Json& list) {
-  if (!list.is_array()) throw Failure("\"ids\" is not a list");
-  std::vector<sotto_token> tokens;
-  for (const Json& id : list) {
-    // Integers beyond int64 are unsigned ones here, and wrap below zero as signed ones.
-    const bool in_range = id.is_number_integer() && id.get<int64_t>() >= 0 &&
-                          id.get<int64_t>() <= std::numeric_limits<sotto_token>::max();
-    if (!in_range) throw Failure("\"ids\" holds " + id.dump() + ", which is no token id");
-    tokens.push_back(id.get<sotto_token>());
-  }
-  return tokens;
-}
-
 Json convert_line(const Model& model, bool special, const std::string& line) {
-  const Json request = parse_line(line);
+  const Json request = parse_json(line);
   const bool has_text = request.is_object() && request.contains("text");
   const bool has_ids = request.is_object() && request.contains("ids");
   if (has_text == has_ids) throw Failure("needs to be an object with \"text\" or with \"ids\"");
-  if (has_ids) return text_json(model.detokenize(ids_of(request["ids"])));
+  if (has_ids) return text_json(model.detokenize(to_tokens(request["ids"], "ids")));
   if (!request["text"].is_string()) throw Failure("\"text\" is not a string");
   const auto& text = request["text"].get_ref<const std::string&>();
   return {{"ids", model.tokenize(text, special, "text")}};

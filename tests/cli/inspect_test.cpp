@@ -37,16 +37,19 @@ TEST(Inspect, SessionMemoryGrowsWithTheContext) {
 TEST(Program, HelpNamesCommandsOptionsAndExamples) {
   const Result help = run_sotto({"--help"});
   EXPECT_EQ(help.exit_code, 0);
-  for (const char* part : {"generate", "tokenize", "inspect", "Examples:", "Exit codes:"}) {
+  for (const char* part : {"generate", "Examples:", "Exit codes:"}) {
     EXPECT_NE(help.out.find(part), std::string::npos) << part;
   }
   const Result generate = run_sotto({"generate", "--help"});
   EXPECT_EQ(generate.exit_code, 0);
-  for (const char* part : {"--temp T [0.8]", "--top-k K [40]", "--overflow NAME [stop]",
-                           "Also understood: --max_tokens", "Examples:"}) {
+  for (const char* part : {"--temp X [0.8]", "--top-k N [40]", "--overflow NAME [stop]",
+                           "Also understood, as every name with _ for -: --max-new-tokens",
+                           "\nTruncation:\n", "\nWatermark:\n", "\nSeveral sequences:\n",
+                           "Examples:"}) {
     EXPECT_NE(generate.out.find(part), std::string::npos) << part;
   }
-  for (const char* command : {"tokenize", "inspect"}) {
+  for (const char* command : {"tokenize", "inspect", "sample", "score", "embed", "detect"}) {
+    EXPECT_NE(help.out.find(command), std::string::npos) << command;
     EXPECT_NE(run_sotto({command, "--help"}).out.find("Examples:"), std::string::npos);
   }
 }

@@ -1,0 +1,24 @@
+// The two ways in which `sotto generate` makes text: one stream, or a search.
+#pragma once
+
+#include <chrono>
+
+#include "platforms/cli/generate_options.h"
+#include "platforms/cli/generation.h"
+
+namespace sotto::cli {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start);
+
+// Continues the session's stream, printing the text as it comes (or collecting it for --json).
+// `start` is when the work on the prompt began.
+void generate_stream(const GenerateOptions& options, const Model& model, Session& session,
+                     Clock::time_point start, Generation& generation);
+
+// Fills generation.sequences.
+void generate_sequences(const GenerateOptions& options, const Model& model, Session& session,
+                        Clock::time_point start, Generation& generation);
+
+}  // namespace sotto::cli

@@ -1,0 +1,90 @@
+// Several continuations of one prompt.
+#include "platforms/cli/failure.h"
+#include "platforms/cli/generate_run.h"
+#include "platforms/cli/progress.h"
+#include "platforms/cli/text.h"
+
+namespace sotto::cli {
+namespace {
+
+struct Steps {
+  Progress progress;
+  uint64_t count = 0;
+};
+
+int32_t on_step(void* user_data, uint32_t, sotto_token) {
+  auto* steps = static_cast<Steps*>(user_data);
+  steps->progress.show(++steps->count);
+  return 0;
+}
+
+std::vector<sotto_token_list> phrase_views(const SearchOptions& options) {
+  std::vector<sotto_token_list> views;
+  for (const Tokens& phrase : options.phrases) views.push_back({phrase.data(), phrase.size()});
+  return views;
+}
+
+// How likely the model finds each token: evaluates them behind the prompt and goes back.
+std::vector<float> log_probabilities(const Session& session, const Tokens& tokens) {
+  std::vector<float> values(tokens.size());
+  if (tokens.empty()) return values;
+  const uint64_t prompt_count = session.info().token_count;
+  sotto_score score = {};
+  score.struct_size = sizeof score;
+  const sotto_status status = sotto_session_score(session.get(), tokens.data(), tokens.size(),
+                                                  values.data(), &score);
+  check(status, "--logprobs");
+  if (status == SOTTO_STOP_CONTEXT_FULL) {
+    throw Failure("--logprobs: a sequence and the prompt do not fit the context together");
+  }
+  check(sotto_session_rewind(session.get(), prompt_count), "--logprobs");
+  return values;
+}
+
+void collect(const sotto_sequence* sequences, size_t count, const Model& model,
+             Generation& generation) {
+  for (size_t i = 0; i < count; ++i) {
+    const sotto_sequence& found = sequences[i];
+    Continuation sequence;
+    sequence.tokens.assign(found.tokens, found.tokens + found.token_count);
+    sequence.text = to_utf8(model.detokenize(sequence.tokens));
+    sequence.score = found.score;
+    sequence.log_probability = found.log_probability;
+    sequence.stop = found.stop;
+    sequence.index = found.index;
+    generation.sequences.push_back(std::move(sequence));
+  }
+}
+
+}  // namespace
+
+void generate_sequences(const GenerateOptions& options, const Model& model, Session& session,
+                        Clock::time_point start, Generation& generation) {
+  const std::vector<sotto_token_list> phrases = phrase_views(options.search);
+  sotto_search_params params = options.search.params;
+  params.phrases = phrases.data();
+  params.phrase_count = phrases.size();
+  params.phrase_groups = phrases.empty() ? nullptr : options.search.phrase_groups.data();
+  Steps steps = {{"searching", uint64_t{params.sequence_count} * params.max_tokens}};
+  params.on_step = on_step;
+  params.step_user_data = &steps;
+
+  const sotto_sequence* sequences = nullptr;
+  size_t count = 0;
+  sotto_error error = no_error();
+  generation.stop = sotto_session_search(session.get(), &params, &sequences, &count, &error);
+  check(generation.stop, error, "search");
+  collect(sequences, count, model, generation);
+  if (!generation.sequences.empty()) {
+    generation.first_token_seconds = seconds_since(start);
+    generation.tokens = generation.sequences.front().tokens;
+    generation.text = generation.sequences.front().text;
+    if (generation.stop == SOTTO_OK) generation.stop = generation.sequences.front().stop;
+  }
+  if (!options.log_probabilities || generation.stop == SOTTO_STOP_CANCELLED) return;
+  for (Continuation& sequence : generation.sequences) {
+    sequence.log_probabilities = log_probabilities(session, sequence.tokens);
+  }
+}
+
+}  // namespace sotto::cli
