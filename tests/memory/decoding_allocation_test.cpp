@@ -1,0 +1,297 @@
+// After init nothing allocates: every stage, selection, watermark, search and extra of a session
+// runs under the counter.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/memory/allocation_counter.h"
+#include "tests/memory/support.h"
+
+namespace sotto {
+namespace {
+
+constexpr ModelShape kShape = {400, 64, 96, 3, 200, 6};
+constexpr sotto_token kPrompt[] = {5, 6, 7, 5, 6, 9, 10, 11, 12, 5, 6};
+constexpr size_t kPromptCount = std::size(kPrompt);
+
+// The result is looked at afterwards.
+template <typename Call>
+void expect_none(const std::string& name, Call&& call) {
+  begin_counting();
+  const sotto_status status = call();
+  const uint64_t allocations = end_counting();
+  EXPECT_EQ(allocations, 0u) << name;
+  EXPECT_GE(status, 0) << name << ": " << sotto_status_text(status);
+}
+
+class DecodingAllocation : public testing::TestWithParam<uint32_t> {
+ protected:
+  DecodingAllocation() : model_(make_model_file(kShape, true)) {
+    session_ = open(&memory_);
+    other_ = open(&other_memory_);
+    (void)sotto_session_prefill(session_, kPrompt, kPromptCount);
+    (void)sotto_session_prefill(other_, kPrompt + 3, 4);
+  }
+  ~DecodingAllocation() override {
+    sotto_session_deinit(session_);
+    sotto_session_deinit(other_);
+  }
+
+  sotto_session* open(std::unique_ptr<AlignedBytes>* memory) {
+    sotto_session_params params;
+    sotto_session_params_init(&params, sizeof params);
+    params.batch_tokens = 8;
+    params.thread_count = GetParam();
+    params.sequence_count = 4;
+    params.sequence_tokens = 6;
+    params.features = SOTTO_FEATURE_HIDDEN_HISTORY | SOTTO_FEATURE_DOLA | SOTTO_FEATURE_GUIDE;
+    size_t size = 0;
+    EXPECT_EQ(sotto_session_memory_size(model_.get(), &params, &size, nullptr), SOTTO_OK);
+    *memory = std::make_unique<AlignedBytes>(size);
+    sotto_session* session = nullptr;
+    EXPECT_EQ(sotto_session_init(model_.get(), &params, (*memory)->data(), size, &session, nullptr),
+              SOTTO_OK);
+    return session;
+  }
+
+  // Sets a sampler, generates and takes the tokens back.
+  void run(const std::string& name, const std::function<void(sotto_sampler_params&)>& adjust) {
+    sotto_sampler_params params;
+    sotto_sampler_params_init(&params, sizeof params);
+    params.log_probabilities = 1;
+    params.alternative_count = 5;
+    adjust(params);
+    expect_none(name, [&] { return sotto_session_set_sampler(session_, &params, nullptr); });
+    expect_none(name,
+                [&] { return sotto_session_generate(session_, nullptr, 0, 5, nullptr, nullptr); });
+    expect_none(name, [&] { return sotto_session_rewind(session_, kPromptCount); });
+  }
+
+  LoadedModel model_;
+  std::unique_ptr<AlignedBytes> memory_;
+  std::unique_ptr<AlignedBytes> other_memory_;
+  sotto_session* session_ = nullptr;
+  sotto_session* other_ = nullptr;
+};
+
+TEST_P(DecodingAllocation, Penalties) {
+  run("frequency", [](auto& p) { p.frequency_penalty = 0.5f; });
+  run("presence", [](auto& p) { p.presence_penalty = 0.5f; });
+  run("slope", [](auto& p) {
+    p.repetition_penalty = 1.2f;
+    p.penalty_slope = 1.5f;
+    p.repetition_window = UINT32_MAX;
+  });
+  run("n-grams", [](auto& p) { p.no_repeat_ngram = 2; });
+  run("dry", [](auto& p) { p.dry_multiplier = 1; });
+  run("guard", [](auto& p) { p.guard_window = 32; });
+}
+
+TEST_P(DecodingAllocation, BansAndBiases) {
+  const sotto_token tokens[] = {1, 2, 3};
+  const sotto_token_bias biases[] = {{4, 1.0f}, {5, -1.0f}};
+  const sotto_sequence_bias sequences[] = {{tokens, 3, 2.0f, 0}};
+  const sotto_token_list words[] = {{tokens, 2}, {tokens + 2, 1}};
+  run("all lists", [&](auto& p) {
+    p.logit_bias = biases;
+    p.logit_bias_count = 2;
+    p.sequence_bias = sequences;
+    p.sequence_bias_count = 1;
+    p.bad_words = words;
+    p.bad_word_count = 2;
+    p.suppressed_tokens = tokens;
+    p.suppressed_token_count = 3;
+    p.begin_suppressed_tokens = tokens;
+    p.begin_suppressed_token_count = 3;
+    p.forced_prefix = tokens + 1;
+    p.forced_prefix_count = 2;
+    p.forced_last_token = 7;
+    p.min_new_tokens = 3;
+    p.end_decay_factor = 1.1f;
+  });
+  run("allowed", [&](auto& p) {
+    p.allowed_tokens = tokens;
+    p.allowed_token_count = 3;
+    p.ignore_end = 1;
+  });
+  run("callback", [](auto& p) {
+    p.logits_callback = [](void*, float* logits, size_t count) { logits[count - 1] += 1; };
+  });
+}
+
+TEST_P(DecodingAllocation, Truncations) {
+  const std::pair<const char*, std::function<void(sotto_sampler_params&)>> stages[] = {
+      {"top_k", [](auto& p) { p.top_k = 7; }},
+      {"top_p", [](auto& p) { p.top_p = 0.7f; }},
+      {"top_p decay",
+       [](auto& p) {
+         p.top_p = 0.9f;
+         p.top_p_decay = 0.9f;
+       }},
+      {"min_p", [](auto& p) { p.min_p = 0.3f; }},
+      {"top_a", [](auto& p) { p.top_a = 0.3f; }},
+      {"tail_free", [](auto& p) { p.tail_free = 0.8f; }},
+      {"typical", [](auto& p) { p.typical_p = 0.6f; }},
+      {"epsilon", [](auto& p) { p.epsilon = 0.01f; }},
+      {"eta", [](auto& p) { p.eta = 0.01f; }},
+      {"top_n_sigma", [](auto& p) { p.top_n_sigma = 1; }},
+      {"top_h", [](auto& p) { p.top_h = 0.5f; }},
+      {"xtc",
+       [](auto& p) {
+         p.xtc_probability = 1;
+         p.xtc_threshold = 0.001f;
+       }},
+      {"dynamic temperature", [](auto& p) { p.temperature_range = 0.5f; }},
+      {"smoothing", [](auto& p) { p.smoothing_factor = 0.3f; }},
+  };
+  for (const sotto_order order : {SOTTO_ORDER_DEFAULT, SOTTO_ORDER_HF, SOTTO_ORDER_OPENAI}) {
+    for (const auto& [name, adjust] : stages) {
+      run(name, [&](auto& p) {
+        p.top_k = 0;
+        p.top_p = 1;
+        p.min_p = 0;
+        p.order = order;
+        adjust(p);
+      });
+    }
+  }
+}
+
+TEST_P(DecodingAllocation, SelectionsAndWatermarks) {
+  for (const sotto_selection selection :
+       {SOTTO_SELECT_MULTINOMIAL, SOTTO_SELECT_GREEDY, SOTTO_SELECT_GUMBEL, SOTTO_SELECT_MIROSTAT,
+        SOTTO_SELECT_MIROSTAT_V2, SOTTO_SELECT_ADAPTIVE_P}) {
+    run("selection " + std::to_string(selection), [&](auto& p) {
+      p.selection = selection;
+      p.adaptive_target = 0.3f;
+    });
+  }
+  for (const sotto_watermark_scheme scheme : {SOTTO_WATERMARK_LEFT_HASH, SOTTO_WATERMARK_SELF_HASH,
+                                              SOTTO_WATERMARK_TOURNAMENT, SOTTO_WATERMARK_GUMBEL}) {
+    sotto_watermark_params watermark;
+    sotto_watermark_params_init(&watermark, sizeof watermark);
+    watermark.scheme = scheme;
+    run("watermark " + std::to_string(scheme), [&](auto& p) { p.watermark = &watermark; });
+    sotto_watermark_result result = {};
+    result.struct_size = sizeof result;
+    expect_none("detect " + std::to_string(scheme), [&] {
+      return sotto_watermark_detect(&watermark, kShape.vocabulary_size, kPrompt, kPromptCount,
+                                    &result, nullptr);
+    });
+  }
+  for (const sotto_dola dola : {SOTTO_DOLA_LOW, SOTTO_DOLA_HIGH}) {
+    run("dola " + std::to_string(dola), [&](auto& p) { p.dola = dola; });
+  }
+}
+
+TEST_P(DecodingAllocation, StopsHealingAndGuide) {
+  const sotto_text strings[] = {{"qu", 2}, {"e", 1}};
+  sotto_stop_params stops;
+  sotto_stop_params_init(&stops, sizeof stops);
+  stops.max_tokens = 4;
+  stops.max_time_ns = 1000000000;
+  stops.repetition_limit = 0.9f;
+  stops.stop_strings = strings;
+  stops.stop_string_count = 1;
+  stops.banned_strings = strings + 1;
+  stops.banned_string_count = 1;
+  expect_none("set_stops", [&] { return sotto_session_set_stops(session_, &stops, nullptr); });
+  expect_none("prefill", [&] { return sotto_session_prefill(session_, kPrompt, 2); });
+  expect_none("heal", [&] { return sotto_session_heal(session_); });
+  expect_none("set_guide",
+              [&] { return sotto_session_set_guide(session_, other_, nullptr, nullptr); });
+  expect_none("generate",
+              [&] { return sotto_session_generate(session_, nullptr, 0, 6, nullptr, nullptr); });
+  expect_none("rewind", [&] { return sotto_session_rewind(session_, kPromptCount); });
+}
+
+TEST_P(DecodingAllocation, ScoresAndStates) {
+  float values[256];
+  float embedding[96];
+  const float* hidden = nullptr;
+  size_t count = 0;
+  sotto_score score = {};
+  score.struct_size = sizeof score;
+  expect_none("score", [&] { return sotto_session_score(session_, kPrompt, 11, values, &score); });
+  expect_none("hidden", [&] { return sotto_session_hidden(session_, &hidden, &count); });
+  expect_none("embed", [&] {
+    return sotto_session_embed(session_, kPrompt, 3, SOTTO_POOL_MEAN, embedding);
+  });
+  size_t size = 0;
+  ASSERT_EQ(sotto_session_saved_size(session_, &size), SOTTO_OK);
+  std::vector<uint8_t> saved(size);
+  expect_none("save", [&] { return sotto_session_save(session_, saved.data(), size, &size); });
+  expect_none("restore",
+              [&] { return sotto_session_restore(other_, saved.data(), size, nullptr); });
+  expect_none("fork", [&] { return sotto_session_fork(session_, other_, nullptr); });
+}
+
+TEST_P(DecodingAllocation, Searches) {
+  const sotto_token phrase_tokens[] = {20, 21};
+  const sotto_token_list phrases[] = {{phrase_tokens, 2}};
+  const auto search = [&](const std::string& name, auto adjust) {
+    sotto_search_params params;
+    sotto_search_params_init(&params, sizeof params);
+    adjust(params);
+    const sotto_sequence* sequences = nullptr;
+    size_t count = 0;
+    expect_none(
+        name, [&] { return sotto_session_search(session_, &params, &sequences, &count, nullptr); });
+    EXPECT_GT(count, 0u) << name;
+  };
+  search("beam", [](auto&) {});
+  search("groups", [](auto& p) {
+    p.group_count = 2;
+    p.diversity_penalty = 0.5f;
+  });
+  search("phrases", [&](auto& p) {
+    p.phrases = phrases;
+    p.phrase_count = 1;
+  });
+  search("beam sampling", [](auto& p) { p.mode = SOTTO_SEARCH_BEAM_SAMPLE; });
+  search("contrastive", [](auto& p) { p.mode = SOTTO_SEARCH_CONTRASTIVE; });
+  for (const sotto_choice choice : {SOTTO_CHOICE_ORDER, SOTTO_CHOICE_BEST, SOTTO_CHOICE_EXACT,
+                                    SOTTO_CHOICE_NGRAM, SOTTO_CHOICE_CALLBACK}) {
+    search("samples " + std::to_string(choice), [&](auto& p) {
+      p.mode = SOTTO_SEARCH_SAMPLE;
+      p.choice = choice;
+      p.similarity = [](void*, const sotto_token*, size_t a, const sotto_token*, size_t b) {
+        return a == b ? 1.0 : 0.0;
+      };
+    });
+  }
+}
+
+TEST_P(DecodingAllocation, StandaloneSampler) {
+  size_t size = 0;
+  ASSERT_EQ(sotto_sampler_memory_size(1000, 1024, &size, nullptr), SOTTO_OK);
+  AlignedBytes memory(size);
+  sotto_sampler* sampler = nullptr;
+  ASSERT_EQ(sotto_sampler_init(nullptr, 1000, 1024, memory.data(), size, &sampler, nullptr),
+            SOTTO_OK);
+  std::vector<float> logits(1000);
+  for (size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<float>(i % 37) * 0.1f;
+  sotto_sampler_input input = {};
+  input.struct_size = sizeof input;
+  input.logits = logits.data();
+  input.history = kPrompt;
+  input.history_count = kPromptCount;
+  sotto_token token = -1;
+  expect_none("pick", [&] { return sotto_sampler_pick(sampler, &input, &token, nullptr); });
+  std::vector<sotto_token> tokens(1000);
+  std::vector<float> probabilities(1000);
+  size_t count = 0;
+  expect_none("apply", [&] {
+    return sotto_sampler_apply(sampler, &input, tokens.data(), probabilities.data(), 1000, &count,
+                               nullptr);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, DecodingAllocation, testing::Values(1u, 2u));
+
+}  // namespace
+}  // namespace sotto
