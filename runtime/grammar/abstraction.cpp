@@ -31,9 +31,10 @@ void Abstraction::clear() {
   stack_size_ = 0;
 }
 
+// Components that refer to themselves keep their counts: they would have to be unrolled.
 bool Abstraction::is_plain(uint32_t node, uint32_t depth) const {
   const Node& n = store_->node(node);
-  return n.depth <= depth && !n.counts;
+  return n.depth <= depth && (!n.counts || n.is_cyclic);
 }
 
 bool Abstraction::applies(uint32_t config, uint32_t depth) const {

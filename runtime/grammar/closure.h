@@ -23,6 +23,7 @@ class Closure {
   void lay_out(Arena& arena, const MatcherLimits& limits);
   void init(const CompiledGrammar& grammar, ContextStore& store);
   void set_budget(uint64_t budget) { budget_ = budget; }
+  uint64_t budget() const { return budget_; }
   // False: used up.
   bool spend(uint64_t steps) {
     if (steps > budget_) return false;

@@ -21,12 +21,12 @@ void warn(const GrammarBuilder& builder, uint32_t rule, const RuleWarnings& warn
 }  // namespace
 
 Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, uint32_t root,
-                       const RuleWarnings& warnings, const CompiledGrammar** grammar,
-                       Error* error) {
+                       const CompileTuning& tuning, const RuleWarnings& warnings,
+                       const CompiledGrammar** grammar, Error* error) {
   Workspace& workspace = builder.workspace();
   if (workspace.exhausted()) return too_large(error);
   Nfa nfa(workspace);
-  build_nfa(builder, nfa);
+  build_nfa(builder, tuning.unrolled_states, nfa);
   if (workspace.exhausted()) return too_large(error);
   NfaAnalysis analysis(workspace);
   analyze_nfa(nfa, root, workspace, &analysis);
@@ -47,7 +47,7 @@ Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, ui
       warn(builder, rule, warnings);
       continue;
     }
-    if (determinizer.determinize(rule, &graph)) {
+    if (determinizer.determinize(rule, tuning.determinized_states, &graph)) {
       if (workspace.exhausted()) return too_large(error);
       minimizer.minimize(&graph);
     } else {
@@ -69,7 +69,7 @@ Status compile_gbnf(std::span<const char> text, const CompileOptions& options,
   if (root == kNone) {
     return fail_at(error, Status::kGrammarSyntax, 0, "1:1: no rule named '", options.root, "'");
   }
-  return compile_grammar(builder, text, root, warnings, grammar, error);
+  return compile_grammar(builder, text, root, options.tuning, warnings, grammar, error);
 }
 
 }  // namespace sotto

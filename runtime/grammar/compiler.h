@@ -12,9 +12,17 @@
 
 namespace sotto {
 
+// Where one way of saying the same gives way to another.
+struct CompileTuning {
+  uint32_t unrolled_states = 64;       // a repetition that takes more is counted at run time
+  uint32_t determinized_states = 512;  // an automaton that takes more, and eight times more
+                                       // than before, is left as it is
+};
+
 struct CompileOptions {
   std::span<const char> root{"root", 4};  // the start rule
   TokenNames tokens;
+  CompileTuning tuning;
 };
 
 // Receives rules that no text of the root can use.
@@ -26,7 +34,8 @@ struct RuleWarnings {
 // Compiles into the builder's workspace; the result lies there until it is released.
 // `source` is what the front end read: error messages quote it.
 Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, uint32_t root,
-                       const RuleWarnings& warnings, const CompiledGrammar** grammar, Error* error);
+                       const CompileTuning& tuning, const RuleWarnings& warnings,
+                       const CompiledGrammar** grammar, Error* error);
 
 // Parses and compiles GBNF. `workspace_memory` is free again as soon as the grammar has been
 // copied out of it (it is `(*grammar)->size()` bytes that can be moved anywhere, aligned to

@@ -6,8 +6,7 @@
 namespace sotto {
 namespace {
 
-// Determinizing stops at this many states, beside this many for each of the NFA.
-constexpr uint32_t kStateAllowance = 512;
+// States for each of the NFA that are not too many.
 constexpr uint32_t kStateGrowth = 8;
 
 }  // namespace
@@ -129,11 +128,12 @@ void Determinizer::collect_steps(const Subset& subset) {
   steps_.truncate(static_cast<size_t>(end - steps_.begin()));
 }
 
-bool Determinizer::determinize(uint32_t rule, RuleGraph* graph) {
+bool Determinizer::determinize(uint32_t rule, uint32_t allowance, RuleGraph* graph) {
   begin(rule, graph);
   const bool is_last = rule + 1 == nfa_.rules.size();
   const uint32_t end = is_last ? nfa_.states.size() : nfa_.rules[rule + 1].start;
-  const uint64_t limit = kStateAllowance + uint64_t{kStateGrowth} * (end - nfa_.rules[rule].start);
+  const uint64_t growth = allowance == 0 ? 0 : kStateGrowth;
+  const uint64_t limit = allowance + growth * (end - nfa_.rules[rule].start);
   for (uint32_t state = 0; state < subsets_.size() && !workspace_.exhausted(); ++state) {
     if (subsets_.size() > limit) return false;
     collect_steps(subsets_[state]);

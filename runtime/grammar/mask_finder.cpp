@@ -56,10 +56,15 @@ StepResult MaskFinder::find_abstract(const uint32_t* config, uint32_t* pins, uin
     }
     *mask = engine_->store().config(*abstract).mask;
     if (*mask == kNoMask) {
-      const StepResult result = compute(abstract, mask);
+      StepResult result = compute(abstract, mask);
+      if (result != StepResult::kDone && *abstract != *config) {
+        *abstract = *config;
+        result = compute(abstract, mask);
+      }
       if (result != StepResult::kDone) return result;
       engine_->store().config(*abstract).mask = *mask;
     }
+
     if (*mask != kMaskCutOff) return StepResult::kDone;
   }
 }
@@ -70,15 +75,15 @@ StepResult MaskFinder::compute(const uint32_t* config, uint32_t* mask) {
   uint32_t* trail = engine_->trail();
   trail[0] = *config;
   uint32_t slice = kNoSlice;
-  StepResult result = methods_.slices ? find_slice(&slice) : StepResult::kDone;
+  if (methods_.slices) find_slice(&slice);
   trail[0] = *config;
   bool cut_off = false;
-  if (result == StepResult::kDone && slice != kNoSlice) {
+  if (slice != kNoSlice) {
     const size_t size = vocabulary_->word_count() * sizeof(uint64_t);
     std::memcpy(cache_.draft(), vocabulary_->slice(slice), size);
     token_count_ = MaskCache::kListTokens + 1;
   }
-  if (result == StepResult::kDone) result = walk(slice, &cut_off);
+  StepResult result = walk(slice, &cut_off);
   if (result == StepResult::kDone && !cut_off) result = add_literals(&cut_off);
   if (result != StepResult::kDone || cut_off) {
     cache_.clear_draft();

@@ -47,7 +47,7 @@ class MaskFinder {
 
   // mask_slices.cpp
   void prepare_slice_steps();
-  StepResult find_slice(uint32_t* slice);
+  void find_slice(uint32_t* slice);
   StepResult take_characters(uint32_t from, uint32_t* boundary_count, bool* contained);
 
   MatchEngine* engine_ = nullptr;

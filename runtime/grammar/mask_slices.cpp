@@ -9,6 +9,7 @@ namespace sotto {
 namespace {
 
 constexpr uint32_t kMostBoundaries = 48;  // configurations between characters
+constexpr uint64_t kMostSteps = 20'000;   // a walk without a slice takes less than ten times that
 constexpr uint32_t kLongestCharacter = 4;
 
 }  // namespace
@@ -32,8 +33,9 @@ void MaskFinder::prepare_slice_steps() {
 }
 
 // trail[0]: the configuration. The trail's front holds the configurations met between
-// characters, its end those inside one.
-StepResult MaskFinder::find_slice(uint32_t* slice) {
+// characters, its end those inside one. If this takes too long, or too much room, what was
+// found so far counts.
+void MaskFinder::find_slice(uint32_t* slice) {
   uint32_t* trail = engine_->trail();
   std::fill_n(trail + 1, engine_->trail_count() - 1, kNotComputed);
   constexpr uint32_t kMostCharacters = kSliceCharacters[kSliceCount - 2];
@@ -41,22 +43,25 @@ StepResult MaskFinder::find_slice(uint32_t* slice) {
   uint32_t level_begin = 0;
   uint32_t characters = 0;
   bool contained = true;
+  const uint64_t budget = engine_->budget();
+  const uint64_t allowance = std::min(budget, kMostSteps);
+  engine_->set_budget(allowance);
   while (contained && characters < kMostCharacters && level_begin < boundary_count) {
     const uint32_t level_end = boundary_count;
     for (uint32_t from = level_begin; from < level_end && contained; ++from) {
       const StepResult result = take_characters(from, &boundary_count, &contained);
-      if (result != StepResult::kDone) return result;
+      contained = contained && result == StepResult::kDone;
     }
     if (contained) ++characters;
     level_begin = level_end;
   }
+  engine_->set_budget(budget - (allowance - engine_->budget()));
   const bool is_closed = contained && level_begin == boundary_count;
   *slice = kNoSlice;
   for (uint32_t i = 0; i < kSliceCount; ++i) {
     if (is_closed || kSliceCharacters[i] <= characters) *slice = i;
   }
   std::fill_n(trail + 1, engine_->trail_count() - 1, kNotComputed);
-  return StepResult::kDone;
 }
 
 // Takes every character after trail[from]; `contained` becomes false if one is impossible.

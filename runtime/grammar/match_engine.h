@@ -28,6 +28,8 @@ class MatchEngine {
   uint32_t trail_count() const { return trail_count_; }
   // A new call of the interface has the whole budget.
   void renew_budget() { closure_.set_budget(step_budget_); }
+  uint64_t budget() const { return closure_.budget(); }
+  void set_budget(uint64_t budget) { closure_.set_budget(budget); }
   bool spend(uint64_t steps) { return closure_.spend(steps); }
 
   // All of these read and write pins.

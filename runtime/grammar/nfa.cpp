@@ -5,13 +5,11 @@
 namespace sotto {
 namespace {
 
-// A repetition is written out if that takes no more states than this.
-constexpr uint32_t kUnrolledStates = 64;
-
 class NfaBuilder {
  public:
-  NfaBuilder(GrammarBuilder& grammar, Nfa& nfa)
+  NfaBuilder(GrammarBuilder& grammar, uint32_t unrolled_states, Nfa& nfa)
       : grammar_(grammar),
+        unrolled_states_(unrolled_states),
         nfa_(nfa),
         tasks_(grammar.workspace()),
         suffixes_(grammar.workspace()),
@@ -134,7 +132,7 @@ class NfaBuilder {
   void repeat(const Expression& expression, const Task& task) {
     if (expression.minimum <= 1 && expression.maximum == kUnbounded) {
       star(expression.first, task.entry, task.exit, expression.minimum == 1);
-    } else if (expression.size <= kUnrolledStates) {
+    } else if (expression.size <= unrolled_states_) {
       unroll(expression, task);
     } else {
       loop(expression, task);
@@ -184,6 +182,7 @@ class NfaBuilder {
   }
 
   GrammarBuilder& grammar_;
+  uint32_t unrolled_states_;
   Nfa& nfa_;
   GrowingArray<Task> tasks_;
   GrowingArray<Suffix> suffixes_;
@@ -192,8 +191,8 @@ class NfaBuilder {
 
 }  // namespace
 
-void build_nfa(GrammarBuilder& builder, Nfa& nfa) {
-  NfaBuilder(builder, nfa).build();
+void build_nfa(GrammarBuilder& builder, uint32_t unrolled_states, Nfa& nfa) {
+  NfaBuilder(builder, unrolled_states, nfa).build();
 }
 
 }  // namespace sotto

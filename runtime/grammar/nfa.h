@@ -70,8 +70,8 @@ struct Nfa {
   GrowingArray<RuleAutomaton> rules;
 };
 
-// Adds an automaton for every rule of the builder. Long repetitions become loops, whose
-// bodies are rules added to the builder; small rules are written out where they are used.
-void build_nfa(GrammarBuilder& builder, Nfa& nfa);
+// Adds an automaton for every rule of the builder. A repetition that takes more than
+// `unrolled_states` becomes a loop, whose body is a rule added to the builder.
+void build_nfa(GrammarBuilder& builder, uint32_t unrolled_states, Nfa& nfa);
 
 }  // namespace sotto

@@ -35,7 +35,8 @@ class Determinizer {
                Workspace& workspace);
 
   // False if the automaton would become too large; `graph` is undefined then.
-  bool determinize(uint32_t rule, RuleGraph* graph);
+  // `allowance`: states that are never too many.
+  bool determinize(uint32_t rule, uint32_t allowance, RuleGraph* graph);
   // The same automaton without epsilon edges, several of whose edges may share a symbol.
   void remove_epsilons(uint32_t rule, RuleGraph* graph);
 
