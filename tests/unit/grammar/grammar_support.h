@@ -1,0 +1,100 @@
+// Grammars, vocabularies and matchers in memory of their own.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/grammar/compiler.h"
+#include "runtime/grammar/matcher.h"
+
+namespace sotto::test {
+
+struct FreeMemory {
+  void operator()(void* memory) const { std::free(memory); }
+};
+using Memory = std::unique_ptr<void, FreeMemory>;
+Memory aligned_memory(size_t size);
+
+inline std::span<const char> as_span(std::string_view text) {
+  return {text.data(), text.size()};
+}
+
+// A path in the shared test data, if that is there.
+std::optional<std::filesystem::path> shared_data(const std::string& name);
+std::string read_file(const std::filesystem::path& path);
+
+class TestVocabulary {
+ public:
+  // Tokens without a value are special; `end_token` is -1 if there is none.
+  TestVocabulary(const std::vector<std::optional<std::string>>& tokens, int32_t end_token);
+
+  const Vocabulary& view() const { return vocabulary_; }
+  size_t memory_size() const { return memory_size_; }
+  const std::string& text(uint32_t token) const { return texts_[token]; }
+  uint32_t size() const { return static_cast<uint32_t>(texts_.size()); }
+  int32_t end_token() const { return end_token_; }
+  // Names of special tokens, for literals.
+  void set_name(uint32_t token, std::string_view name) { texts_[token] = name; }
+  TokenNames names() const;
+
+ private:
+  std::vector<std::string> texts_;
+  std::vector<char> bytes_;
+  std::vector<uint32_t> offsets_{0};
+  std::vector<uint8_t> special_;
+  int32_t end_token_;
+  Memory memory_;
+  size_t memory_size_ = 0;
+  Vocabulary vocabulary_;
+};
+
+// GPT-2's tokens, if the shared test data is there.
+std::unique_ptr<TestVocabulary> gpt2_vocabulary();
+// Every byte, some texts, and end of text as token 0.
+TestVocabulary small_vocabulary(const std::vector<std::string>& texts = {});
+
+class TestGrammar {
+ public:
+  explicit TestGrammar(std::string_view text, const CompileTuning& tuning = {},
+                       const TestVocabulary* vocabulary = nullptr, std::string_view root = "root");
+
+  bool valid() const { return status_ == Status::kOk; }
+  Status status() const { return status_; }
+  const std::string& message() const { return message_; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+  const CompiledGrammar& view() const {
+    return *reinterpret_cast<const CompiledGrammar*>(image_.data());
+  }
+
+ private:
+  Status status_;
+  std::string message_;
+  std::vector<std::string> warnings_;
+  std::vector<uint64_t> image_;  // moved away from where it was compiled
+};
+
+class TestMatcher {
+ public:
+  explicit TestMatcher(const TestGrammar& grammar, const TestVocabulary* vocabulary = nullptr,
+                       const MatcherLimits& limits = {}, const MaskMethods& methods = {});
+
+  Matcher& operator*() { return matcher_; }
+  Matcher* operator->() { return &matcher_; }
+  // Starting anew: whether the text is in the language; nothing if a limit was hit.
+  std::optional<bool> matches(std::string_view text);
+  Status accept(std::string_view text) { return matcher_.accept_bytes(0, as_span(text)); }
+  // The allowed tokens of sequence 0. Empty at a dead end; fails the test at a limit.
+  std::vector<bool> mask(uint32_t sequence = 0);
+
+ private:
+  Memory memory_;
+  Matcher matcher_;
+  uint32_t token_count_ = 0;
+};
+
+}  // namespace sotto::test
