@@ -27,7 +27,6 @@ void Candidates::place(size_t vocabulary_size, Arena& arena) {
   block_maxima_ = arena.take<float>(2 * divide_up(vocabulary_size, kBlock));
   chunk_weights_ = arena.take<uint64_t>(divide_up(vocabulary_size, kChunk));
   chunk_ = arena.take<float>(kChunk);
-  ranks_ = arena.take<uint32_t>(kChunk);
   bucket_sums_ = arena.take<uint64_t>(kBuckets);
 }
 
@@ -150,21 +149,24 @@ size_t Candidates::find_cumulative(uint64_t target) {
   return i;
 }
 
+Gaps Candidates::gaps() { return {logits_, max(), inverse_temperature_}; }
+
 double Candidates::entropy() {
   const float* y = shares();
+  const Gaps gap = gaps();
   constexpr size_t kSums = 8;  // of which every eighth index has its own
   double sums[kSums] = {};
+  const size_t count = count_;
   size_t i = 0;
   // A share is 0 or at least FLT_MIN, so its logit is finite.
-  for (; i + kSums <= count_; i += kSums) {
-    for (size_t k = 0; k < kSums; ++k) {
-      const float product = y[i + k] * gap(i + k);
-      sums[k] += static_cast<double>(y[i + k] > 0 ? product : 0.0f);
-    }
+  const auto term = [=](size_t index) {
+    const float product = y[index] * gap(index);
+    return static_cast<double>(y[index] > 0 ? product : 0.0f);
+  };
+  for (; i + kSums <= count; i += kSums) {
+    for (size_t k = 0; k < kSums; ++k) sums[k] += term(i + k);
   }
-  for (size_t k = 0; i < count_; ++i, ++k) {
-    if (y[i] > 0) sums[k] += static_cast<double>(y[i] * gap(i));
-  }
+  for (size_t k = 0; i < count; ++i, ++k) sums[k] += term(i);
   const double sum = ((sums[0] + sums[4]) + (sums[2] + sums[6])) +
                      ((sums[1] + sums[5]) + (sums[3] + sums[7]));
   return ln(total()) + sum / total();
@@ -275,14 +277,20 @@ void Candidates::keep_logits(float floor, size_t end) {
   has_max_ = has_max;
 }
 
-void Candidates::keep_after(uint64_t key) {
-  size_t kept_count = 0;
-  for (size_t i = 0; i < count_; ++i) {
-    const float logit = logits_[i];
-    own_ids_[kept_count] = id(i);
-    own_logits_[kept_count] = logit;
-    kept_count += sort_key(logit, i) >= key ? 1 : 0;
+void Candidates::drop(std::span<uint64_t> keys) {
+  assert(keys.size() < count_);
+  const auto by_index = [](uint64_t a, uint64_t b) { return key_index(a) < key_index(b); };
+  std::sort(keys.begin(), keys.end(), by_index);
+  size_t kept_count = 0, from = 0;
+  const auto keep_to = [&](size_t end) {
+    std::memmove(own_logits_ + kept_count, logits_ + from, (end - from) * sizeof *logits_);
+    for (size_t i = from; i < end; ++i) own_ids_[kept_count++] = id(i);
+  };
+  for (const uint64_t key : keys) {
+    keep_to(key_index(key));
+    from = key_index(key) + 1;
   }
+  keep_to(count_);
   kept_in_own(kept_count);
 }
 

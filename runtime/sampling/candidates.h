@@ -39,12 +39,25 @@ inline uint64_t sort_key(float logit, size_t index) {
 
 inline size_t key_index(uint64_t key) { return static_cast<uint32_t>(key); }
 
+// (max - l) / T by index; NaN of NaN. For loops that are to be vectorized.
+struct Gaps {
+  const float* logits;
+  float max;
+  float inverse_temperature;
+
+  float operator()(size_t index) const {
+    const float l = logits[index];
+    const float gap = (max - l) * inverse_temperature;
+    return l >= max ? 0.0f : gap;
+  }
+};
+
 class Candidates {
  public:
   static constexpr float kLowest = -std::numeric_limits<float>::infinity();
   static constexpr size_t kBlock = 128;     // tokens under one maximum
   static constexpr size_t kChunk = 1024;    // tokens under one sum of weights
-  static constexpr size_t kBuckets = 1344;  // slices of an order
+  static constexpr size_t kBuckets = 1024;  // slices of an order
 
   // Lays the working memory out; over a measuring arena it only adds up.
   void place(size_t vocabulary_size, Arena& arena);
@@ -94,12 +107,7 @@ class Candidates {
   // The weight of each, in order of id. The array holds until the next call and may be
   // overwritten. max() is not kLowest.
   std::span<uint64_t> weights();
-  // (max - l) / T.
-  float gap(size_t index) const {
-    const float l = logits_[index];
-    return l >= max_ ? 0.0f : l >= kLowest ? (max_ - l) * inverse_temperature_
-                                           : std::numeric_limits<float>::infinity();
-  }
+  Gaps gaps();
   // H = -sum p ln p = ln total + sum p gap.
   double entropy();
   // ln p = (l - max) / T - ln total; -infinity of -infinity.
@@ -118,7 +126,7 @@ class Candidates {
   void keep_from_logit(float floor);    // NaN goes too
   void keep_from_share(float least);
   void keep_before(uint64_t key);       // the same without the last; its logit is not kLowest
-  void keep_after(uint64_t key);        // the rest of the order, from the key on
+  void drop(std::span<uint64_t> keys);  // all but these; permutes them
   // The tokens of at least `floor` before index `end`, of more from there, by other numbers
   // than logits: numbers(first, count) -> const float*, of up to kChunk tokens.
   template <typename Numbers>
@@ -129,7 +137,6 @@ class Candidates {
   float* whole() { return reinterpret_cast<float*>(keys_); }  // (vocabulary), in their place
   uint64_t* bucket_sums() { return bucket_sums_; }  // (kBuckets)
   float* chunk() { return chunk_; }                 // (kChunk)
-  uint32_t* ranks() { return ranks_; }              // (kChunk)
 
  private:
   void own_logits();
@@ -160,7 +167,6 @@ class Candidates {
   float* block_maxima_ = nullptr;      // (block), twice: the second half is for selection
   uint64_t* chunk_weights_ = nullptr;  // (chunk), valid with shares_
   float* chunk_ = nullptr;             // (kChunk)
-  uint32_t* ranks_ = nullptr;          // (kChunk)
   uint64_t* bucket_sums_ = nullptr;    // (kBuckets)
 };
 

@@ -69,15 +69,15 @@ size_t select_gumbel(Candidates& candidates, uint64_t seed) {
   size_t winner = 0;
   double least = std::numeric_limits<double>::infinity();
   for (size_t i = 0; i < candidates.count(); ++i) {
-    // Two tokens share a number: 32 bits each.
+    // 1 - u: four tokens share a number for its first 16 bits, the next 48 are for whoever
+    // may win: -ln u >= 1 - u.
     const auto id = static_cast<uint32_t>(candidates.id(i));
-    const uint64_t pair = split_mix(seed, id / 2);
-    const auto bits = static_cast<uint32_t>(id % 2 == 0 ? pair : pair >> 32);
-    // -ln u >= 1 - u, so that hardly any logarithm is needed.
-    const double rest = (static_cast<double>(~bits) + 0.5) * 0x1p-32;
-    const double share = static_cast<double>(shares[i]);
-    if (!(rest < least * share)) continue;
-    const double time = -ln(1 - rest) / share;
+    const auto first = static_cast<uint32_t>(split_mix(seed, id / 4) >> 16 * (id % 4) & 0xffff);
+    const double bound = least * static_cast<double>(shares[i]);
+    if (!(static_cast<double>(first) * 0x1p-16 < bound)) continue;
+    const auto rest = static_cast<double>(split_mix(~seed, id) >> 16) + 0.5;
+    const double time = -ln(1 - (static_cast<double>(first) + rest * 0x1p-48) * 0x1p-16) /
+                        static_cast<double>(shares[i]);
     if (time < least) {
       least = time;
       winner = i;

@@ -55,16 +55,15 @@ uint64_t key_of_rank(Candidates& candidates, size_t rank) {
   if (reached > Candidates::kLowest || count < 2 * kSampled) {
     return rank_among(candidates, candidates.collect_keys(reached), rank);
   }
-  const auto [floor, ceiling] = estimate(candidates, rank);
+  const Between between = estimate(candidates, rank);
+  const float floor = between.floor, ceiling = between.ceiling;
   const float* logits = candidates.logits();
   uint64_t* keys = candidates.keys();
-  size_t above = 0, collected = 0;
-  for (size_t i = 0; i < count; ++i) {
-    const float l = logits[i];
-    keys[collected] = sort_key(l, i);
-    above += l >= ceiling ? 1 : 0;
-    collected += (l >= floor) & (l < ceiling) ? 1 : 0;
-  }
+  size_t above = 0;
+  for (size_t i = 0; i < count; ++i) above += logits[i] >= ceiling ? 1 : 0;
+  const size_t collected = collect(
+      count, [=](size_t i) { return (logits[i] >= floor) & (logits[i] < ceiling); },
+      [=](size_t i) { return sort_key(logits[i], i); }, keys);
   if (above < rank && above + collected >= rank) {
     return rank_among(candidates, {keys, collected}, rank - above);
   }
@@ -72,6 +71,11 @@ uint64_t key_of_rank(Candidates& candidates, size_t rank) {
 }
 
 std::span<uint64_t> sorted_prefix(Candidates& candidates, size_t size) {
+  if (size == candidates.count()) {
+    const std::span<uint64_t> all = candidates.collect_keys(Candidates::kLowest);
+    std::sort(all.begin(), all.end());
+    return all;
+  }
   const uint64_t last = key_of_rank(candidates, size);
   const std::span<uint64_t> keys = candidates.collect_keys(candidates.logit(key_index(last)));
   const auto end = std::partition(keys.begin(), keys.end(),

@@ -14,6 +14,29 @@
 
 namespace sotto {
 
+// Writes the keys of the indices below `count` of which belongs(index) is true, in order;
+// returns how many. Few should be.
+template <typename Belongs, typename Key>
+size_t collect(size_t count, Belongs belongs, Key key, uint64_t* keys) {
+  constexpr size_t kTile = 32;
+  size_t collected = 0;
+  const auto collect_tile = [&](size_t first, size_t end) {
+    for (size_t i = first; i < end; ++i) {
+      // Written always and counted if it belongs: a branch could not be predicted.
+      keys[collected] = key(i);
+      collected += belongs(i) ? 1 : 0;
+    }
+  };
+  size_t first = 0;
+  for (; first + kTile <= count; first += kTile) {
+    uint32_t any = 0;
+    for (size_t i = 0; i < kTile; ++i) any |= belongs(first + i) ? 1 : 0;
+    if (any != 0) collect_tile(first, first + kTile);
+  }
+  collect_tile(first, count);
+  return collected;
+}
+
 // The slice in which the running sum reaches `target`, from which the sums of those before
 // it are taken.
 inline size_t find_slice(const uint64_t* sums, uint64_t* target) {
@@ -62,40 +85,53 @@ uint64_t find_border_key(Candidates& candidates, std::span<uint64_t> keys, Measu
   return keys[last];
 }
 
-// The same over all candidates. ranks(first, count, uint32_t* ranks) gives tokens numbers that
-// below 2^31 that ascend in the order, not necessarily strictly; slices are 2^18 of them, the
-// first ending at base + 2^18. key(index): as above.
-template <typename Ranks, typename Key, typename Measure>
-uint64_t find_border(Candidates& candidates, int32_t base, Ranks ranks, Key key, Measure measure,
+// The same over all candidates. rank(index) gives numbers below 2^31 that ascend in the order,
+// not necessarily strictly. key(index): as above.
+template <typename Rank, typename Key, typename Measure>
+uint64_t find_border(Candidates& candidates, Rank rank, Key key, Measure measure,
                      uint64_t target) {
-  constexpr int32_t kLast = Candidates::kBuckets - 1;
-  uint64_t* sums = candidates.bucket_sums();
-  std::fill_n(sums, Candidates::kBuckets, 0);
-  uint32_t* slices = candidates.ranks();
-  const size_t all = candidates.count();
-  const auto find_slices = [&](size_t first, size_t count) {
-    ranks(first, count, slices);
-    for (size_t i = 0; i < count; ++i) {
-      const int32_t above = static_cast<int32_t>(slices[i]) - base;
-      const int32_t slice = (above > 0 ? above : 0) >> 18;
-      slices[i] = static_cast<uint32_t>(slice < kLast ? slice : kLast);
-    }
+  constexpr size_t kSlices = 1344;  // 2^18 ranks each, at most: floats of 42 powers of 2
+  constexpr uint32_t kTables = 4;     // so that sums need not wait for one another
+  constexpr size_t kTile = 64;      // as many as compilers vectorize without being told
+  const size_t all = candidates.count(), tiled = all / kTile * kTile;
+  uint64_t* keys = candidates.keys();
+  if (all < kSlices * kTables) {
+    for (size_t i = 0; i < all; ++i) keys[i] = key(i);
+    return find_border_key(candidates, {keys, all}, measure, target);
+  }
+  // An even sample tells how fine the slices may be; ranks beyond it are in the outer ones.
+  constexpr size_t kSampled = 256;
+  int32_t least = INT32_MAX, most = 0;
+  for (size_t i = 0; i < kSampled; ++i) {
+    const auto r = static_cast<int32_t>(rank(i * (all / kSampled)));
+    least = std::min(least, r);
+    most = std::max(most, r);
+  }
+  const int width = static_cast<int>(std::bit_width(static_cast<uint32_t>(most - least)));
+  const int shift = std::clamp(width - 10, 0, 18);
+  const auto slice_of = [=](size_t i) {
+    const int32_t above = static_cast<int32_t>(rank(i)) - least;
+    const int32_t slice = (above > 0 ? above : 0) >> shift;
+    constexpr auto kLast = static_cast<int32_t>(kSlices - 1);
+    return static_cast<uint32_t>(slice < kLast ? slice : kLast);
   };
-  for (size_t first = 0; first < all; first += Candidates::kChunk) {
-    const size_t count = std::min(Candidates::kChunk, all - first);
-    find_slices(first, count);
-    for (size_t i = 0; i < count; ++i) sums[slices[i]] += measure(first + i);
+  uint64_t* sums = keys;  // until there are any
+  std::fill_n(sums, kSlices * kTables, 0);
+  uint32_t slices[kTile];
+  uint64_t measures[kTile];
+  for (size_t first = 0; first < tiled; first += kTile) {
+    for (uint32_t i = 0; i < kTile; ++i) slices[i] = slice_of(first + i) * kTables + i % kTables;
+    for (size_t i = 0; i < kTile; ++i) measures[i] = measure(first + i);
+    for (size_t i = 0; i < kTile; ++i) sums[slices[i]] += measures[i];
+  }
+  for (size_t i = tiled; i < all; ++i) sums[slice_of(i) * kTables] += measure(i);
+  for (size_t i = 0; i < kSlices; ++i) {
+    const uint64_t* parts = sums + i * kTables;
+    sums[i] = (parts[0] + parts[1]) + (parts[2] + parts[3]);
   }
   const auto border = static_cast<uint32_t>(find_slice(sums, &target));
-  uint64_t* keys = candidates.keys();
-  size_t collected = 0;
-  for (size_t first = 0; first < all; first += Candidates::kChunk) {
-    const size_t count = std::min(Candidates::kChunk, all - first);
-    find_slices(first, count);
-    for (size_t i = 0; i < count; ++i) {
-      if (slices[i] == border) keys[collected++] = key(first + i);
-    }
-  }
+  const size_t collected =
+      collect(all, [&](size_t i) { return slice_of(i) == border; }, key, keys);
   return find_border_key(candidates, {keys, collected}, measure, target);
 }
 
@@ -104,13 +140,11 @@ template <typename Measure>
 uint64_t find_likely_border(Candidates& candidates, Measure measure, uint64_t target) {
   const float* shares = candidates.shares();
   const float* logits = candidates.logits();
-  const auto ranks = [shares](size_t first, size_t count, uint32_t* out) {
-    for (size_t i = 0; i < count; ++i) {
-      out[i] = std::bit_cast<uint32_t>(1.0f) - std::bit_cast<uint32_t>(shares[first + i]);
-    }
+  const auto rank = [shares](size_t i) {
+    return std::bit_cast<uint32_t>(1.0f) - std::bit_cast<uint32_t>(shares[i]);
   };
   const auto key = [logits](size_t i) { return sort_key(logits[i], i); };
-  return find_border(candidates, 0, ranks, key, measure, target);
+  return find_border(candidates, rank, key, measure, target);
 }
 
 // The keys of the `size` most likely, 1 ... count(), sorted. They hold until the next call of

@@ -11,23 +11,25 @@ namespace sotto {
 
 namespace {
 
+constexpr double kBase = 0x1p16;  // in [2^16, 2^17) a double's last bit is 2^-36
+
 bool is_empty(Candidates& candidates) { return candidates.max() == Candidates::kLowest; }
 
 }  // namespace
 
 void top_h(Candidates& candidates, float h, size_t min_keep) {
   if (!(h < 1) || is_empty(candidates) || min_keep >= candidates.count()) return;
-  // -p ln p = share (gap + ln total) / total, as an integer.
-  constexpr double kScale = 0x1p36;
+  // -p ln p = share (gap + ln total) / total, as an integer: a multiple of 2^-36.
   const float* shares = candidates.shares();
   const auto log_total = static_cast<float>(ln(candidates.total()));
-  const auto surprise = [&candidates, shares, log_total](size_t i) -> uint64_t {
-    if (!(shares[i] > 0)) return 0;
-    const float product = shares[i] * (candidates.gap(i) + log_total);
-    return static_cast<uint64_t>(static_cast<int64_t>(static_cast<double>(product) * kScale));
+  const auto surprise = [shares, gap = candidates.gaps(), log_total](size_t i) {
+    const float product = shares[i] * (gap(i) + log_total);
+    const auto sum = static_cast<double>(shares[i] > 0 ? product : 0.0f) + kBase;
+    return std::bit_cast<uint64_t>(sum) - std::bit_cast<uint64_t>(kBase);
   };
   uint64_t total = 0;
-  for (size_t i = 0; i < candidates.count(); ++i) total += surprise(i);
+  const size_t count = candidates.count();
+  for (size_t i = 0; i < count; ++i) total += surprise(i);
   if (total == 0) return candidates.keep_up_to(key_of_rank(candidates, min_keep));
   const double most = std::floor(static_cast<double>(h) * static_cast<double>(total));
   const uint64_t target = std::min(static_cast<uint64_t>(most) + 1, total);
@@ -43,24 +45,19 @@ void typical(Candidates& candidates, float mass, size_t min_keep) {
   const uint64_t total = candidates.total_weight();
   // |-ln p - H| = |gap - center|.
   const auto center = static_cast<float>(candidates.entropy() - ln(candidates.total()));
-  const auto distance = [&candidates, center](size_t i) {
-    return std::fabs(candidates.gap(i) - center);
+  const auto distance = [gap = candidates.gaps(), center](size_t i) {
+    return std::fabs(gap(i) - center);
   };
-  const auto ranks = [&](size_t first, size_t count, uint32_t* out) {
-    for (size_t i = 0; i < count; ++i) out[i] = std::bit_cast<uint32_t>(distance(first + i));
-  };
-  const auto key = [&](size_t i) {
-    return uint64_t{std::bit_cast<uint32_t>(distance(i))} << 32 | i;
-  };
+  const auto rank = [=](size_t i) { return std::bit_cast<uint32_t>(distance(i)); };
+  const auto key = [=](size_t i) { return uint64_t{rank(i)} << 32 | i; };
   const float* shares = candidates.shares();
   const auto weight = [shares](size_t i) { return weight_of(shares[i]); };
   const double share = std::ceil(static_cast<double>(mass) * static_cast<double>(total));
   const uint64_t target = std::clamp<uint64_t>(static_cast<uint64_t>(share), 1, total);
-  constexpr auto kNearest = std::bit_cast<int32_t>(0x1p-24f);
-  uint64_t border = find_border(candidates, kNearest, ranks, key, weight, target);
+  uint64_t border = find_border(candidates, rank, key, weight, target);
   if (min_keep > 1) {
     const auto one = [](size_t) { return uint64_t{1}; };
-    border = std::max(border, find_border(candidates, kNearest, ranks, key, one, min_keep));
+    border = std::max(border, find_border(candidates, rank, key, one, min_keep));
   }
   const float farthest = std::bit_cast<float>(static_cast<uint32_t>(border >> 32));
   float* nearness = candidates.chunk();
@@ -80,16 +77,24 @@ class SortedPrefix {
   explicit SortedPrefix(Candidates& candidates)
       : candidates_(candidates), shares_(candidates.shares()) {}
 
-  // Sorts at least twice as many as before.
+  // Sorts many times as many as before.
   void extend() {
     const size_t count = candidates_.count();
-    size_ = std::min(count, size_ == 0 ? kFirst : 4 * size_);
+    size_ = size_ == 0 ? kFirst : kGrowth * size_;
+    if (size_ > count / 2) size_ = count;
     keys_ = sorted_prefix(candidates_, size_);
+    // Shares replace the order, so that they are read one after the other.
+    for (uint64_t& key : keys_) {
+      const size_t index = key_index(key);
+      key = uint64_t{std::bit_cast<uint32_t>(shares_[index])} << 32 | index;
+    }
   }
   size_t size() const { return size_; }
   bool is_whole() const { return size_ == candidates_.count(); }
   uint64_t key(size_t rank) const { return keys_[rank]; }
-  double share(size_t rank) const { return static_cast<double>(shares_[key_index(keys_[rank])]); }
+  double share(size_t rank) const {
+    return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(keys_[rank] >> 32)));
+  }
   // |(p - next p) - (next p - the p after)|
   double bend(size_t rank) const {
     return std::fabs((share(rank) - share(rank + 1)) - (share(rank + 1) - share(rank + 2)));
@@ -97,6 +102,7 @@ class SortedPrefix {
 
  private:
   static constexpr size_t kFirst = 256;
+  static constexpr size_t kGrowth = 16;
 
   Candidates& candidates_;
   const float* shares_;
@@ -135,15 +141,14 @@ void xtc(Candidates& candidates, float threshold, size_t min_keep) {
   if (!(least <= 1)) return;
   const auto floor = static_cast<float>(least);
   const float* shares = candidates.shares();
-  size_t likely = 0;
-  uint64_t last = 0;
-  for (size_t i = 0; i < candidates.count(); ++i) {
-    if (!(shares[i] >= floor)) continue;
-    ++likely;
-    last = std::max(last, sort_key(candidates.logit(i), i));
-  }
+  const float* logits = candidates.logits();
+  uint64_t* keys = candidates.keys();
+  const size_t likely = collect(
+      candidates.count(), [=](size_t i) { return shares[i] >= floor; },
+      [=](size_t i) { return sort_key(logits[i], i); }, keys);
   if (likely < 2 || candidates.count() - (likely - 1) < min_keep) return;
-  candidates.keep_after(last);
+  std::swap(*std::max_element(keys, keys + likely), keys[likely - 1]);
+  candidates.drop({keys, likely - 1});
 }
 
 }  // namespace sotto
