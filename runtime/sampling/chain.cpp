@@ -12,6 +12,7 @@
 #include "runtime/sampling/stage_settings.h"
 #include "runtime/sampling/temperature.h"
 #include "runtime/sampling/truncation.h"
+#include "runtime/sampling/watermark.h"
 
 namespace sotto {
 
@@ -126,7 +127,7 @@ void run_stage(StageKind stage, Candidates& candidates, const StageInput& input)
       dry(candidates, input.past, input.breakers,
           {p.dry_multiplier, p.dry_base, p.dry_allowed_length, p.dry_window});
       break;
-    case kWatermark: break;
+    case kWatermark: add_green_bias(candidates, p.watermark, input.input.history); break;
     case kTemperature: set_temperature(candidates, p); break;
     case kSmoothing: smooth(candidates, p.smoothing_factor, p.smoothing_curve); break;
     case kTopK: top_k(candidates, p.top_k, p.min_keep); break;

@@ -5,6 +5,7 @@
 #include "runtime/sampling/adaptive.h"
 #include "runtime/sampling/mirostat.h"
 #include "runtime/sampling/stage_settings.h"
+#include "runtime/sampling/watermark.h"
 
 namespace sotto {
 
@@ -45,6 +46,15 @@ size_t select_adaptive(Candidates& candidates, const StageInput& input, SamplerS
 
 size_t select(Candidates& candidates, const StageInput& input, SamplerState* state) {
   if (is_greedy(input.params)) return select_greedy(candidates);
+  const WatermarkParams& watermark = input.params.watermark;
+  if (uint64_t seed; replaces_selection(watermark.scheme) &&
+                     watermark_seed(watermark, input.past, &seed)) {
+    if (watermark.scheme == WatermarkScheme::kGumbel) {
+      return select_gumbel_watermark(candidates, seed);
+    }
+    return select_tournament(candidates, seed, watermark.tournament_layers,
+                             draw_bits(input, DrawLane::kSelection));
+  }
   switch (input.params.selection) {
     case Selection::kGumbel: return select_gumbel(candidates, draw_bits(input, DrawLane::kGumbel));
     case Selection::kMirostat:
