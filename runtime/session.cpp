@@ -73,6 +73,7 @@ SamplerShape sampler_shape(const Model& model, const SessionParams& params) {
   shape.vocabulary_size = model.config().vocabulary_size;
   shape.end_token = model.config().end_of_text_token;
   shape.list_bytes = params.list_bytes;
+  shape.history_capacity = params.context_tokens;
   if (model.tokenizer() != nullptr) shape.bytes = {model.tokenizer(), token_bytes};
   return shape;
 }
@@ -120,7 +121,8 @@ size_t Session::lay_out(const Model& model, const SessionParams& params, Arena a
   const bool mixes = (params.features & (kFeatureGuide | kFeatureDola)) != 0;
   layout->session = reinterpret_cast<Session*>(arena.take<uint8_t>(kSessionBytes));
   layout->context.lay_out(model.config(), context_params(params), &arena);
-  layout->sampler = arena.take<uint8_t>(Sampler::memory_size(vocabulary, params.list_bytes));
+  layout->sampler = arena.take<uint8_t>(
+      Sampler::memory_size(vocabulary, params.list_bytes, params.context_tokens));
   layout->stops.place(stop_shape(model, params), &arena);
   layout->states.place(params.context_tokens, &arena);
   layout->mask_words = arena.take<uint64_t>(TokenMask::word_count(vocabulary));

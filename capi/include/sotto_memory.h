@@ -24,8 +24,14 @@
 /* Memory of a session: vocabulary, embedding, heads, layers, feed_forward, then
  * context_tokens, batch_tokens (not above context_tokens) and sink_tokens with the defaults
  * put in: the model's positions for context_tokens 0; for sink_tokens 0 with
- * SOTTO_OVERFLOW_STOP and the lesser of 4 and context_tokens/4 otherwise. */
-#define SOTTO_SESSION_MEMORY_BYTES(...) SOTTO_SESSION_BYTES_(__VA_ARGS__)
+ * SOTTO_OVERFLOW_STOP and the lesser of 4 and context_tokens/4 otherwise. The other
+ * parameters have their defaults. */
+#define SOTTO_SESSION_MEMORY_BYTES(...) SOTTO_PLAIN_SESSION_BYTES_(__VA_ARGS__)
+
+/* The same with sequence_count, sequence_tokens (128 for the default), features and list_bytes
+ * behind. b sequences of n tokens need, beside a plain session, keys and values of b n tokens,
+ * b - 1 rows of logits, and about 1.5 KB + 32 n bytes each. */
+#define SOTTO_SEARCH_SESSION_MEMORY_BYTES(...) SOTTO_SESSION_BYTES_(__VA_ARGS__)
 
 /* ---- How they come about ---------------------------------------------------- */
 
@@ -48,31 +54,81 @@
                        SOTTO_PACKED_(feed_forward, embedding)) +                            \
    SOTTO_PACKED_(embedding, vocabulary))
 
+#define SOTTO_MIN_(a, b) ((size_t)(a) < (size_t)(b) ? (size_t)(a) : (size_t)(b))
+#define SOTTO_MAX3_(a, b, c) SOTTO_MAX_(SOTTO_MAX_(a, b), c)
+/* The lowest power of two that is not below x, 1 ... 2^32. */
+#define SOTTO_OR_(x, bits) ((x) | (x) >> (bits))
+#define SOTTO_CEIL2_(x) \
+  (SOTTO_OR_(SOTTO_OR_(SOTTO_OR_(SOTTO_OR_(SOTTO_OR_((size_t)(x) - 1, 1), 2), 4), 8), 16) + 1)
+
+/* Layers whose logits SOTTO_FEATURE_DOLA keeps. */
+#define SOTTO_DOLA_ROWS_(layers, features) \
+  (((features) & SOTTO_FEATURE_DOLA) != 0 ? SOTTO_MIN_(((size_t)(layers) + 3) / 4, 10) : 0)
+
 /* int8 keys and values and their scales. */
-#define SOTTO_KV_BYTES_(embedding, heads, layers, context)                                  \
-  (2 * SOTTO_ARRAY_((size_t)(layers) * (heads) * (context),                                 \
+#define SOTTO_KV_BYTES_(embedding, heads, layers, slots)                                    \
+  (2 * SOTTO_ARRAY_((size_t)(layers) * (heads) * (slots),                                   \
                     SOTTO_UP_((embedding) / (heads), 16)) +                                 \
-   2 * SOTTO_ARRAY_((size_t)(layers) * (heads) * (context), 4))
+   2 * SOTTO_ARRAY_((size_t)(layers) * (heads) * (slots), 4))
 
-#define SOTTO_ACTIVATION_BYTES_(vocabulary, embedding, heads, feed_forward, context, batch) \
-  (2 * SOTTO_ARRAY_((size_t)(batch) * (embedding), 4) +                                     \
-   SOTTO_ARRAY_((size_t)(batch) * SOTTO_MAX_(3 * (size_t)(embedding), feed_forward), 4) +   \
-   SOTTO_ARRAY_((size_t)(batch) * SOTTO_MAX_(embedding, feed_forward) + 128, 1) +           \
-   SOTTO_ARRAY_((batch) + 16, 8) + SOTTO_ARRAY_((size_t)(heads) * (context), 4) +           \
-   SOTTO_ARRAY_(vocabulary, 4) + 5 * (size_t)12288)
+#define SOTTO_ROW_BYTES_(embedding, feed_forward, rows)                                     \
+  (2 * SOTTO_ARRAY_((size_t)(rows) * (embedding), 4) +                                      \
+   SOTTO_ARRAY_((size_t)(rows) * SOTTO_MAX_(3 * (size_t)(embedding), feed_forward), 4) +    \
+   SOTTO_ARRAY_((size_t)(rows) * SOTTO_MAX_(embedding, feed_forward) + 128, 1) +            \
+   SOTTO_ARRAY_((rows) + 16, 8))
 
-#define SOTTO_SAMPLER_BYTES_(vocabulary)                                                    \
-  (2 * SOTTO_ARRAY_(vocabulary, 4) + SOTTO_ARRAY_(vocabulary, 8) +                          \
+/* `slots`: of the ring and all sequences. */
+#define SOTTO_FORWARD_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context,   \
+                             batch, sequences, tokens, slots, features)                     \
+  (SOTTO_KV_BYTES_(embedding, heads, layers, slots) +                                       \
+   SOTTO_ROW_BYTES_(embedding, feed_forward,                                                \
+                    SOTTO_MAX3_(batch, sequences, SOTTO_DOLA_ROWS_(layers, features))) +    \
+   SOTTO_ARRAY_((size_t)(heads) * ((size_t)(context) + (tokens)), 4) +                      \
+   SOTTO_ARRAY_((SOTTO_MAX_(sequences, 1) + SOTTO_DOLA_ROWS_(layers, features)) *           \
+                    (size_t)(vocabulary), 4) +                                              \
+   SOTTO_ARRAY_(((features) & SOTTO_FEATURE_DOLA) != 0                                      \
+                    ? (size_t)(layers) * (embedding) : 0, 4) +                              \
+   SOTTO_ARRAY_(((features) & SOTTO_FEATURE_HIDDEN_HISTORY) != 0                            \
+                    ? (size_t)(slots) * (embedding) : 0, 4) +                               \
+   5 * (size_t)12288)
+
+#define SOTTO_SAMPLER_BYTES_(vocabulary, context, list_bytes)                               \
+  (3 * SOTTO_ARRAY_(vocabulary, 4) + SOTTO_ARRAY_(vocabulary, 8) +                          \
    SOTTO_ARRAY_(2 * SOTTO_UP_(vocabulary, 128) / 128, 4) +                                  \
-   SOTTO_ARRAY_(SOTTO_UP_(vocabulary, 1024) / 1024, 8) + 2 * SOTTO_ARRAY_(1024, 4) +        \
-   SOTTO_ARRAY_(1024, 8) +                                                                  \
-   SOTTO_ARRAY_(SOTTO_UP_(vocabulary, 64) / 64, 8))
+   SOTTO_ARRAY_(SOTTO_UP_(vocabulary, 1024) / 1024, 8) + SOTTO_ARRAY_(1024, 4) +            \
+   SOTTO_ARRAY_(1024, 8) + SOTTO_ARRAY_(SOTTO_UP_(vocabulary, 64) / 64, 8) +                \
+   2 * SOTTO_ARRAY_(list_bytes, 1) + 2 * SOTTO_ARRAY_(context, 4) +                         \
+   SOTTO_ARRAY_(context, 16) + SOTTO_ARRAY_(SOTTO_CEIL2_(2 * (size_t)(context)), 4))
+
+/* The token tree, and what searches keep of each sequence. `all`: sequences * tokens. */
+#define SOTTO_TREE_BYTES_(sequences, tokens, all)                                           \
+  (2 * SOTTO_ARRAY_(all, 4) + 3 * SOTTO_ARRAY_(sequences, 8) +                              \
+   SOTTO_ARRAY_((size_t)(sequences) * ((size_t)(tokens) + 3), 8) +                          \
+   SOTTO_ARRAY_(sequences, SOTTO_UP_(12, sizeof(void *)) + 2 * sizeof(void *)))
+#define SOTTO_SEARCH_BYTES_(sequences, all)                                                 \
+  (4 * SOTTO_ARRAY_(all, 4) + 3 * SOTTO_ARRAY_(sequences, 24) +                             \
+   2 * SOTTO_ARRAY_(sequences, 132) + SOTTO_ARRAY_(sequences, 40) +                         \
+   SOTTO_ARRAY_(35 * (size_t)(sequences), 40) + SOTTO_ARRAY_(sequences, 16) +               \
+   SOTTO_ARRAY_(sequences, sizeof(sotto_sequence)))
 
 #define SOTTO_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context,   \
-                             batch, sinks)                                                  \
-  ((size_t)8192 + SOTTO_ARRAY_(2 * (size_t)(context), 4) + SOTTO_ARRAY_(sinks, 4) +         \
-   SOTTO_ARRAY_(batch, 4) + SOTTO_KV_BYTES_(embedding, heads, layers, context) +            \
-   SOTTO_ACTIVATION_BYTES_(vocabulary, embedding, heads, feed_forward, context, batch) +    \
-   SOTTO_SAMPLER_BYTES_(vocabulary))
+                             batch, sinks, sequences, tokens, features, list_bytes)         \
+  ((size_t)40960 + SOTTO_ARRAY_(2 * (size_t)(context), 4) + SOTTO_ARRAY_(sinks, 4) +        \
+   SOTTO_ARRAY_(batch, 4) +                                                                 \
+   SOTTO_FORWARD_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, \
+                        sequences, tokens,                                                  \
+                        (size_t)(context) + (size_t)(sequences) * (tokens), features) +     \
+   SOTTO_TREE_BYTES_(sequences, tokens, (size_t)(sequences) * (tokens)) +                   \
+   SOTTO_SEARCH_BYTES_(sequences, (size_t)(sequences) * (tokens)) +                         \
+   SOTTO_SAMPLER_BYTES_(vocabulary, context, list_bytes) + SOTTO_ARRAY_(list_bytes, 1) +    \
+   SOTTO_ARRAY_(2 * (size_t)(context), 20) +                                                \
+   SOTTO_ARRAY_(SOTTO_UP_(vocabulary, 64) / 64, 8) +                                        \
+   SOTTO_ARRAY_(((features) & (SOTTO_FEATURE_DOLA | SOTTO_FEATURE_GUIDE)) != 0              \
+                    ? (size_t)(vocabulary) : 0, 4))
+
+#define SOTTO_PLAIN_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward,      \
+                                   context, batch, sinks)                                   \
+  SOTTO_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch,  \
+                       sinks, 0, 0, 0, 16384)
 
 #endif /* SOTTO_MEMORY_H */

@@ -303,7 +303,8 @@ typedef struct sotto_sampler_input {
   const float *logits;          /* vocabulary_size; not changed */
   const uint64_t *allowed;      /* bit i % 64 of word i / 64: token i may come; at least one;
                                    NULL: all */
-  const sotto_token *history;   /* the tokens before, newest last; may be NULL if there are none */
+  const sotto_token *history;   /* the tokens before, newest last; may be NULL if there are none.
+                                   Stages look at the newest 2048 */
   size_t history_count;
   uint64_t generated_count;     /* of them, at the end, generated; at most history_count */
   uint64_t token_limit;         /* generated tokens at which the text ends; 0: not known */

@@ -73,7 +73,10 @@ TEST(MemorySize, ModelRefusesEverySizeBelowTheOneAsked) {
 TEST(MemorySize, SessionRefusesEverySizeBelowTheOneAsked) {
   LoadedModel model(make_model_file(kTiny, true));
   for (const sotto_overflow overflow : {SOTTO_OVERFLOW_STOP, SOTTO_OVERFLOW_RING}) {
-    const auto params = session_params(20, 7, overflow);
+    auto params = session_params(20, 7, overflow);
+    params.sequence_count = 3;
+    params.sequence_tokens = 5;
+    params.features = 7;
     const size_t needed = session_size(model.get(), params);
     for (const size_t size : sizes_below(needed)) {
       GuardedBytes memory(size);
@@ -91,7 +94,10 @@ TEST(MemorySize, ASessionStaysInsideItsMemory) {
   std::mt19937 random(5);
   for (const sotto_overflow overflow :
        {SOTTO_OVERFLOW_STOP, SOTTO_OVERFLOW_RING, SOTTO_OVERFLOW_SHIFT}) {
-    const auto params = session_params(20, 7, overflow);
+    auto params = session_params(20, 7, overflow);
+    params.sequence_count = 3;
+    params.sequence_tokens = 5;
+    params.features = 7;
     const size_t needed = session_size(model.get(), params);
     GuardedBytes memory(needed);
     sotto_session* session;
@@ -105,6 +111,13 @@ TEST(MemorySize, ASessionStaysInsideItsMemory) {
       ASSERT_TRUE(status == SOTTO_STOP_MAX_TOKENS || status == SOTTO_STOP_CONTEXT_FULL ||
                   status == SOTTO_STOP_END_OF_TEXT)
           << status;
+      sotto_search_params search;
+      sotto_search_params_init(&search, sizeof search);
+      search.mode = static_cast<sotto_search_mode>(round % 4);
+      search.contrastive_k = 3;
+      const sotto_sequence* sequences;
+      size_t count;
+      ASSERT_GE(sotto_session_search(session, &search, &sequences, &count, nullptr), 0);
       if (status == SOTTO_STOP_CONTEXT_FULL) sotto_session_reset(session);
       ASSERT_TRUE(memory.guards_intact());
     }
@@ -136,7 +149,7 @@ TEST(MemorySize, TheHeaderComputesTheSameFigures) {
     shape.vocabulary_size = pick(1, 3000);
     shape.position_count = pick(1, 300);
     shape.feed_forward_size = pick(1, 500);
-    shape.layer_count = pick(1, 4);
+    shape.layer_count = pick(1, 9);
     const auto file = make_model_file(shape, false);
     const uint32_t v = shape.vocabulary_size, e = shape.embedding_size, h = shape.head_count,
                    l = shape.layer_count, f = shape.feed_forward_size;
@@ -167,6 +180,15 @@ TEST(MemorySize, TheHeaderComputesTheSameFigures) {
     auto ring = session_params(context, batch, SOTTO_OVERFLOW_RING);
     ring.sink_tokens = pick(0, context / 4);
     EXPECT_EQ(SOTTO_SESSION_MEMORY_BYTES(v, e, h, l, f, context, batch, ring.sink_tokens),
+              session_size(model.get(), ring));
+
+    ring.sequence_count = pick(1, 9);
+    ring.sequence_tokens = pick(1, shape.position_count);
+    ring.features = pick(0, 7);
+    ring.list_bytes = pick(0, 40000);
+    EXPECT_EQ(SOTTO_SEARCH_SESSION_MEMORY_BYTES(v, e, h, l, f, context, batch, ring.sink_tokens,
+                                                ring.sequence_count, ring.sequence_tokens,
+                                                ring.features, ring.list_bytes),
               session_size(model.get(), ring));
   }
 }
