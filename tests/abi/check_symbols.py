@@ -38,8 +38,9 @@ def sections(readelf, path):
     return rows
 
 
-def declared_functions(header):
-    text = re.sub(r"/\*.*?\*/", " ", header, flags=re.S)
+def declared_functions(include):
+    headers = "\n".join(path.read_text() for path in sorted(include.glob("*.h")))
+    text = re.sub(r"/\*.*?\*/", " ", headers, flags=re.S)
     return set(re.findall(r"^SOTTO_API[^;(]*?\b(sotto_\w+)\s*\(", text, flags=re.M))
 
 
@@ -49,7 +50,7 @@ def difference(what, wanted, actual):
 
 
 def check_exports(args, wanted):
-    failures = difference("declared in sotto.h", wanted, declared_functions(args.header.read_text()))
+    failures = difference("declared in the headers", wanted, declared_functions(args.include))
     exported = {name for _, kind, name in symbols(args.nm, args.shared, "-D", "--defined-only") if kind in "TWDBRVi"}
     failures += difference("exported by the shared library", wanted, exported)
     if args.local_names:
@@ -85,7 +86,7 @@ def check_state(args):
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ["--symbols", "--header", "--allowed", "--shared", "--static"]:
+    for name in ["--symbols", "--include", "--allowed", "--shared", "--static"]:
         parser.add_argument(name, type=pathlib.Path, required=True)
     parser.add_argument("--nm", required=True)
     parser.add_argument("--readelf", required=True)
