@@ -3,7 +3,7 @@
 
 namespace sotto {
 
-// P(Z >= z) for a standard normal Z, to a relative error of 1e-13; 0 beyond z = 37; NaN: 1.
+// P(Z >= z) for a standard normal Z, to a relative error of 5e-13; 0 beyond z = 37; NaN: 1.
 double normal_tail(double z);
 
 }  // namespace sotto

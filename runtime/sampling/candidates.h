@@ -104,9 +104,8 @@ class Candidates {
   // The first index at which the sum of the weights, in order of id, exceeds `target`;
   // target < total_weight().
   size_t find_cumulative(uint64_t target);
-  // The weight of each, in order of id. The array holds until the next call and may be
-  // overwritten. max() is not kLowest.
-  std::span<uint64_t> weights();
+  // Room for a number a token, until the next call that collects keys.
+  std::span<uint64_t> scratch() { return {keys_, count_}; }
   Gaps gaps();
   // H = -sum p ln p = ln total + sum p gap.
   double entropy();

@@ -56,10 +56,4 @@ bool Candidates::keep_tokens(std::span<const int32_t> tokens) {
   return kept > 0;
 }
 
-std::span<uint64_t> Candidates::weights() {
-  const float* y = shares();
-  for (size_t i = 0; i < count_; ++i) keys_[i] = weight_of(y[i]);
-  return {keys_, count_};
-}
-
 }  // namespace sotto

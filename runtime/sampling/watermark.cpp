@@ -122,9 +122,9 @@ size_t select_tournament(Candidates& candidates, uint64_t seed, uint32_t layers,
   if (candidates.count() == 1 || candidates.max() == Candidates::kLowest) return 0;
   constexpr uint32_t kMostBits = 10;
   double sums[1 << kMostBits], factors[1 << kMostBits];
-  // The weights become the probabilities, up to a common factor, as doubles in the same place.
-  const std::span<uint64_t> p = candidates.weights();
-  for (uint64_t& weight : p) weight = std::bit_cast<uint64_t>(static_cast<double>(weight));
+  // The probabilities up to a common factor, at first the shares, as doubles.
+  const float* shares = candidates.shares();
+  const std::span<uint64_t> p = candidates.scratch();
   const auto most = static_cast<uint32_t>(std::bit_width(p.size())) - 1;
   const uint32_t bits = std::min({most, layers, kMostBits});
   uint32_t played = 0;
@@ -135,8 +135,9 @@ size_t select_tournament(Candidates& candidates, uint64_t seed, uint32_t layers,
     std::fill_n(sums, size_t{1} << now, 0.0);
     for (size_t i = 0; i < p.size(); ++i) {
       const uint64_t g = split_mix(seed, static_cast<uint32_t>(candidates.id(i)));
-      double value = std::bit_cast<double>(p[i]);
-      if (layer > 0) value *= factors[g >> (layer - played) & last_mask];
+      const double value =
+          layer == 0 ? static_cast<double>(shares[i])
+                     : std::bit_cast<double>(p[i]) * factors[g >> (layer - played) & last_mask];
       p[i] = std::bit_cast<uint64_t>(value);
       sums[g >> layer & mask] += value;
     }
@@ -166,16 +167,16 @@ size_t select_tournament(Candidates& candidates, uint64_t seed, uint32_t layers,
 
 size_t select_gumbel_watermark(Candidates& candidates, uint64_t seed) {
   if (candidates.count() == 1 || candidates.max() == Candidates::kLowest) return 0;
-  // -ln(r) / p is least where r^(1/p) is largest, and not less than (1 - r) / p.
-  const std::span<const uint64_t> weights = candidates.weights();
+  // -ln(r) / p is least where r^(1/p) is largest, and not less than (1 - r) / p. No product
+  // with a share of 0 is above anything.
+  const float* shares = candidates.shares();
   double least = std::numeric_limits<double>::infinity();
   size_t best = 0;
-  for (size_t i = 0; i < weights.size(); ++i) {
-    if (weights[i] == 0) continue;
-    const auto weight = static_cast<double>(weights[i]);
+  for (size_t i = 0; i < candidates.count(); ++i) {
+    const auto share = static_cast<double>(shares[i]);
     const double r = uniform_of(seed, candidates.id(i));
-    if (1 - r >= least * weight) continue;
-    const double score = -ln(r) / weight;
+    if (!(1 - r < least * share)) continue;
+    const double score = -ln(r) / share;
     if (score < least) {
       least = score;
       best = i;

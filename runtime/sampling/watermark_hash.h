@@ -18,7 +18,8 @@
 //
 // kTournament: with the seed s, g of x in layer l is bit l of mix(s, x).
 //
-// kGumbel: with the seed s, r of x is (mix(s, x) / 2^12 + 1/2) / 2^52.
+// kGumbel: with the seed s, r of x is (h + 1/2) / 2^32, where h is the low half of
+// mix(s, x / 2) if x is even, else the high half.
 #pragma once
 
 #include <cstddef>
@@ -76,8 +77,9 @@ class SelfHash {
 
 // kGumbel: r, above 0 and below 1.
 inline double uniform_of(uint64_t seed, int32_t token) {
-  const uint64_t bits = split_mix(seed, static_cast<uint32_t>(token));
-  return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
+  const auto x = static_cast<uint32_t>(token);
+  const auto half = static_cast<uint32_t>(split_mix(seed, x / 2) >> (x % 2 * 32));
+  return (half + 0.5) * 0x1p-32;
 }
 
 }  // namespace sotto

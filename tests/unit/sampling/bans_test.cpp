@@ -280,7 +280,7 @@ TEST(Bans, NeverLeaveTheMaskNorNothing) {
     ASSERT_TRUE(mask.allows(picked));
     if (input.generated_count < prefix.size()) continue;
     const std::set<int32_t> left = survivors(p, logits, mask, history, input.generated_count, end);
-    if (!left.empty()) ASSERT_EQ(left.count(static_cast<int32_t>(picked)), 1u);
+    if (!left.empty()) { ASSERT_EQ(left.count(static_cast<int32_t>(picked)), 1u); }
     fallbacks += left.empty() ? 1 : 0;
   }
   EXPECT_GT(fallbacks, 100);

@@ -70,12 +70,13 @@ class TestCandidates {
   }
   // The logits must outlive the work on them.
   Candidates& begin(const std::vector<float>& logits, const TokenMask& mask = {}) {
-    candidates_.begin(*find_kernels(Isa::kAuto), logits, mask);
+    candidates_.begin(*kernels_, logits, mask);
     return candidates_;
   }
   Candidates& begin(std::vector<float>&&, const TokenMask& = {}) = delete;
 
  private:
+  const Kernels* kernels_ = find_kernels(Isa::kAuto);
   Memory memory_;
   Candidates candidates_;
 };

@@ -1,0 +1,349 @@
+// What the watermarks promise: that they are found in marked text and not elsewhere, that
+// tournaments and Gumbel's trick leave the distribution as it is, that the mask holds.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <string>
+#include <unordered_map>
+
+#include "runtime/base/normal_tail.h"
+#include "runtime/sampling/watermark.h"
+#include "runtime/sampling/watermark_detect.h"
+#include "runtime/sampling/watermark_hash.h"
+#include "tests/unit/sampling/process_bench.h"
+
+namespace sotto {
+namespace {
+
+using Tokens = std::vector<int32_t>;
+using Scheme = WatermarkScheme;
+constexpr Scheme kSchemes[] = {Scheme::kLeftHash, Scheme::kSelfHash, Scheme::kTournament,
+                               Scheme::kGumbel};
+constexpr const char* kNames[] = {"left hash", "self hash", "tournament", "gumbel"};
+constexpr size_t kVocabulary = 1000;
+
+WatermarkParams params_of(Scheme scheme, uint32_t width = 0, uint64_t key = 15485863) {
+  WatermarkParams params;
+  params.scheme = scheme;
+  params.context_width = width;
+  params.key = key;
+  return params;
+}
+
+WatermarkResult detect(const WatermarkParams& params, const Tokens& tokens,
+                       size_t vocabulary = kVocabulary) {
+  WatermarkResult result;
+  EXPECT_EQ(detect_watermark(params, tokens, vocabulary, &result, nullptr), Status::kOk);
+  return result;
+}
+
+// A language of its own: logits that depend on the last two tokens, of about 4 nats.
+std::vector<float> language(const Tokens& text) {
+  const size_t n = text.size();
+  std::mt19937 random(static_cast<uint32_t>(text[n - 1] * 1009 + text[n - 2]));
+  std::vector<float> logits(kVocabulary);
+  for (float& l : logits) l = static_cast<float>(random() % 1000) * 0.012f;
+  return logits;
+}
+
+// `count` tokens after a prompt of 20, which are not returned.
+Tokens write(ProcessBench& bench, size_t count, uint64_t seed) {
+  SamplerParams p = bench->params();
+  p.seed = seed;
+  EXPECT_EQ(bench->set_params(p, nullptr), Status::kOk);
+  Tokens text;
+  std::mt19937_64 random(seed);
+  for (int i = 0; i < 20; ++i) text.push_back(static_cast<int32_t>(random() % kVocabulary));
+  for (size_t i = 0; i < count; ++i) {
+    SampleInput input = input_of(split_history(text, i % 7, i), i);
+    input.draw = text.size();
+    text.push_back(bench.sample(language(text), input).token);
+  }
+  return {text.begin() + 20, text.end()};
+}
+
+SamplerParams marking(const WatermarkParams& watermark) {
+  SamplerParams p = ProcessBench::off();
+  p.watermark = watermark;
+  return p;
+}
+
+TEST(Watermark, MarkedTextIsFoundAndUnmarkedIsNot) {
+  ProcessBench bench(kVocabulary);
+  for (size_t s = 0; s < 4; ++s) {
+    for (const uint32_t width : {0u, 1u, 2u, 6u}) {
+      const WatermarkParams params = params_of(kSchemes[s], width);
+      ASSERT_EQ(bench.set(marking(params), {StageKind::kWatermark}), Status::kOk);
+      double least = 1e9;
+      for (uint64_t text = 0; text < 4; ++text) {
+        const Tokens tokens = write(bench, 200, text);
+        const WatermarkResult result = detect(params, tokens);
+        EXPECT_TRUE(result.is_marked);
+        EXPECT_EQ(result.p_value, normal_tail(result.z));
+        EXPECT_GE(result.token_count, width == 1 ? 130u : 180u);
+        least = std::min(least, result.z);
+        // Nobody else's key finds it.
+        EXPECT_LT(std::fabs(detect(params_of(kSchemes[s], width, 5), tokens).z), 4.5);
+      }
+      std::printf("%s, width %u: least z of 4 texts of 200 tokens %.1f\n", kNames[s], width, least);
+      EXPECT_GT(least, 5);
+    }
+  }
+  ASSERT_EQ(bench.set(ProcessBench::off(), {StageKind::kTopK}), Status::kOk);
+  const Tokens unmarked = write(bench, 200, 1);
+  for (const Scheme scheme : kSchemes) {
+    EXPECT_FALSE(detect(params_of(scheme), unmarked).is_marked);
+  }
+}
+
+// Words of the corpora as tokens, in order.
+Tokens corpus(size_t* vocabulary) {
+  const char* data = std::getenv("SOTTO_TEST_DATA");
+  const std::string folder = data != nullptr ? data : SOTTO_SOURCE_DIR "/../shared/data";
+  Tokens tokens;
+  std::unordered_map<std::string, int32_t> ids;
+  for (const char* name : {"wikitext-2/valid.txt", "tinyshakespeare.txt"}) {
+    std::ifstream file(folder + "/corpora/" + name);
+    for (std::string word; file >> word;) {
+      tokens.push_back(ids.emplace(word, static_cast<int32_t>(ids.size())).first->second);
+    }
+  }
+  *vocabulary = ids.size();
+  return tokens;
+}
+
+void expect_false_positives(const char* what, const Tokens& words, size_t vocabulary) {
+  constexpr size_t kTexts = 10000, kLength = 200;
+  for (size_t s = 0; s < 4; ++s) {
+    size_t marked = 0, above_two = 0;
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < kTexts; ++i) {
+      const size_t start = i * 37 % (words.size() - kLength);
+      const Tokens text(words.begin() + static_cast<long>(start),
+                        words.begin() + static_cast<long>(start + kLength));
+      const WatermarkResult r = detect(params_of(kSchemes[s], 0, i * 7919 + 1), text, vocabulary);
+      marked += r.is_marked ? 1 : 0;
+      above_two += r.p_value < 0.05 ? 1 : 0;
+      sum += r.z;
+      squares += r.z * r.z;
+    }
+    const double mean = sum / kTexts, deviation = std::sqrt(squares / kTexts - mean * mean);
+    std::printf("%s, %s: %zu of %zu marked, %zu with p below 0.05, z %.3f +- %.3f\n", what,
+                kNames[s], marked, kTexts, above_two, mean, deviation);
+    // 13.5 are expected of a normal z; a green list's binomial leans to the right.
+    EXPECT_LE(marked, 35u);
+    EXPECT_NEAR(static_cast<double>(above_two), 500, 120);
+    EXPECT_NEAR(mean, 0, 0.05);
+    EXPECT_NEAR(deviation, 1, 0.04);
+  }
+}
+
+TEST(Watermark, FalsePositivesInACorpus) {
+  size_t vocabulary = 0;
+  const Tokens words = corpus(&vocabulary);
+  if (words.size() < 100000) GTEST_SKIP() << "no corpora in the test data";
+  expect_false_positives("corpus", words, vocabulary);
+}
+
+TEST(Watermark, FalsePositivesInRandomText) {
+  std::mt19937_64 random(9);
+  Tokens words(400000);
+  for (int32_t& token : words) token = static_cast<int32_t>(random() % 50257);
+  expect_false_positives("random", words, 50257);
+}
+
+// Over keys, the token is distributed as without a watermark.
+TEST(Watermark, TournamentAndGumbelAreFreeOfDistortion) {
+  constexpr size_t kCount = 12;
+  constexpr int kDraws = 100000;
+  std::mt19937_64 random(10);
+  std::normal_distribution<float> normal;
+  for (int trial = 0; trial < 3; ++trial) {
+    std::vector<float> logits(kCount);
+    for (float& l : logits) l = normal(random);
+    logits[5] = kNegativeInfinity;
+    double total = 0;
+    for (const float l : logits) total += std::exp(static_cast<double>(l));
+    TestCandidates bench(kCount);
+    std::vector<double> counts[2] = {std::vector<double>(kCount), std::vector<double>(kCount)};
+    for (int draw = 0; draw < kDraws; ++draw) {
+      const uint64_t seed = random(), bits = random();
+      ++counts[0][select_tournament(bench.begin(logits), seed, 30, bits)];
+      ++counts[1][select_gumbel_watermark(bench.begin(logits), seed)];
+    }
+    for (const auto& count : counts) {
+      double chi_square = 0;
+      EXPECT_EQ(count[5], 0);
+      for (size_t t = 0; t < kCount; ++t) {
+        if (t == 5) continue;
+        const double expected = kDraws * std::exp(static_cast<double>(logits[t])) / total;
+        chi_square += (count[t] - expected) * (count[t] - expected) / expected;
+      }
+      EXPECT_LT(chi_square, 29.6);  // 10 degrees of freedom: once in 1,000
+    }
+  }
+}
+
+// Round by round over the whole distribution, without patterns.
+size_t tournament_oracle(const std::vector<float>& logits, uint64_t seed, uint32_t layers,
+                         uint64_t random) {
+  std::vector<long double> p(logits.size());
+  const float max = *std::max_element(logits.begin(), logits.end());
+  for (size_t t = 0; t < p.size(); ++t) p[t] = std::exp(static_cast<long double>(logits[t]) - max);
+  const auto g = [&](size_t t, uint32_t layer) { return split_mix(seed, t) >> layer & 1; };
+  for (uint32_t layer = 0; layer < layers; ++layer) {
+    long double total = 0, ones = 0;
+    for (size_t t = 0; t < p.size(); ++t) {
+      total += p[t];
+      if (g(t, layer) == 1) ones += p[t];
+    }
+    const long double q = ones / total;
+    for (size_t t = 0; t < p.size(); ++t) p[t] *= 1 + static_cast<long double>(g(t, layer)) - q;
+  }
+  long double total = 0, sum = 0;
+  for (const long double x : p) total += x;
+  for (size_t t = 0; t < p.size(); ++t) {
+    sum += p[t];
+    if (sum > static_cast<long double>(random) * 0x1p-64L * total) return t;
+  }
+  return p.size() - 1;
+}
+
+TEST(Watermark, TournamentByPatternsIsTheTournament) {
+  std::mt19937_64 random(11);
+  int same = 0, all = 0;
+  for (int i = 0; i < 3000; ++i, ++all) {
+    const size_t count = 1 + random() % (i % 10 == 0 ? 3000 : 60);
+    const auto layers = 1 + static_cast<uint32_t>(random() % 64);
+    const auto logits = make_logits(LogitKind::kNarrow, count, random);
+    const uint64_t seed = random(), bits = random();
+    TestCandidates bench(count);
+    const size_t picked = select_tournament(bench.begin(logits), seed, layers, bits);
+    same += picked == tournament_oracle(logits, seed, layers, bits) ? 1 : 0;
+  }
+  EXPECT_GE(same, all - 2);  // a draw may fall on a border
+}
+
+TEST(Watermark, GumbelIsTheLeastOfAll) {
+  std::mt19937_64 random(12);
+  for (int i = 0; i < 2000; ++i) {
+    const size_t count = 1 + random() % 500;
+    const auto logits = make_logits(LogitKind::kWide, count, random);
+    const uint64_t seed = random();
+    TestCandidates bench(count);
+    Candidates& candidates = bench.begin(logits);
+    const size_t picked = select_gumbel_watermark(candidates, seed);
+    const double max = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
+    const auto time = [&](size_t t) {
+      return -std::log(uniform_of(seed, static_cast<int32_t>(t))) /
+             std::exp(static_cast<double>(logits[t]) - max);
+    };
+    for (size_t t = 0; t < count; ++t) ASSERT_GE(time(t), time(picked) * (1 - 1e-4));
+  }
+}
+
+// A loop would repeat itself for ever if its contexts were marked again.
+TEST(Watermark, RepeatedContextsAreDrawnAtRandom) {
+  for (const Scheme scheme : {Scheme::kTournament, Scheme::kGumbel}) {
+    ProcessBench bench(50);
+    ASSERT_EQ(bench.set(marking(params_of(scheme, 2)), {StageKind::kWatermark}), Status::kOk);
+    const std::vector<float> flat(50);
+    const Tokens loop = {1, 2, 3, 1, 2, 3, 1, 2}, fresh = {1, 2, 3, 4, 5, 6, 7, 8};
+    const auto distinct = [&](const Tokens& history, uint64_t generated) {
+      std::vector<int> seen(50);
+      for (uint64_t draw = 0; draw < 300; ++draw) {
+        SampleInput input = input_of(split_history(history, 2, 5), generated);
+        input.draw = draw;
+        seen[static_cast<size_t>(bench.sample(flat, input).token)] = 1;
+      }
+      return std::count(seen.begin(), seen.end(), 1);
+    };
+    EXPECT_GT(distinct(loop, 6), 40);
+    EXPECT_GT(distinct(loop, 3), 40);  // the context at which generation began counts, too
+    EXPECT_LT(distinct(loop, 2), 20);  // before that it is the prompt's
+    EXPECT_LT(distinct(fresh, 8), 20);
+    EXPECT_GT(distinct(Tokens{1}, 0), 40);  // too short a context
+    if (scheme == Scheme::kGumbel) { EXPECT_EQ(distinct(fresh, 8), 1); }
+  }
+}
+
+TEST(Watermark, NeverAForbiddenTokenNorOneOfNoProbability) {
+  std::mt19937_64 random(13);
+  for (int i = 0; i < 3000; ++i) {
+    const size_t count = 1 + random() % 200;
+    ProcessBench bench(count);
+    SamplerParams p = ProcessBench::off();
+    p.watermark = params_of(kSchemes[random() % 4], static_cast<uint32_t>(random() % 3), random());
+    p.watermark.delta = 100;
+    p.watermark.tournament_layers = 1 + static_cast<uint32_t>(random() % 64);
+    p.top_k = random() % 2 == 0 ? 0 : 10;
+    p.temperature = random() % 8 == 0 ? 0.0f : random() % 2 == 0 ? 1.0f : 1e-6f;
+    p.order = static_cast<ChainOrder>(random() % 3);
+    ASSERT_EQ(bench->set_params(p, nullptr), Status::kOk);
+    std::vector<uint64_t> words;
+    const TokenMask mask = random() % 3 == 0 ? TokenMask() : make_mask(count, 0.2, random, words);
+    const auto kind = static_cast<LogitKind>(random() % static_cast<uint64_t>(LogitKind::kCount));
+    const auto logits = make_logits(kind, count, random);
+    Tokens history(random() % 10);
+    for (int32_t& token : history) token = static_cast<int32_t>(random() % count);
+    SampleInput input = input_of(split_history(history, 1, 4));
+    input.draw = random();
+    const auto token = static_cast<size_t>(bench.sample(logits, input, mask).token);
+    ASSERT_TRUE(token < count && mask.allows(token));
+    const auto possible = [&](size_t t) { return mask.allows(t) && logits[t] > kNegativeInfinity; };
+    bool any = false;
+    for (size_t t = 0; t < count; ++t) any = any || possible(t);
+    ASSERT_TRUE(!any || possible(token));
+  }
+}
+
+TEST(Detector, CountsWhatRepeatsOnce) {
+  const Tokens loop = [] {
+    Tokens tokens;
+    for (int i = 0; i < 300; ++i) tokens.push_back(i % 3);
+    return tokens;
+  }();
+  EXPECT_EQ(detect(params_of(Scheme::kLeftHash), loop).token_count, 3u);
+  EXPECT_EQ(detect(params_of(Scheme::kLeftHash, 4), loop).token_count, 3u);
+  EXPECT_EQ(detect(params_of(Scheme::kTournament), loop).token_count, 3u);
+  EXPECT_EQ(detect(params_of(Scheme::kGumbel), loop).token_count, 3u);
+  EXPECT_LE(detect(params_of(Scheme::kSelfHash), loop).token_count, 3u);
+  // The filter's bits run out; the count stays exact.
+  std::mt19937_64 random(14);
+  Tokens text(30000);
+  for (int32_t& token : text) token = static_cast<int32_t>(random() % 150);
+  std::vector<bool> seen(150 * 150);
+  size_t pairs = 0;
+  for (size_t i = 1; i < text.size(); ++i) {
+    const auto pair = static_cast<size_t>(text[i - 1] * 150 + text[i]);
+    pairs += seen[pair] ? 0 : 1;
+    seen[pair] = true;
+  }
+  EXPECT_EQ(detect(params_of(Scheme::kLeftHash), text).token_count, pairs);
+  EXPECT_EQ(detect(params_of(Scheme::kGumbel, 1), text).token_count, 150u);
+}
+
+TEST(Detector, RefusesWhatItCannotRead) {
+  WatermarkResult result;
+  Error error;
+  const auto refuse = [&](const WatermarkParams& params, const Tokens& tokens, const char* text) {
+    EXPECT_EQ(detect_watermark(params, tokens, 10, &result, &error), Status::kInvalidArgument);
+    EXPECT_EQ(std::string(error.message), text);
+  };
+  refuse(params_of(Scheme::kNone), {1, 2}, "watermark.scheme is NONE");
+  refuse(params_of(Scheme::kGumbel), {1, 10}, "tokens[1] is not in the vocabulary of 10");
+  refuse(params_of(Scheme::kGumbel), {-1}, "tokens[0] is not in the vocabulary of 10");
+  refuse(params_of(Scheme::kGumbel, 99), {1}, "watermark.context_width is 99, allowed is 0 to 16");
+  for (const Scheme scheme : kSchemes) {
+    for (const Tokens& few : {Tokens{}, Tokens{1}, Tokens{1, 2, 3}}) {
+      const WatermarkResult none = detect(params_of(scheme, 5), few, 10);
+      EXPECT_EQ(none.token_count, 0u);
+      EXPECT_EQ(none.p_value, 1);
+      EXPECT_FALSE(none.is_marked);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sotto
