@@ -182,6 +182,8 @@ class Session {
   TextMark handed_out_mark_;  // of the text up to the last token handed out
   HeldTokens held_;
   RefusedTokens refused_;
+  bool refuse_newest_ = false;  // until a token is handed out: refusing where banned strings
+                                // begin has left nothing
   Status end_ = Status::kOk;  // why the text ends behind the held tokens
   Piece piece_ = {};
 };

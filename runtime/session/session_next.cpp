@@ -64,7 +64,10 @@ Status Session::draw_until_settled() {
     const Status status = draw();
     if (status == Status::kOk) continue;
     if (is_failure(status) || status == Status::kStopCancelled) return status;
-    if (status == Status::kStopBanned && !held_.empty()) {
+    if (status == Status::kStopBanned && !refuse_newest_) {
+      refuse_newest_ = true;
+      refused_.forget_from(token_count());
+    } else if (status == Status::kStopBanned && !held_.empty()) {
       SOTTO_TRY(refuse(held_.size() - 1));
     } else {
       end_ = status;
@@ -210,11 +213,11 @@ Status Session::take_token(const SampledToken& sampled, TokenState state, uint64
   return found == TextStream::Found::kBan ? refuse(find_ban_start()) : Status::kOk;
 }
 
-// The token held whose text the banned string begins in; the newest if that is handed out.
+// The token held that is to go: whose text the banned string begins in, if it is still held.
 size_t Session::find_ban_start() const {
   const uint64_t start = text_.ban_start();
   size_t index = 0;
-  if (start < handed_out_mark_.end) return held_.size() - 1;
+  if (refuse_newest_ || start < handed_out_mark_.end) return held_.size() - 1;
   while (held_[index].mark.end <= start) ++index;
   return index;
 }
@@ -261,6 +264,7 @@ Status Session::hand_out() {
   states_[index].untaken = static_cast<uint16_t>(end - std::min(end, text_.taken()));
   handed_out_mark_ = held.mark;
   refused_.settle(index + 1);
+  refuse_newest_ = false;
   const auto bytes = bytes_of(held.token);
   piece_ = {text.data(),
             text.size(),

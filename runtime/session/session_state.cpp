@@ -41,6 +41,7 @@ struct Session::SavedStream {
   uint32_t held_count = 0;
   uint32_t refused_count = 0;
   uint32_t refused_attempts = 0;
+  uint32_t refuse_newest = 0;
   int32_t end = 0;
 
   bool read(const ContextPlace& place, const SessionParams& params, uint32_t vocabulary,
@@ -54,6 +55,7 @@ struct Session::SavedStream {
     held_count = reader->get<uint32_t>();
     refused_count = reader->get<uint32_t>();
     refused_attempts = reader->get<uint32_t>();
+    refuse_newest = reader->get<uint32_t>();
     end = reader->get<int32_t>();
     token_count = place.token_count + has_pending;
     const uint64_t capacity = uint64_t{2} * params.context_tokens;
@@ -65,7 +67,7 @@ struct Session::SavedStream {
            healing_size <= kMaxTokenBytes && held_count <= HeldTokens::kCapacity &&
            held_count <= token_count - states_begin && (held_count == 0 || held_count < token_count) &&
            refused_count <= RefusedTokens::kCapacity &&
-           refused_attempts <= RefusedTokens::kMaxAttempts && is_end(end);
+           refused_attempts <= RefusedTokens::kMaxAttempts && refuse_newest <= 1 && is_end(end);
   }
 };
 
@@ -80,6 +82,7 @@ void Session::write(ByteWriter* writer) const {
   writer->put(static_cast<uint32_t>(held_.size()));
   writer->put(static_cast<uint32_t>(refused_.all().size()));
   writer->put(refused_.attempts());
+  writer->put(uint32_t{refuse_newest_ ? 1u : 0u});
   writer->put(static_cast<int32_t>(end_));
   writer->put_array(healing_.bytes().data(), healing_.bytes().size());
   for (uint64_t i = states_.begin(); i < token_count(); ++i) write_state(states_[i], writer);
@@ -177,6 +180,7 @@ void Session::read(ByteReader* reader) {
     refused[i] = {at, reader->get<int32_t>()};
   }
   refused_.restore({refused, saved.refused_count}, saved.refused_attempts);
+  refuse_newest_ = saved.refuse_newest != 0;
   end_ = static_cast<Status>(saved.end);
   rebuild_text(handed_out());
   hold_text_again();
@@ -227,6 +231,7 @@ Status Session::fork(const Session& from, Session* to, Error* error) {
   to->states_.clear_flag(TokenState::kGuided, to->token_count());
   to->held_ = from.held_;
   to->refused_ = from.refused_;
+  to->refuse_newest_ = from.refuse_newest_;
   to->end_ = from.end_;
   to->rebuild_text(to->handed_out());
   to->hold_text_again();

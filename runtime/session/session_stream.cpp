@@ -62,6 +62,7 @@ void Session::begin_text() {
   handed_out_mark_ = text_.mark();
   held_.clear();
   refused_.clear();
+  refuse_newest_ = false;
   healing_.clear();
   end_ = Status::kOk;
 }
@@ -165,6 +166,7 @@ Status Session::rewind(uint64_t count) {
   }
   answer_start_ = find_answer_start(count);
   refused_.forget_from(count);
+  refuse_newest_ = false;
   end_ = Status::kOk;
   held_.keep(count > settled ? static_cast<size_t>(count - settled) : 0);
   if (count < settled) {

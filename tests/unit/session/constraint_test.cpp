@@ -1,0 +1,133 @@
+// A constraint on a session: what it forbids never comes, and it follows every rewind.
+#include "tests/unit/session/session_support.h"
+
+namespace sotto {
+namespace {
+
+const std::vector<int32_t> kPrompt = {1, 2, 3};
+
+// (ab | a bc)* c, then nothing: the end of text may also come after each round.
+Automaton rounds() {
+  const int32_t a = token_of("a"), b = token_of("b"), c = token_of("c"), ab = token_of("ab"),
+                bc = token_of("bc");
+  return Automaton({{{ab, 0}, {a, 1}, {c, 2}}, {{b, 0}, {bc, 0}}, {}}, {0, 2});
+}
+
+TEST(Constraint, AllowsWhatItSaysAndEndsWhenComplete) {
+  std::map<Status, int> ends;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Automaton automaton = rounds();
+    OpenedSession session(text_model());
+    session.sample(seed);
+    session.prefill(kPrompt);
+    ASSERT_EQ(session->set_constraint(automaton.get()), Status::kOk);
+    const Generated some = session.generate(60);
+    ++ends[some.end];
+    EXPECT_EQ(automaton.accepted(), some.tokens.size());
+    Automaton again = rounds();
+    for (const int32_t token : some.tokens) {
+      ASSERT_EQ(again.get()->accept(&again, 0, token), Status::kOk);
+    }
+    EXPECT_EQ(again.state(), automaton.state());
+    EXPECT_EQ(again.state(), some.end == Status::kStopGrammar ? 2 : 0);
+  }
+  EXPECT_GT(ends[Status::kStopGrammar], 20);
+  EXPECT_GT(ends[Status::kStopEndOfText], 5);
+  EXPECT_EQ(ends[Status::kStopGrammar] + ends[Status::kStopEndOfText], 200);
+}
+
+TEST(Constraint, FollowsEveryRewind) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Automaton automaton = rounds();
+    OpenedSession session(text_model());
+    session.sample(seed);
+    session.prefill(kPrompt);
+    ASSERT_EQ(session->set_constraint(automaton.get()), Status::kOk);
+    const Generated all = session.generate(60);
+    for (uint64_t kept = kPrompt.size() + all.tokens.size(); kept-- > kPrompt.size();) {
+      ASSERT_EQ(session->rewind(kept), Status::kOk);
+      EXPECT_EQ(automaton.accepted(), kept - kPrompt.size());
+      const Generated again = session.generate(60);
+      EXPECT_EQ(kept - kPrompt.size() + again.tokens.size(), all.tokens.size());
+      EXPECT_EQ(again.end, all.end);
+    }
+    ASSERT_EQ(session->rewind(1), Status::kOk);  // into the prompt: the constraint is as new
+    EXPECT_EQ(automaton.accepted(), 0u);
+    session.generate(3);
+    session->reset();
+    EXPECT_EQ(automaton.accepted(), 0u);
+  }
+}
+
+TEST(Constraint, WhatItCannotTakeBackStays) {
+  const int32_t a = token_of("a"), b = token_of("b");
+  Automaton automaton({{{a, 0}, {b, 0}}}, {});
+  automaton.memory = 2;
+  OpenedSession session(text_model());
+  session.sample(11);
+  session.prefill(kPrompt);
+  ASSERT_EQ(session->set_constraint(automaton.get()), Status::kOk);
+  ASSERT_EQ(session.generate(4).tokens.size(), 4u);
+  EXPECT_EQ(session->rewind(kPrompt.size()), Status::kInvalidState);
+  EXPECT_EQ(session->token_count(), kPrompt.size() + 4);
+  EXPECT_EQ(automaton.accepted(), 4u);
+  EXPECT_EQ(session->rewind(kPrompt.size() + 2), Status::kOk);
+  EXPECT_EQ(automaton.accepted(), 2u);
+  session.generate(2);
+  session->reset();  // cannot fail; the next token says so
+  session.prefill(kPrompt);
+  EXPECT_EQ(session->next(), Status::kInvalidState);
+  ASSERT_EQ(session->set_constraint(nullptr), Status::kOk);
+  EXPECT_EQ(session->next(), Status::kOk);
+}
+
+TEST(Constraint, WithBannedStringsAndRings) {
+  std::mt19937 random(4);
+  const int32_t a = token_of("a"), b = token_of("b"), ab = token_of("ab"), bc = token_of("bc");
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Automaton automaton({{{ab, 0}, {a, 1}, {bc, 0}}, {{b, 0}, {a, 1}}}, {});
+    OpenedSession session(text_model(), [&](SessionParams& params) {
+      params.context_tokens = 16;
+      params.overflow = seed % 2 == 0 ? Overflow::kRing : Overflow::kShift;
+    });
+    if (seed % 3 == 0) automaton.memory = 1 + seed % 4;
+    session.sample(seed);
+    session.prefill(kPrompt);
+    ASSERT_EQ(session->set_constraint(automaton.get()), Status::kOk);
+    std::vector<std::string> bans;
+    for (int i = 0; i < 2; ++i) {
+      std::string ban;
+      while (ban.size() < 2 + random() % 6) ban += "abc"[random() % 3];
+      bans.push_back(ban);
+    }
+    session.ban(bans);
+    const Generated some = session.generate(60);
+    for (const std::string& ban : bans) ASSERT_EQ(some.text.find(ban), std::string::npos);
+    Automaton again({{{ab, 0}, {a, 1}, {bc, 0}}, {{b, 0}, {a, 1}}}, {});
+    for (const int32_t token : some.tokens) {
+      ASSERT_EQ(again.get()->accept(&again, 0, token), Status::kOk);
+    }
+    EXPECT_TRUE(some.end == Status::kOk || some.end == Status::kStopBanned);
+  }
+}
+
+TEST(Constraint, AndHealingTogether) {
+  const int32_t ab = token_of("ab"), abc = token_of("abc"), cb = token_of("cb");
+  OpenedSession session(text_model());
+  session.sample(1);
+  session.prefill({3, 1});  // "c", "a"
+  ASSERT_EQ(session->heal(), Status::kOk);
+  Automaton both({{{abc, 1}, {cb, 1}}, {{ab, 1}}}, {});
+  ASSERT_EQ(session->set_constraint(both.get()), Status::kOk);
+  const Generated some = session.generate(3);
+  EXPECT_EQ(some.tokens, (std::vector<int32_t>{abc, ab, ab}));
+  EXPECT_EQ(some.text, "bcabab");
+  ASSERT_EQ(session->rewind(1), Status::kOk);
+  Automaton neither({{{cb, 0}}}, {});
+  ASSERT_EQ(session->set_constraint(neither.get()), Status::kOk);
+  EXPECT_EQ(session->next(), Status::kGrammarDeadEnd);
+  EXPECT_EQ(session->token_count(), 1u);
+}
+
+}  // namespace
+}  // namespace sotto

@@ -1,0 +1,94 @@
+// What is told of each token.
+#include <cmath>
+
+#include "tests/unit/session/session_support.h"
+
+namespace sotto {
+namespace {
+
+const std::vector<int32_t> kPrompt = {1, 2, 3};
+
+TEST(Pieces, TellBytesProbabilitiesAndAlternatives) {
+  for (const bool held : {false, true}) {
+    OpenedSession session(text_model()), watched(text_model());
+    const auto warm = [](SamplerParams& params) {
+      params.temperature = 1.7f;
+      params.ignore_end = true;
+    };
+    session.sample(5, [&](SamplerParams& params) {
+      warm(params);
+      params.log_probabilities = true;
+      params.alternative_count = 5;
+    });
+    watched.sample(5, warm);
+    if (held) session.ban({"aaaaaaaaaaaaaab", "bbbbbbbbbbbbbbba", "cacacacacacaca"});
+    session.prefill(kPrompt);
+    watched.prefill(kPrompt);
+    for (int i = 0; i < 25; ++i) {
+      const std::vector<float> logits = watched.logits();
+      ASSERT_EQ(watched->next(), Status::kOk);
+      EXPECT_TRUE(std::isnan(watched->piece().log_probability));
+      EXPECT_TRUE(std::isnan(watched->piece().sampled_log_probability));
+      EXPECT_EQ(watched->piece().alternative_count, 0u);
+      ASSERT_EQ(session->next(), Status::kOk);
+      const Piece& piece = session->piece();
+      ASSERT_EQ(piece.token, watched->piece().token);
+      EXPECT_EQ(std::string(piece.bytes, piece.byte_count),
+                vocabulary()[static_cast<size_t>(piece.token)]);
+      double sum = 0, warm_sum = 0;
+      for (const float logit : logits) sum += std::exp(double{logit});
+      for (size_t id = 1; id < logits.size(); ++id) warm_sum += std::exp(double{logits[id]} / 1.7);
+      const auto ln_p = [&](int32_t token) {
+        return double{logits[static_cast<size_t>(token)]} - std::log(sum);
+      };
+      EXPECT_NEAR(double{piece.log_probability}, ln_p(piece.token), 1e-6);
+      EXPECT_NEAR(double{piece.sampled_log_probability},
+                  double{logits[static_cast<size_t>(piece.token)]} / 1.7 - std::log(warm_sum), 1e-5);
+      ASSERT_EQ(piece.alternative_count, 5u);
+      std::vector<int32_t> order(logits.size());
+      for (size_t id = 0; id < order.size(); ++id) order[id] = static_cast<int32_t>(id);
+      std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+        return logits[static_cast<size_t>(a)] > logits[static_cast<size_t>(b)];
+      });
+      for (size_t k = 0; k < 5; ++k) {
+        EXPECT_EQ(piece.alternatives[k].token, order[k]);
+        EXPECT_NEAR(double{piece.alternatives[k].log_probability}, ln_p(order[k]), 1e-6);
+      }
+      EXPECT_GT(piece.elapsed_ns, 0u);
+    }
+  }
+}
+
+TEST(LogProbabilities, OddRows) {
+  const Kernels& kernels = text_model().kernels();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float row[] = {1, 3, 3, -kInfinity, 2, std::numeric_limits<float>::quiet_NaN()};
+  Alternative alternatives[kMaxAlternatives];
+  const LogProbabilities model(kernels, {row, 5});
+  ASSERT_EQ(model.find_likeliest(alternatives), 5u);
+  const int32_t order[] = {1, 2, 4, 0, 3};
+  for (size_t i = 0; i < 5; ++i) EXPECT_EQ(alternatives[i].token, order[i]);
+  EXPECT_EQ(alternatives[4].log_probability, -kInfinity);
+  EXPECT_NEAR(std::exp(model.of(1)) * 2 + std::exp(model.of(4)) + std::exp(model.of(0)), 1, 1e-7);
+  EXPECT_EQ(LogProbabilities(kernels, row).find_likeliest({alternatives, 0}), 0u);
+  EXPECT_EQ(LogProbabilities(kernels, row).find_likeliest({alternatives, 2}), 2u);
+  EXPECT_EQ(LogProbabilities(kernels, row).find_likeliest(alternatives), 5u);  // without the NaN
+}
+
+TEST(SessionSize, OnlyWhatIsAskedForTakesMemory) {
+  const auto size_with = [](auto change) {
+    SessionParams params;
+    change(params);
+    size_t size = 0;
+    EXPECT_EQ(Session::memory_size(text_model(), params, &size, nullptr), Status::kOk);
+    return size;
+  };
+  const size_t plain = size_with([](SessionParams&) {});
+  const size_t row = align_up(vocabulary().size() * sizeof(float), kMemoryAlignment);
+  EXPECT_EQ(size_with([](SessionParams& p) { p.features = kFeatureGuide; }), plain + row);
+  EXPECT_EQ(size_with([](SessionParams& p) { p.list_bytes = 0; }), plain - 3 * 16384);
+  EXPECT_GT(size_with([](SessionParams& p) { p.features = kFeatureDola; }), plain + row);
+}
+
+}  // namespace
+}  // namespace sotto

@@ -1,0 +1,267 @@
+// Saved sessions go on as if they had never been away, wherever they are cut; and what comes
+// back damaged or made up is refused whole.
+#include "tests/unit/session/session_support.h"
+
+#include "runtime/base/xxhash64.h"
+#include "runtime/session/saved_state.h"
+
+namespace sotto {
+namespace {
+
+const std::vector<int32_t> kPrompt = {1, 2, 3, 6};
+
+std::vector<uint8_t> save(const Session& session) {
+  std::vector<uint8_t> bytes(session.saved_size());
+  session.save(bytes.data());
+  return bytes;
+}
+
+void go_on_as(OpenedSession& one, OpenedSession& other, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const Status status = one->next();
+    ASSERT_EQ(other->next(), status) << i;
+    const Piece &a = one->piece(), &b = other->piece();
+    ASSERT_EQ(a.token, b.token) << i;
+    ASSERT_EQ(std::string(a.text, a.text_size), std::string(b.text, b.text_size)) << i;
+    ASSERT_EQ(std::memcmp(&a.log_probability, &b.log_probability, sizeof(float)), 0);
+    ASSERT_EQ(std::memcmp(&a.sampled_log_probability, &b.sampled_log_probability, sizeof(float)),
+              0);
+    ASSERT_EQ(a.alternative_count, b.alternative_count);
+    for (uint32_t k = 0; k < a.alternative_count; ++k) {
+      ASSERT_EQ(a.alternatives[k].token, b.alternatives[k].token);
+      ASSERT_EQ(a.alternatives[k].log_probability, b.alternatives[k].log_probability);
+    }
+  }
+}
+
+class SavedStates : public testing::TestWithParam<std::tuple<Selection, Overflow>> {
+ protected:
+  void adjust(SessionParams& params) const {
+    params.overflow = std::get<1>(GetParam());
+    params.context_tokens = params.overflow == Overflow::kStop ? 64 : 17;
+  }
+  void prepare(OpenedSession& session, uint64_t seed) const {
+    session.sample(seed, [&](SamplerParams& params) {
+      params.selection = std::get<0>(GetParam());
+      params.ignore_end = seed % 2 == 0;
+      if (params.selection == Selection::kAdaptiveP) params.adaptive_target = 0.2f;
+      params.frequency_penalty = 0.4f;
+      params.log_probabilities = true;
+      params.alternative_count = 3;
+    });
+    const auto stops = views(kStops);
+    const auto bans = views(kBans);
+    StopParams params;
+    params.stop_strings = stops;
+    params.banned_strings = bans;
+    params.max_tokens = 40 + seed;
+    Error error;
+    ASSERT_EQ(session->set_stops(params, &error), Status::kOk) << error.message;
+  }
+  const std::vector<std::string> kStops = {"abcab!", "cc"};
+  const std::vector<std::string> kBans = {"abca", "bcbcb", "\xC3\xA9\xC3\xA9"};
+};
+
+TEST_P(SavedStates, GoOnWhereTheyWereCut) {
+  std::mt19937 random(11);
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    const auto shape = [&](SessionParams& params) { adjust(params); };
+    OpenedSession session(text_model(), shape);
+    prepare(session, seed);
+    session.prefill(kPrompt);
+    if (seed % 3 == 0) {
+      ASSERT_EQ(session->heal(), Status::kOk);
+    }
+    for (int cut = 0; cut < 6; ++cut) {
+      session.generate(random() % 14);
+      if (cut == 3) session.prefill({2, 1});
+      OpenedSession restored(text_model(), shape), forked(text_model(), shape);
+      for (OpenedSession* each : {&restored, &forked}) {
+        prepare(*each, seed);
+        each->prefill({5, 5, 5});
+        each->generate(3);
+      }
+      const std::vector<uint8_t> bytes = save(*session);
+      Error error;
+      ASSERT_EQ(restored->restore(bytes, &error), Status::kOk) << error.message;
+      ASSERT_EQ(Session::fork(*session, forked.get(), &error), Status::kOk) << error.message;
+      EXPECT_EQ(save(*restored), bytes);
+      EXPECT_EQ(save(*forked), bytes);
+      ASSERT_EQ(restored->token_count(), session->token_count());
+      ASSERT_EQ(restored->context().cached_tokens(), session->context().cached_tokens());
+      // Three that go on must not be the one the test goes on with.
+      OpenedSession original(text_model(), shape);
+      prepare(original, seed);
+      ASSERT_EQ(original->restore(bytes, nullptr), Status::kOk);
+      go_on_as(original, restored, 30);
+      ASSERT_EQ(original->restore(bytes, nullptr), Status::kOk);
+      go_on_as(original, forked, 30);
+      ASSERT_EQ(original->restore(bytes, nullptr), Status::kOk);
+      const uint64_t back = std::min<uint64_t>(session->token_count() - 1, random() % 5);
+      ASSERT_EQ(original->rewind(original->token_count() - back),
+                session->rewind(session->token_count() - back));
+      go_on_as(session, original, 8);
+      std::span<const float> ours, theirs;
+      const Status status = session->logits(&ours);
+      ASSERT_EQ(original->logits(&theirs), status);
+      EXPECT_TRUE(std::equal(ours.begin(), ours.end(), theirs.begin(), theirs.end()));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ways, SavedStates,
+    testing::Combine(testing::Values(Selection::kMultinomial, Selection::kGreedy,
+                                     Selection::kGumbel, Selection::kMirostat,
+                                     Selection::kMirostatV2, Selection::kAdaptiveP),
+                     testing::Values(Overflow::kStop, Overflow::kRing, Overflow::kShift)));
+
+TEST(SavedState, OfAnEmptySession) {
+  OpenedSession session(text_model()), other(text_model());
+  other.prefill(kPrompt);
+  ASSERT_EQ(other->restore(save(*session), nullptr), Status::kOk);
+  EXPECT_EQ(other->token_count(), 0u);
+  EXPECT_EQ(other->next(), Status::kInvalidState);
+}
+
+// A session with something of everything, whose state is small.
+struct Small {
+  Small() : session(text_model(), [](SessionParams& params) { params.context_tokens = 16; }) {
+    session.sample(1, [](SamplerParams& params) {
+      params.ignore_end = true;
+      params.log_probabilities = true;
+      params.alternative_count = 2;
+    });
+    session.ban({"aaaaaaaaab", "bbbbbbbba", "abcabcabca", "cacacacaca", "bcbcbcbcbc"});
+    session.prefill({1, 2});
+    session.generate(3);
+    bytes = save(*session);
+  }
+  OpenedSession session;
+  std::vector<uint8_t> bytes;
+};
+
+TEST(SavedState, EveryFlippedByteIsNoticed) {
+  Small small;
+  OpenedSession target(text_model(), [](SessionParams& params) { params.context_tokens = 16; });
+  target.prefill({3, 3, 3});
+  const std::vector<float> logits = target.logits();
+  for (size_t i = 0; i < small.bytes.size(); ++i) {
+    for (const uint8_t bits : {0x01, 0x80, 0xFF}) {
+      std::vector<uint8_t> bytes = small.bytes;
+      bytes[i] ^= bits;
+      Error error;
+      ASSERT_EQ(target->restore(bytes, &error), Status::kStateCorrupt) << i;
+      ASSERT_NE(error.message[0], '\0');
+    }
+  }
+  for (size_t size = 0; size < small.bytes.size(); ++size) {
+    ASSERT_EQ(target->restore({small.bytes.data(), size}, nullptr), Status::kStateCorrupt) << size;
+  }
+  std::vector<uint8_t> longer = small.bytes;
+  longer.push_back(0);
+  EXPECT_EQ(target->restore(longer, nullptr), Status::kStateCorrupt);
+  EXPECT_EQ(target->token_count(), 3u);
+  EXPECT_EQ(target.logits(), logits);
+}
+
+void sign(std::vector<uint8_t>& bytes) {
+  const uint64_t checksum = xxhash64(bytes.data(), bytes.size() - sizeof(uint64_t));
+  std::memcpy(bytes.data() + bytes.size() - sizeof checksum, &checksum, sizeof checksum);
+}
+
+// With a checksum that fits, damage may go unnoticed, but never does harm.
+TEST(SavedState, MadeUpStatesAreSafe) {
+  Small small;
+  std::mt19937 random(12);
+  size_t taken = 0, refused = 0;
+  for (int round = 0; round < 6000; ++round) {
+    std::vector<uint8_t> bytes = small.bytes;
+    const size_t changes = 1 + random() % 3;
+    for (size_t i = 0; i < changes; ++i) {
+      // Keys and values fill the middle; the fields lie at both ends.
+      const size_t at = random() % 2 == 0 ? kSavedHeaderSize + random() % 64
+                                          : bytes.size() - 9 - random() % 700;
+      const uint8_t values[] = {0, 1, 0x7F, 0x80, 0xFF, static_cast<uint8_t>(random())};
+      bytes[at] = values[random() % 6];
+    }
+    sign(bytes);
+    OpenedSession target(text_model(), [](SessionParams& params) { params.context_tokens = 16; });
+    target.sample(1);
+    target.ban({"ab", "ca"});
+    target.prefill({3, 3, 3});
+    Error error;
+    const Status status = target->restore(bytes, &error);
+    if (status != Status::kOk) {
+      ASSERT_EQ(status, Status::kStateCorrupt);
+      ASSERT_EQ(target->token_count(), 3u);
+      ++refused;
+      continue;
+    }
+    ++taken;
+    target.generate(4);
+    if (target->token_count() > 2) (void)target->rewind(target->token_count() - 2);
+    target.generate(8);
+    (void)target->rewind(1);
+    target.generate(3);
+    target.prefill({1});
+  }
+  EXPECT_GT(taken, 300u);
+  EXPECT_GT(refused, 300u);
+}
+
+TEST(SavedState, OfAnotherShapeIsRefusedByName) {
+  Small small;
+  const auto refuse = [&](const Model& model, const std::string& name, auto change) {
+    OpenedSession target(model, [&](SessionParams& params) {
+      params.context_tokens = 16;
+      change(params);
+    });
+    target.prefill({1});
+    Error error;
+    EXPECT_EQ(target->restore(small.bytes, &error), Status::kInvalidArgument);
+    EXPECT_NE(std::string(error.message).find(name), std::string::npos) << error.message;
+    EXPECT_EQ(Session::fork(*small.session, target.get(), &error), Status::kInvalidArgument);
+    EXPECT_NE(std::string(error.message).find(name), std::string::npos) << error.message;
+    EXPECT_EQ(target->token_count(), 1u);
+  };
+  refuse(text_model(2, 2), "another model", [](SessionParams&) {});
+  refuse(text_model(3), "another model", [](SessionParams&) {});
+  refuse(text_model(), "context_tokens", [](SessionParams& params) { params.context_tokens = 17; });
+  refuse(text_model(), "overflow", [](SessionParams& params) {
+    params.overflow = Overflow::kRing;
+    params.sink_tokens = 0;
+  });
+  refuse(text_model(), "features",
+         [](SessionParams& params) { params.features = kFeatureHiddenHistory; });
+  Error error;
+  EXPECT_EQ(Session::fork(*small.session, small.session.get(), &error), Status::kInvalidArgument);
+}
+
+TEST(SavedState, HiddenStatesComeAlong) {
+  const auto keep = [](SessionParams& params) { params.features = kFeatureHiddenHistory; };
+  OpenedSession session(text_model(), keep), other(text_model(), keep);
+  session.prefill(kPrompt);
+  const std::vector<uint8_t> bytes = save(*session);
+  ASSERT_EQ(other->restore(bytes, nullptr), Status::kOk);
+  EXPECT_EQ(save(*other), bytes);
+  ASSERT_EQ(Session::fork(*session, other.get(), nullptr), Status::kOk);
+  EXPECT_EQ(save(*other), bytes);
+}
+
+TEST(SavedState, BringsTheConstraintBackToItsBeginning) {
+  Automaton automaton({{{1, 1}}, {{2, 0}}}, {});
+  OpenedSession session(text_model());
+  session.sample(1);
+  session.prefill(kPrompt);
+  const std::vector<uint8_t> bytes = save(*session);
+  ASSERT_EQ(session->set_constraint(automaton.get()), Status::kOk);
+  session.generate(5);
+  EXPECT_EQ(automaton.accepted(), 5u);
+  ASSERT_EQ(session->restore(bytes, nullptr), Status::kOk);
+  EXPECT_EQ(automaton.accepted(), 0u);
+  EXPECT_EQ(session.generate(4).tokens, (std::vector<int32_t>{1, 2, 1, 2}));
+}
+
+}  // namespace
+}  // namespace sotto

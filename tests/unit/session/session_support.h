@@ -1,0 +1,95 @@
+// What the session's tests share: a model over a few short tokens, so that strings meet token
+// borders all the time, and sessions over it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/session.h"
+#include "tests/unit/transformer/test_model.h"
+
+namespace sotto {
+
+// Pieces of text over a, b, c and a few characters of more than one byte, whole and cut, and
+// an end of text, which has no bytes.
+inline constexpr int32_t kEndToken = 0;
+const std::vector<std::string>& vocabulary();
+int32_t token_of(std::string_view bytes);
+std::string bytes_of(const std::vector<int32_t>& tokens);
+
+// `layer_count` layers; `seed` gives other weights. Made once.
+const Model& text_model(uint32_t layer_count = 2, uint64_t seed = 1);
+// Another vocabulary, and no tokenizer.
+const Model& model_without_text();
+
+struct Generated {
+  std::vector<int32_t> tokens;
+  std::string text;
+  Status end = Status::kOk;
+};
+
+class OpenedSession {
+ public:
+  explicit OpenedSession(const Model& model,
+                         const std::function<void(SessionParams&)>& adjust = {});
+  ~OpenedSession() { session_->deinit(); }
+  OpenedSession(const OpenedSession&) = delete;
+  OpenedSession& operator=(const OpenedSession&) = delete;
+
+  Session* operator->() { return session_; }
+  Session& operator*() { return *session_; }
+  Session* get() { return session_; }
+
+  // Nothing truncated, temperature 1, and what `adjust` says.
+  void sample(uint64_t seed, const std::function<void(SamplerParams&)>& adjust = {});
+  void stop_at(const std::vector<std::string>& strings, bool include = false);
+  void ban(const std::vector<std::string>& strings);
+  void prefill(const std::vector<int32_t>& tokens);
+  // next() until a stop or `count` tokens.
+  Generated generate(size_t count);
+  std::vector<float> logits();
+
+ private:
+  std::unique_ptr<TestMemory> memory_;
+  Session* session_ = nullptr;
+};
+
+// A constraint: a little automaton over tokens, with a trail to go back.
+class Automaton {
+ public:
+  // moves[state][token] is the next state. A state in `ends` also allows the end of text; one
+  // without moves must be among them, and completes the text.
+  Automaton(std::vector<std::map<int32_t, int>> moves, std::vector<int> ends);
+  Automaton(const Automaton&) = delete;
+  Automaton& operator=(const Automaton&) = delete;
+
+  const TokenConstraint* get() const { return &constraint_; }
+  int state() const { return trail_.back(); }
+  size_t accepted() const { return trail_.size() - 1; }
+  // So many tokens can be taken back at most.
+  size_t memory = SIZE_MAX;
+
+ private:
+  bool ends_in(int state) const;
+
+  std::vector<std::map<int32_t, int>> moves_;
+  std::vector<int> ends_;
+  std::vector<int> trail_ = {0};
+  std::vector<uint64_t> words_;
+  TokenConstraint constraint_;
+};
+
+// Calls with a list of strings as views.
+std::vector<TextView> views(const std::vector<std::string>& strings);
+
+std::string random_text(std::mt19937& random, size_t min_size, size_t max_size);
+std::vector<std::string> random_strings(std::mt19937& random, size_t count, size_t max_size);
+
+}  // namespace sotto

@@ -1,0 +1,299 @@
+// Every way a text ends, and which parameters are refused.
+#include "tests/unit/session/session_support.h"
+
+namespace sotto {
+namespace {
+
+const std::vector<int32_t> kPrompt = {1, 2, 3};
+
+TEST(StopStrings, EndTheTextThatWouldHaveCome) {
+  std::mt19937 random(1);
+  OpenedSession free(text_model()), stopped(text_model());
+  size_t stops = 0;
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    free.sample(seed, [](SamplerParams& params) { params.ignore_end = true; });
+    stopped.sample(seed, [](SamplerParams& params) { params.ignore_end = true; });
+    const auto strings = random_strings(random, 1 + random() % 3, 2 + random() % 5);
+    const bool include = random() % 2 == 0;
+    stopped.stop_at(strings, include);
+    free->reset();
+    stopped->reset();
+    free.prefill(kPrompt);
+    stopped.prefill(kPrompt);
+    const Generated all = free.generate(40);
+    const Generated some = stopped.generate(40);
+    ASSERT_TRUE(std::equal(some.tokens.begin(), some.tokens.end(), all.tokens.begin()));
+    size_t start = std::string::npos, end = std::string::npos;
+    for (const std::string& string : strings) {
+      const size_t at = all.text.find(string);
+      if (at == std::string::npos) continue;
+      const size_t its_end = at + string.size();
+      if (its_end < end || (its_end == end && at < start)) start = at, end = its_end;
+    }
+    if (end == std::string::npos) {
+      EXPECT_EQ(some.end, Status::kOk);
+      continue;
+    }
+    ++stops;
+    EXPECT_EQ(some.end, Status::kStopString);
+    EXPECT_EQ(some.text, all.text.substr(0, include ? end : start));
+    EXPECT_EQ(stopped->token_count(), kPrompt.size() + some.tokens.size());  // the tokens stay
+  }
+  EXPECT_GT(stops, 50u);
+}
+
+TEST(StopStrings, TheTextGoesOnBehindOne) {
+  OpenedSession session(text_model()), free(text_model());
+  session.sample(3, [](SamplerParams& params) { params.ignore_end = true; });
+  free.sample(3, [](SamplerParams& params) { params.ignore_end = true; });
+  session.stop_at({"ab"});
+  session.prefill(kPrompt);
+  free.prefill(kPrompt);
+  std::vector<int32_t> tokens;
+  size_t ends = 0;
+  while (tokens.size() < 40) {
+    const Generated some = session.generate(40 - tokens.size());
+    tokens.insert(tokens.end(), some.tokens.begin(), some.tokens.end());
+    EXPECT_EQ(some.text.find("ab"), std::string::npos);
+    ends += some.end == Status::kStopString;
+  }
+  EXPECT_GT(ends, 2u);
+  EXPECT_EQ(tokens, free.generate(40).tokens);
+}
+
+TEST(StopStrings, WhatIsHeldBackComesOutAtAnyOtherStop) {
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    OpenedSession session(text_model()), free(text_model());
+    for (OpenedSession* each : {&session, &free}) {
+      each->sample(seed, [](SamplerParams& params) { params.ignore_end = true; });
+      each->prefill(kPrompt);
+    }
+    const std::vector<std::string> never = {"abcabc!", "cabca!", "\xC3\xA9!", "a!"};
+    StopParams params;
+    const auto strings = views(never);
+    params.stop_strings = strings;
+    params.max_tokens = 7;
+    ASSERT_EQ(session->set_stops(params, nullptr), Status::kOk);
+    params.stop_strings = {};
+    ASSERT_EQ(free->set_stops(params, nullptr), Status::kOk);
+    const Generated held = session.generate(100), plain = free.generate(100);
+    EXPECT_EQ(held.end, Status::kStopMaxTokens);
+    EXPECT_EQ(plain.end, Status::kStopMaxTokens);
+    EXPECT_EQ(held.text, plain.text);
+    EXPECT_EQ(held.tokens.size(), 7u);
+  }
+}
+
+TEST(StopTokens, EndTheTextAndAreNoPartOfIt) {
+  OpenedSession free(text_model()), session(text_model());
+  free.sample(5);
+  session.sample(5);
+  const int32_t stop_tokens[] = {9, 4, 12};
+  StopParams params;
+  params.stop_tokens = stop_tokens;
+  ASSERT_EQ(session->set_stops(params, nullptr), Status::kOk);
+  free.prefill(kPrompt);
+  session.prefill(kPrompt);
+  const Generated all = free.generate(60), some = session.generate(60);
+  ASSERT_EQ(some.end, Status::kStopToken);
+  const auto is_stop = [&](int32_t token) {
+    return std::count(std::begin(stop_tokens), std::end(stop_tokens), token) > 0;
+  };
+  const auto first = std::find_if(all.tokens.begin(), all.tokens.end(), is_stop);
+  EXPECT_EQ(some.tokens, std::vector<int32_t>(all.tokens.begin(), first));
+  EXPECT_EQ(session->token_count(), kPrompt.size() + some.tokens.size());
+  EXPECT_EQ(session->next(), Status::kStopToken);  // the same draw again
+}
+
+TEST(StopLimits, CountFromTheLastPrefill) {
+  OpenedSession session(text_model());
+  session.sample(1, [](SamplerParams& params) { params.ignore_end = true; });
+  StopParams params;
+  params.max_tokens = 4;
+  ASSERT_EQ(session->set_stops(params, nullptr), Status::kOk);
+  session.prefill(kPrompt);
+  EXPECT_EQ(session.generate(100).tokens.size(), 4u);
+  EXPECT_EQ(session->next(), Status::kStopMaxTokens);
+  session.prefill({5});
+  EXPECT_EQ(session.generate(100).tokens.size(), 4u);
+  ASSERT_EQ(session->rewind(6), Status::kOk);  // into the first answer
+  EXPECT_EQ(session.generate(100).tokens.size(), 1u);
+  session.prefill({});
+  EXPECT_EQ(session.generate(100).tokens.size(), 4u);
+  ASSERT_EQ(session->rewind(session->token_count() - 2), Status::kOk);
+  EXPECT_EQ(session.generate(100).tokens.size(), 2u);
+  ASSERT_EQ(session->rewind(5), Status::kOk);
+  EXPECT_EQ(session.generate(100).tokens.size(), 2u);
+}
+
+TEST(StopLimits, TimeAndRepetition) {
+  OpenedSession session(text_model());
+  StopParams params;
+  params.max_time_ns = 1;
+  ASSERT_EQ(session->set_stops(params, nullptr), Status::kOk);
+  session.prefill(kPrompt);
+  EXPECT_EQ(session->next(), Status::kStopTime);
+  params = {};
+  params.max_time_ns = uint64_t{1} << 62;
+  params.repetition_limit = 0.4f;
+  params.repetition_window = 16;
+  ASSERT_EQ(session->set_stops(params, nullptr), Status::kOk);
+  const int32_t only[] = {7};
+  session.sample(1, [&](SamplerParams& sampler) { sampler.allowed_tokens = only; });
+  const Generated same = session.generate(60);
+  EXPECT_EQ(same.end, Status::kStopRepetition);
+  EXPECT_GT(same.tokens.size(), 2u);
+  EXPECT_LT(same.tokens.size(), 20u);
+}
+
+Status collect(Session* session, uint64_t max_tokens, std::string* text, size_t* pieces) {
+  struct Out {
+    std::string* text;
+    size_t* pieces;
+  } out = {text, pieces};
+  return session->generate(
+      {}, max_tokens,
+      [](void* user_data, const Piece& piece) {
+        const auto* to = static_cast<Out*>(user_data);
+        to->text->append(piece.text, piece.text_size);
+        *to->pieces += piece.token >= 0 ? 1 : 0;
+        return 0;
+      },
+      &out);
+}
+
+TEST(Generate, LeavesNothingHeldBack) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    OpenedSession pushed(text_model()), pulled(text_model());
+    for (OpenedSession* each : {&pushed, &pulled}) {
+      each->sample(seed, [](SamplerParams& params) { params.ignore_end = true; });
+      each->prefill(kPrompt);
+    }
+    pushed.stop_at({"abcabc!", "cabca!", "\xC3\xA9!"});
+    StopParams limit;
+    limit.max_tokens = 9;
+    ASSERT_EQ(pulled->set_stops(limit, nullptr), Status::kOk);
+    std::string text;
+    size_t pieces = 0;
+    EXPECT_EQ(collect(pushed.get(), 9, &text, &pieces), Status::kStopMaxTokens);
+    EXPECT_EQ(pieces, 9u);
+    EXPECT_EQ(text, pulled.generate(20).text);
+    EXPECT_EQ(collect(pushed.get(), 0, &text, &pieces), Status::kStopMaxTokens);
+    EXPECT_EQ(pieces, 9u);
+  }
+}
+
+TEST(Generate, AStopAtTheLastTokenIsTheReason) {
+  OpenedSession session(text_model()), counted(text_model());
+  for (OpenedSession* each : {&session, &counted}) {
+    each->sample(2, [](SamplerParams& params) { params.ignore_end = true; });
+    each->stop_at({"ab"});
+    each->prefill(kPrompt);
+  }
+  const size_t needed = counted.generate(60).tokens.size();
+  std::string text;
+  size_t pieces = 0;
+  EXPECT_EQ(collect(session.get(), needed, &text, &pieces), Status::kStopString);
+}
+
+// The name of what is wrong must be in the message.
+void expect_refused(Session* session, const StopParams& params, const std::string& name,
+                    Status status = Status::kInvalidArgument) {
+  Error error;
+  EXPECT_EQ(session->set_stops(params, &error), status);
+  EXPECT_NE(std::string(error.message).find(name), std::string::npos) << error.message;
+}
+
+TEST(StopParameters, AreRefusedByName) {
+  OpenedSession session(text_model(), [](SessionParams& params) { params.list_bytes = 2000; });
+  session.stop_at({"abc"});
+  const auto refuse = [&](const std::string& name, auto change) {
+    StopParams params;
+    change(params);
+    expect_refused(session.get(), params, name);
+  };
+  for (const float limit : {-0.1f, 1.5f, std::numeric_limits<float>::quiet_NaN()}) {
+    refuse("repetition_limit", [&](StopParams& params) { params.repetition_limit = limit; });
+  }
+  for (const uint32_t window : {0u, 7u, 65u}) {
+    refuse("repetition_window", [&](StopParams& params) {
+      params.repetition_limit = 0.5f;
+      params.repetition_window = window;
+    });
+  }
+  const std::vector<int32_t> outside = {1, 19}, negative = {-1}, many(501, 1);
+  refuse("stop_tokens[1]", [&](StopParams& params) { params.stop_tokens = outside; });
+  refuse("stop_tokens[0]", [&](StopParams& params) { params.stop_tokens = negative; });
+  refuse("list_bytes", [&](StopParams& params) { params.stop_tokens = many; });
+  const std::vector<TextView> null = {{nullptr, 3}};
+  refuse("stop_strings[0]", [&](StopParams& params) { params.stop_strings = null; });
+  for (const auto& [strings, name] :
+       std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"a", ""}, "strings[1] is empty"},
+           {{"\xC3"}, "strings[0] is not UTF-8"},
+           {{std::string(1025, 'a')}, "strings[0] is longer"},
+           {{std::string(200, 'a')}, "list_bytes"}}) {
+    const auto list = views(strings);
+    refuse("stop_" + (name == "list_bytes" ? "strings" : name),
+           [&](StopParams& params) { params.stop_strings = list; });
+    refuse("banned_" + (name == "list_bytes" ? "strings" : name),
+           [&](StopParams& params) { params.banned_strings = list; });
+  }
+  // The old ones have stayed.
+  session.sample(3, [](SamplerParams& params) { params.ignore_end = true; });
+  session.prefill(kPrompt);
+  EXPECT_EQ(session.generate(60).end, Status::kStopString);
+
+  OpenedSession mute(model_without_text());
+  const auto strings = views({"a"});
+  StopParams params;
+  params.stop_strings = strings;
+  expect_refused(mute.get(), params, "stop_strings", Status::kTokenizerMissing);
+}
+
+TEST(SessionParameters, AreRefusedByName) {
+  const auto refuse = [](const std::string& name, auto change) {
+    SessionParams params;
+    change(params);
+    size_t size;
+    Error error;
+    EXPECT_EQ(Session::memory_size(text_model(), params, &size, &error), Status::kInvalidArgument);
+    EXPECT_EQ(std::string(error.message).rfind(name, 0), 0u) << error.message;
+  };
+  refuse("features", [](SessionParams& params) { params.features = 8; });
+  refuse("list_bytes", [](SessionParams& params) { params.list_bytes = (1u << 24) + 1; });
+  refuse("sequence_count", [](SessionParams& params) { params.sequence_count = 65; });
+  refuse("sequence_tokens", [](SessionParams& params) {
+    params.sequence_count = 2;
+    params.sequence_tokens = 65;
+  });
+  refuse("sequence_tokens", [](SessionParams& params) { params.sequence_tokens = 5; });
+}
+
+TEST(Cancelling, HandsOutWhatIsHeldBackAndGoesOn) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    OpenedSession session(text_model()), free(text_model());
+    for (OpenedSession* each : {&session, &free}) {
+      each->sample(seed, [](SamplerParams& params) { params.ignore_end = true; });
+      each->prefill(kPrompt);
+    }
+    session.stop_at({"abcab!", "\xC3\xA9\xC3\xA9!", "a!"});
+    std::string text;
+    std::vector<int32_t> tokens;
+    while (tokens.size() < 30) {
+      const Generated some = session.generate(3);
+      ASSERT_EQ(some.end, Status::kOk);
+      text += some.text;
+      tokens.insert(tokens.end(), some.tokens.begin(), some.tokens.end());
+      session->cancel();
+      ASSERT_EQ(session->next(), Status::kStopCancelled);
+      text.append(session->piece().text, session->piece().text_size);
+    }
+    const Generated all = free.generate(30);
+    EXPECT_EQ(tokens, all.tokens);
+    EXPECT_EQ(text, all.text);
+  }
+}
+
+}  // namespace
+}  // namespace sotto
