@@ -172,11 +172,12 @@ size_t select_gumbel_watermark(Candidates& candidates, uint64_t seed) {
   const float* shares = candidates.shares();
   double least = std::numeric_limits<double>::infinity();
   size_t best = 0;
+  RestStream rests(seed);
   for (size_t i = 0; i < candidates.count(); ++i) {
     const auto share = static_cast<double>(shares[i]);
-    const double r = uniform_of(seed, candidates.id(i));
-    if (!(1 - r < least * share)) continue;
-    const double score = -ln(r) / share;
+    const double rest = rests.of(candidates.id(i));
+    if (!(rest < least * share)) continue;
+    const double score = -ln(1 - rest) / share;
     if (score < least) {
       least = score;
       best = i;

@@ -75,11 +75,25 @@ class SelfHash {
   uint32_t threshold_;
 };
 
-// kGumbel: r, above 0 and below 1.
-inline double uniform_of(uint64_t seed, int32_t token) {
-  const auto x = static_cast<uint32_t>(token);
-  const auto half = static_cast<uint32_t>(split_mix(seed, x / 2) >> (x % 2 * 32));
-  return (half + 0.5) * 0x1p-32;
-}
+// kGumbel: 1 - r of tokens, above 0 and below 1; neighbours share a hash.
+class RestStream {
+ public:
+  explicit RestStream(uint64_t seed) : seed_(seed) {}
+  double of(int32_t token) {
+    const auto x = static_cast<uint32_t>(token);
+    if (x / 2 != pair_) {
+      pair_ = x / 2;
+      hashed_ = split_mix(seed_, pair_);
+    }
+    return (~static_cast<uint32_t>(hashed_ >> (x % 2 * 32)) + 0.5) * 0x1p-32;
+  }
+
+ private:
+  uint64_t seed_;
+  uint32_t pair_ = UINT32_MAX;
+  uint64_t hashed_ = 0;
+};
+
+inline double uniform_of(uint64_t seed, int32_t token) { return 1 - RestStream(seed).of(token); }
 
 }  // namespace sotto
