@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "runtime/base/scalar_math.h"
 #include "runtime/sampling/truncation.h"
@@ -46,7 +47,9 @@ void typical(Candidates& candidates, float mass, size_t min_keep) {
   // |-ln p - H| = |gap - center|.
   const auto center = static_cast<float>(candidates.entropy() - ln(candidates.total()));
   const auto distance = [gap = candidates.gaps(), center](size_t i) {
-    return std::fabs(gap(i) - center);
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    const float d = std::fabs(gap(i) - center);
+    return d < kInfinity ? d : kInfinity;  // not NaN
   };
   const auto rank = [=](size_t i) { return std::bit_cast<uint32_t>(distance(i)); };
   const auto key = [=](size_t i) { return uint64_t{rank(i)} << 32 | i; };

@@ -8,6 +8,7 @@
 
 #include "runtime/sampling/temperature.h"
 #include "runtime/sampling/truncation.h"
+#include "runtime/session/guide.h"
 #include "tests/unit/sampling/published_process.h"
 #include "tests/unit/sampling/workbench.h"
 
@@ -174,21 +175,15 @@ bool check_case(const Json& c) {
   return true;
 }
 
-// l = ln p_uncond + scale (ln p_cond - ln p_uncond)
+// The guide's, which is the session's.
 void expect_guidance(const Json& c) {
-  const auto log_probabilities = [](const std::vector<float>& logits) {
-    TestCandidates bench(logits.size());
-    Candidates& candidates = bench.begin(logits);
-    std::vector<double> all;
-    for (size_t i = 0; i < logits.size(); ++i) all.push_back(candidates.log_probability(i));
-    return all;
-  };
   const std::vector<float> with = c["input"]["cond_logits"], without = c["input"]["uncond_logits"];
-  const auto cond = log_probabilities(with), uncond = log_probabilities(without);
-  const double scale = c["params"]["scale"];
+  GuideParams params;
+  params.scale = c["params"]["scale"];
+  std::vector<float> mixed(with.size());
+  mix_guide(*find_kernels(Isa::kAuto), params, with, without, mixed.data());
   for (const auto& [id, value] : c["expected"]["logits"].items()) {
-    const size_t i = std::stoul(id);
-    EXPECT_NEAR(uncond[i] + scale * (cond[i] - uncond[i]), value.get<double>(), c["tol"]);
+    EXPECT_NEAR(mixed[std::stoul(id)], value.get<double>(), c["tol"].get<double>());
   }
 }
 
