@@ -1,9 +1,11 @@
 #include "kernels/linear.h"
 
+#include <algorithm>
 #include <cassert>
 #include <new>
 
 #include "kernels/reference/linear.h"
+#include "kernels/small_batch.h"
 #include "kernels/xnnpack/fully_connected.h"
 #include "kernels/xnnpack/process_state.h"
 
@@ -14,6 +16,7 @@ class LinearOperator {
   uint32_t inputs;
   uint32_t outputs;
   xnnpack::FullyConnected* fully_connected;  // null: the reference engine
+  SmallBatchFunction small_batch;            // null: fully_connected takes any batch
 };
 
 bool linear_needs_packing(Isa isa) {
@@ -37,14 +40,25 @@ size_t pack_linear(const LinearWeights& weights, void* packed) {
 }
 
 LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa isa, void* memory) {
-  auto* made = new (memory) LinearOperator{inputs, outputs, nullptr};
+  auto* made = new (memory) LinearOperator{inputs, outputs, nullptr, nullptr};
   if (!linear_needs_packing(isa)) return made;
   // XNNPACK's operator follows, in the rest of the block.
   constexpr size_t kUsed = 64;
   static_assert(sizeof(LinearOperator) <= kUsed);
   made->fully_connected = xnnpack::create_fully_connected(
       inputs, outputs, static_cast<uint8_t*>(memory) + kUsed, kLinearOperatorBytes - kUsed);
+  if (xnnpack::packs_tiles(kTileColumns, kTileDepth)) made->small_batch = built_small_batch(isa);
   return made->fully_connected == nullptr ? nullptr : made;
+}
+
+static void run_small_batch(SmallBatchFunction multiply, const SmallBatchArgs& args,
+                            ThreadPool* pool) {
+  constexpr size_t kTilesPerTask = 8;
+  const size_t tile_count = (args.outputs + kTileColumns - 1) / kTileColumns;
+  parallel_for(pool, (tile_count + kTilesPerTask - 1) / kTilesPerTask, [&](size_t task) {
+    const size_t first = task * kTilesPerTask;
+    multiply(args, first, std::min(kTilesPerTask, tile_count - first));
+  });
 }
 
 bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, const int8_t* q,
@@ -52,6 +66,11 @@ bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, c
   assert(op->inputs == weights.inputs && op->outputs == weights.outputs);
   if (op->fully_connected == nullptr) {
     reference::run_linear(weights, rows, q, quantization, y, pool);
+    return true;
+  }
+  if (op->small_batch != nullptr && rows > 1 && rows <= kSmallBatchRows) {
+    run_small_batch(op->small_batch,
+                    {weights.packed, op->inputs, op->outputs, rows, q, quantization, y}, pool);
     return true;
   }
   return xnnpack::run_fully_connected(op->fully_connected, weights.packed, rows, q, quantization, y,

@@ -1,5 +1,6 @@
 // The tables of arm64.
 #include "kernels/reference/reference.h"
+#include "kernels/small_batch.h"
 #include "kernels/tables.h"
 
 namespace sotto {
@@ -18,5 +19,7 @@ const Kernels* built_table(Isa isa) {
       return nullptr;
   }
 }
+
+SmallBatchFunction built_small_batch(Isa) { return nullptr; }
 
 }  // namespace sotto

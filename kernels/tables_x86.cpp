@@ -1,5 +1,6 @@
 // The tables of x86-64.
 #include "kernels/reference/reference.h"
+#include "kernels/small_batch.h"
 #include "kernels/tables.h"
 
 namespace sotto {
@@ -17,6 +18,10 @@ const Kernels* built_table(Isa isa) {
     default:
       return nullptr;
   }
+}
+
+SmallBatchFunction built_small_batch(Isa isa) {
+  return isa == Isa::kAvx512Vnni ? &avx512vnni::multiply_small_batch : nullptr;
 }
 
 }  // namespace sotto

@@ -118,6 +118,11 @@ size_t packed_size(uint32_t inputs, uint32_t outputs) {
   return (columns * packed_column_size(config, inputs) + 63) / 64 * 64;
 }
 
+bool packs_tiles(uint32_t columns, uint32_t depth) {
+  const xnn_gemm_config& config = *xnn_init_qd8_f32_qc8w_gemm_config();
+  return config.nr == columns && uint32_t{1} << config.log2_kr == depth && config.log2_sr == 0;
+}
+
 size_t pack(const LinearWeights& weights, void* packed) {
   alignas(64) uint8_t operator_memory[kLinearOperatorBytes];
   ScopedArena arena(operator_memory, sizeof operator_memory);

@@ -15,6 +15,10 @@ size_t packed_size(uint32_t inputs, uint32_t outputs);
 
 size_t pack(const LinearWeights& weights, void* packed);
 
+// Whether packed weights lie in tiles of so many columns and inputs, as kernels/small_batch.h
+// says.
+bool packs_tiles(uint32_t columns, uint32_t depth);
+
 class FullyConnected;
 
 // In `memory` (64-byte aligned). Null on failure.

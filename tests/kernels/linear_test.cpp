@@ -94,7 +94,7 @@ TEST(Linear, EqualsTheReferenceBitForBit) {
     for (const bool with_bias : {true, false}) {
       Layer layer(inputs, outputs, with_bias, random);
       layer.pack();
-      for (const size_t rows : {1, 2, 7, 10, 11, 33}) {
+      for (const size_t rows : {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 33}) {
         Activations x(rows, inputs, random);
         const auto expected = run(layer, Isa::kReference, x, rows, nullptr);
         for (ThreadPool* pool : {static_cast<ThreadPool*>(nullptr), two}) {
