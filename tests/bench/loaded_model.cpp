@@ -48,11 +48,13 @@ void LoadedModel::init(const void* file, size_t size, bool release) {
   check(sotto_model_get_info(model_, &info_), options_.path);
 }
 
-Session::Session(const LoadedModel& model, uint32_t context_tokens, uint32_t thread_count) {
+Session::Session(const LoadedModel& model, const SessionOptions& options) {
   sotto_session_params params;
   sotto_session_params_init(&params, sizeof params);
-  params.context_tokens = context_tokens;
-  params.thread_count = thread_count;
+  params.context_tokens = options.context_tokens;
+  params.thread_count = options.thread_count;
+  params.sequence_count = options.sequence_count;
+  params.sequence_tokens = options.sequence_tokens;
   sotto_error error = no_error();
   size_t size = 0;
   check(sotto_session_memory_size(model.get(), &params, &size, &error), error, "session");

@@ -79,6 +79,7 @@ Plan make_plan(const LoadedModel& model, const Options& options) {
   }
   add_first_token(model, threads, &plan);
   add_fresh_process(model, threads, &plan);
+  add_searches(model, threads, &plan);
   add_samplers(model, &plan);
   add_tokenizer(model, &plan);
   return plan;

@@ -28,6 +28,7 @@ constexpr char kFooter[] =
     "  first_token    a prompt of 64 tokens and one token, in this process\n"
     "  process_...    the same in a new process that maps the file, from before it is started;\n"
     "                 its peak resident memory, beside int8 weights and KV ring\n"
+    "  search         32 tokens for each of 5 sequences, in times of one greedy sequence\n"
     "  sample         one token out of the logits, without evaluating them\n"
     "  tokenize       text made of the vocabulary's own tokens\n"
     "\n"

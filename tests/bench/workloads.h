@@ -1,5 +1,5 @@
-// What is measured inside this process: decoding, prefill, the sampler, the tokenizer, and
-// the limits beside them.
+// What is measured inside this process: decoding, prefill, searches, the sampler, the
+// tokenizer, and the limits beside them.
 #pragma once
 
 #include <cstddef>
@@ -37,6 +37,7 @@ void add_decode(const LoadedModel& model, uint32_t context, uint32_t thread_coun
 void add_prefill(const LoadedModel& model, uint32_t prompt_length, uint32_t thread_count,
                  Plan* plan);
 void add_first_token(const LoadedModel& model, uint32_t thread_count, Plan* plan);
+void add_searches(const LoadedModel& model, uint32_t thread_count, Plan* plan);
 void add_samplers(const LoadedModel& model, Plan* plan);
 void add_tokenizer(const LoadedModel& model, Plan* plan);
 
