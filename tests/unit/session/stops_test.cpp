@@ -245,7 +245,8 @@ TEST(StopParameters, AreRefusedByName) {
   EXPECT_EQ(session.generate(60).end, Status::kStopString);
 
   OpenedSession mute(model_without_text());
-  const auto strings = views({"a"});
+  const std::vector<std::string> list = {"a"};
+  const auto strings = views(list);
   StopParams params;
   params.stop_strings = strings;
   expect_refused(mute.get(), params, "stop_strings", Status::kTokenizerMissing);
