@@ -1,0 +1,239 @@
+// Temperatures and selections: their formulas, their state, and what they draw.
+#include "runtime/sampling/selection.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/base/random.h"
+#include "runtime/base/scalar_math.h"
+#include "runtime/sampling/adaptive.h"
+#include "runtime/sampling/mirostat.h"
+#include "runtime/sampling/temperature.h"
+#include "runtime/sampling/truncation.h"
+#include "tests/unit/sampling/truncation_oracle.h"
+#include "tests/unit/sampling/workbench.h"
+
+namespace sotto {
+namespace {
+
+SamplerParams plain() {
+  SamplerParams params;
+  params.temperature = 1;
+  params.top_k = 0;
+  params.top_p = 1;
+  params.min_p = 0;
+  return params;
+}
+
+// Upper bound of chi-square exceeded once in a million (Wilson and Hilferty 1931).
+double chi_square_bound(double freedom) {
+  const double a = 2 / (9 * freedom);
+  return freedom * std::pow(1 - a + 4.753 * std::sqrt(a), 3);
+}
+
+// Of cells expected at least five times; the others are one.
+void expect_distribution(const std::vector<double>& exact, const std::vector<int>& drawn) {
+  double total = 0;
+  for (const int count : drawn) total += count;
+  double chi_square = 0, rare_expected = 0, rare_drawn = 0, cells = 0;
+  const auto add = [&](double expected, double count) {
+    chi_square += (count - expected) * (count - expected) / expected;
+    ++cells;
+  };
+  for (size_t i = 0; i < exact.size(); ++i) {
+    const double expected = exact[i] * total;
+    if (exact[i] == 0) {
+      EXPECT_EQ(drawn[i], 0) << "token " << i;
+    } else if (expected < 5) {
+      rare_expected += expected;
+      rare_drawn += drawn[i];
+    } else {
+      add(expected, drawn[i]);
+    }
+  }
+  if (rare_expected > 5) add(rare_expected, rare_drawn);
+  ASSERT_GT(cells, 2);
+  EXPECT_LT(chi_square, chi_square_bound(cells - 1)) << "cells " << cells;
+}
+
+std::vector<float> some_logits(size_t count, float spread) {
+  std::vector<float> logits(count);
+  std::mt19937_64 random(count);
+  for (float& l : logits) l = spread * static_cast<float>(random() % 1000) / 1000;
+  return logits;
+}
+
+std::vector<double> softmax(const std::vector<float>& logits, double temperature = 1) {
+  std::vector<double> p;
+  double sum = 0;
+  const double max = *std::max_element(logits.begin(), logits.end());
+  for (const float l : logits) p.push_back(std::exp((l - max) / temperature));
+  for (const double x : p) sum += x;
+  for (double& x : p) x /= sum;
+  return p;
+}
+
+std::vector<int> draw(TestSampler& sampler, const std::vector<float>& logits, int count,
+                      const TokenMask& mask = {}) {
+  std::vector<int> drawn(logits.size());
+  for (int i = 0; i < count; ++i) {
+    ++drawn[static_cast<size_t>(sampler.sample(logits, mask, {}, static_cast<uint64_t>(i)).token)];
+  }
+  return drawn;
+}
+
+constexpr int kDraws = 100000;
+
+TEST(ScalarMath, ExponentialAndPowerAreAccurate) {
+  for (double x = -700; x < 700; x += 0.37) {
+    EXPECT_NEAR(e_to(x) / std::exp(x), 1, 1e-15) << x;
+  }
+  EXPECT_EQ(e_to(0), 1);
+  EXPECT_EQ(e_to(-1e9), 0);
+  EXPECT_EQ(e_to(-INFINITY), 0);
+  EXPECT_EQ(e_to(710), INFINITY);
+  EXPECT_TRUE(std::isnan(e_to(NAN)));
+  EXPECT_NEAR(power_of(1.7, 3.3), std::pow(1.7, 3.3), 1e-14);
+  for (const float x : {-1.0f, -0.0f, 0.0f, 1.0f, 1e38f, -1e-45f, kNegativeInfinity}) {
+    EXPECT_EQ(next_above(x), std::nextafter(x, INFINITY)) << x;
+  }
+}
+
+TEST(Gumbel, FollowsTheDistribution) {
+  const std::vector<float> logits = some_logits(150, 6);
+  TestSampler sampler(150);
+  SamplerParams params = plain();
+  params.selection = Selection::kGumbel;
+  params.temperature = 0.8f;
+  ASSERT_EQ(sampler->set_params(params, nullptr), Status::kOk);
+  expect_distribution(softmax(logits, 0.8), draw(sampler, logits, kDraws));
+  std::vector<uint64_t> words(TokenMask::word_count(150), 0x123456789abcdef0);
+  const TokenMask mask = {words.data(), 150};
+  std::vector<float> masked = logits;
+  for (size_t i = 0; i < 150; ++i) masked[i] = mask.allows(i) ? logits[i] : kNegativeInfinity;
+  expect_distribution(softmax(masked, 0.8), draw(sampler, logits, kDraws, mask));
+}
+
+// The same luck whoever else is in play: if the winner is still there, it wins again.
+TEST(Gumbel, LuckIsTheTokensOwn) {
+  const std::vector<float> logits = some_logits(400, 3);
+  TestSampler sampler(400);
+  SamplerParams params = plain();
+  params.selection = Selection::kGumbel;
+  ASSERT_EQ(sampler->set_params(params, nullptr), Status::kOk);
+  std::mt19937_64 random(8);
+  for (uint64_t draw = 0; draw < 300; ++draw) {
+    const int32_t winner = sampler.sample(logits, {}, {}, draw).token;
+    std::vector<uint64_t> words;
+    const TokenMask mask = make_mask(400, 0.3, random, words);
+    const auto place = static_cast<size_t>(winner);
+    words[place / 64] |= uint64_t{1} << (place % 64);
+    EXPECT_EQ(sampler.sample(logits, mask, {}, draw).token, winner);
+  }
+}
+
+TEST(Xtc, HappensAsOftenAsItShould) {
+  const std::vector<float> logits = {3, 2.5f, 2, 0, -1, -2};
+  TestSampler sampler(6);
+  SamplerParams params = plain();
+  params.xtc_probability = 0.3f;
+  params.xtc_threshold = 0.15f;
+  ASSERT_EQ(sampler->set_params(params, nullptr), Status::kOk);
+  const std::vector<double> p = softmax(logits);
+  ASSERT_TRUE(p[2] > 0.15 && p[3] < 0.15);
+  // 0 and 1 go; 2 is the least likely of the likely.
+  std::vector<double> exact(6);
+  const double rest = 1 - p[0] - p[1];
+  for (size_t i = 0; i < 6; ++i) exact[i] = 0.7 * p[i] + (i >= 2 ? 0.3 * p[i] / rest : 0);
+  expect_distribution(exact, draw(sampler, logits, kDraws));
+}
+
+TEST(DynamicTemperature, FollowsTheEntropy) {
+  std::mt19937_64 random(4);
+  for (const size_t count : {2, 10, 1000, 20000}) {
+    TestCandidates bench(count);
+    for (const LogitKind kind : {LogitKind::kNarrow, LogitKind::kPeaked, LogitKind::kFlat,
+                                 LogitKind::kManyInfinite, LogitKind::kWithNan}) {
+      const auto logits = make_logits(kind, count, random);
+      const auto p = oracle::probabilities(oracle::begin(logits, {}));
+      if (p.empty()) continue;
+      for (const float e : {0.0f, 0.5f, 1.0f, 2.7f}) {
+        const auto share = static_cast<double>(oracle::entropy(p)) / std::log(count);
+        const double expected = 0.2 + (2.4 - 0.2) * std::pow(share, static_cast<double>(e));
+        EXPECT_NEAR(dynamic_temperature(bench.begin(logits), 1.3f, 1.1f, e), expected, 2e-5);
+      }
+    }
+  }
+  const std::vector<float> one = {7};
+  TestCandidates bench(1);
+  EXPECT_EQ(dynamic_temperature(bench.begin(one), 1.3f, 1, 1), 1.3f);
+}
+
+TEST(DynamicTemperature, BeginsAtZero) {
+  const std::vector<float> certain = {500, 0, 0};
+  TestCandidates bench(3);
+  Candidates& candidates = bench.begin(certain);
+  const float t = dynamic_temperature(candidates, 1, 2, 1);
+  EXPECT_NEAR(t, 0, 1e-6);
+  temperature(candidates, t);
+  EXPECT_EQ(candidates.id(select_greedy(candidates)), 0);
+}
+
+TEST(Temperature, ZeroAndLessIsTheMostLikely) {
+  const std::vector<float> logits = {1, 3, 2, 3};
+  TestCandidates bench(4);
+  for (const float t : {0.0f, -0.0f, -1.0f}) {
+    Candidates& candidates = bench.begin(logits);
+    temperature(candidates, t);
+    EXPECT_EQ(ids_of(candidates), std::vector<int32_t>{1});
+  }
+}
+
+// A stage behind the temperature sees l / T.
+TEST(Temperature, IsDoneWhenLogitsChangeAfterIt) {
+  const std::vector<float> logits = {1, 3, -2, 0.5f};
+  TestCandidates bench(4);
+  Candidates& candidates = bench.begin(logits);
+  candidates.divide_by(0.5f);
+  candidates.change(0, [](float l) { return l + 10; });
+  const float expected[] = {12, 6, -4, 1};
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(candidates.logit(i), expected[i]);
+  EXPECT_EQ(candidates.inverse_temperature(), 1.0f);
+  candidates.divide_by(2);
+  candidates.divide_by(2);
+  EXPECT_EQ(candidates.edit()[0], 3.0f);
+  // The smallest temperature keeps the order and makes nothing infinite.
+  Candidates& cold = bench.begin(logits);
+  cold.divide_by(1e-45f);
+  const auto scaled = cold.edit();
+  EXPECT_TRUE(scaled[1] > scaled[0] && scaled[0] > scaled[3] && scaled[3] > scaled[2]);
+  EXPECT_LT(scaled[1], INFINITY);
+}
+
+TEST(Smoothing, FollowsTheFormula) {
+  std::mt19937_64 random(6);
+  for (const size_t count : {1, 5, 3000}) {
+    TestCandidates bench(count);
+    for (const LogitKind kind : {LogitKind::kNarrow, LogitKind::kWide, LogitKind::kManyInfinite}) {
+      const auto logits = make_logits(kind, count, random);
+      const double max = *std::max_element(logits.begin(), logits.end());
+      if (!std::isfinite(max)) continue;
+      for (const auto& [f, c] : {std::pair(0.3, 1.0), {1.5, 2.0}, {0.01, 7.5}}) {
+        Candidates& candidates = bench.begin(logits);
+        candidates.divide_by(0.5f);
+        smooth(candidates, static_cast<float>(f), static_cast<float>(c));
+        for (size_t i = 0; i < count; ++i) {
+          const double d = 2 * (logits[i] - max), k = (3 - c) / 2, s = (c - 1) / 2;
+          const double expected = std::isinf(d) ? -INFINITY : 2 * max - k * f * d * d + s * f * d * d * d;
+          if (std::isinf(d)) {
+            EXPECT_EQ(candidates.logit(i), kNegativeInfinity);
+          } else {
+            EXPECT_NEAR(candidates.logit(i), expected, 1e-6 * (1 + std::fabs(expected)));
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sotto
