@@ -55,6 +55,7 @@ bool belongs_to(Chain::Part part, StageKind stage) {
     case Chain::Part::kAll: return true;
     case Chain::Part::kReweigh: return reweighs(stage);
     case Chain::Part::kWithoutBans: return !bans(stage);
+    case Chain::Part::kReweighWithoutBans: return reweighs(stage) && !bans(stage);
   }
   return true;
 }

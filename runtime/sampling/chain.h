@@ -48,8 +48,9 @@ class Chain {
  public:
   enum class Part : uint8_t {
     kAll,
-    kReweigh,      // changes logits by what the text is; nothing is dropped
-    kWithoutBans,  // all but what can ban a token
+    kReweigh,             // changes logits by what the text is
+    kWithoutBans,         // all but what can ban a token
+    kReweighWithoutBans,  // of both
   };
 
   // `params` are checked: see check_stages.

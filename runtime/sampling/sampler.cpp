@@ -61,15 +61,17 @@ void Sampler::run(std::span<const float> logits, const TokenMask& mask, const St
   candidates_.begin(*kernels_, logits, mask);
   past_.begin(input.input, params_.penalize_prompt);
   chain_.run(candidates_, input, part);
+  if (!chain_.can_ban() || candidates_.max() > Candidates::kLowest) return;
+  candidates_.begin(*kernels_, logits, mask);
+  chain_.run(candidates_, input,
+             part == Chain::Part::kAll ? Chain::Part::kWithoutBans
+                                       : Chain::Part::kReweighWithoutBans);
 }
 
 SampledToken Sampler::sample(std::span<const float> logits, const TokenMask& mask,
                              const SampleInput& input, SamplerState* state) {
   const StageInput stage_input = this->stage_input(input, *state);
   run(logits, mask, stage_input, Chain::Part::kAll);
-  if (chain_.can_ban() && candidates_.max() == Candidates::kLowest) {
-    run(logits, mask, stage_input, Chain::Part::kWithoutBans);
-  }
   SampledToken sampled = {0, std::numeric_limits<float>::quiet_NaN(),
                           std::numeric_limits<float>::quiet_NaN()};
   const size_t index = select(candidates_, stage_input, state);
@@ -93,11 +95,7 @@ Candidates& Sampler::reweigh(std::span<const float> logits, const TokenMask& mas
 
 Candidates& Sampler::process(std::span<const float> logits, const TokenMask& mask,
                              const SampleInput& input, const SamplerState& state) {
-  const StageInput stage_input = this->stage_input(input, state);
-  run(logits, mask, stage_input, Chain::Part::kAll);
-  if (chain_.can_ban() && candidates_.max() == Candidates::kLowest) {
-    run(logits, mask, stage_input, Chain::Part::kWithoutBans);
-  }
+  run(logits, mask, stage_input(input, state), Chain::Part::kAll);
   return candidates_;
 }
 

@@ -195,6 +195,27 @@ TEST(Callback, SeesTheVocabularyAndMayWriteAnything) {
   EXPECT_EQ(bench.sample(kRising, {}).token, 7);
 }
 
+TEST(Bans, ReweighingFallsBackToo) {
+  ProcessBench bench(8);
+  const Tokens all = {0, 1, 2, 3, 4, 5, 6, 7};
+  const TokenBias bias[] = {{3, 50}};
+  SamplerParams p = ProcessBench::off();
+  p.suppressed_tokens = all;
+  p.repetition_penalty = 2;
+  p.top_k = 2;
+  ASSERT_EQ(bench->set_params(p, nullptr), Status::kOk);
+  Candidates& left = bench->reweigh(kRising, {}, input_of({all, {}}));
+  ASSERT_EQ(left.count(), 8u);
+  for (size_t i = 0; i < 8; ++i) EXPECT_EQ(left.logit(i), kRising[i] / 2);
+  uint64_t words = 0b00001000;
+  p.suppressed_tokens = {};
+  p.logit_bias = bias;
+  ASSERT_EQ(bench->set_params(p, nullptr), Status::kOk);
+  Candidates& one = bench->reweigh(kRising, mask_of(&words, 8), {});
+  ASSERT_EQ(one.count(), 1u);
+  EXPECT_EQ(one.logit(0), 53);
+}
+
 bool comes_next(const Tokens& history, std::span<const int32_t> word) {
   return history.size() + 1 >= word.size() &&
          std::equal(word.begin(), word.end() - 1, history.end() - static_cast<long>(word.size() - 1));
