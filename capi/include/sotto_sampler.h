@@ -199,7 +199,8 @@ typedef struct sotto_sampler_params {
   uint32_t dry_allowed_length; /* a; default 2 */
   uint32_t dry_window;     /* newest tokens searched; default UINT32_MAX: all */
   uint32_t guard_window;   /* newest tokens whose repetitiveness (0 ... 1) raises the penalty
-                              from repetition_penalty towards guard_penalty; off 0 */
+                              from repetition_penalty towards guard_penalty; off 0; at most
+                              256 */
   float guard_penalty;     /* default 1.5; 1 ... 100 */
   uint32_t reserved0;
   const sotto_text *dry_breakers; /* sequences end at tokens that contain one of these;

@@ -120,7 +120,7 @@ struct SamplerParams {
   // Repetition.
   float frequency_penalty = 0;
   float presence_penalty = 0;
-  bool penalize_prompt = true;
+  bool penalize_prompt = true;  // all that follows and the window above reach into it
   float penalty_slope = 0;
   uint32_t no_repeat_ngram = 0;
   float dry_multiplier = 0;

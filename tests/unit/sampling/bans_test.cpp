@@ -217,8 +217,9 @@ TEST(Bans, ReweighingFallsBackToo) {
 }
 
 bool comes_next(const Tokens& history, std::span<const int32_t> word) {
+  const auto before = static_cast<long>(word.size() - 1);
   return history.size() + 1 >= word.size() &&
-         std::equal(word.begin(), word.end() - 1, history.end() - static_cast<long>(word.size() - 1));
+         std::equal(word.begin(), word.end() - 1, history.end() - before);
 }
 
 // What the mask, the logits and the bans of `p` leave.

@@ -89,8 +89,8 @@ TEST(GreenList, IsAsDescribed) {
         std::vector<uint64_t> words;
         const TokenMask masks[] = {TokenMask(), make_mask(count, 0.4, random, words)};
         for (const TokenMask& mask : masks) {
-          const std::vector<float> logits =
-              bench.logits(std::vector<float>(count), input_of(split_history(history, 18, 19)), mask);
+          const SampleInput input = input_of(split_history(history, 18, 19));
+          const std::vector<float> logits = bench.logits(std::vector<float>(count), input, mask);
           for (size_t t = 0; t < count; ++t) {
             const bool green =
                 scheme == WatermarkScheme::kLeftHash
