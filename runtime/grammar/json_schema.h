@@ -25,11 +25,14 @@
 
 namespace sotto {
 
+enum class SchemaDraft : uint8_t { kDraft7, k2020 };
+
 struct SchemaOptions {
   JsonStyle style;
+  SchemaDraft draft = SchemaDraft::k2020;  // if $schema names none
   bool assert_formats = true;
-  // Objects whose schema has "properties", and arrays whose schema has a tuple, hold nothing
-  // else unless the schema says so.
+  // Objects whose schema has "properties" or "patternProperties", and arrays whose schema has
+  // a tuple, hold nothing else unless the schema says so.
   bool closed = false;
   // Lets minProperties count names that the schema does not list although they could repeat.
   bool distinct_names = false;

@@ -25,12 +25,7 @@ SchemaCompiler::SchemaCompiler(const JsonDocument& schema, const SchemaOptions& 
       cells_(builder.workspace()),
       branches_(builder.workspace()),
       known_(builder.workspace()) {
-  const uint32_t draft = document_.member(0, "$schema");
-  if (draft == kNone || document_.kind(draft) != JsonKind::kString) return;
-  for (const std::string_view old : {"draft-03", "draft-04", "draft-05", "draft-06", "draft-07"}) {
-    if (document_.text(draft).find(old) != std::string_view::npos) modern_ = false;
-  }
-  references_alone_ = !modern_;
+  modern_ = options.draft == SchemaDraft::k2020;
 }
 
 Status SchemaCompiler::refuse(uint32_t node, const char* what) {
@@ -52,7 +47,7 @@ Keyword SchemaCompiler::keyword(uint32_t member) const {
 bool SchemaCompiler::is_asserting(uint32_t member) const {
   const Keyword keyword = this->keyword(member);
   if (keyword == Keyword::kAnnotation) return false;
-  if (keyword == Keyword::kRef || !references_alone_) return true;
+  if (keyword == Keyword::kRef || modern_) return true;
   return document_.member(document_[member].parent, "$ref") == kNone;
 }
 
@@ -75,7 +70,8 @@ Status SchemaCompiler::count_of(uint32_t node, uint32_t* count) {
 }
 
 std::string_view SchemaCompiler::name_of(const Literal& literal) const {
-  return literal.kind == LiteralKind::kNamed ? document_.text(literal.node) : document_.name(literal.node);
+  return literal.kind == LiteralKind::kNamed ? document_.text(literal.node)
+                                             : document_.name(literal.node);
 }
 
 JsonType SchemaCompiler::type_of(uint32_t value) const {
@@ -124,9 +120,11 @@ SchemaCompiler::Goal SchemaCompiler::normalize(GrowingArray<Literal>& literals) 
     if (a.node != b.node) return a.node < b.node;
     return a.kind != b.kind ? a.kind < b.kind : a.negated < b.negated;
   });
-  literals.truncate(static_cast<size_t>(std::unique(literals.begin(), literals.end()) - literals.begin()));
+  literals.truncate(
+      static_cast<size_t>(std::unique(literals.begin(), literals.end()) - literals.begin()));
   for (uint32_t i = 1; i < literals.size(); ++i) {
-    if (literals[i].node == literals[i - 1].node && literals[i].kind == literals[i - 1].kind) return Goal::kNever;
+    if (literals[i].node == literals[i - 1].node && literals[i].kind == literals[i - 1].kind)
+      return Goal::kNever;
   }
   return literals.empty() ? Goal::kAny : Goal::kRule;
 }
@@ -151,9 +149,14 @@ uint32_t SchemaCompiler::value(GrowingArray<Literal>& literals) {
   return builder_.reference(goal_rules_[goal]);
 }
 
-Status SchemaCompiler::compile(uint32_t* expression) {
+Status SchemaCompiler::compile(uint32_t schema, uint32_t* expression) {
+  root_ = schema;
+  const uint32_t draft = document_.member(schema, "$schema");
+  if (draft != kNone && document_.kind(draft) == JsonKind::kString) {
+    modern_ = document_.text(draft).find("/draft-0") == std::string_view::npos;
+  }
   GrowingArray<Literal> root(workspace_);
-  root.push({0, LiteralKind::kSchema, false});
+  root.push({schema, LiteralKind::kSchema, false});
   const uint32_t document = value(root);
   for (uint32_t goal = 0; goal < goals_.count(); ++goal) {
     uint32_t body = kNone;
@@ -185,7 +188,8 @@ Status SchemaCompiler::body(uint32_t goal, uint32_t* expression) {
     Alternatives alternatives(workspace_);
     SOTTO_TRY(expand(literals.span(), type, alternatives));
     bool is_free = false;
-    for (uint32_t i = 0; i < alternatives.ends.size(); ++i) is_free = is_free || alternatives[i].empty();
+    for (uint32_t i = 0; i < alternatives.ends.size(); ++i)
+      is_free = is_free || alternatives[i].empty();
     if (is_free) {
       builder_.append(choices, json_.any(type));
       ++free_types;
@@ -254,7 +258,7 @@ Status build_json_schema(std::span<const char> schema, const SchemaOptions& opti
   SOTTO_TRY(document.parse(schema, error));
   SchemaCompiler compiler(document, options, builder, error);
   uint32_t expression = kNone;
-  SOTTO_TRY(compiler.compile(&expression));
+  SOTTO_TRY(compiler.compile(0, &expression));
   builder.define(builder.rule(name, 0), expression, 0);
   return Status::kOk;
 }

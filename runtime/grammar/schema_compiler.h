@@ -16,22 +16,22 @@ namespace sotto {
 
 enum class LiteralKind : uint8_t {
   kSchema,
-  kEquals,    // the value `node`
-  kKeyword,   // the member `node` of a schema
+  kEquals,   // the value `node`
+  kKeyword,  // the member `node` of a schema
   // The rest arise in expansion only.
   kInteger,
   kNames,       // properties of the names in the array `node` are there
   kDependency,  // if a property of the name of member `node` is there, `node` holds
-  kGroup,     // "properties" and its companions in the schema `node`
-  kPresent,   // a property of the name of member `node`
-  kNamed,     // a property of the name of string `node`
-  kProperty,  // the property named as member `node`, if there, satisfies the schema `node`
-  kTuple,     // "items" and its companions in the schema `node`
-  kContains,  // "contains" and its companions in the schema `node`
-  kExists,    // some element satisfies the schema `node`, or, negated, does not
-  kEvery,     // every element does
-  kElement,   // the element of the index of `node` does, if there
-  kLonger,    // there are more elements than the index of `node`
+  kGroup,       // "properties" and its companions in the schema `node`
+  kPresent,     // a property of the name of member `node`
+  kNamed,       // a property of the name of string `node`
+  kProperty,    // the property named as member `node`, if there, satisfies the schema `node`
+  kTuple,       // "items" and its companions in the schema `node`
+  kContains,    // "contains" and its companions in the schema `node`
+  kExists,      // some element satisfies the schema `node`, or, negated, does not
+  kEvery,       // every element does
+  kElement,     // the element of the index of `node` does, if there
+  kLonger,      // there are more elements than the index of `node`
 };
 
 struct Literal {
@@ -49,8 +49,8 @@ class SchemaCompiler {
   SchemaCompiler(const JsonDocument& schema, const SchemaOptions& options, GrammarBuilder& builder,
                  Error* error);
 
-  // The expression of the whole document.
-  Status compile(uint32_t* expression);
+  // The expression of the values of `schema`, a node of the document.
+  Status compile(uint32_t schema, uint32_t* expression);
 
  private:
   using Atoms = std::span<const Literal>;
@@ -123,6 +123,9 @@ class SchemaCompiler {
     uint32_t rest = kNone;
   };
   Tuple tuple_of(uint32_t schema) const;
+  // additionalProperties, or unevaluatedProperties where that means the same.
+  uint32_t additional_of(uint32_t schema) const;
+  bool is_seen_through(uint32_t schema) const;
   Status apply_contains(Branch& branch, Literal literal);
   Status verdict(uint32_t schema, Verdict* verdict);
   Status keyword_verdict(uint32_t member, Verdict* verdict);
@@ -170,8 +173,8 @@ class SchemaCompiler {
   Workspace& workspace_;
   Error* error_;
   JsonGrammar json_;
-  bool modern_ = true;
-  bool references_alone_ = false;  // $ref hides its siblings
+  uint32_t root_ = 0;
+  bool modern_ = true;  // not draft 7 or before, where $ref hides its siblings
 
   InternedSets goals_;  // of (node, kind and negation) pairs
   GrowingArray<uint32_t> goal_rules_;

@@ -11,7 +11,9 @@ constexpr uint32_t kMaxSteps = 200000;
 
 }  // namespace
 
-void SchemaCompiler::push(uint32_t* list, Literal literal) { *list = cells_.push({literal, *list}); }
+void SchemaCompiler::push(uint32_t* list, Literal literal) {
+  *list = cells_.push({literal, *list});
+}
 
 void SchemaCompiler::fork(const Branch& branch, std::span<const Literal> literals) {
   Branch fresh = branch;
@@ -19,7 +21,8 @@ void SchemaCompiler::fork(const Branch& branch, std::span<const Literal> literal
   branches_.push(fresh);
 }
 
-Status SchemaCompiler::expand(std::span<const Literal> goal, JsonType type, Alternatives& alternatives) {
+Status SchemaCompiler::expand(std::span<const Literal> goal, JsonType type,
+                              Alternatives& alternatives) {
   type_ = type;
   cells_.truncate(0);
   branches_.truncate(0);
@@ -100,7 +103,8 @@ Status SchemaCompiler::apply_schema(Branch& branch, Literal literal) {
     if ((kind == JsonKind::kTrue) == literal.negated) branch.dead = true;
     return Status::kOk;
   }
-  if (kind != JsonKind::kObject) return refuse(literal.node, "a schema must be an object or a boolean");
+  if (kind != JsonKind::kObject)
+    return refuse(literal.node, "a schema must be an object or a boolean");
   // The schema is the conjunction of its keywords that are open for this type.
   GrowingArray<Literal> open(workspace_);
   for (uint32_t m = document_[literal.node].first; m != kNone; m = document_[m].next) {
@@ -179,6 +183,16 @@ Status SchemaCompiler::apply_keyword(Branch& branch, Literal literal) {
     case Keyword::kPatternProperties:
     case Keyword::kAdditionalProperties:
       return apply_properties(branch, literal);
+    case Keyword::kUnevaluatedProperties:
+      if (is_seen_through(document_[member].parent)) {
+        return refuse(member, "not supported beside keywords that combine schemas");
+      }
+      return apply_properties(branch, literal);
+    case Keyword::kUnevaluatedItems:
+      if (is_seen_through(document_[member].parent)) {
+        return refuse(member, "not supported beside keywords that combine schemas, or contains");
+      }
+      return apply_tuple(branch, literal);
     case Keyword::kItems:
     case Keyword::kPrefixItems:
     case Keyword::kAdditionalItems:
@@ -222,7 +236,8 @@ Status SchemaCompiler::apply_values(Branch& branch, Literal literal) {
 }
 
 Status SchemaCompiler::apply_required(Branch& branch, Literal literal) {
-  if (document_.kind(literal.node) != JsonKind::kArray) return refuse(literal.node, "must be an array of names");
+  if (document_.kind(literal.node) != JsonKind::kArray)
+    return refuse(literal.node, "must be an array of names");
   for (uint32_t name = document_[literal.node].first; name != kNone; name = document_[name].next) {
     if (document_.kind(name) != JsonKind::kString) return refuse(name, "must be a name");
     const Literal named{name, LiteralKind::kNamed, literal.negated};
@@ -238,7 +253,8 @@ Status SchemaCompiler::apply_required(Branch& branch, Literal literal) {
 
 // a -> b is: not a, or a and b.
 Status SchemaCompiler::apply_dependencies(Branch& branch, Literal literal) {
-  if (document_.kind(literal.node) != JsonKind::kObject) return refuse(literal.node, "must be an object");
+  if (document_.kind(literal.node) != JsonKind::kObject)
+    return refuse(literal.node, "must be an object");
   for (uint32_t m = document_[literal.node].first; m != kNone; m = document_[m].next) {
     const Literal dependency{m, LiteralKind::kDependency, literal.negated};
     if (literal.negated) {
@@ -257,7 +273,8 @@ Status SchemaCompiler::apply_dependency(Branch& branch, Literal literal) {
   const Literal absent{member, LiteralKind::kPresent, true};
   const bool is_list = document_.kind(member) == JsonKind::kArray;
   if (!literal.negated) fork(branch, {&absent, 1});
-  push(&branch.pending, {member, is_list ? LiteralKind::kNames : LiteralKind::kSchema, literal.negated});
+  push(&branch.pending,
+       {member, is_list ? LiteralKind::kNames : LiteralKind::kSchema, literal.negated});
   push(&branch.pending, present);
   return Status::kOk;
 }

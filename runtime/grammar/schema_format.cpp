@@ -4,22 +4,23 @@ namespace sotto {
 namespace {
 
 #define GROUP(x) "(?:" x ")"
-#define UCS                                                                                      \
-  "\\u{A0}-\\u{D7FF}\\u{F900}-\\u{FDCF}\\u{FDF0}-\\u{FFEF}\\u{10000}-\\u{1FFFD}\\u{20000}-"       \
-  "\\u{2FFFD}\\u{30000}-\\u{3FFFD}\\u{40000}-\\u{4FFFD}\\u{50000}-\\u{5FFFD}\\u{60000}-"          \
-  "\\u{6FFFD}\\u{70000}-\\u{7FFFD}\\u{80000}-\\u{8FFFD}\\u{90000}-\\u{9FFFD}\\u{A0000}-"          \
+#define UCS                                                                                 \
+  "\\u{A0}-\\u{D7FF}\\u{F900}-\\u{FDCF}\\u{FDF0}-\\u{FFEF}\\u{10000}-\\u{1FFFD}\\u{20000}-" \
+  "\\u{2FFFD}\\u{30000}-\\u{3FFFD}\\u{40000}-\\u{4FFFD}\\u{50000}-\\u{5FFFD}\\u{60000}-"    \
+  "\\u{6FFFD}\\u{70000}-\\u{7FFFD}\\u{80000}-\\u{8FFFD}\\u{90000}-\\u{9FFFD}\\u{A0000}-"    \
   "\\u{AFFFD}\\u{B0000}-\\u{BFFFD}\\u{C0000}-\\u{CFFFD}\\u{D0000}-\\u{DFFFD}\\u{E1000}-\\u{EFFFD}"
 #define PRIVATE "\\u{E000}-\\u{F8FF}\\u{F0000}-\\u{FFFFD}\\u{100000}-\\u{10FFFD}"
 
 // RFC 3339 section 5.6, with the days of the months.
-#define DATE                                                                        \
+#define DATE \
   GROUP("\\d{4}-" GROUP("(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|"              \
                         "(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|"                      \
                         "02-(?:0[1-9]|1\\d|2[0-8])") "|"                            \
         "(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29")
-#define TIME                                                                                 \
-  GROUP("(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d+)?(?:[Zz]|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)|" \
-        "23:59:60(?:\\.\\d+)?(?:[Zz]|[+-]00:00)")
+#define TIME                                                                                      \
+  GROUP(                                                                                          \
+      "(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d+)?(?:[Zz]|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)|" \
+      "23:59:60(?:\\.\\d+)?(?:[Zz]|[+-]00:00)")
 // RFC 3339 appendix A.
 #define MONTHS "\\d+M(?:\\d+D)?"
 #define DURATION_TIME "T(?:\\d+H(?:\\d+M(?:\\d+S)?)?|\\d+M(?:\\d+S)?|\\d+S)"
@@ -32,11 +33,10 @@ namespace {
 #define H16 "[0-9A-Fa-f]{1,4}"
 #define LS32 "(?:" H16 ":" H16 "|" IPV4 ")"
 #define UP_TO(n) "(?:(?:" H16 ":){0," n "}" H16 ")?::"
-#define IPV6                                                                         \
-  GROUP("(?:" H16 ":){6}" LS32 "|::(?:" H16 ":){5}" LS32 "|(?:" H16 ")?::(?:" H16     \
-        ":){4}" LS32 "|" UP_TO("1") "(?:" H16 ":){3}" LS32 "|" UP_TO("2") "(?:" H16   \
-        ":){2}" LS32 "|" UP_TO("3") H16 ":" LS32 "|" UP_TO("4") LS32 "|" UP_TO("5") H16 \
-        "|" UP_TO("6"))
+#define IPV6                                                                                       \
+  GROUP("(?:" H16 ":){6}" LS32 "|::(?:" H16 ":){5}" LS32 "|(?:" H16 ")?::(?:" H16 ":){4}" LS32     \
+        "|" UP_TO("1") "(?:" H16 ":){3}" LS32 "|" UP_TO("2") "(?:" H16 ":){2}" LS32 "|" UP_TO("3") \
+            H16 ":" LS32 "|" UP_TO("4") LS32 "|" UP_TO("5") H16 "|" UP_TO("6"))
 
 // RFC 3986 appendix A and, with `ucs` and `private` characters, RFC 3987.
 #define ENCODED "%[0-9A-Fa-f]{2}"
@@ -44,43 +44,47 @@ namespace {
 #define DELIMITERS "!$&'()*+,;="
 #define PCHAR(ucs) "(?:[" UNRESERVED DELIMITERS ":@" ucs "]|" ENCODED ")"
 #define SEGMENTS(ucs) "(?:/" PCHAR(ucs) "*)*"
-#define AUTHORITY(ucs)                                                                     \
-  "(?:(?:[" UNRESERVED DELIMITERS ":" ucs "]|" ENCODED ")*@)?"                             \
-  "(?:\\[(?:" IPV6 "|[vV][0-9A-Fa-f]+\\.[" UNRESERVED DELIMITERS ":]+)\\]|"                \
+#define AUTHORITY(ucs)                                           \
+  "(?:(?:[" UNRESERVED DELIMITERS ":" ucs "]|" ENCODED           \
+  ")*@)?"                                                        \
+  "(?:\\[(?:" IPV6 "|[vV][0-9A-Fa-f]+\\.[" UNRESERVED DELIMITERS \
+  ":]+)\\]|"                                                     \
   "(?:[" UNRESERVED DELIMITERS ucs "]|" ENCODED ")*)(?::\\d*)?"
-#define ENDING(ucs, private)                                    \
+#define ENDING(ucs, private) \
   "(?:\\?(?:" PCHAR(ucs) "|[/?" private "])*)?(?:#(?:" PCHAR(ucs) "|[/?])*)?"
-#define ROOTED(ucs) \
-  "//" AUTHORITY(ucs) SEGMENTS(ucs) "|/(?:" PCHAR(ucs) "+" SEGMENTS(ucs) ")?"
-#define URI(ucs, private)                                                                       \
-  "[A-Za-z][A-Za-z0-9+\\-.]*:(?:" ROOTED(ucs) "|" PCHAR(ucs) "+" SEGMENTS(ucs) "|)" ENDING(ucs, private)
-#define REFERENCE(ucs, private)                                                                \
+#define ROOTED(ucs) "//" AUTHORITY(ucs) SEGMENTS(ucs) "|/(?:" PCHAR(ucs) "+" SEGMENTS(ucs) ")?"
+#define URI(ucs, private)                                                                   \
+  "[A-Za-z][A-Za-z0-9+\\-.]*:(?:" ROOTED(ucs) "|" PCHAR(ucs) "+" SEGMENTS(ucs) "|)" ENDING( \
+      ucs, private)
+#define REFERENCE(ucs, private)                                                                 \
   "(?:" URI(ucs, private) "|(?:" ROOTED(ucs) "|(?:[" UNRESERVED DELIMITERS "@" ucs "]|" ENCODED \
-  ")+" SEGMENTS(ucs) "|)" ENDING(ucs, private) ")"
+                                             ")+" SEGMENTS(ucs) "|)" ENDING(ucs, private) ")"
 
 // RFC 1123 and 5891: no label has "--" in its third and fourth places.
 #define ALNUM "[A-Za-z0-9]"
 #define INNER "[A-Za-z0-9\\-]"
-#define LABEL(n) \
-  "(?:" ALNUM "(?:" INNER "?" ALNUM ")?|" ALNUM INNER "(?:" ALNUM ALNUM "|-" ALNUM ")|" \
-  ALNUM INNER "(?:" ALNUM INNER "|-" ALNUM ")" INNER "{0," n "}" ALNUM ")"
+#define LABEL(n)                                                                   \
+  "(?:" ALNUM "(?:" INNER "?" ALNUM ")?|" ALNUM INNER "(?:" ALNUM ALNUM "|-" ALNUM \
+  ")|" ALNUM INNER "(?:" ALNUM INNER "|-" ALNUM ")" INNER "{0," n "}" ALNUM ")"
 #define LABELS(n, more) LABEL(n) "(?:\\." LABEL(n) "){0," more "}"
 #define HOSTNAME LABELS("58", "2") "|" LABELS("57", "3") "|" LABELS("25", "7") "|" LABELS("9", "15")
-#define DOMAIN_NAME                                                     \
-  "[A-Za-z0-9](?:[A-Za-z0-9\\-]{0,61}[A-Za-z0-9])?"                     \
+#define DOMAIN_NAME                                 \
+  "[A-Za-z0-9](?:[A-Za-z0-9\\-]{0,61}[A-Za-z0-9])?" \
   "(?:\\.[A-Za-z0-9](?:[A-Za-z0-9\\-]{0,61}[A-Za-z0-9])?)*"
 // RFC 5321 section 4.1.2.
 #define ATOM "[A-Za-z0-9!#$%&'*+\\-/=?^_`{|}~]+"
-#define EMAIL                                                                                     \
-  "(?:" ATOM "(?:\\." ATOM ")*|\"(?:[\\x20\\x21\\x23-\\x5B\\x5D-\\x7E]|\\\\[\\x20-\\x7E])*\")@" \
+#define EMAIL                                                          \
+  "(?:" ATOM "(?:\\." ATOM                                             \
+  ")*|\"(?:[\\x20\\x21\\x23-\\x5B\\x5D-\\x7E]|\\\\[\\x20-\\x7E])*\")@" \
   "(?:" DOMAIN_NAME "|\\[(?:" IPV4 "|IPv6:" IPV6 ")\\])"
 
 #define POINTER "(?:/(?:[^/~]|~[01])*)*"
 // RFC 6570.
-#define VARIABLE                                                              \
+#define VARIABLE \
   "(?:[A-Za-z0-9_]|" ENCODED ")(?:\\.?(?:[A-Za-z0-9_]|" ENCODED "))*(?::[1-9]\\d{0,3}|\\*)?"
-#define TEMPLATE                                                                           \
-  "(?:[!#$&(-;=?-\\[\\]_a-z~" UCS PRIVATE "]|" ENCODED "|\\{[+#./;?&]?" VARIABLE "(?:," VARIABLE ")*\\})*"
+#define TEMPLATE                                                                                \
+  "(?:[!#$&-;=?-\\[\\]_a-z~" UCS PRIVATE "]|" ENCODED "|\\{[+#./;?&]?" VARIABLE "(?:," VARIABLE \
+  ")*\\})*"
 
 struct Format {
   std::string_view name;

@@ -3,7 +3,9 @@
 namespace sotto {
 namespace {
 
-constexpr uint8_t bit(JsonType type) { return static_cast<uint8_t>(1u << static_cast<uint32_t>(type)); }
+constexpr uint8_t bit(JsonType type) {
+  return static_cast<uint8_t>(1u << static_cast<uint32_t>(type));
+}
 constexpr uint8_t kAny = 0x7F;
 constexpr uint8_t kNumbers = bit(JsonType::kNumber);
 constexpr uint8_t kStrings = bit(JsonType::kString);
@@ -59,8 +61,8 @@ constexpr Entry kKeywords[] = {
     {"$ref", Keyword::kRef, kAny, false},
     {"$dynamicRef", Keyword::kUnsupported, kAny, true},
     {"$recursiveRef", Keyword::kUnsupported, kAny, true},
-    {"unevaluatedItems", Keyword::kUnsupported, kArrays, true},
-    {"unevaluatedProperties", Keyword::kUnsupported, kObjects, true},
+    {"unevaluatedItems", Keyword::kUnevaluatedItems, kArrays, true},
+    {"unevaluatedProperties", Keyword::kUnevaluatedProperties, kObjects, true},
 };
 
 }  // namespace

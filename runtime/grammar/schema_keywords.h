@@ -37,6 +37,8 @@ enum class Keyword : uint8_t {
   kProperties,
   kPatternProperties,
   kAdditionalProperties,
+  kUnevaluatedItems,
+  kUnevaluatedProperties,
   kPropertyNames,
   kDependencies,
   kDependentRequired,

@@ -60,10 +60,10 @@ class SchemaObjectBuilder {
   JsonGrammar& json_;
   std::span<const Literal> atoms_;
   GrowingArray<uint32_t> groups_;
-  GrowingArray<Name> names_;                     // that can be there
-  GrowingArray<std::string_view> mentioned_;     // all that the schema says something about
+  GrowingArray<Name> names_;                  // that can be there
+  GrowingArray<std::string_view> mentioned_;  // all that the schema says something about
   GrowingArray<Literal> literals_;
-  GrowingArray<Due> due_;  // states whose rules have no body yet
+  GrowingArray<Due> due_;      // states whose rules have no body yet
   uint32_t* rules_ = nullptr;  // (position, count)
   uint32_t last_count_ = 1;
   uint32_t required_ = 0;

@@ -15,7 +15,9 @@ int hex_value(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-std::string_view without_fragment(std::string_view uri) { return uri.substr(0, uri.find('#')); }
+std::string_view without_fragment(std::string_view uri) {
+  return uri.substr(0, uri.find('#'));
+}
 
 bool has_scheme(std::string_view uri) {
   const size_t colon = uri.find(':');
@@ -58,27 +60,28 @@ struct Resolved {
 
 // The schema with an identifier that is `node` or encloses it most closely; else the document.
 uint32_t SchemaCompiler::resource_of(uint32_t node) const {
-  for (; node != kNone && node != 0; node = document_[node].parent) {
+  for (; node != kNone && node != root_; node = document_[node].parent) {
     if (identifier_of(node) != kNone) return node;
   }
-  return 0;
+  return root_;
 }
 
 // The member that gives a schema an identifier other than a fragment.
 uint32_t SchemaCompiler::identifier_of(uint32_t node) const {
   if (document_.kind(node) != JsonKind::kObject) return kNone;
-  if (references_alone_ && document_.member(node, "$ref") != kNone) return kNone;
+  if (!modern_ && document_.member(node, "$ref") != kNone) return kNone;
   for (const std::string_view name : kIdentifiers) {
     const uint32_t id = document_.member(node, name);
     if (id == kNone || document_.kind(id) != JsonKind::kString) continue;
-    if (!document_.text(id).empty() && document_.text(id)[0] != '#') return is_schema_place(node) ? id : kNone;
+    if (!document_.text(id).empty() && document_.text(id)[0] != '#')
+      return is_schema_place(node) ? id : kNone;
   }
   return kNone;
 }
 
 // Whether a schema can stand here: not in values, nor in what no keyword knows.
 bool SchemaCompiler::is_schema_place(uint32_t node) const {
-  while (node != 0) {
+  while (node != root_ && node != 0) {
     const uint32_t parent = document_[node].parent;
     if (document_.kind(parent) == JsonKind::kArray) {
       node = parent;
@@ -88,7 +91,8 @@ bool SchemaCompiler::is_schema_place(uint32_t node) const {
     if (name == "const" || name == "enum" || name == "default" || name == "examples") {
       // Unless that is a property's name.
       const uint32_t grandparent = document_[parent].parent;
-      const std::string_view holder = grandparent == kNone ? std::string_view() : document_.name(parent);
+      const std::string_view holder =
+          grandparent == kNone ? std::string_view() : document_.name(parent);
       if (holder != "properties" && holder != "$defs" && holder != "definitions") return false;
     }
     node = parent;
@@ -104,18 +108,19 @@ std::string_view SchemaCompiler::base_uri(uint32_t resource) const {
 uint32_t SchemaCompiler::find_identifier(std::string_view uri, uint32_t from) const {
   // Relative identifiers resolve against the nearest absolute one around them.
   const auto absolute_base = [&](uint32_t resource) {
-    while (resource != 0) {
+    while (resource != root_) {
       if (has_scheme(base_uri(resource))) return base_uri(resource);
       resource = resource_of(document_[resource].parent);
     }
-    return base_uri(0);
+    return base_uri(root_);
   };
   const Resolved wanted(absolute_base(from), uri);
   for (uint32_t node = 0; node < document_.count(); ++node) {
     const uint32_t id = identifier_of(node);
     if (id == kNone) continue;
     const std::string_view own = without_fragment(document_.text(id));
-    const std::string_view base = node == 0 ? std::string_view() : absolute_base(resource_of(document_[node].parent));
+    const std::string_view base =
+        node == root_ ? std::string_view() : absolute_base(resource_of(document_[node].parent));
     if (Resolved(base, own) == wanted) return node;
   }
   return kNone;
@@ -147,7 +152,8 @@ uint32_t SchemaCompiler::follow_pointer(uint32_t from, std::string_view pointer)
     size_t size = 0;
     for (size_t i = 0; i < token.size(); ++i) {
       char c = token[i];
-      if (c == '%' && i + 2 < token.size() && hex_value(token[i + 1]) >= 0 && hex_value(token[i + 2]) >= 0) {
+      if (c == '%' && i + 2 < token.size() && hex_value(token[i + 1]) >= 0 &&
+          hex_value(token[i + 2]) >= 0) {
         c = static_cast<char>(hex_value(token[i + 1]) << 4 | hex_value(token[i + 2]));
         i += 2;
       }
@@ -157,13 +163,16 @@ uint32_t SchemaCompiler::follow_pointer(uint32_t from, std::string_view pointer)
     // Escapes of pointers are undone after those of URIs.
     size_t plain = 0;
     for (size_t i = 0; i < size; ++i) {
-      const bool escape = name[i] == '~' && i + 1 < size && (name[i + 1] == '0' || name[i + 1] == '1');
+      const bool escape =
+          name[i] == '~' && i + 1 < size && (name[i + 1] == '0' || name[i + 1] == '1');
       name[plain++] = !escape ? name[i] : name[i + 1] == '0' ? '~' : '/';
       if (escape) ++i;
     }
     if (document_.kind(from) == JsonKind::kArray) {
       uint32_t index = 0;
-      for (size_t i = 0; i < plain; ++i) index = name[i] < '0' || name[i] > '9' ? 1u << 30 : index * 10 + static_cast<uint32_t>(name[i] - '0');
+      for (size_t i = 0; i < plain; ++i)
+        index = name[i] < '0' || name[i] > '9' ? 1u << 30
+                                               : index * 10 + static_cast<uint32_t>(name[i] - '0');
       from = document_.element(from, index);
     } else {
       from = document_.member(from, {name, plain});
@@ -184,7 +193,8 @@ Status SchemaCompiler::resolve(uint32_t member, uint32_t* target) {
   *target = resource;
   if (uri.size() > path.size() + 1) {
     const std::string_view fragment = uri.substr(path.size() + 1);
-    *target = fragment[0] == '/' ? follow_pointer(resource, fragment) : find_anchor(resource, fragment);
+    *target =
+        fragment[0] == '/' ? follow_pointer(resource, fragment) : find_anchor(resource, fragment);
   }
   if (*target == kNone) return refuse(member, "reference to nothing in this document");
   return Status::kOk;

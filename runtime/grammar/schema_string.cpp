@@ -10,10 +10,10 @@ namespace sotto {
 struct SchemaCompiler::StringFacts {
   uint32_t minimum = 0;
   uint32_t maximum = kUnbounded;
-  uint32_t listing = kNone;       // an atom that lists all values
-  uint32_t patterns = 0;          // of patterns and formats
-  uint32_t pattern = kNone;       // one of them
-  bool negations = false;         // negated ones, or values left out
+  uint32_t listing = kNone;  // an atom that lists all values
+  uint32_t patterns = 0;     // of patterns and formats
+  uint32_t pattern = kNone;  // one of them
+  bool negations = false;    // negated ones, or values left out
 };
 
 namespace {
@@ -29,7 +29,8 @@ uint32_t count_characters(std::string_view text) {
 Status SchemaCompiler::string_facts(Atoms atoms, StringFacts* facts) {
   for (uint32_t i = 0; i < atoms.size(); ++i) {
     const Literal& atom = atoms[i];
-    const Keyword keyword = atom.kind == LiteralKind::kKeyword ? this->keyword(atom.node) : Keyword::kConst;
+    const Keyword keyword =
+        atom.kind == LiteralKind::kKeyword ? this->keyword(atom.node) : Keyword::kConst;
     uint32_t count = 0;
     switch (keyword) {
       case Keyword::kMinLength:
@@ -87,7 +88,8 @@ Status SchemaCompiler::pattern_automaton(uint32_t node, CharacterAutomaton* auto
   }
   RegexTree tree(workspace_);
   SOTTO_TRY(pattern_tree(node, tree));
-  const bool search = document_.kind(node) != JsonKind::kString || keyword(node) != Keyword::kFormat;
+  const bool search =
+      document_.kind(node) != JsonKind::kString || keyword(node) != Keyword::kFormat;
   if (!automaton_of_regex(tree, search, workspace_, automaton)) {
     SOTTO_TRY(check_memory());
     return refuse(node, "the pattern is too large together with what else concerns it");
@@ -97,7 +99,8 @@ Status SchemaCompiler::pattern_automaton(uint32_t node, CharacterAutomaton* auto
 }
 
 // Meets `automaton` with all that the atoms say; `*any`: nothing was said yet, nor now.
-Status SchemaCompiler::restrict_by(Atoms atoms, bool with_length, CharacterAutomaton* automaton, bool* any) {
+Status SchemaCompiler::restrict_by(Atoms atoms, bool with_length, CharacterAutomaton* automaton,
+                                   bool* any) {
   const auto meet = [&](const CharacterAutomaton& other, bool negated, uint32_t node) {
     const CharacterAutomaton& self = *any ? other : *automaton;
     CharacterAutomaton result;
@@ -113,10 +116,12 @@ Status SchemaCompiler::restrict_by(Atoms atoms, bool with_length, CharacterAutom
   GrowingArray<std::string_view> words(workspace_);
   for (const Literal& atom : atoms) {
     CharacterAutomaton other;
-    const Keyword keyword = atom.kind == LiteralKind::kKeyword ? this->keyword(atom.node) : Keyword::kConst;
+    const Keyword keyword =
+        atom.kind == LiteralKind::kKeyword ? this->keyword(atom.node) : Keyword::kConst;
     if (keyword == Keyword::kMinLength || keyword == Keyword::kMaxLength) continue;
     if (keyword == Keyword::kPattern || keyword == Keyword::kFormat) {
-      if (document_.kind(atom.node) != JsonKind::kString) return refuse(atom.node, "must be a string");
+      if (document_.kind(atom.node) != JsonKind::kString)
+        return refuse(atom.node, "must be a string");
       SOTTO_TRY(pattern_automaton(atom.node, &other));
     } else {
       words.truncate(0);
@@ -147,7 +152,8 @@ Status SchemaCompiler::restrict_by(Atoms atoms, bool with_length, CharacterAutom
   }
   if (!automaton_of_length(facts.minimum, facts.maximum, workspace_, &length)) {
     SOTTO_TRY(check_memory());
-    return refuse(atoms[0].node, "the length is too large together with what else concerns the string");
+    return refuse(atoms[0].node,
+                  "the length is too large together with what else concerns the string");
   }
   return meet(length, false, atoms[0].node);
 }
@@ -165,7 +171,8 @@ Status SchemaCompiler::listed_strings(Atoms atoms, uint32_t* expression) {
   bool any = true;
   if (!others.empty()) SOTTO_TRY(restrict_by(others.span(), false, &automaton, &any));
   List choices;
-  const bool is_list = listing.kind == LiteralKind::kKeyword && keyword(listing.node) == Keyword::kEnum;
+  const bool is_list =
+      listing.kind == LiteralKind::kKeyword && keyword(listing.node) == Keyword::kEnum;
   for (uint32_t v = is_list ? document_[listing.node].first : listing.node; v != kNone;
        v = is_list ? document_[v].next : kNone) {
     if (document_.kind(v) != JsonKind::kString) continue;
@@ -187,11 +194,13 @@ Status SchemaCompiler::build_string(Atoms atoms, uint32_t* expression) {
   if (facts.minimum > facts.maximum) return Status::kOk;
   const bool free_length = facts.minimum == 0 && facts.maximum == kUnbounded;
   if (facts.patterns == 0 && !facts.negations) {
-    *expression = json_.quoted(builder_.repeat(json_.string_character(), facts.minimum, facts.maximum));
+    *expression =
+        json_.quoted(builder_.repeat(json_.string_character(), facts.minimum, facts.maximum));
     return Status::kOk;
   }
   if (facts.patterns == 1 && !facts.negations && free_length) {
-    if (document_.kind(facts.pattern) != JsonKind::kString) return refuse(facts.pattern, "must be a string");
+    if (document_.kind(facts.pattern) != JsonKind::kString)
+      return refuse(facts.pattern, "must be a string");
     RegexTree tree(workspace_);
     SOTTO_TRY(pattern_tree(facts.pattern, tree));
     const bool search = keyword(facts.pattern) == Keyword::kPattern;

@@ -1,0 +1,165 @@
+// The published suites of JSON Schema and JSON against the front ends: nothing invalid is ever
+// accepted, nothing valid rejected, and no fewer schemas are supported than before.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+
+#include "tests/unit/grammar/schema_support.h"
+
+namespace sotto::test {
+namespace {
+
+// Prints what is refused, and why.
+const char* const kDetails = std::getenv("SOTTO_SCHEMA_DETAILS");
+
+// Valid texts that are not in the documented forms of formats (schema_format.h).
+bool is_documented(const std::string& where, const std::string& description) {
+  const bool leap = description.find("leap second") != std::string::npos;
+  return leap || where.find("A-label") != std::string::npos;
+}
+
+struct Counts {
+  size_t schemas = 0;
+  size_t supported = 0;
+  size_t valid = 0;
+  size_t valid_rejected = 0;
+  size_t undocumented = 0;  // of those
+  size_t invalid = 0;
+  size_t invalid_accepted = 0;
+  std::map<std::string, size_t> reasons;
+
+  void refuse(const std::string& where, const std::string& message) {
+    std::string reason = message.substr(std::min(message.find(": "), message.size()));
+    if (message.rfind("#", 0) == 0) {
+      const size_t colon = message.find(": ");
+      const std::string pointer = message.substr(0, colon);
+      reason = pointer.substr(pointer.rfind('/') + 1) + message.substr(colon);
+    }
+    ++reasons[reason];
+    if (kDetails != nullptr) std::cout << "REFUSED " << where << ": " << message << "\n";
+  }
+  // More schemas may be supported than the committed figures say, never fewer.
+  void check(const std::string& suite) const {
+    std::cout << suite << ": " << supported << " of " << schemas << " schemas, "
+              << valid - valid_rejected << " of " << valid << " valid accepted, "
+              << invalid_accepted << " of " << invalid << " invalid accepted\n";
+    for (const auto& [reason, count] : reasons) std::cout << "  " << count << " " << reason << "\n";
+    const Json expected =
+        Json::parse(read_file(SOTTO_SOURCE_DIR "/tests/unit/grammar/data/schema_expectations.json"))
+            .at(suite);
+    EXPECT_EQ(schemas, expected.at("schemas").get<size_t>());
+    EXPECT_GE(supported, expected.at("supported").get<size_t>());
+    EXPECT_LE(valid_rejected, expected.at("valid_rejected").get<size_t>());
+    EXPECT_EQ(undocumented, 0u);
+    EXPECT_EQ(invalid_accepted, 0u);
+  }
+};
+
+void run(const std::string& where, const Json& schema, const Json& tests,
+         const SchemaOptions& options, Counts& counts) {
+  ++counts.schemas;
+  BuiltGrammar grammar = BuiltGrammar::schema(schema.dump(), options);
+  if (!grammar.valid() && !grammar.empty()) {
+    counts.refuse(where, grammar.message());
+    return;
+  }
+  ++counts.supported;
+  for (const auto& test : tests) {
+    const bool valid = test.at("valid");
+    const bool accepted = grammar.accepts(test.at("data"));
+    ++(valid ? counts.valid : counts.invalid);
+    const Status limit = grammar.limit();
+    EXPECT_EQ(limit, Status::kOk) << where;
+    if (accepted == valid) continue;
+    ++(valid ? counts.valid_rejected : counts.invalid_accepted);
+    if (valid && is_documented(where, test.value("description", ""))) continue;
+    if (valid) ++counts.undocumented;
+    std::cout << (valid ? "VALID REJECTED " : "INVALID ACCEPTED ") << where << ": "
+              << test.value("description", "") << ": " << test.at("data").dump().substr(0, 300)
+              << "\n  " << schema.dump().substr(0, 600) << "\n";
+  }
+}
+
+void run_suite(const std::string& folder) {
+  Counts counts;
+  const auto root = shared_data("grammars/json-schema-test-suite/" + folder);
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(*root)) {
+    // Keywords about content are annotations unless an application wants otherwise.
+    const bool content = folder == "draft7" && entry.path().filename() == "content.json";
+    if (entry.path().extension() == ".json" && !content) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  for (const auto& file : files) {
+    SchemaOptions options = BuiltGrammar::compact();
+    // The mandatory part takes formats for annotations.
+    options.assert_formats = file.string().find("/optional/format/") != std::string::npos;
+    if (folder == "draft7") options.draft = SchemaDraft::kDraft7;
+    for (const auto& group : Json::parse(read_file(file))) {
+      const std::string where = folder + "/" + file.filename().string() + ": " +
+                                group.at("description").get<std::string>();
+      run(where, group.at("schema"), group.at("tests"), options, counts);
+    }
+  }
+  counts.check(folder);
+}
+
+TEST(SchemaSuites, Draft7) {
+  if (!shared_data("grammars/json-schema-test-suite")) GTEST_SKIP() << "test data is missing";
+  run_suite("draft7");
+}
+
+TEST(SchemaSuites, Draft202012) {
+  if (!shared_data("grammars/json-schema-test-suite")) GTEST_SKIP() << "test data is missing";
+  run_suite("draft2020-12");
+}
+
+TEST(SchemaSuites, Bench) {
+  const auto folder = shared_data("grammars/jsonschemabench");
+  if (!folder) GTEST_SKIP() << "test data is missing";
+  Counts counts;
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(*folder)) {
+    if (entry.path().extension() == ".json") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  for (const auto& file : files) {
+    const Json document = Json::parse(read_file(file));
+    run(file.filename().string(), document.at("schema"), document.at("tests"),
+        BuiltGrammar::compact(), counts);
+  }
+  counts.check("jsonschemabench");
+}
+
+TEST(SchemaSuites, JsonTestSuite) {
+  const auto folder = shared_data("grammars/json-test-suite");
+  if (!folder) GTEST_SKIP() << "test data is missing";
+  JsonStyle style;
+  style.maximum_space = kUnbounded;
+  style.outer_space = true;
+  BuiltGrammar grammar = BuiltGrammar::json(style);
+  ASSERT_TRUE(grammar.valid()) << grammar.message();
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(*folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name[0] != 'y' && name[0] != 'n') continue;
+    ++files;
+    const std::string text = read_file(entry.path());
+    EXPECT_EQ(grammar.matches(text), name[0] == 'y') << name;
+    static std::vector<uint64_t> memory(1 << 20);
+    Workspace workspace(memory.data(), memory.size() * 8);
+    JsonDocument document(workspace);
+    Error error;
+    // A schema may not name a member twice.
+    const bool reads = name[0] == 'y' && name.find("duplicated_key") == std::string::npos;
+    EXPECT_EQ(document.parse(as_span(text), &error) == Status::kOk, reads)
+        << name << " " << error.message;
+  }
+  EXPECT_EQ(files, 141u);
+}
+
+}  // namespace
+}  // namespace sotto::test

@@ -1,0 +1,194 @@
+#include "tests/unit/grammar/schema_support.h"
+
+#include <gtest/gtest.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+#include "runtime/grammar/regex_grammar.h"
+
+namespace sotto::test {
+namespace {
+
+constexpr size_t kWorkspaceSize = size_t{768} << 20;
+constexpr size_t kMaxTries = 20000;
+
+void* workspace_memory() {
+  static const Memory memory = aligned_memory(kWorkspaceSize);
+  return memory.get();
+}
+
+std::string number_text(const Json& value) {
+  if (!value.is_number_float()) return value.dump();
+  const double number = value.get<double>();
+  if (number == 0) return "0";
+  char text[400];
+  const auto result = std::to_chars(text, text + sizeof text, number, std::chars_format::fixed);
+  return {text, result.ptr};
+}
+
+std::string string_text(const std::string& text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+SchemaOptions BuiltGrammar::compact() {
+  SchemaOptions options;
+  options.style.space = JsonSpace::kCompact;
+  return options;
+}
+
+template <typename Build>
+BuiltGrammar::BuiltGrammar(Build build, std::string_view source) {
+  Workspace workspace(workspace_memory(), kWorkspaceSize);
+  GrammarBuilder builder(workspace);
+  Error error;
+  status_ = build(builder, &error);
+  if (status_ == Status::kOk) {
+    // What the front end took, the compiler refuses only if it has no text, or for its size.
+    const CompiledGrammar* grammar = nullptr;
+    const std::string_view root = "root";
+    status_ = compile_grammar(builder, as_span(source), builder.find_rule(as_span(root)), {}, {},
+                              &grammar, &error);
+    empty_ = status_ == Status::kGrammarSyntax;
+    if (status_ == Status::kOk) {
+      image_.resize((grammar->size() + 7) / 8);
+      std::memcpy(image_.data(), grammar, grammar->size());
+    }
+  }
+  message_ = error.message;
+}
+
+BuiltGrammar BuiltGrammar::schema(std::string_view text, const SchemaOptions& options) {
+  return BuiltGrammar(
+      [&](GrammarBuilder& builder, Error* error) {
+        return build_json_schema(as_span(text), options, as_span("root"), builder, error);
+      },
+      text);
+}
+
+BuiltGrammar BuiltGrammar::regex(std::string_view pattern) {
+  return BuiltGrammar(
+      [&](GrammarBuilder& builder, Error* error) {
+        return build_regex_grammar(as_span(pattern), as_span("root"), builder, error);
+      },
+      pattern);
+}
+
+BuiltGrammar BuiltGrammar::json(const JsonStyle& style, bool only_objects) {
+  return BuiltGrammar(
+      [&](GrammarBuilder& builder, Error*) {
+        build_json_grammar(style, only_objects, as_span("root"), builder);
+        return Status::kOk;
+      },
+      {});
+}
+
+void BuiltGrammar::start() {
+  if (matcher_ == nullptr) {
+    MatcherLimits limits;
+    limits.node_count = 1 << 17;
+    limits.frame_count = 1 << 19;
+    limits.config_count = 1 << 15;
+    limits.item_count = 1 << 19;
+    limits.work_count = 1 << 17;
+    limits.mask_size = 4096;
+    limits.rollback_count = 100000;
+    limits.step_budget = 2'000'000'000;
+    const auto& grammar = *reinterpret_cast<const CompiledGrammar*>(image_.data());
+    memory_ = aligned_memory(Matcher::memory_size(grammar, nullptr, limits));
+    matcher_ = std::make_unique<Matcher>();
+    EXPECT_EQ(matcher_->init(grammar, nullptr, limits, memory_.get()), Status::kOk);
+  }
+  matcher_->reset(0);
+  fed_ = 0;
+  tries_ = 0;
+}
+
+Status BuiltGrammar::limit() {
+  const Status limit = limit_;
+  limit_ = Status::kOk;
+  return limit;
+}
+
+bool BuiltGrammar::feed(std::string_view text) {
+  const Status status = matcher_->accept_bytes(0, as_span(text));
+  if (status != Status::kOk && status != Status::kInvalidArgument) limit_ = status;
+  if (status == Status::kOk) ++fed_;
+  return status == Status::kOk;
+}
+
+void BuiltGrammar::back(size_t count) {
+  if (fed_ == count) return;
+  EXPECT_EQ(matcher_->rewind(fed_ - count), Status::kOk);
+  fed_ = count;
+}
+
+bool BuiltGrammar::matches(std::string_view text) {
+  if (empty_) return false;
+  start();
+  return (text.empty() || feed(text)) && matcher_->accepts(0);
+}
+
+bool BuiltGrammar::accepts(const Json& value) {
+  if (empty_) return false;
+  if (matches(canonical(value))) return true;
+  start();
+  return feed_value(value) && matcher_->accepts(0);
+}
+
+bool BuiltGrammar::feed_value(const Json& value) {
+  if (value.is_object()) return feed_object(value);
+  if (!value.is_array()) return feed(canonical(value));
+  const size_t before = fed_;
+  bool fits = feed("[");
+  for (size_t i = 0; fits && i < value.size(); ++i)
+    fits = (i == 0 || feed(",")) && feed_value(value[i]);
+  if (fits && feed("]")) return true;
+  back(before);
+  return false;
+}
+
+bool BuiltGrammar::feed_object(const Json& value) {
+  const size_t before = fed_;
+  std::vector<bool> used(value.size());
+  if (feed("{") && feed_members(value, used, 0)) return true;
+  back(before);
+  return false;
+}
+
+bool BuiltGrammar::feed_members(const Json& value, std::vector<bool>& used, size_t done) {
+  if (done == value.size()) return feed("}");
+  const size_t before = fed_;
+  size_t index = 0;
+  for (const auto& [name, member] : value.items()) {
+    const size_t own = index++;
+    if (used[own] || ++tries_ > kMaxTries) continue;
+    if (feed((done > 0 ? "," : "") + string_text(name) + ":") && feed_value(member)) {
+      used[own] = true;
+      if (feed_members(value, used, done + 1)) return true;
+      used[own] = false;
+    }
+    back(before);
+  }
+  return false;
+}
+
+std::string canonical(const Json& value) {
+  if (value.is_string()) return string_text(value.get<std::string>());
+  if (value.is_number()) return number_text(value);
+  if (!value.is_structured()) return value.dump();
+  std::string text = value.is_array() ? "[" : "{";
+  bool first = true;
+  for (const auto& [name, member] : value.items()) {
+    if (!first) text += ",";
+    first = false;
+    if (value.is_object()) text += string_text(name) + ":";
+    text += canonical(member);
+  }
+  return text + (value.is_array() ? "]" : "}");
+}
+
+}  // namespace sotto::test

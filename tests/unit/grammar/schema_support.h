@@ -1,0 +1,62 @@
+// Grammars from JSON Schema and regular expressions, and what they accept.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "runtime/grammar/json_schema.h"
+#include "tests/unit/grammar/grammar_support.h"
+
+namespace sotto::test {
+
+using Json = nlohmann::ordered_json;
+
+// A grammar that a front end builds as the rule "root", and a matcher for its texts.
+class BuiltGrammar {
+ public:
+  static BuiltGrammar schema(std::string_view text, const SchemaOptions& options = compact());
+  static BuiltGrammar regex(std::string_view pattern);
+  static BuiltGrammar json(const JsonStyle& style, bool only_objects = false);
+  static SchemaOptions compact();
+
+  bool valid() const { return status_ == Status::kOk; }
+  Status status() const { return status_; }
+  const std::string& message() const { return message_; }
+  // A schema that nothing satisfies has no grammar, but that is no refusal.
+  bool empty() const { return empty_; }
+  size_t size() const { return image_.size() * 8; }
+
+  bool matches(std::string_view text);
+  // Whether the value, written compactly, is accepted with its members in some order.
+  bool accepts(const Json& value);
+  // A matcher limit that was hit since the last call, if any.
+  Status limit();
+
+ private:
+  template <typename Build>
+  explicit BuiltGrammar(Build build, std::string_view source);
+
+  void start();
+  bool feed(std::string_view text);
+  void back(size_t count);
+  bool feed_value(const Json& value);
+  bool feed_object(const Json& value);
+  bool feed_members(const Json& value, std::vector<bool>& used, size_t done);
+
+  Status status_ = Status::kOk;
+  std::string message_;
+  bool empty_ = false;
+  std::vector<uint64_t> image_;
+  Memory memory_;
+  std::unique_ptr<Matcher> matcher_;
+  size_t fed_ = 0;
+  size_t tries_ = 0;
+  Status limit_ = Status::kOk;
+};
+
+// The value in the form that json_schema.h documents, apart from the order of members.
+std::string canonical(const Json& value);
+
+}  // namespace sotto::test
