@@ -17,14 +17,15 @@ class ProcessBench {
  public:
   // The bytes of token i are texts[i], if there are any.
   explicit ProcessBench(size_t vocabulary_size, int32_t end_token = kNoTokenId,
-                        std::vector<std::string> texts = {}, size_t list_bytes = 1 << 16)
+                        std::vector<std::string> texts = {}, size_t list_bytes = 1 << 16,
+                        const Kernels* kernels = find_kernels(Isa::kAuto))
       : texts_(std::move(texts)), memory_(Sampler::memory_size(vocabulary_size, list_bytes)) {
     SamplerShape shape;
     shape.vocabulary_size = vocabulary_size;
     shape.end_token = end_token;
     shape.list_bytes = list_bytes;
     if (!texts_.empty()) shape.bytes = {&texts_, bytes_of};
-    sampler_.init(*find_kernels(Isa::kAuto), shape, memory_.get());
+    sampler_.init(*kernels, shape, memory_.get());
   }
   Sampler* operator->() { return &sampler_; }
 

@@ -298,6 +298,40 @@ TEST(Watermark, NeverAForbiddenTokenNorOneOfNoProbability) {
   }
 }
 
+// The same tokens on every instruction set, here and elsewhere.
+TEST(Watermark, AndPenaltiesPickTheSameTokensEverywhere) {
+  constexpr size_t kCount = 700;
+  for (const Isa isa : {Isa::kReference, Isa::kAvx2, Isa::kAvx512, Isa::kNeon, Isa::kAuto}) {
+    const Kernels* kernels = find_kernels(isa);
+    if (kernels == nullptr) continue;
+    ProcessBench bench(kCount, 7, {}, 256, kernels);
+    std::mt19937_64 random(15);
+    std::vector<float> logits(kCount);
+    for (float& l : logits) l = static_cast<float>(random() % 20000) * 0x1p-11f;
+    uint64_t hash = 0;
+    for (const Scheme scheme : {Scheme::kNone, Scheme::kLeftHash, Scheme::kSelfHash,
+                                Scheme::kTournament, Scheme::kGumbel}) {
+      SamplerParams p = ProcessBench::off();
+      p.watermark = params_of(scheme);
+      p.repetition_penalty = 1.3f;
+      p.penalty_slope = 0.7f;
+      p.frequency_penalty = 0.1f;
+      p.guard_window = 100;
+      p.dry_multiplier = 0.7f;
+      p.end_decay_factor = 1.01f;
+      ASSERT_EQ(bench->set_params(p, nullptr), Status::kOk);
+      Tokens text = {1, 2, 3, 4, 5};
+      for (uint64_t i = 0; i < 200; ++i) {
+        SampleInput input = input_of(split_history(text, 2, i), i);
+        input.draw = i;
+        text.push_back(bench.sample(logits, input).token);
+        hash = split_mix(hash, static_cast<uint64_t>(text.back()));
+      }
+    }
+    EXPECT_EQ(hash, UINT64_C(7559235673785442669)) << isa_name(isa);
+  }
+}
+
 TEST(Detector, CountsWhatRepeatsOnce) {
   const Tokens loop = [] {
     Tokens tokens;
