@@ -81,6 +81,7 @@ Plan make_plan(const LoadedModel& model, const Options& options) {
   add_fresh_process(model, threads, &plan);
   add_searches(model, threads, &plan);
   add_samplers(model, &plan);
+  add_sampler_modes(model, &plan);
   add_tokenizer(model, &plan);
   return plan;
 }

@@ -83,6 +83,14 @@ void run_logits_cases(const Kernels& kernels, const MicroShape& shape, Cases& ca
              [&] { sink = static_cast<float>(kernels.argmax(logits.data(), count)); });
   cases.time("exp_shifted, vocabulary",
              [&] { sink = kernels.exp_shifted(logits.data(), count, max, y.data()); });
+  cases.time("exp_weights, vocabulary", [&] {
+    sink = static_cast<float>(kernels.exp_weights(logits.data(), count, max, 1.0f, y.data()));
+  });
+  std::vector<int32_t> ids(count);
+  cases.time("keep_from, vocabulary", [&] {
+    sink = static_cast<float>(kernels.keep_from(logits.data(), 0.0f, logits.data(), nullptr, 0,
+                                                count, y.data(), ids.data()));
+  });
 }
 
 // One query of one head; its keys and values stay in the nearest cache that holds them.

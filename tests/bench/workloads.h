@@ -39,6 +39,7 @@ void add_prefill(const LoadedModel& model, uint32_t prompt_length, uint32_t thre
 void add_first_token(const LoadedModel& model, uint32_t thread_count, Plan* plan);
 void add_searches(const LoadedModel& model, uint32_t thread_count, Plan* plan);
 void add_samplers(const LoadedModel& model, Plan* plan);
+void add_sampler_modes(const LoadedModel& model, Plan* plan);
 void add_tokenizer(const LoadedModel& model, Plan* plan);
 
 }  // namespace sotto::bench
