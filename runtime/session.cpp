@@ -189,6 +189,8 @@ Status Session::init(const Model& model, const SessionParams& given, void* memor
 }
 
 void Session::deinit() {
+  if (guide_ != nullptr) guide_->guided_ = nullptr;
+  if (guided_ != nullptr) guided_->lose_guide();
   destroy_thread_pool(pool_);
   pool_ = nullptr;
 }
@@ -264,13 +266,18 @@ Status Session::set_guide(Session* guide, const GuideParams& params, Error* erro
   }
   SOTTO_TRY(take_back_held());
   if (guide_ != nullptr) guide_->guided_ = nullptr;
+  lose_guide();
   guide_ = guide;
   if (guide_ != nullptr) guide_->guided_ = this;
   guide_params_ = params;
-  guided_count_ = 0;
   lost_ = Status::kOk;
-  states_.clear_flag(TokenState::kGuided, token_count());
   return Status::kOk;
+}
+
+void Session::lose_guide() {
+  guide_ = nullptr;
+  guided_count_ = 0;
+  states_.clear_flag(TokenState::kGuided, token_count());
 }
 
 }  // namespace sotto

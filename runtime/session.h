@@ -103,6 +103,7 @@ class Session {
   static size_t lay_out(const Model& model, const SessionParams& params, Arena arena,
                         Layout* layout);
   std::span<const char> bytes_of(int32_t token) const;
+  void lose_guide();
 
   // The stream: session_stream.cpp.
   Status check_tokens(std::span<const int32_t> tokens) const;

@@ -1,29 +1,17 @@
 // What a session tells of given tokens: how likely they are, and the model's states.
 #include <algorithm>
-#include <bit>
 #include <limits>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/scalar_math.h"
 #include "runtime/session.h"
 
 namespace sotto {
 namespace {
 
-// e^x for x in [0, 700], within 2 ulp: n ln 2 + r, and the series of e^r.
-double exponential(double x) {
-  constexpr double kNearestInteger = 0x1.8p52;
-  const double shifted = x * 0x1.71547652b82fep+0 + kNearestInteger;
-  const double n = shifted - kNearestInteger;
-  const double r = (x - n * 0x1.62e42fefp-1) - n * 0x1.473de6af278edp-34;
-  double power = 1;
-  for (int k = 14; k >= 1; --k) power = 1 + power * r / k;
-  return std::bit_cast<double>(std::bit_cast<uint64_t>(power) +
-                               (std::bit_cast<uint64_t>(shifted) << 52));
-}
-
 double perplexity(const ScoreResult& score) {
   const double mean = -score.log_probability / static_cast<double>(score.token_count);
-  return mean < 700 ? exponential(mean) : std::numeric_limits<double>::infinity();
+  return e_to(mean);
 }
 
 }  // namespace

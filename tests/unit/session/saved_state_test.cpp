@@ -124,6 +124,30 @@ TEST(SavedState, OfAnEmptySession) {
   EXPECT_EQ(other->next(), Status::kInvalidState);
 }
 
+// Run once for each instruction set of this CPU.
+TEST(SavedState, HasTheSameBytesEverywhere) {
+  if (find_kernels(isa_of_environment()) == nullptr) {
+    GTEST_SKIP() << "this CPU or build lacks the instruction set";
+  }
+  OpenedSession session(text_model(), [](SessionParams& params) {
+    params.context_tokens = 16;
+    params.overflow = Overflow::kRing;
+    params.features = kFeatureHiddenHistory;
+  });
+  session.sample(9, [](SamplerParams& params) {
+    params.ignore_end = true;
+    params.selection = Selection::kMirostat;
+    params.mirostat_tau = 3;
+    params.log_probabilities = true;
+    params.alternative_count = 4;
+  });
+  session.ban({"aaaaaaaaab", "bbbbbbbba", "abcabcabca", "cacacacaca", "bcbcbcbcbc"});
+  session.prefill(kPrompt);
+  session.generate(80);
+  const std::vector<uint8_t> bytes = save(*session);
+  EXPECT_EQ(xxhash64(bytes.data(), bytes.size()), 7198823100978391474u) << bytes.size() << " bytes";
+}
+
 // A session with something of everything, whose state is small.
 struct Small {
   Small() : session(text_model(), [](SessionParams& params) { params.context_tokens = 16; }) {

@@ -110,7 +110,8 @@ const Model& text_model(uint32_t layer_count, uint64_t seed) {
     const auto size = static_cast<uint32_t>(vocabulary().size());
     const ModelShape shape = {size, 64, 32, 2, 64, layer_count};
     const TokenizerData tokenizer = build_tokenizer(shared_vocabulary().description);
-    model = std::make_unique<TestModel>(write_file(EndingCheckpoint(shape, seed), &tokenizer));
+    model = std::make_unique<TestModel>(write_file(EndingCheckpoint(shape, seed), &tokenizer),
+                                        isa_of_environment());
   }
   return model->get();
 }

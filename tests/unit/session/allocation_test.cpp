@@ -1,0 +1,102 @@
+// Nothing allocates, with everything on at once.
+#include "tests/memory/allocation_counter.h"
+#include "tests/unit/session/session_support.h"
+
+namespace sotto {
+namespace {
+
+class Allocations : public testing::TestWithParam<std::tuple<Selection, Overflow>> {
+ protected:
+  template <typename F>
+  void expect_none(const char* name, F&& call) {
+    begin_counting();
+    const Status status = call();
+    const uint64_t allocations = end_counting();
+    EXPECT_EQ(allocations, 0u) << name;
+    EXPECT_GE(static_cast<int32_t>(status), 0) << name << ": " << status_text(status);
+  }
+};
+
+TEST_P(Allocations, None) {
+  const auto [selection, overflow] = GetParam();
+  const Model& model = text_model(8, 5);
+  const auto shape = [&, way = overflow](SessionParams& params) {
+    params.features = kAllFeatures;
+    params.overflow = way;
+    params.context_tokens = way == Overflow::kStop ? 64 : 20;
+  };
+  OpenedSession session(model, shape), guide(model, shape), forked(model, shape);
+  Automaton automaton({{{1, 0}, {2, 0}, {3, 0}, {4, 0}, {9, 0}, {10, 0}, {12, 0}}}, {});
+  automaton.memory = 1 << 20;
+  const std::vector<int32_t> prompt = {1, 2, 3, 1}, scored = {2, 3, 2};
+  const std::vector<std::string> stops = {"abcab!", "cacaca"}, bans = {"abcc", "bab"};
+  const auto stop_views = views(stops), ban_views = views(bans);
+  const int32_t stop_tokens[] = {5};
+  StopParams stop_params;
+  stop_params.stop_strings = stop_views;
+  stop_params.banned_strings = ban_views;
+  stop_params.stop_tokens = stop_tokens;
+  stop_params.repetition_limit = 0.99f;
+  stop_params.repetition_window = 16;
+  stop_params.max_tokens = 500;
+  SamplerParams sampler;
+  sampler.selection = selection;
+  if (selection == Selection::kAdaptiveP) sampler.adaptive_target = 0.3f;
+  sampler.log_probabilities = true;
+  sampler.alternative_count = kMaxAlternatives;
+  sampler.dola = DolaLayers::kHigh;
+  sampler.dry_multiplier = 0.5f;
+  sampler.frequency_penalty = 0.2f;
+  expect_none("set_sampler", [&] { return session->set_sampler(sampler, nullptr); });
+  expect_none("set_stops", [&] { return session->set_stops(stop_params, nullptr); });
+  for (int round = 0; round < 3; ++round) {
+    expect_none("prefill", [&] { return session->prefill(prompt); });
+    expect_none("heal", [&] { return session->heal(); });
+    expect_none("prefill of the guide", [&] { return guide->prefill(prompt); });
+    expect_none("set_guide", [&] { return session->set_guide(guide.get(), {}, nullptr); });
+    for (int i = 0; i < 40; ++i) {
+      expect_none("next", [&] { return session->next(); });
+      if (i == 5 || i == 20) {
+        expect_none("rewind", [&] {
+          const Status status = session->rewind(session->token_count() - 1);
+          return status == Status::kInvalidState ? Status::kOk : status;  // a ring
+        });
+      }
+    }
+    std::vector<uint8_t> bytes(session->saved_size());
+    expect_none("save", [&] {
+      session->save(bytes.data());
+      return Status::kOk;
+    });
+    expect_none("set_guide", [&] { return session->set_guide(nullptr, {}, nullptr); });
+    expect_none("restore", [&] { return session->restore(bytes, nullptr); });
+    expect_none("fork", [&] { return Session::fork(*session, forked.get(), nullptr); });
+    expect_none("next", [&] { return forked->next(); });
+    expect_none("reset", [&] {
+      session->reset();
+      guide->reset();
+      return Status::kOk;
+    });
+    ScoreResult score;
+    float values[3], embedding[32];
+    std::span<const float> row;
+    expect_none("score", [&] { return session->score(scored, values, &score); });
+    expect_none("embed", [&] { return session->embed(scored, Pooling::kMean, embedding); });
+    expect_none("hidden", [&] { return session->hidden(&row); });
+    expect_none("generate",
+                [&] { return session->generate(prompt, 10, nullptr, nullptr); });
+    expect_none("reset", [&] {
+      session->reset();
+      return Status::kOk;
+    });
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ways, Allocations,
+    testing::Combine(testing::Values(Selection::kMultinomial, Selection::kMirostat,
+                                     Selection::kAdaptiveP),
+                     testing::Values(Overflow::kStop, Overflow::kRing, Overflow::kShift)));
+
+}  // namespace
+}  // namespace sotto

@@ -1,0 +1,96 @@
+// A call cancelled at any point leaves a session that goes on as if it had not been.
+#include "tests/unit/session/session_support.h"
+
+namespace sotto {
+namespace {
+
+const std::vector<int32_t> kPrompt = {1, 2, 3, 6};
+
+// Allows everything, and cancels the session at its `when`-th mask.
+struct Canceller {
+  Session* session;
+  int when;
+  int calls = 0;
+  TokenConstraint constraint;
+
+  Canceller(Session* from, int at) : session(from), when(at) {
+    constraint.self = this;
+    constraint.mask = [](void* self, uint32_t, TokenMask* mask) {
+      auto& canceller = *static_cast<Canceller*>(self);
+      if (canceller.calls++ == canceller.when) canceller.session->cancel();
+      *mask = TokenMask();
+      return Status::kOk;
+    };
+    constraint.accept = [](void*, uint32_t, int32_t) { return Status::kOk; };
+    constraint.complete = [](void*, uint32_t) { return false; };
+    constraint.rewind = [](void*, uint64_t) { return Status::kOk; };
+  }
+};
+
+TEST(Cancelling, InTheMiddleOfADraw) {
+  for (const Overflow overflow : {Overflow::kStop, Overflow::kRing, Overflow::kShift}) {
+    const auto shape = [&](SessionParams& params) {
+      params.features = kFeatureGuide;
+      params.overflow = overflow;
+      if (overflow != Overflow::kStop) params.context_tokens = 16;
+    };
+    const auto prepare = [&](OpenedSession& session, OpenedSession& guide) {
+      session.sample(4, [](SamplerParams& params) { params.ignore_end = true; });
+      session.ban({"abca", "bcbcb", "aaa"});
+      session.prefill(kPrompt);
+      guide.prefill({4, 4});
+      ASSERT_EQ(session->set_guide(guide.get(), {}, nullptr), Status::kOk);
+    };
+    OpenedSession plain(text_model(), shape), plain_guide(text_model(), shape);
+    prepare(plain, plain_guide);
+    const Generated expected = plain.generate(40);
+    for (int when = 0; when < 45; ++when) {
+      OpenedSession session(text_model(), shape), guide(text_model(), shape);
+      prepare(session, guide);
+      Canceller canceller(session.get(), when);
+      ASSERT_EQ(session->set_constraint(&canceller.constraint), Status::kOk);
+      Generated got = session.generate(40);
+      if (got.tokens.size() < 40) {
+        ASSERT_EQ(got.end, Status::kStopCancelled);
+        const Generated rest = session.generate(40 - got.tokens.size());
+        got.tokens.insert(got.tokens.end(), rest.tokens.begin(), rest.tokens.end());
+        got.text += rest.text;
+      }
+      ASSERT_EQ(got.tokens, expected.tokens) << when;
+      ASSERT_EQ(got.text, expected.text) << when;
+    }
+  }
+}
+
+TEST(Cancelling, BetweenAnyTwoTokens) {
+  for (const Overflow overflow : {Overflow::kStop, Overflow::kRing, Overflow::kShift}) {
+    const auto shape = [&](SessionParams& params) {
+      params.overflow = overflow;
+      if (overflow != Overflow::kStop) params.context_tokens = 16;
+    };
+    OpenedSession plain(text_model(), shape), session(text_model(), shape);
+    for (OpenedSession* each : {&plain, &session}) {
+      each->sample(6, [](SamplerParams& params) { params.ignore_end = true; });
+      each->ban({"abca", "bcbcb", "aaa"});
+      each->prefill(kPrompt);
+    }
+    const Generated expected = plain.generate(45);
+    std::vector<int32_t> tokens;
+    std::string text;
+    while (tokens.size() < 45) {
+      session->cancel();
+      ASSERT_EQ(session->next(), Status::kStopCancelled);
+      EXPECT_EQ(session->piece().token, -1);
+      text.append(session->piece().text, session->piece().text_size);
+      const Generated one = session.generate(1);
+      ASSERT_EQ(one.tokens.size(), 1u);
+      tokens.push_back(one.tokens[0]);
+      text += one.text;
+    }
+    EXPECT_EQ(tokens, expected.tokens);
+    EXPECT_EQ(text, expected.text);
+  }
+}
+
+}  // namespace
+}  // namespace sotto
