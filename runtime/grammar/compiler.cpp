@@ -9,10 +9,6 @@
 namespace sotto {
 namespace {
 
-Status too_large(Error* error) {
-  return fail(error, Status::kGrammarTooLarge, "the grammar does not fit the memory for compiling");
-}
-
 void warn(const GrammarBuilder& builder, uint32_t rule, const RuleWarnings& warnings) {
   if (warnings.unreachable == nullptr || builder.rule_at(rule).name_size == 0) return;
   warnings.unreachable(warnings.self, builder.rule_name(rule), builder.rule_at(rule).defined);
@@ -24,13 +20,13 @@ Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, ui
                        const CompileTuning& tuning, const RuleWarnings& warnings,
                        const CompiledGrammar** grammar, Error* error) {
   Workspace& workspace = builder.workspace();
-  if (workspace.exhausted()) return too_large(error);
+  if (workspace.exhausted()) return fail_too_large(error);
   Nfa nfa(workspace);
   build_nfa(builder, tuning.unrolled_states, nfa);
-  if (workspace.exhausted()) return too_large(error);
+  if (workspace.exhausted()) return fail_too_large(error);
   NfaAnalysis analysis(workspace);
   analyze_nfa(nfa, root, workspace, &analysis);
-  if (workspace.exhausted()) return too_large(error);
+  if (workspace.exhausted()) return fail_too_large(error);
   if (analysis.productive[root] == 0) {
     constexpr char kWhat[] = "start rule that no text can complete";
     return fail_in_source(error, source, builder.rule_at(root).defined, {kWhat, sizeof kWhat - 1});
@@ -42,13 +38,13 @@ Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, ui
   Minimizer minimizer(workspace);
   RuleGraph graph(workspace);
   for (uint32_t rule = 0; rule < builder.rule_count(); ++rule) {
-    if (workspace.exhausted()) return too_large(error);
+    if (workspace.exhausted()) return fail_too_large(error);
     if (analysis.reachable[rule] == 0) {
       warn(builder, rule, warnings);
       continue;
     }
     if (determinizer.determinize(rule, tuning.determinized_states, &graph)) {
-      if (workspace.exhausted()) return too_large(error);
+      if (workspace.exhausted()) return fail_too_large(error);
       minimizer.minimize(&graph);
     } else {
       determinizer.remove_epsilons(rule, &graph);
@@ -56,7 +52,7 @@ Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, ui
     writer.add_rule(rule, &graph);
   }
   *grammar = workspace.exhausted() ? nullptr : writer.write(root);
-  return *grammar == nullptr ? too_large(error) : Status::kOk;
+  return *grammar == nullptr ? fail_too_large(error) : Status::kOk;
 }
 
 Status compile_gbnf(std::span<const char> text, const CompileOptions& options,

@@ -309,7 +309,9 @@ class GbnfParser {
 
 Status parse_gbnf(std::span<const char> text, const TokenNames& names, GrammarBuilder& builder,
                   Error* error) {
-  return GbnfParser(text, names, builder, error).parse();
+  const Status status = GbnfParser(text, names, builder, error).parse();
+  // What was found without the memory to keep it says nothing.
+  return builder.workspace().exhausted() ? fail_too_large(error) : status;
 }
 
 }  // namespace sotto

@@ -190,4 +190,8 @@ uint32_t GrammarBuilder::choice(const List& list) {
   return group(list, ExpressionKind::kChoice);
 }
 
+Status fail_too_large(Error* error) {
+  return fail(error, Status::kGrammarTooLarge, "the grammar does not fit the memory for compiling");
+}
+
 }  // namespace sotto

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/base/status.h"
 #include "runtime/grammar/code_points.h"
 #include "runtime/grammar/workspace.h"
 
@@ -104,5 +105,8 @@ class GrammarBuilder {
   uint32_t* slots_ = nullptr;  // rule + 1 by hash of the name
   uint32_t slot_count_ = 0;
 };
+
+// What front ends answer once the builder's workspace is exhausted.
+Status fail_too_large(Error* error);
 
 }  // namespace sotto

@@ -84,7 +84,7 @@ class GrowingArray {
     return true;
   }
 
-  void pop() { --size_; }
+  void pop() { size_ -= size_ > 0 ? 1 : 0; }
   void truncate(size_t size) { size_ = size; }
   T& operator[](size_t index) {
     assert(index < size_ || index == 0);
@@ -94,7 +94,7 @@ class GrowingArray {
     assert(index < size_ || index == 0);
     return data_[index];
   }
-  T& back() { return data_[size_ - 1]; }
+  T& back() { return data_[size_ > 0 ? size_ - 1 : 0]; }
   uint32_t size() const { return static_cast<uint32_t>(size_); }
   bool empty() const { return size_ == 0; }
   T* begin() { return data_; }

@@ -39,7 +39,8 @@ def random_class(rng):
         first = ord(rng.choice(ALPHABET))
         last = ord(rng.choice(ALPHABET)) if rng.random() < 0.4 else first
         intervals.append((min(first, last), max(first, last)))
-    return ("class", intervals, rng.random() < 0.25)
+    # A class without a character is an error, not a language.
+    return ("class", intervals, rng.random() < 0.25 and bool(Productions.terminal(intervals, True)))
 
 
 def random_atom(rng, rules, depth):

@@ -31,6 +31,11 @@ std::map<uint32_t, char> gpt2_bytes() {
 
 }  // namespace
 
+uint64_t next_random(uint64_t* state) {
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return *state >> 33;
+}
+
 Memory aligned_memory(size_t size) {
   return Memory(std::aligned_alloc(kMemoryAlignment, align_up(size + 1, kMemoryAlignment)));
 }

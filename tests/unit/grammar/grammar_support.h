@@ -24,6 +24,9 @@ inline std::span<const char> as_span(std::string_view text) {
   return {text.data(), text.size()};
 }
 
+// The next of a sequence of 31-bit numbers.
+uint64_t next_random(uint64_t* state);
+
 // A path in the shared test data, if that is there.
 std::optional<std::filesystem::path> shared_data(const std::string& name);
 std::string read_file(const std::filesystem::path& path);

@@ -136,41 +136,44 @@ bool BuiltGrammar::accepts(const Json& value) {
   if (empty_) return false;
   if (matches(canonical(value))) return true;
   start();
-  return feed_value(value) && matcher_->accepts(0);
+  return feed_value(value, [&] { return matcher_->accepts(0); });
 }
 
-bool BuiltGrammar::feed_value(const Json& value) {
-  if (value.is_object()) return feed_object(value);
-  if (!value.is_array()) return feed(canonical(value));
+bool BuiltGrammar::feed_value(const Json& value, const Rest& rest) {
   const size_t before = fed_;
-  bool fits = feed("[");
-  for (size_t i = 0; fits && i < value.size(); ++i)
-    fits = (i == 0 || feed(",")) && feed_value(value[i]);
-  if (fits && feed("]")) return true;
-  back(before);
-  return false;
+  bool fits = false;
+  if (value.is_object()) {
+    std::vector<bool> used(value.size());
+    fits = feed("{") && feed_members(value, used, 0, rest);
+  } else if (value.is_array()) {
+    fits = feed("[") && feed_elements(value, 0, rest);
+  } else {
+    fits = feed(canonical(value)) && rest();
+  }
+  if (!fits) back(before);
+  return fits;
 }
 
-bool BuiltGrammar::feed_object(const Json& value) {
-  const size_t before = fed_;
-  std::vector<bool> used(value.size());
-  if (feed("{") && feed_members(value, used, 0)) return true;
-  back(before);
-  return false;
+bool BuiltGrammar::feed_elements(const Json& array, size_t begin, const Rest& rest) {
+  if (begin == array.size()) return feed("]") && rest();
+  if (begin > 0 && !feed(",")) return false;
+  return feed_value(array[begin], [&] { return feed_elements(array, begin + 1, rest); });
 }
 
-bool BuiltGrammar::feed_members(const Json& value, std::vector<bool>& used, size_t done) {
-  if (done == value.size()) return feed("}");
+bool BuiltGrammar::feed_members(const Json& object, std::vector<bool>& used, size_t done,
+                                const Rest& rest) {
+  if (done == object.size()) return feed("}") && rest();
   const size_t before = fed_;
   size_t index = 0;
-  for (const auto& [name, member] : value.items()) {
+  for (const auto& [name, member] : object.items()) {
     const size_t own = index++;
     if (used[own] || ++tries_ > kMaxTries) continue;
-    if (feed((done > 0 ? "," : "") + string_text(name) + ":") && feed_value(member)) {
-      used[own] = true;
-      if (feed_members(value, used, done + 1)) return true;
-      used[own] = false;
+    used[own] = true;
+    if (feed((done > 0 ? "," : "") + string_text(name) + ":") &&
+        feed_value(member, [&] { return feed_members(object, used, done + 1, rest); })) {
+      return true;
     }
+    used[own] = false;
     back(before);
   }
   return false;

@@ -1,6 +1,7 @@
 // Grammars from JSON Schema and regular expressions, and what they accept.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -41,9 +42,11 @@ class BuiltGrammar {
   void start();
   bool feed(std::string_view text);
   void back(size_t count);
-  bool feed_value(const Json& value);
-  bool feed_object(const Json& value);
-  bool feed_members(const Json& value, std::vector<bool>& used, size_t done);
+  // Each tries every order of members until what comes after it fits, too.
+  using Rest = std::function<bool()>;
+  bool feed_value(const Json& value, const Rest& rest);
+  bool feed_elements(const Json& array, size_t begin, const Rest& rest);
+  bool feed_members(const Json& object, std::vector<bool>& used, size_t done, const Rest& rest);
 
   Status status_ = Status::kOk;
   std::string message_;

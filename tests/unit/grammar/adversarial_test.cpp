@@ -1,0 +1,261 @@
+// Grammars made to break engines, each with what is expected of it.
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "tests/unit/grammar/grammar_support.h"
+
+namespace sotto::test {
+namespace {
+
+std::string repeated(std::string_view text, size_t count) {
+  std::string result;
+  for (size_t i = 0; i < count; ++i) result += text;
+  return result;
+}
+
+struct Case {
+  const char* grammar;
+  std::vector<std::string> matching;
+  std::vector<std::string> refused;
+};
+
+TEST(Adversarial, RecursionOfEveryKind) {
+  const std::vector<Case> cases = {
+      {"root ::= root \"a\" | \"a\"", {"a", "aaa", repeated("a", 5000)}, {"", "b", "ab"}},
+      {"root ::= x root \"c\" | \"y\"\nx ::= b\nb ::= \"\"", {"y", "yc", "yccc"}, {"", "c", "yy"}},
+      {"root ::= (\"a\"*)*", {"", "a", repeated("a", 5000)}, {"b", "ab"}},
+      {"root ::= s\ns ::= s s | \"a\"", {"a", "aa", repeated("a", 5000)}, {"", "b"}},
+      {"root ::= s\ns ::= s s s | \"a\"", {"a", "aaa", repeated("a", 99)}, {"", "aa"}},
+      {"root ::= a | \"x\"\na ::= a", {"x"}, {"", "a"}},
+      {"root ::= a\na ::= b \"1\" | \"x\"\nb ::= c \"2\" | a\nc ::= a \"3\" | b",
+       {"x", "x1", "x321", "x11", "x1321"},
+       {"x2", "x3", "1"}},
+      {"root ::= e\ne ::= e \"+\" e | e \"*\" e | \"(\" e \")\" | \"x\"",
+       {"x", "x+x*x", repeated("x+", 3000) + "x", repeated("(", 400) + "x" + repeated(")", 400)},
+       {"", "+", "x+", "(x"}},
+      {"root ::= \"a\" root \"a\" | \"b\" root \"b\" | [ab]?",
+       {"", "abba", "ababa", repeated("ab", 30) + repeated("ba", 30)},
+       {"ab", "abb"}},
+      {"root ::= a{8} \"x\"\na ::= b{4}\nb ::= \"c\"? \"d\"?",
+       {"x", "cdx", repeated("c", 32) + "x", repeated("cd", 32) + "x", repeated("d", 32) + "x"},
+       {"", repeated("c", 33), repeated("dc", 32) + "dx"}},
+  };
+  for (const Case& c : cases) {
+    const TestGrammar grammar(c.grammar);
+    TestMatcher matcher(grammar);
+    for (const auto& text : c.matching) EXPECT_EQ(matcher.matches(text), true) << c.grammar << text;
+    for (const auto& text : c.refused) EXPECT_EQ(matcher.matches(text), false) << c.grammar << text;
+  }
+}
+
+TEST(Adversarial, ManyOptionalsStaySmall) {
+  std::string text = "root ::=";
+  for (int i = 0; i < 100; ++i) text += " \"a\"?";
+  const TestGrammar grammar(text);
+  EXPECT_LE(grammar.view().counts().states, 110u);
+  TestMatcher matcher(grammar);
+  EXPECT_EQ(matcher.matches(repeated("a", 100)), true);
+  EXPECT_EQ(matcher.matches(repeated("a", 101)), false);
+}
+
+TEST(Adversarial, LongCountsAreExactAndNeedOneMask) {
+  const TestGrammar grammar("root ::= [a-z]{0,100000}");
+  const TestVocabulary vocabulary = small_vocabulary({"ab", "abcdefgh"});
+  TestMatcher matcher(grammar, &vocabulary);
+  const auto first = matcher.mask();
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_EQ(matcher.accept("a"), Status::kOk);
+    ASSERT_EQ(matcher.mask(), first);
+  }
+  EXPECT_EQ(matcher->masks().walk_count(), 1u);
+  ASSERT_EQ(matcher.accept(repeated("a", 98999)), Status::kOk);
+  const auto last = matcher.mask();
+  EXPECT_TRUE(last[1 + 'a']);
+  EXPECT_FALSE(last[257]);  // "ab" would be one too many
+  ASSERT_EQ(matcher.accept("z"), Status::kOk);
+  EXPECT_TRUE(matcher->complete(0));
+  EXPECT_EQ(matcher.accept("a"), Status::kInvalidArgument);
+}
+
+TEST(Adversarial, NestedCountsStayPolynomial) {
+  const TestGrammar twice("root ::= ((\"a\"|\"aa\"){0,200}){0,200}");
+  TestMatcher matcher(twice);
+  EXPECT_EQ(matcher.matches(repeated("a", 80000)), true);
+  EXPECT_EQ(matcher.matches(repeated("a", 80001)), false);
+  const TestGrammar optional("root ::= ((\"a\"? \"b\"?){0,40}){0,40}");
+  TestMatcher other(optional);
+  EXPECT_EQ(other.matches(repeated("ab", 1600)), true);
+  EXPECT_EQ(other.matches(repeated("ba", 1600)), false);
+  const TestGrammar split("root ::= ((\"a\"|\"aa\"){150,200}){150,200}");
+  TestMatcher third(split);
+  EXPECT_EQ(third.matches(repeated("a", 149)), false);
+}
+
+TEST(Adversarial, DeepNestingNeedsFewMasks) {
+  const TestGrammar grammar("root ::= \"[\" (root (\",\" root)*)? \"]\"");
+  const TestVocabulary vocabulary = small_vocabulary({"[[", "]]", "]]]]", "],", "[],", "]]]]]]]]"});
+  MatcherLimits limits;
+  limits.node_count = limits.config_count = limits.item_count = limits.frame_count = 1u << 16;
+  TestMatcher matcher(grammar, &vocabulary, limits);
+  for (int i = 0; i < 10000; ++i) {
+    ASSERT_EQ(matcher.accept("["), Status::kOk);
+    matcher.mask();
+  }
+  for (int i = 0; i < 9999; ++i) {
+    ASSERT_EQ(matcher.accept("]"), Status::kOk);
+    matcher.mask();
+  }
+  EXPECT_FALSE(matcher->accepts(0));
+  ASSERT_EQ(matcher.accept("]"), Status::kOk);
+  EXPECT_TRUE(matcher->complete(0));
+  EXPECT_LE(matcher->masks().walk_count(), 40u);
+}
+
+TEST(Adversarial, UnicodeIsExact) {
+  const TestVocabulary vocabulary = small_vocabulary();
+  const TestGrammar astral("root ::= [\\U00010000-\\U0010FFFF]+");
+  TestMatcher matcher(astral, &vocabulary);
+  EXPECT_EQ(matcher.matches("\xF0\x90\x80\x80\xF4\x8F\xBF\xBF"), true);
+  EXPECT_EQ(matcher.matches("\xEF\xBF\xBF"), false);
+  EXPECT_EQ(matcher.matches("\xF0\x8F\xBF\xBF"), false);  // overlong
+  EXPECT_EQ(matcher.matches("\xF4\x90\x80\x80"), false);
+
+  const TestGrammar others("root ::= [^é]+");
+  TestMatcher negated(others, &vocabulary);
+  ASSERT_EQ(negated.accept("\xC3"), Status::kOk);
+  const auto mask = negated.mask();
+  EXPECT_FALSE(mask[1 + 0xA9]);
+  EXPECT_TRUE(mask[1 + 0xA8]);
+  EXPECT_FALSE(mask[0]) << "the text may not end inside a character";
+
+  const TestGrammar only("root ::= [é]+");
+  TestMatcher inside(only, &vocabulary);
+  ASSERT_EQ(inside.accept("\xC3\xA9"), Status::kOk);
+  EXPECT_TRUE(inside.mask()[0]);
+  ASSERT_EQ(inside.accept("\xC3"), Status::kOk);
+  EXPECT_FALSE(inside.mask()[0]);
+
+  const TestGrammar any("root ::= .*");
+  TestMatcher everything(any, &vocabulary);
+  const auto allowed = everything.mask();
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    const bool never = (byte >= 0x80 && byte < 0xC2) || byte >= 0xF5;
+    EXPECT_EQ(allowed[1 + byte], !never) << byte;
+  }
+  EXPECT_EQ(everything.matches("\xED\xA0\x80"), false) << "a surrogate";
+  EXPECT_EQ(everything.matches(std::string(1, '\0')), true);
+}
+
+TEST(Adversarial, FaultsAreNamed) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"", "1:1: no rule"},
+      {"# nothing\n", "2:1: no rule"},
+      {"a ::= \"x\"", "1:1: no rule named 'root'"},
+      {"root ::= \"a\"{3,2}", "1:13: repetition whose bounds are swapped at '{3,2}'"},
+      {"root ::= \"a\"\n  [\\uD800-\\uDFFF]", "2:3: a rule's name is expected"},
+      {"root ::= [\\uD800-\\uDFFF]", "1:11: escape that is not a Unicode character"},
+      {"root ::= [\\U00110000]", "1:11: escape that is not a Unicode character"},
+      {"root ::= [z-a]", "1:11: range that runs backwards at 'z-a]'"},
+      {"root ::= []", "1:10: character class without a character at '[]'"},
+      {"root ::= \"a", "1:10: text that is not closed"},
+      {"root ::= (\"a\"", "1:10: parenthesis that is not closed"},
+      {"root ::= \"a\")", "1:13: parenthesis that was not opened"},
+      {"root ::= foo", "1:10: rule that is not defined at 'foo'"},
+      {"root ::= \"a\"\nroot ::= \"b\"", "2:1: second rule of this name at 'root ::= \"b\"'"},
+      {"root ::= a\na ::= a", "1:1: start rule that no text can complete"},
+      {"root ::= *", "1:10: repetition of nothing"},
+      {"root ::= \"a\"{,}", "1:13: repetition without a number"},
+      {"root ::= \"a\"{2147483649}", "1:14: number above 2147483648"},
+      {"root ::= \"\\q\"", "1:11: unknown escape at '\\q\"'"},
+      {"root ::= <[3]>", "1:10: token literal, but there is no vocabulary"},
+      {"root ::= \"\xFF\"", "1:11: text that is not UTF-8"},
+      {"é ::= \"x\"", "1:1: a rule's name is expected"},
+      {"root ::= " + repeated("(", 60000), "1:522: parentheses nested deeper than 512"},
+  };
+  for (const auto& [text, message] : cases) {
+    const TestGrammar grammar(text);
+    EXPECT_EQ(grammar.status(), Status::kGrammarSyntax) << text;
+    EXPECT_EQ(grammar.message().substr(0, message.size()), message) << text.substr(0, 100);
+  }
+}
+
+TEST(Adversarial, UnreachableRulesAreWarnings) {
+  const TestGrammar grammar("root ::= a\na ::= \"x\"\nb ::= c\nc ::= \"y\"");
+  ASSERT_TRUE(grammar.valid());
+  EXPECT_EQ(grammar.warnings(), (std::vector<std::string>{"b", "c"}));
+}
+
+TEST(Adversarial, FortyThousandRules) {
+  std::string text = "root ::= r0\n";
+  for (int i = 0; i < 40000; ++i) {
+    text += "r" + std::to_string(i) + " ::= \"a\" r" + std::to_string(i + 1) + " | \"b\"\n";
+  }
+  text += "r40000 ::= \"c\"\n";
+  const TestGrammar grammar(text);
+  TestMatcher matcher(grammar);
+  EXPECT_EQ(matcher.matches(repeated("a", 30000) + "b"), true);
+  EXPECT_EQ(matcher.matches(repeated("a", 40000) + "c"), true);
+  EXPECT_EQ(matcher.matches(repeated("a", 40000) + "b"), false);
+
+  // Every rule begins with the next one: all of them are entered at once.
+  std::string chain = "root ::= r0\n";
+  for (int i = 0; i < 40000; ++i) {
+    chain += "r" + std::to_string(i) + " ::= r" + std::to_string(i + 1) + " | \"b\" \"c\"\n";
+  }
+  chain += "r40000 ::= \"d\"\n";
+  const TestGrammar chained(chain);
+  ASSERT_TRUE(chained.valid()) << chained.message();
+  MatcherLimits limits;
+  limits.work_count = limits.item_count = limits.frame_count = 1u << 18;
+  TestMatcher wide(chained, nullptr, limits);
+  EXPECT_EQ(wide.matches("bc"), true);
+  EXPECT_EQ(wide.matches("d"), true);
+  EXPECT_EQ(wide.matches("bd"), false);
+}
+
+TEST(Adversarial, LimitsLeaveTheStateUnchanged) {
+  const TestGrammar grammar("root ::= s\ns ::= s s s | \"a\"");
+  const TestVocabulary vocabulary = small_vocabulary({"aa"});
+  MatcherLimits limits;
+  limits.frame_count = 400;
+  limits.node_count = 64;
+  TestMatcher matcher(grammar, &vocabulary, limits);
+  size_t accepted = 0;
+  while (matcher.accept("a") == Status::kOk) ASSERT_LT(++accepted, 1000u);
+  EXPECT_GE(accepted, 10u);
+  EXPECT_EQ(matcher.accept("a"), Status::kGrammarTooLarge);
+  EXPECT_EQ(matcher->accepts(0), accepted % 2 == 1);
+  ASSERT_EQ(matcher->rewind(5), Status::kOk);
+  EXPECT_EQ(matcher->accepts(0), (accepted - 5) % 2 == 1);
+  EXPECT_TRUE(matcher.mask()[1 + 'a']);
+
+  limits = {};
+  limits.step_budget = 300;
+  TestMatcher hasty(grammar, &vocabulary, limits);
+  Status status = Status::kOk;
+  for (accepted = 0; accepted < 1000 && status == Status::kOk; ++accepted) {
+    status = hasty.accept("a");
+  }
+  EXPECT_EQ(status, Status::kGrammarTooLarge);
+}
+
+TEST(Adversarial, CompilingStaysInItsMemory) {
+  const std::string text = "root ::= ([a-z]{1,30} \"x\" | [^é]*)* | root \"y\"";
+  std::vector<uint8_t> memory(1 << 19);
+  size_t needed = 0;
+  for (size_t size = 0; size < memory.size() && needed == 0; size += 2003) {
+    const CompiledGrammar* grammar = nullptr;
+    Error error;
+    const Status status =
+        compile_gbnf(as_span(text), {}, {}, {memory.data(), size}, &grammar, &error);
+    if (status == Status::kOk)
+      needed = size;
+    else
+      ASSERT_EQ(status, Status::kGrammarTooLarge) << size << error.message;
+  }
+  EXPECT_GT(needed, 0u);
+}
+
+}  // namespace
+}  // namespace sotto::test

@@ -1,0 +1,220 @@
+// Ways of doing the same must agree: with GPT-2's vocabulary, masks by slices, abstraction and
+// a small, often cleaned store against plain ones; a token's bit against accepting it.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/unit/grammar/grammar_support.h"
+
+namespace sotto::test {
+namespace {
+
+#define SKIP_WITHOUT_GPT2(name)        \
+  const auto name = gpt2_vocabulary(); \
+  if (!name) GTEST_SKIP() << "the shared test data is not there"
+
+struct Sample {
+  const char* name;
+  std::string grammar;
+  std::string text;  // in its language; masks are compared along it
+};
+
+std::vector<Sample> samples() {
+  const char* json = R"gbnf(
+root ::= value
+value ::= object | array | string | [0-9]+ | "true" | "false" | "null"
+object ::= "{" ws (string ":" ws value ("," ws string ":" ws value)*)? ws "}"
+array ::= "[" ws (value ("," ws value)*)? ws "]"
+string ::= "\"" ([^"\\\x00-\x1F] | "\\" (["\\/bfnrt] | "u" [0-9a-fA-F]{4}))* "\""
+ws ::= [ \n]{0,20}
+)gbnf";
+  std::string nested;
+  for (int i = 0; i < 40; ++i) nested += "[{\"a\": ";
+  nested += "\"x\"";
+  for (int i = 0; i < 40; ++i) nested += "}]";
+  return {
+      {"json", json, "{\"name\": \"caf\u00e9 \U0001F600\", \"list\": [1, 22, [], {\"k\": null}]}"},
+      {"nested json", json, nested},
+      {"limited string",
+       "root ::= \"\\\"\" [^\"\\\\\\x00-\\x1F]{3,30} \"\\\"\" [ab]{2,200} (\"x\" [0-9]{50,90}){2,}",
+       "\"twenty-eight characters here\"abababababab"
+       "x" +
+           std::string(60, '7') + "x" + std::string(90, '8')},
+      {"left recursion",
+       "root ::= e\ne ::= e \"+\" t | t\nt ::= t \"*\" f | f\nf ::= \"(\" e \")\" | [a-z]+ | "
+       "[0-9]{1,40}",
+       "(a+b*(cc+((1234))))*(x+((((((((y))))))))"},
+      {"ambiguous", "root ::= s\ns ::= s s | \"(\" s \")\" | [a-c]+", "ab(a(bc)a)(((a)))bc"},
+      {"words",
+       "root ::= (word \" \")* word \".\"\nword ::= [A-Za-z]+ | \"na\u00efve\" | [^\\x00-\\x7F]+",
+       "The na\u00efve \u4e16\u754c end."},
+  };
+}
+
+MatcherLimits tiny_limits() {
+  MatcherLimits limits;
+  limits.node_count = 400;
+  limits.frame_count = 800;
+  limits.config_count = 400;
+  limits.item_count = 1200;
+  limits.mask_size = 16 << 10;
+  limits.rollback_count = 0;
+  return limits;
+}
+
+TEST(Metamorphic, EveryMethodFindsTheSameMasks) {
+  SKIP_WITHOUT_GPT2(vocabulary);
+  for (const Sample& sample : samples()) {
+    const TestGrammar grammar(sample.grammar);
+    const TestGrammar counted(sample.grammar, {.unrolled_states = 0});
+    const TestGrammar undetermined(sample.grammar,
+                                   {.unrolled_states = 8, .determinized_states = 0});
+    TestMatcher plain(grammar, vocabulary.get(), {}, {false, false});
+    TestMatcher usual(grammar, vocabulary.get());
+    TestMatcher sliced(grammar, vocabulary.get(), {}, {true, false});
+    TestMatcher abstract(counted, vocabulary.get(), {}, {false, true});
+    TestMatcher loops(counted, vocabulary.get());
+    TestMatcher nfa(undetermined, vocabulary.get());
+    TestMatcher tiny(counted, vocabulary.get(), tiny_limits());
+    for (size_t at = 0; at <= sample.text.size(); ++at) {
+      const auto expected = plain.mask();
+      ASSERT_FALSE(expected.empty()) << sample.name << at;
+      for (TestMatcher* other : {&usual, &sliced, &abstract, &loops, &nfa, &tiny}) {
+        ASSERT_EQ(other->mask(), expected) << sample.name << at;
+        ASSERT_EQ(other->mask(), expected) << sample.name << at << "warm";
+      }
+      if (at == sample.text.size()) break;
+      const std::string_view byte = std::string_view(sample.text).substr(at, 1);
+      for (TestMatcher* other : {&plain, &usual, &sliced, &abstract, &loops, &nfa, &tiny}) {
+        ASSERT_EQ(other->accept(byte), Status::kOk) << sample.name << at;
+      }
+    }
+  }
+}
+
+TEST(Metamorphic, ABitIsSetExactlyWhenAcceptSucceeds) {
+  SKIP_WITHOUT_GPT2(vocabulary);
+  for (const Sample& sample : samples()) {
+    const TestGrammar grammar(sample.grammar);
+    TestMatcher matcher(grammar, vocabulary.get());
+    for (const size_t at : {size_t{0}, sample.text.size() / 3, sample.text.size() / 2}) {
+      matcher->reset(0);
+      ASSERT_EQ(matcher.accept(sample.text.substr(0, at)), Status::kOk);
+      const auto mask = matcher.mask();
+      for (uint32_t token = 0; token < vocabulary->size(); ++token) {
+        const Status status = matcher->accept_token(0, static_cast<int32_t>(token));
+        ASSERT_EQ(status == Status::kOk, mask[token]) << sample.name << at << " token " << token;
+        if (status != Status::kOk) continue;
+        ASSERT_EQ(matcher->rewind(1), Status::kOk);
+      }
+      EXPECT_EQ(matcher.mask(), mask);
+    }
+  }
+}
+
+TEST(Metamorphic, RollbackAndForkRestoreTheMasks) {
+  SKIP_WITHOUT_GPT2(vocabulary);
+  uint64_t random = 7;
+  for (const Sample& sample : samples()) {
+    const TestGrammar grammar(sample.grammar, {.unrolled_states = 8});
+    MatcherLimits limits = tiny_limits();
+    limits.sequence_count = 3;
+    limits.rollback_count = 16;
+    TestMatcher matcher(grammar, vocabulary.get(), limits);
+    const TokenConstraint constraint = Matcher::constraint(&*matcher);
+    std::vector<std::vector<bool>> masks;
+    for (int step = 0; step < 60; ++step) {
+      masks.push_back(matcher.mask());
+      std::vector<int32_t> allowed;
+      for (uint32_t token = 0; token < vocabulary->size(); ++token) {
+        if (masks.back()[token]) allowed.push_back(static_cast<int32_t>(token));
+      }
+      const int32_t token = allowed[next_random(&random) % allowed.size()];
+      if (token == vocabulary->end_token()) break;
+      constraint.fork(constraint.self, 0, 1 + static_cast<uint32_t>(step % 2));
+      const Status status = constraint.accept(constraint.self, 0, token);
+      if (status == Status::kGrammarTooLarge) break;
+      ASSERT_EQ(status, Status::kOk);
+      EXPECT_EQ(matcher.mask(1 + static_cast<uint32_t>(step % 2)), masks.back());
+      if (step % 5 == 4) {
+        const size_t back = 1 + next_random(&random) % 5;
+        ASSERT_EQ(constraint.rewind(constraint.self, back), Status::kOk);
+        EXPECT_EQ(matcher.mask(), masks[masks.size() - back]) << sample.name << step;
+        masks.resize(masks.size() - back);
+      }
+    }
+    EXPECT_EQ(constraint.rewind(constraint.self, 17), Status::kInvalidArgument);
+  }
+}
+
+TEST(Metamorphic, AnySplitOfATextIsTheSame) {
+  for (const Sample& sample : samples()) {
+    const TestGrammar grammar(sample.grammar);
+    TestMatcher whole(grammar);
+    TestMatcher parts(grammar);
+    ASSERT_EQ(whole.accept(sample.text), Status::kOk) << sample.name;
+    uint64_t random = 3;
+    for (size_t at = 0; at < sample.text.size();) {
+      const size_t size = 1 + next_random(&random) % 5;
+      ASSERT_EQ(parts.accept(std::string_view(sample.text).substr(at, size)), Status::kOk);
+      at += size;
+    }
+    EXPECT_EQ(whole->accepts(0), parts->accepts(0)) << sample.name;
+  }
+}
+
+TEST(Metamorphic, ForcedBytesAreTheOnlyOnes) {
+  const TestGrammar grammar(
+      "root ::= \"{\\\"name\\\": \\\"\" [a-z]+ \"\\\", \\\"age\\\": \" [0-9]{2} \"}\"");
+  TestMatcher matcher(grammar);
+  char forced[64];
+  size_t size = 0;
+  ASSERT_EQ(matcher->forced_bytes(0, forced, &size), Status::kOk);
+  EXPECT_EQ(std::string(forced, size), "{\"name\": \"");
+  ASSERT_EQ(matcher.accept("{\"name\": \"bob\""), Status::kOk);
+  ASSERT_EQ(matcher->forced_bytes(0, forced, &size), Status::kOk);
+  EXPECT_EQ(std::string(forced, size), ", \"age\": ");
+  ASSERT_EQ(matcher->forced_bytes(0, std::span(forced, 3), &size), Status::kOk);
+  EXPECT_EQ(std::string(forced, size), ", \"");
+  ASSERT_EQ(matcher.accept(", \"age\": 42}"), Status::kOk);
+  ASSERT_EQ(matcher->forced_bytes(0, forced, &size), Status::kOk);
+  EXPECT_EQ(size, 0u);
+  EXPECT_TRUE(matcher->complete(0));
+}
+
+TEST(Metamorphic, TokenLiterals) {
+  TestVocabulary vocabulary({std::nullopt, std::nullopt, "a", "b", "ab", "<", std::nullopt}, 0);
+  vocabulary.set_name(1, "<think>");
+  vocabulary.set_name(6, "</think>");
+  const TestGrammar grammar("root ::= <think> (!</think>)* </think> [ab]+ <[2-3]>?", {},
+                            &vocabulary);
+  TestMatcher matcher(grammar, &vocabulary);
+  EXPECT_EQ(matcher.mask(), (std::vector<bool>{0, 1, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(matcher->accept_token(0, 2), Status::kInvalidArgument);
+  ASSERT_EQ(matcher->accept_token(0, 1), Status::kOk);
+  EXPECT_EQ(matcher.mask(), (std::vector<bool>{1, 1, 1, 1, 1, 1, 1}));
+  ASSERT_EQ(matcher->accept_token(0, 4), Status::kOk);
+  ASSERT_EQ(matcher->accept_token(0, 6), Status::kOk);
+  EXPECT_EQ(matcher.mask(), (std::vector<bool>{0, 0, 1, 1, 1, 0, 0}));
+  ASSERT_EQ(matcher->accept_token(0, 4), Status::kOk);
+  EXPECT_EQ(matcher.mask(), (std::vector<bool>{1, 0, 1, 1, 1, 0, 0}));
+  // A token that the literal and the text allow stands for both.
+  ASSERT_EQ(matcher->accept_token(0, 2), Status::kOk);
+  EXPECT_EQ(matcher.mask(), (std::vector<bool>{1, 0, 1, 1, 1, 0, 0}));
+  ASSERT_EQ(matcher->accept_token(0, 0), Status::kOk);
+  EXPECT_TRUE(matcher->complete(0));
+  for (const char* wrong :
+       {"root ::= <nothing>", "root ::= <[7]>", "root ::= <[3-2]>", "root ::= <[]>",
+        "root ::= !\"a\"", "root ::= <[1", "root ::= !<[0-6]>"}) {
+    EXPECT_EQ(TestGrammar(wrong, {}, &vocabulary).status(), Status::kGrammarSyntax) << wrong;
+  }
+}
+
+TEST(Metamorphic, VocabulariesStayInBounds) {
+  SKIP_WITHOUT_GPT2(vocabulary);
+  EXPECT_LE(vocabulary->memory_size(), size_t{1'250'000});
+  RecordProperty("vocabulary_bytes", static_cast<int>(vocabulary->memory_size()));
+}
+
+}  // namespace
+}  // namespace sotto::test

@@ -1,0 +1,173 @@
+// Published grammars and their accept-reject cases, grammars from the wild, JSONTestSuite.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/unit/grammar/grammar_support.h"
+
+namespace sotto::test {
+namespace {
+
+#define SKIP_WITHOUT(path)                   \
+  const auto path = shared_data("grammars"); \
+  if (!path) GTEST_SKIP() << "the shared test data is not there"
+
+void check_cases(const nlohmann::json& entry, std::string_view root) {
+  const auto text = entry["source_text"].get<std::string>();
+  const TestGrammar grammar(text, {}, nullptr, root);
+  ASSERT_TRUE(grammar.valid()) << text << grammar.message();
+  TestMatcher matcher(grammar);
+  for (const auto& s : entry["accept"]) {
+    EXPECT_EQ(matcher.matches(s.get<std::string>()), true) << entry["id"] << text << s;
+  }
+  for (const auto& s : entry["reject"]) {
+    EXPECT_EQ(matcher.matches(s.get<std::string>()), false) << entry["id"] << text << s;
+  }
+}
+
+TEST(Published, LlamaCppCases) {
+  SKIP_WITHOUT(grammars);
+  const auto json = nlohmann::json::parse(read_file(*grammars / "cases_llamacpp.json"));
+  size_t checked = 0;
+  for (const auto& entry : json["cases"]) {
+    const auto kind = entry["kind"].get<std::string>();
+    if (kind == "schema") continue;
+    ++checked;
+    if (kind == "grammar") {
+      check_cases(entry, "root");
+      continue;
+    }
+    const auto text = entry["source_text"].get<std::string>();
+    EXPECT_EQ(TestGrammar(text).valid(), kind == "grammar_valid") << text;
+  }
+  EXPECT_GE(checked, 15u);
+}
+
+TEST(Published, XgrammarCases) {
+  SKIP_WITHOUT(grammars);
+  const auto json = nlohmann::json::parse(read_file(*grammars / "cases_xgrammar.json"));
+  size_t checked = 0;
+  for (const auto& entry : json["cases"]) {
+    if (entry["kind"] != "grammar") continue;
+    ++checked;
+    check_cases(entry, entry["options"]["root"].get<std::string>());
+  }
+  EXPECT_GE(checked, 15u);
+}
+
+// The grammars that llama.cpp prints for schemas.
+TEST(Published, SchemaGrammarsCompile) {
+  SKIP_WITHOUT(grammars);
+  const auto json = nlohmann::json::parse(read_file(*grammars / "schema_to_gbnf_llamacpp.json"));
+  for (const auto& entry : json["cases"]) {
+    if (entry["expect"] != "success") continue;
+    const TestGrammar grammar(entry["published_grammar"].get<std::string>());
+    EXPECT_TRUE(grammar.valid()) << entry["id"] << grammar.message();
+  }
+}
+
+// What is refused, and for which fault of the file.
+const std::map<std::string, std::string> kRefused = {
+    {"bh-sparql-llm__sparql1.1.gbnf", "208:33: range that runs backwards at '\\]-["},
+    {"meta-introspector__gallina.gbnf", "6:222: unexpected text at ':= term"},
+    {"meta-introspector__gallina2.gbnf", "5:5: rule that is not defined at 'term LEVEL"},
+    {"meta-introspector__gallina3.gbnf", "1:205: unknown escape at '\\&"},
+    {"meta-introspector__grammar-3.gbnf", "3:8: unexpected text at '::="},
+    {"meta-introspector__json.gbnf", "10:8: unexpected text at '::="},
+    {"meta-introspector__json_arr.gbnf", "15:8: unexpected text at '::="},
+    {"meta-introspector__json_converse.gbnf", "14:9: unexpected text at '::="},
+    {"meta-introspector__primitive.gbnf", "1:1: no rule named 'root'"},
+    {"meta-introspector__question_grammar.gbnf", "4:23: unknown escape at '\\)"},
+};
+
+TEST(Published, GrammarsFromTheWild) {
+  SKIP_WITHOUT(grammars);
+  const TestVocabulary vocabulary = small_vocabulary();
+  size_t compiled = 0;
+  for (const auto& file : std::filesystem::directory_iterator(*grammars / "gbnf")) {
+    if (file.path().extension() != ".gbnf") continue;
+    const auto name = file.path().filename().string();
+    const TestGrammar grammar(read_file(file.path()));
+    const auto refused = kRefused.find(name);
+    if (refused != kRefused.end()) {
+      EXPECT_EQ(grammar.message().substr(0, refused->second.size()), refused->second) << name;
+      continue;
+    }
+    ASSERT_TRUE(grammar.valid()) << name << grammar.message();
+    TestMatcher matcher(grammar, &vocabulary);
+    EXPECT_FALSE(matcher.mask().empty()) << name;
+    ++compiled;
+  }
+  EXPECT_GE(compiled, 20u);
+}
+
+constexpr char kJson[] = R"gbnf(
+root ::= ws value ws
+value ::= object | array | string | number | "true" | "false" | "null"
+object ::= "{" ws (member (ws "," ws member)*)? ws "}"
+member ::= string ws ":" ws value
+array ::= "[" ws (value (ws "," ws value)*)? ws "]"
+string ::= "\"" ([^"\\\x00-\x1F] | "\\" (["\\/bfnrt] | "u" [0-9a-fA-F]{4}))* "\""
+number ::= "-"? ("0" | [1-9] [0-9]*) ("." [0-9]+)? ([eE] [-+]? [0-9]+)?
+ws ::= [ \t\n\r]*
+)gbnf";
+
+TEST(Published, JsonTestSuiteIsExact) {
+  SKIP_WITHOUT(grammars);
+  const TestGrammar grammar(kJson);
+  TestMatcher matcher(grammar);
+  std::map<char, size_t> seen;
+  for (const auto& file : std::filesystem::directory_iterator(*grammars / "json-test-suite")) {
+    const auto name = file.path().filename().string();
+    const char verdict = name[0];
+    if (file.path().extension() != ".json" || (verdict != 'y' && verdict != 'n')) continue;
+    ++seen[verdict];
+    EXPECT_EQ(matcher.matches(read_file(file.path())), verdict == 'y') << name;
+  }
+  EXPECT_GE(seen['y'], 40u);
+  EXPECT_GE(seen['n'], 90u);
+}
+
+// No way through a grammar is a dead end: at random first, later among what closes.
+void walk_to_the_end(TestMatcher& matcher, uint64_t* random, const char* name) {
+  const std::string closing = "\"\"}])=\n:0a ";
+  matcher->reset(0);
+  for (int step = 0; step < 5000; ++step) {
+    const auto mask = matcher.mask();
+    ASSERT_FALSE(mask.empty()) << name;
+    if (mask[0] && step > 40) {
+      ASSERT_EQ(matcher->accept_token(0, 0), Status::kOk);
+      EXPECT_TRUE(matcher->complete(0));
+      return;
+    }
+    std::vector<int32_t> allowed;
+    for (const char c : step > 60 ? closing : std::string()) {
+      const int32_t token = 1 + static_cast<uint8_t>(c);
+      if (mask[static_cast<size_t>(token)]) allowed.push_back(token);
+    }
+    for (uint32_t token = 1; allowed.empty() && token < mask.size(); ++token) {
+      if (mask[token] && next_random(random) % 8 == 0)
+        allowed.push_back(static_cast<int32_t>(token));
+    }
+    if (allowed.empty()) continue;
+    const int32_t token = allowed[next_random(random) % allowed.size()];
+    ASSERT_EQ(matcher->accept_token(0, token), Status::kOk);
+  }
+  FAIL() << name << " does not end";
+}
+
+TEST(Published, RandomWalksReachTheEnd) {
+  SKIP_WITHOUT(grammars);
+  const TestVocabulary vocabulary = small_vocabulary({"true", "\": ", "}}", "]]", "é"});
+  uint64_t random = 1;
+  for (const char* name : {"json.gbnf", "json_arr.gbnf", "arithmetic.gbnf"}) {
+    const TestGrammar grammar(read_file(*grammars / "gbnf" / (std::string("ggerganov__") + name)));
+    TestMatcher matcher(grammar, &vocabulary);
+    for (int walk = 0; walk < 100; ++walk) walk_to_the_end(matcher, &random, name);
+  }
+}
+
+}  // namespace
+}  // namespace sotto::test
