@@ -114,8 +114,8 @@ TEST_P(Oracle, AllowsTheSameTokens) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, Oracle, testing::Range<size_t>(0, 6), [](const auto& info) {
-  std::string name = variants()[info.param].name;
+INSTANTIATE_TEST_SUITE_P(Variants, Oracle, testing::Range<size_t>(0, 6), [](const auto& parameter) {
+  std::string name = variants()[parameter.param].name;
   std::replace(name.begin(), name.end(), ' ', '_');
   return name;
 });
