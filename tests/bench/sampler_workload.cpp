@@ -31,6 +31,15 @@ struct Mode {
   void (*set)(sotto_sampler_params& params);
 };
 
+constexpr sotto_watermark_params watermark_of(sotto_watermark_scheme scheme) {
+  return {sizeof(sotto_watermark_params), scheme, 0, 0.25f, 2, 30, 15485863};
+}
+
+constexpr sotto_watermark_params kLeftHash = watermark_of(SOTTO_WATERMARK_LEFT_HASH);
+constexpr sotto_watermark_params kSelfHash = watermark_of(SOTTO_WATERMARK_SELF_HASH);
+constexpr sotto_watermark_params kTournament = watermark_of(SOTTO_WATERMARK_TOURNAMENT);
+constexpr sotto_watermark_params kGumbel = watermark_of(SOTTO_WATERMARK_GUMBEL);
+
 constexpr Mode kModes[] = {
     {"multinomial", [](auto&) {}},
     {"temperature 0.7", [](auto& p) { p.temperature = 0.7f; }},
@@ -57,6 +66,28 @@ constexpr Mode kModes[] = {
        p.adaptive_target = 0.3f;
        p.min_p = 0.01f;
      }},
+    {"three penalties",
+     [](auto& p) {
+       p.repetition_penalty = 1.2f;
+       p.frequency_penalty = p.presence_penalty = 0.5f;
+       p.repetition_window = UINT32_MAX;
+     }},
+    {"guard 64", [](auto& p) { p.guard_window = 64; }},
+    {"no_repeat_ngram 3", [](auto& p) { p.no_repeat_ngram = 3; }},
+    {"dry",
+     [](auto& p) {
+       p.dry_multiplier = 0.8f;
+       p.dry_breaker_count = 0;
+     }},
+    {"left hash", [](auto& p) { p.watermark = &kLeftHash; }},
+    {"self hash", [](auto& p) { p.watermark = &kSelfHash; }},
+    {"tournament", [](auto& p) { p.watermark = &kTournament; }},
+    {"tournament, top_k 40",
+     [](auto& p) {
+       p.watermark = &kTournament;
+       p.top_k = 40;
+     }},
+    {"gumbel watermark", [](auto& p) { p.watermark = &kGumbel; }},
 };
 
 // A sampler of its own in memory of its own.
@@ -84,7 +115,10 @@ class Bench {
     mode.set(params);
     sotto_error error = {};
     check(sotto_sampler_set(sampler_, &params, &error), error, mode.name);
-    const std::vector<sotto_token> history(256);
+    std::vector<sotto_token> history(256);
+    for (size_t i = 0; i < history.size(); ++i) {
+      history[i] = static_cast<sotto_token>(i * i % 101 % vocabulary_size());
+    }
     sotto_sampler_input input = {};
     input.struct_size = sizeof input;
     input.logits = logits_[kind].data();
@@ -97,6 +131,8 @@ class Bench {
   }
 
  private:
+  size_t vocabulary_size() const { return logits_[0].size(); }
+
   std::array<std::vector<float>, 2> logits_;
   std::vector<unsigned char> memory_;
   sotto_sampler* sampler_ = nullptr;
