@@ -53,6 +53,11 @@ inline double e_to(double x) {
 // x^y for x > 0.
 inline double power_of(double x, double y) { return e_to(y * ln(x)); }
 
+// x or 0, in a form that compilers vectorize.
+inline float zero_unless(bool condition, float x) {
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(x) & (condition ? UINT32_MAX : 0));
+}
+
 // The next float above x < infinity.
 inline float next_above(float x) {
   const auto bits = std::bit_cast<uint32_t>(x + 0.0f);  // -0 is 0

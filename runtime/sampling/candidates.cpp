@@ -160,8 +160,7 @@ double Candidates::entropy() {
   size_t i = 0;
   // A share is 0 or at least FLT_MIN, so its logit is finite.
   const auto term = [=](size_t index) {
-    const float product = y[index] * gap(index);
-    return static_cast<double>(y[index] > 0 ? product : 0.0f);
+    return static_cast<double>(zero_unless(y[index] > 0, y[index] * gap(index)));
   };
   for (; i + kSums <= count; i += kSums) {
     for (size_t k = 0; k < kSums; ++k) sums[k] += term(i + k);

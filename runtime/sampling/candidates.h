@@ -47,8 +47,7 @@ struct Gaps {
 
   float operator()(size_t index) const {
     const float l = logits[index];
-    const float gap = (max - l) * inverse_temperature;
-    return l >= max ? 0.0f : gap;
+    return zero_unless(!(l >= max), (max - l) * inverse_temperature);
   }
 };
 

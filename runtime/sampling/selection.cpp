@@ -78,11 +78,17 @@ size_t select_gumbel(Candidates& candidates, uint64_t seed) {
   const float* shares = candidates.shares();
   size_t winner = 0;
   double least = std::numeric_limits<double>::infinity();
+  uint32_t four = UINT32_MAX;
+  uint64_t bits = 0;
   for (size_t i = 0; i < candidates.count(); ++i) {
     // 1 - u: four tokens share a number for its first 16 bits, the next 48 are for whoever
     // may win: -ln u >= 1 - u.
     const auto id = static_cast<uint32_t>(candidates.id(i));
-    const auto first = static_cast<uint32_t>(split_mix(seed, id / 4) >> 16 * (id % 4) & 0xffff);
+    if (id / 4 != four) {
+      four = id / 4;
+      bits = split_mix(seed, four);
+    }
+    const auto first = static_cast<uint32_t>(bits >> 16 * (id % 4) & 0xffff);
     const double bound = least * static_cast<double>(shares[i]);
     if (!(static_cast<double>(first) * 0x1p-16 < bound)) continue;
     const auto rest = static_cast<double>(split_mix(~seed, id) >> 16) + 0.5;

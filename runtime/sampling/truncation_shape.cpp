@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "runtime/base/scalar_math.h"
 #include "runtime/sampling/truncation.h"
@@ -25,7 +26,7 @@ void top_h(Candidates& candidates, float h, size_t min_keep) {
   const auto log_total = static_cast<float>(ln(candidates.total()));
   const auto surprise = [shares, gap = candidates.gaps(), log_total](size_t i) {
     const float product = shares[i] * (gap(i) + log_total);
-    const auto sum = static_cast<double>(shares[i] > 0 ? product : 0.0f) + kBase;
+    const double sum = static_cast<double>(zero_unless(shares[i] > 0, product)) + kBase;
     return std::bit_cast<uint64_t>(sum) - std::bit_cast<uint64_t>(kBase);
   };
   uint64_t total = 0;
@@ -46,12 +47,11 @@ void typical(Candidates& candidates, float mass, size_t min_keep) {
   const uint64_t total = candidates.total_weight();
   // |-ln p - H| = |gap - center|.
   const auto center = static_cast<float>(candidates.entropy() - ln(candidates.total()));
-  const auto distance = [gap = candidates.gaps(), center](size_t i) {
-    constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    const float d = std::fabs(gap(i) - center);
-    return d < kInfinity ? d : kInfinity;  // not NaN
+  const auto rank = [gap = candidates.gaps(), center](size_t i) {
+    constexpr auto kInfinity = std::bit_cast<int32_t>(std::numeric_limits<float>::infinity());
+    const auto distance = std::bit_cast<int32_t>(std::fabs(gap(i) - center));
+    return static_cast<uint32_t>(distance < kInfinity ? distance : kInfinity);  // not NaN
   };
-  const auto rank = [=](size_t i) { return std::bit_cast<uint32_t>(distance(i)); };
   const auto key = [=](size_t i) { return uint64_t{rank(i)} << 32 | i; };
   const float* shares = candidates.shares();
   const auto weight = [shares](size_t i) { return weight_of(shares[i]); };
@@ -66,7 +66,7 @@ void typical(Candidates& candidates, float mass, size_t min_keep) {
   float* nearness = candidates.chunk();
   candidates.keep_by(
       [&](size_t first, size_t count) {
-        for (size_t i = 0; i < count; ++i) nearness[i] = -distance(first + i);
+        for (size_t i = 0; i < count; ++i) nearness[i] = -std::bit_cast<float>(rank(first + i));
         return nearness;
       },
       -farthest, key_index(border) + 1);
@@ -74,29 +74,44 @@ void typical(Candidates& candidates, float mass, size_t min_keep) {
 
 namespace {
 
-// The sorted p, made as far as they are asked for.
-class SortedPrefix {
+// Sorted shares, the largest first.
+class SortedShares {
  public:
-  explicit SortedPrefix(Candidates& candidates)
-      : candidates_(candidates), shares_(candidates.shares()) {}
-
-  // Sorts many times as many as before.
-  void extend() {
-    const size_t count = candidates_.count();
-    size_ = size_ == 0 ? kFirst : kGrowth * size_;
-    if (size_ > count / 2) size_ = count;
-    keys_ = sorted_prefix(candidates_, size_);
-    // Shares replace the order, so that they are read one after the other.
-    for (uint64_t& key : keys_) {
-      const size_t index = key_index(key);
-      key = uint64_t{std::bit_cast<uint32_t>(shares_[index])} << 32 | index;
+  // Of the likeliest tokens.
+  SortedShares(Candidates& candidates, std::span<const uint64_t> keys)
+      : shares_(reinterpret_cast<uint32_t*>(candidates.bucket_sums())), size_(keys.size()) {
+    const float* shares = candidates.shares();
+    for (size_t i = 0; i < size_; ++i) {
+      shares_[i] = std::bit_cast<uint32_t>(shares[key_index(keys[i])]);
     }
   }
+  // Of all: by their digits, the lowest first, between the halves of the keys' place.
+  explicit SortedShares(Candidates& candidates) : size_(candidates.count()) {
+    constexpr int kDigitBits = 11;
+    constexpr size_t kDigits = size_t{1} << kDigitBits;
+    const float* shares = candidates.shares();
+    auto* from = reinterpret_cast<uint32_t*>(candidates.keys());
+    uint32_t* to = from + size_;
+    for (size_t i = 0; i < size_; ++i) from[i] = ~std::bit_cast<uint32_t>(shares[i]);
+    auto* places = reinterpret_cast<uint32_t*>(candidates.bucket_sums());
+    static_assert(kDigits * sizeof *places <= Candidates::kBuckets * sizeof(uint64_t));
+    for (int shift = 0; shift < 32; shift += kDigitBits) {
+      std::fill_n(places, kDigits, 0);
+      for (size_t i = 0; i < size_; ++i) ++places[from[i] >> shift & (kDigits - 1)];
+      uint32_t next = 0;
+      for (size_t digit = 0; digit < kDigits; ++digit) {
+        next += std::exchange(places[digit], next);
+      }
+      for (size_t i = 0; i < size_; ++i) to[places[from[i] >> shift & (kDigits - 1)]++] = from[i];
+      std::swap(from, to);
+    }
+    for (size_t i = 0; i < size_; ++i) from[i] = ~from[i];
+    shares_ = from;
+  }
+
   size_t size() const { return size_; }
-  bool is_whole() const { return size_ == candidates_.count(); }
-  uint64_t key(size_t rank) const { return keys_[rank]; }
   double share(size_t rank) const {
-    return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(keys_[rank] >> 32)));
+    return static_cast<double>(std::bit_cast<float>(shares_[rank]));
   }
   // |(p - next p) - (next p - the p after)|
   double bend(size_t rank) const {
@@ -104,38 +119,47 @@ class SortedPrefix {
   }
 
  private:
-  static constexpr size_t kFirst = 256;
-  static constexpr size_t kGrowth = 16;
-
-  Candidates& candidates_;
-  const float* shares_;
-  std::span<uint64_t> keys_;
-  size_t size_ = 0;
+  uint32_t* shares_;
+  size_t size_;
 };
+
+struct Tail {
+  bool is_certain;
+  bool is_straight;  // there are no bends
+  size_t kept;
+};
+
+// `hidden`: the most that bends behind the sorted shares may add.
+Tail find_tail(const SortedShares& sorted, double z, double hidden) {
+  double known = 0;
+  for (size_t i = 0; i + 2 < sorted.size(); ++i) known += sorted.bend(i);
+  Tail tail = {hidden == 0, known + hidden == 0, 0};
+  double sum = 0;
+  while (tail.kept + 2 < sorted.size() && sum + sorted.bend(tail.kept) <= z * known) {
+    sum += sorted.bend(tail.kept++);
+  }
+  const bool ends = tail.kept + 2 < sorted.size();
+  tail.is_certain |= ends && sum + sorted.bend(tail.kept) > z * (known + hidden);
+  return tail;
+}
 
 }  // namespace
 
 void tail_free(Candidates& candidates, float z, size_t min_keep) {
+  constexpr size_t kFirst = 256;
   const size_t count = candidates.count();
   if (!(z < 1) || count <= 2 || is_empty(candidates) || min_keep >= count) return;
-  SortedPrefix sorted(candidates);
-  do {
-    sorted.extend();
-    double known = 0;
-    for (size_t i = 0; i + 2 < sorted.size(); ++i) known += sorted.bend(i);
-    // What lies behind the prefix cannot bend more than twice as deep as it is high.
-    const double hidden = sorted.is_whole() ? 0 : 2 * sorted.share(sorted.size() - 2);
-    if (known + hidden == 0) return;
-    size_t kept = 0;
-    double sum = 0;
-    while (kept + 2 < sorted.size() && sum + sorted.bend(kept) <= z * known) {
-      sum += sorted.bend(kept++);
-    }
-    // The last one to stay must not depend on what is hidden.
-    const bool ends = kept + 2 < sorted.size() && sum + sorted.bend(kept) > z * (known + hidden);
-    if (!ends && !sorted.is_whole()) continue;
-    return candidates.keep_up_to(sorted.key(std::max(std::max(kept, min_keep), size_t{1}) - 1));
-  } while (true);
+  Tail tail = {};
+  const auto most = static_cast<double>(z);
+  if (count > 2 * kFirst) {
+    candidates.shares();
+    const SortedShares likely(candidates, sorted_prefix(candidates, kFirst));
+    // They cannot bend more than twice as deep as they are high.
+    tail = find_tail(likely, most, 2 * likely.share(kFirst - 2));
+  }
+  if (!tail.is_certain) tail = find_tail(SortedShares(candidates), most, 0);
+  if (tail.is_straight) return;
+  candidates.keep_up_to(key_of_rank(candidates, std::max({tail.kept, min_keep, size_t{1}})));
 }
 
 void xtc(Candidates& candidates, float threshold, size_t min_keep) {
