@@ -82,6 +82,10 @@ Status BeamSearch::step() {
     discourage(g);
     advance_group(g);
   }
+  // Only now: groups look at what earlier ones have chosen.
+  for (uint32_t g = 0; at_limit() && g < group_count_; ++g) {
+    end_running(g, generation_ ^ 1, depth_ + 1, run_.limit_stop);
+  }
   ++depth_;
   generation_ ^= 1;
   for (uint32_t g = 0; g < group_count_; ++g) {
@@ -257,29 +261,22 @@ std::span<BeamCandidate> BeamSearch::candidates_that_go_on() {
   return {listed.data(), end};
 }
 
-// The group's best candidates end or go on; at the limit going on is ending.
+// The group's best candidates end or go on.
 void BeamSearch::choose(uint32_t group) {
   const uint32_t old_count = groups_[group].running_count;
   groups_[group].running_count = 0;
   for (const BeamCandidate& candidate : best_.view()) {
     const Status stop = run_.stop_of(candidate.token);
-    if (stop != Status::kOk) {
-      finish(group, candidate, stop);
-    } else if (at_limit() && phrases_.empty()) {
-      go_on(group, candidate);
-    }
+    if (stop != Status::kOk) finish(group, candidate, stop);
   }
-  if (!at_limit() || !phrases_.empty()) {
-    std::span<BeamCandidate> going = candidates_that_go_on();
-    if (!phrases_.empty()) {
-      going = going.first(allocate_banks(going, at_limit() ? going.size() : group_size_));
-    }
-    for (const BeamCandidate& candidate : going) {
-      if (groups_[group].running_count == group_size_) break;
-      go_on(group, candidate);
-    }
+  std::span<BeamCandidate> going = candidates_that_go_on();
+  if (!phrases_.empty()) {
+    going = going.first(allocate_banks(going, at_limit() ? going.size() : group_size_));
   }
-  if (at_limit()) end_running(group, generation_ ^ 1, depth_ + 1, run_.limit_stop);
+  for (const BeamCandidate& candidate : going) {
+    if (groups_[group].running_count == group_size_) break;
+    go_on(group, candidate);
+  }
   const bool stuck = groups_[group].running_count == 0 && groups_[group].finished_count == 0;
   if (stuck && failure_ == Status::kOk && phrases_.empty()) {
     groups_[group].running_count = old_count;

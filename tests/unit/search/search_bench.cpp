@@ -79,7 +79,8 @@ SamplerParams plain_sampler() {
   return params;
 }
 
-SearchBench::SearchBench(uint32_t vocabulary, const SearchShape& shape) : vocabulary_(vocabulary) {
+SearchBench::SearchBench(uint32_t vocabulary, const SearchShape& shape, int32_t end_token)
+    : vocabulary_(vocabulary) {
   Arena measure;
   Search().lay_out(shape, &measure);
   Arena arena(align(search_storage_, measure.size()));
@@ -87,7 +88,7 @@ SearchBench::SearchBench(uint32_t vocabulary, const SearchShape& shape) : vocabu
   constexpr size_t kListBytes = 4096;
   SamplerShape sampler_shape = {};
   sampler_shape.vocabulary_size = vocabulary;
-  sampler_shape.end_token = -1;
+  sampler_shape.end_token = end_token;
   sampler_shape.list_bytes = kListBytes;
   sampler_.init(reference_kernels(), sampler_shape,
                 align(sampler_storage_, Sampler::memory_size(vocabulary, kListBytes)));
@@ -95,6 +96,7 @@ SearchBench::SearchBench(uint32_t vocabulary, const SearchShape& shape) : vocabu
   input_.kernels = &reference_kernels();
   input_.sampler = &sampler_;
   input_.cancelled = &cancelled_;
+  input_.end_token = end_token;
   input_.token_count = 1;
 }
 

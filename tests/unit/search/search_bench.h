@@ -129,7 +129,7 @@ class ToyGrammar {
 
 class SearchBench {
  public:
-  SearchBench(uint32_t vocabulary, const SearchShape& shape);
+  SearchBench(uint32_t vocabulary, const SearchShape& shape, int32_t end_token = -1);
 
   Sampler& sampler() { return sampler_; }
   void set_sampler(const SamplerParams& params);
