@@ -11,8 +11,6 @@ namespace sotto {
 
 namespace {
 
-constexpr size_t kListed = 1024;  // so many tokens are told one by one, more by a border
-
 // Keeps the sorted tokens up to a border, but at least so many.
 void keep_likely(Candidates& candidates, uint64_t border, size_t min_keep) {
   if (min_keep > 1) {
@@ -53,17 +51,8 @@ void top_p(Candidates& candidates, float p, size_t min_keep) {
   const uint64_t target = std::clamp<uint64_t>(static_cast<uint64_t>(share), 1, total);
   const float* shares = candidates.shares();
   const auto weight = [shares](size_t i) { return weight_of(shares[i]); };
-  std::span<uint64_t> keys;
-  if (candidates.count() <= kListed) {
-    keys = candidates.collect_keys(Candidates::kLowest);
-  } else if (total < uint64_t{100} << kWeightBits) {
-    // Mostly the nucleus is among the few likeliest.
-    const float floor = candidates.reached_by(128);
-    if (floor > Candidates::kLowest) keys = candidates.collect_keys(floor);
-    uint64_t sum = 0;
-    for (const uint64_t key : keys) sum += weight(key_index(key));
-    if (sum < target) keys = {};
-  }
+  std::span<uint64_t> keys = likely_keys(candidates);
+  if (sum_of(keys, weight) < target) keys = {};
   keep_likely(candidates,
               keys.empty() ? find_likely_border(candidates, weight, target)
                            : find_border_key(candidates, keys, weight, target),

@@ -70,6 +70,16 @@ uint64_t key_of_rank(Candidates& candidates, size_t rank) {
   return rank_among(candidates, candidates.collect_keys(Candidates::kLowest), rank);
 }
 
+std::span<uint64_t> likely_keys(Candidates& candidates) {
+  constexpr size_t kFew = 1024, kLikeliest = 128;
+  constexpr uint64_t kPeaked = uint64_t{100} << kWeightBits;  // max p above 1%
+  if (candidates.count() <= kFew) return candidates.collect_keys(Candidates::kLowest);
+  if (candidates.total_weight() >= kPeaked) return {};
+  const float floor = candidates.reached_by(kLikeliest);
+  if (!(floor > Candidates::kLowest)) return {};
+  return candidates.collect_keys(floor);
+}
+
 std::span<uint64_t> sorted_prefix(Candidates& candidates, size_t size) {
   if (size == candidates.count()) {
     const std::span<uint64_t> all = candidates.collect_keys(Candidates::kLowest);

@@ -147,6 +147,17 @@ uint64_t find_likely_border(Candidates& candidates, Measure measure, uint64_t ta
   return find_border(candidates, rank, key, measure, target);
 }
 
+// The keys of all if they are few, or of some of the likeliest, among which borders mostly
+// are where the distribution has a peak; in order of id. Empty where it has none.
+std::span<uint64_t> likely_keys(Candidates& candidates);
+
+template <typename Measure>
+uint64_t sum_of(std::span<const uint64_t> keys, Measure measure) {
+  uint64_t sum = 0;
+  for (const uint64_t key : keys) sum += measure(key_index(key));
+  return sum;
+}
+
 // The keys of the `size` most likely, 1 ... count(), sorted. They hold until the next call of
 // a member of the candidates.
 std::span<uint64_t> sorted_prefix(Candidates& candidates, size_t size);

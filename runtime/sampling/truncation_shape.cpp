@@ -36,7 +36,10 @@ void top_h(Candidates& candidates, float h, size_t min_keep) {
   const double most = std::floor(static_cast<double>(h) * static_cast<double>(total));
   const uint64_t target = std::min(static_cast<uint64_t>(most) + 1, total);
   // The border is the first token that is too much.
-  const uint64_t border = find_likely_border(candidates, surprise, target);
+  std::span<uint64_t> keys = likely_keys(candidates);
+  if (sum_of(keys, surprise) < target) keys = {};
+  const uint64_t border = keys.empty() ? find_likely_border(candidates, surprise, target)
+                                       : find_border_key(candidates, keys, surprise, target);
   const uint64_t least = key_of_rank(candidates, min_keep);
   if (border <= least) return candidates.keep_up_to(least);
   candidates.keep_before(border);
@@ -57,7 +60,19 @@ void typical(Candidates& candidates, float mass, size_t min_keep) {
   const auto weight = [shares](size_t i) { return weight_of(shares[i]); };
   const double share = std::ceil(static_cast<double>(mass) * static_cast<double>(total));
   const uint64_t target = std::clamp<uint64_t>(static_cast<uint64_t>(share), 1, total);
-  uint64_t border = find_border(candidates, rank, key, weight, target);
+  // Who is not among the likeliest is at least so far away.
+  std::span<uint64_t> keys = likely_keys(candidates);
+  float away = 0;
+  if (!keys.empty()) {
+    const uint64_t last = *std::max_element(keys.begin(), keys.end());
+    away = candidates.gaps()(key_index(last)) - center;
+    for (uint64_t& k : keys) k = key(key_index(k));
+    if (sum_of(keys, weight) < target) keys = {};
+  }
+  uint64_t border = keys.empty() ? 0 : find_border_key(candidates, keys, weight, target);
+  if (keys.empty() || !(std::bit_cast<float>(static_cast<uint32_t>(border >> 32)) < away)) {
+    border = find_border(candidates, rank, key, weight, target);
+  }
   if (min_keep > 1) {
     const auto one = [](size_t) { return uint64_t{1}; };
     border = std::max(border, find_border(candidates, rank, key, one, min_keep));
