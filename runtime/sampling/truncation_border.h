@@ -129,9 +129,17 @@ uint64_t find_border(Candidates& candidates, Rank rank, Key key, Measure measure
     const uint64_t* parts = sums + i * kTables;
     sums[i] = (parts[0] + parts[1]) + (parts[2] + parts[3]);
   }
-  const auto border = static_cast<uint32_t>(find_slice(sums, &target));
-  const size_t collected =
-      collect(all, [&](size_t i) { return slice_of(i) == border; }, key, keys);
+  const auto border = static_cast<int64_t>(find_slice(sums, &target));
+  // The ranks of that slice; the outer ones reach to the end.
+  const int64_t begin = border == 0 ? 0 : least + (border << shift);
+  const int64_t end = border == kSlices - 1 ? INT32_MAX : least + ((border + 1) << shift);
+  const auto low = static_cast<int32_t>(begin);
+  const auto high = static_cast<int32_t>(std::min(end, int64_t{INT32_MAX}));
+  const auto belongs = [=](size_t i) {
+    const auto r = static_cast<int32_t>(rank(i));
+    return (r >= low) & (r < high);
+  };
+  const size_t collected = collect(all, belongs, key, keys);
   return find_border_key(candidates, {keys, collected}, measure, target);
 }
 
