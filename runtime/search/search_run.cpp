@@ -54,7 +54,7 @@ Status SearchRun::begin(bool needs_last) {
   if (!needs_last) ++room;
   limit = std::min(params.max_tokens, room);
   limit_stop = room < params.max_tokens ? Status::kStopContextFull : Status::kStopMaxTokens;
-  return limit == 0 ? Status::kStopContextFull : Status::kOk;
+  return Status::kOk;
 }
 
 Status SearchRun::stop_of(int32_t token) const {

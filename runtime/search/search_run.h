@@ -27,7 +27,8 @@ class SearchRun {
             SearchMemory* search_memory)
       : input(search_input), params(search_params), memory(*search_memory) {}
 
-  // Begins the sequences. `needs_last`: also the last token of a sequence is evaluated.
+  // Begins the sequences. `needs_last`: also the last token of a sequence is evaluated; the
+  // limit may be 0 then.
   Status begin(bool needs_last);
 
   bool cancelled() const { return input.cancelled->load(std::memory_order_relaxed) != 0; }

@@ -303,6 +303,20 @@ TEST(ContrastiveSearch, WeighsProbabilityAgainstSimilarity) {
   }
 }
 
+TEST(ContrastiveSearch, EndsWithThePositions) {
+  for (const uint32_t room : {0u, 3u}) {
+    FunctionModel model(scrambled(8, 1), room);
+    model.set_similarity([](const Tokens&) { return 0.0f; });
+    SearchBench bench(8, {4, 9});
+    SearchParams params;
+    params.mode = SearchMode::kContrastive;
+    const auto found = bench.run(model.view(), params);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].token_count, room);
+    EXPECT_EQ(found[0].stop, Status::kStopContextFull);
+  }
+}
+
 TEST(ContrastiveSearch, FollowsAGrammar) {
   SearchBench bench(4, {4, 9});
   bench.input().end_token = kEnd;
