@@ -22,7 +22,8 @@ struct SampledToken {
   int32_t token;
   float log_probability;          // ln p under the raw logits; NaN unless asked for
   float sampled_log_probability;  // ln p under what it was picked from: all stages, and the
-                                  // selection's own; NaN unless asked for
+                                  // selection's own; for the most likely token, the stages that
+                                  // reweigh; NaN unless asked for
 };
 
 // Whatever the stages are, a token is one that the mask allows, which is at least one. If
