@@ -114,8 +114,8 @@ SOTTO_API void sotto_search_params_init(sotto_search_params *params, size_t para
 /* Continues the session's stream. Uses its sampler, grammar, end of text and stop tokens.
  * `*sequences` are the `*count` found, best first. Returns SOTTO_OK; or
  * SOTTO_STOP_CANCELLED or SOTTO_STOP_CALLBACK with the sequences as far as they came.
- * Errors: INVALID_STATE (no tokens, or a session without sequences), INVALID_ARGUMENT naming
- * the parameter, before anything is evaluated. */
+ * Errors: INVALID_STATE (no tokens, a session without sequences, a guide), INVALID_ARGUMENT
+ * naming the parameter (also the sampler's dola), before anything is evaluated. */
 SOTTO_API sotto_status sotto_session_search(sotto_session *session,
                                             const sotto_search_params *params,
                                             const sotto_sequence **sequences, size_t *count,

@@ -114,7 +114,7 @@ SOTTO_API void sotto_guide_params_init(sotto_guide_params *params, size_t params
 
 /* Each token that this session generates or takes back from here on, the guide does too. The
  * guide must outlive its use, belongs to the same thread, and is not used on its own
- * meanwhile. `guide` NULL ends it. Needs SOTTO_FEATURE_GUIDE. Searches go without the guide.
+ * meanwhile. `guide` NULL ends it. Needs SOTTO_FEATURE_GUIDE. Searches refuse it.
  * Errors: INVALID_ARGUMENT naming the parameter or the vocabularies, INVALID_STATE. */
 SOTTO_API sotto_status sotto_session_set_guide(sotto_session *session, sotto_session *guide,
                                                const sotto_guide_params *params,

@@ -19,6 +19,9 @@ Status Session::search(const SearchParams& params, std::span<const SearchSequenc
   if (token_count() == 0) {
     return fail(error, Status::kInvalidState, "nothing was prefilled");
   }
+  if (guide_ != nullptr) {
+    return fail(error, Status::kInvalidState, "a search has no guide: end the session's first");
+  }
   ContextModel model = {&context_, &cancelled_,
                         (params_.features & kFeatureHiddenHistory) != 0};
   SearchInput input;

@@ -151,6 +151,24 @@ TEST_F(DecodingArguments, WhatNeedsMemoryNobodyAskedForIsRefused) {
                "HIDDEN_HISTORY");
 }
 
+TEST_F(DecodingArguments, SearchesRefuseGuidesAndDola) {
+  const auto prompt = random_tokens(5, kDecodingShape.vocabulary_size, 1);
+  OpenSession guide(model_.get());
+  ASSERT_EQ(sotto_session_prefill(session_.get(), prompt.data(), prompt.size()), SOTTO_OK);
+  ASSERT_EQ(sotto_session_prefill(guide.get(), prompt.data(), prompt.size()), SOTTO_OK);
+  ASSERT_EQ(sotto_session_set_guide(session_.get(), guide.get(), nullptr, &error_), SOTTO_OK);
+  const sotto_sequence* sequences = nullptr;
+  size_t count = 0;
+  expect_error(sotto_session_search(session_.get(), nullptr, &sequences, &count, &error_), "guide",
+               SOTTO_INVALID_STATE);
+  ASSERT_EQ(sotto_session_set_guide(session_.get(), nullptr, nullptr, &error_), SOTTO_OK);
+  sotto_sampler_params params;
+  sotto_sampler_params_init(&params, sizeof params);
+  params.dola = SOTTO_DOLA_HIGH;
+  ASSERT_EQ(set(params), SOTTO_OK);
+  expect_error(sotto_session_search(session_.get(), nullptr, &sequences, &count, &error_), "dola");
+}
+
 TEST_F(DecodingArguments, NullsAreRefused) {
   sotto_session* session = session_.get();
   const sotto_sequence* sequences = nullptr;
