@@ -55,8 +55,7 @@ void ContextStore::lay_out(Arena& arena, const CompiledGrammar& grammar,
   stack_ = arena.take<uint32_t>(limits.node_count);
 }
 
-void ContextStore::init(const CompiledGrammar& grammar) {
-  assert(grammar.class_count() == class_count_);
+void ContextStore::init() {
   std::memset(node_slots_, 0, node_slot_count_ * sizeof *node_slots_);
   std::memset(config_slots_, 0, config_slot_count_ * sizeof *config_slots_);
   node_count_ = frame_count_ = item_count_ = 0;
@@ -191,7 +190,7 @@ bool ContextStore::intern_config(std::span<const Item> items, uint8_t flags, uin
     return false;
   }
   *config = config_count_++;
-  configs_[*config] = {item_count_, static_cast<uint32_t>(items.size()), hash, 0, flags};
+  configs_[*config] = {item_count_, static_cast<uint32_t>(items.size()), hash, 0, flags, false};
   std::copy(items.begin(), items.end(), items_ + item_count_);
   item_count_ += static_cast<uint32_t>(items.size());
   std::memset(row(*config), 0, class_count_ * sizeof(uint32_t));
@@ -206,17 +205,23 @@ void ContextStore::mark_node(uint32_t node, uint32_t* stack_size) {
   stack_[(*stack_size)++] = first;
 }
 
-void ContextStore::mark(std::span<const uint32_t> pins) {
+void ContextStore::mark_config(uint32_t config, uint32_t* stack_size) {
+  if (config < kFirstConfig || new_configs_[config] != kUnset) return;
+  new_configs_[config] = 0;
+  for (const Item& item : items(config)) mark_node(item.node, stack_size);
+}
+
+void ContextStore::mark(std::span<const uint32_t> pins, bool keep_shared) {
   std::memset(new_configs_, 0xFF, config_count_ * sizeof *new_configs_);
   std::memset(new_nodes_, 0xFF, node_count_ * sizeof *new_nodes_);
   uint32_t stack_size = 0;
   mark_node(kRootNode, &stack_size);
   mark_node(kUnknownNode, &stack_size);
-  for (const uint32_t config : pins) {
-    if (config < kFirstConfig || new_configs_[config] != kUnset) continue;
-    new_configs_[config] = 0;
-    for (const Item& item : items(config)) mark_node(item.node, &stack_size);
+  for (const uint32_t config : pins) mark_config(config, &stack_size);
+  for (uint32_t config = kFirstConfig; keep_shared && config < config_count_; ++config) {
+    if (configs_[config].is_shared) mark_config(config, &stack_size);
   }
+
   while (stack_size > 0) {
     const uint32_t first = stack_[--stack_size];
     for (uint32_t i = 0; i < nodes_[first].component_size; ++i) {
@@ -297,8 +302,13 @@ void ContextStore::rebuild_slots() {
   }
 }
 
-void ContextStore::collect(std::span<uint32_t> pins) {
-  mark(pins);
+bool ContextStore::is_roomy() const {
+  return config_count_ <= limits_.config_count / 2 && node_count_ <= limits_.node_count / 2 &&
+         frame_count_ <= limits_.frame_count / 2 && item_count_ <= limits_.item_count / 2;
+}
+
+void ContextStore::collect(std::span<uint32_t> pins, bool keep_shared) {
+  mark(pins, keep_shared);
   move_nodes();
   move_configs();
   rebuild_slots();

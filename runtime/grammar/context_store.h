@@ -50,6 +50,7 @@ struct Config {
   uint32_t hash;
   uint32_t mask;  // of the mask cache
   uint8_t flags;
+  bool is_shared;  // its mask is that of many others
 };
 
 inline constexpr uint32_t kNotComputed = 0;  // the first two are no configurations
@@ -62,7 +63,7 @@ inline constexpr uint32_t kInternal = 1u << 31;  // a parent counted within its 
 class ContextStore {
  public:
   void lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits);
-  void init(const CompiledGrammar& grammar);
+  void init();
 
   const Node& node(uint32_t index) const { return nodes_[index]; }
   std::span<const Frame> frames(uint32_t node) const {
@@ -87,15 +88,19 @@ class ContextStore {
   // The configuration with these items, sorted.
   bool intern_config(std::span<const Item> items, uint8_t flags, uint32_t* config);
 
-  // Keeps what the pinned configurations need and renumbers them in place.
-  void collect(std::span<uint32_t> pins);
+  // Keeps what the pinned configurations need, and the shared ones if `keep_shared`, and
+  // renumbers the pins in place.
+  void collect(std::span<uint32_t> pins, bool keep_shared);
+  // Enough room is left for a collection to be worth its time.
+  bool is_roomy() const;
 
  private:
   bool component_equals(uint32_t first, std::span<const Frame> frames,
                         std::span<const uint32_t> ends) const;
   uint32_t hash_component(uint32_t first) const;
   void measure(uint32_t first);
-  void mark(std::span<const uint32_t> pins);
+  void mark(std::span<const uint32_t> pins, bool keep_shared);
+  void mark_config(uint32_t config, uint32_t* stack_size);
   void mark_node(uint32_t node, uint32_t* stack_size);
   void move_nodes();
   void move_configs();

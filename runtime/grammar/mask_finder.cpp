@@ -7,7 +7,7 @@ namespace sotto {
 namespace {
 
 // Contexts are cut off at this depth first, then at twice that.
-constexpr uint32_t kFirstDepth = 4;
+constexpr uint32_t kFirstDepth = 2;
 constexpr uint32_t kLeastTrail = 64;  // for slices
 
 }  // namespace
@@ -62,7 +62,9 @@ StepResult MaskFinder::find_abstract(const uint32_t* config, uint32_t* pins, uin
         result = compute(abstract, mask);
       }
       if (result != StepResult::kDone) return result;
-      engine_->store().config(*abstract).mask = *mask;
+      Config& shared = engine_->store().config(*abstract);
+      shared.mask = *mask;
+      shared.is_shared = true;
     }
 
     if (*mask != kMaskCutOff) return StepResult::kDone;

@@ -22,28 +22,33 @@ StepResult MatchEngine::init(const CompiledGrammar& grammar, const MatcherLimits
   grammar_ = &grammar;
   step_budget_ = limits.step_budget;
   std::fill_n(pins_, pin_count_, kNotComputed);
-  store_.init(grammar);
+  store_.init();
   closure_.init(grammar, store_);
   abstraction_.init(grammar, store_, longest);
   renew_budget();
   return start(&pins_[0]);
 }
 
-void MatchEngine::collect(const uint32_t* newest) {
+void MatchEngine::collect(const uint32_t* newest, bool keep_shared) {
+  ++collection_count_;
   const uint32_t* end = std::max<const uint32_t*>(trail(), newest + 1);
-  store_.collect({pins_, static_cast<size_t>(end - pins_)});
+  const std::span<uint32_t> pins{pins_, static_cast<size_t>(end - pins_)};
+  if (keep_shared) store_.collect(pins, true);
+  if (!keep_shared || !store_.is_roomy()) store_.collect(pins, false);
 }
 
-// Cleans the store and tries once more if it is full.
+// Cleans the store and tries again if it is full.
 template <typename Make>
 StepResult MatchEngine::make(uint32_t* to, Make make) {
   uint32_t made = kNotComputed;
   *to = kNotComputed;
   StepResult result = make(&made);
-  if (result == StepResult::kStoreFull) {
-    collect(to);
+  for (const bool keep_shared : {true, false}) {
+    if (result != StepResult::kStoreFull) break;
+    collect(to, keep_shared);
     result = make(&made);
   }
+
   if (result == StepResult::kDone) *to = made;
   return result;
 }

@@ -28,6 +28,7 @@ class MatchEngine {
   uint32_t trail_count() const { return trail_count_; }
   // A new call of the interface has the whole budget.
   void renew_budget() { closure_.set_budget(step_budget_); }
+  uint64_t collection_count() const { return collection_count_; }
   uint64_t budget() const { return closure_.budget(); }
   void set_budget(uint64_t budget) { closure_.set_budget(budget); }
   bool spend(uint64_t steps) { return closure_.spend(steps); }
@@ -51,7 +52,7 @@ class MatchEngine {
 
  private:
   StepResult make_step(const uint32_t* from, uint32_t symbol_class, uint32_t* to);
-  void collect(const uint32_t* newest);
+  void collect(const uint32_t* newest, bool keep_shared);
   template <typename Make>
   StepResult make(uint32_t* to, Make make);
 
@@ -60,6 +61,7 @@ class MatchEngine {
   Closure closure_;
   Abstraction abstraction_;
   uint64_t step_budget_ = 0;
+  uint64_t collection_count_ = 0;
   uint32_t pin_count_ = 0;
   uint32_t trail_count_ = 0;
   uint32_t* pins_ = nullptr;

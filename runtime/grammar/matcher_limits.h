@@ -9,7 +9,7 @@ namespace sotto {
 struct MatcherLimits {
   uint32_t node_count = 4096;      // contexts
   uint32_t frame_count = 16384;    // in all contexts
-  uint32_t config_count = 1024;    // sets of states and contexts
+  uint32_t config_count = 2048;    // sets of states and contexts
   uint32_t item_count = 8192;      // in all configurations
   uint32_t work_count = 4096;      // states visited in one step
   uint32_t mask_size = 256 << 10;  // bytes of remembered masks

@@ -40,8 +40,7 @@ SchemaOptions BuiltGrammar::compact() {
   return options;
 }
 
-template <typename Build>
-BuiltGrammar::BuiltGrammar(Build build, std::string_view source) {
+BuiltGrammar::BuiltGrammar(const Build& build, std::string_view source) {
   Workspace workspace(workspace_memory(), kWorkspaceSize);
   GrammarBuilder builder(workspace);
   Error error;

@@ -20,6 +20,9 @@ class BuiltGrammar {
   static BuiltGrammar schema(std::string_view text, const SchemaOptions& options = compact());
   static BuiltGrammar regex(std::string_view pattern);
   static BuiltGrammar json(const JsonStyle& style, bool only_objects = false);
+  // `build` defines the rule "root".
+  using Build = std::function<Status(GrammarBuilder&, Error*)>;
+  static BuiltGrammar from(const Build& build) { return BuiltGrammar(build, {}); }
   static SchemaOptions compact();
 
   bool valid() const { return status_ == Status::kOk; }
@@ -36,8 +39,7 @@ class BuiltGrammar {
   Status limit();
 
  private:
-  template <typename Build>
-  explicit BuiltGrammar(Build build, std::string_view source);
+  BuiltGrammar(const Build& build, std::string_view source);
 
   void start();
   bool feed(std::string_view text);

@@ -1,0 +1,104 @@
+// Regular expressions: what they match, against Python's re and by hand, and what is refused.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "tests/unit/grammar/schema_support.h"
+
+namespace sotto::test {
+namespace {
+
+std::string schema_of(const std::string& pattern) {
+  return Json{{"type", "string"}, {"pattern", pattern}}.dump();
+}
+
+// Also through automata: a second pattern that says nothing forces an intersection.
+std::string intersected(const std::string& pattern) {
+  return Json{{"type", "string"}, {"pattern", pattern}, {"maxLength", 50}}.dump();
+}
+
+bool bit(const std::string& mask, size_t i) {
+  if (i / 4 >= mask.size()) return false;
+  const char c = mask[mask.size() - 1 - i / 4];
+  const int digit = c <= '9' ? c - '0' : c - 'a' + 10;
+  return (digit >> i % 4 & 1) != 0;
+}
+
+TEST(Regex, Goldens) {
+  const char* other = std::getenv("SOTTO_REGEX_GOLDENS");
+  std::ifstream file(other != nullptr ? other : SOTTO_SOURCE_DIR "/tests/unit/grammar/data/regex_goldens.jsonl");
+  std::string line;
+  std::getline(file, line);
+  const auto texts = Json::parse(line).get<std::vector<std::string>>();
+  size_t count = 0;
+  while (std::getline(file, line)) {
+    ++count;
+    const Json golden = Json::parse(line);
+    const std::string expression = golden[0];
+    BuiltGrammar whole = BuiltGrammar::regex(expression);
+    BuiltGrammar direct = BuiltGrammar::schema(schema_of(expression));
+    BuiltGrammar automaton = BuiltGrammar::schema(intersected(expression));
+    for (BuiltGrammar* grammar : {&whole, &direct, &automaton}) {
+      ASSERT_TRUE(grammar->valid() || grammar->empty()) << expression << " " << grammar->message();
+    }
+    for (size_t i = 0; i < texts.size(); ++i) {
+      EXPECT_EQ(whole.matches(texts[i]), bit(golden[1], i)) << expression << " whole " << texts[i];
+      const std::string quoted = canonical(texts[i]);
+      EXPECT_EQ(direct.matches(quoted), bit(golden[2], i)) << expression << " in " << texts[i];
+      EXPECT_EQ(automaton.matches(quoted), bit(golden[2], i)) << expression << " in " << texts[i];
+    }
+  }
+  EXPECT_GE(count, 1500u);
+}
+
+void expect(const std::string& pattern, std::vector<std::string> accepted, std::vector<std::string> rejected) {
+  BuiltGrammar grammar = BuiltGrammar::regex(pattern);
+  ASSERT_TRUE(grammar.valid()) << pattern << " " << grammar.message();
+  for (const auto& text : accepted) EXPECT_TRUE(grammar.matches(text)) << pattern << " " << text;
+  for (const auto& text : rejected) EXPECT_FALSE(grammar.matches(text)) << pattern << " " << text;
+}
+
+TEST(Regex, Characters) {
+  expect("\\p{Lu}\\p{L}*", {"A", "Éa", "Ωδ", "Ж"}, {"a", "é", "1", ""});
+  expect("\\p{Script=Greek}+", {"αβγ"}, {"abc", "а"});
+  expect("\\p{gc=Nd}\\P{Nd}", {"1a", "٣x"}, {"12", "a1"});
+  expect("[^\\p{L}\\d]", {"-", "€"}, {"a", "1", "日"});
+  expect("\\x41\\u0042\\u{43}\\cJ\\t\\0", {std::string("ABC\n\t\0", 6)}, {"ABC"});
+  expect("\\uD83D\\uDE00", {"\xF0\x9F\x98\x80"}, {"x"});
+  expect("[\\u{1F600}-\\u{1F64F}]", {"\xF0\x9F\x98\x81"}, {"\xF0\x9F\x9A\x80"});
+  expect("a{,2}|x{y|]}", {"a{,2}", "x{y", "]}"}, {"aa"});
+  expect("[\\w-]+[.-][a-]", {"a-b.a", "_.-"}, {"a b.a"});
+  expect("[]|a", {"a"}, {""});
+  expect("[^]", {"\n", "a", "日"}, {"", "ab"});
+  expect(".", {"a", "日", std::string(1, '\0')}, {"\n", "\r", "\xE2\x80\xA8"});
+  expect("(?<year>\\d{4})-(?P<month>\\d\\d)", {"2024-02"}, {"24-02"});
+  expect("[a-z]{3,100000}", {"abc", std::string(100000, 'x')}, {"ab", std::string(100001, 'x')});
+}
+
+TEST(Regex, RefusedByName) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"a(?=b)", "1:2: look-ahead"},      {"a(?!b)", "1:2: look-ahead"},
+      {"(?<=a)b", "1:1: look-behind"},    {"(?<!a)b", "1:1: look-behind"},
+      {"\\bword", "1:1: a word boundary"}, {"(a)\\1", "1:4: a back-reference"},
+      {"(?<n>a)\\k<n>", "1:8: a back-reference"}, {"(?i)a", "1:1: inline flags"},
+      {"(?>a)", "1:1: an atomic group"},  {"a++", "1:3: possessive"},
+      {"\\Aa", "1:1: unknown escape"},    {"\\p{Nonsense}", "1:1: unknown character property"},
+      {"(a", "1:1: group that is not closed"}, {"a)", "1:2: parenthesis"},
+      {"[a", "1:1: class that is not closed"}, {"[b-a]", "1:2: range that runs backwards"},
+      {"*a", "1:1: repetition of nothing"}, {"^*", "1:2: repetition of this"},
+      {"a{3,2}", "1:2: repetition whose bounds are swapped"}, {"\\uD800", "1:1: escape that is not"},
+      {"a\\", "1:2: unfinished escape"},  {"\\01", "1:1: an octal escape"},
+  };
+  for (const auto& [pattern, message] : cases) {
+    const BuiltGrammar grammar = BuiltGrammar::regex(pattern);
+    EXPECT_EQ(grammar.status(), Status::kGrammarSyntax) << pattern;
+    EXPECT_EQ(grammar.message().rfind(message, 0), 0u) << pattern << " " << grammar.message();
+  }
+  std::string nested;
+  for (int i = 0; i < 60000; ++i) nested += '(';
+  EXPECT_EQ(BuiltGrammar::regex(nested).status(), Status::kGrammarSyntax);
+}
+
+}  // namespace
+}  // namespace sotto::test
