@@ -137,16 +137,21 @@ TEST(BeamSearch, WideBeamsFindTheBestTextsOfAGrammar) {
 }
 
 TEST(BeamSearch, NarrowBeamsStayWithinTheGrammar) {
+  const Tokens phrase_tokens = {2, 1};
+  const TokenList phrase = {phrase_tokens.data(), phrase_tokens.size()};
+  SearchParams beams, drawn, groups, phrases;
+  drawn.mode = SearchMode::kBeamSample;
+  groups.group_count = 2;
+  groups.diversity_penalty = 1.5f;
+  phrases.phrases = {&phrase, 1};
   for (uint64_t seed = 1; seed <= 100; ++seed) {
-    SearchBench bench(5, {3, 8});
+    SearchBench bench(5, {4, 8});
     bench.input().end_token = kEnd;
     FunctionModel model(scrambled(5, seed));
-    ToyGrammar grammar = toy_grammar(constraint_sequence_count(3));
+    ToyGrammar grammar = toy_grammar(constraint_sequence_count(4));
     const TokenConstraint constraint = grammar.view();
     bench.input().constraint = &constraint;
-    for (const SearchMode mode : {SearchMode::kBeam, SearchMode::kBeamSample}) {
-      SearchParams params;
-      params.mode = mode;
+    for (const SearchParams& params : {beams, drawn, groups, phrases}) {
       const auto found = bench.run(model.view(), params);
       ASSERT_FALSE(found.empty());
       for (const SearchSequence& sequence : found) {

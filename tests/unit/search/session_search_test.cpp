@@ -1,0 +1,117 @@
+// Searches from a session: they continue what the session has, and leave it as it was.
+#include <gtest/gtest.h>
+
+#include "runtime/session.h"
+#include "tests/unit/search/search_bench.h"
+#include "tests/unit/transformer/test_model.h"
+
+namespace sotto {
+namespace {
+
+const Model& model() {
+  static const TestModel model({.vocabulary_size = 50, .position_count = 64, .embedding_size = 48,
+                                .head_count = 3, .feed_forward_size = 100, .layer_count = 2},
+                               11, isa_of_environment(), 6);
+  return model.get();
+}
+
+class SessionSearch : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (find_kernels(isa_of_environment()) == nullptr) {
+      GTEST_SKIP() << "this CPU or build lacks the instruction set";
+    }
+    SessionParams params;
+    params.context_tokens = 40;
+    params.batch_tokens = 8;
+    params.sequence_count = 4;
+    params.sequence_tokens = 8;
+    Error error;
+    size_t size = 0;
+    EXPECT_EQ(Session::memory_size(model(), params, &size, &error), Status::kOk);
+    memory_ = std::make_unique<TestMemory>(size);
+    EXPECT_EQ(Session::init(model(), params, memory_->data(), size, &session_, &error), Status::kOk);
+    const Tokens prompt = {3, 17, 40, 8, 8, 29};
+    EXPECT_EQ(session_->prefill(prompt), Status::kOk);
+  }
+  void TearDown() override {
+    if (session_ != nullptr) session_->deinit();
+  }
+
+  void set_sampler(float temperature, float repetition_penalty = 1) {
+    SamplerParams params = plain_sampler();
+    params.temperature = temperature;
+    params.seed = 99;
+    params.repetition_penalty = repetition_penalty;
+    ASSERT_EQ(session_->set_sampler(params, nullptr), Status::kOk);
+  }
+
+  Tokens next(int count) {
+    Tokens tokens;
+    for (int i = 0; i < count; ++i) {
+      EXPECT_EQ(session_->next(), Status::kOk);
+      tokens.push_back(session_->piece().token);
+    }
+    return tokens;
+  }
+
+  std::vector<Tokens> search(const SearchParams& params, Status expected = Status::kOk) {
+    std::span<const SearchSequence> found;
+    Error error;
+    EXPECT_EQ(session_->search(params, &found, &error), expected) << error.message;
+    std::vector<Tokens> texts;
+    for (const SearchSequence& sequence : found) texts.push_back(tokens_of(sequence));
+    return texts;
+  }
+
+  std::unique_ptr<TestMemory> memory_;
+  Session* session_ = nullptr;
+};
+
+// The last token drawn is still to be evaluated when the search begins.
+TEST_F(SessionSearch, FirstSampleIsWhatTheSessionWouldDraw) {
+  set_sampler(1.1f, 1.3f);
+  next(3);
+  SearchParams params;
+  params.mode = SearchMode::kSample;
+  const auto texts = search(params);
+  ASSERT_EQ(texts.size(), 4u);
+  EXPECT_NE(texts[0], texts[1]);
+  EXPECT_EQ(session_->token_count(), 9u);
+  EXPECT_EQ(next(8), texts[0]);
+}
+
+TEST_F(SessionSearch, OneBeamIsWhatTheSessionPicksGreedily) {
+  set_sampler(0);
+  SearchParams params;
+  params.sequence_count = 1;
+  for (int round = 0; round < 3; ++round) {
+    const auto texts = search(params);
+    ASSERT_EQ(texts.size(), 1u);
+    EXPECT_EQ(search(params), texts);
+    const Tokens greedy = next(4);
+    EXPECT_EQ(Tokens(texts[0].begin(), texts[0].begin() + 4), greedy);
+  }
+}
+
+TEST_F(SessionSearch, CancellingIsTakenOnce) {
+  set_sampler(0);
+  const Tokens undisturbed = search({}).at(0);
+  session_->cancel();
+  EXPECT_TRUE(search({}, Status::kStopCancelled).empty());
+  EXPECT_EQ(search({}).at(0), undisturbed);
+}
+
+TEST_F(SessionSearch, ARefusalEvaluatesNothing) {
+  set_sampler(1);
+  next(1);
+  SearchParams params;
+  params.max_tokens = 9;
+  EXPECT_TRUE(search(params, Status::kInvalidArgument).empty());
+  EXPECT_EQ(session_->timings().decode_tokens, 0u);  // the token drawn still waits
+  session_->reset();
+  EXPECT_TRUE(search({}, Status::kInvalidState).empty());
+}
+
+}  // namespace
+}  // namespace sotto
