@@ -100,6 +100,7 @@ TEST(Program, MeasuresEverythingOnce) {
                                                    {"process_start", 1},
                                                    {"session_ready", 1},
                                                    {"process_peak_memory", 2},
+                                                   {"search", 2},
                                                    {"sample", 62},
                                                    {"tokenize", 1},
                                                    {"detokenize", 1}}));
