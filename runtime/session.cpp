@@ -228,9 +228,10 @@ Status Session::set_sampler(const SamplerParams& params, Error* error) {
 
 Status Session::set_stops(const StopParams& params, Error* error) {
   SOTTO_TRY(stops_.set(params, error));
-  text_.forget_strings();
-  handed_out_mark_.stop = handed_out_mark_.ban = 0;
-  for (size_t i = 0; i < held_.size(); ++i) held_[i].mark.stop = held_[i].mark.ban = 0;
+  // Tokens that a ring cannot take back stay held, and come out whatever is banned now.
+  (void)take_back_held();
+  if (token_count() > 0) rebuild_text(handed_out());
+  hold_text_again();
   return Status::kOk;
 }
 

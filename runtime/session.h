@@ -38,7 +38,7 @@ class Session {
 
   // A new sampler's state begins anew at the present token.
   Status set_sampler(const SamplerParams& params, Error* error);
-  // New stop strings and banned strings hold for text that begins from here on.
+  // New stop strings and banned strings may begin in text that is out already.
   Status set_stops(const StopParams& params, Error* error);
   // Limits what is generated from here on; null: nothing does. What `self` points to must
   // outlive its use. kInvalidState: tokens are held that the ring cannot take back.
@@ -115,6 +115,7 @@ class Session {
   TokenHistory history(uint64_t count) const;
   void push(int32_t token, const TokenState& state);
   bool can_cut(uint64_t count) const;
+  bool can_take_back(uint64_t count) const;
   void cut(uint64_t count);
   Status take_back_to(uint64_t count);
   Status take_back_held();

@@ -20,7 +20,10 @@ class Healing {
   // longer token: the most there can be; 0: none. `tokens` are oldest first.
   static size_t count_unfinished(const TokenizerView& tokenizer, std::span<const int32_t> tokens);
 
-  void clear() { size_ = done_ = 0; }
+  void clear() {
+    size_ = done_ = 0;
+    place_ = 0;
+  }
   // The stream now ends at `place`, where these tokens were.
   void begin(const TokenizerView& tokenizer, std::span<const int32_t> tokens, uint64_t place);
 

@@ -239,17 +239,22 @@ void Session::describe(const SampledToken& sampled, HeldToken* held) const {
 }
 
 // Takes a held token back, with those behind it, and keeps it from coming again there. Where
-// the ring or the constraint cannot go back that far, the newest token stands for it.
+// the ring or the constraint cannot go back that far, the newest token stands for it; where
+// they cannot go back at all, it stays in the stream, and the text ends before it.
 Status Session::refuse(size_t index) {
   const uint64_t first = handed_out();
-  int32_t token = held_[index].token;
+  const size_t newest = held_.size() - 1;
   if (take_back_to(first + index) != Status::kOk) {
-    index = held_.size() - 1;
-    token = held_[index].token;
-    SOTTO_TRY(take_back_to(first + index));
+    index = newest;
+    if (take_back_to(first + newest) != Status::kOk) end_ = Status::kStopBanned;
+  }
+  const int32_t token = held_[index].token;
+  text_.cut(index == 0 ? handed_out_mark_ : held_[index - 1].mark);
+  if (end_ != Status::kOk) {
+    held_[newest].mark = text_.mark();
+    return Status::kOk;
   }
   held_.keep(index);
-  text_.cut(held_.empty() ? handed_out_mark_ : held_[index - 1].mark);
   rebuild_healing(token_count());
   if (!refused_.add(token_count(), token)) end_ = Status::kStopBanned;
   return Status::kOk;

@@ -61,7 +61,7 @@ struct Session::SavedStream {
     const uint64_t capacity = uint64_t{2} * params.context_tokens;
     return !reader->failed() && has_pending <= 1 &&
            static_cast<uint32_t>(pending) < (has_pending != 0 ? vocabulary : 1) &&
-           (has_pending == 0 || place.token_count > 0) && answer_start <= token_count &&
+           answer_start <= token_count &&
            states_begin <= token_count && token_count - states_begin <= capacity &&
            (token_count == 0 || states_begin < token_count) && healing_place <= token_count &&
            healing_size <= kMaxTokenBytes && held_count <= HeldTokens::kCapacity &&

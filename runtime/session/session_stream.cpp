@@ -117,6 +117,10 @@ bool Session::can_cut(uint64_t count) const {
   return count == 0 || count >= context_.token_count() || context_.can_rewind(count - 1);
 }
 
+bool Session::can_take_back(uint64_t count) const {
+  return count <= token_count() && can_cut(token_count() - count);
+}
+
 void Session::cut(uint64_t count) {
   assert(can_cut(count) && count <= token_count());
   if (count == token_count()) return;
@@ -140,10 +144,9 @@ Status Session::take_back_to(uint64_t count) {
       count == 0 ? constrained_count_ : states_.count(count, end, TokenState::kConstrained);
   const uint64_t guided =
       count == 0 ? guided_count_ : states_.count(count, end, TokenState::kGuided);
-  const uint64_t guide_count = guided == 0 ? 0 : guide_->token_count() - guided;
-  if (guided > 0 && !guide_->can_cut(guide_count)) return Status::kInvalidState;
+  if (guided > 0 && !guide_->can_take_back(guided)) return Status::kInvalidState;
   if (constrained > 0) SOTTO_TRY(constraint_.rewind(constraint_.self, constrained));
-  if (guided > 0) guide_->cut(guide_count);
+  if (guided > 0) guide_->cut(guide_->token_count() - guided);
   constrained_count_ -= constrained;
   guided_count_ -= guided;
   cut(count);
@@ -184,9 +187,8 @@ void Session::reset() {
     if (status != Status::kOk) lost_ = status;
   }
   if (guided_count_ > 0) {
-    const uint64_t count = guide_->token_count() - guided_count_;
-    if (guide_->can_cut(count)) {
-      guide_->cut(count);
+    if (guide_->can_take_back(guided_count_)) {
+      guide_->cut(guide_->token_count() - guided_count_);
     } else {
       lost_ = Status::kInvalidState;
     }

@@ -56,8 +56,6 @@ class TextStream {
   // After replay(): all but the last `untaken` bytes had been handed out.
   uint64_t taken() const { return taken_; }
   void resume(uint64_t untaken);
-  // Nothing that came before begins a string.
-  void forget_strings() { mark_.stop = mark_.ban = 0; }
 
  private:
   // One token that begins a banned string, after text that may begin a stop string and before
