@@ -23,7 +23,8 @@ uint32_t JsonGrammar::set(std::string_view ranges) {
   for (size_t i = 0; i + 1 < ranges.size(); i += 2) {
     builder_.add_interval({static_cast<uint8_t>(ranges[i]), static_cast<uint8_t>(ranges[i + 1])});
   }
-  return builder_.characters(begin, false);
+  const uint32_t characters = builder_.characters(begin, false);
+  return characters == kNone ? builder_.empty() : characters;  // none: out of memory
 }
 
 uint32_t JsonGrammar::space() {
@@ -92,7 +93,8 @@ uint32_t JsonGrammar::define_character() {
        {Interval{0x20, 0x21}, Interval{0x23, 0x5B}, Interval{0x5D, kMaxCodePoint}}) {
     builder_.add_interval(raw);
   }
-  builder_.append(characters, builder_.characters(begin, false));
+  const uint32_t raw = builder_.characters(begin, false);
+  builder_.append(characters, raw == kNone ? builder_.empty() : raw);
   builder_.append(characters, sequence(text("\\"), builder_.choice(escapes)));
   return builder_.choice(characters);
 }

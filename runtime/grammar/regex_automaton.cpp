@@ -40,6 +40,7 @@ class Classes {
       if (!refine(nfa_.set(set))) return false;
     }
     join();
+    if (workspace_.exhausted()) return false;
     return mark_members();
   }
 
@@ -113,7 +114,7 @@ class Determinizer {
         marks_(workspace) {}
 
   bool build(CharacterAutomaton* automaton) {
-    marks_.resize(nfa_.state_count());
+    if (!marks_.resize(nfa_.state_count())) return false;
     begin_set();
     add(nfa_.start());
     close(true, false);

@@ -56,6 +56,7 @@ uint32_t RegexGrammar::characters(std::span<const Interval> intervals) {
   const uint32_t before = shared_.count();
   const uint32_t id = shared_.intern(key);
   if (shared_.count() != before) shared_rules_.push(builder_.anonymous_rule(direct()));
+  if (id >= shared_rules_.size()) return builder_.empty();  // out of memory
   return builder_.reference(shared_rules_[id]);
 }
 
@@ -207,7 +208,7 @@ uint32_t RegexGrammar::body(const RegexTree& tree, uint32_t root) {
     }
     frames.pop();
   }
-  return done;
+  return done == kNone ? builder_.empty() : done;
 }
 
 uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {

@@ -20,7 +20,7 @@ RegexNfa::RegexNfa(const RegexTree& tree, Workspace& workspace)
 bool RegexNfa::build(bool search) {
   search_ = search;
   set_nodes_.push(kNone);
-  set_of_node_.resize(tree_.nodes.size(), 0xFF);
+  if (!set_of_node_.resize(tree_.nodes.size(), 0xFF)) return false;
   uint32_t in = start_ = add_state();
   if (search) {
     add_edge(start_, EdgeKind::kCharacters, start_, 0);
@@ -60,7 +60,7 @@ bool RegexNfa::compile(uint32_t in, uint32_t* out) {
     done = step(done);
   }
   *out = done;
-  return true;
+  return done != kNone;
 }
 
 // Goes on with the innermost frame; returns the state it ends in, or kNone if a child is due.

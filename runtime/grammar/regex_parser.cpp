@@ -24,12 +24,10 @@ class RegexParser {
 
   Status parse() {
     groups_.push({});
+    if (workspace_.exhausted()) return no_memory();
     while (at_ < text_.size()) {
       SOTTO_TRY(item());
-      if (workspace_.exhausted()) {
-        return sotto::fail(error_, Status::kMemoryTooSmall,
-                           "the workspace is too small for the regular expression");
-      }
+      if (workspace_.exhausted()) return no_memory();
     }
     if (groups_.size() > 1) return fail(groups_.back().begin, "group that is not closed");
     tree_.root = finish(groups_.back());
@@ -47,6 +45,10 @@ class RegexParser {
     size_t begin = 0;
   };
 
+  Status no_memory() {
+    return sotto::fail(error_, Status::kMemoryTooSmall,
+                       "the workspace is too small for the regular expression");
+  }
   Status fail(size_t offset, const char* what) {
     return fail_in_source(error_, text_, offset, {what, std::strlen(what)});
   }

@@ -74,7 +74,7 @@ bool automaton_of_words(std::span<const std::string_view> words, Workspace& work
   const uint32_t class_count = letters.size() + 1;
   GrowingArray<uint32_t> next(workspace);
   GrowingArray<uint8_t> accepts(workspace);
-  next.resize(class_count, 0xFF);
+  if (!next.resize(class_count, 0xFF)) return false;
   accepts.push(0);
   for (const auto word : words) {
     uint32_t state = 0;
@@ -98,6 +98,7 @@ bool automaton_of_words(std::span<const std::string_view> words, Workspace& work
     if (!fits || workspace.exhausted()) return false;
     accepts[state] = 1;
   }
+  if (workspace.exhausted()) return false;
   *automaton = {ranges.span(), class_count, accepts.size(), next.begin(), accepts.begin()};
   return true;
 }

@@ -17,7 +17,7 @@ class InternedSets {
     begins_.push(0);
   }
 
-  uint32_t count() const { return begins_.size() - 1; }
+  uint32_t count() const { return begins_.empty() ? 0 : begins_.size() - 1; }
   std::span<const uint32_t> operator[](uint32_t set) const {
     return items_.span(begins_[set], begins_[set + 1] - begins_[set]);
   }
@@ -28,6 +28,7 @@ class InternedSets {
     if (slots_[slot] != 0 && !fresh) return slots_[slot] - 1;
     for (const uint32_t item : items) items_.push(item);
     begins_.push(items_.size());
+    if (count() == 0) return 0;  // out of memory
     if (!fresh) slots_[slot] = count();
     return count() - 1;
   }

@@ -146,6 +146,7 @@ uint32_t SchemaCompiler::value(GrowingArray<Literal>& literals) {
   const uint32_t before = goals_.count();
   const uint32_t goal = goals_.intern(key.span());
   if (goals_.count() != before) goal_rules_.push(builder_.anonymous_rule(kNone));
+  if (goal >= goal_rules_.size()) return builder_.empty();  // out of memory
   return builder_.reference(goal_rules_[goal]);
 }
 
@@ -160,6 +161,7 @@ Status SchemaCompiler::compile(uint32_t schema, uint32_t* expression) {
   const uint32_t document = value(root);
   for (uint32_t goal = 0; goal < goals_.count(); ++goal) {
     uint32_t body = kNone;
+    SOTTO_TRY(check_memory());
     SOTTO_TRY(this->body(goal, &body));
     SOTTO_TRY(check_memory());
     builder_.define(goal_rules_[goal], body, 0);

@@ -27,7 +27,8 @@ class Table {
     return accepts_.push(accepts ? 1 : 0);
   }
   void set(uint32_t state, uint32_t kind, uint32_t target) {
-    next_[size_t{state} * kClassCount + kind] = target;
+    const size_t cell = size_t{state} * kClassCount + kind;
+    if (cell < next_.size()) next_[cell] = target;  // else out of memory
   }
   void set_digit(uint32_t state, uint32_t digit, uint32_t target) {
     set(state, kDigits + digit, target);
@@ -209,6 +210,7 @@ bool automaton_of_multiples(const Decimal& divisor, Workspace& workspace,
       }
     }
   }
+  if (workspace.exhausted()) return false;
   CharacterAutomaton raw;
   table.give(&raw);
   return minimize_automaton(raw, workspace, automaton);

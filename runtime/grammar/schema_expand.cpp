@@ -26,7 +26,8 @@ Status SchemaCompiler::expand(std::span<const Literal> goal, JsonType type,
   type_ = type;
   cells_.truncate(0);
   branches_.truncate(0);
-  cells_.push({});  // cell 0 is what a full workspace hands out
+  cells_.push({{}, kNone});  // what a full workspace hands out
+  SOTTO_TRY(check_memory());
   Branch start;
   for (size_t i = goal.size(); i > 0; --i) push(&start.pending, goal[i - 1]);
   branches_.push(start);

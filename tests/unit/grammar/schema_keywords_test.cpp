@@ -15,13 +15,16 @@ std::string decimal(int hundredths) {
   std::string text = hundredths < 0 ? "-" : "";
   text += std::to_string(std::abs(hundredths) / 100);
   const int rest = std::abs(hundredths) % 100;
-  if (rest != 0) text += "." + std::to_string(rest / 10) + (rest % 10 != 0 ? std::to_string(rest % 10) : "");
+  if (rest != 0)
+    text += "." + std::to_string(rest / 10) + (rest % 10 != 0 ? std::to_string(rest % 10) : "");
   return text;
 }
 
 TEST(SchemaKeywords, NumbersByBruteForce) {
   std::mt19937 random(5);
-  const auto pick = [&](int low, int high) { return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1)); };
+  const auto pick = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
   for (int round = 0; round < 150; ++round) {
     const int low = pick(-1500, 1500) * pick(1, 9);
     const int high = low + pick(0, 2500) * pick(1, 6);
@@ -30,10 +33,11 @@ TEST(SchemaKeywords, NumbersByBruteForce) {
     const bool open_high = pick(0, 1) == 0;
     const int divisors[] = {0, 0, 1, 25, 50, 70, 100, 150, 300, 1300};
     const int divisor = divisors[pick(0, 9)];
-    const std::string source = "{\"type\":\"" + std::string(integer ? "integer" : "number") + "\",\"" +
-                               (open_low ? "exclusiveMinimum" : "minimum") + "\":" + decimal(low) + ",\"" +
-                               (open_high ? "exclusiveMaximum" : "maximum") + "\":" + decimal(high) +
-                               (divisor > 0 ? ",\"multipleOf\":" + decimal(divisor) : "") + "}";
+    const std::string source =
+        "{\"type\":\"" + std::string(integer ? "integer" : "number") + "\",\"" +
+        (open_low ? "exclusiveMinimum" : "minimum") + "\":" + decimal(low) + ",\"" +
+        (open_high ? "exclusiveMaximum" : "maximum") + "\":" + decimal(high) +
+        (divisor > 0 ? ",\"multipleOf\":" + decimal(divisor) : "") + "}";
     BuiltGrammar grammar = BuiltGrammar::schema(source);
     ASSERT_TRUE(grammar.valid() || grammar.empty()) << source << grammar.message();
     for (int value = low - 320; value <= high + 320; value += pick(1, 9)) {
@@ -43,7 +47,8 @@ TEST(SchemaKeywords, NumbersByBruteForce) {
       EXPECT_EQ(grammar.matches(decimal(value)), fits) << source << " " << decimal(value);
       if (!integer && fits) {
         const std::string text = decimal(value);
-        EXPECT_TRUE(grammar.matches(text + (text.find('.') == std::string::npos ? ".000" : "000"))) << source << text;
+        EXPECT_TRUE(grammar.matches(text + (text.find('.') == std::string::npos ? ".000" : "000")))
+            << source << text;
       }
     }
     for (const char* text : {"-0", "00", "01", "1.", ".5", "+1", "1e1", "", "-"}) {
@@ -52,7 +57,8 @@ TEST(SchemaKeywords, NumbersByBruteForce) {
   }
 }
 
-void expect(const std::string& schema, std::vector<std::string> accepted, std::vector<std::string> rejected) {
+void expect(const std::string& schema, std::vector<std::string> accepted,
+            std::vector<std::string> rejected) {
   BuiltGrammar grammar = BuiltGrammar::schema(schema);
   ASSERT_TRUE(grammar.valid()) << schema << " " << grammar.message();
   for (const auto& text : accepted) EXPECT_TRUE(grammar.matches(text)) << schema << " " << text;
@@ -62,28 +68,35 @@ void expect(const std::string& schema, std::vector<std::string> accepted, std::v
 TEST(SchemaKeywords, FormsOfStrings) {
   // Free strings in any form; each escape, and each pair of surrogates, is one character.
   expect(R"({"type":"string","minLength":2,"maxLength":2})",
-         {R"("ab")", R"("\u00e9\n")", R"("\ud83d\ude00x")", "\"\xF0\x9F\x98\x80\xC3\xA9\"", R"("\/\\")"},
+         {R"("ab")", R"("\u00e9\n")", R"("\ud83d\ude00x")", "\"\xF0\x9F\x98\x80\xC3\xA9\"",
+          R"("\/\\")"},
          {R"("a")", R"("\ud83d\ude00")", R"("abc")", R"("\ud83dx")", "\"a\nb\"", R"("\xy")"});
   // Strings that mean something in one.
   expect(R"({"const":"a\"\\\n\u0001/é"})", {"\"a\\\"\\\\\\n\\u0001/é\""},
-         {"\"a\\\"\\\\\\u000a\\u0001/é\"", "\"a\\\"\\\\\\n\\u0001\\/é\"", "\"a\\\"\\\\\\n\\u0001/\\u00e9\""});
-  expect(R"({"type":"string","pattern":"^[^x]$"})", {R"("a")", R"("\n")", R"("\u001F")", R"("\u001f")", R"("\\")"},
+         {"\"a\\\"\\\\\\u000a\\u0001/é\"", "\"a\\\"\\\\\\n\\u0001\\/é\"",
+          "\"a\\\"\\\\\\n\\u0001/\\u00e9\""});
+  expect(R"({"type":"string","pattern":"^[^x]$"})",
+         {R"("a")", R"("\n")", R"("\u001F")", R"("\u001f")", R"("\\")"},
          {R"("x")", R"("\u0061")", R"("\u0078")", R"("\u000a")", R"("")", R"("aa")"});
-  expect(R"({"type":"object","properties":{"a":{"const":1}}})", {R"({"a":1})", R"({"b":2})", R"({})"},
+  expect(R"({"type":"object","properties":{"a":{"const":1}}})",
+         {R"({"a":1})", R"({"b":2})", R"({})"},
          {R"({"a":2})", R"({"\u0061":2})", R"({"b":2,"a":2})"});
 }
 
 TEST(SchemaKeywords, WhiteSpace) {
   SchemaOptions options = BuiltGrammar::compact();
-  const char* const schema = R"({"type":"object","properties":{"a":{"items":{"type":"integer"}}},"additionalProperties":false})";
+  const char* const schema =
+      R"({"type":"object","properties":{"a":{"items":{"type":"integer"}}},"additionalProperties":false})";
   BuiltGrammar compact = BuiltGrammar::schema(schema, options);
   options.style.space = JsonSpace::kOneSpace;
   BuiltGrammar one = BuiltGrammar::schema(schema, options);
   options.style.space = JsonSpace::kFlexible;
   options.style.maximum_space = 3;
   BuiltGrammar flexible = BuiltGrammar::schema(schema, options);
-  const std::string texts[] = {R"({"a":[1,2]})", R"({"a": [1, 2]})", "{\n \"a\" : [ 1\t,2 ]\n}", "{\"a\":[1,    2]}"};
-  const bool expected[3][4] = {{true, false, false, false}, {false, true, false, false}, {true, true, true, false}};
+  const std::string texts[] = {R"({"a":[1,2]})", R"({"a": [1, 2]})", "{\n \"a\" : [ 1\t,2 ]\n}",
+                               "{\"a\":[1,    2]}"};
+  const bool expected[3][4] = {
+      {true, false, false, false}, {false, true, false, false}, {true, true, true, false}};
   for (size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(compact.matches(texts[i]), expected[0][i]) << texts[i];
     EXPECT_EQ(one.matches(texts[i]), expected[1][i]) << texts[i];
@@ -92,21 +105,24 @@ TEST(SchemaKeywords, WhiteSpace) {
 }
 
 TEST(SchemaKeywords, RecursionAndOrder) {
-  expect(R"({"$ref":"#/$defs/tree","$defs":{"tree":{"type":"object","properties":{"v":{"type":"integer"},
+  expect(
+      R"({"$ref":"#/$defs/tree","$defs":{"tree":{"type":"object","properties":{"v":{"type":"integer"},
              "l":{"$ref":"#/$defs/tree"},"r":{"anyOf":[{"$ref":"#/$defs/tree"},{"type":"null"}]}},
              "required":["v"],"additionalProperties":false}}})",
-         {R"({"v":1})", R"({"v":1,"l":{"v":2,"r":null},"r":{"v":3}})"},
-         {R"({})", R"({"l":{"v":1},"v":1})", R"({"v":1,"l":null})", R"({"v":1,"x":1})"});
+      {R"({"v":1})", R"({"v":1,"l":{"v":2,"r":null},"r":{"v":3}})"},
+      {R"({})", R"({"l":{"v":1},"v":1})", R"({"v":1,"l":null})", R"({"v":1,"x":1})"});
   std::string deep;
   for (int i = 0; i < 3000; ++i) deep += R"({"v":1,"l":)";
   deep += R"({"v":1})" + std::string(3000, '}');
-  expect(R"({"type":"object","properties":{"v":{"const":1},"l":{"$ref":"#"}},"required":["v"],"additionalProperties":false})",
-         {deep}, {deep + "}"});
+  expect(
+      R"({"type":"object","properties":{"v":{"const":1},"l":{"$ref":"#"}},"required":["v"],"additionalProperties":false})",
+      {deep}, {deep + "}"});
 }
 
 TEST(SchemaKeywords, RefusedByPointer) {
   const std::pair<const char*, const char*> cases[] = {
-      {R"_({"properties":{"a/b":{"pattern":"(?=x)"}}})_", "#/properties/a~1b/pattern: 1:1: look-ahead"},
+      {R"_({"properties":{"a/b":{"pattern":"(?=x)"}}})_",
+       "#/properties/a~1b/pattern: 1:1: look-ahead"},
       {R"({"items":{"uniqueItems":true}})", "#/items/uniqueItems: unique elements"},
       {R"({"$ref":"#/nowhere"})", "#/$ref: reference to nothing"},
       {R"({"$ref":"http://example.com/x"})", "#/$ref: reference to another document"},
@@ -114,8 +130,10 @@ TEST(SchemaKeywords, RefusedByPointer) {
       {R"({"anyOf":[{"minLength":-1,"pattern":"a"}]})", "#/anyOf/0/minLength: must be an integer"},
       {R"({"format":"idn-hostname"})", "#/format: the format is not supported"},
       {R"({"minProperties":3})", "#/minProperties: not supported where names"},
-      {R"({"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false})", "#/unevaluatedProperties: not supported beside"},
-      {R"({"not":{"patternProperties":{"a":{"type":"null"}}}})", "#/not/patternProperties: \"not\" around"},
+      {R"({"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false})",
+       "#/unevaluatedProperties: not supported beside"},
+      {R"({"not":{"patternProperties":{"a":{"type":"null"}}}})",
+       "#/not/patternProperties: \"not\" around"},
       {R"({"$dynamicRef":"#x"})", "#/$dynamicRef: the keyword is not supported"},
       {R"(["a"])", "#: a schema must be an object or a boolean"},
       {"{\"a\":1,\n \"a\":2}", "2:6: name that occurs twice"},
@@ -130,33 +148,44 @@ TEST(SchemaKeywords, RefusedByPointer) {
 }
 
 TEST(SchemaKeywords, Formats) {
-  const auto expect_format = [](const std::string& format, std::vector<std::string> good, std::vector<std::string> bad) {
+  const auto expect_format = [](const std::string& format, std::vector<std::string> good,
+                                std::vector<std::string> bad) {
     for (auto* list : {&good, &bad}) {
       for (auto& text : *list) text = canonical(text);
     }
     expect(R"({"type":"string","format":")" + format + "\"}", good, bad);
   };
-  expect_format("date", {"2024-02-29", "2000-02-29", "1999-12-31"}, {"2023-02-29", "1900-02-29", "2024-04-31", "2024-13-01"});
+  expect_format("date", {"2024-02-29", "2000-02-29", "1999-12-31"},
+                {"2023-02-29", "1900-02-29", "2024-04-31", "2024-13-01"});
   expect_format("date-time", {"2024-02-29T23:59:60Z", "2024-01-01t00:00:00.123+05:30"},
                 {"2024-01-01T24:00:00Z", "2024-01-01 00:00:00Z", "2024-01-01T00:00:00"});
   expect_format("ipv4", {"0.0.0.0", "255.255.255.255"}, {"256.0.0.1", "01.2.3.4", "1.2.3"});
-  expect_format("ipv6", {"::", "::1", "1:2:3:4:5:6:7:8", "::ffff:1.2.3.4", "1::8"}, {":::", "1:2:3:4:5:6:7:8:9", "12345::", "1::2::3"});
-  expect_format("email", {"a.b@example.com", "\"a b\"@[127.0.0.1]"}, {"a..b@example.com", "a@-b.com", "a"});
-  expect_format("uri", {"http://a.b/c?d=e#f", "urn:x:y", "ftp://[::1]:21/"}, {"//a", "http://a b", "http://[::x]/", "a:%zz"});
-  expect_format("uuid", {"123e4567-e89b-12d3-a456-426614174000"}, {"123e4567e89b12d3a456426614174000"});
+  expect_format("ipv6", {"::", "::1", "1:2:3:4:5:6:7:8", "::ffff:1.2.3.4", "1::8"},
+                {":::", "1:2:3:4:5:6:7:8:9", "12345::", "1::2::3"});
+  expect_format("email", {"a.b@example.com", "\"a b\"@[127.0.0.1]"},
+                {"a..b@example.com", "a@-b.com", "a"});
+  expect_format("uri", {"http://a.b/c?d=e#f", "urn:x:y", "ftp://[::1]:21/"},
+                {"//a", "http://a b", "http://[::x]/", "a:%zz"});
+  expect_format("uuid", {"123e4567-e89b-12d3-a456-426614174000"},
+                {"123e4567e89b12d3a456426614174000"});
   expect_format("duration", {"P1Y2M3DT4H5M6S", "PT1S", "P4W"}, {"P", "P1D2Y", "PT", "P1Y1W"});
-  expect_format("hostname", {"a.example.com", std::string(63, 'a')}, {"-a", "a-", "a..b", std::string(64, 'a'), "xn--a"});
+  expect_format("hostname", {"a.example.com", std::string(63, 'a')},
+                {"-a", "a-", "a..b", std::string(64, 'a'), "xn--a"});
   expect_format("unknown", {"anything"}, {});
 }
 
 template <typename Build>
 BuiltGrammar built(Build build) {
-  return BuiltGrammar::from([&](GrammarBuilder& builder, Error* error) { return build(builder, as_span("root"), error); });
+  return BuiltGrammar::from([&](GrammarBuilder& builder, Error* error) {
+    return build(builder, as_span("root"), error);
+  });
 }
 
 TEST(SchemaKeywords, Shortcuts) {
   const std::string_view words[] = {"yes", "no", "\"q\""};
-  BuiltGrammar choices = built([&](auto& builder, auto name, auto* error) { return build_choices(words, name, builder, error); });
+  BuiltGrammar choices = built([&](auto& builder, auto name, auto* error) {
+    return build_choices(words, name, builder, error);
+  });
   EXPECT_TRUE(choices.matches("yes") && choices.matches("\"q\""));
   EXPECT_FALSE(choices.matches("ye") || choices.matches("yesno"));
   BuiltGrammar range = built([&](auto& builder, auto name, auto* error) {
@@ -168,26 +197,31 @@ TEST(SchemaKeywords, Shortcuts) {
     return build_number_range("x", "", true, name, builder, error);
   });
   EXPECT_EQ(bad.status(), Status::kInvalidArgument);
-  const std::string functions = R"([{"type":"function","function":{"name":"add","parameters":{"type":"object",
+  const std::string functions =
+      R"([{"type":"function","function":{"name":"add","parameters":{"type":"object",
       "properties":{"a":{"$ref":"#/$defs/n"}},"required":["a"],"additionalProperties":false,"$defs":{"n":{"type":"integer"}}}}},
       {"name":"now"}])";
   const auto calls = [&](ToolChoice choice) {
     return built([&, choice](auto& builder, auto name, auto* error) {
-      return build_tool_calls(as_span(functions), choice, BuiltGrammar::compact(), name, builder, error);
+      return build_tool_calls(as_span(functions), choice, BuiltGrammar::compact(), name, builder,
+                              error);
     });
   };
   BuiltGrammar one = calls(ToolChoice::kOne);
   EXPECT_TRUE(one.matches(R"({"name":"add","arguments":{"a":1}})")) << one.message();
   EXPECT_TRUE(one.matches(R"({"name":"now","arguments":{"x":[]}})"));
-  EXPECT_FALSE(one.matches(R"({"name":"add","arguments":{}})") || one.matches(R"({"name":"sub","arguments":{}})"));
+  EXPECT_FALSE(one.matches(R"({"name":"add","arguments":{}})") ||
+               one.matches(R"({"name":"sub","arguments":{}})"));
   BuiltGrammar several = calls(ToolChoice::kSeveral);
-  EXPECT_TRUE(several.matches(R"([{"name":"now","arguments":{}},{"name":"add","arguments":{"a":1}}])"));
+  EXPECT_TRUE(
+      several.matches(R"([{"name":"now","arguments":{}},{"name":"add","arguments":{"a":1}}])"));
   EXPECT_FALSE(several.matches("[]"));
 }
 
 // However little memory there is, and whatever the text: a status, and nothing else.
 TEST(SchemaKeywords, SmallWorkspaces) {
-  const std::string schema = R"({"type":"object","properties":{"a":{"type":"string","pattern":"^[a-z]{2,5}x|y$","maxLength":9},
+  const std::string schema =
+      R"({"type":"object","properties":{"a":{"type":"string","pattern":"^[a-z]{2,5}x|y$","maxLength":9},
       "n":{"type":"number","minimum":-2.5,"multipleOf":0.25},"o":{"oneOf":[{"const":[1,{}]},{"enum":["x",2]}]}},
       "patternProperties":{"^p\\p{Lu}":{"items":{"$ref":"#"},"contains":{"minimum":3}}},"propertyNames":{"maxLength":6}})";
   std::vector<uint64_t> memory(1 << 19);
@@ -197,7 +231,8 @@ TEST(SchemaKeywords, SmallWorkspaces) {
     Workspace workspace(memory.data(), size);
     GrammarBuilder builder(workspace);
     Error error;
-    const Status status = build_json_schema(as_span(schema), BuiltGrammar::compact(), as_span("root"), builder, &error);
+    const Status status = build_json_schema(as_span(schema), BuiltGrammar::compact(),
+                                            as_span("root"), builder, &error);
     if (status == Status::kOk && !workspace.exhausted()) built = true;
     if (status == Status::kOk) continue;
     ++failures;
@@ -218,7 +253,8 @@ TEST(SchemaKeywords, SmallWorkspaces) {
     Workspace workspace(memory.data(), memory.size() * 8);
     GrammarBuilder builder(workspace);
     Error error;
-    const Status status = build_json_schema(as_span(text), BuiltGrammar::compact(), as_span("root"), builder, &error);
+    const Status status =
+        build_json_schema(as_span(text), BuiltGrammar::compact(), as_span("root"), builder, &error);
     EXPECT_TRUE(status == Status::kOk || error.message[0] != '\0') << text;
   }
 }

@@ -88,13 +88,13 @@ BuiltGrammar BuiltGrammar::json(const JsonStyle& style, bool only_objects) {
 void BuiltGrammar::start() {
   if (matcher_ == nullptr) {
     MatcherLimits limits;
-    limits.node_count = 1 << 17;
-    limits.frame_count = 1 << 19;
-    limits.config_count = 1 << 15;
-    limits.item_count = 1 << 19;
-    limits.work_count = 1 << 17;
+    limits.node_count = 1 << 14;
+    limits.frame_count = 1 << 16;
+    limits.config_count = 1 << 13;
+    limits.item_count = 1 << 17;
+    limits.work_count = 1 << 15;
     limits.mask_size = 4096;
-    limits.rollback_count = 100000;
+    limits.rollback_count = 20000;
     limits.step_budget = 2'000'000'000;
     const auto& grammar = *reinterpret_cast<const CompiledGrammar*>(image_.data());
     memory_ = aligned_memory(Matcher::memory_size(grammar, nullptr, limits));

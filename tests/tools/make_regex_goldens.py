@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Makes tests/unit/grammar/data/regex_goldens.jsonl: random regular expressions and what Python's
+re says of a list of texts.
+
+    make_regex_goldens.py [COUNT [SEED]] > FILE
+
+The first line holds the texts; every other one [expression, texts that match as a whole, texts
+that contain a match], the latter two as bit masks in hexadecimal digits.
+"""
+
+import itertools
+import json
+import random
+import re
+import sys
+
+TEXTS = ["".join(t) for n in range(4) for t in itertools.product("ab1", repeat=n)]
+TEXTS += ["\n", "a\n", "a\nb", " ", "a b", "_", "A", "é", "aé", "日", "-", "a-b", "aaaa", "abab", "aabb", "bbbbb", "ab1ab1"]
+ATOMS = ["a", "b", "1", ".", "[ab]", "[^a]", "[a-b1]", "\\d", "\\D", "\\w", "\\W", "\\s", "\\S", "[\\d_]", "[^\\w]",
+         "é", "\\u00e9", "\\x61", "[b-]", "(?:)", "[\\s\\S]"]
+
+
+def expression(r, depth=0):
+    """The same expression for ECMA-262 and for Python, whose $ also matches before a last line end."""
+    kind = r.random()
+    if depth > 3 or kind < 0.35:
+        atom = r.choice(ATOMS)
+        return atom, atom
+    if kind < 0.42:
+        return r.choice([("^", "^"), ("$", "\\Z")])
+    if kind < 0.65:
+        parts = [expression(r, depth + 1) for _ in range(r.randrange(2, 4))]
+        return "".join(p[0] for p in parts), "".join(p[1] for p in parts)
+    if kind < 0.8:
+        parts = [expression(r, depth + 1) for _ in range(r.randrange(2, 4))]
+        form = r.choice(["(%s)", "(?:%s)"])
+        return form % "|".join(p[0] for p in parts), form % "|".join(p[1] for p in parts)
+    body = expression(r, depth + 1)
+    repeat = r.choice(["*", "+", "?", "{2}", "{1,2}", "{0,3}", "{2,}", "*?", "+?", "??"])
+    return f"(?:{body[0]}){repeat}", f"(?:{body[1]}){repeat}"
+
+
+def mask(found):
+    return format(sum(1 << i for i, f in enumerate(found) if f), "x")
+
+
+def main():
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    r = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+    print(json.dumps(TEXTS, ensure_ascii=False))
+    for _ in range(count):
+        ecma, python = expression(r)
+        compiled = re.compile(python, re.ASCII)
+        whole = [compiled.fullmatch(t) is not None for t in TEXTS]
+        inside = [compiled.search(t) is not None for t in TEXTS]
+        print(json.dumps([ecma, mask(whole), mask(inside)], ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    main()
