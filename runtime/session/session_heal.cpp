@@ -30,6 +30,8 @@ Status Session::heal() {
   const auto unfinished = usable.last(taken);
   SOTTO_TRY(rewind(count - taken));
   answer_start_ = token_count();
+  // The token before may belong to an earlier answer.
+  states_[answer_start_ - 1].flags |= TokenState::kAnswerEnd | TokenState::kTextEnd;
   healing_.begin(*tokenizer, unfinished, token_count());
   return Status::kOk;
 }

@@ -188,17 +188,18 @@ void Session::read(ByteReader* reader) {
 
 // The text of the held tokens, behind that of those handed out.
 void Session::hold_text_again() {
-  const bool stopped = end_ == Status::kStopString;
+  using Found = TextStream::Found;
   for (size_t i = 0; i < held_.size(); ++i) {
     const auto bytes = bytes_of(held_[i].token);
     const TextMark before = text_.mark();
     const size_t hidden = healing_.hidden(bytes.size());
     const bool last = i + 1 == held_.size();
-    const TextStream::Found found = text_.append(bytes, hidden);
-    if (found == TextStream::Found::kBan || (found == TextStream::Found::kStop && !(stopped && last))) {
-      text_.cut(before);
-      text_.replay(bytes, hidden);  // other strings than when it was saved
-    }
+    const Found found = text_.append(bytes, hidden);
+    const bool is_stop = found == Found::kStop && last && end_ == Status::kStopString;
+    const bool is_ban = found == Found::kBan && last && end_ == Status::kStopBanned;
+    if (found != Found::kNothing && !is_stop) text_.cut(before);
+    // Other strings than when it was held.
+    if (found != Found::kNothing && !is_stop && !is_ban) text_.replay(bytes, hidden);
     healing_.advance(bytes.size());
     held_[i].mark = text_.mark();
   }
