@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 
 #include "runtime/base/xxhash64.h"
 #include "runtime/grammar/rule_graph.h"
@@ -56,7 +57,8 @@ void Determinizer::close(std::span<const uint64_t> steps) {
 }
 
 bool Determinizer::rehash() {
-  const uint32_t count = std::max(64u, slots_.size() * 2);
+  // Also after a failure there is room for all subsets.
+  const uint32_t count = std::bit_ceil(std::max(64u, 4 * subsets_.size()));
   slots_.truncate(0);
   if (!slots_.resize(count)) return false;
   for (uint32_t i = 0; i < subsets_.size(); ++i) {
