@@ -37,6 +37,8 @@ Status Session::begin_answer(size_t count) {
   }
   SOTTO_TRY(evaluate_pending(&cancelled_));
   begin_text();
+  // Also if the prefill is cancelled before its first token.
+  if (token_count() > 0) states_[token_count() - 1].flags |= TokenState::kTextEnd;
   return Status::kOk;
 }
 
