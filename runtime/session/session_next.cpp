@@ -296,8 +296,10 @@ Status Session::stop(Status reason) {
     states_[count - 1].untaken = 0;
     if (ends) states_[count - 1].flags |= TokenState::kTextEnd;
   }
-  if (ends) handed_out_mark_ = text_.mark();
-  end_ = Status::kOk;
+  if (ends) {
+    handed_out_mark_ = text_.mark();
+    end_ = Status::kOk;
+  }
   return reason;
 }
 

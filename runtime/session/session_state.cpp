@@ -189,6 +189,10 @@ void Session::read(ByteReader* reader) {
 // The text of the held tokens, behind that of those handed out.
 void Session::hold_text_again() {
   using Found = TextStream::Found;
+  if (held_.empty() && end_ == Status::kStopString) {  // what follows the string is no text
+    text_.clear();
+    handed_out_mark_ = text_.mark();
+  }
   for (size_t i = 0; i < held_.size(); ++i) {
     const auto bytes = bytes_of(held_[i].token);
     const TextMark before = text_.mark();
