@@ -1,5 +1,6 @@
 #include "runtime/grammar/gbnf_lexer.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/base/utf8.h"
@@ -130,7 +131,8 @@ Status GbnfLexer::escape(uint32_t* code_point) {
       *code_point = '\n';
       return Status::kOk;
     default:
-      if (std::strchr("\\\"[]-/'", kind) == nullptr || kind == '\0') {
+      constexpr char kPlain[] = {'\\', '"', '[', ']', '-', '/', '\''};
+      if (std::find(std::begin(kPlain), std::end(kPlain), kind) == std::end(kPlain)) {
         return fail(begin, "unknown escape");
       }
       *code_point = static_cast<uint8_t>(kind);
