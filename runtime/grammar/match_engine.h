@@ -24,6 +24,7 @@ class MatchEngine {
   ContextStore& store() { return store_; }
   const ContextStore& store() const { return store_; }
   uint32_t* pins() { return pins_; }
+  const uint32_t* pins() const { return pins_; }
   uint32_t* trail() { return pins_ + pin_count_ - trail_count_; }
   uint32_t trail_count() const { return trail_count_; }
   // A new call of the interface has the whole budget.

@@ -62,9 +62,7 @@ class Matcher {
   bool lay_out(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary,
                const MatcherLimits& limits);
   uint32_t* pin(uint32_t sequence) { return engine_.pins() + 1 + sequence; }
-  uint32_t config(uint32_t sequence) const {
-    return const_cast<MatchEngine&>(engine_).pins()[1 + sequence];
-  }
+  uint32_t config(uint32_t sequence) const { return engine_.pins()[1 + sequence]; }
   uint32_t* history() { return engine_.pins() + 1 + limits_.sequence_count; }
   uint32_t* scratch() { return history() + limits_.rollback_count; }
   StepResult step_token(uint32_t sequence, uint32_t token, uint32_t* to);

@@ -4,7 +4,7 @@
 
 writes COUNT random, Unicode-heavy grammars and, for some prefixes of each, the exact set of allowed tokens; the first
 line is the vocabulary. The committed sample is tests/unit/grammar/data/oracle.jsonl (seed 1, 300 grammars). The full
-run is `earley_oracle.py 7 10000 FILE` and `SOTTO_GRAMMAR_ORACLE=FILE grammar_test --gtest_filter=Oracle.*`.
+run is `earley_oracle.py 7 10000 FILE` and `SOTTO_GRAMMAR_ORACLE=FILE grammar_test --gtest_filter=*Oracle*`.
 
 The grammar is made as a tree, printed as GBNF and, apart from that, written out as plain productions, so that neither
 the parser nor any construction of the engine is shared.
