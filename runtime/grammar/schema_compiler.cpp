@@ -65,7 +65,7 @@ Status SchemaCompiler::count_of(uint32_t node, uint32_t* count) {
       decimal.negative() || !decimal.is_integer()) {
     return refuse(node, "must be an integer of 0 or more");
   }
-  *count = static_cast<uint32_t>(std::min<uint64_t>(decimal.to_integer(), kMaxRepetitions));
+  *count = static_cast<uint32_t>(std::min<uint64_t>(decimal.to_integer(), kMaxRepetitions - 1));
   return Status::kOk;
 }
 

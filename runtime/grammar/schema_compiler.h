@@ -181,6 +181,7 @@ class SchemaCompiler {
 
   // Of the expansion under way.
   JsonType type_ = JsonType::kNull;
+  uint64_t steps_ = 0;  // of all expansions
   GrowingArray<Cell> cells_;
   GrowingArray<Branch> branches_;
 

@@ -7,7 +7,8 @@ namespace sotto {
 namespace {
 
 constexpr uint32_t kMaxAlternatives = 512;
-constexpr uint32_t kMaxSteps = 200000;
+constexpr uint32_t kMaxSteps = 200000;  // of one goal and type
+constexpr uint64_t kMaxStepsInAll = 10000000;
 
 }  // namespace
 
@@ -37,7 +38,8 @@ Status SchemaCompiler::expand(std::span<const Literal> goal, JsonType type,
     branches_.pop();
     while (branch.pending != kNone && !branch.dead) {
       SOTTO_TRY(check_memory());
-      if (++steps > kMaxSteps) return refuse(goal[0].node, "too many combinations of alternatives");
+      if (++steps > kMaxSteps || ++steps_ > kMaxStepsInAll)
+        return refuse(goal[0].node, "too many combinations of alternatives");
       const Literal literal = cells_[branch.pending].literal;
       branch.pending = cells_[branch.pending].next;
       SOTTO_TRY(apply(branch, literal));

@@ -7,6 +7,7 @@ namespace sotto {
 namespace {
 
 constexpr uint32_t kMaxStates = 40000;
+constexpr uint32_t kRunLength = 32;  // names written into one rule: states share the rest
 
 }  // namespace
 
@@ -303,7 +304,11 @@ uint32_t SchemaObjectBuilder::state(uint32_t position, uint32_t count) {
   const bool limited = maximum_ != kUnbounded;
   const auto after = [&](uint32_t pairs) { return std::min(pairs + 1, last_count_); };
   GrammarBuilder::List list;
-  for (; position < names_.size(); ++position) {
+  for (const uint32_t begin = position; position < names_.size(); ++position) {
+    if (position > begin && position % kRunLength == 0) {
+      builder_.append(list, reference(position, count));
+      return builder_.sequence(list);
+    }
     const Name& name = names_[position];
     const bool full = limited && count == last_count_;
     if (full && name.required) return json_.never();

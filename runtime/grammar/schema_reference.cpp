@@ -7,7 +7,7 @@
 namespace sotto {
 namespace {
 
-constexpr std::string_view kIdentifiers[] = {"$id", "id"};
+constexpr std::string_view kIdentifiers[] = {"$id", "id"};  // the latter in draft 4
 
 int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -71,6 +71,7 @@ uint32_t SchemaCompiler::identifier_of(uint32_t node) const {
   if (document_.kind(node) != JsonKind::kObject) return kNone;
   if (!modern_ && document_.member(node, "$ref") != kNone) return kNone;
   for (const std::string_view name : kIdentifiers) {
+    if (modern_ && name == "id") continue;
     const uint32_t id = document_.member(node, name);
     if (id == kNone || document_.kind(id) != JsonKind::kString) continue;
     if (!document_.text(id).empty() && document_.text(id)[0] != '#')

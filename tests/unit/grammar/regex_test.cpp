@@ -15,7 +15,7 @@ std::string schema_of(const std::string& pattern) {
 
 // Also through automata: a second pattern that says nothing forces an intersection.
 std::string intersected(const std::string& pattern) {
-  return Json{{"type", "string"}, {"pattern", pattern}, {"maxLength", 50}}.dump();
+  return Json{{"type", "string"}, {"pattern", pattern}, {"maxLength", 20}}.dump();
 }
 
 bool bit(const std::string& mask, size_t i) {
@@ -33,6 +33,7 @@ TEST(Regex, Goldens) {
   std::getline(file, line);
   const auto texts = Json::parse(line).get<std::vector<std::string>>();
   size_t count = 0;
+  size_t too_large = 0;
   while (std::getline(file, line)) {
     ++count;
     const Json golden = Json::parse(line);
@@ -40,17 +41,24 @@ TEST(Regex, Goldens) {
     BuiltGrammar whole = BuiltGrammar::regex(expression);
     BuiltGrammar direct = BuiltGrammar::schema(schema_of(expression));
     BuiltGrammar automaton = BuiltGrammar::schema(intersected(expression));
-    for (BuiltGrammar* grammar : {&whole, &direct, &automaton}) {
+    for (const BuiltGrammar* grammar : {&whole, &direct}) {
       ASSERT_TRUE(grammar->valid() || grammar->empty()) << expression << " " << grammar->message();
+    }
+    const bool fits = automaton.valid() || automaton.empty();
+    if (!fits) {
+      ++too_large;
+      EXPECT_NE(automaton.message().find("too large"), std::string::npos) << automaton.message();
     }
     for (size_t i = 0; i < texts.size(); ++i) {
       EXPECT_EQ(whole.matches(texts[i]), bit(golden[1], i)) << expression << " whole " << texts[i];
       const std::string quoted = canonical(texts[i]);
       EXPECT_EQ(direct.matches(quoted), bit(golden[2], i)) << expression << " in " << texts[i];
+      if (!fits) continue;
       EXPECT_EQ(automaton.matches(quoted), bit(golden[2], i)) << expression << " in " << texts[i];
     }
   }
   EXPECT_GE(count, 700u);
+  EXPECT_LE(too_large, count / 500);
 }
 
 void expect(const std::string& pattern, std::vector<std::string> accepted,
