@@ -1,0 +1,55 @@
+// Numbers read from a fuzzer's input; zeros once it is used up.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <limits>
+
+#define REQUIRE(condition) \
+  if (!(condition)) std::abort()
+
+namespace sotto {
+
+class FuzzBytes {
+ public:
+  FuzzBytes(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+
+  bool empty() const { return at_ >= size_; }
+  uint8_t byte() { return empty() ? 0 : data_[at_++]; }
+  uint32_t below(uint32_t limit) { return byte() % limit; }
+
+  // Telling values, or any bits at all.
+  float number() {
+    constexpr float kTelling[] = {0,
+                                  1,
+                                  0.5f,
+                                  2,
+                                  -1,
+                                  1e-3f,
+                                  100,
+                                  0.999f,
+                                  1e30f,
+                                  -0.0f,
+                                  std::numeric_limits<float>::quiet_NaN(),
+                                  std::numeric_limits<float>::infinity(),
+                                  -std::numeric_limits<float>::infinity()};
+    const uint8_t kind = byte();
+    if (kind < 200) return kTelling[kind % std::size(kTelling)];
+    if (kind < 240) return static_cast<float>(byte()) / 32;
+    uint32_t bits = 0;
+    for (int i = 0; i < 4; ++i) bits = bits << 8 | byte();
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+  }
+
+ private:
+  const uint8_t* data_;
+  size_t size_;
+  size_t at_ = 0;
+};
+
+}  // namespace sotto
