@@ -45,8 +45,7 @@ class JsonReader {
       uint32_t value = kNone;
       SOTTO_TRY(begin_value(&value));
       if (document_.workspace_.exhausted()) {
-        return sotto::fail(error_, Status::kMemoryTooSmall,
-                           "the workspace is too small for the JSON text");
+        return fail_too_large(error_);
       }
       bool closed = true;
       if (node(value).kind >= JsonKind::kArray) {

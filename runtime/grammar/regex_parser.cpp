@@ -45,10 +45,7 @@ class RegexParser {
     size_t begin = 0;
   };
 
-  Status no_memory() {
-    return sotto::fail(error_, Status::kMemoryTooSmall,
-                       "the workspace is too small for the regular expression");
-  }
+  Status no_memory() { return fail_too_large(error_); }
   Status fail(size_t offset, const char* what) {
     return fail_in_source(error_, text_, offset, {what, std::strlen(what)});
   }

@@ -37,7 +37,7 @@ Status SchemaCompiler::refuse(uint32_t node, const char* what) {
 
 Status SchemaCompiler::check_memory() {
   if (!workspace_.exhausted()) return Status::kOk;
-  return fail(error_, Status::kMemoryTooSmall, "the workspace is too small for the schema");
+  return fail_too_large(error_);
 }
 
 Keyword SchemaCompiler::keyword(uint32_t member) const {
