@@ -223,7 +223,8 @@ TEST(Smoothing, FollowsTheFormula) {
         smooth(candidates, static_cast<float>(f), static_cast<float>(c));
         for (size_t i = 0; i < count; ++i) {
           const double d = 2 * (logits[i] - max), k = (3 - c) / 2, s = (c - 1) / 2;
-          const double expected = std::isinf(d) ? -INFINITY : 2 * max - k * f * d * d + s * f * d * d * d;
+          const double expected =
+              std::isinf(d) ? -INFINITY : 2 * max - k * f * d * d + s * f * d * d * d;
           if (std::isinf(d)) {
             EXPECT_EQ(candidates.logit(i), kNegativeInfinity);
           } else {
@@ -233,6 +234,48 @@ TEST(Smoothing, FollowsTheFormula) {
       }
     }
   }
+}
+
+// The first token, at mu = 2 tau: the tokens of at most mu bits, renormalised.
+TEST(Mirostat, DrawsFromWhatItsCutLeaves) {
+  const std::vector<float> logits = some_logits(60, 4);
+  const std::vector<double> p = softmax(logits);
+  SamplerParams params = plain();
+  params.mirostat_tau = 2.8f;
+  params.mirostat_m = 60;
+
+  // Version 2 keeps by surprise.
+  std::vector<double> exact = p;
+  double kept = 0;
+  for (double& x : exact) kept += x = -std::log2(x) <= 5.6 ? x : 0;
+  for (double& x : exact) x /= kept;
+  ASSERT_GT(std::count(exact.begin(), exact.end(), 0.0), 3);
+  params.selection = Selection::kMirostatV2;
+  TestSampler sampler(logits.size());
+  ASSERT_EQ(sampler->set_params(params, nullptr), Status::kOk);
+  expect_distribution(exact, draw(sampler, logits, kDraws));
+
+  // Version 1 keeps the k likeliest, with k from Zipf's exponent s of all (Basu et al. 2021).
+  std::vector<double> sorted = p;
+  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  double products = 0, squares = 0;
+  for (size_t i = 0; i + 1 < sorted.size(); ++i) {
+    const double t = std::log((static_cast<double>(i) + 2) / (static_cast<double>(i) + 1));
+    products += t * std::log(sorted[i] / sorted[i + 1]);
+    squares += t * t;
+  }
+  const double s = products / squares;
+  const double k = std::pow((s - 1) * std::exp2(5.6) / (1 - std::pow(60, 1 - s)), 1 / s);
+  ASSERT_GT(k, 4);
+  ASSERT_LT(k, 55);
+  const double floor = sorted[static_cast<size_t>(k) - 1];
+  exact = p;
+  kept = 0;
+  for (double& x : exact) kept += x = x >= floor ? x : 0;
+  for (double& x : exact) x /= kept;
+  params.selection = Selection::kMirostat;
+  ASSERT_EQ(sampler->set_params(params, nullptr), Status::kOk);
+  expect_distribution(exact, draw(sampler, logits, kDraws));
 }
 
 }  // namespace
