@@ -82,7 +82,7 @@ struct TextView {
 
 // Numbered as sotto_watermark_scheme.
 enum class WatermarkScheme : int32_t {
-  kNone = 0,
+  kOff = 0,
   kLeftHash = 1,
   kSelfHash = 2,
   kTournament = 3,
@@ -90,7 +90,7 @@ enum class WatermarkScheme : int32_t {
 };
 
 struct WatermarkParams {
-  WatermarkScheme scheme = WatermarkScheme::kNone;
+  WatermarkScheme scheme = WatermarkScheme::kOff;
   uint32_t context_width = 0;
   float gamma = 0.25f;
   float delta = 2.0f;

@@ -39,7 +39,7 @@ bool is_on(StageKind stage, const SamplerParams& p) {
     case StageKind::kTopNSigma: return p.top_n_sigma > 0;
     case StageKind::kTopH: return p.top_h < 1;
     case StageKind::kXtc: return p.xtc_probability > 0 && p.xtc_threshold <= 0.5f;
-    case StageKind::kWatermark: return p.watermark.scheme != WatermarkScheme::kNone;
+    case StageKind::kWatermark: return p.watermark.scheme != WatermarkScheme::kOff;
   }
   return false;
 }

@@ -41,7 +41,7 @@ class Detector {
         case WatermarkScheme::kSelfHash: score_self_hash(place); break;
         case WatermarkScheme::kTournament: score_tournament(place); break;
         case WatermarkScheme::kGumbel: score_gumbel(place); break;
-        case WatermarkScheme::kNone: break;
+        case WatermarkScheme::kOff: break;
       }
     }
   }
@@ -154,7 +154,7 @@ class Detector {
 Status detect_watermark(const WatermarkParams& params, std::span<const int32_t> tokens,
                         size_t vocabulary_size, WatermarkResult* result, Error* error) {
   SOTTO_TRY(check_watermark(params, error));
-  if (params.scheme == WatermarkScheme::kNone) {
+  if (params.scheme == WatermarkScheme::kOff) {
     return fail(error, Status::kInvalidArgument, "watermark.scheme is NONE");
   }
   for (size_t i = 0; i < tokens.size(); ++i) {

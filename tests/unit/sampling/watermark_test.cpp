@@ -309,7 +309,7 @@ TEST(Watermark, AndPenaltiesPickTheSameTokensEverywhere) {
     std::vector<float> logits(kCount);
     for (float& l : logits) l = static_cast<float>(random() % 20000) * 0x1p-11f;
     uint64_t hash = 0;
-    for (const Scheme scheme : {Scheme::kNone, Scheme::kLeftHash, Scheme::kSelfHash,
+    for (const Scheme scheme : {Scheme::kOff, Scheme::kLeftHash, Scheme::kSelfHash,
                                 Scheme::kTournament, Scheme::kGumbel}) {
       SamplerParams p = ProcessBench::off();
       p.watermark = params_of(scheme);
@@ -365,7 +365,7 @@ TEST(Detector, RefusesWhatItCannotRead) {
     EXPECT_EQ(detect_watermark(params, tokens, 10, &result, &error), Status::kInvalidArgument);
     EXPECT_EQ(std::string(error.message), text);
   };
-  refuse(params_of(Scheme::kNone), {1, 2}, "watermark.scheme is NONE");
+  refuse(params_of(Scheme::kOff), {1, 2}, "watermark.scheme is NONE");
   refuse(params_of(Scheme::kGumbel), {1, 10}, "tokens[1] is not in the vocabulary of 10");
   refuse(params_of(Scheme::kGumbel), {-1}, "tokens[0] is not in the vocabulary of 10");
   refuse(params_of(Scheme::kGumbel, 99), {1}, "watermark.context_width is 99, allowed is 0 to 16");
