@@ -1,0 +1,139 @@
+// Sessions and searches under the grammar engine: whatever is sampled or searched, the text is
+// one of the grammar's, told by other means.
+#include "runtime/grammar/compiler.h"
+#include "runtime/grammar/matcher.h"
+
+#include <algorithm>
+#include <regex>
+
+#include "tests/unit/session/session_support.h"
+
+namespace sotto {
+namespace {
+
+const std::vector<int32_t> kPrompt = {1, 2, 3};
+constexpr uint32_t kSequences = 4;
+
+bool is_nested(const std::string& text) {  // a^n c b^n
+  const size_t n = text.size() / 2;
+  return text == std::string(n, 'a') + "c" + std::string(n, 'b');
+}
+
+bool matches(const std::string& text, const char* pattern) {
+  return std::regex_match(text, std::regex(pattern));
+}
+
+struct Language {
+  const char* gbnf;
+  bool (*has)(const std::string& text);
+};
+
+const Language kLanguages[] = {
+    {R"(root ::= ("ab" | "c")* "a")", [](const auto& t) { return matches(t, "(ab|c)*a"); }},
+    {R"(root ::= [ab]{2,4} "c"+)", [](const auto& t) { return matches(t, "[ab]{2,4}c+"); }},
+    {R"(root ::= "a" root "b" | "c")", is_nested},
+    {R"(root ::= root "a" | root "b" | "c")", [](const auto& t) { return matches(t, "c[ab]*"); }},
+};
+
+// A grammar over the test model's vocabulary, as a session is given it.
+class ModelGrammar {
+ public:
+  explicit ModelGrammar(const char* gbnf) : workspace_(1 << 18) {
+    const TokenizerView& tokenizer = *text_model().tokenizer();
+    special_.resize(tokenizer.token_count);
+    special_[kEndToken] = 1;
+    source_ = {tokenizer.token_bytes, tokenizer.token_offsets, special_, {&kEndToken, 1}};
+    std::vector<uint32_t> order(tokenizer.token_count);
+    uint32_t count = 0;
+    EXPECT_EQ(sort_tokens(source_, order.data(), &count, nullptr), Status::kOk);
+    order.resize(count);
+    trie_ = std::make_unique<TestMemory>(vocabulary_memory_size(source_, order));
+    build_vocabulary(source_, order, trie_->data(), &vocabulary_);
+    const CompiledGrammar* grammar = nullptr;
+    EXPECT_EQ(compile_gbnf({gbnf, std::char_traits<char>::length(gbnf)}, {}, {},
+                           {static_cast<uint8_t*>(workspace_.data()), 1 << 18}, &grammar, nullptr),
+              Status::kOk);
+    MatcherLimits limits;
+    limits.sequence_count = constraint_sequence_count(kSequences);
+    memory_ = std::make_unique<TestMemory>(Matcher::memory_size(*grammar, &vocabulary_, limits));
+    EXPECT_EQ(matcher_.init(*grammar, &vocabulary_, limits, memory_->data()), Status::kOk);
+    constraint_ = Matcher::constraint(&matcher_);
+  }
+  const TokenConstraint* get() const { return &constraint_; }
+
+ private:
+  static constexpr int32_t kEndToken = sotto::kEndToken;
+  std::vector<uint8_t> special_;
+  VocabularySource source_;
+  std::unique_ptr<TestMemory> trie_;
+  Vocabulary vocabulary_;
+  TestMemory workspace_;
+  std::unique_ptr<TestMemory> memory_;
+  Matcher matcher_;
+  TokenConstraint constraint_;
+};
+
+bool ended_whole(Status stop) {
+  return stop == Status::kStopGrammar || stop == Status::kStopEndOfText;
+}
+
+TEST(Grammar, EverySampledTextIsOfTheLanguage) {
+  for (const Language& language : kLanguages) {
+    ModelGrammar grammar(language.gbnf);
+    OpenedSession session(text_model());
+    int whole = 0;
+    for (uint64_t seed = 0; seed < 100; ++seed) {
+      session->reset();
+      session.sample(seed, [seed](SamplerParams& params) {
+        params.temperature = 1.5f;
+        params.repetition_penalty = seed % 2 == 0 ? 1.0f : 1.5f;
+        params.selection = static_cast<Selection>(seed % 5);
+        params.top_p = seed % 3 == 0 ? 0.7f : 1.0f;
+      });
+      session.prefill(kPrompt);
+      ASSERT_EQ(session->set_constraint(grammar.get()), Status::kOk);
+      const Generated some = session.generate(40);
+      if (!ended_whole(some.end)) continue;
+      ++whole;
+      EXPECT_TRUE(language.has(some.text)) << language.gbnf << ": " << some.text;
+    }
+    EXPECT_GT(whole, 30) << language.gbnf;
+  }
+}
+
+TEST(Grammar, EverySearchFindsTextsOfTheLanguage) {
+  for (const Language& language : kLanguages) {
+    ModelGrammar grammar(language.gbnf);
+    OpenedSession session(text_model(), [](SessionParams& params) {
+      params.sequence_count = kSequences;
+      params.sequence_tokens = 24;
+      params.features = kFeatureHiddenHistory;
+    });
+    session.sample(5);
+    session.prefill(kPrompt);
+    ASSERT_EQ(session->set_constraint(grammar.get()), Status::kOk);
+    int whole = 0;
+    for (const SearchMode mode : {SearchMode::kBeam, SearchMode::kBeamSample, SearchMode::kSample,
+                                  SearchMode::kContrastive}) {
+      SearchParams params;
+      params.mode = mode;
+      std::span<const SearchSequence> found;
+      ASSERT_EQ(session->search(params, &found, nullptr), Status::kOk);
+      ASSERT_FALSE(found.empty());
+      for (const SearchSequence& sequence : found) {
+        const std::string text =
+            bytes_of({sequence.tokens, sequence.tokens + sequence.token_count});
+        if (!ended_whole(sequence.stop)) continue;
+        ++whole;
+        EXPECT_TRUE(language.has(text)) << language.gbnf << ": " << text;
+      }
+    }
+    EXPECT_GE(whole, 1) << language.gbnf;
+    // The stream is as it was.
+    const Generated after = session.generate(40);
+    EXPECT_TRUE(!ended_whole(after.end) || language.has(after.text)) << after.text;
+  }
+}
+
+}  // namespace
+}  // namespace sotto
