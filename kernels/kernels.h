@@ -60,6 +60,11 @@ struct AttentionArgs {
 
 inline constexpr size_t kHeadAlignment = 16;
 
+struct Split {
+  uint64_t sum;
+  size_t collected;
+};
+
 struct Kernels {
   Isa isa;
 
@@ -118,6 +123,12 @@ struct Kernels {
   // behind the kept ones may be written, too; they may be x and ids, or key.
   size_t (*keep_from)(const float* key, float floor, const float* x, const int32_t* ids,
                       int32_t first_id, size_t n, float* kept_x, int32_t* kept_ids);
+
+  // Sums integer_of(value_i, base) (kernels/math.h) where x_i >= ceiling; of the other i, in
+  // order, collects x_i and i where x_i >= floor. Of between_x and between, which have room
+  // for n, what is behind the collected ones may be written, too.
+  Split (*split)(const float* x, float floor, float ceiling, const float* values, double base,
+                 size_t n, float* between_x, int32_t* between);
 };
 
 // The table of one instruction set; kAuto: the best this CPU has. Null where this build or

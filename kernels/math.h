@@ -44,10 +44,11 @@ inline constexpr int kLanes = 16;
 // is 2^-40.
 inline constexpr int kWeightBits = 40;
 inline constexpr double kWeightBase = 0x1p12;
-inline uint64_t weight_of(float share) {
-  return std::bit_cast<uint64_t>(static_cast<double>(share) + kWeightBase) -
-         std::bit_cast<uint64_t>(kWeightBase);
+// x, 0 ... base, likewise, as an integer of units of 2^-52 base; base is a power of 2.
+inline uint64_t integer_of(float x, double base) {
+  return std::bit_cast<uint64_t>(static_cast<double>(x) + base) - std::bit_cast<uint64_t>(base);
 }
+inline uint64_t weight_of(float share) { return integer_of(share, kWeightBase); }
 
 // 1.5 * 2^23: adding it leaves the nearest integer, ties to even, in the low bits.
 inline constexpr float kRoundToInteger = 12582912.0f;

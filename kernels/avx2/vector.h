@@ -87,9 +87,10 @@ struct Vector {
                         _mm256_permutevar8x32_epi32(ids, order));
   }
 
-  // Sums weight_of of every lane.
+  // Sums integer_of of every lane.
   class Weights {
    public:
+    explicit Weights(double base) : base_(_mm256_set1_pd(base)) {}
     void add(Vector shares) {
       add(_mm256_castps256_ps128(shares.low), &low_);
       add(_mm256_extractf128_ps(shares.low, 1), &high_);
@@ -105,12 +106,12 @@ struct Vector {
     }
 
    private:
-    static void add(__m128 shares, __m256i* sum) {
-      const __m256d base = _mm256_set1_pd(kWeightBase);
-      const __m256d shifted = _mm256_add_pd(_mm256_cvtps_pd(shares), base);
+    void add(__m128 shares, __m256i* sum) const {
+      const __m256d shifted = _mm256_add_pd(_mm256_cvtps_pd(shares), base_);
       *sum = _mm256_add_epi64(
-          *sum, _mm256_sub_epi64(_mm256_castpd_si256(shifted), _mm256_castpd_si256(base)));
+          *sum, _mm256_sub_epi64(_mm256_castpd_si256(shifted), _mm256_castpd_si256(base_)));
     }
+    __m256d base_;
     __m256i low_ = _mm256_setzero_si256();
     __m256i high_ = _mm256_setzero_si256();
   };

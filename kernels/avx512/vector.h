@@ -52,9 +52,10 @@ struct Vector {
     return static_cast<size_t>(__builtin_popcount(mask));
   }
 
-  // Sums weight_of of every lane.
+  // Sums integer_of of every lane.
   class Weights {
    public:
+    explicit Weights(double base) : base_(_mm512_set1_pd(base)) {}
     void add(Vector shares) {
       add(_mm512_castps512_ps256(shares.v));
       add(_mm512_extractf32x8_ps(shares.v, 1));
@@ -63,12 +64,12 @@ struct Vector {
 
    private:
     void add(__m256 shares) {
-      const __m512d base = _mm512_set1_pd(kWeightBase);
-      const __m512d shifted = _mm512_add_pd(_mm512_cvtps_pd(shares), base);
+      const __m512d shifted = _mm512_add_pd(_mm512_cvtps_pd(shares), base_);
       const __m512i weight =
-          _mm512_sub_epi64(_mm512_castpd_si512(shifted), _mm512_castpd_si512(base));
+          _mm512_sub_epi64(_mm512_castpd_si512(shifted), _mm512_castpd_si512(base_));
       sum_ = _mm512_add_epi64(sum_, weight);
     }
+    __m512d base_;
     __m512i sum_ = _mm512_setzero_si512();
   };
 

@@ -3,6 +3,7 @@
 
 #include "kernels/generic/block.h"
 #include "kernels/generic/math.h"
+#include "kernels/kernels.h"
 
 namespace sotto::generic {
 
@@ -11,7 +12,7 @@ inline uint64_t exp_weights(const float* x, size_t n, float max, float scale, fl
   const V largest = V::broadcast(max);
   const V scales = V::broadcast(scale);
   const V one = V::broadcast(1.0f);
-  typename V::Weights sum;
+  typename V::Weights sum(kWeightBase);
   for_each_block<V>(n, [&](size_t i, auto extent) {
     const V l = V::load(x + i, extent);
     const V e = merge(select_ge(l, largest, one, exp((l - largest) * scales)), extent, V::zero());
@@ -41,6 +42,34 @@ inline size_t keep_from(const float* key, float floor, const float* x, const int
     kept_ids[kept++] = ids != nullptr ? ids[i] : first_id + static_cast<int32_t>(i);
   }
   return kept;
+}
+
+template <class V>
+inline Split split(const float* x, float floor, float ceiling, const float* values, double base,
+                   size_t n, float* between_x, int32_t* between) {
+  const V least = V::broadcast(floor), most = V::broadcast(ceiling);
+  typename V::Weights sum(base);
+  size_t collected = 0;
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const V number = V::load(x + i, Whole{});
+    sum.add(select_ge(number, most, V::load(values + i, Whole{}), V::zero()));
+    const uint32_t above = greater_equal_mask(number, most);
+    // Also where it is empty: a branch could not be predicted.
+    const uint32_t mask = greater_equal_mask(number, least) & ~above;
+    collected += V::compress(mask, x + i, nullptr, static_cast<int32_t>(i), between_x + collected,
+                             between + collected);
+  }
+  Split result = {sum.total(), collected};
+  for (; i < n; ++i) {
+    if (x[i] >= ceiling) {
+      result.sum += integer_of(values[i], base);
+    } else if (x[i] >= floor) {
+      between_x[result.collected] = x[i];
+      between[result.collected++] = static_cast<int32_t>(i);
+    }
+  }
+  return result;
 }
 
 }  // namespace sotto::generic

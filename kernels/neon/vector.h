@@ -84,9 +84,10 @@ struct Vector {
     return kept;
   }
 
-  // Sums weight_of of every lane.
+  // Sums integer_of of every lane.
   class Weights {
    public:
+    explicit Weights(double base) : base_(vdupq_n_f64(base)) {}
     void add(Vector shares) {
       for (int k = 0; k < 4; ++k) {
         add(vcvt_f64_f32(vget_low_f32(shares.v[k])), 0);
@@ -97,10 +98,10 @@ struct Vector {
 
    private:
     void add(float64x2_t shares, int half) {
-      const float64x2_t base = vdupq_n_f64(kWeightBase);
-      const uint64x2_t shifted = vreinterpretq_u64_f64(vaddq_f64(shares, base));
-      sum_[half] = vaddq_u64(sum_[half], vsubq_u64(shifted, vreinterpretq_u64_f64(base)));
+      const uint64x2_t shifted = vreinterpretq_u64_f64(vaddq_f64(shares, base_));
+      sum_[half] = vaddq_u64(sum_[half], vsubq_u64(shifted, vreinterpretq_u64_f64(base_)));
     }
+    float64x2_t base_;
     uint64x2_t sum_[2] = {vdupq_n_u64(0), vdupq_n_u64(0)};
   };
 

@@ -20,6 +20,8 @@ float exp_shifted(const float* x, size_t n, float max, float* y);
 uint64_t exp_weights(const float* x, size_t n, float max, float scale, float* y);
 size_t keep_from(const float* key, float floor, const float* x, const int32_t* ids,
                  int32_t first_id, size_t n, float* kept_x, int32_t* kept_ids);
+Split split(const float* x, float floor, float ceiling, const float* values, double base, size_t n,
+            float* between_x, int32_t* between);
 
 inline constexpr Kernels kTable = {
     .isa = Isa::kReference,
@@ -36,6 +38,7 @@ inline constexpr Kernels kTable = {
     .exp_shifted = exp_shifted,
     .exp_weights = exp_weights,
     .keep_from = keep_from,
+    .split = split,
 };
 
 }  // namespace sotto::reference

@@ -26,4 +26,18 @@ size_t keep_from(const float* key, float floor, const float* x, const int32_t* i
   return kept;
 }
 
+Split split(const float* x, float floor, float ceiling, const float* values, double base, size_t n,
+            float* between_x, int32_t* between) {
+  Split result = {};
+  for (size_t i = 0; i < n; ++i) {
+    if (x[i] >= ceiling) {
+      result.sum += integer_of(values[i], base);
+    } else if (x[i] >= floor) {
+      between_x[result.collected] = x[i];
+      between[result.collected++] = static_cast<int32_t>(i);
+    }
+  }
+  return result;
+}
+
 }  // namespace sotto::reference

@@ -64,6 +64,7 @@ class Candidates {
   // Begins a token: all that the mask allows, at temperature 1.
   void begin(const Kernels& kernels, std::span<const float> logits, const TokenMask& mask);
 
+  const Kernels& kernels() const { return *kernels_; }
   size_t vocabulary_size() const { return vocabulary_size_; }
   size_t count() const { return count_; }
   int32_t id(size_t index) const {
@@ -133,6 +134,8 @@ class Candidates {
   // For the stages: room for anything until the next call of a member.
   uint64_t* keys() { return keys_; }                // (vocabulary)
   float* whole() { return reinterpret_cast<float*>(keys_); }  // (vocabulary), in their place
+  // (vocabulary), or null if the logits are the sampler's own; may be the numbers to keep by.
+  float* unused_own() { return logits_ == own_logits_ ? nullptr : own_logits_; }
   uint64_t* bucket_sums() { return bucket_sums_; }  // (kBuckets)
   float* chunk() { return chunk_; }                 // (kChunk)
 

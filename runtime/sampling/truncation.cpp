@@ -54,7 +54,7 @@ void top_p(Candidates& candidates, float p, size_t min_keep) {
   std::span<uint64_t> keys = likely_keys(candidates);
   if (sum_of(keys, weight) < target) keys = {};
   keep_likely(candidates,
-              keys.empty() ? find_likely_border(candidates, weight, target)
+              keys.empty() ? find_likely_border(candidates, shares, kWeightBase, total, target)
                            : find_border_key(candidates, keys, weight, target),
               min_keep);
 }

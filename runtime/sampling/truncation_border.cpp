@@ -1,5 +1,6 @@
 #include "runtime/sampling/truncation_border.h"
 
+#include <bit>
 #include <cmath>
 #include <functional>
 
@@ -19,10 +20,6 @@ uint64_t rank_among(Candidates& candidates, std::span<uint64_t> keys, size_t ran
 }
 
 // Logits between which the rank most likely lies, by that of an even sample.
-struct Between {
-  float floor;
-  float ceiling;
-};
 Between estimate(Candidates& candidates, size_t rank) {
   float* sample = candidates.chunk();
   const size_t stride = candidates.count() / kSampled;
@@ -46,7 +43,52 @@ Between estimate(Candidates& candidates, size_t rank) {
   return between;
 }
 
+// Floats by numbers that ascend where they descend, and back.
+uint32_t descending(float x) {
+  const auto bits = std::bit_cast<uint32_t>(x);
+  return (bits >> 31) != 0 ? bits : bits ^ 0x7fffffff;
+}
+float from_descending(uint32_t rank) {
+  return std::bit_cast<float>((rank >> 31) != 0 ? rank : rank ^ 0x7fffffff);
+}
+
 }  // namespace
+
+Between estimate_border(const float* numbers, const float* values, double stride, double behind) {
+  constexpr uint32_t kSlices = 1024;
+  struct Slice {
+    float sum;
+    float squares;
+  } slices[kSlices] = {};
+  uint32_t least = UINT32_MAX, most = 0;
+  for (size_t i = 0; i < kBorderSample; ++i) {
+    least = std::min(least, descending(numbers[i]));
+    most = std::max(most, descending(numbers[i]));
+  }
+  const int shift = std::clamp(static_cast<int>(std::bit_width(most - least)) - 10, 0, 18);
+  for (size_t i = 0; i < kBorderSample; ++i) {
+    Slice& slice = slices[std::min((descending(numbers[i]) - least) >> shift, kSlices - 1)];
+    slice.sum += values[i];
+    slice.squares += values[i] * values[i];
+  }
+  // What is behind a slice's begin sums to stride * sum, give or take three standard deviations
+  // of that, of which nine equal values are the least that say anything.
+  Between between = {Candidates::kLowest, std::numeric_limits<float>::infinity()};
+  double sum = 0, squares = 0;
+  for (uint32_t slice = kSlices - 1; slice > 0; --slice) {
+    sum += static_cast<double>(slices[slice].sum);
+    squares += static_cast<double>(slices[slice].squares);
+    const double deviation = 3 * std::sqrt(squares);
+    if (!(sum > deviation)) continue;
+    const float last_before = from_descending(least + (slice << shift) - 1);
+    if (stride * (sum + deviation) <= behind) between.floor = last_before;
+    if (stride * (sum - deviation) > behind) {
+      between.ceiling = last_before;
+      break;
+    }
+  }
+  return between;
+}
 
 uint64_t key_of_rank(Candidates& candidates, size_t rank) {
   const size_t count = candidates.count();

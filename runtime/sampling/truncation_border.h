@@ -1,6 +1,7 @@
 // Where a truncation ends: in an order of the tokens, the one at which the running sum of a
-// measure first reaches a target. Nothing is sorted but the last few: each pass sums a
-// measure over slices of the order and goes on with the slice that holds the border.
+// measure first reaches a target. Nothing is sorted but the last few: a sample tells between
+// which tokens the border lies, a pass sums what is above them, and further passes sum the
+// measure over slices of the order and go on with the slice that holds the border.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +9,9 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <type_traits>
 
 #include "runtime/sampling/candidates.h"
 
@@ -85,86 +88,123 @@ uint64_t find_border_key(Candidates& candidates, std::span<uint64_t> keys, Measu
   return keys[last];
 }
 
-// The same over all candidates. rank(index) gives numbers below 2^31 that ascend in the order,
-// not necessarily strictly. key(index): as above.
-template <typename Rank, typename Key, typename Measure>
-uint64_t find_border(Candidates& candidates, Rank rank, Key key, Measure measure,
-                     uint64_t target) {
-  constexpr size_t kSlices = 1344;  // 2^18 ranks each, at most: floats of 42 powers of 2
-  constexpr uint32_t kTables = 4;     // so that sums need not wait for one another
-  constexpr size_t kTile = 64;      // as many as compilers vectorize without being told
-  const size_t all = candidates.count(), tiled = all / kTile * kTile;
-  uint64_t* keys = candidates.keys();
-  if (all < kSlices * kTables) {
-    for (size_t i = 0; i < all; ++i) keys[i] = key(i);
-    return find_border_key(candidates, {keys, all}, measure, target);
-  }
-  // An even sample tells how fine the slices may be; ranks beyond it are in the outer ones.
-  constexpr size_t kSampled = 256;
-  int32_t least = INT32_MAX, most = 0;
-  for (size_t i = 0; i < kSampled; ++i) {
-    const auto r = static_cast<int32_t>(rank(i * (all / kSampled)));
-    least = std::min(least, r);
-    most = std::max(most, r);
-  }
-  const int width = static_cast<int>(std::bit_width(static_cast<uint32_t>(most - least)));
-  const int shift = std::clamp(width - 10, 0, 18);
-  const auto slice_of = [=](size_t i) {
-    const int32_t above = static_cast<int32_t>(rank(i)) - least;
-    const int32_t slice = (above > 0 ? above : 0) >> shift;
-    constexpr auto kLast = static_cast<int32_t>(kSlices - 1);
-    return static_cast<uint32_t>(slice < kLast ? slice : kLast);
-  };
-  uint64_t* sums = keys;  // until there are any
-  std::fill_n(sums, kSlices * kTables, 0);
-  uint32_t slices[kTile];
-  uint64_t measures[kTile];
-  for (size_t first = 0; first < tiled; first += kTile) {
-    for (uint32_t i = 0; i < kTile; ++i) slices[i] = slice_of(first + i) * kTables + i % kTables;
-    for (size_t i = 0; i < kTile; ++i) measures[i] = measure(first + i);
-    for (size_t i = 0; i < kTile; ++i) sums[slices[i]] += measures[i];
-  }
-  for (size_t i = tiled; i < all; ++i) sums[slice_of(i) * kTables] += measure(i);
-  for (size_t i = 0; i < kSlices; ++i) {
-    const uint64_t* parts = sums + i * kTables;
-    sums[i] = (parts[0] + parts[1]) + (parts[2] + parts[3]);
-  }
-  const auto border = static_cast<int64_t>(find_slice(sums, &target));
-  // The ranks of that slice; the outer ones reach to the end.
-  const int64_t begin = border == 0 ? 0 : least + (border << shift);
-  const int64_t end = border == kSlices - 1 ? INT32_MAX : least + ((border + 1) << shift);
-  const auto low = static_cast<int32_t>(begin);
-  const auto high = static_cast<int32_t>(std::min(end, int64_t{INT32_MAX}));
-  const auto belongs = [=](size_t i) {
-    const auto r = static_cast<int32_t>(rank(i));
-    return (r >= low) & (r < high);
-  };
-  const size_t collected = collect(all, belongs, key, keys);
-  return find_border_key(candidates, {keys, collected}, measure, target);
-}
-
-// The order of descending logits. max() is not kLowest.
-template <typename Measure>
-uint64_t find_likely_border(Candidates& candidates, Measure measure, uint64_t target) {
-  const float* shares = candidates.shares();
-  const float* logits = candidates.logits();
-  const auto rank = [shares](size_t i) {
-    return std::bit_cast<uint32_t>(1.0f) - std::bit_cast<uint32_t>(shares[i]);
-  };
-  const auto key = [logits](size_t i) { return sort_key(logits[i], i); };
-  return find_border(candidates, rank, key, measure, target);
-}
-
-// The keys of all if they are few, or of some of the likeliest, among which borders mostly
-// are where the distribution has a peak; in order of id. Empty where it has none.
-std::span<uint64_t> likely_keys(Candidates& candidates);
-
 template <typename Measure>
 uint64_t sum_of(std::span<const uint64_t> keys, Measure measure) {
   uint64_t sum = 0;
   for (const uint64_t key : keys) sum += measure(key_index(key));
   return sum;
 }
+
+// Numbers between which a border most likely lies.
+struct Between {
+  float floor;
+  float ceiling;
+};
+
+// By an even sample of the tokens: the numbers by which they are ordered, descending, the
+// values whose sum makes the border, and how many tokens one of them stands for. `behind`: the
+// most that the values behind the border may sum to.
+inline constexpr size_t kBorderSample = 4096;
+Between estimate_border(const float* numbers, const float* values, double stride, double behind);
+
+// Numbers by index are an array or a function.
+template <typename Numbers>
+float number_at(Numbers numbers, size_t i) {
+  if constexpr (std::is_pointer_v<Numbers>) {
+    return numbers[i];
+  } else {
+    return numbers(i);
+  }
+}
+template <typename Numbers>
+const float* numbers_from(Numbers numbers, size_t first, size_t count, float* room) {
+  if constexpr (std::is_pointer_v<Numbers>) {
+    return numbers + first;
+  } else {
+    for (size_t i = 0; i < count; ++i) room[i] = numbers(first + i);
+    return room;
+  }
+}
+
+// Collects the keys of the tokens between two numbers; returns how many, and the sum of the
+// values of those above.
+template <typename Numbers, typename Values, typename Key>
+Split collect_between(Candidates& candidates, Between range, Numbers numbers, Values values,
+                      double base, Key key) {
+  constexpr size_t kChunk = Candidates::kChunk;
+  float between_numbers[kChunk], room[kChunk];
+  int32_t between[kChunk];
+  uint64_t* keys = candidates.keys();
+  Split all = {};
+  for (size_t first = 0; first < candidates.count(); first += kChunk) {
+    const size_t count = std::min(kChunk, candidates.count() - first);
+    const Split split = candidates.kernels().split(
+        numbers_from(numbers, first, count, candidates.chunk()), range.floor, range.ceiling,
+        numbers_from(values, first, count, room), base, count, between_numbers, between);
+    for (size_t i = 0; i < split.collected; ++i) {
+      keys[all.collected + i] = key(first + static_cast<size_t>(between[i]));
+    }
+    all.collected += split.collected;
+    all.sum += split.sum;
+  }
+  return all;
+}
+
+// The sum of integer_of over the values of all.
+template <typename Values>
+uint64_t sum_of_all(Candidates& candidates, Values values, double base) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto key = [](size_t i) { return uint64_t{i}; };
+  return collect_between(candidates, {kInfinity, -kInfinity}, candidates.shares(), values, base,
+                         key).sum;
+}
+
+// The key as of find_border_key, among all candidates. Numbers, none of them NaN, descend in
+// the order of keys, not necessarily strictly. The measure of a token is integer_of its value;
+// `total`: of all.
+template <typename Numbers, typename Values, typename Key>
+uint64_t find_border(Candidates& candidates, Numbers numbers, Values values, double base, Key key,
+                     uint64_t total, uint64_t target) {
+  const auto measure = [=](size_t i) { return integer_of(number_at(values, i), base); };
+  const size_t all = candidates.count();
+  uint64_t* keys = candidates.keys();
+  if (all < 2 * kBorderSample) {
+    for (size_t i = 0; i < all; ++i) keys[i] = key(i);
+    return find_border_key(candidates, {keys, all}, measure, target);
+  }
+  float* sample = candidates.whole();
+  const size_t stride = all / kBorderSample;
+  for (size_t i = 0; i < kBorderSample; ++i) {
+    sample[i] = number_at(numbers, i * stride);
+    sample[kBorderSample + i] = number_at(values, i * stride);
+  }
+  Between range = estimate_border(sample, sample + kBorderSample,
+                                  static_cast<double>(all) / kBorderSample,
+                                  static_cast<double>(total - target) * base * 0x1p-52);
+  for (;;) {
+    const Split split = collect_between(candidates, range, numbers, values, base, key);
+    const std::span<uint64_t> between = {keys, split.collected};
+    if (split.sum >= target) {
+      range = {range.ceiling, std::numeric_limits<float>::infinity()};
+    } else if (split.sum + sum_of(between, measure) < target) {
+      range = {-std::numeric_limits<float>::infinity(), range.floor};
+    } else {
+      return find_border_key(candidates, between, measure, target - split.sum);
+    }
+  }
+}
+
+// The order of descending logits. max() is not kLowest.
+template <typename Values>
+uint64_t find_likely_border(Candidates& candidates, Values values, double base, uint64_t total,
+                            uint64_t target) {
+  const auto key = [logits = candidates.logits()](size_t i) { return sort_key(logits[i], i); };
+  return find_border(candidates, candidates.shares(), values, base, key, total, target);
+}
+
+// The keys of all if they are few, or of some of the likeliest, among which borders mostly
+// are where the distribution has a peak; in order of id. Empty where it has none.
+std::span<uint64_t> likely_keys(Candidates& candidates);
 
 // The keys of the `size` most likely, 1 ... count(), sorted. They hold until the next call of
 // a member of the candidates.

@@ -24,67 +24,90 @@ void top_h(Candidates& candidates, float h, size_t min_keep) {
   // -p ln p = share (gap + ln total) / total, as an integer: a multiple of 2^-36.
   const float* shares = candidates.shares();
   const auto log_total = static_cast<float>(ln(candidates.total()));
-  const auto surprise = [shares, gap = candidates.gaps(), log_total](size_t i) {
-    const float product = shares[i] * (gap(i) + log_total);
-    const double sum = static_cast<double>(zero_unless(shares[i] > 0, product)) + kBase;
-    return std::bit_cast<uint64_t>(sum) - std::bit_cast<uint64_t>(kBase);
+  const auto value = [shares, gap = candidates.gaps(), log_total](size_t i) {
+    return zero_unless(shares[i] > 0, shares[i] * (gap(i) + log_total));
   };
-  uint64_t total = 0;
-  const size_t count = candidates.count();
-  for (size_t i = 0; i < count; ++i) total += surprise(i);
+  const auto surprise = [value](size_t i) { return integer_of(value(i), kBase); };
+  const uint64_t total = sum_of_all(candidates, value, kBase);
   if (total == 0) return candidates.keep_up_to(key_of_rank(candidates, min_keep));
   const double most = std::floor(static_cast<double>(h) * static_cast<double>(total));
   const uint64_t target = std::min(static_cast<uint64_t>(most) + 1, total);
   // The border is the first token that is too much.
   std::span<uint64_t> keys = likely_keys(candidates);
   if (sum_of(keys, surprise) < target) keys = {};
-  const uint64_t border = keys.empty() ? find_likely_border(candidates, surprise, target)
+  const uint64_t border = keys.empty() ? find_likely_border(candidates, value, kBase, total,
+                                                            target)
                                        : find_border_key(candidates, keys, surprise, target);
   const uint64_t least = key_of_rank(candidates, min_keep);
   if (border <= least) return candidates.keep_up_to(least);
   candidates.keep_before(border);
 }
 
+namespace {
+
+// |-ln p - H| = |gap - center|, negative.
+struct Nearness {
+  Gaps gap;
+  float center;
+
+  float operator()(size_t i) const {
+    constexpr float kFarthest = -std::numeric_limits<float>::infinity();
+    const float near = -std::fabs(gap(i) - center);
+    return near > kFarthest ? near : kFarthest;  // not NaN
+  }
+};
+
+// `keys`: of some of the likeliest, or empty; who is not among them is less near than `away`.
+template <typename Numbers>
+void keep_near(Candidates& candidates, Numbers nearness, uint64_t target, size_t min_keep,
+               std::span<uint64_t> keys, float away) {
+  const auto key = [=](size_t i) {
+    return uint64_t{std::bit_cast<uint32_t>(-number_at(nearness, i))} << 32 | i;
+  };
+  const auto distance = [](uint64_t k) {
+    return std::bit_cast<float>(static_cast<uint32_t>(k >> 32));
+  };
+  const float* shares = candidates.shares();
+  const auto weight = [shares](size_t i) { return weight_of(shares[i]); };
+  for (uint64_t& k : keys) k = key(key_index(k));
+  if (sum_of(keys, weight) < target) keys = {};
+  uint64_t border = keys.empty() ? 0 : find_border_key(candidates, keys, weight, target);
+  if (keys.empty() || !(distance(border) < away)) {
+    border = find_border(candidates, nearness, shares, kWeightBase, key,
+                         candidates.total_weight(), target);
+  }
+  if (min_keep > 1) {
+    const auto one = [](size_t) { return 1.0f; };
+    border = std::max(border, find_border(candidates, nearness, one, kWeightBase, key,
+                                          weight_of(1) * candidates.count(),
+                                          weight_of(1) * min_keep));
+  }
+  candidates.keep_by(
+      [&](size_t first, size_t count) {
+        return numbers_from(nearness, first, count, candidates.chunk());
+      },
+      -distance(border), key_index(border) + 1);
+}
+
+}  // namespace
+
 void typical(Candidates& candidates, float mass, size_t min_keep) {
   if (!(mass < 1) || is_empty(candidates) || min_keep >= candidates.count()) return;
   const uint64_t total = candidates.total_weight();
-  // |-ln p - H| = |gap - center|.
   const auto center = static_cast<float>(candidates.entropy() - ln(candidates.total()));
-  const auto rank = [gap = candidates.gaps(), center](size_t i) {
-    constexpr auto kInfinity = std::bit_cast<int32_t>(std::numeric_limits<float>::infinity());
-    const auto distance = std::bit_cast<int32_t>(std::fabs(gap(i) - center));
-    return static_cast<uint32_t>(distance < kInfinity ? distance : kInfinity);  // not NaN
-  };
-  const auto key = [=](size_t i) { return uint64_t{rank(i)} << 32 | i; };
-  const float* shares = candidates.shares();
-  const auto weight = [shares](size_t i) { return weight_of(shares[i]); };
+  const Nearness nearness = {candidates.gaps(), center};
   const double share = std::ceil(static_cast<double>(mass) * static_cast<double>(total));
   const uint64_t target = std::clamp<uint64_t>(static_cast<uint64_t>(share), 1, total);
-  // Who is not among the likeliest is at least so far away.
-  std::span<uint64_t> keys = likely_keys(candidates);
-  float away = 0;
-  if (!keys.empty()) {
-    const uint64_t last = *std::max_element(keys.begin(), keys.end());
-    away = candidates.gaps()(key_index(last)) - center;
-    for (uint64_t& k : keys) k = key(key_index(k));
-    if (sum_of(keys, weight) < target) keys = {};
+  const std::span<uint64_t> keys = likely_keys(candidates);
+  float* room = candidates.unused_own();
+  if (!keys.empty() || room == nullptr) {
+    const uint64_t last = keys.empty() ? 0 : *std::max_element(keys.begin(), keys.end());
+    const float away = nearness.gap(key_index(last)) - center;
+    return keep_near(candidates, nearness, target, min_keep, keys, away);
   }
-  uint64_t border = keys.empty() ? 0 : find_border_key(candidates, keys, weight, target);
-  if (keys.empty() || !(std::bit_cast<float>(static_cast<uint32_t>(border >> 32)) < away)) {
-    border = find_border(candidates, rank, key, weight, target);
-  }
-  if (min_keep > 1) {
-    const auto one = [](size_t) { return uint64_t{1}; };
-    border = std::max(border, find_border(candidates, rank, key, one, min_keep));
-  }
-  const float farthest = std::bit_cast<float>(static_cast<uint32_t>(border >> 32));
-  float* nearness = candidates.chunk();
-  candidates.keep_by(
-      [&](size_t first, size_t count) {
-        for (size_t i = 0; i < count; ++i) nearness[i] = -std::bit_cast<float>(rank(first + i));
-        return nearness;
-      },
-      -farthest, key_index(border) + 1);
+  // Twice to be read: once to find the border, once to keep.
+  const float* known = numbers_from(nearness, 0, candidates.count(), room);
+  keep_near(candidates, known, target, min_keep, keys, 0);
 }
 
 namespace {

@@ -87,9 +87,14 @@ void run_logits_cases(const Kernels& kernels, const MicroShape& shape, Cases& ca
     sink = static_cast<float>(kernels.exp_weights(logits.data(), count, max, 1.0f, y.data()));
   });
   std::vector<int32_t> ids(count);
+  std::vector<float> numbers(count);
   cases.time("keep_from, vocabulary", [&] {
     sink = static_cast<float>(kernels.keep_from(logits.data(), 0.0f, logits.data(), nullptr, 0,
-                                                count, y.data(), ids.data()));
+                                                count, numbers.data(), ids.data()));
+  });
+  cases.time("split, vocabulary", [&] {
+    sink = static_cast<float>(kernels.split(logits.data(), -0.1f, 0.1f, y.data(), 0x1p12, count,
+                                            numbers.data(), ids.data()).sum);
   });
 }
 

@@ -91,6 +91,28 @@ INSTANTIATE_TEST_SUITE_P(
              std::to_string(std::get<1>(entry.param));
     });
 
+// An even sample of these misses or meets all likely tokens, and tells nothing of the border.
+TEST(Border, IsFoundWhereASampleMisleads) {
+  constexpr size_t kCount = 20000;
+  std::mt19937_64 random(5);
+  std::normal_distribution<float> normal;
+  TestCandidates bench(kCount);
+  for (const Mode mode : {Mode::kTopP, Mode::kTypical, Mode::kTopH}) {
+    for (size_t phase = 0; phase < 4; ++phase) {
+      std::vector<float> logits(kCount);
+      for (size_t i = 0; i < kCount; ++i) logits[i] = normal(random) + (i % 4 == phase ? 3 : 0);
+      for (const double setting : {0.3, 0.5, 0.75, 0.95}) {
+        Candidates& candidates = bench.begin(logits);
+        apply(mode, setting, 1, candidates);
+        EXPECT_EQ(oracle::judge(mode, oracle::begin(logits, std::vector<bool>(kCount, true)), 1,
+                                static_cast<float>(setting), 1, ids_of(candidates)),
+                  "")
+            << oracle::mode_name(mode) << ", phase " << phase << ", setting " << setting;
+      }
+    }
+  }
+}
+
 TEST(TopP, DecaysToItsLeast) {
   EXPECT_EQ(decayed_top_p(0.9f, 1, 0, 1000), 0.9f);
   EXPECT_EQ(decayed_top_p(0.9f, 0.5f, 0, 0), 0.9f);
