@@ -215,7 +215,7 @@ void Session::reset_timings() {
 
 std::span<const char> Session::bytes_of(int32_t token) const {
   const TokenizerView* tokenizer = model_->tokenizer();
-  if (tokenizer == nullptr) return {};
+  if (tokenizer == nullptr) return {"", size_t{0}};
   return tokenizer->bytes_of(static_cast<uint32_t>(token));
 }
 

@@ -67,7 +67,7 @@ void TextStream::cut(const TextMark& mark) {
 }
 
 std::span<const char> TextStream::take(uint64_t end) {
-  if (end <= taken_) return {};
+  if (end <= taken_) return {at(taken_), size_t{0}};
   assert(end <= mark_.end);
   const std::span<const char> text(at(taken_), static_cast<size_t>(end - taken_));
   taken_ = end;

@@ -99,6 +99,7 @@ void expect_alike(Fuzzed& a, Fuzzed& b) {
     const sotto_status status = sotto_session_next(a.get(), &piece_a);
     REQUIRE(sotto_session_next(b.get(), &piece_b) == status);
     if (status < 0) return;
+    REQUIRE(piece_a->text != nullptr && piece_a->bytes != nullptr);
     REQUIRE(piece_a->token == piece_b->token && piece_a->text_size == piece_b->text_size);
     REQUIRE(std::memcmp(piece_a->text, piece_b->text, piece_a->text_size) == 0);
   }
