@@ -65,6 +65,15 @@ struct Split {
   size_t collected;
 };
 
+// Of min_hash: a token x hashes to mix32(m ^ out) >> 8 (kernels/math.h), where m is the least
+// of anchors_a ^ mix32(x ^ in) as signed numbers. At least one anchor.
+struct MinHash {
+  const int32_t* anchors;
+  size_t anchor_count;
+  uint32_t in;
+  uint32_t out;
+};
+
 struct Kernels {
   Isa isa;
 
@@ -129,6 +138,10 @@ struct Kernels {
   // for n, what is behind the collected ones may be written, too.
   Split (*split)(const float* x, float floor, float ceiling, const float* values, double base,
                  size_t n, float* between_x, int32_t* between);
+
+  // hashes_i: of the token ids_i, or first_id + i where ids is null.
+  void (*min_hash)(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,
+                   int32_t* hashes);
 };
 
 // The table of one instruction set; kAuto: the best this CPU has. Null where this build or

@@ -50,6 +50,13 @@ inline uint64_t integer_of(float x, double base) {
 }
 inline uint64_t weight_of(float share) { return integer_of(share, kWeightBase); }
 
+// The 32-bit hash of Wellons (2018, "prospecting for hash functions").
+inline uint32_t mix32(uint32_t h) {
+  h = (h ^ h >> 16) * 0x21f0aaad;
+  h = (h ^ h >> 15) * 0xd35a2d97;
+  return h ^ h >> 15;
+}
+
 // 1.5 * 2^23: adding it leaves the nearest integer, ties to even, in the low bits.
 inline constexpr float kRoundToInteger = 12582912.0f;
 inline constexpr uint32_t kExponentBias = 127;

@@ -4,6 +4,7 @@
 #include "kernels/generic/elementwise.h"
 #include "kernels/generic/gelu.h"
 #include "kernels/generic/layer_norm.h"
+#include "kernels/generic/min_hash.h"
 #include "kernels/generic/quantize.h"
 #include "kernels/generic/softmax.h"
 #include "kernels/generic/weights.h"
@@ -29,6 +30,7 @@ constexpr Kernels make_table(Isa isa, void (*attention)(const AttentionArgs& arg
       .exp_weights = exp_weights<V>,
       .keep_from = keep_from<V>,
       .split = split<V>,
+      .min_hash = min_hash<V>,
   };
 }
 

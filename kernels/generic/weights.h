@@ -60,16 +60,16 @@ inline Split split(const float* x, float floor, float ceiling, const float* valu
     collected += V::compress(mask, x + i, nullptr, static_cast<int32_t>(i), between_x + collected,
                              between + collected);
   }
-  Split result = {sum.total(), collected};
-  for (; i < n; ++i) {
-    if (x[i] >= ceiling) {
-      result.sum += integer_of(values[i], base);
-    } else if (x[i] >= floor) {
-      between_x[result.collected] = x[i];
-      between[result.collected++] = static_cast<int32_t>(i);
-    }
+  if (i < n) {
+    const Part rest = {n - i};
+    sum.add(select_ge(V::load(x + i, rest), most, V::load(values + i, rest), V::zero()));
   }
-  return result;
+  for (; i < n; ++i) {
+    if (x[i] >= ceiling || !(x[i] >= floor)) continue;
+    between_x[collected] = x[i];
+    between[collected++] = static_cast<int32_t>(i);
+  }
+  return {sum.total(), collected};
 }
 
 }  // namespace sotto::generic

@@ -22,6 +22,8 @@ size_t keep_from(const float* key, float floor, const float* x, const int32_t* i
                  int32_t first_id, size_t n, float* kept_x, int32_t* kept_ids);
 Split split(const float* x, float floor, float ceiling, const float* values, double base, size_t n,
             float* between_x, int32_t* between);
+void min_hash(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,
+              int32_t* hashes);
 
 inline constexpr Kernels kTable = {
     .isa = Isa::kReference,
@@ -39,6 +41,7 @@ inline constexpr Kernels kTable = {
     .exp_weights = exp_weights,
     .keep_from = keep_from,
     .split = split,
+    .min_hash = min_hash,
 };
 
 }  // namespace sotto::reference

@@ -40,4 +40,18 @@ Split split(const float* x, float floor, float ceiling, const float* values, dou
   return result;
 }
 
+void min_hash(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,
+              int32_t* hashes) {
+  for (size_t i = 0; i < n; ++i) {
+    const int32_t id = ids != nullptr ? ids[i] : first_id + static_cast<int32_t>(i);
+    const auto mixed = static_cast<int32_t>(mix32(static_cast<uint32_t>(id) ^ hash.in));
+    int32_t least = INT32_MAX;
+    for (size_t a = 0; a < hash.anchor_count; ++a) {
+      const int32_t m = hash.anchors[a] ^ mixed;
+      least = m < least ? m : least;
+    }
+    hashes[i] = static_cast<int32_t>(mix32(static_cast<uint32_t>(least) ^ hash.out) >> 8);
+  }
+}
+
 }  // namespace sotto::reference

@@ -53,10 +53,12 @@ void add_self_hash(Candidates& candidates, const SelfHash& hash, uint32_t thresh
   const std::span<float> logits = candidates.edit();
   const int32_t* ids = candidates.ids();
   const auto below = static_cast<int32_t>(threshold);
-  int32_t hashes[SelfHash::kBatch];
-  for (size_t first = 0; first < logits.size(); first += SelfHash::kBatch) {
-    const size_t count = std::min(SelfHash::kBatch, logits.size() - first);
-    hash.hash(ids != nullptr ? ids + first : nullptr, first, count, hashes);
+  constexpr size_t kBatch = 512;
+  int32_t hashes[kBatch];
+  for (size_t first = 0; first < logits.size(); first += kBatch) {
+    const size_t count = std::min(kBatch, logits.size() - first);
+    candidates.kernels().min_hash(hash.min_hash(), ids != nullptr ? ids + first : nullptr,
+                                  static_cast<int32_t>(first), count, hashes);
     float* l = logits.data() + first;
     for (size_t i = 0; i < count; ++i) l[i] += hashes[i] < below ? delta : 0.0f;
   }

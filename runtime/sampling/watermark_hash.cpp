@@ -5,6 +5,8 @@
 #include <bit>
 #include <cassert>
 
+#include "kernels/math.h"
+
 namespace sotto {
 
 namespace {
@@ -14,14 +16,6 @@ using Words = std::array<uint32_t, 4>;
 Words philox(Words counter, uint64_t key) {
   return philox4x32_10(counter, {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)});
 }
-
-inline uint32_t mix32(uint32_t h) {
-  h = (h ^ h >> 16) * 0x21f0aaad;
-  h = (h ^ h >> 15) * 0xd35a2d97;
-  return h ^ h >> 15;
-}
-
-inline int32_t lesser(int32_t a, int32_t b) { return a < b ? a : b; }
 
 }  // namespace
 
@@ -67,28 +61,10 @@ SelfHash::SelfHash(const WatermarkParams& params, std::span<const int32_t> conte
   out_ = own[2];
 }
 
-void SelfHash::hash(const int32_t* ids, size_t first, size_t count, int32_t* hashes) const {
-  assert(count <= kBatch);
-  int32_t mixed[kBatch];
-  for (size_t i = 0; i < count; ++i) {
-    const uint32_t token = ids != nullptr ? static_cast<uint32_t>(ids[i])
-                                          : static_cast<uint32_t>(first + i);
-    mixed[i] = static_cast<int32_t>(mix32(token ^ in_));
-  }
-  for (size_t i = 0; i < count; ++i) hashes[i] = mixed[i] ^ anchors_[0];
-  for (size_t a = 1; a < count_; ++a) {
-    const int32_t anchor = anchors_[a];
-    for (size_t i = 0; i < count; ++i) hashes[i] = lesser(hashes[i], mixed[i] ^ anchor);
-  }
-  for (size_t i = 0; i < count; ++i) {
-    hashes[i] = static_cast<int32_t>(mix32(static_cast<uint32_t>(hashes[i]) ^ out_) >> 8);
-  }
-}
-
 bool SelfHash::is_green(int32_t token) const {
-  int32_t hashed;
-  hash(&token, 0, 1, &hashed);
-  return static_cast<uint32_t>(hashed) < threshold_;
+  const uint32_t mixed = mix32(static_cast<uint32_t>(token) ^ in_);
+  const uint32_t least = static_cast<uint32_t>(anchors_[anchor(token)]) ^ mixed;
+  return mix32(least ^ out_) >> 8 < threshold_;
 }
 
 size_t SelfHash::anchor(int32_t token) const {

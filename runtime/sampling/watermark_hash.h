@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <span>
 
+#include "kernels/kernels.h"
 #include "runtime/base/random.h"
 #include "runtime/sampling/sampler_params.h"
 
@@ -58,10 +59,8 @@ class SelfHash {
  public:
   SelfHash(const WatermarkParams& params, std::span<const int32_t> context);
 
-  // hashes[i]: of token ids[i], or first + i without ids, below the threshold if it is green;
-  // 2^24 are possible.
-  static constexpr size_t kBatch = 512;
-  void hash(const int32_t* ids, size_t first, size_t count, int32_t* hashes) const;
+  // For the kernel of that name, whose hashes are below the threshold if a token is green.
+  MinHash min_hash() const { return {anchors_, count_, in_, out_}; }
 
   bool is_green(int32_t token) const;
   // Which token of the context decides; the context's size: the token itself.

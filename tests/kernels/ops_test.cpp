@@ -313,6 +313,24 @@ TEST_P(Ops, SplitOfAFew) {
   EXPECT_EQ(between[1], 5);
 }
 
+TEST_P(Ops, MinHash) {
+  for_each_case([&](Numbers, size_t n, Placement placement) {
+    std::vector<int32_t> ids(n), anchors(1 + random_() % 16);
+    for (int32_t& id : ids) id = static_cast<int32_t>(random_());
+    for (int32_t& anchor : anchors) anchor = static_cast<int32_t>(random_());
+    const MinHash hash = {anchors.data(), anchors.size(), static_cast<uint32_t>(random_()),
+                          static_cast<uint32_t>(random_())};
+    const GuardedArray<int32_t> own_ids(ids, placement), hashes(n, placement);
+    for (const bool counted : {false, true}) {
+      std::vector<int32_t> expected(n);
+      reference_->min_hash(hash, counted ? nullptr : ids.data(), 7, n, expected.data());
+      kernels_->min_hash(hash, counted ? nullptr : own_ids.data(), 7, n, hashes.data());
+      EXPECT_EQ(expected, hashes.values());
+      EXPECT_TRUE(hashes.intact());
+    }
+  });
+}
+
 // Around the ends of exp's range, in every lane.
 TEST_P(Ops, ExpAtTheEndsOfItsRange) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
