@@ -82,8 +82,7 @@ int run_detect(const DetectOptions& options) {
   const Tokens tokens = options.has_ids
                             ? read_ids(options)
                             : model->tokenize(options.input.read(), false, options.input.name());
-  const size_t vocabulary_size =
-      model ? model->info().vocabulary_size : options.vocabulary_size;
+  const size_t vocabulary_size = model ? model->info().vocabulary_size : options.vocabulary_size;
   print_result(options, detect(options, vocabulary_size, tokens), tokens.size());
   return kExitOk;
 }

@@ -105,8 +105,7 @@ void generate(const GenerateOptions& options, const Model& model, const Guide* g
   generation.total_seconds = seconds_since(start);
   if (options.state.save.empty()) return;
   if (options.search.is_on && !generation.tokens.empty()) {  // to go on with the best sequence
-    check(sotto_session_prefill(session.get(), generation.tokens.data(),
-                                generation.tokens.size()),
+    check(sotto_session_prefill(session.get(), generation.tokens.data(), generation.tokens.size()),
           "--save-state");
   }
   save_state(options.state.save, session);

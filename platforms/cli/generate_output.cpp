@@ -86,9 +86,9 @@ std::string score_line(sotto_token token, float log_probability, const std::stri
 void print_prompt_scores(const Generation& generation, const Model& model, TextStream& stream) {
   for (size_t i = 0; i < generation.prompt_tokens.size(); ++i) {
     const sotto_token token = generation.prompt_tokens[i];
-    stream.write(score_line(token, generation.prompt_log_probabilities[i],
-                            model.detokenize({token})) +
-                 '\n');
+    stream.write(
+        score_line(token, generation.prompt_log_probabilities[i], model.detokenize({token})) +
+        '\n');
   }
   stream.write("\n");
 }
@@ -114,8 +114,8 @@ void print_sequences(const Generation& generation, const GenerateOptions& option
   stream.end_line();
 }
 
-void print_timings(const Generation& generation, const GenerateOptions& options,
-                   const Model& model, const Session& session) {
+void print_timings(const Generation& generation, const GenerateOptions& options, const Model& model,
+                   const Session& session) {
   const sotto_session_timings timings = session.timings();
   std::fprintf(stderr, "\n");
   print_phase("prefill", timings.prefill_tokens, timings.prefill_ns);

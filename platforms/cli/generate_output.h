@@ -36,8 +36,8 @@ void print_prompt_scores(const Generation& generation, const Model& model, TextS
 void print_sequences(const Generation& generation, const GenerateOptions& options,
                      const Model& model, TextStream& stream);
 
-void print_timings(const Generation& generation, const GenerateOptions& options,
-                   const Model& model, const Session& session);
+void print_timings(const Generation& generation, const GenerateOptions& options, const Model& model,
+                   const Session& session);
 
 uint64_t peak_resident_bytes();
 

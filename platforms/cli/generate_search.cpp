@@ -31,8 +31,8 @@ std::vector<float> log_probabilities(const Session& session, const Tokens& token
   const uint64_t prompt_count = session.info().token_count;
   sotto_score score = {};
   score.struct_size = sizeof score;
-  const sotto_status status = sotto_session_score(session.get(), tokens.data(), tokens.size(),
-                                                  values.data(), &score);
+  const sotto_status status =
+      sotto_session_score(session.get(), tokens.data(), tokens.size(), values.data(), &score);
   check(status, "--logprobs");
   if (status == SOTTO_STOP_CONTEXT_FULL) {
     throw Failure("--logprobs: a sequence and the prompt do not fit the context together");

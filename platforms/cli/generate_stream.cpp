@@ -66,7 +66,8 @@ class Streamer {
     generation_.tokens.push_back(piece.token);
     if (!options_.log_probabilities) return;
     generation_.scores.push_back(
-        {piece.log_probability, piece.sampled_log_probability,
+        {piece.log_probability,
+         piece.sampled_log_probability,
          {piece.alternatives, piece.alternatives + piece.alternative_count}});
   }
 
@@ -79,9 +80,9 @@ class Streamer {
     stream_.write(columns + in_quotes(model_.detokenize({piece.token})) + '\n');
     for (uint32_t i = 0; i < piece.alternative_count; ++i) {
       const sotto_alternative& other = piece.alternatives[i];
-      stream_.write("    " + score_line(other.token, other.log_probability,
-                                        model_.detokenize({other.token})) +
-                    '\n');
+      stream_.write(
+          "    " +
+          score_line(other.token, other.log_probability, model_.detokenize({other.token})) + '\n');
     }
   }
 

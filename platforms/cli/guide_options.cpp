@@ -65,8 +65,7 @@ Guide::Guide(const GuideOptions& options, const Model& model, const ModelOptions
   params.sequence_tokens = 0;
   session_ = std::make_unique<Session>(amateur_ ? *amateur_ : model, params);
   const Tokens tokens = guide_prompt(options, model, prompt);
-  const sotto_status status =
-      sotto_session_prefill(session_->get(), tokens.data(), tokens.size());
+  const sotto_status status = sotto_session_prefill(session_->get(), tokens.data(), tokens.size());
   check(status, "guide");
   if (status == SOTTO_STOP_CONTEXT_FULL) {
     throw Failure("guide: " + std::to_string(tokens.size()) + " tokens do not fit the context");

@@ -4,12 +4,9 @@
 namespace sotto::cli {
 namespace {
 
-constexpr Name kOrders[] = {{"default", SOTTO_ORDER_DEFAULT},
-                            {"hf", SOTTO_ORDER_HF},
-                            {"openai", SOTTO_ORDER_OPENAI},
-                            {"llama_cpp", SOTTO_ORDER_DEFAULT},
-                            {"transformers", SOTTO_ORDER_HF},
-                            {"vllm", SOTTO_ORDER_OPENAI}};
+constexpr Name kOrders[] = {{"default", SOTTO_ORDER_DEFAULT}, {"hf", SOTTO_ORDER_HF},
+                            {"openai", SOTTO_ORDER_OPENAI},   {"llama_cpp", SOTTO_ORDER_DEFAULT},
+                            {"transformers", SOTTO_ORDER_HF}, {"vllm", SOTTO_ORDER_OPENAI}};
 
 constexpr Name kStages[] = {{"bias", SOTTO_STAGE_BIAS},
                             {"sequence_bias", SOTTO_STAGE_SEQUENCE_BIAS},
@@ -48,26 +45,21 @@ constexpr Name kStages[] = {{"bias", SOTTO_STAGE_BIAS},
                             {"tfs", SOTTO_STAGE_TAIL_FREE},
                             {"tfs_z", SOTTO_STAGE_TAIL_FREE}};
 
-constexpr Name kSelections[] = {{"multinomial", SOTTO_SELECT_MULTINOMIAL},
-                                {"greedy", SOTTO_SELECT_GREEDY},
-                                {"gumbel", SOTTO_SELECT_GUMBEL},
-                                {"mirostat", SOTTO_SELECT_MIROSTAT},
-                                {"mirostat_v2", SOTTO_SELECT_MIROSTAT_V2},
-                                {"adaptive_p", SOTTO_SELECT_ADAPTIVE_P}};
+constexpr Name kSelections[] = {
+    {"multinomial", SOTTO_SELECT_MULTINOMIAL}, {"greedy", SOTTO_SELECT_GREEDY},
+    {"gumbel", SOTTO_SELECT_GUMBEL},           {"mirostat", SOTTO_SELECT_MIROSTAT},
+    {"mirostat_v2", SOTTO_SELECT_MIROSTAT_V2}, {"adaptive_p", SOTTO_SELECT_ADAPTIVE_P}};
 
 constexpr Name kDolas[] = {
     {"off", SOTTO_DOLA_OFF}, {"low", SOTTO_DOLA_LOW}, {"high", SOTTO_DOLA_HIGH}};
 
-constexpr Name kWatermarks[] = {{"none", SOTTO_WATERMARK_NONE},
-                                {"lefthash", SOTTO_WATERMARK_LEFT_HASH},
-                                {"selfhash", SOTTO_WATERMARK_SELF_HASH},
-                                {"tournament", SOTTO_WATERMARK_TOURNAMENT},
-                                {"gumbel", SOTTO_WATERMARK_GUMBEL},
-                                {"synthid", SOTTO_WATERMARK_TOURNAMENT}};
+constexpr Name kWatermarks[] = {
+    {"none", SOTTO_WATERMARK_NONE},          {"lefthash", SOTTO_WATERMARK_LEFT_HASH},
+    {"selfhash", SOTTO_WATERMARK_SELF_HASH}, {"tournament", SOTTO_WATERMARK_TOURNAMENT},
+    {"gumbel", SOTTO_WATERMARK_GUMBEL},      {"synthid", SOTTO_WATERMARK_TOURNAMENT}};
 
-constexpr Name kOverflows[] = {{"stop", SOTTO_OVERFLOW_STOP},
-                               {"ring", SOTTO_OVERFLOW_RING},
-                               {"shift", SOTTO_OVERFLOW_SHIFT}};
+constexpr Name kOverflows[] = {
+    {"stop", SOTTO_OVERFLOW_STOP}, {"ring", SOTTO_OVERFLOW_RING}, {"shift", SOTTO_OVERFLOW_SHIFT}};
 
 constexpr Name kSearches[] = {{"beam", SOTTO_SEARCH_BEAM},
                               {"beam_sample", SOTTO_SEARCH_BEAM_SAMPLE},
@@ -93,29 +85,59 @@ constexpr Name kGuides[] = {{"off", SOTTO_GUIDE_OFF},
                             {"classifier_free", SOTTO_GUIDE_FREE},
                             {"contrastive", SOTTO_GUIDE_CONTRAST}};
 
-constexpr Name kStops[] = {
-    {"end_of_text", SOTTO_STOP_END_OF_TEXT},   {"max_tokens", SOTTO_STOP_MAX_TOKENS},
-    {"context_full", SOTTO_STOP_CONTEXT_FULL}, {"callback", SOTTO_STOP_CALLBACK},
-    {"cancelled", SOTTO_STOP_CANCELLED},       {"stop_token", SOTTO_STOP_TOKEN},
-    {"stop_string", SOTTO_STOP_STRING},        {"max_time", SOTTO_STOP_TIME},
-    {"repetition", SOTTO_STOP_REPETITION},     {"banned", SOTTO_STOP_BANNED},
-    {"complete", SOTTO_OK}};
+constexpr Name kStops[] = {{"end_of_text", SOTTO_STOP_END_OF_TEXT},
+                           {"max_tokens", SOTTO_STOP_MAX_TOKENS},
+                           {"context_full", SOTTO_STOP_CONTEXT_FULL},
+                           {"callback", SOTTO_STOP_CALLBACK},
+                           {"cancelled", SOTTO_STOP_CANCELLED},
+                           {"stop_token", SOTTO_STOP_TOKEN},
+                           {"stop_string", SOTTO_STOP_STRING},
+                           {"max_time", SOTTO_STOP_TIME},
+                           {"repetition", SOTTO_STOP_REPETITION},
+                           {"banned", SOTTO_STOP_BANNED},
+                           {"complete", SOTTO_OK}};
 
 }  // namespace
 
-Names order_names() { return kOrders; }
-Names stage_names() { return kStages; }
-Names selection_names() { return kSelections; }
-Names dola_names() { return kDolas; }
-Names watermark_names() { return kWatermarks; }
-Names overflow_names() { return kOverflows; }
-Names search_names() { return kSearches; }
-Names length_norm_names() { return kLengthNorms; }
-Names early_stopping_names() { return kEarlyStoppings; }
-Names choice_names() { return kChoices; }
-Names pooling_names() { return kPoolings; }
-Names guide_names() { return kGuides; }
-Names stop_names() { return kStops; }
+Names order_names() {
+  return kOrders;
+}
+Names stage_names() {
+  return kStages;
+}
+Names selection_names() {
+  return kSelections;
+}
+Names dola_names() {
+  return kDolas;
+}
+Names watermark_names() {
+  return kWatermarks;
+}
+Names overflow_names() {
+  return kOverflows;
+}
+Names search_names() {
+  return kSearches;
+}
+Names length_norm_names() {
+  return kLengthNorms;
+}
+Names early_stopping_names() {
+  return kEarlyStoppings;
+}
+Names choice_names() {
+  return kChoices;
+}
+Names pooling_names() {
+  return kPoolings;
+}
+Names guide_names() {
+  return kGuides;
+}
+Names stop_names() {
+  return kStops;
+}
 
 std::optional<int32_t> find_value(Names names, std::string_view name) {
   std::string plain(name);

@@ -73,8 +73,7 @@ void refuse_with(const CLI::App& command, const std::string& option,
   if (!is_given(command, option)) return;
   const std::string other = first_given(command, others);
   if (other.empty()) return;
-  throw CLI::ValidationError(option,
-                             "does not go with " + other + (why.empty() ? "" : ": " + why));
+  throw CLI::ValidationError(option, "does not go with " + other + (why.empty() ? "" : ": " + why));
 }
 
 }  // namespace sotto::cli

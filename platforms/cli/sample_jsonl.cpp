@@ -50,8 +50,8 @@ std::vector<uint64_t> read_mask(const Json& list, size_t vocabulary_size) {
 
 void check_names(const Json& object) {
   if (!object.is_object()) throw Failure("a line is an object with \"logits\" or \"probs\"");
-  constexpr const char* kKnown[] = {"logits", "probs",  "history", "generated", "mask",
-                                    "params", "draws", "id"};
+  constexpr const char* kKnown[] = {"logits", "probs",  "history", "generated",
+                                    "mask",   "params", "draws",   "id"};
   for (const auto& item : object.items()) {
     bool is_known = false;
     for (const char* known : kKnown) is_known |= item.key() == known;
@@ -101,8 +101,8 @@ void ChainRunner::fit(size_t vocabulary_size, uint32_t list_bytes) {
   check(sotto_sampler_memory_size(vocabulary_size, list_bytes, &size, &error), error, "sampler");
   sampler_ = nullptr;
   memory_ = std::make_unique<Memory>(size);
-  check(sotto_sampler_init(model_ != nullptr ? model_->get() : nullptr, vocabulary_size,
-                           list_bytes, memory_->bytes(), memory_->size(), &sampler_, &error),
+  check(sotto_sampler_init(model_ != nullptr ? model_->get() : nullptr, vocabulary_size, list_bytes,
+                           memory_->bytes(), memory_->size(), &sampler_, &error),
         error, "sampler");
   vocabulary_size_ = vocabulary_size;
   list_bytes_ = list_bytes;

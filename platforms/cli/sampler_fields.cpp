@@ -9,7 +9,8 @@ namespace {
 using P = sotto_sampler_params;
 using enum FieldKind;
 
-constexpr char kPenalties[] = "--repeat-penalty,--frequency-penalty,--presence-penalty,--guard-window";
+constexpr char kPenalties[] =
+    "--repeat-penalty,--frequency-penalty,--presence-penalty,--guard-window";
 
 constexpr SamplerField kSampling[] = {
     {"temperature", "--temp,--temperature", kNumber, &P::temperature, "",
@@ -17,8 +18,9 @@ constexpr SamplerField kSampling[] = {
     {"temperature_range", "--temp-range,--temperature-range,--dynatemp-range", kNumber,
      &P::temperature_range, "",
      "Dynamic temperature: so much lower and higher, after the entropy; 0: off"},
-    {"temperature_exponent", "--temp-exponent,--temperature-exponent,--dynatemp-exponent,--dynatemp-exp",
-     kNumber, &P::temperature_exponent, "--temp-range", "Exponent of the dynamic temperature"},
+    {"temperature_exponent",
+     "--temp-exponent,--temperature-exponent,--dynatemp-exponent,--dynatemp-exp", kNumber,
+     &P::temperature_exponent, "--temp-range", "Exponent of the dynamic temperature"},
     {"smoothing_factor", "--smoothing-factor", kNumber, &P::smoothing_factor, "",
      "Quadratic smoothing of the logits; 0: off"},
     {"smoothing_curve", "--smoothing-curve", kNumber, &P::smoothing_curve, "--smoothing-factor",
@@ -56,14 +58,15 @@ constexpr SamplerField kTruncation[] = {
      "Fewest tokens that a truncation leaves"}};
 
 constexpr SamplerField kRepetition[] = {
-    {"repetition_penalty", "--repeat-penalty,--repetition-penalty", kNumber,
-     &P::repetition_penalty, "", "Make tokens seen before less likely; 1: off"},
+    {"repetition_penalty", "--repeat-penalty,--repetition-penalty", kNumber, &P::repetition_penalty,
+     "", "Make tokens seen before less likely; 1: off"},
     {"frequency_penalty", "--frequency-penalty", kNumber, &P::frequency_penalty, "",
      "Lower a logit by this each time its token came; 0: off"},
     {"presence_penalty", "--presence-penalty", kNumber, &P::presence_penalty, "",
      "Lower a logit by this if its token came; 0: off"},
-    {"repetition_window", "--repeat-last-n,--repetition-window,--penalty-last-n,--repetition-penalty-range",
-     kWindow, &P::repetition_window, kPenalties,
+    {"repetition_window",
+     "--repeat-last-n,--repetition-window,--penalty-last-n,--repetition-penalty-range", kWindow,
+     &P::repetition_window, kPenalties,
      "Tokens the penalties look back on; -1: all in the context"},
     {"penalize_prompt", "--no-penalize-prompt", kOff, &P::penalize_prompt,
      "--repeat-penalty,--frequency-penalty,--presence-penalty,--no-repeat-ngram,"
@@ -71,8 +74,8 @@ constexpr SamplerField kRepetition[] = {
      "Look at generated tokens only"},
     {"penalty_slope", "--penalty-slope", kNumber, &P::penalty_slope, kPenalties,
      "Penalise older tokens less; 0: off"},
-    {"no_repeat_ngram", "--no-repeat-ngram,--no-repeat-ngram-size", kCount, &P::no_repeat_ngram,
-     "", "No N tokens in a row come twice; 0: off"},
+    {"no_repeat_ngram", "--no-repeat-ngram,--no-repeat-ngram-size", kCount, &P::no_repeat_ngram, "",
+     "No N tokens in a row come twice; 0: off"},
     {"dry_multiplier", "--dry-multiplier", kNumber, &P::dry_multiplier, "",
      "DRY: weight of the penalty for going on with a repetition; 0: off"},
     {"dry_base", "--dry-base", kNumber, &P::dry_base, "--dry-multiplier",
@@ -87,8 +90,8 @@ constexpr SamplerField kRepetition[] = {
      "The penalty for nothing but repetition"}};
 
 constexpr SamplerField kSelection[] = {
-    {"selection", "--selection", kName, &P::selection, "",
-     "How one of the tokens left is picked", selection_names},
+    {"selection", "--selection", kName, &P::selection, "", "How one of the tokens left is picked",
+     selection_names},
     {"mirostat_tau", "--mirostat-tau,--mirostat-ent", kNumber, &P::mirostat_tau,
      "--mirostat,--selection", "Surprise that Mirostat keeps to, in bits"},
     {"mirostat_eta", "--mirostat-eta,--mirostat-lr", kNumber, &P::mirostat_eta,
@@ -111,8 +114,8 @@ constexpr SamplerField kBias[] = {
      "No end of text before so many tokens"},
     {"ignore_end", "--ignore-eos,--ignore-end", kOn, &P::ignore_end, "",
      "The end of text never comes"},
-    {"end_decay_factor", "--end-decay-factor,--eos-decay-factor", kNumber, &P::end_decay_factor,
-     "", "Favour the end of text more with each token; 1: off"},
+    {"end_decay_factor", "--end-decay-factor,--eos-decay-factor", kNumber, &P::end_decay_factor, "",
+     "Favour the end of text more with each token; 1: off"},
     {"end_decay_start", "--end-decay-start,--eos-decay-start", kCount, &P::end_decay_start,
      "--end-decay-factor", "From so many tokens on"},
     {"forced_last_token", "--forced-last-token,--forced-eos-token-id,--forced-last", kToken,
@@ -142,7 +145,9 @@ std::vector<std::string> split_names(std::string_view names) {
   return list;
 }
 
-std::string SamplerField::main_option() const { return split_names(options).front(); }
+std::string SamplerField::main_option() const {
+  return split_names(options).front();
+}
 
 bool SamplerField::answers_to(std::string_view json_name) const {
   if (json_name == name) return true;
@@ -153,7 +158,9 @@ bool SamplerField::answers_to(std::string_view json_name) const {
   return false;
 }
 
-std::span<const FieldGroup> sampler_fields() { return kGroups; }
+std::span<const FieldGroup> sampler_fields() {
+  return kGroups;
+}
 
 const SamplerField* find_field(std::string_view json_name) {
   for (const FieldGroup& group : kGroups) {

@@ -29,14 +29,14 @@ int32_t to_value(const Json& value, const std::string& name, Names names) {
 void read_field(const SamplerField& field, const Json& value, const std::string& name,
                 sotto_sampler_params& params) {
   if (const auto* number = std::get_if<float sotto_sampler_params::*>(&field.member)) {
-    params.**number = to_float(value, name);
+    params.** number = to_float(value, name);
     return;
   }
   if (const auto* member = std::get_if<int32_t sotto_sampler_params::*>(&field.member)) {
     const bool is_none = field.kind == FieldKind::kToken && value == -1;
-    params.**member = field.kind == FieldKind::kName ? to_value(value, name, field.choices())
-                      : is_none                      ? -1
-                                                     : to_token(value, name);
+    params.** member = field.kind == FieldKind::kName ? to_value(value, name, field.choices())
+                       : is_none                      ? -1
+                                                      : to_token(value, name);
     return;
   }
   uint32_t& count = params.*std::get<uint32_t sotto_sampler_params::*>(field.member);
@@ -50,8 +50,8 @@ void read_field(const SamplerField& field, const Json& value, const std::string&
 }
 
 sotto_token id_of_key(const std::string& key, const std::string& name) {
-  const bool is_number = !key.empty() && key.size() < 10 &&
-                         key.find_first_not_of("0123456789") == std::string::npos;
+  const bool is_number =
+      !key.empty() && key.size() < 10 && key.find_first_not_of("0123456789") == std::string::npos;
   if (!is_number) throw Failure(name + ": \"" + key + "\" is not a token id");
   return std::stoi(key);
 }
@@ -99,8 +99,7 @@ void read_stages(const Json& value, const std::string& name, SamplerSettings& se
   for (const Json& entry : to_list(value, name)) {
     if (entry == "penalties") {
       settings.stages.insert(settings.stages.end(),
-                             {SOTTO_STAGE_REPETITION, SOTTO_STAGE_FREQUENCY,
-                              SOTTO_STAGE_PRESENCE});
+                             {SOTTO_STAGE_REPETITION, SOTTO_STAGE_FREQUENCY, SOTTO_STAGE_PRESENCE});
     } else {
       settings.stages.push_back(to_value(entry, name, stage_names()));
     }

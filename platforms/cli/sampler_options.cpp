@@ -13,9 +13,12 @@ namespace {
 
 const char* type_of(const SamplerField& field) {
   switch (field.kind) {
-    case FieldKind::kNumber: return "X";
-    case FieldKind::kToken: return "TOKEN";
-    default: return "N";
+    case FieldKind::kNumber:
+      return "X";
+    case FieldKind::kToken:
+      return "TOKEN";
+    default:
+      return "N";
   }
 }
 
@@ -35,16 +38,15 @@ CLI::Option* add_field(CLI::App& command, const SamplerField& field, SamplerOpti
       uint32_t& value = params.*std::get<uint32_t sotto_sampler_params::*>(field.member);
       const auto set = [&value, option](int64_t count) { value = parse_window(count, option); };
       const std::string standard = value == UINT32_MAX ? "-1" : std::to_string(value);
-      return add_translated<int64_t>(command, field.options, set, field.description,
-                                     type_of(field), standard);
+      return add_translated<int64_t>(command, field.options, set, field.description, type_of(field),
+                                     standard);
     }
     case FieldKind::kOn:
     case FieldKind::kOff: {
       uint32_t& value = params.*std::get<uint32_t sotto_sampler_params::*>(field.member);
       const uint32_t set_value = field.kind == FieldKind::kOn ? 1 : 0;
       return command.add_flag_callback(
-          spellings(field.options), [&value, set_value] { value = set_value; },
-          field.description);
+          spellings(field.options), [&value, set_value] { value = set_value; }, field.description);
     }
     case FieldKind::kToken: {
       const auto set = [&options, &field](const std::string& word) {
@@ -53,7 +55,8 @@ CLI::Option* add_field(CLI::App& command, const SamplerField& field, SamplerOpti
       return add_translated<std::string>(command, field.options, set, field.description,
                                          type_of(field), "");
     }
-    case FieldKind::kName: break;
+    case FieldKind::kName:
+      break;
   }
   return add_choice(command, field.options,
                     params.*std::get<int32_t sotto_sampler_params::*>(field.member),
@@ -97,14 +100,14 @@ void set_stages(const std::string& list, std::vector<sotto_stage>& stages) {
   stages.clear();
   for (const std::string& name : split_names(list)) {
     if (name == "penalties") {
-      stages.insert(stages.end(), {SOTTO_STAGE_REPETITION, SOTTO_STAGE_FREQUENCY,
-                                   SOTTO_STAGE_PRESENCE});
+      stages.insert(stages.end(),
+                    {SOTTO_STAGE_REPETITION, SOTTO_STAGE_FREQUENCY, SOTTO_STAGE_PRESENCE});
       continue;
     }
     const std::optional<int32_t> stage = find_value(stage_names(), name);
     if (!stage) {
-      throw CLI::ValidationError("--stages", '"' + name + "\" is no stage; they are " +
-                                                 listed(stage_names()));
+      throw CLI::ValidationError("--stages",
+                                 '"' + name + "\" is no stage; they are " + listed(stage_names()));
     }
     stages.push_back(*stage);
   }
@@ -134,8 +137,8 @@ void add_selection(CLI::App& command, SamplerOptions& options) {
 }
 
 void add_bias(CLI::App& command, SamplerOptions& options) {
-  const auto add = [&](const char* names, std::vector<std::string>& texts,
-                       const char* description, const char* type) {
+  const auto add = [&](const char* names, std::vector<std::string>& texts, const char* description,
+                       const char* type) {
     add_texts(command, names, texts, description, type)->group(kBiasGroup);
   };
   add("--logit-bias", options.logit_bias,
@@ -162,8 +165,8 @@ void add_bias(CLI::App& command, SamplerOptions& options) {
 // Defaults that would stand in the way of what was asked for.
 void switch_defaults_off(const CLI::App& command, SamplerSettings& settings) {
   sotto_sampler_params& params = settings.params;
-  const bool mirostat = params.selection == SOTTO_SELECT_MIROSTAT ||
-                        params.selection == SOTTO_SELECT_MIROSTAT_V2;
+  const bool mirostat =
+      params.selection == SOTTO_SELECT_MIROSTAT || params.selection == SOTTO_SELECT_MIROSTAT_V2;
   const auto is_off = [&](const char* option, sotto_stage stage, bool unless_mirostat) {
     if (is_given(command, option)) return false;
     if (mirostat && unless_mirostat) return true;
@@ -183,8 +186,8 @@ void settle_selection(const CLI::App& command, sotto_sampler_params& params) {
   refuse_with(command, "--greedy", {"--temp", "--temp-range"});
   if (is_given(command, "--adaptive-p") && params.adaptive_target >= 0.0f) {
     if (!is_given(command, "--selection")) params.selection = SOTTO_SELECT_ADAPTIVE_P;
-    if (params.selection != SOTTO_SELECT_ADAPTIVE_P) refuse_with(command, "--adaptive-p",
-                                                                 {"--selection"});
+    if (params.selection != SOTTO_SELECT_ADAPTIVE_P)
+      refuse_with(command, "--adaptive-p", {"--selection"});
   }
   const bool first = params.selection == SOTTO_SELECT_MIROSTAT;
   const bool second = params.selection == SOTTO_SELECT_MIROSTAT_V2;

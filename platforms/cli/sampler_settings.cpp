@@ -54,8 +54,7 @@ SamplerView::SamplerView(const SamplerSettings& settings) : params_(settings.par
   point(settings.begin_suppressed_tokens, params_.begin_suppressed_tokens,
         params_.begin_suppressed_token_count);
   point(settings.forced_prefix, params_.forced_prefix, params_.forced_prefix_count);
-  point(settings.dry_breaker_tokens, params_.dry_breaker_tokens,
-        params_.dry_breaker_token_count);
+  point(settings.dry_breaker_tokens, params_.dry_breaker_tokens, params_.dry_breaker_token_count);
   if (settings.dry_breakers) {
     dry_breakers_ = text_views(*settings.dry_breakers);
     point(dry_breakers_, params_.dry_breakers, params_.dry_breaker_count);

@@ -35,9 +35,9 @@ Bias split_bias(const std::string& word, const char* option) {
       return {word.substr(0, split), *value};
     }
   }
-  throw Failure(std::string(option) + ": " + in_quotes(word) +
-                    " does not end with = and a number or -inf",
-                kExitUsage);
+  throw Failure(
+      std::string(option) + ": " + in_quotes(word) + " does not end with = and a number or -inf",
+      kExitUsage);
 }
 
 // {"50256": -100, " the": 2}, as the OpenAI API has it.

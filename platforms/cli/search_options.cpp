@@ -17,12 +17,13 @@ constexpr uint32_t kMaxSequences = 64;
 
 using OptionList = std::vector<std::string>;
 
-const OptionList kStopOptions = {"--stop",           "--max-time", "--repetition-limit",
-                            "--repetition-limit-window", "--include-stop", "--ban", "--heal"};
+const OptionList kStopOptions = {
+    "--stop", "--max-time", "--repetition-limit", "--repetition-limit-window", "--include-stop",
+    "--ban",  "--heal"};
 const OptionList kGuideOptions = {"--guidance-scale", "--negative-prompt", "--amateur"};
-const OptionList kTruncations = {"--top-p", "--min-p", "--typical-p", "--top-a", "--tail-free",
-                            "--epsilon", "--eta", "--top-n-sigma", "--top-h",
-                            "--xtc-probability"};
+const OptionList kTruncations = {"--top-p",     "--min-p",          "--typical-p", "--top-a",
+                                 "--tail-free", "--epsilon",        "--eta",       "--top-n-sigma",
+                                 "--top-h",     "--xtc-probability"};
 const OptionList kTemperatures = {"--temp", "--temp-range", "--smoothing-factor"};
 const OptionList kSelections = {"--selection", "--mirostat", "--adaptive-p"};
 
@@ -60,8 +61,7 @@ void settle_beams(const CLI::App& command, SearchOptions& options) {
   if (samples) {
     refuse_with(command, "--do-sample", {"--greedy", "--num-beam-groups", "--phrase"});
   } else {
-    refuse_unused(command, "--num-beams",
-                  {kTemperatures, kTruncations, {"--top-k"}, kSelections},
+    refuse_unused(command, "--num-beams", {kTemperatures, kTruncations, {"--top-k"}, kSelections},
                   "; add --do-sample for beams that are sampled");
   }
 }
@@ -74,7 +74,8 @@ void settle_contrastive(const CLI::App& command, SearchOptions& options,
   if (options.params.contrastive_k < 2 || options.params.contrastive_k > kMaxSequences) {
     refuse("--top-k", "must be 2 to 64 with --penalty-alpha");
   }
-  refuse_with(command, "--penalty-alpha", {"--best-of", "--vote", "--n"}, "it finds one text");
+  refuse_with(command, "--penalty-alpha", {"--num-beams", "--best-of", "--vote", "--n"},
+              "it finds one text");
   refuse_unused(command, "--penalty-alpha", {kTemperatures, kTruncations, kSelections}, "");
   sampler.top_k = 0;  // it has become the search's
   sampler.top_p = 1.0f;
@@ -112,8 +113,8 @@ void check_rest(const CLI::App& command, const SearchOptions& options, int64_t t
 }
 
 void require_beams(const CLI::App& command, const SearchOptions& options) {
-  for (const char* option : {"--num-beam-groups", "--diversity-penalty", "--phrase",
-                             "--early-stopping"}) {
+  for (const char* option :
+       {"--num-beam-groups", "--diversity-penalty", "--phrase", "--early-stopping"}) {
     require_with(command, option, {"--num-beams"});
     if (is_given(command, option) && options.beam_count < 2) {
       refuse(option, "needs --num-beams of at least 2");
@@ -126,7 +127,9 @@ void require_beams(const CLI::App& command, const SearchOptions& options) {
 
 }  // namespace
 
-SearchOptions::SearchOptions() { sotto_search_params_init(&params, sizeof params); }
+SearchOptions::SearchOptions() {
+  sotto_search_params_init(&params, sizeof params);
+}
 
 void add_search_options(CLI::App& command, SearchOptions& options) {
   const auto grouped = [](CLI::Option* option) { return option->group(kSearchGroup); };
@@ -207,7 +210,8 @@ void read_search_texts(SearchOptions& options, const Model& model) {
     if (list.is_array() && !parse_ids(word)) {
       texts.clear();
       for (const auto& text : list) {
-        if (!text.is_string()) throw Failure("--phrase: " + word + " holds more than texts", kExitUsage);
+        if (!text.is_string())
+          throw Failure("--phrase: " + word + " holds more than texts", kExitUsage);
         texts.push_back(text.get<std::string>());
       }
     }

@@ -23,7 +23,9 @@ void unquote(std::vector<std::string>& texts, const char* option) {
 
 }  // namespace
 
-StopOptions::StopOptions() { sotto_stop_params_init(&params, sizeof params); }
+StopOptions::StopOptions() {
+  sotto_stop_params_init(&params, sizeof params);
+}
 
 uint32_t StopOptions::list_bytes() const {
   constexpr uint64_t kEntryBytes = 64;  // the library's bookkeeping, rounded up
@@ -73,8 +75,7 @@ void settle_stop_options(const CLI::App& command, StopOptions& options) {
   if (!(options.max_seconds >= 0.0 && options.max_seconds <= 1e9)) {
     throw CLI::ValidationError("--max-time", "must be 0 or a number of seconds");
   }
-  options.params.max_time_ns =
-      static_cast<uint64_t>(std::ceil(options.max_seconds * kNanoseconds));
+  options.params.max_time_ns = static_cast<uint64_t>(std::ceil(options.max_seconds * kNanoseconds));
   unquote(options.stop_strings, "--stop");
   unquote(options.banned_strings, "--ban");
 }
@@ -82,9 +83,8 @@ void settle_stop_options(const CLI::App& command, StopOptions& options) {
 void read_stop_texts(StopOptions& options, const Model& model) {
   const TokenReader reader(model);
   for (const std::string& word : options.stop_words) {
-    const Tokens tokens =
-        parse_ids(word) ? reader.tokens(word, "--stop-token")
-                        : Tokens{reader.token(word, "--stop-token")};
+    const Tokens tokens = parse_ids(word) ? reader.tokens(word, "--stop-token")
+                                          : Tokens{reader.token(word, "--stop-token")};
     options.stop_tokens.insert(options.stop_tokens.end(), tokens.begin(), tokens.end());
   }
 }

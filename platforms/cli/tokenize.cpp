@@ -31,7 +31,9 @@ struct TokenizeOptions {
   bool jsonl = false;
 };
 
-void print_line(const std::string& line) { std::printf("%s\n", line.c_str()); }
+void print_line(const std::string& line) {
+  std::printf("%s\n", line.c_str());
+}
 
 void print_pieces(const Model& model, const std::vector<sotto_token>& tokens) {
   for (const sotto_token token : tokens) {
@@ -103,8 +105,7 @@ void add_tokenize(CLI::App& app, Run& run) {
   auto options = std::make_shared<TokenizeOptions>();
   CLI::App* command = app.add_subcommand("tokenize", "Turn text into token ids, or back");
   add_model_option(*command, options->model);
-  command->add_option("TEXT", options->text, "The text; standard input if absent")
-      ->type_name("");
+  command->add_option("TEXT", options->text, "The text; standard input if absent")->type_name("");
   command
       ->add_option("--decode", options->ids,
                    "Turn ids into text; from standard input if there are none here")

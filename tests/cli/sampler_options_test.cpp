@@ -1,0 +1,241 @@
+// The sampler's options of `sotto generate`: each reaches its parameter and has an effect.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/cli/generate_support.h"
+
+namespace sotto::test {
+namespace {
+
+using nlohmann::json;
+
+struct Case {
+  Words words;  // the first with all its other names, between commas
+  const char* parameter;
+  json value;
+};
+
+std::vector<std::string> names_of(const std::string& list) {
+  std::vector<std::string> names;
+  size_t begin = 0;
+  while (begin <= list.size()) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    names.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
+
+// Each with an effect on what is drawn.
+const std::vector<Case> kEffective = {
+    {{"--temp,--temperature", "1.7"}, "temperature", 1.7},
+    {{"--greedy"}, "temperature", 0.0},
+    {{"--temp-range,--dynatemp-range,--dynatemp_range", "0.7"}, "temperature_range", 0.7},
+    {{"--dynatemp-exp,--dynatemp-exponent,--temp-exponent", "3", "--temp-range", "0.7"},
+     "temperature_exponent",
+     3.0},
+    {{"--smoothing-factor,--smoothing_factor", "1.5"}, "smoothing_factor", 1.5},
+    {{"--smoothing-curve", "4", "--smoothing-factor", "1.5"}, "smoothing_curve", 4.0},
+    {{"--top-k,--top_k", "3"}, "top_k", 3},
+    {{"--top-p,--top_p", "0.3"}, "top_p", 0.3},
+    {{"--min-p,--min_p", "0.5"}, "min_p", 0.5},
+    {{"--typical-p,--typical_p,--typical", "0.2"}, "typical_p", 0.2},
+    {{"--top-a,--top_a", "0.9"}, "top_a", 0.9},
+    {{"--tail-free,--tfs-z,--tfs_z,--tfs", "0.3"}, "tail_free", 0.3},
+    {{"--epsilon,--epsilon-cutoff,--epsilon_cutoff", "0.2"}, "epsilon", 0.2},
+    {{"--eta,--eta-cutoff,--eta_cutoff", "0.9"}, "eta", 0.9},
+    {{"--top-n-sigma,--top-nsigma,--top_n_sigma", "0.5"}, "top_n_sigma", 0.5},
+    {{"--top-h,--top_h", "0.2"}, "top_h", 0.2},
+    {{"--xtc-probability,--xtc_probability", "1"}, "xtc_probability", 1.0},
+    {{"--xtc-threshold", "0.02", "--xtc-probability", "1"}, "xtc_threshold", 0.02},
+    {{"--top-p-decay", "0.5", "--top-p", "0.9"}, "top_p_decay", 0.5},
+    {{"--min-keep,--min-tokens-to-keep", "20", "--top-k", "1"}, "min_keep", 20},
+    {{"--repeat-penalty,--repetition-penalty,--repetition_penalty,--repeat_penalty", "1.9"},
+     "repetition_penalty",
+     1.9},
+    {{"--frequency-penalty,--frequency_penalty", "3"}, "frequency_penalty", 3.0},
+    {{"--presence-penalty,--presence_penalty", "3"}, "presence_penalty", 3.0},
+    {{"--penalty-slope", "2", "--presence-penalty", "3"}, "penalty_slope", 2.0},
+    {{"--repeat-last-n,--repeat_last_n", "2", "--presence-penalty", "3"}, "repetition_window", 2},
+    {{"--guard-window", "16", "--guard-penalty", "9", "--top-k", "1"}, "guard_window", 16},
+    {{"--selection", "gumbel"}, "selection", "gumbel"},
+    {{"--mirostat", "1"}, "selection", "mirostat"},
+    {{"--mirostat", "2"}, "selection", "mirostat_v2"},
+    {{"--mirostat-tau,--mirostat_tau,--mirostat-ent", "1", "--mirostat", "2"}, "mirostat_tau", 1.0},
+    {{"--mirostat-eta,--mirostat_eta,--mirostat-lr", "1", "--mirostat", "2"}, "mirostat_eta", 1.0},
+    {{"--mirostat-m", "9", "--mirostat", "1"}, "mirostat_m", 9},
+    {{"--adaptive-p,--adaptive-target", "0.2"}, "selection", "adaptive_p"},
+    {{"--adaptive-decay", "0.1", "--adaptive-p", "0.2"}, "adaptive_decay", 0.1},
+    {{"--dola,--dola-layers", "high"}, "dola", "high"},
+    {{"--dola-relative-top", "0.9", "--dola", "high"}, "dola_relative_top", 0.9},
+    {{"--order", "hf", "--top-p", "0.5", "--temp", "2"}, "order", "hf"},
+    {{"--stages", "top_k,temperature"}, "stages", {"top_k", "temperature"}},
+    {{"-s,--seed", "77"}, "seed", 77}};
+
+TEST(SamplerOptions, EachReachesItsParameterAndTheText) {
+  const json plain = generated({"-n", "48"});
+  for (const Case& option : kEffective) {
+    json first;
+    for (const std::string& name : names_of(option.words[0])) {
+      Words words = option.words;
+      words[0] = name;
+      words.insert(words.end(), {"-n", "48"});
+      SCOPED_TRACE(joined(words));
+      const json object = generated(words);
+      EXPECT_EQ(object["parameters"][option.parameter], option.value);
+      if (first.is_null()) first = object["tokens"];
+      EXPECT_EQ(object["tokens"], first);
+      EXPECT_NE(object["tokens"], plain["tokens"]);
+    }
+  }
+}
+
+TEST(SamplerOptions, RepetitionsEnd) {
+  const json plain = generated({"-n", "64", "--greedy"});
+  const auto pairs_are_unique = [](const json& tokens) {
+    std::set<std::pair<int, int>> pairs;
+    for (size_t i = 1; i < tokens.size(); ++i) {
+      if (!pairs.emplace(tokens[i - 1], tokens[i]).second) return false;
+    }
+    return true;
+  };
+  EXPECT_FALSE(pairs_are_unique(plain["tokens"]));
+  for (const char* name : {"--no-repeat-ngram", "--no_repeat_ngram_size"}) {
+    EXPECT_TRUE(pairs_are_unique(generated({"-n", "64", "--greedy", name, "2"})["tokens"])) << name;
+  }
+  const Words dry = {"-n", "64", "--greedy", "--dry-multiplier", "5"};
+  const auto with = [&](const Words& more) {
+    Words words = dry;
+    words.insert(words.end(), more.begin(), more.end());
+    return generated(words);
+  };
+  const json first = with({});
+  EXPECT_NE(first["tokens"], plain["tokens"]);
+  EXPECT_NE(with({"--dry-base", "9"})["tokens"], plain["tokens"]);
+  EXPECT_EQ(with({"--dry-base", "9"})["parameters"]["dry_base"], 9.0);
+  EXPECT_NE(with({"--dry_allowed_length", "6"})["tokens"], first["tokens"]);
+  EXPECT_NE(with({"--dry-penalty-last-n", "8"})["tokens"], first["tokens"]);
+  const json broken = with({"--dry-sequence-breaker", " the", "--dry-breaker", "\"\\n\""});
+  EXPECT_EQ(broken["parameters"]["dry_breakers"], json({" the", "\n"}));
+  EXPECT_EQ(with({"--dry-breaker", "none"})["parameters"]["dry_breakers"], json::array());
+  const json by_token = with({"--dry-breaker-token", "11,262"});
+  EXPECT_EQ(by_token["parameters"]["dry_breaker_tokens"], json({11, 262}));
+  EXPECT_NE(by_token["tokens"], first["tokens"]);
+  const json guarded =
+      generated({"-n", "64", "--greedy", "--presence-penalty", "2", "--no-penalize-prompt"});
+  EXPECT_EQ(guarded["parameters"]["penalize_prompt"], false);
+}
+
+TEST(SamplerOptions, BansAndBiases) {
+  const json plain = generated({"-n", "24", "--greedy"});
+  const json the = ids_of(" the")[0];
+  const auto count = [](const json& object, const json& token) {
+    const json& tokens = object["tokens"];
+    return std::count(tokens.begin(), tokens.end(), token);
+  };
+  ASSERT_GT(count(plain, the), 0);
+  const std::string id = the.dump();
+  for (const Words& words : std::vector<Words>{{"--logit-bias", id + "=-inf"},
+                                               {"--logit_bias", " the=-100"},
+                                               {"--logit-bias", "\" the\"=-100"},
+                                               {"--logit-bias", id + "-100"},
+                                               {"--logit-bias", "{\"" + id + "\":-100}"},
+                                               {"--bad-word", "the"},
+                                               {"--bad-words", "\" the\""},
+                                               {"--bad-word", id},
+                                               {"--suppress", id},
+                                               {"--suppress-tokens", id + ",5"},
+                                               {"--suppress", " the"},
+                                               {"--sequence-bias", "the=-100"},
+                                               {"--sequence_bias", " the=-inf"}}) {
+    Words all = {"-n", "24", "--greedy"};
+    all.insert(all.end(), words.begin(), words.end());
+    SCOPED_TRACE(joined(words));
+    const json object = generated(all);
+    EXPECT_EQ(count(object, the), 0);
+  }
+  const json only = generated({"-n", "8", "--allow", " the", "--allow", "11,278"});
+  for (const json& token : only["tokens"]) {
+    EXPECT_TRUE(token == the || token == 11 || token == 278) << token;
+  }
+  EXPECT_EQ(only["parameters"]["allowed_tokens"].size(), 3u);
+  const json first = plain["tokens"][0];
+  const json other = generated({"-n", "8", "--greedy", "--begin-suppress", first.dump()});
+  EXPECT_NE(other["tokens"][0], first);
+  EXPECT_GT(count(other, first), 0);
+}
+
+TEST(SamplerOptions, BeginningsAndEnds) {
+  const json forced = generated({"-n", "8", "--force-prefix", " there was"});
+  EXPECT_EQ(forced["text"].get<std::string>().rfind(" there was", 0), 0u);
+  const json last = generated({"-n", "8", "--forced-last-token", " the"});
+  EXPECT_EQ(last["tokens"].back(), ids_of(" the")[0]);
+  EXPECT_EQ(last["tokens"].size(), 8u);
+
+  const json model = json_of(run_sotto({"inspect", "--json", SOTTO_DEMO_MODEL}));
+  const std::string end = model["end_of_text_token"].dump();
+  const Words favour = {"-n", "12", "--logit-bias", end + "=50"};
+  const auto with = [&](const Words& more) {
+    Words words = favour;
+    words.insert(words.end(), more.begin(), more.end());
+    return generated(words);
+  };
+  EXPECT_EQ(with({})["stop"], "end_of_text");
+  EXPECT_EQ(with({})["tokens"], json::array());
+  for (const char* name : {"--min-new-tokens", "--min_new_tokens", "--min-tokens"}) {
+    EXPECT_EQ(with({name, "5"})["tokens"].size(), 5u) << name;
+  }
+  for (const char* name : {"--ignore-eos", "--ignore_eos", "--ignore-end"}) {
+    EXPECT_EQ(with({name})["tokens"].size(), 12u) << name;
+  }
+  const json decayed =
+      generated({"-n", "200", "--end-decay-start", "10", "--end-decay-factor", "3", "--seed", "4"});
+  EXPECT_EQ(decayed["stop"], "end_of_text");
+  EXPECT_GE(decayed["tokens"].size(), 10u);
+  EXPECT_LT(decayed["tokens"].size(), 60u);
+}
+
+TEST(SamplerOptions, MirostatSwitchesTruncationsOffThatWereNotGiven) {
+  const json object = generated({"-n", "4", "--mirostat", "2"});
+  EXPECT_EQ(object["parameters"]["top_k"], 0);
+  EXPECT_EQ(object["parameters"]["top_p"], 1.0);
+  EXPECT_EQ(object["parameters"]["min_p"], 0.0);
+  EXPECT_EQ(generated({"-n", "4", "--mirostat", "2", "--top-k", "9"})["parameters"]["top_k"], 9);
+  // Stages leave out what they do not name, unless it was asked for.
+  const json stages = generated({"-n", "4", "--stages", "top_p", "--top-p", "0.5"});
+  EXPECT_EQ(stages["parameters"]["top_k"], 0);
+  EXPECT_EQ(stages["parameters"]["temperature"], 1.0);
+  expect_refused(run_on_demo("generate", {"-p", "x", "--stages", "top_p", "--top-k", "3"}), 1,
+                 "top_k");
+}
+
+TEST(SamplerOptions, ThreadsChangeNothing) {
+  for (const Words& words :
+       std::vector<Words>{{"--mirostat", "2", "--dry-multiplier", "1"},
+                          {"--num-beams", "3", "--n", "2"},
+                          {"--n", "3", "--typical-p", "0.9"},
+                          {"--negative-prompt", "The sea", "--guidance-scale", "1.7"},
+                          {"--dola", "low", "--watermark", "selfhash"},
+                          {"--penalty-alpha", "0.6", "--top-k", "3"},
+                          {"--ban", " the", "--logprobs", "3"}}) {
+    Words one = {"-n", "12", "--threads", "1"};
+    Words two = {"-n", "12", "--threads", "2", "--batch", "3"};
+    one.insert(one.end(), words.begin(), words.end());
+    two.insert(two.end(), words.begin(), words.end());
+    SCOPED_TRACE(joined(words));
+    json a = generated(one);
+    json b = generated(two);
+    for (const char* key : {"timings", "memory", "parameters"}) {
+      a.erase(key);
+      b.erase(key);
+    }
+    EXPECT_EQ(a, b);
+  }
+}
+
+}  // namespace
+}  // namespace sotto::test

@@ -1,0 +1,166 @@
+// Options of `sotto generate` that make no sense: a usage error that names one of them.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/cli/generate_support.h"
+
+namespace sotto::test {
+namespace {
+
+TEST(WrongOptions, WithoutWhatTheyBelongTo) {
+  const std::vector<Words> cases = {{"--temp-exponent", "2"},
+                                    {"--smoothing-curve", "2"},
+                                    {"--xtc-threshold", "0.2"},
+                                    {"--top-p-decay", "0.9"},
+                                    {"--top-p-min", "0.1", "--top-p", "0.9"},
+                                    {"--top-p-reset", "11", "--top-p", "0.9"},
+                                    {"--repeat-last-n", "9"},
+                                    {"--no-penalize-prompt"},
+                                    {"--penalty-slope", "1"},
+                                    {"--dry-base", "2"},
+                                    {"--dry-allowed-length", "3"},
+                                    {"--dry-window", "9"},
+                                    {"--dry-breaker", "x"},
+                                    {"--dry-breaker-token", "3"},
+                                    {"--guard-penalty", "2"},
+                                    {"--mirostat-tau", "3"},
+                                    {"--mirostat-eta", "0.2"},
+                                    {"--mirostat-m", "50", "--mirostat", "2"},
+                                    {"--mirostat-tau", "3", "--selection", "gumbel"},
+                                    {"--adaptive-decay", "0.5"},
+                                    {"--dola-relative-top", "0.2"},
+                                    {"--end-decay-start", "3"},
+                                    {"--watermark-key", "3"},
+                                    {"--watermark-gamma", "0.5"},
+                                    {"--watermark-delta", "1", "--watermark", "gumbel"},
+                                    {"--watermark-layers", "3", "--watermark", "lefthash"},
+                                    {"--include-stop"},
+                                    {"--repetition-limit-window", "16"},
+                                    {"--num-beam-groups", "2"},
+                                    {"--diversity-penalty", "1", "--num-beams", "2"},
+                                    {"--phrase", "x"},
+                                    {"--phrase", "x", "--num-beams", "1"},
+                                    {"--early-stopping", "never"},
+                                    {"--length-penalty", "1"},
+                                    {"--vote", "exact"},
+                                    {"--contrast-alpha", "0.2"},
+                                    {"--contrast-beta", "0.2", "--guidance-scale", "2"}};
+  for (const Words& words : cases) expect_usage_error(words, words[0]);
+}
+
+TEST(WrongOptions, Together) {
+  const std::vector<Words> cases = {{"--mirostat", "2", "--selection", "gumbel"},
+                                    {"--mirostat", "2", "--greedy"},
+                                    {"--adaptive-p", "0.3", "--selection", "gumbel"},
+                                    {"--greedy", "--temp", "0.5"},
+                                    {"--greedy", "--do-sample"},
+                                    {"--stages", "top_k", "--order", "hf"},
+                                    {"--amateur", "x", "--guidance-scale", "2"},
+                                    {"--heal", "--negative-prompt", "x"},
+                                    {"--num-beams", "4", "--best-of", "4"},
+                                    {"--num-beams", "4", "--penalty-alpha", "0.5"},
+                                    {"--n", "5", "--num-beams", "4"},
+                                    {"--num-beam-groups", "3", "--num-beams", "4"},
+                                    {"--temp", "0.7", "--num-beams", "4"},
+                                    {"--top-k", "7", "--num-beams", "4"},
+                                    {"--xtc-probability", "0.5", "--num-beams", "4"},
+                                    {"--selection", "gumbel", "--num-beams", "4"},
+                                    {"--do-sample", "--num-beams", "4", "--num-beam-groups", "2"},
+                                    {"--n", "3", "--greedy"},
+                                    {"--best-of", "3", "--temp", "0"},
+                                    {"--n", "3", "--best-of", "2"},
+                                    {"--penalty-alpha", "0.5", "--n", "2"},
+                                    {"--top-p", "0.5", "--penalty-alpha", "0.5"},
+                                    {"--top-k", "1", "--penalty-alpha", "0.5"},
+                                    {"--stop", "x", "--num-beams", "4"},
+                                    {"--ban", "x", "--n", "2"},
+                                    {"--max-time", "1", "--n", "2"},
+                                    {"--heal", "--best-of", "2"},
+                                    {"--guidance-scale", "2", "--n", "2"},
+                                    {"--logprobs", "3", "--n", "2"},
+                                    {"--max-tokens", "-1", "--num-beams", "2"},
+                                    {"--max-tokens", "0", "--n", "2"},
+                                    {"--load-state", "x", "--guidance-scale", "2"}};
+  for (const Words& words : cases) {
+    SCOPED_TRACE(joined(words));
+    Words all = {"-p", kPrompt};
+    all.insert(all.end(), words.begin(), words.end());
+    expect_refused(run_on_demo("generate", all), 2, words[0]);
+  }
+  expect_refused(run_on_demo("generate", {"--load-state", "x", "--heal"}), 2, "--heal");
+}
+
+TEST(WrongOptions, Values) {
+  const std::vector<Words> cases = {{"--mirostat", "3"},
+                                    {"--selection", "best"},
+                                    {"--order", "random"},
+                                    {"--stages", "top_k,top_x"},
+                                    {"--stages", ""},
+                                    {"--watermark", "blue"},
+                                    {"--dola", "middle"},
+                                    {"--vote", "random", "--n", "2"},
+                                    {"--length-norm", "log", "--num-beams", "2"},
+                                    {"--early-stopping", "maybe", "--num-beams", "2"},
+                                    {"--num-beams", "0"},
+                                    {"--num-beams", "65"},
+                                    {"--n", "65"},
+                                    {"--best-of", "0"},
+                                    {"--max-time", "-1"},
+                                    {"--stop", ""},
+                                    {"--ban", ""},
+                                    {"--stop", "\"\\x\""},
+                                    {"--logit-bias", "the"},
+                                    {"--logit-bias", "the=much"},
+                                    {"--logit-bias", "{1}"},
+                                    {"--logit-bias", "{\"1\":\"x\"}"},
+                                    {"--sequence-bias", "=1"},
+                                    {"--dry-window", "-2", "--dry-multiplier", "1"}};
+  for (const Words& words : cases) expect_usage_error(words, words[0]);
+}
+
+// What only the library or the model can judge.
+TEST(WrongOptions, ValuesOutOfRange) {
+  const std::vector<std::pair<Words, std::string>> cases = {
+      {{"--typical-p", "0"}, "typical_p"},
+      {{"--top-a", "2"}, "top_a"},
+      {{"--tail-free", "0"}, "tail_free"},
+      {{"--epsilon", "1"}, "epsilon"},
+      {{"--eta", "-0.1"}, "eta"},
+      {{"--top-n-sigma", "-1"}, "top_n_sigma"},
+      {{"--top-h", "0"}, "top_h"},
+      {{"--xtc-probability", "2"}, "xtc_probability"},
+      {{"--frequency-penalty", "101"}, "frequency_penalty"},
+      {{"--presence-penalty", "nan"}, "presence_penalty"},
+      {{"--dry-multiplier", "-1"}, "dry_multiplier"},
+      {{"--guard-window", "5000000"}, "guard_window"},
+      {{"--temp-range", "-1"}, "temperature_range"},
+      {{"--smoothing-factor", "101"}, "smoothing_factor"},
+      {{"--min-keep", "0"}, "min_keep"},
+      {{"--mirostat", "2", "--mirostat-tau", "0"}, "mirostat_tau"},
+      {{"--selection", "adaptive_p"}, "adaptive_target"},
+      {{"--adaptive-p", "2"}, "adaptive_target"},
+      {{"--watermark", "lefthash", "--watermark-gamma", "1"}, "gamma"},
+      {{"--watermark", "selfhash", "--watermark-context", "17"}, "context_width"},
+      {{"--repetition-limit", "2"}, "repetition_limit"},
+      {{"--guidance-scale", "-1"}, "scale"},
+      {{"--logprobs", "65"}, "alternative_count"},
+      {{"--num-beams", "2", "--length-penalty", "11"}, "length_penalty"},
+      {{"--num-beams", "2", "--num-beam-groups", "2", "--diversity-penalty", "101"},
+       "diversity_penalty"},
+      {{"--penalty-alpha", "2"}, "contrastive_alpha"},
+      {{"--suppress", "99999"}, "--suppress"},
+      {{"--forced-last-token", "two tokens"}, "--forced-last-token"},
+      {{"--logit-bias", " unbelievably=1"}, "--logit-bias"},
+      {{"--stop-token", "two tokens"}, "--stop-token"}};
+  for (const auto& [words, part] : cases) {
+    SCOPED_TRACE(joined(words));
+    Words all = {"-p", kPrompt, "-n", "4"};
+    all.insert(all.end(), words.begin(), words.end());
+    expect_refused(run_on_demo("generate", all), 1, part);
+  }
+}
+
+}  // namespace
+}  // namespace sotto::test
