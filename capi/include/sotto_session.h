@@ -125,15 +125,16 @@ SOTTO_API sotto_status sotto_session_set_guide(sotto_session *session, sotto_ses
 /* Bytes sotto_session_save writes now. */
 SOTTO_API sotto_status sotto_session_saved_size(const sotto_session *session, size_t *size);
 
-/* Writes the stream: tokens, keys and values, sampler and random numbers, text held back.
- * The same bytes on every platform. Parameters of the session, stops, grammar and guide are
- * not part of it. `*size` is set to the bytes written. Errors: BUFFER_TOO_SMALL. */
+/* Writes the stream: tokens, keys and values, what the sampler has learned, text held back;
+ * its random numbers follow from its seed and the tokens' places. The same bytes on every
+ * platform. Parameters are not part of it: set sampler and stops as they were.
+ * `*size` is set to the bytes written. Errors: BUFFER_TOO_SMALL. */
 SOTTO_API sotto_status sotto_session_save(const sotto_session *session, void *bytes,
                                           size_t capacity, size_t *size);
 
 /* Goes on where a state was saved, in a session of the same model, context_tokens,
- * sink_tokens and overflow: the same tokens come as would have there. `bytes` may come from
- * anyone. Errors: STATE_CORRUPT, INVALID_ARGUMENT (of another shape); nothing has changed. */
+ * sink_tokens, overflow and features: with the same sampler and stops the same tokens come as
+ * would have there. `bytes` may come from anyone. Errors: STATE_CORRUPT, INVALID_ARGUMENT (of another shape); nothing has changed. */
 SOTTO_API sotto_status sotto_session_restore(sotto_session *session, const void *bytes,
                                              size_t size, sotto_error *error);
 
