@@ -14,15 +14,6 @@ namespace {
 
 using enum StageKind;
 
-SamplerParams nothing_on() {
-  SamplerParams params;
-  params.temperature = 1;
-  params.top_k = 0;
-  params.top_p = 1;
-  params.min_p = 0;
-  return params;
-}
-
 // The relative order of some stages.
 std::vector<StageKind> order_of(const SamplerParams& params, const std::set<StageKind>& some) {
   std::vector<StageKind> found;
@@ -63,7 +54,7 @@ TEST(Chain, PresetsAreInTheOrdersOfTheirModels) {
 TEST(Chain, RunsInTheOrderGiven) {
   const std::vector<float> logits = {8, 6, 4, 2, 0};
   TestSampler sampler(5);
-  SamplerParams params = nothing_on();
+  SamplerParams params = plain();
   params.temperature = 4;
   params.top_p = 0.9f;
   const auto kept = [&] {
@@ -87,7 +78,7 @@ TEST(Chain, RefusesStagesByName) {
     Error error;
     return sampler->set_params(params, &error) == Status::kOk ? "" : error.message;
   };
-  SamplerParams params = nothing_on();
+  SamplerParams params = plain();
   const StageKind twice[] = {kTopK, kTopP, kTopK};
   params.stages = twice;
   EXPECT_EQ(refusal(params), "stages: top_k is listed twice");
@@ -109,7 +100,7 @@ TEST(Chain, RefusesStagesByName) {
 // Parameters may be handed back as they came out, lists and all.
 TEST(Chain, TakesItsOwnListsBack) {
   TestSampler sampler(5);
-  SamplerParams params = nothing_on();
+  SamplerParams params = plain();
   std::vector<StageKind> stages = {kTopK, kBias};
   const TokenBias biases[] = {{1, 2.0f}, {4, -1.0f}};
   params.stages = stages;
@@ -173,7 +164,7 @@ struct RandomChain {
 
 RandomChain make_chain(size_t count, std::mt19937_64& random) {
   RandomChain chain;
-  chain.params = nothing_on();
+  chain.params = plain();
   std::vector<StageKind> all;
   for (int32_t kind = 1; kind <= kStageKindCount; ++kind) {
     const auto stage = static_cast<StageKind>(kind);
@@ -262,7 +253,7 @@ TEST(Chain, BansGiveWayToTheMask) {
   const std::vector<int32_t> suppressed = {2, 3, 4};
   std::vector<uint64_t> words = {0b011100};
   const TokenMask mask = {words.data(), 6};
-  SamplerParams params = nothing_on();
+  SamplerParams params = plain();
   params.suppressed_tokens = suppressed;
   params.top_k = 1;
   TestSampler sampler(6);
@@ -316,11 +307,11 @@ TEST(Chain, RefusesWhatIsOutOfRange) {
       {"dola_relative_top is 2, allowed is 0 to 1", [](auto& p) { p.dola_relative_top = 2; }},
   };
   TestSampler sampler(5);
-  SamplerParams old = nothing_on();
+  SamplerParams old = plain();
   old.seed = 123;
   ASSERT_EQ(sampler->set_params(old, nullptr), Status::kOk);
   for (const auto& [message, change] : refusals) {
-    SamplerParams params = nothing_on();
+    SamplerParams params = plain();
     change(params);
     Error error;
     EXPECT_EQ(sampler->set_params(params, &error), Status::kInvalidArgument) << message;

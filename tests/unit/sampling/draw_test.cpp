@@ -9,15 +9,6 @@
 namespace sotto {
 namespace {
 
-SamplerParams plain() {
-  SamplerParams params;
-  params.temperature = 1;
-  params.top_k = 0;
-  params.top_p = 1;
-  params.min_p = 0;
-  return params;
-}
-
 // Logits without the standard library's distributions, which differ between libraries.
 std::vector<float> portable_logits(size_t count, uint64_t seed) {
   std::vector<float> logits(count);
@@ -27,12 +18,6 @@ std::vector<float> portable_logits(size_t count, uint64_t seed) {
                                    static_cast<int>(bits >> 16 & 0xffff)) * 0x1p-12f - 20.0f;
   }
   return logits;
-}
-
-// Upper bound of chi-square exceeded once in a million (Wilson and Hilferty 1931).
-double chi_square_bound(double freedom) {
-  const double a = 2 / (9 * freedom);
-  return freedom * std::pow(1 - a + 4.753 * std::sqrt(a), 3);
 }
 
 struct Distribution {

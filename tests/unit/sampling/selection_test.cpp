@@ -15,21 +15,6 @@
 namespace sotto {
 namespace {
 
-SamplerParams plain() {
-  SamplerParams params;
-  params.temperature = 1;
-  params.top_k = 0;
-  params.top_p = 1;
-  params.min_p = 0;
-  return params;
-}
-
-// Upper bound of chi-square exceeded once in a million (Wilson and Hilferty 1931).
-double chi_square_bound(double freedom) {
-  const double a = 2 / (9 * freedom);
-  return freedom * std::pow(1 - a + 4.753 * std::sqrt(a), 3);
-}
-
 // Of cells expected at least five times; the others are one.
 void expect_distribution(const std::vector<double>& exact, const std::vector<int>& drawn) {
   double total = 0;

@@ -112,6 +112,22 @@ inline std::vector<int32_t> ids_of(const Candidates& candidates) {
   return ids;
 }
 
+// Nothing changed, nothing truncated.
+inline SamplerParams plain() {
+  SamplerParams params;
+  params.temperature = 1;
+  params.top_k = 0;
+  params.top_p = 1;
+  params.min_p = 0;
+  return params;
+}
+
+// Upper bound of chi-square exceeded once in a million (Wilson and Hilferty 1931).
+inline double chi_square_bound(double freedom) {
+  const double a = 2 / (9 * freedom);
+  return freedom * std::pow(1 - a + 4.753 * std::sqrt(a), 3);
+}
+
 enum class LogitKind {
   kNarrow, kWide, kPeaked, kFlat, kTied, kManyInfinite, kWithNan, kHuge, kHostile, kCount
 };
