@@ -114,12 +114,16 @@ uint32_t RegexGrammar::text(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<uint8_t>(text[i]);
     if (c >= 0x20 && c != '"' && c != '\\') continue;
-    if (i > begin) builder_.append(parts, builder_.text(text.substr(begin, i - begin)));
+    if (i > begin)
+      builder_.append(parts, builder_.text(std::string_view(text.data() + begin, i - begin)));
     begin = i + 1;
     const Interval one[] = {{c, c}};
     builder_.append(parts, json_characters(one));
   }
-  if (begin < text.size()) builder_.append(parts, builder_.text(text.substr(begin)));
+  if (begin < text.size()) {
+    const std::string_view rest(text.data() + begin, text.size() - begin);
+    builder_.append(parts, builder_.text(rest));
+  }
   return builder_.sequence(parts);
 }
 
