@@ -10,7 +10,7 @@ namespace sotto {
 
 bool MaskCache::lay_out(Arena& arena, uint32_t word_count, uint32_t mask_size) {
   word_count_ = word_count;
-  pool_capacity_ = mask_size / sizeof(uint32_t);
+  pool_capacity_ = static_cast<uint32_t>(mask_size / sizeof(uint32_t));
   entry_capacity_ = kFirstMask + std::max(16u, mask_size / 256);
   slot_mask_ = std::bit_ceil(entry_capacity_) * 2 - 1;
   pool_ = arena.take<uint32_t>(pool_capacity_);
