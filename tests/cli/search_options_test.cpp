@@ -131,7 +131,8 @@ TEST(Searches, BansHold) {
     Words words = mode;
     words.insert(words.end(), {"--bad-word", "the", "--suppress", ","});
     SCOPED_TRACE(joined(words));
-    for (const json& sequence : search(words)["sequences"]) {
+    const json found = search(words);
+    for (const json& sequence : found["sequences"]) {
       const json& tokens = sequence["tokens"];
       EXPECT_EQ(std::count(tokens.begin(), tokens.end(), ids_of(" the")[0]), 0);
       EXPECT_EQ(std::count(tokens.begin(), tokens.end(), ids_of(",")[0]), 0);
