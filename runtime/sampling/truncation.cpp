@@ -142,10 +142,12 @@ void top_n_sigma(Candidates& candidates, float n, size_t min_keep) {
   const float* logits = candidates.logits();
   const size_t count = candidates.count();
   const Moment mean = finite_moment<1>(logits, count, 0);
-  if (mean.count == 0) return candidates.keep_from_logit(candidates.max());
-  const Moment spread = finite_moment<2>(logits, count, mean.sum / mean.count);
+  double sigma = 0;  // of no finite logit
+  if (mean.count > 0) {
+    const Moment spread = finite_moment<2>(logits, count, mean.sum / mean.count);
+    sigma = std::sqrt(spread.sum / spread.count);
+  }
   // T scales both sides alike.
-  const double sigma = std::sqrt(spread.sum / spread.count);
   const double floor = static_cast<double>(candidates.max()) - static_cast<double>(n) * sigma;
   const auto least = static_cast<float>(
       std::max(floor, -static_cast<double>(std::numeric_limits<float>::max())));

@@ -276,10 +276,7 @@ TEST(Chain, NeverPicksWhatIsForbiddenAndNeverRunsOut) {
         input.generated_count = draw;
         const size_t kept = used->process(logits, mask, input, state).count();
         EXPECT_GE(kept, 1u);
-        const bool drops = std::count(chain.stages.begin(), chain.stages.end(), kAllowed) +
-                               std::count(chain.stages.begin(), chain.stages.end(), kForced) >
-                           0;  // more than truncations do
-        if (!is_greedy(chain.params) && !drops) {
+        if (!is_greedy(chain.params)) {
           EXPECT_GE(kept, std::min<size_t>(chain.params.min_keep, allowed))
               << count << " tokens, round " << round << ", stages " << names_of(chain.stages);
         }
