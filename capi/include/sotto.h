@@ -1,7 +1,7 @@
 /* sotto.h - the whole public interface of the runtime, and its only specification.
  *
  * Read in this order: version, status, memory, model, tokens, session; then
- * sotto_sampler.h, sotto_session.h and sotto_search.h, which it includes.
+ * sotto_sampler.h, sotto_session.h, sotto_search.h and sotto_grammar.h, which it includes.
  *
  * What holds for every function below:
  *   Memory   The library allocates nothing for you: an object lives in the memory
@@ -66,6 +66,7 @@ enum {
   SOTTO_STOP_END_OF_TEXT = 1,  /* the model produced its end-of-text token */
   SOTTO_STOP_MAX_TOKENS = 2,   /* the caller's token limit was reached */
   SOTTO_STOP_CONTEXT_FULL = 3, /* SOTTO_OVERFLOW_STOP and no slot is free */
+  SOTTO_STOP_GRAMMAR = 4,      /* nothing can follow under the grammar */
   SOTTO_STOP_CALLBACK = 5,     /* the callback returned non-zero */
   SOTTO_STOP_CANCELLED = 6,    /* sotto_session_cancel was called */
   SOTTO_STOP_TOKEN = 7,        /* a token of stop_tokens */
@@ -81,11 +82,16 @@ enum {
   SOTTO_BUFFER_TOO_SMALL = -5,
   SOTTO_MODEL_CORRUPT = -6,      /* truncated, damaged or inconsistent */
   SOTTO_MODEL_UNSUPPORTED = -7,  /* a format version or feature this library lacks */
+  SOTTO_GRAMMAR_SYNTAX = -8,     /* the source is wrong, or means no text at all */
+  SOTTO_GRAMMAR_DEAD_END = -9,   /* the vocabulary has no token that fits the grammar here */
+  SOTTO_GRAMMAR_TOO_LARGE = -10, /* beyond the memory, the limits or the steps allowed */
   SOTTO_CPU_UNSUPPORTED = -11,   /* the instruction set asked for is not there */
   SOTTO_TEXT_INVALID = -12,      /* not UTF-8 */
   SOTTO_TOKENIZER_MISSING = -13, /* the model file holds no tokenizer */
   SOTTO_THREADS_UNAVAILABLE = -14,
   SOTTO_STATE_CORRUPT = -15, /* a saved state is damaged or of another model */
+  SOTTO_GRAMMAR_UNSUPPORTED = -16, /* something that no exact grammar is known for */
+  SOTTO_GRAMMAR_CORRUPT = -17,     /* a grammar image is damaged or of another version */
   SOTTO_INTERNAL = -100
 };
 
@@ -425,5 +431,6 @@ SOTTO_API void sotto_session_reset_timings(sotto_session *session);
 #include "sotto_sampler.h"
 #include "sotto_session.h"
 #include "sotto_search.h"
+#include "sotto_grammar.h"
 
 #endif /* SOTTO_H */

@@ -61,6 +61,10 @@ const char* status_text(Status status) {
       return "threads unavailable";
     case Status::kStateCorrupt:
       return "saved state damaged or of another model";
+    case Status::kGrammarUnsupported:
+      return "no exact grammar is known for this";
+    case Status::kGrammarCorrupt:
+      return "grammar image damaged or of another version";
     case Status::kInternal:
       return "internal error";
   }

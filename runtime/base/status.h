@@ -37,6 +37,8 @@ enum class [[nodiscard]] Status : int32_t{
     kTokenizerMissing = -13,
     kThreadsUnavailable = -14,
     kStateCorrupt = -15,
+    kGrammarUnsupported = -16,
+    kGrammarCorrupt = -17,
     kInternal = -100,
 };
 
