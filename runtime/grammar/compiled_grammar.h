@@ -87,6 +87,7 @@ class CompiledGrammar {
 
  private:
   friend class GrammarWriter;
+  friend class GrammarVerifier;
 
   template <typename T>
   const T* at(uint32_t offset) const {
@@ -103,6 +104,8 @@ class CompiledGrammar {
   uint32_t loops_;
   uint32_t token_ranges_;
   uint8_t byte_classes_[256];
+  uint32_t reserved_;  // 0
 };
+static_assert(sizeof(CompiledGrammar) == 320);  // in images, the same everywhere
 
 }  // namespace sotto

@@ -187,6 +187,7 @@ const CompiledGrammar* GrammarWriter::write(uint32_t root) {
   if (memory == nullptr) return nullptr;
   auto* grammar = new (memory) CompiledGrammar;
   grammar->size_ = size;
+  grammar->reserved_ = 0;
   fill(grammar, root);
   return grammar;
 }

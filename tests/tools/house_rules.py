@@ -18,7 +18,7 @@ INCLUDES = {
     "runtime/base/": ["runtime/base/", "kernels/*.h"],
     "runtime/model/": ["runtime/base/", "runtime/model/", "kernels/*.h"],
     "runtime/text/": ["runtime/base/", "runtime/text/", "runtime/model/", "kernels/*.h"],
-    "runtime/grammar/": ["runtime/base/", "runtime/grammar/", "kernels/*.h"],
+    "runtime/grammar/": ["runtime/base/", "runtime/grammar/", "runtime/model/", "kernels/*.h"],
     "runtime/sampling/": ["runtime/base/", "runtime/sampling/", "kernels/*.h"],
     "runtime/transformer/": ["runtime/base/", "runtime/transformer/", "runtime/model/", "kernels/*.h"],
     "runtime/search/": ["runtime/base/", "runtime/sampling/", "runtime/transformer/", "runtime/search/", "kernels/*.h"],
@@ -33,7 +33,8 @@ INCLUDES = {
 
 # Headers of libraries, and of the public ABI, by where they may appear.
 CONFINED = [
-    (re.compile(r"flatbuffers/|.*model_generated\.h"), "FlatBuffers", ("runtime/model/", "converters/", "tests/")),
+    (re.compile(r"flatbuffers/|.*_generated\.h"), "FlatBuffers",
+     ("runtime/model/", "runtime/grammar/", "converters/", "tests/")),
     (re.compile(r"xnnpack|experiments-config\.h|cpuinfo\.h"), "XNNPACK", ("kernels/xnnpack/", "tests/kernels/")),
     (re.compile(r"pthreadpool\.h"), "pthreadpool", ("kernels/xnnpack/", "kernels/thread_pool.", "tests/kernels/")),
     (re.compile(r"(.*/)?sotto(_\w+)?\.h"), "the public header", ("capi/", "platforms/", "converters/", "tests/")),
