@@ -1,0 +1,87 @@
+// Regular expressions: taken or refused with a message; the grammar made of the pattern and the
+// automaton made of it agree on every text.
+
+#include <string>
+
+#include "runtime/base/utf8.h"
+#include "runtime/grammar/regex_automaton.h"
+#include "runtime/grammar/regex_grammar.h"
+#include "tests/fuzz/fuzz_grammar.h"
+
+namespace {
+
+using sotto::Status;
+
+constexpr size_t kWorkspaceSize = size_t{256} << 10;
+constexpr uint32_t kSteps = 24;
+
+// A pattern as a grammar, whole or searched for.
+Status build(std::string_view pattern, bool search, sotto::GrammarBuilder& builder,
+             sotto::Error* error) {
+  const auto name = sotto::as_span("root");
+  if (!search) {
+    return sotto::build_regex_grammar(sotto::as_span(pattern), name, builder, error);
+  }
+  sotto::RegexTree tree(builder.workspace());
+  SOTTO_TRY(sotto::parse_regex(sotto::as_span(pattern), tree, builder.workspace(), error));
+  sotto::RegexGrammar grammar(builder, sotto::CharacterForm::kRaw);
+  const uint32_t expression = grammar.regex(tree, true);
+  if (expression == sotto::kNone) return sotto::fail_too_large(error);
+  builder.define(builder.rule(name, 0), expression, 0);
+  return Status::kOk;
+}
+
+bool is_utf8(std::string_view text) {
+  return sotto::find_invalid_utf8(sotto::as_span(text)) == text.size();
+}
+
+bool make_automaton(std::string_view pattern, bool search, bool minimize,
+                    sotto::Workspace& workspace, sotto::CharacterAutomaton* automaton) {
+  sotto::RegexTree tree(workspace);
+  const Status status = sotto::parse_regex(sotto::as_span(pattern), tree, workspace, nullptr);
+  REQUIRE(status == Status::kOk || workspace.exhausted());
+  if (status != Status::kOk || !sotto::automaton_of_regex(tree, search, workspace, automaton)) {
+    return false;
+  }
+  sotto::CharacterAutomaton smaller;
+  if (minimize && sotto::minimize_automaton(*automaton, workspace, &smaller)) *automaton = smaller;
+  return !workspace.exhausted();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static sotto::FuzzMemory memory(kWorkspaceSize);
+  static sotto::FuzzMemory other_memory(kWorkspaceSize);
+  sotto::FuzzInput input(data, size);
+  const bool search = input.rest.below(4) == 1;
+  const bool minimize = input.rest.below(2) == 1;
+  const auto block = memory.last(kWorkspaceSize >> input.rest.below(5));
+  sotto::Workspace workspace(block.data(), block.size());
+  sotto::GrammarBuilder builder(workspace);
+  sotto::Error error;
+  Status status = build(input.text, search, builder, &error);
+  const sotto::CompiledGrammar* grammar = nullptr;
+  if (status == Status::kOk) {
+    const uint32_t root = builder.find_rule(sotto::as_span("root"));
+    status =
+        sotto::compile_grammar(builder, sotto::as_span(input.text), root, {}, {}, &grammar, &error);
+  }
+  if (status != Status::kOk) {
+    REQUIRE(status < Status::kOk && status == error.status && error.message[0] != '\0');
+    REQUIRE(error.offset == sotto::Error::kNoOffset || error.offset <= input.text.size());
+    return 0;
+  }
+  const auto other_block = other_memory.last(kWorkspaceSize);
+  sotto::Workspace other(other_block.data(), other_block.size());
+  sotto::CharacterAutomaton automaton;
+  const bool known = make_automaton(input.text, search, minimize, other, &automaton);
+  sotto::GrammarWalk walk(*grammar, input.rest);
+  for (uint32_t i = 0; i < kSteps; ++i) {
+    if (known && walk.is_open() && is_utf8(walk.text())) {
+      REQUIRE(automaton.matches(walk.text()) == walk.accepts());
+    }
+    if (!walk.step()) break;
+  }
+  return 0;
+}
