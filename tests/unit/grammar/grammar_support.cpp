@@ -8,6 +8,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "runtime/grammar/grammar_image.h"
+
 namespace sotto::test {
 namespace {
 
@@ -131,8 +133,21 @@ TestGrammar::TestGrammar(std::string_view text, const CompileTuning& tuning,
                          &grammar, &error);
   message_ = error.message;
   if (status_ != Status::kOk) return;
-  image_.resize((grammar->size() + 7) / 8);
-  std::memcpy(image_.data(), grammar, grammar->size());
+  memory_ = aligned_memory(grammar->size());
+  std::memcpy(memory_.get(), grammar, grammar->size());
+  view_ = static_cast<const CompiledGrammar*>(memory_.get());
+}
+
+TestGrammar TestGrammar::reloaded() const {
+  TestGrammar loaded;
+  const size_t size = grammar_image_size(view());
+  loaded.memory_ = aligned_memory(size);
+  auto* image = static_cast<uint8_t*>(loaded.memory_.get());
+  write_grammar_image(view(), image);
+  Error error;
+  loaded.status_ = open_grammar_image({image, size}, &loaded.view_, &error);
+  loaded.message_ = error.message;
+  return loaded;
 }
 
 TestMatcher::TestMatcher(const TestGrammar& grammar, const TestVocabulary* vocabulary,

@@ -70,15 +70,18 @@ class TestGrammar {
   Status status() const { return status_; }
   const std::string& message() const { return message_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
-  const CompiledGrammar& view() const {
-    return *reinterpret_cast<const CompiledGrammar*>(image_.data());
-  }
+  const CompiledGrammar& view() const { return *view_; }
+  // Written as an image and opened again.
+  TestGrammar reloaded() const;
 
  private:
-  Status status_;
+  TestGrammar() = default;
+
+  Status status_ = Status::kOk;
   std::string message_;
   std::vector<std::string> warnings_;
-  std::vector<uint64_t> image_;  // moved away from where it was compiled
+  Memory memory_;  // away from where it was compiled
+  const CompiledGrammar* view_ = nullptr;
 };
 
 class TestMatcher {

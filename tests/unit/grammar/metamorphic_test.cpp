@@ -76,16 +76,18 @@ TEST(Metamorphic, EveryMethodFindsTheSameMasks) {
     TestMatcher loops(counted, vocabulary.get());
     TestMatcher nfa(undetermined, vocabulary.get());
     TestMatcher tiny(counted, vocabulary.get(), tiny_limits());
+    const TestGrammar image = counted.reloaded();
+    TestMatcher loaded(image, vocabulary.get());
     for (size_t at = 0; at <= sample.text.size(); ++at) {
       const auto expected = plain.mask();
       ASSERT_FALSE(expected.empty()) << sample.name << at;
-      for (TestMatcher* other : {&usual, &sliced, &abstract, &loops, &nfa, &tiny}) {
+      for (TestMatcher* other : {&usual, &sliced, &abstract, &loops, &nfa, &tiny, &loaded}) {
         ASSERT_EQ(other->mask(), expected) << sample.name << at;
         ASSERT_EQ(other->mask(), expected) << sample.name << at << "warm";
       }
       if (at == sample.text.size()) break;
       const std::string_view byte = std::string_view(sample.text).substr(at, 1);
-      for (TestMatcher* other : {&plain, &usual, &sliced, &abstract, &loops, &nfa, &tiny}) {
+      for (TestMatcher* other : {&plain, &usual, &sliced, &abstract, &loops, &nfa, &tiny, &loaded}) {
         ASSERT_EQ(other->accept(byte), Status::kOk) << sample.name << at;
       }
     }
