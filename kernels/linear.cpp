@@ -4,8 +4,8 @@
 #include <cassert>
 #include <new>
 
+#include "kernels/packed_tiles.h"
 #include "kernels/reference/linear.h"
-#include "kernels/small_batch.h"
 #include "kernels/xnnpack/fully_connected.h"
 #include "kernels/xnnpack/process_state.h"
 
@@ -16,7 +16,7 @@ class LinearOperator {
   uint32_t inputs;
   uint32_t outputs;
   xnnpack::FullyConnected* fully_connected;  // null: the reference engine
-  SmallBatchFunction small_batch;            // null: fully_connected takes any batch
+  const TileKernels* tiles;                  // null: fully_connected takes any batch
 };
 
 bool linear_needs_packing(Isa isa) {
@@ -47,30 +47,34 @@ LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa is
   static_assert(sizeof(LinearOperator) <= kUsed);
   made->fully_connected = xnnpack::create_fully_connected(
       inputs, outputs, static_cast<uint8_t*>(memory) + kUsed, kLinearOperatorBytes - kUsed);
-  if (xnnpack::packs_tiles(kTileColumns, kTileDepth)) made->small_batch = built_small_batch(isa);
+  if (inputs <= kMaxTileInputs && xnnpack::packs_tiles(kTileColumns, kTileDepth)) {
+    made->tiles = built_tile_kernels(isa);
+  }
   return made->fully_connected == nullptr ? nullptr : made;
 }
 
-static void run_small_batch(SmallBatchFunction multiply, const SmallBatchArgs& args,
-                            ThreadPool* pool) {
-  constexpr size_t kTilesPerTask = 8;
+static void run_tiles(const TileKernels& tiles, const TileArgs& args, ThreadPool* pool) {
+  const bool is_small = args.rows <= tiles.small_batch_rows;
+  if (!is_small) tiles.prepare_large_batch(args);
+  const TileFunction multiply = is_small ? tiles.small_batch : tiles.large_batch;
+  const size_t tiles_per_task = is_small ? 8 : 4;
   const size_t tile_count = (args.outputs + kTileColumns - 1) / kTileColumns;
-  parallel_for(pool, (tile_count + kTilesPerTask - 1) / kTilesPerTask, [&](size_t task) {
-    const size_t first = task * kTilesPerTask;
-    multiply(args, first, std::min(kTilesPerTask, tile_count - first));
+  parallel_for(pool, (tile_count + tiles_per_task - 1) / tiles_per_task, [&](size_t task) {
+    const size_t first = task * tiles_per_task;
+    multiply(args, first, std::min(tiles_per_task, tile_count - first));
   });
 }
 
-bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, const int8_t* q,
+bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, int8_t* q,
                 RowQuantization* quantization, float* y, ThreadPool* pool) {
   assert(op->inputs == weights.inputs && op->outputs == weights.outputs);
   if (op->fully_connected == nullptr) {
     reference::run_linear(weights, rows, q, quantization, y, pool);
     return true;
   }
-  if (op->small_batch != nullptr && rows > 1 && rows <= kSmallBatchRows) {
-    run_small_batch(op->small_batch,
-                    {weights.packed, op->inputs, op->outputs, rows, q, quantization, y}, pool);
+  if (op->tiles != nullptr && rows > 1) {
+    run_tiles(*op->tiles, {weights.packed, op->inputs, op->outputs, rows, q, quantization, y},
+              pool);
     return true;
   }
   return xnnpack::run_fully_connected(op->fully_connected, weights.packed, rows, q, quantization, y,

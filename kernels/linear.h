@@ -39,10 +39,10 @@ class LinearOperator;
 LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa isa, void* memory);
 
 // y (row, outputs) for `rows` rows: q (row, inputs) int8, followed by kActivationPadding
-// readable bytes; quantization (row) followed by kQuantizationPadding entries that the call
-// overwrites.
+// readable bytes; quantization (row) followed by kQuantizationPadding entries. The call may
+// overwrite q and these entries.
 // `weights` has the operator's shape. False only on misuse.
-bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, const int8_t* q,
+bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, int8_t* q,
                 RowQuantization* quantization, float* y, ThreadPool* pool);
 
 }  // namespace sotto

@@ -1,6 +1,6 @@
 // The tables of arm64.
+#include "kernels/packed_tiles.h"
 #include "kernels/reference/reference.h"
-#include "kernels/small_batch.h"
 #include "kernels/tables.h"
 
 namespace sotto {
@@ -20,6 +20,6 @@ const Kernels* built_table(Isa isa) {
   }
 }
 
-SmallBatchFunction built_small_batch(Isa) { return nullptr; }
+const TileKernels* built_tile_kernels(Isa) { return nullptr; }
 
 }  // namespace sotto

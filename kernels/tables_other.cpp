@@ -1,6 +1,6 @@
 // Architectures without kernels of their own.
+#include "kernels/packed_tiles.h"
 #include "kernels/reference/reference.h"
-#include "kernels/small_batch.h"
 #include "kernels/tables.h"
 
 namespace sotto {
@@ -9,6 +9,6 @@ const Kernels* built_table(Isa isa) {
   return isa == Isa::kReference ? &reference::kTable : nullptr;
 }
 
-SmallBatchFunction built_small_batch(Isa) { return nullptr; }
+const TileKernels* built_tile_kernels(Isa) { return nullptr; }
 
 }  // namespace sotto

@@ -1,6 +1,6 @@
 // The tables of x86-64.
+#include "kernels/packed_tiles.h"
 #include "kernels/reference/reference.h"
-#include "kernels/small_batch.h"
 #include "kernels/tables.h"
 
 namespace sotto {
@@ -20,8 +20,8 @@ const Kernels* built_table(Isa isa) {
   }
 }
 
-SmallBatchFunction built_small_batch(Isa isa) {
-  return isa == Isa::kAvx512Vnni ? &avx512vnni::multiply_small_batch : nullptr;
+const TileKernels* built_tile_kernels(Isa isa) {
+  return isa == Isa::kAvx512Vnni ? &avx512vnni::kTileKernels : nullptr;
 }
 
 }  // namespace sotto

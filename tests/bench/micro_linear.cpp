@@ -85,7 +85,7 @@ void run_shape(Isa isa, const LinearShape& shape, Pages pages, const Limits& lim
   LinearOperator* op = create_linear_operator(shape.inputs, shape.outputs, isa, memory);
   if (op == nullptr) throw std::runtime_error("creating a linear operator failed");
   const size_t most = *std::max_element(shape.batches.begin(), shape.batches.end());
-  const std::vector<int8_t> x(most * shape.inputs + kActivationPadding, 3);
+  std::vector<int8_t> x(most * shape.inputs + kActivationPadding, 3);
   std::vector<RowQuantization> quantization(most + kQuantizationPadding, {1, 0.01f});
   std::vector<float> y(most * shape.outputs);
   for (const size_t batch : shape.batches) {

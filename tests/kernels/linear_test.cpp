@@ -64,7 +64,7 @@ struct Activations {
   }
 };
 
-std::vector<float> run(const Layer& layer, Isa isa, Activations& x, size_t rows, ThreadPool* pool) {
+std::vector<float> run(const Layer& layer, Isa isa, Activations x, size_t rows, ThreadPool* pool) {
   alignas(64) static uint8_t memory[kLinearOperatorBytes];
   LinearOperator* op =
       create_linear_operator(layer.weights.inputs, layer.weights.outputs, isa, memory);
@@ -94,7 +94,7 @@ TEST(Linear, EqualsTheReferenceBitForBit) {
     for (const bool with_bias : {true, false}) {
       Layer layer(inputs, outputs, with_bias, random);
       layer.pack();
-      for (const size_t rows : {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 33}) {
+      for (const size_t rows : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 18, 20, 22, 24, 33, 80}) {
         Activations x(rows, inputs, random);
         const auto expected = run(layer, Isa::kReference, x, rows, nullptr);
         for (ThreadPool* pool : {static_cast<ThreadPool*>(nullptr), two}) {
@@ -118,8 +118,9 @@ TEST(Linear, OneOperatorServesManyLayers) {
   Activations x(5, 64, random);
   std::vector<float> y(5 * 40);
   for (const Layer* layer : {&a, &b, &a}) {
-    ASSERT_TRUE(
-        run_linear(op, layer->weights, 5, x.q.data(), x.quantization.data(), y.data(), nullptr));
+    Activations used = x;
+    ASSERT_TRUE(run_linear(op, layer->weights, 5, used.q.data(), used.quantization.data(), y.data(),
+                           nullptr));
     EXPECT_EQ(y, run(*layer, Isa::kReference, x, 5, nullptr));
   }
 }

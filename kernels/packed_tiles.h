@@ -1,0 +1,50 @@
+// Linear layers of several rows over XNNPACK's packed weights, where XNNPACK's own kernels
+// leave much of the machine idle.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/kernels.h"
+
+namespace sotto {
+
+// XNNPACK's packed weights of kTileColumns columns: minus their sums (int32); for each
+// kTileDepth inputs (zero-padded) the columns one after the other; scales; biases.
+inline constexpr uint32_t kTileColumns = 16;
+inline constexpr uint32_t kTileDepth = 8;
+// Sums of columns fit 22 bits and a sign.
+inline constexpr uint32_t kMaxTileInputs = 32768;
+
+struct TileArgs {
+  const void* packed;
+  size_t inputs;
+  size_t outputs;
+  size_t rows;
+  int8_t* q;  // (row, inputs), and kActivationPadding readable bytes
+  const RowQuantization* quantization;  // (row)
+  float* y;                             // (row, outputs)
+};
+
+// Tiles first_tile ... first_tile + tile_count - 1, with the bits of kernels/linear.h.
+using TileFunction = void (*)(const TileArgs& args, size_t first_tile, size_t tile_count);
+
+// Two ways to go. Beam search and its relatives have a few rows at every step: weights come
+// from memory once, and the multiplications hide behind that. With more rows, as in a
+// prefill, multiplications are the limit.
+struct TileKernels {
+  size_t small_batch_rows;  // the most; the fewest are 2
+  TileFunction small_batch;
+  void (*prepare_large_batch)(const TileArgs& args);  // changes q, as large_batch wants it
+  TileFunction large_batch;
+};
+
+// Null where XNNPACK is as good, or the build lacks the instruction set. One file an
+// architecture.
+const TileKernels* built_tile_kernels(Isa isa);
+
+namespace avx512vnni {
+extern const TileKernels kTileKernels;
+}  // namespace avx512vnni
+
+}  // namespace sotto
