@@ -26,9 +26,10 @@ class InternedSets {
     if (2 * (count() + 1) > slot_count_ && !rehash()) return 0;
     uint32_t slot = find(items);
     if (slots_[slot] != 0 && !fresh) return slots_[slot] - 1;
+    const uint32_t known = count();
     for (const uint32_t item : items) items_.push(item);
     begins_.push(items_.size());
-    if (count() == 0) return 0;  // out of memory
+    if (count() == known) return 0;  // out of memory: no slot without a set
     if (!fresh) slots_[slot] = count();
     return count() - 1;
   }
