@@ -212,6 +212,10 @@ Status ModelView::open(const void* file, size_t file_size, Error* error) {
       SOTTO_TRY(verify_placement(context.file, *range, {-1, "packed", "weights"}, error));
     }
   }
+  if (model.vocabulary() != nullptr) {
+    SOTTO_TRY(verify_placement(context.file, *model.vocabulary()->arrays(),
+                               {-1, "vocabulary", "arrays"}, error));
+  }
   TokenizerView tokenizer;
   if (model.tokenizer() != nullptr) {
     read_tokenizer(*model.tokenizer(), &tokenizer);
@@ -307,6 +311,14 @@ size_t ModelView::packed_section_count() const {
 
 const char* ModelView::packed_section_isa(size_t section) const {
   return model_->packed()->Get(static_cast<uint32_t>(section))->isa()->c_str();
+}
+
+bool ModelView::find_vocabulary(VocabularySection* section) const {
+  const format::Vocabulary* table = model_->vocabulary();
+  if (table == nullptr) return false;
+  *section = {table->version(), table->text_count(), table->node_count(), table->longest(),
+              view_range(file_, *table->arrays())};
+  return true;
 }
 
 Status ModelView::verify_small_tensors(Error* error) const {

@@ -53,6 +53,15 @@ struct ByteRange {
   uint64_t checksum = 0;
 };
 
+// What the file says of its vocabulary section; the bytes are for its user to check.
+struct VocabularySection {
+  uint32_t version = 0;
+  uint32_t text_count = 0;
+  uint32_t node_count = 0;
+  uint32_t longest = 0;
+  ByteRange arrays;
+};
+
 class ModelView {
  public:
   // Verifies header, metadata, and every shape, offset, alignment and range, and that the
@@ -85,7 +94,11 @@ class ModelView {
   size_t packed_section_count() const;
   const char* packed_section_isa(size_t section) const;
 
-  // Checks the bytes of everything but the linear layers' rows and packed sections: scales,
+  // False: the file has none. Nothing reads its pages before its user does.
+  bool find_vocabulary(VocabularySection* section) const;
+
+  // Checks the bytes of everything but the linear layers' rows, packed sections and the
+  // vocabulary: scales,
   // biases, norms, positions.
   Status verify_small_tensors(Error* error) const;
 
