@@ -7,6 +7,8 @@
 
 #include "capi/include/sotto.h"
 #include "runtime/base/status.h"
+#include "runtime/grammar/compiled_grammar.h"
+#include "runtime/grammar/vocabulary.h"
 #include "runtime/model/model.h"
 #include "runtime/session.h"
 
@@ -25,6 +27,13 @@ inline const Session* unwrap(const sotto_session* session) {
   return reinterpret_cast<const Session*>(session);
 }
 
+inline const Vocabulary* unwrap(const sotto_vocabulary* vocabulary) {
+  return reinterpret_cast<const Vocabulary*>(vocabulary);
+}
+inline const CompiledGrammar* unwrap(const sotto_grammar* grammar) {
+  return reinterpret_cast<const CompiledGrammar*>(grammar);
+}
+
 inline sotto_status wrap(Status status) {
   return static_cast<sotto_status>(status);
 }
@@ -37,6 +46,11 @@ void copy_known(T* target, uint32_t target_size, const T& source, uint32_t sourc
   if (known <= sizeof(uint32_t)) return;
   std::memcpy(reinterpret_cast<char*>(target) + sizeof(uint32_t),
               reinterpret_cast<const char*>(&source) + sizeof(uint32_t), known - sizeof(uint32_t));
+}
+
+// Blocks of callers begin on a boundary of SOTTO_MEMORY_ALIGNMENT.
+inline bool is_aligned(const void* memory) {
+  return reinterpret_cast<uintptr_t>(memory) % SOTTO_MEMORY_ALIGNMENT == 0;
 }
 
 // Fills a struct whose struct_size the caller has set.
@@ -81,6 +95,9 @@ class ErrorOut {
   // A null pointer where one is needed.
   sotto_status null_argument(const char* name) {
     return wrap(fail(&error_, Status::kInvalidArgument, name, " is NULL"));
+  }
+  sotto_status misaligned(const char* name) {
+    return wrap(fail(&error_, Status::kMemoryMisaligned, name, " is not aligned to 64 bytes"));
   }
   // A struct_size that cannot be.
   sotto_status bad_struct(const char* name) {

@@ -236,8 +236,10 @@ Status Session::set_stops(const StopParams& params, Error* error) {
 }
 
 Status Session::set_constraint(const TokenConstraint* constraint) {
-  SOTTO_TRY(take_back_held());
+  const Status status = take_back_held();
+  if (status != Status::kOk && constraint != nullptr) return status;
   constraint_ = constraint == nullptr ? TokenConstraint() : *constraint;
+  if (constraint != nullptr) constraint_.mark_start(constraint_.self);
   lost_ = Status::kOk;
   constrained_count_ = 0;
   states_.clear_flag(TokenState::kConstrained, token_count());

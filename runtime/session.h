@@ -40,8 +40,9 @@ class Session {
   Status set_sampler(const SamplerParams& params, Error* error);
   // New stop strings and banned strings may begin in text that is out already.
   Status set_stops(const StopParams& params, Error* error);
-  // Limits what is generated from here on; null: nothing does. What `self` points to must
-  // outlive its use. kInvalidState: tokens are held that the ring cannot take back.
+  // Limits the text generated from here on; null: nothing does. What `self` points to must
+  // outlive its use. kInvalidState: tokens are held that ring or constraint cannot take back;
+  // where the constraint goes, they stay and come out later.
   Status set_constraint(const TokenConstraint* constraint);
   // As sotto_session_set_guide; null: none.
   Status set_guide(Session* guide, const GuideParams& params, Error* error);
@@ -133,6 +134,8 @@ class Session {
   Status draw();
   Status check_limits() const;
   Status find_mask(TokenMask* mask);
+  Status find_healing_mask();
+  Status constrain(int32_t token, TokenState* state);
   Status mix_logits(std::span<const float>* logits);
   Status check_end(int32_t token) const;
   Status take_token(const SampledToken& sampled, TokenState state, uint64_t begin_ns);
@@ -172,12 +175,12 @@ class Session {
   uint64_t call_limit_ = UINT64_MAX;  // tokens of the answer, by generate()
 
   TokenConstraint constraint_;
-  uint64_t constrained_count_ = 0;  // tokens of the stream that it has accepted
+  uint64_t constrained_count_ = 0;  // tokens of the stream that it has accepted, or parts of
   Session* guide_ = nullptr;
   Session* guided_ = nullptr;  // this session guides that one
   GuideParams guide_params_;
   uint64_t guided_count_ = 0;   // tokens of the stream that the guide has, too
-  Status lost_ = Status::kOk;  // why constraint or guide could not follow a reset
+  Status lost_ = Status::kOk;  // why the guide could not follow a reset
 
   Healing healing_;
   TextStream text_{stops_};

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "runtime/base/status.h"
 #include "runtime/base/token_mask.h"
@@ -24,11 +25,22 @@ struct TokenConstraint {
   // Nothing but end of text may follow.
   bool (*complete)(void* self, uint32_t sequence) = nullptr;
 
-  // Takes back the newest `count` accepted tokens of sequence 0.
+  // Takes back what sequence 0 accepted in its newest `count` calls. On failure nothing has
+  // changed.
   Status (*rewind)(void* self, uint64_t count) = nullptr;
 
   // Sequence `to` becomes a copy of `from`. Costs next to nothing.
   void (*fork)(void* self, uint32_t from, uint32_t to) = nullptr;
+
+  // Remembers where sequence 0 stands: restart() goes back there, however far that is.
+  void (*mark_start)(void* self) = nullptr;
+  void (*restart)(void* self) = nullptr;
+
+  // Whether text that is no whole token may come next, and taking it. On failure nothing has
+  // changed.
+  Status (*test_text)(void* self, uint32_t sequence, std::span<const char> text,
+                      bool* fits) = nullptr;
+  Status (*accept_text)(void* self, uint32_t sequence, std::span<const char> text) = nullptr;
 };
 
 }  // namespace sotto

@@ -16,20 +16,21 @@ void warn(const GrammarBuilder& builder, uint32_t rule, const RuleWarnings& warn
 
 }  // namespace
 
-Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, uint32_t root,
-                       const CompileTuning& tuning, const RuleWarnings& warnings,
-                       const CompiledGrammar** grammar, Error* error) {
+Status compile_grammar(GrammarBuilder& builder, std::span<const char> source,
+                       const StartRules& start, const CompileTuning& tuning,
+                       const RuleWarnings& warnings, const CompiledGrammar** grammar,
+                       Error* error) {
   Workspace& workspace = builder.workspace();
   if (workspace.exhausted()) return fail_too_large(error);
   Nfa nfa(workspace);
   build_nfa(builder, tuning.unrolled_states, nfa);
   if (workspace.exhausted()) return fail_too_large(error);
   NfaAnalysis analysis(workspace);
-  analyze_nfa(nfa, root, workspace, &analysis);
+  analyze_nfa(nfa, start.first, workspace, &analysis);
   if (workspace.exhausted()) return fail_too_large(error);
-  if (analysis.productive[root] == 0) {
+  if (analysis.productive[start.text] == 0) {
     constexpr char kWhat[] = "start rule that no text can complete";
-    return fail_in_source(error, source, builder.rule_at(root).defined, {kWhat, sizeof kWhat - 1});
+    return fail_in_source(error, source, builder.rule_at(start.text).defined, {kWhat, sizeof kWhat - 1});
   }
   Symbols symbols(workspace);
   symbols.init(builder, nfa);
@@ -51,7 +52,7 @@ Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, ui
     }
     writer.add_rule(rule, &graph);
   }
-  *grammar = workspace.exhausted() ? nullptr : writer.write(root);
+  *grammar = workspace.exhausted() ? nullptr : writer.write(start.first);
   return *grammar == nullptr ? fail_too_large(error) : Status::kOk;
 }
 

@@ -31,11 +31,19 @@ struct RuleWarnings {
   void (*unreachable)(void* self, std::span<const char> rule, uint64_t source_offset) = nullptr;
 };
 
+struct StartRules {
+  StartRules() = default;
+  StartRules(uint32_t rule) : first(rule), text(rule) {}
+
+  uint32_t first = 0;  // where texts begin
+  uint32_t text = 0;   // the source's own, which must have texts
+};
+
 // Compiles into the builder's workspace; the result lies there until it is released.
 // `source` is what the front end read: error messages quote it.
-Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, uint32_t root,
-                       const CompileTuning& tuning, const RuleWarnings& warnings,
-                       const CompiledGrammar** grammar, Error* error);
+Status compile_grammar(GrammarBuilder& builder, std::span<const char> source,
+                       const StartRules& start, const CompileTuning& tuning,
+                       const RuleWarnings& warnings, const CompiledGrammar** grammar, Error* error);
 
 // Parses and compiles GBNF. `workspace_memory`, aligned to 8, is free again once the grammar has
 // been copied out of it (it is `(*grammar)->size()` bytes that can be moved anywhere, aligned to

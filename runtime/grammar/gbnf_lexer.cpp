@@ -29,7 +29,7 @@ int hex_value(char c) {
 }  // namespace
 
 Status fail_in_source(Error* error, std::span<const char> source, uint64_t offset,
-                      std::span<const char> what) {
+                      std::span<const char> what, Status status) {
   constexpr size_t kShown = 32;
   uint64_t line = 1;
   uint64_t column = 1;
@@ -45,10 +45,10 @@ Status fail_in_source(Error* error, std::span<const char> source, uint64_t offse
   while (offset + size < source.size() && size < kShown && source[offset + size] != '\n') ++size;
   if (size == 0) {
     const bool ends = offset >= source.size();
-    return fail_at(error, Status::kGrammarSyntax, offset, line, ":", column, ": ", what,
+    return fail_at(error, status, offset, line, ":", column, ": ", what,
                    ends ? " at the end of the text" : " at the end of the line");
   }
-  return fail_at(error, Status::kGrammarSyntax, offset, line, ":", column, ": ", what, " at '",
+  return fail_at(error, status, offset, line, ":", column, ": ", what, " at '",
                  source.subspan(offset, size), "'");
 }
 

@@ -25,6 +25,6 @@ Status parse_gbnf(std::span<const char> text, const TokenNames& names, GrammarBu
 
 // Fails with a message that begins with line:column of `offset` and ends with the text there.
 Status fail_in_source(Error* error, std::span<const char> source, uint64_t offset,
-                      std::span<const char> what);
+                      std::span<const char> what, Status status = Status::kGrammarSyntax);
 
 }  // namespace sotto

@@ -93,7 +93,7 @@ StepResult MaskFinder::compute(const uint32_t* config, uint32_t* mask) {
     return result;
   }
   if ((engine_->store().config(*config).flags & Config::kAccepts) != 0) {
-    for (const int32_t token : vocabulary_->end_tokens) add(static_cast<uint32_t>(token));
+    for (const int32_t token : vocabulary_->source.end_tokens) add(static_cast<uint32_t>(token));
   }
   *mask = store();
   return StepResult::kDone;

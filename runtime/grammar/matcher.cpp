@@ -10,28 +10,49 @@ Status status_of(StepResult result) {
   return result == StepResult::kDone ? Status::kOk : Status::kGrammarTooLarge;
 }
 
-bool is_end_token(const Vocabulary& vocabulary, uint32_t token) {
-  return std::find(vocabulary.end_tokens.begin(), vocabulary.end_tokens.end(),
-                   static_cast<int32_t>(token)) != vocabulary.end_tokens.end();
-}
-
 }  // namespace
+
+Status Matcher::check(const CompiledGrammar& grammar, const Vocabulary* vocabulary,
+                      const MatcherLimits& limits, Error* error) {
+  constexpr uint32_t kMostCount = 1u << 28;
+  constexpr uint32_t kMostSequences = 1u << 16;
+  constexpr uint32_t kLeastCount = 16;
+  const struct {
+    const char* name;
+    uint32_t value;
+    uint32_t least;
+    uint32_t most;
+  } ranges[] = {{"sequence_count", limits.sequence_count, 1, kMostSequences},
+                {"rollback_count", limits.rollback_count, 0, kMostCount},
+                {"context_count", limits.node_count, kLeastCount, kMostCount},
+                {"frame_count", limits.frame_count, kLeastCount, kMostCount},
+                {"config_count", limits.config_count, kLeastCount, kMostCount},
+                {"item_count", limits.item_count, kLeastCount, kMostCount},
+                {"work_count", limits.work_count, kLeastCount, kMostCount}};
+  for (const auto& range : ranges) {
+    if (range.value >= range.least && range.value <= range.most) continue;
+    return fail(error, Status::kInvalidArgument, range.name, " is ", range.value, ", must be ",
+                range.least, " to ", range.most);
+  }
+  if (vocabulary == nullptr) return Status::kOk;
+  const auto tokens = grammar.token_ranges();
+  if (!tokens.empty() && tokens.back().last >= vocabulary->token_count) {
+    return fail(error, Status::kInvalidArgument, "vocabulary has ", vocabulary->token_count,
+                " tokens, the grammar names token ", tokens.back().last);
+  }
+  MaskFinder masks;
+  Arena arena;
+  if (masks.lay_out(arena, *vocabulary, limits)) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, "mask_bytes is ", limits.mask_size,
+              ", not enough for this vocabulary");
+}
 
 bool Matcher::lay_out(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary,
                       const MatcherLimits& limits) {
-  constexpr uint32_t kMostCount = 1u << 28;
-  constexpr uint32_t kLeastCount = 16;
-  for (const uint32_t count : {limits.node_count, limits.frame_count, limits.config_count,
-                               limits.item_count, limits.work_count}) {
-    if (count < kLeastCount || count > kMostCount) return false;
-  }
-  if (limits.sequence_count == 0 || limits.sequence_count > kMostCount ||
-      limits.rollback_count > kMostCount) {
-    return false;
-  }
+  if (check(grammar, vocabulary, limits, nullptr) != Status::kOk) return false;
   limits_ = limits;
   const uint32_t trail = vocabulary == nullptr ? 2 : MaskFinder::trail_count(*vocabulary);
-  const uint32_t pins = 1 + limits.sequence_count + limits.rollback_count + kScratchPins + trail;
+  const uint32_t pins = 2 + limits.sequence_count + limits.rollback_count + kScratchPins + trail;
   engine_.lay_out(arena, grammar, limits, pins, trail);
   return vocabulary == nullptr || masks_.lay_out(arena, *vocabulary, limits);
 }
@@ -60,6 +81,7 @@ Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabular
     class_bytes_[symbol_class] = static_cast<uint8_t>(byte);
   }
   for (uint32_t sequence = 0; sequence < limits.sequence_count; ++sequence) reset(sequence);
+  mark_start();
   return Status::kOk;
 }
 
@@ -97,7 +119,7 @@ StepResult Matcher::step_token(uint32_t sequence, uint32_t token, uint32_t* to) 
     if (result != StepResult::kDone) return result;
   }
   if (*by_literal == kDeadConfig && *by_bytes == kDeadConfig && accepts(sequence) &&
-      is_end_token(*vocabulary_, token)) {
+      vocabulary_->source.is_end_token(token)) {
     return engine_.end(to);
   }
   if (*by_literal == kDeadConfig) {
@@ -143,8 +165,32 @@ Status Matcher::accept_bytes(uint32_t sequence, std::span<const char> bytes) {
   return advance(sequence, engine_.step_bytes(bytes, to), to);
 }
 
+Status Matcher::test_bytes(uint32_t sequence, std::span<const char> bytes, bool* begins,
+                           bool* matches) {
+  assert(sequence < limits_.sequence_count);
+  engine_.renew_budget();
+  uint32_t* to = scratch() + MaskFinder::kPinCount + 2;
+  *to = *pin(sequence);
+  const StepResult result = engine_.step_bytes(bytes, to);
+  if (result != StepResult::kDone) return status_of(result);
+  *begins = *to != kDeadConfig;
+  *matches = *begins && (engine_.store().config(*to).flags & Config::kAccepts) != 0;
+  return Status::kOk;
+}
+
+void Matcher::mark_start() {
+  *start_pin() = *pin(0);
+  accepted_at_start_ = accepted_;
+}
+
+void Matcher::restart() {
+  *pin(0) = *start_pin();
+  accepted_ = accepted_at_start_;
+  rewindable_ = 0;
+}
+
 Status Matcher::rewind(uint64_t count) {
-  if (count > rewindable_) return Status::kInvalidArgument;
+  if (count > rewindable_) return Status::kInvalidState;
   if (count == 0) return Status::kOk;
   accepted_ -= count;
   rewindable_ -= count;
@@ -205,6 +251,15 @@ TokenConstraint Matcher::constraint(Matcher* matcher) {
       [](void* self, uint32_t sequence) { return static_cast<Matcher*>(self)->complete(sequence); },
       [](void* self, uint64_t count) { return static_cast<Matcher*>(self)->rewind(count); },
       [](void* self, uint32_t from, uint32_t to) { static_cast<Matcher*>(self)->fork(from, to); },
+      [](void* self) { static_cast<Matcher*>(self)->mark_start(); },
+      [](void* self) { static_cast<Matcher*>(self)->restart(); },
+      [](void* self, uint32_t sequence, std::span<const char> text, bool* fits) {
+        bool matches = false;
+        return static_cast<Matcher*>(self)->test_bytes(sequence, text, fits, &matches);
+      },
+      [](void* self, uint32_t sequence, std::span<const char> text) {
+        return static_cast<Matcher*>(self)->accept_bytes(sequence, text);
+      },
   };
 }
 

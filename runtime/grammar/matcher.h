@@ -17,6 +17,10 @@ namespace sotto {
 
 class Matcher {
  public:
+  // Whether limits, grammar and vocabulary suit each other; names the limit at fault.
+  static Status check(const CompiledGrammar& grammar, const Vocabulary* vocabulary,
+                      const MatcherLimits& limits, Error* error);
+
   // Bytes of working memory; 0 if a limit is too small or the sum is beyond SIZE_MAX.
   // `vocabulary` may be null: the matcher takes bytes only.
   static size_t memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary,
@@ -39,8 +43,15 @@ class Matcher {
   // kInvalidArgument: no text of the grammar begins so. On failure nothing has changed.
   Status accept_bytes(uint32_t sequence, std::span<const char> bytes);
 
-  // Takes back the newest accepted tokens, or byte strings, of sequence 0.
+  // Whether sequence and bytes together begin a text of the grammar, and are one.
+  Status test_bytes(uint32_t sequence, std::span<const char> bytes, bool* begins, bool* matches);
+
+  // Takes back the newest accepted tokens, or byte strings, of sequence 0. kInvalidState: more
+  // than rollback_count, or than there are since restart() or a fork.
   Status rewind(uint64_t count);
+  // Remembers where sequence 0 stands, for restart() to go back there.
+  void mark_start();
+  void restart();
   // Sequence `to` becomes a copy of `from`; of sequence 0, nothing can be taken back then.
   void fork(uint32_t from, uint32_t to);
 
@@ -51,6 +62,10 @@ class Matcher {
   // Writes bytes as long as only one is possible and the text may not end; returns kOk also
   // if `forced` is full.
   Status forced_bytes(uint32_t sequence, std::span<char> forced, size_t* size);
+
+  uint32_t sequence_count() const { return limits_.sequence_count; }
+  const Vocabulary* vocabulary() const { return vocabulary_; }
+  uint64_t accepted_count() const { return accepted_; }  // by sequence 0
 
   // `matcher` behind the interface of sessions and searches.
   static TokenConstraint constraint(Matcher* matcher);
@@ -63,7 +78,8 @@ class Matcher {
                const MatcherLimits& limits);
   uint32_t* pin(uint32_t sequence) { return engine_.pins() + 1 + sequence; }
   uint32_t config(uint32_t sequence) const { return engine_.pins()[1 + sequence]; }
-  uint32_t* history() { return engine_.pins() + 1 + limits_.sequence_count; }
+  uint32_t* start_pin() { return engine_.pins() + 1 + limits_.sequence_count; }
+  uint32_t* history() { return start_pin() + 1; }
   uint32_t* scratch() { return history() + limits_.rollback_count; }
   StepResult step_token(uint32_t sequence, uint32_t token, uint32_t* to);
   Status advance(uint32_t sequence, StepResult result, uint32_t* to);
@@ -76,6 +92,7 @@ class Matcher {
   MatcherLimits limits_;
   uint64_t accepted_ = 0;    // by sequence 0
   uint64_t rewindable_ = 0;  // of those
+  uint64_t accepted_at_start_ = 0;
   uint32_t class_sizes_[256] = {};
   uint8_t class_bytes_[256] = {};
 };

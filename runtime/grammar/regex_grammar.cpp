@@ -318,7 +318,9 @@ Status build_regex_grammar(std::span<const char> pattern, std::span<const char> 
   if (expression == kNone) {
     CharacterAutomaton automaton;
     if (!automaton_of_regex(tree, false, builder.workspace(), &automaton)) {
-      return fail(error, Status::kGrammarTooLarge, "the regular expression is too large");
+      if (builder.workspace().exhausted()) return fail_too_large(error);
+      return fail(error, Status::kGrammarUnsupported,
+                  "anchors inside a regular expression of this size");
     }
     expression = grammar.automaton(automaton);
   }

@@ -49,6 +49,11 @@ class RegexParser {
   Status fail(size_t offset, const char* what) {
     return fail_in_source(error_, text_, offset, {what, std::strlen(what)});
   }
+  // What no regular grammar, or no exact one, can say.
+  Status refuse(size_t offset, const char* what) {
+    return fail_in_source(error_, text_, offset, {what, std::strlen(what)},
+                          Status::kGrammarUnsupported);
+  }
   char peek(size_t ahead = 0) const {
     return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
   }
@@ -164,18 +169,18 @@ class RegexParser {
     const size_t begin = at_++;
     if (groups_.size() > kMaxNesting) return fail(begin, "groups nested deeper than 512");
     if (take('?')) {
-      if (peek() == '=' || peek() == '!') return fail(begin, "look-ahead is not supported,");
+      if (peek() == '=' || peek() == '!') return refuse(begin, "look-ahead is not supported,");
       if (peek() == '<' && (peek(1) == '=' || peek(1) == '!')) {
-        return fail(begin, "look-behind is not supported,");
+        return refuse(begin, "look-behind is not supported,");
       }
-      if (peek() == '>') return fail(begin, "an atomic group is not supported,");
+      if (peek() == '>') return refuse(begin, "an atomic group is not supported,");
       if (take("P<") || take('<')) {
         const size_t name = at_;
         while (is_letter(peek()) || is_digit(peek()) || peek() == '_' || peek() == '$') ++at_;
         if (at_ == name || is_digit(text_[name]) || !take('>'))
           return fail(begin, "malformed group name");
       } else if (!take(':')) {
-        return fail(begin, "inline flags are not supported,");
+        return refuse(begin, "inline flags are not supported,");
       }
     }
     Group group;
@@ -241,7 +246,7 @@ class RegexParser {
     if (take('?')) {
       // Lazy: the same language.
     } else if (peek() == '+') {
-      return fail(at_, "possessive repetition is not supported,");
+      return refuse(at_, "possessive repetition is not supported,");
     }
     const uint32_t body = group.last_item;
     const uint32_t repeat =
@@ -266,9 +271,9 @@ class RegexParser {
 
   Status refuse_assertions() {
     const char kind = peek(1);
-    if (kind == 'b' || kind == 'B') return fail(at_, "a word boundary is not supported,");
-    if (kind >= '1' && kind <= '9') return fail(at_, "a back-reference is not supported,");
-    if (kind == 'k') return fail(at_, "a back-reference is not supported,");
+    if (kind == 'b' || kind == 'B') return refuse(at_, "a word boundary is not supported,");
+    if (kind >= '1' && kind <= '9') return refuse(at_, "a back-reference is not supported,");
+    if (kind == 'k') return refuse(at_, "a back-reference is not supported,");
     return Status::kOk;
   }
 
@@ -283,7 +288,7 @@ class RegexParser {
       tree_.intervals.push({code_point, code_point});
       return Status::kOk;
     };
-    if (kind == '0' && is_digit(peek())) return fail(begin, "an octal escape is not supported,");
+    if (kind == '0' && is_digit(peek())) return refuse(begin, "an octal escape is not supported,");
     if (kind != '\0' && std::strchr(kFrom, kind) != nullptr) {
       return single(static_cast<uint8_t>(kTo[std::strchr(kFrom, kind) - kFrom]));
     }

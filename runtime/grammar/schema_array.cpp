@@ -100,7 +100,7 @@ class SchemaArrayBuilder {
     const Keyword keyword = compiler_.keyword(atom.node);
     if (keyword == Keyword::kUniqueItems) {
       if (document_.kind(atom.node) != JsonKind::kTrue)
-        return compiler_.refuse(atom.node, "must be a boolean");
+        return compiler_.reject(atom.node, "must be a boolean");
       unique_ = atom.node;
       return Status::kOk;
     }

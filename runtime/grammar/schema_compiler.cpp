@@ -28,11 +28,11 @@ SchemaCompiler::SchemaCompiler(const JsonDocument& schema, const SchemaOptions& 
   modern_ = options.draft == SchemaDraft::k2020;
 }
 
-Status SchemaCompiler::refuse(uint32_t node, const char* what) {
+Status SchemaCompiler::fail_at_node(Status status, uint32_t node, const char* what) {
   char pointer[120];
   const size_t size = document_.pointer(node, pointer, sizeof pointer);
-  return fail_at(error_, Status::kGrammarSyntax, document_[node].offset,
-                 std::span<const char>(pointer, size), ": ", what);
+  return fail_at(error_, status, document_[node].offset, std::span<const char>(pointer, size),
+                 ": ", what);
 }
 
 Status SchemaCompiler::check_memory() {
@@ -63,7 +63,7 @@ Status SchemaCompiler::count_of(uint32_t node, uint32_t* count) {
   Decimal decimal(workspace_);
   if (document_.kind(node) != JsonKind::kNumber || !decimal.parse(document_.text(node)) ||
       decimal.negative() || !decimal.is_integer()) {
-    return refuse(node, "must be an integer of 0 or more");
+    return reject(node, "must be an integer of 0 or more");
   }
   *count = static_cast<uint32_t>(std::min<uint64_t>(decimal.to_integer(), kMaxRepetitions - 1));
   return Status::kOk;

@@ -67,8 +67,15 @@ class SchemaCompiler {
     GrowingArray<uint32_t> ends;
   };
 
-  // Errors and general help, schema_compiler.cpp.
-  Status refuse(uint32_t node, const char* what);
+  // Errors and general help, schema_compiler.cpp. A keyword is refused that no exact grammar
+  // is known for, and rejected where it is used wrongly.
+  Status refuse(uint32_t node, const char* what) {
+    return fail_at_node(Status::kGrammarUnsupported, node, what);
+  }
+  Status reject(uint32_t node, const char* what) {
+    return fail_at_node(Status::kGrammarSyntax, node, what);
+  }
+  Status fail_at_node(Status status, uint32_t node, const char* what);
   Status check_memory();
   Keyword keyword(uint32_t member) const;
   bool is_asserting(uint32_t member) const;

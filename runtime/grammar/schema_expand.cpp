@@ -107,7 +107,7 @@ Status SchemaCompiler::apply_schema(Branch& branch, Literal literal) {
     return Status::kOk;
   }
   if (kind != JsonKind::kObject)
-    return refuse(literal.node, "a schema must be an object or a boolean");
+    return reject(literal.node, "a schema must be an object or a boolean");
   // The schema is the conjunction of its keywords that are open for this type.
   GrowingArray<Literal> open(workspace_);
   for (uint32_t m = document_[literal.node].first; m != kNone; m = document_[m].next) {
@@ -240,9 +240,9 @@ Status SchemaCompiler::apply_values(Branch& branch, Literal literal) {
 
 Status SchemaCompiler::apply_required(Branch& branch, Literal literal) {
   if (document_.kind(literal.node) != JsonKind::kArray)
-    return refuse(literal.node, "must be an array of names");
+    return reject(literal.node, "must be an array of names");
   for (uint32_t name = document_[literal.node].first; name != kNone; name = document_[name].next) {
-    if (document_.kind(name) != JsonKind::kString) return refuse(name, "must be a name");
+    if (document_.kind(name) != JsonKind::kString) return reject(name, "must be a name");
     const Literal named{name, LiteralKind::kNamed, literal.negated};
     if (literal.negated) {
       fork(branch, {&named, 1});
@@ -257,7 +257,7 @@ Status SchemaCompiler::apply_required(Branch& branch, Literal literal) {
 // a -> b is: not a, or a and b.
 Status SchemaCompiler::apply_dependencies(Branch& branch, Literal literal) {
   if (document_.kind(literal.node) != JsonKind::kObject)
-    return refuse(literal.node, "must be an object");
+    return reject(literal.node, "must be an object");
   for (uint32_t m = document_[literal.node].first; m != kNone; m = document_[m].next) {
     const Literal dependency{m, LiteralKind::kDependency, literal.negated};
     if (literal.negated) {

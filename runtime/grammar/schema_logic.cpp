@@ -7,7 +7,7 @@ namespace sotto {
 Status SchemaCompiler::apply_all(Branch& branch, Literal literal, bool conjunction) {
   const JsonNode& list = document_[literal.node];
   if (list.kind != JsonKind::kArray || list.count == 0) {
-    return refuse(literal.node, "must be an array of at least one schema");
+    return reject(literal.node, "must be an array of at least one schema");
   }
   GrowingArray<Literal> open(workspace_);
   for (uint32_t child = list.first; child != kNone; child = document_[child].next) {
@@ -30,7 +30,7 @@ Status SchemaCompiler::apply_all(Branch& branch, Literal literal, bool conjuncti
 Status SchemaCompiler::apply_one(Branch& branch, Literal literal) {
   const JsonNode& list = document_[literal.node];
   if (list.kind != JsonKind::kArray || list.count == 0) {
-    return refuse(literal.node, "must be an array of at least one schema");
+    return reject(literal.node, "must be an array of at least one schema");
   }
   GrowingArray<uint32_t> open(workspace_);
   uint32_t certain = 0;

@@ -68,12 +68,12 @@ class SchemaNumberBuilder {
     const uint32_t node = atom.node;
     Decimal number(workspace_);
     if (document_.kind(node) != JsonKind::kNumber || !number.parse(document_.text(node))) {
-      return compiler_.refuse(node, "must be a number");
+      return compiler_.reject(node, "must be a number");
     }
     const Keyword keyword = compiler_.keyword(node);
     CharacterAutomaton other;
     if (keyword == Keyword::kMultipleOf) {
-      if (number.negative() || number.is_zero()) return compiler_.refuse(node, "must be above 0");
+      if (number.negative() || number.is_zero()) return compiler_.reject(node, "must be above 0");
       if (!automaton_of_multiples(number, workspace_, &other)) return too_large(node);
       return meet(other, atom.negated, node);
     }

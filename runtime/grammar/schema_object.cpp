@@ -104,7 +104,7 @@ Status SchemaObjectBuilder::read_names() {
       members = compiler_.assertion(atom.node, Keyword::kProperties);
     if (members == kNone) continue;
     if (document_.kind(members) != JsonKind::kObject)
-      return compiler_.refuse(members, "must be an object");
+      return compiler_.reject(members, "must be an object");
     const bool required = atom.kind == LiteralKind::kEquals;
     for (uint32_t m = document_[members].first; m != kNone; m = document_[m].next) {
       mention(document_.name(m), required, false);
@@ -137,7 +137,7 @@ Status SchemaObjectBuilder::collect(std::string_view name, bool* allowed) {
       if (matched) literals_.push({own, LiteralKind::kSchema, false});
       const uint32_t patterns = compiler_.assertion(atom.node, Keyword::kPatternProperties);
       if (patterns != kNone && document_.kind(patterns) != JsonKind::kObject) {
-        return compiler_.refuse(patterns, "must be an object");
+        return compiler_.reject(patterns, "must be an object");
       }
       for (uint32_t p = patterns == kNone ? kNone : document_[patterns].first; p != kNone;
            p = document_[p].next) {

@@ -183,7 +183,7 @@ uint32_t SchemaCompiler::follow_pointer(uint32_t from, std::string_view pointer)
 }
 
 Status SchemaCompiler::resolve(uint32_t member, uint32_t* target) {
-  if (document_.kind(member) != JsonKind::kString) return refuse(member, "must be a string");
+  if (document_.kind(member) != JsonKind::kString) return reject(member, "must be a string");
   const std::string_view uri = document_.text(member);
   uint32_t resource = resource_of(member);
   const std::string_view path = without_fragment(uri);
@@ -197,7 +197,7 @@ Status SchemaCompiler::resolve(uint32_t member, uint32_t* target) {
     *target =
         fragment[0] == '/' ? follow_pointer(resource, fragment) : find_anchor(resource, fragment);
   }
-  if (*target == kNone) return refuse(member, "reference to nothing in this document");
+  if (*target == kNone) return reject(member, "reference to nothing in this document");
   return Status::kOk;
 }
 

@@ -25,10 +25,14 @@ Status build_number_range(std::string_view minimum, std::string_view maximum, bo
     if (text.empty()) continue;
     JsonDocument document(workspace);
     Decimal bound(workspace);
-    if (document.parse(text, nullptr) != Status::kOk || document.kind(0) != JsonKind::kNumber ||
-        !bound.parse(text)) {
-      return fail(error, Status::kInvalidArgument, upper ? "the maximum" : "the minimum",
-                  " is not a number: ", text);
+    const char* const name_of_bound = upper ? "the maximum" : "the minimum";
+    const Status parsed = document.parse(text, nullptr);
+    if (workspace.exhausted()) return fail_too_large(error);
+    if (parsed != Status::kOk || document.kind(0) != JsonKind::kNumber) {
+      return fail(error, Status::kInvalidArgument, name_of_bound, " is not a number: ", text);
+    }
+    if (!bound.parse(text)) {
+      return fail(error, Status::kGrammarUnsupported, name_of_bound, " is too far from 1: ", text);
     }
     CharacterAutomaton side;
     CharacterAutomaton both;
@@ -36,7 +40,8 @@ Status build_number_range(std::string_view minimum, std::string_view maximum, bo
            intersect_automata(numbers, false, side, false, workspace, &both);
     if (fits) numbers = both;
   }
-  if (!fits) return fail(error, Status::kGrammarTooLarge, "the bounds have too many digits");
+  if (workspace.exhausted()) return fail_too_large(error);
+  if (!fits) return fail(error, Status::kGrammarUnsupported, "the bounds have too many digits");
   RegexGrammar grammar(builder, CharacterForm::kRaw);
   builder.define(builder.rule(name, 0), grammar.automaton(numbers), 0);
   return Status::kOk;

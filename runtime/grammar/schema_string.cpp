@@ -77,7 +77,7 @@ Status SchemaCompiler::pattern_tree(uint32_t node, RegexTree& tree) {
   Error inner;
   const Status status = parse_regex(pattern, tree, workspace_, &inner);
   if (status == Status::kOk) return check_memory();
-  return refuse(node, inner.message);
+  return fail_at_node(status, node, inner.message);
 }
 
 Status SchemaCompiler::pattern_automaton(uint32_t node, CharacterAutomaton* automaton) {
@@ -121,7 +121,7 @@ Status SchemaCompiler::restrict_by(Atoms atoms, bool with_length, CharacterAutom
     if (keyword == Keyword::kMinLength || keyword == Keyword::kMaxLength) continue;
     if (keyword == Keyword::kPattern || keyword == Keyword::kFormat) {
       if (document_.kind(atom.node) != JsonKind::kString)
-        return refuse(atom.node, "must be a string");
+        return reject(atom.node, "must be a string");
       SOTTO_TRY(pattern_automaton(atom.node, &other));
     } else {
       words.truncate(0);
@@ -200,7 +200,7 @@ Status SchemaCompiler::build_string(Atoms atoms, uint32_t* expression) {
   }
   if (facts.patterns == 1 && !facts.negations && free_length) {
     if (document_.kind(facts.pattern) != JsonKind::kString)
-      return refuse(facts.pattern, "must be a string");
+      return reject(facts.pattern, "must be a string");
     RegexTree tree(workspace_);
     SOTTO_TRY(pattern_tree(facts.pattern, tree));
     const bool search = keyword(facts.pattern) == Keyword::kPattern;

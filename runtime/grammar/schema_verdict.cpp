@@ -37,7 +37,7 @@ Status SchemaCompiler::verdict(uint32_t schema, Verdict* verdict) {
     case JsonKind::kObject:
       break;
     default:
-      return refuse(schema, "a schema must be an object or a boolean");
+      return reject(schema, "a schema must be an object or a boolean");
   }
   for (uint32_t m = document_[schema].first; m != kNone; m = document_[m].next) {
     Verdict one = Verdict::kTrue;
@@ -66,7 +66,7 @@ Status SchemaCompiler::keyword_verdict(uint32_t member, Verdict* verdict) {
     case Keyword::kEnum:
     case Keyword::kConst: {
       const bool is_const = keyword == Keyword::kConst;
-      if (!is_const && kind != JsonKind::kArray) return refuse(member, "must be an array");
+      if (!is_const && kind != JsonKind::kArray) return reject(member, "must be an array");
       *verdict = Verdict::kFalse;
       for (uint32_t v = is_const ? member : document_[member].first; v != kNone;
            v = is_const ? kNone : document_[v].next) {
@@ -146,7 +146,7 @@ Status SchemaCompiler::type_verdict(uint32_t member, Verdict* verdict) {
   for (uint32_t name = is_list ? document_[member].first : member; name != kNone;
        name = is_list ? document_[name].next : kNone) {
     if (document_.kind(name) != JsonKind::kString)
-      return refuse(name, "must be the name of a type");
+      return reject(name, "must be the name of a type");
     const std::string_view text = document_.text(name);
     constexpr std::string_view kNames[] = {"null",   "boolean", "boolean", "number",
                                            "string", "array",   "object"};
@@ -157,7 +157,7 @@ Status SchemaCompiler::type_verdict(uint32_t member, Verdict* verdict) {
       mask |= 1u << i;
       known = true;
     }
-    if (!known) return refuse(name, "must be the name of a type");
+    if (!known) return reject(name, "must be the name of a type");
   }
   *verdict = (mask >> static_cast<uint32_t>(type_) & 1) != 0 ? Verdict::kTrue : Verdict::kFalse;
   if (type_ == JsonType::kNumber && *verdict == Verdict::kFalse && integers)

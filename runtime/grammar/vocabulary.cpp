@@ -7,9 +7,9 @@ namespace sotto {
 namespace {
 
 struct Layout {
+  uint32_t* order;  // first: where it is sorted
   TrieNode* nodes;
   uint8_t* slices;
-  uint32_t* order;
   uint64_t* slice_words;
   int32_t* end_tokens;
 };
@@ -17,8 +17,8 @@ struct Layout {
 Layout lay_out(Arena& arena, const VocabularySource& source, size_t order_count,
                size_t node_count) {
   const size_t word_count = (size_t{source.token_count()} + 63) / 64;
-  return {arena.take<TrieNode>(node_count + 1), arena.take<uint8_t>(node_count),
-          arena.take<uint32_t>(order_count), arena.take<uint64_t>(kSliceCount * word_count),
+  return {arena.take<uint32_t>(order_count), arena.take<TrieNode>(node_count + 1),
+          arena.take<uint8_t>(node_count), arena.take<uint64_t>(kSliceCount * word_count),
           arena.take<int32_t>(source.end_tokens.size())};
 }
 
@@ -27,17 +27,6 @@ size_t common_prefix(std::span<const char> a, std::span<const char> b) {
   size_t common = 0;
   while (common < size && a[common] == b[common]) ++common;
   return common;
-}
-
-size_t count_nodes(const VocabularySource& source, std::span<const uint32_t> order) {
-  size_t count = 0;
-  std::span<const char> previous;
-  for (const uint32_t token : order) {
-    const auto bytes = source.token(token);
-    count += bytes.size() - common_prefix(previous, bytes);
-    previous = bytes;
-  }
-  return count;
 }
 
 // Writes nodes in order; those of the current token's prefixes are still open.
@@ -96,8 +85,7 @@ void fill_slices(const VocabularySource& source, std::span<const uint32_t> order
 
 }  // namespace
 
-Status sort_tokens(const VocabularySource& source, uint32_t* order, uint32_t* order_count,
-                   Error* error) {
+Status check_vocabulary(const VocabularySource& source, uint32_t* text_count, Error* error) {
   const uint32_t count = source.token_count();
   if (count == 0 || count > TrieNode::kMaxIndex || source.bytes.size() > TrieNode::kMaxIndex) {
     return fail(error, Status::kInvalidArgument, "vocabulary of ", count,
@@ -105,43 +93,71 @@ Status sort_tokens(const VocabularySource& source, uint32_t* order, uint32_t* or
   }
   for (const int32_t token : source.end_tokens) {
     if (token < 0 || static_cast<uint32_t>(token) >= count) {
-      return fail(error, Status::kInvalidArgument, "end token beyond the vocabulary");
+      return fail(error, Status::kInvalidArgument, "end_tokens: one is beyond the vocabulary");
     }
   }
-  uint32_t sorted = 0;
+  *text_count = 0;
   for (uint32_t token = 0; token < count; ++token) {
     if (source.offsets[token] > source.offsets[token + 1] ||
         source.offsets[token + 1] > source.bytes.size()) {
-      return fail(error, Status::kInvalidArgument, "token ", token, " lies outside the bytes");
+      return fail(error, Status::kInvalidArgument, "offsets: token ", token,
+                  " lies outside the bytes");
     }
-    const size_t size = source.token(token).size();
-    if (size == 0 || (!source.special.empty() && source.special[token] != 0)) continue;
+    const size_t size = source.text(token).size();
     if (size > TrieNode::kMaxDepth) {
       return fail(error, Status::kInvalidArgument, "token ", token, " has ", size,
                   " bytes, more than 255");
     }
-    order[sorted++] = token;
+    *text_count += size > 0 ? 1 : 0;
   }
-  std::sort(order, order + sorted, [&](uint32_t a, uint32_t b) {
-    const auto x = source.token(a);
-    const auto y = source.token(b);
-    const int compared = std::memcmp(x.data(), y.data(), std::min(x.size(), y.size()));
-    if (compared != 0) return compared < 0;
-    return x.size() != y.size() ? x.size() < y.size() : a < b;
-  });
-  *order_count = sorted;
   return Status::kOk;
 }
 
-size_t vocabulary_memory_size(const VocabularySource& source, std::span<const uint32_t> order) {
+bool comes_before(const VocabularySource& source, uint32_t a, uint32_t b) {
+  const auto x = source.token(a);
+  const auto y = source.token(b);
+  const int compared = std::memcmp(x.data(), y.data(), std::min(x.size(), y.size()));
+  if (compared != 0) return compared < 0;
+  return x.size() != y.size() ? x.size() < y.size() : a < b;
+}
+
+Status sort_tokens(const VocabularySource& source, uint32_t* order, uint32_t* order_count,
+                   Error* error) {
+  SOTTO_TRY(check_vocabulary(source, order_count, error));
+  uint32_t sorted = 0;
+  for (uint32_t token = 0; token < source.token_count(); ++token) {
+    if (!source.text(token).empty()) order[sorted++] = token;
+  }
+  std::sort(order, order + sorted,
+            [&](uint32_t a, uint32_t b) { return comes_before(source, a, b); });
+  return Status::kOk;
+}
+
+size_t count_trie_nodes(const VocabularySource& source, std::span<const uint32_t> order,
+                        std::span<const char> before) {
+  size_t count = 0;
+  for (const uint32_t token : order) {
+    const auto bytes = source.token(token);
+    count += bytes.size() - common_prefix(before, bytes);
+    before = bytes;
+  }
+  return count;
+}
+
+size_t vocabulary_memory_size(const VocabularySource& source, size_t text_count,
+                              size_t node_count) {
   Arena arena;
-  lay_out(arena, source, order.size(), count_nodes(source, order));
+  lay_out(arena, source, text_count, node_count);
   return arena.size();
+}
+
+size_t vocabulary_memory_size(const VocabularySource& source, std::span<const uint32_t> order) {
+  return vocabulary_memory_size(source, order.size(), count_trie_nodes(source, order));
 }
 
 void build_vocabulary(const VocabularySource& source, std::span<const uint32_t> order, void* memory,
                       Vocabulary* vocabulary) {
-  const size_t node_count = count_nodes(source, order);
+  const size_t node_count = count_trie_nodes(source, order);
   Arena arena(memory);
   const Layout layout = lay_out(arena, source, order.size(), node_count);
   TrieWriter writer(layout);
@@ -155,16 +171,13 @@ void build_vocabulary(const VocabularySource& source, std::span<const uint32_t> 
   writer.finish(static_cast<uint32_t>(order.size()));
   fill_slices(source, order, layout.slice_words);
   std::copy(source.end_tokens.begin(), source.end_tokens.end(), layout.end_tokens);
-  *vocabulary = {source.token_count(),
-                 longest,
+  *vocabulary = {source.token_count(), longest,
                  {layout.nodes, node_count + 1},
                  {layout.slices, node_count},
                  {layout.order, order.size()},
                  layout.slice_words,
-                 {layout.end_tokens, source.end_tokens.size()},
-                 source.bytes,
-                 source.offsets,
-                 source.special};
+                 source};
+  vocabulary->source.end_tokens = {layout.end_tokens, source.end_tokens.size()};
 }
 
 }  // namespace sotto

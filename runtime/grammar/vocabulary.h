@@ -17,12 +17,26 @@ namespace sotto {
 struct VocabularySource {
   std::span<const char> bytes;
   std::span<const uint32_t> offsets;  // token_count + 1
-  std::span<const uint8_t> special;   // token_count of 0 or 1, or empty: no token is special
+  std::span<const uint8_t> special;   // token_count, or empty: only end tokens are special
   std::span<const int32_t> end_tokens;
+  uint8_t least_special = 1;          // of the values in `special`
 
   uint32_t token_count() const { return static_cast<uint32_t>(offsets.size() - 1); }
   std::span<const char> token(uint32_t token) const {
     return bytes.subspan(offsets[token], offsets[token + 1] - offsets[token]);
+  }
+  bool is_end_token(uint32_t token) const {
+    for (const int32_t end : end_tokens) {
+      if (static_cast<uint32_t>(end) == token) return true;
+    }
+    return false;
+  }
+  bool is_special(uint32_t token) const {
+    return (!special.empty() && special[token] >= least_special) || is_end_token(token);
+  }
+  // Empty for special tokens.
+  std::span<const char> text(uint32_t token) const {
+    return is_special(token) ? std::span<const char>() : this->token(token);
   }
 };
 
@@ -53,28 +67,34 @@ struct Vocabulary {
   std::span<const uint8_t> slices;        // by node: the slice that contains its subtree
   std::span<const uint32_t> order;        // by rank: the token
   const uint64_t* slice_words = nullptr;  // (slice, word)
-  std::span<const int32_t> end_tokens;
-  std::span<const char> bytes;  // of the source
-  std::span<const uint32_t> offsets;
-  std::span<const uint8_t> special;
+  VocabularySource source;                // its end tokens are copied
 
   // Empty for special tokens.
-  std::span<const char> token_bytes(uint32_t token) const {
-    if (!special.empty() && special[token] != 0) return {};
-    return bytes.subspan(offsets[token], offsets[token + 1] - offsets[token]);
-  }
+  std::span<const char> token_bytes(uint32_t token) const { return source.text(token); }
   size_t word_count() const { return (size_t{token_count} + 63) / 64; }
   const uint64_t* slice(uint32_t index) const { return slice_words + index * word_count(); }
 };
+
+// Checks the source. `*text_count`: its tokens that have text.
+Status check_vocabulary(const VocabularySource& source, uint32_t* text_count, Error* error);
 
 // Checks the source and sorts its tokens by their bytes into `order` (room for token_count).
 Status sort_tokens(const VocabularySource& source, uint32_t* order, uint32_t* order_count,
                    Error* error);
 
+// The order of tokens in the trie.
+bool comes_before(const VocabularySource& source, uint32_t a, uint32_t b);
+
+// Nodes that tokens in order add behind one with the text `before`.
+size_t count_trie_nodes(const VocabularySource& source, std::span<const uint32_t> order,
+                        std::span<const char> before = {});
+
+size_t vocabulary_memory_size(const VocabularySource& source, size_t text_count,
+                              size_t node_count);
 size_t vocabulary_memory_size(const VocabularySource& source, std::span<const uint32_t> order);
 
-// `memory`: vocabulary_memory_size bytes, 64-byte aligned. The source's bytes, offsets and
-// special flags are referred to, not copied.
+// `memory`: vocabulary_memory_size bytes, 64-byte aligned; `order` may be its beginning. The
+// source's bytes, offsets and special flags are referred to, not copied.
 void build_vocabulary(const VocabularySource& source, std::span<const uint32_t> order, void* memory,
                       Vocabulary* vocabulary);
 

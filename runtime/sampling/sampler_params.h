@@ -6,6 +6,8 @@
 #include <span>
 #include <string_view>
 
+#include "runtime/base/text_view.h"
+
 namespace sotto {
 
 inline constexpr uint32_t kWholeWindow = UINT32_MAX;
@@ -74,10 +76,6 @@ struct SequenceBias {
 struct TokenList {
   const int32_t* tokens;
   size_t count;
-};
-struct TextView {
-  const char* text;
-  size_t size;
 };
 
 // Numbered as sotto_watermark_scheme.

@@ -1,6 +1,7 @@
 // The next token of a session: the mask, the draw, and what must be settled before it is
 // handed out.
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <limits>
 
@@ -129,28 +130,46 @@ TokenHistory Session::history(uint64_t count) const {
 // What may follow: by the constraint, by healing, and without the tokens refused here.
 Status Session::find_mask(TokenMask* mask) {
   const size_t vocabulary = model_->config().vocabulary_size;
-  if (constraint_.mask != nullptr) {
-    if (constraint_.complete(constraint_.self, 0)) return Status::kStopGrammar;
-    SOTTO_TRY(constraint_.mask(constraint_.self, 0, mask));
+  if (constraint_.mask != nullptr && constraint_.complete(constraint_.self, 0)) {
+    return Status::kStopGrammar;
   }
   const auto refused = refused_.at(token_count());
-  if (healing_.is_over() && refused.empty()) return Status::kOk;
-  if (healing_.is_over()) {
-    allow_all(mask_words_, vocabulary);
+  if (!healing_.is_over()) {
+    SOTTO_TRY(find_healing_mask());
   } else {
-    std::fill_n(mask_words_, TokenMask::word_count(vocabulary), 0);
-    healing_.allow(*model_->tokenizer(), mask_words_);
+    if (constraint_.mask != nullptr) SOTTO_TRY(constraint_.mask(constraint_.self, 0, mask));
+    if (refused.empty()) return Status::kOk;
+    if (mask->allows_all()) {
+      allow_all(mask_words_, vocabulary);
+    } else {
+      std::copy_n(mask->words, TokenMask::word_count(vocabulary), mask_words_);
+    }
   }
-  for (size_t i = 0; i < TokenMask::word_count(vocabulary) && !mask->allows_all(); ++i) {
-    mask_words_[i] &= mask->words[i];
-  }
-  if (!any(mask_words_, vocabulary)) return Status::kGrammarDeadEnd;
   for (const RefusedTokens::Refusal& refusal : refused) {
     const auto token = static_cast<size_t>(refusal.token);
     mask_words_[token / 64] &= ~(uint64_t{1} << (token % 64));
   }
   *mask = {mask_words_, vocabulary};
   return any(mask_words_, vocabulary) ? Status::kOk : Status::kStopBanned;
+}
+
+// Tokens that spell what is due of the prompt; where they go on, as the constraint allows.
+Status Session::find_healing_mask() {
+  const size_t word_count = TokenMask::word_count(model_->config().vocabulary_size);
+  std::fill_n(mask_words_, word_count, 0);
+  healing_.allow(*model_->tokenizer(), mask_words_);
+  for (size_t i = 0; i < word_count && constraint_.mask != nullptr; ++i) {
+    for (uint64_t rest = mask_words_[i]; rest != 0; rest &= rest - 1) {
+      const auto bit = static_cast<size_t>(std::countr_zero(rest));
+      const auto bytes = bytes_of(static_cast<int32_t>(64 * i + bit));
+      const auto text = bytes.subspan(healing_.hidden(bytes.size()));
+      bool fits = true;
+      if (!text.empty()) SOTTO_TRY(constraint_.test_text(constraint_.self, 0, text, &fits));
+      if (!fits) mask_words_[i] &= ~(uint64_t{1} << bit);
+    }
+  }
+  return any(mask_words_, model_->config().vocabulary_size) ? Status::kOk
+                                                            : Status::kGrammarDeadEnd;
 }
 
 SampleInput Session::sample_input() const {
@@ -191,11 +210,7 @@ Status Session::check_end(int32_t token) const {
 // Appends a token to the stream and to what is held.
 Status Session::take_token(const SampledToken& sampled, TokenState state, uint64_t begin_ns) {
   state.flags = TokenState::kGenerated;
-  if (constraint_.mask != nullptr) {
-    SOTTO_TRY(constraint_.accept(constraint_.self, 0, sampled.token));
-    state.flags |= TokenState::kConstrained;
-    ++constrained_count_;
-  }
+  SOTTO_TRY(constrain(sampled.token, &state));
   if (guide_ != nullptr) {
     guide_->push(sampled.token, {});
     state.flags |= TokenState::kGuided;
@@ -211,6 +226,23 @@ Status Session::take_token(const SampledToken& sampled, TokenState state, uint64
   held.elapsed_ns = monotonic_ns() - begin_ns;
   if (found == TextStream::Found::kStop) end_ = Status::kStopString;
   return found == TextStream::Found::kBan ? refuse(find_ban_start()) : Status::kOk;
+}
+
+// Has the constraint accept a token, or what healing does not hide of it.
+Status Session::constrain(int32_t token, TokenState* state) {
+  if (constraint_.mask == nullptr) return Status::kOk;
+  const auto bytes = bytes_of(token);
+  const size_t hidden = healing_.hidden(bytes.size());
+  if (hidden == 0) {
+    SOTTO_TRY(constraint_.accept(constraint_.self, 0, token));
+  } else if (hidden < bytes.size()) {
+    SOTTO_TRY(constraint_.accept_text(constraint_.self, 0, bytes.subspan(hidden)));
+  } else {
+    return Status::kOk;
+  }
+  state->flags |= TokenState::kConstrained;
+  ++constrained_count_;
+  return Status::kOk;
 }
 
 // The token held that is to go: whose text the banned string begins in, if it is still held.

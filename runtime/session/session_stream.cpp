@@ -147,7 +147,11 @@ Status Session::take_back_to(uint64_t count) {
   const uint64_t guided =
       count == 0 ? guided_count_ : states_.count(count, end, TokenState::kGuided);
   if (guided > 0 && !guide_->can_take_back(guided)) return Status::kInvalidState;
-  if (constrained > 0) SOTTO_TRY(constraint_.rewind(constraint_.self, constrained));
+  if (constrained > 0 && constrained == constrained_count_) {
+    constraint_.restart(constraint_.self);
+  } else if (constrained > 0) {
+    SOTTO_TRY(constraint_.rewind(constraint_.self, constrained));
+  }
   if (guided > 0) guide_->cut(guide_->token_count() - guided);
   constrained_count_ -= constrained;
   guided_count_ -= guided;
@@ -184,10 +188,7 @@ Status Session::rewind(uint64_t count) {
 }
 
 void Session::reset() {
-  if (constrained_count_ > 0) {
-    const Status status = constraint_.rewind(constraint_.self, constrained_count_);
-    if (status != Status::kOk) lost_ = status;
-  }
+  if (constrained_count_ > 0) constraint_.restart(constraint_.self);
   if (guided_count_ > 0) {
     if (guide_->can_take_back(guided_count_)) {
       guide_->cut(guide_->token_count() - guided_count_);

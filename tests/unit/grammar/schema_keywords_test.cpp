@@ -142,7 +142,11 @@ TEST(SchemaKeywords, RefusedByPointer) {
   };
   for (const auto& [schema, message] : cases) {
     const BuiltGrammar grammar = BuiltGrammar::schema(schema);
-    EXPECT_EQ(grammar.status(), Status::kGrammarSyntax) << schema;
+    const std::string_view said = message;
+    const bool wrong = said.find("must be") != said.npos || said.find("nothing") != said.npos ||
+                       said[0] != '#';
+    EXPECT_EQ(grammar.status(), wrong ? Status::kGrammarSyntax : Status::kGrammarUnsupported)
+        << schema;
     EXPECT_EQ(grammar.message().rfind(message, 0), 0u) << schema << " " << grammar.message();
   }
 }

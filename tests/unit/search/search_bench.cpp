@@ -63,6 +63,7 @@ TokenConstraint ToyGrammar::view() {
     return g.complete(g.states_.at(sequence));
   };
   constraint.rewind = [](void*, uint64_t) { return Status::kInvalidState; };
+  constraint.mark_start = constraint.restart = [](void*) {};
   constraint.fork = [](void* self, uint32_t from, uint32_t to) {
     auto& g = *static_cast<ToyGrammar*>(self);
     g.states_.at(to) = g.states_.at(from);

@@ -24,6 +24,7 @@ struct Canceller {
     constraint.accept = [](void*, uint32_t, int32_t) { return Status::kOk; };
     constraint.complete = [](void*, uint32_t) { return false; };
     constraint.rewind = [](void*, uint64_t) { return Status::kOk; };
+    constraint.mark_start = constraint.restart = [](void*) {};
   }
 };
 

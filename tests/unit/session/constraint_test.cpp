@@ -68,16 +68,37 @@ TEST(Constraint, WhatItCannotTakeBackStays) {
   session.prefill(kPrompt);
   ASSERT_EQ(session->set_constraint(automaton.get()), Status::kOk);
   ASSERT_EQ(session.generate(4).tokens.size(), 4u);
-  EXPECT_EQ(session->rewind(kPrompt.size()), Status::kInvalidState);
+  EXPECT_EQ(session->rewind(kPrompt.size() + 1), Status::kInvalidState);
   EXPECT_EQ(session->token_count(), kPrompt.size() + 4);
   EXPECT_EQ(automaton.accepted(), 4u);
   EXPECT_EQ(session->rewind(kPrompt.size() + 2), Status::kOk);
   EXPECT_EQ(automaton.accepted(), 2u);
   session.generate(2);
-  session->reset();  // cannot fail; the next token says so
+  EXPECT_EQ(session->rewind(kPrompt.size()), Status::kOk);  // all of them, however many
+  EXPECT_EQ(automaton.accepted(), 0u);
+  session.generate(4);
+  session->reset();
+  EXPECT_EQ(automaton.accepted(), 0u);
   session.prefill(kPrompt);
-  EXPECT_EQ(session->next(), Status::kInvalidState);
-  ASSERT_EQ(session->set_constraint(nullptr), Status::kOk);
+  EXPECT_EQ(session->next(), Status::kOk);
+}
+
+TEST(Constraint, GoesEvenWhereItCannotTakeBackWhatIsHeld) {
+  const int32_t a = token_of("a"), b = token_of("b");
+  Automaton automaton({{{a, 0}, {b, 0}}}, {});
+  OpenedSession session(text_model());
+  session.sample(11);
+  session.ban({"aaaaab", "bbbbba"});
+  session.prefill(kPrompt);
+  ASSERT_EQ(session->set_constraint(automaton.get()), Status::kOk);
+  const Generated some = session.generate(3);
+  ASSERT_EQ(some.tokens.size(), 3u);
+  ASSERT_GT(session->token_count(), kPrompt.size() + 3);  // more are held
+  automaton.memory = 0;
+  EXPECT_EQ(session->set_constraint(automaton.get()), Status::kInvalidState);
+  const uint64_t held = session->token_count();
+  EXPECT_EQ(session->set_constraint(nullptr), Status::kOk);
+  EXPECT_EQ(session->token_count(), held);
   EXPECT_EQ(session->next(), Status::kOk);
 }
 
@@ -117,16 +138,21 @@ TEST(Constraint, AndHealingTogether) {
   session.sample(1);
   session.prefill({3, 1});  // "c", "a"
   ASSERT_EQ(session->heal(), Status::kOk);
-  Automaton both({{{abc, 1}, {cb, 1}}, {{ab, 1}}}, {});
+  const int32_t bc = token_of("bc");
+  Automaton both({{{bc, 1}, {cb, 1}}, {{ab, 1}}}, {});  // of the text: "a" is the prompt's
   ASSERT_EQ(session->set_constraint(both.get()), Status::kOk);
   const Generated some = session.generate(3);
   EXPECT_EQ(some.tokens, (std::vector<int32_t>{abc, ab, ab}));
   EXPECT_EQ(some.text, "bcabab");
+  EXPECT_EQ(both.accepted(), 3u);
+  ASSERT_EQ(session->rewind(2), Status::kOk);
+  EXPECT_EQ(both.accepted(), 1u);
   ASSERT_EQ(session->rewind(1), Status::kOk);
-  Automaton neither({{{cb, 0}}}, {});
-  ASSERT_EQ(session->set_constraint(neither.get()), Status::kOk);
-  EXPECT_EQ(session->next(), Status::kGrammarDeadEnd);
-  EXPECT_EQ(session->token_count(), 1u);
+  EXPECT_EQ(both.accepted(), 0u);
+  Automaton later({{{cb, 0}}}, {});  // no token has "acb": "a" comes alone
+  ASSERT_EQ(session->set_constraint(later.get()), Status::kOk);
+  EXPECT_EQ(session.generate(2).tokens, (std::vector<int32_t>{token_of("a"), cb}));
+  EXPECT_EQ(later.accepted(), 1u);
 }
 
 }  // namespace

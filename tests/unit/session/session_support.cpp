@@ -227,6 +227,34 @@ Automaton::Automaton(std::vector<std::map<int32_t, int>> moves, std::vector<int>
     return Status::kOk;
   };
   constraint_.fork = [](void*, uint32_t, uint32_t) {};
+  constraint_.mark_start = [](void* self) {
+    auto& a = *static_cast<Automaton*>(self);
+    a.start_ = a.accepted();
+  };
+  constraint_.restart = [](void* self) {
+    auto& a = *static_cast<Automaton*>(self);
+    a.trail_.resize(a.start_ + 1);
+  };
+  constraint_.test_text = [](void* self, uint32_t, std::span<const char> text, bool* fits) {
+    *fits = static_cast<Automaton*>(self)->step(text) >= 0;
+    return Status::kOk;
+  };
+  constraint_.accept_text = [](void* self, uint32_t, std::span<const char> text) {
+    auto& a = *static_cast<Automaton*>(self);
+    const int next = a.step(text);
+    if (next < 0) return Status::kInvalidArgument;
+    a.trail_.push_back(next);
+    return Status::kOk;
+  };
+}
+
+int Automaton::step(std::span<const char> text) const {
+  for (const auto& [token, next] : moves_[static_cast<size_t>(state())]) {
+    if (vocabulary()[static_cast<size_t>(token)] == std::string_view(text.data(), text.size())) {
+      return next;
+    }
+  }
+  return -1;
 }
 
 bool Automaton::ends_in(int state) const {

@@ -73,15 +73,18 @@ class Automaton {
   const TokenConstraint* get() const { return &constraint_; }
   int state() const { return trail_.back(); }
   size_t accepted() const { return trail_.size() - 1; }
-  // So many tokens can be taken back at most.
+  // So many tokens can be taken back at most, but for the whole way back.
   size_t memory = SIZE_MAX;
 
  private:
+  // The state after text that tokens of here spell in one piece; -1: none.
+  int step(std::span<const char> text) const;
   bool ends_in(int state) const;
 
   std::vector<std::map<int32_t, int>> moves_;
   std::vector<int> ends_;
   std::vector<int> trail_ = {0};
+  size_t start_ = 0;
   std::vector<uint64_t> words_;
   TokenConstraint constraint_;
 };
