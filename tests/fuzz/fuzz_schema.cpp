@@ -16,7 +16,7 @@ constexpr uint32_t kSteps = 32;
 
 enum class FrontEnd { kSchema, kTools, kChoices, kNumber, kJson };
 
-// Numbers beyond a double's range are JSON, too.
+// Reading ends at a number beyond a double's range, which is JSON, too.
 struct Acceptor : nlohmann::json_sax<nlohmann::json> {
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
@@ -32,13 +32,16 @@ struct Acceptor : nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return true; }
   bool parse_error(size_t, const std::string&, const nlohmann::json::exception& error) override {
     constexpr int kOutOfRange = 406;
-    return error.id == kOutOfRange;
+    is_beyond_double = is_beyond_double || error.id == kOutOfRange;
+    return false;
   }
+
+  bool is_beyond_double = false;
 };
 
 bool is_json(const std::string& text) {
   Acceptor acceptor;
-  return nlohmann::json::sax_parse(text, &acceptor);
+  return nlohmann::json::sax_parse(text, &acceptor) || acceptor.is_beyond_double;
 }
 
 sotto::SchemaOptions read_options(sotto::FuzzBytes& bytes) {
