@@ -73,6 +73,8 @@ Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabular
   const uint32_t longest = vocabulary == nullptr ? 0 : vocabulary->longest;
   const StepResult result = engine_.init(grammar, limits, longest);
   if (result != StepResult::kDone) return status_of(result);
+  // Only grammars from images may have no text at all.
+  if (engine_.pins()[0] == kDeadConfig) return Status::kGrammarCorrupt;
   if (vocabulary != nullptr) masks_.init(engine_, *vocabulary, methods);
   std::fill(std::begin(class_sizes_), std::end(class_sizes_), 0u);
   for (uint32_t byte = 0; byte < 256; ++byte) {

@@ -1,0 +1,208 @@
+// Grammar images: a loaded grammar is the compiled one; a changed image is refused or does
+// no harm.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "runtime/base/xxhash64.h"
+#include "runtime/grammar/grammar_generated.h"
+#include "runtime/grammar/grammar_image.h"
+#include "tests/unit/grammar/grammar_support.h"
+
+namespace sotto::test {
+namespace {
+
+constexpr size_t kBlock = 64;  // where the compiled grammar begins
+constexpr size_t kChecksum = 24;
+
+const char* const kGrammars[] = {
+    "root ::= \"a\"",
+    "root ::= \"\"",
+    "root ::= e\ne ::= e \"+\" t | t\nt ::= \"(\" e \")\" | [a-z]+ | [0-9]{1,40}",
+    "root ::= (\"ab\" root)* [^a]{3,300} | s\ns ::= s s | \"x\" | \"\"",
+    "root ::= <[1-3]> (!<[1]>)* ([a-c]{2,} \"\\n\")* <[0]>",
+};
+
+// 64-byte aligned, and ending where its block ends.
+class Image {
+ public:
+  explicit Image(std::span<const uint8_t> bytes) : memory_(aligned_memory(bytes.size())) {
+    bytes_ = {static_cast<uint8_t*>(memory_.get()), bytes.size()};
+    std::copy(bytes.begin(), bytes.end(), bytes_.begin());
+  }
+  explicit Image(const CompiledGrammar& grammar)
+      : memory_(aligned_memory(grammar_image_size(grammar))) {
+    bytes_ = {static_cast<uint8_t*>(memory_.get()), grammar_image_size(grammar)};
+    write_grammar_image(grammar, bytes_.data());
+  }
+
+  std::span<uint8_t> bytes() { return bytes_; }
+  uint8_t& operator[](size_t at) { return bytes_[at]; }
+  void set_checksum() {
+    const uint64_t checksum = xxhash64(bytes_.data() + kBlock, bytes_.size() - kBlock);
+    std::memcpy(bytes_.data() + kChecksum, &checksum, sizeof checksum);
+  }
+  // Null if it is refused, with a message.
+  const CompiledGrammar* open() {
+    const CompiledGrammar* grammar = nullptr;
+    Error error;
+    const Status status = open_grammar_image(bytes_, &grammar, &error);
+    EXPECT_TRUE(status == Status::kOk || status == Status::kGrammarCorrupt);
+    EXPECT_EQ(status == Status::kOk, error.message[0] == '\0');
+    message_ = error.message;
+    return grammar;
+  }
+  const std::string& message() const { return message_; }
+
+ private:
+  Memory memory_;
+  std::span<uint8_t> bytes_;
+  std::string message_;
+};
+
+std::vector<Image> images(const TestVocabulary& vocabulary) {
+  std::vector<Image> made;
+  for (const char* text : kGrammars) {
+    for (const uint32_t unrolled : {64u, 0u}) {
+      const TestGrammar grammar(text, {.unrolled_states = unrolled}, &vocabulary);
+      EXPECT_TRUE(grammar.valid()) << grammar.message();
+      made.emplace_back(grammar.view());
+    }
+  }
+  return made;
+}
+
+// Whatever it may be: calls come back, with a status that is allowed.
+void use(const CompiledGrammar& grammar, const Vocabulary& vocabulary) {
+  MatcherLimits limits;
+  limits.node_count = limits.config_count = 64;
+  limits.frame_count = limits.item_count = limits.work_count = 256;
+  limits.mask_size = 4096;
+  limits.step_budget = 20'000;
+  const size_t size = Matcher::memory_size(grammar, &vocabulary, limits);
+  if (size == 0) return;  // it names tokens that the vocabulary does not have
+  const Memory memory = aligned_memory(size);
+  Matcher matcher;
+  if (matcher.init(grammar, &vocabulary, limits, memory.get()) != Status::kOk) return;
+  for (int step = 0; step < 8; ++step) {
+    TokenMask mask;
+    if (matcher.mask(0, &mask) != Status::kOk) return;
+    uint32_t token = static_cast<uint32_t>(step) * 37 % vocabulary.token_count;
+    while (!mask.allows(token)) token = (token + 1) % vocabulary.token_count;
+    const Status status = matcher.accept_token(0, static_cast<int32_t>(token));
+    ASSERT_TRUE(status == Status::kOk || status == Status::kGrammarTooLarge);
+  }
+}
+
+TEST(GrammarImage, IsTheSameWhereverTheGrammarLies) {
+  for (const char* text : kGrammars) {
+    const auto vocabulary = small_vocabulary();
+    const TestGrammar grammar(text, {}, &vocabulary);
+    const TestGrammar loaded = grammar.reloaded();
+    ASSERT_TRUE(loaded.valid()) << loaded.message();
+    ASSERT_EQ(loaded.view().size(), grammar.view().size());
+    EXPECT_EQ(std::memcmp(&loaded.view(), &grammar.view(), grammar.view().size()), 0);
+    Image first(grammar.view());
+    Image second(loaded.view());
+    EXPECT_TRUE(std::equal(first.bytes().begin(), first.bytes().end(), second.bytes().begin(),
+                           second.bytes().end()));
+  }
+}
+
+// Images made before, and elsewhere: whoever makes this fail raises kGrammarVersion.
+TEST(GrammarImage, OfThisVersionStaysReadable) {
+  const std::string corpus = SOTTO_SOURCE_DIR "/tests/fuzz/corpus/grammar_image/";
+  const struct {
+    const char* name;
+    const char* text;
+  } files[] = {{"expression", "(a+12)+b"}, {"counted", "abaccc"}, {"json", "{\"a\":[1,\"x\"]}"}};
+  for (const auto& file : files) {
+    const std::string bytes = read_file(corpus + file.name);
+    Image image({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+    const CompiledGrammar* grammar = image.open();
+    ASSERT_NE(grammar, nullptr) << image.message();
+    const Memory memory = aligned_memory(Matcher::memory_size(*grammar, nullptr, {}));
+    Matcher matcher;
+    ASSERT_EQ(matcher.init(*grammar, nullptr, {}, memory.get()), Status::kOk);
+    ASSERT_EQ(matcher.accept_bytes(0, as_span(file.text)), Status::kOk) << file.name;
+    EXPECT_TRUE(matcher.accepts(0)) << file.name;
+    EXPECT_EQ(matcher.accept_bytes(0, as_span("?")), Status::kInvalidArgument);
+  }
+}
+
+// The image is what the schema says: FlatBuffers reads it, and writes what is read.
+TEST(GrammarImage, IsAFlatBuffer) {
+  const TestGrammar grammar(kGrammars[2]);
+  Image image(grammar.view());
+  const auto* table = format::GetGrammarImage(image.bytes().data());
+  EXPECT_EQ(table->version(), kGrammarVersion);
+  ASSERT_EQ(table->block()->size(), grammar.view().size());
+  flatbuffers::FlatBufferBuilder builder;
+  builder.ForceVectorAlignment(table->block()->size(), 1, 64);
+  const auto block = builder.CreateVector(table->block()->data(), table->block()->size());
+  format::FinishGrammarImageBuffer(
+      builder, format::CreateGrammarImage(builder, table->version(), table->checksum(), block));
+  Image written({builder.GetBufferPointer(), builder.GetSize()});
+  const CompiledGrammar* loaded = written.open();
+  ASSERT_NE(loaded, nullptr) << written.message();
+  EXPECT_EQ(std::memcmp(loaded, &grammar.view(), grammar.view().size()), 0);
+}
+
+TEST(GrammarImage, TruncatedOnesAreRefused) {
+  const auto vocabulary = small_vocabulary();
+  for (Image& image : images(vocabulary)) {
+    for (size_t size = 0; size < image.bytes().size(); ++size) {
+      Image cut(image.bytes().first(size));
+      EXPECT_EQ(cut.open(), nullptr) << size;
+    }
+  }
+}
+
+// The checksum sees every change of the block; what stands before it is small.
+TEST(GrammarImage, ChangedBytesAreRefusedOrHarmless) {
+  const auto vocabulary = small_vocabulary({"ab", "(a", "12"});
+  size_t harmless = 0;
+  for (Image& original : images(vocabulary)) {
+    for (size_t at = 0; at < original.bytes().size(); ++at) {
+      for (const uint8_t change : {0x01, 0x80, 0xFF}) {
+        Image image(original.bytes());
+        image[at] ^= change;
+        const CompiledGrammar* grammar = image.open();
+        if (at >= kBlock) {
+          EXPECT_EQ(grammar, nullptr) << at;
+          image.set_checksum();
+          grammar = image.open();
+        }
+        if (grammar == nullptr) continue;
+        harmless += at >= kBlock ? 1 : 0;
+        use(*grammar, vocabulary.view());
+        if (HasFatalFailure()) FAIL() << "byte " << at;
+      }
+    }
+  }
+  EXPECT_GT(harmless, 100u);  // the checks behind the checksum were reached, and passed
+}
+
+TEST(GrammarImage, OtherVersionsAreRefusedByNumber) {
+  const TestGrammar grammar(kGrammars[0]);
+  Image image(grammar.view());
+  image[32] = 77;
+  EXPECT_EQ(image.open(), nullptr);
+  EXPECT_EQ(image.message(), "grammar format version 77; this library reads version 1");
+  image[32] = 1;
+  EXPECT_NE(image.open(), nullptr);
+  image[4] = 'X';
+  EXPECT_EQ(image.open(), nullptr);
+  EXPECT_EQ(image.message(), "not a grammar image");
+}
+
+TEST(GrammarImage, MustBeAligned) {
+  const TestGrammar grammar(kGrammars[0]);
+  Image image(grammar.view());
+  const CompiledGrammar* loaded = nullptr;
+  EXPECT_EQ(open_grammar_image(image.bytes().subspan(8), &loaded, nullptr),
+            Status::kMemoryMisaligned);
+}
+
+}  // namespace
+}  // namespace sotto::test
