@@ -61,7 +61,8 @@ Status resolve_sequences(const ModelConfig& config, SessionParams* params, Error
 ContextParams context_params(const SessionParams& params) {
   return {params.context_tokens,  params.batch_tokens,   params.sink_tokens,
           params.overflow,        params.sequence_count, params.sequence_tokens,
-          params.features & (kFeatureHiddenHistory | kFeatureDola)};
+          params.features & (kFeatureHiddenHistory | kFeatureDola),
+          params.draft_tokens};
 }
 
 std::span<const char> token_bytes(const void* tokenizer, int32_t token) {
@@ -95,6 +96,7 @@ struct Session::Layout {
   uint64_t* mask_words;
   float* mixed_logits;
   Search search;
+  Speculation speculation;
 };
 
 // Checks the parameters and puts the defaults in place.
@@ -110,6 +112,8 @@ Status Session::resolve(const Model& model, const SessionParams& given, SessionP
   SOTTO_TRY(check_parameter("thread_count", params->thread_count, 1, kMaxThreads, error));
   SOTTO_TRY(check_parameter("features", params->features, 0, kAllFeatures, error));
   SOTTO_TRY(check_parameter("list_bytes", params->list_bytes, 0, kMaxListBytes, error));
+  SOTTO_TRY(check_parameter("draft_tokens", params->draft_tokens, 0, Context::kMaxDraftTokens,
+                            error));
   SOTTO_TRY(resolve_sequences(model.config(), params, error));
   return resolve_overflow(params, error);
 }
@@ -128,6 +132,7 @@ size_t Session::lay_out(const Model& model, const SessionParams& params, Arena a
   layout->mask_words = arena.take<uint64_t>(TokenMask::word_count(vocabulary));
   layout->mixed_logits = arena.take<float>(mixes ? vocabulary : 0);
   layout->search.lay_out({params.sequence_count, params.sequence_tokens}, &arena);
+  layout->speculation.place(params.context_tokens, params.draft_tokens, &arena);
   return arena.overflowed() ? 0 : arena.size();
 }
 
@@ -184,6 +189,10 @@ Status Session::init(const Model& model, const SessionParams& given, void* memor
   session->mask_words_ = layout.mask_words;
   session->mixed_logits_ = layout.mixed_logits;
   session->search_ = layout.search;
+  session->speculation_ = layout.speculation;
+  SpeculationParams speculation;
+  speculation.sources = 0;
+  SOTTO_TRY(session->set_speculation(speculation, error));
   *out = session;
   return Status::kOk;
 }
@@ -191,6 +200,8 @@ Status Session::init(const Model& model, const SessionParams& given, void* memor
 void Session::deinit() {
   if (guide_ != nullptr) guide_->guided_ = nullptr;
   if (guided_ != nullptr) guided_->lose_guide();
+  if (drafted_ != nullptr) drafted_->lose_drafter();
+  lose_drafter();
   destroy_thread_pool(pool_);
   pool_ = nullptr;
 }
@@ -211,6 +222,7 @@ SessionTimings Session::timings() const {
 void Session::reset_timings() {
   timings_ = {};
   context_.reset_reanchor_timings();
+  speculation_.info = {};
 }
 
 std::span<const char> Session::bytes_of(int32_t token) const {

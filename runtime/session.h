@@ -21,6 +21,7 @@
 #include "runtime/session/healing.h"
 #include "runtime/session/held_tokens.h"
 #include "runtime/session/session_params.h"
+#include "runtime/session/speculation.h"
 #include "runtime/session/stops.h"
 #include "runtime/session/text_stream.h"
 #include "runtime/session/token_states.h"
@@ -46,6 +47,10 @@ class Session {
   Status set_constraint(const TokenConstraint* constraint);
   // As sotto_session_set_guide; null: none.
   Status set_guide(Session* guide, const GuideParams& params, Error* error);
+
+  // As sotto_session_set_speculation; no sources: only what a constraint forces.
+  Status set_speculation(const SpeculationParams& params, Error* error);
+  const SpeculationInfo& speculation_info() const { return speculation_.info; }
 
   void reset();
   // Begins an answer. Tokens held are taken back; where the ring cannot, they stay in the
@@ -110,7 +115,7 @@ class Session {
   Status check_tokens(std::span<const int32_t> tokens) const;
   Status begin_answer(size_t token_count);
   Status end_answer(Status status, uint64_t first);
-  Status evaluate_pending(std::atomic<uint32_t>* cancelled);
+  Status evaluate_pending(std::atomic<uint32_t>* cancelled, std::span<const int32_t> drafts = {});
   Status ensure_logits(std::atomic<uint32_t>* cancelled);
   int32_t token_at(uint64_t index) const;
   TokenHistory history(uint64_t count) const;
@@ -144,6 +149,24 @@ class Session {
   Status refuse(size_t held_index);
   Status hand_out();
   Status stop(Status reason);
+
+  // Tokens evaluated ahead: session_speculation.cpp, session_drafts.cpp.
+  Status check_speculation(const SpeculationParams& params, Error* error) const;
+  Status check_drafter(const Session& drafter, Error* error) const;
+  void lose_drafter();
+  Status evaluate_ahead();
+  size_t draft_room() const;
+  Status propose(size_t* forced, Speculation::Kind* kind);
+  void draft_forced(size_t room);
+  void draft_by_callback(size_t room, Speculation::Kind* kind);
+  void draft_by_lookup(size_t room, Speculation::Kind* kind);
+  Status draft_by_session(size_t room, Speculation::Kind* kind);
+  Status draft_by_early_exit(size_t room, Speculation::Kind* kind);
+  void draft_by_lookahead(size_t room, Speculation::Kind* kind);
+  bool draft_from(std::span<const float> logits);
+  void keep_guesses();
+  void drop_misfits(size_t first);
+  Status follow(std::span<const int32_t> text, uint64_t first, std::atomic<uint32_t>* cancelled);
 
   Status score_batch(std::span<const int32_t>* tokens, double* known, float** log_probabilities,
                      ScoreResult* score);
@@ -181,6 +204,11 @@ class Session {
   GuideParams guide_params_;
   uint64_t guided_count_ = 0;   // tokens of the stream that the guide has, too
   Status lost_ = Status::kOk;  // why the guide could not follow a reset
+
+  Speculation speculation_;
+  Session* drafter_ = nullptr;
+  Session* drafted_ = nullptr;  // this session drafts for that one
+  uint64_t followed_from_ = 0;  // the place of the first token here in its stream
 
   Healing healing_;
   TextStream text_{stops_};

@@ -41,6 +41,10 @@ struct TokenConstraint {
   Status (*test_text)(void* self, uint32_t sequence, std::span<const char> text,
                       bool* fits) = nullptr;
   Status (*accept_text)(void* self, uint32_t sequence, std::span<const char> text) = nullptr;
+
+  // May be null. The text that must come next, as far as `text` has room and it does not end:
+  // `*size` bytes.
+  Status (*forced)(void* self, uint32_t sequence, std::span<char> text, size_t* size) = nullptr;
 };
 
 }  // namespace sotto

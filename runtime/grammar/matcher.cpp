@@ -262,6 +262,9 @@ TokenConstraint Matcher::constraint(Matcher* matcher) {
       [](void* self, uint32_t sequence, std::span<const char> text) {
         return static_cast<Matcher*>(self)->accept_bytes(sequence, text);
       },
+      [](void* self, uint32_t sequence, std::span<char> text, size_t* size) {
+        return static_cast<Matcher*>(self)->forced_bytes(sequence, text, size);
+      },
   };
 }
 

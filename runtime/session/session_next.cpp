@@ -85,6 +85,7 @@ bool Session::oldest_is_settled() const {
 Status Session::draw() {
   const uint64_t begin_ns = monotonic_ns();
   SOTTO_TRY(check_limits());
+  SOTTO_TRY(evaluate_ahead());
   SOTTO_TRY(ensure_logits(&cancelled_));
   TokenMask mask;
   SOTTO_TRY(find_mask(&mask));
@@ -195,6 +196,7 @@ Status Session::mix_logits(std::span<const float>* logits) {
   }
   if (guide_ == nullptr) return Status::kOk;
   if (guide_->token_count() == 0) return Status::kInvalidState;
+  SOTTO_TRY(guide_->evaluate_pending(&cancelled_, context_.drafts()));
   SOTTO_TRY(guide_->ensure_logits(&cancelled_));
   mix_guide(model_->kernels(), guide_params_, *logits, guide_->context_.logits(), mixed_logits_);
   *logits = {mixed_logits_, logits->size()};

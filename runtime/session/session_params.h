@@ -31,6 +31,7 @@ struct SessionParams {
   uint32_t sequence_tokens = 0;
   uint32_t features = 0;
   uint32_t list_bytes = 16384;
+  uint32_t draft_tokens = 0;
 };
 
 // Laid out as sotto_piece.

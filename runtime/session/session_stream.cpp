@@ -69,11 +69,14 @@ void Session::begin_text() {
   end_ = Status::kOk;
 }
 
-// Evaluates the token that was generated or rewound to last, so that logits are there.
-Status Session::evaluate_pending(std::atomic<uint32_t>* cancelled) {
+// Evaluates the token that was generated or rewound to last, so that logits are there, and
+// guesses of what follows it.
+Status Session::evaluate_pending(std::atomic<uint32_t>* cancelled,
+                                 std::span<const int32_t> drafts) {
   if (!has_pending_) return Status::kOk;
   Stopwatch stopwatch(&timings_.decode_ns);
-  const Status status = context_.append({&pending_, 1}, *cancelled);
+  const size_t room = std::min(drafts.size(), context_.draft_room());
+  const Status status = context_.append_with_drafts(pending_, drafts.first(room), *cancelled);
   if (status == Status::kStopCancelled) cancelled->store(0, std::memory_order_relaxed);
   if (status != Status::kOk) return status;
   has_pending_ = false;

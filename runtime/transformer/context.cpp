@@ -17,7 +17,7 @@ void Context::lay_out(const ModelConfig& config, const ContextParams& params, Ar
   chunk_tokens_ = arena->take<int32_t>(params.batch_tokens);
   forward_.lay_out(config,
                    {params.context_tokens, params.sink_tokens, params.batch_tokens,
-                    params.sequence_count, params.sequence_tokens, params.features},
+                    params.sequence_count, params.sequence_tokens, params.features, params.draft_tokens},
                    arena);
   position_count_ = config.position_count;
   branches_.lay_out(params.sequence_count, params.sequence_tokens, arena);
@@ -33,14 +33,29 @@ void Context::clear() {
   position_ = 0;
   anchor_ = 0;
   reanchor_due_ = false;
+  forget_rows();
+}
+
+void Context::forget_rows() {
   has_logits_ = false;
-  batch_row_count_ = 0;
+  batch_row_count_ = logit_row_ = draft_rows_ = 0;
+}
+
+void Context::remember(int32_t token) {
+  if (token_count_ < params_.sink_tokens) sinks_[token_count_] = token;
+  history_[token_count_ % history_size_] = token;
+  ++token_count_;
 }
 
 Status Context::append(std::span<const int32_t> tokens, const std::atomic<uint32_t>& cancelled) {
   if (tokens.empty()) return Status::kOk;
   if (params_.overflow == Overflow::kStop && tokens.size() > position_limit_ - position_) {
     return Status::kStopContextFull;
+  }
+  if (tokens.size() == 1 && is_drafted(tokens[0])) {
+    if (cancelled.load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
+    enter_draft_row(batch_row_count_);
+    return Status::kOk;
   }
   while (!tokens.empty()) {
     size_t count;
@@ -62,11 +77,7 @@ Status Context::append_batch(std::span<const int32_t> tokens, bool want_logits, 
       std::min({tokens.size(), size_t{params_.batch_tokens}, size_t{position_limit_ - position_}});
   const bool wanted = want_logits && taken == tokens.size();
   SOTTO_TRY(evaluate_chunk(tokens.first(taken), wanted, cancelled));
-  for (const int32_t token : tokens.first(taken)) {
-    if (token_count_ < params_.sink_tokens) sinks_[token_count_] = token;
-    history_[token_count_ % history_size_] = token;
-    ++token_count_;
-  }
+  for (const int32_t token : tokens.first(taken)) remember(token);
   has_logits_ = wanted;
   *count = taken;
   return Status::kOk;
@@ -74,8 +85,7 @@ Status Context::append_batch(std::span<const int32_t> tokens, bool want_logits, 
 
 Status Context::evaluate_chunk(std::span<const int32_t> tokens, bool want_logits,
                                const std::atomic<uint32_t>& cancelled) {
-  has_logits_ = false;
-  batch_row_count_ = 0;
+  forget_rows();
   if (cancelled.load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
   SOTTO_TRY(forward_.evaluate(tokens, position_, want_logits, cancelled));
   position_ += static_cast<uint32_t>(tokens.size());
@@ -103,6 +113,7 @@ Status Context::ensure_last_row(const std::atomic<uint32_t>& cancelled) {
 Status Context::compute_row_logits(size_t first_row, size_t count) {
   assert(count > 0 && first_row + count <= batch_row_count_);
   has_logits_ = false;
+  logit_row_ = draft_rows_ = 0;
   SOTTO_TRY(forward_.compute_logits(first_row, count));
   has_logits_ = first_row + 1 == batch_row_count_;
   return Status::kOk;
@@ -110,14 +121,17 @@ Status Context::compute_row_logits(size_t first_row, size_t count) {
 
 void Context::begin_branches() {
   assert(token_count_ > 0 && !reanchor_due_);
+  if (has_logits_ && logit_row_ != 0) {
+    std::copy_n(logits().data(), logits().size(), forward_.logits(0).data());
+  }
   has_logits_ = false;
+  logit_row_ = draft_rows_ = 0;
   branches_.begin(params_.context_tokens, forward_.ring().window_of(position_ - 1));
 }
 
 Status Context::grow_branches(std::span<const BranchStep> steps,
                               const std::atomic<uint32_t>& cancelled) {
-  has_logits_ = false;
-  batch_row_count_ = 0;
+  forget_rows();
   if (cancelled.load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
   branches_.grow(steps);
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -183,8 +197,7 @@ void Context::rewind(uint64_t count) {
   assert(can_rewind(count));
   position_ -= static_cast<uint32_t>(token_count_ - count);
   token_count_ = count;
-  has_logits_ = false;
-  batch_row_count_ = 0;
+  forget_rows();
 }
 
 void Context::newest(uint64_t count, std::span<const int32_t>* older,

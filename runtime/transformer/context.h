@@ -24,6 +24,7 @@ struct ContextParams {
   uint32_t sequence_count = 0;   // most branches at once; 0: none
   uint32_t sequence_tokens = 0;  // most tokens of each
   uint32_t features = 0;         // kFeatureHiddenHistory, kFeatureLayerStates
+  uint32_t draft_tokens = 0;     // most drafts at once; 0: none
 };
 
 // Tokens evaluated again by re-anchoring, and the time it took.
@@ -39,6 +40,8 @@ class Context {
   // After lay_out over real memory. `pool` may be null.
   Status init(const Model& model, ThreadPool* pool, Error* error);
 
+  static constexpr uint32_t kMaxDraftTokens = 15;
+
   void clear();
 
   // Evaluates tokens after those already there. logits() are those after the last one.
@@ -51,6 +54,26 @@ class Context {
   // with `want_logits`. On failure `count` is 0.
   Status append_batch(std::span<const int32_t> tokens, bool want_logits, size_t* count,
                       const std::atomic<uint32_t>& cancelled);
+
+  // append() of one token, in one batch with guesses of what follows it. If exactly these are
+  // appended next, one by one, nothing is left to evaluate; whatever else happens, they have
+  // left no trace.
+  Status append_with_drafts(int32_t token, std::span<const int32_t> drafts,
+                            const std::atomic<uint32_t>& cancelled);
+  // As many as it takes now: drafts never overwrite a slot.
+  size_t draft_room() const;
+  // Drafts that append() would find evaluated.
+  std::span<const int32_t> drafts() const {
+    return {draft_batch_ + batch_row_count_, drafts_left()};
+  }
+  size_t drafts_left() const { return draft_rows_ == 0 ? 0 : draft_rows_ - batch_row_count_; }
+  bool is_drafted(int32_t token) const { return drafts_left() > 0 && drafts()[0] == token; }
+  // For drafting by the model's own first layers: what they make of a token `ahead` places
+  // behind the stream's last; those between went the same way before. logits() are gone;
+  // the stream is as it was.
+  Status draft_by_first_layers(int32_t token, uint32_t ahead, uint32_t layer_count,
+                               const std::atomic<uint32_t>& cancelled,
+                               std::span<const float>* logits);
 
   // Makes logits() those after the last token again. Needs a token.
   Status ensure_logits(const std::atomic<uint32_t>& cancelled);
@@ -71,7 +94,7 @@ class Context {
   Status ensure_last_row(const std::atomic<uint32_t>& cancelled);
   // With kFeatureLayerStates, after ensure_last_row(); see Forward.
   Status compute_premature_logits(std::span<const uint32_t> layers) {
-    return forward_.compute_premature_logits(layers);
+    return forward_.compute_premature_logits(batch_row_count_ - 1, layers);
   }
   std::span<float> premature_logits(size_t index) { return forward_.premature_logits(index); }
 
@@ -99,7 +122,7 @@ class Context {
 
   uint64_t token_count() const { return token_count_; }
   bool has_logits() const { return has_logits_; }
-  std::span<const float> logits() const { return forward_.logits(0); }
+  std::span<const float> logits() const { return forward_.logits(logit_row_); }
 
   // A token of the stream, one of the newest 2 * context_tokens.
   int32_t token_at(uint64_t index) const { return history_[index % history_size_]; }
@@ -116,6 +139,9 @@ class Context {
  private:
   friend class ContextImage;
 
+  void remember(int32_t token);
+  void forget_rows();
+  void enter_draft_row(size_t row);
   Status evaluate_chunk(std::span<const int32_t> tokens, bool want_logits,
                         const std::atomic<uint32_t>& cancelled);
   Status reanchor(const std::atomic<uint32_t>& cancelled);
@@ -138,6 +164,9 @@ class Context {
   bool reanchor_due_ = false;  // a re-anchoring was cancelled half-way
   bool has_logits_ = false;
   size_t batch_row_count_ = 0;  // rows of the last batch, if the last one is the last token
+  size_t logit_row_ = 0;        // where logits() are
+  size_t draft_rows_ = 0;       // rows of the last batch with its drafts, which have logits
+  int32_t draft_batch_[1 + kMaxDraftTokens] = {};
   BranchTree branches_;
   BranchRow* branch_rows_ = nullptr;  // (sequence)
   uint64_t reanchor_count_ = 0;

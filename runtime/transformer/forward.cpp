@@ -9,6 +9,7 @@ struct Forward::Batch {
   std::span<const int32_t> tokens;  // of the stream
   uint32_t first_position = 0;
   std::span<const BranchRow> branches;  // or these
+  uint32_t layer_count = UINT32_MAX;    // the first ones, if not all
 
   size_t row_count() const { return branches.empty() ? tokens.size() : branches.size(); }
   int32_t token(size_t row) const { return branches.empty() ? tokens[row] : branches[row].token; }
@@ -24,12 +25,13 @@ void Forward::lay_out(const ModelConfig& config, const ForwardShape& shape, Aren
   context_tokens_ = shape.context_tokens;
   features_ = shape.features;
   vocabulary_size_ = config.vocabulary_size;
-  logit_row_count_ = std::max(shape.sequence_count, uint32_t{1});
+  state_rows_ = size_t{shape.draft_tokens} + 1;
+  logit_row_count_ = std::max(size_t{shape.sequence_count}, state_rows_);
   visible_count_ = size_t{shape.context_tokens} + shape.sequence_tokens;
   const bool keeps_layers = (features_ & kFeatureLayerStates) != 0;
   const size_t premature = keeps_layers ? premature_layer_count(config.layer_count) : 0;
   const size_t rows =
-      std::max({size_t{shape.batch_tokens}, size_t{shape.sequence_count}, premature});
+      std::max({size_t{shape.batch_tokens}, size_t{shape.sequence_count}, premature, state_rows_});
   const size_t width = config.embedding_size;
   const size_t inner = config.feed_forward_size;
   const uint32_t branch_slots = shape.sequence_count * shape.sequence_tokens;
@@ -43,7 +45,7 @@ void Forward::lay_out(const ModelConfig& config, const ForwardShape& shape, Aren
   quantization_ = arena->take<RowQuantization>(rows + kQuantizationPadding);
   scores_ = arena->take<float>(config.head_count * visible_count_);
   logits_ = arena->take<float>((logit_row_count_ + premature) * vocabulary_size_);
-  layer_states_ = arena->take<float>(keeps_layers ? config.layer_count * width : 0);
+  layer_states_ = arena->take<float>(keeps_layers ? config.layer_count * state_rows_ * width : 0);
   const bool keeps_hidden = (features_ & kFeatureHiddenHistory) != 0;
   hidden_history_.lay_out(keeps_hidden ? size_t{shape.context_tokens} + branch_slots : 0, width,
                           arena);
@@ -80,6 +82,13 @@ Status Forward::evaluate(std::span<const int32_t> tokens, uint32_t first_positio
   return want_logits ? compute_logits(tokens.size() - 1, 1) : Status::kOk;
 }
 
+Status Forward::evaluate_first_layers(int32_t token, uint32_t position, uint32_t layer_count,
+                                      const std::atomic<uint32_t>& cancelled) {
+  SOTTO_TRY(evaluate_layers({{&token, 1}, position, {}, layer_count}, /*overwrites=*/false,
+                            cancelled));
+  return compute_logits(0, 1);
+}
+
 Status Forward::evaluate_branches(std::span<const BranchRow> rows,
                                   const std::atomic<uint32_t>& cancelled) {
   assert(!rows.empty() && rows.size() <= logit_row_count_);
@@ -90,17 +99,22 @@ Status Forward::evaluate_branches(std::span<const BranchRow> rows,
 Status Forward::evaluate_layers(const Batch& batch, bool overwrites,
                                 const std::atomic<uint32_t>& cancelled) {
   const size_t width = model_->config().embedding_size;
+  const size_t kept = std::min(batch.row_count(), state_rows_);
+  first_state_row_ = batch.row_count() - kept;
+  const uint32_t layer_count = std::min(batch.layer_count, model_->config().layer_count);
   embed(batch);
-  for (uint32_t layer = 0; layer < model_->config().layer_count; ++layer) {
+  for (uint32_t layer = 0; layer < layer_count; ++layer) {
     if (!overwrites && cancelled.load(std::memory_order_relaxed) != 0) {
       return Status::kStopCancelled;
     }
     if ((features_ & kFeatureLayerStates) != 0) {
-      std::copy_n(hidden_ + (batch.row_count() - 1) * width, width, layer_states_ + layer * width);
+      std::copy_n(hidden_ + first_state_row_ * width, kept * width,
+                  layer_states_ + layer * state_rows_ * width);
     }
     SOTTO_TRY(evaluate_layer(layer, batch));
   }
-  if ((features_ & kFeatureHiddenHistory) != 0) remember(batch);
+  const bool is_whole = layer_count == model_->config().layer_count;
+  if ((features_ & kFeatureHiddenHistory) != 0 && is_whole) remember(batch);
   return Status::kOk;
 }
 
@@ -135,12 +149,14 @@ std::span<const float> Forward::final_states(size_t first_row, size_t count) {
   return {branch_, count * width};
 }
 
-Status Forward::compute_premature_logits(std::span<const uint32_t> layers) {
+Status Forward::compute_premature_logits(size_t row, std::span<const uint32_t> layers) {
   assert((features_ & kFeatureLayerStates) != 0);
   assert(layers.size() <= premature_layer_count(model_->config().layer_count));
+  assert(row >= first_state_row_ && row - first_state_row_ < state_rows_);
   const size_t width = model_->config().embedding_size;
   for (size_t i = 0; i < layers.size(); ++i) {
-    std::copy_n(layer_states_ + layers[i] * width, width, wide_ + i * width);
+    const size_t state = layers[i] * state_rows_ + row - first_state_row_;
+    std::copy_n(layer_states_ + state * width, width, wide_ + i * width);
   }
   return multiply_head(wide_, layers.size(), premature_logits(0).data());
 }

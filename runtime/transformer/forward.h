@@ -29,6 +29,7 @@ struct ForwardShape {
   uint32_t sequence_count = 0;   // branch rows evaluated at once
   uint32_t sequence_tokens = 0;  // branch slots for each
   uint32_t features = 0;
+  uint32_t draft_tokens = 0;     // rows behind a token whose logits are wanted with its own
 };
 
 // Beside the last layer, the layers whose logits DoLa may compare (Chuang et al. 2024).
@@ -58,6 +59,11 @@ class Forward {
   Status evaluate(std::span<const int32_t> tokens, uint32_t first_position, bool want_logits,
                   const std::atomic<uint32_t>& cancelled);
 
+  // Evaluates one token in the first `layer_count` layers alone: its keys and values enter
+  // theirs, and logits(0) are what the head makes of its state there.
+  Status evaluate_first_layers(int32_t token, uint32_t position, uint32_t layer_count,
+                               const std::atomic<uint32_t>& cancelled);
+
   // Evaluates at most sequence_count rows of branches; logits(i) are those after row i.
   Status evaluate_branches(std::span<const BranchRow> rows, const std::atomic<uint32_t>& cancelled);
 
@@ -72,10 +78,11 @@ class Forward {
   // the next call.
   std::span<const float> final_states(size_t first_row, size_t count);
 
-  // With kFeatureLayerStates: what the head makes of the last row's state as it entered some
-  // layers (0 ... layer_count - 1), at most premature_layer_count() of them, behind the final
-  // norm. premature_logits(i) are those of layers[i]; logits(0) stay.
-  Status compute_premature_logits(std::span<const uint32_t> layers);
+  // With kFeatureLayerStates: what the head makes of a row's state as it entered some layers
+  // (0 ... layer_count - 1), at most premature_layer_count() of them, behind the final norm.
+  // The row is one of the last draft_tokens + 1 of the last batch. premature_logits(i) are
+  // those of layers[i]; logits() stay.
+  Status compute_premature_logits(size_t row, std::span<const uint32_t> layers);
   std::span<float> premature_logits(size_t index) const { return logits(logit_row_count_ + index); }
 
   const KvRing& ring() const { return ring_; }
@@ -108,6 +115,8 @@ class Forward {
   HiddenHistory hidden_history_;
   uint32_t context_tokens_ = 0;
   uint32_t features_ = 0;
+  size_t state_rows_ = 0;       // rows of a batch whose layer states stay
+  size_t first_state_row_ = 0;  // of the last batch
   size_t vocabulary_size_ = 0;
   size_t logit_row_count_ = 0;
   size_t visible_count_ = 0;                 // slots a row can see
@@ -118,7 +127,7 @@ class Forward {
   RowQuantization* quantization_ = nullptr;  // (row)
   float* scores_ = nullptr;                  // (head, visible slot)
   float* logits_ = nullptr;                  // (logit row, then premature layer; vocabulary)
-  float* layer_states_ = nullptr;            // (layer, embedding): the last row entering it
+  float* layer_states_ = nullptr;            // (layer, row, embedding): the last rows entering it
   uint8_t* operator_memory_ = nullptr;
   LinearOperator* operators_[kShapeCount] = {};
 };
