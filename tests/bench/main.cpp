@@ -69,6 +69,10 @@ Plan make_plan(const LoadedModel& model, const Options& options) {
     add_micro(model, threads, &plan);
     return plan;
   }
+  if (options.grammar) {
+    add_grammars(model, options.grammar_directory, &plan);
+    return plan;
+  }
   add_limits(model, threads, &plan);
   for (const uint32_t context : options.contexts) add_decode(model, context, threads, &plan);
   for (const uint32_t length : options.prompt_lengths) add_prefill(model, length, threads, &plan);
@@ -120,7 +124,8 @@ nlohmann::ordered_json describe_settings(const LoadedModel& model, const Options
           {"runs", options.runs},
           {"prompt_lengths", options.prompt_lengths},
           {"contexts", options.contexts},
-          {"micro", options.micro}};
+          {"micro", options.micro},
+          {"grammar", options.grammar}};
 }
 
 int measure(Options options) {
@@ -144,9 +149,9 @@ int measure(Options options) {
   const Plan plan = make_plan(model, options);
   const Samples samples =
       run(plan, options.runs, [&](size_t round, size_t rounds, const std::string& probe) {
-        const std::string when = round == 0 ? "warming up"
-                                            : "round " + std::to_string(round) + " of " +
-                                                  std::to_string(rounds);
+        const std::string when =
+            round == 0 ? "warming up"
+                       : "round " + std::to_string(round) + " of " + std::to_string(rounds);
         line.show(when + ": " + probe);
       });
   line.clear();
@@ -156,7 +161,7 @@ int measure(Options options) {
     }
   }
   report.figures = make_figures(plan, samples);
-  if (!options.micro) add_library_size(&report.figures);
+  if (!options.micro && !options.grammar) add_library_size(&report.figures);
   if (options.json) {
     std::cout << report_json(report).dump(2) << '\n';
   } else {

@@ -30,12 +30,15 @@ constexpr char kFooter[] =
     "                 its peak resident memory, beside int8 weights and KV ring\n"
     "  search         32 tokens for each of 5 sequences, in times of one greedy sequence\n"
     "  sample         one token out of the logits, without evaluating them\n"
+    "  mask           with --grammar: the tokens that a grammar allows, first visits included;\n"
+    "                 mask_warm: again; mask_search: of five sequences that replace each other\n"
     "  tokenize       text made of the vocabulary's own tokens\n"
     "\n"
     "Examples:\n"
     "  sotto-bench -m synthetic-gpt2-124M\n"
     "  sotto-bench -m model.sotto --threads 4 --json > figures.json\n"
     "  sotto-bench -m synthetic-gpt2-124M --micro --runs 3\n"
+    "  sotto-bench -m synthetic-gpt2-124M --grammar --runs 3\n"
     "\n"
     "Exit status: 0 done; 1 it could not be measured; 2 wrong usage.\n";
 
@@ -102,13 +105,26 @@ void add_options(CLI::App& app, Options& options) {
       ->type_name("NAME");
   app.add_flag("--micro", options.micro,
                "measure the kernels by themselves instead, for every instruction set");
+  app.add_option_function<std::vector<std::string>>(
+         "--grammar",
+         [&options](const std::vector<std::string>& directory) {
+           options.grammar = true;
+           if (!directory.empty()) options.grammar_directory = directory.front();
+         },
+         "measure the grammar engine instead, also on a directory of .gbnf files and JSON\n"
+         "files with \"schema\" and \"tests\"")
+      ->expected(0, 1)
+      ->excludes("--micro")
+      ->type_name("[DIR]");
   app.add_option("--keep", options.keep, "write the synthetic model here and leave it")
       ->type_name("FILE");
 }
 
 }  // namespace
 
-bool Options::is_synthetic() const { return model.starts_with(kSyntheticPrefix); }
+bool Options::is_synthetic() const {
+  return model.starts_with(kSyntheticPrefix);
+}
 
 std::optional<Options> parse_options(int argc, char** argv, int* exit_code) {
   Options options;

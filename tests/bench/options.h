@@ -22,6 +22,8 @@ struct Options {
   Pages pages = Pages::kHuge;
   sotto_isa isa = SOTTO_ISA_AUTO;
   bool micro = false;
+  bool grammar = false;
+  std::string grammar_directory;  // empty: none
   bool json = false;
   bool is_synthetic() const;
 };

@@ -156,6 +156,30 @@ TEST(Program, MeasuresKernels) {
   }
 }
 
+TEST(Program, MeasuresGrammars) {
+  const Folder folder;
+  const std::string directory = folder.file("grammars");
+  std::filesystem::create_directory(directory);
+  std::ofstream(directory + "/one.gbnf") << "root ::= \"a\" root | [b-d]";
+  std::ofstream(directory + "/two.gbnf") << "not a grammar";
+  std::ofstream(directory + "/three.json")
+      << R"({"schema": {"type": "integer"}, "tests": [{"valid": true, "data": 12}]})";
+  const auto json = json_of("-m synthetic-tiny --runs 1 --grammar '" + directory + "'");
+  std::set<std::string> figures, grammars;
+  for (const auto& figure : json.at("figures")) {
+    figures.insert(figure.at("name").get<std::string>());
+    grammars.insert(figure.at("parameters").at("grammar").get<std::string>());
+    expect_sound(figure, 1);
+    EXPECT_TRUE(figure.at("limit").is_null());
+  }
+  EXPECT_EQ(figures, (std::set<std::string>{"mask", "mask_warm", "mask_search", "accept", "compile",
+                                            "grammar_memory", "matcher_memory"}));
+  EXPECT_EQ(grammars,
+            (std::set<std::string>{"json.gbnf", "any JSON", "arithmetic", "person", "tree", "tools",
+                                   "log line", "GBNF files", "schema files"}));
+  EXPECT_TRUE(json.at("settings").at("grammar"));
+}
+
 TEST(Program, PrintsATable) {
   const Result result = run_bench("-m synthetic-tiny --runs 1 --isa reference");
   EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -194,6 +218,7 @@ TEST(Program, RefusesWrongUsage) {
   expect_refused("-m synthetic-tiny --isa avx3", 2, "avx3");
   expect_refused("-m model.sotto --keep x", 2, "--keep");
   expect_refused("-m synthetic-tiny --prompt-lengths 0", 2, "--prompt-lengths");
+  expect_refused("-m synthetic-tiny --grammar --micro", 2, "--micro");
 }
 
 TEST(Program, RefusesWhatCannotBeMeasured) {
@@ -203,6 +228,8 @@ TEST(Program, RefusesWhatCannotBeMeasured) {
   expect_refused("-m '" + folder.file("bad.sotto") + "'", 1, "bad.sotto");
   expect_refused("-m synthetic-tiny --contexts 120", 1, "120");
   expect_refused("-m synthetic-tiny --prompt-lengths 129", 1, "129");
+  expect_refused("-m synthetic-tiny --grammar '" + folder.file("none") + "'", 1, "none");
+  expect_refused("-m synthetic-tiny --grammar '" + folder.file(".") + "'", 1, "neither");
   expect_refused("-m synthetic-tiny --keep '" + folder.file("no/such/folder") + "'", 1, "folder");
 }
 
@@ -210,7 +237,7 @@ TEST(Program, ExplainsItself) {
   const Result result = run_bench("--help");
   EXPECT_EQ(result.exit_code, 0);
   for (const char* option : {"--model", "--json", "--threads", "--runs", "--prompt-lengths",
-                             "--contexts", "--pages", "--isa", "--micro", "--keep"}) {
+                             "--contexts", "--pages", "--isa", "--micro", "--grammar", "--keep"}) {
     EXPECT_NE(result.out.find(option), std::string::npos) << option;
   }
 }

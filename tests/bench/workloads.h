@@ -41,5 +41,7 @@ void add_searches(const LoadedModel& model, uint32_t thread_count, Plan* plan);
 void add_samplers(const LoadedModel& model, Plan* plan);
 void add_sampler_modes(const LoadedModel& model, Plan* plan);
 void add_tokenizer(const LoadedModel& model, Plan* plan);
+// `directory`: of more grammars; empty: none.
+void add_grammars(const LoadedModel& model, const std::string& directory, Plan* plan);
 
 }  // namespace sotto::bench

@@ -1,0 +1,30 @@
+// Grammars to measure, and texts of theirs: some made here, and those of a directory.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "capi/include/sotto_grammar.h"
+
+namespace sotto::bench {
+
+struct GrammarSource {
+  sotto_grammar_language language;
+  std::string text;
+  std::vector<std::string> samples;  // texts to follow as far as they fit
+};
+
+struct GrammarSet {
+  std::string name;
+  std::vector<GrammarSource> sources;
+};
+
+std::vector<GrammarSet> made_grammars();
+
+// The directory's .gbnf files, and its .json files with "schema" and "tests" (as those of
+// JSONSchemaBench: {"valid", "data"} each), each kind a set. Throws std::runtime_error if there
+// are none.
+std::vector<GrammarSet> read_grammars(const std::filesystem::path& directory);
+
+}  // namespace sotto::bench
