@@ -60,6 +60,27 @@ struct AttentionArgs {
 
 inline constexpr size_t kHeadAlignment = 16;
 
+// Queries of one head and of consecutive tokens: row r sees slots 0 ... slot_count - 1 + r.
+struct AttentionRowsArgs {
+  const float* queries;  // (row), query_stride apart
+  size_t query_stride;
+  size_t row_count;           // 1 ... kAttentionRows
+  size_t slot_count;          // at least 1
+  const int8_t* keys;         // these as in AttentionArgs
+  const float* key_scales;
+  const int8_t* values;
+  const float* value_scales;
+  size_t head_size;
+  size_t row_stride;
+  float score_scale;
+  float* scores;        // scratch, (row), score_stride apart: all slots that the last row sees
+  size_t score_stride;
+  float* outputs;       // (row), output_stride apart
+  size_t output_stride;
+};
+
+inline constexpr size_t kAttentionRows = 12;
+
 struct Split {
   uint64_t sum;
   size_t collected;
@@ -112,6 +133,9 @@ struct Kernels {
   // output_d = (sum over t in order, from 0, of fma(w_t, value_t_d, .)) * (1 / sum p).
   // The lanes of sum p count t through all spans. At least one slot.
   void (*attention)(const AttentionArgs& args);
+
+  // attention of every row.
+  void (*attention_rows)(const AttentionRowsArgs& args);
 
   // The largest of x (n > 0), NaN ignored; -infinity if there is no other.
   float (*max)(const float* x, size_t n);

@@ -35,7 +35,7 @@ if(sotto_op_architecture MATCHES "^(x86_64|amd64|AMD64)$" AND CMAKE_SIZEOF_VOID_
   endif()
   sotto_op_isa(FLAGS ${avx512_flags} SOURCES avx512/ops.cpp avx512/attention.cpp)
   sotto_op_isa(FLAGS ${avx512_flags} -mavx512vnni SOURCES avx512vnni/attention.cpp
-               avx512vnni/small_batch.cpp avx512vnni/large_batch.cpp)
+               avx512vnni/attention_rows.cpp avx512vnni/small_batch.cpp avx512vnni/large_batch.cpp)
 elseif(sotto_op_architecture MATCHES "^(aarch64|arm64|ARM64)$")
   list(APPEND sotto_op_sources tables_arm64.cpp neon/ops.cpp neon/attention.cpp)
   if(APPLE)

@@ -25,6 +25,7 @@ void attention(const AttentionArgs& args);
 // kernels/avx512vnni: vpdpbusd multiplies int8.
 namespace avx512vnni {
 void attention(const AttentionArgs& args);
+void attention_rows(const AttentionRowsArgs& args);
 }  // namespace avx512vnni
 
 // kernels/neon: the baseline of arm64. Nothing here multiplies matrices, so i8mm has the ops

@@ -1,10 +1,12 @@
 // The ops of kernels/generic over AVX2 vectors.
 #include "kernels/avx2/vector.h"
+#include "kernels/generic/attention_rows.h"
 #include "kernels/generic/table.h"
 #include "kernels/tables.h"
 
 namespace sotto::avx2 {
 
-constinit const Kernels kTable = generic::make_table<Vector>(Isa::kAvx2, attention);
+constinit const Kernels kTable = generic::make_table<Vector>(
+    Isa::kAvx2, attention, generic::attention_rows<attention>);
 
 }  // namespace sotto::avx2

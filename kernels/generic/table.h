@@ -13,7 +13,8 @@
 namespace sotto::generic {
 
 template <class V>
-constexpr Kernels make_table(Isa isa, void (*attention)(const AttentionArgs& args)) {
+constexpr Kernels make_table(Isa isa, void (*attention)(const AttentionArgs& args),
+                             void (*attention_rows)(const AttentionRowsArgs& args)) {
   return {
       .isa = isa,
       .layer_norm = layer_norm<V>,
@@ -24,6 +25,7 @@ constexpr Kernels make_table(Isa isa, void (*attention)(const AttentionArgs& arg
       .add = add<V>,
       .embed = embed<V>,
       .attention = attention,
+      .attention_rows = attention_rows,
       .max = max<V>,
       .argmax = argmax<V>,
       .exp_shifted = exp_shifted<V>,

@@ -1,6 +1,7 @@
 // The scalar ops: their meaning, and the table of CPUs nothing better was written for.
 #pragma once
 
+#include "kernels/generic/attention_rows.h"
 #include "kernels/kernels.h"
 
 namespace sotto::reference {
@@ -35,6 +36,7 @@ inline constexpr Kernels kTable = {
     .add = add,
     .embed = embed,
     .attention = attention,
+    .attention_rows = generic::attention_rows<attention>,
     .max = max,
     .argmax = argmax,
     .exp_shifted = exp_shifted,

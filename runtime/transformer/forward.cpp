@@ -41,7 +41,8 @@ void Forward::lay_out(const ModelConfig& config, const ForwardShape& shape, Aren
   hidden_ = arena->take<float>(rows * width);
   branch_ = arena->take<float>(rows * width);
   wide_ = arena->take<float>(rows * std::max(3 * width, inner));
-  quantized_ = arena->take<int8_t>(rows * std::max(width, inner) + kActivationPadding);
+  quantized_size_ = rows * std::max(width, inner) + kActivationPadding;
+  quantized_ = arena->take<int8_t>(quantized_size_);
   quantization_ = arena->take<RowQuantization>(rows + kQuantizationPadding);
   scores_ = arena->take<float>(config.head_count * visible_count_);
   logits_ = arena->take<float>((logit_row_count_ + premature) * vocabulary_size_);
@@ -213,24 +214,63 @@ void Forward::normalize(const NormView& norm, size_t rows) {
 }
 
 // branch = attention over the ring; wide holds (row, {query, key, value}, head, head_size).
-// Rows are taken in order within a head: a key may overwrite the slot that just left the
-// window, and the next row is the first not to see it.
 void Forward::attend(uint32_t layer, const Batch& batch) {
-  const ModelConfig& config = model_->config();
-  const Kernels& kernels = model_->kernels();
-  const size_t width = config.embedding_size;
-  parallel_for(pool_, config.head_count, [&](size_t head) {
+  const size_t block = attention_block(batch);
+  parallel_for(pool_, model_->config().head_count, [&](size_t head) {
     const auto h = static_cast<uint32_t>(head);
+    if (block > 2) return attend_in_blocks(layer, h, batch, block);
+    // In order: a key may overwrite the slot that just left the window, and the next row is
+    // the first not to see it.
     for (size_t row = 0; row < batch.row_count(); ++row) {
-      const float* query = wide_ + row * 3 * width + head * config.head_size;
-      ring_.store(kernels, layer, h, batch.slot(row, ring_), query + width, query + 2 * width);
-      SlotWindow window;
-      if (batch.branches.empty()) window = ring_.window_of(batch.position(row));
-      ring_.attend(kernels, layer, h,
-                   batch.branches.empty() ? window.view() : batch.branches[row].window, query,
-                   scores_ + head * visible_count_, branch_ + row * width + head * config.head_size);
+      store_row(layer, h, batch, row);
+      attend_row(layer, h, batch, row);
     }
   });
+}
+
+void Forward::store_row(uint32_t layer, uint32_t head, const Batch& batch, size_t row) {
+  const ModelConfig& config = model_->config();
+  const size_t width = config.embedding_size;
+  const float* key = wide_ + (row * 3 + 1) * width + head * config.head_size;
+  ring_.store(model_->kernels(), layer, head, batch.slot(row, ring_), key, key + width);
+}
+
+// How many rows are attended to at once: their scores lie where quantized activations were.
+size_t Forward::attention_block(const Batch& batch) const {
+  const size_t end = batch.first_position + batch.row_count();
+  if (!batch.branches.empty() || end > context_tokens_) return 1;
+  return std::min(quantized_size_ / sizeof(float) / (model_->config().head_count * end),
+                  kAttentionRows);
+}
+
+void Forward::attend_in_blocks(uint32_t layer, uint32_t head, const Batch& batch, size_t block) {
+  const ModelConfig& config = model_->config();
+  const size_t width = config.embedding_size;
+  const size_t end = batch.first_position + batch.row_count();
+  float* scores = reinterpret_cast<float*>(quantized_) + head * block * end;
+  for (size_t row = 0; row < batch.row_count(); ++row) store_row(layer, head, batch, row);
+  for (size_t row = 0; row < batch.row_count(); row += block) {
+    AttentionRowsArgs rows = {};
+    rows.queries = wide_ + row * 3 * width + head * config.head_size;
+    rows.query_stride = 3 * width;
+    rows.row_count = std::min(block, batch.row_count() - row);
+    rows.scores = scores;
+    rows.score_stride = end;
+    rows.outputs = branch_ + row * width + head * config.head_size;
+    rows.output_stride = width;
+    ring_.attend_rows(model_->kernels(), layer, head, batch.position(row), rows);
+  }
+}
+
+void Forward::attend_row(uint32_t layer, uint32_t head, const Batch& batch, size_t row) {
+  const ModelConfig& config = model_->config();
+  const size_t width = config.embedding_size;
+  SlotWindow window;
+  if (batch.branches.empty()) window = ring_.window_of(batch.position(row));
+  ring_.attend(model_->kernels(), layer, head,
+               batch.branches.empty() ? window.view() : batch.branches[row].window,
+               wide_ + row * 3 * width + head * config.head_size, scores_ + head * visible_count_,
+               branch_ + row * width + head * config.head_size);
 }
 
 // quantized = gelu(wide)

@@ -101,6 +101,10 @@ class Forward {
   void embed(const Batch& batch);
   void normalize(const NormView& norm, size_t rows);
   void attend(uint32_t layer, const Batch& batch);
+  void store_row(uint32_t layer, uint32_t head, const Batch& batch, size_t row);
+  size_t attention_block(const Batch& batch) const;
+  void attend_in_blocks(uint32_t layer, uint32_t head, const Batch& batch, size_t block);
+  void attend_row(uint32_t layer, uint32_t head, const Batch& batch, size_t row);
   void activate(size_t rows);
   void add_branch(size_t rows);
   void remember(const Batch& batch);
@@ -123,6 +127,7 @@ class Forward {
   float* hidden_ = nullptr;                  // (row, embedding): the residual stream
   float* branch_ = nullptr;                  // (row, embedding): what a sublayer adds to it
   float* wide_ = nullptr;                    // (row, 3 embedding or feed_forward)
+  size_t quantized_size_ = 0;
   int8_t* quantized_ = nullptr;              // (row, embedding or feed_forward)
   RowQuantization* quantization_ = nullptr;  // (row)
   float* scores_ = nullptr;                  // (head, visible slot)

@@ -64,4 +64,19 @@ void KvRing::attend(const Kernels& kernels, uint32_t layer, uint32_t head,
                      row_stride_, score_scale_, window.data(), window.size(), scores, output});
 }
 
+void KvRing::attend_rows(const Kernels& kernels, uint32_t layer, uint32_t head,
+                         uint32_t first_position, AttentionRowsArgs rows) const {
+  assert(first_position + rows.row_count <= shape_.slot_count);
+  const size_t index = index_of(layer, head, 0);
+  rows.slot_count = size_t{first_position} + 1;
+  rows.keys = keys_ + index * row_stride_;
+  rows.key_scales = key_scales_ + index;
+  rows.values = values_ + index * row_stride_;
+  rows.value_scales = value_scales_ + index;
+  rows.head_size = shape_.head_size;
+  rows.row_stride = row_stride_;
+  rows.score_scale = score_scale_;
+  kernels.attention_rows(rows);
+}
+
 }  // namespace sotto

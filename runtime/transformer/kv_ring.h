@@ -53,6 +53,11 @@ class KvRing {
               std::span<const SlotSpan> window, const float* query, float* scores,
               float* output) const;
 
+  // The same for rows at positions first_position, +1, ..., the last one below slot_count:
+  // `rows` has queries, scores and outputs, with their number and strides.
+  void attend_rows(const Kernels& kernels, uint32_t layer, uint32_t head, uint32_t first_position,
+                   AttentionRowsArgs rows) const;
+
  private:
   friend class ContextImage;
 

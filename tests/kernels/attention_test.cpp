@@ -125,6 +125,62 @@ TEST_P(Attention, EverySlotCount) {
   }
 }
 
+// Consecutive queries at once are as each by itself.
+TEST_P(Attention, Rows) {
+  const uint64_t seed = test_seed();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  Random random(seed);
+  for (int round = 0; round < 600; ++round) {
+    const size_t head_size = round % 3 == 0 ? 64 : 1 + random() % 256;
+    const size_t row_count = 1 + random() % kAttentionRows;
+    const size_t seen = 1 + random() % 70;
+    const size_t slots = seen + row_count - 1;
+    Ring ring = make_ring(head_size, slots, Numbers::kActivations, random);
+    if (round % 5 == 0) ring.value_scales[random() % slots] = 0;
+    const size_t query_stride = head_size + random() % 20;
+    const size_t output_stride = head_size + random() % 20;
+    const std::vector<float> queries =
+        make_floats(Numbers::kActivations, (row_count - 1) * query_stride + head_size, random);
+    std::vector<float> expected((row_count - 1) * output_stride + head_size);
+    std::vector<float> scores(slots);
+    for (size_t row = 0; row < row_count; ++row) {
+      const std::vector<SlotSpan> spans = {{0, static_cast<uint32_t>(seen + row)}};
+      AttentionArgs args = make_args(ring, spans);
+      args.query = queries.data() + row * query_stride;
+      args.scores = scores.data();
+      args.output = expected.data() + row * output_stride;
+      reference_->attention(args);
+    }
+    const Placement placement = round % 2 == 0 ? Placement::kBeforeGuard : Placement::kAfterGuard;
+    const GuardedArray<float> guarded_queries(queries, placement);
+    const GuardedArray<int8_t> keys(ring.keys, placement);
+    const GuardedArray<float> key_scales(ring.key_scales, placement);
+    const GuardedArray<int8_t> values(ring.values, placement);
+    const GuardedArray<float> value_scales(ring.value_scales, placement);
+    const GuardedArray<float> guarded_scores(row_count * slots, placement);
+    const GuardedArray<float> outputs(std::vector<float>(expected.size()), placement);
+    kernels_->attention_rows({.queries = guarded_queries.data(),
+                              .query_stride = query_stride,
+                              .row_count = row_count,
+                              .slot_count = seen,
+                              .keys = keys.data(),
+                              .key_scales = key_scales.data(),
+                              .values = values.data(),
+                              .value_scales = value_scales.data(),
+                              .head_size = head_size,
+                              .row_stride = ring.row_stride,
+                              .score_scale = 1.0f / std::sqrt(static_cast<float>(head_size)),
+                              .scores = guarded_scores.data(),
+                              .score_stride = slots,
+                              .outputs = outputs.data(),
+                              .output_stride = output_stride});
+    ASSERT_EQ(difference(expected, outputs.values()), "")
+        << "head size " << head_size << ", rows " << row_count << ", slots " << slots;
+    EXPECT_TRUE(guarded_scores.intact());
+    EXPECT_TRUE(outputs.intact());
+  }
+}
+
 // Sinks at the front, then a ring that wraps: the older part lies behind the newer.
 TEST_P(Attention, SinksAndWraps) {
   const uint64_t seed = test_seed();
