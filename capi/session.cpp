@@ -20,7 +20,9 @@ constexpr sotto_session_params kDefaults = {sizeof(sotto_session_params),
                                             kRuntimeDefaults.sequence_count,
                                             kRuntimeDefaults.sequence_tokens,
                                             kRuntimeDefaults.features,
-                                            kRuntimeDefaults.list_bytes};
+                                            kRuntimeDefaults.list_bytes,
+                                            kRuntimeDefaults.draft_tokens,
+                                            /*reserved=*/0};
 
 sotto::SessionParams read_params(const sotto_session_params* params) {
   const sotto_session_params given =
@@ -40,6 +42,7 @@ sotto::SessionParams read_params(const sotto_session_params* params) {
   read.sequence_tokens = given.sequence_tokens;
   read.features = given.features;
   read.list_bytes = given.list_bytes;
+  read.draft_tokens = given.draft_tokens;
   return read;
 }
 

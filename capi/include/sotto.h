@@ -303,6 +303,9 @@ typedef struct sotto_session_params {
   uint32_t features;        /* SOTTO_FEATURE_ bits; default 0 */
   uint32_t list_bytes;      /* room for the lists of a sampler, and as much for those of the
                                stops; default 16384; at most 2^24 */
+  uint32_t draft_tokens;    /* most tokens evaluated ahead of the stream (sotto_speculation.h), at
+                               most 15; default 0: no memory for speculation */
+  uint32_t reserved;
 } sotto_session_params;
 
 typedef struct sotto_session_info {
@@ -432,5 +435,6 @@ SOTTO_API void sotto_session_reset_timings(sotto_session *session);
 #include "sotto_session.h"
 #include "sotto_search.h"
 #include "sotto_grammar.h"
+#include "sotto_speculation.h"
 
 #endif /* SOTTO_H */

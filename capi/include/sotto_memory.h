@@ -31,7 +31,10 @@
 /* The same with sequence_count, sequence_tokens (128 for the default), features and list_bytes
  * behind. b sequences of n tokens need, beside a plain session, keys and values of b n tokens,
  * b - 1 rows of logits, and about 1.5 KB + 32 n bytes each. */
-#define SOTTO_SEARCH_SESSION_MEMORY_BYTES(...) SOTTO_SESSION_BYTES_(__VA_ARGS__)
+#define SOTTO_SEARCH_SESSION_MEMORY_BYTES(...) SOTTO_SEARCH_SESSION_BYTES_(__VA_ARGS__)
+
+/* The same with draft_tokens behind: a row of logits and of activations for each, and 16 KB. */
+#define SOTTO_DRAFT_SESSION_MEMORY_BYTES(...) SOTTO_SESSION_BYTES_(__VA_ARGS__)
 
 /* ---- How they come about ---------------------------------------------------- */
 
@@ -79,15 +82,18 @@
 
 /* `slots`: of the ring and all sequences. */
 #define SOTTO_FORWARD_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context,   \
-                             batch, sequences, tokens, slots, features)                     \
+                             batch, sequences, tokens, slots, features, drafts)             \
   (SOTTO_KV_BYTES_(embedding, heads, layers, slots) +                                       \
    SOTTO_ROW_BYTES_(embedding, feed_forward,                                                \
-                    SOTTO_MAX3_(batch, sequences, SOTTO_DOLA_ROWS_(layers, features))) +    \
+                    SOTTO_MAX_(SOTTO_MAX3_(batch, sequences,                                \
+                                           SOTTO_DOLA_ROWS_(layers, features)),             \
+                               (size_t)(drafts) + 1)) +                                     \
    SOTTO_ARRAY_((size_t)(heads) * ((size_t)(context) + (tokens)), 4) +                      \
-   SOTTO_ARRAY_((SOTTO_MAX_(sequences, 1) + SOTTO_DOLA_ROWS_(layers, features)) *           \
+   SOTTO_ARRAY_((SOTTO_MAX_(sequences, (size_t)(drafts) + 1) +                              \
+                 SOTTO_DOLA_ROWS_(layers, features)) *                                      \
                     (size_t)(vocabulary), 4) +                                              \
    SOTTO_ARRAY_(((features) & SOTTO_FEATURE_DOLA) != 0                                      \
-                    ? (size_t)(layers) * (embedding) : 0, 4) +                              \
+                    ? (size_t)(layers) * ((size_t)(drafts) + 1) * (embedding) : 0, 4) +     \
    SOTTO_ARRAY_(((features) & SOTTO_FEATURE_HIDDEN_HISTORY) != 0                            \
                     ? (size_t)(slots) * (embedding) : 0, 4) +                               \
    5 * (size_t)12288)
@@ -111,13 +117,19 @@
    SOTTO_ARRAY_(35 * (size_t)(sequences), 40) + SOTTO_ARRAY_(sequences, 16) +               \
    SOTTO_ARRAY_(sequences, sizeof(sotto_sequence)))
 
+/* What speculation knows of the text: tokens and n-grams. */
+#define SOTTO_DRAFT_BYTES_(context, drafts)                                                 \
+  ((drafts) == 0 ? 0 : SOTTO_ARRAY_((size_t)(context) + 16, 4) + SOTTO_ARRAY_(512, 32))
+
 #define SOTTO_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context,   \
-                             batch, sinks, sequences, tokens, features, list_bytes)         \
+                             batch, sinks, sequences, tokens, features, list_bytes, drafts) \
   ((size_t)40960 + SOTTO_ARRAY_(2 * (size_t)(context), 4) + SOTTO_ARRAY_(sinks, 4) +        \
    SOTTO_ARRAY_(batch, 4) +                                                                 \
    SOTTO_FORWARD_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, \
                         sequences, tokens,                                                  \
-                        (size_t)(context) + (size_t)(sequences) * (tokens), features) +     \
+                        (size_t)(context) + (size_t)(sequences) * (tokens), features,       \
+                        drafts) +                                                           \
+   SOTTO_DRAFT_BYTES_(context, drafts) +                                                    \
    SOTTO_TREE_BYTES_(sequences, tokens, (size_t)(sequences) * (tokens)) +                   \
    SOTTO_SEARCH_BYTES_(sequences, (size_t)(sequences) * (tokens)) +                         \
    SOTTO_SAMPLER_BYTES_(vocabulary, context, list_bytes) + SOTTO_ARRAY_(list_bytes, 1) +    \
@@ -126,9 +138,15 @@
    SOTTO_ARRAY_(((features) & (SOTTO_FEATURE_DOLA | SOTTO_FEATURE_GUIDE)) != 0              \
                     ? (size_t)(vocabulary) : 0, 4))
 
+#define SOTTO_SEARCH_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward,     \
+                                    context, batch, sinks, sequences, tokens, features,     \
+                                    list_bytes)                                             \
+  SOTTO_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch,  \
+                       sinks, sequences, tokens, features, list_bytes, 0)
+
 #define SOTTO_PLAIN_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward,      \
                                    context, batch, sinks)                                   \
   SOTTO_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch,  \
-                       sinks, 0, 0, 0, 16384)
+                       sinks, 0, 0, 0, 16384, 0)
 
 #endif /* SOTTO_MEMORY_H */

@@ -66,14 +66,14 @@ void Session::draft_by_callback(size_t room, Speculation::Kind* kind) {
   const size_t most = speculation_.paces[Speculation::kCallback].length(kRowCost, free);
   if (most == 0) return;
   const auto text = speculation_.text();
-  DraftInput input = {sizeof(DraftInput), 0, text.data(), text.size(), nullptr, 0};
-  if (context_.batch_row_count() > 0) {
-    const auto hidden = context_.final_states(context_.batch_row_count() - 1, 1);
-    input.hidden = hidden.data();
-    input.hidden_count = hidden.size();
+  // Behind forced drafts there is no state yet.
+  std::span<const float> hidden;
+  if (context_.batch_row_count() > 0 && speculation_.drafts().empty()) {
+    hidden = context_.final_states(context_.batch_row_count() - 1, 1);
   }
   const auto drafts = speculation_.rest().first(most);
-  const size_t given = params.draft(params.user_data, &input, drafts.data(), most);
+  const size_t given = params.draft(params.user_data, text.data(), text.size(), hidden.data(),
+                                    hidden.size(), drafts.data(), most);
   if (given > most) return;
   const uint32_t vocabulary = model_->config().vocabulary_size;
   const auto end = std::find_if(drafts.begin(), drafts.begin() + static_cast<ptrdiff_t>(given),

@@ -33,16 +33,9 @@ inline constexpr uint32_t kDraftLookahead = 8;
 inline constexpr uint32_t kDraftCallback = 16;
 inline constexpr uint32_t kAllDrafts = 31;
 
-// As sotto_draft_input.
-struct DraftInput {
-  uint32_t struct_size;
-  uint32_t reserved;
-  const int32_t* tokens;
-  size_t token_count;
-  const float* hidden;
-  size_t hidden_count;
-};
-using DraftFunction = size_t (*)(void* user_data, const DraftInput* input, int32_t* drafts,
+// As sotto_draft_fn.
+using DraftFunction = size_t (*)(void* user_data, const int32_t* tokens, size_t token_count,
+                                 const float* hidden, size_t hidden_count, int32_t* drafts,
                                  size_t capacity);
 
 // As sotto_speculation_params.

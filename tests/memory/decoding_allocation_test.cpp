@@ -49,6 +49,7 @@ class DecodingAllocation : public testing::TestWithParam<uint32_t> {
     params.sequence_count = 4;
     params.sequence_tokens = 6;
     params.features = SOTTO_FEATURE_HIDDEN_HISTORY | SOTTO_FEATURE_DOLA | SOTTO_FEATURE_GUIDE;
+    params.draft_tokens = 5;
     size_t size = 0;
     EXPECT_EQ(sotto_session_memory_size(model_.get(), &params, &size, nullptr), SOTTO_OK);
     *memory = std::make_unique<AlignedBytes>(size);
@@ -264,6 +265,34 @@ TEST_P(DecodingAllocation, Searches) {
       };
     });
   }
+}
+
+size_t draft_anything(void*, const sotto_token* tokens, size_t token_count, const float*, size_t,
+                      sotto_token* drafts, size_t capacity) {
+  for (size_t i = 0; i < capacity; ++i) drafts[i] = tokens[i % token_count];
+  return capacity;
+}
+
+TEST_P(DecodingAllocation, Speculation) {
+  for (uint32_t sources = 1; sources <= 32; sources *= 2) {
+    sotto_speculation_params params;
+    sotto_speculation_params_init(&params, sizeof params);
+    params.sources = sources == 32 ? 31 : sources;
+    params.draft_session = other_;
+    params.draft = draft_anything;
+    expect_none("set_speculation",
+                [&] { return sotto_session_set_speculation(session_, &params, nullptr); });
+    run("sources " + std::to_string(sources), [](auto& p) {
+      p.allowed_tokens = kPrompt;
+      p.allowed_token_count = kPromptCount;
+    });
+    sotto_speculation_info info = {};
+    info.struct_size = sizeof info;
+    expect_none("info", [&] { return sotto_session_get_speculation_info(session_, &info); });
+    EXPECT_GT(info.proposed_count, 0u) << sources;
+  }
+  expect_none("no speculation",
+              [&] { return sotto_session_set_speculation(session_, nullptr, nullptr); });
 }
 
 TEST_P(DecodingAllocation, StandaloneSampler) {

@@ -77,6 +77,7 @@ TEST(MemorySize, SessionRefusesEverySizeBelowTheOneAsked) {
     params.sequence_count = 3;
     params.sequence_tokens = 5;
     params.features = 7;
+    params.draft_tokens = 6;
     const size_t needed = session_size(model.get(), params);
     for (const size_t size : sizes_below(needed)) {
       GuardedBytes memory(size);
@@ -98,11 +99,16 @@ TEST(MemorySize, ASessionStaysInsideItsMemory) {
     params.sequence_count = 3;
     params.sequence_tokens = 5;
     params.features = 7;
+    params.draft_tokens = 6;
     const size_t needed = session_size(model.get(), params);
     GuardedBytes memory(needed);
     sotto_session* session;
     ASSERT_EQ(sotto_session_init(model.get(), &params, memory.data(), needed, &session, nullptr),
               SOTTO_OK);
+    sotto_speculation_params speculation;
+    sotto_speculation_params_init(&speculation, sizeof speculation);
+    speculation.sources = SOTTO_DRAFT_LOOKUP | SOTTO_DRAFT_EARLY_EXIT | SOTTO_DRAFT_LOOKAHEAD;
+    ASSERT_EQ(sotto_session_set_speculation(session, &speculation, nullptr), SOTTO_OK);
     for (int round = 0; round < 200; ++round) {
       std::vector<sotto_token> tokens(1 + random() % 9);
       for (auto& token : tokens) token = static_cast<sotto_token>(random() % kTiny.vocabulary_size);
@@ -189,6 +195,11 @@ TEST(MemorySize, TheHeaderComputesTheSameFigures) {
     EXPECT_EQ(SOTTO_SEARCH_SESSION_MEMORY_BYTES(v, e, h, l, f, context, batch, ring.sink_tokens,
                                                 ring.sequence_count, ring.sequence_tokens,
                                                 ring.features, ring.list_bytes),
+              session_size(model.get(), ring));
+    ring.draft_tokens = pick(0, 15);
+    EXPECT_EQ(SOTTO_DRAFT_SESSION_MEMORY_BYTES(v, e, h, l, f, context, batch, ring.sink_tokens,
+                                               ring.sequence_count, ring.sequence_tokens,
+                                               ring.features, ring.list_bytes, ring.draft_tokens),
               session_size(model.get(), ring));
   }
 }

@@ -121,18 +121,19 @@ const std::vector<NamedDrafts>& every_source() {
   return sources;
 }
 
-size_t UnrulyDrafts::draft(void* self, const DraftInput* input, int32_t* drafts,
+size_t UnrulyDrafts::draft(void* self, const int32_t* tokens, size_t token_count,
+                           const float* hidden, size_t hidden_count, int32_t* drafts,
                            size_t capacity) {
   auto& unruly = *static_cast<UnrulyDrafts*>(self);
   const size_t width = text_model().config().embedding_size;
-  const bool has_hidden = input->hidden != nullptr;
-  if (input->token_count == 0 || input->hidden_count != (has_hidden ? width : 0)) {
-    ++unruly.bad_inputs;
+  if (token_count == 0 || hidden_count != (hidden == nullptr ? 0 : width)) ++unruly.bad_inputs;
+  for (size_t i = 0; i < std::min(token_count, unruly.truth.size()); ++i) {
+    if (unruly.is_whole && tokens[i] != unruly.truth[i]) ++unruly.bad_inputs;
   }
   const uint32_t call = unruly.calls++;
   const auto size = static_cast<uint32_t>(vocabulary().size());
   for (size_t i = 0; i < capacity; ++i) {
-    const size_t place = input->token_count + i;
+    const size_t place = token_count + i;
     const bool is_known = place < unruly.truth.size();
     drafts[i] = is_known && call % 4 != 3 ? unruly.truth[place]
                                           : static_cast<int32_t>((call * 7 + i) % size);

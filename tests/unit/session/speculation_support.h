@@ -47,8 +47,10 @@ struct UnrulyDrafts {
   std::vector<int32_t> truth;  // the text, if known
   uint32_t calls = 0;
   size_t bad_inputs = 0;
+  bool is_whole = false;  // the session has it from its beginning
 
-  static size_t draft(void* self, const DraftInput* input, int32_t* drafts, size_t capacity);
+  static size_t draft(void* self, const int32_t* tokens, size_t token_count, const float* hidden,
+                      size_t hidden_count, int32_t* drafts, size_t capacity);
 };
 
 // A session that speculates by `sources`, with what they need.

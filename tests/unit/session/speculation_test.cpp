@@ -36,7 +36,7 @@ using Totals = std::map<std::string, SpeculationInfo>;
 // Runs `use` on a plain session and on speculating ones, and compares what it returns.
 void compare(const Model& used, const std::function<void(SessionParams&)>& adjust,
              const std::function<std::vector<RecordedPiece>(OpenedSession&)>& use,
-             const std::string& what, Totals* totals = nullptr) {
+             const std::string& what, Totals* totals = nullptr, bool is_whole = false) {
   OpenedSession plain(used, [&](SessionParams& params) {
     if (adjust) adjust(params);
   });
@@ -50,6 +50,7 @@ void compare(const Model& used, const std::function<void(SessionParams&)>& adjus
       if (speculating.unruly.truth.empty()) speculating.unruly.truth = repetitive_prompt();
       if (piece.token >= 0) speculating.unruly.truth.push_back(piece.token);
     }
+    speculating.unruly.is_whole = is_whole;
     const auto found = use(*speculating);
     ASSERT_EQ(found, expected);
     ASSERT_EQ(saved_bytes(*speculating.operator->()), expected_state);
@@ -78,7 +79,7 @@ TEST(Speculation, ChangesNothingInAnyModeOfSampling) {
             session.prefill(repetitive_prompt());
             return record(session, 30);
           },
-          sampler.name, &totals);
+          sampler.name, &totals, /*is_whole=*/true);
     }
   }
   for (const auto& [name, total] : totals) {
