@@ -82,7 +82,8 @@ Status build_tool_calls(std::span<const char> functions, ToolChoice choice,
   JsonDocument document(builder.workspace());
   SOTTO_TRY(document.parse(functions, error));
   if (document.kind(0) != JsonKind::kArray || document[0].count == 0) {
-    return fail(error, Status::kGrammarSyntax, "the functions must be an array of at least one");
+    return fail_at(error, Status::kGrammarSyntax, document[0].offset,
+                   "the functions must be an array of at least one");
   }
   SchemaOptions inner = options;
   inner.style.outer_space = false;

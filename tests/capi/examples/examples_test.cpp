@@ -2,6 +2,7 @@
 // shared library, and run on the demo model.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/cli/program.h"
@@ -61,6 +62,21 @@ TEST(Examples, StaticArenaIsLargeEnough) {
                                "--overflow", "ring", "--no-echo", "--quiet"});
   EXPECT_EQ(result.out.rfind(expected.out, 0), 0u) << result.out << expected.out;
   EXPECT_NE(result.out.find(" bytes for the model, "), std::string::npos);
+}
+
+TEST(Examples, JsonOutputIsOfItsSchema) {
+  const TemporaryFolder folder;
+  const std::string program = folder.file("json_output");
+  const Result compiled = compile("json_output", program);
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
+  const Result result = shell(shell_word(program) + arguments(SOTTO_DEMO_MODEL));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const auto value = nlohmann::json::parse(result.out, nullptr, false);
+  ASSERT_TRUE(value.is_object()) << result.out;
+  EXPECT_EQ(value.size(), 2u) << result.out;
+  EXPECT_TRUE(value.contains("name") && value["name"].is_string()) << result.out;
+  ASSERT_TRUE(value.contains("age") && value["age"].is_number_integer()) << result.out;
+  EXPECT_LE(value["age"].get<int>(), 120);
 }
 
 }  // namespace

@@ -1,0 +1,351 @@
+// Every argument of sotto_grammar.h out of its range, missing, too small or misaligned: refused
+// by name, and nothing is written.
+#include <algorithm>
+
+#include "tests/capi/open_grammar.h"
+#include "tests/capi/open_session.h"
+
+namespace sotto {
+namespace {
+
+class GrammarArguments : public testing::Test {
+ protected:
+  GrammarArguments()
+      : vocabulary_({"a", "b", "c"}, {0, 0, 1}, {2}),
+        grammar_("root ::= [ab]*"),
+        matcher_(grammar_, &vocabulary_) {
+    error_.struct_size = sizeof error_;
+  }
+
+  void expect_error(sotto_status status, const std::string& word,
+                    sotto_status expected = SOTTO_INVALID_ARGUMENT) {
+    EXPECT_EQ(status, expected) << word << ": " << error_.message;
+    EXPECT_EQ(error_.status, expected) << word;
+    EXPECT_NE(std::string(error_.message).find(word), std::string::npos)
+        << "'" << error_.message << "' does not name " << word;
+    error_ = {};
+    error_.struct_size = sizeof error_;
+  }
+
+  OpenVocabulary vocabulary_;
+  OpenGrammar grammar_;
+  OpenMatcher matcher_;
+  sotto_error error_ = {};
+};
+
+TEST_F(GrammarArguments, OfVocabularies) {
+  size_t size = 7;
+  AlignedBytes memory(1 << 16);
+  sotto_vocabulary* made = nullptr;
+  const auto refused = [&](const sotto_vocabulary_params* params, const std::string& word) {
+    expect_error(sotto_vocabulary_memory_size(params, &size, &error_), word);
+    expect_error(sotto_vocabulary_init(params, memory.data(), memory.size(), &made, &error_), word);
+    EXPECT_EQ(size, 7u);
+    EXPECT_EQ(made, nullptr);
+  };
+  refused(nullptr, "params");
+  const auto spoil = [&](const std::string& word, auto&& change) {
+    sotto_vocabulary_params params = vocabulary_.params();
+    change(params);
+    refused(&params, word);
+  };
+  const uint32_t backwards[] = {0, 2, 1, 3};
+  const sotto_token beyond = 3, negative = -1;
+  const std::string long_bytes(300, 'x');
+  const uint32_t long_offsets[] = {0, 1, 2, 300};
+  spoil("struct_size", [](auto& p) { p.struct_size = 0; });
+  spoil("token_count", [](auto& p) { p.token_count = 0; });
+  spoil("offsets", [](auto& p) { p.offsets = nullptr; });
+  spoil("offsets", [&](auto& p) { p.offsets = backwards; });
+  spoil("bytes", [](auto& p) { p.bytes = nullptr; });
+  spoil("end_tokens", [](auto& p) { p.end_tokens = nullptr; });
+  spoil("end_tokens", [&](auto& p) { p.end_tokens = &beyond; });
+  spoil("end_tokens", [&](auto& p) { p.end_tokens = &negative; });
+  spoil("token 2", [&](auto& p) {
+    p.bytes = long_bytes.data();
+    p.offsets = long_offsets;
+    p.special = nullptr;
+    p.end_token_count = 0;
+  });
+  LoadedModel mute(make_model_file({300, 64, 48, 3, 100, 2}, false));
+  LoadedModel model(make_model_file({300, 64, 48, 3, 100, 2}, true));
+  spoil("token_count", [&](auto& p) { p.model = model.get(); });
+  sotto_vocabulary_params params;
+  sotto_vocabulary_params_init(&params, sizeof params);
+  EXPECT_EQ(params.struct_size, sizeof params);
+  params.model = mute.get();
+  expect_error(sotto_vocabulary_memory_size(&params, &size, &error_), "tokenizer",
+               SOTTO_TOKENIZER_MISSING);
+  expect_error(sotto_vocabulary_memory_size(&vocabulary_.params(), nullptr, &error_),
+               "memory_size");
+  const auto& fine = vocabulary_.params();
+  expect_error(sotto_vocabulary_init(&fine, nullptr, 1, &made, &error_), "memory");
+  expect_error(sotto_vocabulary_init(&fine, memory.data(), memory.size(), nullptr, &error_),
+               "vocabulary");
+  expect_error(sotto_vocabulary_init(&fine, memory.data() + 8, 4096, &made, &error_), "aligned",
+               SOTTO_MEMORY_MISALIGNED);
+}
+
+TEST_F(GrammarArguments, OfVocabulariesInMemoryOfExactlyTheirSize) {
+  LoadedModel model(make_model_file({300, 64, 48, 3, 100, 2}, true));
+  sotto_vocabulary_params of_model;
+  sotto_vocabulary_params_init(&of_model, sizeof of_model);
+  of_model.model = model.get();
+  for (const auto* params : {&vocabulary_.params(), const_cast<const sotto_vocabulary_params*>(&of_model)}) {
+    size_t size = 0;
+    ASSERT_EQ(sotto_vocabulary_memory_size(params, &size, nullptr), SOTTO_OK);
+    sotto_vocabulary* made = nullptr;
+    for (size_t less = 0; less <= size; less += 1 + size / 50) {
+      GuardedBytes memory(size - less);
+      const sotto_status status =
+          sotto_vocabulary_init(params, memory.data(), size - less, &made, &error_);
+      EXPECT_EQ(status, less == 0 ? SOTTO_OK : SOTTO_MEMORY_TOO_SMALL) << less;
+      EXPECT_TRUE(memory.guards_intact()) << less;
+    }
+  }
+}
+
+TEST_F(GrammarArguments, OfGrammars) {
+  AlignedBytes memory(1 << 18);
+  sotto_grammar* made = nullptr;
+  size_t size = 7;
+  const auto refused = [&](const sotto_grammar_params* params, const std::string& word,
+                           sotto_status expected = SOTTO_INVALID_ARGUMENT) {
+    expect_error(sotto_grammar_compile("root ::= \"a\"", 12, params, memory.data(), memory.size(),
+                                       &made, &size, &error_),
+                 word, expected);
+    EXPECT_EQ(size, 7u);
+    EXPECT_EQ(made, nullptr);
+  };
+  const auto spoil = [&](const std::string& word, auto&& change,
+                         sotto_status expected = SOTTO_INVALID_ARGUMENT) {
+    sotto_grammar_params params;
+    sotto_grammar_params_init(&params, sizeof params);
+    change(params);
+    refused(&params, word, expected);
+  };
+  spoil("struct_size", [](auto& p) { p.struct_size = 0; });
+  spoil("language", [](auto& p) { p.language = -1; });
+  spoil("language", [](auto& p) { p.language = SOTTO_GRAMMAR_TOOLS + 1; });
+  spoil("root", [](auto& p) { p.root = {nullptr, 4}; });
+  spoil("root", [](auto& p) { p.root = {"root", 0}; });
+  spoil("other", [](auto& p) { p.root = {"other", 5}; }, SOTTO_GRAMMAR_SYNTAX);
+  spoil("json_space", [](auto& p) { p.json_space = 3; });
+  spoil("json_space", [](auto& p) { p.json_space = -1; });
+  spoil("maximum_space", [](auto& p) { p.maximum_space = UINT32_MAX - 1; });
+  spoil("outer_space", [](auto& p) { p.outer_space = 2; });
+  spoil("schema_draft", [](auto& p) { p.schema_draft = 6; });
+  spoil("assert_formats", [](auto& p) { p.assert_formats = 2; });
+  spoil("closed", [](auto& p) { p.closed = 2; });
+  spoil("distinct_names", [](auto& p) { p.distinct_names = 2; });
+  spoil("several_tools", [](auto& p) { p.several_tools = 2; });
+  spoil("triggers", [](auto& p) { p.trigger_count = 1; });
+  spoil("trigger_tokens", [](auto& p) { p.trigger_token_count = 1; });
+  const sotto_text empty = {"", 0}, null = {nullptr, 3}, wrong = {"\xC3", 1};
+  for (const sotto_text* text : {&empty, &null, &wrong}) {
+    spoil("triggers[0]", [&](auto& p) {
+      p.triggers = text;
+      p.trigger_count = 1;
+    });
+  }
+  for (const sotto_token token : {-1, 3}) {
+    spoil("trigger_tokens[0]", [&](auto& p) {
+      p.vocabulary = vocabulary_.get();
+      p.trigger_tokens = &token;
+      p.trigger_token_count = 1;
+    });
+  }
+  const sotto_token token = 0;
+  spoil("vocabulary", [&](auto& p) {
+    p.trigger_tokens = &token;
+    p.trigger_token_count = 1;
+  });
+  const auto compile = [&](const char* source, size_t source_size, void* block, size_t capacity,
+                           sotto_grammar** grammar, size_t* grammar_size) {
+    return sotto_grammar_compile(source, source_size, nullptr, block, capacity, grammar,
+                                 grammar_size, &error_);
+  };
+  expect_error(compile(nullptr, 1, memory.data(), 4096, &made, &size), "source");
+  expect_error(compile("", 0, nullptr, 4096, &made, &size), "memory");
+  expect_error(compile("", 0, memory.data(), 4096, nullptr, &size), "grammar");
+  expect_error(compile("", 0, memory.data(), 4096, &made, nullptr), "grammar_size");
+  expect_error(compile("", 0, memory.data() + 8, 4096, &made, &size), "aligned",
+               SOTTO_MEMORY_MISALIGNED);
+  expect_error(compile(nullptr, 0, memory.data(), 4096, &made, &size), "no rule",
+               SOTTO_GRAMMAR_SYNTAX);
+  EXPECT_GT(sotto_grammar_typical_memory(SIZE_MAX), sotto_grammar_typical_memory(1));
+}
+
+TEST_F(GrammarArguments, OfGrammarsInTooLittleMemory) {
+  const std::string source = R"({"type":"object","properties":{"a":{"pattern":"^[a-z]+$"},
+                                 "b":{"type":"array","items":{"minimum":3}}}})";
+  sotto_grammar_params params;
+  sotto_grammar_params_init(&params, sizeof params);
+  params.language = SOTTO_GRAMMAR_JSON_SCHEMA;
+  const sotto_text trigger = {"<call>", 6};
+  params.triggers = &trigger;
+  params.trigger_count = 1;
+  bool fitted = false;
+  size_t least = 0;
+  for (size_t size = 0; size < 400000; size += 64 + size / 16) {
+    GuardedBytes memory(size);
+    sotto_grammar* made = nullptr;
+    size_t kept = 0;
+    const sotto_status status = sotto_grammar_compile(source.data(), source.size(), &params,
+                                                      memory.data(), size, &made, &kept, &error_);
+    ASSERT_TRUE(memory.guards_intact()) << size;
+    if (status == SOTTO_OK) {
+      if (!fitted) least = size;
+      fitted = true;
+      EXPECT_LE(kept, size);
+      EXPECT_EQ(static_cast<void*>(made), memory.data());
+    } else {
+      EXPECT_EQ(status, SOTTO_GRAMMAR_TOO_LARGE) << size << " " << error_.message;
+    }
+  }
+  EXPECT_TRUE(fitted);
+  EXPECT_LT(least, sotto_grammar_typical_memory(source.size()));
+}
+
+TEST_F(GrammarArguments, OfMatchers) {
+  size_t size = 7;
+  AlignedBytes memory(1 << 16);
+  sotto_matcher* made = nullptr;
+  const auto spoil = [&](const std::string& word, auto&& change) {
+    sotto_matcher_params params;
+    sotto_matcher_params_init(&params, sizeof params);
+    change(params);
+    expect_error(sotto_matcher_memory_size(grammar_.get(), vocabulary_.get(), &params, &size, &error_),
+                 word);
+    expect_error(sotto_matcher_init(grammar_.get(), vocabulary_.get(), &params, memory.data(),
+                                    memory.size(), &made, &error_),
+                 word);
+    EXPECT_EQ(size, 7u);
+    EXPECT_EQ(made, nullptr);
+  };
+  spoil("struct_size", [](auto& p) { p.struct_size = 0; });
+  spoil("sequence_count", [](auto& p) { p.sequence_count = 0; });
+  spoil("sequence_count", [](auto& p) { p.sequence_count = 65537; });
+  spoil("rollback_count", [](auto& p) { p.rollback_count = UINT32_MAX; });
+  spoil("mask_bytes", [](auto& p) { p.mask_bytes = 1; });
+  for (const uint32_t wrong : {1u, UINT32_MAX}) {
+    spoil("context_count", [&](auto& p) { p.context_count = wrong; });
+    spoil("frame_count", [&](auto& p) { p.frame_count = wrong; });
+    spoil("config_count", [&](auto& p) { p.config_count = wrong; });
+    spoil("item_count", [&](auto& p) { p.item_count = wrong; });
+    spoil("work_count", [&](auto& p) { p.work_count = wrong; });
+  }
+  const OpenGrammar large("root ::= <[7]>", [&](auto& p) {
+    static OpenVocabulary more({"a", "b", "c", "d", "e", "f", "g", "h"});
+    p.vocabulary = more.get();
+  });
+  ASSERT_EQ(large.status, SOTTO_OK) << large.message();
+  expect_error(sotto_matcher_memory_size(large.get(), vocabulary_.get(), nullptr, &size, &error_),
+               "vocabulary");
+  expect_error(sotto_matcher_memory_size(nullptr, nullptr, nullptr, &size, &error_), "grammar");
+  expect_error(sotto_matcher_memory_size(grammar_.get(), nullptr, nullptr, nullptr, &error_),
+               "memory_size");
+  const auto init = [&](const sotto_grammar* grammar, void* block, sotto_matcher** matcher) {
+    return sotto_matcher_init(grammar, nullptr, nullptr, block, memory.size(), matcher, &error_);
+  };
+  expect_error(init(nullptr, memory.data(), &made), "grammar");
+  expect_error(init(grammar_.get(), nullptr, &made), "memory");
+  expect_error(init(grammar_.get(), memory.data(), nullptr), "matcher");
+  expect_error(init(grammar_.get(), memory.data() + 8, &made), "aligned", SOTTO_MEMORY_MISALIGNED);
+}
+
+TEST_F(GrammarArguments, OfMatchersInMemoryOfExactlyTheirSize) {
+  for (const sotto_vocabulary* vocabulary : {vocabulary_.get(), (const sotto_vocabulary*)nullptr}) {
+    size_t size = 0;
+    ASSERT_EQ(sotto_matcher_memory_size(grammar_.get(), vocabulary, nullptr, &size, nullptr),
+              SOTTO_OK);
+    sotto_matcher* made = nullptr;
+    for (const size_t less : {size_t{0}, size_t{1}, size / 2, size}) {
+      GuardedBytes memory(size - less);
+      EXPECT_EQ(sotto_matcher_init(grammar_.get(), vocabulary, nullptr, memory.data(), size - less,
+                                   &made, nullptr),
+                less == 0 ? SOTTO_OK : SOTTO_MEMORY_TOO_SMALL);
+      EXPECT_TRUE(memory.guards_intact());
+    }
+    GuardedBytes memory(size);
+    ASSERT_EQ(sotto_matcher_init(grammar_.get(), vocabulary, nullptr, memory.data(), size, &made,
+                                 nullptr),
+              SOTTO_OK);
+    uint64_t word = 0;
+    const sotto_status masked = sotto_matcher_mask(made, 0, &word, 1);
+    EXPECT_EQ(masked, vocabulary == nullptr ? SOTTO_INVALID_ARGUMENT : SOTTO_OK);
+    EXPECT_EQ(sotto_matcher_accept_token(made, 0, 0),
+              vocabulary == nullptr ? SOTTO_INVALID_ARGUMENT : SOTTO_OK);
+    for (int i = 0; i < 300; ++i) {
+      ASSERT_EQ(sotto_matcher_accept_text(made, 0, "ab", 2), SOTTO_OK);
+    }
+    EXPECT_TRUE(memory.guards_intact());
+  }
+}
+
+TEST_F(GrammarArguments, OfCallsOfAMatcher) {
+  sotto_matcher* m = matcher_.get();
+  uint64_t words[2] = {};
+  uint32_t begins = 9, matches = 9;
+  char text[4];
+  size_t size = 9;
+  sotto_matcher_info info = {};
+  info.struct_size = sizeof info;
+  const sotto_status refused[] = {
+      sotto_matcher_reset(nullptr, 0),
+      sotto_matcher_reset(m, 1),
+      sotto_matcher_mask(nullptr, 0, words, 2),
+      sotto_matcher_mask(m, 1, words, 2),
+      sotto_matcher_mask(m, 0, nullptr, 2),
+      sotto_matcher_accept_token(nullptr, 0, 0),
+      sotto_matcher_accept_token(m, 1, 0),
+      sotto_matcher_accept_token(m, 0, 3),
+      sotto_matcher_accept_token(m, 0, INT32_MIN),
+      sotto_matcher_accept_text(nullptr, 0, "a", 1),
+      sotto_matcher_accept_text(m, 1, "a", 1),
+      sotto_matcher_accept_text(m, 0, nullptr, 1),
+      sotto_matcher_test(nullptr, 0, "a", 1, &begins, &matches),
+      sotto_matcher_test(m, 1, "a", 1, &begins, &matches),
+      sotto_matcher_test(m, 0, nullptr, 1, &begins, &matches),
+      sotto_matcher_test(m, 0, "a", 1, nullptr, &matches),
+      sotto_matcher_test(m, 0, "a", 1, &begins, nullptr),
+      sotto_matcher_rewind(nullptr, 0),
+      sotto_matcher_fork(nullptr, 0, 0),
+      sotto_matcher_fork(m, 0, 1),
+      sotto_matcher_fork(m, 1, 0),
+      sotto_matcher_forced_text(nullptr, 0, text, 4, &size),
+      sotto_matcher_forced_text(m, 1, text, 4, &size),
+      sotto_matcher_forced_text(m, 0, nullptr, 4, &size),
+      sotto_matcher_forced_text(m, 0, text, 4, nullptr),
+      sotto_matcher_get_info(nullptr, 0, &info),
+      sotto_matcher_get_info(m, 1, &info),
+      sotto_matcher_get_info(m, 0, nullptr),
+  };
+  for (const sotto_status status : refused) {
+    EXPECT_EQ(status, SOTTO_INVALID_ARGUMENT) << &status - refused;
+  }
+  EXPECT_EQ(begins + matches, 18u);
+  EXPECT_EQ(sotto_matcher_mask(m, 0, words, 0), SOTTO_BUFFER_TOO_SMALL);
+  EXPECT_EQ(sotto_matcher_rewind(m, 1), SOTTO_INVALID_STATE);
+  EXPECT_EQ(sotto_matcher_test(m, 0, nullptr, 0, &begins, &matches), SOTTO_OK);
+  EXPECT_EQ(begins + matches, 2u);
+  info.struct_size = 0;
+  EXPECT_EQ(sotto_matcher_get_info(m, 0, &info), SOTTO_INVALID_ARGUMENT);
+  info.struct_size = offsetof(sotto_matcher_info, must_end);  // an older caller's
+  info.must_end = 77;
+  EXPECT_EQ(sotto_matcher_get_info(m, 0, &info), SOTTO_OK);
+  EXPECT_EQ(info.may_end, 1u);
+  EXPECT_EQ(info.must_end, 77u);
+
+  LoadedModel model(make_model_file({300, 64, 48, 3, 100, 2}, true));
+  OpenSession session(model.get());
+  expect_error(sotto_session_set_matcher(nullptr, m, &error_), "session");
+  expect_error(sotto_session_set_matcher(session.get(), m, &error_),
+               "its vocabulary has 3 tokens, the session's 300");
+  OpenMatcher mute(grammar_);
+  expect_error(sotto_session_set_matcher(session.get(), mute.get(), &error_), "vocabulary");
+  EXPECT_EQ(sotto_session_set_matcher(session.get(), nullptr, &error_), SOTTO_OK);
+}
+
+}  // namespace
+}  // namespace sotto

@@ -1,0 +1,345 @@
+// Sessions of the demo model under grammars: what they write is of the grammar, and matcher and
+// stream stay together.
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "tests/capi/open_grammar.h"
+#include "tests/capi/open_session.h"
+
+namespace sotto {
+namespace {
+
+using nlohmann::json;
+
+LoadedModel& demo() {
+  static LoadedModel model = [] {
+    std::ifstream stream(SOTTO_DEMO_MODEL, std::ios::binary);
+    return LoadedModel(std::vector<uint8_t>(std::istreambuf_iterator<char>(stream), {}));
+  }();
+  return model;
+}
+
+const OpenVocabulary& words() {
+  static OpenVocabulary vocabulary(demo().get());
+  return vocabulary;
+}
+
+const char kPerson[] = R"({"type":"object","properties":{"name":{"type":"string","maxLength":12},
+    "age":{"type":"integer","minimum":0,"maximum":150},"likes":{"type":"array","maxItems":3,
+    "items":{"enum":["cats","dogs","tea"]}}},"required":["name","age","likes"],
+    "additionalProperties":false})";
+
+OpenGrammar compact(const std::string& schema) {
+  return OpenGrammar(schema, [](auto& p) {
+    p.language = SOTTO_GRAMMAR_JSON_SCHEMA;
+    p.json_space = SOTTO_JSON_COMPACT;
+  });
+}
+
+bool is_person(const std::string& text) {
+  const json value = json::parse(text, nullptr, false);
+  if (!value.is_object() || value.size() != 3) return false;
+  const int64_t age = value["age"].is_number_integer() ? value["age"].get<int64_t>() : -1;
+  bool fits = value["name"].is_string() && age >= 0 && age <= 150 && value["likes"].is_array() &&
+              value["likes"].size() <= 3;
+  for (const json& like : value["likes"]) fits = fits && (like == "cats" || like == "dogs" || like == "tea");
+  return fits;
+}
+
+std::vector<sotto_token> tokens_of(const std::string& text) {
+  std::vector<sotto_token> tokens(text.size());
+  size_t count = 0;
+  EXPECT_EQ(sotto_tokenize(demo().get(), text.data(), text.size(), 0, tokens.data(), tokens.size(),
+                           &count, nullptr),
+            SOTTO_OK);
+  tokens.resize(count);
+  return tokens;
+}
+
+struct Written {
+  std::string text;
+  size_t token_count = 0;
+  sotto_status end = SOTTO_OK;
+};
+
+class GrammarSession : public OpenSession {
+ public:
+  explicit GrammarSession(const std::function<void(sotto_session_params&)>& adjust = {})
+      : OpenSession(demo().get(), adjust) {}
+
+  void prefill(const std::string& text) {
+    const auto tokens = tokens_of(text);
+    ASSERT_EQ(sotto_session_prefill(get(), tokens.data(), tokens.size()), SOTTO_OK);
+  }
+  void set(OpenMatcher* matcher) {
+    sotto_error error = {};
+    error.struct_size = sizeof error;
+    sotto_matcher* used = matcher == nullptr ? nullptr : matcher->get();
+    ASSERT_EQ(sotto_session_set_matcher(get(), used, &error), SOTTO_OK) << error.message;
+  }
+  void sample(uint64_t seed, const std::function<void(sotto_sampler_params&)>& adjust = {}) {
+    sotto_sampler_params params;
+    sotto_sampler_params_init(&params, sizeof params);
+    params.seed = seed;
+    params.temperature = 1.5f;
+    if (adjust) adjust(params);
+    ASSERT_EQ(sotto_session_set_sampler(get(), &params, nullptr), SOTTO_OK);
+  }
+  Written write(size_t most = 200) {
+    Written written;
+    const sotto_piece* piece = nullptr;
+    while (written.token_count < most && written.end == SOTTO_OK) {
+      written.end = sotto_session_next(get(), &piece);
+      if (written.end < 0) break;
+      written.text.append(piece->text, piece->text_size);
+      if (written.end == SOTTO_OK) ++written.token_count;
+    }
+    return written;
+  }
+};
+
+TEST(GrammarSession, WhatIsWrittenParses) {
+  const OpenGrammar grammar = compact(kPerson);
+  OpenMatcher matcher(grammar, &words());
+  GrammarSession session;
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    sotto_session_reset(session.get());
+    ASSERT_EQ(sotto_matcher_reset(matcher.get(), 0), SOTTO_OK);
+    session.sample(seed, [seed](auto& p) {
+      p.selection = static_cast<sotto_selection>(seed % 6);
+      p.adaptive_target = 0.2f;
+      p.repetition_penalty = seed % 2 == 0 ? 1.0f : 1.3f;
+    });
+    session.prefill("A person: ");
+    session.set(&matcher);
+    const Written written = session.write();
+    EXPECT_EQ(written.end, SOTTO_STOP_GRAMMAR) << written.text;
+    EXPECT_TRUE(is_person(written.text)) << written.text;
+    EXPECT_EQ(matcher.info().token_count, written.token_count);
+  }
+}
+
+TEST(GrammarSession, EndsWithAnAnswerAndBeginsWithTheNextOne) {
+  const OpenGrammar grammar = compact(R"({"enum":["one","two"]})");
+  OpenMatcher matcher(grammar, &words());
+  GrammarSession session;
+  session.prefill("Say a number: ");
+  session.set(&matcher);
+  EXPECT_EQ(session.write().end, SOTTO_STOP_GRAMMAR);
+  session.prefill(" And now another one: ");
+  EXPECT_EQ(session.write().token_count, 0u);  // the grammar's text is still complete
+  ASSERT_EQ(sotto_matcher_reset(matcher.get(), 0), SOTTO_OK);
+  session.set(&matcher);
+  const Written second = session.write();
+  EXPECT_TRUE(second.text == "\"one\"" || second.text == "\"two\"") << second.text;
+  session.set(nullptr);
+  EXPECT_EQ(session.write(10).token_count, 10u);
+}
+
+TEST(GrammarSession, FollowsRewindsAndResets) {
+  const OpenGrammar grammar("root ::= [a-z ]{500}");
+  OpenMatcher matcher(grammar, &words(), [](auto& p) { p.rollback_count = 4; });
+  GrammarSession session;
+  session.sample(3, [](auto& p) { p.ignore_end = 1; });
+  session.prefill("Once upon");
+  const uint64_t start = session.info().token_count;
+  session.set(&matcher);
+  ASSERT_EQ(matcher.accept(""), SOTTO_OK);
+  const Written first = session.write(12);
+  ASSERT_EQ(first.token_count, 12u);
+  EXPECT_EQ(sotto_session_rewind(session.get(), start + 3), SOTTO_INVALID_STATE);
+  EXPECT_EQ(session.info().token_count, start + 12);
+  EXPECT_EQ(matcher.info().token_count, 13u);
+  EXPECT_EQ(sotto_session_rewind(session.get(), start + 9), SOTTO_OK);
+  EXPECT_EQ(matcher.info().token_count, 10u);
+  EXPECT_EQ(session.write(3).token_count, 3u);
+  EXPECT_EQ(sotto_session_rewind(session.get(), start), SOTTO_OK);  // all the way: however far
+  EXPECT_EQ(matcher.info().token_count, 0u);
+  EXPECT_EQ(session.write(12).text, first.text);
+  sotto_session_reset(session.get());
+  EXPECT_EQ(matcher.info().token_count, 0u);
+  session.prefill("Once upon");
+  EXPECT_EQ(session.write(12).text, first.text);
+}
+
+TEST(GrammarSession, LimitsStopItAndItGoesOnWithout) {
+  const OpenGrammar grammar("root ::= \"(\" root \")\" | \"[\" root \"]\" \".\"");
+  EXPECT_EQ(grammar.status, SOTTO_GRAMMAR_SYNTAX);  // no text ends
+  const OpenGrammar nested("root ::= \"(\" root \")\" | \"x\"");
+  OpenMatcher matcher(nested, &words(), [](auto& p) {
+    p.context_count = 64;
+    p.frame_count = 64;
+  });
+  GrammarSession session;
+  sotto_sampler_params params;
+  sotto_sampler_params_init(&params, sizeof params);
+  const sotto_token_bias never = {tokens_of("x")[0], -100.0f};
+  params.logit_bias = &never;
+  params.logit_bias_count = 1;
+  ASSERT_EQ(sotto_session_set_sampler(session.get(), &params, nullptr), SOTTO_OK);
+  session.prefill("Open");
+  session.set(&matcher);
+  const Written written = session.write(500);
+  ASSERT_EQ(written.end, SOTTO_GRAMMAR_TOO_LARGE);
+  EXPECT_EQ(written.text, std::string(written.text.size(), '('));
+  const uint64_t count = session.info().token_count;
+  EXPECT_EQ(session.write(1).end, SOTTO_GRAMMAR_TOO_LARGE);
+  EXPECT_EQ(session.info().token_count, count);
+  session.set(nullptr);
+  EXPECT_EQ(session.write(5).token_count, 5u);
+}
+
+TEST(GrammarSession, SearchesUnderIt) {
+  const OpenGrammar grammar = compact(R"({"enum":["cats","dogs","tea",12]})");
+  GrammarSession session([](auto& p) {
+    p.sequence_count = 4;
+    p.sequence_tokens = 16;
+    p.features = SOTTO_FEATURE_HIDDEN_HISTORY;
+  });
+  session.prefill("I like ");
+  OpenMatcher few(grammar, &words(), [](auto& p) { p.sequence_count = 8; });
+  sotto_error error = {};
+  error.struct_size = sizeof error;
+  EXPECT_EQ(sotto_session_set_matcher(session.get(), few.get(), &error), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(std::string(error.message),
+            "matcher: sequence_count is 8, the session's searches need 9");
+  OpenMatcher matcher(grammar, &words(), [](auto& p) { p.sequence_count = 9; });
+  session.set(&matcher);
+  for (const sotto_search_mode mode : {SOTTO_SEARCH_BEAM, SOTTO_SEARCH_BEAM_SAMPLE,
+                                       SOTTO_SEARCH_SAMPLE, SOTTO_SEARCH_CONTRASTIVE}) {
+    sotto_search_params params;
+    sotto_search_params_init(&params, sizeof params);
+    params.mode = mode;
+    const sotto_sequence* found = nullptr;
+    size_t count = 0;
+    ASSERT_EQ(sotto_session_search(session.get(), &params, &found, &count, &error), SOTTO_OK)
+        << mode << ": " << error.message;
+    ASSERT_GT(count, 0u);
+    for (size_t i = 0; i < count; ++i) {
+      char text[256];
+      size_t size = 0;
+      ASSERT_EQ(sotto_detokenize(demo().get(), found[i].tokens, found[i].token_count, text,
+                                 sizeof text, &size),
+                SOTTO_OK);
+      EXPECT_FALSE(json::parse(std::string(text, size), nullptr, false).is_discarded())
+          << mode << ": " << std::string(text, size);
+    }
+  }
+  EXPECT_EQ(session.write().end, SOTTO_STOP_GRAMMAR);
+}
+
+TEST(GrammarSession, TogetherWithStopsAndBansAndHealing) {
+  const OpenGrammar grammar("root ::= [a-z]{3} \" \" [a-z]{3} \" \" [a-z]*");
+  OpenMatcher matcher(grammar, &words());
+  const sotto_text banned[] = {{"a", 1}, {"he", 2}, {"t", 1}};
+  const sotto_text stop = {" ", 1};
+  sotto_stop_params stops;
+  sotto_stop_params_init(&stops, sizeof stops);
+  stops.banned_strings = banned;
+  stops.banned_string_count = 3;
+  GrammarSession session;
+  for (const bool stopped : {false, true}) {
+    stops.stop_strings = &stop;
+    stops.stop_string_count = stopped ? 1 : 0;
+    ASSERT_EQ(sotto_session_set_stops(session.get(), &stops, nullptr), SOTTO_OK);
+    for (uint64_t seed = 0; seed < 8; ++seed) {
+      sotto_session_reset(session.get());
+      ASSERT_EQ(sotto_matcher_reset(matcher.get(), 0), SOTTO_OK);
+      session.sample(seed, [](auto& p) { p.ignore_end = 1; });
+      session.prefill("One day, ");  // ends in a blank that belongs to the next word
+      ASSERT_EQ(sotto_session_heal(session.get()), SOTTO_OK);
+      session.set(&matcher);
+      const Written written = session.write(12);
+      ASSERT_GE(written.end, 0) << sotto_status_text(written.end);
+      for (const sotto_text& ban : banned) {
+        EXPECT_EQ(written.text.find(ban.text, 0, ban.size), std::string::npos) << written.text;
+      }
+      OpenMatcher judge(grammar);
+      EXPECT_TRUE(judge.begins(written.text)) << written.text;
+      if (written.end == SOTTO_STOP_STRING) {
+        EXPECT_TRUE(stopped);
+        EXPECT_EQ(written.text.size(), 3u) << written.text;
+      }
+    }
+  }
+}
+
+TEST(GrammarSession, StatesAndForksLeaveTheMatcherWhereItWasSet) {
+  const OpenGrammar grammar("root ::= [a-z ]{200}");
+  OpenMatcher matcher(grammar, &words());
+  OpenMatcher others(grammar, &words());
+  GrammarSession session, copy;
+  session.sample(5);
+  copy.sample(5);
+  session.prefill("Once");
+  session.set(&matcher);
+  const Written first = session.write(6);
+  size_t size = 0;
+  ASSERT_EQ(sotto_session_saved_size(session.get(), &size), SOTTO_OK);
+  std::vector<uint8_t> saved(size);
+  ASSERT_EQ(sotto_session_save(session.get(), saved.data(), size, &size), SOTTO_OK);
+  const Written rest = session.write(6);
+  ASSERT_EQ(sotto_session_restore(session.get(), saved.data(), size, nullptr), SOTTO_OK);
+  EXPECT_EQ(matcher.info().token_count, 0u);
+  ASSERT_EQ(matcher.accept(first.text), SOTTO_OK);
+  session.set(&matcher);
+  EXPECT_EQ(session.write(6).text, rest.text);
+
+  ASSERT_EQ(others.accept(first.text + rest.text), SOTTO_OK);
+  ASSERT_EQ(sotto_session_fork(session.get(), copy.get(), nullptr), SOTTO_OK);
+  copy.set(&others);
+  EXPECT_EQ(copy.write(8).text, session.write(8).text);
+}
+
+TEST(GrammarSession, TriggersWaitForTheirText) {
+  const std::string call = "{";
+  const sotto_text trigger = {call.data(), call.size()};
+  const OpenGrammar grammar("root ::= \"\\\"\" [a-z]{1,5} \"\\\"}\"",
+                            [&](auto& p) {
+                              p.triggers = &trigger;
+                              p.trigger_count = 1;
+                            });
+  OpenMatcher matcher(grammar, &words());
+  GrammarSession session;
+  const sotto_token_bias more = {tokens_of("{")[0], 9.0f};
+  int called = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    sotto_session_reset(session.get());
+    ASSERT_EQ(sotto_matcher_reset(matcher.get(), 0), SOTTO_OK);
+    session.sample(seed, [&](auto& p) {
+      p.logit_bias = &more;
+      p.logit_bias_count = 1;
+      p.ignore_end = 1;
+    });
+    session.prefill("Call {");
+    session.set(&matcher);
+    const Written written = session.write(60);
+    const size_t begin = written.text.find('{');
+    if (begin == std::string::npos || written.end != SOTTO_STOP_GRAMMAR) continue;
+    ++called;
+    const std::string name = written.text.substr(begin);
+    EXPECT_EQ(name.substr(0, 2), "{\"");
+    EXPECT_EQ(name.substr(name.size() - 2), "\"}");
+    EXPECT_LE(name.size(), 9u);
+  }
+  EXPECT_GT(called, 2);
+}
+
+TEST(GrammarSession, AGuideAndLayersSeeOnlyWhatIsAllowed) {
+  const OpenGrammar grammar = compact(kPerson);
+  OpenMatcher matcher(grammar, &words());
+  const auto all = [](auto& p) { p.features = SOTTO_FEATURE_DOLA | SOTTO_FEATURE_GUIDE; };
+  GrammarSession session(all), guide(all);
+  session.sample(2, [](auto& p) { p.dola = SOTTO_DOLA_HIGH; });
+  session.prefill("A person: ");
+  guide.prefill("An animal: ");
+  ASSERT_EQ(sotto_session_set_guide(session.get(), guide.get(), nullptr, nullptr), SOTTO_OK);
+  session.set(&matcher);
+  const Written written = session.write();
+  EXPECT_EQ(written.end, SOTTO_STOP_GRAMMAR) << written.text;
+  EXPECT_TRUE(is_person(written.text)) << written.text;
+}
+
+}  // namespace
+}  // namespace sotto

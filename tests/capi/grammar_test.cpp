@@ -1,0 +1,339 @@
+// Grammars without a model: every language, lazy activation, and matchers over a little
+// vocabulary.
+#include "tests/capi/open_grammar.h"
+
+#include <algorithm>
+#include <random>
+
+namespace sotto {
+namespace {
+
+using Tokens = std::set<sotto_token>;
+
+// "a" "b" "c" "ab" "bc" "cab" "é", its halves, an empty one, <end>, <call>
+OpenVocabulary& little() {
+  static OpenVocabulary vocabulary(
+      {"a", "b", "c", "ab", "bc", "cab", "\xC3\xA9", "\xC3", "\xA9", "", "<end>", "<call>"},
+      {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1}, {10});
+  return vocabulary;
+}
+constexpr sotto_token kA = 0, kB = 1, kC = 2, kAb = 3, kBc = 4, kCab = 5, kWhole = 6, kFirst = 7,
+                      kSecond = 8, kEnd = 10, kCall = 11;
+constexpr size_t kCount = 12;
+
+void expect_texts(const OpenGrammar& grammar, std::initializer_list<std::string> in,
+                  std::initializer_list<std::string> out) {
+  ASSERT_EQ(grammar.status, SOTTO_OK) << grammar.message();
+  OpenMatcher matcher(grammar);
+  for (const std::string& text : in) EXPECT_TRUE(matcher.matches(text)) << text;
+  for (const std::string& text : out) EXPECT_FALSE(matcher.matches(text)) << text;
+}
+
+TEST(Grammar, SpeaksEveryLanguage) {
+  expect_texts(OpenGrammar("root ::= \"a\" root \"b\" | \"c\""), {"c", "aacbb"}, {"", "acbb", "a"});
+  expect_texts(OpenGrammar("x ::= \"y\"\nroot ::= x",
+                           [](auto& p) { p.root = {"x", 1}; }), {"y"}, {""});
+  expect_texts(OpenGrammar(R"({"type":"object","properties":{"a":{"type":"integer"}},
+                               "required":["a"],"additionalProperties":false})",
+                           SOTTO_GRAMMAR_JSON_SCHEMA),
+               {R"({"a":1})", R"({ "a" : -7 })"}, {"{}", R"({"a":1.5})", R"({"a":1,"b":2})"});
+  expect_texts(OpenGrammar("\\d{3}-[a-f]+", SOTTO_GRAMMAR_REGEX), {"123-abc"}, {"12-a", "123-", "123-g"});
+  expect_texts(OpenGrammar("", SOTTO_GRAMMAR_JSON), {"1", "[true, null]", R"({"a":"b"})"},
+               {"", "01", "[1,]", "nul"});
+  expect_texts(OpenGrammar("", SOTTO_GRAMMAR_JSON_OBJECT), {"{}", R"({"a":[1]})"}, {"1", "[]"});
+  expect_texts(OpenGrammar(R"(["yes", "no", "caf\u00e9"])", SOTTO_GRAMMAR_CHOICES),
+               {"yes", "no", "caf\xC3\xA9"}, {"", "y", "yesno", "\"yes\""});
+  expect_texts(OpenGrammar(R"({"minimum":-2,"maximum":12,"integer":true})", SOTTO_GRAMMAR_NUMBER),
+               {"-2", "0", "12"}, {"-3", "13", "1.5", "007"});
+  expect_texts(OpenGrammar(R"({"minimum":0.5})", SOTTO_GRAMMAR_NUMBER), {"0.5", "7.25"}, {"0.4", "-1"});
+  expect_texts(OpenGrammar("{}", SOTTO_GRAMMAR_NUMBER), {"0", "-1.5"}, {"", "x"});
+  const std::string tools = R"([{"name":"add","parameters":{"type":"object","properties":
+      {"x":{"type":"integer"}},"required":["x"],"additionalProperties":false}},
+      {"type":"function","function":{"name":"stop"}}])";
+  expect_texts(OpenGrammar(tools, SOTTO_GRAMMAR_TOOLS),
+               {R"({"name":"add","arguments":{"x":1}})", R"({"name":"stop","arguments":{}})"},
+               {R"({"name":"add","arguments":{}})", R"({"name":"no","arguments":{}})"});
+  expect_texts(OpenGrammar(tools, [](auto& p) {
+                 p.language = SOTTO_GRAMMAR_TOOLS;
+                 p.several_tools = 1;
+                 p.json_space = SOTTO_JSON_COMPACT;
+               }),
+               {R"([{"name":"stop","arguments":{}},{"name":"add","arguments":{"x":2}}])"},
+               {R"({"name":"stop","arguments":{}})", "[]"});
+}
+
+TEST(Grammar, TakesEveryOption) {
+  const std::string schema = R"({"type":"object","properties":{"a":{"format":"date"}}})";
+  const auto with = [&](const OpenGrammar::Adjust& adjust) {
+    return OpenGrammar(schema, [&](auto& p) {
+      p.language = SOTTO_GRAMMAR_JSON_SCHEMA;
+      adjust(p);
+    });
+  };
+  const std::string compact = R"({"a":"2024-02-29","b":1})";
+  const std::string spaced = R"({"a": "2024-02-29", "b": 1})";
+  const std::string wrong_date = R"({"a":"nothing"})";
+  expect_texts(with([](auto&) {}), {compact, spaced, "{}"}, {wrong_date, " {}"});
+  expect_texts(with([](auto& p) { p.json_space = SOTTO_JSON_COMPACT; }), {compact}, {spaced});
+  expect_texts(with([](auto& p) { p.json_space = SOTTO_JSON_ONE_SPACE; }), {spaced}, {compact});
+  expect_texts(with([](auto& p) { p.maximum_space = 0; }), {compact}, {spaced});
+  expect_texts(with([](auto& p) { p.maximum_space = UINT32_MAX; }),
+               {"{" + std::string(5000, ' ') + "}"}, {});
+  expect_texts(with([](auto& p) { p.outer_space = 1; }), {" {}\n"}, {});
+  expect_texts(with([](auto& p) { p.assert_formats = 0; }), {wrong_date}, {});
+  expect_texts(with([](auto& p) { p.closed = 1; }), {R"({"a":"2024-02-29"})"}, {compact});
+  const std::string siblings =
+      R"({"$ref":"#/definitions/a","enum":[1],"definitions":{"a":{"type":"integer"}}})";
+  for (const uint32_t draft : {7u, 2020u}) {
+    const OpenGrammar grammar(siblings, [draft](auto& p) {
+      p.language = SOTTO_GRAMMAR_JSON_SCHEMA;
+      p.schema_draft = draft;
+    });
+    EXPECT_EQ(OpenMatcher(grammar).matches("2"), draft == 7);
+  }
+  const OpenGrammar counted(R"({"type":"object","minProperties":2})", [](auto& p) {
+    p.language = SOTTO_GRAMMAR_JSON_SCHEMA;
+    p.distinct_names = 1;
+  });
+  EXPECT_EQ(counted.status, SOTTO_OK) << counted.message();
+}
+
+TEST(Grammar, SaysWhereAndWhatIsWrong) {
+  const struct {
+    sotto_grammar_language language;
+    std::string source;
+    sotto_status status;
+    uint64_t offset;
+    std::string message;
+  } cases[] = {
+      {SOTTO_GRAMMAR_GBNF, "root ::= \"a\nb", SOTTO_GRAMMAR_SYNTAX, 9, "1:10: text that is not closed"},
+      {SOTTO_GRAMMAR_GBNF, "root ::= x", SOTTO_GRAMMAR_SYNTAX, 9, "1:10: rule that is not defined"},
+      {SOTTO_GRAMMAR_GBNF, "a ::= \"a\"", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: no rule named 'root'"},
+      {SOTTO_GRAMMAR_GBNF, "root ::= root", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: start rule"},
+      {SOTTO_GRAMMAR_GBNF, "root ::= <x>", SOTTO_GRAMMAR_SYNTAX, 9, "1:10: token literal"},
+      {SOTTO_GRAMMAR_JSON_SCHEMA, "{\"type\": \"x\"}", SOTTO_GRAMMAR_SYNTAX, 9, "#/type: must be"},
+      {SOTTO_GRAMMAR_JSON_SCHEMA, "{\"$dynamicRef\": \"#x\"}", SOTTO_GRAMMAR_UNSUPPORTED, 16,
+       "#/$dynamicRef: the keyword is not supported"},
+      {SOTTO_GRAMMAR_JSON_SCHEMA, "{\"pattern\": \"(\"}", SOTTO_GRAMMAR_SYNTAX, 12, "#/pattern: 1:1"},
+      {SOTTO_GRAMMAR_JSON_SCHEMA, "{", SOTTO_GRAMMAR_SYNTAX, 1, "1:2: "},
+      {SOTTO_GRAMMAR_JSON_SCHEMA, "false", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: start rule"},
+      {SOTTO_GRAMMAR_REGEX, "a(", SOTTO_GRAMMAR_SYNTAX, 1, "1:2: group that is not closed"},
+      {SOTTO_GRAMMAR_REGEX, "a(?=b)", SOTTO_GRAMMAR_UNSUPPORTED, 1, "1:2: look-ahead"},
+      {SOTTO_GRAMMAR_REGEX, "(a)\\1", SOTTO_GRAMMAR_UNSUPPORTED, 3, "1:4: a back-reference"},
+      {SOTTO_GRAMMAR_JSON, "x", SOTTO_INVALID_ARGUMENT, UINT64_MAX, "source must be empty"},
+      {SOTTO_GRAMMAR_CHOICES, "[]", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: an array of at least one"},
+      {SOTTO_GRAMMAR_CHOICES, "[\"a\", 1]", SOTTO_GRAMMAR_SYNTAX, 6, "1:7: a string"},
+      {SOTTO_GRAMMAR_CHOICES, "", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: "},
+      {SOTTO_GRAMMAR_NUMBER, "[]", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: an object"},
+      {SOTTO_GRAMMAR_NUMBER, "{\"least\":1}", SOTTO_GRAMMAR_SYNTAX, 9, "1:10: member other than"},
+      {SOTTO_GRAMMAR_NUMBER, "{\"minimum\":\"1\"}", SOTTO_GRAMMAR_SYNTAX, 11, "1:12: a number"},
+      {SOTTO_GRAMMAR_NUMBER, "{\"integer\":1}", SOTTO_GRAMMAR_SYNTAX, 11, "1:12: true or false"},
+      {SOTTO_GRAMMAR_NUMBER, "{\"minimum\":2,\"maximum\":1}", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: start"},
+      {SOTTO_GRAMMAR_TOOLS, "[]", SOTTO_GRAMMAR_SYNTAX, 0, "the functions"},
+      {SOTTO_GRAMMAR_TOOLS, "[{}]", SOTTO_GRAMMAR_SYNTAX, 1, "function 0 has no \"name\""},
+  };
+  for (const auto& wrong : cases) {
+    const OpenGrammar grammar(wrong.source, wrong.language);
+    EXPECT_EQ(grammar.status, wrong.status) << wrong.source << " " << grammar.message();
+    EXPECT_EQ(grammar.error.status, wrong.status) << wrong.source;
+    EXPECT_EQ(grammar.error.offset, wrong.offset) << wrong.source << " " << grammar.message();
+    EXPECT_EQ(grammar.message().rfind(wrong.message, 0), 0u) << grammar.message();
+    EXPECT_EQ(grammar.get(), nullptr);
+  }
+}
+
+TEST(Grammar, WarnsOfRulesThatNoTextUses) {
+  std::vector<std::string> warnings;
+  const OpenGrammar grammar("root ::= \"a\"\n  other ::= \"b\"", [&](auto& p) {
+    p.log_user_data = &warnings;
+    p.log = [](void* self, sotto_log_level level, const char* message) {
+      EXPECT_EQ(level, SOTTO_LOG_WARNING);
+      static_cast<std::vector<std::string>*>(self)->push_back(message);
+    };
+  });
+  ASSERT_EQ(grammar.status, SOTTO_OK);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].rfind("2:3: rule that no text uses at 'other", 0), 0u) << warnings[0];
+}
+
+TEST(Matcher, MasksAcceptsAndEnds) {
+  OpenGrammar grammar("root ::= \"a\" (\"b\" | \"\xC3\xA9\") \"c\"?");
+  OpenMatcher matcher(grammar, &little());
+  EXPECT_EQ(matcher.allowed(kCount), (Tokens{kA, kAb}));
+  EXPECT_EQ(matcher.take(kC), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(matcher.take(kEnd), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(matcher.take(static_cast<sotto_token>(kCount)), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(matcher.take(-1), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(matcher.info().token_count, 0u);
+  ASSERT_EQ(matcher.take(kA), SOTTO_OK);
+  EXPECT_EQ(matcher.allowed(kCount), (Tokens{kB, kBc, kWhole, kFirst}));
+  ASSERT_EQ(matcher.take(kFirst), SOTTO_OK);  // half a character
+  EXPECT_EQ(matcher.allowed(kCount), (Tokens{kSecond}));
+  ASSERT_EQ(matcher.take(kSecond), SOTTO_OK);
+  EXPECT_EQ(matcher.allowed(kCount), (Tokens{kC, kEnd}));
+  EXPECT_EQ(matcher.info().may_end, 1u);
+  EXPECT_EQ(matcher.info().must_end, 0u);
+  ASSERT_EQ(matcher.take(kC), SOTTO_OK);
+  EXPECT_EQ(matcher.allowed(kCount), (Tokens{kEnd}));
+  EXPECT_EQ(matcher.info().must_end, 1u);
+  EXPECT_EQ(matcher.info().token_count, 4u);
+  ASSERT_EQ(matcher.take(kEnd), SOTTO_OK);
+  EXPECT_EQ(matcher.info().must_end, 1u);
+  ASSERT_EQ(sotto_matcher_rewind(matcher.get(), 4), SOTTO_OK);
+  EXPECT_EQ(matcher.allowed(kCount), (Tokens{kB, kBc, kWhole, kFirst}));
+  EXPECT_EQ(sotto_matcher_rewind(matcher.get(), 2), SOTTO_INVALID_STATE);
+  EXPECT_EQ(matcher.info().token_count, 1u);
+  ASSERT_EQ(sotto_matcher_reset(matcher.get(), 0), SOTTO_OK);
+  EXPECT_EQ(matcher.allowed(kCount), (Tokens{kA, kAb}));
+}
+
+TEST(Matcher, ForksForcesAndTests) {
+  OpenGrammar grammar("root ::= \"cabbage\" | \"cab\" [0-9]+");
+  OpenMatcher matcher(grammar, &little(), [](auto& p) {
+    p.sequence_count = 3;
+    p.rollback_count = 2;
+  });
+  char forced[16];
+  size_t size = 99;
+  ASSERT_EQ(sotto_matcher_forced_text(matcher.get(), 0, forced, sizeof forced, &size), SOTTO_OK);
+  EXPECT_EQ(std::string(forced, size), "cab");
+  ASSERT_EQ(sotto_matcher_forced_text(matcher.get(), 0, forced, 2, &size), SOTTO_OK);
+  EXPECT_EQ(std::string(forced, size), "ca");
+  ASSERT_EQ(sotto_matcher_forced_text(matcher.get(), 0, nullptr, 0, &size), SOTTO_OK);
+  EXPECT_EQ(size, 0u);
+  ASSERT_EQ(matcher.take(kCab), SOTTO_OK);
+  ASSERT_EQ(sotto_matcher_fork(matcher.get(), 0, 2), SOTTO_OK);
+  ASSERT_EQ(matcher.accept("bag"), SOTTO_OK);
+  EXPECT_TRUE(matcher.matches("e"));
+  EXPECT_FALSE(matcher.begins("x"));
+  EXPECT_EQ(matcher.accept("x"), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(matcher.allowed(kCount, 2), (Tokens{kB}));
+  EXPECT_EQ(matcher.allowed(kCount, 1), (Tokens{kC, kCab}));
+  uint64_t word;
+  EXPECT_EQ(sotto_matcher_mask(matcher.get(), 0, &word, 1), SOTTO_GRAMMAR_DEAD_END);  // no "e"
+  ASSERT_EQ(matcher.accept("e"), SOTTO_OK);
+  EXPECT_EQ(matcher.info().must_end, 1u);
+  EXPECT_EQ(sotto_matcher_rewind(matcher.get(), 3), SOTTO_INVALID_STATE);  // beyond the limit
+  EXPECT_EQ(sotto_matcher_rewind(matcher.get(), 2), SOTTO_OK);
+  EXPECT_EQ(matcher.allowed(kCount), (Tokens{kB}));
+  ASSERT_EQ(sotto_matcher_fork(matcher.get(), 1, 0), SOTTO_OK);
+  EXPECT_EQ(matcher.allowed(kCount), (Tokens{kC, kCab}));
+  EXPECT_EQ(sotto_matcher_rewind(matcher.get(), 1), SOTTO_INVALID_STATE);
+}
+
+TEST(Matcher, LimitsGiveAStatusAndChangeNothing) {
+  OpenGrammar grammar("root ::= \"a\" root \"b\" | \"c\"");
+  OpenMatcher matcher(grammar, &little(), [](auto& p) {
+    p.context_count = 32;
+    p.frame_count = 32;
+    p.rollback_count = 0;
+  });
+  size_t depth = 0;
+  while (depth < 1000 && matcher.take(kA) == SOTTO_OK) ++depth;
+  EXPECT_GT(depth, 3u);
+  EXPECT_LT(depth, 1000u);
+  EXPECT_EQ(matcher.take(kA), SOTTO_GRAMMAR_TOO_LARGE);
+  EXPECT_EQ(matcher.info().token_count, depth);
+  ASSERT_EQ(matcher.take(kC), SOTTO_OK);
+  for (size_t i = 0; i < depth; ++i) ASSERT_EQ(matcher.take(kB), SOTTO_OK) << i;
+  EXPECT_EQ(matcher.info().must_end, 1u);
+
+  OpenMatcher hurried(grammar, &little(), [](auto& p) { p.step_budget = 100; });
+  EXPECT_EQ(hurried.accept(std::string(1000, 'a')), SOTTO_GRAMMAR_TOO_LARGE);
+  EXPECT_EQ(hurried.info().token_count, 0u);
+}
+
+// The text behind the first trigger, npos: there is none.
+size_t behind_first(const std::string& text, const std::vector<std::string>& triggers) {
+  for (size_t end = 1; end <= text.size(); ++end) {
+    for (const std::string& trigger : triggers) {
+      if (text.substr(0, end).size() >= trigger.size() &&
+          text.compare(end - trigger.size(), trigger.size(), trigger) == 0) {
+        return end;
+      }
+    }
+  }
+  return std::string::npos;
+}
+
+TEST(Triggers, TextIsFreeUntilTheFirstOfThem) {
+  std::mt19937 random(7);
+  const std::vector<std::string> letters = {"a", "b", "c", "\xC3\xA9"};
+  for (int round = 0; round < 60; ++round) {
+    std::vector<std::string> triggers(1 + random() % 3);
+    std::vector<sotto_text> views;
+    for (std::string& trigger : triggers) {
+      for (size_t n = 1 + random() % 4; n > 0; --n) trigger += letters[random() % 4];
+      views.push_back({trigger.data(), trigger.size()});
+    }
+    OpenGrammar grammar("root ::= \"b\" [ac]{0,2}", [&](auto& p) {
+      p.triggers = views.data();
+      p.trigger_count = views.size();
+    });
+    ASSERT_EQ(grammar.status, SOTTO_OK) << grammar.message();
+    OpenMatcher matcher(grammar);
+    for (int i = 0; i < 200; ++i) {
+      std::string text;
+      for (size_t n = random() % 9; n > 0; --n) text += letters[random() % 4];
+      const size_t begin = behind_first(text, triggers);
+      const std::string rest = begin == std::string::npos ? "" : text.substr(begin);
+      const bool matches =
+          begin == std::string::npos ||
+          (rest.substr(0, 1) == "b" && rest.size() <= 3 &&
+           rest.find_first_not_of("ac", 1) == std::string::npos);
+      ASSERT_EQ(matcher.matches(text), matches) << text << " after " << triggers[0];
+      ASSERT_EQ(matcher.begins(text), matches || rest.empty()) << text;
+    }
+  }
+}
+
+TEST(Triggers, TokensWithoutAndWithText) {
+  const auto open = [](std::vector<sotto_token> tokens, std::vector<sotto_text> texts) {
+    return std::make_unique<OpenGrammar>("root ::= \"b\"", [&](auto& p) {
+      p.vocabulary = little().get();
+      p.trigger_tokens = tokens.data();
+      p.trigger_token_count = tokens.size();
+      p.triggers = texts.data();
+      p.trigger_count = texts.size();
+    });
+  };
+  const Tokens text = {kA, kB, kC, kAb, kBc, kCab, kWhole, kFirst};
+  const auto with = [](Tokens tokens, Tokens more) {
+    tokens.insert(more.begin(), more.end());
+    return tokens;
+  };
+  const auto special = open({kCall}, {});
+  OpenMatcher by_token(*special, &little());
+  EXPECT_EQ(by_token.allowed(kCount), with(text, {kCall, kEnd}));
+  ASSERT_EQ(by_token.accept("abba"), SOTTO_OK);
+  ASSERT_EQ(by_token.take(kFirst), SOTTO_OK);
+  EXPECT_EQ(by_token.allowed(kCount), (Tokens{kSecond}));  // not inside a character
+  ASSERT_EQ(by_token.take(kSecond), SOTTO_OK);
+  ASSERT_EQ(by_token.take(kCall), SOTTO_OK);
+  EXPECT_EQ(by_token.allowed(kCount), (Tokens{kB}));
+  ASSERT_EQ(by_token.take(kB), SOTTO_OK);
+  EXPECT_EQ(by_token.allowed(kCount), (Tokens{kEnd}));
+
+  const auto both = open({kCall}, {{"ca", 2}});
+  OpenMatcher by_either(*both, &little());
+  // "cab": the trigger, and a text of the grammar.
+  EXPECT_EQ(by_either.allowed(kCount), with(text, {kCall, kEnd}));
+  ASSERT_EQ(by_either.take(kBc), SOTTO_OK);
+  ASSERT_EQ(by_either.take(kAb), SOTTO_OK);
+  EXPECT_EQ(by_either.allowed(kCount), (Tokens{kEnd}));
+
+  const auto spelled = open({kCab}, {});
+  OpenMatcher by_spelled(*spelled, &little());
+  EXPECT_EQ(by_spelled.allowed(kCount), with(text, {kSecond, kEnd}));
+  ASSERT_EQ(by_spelled.take(kC), SOTTO_OK);
+  ASSERT_EQ(by_spelled.take(kAb), SOTTO_OK);  // the same text in other tokens
+  ASSERT_EQ(by_spelled.take(kCab), SOTTO_OK);
+  EXPECT_EQ(by_spelled.allowed(kCount), (Tokens{kB}));
+
+  const auto mixed = open({kCab}, {{"x", 1}});
+  EXPECT_EQ(mixed->status, SOTTO_GRAMMAR_UNSUPPORTED);
+  EXPECT_EQ(mixed->message().rfind("trigger_tokens[0]", 0), 0u) << mixed->message();
+}
+
+}  // namespace
+}  // namespace sotto
