@@ -147,8 +147,8 @@ struct Kernels {
   // gives 0; x_i <= max.
   float (*exp_shifted)(const float* x, size_t n, float max, float* y);
 
-  // y_i = 1 where x_i >= max, else exp((x_i - max) * scale), and the sum of weight_of(y_i)
-  // (kernels/math.h). -infinity and NaN give 0. y may be x.
+  // y_i = 1 where x_i = max, else exp((x_i - max) * scale), and the sum of weight_of(y_i)
+  // (kernels/math.h). -infinity and NaN give 0. y may be x; no x_i > max.
   uint64_t (*exp_weights)(const float* x, size_t n, float max, float scale, float* y);
 
   // Keeps those i, in order, where key_i >= floor (so no NaN): x_i and ids_i, or first_id + i
@@ -157,11 +157,15 @@ struct Kernels {
   size_t (*keep_from)(const float* key, float floor, const float* x, const int32_t* ids,
                       int32_t first_id, size_t n, float* kept_x, int32_t* kept_ids);
 
-  // Sums integer_of(value_i, base) (kernels/math.h) where x_i >= ceiling; of the other i, in
-  // order, collects x_i and i where x_i >= floor. Of between_x and between, which have room
-  // for n, what is behind the collected ones may be written, too.
+  // Sums integer_of(value_i, base) (kernels/math.h), of values of at most base / 1024, where
+  // x_i >= ceiling; of the other i, in order, collects those where x_i >= floor. Of between,
+  // which has room for n, what is behind the collected ones may be written, too.
   Split (*split)(const float* x, float floor, float ceiling, const float* values, double base,
-                 size_t n, float* between_x, int32_t* between);
+                 size_t n, int32_t* between);
+
+  // y_i = -|(max - x_i) * scale - center|, where the product is 0 if x_i >= max; -infinity
+  // instead of NaN.
+  void (*nearness)(const float* x, size_t n, float max, float scale, float center, float* y);
 
   // hashes_i: of the token ids_i, or first_id + i where ids is null.
   void (*min_hash)(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,

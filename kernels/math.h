@@ -5,7 +5,8 @@
 //   t = fma(x, kLog2E, kRoundToInteger); n = t - kRoundToInteger
 //   r = fma(-n, kLn2High, x); r = fma(-n, kLn2Low, r)
 //   p = kExp[6]; then k = 5 ... 0: p = fma(p, r, kExp[k])
-//   exp = p * 2^n, where 2^n has the bits (bits(t) + kExponentBias) << 23
+//   exp = p * 2^n, where 2^n has the bits (bits(t) + kExponentBias) << 23; as both factors and
+//   the product are normal, its bits are bits(p) + (bits(t) << 23)
 // Where x >= kExpMin does not hold the result is 0: what is less than FLT_MIN is flushed,
 // and 2^n is never denormal.
 //

@@ -79,41 +79,41 @@ struct Vector {
     store_permuted(high, x_high, id_high, kept_x + low_count, kept_ids + low_count);
     return static_cast<size_t>(low_count + __builtin_popcount(high));
   }
-  static void store_permuted(uint32_t mask, __m256 x, __m256i ids, float* to_x, int32_t* to_ids) {
-    const __m256i order = _mm256_cvtepu8_epi32(
+  static __m256i compression(uint32_t mask) {
+    return _mm256_cvtepu8_epi32(
         _mm_loadl_epi64(reinterpret_cast<const __m128i*>(&kCompressions.order[mask])));
+  }
+  static void store_permuted(uint32_t mask, __m256 x, __m256i ids, float* to_x, int32_t* to_ids) {
+    const __m256i order = compression(mask);
     _mm256_storeu_ps(to_x, _mm256_permutevar8x32_ps(x, order));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to_ids),
                         _mm256_permutevar8x32_epi32(ids, order));
   }
 
-  // Sums integer_of of every lane.
-  class Weights {
-   public:
-    explicit Weights(double base) : base_(_mm256_set1_pd(base)) {}
-    void add(Vector shares) {
-      add(_mm256_castps256_ps128(shares.low), &low_);
-      add(_mm256_extractf128_ps(shares.low, 1), &high_);
-      add(_mm256_castps256_ps128(shares.high), &low_);
-      add(_mm256_extractf128_ps(shares.high, 1), &high_);
-    }
-    uint64_t total() const {
-      const __m256i sum = _mm256_add_epi64(low_, high_);
-      const __m128i half =
-          _mm_add_epi64(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
-      return static_cast<uint64_t>(_mm_cvtsi128_si64(half)) +
-             static_cast<uint64_t>(_mm_extract_epi64(half, 1));
-    }
+  // The same of first_id, first_id + 1, ... alone.
+  static size_t compress_ids(uint32_t mask, int32_t first_id, int32_t* kept_ids) {
+    const uint32_t low = mask & 0xff, high = mask >> 8;
+    const int low_count = __builtin_popcount(low);
+    const __m256i first = _mm256_set1_epi32(first_id), next = _mm256_set1_epi32(first_id + 8);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(kept_ids),
+                        _mm256_add_epi32(compression(low), first));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(kept_ids + low_count),
+                        _mm256_add_epi32(compression(high), next));
+    return static_cast<size_t>(low_count + __builtin_popcount(high));
+  }
 
-   private:
-    void add(__m128 shares, __m256i* sum) const {
-      const __m256d shifted = _mm256_add_pd(_mm256_cvtps_pd(shares), base_);
-      *sum = _mm256_add_epi64(
-          *sum, _mm256_sub_epi64(_mm256_castpd_si256(shifted), _mm256_castpd_si256(base_)));
+  // Sums of the bits of each lane, modulo 2^32.
+  struct BitSums {
+    __m256i low = _mm256_setzero_si256();
+    __m256i high = _mm256_setzero_si256();
+    void add(Vector x) {
+      low = _mm256_add_epi32(low, _mm256_castps_si256(x.low));
+      high = _mm256_add_epi32(high, _mm256_castps_si256(x.high));
     }
-    __m256d base_;
-    __m256i low_ = _mm256_setzero_si256();
-    __m256i high_ = _mm256_setzero_si256();
+    void store(uint32_t* p) const {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), low);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 8), high);
+    }
   };
 
   void store(float* p, Whole) const {
@@ -197,12 +197,12 @@ inline uint32_t greater_equal_mask(Vector a, Vector b) {
   return static_cast<uint32_t>(low | high << 8);
 }
 
-// 2^n for t = n + kRoundToInteger.
-inline __m256 power_of_two(__m256 t) {
-  const __m256i biased = _mm256_add_epi32(_mm256_castps_si256(t), _mm256_set1_epi32(kExponentBias));
-  return _mm256_castsi256_ps(_mm256_slli_epi32(biased, 23));
+// p 2^n for t = n + kRoundToInteger; p and the result are normal.
+inline __m256 scale(__m256 p, __m256 t) {
+  const __m256i n = _mm256_slli_epi32(_mm256_castps_si256(t), 23);
+  return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(p), n));
 }
-inline Vector power_of_two(Vector t) { return {power_of_two(t.low), power_of_two(t.high)}; }
+inline Vector scale(Vector p, Vector t) { return {scale(p.low, t.low), scale(p.high, t.high)}; }
 
 // The tree: lanes 8, 4, 2, 1 apart.
 inline float fold_add(Vector a) {

@@ -52,25 +52,19 @@ struct Vector {
     return static_cast<size_t>(__builtin_popcount(mask));
   }
 
-  // Sums integer_of of every lane.
-  class Weights {
-   public:
-    explicit Weights(double base) : base_(_mm512_set1_pd(base)) {}
-    void add(Vector shares) {
-      add(_mm512_castps512_ps256(shares.v));
-      add(_mm512_extractf32x8_ps(shares.v, 1));
-    }
-    uint64_t total() const { return static_cast<uint64_t>(_mm512_reduce_add_epi64(sum_)); }
+  // The same of first_id, first_id + 1, ... alone.
+  static size_t compress_ids(uint32_t mask, int32_t first_id, int32_t* kept_ids) {
+    const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i id = _mm512_add_epi32(lane, _mm512_set1_epi32(first_id));
+    _mm512_storeu_si512(kept_ids, _mm512_maskz_compress_epi32(static_cast<__mmask16>(mask), id));
+    return static_cast<size_t>(__builtin_popcount(mask));
+  }
 
-   private:
-    void add(__m256 shares) {
-      const __m512d shifted = _mm512_add_pd(_mm512_cvtps_pd(shares), base_);
-      const __m512i weight =
-          _mm512_sub_epi64(_mm512_castpd_si512(shifted), _mm512_castpd_si512(base_));
-      sum_ = _mm512_add_epi64(sum_, weight);
-    }
-    __m512d base_;
-    __m512i sum_ = _mm512_setzero_si512();
+  // Sums of the bits of each lane, modulo 2^32.
+  struct BitSums {
+    __m512i v = _mm512_setzero_si512();
+    void add(Vector x) { v = _mm512_add_epi32(v, _mm512_castps_si512(x.v)); }
+    void store(uint32_t* p) const { _mm512_storeu_si512(p, v); }
   };
 
   void store(float* p, Whole) const { _mm512_storeu_ps(p, v); }
@@ -120,11 +114,10 @@ inline uint32_t greater_equal_mask(Vector a, Vector b) {
   return _mm512_cmp_ps_mask(a.v, b.v, _CMP_GE_OQ);
 }
 
-// 2^n for t = n + kRoundToInteger.
-inline Vector power_of_two(Vector t) {
-  const __m512i biased =
-      _mm512_add_epi32(_mm512_castps_si512(t.v), _mm512_set1_epi32(kExponentBias));
-  return {_mm512_castsi512_ps(_mm512_slli_epi32(biased, 23))};
+// p 2^n for t = n + kRoundToInteger; p and the result are normal.
+inline Vector scale(Vector p, Vector t) {
+  const __m512i n = _mm512_slli_epi32(_mm512_castps_si512(t.v), 23);
+  return {_mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(p.v), n))};
 }
 
 // The tree: lanes 8, 4, 2, 1 apart.

@@ -19,7 +19,7 @@ inline V exp(V x) {
   p = fma(p, r, V::broadcast(kExp[2]));
   p = fma(p, r, V::broadcast(kExp[1]));
   p = fma(p, r, V::broadcast(kExp[0]));
-  return select_ge(x, V::broadcast(kExpMin), p * power_of_two(t), V::zero());
+  return select_ge(x, V::broadcast(kExpMin), scale(p, t), V::zero());
 }
 
 template <class V>

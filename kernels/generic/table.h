@@ -32,6 +32,7 @@ constexpr Kernels make_table(Isa isa, void (*attention)(const AttentionArgs& arg
       .exp_weights = exp_weights<V>,
       .keep_from = keep_from<V>,
       .split = split<V>,
+      .nearness = nearness<V>,
       .min_hash = min_hash<V>,
   };
 }

@@ -7,19 +7,78 @@
 
 namespace sotto::generic {
 
+// The sum of integer_of(x, base) over lanes of 0 ... base / 1024. As a float has no room for an
+// integer of that size, x is rounded to the next multiple of 2^-32 base, which is an integer,
+// and what that leaves, exactly, to one of 2^-52 base: together x to the nearest even.
 template <class V>
-inline uint64_t exp_weights(const float* x, size_t n, float max, float scale, float* y) {
-  const V largest = V::broadcast(max);
-  const V scales = V::broadcast(scale);
-  const V one = V::broadcast(1.0f);
-  typename V::Weights sum(kWeightBase);
+class IntegerSum {
+ public:
+  explicit IntegerSum(double base)
+      : coarse_(static_cast<float>(base * (1.5 * 0x1p-9))),
+        fine_(static_cast<float>(base * (1.5 * 0x1p-29))) {}
+
+  void add(V x) {
+    const V coarse = V::broadcast(coarse_);
+    const V rounded = x + coarse;
+    coarse_bits_.add(rounded);
+    fine_bits_.add((x - (rounded - coarse)) + V::broadcast(fine_));
+    if (++added_ == kMost) flush();
+  }
+  uint64_t total() {
+    flush();
+    return total_;
+  }
+
+ private:
+  static constexpr uint32_t kMost = 512;  // with which no lane's sum exceeds 32 bits
+
+  void flush() {
+    uint32_t coarse[kLanes], fine[kLanes];
+    coarse_bits_.store(coarse);
+    fine_bits_.store(fine);
+    const uint32_t coarse_base = added_ * bits_of(coarse_), fine_base = added_ * bits_of(fine_);
+    uint64_t coarse_sum = 0;
+    int64_t fine_sum = 0;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      coarse_sum += coarse[lane] - coarse_base;
+      fine_sum += static_cast<int32_t>(fine[lane] - fine_base);
+    }
+    total_ += (coarse_sum << 20) + static_cast<uint64_t>(fine_sum);
+    coarse_bits_ = {};
+    fine_bits_ = {};
+    added_ = 0;
+  }
+  static uint32_t bits_of(float x) { return __builtin_bit_cast(uint32_t, x); }
+
+  float coarse_;
+  float fine_;
+  typename V::BitSums coarse_bits_;
+  typename V::BitSums fine_bits_;
+  uint32_t added_ = 0;
+  uint64_t total_ = 0;
+};
+
+// `exp_of(l)`: y of the logits l.
+template <class V, class ExpOf>
+inline uint64_t sum_exps(const float* x, size_t n, float* y, ExpOf exp_of) {
+  IntegerSum<V> sum(kWeightBase);
   for_each_block<V>(n, [&](size_t i, auto extent) {
-    const V l = V::load(x + i, extent);
-    const V e = merge(select_ge(l, largest, one, exp((l - largest) * scales)), extent, V::zero());
+    const V e = merge(exp_of(V::load(x + i, extent)), extent, V::zero());
     e.store(y + i, extent);
     sum.add(e);
   });
   return sum.total();
+}
+
+template <class V>
+inline uint64_t exp_weights(const float* x, size_t n, float max, float scale, float* y) {
+  const V largest = V::broadcast(max), scales = V::broadcast(scale), one = V::broadcast(1.0f);
+  if (scale == 1 && __builtin_fabsf(max) <= FLT_MAX) {
+    return sum_exps<V>(x, n, y, [=](V l) { return exp(l - largest); });
+  }
+  return sum_exps<V>(x, n, y, [=](V l) {
+    return select_ge(l, largest, one, exp((l - largest) * scales));
+  });
 }
 
 template <class V>
@@ -46,9 +105,9 @@ inline size_t keep_from(const float* key, float floor, const float* x, const int
 
 template <class V>
 inline Split split(const float* x, float floor, float ceiling, const float* values, double base,
-                   size_t n, float* between_x, int32_t* between) {
+                   size_t n, int32_t* between) {
   const V least = V::broadcast(floor), most = V::broadcast(ceiling);
-  typename V::Weights sum(base);
+  IntegerSum<V> sum(base);
   size_t collected = 0;
   size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
@@ -57,19 +116,28 @@ inline Split split(const float* x, float floor, float ceiling, const float* valu
     const uint32_t above = greater_equal_mask(number, most);
     // Also where it is empty: a branch could not be predicted.
     const uint32_t mask = greater_equal_mask(number, least) & ~above;
-    collected += V::compress(mask, x + i, nullptr, static_cast<int32_t>(i), between_x + collected,
-                             between + collected);
+    collected += V::compress_ids(mask, static_cast<int32_t>(i), between + collected);
   }
   if (i < n) {
     const Part rest = {n - i};
     sum.add(select_ge(V::load(x + i, rest), most, V::load(values + i, rest), V::zero()));
   }
   for (; i < n; ++i) {
-    if (x[i] >= ceiling || !(x[i] >= floor)) continue;
-    between_x[collected] = x[i];
-    between[collected++] = static_cast<int32_t>(i);
+    if (x[i] >= floor && !(x[i] >= ceiling)) between[collected++] = static_cast<int32_t>(i);
   }
   return {sum.total(), collected};
+}
+
+template <class V>
+inline void nearness(const float* x, size_t n, float top, float scale, float center, float* y) {
+  const V largest = V::broadcast(top), scales = V::broadcast(scale);
+  const V centers = V::broadcast(center), lowest = V::broadcast(-__builtin_inff());
+  for_each_block<V>(n, [&](size_t i, auto extent) {
+    const V l = V::load(x + i, extent);
+    const V gap = select_ge(l, largest, V::zero(), (largest - l) * scales);
+    const V near = V::broadcast(-0.0f) - abs(gap - centers);
+    max(near, lowest).store(y + i, extent);  // of NaN, the second
+  });
 }
 
 }  // namespace sotto::generic

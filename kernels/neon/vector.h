@@ -84,25 +84,30 @@ struct Vector {
     return kept;
   }
 
-  // Sums integer_of of every lane.
-  class Weights {
-   public:
-    explicit Weights(double base) : base_(vdupq_n_f64(base)) {}
-    void add(Vector shares) {
-      for (int k = 0; k < 4; ++k) {
-        add(vcvt_f64_f32(vget_low_f32(shares.v[k])), 0);
-        add(vcvt_high_f64_f32(shares.v[k]), 1);
-      }
+  // The same of first_id, first_id + 1, ... alone.
+  static size_t compress_ids(uint32_t mask, int32_t first_id, int32_t* kept_ids) {
+    const int32_t lane[4] = {0, 1, 2, 3};
+    size_t kept = 0;
+    for (int k = 0; k < 4; ++k) {
+      const uint32_t part = mask >> 4 * k & 15;
+      const int32x4_t ids = vaddq_s32(vld1q_s32(lane), vdupq_n_s32(first_id + 4 * k));
+      const uint8x16_t order = vld1q_u8(kCompressions.order[part]);
+      vst1q_s32(kept_ids + kept,
+                vreinterpretq_s32_u8(vqtbl1q_u8(vreinterpretq_u8_s32(ids), order)));
+      kept += static_cast<size_t>(__builtin_popcount(part));
     }
-    uint64_t total() const { return vaddvq_u64(vaddq_u64(sum_[0], sum_[1])); }
+    return kept;
+  }
 
-   private:
-    void add(float64x2_t shares, int half) {
-      const uint64x2_t shifted = vreinterpretq_u64_f64(vaddq_f64(shares, base_));
-      sum_[half] = vaddq_u64(sum_[half], vsubq_u64(shifted, vreinterpretq_u64_f64(base_)));
+  // Sums of the bits of each lane, modulo 2^32.
+  struct BitSums {
+    uint32x4_t v[4] = {vdupq_n_u32(0), vdupq_n_u32(0), vdupq_n_u32(0), vdupq_n_u32(0)};
+    void add(Vector x) {
+      for (int k = 0; k < 4; ++k) v[k] = vaddq_u32(v[k], vreinterpretq_u32_f32(x.v[k]));
     }
-    float64x2_t base_;
-    uint64x2_t sum_[2] = {vdupq_n_u64(0), vdupq_n_u64(0)};
+    void store(uint32_t* p) const {
+      for (int k = 0; k < 4; ++k) vst1q_u32(p + 4 * k, v[k]);
+    }
   };
 
   void store(float* p, Whole) const {
@@ -209,14 +214,14 @@ inline uint32_t greater_equal_mask(Vector a, Vector b) {
   return mask;
 }
 
-// 2^n for t = n + kRoundToInteger.
-inline float32x4_t power_of_two(float32x4_t t) {
-  const uint32x4_t biased = vaddq_u32(vreinterpretq_u32_f32(t), vdupq_n_u32(kExponentBias));
-  return vreinterpretq_f32_u32(vshlq_n_u32(biased, 23));
+// p 2^n for t = n + kRoundToInteger; p and the result are normal.
+inline float32x4_t scale(float32x4_t p, float32x4_t t) {
+  const uint32x4_t n = vshlq_n_u32(vreinterpretq_u32_f32(t), 23);
+  return vreinterpretq_f32_u32(vaddq_u32(vreinterpretq_u32_f32(p), n));
 }
-inline Vector power_of_two(Vector t) {
-  return {{power_of_two(t.v[0]), power_of_two(t.v[1]), power_of_two(t.v[2]),
-           power_of_two(t.v[3])}};
+inline Vector scale(Vector p, Vector t) {
+  return {{scale(p.v[0], t.v[0]), scale(p.v[1], t.v[1]), scale(p.v[2], t.v[2]),
+           scale(p.v[3], t.v[3])}};
 }
 
 // The tree: lanes 8, 4, 2, 1 apart.

@@ -22,7 +22,8 @@ uint64_t exp_weights(const float* x, size_t n, float max, float scale, float* y)
 size_t keep_from(const float* key, float floor, const float* x, const int32_t* ids,
                  int32_t first_id, size_t n, float* kept_x, int32_t* kept_ids);
 Split split(const float* x, float floor, float ceiling, const float* values, double base, size_t n,
-            float* between_x, int32_t* between);
+            int32_t* between);
+void nearness(const float* x, size_t n, float max, float scale, float center, float* y);
 void min_hash(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,
               int32_t* hashes);
 
@@ -43,6 +44,7 @@ inline constexpr Kernels kTable = {
     .exp_weights = exp_weights,
     .keep_from = keep_from,
     .split = split,
+    .nearness = nearness,
     .min_hash = min_hash,
 };
 

@@ -1,5 +1,7 @@
 // The parts of sampling that look at a whole vocabulary.
 #include <bit>
+#include <cmath>
+#include <limits>
 
 #include "kernels/reference/math.h"
 #include "kernels/reference/reference.h"
@@ -27,17 +29,25 @@ size_t keep_from(const float* key, float floor, const float* x, const int32_t* i
 }
 
 Split split(const float* x, float floor, float ceiling, const float* values, double base, size_t n,
-            float* between_x, int32_t* between) {
+            int32_t* between) {
   Split result = {};
   for (size_t i = 0; i < n; ++i) {
     if (x[i] >= ceiling) {
       result.sum += integer_of(values[i], base);
     } else if (x[i] >= floor) {
-      between_x[result.collected] = x[i];
       between[result.collected++] = static_cast<int32_t>(i);
     }
   }
   return result;
+}
+
+void nearness(const float* x, size_t n, float max, float scale, float center, float* y) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (size_t i = 0; i < n; ++i) {
+    const float gap = x[i] >= max ? 0.0f : (max - x[i]) * scale;
+    const float near = -std::fabs(gap - center);
+    y[i] = near > -kInfinity ? near : -kInfinity;
+  }
 }
 
 void min_hash(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,

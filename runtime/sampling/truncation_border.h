@@ -107,7 +107,7 @@ struct Between {
 inline constexpr size_t kBorderSample = 4096;
 Between estimate_border(const float* numbers, const float* values, double stride, double behind);
 
-// Numbers by index are an array or a function.
+// Numbers by index are an array or a function, which may have a faster way to write many.
 template <typename Numbers>
 float number_at(Numbers numbers, size_t i) {
   if constexpr (std::is_pointer_v<Numbers>) {
@@ -120,6 +120,9 @@ template <typename Numbers>
 const float* numbers_from(Numbers numbers, size_t first, size_t count, float* room) {
   if constexpr (std::is_pointer_v<Numbers>) {
     return numbers + first;
+  } else if constexpr (requires { numbers.write(first, count, room); }) {
+    numbers.write(first, count, room);
+    return room;
   } else {
     for (size_t i = 0; i < count; ++i) room[i] = numbers(first + i);
     return room;
@@ -132,7 +135,7 @@ template <typename Numbers, typename Values, typename Key>
 Split collect_between(Candidates& candidates, Between range, Numbers numbers, Values values,
                       double base, Key key) {
   constexpr size_t kChunk = Candidates::kChunk;
-  float between_numbers[kChunk], room[kChunk];
+  float room[kChunk];
   int32_t between[kChunk];
   uint64_t* keys = candidates.keys();
   Split all = {};
@@ -140,7 +143,7 @@ Split collect_between(Candidates& candidates, Between range, Numbers numbers, Va
     const size_t count = std::min(kChunk, candidates.count() - first);
     const Split split = candidates.kernels().split(
         numbers_from(numbers, first, count, candidates.chunk()), range.floor, range.ceiling,
-        numbers_from(values, first, count, room), base, count, between_numbers, between);
+        numbers_from(values, first, count, room), base, count, between);
     for (size_t i = 0; i < split.collected; ++i) {
       keys[all.collected + i] = key(first + static_cast<size_t>(between[i]));
     }

@@ -49,11 +49,15 @@ namespace {
 struct Nearness {
   Gaps gap;
   float center;
+  const Kernels* kernels;
 
   float operator()(size_t i) const {
     constexpr float kFarthest = -std::numeric_limits<float>::infinity();
     const float near = -std::fabs(gap(i) - center);
     return near > kFarthest ? near : kFarthest;  // not NaN
+  }
+  void write(size_t first, size_t count, float* room) const {
+    kernels->nearness(gap.logits + first, count, gap.max, gap.inverse_temperature, center, room);
   }
 };
 
@@ -95,7 +99,7 @@ void typical(Candidates& candidates, float mass, size_t min_keep) {
   if (!(mass < 1) || is_empty(candidates) || min_keep >= candidates.count()) return;
   const uint64_t total = candidates.total_weight();
   const auto center = static_cast<float>(candidates.entropy() - ln(candidates.total()));
-  const Nearness nearness = {candidates.gaps(), center};
+  const Nearness nearness = {candidates.gaps(), center, &candidates.kernels()};
   const double share = std::ceil(static_cast<double>(mass) * static_cast<double>(total));
   const uint64_t target = std::clamp<uint64_t>(static_cast<uint64_t>(share), 1, total);
   const std::span<uint64_t> keys = likely_keys(candidates);
@@ -123,40 +127,73 @@ class SortedShares {
       shares_[i] = std::bit_cast<uint32_t>(shares[key_index(keys[i])]);
     }
   }
-  // Of all: by their digits, the lowest first, between the halves of the keys' place.
+  // Of all: by their distances from the largest, a digit after the other from the lowest,
+  // between the halves of the keys' place.
   explicit SortedShares(Candidates& candidates) : size_(candidates.count()) {
-    constexpr int kDigitBits = 11;
-    constexpr size_t kDigits = size_t{1} << kDigitBits;
     const float* shares = candidates.shares();
     auto* from = reinterpret_cast<uint32_t*>(candidates.keys());
     uint32_t* to = from + size_;
-    for (size_t i = 0; i < size_; ++i) from[i] = ~std::bit_cast<uint32_t>(shares[i]);
-    auto* places = reinterpret_cast<uint32_t*>(candidates.bucket_sums());
-    static_assert(kDigits * sizeof *places <= Candidates::kBuckets * sizeof(uint64_t));
-    for (int shift = 0; shift < 32; shift += kDigitBits) {
-      std::fill_n(places, kDigits, 0);
-      for (size_t i = 0; i < size_; ++i) ++places[from[i] >> shift & (kDigits - 1)];
+    uint32_t farthest = 0;
+    for (size_t i = 0; i < size_; ++i) {
+      from[i] = kLargest - std::bit_cast<uint32_t>(shares[i]);
+      farthest |= from[i];
+    }
+    const int digits = (std::bit_width(farthest) + kDigitBits - 1) / kDigitBits;
+    auto* places = reinterpret_cast<uint32_t(*)[kDigits]>(candidates.bucket_sums());
+    digits < kMostDigits ? count_digits<kMostDigits - 1>(from, places)
+                         : count_digits<kMostDigits>(from, places);
+    for (int digit = 0; digit < digits; ++digit) {
       uint32_t next = 0;
-      for (size_t digit = 0; digit < kDigits; ++digit) {
-        next += std::exchange(places[digit], next);
+      for (uint32_t& place : places[digit]) next += std::exchange(place, next);
+      const int shift = digit * kDigitBits;
+      for (size_t i = 0; i < size_; ++i) {
+        to[places[digit][from[i] >> shift & (kDigits - 1)]++] = from[i];
       }
-      for (size_t i = 0; i < size_; ++i) to[places[from[i] >> shift & (kDigits - 1)]++] = from[i];
       std::swap(from, to);
     }
-    for (size_t i = 0; i < size_; ++i) from[i] = ~from[i];
+    for (size_t i = 0; i < size_; ++i) from[i] = kLargest - from[i];
     shares_ = from;
   }
 
   size_t size() const { return size_; }
-  double share(size_t rank) const {
-    return static_cast<double>(std::bit_cast<float>(shares_[rank]));
-  }
-  // |(p - next p) - (next p - the p after)|
-  double bend(size_t rank) const {
+  size_t bend_count() const { return size_ - 2; }
+  float share(size_t rank) const { return std::bit_cast<float>(shares_[rank]); }
+  // |(p - next p) - (next p - the p after)|; of numbers so near each other, differences are
+  // mostly exact.
+  float bend(size_t rank) const {
     return std::fabs((share(rank) - share(rank + 1)) - (share(rank + 1) - share(rank + 2)));
+  }
+  // Of bends [first, end), of which every eighth has a sum of its own.
+  double sum_of_bends(size_t first, size_t end) const {
+    double sums[8] = {};
+    for (; first + 8 <= end; first += 8) {
+      for (size_t k = 0; k < 8; ++k) sums[k] += static_cast<double>(bend(first + k));
+    }
+    for (size_t k = 0; first < end; ++first, ++k) sums[k] += static_cast<double>(bend(first));
+    return ((sums[0] + sums[4]) + (sums[2] + sums[6])) +
+           ((sums[1] + sums[5]) + (sums[3] + sums[7]));
   }
 
  private:
+  static constexpr uint32_t kLargest = 0x3f800000;  // 1
+  static constexpr int kDigitBits = 9;
+  static constexpr int kMostDigits = 4;
+  static constexpr size_t kDigits = size_t{1} << kDigitBits;
+  static_assert(kMostDigits * kDigits * sizeof(uint32_t) <=
+                Candidates::kBuckets * sizeof(uint64_t));
+  static_assert(kLargest >> kMostDigits * kDigitBits / 2 >> kMostDigits * kDigitBits / 2 == 0);
+
+  template <int kCounted>
+  void count_digits(const uint32_t* numbers, uint32_t (*counts)[kDigits]) const {
+    std::fill_n(&counts[0][0], kMostDigits * kDigits, 0);
+    for (size_t i = 0; i < size_; ++i) {
+      uint32_t number = numbers[i];
+      for (int digit = 0; digit < kCounted; ++digit, number >>= kDigitBits) {
+        ++counts[digit][number & (kDigits - 1)];
+      }
+    }
+  }
+
   uint32_t* shares_;
   size_t size_;
 };
@@ -165,20 +202,46 @@ struct Tail {
   bool is_certain;
   bool is_straight;  // there are no bends
   size_t kept;
+  float floor;  // that only these reach; 0: there is none, or it is not known
 };
 
-// `hidden`: the most that bends behind the sorted shares may add.
-Tail find_tail(const SortedShares& sorted, double z, double hidden) {
+// `least` stay in any case, fewer than there are. `hidden`: the most that bends behind the sorted shares may add.
+Tail find_tail(const SortedShares& sorted, double z, size_t least, double hidden) {
+  constexpr size_t kBlock = 256;  // under one sum
+  const size_t count = sorted.bend_count();
   double known = 0;
-  for (size_t i = 0; i + 2 < sorted.size(); ++i) known += sorted.bend(i);
-  Tail tail = {hidden == 0, known + hidden == 0, 0};
-  double sum = 0;
-  while (tail.kept + 2 < sorted.size() && sum + sorted.bend(tail.kept) <= z * known) {
-    sum += sorted.bend(tail.kept++);
+  for (size_t i = 0; i < count; i += kBlock) {
+    known += sorted.sum_of_bends(i, std::min(i + kBlock, count));
   }
-  const bool ends = tail.kept + 2 < sorted.size();
-  tail.is_certain |= ends && sum + sorted.bend(tail.kept) > z * (known + hidden);
+  double sum = 0;
+  size_t kept = 0;
+  for (; kept + kBlock < count; kept += kBlock) {
+    const double next = sum + sorted.sum_of_bends(kept, kept + kBlock);
+    if (!(next <= z * known)) break;
+    sum = next;
+  }
+  double next = 0;
+  for (; kept < count; ++kept) {
+    next = sum + static_cast<double>(sorted.bend(kept));
+    if (!(next <= z * known)) break;
+    sum = next;
+  }
+  Tail tail = {hidden == 0 || (kept < count && next > z * (known + hidden)),
+               known + hidden == 0, std::max(kept, least), 0};
+  if (tail.kept < sorted.size() && sorted.share(tail.kept) < sorted.share(tail.kept - 1)) {
+    tail.floor = sorted.share(tail.kept - 1);
+  }
   return tail;
+}
+
+// Whether the likeliest `first` may tell where the tail begins: what is behind them bends by
+// up to twice the share of the last, and all by no more than 2.
+bool may_decide(Candidates& candidates, double z, size_t first) {
+  const float reached = candidates.reached_by(first);
+  if (!(reached > Candidates::kLowest)) return true;
+  const double gap = static_cast<double>(candidates.max() - reached) *
+                     static_cast<double>(candidates.inverse_temperature());
+  return z * e_to(-gap) <= 1.01 * (1 - z);
 }
 
 }  // namespace
@@ -187,17 +250,19 @@ void tail_free(Candidates& candidates, float z, size_t min_keep) {
   constexpr size_t kFirst = 256;
   const size_t count = candidates.count();
   if (!(z < 1) || count <= 2 || is_empty(candidates) || min_keep >= count) return;
+  if (candidates.total_weight() == uint64_t{count} << kWeightBits) return;  // all are equal
   Tail tail = {};
   const auto most = static_cast<double>(z);
-  if (count > 2 * kFirst) {
-    candidates.shares();
+  const size_t least = std::max(min_keep, size_t{1});
+  if (count > 2 * kFirst && may_decide(candidates, most, kFirst)) {
     const SortedShares likely(candidates, sorted_prefix(candidates, kFirst));
     // They cannot bend more than twice as deep as they are high.
-    tail = find_tail(likely, most, 2 * likely.share(kFirst - 2));
+    tail = find_tail(likely, most, least, 2 * static_cast<double>(likely.share(kFirst - 2)));
   }
-  if (!tail.is_certain) tail = find_tail(SortedShares(candidates), most, 0);
+  if (!tail.is_certain) tail = find_tail(SortedShares(candidates), most, least, 0);
   if (tail.is_straight) return;
-  candidates.keep_up_to(key_of_rank(candidates, std::max({tail.kept, min_keep, size_t{1}})));
+  if (tail.floor > 0) return candidates.keep_from_share(tail.floor);
+  candidates.keep_up_to(key_of_rank(candidates, tail.kept));
 }
 
 void xtc(Candidates& candidates, float threshold, size_t min_keep) {

@@ -1,5 +1,5 @@
-// Every mode of the sampler by itself, over logits of two kinds: peaked, as of a text that
-// goes on as expected, and flat, as of a model without weights.
+// Every mode of the sampler by itself, over logits of three kinds: peaked, as of a text that
+// goes on as expected, flat, as of a model without weights, and all the same.
 #include <array>
 #include <cmath>
 #include <memory>
@@ -14,6 +14,8 @@ namespace sotto::bench {
 namespace {
 
 constexpr uint64_t kLeastNs = 3'000'000;
+
+constexpr const char* kKinds[] = {"peaked", "flat", "tied"};
 
 std::vector<float> make_logits(size_t count, bool peaked) {
   std::mt19937 random(3);
@@ -94,7 +96,8 @@ constexpr Mode kModes[] = {
 class Bench {
  public:
   explicit Bench(size_t vocabulary_size)
-      : logits_{make_logits(vocabulary_size, true), make_logits(vocabulary_size, false)} {
+      : logits_{make_logits(vocabulary_size, true), make_logits(vocabulary_size, false),
+                std::vector<float>(vocabulary_size)} {
     sotto_error error = {};
     size_t size = 0;
     check(sotto_sampler_memory_size(vocabulary_size, 0, &size, &error), error, "sampler");
@@ -133,7 +136,7 @@ class Bench {
  private:
   size_t vocabulary_size() const { return logits_[0].size(); }
 
-  std::array<std::vector<float>, 2> logits_;
+  std::array<std::vector<float>, std::size(kKinds)> logits_;
   std::vector<unsigned char> memory_;
   sotto_sampler* sampler_ = nullptr;
 };
@@ -142,9 +145,8 @@ class Bench {
 
 void add_sampler_modes(const LoadedModel& model, Plan* plan) {
   const auto bench = std::make_shared<Bench>(model.info().vocabulary_size);
-  constexpr const char* kKinds[] = {"peaked", "flat"};
   for (const Mode& mode : kModes) {
-    for (size_t kind = 0; kind < 2; ++kind) {
+    for (size_t kind = 0; kind < std::size(kKinds); ++kind) {
       const std::string series = std::string("sample/") + mode.name + ", " + kKinds[kind];
       plan->probes.push_back({"sampler, " + series.substr(7), [=](Recorder& recorder) {
                                 recorder.record(series, bench->microseconds(mode, kind));
