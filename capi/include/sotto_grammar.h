@@ -30,7 +30,7 @@ typedef struct sotto_vocabulary_params {
   const uint32_t *offsets;  /* token_count + 1, into bytes */
   const uint8_t *special;   /* token_count of 0 or 1, or NULL: no token is special. A special
                                token has no place in a text, as an empty one: only a grammar's
-                               token literal allows it */
+                               token literal allows it. End tokens are special */
   const sotto_token *end_tokens; /* allowed where the text may end, and only there */
   size_t end_token_count;
 } sotto_vocabulary_params;
@@ -83,7 +83,8 @@ typedef struct sotto_grammar_params {
   const sotto_vocabulary *vocabulary; /* for GBNF's token literals, and trigger_tokens; default
                                          NULL: there are none */
   /* Lazy activation: if there are triggers, text is free until the first of them appears, and
-   * the grammar's text begins right behind it. Text may also end before. */
+   * the grammar's text begins right behind it. Text may also end before. Trigger tokens that
+   * have text do not go with triggers; what comes before them is told by tokens, not by bytes. */
   const sotto_text *triggers;
   size_t trigger_count;
   const sotto_token *trigger_tokens;
@@ -202,7 +203,8 @@ SOTTO_API sotto_status sotto_matcher_test(sotto_matcher *matcher, uint32_t seque
                                           uint32_t *matches);
 
 /* Takes back the newest `count` tokens or texts accepted by sequence 0.
- * Errors: INVALID_STATE (more than rollback_count, or than there are since the last fork). */
+ * Errors: INVALID_STATE (more than rollback_count, or than there are since it was reset, forked
+ * into, or taken back by a session to where it was set). */
 SOTTO_API sotto_status sotto_matcher_rewind(sotto_matcher *matcher, uint64_t count);
 
 /* Sequence `to` becomes a copy of `from`; costs next to nothing. */
@@ -216,12 +218,18 @@ SOTTO_API sotto_status sotto_matcher_forced_text(sotto_matcher *matcher, uint32_
 SOTTO_API sotto_status sotto_matcher_get_info(const sotto_matcher *matcher, uint32_t sequence,
                                               sotto_matcher_info *info);
 
-/* What the session generates from here on continues the matcher's sequence 0, in every mode of
- * sampling and search: the mask comes before all else, end of text where the grammar allows it,
- * and SOTTO_STOP_GRAMMAR when nothing can follow. The session also rewinds and resets the
- * matcher, and searches use its other sequences; nobody else calls it meanwhile. It must outlive
- * its use. NULL ends it. Errors: INVALID_ARGUMENT (the vocabulary is not the model's size, or
- * too few sequences for the session's searches). */
+/* The text that the session generates from here on continues the matcher's sequence 0, in every
+ * mode of sampling and search: the mask comes before all else, end of text where the grammar
+ * allows it, and SOTTO_STOP_GRAMMAR when nothing can follow. Bytes that healing hides are no
+ * part of it. Before the next answer reset the matcher and set it again.
+ * The matcher follows the session's rewinds, up to rollback_count tokens at once or all the way
+ * back to where it was set (else sotto_session_rewind gives INVALID_STATE); reset, restore and
+ * a fork into this session take it there, too: saved states do not hold it. Searches use its
+ * other sequences. Nobody else calls it meanwhile, and it must outlive its use.
+ * Where sotto_session_next gives GRAMMAR_TOO_LARGE or GRAMMAR_DEAD_END, nothing has changed, and
+ * generation can go on without a matcher. NULL ends its use.
+ * Errors: INVALID_ARGUMENT (the vocabulary is not the model's size, or too few sequences for the
+ * session's searches), INVALID_STATE (tokens held for banned strings cannot be taken back). */
 SOTTO_API sotto_status sotto_session_set_matcher(sotto_session *session, sotto_matcher *matcher,
                                                  sotto_error *error);
 
