@@ -197,6 +197,8 @@ class Llama:
         return ~numpy.isneginf(self.view["logit"])
 
     def accept(self, token):
+        if numpy.isneginf(self.view["logit"][token]):  # which would end the process
+            raise Refused(f"token {token}")
         begin = time.perf_counter()
         llama.llama_sampler_accept(self.sampler, token)
         return time.perf_counter() - begin
