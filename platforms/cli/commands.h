@@ -18,6 +18,7 @@ void add_sample(CLI::App& app, Run& run);
 void add_score(CLI::App& app, Run& run);
 void add_embed(CLI::App& app, Run& run);
 void add_detect(CLI::App& app, Run& run);
+void add_grammar(CLI::App& app, Run& run);
 
 // -m and --isa, for every subcommand.
 CLI::Option* add_model_option(CLI::App& command, ModelOptions& options);

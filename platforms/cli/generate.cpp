@@ -1,8 +1,7 @@
 // `sotto generate`: continues a prompt, streaming, or searches for several continuations.
-#include <cerrno>
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <string>
 
@@ -59,11 +58,7 @@ void save_state(const std::string& path, const Session& session) {
   check(sotto_session_saved_size(session.get(), &size), path);
   std::string bytes(size, '\0');
   check(sotto_session_save(session.get(), bytes.data(), bytes.size(), &size), path);
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "wb"), std::fclose);
-  if (!file || std::fwrite(bytes.data(), 1, size, file.get()) != size ||
-      std::fflush(file.get()) != 0) {
-    throw Failure(path + ": " + std::strerror(errno));
-  }
+  write_all(path, bytes);
 }
 
 // Evaluates the prompt, with scores if asked for. Returns SOTTO_OK or SOTTO_STOP_CANCELLED.
@@ -92,12 +87,37 @@ sotto_status evaluate_prompt(const GenerateOptions& options, Session& session,
   return status;
 }
 
-void generate(const GenerateOptions& options, const Model& model, const Guide* guide,
+// A session's searches need sequences of their own; what banned strings may take back depends
+// on their length.
+std::unique_ptr<GrammarGuard> make_grammar(const GenerateOptions& options, const Model& model) {
+  if (!options.grammar.is_on()) return nullptr;
+  size_t longest = 0;
+  for (const auto* texts : {&options.stops.stop_strings, &options.stops.banned_strings}) {
+    for (const std::string& text : *texts) longest = std::max(longest, text.size());
+  }
+  auto guard = std::make_unique<GrammarGuard>(
+      options.grammar, model, 2 * options.session.sequence_count + 1,
+      default_matcher_params().rollback_count + static_cast<uint32_t>(longest));
+  if (!options.quiet && !options.json) {
+    for (const std::string& warning : guard->grammar().warnings()) {
+      std::fprintf(stderr, "sotto: warning: %s\n", to_utf8(warning).c_str());
+    }
+  }
+  return guard;
+}
+
+struct Companions {
+  const Guide* guide;           // may be null
+  const GrammarGuard* grammar;  // may be null
+};
+
+void generate(const GenerateOptions& options, const Model& model, const Companions& companions,
               Session& session, Generation& generation) {
   const Clock::time_point start = Clock::now();
   generation.stop = evaluate_prompt(options, session, generation);
   if (generation.stop == SOTTO_OK) {
-    if (guide != nullptr) guide->lead(session.get());
+    if (companions.guide != nullptr) companions.guide->lead(session.get());
+    if (companions.grammar != nullptr) companions.grammar->lead(session.get());
     if (options.stops.heals) check(sotto_session_heal(session.get()), "--heal");
     const auto run = options.search.is_on ? generate_sequences : generate_stream;
     run(options, model, session, start, generation);
@@ -121,7 +141,8 @@ int run_generate(GenerateOptions options) {
   if (options.has_prompt) {
     generation.prompt_tokens = prompt_tokens(options, model, generation.prompt);
   }
-  std::unique_ptr<Guide> guide;  // outlives the session
+  std::unique_ptr<Guide> guide;  // guide and grammar outlive the session
+  const std::unique_ptr<GrammarGuard> grammar = make_grammar(options, model);
   Session session(model, options.session);
   set_sampler(options, session);
   set_stops(session.get(), options.stops);
@@ -133,7 +154,11 @@ int run_generate(GenerateOptions options) {
   generation.load_seconds = seconds_since(load_start);
 
   const CancelOnInterrupt cancel_on_interrupt(session.get());
-  generate(options, model, guide.get(), session, generation);
+  if (grammar) {
+    generation.grammar_bytes = grammar->grammar().size();
+    generation.matcher_bytes = grammar->matcher_size();
+  }
+  generate(options, model, {guide.get(), grammar.get()}, session, generation);
   if (options.json) {
     print_json(generation, options, model, session);
   } else {
@@ -150,6 +175,13 @@ int run_generate(GenerateOptions options) {
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void check_session(sotto_status status, const sotto_error& error, const std::string& subject) {
+  if (status == SOTTO_GRAMMAR_TOO_LARGE) {
+    throw Failure("grammar: beyond its memory or the steps allowed; --grammar-memory allows more");
+  }
+  check(status, error, status == SOTTO_GRAMMAR_DEAD_END ? "grammar" : subject);
 }
 
 void add_generate(CLI::App& app, Run& run) {

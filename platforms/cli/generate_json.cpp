@@ -22,6 +22,7 @@ Json parameters_json(const GenerateOptions& options, const Model& model,
   object.update(sampler_json(options.sampler.settings));
   object.update(stops_json(options.stops));
   if (options.search.is_on) object["search"] = search_json(options.search);
+  if (options.grammar.is_on()) object["grammar"] = grammar_json(options.grammar);
   if (options.guide.is_on()) object["guide"] = guide_json(options.guide);
   object.update(Json{{"context_tokens", session.context_tokens},
                      {"batch_tokens", session.batch_tokens},
@@ -112,6 +113,10 @@ void print_json(const Generation& generation, const GenerateOptions& options, co
                       {"session_bytes", info.memory_bytes},
                       {"kv_bytes", info.kv_bytes},
                       {"peak_resident_bytes", peak_resident_bytes()}};
+  if (options.grammar.is_on()) {
+    object["memory"]["grammar_bytes"] = generation.grammar_bytes;
+    object["memory"]["matcher_bytes"] = generation.matcher_bytes;
+  }
   object["parameters"] = parameters_json(options, model, info);
   TextStream().write(object.dump() + '\n');
 }

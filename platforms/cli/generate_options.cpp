@@ -66,6 +66,7 @@ void add_generate_options(CLI::App& command, GenerateOptions& options) {
   add_text_options(command, options);
   add_sampler_options(command, options.sampler);
   add_stop_options(command, options.stops);
+  add_grammar_options(command, options.grammar);
   add_search_options(command, options.search);
   add_guide_options(command, options.guide);
   add_session_options(command, options.session);
@@ -81,6 +82,9 @@ void add_generate_options(CLI::App& command, GenerateOptions& options) {
       "  sotto generate -m demo.sotto -p \"She said\" --stop '\"\\n\"' --ban Mr --bad-word the\n"
       "  sotto generate -m demo.sotto -p \"The end\" --num-beams 4 --n 2 -n 40\n"
       "  sotto generate -m demo.sotto -p \"The end\" --n 8 --vote ngram --json\n"
+      "  sotto generate -m demo.sotto -p \"Her answer: \" --choices yes,no,perhaps\n"
+      "  sotto generate -m demo.sotto -p \"\" --json-schema person.json --json-space compact\n"
+      "  sotto generate -m demo.sotto -p \"It was \" --regex '[0-9]{1,2}:[0-9]{2}' --n 4\n"
       "  sotto generate -m demo.sotto -f chapter.txt -n -1 --overflow ring\n"
       "  echo \"She said\" | sotto generate -m demo.sotto -p - --greedy --json");
 }
@@ -94,9 +98,13 @@ void settle_generate_options(const CLI::App& command, GenerateOptions& options) 
   sotto_sampler_params& sampler = options.sampler.settings.params;
   settle_sampler_options(command, options.sampler);
   settle_stop_options(command, options.stops);
+  settle_grammar_options(command, options.grammar);
   settle_guide_options(command, options.guide);
   settle_search_options(command, options.token_limit, options.search, sampler, options.session);
   settle_state_options(command, options);
+  if (reads_standard_input(options.grammar) && options.prompt == "-") {
+    throw CLI::ValidationError("--prompt", "standard input cannot be the grammar and the prompt");
+  }
   refuse_with(command, "--heal", {"--guidance-scale", "--negative-prompt"});
   if (options.search.is_on && options.alternative_count > 0) {
     throw CLI::ValidationError("--logprobs", "has no alternatives to tell for several sequences");
@@ -116,6 +124,7 @@ void settle_generate_options(const CLI::App& command, GenerateOptions& options) 
 void read_generate_texts(GenerateOptions& options, const Model& model) {
   read_sampler_texts(options.sampler, model);
   read_stop_texts(options.stops, model);
+  read_trigger_tokens(options.grammar, model);
   read_search_texts(options.search, model);
   options.session.list_bytes =
       std::max(options.sampler.settings.list_bytes(), options.stops.list_bytes());

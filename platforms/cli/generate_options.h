@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "platforms/cli/grammar_options.h"
 #include "platforms/cli/guide_options.h"
 #include "platforms/cli/model.h"
 #include "platforms/cli/sampler_options.h"
@@ -24,6 +25,7 @@ struct GenerateOptions {
   StopOptions stops;
   SearchOptions search;
   GuideOptions guide;
+  GrammarOptions grammar;
   StateOptions state;
   sotto_session_params session = default_session_params();
   bool parse_special = false;

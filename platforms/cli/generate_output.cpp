@@ -132,6 +132,11 @@ void print_timings(const Generation& generation, const GenerateOptions& options,
                byte_size(model.memory_size()).c_str(),
                byte_size(session.info().memory_bytes).c_str(),
                byte_size(peak_resident_bytes()).c_str());
+  if (options.grammar.is_on()) {
+    std::fprintf(stderr, "%-12s %s, matcher %s\n", "grammar",
+                 byte_size(generation.grammar_bytes).c_str(),
+                 byte_size(generation.matcher_bytes).c_str());
+  }
   const auto seed = static_cast<unsigned long long>(options.sampler.settings.params.seed);
   std::fprintf(stderr, "%-12s %s; the seed was %llu\n", "stopped by",
                name_of(stop_names(), generation.stop), seed);

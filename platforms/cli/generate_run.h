@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 
 #include "platforms/cli/generate_options.h"
 #include "platforms/cli/generation.h"
@@ -11,6 +12,9 @@ namespace sotto::cli {
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start);
+
+// Throws a Failure if a session's `status` is one; those of its grammar tell what helps.
+void check_session(sotto_status status, const sotto_error& error, const std::string& subject);
 
 // Continues the session's stream, printing the text as it comes (or collecting it for --json).
 // `start` is when the work on the prompt began.

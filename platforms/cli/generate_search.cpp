@@ -73,7 +73,7 @@ void generate_sequences(const GenerateOptions& options, const Model& model, Sess
   size_t count = 0;
   sotto_error error = no_error();
   generation.stop = sotto_session_search(session.get(), &params, &sequences, &count, &error);
-  check(generation.stop, error, "search");
+  check_session(generation.stop, error, "search");
   collect(sequences, count, model, generation);
   if (!generation.sequences.empty()) {
     generation.first_token_seconds = seconds_since(start);

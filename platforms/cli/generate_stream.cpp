@@ -29,7 +29,7 @@ class Streamer {
         options_.token_limit < 0 ? SIZE_MAX : static_cast<size_t>(options_.token_limit);
     generation_.stop = sotto_session_generate(session, nullptr, 0, limit, on_piece, this);
     if (failure_) std::rethrow_exception(failure_);
-    check(generation_.stop, model_.path());
+    check_session(generation_.stop, no_error(), model_.path());
     if (!options_.json) stream_.end_line();
   }
 

@@ -37,6 +37,8 @@ struct Generation {
   std::vector<TokenScore> scores;
   std::vector<Continuation> sequences;  // of a search, best first
   sotto_status stop = SOTTO_OK;
+  size_t grammar_bytes = 0;
+  size_t matcher_bytes = 0;
   double load_seconds = 0.0;
   double first_token_seconds = -1.0;  // from the start of the prefill; -1: there was none
   double total_seconds = 0.0;

@@ -19,10 +19,14 @@ std::string version_text() {
 int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
   std::string command = "sotto";
-  for (const CLI::App* given : app.get_subcommands()) command += ' ' + given->get_name();
+  const CLI::App* given = &app;
+  while (!given->get_subcommands().empty()) {
+    given = given->get_subcommands().front();
+    command += ' ' + given->get_name();
+  }
   std::string message = error.what();
-  if (app.get_subcommands().empty() && !app.remaining().empty()) {
-    message = '"' + app.remaining().front() + "\" is not a command";
+  if (given->get_require_subcommand_min() > 0 && !given->remaining().empty()) {
+    message = '"' + given->remaining().front() + "\" is not a command";
   }
   std::fprintf(stderr, "sotto: %s\nTry: %s --help\n", message.c_str(), command.c_str());
   return kExitUsage;
@@ -39,6 +43,7 @@ int run_program(int argc, char** argv) {
       "  sotto tokenize -m demo.sotto \"Once upon a time\"\n"
       "  sotto inspect demo.sotto\n"
       "  sotto score -m demo.sotto -f chapter.txt\n"
+      "  sotto grammar check answer.gbnf --test yes\n"
       "\n"
       "Exit codes: 0 success, 1 bad input or failure, 2 wrong usage, 130 ended by Ctrl-C.");
   Run run;
@@ -49,6 +54,7 @@ int run_program(int argc, char** argv) {
   add_score(app, run);
   add_embed(app, run);
   add_detect(app, run);
+  add_grammar(app, run);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

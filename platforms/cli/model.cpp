@@ -51,6 +51,11 @@ Memory::Memory(size_t size) {
 
 Memory::Memory(Memory&& other) noexcept : memory_(std::exchange(other.memory_, {})) {}
 
+Memory& Memory::operator=(Memory&& other) noexcept {
+  std::swap(memory_, other.memory_);
+  return *this;
+}
+
 Model::Model(const ModelOptions& options)
     : path_(options.path), file_(options.path), memory_(model_memory(file_, options)) {
   const sotto_model_params params = model_params(options);

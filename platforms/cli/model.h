@@ -33,6 +33,7 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   Memory(Memory&& other) noexcept;
+  Memory& operator=(Memory&& other) noexcept;
   void* bytes() const { return memory_.bytes; }
   size_t size() const { return memory_.size; }
 

@@ -1,6 +1,8 @@
 // The names that options and JSON have for the values of the C interface.
 #include "platforms/cli/names.h"
 
+#include "capi/include/sotto_grammar.h"
+
 namespace sotto::cli {
 namespace {
 
@@ -88,6 +90,7 @@ constexpr Name kGuides[] = {{"off", SOTTO_GUIDE_OFF},
 constexpr Name kStops[] = {{"end_of_text", SOTTO_STOP_END_OF_TEXT},
                            {"max_tokens", SOTTO_STOP_MAX_TOKENS},
                            {"context_full", SOTTO_STOP_CONTEXT_FULL},
+                           {"grammar", SOTTO_STOP_GRAMMAR},
                            {"callback", SOTTO_STOP_CALLBACK},
                            {"cancelled", SOTTO_STOP_CANCELLED},
                            {"stop_token", SOTTO_STOP_TOKEN},
@@ -96,6 +99,19 @@ constexpr Name kStops[] = {{"end_of_text", SOTTO_STOP_END_OF_TEXT},
                            {"repetition", SOTTO_STOP_REPETITION},
                            {"banned", SOTTO_STOP_BANNED},
                            {"complete", SOTTO_OK}};
+
+constexpr Name kGrammars[] = {{"gbnf", SOTTO_GRAMMAR_GBNF},
+                              {"json_schema", SOTTO_GRAMMAR_JSON_SCHEMA},
+                              {"regex", SOTTO_GRAMMAR_REGEX},
+                              {"any_json", SOTTO_GRAMMAR_JSON},
+                              {"json_object", SOTTO_GRAMMAR_JSON_OBJECT},
+                              {"choices", SOTTO_GRAMMAR_CHOICES},
+                              {"number_range", SOTTO_GRAMMAR_NUMBER},
+                              {"tools", SOTTO_GRAMMAR_TOOLS}};
+
+constexpr Name kJsonSpaces[] = {{"flexible", SOTTO_JSON_FLEXIBLE},
+                                {"compact", SOTTO_JSON_COMPACT},
+                                {"one", SOTTO_JSON_ONE_SPACE}};
 
 }  // namespace
 
@@ -137,6 +153,12 @@ Names guide_names() {
 }
 Names stop_names() {
   return kStops;
+}
+Names grammar_names() {
+  return kGrammars;
+}
+Names json_space_names() {
+  return kJsonSpaces;
 }
 
 std::optional<int32_t> find_value(Names names, std::string_view name) {

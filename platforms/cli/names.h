@@ -32,6 +32,8 @@ Names choice_names();
 Names pooling_names();
 Names guide_names();
 Names stop_names();
+Names grammar_names();
+Names json_space_names();
 
 // Also with "-" for "_", in lower or upper case.
 std::optional<int32_t> find_value(Names names, std::string_view name);

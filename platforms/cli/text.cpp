@@ -54,6 +54,14 @@ std::string read_all(const std::string& path) {
   return text;
 }
 
+void write_all(const std::string& path, const std::string& bytes) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "wb"), std::fclose);
+  if (!file || std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size() ||
+      std::fflush(file.get()) != 0) {
+    throw Failure(path + ": " + std::strerror(errno));
+  }
+}
+
 Utf8Character first_character(std::string_view bytes) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(bytes[i]); };
   const unsigned first = byte(0);

@@ -11,6 +11,9 @@ namespace sotto::cli {
 // The whole of a file, or of standard input for "-". Throws a Failure naming it.
 std::string read_all(const std::string& path);
 
+// Replaces a file. Throws a Failure naming it.
+void write_all(const std::string& path, const std::string& bytes);
+
 // One character at the front of non-empty `bytes`: its size, or if there is none, valid =
 // false and the size of the bytes that one U+FFFD replaces.
 struct Utf8Character {
