@@ -39,6 +39,14 @@ size_t pack_linear(const LinearWeights& weights, void* packed) {
   return xnnpack::pack(weights, packed);
 }
 
+bool packed_rows_are_readable() {
+  return xnnpack::packed_rows_are_readable();
+}
+
+void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q) {
+  xnnpack::read_packed_row(weights, output, q);
+}
+
 LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa isa, void* memory) {
   auto* made = new (memory) LinearOperator{inputs, outputs, nullptr, nullptr};
   if (!linear_needs_packing(isa)) return made;

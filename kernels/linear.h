@@ -31,6 +31,12 @@ size_t packed_size(uint32_t inputs, uint32_t outputs);
 // 0 on failure. May use a few KB of stack, allocates nothing.
 size_t pack_linear(const LinearWeights& weights, void* packed);
 
+// Whether read_packed_row() can read what the selected instruction set packs.
+bool packed_rows_are_readable();
+
+// q (inputs) = row `output` of weights.packed.
+void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q);
+
 // One per shape and session: XNNPACK's operators are mutable.
 class LinearOperator;
 

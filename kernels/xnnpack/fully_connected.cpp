@@ -3,6 +3,7 @@
 #include <pthreadpool.h>
 #include <xnnpack.h>
 
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <cstring>
@@ -121,6 +122,23 @@ size_t packed_size(uint32_t inputs, uint32_t outputs) {
 bool packs_tiles(uint32_t columns, uint32_t depth) {
   const xnn_gemm_config& config = *xnn_init_qd8_f32_qc8w_gemm_config();
   return config.nr == columns && uint32_t{1} << config.log2_kr == depth && config.log2_sr == 0;
+}
+
+bool packed_rows_are_readable() {
+  return xnn_init_qd8_f32_qc8w_gemm_config()->log2_sr == 0;
+}
+
+// A tile of columns: their sums, their weights, kr inputs of each in turn, scales, biases.
+void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q) {
+  const xnn_gemm_config& config = *xnn_init_qd8_f32_qc8w_gemm_config();
+  const size_t columns = config.nr;
+  const size_t depth = size_t{1} << config.log2_kr;
+  const size_t tile_size = columns * packed_column_size(config, weights.inputs);
+  const auto* tile = static_cast<const uint8_t*>(weights.packed) + output / columns * tile_size;
+  const uint8_t* from = tile + columns * sizeof(int32_t) + output % columns * depth;
+  for (size_t i = 0; i < weights.inputs; i += depth, from += columns * depth) {
+    std::memcpy(q + i, from, std::min(depth, weights.inputs - i));
+  }
 }
 
 size_t pack(const LinearWeights& weights, void* packed) {

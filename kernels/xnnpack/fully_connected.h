@@ -19,6 +19,10 @@ size_t pack(const LinearWeights& weights, void* packed);
 // says.
 bool packs_tiles(uint32_t columns, uint32_t depth);
 
+// As in kernels/linear.h.
+bool packed_rows_are_readable();
+void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q);
+
 class FullyConnected;
 
 // In `memory` (64-byte aligned). Null on failure.

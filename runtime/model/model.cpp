@@ -137,6 +137,10 @@ Status Model::init(const void* file, size_t file_size, const ModelOptions& optio
   SOTTO_TRY(
       model->load_linear(options, plan.view.linear_count() - 1, &packed, &model->head_, error));
   model->token_embedding_ = plan.view.token_embedding();
+  // Tied to the head, whose pages are in use anyway.
+  if (model->head_.packed != nullptr && plan.view.has_tied_head() && packed_rows_are_readable()) {
+    model->token_embedding_.packed = model->head_.packed;
+  }
   model->positions_ = plan.view.positions();
   model->final_norm_ = plan.view.final_norm();
   *out = model;

@@ -37,6 +37,7 @@ class Model {
   const LayerView& layer(size_t index) const { return layers_[index]; }
   const LinearWeights& head() const { return head_; }
 
+  // With `packed` set where its rows are better read from there.
   const LinearWeights& token_embedding() const { return token_embedding_; }
   const float* positions() const { return positions_; }
   const NormView& final_norm() const { return final_norm_; }

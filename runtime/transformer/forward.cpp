@@ -194,7 +194,12 @@ void Forward::embed(const Batch& batch) {
   const LinearWeights& table = model_->token_embedding();
   parallel_for(pool_, batch.row_count(), [&](size_t row) {
     const auto token = static_cast<size_t>(batch.token(row));
-    model_->kernels().embed(table.rows + token * width, table.scales[token],
+    const int8_t* q = table.rows + token * width;
+    if (table.packed != nullptr) {
+      read_packed_row(table, token, quantized_ + row * width);
+      q = quantized_ + row * width;
+    }
+    model_->kernels().embed(q, table.scales[token],
                             model_->positions() + batch.position(row) * width, width,
                             hidden_ + row * width);
   });

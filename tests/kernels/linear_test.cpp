@@ -125,6 +125,23 @@ TEST(Linear, OneOperatorServesManyLayers) {
   }
 }
 
+TEST(Linear, PackedRowsAreReadable) {
+  if (!packed_rows_are_readable()) GTEST_SKIP() << "this instruction set shuffles its rows";
+  std::mt19937 random(10);
+  for (const auto& [inputs, outputs] :
+       std::vector<std::pair<uint32_t, uint32_t>>{{1, 1}, {8, 16}, {31, 33}, {100, 70}}) {
+    Layer layer(inputs, outputs, true, random);
+    layer.pack();
+    for (uint32_t output = 0; output < outputs; ++output) {
+      std::vector<int8_t> row(inputs + 1, 99);
+      read_packed_row(layer.weights, output, row.data());
+      EXPECT_EQ(std::memcmp(row.data(), layer.rows.data() + output * inputs, inputs), 0)
+          << inputs << " -> " << outputs << ", row " << output;
+      EXPECT_EQ(row[inputs], 99);
+    }
+  }
+}
+
 TEST(Linear, PackingIsReproducible) {
   std::mt19937 random(9);
   Layer layer(70, 50, true, random);
