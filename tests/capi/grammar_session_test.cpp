@@ -139,7 +139,11 @@ TEST(GrammarSession, EndsWithAnAnswerAndBeginsWithTheNextOne) {
 
 TEST(GrammarSession, FollowsRewindsAndResets) {
   const OpenGrammar grammar("root ::= [a-z ]{500}");
-  OpenMatcher matcher(grammar, &words(), [](auto& p) { p.rollback_count = 4; });
+  OpenMatcher matcher(grammar, &words(), [](auto& p) {
+    p.rollback_count = 4;
+    p.config_count = 300;  // cleaned several times: what is pinned stays
+    p.item_count = 300;
+  });
   GrammarSession session;
   session.sample(3, [](auto& p) { p.ignore_end = 1; });
   session.prefill("Once upon");
@@ -157,6 +161,7 @@ TEST(GrammarSession, FollowsRewindsAndResets) {
   EXPECT_EQ(sotto_session_rewind(session.get(), start), SOTTO_OK);  // all the way: however far
   EXPECT_EQ(matcher.info().token_count, 0u);
   EXPECT_EQ(session.write(12).text, first.text);
+  EXPECT_EQ(session.write(400).end, SOTTO_STOP_GRAMMAR);
   sotto_session_reset(session.get());
   EXPECT_EQ(matcher.info().token_count, 0u);
   session.prefill("Once upon");

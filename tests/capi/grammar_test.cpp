@@ -287,6 +287,35 @@ TEST(Triggers, TextIsFreeUntilTheFirstOfThem) {
   }
 }
 
+TEST(Triggers, MasksAreExactlyWhatIsAccepted) {
+  std::mt19937 random(3);
+  const sotto_text triggers[] = {{"ba", 2}, {"abc", 3}, {"c\xC3\xA9", 3}};
+  const OpenGrammar grammar("root ::= \"c\" root \"b\" | [^a]", [&](auto& p) {
+    p.vocabulary = little().get();
+    p.triggers = triggers;
+    p.trigger_count = 3;
+    p.trigger_tokens = &kCall;
+    p.trigger_token_count = 1;
+  });
+  OpenMatcher matcher(grammar, &little(), [](auto& p) { p.sequence_count = 2; });
+  size_t denied = 0;
+  for (int walk = 0; walk < 200; ++walk) {
+    ASSERT_EQ(sotto_matcher_reset(matcher.get(), 0), SOTTO_OK);
+    for (int step = 0; step < 12 && matcher.info().must_end == 0; ++step) {
+      const Tokens allowed = matcher.allowed(kCount);
+      ASSERT_FALSE(allowed.empty());
+      for (sotto_token token = 0; token < static_cast<sotto_token>(kCount); ++token) {
+        ASSERT_EQ(sotto_matcher_fork(matcher.get(), 0, 1), SOTTO_OK);
+        const sotto_status status = sotto_matcher_accept_token(matcher.get(), 1, token);
+        ASSERT_EQ(status == SOTTO_OK, allowed.count(token) == 1) << token;
+        denied += status == SOTTO_OK ? 0 : 1;
+      }
+      ASSERT_EQ(matcher.take(*std::next(allowed.begin(), random() % allowed.size())), SOTTO_OK);
+    }
+  }
+  EXPECT_GT(denied, 2000u);
+}
+
 TEST(Triggers, TokensWithoutAndWithText) {
   const auto open = [](std::vector<sotto_token> tokens, std::vector<sotto_text> texts) {
     return std::make_unique<OpenGrammar>("root ::= \"b\"", [&](auto& p) {
