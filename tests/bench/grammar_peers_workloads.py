@@ -10,7 +10,7 @@ object ::= "{" ws (string ":" ws value ("," ws string ":" ws value)*)? "}" ws
 array ::= "[" ws (value ("," ws value)*)? "]" ws
 string ::= "\"" ([^"\\\x00-\x1F\x7F] | "\\" (["\\bfnrt/] | "u" [0-9a-fA-F]{4}))* "\"" ws
 number ::= "-"? ([0-9] | [1-9] [0-9]{0,15}) ("." [0-9]+)? ([eE] [-+]? [1-9] [0-9]{0,15})? ws
-ws ::= | " " | "\n" [ \t]{0,20}
+ws ::= "" | " " | "\n" [ \t]{0,20}
 '''
 # Without left recursion, which llama.cpp refuses.
 ARITHMETIC = r'''root ::= sum "\n"
