@@ -1,17 +1,15 @@
 #include "runtime/grammar/abstraction.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
 namespace sotto {
 
-void Abstraction::lay_out(Arena& arena, const MatcherLimits& limits) {
+void Abstraction::lay_out(Arena& arena, const MatcherLimits& limits, uint32_t* slots) {
   capacity_ = limits.work_count;
   frame_capacity_ = limits.work_count;
-  slot_mask_ = std::bit_ceil(std::max(capacity_, 8u)) * 2 - 1;
+  slot_mask_ = work_slot_count(limits) - 1;
+  slots_ = slots;
   entries_ = arena.take<Entry>(capacity_);
-  slots_ = arena.take<uint32_t>(size_t{slot_mask_} + 1);
   stack_ = arena.take<uint32_t>(capacity_);
   frames_ = arena.take<Frame>(frame_capacity_);
   items_ = arena.take<Item>(capacity_);
@@ -21,14 +19,6 @@ void Abstraction::init(const CompiledGrammar& grammar, ContextStore& store, uint
   grammar_ = &grammar;
   store_ = &store;
   longest_ = longest;
-  entry_count_ = 0;
-  std::memset(slots_, 0, (size_t{slot_mask_} + 1) * sizeof *slots_);
-}
-
-void Abstraction::clear() {
-  for (uint32_t i = 0; i < entry_count_; ++i) slots_[entries_[i].slot] = 0;
-  entry_count_ = 0;
-  stack_size_ = 0;
 }
 
 // Components that refer to themselves keep their counts: they would have to be unrolled.
@@ -75,7 +65,10 @@ bool Abstraction::push(Key key) {
 // Depths fall along the way, so nothing is pushed while it is on the stack.
 bool Abstraction::push_parents(const Entry& entry) {
   const Key key = entry.key;
-  for (const Frame& frame : store_->frames(key.node)) {
+  const auto frames = store_->frames(key.node);
+  if (frames.size() > steps_) return false;
+  steps_ -= frames.size();
+  for (const Frame& frame : frames) {
     if (known(frame.parent, key.depth - 1) == kOpen && !push({frame.parent, key.depth - 1})) {
       return false;
     }
@@ -127,8 +120,17 @@ StepResult Abstraction::resolve(Key root) {
   return StepResult::kDone;
 }
 
-StepResult Abstraction::apply(uint32_t config, uint32_t depth, uint32_t* abstract) {
-  clear();
+StepResult Abstraction::apply(uint32_t config, uint32_t depth, uint64_t* steps,
+                              uint32_t* abstract) {
+  entry_count_ = stack_size_ = 0;
+  steps_ = *steps;
+  const StepResult result = make_config(config, depth, abstract);
+  for (uint32_t i = 0; i < entry_count_; ++i) slots_[entries_[i].slot] = 0;
+  *steps = steps_;
+  return result;
+}
+
+StepResult Abstraction::make_config(uint32_t config, uint32_t depth, uint32_t* abstract) {
   const auto items = store_->items(config);
   if (items.size() > capacity_) return StepResult::kTooComplex;
   uint32_t count = 0;

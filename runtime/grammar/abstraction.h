@@ -13,14 +13,16 @@ namespace sotto {
 
 class Abstraction {
  public:
-  void lay_out(Arena& arena, const MatcherLimits& limits);
+  // `slots`: as of Closure.
+  void lay_out(Arena& arena, const MatcherLimits& limits, uint32_t* slots);
   // `longest`: bytes of the longest token; a text of a loop has one byte at least.
   void init(const CompiledGrammar& grammar, ContextStore& store, uint32_t longest);
 
   // Whether anything in the configuration could be left out.
   bool applies(uint32_t config, uint32_t depth) const;
   // `config` with its contexts cut off at `depth` and its counts abstracted.
-  StepResult apply(uint32_t config, uint32_t depth, uint32_t* abstract);
+  // Takes the frames visited from `*steps`.
+  StepResult apply(uint32_t config, uint32_t depth, uint64_t* steps, uint32_t* abstract);
 
  private:
   struct Key {
@@ -35,7 +37,7 @@ class Abstraction {
 
   static constexpr uint32_t kOpen = UINT32_MAX;
 
-  void clear();
+  StepResult make_config(uint32_t config, uint32_t depth, uint32_t* abstract);
   bool is_plain(uint32_t node, uint32_t depth) const;
   uint32_t known(uint32_t node, uint32_t depth) const;
   Entry* find(Key key, uint32_t* slot) const;
@@ -48,6 +50,7 @@ class Abstraction {
   const CompiledGrammar* grammar_ = nullptr;
   ContextStore* store_ = nullptr;
   uint32_t longest_ = 0;
+  uint64_t steps_ = 0;  // left
   uint32_t capacity_ = 0;
   uint32_t frame_capacity_ = 0;
   uint32_t slot_mask_ = 0;

@@ -1,18 +1,17 @@
 #include "runtime/grammar/closure.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 namespace sotto {
 
-void Closure::lay_out(Arena& arena, const MatcherLimits& limits) {
+void Closure::lay_out(Arena& arena, const MatcherLimits& limits, uint32_t* slots) {
   work_capacity_ = limits.work_count;
   link_capacity_ = limits.work_count;
   frame_capacity_ = limits.frame_count;
-  slot_mask_ = std::bit_ceil(std::max(limits.work_count, 8u)) * 2 - 1;
+  slot_mask_ = work_slot_count(limits) - 1;
+  slots_ = slots;
   entries_ = arena.take<Entry>(work_capacity_);
-  slots_ = arena.take<uint32_t>(size_t{slot_mask_} + 1);
   items_ = arena.take<Item>(work_capacity_);
   pending_ = arena.take<Pending>(work_capacity_);
   links_ = arena.take<Link>(link_capacity_);
@@ -26,16 +25,14 @@ void Closure::lay_out(Arena& arena, const MatcherLimits& limits) {
 void Closure::init(const CompiledGrammar& grammar, ContextStore& store) {
   grammar_ = &grammar;
   store_ = &store;
-  entry_count_ = 0;
   std::memset(slots_, 0, (size_t{slot_mask_} + 1) * sizeof *slots_);
 }
 
 void Closure::begin() {
   result_ = StepResult::kDone;
   flags_ = 0;
-  item_count_ = pending_count_ = link_count_ = 0;
-  for (uint32_t i = 0; i < entry_count_; ++i) slots_[entries_[i].slot] = 0;
-  entry_count_ = 0;
+  is_unknown_ = false;
+  entry_count_ = item_count_ = pending_count_ = link_count_ = 0;
 }
 
 StepResult Closure::start(uint32_t* config) {
@@ -54,23 +51,35 @@ StepResult Closure::step(uint32_t config, uint32_t symbol_class, uint32_t* next)
     const auto* move =
         std::lower_bound(moves.data(), moves.data() + moves.size(), symbol_class,
                          [](const GrammarMove& m, uint32_t c) { return m.symbol_class < c; });
+    const auto* first = move;
     for (; move != moves.data() + moves.size() && move->symbol_class == symbol_class; ++move) {
       add(move->target, item.node);
     }
+    if (!spend(static_cast<uint64_t>(move - first))) fail(StepResult::kTooComplex);
+    if (result_ != StepResult::kDone) break;
   }
   return finish(next);
 }
 
 StepResult Closure::finish(uint32_t* config) {
+  make_config(config);
+  for (uint32_t i = 0; i < entry_count_; ++i) slots_[entries_[i].slot] = 0;
+  return result_;
+}
+
+void Closure::make_config(uint32_t* config) {
   // Entries are added behind those being processed.
-  for (uint32_t i = 0; i < entry_count_ && result_ == StepResult::kDone; ++i) {
+  for (uint32_t i = 0; i < entry_count_ && result_ == StepResult::kDone && !is_unknown_; ++i) {
     const Entry entry = entries_[i];
     if (entry.state != kLeftMarker && entry.node != kPendingMarker) process(entry);
   }
   if (!spend(1 + entry_count_ + link_count_)) fail(StepResult::kTooComplex);
+  if (is_unknown_) {
+    *config = kUnknownConfig;
+    return;
+  }
   if (result_ == StepResult::kDone && pending_count_ > 0) fail(store_contexts());
   if (result_ == StepResult::kDone) fail(store_config(config));
-  return result_;
 }
 
 Closure::Entry* Closure::find_or_add(uint32_t state, uint32_t node, bool* is_new) {
@@ -98,7 +107,7 @@ void Closure::add(uint32_t state, uint32_t node) {
   if (state == kAcceptState) {
     flags_ |= Config::kAccepts;
   } else if (state == kUnknownState) {
-    flags_ |= Config::kUnknown;
+    is_unknown_ = true;
   } else {
     bool is_new = false;
     find_or_add(state, node, &is_new);

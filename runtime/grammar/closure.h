@@ -3,6 +3,8 @@
 // refer to each other; they are resolved together and stored.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "runtime/base/arena.h"
@@ -18,9 +20,15 @@ enum class StepResult : uint8_t {
   kTooComplex,  // the work space or the budget is used up
 };
 
+// Hash slots for the states of a step.
+inline uint32_t work_slot_count(const MatcherLimits& limits) {
+  return std::bit_ceil(std::max(limits.work_count, 8u)) * 2;
+}
+
 class Closure {
  public:
-  void lay_out(Arena& arena, const MatcherLimits& limits);
+  // `slots`: work_slot_count of them, all zero whenever no step is being made.
+  void lay_out(Arena& arena, const MatcherLimits& limits, uint32_t* slots);
   void init(const CompiledGrammar& grammar, ContextStore& store);
   void set_budget(uint64_t budget) { budget_ = budget; }
   uint64_t budget() const { return budget_; }
@@ -74,6 +82,7 @@ class Closure {
   // closure.cpp: what is reached
   void begin();
   StepResult finish(uint32_t* config);
+  void make_config(uint32_t* config);
   Entry* find_or_add(uint32_t state, uint32_t node, bool* is_new);
   void add(uint32_t state, uint32_t node);
   void process(const Entry& entry);
@@ -106,6 +115,7 @@ class Closure {
   uint64_t budget_ = UINT64_MAX;
   StepResult result_ = StepResult::kDone;
   uint8_t flags_ = 0;
+  bool is_unknown_ = false;  // a context that was cut off has been left
   uint32_t work_capacity_ = 0;
   uint32_t link_capacity_ = 0;
   uint32_t frame_capacity_ = 0;

@@ -9,6 +9,7 @@ namespace sotto {
 namespace {
 
 constexpr uint32_t kUnset = UINT32_MAX;
+constexpr uint16_t kUnsetConfig = UINT16_MAX;
 
 uint32_t slots_for(uint32_t count) {
   return std::bit_ceil(std::max(count, 8u)) * 2;
@@ -47,11 +48,11 @@ void ContextStore::lay_out(Arena& arena, const CompiledGrammar& grammar,
   frames_ = arena.take<Frame>(limits.frame_count);
   configs_ = arena.take<Config>(limits.config_count);
   items_ = arena.take<Item>(limits.item_count);
-  rows_ = arena.take<uint32_t>(size_t{limits.config_count} * class_count_);
+  rows_ = arena.take<uint16_t>(size_t{limits.config_count} * class_count_);
   node_slots_ = arena.take<uint32_t>(node_slot_count_);
-  config_slots_ = arena.take<uint32_t>(config_slot_count_);
+  config_slots_ = arena.take<uint16_t>(config_slot_count_);
   new_nodes_ = arena.take<uint32_t>(limits.node_count);
-  new_configs_ = arena.take<uint32_t>(limits.config_count);
+  new_configs_ = arena.take<uint16_t>(limits.config_count);
   stack_ = arena.take<uint32_t>(limits.node_count);
 }
 
@@ -190,11 +191,12 @@ bool ContextStore::intern_config(std::span<const Item> items, uint8_t flags, uin
     return false;
   }
   *config = config_count_++;
-  configs_[*config] = {item_count_, static_cast<uint32_t>(items.size()), hash, 0, flags, false};
+  configs_[*config] = {item_count_, static_cast<uint32_t>(items.size()), hash, 0, flags, false,
+                       Config::kUnknownSorts};
   std::copy(items.begin(), items.end(), items_ + item_count_);
   item_count_ += static_cast<uint32_t>(items.size());
-  std::memset(row(*config), 0, class_count_ * sizeof(uint32_t));
-  config_slots_[slot] = *config;
+  std::memset(row(*config), 0, class_count_ * sizeof(uint16_t));
+  config_slots_[slot] = static_cast<uint16_t>(*config);
   return true;
 }
 
@@ -206,7 +208,7 @@ void ContextStore::mark_node(uint32_t node, uint32_t* stack_size) {
 }
 
 void ContextStore::mark_config(uint32_t config, uint32_t* stack_size) {
-  if (config < kFirstConfig || new_configs_[config] != kUnset) return;
+  if (config < kFirstConfig || new_configs_[config] != kUnsetConfig) return;
   new_configs_[config] = 0;
   for (const Item& item : items(config)) mark_node(item.node, stack_size);
 }
@@ -261,12 +263,13 @@ void ContextStore::move_nodes() {
 void ContextStore::move_configs() {
   uint32_t kept = kFirstConfig;
   for (uint32_t config = kFirstConfig; config < config_count_; ++config) {
-    if (new_configs_[config] != kUnset) new_configs_[config] = kept++;
+    if (new_configs_[config] == kUnsetConfig) continue;
+    new_configs_[config] = static_cast<uint16_t>(kept++);
   }
   uint32_t kept_items = 0;
   for (uint32_t config = kFirstConfig; config < config_count_; ++config) {
-    const uint32_t moved = new_configs_[config];
-    if (moved == kUnset) continue;
+    const uint16_t moved = new_configs_[config];
+    if (moved == kUnsetConfig) continue;
     Config copy = configs_[config];
     for (uint32_t i = 0; i < copy.count; ++i) {
       const Item item = items_[copy.first + i];
@@ -275,9 +278,9 @@ void ContextStore::move_configs() {
     copy.first = kept_items;
     kept_items += copy.count;
     for (uint32_t c = 0; c < class_count_; ++c) {
-      const uint32_t next = row(config)[c];
-      const uint32_t kept_next = next < kFirstConfig ? next : new_configs_[next];
-      row(moved)[c] = kept_next == kUnset ? kNotComputed : kept_next;
+      const uint16_t next = row(config)[c];
+      const uint16_t kept_next = next < kFirstConfig ? next : new_configs_[next];
+      row(moved)[c] = kept_next == kUnsetConfig ? uint16_t{kNotComputed} : kept_next;
     }
     configs_[moved] = copy;
   }
@@ -298,7 +301,7 @@ void ContextStore::rebuild_slots() {
     configs_[config].hash = hash_items(items(config), configs_[config].flags);
     uint32_t slot = configs_[config].hash & (config_slot_count_ - 1);
     while (config_slots_[slot] != 0) slot = (slot + 1) & (config_slot_count_ - 1);
-    config_slots_[slot] = config;
+    config_slots_[slot] = static_cast<uint16_t>(config);
   }
 }
 

@@ -42,8 +42,8 @@ struct Item {
 };
 
 struct Config {
+  static constexpr uint8_t kUnknownSorts = 0xFF;
   static constexpr uint8_t kAccepts = 1;  // the text may end here
-  static constexpr uint8_t kUnknown = 2;  // left a context that was cut off
 
   uint32_t first;  // item
   uint32_t count;
@@ -51,11 +51,14 @@ struct Config {
   uint32_t mask;  // of the mask cache
   uint8_t flags;
   bool is_shared;  // its mask is that of many others
+  uint8_t sorts;   // texts of these characters, of any length, may follow; kUnknownSorts
 };
 
-inline constexpr uint32_t kNotComputed = 0;  // the first two are no configurations
+inline constexpr uint32_t kNotComputed = 0;  // the first three are no configurations
 inline constexpr uint32_t kDeadConfig = 1;
-inline constexpr uint32_t kFirstConfig = 2;
+inline constexpr uint32_t kUnknownConfig = 2;  // left a context that was cut off
+inline constexpr uint32_t kFirstConfig = 3;
+inline constexpr uint32_t kMostConfigs = UINT16_MAX;
 inline constexpr uint32_t kRootNode = 0;         // around the start rule
 inline constexpr uint32_t kUnknownNode = 1;      // cut off
 inline constexpr uint32_t kInternal = 1u << 31;  // a parent counted within its component
@@ -74,7 +77,8 @@ class ContextStore {
   std::span<const Item> items(uint32_t config) const {
     return {items_ + configs_[config].first, configs_[config].count};
   }
-  uint32_t* row(uint32_t config) { return rows_ + size_t{config} * class_count_; }
+  const uint16_t* row(uint32_t config) const { return rows_ + size_t{config} * class_count_; }
+  uint16_t* row(uint32_t config) { return rows_ + size_t{config} * class_count_; }
   uint32_t config_count() const { return config_count_; }
   uint32_t node_count() const { return node_count_; }
   uint32_t frame_count() const { return frame_count_; }
@@ -114,11 +118,11 @@ class ContextStore {
   Frame* frames_ = nullptr;
   Config* configs_ = nullptr;
   Item* items_ = nullptr;
-  uint32_t* rows_ = nullptr;          // (config, class): the next configuration
+  uint16_t* rows_ = nullptr;          // (config, class): the next configuration
   uint32_t* node_slots_ = nullptr;    // component's first node + 1 by hash
-  uint32_t* config_slots_ = nullptr;  // config by hash
+  uint16_t* config_slots_ = nullptr;  // config by hash
   uint32_t* new_nodes_ = nullptr;     // while collecting: by node
-  uint32_t* new_configs_ = nullptr;
+  uint16_t* new_configs_ = nullptr;
   uint32_t* stack_ = nullptr;
   uint32_t node_count_ = 0;
   uint32_t frame_count_ = 0;

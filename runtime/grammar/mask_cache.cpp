@@ -3,107 +3,171 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "runtime/base/xxhash64.h"
 
 namespace sotto {
 
-bool MaskCache::lay_out(Arena& arena, uint32_t word_count, uint32_t mask_size) {
-  word_count_ = word_count;
-  pool_capacity_ = static_cast<uint32_t>(mask_size / sizeof(uint32_t));
-  entry_capacity_ = kFirstMask + std::max(16u, mask_size / 256);
+bool MaskCache::lay_out(Arena& arena, uint32_t token_count, uint32_t mask_size) {
+  constexpr uint32_t kBytesPerEntry = 96;  // an estimate
+  word_count_ = (token_count + 63) / 64;
+  has_narrow_tokens_ = token_count <= UINT16_MAX + 1u;
+  pool_capacity_ = mask_size;
+  entry_capacity_ = kFirstMask + std::max(16u, mask_size / kBytesPerEntry);
   slot_mask_ = std::bit_ceil(entry_capacity_) * 2 - 1;
-  pool_ = arena.take<uint32_t>(pool_capacity_);
+  pool_ = arena.take<uint8_t>(pool_capacity_);
   entries_ = arena.take<Entry>(entry_capacity_);
   slots_ = arena.take<uint32_t>(size_t{slot_mask_} + 1);
-  draft_ = arena.take<uint64_t>(word_count);
-  shown_ = arena.take<uint64_t>(word_count);
-  return pool_capacity_ >= std::max(2 * word_count + 1, kListTokens);
+  for (Buffer& buffer : buffers_) buffer.words = arena.take<uint64_t>(word_count_);
+  return pool_capacity_ >= words_size();
 }
 
 void MaskCache::init() {
   flush();
-  clear_draft();
-  std::fill_n(shown_, word_count_, uint64_t{0});
 }
 
-void MaskCache::clear_draft() {
-  std::fill_n(draft_, word_count_, uint64_t{0});
+uint64_t* MaskCache::begin_draft() {
+  draft().mask = kNoMask;
+  std::memset(draft().words, 0, words_size());
+  return draft().words;
 }
 
 void MaskCache::flush() {
-  if (shown_mask_ != kNoMask) hide();
+  for (Buffer& buffer : buffers_) buffer.mask = kNoMask;
   pool_size_ = 0;
+  base_count_ = 0;
   entry_count_ = kFirstMask;
   std::memset(slots_, 0, (size_t{slot_mask_} + 1) * sizeof *slots_);
 }
 
-uint32_t MaskCache::find(uint64_t hash, const void* bytes, size_t size, uint32_t list_count,
-                         uint32_t* slot) const {
-  *slot = static_cast<uint32_t>(hash) & slot_mask_;
-  for (; slots_[*slot] != 0; *slot = (*slot + 1) & slot_mask_) {
-    const Entry& known = entries_[slots_[*slot]];
-    if (known.hash == hash && known.list_count == list_count &&
-        std::memcmp(pool_ + known.offset, bytes, size) == 0) {
-      return slots_[*slot];
-    }
+uint32_t MaskCache::find_equal(uint32_t hash, uint32_t* slot) {
+  for (*slot = hash & slot_mask_; slots_[*slot] != 0; *slot = (*slot + 1) & slot_mask_) {
+    const uint32_t known = slots_[*slot];
+    if (entries_[known].hash != hash) continue;
+    show(known, shown());
+    if (std::memcmp(shown().words, draft().words, words_size()) == 0) return known;
   }
   return kNoMask;
 }
 
-uint32_t MaskCache::store(std::span<const uint32_t> tokens, uint32_t token_count) {
-  const bool is_list = token_count <= tokens.size() && token_count <= kListTokens;
-  const void* bytes = is_list ? static_cast<const void*>(tokens.data()) : draft_;
-  const size_t size =
-      is_list ? token_count * sizeof(uint32_t) : size_t{word_count_} * sizeof(uint64_t);
-  const uint32_t list_count = is_list ? token_count : kWords;
-  const uint64_t hash = xxhash64(bytes, size, list_count);
-  uint32_t slot = 0;
-  uint32_t mask = find(hash, bytes, size, list_count, &slot);
-  if (mask == kNoMask) {
-    // Words begin on a boundary of 64 bits.
-    const uint32_t offset = is_list ? pool_size_ : (pool_size_ + 1) / 2 * 2;
-    const auto units = static_cast<uint32_t>(size / sizeof(uint32_t));
-    if (entry_count_ == entry_capacity_ || offset > pool_capacity_ ||
-        pool_capacity_ - offset < units) {
-      return kNoMask;
+// Tokens in which the draft differs from the base, null for none; counts up to `most`.
+uint32_t MaskCache::difference(const uint64_t* base, uint32_t most) const {
+  const uint64_t* words = buffers_[0].words;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < word_count_ && count <= most; ++i) {
+    const uint64_t changed = base == nullptr ? words[i] : words[i] ^ base[i];
+    count += static_cast<uint32_t>(std::popcount(changed));
+  }
+  return count;
+}
+
+// Of a list, its base and length; of words, itself as the base.
+MaskCache::Entry MaskCache::choose_form(uint32_t hash) const {
+  Entry form{0, difference(nullptr, kListTokens), kNoMask, hash};
+  for (uint32_t i = 0; i < base_count_; ++i) {
+    if (form.count <= kListTokens / 16) break;
+    const uint32_t most = std::min(form.count, kListTokens + 1) - 1;
+    const uint32_t count = difference(pool_words(bases_[i]), most);
+    if (count <= most) form = {0, count, bases_[i], hash};
+  }
+  if (form.count > kListTokens) form = {0, 0, entry_count_, hash};
+  return form;
+}
+
+bool MaskCache::take(uint32_t alignment, size_t size, uint32_t* offset) {
+  *offset = (pool_size_ + alignment - 1) / alignment * alignment;
+  if (*offset > pool_capacity_ || pool_capacity_ - *offset < size) return false;
+  pool_size_ = *offset + static_cast<uint32_t>(size);
+  return true;
+}
+
+void MaskCache::write_list(const Entry& entry) {
+  const uint64_t* words = draft().words;
+  const uint64_t* base = entry.base == kNoMask ? nullptr : pool_words(entry.base);
+  auto* narrow = reinterpret_cast<uint16_t*>(pool_ + entry.offset);
+  auto* wide = reinterpret_cast<uint32_t*>(pool_ + entry.offset);
+  for (uint32_t i = 0; i < word_count_; ++i) {
+    uint64_t changed = base == nullptr ? words[i] : words[i] ^ base[i];
+    for (; changed != 0; changed &= changed - 1) {
+      const uint32_t token = i * 64 + static_cast<uint32_t>(std::countr_zero(changed));
+      if (has_narrow_tokens_) {
+        *narrow++ = static_cast<uint16_t>(token);
+      } else {
+        *wide++ = token;
+      }
     }
+  }
+}
+
+uint32_t MaskCache::store_draft() {
+  const auto hash = static_cast<uint32_t>(xxhash64(draft().words, words_size()) >> 32);
+  uint32_t slot = 0;
+  uint32_t mask = find_equal(hash, &slot);
+  if (mask == kNoMask) {
+    if (entry_count_ == entry_capacity_) return kNoMask;
+    Entry entry = choose_form(hash);
+    const bool is_list = entry.base != entry_count_;
+    const size_t token_size = has_narrow_tokens_ ? sizeof(uint16_t) : sizeof(uint32_t);
+    const size_t size = is_list ? entry.count * token_size : words_size();
+    if (!take(is_list ? sizeof(uint32_t) : sizeof(uint64_t), size, &entry.offset)) return kNoMask;
     mask = entry_count_++;
-    entries_[mask] = {offset, list_count, hash};
-    if (size > 0) std::memcpy(pool_ + offset, bytes, size);
-    pool_size_ = offset + units;
+    entries_[mask] = entry;
     slots_[slot] = mask;
+    if (is_list) {
+      write_list(entry);
+    } else {
+      std::memcpy(pool_ + entry.offset, draft().words, size);
+      if (base_count_ < kBaseCount) bases_[base_count_++] = mask;
+    }
   }
-  if (is_list) {
-    for (const uint32_t token : tokens.first(token_count)) draft_[token / 64] = 0;
-  } else {
-    clear_draft();
-  }
+  draft().mask = mask;
+  draft().base = entries_[mask].base;
+  std::swap(draft(), shown());
   return mask;
 }
 
-void MaskCache::hide() {
-  const Entry& entry = entries_[shown_mask_];
-  for (uint32_t i = 0; i < entry.list_count; ++i) shown_[pool_[entry.offset + i] / 64] = 0;
-  shown_mask_ = kNoMask;
+void MaskCache::toggle(const Entry& entry, uint64_t* words) const {
+  const auto flip = [&](const auto* tokens) {
+    for (uint32_t i = 0; i < entry.count; ++i) {
+      words[tokens[i] / 64] ^= uint64_t{1} << tokens[i] % 64;
+    }
+  };
+  const uint8_t* list = pool_ + entry.offset;
+  if (has_narrow_tokens_) {
+    flip(reinterpret_cast<const uint16_t*>(list));
+  } else {
+    flip(reinterpret_cast<const uint32_t*>(list));
+  }
 }
 
-void MaskCache::show(const Entry& entry) {
-  for (uint32_t i = 0; i < entry.list_count; ++i) {
-    const uint32_t token = pool_[entry.offset + i];
-    shown_[token / 64] |= uint64_t{1} << token % 64;
+void MaskCache::show(uint32_t mask, Buffer& buffer) const {
+  if (buffer.mask == mask) return;
+  const Entry& entry = entries_[mask];
+  const uint32_t cheap = word_count_ / 16;  // changes that take no longer than a copy
+  const bool is_near =
+      buffer.mask != kNoMask && buffer.base == entry.base && entries_[buffer.mask].count <= cheap;
+  if (is_near) {
+    toggle(entries_[buffer.mask], buffer.words);
+  } else if (entry.base == kNoMask) {
+    std::memset(buffer.words, 0, words_size());
+  } else {
+    std::memcpy(buffer.words, pool_words(entry.base), words_size());
   }
+  toggle(entry, buffer.words);
+  buffer.mask = mask;
+  buffer.base = entry.base;
 }
 
 const uint64_t* MaskCache::words(uint32_t mask) {
-  const Entry& entry = entries_[mask];
-  if (entry.list_count == kWords) return reinterpret_cast<const uint64_t*>(pool_ + entry.offset);
-  if (shown_mask_ != mask) {
-    if (shown_mask_ != kNoMask) hide();
-    show(entry);
-    shown_mask_ = mask;
+  if (entries_[mask].base == mask) return pool_words(mask);
+  for (const Buffer& buffer : buffers_) {
+    if (buffer.mask == mask) return buffer.words;
   }
-  return shown_;
+  // The one shown last stays shown.
+  std::swap(draft(), shown());
+  show(mask, shown());
+  return shown().words;
 }
 
 }  // namespace sotto

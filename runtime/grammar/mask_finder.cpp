@@ -8,14 +8,17 @@ namespace {
 
 // Contexts are cut off at this depth first, then at twice that.
 constexpr uint32_t kFirstDepth = 2;
-constexpr uint32_t kLeastTrail = 64;  // for slices
 
 }  // namespace
 
-bool MaskFinder::lay_out(Arena& arena, const Vocabulary& vocabulary, const MatcherLimits& limits) {
-  slice_steps_ = arena.take<SliceStep>(kSliceStates * 256);
-  tokens_ = arena.take<uint32_t>(MaskCache::kListTokens);
-  return cache_.lay_out(arena, static_cast<uint32_t>(vocabulary.word_count()), limits.mask_size);
+bool MaskFinder::lay_out(Arena& arena, const CompiledGrammar& grammar, const Vocabulary& vocabulary,
+                         const MatcherLimits& limits) {
+  uint32_t step_count = 0;
+  for (uint32_t state = 0; state < kSliceStates; ++state) {
+    step_count += collect_slice_steps(grammar, state, nullptr);
+  }
+  slice_steps_ = arena.take<SliceStep>(step_count);
+  return cache_.lay_out(arena, vocabulary.token_count, limits.mask_size);
 }
 
 void MaskFinder::init(MatchEngine& engine, const Vocabulary& vocabulary,
@@ -28,10 +31,11 @@ void MaskFinder::init(MatchEngine& engine, const Vocabulary& vocabulary,
 }
 
 uint32_t MaskFinder::trail_count(const Vocabulary& vocabulary) {
-  return std::max(vocabulary.longest + 2, kLeastTrail);
+  return vocabulary.longest + 2;
 }
 
 StepResult MaskFinder::find(const uint32_t* config, uint32_t* pins, const uint64_t** words) {
+  boundaries_ = pins + 2;
   uint32_t mask = engine_->store().config(*config).mask;
   if (mask < kFirstMask) {
     const StepResult result = find_abstract(config, pins, &mask);
@@ -73,22 +77,22 @@ StepResult MaskFinder::find_abstract(const uint32_t* config, uint32_t* pins, uin
 
 StepResult MaskFinder::compute(const uint32_t* config, uint32_t* mask) {
   ++walk_count_;
-  token_count_ = 0;
   uint32_t* trail = engine_->trail();
   trail[0] = *config;
-  uint32_t slice = kNoSlice;
-  if (methods_.slices) find_slice(&slice);
-  trail[0] = *config;
-  bool cut_off = false;
-  if (slice != kNoSlice) {
-    const size_t size = vocabulary_->word_count() * sizeof(uint64_t);
-    std::memcpy(cache_.draft(), vocabulary_->slice(slice), size);
-    token_count_ = MaskCache::kListTokens + 1;
+  draft_ = cache_.begin_draft();
+  Slice slice;
+  Slice guess;
+  if (methods_.slices) {
+    slice = find_slice();
+    if (slice.length + 1u < kLengthCount) guess = guess_slice();
+    if (guess.sorts != 0) slice = {};
+    const Slice all = slice.sorts != 0 ? slice : guess;
+    if (all.sorts != 0) fill_slice(all, vocabulary_->token_kinds, draft_);
   }
-  StepResult result = walk(slice, &cut_off);
+  bool cut_off = false;
+  StepResult result = walk(slice, guess, &cut_off);
   if (result == StepResult::kDone && !cut_off) result = add_literals(&cut_off);
   if (result != StepResult::kDone || cut_off) {
-    cache_.clear_draft();
     *mask = kMaskCutOff;
     return result;
   }
@@ -99,26 +103,31 @@ StepResult MaskFinder::compute(const uint32_t* config, uint32_t* mask) {
   return StepResult::kDone;
 }
 
-void MaskFinder::add(uint32_t token) {
-  uint64_t& word = cache_.draft()[token / 64];
-  const uint64_t bit = uint64_t{1} << token % 64;
-  if ((word & bit) != 0) return;
-  word |= bit;
-  if (token_count_ < MaskCache::kListTokens) tokens_[token_count_] = token;
-  ++token_count_;
+void MaskFinder::add_run(uint32_t first, uint32_t end) {
+  for (uint32_t rank = first; rank < end; ++rank) add(vocabulary_->order[rank]);
 }
 
-// trail[0]: the configuration; trail[n]: behind the n bytes of a node's prefix.
-StepResult MaskFinder::walk(uint32_t slice, bool* cut_off) {
-  const auto nodes = vocabulary_->nodes;
-  const auto node_count = static_cast<uint32_t>(nodes.size() - 1);
+void MaskFinder::remove_run(uint32_t first, uint32_t end) {
+  for (uint32_t rank = first; rank < end; ++rank) {
+    const uint32_t token = vocabulary_->order[rank];
+    draft_[token / 64] &= ~(uint64_t{1} << token % 64);
+  }
+}
+
+// trail[0]: the configuration; trail[n]: behind the n bytes of a node's prefix. The draft
+// holds all of `slice`, which is right, or all of `guess`, some of which may be wrong.
+StepResult MaskFinder::walk(Slice slice, Slice guess, bool* cut_off) {
+  constexpr uint32_t kLargeSubtree = 32;
+  const TrieNode* nodes = vocabulary_->nodes.data();
+  const TextKind* kinds = vocabulary_->node_kinds.data();
+  const auto node_count = static_cast<uint32_t>(vocabulary_->nodes.size() - 1);
   const CompiledGrammar& grammar = engine_->grammar();
-  const ContextStore& store = engine_->store();
   uint32_t* trail = engine_->trail();
+  const bool tries_below = methods_.slices && slice.sorts == 0;
   uint32_t visited = 0;
   for (uint32_t i = 0; i < node_count;) {
     const TrieNode node = nodes[i];
-    if (slice != kNoSlice && vocabulary_->slices[i] <= slice) {
+    if (slice.sorts != 0 && slice.holds(kinds[i])) {
       i = node.next();
       continue;
     }
@@ -126,16 +135,25 @@ StepResult MaskFinder::walk(uint32_t slice, bool* cut_off) {
     uint32_t* next = &trail[node.depth()];
     const StepResult result = engine_->step(next - 1, grammar.byte_class(node.byte()), next);
     if (result != StepResult::kDone) return result;
-    if (*next == kDeadConfig) {
+    const uint32_t end = nodes[node.next()].first_token();
+    if (*next < kFirstConfig) {
+      if (*next == kUnknownConfig) {
+        *cut_off = true;
+        return StepResult::kDone;
+      }
+      if (guess.sorts != 0) remove_run(node.first_token(), end);
       i = node.next();
       continue;
     }
-    if ((store.config(*next).flags & Config::kUnknown) != 0) {
-      *cut_off = true;
-      return StepResult::kDone;
+    if (tries_below && node.next() - i >= kLargeSubtree) {
+      const Slice below{endless_sorts(next), kLengthCount - 1};
+      if (below.sorts != 0 && below.holds(kinds[i])) {
+        if (!guess.holds(kinds[i]) || guess.sorts == 0) add_run(node.first_token(), end);
+        i = node.next();
+        continue;
+      }
     }
-    const uint32_t end = nodes[i + 1].first_token();
-    for (uint32_t rank = node.first_token(); rank < end; ++rank) add(vocabulary_->order[rank]);
+    add_run(node.first_token(), nodes[i + 1].first_token());
     ++i;
   }
   return engine_->spend(visited) ? StepResult::kDone : StepResult::kTooComplex;
@@ -148,7 +166,7 @@ StepResult MaskFinder::add_literals(bool* cut_off) {
     const StepResult result = engine_->step(&trail[0], range.symbol_class, &trail[1]);
     if (result != StepResult::kDone) return result;
     if (trail[1] == kDeadConfig) continue;
-    *cut_off |= (engine_->store().config(trail[1]).flags & Config::kUnknown) != 0;
+    *cut_off |= trail[1] == kUnknownConfig;
     for (uint32_t token = range.first; token <= range.last; ++token) add(token);
   }
   return StepResult::kDone;
@@ -163,11 +181,10 @@ void MaskFinder::forget_masks() {
 }
 
 uint32_t MaskFinder::store() {
-  const std::span<const uint32_t> tokens{tokens_, std::min(token_count_, MaskCache::kListTokens)};
-  uint32_t mask = cache_.store(tokens, token_count_);
+  uint32_t mask = cache_.store_draft();
   if (mask == kNoMask) {
     forget_masks();
-    mask = cache_.store(tokens, token_count_);
+    mask = cache_.store_draft();
   }
   return mask;
 }

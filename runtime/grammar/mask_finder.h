@@ -19,45 +19,67 @@ struct MaskMethods {
 
 class MaskFinder {
  public:
-  bool lay_out(Arena& arena, const Vocabulary& vocabulary, const MatcherLimits& limits);
+  bool lay_out(Arena& arena, const CompiledGrammar& grammar, const Vocabulary& vocabulary,
+               const MatcherLimits& limits);
   void init(MatchEngine& engine, const Vocabulary& vocabulary, const MaskMethods& methods);
 
+  static constexpr uint32_t kMostBoundaries = 160;  // configurations between characters
+  static constexpr uint32_t kLongestCharacter = 4;
+  static constexpr uint32_t kBoundaryPins = kMostBoundaries + kLongestCharacter + 1;
   // Pins that find() needs for itself.
-  static constexpr uint32_t kPinCount = 2;
+  static constexpr uint32_t kPinCount = 2 + kBoundaryPins;
   static uint32_t trail_count(const Vocabulary& vocabulary);
 
   // The words of the mask of the pinned configuration, valid until the next call; null if
   // no token fits.
   StepResult find(const uint32_t* config, uint32_t* pins, const uint64_t** words);
+  const MaskCache& cache() const { return cache_; }
   uint64_t walk_count() const { return walk_count_; }  // masks found by a walk so far
 
  private:
+  // By a byte of a character; of its first bytes: the sorts it may begin.
   struct SliceStep {
     uint8_t symbol_class;
     uint8_t next;
+    uint8_t sorts;
   };
 
   StepResult find_abstract(const uint32_t* config, uint32_t* pins, uint32_t* mask);
   StepResult compute(const uint32_t* config, uint32_t* mask);
-  StepResult walk(uint32_t slice, bool* cut_off);
+  StepResult walk(Slice slice, Slice guess, bool* cut_off);
+  void add_run(uint32_t first, uint32_t end);
+  void remove_run(uint32_t first, uint32_t end);
   StepResult add_literals(bool* cut_off);
-  void add(uint32_t token);
+  void add(uint32_t token) { draft_[token / 64] |= uint64_t{1} << token % 64; }
   uint32_t store();
   void forget_masks();
 
   // mask_slices.cpp
+  // Writes them if `steps` is not null; returns how many there are.
+  static uint32_t collect_slice_steps(const CompiledGrammar& grammar, uint32_t state,
+                                      SliceStep* steps);
   void prepare_slice_steps();
-  void find_slice(uint32_t* slice);
-  StepResult take_characters(uint32_t from, uint32_t* boundary_count, bool* contained);
+  template <typename Search>
+  void search_slices(uint32_t held_trail, Search search);
+  uint8_t endless_sorts(const uint32_t* config);
+  Slice find_slice();
+  Slice guess_slice();
+  void forget_met();
+  bool counts(uint32_t config) const;
+  uint32_t count_characters(uint8_t sorts, uint8_t* admitted);
+  StepResult take_characters(uint32_t from, uint32_t* boundary_count, uint8_t* admitted);
 
   MatchEngine* engine_ = nullptr;
   const Vocabulary* vocabulary_ = nullptr;
   MaskMethods methods_;
   MaskCache cache_;
-  SliceStep* slice_steps_ = nullptr;  // (state, step)
-  uint16_t slice_step_counts_[kSliceStates] = {};
-  uint32_t* tokens_ = nullptr;  // the draft's first ones
-  uint32_t token_count_ = 0;
+  SliceStep* slice_steps_ = nullptr;                 // of state 0, of state 1 ...
+  uint16_t slice_step_ends_[kSliceStates + 1] = {};  // a state's: from this to the next
+  uint64_t* draft_ = nullptr;
+  static constexpr uint32_t kMetCount = 128;
+  uint16_t met_[kMetCount] = {};    // some of the boundaries, by their numbers,
+  uint64_t met_collection_ = 0;     // which change in a collection
+  uint32_t* boundaries_ = nullptr;  // pins: between characters, and then inside one
   uint64_t walk_count_ = 0;
 };
 

@@ -11,10 +11,18 @@ void MatchEngine::lay_out(Arena& arena, const CompiledGrammar& grammar, const Ma
   trail_count_ = trail_count;
   united_capacity_ = limits.work_count;
   pins_ = arena.take<uint32_t>(pin_count);
-  united_ = arena.take<Item>(united_capacity_);
   store_.lay_out(arena, grammar, limits);
-  closure_.lay_out(arena, limits);
-  abstraction_.lay_out(arena, limits);
+  // Only one of these works at a time, in the same memory.
+  auto* slots = arena.take<uint32_t>(work_slot_count(limits));
+  Arena for_closure = arena;
+  Arena for_abstraction = arena;
+  Arena for_unions = arena;
+  closure_.lay_out(for_closure, limits, slots);
+  abstraction_.lay_out(for_abstraction, limits, slots);
+  united_ = for_unions.take<Item>(united_capacity_);
+  for (const Arena& used : {for_closure, for_abstraction, for_unions}) {
+    if (used.overflowed() || (!arena.overflowed() && used.size() > arena.size())) arena = used;
+  }
 }
 
 StepResult MatchEngine::init(const CompiledGrammar& grammar, const MatcherLimits& limits,
@@ -31,7 +39,7 @@ StepResult MatchEngine::init(const CompiledGrammar& grammar, const MatcherLimits
 
 void MatchEngine::collect(const uint32_t* newest, bool keep_shared) {
   ++collection_count_;
-  const uint32_t* end = std::max<const uint32_t*>(trail(), newest + 1);
+  const uint32_t* end = std::max<const uint32_t*>(trail() + held_trail_, newest + 1);
   const std::span<uint32_t> pins{pins_, static_cast<size_t>(end - pins_)};
   if (keep_shared) store_.collect(pins, true);
   if (!keep_shared || !store_.is_roomy()) store_.collect(pins, false);
@@ -45,6 +53,9 @@ StepResult MatchEngine::make(uint32_t* to, Make make) {
   StepResult result = make(&made);
   for (const bool keep_shared : {true, false}) {
     if (result != StepResult::kStoreFull) break;
+    const uint64_t stored =
+        uint64_t{store_.config_count()} + store_.node_count() + store_.frame_count();
+    if (!spend(stored)) return StepResult::kTooComplex;
     collect(to, keep_shared);
     result = make(&made);
   }
@@ -68,7 +79,45 @@ StepResult MatchEngine::make_step(const uint32_t* from, uint32_t symbol_class, u
   assert(from != to);
   const StepResult result =
       make(to, [&](uint32_t* made) { return closure_.step(*from, symbol_class, made); });
-  if (result == StepResult::kDone) store_.row(*from)[symbol_class] = *to;
+  if (result == StepResult::kDone) {
+    store_.row(*from)[symbol_class] = static_cast<uint16_t>(*to);
+  }
+  return result;
+}
+
+StepResult MatchEngine::make_steps(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
+  const StepResult result = make_step(from, symbol_class, to);
+  if (result != StepResult::kDone) return result;
+  // Items that agree on each class; those without a move by this one must have none.
+  constexpr uint32_t kMostItems = 32;
+  constexpr uint8_t kDiffers = UINT8_MAX;
+  const auto items = store_.items(*from);
+  if (items.size() > kMostItems) return result;
+  uint8_t agreeing[256] = {};
+  uint32_t moving = 0;
+  for (const Item& item : items) {
+    const auto moves = grammar_->moves(item.state);
+    if (!spend(moves.size())) return result;
+    const auto has_class = [&](const GrammarMove& m) { return m.symbol_class == symbol_class; };
+    const auto move = std::find_if(moves.begin(), moves.end(), has_class);
+    const bool is_moving = move != moves.end();
+    if (is_moving && std::count_if(move, moves.end(), has_class) > 1) return result;
+    moving += is_moving ? 1 : 0;
+    for (size_t i = 0; i < moves.size(); ++i) {
+      const bool is_single =
+          (i == 0 || moves[i - 1].symbol_class != moves[i].symbol_class) &&
+          (i + 1 == moves.size() || moves[i + 1].symbol_class != moves[i].symbol_class);
+      if (moves[i].symbol_class >= grammar_->byte_class_count()) break;
+      const bool agrees = is_moving && is_single && moves[i].target == move->target;
+      uint8_t& count = agreeing[moves[i].symbol_class];
+      count = agrees && count != kDiffers ? static_cast<uint8_t>(count + 1) : kDiffers;
+    }
+  }
+  if (moving == 0) return result;
+  uint16_t* row = store_.row(*from);
+  for (uint32_t c = 0; c < grammar_->byte_class_count(); ++c) {
+    if (agreeing[c] == moving && row[c] == kNotComputed) row[c] = static_cast<uint16_t>(*to);
+  }
   return result;
 }
 
@@ -102,7 +151,12 @@ StepResult MatchEngine::unite(const uint32_t* a, const uint32_t* b, uint32_t* to
 }
 
 StepResult MatchEngine::abstract(const uint32_t* from, uint32_t depth, uint32_t* to) {
-  return make(to, [&](uint32_t* made) { return abstraction_.apply(*from, depth, made); });
+  return make(to, [&](uint32_t* made) {
+    uint64_t steps = budget();
+    const StepResult result = abstraction_.apply(*from, depth, &steps, made);
+    set_budget(steps);
+    return result;
+  });
 }
 
 }  // namespace sotto

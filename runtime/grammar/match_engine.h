@@ -27,6 +27,8 @@ class MatchEngine {
   const uint32_t* pins() const { return pins_; }
   uint32_t* trail() { return pins_ + pin_count_ - trail_count_; }
   uint32_t trail_count() const { return trail_count_; }
+  // The first of the trail that stay in use while other pins are written.
+  void hold_trail(uint32_t count) { held_trail_ = count; }
   // A new call of the interface has the whole budget.
   void renew_budget() { closure_.set_budget(step_budget_); }
   uint64_t collection_count() const { return collection_count_; }
@@ -44,6 +46,13 @@ class MatchEngine {
     *to = known;
     return StepResult::kDone;
   }
+  // The same, and steps by other classes that lead to the same states.
+  StepResult step_alike(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
+    const uint32_t known = store_.row(*from)[symbol_class];
+    if (known == kNotComputed) return make_steps(from, symbol_class, to);
+    *to = known;
+    return StepResult::kDone;
+  }
   StepResult step_bytes(std::span<const char> bytes, uint32_t* config);
   StepResult unite(const uint32_t* a, const uint32_t* b, uint32_t* to);
   StepResult abstract(const uint32_t* from, uint32_t depth, uint32_t* to);
@@ -53,6 +62,7 @@ class MatchEngine {
 
  private:
   StepResult make_step(const uint32_t* from, uint32_t symbol_class, uint32_t* to);
+  StepResult make_steps(const uint32_t* from, uint32_t symbol_class, uint32_t* to);
   void collect(const uint32_t* newest, bool keep_shared);
   template <typename Make>
   StepResult make(uint32_t* to, Make make);
@@ -65,6 +75,7 @@ class MatchEngine {
   uint64_t collection_count_ = 0;
   uint32_t pin_count_ = 0;
   uint32_t trail_count_ = 0;
+  uint32_t held_trail_ = 0;
   uint32_t* pins_ = nullptr;
   Item* united_ = nullptr;
   uint32_t united_capacity_ = 0;

@@ -10,10 +10,16 @@ Status status_of(StepResult result) {
   return result == StepResult::kDone ? Status::kOk : Status::kGrammarTooLarge;
 }
 
+MatcherLimits resolve(const CompiledGrammar& grammar, const Vocabulary* vocabulary,
+                      const MatcherLimits& limits) {
+  return resolve_limits(limits, grammar, vocabulary == nullptr ? 0 : vocabulary->token_count);
+}
+
 }  // namespace
 
 Status Matcher::check(const CompiledGrammar& grammar, const Vocabulary* vocabulary,
-                      const MatcherLimits& limits, Error* error) {
+                      const MatcherLimits& given, Error* error) {
+  const MatcherLimits limits = resolve(grammar, vocabulary, given);
   constexpr uint32_t kMostCount = 1u << 28;
   constexpr uint32_t kMostSequences = 1u << 16;
   constexpr uint32_t kLeastCount = 16;
@@ -26,7 +32,7 @@ Status Matcher::check(const CompiledGrammar& grammar, const Vocabulary* vocabula
                 {"rollback_count", limits.rollback_count, 0, kMostCount},
                 {"context_count", limits.node_count, kLeastCount, kMostCount},
                 {"frame_count", limits.frame_count, kLeastCount, kMostCount},
-                {"config_count", limits.config_count, kLeastCount, kMostCount},
+                {"config_count", limits.config_count, kLeastCount, kMostConfigs},
                 {"item_count", limits.item_count, kLeastCount, kMostCount},
                 {"work_count", limits.work_count, kLeastCount, kMostCount}};
   for (const auto& range : ranges) {
@@ -42,19 +48,19 @@ Status Matcher::check(const CompiledGrammar& grammar, const Vocabulary* vocabula
   }
   MaskFinder masks;
   Arena arena;
-  if (masks.lay_out(arena, *vocabulary, limits)) return Status::kOk;
+  if (masks.lay_out(arena, grammar, *vocabulary, limits)) return Status::kOk;
   return fail(error, Status::kInvalidArgument, "mask_bytes is ", limits.mask_size,
               ", not enough for this vocabulary");
 }
 
 bool Matcher::lay_out(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary,
-                      const MatcherLimits& limits) {
-  if (check(grammar, vocabulary, limits, nullptr) != Status::kOk) return false;
-  limits_ = limits;
+                      const MatcherLimits& given) {
+  if (check(grammar, vocabulary, given, nullptr) != Status::kOk) return false;
+  const MatcherLimits& limits = limits_ = resolve(grammar, vocabulary, given);
   const uint32_t trail = vocabulary == nullptr ? 2 : MaskFinder::trail_count(*vocabulary);
   const uint32_t pins = 2 + limits.sequence_count + limits.rollback_count + kScratchPins + trail;
   engine_.lay_out(arena, grammar, limits, pins, trail);
-  return vocabulary == nullptr || masks_.lay_out(arena, *vocabulary, limits);
+  return vocabulary == nullptr || masks_.lay_out(arena, grammar, *vocabulary, limits);
 }
 
 size_t Matcher::memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary,
@@ -82,7 +88,7 @@ Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabular
     ++class_sizes_[symbol_class];
     class_bytes_[symbol_class] = static_cast<uint8_t>(byte);
   }
-  for (uint32_t sequence = 0; sequence < limits.sequence_count; ++sequence) reset(sequence);
+  for (uint32_t sequence = 0; sequence < limits_.sequence_count; ++sequence) reset(sequence);
   mark_start();
   return Status::kOk;
 }
@@ -90,7 +96,9 @@ Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabular
 void Matcher::reset(uint32_t sequence) {
   assert(sequence < limits_.sequence_count);
   *pin(sequence) = engine_.pins()[0];
-  if (sequence == 0) accepted_ = rewindable_ = 0;
+  if (sequence != 0) return;
+  accepted_ = 0;
+  forget_history();
 }
 
 Status Matcher::mask(uint32_t sequence, TokenMask* mask) {
@@ -180,6 +188,11 @@ Status Matcher::test_bytes(uint32_t sequence, std::span<const char> bytes, bool*
   return Status::kOk;
 }
 
+void Matcher::forget_history() {
+  rewindable_ = 0;
+  std::fill_n(history(), limits_.rollback_count, kNotComputed);
+}
+
 void Matcher::mark_start() {
   *start_pin() = *pin(0);
   accepted_at_start_ = accepted_;
@@ -188,7 +201,7 @@ void Matcher::mark_start() {
 void Matcher::restart() {
   *pin(0) = *start_pin();
   accepted_ = accepted_at_start_;
-  rewindable_ = 0;
+  forget_history();
 }
 
 Status Matcher::rewind(uint64_t count) {
@@ -204,7 +217,7 @@ void Matcher::fork(uint32_t from, uint32_t to) {
   assert(from < limits_.sequence_count && to < limits_.sequence_count);
   if (from == to) return;
   *pin(to) = *pin(from);
-  if (to == 0) rewindable_ = 0;
+  if (to == 0) forget_history();
 }
 
 bool Matcher::accepts(uint32_t sequence) const {

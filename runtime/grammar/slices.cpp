@@ -1,5 +1,8 @@
 #include "runtime/grammar/slices.h"
 
+#include <bit>
+#include <cstring>
+
 namespace sotto {
 namespace {
 
@@ -21,7 +24,27 @@ constexpr Expected kInside[kSliceStates] = {
     {0x80, 0x8F, 2},  // behind F4
 };
 
+constexpr uint64_t kOnes = 0x0101010101010101;
+
+// The top bit of each byte of a word: whether the slice holds the kind.
+uint64_t held(Slice slice, uint64_t kinds) {
+  constexpr uint64_t kSorts = (1u << kSortCount) - 1;
+  const uint64_t foreign = kinds & (kOnes * (kSorts & ~uint64_t{slice.sorts}));
+  const uint64_t is_foreign = foreign + kOnes * 0x7F;
+  const uint64_t lengths = kinds >> kSortCount & kOnes * (0xFF >> kSortCount);
+  const uint64_t is_short = kOnes * (0x80u | slice.length) - lengths;
+  return is_short & ~is_foreign & kOnes * 0x80;
+}
+
 }  // namespace
+
+uint8_t sort_of(uint8_t byte) {
+  if (byte >= 'a' && byte <= 'z') return kLowerSort;
+  if (byte >= 'A' && byte <= 'Z') return kUpperSort;
+  if ((byte >= '0' && byte <= '9') || byte == '_') return kDigitSort;
+  if (byte == ' ') return kSpaceSort;
+  return slice_step(0, byte) == kSliceDead ? 0 : kOtherSort;
+}
 
 uint8_t slice_step(uint32_t state, uint8_t byte) {
   if (state != 0) {
@@ -38,17 +61,39 @@ uint8_t slice_step(uint32_t state, uint8_t byte) {
   return byte == 0xF0 ? 6 : byte == 0xF4 ? 7 : 3;
 }
 
-uint8_t slice_of(std::span<const char> text) {
+TextKind kind_of(std::span<const char> text) {
   uint8_t state = 0;
+  uint8_t sorts = 0;
   uint32_t characters = 0;
-  for (const char byte : text) {
-    if (state == 0) ++characters;
-    state = slice_step(state, static_cast<uint8_t>(byte));
-    if (state == kSliceDead) return kNoSlice;
+  for (const char c : text) {
+    const auto byte = static_cast<uint8_t>(c);
+    if (state == 0) {
+      ++characters;
+      sorts |= sort_of(byte);
+    }
+    state = slice_step(state, byte);
+    if (state == kSliceDead) return kOutsideKind;
   }
-  uint8_t slice = 0;
-  while (characters > kSliceCharacters[slice]) ++slice;
-  return slice;
+  uint32_t length = 0;
+  while (characters > kLengthCharacters[length]) ++length;
+  return static_cast<TextKind>(length << kSortCount | sorts);
+}
+
+void fill_slice(Slice slice, std::span<const TextKind> kinds, uint64_t* words) {
+  for (size_t begin = 0; begin < kinds.size(); begin += 64) {
+    uint64_t word = 0;
+    for (size_t i = 0; i < 64; i += 8) {
+      uint64_t eight = 0;
+      if constexpr (std::endian::native == std::endian::little) {
+        std::memcpy(&eight, kinds.data() + begin + i, 8);
+      } else {
+        for (size_t k = 0; k < 8; ++k) eight |= uint64_t{kinds[begin + i + k]} << 8 * k;
+      }
+      // The eight top bits, moved together.
+      word |= (held(slice, eight) >> 7) * 0x0102040810204080 >> 56 << i;
+    }
+    words[begin / 64] = word;
+  }
 }
 
 }  // namespace sotto

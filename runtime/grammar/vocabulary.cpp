@@ -6,22 +6,6 @@
 namespace sotto {
 namespace {
 
-struct Layout {
-  uint32_t* order;  // first: where it is sorted
-  TrieNode* nodes;
-  uint8_t* slices;
-  uint64_t* slice_words;
-  int32_t* end_tokens;
-};
-
-Layout lay_out(Arena& arena, const VocabularySource& source, size_t order_count,
-               size_t node_count) {
-  const size_t word_count = (size_t{source.token_count()} + 63) / 64;
-  return {arena.take<uint32_t>(order_count), arena.take<TrieNode>(node_count + 1),
-          arena.take<uint8_t>(node_count), arena.take<uint64_t>(kSliceCount * word_count),
-          arena.take<int32_t>(source.end_tokens.size())};
-}
-
 size_t common_prefix(std::span<const char> a, std::span<const char> b) {
   const size_t size = std::min(a.size(), b.size());
   size_t common = 0;
@@ -32,38 +16,38 @@ size_t common_prefix(std::span<const char> a, std::span<const char> b) {
 // Writes nodes in order; those of the current token's prefixes are still open.
 class TrieWriter {
  public:
-  explicit TrieWriter(const Layout& layout) : layout_(layout) {}
+  explicit TrieWriter(const VocabularyArrays& arrays) : arrays_(arrays) {}
 
-  void add(std::span<const char> bytes, uint32_t rank, uint8_t slice) {
+  void add(std::span<const char> bytes, uint32_t rank, TextKind kind) {
     close(common_prefix(previous_, bytes));
     while (depth_ < bytes.size()) {
       first_tokens_[depth_] = rank;
       path_[depth_] = count_;
       bytes_[depth_] = static_cast<uint8_t>(bytes[depth_]);
-      layout_.slices[count_++] = 0;
+      arrays_.node_kinds[count_++] = 0;
       ++depth_;
     }
     for (uint32_t i = 0; i < depth_; ++i) {
-      uint8_t& known = layout_.slices[path_[i]];
-      known = std::max(known, slice);
+      TextKind& known = arrays_.node_kinds[path_[i]];
+      known = join_kinds(known, kind);
     }
     previous_ = bytes;
   }
 
   void finish(uint32_t order_count) {
     close(0);
-    layout_.nodes[count_] = TrieNode(count_, order_count, 0, 0);
+    arrays_.nodes[count_] = TrieNode(count_, order_count, 0, 0);
   }
 
  private:
   void close(size_t depth) {
     for (; depth_ > depth; --depth_) {
       const uint32_t top = depth_ - 1;
-      layout_.nodes[path_[top]] = TrieNode(count_, first_tokens_[top], depth_, bytes_[top]);
+      arrays_.nodes[path_[top]] = TrieNode(count_, first_tokens_[top], depth_, bytes_[top]);
     }
   }
 
-  const Layout& layout_;
+  const VocabularyArrays& arrays_;
   std::span<const char> previous_;
   uint32_t count_ = 0;
   uint32_t depth_ = 0;
@@ -71,17 +55,6 @@ class TrieWriter {
   uint32_t first_tokens_[TrieNode::kMaxDepth] = {};
   uint8_t bytes_[TrieNode::kMaxDepth] = {};
 };
-
-void fill_slices(const VocabularySource& source, std::span<const uint32_t> order, uint64_t* words) {
-  const size_t word_count = (size_t{source.token_count()} + 63) / 64;
-  std::memset(words, 0, kSliceCount * word_count * sizeof *words);
-  for (const uint32_t token : order) {
-    const uint8_t first = slice_of(source.token(token));
-    for (uint32_t slice = first; slice < kSliceCount; ++slice) {
-      words[slice * word_count + token / 64] |= uint64_t{1} << token % 64;
-    }
-  }
-}
 
 }  // namespace
 
@@ -144,10 +117,17 @@ size_t count_trie_nodes(const VocabularySource& source, std::span<const uint32_t
   return count;
 }
 
+VocabularyArrays lay_out_vocabulary(Arena& arena, uint32_t token_count, size_t text_count,
+                                    size_t node_count) {
+  return {arena.take<uint32_t>(text_count), arena.take<TrieNode>(node_count + 1),
+          arena.take<TextKind>(node_count), arena.take<TextKind>(token_kind_count(token_count))};
+}
+
 size_t vocabulary_memory_size(const VocabularySource& source, size_t text_count,
                               size_t node_count) {
   Arena arena;
-  lay_out(arena, source, text_count, node_count);
+  lay_out_vocabulary(arena, source.token_count(), text_count, node_count);
+  arena.take<int32_t>(source.end_tokens.size());
   return arena.size();
 }
 
@@ -158,26 +138,31 @@ size_t vocabulary_memory_size(const VocabularySource& source, std::span<const ui
 void build_vocabulary(const VocabularySource& source, std::span<const uint32_t> order, void* memory,
                       Vocabulary* vocabulary) {
   const size_t node_count = count_trie_nodes(source, order);
+  const size_t kind_count = token_kind_count(source.token_count());
   Arena arena(memory);
-  const Layout layout = lay_out(arena, source, order.size(), node_count);
-  TrieWriter writer(layout);
+  const VocabularyArrays arrays =
+      lay_out_vocabulary(arena, source.token_count(), order.size(), node_count);
+  auto* end_tokens = arena.take<int32_t>(source.end_tokens.size());
+  TrieWriter writer(arrays);
   uint32_t longest = 0;
+  std::fill_n(arrays.token_kinds, kind_count, kOutsideKind);
   for (uint32_t rank = 0; rank < order.size(); ++rank) {
     const auto bytes = source.token(order[rank]);
-    writer.add(bytes, rank, slice_of(bytes));
+    const TextKind kind = kind_of(bytes);
+    writer.add(bytes, rank, kind);
+    arrays.token_kinds[order[rank]] = kind;
     longest = std::max(longest, static_cast<uint32_t>(bytes.size()));
-    layout.order[rank] = order[rank];
+    arrays.order[rank] = order[rank];
   }
   writer.finish(static_cast<uint32_t>(order.size()));
-  fill_slices(source, order, layout.slice_words);
-  std::copy(source.end_tokens.begin(), source.end_tokens.end(), layout.end_tokens);
+  std::copy(source.end_tokens.begin(), source.end_tokens.end(), end_tokens);
   *vocabulary = {source.token_count(), longest,
-                 {layout.nodes, node_count + 1},
-                 {layout.slices, node_count},
-                 {layout.order, order.size()},
-                 layout.slice_words,
+                 {arrays.nodes, node_count + 1},
+                 {arrays.node_kinds, node_count},
+                 {arrays.token_kinds, kind_count},
+                 {arrays.order, order.size()},
                  source};
-  vocabulary->source.end_tokens = {layout.end_tokens, source.end_tokens.size()};
+  vocabulary->source.end_tokens = {end_tokens, source.end_tokens.size()};
 }
 
 }  // namespace sotto

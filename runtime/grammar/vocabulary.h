@@ -1,5 +1,5 @@
-// A vocabulary's byte strings as a trie in byte order, with the slices' token sets: plain
-// arrays, built once, used in place and shared.
+// A vocabulary's byte strings as a trie in byte order, with what decides which slices hold
+// them: plain arrays, built once, used in place and shared.
 #pragma once
 
 #include <cstddef>
@@ -60,19 +60,33 @@ class TrieNode {
   uint64_t bits_ = 0;
 };
 
+// The arrays of a vocabulary, in memory as in model files: each begins on a boundary of
+// kMemoryAlignment.
+struct VocabularyArrays {
+  uint32_t* order;  // first: where it is sorted
+  TrieNode* nodes;
+  TextKind* node_kinds;
+  TextKind* token_kinds;
+};
+VocabularyArrays lay_out_vocabulary(Arena& arena, uint32_t token_count, size_t text_count,
+                                    size_t node_count);
+// Of token_kinds: one for each bit of a mask's words.
+constexpr size_t token_kind_count(uint32_t token_count) {
+  return (size_t{token_count} + 63) / 64 * 64;
+}
+
 struct Vocabulary {
   uint32_t token_count = 0;
   uint32_t longest = 0;                   // bytes in the longest token
   std::span<const TrieNode> nodes;        // and one more behind the last
-  std::span<const uint8_t> slices;        // by node: the slice that contains its subtree
+  std::span<const TextKind> node_kinds;   // by node: its subtree's tokens, joined
+  std::span<const TextKind> token_kinds;  // by token, to the end of its mask's last word
   std::span<const uint32_t> order;        // by rank: the token
-  const uint64_t* slice_words = nullptr;  // (slice, word)
   VocabularySource source;                // its end tokens are copied
 
   // Empty for special tokens.
   std::span<const char> token_bytes(uint32_t token) const { return source.text(token); }
   size_t word_count() const { return (size_t{token_count} + 63) / 64; }
-  const uint64_t* slice(uint32_t index) const { return slice_words + index * word_count(); }
 };
 
 // Checks the source. `*text_count`: its tokens that have text.

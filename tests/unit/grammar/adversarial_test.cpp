@@ -96,7 +96,7 @@ TEST(Adversarial, DeepNestingNeedsFewMasks) {
   const TestGrammar grammar("root ::= \"[\" (root (\",\" root)*)? \"]\"");
   const TestVocabulary vocabulary = small_vocabulary({"[[", "]]", "]]]]", "],", "[],", "]]]]]]]]"});
   MatcherLimits limits;
-  limits.node_count = limits.config_count = limits.item_count = limits.frame_count = 1u << 16;
+  limits.node_count = limits.config_count = limits.item_count = limits.frame_count = 60'000;
   TestMatcher matcher(grammar, &vocabulary, limits);
   for (int i = 0; i < 10000; ++i) {
     ASSERT_EQ(matcher.accept("["), Status::kOk);

@@ -1,138 +1,263 @@
-// Times of compiling, masks and accepting, first visits included, as percentiles:
-//   grammar_measure            the grammars and JSON texts of the shared test data
+// Times of compiling, masks and accepting, first visits included, and matchers' memory, as
+// percentiles over the grammars and schemas of the shared test data:
+//   grammar_measure [DIVISOR]  with the default limits; with a divisor, the counts of those
+//                              divided by it
+// Every run is made three times, each with a new matcher; a step's time is the least of them.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <string>
 #include <vector>
 
-#include "tests/unit/grammar/grammar_support.h"
+#include "tests/unit/grammar/schema_support.h"
 
 namespace sotto::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr int kRuns = 3;
 
 double microseconds_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
 }
 
-struct Times {
-  std::vector<double> values;
-
-  void print(const char* what) {
-    std::sort(values.begin(), values.end());
-    const auto at = [&](double part) {
-      return values.empty()
-                 ? 0
-                 : values[std::min(values.size() - 1,
-                                   static_cast<size_t>(part * static_cast<double>(values.size())))];
-    };
-    std::printf("  %-8s %8zu  p50 %9.3f  p90 %9.3f  p99 %9.3f  p99.9 %9.3f  max %9.3f us\n", what,
-                values.size(), at(0.5), at(0.9), at(0.99), at(0.999), at(1));
+class Times {
+ public:
+  // In each run the same times in the same order.
+  void begin_run() { next_ = 0; }
+  void record(double time) {
+    if (next_ == values_.size()) {
+      values_.push_back(time);
+    } else {
+      values_[next_] = std::min(values_[next_], time);
+    }
+    ++next_;
   }
   void add(const Times& other) {
-    values.insert(values.end(), other.values.begin(), other.values.end());
+    values_.insert(values_.end(), other.values_.begin(), other.values_.end());
   }
+  double at(double part) const {
+    std::vector<double> sorted = values_;
+    std::sort(sorted.begin(), sorted.end());
+    const auto index = static_cast<size_t>(part * static_cast<double>(sorted.size()));
+    return sorted.empty() ? 0 : sorted[std::min(sorted.size() - 1, index)];
+  }
+  void print(const char* what, const char* unit) const {
+    std::printf("  %-8s %8zu  p50 %9.3f  p90 %9.3f  p99 %9.3f  p99.9 %9.3f  max %9.3f %s\n", what,
+                values_.size(), at(0.5), at(0.9), at(0.99), at(0.999), at(1), unit);
+  }
+
+ private:
+  std::vector<double> values_;
+  size_t next_ = 0;
 };
 
 struct Result {
   Times compile;
   Times mask;
-  Times warm;
   Times accept;
+  Times memory;
+  size_t failures = 0;
 
-  void print(const std::string& name) {
-    std::printf("%s\n", name.c_str());
-    compile.print("compile");
-    mask.print("mask");
-    warm.print("warm");
-    accept.print("accept");
+  void print(const std::string& name) const {
+    std::printf("%s%s\n", name.c_str(), failures > 0 ? "  LIMITS HIT" : "");
+    compile.print("compile", "us");
+    mask.print("mask", "us");
+    accept.print("accept", "us");
+    memory.print("memory", "KiB");
+    std::fflush(stdout);
   }
   void add(const Result& other) {
     compile.add(other.compile);
     mask.add(other.mask);
-    warm.add(other.warm);
     accept.add(other.accept);
+    memory.add(other.memory);
+    failures += other.failures;
+  }
+  bool misses_target() const {
+    return failures > 0 || mask.at(0.99) > 40 || mask.at(1) > 600 || accept.at(0.99) > 1;
   }
 };
 
-bool step(TestMatcher& matcher, int32_t token, Result* result) {
-  const auto begin = Clock::now();
-  const Status status = matcher->accept_token(0, token);
-  result->accept.values.push_back(microseconds_since(begin));
-  return status == Status::kOk;
-}
+using Tokens = std::vector<int32_t>;
 
-bool timed_mask(TestMatcher& matcher, TokenMask* mask, Result* result) {
-  auto begin = Clock::now();
-  const Status status = matcher->mask(0, mask);
-  result->mask.values.push_back(microseconds_since(begin));
-  if (status != Status::kOk) return false;
-  begin = Clock::now();
-  (void)matcher->mask(0, mask);
-  result->warm.values.push_back(microseconds_since(begin));
-  return true;
-}
-
-// The longest allowed token that the text goes on with, and so on to its end.
-void follow(TestMatcher& matcher, const TestVocabulary& vocabulary, std::string_view text,
-            Result* result) {
-  matcher->reset(0);
-  const Vocabulary& view = vocabulary.view();
+// The longest token that the text goes on with, and so on to its end.
+Tokens tokenize(const Vocabulary& vocabulary, std::string_view text) {
+  Tokens tokens;
   while (!text.empty()) {
-    TokenMask mask;
-    if (!timed_mask(matcher, &mask, result)) return;
     int32_t best = -1;
-    uint32_t i = 0;
-    for (const auto node_count = view.nodes.size() - 1; i < node_count;) {
-      const TrieNode node = view.nodes[i];
+    for (uint32_t i = 0; i + 1 < vocabulary.nodes.size();) {
+      const TrieNode node = vocabulary.nodes[i];
       if (node.depth() > text.size() ||
           static_cast<uint8_t>(text[node.depth() - 1]) != node.byte()) {
         i = node.next();
         continue;
       }
-      if (node.first_token() != view.nodes[i + 1].first_token() &&
-          mask.allows(view.order[node.first_token()])) {
-        best = static_cast<int32_t>(view.order[node.first_token()]);
+      if (node.first_token() != vocabulary.nodes[++i].first_token()) {
+        best = static_cast<int32_t>(vocabulary.order[node.first_token()]);
       }
-      ++i;
       // The next node is a child, or everything further on differs.
-      if (view.nodes[i].depth() <= node.depth()) break;
+      if (vocabulary.nodes[i].depth() <= node.depth()) break;
     }
-    if (best < 0 || !step(matcher, best, result)) return;
-    text.remove_prefix(view.token_bytes(static_cast<uint32_t>(best)).size());
+    if (best < 0) break;
+    tokens.push_back(best);
+    text.remove_prefix(vocabulary.token_bytes(static_cast<uint32_t>(best)).size());
   }
+  return tokens;
 }
 
-void wander(TestMatcher& matcher, const TestVocabulary& vocabulary, uint64_t* random, int steps,
-            Result* result) {
-  matcher->reset(0);
-  for (int i = 0; i < steps; ++i) {
+class Bench {
+ public:
+  Bench(const TestVocabulary& vocabulary, uint32_t divisor)
+      : vocabulary_(vocabulary), divisor_(divisor) {}
+
+  std::vector<Tokens> walks(const CompiledGrammar& grammar, int walk_count, int step_count) {
+    MatcherLimits large;
+    large.node_count = large.config_count = kMostConfigs;
+    large.frame_count = large.item_count = large.work_count = 1u << 18;
+    large.mask_size = 8u << 20;
+    std::vector<Tokens> walks;
+    uint64_t random = 1;
+    const Memory memory = aligned_memory(Matcher::memory_size(grammar, &view(), large));
+    Matcher matcher;
+    if (matcher.init(grammar, &view(), large, memory.get()) != Status::kOk) return walks;
+    for (int walk = 0; walk < walk_count; ++walk) {
+      walks.emplace_back();
+      matcher.reset(0);
+      for (int step = 0; step < step_count; ++step) {
+        TokenMask mask;
+        if (matcher.mask(0, &mask) != Status::kOk) break;
+        Tokens allowed;
+        for (uint32_t token = 0; token < vocabulary_.size(); ++token) {
+          if (mask.allows(token)) allowed.push_back(static_cast<int32_t>(token));
+        }
+        const int32_t token = allowed[next_random(&random) % allowed.size()];
+        if (token == vocabulary_.end_token()) break;
+        if (matcher.accept_token(0, token) != Status::kOk) break;
+        walks.back().push_back(token);
+      }
+    }
+    return walks;
+  }
+
+  void replay(const CompiledGrammar& grammar, const std::vector<Tokens>& texts, Result* result) {
+    MatcherLimits limits = resolve_limits({}, grammar, view().token_count);
+    for (uint32_t* count : {&limits.node_count, &limits.frame_count, &limits.config_count,
+                            &limits.item_count, &limits.work_count}) {
+      *count = std::max(16u, *count / divisor_);
+    }
+    limits.mask_size = std::max(limits.mask_size / divisor_, 8192u);
+    const size_t size = Matcher::memory_size(grammar, &view(), limits);
+    result->memory.record(static_cast<double>(size) / 1024);
+    for (int run = 0; run < kRuns; ++run) {
+      const Memory memory = aligned_memory(size);
+      Matcher matcher;
+      result->mask.begin_run();
+      result->accept.begin_run();
+      if (matcher.init(grammar, &view(), limits, memory.get()) != Status::kOk) ++result->failures;
+      for (const Tokens& text : texts) {
+        matcher.reset(0);
+        for (const int32_t token : text) {
+          if (!replay_step(matcher, token, result)) break;
+        }
+      }
+    }
+  }
+
+  const Vocabulary& view() const { return vocabulary_.view(); }
+
+ private:
+  bool replay_step(Matcher& matcher, int32_t token, Result* result) {
     TokenMask mask;
-    if (!timed_mask(matcher, &mask, result)) return;
-    std::vector<int32_t> allowed;
-    for (uint32_t token = 0; token < vocabulary.size(); ++token) {
-      if (mask.allows(token)) allowed.push_back(static_cast<int32_t>(token));
-    }
-    const int32_t token = allowed[next_random(random) % allowed.size()];
-    if (token == vocabulary.end_token() || !step(matcher, token, result)) return;
+    auto begin = Clock::now();
+    const Status masked = matcher.mask(0, &mask);
+    result->mask.record(microseconds_since(begin));
+    begin = Clock::now();
+    const Status accepted = matcher.accept_token(0, token);
+    result->accept.record(microseconds_since(begin));
+    const bool fits = masked == Status::kOk && accepted == Status::kOk;
+    // Real texts may hold what their schema forbids.
+    const bool is_limit =
+        masked == Status::kGrammarTooLarge || accepted == Status::kGrammarTooLarge;
+    if (is_limit) ++result->failures;
+    return fits && mask.allows(static_cast<size_t>(token));
   }
-}
 
-Result compile_times(const std::string& text, int times) {
-  Result result;
-  for (int i = 0; i < times; ++i) {
-    static std::vector<uint8_t> memory(size_t{64} << 20);
+  const TestVocabulary& vocabulary_;
+  uint32_t divisor_;
+};
+
+void compile_times(const std::string& text, Result* result) {
+  static std::vector<uint8_t> memory(size_t{64} << 20);
+  for (int run = 0; run < kRuns; ++run) {
+    result->compile.begin_run();
     const CompiledGrammar* grammar = nullptr;
     const auto begin = Clock::now();
     const Status status = compile_gbnf(as_span(text), {}, {}, memory, &grammar, nullptr);
-    if (status == Status::kOk) result.compile.values.push_back(microseconds_since(begin));
+    const double time = microseconds_since(begin);
+    if (status == Status::kOk) result->compile.record(time);
   }
-  return result;
 }
 
-int measure() {
+void measure_grammars(const std::filesystem::path& folder, Bench& bench) {
+  Result all;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    const std::string text = read_file(file.path());
+    const TestGrammar grammar(text);
+    if (!grammar.valid()) continue;
+    Result result;
+    compile_times(text, &result);
+    bench.replay(grammar.view(), bench.walks(grammar.view(), 30, 60), &result);
+    result.print(file.path().filename().string() + (result.misses_target() ? "  ABOVE" : ""));
+    all.add(result);
+  }
+  all.print("GRAMMARS, random texts");
+}
+
+void measure_json(const std::filesystem::path& folder, Bench& bench) {
+  const TestGrammar json(read_file(folder / "gbnf/ggerganov__json.gbnf"));
+  std::vector<Tokens> texts;
+  for (const char* part : {"json-test-suite", "jsonschemabench"}) {
+    for (const auto& file : std::filesystem::directory_iterator(folder / part)) {
+      if (!file.is_regular_file()) continue;
+      texts.push_back(tokenize(bench.view(), read_file(file.path())));
+    }
+  }
+  Result result;
+  bench.replay(json.view(), texts, &result);
+  result.print("JSON, real texts");
+}
+
+void measure_schemas(const std::filesystem::path& folder, Bench& bench) {
+  Result all;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    if (file.path().extension() != ".json") continue;
+    const Json json = Json::parse(read_file(file.path()), nullptr, false);
+    if (json.is_discarded() || !json.contains("schema")) continue;
+    const std::string schema = json["schema"].dump();
+    Result result;
+    for (int run = 0; run < kRuns; ++run) {
+      result.compile.begin_run();
+      const auto begin = Clock::now();
+      const BuiltGrammar built = BuiltGrammar::schema(schema);
+      const double time = microseconds_since(begin);
+      if (built.valid()) result.compile.record(time);
+    }
+    BuiltGrammar grammar = BuiltGrammar::schema(schema);
+    if (!grammar.valid()) continue;
+    std::vector<Tokens> texts;
+    for (const auto& test : json.value("tests", Json::array())) {
+      if (!test.at("valid").get<bool>() || !grammar.accepts(test.at("data"))) continue;
+      texts.push_back(tokenize(bench.view(), grammar.text()));
+    }
+    bench.replay(grammar.view(), texts, &result);
+    if (result.misses_target()) result.print(file.path().filename().string() + "  ABOVE");
+    all.add(result);
+  }
+  all.print("SCHEMAS, valid instances");
+}
+
+int measure(uint32_t divisor) {
   const auto grammars = shared_data("grammars");
   const auto vocabulary = gpt2_vocabulary();
   if (!grammars || !vocabulary) {
@@ -140,43 +265,17 @@ int measure() {
     return 77;
   }
   std::printf("vocabulary image %zu bytes\n", vocabulary->memory_size());
-  Result all;
-  for (const auto& file : std::filesystem::directory_iterator(*grammars / "gbnf")) {
-    const std::string text = read_file(file.path());
-    const TestGrammar grammar(text);
-    if (!grammar.valid()) continue;
-    Result result = compile_times(text, 3);
-    uint64_t random = 1;
-    for (int session = 0; session < 3; ++session) {
-      TestMatcher matcher(grammar, vocabulary.get());
-      for (int walk = 0; walk < 10; ++walk) wander(matcher, *vocabulary, &random, 60, &result);
-    }
-    result.print(file.path().filename().string());
-    all.add(result);
-  }
-  all.print("all grammars from the wild, random tokens");
-
-  const std::string json_text = read_file(*grammars / "gbnf/ggerganov__json.gbnf");
-  const TestGrammar json(json_text);
-  Result texts = compile_times(json_text, 200);
-  MatcherLimits limits;
-  TestMatcher matcher(json, vocabulary.get(), limits);
-  for (const char* folder : {"json-test-suite", "jsonschemabench"}) {
-    for (const auto& file : std::filesystem::directory_iterator(*grammars / folder)) {
-      if (file.is_regular_file()) follow(matcher, *vocabulary, read_file(file.path()), &texts);
-    }
-  }
-  texts.print("json.gbnf, real JSON texts");
-  std::printf("  matcher %zu bytes; %u configurations, %u contexts, %u frames; grammar %zu bytes\n",
-              Matcher::memory_size(json.view(), &vocabulary->view(), limits),
-              matcher->engine().store().config_count(), matcher->engine().store().node_count(),
-              matcher->engine().store().frame_count(), static_cast<size_t>(json.view().size()));
+  Bench bench(*vocabulary, divisor);
+  measure_grammars(*grammars / "gbnf", bench);
+  measure_json(*grammars, bench);
+  measure_schemas(*grammars / "jsonschemabench", bench);
   return 0;
 }
 
 }  // namespace
 }  // namespace sotto::test
 
-int main() {
-  return sotto::test::measure();
+int main(int argc, char** argv) {
+  const auto divisor = argc > 1 ? static_cast<uint32_t>(std::atoi(argv[1])) : 1u;
+  return sotto::test::measure(std::max(divisor, 1u));
 }

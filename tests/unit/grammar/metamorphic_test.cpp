@@ -145,7 +145,7 @@ TEST(Metamorphic, RollbackAndForkRestoreTheMasks) {
         masks.resize(masks.size() - back);
       }
     }
-    EXPECT_EQ(constraint.rewind(constraint.self, 17), Status::kInvalidArgument);
+    EXPECT_EQ(constraint.rewind(constraint.self, 17), Status::kInvalidState);
   }
 }
 

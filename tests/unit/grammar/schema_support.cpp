@@ -96,13 +96,12 @@ void BuiltGrammar::start() {
     limits.mask_size = 4096;
     limits.rollback_count = 20000;
     limits.step_budget = 2'000'000'000;
-    const auto& grammar = *reinterpret_cast<const CompiledGrammar*>(image_.data());
-    memory_ = aligned_memory(Matcher::memory_size(grammar, nullptr, limits));
+    memory_ = aligned_memory(Matcher::memory_size(view(), nullptr, limits));
     matcher_ = std::make_unique<Matcher>();
-    EXPECT_EQ(matcher_->init(grammar, nullptr, limits, memory_.get()), Status::kOk);
+    EXPECT_EQ(matcher_->init(view(), nullptr, limits, memory_.get()), Status::kOk);
   }
   matcher_->reset(0);
-  fed_ = 0;
+  fed_.clear();
   tries_ = 0;
 }
 
@@ -115,14 +114,20 @@ Status BuiltGrammar::limit() {
 bool BuiltGrammar::feed(std::string_view text) {
   const Status status = matcher_->accept_bytes(0, as_span(text));
   if (status != Status::kOk && status != Status::kInvalidArgument) limit_ = status;
-  if (status == Status::kOk) ++fed_;
+  if (status == Status::kOk) fed_.emplace_back(text);
   return status == Status::kOk;
 }
 
 void BuiltGrammar::back(size_t count) {
-  if (fed_ == count) return;
-  EXPECT_EQ(matcher_->rewind(fed_ - count), Status::kOk);
-  fed_ = count;
+  if (fed_.size() == count) return;
+  EXPECT_EQ(matcher_->rewind(fed_.size() - count), Status::kOk);
+  fed_.resize(count);
+}
+
+std::string BuiltGrammar::text() const {
+  std::string text;
+  for (const std::string& part : fed_) text += part;
+  return text;
 }
 
 bool BuiltGrammar::matches(std::string_view text) {
@@ -139,7 +144,7 @@ bool BuiltGrammar::accepts(const Json& value) {
 }
 
 bool BuiltGrammar::feed_value(const Json& value, const Rest& rest) {
-  const size_t before = fed_;
+  const size_t before = fed_.size();
   bool fits = false;
   if (value.is_object()) {
     std::vector<bool> used(value.size());
@@ -162,7 +167,7 @@ bool BuiltGrammar::feed_elements(const Json& array, size_t begin, const Rest& re
 bool BuiltGrammar::feed_members(const Json& object, std::vector<bool>& used, size_t done,
                                 const Rest& rest) {
   if (done == object.size()) return feed("}") && rest();
-  const size_t before = fed_;
+  const size_t before = fed_.size();
   size_t index = 0;
   for (const auto& [name, member] : object.items()) {
     const size_t own = index++;

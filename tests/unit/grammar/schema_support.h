@@ -35,6 +35,11 @@ class BuiltGrammar {
   bool matches(std::string_view text);
   // Whether the value, written compactly, is accepted with its members in some order.
   bool accepts(const Json& value);
+  // The text of the value that was accepted last.
+  std::string text() const;
+  const CompiledGrammar& view() const {
+    return *reinterpret_cast<const CompiledGrammar*>(image_.data());
+  }
   // A matcher limit that was hit since the last call, if any.
   Status limit();
 
@@ -56,7 +61,7 @@ class BuiltGrammar {
   std::vector<uint64_t> image_;
   Memory memory_;
   std::unique_ptr<Matcher> matcher_;
-  size_t fed_ = 0;
+  std::vector<std::string> fed_;
   size_t tries_ = 0;
   Status limit_ = Status::kOk;
 };

@@ -1,0 +1,89 @@
+#include "runtime/grammar/matcher_limits.h"
+
+#include <algorithm>
+
+#include "runtime/grammar/context_store.h"
+
+namespace sotto {
+namespace {
+
+constexpr uint32_t kMostRules = 64;   // looked at from one
+constexpr uint32_t kMostCalls = 512;  // grammars with more are taken to have no left recursion
+
+// Whether the rule's text may begin with a text of the rule itself.
+bool is_left_recursive(const CompiledGrammar& grammar, uint32_t rule_start) {
+  uint32_t met[kMostRules] = {rule_start};
+  uint32_t count = 1;
+  for (uint32_t i = 0; i < count; ++i) {
+    for (const GrammarCall& call : grammar.calls(met[i])) {
+      if (call.rule_start == rule_start) return true;
+      if (std::find(met, met + count, call.rule_start) != met + count) continue;
+      if (count == kMostRules) return false;
+      met[count++] = call.rule_start;
+    }
+  }
+  return false;
+}
+
+bool has_left_recursion(const CompiledGrammar& grammar) {
+  if (grammar.counts().calls > kMostCalls) return false;
+  for (uint32_t state = 0; state < grammar.counts().states; ++state) {
+    for (const GrammarCall& call : grammar.calls(state)) {
+      if (is_left_recursive(grammar, call.rule_start)) return true;
+    }
+  }
+  return false;
+}
+
+// By what GBNF files and JSON schemas of all kinds were seen to need. Left recursion and
+// counting at run time need much more: there may be many contexts, and counts, at once.
+MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar,
+                      uint32_t token_count) {
+  const CompiledGrammar::Counts& counts = grammar.counts();
+  const uint32_t states = std::min(counts.states, 1u << 14);
+  const uint32_t calls = std::min(counts.calls, 1u << 14);
+  MatcherLimits limits = given;
+  limits.work_count = std::min(160 + states / 8, 1024u);
+  limits.config_count = std::min(96 + (states + calls) / 3, 2048u);
+  limits.node_count = calls == 0 ? 32 : std::min(256 + calls / 2, 2048u);
+  limits.frame_count = 2 * limits.node_count;
+  limits.item_count = 3 * limits.config_count + 128;
+  if (counts.loops > 0) {
+    limits.work_count = 2048;
+    limits.config_count = 1024;
+    limits.node_count = 2048;
+    limits.frame_count = 8192;
+    limits.item_count = 4096;
+  }
+  if (has_left_recursion(grammar)) {
+    limits.work_count = 4096;
+    limits.config_count = 2048;
+    limits.node_count = 4096;
+    limits.frame_count = 16384;
+    limits.item_count = 8192;
+  }
+  // What can be taken back is kept.
+  const uint32_t kept = std::min(limits.rollback_count, kMostConfigs / 2) +
+                        std::min(limits.sequence_count, kMostConfigs / 4);
+  limits.config_count += kept;
+  limits.item_count += 2 * kept;
+  const uint32_t words_size = (token_count + 63) / 64 * static_cast<uint32_t>(sizeof(uint64_t));
+  limits.mask_size = std::max(4096u, 2 * words_size + 8 * std::min(states, 4096u));
+  return limits;
+}
+
+}  // namespace
+
+MatcherLimits resolve_limits(const MatcherLimits& given, const CompiledGrammar& grammar,
+                             uint32_t token_count) {
+  const MatcherLimits suggested = suggest(given, grammar, token_count);
+  MatcherLimits limits = given;
+  for (const auto limit :
+       {&MatcherLimits::node_count, &MatcherLimits::frame_count, &MatcherLimits::config_count,
+        &MatcherLimits::item_count, &MatcherLimits::work_count, &MatcherLimits::mask_size}) {
+    if (limits.*limit == 0) limits.*limit = suggested.*limit;
+  }
+  return limits;
+}
+
+}  // namespace sotto
