@@ -61,8 +61,8 @@ sotto_status check_flag(const char* name, uint32_t value, ErrorOut* out) {
 // Checks what a number may be, and which arrays must be there.
 sotto_status check_params(const sotto_grammar_params& given, ErrorOut* out) {
   if (given.language < SOTTO_GRAMMAR_GBNF || given.language > SOTTO_GRAMMAR_TOOLS) {
-    return wrap(fail(out->get(), Status::kInvalidArgument,
-                     "language is not a SOTTO_GRAMMAR_ value"));
+    return wrap(
+        fail(out->get(), Status::kInvalidArgument, "language is not a SOTTO_GRAMMAR_ value"));
   }
   if (given.root.text == nullptr || given.root.size == 0) {
     return wrap(fail(out->get(), Status::kInvalidArgument, "root is empty"));
@@ -74,11 +74,12 @@ sotto_status check_params(const sotto_grammar_params& given, ErrorOut* out) {
     return out->null_argument("trigger_tokens");
   }
   if (given.json_space < SOTTO_JSON_FLEXIBLE || given.json_space > SOTTO_JSON_ONE_SPACE) {
-    return wrap(fail(out->get(), Status::kInvalidArgument, "json_space is not a SOTTO_JSON_ value"));
+    return wrap(
+        fail(out->get(), Status::kInvalidArgument, "json_space is not a SOTTO_JSON_ value"));
   }
   if (given.maximum_space > sotto::kMaxRepetitions && given.maximum_space != UINT32_MAX) {
-    return wrap(fail(out->get(), Status::kInvalidArgument, "maximum_space is ",
-                     given.maximum_space, ", must be 0 to 2147483648 or UINT32_MAX"));
+    return wrap(fail(out->get(), Status::kInvalidArgument, "maximum_space is ", given.maximum_space,
+                     ", must be 0 to 2147483648 or UINT32_MAX"));
   }
   if (given.schema_draft != 7 && given.schema_draft != 2020) {
     return wrap(fail(out->get(), Status::kInvalidArgument, "schema_draft is ", given.schema_draft,
@@ -117,17 +118,14 @@ GrammarSource read_source(const sotto_grammar_params& given, std::span<const cha
   source.language = static_cast<sotto::GrammarLanguage>(given.language);
   source.root = {given.root.text, given.root.size};
   source.vocabulary = unwrap(given.vocabulary);
-  source.triggers.texts = {reinterpret_cast<const TextView*>(given.triggers),
-                           given.trigger_count};
+  source.triggers.texts = {reinterpret_cast<const TextView*>(given.triggers), given.trigger_count};
   source.triggers.tokens = {given.trigger_tokens, given.trigger_token_count};
-  source.schema.style = {read_space(given.json_space), given.maximum_space,
-                         given.outer_space != 0};
+  source.schema.style = {read_space(given.json_space), given.maximum_space, given.outer_space != 0};
   source.schema.draft = given.schema_draft == 7 ? SchemaDraft::kDraft7 : SchemaDraft::k2020;
   source.schema.assert_formats = given.assert_formats != 0;
   source.schema.closed = given.closed != 0;
   source.schema.distinct_names = given.distinct_names != 0;
-  source.tools =
-      given.several_tools != 0 ? sotto::ToolChoice::kSeveral : sotto::ToolChoice::kOne;
+  source.tools = given.several_tools != 0 ? sotto::ToolChoice::kSeveral : sotto::ToolChoice::kOne;
   return source;
 }
 
@@ -160,9 +158,9 @@ sotto_status sotto_grammar_compile(const char* source, size_t source_size,
   sotto::RuleWarnings warnings;
   if (given.log != nullptr) warnings = {&log, warn_unreachable};
   const CompiledGrammar* compiled = nullptr;
-  const Status status = compile_source(read_source(given, text), warnings,
-                                       {static_cast<uint8_t*>(memory), memory_size}, &compiled,
-                                       out.get());
+  const Status status =
+      compile_source(read_source(given, text), warnings,
+                     {static_cast<uint8_t*>(memory), memory_size}, &compiled, out.get());
   if (status != Status::kOk) return wrap(status);
   *grammar = static_cast<sotto_grammar*>(memory);
   *grammar_size = static_cast<size_t>(compiled->size());

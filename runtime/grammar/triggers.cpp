@@ -189,7 +189,8 @@ Status build_triggers(const Triggers& triggers, const Vocabulary* vocabulary, ui
   for (size_t i = 0; i < triggers.texts.size(); ++i) {
     texts[i] = {triggers.texts[i].text, triggers.texts[i].size};
   }
-  const bool fits = TriggerRules(root, active, builder).build({texts, triggers.texts.size()}, start);
+  const bool fits =
+      TriggerRules(root, active, builder).build({texts, triggers.texts.size()}, start);
   if (fits) return Status::kOk;
   return workspace.exhausted()
              ? fail_too_large(error)

@@ -91,7 +91,8 @@ TEST_F(GrammarArguments, OfVocabulariesInMemoryOfExactlyTheirSize) {
   sotto_vocabulary_params of_model;
   sotto_vocabulary_params_init(&of_model, sizeof of_model);
   of_model.model = model.get();
-  for (const auto* params : {&vocabulary_.params(), const_cast<const sotto_vocabulary_params*>(&of_model)}) {
+  for (const auto* params :
+       {&vocabulary_.params(), const_cast<const sotto_vocabulary_params*>(&of_model)}) {
     size_t size = 0;
     ASSERT_EQ(sotto_vocabulary_memory_size(params, &size, nullptr), SOTTO_OK);
     sotto_vocabulary* made = nullptr;
@@ -129,7 +130,12 @@ TEST_F(GrammarArguments, OfGrammars) {
   spoil("language", [](auto& p) { p.language = SOTTO_GRAMMAR_TOOLS + 1; });
   spoil("root", [](auto& p) { p.root = {nullptr, 4}; });
   spoil("root", [](auto& p) { p.root = {"root", 0}; });
-  spoil("other", [](auto& p) { p.root = {"other", 5}; }, SOTTO_GRAMMAR_SYNTAX);
+  spoil(
+      "other",
+      [](auto& p) {
+        p.root = {"other", 5};
+      },
+      SOTTO_GRAMMAR_SYNTAX);
   spoil("json_space", [](auto& p) { p.json_space = 3; });
   spoil("json_space", [](auto& p) { p.json_space = -1; });
   spoil("maximum_space", [](auto& p) { p.maximum_space = UINT32_MAX - 1; });
@@ -215,8 +221,9 @@ TEST_F(GrammarArguments, OfMatchers) {
     sotto_matcher_params params;
     sotto_matcher_params_init(&params, sizeof params);
     change(params);
-    expect_error(sotto_matcher_memory_size(grammar_.get(), vocabulary_.get(), &params, &size, &error_),
-                 word);
+    expect_error(
+        sotto_matcher_memory_size(grammar_.get(), vocabulary_.get(), &params, &size, &error_),
+        word);
     expect_error(sotto_matcher_init(grammar_.get(), vocabulary_.get(), &params, memory.data(),
                                     memory.size(), &made, &error_),
                  word);

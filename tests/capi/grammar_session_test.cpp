@@ -43,7 +43,8 @@ bool is_person(const std::string& text) {
   const int64_t age = value["age"].is_number_integer() ? value["age"].get<int64_t>() : -1;
   bool fits = value["name"].is_string() && age >= 0 && age <= 150 && value["likes"].is_array() &&
               value["likes"].size() <= 3;
-  for (const json& like : value["likes"]) fits = fits && (like == "cats" || like == "dogs" || like == "tea");
+  for (const json& like : value["likes"])
+    fits = fits && (like == "cats" || like == "dogs" || like == "tea");
   return fits;
 }
 
@@ -300,11 +301,10 @@ TEST(GrammarSession, StatesAndForksLeaveTheMatcherWhereItWasSet) {
 TEST(GrammarSession, TriggersWaitForTheirText) {
   const std::string call = "{";
   const sotto_text trigger = {call.data(), call.size()};
-  const OpenGrammar grammar("root ::= \"\\\"\" [a-z]{1,5} \"\\\"}\"",
-                            [&](auto& p) {
-                              p.triggers = &trigger;
-                              p.trigger_count = 1;
-                            });
+  const OpenGrammar grammar("root ::= \"\\\"\" [a-z]{1,5} \"\\\"}\"", [&](auto& p) {
+    p.triggers = &trigger;
+    p.trigger_count = 1;
+  });
   OpenMatcher matcher(grammar, &words());
   GrammarSession session;
   const sotto_token_bias more = {tokens_of("{")[0], 9.0f};

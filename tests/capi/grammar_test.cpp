@@ -32,12 +32,16 @@ void expect_texts(const OpenGrammar& grammar, std::initializer_list<std::string>
 TEST(Grammar, SpeaksEveryLanguage) {
   expect_texts(OpenGrammar("root ::= \"a\" root \"b\" | \"c\""), {"c", "aacbb"}, {"", "acbb", "a"});
   expect_texts(OpenGrammar("x ::= \"y\"\nroot ::= x",
-                           [](auto& p) { p.root = {"x", 1}; }), {"y"}, {""});
+                           [](auto& p) {
+                             p.root = {"x", 1};
+                           }),
+               {"y"}, {""});
   expect_texts(OpenGrammar(R"({"type":"object","properties":{"a":{"type":"integer"}},
                                "required":["a"],"additionalProperties":false})",
                            SOTTO_GRAMMAR_JSON_SCHEMA),
                {R"({"a":1})", R"({ "a" : -7 })"}, {"{}", R"({"a":1.5})", R"({"a":1,"b":2})"});
-  expect_texts(OpenGrammar("\\d{3}-[a-f]+", SOTTO_GRAMMAR_REGEX), {"123-abc"}, {"12-a", "123-", "123-g"});
+  expect_texts(OpenGrammar("\\d{3}-[a-f]+", SOTTO_GRAMMAR_REGEX), {"123-abc"},
+               {"12-a", "123-", "123-g"});
   expect_texts(OpenGrammar("", SOTTO_GRAMMAR_JSON), {"1", "[true, null]", R"({"a":"b"})"},
                {"", "01", "[1,]", "nul"});
   expect_texts(OpenGrammar("", SOTTO_GRAMMAR_JSON_OBJECT), {"{}", R"({"a":[1]})"}, {"1", "[]"});
@@ -45,7 +49,8 @@ TEST(Grammar, SpeaksEveryLanguage) {
                {"yes", "no", "caf\xC3\xA9"}, {"", "y", "yesno", "\"yes\""});
   expect_texts(OpenGrammar(R"({"minimum":-2,"maximum":12,"integer":true})", SOTTO_GRAMMAR_NUMBER),
                {"-2", "0", "12"}, {"-3", "13", "1.5", "007"});
-  expect_texts(OpenGrammar(R"({"minimum":0.5})", SOTTO_GRAMMAR_NUMBER), {"0.5", "7.25"}, {"0.4", "-1"});
+  expect_texts(OpenGrammar(R"({"minimum":0.5})", SOTTO_GRAMMAR_NUMBER), {"0.5", "7.25"},
+               {"0.4", "-1"});
   expect_texts(OpenGrammar("{}", SOTTO_GRAMMAR_NUMBER), {"0", "-1.5"}, {"", "x"});
   const std::string tools = R"([{"name":"add","parameters":{"type":"object","properties":
       {"x":{"type":"integer"}},"required":["x"],"additionalProperties":false}},
@@ -53,11 +58,12 @@ TEST(Grammar, SpeaksEveryLanguage) {
   expect_texts(OpenGrammar(tools, SOTTO_GRAMMAR_TOOLS),
                {R"({"name":"add","arguments":{"x":1}})", R"({"name":"stop","arguments":{}})"},
                {R"({"name":"add","arguments":{}})", R"({"name":"no","arguments":{}})"});
-  expect_texts(OpenGrammar(tools, [](auto& p) {
-                 p.language = SOTTO_GRAMMAR_TOOLS;
-                 p.several_tools = 1;
-                 p.json_space = SOTTO_JSON_COMPACT;
-               }),
+  expect_texts(OpenGrammar(tools,
+                           [](auto& p) {
+                             p.language = SOTTO_GRAMMAR_TOOLS;
+                             p.several_tools = 1;
+                             p.json_space = SOTTO_JSON_COMPACT;
+                           }),
                {R"([{"name":"stop","arguments":{}},{"name":"add","arguments":{"x":2}}])"},
                {R"({"name":"stop","arguments":{}})", "[]"});
 }
@@ -106,7 +112,8 @@ TEST(Grammar, SaysWhereAndWhatIsWrong) {
     uint64_t offset;
     std::string message;
   } cases[] = {
-      {SOTTO_GRAMMAR_GBNF, "root ::= \"a\nb", SOTTO_GRAMMAR_SYNTAX, 9, "1:10: text that is not closed"},
+      {SOTTO_GRAMMAR_GBNF, "root ::= \"a\nb", SOTTO_GRAMMAR_SYNTAX, 9,
+       "1:10: text that is not closed"},
       {SOTTO_GRAMMAR_GBNF, "root ::= x", SOTTO_GRAMMAR_SYNTAX, 9, "1:10: rule that is not defined"},
       {SOTTO_GRAMMAR_GBNF, "a ::= \"a\"", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: no rule named 'root'"},
       {SOTTO_GRAMMAR_GBNF, "root ::= root", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: start rule"},
@@ -114,7 +121,8 @@ TEST(Grammar, SaysWhereAndWhatIsWrong) {
       {SOTTO_GRAMMAR_JSON_SCHEMA, "{\"type\": \"x\"}", SOTTO_GRAMMAR_SYNTAX, 9, "#/type: must be"},
       {SOTTO_GRAMMAR_JSON_SCHEMA, "{\"$dynamicRef\": \"#x\"}", SOTTO_GRAMMAR_UNSUPPORTED, 16,
        "#/$dynamicRef: the keyword is not supported"},
-      {SOTTO_GRAMMAR_JSON_SCHEMA, "{\"pattern\": \"(\"}", SOTTO_GRAMMAR_SYNTAX, 12, "#/pattern: 1:1"},
+      {SOTTO_GRAMMAR_JSON_SCHEMA, "{\"pattern\": \"(\"}", SOTTO_GRAMMAR_SYNTAX, 12,
+       "#/pattern: 1:1"},
       {SOTTO_GRAMMAR_JSON_SCHEMA, "{", SOTTO_GRAMMAR_SYNTAX, 1, "1:2: "},
       {SOTTO_GRAMMAR_JSON_SCHEMA, "false", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: start rule"},
       {SOTTO_GRAMMAR_REGEX, "a(", SOTTO_GRAMMAR_SYNTAX, 1, "1:2: group that is not closed"},
@@ -128,7 +136,8 @@ TEST(Grammar, SaysWhereAndWhatIsWrong) {
       {SOTTO_GRAMMAR_NUMBER, "{\"least\":1}", SOTTO_GRAMMAR_SYNTAX, 9, "1:10: member other than"},
       {SOTTO_GRAMMAR_NUMBER, "{\"minimum\":\"1\"}", SOTTO_GRAMMAR_SYNTAX, 11, "1:12: a number"},
       {SOTTO_GRAMMAR_NUMBER, "{\"integer\":1}", SOTTO_GRAMMAR_SYNTAX, 11, "1:12: true or false"},
-      {SOTTO_GRAMMAR_NUMBER, "{\"minimum\":2,\"maximum\":1}", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: start"},
+      {SOTTO_GRAMMAR_NUMBER, "{\"minimum\":2,\"maximum\":1}", SOTTO_GRAMMAR_SYNTAX, 0,
+       "1:1: start"},
       {SOTTO_GRAMMAR_TOOLS, "[]", SOTTO_GRAMMAR_SYNTAX, 0, "the functions"},
       {SOTTO_GRAMMAR_TOOLS, "[{}]", SOTTO_GRAMMAR_SYNTAX, 1, "function 0 has no \"name\""},
   };
@@ -278,9 +287,8 @@ TEST(Triggers, TextIsFreeUntilTheFirstOfThem) {
       const size_t begin = behind_first(text, triggers);
       const std::string rest = begin == std::string::npos ? "" : text.substr(begin);
       const bool matches =
-          begin == std::string::npos ||
-          (rest.substr(0, 1) == "b" && rest.size() <= 3 &&
-           rest.find_first_not_of("ac", 1) == std::string::npos);
+          begin == std::string::npos || (rest.substr(0, 1) == "b" && rest.size() <= 3 &&
+                                         rest.find_first_not_of("ac", 1) == std::string::npos);
       ASSERT_EQ(matcher.matches(text), matches) << text << " after " << triggers[0];
       ASSERT_EQ(matcher.begins(text), matches || rest.empty()) << text;
     }

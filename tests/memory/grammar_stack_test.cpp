@@ -31,13 +31,12 @@ size_t stack_of(const std::function<void()>& work) {
     (*static_cast<const std::function<void()>*>(self))();
     return nullptr;
   };
-  EXPECT_EQ(pthread_create(&thread, &attributes, run,
-                           const_cast<std::function<void()>*>(&work)),
+  EXPECT_EQ(pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&work)),
             0);
   EXPECT_EQ(pthread_join(thread, nullptr), 0);
   pthread_attr_destroy(&attributes);
-  const auto* used = std::find_if(std::begin(stack), std::end(stack),
-                                  [](uint8_t byte) { return byte != kPaint; });
+  const auto* used =
+      std::find_if(std::begin(stack), std::end(stack), [](uint8_t byte) { return byte != kPaint; });
   return static_cast<size_t>(std::end(stack) - used);
 }
 
@@ -67,7 +66,8 @@ std::vector<Source> sources() {
        [] {
          std::string text = "root ::= r0\n";
          for (int i = 0; i < 3000; ++i) {
-           text += "r" + std::to_string(i) + " ::= \"(\" r" + std::to_string(i + 1) + " \")\" | \"x\"\n";
+           text += "r" + std::to_string(i) + " ::= \"(\" r" + std::to_string(i + 1) +
+                   " \")\" | \"x\"\n";
          }
          return text + "r3000 ::= root | \"y\"\n";
        }(),
@@ -77,8 +77,8 @@ std::vector<Source> sources() {
       {"nested schema", SOTTO_GRAMMAR_JSON_SCHEMA, nested(100), SOTTO_OK},
       {"nested arrays", SOTTO_GRAMMAR_JSON_SCHEMA, repeat("[", 60000), SOTTO_GRAMMAR_SYNTAX},
       {"nested combinations", SOTTO_GRAMMAR_JSON_SCHEMA,
-       repeat(R"({"anyOf":[{"type":"null"},)", 100) + R"({"pattern":"^(a|b){2,9}$","minLength":3})" +
-           repeat("]}", 100),
+       repeat(R"({"anyOf":[{"type":"null"},)", 100) +
+           R"({"pattern":"^(a|b){2,9}$","minLength":3})" + repeat("]}", 100),
        SOTTO_OK},
       {"formats", SOTTO_GRAMMAR_JSON_SCHEMA,
        R"({"anyOf":[{"format":"date-time"},{"format":"uri"},{"format":"email"},{"format":"ipv6"}],
