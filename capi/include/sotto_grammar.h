@@ -143,12 +143,13 @@ typedef struct sotto_matcher_params {
   uint32_t sequence_count; /* texts followed side by side; default 1, at most 65536. A session
                               that searches with n sequences needs 2n+1 */
   uint32_t rollback_count; /* newest tokens of sequence 0 that can be taken back; default 256 */
-  uint32_t context_count;  /* places in rules where others are called; default 4096 */
-  uint32_t frame_count;    /* in all contexts; default 16384 */
-  uint32_t config_count;   /* sets of states; default 2048 */
-  uint32_t item_count;     /* in all sets; default 8192 */
-  uint32_t work_count;     /* states visited in one step; default 4096 */
-  uint32_t mask_bytes;     /* of remembered masks; default 262144 */
+  /* Default 0 for each: enough for the grammar to be fast, unless it is very ambiguous. */
+  uint32_t context_count;  /* places in rules where others are called */
+  uint32_t frame_count;    /* in all contexts */
+  uint32_t config_count;   /* sets of states; at most 65535 */
+  uint32_t item_count;     /* in all sets */
+  uint32_t work_count;     /* states visited in one step */
+  uint32_t mask_bytes;     /* of remembered masks */
   uint32_t reserved;
   uint64_t step_budget;    /* elementary steps of one call; default 20,000,000 */
 } sotto_matcher_params;
