@@ -167,6 +167,16 @@ struct Kernels {
   // instead of NaN.
   void (*nearness)(const float* x, size_t n, float max, float scale, float center, float* y);
 
+  // words_i: the low or the high half of output x of SplitMix64 (kernels/math.h) seeded with
+  // `seed`, where x is ids_i, or first_id + i where ids is null.
+  void (*mix_words)(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, size_t n,
+                    uint32_t* words);
+
+  // p_i *= factors of bits [shift, shift + bits) of words_i, or 0 if that is below `least`.
+  // Products are normal or 0.
+  void (*scale_by_bits)(const uint32_t* words, uint32_t shift, uint32_t bits,
+                        const float* factors, float least, size_t n, float* p);
+
   // hashes_i: of the token ids_i, or first_id + i where ids is null.
   void (*min_hash)(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,
                    int32_t* hashes);

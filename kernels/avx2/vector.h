@@ -102,6 +102,19 @@ struct Vector {
     return static_cast<size_t>(low_count + __builtin_popcount(high));
   }
 
+  // table[word >> shift & mask] of 16 words.
+  static Vector look_up(const float* table, const uint32_t* words, uint32_t shift,
+                        uint32_t mask) {
+    const __m128i count = _mm_cvtsi32_si128(static_cast<int>(shift));
+    const auto eight = [=](const uint32_t* w) {
+      const __m256i word = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w));
+      const __m256i index = _mm256_and_si256(_mm256_srl_epi32(word, count),
+                                             _mm256_set1_epi32(static_cast<int>(mask)));
+      return _mm256_i32gather_ps(table, index, sizeof *table);
+    };
+    return {eight(words), eight(words + 8)};
+  }
+
   // Sums of the bits of each lane, modulo 2^32.
   struct BitSums {
     __m256i low = _mm256_setzero_si256();

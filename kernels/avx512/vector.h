@@ -60,6 +60,15 @@ struct Vector {
     return static_cast<size_t>(__builtin_popcount(mask));
   }
 
+  // table[word >> shift & mask] of 16 words.
+  static Vector look_up(const float* table, const uint32_t* words, uint32_t shift,
+                        uint32_t mask) {
+    const __m128i count = _mm_cvtsi32_si128(static_cast<int>(shift));
+    const __m512i shifted = _mm512_srl_epi32(_mm512_loadu_si512(words), count);
+    const __m512i index = _mm512_and_si512(shifted, _mm512_set1_epi32(static_cast<int>(mask)));
+    return {_mm512_i32gather_ps(index, table, sizeof *table)};
+  }
+
   // Sums of the bits of each lane, modulo 2^32.
   struct BitSums {
     __m512i v = _mm512_setzero_si512();

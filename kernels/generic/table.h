@@ -7,6 +7,7 @@
 #include "kernels/generic/min_hash.h"
 #include "kernels/generic/quantize.h"
 #include "kernels/generic/softmax.h"
+#include "kernels/generic/tournament.h"
 #include "kernels/generic/weights.h"
 #include "kernels/kernels.h"
 
@@ -33,6 +34,8 @@ constexpr Kernels make_table(Isa isa, void (*attention)(const AttentionArgs& arg
       .keep_from = keep_from<V>,
       .split = split<V>,
       .nearness = nearness<V>,
+      .mix_words = mix_words<V>,
+      .scale_by_bits = scale_by_bits<V>,
       .min_hash = min_hash<V>,
   };
 }

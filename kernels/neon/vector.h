@@ -99,6 +99,14 @@ struct Vector {
     return kept;
   }
 
+  // table[word >> shift & mask] of 16 words.
+  static Vector look_up(const float* table, const uint32_t* words, uint32_t shift,
+                        uint32_t mask) {
+    float lanes[kLanes];
+    for (int i = 0; i < kLanes; ++i) lanes[i] = table[words[i] >> shift & mask];
+    return load(lanes, Whole{});
+  }
+
   // Sums of the bits of each lane, modulo 2^32.
   struct BitSums {
     uint32x4_t v[4] = {vdupq_n_u32(0), vdupq_n_u32(0), vdupq_n_u32(0), vdupq_n_u32(0)};

@@ -24,6 +24,10 @@ size_t keep_from(const float* key, float floor, const float* x, const int32_t* i
 Split split(const float* x, float floor, float ceiling, const float* values, double base, size_t n,
             int32_t* between);
 void nearness(const float* x, size_t n, float max, float scale, float center, float* y);
+void mix_words(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, size_t n,
+               uint32_t* words);
+void scale_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, const float* factors,
+                   float least, size_t n, float* p);
 void min_hash(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,
               int32_t* hashes);
 
@@ -45,6 +49,8 @@ inline constexpr Kernels kTable = {
     .keep_from = keep_from,
     .split = split,
     .nearness = nearness,
+    .mix_words = mix_words,
+    .scale_by_bits = scale_by_bits,
     .min_hash = min_hash,
 };
 

@@ -50,6 +50,23 @@ void nearness(const float* x, size_t n, float max, float scale, float center, fl
   }
 }
 
+void mix_words(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, size_t n,
+               uint32_t* words) {
+  for (size_t i = 0; i < n; ++i) {
+    const int32_t id = ids != nullptr ? ids[i] : first_id + static_cast<int32_t>(i);
+    words[i] = static_cast<uint32_t>(mix64(seed, static_cast<uint32_t>(id)) >> (high ? 32 : 0));
+  }
+}
+
+void scale_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, const float* factors,
+                   float least, size_t n, float* p) {
+  const uint32_t mask = (1u << bits) - 1;
+  for (size_t i = 0; i < n; ++i) {
+    const float scaled = p[i] * factors[words[i] >> shift & mask];
+    p[i] = scaled >= least ? scaled : 0.0f;
+  }
+}
+
 void min_hash(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,
               int32_t* hashes) {
   for (size_t i = 0; i < n; ++i) {

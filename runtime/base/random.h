@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 
+#include "kernels/math.h"
+
 namespace sotto {
 
 std::array<uint32_t, 4> philox4x32_10(std::array<uint32_t, 4> counter,
@@ -17,10 +19,7 @@ uint64_t random_bits(uint64_t seed, uint64_t index, uint32_t sequence = 0, uint3
 // 64 uniform bits: number `index` of another family of streams, SplitMix64 (Steele et al.
 // 2014) with its state jumped to: several times cheaper than Philox, for one value a token.
 inline uint64_t split_mix(uint64_t seed, uint64_t index) {
-  uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-  z = (z ^ z >> 27) * 0x94d049bb133111eb;
-  return z ^ z >> 31;
+  return mix64(seed, index);
 }
 
 // The upper half of a * b: a uniform `a` becomes a uniform number below b.

@@ -205,7 +205,8 @@ struct Tail {
   float floor;  // that only these reach; 0: there is none, or it is not known
 };
 
-// `least` stay in any case, fewer than there are. `hidden`: the most that bends behind the sorted shares may add.
+// `least` stay in any case, fewer than there are. `hidden`: the most that bends behind the
+// sorted shares may add.
 Tail find_tail(const SortedShares& sorted, double z, size_t least, double hidden) {
   constexpr size_t kBlock = 256;  // under one sum
   const size_t count = sorted.bend_count();

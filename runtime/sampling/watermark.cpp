@@ -64,26 +64,97 @@ void add_self_hash(Candidates& candidates, const SelfHash& hash, uint32_t thresh
   }
 }
 
+constexpr uint32_t kMostBits = 10;  // rounds in one go
+constexpr uint32_t kWordBits = 32;
+// What is less is lost: of shares, and of what rounds make of them. A factor is 2 at most, or 0
+// if it is so small that a product might not be a normal number.
+constexpr float kLeastPart = 0x1p-64f;
+constexpr double kLeastFactor = 0x1p-60;
+
 // What a token's probability is multiplied by in `bits` rounds, for each pattern of its g in
-// those rounds. `sums`: the probabilities by pattern, together anything.
-void play_rounds(double* sums, double* factors, uint32_t bits) {
-  const size_t patterns = size_t{1} << bits;
-  double total = 0;
-  for (size_t g = 0; g < patterns; ++g) total += sums[g];
-  std::fill_n(factors, patterns, 1.0);
+// those rounds, the first round's lowest. `sums`: the probabilities by pattern, together
+// anything; each round folds them by its bit.
+void play_rounds(double* sums, float* factors, uint32_t bits) {
+  double products[1 << kMostBits];
+  products[0] = 1;
   for (uint32_t bit = 0; bit < bits; ++bit) {
-    const size_t run = size_t{1} << bit;
-    double ones = 0;
-    for (size_t g = run; g < patterns; g += 2 * run) {
-      for (size_t i = 0; i < run; ++i) ones += sums[g + i];
+    const size_t run = size_t{1} << bit, folded = size_t{1} << (bits - bit - 1);
+    double ones = 0, zeros = 0;
+    for (size_t g = 0; g < folded; ++g) {
+      zeros += sums[2 * g];
+      ones += sums[2 * g + 1];
     }
-    const double q = std::min(ones / total, 1.0);
-    for (size_t g = 0; g < patterns; ++g) {
-      const double factor = (g >> bit & 1) != 0 ? 2 - q : 1 - q;
-      sums[g] *= factor;
-      factors[g] *= factor;
+    const double q = ones / (zeros + ones);
+    for (size_t g = 0; g < folded; ++g) sums[g] = sums[2 * g] * (1 - q) + sums[2 * g + 1] * (2 - q);
+    for (size_t g = 0; g < run; ++g) {
+      products[run + g] = products[g] * (2 - q);
+      products[g] *= 1 - q;
     }
   }
+  for (size_t g = 0; g < size_t{1} << bits; ++g) {
+    factors[g] = products[g] >= kLeastFactor ? static_cast<float>(products[g]) : 0.0f;
+  }
+}
+
+// The probabilities after the rounds, up to a common factor, in place of the keys.
+std::span<const float> play_tournament(Candidates& candidates, uint64_t seed, uint32_t layers) {
+  double sums[1 << kMostBits];
+  float factors[1 << kMostBits];
+  const Kernels& kernels = candidates.kernels();
+  const size_t count = candidates.count();
+  const float* shares = candidates.shares();
+  float* p = candidates.whole();
+  auto* words = reinterpret_cast<uint32_t*>(p + count);
+  for (size_t i = 0; i < count; ++i) p[i] = shares[i] >= kLeastPart ? shares[i] : 0.0f;
+  const auto few = static_cast<uint32_t>(std::bit_width(count)) - 1;
+  uint32_t bits = 0;
+  for (uint32_t layer = 0; layer < layers; layer += bits) {
+    const uint32_t shift = layer % kWordBits;
+    bits = std::min({few, layers - layer, kMostBits, kWordBits - shift});
+    if (shift == 0) kernels.mix_words(seed, layer > 0, candidates.ids(), 0, count, words);
+    const uint32_t mask = (1u << bits) - 1;
+    std::fill_n(sums, size_t{1} << bits, 0.0);
+    for (size_t i = 0; i < count; ++i) sums[words[i] >> shift & mask] += static_cast<double>(p[i]);
+    play_rounds(sums, factors, bits);
+    kernels.scale_by_bits(words, shift, bits, factors, kLeastPart, count, p);
+  }
+  return {p, count};
+}
+
+// Of which every eighth has a sum of its own.
+double sum_of(std::span<const float> p) {
+  double sums[8] = {};
+  size_t i = 0;
+  for (; i + 8 <= p.size(); i += 8) {
+    for (size_t k = 0; k < 8; ++k) sums[k] += static_cast<double>(p[i + k]);
+  }
+  for (size_t k = 0; i < p.size(); ++i, ++k) sums[k] += static_cast<double>(p[i]);
+  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
+
+// The first index at which the sum of p exceeds `share` of the whole, 0 ... 1.
+size_t draw_part(std::span<const float> p, double share) {
+  constexpr size_t kBlock = 256;  // under one sum
+  double total = 0;
+  for (size_t i = 0; i < p.size(); i += kBlock) {
+    total += sum_of(p.subspan(i, std::min(kBlock, p.size() - i)));
+  }
+  const double target = share * total;
+  double before = 0;
+  for (size_t first = 0; first < p.size(); first += kBlock) {
+    const size_t end = std::min(first + kBlock, p.size());
+    const double next = before + sum_of(p.subspan(first, end - first));
+    double sum = before;
+    for (size_t i = first; i < end && next > target; ++i) {
+      sum += static_cast<double>(p[i]);
+      if (sum > target && p[i] > 0) return i;
+    }
+    before = next;
+  }
+  // Rounding kept the sum at the target: the last with a probability.
+  size_t last = p.size() - 1;
+  while (last > 0 && !(p[last] > 0)) --last;
+  return last;
 }
 
 }  // namespace
@@ -122,49 +193,8 @@ bool watermark_seed(const WatermarkParams& params, PastTokens& past, uint64_t* s
 size_t select_tournament(Candidates& candidates, uint64_t seed, uint32_t layers,
                          uint64_t random) {
   if (candidates.count() == 1 || candidates.max() == Candidates::kLowest) return 0;
-  constexpr uint32_t kMostBits = 10;
-  double sums[1 << kMostBits], factors[1 << kMostBits];
-  // The probabilities up to a common factor, at first the shares, as doubles.
-  const float* shares = candidates.shares();
-  const std::span<uint64_t> p = candidates.scratch();
-  const auto most = static_cast<uint32_t>(std::bit_width(p.size())) - 1;
-  const uint32_t bits = std::min({most, layers, kMostBits});
-  uint32_t played = 0;
-  for (uint32_t layer = 0; layer < layers; layer += played) {
-    // A pass brings the last rounds' result to the tokens and sorts them by pattern anew.
-    const uint32_t now = std::min(bits, layers - layer);
-    const uint32_t mask = (1u << now) - 1, last_mask = (1u << played) - 1;
-    std::fill_n(sums, size_t{1} << now, 0.0);
-    for (size_t i = 0; i < p.size(); ++i) {
-      const uint64_t g = split_mix(seed, static_cast<uint32_t>(candidates.id(i)));
-      const double value =
-          layer == 0 ? static_cast<double>(shares[i])
-                     : std::bit_cast<double>(p[i]) * factors[g >> (layer - played) & last_mask];
-      p[i] = std::bit_cast<uint64_t>(value);
-      sums[g >> layer & mask] += value;
-    }
-    play_rounds(sums, factors, now);
-    played = now;
-  }
-  double total = 0;
-  for (size_t i = 0; i < p.size(); ++i) {
-    const uint64_t g = split_mix(seed, static_cast<uint32_t>(candidates.id(i)));
-    const uint32_t last_mask = (1u << played) - 1;
-    const double value = std::bit_cast<double>(p[i]) * factors[g >> (layers - played) & last_mask];
-    p[i] = std::bit_cast<uint64_t>(value);
-    total += value;
-  }
-  const double target = static_cast<double>(random >> 11) * 0x1p-53 * total;
-  double sum = 0;
-  size_t last = 0;  // with a probability, should rounding keep the sum below the target
-  for (size_t i = 0; i < p.size(); ++i) {
-    const double value = std::bit_cast<double>(p[i]);
-    if (!(value > 0)) continue;
-    last = i;
-    sum += value;
-    if (sum > target) break;
-  }
-  return last;
+  return draw_part(play_tournament(candidates, seed, layers),
+                   static_cast<double>(random >> 11) * 0x1p-53);
 }
 
 size_t select_gumbel_watermark(Candidates& candidates, uint64_t seed) {

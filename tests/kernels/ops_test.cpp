@@ -352,6 +352,47 @@ TEST_P(Ops, MinHash) {
   });
 }
 
+TEST_P(Ops, MixWords) {
+  for_each_case([&](Numbers, size_t n, Placement placement) {
+    std::vector<int32_t> ids(n);
+    for (int32_t& id : ids) id = static_cast<int32_t>(random_());
+    const GuardedArray<int32_t> own_ids(ids, placement);
+    const GuardedArray<uint32_t> words(n, placement);
+    const uint64_t seed = random_();
+    for (const bool high : {false, true}) {
+      for (const int32_t* from : {static_cast<const int32_t*>(own_ids.data()),
+                                  static_cast<const int32_t*>(nullptr)}) {
+        std::vector<uint32_t> expected(n);
+        reference_->mix_words(seed, high, from, 7, n, expected.data());
+        kernels_->mix_words(seed, high, from, 7, n, words.data());
+        EXPECT_EQ(expected, words.values());
+        const uint64_t index = from == nullptr ? n + 6 : static_cast<uint32_t>(ids[n - 1]);
+        const uint64_t last = mix64(seed, index);
+        EXPECT_EQ(expected[n - 1], static_cast<uint32_t>(high ? last >> 32 : last));
+      }
+    }
+    EXPECT_TRUE(words.intact());
+  });
+}
+
+TEST_P(Ops, ScaleByBits) {
+  for_each_case([&](Numbers, size_t n, Placement placement) {
+    std::vector<uint32_t> bits_of_each(n);
+    for (uint32_t& word : bits_of_each) word = static_cast<uint32_t>(random_());
+    const auto bits = static_cast<uint32_t>(1 + random_() % 10);
+    const auto shift = static_cast<uint32_t>(random_() % (33 - bits));
+    std::vector<float> table(size_t{1} << bits), parts(n);
+    for (float& x : table) x = static_cast<float>(random_() % 1000) * 0x1p-9f;
+    for (float& x : parts) x = static_cast<float>(random_() % 1000) * 0x1p-20f;
+    const GuardedArray<uint32_t> words(bits_of_each, placement);
+    const GuardedArray<float> factors(table, placement);
+    expect_same_in_place(parts, placement, [&](const Kernels& kernels, float* p) {
+      kernels.scale_by_bits(words.data(), shift, bits, factors.data(), 0x1p-12f, n, p);
+      for (size_t i = 0; i < n; ++i) EXPECT_TRUE(p[i] == 0 || p[i] >= 0x1p-12f);
+    });
+  });
+}
+
 // Around the ends of exp's range, in every lane.
 TEST_P(Ops, ExpAtTheEndsOfItsRange) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
