@@ -9,9 +9,14 @@
 
 namespace sotto {
 
-// As measure_vocabulary and place_vocabulary. Special and unused tokens have no text; the
-// end-of-text token is the end token. The model must outlive the vocabulary.
-// kTokenizerMissing: the model's tokens have no bytes.
+// Special and unused tokens have no text; `end_token`, if it is not negative, is the end token
+// and outlives the source, as the tokenizer does.
+VocabularySource vocabulary_source(const TokenizerView& tokenizer, const int32_t& end_token);
+
+// As measure_vocabulary and place_vocabulary, but for files that hold their vocabulary
+// prepared: these are used in place. The model must outlive the vocabulary.
+// kTokenizerMissing: the model's tokens have no bytes. kModelCorrupt: what is prepared is not
+// the vocabulary of this model.
 Status measure_model_vocabulary(const ModelView& model, size_t* size, Error* error);
 Status place_model_vocabulary(const ModelView& model, void* memory, size_t memory_size,
                               Vocabulary** vocabulary, Error* error);

@@ -166,7 +166,7 @@ TEST(GrammarImage, ChangedBytesAreRefusedOrHarmless) {
     for (size_t at = 0; at < original.bytes().size(); ++at) {
       for (const uint8_t change : {0x01, 0x80, 0xFF}) {
         Image image(original.bytes());
-        image[at] ^= change;
+        image[at] = static_cast<uint8_t>(image[at] ^ change);
         const CompiledGrammar* grammar = image.open();
         if (at >= kBlock) {
           EXPECT_EQ(grammar, nullptr) << at;
