@@ -1,4 +1,5 @@
 #include "capi/sotto_handles.h"
+#include "runtime/grammar/prepared_vocabulary.h"
 
 using sotto::Model;
 using sotto::ModelConfig;
@@ -111,6 +112,11 @@ sotto_status sotto_model_get_info(const sotto_model* handle, sotto_model_info* i
   filled.packed_in_place = model.packed_in_place();
   filled.parameter_count = count_parameters(model);
   filled.weight_bytes = count_weight_bytes(model);
+  sotto::VocabularySection vocabulary;
+  if (model.view().find_vocabulary(&vocabulary) &&
+      vocabulary.version == sotto::kPreparedVersion) {
+    filled.vocabulary_bytes = vocabulary.arrays.size;
+  }
   sotto::capi::fill(info, filled);
   return SOTTO_OK;
 }

@@ -119,6 +119,9 @@ void convert(const Command& command) {
   summary.info = checkpoint->info();
   summary.output = command.output.string();
   summary.has_tokenizer = tokenizer.has_value();
+  if (tokenizer && summary.written.vocabulary_size == 0) {
+    summary.notes.push_back("a token is longer than 255 bytes: grammars cannot be used");
+  }
   if (packer) summary.packed_isa = packer->isa();
   if (command.quiet) return;
   if (command.json) {

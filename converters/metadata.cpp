@@ -45,6 +45,12 @@ Offset<format::Packed> put(FlatBufferBuilder& builder, const PackedRanges& packe
                               builder.CreateVectorOfStructs(weights));
 }
 
+Offset<format::Vocabulary> put(FlatBufferBuilder& builder, const VocabularyRanges& vocabulary) {
+  const format::DataRange arrays = put(vocabulary.arrays);
+  return format::CreateVocabulary(builder, vocabulary.version, vocabulary.text_count,
+                                  vocabulary.node_count, vocabulary.longest, &arrays);
+}
+
 Offset<format::Tokenizer> put(FlatBufferBuilder& builder, const TokenizerData& tokenizer) {
   std::vector<uint8_t> kinds;
   for (const TokenKind kind : tokenizer.token_kinds) kinds.push_back(static_cast<uint8_t>(kind));
@@ -108,6 +114,8 @@ std::vector<uint8_t> build_metadata(const CheckpointInfo& info, const TokenizerD
   std::vector<Offset<format::Packed>> packed;
   if (ranges.packed) packed.push_back(put(builder, *ranges.packed));
   const auto packed_vector = builder.CreateVector(packed);
+  Offset<format::Vocabulary> vocabulary;
+  if (ranges.vocabulary) vocabulary = put(builder, *ranges.vocabulary);
   const format::DataRange positions = put(ranges.positions);
 
   format::ModelBuilder model(builder);
@@ -128,6 +136,7 @@ std::vector<uint8_t> build_metadata(const CheckpointInfo& info, const TokenizerD
   model.add_final_norm(final_norm);
   model.add_head(head);
   model.add_packed(packed_vector);
+  model.add_vocabulary(vocabulary);
   format::FinishModelBuffer(builder, model.Finish());
   return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
 }

@@ -45,6 +45,14 @@ struct PackedRanges {
   std::vector<DataRange> weights;
 };
 
+struct VocabularyRanges {
+  uint32_t version = 0;
+  uint32_t text_count = 0;
+  uint32_t node_count = 0;
+  uint32_t longest = 0;
+  DataRange arrays;
+};
+
 struct ModelRanges {
   DataRange positions;
   LinearRanges token_embedding;
@@ -52,6 +60,7 @@ struct ModelRanges {
   NormRanges final_norm;
   std::optional<LinearRanges> head;
   std::optional<PackedRanges> packed;
+  std::optional<VocabularyRanges> vocabulary;
 
   // Linear layers as the format orders packed ones: per layer qkv, output, up, down; then
   // the head.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
@@ -12,8 +13,10 @@
 #include "converters/file.h"
 #include "converters/metadata.h"
 #include "converters/quantize.h"
+#include "converters/vocabulary_builder.h"
 #include "runtime/base/arena.h"
 #include "runtime/base/xxhash64.h"
+#include "runtime/grammar/prepared_vocabulary.h"
 #include "runtime/model/file_header.h"
 
 namespace sotto {
@@ -67,6 +70,7 @@ class ModelWriter {
         options_(options),
         ranges_(empty_ranges(checkpoint.info(), options.packer)),
         file_(path) {
+    prepare_vocabulary();
     step_count_ = 3 + ranges_.layers.size() + (ranges_.packed ? ranges_.packed->weights.size() : 0);
   }
 
@@ -75,6 +79,7 @@ class ModelWriter {
     end_ = sizeof(FileHeader) + report_.metadata_size;
     write_tensors();
     if (ranges_.packed) write_packed();
+    if (ranges_.vocabulary) ranges_.vocabulary->arrays = append(vocabulary_->arrays);
     align_end();
     write_front();
     file_.commit();
@@ -85,6 +90,16 @@ class ModelWriter {
  private:
   std::vector<uint8_t> metadata() const {
     return build_metadata(checkpoint_.info(), options_.tokenizer, ranges_);
+  }
+
+  void prepare_vocabulary() {
+    if (options_.tokenizer == nullptr) return;
+    vocabulary_ = build_vocabulary_data(*options_.tokenizer,
+                                        checkpoint_.info().end_of_text_token);
+    if (!vocabulary_) return;
+    ranges_.vocabulary = {kPreparedVersion, vocabulary_->text_count, vocabulary_->node_count,
+                          vocabulary_->longest, {}};
+    report_.vocabulary_size = vocabulary_->arrays.size();
   }
 
   // Pads with zeros to the next boundary.
@@ -241,6 +256,7 @@ class ModelWriter {
   const Checkpoint& checkpoint_;
   const WriteOptions& options_;
   ModelRanges ranges_;
+  std::optional<VocabularyData> vocabulary_;
   OutputFile file_;
   WriteReport report_;
   uint64_t end_ = 0;  // of what has been written

@@ -28,6 +28,7 @@ struct WriteReport {
   uint64_t file_size = 0;
   uint64_t metadata_size = 0;
   uint64_t packed_size = 0;
+  uint64_t vocabulary_size = 0;  // bytes; 0: none
 };
 
 struct WriteOptions {

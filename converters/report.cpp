@@ -110,6 +110,10 @@ std::string summary_table(const ConversionSummary& summary) {
     text += table_row("packed for " + summary.packed_isa, "", "", "",
                       std::to_string(written.packed_size), "", "");
   }
+  if (written.vocabulary_size > 0) {
+    text += table_row("vocabulary for grammars", "", "", "",
+                      std::to_string(written.vocabulary_size), "", "");
+  }
   text += summary.output + ": " + std::to_string(written.file_size) + " bytes, " +
           std::to_string(parameter_count(summary.info)) + " parameters, " +
           (summary.has_tokenizer ? "with its tokenizer" : "no tokenizer: tokens only") + "\n";
@@ -139,6 +143,7 @@ std::string summary_json(const ConversionSummary& summary) {
       {"file_size", written.file_size},
       {"metadata_size", written.metadata_size},
       {"packed_size", written.packed_size},
+      {"vocabulary_bytes", written.vocabulary_size},
       {"packed_isa", summary.packed_isa.empty() ? ordered_json(nullptr)
                                                 : ordered_json(summary.packed_isa)},
       {"notes", summary.notes},

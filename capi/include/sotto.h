@@ -175,6 +175,8 @@ typedef struct sotto_model_info {
   uint32_t packed_in_place;  /* 1: weights run from the file's packed section */
   uint64_t parameter_count;
   uint64_t weight_bytes;     /* read for each decoded token */
+  uint64_t vocabulary_bytes; /* of the file's vocabulary prepared for grammars; 0: it is made
+                                in memory (sotto_vocabulary_init) */
 } sotto_model_info;
 
 /* Fills the defaults; pass sizeof(*params) so that older callers stay valid. The

@@ -60,6 +60,11 @@ void print_text(const Model& model) {
                              ? "byte-level BPE, tokens of up to " +
                                    std::to_string(info.max_token_bytes) + " bytes"
                              : "none");
+  if (info.has_tokenizer != 0) {
+    print_row("for grammars", info.vocabulary_bytes != 0
+                                  ? byte_size(info.vocabulary_bytes) + " prepared in the file"
+                                  : "prepared in memory");
+  }
   print_row("end of text", info.end_of_text_token < 0
                                ? "none"
                                : "token " + std::to_string(info.end_of_text_token));
@@ -97,6 +102,7 @@ void print_json(const Model& model) {
       {"end_of_text_token", optional(info.end_of_text_token >= 0, info.end_of_text_token)},
       {"isa", sotto_isa_text(info.isa)},
       {"weight_bytes", info.weight_bytes},
+      {"vocabulary_bytes", info.vocabulary_bytes},
       {"packed_in_place", info.packed_in_place != 0},
       {"model_memory_bytes", model.memory_size()},
       {"session_memory", sessions}};

@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 
+#include "capi/include/sotto_grammar.h"
 #include "kernels/kernels.h"
 #include "kernels/linear_weights.h"
 #include "runtime/base/xxhash64.h"
@@ -25,7 +26,21 @@ struct Outcome {
   std::vector<float> logits;
 };
 
-// Loads a file and, if it is taken, runs a few tokens.
+// Pages that loading leaves alone.
+sotto_status use_vocabulary(const sotto_model* model, sotto_error* error) {
+  sotto_vocabulary_params params;
+  sotto_vocabulary_params_init(&params, sizeof params);
+  params.model = model;
+  size_t size;
+  sotto_status status = sotto_vocabulary_memory_size(&params, &size, error);
+  if (status == SOTTO_TOKENIZER_MISSING) return SOTTO_OK;
+  if (status != SOTTO_OK) return status;
+  AlignedBytes memory(size);
+  sotto_vocabulary* vocabulary;
+  return sotto_vocabulary_init(&params, memory.data(), size, &vocabulary, error);
+}
+
+// Loads a file and, if it is taken, prepares its vocabulary and runs a few tokens.
 Outcome try_file(const std::vector<uint8_t>& bytes, size_t size) {
   AlignedBytes file(size);
   std::copy_n(bytes.begin(), std::min(size, bytes.size()), file.data());
@@ -39,6 +54,8 @@ Outcome try_file(const std::vector<uint8_t>& bytes, size_t size) {
   AlignedBytes memory(needed);
   sotto_model* model;
   status = sotto_model_init(file.data(), size, &params, memory.data(), needed, &model, &error);
+  if (status != SOTTO_OK) return {status, error.message, {}};
+  status = use_vocabulary(model, &error);
   if (status != SOTTO_OK) return {status, error.message, {}};
   OpenSession session(model, [](auto& p) { p.batch_tokens = 4; });
   sotto_model_info info = {};

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "capi/include/sotto_grammar.h"
 #include "runtime/base/xxhash64.h"
 #include "runtime/model/file_header.h"
 #include "tests/memory/support.h"
@@ -31,6 +32,19 @@ void write_file(const uint8_t* metadata, size_t size, sotto::AlignedBytes& file)
   for (size_t at = (sizeof header + size + 3) / 4 * 4; at + 4 <= file.size(); at += 4) {
     std::memcpy(file.data() + at, &value, sizeof value);
   }
+}
+
+// In place, made anew, or refused.
+void prepare_vocabulary(sotto_model* model) {
+  sotto_vocabulary_params params;
+  sotto_vocabulary_params_init(&params, sizeof params);
+  params.model = model;
+  size_t size;
+  if (sotto_vocabulary_memory_size(&params, &size, nullptr) != SOTTO_OK) return;
+  if (size > size_t{16} << 20) return;
+  sotto::AlignedBytes memory(size);
+  sotto_vocabulary* vocabulary;
+  (void)sotto_vocabulary_init(&params, memory.data(), size, &vocabulary, nullptr);
 }
 
 void run(sotto_model* model) {
@@ -71,6 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   run(model);
+  prepare_vocabulary(model);
   sotto_model_deinit(model);
   return 0;
 }

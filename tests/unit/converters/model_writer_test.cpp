@@ -9,6 +9,7 @@
 #include "converters/report.h"
 #include "converters/synthetic.h"
 #include "runtime/base/xxhash64.h"
+#include "runtime/grammar/prepared_vocabulary.h"
 #include "runtime/model/file_header.h"
 #include "runtime/model/model_generated.h"
 #include "tests/unit/converters/checkpoint_support.h"
@@ -172,10 +173,22 @@ TEST_F(ModelWriterTest, WritesTheTokenizer) {
   tokenizer.sorted_tokens = {5, 4};
   tokenizer.added_tokens = {9};
   tokenizer.add_prefix_space = true;
-  write_model(checkpoint, output(), {.tokenizer = &tokenizer});
+  const WriteReport report = write_model(checkpoint, output(), {.tokenizer = &tokenizer});
 
   WrittenModel written(output());
   written.expect_holds(checkpoint);
+  // Its tokens are all the same text: one node.
+  const format::Vocabulary* vocabulary = written.model().vocabulary();
+  ASSERT_NE(vocabulary, nullptr);
+  EXPECT_EQ(vocabulary->version(), kPreparedVersion);
+  EXPECT_EQ(vocabulary->text_count(), kShape.vocabulary_size);
+  EXPECT_EQ(vocabulary->node_count(), 1u);
+  EXPECT_EQ(vocabulary->longest(), 1u);
+  EXPECT_EQ(report.vocabulary_size, prepared_vocabulary_size(kShape.vocabulary_size,
+                                                             kShape.vocabulary_size, 1));
+  const auto arrays = written.take<uint8_t>(vocabulary->arrays(), report.vocabulary_size);
+  EXPECT_EQ(arrays[0], 0u);  // the order: by number
+  EXPECT_EQ(arrays[4], 1u);
   const format::Tokenizer* table = written.model().tokenizer();
   ASSERT_NE(table, nullptr);
   const auto expect_equal = [](const auto* vector, const auto& expected) {
