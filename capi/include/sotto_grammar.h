@@ -142,7 +142,7 @@ typedef struct sotto_matcher_params {
   uint32_t struct_size;
   uint32_t sequence_count; /* texts followed side by side; default 1, at most 65536. A session
                               that searches with n sequences needs 2n+1 */
-  uint32_t rollback_count; /* newest tokens of sequence 0 that can be taken back; default 256 */
+  uint32_t rollback_count; /* newest tokens of sequence 0 that can be taken back; default 64 */
   /* Default 0 for each: enough for the grammar to be fast, unless it is very ambiguous. */
   uint32_t context_count;  /* places in rules where others are called */
   uint32_t frame_count;    /* in all contexts */
