@@ -141,11 +141,13 @@ int run_generate(GenerateOptions options) {
   if (options.has_prompt) {
     generation.prompt_tokens = prompt_tokens(options, model, generation.prompt);
   }
-  std::unique_ptr<Guide> guide;  // guide and grammar outlive the session
+  std::unique_ptr<Guide> guide;  // guide, grammar and drafter outlive the session
+  const Drafter drafter(options.drafts, options.model, options.session);
   const std::unique_ptr<GrammarGuard> grammar = make_grammar(options, model);
   Session session(model, options.session);
   set_sampler(options, session);
   set_stops(session.get(), options.stops);
+  if (options.drafts.is_on()) drafter.lead(session.get());
   if (!options.state.load.empty()) load_state(options, session);
   if (options.guide.is_on()) {
     guide = std::make_unique<Guide>(options.guide, model, options.model, options.session,

@@ -24,6 +24,7 @@ Json parameters_json(const GenerateOptions& options, const Model& model,
   if (options.search.is_on) object["search"] = search_json(options.search);
   if (options.grammar.is_on()) object["grammar"] = grammar_json(options.grammar);
   if (options.guide.is_on()) object["guide"] = guide_json(options.guide);
+  if (options.drafts.is_on()) object["draft"] = draft_json(options.drafts);
   object.update(Json{{"context_tokens", session.context_tokens},
                      {"batch_tokens", session.batch_tokens},
                      {"threads", session.thread_count},
@@ -109,6 +110,9 @@ void print_json(const Generation& generation, const GenerateOptions& options, co
   }
   object["stop"] = name_of(stop_names(), generation.stop);
   object["timings"] = timings_json(generation, session.timings());
+  if (options.session.draft_tokens > 0) {
+    object["speculation"] = speculation_json(speculation_info(session));
+  }
   object["memory"] = {{"model_bytes", model.memory_size()},
                       {"session_bytes", info.memory_bytes},
                       {"kv_bytes", info.kv_bytes},

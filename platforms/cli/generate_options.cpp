@@ -69,6 +69,7 @@ void add_generate_options(CLI::App& command, GenerateOptions& options) {
   add_grammar_options(command, options.grammar);
   add_search_options(command, options.search);
   add_guide_options(command, options.guide);
+  add_draft_options(command, options.drafts);
   add_session_options(command, options.session);
   add_isa_option(command, options.model)->group(kSessionGroup);
   add_state_options(command, options.state);
@@ -85,6 +86,7 @@ void add_generate_options(CLI::App& command, GenerateOptions& options) {
       "  sotto generate -m demo.sotto -p \"Her answer: \" --choices yes,no,perhaps\n"
       "  sotto generate -m demo.sotto -p \"\" --json-schema person.json --json-space compact\n"
       "  sotto generate -m demo.sotto -p \"It was \" --regex '[0-9]{1,2}:[0-9]{2}' --n 4\n"
+      "  sotto generate -m demo.sotto -f chapter.txt --draft lookup --draft lookahead\n"
       "  sotto generate -m demo.sotto -f chapter.txt -n -1 --overflow ring\n"
       "  echo \"She said\" | sotto generate -m demo.sotto -p - --greedy --json");
 }
@@ -101,6 +103,8 @@ void settle_generate_options(const CLI::App& command, GenerateOptions& options) 
   settle_grammar_options(command, options.grammar);
   settle_guide_options(command, options.guide);
   settle_search_options(command, options.token_limit, options.search, sampler, options.session);
+  settle_draft_options(command, options.search.is_on, options.grammar.is_on(), options.drafts,
+                       options.session);
   settle_state_options(command, options);
   if (reads_standard_input(options.grammar) && options.prompt == "-") {
     throw CLI::ValidationError("--prompt", "standard input cannot be the grammar and the prompt");

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "platforms/cli/draft_options.h"
 #include "platforms/cli/grammar_options.h"
 #include "platforms/cli/guide_options.h"
 #include "platforms/cli/model.h"
@@ -26,6 +27,7 @@ struct GenerateOptions {
   SearchOptions search;
   GuideOptions guide;
   GrammarOptions grammar;
+  DraftOptions drafts;
   StateOptions state;
   sotto_session_params session = default_session_params();
   bool parse_special = false;

@@ -137,6 +137,13 @@ void print_timings(const Generation& generation, const GenerateOptions& options,
                  byte_size(generation.grammar_bytes).c_str(),
                  byte_size(generation.matcher_bytes).c_str());
   }
+  if (options.session.draft_tokens > 0) {
+    const sotto_speculation_info info = speculation_info(session);
+    std::fprintf(stderr, "%-12s %8s of %s accepted, %s of them forced by the grammar\n", "drafts",
+                 with_thousands(info.accepted_count).c_str(),
+                 with_thousands(info.proposed_count).c_str(),
+                 with_thousands(info.forced_accepted_count).c_str());
+  }
   const auto seed = static_cast<unsigned long long>(options.sampler.settings.params.seed);
   std::fprintf(stderr, "%-12s %s; the seed was %llu\n", "stopped by",
                name_of(stop_names(), generation.stop), seed);

@@ -19,6 +19,7 @@ class DraftPace {
   // Drafts worth their `cost` each, at most `most`.
   size_t length(float cost, size_t most) {
     const size_t worth = count_worth(cost, most);
+    is_hopeless_ = kMargin * cost >= 1;
     if (worth > 0 || most == 0) return worth;
     if (++waited_ < pause_) return 0;
     waited_ = 0;
@@ -28,13 +29,12 @@ class DraftPace {
   // Of drafts that were evaluated: `accepted` came, and then another token or none.
   void report(size_t accepted, bool refused) {
     for (size_t i = 0; i < accepted; ++i) rate_ += (1 - rate_) * kGain;
-    if (accepted > 0) {
+    if (accepted > 0 && !is_hopeless_) {
       pause_ = kFirstPause;
       rate_ = std::max(rate_, kRevivedRate);
     }
-    if (!refused) return;
-    rate_ -= rate_ * kLoss;
-    if (accepted == 0) pause_ = std::min(2 * pause_, kLongestPause);
+    if (refused) rate_ -= rate_ * kLoss;
+    if ((refused && accepted == 0) || is_hopeless_) pause_ = std::min(2 * pause_, kLongestPause);
   }
 
  private:
@@ -56,6 +56,7 @@ class DraftPace {
   float rate_ = kFirstRate;  // of drafts, that they come if those before them came
   uint32_t pause_ = kFirstPause;
   uint32_t waited_ = 0;
+  bool is_hopeless_ = false;  // costs too much even if every draft comes
 };
 
 }  // namespace sotto

@@ -55,6 +55,7 @@ Session::Session(const LoadedModel& model, const SessionOptions& options) {
   params.thread_count = options.thread_count;
   params.sequence_count = options.sequence_count;
   params.sequence_tokens = options.sequence_tokens;
+  params.draft_tokens = options.draft_tokens;
   sotto_error error = no_error();
   size_t size = 0;
   check(sotto_session_memory_size(model.get(), &params, &size, &error), error, "session");

@@ -53,13 +53,14 @@ struct SessionOptions {
   uint32_t thread_count = 1;
   uint32_t sequence_count = 0;
   uint32_t sequence_tokens = 0;
+  uint32_t draft_tokens = 0;
 };
 
 class Session {
  public:
   Session(const LoadedModel& model, const SessionOptions& options);
   Session(const LoadedModel& model, uint32_t context_tokens, uint32_t thread_count)
-      : Session(model, SessionOptions{context_tokens, thread_count, 0, 0}) {}
+      : Session(model, SessionOptions{context_tokens, thread_count, 0, 0, 0}) {}
   ~Session() { sotto_session_deinit(session_); }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;

@@ -6,6 +6,7 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -41,18 +42,35 @@ class ProgressLine {
   bool shown_;
 };
 
-std::string make_model(const Options& options, const std::filesystem::path& folder,
-                       const ProgressLine& line) {
-  const std::string name = options.model.substr(kSyntheticPrefix.size());
-  const std::filesystem::path path =
-      options.keep.empty() ? folder / (name + ".sotto") : std::filesystem::path(options.keep);
+std::string make_model(const Options& options, const std::string& model,
+                       const std::filesystem::path& path, const ProgressLine& line) {
+  const std::string name = model.substr(kSyntheticPrefix.size());
   std::string isa = options.isa == SOTTO_ISA_AUTO ? "native" : sotto_isa_text(options.isa);
   if (options.isa == SOTTO_ISA_REFERENCE) isa = "none";
   write_synthetic_model(name, *synthetic_shape(name), isa, path, [&](double part) {
     const int percent = static_cast<int>(part * 100);
-    line.show("making " + options.model + ": " + std::to_string(percent) + '%');
+    line.show("making " + model + ": " + std::to_string(percent) + '%');
   });
   return path.string();
+}
+
+// The model of a path or a name, which is made in `folder` or where it is to be kept.
+std::unique_ptr<LoadedModel> load_model(const Options& options, const std::string& model,
+                                        const std::string& keep,
+                                        std::optional<TemporaryFolder>* folder,
+                                        const ProgressLine& line) {
+  LoadOptions load;
+  load.path = model;
+  if (model.starts_with(kSyntheticPrefix)) {
+    if (!folder->has_value()) folder->emplace();
+    const auto made = (*folder)->path() / (model + ".sotto");
+    load.path = make_model(options, model, keep.empty() ? made.string() : keep, line);
+  }
+  load.isa = options.isa;
+  load.pages = options.pages;
+  load.copy_file = options.pages == Pages::kHuge;
+  line.show("loading");
+  return std::make_unique<LoadedModel>(load);
 }
 
 // 1, 2, 4 ... below `thread_count`.
@@ -62,7 +80,7 @@ std::vector<uint32_t> fewer_threads(uint32_t thread_count) {
   return counts;
 }
 
-Plan make_plan(const LoadedModel& model, const Options& options) {
+Plan make_plan(const LoadedModel& model, const LoadedModel* draft_model, const Options& options) {
   Plan plan;
   const uint32_t threads = options.thread_count;
   if (options.micro) {
@@ -71,6 +89,10 @@ Plan make_plan(const LoadedModel& model, const Options& options) {
   }
   if (options.grammar) {
     add_grammars(model, options.grammar_directory, &plan);
+    return plan;
+  }
+  if (options.speculation) {
+    add_speculation(model, draft_model, threads, &plan);
     return plan;
   }
   add_limits(model, threads, &plan);
@@ -125,20 +147,19 @@ nlohmann::ordered_json describe_settings(const LoadedModel& model, const Options
           {"prompt_lengths", options.prompt_lengths},
           {"contexts", options.contexts},
           {"micro", options.micro},
-          {"grammar", options.grammar}};
+          {"grammar", options.grammar},
+          {"speculation", options.speculation}};
 }
 
 int measure(Options options) {
   const ProgressLine line;
   std::optional<TemporaryFolder> folder;
-  LoadOptions load;
-  load.path = options.model;
-  if (options.is_synthetic()) load.path = make_model(options, folder.emplace().path(), line);
-  load.isa = options.isa;
-  load.pages = options.pages;
-  load.copy_file = options.pages == Pages::kHuge;
-  line.show("loading");
-  const LoadedModel model(load);
+  const auto loaded = load_model(options, options.model, options.keep, &folder, line);
+  const LoadedModel& model = *loaded;
+  std::unique_ptr<LoadedModel> draft_model;
+  if (!options.draft_model.empty()) {
+    draft_model = load_model(options, options.draft_model, "", &folder, line);
+  }
   settle_lengths(model.info(), &options);
 
   Report report;
@@ -146,7 +167,7 @@ int measure(Options options) {
   report.model = describe_model(model, options);
   report.settings = describe_settings(model, options);
   line.show("preparing");
-  const Plan plan = make_plan(model, options);
+  const Plan plan = make_plan(model, draft_model.get(), options);
   const Samples samples =
       run(plan, options.runs, [&](size_t round, size_t rounds, const std::string& probe) {
         const std::string when =
@@ -161,7 +182,9 @@ int measure(Options options) {
     }
   }
   report.figures = make_figures(plan, samples);
-  if (!options.micro && !options.grammar) add_library_size(&report.figures);
+  if (!options.micro && !options.grammar && !options.speculation) {
+    add_library_size(&report.figures);
+  }
   if (options.json) {
     std::cout << report_json(report).dump(2) << '\n';
   } else {

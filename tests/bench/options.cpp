@@ -32,6 +32,8 @@ constexpr char kFooter[] =
     "  sample         one token out of the logits, without evaluating them\n"
     "  mask           with --grammar: the tokens that a grammar allows, first visits included;\n"
     "                 mask_warm: again; mask_search: of five sequences that replace each other\n"
+    "  speculation    with --speculation: speed with drafts, in times of that without;\n"
+    "                 accepted: drafts that came\n"
     "  tokenize       text made of the vocabulary's own tokens\n"
     "\n"
     "Examples:\n"
@@ -116,6 +118,17 @@ void add_options(CLI::App& app, Options& options) {
       ->expected(0, 1)
       ->excludes("--micro")
       ->type_name("[DIR]");
+  app.add_option_function<std::vector<std::string>>(
+         "--speculation",
+         [&options](const std::vector<std::string>& draft) {
+           options.speculation = true;
+           if (!draft.empty()) options.draft_model = draft.front();
+         },
+         "measure speculative decoding instead, also with a smaller model that drafts")
+      ->expected(0, 1)
+      ->excludes("--micro")
+      ->excludes("--grammar")
+      ->type_name("[MODEL]");
   app.add_option("--keep", options.keep, "write the synthetic model here and leave it")
       ->type_name("FILE");
 }

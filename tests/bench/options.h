@@ -24,6 +24,8 @@ struct Options {
   bool micro = false;
   bool grammar = false;
   std::string grammar_directory;  // empty: none
+  bool speculation = false;
+  std::string draft_model;  // as `model`; empty: none
   bool json = false;
   bool is_synthetic() const;
 };

@@ -233,11 +233,30 @@ TEST(Program, RefusesWhatCannotBeMeasured) {
   expect_refused("-m synthetic-tiny --keep '" + folder.file("no/such/folder") + "'", 1, "folder");
 }
 
+TEST(Program, MeasuresSpeculation) {
+  const auto json = json_of("-m synthetic-tiny --runs 1 --speculation synthetic-tiny");
+  std::set<std::string> drafts;
+  for (const auto& figure : json.at("figures")) {
+    drafts.insert(figure.at("parameters").at("drafts").get<std::string>());
+    const bool is_share = figure.at("name") == "accepted";
+    EXPECT_TRUE(is_share || figure.at("name") == "speculation");
+    if (!is_share) expect_sound(figure, 1);
+    // A model of the same size costs too much to be asked often.
+    const bool is_model = figure.at("parameters").at("drafts") == "session";
+    if (is_share && !is_model && figure.at("parameters").at("text") == "agreed") {
+      EXPECT_EQ(figure.at("median"), 100) << figure;
+    }
+  }
+  EXPECT_EQ(drafts, (std::set<std::string>{"lookup", "lookahead", "early exit", "session"}));
+  EXPECT_TRUE(json.at("settings").at("speculation"));
+}
+
 TEST(Program, ExplainsItself) {
   const Result result = run_bench("--help");
   EXPECT_EQ(result.exit_code, 0);
   for (const char* option : {"--model", "--json", "--threads", "--runs", "--prompt-lengths",
-                             "--contexts", "--pages", "--isa", "--micro", "--grammar", "--keep"}) {
+                             "--contexts", "--pages", "--isa", "--micro", "--grammar",
+                             "--speculation", "--keep"}) {
     EXPECT_NE(result.out.find(option), std::string::npos) << option;
   }
 }

@@ -44,4 +44,8 @@ void add_tokenizer(const LoadedModel& model, Plan* plan);
 // `directory`: of more grammars; empty: none.
 void add_grammars(const LoadedModel& model, const std::string& directory, Plan* plan);
 
+// Its sessions draft also by `draft_model`, where there is one, and outlive the plan.
+void add_speculation(const LoadedModel& model, const LoadedModel* draft_model,
+                     uint32_t thread_count, Plan* plan);
+
 }  // namespace sotto::bench

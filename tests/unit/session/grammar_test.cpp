@@ -148,5 +148,31 @@ TEST(Grammar, EverySearchFindsTextsOfTheLanguage) {
   }
 }
 
+// Text that a grammar forces is drafted, and taken where the model spells it so.
+TEST(Grammar, ForcedTextIsEvaluatedAheadAndStaysTheSame) {
+  uint64_t accepted = 0;
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    ModelGrammar grammar(R"(root ::= ("abcabcaabca" [ab] "ccbcabcbcaab" | "bca" root)+)");
+    std::vector<Generated> found;
+    for (const uint32_t draft_tokens : {0u, 6u}) {
+      OpenedSession session(text_model(),
+                            [&](SessionParams& params) { params.draft_tokens = draft_tokens; });
+      session.sample(seed);
+      session.prefill(kPrompt);
+      ASSERT_EQ(session->set_constraint(grammar.get()), Status::kOk);
+      found.push_back(session.generate(25));
+      const SpeculationInfo& info = session->speculation_info();
+      EXPECT_EQ(info.forced_accepted_count, info.accepted_count);
+      accepted += info.forced_accepted_count;
+      session->reset();
+      ASSERT_EQ(session->set_constraint(nullptr), Status::kOk);
+    }
+    EXPECT_EQ(found[0].tokens, found[1].tokens);
+    EXPECT_EQ(found[0].text, found[1].text);
+    EXPECT_EQ(found[0].end, found[1].end);
+  }
+  EXPECT_GT(accepted, 30u);
+}
+
 }  // namespace
 }  // namespace sotto

@@ -2,6 +2,8 @@
 // the same tokens, text and probabilities, bit by bit, and is left in the same state.
 #include "tests/unit/session/speculation_support.h"
 
+#include <cmath>
+
 namespace sotto {
 namespace {
 
@@ -285,6 +287,69 @@ TEST(Speculation, AcceptsEveryDraftOfAnEqualModel) {
     EXPECT_LE(info.proposed_count - info.accepted_count, 4u) << sampler.name;  // at the end
     ASSERT_EQ(session->set_speculation({0}, nullptr), Status::kOk);
   }
+}
+
+// Always the same guess for the second token.
+size_t guess_a(void*, const int32_t*, size_t, const float*, size_t, int32_t* drafts, size_t) {
+  drafts[0] = 1;
+  return 1;
+}
+
+TEST(Speculation, SamplesFromTheModelsDistributionAndAcceptsAsLikely) {
+  constexpr uint64_t kRuns = 4000;
+  const std::vector<int32_t> first = {4};
+  OpenedSession session(model(), [](SessionParams& params) { params.draft_tokens = 1; });
+  SpeculationParams params;
+  params.sources = kDraftCallback;
+  params.draft = guess_a;
+  std::vector<double> seen(vocabulary().size());
+  session.prefill(repetitive_prompt());
+  for (uint64_t seed = 0; seed < kRuns; ++seed) {
+    // The pace of guesses begins anew, so that all are tried.
+    ASSERT_EQ(session->set_speculation(params, nullptr), Status::kOk);
+    ASSERT_EQ(session->rewind(repetitive_prompt().size()), Status::kOk);
+    session.sample(seed, [&](SamplerParams& sampled) {
+      sampled.forced_prefix = first;
+      sampled.ignore_end = true;
+    });
+    const Generated generated = session.generate(3);
+    ASSERT_EQ(generated.tokens.size(), 3u);
+    ++seen[static_cast<size_t>(generated.tokens[1])];
+  }
+  const SpeculationInfo info = session->speculation_info();
+
+  OpenedSession plain(model());
+  std::vector<int32_t> text = repetitive_prompt();
+  text.push_back(first[0]);
+  plain.prefill(text);
+  std::vector<double> p;
+  double sum = 0;
+  for (const float logit : plain.logits()) p.push_back(std::exp(static_cast<double>(logit)));
+  p[kEndToken] = 0;
+  for (const double value : p) sum += value;
+  double statistic = 0, rest_seen = 0, rest_expected = 0;
+  double degrees = 0;
+  const auto add = [&](double count, double expected) {
+    statistic += (count - expected) * (count - expected) / expected;
+    degrees += 1;
+  };
+  for (size_t i = 0; i < p.size(); ++i) {
+    const double expected = kRuns * p[i] / sum;
+    if (expected >= 5) {
+      add(seen[i], expected);
+    } else {
+      rest_seen += seen[i];
+      rest_expected += expected;
+    }
+  }
+  if (rest_expected > 0) add(rest_seen, rest_expected);
+  degrees -= 1;
+  ASSERT_GE(degrees, 3);
+  // Four standard deviations.
+  EXPECT_LT(statistic, degrees + 4 * std::sqrt(2 * degrees));
+  // Of a draft that is always d, p(d) is accepted: exactly as often as d comes.
+  EXPECT_EQ(info.accepted_count, static_cast<uint64_t>(seen[1]));
+  EXPECT_GT(seen[1], 50);
 }
 
 TEST(Speculation, ParametersAreCheckedByName) {

@@ -1,0 +1,74 @@
+// Speculation from the command line: the same text, log-probabilities and states, and figures of
+// how drafts fared.
+#include "tests/cli/generate_support.h"
+
+namespace sotto::test {
+namespace {
+
+nlohmann::json without_timings(nlohmann::json run) {
+  for (const char* name : {"timings", "memory", "speculation"}) run.erase(name);
+  run["parameters"].erase("draft");
+  return run;
+}
+
+TEST(Draft, EverySourceGivesTheSameText) {
+  const std::vector<Words> modes = {
+      {"-n", "60", "--greedy", "--logprobs", "2"},
+      {"-n", "60", "--seed", "3", "--logprobs", "2", "--repeat-penalty", "1.2"},
+      {"-n", "60", "--seed", "4", "--ban", "the ", "--stop", "said", "--mirostat", "2"},
+      {"-n", "90", "--seed", "5", "--ctx", "48", "--overflow", "shift"},
+  };
+  for (const Words& mode : modes) {
+    const auto plain = without_timings(generated(mode));
+    for (const Words& draft :
+         {Words{"--draft", "lookup"}, Words{"--draft", "lookahead"}, Words{"--draft", "early-exit"},
+          Words{"--draft", SOTTO_DEMO_MODEL},
+          Words{"--draft", "lookup", "--draft", "lookahead", "--draft-tokens", "15"}}) {
+      Words all = mode;
+      all.insert(all.end(), draft.begin(), draft.end());
+      SCOPED_TRACE(joined(all));
+      const auto run = generated(all);
+      EXPECT_EQ(without_timings(run), plain);
+      EXPECT_LE(run["speculation"]["accepted"], run["speculation"]["proposed"]);
+      EXPECT_EQ(run["parameters"]["draft"]["sources"][0], draft[1]);
+    }
+  }
+}
+
+TEST(Draft, TheModelItselfIsAlwaysRight) {
+  const auto run = generated({"-n", "60", "--seed", "3", "--draft", SOTTO_DEMO_MODEL});
+  // It costs as much as it saves, so that it is tried now and then only.
+  EXPECT_GE(run["speculation"]["proposed"], 3);
+  EXPECT_EQ(run["speculation"]["accepted"], run["speculation"]["proposed"]);
+}
+
+TEST(Draft, WhatAGrammarForcesIsEvaluatedAhead) {
+  const Words words = {"-n", "60", "--seed", "1", "--choices",
+                       "the old house by the river,the young man from the town"};
+  Words without = words;
+  without.insert(without.end(), {"--draft-tokens", "0"});
+  const auto run = generated(words);
+  EXPECT_EQ(without_timings(run)["text"], generated(without)["text"]);
+  EXPECT_GT(run["speculation"]["forced_accepted"], 2);
+}
+
+TEST(Draft, WrongOptionsAreRefused) {
+  expect_usage_error({"--draft-min-match", "3"}, "--draft-min-match");
+  expect_usage_error({"--draft", "lookup", "--draft-tokens", "16"}, "--draft-tokens");
+  expect_usage_error({"--draft", "lookup", "--draft-tokens", "0"}, "--draft-tokens");
+  expect_usage_error({"--draft", "lookup", "--num-beams", "3"}, "--draft");
+  expect_usage_error({"--draft", "a.sotto", "--draft", "b.sotto"}, "b.sotto");
+  expect_refused(run_on_demo("generate", {"-p", kPrompt, "--draft", "none.sotto"}), 1,
+                 "none.sotto");
+  expect_refused(run_on_demo("generate", {"-p", kPrompt, "--draft", "lookup",
+                                          "--draft-min-match", "9"}),
+                 1, "min_match");
+}
+
+TEST(Draft, TimingsTellHowDraftsFared) {
+  const Result result = run_on_demo("generate", {"-p", kPrompt, "-n", "20", "--draft", "lookup"});
+  EXPECT_NE(result.err.find("drafts"), std::string::npos) << result.err;
+}
+
+}  // namespace
+}  // namespace sotto::test
