@@ -43,7 +43,7 @@ MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar
   const uint32_t states = std::min(counts.states, 1u << 14);
   const uint32_t calls = std::min(counts.calls, 1u << 14);
   MatcherLimits limits = given;
-  limits.work_count = std::min(160 + states / 8, 1024u);
+  limits.work_count = std::min(160 + states / 8 + calls, 1024u);
   limits.config_count = std::min(96 + (states + calls) / 3, 2048u);
   limits.node_count = calls == 0 ? 32 : std::min(256 + calls / 2, 2048u);
   limits.frame_count = 2 * limits.node_count;

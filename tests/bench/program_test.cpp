@@ -101,7 +101,7 @@ TEST(Program, MeasuresEverythingOnce) {
                                                    {"session_ready", 1},
                                                    {"process_peak_memory", 2},
                                                    {"search", 2},
-                                                   {"sample", 62},
+                                                   {"sample", 91},
                                                    {"tokenize", 1},
                                                    {"detokenize", 1}}));
   std::set<std::string> limits;
