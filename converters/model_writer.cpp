@@ -139,21 +139,35 @@ class ModelWriter {
     return range;
   }
 
+  // Sets a tensor aside for write_small().
+  void defer(std::vector<float> values, DataRange& range) {
+    range.size = values.size() * sizeof(float);
+    small_.push_back({std::move(values), &range});
+  }
+
+  // Gains, scales and biases, in one piece: a reader that runs packed weights maps these pages
+  // and none of the plain weights beside them.
+  void write_small() {
+    for (const SmallTensor& tensor : small_) *tensor.range = append(tensor.values);
+    small_.clear();
+  }
+
   void write_norm(const char* group, size_t layer, const FloatNorm& norm, NormRanges& ranges) {
-    ranges = {append(norm.gain), append(norm.bias)};
+    defer(norm.gain, ranges.gain);
+    defer(norm.bias, ranges.bias);
     report(group, layer, {static_cast<uint32_t>(norm.gain.size())}, false,
            ranges.gain.size + ranges.bias.size, kExact);
   }
 
   void write_linear(const char* group, size_t layer, const std::vector<float>& weights,
                     std::vector<float> bias, LinearRanges& ranges) {
-    const QuantizedLinear quantized = quantize(weights, ranges.inputs, ranges.outputs);
+    QuantizedLinear quantized = quantize(weights, ranges.inputs, ranges.outputs);
     ranges.weights = append(quantized.weights);
-    ranges.scales = append(quantized.scales);
+    defer(std::move(quantized.scales), ranges.scales);
     uint64_t size = ranges.weights.size + ranges.scales.size;
     if (ranges.bias) {
       bias.resize(ranges.outputs);
-      ranges.bias = append(bias);
+      defer(std::move(bias), *ranges.bias);
       size += ranges.bias->size;
     }
     report(group, layer, {ranges.outputs, ranges.inputs}, true, size,
@@ -191,6 +205,7 @@ class ModelWriter {
       FloatLinear head = checkpoint_.head();
       write_linear("head", kNoLayer, head.weights, std::move(head.bias), *ranges_.head);
     }
+    write_small();
     finish_step();
   }
 
@@ -253,9 +268,15 @@ class ModelWriter {
   static constexpr size_t kNoLayer = std::numeric_limits<size_t>::max();
   static constexpr double kExact = std::numeric_limits<double>::infinity();
 
+  struct SmallTensor {
+    std::vector<float> values;
+    DataRange* range;
+  };
+
   const Checkpoint& checkpoint_;
   const WriteOptions& options_;
   ModelRanges ranges_;
+  std::vector<SmallTensor> small_;
   std::optional<VocabularyData> vocabulary_;
   OutputFile file_;
   WriteReport report_;
