@@ -138,7 +138,7 @@ TEST(GrammarImage, IsAFlatBuffer) {
   EXPECT_EQ(table->version(), kGrammarVersion);
   ASSERT_EQ(table->block()->size(), grammar.view().size());
   flatbuffers::FlatBufferBuilder builder;
-  builder.ForceVectorAlignment(table->block()->size(), 1, 64);
+  builder.ForceVectorAlignment(table->block()->size(), 1, alignof(CompiledGrammar));
   const auto block = builder.CreateVector(table->block()->data(), table->block()->size());
   format::FinishGrammarImageBuffer(
       builder, format::CreateGrammarImage(builder, table->version(), table->checksum(), block));
