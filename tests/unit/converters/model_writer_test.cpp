@@ -1,8 +1,11 @@
 #include "converters/model_writer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include "converters/hugging_face.h"
 #include "converters/quantize.h"
@@ -47,19 +50,28 @@ class WrittenModel {
   const format::Model& model() const { return *model_; }
   size_t size() const { return bytes_.size(); }
 
-  // Ranges must come in file order, aligned, without overlap.
+  // A tensor's values; expect_tiled() has its range then.
   template <typename T>
   std::vector<T> take(const format::DataRange* range, size_t count) {
     EXPECT_EQ(range->size(), count * sizeof(T));
     EXPECT_EQ(range->offset() % 64, 0u);
-    EXPECT_GE(range->offset(), end_);
-    EXPECT_LT(range->offset(), end_ + 64);
-    end_ = range->offset() + range->size();
-    EXPECT_LE(end_, bytes_.size());
+    EXPECT_LE(range->offset() + range->size(), bytes_.size());
+    ranges_.push_back({range->offset(), range->size()});
     EXPECT_EQ(range->checksum(), xxhash64(bytes_.data() + range->offset(), range->size()));
     std::vector<T> values(count);
     std::memcpy(values.data(), bytes_.data() + range->offset(), range->size());
     return values;
+  }
+
+  // Tensors follow each other without overlap, and with no gap but for alignment.
+  void expect_tiled() {
+    std::sort(ranges_.begin(), ranges_.end());
+    for (const auto& [offset, size] : ranges_) {
+      EXPECT_GE(offset, end_);
+      EXPECT_LT(offset, end_ + 64);
+      end_ = offset + size;
+    }
+    ranges_.clear();
   }
 
   void expect_norm(const format::Norm* norm, const FloatNorm& expected) {
@@ -80,7 +92,7 @@ class WrittenModel {
     }
   }
 
-  // That the file holds all of a checkpoint, in order.
+  // That the file holds all of a checkpoint, and nothing between.
   void expect_holds(const Checkpoint& checkpoint) {
     const CheckpointInfo& info = checkpoint.info();
     EXPECT_EQ(model_->name()->str(), info.name);
@@ -113,11 +125,13 @@ class WrittenModel {
     if (expected.head) {
       expect_linear(model_->head(), *expected.head, info.head_kind == HeadKind::kBiased);
     }
+    expect_tiled();
   }
 
  private:
   std::string bytes_;
   const format::Model* model_ = nullptr;
+  std::vector<std::pair<uint64_t, uint64_t>> ranges_;  // offset, size
   uint64_t end_ = 0;
 };
 
@@ -142,6 +156,16 @@ TEST_F(ModelWriterTest, WritesEveryTensor) {
   EXPECT_EQ(report.file_size, written.size());
   EXPECT_EQ(report.packed_size, 0u);
   EXPECT_EQ(file_count(), 1u);
+}
+
+TEST_F(ModelWriterTest, KeepsSmallTensorsApartFromWeights) {
+  write_model(SyntheticCheckpoint("tiny", kShape, 7), output(), {});
+  const WrittenModel written(output());
+  const auto* last = written.model().layers()->Get(kShape.layer_count - 1);
+  const uint64_t weights = last->feed_forward_down()->weights()->offset();
+  EXPECT_GT(written.model().token_embedding()->scales()->offset(), weights);
+  EXPECT_GT(written.model().layers()->Get(0)->attention_norm()->gain()->offset(), weights);
+  EXPECT_GT(written.model().layers()->Get(0)->attention_qkv()->bias()->offset(), weights);
 }
 
 TEST_F(ModelWriterTest, WritesHeadsOfTheirOwn) {
@@ -187,6 +211,7 @@ TEST_F(ModelWriterTest, WritesTheTokenizer) {
   EXPECT_EQ(report.vocabulary_size, prepared_vocabulary_size(kShape.vocabulary_size,
                                                              kShape.vocabulary_size, 1));
   const auto arrays = written.take<uint8_t>(vocabulary->arrays(), report.vocabulary_size);
+  written.expect_tiled();
   EXPECT_EQ(arrays[0], 0u);  // the order: by number
   EXPECT_EQ(arrays[4], 1u);
   const format::Tokenizer* table = written.model().tokenizer();
