@@ -15,10 +15,11 @@ void Context::lay_out(const ModelConfig& config, const ContextParams& params, Ar
   history_ = arena->take<int32_t>(history_size_);
   sinks_ = arena->take<int32_t>(params.sink_tokens);
   chunk_tokens_ = arena->take<int32_t>(params.batch_tokens);
-  forward_.lay_out(config,
-                   {params.context_tokens, params.sink_tokens, params.batch_tokens,
-                    params.sequence_count, params.sequence_tokens, params.features, params.draft_tokens},
-                   arena);
+  forward_.lay_out(
+      config,
+      {params.context_tokens, params.sink_tokens, params.batch_tokens, params.sequence_count,
+       params.sequence_tokens, params.features, params.draft_tokens},
+      arena);
   position_count_ = config.position_count;
   branches_.lay_out(params.sequence_count, params.sequence_tokens, arena);
   branch_rows_ = arena->take<BranchRow>(params.sequence_count);
