@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/capi/named_errors.h"
 #include "tests/capi/open_session.h"
 
 namespace sotto {
@@ -30,7 +31,7 @@ void add(std::vector<Case<Params>>& cases, const char* name, T Params::*field,
   }
 }
 
-class DecodingArguments : public testing::Test {
+class DecodingArguments : public NamedErrors {
  protected:
   DecodingArguments()
       : model_(make_model_file(kDecodingShape, true)),
@@ -38,19 +39,7 @@ class DecodingArguments : public testing::Test {
           params.sequence_count = 4;
           params.sequence_tokens = 8;
           params.features = SOTTO_FEATURE_HIDDEN_HISTORY | SOTTO_FEATURE_DOLA | SOTTO_FEATURE_GUIDE;
-        }) {
-    error_.struct_size = sizeof error_;
-  }
-
-  void expect_error(sotto_status status, const std::string& word,
-                    sotto_status expected = SOTTO_INVALID_ARGUMENT) {
-    EXPECT_EQ(status, expected) << word << ": " << error_.message;
-    EXPECT_EQ(error_.status, expected) << word;
-    EXPECT_NE(std::string(error_.message).find(word), std::string::npos)
-        << "'" << error_.message << "' does not name " << word;
-    error_ = {};
-    error_.struct_size = sizeof error_;
-  }
+        }) {}
 
   sotto_status set(const sotto_sampler_params& params) {
     return sotto_session_set_sampler(session_.get(), &params, &error_);
@@ -58,7 +47,6 @@ class DecodingArguments : public testing::Test {
 
   LoadedModel model_;
   OpenSession session_;
-  sotto_error error_ = {};
 };
 
 }  // namespace sotto

@@ -2,35 +2,23 @@
 // by name, and nothing is written.
 #include <algorithm>
 
+#include "tests/capi/named_errors.h"
 #include "tests/capi/open_grammar.h"
 #include "tests/capi/open_session.h"
 
 namespace sotto {
 namespace {
 
-class GrammarArguments : public testing::Test {
+class GrammarArguments : public NamedErrors {
  protected:
   GrammarArguments()
       : vocabulary_({"a", "b", "c"}, {0, 0, 1}, {2}),
         grammar_("root ::= [ab]*"),
-        matcher_(grammar_, &vocabulary_) {
-    error_.struct_size = sizeof error_;
-  }
-
-  void expect_error(sotto_status status, const std::string& word,
-                    sotto_status expected = SOTTO_INVALID_ARGUMENT) {
-    EXPECT_EQ(status, expected) << word << ": " << error_.message;
-    EXPECT_EQ(error_.status, expected) << word;
-    EXPECT_NE(std::string(error_.message).find(word), std::string::npos)
-        << "'" << error_.message << "' does not name " << word;
-    error_ = {};
-    error_.struct_size = sizeof error_;
-  }
+        matcher_(grammar_, &vocabulary_) {}
 
   OpenVocabulary vocabulary_;
   OpenGrammar grammar_;
   OpenMatcher matcher_;
-  sotto_error error_ = {};
 };
 
 TEST_F(GrammarArguments, OfVocabularies) {

@@ -117,6 +117,24 @@ FuzzInput::FuzzInput(const uint8_t* data, size_t size)
   rest = FuzzBytes(data + end + 1, size - end - 1);
 }
 
+const CompiledGrammar* compile_built(Status built, std::string_view text, GrammarBuilder& builder,
+                                     Error& error) {
+  const CompiledGrammar* grammar = nullptr;
+  Status status = built;
+  if (status == Status::kOk) {
+    const uint32_t root = builder.find_rule(as_span("root"));
+    status = compile_grammar(builder, as_span(text), root, {}, {}, &grammar, &error);
+  }
+  if (status == Status::kOk) return grammar;
+  check_refusal(status, error, text);
+  return nullptr;
+}
+
+void check_refusal(Status status, const Error& error, std::string_view text) {
+  REQUIRE(status < Status::kOk && status == error.status && error.message[0] != '\0');
+  REQUIRE(error.offset == Error::kNoOffset || error.offset <= text.size());
+}
+
 MatcherLimits small_limits(FuzzBytes& bytes) {
   constexpr uint32_t kCounts[] = {96, 16, 256, 33};
   const auto count = [&] { return kCounts[bytes.below(4)]; };

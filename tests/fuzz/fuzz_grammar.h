@@ -70,6 +70,12 @@ struct FuzzInput {
   FuzzBytes rest;
 };
 
+// Compiles what a front end built of `text`. Null: it was refused, with a status and a message,
+// and a place inside the text if there is one.
+const CompiledGrammar* compile_built(Status built, std::string_view text, GrammarBuilder& builder,
+                                     Error& error);
+void check_refusal(Status status, const Error& error, std::string_view text);
+
 MatcherLimits small_limits(FuzzBytes& bytes);
 
 // Follows tokens that masks allow. A mask's bit is set exactly when the token is accepted, some
