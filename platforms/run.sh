@@ -14,7 +14,8 @@ usage: sh platforms/run.sh COMMAND
   demo [PROMPT [OPTION...]]   continue PROMPT ("$default_prompt") with the demo model; the options
                               are those of \`sotto generate\`
   test [PRESET]               build everything and run the tests; PRESET is release (the default),
-                              debug, asan or tsan
+                              debug, asan, tsan or bindings: those of the other languages, in
+                              build/release, with the toolchains that Debian has for them
   help                        this text
 
 Each command first installs the Debian packages that are missing, then builds into build/PRESET.
@@ -72,16 +73,57 @@ and the development files of FlatBuffers (with flatc), CLI11, nlohmann-json and 
   fi
 }
 
+# The other languages: a program, its least version, how it tells it, the Debian package, the least version of that.
+toolchains="rustc 1.63 --version rustc 1.63
+cargo 1.60 --version cargo 0.60
+go 1.23 version golang-go 1.23
+javac 17 --version default-jdk-headless 0
+python3 3.9 --version python3 3.9"
+
+# at_least LEAST VERSION
+at_least() { [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$1" ]; }
+
+# new_enough PROGRAM LEAST ARGUMENT
+new_enough() {
+  has "$1" || return 1
+  version=$("$1" "$3" 2>/dev/null | sed -n 's/^[^0-9]*\([0-9][0-9.]*\).*/\1/p' | head -n 1)
+  [ -n "$version" ] && at_least "$2" "$version"
+}
+
+# Installs what Debian has of those that PATH lacks or has too old. The tests of the others skip themselves.
+install_toolchains() {
+  has apt-get || return 0
+  is_updated=
+  printf '%s\n' "$toolchains" | while read -r tool least argument package least_package; do
+    if new_enough "$tool" "$least" "$argument"; then continue; fi
+    if [ -z "$is_updated" ]; then as_root apt-get update >/dev/null 2>&1 </dev/null || true; fi
+    is_updated=1
+    candidate=$(LC_ALL=C apt-cache policy "$package" | sed -n 's/^ *Candidate: \([0-9]*:\)\{0,1\}//p')
+    if [ -z "$candidate" ] || [ "$candidate" = '(none)' ] || ! at_least "$least_package" "$candidate"; then
+      say "$tool $least is not to be had here: its tests will be skipped"
+    elif ! (packages=$package; install_packages); then
+      say "$package could not be installed: its tests will be skipped"
+    fi
+  done
+}
+
 # build PRESET [TARGET]
 build() {
   install_packages
+  directory=build/$1
+  configure=${SOTTO_CMAKE_OPTIONS:-}
+  if [ "$1" = bindings ]; then
+    install_toolchains
+    directory=build/release
+    configure=always
+  fi
   cd "$root"
-  if [ ! -f "build/$1/build.ninja" ] || [ -n "${SOTTO_CMAKE_OPTIONS:-}" ]; then
-    say "Configuring build/$1"
+  if [ ! -f "$directory/build.ninja" ] || [ -n "$configure" ]; then
+    say "Configuring $directory"
     # shellcheck disable=SC2086  # one word an option
     cmake --preset "$1" ${SOTTO_CMAKE_OPTIONS:-} >&2
   fi
-  say "Building build/$1"
+  say "Building $directory"
   cmake --build --preset "$1" ${2:+--target "$2"} >&2
 }
 
@@ -98,7 +140,7 @@ case $command in
     ;;
   test)
     preset=${1-release}
-    case $preset in release|debug|asan|tsan) ;; *) usage >&2; exit 2 ;; esac
+    case $preset in release|debug|asan|tsan|bindings) ;; *) usage >&2; exit 2 ;; esac
     [ $# -le 1 ] || { usage >&2; exit 2; }
     build "$preset"
     exec ctest --preset "$preset" -j "$(getconf _NPROCESSORS_ONLN)"
