@@ -207,6 +207,16 @@ void plain(const Model& model, const std::string& name, const Settings& settings
   generate(model, session, settings);
 }
 
+// What the bindings' examples print.
+void example(const Model& model) {
+  begin("example");
+  const Settings settings{.prompt = "Once upon a time", .max_tokens = 100};
+  write_text("prompt", settings.prompt);
+  write("max_tokens", std::to_string(settings.max_tokens));
+  Session session(model);
+  generate(model, session, settings);
+}
+
 void stop_string(const Model& model) {
   begin("stop");
   const Settings settings{.prompt = "It was", .seed = 3, .max_tokens = 200};
@@ -378,6 +388,7 @@ int main(int argc, char** argv) {
          .top_k = 50,
          .seed = 42,
          .max_tokens = 64});
+  example(model);
   stop_string(model);
   grammar(model);
   search(model);
