@@ -1,0 +1,111 @@
+"""Builds the wheel: the package and the library that SOTTO_LIBRARY names, with the tag of its platform.
+
+A PEP 517 backend without requirements, so that a wheel can be made where nothing is installed:
+    SOTTO_LIBRARY=../../build/release/lib/libsotto.so python3 -m pip wheel --no-deps .
+"""
+import base64
+import hashlib
+import io
+import os
+import pathlib
+import re
+import struct
+import sys
+import sysconfig
+import tarfile
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TIMESTAMP = (1980, 1, 1, 0, 0, 0)
+MACHINES = {3: "i686", 40: "armv7l", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
+
+
+def project():
+    """The [project] table's strings; this file writes them on one line each, so no TOML reader is needed."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    return dict(re.findall(r'^([a-z-]+) = "(.*)"$', text[text.index("[project]"):], flags=re.M))
+
+
+def platform_tag(library):
+    """Of an ELF file: its machine, and the newest version of glibc that it asks for. Elsewhere Python's own."""
+    if library[:4] != b"\x7fELF":
+        return re.sub(r"[-.]", "_", sysconfig.get_platform())
+    order = "<" if library[5] == 1 else ">"
+    machine = MACHINES[struct.unpack_from(order + "H", library, 18)[0]]
+    versions = [tuple(map(int, found)) for found in re.findall(rb"GLIBC_(\d+)\.(\d+)", library)]
+    if not versions:
+        return f"linux_{machine}"
+    major, minor = max(versions)
+    return f"manylinux_{major}_{max(minor, 17)}_{machine}"
+
+
+def metadata():
+    about = project()
+    lines = ["Metadata-Version: 2.1", f"Name: {about['name']}", f"Version: {about['version']}",
+             f"Summary: {about['description']}", f"License: {about['license']}",
+             f"Requires-Python: {about['requires-python']}", "Description-Content-Type: text/markdown", "",
+             (ROOT / "README.md").read_text(encoding="utf-8")]
+    return "\n".join(lines).encode()
+
+
+def wheel_metadata(tag):
+    return f"Wheel-Version: 1.0\nGenerator: sotto_build\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
+
+
+def package_files():
+    return {f"sotto/{path.name}": path.read_bytes() for path in sorted((ROOT / "sotto").iterdir())
+            if path.suffix == ".py" or path.name == "py.typed"}
+
+
+def library_bytes(settings):
+    named = (settings or {}).get("library") or os.environ.get("SOTTO_LIBRARY")
+    if not named:
+        raise SystemExit("SOTTO_LIBRARY must name the libsotto.so that goes into the wheel")
+    return pathlib.Path(named).read_bytes()
+
+
+def record(files, name):
+    rows = [f"{path},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}"
+            for path, data in files.items()]
+    return ("\n".join(rows + [f"{name},,"]) + "\n").encode()
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    library = library_bytes(config_settings)
+    about = project()
+    info = f"{about['name']}-{about['version']}.dist-info"
+    tag = f"py3-none-{platform_tag(library)}"
+    files = package_files()
+    files["sotto/libsotto.dylib" if sys.platform == "darwin" else "sotto/libsotto.so"] = library
+    licence = ROOT.parent.parent / "LICENSE"
+    if licence.exists():
+        files[f"{info}/licenses/LICENSE"] = licence.read_bytes()
+    files[f"{info}/METADATA"] = metadata()
+    files[f"{info}/WHEEL"] = wheel_metadata(tag)
+    files[f"{info}/RECORD"] = record(files, f"{info}/RECORD")
+    name = f"{about['name']}-{about['version']}-{tag}.whl"
+    with zipfile.ZipFile(pathlib.Path(wheel_directory) / name, "w", zipfile.ZIP_DEFLATED) as wheel:
+        for path, data in files.items():
+            entry = zipfile.ZipInfo(path, TIMESTAMP)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            wheel.writestr(entry, data)
+    return name
+
+
+def build_sdist(sdist_directory, config_settings=None):
+    about = project()
+    top = f"{about['name']}-{about['version']}"
+    files = {**package_files(), "PKG-INFO": metadata()}
+    for path in ("pyproject.toml", "README.md", "build_backend/sotto_build.py"):
+        files[path] = (ROOT / path).read_bytes()
+    with tarfile.open(pathlib.Path(sdist_directory) / f"{top}.tar.gz", "w:gz") as archive:
+        for path, data in files.items():
+            entry = tarfile.TarInfo(f"{top}/{path}")
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+    return f"{top}.tar.gz"
+
+
+if __name__ == "__main__":
+    print(build_wheel(sys.argv[1] if len(sys.argv) > 1 else "."))

@@ -1,0 +1,17 @@
+"""Streams text: python3 stream.py demo.sotto "Once upon a time" """
+import sys
+
+import sotto
+
+
+def main(path: str, prompt: str) -> None:
+    with sotto.Model.open(path) as model, model.session() as session:
+        session.set_sampler(temperature=0.8, top_p=0.95, seed=1)
+        print(prompt, end="")
+        for text in session.stream(prompt, max_tokens=100):
+            print(text, end="", flush=True)
+        print()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])

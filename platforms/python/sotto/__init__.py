@@ -1,0 +1,23 @@
+"""Text generation in memory that the caller owns: Python over sotto.h.
+
+    import sotto
+
+    with sotto.Model.open("demo.sotto") as model, model.session() as session:
+        for text in session.stream("Once upon a time", max_tokens=100):
+            print(text, end="", flush=True)
+"""
+from ._callbacks import Piece, Sequence
+from ._library import BusyError, ClosedError, SottoError, version
+from .enums import (Choice, Dola, Draft, EarlyStopping, Feature, GrammarLanguage, GuideMode, Isa, JsonSpace, LengthNorm,
+                    LogLevel, Order, Overflow, Pooling, SearchMode, Selection, Stage, Status, WatermarkScheme)
+from .grammar import Grammar, Matcher, Vocabulary
+from .info import (MatcherInfo, ModelInfo, Score, SessionInfo, SessionTimings, SpeculationInfo, WatermarkResult)
+from .model import Model, isa_name, model_memory_size
+from .params import (GrammarParams, GuideParams, MatcherParams, ModelParams, SamplerParams, SearchParams, SessionParams,
+                     SpeculationParams, StopParams, WatermarkParams)
+from .sampler import Sampler, detect_watermark
+from .session import Session
+
+__version__ = "1.0.0"
+
+__all__ = [name for name in dir() if not name.startswith("_")]

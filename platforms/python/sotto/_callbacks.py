@@ -1,0 +1,102 @@
+"""C callbacks around Python functions. An exception in one stops the call, which then raises it."""
+from __future__ import annotations
+
+import ctypes
+from typing import NamedTuple
+
+from . import _abi
+
+_NAN = float("nan")
+
+
+class Piece(NamedTuple):
+    """One generated token."""
+
+    text: str  # whole characters only; may be empty while a character or a stop string is undecided
+    token: int  # -1: none, only text that had been held back
+    bytes: bytes  # the token's own
+    log_probability: float = _NAN  # under the model; NaN unless asked for
+    sampled_log_probability: float = _NAN  # after the sampler's chain
+    alternatives: tuple[tuple[int, float], ...] = ()  # token and log probability, likeliest first
+    elapsed_ns: int = 0
+
+    @classmethod
+    def of(cls, piece: _abi.Piece) -> Piece:
+        text = ctypes.string_at(piece.text, piece.text_size).decode() if piece.text_size else ""
+        raw = ctypes.string_at(piece.bytes, piece.byte_count) if piece.byte_count else b""
+        alternatives = tuple((piece.alternatives[i].token, piece.alternatives[i].log_probability)
+                             for i in range(piece.alternative_count))
+        return cls(text, piece.token, raw, piece.log_probability, piece.sampled_log_probability, alternatives,
+                   piece.elapsed_ns)
+
+
+class Sequence(NamedTuple):
+    """One continuation that a search found."""
+
+    tokens: list[int]
+    score: float
+    log_probability: float
+    stop: int
+    index: int
+
+    @classmethod
+    def of(cls, sequence: _abi.Sequence) -> Sequence:
+        return cls(sequence.tokens[:sequence.token_count], sequence.score, sequence.log_probability, sequence.stop,
+                   sequence.index)
+
+
+class Callbacks:
+    """Makes callbacks for one session and remembers what they raised."""
+
+    def __init__(self):
+        self._raised = []
+
+    def raise_first(self) -> None:
+        if self._raised:
+            exception = self._raised[0]
+            self._raised.clear()
+            raise exception
+
+    def _guarded(self, kind, function, failed):
+        """`failed` is what C gets where `function` raised."""
+
+        def call(*arguments):
+            try:
+                return function(*arguments)
+            except BaseException as exception:  # raise_first raises it
+                self._raised.append(exception)
+                return failed
+
+        return kind(call)
+
+    def piece(self, function):
+        return self._guarded(_abi.PieceFn, lambda _, piece: bool(function(Piece.of(piece.contents))), 1)
+
+    def step(self, function):
+        return function and self._guarded(
+            _abi.StepFn, lambda _, sequence, token: bool(function(sequence, token)), 1)
+
+    def similarity(self, function):
+        return function and self._guarded(
+            _abi.SimilarityFn, lambda _, a, a_count, b, b_count: function(a[:a_count], b[:b_count]), 0.0)
+
+    def logits(self, function, memory):
+        """`function` gets the logits as a writable memoryview of floats."""
+
+        def call(_, logits, count):
+            function(memory.view(ctypes.cast(logits, ctypes.c_void_p).value, 4 * count, "f"))
+
+        return function and self._guarded(_abi.LogitsFn, call, None)
+
+    def draft(self, function):
+        """`function` gets the newest tokens, the hidden state or None, and how many tokens it may guess."""
+
+        def call(_, tokens, token_count, hidden, hidden_count, drafts, capacity):
+            state = memoryview(bytes((ctypes.c_float * hidden_count).from_address(
+                ctypes.addressof(hidden.contents)))).cast("f") if hidden else None
+            guesses = list(function(tokens[:token_count], state, capacity))[:capacity]
+            for place, guess in enumerate(guesses):
+                drafts[place] = guess
+            return len(guesses)
+
+        return function and self._guarded(_abi.DraftFn, call, 0)

@@ -1,0 +1,83 @@
+"""Finds and loads libsotto, and turns its failures into exceptions."""
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import os
+import pathlib
+import sys
+
+from . import _abi
+from .enums import Status
+
+_NO_OFFSET = 2**64 - 1
+_VERSION_MAJOR = 1
+
+
+class SottoError(RuntimeError):
+    """A call failed. `status` says how, the text what was wrong, `offset` where in the input, if anywhere."""
+
+    def __init__(self, status: int, message: str = "", offset: int | None = None):
+        try:
+            status = Status(status)
+        except ValueError:
+            pass
+        text = lib.sotto_status_text(int(status)).decode()
+        super().__init__(f"{text}: {message}" if message else text)
+        self.status = status
+        self.offset = offset
+
+
+class ClosedError(SottoError):
+    """The object has been closed."""
+
+
+class BusyError(SottoError):
+    """The object is inside another call, or a session uses it."""
+
+
+def _candidates():
+    """Where the library may be: named by the user, in the wheel, or installed in the system."""
+    if named := os.environ.get("SOTTO_LIBRARY"):
+        return [named]
+    name = "libsotto.dylib" if sys.platform == "darwin" else "libsotto.so"
+    beside = pathlib.Path(__file__).with_name(name)
+    versioned = "libsotto.1.dylib" if sys.platform == "darwin" else "libsotto.so.1"
+    return [str(beside)] if beside.exists() else [versioned, ctypes.util.find_library("sotto") or name]
+
+
+def _load() -> ctypes.CDLL:
+    failures = []
+    for candidate in _candidates():
+        try:
+            library = ctypes.CDLL(candidate)
+        except OSError as failure:
+            failures.append(str(failure))
+            continue
+        for name, (result, arguments) in _abi.FUNCTIONS.items():
+            function = getattr(library, name)
+            function.restype, function.argtypes = result, arguments
+        major = library.sotto_version() >> 16
+        if major != _VERSION_MAJOR:
+            raise ImportError(f"{candidate} is version {major}, not {_VERSION_MAJOR}")
+        return library
+    raise ImportError("libsotto was not found; SOTTO_LIBRARY may name it: " + "; ".join(failures))
+
+
+lib = _load()
+
+
+def check(status: int, error: _abi.Error | None = None) -> int:
+    """Raises for a failure; gives back OK or why a text ended."""
+    if status >= 0:
+        return status
+    if error is None:
+        raise SottoError(status)
+    raise SottoError(status, error.message.decode("utf-8", "replace"),
+                     None if error.offset == _NO_OFFSET else error.offset)
+
+
+def version() -> tuple[int, int, int]:
+    """Version of the loaded library."""
+    number = lib.sotto_version()
+    return number >> 16, number >> 8 & 255, number & 255

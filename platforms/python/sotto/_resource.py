@@ -1,0 +1,161 @@
+"""Objects of the library and the memory they live in: who keeps what alive, and who may call."""
+from __future__ import annotations
+
+import ctypes
+import mmap
+import threading
+
+from .enums import Status
+from ._library import BusyError, ClosedError
+
+
+class Block:
+    """Memory from the system, page-aligned and zeroed. Views of it keep it mapped, whatever becomes of the object."""
+
+    def __init__(self, size: int, mapping: mmap.mmap | None = None):
+        self._mapping = mmap.mmap(-1, max(size, 1)) if mapping is None else mapping
+        self.size = size
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self._mapping))
+
+    @classmethod
+    def of_bytes(cls, data) -> Block:
+        view = memoryview(data).cast("B")
+        block = cls(len(view))
+        block._mapping[:len(view)] = view
+        return block
+
+    @classmethod
+    def of_file(cls, path) -> Block:
+        """A file's bytes, mapped; they are read, never written."""
+        with open(path, "rb") as file:
+            mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        return cls(len(mapping), mapping)
+
+    def drop_pages(self, address: int, size: int) -> None:
+        """Gives whole pages back to the system; they are read from the file again if they are touched."""
+        if not hasattr(self._mapping, "madvise"):
+            return
+        first = (address - self.address + mmap.PAGESIZE - 1) // mmap.PAGESIZE * mmap.PAGESIZE
+        end = (address - self.address + size) // mmap.PAGESIZE * mmap.PAGESIZE
+        if end > first:
+            self._mapping.madvise(mmap.MADV_DONTNEED, first, end - first)
+
+    def view(self, address: int, size: int, kind: str) -> memoryview:
+        """The values at an address inside the block."""
+        begin = address - self.address
+        if not 0 <= begin <= self.size - size:
+            raise AssertionError("values outside the block")
+        return memoryview(self._mapping)[begin:begin + size].cast(kind)
+
+
+class Resource:
+    """A handle that is freed once it is closed and nothing uses it any more.
+
+    One that is closed while a call runs or while another object needs it is freed after that; from its closing on
+    every new call raises ClosedError.
+    """
+
+    def __init__(self):
+        self._lock = threading.RLock()
+        self._users = 1  # one until it is closed, one for each call and each object that needs it
+        self._closed = False
+        self._busy = False
+        self._attached = False
+
+    def close(self) -> None:
+        """Frees the object, after the call that is running, if any. May be called again."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            if self._busy:
+                self._interrupt()
+        self._release()
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __del__(self):
+        if hasattr(self, "_users"):
+            self.close()
+
+    def _free(self) -> None:
+        """Ends the object; nobody calls it any more."""
+
+    def _interrupt(self) -> None:
+        """Makes a running call end soon."""
+
+    def _retain(self):
+        with self._lock:
+            if self._closed:
+                raise ClosedError(Status.INVALID_STATE, f"the {type(self).__name__.lower()} is closed")
+            self._users += 1
+        return self
+
+    def _release(self) -> None:
+        with self._lock:
+            self._users -= 1
+            last = self._users == 0
+        if last:
+            self._free()
+
+    def _attach(self):
+        """Gives the object to a session: nobody else may call it until _detach."""
+        with self._lock:
+            self._check_idle()
+            self._retain()
+            self._attached = True
+        return self
+
+    def _detach(self) -> None:
+        with self._lock:
+            self._attached = False
+        self._release()
+
+    def _check_idle(self) -> None:
+        name = type(self).__name__.lower()
+        if self._attached:
+            raise BusyError(Status.INVALID_STATE, f"the {name} is in use by a session")
+        if self._busy:
+            raise BusyError(Status.INVALID_STATE, f"the {name} is inside another call")
+
+
+class Shared:
+    """`with Shared(resource) as handle`: any number of threads at once."""
+
+    def __init__(self, resource: Resource):
+        self._resource = resource
+
+    def __enter__(self):
+        return self._resource._retain()._handle
+
+    def __exit__(self, *_):
+        self._resource._release()
+
+
+class Exclusive:
+    """`with Exclusive(resource) as handle`: one call at a time."""
+
+    def __init__(self, resource: Resource):
+        self._resource = resource
+
+    def __enter__(self):
+        resource = self._resource
+        with resource._lock:
+            if not resource._closed:
+                resource._check_idle()
+            resource._retain()
+            resource._busy = True
+            return resource._handle
+
+    def __exit__(self, *_):
+        with self._resource._lock:
+            self._resource._busy = False
+        self._resource._release()

@@ -1,0 +1,249 @@
+"""Grammars, vocabularies and matchers, with or without a session."""
+from __future__ import annotations
+
+import ctypes
+import json
+from array import array
+from collections.abc import Sequence
+
+from . import _abi, info
+from ._convert import Filler, as_bytes, changed
+from ._library import SottoError, check, lib
+from ._resource import Block, Exclusive, Resource, Shared
+from .enums import GrammarLanguage, Status
+from .model import Model, log_callback
+from .params import GrammarParams, MatcherParams, Text
+
+
+class Vocabulary(Resource):
+    """The tokens that a matcher chooses among: a model's, or any byte strings."""
+
+    def __init__(self, tokens: Model | Sequence[Text], special: Sequence[int] = (), end_tokens: Sequence[int] = ()):
+        """`special` are tokens with no place in a text, `end_tokens` are allowed where the text may end. A model
+        brings both itself."""
+        filler, error, size, handle = Filler(), _abi.Error(), ctypes.c_size_t(), ctypes.c_void_p()
+        given = filler.fill(_abi.VocabularyParams, None)
+        self._model = None
+        if isinstance(tokens, Model):
+            self.token_count = tokens.info.vocabulary_size
+            self._model = tokens._retain()
+            given.model = tokens._handle
+        else:
+            self.token_count = len(tokens)
+            self._own(given, filler, [as_bytes(token) for token in tokens], special, end_tokens)
+        try:
+            check(lib.sotto_vocabulary_memory_size(given, size, error), error)
+            memory = Block(size.value)
+            check(lib.sotto_vocabulary_init(given, memory.address, memory.size, handle, error), error)
+        except BaseException:
+            if self._model:
+                self._model._release()
+            raise
+        self._memory, self._handle, self._kept = memory, handle, filler
+        super().__init__()
+
+    @staticmethod
+    def _own(given, filler, tokens, special, end_tokens) -> None:
+        offsets = [0]
+        for token in tokens:
+            offsets.append(offsets[-1] + len(token))
+        flags = bytearray(len(tokens))
+        for token in special:
+            flags[token] = 1
+        given.token_count = len(tokens)
+        given.bytes = filler.text(b"".join(tokens)).text
+        filler.array(given, "offsets", ctypes.c_uint32, offsets)
+        filler.array(given, "special", ctypes.c_uint8, flags)
+        filler.array(given, "end_tokens", ctypes.c_int32, list(end_tokens))
+
+    def _free(self) -> None:
+        self._memory = self._handle = self._kept = None
+        if self._model:
+            self._model._release()
+
+
+class Grammar(Resource):
+    """A compiled grammar, which never changes and may be shared between threads."""
+
+    def __init__(self, memory: Block, handle, size: int):
+        self._memory, self._handle, self.size = memory, handle, size
+        super().__init__()
+
+    @classmethod
+    def compile(cls, source: Text = b"", params: GrammarParams | None = None, **changes) -> Grammar:
+        """Compiles a source: `Grammar.compile('root ::= "yes" | "no"')`, or in the language of the parameters."""
+        params = changed(GrammarParams, params, changes)
+        data, filler, error = as_bytes(source), Filler(), _abi.Error()
+        handle, used = ctypes.c_void_p(), ctypes.c_size_t()
+        vocabulary = params.vocabulary and params.vocabulary._retain()
+        try:
+            given = filler.fill(_abi.GrammarParams, params, log=log_callback(params.log),
+                                vocabulary=vocabulary and vocabulary._handle)
+            size = lib.sotto_grammar_typical_memory(len(data))
+            limit = 64 * size
+            while True:
+                memory = Block(size)
+                status = lib.sotto_grammar_compile(data, len(data), given, memory.address, size, handle, used, error)
+                if status != Status.GRAMMAR_TOO_LARGE or size >= limit:
+                    break
+                size *= 4
+        finally:
+            if vocabulary:
+                vocabulary._release()
+        check(status, error)
+        return cls(memory, handle, used.value)
+
+    @classmethod
+    def json_schema(cls, schema: Text | dict | bool, **params) -> Grammar:
+        """JSON that fits a schema, given as text or as Python's values."""
+        source = schema if isinstance(schema, (str, bytes)) else json.dumps(schema)
+        return cls.compile(source, language=GrammarLanguage.JSON_SCHEMA, **params)
+
+    @classmethod
+    def json(cls, **params) -> Grammar:
+        """Any JSON value."""
+        return cls.compile(language=GrammarLanguage.JSON, **params)
+
+    @classmethod
+    def json_object(cls, **params) -> Grammar:
+        """Any JSON object."""
+        return cls.compile(language=GrammarLanguage.JSON_OBJECT, **params)
+
+    @classmethod
+    def regex(cls, pattern: Text, **params) -> Grammar:
+        """Texts that match a regular expression as a whole."""
+        return cls.compile(pattern, language=GrammarLanguage.REGEX, **params)
+
+    @classmethod
+    def choices(cls, choices: Sequence[str], **params) -> Grammar:
+        """One of several strings."""
+        return cls.compile(json.dumps(list(choices)), language=GrammarLanguage.CHOICES, **params)
+
+    @classmethod
+    def number(cls, minimum=None, maximum=None, integer: bool = False, **params) -> Grammar:
+        """A JSON number in a range that includes both ends."""
+        limits = {"minimum": minimum, "maximum": maximum, "integer": integer or None}
+        source = json.dumps({name: value for name, value in limits.items() if value is not None})
+        return cls.compile(source, language=GrammarLanguage.NUMBER, **params)
+
+    @classmethod
+    def tools(cls, tools: Sequence[dict], **params) -> Grammar:
+        """A call of one of the functions."""
+        return cls.compile(json.dumps(list(tools)), language=GrammarLanguage.TOOLS, **params)
+
+    @classmethod
+    def load(cls, image: bytes) -> Grammar:
+        """The grammar of an image that `save` made; the image may come from anyone."""
+        memory, handle, error = Block.of_bytes(image), ctypes.c_void_p(), _abi.Error()
+        check(lib.sotto_grammar_load(memory.address, memory.size, handle, error), error)
+        return cls(memory, handle, memory.size)
+
+    def save(self) -> bytes:
+        """The grammar as an image: the same bytes on every platform."""
+        size = ctypes.c_size_t()
+        with Shared(self) as handle:
+            lib.sotto_grammar_save(handle, None, 0, size)
+            image = ctypes.create_string_buffer(size.value)
+            check(lib.sotto_grammar_save(handle, image, size.value, size))
+        return image.raw
+
+    def _free(self) -> None:
+        self._memory = self._handle = None
+
+
+class Matcher(Resource):
+    """Follows texts through a grammar and tells which tokens may come next."""
+
+    def __init__(self, grammar: Grammar, vocabulary: Vocabulary | None = None, params: MatcherParams | None = None,
+                 **changes):
+        filler, error, size, handle = Filler(), _abi.Error(), ctypes.c_size_t(), ctypes.c_void_p()
+        given = filler.fill(_abi.MatcherParams, changed(MatcherParams, params, changes))
+        self._needs = [grammar._retain()]
+        try:
+            if vocabulary:
+                self._needs.append(vocabulary._retain())
+            words = vocabulary and vocabulary._handle
+            check(lib.sotto_matcher_memory_size(grammar._handle, words, given, size, error), error)
+            memory = Block(size.value)
+            check(lib.sotto_matcher_init(grammar._handle, words, given, memory.address, memory.size, handle, error),
+                  error)
+        except BaseException:
+            for needed in self._needs:
+                needed._release()
+            raise
+        self._word_count = (vocabulary.token_count + 63) // 64 if vocabulary else 0
+        self._memory, self._handle = memory, handle
+        super().__init__()
+
+    @property
+    def memory_bytes(self) -> int:
+        return self._memory.size
+
+    def reset(self, sequence: int = 0) -> None:
+        """Empties a sequence."""
+        with Exclusive(self) as handle:
+            check(lib.sotto_matcher_reset(handle, sequence))
+
+    def mask(self, sequence: int = 0) -> array:
+        """The tokens that may come next, as words of 64 bits: token t's is bit t % 64 of word t // 64."""
+        words = array("Q", bytes(8 * self._word_count))
+        address = (ctypes.c_uint64 * self._word_count).from_buffer(words) if words else None
+        with Exclusive(self) as handle:
+            check(lib.sotto_matcher_mask(handle, sequence, address, self._word_count))
+        return words
+
+    def allowed_tokens(self, sequence: int = 0) -> list[int]:
+        """The same as tokens."""
+        return [64 * place + bit for place, word in enumerate(self.mask(sequence)) if word
+                for bit in range(64) if word >> bit & 1]
+
+    def accept_token(self, token: int, sequence: int = 0) -> None:
+        with Exclusive(self) as handle:
+            check(lib.sotto_matcher_accept_token(handle, sequence, token))
+
+    def accept_text(self, text: Text, sequence: int = 0) -> None:
+        data = as_bytes(text)
+        with Exclusive(self) as handle:
+            check(lib.sotto_matcher_accept_text(handle, sequence, data, len(data)))
+
+    def test(self, text: Text, sequence: int = 0) -> tuple[bool, bool]:
+        """Whether sequence and text together begin a text of the grammar, and are one."""
+        data, begins, matches = as_bytes(text), ctypes.c_uint32(), ctypes.c_uint32()
+        with Exclusive(self) as handle:
+            check(lib.sotto_matcher_test(handle, sequence, data, len(data), begins, matches))
+        return bool(begins.value), bool(matches.value)
+
+    def matches(self, text: Text) -> bool:
+        """Whether sequence 0 and text together are a text of the grammar."""
+        return self.test(text)[1]
+
+    def rewind(self, count: int) -> None:
+        """Takes back the newest tokens or texts of sequence 0."""
+        with Exclusive(self) as handle:
+            check(lib.sotto_matcher_rewind(handle, count))
+
+    def fork(self, source: int, target: int) -> None:
+        """Sequence `target` becomes a copy of `source`."""
+        with Exclusive(self) as handle:
+            check(lib.sotto_matcher_fork(handle, source, target))
+
+    def forced_text(self, sequence: int = 0, capacity: int = 4096) -> bytes:
+        """The text that must follow, at most `capacity` bytes of it."""
+        text, size = ctypes.create_string_buffer(max(capacity, 1)), ctypes.c_size_t()
+        with Exclusive(self) as handle:
+            check(lib.sotto_matcher_forced_text(handle, sequence, text, capacity, size))
+        return text.raw[:size.value]
+
+    def info(self, sequence: int = 0) -> info.MatcherInfo:
+        struct = _abi.MatcherInfo()
+        with Exclusive(self) as handle:
+            check(lib.sotto_matcher_get_info(handle, sequence, struct))
+        return info.read(info.MatcherInfo, struct)
+
+    def _free(self) -> None:
+        self._memory = self._handle = None
+        for needed in self._needs:
+            needed._release()
+
+
+__all__ = ["Grammar", "Matcher", "SottoError", "Vocabulary"]

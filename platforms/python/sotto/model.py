@@ -1,0 +1,125 @@
+"""Models: weights and tokenizer of one file, shared by any number of sessions and threads."""
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+
+from . import _abi, info
+from ._convert import Filler, as_bytes, changed, tokens_in
+from ._library import SottoError, check, lib
+from ._resource import Block, Resource, Shared
+from .enums import Isa, LogLevel, Status
+from .params import ModelParams, SessionParams, Text
+
+_TOKENIZE_SPECIAL = 1
+
+
+def isa_name(isa: Isa) -> str:
+    """The name of an instruction set."""
+    return lib.sotto_isa_text(isa).decode()
+
+
+def log_callback(log):
+    """A C callback that hands a message to `log(level, text)`."""
+    return log and _abi.LogFn(lambda _, level, text: log(LogLevel(level), ctypes.string_at(text).decode()))
+
+
+class Model(Resource):
+    """A model. Its sessions keep it: it can be closed, or dropped, before them."""
+
+    def __init__(self, file: Block, params: ModelParams | None, mapped: bool):
+        error, size, handle, filler = _abi.Error(), ctypes.c_size_t(), ctypes.c_void_p(), Filler()
+        release = mapped and _abi.ReleaseFn(lambda _, address, count: file.drop_pages(address, count))
+        given = filler.fill(_abi.ModelParams, params, release=release or None,
+                            log=params and log_callback(params.log))
+        check(lib.sotto_model_memory_size(file.address, file.size, given, size, error), error)
+        memory = Block(size.value)
+        check(lib.sotto_model_init(file.address, file.size, given, memory.address, memory.size, handle, error), error)
+        self._file, self._memory, self._handle = file, memory, handle
+        self._kept = filler
+        super().__init__()
+
+    @classmethod
+    def open(cls, path, params: ModelParams | None = None, **changes) -> Model:
+        """Opens a model file, which is mapped and must not change while the model is in use."""
+        return cls(Block.of_file(path), changed(ModelParams, params, changes), mapped=True)
+
+    @classmethod
+    def from_bytes(cls, data, params: ModelParams | None = None, **changes) -> Model:
+        """Opens a model from a copy of a file's bytes."""
+        return cls(Block.of_bytes(data), changed(ModelParams, params, changes), mapped=False)
+
+    @property
+    def info(self) -> info.ModelInfo:
+        struct = _abi.ModelInfo()
+        with Shared(self) as handle:
+            check(lib.sotto_model_get_info(handle, struct))
+        return info.read(info.ModelInfo, struct)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Memory that the model takes beside its file."""
+        return self._memory.size
+
+    def session_memory_size(self, params: SessionParams | None = None, **changes) -> int:
+        """Bytes of memory that a session would take."""
+        error, size, filler = _abi.Error(), ctypes.c_size_t(), Filler()
+        given = filler.fill(_abi.SessionParams, changed(SessionParams, params, changes))
+        with Shared(self) as handle:
+            check(lib.sotto_session_memory_size(handle, given, size, error), error)
+        return size.value
+
+    def session(self, params: SessionParams | None = None, **changes):
+        """A new session: `model.session(context_tokens=256, thread_count=2)`."""
+        from .session import Session
+        return Session(self, changed(SessionParams, params, changes))
+
+    def tokenize(self, text: Text, special: bool = False) -> list[int]:
+        """Encodes text. With `special`, text such as <|endoftext|> becomes its special token."""
+        data, flags = as_bytes(text), _TOKENIZE_SPECIAL if special else 0
+        error, count, capacity = _abi.Error(), ctypes.c_size_t(), len(data) // 2 + 8
+        with Shared(self) as handle:
+            while True:
+                tokens = (ctypes.c_int32 * capacity)()
+                status = lib.sotto_tokenize(handle, data, len(data), flags, tokens, capacity, count, error)
+                if status != Status.BUFFER_TOO_SMALL:
+                    break
+                capacity = count.value
+        check(status, error)
+        return tokens[:count.value]
+
+    def token_bytes(self, token: int) -> bytes:
+        """The bytes of one token; they may begin or end inside a character."""
+        data, size = ctypes.c_void_p(), ctypes.c_size_t()
+        with Shared(self) as handle:
+            check(lib.sotto_token_bytes(handle, token, data, size))
+            return ctypes.string_at(data, size.value) if size.value else b""
+
+    def detokenize(self, tokens: Sequence[int]) -> bytes:
+        """The bytes of tokens: exactly what was encoded."""
+        array, count = tokens_in(tokens)
+        size = ctypes.c_size_t()
+        with Shared(self) as handle:
+            status = lib.sotto_detokenize(handle, array, count, None, 0, size)
+            if status == Status.BUFFER_TOO_SMALL:
+                data = ctypes.create_string_buffer(size.value)
+                status = lib.sotto_detokenize(handle, array, count, data, size.value, size)
+                check(status)
+                return data.raw
+        check(status)
+        return b""
+
+    def _free(self) -> None:
+        lib.sotto_model_deinit(self._handle)
+        self._file = self._memory = self._handle = None
+
+
+def model_memory_size(data, params: ModelParams | None = None, **changes) -> int:
+    """Bytes of memory that a model would take beside its file, whose bytes `data` are."""
+    file, error, size, filler = Block.of_bytes(data), _abi.Error(), ctypes.c_size_t(), Filler()
+    given = filler.fill(_abi.ModelParams, changed(ModelParams, params, changes), log=None)
+    check(lib.sotto_model_memory_size(file.address, file.size, given, size, error), error)
+    return size.value
+
+
+__all__ = ["Model", "SottoError", "isa_name", "model_memory_size"]

@@ -1,0 +1,100 @@
+"""The sampling chain for the logits of any runtime, and the detection of watermarks. Neither needs a model."""
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+
+from . import _abi, info
+from ._callbacks import Callbacks
+from ._convert import Filler, changed, tokens_in
+from ._library import check, lib
+from ._resource import Block, Exclusive, Resource
+from .model import Model
+from .params import SamplerParams, WatermarkParams
+
+_LIST_BYTES = 16384
+
+
+class Sampler(Resource):
+    """Stages of a chain over logits; `model` gives the tokens' text and end, where the parameters need them."""
+
+    def __init__(self, vocabulary_size: int, params: SamplerParams | None = None, model: Model | None = None,
+                 list_bytes: int = _LIST_BYTES, **changes):
+        error, size, handle = _abi.Error(), ctypes.c_size_t(), ctypes.c_void_p()
+        check(lib.sotto_sampler_memory_size(vocabulary_size, list_bytes, size, error), error)
+        memory = Block(size.value)
+        self._model = model and model._retain()
+        try:
+            check(lib.sotto_sampler_init(model and model._handle, vocabulary_size, list_bytes, memory.address,
+                                         memory.size, handle, error), error)
+        except BaseException:
+            if model:
+                model._release()
+            raise
+        self.vocabulary_size = vocabulary_size
+        self._memory, self._handle, self._callbacks = memory, handle, Callbacks()
+        super().__init__()
+        self.set(params, **changes)
+
+    def set(self, params: SamplerParams | None = None, **changes) -> None:
+        """Sets the parameters and restarts the random numbers from the seed."""
+        params, filler, error = changed(SamplerParams, params, changes), Filler(), _abi.Error()
+        given = filler.fill(_abi.SamplerParams, params,
+                            logits_callback=self._callbacks.logits(params.logits_callback, self._memory))
+        with Exclusive(self) as handle:
+            check(lib.sotto_sampler_set(handle, given, error), error)
+        self._kept = filler
+
+    def pick(self, logits, history: Sequence[int] = (), **situation) -> int:
+        """Picks a token. `logits` are any floats; `situation` may hold allowed (words of 64 bits, as of a matcher's
+        mask), generated_count, token_limit and sequence."""
+        token, error = ctypes.c_int32(), _abi.Error()
+        given, _kept = self._input(logits, history, **situation)
+        with Exclusive(self) as handle:
+            status = lib.sotto_sampler_pick(handle, given, token, error)
+        self._callbacks.raise_first()
+        check(status, error)
+        return token.value
+
+    def apply(self, logits, history: Sequence[int] = (), **situation) -> dict[int, float]:
+        """The distribution that the chain leaves: probability by token, in order of tokens."""
+        error, count = _abi.Error(), ctypes.c_size_t()
+        given, _kept = self._input(logits, history, **situation)
+        tokens, probabilities = (ctypes.c_int32 * self.vocabulary_size)(), (ctypes.c_float * self.vocabulary_size)()
+        with Exclusive(self) as handle:
+            status = lib.sotto_sampler_apply(handle, given, tokens, probabilities, self.vocabulary_size, count, error)
+        self._callbacks.raise_first()
+        check(status, error)
+        return dict(zip(tokens[:count.value], probabilities[:count.value]))
+
+    def _input(self, logits, history, allowed=None, generated_count=0, token_limit=0, sequence=0):
+        if len(logits) != self.vocabulary_size:
+            raise ValueError(f"{len(logits)} logits for a vocabulary of {self.vocabulary_size}")
+        floats = (ctypes.c_float * self.vocabulary_size)(*logits)
+        tokens, count = tokens_in(history)
+        words = None
+        if allowed is not None:
+            if 64 * len(allowed) < self.vocabulary_size:
+                raise ValueError("too few words of allowed tokens")
+            words = (ctypes.c_uint64 * len(allowed))(*allowed)
+        given = _abi.SamplerInput(sequence=sequence, logits=floats, allowed=words, history=tokens, history_count=count,
+                                  generated_count=generated_count, token_limit=token_limit)
+        return given, (floats, tokens, words)
+
+    def _free(self) -> None:
+        self._memory = self._handle = None
+        if self._model:
+            self._model._release()
+
+
+def detect_watermark(tokens: Sequence[int], vocabulary_size: int, params: WatermarkParams | None = None,
+                     **changes) -> info.WatermarkResult:
+    """Looks for a watermark in the tokens of a model with so many tokens in its vocabulary."""
+    result, error, filler = _abi.WatermarkResult(), _abi.Error(), Filler()
+    given = filler.fill(_abi.WatermarkParams, changed(WatermarkParams, params, changes))
+    array, count = tokens_in(tokens)
+    check(lib.sotto_watermark_detect(given, vocabulary_size, array, count, result, error), error)
+    return info.read(info.WatermarkResult, result)
+
+
+__all__ = ["Sampler", "detect_watermark"]

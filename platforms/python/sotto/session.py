@@ -1,0 +1,317 @@
+"""Sessions: one stream of text over a model."""
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+from . import _abi, info
+from ._callbacks import Callbacks, Piece
+from ._callbacks import Sequence as FoundSequence
+from ._convert import Filler, as_bytes, changed, tokens_in
+from ._library import check, lib
+from ._resource import Block, Exclusive, Resource
+from .enums import Pooling, Status
+from .grammar import Grammar, Matcher, Vocabulary
+from .model import Model
+from .params import (GuideParams, SamplerParams, SearchParams, SessionParams, SpeculationParams, StopParams, Text)
+
+
+_NO_LIMIT = ctypes.c_size_t(-1).value
+
+
+class Session(Resource):
+    """One stream of text. A session belongs to one thread at a time; only cancel and close may come from another.
+
+    `stop_reason` is why the newest text ended, None while it goes on.
+    """
+
+    def __init__(self, model: Model, params: SessionParams | None = None, **changes):
+        error, size, handle, filler = _abi.Error(), ctypes.c_size_t(), ctypes.c_void_p(), Filler()
+        given = filler.fill(_abi.SessionParams, changed(SessionParams, params, changes))
+        self.model = model._retain()
+        try:
+            check(lib.sotto_session_memory_size(model._handle, given, size, error), error)
+            memory = Block(size.value)
+            check(lib.sotto_session_init(model._handle, given, memory.address, memory.size, handle, error), error)
+        except BaseException:
+            model._release()
+            raise
+        self._memory, self._handle = memory, handle
+        self._callbacks, self._kept, self._attachments = Callbacks(), {}, {}
+        self._embedding_size = model.info.embedding_size
+        self._stops, self._limit = StopParams(), None
+        self._matched_sequences = 2 * given.sequence_count + 1
+        self.stop_reason: Status | None = None
+        super().__init__()
+
+    # ---- Parameters
+
+    def set_sampler(self, params: SamplerParams | None = None, **changes) -> None:
+        """Sets the sampler: `session.set_sampler(temperature=0.7, top_p=0.9, seed=1)`."""
+        params = changed(SamplerParams, params, changes)
+        self._set("sampler", lib.sotto_session_set_sampler, _abi.SamplerParams, params,
+                  logits_callback=self._callbacks.logits(params.logits_callback, self._memory))
+
+    def set_stops(self, params: StopParams | None = None, **changes) -> None:
+        """Replaces the stops: `session.set_stops(stop_strings=["\\n\\n"], max_tokens=200)`."""
+        params = changed(StopParams, params, changes)
+        self._set("stops", lib.sotto_session_set_stops, _abi.StopParams, params)
+        self._stops, self._limit = params, None
+
+    def set_speculation(self, params: SpeculationParams | None = None, **changes) -> None:
+        """How the session guesses at its next tokens: `session.set_speculation(sources=Draft.LOOKUP)`."""
+        params = changed(SpeculationParams, params, changes)
+        draft = params.draft_session
+        with self._new_attachment("draft", draft):
+            self._set("speculation", lib.sotto_session_set_speculation, _abi.SpeculationParams, params,
+                      draft_session=draft and draft._handle, draft=self._callbacks.draft(params.draft))
+
+    def set_guide(self, guide: Session | None, params: GuideParams | None = None, **changes) -> None:
+        """Lets a second session guide this one; None ends that."""
+        with self._new_attachment("guide", guide):
+            self._set("guide", lib.sotto_session_set_guide, _abi.GuideParams, changed(GuideParams, params, changes),
+                      first=(guide and guide._handle,))
+
+    def set_matcher(self, matcher: Matcher | None) -> None:
+        """The text from here on continues the matcher's sequence 0; None ends that."""
+        error = _abi.Error()
+        with self._new_attachment("matcher", matcher), Exclusive(self) as handle:
+            check(lib.sotto_session_set_matcher(handle, matcher and matcher._handle, error), error)
+
+    def set_grammar(self, grammar: Grammar | None, **changes) -> None:
+        """The text from here on fits a grammar: a new matcher of it over the model's vocabulary. None ends that."""
+        if grammar is None:
+            return self.set_matcher(None)
+        changes.setdefault("sequence_count", self._matched_sequences)
+        with Vocabulary(self.model) as vocabulary, Matcher(grammar, vocabulary, **changes) as matcher:
+            return self.set_matcher(matcher)
+
+    def _set(self, what, function, kind, params, first=(), **special) -> None:
+        filler, error = Filler(), _abi.Error()
+        given = filler.fill(kind, params, **special)
+        with Exclusive(self) as handle:
+            check(function(handle, *first, given, error), error)
+            self._kept[what] = filler
+
+    def _new_attachment(self, what, resource):
+        return _NewAttachment(self._attachments, what, resource)
+
+    # ---- The stream
+
+    def prefill(self, prompt: Text | Sequence[int]) -> Status:
+        """Evaluates a prompt, text or tokens, after what is there. Gives OK, STOP_CONTEXT_FULL or STOP_CANCELLED."""
+        tokens, count = tokens_in(self._tokens(prompt))
+        with Exclusive(self) as handle:
+            status = check(lib.sotto_session_prefill(handle, tokens, count))
+        self.stop_reason = None
+        return Status(status)
+
+    def next(self) -> Piece | None:
+        """Generates one token. None at a stop, unless text had been held back: that comes first, without a token."""
+        piece = ctypes.POINTER(_abi.Piece)()
+        with Exclusive(self) as handle:
+            if self.stop_reason is not None:
+                return None
+            status = lib.sotto_session_next(handle, piece)
+            self._callbacks.raise_first()
+            made = Piece.of(piece.contents) if check(status) == Status.OK or piece.contents.text_size else None
+        if status != Status.OK:
+            self.stop_reason = Status(status)
+        return made
+
+    def pieces(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
+               heal: bool = False) -> Iterator[Piece]:
+        """Prefills, then yields tokens until a stop; `heal` goes on inside a prompt's last word."""
+        self._set_limit(max_tokens)
+        status = self.prefill(prompt)
+        if status != Status.OK:
+            self.stop_reason = status
+        elif heal:
+            self.heal()
+        while (piece := self.next()) is not None:
+            yield piece
+
+    def stream(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
+               heal: bool = False) -> Iterator[str]:
+        """The same as text, as it comes."""
+        return (piece.text for piece in self.pieces(prompt, max_tokens, heal) if piece.text)
+
+    def generate(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
+                 on_piece: Callable[[Piece], object] | None = None) -> Status:
+        """The same inside the library: `on_piece` gets the pieces, and ends the text by giving anything true."""
+        limit = _NO_LIMIT if max_tokens is None else max_tokens
+        tokens, count = tokens_in(self._tokens(prompt))
+        self._set_limit(None)
+        callback = self._callbacks.piece(on_piece) if on_piece else _abi.PieceFn()
+        with Exclusive(self) as handle:
+            status = lib.sotto_session_generate(handle, tokens, count, limit, callback, None)
+            self._callbacks.raise_first()
+        self.stop_reason = Status(check(status))
+        return self.stop_reason
+
+    def _tokens(self, prompt):
+        return self.model.tokenize(prompt) if isinstance(prompt, (str, bytes)) else prompt
+
+    def _set_limit(self, max_tokens) -> None:
+        """Lets one text end at a limit of its own; the other stops stay."""
+        if max_tokens == self._limit:
+            return
+        params = self._stops if max_tokens is None else dataclasses.replace(self._stops, max_tokens=max_tokens)
+        self._set("stops", lib.sotto_session_set_stops, _abi.StopParams, params)
+        self._limit = max_tokens
+
+    def heal(self) -> None:
+        """Lets the text go on inside the prompt's last word. Comes after prefill."""
+        with Exclusive(self) as handle:
+            check(lib.sotto_session_heal(handle))
+
+    def cancel(self) -> None:
+        """Stops the running call, or the next one. From any thread."""
+        with self._lock:
+            if not self._closed:
+                lib.sotto_session_cancel(self._handle)
+
+    def rewind(self, token_count: int) -> None:
+        """Makes the stream end after its first tokens."""
+        with Exclusive(self) as handle:
+            check(lib.sotto_session_rewind(handle, token_count))
+        self.stop_reason = None
+
+    def reset(self) -> None:
+        """Forgets all tokens; the parameters stay."""
+        with Exclusive(self) as handle:
+            lib.sotto_session_reset(handle)
+        self.stop_reason = None
+
+    # ---- What the model thinks
+
+    def logits(self) -> memoryview:
+        """Logits after the last token: read-only floats inside the session, true until its next call.
+        numpy.asarray takes them without a copy."""
+        return self._floats(lib.sotto_session_logits)
+
+    def hidden(self) -> memoryview:
+        """The last token's hidden state, as logits are given."""
+        return self._floats(lib.sotto_session_hidden)
+
+    def _floats(self, function) -> memoryview:
+        values, count = ctypes.POINTER(ctypes.c_float)(), ctypes.c_size_t()
+        with Exclusive(self) as handle:
+            check(function(handle, values, count))
+            address = ctypes.cast(values, ctypes.c_void_p).value
+            return self._memory.view(address, 4 * count.value, "f").toreadonly()
+
+    def score(self, prompt: Text | Sequence[int]) -> tuple[info.Score, list[float]]:
+        """Evaluates tokens and tells how likely each was: their sum, and ln p of each."""
+        tokens, count = tokens_in(self._tokens(prompt))
+        each, score = (ctypes.c_float * max(count, 1))(*[math.nan] * count), _abi.Score()
+        with Exclusive(self) as handle:
+            check(lib.sotto_session_score(handle, tokens, count, each, score))
+        return info.read(info.Score, score), each[:count]
+
+    def embed(self, prompt: Text | Sequence[int], pooling: Pooling = Pooling.MEAN) -> list[float]:
+        """Evaluates tokens and gives their pooled hidden states."""
+        tokens, count = tokens_in(self._tokens(prompt))
+        embedding = (ctypes.c_float * self._embedding_size)()
+        with Exclusive(self) as handle:
+            check(lib.sotto_session_embed(handle, tokens, count, pooling, embedding))
+        return list(embedding)
+
+    def search(self, params: SearchParams | None = None, **changes) -> list[FoundSequence]:
+        """Continues the stream in several ways at once, best first; the stream itself stays as it was."""
+        params, filler, error = changed(SearchParams, params, changes), Filler(), _abi.Error()
+        if params.phrase_groups is not None and len(params.phrase_groups) != len(params.phrases or ()):
+            raise ValueError("phrase_groups must have a number for each phrase")
+        given = filler.fill(_abi.SearchParams, params, similarity=self._callbacks.similarity(params.similarity),
+                            on_step=self._callbacks.step(params.on_step))
+        found, count = ctypes.POINTER(_abi.Sequence)(), ctypes.c_size_t()
+        with Exclusive(self) as handle:
+            status = lib.sotto_session_search(handle, given, found, count, error)
+            self._callbacks.raise_first()
+            check(status, error)
+            return [FoundSequence.of(found[place]) for place in range(count.value)]
+
+    # ---- States
+
+    def save(self) -> bytes:
+        """The stream as bytes: the same on every platform."""
+        size = ctypes.c_size_t()
+        with Exclusive(self) as handle:
+            check(lib.sotto_session_saved_size(handle, size))
+            state = ctypes.create_string_buffer(size.value)
+            check(lib.sotto_session_save(handle, state, size.value, size))
+        return state.raw[:size.value]
+
+    def restore(self, state: bytes) -> None:
+        """Goes on where a state was saved; the state may come from anyone."""
+        data, error = as_bytes(state), _abi.Error()
+        with Exclusive(self) as handle:
+            check(lib.sotto_session_restore(handle, data, len(data), error), error)
+        self.stop_reason = None
+
+    def fork_into(self, other: Session) -> None:
+        """Makes `other`, of the same shape, a copy of this stream."""
+        error = _abi.Error()
+        with Exclusive(self) as source, Exclusive(other) as target:
+            check(lib.sotto_session_fork(source, target, error), error)
+        other.stop_reason = self.stop_reason
+
+    # ---- Information
+
+    @property
+    def info(self) -> info.SessionInfo:
+        return self._read(info.SessionInfo, _abi.SessionInfo(), lib.sotto_session_get_info)
+
+    @property
+    def timings(self) -> info.SessionTimings:
+        return self._read(info.SessionTimings, _abi.SessionTimings(), lib.sotto_session_get_timings)
+
+    @property
+    def speculation_info(self) -> info.SpeculationInfo:
+        return self._read(info.SpeculationInfo, _abi.SpeculationInfo(), lib.sotto_session_get_speculation_info)
+
+    def _read(self, kind, struct, function):
+        with Exclusive(self) as handle:
+            check(function(handle, struct))
+        return info.read(kind, struct)
+
+    def reset_timings(self) -> None:
+        with Exclusive(self) as handle:
+            lib.sotto_session_reset_timings(handle)
+
+    def _interrupt(self) -> None:
+        lib.sotto_session_cancel(self._handle)
+
+    def _free(self) -> None:
+        lib.sotto_session_deinit(self._handle)
+        for resource in self._attachments.values():
+            resource._detach()
+        self._attachments.clear()
+        self._memory = self._handle = None
+        self.model._release()
+
+
+class _NewAttachment:
+    """`with` it, a call that gives `resource` to a session in the place of what was there before."""
+
+    def __init__(self, attachments: dict, what: str, resource: Resource | None):
+        self._attachments, self._what, self._resource = attachments, what, resource
+        self._is_same = resource is not None and attachments.get(what) is resource
+
+    def __enter__(self):
+        if self._resource is not None and not self._is_same:
+            self._resource._attach()
+
+    def __exit__(self, failure, *_):
+        if self._is_same:
+            return
+        if failure is None:
+            old = self._attachments.pop(self._what, None)
+            if self._resource is not None:
+                self._attachments[self._what] = self._resource
+        else:
+            old = self._resource
+        if old is not None:
+            old._detach()

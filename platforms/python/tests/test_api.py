@@ -1,0 +1,238 @@
+"""Each part of the interface does its work from Python."""
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from support import GOLDEN_PATH, MODEL, MODEL_PATH, PACKAGE
+
+import sotto
+
+
+class ModelTest(unittest.TestCase):
+    def test_models(self):
+        messages = []
+        data = pathlib.Path(MODEL_PATH).read_bytes()
+        with sotto.Model.from_bytes(data, isa=sotto.Isa.REFERENCE, verify_checksums=False,
+                                    log=lambda level, text: messages.append(text)) as model:
+            self.assertEqual(model.info.isa, sotto.Isa.REFERENCE)
+            self.assertEqual(sotto.isa_name(model.info.isa), "reference")
+            self.assertEqual(sotto.model_memory_size(data, isa=sotto.Isa.REFERENCE), model.memory_bytes)
+            with model.session(context_tokens=32) as session, MODEL.session(context_tokens=32) as other:
+                self.assertEqual(list(session.stream("It was", 5)), list(other.stream("It was", 5)))
+                self.assertEqual(session.info.memory_bytes, model.session_memory_size(context_tokens=32))
+        self.assertEqual(sotto.version()[0], 1)
+        self.assertEqual(MODEL.token_bytes(MODEL.tokenize(" time")[0]), b" time")
+        end = MODEL.info.end_of_text_token
+        self.assertEqual(MODEL.tokenize("<|endoftext|>", special=True), [end])
+        self.assertEqual(MODEL.detokenize([]), b"")
+        self.assertRaises(sotto.SottoError, MODEL.detokenize, [-1])
+        self.assertRaises(FileNotFoundError, sotto.Model.open, GOLDEN_PATH + ".missing")
+
+
+class SessionTest(unittest.TestCase):
+    def session(self, **params):
+        session = MODEL.session(**{"context_tokens": 64, **params})
+        self.addCleanup(session.close)
+        return session
+
+    def test_probabilities(self):
+        session = self.session()
+        session.set_sampler(temperature=0, log_probabilities=True, alternative_count=3)
+        session.prefill("Once upon a")
+        logits = list(session.logits())
+        piece = session.next()
+        self.assertEqual(logits.index(max(logits)), piece.token)
+        total = math.log(sum(math.exp(value - max(logits)) for value in logits))
+        self.assertAlmostEqual(piece.log_probability, -total, places=4)
+        self.assertEqual(piece.alternatives[0], (piece.token, piece.log_probability))
+        self.assertEqual(len(piece.alternatives), 3)
+        self.assertLessEqual(piece.sampled_log_probability, 0)
+        self.assertGreater(piece.elapsed_ns, 0)
+        self.assertEqual(len(session.hidden()), MODEL.info.embedding_size)
+
+    def test_lists_of_the_sampler(self):
+        session = self.session(context_tokens=256)
+        first = [piece.token for piece in session.pieces("It was", 6)]
+        session.reset()
+        session.set_sampler(temperature=0, logit_bias=[(first[0], -math.inf)], suppressed_tokens=first,
+                            bad_words=[first[:2]], sequence_bias=[(first[:2], -5.0)], forced_prefix=[11, 12],
+                            stages=[sotto.Stage.BIAS, sotto.Stage.SEQUENCE_BIAS, sotto.Stage.SUPPRESS,
+                                    sotto.Stage.BAD_WORDS, sotto.Stage.FORCED, sotto.Stage.TEMPERATURE],
+                            top_k=0, top_p=1, min_p=0)
+        second = [piece.token for piece in session.pieces("It was", 6)]
+        self.assertEqual(second[:2], [11, 12])
+        self.assertFalse(set(first) & set(second[2:]))
+        with self.assertRaisesRegex(sotto.SottoError, "stage"):
+            session.set_sampler(stages=[sotto.Stage.TOP_K] * 2)
+
+    def test_logits_callback(self):
+        session = self.session()
+
+        def only_seven(logits):
+            for token in range(len(logits)):
+                logits[token] = 0 if token == 7 else -math.inf
+
+        session.set_sampler(logits_callback=only_seven)
+        self.assertEqual([piece.token for piece in session.pieces("It was", 4)], [7] * 4)
+
+    def test_stops_and_rewinding(self):
+        session = self.session()
+        session.set_stops(stop_tokens=list(range(4096)))
+        self.assertEqual(list(session.pieces("It was")), [])
+        self.assertEqual(session.stop_reason, sotto.Status.STOP_TOKEN)
+        session.set_stops(max_time_ns=1, banned_strings=["the"], repetition_limit=0.9, repetition_window=16)
+        list(session.pieces("It was"))
+        self.assertEqual(session.stop_reason, sotto.Status.STOP_TIME)
+        session.set_stops(max_tokens=3)
+        session.reset()
+        texts = ["".join(session.stream("It was")), "".join(session.stream(max_tokens=2))]
+        session.rewind(len(MODEL.tokenize("It was")))
+        self.assertEqual("".join(session.stream()), texts[0])
+        self.assertEqual(session.info.token_count, len(MODEL.tokenize("It was")) + 3)
+
+    def test_states(self):
+        session, other = self.session(), self.session()
+        list(session.pieces("It was", 5))
+        state = session.save()
+        session.fork_into(other)
+        rest = "".join(session.stream(max_tokens=5))
+        self.assertEqual("".join(other.stream(max_tokens=5)), rest)
+        other.restore(state)
+        self.assertEqual("".join(other.stream(max_tokens=5)), rest)
+        with self.assertRaises(sotto.SottoError) as raised:
+            other.restore(state[:-1])
+        self.assertEqual(raised.exception.status, sotto.Status.STATE_CORRUPT)
+
+    def test_scores_healing_and_timings(self):
+        session = self.session()
+        score, each = session.score("It was a dark night")
+        self.assertTrue(math.isnan(each[0]))
+        self.assertAlmostEqual(sum(each[1:]), score.log_probability, places=3)
+        self.assertAlmostEqual(score.perplexity, math.exp(-score.log_probability / score.token_count), places=3)
+        session.reset()
+        self.assertTrue("".join(session.stream("Once upon a tim", 1, heal=True)).startswith("e"))
+        self.assertGreater(session.timings.prefill_tokens, 0)
+        session.reset_timings()
+        self.assertEqual(session.timings.prefill_tokens, 0)
+
+    def test_searches(self):
+        session = self.session(sequence_count=4, sequence_tokens=8, features=sotto.Feature.HIDDEN_HISTORY)
+        session.prefill("She looked")
+        steps = []
+        found = session.search(max_tokens=5, phrases=[MODEL.tokenize(" at"), MODEL.tokenize(" up")],
+                               phrase_groups=[0, 0], on_step=lambda sequence, token: steps.append(token))
+        self.assertTrue(all({MODEL.tokenize(" at")[0], MODEL.tokenize(" up")[0]} & set(one.tokens) for one in found))
+        self.assertTrue(steps)
+        found = session.search(mode=sotto.SearchMode.SAMPLE, choice=sotto.Choice.CALLBACK, max_tokens=4,
+                               similarity=lambda a, b: float(len(set(a) & set(b))))
+        self.assertEqual(sorted((one.score for one in found), reverse=True), [one.score for one in found])
+        self.assertEqual(len(session.search(mode=sotto.SearchMode.CONTRASTIVE, max_tokens=4)), 1)
+        self.assertRaises(ValueError, session.search, phrases=[[1]], phrase_groups=[1, 2])
+        self.assertRaises(ZeroDivisionError, session.search, max_tokens=4, on_step=lambda *_: 1 // 0)
+
+    def test_speculation(self):
+        plain, fast = self.session(), self.session(draft_tokens=4)
+        fast.set_speculation(sources=sotto.Draft.CALLBACK | sotto.Draft.LOOKUP,
+                             draft=lambda tokens, hidden, capacity: [tokens[-1]] * capacity)
+        for session in (plain, fast):
+            session.set_sampler(temperature=0)
+        self.assertEqual("".join(plain.stream("It was", 30)), "".join(fast.stream("It was", 30)))
+        self.assertGreater(fast.speculation_info.proposed_count, 0)
+
+
+class GrammarTest(unittest.TestCase):
+    def test_grammars(self):
+        grammars = [(sotto.Grammar.compile('root ::= "a"+'), "aa", "b"),
+                    (sotto.Grammar.compile('start ::= "a"', root="start"), "a", "aa"),
+                    (sotto.Grammar.regex("[0-9]{2}"), "42", "4a"),
+                    (sotto.Grammar.choices(["yes", "no"]), "no", "n"),
+                    (sotto.Grammar.json_schema({"type": "integer"}), "17", '"x"'),
+                    (sotto.Grammar.json(), "[1, {}]", "[1"), (sotto.Grammar.json_object(), "{}", "[]"),
+                    (sotto.Grammar.number(1, 9, integer=True), "5", "10"),
+                    (sotto.Grammar.tools([{"name": "f", "parameters": {"type": "object", "properties": {}}}]),
+                     '{"name": "f", "arguments": {}}', "f()")]
+        for grammar, right, wrong in grammars:
+            with self.subTest(right=right):
+                matcher = sotto.Matcher(sotto.Grammar.load(grammar.save()))
+                self.assertTrue(matcher.matches(right))
+                self.assertFalse(matcher.matches(wrong))
+        self.assertRaises(sotto.SottoError, sotto.Grammar.load, b"nothing")
+
+    def test_a_matcher_over_any_vocabulary(self):
+        words = ["a", "b", "ab", "c", "</s>"]
+        vocabulary = sotto.Vocabulary(words, special=[4], end_tokens=[4])
+        matcher = sotto.Matcher(sotto.Grammar.compile('root ::= "ab"+'), vocabulary, sequence_count=2)
+        self.assertEqual(matcher.allowed_tokens(), [0, 2])
+        matcher.accept_token(0)
+        self.assertEqual(list(matcher.mask()), [0b10])
+        self.assertEqual(matcher.forced_text(), b"b")
+        matcher.fork(0, 1)
+        matcher.accept_text("b", sequence=1)
+        self.assertTrue(matcher.info(1).may_end)
+        self.assertEqual(matcher.allowed_tokens(1), [0, 2, 4])
+        self.assertEqual(matcher.test("bab"), (True, True))
+        matcher.rewind(1)
+        self.assertEqual(matcher.info().token_count, 0)
+        matcher.reset(1)
+        self.assertRaises(sotto.SottoError, matcher.accept_token, 3)
+
+
+class SamplerTest(unittest.TestCase):
+    def test_the_chain_without_a_session(self):
+        logits = [1.0, 2.0, 3.0, 2.5]
+        with sotto.Sampler(4, top_p=0.8, top_k=0, min_p=0, temperature=1) as sampler:
+            left = sampler.apply(logits)
+            self.assertEqual(list(left), [1, 2, 3])
+            self.assertAlmostEqual(sum(left.values()), 1, places=5)
+            self.assertIn(sampler.pick(logits, history=[0, 1], generated_count=1), left)
+            self.assertEqual(sampler.pick(logits, allowed=[0b1]), 0)
+            sampler.set(temperature=0, logits_callback=lambda values: values.__setitem__(0, 9.0))
+            self.assertEqual(sampler.pick(logits), 0)
+            self.assertRaises(ValueError, sampler.pick, logits[:2])
+
+    def test_watermarks(self):
+        mark = sotto.WatermarkParams(scheme=sotto.WatermarkScheme.LEFT_HASH, key=7, delta=6)
+        with MODEL.session(context_tokens=256) as session:
+            session.set_sampler(watermark=mark)
+            tokens = [piece.token for piece in session.pieces("It was", 80)]
+        size = MODEL.info.vocabulary_size
+        self.assertTrue(sotto.detect_watermark(tokens, size, mark).is_marked)
+        self.assertFalse(sotto.detect_watermark(tokens, size, mark, key=8).is_marked)
+
+
+class PackageTest(unittest.TestCase):
+    def test_the_wheel_streams_text_where_it_is_installed(self):
+        with tempfile.TemporaryDirectory() as directory:
+            run = lambda *command, **options: subprocess.run(  # noqa: E731
+                command, check=True, capture_output=True, text=True, **options)
+            wheel = run(sys.executable, "build_backend/sotto_build.py", directory, cwd=PACKAGE).stdout.split()[-1]
+            self.assertRegex(wheel, r"^sotto-1\.0\.0-py3-none-\w+\.whl$")
+            run(sys.executable, "-m", "venv", "--without-pip", f"{directory}/venv")
+            python = f"{directory}/venv/bin/python"
+            pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-index", "--no-deps"]
+            try:
+                run(*pip, f"{directory}/{wheel}")
+            except subprocess.CalledProcessError:  # no pip, or one from before --python: a wheel is an archive
+                site = next(pathlib.Path(directory).glob("venv/lib/python*/site-packages"))
+                run(sys.executable, "-m", "zipfile", "-e", f"{directory}/{wheel}", str(site))
+            clean = {"PATH": "/usr/bin:/bin"}  # the library is the wheel's own
+            for example in ("stream.py", "json_output.py"):
+                told = run(python, str(PACKAGE / "examples" / example), MODEL_PATH, "It was", env=clean).stdout
+                self.assertGreater(len(told), 20)
+            where = run(python, "-c", "import sotto; print(sotto.__file__)", env=clean, cwd=directory).stdout
+            self.assertIn("site-packages", where)
+
+    def test_the_readme_streams_text(self):
+        readme = (PACKAGE / "README.md").read_text(encoding="utf-8")
+        program = readme.split("```python\n")[1].split("```")[0]
+        self.assertLessEqual(len([line for line in program.splitlines() if line.strip()]), 10)
+        done = subprocess.run([sys.executable, "-c", program, MODEL_PATH, "It was"], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, "STOP_MAX_TOKENS\n"))
+        self.assertGreater(len(done.stdout), 20)
+
+
+if __name__ == "__main__":
+    unittest.main()

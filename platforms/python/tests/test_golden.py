@@ -1,0 +1,91 @@
+"""The demo model gives what every other language gets from it."""
+import struct
+import unittest
+
+from support import MODEL, MODEL_PATH, read_golden, tokens_of
+
+import sotto
+
+GOLDEN = read_golden()
+SAMPLER = {"temperature": float, "top_k": int, "top_p": float, "repetition_penalty": float, "seed": int}
+
+
+class GoldenTest(unittest.TestCase):
+    def case(self, name):
+        return dict(GOLDEN[name])
+
+    def check_text(self, name, prepare=lambda session, case: None):
+        case = self.case(name)
+        self.assertEqual(MODEL.tokenize(case["prompt"]), tokens_of(case["prompt_tokens"]))
+        with MODEL.session(context_tokens=256) as session:
+            session.set_sampler(**{key: kind(case[key]) for key, kind in SAMPLER.items()})
+            prepare(session, case)
+            pieces = list(session.pieces(case["prompt"], int(case["max_tokens"])))
+            self.assertEqual([piece.token for piece in pieces if piece.token >= 0], tokens_of(case["tokens"]))
+            self.assertEqual("".join(piece.text for piece in pieces), case["text"])
+            self.assertEqual(session.stop_reason, int(case["status"]))
+
+            texts = []
+            session.reset()
+            status = session.generate(case["prompt"], int(case["max_tokens"]), lambda piece: texts.append(piece.text))
+            self.assertEqual(("".join(texts), status), (case["text"], int(case["status"])))
+
+    def test_tokenize(self):
+        case = self.case("tokenize")
+        self.assertEqual(MODEL.tokenize(case["text"]), tokens_of(case["tokens"]))
+        self.assertEqual(MODEL.detokenize(tokens_of(case["tokens"])).decode(), case["text"])
+
+    def test_greedy(self):
+        self.check_text("greedy")
+
+    def test_sampled(self):
+        self.check_text("sampled")
+
+    def test_stop(self):
+        self.check_text("stop", lambda session, case: session.set_stops(stop_strings=[case["stop_string"]]))
+
+    def test_grammar(self):
+        def prepare(session, case):
+            session.reset()
+            session.set_grammar(sotto.Grammar.compile(case["source"], language=int(case["language"]),
+                                                      json_space=int(case["json_space"])))
+        self.check_text("grammar", prepare)
+
+    def test_search(self):
+        case = self.case("search")
+        with MODEL.session(context_tokens=256, sequence_count=int(case["sequence_count"]),
+                           sequence_tokens=32) as session:
+            session.prefill(case["prompt"])
+            found = session.search(max_tokens=int(case["max_tokens"]))
+        expected = [tokens_of(value) for key, value in GOLDEN["search"] if key == "sequence"]
+        self.assertEqual([sequence.tokens for sequence in found], expected)
+
+    def test_embedding(self):
+        case = self.case("embedding")
+        with MODEL.session(context_tokens=256) as session:
+            embedding = session.embed(case["prompt"], sotto.Pooling(int(case["pooling"])))
+        self.assertEqual(len(embedding), int(case["size"]))
+        first = [int(bits, 16) for bits in case["first_bits"].split()]
+        self.assertEqual([struct.unpack("<I", struct.pack("<f", value))[0] for value in embedding[:4]], first)
+
+    def check_failure(self, name, call):
+        case = self.case(name)
+        with self.assertRaises(sotto.SottoError) as raised:
+            call(case)
+        self.assertEqual(raised.exception.status, int(case["status"]))
+        self.assertEqual(raised.exception.offset, None if case["offset"] == "none" else int(case["offset"]))
+        self.assertIn(case["message"], str(raised.exception))
+
+    def test_failures(self):
+        self.check_failure("bad_grammar", lambda case: sotto.Grammar.compile(case["source"]))
+        self.check_failure("bad_text", lambda case: MODEL.tokenize(bytes.fromhex(case["bytes"])))
+        with open(MODEL_PATH, "rb") as file:
+            data = file.read()
+        self.check_failure("bad_model", lambda case: sotto.Model.from_bytes(data[:int(case["kept_bytes"])]))
+        with MODEL.session(context_tokens=256) as session:
+            self.check_failure("bad_parameter",
+                               lambda case: session.set_sampler(temperature=float(case["temperature"])))
+
+
+if __name__ == "__main__":
+    unittest.main()
