@@ -158,14 +158,25 @@ struct Kernels {
                       int32_t first_id, size_t n, float* kept_x, int32_t* kept_ids);
 
   // Sums integer_of(value_i, base) (kernels/math.h), of values of at most base / 1024, where
-  // x_i >= ceiling; of the other i, in order, collects those where x_i >= floor. Of between,
-  // which has room for n, what is behind the collected ones may be written, too.
+  // x_i >= ceiling; of the other i, in order, collects first + i where x_i >= floor. Of
+  // between, which has room for n, what is behind the collected ones may be written, too; null
+  // where floor >= ceiling. A NaN as ceiling is above all.
   Split (*split)(const float* x, float floor, float ceiling, const float* values, double base,
-                 size_t n, int32_t* between);
+                 int32_t first, size_t n, int32_t* between);
 
   // y_i = -|(max - x_i) * scale - center|, where the product is 0 if x_i >= max; -infinity
   // instead of NaN.
   void (*nearness)(const float* x, size_t n, float max, float scale, float center, float* y);
+
+  // The sum of y_i gap_i, where gap_i is 0 if x_i >= max, else (max - x_i) * scale, over the
+  // y_i that are not 0: products of floats, added as doubles, element i to sum i % 8 of eight,
+  // which are folded as a tree (4, 2, 1 apart). Each y_i is 0 or normal.
+  double (*sum_gaps)(const float* x, const float* y, size_t n, float max, float scale);
+
+  // y_i = shares_i * (gap_i + offset), with that gap, or 0 where shares_i is 0, and the sum of
+  // integer_of(y_i, base). Each share is 0 or normal, no y_i more than base / 1024.
+  uint64_t (*surprises)(const float* x, const float* shares, size_t n, float max, float scale,
+                        float offset, double base, float* y);
 
   // words_i: the low or the high half of output x of SplitMix64 (kernels/math.h) seeded with
   // `seed`, where x is ids_i, or first_id + i where ids is null.

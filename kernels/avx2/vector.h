@@ -129,6 +129,25 @@ struct Vector {
     }
   };
 
+  // Eight sums of doubles: lane i is added to sum i % 8, the lower lane first.
+  struct DoubleSums {
+    __m256d low = _mm256_setzero_pd();
+    __m256d high = _mm256_setzero_pd();
+    void add(Vector x) {
+      add(x.low);
+      add(x.high);
+    }
+    void add(__m256 x) {
+      low = _mm256_add_pd(low, _mm256_cvtps_pd(_mm256_castps256_ps128(x)));
+      high = _mm256_add_pd(high, _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1)));
+    }
+    double fold() const {
+      const __m256d v4 = _mm256_add_pd(low, high);
+      const __m128d v2 = _mm_add_pd(_mm256_castpd256_pd128(v4), _mm256_extractf128_pd(v4, 1));
+      return _mm_cvtsd_f64(v2) + _mm_cvtsd_f64(_mm_unpackhi_pd(v2, v2));
+    }
+  };
+
   void store(float* p, Whole) const {
     _mm256_storeu_ps(p, low);
     _mm256_storeu_ps(p + 8, high);

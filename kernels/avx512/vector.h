@@ -76,6 +76,20 @@ struct Vector {
     void store(uint32_t* p) const { _mm512_storeu_si512(p, v); }
   };
 
+  // Eight sums of doubles: lane i is added to sum i % 8, the lower lane first.
+  struct DoubleSums {
+    __m512d v = _mm512_setzero_pd();
+    void add(Vector x) {
+      v = _mm512_add_pd(v, _mm512_cvtps_pd(_mm512_castps512_ps256(x.v)));
+      v = _mm512_add_pd(v, _mm512_cvtps_pd(_mm512_extractf32x8_ps(x.v, 1)));
+    }
+    double fold() const {
+      const __m256d v4 = _mm256_add_pd(_mm512_castpd512_pd256(v), _mm512_extractf64x4_pd(v, 1));
+      const __m128d v2 = _mm_add_pd(_mm256_castpd256_pd128(v4), _mm256_extractf128_pd(v4, 1));
+      return _mm_cvtsd_f64(v2) + _mm_cvtsd_f64(_mm_unpackhi_pd(v2, v2));
+    }
+  };
+
   void store(float* p, Whole) const { _mm512_storeu_ps(p, v); }
   void store(float* p, Part part) const { _mm512_mask_storeu_ps(p, mask_of(part), v); }
 

@@ -34,6 +34,8 @@ constexpr Kernels make_table(Isa isa, void (*attention)(const AttentionArgs& arg
       .keep_from = keep_from<V>,
       .split = split<V>,
       .nearness = nearness<V>,
+      .sum_gaps = sum_gaps<V>,
+      .surprises = surprises<V>,
       .mix_words = mix_words<V>,
       .scale_by_bits = scale_by_bits<V>,
       .min_hash = min_hash<V>,

@@ -105,9 +105,15 @@ inline size_t keep_from(const float* key, float floor, const float* x, const int
 
 template <class V>
 inline Split split(const float* x, float floor, float ceiling, const float* values, double base,
-                   size_t n, int32_t* between) {
+                   int32_t first, size_t n, int32_t* between) {
   const V least = V::broadcast(floor), most = V::broadcast(ceiling);
   IntegerSum<V> sum(base);
+  if (floor >= ceiling) {  // there is nothing between
+    for_each_block<V>(n, [&](size_t i, auto extent) {
+      sum.add(select_ge(V::load(x + i, extent), most, V::load(values + i, extent), V::zero()));
+    });
+    return {sum.total(), 0};
+  }
   size_t collected = 0;
   size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
@@ -116,26 +122,65 @@ inline Split split(const float* x, float floor, float ceiling, const float* valu
     const uint32_t above = greater_equal_mask(number, most);
     // Also where it is empty: a branch could not be predicted.
     const uint32_t mask = greater_equal_mask(number, least) & ~above;
-    collected += V::compress_ids(mask, static_cast<int32_t>(i), between + collected);
+    collected += V::compress_ids(mask, first + static_cast<int32_t>(i), between + collected);
   }
   if (i < n) {
     const Part rest = {n - i};
     sum.add(select_ge(V::load(x + i, rest), most, V::load(values + i, rest), V::zero()));
   }
   for (; i < n; ++i) {
-    if (x[i] >= floor && !(x[i] >= ceiling)) between[collected++] = static_cast<int32_t>(i);
+    if (!(x[i] >= floor) || x[i] >= ceiling) continue;
+    between[collected++] = first + static_cast<int32_t>(i);
   }
   return {sum.total(), collected};
 }
 
+// (max - l) * scale, 0 where l >= max.
+template <class V>
+class Gap {
+ public:
+  Gap(float max, float scale) : max_(V::broadcast(max)), scale_(V::broadcast(scale)) {}
+  V operator()(V l) const { return select_ge(l, max_, V::zero(), (max_ - l) * scale_); }
+
+ private:
+  V max_;
+  V scale_;
+};
+
+template <class V>
+inline double sum_gaps(const float* x, const float* y, size_t n, float max, float scale) {
+  const Gap<V> gap(max, scale);
+  const V least = V::broadcast(FLT_MIN);
+  typename V::DoubleSums sums;
+  for_each_block<V>(n, [&](size_t i, auto extent) {
+    const V share = V::load(y + i, extent);
+    sums.add(select_ge(share, least, share * gap(V::load(x + i, extent)), V::zero()));
+  });
+  return sums.fold();
+}
+
+template <class V>
+inline uint64_t surprises(const float* x, const float* shares, size_t n, float max, float scale,
+                          float offset, double base, float* y) {
+  const Gap<V> gap(max, scale);
+  const V least = V::broadcast(FLT_MIN), offsets = V::broadcast(offset);
+  IntegerSum<V> sum(base);
+  for_each_block<V>(n, [&](size_t i, auto extent) {
+    const V share = V::load(shares + i, extent);
+    const V all = share * (gap(V::load(x + i, extent)) + offsets);
+    const V surprise = select_ge(share, least, all, V::zero());
+    surprise.store(y + i, extent);
+    sum.add(surprise);
+  });
+  return sum.total();
+}
+
 template <class V>
 inline void nearness(const float* x, size_t n, float top, float scale, float center, float* y) {
-  const V largest = V::broadcast(top), scales = V::broadcast(scale);
+  const Gap<V> gap(top, scale);
   const V centers = V::broadcast(center), lowest = V::broadcast(-__builtin_inff());
   for_each_block<V>(n, [&](size_t i, auto extent) {
-    const V l = V::load(x + i, extent);
-    const V gap = select_ge(l, largest, V::zero(), (largest - l) * scales);
-    const V near = V::broadcast(-0.0f) - abs(gap - centers);
+    const V near = V::broadcast(-0.0f) - abs(gap(V::load(x + i, extent)) - centers);
     max(near, lowest).store(y + i, extent);  // of NaN, the second
   });
 }

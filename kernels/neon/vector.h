@@ -118,6 +118,22 @@ struct Vector {
     }
   };
 
+  // Eight sums of doubles: lane i is added to sum i % 8, the lower lane first.
+  struct DoubleSums {
+    float64x2_t v[4] = {vdupq_n_f64(0), vdupq_n_f64(0), vdupq_n_f64(0), vdupq_n_f64(0)};
+    void add(Vector x) {
+      for (int k = 0; k < 4; ++k) {
+        float64x2_t* sums = v + k % 2 * 2;
+        sums[0] = vaddq_f64(sums[0], vcvt_f64_f32(vget_low_f32(x.v[k])));
+        sums[1] = vaddq_f64(sums[1], vcvt_high_f64_f32(x.v[k]));
+      }
+    }
+    double fold() const {
+      const float64x2_t v2 = vaddq_f64(vaddq_f64(v[0], v[2]), vaddq_f64(v[1], v[3]));
+      return vgetq_lane_f64(v2, 0) + vgetq_lane_f64(v2, 1);
+    }
+  };
+
   void store(float* p, Whole) const {
     vst1q_f32(p, v[0]);
     vst1q_f32(p + 4, v[1]);

@@ -21,9 +21,12 @@ float exp_shifted(const float* x, size_t n, float max, float* y);
 uint64_t exp_weights(const float* x, size_t n, float max, float scale, float* y);
 size_t keep_from(const float* key, float floor, const float* x, const int32_t* ids,
                  int32_t first_id, size_t n, float* kept_x, int32_t* kept_ids);
-Split split(const float* x, float floor, float ceiling, const float* values, double base, size_t n,
-            int32_t* between);
+Split split(const float* x, float floor, float ceiling, const float* values, double base,
+            int32_t first, size_t n, int32_t* between);
 void nearness(const float* x, size_t n, float max, float scale, float center, float* y);
+double sum_gaps(const float* x, const float* y, size_t n, float max, float scale);
+uint64_t surprises(const float* x, const float* shares, size_t n, float max, float scale,
+                   float offset, double base, float* y);
 void mix_words(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, size_t n,
                uint32_t* words);
 void scale_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, const float* factors,
@@ -49,6 +52,8 @@ inline constexpr Kernels kTable = {
     .keep_from = keep_from,
     .split = split,
     .nearness = nearness,
+    .sum_gaps = sum_gaps,
+    .surprises = surprises,
     .mix_words = mix_words,
     .scale_by_bits = scale_by_bits,
     .min_hash = min_hash,

@@ -28,14 +28,14 @@ size_t keep_from(const float* key, float floor, const float* x, const int32_t* i
   return kept;
 }
 
-Split split(const float* x, float floor, float ceiling, const float* values, double base, size_t n,
-            int32_t* between) {
+Split split(const float* x, float floor, float ceiling, const float* values, double base,
+            int32_t first, size_t n, int32_t* between) {
   Split result = {};
   for (size_t i = 0; i < n; ++i) {
     if (x[i] >= ceiling) {
       result.sum += integer_of(values[i], base);
     } else if (x[i] >= floor) {
-      between[result.collected++] = static_cast<int32_t>(i);
+      between[result.collected++] = first + static_cast<int32_t>(i);
     }
   }
   return result;
@@ -48,6 +48,30 @@ void nearness(const float* x, size_t n, float max, float scale, float center, fl
     const float near = -std::fabs(gap - center);
     y[i] = near > -kInfinity ? near : -kInfinity;
   }
+}
+
+namespace {
+
+float gap_of(float x, float max, float scale) { return x >= max ? 0.0f : (max - x) * scale; }
+
+}  // namespace
+
+double sum_gaps(const float* x, const float* y, size_t n, float max, float scale) {
+  double sums[8] = {};
+  for (size_t i = 0; i < n; ++i) {
+    if (y[i] != 0) sums[i % 8] += static_cast<double>(y[i] * gap_of(x[i], max, scale));
+  }
+  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
+
+uint64_t surprises(const float* x, const float* shares, size_t n, float max, float scale,
+                   float offset, double base, float* y) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < n; ++i) {
+    y[i] = shares[i] != 0 ? shares[i] * (gap_of(x[i], max, scale) + offset) : 0.0f;
+    sum += integer_of(y[i], base);
+  }
+  return sum;
 }
 
 void mix_words(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, size_t n,

@@ -38,6 +38,8 @@ void Candidates::begin(const Kernels& kernels, std::span<const float> logits,
   ids_ = nullptr;
   count_ = vocabulary_size_;
   inverse_temperature_ = 1.0f;
+  draws_next_ = false;
+  cut_ = {};
   changed();
   if (mask.allows_all()) return;
   assert(mask.token_count == vocabulary_size_);
@@ -137,37 +139,11 @@ uint64_t Candidates::total_weight() {
   return total_weight_;
 }
 
-size_t Candidates::find_cumulative(uint64_t target) {
-  assert(target < total_weight());
-  size_t chunk = 0;
-  while (target >= chunk_weights_[chunk]) target -= chunk_weights_[chunk++];
-  size_t i = chunk * kChunk;
-  for (uint64_t weight = weight_of(shares_[i]); target >= weight; weight = weight_of(shares_[i])) {
-    target -= weight;
-    ++i;
-  }
-  return i;
-}
-
 Gaps Candidates::gaps() { return {logits_, max(), inverse_temperature_}; }
 
 double Candidates::entropy() {
   const float* y = shares();
-  const Gaps gap = gaps();
-  constexpr size_t kSums = 8;  // of which every eighth index has its own
-  double sums[kSums] = {};
-  const size_t count = count_;
-  size_t i = 0;
-  // A share is 0 or at least FLT_MIN, so its logit is finite.
-  const auto term = [=](size_t index) {
-    return static_cast<double>(zero_unless(y[index] > 0, y[index] * gap(index)));
-  };
-  for (; i + kSums <= count; i += kSums) {
-    for (size_t k = 0; k < kSums; ++k) sums[k] += term(i + k);
-  }
-  for (size_t k = 0; i < count; ++i, ++k) sums[k] += term(i);
-  const double sum = ((sums[0] + sums[4]) + (sums[2] + sums[6])) +
-                     ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+  const double sum = kernels_->sum_gaps(logits_, y, count_, max(), inverse_temperature_);
   return ln(total()) + sum / total();
 }
 
@@ -204,104 +180,63 @@ float Candidates::reached_by(size_t k) {
 }
 
 std::span<uint64_t> Candidates::collect_keys(float floor) {
-  size_t collected = 0;
   if (!(floor > kLowest)) {
     for (size_t i = 0; i < count_; ++i) keys_[i] = sort_key(logits_[i], i);
     return {keys_, count_};
   }
-  for (size_t first = 0; first < count_; first += kBlock) {
-    if (has_block_maxima_ && block_maxima_[first / kBlock] < floor) continue;
-    const size_t end = std::min(first + kBlock, count_);
-    for (size_t i = first; i < end; ++i) {
-      // Written always and counted if it belongs: a branch could not be predicted.
-      keys_[collected] = sort_key(logits_[i], i);
-      collected += logits_[i] >= floor ? 1 : 0;
-    }
-  }
-  return {keys_, collected};
+  return keys_of_indices(count_between(floor, kNoCeiling).between);
 }
 
-void Candidates::kept_in_own(size_t count) {
-  assert(count > 0);
-  count_ = count;
-  ids_ = own_ids_;
-  logits_ = own_logits_;
-  changed();
-}
-
-size_t Candidates::keep_part(const float* numbers, float floor, size_t first, size_t count,
-                             size_t kept) {
-  return kept + kernels_->keep_from(numbers, floor, logits_ + first,
-                                    ids_ == nullptr ? nullptr : ids_ + first,
-                                    static_cast<int32_t>(first), count, own_logits_ + kept,
-                                    own_ids_ + kept);
-}
-
-void Candidates::keep(std::span<uint64_t> keys) {
-  std::sort(keys.begin(), keys.end(),
-            [](uint64_t a, uint64_t b) { return key_index(a) < key_index(b); });
-  for (size_t i = 0; i < keys.size(); ++i) {
-    const size_t index = key_index(keys[i]);
-    const float logit = logits_[index];
-    own_ids_[i] = id(index);
-    own_logits_[i] = logit;
-  }
-  kept_in_own(keys.size());
-}
-
-void Candidates::keep_up_to(uint64_t key) {
+std::span<uint64_t> Candidates::collect_up_to(uint64_t key) {
   const size_t last = key_index(key);
   const float floor = logits_[last];
-  if (floor > kLowest) {
-    return keep_logits(floor, last + 1);
+  if (!(floor > kLowest)) {
+    const std::span<uint64_t> all = collect_keys(kLowest);
+    const auto end = std::remove_if(all.begin(), all.end(), [key](uint64_t k) { return k > key; });
+    return all.first(static_cast<size_t>(end - all.begin()));
   }
-  size_t kept_count = 0;
-  for (size_t i = 0; i < count_; ++i) {
-    if (!(logits_[i] > kLowest) && i > last) continue;
-    const float logit = logits_[i];
-    own_ids_[kept_count] = id(i);
-    own_logits_[kept_count++] = logit;
+  // Of those that are equal to the last, many may lie behind it.
+  size_t collected = collect_part(floor, kNoCeiling, 0, last + 1, 0).collected;
+  if (floor < std::numeric_limits<float>::infinity()) {
+    collected += collect_part(next_above(floor), kNoCeiling, last + 1, count_, collected).collected;
   }
-  kept_in_own(kept_count);
+  return keys_of_indices(collected);
 }
 
-void Candidates::keep_before(uint64_t key) {
-  assert(logits_[key_index(key)] > kLowest);
-  keep_logits(logits_[key_index(key)], key_index(key));
-}
-
-void Candidates::keep_logits(float floor, size_t end) {
-  const bool has_max = has_max_;
-  keep_by([logits = logits_](size_t first, size_t) { return logits + first; }, floor, end);
-  has_max_ = has_max;
-}
-
-void Candidates::drop(std::span<uint64_t> keys) {
-  assert(keys.size() < count_);
-  const auto by_index = [](uint64_t a, uint64_t b) { return key_index(a) < key_index(b); };
-  std::sort(keys.begin(), keys.end(), by_index);
-  size_t kept_count = 0, from = 0;
-  const auto keep_to = [&](size_t end) {
-    std::memmove(own_logits_ + kept_count, logits_ + from, (end - from) * sizeof *logits_);
-    for (size_t i = from; i < end; ++i) own_ids_[kept_count++] = id(i);
-  };
-  for (const uint64_t key : keys) {
-    keep_to(key_index(key));
-    from = key_index(key) + 1;
+std::span<uint64_t> Candidates::keys_of_indices(size_t count) {
+  const int32_t* all = indices();
+  for (size_t i = 0; i < count; ++i) {
+    const auto index = static_cast<size_t>(all[i]);
+    keys_[i] = sort_key(logits_[index], index);
   }
-  keep_to(count_);
-  kept_in_own(kept_count);
+  return {keys_, count};
 }
 
-void Candidates::keep_from_logit(float floor) {
-  const bool has_max = has_max_;
-  kept_in_own(keep_part(logits_, floor, 0, count_, 0));
-  has_max_ = has_max;
+Candidates::Counts Candidates::count_between(float floor, float ceiling) {
+  const Split split = collect_part(floor, ceiling, 0, count_, 0);
+  return {static_cast<size_t>(split.sum >> kWeightBits), split.collected};
 }
 
-void Candidates::keep_from_share(float least) {
-  kept_in_own(keep_part(shares(), least, 0, count_, 0));
-  has_max_ = true;
+// Of the indices [begin, end); behind those that are collected already.
+Split Candidates::collect_part(float floor, float ceiling, size_t begin, size_t end,
+                               size_t collected) {
+  float ones[kChunk];
+  std::fill_n(ones, kChunk, 1.0f);
+  Split all = {};
+  int32_t* room = indices() + collected;
+  const size_t step = has_block_maxima_ ? kBlock : kChunk;
+  for (size_t first = begin; first < end;) {
+    const size_t next = std::min(end, (first / step + 1) * step);
+    if (!has_block_maxima_ || block_maxima_[first / kBlock] >= floor) {
+      const Split split = kernels_->split(logits_ + first, floor, ceiling, ones, kWeightBase,
+                                          static_cast<int32_t>(first), next - first,
+                                          room + all.collected);
+      all.sum += split.sum;
+      all.collected += split.collected;
+    }
+    first = next;
+  }
+  return all;
 }
 
 }  // namespace sotto

@@ -104,6 +104,12 @@ class Candidates {
   // The first index at which the sum of the weights, in order of id, exceeds `target`;
   // target < total_weight().
   size_t find_cumulative(uint64_t target);
+  // The same for `random` / 2^64 of the whole.
+  size_t draw(uint64_t random);
+  // Lets the next truncation leave the set as it is if that saves time: draw() looks only at
+  // what it would have kept. Nothing but draw() may follow it, and id() and log_probability()
+  // of what that draws.
+  void draw_after_truncation() { draws_next_ = true; }
   // Room for a number a token, until the next call that collects keys.
   std::span<uint64_t> scratch() { return {keys_, count_}; }
   Gaps gaps();
@@ -118,6 +124,18 @@ class Candidates {
   // Sort keys of the tokens whose logit is at least `floor`, in order of id. The array
   // holds until the next call and may be permuted.
   std::span<uint64_t> collect_keys(float floor);
+  // The same of the tokens up to `key` in the sorted order.
+  std::span<uint64_t> collect_up_to(uint64_t key);
+  // How many tokens have at least `ceiling`, and how many others at least `floor`, whose
+  // indices it leaves in indices(), in order, until the next call that collects.
+  static constexpr float kNoCeiling = std::numeric_limits<float>::quiet_NaN();
+  struct Counts {
+    size_t above;
+    size_t between;
+  };
+  Counts count_between(float floor, float ceiling);
+  // The keys of the first `count` indices there.
+  std::span<uint64_t> keys_of_indices(size_t count);
 
   // Truncations. At least one token must stay.
   void keep(std::span<uint64_t> keys);  // these; permutes them
@@ -133,6 +151,8 @@ class Candidates {
 
   // For the stages: room for anything until the next call of a member.
   uint64_t* keys() { return keys_; }                // (vocabulary)
+  // (vocabulary), in the upper half of that place: keys may be written over them in order.
+  int32_t* indices() { return reinterpret_cast<int32_t*>(keys_) + vocabulary_size_; }
   float* whole() { return reinterpret_cast<float*>(keys_); }  // (vocabulary), in their place
   // (vocabulary), or null if the logits are the sampler's own; may be the numbers to keep by.
   float* unused_own() { return logits_ == own_logits_ ? nullptr : own_logits_; }
@@ -140,11 +160,22 @@ class Candidates {
   float* chunk() { return chunk_; }                 // (kChunk)
 
  private:
+  // Tokens stay that have at least `floor` before index `end`, more from there.
+  struct Cut {
+    const float* numbers;  // (count); null: there is none
+    float floor;
+    size_t end;
+  };
+
   void own_logits();
   void changed();
+  Split collect_part(float floor, float ceiling, size_t begin, size_t end, size_t collected);
+  bool leaves_to_draw(float least_share);
+  void weigh_cut();
+  bool stays(size_t index) const;
   void kept_in_own(size_t count);
   const float* block_maxima();
-  void keep_logits(float floor, size_t end);
+  void keep_logits(size_t border, size_t end);
   size_t keep_part(const float* numbers, float floor, size_t first, size_t count, size_t kept);
 
   const Kernels* kernels_ = nullptr;
@@ -160,6 +191,8 @@ class Candidates {
   bool has_block_maxima_ = false;
   bool has_shares_ = false;
   uint64_t total_weight_ = 0;
+  bool draws_next_ = false;
+  Cut cut_ = {};
   // Working memory.
   float* own_logits_ = nullptr;        // (vocabulary)
   int32_t* own_ids_ = nullptr;         // (vocabulary)

@@ -205,9 +205,11 @@ bool Chain::can_ban() const {
   return std::any_of(all.begin(), all.end(), bans);
 }
 
-void Chain::run(Candidates& candidates, const StageInput& input, Part part) const {
-  for (const StageKind stage : stages()) {
-    if (belongs_to(part, stage)) run_stage(stage, candidates, input);
+void Chain::run(Candidates& candidates, const StageInput& input, Part part, bool draws) const {
+  for (const StageKind& stage : stages()) {
+    if (!belongs_to(part, stage)) continue;
+    if (draws && &stage == &stages().back()) candidates.draw_after_truncation();
+    run_stage(stage, candidates, input);
   }
 }
 

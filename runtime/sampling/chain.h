@@ -58,7 +58,8 @@ class Chain {
 
   std::span<const StageKind> stages() const { return {stages_.data(), count_}; }
   bool can_ban() const;
-  void run(Candidates& candidates, const StageInput& input, Part part) const;
+  // `draws`: Candidates::draw is all that follows.
+  void run(Candidates& candidates, const StageInput& input, Part part, bool draws) const;
 
  private:
   std::array<StageKind, kStageKindCount> stages_ = {};

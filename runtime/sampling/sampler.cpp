@@ -57,21 +57,22 @@ SamplerState Sampler::initial_state() const {
 }
 
 void Sampler::run(std::span<const float> logits, const TokenMask& mask, const StageInput& input,
-                  Chain::Part part) {
+                  Chain::Part part, bool draws) {
   candidates_.begin(*kernels_, logits, mask);
   past_.begin(input.input, params_.penalize_prompt);
-  chain_.run(candidates_, input, part);
+  chain_.run(candidates_, input, part, draws);
   if (!chain_.can_ban() || candidates_.max() > Candidates::kLowest) return;
   candidates_.begin(*kernels_, logits, mask);
   chain_.run(candidates_, input,
              part == Chain::Part::kAll ? Chain::Part::kWithoutBans
-                                       : Chain::Part::kReweighWithoutBans);
+                                       : Chain::Part::kReweighWithoutBans,
+             draws);
 }
 
 SampledToken Sampler::sample(std::span<const float> logits, const TokenMask& mask,
                              const SampleInput& input, SamplerState* state) {
   const StageInput stage_input = this->stage_input(input, *state);
-  run(logits, mask, stage_input, Chain::Part::kAll);
+  run(logits, mask, stage_input, Chain::Part::kAll, only_draws(params_));
   SampledToken sampled = {0, std::numeric_limits<float>::quiet_NaN(),
                           std::numeric_limits<float>::quiet_NaN()};
   const size_t index = select(candidates_, stage_input, state);
@@ -89,13 +90,13 @@ SampledToken Sampler::sample(std::span<const float> logits, const TokenMask& mas
 Candidates& Sampler::reweigh(std::span<const float> logits, const TokenMask& mask,
                              const SampleInput& input) {
   const SamplerState state;
-  run(logits, mask, stage_input(input, state), Chain::Part::kReweigh);
+  run(logits, mask, stage_input(input, state), Chain::Part::kReweigh, false);
   return candidates_;
 }
 
 Candidates& Sampler::process(std::span<const float> logits, const TokenMask& mask,
                              const SampleInput& input, const SamplerState& state) {
-  run(logits, mask, stage_input(input, state), Chain::Part::kAll);
+  run(logits, mask, stage_input(input, state), Chain::Part::kAll, false);
   return candidates_;
 }
 

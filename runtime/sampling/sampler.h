@@ -63,7 +63,7 @@ class Sampler {
     return {params_, shape_, input, state, past_, breakers_};
   }
   void run(std::span<const float> logits, const TokenMask& mask, const StageInput& input,
-           Chain::Part part);
+           Chain::Part part, bool draws);
   float log_probability(std::span<const float> logits, int32_t token);
 
   const Kernels* kernels_ = nullptr;

@@ -22,6 +22,7 @@ size_t draw(Candidates& candidates, const StageInput& input) {
 
 size_t select_mirostat(Candidates& candidates, const StageInput& input, SamplerState* state) {
   const SamplerParams& p = input.params;
+  candidates.draw_after_truncation();
   if (p.selection == Selection::kMirostat) {
     cut_mirostat(candidates, p.mirostat_m, state->mirostat_mu);
   } else {
@@ -66,11 +67,16 @@ size_t select(Candidates& candidates, const StageInput& input, SamplerState* sta
   return draw(candidates, input);
 }
 
+bool only_draws(const SamplerParams& params) {
+  return params.selection == Selection::kMultinomial && !is_greedy(params) &&
+         !replaces_selection(params.watermark.scheme);
+}
+
 size_t select_greedy(const Candidates& candidates) { return candidates.argmax(); }
 
 size_t select_multinomial(Candidates& candidates, uint64_t random) {
   if (candidates.count() == 1 || candidates.max() == Candidates::kLowest) return 0;
-  return candidates.find_cumulative(multiply_high(random, candidates.total_weight()));
+  return candidates.draw(random);
 }
 
 size_t select_gumbel(Candidates& candidates, uint64_t seed) {

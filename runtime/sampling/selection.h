@@ -19,6 +19,9 @@ uint64_t draw_bits(const StageInput& input, DrawLane lane);
 // may have dropped some.
 size_t select(Candidates& candidates, const StageInput& input, SamplerState* state);
 
+// Whether that is a multinomial draw and nothing else.
+bool only_draws(const SamplerParams& params);
+
 // The most likely; the lowest id of equals.
 size_t select_greedy(const Candidates& candidates);
 

@@ -9,6 +9,7 @@ namespace sotto {
 namespace {
 
 constexpr size_t kSampled = 1024;
+constexpr size_t kMostCollected = 8 * kSampled;
 
 uint64_t rank_among(Candidates& candidates, std::span<uint64_t> keys, size_t rank) {
   if (keys.size() > 4 * kSampled) {
@@ -29,18 +30,27 @@ Between estimate(Candidates& candidates, size_t rank) {
   }
   const double expected = static_cast<double>(rank) / static_cast<double>(stride);
   const double margin = 4 * std::sqrt(expected) + 8;  // four standard deviations
-  Between between = {Candidates::kLowest, std::numeric_limits<float>::infinity()};
+  Between between = {Candidates::kLowest, Candidates::kNoCeiling};
+  float* end = sample + kSampled;  // of those that reach the floor
   if (expected + margin < kSampled) {
     float* place = sample + static_cast<size_t>(expected + margin);
-    std::nth_element(sample, place, sample + kSampled, std::greater<float>());
+    std::nth_element(sample, place, end, std::greater<float>());
     between.floor = *place;
+    end = place + 1;
   }
   if (expected - margin > 0) {
     float* place = sample + static_cast<size_t>(expected - margin);
-    std::nth_element(sample, place, sample + kSampled, std::greater<float>());
+    std::nth_element(sample, place, end, std::greater<float>());
     between.ceiling = *place;
   }
   return between;
+}
+
+// The key of the rank if it is among those of just this logit; else 0, which is no key.
+uint64_t rank_among_equals(Candidates& candidates, float logit, size_t rank) {
+  const auto [above, equal] = candidates.count_between(logit, next_above(logit));
+  if (rank <= above || rank > above + equal) return 0;
+  return sort_key(logit, static_cast<size_t>(candidates.indices()[rank - above - 1]));
 }
 
 // Floats by numbers that ascend where they descend, and back.
@@ -91,23 +101,30 @@ Between estimate_border(const float* numbers, const float* values, double stride
 }
 
 uint64_t key_of_rank(Candidates& candidates, size_t rank) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const size_t count = candidates.count();
   assert(rank >= 1 && rank <= count);
+  if (rank == 1) {
+    const size_t best = candidates.argmax();
+    return sort_key(candidates.logit(best), best);
+  }
   const float reached = candidates.reached_by(rank);
-  if (reached > Candidates::kLowest || count < 2 * kSampled) {
+  if (count < 2 * kSampled) {
     return rank_among(candidates, candidates.collect_keys(reached), rank);
   }
-  const Between between = estimate(candidates, rank);
-  const float floor = between.floor, ceiling = between.ceiling;
-  const float* logits = candidates.logits();
-  uint64_t* keys = candidates.keys();
-  size_t above = 0;
-  for (size_t i = 0; i < count; ++i) above += logits[i] >= ceiling ? 1 : 0;
-  const size_t collected = collect(
-      count, [=](size_t i) { return (logits[i] >= floor) & (logits[i] < ceiling); },
-      [=](size_t i) { return sort_key(logits[i], i); }, keys);
-  if (above < rank && above + collected >= rank) {
-    return rank_among(candidates, {keys, collected}, rank - above);
+  const Between between = reached > Candidates::kLowest ? Between{reached, Candidates::kNoCeiling}
+                                                        : estimate(candidates, rank);
+  if (between.floor > Candidates::kLowest && between.floor < kInfinity) {
+    const auto [above, collected] = candidates.count_between(between.floor, between.ceiling);
+    const bool has_rank = above < rank && above + collected >= rank;
+    if (has_rank && collected <= kMostCollected) {
+      return rank_among(candidates, candidates.keys_of_indices(collected), rank - above);
+    }
+    // Where they are many, they mostly are equal.
+    for (const float tied : {between.floor, between.ceiling}) {
+      if (!(tied < kInfinity)) continue;
+      if (const uint64_t key = rank_among_equals(candidates, tied, rank); key != 0) return key;
+    }
   }
   return rank_among(candidates, candidates.collect_keys(Candidates::kLowest), rank);
 }
@@ -128,12 +145,10 @@ std::span<uint64_t> sorted_prefix(Candidates& candidates, size_t size) {
     std::sort(all.begin(), all.end());
     return all;
   }
-  const uint64_t last = key_of_rank(candidates, size);
-  const std::span<uint64_t> keys = candidates.collect_keys(candidates.logit(key_index(last)));
-  const auto end = std::partition(keys.begin(), keys.end(),
-                                  [last](uint64_t key) { return key <= last; });
-  std::sort(keys.begin(), end);
-  return keys.first(size);
+  const std::span<uint64_t> keys = candidates.collect_up_to(key_of_rank(candidates, size));
+  assert(keys.size() == size);
+  std::sort(keys.begin(), keys.end());
+  return keys;
 }
 
 }  // namespace sotto

@@ -104,7 +104,7 @@ struct Between {
 // By an even sample of the tokens: the numbers by which they are ordered, descending, the
 // values whose sum makes the border, and how many tokens one of them stands for. `behind`: the
 // most that the values behind the border may sum to.
-inline constexpr size_t kBorderSample = 4096;
+inline constexpr size_t kBorderSample = 2048;
 Between estimate_border(const float* numbers, const float* values, double stride, double behind);
 
 // Numbers by index are an array or a function, which may have a faster way to write many.
@@ -129,50 +129,62 @@ const float* numbers_from(Numbers numbers, size_t first, size_t count, float* ro
   }
 }
 
-// Collects the keys of the tokens between two numbers; returns how many, and the sum of the
+// The order of tokens by descending logits; equal ones have equal values.
+struct LikelyOrder {
+  static constexpr bool kTiesHaveOneValue = true;
+  const float* numbers;  // that are equal where keys differ in the low half alone
+  uint64_t key(size_t i) const { return sort_key(numbers[i], i); }
+};
+
+// Collects the indices of the tokens between two numbers; returns how many, and the sum of the
 // values of those above.
-template <typename Numbers, typename Values, typename Key>
+template <typename Numbers, typename Values>
 Split collect_between(Candidates& candidates, Between range, Numbers numbers, Values values,
-                      double base, Key key) {
+                      double base) {
   constexpr size_t kChunk = Candidates::kChunk;
   float room[kChunk];
-  int32_t between[kChunk];
-  uint64_t* keys = candidates.keys();
   Split all = {};
   for (size_t first = 0; first < candidates.count(); first += kChunk) {
     const size_t count = std::min(kChunk, candidates.count() - first);
     const Split split = candidates.kernels().split(
         numbers_from(numbers, first, count, candidates.chunk()), range.floor, range.ceiling,
-        numbers_from(values, first, count, room), base, count, between);
-    for (size_t i = 0; i < split.collected; ++i) {
-      keys[all.collected + i] = key(first + static_cast<size_t>(between[i]));
-    }
+        numbers_from(values, first, count, room), base, static_cast<int32_t>(first), count,
+        candidates.indices() + all.collected);
     all.collected += split.collected;
     all.sum += split.sum;
   }
   return all;
 }
 
-// The sum of integer_of over the values of all.
-template <typename Values>
-uint64_t sum_of_all(Candidates& candidates, Values values, double base) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const auto key = [](size_t i) { return uint64_t{i}; };
-  return collect_between(candidates, {kInfinity, -kInfinity}, candidates.shares(), values, base,
-                         key).sum;
+// The key if the border is among those that tie with a token, by their number; else 0, which no
+// key is.
+template <typename Values, typename Order>
+uint64_t find_tied_border(Candidates& candidates, size_t token, Values values, double base,
+                          Order order, uint64_t target) {
+  const float number = number_at(order.numbers, token);
+  const Split split = collect_between(candidates, {number, next_above(number)}, order.numbers,
+                                      values, base);
+  const uint64_t one = integer_of(number_at(values, token), base);
+  if (split.sum >= target || split.sum + one * split.collected < target) return 0;
+  const int32_t* tied = candidates.indices();
+  const auto has_value = [=, value = number_at(values, token)](int32_t i) {
+    return number_at(values, static_cast<size_t>(i)) == value;
+  };
+  if (!Order::kTiesHaveOneValue && !std::all_of(tied, tied + split.collected, has_value)) return 0;
+  return order.key(static_cast<size_t>(tied[(target - split.sum - 1) / one]));
 }
 
 // The key as of find_border_key, among all candidates. Numbers, none of them NaN, descend in
 // the order of keys, not necessarily strictly. The measure of a token is integer_of its value;
 // `total`: of all.
-template <typename Numbers, typename Values, typename Key>
-uint64_t find_border(Candidates& candidates, Numbers numbers, Values values, double base, Key key,
-                     uint64_t total, uint64_t target) {
+template <typename Numbers, typename Values, typename Order>
+uint64_t find_border(Candidates& candidates, Numbers numbers, Values values, double base,
+                     Order order, uint64_t total, uint64_t target) {
   const auto measure = [=](size_t i) { return integer_of(number_at(values, i), base); };
   const size_t all = candidates.count();
   uint64_t* keys = candidates.keys();
   if (all < 2 * kBorderSample) {
-    for (size_t i = 0; i < all; ++i) keys[i] = key(i);
+    for (size_t i = 0; i < all; ++i) keys[i] = order.key(i);
     return find_border_key(candidates, {keys, all}, measure, target);
   }
   float* sample = candidates.whole();
@@ -184,16 +196,33 @@ uint64_t find_border(Candidates& candidates, Numbers numbers, Values values, dou
   Between range = estimate_border(sample, sample + kBorderSample,
                                   static_cast<double>(all) / kBorderSample,
                                   static_cast<double>(total - target) * base * 0x1p-52);
+  constexpr size_t kMany = 8192;
+  bool may_not_tie = false;
   for (;;) {
-    const Split split = collect_between(candidates, range, numbers, values, base, key);
-    const std::span<uint64_t> between = {keys, split.collected};
+    const Split split = collect_between(candidates, range, numbers, values, base);
+    const std::span<const int32_t> between = {candidates.indices(), split.collected};
     if (split.sum >= target) {
       range = {range.ceiling, std::numeric_limits<float>::infinity()};
-    } else if (split.sum + sum_of(between, measure) < target) {
-      range = {-std::numeric_limits<float>::infinity(), range.floor};
-    } else {
-      return find_border_key(candidates, between, measure, target - split.sum);
+      continue;
     }
+    if (between.size() > kMany && !may_not_tie) {
+      // So many mostly are equal.
+      const auto one_of_them = static_cast<size_t>(between[between.size() / 2]);
+      const uint64_t key = find_tied_border(candidates, one_of_them, values, base, order, target);
+      if (key != 0) return key;
+      may_not_tie = true;
+      continue;
+    }
+    uint64_t sum = split.sum;
+    for (size_t i = 0; i < between.size(); ++i) {
+      const auto index = static_cast<size_t>(between[i]);
+      sum += measure(index);
+      keys[i] = order.key(index);
+    }
+    if (sum >= target) {
+      return find_border_key(candidates, {keys, split.collected}, measure, target - split.sum);
+    }
+    range = {-std::numeric_limits<float>::infinity(), range.floor};
   }
 }
 
@@ -201,8 +230,8 @@ uint64_t find_border(Candidates& candidates, Numbers numbers, Values values, dou
 template <typename Values>
 uint64_t find_likely_border(Candidates& candidates, Values values, double base, uint64_t total,
                             uint64_t target) {
-  const auto key = [logits = candidates.logits()](size_t i) { return sort_key(logits[i], i); };
-  return find_border(candidates, candidates.shares(), values, base, key, total, target);
+  return find_border(candidates, candidates.shares(), values, base,
+                     LikelyOrder{candidates.logits()}, total, target);
 }
 
 // The keys of all if they are few, or of some of the likeliest, among which borders mostly

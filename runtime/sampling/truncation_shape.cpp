@@ -17,18 +17,36 @@ constexpr double kBase = 0x1p16;  // in [2^16, 2^17) a double's last bit is 2^-3
 
 bool is_empty(Candidates& candidates) { return candidates.max() == Candidates::kLowest; }
 
+// -p ln p = share (gap + ln total) / total, without the division.
+struct Surprise {
+  const float* shares;
+  Gaps gap;
+  float log_total;
+  const Kernels* kernels;
+
+  float operator()(size_t i) const {
+    return zero_unless(shares[i] > 0, shares[i] * (gap(i) + log_total));
+  }
+  uint64_t write(size_t first, size_t count, float* room) const {
+    return kernels->surprises(gap.logits + first, shares + first, count, gap.max,
+                              gap.inverse_temperature, log_total, kBase, room);
+  }
+};
+
 }  // namespace
 
 void top_h(Candidates& candidates, float h, size_t min_keep) {
   if (!(h < 1) || is_empty(candidates) || min_keep >= candidates.count()) return;
-  // -p ln p = share (gap + ln total) / total, as an integer: a multiple of 2^-36.
+  // As integers, multiples of 2^-36.
   const float* shares = candidates.shares();
-  const auto log_total = static_cast<float>(ln(candidates.total()));
-  const auto value = [shares, gap = candidates.gaps(), log_total](size_t i) {
-    return zero_unless(shares[i] > 0, shares[i] * (gap(i) + log_total));
-  };
+  const Surprise value = {shares, candidates.gaps(), static_cast<float>(ln(candidates.total())),
+                          &candidates.kernels()};
   const auto surprise = [value](size_t i) { return integer_of(value(i), kBase); };
-  const uint64_t total = sum_of_all(candidates, value, kBase);
+  uint64_t total = 0;
+  for (size_t first = 0; first < candidates.count(); first += Candidates::kChunk) {
+    const size_t count = std::min(Candidates::kChunk, candidates.count() - first);
+    total += value.write(first, count, candidates.chunk());
+  }
   if (total == 0) return candidates.keep_up_to(key_of_rank(candidates, min_keep));
   const double most = std::floor(static_cast<double>(h) * static_cast<double>(total));
   const uint64_t target = std::min(static_cast<uint64_t>(most) + 1, total);
@@ -61,28 +79,36 @@ struct Nearness {
   }
 };
 
+// The nearest first.
+template <typename Numbers>
+struct NearOrder {
+  static constexpr bool kTiesHaveOneValue = false;
+  Numbers numbers;
+  uint64_t key(size_t i) const {
+    return uint64_t{std::bit_cast<uint32_t>(-number_at(numbers, i))} << 32 | i;
+  }
+};
+
 // `keys`: of some of the likeliest, or empty; who is not among them is less near than `away`.
 template <typename Numbers>
 void keep_near(Candidates& candidates, Numbers nearness, uint64_t target, size_t min_keep,
                std::span<uint64_t> keys, float away) {
-  const auto key = [=](size_t i) {
-    return uint64_t{std::bit_cast<uint32_t>(-number_at(nearness, i))} << 32 | i;
-  };
+  const NearOrder<Numbers> order = {nearness};
   const auto distance = [](uint64_t k) {
     return std::bit_cast<float>(static_cast<uint32_t>(k >> 32));
   };
   const float* shares = candidates.shares();
   const auto weight = [shares](size_t i) { return weight_of(shares[i]); };
-  for (uint64_t& k : keys) k = key(key_index(k));
+  for (uint64_t& k : keys) k = order.key(key_index(k));
   if (sum_of(keys, weight) < target) keys = {};
   uint64_t border = keys.empty() ? 0 : find_border_key(candidates, keys, weight, target);
   if (keys.empty() || !(distance(border) < away)) {
-    border = find_border(candidates, nearness, shares, kWeightBase, key,
+    border = find_border(candidates, nearness, shares, kWeightBase, order,
                          candidates.total_weight(), target);
   }
   if (min_keep > 1) {
     const auto one = [](size_t) { return 1.0f; };
-    border = std::max(border, find_border(candidates, nearness, one, kWeightBase, key,
+    border = std::max(border, find_border(candidates, nearness, one, kWeightBase, order,
                                           weight_of(1) * candidates.count(),
                                           weight_of(1) * min_keep));
   }

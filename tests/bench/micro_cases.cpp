@@ -93,7 +93,7 @@ void run_logits_cases(const Kernels& kernels, const MicroShape& shape, Cases& ca
                                                 count, numbers.data(), ids.data()));
   });
   cases.time("split, vocabulary", [&] {
-    sink = static_cast<float>(kernels.split(logits.data(), -0.1f, 0.1f, y.data(), 0x1p12, count,
+    sink = static_cast<float>(kernels.split(logits.data(), -0.1f, 0.1f, y.data(), 0x1p12, 0, count,
                                             ids.data()).sum);
   });
 }

@@ -3,6 +3,7 @@
 
 #include "runtime/base/random.h"
 #include "runtime/base/xxhash64.h"
+#include "runtime/sampling/truncation.h"
 #include "tests/unit/sampling/oracle.h"
 #include "tests/unit/sampling/workbench.h"
 
@@ -113,6 +114,41 @@ TEST(Draw, BordersBetweenTokensAreExact) {
       ASSERT_EQ(candidates.find_cumulative(border - 1), i - 1);
     }
   }
+}
+
+// Whether a truncation is made or left to the draw, the draw is the same.
+TEST(Draw, LooksOnlyAtWhatATruncationWouldHaveKept) {
+  constexpr size_t kCount = 12 * Candidates::kChunk + 100;
+  void (*const truncations[])(Candidates&) = {
+      [](Candidates& c) { top_p(c, 0.95f); },      [](Candidates& c) { top_p(c, 0.3f); },
+      [](Candidates& c) { top_h(c, 0.6f); },       [](Candidates& c) { top_a(c, 40.0f); },
+      [](Candidates& c) { tail_free(c, 0.9f); },   [](Candidates& c) { typical(c, 0.5f); },
+      [](Candidates& c) { c.shares(); top_k(c, 5000); },
+  };
+  std::mt19937_64 random(7);
+  std::normal_distribution<float> normal;
+  TestCandidates eager_bench(kCount), lazy_bench(kCount);
+  int left = 0;
+  for (const float step : {0.0f, 0.01f, 1.0f, 100.0f}) {  // of the logits; above 1 all are equal
+    std::vector<float> logits(kCount);
+    for (float& l : logits) l = step > 0 ? std::round(normal(random) / step) * step : normal(random);
+    for (const auto truncate : truncations) {
+      for (int i = 0; i < 20; ++i) {
+        const uint64_t bits = i == 0 ? 0 : i == 1 ? UINT64_MAX : random();
+        Candidates& eager = eager_bench.begin(logits);
+        truncate(eager);
+        const size_t expected = eager.draw(bits);
+        Candidates& lazy = lazy_bench.begin(logits);
+        lazy.draw_after_truncation();
+        truncate(lazy);
+        left += lazy.count() != eager.count() ? 1 : 0;
+        const size_t drawn = lazy.draw(bits);
+        ASSERT_EQ(lazy.id(drawn), eager.id(expected));
+        ASSERT_EQ(lazy.log_probability(drawn), eager.log_probability(expected));
+      }
+    }
+  }
+  EXPECT_GT(left, 100);
 }
 
 TEST(Draw, SuccessiveDrawsAreIndependent) {
