@@ -1,0 +1,57 @@
+// Streams an object under a JSON Schema, without exceptions, until Ctrl-C or its end: json MODEL
+// PROMPT
+#define SOTTO_HPP_NO_EXCEPTIONS
+#include <csignal>
+#include <cstdio>
+#include <optional>
+#include <sotto.hpp>
+
+namespace {
+
+constexpr char kSchema[] = R"({
+  "type": "object", "required": ["name", "age"], "additionalProperties": false,
+  "properties": {
+    "name": {"type": "string", "maxLength": 20},
+    "age": {"type": "integer", "minimum": 0, "maximum": 120}}})";
+
+sotto_session* running = nullptr;
+void cancel(int) {
+  sotto_session_cancel(running);
+}
+
+int report(const sotto::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  auto model = sotto::Model::open(argv[1]);
+  if (!model) return report(model.error());
+  auto session = sotto::Session::create(*model);
+  if (!session) return report(session.error());
+  sotto::GrammarParams params(SOTTO_GRAMMAR_JSON_SCHEMA);
+  params.json_space = SOTTO_JSON_ONE_SPACE;
+  auto grammar = sotto::Grammar::compile(kSchema, params);
+  if (!grammar) return report(grammar.error());
+  auto vocabulary = sotto::Vocabulary::create(*model);
+  if (!vocabulary) return report(vocabulary.error());
+  auto matcher = sotto::Matcher::create(*grammar, *vocabulary);
+  if (!matcher) return report(matcher.error());
+  if (auto set = session->set_matcher(*matcher); !set) return report(set.error());
+  if (auto status = session->prefill(argv[2]); !status) return report(status.error());
+
+  running = session->c_session();
+  std::signal(SIGINT, cancel);
+  auto stream = session->stream(400);
+  for (const sotto::Piece& piece : stream) {
+    std::fwrite(piece.text().data(), 1, piece.text().size(), stdout);
+  }
+  std::signal(SIGINT, SIG_DFL);
+  std::printf("\n");
+  if (stream.error()) return report(*stream.error());
+  std::fprintf(stderr, "%s\n", text_of(stream.status()));
+  return stream.status() == sotto::Status::grammar ? 0 : 3;
+}

@@ -1,0 +1,254 @@
+// Part of sotto.hpp: status, errors, views of arrays, aligned memory.
+#ifndef SOTTO_BASE_HPP
+#define SOTTO_BASE_HPP
+
+#include <sotto.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <initializer_list>
+#include <memory>
+#include <new>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#if !defined(SOTTO_HPP_NO_EXCEPTIONS) && !defined(__cpp_exceptions)
+#  define SOTTO_HPP_NO_EXCEPTIONS
+#endif
+
+// Two kinds of errors are two sets of types, so that a program may hold both.
+#ifdef SOTTO_HPP_NO_EXCEPTIONS
+#  define SOTTO_HPP_ERRORS_ expecting
+#else
+#  define SOTTO_HPP_ERRORS_ throwing
+#endif
+
+namespace sotto {
+inline namespace SOTTO_HPP_ERRORS_ {
+
+using Token = sotto_token;
+
+// Values of sotto_status that are no failure. New ones may come.
+enum class Status : sotto_status {
+  ok = SOTTO_OK,
+  end_of_text = SOTTO_STOP_END_OF_TEXT,
+  max_tokens = SOTTO_STOP_MAX_TOKENS,
+  context_full = SOTTO_STOP_CONTEXT_FULL,
+  grammar = SOTTO_STOP_GRAMMAR,
+  callback = SOTTO_STOP_CALLBACK,
+  cancelled = SOTTO_STOP_CANCELLED,
+  stop_token = SOTTO_STOP_TOKEN,
+  stop_string = SOTTO_STOP_STRING,
+  time = SOTTO_STOP_TIME,
+  repetition = SOTTO_STOP_REPETITION,
+  banned = SOTTO_STOP_BANNED
+};
+
+inline const char* text_of(Status status) {
+  return sotto_status_text(static_cast<sotto_status>(status));
+}
+
+// A failure: its status (SOTTO_INVALID_ARGUMENT, ...), what is wrong, and where in the input, if
+// that is known.
+class Error : public std::exception {
+ public:
+  static constexpr uint64_t no_offset = UINT64_MAX;
+
+  explicit Error(sotto_status status, const char* message = nullptr) {
+    error_.struct_size = sizeof error_;
+    error_.status = status;
+    error_.offset = no_offset;
+    std::snprintf(error_.message, sizeof error_.message, "%s",
+                  message ? message : sotto_status_text(status));
+  }
+  explicit Error(const sotto_error& error) : error_(error) {}
+
+  const char* what() const noexcept override { return error_.message; }
+  sotto_status status() const noexcept { return error_.status; }
+  uint64_t offset() const noexcept { return error_.offset; }
+  const sotto_error& c_error() const noexcept { return error_; }
+
+ private:
+  sotto_error error_{};
+};
+
+#ifdef SOTTO_HPP_NO_EXCEPTIONS
+// A value, or why there is none. value() of an error ends the program.
+template <class T>
+class [[nodiscard]] Expected {
+ public:
+  Expected(T value) : content_(std::in_place_index<0>, std::move(value)) {}
+  Expected(Error error) : content_(std::in_place_index<1>, error) {}
+
+  bool has_value() const noexcept { return content_.index() == 0; }
+  explicit operator bool() const noexcept { return has_value(); }
+  T& value() & { return *check(); }
+  const T& value() const& { return *const_cast<Expected*>(this)->check(); }
+  T&& value() && { return std::move(*check()); }
+  T& operator*() & { return *check(); }
+  T&& operator*() && { return std::move(*check()); }
+  T* operator->() { return check(); }
+  const Error& error() const { return *std::get_if<1>(&content_); }
+
+ private:
+  T* check() {
+    T* value = std::get_if<0>(&content_);
+    if (!value) {
+      std::fprintf(stderr, "%s\n", error().what());
+      std::abort();
+    }
+    return value;
+  }
+
+  std::variant<T, Error> content_;
+};
+
+template <>
+class [[nodiscard]] Expected<void> : public Expected<std::monostate> {
+ public:
+  Expected() : Expected<std::monostate>(std::monostate{}) {}
+  Expected(Error error) : Expected<std::monostate>(error) {}
+};
+
+template <class T>
+using Result = Expected<T>;
+#  define SOTTO_HPP_FAIL_(error) return (error)
+#  define SOTTO_HPP_DONE_ return Expected<void>()
+#else
+template <class T>
+using Result = T;
+#  define SOTTO_HPP_FAIL_(error) throw(error)
+#  define SOTTO_HPP_DONE_ return
+#endif
+
+// In a function that returns a Result: the call's failure is the function's. The second form is for
+// calls that tell more through a detail::Report named `report`.
+#define SOTTO_HPP_TRY_PLAIN_(call)                             \
+  do {                                                         \
+    const sotto_status status_ = (call);                       \
+    if (status_ < 0) SOTTO_HPP_FAIL_(::sotto::Error(status_)); \
+  } while (false)
+#define SOTTO_HPP_TRY_(call)                                 \
+  do {                                                       \
+    const sotto_status status_ = (call);                     \
+    if (status_ < 0) SOTTO_HPP_FAIL_(report.error(status_)); \
+  } while (false)
+
+namespace detail {
+
+// Where a call of the C interface writes what is wrong.
+class Report {
+ public:
+  Report() { error_.struct_size = sizeof error_; }
+  sotto_error* out() { return &error_; }
+  Error error(sotto_status status) const {
+    return error_.status == status ? Error(error_) : Error(status);
+  }
+
+ private:
+  sotto_error error_{};
+};
+
+// Runs callbacks of the caller inside the C library, which no exception may cross.
+class Guard {
+ public:
+  template <class Function>
+  bool run(Function&& function) {
+#ifdef SOTTO_HPP_NO_EXCEPTIONS
+    function();
+    return true;
+#else
+    try {
+      function();
+      return true;
+    } catch (...) {
+      exception_ = std::current_exception();
+      return false;
+    }
+#endif
+  }
+  void rethrow() {
+#ifndef SOTTO_HPP_NO_EXCEPTIONS
+    if (exception_) std::rethrow_exception(std::exchange(exception_, nullptr));
+#endif
+  }
+
+ private:
+#ifndef SOTTO_HPP_NO_EXCEPTIONS
+  std::exception_ptr exception_;
+#endif
+};
+
+}  // namespace detail
+
+// Elements of someone else, as std::span. Made from vectors, arrays, strings, spans and lists in
+// braces, which must live as long as the view is used.
+template <class T>
+class View {
+ public:
+  constexpr View() = default;
+  constexpr View(T* data, size_t size) : data_(data), size_(size) {}
+  template <size_t n>
+  constexpr View(T (&array)[n]) : data_(array), size_(n) {}
+  View(std::initializer_list<std::remove_const_t<T>> list)
+      : data_(list.begin()), size_(list.size()) {}
+  template <class Container, class = std::enable_if_t<std::is_convertible_v<
+                                 decltype(std::declval<Container&>().data()), T*>>>
+  constexpr View(Container&& container) : data_(container.data()), size_(container.size()) {}
+
+  constexpr T* data() const { return data_; }
+  constexpr size_t size() const { return size_; }
+  constexpr bool empty() const { return size_ == 0; }
+  constexpr T* begin() const { return data_; }
+  constexpr T* end() const { return data_ + size_; }
+  constexpr T& operator[](size_t i) const { return data_[i]; }
+
+ private:
+  T* data_ = nullptr;
+  size_t size_ = 0;
+};
+using Tokens = View<const Token>;
+using Bytes = View<const uint8_t>;
+
+// A block as the library wants it: aligned to SOTTO_MEMORY_ALIGNMENT. Empty if there was not
+// enough.
+class Memory {
+ public:
+  Memory() = default;
+  explicit Memory(size_t size)
+      : block_(::operator new (size ? size : 1, std::align_val_t{SOTTO_MEMORY_ALIGNMENT},
+                               std::nothrow)),
+        size_(size) {}
+
+  void* data() const { return block_.get(); }
+  size_t size() const { return size_; }
+
+ private:
+  struct Release {
+    void operator()(void* block) const {
+      ::operator delete (block, std::align_val_t{SOTTO_MEMORY_ALIGNMENT});
+    }
+  };
+  std::unique_ptr<void, Release> block_;
+  size_t size_ = 0;
+};
+
+namespace detail {
+
+inline sotto_status allocate(size_t size, Memory& memory) {
+  memory = Memory(size);
+  return memory.data() ? SOTTO_OK : SOTTO_MEMORY_TOO_SMALL;
+}
+
+}  // namespace detail
+
+}  // namespace SOTTO_HPP_ERRORS_
+}  // namespace sotto
+
+#endif  // SOTTO_BASE_HPP

@@ -1,0 +1,298 @@
+// Part of sotto.hpp: vocabularies, grammars and the matchers that follow texts through them.
+#ifndef SOTTO_GRAMMAR_HPP
+#define SOTTO_GRAMMAR_HPP
+
+#include <cstring>
+#include <vector>
+
+#include "model.hpp"
+#include "params.hpp"
+
+namespace sotto {
+inline namespace SOTTO_HPP_ERRORS_ {
+
+namespace detail {
+
+// What a library object of one block needs to live; `uses` is kept alive with it.
+template <class Handle>
+struct ObjectState {
+  Memory memory;
+  Handle* handle = nullptr;
+  std::vector<std::shared_ptr<const void>> uses;
+};
+
+}  // namespace detail
+
+// Tokens of the caller's own, copied by Vocabulary::create.
+struct VocabularyTokens {
+  std::vector<std::string> texts;
+  std::vector<uint8_t> special;  // 0 or 1 each; empty: no token is special
+  std::vector<Token> end_tokens;
+};
+
+class Vocabulary {
+ public:
+  static Result<Vocabulary> create(const Model& model) {
+    auto state = std::make_shared<State>();
+    state->uses.push_back(model.state());
+    sotto_vocabulary_params params;
+    sotto_vocabulary_params_init(&params, sizeof params);
+    params.model = model.c_model();
+    return create(std::move(state), params);
+  }
+
+  static Result<Vocabulary> create(const VocabularyTokens& tokens) {
+    if (!tokens.special.empty() && tokens.special.size() != tokens.texts.size()) {
+      SOTTO_HPP_FAIL_(Error(SOTTO_INVALID_ARGUMENT, "special is not as long as texts"));
+    }
+    auto state = std::make_shared<State>();
+    state->offsets.push_back(0);
+    for (const std::string& text : tokens.texts) {
+      state->bytes += text;
+      state->offsets.push_back(static_cast<uint32_t>(state->bytes.size()));
+    }
+    state->special = tokens.special;
+    state->end_tokens = tokens.end_tokens;
+    sotto_vocabulary_params params;
+    sotto_vocabulary_params_init(&params, sizeof params);
+    params.token_count = static_cast<uint32_t>(tokens.texts.size());
+    params.bytes = state->bytes.data();
+    params.offsets = state->offsets.data();
+    params.special = state->special.empty() ? nullptr : state->special.data();
+    detail::lower(state->end_tokens, params.end_tokens, params.end_token_count);
+    return create(std::move(state), params);
+  }
+
+  Vocabulary(Vocabulary&&) = default;
+  Vocabulary& operator=(Vocabulary&&) = default;
+
+  size_t size() const { return state_->token_count; }
+  const sotto_vocabulary* c_vocabulary() const { return state_->handle; }
+  std::shared_ptr<const void> state() const { return state_; }
+
+ private:
+  struct State : detail::ObjectState<sotto_vocabulary> {
+    std::string bytes;
+    std::vector<uint32_t> offsets;
+    std::vector<uint8_t> special;
+    std::vector<Token> end_tokens;
+    size_t token_count = 0;
+  };
+
+  explicit Vocabulary(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+  static Result<Vocabulary> create(std::shared_ptr<State> state,
+                                   const sotto_vocabulary_params& params) {
+    detail::Report report;
+    size_t size = 0;
+    SOTTO_HPP_TRY_(sotto_vocabulary_memory_size(&params, &size, report.out()));
+    SOTTO_HPP_TRY_(detail::allocate(size, state->memory));
+    SOTTO_HPP_TRY_(
+        sotto_vocabulary_init(&params, state->memory.data(), size, &state->handle, report.out()));
+    sotto_model_info info{};
+    info.struct_size = sizeof info;
+    if (params.model) sotto_model_get_info(params.model, &info);
+    state->token_count = params.model ? info.vocabulary_size : params.token_count;
+    return Vocabulary(std::move(state));
+  }
+
+  std::shared_ptr<const State> state_;
+};
+
+struct GrammarParams : sotto_grammar_params {
+  GrammarParams() { sotto_grammar_params_init(this, sizeof(sotto_grammar_params)); }
+  explicit GrammarParams(sotto_grammar_language which) : GrammarParams() { language = which; }
+
+  std::string root;                        // empty: "root"
+  const Vocabulary* vocabulary = nullptr;  // while compiling
+  std::vector<std::string> triggers;
+  std::vector<Token> trigger_tokens;
+  LogFunction log;                        // while compiling; must not throw
+  size_t memory_limit = size_t{1} << 30;  // most bytes that compiling may take
+};
+
+class Grammar {
+ public:
+  // GBNF, unless `params` say otherwise.
+  static Result<Grammar> compile(std::string_view source, const GrammarParams& params = {}) {
+    sotto_grammar_params lowered = params;
+    if (!params.root.empty()) lowered.root = {params.root.data(), params.root.size()};
+    lowered.vocabulary = params.vocabulary ? params.vocabulary->c_vocabulary() : nullptr;
+    const detail::Texts triggers(params.triggers);
+    triggers.lower_to(lowered.triggers, lowered.trigger_count);
+    detail::lower(params.trigger_tokens, lowered.trigger_tokens, lowered.trigger_token_count);
+    if (params.log) {
+      lowered.log = &detail::call_log;
+      lowered.log_user_data = const_cast<LogFunction*>(&params.log);
+    }
+    for (size_t size = sotto_grammar_typical_memory(source.size());; size *= 4) {
+      detail::Report report;
+      Memory memory;
+      SOTTO_HPP_TRY_(detail::allocate(size, memory));
+      sotto_grammar* grammar = nullptr;
+      size_t kept = 0;
+      const sotto_status status =
+          sotto_grammar_compile(source.data(), source.size(), &lowered, memory.data(), size,
+                                &grammar, &kept, report.out());
+      if (status == SOTTO_GRAMMAR_TOO_LARGE && size < params.memory_limit / 4) continue;
+      SOTTO_HPP_TRY_(status);
+      // An image takes no more than it needs; what was compiled keeps its work room.
+      Memory image;
+      SOTTO_HPP_TRY_PLAIN_(save(grammar, image));
+      return load(std::move(image));
+    }
+  }
+
+  // What save() wrote; it may come from anyone.
+  static Result<Grammar> load(Bytes image) {
+    Memory memory;
+    SOTTO_HPP_TRY_PLAIN_(detail::allocate(image.size(), memory));
+    if (!image.empty()) std::memcpy(memory.data(), image.data(), image.size());
+    return load(std::move(memory));
+  }
+
+  Grammar(Grammar&&) = default;
+  Grammar& operator=(Grammar&&) = default;
+
+  // The same bytes on every platform.
+  std::vector<uint8_t> save() const {
+    const auto* image = static_cast<const uint8_t*>(state_->memory.data());
+    return std::vector<uint8_t>(image, image + state_->memory.size());
+  }
+
+  const sotto_grammar* c_grammar() const { return state_->handle; }
+  std::shared_ptr<const void> state() const { return state_; }
+
+ private:
+  using State = detail::ObjectState<const sotto_grammar>;
+
+  explicit Grammar(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+  static sotto_status save(const sotto_grammar* grammar, Memory& image) {
+    size_t size = 0;
+    sotto_grammar_save(grammar, nullptr, 0, &size);
+    const sotto_status status = detail::allocate(size, image);
+    return status < 0 ? status : sotto_grammar_save(grammar, image.data(), size, &size);
+  }
+
+  static Result<Grammar> load(Memory image) {
+    auto state = std::make_shared<State>();
+    state->memory = std::move(image);
+    detail::Report report;
+    SOTTO_HPP_TRY_(sotto_grammar_load(state->memory.data(), state->memory.size(), &state->handle,
+                                      report.out()));
+    return Grammar(std::move(state));
+  }
+
+  std::shared_ptr<const State> state_;
+};
+
+struct MatcherParams : sotto_matcher_params {
+  MatcherParams() { sotto_matcher_params_init(this, sizeof(sotto_matcher_params)); }
+};
+using MatcherInfo = sotto_matcher_info;
+
+struct MatchTest {
+  bool begins;   // a text of the grammar
+  bool matches;  // is one
+};
+
+class Matcher {
+ public:
+  static Result<Matcher> create(const Grammar& grammar, const Vocabulary& vocabulary,
+                                const MatcherParams& params = {}) {
+    return create(grammar, &vocabulary, params);
+  }
+  // For texts only.
+  static Result<Matcher> create(const Grammar& grammar, const MatcherParams& params = {}) {
+    return create(grammar, nullptr, params);
+  }
+
+  Matcher(Matcher&&) = default;
+  Matcher& operator=(Matcher&&) = default;
+
+  Result<void> reset(uint32_t sequence = 0) {
+    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_reset(c_matcher(), sequence));
+    SOTTO_HPP_DONE_;
+  }
+  // Bit t % 64 of word t / 64: token t may come.
+  Result<std::vector<uint64_t>> mask(uint32_t sequence = 0) {
+    std::vector<uint64_t> words((state_->token_count + 63) / 64);
+    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_mask(c_matcher(), sequence, words.data(), words.size()));
+    return words;
+  }
+  Result<void> accept(Token token, uint32_t sequence = 0) {
+    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_accept_token(c_matcher(), sequence, token));
+    SOTTO_HPP_DONE_;
+  }
+  Result<void> accept(std::string_view text, uint32_t sequence = 0) {
+    SOTTO_HPP_TRY_PLAIN_(
+        sotto_matcher_accept_text(c_matcher(), sequence, text.data(), text.size()));
+    SOTTO_HPP_DONE_;
+  }
+  Result<MatchTest> test(std::string_view text, uint32_t sequence = 0) {
+    uint32_t begins = 0, matches = 0;
+    SOTTO_HPP_TRY_PLAIN_(
+        sotto_matcher_test(c_matcher(), sequence, text.data(), text.size(), &begins, &matches));
+    return MatchTest{begins != 0, matches != 0};
+  }
+  Result<void> rewind(uint64_t count) {
+    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_rewind(c_matcher(), count));
+    SOTTO_HPP_DONE_;
+  }
+  Result<void> fork(uint32_t from, uint32_t to) {
+    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_fork(c_matcher(), from, to));
+    SOTTO_HPP_DONE_;
+  }
+  // Text that must follow, at most `capacity` bytes of it.
+  Result<std::string> forced_text(uint32_t sequence = 0, size_t capacity = 4096) {
+    std::string text(capacity, '\0');
+    size_t size = 0;
+    SOTTO_HPP_TRY_PLAIN_(
+        sotto_matcher_forced_text(c_matcher(), sequence, text.data(), text.size(), &size));
+    text.resize(size);
+    return text;
+  }
+  Result<MatcherInfo> info(uint32_t sequence = 0) const {
+    MatcherInfo info{};
+    info.struct_size = sizeof info;
+    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_get_info(state_->handle, sequence, &info));
+    return info;
+  }
+
+  sotto_matcher* c_matcher() { return state_->handle; }
+  std::shared_ptr<const void> state() const { return state_; }
+
+ private:
+  struct State : detail::ObjectState<sotto_matcher> {
+    size_t token_count = 0;
+  };
+
+  explicit Matcher(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+  static Result<Matcher> create(const Grammar& grammar, const Vocabulary* vocabulary,
+                                const MatcherParams& params) {
+    auto state = std::make_shared<State>();
+    state->uses.push_back(grammar.state());
+    if (vocabulary) {
+      state->uses.push_back(vocabulary->state());
+      state->token_count = vocabulary->size();
+    }
+    const sotto_vocabulary* c_vocabulary = vocabulary ? vocabulary->c_vocabulary() : nullptr;
+    detail::Report report;
+    size_t size = 0;
+    SOTTO_HPP_TRY_(
+        sotto_matcher_memory_size(grammar.c_grammar(), c_vocabulary, &params, &size, report.out()));
+    SOTTO_HPP_TRY_(detail::allocate(size, state->memory));
+    SOTTO_HPP_TRY_(sotto_matcher_init(grammar.c_grammar(), c_vocabulary, &params,
+                                      state->memory.data(), size, &state->handle, report.out()));
+    return Matcher(std::move(state));
+  }
+
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace SOTTO_HPP_ERRORS_
+}  // namespace sotto
+
+#endif  // SOTTO_GRAMMAR_HPP

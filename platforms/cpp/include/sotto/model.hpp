@@ -1,0 +1,159 @@
+// Part of sotto.hpp: models and their tokens.
+#ifndef SOTTO_MODEL_HPP
+#define SOTTO_MODEL_HPP
+
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include "base.hpp"
+
+namespace sotto {
+inline namespace SOTTO_HPP_ERRORS_ {
+
+using LogFunction = std::function<void(sotto_log_level level, const char* message)>;
+using ModelInfo = sotto_model_info;
+
+struct ModelParams : sotto_model_params {
+  ModelParams() { sotto_model_params_init(this, sizeof(sotto_model_params)); }
+
+  LogFunction log;  // must not throw
+};
+
+namespace detail {
+
+inline void call_log(void* function, sotto_log_level level, const char* message) noexcept {
+  (*static_cast<const LogFunction*>(function))(level, message);
+}
+
+struct ModelState {
+  Memory file;  // empty if the caller keeps it
+  Memory memory;
+  LogFunction log;
+  sotto_model* handle = nullptr;
+
+  ModelState() = default;
+  ModelState(const ModelState&) = delete;
+  ModelState& operator=(const ModelState&) = delete;
+  ~ModelState() { sotto_model_deinit(handle); }
+};
+
+}  // namespace detail
+
+class Model {
+ public:
+  // Reads the file at `path` into memory.
+  static Result<Model> open(const std::string& path, const ModelParams& params = {}) {
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                         &std::fclose);
+    if (!file || std::fseek(file.get(), 0, SEEK_END) != 0) {
+      SOTTO_HPP_FAIL_(unreadable(path));
+    }
+    const long size = std::ftell(file.get());
+    if (size < 0 || std::fseek(file.get(), 0, SEEK_SET) != 0) SOTTO_HPP_FAIL_(unreadable(path));
+    Memory memory;
+    SOTTO_HPP_TRY_PLAIN_(detail::allocate(static_cast<size_t>(size), memory));
+    if (std::fread(memory.data(), 1, memory.size(), file.get()) != memory.size()) {
+      SOTTO_HPP_FAIL_(unreadable(path));
+    }
+    return from_memory(std::move(memory), params);
+  }
+
+  // The bytes of a file, kept by the model.
+  static Result<Model> from_memory(Memory file, const ModelParams& params = {}) {
+    const Bytes bytes(static_cast<const uint8_t*>(file.data()), file.size());
+    return create(bytes, std::move(file), params);
+  }
+
+  // The bytes of a file, which the caller keeps as long as the model and what is made of it live:
+  // mapped, or constants of the program. Aligned to SOTTO_MEMORY_ALIGNMENT.
+  static Result<Model> from_bytes(Bytes file, const ModelParams& params = {}) {
+    return create(file, Memory(), params);
+  }
+
+  Model(Model&&) = default;
+  Model& operator=(Model&&) = default;
+
+  ModelInfo info() const {
+    ModelInfo info{};
+    info.struct_size = sizeof info;
+    sotto_model_get_info(c_model(), &info);
+    return info;
+  }
+
+  // With `special`, text such as <|endoftext|> becomes its special token.
+  Result<std::vector<Token>> tokenize(std::string_view text, bool special = false) const {
+    std::vector<Token> tokens(text.size() + 1);
+    const uint32_t flags = special ? SOTTO_TOKENIZE_SPECIAL : 0;
+    size_t count = 0;
+    for (;;) {
+      detail::Report report;
+      const sotto_status status =
+          sotto_tokenize(c_model(), text.data(), text.size(), flags, tokens.data(), tokens.size(),
+                         &count, report.out());
+      if (status == SOTTO_BUFFER_TOO_SMALL && count > tokens.size()) {
+        tokens.resize(count);
+        continue;
+      }
+      SOTTO_HPP_TRY_(status);
+      tokens.resize(count);
+      return tokens;
+    }
+  }
+
+  Result<std::string> detokenize(Tokens tokens) const {
+    size_t size = 0;
+    std::string text;
+    const sotto_status status =
+        sotto_detokenize(c_model(), tokens.data(), tokens.size(), nullptr, 0, &size);
+    if (status != SOTTO_BUFFER_TOO_SMALL) SOTTO_HPP_TRY_PLAIN_(status);
+    text.resize(size);
+    SOTTO_HPP_TRY_PLAIN_(
+        sotto_detokenize(c_model(), tokens.data(), tokens.size(), text.data(), text.size(), &size));
+    return text;
+  }
+
+  // The bytes of a token, owned by the model; they may begin or end inside a character.
+  Result<std::string_view> token_bytes(Token token) const {
+    const char* bytes = nullptr;
+    size_t size = 0;
+    SOTTO_HPP_TRY_PLAIN_(sotto_token_bytes(c_model(), token, &bytes, &size));
+    return std::string_view(bytes, size);
+  }
+
+  const sotto_model* c_model() const { return state_->handle; }
+  const std::shared_ptr<const detail::ModelState>& state() const { return state_; }
+
+ private:
+  explicit Model(std::shared_ptr<const detail::ModelState> state) : state_(std::move(state)) {}
+
+  static Error unreadable(const std::string& path) {
+    return Error(SOTTO_INVALID_ARGUMENT, (path + " cannot be read").c_str());
+  }
+
+  static Result<Model> create(Bytes bytes, Memory file, const ModelParams& params) {
+    auto state = std::make_shared<detail::ModelState>();
+    state->file = std::move(file);
+    state->log = params.log;
+    sotto_model_params lowered = params;
+    if (state->log) {
+      lowered.log = &detail::call_log;
+      lowered.log_user_data = &state->log;
+    }
+    detail::Report report;
+    size_t size = 0;
+    SOTTO_HPP_TRY_(
+        sotto_model_memory_size(bytes.data(), bytes.size(), &lowered, &size, report.out()));
+    SOTTO_HPP_TRY_(detail::allocate(size, state->memory));
+    SOTTO_HPP_TRY_(sotto_model_init(bytes.data(), bytes.size(), &lowered, state->memory.data(),
+                                    size, &state->handle, report.out()));
+    return Model(std::move(state));
+  }
+
+  std::shared_ptr<const detail::ModelState> state_;
+};
+
+}  // namespace SOTTO_HPP_ERRORS_
+}  // namespace sotto
+
+#endif  // SOTTO_MODEL_HPP

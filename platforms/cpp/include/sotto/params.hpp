@@ -1,0 +1,178 @@
+// Part of sotto.hpp: the parameters of samplers, sessions, stops, guides, speculation and searches.
+// Each is the C struct with its defaults; lists and callbacks stand in front of the C fields of the
+// same name, whose counts follow from them.
+#ifndef SOTTO_PARAMS_HPP
+#define SOTTO_PARAMS_HPP
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "base.hpp"
+
+namespace sotto {
+inline namespace SOTTO_HPP_ERRORS_ {
+
+class Session;
+
+using TokenBias = sotto_token_bias;
+
+struct SequenceBias {
+  std::vector<Token> tokens;
+  float bias = 0;
+};
+
+struct WatermarkParams : sotto_watermark_params {
+  WatermarkParams() { sotto_watermark_params_init(this, sizeof(sotto_watermark_params)); }
+};
+
+struct SamplerParams : sotto_sampler_params {
+  SamplerParams() { sotto_sampler_params_init(this, sizeof(sotto_sampler_params)); }
+
+  std::vector<sotto_stage> stages;
+  std::optional<std::vector<std::string>> dry_breakers;  // default: those of the C interface
+  std::vector<Token> dry_breaker_tokens;
+  std::vector<TokenBias> logit_bias;
+  std::vector<SequenceBias> sequence_bias;
+  std::vector<std::vector<Token>> bad_words;
+  std::vector<Token> allowed_tokens;
+  std::vector<Token> suppressed_tokens;
+  std::vector<Token> begin_suppressed_tokens;
+  std::vector<Token> forced_prefix;
+  std::function<void(View<float> logits)> logits_callback;
+  std::optional<WatermarkParams> watermark;
+};
+
+struct SessionParams : sotto_session_params {
+  SessionParams() { sotto_session_params_init(this, sizeof(sotto_session_params)); }
+};
+
+struct StopParams : sotto_stop_params {
+  StopParams() { sotto_stop_params_init(this, sizeof(sotto_stop_params)); }
+
+  std::vector<Token> stop_tokens;
+  std::vector<std::string> stop_strings;
+  std::vector<std::string> banned_strings;
+};
+
+struct GuideParams : sotto_guide_params {
+  GuideParams() { sotto_guide_params_init(this, sizeof(sotto_guide_params)); }
+};
+
+// Fills `drafts` with tokens that may follow, and returns how many.
+using DraftFunction =
+    std::function<size_t(Tokens tokens, View<const float> hidden, View<Token> drafts)>;
+
+struct SpeculationParams : sotto_speculation_params {
+  SpeculationParams() { sotto_speculation_params_init(this, sizeof(sotto_speculation_params)); }
+
+  const Session* draft_session = nullptr;  // is kept alive as long as it is used
+  DraftFunction draft;
+};
+
+struct SearchParams : sotto_search_params {
+  SearchParams() { sotto_search_params_init(this, sizeof(sotto_search_params)); }
+
+  std::vector<std::vector<Token>> phrases;
+  std::vector<uint32_t> phrase_groups;  // as many as phrases, or none
+  std::function<double(Tokens a, Tokens b)> similarity;
+  std::function<bool(uint32_t sequence, Token token)> on_step;  // true goes on
+};
+
+// One continuation that a search found.
+struct Sequence {
+  std::vector<Token> tokens;
+  double score;
+  double log_probability;
+  Status stop;
+  uint32_t index;
+};
+
+namespace detail {
+
+template <class T>
+void lower(const std::vector<T>& list, const T*& data, size_t& count) {
+  data = list.empty() ? nullptr : list.data();
+  count = list.size();
+}
+
+// Arrays of texts or token lists that point into a list of the caller.
+class Texts {
+ public:
+  Texts() = default;
+  explicit Texts(const std::vector<std::string>& list) {
+    for (const std::string& text : list) texts_.push_back({text.data(), text.size()});
+  }
+  void lower_to(const sotto_text*& data, size_t& count) const { lower(texts_, data, count); }
+
+ private:
+  std::vector<sotto_text> texts_;
+};
+
+class TokenLists {
+ public:
+  explicit TokenLists(const std::vector<std::vector<Token>>& lists) {
+    for (const std::vector<Token>& list : lists) lists_.push_back({list.data(), list.size()});
+  }
+  void lower_to(const sotto_token_list*& data, size_t& count) const { lower(lists_, data, count); }
+
+ private:
+  std::vector<sotto_token_list> lists_;
+};
+
+// Sampler parameters as the C interface has them, but for the callback; `params` must outlive it.
+class LoweredSampler {
+ public:
+  explicit LoweredSampler(const SamplerParams& params) : c_(params), bad_words_(params.bad_words) {
+    lower(params.stages, c_.stages, c_.stage_count);
+    if (params.dry_breakers) {
+      breakers_ = Texts(*params.dry_breakers);
+      breakers_.lower_to(c_.dry_breakers, c_.dry_breaker_count);
+    }
+    lower(params.dry_breaker_tokens, c_.dry_breaker_tokens, c_.dry_breaker_token_count);
+    lower(params.logit_bias, c_.logit_bias, c_.logit_bias_count);
+    for (const SequenceBias& sequence : params.sequence_bias) {
+      sequences_.push_back({sequence.tokens.data(), sequence.tokens.size(), sequence.bias, 0});
+    }
+    lower(sequences_, c_.sequence_bias, c_.sequence_bias_count);
+    bad_words_.lower_to(c_.bad_words, c_.bad_word_count);
+    lower(params.allowed_tokens, c_.allowed_tokens, c_.allowed_token_count);
+    lower(params.suppressed_tokens, c_.suppressed_tokens, c_.suppressed_token_count);
+    lower(params.begin_suppressed_tokens, c_.begin_suppressed_tokens,
+          c_.begin_suppressed_token_count);
+    lower(params.forced_prefix, c_.forced_prefix, c_.forced_prefix_count);
+    c_.watermark = params.watermark ? &*params.watermark : nullptr;
+  }
+  LoweredSampler(const LoweredSampler&) = delete;
+  LoweredSampler& operator=(const LoweredSampler&) = delete;
+
+  void set_callback(sotto_logits_fn function, void* user_data) {
+    c_.logits_callback = function;
+    c_.logits_user_data = user_data;
+  }
+  const sotto_sampler_params* get() const { return &c_; }
+
+ private:
+  sotto_sampler_params c_;
+  Texts breakers_;
+  TokenLists bad_words_;
+  std::vector<sotto_sequence_bias> sequences_;
+};
+
+// A callback over logits and the exception it may end with.
+struct LogitsCall {
+  std::function<void(View<float>)> function;
+  Guard* guard;
+
+  static void call(void* user_data, float* logits, size_t count) {
+    auto* self = static_cast<LogitsCall*>(user_data);
+    self->guard->run([&] { self->function(View<float>(logits, count)); });
+  }
+};
+
+}  // namespace detail
+
+}  // namespace SOTTO_HPP_ERRORS_
+}  // namespace sotto
+
+#endif  // SOTTO_PARAMS_HPP

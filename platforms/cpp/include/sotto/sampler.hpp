@@ -1,0 +1,153 @@
+// Part of sotto.hpp: the sampler's chain over logits of any origin, and the detection of
+// watermarks.
+#ifndef SOTTO_SAMPLER_HPP
+#define SOTTO_SAMPLER_HPP
+
+#include <vector>
+
+#include "model.hpp"
+#include "params.hpp"
+
+namespace sotto {
+inline namespace SOTTO_HPP_ERRORS_ {
+
+// One token's situation.
+struct SamplerInput {
+  View<const float> logits;
+  View<const uint64_t> allowed;  // bit i % 64 of word i / 64: token i may come; empty: all
+  Tokens history;                // the tokens before, newest last
+  uint64_t generated_count = 0;  // of them
+  uint64_t token_limit = 0;
+  uint32_t sequence = 0;
+};
+
+struct Candidate {
+  Token token;
+  float probability;
+};
+
+class Sampler {
+ public:
+  // `model` gives tokens their text and the end of text.
+  static Result<Sampler> create(const Model& model, uint32_t list_bytes = 16384) {
+    return create(&model, model.info().vocabulary_size, list_bytes);
+  }
+  // No token has text or ends one.
+  static Result<Sampler> create(size_t vocabulary_size, uint32_t list_bytes = 16384) {
+    return create(nullptr, vocabulary_size, list_bytes);
+  }
+
+  Sampler(Sampler&&) = default;
+  Sampler& operator=(Sampler&&) = default;
+
+  Result<void> set(const SamplerParams& params) {
+    detail::LoweredSampler lowered(params);
+    auto call = std::make_unique<detail::LogitsCall>();
+    if (params.logits_callback) {
+      call->function = params.logits_callback;
+      call->guard = &state_->guard;
+      lowered.set_callback(&detail::LogitsCall::call, call.get());
+    }
+    detail::Report report;
+    SOTTO_HPP_TRY_(sotto_sampler_set(c_sampler(), lowered.get(), report.out()));
+    state_->logits = std::move(call);
+    SOTTO_HPP_DONE_;
+  }
+
+  Result<Token> pick(const SamplerInput& input) {
+    const sotto_sampler_input lowered = lower(input);
+    detail::Report report;
+    Token token = -1;
+    if (!fits(input)) SOTTO_HPP_FAIL_(wrong_size());
+    SOTTO_HPP_TRY_(sotto_sampler_pick(c_sampler(), &lowered, &token, report.out()));
+    state_->guard.rethrow();
+    return token;
+  }
+
+  // What the chain leaves to the selection, in order of token.
+  Result<std::vector<Candidate>> apply(const SamplerInput& input) {
+    const sotto_sampler_input lowered = lower(input);
+    detail::Report report;
+    std::vector<Token> tokens(state_->vocabulary_size);
+    std::vector<float> probabilities(state_->vocabulary_size);
+    size_t count = 0;
+    if (!fits(input)) SOTTO_HPP_FAIL_(wrong_size());
+    SOTTO_HPP_TRY_(sotto_sampler_apply(c_sampler(), &lowered, tokens.data(), probabilities.data(),
+                                       tokens.size(), &count, report.out()));
+    state_->guard.rethrow();
+    std::vector<Candidate> candidates(count);
+    for (size_t i = 0; i < count; ++i) candidates[i] = {tokens[i], probabilities[i]};
+    return candidates;
+  }
+
+  sotto_sampler* c_sampler() { return state_->handle; }
+
+ private:
+  struct State {
+    std::shared_ptr<const detail::ModelState> model;
+    Memory memory;
+    size_t vocabulary_size = 0;
+    std::unique_ptr<detail::LogitsCall> logits;
+    detail::Guard guard;
+    sotto_sampler* handle = nullptr;
+  };
+
+  explicit Sampler(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+  static Result<Sampler> create(const Model* model, size_t vocabulary_size, uint32_t list_bytes) {
+    auto state = std::make_unique<State>();
+    if (model) state->model = model->state();
+    state->vocabulary_size = vocabulary_size;
+    detail::Report report;
+    size_t size = 0;
+    SOTTO_HPP_TRY_(sotto_sampler_memory_size(vocabulary_size, list_bytes, &size, report.out()));
+    SOTTO_HPP_TRY_(detail::allocate(size, state->memory));
+    SOTTO_HPP_TRY_(sotto_sampler_init(model ? model->c_model() : nullptr, vocabulary_size,
+                                      list_bytes, state->memory.data(), size, &state->handle,
+                                      report.out()));
+    return Sampler(std::move(state));
+  }
+
+  // The library cannot know how long the caller's arrays are.
+  bool fits(const SamplerInput& input) const {
+    const size_t words = (state_->vocabulary_size + 63) / 64;
+    return input.logits.size() == state_->vocabulary_size &&
+           (input.allowed.empty() || input.allowed.size() >= words);
+  }
+  static Error wrong_size() {
+    return Error(SOTTO_INVALID_ARGUMENT, "logits or allowed are not of the vocabulary's size");
+  }
+
+  static sotto_sampler_input lower(const SamplerInput& input) {
+    sotto_sampler_input lowered{};
+    lowered.struct_size = sizeof lowered;
+    lowered.sequence = input.sequence;
+    lowered.logits = input.logits.data();
+    lowered.allowed = input.allowed.empty() ? nullptr : input.allowed.data();
+    lowered.history = input.history.data();
+    lowered.history_count = input.history.size();
+    lowered.generated_count = input.generated_count;
+    lowered.token_limit = input.token_limit;
+    return lowered;
+  }
+
+  std::unique_ptr<State> state_;
+};
+
+using WatermarkResult = sotto_watermark_result;
+
+// `vocabulary_size` is that of the model that wrote the tokens.
+inline Result<WatermarkResult> detect_watermark(const WatermarkParams& params,
+                                                size_t vocabulary_size, Tokens tokens) {
+  WatermarkResult result{};
+  result.struct_size = sizeof result;
+  detail::Report report;
+  SOTTO_HPP_TRY_(sotto_watermark_detect(&params, vocabulary_size, tokens.data(), tokens.size(),
+                                        &result, report.out()));
+  return result;
+}
+
+}  // namespace SOTTO_HPP_ERRORS_
+}  // namespace sotto
+
+#endif  // SOTTO_SAMPLER_HPP

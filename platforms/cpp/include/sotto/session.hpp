@@ -1,0 +1,382 @@
+// Part of sotto.hpp: sessions.
+#ifndef SOTTO_SESSION_HPP
+#define SOTTO_SESSION_HPP
+
+#include <vector>
+
+#include "grammar.hpp"
+#include "model.hpp"
+#include "params.hpp"
+
+namespace sotto {
+inline namespace SOTTO_HPP_ERRORS_ {
+
+using SessionInfo = sotto_session_info;
+using SessionTimings = sotto_session_timings;
+using SpeculationInfo = sotto_speculation_info;
+
+// One generated token, valid until the session's next call.
+class Piece {
+ public:
+  explicit Piece(const sotto_piece* piece = nullptr) : piece_(piece) {}
+
+  // Whole UTF-8 characters, maybe none.
+  std::string_view text() const { return {piece_->text, piece_->text_size}; }
+  Token token() const { return piece_->token; }  // -1: only text that had been held back
+  std::string_view bytes() const { return {piece_->bytes, piece_->byte_count}; }
+  float log_probability() const { return piece_->log_probability; }
+  float sampled_log_probability() const { return piece_->sampled_log_probability; }
+  View<const sotto_alternative> alternatives() const {
+    return {piece_->alternatives, piece_->alternative_count};
+  }
+  uint64_t elapsed_ns() const { return piece_->elapsed_ns; }
+
+ private:
+  const sotto_piece* piece_;
+};
+
+namespace detail {
+
+struct SessionState {
+  std::shared_ptr<const ModelState> model;
+  std::shared_ptr<const void> matcher;
+  std::shared_ptr<const SessionState> guide, draft_session;
+  std::unique_ptr<LogitsCall> logits;
+  std::unique_ptr<DraftFunction> draft;
+  SessionParams params;
+  Memory memory;
+  Guard guard;
+  sotto_session* handle = nullptr;
+
+  SessionState() = default;
+  SessionState(const SessionState&) = delete;
+  SessionState& operator=(const SessionState&) = delete;
+  ~SessionState() { sotto_session_deinit(handle); }
+};
+
+}  // namespace detail
+
+// Cancels a session's running call, or its next one if none runs. Any thread, also after the
+// session is gone.
+class Canceller {
+ public:
+  explicit Canceller(std::shared_ptr<const detail::SessionState> state)
+      : state_(std::move(state)) {}
+  void operator()() const { sotto_session_cancel(state_->handle); }
+
+ private:
+  std::shared_ptr<const detail::SessionState> state_;
+};
+
+class Stream;
+
+class Session {
+ public:
+  static Result<Session> create(const Model& model, const SessionParams& params = {}) {
+    auto state = std::make_shared<detail::SessionState>();
+    state->model = model.state();
+    state->params = params;
+    detail::Report report;
+    size_t size = 0;
+    SOTTO_HPP_TRY_(sotto_session_memory_size(model.c_model(), &params, &size, report.out()));
+    SOTTO_HPP_TRY_(detail::allocate(size, state->memory));
+    SOTTO_HPP_TRY_(sotto_session_init(model.c_model(), &params, state->memory.data(), size,
+                                      &state->handle, report.out()));
+    return Session(std::move(state));
+  }
+
+  Session(Session&&) = default;
+  Session& operator=(Session&&) = default;
+
+  // Forgets all tokens; parameters stay.
+  void reset() { sotto_session_reset(c_session()); }
+
+  Result<void> set_sampler(const SamplerParams& params) {
+    detail::LoweredSampler lowered(params);
+    auto call = std::make_unique<detail::LogitsCall>();
+    if (params.logits_callback) {
+      *call = {params.logits_callback, &state_->guard};
+      lowered.set_callback(&detail::LogitsCall::call, call.get());
+    }
+    detail::Report report;
+    SOTTO_HPP_TRY_(sotto_session_set_sampler(c_session(), lowered.get(), report.out()));
+    state_->logits = std::move(call);
+    SOTTO_HPP_DONE_;
+  }
+
+  Result<void> set_stops(const StopParams& params) {
+    sotto_stop_params lowered = params;
+    const detail::Texts stops(params.stop_strings), banned(params.banned_strings);
+    detail::lower(params.stop_tokens, lowered.stop_tokens, lowered.stop_token_count);
+    stops.lower_to(lowered.stop_strings, lowered.stop_string_count);
+    banned.lower_to(lowered.banned_strings, lowered.banned_string_count);
+    detail::Report report;
+    SOTTO_HPP_TRY_(sotto_session_set_stops(c_session(), &lowered, report.out()));
+    SOTTO_HPP_DONE_;
+  }
+
+  // The text from here on continues the matcher's, which nobody else calls meanwhile.
+  Result<void> set_matcher(Matcher& matcher) {
+    return use_matcher(matcher.c_matcher(), matcher.state());
+  }
+  Result<void> clear_matcher() { return use_matcher(nullptr, nullptr); }
+
+  // Needs SOTTO_FEATURE_GUIDE. The guide is not used on its own meanwhile.
+  Result<void> set_guide(Session& guide, const GuideParams& params = {}) {
+    return use_guide(guide.c_session(), guide.state_, params);
+  }
+  Result<void> clear_guide() { return use_guide(nullptr, nullptr, GuideParams()); }
+
+  Result<void> set_speculation(const SpeculationParams& params) {
+    sotto_speculation_params lowered = params;
+    auto draft = std::make_unique<DraftFunction>(params.draft);
+    if (*draft) {
+      lowered.draft = &call_draft;
+      lowered.user_data = draft.get();
+    }
+    std::shared_ptr<const detail::SessionState> session;
+    if (params.draft_session) session = params.draft_session->state_;
+    lowered.draft_session = session ? session->handle : nullptr;
+    detail::Report report;
+    SOTTO_HPP_TRY_(sotto_session_set_speculation(c_session(), &lowered, report.out()));
+    state_->draft = std::move(draft);
+    state_->draft_session = std::move(session);
+    SOTTO_HPP_DONE_;
+  }
+  Result<void> clear_speculation() {
+    detail::Report report;
+    SOTTO_HPP_TRY_(sotto_session_set_speculation(c_session(), nullptr, report.out()));
+    state_->draft.reset();
+    state_->draft_session.reset();
+    SOTTO_HPP_DONE_;
+  }
+
+  // Evaluates a prompt behind what is there: Status::ok, cancelled or context_full.
+  Result<Status> prefill(Tokens tokens) {
+    const sotto_status status = sotto_session_prefill(c_session(), tokens.data(), tokens.size());
+    SOTTO_HPP_TRY_PLAIN_(status);
+    return Status{status};
+  }
+  Result<Status> prefill(std::string_view text, bool special = false) {
+    std::vector<Token> tokens(2 * text.size() + 1);
+    size_t count = 0;
+    detail::Report report;
+    SOTTO_HPP_TRY_(sotto_tokenize(state_->model->handle, text.data(), text.size(),
+                                  special ? SOTTO_TOKENIZE_SPECIAL : 0, tokens.data(),
+                                  tokens.size(), &count, report.out()));
+    return prefill(Tokens(tokens.data(), count));
+  }
+
+  // Token healing, for prompts that end inside a word; behind a prefill.
+  Result<void> heal() {
+    SOTTO_HPP_TRY_PLAIN_(sotto_session_heal(c_session()));
+    SOTTO_HPP_DONE_;
+  }
+
+  // One token: Status::ok and `piece`; at a stop its reason, and a piece of whatever text was held
+  // back.
+  Result<Status> next(Piece& piece) {
+    const sotto_piece* c_piece = nullptr;
+    const sotto_status status = sotto_session_next(c_session(), &c_piece);
+    state_->guard.rethrow();
+    SOTTO_HPP_TRY_PLAIN_(status);
+    piece = Piece(c_piece);
+    return Status{status};
+  }
+
+  // Pieces for a range-based for; `max_tokens` 0: until another stop.
+  Stream stream(size_t max_tokens = 0);
+
+  // Calls `on_piece` with each Piece; if it returns a bool, false stops. Returns why it ended.
+  template <class Function>
+  Result<Status> generate(size_t max_tokens, Function&& on_piece) {
+    using Call = std::pair<std::remove_reference_t<Function>*, detail::Guard*>;
+    Call call(&on_piece, &state_->guard);
+    const sotto_piece_fn c_call = [](void* user_data, const sotto_piece* piece) -> int32_t {
+      auto& [function, guard] = *static_cast<Call*>(user_data);
+      bool goes_on = true;
+      const bool is_whole = guard->run([&, f = function] {
+        if constexpr (std::is_void_v<decltype((*f)(Piece(piece)))>) {
+          (*f)(Piece(piece));
+        } else {
+          goes_on = static_cast<bool>((*f)(Piece(piece)));
+        }
+      });
+      return goes_on && is_whole ? 0 : 1;
+    };
+    const sotto_status status =
+        sotto_session_generate(c_session(), nullptr, 0, max_tokens, c_call, &call);
+    state_->guard.rethrow();
+    SOTTO_HPP_TRY_PLAIN_(status);
+    return Status{status};
+  }
+
+  // Continuations of the stream, best first. `ended`, if given, gets Status::ok, cancelled or
+  // callback.
+  Result<std::vector<Sequence>> search(const SearchParams& params = {}, Status* ended = nullptr) {
+    sotto_search_params lowered = params;
+    if (!params.phrase_groups.empty() && params.phrase_groups.size() != params.phrases.size()) {
+      SOTTO_HPP_FAIL_(Error(SOTTO_INVALID_ARGUMENT, "phrase_groups is not as long as phrases"));
+    }
+    const detail::TokenLists phrases(params.phrases);
+    phrases.lower_to(lowered.phrases, lowered.phrase_count);
+    lowered.phrase_groups = params.phrase_groups.empty() ? nullptr : params.phrase_groups.data();
+    SearchCall call{&params, &state_->guard};
+    lowered.similarity = params.similarity ? &SearchCall::similarity : nullptr;
+    lowered.on_step = params.on_step ? &SearchCall::step : nullptr;
+    lowered.similarity_user_data = lowered.step_user_data = &call;
+    detail::Report report;
+    const sotto_sequence* found = nullptr;
+    size_t count = 0;
+    const sotto_status status =
+        sotto_session_search(c_session(), &lowered, &found, &count, report.out());
+    state_->guard.rethrow();
+    SOTTO_HPP_TRY_(status);
+    std::vector<Sequence> sequences;
+    for (size_t i = 0; i < count; ++i) {
+      sequences.push_back({{found[i].tokens, found[i].tokens + found[i].token_count},
+                           found[i].score,
+                           found[i].log_probability,
+                           Status{found[i].stop},
+                           found[i].index});
+    }
+    if (ended) *ended = Status{status};
+    return sequences;
+  }
+
+  // Evaluates tokens and tells how likely each was; ln p of each goes to `log_probabilities` if
+  // that is given.
+  Result<sotto_score> score(Tokens tokens, std::vector<float>* log_probabilities = nullptr) {
+    sotto_score score{};
+    score.struct_size = sizeof score;
+    if (log_probabilities) log_probabilities->assign(tokens.size(), 0.0f);
+    SOTTO_HPP_TRY_PLAIN_(
+        sotto_session_score(c_session(), tokens.data(), tokens.size(),
+                            log_probabilities ? log_probabilities->data() : nullptr, &score));
+    return score;
+  }
+
+  // Evaluates tokens and pools their hidden states.
+  Result<std::vector<float>> embed(Tokens tokens, sotto_pooling pooling = SOTTO_POOL_MEAN) {
+    sotto_model_info info{};
+    info.struct_size = sizeof info;
+    SOTTO_HPP_TRY_PLAIN_(sotto_model_get_info(state_->model->handle, &info));
+    std::vector<float> embedding(info.embedding_size);
+    SOTTO_HPP_TRY_PLAIN_(
+        sotto_session_embed(c_session(), tokens.data(), tokens.size(), pooling, embedding.data()));
+    return embedding;
+  }
+
+  // Valid until the next call.
+  Result<View<const float>> logits() { return floats(&sotto_session_logits); }
+  Result<View<const float>> hidden() { return floats(&sotto_session_hidden); }
+
+  // Makes the stream end after its first `token_count` tokens.
+  Result<void> rewind(uint64_t token_count) {
+    SOTTO_HPP_TRY_PLAIN_(sotto_session_rewind(c_session(), token_count));
+    SOTTO_HPP_DONE_;
+  }
+
+  Result<std::vector<uint8_t>> save() const {
+    size_t size = 0;
+    SOTTO_HPP_TRY_PLAIN_(sotto_session_saved_size(c_session(), &size));
+    std::vector<uint8_t> bytes(size);
+    SOTTO_HPP_TRY_PLAIN_(sotto_session_save(c_session(), bytes.data(), bytes.size(), &size));
+    bytes.resize(size);
+    return bytes;
+  }
+  Result<void> restore(Bytes bytes) {
+    detail::Report report;
+    SOTTO_HPP_TRY_(sotto_session_restore(c_session(), bytes.data(), bytes.size(), report.out()));
+    SOTTO_HPP_DONE_;
+  }
+  // Makes `to` a copy of this stream; its sampler, stops and matcher are its own.
+  Result<void> fork_to(Session& to) const {
+    detail::Report report;
+    SOTTO_HPP_TRY_(sotto_session_fork(c_session(), to.c_session(), report.out()));
+    SOTTO_HPP_DONE_;
+  }
+
+  Canceller canceller() const { return Canceller(state_); }
+
+  SessionInfo info() const { return read<SessionInfo>(&sotto_session_get_info); }
+  SessionTimings timings() const { return read<SessionTimings>(&sotto_session_get_timings); }
+  SpeculationInfo speculation_info() const {
+    return read<SpeculationInfo>(&sotto_session_get_speculation_info);
+  }
+  void reset_timings() { sotto_session_reset_timings(c_session()); }
+
+  sotto_session* c_session() const { return state_->handle; }
+
+ private:
+  friend class Stream;
+
+  struct SearchCall {
+    const SearchParams* params;
+    detail::Guard* guard;
+
+    static double similarity(void* user_data, const Token* a, size_t a_count, const Token* b,
+                             size_t b_count) {
+      auto* self = static_cast<SearchCall*>(user_data);
+      double value = 0;
+      self->guard->run(
+          [&] { value = self->params->similarity(Tokens(a, a_count), Tokens(b, b_count)); });
+      return value;
+    }
+    static int32_t step(void* user_data, uint32_t sequence, Token token) {
+      auto* self = static_cast<SearchCall*>(user_data);
+      bool goes_on = true;
+      const bool is_whole =
+          self->guard->run([&] { goes_on = self->params->on_step(sequence, token); });
+      return goes_on && is_whole ? 0 : 1;
+    }
+  };
+
+  // Must not throw: a guess cannot fail.
+  static size_t call_draft(void* function, const Token* tokens, size_t token_count,
+                           const float* hidden, size_t hidden_count, Token* drafts,
+                           size_t capacity) noexcept {
+    return (*static_cast<const DraftFunction*>(function))(
+        Tokens(tokens, token_count), View<const float>(hidden, hidden ? hidden_count : 0),
+        View<Token>(drafts, capacity));
+  }
+
+  explicit Session(std::shared_ptr<detail::SessionState> state) : state_(std::move(state)) {}
+
+  Result<void> use_matcher(sotto_matcher* matcher, std::shared_ptr<const void> state) {
+    detail::Report report;
+    SOTTO_HPP_TRY_(sotto_session_set_matcher(c_session(), matcher, report.out()));
+    state_->matcher = std::move(state);
+    SOTTO_HPP_DONE_;
+  }
+
+  Result<void> use_guide(sotto_session* guide, std::shared_ptr<const detail::SessionState> state,
+                         const GuideParams& params) {
+    detail::Report report;
+    SOTTO_HPP_TRY_(sotto_session_set_guide(c_session(), guide, &params, report.out()));
+    state_->guide = std::move(state);
+    SOTTO_HPP_DONE_;
+  }
+
+  Result<View<const float>> floats(sotto_status (*get)(sotto_session*, const float**, size_t*)) {
+    const float* data = nullptr;
+    size_t count = 0;
+    SOTTO_HPP_TRY_PLAIN_(get(c_session(), &data, &count));
+    return View<const float>(data, count);
+  }
+
+  template <class Info>
+  Info read(sotto_status (*get)(const sotto_session*, Info*)) const {
+    Info info{};
+    info.struct_size = sizeof info;
+    get(c_session(), &info);
+    return info;
+  }
+
+  std::shared_ptr<detail::SessionState> state_;
+};
+
+}  // namespace SOTTO_HPP_ERRORS_
+}  // namespace sotto
+
+#endif  // SOTTO_SESSION_HPP

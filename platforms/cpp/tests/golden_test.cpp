@@ -1,0 +1,162 @@
+// sotto.hpp gives what every binding must give.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <sotto.hpp>
+
+#include "platforms/cpp/tests/golden_file.h"
+
+namespace {
+
+class GoldenTest : public ::testing::Test {
+ protected:
+  const golden::Case& expected(const std::string& name) const { return cases_.at(name); }
+
+  sotto::Session new_session(uint32_t sequence_count = 0) const {
+    sotto::SessionParams params;
+    params.context_tokens = 256;
+    params.sequence_count = sequence_count;
+    return sotto::Session::create(model_, params);
+  }
+
+  static sotto::SamplerParams sampler(const golden::Case& from) {
+    sotto::SamplerParams params;
+    if (from.count("seed") == 0) return params;
+    params.temperature = golden::real(from, "temperature");
+    params.top_k = static_cast<uint32_t>(golden::number(from, "top_k"));
+    params.top_p = golden::real(from, "top_p");
+    params.repetition_penalty = golden::real(from, "repetition_penalty");
+    params.seed = static_cast<uint64_t>(golden::number(from, "seed"));
+    return params;
+  }
+
+  // Prefills and streams; the session has everything else.
+  void expect_stream(sotto::Session& session, const golden::Case& from) const {
+    session.set_sampler(sampler(from));
+    EXPECT_EQ(session.prefill(golden::text(from, "prompt")), sotto::Status::ok);
+    std::string text;
+    std::vector<sotto::Token> tokens;
+    auto stream = session.stream(static_cast<size_t>(golden::number(from, "max_tokens")));
+    for (const sotto::Piece& piece : stream) {
+      text += piece.text();
+      if (piece.token() >= 0) tokens.push_back(piece.token());
+    }
+    EXPECT_EQ(text, golden::text(from, "text"));
+    EXPECT_EQ(tokens, golden::tokens(from, "tokens"));
+    EXPECT_EQ(static_cast<int>(stream.status()), golden::number(from, "status"));
+  }
+
+  template <class Function>
+  static void expect_error(const golden::Case& from, Function&& function) {
+    try {
+      function();
+      FAIL() << "nothing was thrown";
+    } catch (const sotto::Error& error) {
+      EXPECT_EQ(error.status(), golden::number(from, "status"));
+      EXPECT_EQ(error.what(), golden::text(from, "message"));
+      const std::string offset = golden::text(from, "offset");
+      EXPECT_EQ(error.offset(), offset == "none" ? sotto::Error::no_offset : std::stoull(offset));
+    }
+  }
+
+  const sotto::Model model_ = sotto::Model::open(golden::environment("SOTTO_DEMO_MODEL"));
+
+ private:
+  const std::map<std::string, golden::Case> cases_ = golden::read();
+};
+
+TEST_F(GoldenTest, Tokenizes) {
+  const std::string text = golden::text(expected("tokenize"), "text");
+  const std::vector<sotto::Token> tokens = model_.tokenize(text);
+  EXPECT_EQ(tokens, golden::tokens(expected("tokenize"), "tokens"));
+  EXPECT_EQ(model_.detokenize(tokens), text);
+  std::string joined;
+  for (const sotto::Token token : tokens) joined += model_.token_bytes(token);
+  EXPECT_EQ(joined, text);
+}
+
+TEST_F(GoldenTest, Streams) {
+  for (const char* name : {"greedy", "sampled", "example"}) {
+    SCOPED_TRACE(name);
+    sotto::Session session = new_session();
+    expect_stream(session, expected(name));
+  }
+}
+
+TEST_F(GoldenTest, StopsAtAString) {
+  const golden::Case& from = expected("stop");
+  sotto::Session session = new_session();
+  sotto::StopParams stops;
+  stops.stop_strings = {golden::text(from, "stop_string")};
+  session.set_stops(stops);
+  expect_stream(session, from);
+}
+
+TEST_F(GoldenTest, KeepsToAGrammar) {
+  const golden::Case& from = expected("grammar");
+  sotto::GrammarParams params(
+      static_cast<sotto_grammar_language>(golden::number(from, "language")));
+  params.json_space = static_cast<sotto_json_space>(golden::number(from, "json_space"));
+  const auto grammar = sotto::Grammar::compile(golden::text(from, "source"), params);
+  const auto vocabulary = sotto::Vocabulary::create(model_);
+  auto matcher = sotto::Matcher::create(grammar, vocabulary);
+  sotto::Session session = new_session();
+  session.set_matcher(matcher);
+  expect_stream(session, from);
+}
+
+TEST_F(GoldenTest, Searches) {
+  const golden::Case& from = expected("search");
+  sotto::Session session =
+      new_session(static_cast<uint32_t>(golden::number(from, "sequence_count")));
+  session.prefill(golden::text(from, "prompt"));
+  sotto::SearchParams params;
+  params.max_tokens = static_cast<uint32_t>(golden::number(from, "max_tokens"));
+  const std::vector<sotto::Sequence> sequences = session.search(params);
+  ASSERT_EQ(sequences.size(), from.count("sequence"));
+  auto line = from.lower_bound("sequence");
+  for (const sotto::Sequence& sequence : sequences) {
+    EXPECT_EQ(sequence.tokens, golden::tokens((line++)->second));
+  }
+}
+
+TEST_F(GoldenTest, Embeds) {
+  const golden::Case& from = expected("embedding");
+  sotto::Session session = new_session();
+  const std::vector<float> embedding =
+      session.embed(model_.tokenize(golden::text(from, "prompt")),
+                    static_cast<sotto_pooling>(golden::number(from, "pooling")));
+  EXPECT_EQ(static_cast<long long>(embedding.size()), golden::number(from, "size"));
+  std::istringstream words(golden::text(from, "first_bits"));
+  for (size_t i = 0; i < 4; ++i) {
+    uint32_t word = 0, bits = 0;
+    ASSERT_TRUE(words >> std::hex >> word);
+    std::memcpy(&bits, &embedding[i], sizeof bits);
+    EXPECT_EQ(bits, word);
+  }
+}
+
+TEST_F(GoldenTest, TellsWhatIsWrong) {
+  expect_error(expected("bad_grammar"), [&] {
+    static_cast<void>(sotto::Grammar::compile(golden::text(expected("bad_grammar"), "source")));
+  });
+  expect_error(expected("bad_text"), [&] {
+    std::istringstream words(golden::text(expected("bad_text"), "bytes"));
+    std::string text;
+    for (int byte; words >> std::hex >> byte;) text += static_cast<char>(byte);
+    static_cast<void>(model_.tokenize(text));
+  });
+  expect_error(expected("bad_parameter"), [&] {
+    sotto::SamplerParams params;
+    params.temperature = golden::real(expected("bad_parameter"), "temperature");
+    new_session().set_sampler(params);
+  });
+  expect_error(expected("bad_model"), [&] {
+    std::ifstream file(golden::environment("SOTTO_DEMO_MODEL"), std::ios::binary);
+    sotto::Memory memory(static_cast<size_t>(golden::number(expected("bad_model"), "kept_bytes")));
+    file.read(static_cast<char*>(memory.data()), static_cast<std::streamsize>(memory.size()));
+    static_cast<void>(sotto::Model::from_memory(std::move(memory)));
+  });
+}
+
+}  // namespace

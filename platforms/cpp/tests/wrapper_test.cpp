@@ -1,0 +1,344 @@
+// What sotto.hpp adds to the C interface: lifetimes, callbacks of any kind, exceptions through
+// them, and that every part of the interface is reached.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <sotto.hpp>
+#include <thread>
+
+#include "platforms/cpp/tests/golden_file.h"
+
+namespace {
+
+using sotto::Session;
+using sotto::Status;
+using sotto::Token;
+
+sotto::Model demo(const sotto::ModelParams& params = {}) {
+  return sotto::Model::open(golden::environment("SOTTO_DEMO_MODEL"), params);
+}
+
+Session session_of(const sotto::Model& model, uint32_t features = 0, uint32_t draft_tokens = 0) {
+  sotto::SessionParams params;
+  params.context_tokens = 128;
+  params.features = features;
+  params.draft_tokens = draft_tokens;
+  return Session::create(model, params);
+}
+
+std::vector<Token> take(Session& session, size_t count) {
+  std::vector<Token> tokens;
+  for (const sotto::Piece& piece : session.stream(count)) {
+    if (piece.token() >= 0) tokens.push_back(piece.token());
+  }
+  return tokens;
+}
+
+static_assert(!std::is_copy_constructible_v<sotto::Model> && !std::is_copy_assignable_v<Session>);
+static_assert(!std::is_copy_constructible_v<sotto::Grammar> &&
+              !std::is_copy_constructible_v<sotto::Matcher>);
+static_assert(std::is_nothrow_move_constructible_v<sotto::Model> &&
+              std::is_nothrow_move_assignable_v<Session>);
+static_assert(std::is_move_constructible_v<sotto::Sampler> &&
+              std::is_move_constructible_v<sotto::Vocabulary>);
+
+TEST(Lifetimes, HandlesKeepWhatTheyUse) {
+  std::optional<Session> session;
+  {
+    auto model = demo();
+    const auto vocabulary = sotto::Vocabulary::create(model);
+    const auto grammar = sotto::Grammar::compile(R"(root ::= "yes, " [a-z]+)");
+    auto matcher = sotto::Matcher::create(grammar, vocabulary);
+    Session made = session_of(model);
+    made.set_matcher(matcher);
+    session = std::move(made);
+  }
+  session->prefill("Is it so?");
+  std::string text;
+  for (const sotto::Piece& piece : session->stream(5)) text += piece.text();
+  EXPECT_EQ(text.rfind("yes, ", 0), 0u) << text;
+}
+
+TEST(Lifetimes, AStreamAndACancellerOutliveTheSession) {
+  std::optional<Session> session = session_of(demo());
+  session->prefill("It was");
+  auto stream = session->stream(3);
+  const sotto::Canceller cancel = session->canceller();
+  session.reset();
+  size_t count = 0;
+  for (const sotto::Piece& piece : stream) count += piece.token() >= 0;
+  EXPECT_EQ(count, 3u);
+  EXPECT_EQ(stream.status(), Status::max_tokens);
+  cancel();
+}
+
+TEST(Lifetimes, AssignmentReplaces) {
+  auto model = demo();
+  Session session = session_of(model);
+  session.prefill("One");
+  session = session_of(model);
+  EXPECT_EQ(session.info().token_count, 0u);
+}
+
+TEST(ModelTest, TellsAboutItself) {
+  std::string messages;
+  sotto::ModelParams params;
+  params.isa = SOTTO_ISA_REFERENCE;
+  params.log = [&](sotto_log_level, const char* message) { messages += message; };
+  const auto model = demo(params);
+  EXPECT_EQ(model.info().embedding_size, 256u);
+  EXPECT_EQ(model.info().isa, SOTTO_ISA_REFERENCE);
+  std::ifstream file(golden::environment("SOTTO_DEMO_MODEL"), std::ios::binary | std::ios::ate);
+  sotto::Memory bytes(static_cast<size_t>(file.tellg()));
+  file.seekg(0).read(static_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  const auto same =
+      sotto::Model::from_bytes({static_cast<const uint8_t*>(bytes.data()), bytes.size()}, params);
+  EXPECT_EQ(same.tokenize("<|endoftext|>", true),
+            std::vector<Token>{model.info().end_of_text_token});
+  EXPECT_THROW(static_cast<void>(model.token_bytes(-1)), sotto::Error);
+  EXPECT_THROW(static_cast<void>(sotto::Model::open("no such file")), sotto::Error);
+}
+
+TEST(Callbacks, GeneratePassesPiecesUntilFalse) {
+  auto model = demo();
+  Session session = session_of(model);
+  session.prefill("It was");
+  size_t count = 0;
+  EXPECT_EQ(session.generate(10, [&](sotto::Piece) { return ++count < 4; }), Status::callback);
+  EXPECT_EQ(count, 4u);
+  EXPECT_EQ(session.generate(5, [&](const sotto::Piece& piece) { count += piece.token() >= 0; }),
+            Status::max_tokens);
+  EXPECT_EQ(count, 9u);
+}
+
+TEST(Callbacks, ExceptionsPassTheLibrary) {
+  auto model = demo();
+  Session session = session_of(model);
+  session.prefill("It was");
+  EXPECT_THROW(session.generate(9, [](sotto::Piece) { throw std::runtime_error("piece"); }),
+               std::runtime_error);
+  EXPECT_EQ(take(session, 3).size(), 3u);  // usable as before
+
+  sotto::SamplerParams params;
+  params.logits_callback = [](sotto::View<float>) { throw std::runtime_error("logits"); };
+  session.set_sampler(params);
+  EXPECT_THROW(take(session, 1), std::runtime_error);
+  params.logits_callback = [](sotto::View<float> logits) {
+    for (float& logit : logits) logit = -std::numeric_limits<float>::infinity();
+    logits[11] = 0;
+  };
+  session.set_sampler(params);
+  EXPECT_EQ(take(session, 2), (std::vector<Token>{11, 11}));
+}
+
+TEST(Callbacks, CancelFromAnotherThread) {
+  auto model = demo();
+  sotto::SessionParams params;
+  params.context_tokens = 64;
+  params.overflow = SOTTO_OVERFLOW_RING;
+  Session session = Session::create(model, params);
+  sotto::SamplerParams sampler;
+  sampler.ignore_end = 1;
+  session.set_sampler(sampler);
+  session.prefill("It was");
+  std::atomic<bool> began = false;
+  std::thread other([&, cancel = session.canceller()] {
+    while (!began) std::this_thread::yield();
+    cancel();
+  });
+  auto stream = session.stream();
+  for (const sotto::Piece& piece : stream) began = piece.token() >= 0;
+  other.join();
+  EXPECT_EQ(stream.status(), Status::cancelled);
+}
+
+TEST(SessionTest, StatesForksAndRewinds) {
+  auto model = demo();
+  Session session = session_of(model);
+  session.prefill("It was a");
+  take(session, 5);
+  const std::vector<uint8_t> saved = session.save();
+  const uint64_t place = session.info().token_count;
+  Session fork = session_of(model);
+  session.fork_to(fork);
+  const std::vector<Token> tokens = take(session, 20);
+  EXPECT_EQ(take(fork, 20), tokens);
+  Session restored = session_of(model);
+  restored.restore(saved);
+  EXPECT_EQ(take(restored, 20), tokens);
+  session.rewind(place);
+  EXPECT_EQ(take(session, 20), tokens);
+  std::vector<uint8_t> damaged = saved;
+  damaged[damaged.size() / 2] ^= 1;
+  EXPECT_THROW(restored.restore(damaged), sotto::Error);
+  session.reset();
+  EXPECT_THROW(take(session, 1), sotto::Error);
+  EXPECT_GT(fork.timings().decode_tokens, 0u);
+  fork.reset_timings();
+  EXPECT_EQ(fork.timings().decode_tokens, 0u);
+}
+
+TEST(SessionTest, ScoresAndLogits) {
+  auto model = demo();
+  Session session = session_of(model);
+  const std::vector<Token> tokens = model.tokenize("It was a dark night");
+  std::vector<float> log_probabilities;
+  const sotto_score score = session.score(tokens, &log_probabilities);
+  EXPECT_EQ(score.token_count, tokens.size() - 1);
+  double sum = 0;
+  for (size_t i = 1; i < log_probabilities.size(); ++i)
+    sum += static_cast<double>(log_probabilities[i]);
+  EXPECT_NEAR(sum, score.log_probability, 1e-4);
+  EXPECT_TRUE(std::isnan(log_probabilities[0]));
+  EXPECT_EQ(session.logits().size(), model.info().vocabulary_size);
+  EXPECT_EQ(session.hidden().size(), model.info().embedding_size);
+
+  sotto::SamplerParams params;
+  params.alternative_count = 3;
+  params.log_probabilities = 1;
+  session.set_sampler(params);
+  sotto::Piece piece;
+  ASSERT_EQ(session.next(piece), Status::ok);
+  ASSERT_EQ(piece.alternatives().size(), 3u);
+  EXPECT_GE(piece.alternatives()[0].log_probability, piece.log_probability());
+  EXPECT_EQ(piece.bytes(), model.token_bytes(piece.token()));
+}
+
+TEST(SessionTest, HealsAndListsOfTheSampler) {
+  auto model = demo();
+  Session session = session_of(model);
+  sotto::SamplerParams params;
+  const std::vector<Token> the = model.tokenize(" the");
+  params.bad_words = {the, model.tokenize(" in the")};
+  params.logit_bias = {{11, -5.0f}};
+  params.sequence_bias = {{the, -2.0f}};
+  params.dry_multiplier = 0.5f;
+  params.dry_breakers = {"\n", "."};
+  params.forced_prefix = model.tokenize(" was");
+  params.watermark.emplace();
+  params.watermark->scheme = SOTTO_WATERMARK_LEFT_HASH;
+  session.set_sampler(params);
+  session.prefill("The end of all wa");
+  const std::vector<Token> tokens = take(session, 60);
+  EXPECT_EQ(tokens.front(), model.tokenize(" was").front());
+  EXPECT_EQ(std::count(tokens.begin(), tokens.end(), the.front()), 0);
+  const auto found =
+      sotto::detect_watermark(*params.watermark, model.info().vocabulary_size, tokens);
+  EXPECT_GT(found.z, 2);
+  session.prefill("On a dark nig");
+  session.heal();
+  EXPECT_EQ(take(session, 1).size(), 1u);
+}
+
+TEST(SessionTest, SpeculationChangesNoToken) {
+  auto model = demo();
+  Session plain = session_of(model), session = session_of(model, 0, 4);
+  std::optional<Session> draft = session_of(model);
+  plain.prefill("It was a");
+  session.prefill("It was a");
+  sotto::SpeculationParams params;
+  params.sources = SOTTO_DRAFT_SESSION | SOTTO_DRAFT_CALLBACK;
+  params.draft_session = &*draft;
+  size_t calls = 0;
+  params.draft = [&](sotto::Tokens tokens, sotto::View<const float>, sotto::View<Token>) -> size_t {
+    calls += !tokens.empty();
+    return 0;
+  };
+  session.set_speculation(params);
+  draft.reset();
+  EXPECT_EQ(take(session, 30), take(plain, 30));
+  EXPECT_GT(calls, 0u);
+  EXPECT_GT(session.speculation_info().accepted_count, 0u);
+  session.clear_speculation();
+}
+
+TEST(SessionTest, Guides) {
+  auto model = demo();
+  Session session = session_of(model, SOTTO_FEATURE_GUIDE), guide = session_of(model);
+  session.prefill("She was very");
+  guide.prefill("He");
+  session.set_guide(guide);
+  EXPECT_EQ(take(session, 5).size(), 5u);
+  session.clear_guide();
+  Session other = session_of(model);
+  EXPECT_THROW(other.set_guide(guide), sotto::Error);  // without the feature
+}
+
+TEST(SearchTest, CallbacksAndPhrases) {
+  auto model = demo();
+  sotto::SessionParams session_params;
+  session_params.sequence_count = 4;
+  Session session = Session::create(model, session_params);
+  session.prefill("It was");
+  sotto::SearchParams params;
+  params.max_tokens = 12;
+  params.phrases = {model.tokenize(" house")};
+  for (const sotto::Sequence& sequence : session.search(params)) {
+    EXPECT_NE(model.detokenize(sequence.tokens).find(" house"), std::string::npos);
+  }
+  params.phrases.clear();
+  params.mode = SOTTO_SEARCH_SAMPLE;
+  params.choice = SOTTO_CHOICE_CALLBACK;
+  size_t steps = 0;
+  params.similarity = [](sotto::Tokens a, sotto::Tokens b) { return a[0] == b[0] ? 1.0 : 0.0; };
+  params.on_step = [&](uint32_t, Token) { return ++steps > 0; };
+  Status ended = Status::grammar;
+  EXPECT_EQ(session.search(params, &ended).size(), 4u);
+  EXPECT_EQ(ended, Status::ok);
+  EXPECT_GT(steps, 4u);
+  params.on_step = [](uint32_t, Token) -> bool { throw std::runtime_error("step"); };
+  EXPECT_THROW(static_cast<void>(session.search(params)), std::runtime_error);
+}
+
+TEST(GrammarTest, WithoutAModel) {
+  const auto vocabulary = sotto::Vocabulary::create({{"a", "b", "ab", "c", ""}, {}, {4}});
+  const auto compiled = sotto::Grammar::compile("start ::= \"ab\"+ \"c\"", [] {
+    sotto::GrammarParams params;
+    params.root = "start";
+    return params;
+  }());
+  const auto grammar = sotto::Grammar::load(compiled.save());
+  auto matcher = sotto::Matcher::create(grammar, vocabulary);
+  EXPECT_EQ(matcher.mask(), std::vector<uint64_t>{0b00101});
+  matcher.accept(Token{2});
+  EXPECT_EQ(matcher.mask(), std::vector<uint64_t>{0b01101});
+  matcher.accept("a");
+  EXPECT_EQ(matcher.forced_text(), "b");
+  EXPECT_TRUE(matcher.test("bc").matches);
+  EXPECT_FALSE(matcher.test("c").begins);
+  EXPECT_THROW(matcher.accept(Token{3}), sotto::Error);
+  matcher.rewind(1);
+  EXPECT_EQ(matcher.info().token_count, 1u);
+  matcher.accept("c");
+  EXPECT_EQ(matcher.mask(), std::vector<uint64_t>{0b10000});
+  EXPECT_TRUE(matcher.info().must_end);
+  matcher.reset();
+  EXPECT_EQ(matcher.info().token_count, 0u);
+}
+
+TEST(SamplerTest, PicksFromAnyLogits) {
+  auto sampler = sotto::Sampler::create(3);
+  sotto::SamplerParams params;
+  params.top_k = 2;
+  params.top_p = 1;
+  params.min_p = 0;
+  params.temperature = 1;
+  sampler.set(params);
+  const std::vector<float> logits{0.0f, std::log(3.0f), -1.0f};
+  sotto::SamplerInput input;
+  input.logits = logits;
+  const std::vector<sotto::Candidate> candidates = sampler.apply(input);
+  ASSERT_EQ(candidates.size(), 2u);
+  EXPECT_EQ(candidates[1].token, 1);
+  EXPECT_NEAR(candidates[1].probability, 0.75f, 1e-6f);
+  const std::vector<uint64_t> allowed{0b100};
+  input.allowed = allowed;
+  EXPECT_EQ(sampler.pick(input), 2);
+  input.logits = {logits.data(), 2};
+  EXPECT_THROW(sampler.pick(input), sotto::Error);
+}
+
+}  // namespace
