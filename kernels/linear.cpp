@@ -4,6 +4,7 @@
 #include <cassert>
 #include <new>
 
+#include "kernels/int4_linear.h"
 #include "kernels/packed_tiles.h"
 #include "kernels/reference/linear.h"
 #include "kernels/xnnpack/fully_connected.h"
@@ -17,6 +18,7 @@ class LinearOperator {
   uint32_t outputs;
   xnnpack::FullyConnected* fully_connected;  // null: the reference engine
   const TileKernels* tiles;                  // null: fully_connected takes any batch
+  const Int4Kernels* int4;                   // null: the reference engine
 };
 
 bool linear_needs_packing(Isa isa) {
@@ -48,7 +50,7 @@ void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q) {
 }
 
 LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa isa, void* memory) {
-  auto* made = new (memory) LinearOperator{inputs, outputs, nullptr, nullptr};
+  auto* made = new (memory) LinearOperator{inputs, outputs, nullptr, nullptr, built_int4_kernels(isa)};
   if (!linear_needs_packing(isa)) return made;
   // XNNPACK's operator follows, in the rest of the block.
   constexpr size_t kUsed = 64;
@@ -73,9 +75,24 @@ static void run_tiles(const TileKernels& tiles, const TileArgs& args, ThreadPool
   });
 }
 
+static void run_int4(const LinearOperator& op, const LinearWeights& weights, size_t rows,
+                     const int8_t* q, const RowQuantization* quantization, float* y, void* scratch,
+                     ThreadPool* pool) {
+  auto* grouped = static_cast<int8_t*>(scratch);
+  const size_t grouped_size = rows * int4_block_count(op.inputs) * kInt4Block;
+  auto* starts = reinterpret_cast<int32_t*>(grouped + grouped_size);
+  run_int4_linear(op.int4,
+                  {weights.tiles, op.inputs, op.outputs, rows, q, quantization, y, grouped, starts},
+                  pool);
+}
+
 bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, int8_t* q,
-                RowQuantization* quantization, float* y, ThreadPool* pool) {
+                RowQuantization* quantization, float* y, void* scratch, ThreadPool* pool) {
   assert(op->inputs == weights.inputs && op->outputs == weights.outputs);
+  if (weights.tiles != nullptr) {
+    run_int4(*op, weights, rows, q, quantization, y, scratch, pool);
+    return true;
+  }
   if (op->fully_connected == nullptr) {
     reference::run_linear(weights, rows, q, quantization, y, pool);
     return true;
@@ -87,6 +104,24 @@ bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, i
   }
   return xnnpack::run_fully_connected(op->fully_connected, weights.packed, rows, q, quantization, y,
                                       pool);
+}
+
+size_t linear_scratch_size(const LinearWeights& weights, size_t rows) {
+  return weights.tiles == nullptr ? 0 : int4_scratch_size(rows, weights.inputs);
+}
+
+void embed_row(const Kernels& kernels, const LinearWeights& weights, size_t output,
+               const float* position, int8_t* q, float* y) {
+  if (weights.tiles != nullptr) {
+    embed_int4(kernels, weights.tiles, weights.inputs, output, position, y);
+    return;
+  }
+  const int8_t* row = weights.rows + output * weights.inputs;
+  if (weights.packed != nullptr) {
+    read_packed_row(weights, output, q);
+    row = q;
+  }
+  kernels.embed(row, weights.scales[output], position, weights.inputs, y);
 }
 
 }  // namespace sotto

@@ -3,6 +3,7 @@
 // y = fma(float(acc) * row.scale, weight_scale, bias). Two engines with equal bits:
 // XNNPACK's qd8-f32-qc8w on a packed copy of the weights, and a scalar reference on the
 // plain rows, which also serves CPUs where XNNPACK's kernels differ in the last bit.
+// Weights of 4 bits have engines of their own (kernels/int4_linear.h).
 #pragma once
 
 #include <cstddef>
@@ -46,9 +47,18 @@ LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa is
 
 // y (row, outputs) for `rows` rows: q (row, inputs) int8, followed by kActivationPadding
 // readable bytes; quantization (row) followed by kQuantizationPadding entries. The call may
-// overwrite q and these entries.
+// overwrite q and these entries. `scratch`: linear_scratch_size() bytes, aligned to 64.
 // `weights` has the operator's shape. False only on misuse.
 bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, int8_t* q,
-                RowQuantization* quantization, float* y, ThreadPool* pool);
+                RowQuantization* quantization, float* y, void* scratch, ThreadPool* pool);
+
+// 0 for int8 weights.
+size_t linear_scratch_size(const LinearWeights& weights, size_t rows);
+
+// y (inputs) = the weights of one output as an embedding, plus `position`: for int8
+// Kernels::embed of the row, in `weights.packed` or `weights.rows`, with `q` (inputs) as scratch
+// memory; for 4 bits embed_int4().
+void embed_row(const Kernels& kernels, const LinearWeights& weights, size_t output,
+               const float* position, int8_t* q, float* y);
 
 }  // namespace sotto

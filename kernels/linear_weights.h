@@ -14,6 +14,8 @@ struct LinearWeights {
   const float* scales = nullptr;  // (outputs)
   const float* bias = nullptr;    // (outputs); null: zero
   const void* packed = nullptr;   // set once packed; XNNPACK engine only
+  // 4 bits a weight (kernels/int4_tiles.h); all other pointers are null then.
+  const uint8_t* tiles = nullptr;
 };
 
 // Packing reads rows of any length in whole words.

@@ -26,24 +26,28 @@ endfunction()
 
 if(sotto_op_architecture MATCHES "^(x86_64|amd64|AMD64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
   list(APPEND sotto_op_sources cpu_features_x86.cpp tables_x86.cpp)
-  sotto_op_isa(FLAGS -mavx2 -mfma SOURCES avx2/ops.cpp avx2/attention.cpp)
+  sotto_op_isa(FLAGS -mavx2 -mfma SOURCES avx2/ops.cpp avx2/attention.cpp avx2/int4.cpp)
   set(avx512_flags -mavx2 -mfma -mavx512f -mavx512bw -mavx512dq -mavx512vl
                    -mprefer-vector-width=512)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # GCC 12 takes the undefined operands of its own intrinsics for mistakes.
     list(APPEND avx512_flags -Wno-uninitialized -Wno-maybe-uninitialized)
   endif()
-  sotto_op_isa(FLAGS ${avx512_flags} SOURCES avx512/ops.cpp avx512/attention.cpp)
+  sotto_op_isa(FLAGS ${avx512_flags} SOURCES avx512/ops.cpp avx512/attention.cpp
+               avx512/int4.cpp)
   sotto_op_isa(FLAGS ${avx512_flags} -mavx512vnni SOURCES avx512vnni/attention.cpp
-               avx512vnni/attention_rows.cpp avx512vnni/small_batch.cpp avx512vnni/large_batch.cpp)
+               avx512vnni/attention_rows.cpp avx512vnni/small_batch.cpp avx512vnni/large_batch.cpp
+               avx512vnni/int4.cpp)
 elseif(sotto_op_architecture MATCHES "^(aarch64|arm64|ARM64)$")
-  list(APPEND sotto_op_sources tables_arm64.cpp neon/ops.cpp neon/attention.cpp)
+  list(APPEND sotto_op_sources tables_arm64.cpp neon/ops.cpp neon/attention.cpp
+       neon/int4.cpp)
   if(APPLE)
     list(APPEND sotto_op_sources cpu_features_arm64_apple.cpp)
   else()
     list(APPEND sotto_op_sources cpu_features_arm64_linux.cpp)
   endif()
-  sotto_op_isa(FLAGS -march=armv8.2-a+dotprod SOURCES neon_dotprod/attention.cpp)
+  sotto_op_isa(FLAGS -march=armv8.2-a+dotprod SOURCES neon_dotprod/attention.cpp
+               neon_dotprod/int4.cpp)
 else()
   list(APPEND sotto_op_sources cpu_features_other.cpp tables_other.cpp)
 endif()

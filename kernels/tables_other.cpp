@@ -1,4 +1,5 @@
 // Architectures without kernels of their own.
+#include "kernels/int4_linear.h"
 #include "kernels/packed_tiles.h"
 #include "kernels/reference/reference.h"
 #include "kernels/tables.h"
@@ -10,5 +11,6 @@ const Kernels* built_table(Isa isa) {
 }
 
 const TileKernels* built_tile_kernels(Isa) { return nullptr; }
+const Int4Kernels* built_int4_kernels(Isa) { return nullptr; }
 
 }  // namespace sotto

@@ -194,14 +194,8 @@ void Forward::embed(const Batch& batch) {
   const LinearWeights& table = model_->token_embedding();
   parallel_for(pool_, batch.row_count(), [&](size_t row) {
     const auto token = static_cast<size_t>(batch.token(row));
-    const int8_t* q = table.rows + token * width;
-    if (table.packed != nullptr) {
-      read_packed_row(table, token, quantized_ + row * width);
-      q = quantized_ + row * width;
-    }
-    model_->kernels().embed(q, table.scales[token],
-                            model_->positions() + batch.position(row) * width, width,
-                            hidden_ + row * width);
+    embed_row(model_->kernels(), table, token, model_->positions() + batch.position(row) * width,
+              quantized_ + row * width, hidden_ + row * width);
   });
 }
 
@@ -308,7 +302,10 @@ void Forward::quantize(const float* x, size_t width, size_t rows) {
 }
 
 Status Forward::multiply(Shape shape, const LinearWeights& weights, size_t rows, float* y) {
-  return run_linear(operators_[shape], weights, rows, quantized_, quantization_, y, pool_)
+  // Whatever is not written to has been quantized or stored in the ring.
+  float* scratch = y == wide_ ? branch_ : wide_;
+  assert(linear_scratch_size(weights, rows) <= rows * weights.inputs * sizeof(float));
+  return run_linear(operators_[shape], weights, rows, quantized_, quantization_, y, scratch, pool_)
              ? Status::kOk
              : Status::kInternal;
 }

@@ -91,7 +91,7 @@ void run_shape(Isa isa, const LinearShape& shape, Pages pages, const Limits& lim
   for (const size_t batch : shape.batches) {
     const auto multiply = [&] {
       if (!run_linear(op, matrices.next(), batch, x.data(), quantization.data(), y.data(),
-                      nullptr)) {
+                      nullptr, nullptr)) {
         throw std::runtime_error("a linear layer failed");
       }
     };

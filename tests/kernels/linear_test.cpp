@@ -71,7 +71,8 @@ std::vector<float> run(const Layer& layer, Isa isa, Activations x, size_t rows, 
   EXPECT_NE(op, nullptr);
   std::vector<float> y(rows * layer.weights.outputs, -1.0f);
   EXPECT_TRUE(
-      run_linear(op, layer.weights, rows, x.q.data(), x.quantization.data(), y.data(), pool));
+      run_linear(op, layer.weights, rows, x.q.data(), x.quantization.data(), y.data(),
+                 nullptr, pool));
   return y;
 }
 
@@ -120,7 +121,7 @@ TEST(Linear, OneOperatorServesManyLayers) {
   for (const Layer* layer : {&a, &b, &a}) {
     Activations used = x;
     ASSERT_TRUE(run_linear(op, layer->weights, 5, used.q.data(), used.quantization.data(), y.data(),
-                           nullptr));
+                           nullptr, nullptr));
     EXPECT_EQ(y, run(*layer, Isa::kReference, x, 5, nullptr));
   }
 }

@@ -1,0 +1,140 @@
+// Linear layers with 4-bit weights over an instruction set's `V`: kColumns outputs side by side,
+//   Weights(nibbles): those of a block of inputs, a byte each, 0 ... 15;
+//   Scales(bytes): the block's scales; Sums: int32 of each output;
+//   start(q): what add_block() wants to know of 32 activations;
+//   add_block(sums, weights, scales, q, start): sums + scale * (dot of q and weights, minus
+//   seven times the sum of q);
+//   finish(sums, frame, column, quantization, y).
+// Unnamed namespace in its users: see kernels/generic/block.h.
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <utility>
+
+#include "kernels/int4_linear.h"
+
+namespace sotto::generic {
+
+// Fills a group of rows for multiply_int4().
+template <class V>
+inline void prepare_int4(const Int4Args& args, size_t index) {
+  const RowGroup group =
+      row_group(args.rows, row_group_count(args.rows, V::kMaxRows), index);
+  const size_t blocks = int4_block_count(args.inputs);
+  int8_t* to = args.grouped + group.first * blocks * kInt4Block;
+  int32_t* start = args.starts + group.first * blocks;
+  for (size_t block = 0; block < blocks; ++block) {
+    const size_t first = block * kInt4Block;
+    const size_t count = std::min(kInt4Block, args.inputs - first);
+    const int8_t* from = args.q + group.first * args.inputs + first;
+    for (size_t row = 0; row < group.count; ++row, from += args.inputs) {
+      if (count == kInt4Block) {
+        std::memcpy(to, from, kInt4Block);
+      } else {
+        std::memset(to, 0, kInt4Block);
+        std::memcpy(to, from, count);
+      }
+      *start++ = V::start(to);
+      to += kInt4Block;
+    }
+  }
+}
+
+// One group of rows and one tile.
+struct Int4Group {
+  const int8_t* q;                      // (block, row, 32)
+  const int32_t* starts;                // (block, row)
+  const RowQuantization* quantization;  // (row)
+  float* y;                             // of the tile; (row), outputs apart
+};
+
+// Outputs `column` ... + kStrips * V::kColumns - 1 of a tile. They are multiplied together where
+// few rows leave registers for that: the tile is read once, front to back.
+template <class V, size_t kRows, size_t kStrips>
+inline void multiply_strips(const Int4Args& args, const Int4Group& group, const uint8_t* tile,
+                            size_t column, float* y, size_t y_stride) {
+  const auto& frame = *reinterpret_cast<const Int4Frame*>(tile);
+  const auto* scales = reinterpret_cast<const int8_t*>(tile + sizeof frame) + column;
+  const uint8_t* nibbles = tile + int4_nibbles_offset(args.inputs) + column * 4;
+  const uint8_t* end = tile + int4_tile_size(args.inputs) + column * 4;
+  typename V::Sums sums[kStrips][kRows] = {};
+  const int8_t* q = group.q;
+  const int32_t* starts = group.starts;
+  for (; nibbles < end; nibbles += kInt4BlockBytes, scales += kInt4Columns) {
+    V::prefetch(nibbles);
+#pragma GCC unroll 4
+    for (size_t strip = 0; strip < kStrips; ++strip) {
+      const typename V::Weights weights(nibbles + strip * V::kColumns * 4);
+      const typename V::Scales block_scales(scales + strip * V::kColumns);
+#pragma GCC unroll 20
+      for (size_t row = 0; row < kRows; ++row) {
+        V::add_block(sums[strip][row], weights, block_scales, q + row * kInt4Block,
+                     starts + row);
+      }
+    }
+    q += kRows * kInt4Block;
+    starts += kRows;
+  }
+#pragma GCC unroll 4
+  for (size_t strip = 0; strip < kStrips; ++strip) {
+#pragma GCC unroll 20
+    for (size_t row = 0; row < kRows; ++row) {
+      V::finish(sums[strip][row], frame, column + strip * V::kColumns, group.quantization[row],
+                y + row * y_stride + strip * V::kColumns);
+    }
+  }
+}
+
+template <class V, size_t kRows>
+void multiply_tile(const Int4Args& args, const Int4Group& group, const uint8_t* tile,
+                   size_t columns) {
+  constexpr size_t kWidth = kRows <= V::kMaxRowsOfWholeTile ? kInt4Columns : V::kColumns;
+  float part[kRows * kInt4Columns];
+  const bool is_whole = columns == kInt4Columns;
+  float* y = is_whole ? group.y : part;
+  const size_t stride = is_whole ? args.outputs : kInt4Columns;
+  for (size_t column = 0; column < kInt4Columns; column += kWidth) {
+    multiply_strips<V, kRows, kWidth / V::kColumns>(args, group, tile, column, y + column, stride);
+  }
+  for (size_t row = 0; !is_whole && row < kRows; ++row) {
+    std::memcpy(group.y + row * args.outputs, part + row * kInt4Columns, columns * sizeof(float));
+  }
+}
+
+template <class V, size_t... kIndex>
+inline void multiply_group(const Int4Args& args, const Int4Group& group, const uint8_t* tile,
+                           size_t columns, size_t rows, std::index_sequence<kIndex...>) {
+  using Function = void (*)(const Int4Args&, const Int4Group&, const uint8_t*, size_t);
+  static constexpr Function kFunctions[] = {multiply_tile<V, kIndex + 1>...};
+  assert(rows >= 1 && rows <= sizeof...(kIndex));
+  kFunctions[rows - 1](args, group, tile, columns);
+}
+
+template <class V>
+inline void multiply_int4(const Int4Args& args, size_t first_tile, size_t tile_count) {
+  const size_t blocks = int4_block_count(args.inputs);
+  const size_t tile_size = int4_tile_size(args.inputs);
+  const size_t groups = row_group_count(args.rows, V::kMaxRows);
+  const uint8_t* tile = args.tiles + first_tile * tile_size;
+  for (size_t t = first_tile; t < first_tile + tile_count; ++t, tile += tile_size) {
+    const size_t columns = std::min(kInt4Columns, args.outputs - t * kInt4Columns);
+    for (size_t index = 0; index < groups; ++index) {
+      const RowGroup rows = row_group(args.rows, groups, index);
+      const Int4Group group = {args.grouped + rows.first * blocks * kInt4Block,
+                               args.starts + rows.first * blocks,
+                               args.quantization + rows.first,
+                               args.y + rows.first * args.outputs + t * kInt4Columns};
+      multiply_group<V>(args, group, tile, columns, rows.count,
+                        std::make_index_sequence<V::kMaxRows>());
+    }
+  }
+}
+
+template <class V>
+constexpr Int4Kernels make_int4_kernels() {
+  return {V::kMaxRows, prepare_int4<V>, multiply_int4<V>};
+}
+
+}  // namespace sotto::generic
