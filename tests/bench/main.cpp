@@ -103,8 +103,13 @@ Plan make_plan(const LoadedModel& model, const LoadedModel* draft_model, const O
     for (const uint32_t context : options.contexts) add_decode(model, context, fewer, &plan);
     for (const uint32_t length : options.prompt_lengths) add_prefill(model, length, fewer, &plan);
   }
+  if (threads > 1) add_contended_decode(model, threads, &plan);
   add_first_token(model, threads, &plan);
   add_fresh_process(model, threads, &plan);
+  if (!options.peers.empty()) {
+    add_peers(options.peers, {options.contexts, options.prompt_lengths, threads}, &plan);
+    return plan;
+  }
   add_searches(model, threads, &plan);
   add_samplers(model, &plan);
   add_sampler_modes(model, &plan);
@@ -148,7 +153,8 @@ nlohmann::ordered_json describe_settings(const LoadedModel& model, const Options
           {"contexts", options.contexts},
           {"micro", options.micro},
           {"grammar", options.grammar},
-          {"speculation", options.speculation}};
+          {"speculation", options.speculation},
+          {"peers", !options.peers.empty()}};
 }
 
 int measure(Options options) {

@@ -41,6 +41,7 @@ constexpr char kFooter[] =
     "  sotto-bench -m model.sotto --threads 4 --json > figures.json\n"
     "  sotto-bench -m synthetic-gpt2-124M --micro --runs 3\n"
     "  sotto-bench -m synthetic-gpt2-124M --grammar --runs 3\n"
+    "  sotto-bench --peers build/peers\n"
     "\n"
     "Exit status: 0 done; 1 it could not be measured; 2 wrong usage.\n";
 
@@ -59,7 +60,11 @@ sotto_isa parse_isa(const std::string& name) {
   throw CLI::ValidationError("--isa", '"' + name + "\" is not one of " + isa_names());
 }
 
-void check_model(const Options& options) {
+void check_model(Options& options) {
+  if (options.model.empty()) {
+    if (options.peers.empty()) throw CLI::RequiredError("--model");
+    options.model = options.peers + "/gpt2.sotto";
+  }
   if (!options.is_synthetic()) {
     if (!options.keep.empty()) {
       throw CLI::ValidationError("--keep", "is only for synthetic models");
@@ -74,7 +79,6 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("-m,--model", options.model,
                  std::string("a .sotto file, or synthetic-NAME for random weights; NAME: ") +
                      kSyntheticNames)
-      ->required()
       ->type_name("MODEL");
   app.add_flag("--json", options.json, "print everything, with every sample, as JSON");
   app.add_option("--threads", options.thread_count,
@@ -89,7 +93,7 @@ void add_options(CLI::App& app, Options& options) {
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("N,...");
-  app.add_option("--contexts", options.contexts, "decode: tokens before (default: 0,512)")
+  app.add_option("--contexts", options.contexts, "decode: tokens before (default: 0,512,1000)")
       ->delimiter(',')
       ->check(CLI::Range(0, 1 << 20))
       ->type_name("N,...");
@@ -129,6 +133,14 @@ void add_options(CLI::App& app, Options& options) {
       ->excludes("--micro")
       ->excludes("--grammar")
       ->type_name("[MODEL]");
+  app.add_option("--peers", options.peers,
+                 "also measure llama.cpp and CTranslate2, as tests/bench/peers/setup.sh has set\n"
+                 "them up there; --model is then the model of the same weights")
+      ->excludes("--micro")
+      ->excludes("--grammar")
+      ->excludes("--speculation")
+      ->check(CLI::ExistingDirectory)
+      ->type_name("DIR");
   app.add_option("--keep", options.keep, "write the synthetic model here and leave it")
       ->type_name("FILE");
 }
@@ -177,7 +189,7 @@ void settle_lengths(const sotto_model_info& info, Options* options) {
     lengths = fitting;
   };
   settle(options->prompt_lengths, {32, 128, 512}, 0, "--prompt-lengths");
-  settle(options->contexts, {0, 512}, kDecodeTokens + 1, "--contexts");
+  settle(options->contexts, {0, 512, 1000}, kDecodeTokens + 1, "--contexts");
 }
 
 }  // namespace sotto::bench

@@ -25,6 +25,7 @@ struct Options {
   bool grammar = false;
   std::string grammar_directory;  // empty: none
   bool speculation = false;
+  std::string peers;        // the directory of their set-up; empty: none
   std::string draft_model;  // as `model`; empty: none
   bool json = false;
   bool is_synthetic() const;

@@ -87,6 +87,7 @@ TEST(Program, MeasuresEverythingOnce) {
     EXPECT_FALSE(figure.at("unit").get<std::string>().empty());
     EXPECT_TRUE(figure.at("better") == "higher" || figure.at("better") == "lower");
     ASSERT_TRUE(figure.contains("ratio"));
+    EXPECT_FALSE(figure.contains("peer"));
     if (figure.at("limit").is_null()) continue;
     expect_sound(figure.at("limit"), 1);
     EXPECT_GT(figure.at("ratio").get<double>(), 0);
@@ -94,6 +95,7 @@ TEST(Program, MeasuresEverythingOnce) {
   counts.erase("library_size");  // only beside a shared library
   EXPECT_EQ(counts, (std::map<std::string, size_t>{{"decode", 2},
                                                    {"prefill", 4},
+                                                   {"decode_contended", 1},
                                                    {"first_token", 1},
                                                    {"process_first_token", 2},
                                                    {"model_ready", 2},
@@ -219,6 +221,8 @@ TEST(Program, RefusesWrongUsage) {
   expect_refused("-m model.sotto --keep x", 2, "--keep");
   expect_refused("-m synthetic-tiny --prompt-lengths 0", 2, "--prompt-lengths");
   expect_refused("-m synthetic-tiny --grammar --micro", 2, "--micro");
+  expect_refused("--peers no/such/folder", 2, "--peers");
+  expect_refused("-m synthetic-tiny --micro --peers .", 2, "--peers");
 }
 
 TEST(Program, RefusesWhatCannotBeMeasured) {
@@ -231,6 +235,39 @@ TEST(Program, RefusesWhatCannotBeMeasured) {
   expect_refused("-m synthetic-tiny --grammar '" + folder.file("none") + "'", 1, "none");
   expect_refused("-m synthetic-tiny --grammar '" + folder.file(".") + "'", 1, "neither");
   expect_refused("-m synthetic-tiny --keep '" + folder.file("no/such/folder") + "'", 1, "folder");
+}
+
+// A directory whose peers answer every request with `answer`.
+void make_peers(const Folder& folder, const std::string& answer) {
+  std::filesystem::create_directories(folder.file("venv/bin"));
+  const std::string python = folder.file("venv/bin/python3");
+  std::ofstream(python) << "#!/bin/sh\nwhile read -r request; do echo '" << answer << "'; done\n";
+  std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+}
+
+TEST(Program, MeasuresPeersBesideItself) {
+  const Folder folder;
+  make_peers(folder, R"({"value": 5, "first_token_ms": 1000000, "peak_mib": 1000000})");
+  const auto json = json_of("-m synthetic-tiny --runs 1 --prompt-lengths 32 --peers '" +
+                            folder.file("") + "'");
+  std::map<std::string, size_t> counts;
+  for (const auto& figure : json.at("figures")) {
+    if (!figure.contains("peer")) continue;
+    ++counts[figure.at("peer").at("name").get<std::string>()];
+    expect_sound(figure.at("peer"), 1);
+    EXPECT_GT(figure.at("ratio").get<double>(), 1) << figure;  // no machine is as slow as these
+  }
+  EXPECT_EQ(counts, (std::map<std::string, size_t>{
+                        {"llama.cpp Q8_0", 4}, {"llama.cpp Q4_0", 4}, {"CTranslate2 int8", 4}}));
+  EXPECT_TRUE(json.at("settings").at("peers"));
+}
+
+TEST(Program, NamesThePeerThatGivesNoAnswer) {
+  const Folder folder;
+  const std::string peers = " -m synthetic-tiny --runs 1 --peers '" + folder.file("") + "'";
+  expect_refused(peers, 1, "setup.sh");
+  make_peers(folder, "");
+  expect_refused(peers, 1, "q8_0 gave no answer");
 }
 
 TEST(Program, MeasuresSpeculation) {
@@ -252,7 +289,7 @@ TEST(Program, ExplainsItself) {
   EXPECT_EQ(result.exit_code, 0);
   for (const char* option : {"--model", "--json", "--threads", "--runs", "--prompt-lengths",
                              "--contexts", "--pages", "--isa", "--micro", "--grammar",
-                             "--speculation", "--keep"}) {
+                             "--speculation", "--peers", "--keep"}) {
     EXPECT_NE(result.out.find(option), std::string::npos) << option;
   }
 }

@@ -27,6 +27,12 @@ std::string percent(double share) {
   return text;
 }
 
+std::string times(double ratio) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2fx", ratio);
+  return text;
+}
+
 // "decode, context 512, threads 1"
 std::string label(const Figure& figure) {
   std::string text = figure.name;
@@ -54,7 +60,9 @@ Row row_of(const Figure& figure) {
   Row row = row_of(label(figure), figure.samples, figure.unit);
   if (!figure.limits.empty()) {
     row[4] = number(median(figure.limits)) + " (" + figure.limit_name + ")";
-    row[5] = percent(share_of_limit(figure.samples, figure.limits, figure.higher_is_better));
+    const double share =
+        share_of_limit(figure.samples, figure.limits, figure.higher_is_better);
+    row[5] = figure.limit_is_peer ? times(share) : percent(share);
   }
   return row;
 }
@@ -97,12 +105,13 @@ nlohmann::ordered_json figure_json(const Figure& figure) {
                                  {"better", figure.higher_is_better ? "higher" : "lower"}};
   json.update(summary_json(figure.samples));
   json["samples"] = figure.samples;
-  json["limit"] = nullptr;
+  const char* beside = figure.limit_is_peer ? "peer" : "limit";
+  json[beside] = nullptr;
   json["ratio"] = nullptr;
   if (!figure.limits.empty()) {
-    json["limit"] = {{"name", figure.limit_name}};
-    json["limit"].update(summary_json(figure.limits));
-    json["limit"]["samples"] = figure.limits;
+    json[beside] = {{"name", figure.limit_name}};
+    json[beside].update(summary_json(figure.limits));
+    json[beside]["samples"] = figure.limits;
     json["ratio"] = share_of_limit(figure.samples, figure.limits, figure.higher_is_better);
   }
   return json;

@@ -113,6 +113,18 @@ TEST(Report, TableShowsFigureLimitAndShare) {
       << table;
 }
 
+TEST(Report, PeersAreComparedInTimes) {
+  Report report = example_report();
+  report.figures[0].limit_is_peer = true;
+  report.figures[0].limits = {40, 20};
+  EXPECT_NE(report_table(report).find("(memory_read)     2.50x\n"), std::string::npos)
+      << report_table(report);
+  const auto figure = report_json(report).at("figures").at(0);
+  EXPECT_EQ(figure.at("peer").at("median"), 30);
+  EXPECT_EQ(figure.at("ratio"), 2.5);
+  EXPECT_FALSE(figure.contains("limit"));
+}
+
 TEST(Report, JsonKeepsEverySample) {
   const auto json = report_json(example_report());
   const auto& decode = json.at("figures").at(0);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "tests/bench/busy_process.h"
 #include "tests/bench/clock.h"
 #include "tests/bench/dot_limit.h"
 #include "tests/bench/read_limit.h"
@@ -77,6 +78,31 @@ void add_decode(const LoadedModel& model, uint32_t context, uint32_t thread_coun
   figure.limit_name = "memory_read";
   figure.limit_series = read_series(thread_count);
   figure.limit = [bytes](double bytes_per_second) { return bytes_per_second / bytes; };
+  plan->figures.push_back(figure);
+}
+
+void add_contended_decode(const LoadedModel& model, uint32_t thread_count, Plan* plan) {
+  const auto session =
+      std::make_shared<Session>(model, context_for(model, kDecodeTokens + 2), thread_count);
+  session->set_sampler(greedy_sampler());
+  session->prefill(arbitrary_tokens(model.info(), 1));
+  const auto decode = [session] {
+    return kDecodeTokens / seconds_per_call(kLeastNs, [&] {
+             session->rewind(1);
+             for (uint32_t i = 0; i < kDecodeTokens; ++i) session->next();
+           });
+  };
+  plan->probes.push_back({"decode beside a busy process", [decode](Recorder& recorder) {
+                            recorder.record("decode_alone", decode());
+                            const BusyProcess busy;
+                            recorder.record("decode_contended", decode());
+                          }});
+  FigureSpec figure{"decode_contended", "decode_contended"};
+  figure.parameters = {{"threads", thread_count}};
+  figure.unit = "tok/s";
+  figure.limit_name = "alone";
+  figure.limit_series = "decode_alone";
+  figure.limit = [](double alone) { return alone; };
   plan->figures.push_back(figure);
 }
 

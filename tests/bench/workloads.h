@@ -12,6 +12,7 @@
 
 namespace sotto::bench {
 
+// What peers are asked for: the same as Sotto.
 struct WorkloadOptions {
   std::vector<uint32_t> contexts;
   std::vector<uint32_t> prompt_lengths;
@@ -37,12 +38,18 @@ void add_decode(const LoadedModel& model, uint32_t context, uint32_t thread_coun
 void add_prefill(const LoadedModel& model, uint32_t prompt_length, uint32_t thread_count,
                  Plan* plan);
 void add_first_token(const LoadedModel& model, uint32_t thread_count, Plan* plan);
+// With two threads or more: decoding while another process keeps a core busy, beside decoding alone.
+void add_contended_decode(const LoadedModel& model, uint32_t thread_count, Plan* plan);
 void add_searches(const LoadedModel& model, uint32_t thread_count, Plan* plan);
 void add_samplers(const LoadedModel& model, Plan* plan);
 void add_sampler_modes(const LoadedModel& model, Plan* plan);
 void add_tokenizer(const LoadedModel& model, Plan* plan);
 // `directory`: of more grammars; empty: none.
 void add_grammars(const LoadedModel& model, const std::string& directory, Plan* plan);
+
+// Decode, prefill and fresh processes of the peers in `directory`, beside Sotto's figures,
+// which are in `plan` already.
+void add_peers(const std::string& directory, const WorkloadOptions& options, Plan* plan);
 
 // Its sessions draft also by `draft_model`, where there is one, and outlive the plan.
 void add_speculation(const LoadedModel& model, const LoadedModel* draft_model,

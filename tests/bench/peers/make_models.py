@@ -1,0 +1,152 @@
+"""Writes one GPT-2 124M with random weights as a checkpoint, as GGUF Q8_0 and Q4_0, and as a CTranslate2 int8 model.
+
+    python3 tests/bench/peers/make_models.py DIRECTORY
+
+Run by setup.sh. Speed depends on shapes alone; the same weights in every format still mean that all do the same work.
+The files have no tokenizer: programs are measured on token ids.
+"""
+import argparse
+import json
+import pathlib
+import shutil
+
+import ctranslate2
+import gguf
+import llama_cpp.llama_cpp as llama
+import numpy
+from ctranslate2.specs import common_spec, transformer_spec
+from safetensors.numpy import load_file, save_file
+
+LAYERS, HEADS, WIDTH, POSITIONS, VOCABULARY = 12, 12, 768, 1024, 50257
+EPSILON = 1e-5
+
+
+def make_checkpoint(folder):
+    """As GPT-2 is initialised before training. Linear weights are (inputs, outputs)."""
+    random = numpy.random.default_rng(1)
+    draw = lambda *shape: random.normal(scale=0.02, size=shape).astype(numpy.float32)
+    tensors = {"wte.weight": draw(VOCABULARY, WIDTH), "wpe.weight": draw(POSITIONS, WIDTH)}
+
+    def add_norm(name):
+        tensors[f"{name}.weight"] = numpy.ones(WIDTH, numpy.float32)
+        tensors[f"{name}.bias"] = numpy.zeros(WIDTH, numpy.float32)
+
+    def add_linear(name, inputs, outputs):
+        tensors[f"{name}.weight"] = draw(inputs, outputs)
+        tensors[f"{name}.bias"] = numpy.zeros(outputs, numpy.float32)
+
+    for layer in range(LAYERS):
+        add_norm(f"h.{layer}.ln_1")
+        add_linear(f"h.{layer}.attn.c_attn", WIDTH, 3 * WIDTH)
+        add_linear(f"h.{layer}.attn.c_proj", WIDTH, WIDTH)
+        add_norm(f"h.{layer}.ln_2")
+        add_linear(f"h.{layer}.mlp.c_fc", WIDTH, 4 * WIDTH)
+        add_linear(f"h.{layer}.mlp.c_proj", 4 * WIDTH, WIDTH)
+    add_norm("ln_f")
+    folder.mkdir()
+    save_file(tensors, folder / "model.safetensors")
+    config = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "activation_function": "gelu_new",
+              "n_embd": WIDTH, "n_head": HEADS, "n_layer": LAYERS, "n_positions": POSITIONS, "n_ctx": POSITIONS,
+              "vocab_size": VOCABULARY, "layer_norm_epsilon": EPSILON}
+    (folder / "config.json").write_text(json.dumps(config, indent=2))
+
+
+def write_gguf(tensors, path):
+    """Every tensor as float32; a linear layer's weights as (outputs, inputs), as llama.cpp has them."""
+    writer = gguf.GGUFWriter(path, "gpt2")
+    writer.add_block_count(LAYERS)
+    writer.add_context_length(POSITIONS)
+    writer.add_embedding_length(WIDTH)
+    writer.add_feed_forward_length(4 * WIDTH)
+    writer.add_head_count(HEADS)
+    writer.add_layer_norm_eps(EPSILON)
+    writer.add_file_type(gguf.LlamaFileType.ALL_F32)
+    writer.add_tokenizer_model("no_vocab")
+    writer.add_vocab_size(VOCABULARY)
+    names = {"wte": "token_embd", "wpe": "position_embd", "ln_f": "output_norm", "ln_1": "attn_norm",
+             "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output", "ln_2": "ffn_norm", "mlp.c_fc": "ffn_up",
+             "mlp.c_proj": "ffn_down"}
+    for name, tensor in tensors.items():
+        module, kind = name.rsplit(".", 1)
+        block = ""
+        if module.startswith("h."):
+            _, layer, module = module.split(".", 2)
+            block = f"blk.{layer}."
+        is_linear_weight = module[:4] in ("attn", "mlp.") and kind == "weight"
+        writer.add_tensor(f"{block}{names[module]}.{kind}",
+                          numpy.ascontiguousarray(tensor.T) if is_linear_weight else tensor)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def quantize_gguf(source, path, kind):
+    params = llama.llama_model_quantize_default_params()
+    params.ftype = kind
+    if llama.llama_model_quantize(str(source).encode(), str(path).encode(), params) != 0:
+        raise SystemExit(f"{path}: llama.cpp could not quantize")
+
+
+def write_ctranslate2(tensors, folder):
+    spec = transformer_spec.TransformerDecoderModelSpec.from_config(
+        LAYERS, HEADS, pre_norm=True, activation=common_spec.Activation.GELUTanh)
+    decoder = spec.decoder
+
+    def set_norm(target, name):
+        target.gamma, target.beta = tensors[f"{name}.weight"], tensors[f"{name}.bias"]
+
+    def set_linear(target, name):
+        target.weight = numpy.ascontiguousarray(tensors[f"{name}.weight"].T)
+        target.bias = tensors[f"{name}.bias"]
+
+    decoder.scale_embeddings = False
+    decoder.embeddings.weight = tensors["wte.weight"]
+    decoder.position_encodings.encodings = tensors["wpe.weight"]
+    decoder.projection.weight = tensors["wte.weight"]
+    set_norm(decoder.layer_norm, "ln_f")
+    for index, layer in enumerate(decoder.layer):
+        set_norm(layer.self_attention.layer_norm, f"h.{index}.ln_1")
+        set_linear(layer.self_attention.linear[0], f"h.{index}.attn.c_attn")
+        set_linear(layer.self_attention.linear[1], f"h.{index}.attn.c_proj")
+        set_norm(layer.ffn.layer_norm, f"h.{index}.ln_2")
+        set_linear(layer.ffn.linear_0, f"h.{index}.mlp.c_fc")
+        set_linear(layer.ffn.linear_1, f"h.{index}.mlp.c_proj")
+    spec.register_vocabulary([str(token) for token in range(VOCABULARY)])
+    end = str(VOCABULARY - 1)
+    spec.config.bos_token, spec.config.eos_token, spec.config.unk_token = end, end, end
+    spec.validate()
+    spec.optimize(quantization="int8")
+    folder.mkdir()
+    spec.save(str(folder))
+
+
+def complete(path, make):
+    """Makes what is missing under another name first, so that it is there complete or not at all."""
+    if path.exists():
+        return
+    print(path.name, flush=True)
+    unfinished = path.with_name("unfinished-" + path.name)
+    if unfinished.is_dir():
+        shutil.rmtree(unfinished)
+    make(unfinished)
+    unfinished.rename(path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", type=pathlib.Path)
+    directory = parser.parse_args().directory
+    silent = llama.llama_log_callback(lambda *_: None)
+    llama.llama_log_set(silent, None)
+    complete(directory / "checkpoint", make_checkpoint)
+    tensors = load_file(directory / "checkpoint" / "model.safetensors")
+    whole = directory / "gpt2-f32.gguf"
+    complete(whole, lambda path: write_gguf(tensors, path))
+    for name, kind in (("q8_0", llama.LLAMA_FTYPE_MOSTLY_Q8_0), ("q4_0", llama.LLAMA_FTYPE_MOSTLY_Q4_0)):
+        complete(directory / f"gpt2-{name}.gguf", lambda path, kind=kind: quantize_gguf(whole, path, kind))
+    complete(directory / "ctranslate2", lambda path: write_ctranslate2(tensors, path))
+
+
+if __name__ == "__main__":
+    main()
