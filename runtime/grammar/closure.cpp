@@ -47,15 +47,9 @@ StepResult Closure::start(uint32_t* config) {
 StepResult Closure::step(uint32_t config, uint32_t symbol_class, uint32_t* next) {
   begin();
   for (const Item& item : store_->items(config)) {
-    const auto moves = grammar_->moves(item.state);
-    const auto* move =
-        std::lower_bound(moves.data(), moves.data() + moves.size(), symbol_class,
-                         [](const GrammarMove& m, uint32_t c) { return m.symbol_class < c; });
-    const auto* first = move;
-    for (; move != moves.data() + moves.size() && move->symbol_class == symbol_class; ++move) {
-      add(move->target, item.node);
-    }
-    if (!spend(static_cast<uint64_t>(move - first))) fail(StepResult::kTooComplex);
+    const auto moves = grammar_->moves(item.state, symbol_class);
+    for (const GrammarMove& move : moves) add(move.target, item.node);
+    if (!spend(moves.size())) fail(StepResult::kTooComplex);
     if (result_ != StepResult::kDone) break;
   }
   return finish(next);

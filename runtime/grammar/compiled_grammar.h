@@ -2,6 +2,7 @@
 // changes, and may be shared between threads, moved and stored.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -14,12 +15,18 @@ inline constexpr uint32_t kUnknownState = 1;  // a context that was cut off
 inline constexpr uint32_t kNoLoop = UINT32_MAX;
 
 struct GrammarState {
-  static constexpr uint32_t kFinal = 1;  // the rule may end here
-  static constexpr uint32_t kLast = 2;   // it must: nothing leads on
+  static constexpr uint8_t kFinal = 1;   // the rule may end here
+  static constexpr uint8_t kLast = 2;    // it must: nothing leads on
+  static constexpr uint8_t kSingle = 4;  // characters that have a sort lead to its end only
+  static constexpr uint8_t kExact = 8;   // of those no more than any_count may follow at once
 
   uint32_t first_move;  // the next state's is the end
   uint32_t first_call;
-  uint32_t flags;
+  uint8_t flags;
+  // What may follow at least (state_texts.h):
+  uint8_t single_sorts;   // one character of these sorts, to the end of the rule
+  uint8_t endless_sorts;  // texts of these sorts, of any length
+  uint8_t any_count;      // texts of so many characters of any sorts; not if all are endless
 };
 
 // By a byte or token of a class. Sorted by class; a state may have several of one class.
@@ -67,7 +74,8 @@ class CompiledGrammar {
   uint8_t byte_class(uint8_t byte) const { return byte_classes_[byte]; }
   uint32_t root_start() const { return root_start_; }
 
-  uint32_t flags(uint32_t state) const { return states()[state].flags; }
+  const GrammarState& state(uint32_t state) const { return states()[state]; }
+  uint8_t flags(uint32_t state) const { return states()[state].flags; }
   std::span<const GrammarMove> moves(uint32_t state) const {
     const GrammarState* s = states() + state;
     return {at<GrammarMove>(moves_) + s->first_move, s[1].first_move - s->first_move};
@@ -75,6 +83,16 @@ class CompiledGrammar {
   std::span<const GrammarCall> calls(uint32_t state) const {
     const GrammarState* s = states() + state;
     return {at<GrammarCall>(calls_) + s->first_call, s[1].first_call - s->first_call};
+  }
+  std::span<const GrammarMove> moves(uint32_t state, uint32_t symbol_class) const {
+    const auto all = moves(state);
+    const GrammarMove* end = all.data() + all.size();
+    const GrammarMove* first =
+        std::lower_bound(all.data(), end, symbol_class,
+                         [](const GrammarMove& m, uint32_t c) { return m.symbol_class < c; });
+    const GrammarMove* last = first;
+    while (last != end && last->symbol_class == symbol_class) ++last;
+    return {first, last};
   }
   const GrammarLoop& loop(uint32_t index) const { return at<GrammarLoop>(loops_)[index]; }
   // Sorted, disjoint.

@@ -11,8 +11,9 @@
 
 namespace sotto {
 
-// Raised with every change of CompiledGrammar or of what its parts mean.
-inline constexpr uint32_t kGrammarVersion = 1;
+// Raised with every change of CompiledGrammar or of what its parts mean, sorts of characters
+// (slices.h) among them.
+inline constexpr uint32_t kGrammarVersion = 2;
 
 size_t grammar_image_size(const CompiledGrammar& grammar);
 // `image` has room for grammar_image_size bytes.

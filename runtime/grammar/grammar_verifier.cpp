@@ -1,6 +1,7 @@
 #include "runtime/grammar/grammar_verifier.h"
 
 #include "runtime/grammar/grammar_builder.h"
+#include "runtime/grammar/state_texts.h"
 #include "runtime/grammar/vocabulary.h"
 
 namespace sotto {
@@ -110,7 +111,8 @@ Status GrammarVerifier::verify_states() const {
   const GrammarState* states = grammar_.states();
   const GrammarState& end = states[counts_.states];
   if (states[0].first_move != 0 || states[0].first_call != 0 || end.first_move != counts_.moves ||
-      end.first_call != counts_.calls || end.flags != 0) {
+      end.first_call != counts_.calls || end.flags != 0 || end.single_sorts != 0 ||
+      end.endless_sorts != 0 || end.any_count != 0) {
     return corrupt("the states do not span the moves and calls");
   }
   for (uint32_t state = 0; state < counts_.states; ++state) {
@@ -120,16 +122,24 @@ Status GrammarVerifier::verify_states() const {
     }
   }
   for (uint32_t state = 0; state < counts_.states; ++state) SOTTO_TRY(verify_state(state));
+  const StateTexts texts(grammar_);
+  for (uint32_t state = 0; state < counts_.states; ++state) {
+    if (!texts.holds(state)) return corrupt("wrong texts of state", state);
+  }
   return Status::kOk;
 }
 
 // A state that leads nowhere is final, and says both.
 Status GrammarVerifier::verify_state(uint32_t state) const {
   constexpr uint32_t kNoWayOn = GrammarState::kFinal | GrammarState::kLast;
-  const uint32_t flags = grammar_.flags(state);
+  constexpr uint32_t kOfTexts = GrammarState::kSingle | GrammarState::kExact;
+  const uint32_t flags = grammar_.flags(state) & ~kOfTexts;
   const bool leads_on = !grammar_.moves(state).empty() || !grammar_.calls(state).empty();
-  const bool is_right = leads_on ? (flags & ~GrammarState::kFinal) == 0 : flags == kNoWayOn;
-  if (!is_right || (leads_on && state <= kUnknownState)) return corrupt("wrong flags of state", state);
+  const bool is_right =
+      leads_on ? (flags & ~uint32_t{GrammarState::kFinal}) == 0 : flags == kNoWayOn;
+  if (!is_right || (leads_on && state <= kUnknownState)) {
+    return corrupt("wrong flags of state", state);
+  }
   SOTTO_TRY(verify_moves(state));
   return verify_calls(state);
 }
@@ -137,9 +147,9 @@ Status GrammarVerifier::verify_state(uint32_t state) const {
 Status GrammarVerifier::verify_moves(uint32_t state) const {
   const GrammarMove* previous = nullptr;
   for (const GrammarMove& move : grammar_.moves(state)) {
-    const bool ascends = previous == nullptr || previous->symbol_class < move.symbol_class ||
-                         (previous->symbol_class == move.symbol_class &&
-                          previous->target < move.target);
+    const bool ascends =
+        previous == nullptr || previous->symbol_class < move.symbol_class ||
+        (previous->symbol_class == move.symbol_class && previous->target < move.target);
     if (!ascends || move.symbol_class >= counts_.classes || !is_inside(move.target)) {
       return corrupt("wrong move of state", state);
     }
@@ -152,8 +162,8 @@ Status GrammarVerifier::verify_calls(uint32_t state) const {
   for (const GrammarCall& call : grammar_.calls(state)) {
     const bool is_loop = call.loop != kNoLoop;
     if (!is_inside(call.rule_start) || !is_inside(call.target) ||
-        (is_loop && (call.loop >= counts_.loops ||
-                     grammar_.loop(call.loop).rule_start != call.rule_start))) {
+        (is_loop &&
+         (call.loop >= counts_.loops || grammar_.loop(call.loop).rule_start != call.rule_start))) {
       return corrupt("wrong call of state", state);
     }
   }

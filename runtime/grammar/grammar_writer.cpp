@@ -4,6 +4,8 @@
 #include <cstring>
 #include <new>
 
+#include "runtime/grammar/state_texts.h"
+
 namespace sotto {
 
 uint32_t CompiledGrammar::token_class(uint32_t token) const {
@@ -25,8 +27,9 @@ GrammarWriter::GrammarWriter(const Nfa& nfa, const Symbols& symbols, Workspace& 
       joined_counts_(workspace),
       groups_(workspace),
       ranges_(workspace) {
-  states_.push({0, 0, GrammarState::kFinal | GrammarState::kLast});  // kAcceptState
-  states_.push({0, 0, GrammarState::kFinal | GrammarState::kLast});  // kUnknownState
+  constexpr uint8_t kNoWayOn = GrammarState::kFinal | GrammarState::kLast;
+  states_.push({0, 0, kNoWayOn, 0, 0, 0});  // kAcceptState
+  states_.push({0, 0, kNoWayOn, 0, 0, 0});  // kUnknownState
   rule_starts_.resize(nfa.rules.size());
 }
 
@@ -56,7 +59,8 @@ void GrammarWriter::add_rule(uint32_t rule, RuleGraph* graph) {
     }
     const uint32_t final_flag = graph->finals[state] != 0 ? GrammarState::kFinal : 0;
     const uint32_t last_flag = e == first ? GrammarState::kLast : 0;
-    states_.push({first_move, first_call, final_flag | last_flag});
+    const auto flags = static_cast<uint8_t>(final_flag | last_flag);
+    states_.push({first_move, first_call, flags, 0, 0, 0});
   }
 }
 
@@ -177,7 +181,7 @@ const CompiledGrammar* GrammarWriter::write(uint32_t root) {
   number_classes();
   apply_classes();
   link_calls();
-  states_.push({moves_.size(), calls_.size(), 0});  // the end of the last state
+  states_.push({moves_.size(), calls_.size(), 0, 0, 0, 0});  // the end of the last state
   if (workspace_.exhausted()) return nullptr;
   const size_t size = sizeof(CompiledGrammar) + states_.span().size_bytes() +
                       moves_.span().size_bytes() + calls_.span().size_bytes() +
@@ -189,6 +193,7 @@ const CompiledGrammar* GrammarWriter::write(uint32_t root) {
   grammar->size_ = size;
   grammar->reserved_ = 0;
   fill(grammar, root);
+  StateTexts::find(grammar);
   return grammar;
 }
 

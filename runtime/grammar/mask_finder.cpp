@@ -13,11 +13,7 @@ constexpr uint32_t kFirstDepth = 2;
 
 bool MaskFinder::lay_out(Arena& arena, const CompiledGrammar& grammar, const Vocabulary& vocabulary,
                          const MatcherLimits& limits) {
-  uint32_t step_count = 0;
-  for (uint32_t state = 0; state < kSliceStates; ++state) {
-    step_count += collect_slice_steps(grammar, state, nullptr);
-  }
-  slice_steps_ = arena.take<SliceStep>(step_count);
+  character_memory_ = arena.take<CharacterStep>(CharacterSteps::count(grammar));
   return cache_.lay_out(arena, vocabulary.token_count, limits.mask_size);
 }
 
@@ -27,7 +23,7 @@ void MaskFinder::init(MatchEngine& engine, const Vocabulary& vocabulary,
   vocabulary_ = &vocabulary;
   methods_ = methods;
   cache_.init();
-  prepare_slice_steps();
+  characters_.init(engine.grammar(), character_memory_);
 }
 
 uint32_t MaskFinder::trail_count(const Vocabulary& vocabulary) {
@@ -48,6 +44,7 @@ StepResult MaskFinder::find(const uint32_t* config, uint32_t* pins, const uint64
 
 // pins[0]: the abstract configuration whose mask is that of `config`.
 StepResult MaskFinder::find_abstract(const uint32_t* config, uint32_t* pins, uint32_t* mask) {
+  progress_ = {};
   for (uint32_t depth = kFirstDepth;; depth *= 2) {
     uint32_t* abstract = &pins[0];
     const bool applies = methods_.abstraction && depth <= 2 * TrieNode::kMaxDepth &&
@@ -63,6 +60,7 @@ StepResult MaskFinder::find_abstract(const uint32_t* config, uint32_t* pins, uin
       StepResult result = compute(abstract, mask);
       if (result != StepResult::kDone && *abstract != *config) {
         *abstract = *config;
+        progress_ = {};
         result = compute(abstract, mask);
       }
       if (result != StepResult::kDone) return result;
@@ -75,22 +73,32 @@ StepResult MaskFinder::find_abstract(const uint32_t* config, uint32_t* pins, uin
   }
 }
 
-StepResult MaskFinder::compute(const uint32_t* config, uint32_t* mask) {
+// Tokens that the mask holds before the walk.
+void MaskFinder::begin(const uint32_t* config) {
   ++walk_count_;
-  uint32_t* trail = engine_->trail();
-  trail[0] = *config;
   draft_ = cache_.begin_draft();
   Slice slice;
   Slice guess;
-  if (methods_.slices) {
+  const uint32_t count = methods_.slices ? exact_count(*config) : kUnknownCount;
+  if (count != kUnknownCount) {
+    fill_exactly(count);
+    slice = {kAllSorts, kLengthCount - 1};
+  } else if (methods_.slices) {
     slice = find_slice();
-    if (slice.length + 1u < kLengthCount) guess = guess_slice();
+    if (slice.length + 2u < kLengthCount) guess = guess_slice();
     if (guess.sorts != 0) slice = {};
     const Slice all = slice.sorts != 0 ? slice : guess;
     if (all.sorts != 0) fill_slice(all, vocabulary_->token_kinds, draft_);
   }
+  progress_ = {slice, guess, 0, true};
+}
+
+// Goes on where contexts that were cut off earlier could not tell.
+StepResult MaskFinder::compute(const uint32_t* config, uint32_t* mask) {
+  engine_->trail()[0] = *config;
+  if (!progress_.has_begun) begin(config);
   bool cut_off = false;
-  StepResult result = walk(slice, guess, &cut_off);
+  StepResult result = walk(&cut_off);
   if (result == StepResult::kDone && !cut_off) result = add_literals(&cut_off);
   if (result != StepResult::kDone || cut_off) {
     *mask = kMaskCutOff;
@@ -116,7 +124,9 @@ void MaskFinder::remove_run(uint32_t first, uint32_t end) {
 
 // trail[0]: the configuration; trail[n]: behind the n bytes of a node's prefix. The draft
 // holds all of `slice`, which is right, or all of `guess`, some of which may be wrong.
-StepResult MaskFinder::walk(Slice slice, Slice guess, bool* cut_off) {
+StepResult MaskFinder::walk(bool* cut_off) {
+  const Slice slice = progress_.slice;
+  const Slice guess = progress_.guess;
   constexpr uint32_t kLargeSubtree = 32;
   const TrieNode* nodes = vocabulary_->nodes.data();
   const TextKind* kinds = vocabulary_->node_kinds.data();
@@ -125,7 +135,9 @@ StepResult MaskFinder::walk(Slice slice, Slice guess, bool* cut_off) {
   uint32_t* trail = engine_->trail();
   const bool tries_below = methods_.slices && slice.sorts == 0;
   uint32_t visited = 0;
-  for (uint32_t i = 0; i < node_count;) {
+  const StepResult retraced = retrace(progress_.node);
+  if (retraced != StepResult::kDone) return retraced;
+  for (uint32_t i = progress_.node; i < node_count;) {
     const TrieNode node = nodes[i];
     if (slice.sorts != 0 && slice.holds(kinds[i])) {
       i = node.next();
@@ -139,7 +151,8 @@ StepResult MaskFinder::walk(Slice slice, Slice guess, bool* cut_off) {
     if (*next < kFirstConfig) {
       if (*next == kUnknownConfig) {
         *cut_off = true;
-        return StepResult::kDone;
+        progress_.node = i;
+        return engine_->spend(visited) ? StepResult::kDone : StepResult::kTooComplex;
       }
       if (guess.sorts != 0) remove_run(node.first_token(), end);
       i = node.next();
@@ -156,7 +169,25 @@ StepResult MaskFinder::walk(Slice slice, Slice guess, bool* cut_off) {
     add_run(node.first_token(), nodes[i + 1].first_token());
     ++i;
   }
+  progress_.node = node_count;
   return engine_->spend(visited) ? StepResult::kDone : StepResult::kTooComplex;
+}
+
+// Takes trail[0] along the prefixes of the node.
+StepResult MaskFinder::retrace(uint32_t node) {
+  const TrieNode* nodes = vocabulary_->nodes.data();
+  const CompiledGrammar& grammar = engine_->grammar();
+  for (uint32_t i = 0; i < node;) {
+    if (nodes[i].next() <= node) {
+      i = nodes[i].next();
+      continue;
+    }
+    uint32_t* next = &engine_->trail()[nodes[i].depth()];
+    const StepResult result = engine_->step(next - 1, grammar.byte_class(nodes[i].byte()), next);
+    if (result != StepResult::kDone) return result;
+    ++i;
+  }
+  return StepResult::kDone;
 }
 
 StepResult MaskFinder::add_literals(bool* cut_off) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "runtime/base/arena.h"
+#include "runtime/grammar/character_steps.h"
 #include "runtime/grammar/mask_cache.h"
 #include "runtime/grammar/match_engine.h"
 #include "runtime/grammar/vocabulary.h"
@@ -37,16 +38,11 @@ class MaskFinder {
   uint64_t walk_count() const { return walk_count_; }  // masks found by a walk so far
 
  private:
-  // By a byte of a character; of its first bytes: the sorts it may begin.
-  struct SliceStep {
-    uint8_t symbol_class;
-    uint8_t next;
-    uint8_t sorts;
-  };
-
   StepResult find_abstract(const uint32_t* config, uint32_t* pins, uint32_t* mask);
   StepResult compute(const uint32_t* config, uint32_t* mask);
-  StepResult walk(Slice slice, Slice guess, bool* cut_off);
+  void begin(const uint32_t* config);
+  StepResult walk(bool* cut_off);
+  StepResult retrace(uint32_t node);
   void add_run(uint32_t first, uint32_t end);
   void remove_run(uint32_t first, uint32_t end);
   StepResult add_literals(bool* cut_off);
@@ -55,12 +51,18 @@ class MaskFinder {
   void forget_masks();
 
   // mask_slices.cpp
-  // Writes them if `steps` is not null; returns how many there are.
-  static uint32_t collect_slice_steps(const CompiledGrammar& grammar, uint32_t state,
-                                      SliceStep* steps);
-  void prepare_slice_steps();
   template <typename Search>
   void search_slices(uint32_t held_trail, Search search);
+  Slice known_slice(uint32_t config) const;
+  Slice known_slice(const Item& item) const;
+  bool leads_to_endless(const Item& item, const CharacterStep& step, uint8_t sorts) const;
+  static constexpr uint32_t kUnknownCount = UINT32_MAX;
+  uint32_t exact_count(const Item& item) const;
+  uint32_t exact_count(uint32_t config) const;
+  void fill_exactly(uint32_t characters);
+  uint32_t texts_left(uint32_t state, const Frame& frame) const;
+  Slice slice_behind(uint32_t state, const Frame& frame, uint8_t sorts) const;
+  Slice slice_of_length(uint8_t sorts, uint32_t characters) const;
   uint8_t endless_sorts(const uint32_t* config);
   Slice find_slice();
   Slice guess_slice();
@@ -73,8 +75,16 @@ class MaskFinder {
   const Vocabulary* vocabulary_ = nullptr;
   MaskMethods methods_;
   MaskCache cache_;
-  SliceStep* slice_steps_ = nullptr;                 // of state 0, of state 1 ...
-  uint16_t slice_step_ends_[kSliceStates + 1] = {};  // a state's: from this to the next
+  CharacterStep* character_memory_ = nullptr;
+  CharacterSteps characters_;
+  // Of the mask being found: what its draft holds is right up to a node.
+  struct Progress {
+    Slice slice;
+    Slice guess;
+    uint32_t node = 0;
+    bool has_begun = false;
+  };
+  Progress progress_;
   uint64_t* draft_ = nullptr;
   static constexpr uint32_t kMetCount = 128;
   uint16_t met_[kMetCount] = {};    // some of the boundaries, by their numbers,

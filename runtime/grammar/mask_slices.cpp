@@ -1,6 +1,7 @@
 // Which slice a configuration contains: all its texts must be possible, character by
 // character.
 #include <algorithm>
+#include <bit>
 #include <cassert>
 
 #include "runtime/grammar/mask_finder.h"
@@ -9,45 +10,158 @@ namespace sotto {
 namespace {
 
 constexpr uint64_t kMostSteps = 20'000;  // a walk without a slice takes less than ten times that
-constexpr uint8_t kAllSorts = (1u << kSortCount) - 1;
 constexpr uint32_t kAnyCharacters = UINT32_MAX;
 // Of fewer sorts there are so few tokens that a walk is as fast.
 constexpr uint8_t kUsefulSorts = kLowerSort | kUpperSort | kOtherSort;
 // Fewer sorts in texts of any length are better than all of them in such short texts.
 constexpr uint32_t kFewCharacters = 4;
+// A slice of texts so long holds almost all tokens.
+constexpr uint32_t kManyCharacters = kLengthCharacters[kLengthCount - 2];
+
+// Of two slices the one that seems to hold more tokens.
+Slice larger(const Slice& a, const Slice& b) {
+  const auto rank = [](const Slice& s) {
+    const bool is_short = kLengthCharacters[s.length] < kFewCharacters;
+    return s.sorts == 0 ? 0u : (is_short ? 0u : 1u) << 16 | uint32_t{s.sorts} << 8 | s.length;
+  };
+  return rank(b) > rank(a) ? b : a;
+}
 
 }  // namespace
 
-uint32_t MaskFinder::collect_slice_steps(const CompiledGrammar& grammar, uint32_t state,
-                                         SliceStep* steps) {
-  SliceStep found[256];
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < 256; ++i) {
-    const auto byte = static_cast<uint8_t>(i);
-    const uint8_t next = slice_step(state, byte);
-    if (next == kSliceDead) continue;
-    const uint8_t symbol_class = grammar.byte_class(byte);
-    const uint8_t sorts = state == 0 ? sort_of(byte) : uint8_t{0xFF};
-    auto* known = std::find_if(found, found + count, [&](const SliceStep& s) {
-      return s.symbol_class == symbol_class && s.next == next;
-    });
-    if (known != found + count) {
-      known->sorts |= sorts;
-    } else {
-      found[count++] = {symbol_class, next, sorts};
-    }
-  }
-  if (steps != nullptr) std::copy_n(found, count, steps);
-  return count;
+// Of texts of so many characters, which all tokens have at most if there are more than
+// bytes in the longest one.
+Slice MaskFinder::slice_of_length(uint8_t sorts, uint32_t characters) const {
+  if (characters >= vocabulary_->longest) return {sorts, kLengthCount - 1};
+  uint32_t length = kLengthCount;
+  while (length > 0 && characters < kLengthCharacters[length - 1]) --length;
+  return length == 0 ? Slice{} : Slice{sorts, static_cast<uint8_t>(length - 1)};
 }
 
-void MaskFinder::prepare_slice_steps() {
-  uint32_t count = 0;
-  for (uint32_t state = 0; state < kSliceStates; ++state) {
-    slice_step_ends_[state] = static_cast<uint16_t>(count);
-    count += collect_slice_steps(engine_->grammar(), state, slice_steps_ + count);
+// Texts of one character that may follow each other, if the state begins them.
+uint32_t MaskFinder::texts_left(uint32_t state, const Frame& frame) const {
+  if (frame.loop == kNoLoop) return 1;
+  const GrammarLoop& loop = engine_->grammar().loop(frame.loop);
+  if (loop.rule_start != state) return 0;
+  return loop.maximum == UINT32_MAX ? loop.maximum : loop.maximum - frame.count;
+}
+
+// What may follow a state behind which one character of these sorts ends its rule.
+Slice MaskFinder::slice_behind(uint32_t state, const Frame& frame, uint8_t sorts) const {
+  const CompiledGrammar& grammar = engine_->grammar();
+  if (frame.loop != kNoLoop) return slice_of_length(sorts, texts_left(state, frame));
+  const GrammarState& behind = grammar.state(frame.state);
+  const auto common = static_cast<uint8_t>(sorts & behind.endless_sorts);
+  const Slice endless{common, kLengthCount - 1};
+  if (sorts != kAllSorts || common == sorts) return endless;
+  return larger(endless, slice_of_length(sorts, behind.any_count + 1u));
+}
+
+Slice MaskFinder::known_slice(const Item& item) const {
+  constexpr uint32_t kMostFrames = 8;
+  const GrammarState& state = engine_->grammar().state(item.state);
+  Slice slice{state.endless_sorts, kLengthCount - 1};
+  slice = larger(slice, slice_of_length(kAllSorts, state.any_count));
+  if (state.single_sorts == 0) return slice;
+  const auto frames = engine_->store().frames(item.node);
+  for (size_t i = 0; i < frames.size() && i < kMostFrames; ++i) {
+    slice = larger(slice, slice_behind(item.state, frames[i], state.single_sorts));
   }
-  slice_step_ends_[kSliceStates] = static_cast<uint16_t>(count);
+  return slice;
+}
+
+// Whether every character that the step begins leads to where texts of these sorts, of any
+// length, may follow.
+bool MaskFinder::leads_to_endless(const Item& item, const CharacterStep& step,
+                                  uint8_t sorts) const {
+  const CompiledGrammar& grammar = engine_->grammar();
+  const auto frames = engine_->store().frames(item.node);
+  const auto is_endless = [&](uint32_t state) {
+    return (sorts & ~grammar.state(state).endless_sorts) == 0;
+  };
+  return characters_.lead(grammar, item.state, step, [&](uint32_t target) {
+    if (is_endless(target)) return true;
+    if ((grammar.flags(target) & GrammarState::kFinal) == 0) return false;
+    return std::any_of(frames.begin(), frames.end(), [&](const Frame& frame) {
+      return frame.loop == kNoLoop && is_endless(frame.state);
+    });
+  });
+}
+
+// A slice that the configuration contains by what its states are known to let follow, by
+// themselves or together.
+Slice MaskFinder::known_slice(uint32_t config) const {
+  constexpr size_t kMostItems = 32;
+  Slice slice;
+  const auto items = engine_->store().items(config);
+  for (const Item& item : items) slice = larger(slice, known_slice(item));
+  if (slice.sorts == kAllSorts || items.size() > kMostItems) return slice;
+  for (const CharacterStep& step : characters_.from(0)) {
+    if (std::none_of(items.begin(), items.end(),
+                     [&](const Item& item) { return leads_to_endless(item, step, kAllSorts); })) {
+      return slice;
+    }
+  }
+  return {kAllSorts, kLengthCount - 1};
+}
+
+// How many characters of any sort may follow exactly; kUnknownCount: that is not known.
+uint32_t MaskFinder::exact_count(const Item& item) const {
+  const CompiledGrammar& grammar = engine_->grammar();
+  const GrammarState& state = grammar.state(item.state);
+  if ((state.flags & GrammarState::kExact) != 0) return state.any_count;
+  const auto moves = grammar.moves(item.state);
+  if (std::none_of(moves.begin(), moves.end(), [&](const GrammarMove& move) {
+        return characters_.begins(move.symbol_class);
+      })) {
+    return 0;
+  }
+  if ((state.flags & GrammarState::kSingle) == 0 || state.single_sorts != kAllSorts) {
+    return kUnknownCount;
+  }
+  uint32_t most = 0;
+  for (const Frame& frame : engine_->store().frames(item.node)) {
+    const GrammarState& behind = grammar.state(frame.state);
+    const uint32_t texts = texts_left(item.state, frame);
+    const bool is_exact = (behind.flags & GrammarState::kExact) != 0;
+    // Texts of more characters than slices tell apart are found soon enough.
+    if (!is_exact || texts == 0 || texts > kManyCharacters) return kUnknownCount;
+    most = std::max(most, texts + behind.any_count);
+  }
+  return most;
+}
+
+uint32_t MaskFinder::exact_count(uint32_t config) const {
+  uint32_t most = 0;
+  for (const Item& item : engine_->store().items(config)) {
+    const uint32_t count = exact_count(item);
+    if (count == kUnknownCount) return kUnknownCount;
+    most = std::max(most, count);
+  }
+  return most;
+}
+
+// Tokens of at most so many characters of any sort.
+void MaskFinder::fill_exactly(uint32_t characters) {
+  if (characters == 0) return;
+  uint8_t next = 0;  // the first class that is not in the mask as a whole
+  while (next < kLengthCount - 1 && kLengthCharacters[next] <= characters) ++next;
+  const auto kinds = vocabulary_->token_kinds;
+  if (next > 0) fill_slice({kAllSorts, static_cast<uint8_t>(next - 1)}, kinds, draft_);
+  if (next > 0 && kLengthCharacters[next - 1] == characters) return;
+  const auto is_first = [](char byte) { return (static_cast<uint8_t>(byte) & 0xC0) != 0x80; };
+  for (uint32_t begin = 0; begin < kinds.size(); begin += 64) {
+    uint64_t left = kinds_of_length(&kinds[begin], next);
+    for (; left != 0; left &= left - 1) {
+      const uint32_t token = begin + static_cast<uint32_t>(std::countr_zero(left));
+      const auto text = vocabulary_->source.token(token);
+      const bool is_ascii = (kinds[token] & kOtherSort) == 0;
+      const size_t count =
+          is_ascii ? text.size()
+                   : static_cast<size_t>(std::count_if(text.begin(), text.end(), is_first));
+      if (count <= characters) add(token);
+    }
+  }
 }
 
 // What takes too long, or too much room, counts as impossible.
@@ -67,7 +181,10 @@ void MaskFinder::search_slices(uint32_t held_trail, Search search) {
 uint8_t MaskFinder::endless_sorts(const uint32_t* config) {
   const uint8_t known = engine_->store().config(*config).sorts;
   if (known != Config::kUnknownSorts) return known;
-  uint8_t sorts = kAllSorts;
+  const Slice slice = known_slice(*config);
+  uint8_t sorts = slice.length + 1u == kLengthCount ? slice.sorts : uint8_t{0};
+  if (sorts != 0) return engine_->store().config(*config).sorts = sorts;
+  sorts = kAllSorts;
   search_slices(static_cast<uint32_t>(config - engine_->trail()) + 1, [&] {
     while ((sorts & kUsefulSorts) != 0) {
       boundaries_[0] = *config;
@@ -84,7 +201,9 @@ uint8_t MaskFinder::endless_sorts(const uint32_t* config) {
 // The slice that trail[0] contains.
 Slice MaskFinder::find_slice() {
   const uint32_t* config = engine_->trail();
-  Slice slice{endless_sorts(config), kLengthCount - 1};
+  Slice slice = known_slice(*config);
+  if (slice.sorts != 0) return slice;
+  slice = {endless_sorts(config), kLengthCount - 1};
   if (slice.sorts != 0) return slice;
   uint8_t sorts = kAllSorts;
   search_slices(1, [&] {
@@ -167,8 +286,14 @@ uint32_t MaskFinder::count_characters(uint8_t sorts, uint8_t* admitted) {
 StepResult MaskFinder::take_characters(uint32_t from, uint32_t* boundary_count, uint8_t* admitted) {
   // inside[n]: behind n bytes of a character.
   uint32_t* inside = boundaries_ + kMostBoundaries;
-  uint16_t tried[kLongestCharacter + 1] = {slice_step_ends_[0]};
-  uint16_t ends[kLongestCharacter + 1] = {slice_step_ends_[1]};
+  const CharacterStep* tried[kLongestCharacter + 1];
+  const CharacterStep* ends[kLongestCharacter + 1];
+  const auto enter = [&](int depth, uint32_t state) {
+    const auto steps = characters_.from(state);
+    tried[depth] = steps.data();
+    ends[depth] = steps.data() + steps.size();
+  };
+  enter(0, 0);
   uint8_t sorts = 0;  // of the character
   inside[0] = boundaries_[from];
   for (int depth = 0; depth >= 0;) {
@@ -176,7 +301,7 @@ StepResult MaskFinder::take_characters(uint32_t from, uint32_t* boundary_count, 
       --depth;
       continue;
     }
-    const SliceStep step = slice_steps_[tried[depth]++];
+    const CharacterStep step = *tried[depth]++;
     if (depth == 0) sorts = step.sorts;
     if ((sorts & *admitted) == 0) continue;
     inside[depth + 1] = kNotComputed;
@@ -191,8 +316,7 @@ StepResult MaskFinder::take_characters(uint32_t from, uint32_t* boundary_count, 
     if (step.next != 0) {
       ++depth;
       assert(depth < static_cast<int>(kLongestCharacter));
-      tried[depth] = slice_step_ends_[step.next];
-      ends[depth] = slice_step_ends_[step.next + 1];
+      enter(depth, step.next);
       continue;
     }
     if (engine_->collection_count() != met_collection_) forget_met();

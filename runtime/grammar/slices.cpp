@@ -36,6 +36,22 @@ uint64_t held(Slice slice, uint64_t kinds) {
   return is_short & ~is_foreign & kOnes * 0x80;
 }
 
+// Eight kinds from `kinds` on, the first one lowest.
+uint64_t load_kinds(const TextKind* kinds) {
+  uint64_t eight = 0;
+  if constexpr (std::endian::native == std::endian::little) {
+    std::memcpy(&eight, kinds, 8);
+  } else {
+    for (size_t k = 0; k < 8; ++k) eight |= uint64_t{kinds[k]} << 8 * k;
+  }
+  return eight;
+}
+
+// The top bits of eight bytes, moved together.
+uint64_t top_bits(uint64_t bytes) {
+  return (bytes >> 7 & kOnes) * 0x0102040810204080 >> 56;
+}
+
 }  // namespace
 
 uint8_t sort_of(uint8_t byte) {
@@ -79,18 +95,21 @@ TextKind kind_of(std::span<const char> text) {
   return static_cast<TextKind>(length << kSortCount | sorts);
 }
 
+uint64_t kinds_of_length(const TextKind* kinds, uint8_t length) {
+  uint64_t word = 0;
+  for (size_t i = 0; i < 64; i += 8) {
+    const uint64_t lengths = load_kinds(kinds + i) >> kSortCount & kOnes * (0xFF >> kSortCount);
+    const uint64_t differs = (lengths ^ kOnes * length) + kOnes * 0x7F;
+    word |= top_bits(~differs) << i;
+  }
+  return word;
+}
+
 void fill_slice(Slice slice, std::span<const TextKind> kinds, uint64_t* words) {
   for (size_t begin = 0; begin < kinds.size(); begin += 64) {
     uint64_t word = 0;
     for (size_t i = 0; i < 64; i += 8) {
-      uint64_t eight = 0;
-      if constexpr (std::endian::native == std::endian::little) {
-        std::memcpy(&eight, kinds.data() + begin + i, 8);
-      } else {
-        for (size_t k = 0; k < 8; ++k) eight |= uint64_t{kinds[begin + i + k]} << 8 * k;
-      }
-      // The eight top bits, moved together.
-      word |= (held(slice, eight) >> 7) * 0x0102040810204080 >> 56 << i;
+      word |= top_bits(held(slice, load_kinds(kinds.data() + begin + i))) << i;
     }
     words[begin / 64] = word;
   }

@@ -8,7 +8,8 @@
 
 namespace sotto {
 
-// Changes whenever token kinds do: prepared vocabularies hold them.
+// Changes whenever token kinds do: prepared vocabularies hold them. Sorts are in compiled
+// grammars, too (kGrammarVersion).
 inline constexpr uint32_t kSliceVersion = 2;
 
 // Sorts of characters. What a JSON string must escape is of no sort.
@@ -18,6 +19,7 @@ inline constexpr uint8_t kUpperSort = 2;
 inline constexpr uint8_t kDigitSort = 4;  // and _
 inline constexpr uint8_t kSpaceSort = 8;
 inline constexpr uint8_t kOtherSort = 16;  // other ASCII, and all beyond it
+inline constexpr uint8_t kAllSorts = (1u << kSortCount) - 1;
 // Of the character that begins with the byte; 0: none.
 uint8_t sort_of(uint8_t byte);
 
@@ -55,5 +57,7 @@ struct Slice {
 
 // Writes, bit by bit, which of the kinds the slice holds. `kinds`: 64 for each word.
 void fill_slice(Slice slice, std::span<const TextKind> kinds, uint64_t* words);
+// Which of 64 kinds are of the length class.
+uint64_t kinds_of_length(const TextKind* kinds, uint8_t length);
 
 }  // namespace sotto

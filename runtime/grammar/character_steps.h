@@ -1,0 +1,116 @@
+// How a grammar takes the characters that have a sort: the bytes of each, joined into
+// classes, as steps from one state inside a character to the next.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "runtime/grammar/compiled_grammar.h"
+#include "runtime/grammar/slices.h"
+
+namespace sotto {
+
+// By a byte of a character; of its first bytes: the sorts it may begin.
+struct CharacterStep {
+  uint8_t symbol_class;
+  uint8_t next;  // 0: the character is complete
+  uint8_t sorts;
+};
+
+// From a state inside a character. Writes them if `steps` is not null; returns how many
+// there are, at most 256.
+uint32_t collect_character_steps(const CompiledGrammar& grammar, uint32_t state,
+                                 CharacterStep* steps);
+
+class CharacterSteps {
+ public:
+  static uint32_t count(const CompiledGrammar& grammar);
+  // `steps`: room for count() of them.
+  void init(const CompiledGrammar& grammar, CharacterStep* steps);
+
+  std::span<const CharacterStep> from(uint32_t state) const {
+    return {steps_ + ends_[state], steps_ + ends_[state + 1]};
+  }
+
+  // Whether a character that has a sort begins with a byte of the class.
+  bool begins(uint32_t symbol_class) const {
+    return symbol_class < 256 && (first_classes_[symbol_class / 64] >> symbol_class % 64 & 1) != 0;
+  }
+
+  // Whether every character that the step begins leads, by moves of one rule, to a state that
+  // is accepted. Of several moves inside a character the first alone counts.
+  template <typename Accepts>
+  bool lead(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first,
+            Accepts accepts) const;
+  // Whether those of the characters that lead anywhere all lead to states that are accepted.
+  template <typename Accepts>
+  bool lead_only(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first,
+                 Accepts accepts) const;
+
+ private:
+  struct Place {
+    uint32_t state;
+    const CharacterStep* step;
+    const CharacterStep* end;
+  };
+  static constexpr uint32_t kLongestCharacter = 4;
+
+  Place inside(uint32_t state, const CharacterStep& step) const {
+    const auto steps = from(step.next);
+    return {state, steps.data(), steps.data() + steps.size()};
+  }
+
+  CharacterStep* steps_ = nullptr;        // from state 0, from state 1 ...
+  uint16_t ends_[kSliceStates + 1] = {};  // a state's: from this to the next
+  uint64_t first_classes_[4] = {};
+};
+
+template <typename Accepts>
+bool CharacterSteps::lead(const CompiledGrammar& grammar, uint32_t state,
+                          const CharacterStep& first, Accepts accepts) const {
+  Place stack[kLongestCharacter] = {{state, &first, &first + 1}};
+  for (int depth = 0; depth >= 0;) {
+    Place& top = stack[depth];
+    if (top.step == top.end) {
+      --depth;
+      continue;
+    }
+    const CharacterStep& step = *top.step++;
+    const auto moves = grammar.moves(top.state, step.symbol_class);
+    if (moves.empty()) return false;
+    if (step.next != 0) {
+      stack[++depth] = inside(moves[0].target, step);
+    } else if (std::none_of(moves.begin(), moves.end(),
+                            [&](const GrammarMove& move) { return accepts(move.target); })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+template <typename Accepts>
+bool CharacterSteps::lead_only(const CompiledGrammar& grammar, uint32_t state,
+                               const CharacterStep& first, Accepts accepts) const {
+  Place stack[kLongestCharacter] = {{state, &first, &first + 1}};
+  for (int depth = 0; depth >= 0;) {
+    Place& top = stack[depth];
+    if (top.step == top.end) {
+      --depth;
+      continue;
+    }
+    const CharacterStep& step = *top.step++;
+    const auto moves = grammar.moves(top.state, step.symbol_class);
+    if (moves.empty()) continue;
+    if (step.next != 0) {
+      if (moves.size() > 1) return false;
+      stack[++depth] = inside(moves[0].target, step);
+    } else if (std::any_of(moves.begin(), moves.end(),
+                           [&](const GrammarMove& move) { return !accepts(move.target); })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace sotto

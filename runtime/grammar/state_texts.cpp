@@ -1,0 +1,198 @@
+#include "runtime/grammar/state_texts.h"
+
+#include <algorithm>
+
+namespace sotto {
+namespace {
+
+// Each is part of the one before, so that states that know different ones agree on a common one.
+constexpr uint8_t kSortChain[] = {kAllSorts, kAllSorts & ~kOtherSort,
+                                  kLowerSort | kUpperSort | kDigitSort, kLowerSort | kDigitSort,
+                                  kLowerSort};
+constexpr uint32_t kMostSweeps = 32;
+constexpr uint32_t kMostCount = kLengthCharacters[kLengthCount - 2];
+
+bool is_part(uint8_t sorts, uint8_t whole) {
+  return (sorts & ~whole) == 0;
+}
+
+}  // namespace
+
+StateTexts::StateTexts(const CompiledGrammar& grammar) : grammar_(grammar) {
+  steps_.init(grammar, memory_);
+}
+
+bool StateTexts::is_final(uint32_t state) const {
+  return (grammar_.flags(state) & GrammarState::kFinal) != 0;
+}
+
+bool StateTexts::is_single(uint32_t state, uint8_t sorts) const {
+  const auto ends = [&](uint32_t target) { return is_final(target); };
+  for (const CharacterStep& step : steps_.from(0)) {
+    if ((step.sorts & sorts) == 0) continue;
+    if (!steps_.lead(grammar_, state, step, ends)) return false;
+  }
+  return true;
+}
+
+// Whether every character of these sorts leads to a state that is accepted, by moves or as the
+// text of a rule.
+template <typename Accepts>
+bool StateTexts::takes(uint32_t state, uint8_t sorts, Accepts accepts) const {
+  const auto ends = [&](uint32_t target) { return is_final(target); };
+  const auto is_text = [&](const GrammarCall& call, const CharacterStep& step) {
+    return call.loop == kNoLoop && accepts(call.target) &&
+           steps_.lead(grammar_, call.rule_start, step, ends);
+  };
+  for (const CharacterStep& step : steps_.from(0)) {
+    if ((step.sorts & sorts) == 0 || steps_.lead(grammar_, state, step, accepts)) continue;
+    const auto calls = grammar_.calls(state);
+    if (std::none_of(calls.begin(), calls.end(),
+                     [&](const GrammarCall& call) { return is_text(call, step); })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Rules called by rules called do not count: those that begin with themselves would hold
+// themselves up.
+bool StateTexts::is_endless(uint32_t state, uint8_t sorts) const {
+  const auto is_endless = [&](uint32_t target) {
+    return is_part(sorts, grammar_.state(target).endless_sorts);
+  };
+  for (const GrammarCall& call : grammar_.calls(state)) {
+    const bool repeats = call.loop != kNoLoop && grammar_.loop(call.loop).maximum == UINT32_MAX;
+    if (repeats && is_part(sorts, grammar_.state(call.rule_start).single_sorts)) return true;
+    if (is_endless(call.rule_start) && takes(call.rule_start, sorts, is_endless)) return true;
+  }
+  return takes(state, sorts, is_endless);
+}
+
+bool StateTexts::has_count(uint32_t state, uint32_t count) const {
+  const auto is_enough = [&](uint32_t target) {
+    const GrammarState& behind = grammar_.state(target);
+    return behind.any_count + 1u >= count || behind.endless_sorts == kAllSorts;
+  };
+  for (const GrammarCall& call : grammar_.calls(state)) {
+    const GrammarState& rule = grammar_.state(call.rule_start);
+    const bool repeats = call.loop != kNoLoop && grammar_.loop(call.loop).maximum >= count;
+    if (repeats && rule.single_sorts == kAllSorts) return true;
+    if (rule.endless_sorts == kAllSorts) return true;
+    if (rule.any_count >= count && takes(call.rule_start, kAllSorts, is_enough)) return true;
+  }
+  return takes(state, kAllSorts, is_enough);
+}
+
+// A rule of one character, if it has any of those that have a sort.
+bool StateTexts::is_only_single(uint32_t state) const {
+  const auto ends = [&](uint32_t target) {
+    return (grammar_.flags(target) & GrammarState::kLast) != 0;
+  };
+  const auto steps = steps_.from(0);
+  return grammar_.calls(state).empty() && !is_final(state) &&
+         std::all_of(steps.begin(), steps.end(), [&](const CharacterStep& step) {
+           return steps_.lead_only(grammar_, state, step, ends);
+         });
+}
+
+// Whether each character that may follow leads to a state behind which fewer may.
+bool StateTexts::is_exact(uint32_t state) const {
+  if (is_final(state)) return false;
+  const uint32_t count = grammar_.state(state).any_count;
+  const auto is_below = [&](uint32_t target, uint64_t before) {
+    const GrammarState& behind = grammar_.state(target);
+    return (behind.flags & GrammarState::kExact) != 0 && behind.any_count + before <= count;
+  };
+  for (const GrammarCall& call : grammar_.calls(state)) {
+    if (is_below(call.rule_start, 0)) continue;
+    const uint64_t texts = call.loop == kNoLoop ? 1 : grammar_.loop(call.loop).maximum;
+    const bool is_single = (grammar_.flags(call.rule_start) & GrammarState::kSingle) != 0;
+    if (!is_single || !is_below(call.target, texts)) return false;
+  }
+  const auto steps = steps_.from(0);
+  return std::all_of(steps.begin(), steps.end(), [&](const CharacterStep& step) {
+    return steps_.lead_only(grammar_, state, step,
+                            [&](uint32_t target) { return is_below(target, 1); });
+  });
+}
+
+bool StateTexts::holds(uint32_t state) const {
+  const GrammarState& s = grammar_.state(state);
+  if (!is_part(s.single_sorts | s.endless_sorts, kAllSorts)) return false;
+  return (s.single_sorts == 0 || is_single(state, s.single_sorts)) &&
+         (s.endless_sorts == 0 || is_endless(state, s.endless_sorts)) &&
+         (s.any_count == 0 || has_count(state, s.any_count)) &&
+         ((s.flags & GrammarState::kSingle) == 0 || is_only_single(state)) &&
+         ((s.flags & GrammarState::kExact) == 0 || is_exact(state));
+}
+
+void StateTexts::find_singles(GrammarState* states) const {
+  for (uint32_t s = kUnknownState + 1; s < grammar_.counts().states; ++s) {
+    if (is_only_single(s)) states[s].flags |= GrammarState::kSingle;
+    for (const uint8_t sorts : kSortChain) {
+      if (!is_single(s, sorts)) continue;
+      states[s].single_sorts = sorts;
+      break;
+    }
+  }
+}
+
+// Takes it of all states at first, and then back from those that have another one behind
+// them that does not have it.
+void StateTexts::find_endless(GrammarState* states, uint8_t sorts) const {
+  const uint32_t count = grammar_.counts().states;
+  for (uint32_t s = 0; s < count; ++s) {
+    if (states[s].endless_sorts == 0) states[s].endless_sorts = sorts;
+  }
+  bool changed = true;
+  for (uint32_t sweep = 0; changed && sweep < kMostSweeps; ++sweep) {
+    changed = false;
+    for (uint32_t s = count; s-- > 0;) {
+      if (states[s].endless_sorts != sorts || is_endless(s, sorts)) continue;
+      states[s].endless_sorts = 0;
+      changed = true;
+    }
+  }
+  for (uint32_t s = 0; changed && s < count; ++s) {
+    if (states[s].endless_sorts == sorts) states[s].endless_sorts = 0;
+  }
+}
+
+// From the shortest on: each length follows from shorter ones.
+void StateTexts::find_counts(GrammarState* states) const {
+  bool changed = true;
+  for (uint32_t sweep = 0; changed && sweep < kMostSweeps; ++sweep) {
+    changed = false;
+    for (uint32_t s = grammar_.counts().states; s-- > 0;) {
+      if (states[s].endless_sorts == kAllSorts) continue;
+      while (states[s].any_count < kMostCount && has_count(s, states[s].any_count + 1u)) {
+        ++states[s].any_count;
+        changed = true;
+      }
+    }
+  }
+}
+
+void StateTexts::find_exact(GrammarState* states) const {
+  bool changed = true;
+  for (uint32_t sweep = 0; changed && sweep < kMostSweeps; ++sweep) {
+    changed = false;
+    for (uint32_t s = grammar_.counts().states; s-- > 0;) {
+      if ((states[s].flags & GrammarState::kExact) != 0 || !is_exact(s)) continue;
+      states[s].flags |= GrammarState::kExact;
+      changed = true;
+    }
+  }
+}
+
+void StateTexts::find(CompiledGrammar* grammar) {
+  const StateTexts texts(*grammar);
+  auto* states = const_cast<GrammarState*>(&grammar->state(0));
+  texts.find_singles(states);
+  for (const uint8_t sorts : kSortChain) texts.find_endless(states, sorts);
+  texts.find_counts(states);
+  texts.find_exact(states);
+}
+
+}  // namespace sotto

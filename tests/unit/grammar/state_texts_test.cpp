@@ -1,0 +1,162 @@
+// What states are known to let follow, and masks that are found from it: the same as by
+// trying every token.
+#include <gtest/gtest.h>
+
+#include "runtime/grammar/state_texts.h"
+#include "tests/unit/grammar/grammar_support.h"
+
+namespace sotto::test {
+namespace {
+
+const GrammarState& start_of(const TestGrammar& grammar) {
+  return grammar.view().state(grammar.view().root_start());
+}
+
+TEST(StateTexts, KnowEndlessSorts) {
+  const struct {
+    const char* text;
+    uint32_t sorts;
+  } cases[] = {
+      {"root ::= [^\"\\\\]*", kAllSorts},
+      {"root ::= c* \"x\"\nc ::= [^\"\\\\\\x00-\\x1F] | \"\\\\\" [nt]", kAllSorts},
+      {"root ::= ([a] root) | ([^a\"\\\\] root) | \"\\\"\"", kAllSorts},
+      {"root ::= [a-zA-Z0-9_ ]+", kAllSorts & ~kOtherSort},
+      {"root ::= [a-zA-Z0-9_]+ \".\"", kLowerSort | kUpperSort | kDigitSort},
+      {"root ::= [a-z]{3,}", kLowerSort},
+      {"root ::= root [a-y] | [a-y]", 0},
+      {"root ::= [^\"\\\\]{0,1000}", 0},
+      {"root ::= \"a\" [^\"]*", 0},
+      {"root ::= [^\u2028\"]*", kAllSorts & ~kOtherSort},
+      {"root ::= root \"x\" | \"y\" ", 0},
+  };
+  for (const auto& c : cases) {
+    const TestGrammar grammar(c.text);
+    ASSERT_TRUE(grammar.valid()) << grammar.message();
+    EXPECT_EQ(start_of(grammar).endless_sorts, c.sorts) << c.text;
+  }
+}
+
+TEST(StateTexts, CountCharactersOfAnySort) {
+  const struct {
+    const char* text;
+    uint32_t count;
+    bool is_exact;
+  } cases[] = {
+      {"root ::= c{0,5} \"\\\"\"\nc ::= [^\"\\\\]", 5, true},
+      {"root ::= c{2,5} \"\\\"\"\nc ::= [^\"\\\\] | \"\\\\n\"", 5, true},
+      {"root ::= c{0,5} [a-z]\nc ::= [^\"\\\\]", 5, false},
+      {"root ::= c{3} c? \"\\\"\"\nc ::= [^\"\\\\]", 4, true},
+      {"root ::= c{0,16} \"\\\"\"\nc ::= [^\"\\\\]", 16, true},
+      {"root ::= c{0,40} \"\\\"\"\nc ::= [^\"\\\\]", 16, false},
+      {"root ::= c{0,5}\nc ::= [^\"\\\\]", 5, false},  // what follows the root is for others to say
+  };
+  for (const auto& c : cases) {
+    const TestGrammar grammar(c.text);
+    ASSERT_TRUE(grammar.valid()) << grammar.message();
+    EXPECT_EQ(start_of(grammar).any_count, c.count) << c.text;
+    EXPECT_EQ((start_of(grammar).flags & GrammarState::kExact) != 0, c.is_exact) << c.text;
+  }
+}
+
+// Rules that take characters of many sorts, put together at random.
+class Writer {
+ public:
+  explicit Writer(uint64_t seed) : random_(seed) {}
+
+  std::string grammar() {
+    std::string text = "root ::= " + alternatives(3) + "\n";
+    text += "r ::= " + alternatives(2) + "\ns ::= " + alternatives(2) + "\n";
+    return text + "c ::= [^\"\\\\\\x00-\\x1F] | \"\\\\\" [nt\"]\nd ::= [^\"\\\\\\x00-\\x1F\\x7F]\n";
+  }
+
+ private:
+  uint32_t below(uint32_t limit) {
+    return static_cast<uint32_t>(next_random(&random_) >> 8) % limit;
+  }
+  std::string atom() {
+    static const char* const kAtoms[] = {"c",
+                                         "c",
+                                         "d",
+                                         "d",
+                                         "r",
+                                         "s",
+                                         "[^\"]",
+                                         "[a-z]",
+                                         "[a-zA-Z0-9_ ]",
+                                         "[A-Z]",
+                                         "[^a\"\\\\]",
+                                         "\"\\\"\"",
+                                         "\"\\\"\"",
+                                         "\"the \"",
+                                         "\".\"",
+                                         "[^\\x00-\\x7F]",
+                                         "[\u00e0-\u4e00a-z]",
+                                         "(c d)",
+                                         "(d | \"ab\")",
+                                         "\"\"",
+                                         "(\"a\" | d)"};
+    return kAtoms[below(std::size(kAtoms))];
+  }
+  std::string item() {
+    const std::string counts[] = {"",      "*",      "+",      "?",      "{1,3}",
+                                  "{0,5}", "{2,17}", "{0,30}", "{200,}", "{0,9} \"\\\"\""};
+    return atom() + counts[below(2) * below(std::size(counts))];
+  }
+  std::string alternatives(uint32_t most) {
+    std::string text;
+    for (uint32_t a = 0, count = 1 + below(most); a < count; ++a) {
+      if (a > 0) text += " | ";
+      for (uint32_t i = 0, items = 1 + below(3); i < items; ++i) text += item() + " ";
+    }
+    return text;
+  }
+
+  uint64_t random_;
+};
+
+TEST(StateTexts, MasksAreThoseOfTryingEveryToken) {
+  const auto vocabulary = gpt2_vocabulary();
+  if (vocabulary == nullptr) GTEST_SKIP() << "the shared test data is not there";
+  size_t compared = 0;
+  const char* count = std::getenv("SOTTO_STATE_TEXTS_GRAMMARS");
+  for (int seed = 1; seed <= (count == nullptr ? 40 : std::atoi(count)); ++seed) {
+    const std::string text = Writer(static_cast<uint64_t>(seed)).grammar();
+    const TestGrammar usual(text, {.unrolled_states = seed % 3 == 0 ? 0u : 64u});
+    if (!usual.valid()) continue;  // no text can complete it
+    const TestGrammar loaded = usual.reloaded();
+    ASSERT_TRUE(loaded.valid()) << loaded.message() << text;
+    MatcherLimits limits;
+    limits.node_count = limits.work_count = 4096;
+    limits.config_count = 4096;
+    limits.frame_count = limits.item_count = 16384;
+    TestMatcher plain(usual, vocabulary.get(), limits, {false, false});
+    TestMatcher sliced(loaded, vocabulary.get(), limits);
+    TestMatcher small(loaded, vocabulary.get());
+    uint64_t random = static_cast<uint64_t>(seed);
+    for (int step = 0; step < 8; ++step) {
+      TokenMask masks[3];
+      const Status status = plain->mask(0, &masks[0]);
+      if (status != Status::kOk || sliced->mask(0, &masks[1]) != Status::kOk) break;
+      const bool is_small = small->mask(0, &masks[2]) == Status::kOk;
+      uint32_t chosen = 0;
+      for (uint32_t token = 0; token < vocabulary->size(); ++token) {
+        const bool allowed = masks[0].allows(token);
+        ASSERT_EQ(masks[1].allows(token), allowed) << text << vocabulary->text(token);
+        if (is_small) {
+          ASSERT_EQ(masks[2].allows(token), allowed) << text << vocabulary->text(token);
+        }
+        const bool is_short = vocabulary->text(token).size() <= 1 + next_random(&random) % 3;
+        if (allowed && is_short && next_random(&random) % 64 == 0) chosen = token;
+      }
+      ++compared;
+      const auto next = static_cast<int32_t>(chosen);
+      if (plain->accept_token(0, next) != Status::kOk) break;
+      ASSERT_EQ(sliced->accept_token(0, next), Status::kOk) << text;
+      if (is_small && small->accept_token(0, next) != Status::kOk) break;
+    }
+  }
+  EXPECT_GT(compared, 100u);
+}
+
+}  // namespace
+}  // namespace sotto::test
