@@ -29,6 +29,8 @@ INCLUDES = {
     "capi/examples/": ["sotto*.h"],
     "converters/": ["converters/", "runtime/", "kernels/linear.h"],
     "platforms/": ["platforms/", "capi/include/", "sotto*.h"],
+    # A Go module is built where it was fetched to: all it has is its own directory.
+    "platforms/go/": ["bridge.h", "_cgo_export.h"],
 }
 
 # Headers of libraries, and of the public ABI, by where they may appear.
@@ -64,6 +66,7 @@ MACHINE_PATH = re.compile(r"(^|[^A-Za-z0-9_.~-])/(work|root|home|Users|tmp)/")
 LEFT_OPEN = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 ADDRESS = re.compile(r"https?://([A-Za-z0-9.-]+)")
 ADDRESS_ALLOWED = re.compile(r"(github\.com|huggingface\.co|arxiv\.org|(www\.)?(unicode|w3|apache|json-schema)\.org|"
+                             r"maven\.apache\.org|schemas\.android\.com|"  # names of XML formats
                              r"localhost|127\.0\.0\.1|([\w-]+\.)*example\.(com|org))$")
 
 

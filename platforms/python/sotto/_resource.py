@@ -92,9 +92,10 @@ class Resource:
     def _interrupt(self) -> None:
         """Makes a running call end soon."""
 
-    def _retain(self):
+    def _retain(self, is_held=False):
+        """`is_held`: by one who keeps the object already, even if it has been closed."""
         with self._lock:
-            if self._closed:
+            if self._closed and not is_held:
                 raise ClosedError(Status.INVALID_STATE, f"the {type(self).__name__.lower()} is closed")
             self._users += 1
         return self
@@ -130,11 +131,11 @@ class Resource:
 class Shared:
     """`with Shared(resource) as handle`: any number of threads at once."""
 
-    def __init__(self, resource: Resource):
-        self._resource = resource
+    def __init__(self, resource: Resource, is_held: bool = False):
+        self._resource, self._is_held = resource, is_held
 
     def __enter__(self):
-        return self._resource._retain()._handle
+        return self._resource._retain(self._is_held)._handle
 
     def __exit__(self, *_):
         self._resource._release()

@@ -18,15 +18,16 @@ from .params import GrammarParams, MatcherParams, Text
 class Vocabulary(Resource):
     """The tokens that a matcher chooses among: a model's, or any byte strings."""
 
-    def __init__(self, tokens: Model | Sequence[Text], special: Sequence[int] = (), end_tokens: Sequence[int] = ()):
+    def __init__(self, tokens: Model | Sequence[Text], special: Sequence[int] = (), end_tokens: Sequence[int] = (),
+                 *, _is_held: bool = False):
         """`special` are tokens with no place in a text, `end_tokens` are allowed where the text may end. A model
         brings both itself."""
         filler, error, size, handle = Filler(), _abi.Error(), ctypes.c_size_t(), ctypes.c_void_p()
         given = filler.fill(_abi.VocabularyParams, None)
         self._model = None
         if isinstance(tokens, Model):
-            self.token_count = tokens.info.vocabulary_size
-            self._model = tokens._retain()
+            self._model = tokens._retain(_is_held)
+            self.token_count = tokens.vocabulary_size
             given.model = tokens._handle
         else:
             self.token_count = len(tokens)
@@ -41,6 +42,11 @@ class Vocabulary(Resource):
             raise
         self._memory, self._handle, self._kept = memory, handle, filler
         super().__init__()
+
+    @classmethod
+    def of_session(cls, session) -> Vocabulary:
+        """That of a session's model, even if the model has been closed."""
+        return cls(session.model, _is_held=True)
 
     @staticmethod
     def _own(given, filler, tokens, special, end_tokens) -> None:

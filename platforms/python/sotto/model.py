@@ -38,6 +38,7 @@ class Model(Resource):
         self._file, self._memory, self._handle = file, memory, handle
         self._kept = filler
         super().__init__()
+        self.vocabulary_size = self.info.vocabulary_size
 
     @classmethod
     def open(cls, path, params: ModelParams | None = None, **changes) -> Model:
@@ -76,9 +77,12 @@ class Model(Resource):
 
     def tokenize(self, text: Text, special: bool = False) -> list[int]:
         """Encodes text. With `special`, text such as <|endoftext|> becomes its special token."""
+        return self._tokenize(text, special)
+
+    def _tokenize(self, text, special=False, is_held=False):
         data, flags = as_bytes(text), _TOKENIZE_SPECIAL if special else 0
         error, count, capacity = _abi.Error(), ctypes.c_size_t(), len(data) // 2 + 8
-        with Shared(self) as handle:
+        with Shared(self, is_held) as handle:
             while True:
                 tokens = (ctypes.c_int32 * capacity)()
                 status = lib.sotto_tokenize(handle, data, len(data), flags, tokens, capacity, count, error)

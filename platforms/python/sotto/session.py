@@ -11,7 +11,7 @@ from ._callbacks import Callbacks, Piece
 from ._callbacks import Sequence as FoundSequence
 from ._convert import Filler, as_bytes, changed, tokens_in
 from ._library import check, lib
-from ._resource import Block, Exclusive, Resource
+from ._resource import Block, Exclusive, Resource, Shared
 from .enums import Pooling, Status
 from .grammar import Grammar, Matcher, Vocabulary
 from .model import Model
@@ -85,7 +85,7 @@ class Session(Resource):
         if grammar is None:
             return self.set_matcher(None)
         changes.setdefault("sequence_count", self._matched_sequences)
-        with Vocabulary(self.model) as vocabulary, Matcher(grammar, vocabulary, **changes) as matcher:
+        with Shared(self), Vocabulary.of_session(self) as vocabulary, Matcher(grammar, vocabulary, **changes) as matcher:
             return self.set_matcher(matcher)
 
     def _set(self, what, function, kind, params, first=(), **special) -> None:
@@ -152,7 +152,10 @@ class Session(Resource):
         return self.stop_reason
 
     def _tokens(self, prompt):
-        return self.model.tokenize(prompt) if isinstance(prompt, (str, bytes)) else prompt
+        if not isinstance(prompt, (str, bytes)):
+            return prompt
+        with Shared(self):  # which keeps its model, closed or not
+            return self.model._tokenize(prompt, is_held=True)
 
     def _set_limit(self, max_tokens) -> None:
         """Lets one text end at a limit of its own; the other stops stay."""

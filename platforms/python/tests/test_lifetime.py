@@ -30,7 +30,8 @@ class LifetimeTest(unittest.TestCase):
                  lambda: session.search(), lambda: session.restore(b""), lambda: session.set_sampler(top_k=1),
                  lambda: session.set_stops(max_tokens=1), lambda: session.set_matcher(None),
                  lambda: session.set_guide(None), lambda: session.set_speculation(), lambda: session.info,
-                 lambda: session.timings, lambda: session.speculation_info, lambda: list(session.stream("a"))]
+                 lambda: session.timings, lambda: session.speculation_info, lambda: list(session.stream("a")),
+                 lambda: session.set_grammar(sotto.Grammar.json())]
         for call in calls:
             self.assertRaises(sotto.ClosedError, call)
         self.assertEqual(logits[0], first)  # the view keeps its memory
@@ -66,9 +67,9 @@ class LifetimeTest(unittest.TestCase):
         gc.collect()
         self.assertTrue("".join(session.stream(prompt, max_tokens=10)))
         session.set_guide(None)
-        session.set_matcher(None)
+        session.set_grammar(sotto.Grammar.regex("[a-z ]*"))
         session.set_speculation()
-        self.assertTrue("".join(session.stream(prompt, max_tokens=10)))
+        self.assertTrue("".join(session.stream("It was", max_tokens=10)))
         session.close()
 
     def test_a_matcher_belongs_to_one_session(self):

@@ -1,0 +1,38 @@
+// Streams an object under a JSON Schema: go run ./examples/json_output demo.sotto "A person: "
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+
+	sotto "github.com/sotto-runtime/sotto/platforms/go"
+)
+
+const schema = `{"type": "object", "required": ["name", "age"], "additionalProperties": false,
+ "properties": {"name": {"type": "string", "maxLength": 20}, "age": {"type": "integer", "minimum": 0, "maximum": 120}}}`
+
+func main() {
+	model, err := sotto.OpenModel(os.Args[1], nil)
+	check(err)
+	defer model.Close()
+	session, err := model.NewSession(nil)
+	check(err)
+	defer session.Close()
+	grammar, err := sotto.JSONSchemaGrammar(schema)
+	check(err)
+	defer grammar.Close()
+	check(session.SetGrammar(grammar))
+	for text, err := range session.Stream(context.Background(), os.Args[2], 400) {
+		check(err)
+		fmt.Print(text)
+	}
+	fmt.Println()
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,35 @@
+// Streams text: go run ./examples/stream demo.sotto "Once upon a time". Ctrl-C ends it cleanly.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+
+	sotto "github.com/sotto-runtime/sotto/platforms/go"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	model, err := sotto.OpenModel(os.Args[1], nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer model.Close()
+	session, err := model.NewSession(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer session.Close()
+	fmt.Print(os.Args[2])
+	for text, err := range session.Stream(ctx, os.Args[2], 100) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Print(text)
+	}
+	fmt.Println()
+}

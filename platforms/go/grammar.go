@@ -1,0 +1,219 @@
+package sotto
+
+// #include "bridge.h"
+import "C"
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"unsafe"
+)
+
+// Vocabulary is the tokens that a matcher chooses among.
+type Vocabulary struct{ core *vocabularyCore }
+
+type vocabularyCore struct {
+	*resource
+	handle *C.sotto_vocabulary
+	model  *modelCore // nil: tokens of the caller
+	tokens arena
+	memory block
+	count  int
+}
+
+// NewVocabulary is the vocabulary of a model, which brings its end of text.
+func NewVocabulary(model *Model) (*Vocabulary, error) {
+	defer runtime.KeepAlive(model)
+	return newModelVocabulary(model.core, model.core.retain)
+}
+
+func newModelVocabulary(model *modelCore, retain func() error) (*Vocabulary, error) {
+	if err := retain(); err != nil {
+		return nil, err
+	}
+	given := defaultVocabularyParamsC()
+	given.model = model.handle
+	return newVocabulary(&vocabularyCore{model: model, count: int(model.info.VocabularySize)}, &given)
+}
+
+// NewTokenVocabulary is a vocabulary of any tokens. special are those with no place in a text, ends are allowed where
+// the text may end.
+func NewTokenVocabulary(tokens [][]byte, special, ends []Token) (*Vocabulary, error) {
+	core := &vocabularyCore{count: len(tokens)}
+	given := defaultVocabularyParamsC()
+	offsets := array[uint32](&core.tokens, len(tokens)+1)
+	var all []byte
+	for i, token := range tokens {
+		all = append(all, token...)
+		offsets[i+1] = uint32(len(all))
+	}
+	flags := array[uint8](&core.tokens, len(tokens))
+	for _, token := range special {
+		if token < 0 || int(token) >= len(tokens) {
+			core.free()
+			return nil, &Error{InvalidArgument, fmt.Sprintf("special token %d is not in the vocabulary", token), -1}
+		}
+		flags[token] = 1
+	}
+	given.token_count = C.uint32_t(len(tokens))
+	given.bytes = core.tokens.text(string(all)).text
+	given.offsets = (*C.uint32_t)(unsafe.Pointer(unsafe.SliceData(offsets)))
+	given.special = (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(flags)))
+	given.end_tokens, given.end_token_count = core.tokens.tokens(ends)
+	return newVocabulary(core, &given)
+}
+
+func defaultVocabularyParamsC() C.sotto_vocabulary_params {
+	var given C.sotto_vocabulary_params
+	C.sotto_vocabulary_params_init(&given, C.sizeof_sotto_vocabulary_params)
+	return given
+}
+
+func newVocabulary(core *vocabularyCore, given *C.sotto_vocabulary_params) (*Vocabulary, error) {
+	details, size := newError(), C.size_t(0)
+	err := check(C.sotto_vocabulary_memory_size(given, &size, &details), &details)
+	if err == nil {
+		core.memory, err = newBlock(size)
+	}
+	if err == nil {
+		err = check(C.sotto_vocabulary_init(given, core.memory.address, size, &core.handle, &details), &details)
+	}
+	if err != nil {
+		core.free()
+		return nil, err
+	}
+	core.resource = newResource(core.free, nil)
+	vocabulary := &Vocabulary{core}
+	runtime.SetFinalizer(vocabulary, (*Vocabulary).Close)
+	return vocabulary, nil
+}
+
+func (v *vocabularyCore) free() {
+	v.memory.free()
+	v.tokens.free()
+	if v.model != nil {
+		v.model.release()
+	}
+}
+
+// Close frees the vocabulary once no matcher needs it.
+func (v *Vocabulary) Close() {
+	runtime.SetFinalizer(v, nil)
+	v.core.close()
+}
+
+// Grammar is a compiled grammar. It never changes and may be shared.
+type Grammar struct{ core *grammarCore }
+
+type grammarCore struct {
+	*resource
+	handle *C.sotto_grammar
+	memory block
+}
+
+// CompileGrammar compiles a source in the language of the parameters.
+func CompileGrammar(source string, params GrammarParams) (*Grammar, error) {
+	var a arena
+	defer a.free()
+	given, calls := defaultGrammarParamsC(), newCallbacks()
+	defer calls.free()
+	params.fill(&given, &a)
+	if params.Log != nil {
+		calls.log = params.Log
+		C.sotto_go_set_grammar_log(&given, calls.pointer())
+	}
+	if params.Vocabulary != nil {
+		used := params.Vocabulary.core
+		if err := used.retain(); err != nil {
+			return nil, err
+		}
+		defer runtime.KeepAlive(params.Vocabulary)
+		defer used.release()
+		given.vocabulary = used.handle
+	}
+	chars, size := charsOf(source)
+	room := C.sotto_grammar_typical_memory(size)
+	for limit := 64 * room; ; room *= 4 {
+		memory, err := newBlock(room)
+		if err != nil {
+			return nil, err
+		}
+		var handle *C.sotto_grammar
+		var used C.size_t
+		details := newError()
+		status := C.sotto_grammar_compile(chars, size, &given, memory.address, room, &handle, &used, &details)
+		if err = check(status, &details); err == nil {
+			return newGrammar(handle, memory), nil
+		}
+		memory.free()
+		calls.repanic()
+		if status != C.SOTTO_GRAMMAR_TOO_LARGE || room >= limit {
+			return nil, err
+		}
+	}
+}
+
+func newGrammar(handle *C.sotto_grammar, memory block) *Grammar {
+	grammar := &Grammar{&grammarCore{newResource(memory.free, nil), handle, memory}}
+	runtime.SetFinalizer(grammar, (*Grammar).Close)
+	return grammar
+}
+
+func compileIn(language GrammarLanguage, source string) (*Grammar, error) {
+	params := DefaultGrammarParams()
+	params.Language = language
+	return CompileGrammar(source, params)
+}
+
+// GBNFGrammar compiles GBNF, from its rule root.
+func GBNFGrammar(source string) (*Grammar, error) { return compileIn(LanguageGBNF, source) }
+
+// JSONSchemaGrammar is JSON that fits a schema.
+func JSONSchemaGrammar(schema string) (*Grammar, error) { return compileIn(LanguageJSONSchema, schema) }
+
+// RegexGrammar is the texts that match a regular expression as a whole.
+func RegexGrammar(pattern string) (*Grammar, error) { return compileIn(LanguageRegex, pattern) }
+
+// ChoicesGrammar is one of several strings.
+func ChoicesGrammar(choices ...string) (*Grammar, error) {
+	source, err := json.Marshal(choices)
+	if err != nil {
+		return nil, err
+	}
+	return compileIn(LanguageChoices, string(source))
+}
+
+// LoadGrammar uses a copy of an image that Save made; the image may come from anyone.
+func LoadGrammar(image []byte) (*Grammar, error) {
+	memory, err := copyToBlock(image)
+	if err != nil {
+		return nil, err
+	}
+	var handle *C.sotto_grammar
+	details := newError()
+	if err = check(C.sotto_grammar_load(memory.address, memory.size, &handle, &details), &details); err != nil {
+		memory.free()
+		return nil, err
+	}
+	return newGrammar(handle, memory), nil
+}
+
+// Save gives the grammar as an image: the same bytes on every platform.
+func (g *Grammar) Save() ([]byte, error) {
+	if err := g.core.retain(); err != nil {
+		return nil, err
+	}
+	defer runtime.KeepAlive(g)
+	defer g.core.release()
+	var size C.size_t
+	C.sotto_grammar_save(g.core.handle, nil, 0, &size)
+	image := make([]byte, size)
+	return image, check(C.sotto_grammar_save(g.core.handle, bytesOf(image), size, &size), nil)
+}
+
+// Close frees the grammar once no matcher needs it.
+func (g *Grammar) Close() {
+	runtime.SetFinalizer(g, nil)
+	g.core.close()
+}

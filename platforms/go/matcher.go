@@ -1,0 +1,171 @@
+package sotto
+
+// #include "bridge.h"
+import "C"
+
+import (
+	"math/bits"
+	"runtime"
+	"unsafe"
+)
+
+// Matcher follows texts through a grammar and tells which tokens may come next.
+type Matcher struct{ core *matcherCore }
+
+type matcherCore struct {
+	*resource
+	handle     *C.sotto_matcher
+	grammar    *grammarCore
+	vocabulary *vocabularyCore // may be nil
+	memory     block
+}
+
+// NewMatcher makes a matcher. A nil vocabulary allows texts only; nil stands for the default parameters.
+func NewMatcher(grammar *Grammar, vocabulary *Vocabulary, params *MatcherParams) (*Matcher, error) {
+	defer runtime.KeepAlive(grammar)
+	defer runtime.KeepAlive(vocabulary)
+	core := &matcherCore{grammar: grammar.core}
+	if err := grammar.core.retain(); err != nil {
+		return nil, err
+	}
+	given, details, size := defaultMatcherParamsC(), newError(), C.size_t(0)
+	if params != nil {
+		params.fill(&given)
+	}
+	var words *C.sotto_vocabulary
+	if vocabulary != nil {
+		if err := vocabulary.core.retain(); err != nil {
+			grammar.core.release()
+			return nil, err
+		}
+		core.vocabulary, words = vocabulary.core, vocabulary.core.handle
+	}
+	err := check(C.sotto_matcher_memory_size(grammar.core.handle, words, &given, &size, &details), &details)
+	if err == nil {
+		core.memory, err = newBlock(size)
+	}
+	if err == nil {
+		err = check(C.sotto_matcher_init(grammar.core.handle, words, &given, core.memory.address, size, &core.handle,
+			&details), &details)
+	}
+	if err != nil {
+		core.free()
+		return nil, err
+	}
+	core.resource = newResource(core.free, nil)
+	matcher := &Matcher{core}
+	runtime.SetFinalizer(matcher, (*Matcher).Close)
+	return matcher, nil
+}
+
+func (m *matcherCore) free() {
+	m.memory.free()
+	m.grammar.release()
+	if m.vocabulary != nil {
+		m.vocabulary.release()
+	}
+}
+
+// Close frees the matcher once no session uses it.
+func (m *Matcher) Close() {
+	runtime.SetFinalizer(m, nil)
+	m.core.close()
+}
+
+func (m *Matcher) call(f func(handle *C.sotto_matcher) C.sotto_status) error {
+	if err := m.core.enter(); err != nil {
+		return err
+	}
+	defer runtime.KeepAlive(m)
+	defer m.core.leave()
+	return check(f(m.core.handle), nil)
+}
+
+// MemoryBytes is the memory that the matcher takes.
+func (m *Matcher) MemoryBytes() uint64 { return uint64(m.core.memory.size) }
+
+// Reset empties a sequence.
+func (m *Matcher) Reset(sequence uint32) error {
+	return m.call(func(h *C.sotto_matcher) C.sotto_status { return C.sotto_matcher_reset(h, C.uint32_t(sequence)) })
+}
+
+// Mask tells the tokens that may come next: token t's is bit t % 64 of word t / 64.
+func (m *Matcher) Mask(sequence uint32) (words []uint64, err error) {
+	err = m.call(func(handle *C.sotto_matcher) C.sotto_status {
+		if m.core.vocabulary != nil {
+			words = make([]uint64, (m.core.vocabulary.count+63)/64)
+		}
+		return C.sotto_matcher_mask(handle, C.uint32_t(sequence),
+			(*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(words))), C.size_t(len(words)))
+	})
+	return words, err
+}
+
+// AllowedTokens is Mask as tokens.
+func (m *Matcher) AllowedTokens(sequence uint32) ([]Token, error) {
+	words, err := m.Mask(sequence)
+	var tokens []Token
+	for place, word := range words {
+		for ; word != 0; word &= word - 1 {
+			tokens = append(tokens, Token(64*place+bits.TrailingZeros64(word)))
+		}
+	}
+	return tokens, err
+}
+
+// AcceptToken continues a sequence with a token that may come.
+func (m *Matcher) AcceptToken(sequence uint32, token Token) error {
+	return m.call(func(handle *C.sotto_matcher) C.sotto_status {
+		return C.sotto_matcher_accept_token(handle, C.uint32_t(sequence), C.sotto_token(token))
+	})
+}
+
+// AcceptText continues a sequence with text, which may begin and end inside a token.
+func (m *Matcher) AcceptText(sequence uint32, text string) error {
+	return m.call(func(handle *C.sotto_matcher) C.sotto_status {
+		chars, size := charsOf(text)
+		return C.sotto_matcher_accept_text(handle, C.uint32_t(sequence), chars, size)
+	})
+}
+
+// Test tells whether sequence and text together begin a text of the grammar, and are one.
+func (m *Matcher) Test(sequence uint32, text string) (begins, matches bool, err error) {
+	var b, e C.uint32_t
+	err = m.call(func(handle *C.sotto_matcher) C.sotto_status {
+		chars, size := charsOf(text)
+		return C.sotto_matcher_test(handle, C.uint32_t(sequence), chars, size, &b, &e)
+	})
+	return b != 0, e != 0, err
+}
+
+// Rewind takes back the newest tokens or texts of sequence 0.
+func (m *Matcher) Rewind(count uint64) error {
+	return m.call(func(h *C.sotto_matcher) C.sotto_status { return C.sotto_matcher_rewind(h, C.uint64_t(count)) })
+}
+
+// Fork makes sequence to a copy of from.
+func (m *Matcher) Fork(from, to uint32) error {
+	return m.call(func(handle *C.sotto_matcher) C.sotto_status {
+		return C.sotto_matcher_fork(handle, C.uint32_t(from), C.uint32_t(to))
+	})
+}
+
+// ForcedText gives the text that must follow, at most capacity bytes of it.
+func (m *Matcher) ForcedText(sequence uint32, capacity int) ([]byte, error) {
+	text := make([]byte, max(capacity, 0))
+	var size C.size_t
+	err := m.call(func(handle *C.sotto_matcher) C.sotto_status {
+		return C.sotto_matcher_forced_text(handle, C.uint32_t(sequence), (*C.char)(bytesOf(text)),
+			C.size_t(len(text)), &size)
+	})
+	return text[:size], err
+}
+
+// Info tells where a sequence stands.
+func (m *Matcher) Info(sequence uint32) (MatcherInfo, error) {
+	info := C.sotto_matcher_info{struct_size: C.sizeof_sotto_matcher_info}
+	err := m.call(func(handle *C.sotto_matcher) C.sotto_status {
+		return C.sotto_matcher_get_info(handle, C.uint32_t(sequence), &info)
+	})
+	return newMatcherInfo(&info), err
+}

@@ -1,0 +1,58 @@
+package sotto
+
+// #include "bridge.h"
+import "C"
+
+import "unsafe"
+
+// Alternative is a token that could have come.
+type Alternative struct {
+	Token          Token
+	LogProbability float32
+}
+
+// Piece is one generated token.
+type Piece struct {
+	Text                  string // whole characters; may be empty while a character or a stop string is undecided
+	Token                 Token  // -1: none, only text that had been held back
+	Bytes                 []byte // the token's own
+	LogProbability        float32
+	SampledLogProbability float32       // after the sampler's chain; like the other NaN unless asked for
+	Alternatives          []Alternative // likeliest first
+	ElapsedNS             uint64
+}
+
+func newPiece(p *C.sotto_piece) Piece {
+	piece := Piece{
+		Text:                  C.GoStringN(p.text, C.int(p.text_size)),
+		Token:                 Token(p.token),
+		LogProbability:        float32(p.log_probability),
+		SampledLogProbability: float32(p.sampled_log_probability),
+		ElapsedNS:             uint64(p.elapsed_ns),
+	}
+	if p.byte_count > 0 {
+		piece.Bytes = C.GoBytes(unsafe.Pointer(p.bytes), C.int(p.byte_count))
+	}
+	for _, a := range unsafe.Slice(p.alternatives, p.alternative_count) {
+		piece.Alternatives = append(piece.Alternatives, Alternative{Token(a.token), float32(a.log_probability)})
+	}
+	return piece
+}
+
+// Sequence is one continuation that a search found.
+type Sequence struct {
+	Tokens         []Token
+	Score          float64 // what the search ranks by
+	LogProbability float64
+	Stop           Status
+	Index          uint32
+}
+
+func newSequences(sequences *C.sotto_sequence, count C.size_t) []Sequence {
+	var found []Sequence
+	for _, s := range unsafe.Slice(sequences, count) {
+		found = append(found, Sequence{goTokens(s.tokens, s.token_count), float64(s.score),
+			float64(s.log_probability), Status(s.stop), uint32(s.index)})
+	}
+	return found
+}

@@ -1,0 +1,110 @@
+package sotto
+
+import "sync"
+
+// resource is freed once it is closed and nothing uses it any more: no call, and no object that needs it.
+type resource struct {
+	mu        sync.Mutex
+	users     int // one until it is closed, one for each call and each object that needs it
+	closed    bool
+	busy      bool   // inside an exclusive call
+	attached  bool   // given to a session: nobody else may call it
+	free      func() // ends the object; nobody calls it any more
+	interrupt func() // makes a running call end soon; may be nil
+}
+
+func newResource(free, interrupt func()) *resource {
+	return &resource{users: 1, free: free, interrupt: interrupt}
+}
+
+func (r *resource) close() {
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return
+	}
+	r.closed = true
+	if r.busy && r.interrupt != nil {
+		r.interrupt()
+	}
+	r.mu.Unlock()
+	r.release()
+}
+
+// retain keeps the object for a call or for another object.
+func (r *resource) retain() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return ErrClosed
+	}
+	r.users++
+	return nil
+}
+
+// retainHeld is retain for one who keeps the object already, even if its owner has closed it.
+func (r *resource) retainHeld() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.users++
+	return nil
+}
+
+func (r *resource) release() {
+	r.mu.Lock()
+	r.users--
+	last := r.users == 0
+	r.mu.Unlock()
+	if last {
+		r.free()
+	}
+}
+
+// enter begins an exclusive call, leave ends it.
+func (r *resource) enter() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.closed:
+		return ErrClosed
+	case r.busy || r.attached:
+		return ErrBusy
+	}
+	r.users++
+	r.busy = true
+	return nil
+}
+
+func (r *resource) leave() {
+	r.mu.Lock()
+	r.busy = false
+	r.mu.Unlock()
+	r.release()
+}
+
+// attach gives the object to a session, detach takes it back.
+func (r *resource) attach() error {
+	if err := r.enter(); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.busy, r.attached = false, true
+	r.mu.Unlock()
+	return nil
+}
+
+func (r *resource) detach() {
+	r.mu.Lock()
+	r.attached = false
+	r.mu.Unlock()
+	r.release()
+}
+
+// cancel interrupts a call, or the next one, of an object that is not closed.
+func (r *resource) cancel() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed && r.interrupt != nil {
+		r.interrupt()
+	}
+}

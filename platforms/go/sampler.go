@@ -1,0 +1,183 @@
+package sotto
+
+// #include "bridge.h"
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+)
+
+// samplerParams makes C's parameters, with callbacks that find their functions in calls.
+func samplerParams(params *SamplerParams, a *arena, calls *callbacks) C.sotto_sampler_params {
+	given := defaultSamplerParamsC()
+	params.fill(&given, a)
+	if params.LogitsCallback != nil {
+		C.sotto_go_set_logits(&given, calls.pointer())
+	}
+	if params.Watermark != nil {
+		mark := &array[C.sotto_watermark_params](a, 1)[0]
+		*mark = defaultWatermarkParamsC()
+		params.Watermark.fill(mark)
+		given.watermark = mark
+	}
+	return given
+}
+
+// Sampler is the chain without a session, for the logits of any runtime.
+type Sampler struct{ core *samplerCore }
+
+type samplerCore struct {
+	*resource
+	handle    *C.sotto_sampler
+	model     *modelCore // may be nil
+	memory    block
+	callbacks *callbacks
+	size      int
+}
+
+const defaultListBytes = 16384
+
+// NewSampler makes a sampler for so many tokens. model, which may be nil, gives their texts and end of text.
+func NewSampler(vocabularySize int, model *Model, params SamplerParams) (*Sampler, error) {
+	var size C.size_t
+	details := newError()
+	status := C.sotto_sampler_memory_size(C.size_t(max(vocabularySize, 0)), defaultListBytes, &size, &details)
+	if err := check(status, &details); err != nil {
+		return nil, err
+	}
+	core := &samplerCore{size: vocabularySize}
+	var given *C.sotto_model
+	if model != nil {
+		if err := model.core.retain(); err != nil {
+			return nil, err
+		}
+		defer runtime.KeepAlive(model)
+		core.model, given = model.core, model.core.handle
+	}
+	memory, err := newBlock(size)
+	core.memory, core.callbacks = memory, newCallbacks()
+	if err == nil {
+		err = check(C.sotto_sampler_init(given, C.size_t(vocabularySize), defaultListBytes, memory.address, size,
+			&core.handle, &details), &details)
+	}
+	if err != nil {
+		core.free()
+		return nil, err
+	}
+	core.resource = newResource(core.free, nil)
+	sampler := &Sampler{core}
+	runtime.SetFinalizer(sampler, (*Sampler).Close)
+	if err := sampler.Set(params); err != nil {
+		sampler.Close()
+		return nil, err
+	}
+	return sampler, nil
+}
+
+func (s *samplerCore) free() {
+	s.memory.free()
+	s.callbacks.free()
+	if s.model != nil {
+		s.model.release()
+	}
+}
+
+// Close frees the sampler.
+func (s *Sampler) Close() {
+	runtime.SetFinalizer(s, nil)
+	s.core.close()
+}
+
+func (s *Sampler) call(f func(handle *C.sotto_sampler, details *C.sotto_error) C.sotto_status) error {
+	if err := s.core.enter(); err != nil {
+		return err
+	}
+	defer runtime.KeepAlive(s)
+	defer s.core.leave()
+	details := newError()
+	status := f(s.core.handle, &details)
+	s.core.callbacks.repanic()
+	return check(status, &details)
+}
+
+// Set sets the parameters and restarts the random numbers from the seed.
+func (s *Sampler) Set(params SamplerParams) error {
+	var a arena
+	defer a.free()
+	return s.call(func(handle *C.sotto_sampler, details *C.sotto_error) C.sotto_status {
+		given := samplerParams(&params, &a, s.core.callbacks)
+		status := C.sotto_sampler_set(handle, &given, details)
+		if status >= 0 {
+			s.core.callbacks.logits = params.LogitsCallback
+		}
+		return status
+	})
+}
+
+// SamplerInput is one token's situation.
+type SamplerInput struct {
+	Logits         []float32
+	Allowed        []uint64 // bit i % 64 of word i / 64: token i may come; nil: all
+	History        []Token  // the tokens before, newest last
+	GeneratedCount uint64   // of them, at the end, generated
+	TokenLimit     uint64   // generated tokens at which the text ends; 0: not known
+	Sequence       uint32   // which stream of random numbers
+}
+
+func (s *Sampler) with(input SamplerInput, f func(*C.sotto_sampler, *C.sotto_sampler_input, *C.sotto_error) C.sotto_status) error {
+	size := s.core.size
+	if len(input.Logits) != size || input.Allowed != nil && len(input.Allowed) < (size+63)/64 {
+		return &Error{InvalidArgument, fmt.Sprintf("%d logits and %d words for %d tokens", len(input.Logits),
+			len(input.Allowed), size), -1}
+	}
+	var pinner runtime.Pinner
+	defer pinner.Unpin()
+	given := C.sotto_sampler_input{struct_size: C.sizeof_sotto_sampler_input, sequence: C.uint32_t(input.Sequence),
+		generated_count: C.uint64_t(input.GeneratedCount), token_limit: C.uint64_t(input.TokenLimit)}
+	pinner.Pin(unsafe.SliceData(input.Logits))
+	given.logits = (*C.float)(unsafe.Pointer(unsafe.SliceData(input.Logits)))
+	if input.Allowed != nil {
+		pinner.Pin(unsafe.SliceData(input.Allowed))
+		given.allowed = (*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(input.Allowed)))
+	}
+	if len(input.History) > 0 {
+		pinner.Pin(unsafe.SliceData(input.History))
+		given.history, given.history_count = tokensOf(input.History)
+	}
+	return s.call(func(handle *C.sotto_sampler, details *C.sotto_error) C.sotto_status {
+		return f(handle, &given, details)
+	})
+}
+
+// Pick picks a token.
+func (s *Sampler) Pick(input SamplerInput) (Token, error) {
+	var token C.sotto_token
+	err := s.with(input, func(h *C.sotto_sampler, in *C.sotto_sampler_input, details *C.sotto_error) C.sotto_status {
+		return C.sotto_sampler_pick(h, in, &token, details)
+	})
+	return Token(token), err
+}
+
+// Apply gives the distribution that the chain leaves: tokens in order, and their probabilities.
+func (s *Sampler) Apply(input SamplerInput) ([]Token, []float32, error) {
+	tokens, probabilities := make([]Token, s.core.size), make([]float32, s.core.size)
+	var count C.size_t
+	err := s.with(input, func(h *C.sotto_sampler, in *C.sotto_sampler_input, details *C.sotto_error) C.sotto_status {
+		array, capacity := tokensOf(tokens)
+		return C.sotto_sampler_apply(h, in, array, (*C.float)(unsafe.Pointer(unsafe.SliceData(probabilities))),
+			capacity, &count, details)
+	})
+	return tokens[:count], probabilities[:count], err
+}
+
+// DetectWatermark looks for a watermark in tokens of a model with so many tokens in its vocabulary.
+func DetectWatermark(params WatermarkParams, vocabularySize int, tokens []Token) (WatermarkResult, error) {
+	given, details := defaultWatermarkParamsC(), newError()
+	params.fill(&given)
+	result := C.sotto_watermark_result{struct_size: C.sizeof_sotto_watermark_result}
+	array, count := tokensOf(tokens)
+	status := C.sotto_watermark_detect(&given, C.size_t(max(vocabularySize, 0)), array, count, &result, &details)
+	return newWatermarkResult(&result), check(status, &details)
+}

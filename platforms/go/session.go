@@ -1,0 +1,272 @@
+package sotto
+
+// #include "bridge.h"
+import "C"
+
+import "runtime"
+
+// Session is one stream of text over a model.
+type Session struct{ core *sessionCore }
+
+type sessionCore struct {
+	*resource
+	handle    *C.sotto_session
+	model     *modelCore
+	memory    block
+	callbacks *callbacks
+	uses      map[string]*resource // guide, draft and matcher, by what they are for
+	matched   uint32               // sequences that a matcher of this session needs
+	stops     StopParams
+	limit     uint64 // the stops' max_tokens in force
+	stop      Status
+}
+
+func sessionParams(params *SessionParams) C.sotto_session_params {
+	given := defaultSessionParamsC()
+	if params != nil {
+		params.fill(&given)
+	}
+	return given
+}
+
+// NewSession makes a session; nil stands for the default parameters.
+func (m *Model) NewSession(params *SessionParams) (*Session, error) {
+	core := &sessionCore{model: m.core, uses: map[string]*resource{}, stops: DefaultStopParams()}
+	err := m.call(func(handle *C.sotto_model) (err error) {
+		given, details, size := sessionParams(params), newError(), C.size_t(0)
+		core.matched = 2*uint32(given.sequence_count) + 1
+		if err = check(C.sotto_session_memory_size(handle, &given, &size, &details), &details); err != nil {
+			return err
+		}
+		if core.memory, err = newBlock(size); err != nil {
+			return err
+		}
+		status := C.sotto_session_init(handle, &given, core.memory.address, size, &core.handle, &details)
+		if err = check(status, &details); err != nil {
+			core.memory.free()
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := m.core.retain(); err != nil { // closed meanwhile
+		C.sotto_session_deinit(core.handle)
+		core.memory.free()
+		return nil, err
+	}
+	core.callbacks = newCallbacks()
+	core.resource = newResource(core.free, func() { C.sotto_session_cancel(core.handle) })
+	session := &Session{core}
+	runtime.SetFinalizer(session, (*Session).Close)
+	return session, nil
+}
+
+func (s *sessionCore) free() {
+	C.sotto_session_deinit(s.handle)
+	for _, used := range s.uses {
+		used.detach()
+	}
+	s.memory.free()
+	s.callbacks.free()
+	s.model.release()
+}
+
+// Close stops a running call and frees the session after it.
+func (s *Session) Close() {
+	runtime.SetFinalizer(s, nil)
+	s.core.close()
+}
+
+// Cancel stops the running call, or the next one, with StopCancelled.
+func (s *Session) Cancel() {
+	s.core.cancel()
+	runtime.KeepAlive(s)
+}
+
+// call runs f as the session's only call, and goes on with a panic of its callbacks.
+func (s *Session) call(f func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error)) (Status, error) {
+	if err := s.core.enter(); err != nil {
+		return 0, err
+	}
+	defer runtime.KeepAlive(s)
+	defer s.core.leave()
+	status, details := f(s.core.handle)
+	s.core.callbacks.repanic()
+	return Status(status), check(status, details)
+}
+
+// plain is call for functions without details of a failure.
+func (s *Session) plain(f func(handle *C.sotto_session) C.sotto_status) (Status, error) {
+	return s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) { return f(handle), nil })
+}
+
+// attach gives another object to the session, or none, in the place of the one before.
+func (s *Session) attach(what string, used *resource, f func(handle *C.sotto_session, details *C.sotto_error) C.sotto_status) error {
+	isNew := used != nil && used != s.core.attachment(what)
+	if isNew {
+		if err := used.attach(); err != nil {
+			return err
+		}
+	}
+	var old *resource
+	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
+		details := newError()
+		status := f(handle, &details)
+		if current := s.core.uses[what]; status >= 0 && current != used {
+			old = current
+			if used != nil {
+				s.core.uses[what] = used
+			} else {
+				delete(s.core.uses, what)
+			}
+		}
+		return status, &details
+	})
+	if err != nil && isNew {
+		used.detach()
+	}
+	if old != nil {
+		old.detach()
+	}
+	return err
+}
+
+func (s *sessionCore) attachment(what string) *resource {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.busy || s.closed {
+		return nil
+	}
+	return s.uses[what]
+}
+
+// SetSampler sets how tokens are chosen and restarts the random numbers from the seed.
+func (s *Session) SetSampler(params SamplerParams) error {
+	var a arena
+	defer a.free()
+	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
+		given, details := samplerParams(&params, &a, s.core.callbacks), newError()
+		status := C.sotto_session_set_sampler(handle, &given, &details)
+		if status >= 0 {
+			s.core.callbacks.logits = params.LogitsCallback
+		}
+		return status, &details
+	})
+	return err
+}
+
+// SetStops replaces the stops.
+func (s *Session) SetStops(params StopParams) error {
+	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
+		status, details := setStops(handle, &params)
+		if status >= 0 {
+			s.core.stops, s.core.limit = params, params.MaxTokens
+		}
+		return status, details
+	})
+	return err
+}
+
+func setStops(handle *C.sotto_session, params *StopParams) (C.sotto_status, *C.sotto_error) {
+	var a arena
+	defer a.free()
+	given, details := defaultStopParamsC(), newError()
+	params.fill(&given, &a)
+	return C.sotto_session_set_stops(handle, &given, &details), &details
+}
+
+// setLimit lets one text end after maxTokens; 0: where SetStops said.
+func (s *Session) setLimit(maxTokens uint64) error {
+	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
+		params := s.core.stops
+		if maxTokens != 0 {
+			params.MaxTokens = maxTokens
+		}
+		if params.MaxTokens == s.core.limit {
+			return C.SOTTO_OK, nil
+		}
+		status, details := setStops(handle, &params)
+		if status >= 0 {
+			s.core.limit = params.MaxTokens
+		}
+		return status, details
+	})
+	return err
+}
+
+// SetSpeculation sets how the session guesses at its next tokens.
+func (s *Session) SetSpeculation(params SpeculationParams) error {
+	given := defaultSpeculationParamsC()
+	params.fill(&given)
+	var used *resource
+	if params.DraftSession != nil {
+		defer runtime.KeepAlive(params.DraftSession)
+		given.draft_session = params.DraftSession.core.handle
+		used = params.DraftSession.core.resource
+	}
+	return s.attach("draft", used, func(handle *C.sotto_session, details *C.sotto_error) C.sotto_status {
+		if params.Draft != nil {
+			C.sotto_go_set_draft(&given, s.core.callbacks.pointer())
+		}
+		status := C.sotto_session_set_speculation(handle, &given, details)
+		if status >= 0 {
+			s.core.callbacks.draft = params.Draft
+		}
+		return status
+	})
+}
+
+// SetGuide lets a second session guide this one; a nil guide ends that.
+func (s *Session) SetGuide(guide *Session, params GuideParams) error {
+	given := defaultGuideParamsC()
+	params.fill(&given)
+	var used *resource
+	var second *C.sotto_session
+	if guide != nil {
+		defer runtime.KeepAlive(guide)
+		used, second = guide.core.resource, guide.core.handle
+	}
+	return s.attach("guide", used, func(handle *C.sotto_session, details *C.sotto_error) C.sotto_status {
+		return C.sotto_session_set_guide(handle, second, &given, details)
+	})
+}
+
+// SetMatcher lets the text from here on continue the matcher's sequence 0; nil ends that.
+func (s *Session) SetMatcher(matcher *Matcher) error {
+	var used *resource
+	var given *C.sotto_matcher
+	if matcher != nil {
+		defer runtime.KeepAlive(matcher)
+		used, given = matcher.core.resource, matcher.core.handle
+	}
+	return s.attach("matcher", used, func(handle *C.sotto_session, details *C.sotto_error) C.sotto_status {
+		return C.sotto_session_set_matcher(handle, given, details)
+	})
+}
+
+// SetGrammar lets the text from here on fit a grammar, with a matcher of its own; nil ends that.
+func (s *Session) SetGrammar(grammar *Grammar) error {
+	if grammar == nil {
+		return s.SetMatcher(nil)
+	}
+	if err := s.core.retain(); err != nil { // it keeps its model
+		return err
+	}
+	defer runtime.KeepAlive(s)
+	defer s.core.release()
+	vocabulary, err := newModelVocabulary(s.core.model, s.core.model.retainHeld)
+	if err != nil {
+		return err
+	}
+	defer vocabulary.Close()
+	params := DefaultMatcherParams()
+	params.SequenceCount = s.core.matched
+	matcher, err := NewMatcher(grammar, vocabulary, &params)
+	if err != nil {
+		return err
+	}
+	defer matcher.Close()
+	return s.SetMatcher(matcher)
+}

@@ -1,0 +1,92 @@
+// Package sotto generates text on small devices, over the C library libsotto.
+//
+//	model, err := sotto.OpenModel("demo.sotto", nil)
+//	...
+//	defer model.Close()
+//	session, err := model.NewSession(nil)
+//	...
+//	defer session.Close()
+//	for text, err := range session.Stream(ctx, "Once upon a time", 100) {
+//		...
+//		fmt.Print(text)
+//	}
+//
+// Objects may be closed or dropped in any order: what a session needs lives as long as it does. Calls of a closed
+// object fail with ErrClosed. Models, grammars and vocabularies may be used by any number of goroutines at once; a
+// session, matcher or sampler by one at a time (ErrBusy), but Cancel and Close may come from any.
+package sotto
+
+// #cgo LDFLAGS: -lsotto
+// #include "bridge.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Token is the number of a token in a model's vocabulary.
+type Token int32
+
+var (
+	// ErrClosed is what calls of a closed object give.
+	ErrClosed = errors.New("sotto: the object is closed")
+	// ErrBusy is what a call gives while another one runs, or while a session uses the object.
+	ErrBusy   = errors.New("sotto: the object is in use")
+	errMemory = errors.New("sotto: out of memory")
+)
+
+// Error tells why the library refused something. errors.Is compares it with a Status.
+type Error struct {
+	Status  Status
+	Message string
+	Offset  int64 // byte of the input at fault; -1: none
+}
+
+func (e *Error) Error() string {
+	if e.Message == "" {
+		return "sotto: " + e.Status.Error()
+	}
+	return "sotto: " + e.Status.Error() + ": " + e.Message
+}
+
+// Is tells whether target is the error's Status.
+func (e *Error) Is(target error) bool {
+	status, ok := target.(Status)
+	return ok && status == e.Status
+}
+
+// Error is the library's text for a status; it also makes statuses fit for errors.Is.
+func (s Status) Error() string { return C.GoString(C.sotto_status_text(C.sotto_status(s))) }
+
+// Version is that of the linked library.
+func Version() (major, minor, patch int) {
+	v := int(C.sotto_version())
+	return v >> 16, v >> 8 & 255, v & 255
+}
+
+// String is the name of an instruction set.
+func (isa ISA) String() string { return C.GoString(C.sotto_isa_text(C.sotto_isa(isa))) }
+
+func init() {
+	if major, _, _ := Version(); major != C.SOTTO_VERSION_MAJOR {
+		panic(fmt.Sprintf("sotto: libsotto has version %d, not %d", major, C.SOTTO_VERSION_MAJOR))
+	}
+}
+
+func newError() C.sotto_error {
+	return C.sotto_error{struct_size: C.sizeof_sotto_error, offset: C.UINT64_MAX}
+}
+
+// check makes an error of a failure.
+func check(status C.sotto_status, details *C.sotto_error) error {
+	if status >= 0 {
+		return nil
+	}
+	err := &Error{Status: Status(status), Offset: -1}
+	if details != nil {
+		err.Message = C.GoString(&details.message[0])
+		err.Offset = int64(details.offset) // UINT64_MAX becomes -1
+	}
+	return err
+}

@@ -1,0 +1,168 @@
+package sotto
+
+// #include "bridge.h"
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+)
+
+// Logits gives the logits after the last token, before the sampler.
+func (s *Session) Logits() ([]float32, error) {
+	return s.floats(func(handle *C.sotto_session, values **C.float, count *C.size_t) C.sotto_status {
+		return C.sotto_session_logits(handle, values, count)
+	})
+}
+
+// Hidden gives the last token's hidden state.
+func (s *Session) Hidden() ([]float32, error) {
+	return s.floats(func(handle *C.sotto_session, values **C.float, count *C.size_t) C.sotto_status {
+		return C.sotto_session_hidden(handle, values, count)
+	})
+}
+
+func (s *Session) floats(f func(*C.sotto_session, **C.float, *C.size_t) C.sotto_status) (copied []float32, err error) {
+	_, err = s.plain(func(handle *C.sotto_session) C.sotto_status {
+		var values *C.float
+		var count C.size_t
+		status := f(handle, &values, &count)
+		if status == C.SOTTO_OK {
+			copied = append(copied, unsafe.Slice((*float32)(unsafe.Pointer(values)), count)...)
+		}
+		return status
+	})
+	return copied, err
+}
+
+// Score evaluates tokens and tells how likely they were together, and ln p of each.
+func (s *Session) Score(tokens []Token) (Score, []float32, error) {
+	score, each := C.sotto_score{struct_size: C.sizeof_sotto_score}, make([]float32, len(tokens))
+	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {
+		array, count := tokensOf(tokens)
+		return C.sotto_session_score(handle, array, count, (*C.float)(unsafe.Pointer(unsafe.SliceData(each))), &score)
+	})
+	return newScore(&score), each, err
+}
+
+// Embed evaluates tokens and gives their pooled hidden states.
+func (s *Session) Embed(tokens []Token, pooling Pooling) ([]float32, error) {
+	embedding := make([]float32, s.core.model.info.EmbeddingSize)
+	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {
+		array, count := tokensOf(tokens)
+		return C.sotto_session_embed(handle, array, count, C.sotto_pooling(pooling),
+			(*C.float)(unsafe.Pointer(unsafe.SliceData(embedding))))
+	})
+	return embedding, err
+}
+
+// Search continues the stream in several ways at once, best first; the stream itself stays as it was.
+func (s *Session) Search(params SearchParams) (found []Sequence, err error) {
+	if params.PhraseGroups != nil && len(params.PhraseGroups) != len(params.Phrases) {
+		return nil, &Error{InvalidArgument, fmt.Sprintf("%d phrase groups for %d phrases",
+			len(params.PhraseGroups), len(params.Phrases)), -1}
+	}
+	var a arena
+	defer a.free()
+	_, err = s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
+		given, details, calls := defaultSearchParamsC(), newError(), s.core.callbacks
+		params.fill(&given, &a)
+		if params.PhraseGroups != nil {
+			groups := array[uint32](&a, len(params.PhraseGroups))
+			copy(groups, params.PhraseGroups)
+			given.phrase_groups = (*C.uint32_t)(unsafe.Pointer(unsafe.SliceData(groups)))
+		}
+		calls.similarity, calls.step = params.Similarity, params.OnStep
+		defer func() { calls.similarity, calls.step = nil, nil }()
+		if calls.similarity != nil {
+			C.sotto_go_set_similarity(&given, calls.pointer())
+		}
+		if calls.step != nil {
+			C.sotto_go_set_step(&given, calls.pointer())
+		}
+		var sequences *C.sotto_sequence
+		var count C.size_t
+		status := C.sotto_session_search(handle, &given, &sequences, &count, &details)
+		if status >= 0 {
+			found = newSequences(sequences, count)
+		}
+		return status, &details
+	})
+	return found, err
+}
+
+// Save gives the stream as bytes: the same on every platform.
+func (s *Session) Save() (state []byte, err error) {
+	_, err = s.plain(func(handle *C.sotto_session) C.sotto_status {
+		var size C.size_t
+		if status := C.sotto_session_saved_size(handle, &size); status < 0 {
+			return status
+		}
+		state = make([]byte, size)
+		status := C.sotto_session_save(handle, bytesOf(state), size, &size)
+		state = state[:size]
+		return status
+	})
+	return state, err
+}
+
+// Restore goes on where a state was saved; the state may come from anyone.
+func (s *Session) Restore(state []byte) error {
+	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
+		details := newError()
+		s.core.stop = OK
+		return C.sotto_session_restore(handle, bytesOf(state), C.size_t(len(state)), &details), &details
+	})
+	return err
+}
+
+// ForkInto makes other, of the same shape, a copy of this stream.
+func (s *Session) ForkInto(other *Session) error {
+	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
+		status := C.sotto_status(C.SOTTO_OK)
+		details := newError()
+		_, busy := other.plain(func(target *C.sotto_session) C.sotto_status {
+			status = C.sotto_session_fork(handle, target, &details)
+			return C.SOTTO_OK
+		})
+		if busy != nil {
+			return C.SOTTO_INVALID_STATE, nil
+		}
+		return status, &details
+	})
+	runtime.KeepAlive(other)
+	return err
+}
+
+// Info tells the session's shape and state.
+func (s *Session) Info() (SessionInfo, error) {
+	info := C.sotto_session_info{struct_size: C.sizeof_sotto_session_info}
+	_, err := s.plain(func(h *C.sotto_session) C.sotto_status { return C.sotto_session_get_info(h, &info) })
+	return newSessionInfo(&info), err
+}
+
+// Timings tells what the session has spent its time on.
+func (s *Session) Timings() (SessionTimings, error) {
+	times := C.sotto_session_timings{struct_size: C.sizeof_sotto_session_timings}
+	_, err := s.plain(func(h *C.sotto_session) C.sotto_status { return C.sotto_session_get_timings(h, &times) })
+	return newSessionTimings(&times), err
+}
+
+// ResetTimings begins to count anew.
+func (s *Session) ResetTimings() error {
+	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {
+		C.sotto_session_reset_timings(handle)
+		return C.SOTTO_OK
+	})
+	return err
+}
+
+// SpeculationInfo tells how guesses fared.
+func (s *Session) SpeculationInfo() (SpeculationInfo, error) {
+	info := C.sotto_speculation_info{struct_size: C.sizeof_sotto_speculation_info}
+	_, err := s.plain(func(h *C.sotto_session) C.sotto_status {
+		return C.sotto_session_get_speculation_info(h, &info)
+	})
+	return newSpeculationInfo(&info), err
+}

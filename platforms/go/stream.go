@@ -1,0 +1,180 @@
+package sotto
+
+// #include "bridge.h"
+import "C"
+
+import (
+	"context"
+	"iter"
+	"runtime"
+)
+
+// Prefill evaluates a prompt's tokens after those that are there. It gives OK, StopContextFull or StopCancelled.
+func (s *Session) Prefill(prompt []Token) (Status, error) {
+	return s.plain(func(handle *C.sotto_session) C.sotto_status {
+		s.core.stop = OK
+		tokens, count := tokensOf(prompt)
+		return C.sotto_session_prefill(handle, tokens, count)
+	})
+}
+
+// Next generates one token. At the end of a text stop tells why, and the piece has whatever text was held back.
+func (s *Session) Next() (piece Piece, stop Status, err error) {
+	stop, err = s.plain(func(handle *C.sotto_session) C.sotto_status {
+		var made *C.sotto_piece
+		status := C.sotto_session_next(handle, &made)
+		if status >= 0 {
+			piece = newPiece(made)
+			s.core.stop = Status(status)
+		}
+		return status
+	})
+	return piece, stop, err
+}
+
+// StopReason is why the newest text ended; OK while it goes on.
+func (s *Session) StopReason() Status {
+	var stop Status
+	if _, err := s.plain(func(*C.sotto_session) C.sotto_status {
+		stop = s.core.stop
+		return C.SOTTO_OK
+	}); err != nil {
+		return OK
+	}
+	return stop
+}
+
+// Pieces evaluates a prompt and yields what follows it, until a stop, or after maxTokens if that is not 0. It yields
+// an error as its last, ctx.Err() among them. StopReason tells how the text ended.
+func (s *Session) Pieces(ctx context.Context, prompt []Token, maxTokens int) iter.Seq2[Piece, error] {
+	return func(yield func(Piece, error) bool) {
+		if err := s.run(ctx, prompt, maxTokens, func(piece Piece) bool { return yield(piece, nil) }); err != nil {
+			yield(Piece{}, err)
+		}
+	}
+}
+
+// Stream is Pieces for texts.
+func (s *Session) Stream(ctx context.Context, prompt string, maxTokens int) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		tokens, err := s.tokenize(prompt)
+		if err == nil {
+			err = s.run(ctx, tokens, maxTokens, func(piece Piece) bool {
+				return piece.Text == "" || yield(piece.Text, nil)
+			})
+		}
+		if err != nil {
+			yield("", err)
+		}
+	}
+}
+
+// tokenize encodes text with the session's model, which lives as long as the session.
+func (s *Session) tokenize(text string) (tokens []Token, err error) {
+	if err := s.core.enter(); err != nil {
+		return nil, err
+	}
+	defer runtime.KeepAlive(s)
+	defer s.core.leave()
+	return s.core.model.tokenize(text, 0)
+}
+
+// run is the loop of the iterators. The consumer has had enough where yield is false.
+func (s *Session) run(ctx context.Context, prompt []Token, maxTokens int, yield func(Piece) bool) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.setLimit(uint64(max(maxTokens, 0))); err != nil {
+		return err
+	}
+	isCancelled := false // the library has told so
+	isDone := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		s.Cancel()
+		close(isDone)
+	})
+	defer func() {
+		if stop() || isCancelled {
+			return
+		}
+		<-isDone // the session must not stay cancelled for its next call
+		_, _ = s.plain(func(handle *C.sotto_session) C.sotto_status {
+			var piece *C.sotto_piece
+			return C.sotto_session_next(handle, &piece)
+		})
+	}()
+	status, err := s.Prefill(prompt)
+	for err == nil && status == OK {
+		var piece Piece
+		piece, status, err = s.Next()
+		if err == nil && (status == OK || piece.Text != "") && !yield(piece) {
+			isCancelled = status == StopCancelled
+			return nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	isCancelled = status == StopCancelled
+	s.setStop(status)
+	if isCancelled {
+		return ctx.Err()
+	}
+	return nil
+}
+
+func (s *Session) setStop(status Status) {
+	if s.core.enter() == nil {
+		s.core.stop = status
+		s.core.leave()
+	}
+}
+
+// Generate does the same inside the library: onPiece, which may be nil, gets the pieces, and ends the text by
+// giving true. A maxTokens below 0 sets no limit.
+func (s *Session) Generate(prompt []Token, maxTokens int, onPiece func(Piece) (stop bool)) (Status, error) {
+	if err := s.setLimit(0); err != nil {
+		return 0, err
+	}
+	limit := ^C.size_t(0)
+	if maxTokens >= 0 {
+		limit = C.size_t(maxTokens)
+	}
+	return s.plain(func(handle *C.sotto_session) C.sotto_status {
+		tokens, count := tokensOf(prompt)
+		s.core.callbacks.piece = onPiece
+		defer func() { s.core.callbacks.piece = nil }()
+		var status C.sotto_status
+		if onPiece == nil {
+			status = C.sotto_session_generate(handle, tokens, count, limit, nil, nil)
+		} else {
+			status = C.sotto_go_generate(handle, tokens, count, limit, s.core.callbacks.pointer())
+		}
+		s.core.stop = Status(max(status, 0))
+		return status
+	})
+}
+
+// Heal lets the text go on inside the prompt's last word. It comes after Prefill.
+func (s *Session) Heal() error {
+	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status { return C.sotto_session_heal(handle) })
+	return err
+}
+
+// Rewind makes the stream end after its first tokens.
+func (s *Session) Rewind(tokenCount uint64) error {
+	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {
+		return C.sotto_session_rewind(handle, C.uint64_t(tokenCount))
+	})
+	return err
+}
+
+// Reset forgets all tokens; the parameters stay.
+func (s *Session) Reset() error {
+	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {
+		C.sotto_session_reset(handle)
+		s.core.stop = OK
+		return C.SOTTO_OK
+	})
+	return err
+}
