@@ -12,7 +12,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr uint64_t kLargestFile = uint64_t{256} << 20;
+constexpr uint64_t kLargestVocabulary = uint64_t{256} << 20;
 constexpr const char* kEndOfText = "<|endoftext|>";
 
 // "left right" a line, after an optional line "#version: ...".
@@ -85,7 +85,7 @@ TokenizerData read_vocabulary_and_merges(const std::filesystem::path& vocabulary
   TokenizerNames names(vocabulary_size);
   const json tokens = read_json_object(vocabulary);
   with_path(vocabulary, [&] { add_vocabulary(tokens, &names); });
-  const std::string merge_text = read_text_file(merges, kLargestFile);
+  const std::string merge_text = read_text_file(merges, kLargestVocabulary);
   with_path(merges, [&] { add_merge_lines(merge_text, &names); });
 
   // First what gives new tokens their ids, then what refers to them by name.

@@ -14,12 +14,12 @@ constexpr uint32_t kMostDraftTokens = 15;
 constexpr struct {
   const char* name;
   uint32_t source;
-} kSources[] = {{"lookup", SOTTO_DRAFT_LOOKUP},
+} kDraftSources[] = {{"lookup", SOTTO_DRAFT_LOOKUP},
                 {"lookahead", SOTTO_DRAFT_LOOKAHEAD},
                 {"early-exit", SOTTO_DRAFT_EARLY_EXIT}};
 
 void read_source(const std::string& name, DraftOptions& options) {
-  for (const auto& known : kSources) {
+  for (const auto& known : kDraftSources) {
     if (name != known.name) continue;
     options.params.sources |= known.source;
     return;

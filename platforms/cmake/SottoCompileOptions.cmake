@@ -20,6 +20,13 @@ target_compile_options(sotto_core_options INTERFACE
   -Wconversion
   $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wglobal-constructors>)
 
+# sotto_in_large_pieces(TARGET): its files may be compiled several at a time. For programs that include JSON and
+# command-line headers, whose inline functions every file would otherwise instrument anew.
+option(SOTTO_LARGE_PIECES "Compile several files of a program together" ON)
+function(sotto_in_large_pieces target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${SOTTO_LARGE_PIECES} UNITY_BUILD_BATCH_SIZE 13)
+endfunction()
+
 # Sanitizers instrument everything built here.
 if(SOTTO_SANITIZE)
   add_compile_options(-fsanitize=${SOTTO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

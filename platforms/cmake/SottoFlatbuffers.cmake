@@ -1,6 +1,10 @@
 # sotto_flatbuffers: the FlatBuffers header; sotto_model_format and sotto_grammar_format: the
 # headers flatc makes of runtime/model/model.fbs and runtime/grammar/grammar.fbs.
 
+if(CMAKE_CROSSCOMPILING AND NOT FLATBUFFERS_INCLUDE_DIR)
+  include(SottoHostHeaders)
+  sotto_host_headers(FLATBUFFERS_INCLUDE_DIR flatbuffers)
+endif()
 find_path(FLATBUFFERS_INCLUDE_DIR flatbuffers/flatbuffers.h REQUIRED)
 find_program(FLATBUFFERS_FLATC flatc REQUIRED)
 

@@ -13,7 +13,7 @@
 namespace sotto::bench {
 namespace {
 
-constexpr uint64_t kLeastNs = 3'000'000;
+constexpr uint64_t kLeastSamplerNs = 3'000'000;
 
 constexpr const char* kKinds[] = {"peaked", "flat", "tied"};
 
@@ -126,7 +126,7 @@ class Bench {
     input.struct_size = sizeof input;
     input.logits = logits_[kind].data();
     input.history = history.data();
-    return 1e6 * seconds_per_call(kLeastNs, [&] {
+    return 1e6 * seconds_per_call(kLeastSamplerNs, [&] {
              input.history_count = (input.history_count + 1) % history.size();  // another draw
              sotto_token token;
              check(sotto_sampler_pick(sampler_, &input, &token, &error), error, mode.name);

@@ -10,7 +10,7 @@
 namespace sotto::bench {
 namespace {
 
-constexpr uint64_t kLeastNs = 100'000'000;
+constexpr uint64_t kLeastPlainNs = 100'000'000;
 constexpr uint32_t kDraftTokens = 7;
 constexpr uint32_t kMostTokens = 96;
 
@@ -93,7 +93,7 @@ class Comparison {
   void measure(const std::string& series, Recorder& recorder) {
     sotto_session_reset_timings(drafting_.get());
     uint64_t plain = 0, drafting = 0;
-    while (plain < kLeastNs) {
+    while (plain < kLeastPlainNs) {
       plain += time_of(plain_);
       drafting += time_of(drafting_);
     }

@@ -8,7 +8,7 @@
 namespace sotto::bench {
 namespace {
 
-constexpr uint64_t kLeastNs = 10'000'000;
+constexpr uint64_t kLeastTokenNs = 10'000'000;
 constexpr size_t kTextSize = size_t{256} << 10;
 
 bool is_plain(const char* bytes, size_t size) {
@@ -58,7 +58,7 @@ void add_samplers(const LoadedModel& model, Plan* plan) {
            const uint64_t count = session->info().token_count;
            sotto_session_reset_timings(session->get());
            // Taking back a token that was only drawn costs no evaluation.
-           seconds_per_call(kLeastNs, [&] {
+           seconds_per_call(kLeastTokenNs, [&] {
              const sotto_piece* piece = nullptr;
              check(sotto_session_next(session->get(), &piece), "next");
              session->rewind(count);
@@ -83,7 +83,7 @@ void add_tokenizer(const LoadedModel& model, Plan* plan) {
   const sotto_model* handle = model.get();
   plan->probes.push_back({"tokenizer", [handle, text, tokens](Recorder& recorder) {
                             size_t count = 0;
-                            const double seconds = seconds_per_call(2 * kLeastNs, [&] {
+                            const double seconds = seconds_per_call(2 * kLeastTokenNs, [&] {
                               check(sotto_tokenize(handle, text->data(), text->size(), 0,
                                                    tokens->data(), tokens->size(), &count, nullptr),
                                     "tokenize");
@@ -92,7 +92,7 @@ void add_tokenizer(const LoadedModel& model, Plan* plan) {
                                             static_cast<double>(text->size()) / seconds / 1e6);
                             std::string decoded(text->size(), '\0');
                             size_t size = 0;
-                            const double back = seconds_per_call(kLeastNs, [&] {
+                            const double back = seconds_per_call(kLeastTokenNs, [&] {
                               check(sotto_detokenize(handle, tokens->data(), count, decoded.data(),
                                                      decoded.size(), &size),
                                     "detokenize");

@@ -11,8 +11,8 @@
 namespace sotto::bench {
 namespace {
 
-constexpr uint64_t kLeastNs = 80'000'000;
-constexpr double kLimitSeconds = kLeastNs / 1e9;
+constexpr uint64_t kLeastWorkloadNs = 80'000'000;
+constexpr double kLimitSeconds = kLeastWorkloadNs / 1e9;
 
 std::string threads_suffix(size_t thread_count) { return "/" + std::to_string(thread_count) + "t"; }
 
@@ -61,7 +61,7 @@ void add_decode(const LoadedModel& model, uint32_t context, uint32_t thread_coun
                           [session, series, begin](Recorder& recorder) {
                             session->rewind(begin);
                             session->next();  // warms up
-                            const double seconds = seconds_per_call(kLeastNs, [&] {
+                            const double seconds = seconds_per_call(kLeastWorkloadNs, [&] {
                               session->rewind(begin);
                               for (uint32_t i = 0; i < kDecodeTokens; ++i) session->next();
                             });
@@ -87,7 +87,7 @@ void add_contended_decode(const LoadedModel& model, uint32_t thread_count, Plan*
   session->set_sampler(greedy_sampler());
   session->prefill(arbitrary_tokens(model.info(), 1));
   const auto decode = [session] {
-    return kDecodeTokens / seconds_per_call(kLeastNs, [&] {
+    return kDecodeTokens / seconds_per_call(kLeastWorkloadNs, [&] {
              session->rewind(1);
              for (uint32_t i = 0; i < kDecodeTokens; ++i) session->next();
            });
@@ -115,7 +115,7 @@ void add_prefill(const LoadedModel& model, uint32_t prompt_length, uint32_t thre
       "prefill/" + std::to_string(prompt_length) + threads_suffix(thread_count);
   plan->probes.push_back({"prefill of " + std::to_string(prompt_length),
                           [session, tokens, series](Recorder& recorder) {
-                            const double seconds = seconds_per_call(kLeastNs, [&] {
+                            const double seconds = seconds_per_call(kLeastWorkloadNs, [&] {
                               sotto_session_reset(session->get());
                               session->prefill(tokens);
                             });
@@ -138,7 +138,7 @@ void add_first_token(const LoadedModel& model, uint32_t thread_count, Plan* plan
       std::make_shared<Session>(model, context_for(model, prompt + 1), thread_count);
   const auto tokens = arbitrary_tokens(model.info(), prompt);
   plan->probes.push_back({"time to first token", [session, tokens](Recorder& recorder) {
-                            const double seconds = seconds_per_call(kLeastNs, [&] {
+                            const double seconds = seconds_per_call(kLeastWorkloadNs, [&] {
                               sotto_session_reset(session->get());
                               session->prefill(tokens);
                               session->next();

@@ -173,7 +173,7 @@ void expect_near(const Distribution& kept, const Distribution& expected, double 
     EXPECT_TRUE(expected.count(id)) << "token " << id << " stayed";
 }
 
-std::vector<int> ids_of(const Distribution& kept) {
+std::vector<int> kept_ids(const Distribution& kept) {
   std::vector<int> ids;
   for (const auto& [id, value] : kept) ids.push_back(id);
   return ids;
@@ -196,7 +196,7 @@ void expect_answer(const Question& question, const Distribution& kept) {
   } else if (expected.contains("logits")) {
     expect_near(kept, normalised(expected["logits"], true), question.tolerance);
   } else if (expected.contains("kept_ids")) {
-    EXPECT_EQ(ids_of(kept), expected["kept_ids"].get<std::vector<int>>());
+    EXPECT_EQ(kept_ids(kept), expected["kept_ids"].get<std::vector<int>>());
   } else if (expected.contains("kept_count")) {
     EXPECT_EQ(kept.size(), expected["kept_count"].get<size_t>());
   } else if (expected.contains("banned_ids")) {

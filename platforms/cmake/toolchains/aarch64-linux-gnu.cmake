@@ -1,0 +1,15 @@
+# 64-bit ARM Linux with glibc, such as Raspberry Pi OS, with Debian's cross compiler; programs run under qemu-user.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_FIND_ROOT_PATH /usr/aarch64-linux-gnu)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+# Without -cpu, so that QEMU_CPU chooses.
+find_program(SOTTO_QEMU NAMES qemu-aarch64-static qemu-aarch64)
+if(SOTTO_QEMU)
+  set(CMAKE_CROSSCOMPILING_EMULATOR "${SOTTO_QEMU};-L;/usr/aarch64-linux-gnu")
+endif()
