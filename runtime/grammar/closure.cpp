@@ -13,13 +13,15 @@ void Closure::lay_out(Arena& arena, const MatcherLimits& limits, uint32_t* slots
   slots_ = slots;
   entries_ = arena.take<Entry>(work_capacity_);
   items_ = arena.take<Item>(work_capacity_);
-  pending_ = arena.take<Pending>(work_capacity_);
+  // Each has two entries: its marker and its first state.
+  const uint32_t pending_capacity = work_capacity_ / 2 + 1;
+  pending_ = arena.take<Pending>(pending_capacity);
   links_ = arena.take<Link>(link_capacity_);
-  groups_ = arena.take<Group>(work_capacity_);
+  groups_ = arena.take<Group>(pending_capacity);
   frames_ = arena.take<Frame>(frame_capacity_);
-  members_ = arena.take<uint32_t>(work_capacity_);
-  ends_ = arena.take<uint32_t>(work_capacity_);
-  components_.lay_out(arena, work_capacity_, frame_capacity_);
+  members_ = arena.take<uint32_t>(pending_capacity);
+  ends_ = arena.take<uint32_t>(pending_capacity);
+  components_.lay_out(arena, pending_capacity, frame_capacity_);
 }
 
 void Closure::init(const CompiledGrammar& grammar, ContextStore& store) {
@@ -155,7 +157,7 @@ uint32_t Closure::pending_for(uint32_t rule_start) {
   Entry* marker = find_or_add(rule_start, kPendingMarker, &is_new);
   if (marker == nullptr) return 0;
   if (!is_new) return marker->pending;
-  const uint32_t pending = pending_count_++;  // no more of them than entries
+  const uint32_t pending = pending_count_++;
   marker->pending = pending;
   pending_[pending] = {rule_start, kEmpty, 0};
   add(rule_start, kPending | pending);

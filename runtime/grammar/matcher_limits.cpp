@@ -43,17 +43,17 @@ MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar
   const uint32_t states = std::min(counts.states, 1u << 14);
   const uint32_t calls = std::min(counts.calls, 1u << 14);
   MatcherLimits limits = given;
-  limits.work_count = std::min(160 + states / 8 + calls, 1024u);
-  limits.config_count = std::min(96 + (states + calls) / 3, 2048u);
-  limits.node_count = calls == 0 ? 32 : std::min(256 + calls / 2, 2048u);
+  limits.work_count = std::min(160 + states / 16 + calls, 1024u);
+  limits.config_count = std::min(64 + (states + calls) / 7, 1024u);
+  limits.node_count = calls == 0 ? 32 : std::min(224 + calls / 4, 1024u);
   limits.frame_count = 2 * limits.node_count;
   limits.item_count = 3 * limits.config_count + 128;
   if (counts.loops > 0) {
-    limits.work_count = 2048;
-    limits.config_count = 1024;
-    limits.node_count = 2048;
-    limits.frame_count = 8192;
-    limits.item_count = 4096;
+    limits.work_count = 1536;
+    limits.config_count = 640;
+    limits.node_count = 1024;
+    limits.frame_count = 4096;
+    limits.item_count = 2560;
   }
   if (has_left_recursion(grammar)) {
     limits.work_count = 4096;
