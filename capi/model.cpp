@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "capi/sotto_handles.h"
 #include "runtime/grammar/prepared_vocabulary.h"
 
@@ -43,8 +45,10 @@ uint64_t count_parameters(const Model& model) {
   uint64_t count = width * config.position_count + 2 * width;
   for (size_t i = 0; i < model.view().linear_count(); ++i) {
     const sotto::LinearWeights linear = model.view().linear(i);
-    count +=
-        uint64_t{linear.inputs} * linear.outputs + (linear.bias == nullptr ? 0 : linear.outputs);
+    // Tiles have room for biases, which layers use and heads, as a rule, do not.
+    const bool is_of_layer = i + 1 < model.view().linear_count();
+    const bool has_bias = linear.tiles == nullptr ? linear.bias != nullptr : is_of_layer;
+    count += uint64_t{linear.inputs} * linear.outputs + (has_bias ? linear.outputs : 0);
   }
   if (!model.view().has_tied_head()) count += width * config.vocabulary_size;
   return count + 4 * width * config.layer_count;
@@ -53,10 +57,19 @@ uint64_t count_parameters(const Model& model) {
 uint64_t count_weight_bytes(const Model& model) {
   uint64_t bytes = 0;
   for (size_t i = 0; i < model.view().linear_count(); ++i) {
-    const sotto::LinearWeights linear = model.view().linear(i);
-    bytes += uint64_t{linear.inputs} * linear.outputs;
+    bytes += model.view().linear_bytes(i).size;
   }
   return bytes;
+}
+
+uint32_t bits_of(const sotto::LinearWeights& weights) { return weights.tiles == nullptr ? 8 : 4; }
+
+uint32_t most_layer_weight_bits(const Model& model) {
+  uint32_t most = 0;
+  for (size_t i = 0; i + 1 < model.view().linear_count(); ++i) {
+    most = std::max(most, bits_of(model.view().linear(i)));
+  }
+  return most;
 }
 
 }  // namespace
@@ -112,6 +125,8 @@ sotto_status sotto_model_get_info(const sotto_model* handle, sotto_model_info* i
   filled.packed_in_place = model.packed_in_place();
   filled.parameter_count = count_parameters(model);
   filled.weight_bytes = count_weight_bytes(model);
+  filled.layer_weight_bits = most_layer_weight_bits(model);
+  filled.head_weight_bits = bits_of(model.head());
   sotto::VocabularySection vocabulary;
   if (model.view().find_vocabulary(&vocabulary) &&
       vocabulary.version == sotto::kPreparedVersion) {

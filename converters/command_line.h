@@ -7,6 +7,7 @@
 #include <string>
 
 #include "converters/float_model.h"
+#include "converters/model_writer.h"
 
 namespace sotto {
 
@@ -20,6 +21,8 @@ struct Command {
   uint32_t window_limit = 0;         // 0: all of the text
   std::filesystem::path vocabulary;  // empty: that of the checkpoint
   std::string name;                  // empty: that of the checkpoint
+  WeightKind weights = WeightKind::kInt8;
+  WeightKind head = WeightKind::kInt8;
   std::string pack = "none";
   bool force = false;
   bool json = false;

@@ -4,13 +4,13 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <stdexcept>
 
 #include "converters/file.h"
 #include "converters/float_forward.h"
-#include "converters/model_writer.h"
 
 namespace sotto {
 namespace {
@@ -28,30 +28,38 @@ size_t argmax(std::span<const float> x) {
 }
 
 // Sums over predictions; the means are taken at the end.
-struct Sums {
+struct FloatSums {
   size_t prediction_count = 0;
-  size_t agreement_count = 0;
   size_t logit_count = 0;
-  double float_loss = 0;
-  double int8_loss = 0;
-  double divergence = 0;
+  double loss = 0;
   double logit_squares = 0;
+};
+
+struct QuantizedSums {
+  size_t agreement_count = 0;
+  double loss = 0;
+  double divergence = 0;
   double error_squares = 0;
   double errors = 0;
   double max_error = 0;
 };
 
-// One prediction: the logits (vocabulary) of both and the token that came.
+// One prediction: the logits (vocabulary) and the token that came.
+void add_prediction(std::span<const float> logits, size_t token, FloatSums* sums) {
+  sums->loss += log_sum_exp(logits) - logits[token];
+  double mean = 0;
+  for (const float logit : logits) mean += logit;
+  mean /= static_cast<double>(logits.size());
+  for (const float logit : logits) sums->logit_squares += (logit - mean) * (logit - mean);
+  sums->logit_count += logits.size();
+  ++sums->prediction_count;
+}
+
 void add_prediction(std::span<const float> expected, std::span<const float> actual, size_t token,
-                    Sums* sums) {
+                    QuantizedSums* sums) {
   const double expected_log_sum = log_sum_exp(expected);
   const double actual_log_sum = log_sum_exp(actual);
-  sums->float_loss += expected_log_sum - expected[token];
-  sums->int8_loss += actual_log_sum - actual[token];
-
-  double mean = 0;
-  for (const float logit : expected) mean += logit;
-  mean /= static_cast<double>(expected.size());
+  sums->loss += actual_log_sum - actual[token];
   for (size_t i = 0; i < expected.size(); ++i) {
     const double log_p = expected[i] - expected_log_sum;
     const double log_q = actual[i] - actual_log_sum;
@@ -60,41 +68,33 @@ void add_prediction(std::span<const float> expected, std::span<const float> actu
     sums->errors += error;
     sums->error_squares += error * error;
     sums->max_error = std::max(sums->max_error, error);
-    sums->logit_squares += (expected[i] - mean) * (expected[i] - mean);
   }
-  sums->logit_count += expected.size();
   sums->agreement_count += argmax(expected) == argmax(actual);
-  ++sums->prediction_count;
 }
 
-void evaluate_window(const FloatModel& model, std::span<const sotto_token> window,
-                     unsigned thread_count, Int8Session* session, Sums* sums) {
-  const size_t vocabulary = model.shape.vocabulary_size;
-  const std::vector<float> expected = float_forward(model, window, thread_count);
+// `expected`: the float32 logits (token, vocabulary).
+void evaluate_window(std::span<const float> expected, std::span<const sotto_token> window,
+                     Int8Session* session, QuantizedSums* sums) {
+  const size_t vocabulary = expected.size() / window.size();
   session->reset();
   for (size_t t = 0; t + 1 < window.size(); ++t) {
     session->prefill(window.subspan(t, 1));
-    add_prediction(std::span(expected).subspan(t * vocabulary, vocabulary), session->logits(),
+    add_prediction(expected.subspan(t * vocabulary, vocabulary), session->logits(),
                    static_cast<size_t>(window[t + 1]), sums);
   }
 }
 
-Evaluation summarize(const Sums& sums, size_t window_count, size_t window_tokens) {
-  const double predictions = static_cast<double>(sums.prediction_count);
-  const double logits = static_cast<double>(sums.logit_count);
-  Evaluation evaluation;
-  evaluation.window_count = window_count;
-  evaluation.window_tokens = window_tokens;
-  evaluation.prediction_count = sums.prediction_count;
-  evaluation.float_loss = sums.float_loss / predictions;
-  evaluation.int8_loss = sums.int8_loss / predictions;
-  evaluation.mean_divergence = sums.divergence / predictions;
-  evaluation.top1_agreement = static_cast<double>(sums.agreement_count) / predictions;
-  evaluation.logit_rms = std::sqrt(sums.logit_squares / logits);
-  evaluation.error_rms = std::sqrt(sums.error_squares / logits);
-  evaluation.mean_error = sums.errors / logits;
-  evaluation.max_error = sums.max_error;
-  return evaluation;
+QuantizedEvaluation summarize(const std::string& name, const FloatSums& all,
+                              const QuantizedSums& sums) {
+  const double predictions = static_cast<double>(all.prediction_count);
+  const double logits = static_cast<double>(all.logit_count);
+  return {.name = name,
+          .loss = sums.loss / predictions,
+          .mean_divergence = sums.divergence / predictions,
+          .top1_agreement = static_cast<double>(sums.agreement_count) / predictions,
+          .error_rms = std::sqrt(sums.error_squares / logits),
+          .mean_error = sums.errors / logits,
+          .max_error = sums.max_error};
 }
 
 // A name in the system's directory for temporary files; the file is removed at the end.
@@ -118,11 +118,8 @@ class TemporaryPath {
 
 }  // namespace
 
-std::vector<uint8_t> convert_to_bytes(const Checkpoint& checkpoint,
-                                      const TokenizerData* tokenizer) {
+std::vector<uint8_t> convert_to_bytes(const Checkpoint& checkpoint, const WriteOptions& options) {
   const TemporaryPath path;
-  WriteOptions options;
-  options.tokenizer = tokenizer;
   write_model(checkpoint, path.get(), options);
   const InputFile file(path.get());
   std::vector<uint8_t> bytes(file.size());
@@ -131,57 +128,105 @@ std::vector<uint8_t> convert_to_bytes(const Checkpoint& checkpoint,
 }
 
 double Evaluation::float_perplexity() const { return std::exp(float_loss); }
-double Evaluation::int8_perplexity() const { return std::exp(int8_loss); }
+double QuantizedEvaluation::perplexity() const { return std::exp(loss); }
 
-Evaluation evaluate(const FloatModel& model, const Int8Model& int8,
+Evaluation evaluate(const FloatModel& model, std::span<const QuantizedModel> quantized,
                     std::span<const sotto_token> tokens, const EvaluationOptions& options) {
   if (tokens.size() < 2) throw std::runtime_error("the text has nothing to predict");
-  if (int8.info().vocabulary_size != model.shape.vocabulary_size) {
-    throw std::runtime_error("the two models do not share a vocabulary");
+  Evaluation result;
+  result.window_tokens = std::min<size_t>(model.shape.position_count, tokens.size());
+  result.window_count = tokens.size() / result.window_tokens;
+  if (options.window_limit != 0) {
+    result.window_count = std::min(result.window_count, options.window_limit);
   }
-  const size_t window_tokens = std::min<size_t>(model.shape.position_count, tokens.size());
-  size_t window_count = tokens.size() / window_tokens;
-  if (options.window_limit != 0) window_count = std::min(window_count, options.window_limit);
+  std::vector<std::unique_ptr<Int8Session>> sessions;
+  for (const QuantizedModel& other : quantized) {
+    if (other.model->info().vocabulary_size != model.shape.vocabulary_size) {
+      throw std::runtime_error("the models do not share a vocabulary");
+    }
+    sessions.push_back(std::make_unique<Int8Session>(*other.model));
+  }
 
-  Int8Session session(int8);
-  Sums sums;
-  for (size_t k = 0; k < window_count; ++k) {
-    evaluate_window(model, tokens.subspan(k * window_tokens, window_tokens), options.thread_count,
-                    &session, &sums);
-    if (options.on_window) options.on_window(k + 1, window_count);
+  FloatSums float_sums;
+  std::vector<QuantizedSums> sums(quantized.size());
+  const size_t vocabulary = model.shape.vocabulary_size;
+  for (size_t k = 0; k < result.window_count; ++k) {
+    const auto window = tokens.subspan(k * result.window_tokens, result.window_tokens);
+    const std::vector<float> expected = float_forward(model, window, options.thread_count);
+    for (size_t t = 0; t + 1 < window.size(); ++t) {
+      add_prediction(std::span(expected).subspan(t * vocabulary, vocabulary),
+                     static_cast<size_t>(window[t + 1]), &float_sums);
+    }
+    for (size_t i = 0; i < sums.size(); ++i) {
+      evaluate_window(expected, window, sessions[i].get(), &sums[i]);
+    }
+    if (options.on_window) options.on_window(k + 1, result.window_count);
   }
-  return summarize(sums, window_count, window_tokens);
+  result.prediction_count = float_sums.prediction_count;
+  result.float_loss = float_sums.loss / static_cast<double>(float_sums.prediction_count);
+  result.logit_rms =
+      std::sqrt(float_sums.logit_squares / static_cast<double>(float_sums.logit_count));
+  for (size_t i = 0; i < sums.size(); ++i) {
+    result.quantized.push_back(summarize(quantized[i].name, float_sums, sums[i]));
+  }
+  return result;
 }
 
+namespace {
+
+std::string cell(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+}  // namespace
+
 std::string evaluation_table(const Evaluation& e) {
-  char text[1024];
-  std::snprintf(text, sizeof text,
-                "%zu windows of %zu tokens, %zu predictions\n"
-                "                       float32        int8\n"
-                "loss (nats)         %10.5f  %10.5f\n"
-                "perplexity          %10.4f  %10.4f  (%+.3f%%)\n"
-                "mean KL divergence  %10.6f  nats, float32 against int8\n"
-                "top-1 agreement     %9.2f%%\n"
-                "logit error         %10.5f  rms (logits: %.4f rms), %.5f mean, %.5f max\n",
-                e.window_count, e.window_tokens, e.prediction_count, e.float_loss, e.int8_loss,
-                e.float_perplexity(), e.int8_perplexity(),
-                100 * (e.int8_perplexity() / e.float_perplexity() - 1), e.mean_divergence,
-                100 * e.top1_agreement, e.error_rms, e.logit_rms, e.mean_error, e.max_error);
+  std::string text = std::to_string(e.window_count) + " windows of " +
+                     std::to_string(e.window_tokens) + " tokens, " +
+                     std::to_string(e.prediction_count) + " predictions\n";
+  const auto row = [&](const char* label, const std::string& first, auto of) {
+    char start[64];
+    std::snprintf(start, sizeof start, "%-20s %12s", label, first.c_str());
+    text += start;
+    for (const QuantizedEvaluation& quantized : e.quantized) {
+      std::snprintf(start, sizeof start, " %12s", std::string(of(quantized)).c_str());
+      text += start;
+    }
+    text += '\n';
+  };
+  using Of = const QuantizedEvaluation&;
+  row("", "float32", [](Of q) { return q.name; });
+  row("loss (nats)", cell("%.5f", e.float_loss), [](Of q) { return cell("%.5f", q.loss); });
+  row("perplexity", cell("%.4f", e.float_perplexity()),
+      [](Of q) { return cell("%.4f", q.perplexity()); });
+  row("", "", [&](Of q) { return cell("%+.3f%%", 100 * (q.perplexity() / e.float_perplexity() - 1)); });
+  row("mean KL (nats)", "", [](Of q) { return cell("%.6f", q.mean_divergence); });
+  row("top-1 agreement", "", [](Of q) { return cell("%.2f%%", 100 * q.top1_agreement); });
+  row("logits (rms)", cell("%.4f", e.logit_rms), [](Of) { return ""; });
+  row("logit error: rms", "", [](Of q) { return cell("%.5f", q.error_rms); });
+  row("  mean", "", [](Of q) { return cell("%.5f", q.mean_error); });
+  row("  largest", "", [](Of q) { return cell("%.5f", q.max_error); });
   return text;
 }
 
 std::string evaluation_json(const Evaluation& e) {
-  const nlohmann::ordered_json json = {
+  nlohmann::ordered_json json = {
       {"windows", e.window_count},
       {"window_tokens", e.window_tokens},
       {"predictions", e.prediction_count},
-      {"float32", {{"loss", e.float_loss}, {"perplexity", e.float_perplexity()}}},
-      {"int8", {{"loss", e.int8_loss}, {"perplexity", e.int8_perplexity()}}},
-      {"perplexity_ratio", e.int8_perplexity() / e.float_perplexity()},
-      {"mean_kl", e.mean_divergence},
-      {"top1_agreement", e.top1_agreement},
       {"logit_rms", e.logit_rms},
-      {"logit_error", {{"rms", e.error_rms}, {"mean", e.mean_error}, {"max", e.max_error}}}};
+      {"float32", {{"loss", e.float_loss}, {"perplexity", e.float_perplexity()}}}};
+  for (const QuantizedEvaluation& q : e.quantized) {
+    json[q.name] = {
+        {"loss", q.loss},
+        {"perplexity", q.perplexity()},
+        {"perplexity_ratio", q.perplexity() / e.float_perplexity()},
+        {"mean_kl", q.mean_divergence},
+        {"top1_agreement", q.top1_agreement},
+        {"logit_error", {{"rms", q.error_rms}, {"mean", q.mean_error}, {"max", q.max_error}}}};
+  }
   return json.dump(2) + "\n";
 }
 

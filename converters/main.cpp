@@ -108,6 +108,8 @@ void convert(const Command& command) {
   WriteOptions options;
   options.tokenizer = tokenizer ? &*tokenizer : nullptr;
   options.packer = packer ? &*packer : nullptr;
+  options.layers = command.weights;
+  options.head = command.head;
   {
     const ProgressBar bar(!command.quiet);
     options.progress = [&](double fraction) {
@@ -122,7 +124,11 @@ void convert(const Command& command) {
   if (tokenizer && summary.written.vocabulary_size == 0) {
     summary.notes.push_back("a token is longer than 255 bytes: grammars cannot be used");
   }
-  if (packer) summary.packed_isa = packer->isa();
+  if (packer && summary.written.packed_size == 0) {
+    summary.notes.push_back("weights of 4 bits need no packing: they run as they are everywhere");
+  } else if (packer) {
+    summary.packed_isa = packer->isa();
+  }
   if (command.quiet) return;
   if (command.json) {
     std::cout << summary_json(summary);
@@ -139,21 +145,31 @@ void measure(const Command& command) {
   const auto checkpoint = open_checkpoint(command, notes);
   const auto tokenizer = read_tokenizer(command, checkpoint->info());
   if (!tokenizer) throw std::runtime_error("--evaluate needs the checkpoint's tokenizer");
-  const Int8Model int8(convert_to_bytes(*checkpoint, &*tokenizer));
+  WriteOptions options;
+  options.tokenizer = &*tokenizer;
+  const Int8Model int8(convert_to_bytes(*checkpoint, options));
+  std::vector<QuantizedModel> quantized = {{"int8", &int8}};
+  std::optional<Int8Model> int4;
+  if (command.weights == WeightKind::kInt4 || command.head == WeightKind::kInt4) {
+    options.layers = command.weights;
+    options.head = command.head;
+    int4.emplace(convert_to_bytes(*checkpoint, options));
+    quantized.push_back({"int4", &*int4});
+  }
   constexpr uint64_t kTextLimit = uint64_t{1} << 30;
   const auto tokens = int8.tokenize(read_text_file(command.evaluation_text, kTextLimit));
 
   Evaluation evaluation;
   {
     const ProgressBar bar(!command.quiet);
-    EvaluationOptions options;
-    options.window_limit = command.window_limit;
-    options.thread_count = std::max(1u, std::thread::hardware_concurrency());
-    options.on_window = [&](size_t done, size_t total) {
+    EvaluationOptions evaluation_options;
+    evaluation_options.window_limit = command.window_limit;
+    evaluation_options.thread_count = std::max(1u, std::thread::hardware_concurrency());
+    evaluation_options.on_window = [&](size_t done, size_t total) {
       if (interrupted != 0) throw std::runtime_error("interrupted");
       bar.show(static_cast<double>(done) / static_cast<double>(total));
     };
-    evaluation = evaluate(load_float_model(*checkpoint), int8, tokens, options);
+    evaluation = evaluate(load_float_model(*checkpoint), quantized, tokens, evaluation_options);
   }
   std::cout << (command.json ? evaluation_json(evaluation) : evaluation_table(evaluation));
 }

@@ -13,6 +13,11 @@ format::DataRange put(const DataRange& range) {
 }
 
 Offset<format::Linear> put(FlatBufferBuilder& builder, const LinearRanges& linear) {
+  if (linear.tiles) {
+    const format::DataRange tiles = put(*linear.tiles);
+    return format::CreateLinear(builder, linear.inputs, linear.outputs, nullptr, nullptr, nullptr,
+                                &tiles);
+  }
   const format::DataRange weights = put(linear.weights);
   const format::DataRange scales = put(linear.scales);
   const format::DataRange bias = put(linear.bias.value_or(DataRange{}));

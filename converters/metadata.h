@@ -23,6 +23,7 @@ struct LinearRanges {
   DataRange weights;
   DataRange scales;
   std::optional<DataRange> bias;
+  std::optional<DataRange> tiles;  // instead of the other three
 };
 
 struct NormRanges {

@@ -13,7 +13,9 @@
 #include "converters/file.h"
 #include "converters/metadata.h"
 #include "converters/quantize.h"
+#include "converters/quantize_int4.h"
 #include "converters/vocabulary_builder.h"
+#include "kernels/int4_tiles.h"
 #include "runtime/base/arena.h"
 #include "runtime/base/xxhash64.h"
 #include "runtime/grammar/prepared_vocabulary.h"
@@ -24,34 +26,43 @@ namespace {
 
 constexpr size_t kDataAlignment = 64;
 
-LinearRanges empty_linear(uint32_t inputs, uint32_t outputs, bool has_bias) {
+LinearRanges empty_linear(uint32_t inputs, uint32_t outputs, bool has_bias, WeightKind kind) {
   LinearRanges ranges;
   ranges.inputs = inputs;
   ranges.outputs = outputs;
-  if (has_bias) ranges.bias.emplace();
+  if (kind == WeightKind::kInt4 && inputs >= kInt4Block) {
+    ranges.tiles.emplace();
+  } else if (has_bias) {
+    ranges.bias.emplace();
+  }
   return ranges;
 }
 
 // The ranges a checkpoint will have, all of them still without bytes.
-ModelRanges empty_ranges(const CheckpointInfo& info, const Packer* packer) {
+ModelRanges empty_ranges(const CheckpointInfo& info, const WriteOptions& options) {
   const ModelShape& shape = info.shape;
   const uint32_t embedding = shape.embedding_size;
   LayerRanges layer;
-  layer.attention_qkv = empty_linear(embedding, 3 * embedding, true);
-  layer.attention_output = empty_linear(embedding, embedding, true);
-  layer.feed_forward_up = empty_linear(embedding, shape.feed_forward_size, true);
-  layer.feed_forward_down = empty_linear(shape.feed_forward_size, embedding, true);
+  const WeightKind kind = options.layers;
+  layer.attention_qkv = empty_linear(embedding, 3 * embedding, true, kind);
+  layer.attention_output = empty_linear(embedding, embedding, true, kind);
+  layer.feed_forward_up = empty_linear(embedding, shape.feed_forward_size, true, kind);
+  layer.feed_forward_down = empty_linear(shape.feed_forward_size, embedding, true, kind);
 
   ModelRanges ranges;
-  ranges.token_embedding = empty_linear(embedding, shape.vocabulary_size, false);
+  ranges.token_embedding = empty_linear(embedding, shape.vocabulary_size, false, options.head);
   ranges.layers.assign(shape.layer_count, layer);
   if (info.head_kind != HeadKind::kTied) {
     ranges.head =
-        empty_linear(embedding, shape.vocabulary_size, info.head_kind == HeadKind::kBiased);
+        empty_linear(embedding, shape.vocabulary_size, info.head_kind == HeadKind::kBiased,
+                     options.head);
   }
-  if (packer != nullptr) {
-    ranges.packed = PackedRanges{packer->fingerprint(), packer->isa(), {}};
-    ranges.packed->weights.resize(ranges.linears().size());
+  const std::vector<const LinearRanges*> linears = ranges.linears();
+  const bool packs = std::any_of(linears.begin(), linears.end(),
+                                 [](const LinearRanges* linear) { return !linear->tiles; });
+  if (options.packer != nullptr && packs) {
+    ranges.packed = PackedRanges{options.packer->fingerprint(), options.packer->isa(), {}};
+    ranges.packed->weights.resize(linears.size());
   }
   return ranges;
 }
@@ -68,7 +79,7 @@ class ModelWriter {
               const WriteOptions& options)
       : checkpoint_(checkpoint),
         options_(options),
-        ranges_(empty_ranges(checkpoint.info(), options.packer)),
+        ranges_(empty_ranges(checkpoint.info(), options)),
         file_(path) {
     prepare_vocabulary();
     step_count_ = 3 + ranges_.layers.size() + (ranges_.packed ? ranges_.packed->weights.size() : 0);
@@ -123,19 +134,19 @@ class ModelWriter {
     return range;
   }
 
-  void report(const std::string& group, size_t layer, std::vector<uint32_t> shape, bool quantized,
+  void report(const std::string& group, size_t layer, std::vector<uint32_t> shape, uint32_t bits,
               uint64_t size, double signal_to_noise) {
     const bool in_layer = layer != kNoLayer;
     report_.tensors.push_back(
         {in_layer ? "layers." + std::to_string(layer) + "." + group : group,
-         in_layer ? "layers." + group : group, std::move(shape), quantized, size,
+         in_layer ? "layers." + group : group, std::move(shape), bits, size,
          signal_to_noise});
   }
 
   DataRange write_floats(const char* group, std::vector<uint32_t> shape,
                          const std::vector<float>& values) {
     const DataRange range = append(values);
-    report(group, kNoLayer, std::move(shape), false, range.size, kExact);
+    report(group, kNoLayer, std::move(shape), 0, range.size, kExact);
     return range;
   }
 
@@ -155,12 +166,19 @@ class ModelWriter {
   void write_norm(const char* group, size_t layer, const FloatNorm& norm, NormRanges& ranges) {
     defer(norm.gain, ranges.gain);
     defer(norm.bias, ranges.bias);
-    report(group, layer, {static_cast<uint32_t>(norm.gain.size())}, false,
+    report(group, layer, {static_cast<uint32_t>(norm.gain.size())}, 0,
            ranges.gain.size + ranges.bias.size, kExact);
   }
 
   void write_linear(const char* group, size_t layer, const std::vector<float>& weights,
                     std::vector<float> bias, LinearRanges& ranges) {
+    if (ranges.tiles) {
+      const QuantizedInt4 quantized = quantize_int4(weights, ranges.inputs, ranges.outputs);
+      ranges.tiles = append(build_int4_tiles(quantized, bias));
+      report(group, layer, {ranges.outputs, ranges.inputs}, 4, ranges.tiles->size,
+             signal_to_noise_db(quantized.signal, quantized.noise));
+      return;
+    }
     QuantizedLinear quantized = quantize(weights, ranges.inputs, ranges.outputs);
     ranges.weights = append(quantized.weights);
     defer(std::move(quantized.scales), ranges.scales);
@@ -170,7 +188,7 @@ class ModelWriter {
       defer(std::move(bias), *ranges.bias);
       size += ranges.bias->size;
     }
-    report(group, layer, {ranges.outputs, ranges.inputs}, true, size,
+    report(group, layer, {ranges.outputs, ranges.inputs}, 8, size,
            signal_to_noise_db(quantized.signal, quantized.noise));
   }
 
@@ -221,6 +239,11 @@ class ModelWriter {
     const std::vector<const LinearRanges*> linears = ranges_.linears();
     for (size_t i = 0; i < linears.size(); ++i) {
       const LinearRanges& linear = *linears[i];
+      if (linear.tiles) {
+        ranges_.packed->weights[i] = append(nullptr, 0);
+        finish_step();
+        continue;
+      }
       std::vector<int8_t> rows = read_back<int8_t>(linear.weights);
       rows.resize(rows.size() + kWeightPadding);
       const std::vector<float> scales = read_back<float>(linear.scales);

@@ -18,7 +18,7 @@ struct TensorReport {
   std::string name;   // "layers.3.attention_qkv"
   std::string group;  // the name without the layer's number
   std::vector<uint32_t> shape;
-  bool quantized = false;  // otherwise float32 as it was
+  uint32_t bits = 0;  // of a weight, 8 or 4; 0: float32 as it was
   uint64_t size = 0;       // bytes in the file: weights, scales and bias
   double signal_to_noise_db = 0;  // infinity: exact
 };
@@ -31,9 +31,15 @@ struct WriteReport {
   uint64_t vocabulary_size = 0;  // bytes; 0: none
 };
 
+enum class WeightKind { kInt8, kInt4 };
+
 struct WriteOptions {
+  // Layers with fewer than 32 inputs have int8 weights in any case.
+  WeightKind layers = WeightKind::kInt8;
+  WeightKind head = WeightKind::kInt8;  // and token embeddings
   const TokenizerData* tokenizer = nullptr;  // null: none
-  const Packer* packer = nullptr;            // null: no packed section
+  // Null: no packed section. Nor is there one where all weights have 4 bits.
+  const Packer* packer = nullptr;
   // Called between tensors with the part done, 0 ... 1. May throw to stop.
   std::function<void(double fraction)> progress = [](double) {};
 };

@@ -16,7 +16,7 @@ using nlohmann::ordered_json;
 struct Group {
   std::string name;
   std::string shape;
-  bool quantized = false;
+  uint32_t bits = 0;
   size_t count = 0;
   uint64_t size = 0;
   double lowest_snr = std::numeric_limits<double>::infinity();
@@ -32,6 +32,8 @@ std::string shape_text(const std::vector<uint32_t>& shape) {
   return text;
 }
 
+const char* type_text(uint32_t bits) { return bits == 0 ? "f32" : bits == 4 ? "int4" : "int8"; }
+
 std::vector<Group> group_tensors(const std::vector<TensorReport>& tensors) {
   std::vector<Group> groups;
   for (const TensorReport& tensor : tensors) {
@@ -40,7 +42,7 @@ std::vector<Group> group_tensors(const std::vector<TensorReport>& tensors) {
     if (group == groups.end()) {
       groups.push_back({.name = tensor.group,
                         .shape = shape_text(tensor.shape),
-                        .quantized = tensor.quantized});
+                        .bits = tensor.bits});
       group = groups.end() - 1;
     }
     ++group->count;
@@ -102,7 +104,7 @@ std::string summary_table(const ConversionSummary& summary) {
   std::string text = table_row("tensors", "count", "shape", "type", "bytes", "SNR min", "SNR mean");
   for (const Group& group : group_tensors(written.tensors)) {
     text += table_row(group.name, std::to_string(group.count), group.shape,
-                      group.quantized ? "int8" : "f32", std::to_string(group.size),
+                      type_text(group.bits), std::to_string(group.size),
                       decibels(group.lowest_snr),
                       decibels(group.snr_sum / static_cast<double>(group.count)));
   }
@@ -126,7 +128,7 @@ std::string summary_json(const ConversionSummary& summary) {
   for (const TensorReport& tensor : written.tensors) {
     tensors.push_back({{"name", tensor.name},
                        {"shape", tensor.shape},
-                       {"type", tensor.quantized ? "int8" : "f32"},
+                       {"type", type_text(tensor.bits)},
                        {"size", tensor.size},
                        {"signal_to_noise_db", snr_json(tensor.signal_to_noise_db)}});
   }

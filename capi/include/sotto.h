@@ -172,11 +172,14 @@ typedef struct sotto_model_info {
   uint32_t has_tokenizer;    /* 0 or 1 */
   uint32_t max_token_bytes;  /* longest token; 0 without tokenizer */
   sotto_isa isa;             /* the one in use */
-  uint32_t packed_in_place;  /* 1: weights run from the file's packed section */
+  uint32_t packed_in_place;  /* 1: all weights run from the file: 4-bit ones always do, others
+                                from its section packed for this CPU */
   uint64_t parameter_count;
   uint64_t weight_bytes;     /* read for each decoded token */
   uint64_t vocabulary_bytes; /* of the file's vocabulary prepared for grammars; 0: it is made
                                 in memory (sotto_vocabulary_init) */
+  uint32_t layer_weight_bits; /* 8, or 4 where no layer's weights have more */
+  uint32_t head_weight_bits;  /* 8 or 4: of the head and, if they are one, the embeddings */
 } sotto_model_info;
 
 /* Fills the defaults; pass sizeof(*params) so that older callers stay valid. The
@@ -192,9 +195,9 @@ SOTTO_API sotto_status sotto_model_memory_size(const void *file, size_t file_siz
                                                size_t *memory_size, sotto_error *error);
 
 /* Builds a model in `memory`. `file` and `memory` must outlive the model; `file` is
- * used in place and never written. `params` is copied. Weights are used from the
- * file if it holds a section packed for this CPU, and are packed into `memory`
- * otherwise. Errors: as above, and MEMORY_TOO_SMALL. */
+ * used in place and never written. `params` is copied. Weights of 4 bits are used from
+ * the file; those of 8 bits, too, if it holds a section packed for this CPU, and are
+ * packed into `memory` otherwise. Errors: as above, and MEMORY_TOO_SMALL. */
 SOTTO_API sotto_status sotto_model_init(const void *file, size_t file_size,
                                         const sotto_model_params *params, void *memory,
                                         size_t memory_size, sotto_model **model,

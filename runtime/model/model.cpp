@@ -35,7 +35,7 @@ Status Model::make_plan(const void* file, size_t file_size, const ModelOptions& 
                 ": this process already runs another instruction set");
   }
   SOTTO_TRY(plan->view.open(file, file_size, error));
-  if (!linear_needs_packing(isa)) return Status::kOk;
+  if (!linear_needs_packing(isa) || !plan->view.has_int8_linears()) return Status::kOk;
   SOTTO_TRY(plan->view.find_packed(packed_layout_fingerprint(), &plan->packed_section, error));
   plan->pack = plan->packed_section < 0;
   return Status::kOk;
@@ -50,6 +50,7 @@ size_t Model::lay_out(const Plan& plan, Arena arena, Model** model, LayerView** 
   size_t packed_bytes = 0;
   for (size_t i = 0; plan.pack && i < plan.view.linear_count(); ++i) {
     const LinearWeights weights = plan.view.linear(i);
+    if (weights.tiles != nullptr) continue;
     packed_bytes += packed_size_bound(weights.inputs, weights.outputs);
   }
   *packed = arena.take<uint8_t>(packed_bytes);
@@ -71,7 +72,7 @@ Status Model::memory_size(const void* file, size_t file_size, const ModelOptions
 Status Model::load_linear(const ModelOptions& options, size_t index, uint8_t** packed,
                           LinearWeights* weights, Error* error) {
   *weights = view_.linear(index);
-  if (packed_section_ >= 0) {
+  if (packed_section_ >= 0 && weights->tiles == nullptr) {
     const ByteRange range = view_.packed_linear(packed_section_, index);
     if (options.verify_checksums) {
       SOTTO_TRY(view_.verify_range(range, "packed weights", error));
@@ -79,27 +80,28 @@ Status Model::load_linear(const ModelOptions& options, size_t index, uint8_t** p
     weights->packed = range.bytes;
     return Status::kOk;
   }
-  const ByteRange rows = view_.linear_rows(index);
+  const ByteRange bytes = view_.linear_bytes(index);
   if (options.verify_checksums) {
-    SOTTO_TRY(view_.verify_range(rows, "weights", error));
+    SOTTO_TRY(view_.verify_range(bytes, "weights", error));
   }
-  if (!linear_needs_packing(isa())) return Status::kOk;
+  if (weights->tiles != nullptr || !linear_needs_packing(isa())) return Status::kOk;
   if (pack_linear(*weights, *packed) == 0) {
     return fail(error, Status::kInternal, "packing the weights failed");
   }
   weights->packed = *packed;
   *packed += packed_size_bound(weights->inputs, weights->outputs);
-  release(options, rows);
+  release(options, bytes);
   return Status::kOk;
 }
 
 // What stays in the file and is not read by load_linear.
 Status Model::verify_tensors_in_place(const ModelOptions& options, Error* error) const {
   SOTTO_TRY(view_.verify_small_tensors(error));
-  if (view_.has_tied_head() && !packed_in_place()) return Status::kOk;  // checked as the head
-  const ByteRange rows = view_.token_embedding_rows();
-  SOTTO_TRY(view_.verify_range(rows, "token embeddings", error));
-  release(options, rows);
+  const bool is_in_use = view_.token_embedding().tiles != nullptr || !packed_in_place();
+  if (view_.has_tied_head() && is_in_use) return Status::kOk;  // checked as the head
+  const ByteRange bytes = view_.token_embedding_bytes();
+  SOTTO_TRY(view_.verify_range(bytes, "token embeddings", error));
+  release(options, bytes);
   return Status::kOk;
 }
 

@@ -31,7 +31,8 @@ class Model {
   const TokenizerView* tokenizer() const { return view_.tokenizer(); }
   const Kernels& kernels() const { return *kernels_; }
   Isa isa() const { return kernels_->isa; }
-  bool packed_in_place() const { return packed_section_ >= 0; }
+  // All weights run from the file, and not because the reference engine takes any.
+  bool packed_in_place() const { return packed_section_ >= 0 || !view_.has_int8_linears(); }
 
   // With `packed` set where the instruction set wants it.
   const LayerView& layer(size_t index) const { return layers_[index]; }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/int4_tiles.h"
 #include "kernels/linear_weights.h"
 #include "runtime/base/arena.h"
 #include "runtime/model/model_generated.h"
@@ -19,13 +20,17 @@ class TensorWalk {
 
   void tensor(int64_t layer, const char* owner, const char* part, TensorKind kind,
               const format::DataRange* range, uint64_t count) {
-    if (status_ != Status::kOk || range == nullptr) return;
-    const uint64_t element = kind == TensorKind::kInt8 ? 1 : sizeof(float);
-    status_ = visit_(context_, {{layer, owner, part}, kind, range, count * element});
+    const bool is_bytes = kind == TensorKind::kInt8 || kind == TensorKind::kTiles;
+    pass_on({{layer, owner, part}, kind, range, count * (is_bytes ? 1 : sizeof(float)), 0});
   }
 
   void linear(int64_t layer, const char* owner, const format::Linear& linear) {
     const uint64_t outputs = linear.outputs();
+    if (linear.tiles() != nullptr) {
+      pass_on({{layer, owner, "tiles"}, TensorKind::kTiles, linear.tiles(),
+             int4_size(linear.inputs(), linear.outputs()), int4_tile_size(linear.inputs())});
+      return;
+    }
     tensor(layer, owner, "weights", TensorKind::kInt8, linear.weights(), outputs * linear.inputs());
     tensor(layer, owner, "scales", TensorKind::kScale, linear.scales(), outputs);
     tensor(layer, owner, "bias", TensorKind::kFinite, linear.bias(), outputs);
@@ -39,6 +44,10 @@ class TensorWalk {
   Status status() const { return status_; }
 
  private:
+  void pass_on(const TensorSpec& spec) {
+    if (status_ == Status::kOk && spec.range != nullptr) status_ = visit_(context_, spec);
+  }
+
   Status (*visit_)(void*, const TensorSpec&);
   void* context_;
   Status status_ = Status::kOk;
@@ -50,7 +59,47 @@ float load_float(const uint8_t* bytes, uint64_t index) {
   return value;
 }
 
+bool is_usable(TensorKind kind, float value) {
+  if (kind == TensorKind::kFinite) return std::isfinite(value);
+  return value >= std::numeric_limits<float>::min() && std::isfinite(value);
+}
+
+// Scales and biases of one tile after the other.
+Status verify_tiles(const FileBytes& file, const TensorSpec& spec, Error* error) {
+  for (uint64_t tile = 0; tile < spec.expected_size; tile += spec.tile_size) {
+    const uint64_t frame = spec.range->offset() + tile;
+    for (uint64_t i = 0; i < 2 * kInt4Columns; ++i) {
+      const uint64_t offset = frame + offsetof(Int4Frame, scales) + i * sizeof(float);
+      const bool is_scale = i < kInt4Columns;
+      const float value = load_float(file.bytes + offset, 0);
+      if (is_usable(is_scale ? TensorKind::kScale : TensorKind::kFinite, value)) continue;
+      return fail_tensor(error, Status::kModelCorrupt, offset, spec.name,
+                         is_scale ? "scale " : "bias ",
+                         tile / spec.tile_size * kInt4Columns + i % kInt4Columns, " is ", value);
+    }
+  }
+  return Status::kOk;
+}
+
 }  // namespace
+
+Status verify_form(const format::Linear& linear, const TensorName& name, Error* error) {
+  const bool has_int8 = linear.weights() != nullptr && linear.scales() != nullptr;
+  if (linear.tiles() == nullptr) {
+    if (has_int8) return Status::kOk;
+    return fail_tensor(error, Status::kModelCorrupt, Error::kNoOffset, name,
+                       "neither int8 weights and scales nor tiles");
+  }
+  if (linear.weights() != nullptr || linear.scales() != nullptr || linear.bias() != nullptr) {
+    return fail_tensor(error, Status::kModelCorrupt, Error::kNoOffset, name,
+                       "parts of int8 weights beside tiles");
+  }
+  if (linear.inputs() < kInt4Block) {
+    return fail_tensor(error, Status::kModelCorrupt, Error::kNoOffset, name, "tiles of ",
+                       linear.inputs(), " inputs, fewer than ", kInt4Block);
+  }
+  return Status::kOk;
+}
 
 Status visit_tensors(const format::Model& model, Status (*visit)(void*, const TensorSpec&),
                      void* context) {
@@ -102,13 +151,11 @@ Status verify_tensor(const FileBytes& file, const TensorSpec& spec, Error* error
     }
     return Status::kOk;
   }
+  if (spec.kind == TensorKind::kTiles) return verify_tiles(file, spec, error);
   const uint8_t* floats = file.bytes + spec.range->offset();
   for (uint64_t i = 0; i < spec.expected_size / sizeof(float); ++i) {
     const float value = load_float(floats, i);
-    const bool usable = spec.kind == TensorKind::kScale
-                            ? value >= std::numeric_limits<float>::min() && std::isfinite(value)
-                            : std::isfinite(value);
-    if (!usable) {
+    if (!is_usable(spec.kind, value)) {
       return fail_tensor(error, Status::kModelCorrupt, spec.range->offset() + i * sizeof(float),
                          spec.name, "element ", i, " is ", value);
     }

@@ -20,6 +20,7 @@ enum class TensorKind : uint8_t {
   kInt8,    // rows of a linear layer
   kFinite,  // float32, all finite
   kScale,   // float32, all finite, positive and not denormal
+  kTiles,   // a linear layer with 4-bit weights: its scales and biases as these two
 };
 
 // Names a tensor in messages: "layer 3 attention_qkv scales".
@@ -34,9 +35,14 @@ struct TensorSpec {
   TensorKind kind;
   const format::DataRange* range;
   uint64_t expected_size;
+  uint64_t tile_size;  // of kTiles
 };
 
-// Calls visit(context, spec) for every tensor of a model, in file order, until it fails.
+// Checks that a linear layer has int8 weights or tiles, and not parts of both.
+Status verify_form(const format::Linear& linear, const TensorName& name, Error* error);
+
+// Calls visit(context, spec) for every tensor of a model, in file order, until it fails. The
+// forms of its linear layers have been verified.
 Status visit_tensors(const format::Model& model,
                      Status (*visit)(void* context, const TensorSpec& spec), void* context);
 

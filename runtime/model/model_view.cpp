@@ -112,7 +112,9 @@ Status read_config(const format::Model& model, ModelConfig* config, Error* error
 
 Status check_shape(const format::Linear& linear, int64_t layer, const char* owner, uint32_t inputs,
                    uint32_t outputs, Error* error) {
-  if (linear.inputs() == inputs && linear.outputs() == outputs) return Status::kOk;
+  if (linear.inputs() == inputs && linear.outputs() == outputs) {
+    return verify_form(linear, {layer, owner, "form"}, error);
+  }
   return fail_tensor(error, Status::kModelCorrupt, Error::kNoOffset, {layer, owner, "shape"},
                      linear.inputs(), " -> ", linear.outputs(), ", should be ", inputs, " -> ",
                      outputs);
@@ -144,12 +146,17 @@ const float* floats(const uint8_t* file, const format::DataRange* range) {
 }
 
 LinearWeights view_linear(const uint8_t* file, const format::Linear& linear) {
-  return {linear.inputs(),
-          linear.outputs(),
-          reinterpret_cast<const int8_t*>(file + linear.weights()->offset()),
-          floats(file, linear.scales()),
-          floats(file, linear.bias()),
-          nullptr};
+  LinearWeights weights;
+  weights.inputs = linear.inputs();
+  weights.outputs = linear.outputs();
+  if (linear.tiles() != nullptr) {
+    weights.tiles = file + linear.tiles()->offset();
+    return weights;
+  }
+  weights.rows = reinterpret_cast<const int8_t*>(file + linear.weights()->offset());
+  weights.scales = floats(file, linear.scales());
+  weights.bias = floats(file, linear.bias());
+  return weights;
 }
 
 NormView view_norm(const uint8_t* file, const format::Norm& norm) {
@@ -175,6 +182,14 @@ const format::Linear& find_linear(const format::Model& model, size_t index) {
 
 ByteRange view_range(const uint8_t* file, const format::DataRange& range) {
   return {file + range.offset(), static_cast<size_t>(range.size()), range.checksum()};
+}
+
+ByteRange view_bytes(const uint8_t* file, const format::Linear& linear) {
+  return view_range(file, linear.tiles() != nullptr ? *linear.tiles() : *linear.weights());
+}
+
+size_t packed_size_of(const LinearWeights& weights) {
+  return weights.tiles != nullptr ? 0 : packed_size(weights.inputs, weights.outputs);
 }
 
 }  // namespace
@@ -247,8 +262,8 @@ LinearWeights ModelView::token_embedding() const {
   return view_linear(file_, *model_->token_embedding());
 }
 
-ByteRange ModelView::token_embedding_rows() const {
-  return view_range(file_, *model_->token_embedding()->weights());
+ByteRange ModelView::token_embedding_bytes() const {
+  return view_bytes(file_, *model_->token_embedding());
 }
 
 LayerView ModelView::layer(size_t index) const {
@@ -277,8 +292,15 @@ LinearWeights ModelView::linear(size_t index) const {
   return view_linear(file_, find_linear(*model_, index));
 }
 
-ByteRange ModelView::linear_rows(size_t index) const {
-  return view_range(file_, *find_linear(*model_, index).weights());
+ByteRange ModelView::linear_bytes(size_t index) const {
+  return view_bytes(file_, find_linear(*model_, index));
+}
+
+bool ModelView::has_int8_linears() const {
+  for (size_t index = 0; index < linear_count(); ++index) {
+    if (find_linear(*model_, index).tiles() == nullptr) return true;
+  }
+  return false;
 }
 
 Status ModelView::find_packed(uint64_t fingerprint, int* section, Error* error) const {
@@ -289,10 +311,10 @@ Status ModelView::find_packed(uint64_t fingerprint, int* section, Error* error) 
     for (size_t index = 0; index < linear_count(); ++index) {
       const LinearWeights weights = linear(index);
       const auto& range = *packed.weights()->Get(static_cast<uint32_t>(index));
-      if (range.size() == packed_size(weights.inputs, weights.outputs)) continue;
+      if (range.size() == packed_size_of(weights)) continue;
       return fail_at(error, Status::kModelCorrupt, range.offset(), "packed weights ", index,
                      " have ", range.size(), " bytes, their shape needs ",
-                     packed_size(weights.inputs, weights.outputs));
+                     packed_size_of(weights));
     }
     *section = static_cast<int>(candidate);
     return Status::kOk;
@@ -330,7 +352,7 @@ Status ModelView::verify_small_tensors(Error* error) const {
       *model_,
       [](void* opaque, const TensorSpec& spec) {
         auto* with = static_cast<Context*>(opaque);
-        if (spec.kind == TensorKind::kInt8) return Status::kOk;
+        if (spec.kind == TensorKind::kInt8 || spec.kind == TensorKind::kTiles) return Status::kOk;
         const ByteRange range = view_range(with->file, *spec.range);
         if (xxhash64(range.bytes, range.size) == range.checksum) return Status::kOk;
         return fail_tensor(with->error, Status::kModelCorrupt, spec.range->offset(), spec.name,

@@ -75,7 +75,7 @@ class ModelView {
 
   const float* positions() const;         // (position, embedding)
   LinearWeights token_embedding() const;  // (vocabulary, embedding), no bias
-  ByteRange token_embedding_rows() const;
+  ByteRange token_embedding_bytes() const;
   LayerView layer(size_t index) const;
   NormView final_norm() const;
   bool has_tied_head() const;
@@ -84,7 +84,8 @@ class ModelView {
   // Linear layers in file order: for each layer qkv, output, up, down; then the head.
   size_t linear_count() const { return size_t{4} * config_.layer_count + 1; }
   LinearWeights linear(size_t index) const;
-  ByteRange linear_rows(size_t index) const;
+  ByteRange linear_bytes(size_t index) const;  // its int8 weights or tiles
+  bool has_int8_linears() const;
 
   // The section packed for a layout, or -1. Its sizes must suit `packed_size` (kernels/
   // linear.h), so the instruction set is settled before. Failure: a section of this layout
@@ -97,9 +98,8 @@ class ModelView {
   // False: the file has none. Nothing reads its pages before its user does.
   bool find_vocabulary(VocabularySection* section) const;
 
-  // Checks the bytes of everything but the linear layers' rows, packed sections and the
-  // vocabulary: scales,
-  // biases, norms, positions.
+  // Checks the bytes of everything but the linear layers' weights and tiles, packed sections
+  // and the vocabulary: scales, biases, norms, positions.
   Status verify_small_tensors(Error* error) const;
 
   // kModelCorrupt, naming `what`, where the bytes do not have their checksum.

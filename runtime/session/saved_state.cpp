@@ -33,9 +33,9 @@ uint64_t model_fingerprint(const Model& model) {
   }
   add(static_cast<uint64_t>(config.activation));
   for (size_t i = 0; i < model.view().linear_count(); ++i) {
-    add(model.view().linear_rows(i).checksum);
+    add(model.view().linear_bytes(i).checksum);
   }
-  add(model.view().token_embedding_rows().checksum);
+  add(model.view().token_embedding_bytes().checksum);
   return hash;
 }
 

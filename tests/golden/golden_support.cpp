@@ -35,11 +35,15 @@ FloatModel load_checkpoint(const std::filesystem::path& directory) {
   return load_float_model(HuggingFaceCheckpoint(directory));
 }
 
-std::vector<uint8_t> convert_checkpoint(const std::filesystem::path& directory) {
+std::vector<uint8_t> convert_checkpoint(const std::filesystem::path& directory,
+                                        WeightKind weights) {
   const HuggingFaceCheckpoint checkpoint(directory);
   const auto tokenizer =
       read_tokenizer_directory(directory, checkpoint.info().shape.vocabulary_size);
-  return convert_to_bytes(checkpoint, tokenizer ? &*tokenizer : nullptr);
+  WriteOptions options;
+  options.layers = options.head = weights;
+  if (tokenizer) options.tokenizer = &*tokenizer;
+  return convert_to_bytes(checkpoint, options);
 }
 
 std::vector<uint8_t> read_bytes(const std::filesystem::path& path) {

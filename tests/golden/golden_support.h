@@ -10,6 +10,7 @@
 
 #include "converters/float_model.h"
 #include "converters/int8_runtime.h"
+#include "converters/model_writer.h"
 
 namespace sotto {
 
@@ -25,7 +26,8 @@ std::filesystem::path shared_data();
 
 FloatModel load_checkpoint(const std::filesystem::path& directory);
 // The bytes of the .sotto file the converter makes of a checkpoint.
-std::vector<uint8_t> convert_checkpoint(const std::filesystem::path& directory);
+std::vector<uint8_t> convert_checkpoint(const std::filesystem::path& directory,
+                                        WeightKind weights = WeightKind::kInt8);
 std::vector<uint8_t> read_bytes(const std::filesystem::path& path);
 
 // The names of the checkpoints in golden_data(), sorted.

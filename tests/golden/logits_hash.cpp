@@ -1,12 +1,12 @@
 // Prints, or compares with committed ones, a hash of the logits along a fixed stream of
 // tokens: equal for every instruction set, thread count and batch size.
 //
-//   logits_hash [--isa NAME] [--threads N] [--batch N] [--expect FILE] HF_DIR...
+//   logits_hash [--isa NAME] [--threads N] [--batch N] [--int4] [--expect FILE] HF_DIR...
 //
 // Without --threads and --batch: 1 and 2 threads, batches of 1, 7 and 64. All must agree,
 // and with FILE, which holds lines of what is printed: the name (HF_DIR's last part), the
 // XXH64 of model.safetensors and the hash of the logits. A model whose weights are others
-// than in FILE need only agree with itself. Exit code 77: this CPU or build lacks the
+// than in FILE need only agree with itself. --int4: with weights of 4 bits. Exit code 77: this CPU or build lacks the
 // instruction set, or there is no HF_DIR.
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -85,13 +85,15 @@ struct Options {
   sotto_isa isa = SOTTO_ISA_AUTO;
   uint32_t threads = 0;  // 0: 1 and 2
   uint32_t batch = 0;    // 0: 1, 7 and 64
+  bool int4 = false;
   std::string expect;
   std::vector<std::string> directories;
 };
 
 // How many hashes are not what they should be.
 int run_directory(const Options& options, const std::filesystem::path& directory) {
-  const Int8Model model(convert_checkpoint(directory), options.isa);
+  const WeightKind weight_kind = options.int4 ? WeightKind::kInt4 : WeightKind::kInt8;
+  const Int8Model model(convert_checkpoint(directory, weight_kind), options.isa);
   const std::vector<uint8_t> checkpoint = read_bytes(directory / "model.safetensors");
   const std::string name = directory.filename().string();
   const std::string weights = hex(xxhash64(checkpoint.data(), checkpoint.size()));
@@ -148,6 +150,7 @@ int main(int argc, char** argv) {
   app.add_option("--isa", isa);
   app.add_option("--threads", options.threads);
   app.add_option("--batch", options.batch);
+  app.add_flag("--int4", options.int4);
   app.add_option("--expect", options.expect);
   app.add_option("directories", options.directories)->required();
   CLI11_PARSE(app, argc, argv);

@@ -195,20 +195,31 @@ TEST_F(DemoTest, FloatPathHasTheReferenceLogitsAndText) {
 }
 
 // The figures of `sotto-convert --evaluate` on the demo model's validation text.
-TEST_F(DemoTest, Int8KeepsPerplexityAndPredictions) {
+TEST_F(DemoTest, QuantizationKeepsPerplexityAndPredictions) {
   const FloatModel model = load_checkpoint(shared_data() / "demo");
   const Int8Model int8(convert_checkpoint(shared_data() / "demo"));
+  const Int8Model int4(convert_checkpoint(shared_data() / "demo", WeightKind::kInt4));
   const std::vector<uint8_t> text = read_bytes(shared_data() / "demo/validation.txt");
   const std::vector<sotto_token> tokens =
       int8.tokenize({reinterpret_cast<const char*>(text.data()), text.size()});
   const nlohmann::json reference = read_json("demo/reference.json");
   EXPECT_EQ(tokens.size(), reference.at("tokens_in_validation"));
 
-  const Evaluation result = evaluate(model, int8, tokens, {kWindowLimit, 2, {}});
-  std::printf("%s", evaluation_table(result).c_str());
-  EXPECT_NEAR(result.int8_perplexity() / result.float_perplexity(), 1, 0.01);
-  EXPECT_LT(result.mean_divergence, 0.01);
-  EXPECT_GT(result.top1_agreement, 0.95);
+  const auto measure = [&](const QuantizedModel& quantized, size_t window_limit) {
+    const Evaluation result = evaluate(model, {&quantized, 1}, tokens, {window_limit, 2, {}});
+    std::printf("%s", evaluation_table(result).c_str());
+    return result;
+  };
+  const auto expect_close = [](const Evaluation& result, double perplexity, double divergence,
+                               double agreement) {
+    const QuantizedEvaluation& measured = result.quantized[0];
+    EXPECT_NEAR(measured.perplexity() / result.float_perplexity(), 1, perplexity);
+    EXPECT_LT(measured.mean_divergence, divergence);
+    EXPECT_GT(measured.top1_agreement, agreement);
+  };
+  expect_close(measure({"int4", &int4}, std::min<size_t>(kWindowLimit, 4)), 0.025, 0.015, 0.87);
+  const Evaluation result = measure({"int8", &int8}, kWindowLimit);
+  expect_close(result, 0.01, 0.01, 0.95);
   const nlohmann::json& known = reference.at("nll_first_64_windows_of_512");
   if (result.prediction_count == known.at("predictions")) {
     EXPECT_NEAR(result.float_loss, known.at("mean_nll"), 1e-5);
