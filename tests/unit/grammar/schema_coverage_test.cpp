@@ -1,0 +1,154 @@
+// Which keywords of JSON Schema are supported, taken for annotations, or refused by name. The
+// supported ones are those of llguidance's list (docs/json_schema.md there) and more.
+#include <gtest/gtest.h>
+
+#include "tests/unit/grammar/schema_support.h"
+
+namespace sotto::test {
+namespace {
+
+struct Supported {
+  const char* keyword;
+  const char* schema;
+  const char* accepted;
+  const char* rejected;
+};
+
+constexpr Supported kOfLlguidance[] = {
+    {"type", R"({"type":"string"})", R"("x")", "1"},
+    {"type, several", R"({"type":["null","boolean"]})", "true", "1"},
+    {"const", R"({"const":{"a":[1]}})", R"({"a":[1]})", R"({"a":[2]})"},
+    {"enum", R"({"enum":["a",1,null]})", "null", "2"},
+    {"anyOf", R"({"anyOf":[{"type":"null"},{"type":"integer"}]})", "7", "true"},
+    {"oneOf", R"({"oneOf":[{"multipleOf":2,"type":"integer"},{"multipleOf":3,"type":"integer"}]})",
+     "9", "12"},
+    {"allOf", R"({"allOf":[{"type":"integer"},{"minimum":3},{"maximum":5}]})", "4", "6"},
+    {"$ref", R"({"$ref":"#/$defs/a","$defs":{"a":{"type":"null"}}})", "null", "1"},
+    {"$ref with siblings", R"({"$ref":"#/$defs/a","minimum":5,"$defs":{"a":{"type":"integer"}}})",
+     "5", "4"},
+    {"items", R"({"type":"array","items":{"type":"null"}})", "[null,null]", "[1]"},
+    {"prefixItems",
+     R"({"type":"array","prefixItems":[{"type":"null"}],"items":{"type":"boolean"}})",
+     "[null,true]", "[true,true]"},
+    {"minItems", R"({"type":"array","items":{"type":"null"},"minItems":2})", "[null,null]",
+     "[null]"},
+    {"maxItems", R"({"type":"array","items":{"type":"null"},"maxItems":2})", "[null,null]",
+     "[null,null,null]"},
+    {"properties", R"({"type":"object","properties":{"a":{"type":"null"}}})", R"({"a":null})",
+     R"({"a":1})"},
+    {"additionalProperties", R"({"type":"object","additionalProperties":{"type":"null"}})",
+     R"({"z":null})", R"({"z":1})"},
+    {"patternProperties", R"({"type":"object","patternProperties":{"^n":{"type":"null"}}})",
+     R"({"no":null})", R"({"no":1})"},
+    {"patternProperties that overlap",
+     R"({"type":"object","patternProperties":{"^n":{"minimum":2},"o$":{"type":"integer"}}})",
+     R"({"no":2})", R"({"no":2.5})"},
+    {"required", R"({"type":"object","properties":{"a":true,"b":true},"required":["b"]})",
+     R"({"b":1})", R"({"a":1})"},
+    {"minProperties", R"({"type":"object","minProperties":1})", R"({"a":1})", "{}"},
+    {"maxProperties", R"({"type":"object","maxProperties":1})", R"({"a":1})", R"({"a":1,"b":1})"},
+    {"minLength", R"({"type":"string","minLength":2})", R"("éé")", R"("é")"},
+    {"maxLength", R"({"type":"string","maxLength":2})", R"("éé")", R"("abc")"},
+    {"pattern", R"({"type":"string","pattern":"^a+b?$"})", R"("aab")", R"("b")"},
+    {"format date-time", R"({"type":"string","format":"date-time"})", R"("2024-02-29T23:59:59Z")",
+     R"("2023-02-29T23:59:59Z")"},
+    {"format time", R"({"type":"string","format":"time"})", R"("12:00:00Z")", R"("25:00:00Z")"},
+    {"format date", R"({"type":"string","format":"date"})", R"("2024-01-31")", R"("2024-02-31")"},
+    {"format duration", R"({"type":"string","format":"duration"})", R"("P3DT4H")", R"("P")"},
+    {"format email", R"({"type":"string","format":"email"})", R"("a.b@c.de")", R"("a.b")"},
+    {"format hostname", R"({"type":"string","format":"hostname"})", R"("a-b.de")", R"("-b.de")"},
+    {"format ipv4", R"({"type":"string","format":"ipv4"})", R"("127.0.0.1")", R"("127.0.0.256")"},
+    {"format ipv6", R"({"type":"string","format":"ipv6"})", R"("fe80::1")", R"("fe80::1::")"},
+    {"format uuid", R"({"type":"string","format":"uuid"})",
+     R"("00000000-0000-4000-8000-00000000000f")", R"("00000000")"},
+    {"format uri", R"({"type":"string","format":"uri"})", R"("https://a.de/b?c#d")", R"("a b")"},
+    {"minimum", R"({"type":"number","minimum":1.5})", "1.5", "1.49"},
+    {"maximum", R"({"type":"number","maximum":1.5})", "1.5", "1.51"},
+    {"exclusiveMinimum", R"({"type":"number","exclusiveMinimum":1.5})", "1.51", "1.5"},
+    {"exclusiveMaximum", R"({"type":"number","exclusiveMaximum":1.5})", "1.49", "1.5"},
+    {"multipleOf", R"({"type":"number","multipleOf":0.25})", "0.75", "0.3"},
+};
+
+constexpr Supported kMore[] = {
+    {"not", R"({"type":"integer","not":{"minimum":3}})", "2", "3"},
+    {"if, then, else",
+     R"({"type":"integer","if":{"minimum":3},"then":{"multipleOf":2},"else":{"multipleOf":3}})",
+     "4", "5"},
+    {"contains", R"({"type":"array","items":{"type":"integer"},"contains":{"const":3}})", "[1,3]",
+     "[1,2]"},
+    {"minContains", R"({"type":"array","contains":{"const":3},"minContains":2})", "[3,3]", "[3]"},
+    {"maxContains", R"({"type":"array","contains":{"const":3},"maxContains":1})", "[3]", "[3,3]"},
+    {"additionalItems",
+     R"({"$schema":"http://json-schema.org/draft-07/schema#","type":"array",
+        "items":[{"const":1}],"additionalItems":{"const":2}})",
+     "[1,2]", "[1,1]"},
+    {"uniqueItems of one", R"({"type":"array","maxItems":1,"uniqueItems":true})", "[2]", "[1,1]"},
+    {"propertyNames", R"({"type":"object","propertyNames":{"maxLength":1}})", R"({"a":1})",
+     R"({"ab":1})"},
+    {"dependencies",
+     R"({"$schema":"http://json-schema.org/draft-07/schema#","type":"object",
+        "properties":{"a":true,"b":true},"dependencies":{"a":["b"]}})",
+     R"({"a":1,"b":1})", R"({"a":1})"},
+    {"dependentRequired",
+     R"({"type":"object","properties":{"a":true,"b":true},"dependentRequired":{"a":["b"]}})",
+     R"({"a":1,"b":1})", R"({"a":1})"},
+    {"dependentSchemas",
+     R"({"type":"object","properties":{"a":true},"dependentSchemas":{"a":{"maxProperties":1}}})",
+     R"({"a":1})", R"({"a":1,"b":1})"},
+    {"unevaluatedProperties",
+     R"({"type":"object","properties":{"a":true},"unevaluatedProperties":false})", R"({"a":1})",
+     R"({"b":1})"},
+    {"unevaluatedItems", R"({"type":"array","prefixItems":[true],"unevaluatedItems":false})", "[1]",
+     "[1,1]"},
+    {"format iri", R"({"type":"string","format":"iri"})", R"("https://ä.de/ö")", R"("ä ö")"},
+    {"format json-pointer", R"({"type":"string","format":"json-pointer"})", R"("/a/~1")", R"("a")"},
+    {"format uri-template", R"({"type":"string","format":"uri-template"})", R"("/{a}")",
+     R"("/{a")"},
+};
+
+void expect(const Supported& s) {
+  BuiltGrammar grammar = BuiltGrammar::schema(s.schema);
+  ASSERT_TRUE(grammar.valid()) << s.keyword << ": " << grammar.message();
+  EXPECT_TRUE(grammar.matches(s.accepted)) << s.keyword << ": " << s.accepted;
+  EXPECT_FALSE(grammar.matches(s.rejected)) << s.keyword << ": " << s.rejected;
+}
+
+TEST(SchemaCoverage, WhatLlguidanceSupports) {
+  for (const Supported& s : kOfLlguidance) expect(s);
+}
+
+TEST(SchemaCoverage, AndMore) {
+  for (const Supported& s : kMore) expect(s);
+}
+
+TEST(SchemaCoverage, AnnotationsSayNothing) {
+  for (const char* keyword :
+       {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly",
+        "$comment", "$id", "$anchor", "contentMediaType", "contentEncoding", "contentSchema",
+        "x-order", "nullable", "discriminator"}) {
+    const std::string schema = R"({"type":"integer",")" + std::string(keyword) + R"(":"word"})";
+    BuiltGrammar grammar = BuiltGrammar::schema(schema);
+    ASSERT_TRUE(grammar.valid()) << keyword << ": " << grammar.message();
+    EXPECT_TRUE(grammar.matches("1")) << keyword;
+    EXPECT_FALSE(grammar.matches("null")) << keyword;
+  }
+}
+
+TEST(SchemaCoverage, RefusedByName) {
+  const char* const schemas[] = {
+      R"({"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false})",
+      R"({"$dynamicRef":"#a"})",
+      R"({"$recursiveRef":"#"})",
+      R"({"$ref":"https://elsewhere.example/schema"})",
+      R"({"type":"string","pattern":"(?=a)b"})",
+      R"({"type":"string","format":"idn-email"})",
+      R"({"type":"array","items":{"type":"integer"},"uniqueItems":true})",
+  };
+  for (const char* schema : schemas) {
+    const BuiltGrammar grammar = BuiltGrammar::schema(schema);
+    EXPECT_EQ(grammar.status(), Status::kGrammarUnsupported) << schema << grammar.message();
+  }
+}
+
+}  // namespace
+}  // namespace sotto::test
