@@ -64,6 +64,7 @@ size_t find_nothing(void*, const xnn_weights_cache_look_up_key*) {
 }
 void* reserve_in_target(void* context, size_t size) {
   auto* target = static_cast<PackTarget*>(context);
+  size = (size + 63) / 64 * 64;  // ARM's builds ask for a multiple of 16
   if (size > target->capacity) return nullptr;
   target->used = size;
   std::memset(target->memory, 0, size);  // padding must not depend on what was there
