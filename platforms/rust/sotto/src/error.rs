@@ -1,0 +1,152 @@
+//! What can go wrong, and why a stream ends.
+
+use crate::sys;
+use std::fmt;
+
+/// The result of what can fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A failure: its status, what is wrong, and where in the input, if that is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    status: i32,
+    offset: Option<u64>,
+    message: String,
+}
+
+impl Error {
+    pub(crate) fn new(status: i32, message: impl Into<String>) -> Self {
+        Error { status, offset: None, message: message.into() }
+    }
+
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Error::new(sys::SOTTO_INVALID_ARGUMENT, message)
+    }
+
+    /// A value of `sotto_status`: negative, or a stop where a prompt was not evaluated whole.
+    pub fn status(&self) -> i32 {
+        self.status
+    }
+
+    /// The byte of the input (file, text, grammar) at fault.
+    pub fn offset(&self) -> Option<u64> {
+        self.offset
+    }
+
+    /// What is wrong, for people.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The stop that kept a prompt from being evaluated whole.
+    pub fn stop(&self) -> Option<Stop> {
+        Stop::from_status(self.status)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Why a stream ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Stop {
+    /// The model produced its end-of-text token.
+    EndOfText,
+    /// The limit of tokens was reached.
+    MaxTokens,
+    /// [`Overflow::Stop`](crate::Overflow::Stop), and no slot is free.
+    ContextFull,
+    /// Nothing can follow under the grammar.
+    Grammar,
+    /// The callback said so.
+    Callback,
+    /// [`Canceller::cancel`](crate::Canceller::cancel) was called.
+    Cancelled,
+    /// A stop token.
+    Token,
+    /// A stop string.
+    String,
+    /// The time was over.
+    Time,
+    /// The text repeated itself.
+    Repetition,
+    /// Every way on led to a banned string.
+    Banned,
+    /// A reason of a later version of the library.
+    Other(i32),
+}
+
+impl Stop {
+    pub(crate) fn from_status(status: i32) -> Option<Stop> {
+        Some(match status {
+            sys::SOTTO_STOP_END_OF_TEXT => Stop::EndOfText,
+            sys::SOTTO_STOP_MAX_TOKENS => Stop::MaxTokens,
+            sys::SOTTO_STOP_CONTEXT_FULL => Stop::ContextFull,
+            sys::SOTTO_STOP_GRAMMAR => Stop::Grammar,
+            sys::SOTTO_STOP_CALLBACK => Stop::Callback,
+            sys::SOTTO_STOP_CANCELLED => Stop::Cancelled,
+            sys::SOTTO_STOP_TOKEN => Stop::Token,
+            sys::SOTTO_STOP_STRING => Stop::String,
+            sys::SOTTO_STOP_TIME => Stop::Time,
+            sys::SOTTO_STOP_REPETITION => Stop::Repetition,
+            sys::SOTTO_STOP_BANNED => Stop::Banned,
+            other if other > 0 => Stop::Other(other),
+            _ => return None,
+        })
+    }
+}
+
+/// The library's text for a status.
+pub(crate) fn status_text(status: i32) -> String {
+    // SAFETY: the function returns static, terminated text for any value.
+    let text = unsafe { std::ffi::CStr::from_ptr(sys::sotto_status_text(status).cast()) };
+    text.to_string_lossy().into_owned()
+}
+
+/// Where the library writes what is wrong.
+pub(crate) struct Report(sys::sotto_error);
+
+impl Report {
+    pub(crate) fn new() -> Self {
+        let size = std::mem::size_of::<sys::sotto_error>() as u32;
+        Report(sys::sotto_error {
+            struct_size: size,
+            status: 0,
+            offset: u64::MAX,
+            message: [0; 240],
+        })
+    }
+
+    pub(crate) fn out(&mut self) -> *mut sys::sotto_error {
+        &mut self.0
+    }
+
+    /// The error of a status that the call has just returned.
+    pub(crate) fn check(&self, status: i32) -> Result<i32> {
+        if status >= 0 {
+            return Ok(status);
+        }
+        if self.0.status != status {
+            return check(status);
+        }
+        let end = self.0.message.iter().position(|&byte| byte == 0).unwrap_or(self.0.message.len());
+        let message = String::from_utf8_lossy(&self.0.message[..end]).into_owned();
+        let offset = if self.0.offset == u64::MAX { None } else { Some(self.0.offset) };
+        Err(Error { status, offset, message })
+    }
+}
+
+/// The error of a status of a call that tells no more.
+pub(crate) fn check(status: i32) -> Result<i32> {
+    if status >= 0 {
+        Ok(status)
+    } else {
+        Err(Error::new(status, status_text(status)))
+    }
+}

@@ -1,0 +1,328 @@
+//! Vocabularies and grammars. Both never change once made, and any number of threads may use one.
+
+use crate::error::{check, Error, Report, Result};
+use crate::memory::{pointer_of, Block};
+use crate::model::{call_log, LogFunction};
+use crate::params::{c_enum, list_setters, setters, texts, with_defaults};
+use crate::sys;
+use crate::{Model, Token};
+use std::os::raw::c_void;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+c_enum! {
+    /// What the source text of a grammar is.
+    Language {
+        Gbnf = SOTTO_GRAMMAR_GBNF,
+        JsonSchema = SOTTO_GRAMMAR_JSON_SCHEMA,
+        Regex = SOTTO_GRAMMAR_REGEX,
+        /// Any JSON value; no source.
+        Json = SOTTO_GRAMMAR_JSON,
+        /// Any JSON object; no source.
+        JsonObject = SOTTO_GRAMMAR_JSON_OBJECT,
+        Choices = SOTTO_GRAMMAR_CHOICES,
+        Number = SOTTO_GRAMMAR_NUMBER,
+        Tools = SOTTO_GRAMMAR_TOOLS,
+    }
+}
+c_enum! {
+    /// Blanks in JSON.
+    JsonSpace {
+        Flexible = SOTTO_JSON_FLEXIBLE,
+        Compact = SOTTO_JSON_COMPACT,
+        OneSpace = SOTTO_JSON_ONE_SPACE,
+    }
+}
+
+/// The tokens of a model, or of anything else, prepared for masks.
+#[derive(Clone)]
+pub struct Vocabulary(Arc<VocabularyInner>);
+
+struct VocabularyInner {
+    raw: NonNull<sys::sotto_vocabulary>,
+    size: usize,
+    _memory: Block,
+    _model: Option<Model>,
+    _tokens: OwnTokens,
+}
+
+/// What a vocabulary of the caller reads in place.
+#[derive(Default)]
+struct OwnTokens {
+    bytes: Vec<u8>,
+    offsets: Vec<u32>,
+    special: Vec<u8>,
+    end_tokens: Vec<Token>,
+}
+
+// SAFETY: sotto.h: vocabularies never change and may be shared between threads.
+unsafe impl Send for VocabularyInner {}
+unsafe impl Sync for VocabularyInner {}
+
+impl Vocabulary {
+    /// The tokens of a model; its end of text ends a grammar's text.
+    pub fn of_model(model: &Model) -> Result<Vocabulary> {
+        let mut params = with_defaults!(sotto_vocabulary_params, sotto_vocabulary_params_init);
+        params.model = model.raw();
+        let size = model.info().vocabulary_size;
+        Vocabulary::create(&params, size, Some(model.clone()), OwnTokens::default())
+    }
+
+    /// Tokens of the caller, of which `end_tokens` end a text.
+    pub fn of_tokens<T: AsRef<[u8]>>(tokens: &[T], end_tokens: &[Token]) -> Result<Vocabulary> {
+        Vocabulary::of_tokens_with_special(tokens, end_tokens, |_| false)
+    }
+
+    /// The same, and tokens for which `is_special` holds have no place in a text.
+    pub fn of_tokens_with_special<T: AsRef<[u8]>>(
+        tokens: &[T],
+        end_tokens: &[Token],
+        is_special: impl Fn(usize) -> bool,
+    ) -> Result<Vocabulary> {
+        let mut own =
+            OwnTokens { offsets: vec![0], end_tokens: end_tokens.to_vec(), ..OwnTokens::default() };
+        for (index, token) in tokens.iter().enumerate() {
+            own.bytes.extend_from_slice(token.as_ref());
+            let offset = u32::try_from(own.bytes.len())
+                .map_err(|_| Error::invalid("the tokens have more than 4 GB"))?;
+            own.offsets.push(offset);
+            own.special.push(u8::from(is_special(index)));
+        }
+        let mut params = with_defaults!(sotto_vocabulary_params, sotto_vocabulary_params_init);
+        params.token_count = u32::try_from(tokens.len()).unwrap_or(u32::MAX);
+        params.bytes = own.bytes.as_ptr();
+        params.offsets = own.offsets.as_ptr();
+        params.special = pointer_of(&own.special);
+        params.end_tokens = pointer_of(&own.end_tokens);
+        params.end_token_count = own.end_tokens.len();
+        Vocabulary::create(&params, tokens.len(), None, own)
+    }
+
+    fn create(
+        params: &sys::sotto_vocabulary_params,
+        count: usize,
+        model: Option<Model>,
+        tokens: OwnTokens,
+    ) -> Result<Vocabulary> {
+        let mut report = Report::new();
+        let mut size = 0;
+        // SAFETY: what `params` points to is kept by `model` and `tokens`, whose heap does not move.
+        unsafe {
+            let status = sys::sotto_vocabulary_memory_size(params, &mut size, report.out());
+            report.check(status)?;
+            let memory = Block::new(size)?;
+            let mut raw = std::ptr::null_mut();
+            let status = sys::sotto_vocabulary_init(
+                params,
+                memory.pointer(),
+                memory.size(),
+                &mut raw,
+                report.out(),
+            );
+            report.check(status)?;
+            let raw = NonNull::new(raw).expect("a vocabulary that was made");
+            Ok(Vocabulary(Arc::new(VocabularyInner {
+                raw,
+                size: count,
+                _memory: memory,
+                _model: model,
+                _tokens: tokens,
+            })))
+        }
+    }
+
+    /// How many tokens there are.
+    pub fn token_count(&self) -> usize {
+        self.0.size
+    }
+
+    pub(crate) fn raw(&self) -> *const sys::sotto_vocabulary {
+        self.0.raw.as_ptr()
+    }
+}
+
+/// How a source becomes a grammar.
+#[derive(Clone)]
+pub struct GrammarParams {
+    raw: sys::sotto_grammar_params,
+    root: String,
+    vocabulary: Option<Vocabulary>,
+    triggers: Vec<String>,
+    trigger_tokens: Vec<Token>,
+    log: Option<LogFunction>,
+    memory_limit: usize,
+}
+
+// SAFETY: `raw` has no pointers but to the library's constants.
+unsafe impl Send for GrammarParams {}
+unsafe impl Sync for GrammarParams {}
+
+impl Default for GrammarParams {
+    fn default() -> Self {
+        GrammarParams {
+            raw: with_defaults!(sotto_grammar_params, sotto_grammar_params_init),
+            root: String::new(),
+            vocabulary: None,
+            triggers: Vec::new(),
+            trigger_tokens: Vec::new(),
+            log: None,
+            memory_limit: 1 << 30,
+        }
+    }
+}
+
+impl GrammarParams {
+    /// The defaults for a language.
+    pub fn new(language: Language) -> Self {
+        GrammarParams::default().language(language)
+    }
+
+    setters! {
+        language: Language, json_space: JsonSpace, maximum_space: u32, outer_space: bool, schema_draft: u32,
+        assert_formats: bool, closed: bool, distinct_names: bool, several_tools: bool,
+    }
+    list_setters! { triggers: String, trigger_tokens: Token, }
+
+    /// GBNF's start rule.
+    #[must_use]
+    pub fn root(mut self, rule: impl Into<String>) -> Self {
+        self.root = rule.into();
+        self
+    }
+
+    /// For token literals and trigger tokens.
+    #[must_use]
+    pub fn vocabulary(mut self, vocabulary: &Vocabulary) -> Self {
+        self.vocabulary = Some(vocabulary.clone());
+        self
+    }
+
+    /// Hears warnings.
+    #[must_use]
+    pub fn log(mut self, log: impl Fn(i32, &str) + Send + Sync + 'static) -> Self {
+        self.log = Some(Arc::new(log));
+        self
+    }
+
+    /// The most bytes that compiling may take.
+    #[must_use]
+    pub fn memory_limit(mut self, bytes: usize) -> Self {
+        self.memory_limit = bytes;
+        self
+    }
+
+    fn lower<T>(&self, use_raw: impl FnOnce(&sys::sotto_grammar_params) -> T) -> T {
+        let mut raw = self.raw;
+        if !self.root.is_empty() {
+            raw.root = sys::sotto_text { text: self.root.as_ptr(), size: self.root.len() };
+        }
+        raw.vocabulary = self.vocabulary.as_ref().map_or(std::ptr::null(), Vocabulary::raw);
+        let triggers = texts(&self.triggers);
+        raw.triggers = pointer_of(&triggers);
+        raw.trigger_count = triggers.len();
+        raw.trigger_tokens = pointer_of(&self.trigger_tokens);
+        raw.trigger_token_count = self.trigger_tokens.len();
+        if let Some(log) = &self.log {
+            raw.log = Some(call_log);
+            raw.log_user_data = log as *const LogFunction as *mut c_void;
+        }
+        use_raw(&raw)
+    }
+}
+
+/// A compiled grammar. Cloning gives another handle to the same one.
+#[derive(Clone)]
+pub struct Grammar(Arc<GrammarInner>);
+
+struct GrammarInner {
+    raw: NonNull<sys::sotto_grammar>,
+    image: Block,
+}
+
+// SAFETY: sotto.h: grammars never change and may be shared between threads.
+unsafe impl Send for GrammarInner {}
+unsafe impl Sync for GrammarInner {}
+
+impl Grammar {
+    /// Compiles GBNF.
+    pub fn gbnf(source: &str) -> Result<Grammar> {
+        Grammar::compile(source, &GrammarParams::default())
+    }
+
+    /// Compiles a JSON Schema.
+    pub fn json_schema(source: &str) -> Result<Grammar> {
+        Grammar::compile(source, &GrammarParams::new(Language::JsonSchema))
+    }
+
+    /// Compiles a regular expression, which the whole text is to match.
+    pub fn regex(source: &str) -> Result<Grammar> {
+        Grammar::compile(source, &GrammarParams::new(Language::Regex))
+    }
+
+    /// Compiles a source of any kind.
+    pub fn compile(source: &str, params: &GrammarParams) -> Result<Grammar> {
+        // SAFETY: the function computes a number.
+        let mut size = unsafe { sys::sotto_grammar_typical_memory(source.len()) };
+        loop {
+            let memory = Block::new(size)?;
+            let mut report = Report::new();
+            let mut raw = std::ptr::null_mut();
+            let mut kept = 0;
+            // SAFETY: source, memory and what `raw_params` points to live during the call.
+            let status = params.lower(|raw_params| unsafe {
+                sys::sotto_grammar_compile(
+                    source.as_ptr(),
+                    source.len(),
+                    raw_params,
+                    memory.pointer(),
+                    memory.size(),
+                    &mut raw,
+                    &mut kept,
+                    report.out(),
+                )
+            });
+            if status == sys::SOTTO_GRAMMAR_TOO_LARGE && size < params.memory_limit / 4 {
+                size *= 4;
+                continue;
+            }
+            report.check(status)?;
+            // An image takes no more than it needs; what was compiled keeps its work room.
+            // SAFETY: `raw` lives in `memory`; the image has the size asked for.
+            unsafe {
+                let mut image_size = 0;
+                sys::sotto_grammar_save(raw, std::ptr::null_mut(), 0, &mut image_size);
+                let image = Block::new(image_size)?;
+                let status =
+                    sys::sotto_grammar_save(raw, image.pointer(), image_size, &mut image_size);
+                check(status)?;
+                return Grammar::of_image(image);
+            }
+        }
+    }
+
+    /// Verifies and uses what [`Grammar::save`] gave; it may come from anyone.
+    pub fn load(image: &[u8]) -> Result<Grammar> {
+        Grammar::of_image(Block::of(image)?)
+    }
+
+    fn of_image(image: Block) -> Result<Grammar> {
+        let mut report = Report::new();
+        let mut raw = std::ptr::null();
+        // SAFETY: the image is aligned and lives as long as the grammar.
+        let status = unsafe {
+            sys::sotto_grammar_load(image.pointer(), image.size(), &mut raw, report.out())
+        };
+        report.check(status)?;
+        let raw = NonNull::new(raw as *mut _).expect("a grammar that was loaded");
+        Ok(Grammar(Arc::new(GrammarInner { raw, image })))
+    }
+
+    /// The grammar as bytes, the same on every platform.
+    pub fn save(&self) -> Vec<u8> {
+        self.0.image.bytes().to_vec()
+    }
+
+    pub(crate) fn raw(&self) -> *const sys::sotto_grammar {
+        self.0.raw.as_ptr()
+    }
+}

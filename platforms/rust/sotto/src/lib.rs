@@ -1,0 +1,90 @@
+//! Sotto, an embeddable text-generation runtime, in Rust: GPT-2 models in int8, text that streams, every mode of
+//! sampling and search, grammars.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let path = match std::env::var("SOTTO_DEMO_MODEL") { Ok(path) => path, Err(_) => return Ok(()) };
+//! let model = sotto::Model::open(path)?;
+//! let mut session = model.session()?;
+//! session.prefill_text("Once upon a time")?;
+//! for chunk in session.stream(20) {
+//!     print!("{}", chunk?);
+//! }
+//! # Ok(()) }
+//! ```
+//!
+//! A [`Model`] may be shared by threads, and lives as long as anything made of it. A [`Session`] is one stream of text;
+//! it may be sent to another thread, and is used by one at a time:
+//!
+//! ```
+//! fn sent<T: Send>() {}
+//! sent::<sotto::Session>();
+//! ```
+//! ```compile_fail
+//! fn shared<T: Sync>() {}
+//! shared::<sotto::Session>();
+//! ```
+//!
+//! Parameters are those of `sotto.h`, under the same names; its comments specify them. Nothing of it allocates after
+//! the objects are made, but what this crate gives as `String` or `Vec` does.
+#![warn(missing_docs)]
+
+/// The declarations of the C interface.
+pub use sotto_sys as sys;
+
+mod error;
+mod grammar;
+mod matcher;
+mod memory;
+mod model;
+mod params;
+mod sampler;
+mod sampler_params;
+mod search;
+mod session;
+mod speculation;
+mod stream;
+
+/// A token of a vocabulary.
+pub type Token = i32;
+
+pub(crate) use error::Report;
+pub use error::{Error, Result, Stop};
+pub use grammar::{Grammar, GrammarParams, JsonSpace, Language, Vocabulary};
+pub use matcher::{Matcher, MatcherInfo, MatcherParams};
+pub use model::{LogFunction, Model, ModelInfo};
+pub use params::{Dola, Isa, ModelParams, Order, Overflow, Selection, SessionParams, StopParams};
+pub use sampler::{Sampler, SamplerInput};
+pub use sampler_params::{SamplerParams, WatermarkParams, WatermarkResult, WatermarkScheme};
+pub use search::{
+    Choice, EarlyStopping, LengthNorm, SearchMode, SearchParams, SearchResult, Sequence,
+};
+pub use session::{Canceller, Pooling, Score, Session, SessionInfo, SessionTimings};
+pub use speculation::{GuideMode, GuideParams, SpeculationInfo, SpeculationParams};
+pub use stream::{Chunk, Piece, Step, Stream};
+
+/// The version of the linked library: major << 16 | minor << 8 | patch.
+pub fn version() -> u32 {
+    // SAFETY: the function returns a constant.
+    unsafe { sys::sotto_version() }
+}
+
+macro_rules! opaque_debug {
+    ($($type:ty),*) => {$(
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.debug_struct(stringify!($type)).finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+opaque_debug!(Model, Session, Canceller, Sampler, Vocabulary, Grammar, Matcher, ModelParams);
+opaque_debug!(
+    SessionParams,
+    StopParams,
+    SamplerParams,
+    WatermarkParams,
+    GrammarParams,
+    MatcherParams
+);
+opaque_debug!(GuideParams, SpeculationParams);

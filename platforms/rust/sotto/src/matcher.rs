@@ -1,0 +1,199 @@
+//! Matchers: texts on their way through a grammar.
+
+use crate::error::{check, Report, Result};
+use crate::memory::Block;
+use crate::params::{setters, with_defaults};
+use crate::sys;
+use crate::{Grammar, Token, Vocabulary};
+use std::ptr::NonNull;
+
+/// How much a matcher may keep.
+#[derive(Clone)]
+pub struct MatcherParams {
+    raw: sys::sotto_matcher_params,
+}
+
+impl Default for MatcherParams {
+    fn default() -> Self {
+        MatcherParams { raw: with_defaults!(sotto_matcher_params, sotto_matcher_params_init) }
+    }
+}
+
+impl MatcherParams {
+    setters! {
+        sequence_count: u32, rollback_count: u32, context_count: u32, frame_count: u32, config_count: u32,
+        item_count: u32, work_count: u32, mask_bytes: u32, step_budget: u64,
+    }
+}
+
+/// Where a text stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct MatcherInfo {
+    pub may_end: bool,
+    pub must_end: bool,
+    pub token_count: u64,
+}
+
+/// Follows texts through a grammar, and tells which tokens may come next. Given to a session, it is the
+/// session's until that gives it back, so that nobody calls it meanwhile:
+///
+/// ```compile_fail
+/// # fn example(session: &mut sotto::Session, mut matcher: sotto::Matcher) -> sotto::Result<()> {
+/// session.set_matcher(matcher)?;
+/// matcher.reset(0)?; // moved
+/// # Ok(()) }
+/// ```
+pub struct Matcher {
+    raw: NonNull<sys::sotto_matcher>,
+    word_count: usize,
+    _memory: Block,
+    _grammar: Grammar,
+    _vocabulary: Option<Vocabulary>,
+}
+
+// SAFETY: sotto.h: a matcher belongs to one thread at a time; what it reads is shared.
+unsafe impl Send for Matcher {}
+
+impl Matcher {
+    /// A matcher with default limits.
+    pub fn new(grammar: &Grammar, vocabulary: &Vocabulary) -> Result<Matcher> {
+        Matcher::create(grammar, Some(vocabulary), &MatcherParams::default())
+    }
+
+    /// With any limits; without a vocabulary it follows texts only.
+    pub fn create(
+        grammar: &Grammar,
+        vocabulary: Option<&Vocabulary>,
+        params: &MatcherParams,
+    ) -> Result<Matcher> {
+        let mut report = Report::new();
+        let mut size = 0;
+        let raw_vocabulary = vocabulary.map_or(std::ptr::null(), Vocabulary::raw);
+        // SAFETY: grammar, vocabulary and memory live as long as the matcher.
+        unsafe {
+            let status = sys::sotto_matcher_memory_size(
+                grammar.raw(),
+                raw_vocabulary,
+                &params.raw,
+                &mut size,
+                report.out(),
+            );
+            report.check(status)?;
+            let memory = Block::new(size)?;
+            let mut raw = std::ptr::null_mut();
+            let status = sys::sotto_matcher_init(
+                grammar.raw(),
+                raw_vocabulary,
+                &params.raw,
+                memory.pointer(),
+                memory.size(),
+                &mut raw,
+                report.out(),
+            );
+            report.check(status)?;
+            Ok(Matcher {
+                raw: NonNull::new(raw).expect("a matcher that was made"),
+                word_count: vocabulary.map_or(0, |vocabulary| (vocabulary.token_count() + 63) / 64),
+                _memory: memory,
+                _grammar: grammar.clone(),
+                _vocabulary: vocabulary.cloned(),
+            })
+        }
+    }
+
+    /// Empties a sequence.
+    pub fn reset(&mut self, sequence: u32) -> Result<()> {
+        // SAFETY: the matcher lives; numbers are checked by the library, here and below.
+        check(unsafe { sys::sotto_matcher_reset(self.raw(), sequence) }).map(drop)
+    }
+
+    /// The tokens that may come next: token t's is bit `t % 64` of word `t / 64`.
+    pub fn mask(&mut self, sequence: u32) -> Result<Vec<u64>> {
+        let mut words = vec![0; self.word_count];
+        // SAFETY: pointer and size are of one vector.
+        check(unsafe {
+            sys::sotto_matcher_mask(self.raw(), sequence, words.as_mut_ptr(), words.len())
+        })?;
+        Ok(words)
+    }
+
+    /// Accepts a token, or nothing changes.
+    pub fn accept_token(&mut self, sequence: u32, token: Token) -> Result<()> {
+        // SAFETY: as reset.
+        check(unsafe { sys::sotto_matcher_accept_token(self.raw(), sequence, token) }).map(drop)
+    }
+
+    /// Accepts bytes that may begin and end inside a token or character, or nothing changes.
+    pub fn accept_text(&mut self, sequence: u32, text: impl AsRef<[u8]>) -> Result<()> {
+        let text = text.as_ref();
+        // SAFETY: pointer and size are of one slice.
+        check(unsafe {
+            sys::sotto_matcher_accept_text(self.raw(), sequence, text.as_ptr(), text.len())
+        })
+        .map(drop)
+    }
+
+    /// Whether the sequence and `text` begin a text of the grammar, and whether they are one.
+    pub fn test(&mut self, sequence: u32, text: impl AsRef<[u8]>) -> Result<(bool, bool)> {
+        let text = text.as_ref();
+        let (mut begins, mut matches) = (0, 0);
+        // SAFETY: pointer and size are of one slice.
+        check(unsafe {
+            sys::sotto_matcher_test(
+                self.raw(),
+                sequence,
+                text.as_ptr(),
+                text.len(),
+                &mut begins,
+                &mut matches,
+            )
+        })?;
+        Ok((begins != 0, matches != 0))
+    }
+
+    /// Takes back the newest tokens or texts of sequence 0.
+    pub fn rewind(&mut self, count: u64) -> Result<()> {
+        // SAFETY: as reset.
+        check(unsafe { sys::sotto_matcher_rewind(self.raw(), count) }).map(drop)
+    }
+
+    /// Makes sequence `to` a copy of `from`.
+    pub fn fork(&mut self, from: u32, to: u32) -> Result<()> {
+        // SAFETY: as reset.
+        check(unsafe { sys::sotto_matcher_fork(self.raw(), from, to) }).map(drop)
+    }
+
+    /// Text that must follow, at most `capacity` bytes of it.
+    pub fn forced_text(&mut self, sequence: u32, capacity: usize) -> Result<Vec<u8>> {
+        let mut text = vec![0; capacity];
+        let mut size = 0;
+        // SAFETY: pointer and size are of one vector.
+        check(unsafe {
+            let data = text.as_mut_ptr();
+            sys::sotto_matcher_forced_text(self.raw(), sequence, data, capacity, &mut size)
+        })?;
+        text.truncate(size);
+        Ok(text)
+    }
+
+    /// Where a sequence stands.
+    pub fn info(&self, sequence: u32) -> Result<MatcherInfo> {
+        // SAFETY: the struct is plain numbers.
+        let info = unsafe {
+            let mut info: sys::sotto_matcher_info = std::mem::zeroed();
+            info.struct_size = std::mem::size_of_val(&info) as u32;
+            check(sys::sotto_matcher_get_info(self.raw(), sequence, &mut info))?;
+            info
+        };
+        Ok(MatcherInfo {
+            may_end: info.may_end != 0,
+            must_end: info.must_end != 0,
+            token_count: info.token_count,
+        })
+    }
+
+    pub(crate) fn raw(&self) -> *mut sys::sotto_matcher {
+        self.raw.as_ptr()
+    }
+}

@@ -1,0 +1,110 @@
+//! Blocks of memory as the library wants them, and panics that may not cross it.
+
+use crate::error::{Error, Result};
+use crate::sys;
+use std::alloc::{alloc_zeroed, dealloc, Layout};
+use std::any::Any;
+use std::os::raw::c_void;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+use std::ptr::NonNull;
+use std::sync::Mutex;
+
+/// Bytes aligned to `SOTTO_MEMORY_ALIGNMENT`.
+pub(crate) struct Block {
+    data: NonNull<u8>,
+    layout: Layout,
+    size: usize,
+}
+
+// SAFETY: a block is plain memory with one owner; who may use its bytes is for its owner to say.
+unsafe impl Send for Block {}
+unsafe impl Sync for Block {}
+
+impl Block {
+    pub(crate) fn new(size: usize) -> Result<Block> {
+        let no_memory =
+            || Error::new(sys::SOTTO_MEMORY_TOO_SMALL, format!("no memory for {size} bytes"));
+        let layout = Layout::from_size_align(size.max(1), sys::SOTTO_MEMORY_ALIGNMENT)
+            .map_err(|_| no_memory())?;
+        // SAFETY: the layout's size is not 0.
+        let data = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(no_memory)?;
+        Ok(Block { data, layout, size })
+    }
+
+    pub(crate) fn of(bytes: &[u8]) -> Result<Block> {
+        let mut block = Block::new(bytes.len())?;
+        block.bytes_mut().copy_from_slice(bytes);
+        Ok(block)
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    pub(crate) fn pointer(&self) -> *mut c_void {
+        self.data.as_ptr().cast()
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        // SAFETY: the block owns these bytes, which were initialised with zeros.
+        unsafe { std::slice::from_raw_parts(self.data.as_ptr(), self.size) }
+    }
+
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and the block is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.data.as_ptr(), self.size) }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout.
+        unsafe { dealloc(self.data.as_ptr(), self.layout) }
+    }
+}
+
+/// A slice of the library's; empty where the pointer is null.
+///
+/// # Safety
+/// `data` is null or points to `count` elements that live and do not change during `'a`.
+pub(crate) unsafe fn slice<'a, T>(data: *const T, count: usize) -> &'a [T] {
+    if data.is_null() || count == 0 {
+        &[]
+    } else {
+        std::slice::from_raw_parts(data, count)
+    }
+}
+
+/// Null for an empty slice, as the interface likes it.
+pub(crate) fn pointer_of<T>(list: &[T]) -> *const T {
+    if list.is_empty() {
+        std::ptr::null()
+    } else {
+        list.as_ptr()
+    }
+}
+
+/// Holds what a callback panicked with while the library returns to its caller.
+#[derive(Default)]
+pub(crate) struct Panics(Mutex<Option<Box<dyn Any + Send>>>);
+
+impl Panics {
+    /// Runs a callback; `None` if it panicked.
+    pub(crate) fn catch<T>(&self, callback: impl FnOnce() -> T) -> Option<T> {
+        match catch_unwind(AssertUnwindSafe(callback)) {
+            Ok(value) => Some(value),
+            Err(payload) => {
+                *self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(payload);
+                None
+            }
+        }
+    }
+
+    /// Goes on with the panic, outside the library.
+    pub(crate) fn resume(&self) {
+        let payload = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+        if let Some(payload) = payload {
+            resume_unwind(payload);
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Models and their tokens.
+
+use crate::error::{check, Error, Report, Result};
+use crate::memory::{pointer_of, slice, Block};
+use crate::params::{ModelParams, SessionParams};
+use crate::sys;
+use crate::{Session, Token};
+use std::fs::File;
+use std::io::Read;
+use std::os::raw::c_void;
+use std::path::Path;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// What a log callback gets: a level, 1 (error) to 3 (information), and a message.
+pub type LogFunction = Arc<dyn Fn(i32, &str) + Send + Sync>;
+
+/// A model. Cloning gives another handle to the same one; sessions and vocabularies hold handles, so
+/// that a model lives as long as anything made of it.
+///
+/// Any number of threads may use one model:
+///
+/// ```
+/// fn shared<T: Send + Sync + Clone>() {}
+/// shared::<sotto::Model>();
+/// ```
+#[derive(Clone)]
+pub struct Model(Arc<Inner>);
+
+struct Inner {
+    raw: NonNull<sys::sotto_model>,
+    _memory: Block,
+    _file: Option<Block>,
+    _log: Option<Box<LogFunction>>,
+}
+
+// SAFETY: sotto.h: any number of threads may read one model.
+unsafe impl Send for Inner {}
+unsafe impl Sync for Inner {}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // SAFETY: sessions and vocabularies hold an Arc of this, so they are gone.
+        unsafe { sys::sotto_model_deinit(self.raw.as_ptr()) }
+    }
+}
+
+/// The shape of a model and how it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub struct ModelInfo {
+    pub vocabulary_size: usize,
+    pub max_context_tokens: usize,
+    pub layer_count: usize,
+    pub head_count: usize,
+    pub embedding_size: usize,
+    pub feed_forward_size: usize,
+    pub end_of_text_token: Option<Token>,
+    pub has_tokenizer: bool,
+    pub max_token_bytes: usize,
+    /// The instruction set in use, such as `"avx2"`.
+    pub isa: &'static str,
+    pub packed_in_place: bool,
+    pub parameter_count: u64,
+    pub weight_bytes: u64,
+    pub vocabulary_bytes: u64,
+}
+
+impl Model {
+    /// Reads the file at `path` into memory.
+    pub fn open(path: impl AsRef<Path>) -> Result<Model> {
+        Model::open_with(path, &ModelParams::default())
+    }
+
+    /// [`Model::open`] with parameters.
+    pub fn open_with(path: impl AsRef<Path>, params: &ModelParams) -> Result<Model> {
+        let read = || -> std::io::Result<Result<Block>> {
+            let mut file = File::open(&path)?;
+            let size = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+            Ok(match Block::new(size) {
+                Ok(mut block) => {
+                    file.read_exact(block.bytes_mut())?;
+                    Ok(block)
+                }
+                Err(error) => Err(error),
+            })
+        };
+        let block = read()
+            .map_err(|error| Error::invalid(format!("{}: {error}", path.as_ref().display())))??;
+        Model::create(block.bytes().as_ptr(), block.size(), Some(block), params)
+    }
+
+    /// Copies the bytes of a model file.
+    pub fn from_bytes(bytes: &[u8], params: &ModelParams) -> Result<Model> {
+        let block = Block::of(bytes)?;
+        Model::create(block.bytes().as_ptr(), block.size(), Some(block), params)
+    }
+
+    /// Uses the bytes of a model file in place: constants of the program, or leaked. They must be
+    /// aligned to 64 bytes.
+    pub fn from_static(bytes: &'static [u8], params: &ModelParams) -> Result<Model> {
+        Model::create(bytes.as_ptr(), bytes.len(), None, params)
+    }
+
+    /// Uses the bytes of a model file in place, such as a mapped one, aligned to 64 bytes.
+    ///
+    /// # Safety
+    /// The bytes must stay readable and unchanged as long as the model, its clones and whatever was made
+    /// of them live.
+    pub unsafe fn from_mapped(data: *const u8, size: usize, params: &ModelParams) -> Result<Model> {
+        Model::create(data, size, None, params)
+    }
+
+    fn create(
+        data: *const u8,
+        size: usize,
+        file: Option<Block>,
+        params: &ModelParams,
+    ) -> Result<Model> {
+        let mut raw_params = params.raw;
+        let log = params.log.clone().map(Box::new);
+        if let Some(log) = &log {
+            raw_params.log = Some(call_log);
+            raw_params.log_user_data = log.as_ref() as *const LogFunction as *mut c_void;
+        }
+        let mut report = Report::new();
+        let mut memory_size = 0;
+        // SAFETY: `data` has `size` bytes, which the caller keeps or `file` owns; a null pointer or a
+        // wrong alignment is refused. All out-pointers are of locals.
+        unsafe {
+            let status = sys::sotto_model_memory_size(
+                data.cast(),
+                size,
+                &raw_params,
+                &mut memory_size,
+                report.out(),
+            );
+            report.check(status)?;
+            let memory = Block::new(memory_size)?;
+            let mut raw = std::ptr::null_mut();
+            let status = sys::sotto_model_init(
+                data.cast(),
+                size,
+                &raw_params,
+                memory.pointer(),
+                memory.size(),
+                &mut raw,
+                report.out(),
+            );
+            report.check(status)?;
+            let raw = NonNull::new(raw).expect("a model that was made");
+            Ok(Model(Arc::new(Inner { raw, _memory: memory, _file: file, _log: log })))
+        }
+    }
+
+    /// A session with default parameters: a stream of text of this model.
+    pub fn session(&self) -> Result<Session> {
+        Session::new(self, &SessionParams::default())
+    }
+
+    /// The model's shape.
+    pub fn info(&self) -> ModelInfo {
+        // SAFETY: the struct is plain numbers; the model lives.
+        let info = unsafe {
+            let mut info: sys::sotto_model_info = std::mem::zeroed();
+            info.struct_size = std::mem::size_of_val(&info) as u32;
+            sys::sotto_model_get_info(self.raw(), &mut info);
+            info
+        };
+        // SAFETY: static, terminated text for any value.
+        let isa = unsafe { std::ffi::CStr::from_ptr(sys::sotto_isa_text(info.isa).cast()) };
+        ModelInfo {
+            vocabulary_size: info.vocabulary_size as usize,
+            max_context_tokens: info.max_context_tokens as usize,
+            layer_count: info.layer_count as usize,
+            head_count: info.head_count as usize,
+            embedding_size: info.embedding_size as usize,
+            feed_forward_size: info.feed_forward_size as usize,
+            end_of_text_token: if info.end_of_text_token < 0 {
+                None
+            } else {
+                Some(info.end_of_text_token)
+            },
+            has_tokenizer: info.has_tokenizer != 0,
+            max_token_bytes: info.max_token_bytes as usize,
+            isa: isa.to_str().unwrap_or("unknown"),
+            packed_in_place: info.packed_in_place != 0,
+            parameter_count: info.parameter_count,
+            weight_bytes: info.weight_bytes,
+            vocabulary_bytes: info.vocabulary_bytes,
+        }
+    }
+
+    /// The tokens of a text, which must be UTF-8.
+    pub fn tokenize(&self, text: impl AsRef<[u8]>) -> Result<Vec<Token>> {
+        self.tokenize_flags(text.as_ref(), 0)
+    }
+
+    /// The same, and text such as `<|endoftext|>` becomes its special token.
+    pub fn tokenize_special(&self, text: impl AsRef<[u8]>) -> Result<Vec<Token>> {
+        self.tokenize_flags(text.as_ref(), sys::SOTTO_TOKENIZE_SPECIAL)
+    }
+
+    fn tokenize_flags(&self, text: &[u8], flags: u32) -> Result<Vec<Token>> {
+        let mut tokens = vec![0; text.len() + 1];
+        loop {
+            let mut report = Report::new();
+            let mut count = 0;
+            // SAFETY: pointers and sizes are of slices that live.
+            let status = unsafe {
+                sys::sotto_tokenize(
+                    self.raw(),
+                    text.as_ptr(),
+                    text.len(),
+                    flags,
+                    tokens.as_mut_ptr(),
+                    tokens.len(),
+                    &mut count,
+                    report.out(),
+                )
+            };
+            if status == sys::SOTTO_BUFFER_TOO_SMALL && count > tokens.len() {
+                tokens.resize(count, 0);
+                continue;
+            }
+            report.check(status)?;
+            tokens.truncate(count);
+            return Ok(tokens);
+        }
+    }
+
+    /// The bytes of tokens, one after the other.
+    pub fn detokenize(&self, tokens: &[Token]) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let mut size = 0;
+        loop {
+            // SAFETY: pointers and sizes are of slices that live.
+            let status = unsafe {
+                sys::sotto_detokenize(
+                    self.raw(),
+                    pointer_of(tokens),
+                    tokens.len(),
+                    bytes.as_mut_ptr(),
+                    bytes.len(),
+                    &mut size,
+                )
+            };
+            if status == sys::SOTTO_BUFFER_TOO_SMALL && size > bytes.len() {
+                bytes.resize(size, 0);
+                continue;
+            }
+            check(status)?;
+            bytes.truncate(size);
+            return Ok(bytes);
+        }
+    }
+
+    /// The bytes of one token; they may begin or end inside a character.
+    pub fn token_bytes(&self, token: Token) -> Result<&[u8]> {
+        let mut bytes = std::ptr::null();
+        let mut size = 0;
+        // SAFETY: the bytes are the model's and live as long as it.
+        unsafe {
+            check(sys::sotto_token_bytes(self.raw(), token, &mut bytes, &mut size))?;
+            Ok(slice(bytes, size))
+        }
+    }
+
+    pub(crate) fn raw(&self) -> *const sys::sotto_model {
+        self.0.raw.as_ptr()
+    }
+}
+
+/// Hands a message to a [`LogFunction`]; a panic there is dropped, as it may not cross the library.
+pub(crate) unsafe extern "C" fn call_log(function: *mut c_void, level: i32, message: *const u8) {
+    let function = &*(function as *const LogFunction);
+    let message = std::ffi::CStr::from_ptr(message.cast()).to_string_lossy();
+    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| function(level, &message)));
+}

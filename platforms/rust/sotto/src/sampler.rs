@@ -1,0 +1,162 @@
+//! The sampler's chain over logits of any origin.
+
+use crate::error::{Error, Report, Result};
+use crate::memory::{pointer_of, Block, Panics};
+use crate::sampler_params::LogitsCall;
+use crate::sys;
+use crate::{Model, SamplerParams, Token};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// One token's situation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SamplerInput<'a> {
+    /// One for each token of the vocabulary.
+    pub logits: &'a [f32],
+    /// Bit `i % 64` of word `i / 64`: token i may come; `None`: all.
+    pub allowed: Option<&'a [u64]>,
+    /// The tokens before, newest last.
+    pub history: &'a [Token],
+    /// How many of them, at the end, were generated.
+    pub generated_count: u64,
+    /// Generated tokens at which the text ends; 0: not known.
+    pub token_limit: u64,
+    /// Which stream of random numbers.
+    pub sequence: u32,
+}
+
+/// The chain without a session. It may be sent to another thread.
+pub struct Sampler {
+    raw: NonNull<sys::sotto_sampler>,
+    vocabulary_size: usize,
+    panics: Arc<Panics>,
+    _logits: Option<Box<LogitsCall>>,
+    _memory: Block,
+    _model: Option<Model>,
+}
+
+// SAFETY: sotto.h: what is no model, grammar or vocabulary belongs to one thread at a time.
+unsafe impl Send for Sampler {}
+
+impl Sampler {
+    /// For a vocabulary whose tokens have no text.
+    pub fn new(vocabulary_size: usize) -> Result<Sampler> {
+        Sampler::create(None, vocabulary_size, 16384)
+    }
+
+    /// For a model's vocabulary.
+    pub fn of_model(model: &Model) -> Result<Sampler> {
+        Sampler::create(Some(model.clone()), model.info().vocabulary_size, 16384)
+    }
+
+    /// With room for lists of that many bytes.
+    pub fn create(
+        model: Option<Model>,
+        vocabulary_size: usize,
+        list_bytes: u32,
+    ) -> Result<Sampler> {
+        let mut report = Report::new();
+        let mut size = 0;
+        let raw_model = model.as_ref().map_or(std::ptr::null(), Model::raw);
+        // SAFETY: out-pointers are of locals; the memory and the model live as long as the sampler.
+        unsafe {
+            let status = sys::sotto_sampler_memory_size(
+                vocabulary_size,
+                list_bytes,
+                &mut size,
+                report.out(),
+            );
+            report.check(status)?;
+            let memory = Block::new(size)?;
+            let mut raw = std::ptr::null_mut();
+            let status = sys::sotto_sampler_init(
+                raw_model,
+                vocabulary_size,
+                list_bytes,
+                memory.pointer(),
+                memory.size(),
+                &mut raw,
+                report.out(),
+            );
+            report.check(status)?;
+            Ok(Sampler {
+                raw: NonNull::new(raw).expect("a sampler that was made"),
+                vocabulary_size,
+                panics: Arc::default(),
+                _logits: None,
+                _memory: memory,
+                _model: model,
+            })
+        }
+    }
+
+    /// Sets the chain and begins anew with its random numbers.
+    pub fn set(&mut self, params: &SamplerParams) -> Result<()> {
+        let raw = self.raw.as_ptr();
+        self._logits = params.lower(&self.panics, |params| {
+            let mut report = Report::new();
+            // SAFETY: `params` and what it points to live during the call.
+            let status = unsafe { sys::sotto_sampler_set(raw, params, report.out()) };
+            report.check(status).map(drop)
+        })?;
+        Ok(())
+    }
+
+    /// Picks a token.
+    pub fn pick(&mut self, input: &SamplerInput<'_>) -> Result<Token> {
+        let raw_input = self.lower(input)?;
+        let mut report = Report::new();
+        let mut token = -1;
+        // SAFETY: `lower` has checked the slices' sizes.
+        let status = unsafe {
+            sys::sotto_sampler_pick(self.raw.as_ptr(), &raw_input, &mut token, report.out())
+        };
+        self.panics.resume();
+        report.check(status)?;
+        Ok(token)
+    }
+
+    /// The tokens that the chain leaves, in order, with their probabilities.
+    pub fn apply(&mut self, input: &SamplerInput<'_>) -> Result<Vec<(Token, f32)>> {
+        let raw_input = self.lower(input)?;
+        let mut report = Report::new();
+        let mut tokens = vec![0; self.vocabulary_size];
+        let mut probabilities = vec![0.0; self.vocabulary_size];
+        let mut count = 0;
+        // SAFETY: as above; both arrays have the given capacity.
+        let status = unsafe {
+            sys::sotto_sampler_apply(
+                self.raw.as_ptr(),
+                &raw_input,
+                tokens.as_mut_ptr(),
+                probabilities.as_mut_ptr(),
+                tokens.len(),
+                &mut count,
+                report.out(),
+            )
+        };
+        self.panics.resume();
+        report.check(status)?;
+        Ok(tokens.into_iter().zip(probabilities).take(count).collect())
+    }
+
+    fn lower(&self, input: &SamplerInput<'_>) -> Result<sys::sotto_sampler_input> {
+        let words = (self.vocabulary_size + 63) / 64;
+        if input.logits.len() != self.vocabulary_size {
+            return Err(Error::invalid("logits are not as many as the vocabulary has tokens"));
+        }
+        if input.allowed.map_or(false, |allowed| allowed.len() < words) {
+            return Err(Error::invalid("allowed has fewer bits than the vocabulary has tokens"));
+        }
+        Ok(sys::sotto_sampler_input {
+            struct_size: std::mem::size_of::<sys::sotto_sampler_input>() as u32,
+            sequence: input.sequence,
+            logits: input.logits.as_ptr(),
+            allowed: input.allowed.map_or(std::ptr::null(), <[u64]>::as_ptr),
+            history: pointer_of(input.history),
+            history_count: input.history.len(),
+            generated_count: input.generated_count,
+            token_limit: input.token_limit,
+        })
+    }
+}

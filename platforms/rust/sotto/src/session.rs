@@ -1,0 +1,471 @@
+//! Sessions: streams of text.
+
+use crate::error::{check, status_text, Error, Report, Result, Stop};
+use crate::memory::{pointer_of, slice, Block, Panics};
+use crate::params::c_enum;
+use crate::sampler_params::LogitsCall;
+use crate::speculation::DraftCall;
+use crate::stream::{Piece, Step, Stream};
+use crate::sys;
+use crate::{GuideParams, Matcher, Model, SamplerParams, SessionParams, StopParams, Token};
+use std::ops::ControlFlow;
+use std::os::raw::c_void;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+c_enum! {
+    /// How hidden states become one.
+    Pooling {
+        Last = SOTTO_POOL_LAST,
+        Mean = SOTTO_POOL_MEAN,
+    }
+}
+
+/// How likely tokens were.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Score {
+    pub token_count: u64,
+    pub log_probability: f64,
+    pub perplexity: f64,
+    /// ln p of each token; NaN for a first one with nothing before it.
+    pub log_probabilities: Vec<f32>,
+}
+
+/// Where a session stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub struct SessionInfo {
+    pub context_tokens: u32,
+    pub batch_tokens: u32,
+    pub thread_count: u32,
+    pub sink_tokens: u32,
+    pub cached_tokens: u32,
+    pub token_count: u64,
+    pub reanchor_count: u64,
+    pub kv_bytes: u64,
+    pub memory_bytes: u64,
+}
+
+/// Where time went, in tokens and nanoseconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub struct SessionTimings {
+    pub prefill_tokens: u64,
+    pub prefill_ns: u64,
+    pub decode_tokens: u64,
+    pub decode_ns: u64,
+    pub sample_count: u64,
+    pub sample_ns: u64,
+    pub reanchor_tokens: u64,
+    pub reanchor_ns: u64,
+}
+
+/// The library's session and what it reads.
+struct Handle {
+    raw: NonNull<sys::sotto_session>,
+    _memory: Block,
+    _model: Model,
+}
+
+// SAFETY: through a shared Handle only sotto_session_cancel is called, which any thread may. Everything else
+// goes through the one Session, which is not Sync.
+unsafe impl Send for Handle {}
+unsafe impl Sync for Handle {}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: nobody else has the handle any more.
+        unsafe { sys::sotto_session_deinit(self.raw.as_ptr()) }
+    }
+}
+
+/// Stops a session's running call, or its next one if none runs. Any thread, also after the session is gone.
+#[derive(Clone)]
+pub struct Canceller(Arc<Handle>);
+
+impl Canceller {
+    /// Makes the call end with [`Stop::Cancelled`].
+    pub fn cancel(&self) {
+        // SAFETY: the handle lives; any thread may do this.
+        unsafe { sys::sotto_session_cancel(self.0.raw.as_ptr()) }
+    }
+}
+
+/// A stream of text. It holds its model, and what is set on it: a matcher, a guide, a session that drafts.
+pub struct Session {
+    handle: Arc<Handle>,
+    pub(crate) model: Model,
+    pub(crate) panics: Arc<Panics>,
+    matcher: Option<Matcher>,
+    guide: Option<Box<Session>>,
+    pub(crate) draft_session: Option<Box<Session>>,
+    pub(crate) draft: Option<Box<DraftCall>>,
+    logits: Option<Box<LogitsCall>>,
+    // The library's objects belong to one thread at a time.
+    _not_sync: std::marker::PhantomData<std::cell::Cell<()>>,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // A Canceller may keep the handle: it must not refer to what goes now.
+        drop(self.take_guide());
+        drop(self.clear_speculation());
+        drop(self.take_matcher());
+    }
+}
+
+impl Session {
+    /// A session of a model.
+    pub fn new(model: &Model, params: &SessionParams) -> Result<Session> {
+        let mut report = Report::new();
+        let mut size = 0;
+        // SAFETY: model and memory live as long as the handle.
+        unsafe {
+            let status =
+                sys::sotto_session_memory_size(model.raw(), &params.raw, &mut size, report.out());
+            report.check(status)?;
+            let memory = Block::new(size)?;
+            let mut raw = std::ptr::null_mut();
+            let status = sys::sotto_session_init(
+                model.raw(),
+                &params.raw,
+                memory.pointer(),
+                memory.size(),
+                &mut raw,
+                report.out(),
+            );
+            report.check(status)?;
+            let raw = NonNull::new(raw).expect("a session that was made");
+            Ok(Session {
+                handle: Arc::new(Handle { raw, _memory: memory, _model: model.clone() }),
+                model: model.clone(),
+                panics: Arc::default(),
+                matcher: None,
+                guide: None,
+                draft_session: None,
+                draft: None,
+                logits: None,
+                _not_sync: std::marker::PhantomData,
+            })
+        }
+    }
+
+    pub(crate) fn raw(&self) -> *mut sys::sotto_session {
+        self.handle.raw.as_ptr()
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Forgets all tokens and rewinds the sampler; parameters stay.
+    pub fn reset(&mut self) {
+        // SAFETY: the session lives, here and below.
+        unsafe { sys::sotto_session_reset(self.raw()) }
+    }
+
+    /// Sets how tokens are chosen, and begins anew with the random numbers.
+    pub fn set_sampler(&mut self, params: &SamplerParams) -> Result<()> {
+        let raw = self.raw();
+        self.logits = params.lower(&self.panics, |params| {
+            let mut report = Report::new();
+            // SAFETY: `params` and what it points to live during the call; the callback as long as set.
+            let status = unsafe { sys::sotto_session_set_sampler(raw, params, report.out()) };
+            report.check(status).map(drop)
+        })?;
+        Ok(())
+    }
+
+    /// Sets when the stream stops.
+    pub fn set_stops(&mut self, params: &StopParams) -> Result<()> {
+        let mut report = Report::new();
+        // SAFETY: the library copies what the struct points to.
+        let status = params
+            .lower(|raw| unsafe { sys::sotto_session_set_stops(self.raw(), raw, report.out()) });
+        report.check(status).map(drop)
+    }
+
+    /// The text from here on continues the matcher's, which is the session's meanwhile.
+    pub fn set_matcher(&mut self, matcher: Matcher) -> Result<()> {
+        let mut report = Report::new();
+        // SAFETY: the session keeps the matcher as long as it is set.
+        let status =
+            unsafe { sys::sotto_session_set_matcher(self.raw(), matcher.raw(), report.out()) };
+        report.check(status)?;
+        self.matcher = Some(matcher);
+        Ok(())
+    }
+
+    /// Gives the matcher back, and goes on without. If tokens held for banned strings forbid that, the
+    /// library's refusal is overcome by forgetting the stream.
+    pub fn take_matcher(&mut self) -> Option<Matcher> {
+        let matcher = self.matcher.take()?;
+        // SAFETY: null ends the use.
+        unsafe {
+            let none = std::ptr::null_mut();
+            if sys::sotto_session_set_matcher(self.raw(), none, std::ptr::null_mut()) < 0 {
+                sys::sotto_session_reset(self.raw());
+                sys::sotto_session_set_matcher(self.raw(), none, std::ptr::null_mut());
+            }
+        }
+        Some(matcher)
+    }
+
+    /// Guides this stream by another, which has been prefilled and is this session's meanwhile. Needs
+    /// `SOTTO_FEATURE_GUIDE`.
+    pub fn set_guide(&mut self, guide: Session, params: &GuideParams) -> Result<()> {
+        let mut report = Report::new();
+        // SAFETY: the session keeps the guide as long as it is set.
+        let status = unsafe {
+            sys::sotto_session_set_guide(self.raw(), guide.raw(), &params.raw, report.out())
+        };
+        report.check(status)?;
+        self.guide = Some(Box::new(guide));
+        Ok(())
+    }
+
+    /// Gives the guide back, and goes on without.
+    pub fn take_guide(&mut self) -> Option<Session> {
+        let guide = self.guide.take()?;
+        let none = std::ptr::null_mut();
+        // SAFETY: null ends the use.
+        unsafe {
+            sys::sotto_session_set_guide(self.raw(), none, std::ptr::null(), std::ptr::null_mut());
+        }
+        Some(*guide)
+    }
+
+    /// Evaluates a prompt behind what is there. A prompt that does not fit, or was cancelled, is an error
+    /// whose [`Error::stop`] tells.
+    pub fn prefill(&mut self, tokens: &[Token]) -> Result<()> {
+        // SAFETY: pointer and size are of one slice.
+        let status =
+            unsafe { sys::sotto_session_prefill(self.raw(), pointer_of(tokens), tokens.len()) };
+        match check(status)? {
+            0 => Ok(()),
+            stop => Err(Error::new(stop, status_text(stop))),
+        }
+    }
+
+    /// [`Session::prefill`] with a text's tokens.
+    pub fn prefill_text(&mut self, text: impl AsRef<[u8]>) -> Result<()> {
+        let tokens = self.model.tokenize(text)?;
+        self.prefill(&tokens)
+    }
+
+    /// Token healing, for prompts that end inside a word; behind a prefill.
+    pub fn heal(&mut self) -> Result<()> {
+        check(unsafe { sys::sotto_session_heal(self.raw()) }).map(drop)
+    }
+
+    /// Generates one token; costs no allocation.
+    pub fn next_piece(&mut self) -> Result<Step<'_>> {
+        let mut piece = std::ptr::null();
+        // SAFETY: on success `piece` is the session's until its next call, which the borrow prevents.
+        let status = unsafe { sys::sotto_session_next(self.raw(), &mut piece) };
+        self.panics.resume();
+        let status = check(status)?;
+        let piece = Piece(unsafe { &*piece });
+        Ok(match Stop::from_status(status) {
+            None => Step::Piece(piece),
+            Some(stop) => Step::Stop(stop, piece.text()),
+        })
+    }
+
+    /// The tokens to come, at most `max_tokens` unless that is 0.
+    pub fn stream(&mut self, max_tokens: usize) -> Stream<'_> {
+        Stream::new(self, max_tokens)
+    }
+
+    /// Calls `on_piece` for each token until it breaks, or another stop.
+    pub fn generate(
+        &mut self,
+        max_tokens: usize,
+        mut on_piece: impl FnMut(Piece<'_>) -> ControlFlow<()>,
+    ) -> Result<Stop> {
+        struct Call<'c> {
+            function: &'c mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
+            panics: &'c Panics,
+        }
+        unsafe extern "C" fn call(user_data: *mut c_void, piece: *const sys::sotto_piece) -> i32 {
+            let call = &mut *(user_data as *mut Call<'_>);
+            let function = &mut call.function;
+            match call.panics.catch(|| function(Piece(&*piece))) {
+                Some(ControlFlow::Continue(())) => 0,
+                _ => 1,
+            }
+        }
+        let panics = Arc::clone(&self.panics);
+        let mut user_data = Call { function: &mut on_piece, panics: &panics };
+        // SAFETY: the callback and its data live during the call.
+        let status = unsafe {
+            let user_data = &mut user_data as *mut Call<'_> as *mut c_void;
+            sys::sotto_session_generate(
+                self.raw(),
+                std::ptr::null(),
+                0,
+                max_tokens,
+                Some(call),
+                user_data,
+            )
+        };
+        panics.resume();
+        let status = check(status)?;
+        Ok(Stop::from_status(status).unwrap_or(Stop::Other(status)))
+    }
+
+    /// Evaluates tokens and tells how likely each was.
+    pub fn score(&mut self, tokens: &[Token]) -> Result<Score> {
+        let mut log_probabilities = vec![f32::NAN; tokens.len()];
+        // SAFETY: both arrays have `tokens.len()` elements; the struct is plain numbers.
+        let score = unsafe {
+            let mut score: sys::sotto_score = std::mem::zeroed();
+            score.struct_size = std::mem::size_of_val(&score) as u32;
+            check(sys::sotto_session_score(
+                self.raw(),
+                pointer_of(tokens),
+                tokens.len(),
+                log_probabilities.as_mut_ptr(),
+                &mut score,
+            ))?;
+            score
+        };
+        Ok(Score {
+            token_count: score.token_count,
+            log_probability: score.log_probability,
+            perplexity: score.perplexity,
+            log_probabilities,
+        })
+    }
+
+    /// Evaluates tokens and pools their hidden states.
+    pub fn embed(&mut self, tokens: &[Token], pooling: Pooling) -> Result<Vec<f32>> {
+        let mut embedding = vec![0.0; self.model.info().embedding_size];
+        // SAFETY: the array has as many floats as an embedding.
+        check(unsafe {
+            let out = embedding.as_mut_ptr();
+            sys::sotto_session_embed(
+                self.raw(),
+                pointer_of(tokens),
+                tokens.len(),
+                pooling as i32,
+                out,
+            )
+        })?;
+        Ok(embedding)
+    }
+
+    /// Logits after the last token.
+    pub fn logits(&mut self) -> Result<&[f32]> {
+        let (mut data, mut count) = (std::ptr::null(), 0);
+        // SAFETY: the floats are the session's until its next call, which the borrow prevents.
+        unsafe {
+            check(sys::sotto_session_logits(self.raw(), &mut data, &mut count))?;
+            Ok(slice(data, count))
+        }
+    }
+
+    /// The last token's hidden state.
+    pub fn hidden(&mut self) -> Result<&[f32]> {
+        let (mut data, mut count) = (std::ptr::null(), 0);
+        // SAFETY: as for logits.
+        unsafe {
+            check(sys::sotto_session_hidden(self.raw(), &mut data, &mut count))?;
+            Ok(slice(data, count))
+        }
+    }
+
+    /// Makes the stream end after its first `token_count` tokens.
+    pub fn rewind(&mut self, token_count: u64) -> Result<()> {
+        check(unsafe { sys::sotto_session_rewind(self.raw(), token_count) }).map(drop)
+    }
+
+    /// The stream as bytes, the same on every platform.
+    pub fn save(&self) -> Result<Vec<u8>> {
+        let mut size = 0;
+        // SAFETY: pointer and size are of one vector.
+        unsafe {
+            check(sys::sotto_session_saved_size(self.raw(), &mut size))?;
+            let mut bytes = vec![0u8; size];
+            let data = bytes.as_mut_ptr();
+            check(sys::sotto_session_save(self.raw(), data.cast(), bytes.len(), &mut size))?;
+            bytes.truncate(size);
+            Ok(bytes)
+        }
+    }
+
+    /// Goes on where a stream was saved; the bytes may come from anyone.
+    pub fn restore(&mut self, bytes: &[u8]) -> Result<()> {
+        let mut report = Report::new();
+        // SAFETY: pointer and size are of one slice.
+        let status = unsafe {
+            sys::sotto_session_restore(self.raw(), bytes.as_ptr().cast(), bytes.len(), report.out())
+        };
+        report.check(status).map(drop)
+    }
+
+    /// Makes `to` a copy of this stream; sampler, stops and matcher stay its own.
+    pub fn fork_to(&self, to: &mut Session) -> Result<()> {
+        let mut report = Report::new();
+        // SAFETY: two sessions, as one is borrowed exclusively.
+        let status = unsafe { sys::sotto_session_fork(self.raw(), to.raw(), report.out()) };
+        report.check(status).map(drop)
+    }
+
+    /// What another thread may stop this session with.
+    pub fn canceller(&self) -> Canceller {
+        Canceller(Arc::clone(&self.handle))
+    }
+
+    /// Where the session stands.
+    pub fn info(&self) -> SessionInfo {
+        // SAFETY: the struct is plain numbers.
+        let info = unsafe {
+            let mut info: sys::sotto_session_info = std::mem::zeroed();
+            info.struct_size = std::mem::size_of_val(&info) as u32;
+            sys::sotto_session_get_info(self.raw(), &mut info);
+            info
+        };
+        SessionInfo {
+            context_tokens: info.context_tokens,
+            batch_tokens: info.batch_tokens,
+            thread_count: info.thread_count,
+            sink_tokens: info.sink_tokens,
+            cached_tokens: info.cached_tokens,
+            token_count: info.token_count,
+            reanchor_count: info.reanchor_count,
+            kv_bytes: info.kv_bytes,
+            memory_bytes: info.memory_bytes,
+        }
+    }
+
+    /// Where time went since the session was made, or [`Session::reset_timings`].
+    pub fn timings(&self) -> SessionTimings {
+        // SAFETY: the struct is plain numbers.
+        let timings = unsafe {
+            let mut timings: sys::sotto_session_timings = std::mem::zeroed();
+            timings.struct_size = std::mem::size_of_val(&timings) as u32;
+            sys::sotto_session_get_timings(self.raw(), &mut timings);
+            timings
+        };
+        SessionTimings {
+            prefill_tokens: timings.prefill_tokens,
+            prefill_ns: timings.prefill_ns,
+            decode_tokens: timings.decode_tokens,
+            decode_ns: timings.decode_ns,
+            sample_count: timings.sample_count,
+            sample_ns: timings.sample_ns,
+            reanchor_tokens: timings.reanchor_tokens,
+            reanchor_ns: timings.reanchor_ns,
+        }
+    }
+
+    /// Begins counting anew.
+    pub fn reset_timings(&mut self) {
+        unsafe { sys::sotto_session_reset_timings(self.raw()) }
+    }
+}

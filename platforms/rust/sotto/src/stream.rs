@@ -1,0 +1,166 @@
+//! The pieces of a stream.
+
+use crate::error::{Result, Stop};
+use crate::memory::slice;
+use crate::sys;
+use crate::{Session, Token};
+use std::fmt;
+
+/// One generated token, valid until the session's next call.
+#[derive(Clone, Copy)]
+pub struct Piece<'s>(pub(crate) &'s sys::sotto_piece);
+
+impl<'s> Piece<'s> {
+    /// Whole characters, maybe none: bytes that begin a character are held back until it is whole.
+    pub fn text(&self) -> &'s str {
+        // SAFETY: the session keeps the text until its next call.
+        let bytes = unsafe { slice(self.0.text, self.0.text_size) };
+        std::str::from_utf8(bytes).expect("the library gives whole characters")
+    }
+
+    /// The token; none where only text comes that had been held back.
+    pub fn token(&self) -> Option<Token> {
+        if self.0.token < 0 {
+            None
+        } else {
+            Some(self.0.token)
+        }
+    }
+
+    /// The token's own bytes.
+    pub fn bytes(&self) -> &'s [u8] {
+        // SAFETY: as for the text.
+        unsafe { slice(self.0.bytes, self.0.byte_count) }
+    }
+
+    /// ln p under the model; NaN unless asked for.
+    pub fn log_probability(&self) -> f32 {
+        self.0.log_probability
+    }
+
+    /// ln p after the sampler's chain; NaN unless asked for.
+    pub fn sampled_log_probability(&self) -> f32 {
+        self.0.sampled_log_probability
+    }
+
+    /// The likeliest tokens and their ln p, if asked for.
+    pub fn alternatives(&self) -> impl Iterator<Item = (Token, f32)> + 's {
+        // SAFETY: as for the text.
+        let list = unsafe { slice(self.0.alternatives, self.0.alternative_count as usize) };
+        list.iter().map(|alternative| (alternative.token, alternative.log_probability))
+    }
+
+    /// Nanoseconds that the token took.
+    pub fn elapsed_ns(&self) -> u64 {
+        self.0.elapsed_ns
+    }
+}
+
+impl fmt::Debug for Piece<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Piece({:?}, {:?})", self.token(), self.text())
+    }
+}
+
+/// What [`Session::next_piece`] gives.
+#[derive(Debug)]
+pub enum Step<'s> {
+    /// A token.
+    Piece(Piece<'s>),
+    /// The end, with text that had been held back, maybe none.
+    Stop(Stop, &'s str),
+}
+
+/// What a [`Stream`] gives: the text and token of a piece, owned. Displays as its text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chunk {
+    /// Whole characters, maybe none.
+    pub text: String,
+    /// The token; none where only text comes that had been held back.
+    pub token: Option<Token>,
+    /// ln p under the model; NaN unless asked for.
+    pub log_probability: f32,
+}
+
+impl fmt::Display for Chunk {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+/// The tokens to come, pulled one by one. Ends at a stop, of which [`Stream::stop`] then tells, or behind an error.
+///
+/// It borrows the session, which cannot be used or dropped meanwhile:
+///
+/// ```compile_fail
+/// # fn example(mut session: sotto::Session) -> sotto::Result<()> {
+/// let mut stream = session.stream(10);
+/// session.reset();
+/// stream.next();
+/// # Ok(()) }
+/// ```
+/// ```compile_fail
+/// # fn example(mut session: sotto::Session) -> sotto::Result<()> {
+/// let mut stream = session.stream(10);
+/// drop(session);
+/// stream.next();
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct Stream<'s> {
+    session: &'s mut Session,
+    left: Option<usize>,
+    stop: Option<Stop>,
+    failed: bool,
+}
+
+impl<'s> Stream<'s> {
+    pub(crate) fn new(session: &'s mut Session, max_tokens: usize) -> Self {
+        let left = if max_tokens == 0 { None } else { Some(max_tokens) };
+        Stream { session, left, stop: None, failed: false }
+    }
+
+    /// Why the stream ended, once it has.
+    pub fn stop(&self) -> Option<Stop> {
+        self.stop
+    }
+}
+
+impl Iterator for Stream<'_> {
+    type Item = Result<Chunk>;
+
+    fn next(&mut self) -> Option<Result<Chunk>> {
+        if self.failed || self.stop.is_some() {
+            return None;
+        }
+        if self.left == Some(0) {
+            self.stop = Some(Stop::MaxTokens);
+            return None;
+        }
+        match self.session.next_piece() {
+            Ok(Step::Piece(piece)) => {
+                self.left = self.left.map(|left| left - 1);
+                Some(Ok(Chunk {
+                    text: piece.text().to_string(),
+                    token: piece.token(),
+                    log_probability: piece.log_probability(),
+                }))
+            }
+            Ok(Step::Stop(stop, text)) => {
+                self.stop = Some(stop);
+                if text.is_empty() {
+                    None
+                } else {
+                    let text = text.to_string();
+                    Some(Ok(Chunk { text, token: None, log_probability: f32::NAN }))
+                }
+            }
+            Err(error) => {
+                self.failed = true;
+                Some(Err(error))
+            }
+        }
+    }
+}
+
+impl std::iter::FusedIterator for Stream<'_> {}

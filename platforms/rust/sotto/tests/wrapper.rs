@@ -1,0 +1,307 @@
+//! What the crate adds to the C interface: lifetimes, callbacks, panics through them; and that every part is reached.
+
+use sotto::*;
+use std::ops::ControlFlow;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+fn demo() -> Model {
+    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../platforms/models/demo.sotto");
+    Model::open(std::env::var("SOTTO_DEMO_MODEL").unwrap_or_else(|_| default.into())).unwrap()
+}
+
+fn params() -> SessionParams {
+    SessionParams::default().context_tokens(128)
+}
+
+fn session(model: &Model) -> Session {
+    Session::new(model, &params()).unwrap()
+}
+
+fn take(session: &mut Session, count: usize) -> Vec<Token> {
+    session.stream(count).filter_map(|chunk| chunk.unwrap().token).collect()
+}
+
+#[test]
+fn objects_keep_what_they_use() {
+    let mut session = {
+        let model = demo();
+        let grammar = Grammar::gbnf("root ::= \"yes, \" [a-z]+").unwrap();
+        let matcher = Matcher::new(&grammar, &Vocabulary::of_model(&model).unwrap()).unwrap();
+        let mut session = session(&model);
+        session.set_matcher(matcher).unwrap();
+        session
+    };
+    session.prefill_text("Is it so?").unwrap();
+    let text: String = session.stream(5).map(|chunk| chunk.unwrap().text).collect();
+    assert!(text.starts_with("yes, "), "{text}");
+    let mut matcher = session.take_matcher().unwrap();
+    assert!(matcher.info(0).unwrap().token_count > 0);
+    matcher.reset(0).unwrap();
+    drop(session);
+    assert_eq!(matcher.forced_text(0, 100).unwrap(), b"yes, ");
+}
+
+#[test]
+fn sessions_move_between_threads_and_are_cancelled_from_others() {
+    let model = demo();
+    let threads: Vec<_> = (0..2)
+        .map(|_| {
+            let mut session = Session::new(&model, &params().overflow(Overflow::Ring)).unwrap();
+            let canceller = session.canceller();
+            let (began, begun) = std::sync::mpsc::channel();
+            let worker = std::thread::spawn(move || {
+                session.set_sampler(&SamplerParams::default().ignore_end(true)).unwrap();
+                session.prefill_text("It was").unwrap();
+                let mut stream = session.stream(0);
+                for chunk in &mut stream {
+                    chunk.unwrap();
+                    let _ = began.send(());
+                }
+                stream.stop()
+            });
+            begun.recv().unwrap();
+            canceller.cancel();
+            (worker, canceller)
+        })
+        .collect();
+    for (worker, canceller) in threads {
+        assert_eq!(worker.join().unwrap(), Some(Stop::Cancelled));
+        canceller.cancel(); // the session is gone
+    }
+}
+
+#[test]
+fn models_come_from_anywhere() {
+    let bytes = std::fs::read(std::env::var("SOTTO_DEMO_MODEL").unwrap_or_else(|_| {
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/demo.sotto").into()
+    }))
+    .unwrap();
+    let heard = Arc::new(Mutex::new(String::new()));
+    let log = Arc::clone(&heard);
+    let params = ModelParams::default()
+        .isa(Isa::Reference)
+        .log(move |_, message| log.lock().unwrap().push_str(message));
+    let model = Model::from_bytes(&bytes, &params).unwrap();
+    assert_eq!(model.info().isa, "reference");
+    assert_eq!(model.info().embedding_size, 256);
+    let end = model.info().end_of_text_token.unwrap();
+    assert_eq!(model.tokenize_special("<|endoftext|>").unwrap(), [end]);
+    assert!(model.token_bytes(-1).is_err());
+    assert!(Model::open("no such file").unwrap_err().message().contains("no such file"));
+}
+
+#[test]
+fn generate_passes_pieces_until_a_break() {
+    let mut session = session(&demo());
+    session.prefill_text("It was").unwrap();
+    let mut count = 0;
+    let stop = session.generate(10, |piece| {
+        count += usize::from(piece.token().is_some());
+        if count < 4 {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    });
+    assert_eq!((stop.unwrap(), count), (Stop::Callback, 4));
+}
+
+#[test]
+fn panics_pass_the_library() {
+    let mut session = session(&demo());
+    session.prefill_text("It was").unwrap();
+    let outcome =
+        catch_unwind(AssertUnwindSafe(|| session.generate(9, |_| panic!("in a callback"))));
+    assert_eq!(*outcome.unwrap_err().downcast::<&str>().unwrap(), "in a callback");
+    assert_eq!(take(&mut session, 3).len(), 3);
+    session
+        .set_sampler(&SamplerParams::default().logits_callback(|_| panic!("over logits")))
+        .unwrap();
+    assert!(catch_unwind(AssertUnwindSafe(|| take(&mut session, 1))).is_err());
+    let only_11 = SamplerParams::default().logits_callback(|logits| {
+        logits.fill(f32::NEG_INFINITY);
+        logits[11] = 0.0;
+    });
+    session.set_sampler(&only_11).unwrap();
+    assert_eq!(take(&mut session, 2), [11, 11]);
+}
+
+#[test]
+fn streams_are_saved_forked_and_rewound() {
+    let model = demo();
+    let mut first = session(&model);
+    first.prefill_text("It was a").unwrap();
+    take(&mut first, 5);
+    let saved = first.save().unwrap();
+    let place = first.info().token_count;
+    let mut fork = session(&model);
+    first.fork_to(&mut fork).unwrap();
+    let tokens = take(&mut first, 20);
+    assert_eq!(take(&mut fork, 20), tokens);
+    let mut restored = session(&model);
+    restored.restore(&saved).unwrap();
+    assert_eq!(take(&mut restored, 20), tokens);
+    first.rewind(place).unwrap();
+    assert_eq!(take(&mut first, 20), tokens);
+    let mut damaged = saved;
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    assert_eq!(restored.restore(&damaged).unwrap_err().status(), sys::SOTTO_STATE_CORRUPT);
+    first.reset();
+    assert_eq!(first.stream(1).next().unwrap().unwrap_err().status(), sys::SOTTO_INVALID_STATE);
+    assert!(fork.timings().decode_tokens > 0);
+    fork.reset_timings();
+    assert_eq!(fork.timings().decode_tokens, 0);
+    let long = vec![11; 500];
+    assert_eq!(first.prefill(&long).unwrap_err().stop(), Some(Stop::ContextFull));
+}
+
+#[test]
+fn scores_and_states() {
+    let model = demo();
+    let mut session = session(&model);
+    let tokens = model.tokenize("It was a dark night").unwrap();
+    let score = session.score(&tokens).unwrap();
+    assert_eq!(score.token_count as usize, tokens.len() - 1);
+    let sum: f64 = score.log_probabilities[1..].iter().map(|&value| f64::from(value)).sum();
+    assert!((sum - score.log_probability).abs() < 1e-4);
+    assert_eq!(session.logits().unwrap().len(), model.info().vocabulary_size);
+    assert_eq!(session.hidden().unwrap().len(), model.info().embedding_size);
+    let params = SamplerParams::default().alternative_count(3).log_probabilities(true);
+    session.set_sampler(&params).unwrap();
+    match session.next_piece().unwrap() {
+        Step::Piece(piece) => {
+            let best = piece.alternatives().next().unwrap();
+            assert_eq!(piece.alternatives().count(), 3);
+            assert!(best.1 >= piece.log_probability());
+            assert_eq!(piece.bytes(), model.token_bytes(piece.token().unwrap()).unwrap());
+        }
+        Step::Stop(stop, _) => panic!("{stop:?}"),
+    }
+}
+
+#[test]
+fn the_sampler_takes_lists() {
+    let model = demo();
+    let mut session = session(&model);
+    let the = model.tokenize(" the").unwrap();
+    let watermark = WatermarkParams::default().scheme(WatermarkScheme::LeftHash);
+    let params = SamplerParams::default()
+        .bad_words([the.clone(), model.tokenize(" in the").unwrap()])
+        .logit_bias([(11, -5.0)])
+        .sequence_bias([(the.clone(), -2.0)])
+        .dry_multiplier(0.5)
+        .dry_breakers(["\n".to_string(), ".".to_string()])
+        .forced_prefix(model.tokenize(" was").unwrap())
+        .watermark(watermark.clone());
+    session.set_sampler(&params).unwrap();
+    session.prefill_text("The end of all wa").unwrap();
+    let tokens = take(&mut session, 60);
+    assert_eq!(tokens[0], model.tokenize(" was").unwrap()[0]);
+    assert!(!tokens.contains(&the[0]));
+    assert!(watermark.detect(model.info().vocabulary_size, &tokens).unwrap().z > 2.0);
+    session.prefill_text("On a dark nig").unwrap();
+    session.heal().unwrap();
+    assert_eq!(take(&mut session, 1).len(), 1);
+}
+
+#[test]
+fn speculation_and_guides() {
+    let model = demo();
+    let mut plain = session(&model);
+    plain.prefill_text("It was a").unwrap();
+    let mut fast = Session::new(&model, &params().draft_tokens(4)).unwrap();
+    fast.prefill_text("It was a").unwrap();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&calls);
+    let speculation = SpeculationParams::default()
+        .sources(sys::SOTTO_DRAFT_SESSION | sys::SOTTO_DRAFT_CALLBACK)
+        .draft_session(session(&model))
+        .draft(move |tokens, _, _| {
+            counter.fetch_add(usize::from(!tokens.is_empty()), Ordering::Relaxed);
+            0
+        });
+    fast.set_speculation(speculation).unwrap();
+    assert_eq!(take(&mut fast, 30), take(&mut plain, 30));
+    assert!(fast.speculation_info().accepted_count > 0);
+    assert!(calls.load(Ordering::Relaxed) > 0);
+    assert!(fast.clear_speculation().is_some());
+
+    let features = params().features(sys::SOTTO_FEATURE_GUIDE);
+    let mut guided = Session::new(&model, &features).unwrap();
+    guided.prefill_text("She was very").unwrap();
+    let mut guide = session(&model);
+    guide.prefill_text("He").unwrap();
+    assert!(session(&model).set_guide(session(&model), &GuideParams::default()).is_err());
+    guided.set_guide(guide, &GuideParams::default().scale(2.0)).unwrap();
+    assert_eq!(take(&mut guided, 5).len(), 5);
+    assert!(guided.take_guide().unwrap().info().token_count > 5);
+}
+
+#[test]
+fn searches_call_back() {
+    let model = demo();
+    let mut session = Session::new(&model, &params().sequence_count(4)).unwrap();
+    session.prefill_text("It was").unwrap();
+    let phrases = [model.tokenize(" house").unwrap()];
+    let found = session.search(SearchParams::default().max_tokens(12).phrases(phrases)).unwrap();
+    for sequence in &found.sequences {
+        let text = model.detokenize(&sequence.tokens).unwrap();
+        assert!(String::from_utf8_lossy(&text).contains(" house"));
+    }
+    let mut steps = 0;
+    let samples = SearchParams::default()
+        .mode(SearchMode::Sample)
+        .choice(Choice::Callback)
+        .max_tokens(6)
+        .similarity(|a, b| f64::from(u8::from(a[0] == b[0])))
+        .on_step(|_, _| {
+            steps += 1;
+            ControlFlow::Continue(())
+        });
+    assert_eq!(session.search(samples).unwrap().sequences.len(), 4);
+    assert!(steps > 4);
+    let broken = SearchParams::default().max_tokens(6).on_step(|_, _| ControlFlow::Break(()));
+    assert_eq!(session.search(broken).unwrap().stop, Some(Stop::Callback));
+}
+
+#[test]
+fn grammars_without_a_model() {
+    let vocabulary = Vocabulary::of_tokens(&["a", "b", "ab", "c", ""], &[4]).unwrap();
+    let params = GrammarParams::default().root("start");
+    let compiled = Grammar::compile("start ::= \"ab\"+ \"c\"", &params).unwrap();
+    let grammar = Grammar::load(&compiled.save()).unwrap();
+    let mut matcher = Matcher::new(&grammar, &vocabulary).unwrap();
+    assert_eq!(matcher.mask(0).unwrap(), [0b00101]);
+    matcher.accept_token(0, 2).unwrap();
+    assert_eq!(matcher.mask(0).unwrap(), [0b01101]);
+    matcher.accept_text(0, "a").unwrap();
+    assert_eq!(matcher.forced_text(0, 16).unwrap(), b"b");
+    assert_eq!(matcher.test(0, "bc").unwrap(), (true, true));
+    assert_eq!(matcher.test(0, "c").unwrap(), (false, false));
+    assert!(matcher.accept_token(0, 3).is_err());
+    matcher.rewind(1).unwrap();
+    matcher.accept_text(0, "c").unwrap();
+    assert_eq!(matcher.mask(0).unwrap(), [0b10000]);
+    assert!(matcher.info(0).unwrap().must_end);
+    assert!(Grammar::load(b"no image").is_err());
+    assert!(Grammar::regex("[0-9]+").is_ok() && Grammar::json_schema("{\"type\": 3}").is_err());
+}
+
+#[test]
+fn the_chain_takes_any_logits() {
+    let mut sampler = Sampler::new(3).unwrap();
+    sampler.set(&SamplerParams::default().top_k(2).top_p(1.0).min_p(0.0).temperature(1.0)).unwrap();
+    let logits = [0.0, 3.0f32.ln(), -1.0];
+    let mut input = SamplerInput { logits: &logits, ..SamplerInput::default() };
+    let left = sampler.apply(&input).unwrap();
+    assert_eq!(left.len(), 2);
+    assert!(left[1].0 == 1 && (left[1].1 - 0.75).abs() < 1e-6);
+    input.allowed = Some(&[0b100]);
+    assert_eq!(sampler.pick(&input).unwrap(), 2);
+    input.logits = &logits[..2];
+    assert!(sampler.pick(&input).is_err());
+    assert!(Sampler::of_model(&demo()).is_ok());
+}
