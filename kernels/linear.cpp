@@ -1,11 +1,13 @@
 #include "kernels/linear.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <new>
 
 #include "kernels/int4_linear.h"
 #include "kernels/packed_tiles.h"
+#include "kernels/reference/int4.h"
 #include "kernels/reference/linear.h"
 #include "kernels/xnnpack/fully_connected.h"
 #include "kernels/xnnpack/process_state.h"
@@ -104,6 +106,47 @@ bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, i
   }
   return xnnpack::run_fully_connected(op->fully_connected, weights.packed, rows, q, quantization, y,
                                       pool);
+}
+
+static void run_int8_outputs(const LinearWeights& weights, const uint64_t* wanted, const int8_t* q,
+                             const RowQuantization& quantization, float* y, int8_t* row) {
+  for (size_t first = 0; first < weights.outputs; first += 64) {
+    for (uint64_t rest = wanted[first / 64]; rest != 0; rest &= rest - 1) {
+      const size_t output = first + static_cast<size_t>(std::countr_zero(rest));
+      const int8_t* from = weights.rows + output * weights.inputs;
+      if (weights.packed != nullptr) {
+        read_packed_row(weights, output, row);
+        from = row;
+      }
+      y[output] = reference::run_linear_output(weights, output, from, q, quantization);
+    }
+  }
+}
+
+static void run_int4_outputs(const Int4Kernels* kernels, const Int4Args& args,
+                             const uint64_t* wanted) {
+  static_assert(64 % kInt4Columns == 0);
+  constexpr uint64_t kTile = (uint64_t{1} << kInt4Columns) - 1;
+  if (kernels != nullptr) kernels->prepare(args, 0);
+  const auto multiply = kernels == nullptr ? reference::multiply_int4 : kernels->multiply;
+  for (size_t output = 0; output < args.outputs; output += kInt4Columns) {
+    if ((wanted[output / 64] >> (output % 64) & kTile) == 0) continue;
+    multiply(args, output / kInt4Columns, 1);
+  }
+}
+
+void run_linear_outputs(const LinearOperator* op, const LinearWeights& weights,
+                        const uint64_t* wanted, const int8_t* q,
+                        const RowQuantization& quantization, float* y, void* scratch) {
+  auto* bytes = static_cast<int8_t*>(scratch);
+  if (weights.tiles == nullptr) {
+    run_int8_outputs(weights, wanted, q, quantization, y, bytes);
+    return;
+  }
+  auto* starts = reinterpret_cast<int32_t*>(bytes + int4_block_count(op->inputs) * kInt4Block);
+  run_int4_outputs(
+      op->int4, {weights.tiles, op->inputs, op->outputs, 1, q, &quantization, y, bytes, starts},
+      wanted);
 }
 
 size_t linear_scratch_size(const LinearWeights& weights, size_t rows) {

@@ -52,6 +52,14 @@ LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa is
 bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, int8_t* q,
                 RowQuantization* quantization, float* y, void* scratch, ThreadPool* pool);
 
+// Those outputs of one row of activations that have a bit in `wanted` (outputs bits), with the
+// bits of run_linear(); the rest of y (outputs) may be overwritten. Worth it for a percent of
+// them, and where packed_rows_are_readable() if weights.packed is used. `scratch`: inputs bytes
+// and linear_scratch_size() of one row, aligned to 64.
+void run_linear_outputs(const LinearOperator* op, const LinearWeights& weights,
+                        const uint64_t* wanted, const int8_t* q,
+                        const RowQuantization& quantization, float* y, void* scratch);
+
 // 0 for int8 weights.
 size_t linear_scratch_size(const LinearWeights& weights, size_t rows);
 

@@ -115,7 +115,8 @@ class Session {
   Status check_tokens(std::span<const int32_t> tokens) const;
   Status begin_answer(size_t token_count);
   Status end_answer(Status status, uint64_t first);
-  Status evaluate_pending(std::atomic<uint32_t>* cancelled, std::span<const int32_t> drafts = {});
+  Status evaluate_pending(std::atomic<uint32_t>* cancelled, std::span<const int32_t> drafts = {},
+                          bool want_logits = true);
   Status ensure_logits(std::atomic<uint32_t>* cancelled);
   int32_t token_at(uint64_t index) const;
   TokenHistory history(uint64_t count) const;
@@ -137,6 +138,8 @@ class Session {
   Status draw_until_settled();
   bool oldest_is_settled() const;
   Status draw();
+  bool sees_only_allowed() const;
+  Status find_logits(const TokenMask& mask, std::span<const float>* logits);
   Status check_limits() const;
   Status find_mask(TokenMask* mask);
   Status find_healing_mask();

@@ -86,11 +86,10 @@ Status Session::draw() {
   const uint64_t begin_ns = monotonic_ns();
   SOTTO_TRY(check_limits());
   SOTTO_TRY(evaluate_ahead());
-  SOTTO_TRY(ensure_logits(&cancelled_));
   TokenMask mask;
   SOTTO_TRY(find_mask(&mask));
   std::span<const float> logits;
-  SOTTO_TRY(mix_logits(&logits));
+  SOTTO_TRY(find_logits(mask, &logits));
   TokenState state;
   state.sampler = states_[token_count() - 1].sampler;
   SampledToken sampled;
@@ -183,6 +182,28 @@ SampleInput Session::sample_input() const {
   input.token_limit = call_limit_ == UINT64_MAX ? 0 : call_limit_;
   if (stops_.max_tokens() != 0) input.token_limit = std::min(call_limit_, stops_.max_tokens());
   return input;
+}
+
+// Whether nobody looks at the logits of a token that is not allowed.
+bool Session::sees_only_allowed() const {
+  const SamplerParams& params = sampler_.params();
+  return !params.log_probabilities && params.alternative_count == 0 &&
+         params.dola == DolaLayers::kOff && guide_ == nullptr;
+}
+
+// The row that the sampler sees: where the mask leaves little of it, only that.
+Status Session::find_logits(const TokenMask& mask, std::span<const float>* logits) {
+  if (sees_only_allowed() && context_.pays_to_restrict(mask)) {
+    SOTTO_TRY(evaluate_pending(&cancelled_, {}, /*want_logits=*/false));
+    if (!context_.has_logits()) {
+      Stopwatch stopwatch(&timings_.decode_ns);
+      const Status status = context_.compute_allowed_logits(mask, cancelled_, logits);
+      if (status == Status::kStopCancelled) cancelled_.store(0, std::memory_order_relaxed);
+      return status;
+    }
+  }
+  SOTTO_TRY(ensure_logits(&cancelled_));
+  return mix_logits(logits);
 }
 
 // The row that the sampler sees.

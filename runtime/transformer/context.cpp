@@ -48,7 +48,8 @@ void Context::remember(int32_t token) {
   ++token_count_;
 }
 
-Status Context::append(std::span<const int32_t> tokens, const std::atomic<uint32_t>& cancelled) {
+Status Context::append(std::span<const int32_t> tokens, const std::atomic<uint32_t>& cancelled,
+                       bool want_logits) {
   if (tokens.empty()) return Status::kOk;
   if (params_.overflow == Overflow::kStop && tokens.size() > position_limit_ - position_) {
     return Status::kStopContextFull;
@@ -60,7 +61,7 @@ Status Context::append(std::span<const int32_t> tokens, const std::atomic<uint32
   }
   while (!tokens.empty()) {
     size_t count;
-    SOTTO_TRY(append_batch(tokens, /*want_logits=*/true, &count, cancelled));
+    SOTTO_TRY(append_batch(tokens, want_logits, &count, cancelled));
     tokens = tokens.subspan(count);
   }
   return Status::kOk;
@@ -98,6 +99,17 @@ Status Context::ensure_logits(const std::atomic<uint32_t>& cancelled) {
   if (has_logits_) return Status::kOk;
   SOTTO_TRY(ensure_last_row(cancelled));
   return compute_row_logits(batch_row_count_ - 1, 1);
+}
+
+Status Context::compute_allowed_logits(const TokenMask& mask,
+                                       const std::atomic<uint32_t>& cancelled,
+                                       std::span<const float>* logits) {
+  SOTTO_TRY(ensure_last_row(cancelled));
+  has_logits_ = false;
+  logit_row_ = draft_rows_ = 0;
+  forward_.compute_allowed_logits(batch_row_count_ - 1, mask);
+  *logits = forward_.logits(0);
+  return Status::kOk;
 }
 
 Status Context::ensure_last_row(const std::atomic<uint32_t>& cancelled) {

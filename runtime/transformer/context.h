@@ -44,10 +44,12 @@ class Context {
 
   void clear();
 
-  // Evaluates tokens after those already there. logits() are those after the last one.
+  // Evaluates tokens after those already there. logits() are those after the last one; they
+  // may be missing without `want_logits`.
   // kStopContextFull: they do not all fit (Overflow::kStop), nothing is done.
   // kStopCancelled: token_count() tells how far it came.
-  Status append(std::span<const int32_t> tokens, const std::atomic<uint32_t>& cancelled);
+  Status append(std::span<const int32_t> tokens, const std::atomic<uint32_t>& cancelled,
+                bool want_logits = true);
 
   // The same for as many of the first tokens as one batch takes, `count` of them: rows
   // 0 ... count - 1 of the batch, for what is asked about rows below. Logits are there only
@@ -59,7 +61,7 @@ class Context {
   // appended next, one by one, nothing is left to evaluate; whatever else happens, they have
   // left no trace.
   Status append_with_drafts(int32_t token, std::span<const int32_t> drafts,
-                            const std::atomic<uint32_t>& cancelled);
+                            const std::atomic<uint32_t>& cancelled, bool want_logits = true);
   // As many as it takes now: drafts never overwrite a slot.
   size_t draft_room() const;
   // Drafts that append() would find evaluated.
@@ -77,6 +79,12 @@ class Context {
 
   // Makes logits() those after the last token again. Needs a token.
   Status ensure_logits(const std::atomic<uint32_t>& cancelled);
+
+  // After the last token, only the logits that `mask` allows, where pays_to_restrict(): *logits
+  // is (vocabulary) with the others undefined, until the next call. There are no logits().
+  bool pays_to_restrict(const TokenMask& mask) const { return forward_.pays_to_restrict(mask); }
+  Status compute_allowed_logits(const TokenMask& mask, const std::atomic<uint32_t>& cancelled,
+                                std::span<const float>* logits);
 
   // Rows of the last batch, as long as nothing else has been evaluated; 0 then. The last row
   // is the stream's last token.

@@ -15,8 +15,8 @@ size_t Context::draft_room() const {
 }
 
 Status Context::append_with_drafts(int32_t token, std::span<const int32_t> drafts,
-                                   const std::atomic<uint32_t>& cancelled) {
-  if (drafts.empty() || is_drafted(token)) return append({&token, 1}, cancelled);
+                                   const std::atomic<uint32_t>& cancelled, bool want_logits) {
+  if (drafts.empty() || is_drafted(token)) return append({&token, 1}, cancelled, want_logits);
   assert(drafts.size() <= draft_room());
   const size_t rows = drafts.size() + 1;
   draft_batch_[0] = token;

@@ -1,6 +1,7 @@
 #include "runtime/transformer/forward.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 
 namespace sotto {
@@ -142,6 +143,26 @@ Status Forward::evaluate_layer(uint32_t index, const Batch& batch) {
 Status Forward::compute_logits(size_t first_row, size_t count) {
   assert(count <= logit_row_count_);
   return multiply_head(hidden_ + first_row * model_->config().embedding_size, count, logits_);
+}
+
+void Forward::compute_allowed_logits(size_t row, const TokenMask& mask) {
+  const size_t width = model_->config().embedding_size;
+  normalize_finally(hidden_ + row * width, 1);
+  quantize(branch_, width, 1);
+  run_linear_outputs(operators_[kHead], model_->head(), mask.words, quantized_, quantization_[0],
+                     logits_, wide_);
+}
+
+bool Forward::pays_to_restrict(const TokenMask& mask) const {
+  constexpr size_t kLeastShare = 128;
+  if (mask.allows_all()) return false;
+  const LinearWeights& head = model_->head();
+  if (head.packed != nullptr && !packed_rows_are_readable()) return false;
+  size_t count = 0;
+  for (size_t i = 0; i < TokenMask::word_count(mask.token_count); ++i) {
+    count += static_cast<size_t>(std::popcount(mask.words[i]));
+  }
+  return count <= std::max<size_t>(mask.token_count / kLeastShare, 1);
 }
 
 std::span<const float> Forward::final_states(size_t first_row, size_t count) {

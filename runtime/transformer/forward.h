@@ -12,6 +12,7 @@
 #include "kernels/thread_pool.h"
 #include "runtime/base/arena.h"
 #include "runtime/base/status.h"
+#include "runtime/base/token_mask.h"
 #include "runtime/model/model.h"
 #include "runtime/transformer/hidden_history.h"
 #include "runtime/transformer/kv_ring.h"
@@ -70,6 +71,11 @@ class Forward {
   // logits(0), logits(1), ... of rows of the last batch; at most logit_row_count().
   Status compute_logits(size_t first_row, size_t count);
   size_t logit_row_count() const { return logit_row_count_; }
+  // Of one row only the logits that `mask` allows; the rest of logits(0) is undefined. Few of
+  // them cost far less than all: pays_to_restrict().
+  void compute_allowed_logits(size_t row, const TokenMask& mask);
+  bool pays_to_restrict(const TokenMask& mask) const;
+
   std::span<float> logits(size_t index) const {
     return {logits_ + index * vocabulary_size_, vocabulary_size_};
   }

@@ -109,6 +109,39 @@ TEST(Linear, EqualsTheReferenceBitForBit) {
   destroy_thread_pool(two);
 }
 
+// Every number of outputs from none to all, with what must not be written to poisoned.
+TEST(Linear, SomeOutputsEqualThoseOfTheWhole) {
+  if (!packed_rows_are_readable()) GTEST_SKIP() << "this instruction set shuffles its rows";
+  std::mt19937 random(11);
+  for (const auto& [inputs, outputs] : std::vector<std::pair<uint32_t, uint32_t>>{
+           {1, 1}, {31, 33}, {64, 257}, {255, 65}, {768, 130}}) {
+    for (const bool with_bias : {true, false}) {
+      Layer layer(inputs, outputs, with_bias, random);
+      layer.pack();
+      const Activations x(1, inputs, random);
+      alignas(64) static uint8_t memory[kLinearOperatorBytes];
+      const LinearOperator* op = create_linear_operator(inputs, outputs, isa_under_test, memory);
+      for (const uint32_t share : {0u, 1u, 5u, 60u, 100u}) {
+        std::vector<uint64_t> wanted((outputs + 63) / 64);
+        std::vector<float> expected = run(layer, Isa::kReference, x, 1, nullptr);
+        for (uint32_t o = 0; o < outputs; ++o) {
+          if (random() % 100 < share) {
+            wanted[o / 64] |= uint64_t{1} << (o % 64);
+          } else {
+            expected[o] = -1.0f;
+          }
+        }
+        std::vector<float> y(outputs, -1.0f);
+        std::vector<int8_t> scratch(inputs);
+        run_linear_outputs(op, layer.weights, wanted.data(), x.q.data(), x.quantization[0],
+                           y.data(), scratch.data());
+        ASSERT_EQ(std::memcmp(y.data(), expected.data(), outputs * sizeof(float)), 0)
+            << inputs << " -> " << outputs << ", " << share << "% of them";
+      }
+    }
+  }
+}
+
 TEST(Linear, OneOperatorServesManyLayers) {
   std::mt19937 random(8);
   Layer a(64, 40, true, random), b(64, 40, true, random);

@@ -23,7 +23,7 @@ if grep -q amx_int8 /proc/cpuinfo; then
   options="-DGGML_NATIVE=OFF -DGGML_SSE42=ON -DGGML_AVX2=ON -DGGML_FMA=ON -DGGML_F16C=ON -DGGML_BMI2=ON -DGGML_AVX512=ON"
   options="$options -DGGML_AVX512_VBMI=ON -DGGML_AVX512_VNNI=ON -DGGML_AVX512_BF16=ON"
 fi
-CMAKE_ARGS="$options" "$directory/venv/bin/pip" install --quiet --no-binary llama-cpp-python \
+CMAKE_ARGS="$options" "$directory/venv/bin/pip" install --quiet --no-cache-dir --no-binary llama-cpp-python \
   -r "$here/requirements.txt"
 "$directory/venv/bin/python3" "$here/make_models.py" "$directory"
 if [ ! -f "$directory/gpt2.sotto" ]; then

@@ -59,6 +59,32 @@ TEST(Constraint, FollowsEveryRewind) {
   }
 }
 
+// Where one token is left, only its logit is made; who asks for more sees everything.
+TEST(Constraint, LogitsThatNobodyAskedForChangeNothing) {
+  const int32_t a = token_of("a"), b = token_of("b"), c = token_of("c");
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Automaton automaton({{{a, 1}}, {{b, 2}, {c, 2}}, {{c, 0}}}, {});
+    Automaton same({{{a, 1}}, {{b, 2}, {c, 2}}, {{c, 0}}}, {});
+    OpenedSession session(text_model()), asking(text_model());
+    session.sample(seed);
+    asking.sample(seed, [](SamplerParams& params) { params.log_probabilities = true; });
+    session.prefill(kPrompt);
+    asking.prefill(kPrompt);
+    ASSERT_EQ(session->set_constraint(automaton.get()), Status::kOk);
+    ASSERT_EQ(asking->set_constraint(same.get()), Status::kOk);
+    for (int i = 0; i < 30; ++i) {
+      EXPECT_EQ(session.generate(1).tokens, asking.generate(1).tokens);
+      if (i % 4 == 0) {
+        EXPECT_EQ(session.logits(), asking.logits());
+      }
+      if (i % 7 == 6) {
+        ASSERT_EQ(session->rewind(session->token_count() - 2), Status::kOk);
+        ASSERT_EQ(asking->rewind(asking->token_count() - 2), Status::kOk);
+      }
+    }
+  }
+}
+
 TEST(Constraint, WhatItCannotTakeBackStays) {
   const int32_t a = token_of("a"), b = token_of("b");
   Automaton automaton({{{a, 0}, {b, 0}}}, {});
