@@ -173,20 +173,32 @@ struct Kernels {
   // which are folded as a tree (4, 2, 1 apart). Each y_i is 0 or normal.
   double (*sum_gaps)(const float* x, const float* y, size_t n, float max, float scale);
 
-  // y_i = shares_i * (gap_i + offset), with that gap, or 0 where shares_i is 0, and the sum of
-  // integer_of(y_i, base). Each share is 0 or normal, no y_i more than base / 1024.
+  // The sum of |(p_i - p_i+1) - (p_i+1 - p_i+2)|, in floats, over i < n, added likewise.
+  double (*sum_bends)(const float* p, size_t n);
+
+  // y_i = shares_i * (gap_i + offset), with the gap of sum_gaps, or 0 where shares_i is 0, and
+  // the sum of integer_of(y_i, base). Each share is 0 or normal, no y_i more than base / 1024.
   uint64_t (*surprises)(const float* x, const float* shares, size_t n, float max, float scale,
                         float offset, double base, float* y);
+
+  // Collects first + i, in order, where (words_i >> 8) * 2^-24 <= y_i * factor, in floats, none of
+  // which is NaN but the product; returns how many. As with split, more may be written.
+  size_t (*collect_below)(const uint32_t* words, const float* y, float factor, int32_t first,
+                          size_t n, int32_t* below);
 
   // words_i: the low or the high half of output x of SplitMix64 (kernels/math.h) seeded with
   // `seed`, where x is ids_i, or first_id + i where ids is null.
   void (*mix_words)(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, size_t n,
                     uint32_t* words);
 
-  // p_i *= factors of bits [shift, shift + bits) of words_i, or 0 if that is below `least`.
-  // Products are normal or 0.
-  void (*scale_by_bits)(const uint32_t* words, uint32_t shift, uint32_t bits,
-                        const float* factors, float least, size_t n, float* p);
+  // sums[bits [shift, shift + bits) of words_i] += p_i, in order of i.
+  void (*add_by_bits)(const uint32_t* words, uint32_t shift, uint32_t bits, const float* p,
+                      size_t n, double* sums);
+
+  // y_i = p_i * (low[b % 32] * high[b / 32]), where b is bits [shift, shift + bits) of words_i,
+  // 1 ... 10, or 0 if that is below `least`. Both tables have 32 entries. y may be p.
+  void (*scale_by_bits)(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low,
+                        const float* high, float least, size_t n, const float* p, float* y);
 
   // hashes_i: of the token ids_i, or first_id + i where ids is null.
   void (*min_hash)(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,

@@ -102,18 +102,33 @@ struct Vector {
     return static_cast<size_t>(low_count + __builtin_popcount(high));
   }
 
-  // table[word >> shift & mask] of 16 words.
-  static Vector look_up(const float* table, const uint32_t* words, uint32_t shift,
-                        uint32_t mask) {
-    const __m128i count = _mm_cvtsi32_si128(static_cast<int>(shift));
-    const auto eight = [=](const uint32_t* w) {
-      const __m256i word = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w));
-      const __m256i index = _mm256_and_si256(_mm256_srl_epi32(word, count),
-                                             _mm256_set1_epi32(static_cast<int>(mask)));
-      return _mm256_i32gather_ps(table, index, sizeof *table);
-    };
-    return {eight(words), eight(words + 8)};
+  // word >> 8 of 16 words.
+  static Vector from_high_bits(const uint32_t* words) {
+    const auto* eight = reinterpret_cast<const __m256i*>(words);
+    return {_mm256_cvtepi32_ps(_mm256_srli_epi32(_mm256_loadu_si256(eight), 8)),
+            _mm256_cvtepi32_ps(_mm256_srli_epi32(_mm256_loadu_si256(eight + 1), 8))};
   }
+
+  // low[b % 32] * high[b / 32] for b = word >> shift & mask of 16 words.
+  class Factors {
+   public:
+    Factors(const float* low, const float* high) {
+      for (int b = 0; b < 1024; ++b) table_[b] = low[b % 32] * high[b / 32];
+    }
+    Vector of(const uint32_t* words, uint32_t shift, uint32_t mask) const {
+      const __m128i count = _mm_cvtsi32_si128(static_cast<int>(shift));
+      const auto eight = [=, this](const uint32_t* w) {
+        const __m256i word = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w));
+        const __m256i index = _mm256_and_si256(_mm256_srl_epi32(word, count),
+                                               _mm256_set1_epi32(static_cast<int>(mask)));
+        return _mm256_i32gather_ps(table_, index, sizeof *table_);
+      };
+      return {eight(words), eight(words + 8)};
+    }
+
+   private:
+    float table_[1024];
+  };
 
   // Sums of the bits of each lane, modulo 2^32.
   struct BitSums {

@@ -60,14 +60,30 @@ struct Vector {
     return static_cast<size_t>(__builtin_popcount(mask));
   }
 
-  // table[word >> shift & mask] of 16 words.
-  static Vector look_up(const float* table, const uint32_t* words, uint32_t shift,
-                        uint32_t mask) {
-    const __m128i count = _mm_cvtsi32_si128(static_cast<int>(shift));
-    const __m512i shifted = _mm512_srl_epi32(_mm512_loadu_si512(words), count);
-    const __m512i index = _mm512_and_si512(shifted, _mm512_set1_epi32(static_cast<int>(mask)));
-    return {_mm512_i32gather_ps(index, table, sizeof *table)};
+  // word >> 8 of 16 words.
+  static Vector from_high_bits(const uint32_t* words) {
+    return {_mm512_cvtepi32_ps(_mm512_srli_epi32(_mm512_loadu_si512(words), 8))};
   }
+
+  // low[b % 32] * high[b / 32] for b = word >> shift & mask of 16 words.
+  class Factors {
+   public:
+    Factors(const float* low, const float* high)
+        : low_{_mm512_loadu_ps(low), _mm512_loadu_ps(low + 16)},
+          high_{_mm512_loadu_ps(high), _mm512_loadu_ps(high + 16)} {}
+    Vector of(const uint32_t* words, uint32_t shift, uint32_t mask) const {
+      const __m128i count = _mm_cvtsi32_si128(static_cast<int>(shift));
+      const __m512i shifted = _mm512_srl_epi32(_mm512_loadu_si512(words), count);
+      const __m512i b = _mm512_and_si512(shifted, _mm512_set1_epi32(static_cast<int>(mask)));
+      return {_mm512_mul_ps(
+          _mm512_permutex2var_ps(low_[0], b, low_[1]),
+          _mm512_permutex2var_ps(high_[0], _mm512_srli_epi32(b, 5), high_[1]))};
+    }
+
+   private:
+    __m512 low_[2];
+    __m512 high_[2];
+  };
 
   // Sums of the bits of each lane, modulo 2^32.
   struct BitSums {

@@ -35,8 +35,11 @@ constexpr Kernels make_table(Isa isa, void (*attention)(const AttentionArgs& arg
       .split = split<V>,
       .nearness = nearness<V>,
       .sum_gaps = sum_gaps<V>,
+      .sum_bends = sum_bends<V>,
       .surprises = surprises<V>,
+      .collect_below = collect_below<V>,
       .mix_words = mix_words<V>,
+      .add_by_bits = add_by_bits<V>,
       .scale_by_bits = scale_by_bits<V>,
       .min_hash = min_hash<V>,
   };

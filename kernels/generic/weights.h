@@ -160,6 +160,16 @@ inline double sum_gaps(const float* x, const float* y, size_t n, float max, floa
 }
 
 template <class V>
+inline double sum_bends(const float* p, size_t n) {
+  typename V::DoubleSums sums;
+  for_each_block<V>(n, [&](size_t i, auto extent) {
+    const V middle = V::load(p + i + 1, extent);
+    sums.add(abs((V::load(p + i, extent) - middle) - (middle - V::load(p + i + 2, extent))));
+  });
+  return sums.fold();
+}
+
+template <class V>
 inline uint64_t surprises(const float* x, const float* shares, size_t n, float max, float scale,
                           float offset, double base, float* y) {
   const Gap<V> gap(max, scale);

@@ -99,13 +99,29 @@ struct Vector {
     return kept;
   }
 
-  // table[word >> shift & mask] of 16 words.
-  static Vector look_up(const float* table, const uint32_t* words, uint32_t shift,
-                        uint32_t mask) {
-    float lanes[kLanes];
-    for (int i = 0; i < kLanes; ++i) lanes[i] = table[words[i] >> shift & mask];
-    return load(lanes, Whole{});
+  // word >> 8 of 16 words.
+  static Vector from_high_bits(const uint32_t* words) {
+    const auto four = [words](int k) {
+      return vcvtq_f32_u32(vshrq_n_u32(vld1q_u32(words + 4 * k), 8));
+    };
+    return {{four(0), four(1), four(2), four(3)}};
   }
+
+  // low[b % 32] * high[b / 32] for b = word >> shift & mask of 16 words.
+  class Factors {
+   public:
+    Factors(const float* low, const float* high) {
+      for (int b = 0; b < 1024; ++b) table_[b] = low[b % 32] * high[b / 32];
+    }
+    Vector of(const uint32_t* words, uint32_t shift, uint32_t mask) const {
+      float lanes[kLanes];
+      for (int i = 0; i < kLanes; ++i) lanes[i] = table_[words[i] >> shift & mask];
+      return load(lanes, Whole{});
+    }
+
+   private:
+    float table_[1024];
+  };
 
   // Sums of the bits of each lane, modulo 2^32.
   struct BitSums {

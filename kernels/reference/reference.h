@@ -25,12 +25,17 @@ Split split(const float* x, float floor, float ceiling, const float* values, dou
             int32_t first, size_t n, int32_t* between);
 void nearness(const float* x, size_t n, float max, float scale, float center, float* y);
 double sum_gaps(const float* x, const float* y, size_t n, float max, float scale);
+double sum_bends(const float* p, size_t n);
 uint64_t surprises(const float* x, const float* shares, size_t n, float max, float scale,
                    float offset, double base, float* y);
+size_t collect_below(const uint32_t* words, const float* y, float factor, int32_t first, size_t n,
+                     int32_t* below);
 void mix_words(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, size_t n,
                uint32_t* words);
-void scale_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, const float* factors,
-                   float least, size_t n, float* p);
+void add_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, const float* p, size_t n,
+                 double* sums);
+void scale_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low,
+                   const float* high, float least, size_t n, const float* p, float* y);
 void min_hash(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,
               int32_t* hashes);
 
@@ -53,8 +58,11 @@ inline constexpr Kernels kTable = {
     .split = split,
     .nearness = nearness,
     .sum_gaps = sum_gaps,
+    .sum_bends = sum_bends,
     .surprises = surprises,
+    .collect_below = collect_below,
     .mix_words = mix_words,
+    .add_by_bits = add_by_bits,
     .scale_by_bits = scale_by_bits,
     .min_hash = min_hash,
 };

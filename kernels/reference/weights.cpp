@@ -54,6 +54,10 @@ namespace {
 
 float gap_of(float x, float max, float scale) { return x >= max ? 0.0f : (max - x) * scale; }
 
+double fold(const double (&sums)[8]) {
+  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
+
 }  // namespace
 
 double sum_gaps(const float* x, const float* y, size_t n, float max, float scale) {
@@ -61,7 +65,15 @@ double sum_gaps(const float* x, const float* y, size_t n, float max, float scale
   for (size_t i = 0; i < n; ++i) {
     if (y[i] != 0) sums[i % 8] += static_cast<double>(y[i] * gap_of(x[i], max, scale));
   }
-  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+  return fold(sums);
+}
+
+double sum_bends(const float* p, size_t n) {
+  double sums[8] = {};
+  for (size_t i = 0; i < n; ++i) {
+    sums[i % 8] += static_cast<double>(std::fabs((p[i] - p[i + 1]) - (p[i + 1] - p[i + 2])));
+  }
+  return fold(sums);
 }
 
 uint64_t surprises(const float* x, const float* shares, size_t n, float max, float scale,
@@ -74,6 +86,16 @@ uint64_t surprises(const float* x, const float* shares, size_t n, float max, flo
   return sum;
 }
 
+size_t collect_below(const uint32_t* words, const float* y, float factor, int32_t first, size_t n,
+                     int32_t* below) {
+  size_t collected = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const float x = static_cast<float>(words[i] >> 8) * 0x1p-24f;
+    if (x <= y[i] * factor) below[collected++] = first + static_cast<int32_t>(i);
+  }
+  return collected;
+}
+
 void mix_words(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, size_t n,
                uint32_t* words) {
   for (size_t i = 0; i < n; ++i) {
@@ -82,12 +104,19 @@ void mix_words(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, s
   }
 }
 
-void scale_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, const float* factors,
-                   float least, size_t n, float* p) {
+void add_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, const float* p, size_t n,
+                 double* sums) {
+  const uint32_t mask = (1u << bits) - 1;
+  for (size_t i = 0; i < n; ++i) sums[words[i] >> shift & mask] += static_cast<double>(p[i]);
+}
+
+void scale_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low,
+                   const float* high, float least, size_t n, const float* p, float* y) {
   const uint32_t mask = (1u << bits) - 1;
   for (size_t i = 0; i < n; ++i) {
-    const float scaled = p[i] * factors[words[i] >> shift & mask];
-    p[i] = scaled >= least ? scaled : 0.0f;
+    const uint32_t b = words[i] >> shift & mask;
+    const float scaled = p[i] * (low[b % 32] * high[b / 32]);
+    y[i] = scaled >= least ? scaled : 0.0f;
   }
 }
 

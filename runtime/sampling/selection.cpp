@@ -4,6 +4,7 @@
 #include "runtime/base/scalar_math.h"
 #include "runtime/sampling/adaptive.h"
 #include "runtime/sampling/mirostat.h"
+#include "runtime/sampling/race.h"
 #include "runtime/sampling/stage_settings.h"
 #include "runtime/sampling/watermark.h"
 
@@ -82,30 +83,37 @@ size_t select_multinomial(Candidates& candidates, uint64_t random) {
 size_t select_gumbel(Candidates& candidates, uint64_t seed) {
   if (candidates.max() == Candidates::kLowest) return 0;
   const float* shares = candidates.shares();
-  size_t winner = 0;
-  double least = std::numeric_limits<double>::infinity();
+  // 1 - u: four tokens share a number for its first 16 bits, the next 48 are for whoever
+  // may win: -ln u >= 1 - u.
   uint32_t four = UINT32_MAX;
   uint64_t bits = 0;
-  for (size_t i = 0; i < candidates.count(); ++i) {
-    // 1 - u: four tokens share a number for its first 16 bits, the next 48 are for whoever
-    // may win: -ln u >= 1 - u.
+  const auto time = [&](size_t i, double least) {
     const auto id = static_cast<uint32_t>(candidates.id(i));
     if (id / 4 != four) {
       four = id / 4;
       bits = split_mix(seed, four);
     }
     const auto first = static_cast<uint32_t>(bits >> 16 * (id % 4) & 0xffff);
-    const double bound = least * static_cast<double>(shares[i]);
-    if (!(static_cast<double>(first) * 0x1p-16 < bound)) continue;
+    const auto share = static_cast<double>(shares[i]);
+    if (!(static_cast<double>(first) * 0x1p-16 < least * share)) return least;
     const auto rest = static_cast<double>(split_mix(~seed, id) >> 16) + 0.5;
-    const double time = -ln(1 - (static_cast<double>(first) + rest * 0x1p-48) * 0x1p-16) /
-                        static_cast<double>(shares[i]);
-    if (time < least) {
-      least = time;
-      winner = i;
+    return -ln(1 - (static_cast<double>(first) + rest * 0x1p-48) * 0x1p-16) / share;
+  };
+  const auto write_words = [&](size_t first, size_t count, uint32_t* words) {
+    constexpr size_t kFours = 128;
+    uint32_t low[kFours], high[kFours];
+    const auto fours = static_cast<int32_t>(first / 4);
+    const size_t four_count = (count + 3) / 4;
+    candidates.kernels().mix_words(seed, false, nullptr, fours, four_count, low);
+    candidates.kernels().mix_words(seed, true, nullptr, fours, four_count, high);
+    for (size_t i = 0; i < four_count; ++i, words += 4) {
+      words[0] = low[i] << 16;
+      words[1] = low[i] & 0xffff0000;
+      words[2] = high[i] << 16;
+      words[3] = high[i] & 0xffff0000;
     }
-  }
-  return winner;
+  };
+  return find_winner(candidates, write_words, time);
 }
 
 }  // namespace sotto

@@ -145,40 +145,33 @@ namespace {
 // Sorted shares, the largest first.
 class SortedShares {
  public:
-  // Of the likeliest tokens.
+  // Of the few tokens with these keys, sorted.
   SortedShares(Candidates& candidates, std::span<const uint64_t> keys)
-      : shares_(reinterpret_cast<uint32_t*>(candidates.bucket_sums())), size_(keys.size()) {
+      : kernels_(candidates.kernels()),
+        shares_(reinterpret_cast<uint32_t*>(candidates.bucket_sums())),
+        size_(keys.size()) {
     const float* shares = candidates.shares();
     for (size_t i = 0; i < size_; ++i) {
       shares_[i] = std::bit_cast<uint32_t>(shares[key_index(keys[i])]);
     }
   }
-  // Of all: by their distances from the largest, a digit after the other from the lowest,
-  // between the halves of the keys' place.
-  explicit SortedShares(Candidates& candidates) : size_(candidates.count()) {
+  // Of `indices`, which may be in the upper half of the keys' place.
+  SortedShares(Candidates& candidates, std::span<const int32_t> indices)
+      : kernels_(candidates.kernels()), size_(indices.size()) {
     const float* shares = candidates.shares();
     auto* from = reinterpret_cast<uint32_t*>(candidates.keys());
-    uint32_t* to = from + size_;
-    uint32_t farthest = 0;
     for (size_t i = 0; i < size_; ++i) {
-      from[i] = kLargest - std::bit_cast<uint32_t>(shares[i]);
-      farthest |= from[i];
+      from[i] = distance(shares[static_cast<size_t>(indices[i])]);
     }
-    const int digits = (std::bit_width(farthest) + kDigitBits - 1) / kDigitBits;
-    auto* places = reinterpret_cast<uint32_t(*)[kDigits]>(candidates.bucket_sums());
-    digits < kMostDigits ? count_digits<kMostDigits - 1>(from, places)
-                         : count_digits<kMostDigits>(from, places);
-    for (int digit = 0; digit < digits; ++digit) {
-      uint32_t next = 0;
-      for (uint32_t& place : places[digit]) next += std::exchange(place, next);
-      const int shift = digit * kDigitBits;
-      for (size_t i = 0; i < size_; ++i) {
-        to[places[digit][from[i] >> shift & (kDigits - 1)]++] = from[i];
-      }
-      std::swap(from, to);
-    }
-    for (size_t i = 0; i < size_; ++i) from[i] = kLargest - from[i];
-    shares_ = from;
+    sort(from, candidates.bucket_sums());
+  }
+  // Of all.
+  explicit SortedShares(Candidates& candidates)
+      : kernels_(candidates.kernels()), size_(candidates.count()) {
+    const float* shares = candidates.shares();
+    auto* from = reinterpret_cast<uint32_t*>(candidates.keys());
+    for (size_t i = 0; i < size_; ++i) from[i] = distance(shares[i]);
+    sort(from, candidates.bucket_sums());
   }
 
   size_t size() const { return size_; }
@@ -189,15 +182,9 @@ class SortedShares {
   float bend(size_t rank) const {
     return std::fabs((share(rank) - share(rank + 1)) - (share(rank + 1) - share(rank + 2)));
   }
-  // Of bends [first, end), of which every eighth has a sum of its own.
+  // Of bends [first, end).
   double sum_of_bends(size_t first, size_t end) const {
-    double sums[8] = {};
-    for (; first + 8 <= end; first += 8) {
-      for (size_t k = 0; k < 8; ++k) sums[k] += static_cast<double>(bend(first + k));
-    }
-    for (size_t k = 0; first < end; ++first, ++k) sums[k] += static_cast<double>(bend(first));
-    return ((sums[0] + sums[4]) + (sums[2] + sums[6])) +
-           ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+    return kernels_.sum_bends(reinterpret_cast<const float*>(shares_) + first, end - first);
   }
 
  private:
@@ -208,6 +195,29 @@ class SortedShares {
   static_assert(kMostDigits * kDigits * sizeof(uint32_t) <=
                 Candidates::kBuckets * sizeof(uint64_t));
   static_assert(kLargest >> kMostDigits * kDigitBits / 2 >> kMostDigits * kDigitBits / 2 == 0);
+
+  // From the largest.
+  static uint32_t distance(float share) { return kLargest - std::bit_cast<uint32_t>(share); }
+
+  // Sorts distances, a digit after the other from the lowest, between two places behind each
+  // other.
+  void sort(uint32_t* from, uint64_t* room) {
+    uint32_t* to = from + size_;
+    uint32_t farthest = 0;
+    for (size_t i = 0; i < size_; ++i) farthest |= from[i];
+    const int digits = (std::bit_width(farthest) + kDigitBits - 1) / kDigitBits;
+    auto* places = reinterpret_cast<uint32_t(*)[kDigits]>(room);
+    digits < kMostDigits ? count_digits<kMostDigits - 1>(from, places)
+                         : count_digits<kMostDigits>(from, places);
+    void (*const passes[])(const uint32_t*, size_t, uint32_t*, uint32_t*) = {
+        sort_by<0>, sort_by<1>, sort_by<2>, sort_by<3>};
+    for (int digit = 0; digit < digits; ++digit) {
+      passes[digit](from, size_, places[digit], to);
+      std::swap(from, to);
+    }
+    for (size_t i = 0; i < size_; ++i) from[i] = kLargest - from[i];
+    shares_ = from;
+  }
 
   template <int kCounted>
   void count_digits(const uint32_t* numbers, uint32_t (*counts)[kDigits]) const {
@@ -220,6 +230,26 @@ class SortedShares {
     }
   }
 
+  // `places`: how many there are of each digit.
+  template <int kDigit>
+  static void sort_by(const uint32_t* from, size_t size, uint32_t* places, uint32_t* to) {
+    constexpr size_t kUnrolled = 8;
+    uint32_t next = 0;
+    for (size_t digit = 0; digit < kDigits; ++digit) next += std::exchange(places[digit], next);
+    const auto move = [=](uint32_t number) {
+      const size_t digit = number >> kDigit * kDigitBits & (kDigits - 1);
+      const uint32_t place = places[digit];
+      places[digit] = place + 1;
+      to[place] = number;
+    };
+    size_t i = 0;
+    for (; i + kUnrolled <= size; i += kUnrolled) {
+      for (size_t k = 0; k < kUnrolled; ++k) move(from[i + k]);
+    }
+    for (; i < size; ++i) move(from[i]);
+  }
+
+  const Kernels& kernels_;
   uint32_t* shares_;
   size_t size_;
 };
@@ -271,6 +301,31 @@ bool may_decide(Candidates& candidates, double z, size_t first) {
   return z * e_to(-gap) <= 1.01 * (1 - z);
 }
 
+// By the shares that are not far below 1 - z, if they are few.
+Tail find_tail_above(Candidates& candidates, double z, size_t least) {
+  constexpr double kDepth = 1.0 / 256;
+  const size_t count = candidates.count();
+  const auto floor = static_cast<float>(kDepth * (1 - z));
+  const float* shares = candidates.shares();
+  int32_t* indices = candidates.indices();
+  size_t sampled = 0;
+  const size_t stride = std::max(count / 512, size_t{1});
+  for (size_t i = 0; i < count; i += stride) sampled += shares[i] >= floor ? 1 : 0;
+  Tail tail = {};
+  if (sampled * stride > count / 4) return tail;
+  size_t collected = 0;
+  for (size_t first = 0; first < count; first += Candidates::kChunk) {
+    const size_t part = std::min(Candidates::kChunk, count - first);
+    collected += candidates.kernels().split(shares + first, floor, Candidates::kNoCeiling,
+                                            shares + first, kWeightBase,
+                                            static_cast<int32_t>(first), part,
+                                            indices + collected).collected;
+  }
+  if (collected < 3 || collected <= least || collected > count / 2) return tail;
+  const SortedShares sorted(candidates, std::span<const int32_t>(indices, collected));
+  return find_tail(sorted, z, least, 2 * static_cast<double>(sorted.share(collected - 2)));
+}
+
 }  // namespace
 
 void tail_free(Candidates& candidates, float z, size_t min_keep) {
@@ -285,6 +340,10 @@ void tail_free(Candidates& candidates, float z, size_t min_keep) {
     const SortedShares likely(candidates, sorted_prefix(candidates, kFirst));
     // They cannot bend more than twice as deep as they are high.
     tail = find_tail(likely, most, least, 2 * static_cast<double>(likely.share(kFirst - 2)));
+  }
+  if (!tail.is_certain && 1.01 * (1 - most) < most) {
+    // What is behind shares that are a small part of 1 - z mostly does not matter.
+    tail = find_tail_above(candidates, most, least);
   }
   if (!tail.is_certain) tail = find_tail(SortedShares(candidates), most, least, 0);
   if (tail.is_straight) return;

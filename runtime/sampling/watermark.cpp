@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "runtime/base/scalar_math.h"
+#include "runtime/sampling/race.h"
 #include "runtime/sampling/watermark_hash.h"
 
 namespace sotto {
@@ -66,19 +67,24 @@ void add_self_hash(Candidates& candidates, const SelfHash& hash, uint32_t thresh
 
 constexpr uint32_t kMostBits = 10;  // rounds in one go
 constexpr uint32_t kWordBits = 32;
-// What is less is lost: of shares, and of what rounds make of them. A factor is 2 at most, or 0
-// if it is so small that a product might not be a normal number.
+// What is less is lost: of what rounds make of shares, and of halves of factors.
 constexpr float kLeastPart = 0x1p-64f;
 constexpr double kLeastFactor = 0x1p-60;
 
-// What a token's probability is multiplied by in `bits` rounds, for each pattern of its g in
-// those rounds, the first round's lowest. `sums`: the probabilities by pattern, together
-// anything; each round folds them by its bit.
-void play_rounds(double* sums, float* factors, uint32_t bits) {
-  double products[1 << kMostBits];
-  products[0] = 1;
+// What a token's probability is multiplied by, for each pattern of its g in some rounds, the first
+// round's lowest: low[pattern % 32] * high[pattern / 32].
+struct Factors {
+  static constexpr uint32_t kLowBits = 5;
+  float low[1 << kLowBits];
+  float high[1 << kLowBits];
+};
+
+// The factors of `bits` rounds. `sums`: the probabilities by pattern, together anything; each
+// round folds them by its bit.
+Factors play_rounds(double* sums, uint32_t bits) {
+  double products[2][1 << Factors::kLowBits] = {{1}, {1}};
   for (uint32_t bit = 0; bit < bits; ++bit) {
-    const size_t run = size_t{1} << bit, folded = size_t{1} << (bits - bit - 1);
+    const size_t folded = size_t{1} << (bits - bit - 1);
     double ones = 0, zeros = 0;
     for (size_t g = 0; g < folded; ++g) {
       zeros += sums[2 * g];
@@ -86,64 +92,62 @@ void play_rounds(double* sums, float* factors, uint32_t bits) {
     }
     const double q = ones / (zeros + ones);
     for (size_t g = 0; g < folded; ++g) sums[g] = sums[2 * g] * (1 - q) + sums[2 * g + 1] * (2 - q);
+    double* half = products[bit / Factors::kLowBits];
+    const size_t run = size_t{1} << bit % Factors::kLowBits;
     for (size_t g = 0; g < run; ++g) {
-      products[run + g] = products[g] * (2 - q);
-      products[g] *= 1 - q;
+      half[run + g] = half[g] * (2 - q);
+      half[g] *= 1 - q;
     }
   }
-  for (size_t g = 0; g < size_t{1} << bits; ++g) {
-    factors[g] = products[g] >= kLeastFactor ? static_cast<float>(products[g]) : 0.0f;
-  }
+  const auto factor = [](double product) {
+    return product >= kLeastFactor ? static_cast<float>(product) : 0.0f;
+  };
+  Factors factors;
+  std::transform(products[0], products[0] + std::size(factors.low), factors.low, factor);
+  std::transform(products[1], products[1] + std::size(factors.high), factors.high, factor);
+  return factors;
 }
 
 // The probabilities after the rounds, up to a common factor, in place of the keys.
 std::span<const float> play_tournament(Candidates& candidates, uint64_t seed, uint32_t layers) {
   double sums[1 << kMostBits];
-  float factors[1 << kMostBits];
   const Kernels& kernels = candidates.kernels();
   const size_t count = candidates.count();
-  const float* shares = candidates.shares();
-  float* p = candidates.whole();
-  auto* words = reinterpret_cast<uint32_t*>(p + count);
-  for (size_t i = 0; i < count; ++i) p[i] = shares[i] >= kLeastPart ? shares[i] : 0.0f;
+  const float* p = candidates.shares();
+  float* parts = candidates.whole();
+  auto* words = reinterpret_cast<uint32_t*>(parts + count);
   const auto few = static_cast<uint32_t>(std::bit_width(count)) - 1;
   uint32_t bits = 0;
   for (uint32_t layer = 0; layer < layers; layer += bits) {
     const uint32_t shift = layer % kWordBits;
     bits = std::min({few, layers - layer, kMostBits, kWordBits - shift});
     if (shift == 0) kernels.mix_words(seed, layer > 0, candidates.ids(), 0, count, words);
-    const uint32_t mask = (1u << bits) - 1;
     std::fill_n(sums, size_t{1} << bits, 0.0);
-    for (size_t i = 0; i < count; ++i) sums[words[i] >> shift & mask] += static_cast<double>(p[i]);
-    play_rounds(sums, factors, bits);
-    kernels.scale_by_bits(words, shift, bits, factors, kLeastPart, count, p);
+    kernels.add_by_bits(words, shift, bits, p, count, sums);
+    const Factors factors = play_rounds(sums, bits);
+    kernels.scale_by_bits(words, shift, bits, factors.low, factors.high, kLeastPart, count, p,
+                          parts);
+    p = parts;
   }
   return {p, count};
 }
 
-// Of which every eighth has a sum of its own.
-double sum_of(std::span<const float> p) {
-  double sums[8] = {};
-  size_t i = 0;
-  for (; i + 8 <= p.size(); i += 8) {
-    for (size_t k = 0; k < 8; ++k) sums[k] += static_cast<double>(p[i + k]);
-  }
-  for (size_t k = 0; i < p.size(); ++i, ++k) sums[k] += static_cast<double>(p[i]);
-  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
-}
-
-// The first index at which the sum of p exceeds `share` of the whole, 0 ... 1.
-size_t draw_part(std::span<const float> p, double share) {
+// The first index at which the sum of p exceeds `share` of the whole, 0 ... 1. `sums`: room for
+// half as many as p.
+size_t draw_part(const Kernels& kernels, std::span<const float> p, double share, double* sums) {
   constexpr size_t kBlock = 256;  // under one sum
+  const float zeros[kBlock] = {};
   double total = 0;
   for (size_t i = 0; i < p.size(); i += kBlock) {
-    total += sum_of(p.subspan(i, std::min(kBlock, p.size() - i)));
+    const size_t count = std::min(kBlock, p.size() - i);
+    sums[i / kBlock] = kernels.sum_gaps(zeros, p.data() + i, count, 1, 1);  // every gap is 1
+    total += sums[i / kBlock];
   }
   const double target = share * total;
   double before = 0;
   for (size_t first = 0; first < p.size(); first += kBlock) {
     const size_t end = std::min(first + kBlock, p.size());
-    const double next = before + sum_of(p.subspan(first, end - first));
+    const double next = before + sums[first / kBlock];
     double sum = before;
     for (size_t i = first; i < end && next > target; ++i) {
       sum += static_cast<double>(p[i]);
@@ -193,8 +197,9 @@ bool watermark_seed(const WatermarkParams& params, PastTokens& past, uint64_t* s
 size_t select_tournament(Candidates& candidates, uint64_t seed, uint32_t layers,
                          uint64_t random) {
   if (candidates.count() == 1 || candidates.max() == Candidates::kLowest) return 0;
-  return draw_part(play_tournament(candidates, seed, layers),
-                   static_cast<double>(random >> 11) * 0x1p-53);
+  const std::span<const float> p = play_tournament(candidates, seed, layers);
+  auto* sums = reinterpret_cast<double*>(candidates.keys() + (p.size() + 1) / 2);  // behind p
+  return draw_part(candidates.kernels(), p, static_cast<double>(random >> 11) * 0x1p-53, sums);
 }
 
 size_t select_gumbel_watermark(Candidates& candidates, uint64_t seed) {
@@ -202,20 +207,25 @@ size_t select_gumbel_watermark(Candidates& candidates, uint64_t seed) {
   // -ln(r) / p is least where r^(1/p) is largest, and not less than (1 - r) / p. No product
   // with a share of 0 is above anything.
   const float* shares = candidates.shares();
-  double least = std::numeric_limits<double>::infinity();
-  size_t best = 0;
   RestStream rests(seed);
-  for (size_t i = 0; i < candidates.count(); ++i) {
+  const auto time = [&](size_t i, double least) {
     const auto share = static_cast<double>(shares[i]);
     const double rest = rests.of(candidates.id(i));
-    if (!(rest < least * share)) continue;
-    const double score = -ln(1 - rest) / share;
-    if (score < least) {
-      least = score;
-      best = i;
+    return rest < least * share ? -ln(1 - rest) / share : least;
+  };
+  const auto write_words = [&](size_t first, size_t count, uint32_t* words) {
+    constexpr size_t kPairs = 256;
+    uint32_t low[kPairs], high[kPairs];
+    const auto pairs = static_cast<int32_t>(first / 2);
+    const size_t pair_count = (count + 1) / 2;
+    candidates.kernels().mix_words(seed, false, nullptr, pairs, pair_count, low);
+    candidates.kernels().mix_words(seed, true, nullptr, pairs, pair_count, high);
+    for (size_t i = 0; i < pair_count; ++i, words += 2) {
+      words[0] = ~low[i];
+      words[1] = ~high[i];
     }
-  }
-  return best;
+  };
+  return find_winner(candidates, write_words, time);
 }
 
 }  // namespace sotto

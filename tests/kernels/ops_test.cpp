@@ -152,6 +152,7 @@ TEST_P(Ops, ExpShifted) {
   });
 }
 
+// Around the ends of exp's range, in every lane.
 TEST_P(Ops, ExpAtTheEndsOfItsRange) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const float ends[] = {kExpMin, std::nextafter(kExpMin, 0.0f),

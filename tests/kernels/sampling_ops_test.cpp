@@ -166,6 +166,18 @@ TEST_P(SamplingOps, SumGapsOfAFew) {
   EXPECT_EQ(kernels_->sum_gaps(x, y, 9, 3, 2), 0.5 * 4 + 0.25 * 2 + 0.125 * 8);
 }
 
+TEST_P(SamplingOps, SumBends) {
+  for_each_case([&](Numbers numbers, size_t n, Placement placement) {
+    const std::vector<float> values = make_floats(numbers, n + 2, random_);
+    const GuardedArray<float> p(values, placement);
+    const double expected = reference_->sum_bends(values.data(), n);
+    EXPECT_EQ(std::bit_cast<uint64_t>(kernels_->sum_bends(p.data(), n)),
+              std::bit_cast<uint64_t>(expected));
+  });
+  const float p[] = {1, 0.5f, 0.25f, 0.25f};
+  EXPECT_EQ(kernels_->sum_bends(p, 2), 0.25 + 0.25);
+}
+
 TEST_P(SamplingOps, Surprises) {
   for_each_case([&](Numbers numbers, size_t n, Placement placement) {
     std::vector<float> values = hostile_logits(numbers, n, random_);
@@ -214,6 +226,38 @@ TEST_P(SamplingOps, NearnessOfAFew) {
   EXPECT_EQ(difference(expected, std::vector<float>(y, y + 5)), "");
 }
 
+TEST_P(SamplingOps, CollectBelow) {
+  for_each_case([&](Numbers, size_t n, Placement placement) {
+    std::vector<uint32_t> all_words(n);
+    for (uint32_t& word : all_words) {
+      word = static_cast<uint32_t>(random_()) >> random_() % 20;
+    }
+    std::vector<float> shares(n);
+    for (float& share : shares) {
+      share = random_() % 8 == 0 ? 0.0f : static_cast<float>(random_() % 1024) * 0x1p-10f;
+    }
+    const GuardedArray<uint32_t> words(all_words, placement);
+    const GuardedArray<float> y(shares, placement);
+    const GuardedArray<int32_t> below(n, placement);
+    for (const float factor : {std::numeric_limits<float>::infinity(), 0.5f, 1e-3f, 0.0f}) {
+      std::vector<int32_t> expected(n);
+      const size_t count = reference_->collect_below(all_words.data(), shares.data(), factor, 5, n,
+                                                     expected.data());
+      ASSERT_EQ(kernels_->collect_below(words.data(), y.data(), factor, 5, n, below.data()), count);
+      for (size_t i = 0; i < count; ++i) EXPECT_EQ(below.data()[i], expected[i]) << i;
+    }
+    EXPECT_TRUE(words.intact() && y.intact() && below.intact());
+  });
+}
+
+TEST_P(SamplingOps, CollectBelowOfAFew) {
+  const uint32_t words[] = {0x80000000, 0x800000ff, 0x80000100, 0, 0xffffffff};
+  const float y[] = {1, 1, 1, 0, 2};
+  int32_t below[5];
+  ASSERT_EQ(kernels_->collect_below(words, y, 0.5f, 10, 5, below), 4u);
+  EXPECT_EQ(std::vector<int32_t>(below, below + 4), (std::vector<int32_t>{10, 11, 13, 14}));
+}
+
 TEST_P(SamplingOps, MinHash) {
   for_each_case([&](Numbers, size_t n, Placement placement) {
     std::vector<int32_t> ids(n), anchors(1 + random_() % 16);
@@ -255,25 +299,52 @@ TEST_P(SamplingOps, MixWords) {
   });
 }
 
+// Random words, and parts and bits of them to look at.
+struct BitCase {
+  BitCase(size_t n, std::mt19937_64& random)
+      : words(n),
+        parts(n),
+        bits(static_cast<uint32_t>(1 + random() % 10)),
+        shift(static_cast<uint32_t>(random() % (33 - bits))) {
+    for (uint32_t& word : words) word = static_cast<uint32_t>(random());
+    for (float& x : parts) x = static_cast<float>(random() % 1000) * 0x1p-20f;
+  }
+
+  std::vector<uint32_t> words;
+  std::vector<float> parts;
+  uint32_t bits;
+  uint32_t shift;
+};
+
+TEST_P(SamplingOps, AddByBits) {
+  for_each_case([&](Numbers, size_t n, Placement placement) {
+    const BitCase c(n, random_);
+    const GuardedArray<uint32_t> words(c.words, placement);
+    const GuardedArray<float> p(c.parts, placement);
+    std::vector<double> expected(size_t{1} << c.bits, 0.25);
+    const GuardedArray<double> sums(expected, placement);
+    reference_->add_by_bits(words.data(), c.shift, c.bits, p.data(), n, expected.data());
+    kernels_->add_by_bits(words.data(), c.shift, c.bits, p.data(), n, sums.data());
+    EXPECT_EQ(sums.values(), expected);
+    EXPECT_TRUE(sums.intact());
+  });
+}
+
 TEST_P(SamplingOps, ScaleByBits) {
   for_each_case([&](Numbers, size_t n, Placement placement) {
-    std::vector<uint32_t> bits_of_each(n);
-    for (uint32_t& word : bits_of_each) word = static_cast<uint32_t>(random_());
-    const auto bits = static_cast<uint32_t>(1 + random_() % 10);
-    const auto shift = static_cast<uint32_t>(random_() % (33 - bits));
-    std::vector<float> table(size_t{1} << bits), parts(n);
-    for (float& x : table) x = static_cast<float>(random_() % 1000) * 0x1p-9f;
-    for (float& x : parts) x = static_cast<float>(random_() % 1000) * 0x1p-20f;
-    const GuardedArray<uint32_t> words(bits_of_each, placement);
-    const GuardedArray<float> factors(table, placement);
-    expect_same_in_place(parts, placement, [&](const Kernels& kernels, float* p) {
-      kernels.scale_by_bits(words.data(), shift, bits, factors.data(), 0x1p-12f, n, p);
+    const BitCase c(n, random_);
+    std::vector<float> tables(64);
+    for (float& x : tables) x = static_cast<float>(random_() % 1000) * 0x1p-9f;
+    const GuardedArray<uint32_t> words(c.words, placement);
+    const GuardedArray<float> factors(tables, placement);
+    expect_same_in_place(c.parts, placement, [&](const Kernels& kernels, float* p) {
+      kernels.scale_by_bits(words.data(), c.shift, c.bits, factors.data(), factors.data() + 32,
+                            0x1p-12f, n, p, p);
       for (size_t i = 0; i < n; ++i) EXPECT_TRUE(p[i] == 0 || p[i] >= 0x1p-12f);
     });
   });
 }
 
-// Around the ends of exp's range, in every lane.
 SOTTO_INSTANTIATE_ISAS(SamplingOps);
 
 }  // namespace

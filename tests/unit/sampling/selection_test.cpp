@@ -100,8 +100,9 @@ TEST(Gumbel, FollowsTheDistribution) {
 
 // The same luck whoever else is in play: if the winner is still there, it wins again.
 TEST(Gumbel, LuckIsTheTokensOwn) {
-  const std::vector<float> logits = some_logits(400, 3);
-  TestSampler sampler(400);
+  constexpr size_t kCount = 3001;
+  const std::vector<float> logits = some_logits(kCount, 3);
+  TestSampler sampler(kCount);
   SamplerParams params = plain();
   params.selection = Selection::kGumbel;
   ASSERT_EQ(sampler->set_params(params, nullptr), Status::kOk);
@@ -109,7 +110,7 @@ TEST(Gumbel, LuckIsTheTokensOwn) {
   for (uint64_t draw = 0; draw < 300; ++draw) {
     const int32_t winner = sampler.sample(logits, {}, {}, draw).token;
     std::vector<uint64_t> words;
-    const TokenMask mask = make_mask(400, 0.3, random, words);
+    const TokenMask mask = make_mask(kCount, 0.3, random, words);
     const auto place = static_cast<size_t>(winner);
     words[place / 64] |= uint64_t{1} << (place % 64);
     EXPECT_EQ(sampler.sample(logits, mask, {}, draw).token, winner);
