@@ -44,7 +44,7 @@ const _: () = {
     use core::mem::size_of;
     assert!(size_of::<sotto_error>() == 256);
     assert!(size_of::<sotto_model_params>() == 48);
-    assert!(size_of::<sotto_model_info>() == 72);
+    assert!(size_of::<sotto_model_info>() == 80);
     assert!(size_of::<sotto_executor>() == 32);
     assert!(size_of::<sotto_session_params>() == 56);
     assert!(size_of::<sotto_session_info>() == 56);

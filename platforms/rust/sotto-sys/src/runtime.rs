@@ -95,6 +95,8 @@ pub struct sotto_model_info {
     pub parameter_count: u64,
     pub weight_bytes: u64,
     pub vocabulary_bytes: u64,
+    pub layer_weight_bits: u32,
+    pub head_weight_bits: u32,
 }
 
 pub type sotto_token = i32;

@@ -37,7 +37,8 @@ fn structs_lie_as_in_c() {
             release_user_data }
         sotto_model_info { struct_size vocabulary_size max_context_tokens layer_count head_count
             embedding_size feed_forward_size end_of_text_token has_tokenizer max_token_bytes isa
-            packed_in_place parameter_count weight_bytes vocabulary_bytes }
+            packed_in_place parameter_count weight_bytes vocabulary_bytes
+            layer_weight_bits head_weight_bits }
         sotto_token_list { tokens count }
         sotto_text { text size }
         sotto_executor { struct_size reserved num_threads schedule executor_context }

@@ -65,6 +65,8 @@ pub struct ModelInfo {
     pub parameter_count: u64,
     pub weight_bytes: u64,
     pub vocabulary_bytes: u64,
+    pub layer_weight_bits: u32,
+    pub head_weight_bits: u32,
 }
 
 impl Model {
@@ -189,6 +191,8 @@ impl Model {
             parameter_count: info.parameter_count,
             weight_bytes: info.weight_bytes,
             vocabulary_bytes: info.vocabulary_bytes,
+            layer_weight_bits: info.layer_weight_bits,
+            head_weight_bits: info.head_weight_bits,
         }
     }
 
