@@ -1,0 +1,87 @@
+// Between Java objects and structs of C, field by field as tables say.
+#ifndef SOTTO_PLATFORMS_JAVA_JNI_FIELDS_H
+#define SOTTO_PLATFORMS_JAVA_JNI_FIELDS_H
+
+#include <jni.h>
+#include <sotto.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sotto_jni {
+
+// One field: its name and type in Java, and where it and, for lists, its count lie in C.
+struct Field {
+  const char* name;
+  const char* signature;
+  size_t offset;
+  size_t count_offset;
+};
+
+struct Fields {
+  const Field* fields;
+  size_t count;
+};
+
+extern const Fields kModelParamsFields;
+extern const Fields kSessionParamsFields;
+extern const Fields kWatermarkParamsFields;
+extern const Fields kSamplerParamsFields;
+extern const Fields kStopParamsFields;
+extern const Fields kGuideParamsFields;
+extern const Fields kSearchParamsFields;
+extern const Fields kGrammarParamsFields;
+extern const Fields kMatcherParamsFields;
+extern const Fields kSpeculationParamsFields;
+extern const Fields kModelInfoFields;
+extern const Fields kSessionInfoFields;
+extern const Fields kSessionTimingsFields;
+extern const Fields kScoreFields;
+extern const Fields kWatermarkResultFields;
+extern const Fields kMatcherInfoFields;
+extern const Fields kSpeculationInfoFields;
+
+// Memory for what parameters point to, freed with the arena.
+class Arena {
+ public:
+  Arena() = default;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena();
+
+  // Zeroed memory, at least a byte; nullptr, and an exception is pending, if there is none.
+  void* allocate(JNIEnv* env, size_t size);
+
+  template <class T>
+  T* array(JNIEnv* env, size_t count) {
+    return static_cast<T*>(allocate(env, count * sizeof(T)));
+  }
+
+ private:
+  struct Block {
+    Block* next;
+  };
+  Block* blocks_ = nullptr;
+};
+
+// Copies arrays of Java into an arena; null is an empty one. False: an exception is pending.
+bool read_tokens(JNIEnv* env, jintArray from, Arena* arena, const sotto_token** tokens,
+                 size_t* count);
+bool read_text(JNIEnv* env, jstring from, Arena* arena, sotto_text* text);
+bool read_bytes(JNIEnv* env, jbyteArray from, Arena* arena, const char** bytes, size_t* size);
+
+// Fills a struct from the fields of an object. False: an exception is pending.
+bool read_fields(JNIEnv* env, jobject from, const Fields& fields, Arena* arena, void* to);
+
+// Sets the fields of an object that a struct has values for.
+void write_fields(JNIEnv* env, const void* from, const Fields& fields, jobject to);
+
+// New objects of Java; nullptr, and an exception is pending, if that fails.
+jintArray new_ints(JNIEnv* env, const int32_t* values, size_t count);
+jfloatArray new_floats(JNIEnv* env, const float* values, size_t count);
+jbyteArray new_bytes(JNIEnv* env, const void* bytes, size_t size);
+jstring new_text(JNIEnv* env, const char* text, size_t size);
+
+}  // namespace sotto_jni
+
+#endif  // SOTTO_PLATFORMS_JAVA_JNI_FIELDS_H

@@ -1,0 +1,160 @@
+// Native methods of vocabularies and grammars.
+#include <cstdlib>
+#include <cstring>
+
+#include "platforms/java/jni/fields.h"
+#include "platforms/java/jni/library.h"
+#include "platforms/java/jni/native.h"
+
+using namespace sotto_jni;
+
+namespace {
+
+void destroy(Vocabulary* vocabulary) {
+  release(vocabulary->memory);
+  release(vocabulary->tokens);
+  std::free(vocabulary);
+}
+
+bool init(JNIEnv* env, const sotto_vocabulary_params& params, Vocabulary* vocabulary) {
+  size_t size = 0;
+  sotto_error error = new_error();
+  sotto_status status = sotto_vocabulary_memory_size(&params, &size, &error);
+  if (!check(env, status, &error)) return false;
+  vocabulary->memory = allocate(env, size);
+  if (vocabulary->memory == nullptr) return false;
+  status = sotto_vocabulary_init(&params, vocabulary->memory, size, &vocabulary->vocabulary,
+                                 &error);
+  return check(env, status, &error);
+}
+
+// The caller's tokens in one block: offsets, end tokens, flags and bytes. Java made the arrays
+// and knows that they fit each other.
+bool copy_tokens(JNIEnv* env, jbyteArray bytes, jintArray offsets, jbyteArray special,
+                 jintArray ends, sotto_vocabulary_params* params, Vocabulary* vocabulary) {
+  const jsize byte_count = env->GetArrayLength(bytes);
+  const jsize offset_count = env->GetArrayLength(offsets);
+  const jsize end_count = env->GetArrayLength(ends);
+  const jsize flag_count = env->GetArrayLength(special);
+  const size_t ints = 4 * (static_cast<size_t>(offset_count) + static_cast<size_t>(end_count));
+  const size_t flags = static_cast<size_t>(flag_count);
+  auto* block = static_cast<char*>(allocate(env, ints + flags + static_cast<size_t>(byte_count)));
+  if (block == nullptr) return false;
+  vocabulary->tokens = block;
+  auto* numbers = reinterpret_cast<jint*>(block);
+  env->GetIntArrayRegion(offsets, 0, offset_count, numbers);
+  env->GetIntArrayRegion(ends, 0, end_count, numbers + offset_count);
+  env->GetByteArrayRegion(special, 0, flag_count, reinterpret_cast<jbyte*>(block + ints));
+  env->GetByteArrayRegion(bytes, 0, byte_count, reinterpret_cast<jbyte*>(block + ints + flags));
+  params->token_count = static_cast<uint32_t>(offset_count - 1);
+  params->offsets = reinterpret_cast<const uint32_t*>(numbers);
+  params->end_tokens = numbers + offset_count;
+  params->end_token_count = static_cast<size_t>(end_count);
+  params->special = reinterpret_cast<const uint8_t*>(block + ints);
+  params->bytes = block + ints + flags;
+  return true;
+}
+
+template <class T>
+T* new_handle(JNIEnv* env) {
+  auto* made = static_cast<T*>(std::calloc(1, sizeof(T)));
+  if (made == nullptr) throw_out_of_memory(env);
+  return made;
+}
+
+jlong new_grammar(JNIEnv* env, const sotto_grammar* grammar, void* memory) {
+  auto* made = new_handle<Grammar>(env);
+  if (made == nullptr) {
+    release(memory);
+    return 0;
+  }
+  made->grammar = grammar;
+  made->memory = memory;
+  return handle_of(made);
+}
+
+}  // namespace
+
+NATIVE(jlong, vocabularyNew)
+(JNIEnv* env, jclass, jlong model, jbyteArray bytes, jintArray offsets, jbyteArray special,
+ jintArray ends) {
+  auto* vocabulary = new_handle<Vocabulary>(env);
+  if (vocabulary == nullptr) return 0;
+  sotto_vocabulary_params params;
+  sotto_vocabulary_params_init(&params, sizeof params);
+  bool is_ready = true;
+  if (model != 0) {
+    params.model = as<Model>(model)->model;
+  } else {
+    is_ready = copy_tokens(env, bytes, offsets, special, ends, &params, vocabulary);
+  }
+  if (is_ready && init(env, params, vocabulary)) return handle_of(vocabulary);
+  destroy(vocabulary);
+  return 0;
+}
+
+NATIVE(void, vocabularyFree)(JNIEnv*, jclass, jlong vocabulary) {
+  destroy(as<Vocabulary>(vocabulary));
+}
+
+NATIVE(jlong, grammarCompile)
+(JNIEnv* env, jclass, jbyteArray source, jobject from, jlong vocabulary, jobject callbacks) {
+  Arena arena;
+  sotto_grammar_params params;
+  sotto_grammar_params_init(&params, sizeof params);
+  const char* text;
+  size_t size;
+  if (!read_bytes(env, source, &arena, &text, &size)) return 0;
+  if (!read_fields(env, from, kGrammarParamsFields, &arena, &params)) return 0;
+  if (vocabulary != 0) params.vocabulary = as<Vocabulary>(vocabulary)->vocabulary;
+  if (callbacks != nullptr) {
+    params.log = on_log;
+    params.log_user_data = callbacks;
+  }
+  size_t room = sotto_grammar_typical_memory(size);
+  for (const size_t limit = 64 * room;; room *= 4) {
+    void* memory = allocate(env, room);
+    if (memory == nullptr) return 0;
+    sotto_grammar* grammar = nullptr;
+    size_t used = 0;
+    sotto_error error = new_error();
+    const sotto_status status =
+        sotto_grammar_compile(text, size, &params, memory, room, &grammar, &used, &error);
+    const bool is_too_large = status == SOTTO_GRAMMAR_TOO_LARGE && room < limit;
+    if (!env->ExceptionCheck() && status >= 0) return new_grammar(env, grammar, memory);
+    release(memory);
+    if (is_too_large && !env->ExceptionCheck()) continue;
+    check(env, status, &error);
+    return 0;
+  }
+}
+
+NATIVE(jlong, grammarLoad)(JNIEnv* env, jclass, jbyteArray image) {
+  const jsize length = env->GetArrayLength(image);
+  void* memory = allocate(env, static_cast<size_t>(length));
+  if (memory == nullptr) return 0;
+  env->GetByteArrayRegion(image, 0, length, static_cast<jbyte*>(memory));
+  const sotto_grammar* grammar = nullptr;
+  sotto_error error = new_error();
+  const sotto_status status =
+      sotto_grammar_load(memory, static_cast<size_t>(length), &grammar, &error);
+  if (check(env, status, &error)) return new_grammar(env, grammar, memory);
+  release(memory);
+  return 0;
+}
+
+NATIVE(jbyteArray, grammarSave)(JNIEnv* env, jclass, jlong handle) {
+  const sotto_grammar* grammar = as<Grammar>(handle)->grammar;
+  Arena arena;
+  size_t size = 0;
+  sotto_grammar_save(grammar, nullptr, 0, &size);
+  char* image = arena.array<char>(env, size);
+  if (image == nullptr) return nullptr;
+  return check(env, sotto_grammar_save(grammar, image, size, &size)) ? new_bytes(env, image, size)
+                                                                     : nullptr;
+}
+
+NATIVE(void, grammarFree)(JNIEnv*, jclass, jlong grammar) {
+  release(as<Grammar>(grammar)->memory);
+  std::free(as<Grammar>(grammar));
+}

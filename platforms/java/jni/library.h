@@ -1,0 +1,63 @@
+// The parts of Java that the library calls, found once when it is loaded, and what failures become.
+#ifndef SOTTO_PLATFORMS_JAVA_JNI_LIBRARY_H
+#define SOTTO_PLATFORMS_JAVA_JNI_LIBRARY_H
+
+#include <jni.h>
+#include <sotto.h>
+
+namespace sotto_jni {
+
+struct Library {
+  JavaVM* machine;
+  jclass native_class;  // io.github.sotto.Native and its static methods
+  jmethodID to_utf8;
+  jmethodID from_utf8;
+  jmethodID failure;
+  jmethodID constant_value;
+  jclass piece_class;
+  jmethodID new_piece;
+  jclass sequence_class;
+  jmethodID new_sequence;
+  jclass int_array_class;
+  // io.github.sotto.Callbacks
+  jmethodID on_log;
+  jmethodID on_piece;
+  jmethodID on_logits;
+  jmethodID on_similarity;
+  jmethodID on_step;
+  jmethodID on_draft;
+};
+
+const Library& library();
+
+// The environment of a thread that is inside a call from Java.
+JNIEnv* environment();
+
+inline sotto_error new_error() {
+  sotto_error error{};
+  error.struct_size = sizeof error;
+  error.offset = UINT64_MAX;
+  return error;
+}
+
+// Throws SottoException for a failure, unless a callback has thrown already; true if the status is
+// none and nothing was thrown.
+bool check(JNIEnv* env, sotto_status status, const sotto_error* error = nullptr);
+
+void throw_out_of_memory(JNIEnv* env);
+
+// Handles, as Java keeps them.
+template <class T>
+T* as(jlong handle) {
+  return reinterpret_cast<T*>(handle);
+}
+
+inline jlong handle_of(const void* pointer) { return reinterpret_cast<jlong>(pointer); }
+
+// Memory for an object of sotto.h; nullptr, and an exception is pending, if there is none.
+void* allocate(JNIEnv* env, size_t size);
+void release(void* memory);
+
+}  // namespace sotto_jni
+
+#endif  // SOTTO_PLATFORMS_JAVA_JNI_LIBRARY_H

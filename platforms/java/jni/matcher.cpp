@@ -1,0 +1,131 @@
+// Native methods of matchers.
+#include <cstdlib>
+
+#include "platforms/java/jni/fields.h"
+#include "platforms/java/jni/library.h"
+#include "platforms/java/jni/native.h"
+
+using namespace sotto_jni;
+
+namespace {
+
+sotto_matcher* matcher_of(jlong handle) { return as<Matcher>(handle)->matcher; }
+
+uint32_t number(jint sequence) { return static_cast<uint32_t>(sequence); }
+
+bool init(JNIEnv* env, const sotto_grammar* grammar, const sotto_vocabulary* vocabulary,
+          jobject from, Matcher* matcher) {
+  Arena arena;
+  sotto_matcher_params params;
+  sotto_matcher_params_init(&params, sizeof params);
+  if (!read_fields(env, from, kMatcherParamsFields, &arena, &params)) return false;
+  sotto_error error = new_error();
+  sotto_status status =
+      sotto_matcher_memory_size(grammar, vocabulary, &params, &matcher->memory_size, &error);
+  if (!check(env, status, &error)) return false;
+  matcher->memory = allocate(env, matcher->memory_size);
+  if (matcher->memory == nullptr) return false;
+  status = sotto_matcher_init(grammar, vocabulary, &params, matcher->memory, matcher->memory_size,
+                              &matcher->matcher, &error);
+  return check(env, status, &error);
+}
+
+void destroy(Matcher* matcher) {
+  release(matcher->memory);
+  std::free(matcher);
+}
+
+}  // namespace
+
+NATIVE(jlong, matcherNew)
+(JNIEnv* env, jclass, jlong grammar, jlong vocabulary, jobject params) {
+  auto* matcher = static_cast<Matcher*>(std::calloc(1, sizeof(Matcher)));
+  if (matcher == nullptr) {
+    throw_out_of_memory(env);
+    return 0;
+  }
+  const sotto_vocabulary* words =
+      vocabulary == 0 ? nullptr : as<Vocabulary>(vocabulary)->vocabulary;
+  if (init(env, as<Grammar>(grammar)->grammar, words, params, matcher)) return handle_of(matcher);
+  destroy(matcher);
+  return 0;
+}
+
+NATIVE(void, matcherFree)(JNIEnv*, jclass, jlong matcher) { destroy(as<Matcher>(matcher)); }
+
+NATIVE(jlong, matcherMemoryBytes)(JNIEnv*, jclass, jlong matcher) {
+  return static_cast<jlong>(as<Matcher>(matcher)->memory_size);
+}
+
+NATIVE(void, matcherReset)(JNIEnv* env, jclass, jlong matcher, jint sequence) {
+  check(env, sotto_matcher_reset(matcher_of(matcher), number(sequence)));
+}
+
+NATIVE(jlongArray, matcherMask)
+(JNIEnv* env, jclass, jlong matcher, jint sequence, jint word_count) {
+  Arena arena;
+  const auto count = static_cast<size_t>(word_count);
+  auto* words = arena.array<uint64_t>(env, count);
+  if (words == nullptr) return nullptr;
+  if (!check(env, sotto_matcher_mask(matcher_of(matcher), number(sequence), words, count))) {
+    return nullptr;
+  }
+  jlongArray array = env->NewLongArray(word_count);
+  if (array != nullptr) {
+    env->SetLongArrayRegion(array, 0, word_count, reinterpret_cast<const jlong*>(words));
+  }
+  return array;
+}
+
+NATIVE(void, matcherAcceptToken)
+(JNIEnv* env, jclass, jlong matcher, jint sequence, jint token) {
+  check(env, sotto_matcher_accept_token(matcher_of(matcher), number(sequence), token));
+}
+
+NATIVE(void, matcherAcceptText)
+(JNIEnv* env, jclass, jlong matcher, jint sequence, jbyteArray from) {
+  Arena arena;
+  const char* text;
+  size_t size;
+  if (!read_bytes(env, from, &arena, &text, &size)) return;
+  check(env, sotto_matcher_accept_text(matcher_of(matcher), number(sequence), text, size));
+}
+
+// Bit 0: sequence and text begin a text of the grammar; bit 1: they are one.
+NATIVE(jint, matcherTest)(JNIEnv* env, jclass, jlong matcher, jint sequence, jbyteArray from) {
+  Arena arena;
+  const char* text;
+  size_t size;
+  uint32_t begins = 0, matches = 0;
+  if (!read_bytes(env, from, &arena, &text, &size)) return 0;
+  check(env, sotto_matcher_test(matcher_of(matcher), number(sequence), text, size, &begins,
+                                &matches));
+  return static_cast<jint>(begins | matches << 1);
+}
+
+NATIVE(void, matcherRewind)(JNIEnv* env, jclass, jlong matcher, jlong count) {
+  check(env, sotto_matcher_rewind(matcher_of(matcher), static_cast<uint64_t>(count)));
+}
+
+NATIVE(void, matcherFork)(JNIEnv* env, jclass, jlong matcher, jint from, jint to) {
+  check(env, sotto_matcher_fork(matcher_of(matcher), number(from), number(to)));
+}
+
+NATIVE(jbyteArray, matcherForcedText)
+(JNIEnv* env, jclass, jlong matcher, jint sequence, jint capacity) {
+  Arena arena;
+  char* text = arena.array<char>(env, static_cast<size_t>(capacity));
+  size_t size = 0;
+  if (text == nullptr) return nullptr;
+  const sotto_status status = sotto_matcher_forced_text(
+      matcher_of(matcher), number(sequence), text, static_cast<size_t>(capacity), &size);
+  return check(env, status) ? new_bytes(env, text, size) : nullptr;
+}
+
+NATIVE(void, matcherInfo)(JNIEnv* env, jclass, jlong matcher, jint sequence, jobject to) {
+  sotto_matcher_info info = {};
+  info.struct_size = sizeof info;
+  if (check(env, sotto_matcher_get_info(matcher_of(matcher), number(sequence), &info))) {
+    write_fields(env, &info, kMatcherInfoFields, to);
+  }
+}

@@ -1,0 +1,200 @@
+// Native methods of models.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "platforms/java/jni/fields.h"
+#include "platforms/java/jni/library.h"
+#include "platforms/java/jni/native.h"
+
+using namespace sotto_jni;
+
+namespace {
+
+// Gives whole pages of a mapped file back; they are read again if they are touched.
+void drop_pages(void*, const void* bytes, size_t size) {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t first = (reinterpret_cast<uintptr_t>(bytes) + page - 1) / page * page;
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(bytes) + size) / page * page;
+  if (end > first) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+}
+
+void throw_io(JNIEnv* env, const char* path, int number) {
+  char message[512];
+  std::snprintf(message, sizeof message, "%.400s: %s", path, std::strerror(number));
+  jclass type = env->FindClass("java/io/IOException");
+  if (type != nullptr) env->ThrowNew(type, message);
+}
+
+bool map_file(JNIEnv* env, const char* path, Model* model) {
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  struct stat about = {};
+  void* bytes = MAP_FAILED;
+  if (file >= 0 && fstat(file, &about) == 0) {
+    model->file_size = static_cast<size_t>(about.st_size);
+    bytes = mmap(nullptr, model->file_size, PROT_READ, MAP_SHARED, file, 0);
+  }
+  if (bytes == MAP_FAILED) throw_io(env, path, errno);
+  if (file >= 0) close(file);
+  if (bytes == MAP_FAILED) return false;
+  model->file = bytes;
+  model->is_mapped = true;
+  return true;
+}
+
+bool copy_file(JNIEnv* env, jbyteArray bytes, Model* model) {
+  const jsize length = env->GetArrayLength(bytes);
+  model->file_size = static_cast<size_t>(length);
+  model->file = allocate(env, model->file_size);
+  if (model->file == nullptr) return false;
+  env->GetByteArrayRegion(bytes, 0, length, static_cast<jbyte*>(model->file));
+  return true;
+}
+
+void destroy(JNIEnv* env, Model* model) {
+  sotto_model_deinit(model->model);
+  if (model->is_mapped) {
+    munmap(model->file, model->file_size);
+  } else {
+    release(model->file);
+  }
+  release(model->memory);
+  if (model->callbacks != nullptr) env->DeleteGlobalRef(model->callbacks);
+  std::free(model);
+}
+
+bool read_params(JNIEnv* env, jobject from, const Model& model, sotto_model_params* params) {
+  Arena arena;
+  sotto_model_params_init(params, sizeof *params);
+  if (!read_fields(env, from, kModelParamsFields, &arena, params)) return false;
+  if (model.callbacks != nullptr) {
+    params->log = on_log;
+    params->log_user_data = model.callbacks;
+  }
+  if (model.is_mapped) params->release = drop_pages;
+  return true;
+}
+
+bool init(JNIEnv* env, jobject from, Model* model) {
+  sotto_model_params params;
+  sotto_error error = new_error();
+  if (!read_params(env, from, *model, &params)) return false;
+  sotto_status status = sotto_model_memory_size(model->file, model->file_size, &params,
+                                                &model->memory_size, &error);
+  if (!check(env, status, &error)) return false;
+  model->memory = allocate(env, model->memory_size);
+  if (model->memory == nullptr) return false;
+  status = sotto_model_init(model->file, model->file_size, &params, model->memory,
+                            model->memory_size, &model->model, &error);
+  return check(env, status, &error);
+}
+
+}  // namespace
+
+NATIVE(jlong, modelNew)
+(JNIEnv* env, jclass, jstring path, jbyteArray bytes, jobject params, jobject callbacks) {
+  auto* model = static_cast<Model*>(std::calloc(1, sizeof(Model)));
+  if (model == nullptr) {
+    throw_out_of_memory(env);
+    return 0;
+  }
+  Arena arena;
+  sotto_text name = {};
+  bool is_ready = true;
+  if (callbacks != nullptr) model->callbacks = env->NewGlobalRef(callbacks);
+  if (path != nullptr) {
+    is_ready = read_text(env, path, &arena, &name);
+    // The arena's memory is zeroed and a byte longer than what is asked for.
+    if (is_ready) is_ready = map_file(env, name.text, model);
+  } else {
+    is_ready = copy_file(env, bytes, model);
+  }
+  if (is_ready && init(env, params, model)) return handle_of(model);
+  destroy(env, model);
+  return 0;
+}
+
+NATIVE(void, modelFree)(JNIEnv* env, jclass, jlong model) { destroy(env, as<Model>(model)); }
+
+NATIVE(jlong, modelMemoryBytes)(JNIEnv*, jclass, jlong model) {
+  return static_cast<jlong>(as<Model>(model)->memory_size);
+}
+
+NATIVE(jlong, modelMemorySize)(JNIEnv* env, jclass, jbyteArray bytes, jobject from) {
+  Model model = {};
+  size_t size = 0;
+  sotto_model_params params;
+  sotto_error error = new_error();
+  if (copy_file(env, bytes, &model) && read_params(env, from, model, &params)) {
+    check(env, sotto_model_memory_size(model.file, model.file_size, &params, &size, &error),
+          &error);
+  }
+  release(model.file);
+  return static_cast<jlong>(size);
+}
+
+NATIVE(void, modelInfo)(JNIEnv* env, jclass, jlong model, jobject to) {
+  sotto_model_info info = {};
+  info.struct_size = sizeof info;
+  if (check(env, sotto_model_get_info(as<Model>(model)->model, &info))) {
+    write_fields(env, &info, kModelInfoFields, to);
+  }
+}
+
+NATIVE(jintArray, tokenize)
+(JNIEnv* env, jclass, jlong model, jbyteArray text, jboolean special) {
+  Arena arena;
+  const char* bytes;
+  size_t size, count = 0;
+  if (!read_bytes(env, text, &arena, &bytes, &size)) return nullptr;
+  const uint32_t flags = special ? uint32_t{SOTTO_TOKENIZE_SPECIAL} : 0;
+  for (size_t capacity = size / 2 + 8;; capacity = count) {
+    auto* tokens = arena.array<sotto_token>(env, capacity);
+    if (tokens == nullptr) return nullptr;
+    sotto_error error = new_error();
+    const sotto_status status = sotto_tokenize(as<Model>(model)->model, bytes, size, flags, tokens,
+                                               capacity, &count, &error);
+    if (status == SOTTO_BUFFER_TOO_SMALL) continue;
+    return check(env, status, &error) ? new_ints(env, tokens, count) : nullptr;
+  }
+}
+
+NATIVE(jbyteArray, tokenBytes)(JNIEnv* env, jclass, jlong model, jint token) {
+  const char* bytes;
+  size_t size;
+  const sotto_status status = sotto_token_bytes(as<Model>(model)->model, token, &bytes, &size);
+  return check(env, status) ? new_bytes(env, bytes, size) : nullptr;
+}
+
+NATIVE(jbyteArray, detokenize)(JNIEnv* env, jclass, jlong model, jintArray from) {
+  Arena arena;
+  const sotto_token* tokens;
+  size_t count, size = 0;
+  if (!read_tokens(env, from, &arena, &tokens, &count)) return nullptr;
+  sotto_status status =
+      sotto_detokenize(as<Model>(model)->model, tokens, count, nullptr, 0, &size);
+  char* bytes = nullptr;
+  if (status == SOTTO_BUFFER_TOO_SMALL) {
+    bytes = arena.array<char>(env, size);
+    if (bytes == nullptr) return nullptr;
+    status = sotto_detokenize(as<Model>(model)->model, tokens, count, bytes, size, &size);
+  }
+  return check(env, status) ? new_bytes(env, bytes, size) : nullptr;
+}
+
+NATIVE(jlong, sessionMemorySize)(JNIEnv* env, jclass, jlong model, jobject from) {
+  Arena arena;
+  sotto_session_params params;
+  sotto_session_params_init(&params, sizeof params);
+  size_t size = 0;
+  sotto_error error = new_error();
+  if (!read_fields(env, from, kSessionParamsFields, &arena, &params)) return 0;
+  check(env, sotto_session_memory_size(as<Model>(model)->model, &params, &size, &error), &error);
+  return static_cast<jlong>(size);
+}

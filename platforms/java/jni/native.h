@@ -1,0 +1,71 @@
+// Names of native methods, and the objects that their handles point to.
+#ifndef SOTTO_PLATFORMS_JAVA_JNI_NATIVE_H
+#define SOTTO_PLATFORMS_JAVA_JNI_NATIVE_H
+
+#include <jni.h>
+#include <sotto.h>
+
+#include <cstddef>
+
+#define NATIVE(type, name) \
+  extern "C" JNIEXPORT type JNICALL Java_io_github_sotto_Native_##name
+
+namespace sotto_jni {
+
+struct Model {
+  sotto_model* model;
+  void* file;
+  size_t file_size;
+  bool is_mapped;
+  void* memory;
+  size_t memory_size;
+  jobject callbacks;  // a global reference, or nullptr
+};
+
+struct Session {
+  sotto_session* session;
+  void* memory;
+  jobject callbacks;
+};
+
+struct Vocabulary {
+  sotto_vocabulary* vocabulary;
+  void* memory;
+  void* tokens;  // one block of the caller's tokens, or nullptr
+};
+
+struct Grammar {
+  const sotto_grammar* grammar;
+  void* memory;
+};
+
+struct Matcher {
+  sotto_matcher* matcher;
+  void* memory;
+  size_t memory_size;
+};
+
+struct Sampler {
+  sotto_sampler* sampler;
+  void* memory;
+  size_t vocabulary_size;
+  jobject callbacks;
+};
+
+// Callbacks of C for io.github.sotto.Callbacks, whose global reference is the user_data. While an
+// exception is pending they do nothing, and ask to stop.
+void on_log(void* callbacks, sotto_log_level level, const char* message);
+int32_t on_piece(void* callbacks, const sotto_piece* piece);
+void on_logits(void* callbacks, float* logits, size_t count);
+double on_similarity(void* callbacks, const sotto_token* a, size_t a_count, const sotto_token* b,
+                     size_t b_count);
+int32_t on_step(void* callbacks, uint32_t sequence, sotto_token token);
+size_t on_draft(void* callbacks, const sotto_token* tokens, size_t token_count,
+                const float* hidden, size_t hidden_count, sotto_token* drafts, size_t capacity);
+
+// A piece as Java has it; nullptr, and an exception is pending, if that fails.
+jobject new_piece(JNIEnv* env, const sotto_piece& piece, sotto_status stop);
+
+}  // namespace sotto_jni
+
+#endif  // SOTTO_PLATFORMS_JAVA_JNI_NATIVE_H

@@ -1,0 +1,39 @@
+package io.github.sotto
+
+import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.flow.fold
+import kotlinx.coroutines.flow.take
+import kotlinx.coroutines.flow.toList
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.runBlocking
+
+/** Flows give the text that streams give, and end with their collectors. */
+fun main(arguments: Array<String>) = runBlocking {
+    Model.open(arguments[0]).use { model ->
+        model.session { contextTokens = 256 }.use { session ->
+            session.sampler { temperature = 0f }
+            session.stops { maxTokens = 12 }
+            val text = session.textFlow("Once upon a time").fold("") { all, part -> all + part }
+            check(text.startsWith(", and the time")) { text }
+            check(session.stopReason() == Status.STOP_MAX_TOKENS)
+            session.reset()
+            check(session.pieceFlow("Once upon a time", 5).toList().size == 5)
+            check(session.textFlow("It was", 9).take(2).toList().size == 2)
+        }
+        model.session { overflow = Overflow.RING }.use { session ->
+            val endless = launch { session.textFlow("It was").collect { } }
+            while (session.stopReason() == Status.OK && session.tokens() < 20) {
+                kotlinx.coroutines.delay(1)
+            }
+            endless.cancelAndJoin()
+            check(session.stopReason() == Status.OK)
+        }
+    }
+    println("flows work")
+}
+
+private fun Session.tokens(): Long = try {
+    info().tokenCount
+} catch (_: BusyException) {
+    0
+}

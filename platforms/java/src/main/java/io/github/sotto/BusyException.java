@@ -1,0 +1,10 @@
+package io.github.sotto;
+
+/** An object was called that is inside another call, or that a session uses. */
+public class BusyException extends IllegalStateException {
+    private static final long serialVersionUID = 1L;
+
+    BusyException(boolean isAttached) {
+        super(isAttached ? "the object is in use by a session" : "the object is inside another call");
+    }
+}

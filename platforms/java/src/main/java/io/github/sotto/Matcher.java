@@ -1,0 +1,102 @@
+package io.github.sotto;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** Follows texts through a grammar and tells which tokens may come next. */
+public final class Matcher extends Owned {
+    private final int wordCount;
+
+    public Matcher(Grammar grammar, Vocabulary vocabulary) {
+        this(grammar, vocabulary, new MatcherParams());
+    }
+
+    /** The vocabulary may be null: texts only. */
+    public Matcher(Grammar grammar, Vocabulary vocabulary, MatcherParams params) {
+        super(make(grammar, vocabulary, params));
+        wordCount = vocabulary == null ? 0 : (vocabulary.tokenCount + 63) / 64;
+    }
+
+    private static Resource make(Grammar grammar, Vocabulary vocabulary, MatcherParams params) {
+        List<Resource> needs = new ArrayList<>();
+        try {
+            long rules = grammar.resource.retain();
+            needs.add(grammar.resource);
+            long words = 0;
+            if (vocabulary != null) {
+                words = vocabulary.resource.retain();
+                needs.add(vocabulary.resource);
+            }
+            long made = Native.matcherNew(rules, words, params);
+            return new Resource(made, Native::matcherFree, null, needs.toArray(new Resource[0]));
+        } catch (RuntimeException | Error failure) {
+            needs.forEach(Resource::release);
+            throw failure;
+        }
+    }
+
+    public long memoryBytes() {
+        return resource.run(Native::matcherMemoryBytes);
+    }
+
+    /** Empties a sequence. */
+    public void reset(int sequence) {
+        resource.act(matcher -> Native.matcherReset(matcher, sequence));
+    }
+
+    /** The tokens that may come next: token t's is bit t % 64 of word t / 64. */
+    public long[] mask(int sequence) {
+        return resource.run(matcher -> Native.matcherMask(matcher, sequence, wordCount));
+    }
+
+    /** The same as tokens. */
+    public int[] allowedTokens(int sequence) {
+        return java.util.BitSet.valueOf(mask(sequence)).stream().toArray();
+    }
+
+    public void acceptToken(int sequence, int token) {
+        resource.act(matcher -> Native.matcherAcceptToken(matcher, sequence, token));
+    }
+
+    public void acceptText(int sequence, String text) {
+        resource.act(matcher -> Native.matcherAcceptText(matcher, sequence, Native.toUtf8(text)));
+    }
+
+    /** Whether sequence and text together begin a text of the grammar. */
+    public boolean begins(int sequence, String text) {
+        return (test(sequence, text) & 1) != 0;
+    }
+
+    /** Whether sequence and text together are a text of the grammar. */
+    public boolean matches(int sequence, String text) {
+        return (test(sequence, text) & 2) != 0;
+    }
+
+    private int test(int sequence, String text) {
+        return resource.run(matcher -> Native.matcherTest(matcher, sequence, Native.toUtf8(text)));
+    }
+
+    /** Takes back the newest tokens or texts of sequence 0. */
+    public void rewind(long count) {
+        resource.act(matcher -> Native.matcherRewind(matcher, count));
+    }
+
+    /** Sequence `to` becomes a copy of `from`. */
+    public void fork(int from, int to) {
+        resource.act(matcher -> Native.matcherFork(matcher, from, to));
+    }
+
+    /** The text that must follow, at most so many bytes of it. */
+    public byte[] forcedText(int sequence, int capacity) {
+        if (capacity < 0) {
+            throw new IllegalArgumentException("capacity is " + capacity);
+        }
+        return resource.run(matcher -> Native.matcherForcedText(matcher, sequence, capacity));
+    }
+
+    public MatcherInfo info(int sequence) {
+        MatcherInfo info = new MatcherInfo();
+        resource.act(matcher -> Native.matcherInfo(matcher, sequence, info));
+        return info;
+    }
+}

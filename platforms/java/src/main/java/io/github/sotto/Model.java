@@ -1,0 +1,90 @@
+package io.github.sotto;
+
+import java.io.IOException;
+
+/** Weights and tokenizer of one file, for any number of sessions and threads. Sessions keep their model. */
+public final class Model extends Owned {
+    final ModelInfo info = new ModelInfo();
+
+    private Model(long handle) {
+        super(new Resource(handle, Native::modelFree, null));
+        Native.modelInfo(handle, info);
+    }
+
+    /** Opens a model file, which is mapped and must not change while the model is in use. */
+    public static Model open(String path) throws IOException {
+        return open(path, new ModelParams());
+    }
+
+    public static Model open(String path, ModelParams params) throws IOException {
+        if (path.isEmpty()) {
+            throw new IOException("a path is missing");
+        }
+        return new Model(Native.modelNew(path, null, params, callbacks(params)));
+    }
+
+    /** Opens a model from a copy of a file's bytes. */
+    public static Model of(byte[] bytes, ModelParams params) {
+        return new Model(Native.modelNew(null, bytes.clone(), params, callbacks(params)));
+    }
+
+    private static Callbacks callbacks(ModelParams params) {
+        return params.log == null ? null : new Callbacks(params.log);
+    }
+
+    /** Bytes of memory that a model takes beside its file, whose bytes these are. */
+    public static long memorySize(byte[] bytes, ModelParams params) {
+        return Native.modelMemorySize(bytes, params);
+    }
+
+    /** The memory that this model takes beside its file. */
+    public long memoryBytes() {
+        return resource.share(Native::modelMemoryBytes);
+    }
+
+    public ModelInfo info() {
+        ModelInfo told = new ModelInfo();
+        resource.share(model -> {
+            Native.modelInfo(model, told);
+            return null;
+        });
+        return told;
+    }
+
+    public int[] tokenize(String text) {
+        return tokenize(text, false);
+    }
+
+    /** Encodes text. With `special`, text such as {@code <|endoftext|>} becomes its special token. */
+    public int[] tokenize(String text, boolean special) {
+        return tokenize(Native.toUtf8(text), special);
+    }
+
+    /** The same for bytes, which must be UTF-8. */
+    public int[] tokenize(byte[] text, boolean special) {
+        return resource.share(model -> Native.tokenize(model, text, special));
+    }
+
+    /** The bytes of one token; they may begin or end inside a character. */
+    public byte[] tokenBytes(int token) {
+        return resource.share(model -> Native.tokenBytes(model, token));
+    }
+
+    /** The bytes of tokens: exactly what was encoded. */
+    public byte[] detokenize(int[] tokens) {
+        return resource.share(model -> Native.detokenize(model, tokens));
+    }
+
+    /** Bytes of memory that a session takes. */
+    public long sessionMemorySize(SessionParams params) {
+        return resource.share(model -> Native.sessionMemorySize(model, params));
+    }
+
+    public Session session() {
+        return session(new SessionParams());
+    }
+
+    public Session session(SessionParams params) {
+        return Session.of(this, params);
+    }
+}

@@ -1,0 +1,111 @@
+package io.github.sotto;
+
+import java.nio.charset.StandardCharsets;
+
+/** The native methods. Handles are those of objects that {@link Resource} keeps alive. */
+final class Native {
+    static {
+        String path = System.getProperty("sotto.library"); // the JNI library's file, if it is not on the path
+        if (path == null) {
+            System.loadLibrary("sotto_jni");
+        } else {
+            System.load(path);
+        }
+    }
+
+    private Native() {}
+
+    static byte[] toUtf8(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    static String fromUtf8(byte[] text) {
+        return new String(text, StandardCharsets.UTF_8);
+    }
+
+    static SottoException failure(int code, byte[] message, long offset) {
+        return new SottoException(code, fromUtf8(message), offset);
+    }
+
+    static native int version();
+    static native String statusText(int status);
+    static native String isaText(int isa);
+
+    static native void defaultsModelParams(ModelParams params);
+    static native void defaultsSessionParams(SessionParams params);
+    static native void defaultsWatermarkParams(WatermarkParams params);
+    static native void defaultsSamplerParams(SamplerParams params);
+    static native void defaultsStopParams(StopParams params);
+    static native void defaultsGuideParams(GuideParams params);
+    static native void defaultsSearchParams(SearchParams params);
+    static native void defaultsGrammarParams(GrammarParams params);
+    static native void defaultsMatcherParams(MatcherParams params);
+    static native void defaultsSpeculationParams(SpeculationParams params);
+
+    static native long modelNew(String path, byte[] bytes, ModelParams params, Callbacks callbacks);
+    static native void modelFree(long model);
+    static native long modelMemoryBytes(long model);
+    static native long modelMemorySize(byte[] bytes, ModelParams params);
+    static native void modelInfo(long model, ModelInfo info);
+    static native int[] tokenize(long model, byte[] text, boolean special);
+    static native byte[] tokenBytes(long model, int token);
+    static native byte[] detokenize(long model, int[] tokens);
+    static native long sessionMemorySize(long model, SessionParams params);
+
+    static native long sessionNew(long model, SessionParams params, Callbacks callbacks);
+    static native void sessionFree(long session);
+    static native void sessionCancel(long session);
+    static native void sessionSetSampler(long session, SamplerParams params, boolean calls);
+    static native void sessionSetStops(long session, StopParams params);
+    static native void sessionSetSpeculation(long session, SpeculationParams params, long draft, boolean calls);
+    static native void sessionSetGuide(long session, long guide, GuideParams params);
+    static native void sessionSetMatcher(long session, long matcher);
+    static native int sessionPrefill(long session, int[] tokens);
+    static native Piece sessionNext(long session);
+    static native int sessionGenerate(long session, int[] tokens, long maxTokens, boolean calls);
+    static native void sessionHeal(long session);
+    static native void sessionRewind(long session, long tokenCount);
+    static native void sessionReset(long session);
+    static native float[] sessionLogits(long session);
+    static native float[] sessionHidden(long session);
+    static native float[] sessionScore(long session, int[] tokens, Score score);
+    static native float[] sessionEmbed(long session, int[] tokens, int pooling, int size);
+    static native Sequence[] sessionSearch(long session, SearchParams params, int[] groups, boolean compares,
+            boolean steps);
+    static native byte[] sessionSave(long session);
+    static native void sessionRestore(long session, byte[] state);
+    static native void sessionFork(long from, long to);
+    static native void sessionInfo(long session, SessionInfo info);
+    static native void sessionTimings(long session, SessionTimings timings);
+    static native void sessionResetTimings(long session);
+    static native void sessionSpeculationInfo(long session, SpeculationInfo info);
+
+    static native long vocabularyNew(long model, byte[] bytes, int[] offsets, byte[] special, int[] ends);
+    static native void vocabularyFree(long vocabulary);
+    static native long grammarCompile(byte[] source, GrammarParams params, long vocabulary, Callbacks callbacks);
+    static native long grammarLoad(byte[] image);
+    static native byte[] grammarSave(long grammar);
+    static native void grammarFree(long grammar);
+    static native long matcherNew(long grammar, long vocabulary, MatcherParams params);
+    static native void matcherFree(long matcher);
+    static native long matcherMemoryBytes(long matcher);
+    static native void matcherReset(long matcher, int sequence);
+    static native long[] matcherMask(long matcher, int sequence, int wordCount);
+    static native void matcherAcceptToken(long matcher, int sequence, int token);
+    static native void matcherAcceptText(long matcher, int sequence, byte[] text);
+    static native int matcherTest(long matcher, int sequence, byte[] text);
+    static native void matcherRewind(long matcher, long count);
+    static native void matcherFork(long matcher, int from, int to);
+    static native byte[] matcherForcedText(long matcher, int sequence, int capacity);
+    static native void matcherInfo(long matcher, int sequence, MatcherInfo info);
+
+    static native long samplerNew(long model, int vocabularySize, int listBytes, Callbacks callbacks);
+    static native void samplerFree(long sampler);
+    static native void samplerSet(long sampler, SamplerParams params, boolean calls);
+    static native int samplerPick(long sampler, float[] logits, long[] allowed, int[] history, long generatedCount,
+            long tokenLimit, int sequence);
+    static native int[] samplerApply(long sampler, float[] logits, long[] allowed, int[] history, long generatedCount,
+            long tokenLimit, int sequence, float[] probabilities);
+    static native void watermarkDetect(WatermarkParams params, int vocabularySize, int[] tokens,
+            WatermarkResult result);
+}

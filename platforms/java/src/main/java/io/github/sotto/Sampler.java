@@ -1,0 +1,114 @@
+package io.github.sotto;
+
+/** The chain without a session, for the logits of any runtime. */
+public final class Sampler extends Owned {
+    /** One token's situation. */
+    public static final class Input {
+        /** One for each token of the vocabulary. */
+        public float[] logits;
+        /** Bit i % 64 of word i / 64: token i may come; null: all. */
+        public long[] allowed;
+        /** The tokens before, newest last. */
+        public int[] history;
+        /** Of them, at the end, generated. */
+        public long generatedCount;
+        /** Generated tokens at which the text ends; 0: not known. */
+        public long tokenLimit;
+        /** Which stream of random numbers. */
+        public int sequence;
+
+        public Input(float... logits) {
+            this.logits = logits;
+        }
+    }
+
+    /** The distribution that the chain leaves: tokens in order, and their probabilities. */
+    public static final class Distribution {
+        public final int[] tokens;
+        public final float[] probabilities;
+
+        private Distribution(int[] tokens, float[] probabilities) {
+            this.tokens = tokens;
+            this.probabilities = java.util.Arrays.copyOf(probabilities, tokens.length);
+        }
+    }
+
+    private static final int LIST_BYTES = 16384;
+    private final Callbacks callbacks;
+    private final int vocabularySize;
+
+    /** A sampler for so many tokens. The model, which may be null, gives their texts and end of text. */
+    public Sampler(int vocabularySize, Model model, SamplerParams params) {
+        this(vocabularySize, model, new Callbacks());
+        try {
+            set(params);
+        } catch (RuntimeException | Error failure) {
+            close();
+            throw failure;
+        }
+    }
+
+    private Sampler(int vocabularySize, Model model, Callbacks callbacks) {
+        super(make(vocabularySize, model, callbacks));
+        this.vocabularySize = vocabularySize;
+        this.callbacks = callbacks;
+    }
+
+    private static Resource make(int vocabularySize, Model model, Callbacks callbacks) {
+        if (model == null) {
+            long made = Native.samplerNew(0, vocabularySize, LIST_BYTES, callbacks);
+            return new Resource(made, Native::samplerFree, null);
+        }
+        long used = model.resource.retain();
+        try {
+            long made = Native.samplerNew(used, vocabularySize, LIST_BYTES, callbacks);
+            return new Resource(made, Native::samplerFree, null, model.resource);
+        } catch (RuntimeException | Error failure) {
+            model.resource.release();
+            throw failure;
+        }
+    }
+
+    /** Sets the parameters and restarts the random numbers from the seed. */
+    public void set(SamplerParams params) {
+        resource.act(sampler -> {
+            Callbacks.Logits before = callbacks.logits;
+            callbacks.logits = params.logitsCallback;
+            try {
+                Native.samplerSet(sampler, params, params.logitsCallback != null);
+            } catch (RuntimeException | Error failure) {
+                callbacks.logits = before;
+                throw failure;
+            }
+        });
+    }
+
+    /** Picks a token. */
+    public int pick(Input input) {
+        float[] logits = input.logits;
+        long[] allowed = input.allowed;
+        check(logits, allowed);
+        return resource.run(sampler -> Native.samplerPick(sampler, logits, allowed, input.history,
+                input.generatedCount, input.tokenLimit, input.sequence));
+    }
+
+    /** What the chain leaves to the selection. */
+    public Distribution apply(Input input) {
+        float[] logits = input.logits;
+        long[] allowed = input.allowed;
+        check(logits, allowed);
+        float[] probabilities = new float[vocabularySize];
+        int[] tokens = resource.run(sampler -> Native.samplerApply(sampler, logits, allowed, input.history,
+                input.generatedCount, input.tokenLimit, input.sequence, probabilities));
+        return new Distribution(tokens, probabilities);
+    }
+
+    private void check(float[] logits, long[] allowed) {
+        if (logits.length != vocabularySize) {
+            throw new IllegalArgumentException(logits.length + " logits for " + vocabularySize + " tokens");
+        }
+        if (allowed != null && allowed.length < (vocabularySize + 63) / 64) {
+            throw new IllegalArgumentException("too few words of allowed tokens");
+        }
+    }
+}

@@ -1,0 +1,381 @@
+package io.github.sotto;
+
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.Spliterator;
+import java.util.Spliterators;
+import java.util.function.LongConsumer;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
+
+/**
+ * One stream of text over a model. It belongs to one thread at a time; only {@link #cancel} and {@link #close} may come
+ * from another.
+ */
+public final class Session extends Owned {
+    private final Resource model;
+    private final Callbacks callbacks;
+    private final Map<String, Resource> uses; // guide, draft and matcher, by what they are for
+    private final int embeddingSize;
+    private final int matchedSequences;
+    private StopParams stops = new StopParams();
+    private long limit;
+    private volatile Status stopReason = Status.OK;
+
+    private Session(Resource resource, Model model, Callbacks callbacks, SessionParams params) {
+        super(resource);
+        this.model = model.resource;
+        this.callbacks = callbacks;
+        embeddingSize = model.info.embeddingSize;
+        matchedSequences = 2 * params.sequenceCount + 1;
+        Map<String, Resource> used = new HashMap<>();
+        uses = used;
+        resource.atEnd(() -> used.values().forEach(Resource::detach));
+    }
+
+    static Session of(Model model, SessionParams params) {
+        Callbacks callbacks = new Callbacks();
+        long handle = model.resource.retain();
+        try {
+            long session = Native.sessionNew(handle, params, callbacks);
+            Resource made = new Resource(session, Native::sessionFree, Native::sessionCancel, model.resource);
+            return new Session(made, model, callbacks, params);
+        } catch (RuntimeException | Error failure) {
+            model.resource.release();
+            throw failure;
+        }
+    }
+
+    // ---- Parameters
+
+    /** How tokens are chosen; restarts the random numbers from the seed. */
+    public void setSampler(SamplerParams params) {
+        resource.act(session -> {
+            Callbacks.Logits before = callbacks.logits;
+            callbacks.logits = params.logitsCallback;
+            try {
+                Native.sessionSetSampler(session, params, params.logitsCallback != null);
+            } catch (RuntimeException | Error failure) {
+                callbacks.logits = before;
+                throw failure;
+            }
+        });
+    }
+
+    /** When a text ends, and what never comes. The object is read again when a text sets a limit of its own. */
+    public void setStops(StopParams params) {
+        resource.act(session -> {
+            Native.sessionSetStops(session, params);
+            stops = params;
+            limit = params.maxTokens;
+        });
+    }
+
+    /** How the session guesses at its next tokens. */
+    public void setSpeculation(SpeculationParams params) {
+        Session draft = params.draftSession;
+        use("draft", draft, (session, used) -> {
+            Callbacks.Draft before = callbacks.draft;
+            callbacks.draft = params.draft;
+            try {
+                Native.sessionSetSpeculation(session, params, used, params.draft != null);
+            } catch (RuntimeException | Error failure) {
+                callbacks.draft = before;
+                throw failure;
+            }
+        });
+    }
+
+    /** Lets a second session guide this one; null ends that. */
+    public void setGuide(Session guide, GuideParams params) {
+        use("guide", guide, (session, used) -> Native.sessionSetGuide(session, used, params));
+    }
+
+    /** The text from here on continues the matcher's sequence 0; null ends that. */
+    public void setMatcher(Matcher matcher) {
+        use("matcher", matcher, Native::sessionSetMatcher);
+    }
+
+    /** The text from here on fits a grammar, with a matcher of its own; null ends that. */
+    public void setGrammar(Grammar grammar) {
+        if (grammar == null) {
+            setMatcher(null);
+            return;
+        }
+        MatcherParams params = new MatcherParams();
+        params.sequenceCount = matchedSequences;
+        resource.share(session -> { // which keeps its model
+            try (Vocabulary vocabulary = Vocabulary.ofHeld(model);
+                    Matcher matcher = new Matcher(grammar, vocabulary, params)) {
+                setMatcher(matcher);
+            }
+            return null;
+        });
+    }
+
+    private interface Setter {
+        void set(long session, long used);
+    }
+
+    /** Gives another object to the session, or none, in the place of the one before. */
+    private void use(String what, Owned owner, Setter setter) {
+        Resource used = owner == null ? null : owner.resource;
+        Resource old = resource.run(session -> {
+            Resource before = uses.get(what);
+            boolean isNew = used != null && used != before;
+            long handle = 0;
+            if (used != null) {
+                handle = isNew ? used.attach() : used.retainHeld();
+            }
+            try {
+                setter.set(session, handle);
+            } catch (RuntimeException | Error failure) {
+                if (isNew) {
+                    used.detach();
+                }
+                throw failure;
+            } finally {
+                if (used != null && !isNew) {
+                    used.release();
+                }
+            }
+            if (used == null) {
+                uses.remove(what);
+            } else {
+                uses.put(what, used);
+            }
+            return used == before ? null : before;
+        });
+        if (old != null) {
+            old.detach();
+        }
+    }
+
+    // ---- The stream
+
+    /** Encodes text with the session's model, closed or not. */
+    private int[] tokensOf(String text) {
+        byte[] bytes = Native.toUtf8(text);
+        return resource.share(session -> {
+            long held = model.retainHeld();
+            try {
+                return Native.tokenize(held, bytes, false);
+            } finally {
+                model.release();
+            }
+        });
+    }
+
+    public Status prefill(String prompt) {
+        return prefill(tokensOf(prompt));
+    }
+
+    /** Evaluates a prompt after what is there. Gives OK, STOP_CONTEXT_FULL or STOP_CANCELLED. */
+    public Status prefill(int[] prompt) {
+        return resource.run(session -> {
+            stopReason = Status.OK;
+            return Status.of(Native.sessionPrefill(session, prompt));
+        });
+    }
+
+    /** Generates one token. Null at a stop, unless text had been held back: that comes first, without a token. */
+    public Piece next() {
+        return resource.run(session -> {
+            if (stopReason != Status.OK) {
+                return null;
+            }
+            Piece piece = Native.sessionNext(session);
+            stopReason = Status.of(piece.stop);
+            return stopReason == Status.OK || !piece.text.isEmpty() ? piece : null;
+        });
+    }
+
+    /** Why the newest text ended; OK while it goes on. */
+    public Status stopReason() {
+        return stopReason;
+    }
+
+    public Iterator<Piece> pieces(String prompt, long maxTokens) {
+        return pieces(tokensOf(prompt), maxTokens);
+    }
+
+    /** Evaluates a prompt; then gives what follows, until a stop, or for maxTokens if that is not 0. */
+    public Iterator<Piece> pieces(int[] prompt, long maxTokens) {
+        setLimit(maxTokens);
+        Status status = prefill(prompt);
+        if (status != Status.OK) {
+            stopReason = status;
+        }
+        return new Pieces();
+    }
+
+    /** The same as texts, as they come. */
+    public Stream<String> stream(String prompt, long maxTokens) {
+        int characteristics = Spliterator.ORDERED | Spliterator.NONNULL;
+        Spliterator<Piece> pieces = Spliterators.spliteratorUnknownSize(pieces(prompt, maxTokens), characteristics);
+        return StreamSupport.stream(pieces, false).map(piece -> piece.text).filter(text -> !text.isEmpty());
+    }
+
+    private final class Pieces implements Iterator<Piece> {
+        private Piece following;
+        private boolean isAsked;
+
+        @Override
+        public boolean hasNext() {
+            if (!isAsked) {
+                following = Session.this.next();
+                isAsked = true;
+            }
+            return following != null;
+        }
+
+        @Override
+        public Piece next() {
+            if (!hasNext()) {
+                throw new NoSuchElementException();
+            }
+            isAsked = false;
+            return following;
+        }
+    }
+
+    /** The same inside the library; a maxTokens below 0 sets no limit, and onPiece may be null. */
+    public Status generate(int[] prompt, long maxTokens, Callbacks.Pieces onPiece) {
+        setLimit(0);
+        return resource.run(session -> {
+            callbacks.pieces = onPiece;
+            try {
+                stopReason = Status.of(Native.sessionGenerate(session, prompt, maxTokens, onPiece != null));
+                return stopReason;
+            } finally {
+                callbacks.pieces = null;
+            }
+        });
+    }
+
+    /** Lets one text end at a limit of its own; the other stops stay. */
+    private void setLimit(long maxTokens) {
+        long wanted = maxTokens == 0 ? stops.maxTokens : maxTokens;
+        resource.act(session -> {
+            if (wanted == limit) {
+                return;
+            }
+            long own = stops.maxTokens;
+            stops.maxTokens = wanted;
+            try {
+                Native.sessionSetStops(session, stops);
+                limit = wanted;
+            } finally {
+                stops.maxTokens = own;
+            }
+        });
+    }
+
+    /** Lets the text go on inside the prompt's last word. Comes after prefill. */
+    public void heal() {
+        resource.act(Native::sessionHeal);
+    }
+
+    /** Stops the running call, or the next one. From any thread. */
+    public void cancel() {
+        resource.cancel();
+    }
+
+    /** Makes the stream end after its first tokens. */
+    public void rewind(long tokenCount) {
+        resource.act(session -> {
+            Native.sessionRewind(session, tokenCount);
+            stopReason = Status.OK;
+        });
+    }
+
+    /** Forgets all tokens; the parameters stay. */
+    public void reset() {
+        resource.act(session -> {
+            Native.sessionReset(session);
+            stopReason = Status.OK;
+        });
+    }
+
+    // ---- What the model thinks
+
+    /** Logits after the last token, before the sampler. */
+    public float[] logits() {
+        return resource.run(Native::sessionLogits);
+    }
+
+    /** The last token's hidden state. */
+    public float[] hidden() {
+        return resource.run(Native::sessionHidden);
+    }
+
+    /** Evaluates tokens; gives ln p of each, and fills in how likely they were together. */
+    public float[] score(int[] tokens, Score score) {
+        return resource.run(session -> Native.sessionScore(session, tokens, score));
+    }
+
+    /** Evaluates tokens and gives their pooled hidden states. */
+    public float[] embed(int[] tokens, Pooling pooling) {
+        return resource.run(session -> Native.sessionEmbed(session, tokens, pooling.value(), embeddingSize));
+    }
+
+    /** Continues the stream in several ways at once, best first; the stream itself stays as it was. */
+    public Sequence[] search(SearchParams params) {
+        return resource.run(session -> {
+            callbacks.similarity = params.similarity;
+            callbacks.step = params.onStep;
+            try {
+                return Native.sessionSearch(session, params, params.phraseGroups, params.similarity != null,
+                        params.onStep != null);
+            } finally {
+                callbacks.similarity = null;
+                callbacks.step = null;
+            }
+        });
+    }
+
+    // ---- States and information
+
+    /** The stream as bytes: the same on every platform. */
+    public byte[] save() {
+        return resource.run(Native::sessionSave);
+    }
+
+    /** Goes on where a state was saved; the state may come from anyone. */
+    public void restore(byte[] state) {
+        resource.act(session -> {
+            Native.sessionRestore(session, state);
+            stopReason = Status.OK;
+        });
+    }
+
+    /** Makes another session, of the same shape, a copy of this stream. */
+    public void forkInto(Session other) {
+        resource.act(from -> other.resource.act(to -> Native.sessionFork(from, to)));
+        other.stopReason = stopReason;
+    }
+
+    public SessionInfo info() {
+        SessionInfo info = new SessionInfo();
+        resource.act(session -> Native.sessionInfo(session, info));
+        return info;
+    }
+
+    public SessionTimings timings() {
+        SessionTimings timings = new SessionTimings();
+        resource.act(session -> Native.sessionTimings(session, timings));
+        return timings;
+    }
+
+    public void resetTimings() {
+        resource.act((LongConsumer) Native::sessionResetTimings);
+    }
+
+    public SpeculationInfo speculationInfo() {
+        SpeculationInfo info = new SpeculationInfo();
+        resource.act(session -> Native.sessionSpeculationInfo(session, info));
+        return info;
+    }
+}

@@ -1,0 +1,25 @@
+package io.github.sotto;
+
+/** The library refused a call. */
+public class SottoException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    private final int code;
+    private final long offset;
+
+    SottoException(int code, String message, long offset) {
+        super(message.isEmpty() ? Native.statusText(code) : Native.statusText(code) + ": " + message);
+        this.code = code;
+        this.offset = offset;
+    }
+
+    /** How it failed; null for a status that a newer library has added. */
+    public Status status() {
+        return Status.of(code);
+    }
+
+    /** The byte of the input at fault; -1: none. */
+    public long offset() {
+        return offset;
+    }
+}

@@ -1,0 +1,12 @@
+package io.github.sotto;
+
+/** Adds to the logit of a token; negative infinity bans it. */
+public final class TokenBias {
+    public final int token;
+    public final float bias;
+
+    public TokenBias(int token, float bias) {
+        this.token = token;
+        this.bias = bias;
+    }
+}

@@ -1,0 +1,54 @@
+package io.github.sotto;
+
+import java.io.ByteArrayOutputStream;
+
+/** The tokens that a matcher chooses among. */
+public final class Vocabulary extends Owned {
+    final int tokenCount;
+
+    private Vocabulary(Resource resource, int tokenCount) {
+        super(resource);
+        this.tokenCount = tokenCount;
+    }
+
+    /** Those of a model, which brings its end of text. */
+    public static Vocabulary of(Model model) {
+        return of(model.resource, model.resource.retain());
+    }
+
+    /** The same for one who keeps the model, even if it has been closed. */
+    static Vocabulary ofHeld(Resource model) {
+        return of(model, model.retainHeld());
+    }
+
+    private static Vocabulary of(Resource model, long handle) {
+        try {
+            ModelInfo info = new ModelInfo();
+            Native.modelInfo(handle, info);
+            long made = Native.vocabularyNew(handle, null, null, null, null);
+            return new Vocabulary(new Resource(made, Native::vocabularyFree, null, model), info.vocabularySize);
+        } catch (RuntimeException | Error failure) {
+            model.release();
+            throw failure;
+        }
+    }
+
+    /**
+     * Any tokens. `special` are those with no place in a text, `ends` are allowed where the text may end; both may be
+     * empty.
+     */
+    public static Vocabulary of(byte[][] tokens, int[] special, int[] ends) {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        int[] offsets = new int[tokens.length + 1];
+        for (int i = 0; i < tokens.length; ++i) {
+            bytes.write(tokens[i], 0, tokens[i].length);
+            offsets[i + 1] = bytes.size();
+        }
+        byte[] flags = new byte[tokens.length];
+        for (int token : special) {
+            flags[token] = 1;
+        }
+        long made = Native.vocabularyNew(0, bytes.toByteArray(), offsets, flags, ends);
+        return new Vocabulary(new Resource(made, Native::vocabularyFree, null), tokens.length);
+    }
+}

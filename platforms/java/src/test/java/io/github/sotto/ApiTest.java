@@ -1,0 +1,263 @@
+package io.github.sotto;
+
+import static io.github.sotto.Tests.MODEL;
+import static io.github.sotto.Tests.check;
+import static io.github.sotto.Tests.fails;
+import static io.github.sotto.Tests.same;
+import static io.github.sotto.Tests.shape;
+import static io.github.sotto.Tests.text;
+
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.List;
+
+/** Each part of the interface does its work from Java. */
+final class ApiTest {
+    private ApiTest() {}
+
+    static void testModels() throws Exception {
+        byte[] bytes = Files.readAllBytes(Tests.MODEL_PATH);
+        ModelParams params = new ModelParams();
+        params.isa = Isa.REFERENCE;
+        params.verifyChecksums = false;
+        params.log = (level, message) -> {};
+        try (Model model = Model.of(bytes, params); Session session = model.session(shape());
+                Session other = MODEL.session(shape())) {
+            same(model.info().isa, Isa.REFERENCE);
+            same(Sotto.nameOf(model.info().isa), "reference");
+            same(Model.memorySize(bytes, params), model.memoryBytes());
+            same(text(session, "It was", 5), text(other, "It was", 5));
+            same(session.info().memoryBytes, model.sessionMemorySize(shape()));
+        }
+        same(Sotto.version()[0], 1);
+        same(new String(MODEL.tokenBytes(MODEL.tokenize(" time")[0]), StandardCharsets.UTF_8), " time");
+        same(MODEL.tokenize("<|endoftext|>", true), new int[] {MODEL.info().endOfTextToken});
+        same(MODEL.detokenize(new int[0]).length, 0);
+        same(fails(SottoException.class, () -> MODEL.detokenize(new int[] {-1})).status(), Status.INVALID_ARGUMENT);
+        fails(java.io.IOException.class, () -> Model.open(Tests.MODEL_PATH + ".missing"));
+        check(MODEL.tokenize("\ud83d\ude00\0")[0] >= 0, "text outside the basic plane");
+    }
+
+    static void testProbabilities() {
+        try (Session session = MODEL.session(shape())) {
+            SamplerParams params = new SamplerParams();
+            same(params.dryBreakers, new String[] {"\n", ":", "\"", "*"});
+            params.temperature = 0;
+            params.logProbabilities = true;
+            params.alternativeCount = 3;
+            session.setSampler(params);
+            session.prefill("Once upon a");
+            float[] logits = session.logits();
+            Piece piece = session.next();
+            double sum = 0;
+            int best = 0;
+            for (int token = 0; token < logits.length; ++token) {
+                best = logits[token] > logits[best] ? token : best;
+            }
+            for (float logit : logits) {
+                sum += Math.exp(logit - logits[best]);
+            }
+            same(piece.token, best);
+            check(Math.abs(piece.logProbability + Math.log(sum)) < 1e-4, "log probability");
+            same(piece.alternatives.length, 3);
+            same(piece.alternatives[0], best);
+            same(piece.alternativeLogProbabilities[0], piece.logProbability);
+            same(piece.bytes, MODEL.tokenBytes(best));
+            same(session.hidden().length, MODEL.info().embeddingSize);
+        }
+    }
+
+    static void testListsOfTheSampler() {
+        try (Session session = MODEL.session(shape())) {
+            SamplerParams params = new SamplerParams();
+            params.temperature = 0;
+            params.topK = 0;
+            params.topP = 1;
+            params.minP = 0;
+            params.logitBias = new TokenBias[] {new TokenBias(5, Float.NEGATIVE_INFINITY)};
+            params.sequenceBias = new SequenceBias[] {new SequenceBias(new int[] {1, 2}, -5)};
+            params.badWords = new int[][] {{3, 4}, {5}};
+            params.forcedPrefix = new int[] {11, 12};
+            params.stages = new Stage[] {Stage.BIAS, Stage.SEQUENCE_BIAS, Stage.BAD_WORDS, Stage.FORCED,
+                Stage.TEMPERATURE};
+            session.setSampler(params);
+            Iterator<Piece> pieces = session.pieces(new int[] {7}, 4);
+            same(pieces.next().token, 11);
+            same(pieces.next().token, 12);
+            params.stages = new Stage[] {Stage.TOP_K, Stage.TOP_K};
+            fails(SottoException.class, () -> session.setSampler(params));
+            params.stages = new Stage[] {null};
+            fails(NullPointerException.class, () -> session.setSampler(params));
+            SamplerParams called = new SamplerParams();
+            called.logitsCallback = logits -> {
+                float kept = logits[7];
+                Arrays.fill(logits, Float.NEGATIVE_INFINITY);
+                logits[7] = kept;
+            };
+            session.setSampler(called);
+            for (pieces = session.pieces(new int[] {1}, 3); pieces.hasNext();) {
+                same(pieces.next().token, 7);
+            }
+        }
+    }
+
+    static void testStopsStatesAndScores() {
+        try (Session session = MODEL.session(shape()); Session other = MODEL.session(shape())) {
+            StopParams stops = new StopParams();
+            stops.maxTokens = 5;
+            stops.bannedStrings = new String[] {" the"};
+            session.setStops(stops);
+            String first = text(session, "It was", 0);
+            same(session.stopReason(), Status.STOP_MAX_TOKENS);
+            byte[] state = session.save();
+            session.forkInto(other);
+            String rest = text(session, "", 4);
+            same(text(other, "", 4), rest);
+            other.restore(state);
+            same(text(other, "", 4), rest);
+            same(fails(SottoException.class, () -> other.restore(new byte[9])).status(), Status.STATE_CORRUPT);
+            int[] prompt = MODEL.tokenize("It was");
+            session.rewind(prompt.length);
+            same(text(session, "", 0), first);
+            session.reset();
+            Score score = new Score();
+            float[] each = session.score(prompt, score);
+            check(Math.abs(each[1] - score.logProbability) < 1e-5, "score");
+            session.reset();
+            session.prefill("Once upon a tim");
+            session.heal();
+            check(session.next().text.startsWith("e"), "healed");
+            check(session.timings().prefillTokens > 0, "timings");
+            session.resetTimings();
+            same(session.timings().prefillTokens, 0L);
+        }
+    }
+
+    static void testSearches() {
+        SessionParams shape = shape();
+        shape.sequenceCount = 4;
+        shape.sequenceTokens = 8;
+        shape.features = Feature.HIDDEN_HISTORY;
+        try (Session session = MODEL.session(shape)) {
+            session.prefill("She looked");
+            int at = MODEL.tokenize(" at")[0];
+            int up = MODEL.tokenize(" up")[0];
+            List<Integer> steps = new ArrayList<>();
+            SearchParams params = new SearchParams();
+            params.maxTokens = 5;
+            params.phrases = new int[][] {{at}, {up}};
+            params.phraseGroups = new int[] {0, 0};
+            params.onStep = (sequence, token) -> !steps.add(token);
+            for (Sequence sequence : session.search(params)) {
+                check(Arrays.stream(sequence.tokens).anyMatch(token -> token == at || token == up), "phrase");
+            }
+            check(!steps.isEmpty(), "steps");
+            params.phraseGroups = new int[] {0};
+            fails(IllegalArgumentException.class, () -> session.search(params));
+            SearchParams votes = new SearchParams();
+            votes.mode = SearchMode.SAMPLE;
+            votes.choice = Choice.CALLBACK;
+            votes.maxTokens = 4;
+            votes.similarity = (a, b) -> a.length - b.length;
+            same(session.search(votes).length, 4);
+            votes.similarity = (a, b) -> {
+                throw new IllegalStateException("mine");
+            };
+            fails(IllegalStateException.class, () -> session.search(votes));
+            SearchParams contrast = new SearchParams();
+            contrast.mode = SearchMode.CONTRASTIVE;
+            contrast.maxTokens = 4;
+            same(session.search(contrast).length, 1);
+        }
+    }
+
+    static void testSpeculation() {
+        SessionParams shape = shape();
+        shape.draftTokens = 4;
+        try (Session plain = MODEL.session(shape()); Session fast = MODEL.session(shape)) {
+            SpeculationParams params = new SpeculationParams();
+            params.sources = Draft.LOOKUP | Draft.CALLBACK;
+            params.draft = (tokens, hidden, capacity) -> new int[] {tokens[tokens.length - 1]};
+            fast.setSpeculation(params);
+            same(text(fast, "It was", 30), text(plain, "It was", 30));
+            check(fast.speculationInfo().proposedCount > 0, "guesses");
+        }
+    }
+
+    static void testGrammars() {
+        GrammarParams number = new GrammarParams();
+        number.language = GrammarLanguage.NUMBER;
+        Grammar[] grammars = {Grammar.gbnf("root ::= \"a\"+"), Grammar.regex("[0-9]{2}"),
+            Grammar.choices("[\"yes\", \"no\"]"), Grammar.jsonSchema("{\"type\": \"integer\"}"),
+            Grammar.compile("{\"minimum\": 1, \"maximum\": 9}", number)};
+        String[] texts = {"aa", "42", "no", "17", "2.5"};
+        for (int i = 0; i < texts.length; ++i) {
+            try (Grammar loaded = Grammar.load(grammars[i].save()); Matcher matcher = new Matcher(loaded, null)) {
+                check(matcher.matches(0, texts[i]), texts[i]);
+                check(!matcher.begins(0, texts[i] + "?"), texts[i] + "?");
+            }
+        }
+        same(fails(SottoException.class, () -> Grammar.load(new byte[7])).status(), Status.GRAMMAR_CORRUPT);
+    }
+
+    static void testAMatcherOverAnyVocabulary() {
+        byte[][] words = {{'a'}, {'b'}, {'a', 'b'}, {'c'}, {'<', '>'}};
+        MatcherParams params = new MatcherParams();
+        params.sequenceCount = 2;
+        try (Vocabulary vocabulary = Vocabulary.of(words, new int[] {4}, new int[] {4});
+                Grammar grammar = Grammar.gbnf("root ::= \"ab\"+");
+                Matcher matcher = new Matcher(grammar, vocabulary, params)) {
+            same(matcher.allowedTokens(0), new int[] {0, 2});
+            matcher.acceptToken(0, 0);
+            same(matcher.mask(0), new long[] {0b10});
+            same(new String(matcher.forcedText(0, 10), StandardCharsets.UTF_8), "b");
+            matcher.fork(0, 1);
+            matcher.acceptText(1, "b");
+            check(matcher.info(1).mayEnd, "may end");
+            matcher.rewind(1);
+            same(matcher.info(0).tokenCount, 0L);
+            matcher.reset(1);
+            fails(SottoException.class, () -> matcher.acceptToken(0, 3));
+            check(matcher.memoryBytes() > 0, "memory");
+        }
+        fails(ArrayIndexOutOfBoundsException.class, () -> Vocabulary.of(words, new int[] {9}, new int[0]));
+    }
+
+    static void testSamplersAndWatermarks() {
+        SamplerParams params = new SamplerParams();
+        params.topP = 0.8f;
+        params.topK = 0;
+        params.minP = 0;
+        params.temperature = 1;
+        try (Sampler sampler = new Sampler(4, null, params)) {
+            Sampler.Input input = new Sampler.Input(1, 2, 3, 2.5f);
+            input.history = new int[] {0, 1};
+            input.generatedCount = 1;
+            Sampler.Distribution left = sampler.apply(input);
+            same(left.tokens, new int[] {1, 2, 3});
+            same(left.probabilities.length, 3);
+            input.allowed = new long[] {1};
+            same(sampler.pick(input), 0);
+            fails(IllegalArgumentException.class, () -> sampler.pick(new Sampler.Input(1, 2)));
+        }
+        WatermarkParams mark = new WatermarkParams();
+        mark.scheme = WatermarkScheme.LEFT_HASH;
+        mark.key = 7;
+        mark.delta = 6;
+        try (Session session = MODEL.session(shape())) {
+            SamplerParams marked = new SamplerParams();
+            marked.watermark = mark;
+            session.setSampler(marked);
+            List<Integer> written = new ArrayList<>();
+            session.pieces("It was", 80).forEachRemaining(piece -> written.add(piece.token));
+            int[] tokens = written.stream().mapToInt(token -> token).toArray();
+            int size = MODEL.info().vocabularySize;
+            check(Sotto.detectWatermark(mark, size, tokens).isMarked, "marked");
+            mark.key = 8;
+            check(!Sotto.detectWatermark(mark, size, tokens).isMarked, "not marked");
+        }
+    }
+}
