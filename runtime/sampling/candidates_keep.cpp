@@ -9,10 +9,11 @@ namespace sotto {
 
 void Candidates::kept_in_own(size_t count) {
   assert(count > 0 && cut_.numbers == nullptr);
+  const bool kept_all = count == count_;
   count_ = count;
   ids_ = own_ids_;
   logits_ = own_logits_;
-  changed();
+  if (!kept_all) changed();
 }
 
 size_t Candidates::keep_part(const float* numbers, float floor, size_t first, size_t count,
