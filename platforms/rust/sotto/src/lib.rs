@@ -42,6 +42,7 @@ mod sampler;
 mod sampler_params;
 mod search;
 mod session;
+mod session_info;
 mod speculation;
 mod stream;
 
@@ -59,7 +60,8 @@ pub use sampler_params::{SamplerParams, WatermarkParams, WatermarkResult, Waterm
 pub use search::{
     Choice, EarlyStopping, LengthNorm, SearchMode, SearchParams, SearchResult, Sequence,
 };
-pub use session::{Canceller, Pooling, Score, Session, SessionInfo, SessionTimings};
+pub use session::{Canceller, Pooling, Score, Session};
+pub use session_info::{SessionInfo, SessionTimings};
 pub use speculation::{GuideMode, GuideParams, SpeculationInfo, SpeculationParams};
 pub use stream::{Chunk, Piece, Step, Stream};
 
