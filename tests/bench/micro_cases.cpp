@@ -98,6 +98,41 @@ void run_logits_cases(const Kernels& kernels, const MicroShape& shape, Cases& ca
   });
 }
 
+// What stages and draws do with all shares.
+void run_share_cases(const Kernels& kernels, const MicroShape& shape, Cases& cases) {
+  const size_t count = shape.vocabulary_size;
+  const auto logits = random_floats(count);
+  const float max = kernels.max(logits.data(), count);
+  std::vector<float> shares(count), y(count), factors(64, 0.5f);
+  kernels.exp_weights(logits.data(), count, max, 1.0f, shares.data());
+  std::vector<uint32_t> words(count);
+  std::vector<int32_t> indices(count);
+  std::vector<double> sums(1024);
+  volatile double sink = 0;
+  cases.time("nearness, vocabulary",
+             [&] { kernels.nearness(logits.data(), count, max, 1.0f, 2.0f, y.data()); });
+  cases.time("sum_gaps, vocabulary", [&] {
+    sink = kernels.sum_gaps(logits.data(), shares.data(), count, max, 1.0f);
+  });
+  cases.time("sum_bends, vocabulary", [&] { sink = kernels.sum_bends(shares.data(), count - 2); });
+  cases.time("surprises, vocabulary", [&] {
+    sink = static_cast<double>(kernels.surprises(logits.data(), shares.data(), count, max, 1.0f,
+                                                 9.0f, 0x1p16, y.data()));
+  });
+  cases.time("mix_words, vocabulary",
+             [&] { kernels.mix_words(3, false, nullptr, 0, count, words.data()); });
+  cases.time("collect_below, vocabulary", [&] {
+    sink = static_cast<double>(
+        kernels.collect_below(words.data(), shares.data(), 1e-3f, 0, count, indices.data()));
+  });
+  cases.time("add_by_bits, vocabulary",
+             [&] { kernels.add_by_bits(words.data(), 5, 10, shares.data(), count, sums.data()); });
+  cases.time("scale_by_bits, vocabulary", [&] {
+    kernels.scale_by_bits(words.data(), 5, 10, factors.data(), factors.data() + 32, 0x1p-64f, count,
+                          shares.data(), y.data());
+  });
+}
+
 // One query of one head; its keys and values stay in the nearest cache that holds them.
 void run_attention_cases(const Kernels& kernels, const MicroShape& shape, Cases& cases) {
   const size_t head_size = shape.embedding_size / shape.head_count;
@@ -127,6 +162,7 @@ nlohmann::json run_micro_cases(Isa isa, const MicroShape& shape) {
   const Kernels& kernels = *find_kernels(isa);
   run_row_cases(kernels, shape, cases);
   run_logits_cases(kernels, shape, cases);
+  run_share_cases(kernels, shape, cases);
   run_attention_cases(kernels, shape, cases);
   if (shape.thread_count > 1 && threads_available()) {
     ThreadPool* pool = create_thread_pool(shape.thread_count, nullptr);

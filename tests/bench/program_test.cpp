@@ -152,7 +152,8 @@ TEST(Program, MeasuresKernels) {
        {"layer_norm", "gelu_tanh", "gelu_erf", "add", "embed", "quantize_row, embedding",
         "quantize_row, feed_forward", "quantize_symmetric, head", "max, vocabulary",
         "argmax, vocabulary", "exp_shifted, vocabulary", "exp_weights, vocabulary",
-        "keep_from, vocabulary", "split, vocabulary", "attention, 1 slots", "attention, 64 slots",
+        "keep_from, vocabulary", "split, vocabulary", "sum_gaps, vocabulary",
+        "add_by_bits, vocabulary", "attention, 1 slots", "attention, 64 slots",
         "linear qkv, batch 1", "linear down, batch 128", "linear head, batch 10"}) {
     EXPECT_TRUE(kernels.count(kernel)) << kernel;
   }
