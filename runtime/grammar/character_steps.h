@@ -43,7 +43,8 @@ class CharacterSteps {
   template <typename Accepts>
   bool lead(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first,
             Accepts accepts) const;
-  // Whether those of the characters that lead anywhere all lead to states that are accepted.
+  // Whether those of the characters that lead anywhere all lead to states that are accepted;
+  // not if only the beginning of one leads anywhere.
   template <typename Accepts>
   bool lead_only(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first,
                  Accepts accepts) const;
@@ -103,8 +104,12 @@ bool CharacterSteps::lead_only(const CompiledGrammar& grammar, uint32_t state,
     const auto moves = grammar.moves(top.state, step.symbol_class);
     if (moves.empty()) continue;
     if (step.next != 0) {
-      if (moves.size() > 1) return false;
-      stack[++depth] = inside(moves[0].target, step);
+      const Place place = inside(moves[0].target, step);
+      const bool goes_on = std::any_of(place.step, place.end, [&](const CharacterStep& s) {
+        return !grammar.moves(place.state, s.symbol_class).empty();
+      });
+      if (moves.size() > 1 || !goes_on) return false;
+      stack[++depth] = place;
     } else if (std::any_of(moves.begin(), moves.end(),
                            [&](const GrammarMove& move) { return !accepts(move.target); })) {
       return false;

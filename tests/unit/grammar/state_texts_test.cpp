@@ -58,6 +58,34 @@ TEST(StateTexts, CountCharactersOfAnySort) {
   }
 }
 
+// Where bytes follow that are no character, a token may be the beginning of one.
+TEST(StateTexts, BytesThatAreNoCharacters) {
+  std::vector<uint64_t> memory(1 << 14);
+  for (const std::string_view text : {"1\xD0\xD0x", "1\xE2\x82x", "1\xC3\xA9\xC3x"}) {
+    Workspace workspace(memory.data(), memory.size() * sizeof(uint64_t));
+    GrammarBuilder builder(workspace);
+    const uint32_t root = builder.anonymous_rule(builder.text(as_span(text)));
+    const CompiledGrammar* grammar = nullptr;
+    ASSERT_EQ(compile_grammar(builder, as_span(text), root, {}, {}, &grammar, nullptr),
+              Status::kOk);
+    const TestVocabulary vocabulary = small_vocabulary({"\xD0", "\xE2\x82", "\xC3\xA9"});
+    const size_t size = Matcher::memory_size(*grammar, &vocabulary.view(), {});
+    const Memory matcher_memory = aligned_memory(size);
+    Matcher matcher;
+    ASSERT_EQ(matcher.init(*grammar, &vocabulary.view(), {}, matcher_memory.get()), Status::kOk);
+    for (size_t at = 0; at < text.size(); ++at) {
+      TokenMask mask;
+      ASSERT_EQ(matcher.mask(0, &mask), Status::kOk) << at;
+      for (uint32_t token = 0; token < vocabulary.size(); ++token) {
+        const std::string_view bytes = vocabulary.text(token);
+        const bool fits = !bytes.empty() && text.substr(at).substr(0, bytes.size()) == bytes;
+        EXPECT_EQ(mask.allows(token), fits) << at << " " << token;
+      }
+      ASSERT_EQ(matcher.accept_bytes(0, as_span(text.substr(at, 1))), Status::kOk);
+    }
+  }
+}
+
 // Rules that take characters of many sorts, put together at random.
 class Writer {
  public:
