@@ -68,7 +68,7 @@ struct Vector {
   // low[b % 32] * high[b / 32] for b = word >> shift & mask of 16 words.
   class Factors {
    public:
-    Factors(const float* low, const float* high)
+    Factors(const float* low, const float* high, uint32_t)
         : low_{_mm512_loadu_ps(low), _mm512_loadu_ps(low + 16)},
           high_{_mm512_loadu_ps(high), _mm512_loadu_ps(high + 16)} {}
     Vector of(const uint32_t* words, uint32_t shift, uint32_t mask) const {

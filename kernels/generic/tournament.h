@@ -78,7 +78,7 @@ inline void scale_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, 
                           const float* high, float least, size_t n, const float* p, float* y) {
   const V lowest = V::broadcast(least);
   const uint32_t mask = (1u << bits) - 1;
-  const typename V::Factors factors(low, high);
+  const typename V::Factors factors(low, high, mask);
   size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     const V scaled = V::load(p + i, Whole{}) * factors.of(words + i, shift, mask);

@@ -110,8 +110,8 @@ struct Vector {
   // low[b % 32] * high[b / 32] for b = word >> shift & mask of 16 words.
   class Factors {
    public:
-    Factors(const float* low, const float* high) {
-      for (int b = 0; b < 1024; ++b) table_[b] = low[b % 32] * high[b / 32];
+    Factors(const float* low, const float* high, uint32_t mask) {
+      for (uint32_t b = 0; b <= mask; ++b) table_[b] = low[b % 32] * high[b / 32];
     }
     Vector of(const uint32_t* words, uint32_t shift, uint32_t mask) const {
       float lanes[kLanes];
