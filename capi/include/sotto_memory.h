@@ -17,8 +17,11 @@
  * this CPU. */
 #define SOTTO_MODEL_MEMORY_BYTES(...) SOTTO_MODEL_BYTES_(__VA_ARGS__)
 
-/* Memory of a model that needs none for weights: they are used from the file's packed
- * section, or the instruction set is SOTTO_ISA_REFERENCE. */
+/* The same for weights of 4 bits with a head of 8 (sotto-convert --weights int4 --head int8). */
+#define SOTTO_MODEL_INT8_HEAD_MEMORY_BYTES(...) SOTTO_MODEL_INT8_HEAD_BYTES_(__VA_ARGS__)
+
+/* Memory of a model that needs none for weights: they have 4 bits, they are used from the
+ * file's packed section, or the instruction set is SOTTO_ISA_REFERENCE. */
 #define SOTTO_MODEL_IN_PLACE_MEMORY_BYTES(...) SOTTO_MODEL_OBJECT_BYTES_(__VA_ARGS__)
 
 /* Memory of a session: vocabulary, embedding, heads, layers, feed_forward, then
@@ -55,6 +58,10 @@
                        SOTTO_PACKED_(embedding, embedding) +                                \
                        SOTTO_PACKED_(embedding, feed_forward) +                             \
                        SOTTO_PACKED_(feed_forward, embedding)) +                            \
+   SOTTO_PACKED_(embedding, vocabulary))
+
+#define SOTTO_MODEL_INT8_HEAD_BYTES_(vocabulary, embedding, heads, layers, feed_forward)    \
+  (SOTTO_MODEL_OBJECT_BYTES_(vocabulary, embedding, heads, layers, feed_forward) +          \
    SOTTO_PACKED_(embedding, vocabulary))
 
 #define SOTTO_MIN_(a, b) ((size_t)(a) < (size_t)(b) ? (size_t)(a) : (size_t)(b))

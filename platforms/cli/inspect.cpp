@@ -72,6 +72,8 @@ void print_text(const Model& model) {
   print_row("weights", byte_size(info.weight_bytes) + " read for each token, " +
                            (info.packed_in_place != 0 ? "in place from the file"
                                                       : "packed at load"));
+  print_row("bits a weight", std::to_string(info.layer_weight_bits) + ", " +
+                                 std::to_string(info.head_weight_bits) + " in the head");
   print_row("model memory", byte_size(model.memory_size()));
   for (const SessionMemory& row : session_memory(model)) {
     print_row("session memory",
@@ -102,6 +104,8 @@ void print_json(const Model& model) {
       {"end_of_text_token", optional(info.end_of_text_token >= 0, info.end_of_text_token)},
       {"isa", sotto_isa_text(info.isa)},
       {"weight_bytes", info.weight_bytes},
+      {"layer_weight_bits", info.layer_weight_bits},
+      {"head_weight_bits", info.head_weight_bits},
       {"vocabulary_bytes", info.vocabulary_bytes},
       {"packed_in_place", info.packed_in_place != 0},
       {"model_memory_bytes", model.memory_size()},

@@ -80,7 +80,8 @@ std::vector<uint32_t> fewer_threads(uint32_t thread_count) {
   return counts;
 }
 
-Plan make_plan(const LoadedModel& model, const LoadedModel* draft_model, const Options& options) {
+// `other_model`: of --speculation or --against; may be null.
+Plan make_plan(const LoadedModel& model, const LoadedModel* other_model, const Options& options) {
   Plan plan;
   const uint32_t threads = options.thread_count;
   if (options.micro) {
@@ -92,7 +93,11 @@ Plan make_plan(const LoadedModel& model, const LoadedModel* draft_model, const O
     return plan;
   }
   if (options.speculation) {
-    add_speculation(model, draft_model, threads, &plan);
+    add_speculation(model, other_model, threads, &plan);
+    return plan;
+  }
+  if (!options.against.empty()) {
+    add_against(model, *other_model, {options.contexts, options.prompt_lengths, threads}, &plan);
     return plan;
   }
   add_limits(model, threads, &plan);
@@ -134,6 +139,8 @@ nlohmann::ordered_json describe_model(const LoadedModel& model, const Options& o
   return {{"name", options.model},
           {"parameter_count", info.parameter_count},
           {"weight_bytes", info.weight_bytes},
+          {"layer_weight_bits", info.layer_weight_bits},
+          {"head_weight_bits", info.head_weight_bits},
           {"kv_bytes", Session(model, 0, 1).info().kv_bytes},
           {"vocabulary_size", info.vocabulary_size},
           {"max_context_tokens", info.max_context_tokens},
@@ -154,7 +161,8 @@ nlohmann::ordered_json describe_settings(const LoadedModel& model, const Options
           {"micro", options.micro},
           {"grammar", options.grammar},
           {"speculation", options.speculation},
-          {"peers", !options.peers.empty()}};
+          {"peers", !options.peers.empty()},
+          {"against", options.against}};
 }
 
 int measure(Options options) {
@@ -162,10 +170,9 @@ int measure(Options options) {
   std::optional<TemporaryFolder> folder;
   const auto loaded = load_model(options, options.model, options.keep, &folder, line);
   const LoadedModel& model = *loaded;
-  std::unique_ptr<LoadedModel> draft_model;
-  if (!options.draft_model.empty()) {
-    draft_model = load_model(options, options.draft_model, "", &folder, line);
-  }
+  std::unique_ptr<LoadedModel> other_model;
+  const std::string& other = options.speculation ? options.draft_model : options.against;
+  if (!other.empty()) other_model = load_model(options, other, "", &folder, line);
   settle_lengths(model.info(), &options);
 
   Report report;
@@ -173,7 +180,7 @@ int measure(Options options) {
   report.model = describe_model(model, options);
   report.settings = describe_settings(model, options);
   line.show("preparing");
-  const Plan plan = make_plan(model, draft_model.get(), options);
+  const Plan plan = make_plan(model, other_model.get(), options);
   const Samples samples =
       run(plan, options.runs, [&](size_t round, size_t rounds, const std::string& probe) {
         const std::string when =
@@ -188,7 +195,7 @@ int measure(Options options) {
     }
   }
   report.figures = make_figures(plan, samples);
-  if (!options.micro && !options.grammar && !options.speculation) {
+  if (!options.micro && !options.grammar && !options.speculation && options.against.empty()) {
     add_library_size(&report.figures);
   }
   if (options.json) {

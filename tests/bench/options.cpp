@@ -41,6 +41,7 @@ constexpr char kFooter[] =
     "  sotto-bench -m model.sotto --threads 4 --json > figures.json\n"
     "  sotto-bench -m synthetic-gpt2-124M --micro --runs 3\n"
     "  sotto-bench -m synthetic-gpt2-124M --grammar --runs 3\n"
+    "  sotto-bench -m synthetic-gpt2-124M-int4 --against synthetic-gpt2-124M\n"
     "  sotto-bench --peers build/peers\n"
     "\n"
     "Exit status: 0 done; 1 it could not be measured; 2 wrong usage.\n";
@@ -78,7 +79,7 @@ void check_model(Options& options) {
 void add_options(CLI::App& app, Options& options) {
   app.add_option("-m,--model", options.model,
                  std::string("a .sotto file, or synthetic-NAME for random weights; NAME: ") +
-                     kSyntheticNames)
+                     kSyntheticNames + "; with -int4 behind it for weights of 4 bits")
       ->type_name("MODEL");
   app.add_flag("--json", options.json, "print everything, with every sample, as JSON");
   app.add_option("--threads", options.thread_count,
@@ -141,6 +142,12 @@ void add_options(CLI::App& app, Options& options) {
       ->excludes("--speculation")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
+  app.add_option("--against", options.against,
+                 "measure instead how many times as fast as this model, turn about")
+      ->excludes("--micro")
+      ->excludes("--grammar")
+      ->excludes("--speculation")
+      ->type_name("MODEL");
   app.add_option("--keep", options.keep, "write the synthetic model here and leave it")
       ->type_name("FILE");
 }

@@ -27,6 +27,7 @@ struct Options {
   bool speculation = false;
   std::string peers;        // the directory of their set-up; empty: none
   std::string draft_model;  // as `model`; empty: none
+  std::string against;      // as `model`; empty: none
   bool json = false;
   bool is_synthetic() const;
 };

@@ -14,6 +14,7 @@
 namespace sotto::bench {
 
 std::optional<ModelShape> synthetic_shape(std::string_view name) {
+  if (name.ends_with(kInt4Suffix)) name.remove_suffix(kInt4Suffix.size());
   if (name == "tiny") {
     return ModelShape{.vocabulary_size = 512,
                       .position_count = 128,
@@ -43,6 +44,7 @@ void write_synthetic_model(const std::string& name, const ModelShape& shape,
   options.tokenizer = &tokenizer;
   options.packer = packer ? &*packer : nullptr;
   options.progress = progress;
+  if (name.ends_with(kInt4Suffix)) options.layers = options.head = WeightKind::kInt4;
   write_model(SyntheticCheckpoint(name, shape, 1), path, options);
 }
 

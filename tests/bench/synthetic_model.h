@@ -18,6 +18,9 @@ inline constexpr std::string_view kSyntheticPrefix = "synthetic-";
 inline constexpr char kSyntheticNames[] =
     "gpt2-124M, gpt2-355M, gpt2-774M, gpt2-1558M, distilgpt2, tiny";
 
+// Behind a name: weights of 4 bits instead of 8.
+inline constexpr std::string_view kInt4Suffix = "-int4";
+
 // The shape behind "synthetic-NAME", nullopt if there is none of that name.
 std::optional<ModelShape> synthetic_shape(std::string_view name);
 

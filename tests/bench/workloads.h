@@ -51,6 +51,10 @@ void add_grammars(const LoadedModel& model, const std::string& directory, Plan* 
 // which are in `plan` already.
 void add_peers(const std::string& directory, const WorkloadOptions& options, Plan* plan);
 
+// How many times as fast as `other`, which takes the same tokens and has as many positions.
+void add_against(const LoadedModel& model, const LoadedModel& other,
+                 const WorkloadOptions& options, Plan* plan);
+
 // Its sessions draft also by `draft_model`, where there is one, and outlive the plan.
 void add_speculation(const LoadedModel& model, const LoadedModel* draft_model,
                      uint32_t thread_count, Plan* plan);

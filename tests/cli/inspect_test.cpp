@@ -17,12 +17,15 @@ TEST(Inspect, JsonAndTextAgree) {
   EXPECT_TRUE(object["has_tokenizer"]);
   EXPECT_GT(object["parameters"].get<uint64_t>(), 1000000u);
   EXPECT_GT(object["weight_bytes"].get<uint64_t>(), 1000000u);
+  EXPECT_EQ(object["layer_weight_bits"], 8);
+  EXPECT_EQ(object["head_weight_bits"], 8);
   // 0: the file's vocabulary is of an older version, and has to be converted again.
   EXPECT_GT(object["vocabulary_bytes"].get<uint64_t>(), 50000u);
   const Result text = run_sotto({"inspect", SOTTO_DEMO_MODEL});
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_NE(text.out.find("layers           " + object["layers"].dump()), std::string::npos);
   EXPECT_NE(text.out.find("prepared in the file"), std::string::npos);
+  EXPECT_NE(text.out.find("bits a weight    8, 8 in the head"), std::string::npos);
   EXPECT_NE(text.out.find(object["isa"].get<std::string>()), std::string::npos);
 }
 

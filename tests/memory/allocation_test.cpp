@@ -26,7 +26,7 @@ TEST(AllocationCounter, SeesAllocations) {
   munmap(pages, 4096);
 }
 
-class Allocation : public testing::TestWithParam<std::tuple<sotto_overflow, uint32_t, sotto_isa>> {
+class Allocation : public testing::TestWithParam<std::tuple<sotto_overflow, uint32_t, sotto_isa, int>> {
  protected:
   // Runs under the counter; the result is looked at afterwards.
   template <typename F>
@@ -44,8 +44,9 @@ int32_t go_on(void*, const sotto_piece*) {
 }
 
 TEST_P(Allocation, NoneAfterInit) {
-  const auto [overflow, threads, isa] = GetParam();
-  LoadedModel model(make_model_file(kShape, true), isa);
+  const auto [overflow, threads, isa, bits] = GetParam();
+  LoadedModel model(bits == 4 ? make_int4_model_file(kShape, true) : make_model_file(kShape, true),
+                    isa);
   sotto_session_params params;
   sotto_session_params_init(&params, sizeof params);
   params.context_tokens = 24;
@@ -121,7 +122,8 @@ INSTANTIATE_TEST_SUITE_P(Modes, Allocation,
                          testing::Combine(testing::Values(SOTTO_OVERFLOW_STOP, SOTTO_OVERFLOW_RING,
                                                           SOTTO_OVERFLOW_SHIFT),
                                           testing::Values(1u, 2u),
-                                          testing::Values(SOTTO_ISA_AUTO, SOTTO_ISA_REFERENCE)));
+                                          testing::Values(SOTTO_ISA_AUTO, SOTTO_ISA_REFERENCE),
+                                          testing::Values(8, 4)));
 
 }  // namespace
 }  // namespace sotto

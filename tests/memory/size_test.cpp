@@ -6,6 +6,7 @@
 #include <random>
 
 #include "capi/include/sotto_memory.h"
+#include "kernels/kernels.h"
 #include "tests/memory/support.h"
 
 namespace sotto {
@@ -205,6 +206,30 @@ TEST(MemorySize, TheHeaderComputesTheSameFigures) {
 }
 
 // GPT-2 124M, context 1024: a figure that documentation quotes.
+TEST(MemorySize, WeightsOf4BitsNeedNoMemory) {
+  constexpr ModelShape kShape = {300, 64, 48, 3, 100, 2};
+  for (const bool int8_head : {false, true}) {
+    AlignedBytes file(make_int4_model_file(kShape, false, int8_head));
+    size_t size;
+    ASSERT_EQ(sotto_model_memory_size(file.data(), file.size(), nullptr, &size, nullptr), SOTTO_OK);
+    const bool packs = int8_head && find_kernels(Isa::kAuto)->isa != Isa::kReference;
+    EXPECT_EQ(size, packs ? SOTTO_MODEL_INT8_HEAD_MEMORY_BYTES(300, 48, 3, 2, 100)
+                          : SOTTO_MODEL_IN_PLACE_MEMORY_BYTES(300, 48, 3, 2, 100));
+    GuardedBytes memory(size);
+    sotto_model* model;
+    ASSERT_EQ(sotto_model_init(file.data(), file.size(), nullptr, memory.data(), size, &model,
+                               nullptr),
+              SOTTO_OK);
+    EXPECT_TRUE(memory.guards_intact());
+    sotto_model_info info = {};
+    info.struct_size = sizeof info;
+    ASSERT_EQ(sotto_model_get_info(model, &info), SOTTO_OK);
+    EXPECT_EQ(info.layer_weight_bits, 4u);
+    EXPECT_EQ(info.head_weight_bits, int8_head ? 8u : 4u);
+    EXPECT_EQ(info.packed_in_place, int8_head ? 0u : 1u);
+  }
+}
+
 static_assert(SOTTO_MODEL_MEMORY_BYTES(50257, 768, 12, 12, 3072) > 124000000);
 static_assert(SOTTO_SESSION_MEMORY_BYTES(50257, 768, 12, 12, 3072, 1024, 128, 0) < 30000000);
 

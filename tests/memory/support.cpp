@@ -47,17 +47,15 @@ TokenizerData byte_tokenizer(uint32_t vocabulary_size) {
 
 }  // namespace
 
-std::vector<uint8_t> make_model_file(const ModelShape& shape, bool with_tokenizer, bool packed) {
+static std::vector<uint8_t> write_file(const ModelShape& shape, bool with_tokenizer,
+                                       WriteOptions options) {
   const auto path = std::filesystem::temp_directory_path() /
                     ("sotto-memory-test-" + std::to_string(getpid()) + ".sotto");
-  WriteOptions options;
   TokenizerData tokenizer;
   if (with_tokenizer) {
     tokenizer = byte_tokenizer(shape.vocabulary_size);
     options.tokenizer = &tokenizer;
   }
-  std::optional<Packer> packer;
-  if (packed) options.packer = &packer.emplace("native");
   write_model(SyntheticCheckpoint("memory test", shape, 1), path, options);
   std::ifstream stream(path, std::ios::binary);
   std::vector<uint8_t> bytes(std::filesystem::file_size(path));
@@ -65,6 +63,21 @@ std::vector<uint8_t> make_model_file(const ModelShape& shape, bool with_tokenize
   std::filesystem::remove(path);
   if (!stream) throw std::runtime_error("cannot read " + path.string());
   return bytes;
+}
+
+std::vector<uint8_t> make_model_file(const ModelShape& shape, bool with_tokenizer, bool packed) {
+  WriteOptions options;
+  std::optional<Packer> packer;
+  if (packed) options.packer = &packer.emplace("native");
+  return write_file(shape, with_tokenizer, options);
+}
+
+std::vector<uint8_t> make_int4_model_file(const ModelShape& shape, bool with_tokenizer,
+                                          bool int8_head) {
+  WriteOptions options;
+  options.layers = WeightKind::kInt4;
+  options.head = int8_head ? WeightKind::kInt8 : WeightKind::kInt4;
+  return write_file(shape, with_tokenizer, options);
 }
 
 LoadedModel::LoadedModel(const std::vector<uint8_t>& file, sotto_isa isa) : file_(file) {
