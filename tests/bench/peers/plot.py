@@ -1,0 +1,75 @@
+"""Draws what `sotto-bench --peers DIRECTORY --json` printed: speed beside its limit and beside the peers'.
+
+    pip install matplotlib
+    python3 tests/bench/peers/plot.py figures.json figures.svg
+"""
+import argparse
+import json
+import pathlib
+
+import matplotlib
+
+matplotlib.use("svg")
+matplotlib.rcParams["svg.hashsalt"] = "sotto"  # the same bytes for the same figures
+import matplotlib.pyplot as plt
+
+COLORS = {"Sotto": "#1b6ca8", "CTranslate2 int8": "#8d99ae", "llama.cpp Q8_0": "#d9a441", "llama.cpp Q4_0": "#e8cf9a"}
+PANELS = (("decode", "context", "Decode: tokens a second after so many tokens"),
+          ("prefill", "prompt_tokens", "Prefill: tokens a second of a prompt of so many"))
+
+
+def collect(report, name, key):
+    """{context or length: {program: [median, min, max]}} and the limits' medians."""
+    speeds, limits = {}, {}
+    for figure in report["figures"]:
+        if figure["name"] != name or figure["parameters"]["threads"] != report["settings"]["threads"]:
+            continue
+        place = speeds.setdefault(figure["parameters"][key], {})
+        if figure.get("peer"):
+            place[figure["peer"]["name"]] = [figure["peer"][part] for part in ("median", "min", "max")]
+        else:
+            place["Sotto"] = [figure[part] for part in ("median", "min", "max")]
+            limits[figure["parameters"][key]] = figure["limit"]["median"]
+    return speeds, limits
+
+
+def draw(axes, report, name, key, title):
+    speeds, limits = collect(report, name, key)
+    width = 0.8 / len(COLORS)
+    for place, (length, programs) in enumerate(sorted(speeds.items())):
+        for index, (program, color) in enumerate(COLORS.items()):
+            if program not in programs:
+                continue
+            median, least, most = programs[program]
+            x = place + (index - (len(COLORS) - 1) / 2) * width
+            axes.bar(x, median, width * 0.92, color=color, label=program if place == 0 else None,
+                     yerr=[[median - least], [most - median]], error_kw={"elinewidth": 0.8, "ecolor": "#444444"})
+            axes.text(x, most, f" {median:.0f}", ha="center", va="bottom", fontsize=7)
+        axes.plot([place - 0.45, place + 0.45], [limits[length]] * 2, "--", color="#b23a48", linewidth=1,
+                  label="limit of the machine" if place == 0 else None)
+    axes.set_xticks(range(len(speeds)), [str(length) for length in sorted(speeds)])
+    axes.set_title(title, fontsize=9, loc="left")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=8)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("report", type=pathlib.Path, help="output of sotto-bench --peers ... --json")
+    parser.add_argument("picture", type=pathlib.Path, help="the .svg file to write")
+    args = parser.parse_args()
+    report = json.loads(args.report.read_text())
+    figure, panels = plt.subplots(1, len(PANELS), figsize=(10, 3.6))
+    for axes, (name, key, title) in zip(panels, PANELS):
+        draw(axes, report, name, key, title)
+    panels[0].legend(fontsize=7, frameon=False, loc="upper right")
+    threads = report["settings"]["threads"]
+    figure.suptitle(f"GPT-2 124M, {report['machine']['cpu']}, {report['settings']['isa']}, {threads} thread"
+                    f"{'s' if threads > 1 else ''}; medians of {report['settings']['runs']} interleaved rounds, "
+                    "lines from least to most", fontsize=8)
+    figure.tight_layout()
+    figure.savefig(args.picture, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()
