@@ -1,9 +1,10 @@
-"""Installs the build into a temporary directory, then builds and runs a C program against it in every way:
+"""Installs the build into a temporary directory, then builds and runs a C and a C++ program against it in every way:
 the archive by hand, pkg-config, find_package, the last two shared and static. The tree is moved first, so
 that a path of the build in it would be noticed."""
 import argparse
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -24,11 +25,32 @@ def expect_version(program, environment=None):
     print(f"{program.name}: {output.strip()}")
 
 
+def check_layout(prefix, libdir):
+    """The files that a distribution's packages are made of."""
+    expected = [libdir / name for name in ["libsotto.a", "libsotto.so", "libsotto.so.1", "pkgconfig/sotto.pc",
+                                           "cmake/sotto/sotto-config.cmake", "cmake/sotto/sotto-config-version.cmake"]]
+    expected += [prefix / "include" / name for name in ["sotto.h", "sotto_grammar.h", "sotto.hpp", "sotto/session.hpp"]]
+    expected += [prefix / "share/doc/sotto" / name for name in ["LICENSE", "licenses"]]
+    missing = [str(path.relative_to(prefix)) for path in expected if not path.exists()]
+    if missing:
+        raise SystemExit(f"not installed: {', '.join(missing)}")
+    for name in ["libsotto.so", "libsotto.so.1"]:
+        if not (libdir / name).is_symlink():
+            raise SystemExit(f"{name} is no symbolic link")
+    program = prefix / "bin/sotto"
+    if program.exists():  # a build with tools
+        commands = re.findall(r"^  (\w+)  ", run(program, "--help").split("Subcommands:")[1], flags=re.M)
+        page = (prefix / "share/man/man1/sotto.1").read_text()
+        missing = [name for name in commands if f".B {name}\n" not in page]
+        if missing or len(commands) < 5:
+            raise SystemExit(f"sotto.1 does not tell of {', '.join(missing)}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in ["--build", "--consumer"]:
         parser.add_argument(name, type=pathlib.Path, required=True)
-    for name in ["--cmake", "--generator", "--compiler", "--libdir", "--threads"]:
+    for name in ["--cmake", "--generator", "--compiler", "--cxx-compiler", "--libdir", "--threads"]:
         parser.add_argument(name, required=True)
     parser.add_argument("--pkg-config", default="")
     args = parser.parse_args()
@@ -40,6 +62,8 @@ def main():
         libdir = prefix / args.libdir
         shared = {**os.environ, "LD_LIBRARY_PATH": str(libdir)}
         main_c = args.consumer / "main.c"
+        main_cpp = args.consumer / "main.cpp"
+        check_layout(prefix, libdir)
 
         # The archive needs no C++ library.
         by_hand = work / "by_hand"
@@ -52,20 +76,23 @@ def main():
             flags = shlex.split(run(args.pkg_config, "--cflags", "--libs", "sotto", env=environment))
             run(args.compiler, main_c, *flags, "-o", work / "pkg_config_shared")
             expect_version(work / "pkg_config_shared", shared)
+            run(args.cxx_compiler, "-std=c++17", main_cpp, *flags, "-o", work / "pkg_config_cpp")
+            expect_version(work / "pkg_config_cpp", shared)
             static = shlex.split(run(args.pkg_config, "--static", "--cflags", "--libs", "sotto", env=environment))
             static = [str(libdir / "libsotto.a") if flag == "-lsotto" else flag for flag in static]
             run(args.compiler, main_c, *static, "-o", work / "pkg_config_static")
             expect_version(work / "pkg_config_static")
 
         run(args.cmake, "-G", args.generator, "-S", args.consumer, "-B", work / "consumer", f"-DCMAKE_PREFIX_PATH={prefix}",
-            f"-DCMAKE_C_COMPILER={args.compiler}")
+            f"-DCMAKE_C_COMPILER={args.compiler}", f"-DCMAKE_CXX_COMPILER={args.cxx_compiler}")
         run(args.cmake, "--build", work / "consumer")
-        expect_version(work / "consumer" / "uses_shared")
-        expect_version(work / "consumer" / "uses_static")
+        for language in ["c", "cpp"]:
+            expect_version(work / "consumer" / f"uses_shared_{language}")
+            expect_version(work / "consumer" / f"uses_static_{language}")
 
         build = str(args.build)
         for path in prefix.rglob("*"):
-            if path.suffix in {".cmake", ".pc", ".h"} and build in path.read_text():
+            if path.suffix in {".cmake", ".pc", ".h", ".hpp"} and build in path.read_text():
                 raise SystemExit(f"{path.name} names the build directory")
 
 
