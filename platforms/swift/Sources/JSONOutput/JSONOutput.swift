@@ -1,0 +1,20 @@
+import Sotto
+
+/// Streams an object under a JSON Schema: swift run JSONOutput demo.sotto "A person: "
+@main
+struct JSONOutput {
+  static let schema = """
+    {"type": "object", "required": ["name", "age"], "additionalProperties": false, "properties":
+     {"name": {"type": "string", "maxLength": 20}, "age": {"type": "integer", "minimum": 0, "maximum": 120}}}
+    """
+
+  static func main() async throws {
+    let arguments = CommandLine.arguments
+    let session = try Session(Model(path: arguments[1]))
+    try session.setGrammar(Grammar(jsonSchema: schema))
+    for try await text in try session.stream(arguments[2], maxTokens: 400) {
+      print(text, terminator: "")
+    }
+    print()
+  }
+}

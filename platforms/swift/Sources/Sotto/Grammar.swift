@@ -1,0 +1,157 @@
+import CSotto
+
+/// The tokens that a matcher chooses among.
+public final class Vocabulary: @unchecked Sendable {
+  let resource: Resource
+  let tokenCount: Int
+
+  /// Those of a model, which brings its end of text.
+  public convenience init(_ model: Model) throws {
+    try model.resource.retain()
+    try self.init(retained: model.resource)
+  }
+
+  /// The same for one who keeps the model, even if it has been closed.
+  convenience init(held model: Resource) throws {
+    try model.retain(isHeld: true)
+    try self.init(retained: model)
+  }
+
+  private init(retained model: Resource) throws {
+    var given = sotto_vocabulary_params()
+    sotto_vocabulary_params_init(&given, MemoryLayout<sotto_vocabulary_params>.stride)
+    given.model = model.handle
+    do {
+      tokenCount = Int(try modelInfo(model.handle).vocabularySize)
+      let (handle, memory) = try makeVocabulary(&given)
+      resource = Resource(handle, needs: [model]) { _ in withExtendedLifetime(memory) {} }
+    } catch {
+      model.release()
+      throw error
+    }
+  }
+
+  /// Any tokens. `special` are those with no place in a text, `ends` are allowed where the text may end.
+  public init(tokens: [[UInt8]], special: [Token] = [], ends: [Token] = []) throws {
+    let arena = Arena()
+    var offsets: [UInt32] = [0]
+    for token in tokens { offsets.append(offsets.last! + UInt32(token.count)) }
+    var flags = [UInt8](repeating: 0, count: tokens.count)
+    for token in special {
+      guard tokens.indices.contains(Int(token)) else {
+        throw SottoError(.invalidArgument, "special token \(token) is not in the vocabulary")
+      }
+      flags[Int(token)] = 1
+    }
+    var given = sotto_vocabulary_params()
+    sotto_vocabulary_params_init(&given, MemoryLayout<sotto_vocabulary_params>.stride)
+    given.token_count = UInt32(tokens.count)
+    given.bytes = arena.array(tokens.joined().map { CChar(bitPattern: $0) })
+    given.offsets = arena.array(offsets)
+    given.special = arena.array(flags)
+    given.end_tokens = arena.array(ends)
+    given.end_token_count = ends.count
+    tokenCount = tokens.count
+    let (handle, memory) = try makeVocabulary(&given)
+    resource = Resource(handle) { _ in withExtendedLifetime((memory, arena)) {} }
+  }
+
+  deinit { resource.close() }
+
+  /// Frees the vocabulary once no matcher needs it.
+  public func close() { resource.close() }
+}
+
+private func makeVocabulary(_ given: inout sotto_vocabulary_params) throws -> (OpaquePointer, Block) {
+  var details = newError()
+  var size = 0
+  try check(sotto_vocabulary_memory_size(&given, &size, &details), details)
+  let memory = Block(size: size)
+  var made: OpaquePointer?
+  try check(sotto_vocabulary_init(&given, memory.address, size, &made, &details), details)
+  return (made!, memory)
+}
+
+/// A compiled grammar. It never changes and may be shared.
+public final class Grammar: @unchecked Sendable {
+  let resource: Resource
+
+  private init(_ handle: OpaquePointer, _ memory: Block) {
+    resource = Resource(handle) { _ in withExtendedLifetime(memory) {} }
+  }
+
+  deinit { resource.close() }
+
+  /// Frees the grammar once no matcher needs it.
+  public func close() { resource.close() }
+
+  /// Compiles a source in the language of the parameters.
+  public convenience init(_ source: String, _ parameters: GrammarParameters = GrammarParameters()) throws {
+    let arena = Arena()
+    let callbacks = Callbacks()
+    callbacks.log = parameters.log
+    var given = parameters.filled(arena)
+    if parameters.log != nil {
+      given.log = onLog
+      given.log_user_data = callbacks.pointer
+    }
+    let vocabulary = parameters.vocabulary?.resource
+    try vocabulary?.retain()
+    defer { vocabulary?.release() }
+    given.vocabulary = vocabulary?.handle
+    let text = arena.text(source)
+    var room = sotto_grammar_typical_memory(text.size)
+    let limit = 64 * room
+    while true {
+      let memory = Block(size: room)
+      var made: OpaquePointer?
+      var used = 0
+      var details = newError()
+      let status = sotto_grammar_compile(
+        text.text, text.size, &given, memory.address, room, &made, &used, &details)
+      if status == Status.grammarTooLarge.rawValue && room < limit {
+        room *= 4
+        continue
+      }
+      try check(status, details)
+      withExtendedLifetime((arena, callbacks)) {}
+      self.init(made!, memory)
+      return
+    }
+  }
+
+  private convenience init(_ language: GrammarLanguage, _ source: String) throws {
+    var parameters = GrammarParameters()
+    parameters.language = language
+    try self.init(source, parameters)
+  }
+
+  /// JSON that fits a schema.
+  public convenience init(jsonSchema: String) throws { try self.init(.jsonSchema, jsonSchema) }
+
+  /// Texts that match a regular expression as a whole.
+  public convenience init(regex: String) throws { try self.init(.regex, regex) }
+
+  /// One of the strings in a JSON array.
+  public convenience init(choices: String) throws { try self.init(.choices, choices) }
+
+  /// The grammar of an image that save made; the image may come from anyone.
+  public convenience init(image: [UInt8]) throws {
+    let memory = Block(copying: image)
+    var made: OpaquePointer?
+    var details = newError()
+    try check(sotto_grammar_load(memory.address, memory.size, &made, &details), details)
+    self.init(made!, memory)
+  }
+
+  /// The grammar as an image: the same bytes on every platform.
+  public func save() throws -> [UInt8] {
+    try resource.share { grammar in
+      var size = 0
+      _ = sotto_grammar_save(grammar, nil, 0, &size)
+      var image = [UInt8](repeating: 0, count: size)
+      try check(sotto_grammar_save(grammar, &image, image.count, &size))
+      return image
+    }
+  }
+}

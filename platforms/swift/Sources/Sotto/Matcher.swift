@@ -1,0 +1,113 @@
+import CSotto
+
+/// Follows texts through a grammar and tells which tokens may come next.
+public final class Matcher: @unchecked Sendable {
+  let resource: Resource
+  public let memoryBytes: Int
+  private let wordCount: Int
+
+  /// Without a vocabulary: texts only.
+  public init(
+    _ grammar: Grammar, _ vocabulary: Vocabulary? = nil, _ parameters: MatcherParameters = MatcherParameters()
+  ) throws {
+    var needs: [Resource] = []
+    do {
+      for needed in [grammar.resource, vocabulary?.resource].compactMap({ $0 }) {
+        try needed.retain()
+        needs.append(needed)
+      }
+      var given = parameters.filled()
+      var details = newError()
+      var size = 0
+      let words = vocabulary?.resource.handle
+      try check(sotto_matcher_memory_size(grammar.resource.handle, words, &given, &size, &details), details)
+      let memory = Block(size: size)
+      var made: OpaquePointer?
+      try check(
+        sotto_matcher_init(grammar.resource.handle, words, &given, memory.address, size, &made, &details), details)
+      memoryBytes = size
+      resource = Resource(made!, needs: needs) { _ in withExtendedLifetime(memory) {} }
+    } catch {
+      needs.forEach { $0.release() }
+      throw error
+    }
+    wordCount = ((vocabulary?.tokenCount ?? 0) + 63) / 64
+  }
+
+  deinit { resource.close() }
+
+  /// Frees the matcher once no session uses it.
+  public func close() { resource.close() }
+
+  /// Empties a sequence.
+  public func reset(_ sequence: UInt32 = 0) throws {
+    try resource.run { try check(sotto_matcher_reset($0, sequence)) }
+  }
+
+  /// The tokens that may come next: token t's is bit t % 64 of word t / 64.
+  public func mask(_ sequence: UInt32 = 0) throws -> [UInt64] {
+    try resource.run { matcher in
+      var words = [UInt64](repeating: 0, count: wordCount)
+      try check(sotto_matcher_mask(matcher, sequence, &words, words.count))
+      return words
+    }
+  }
+
+  /// The same as tokens.
+  public func allowedTokens(_ sequence: UInt32 = 0) throws -> [Token] {
+    try mask(sequence).enumerated().flatMap { place, word in
+      (0..<64).filter { word >> UInt64($0) & 1 == 1 }.map { Token(64 * place + $0) }
+    }
+  }
+
+  public func accept(_ token: Token, sequence: UInt32 = 0) throws {
+    try resource.run { try check(sotto_matcher_accept_token($0, sequence, token)) }
+  }
+
+  public func accept(text: String, sequence: UInt32 = 0) throws {
+    let arena = Arena()
+    let bytes = arena.text(text)
+    try resource.run { try check(sotto_matcher_accept_text($0, sequence, bytes.text, bytes.size)) }
+    withExtendedLifetime(arena) {}
+  }
+
+  /// Whether sequence and text together begin a text of the grammar, and are one.
+  public func test(_ text: String, sequence: UInt32 = 0) throws -> (begins: Bool, matches: Bool) {
+    let arena = Arena()
+    let bytes = arena.text(text)
+    var begins: UInt32 = 0
+    var matches: UInt32 = 0
+    try resource.run {
+      try check(sotto_matcher_test($0, sequence, bytes.text, bytes.size, &begins, &matches))
+    }
+    withExtendedLifetime(arena) {}
+    return (begins != 0, matches != 0)
+  }
+
+  /// Takes back the newest tokens or texts of sequence 0.
+  public func rewind(_ count: UInt64) throws {
+    try resource.run { try check(sotto_matcher_rewind($0, count)) }
+  }
+
+  /// Sequence `to` becomes a copy of `from`.
+  public func fork(from: UInt32, to: UInt32) throws {
+    try resource.run { try check(sotto_matcher_fork($0, from, to)) }
+  }
+
+  /// The text that must follow, at most so many bytes of it.
+  public func forcedText(_ sequence: UInt32 = 0, capacity: Int = 4096) throws -> [UInt8] {
+    try resource.run { matcher in
+      var text = [CChar](repeating: 0, count: max(capacity, 1))
+      var size = 0
+      try check(sotto_matcher_forced_text(matcher, sequence, &text, max(capacity, 0), &size))
+      return text.prefix(size).map { UInt8(bitPattern: $0) }
+    }
+  }
+
+  public func info(_ sequence: UInt32 = 0) throws -> MatcherInfo {
+    var info = sotto_matcher_info()
+    info.struct_size = UInt32(MemoryLayout<sotto_matcher_info>.stride)
+    try resource.run { try check(sotto_matcher_get_info($0, sequence, &info)) }
+    return MatcherInfo(info)
+  }
+}

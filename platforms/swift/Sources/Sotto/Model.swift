@@ -1,0 +1,124 @@
+import CSotto
+
+/// Weights and tokenizer of one file, for any number of sessions and threads. Sessions keep their model.
+public final class Model: @unchecked Sendable {
+  let resource: Resource
+  public let info: ModelInfo
+  /// The memory that the model takes beside its file.
+  public let memoryBytes: Int
+
+  /// Opens a model file, which is mapped and must not change while the model is in use.
+  public convenience init(path: String, parameters: ModelParameters = ModelParameters()) throws {
+    try self.init(ModelFile(path: path), parameters)
+  }
+
+  /// Opens a model from a copy of a file's bytes.
+  public convenience init(bytes: [UInt8], parameters: ModelParameters = ModelParameters()) throws {
+    try self.init(ModelFile(copying: bytes), parameters)
+  }
+
+  private init(_ file: ModelFile, _ parameters: ModelParameters) throws {
+    let callbacks = Callbacks()
+    callbacks.log = parameters.log
+    var given = parameters.filled()
+    if parameters.log != nil {
+      given.log = onLog
+      given.log_user_data = callbacks.pointer
+    }
+    if file.isMapped { given.release = dropPages }
+    var details = newError()
+    var size = 0
+    try check(sotto_model_memory_size(file.address, file.size, &given, &size, &details), details)
+    let memory = Block(size: size)
+    var made: OpaquePointer?
+    try check(sotto_model_init(file.address, file.size, &given, memory.address, size, &made, &details), details)
+    memoryBytes = size
+    resource = Resource(made!) { handle in
+      sotto_model_deinit(handle)
+      withExtendedLifetime((file, memory, callbacks)) {}
+    }
+    info = try modelInfo(made!)
+  }
+
+  deinit { resource.close() }
+
+  /// Frees the model once no session needs it. Calls from now on throw ClosedError.
+  public func close() { resource.close() }
+
+  /// Bytes of memory that a model takes beside its file, whose bytes these are.
+  public static func memorySize(bytes: [UInt8], parameters: ModelParameters = ModelParameters()) throws -> Int {
+    let file = Block(copying: bytes)
+    var given = parameters.filled()
+    var details = newError()
+    var size = 0
+    try check(sotto_model_memory_size(file.address, file.size, &given, &size, &details), details)
+    return size
+  }
+
+  /// Bytes of memory that a session takes.
+  public func sessionMemorySize(_ parameters: SessionParameters = SessionParameters()) throws -> Int {
+    var given = parameters.filled()
+    var details = newError()
+    var size = 0
+    return try resource.share { model in
+      try check(sotto_session_memory_size(model, &given, &size, &details), details)
+      return size
+    }
+  }
+
+  /// Encodes text. With `special`, text such as <|endoftext|> becomes its special token.
+  public func tokenize(_ text: String, special: Bool = false) throws -> [Token] {
+    try tokenize(Array(text.utf8), special: special)
+  }
+
+  /// The same for bytes, which must be UTF-8.
+  public func tokenize(_ text: [UInt8], special: Bool = false) throws -> [Token] {
+    try resource.share { try encode($0, text, special: special) }
+  }
+
+  /// The bytes of one token; they may begin or end inside a character.
+  public func bytes(of token: Token) throws -> [UInt8] {
+    try resource.share { model in
+      var bytes: UnsafePointer<CChar>?
+      var size = 0
+      try check(sotto_token_bytes(model, token, &bytes, &size))
+      return Array(UnsafeRawBufferPointer(start: bytes, count: size))
+    }
+  }
+
+  /// The bytes of tokens: exactly what was encoded.
+  public func detokenize(_ tokens: [Token]) throws -> [UInt8] {
+    try resource.share { model in
+      var size = 0
+      let status = sotto_detokenize(model, tokens, tokens.count, nil, 0, &size)
+      if status != Status.bufferTooSmall.rawValue { try check(status) }
+      if size == 0 { return [] }
+      var bytes = [CChar](repeating: 0, count: size)
+      try check(sotto_detokenize(model, tokens, tokens.count, &bytes, bytes.count, &size))
+      return bytes.map { UInt8(bitPattern: $0) }
+    }
+  }
+}
+
+func modelInfo(_ model: OpaquePointer) throws -> ModelInfo {
+  var info = sotto_model_info()
+  info.struct_size = UInt32(MemoryLayout<sotto_model_info>.stride)
+  try check(sotto_model_get_info(model, &info))
+  return ModelInfo(info)
+}
+
+func encode(_ model: OpaquePointer, _ text: [UInt8], special: Bool) throws -> [Token] {
+  let bytes = text.map { CChar(bitPattern: $0) }
+  let flags: UInt32 = special ? 1 : 0  // SOTTO_TOKENIZE_SPECIAL
+  var tokens = [Token](repeating: 0, count: bytes.count / 2 + 8)
+  while true {
+    var details = newError()
+    var count = 0
+    let status = sotto_tokenize(model, bytes, bytes.count, flags, &tokens, tokens.count, &count, &details)
+    if status != Status.bufferTooSmall.rawValue {
+      try check(status, details)
+      return Array(tokens.prefix(count))
+    }
+    tokens = [Token](repeating: 0, count: count)
+  }
+}

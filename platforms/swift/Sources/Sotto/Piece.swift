@@ -1,0 +1,56 @@
+import CSotto
+
+/// One generated token.
+public struct Piece: Sendable {
+  /// A token that could have come.
+  public struct Alternative: Sendable {
+    public let token: Token
+    public let logProbability: Float
+  }
+
+  /// Whole characters; may be empty while a character or a stop string is undecided.
+  public let text: String
+  /// -1: none, only text that had been held back.
+  public let token: Token
+  /// The token's own.
+  public let bytes: [UInt8]
+  /// Under the model; NaN unless asked for.
+  public let logProbability: Float
+  /// After the sampler's chain; NaN unless asked for.
+  public let sampledLogProbability: Float
+  /// The likeliest tokens, best first.
+  public let alternatives: [Alternative]
+  public let elapsedNanoseconds: UInt64
+
+  init(_ piece: sotto_piece) {
+    text = string(piece.text, piece.text_size)
+    token = piece.token
+    bytes = Array(UnsafeRawBufferPointer(start: piece.bytes, count: piece.byte_count))
+    logProbability = piece.log_probability
+    sampledLogProbability = piece.sampled_log_probability
+    alternatives = UnsafeBufferPointer(start: piece.alternatives, count: Int(piece.alternative_count)).map {
+      Alternative(token: $0.token, logProbability: $0.log_probability)
+    }
+    elapsedNanoseconds = piece.elapsed_ns
+  }
+}
+
+/// One continuation that a search found.
+public struct FoundSequence: Sendable {
+  public let tokens: [Token]
+  /// What the search ranks by.
+  public let score: Double
+  public let logProbability: Double
+  /// Why it ended.
+  public let stop: Status
+  /// Of the random numbers it was drawn with.
+  public let index: UInt32
+
+  init(_ sequence: sotto_sequence) {
+    tokens = tokenArray(sequence.tokens, sequence.token_count)
+    score = sequence.score
+    logProbability = sequence.log_probability
+    stop = Status(rawValue: sequence.stop)
+    index = sequence.index
+  }
+}

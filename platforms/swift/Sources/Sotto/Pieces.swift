@@ -1,0 +1,116 @@
+import Foundation
+
+/// What follows a prompt, piece by piece. Each iteration evaluates the prompt anew, behind what is there, on the session's
+/// own queue. A task that is cancelled ends the text at once, also inside a long prompt, with CancellationError; the
+/// session can go on.
+public struct Pieces: AsyncSequence, Sendable {
+  public typealias Element = Piece
+
+  let session: Session
+  let prompt: [Token]
+  let maxTokens: Int
+
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    let session: Session
+    let prompt: [Token]
+    let maxTokens: Int
+    var isPrefilled = false
+
+    public mutating func next() async throws -> Piece? {
+      if !isPrefilled {
+        isPrefilled = true
+        let (used, tokens, limit) = (session, prompt, UInt64(max(maxTokens, 0)))
+        let status = try await session.cancellable { () -> Status in
+          try used.setLimit(limit)
+          return try used.prefill(tokens)
+        }
+        if status != .ok {
+          try session.setStopReason(status)
+          return nil
+        }
+      }
+      let used = session
+      return try await session.cancellable { () -> Piece? in try used.next() }
+    }
+  }
+
+  public func makeAsyncIterator() -> AsyncIterator {
+    AsyncIterator(session: session, prompt: prompt, maxTokens: maxTokens)
+  }
+}
+
+/// The same as texts, as they come.
+public struct Texts: AsyncSequence, Sendable {
+  public typealias Element = String
+
+  let pieces: Pieces
+
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    var pieces: Pieces.AsyncIterator
+
+    public mutating func next() async throws -> String? {
+      while let piece = try await pieces.next() {
+        if !piece.text.isEmpty { return piece.text }
+      }
+      return nil
+    }
+  }
+
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(pieces: pieces.makeAsyncIterator()) }
+}
+
+/// Whether a task's cancellation has reached the session.
+private final class Cancellation: @unchecked Sendable {
+  private let lock = NSLock()
+  private var isRequested = false
+
+  func request(_ session: Session) {
+    lock.lock()
+    defer { lock.unlock() }
+    isRequested = true
+    session.cancel()
+  }
+
+  var wasRequested: Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    return isRequested
+  }
+}
+
+extension Session {
+  /// What follows a prompt, until a stop, or for maxTokens if that is not 0.
+  public func pieces(_ prompt: [Token], maxTokens: Int = 0) -> Pieces {
+    Pieces(session: self, prompt: prompt, maxTokens: maxTokens)
+  }
+
+  /// The same as texts: `for try await text in try session.stream("Once upon a time")`.
+  public func stream(_ prompt: String, maxTokens: Int = 0) throws -> Texts {
+    Texts(pieces: pieces(try tokenize(prompt), maxTokens: maxTokens))
+  }
+
+  /// Runs a blocking call on the session's queue, and cancels it with the task.
+  fileprivate func cancellable<Value: Sendable>(_ call: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try Task.checkCancellation()
+    let cancellation = Cancellation()
+    let outcome: Result<Value, Error> = await withTaskCancellationHandler {
+      await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, Error>, Never>) in
+        queue.async { continuation.resume(returning: Result { try call() }) }
+      }
+    } onCancel: {
+      cancellation.request(self)
+    }
+    if cancellation.wasRequested {
+      if !endedByCancellation(outcome) { try? clearCancellation() }
+      throw CancellationError()
+    }
+    return try outcome.get()
+  }
+
+  /// Whether the library took the cancellation: from a prefill's status, or from why the text ended.
+  private func endedByCancellation<Value>(_ outcome: Result<Value, Error>) -> Bool {
+    guard case .success(let value) = outcome else { return false }
+    if let status = value as? Status { return status == .stopCancelled }
+    return (try? stopReason()) == .stopCancelled
+  }
+}

@@ -1,0 +1,146 @@
+import CSotto
+
+extension SamplerParameters {
+  /// The struct of C, with what needs more than values: callback and watermark.
+  func filled(_ arena: Arena, _ callbacks: Callbacks) -> sotto_sampler_params {
+    var given = filled(arena)
+    if logitsCallback != nil {
+      given.logits_callback = onLogits
+      given.logits_user_data = callbacks.pointer
+    }
+    if let watermark { given.watermark = arena.array([watermark.filled()]) }
+    return given
+  }
+}
+
+/// The chain without a session, for the logits of any runtime.
+public final class Sampler: @unchecked Sendable {
+  /// One token's situation.
+  public struct Input: Sendable {
+    /// One for each token of the vocabulary.
+    public var logits: [Float]
+    /// Bit i % 64 of word i / 64: token i may come; nil: all.
+    public var allowed: [UInt64]?
+    /// The tokens before, newest last.
+    public var history: [Token] = []
+    /// Of them, at the end, generated.
+    public var generatedCount: UInt64 = 0
+    /// Generated tokens at which the text ends; 0: not known.
+    public var tokenLimit: UInt64 = 0
+    /// Which stream of random numbers.
+    public var sequence: UInt32 = 0
+
+    public init(logits: [Float]) { self.logits = logits }
+  }
+
+  private let resource: Resource
+  private let callbacks: Callbacks
+  private let vocabularySize: Int
+
+  /// A sampler for so many tokens. The model, if any, gives their texts and end of text.
+  public init(vocabularySize: Int, model: Model? = nil, _ parameters: SamplerParameters = SamplerParameters()) throws {
+    let listBytes: UInt32 = 16384
+    var details = newError()
+    var size = 0
+    try check(sotto_sampler_memory_size(vocabularySize, listBytes, &size, &details), details)
+    let memory = Block(size: size)
+    let callbacks = Callbacks()
+    let needs = [model?.resource].compactMap { $0 }
+    try model?.resource.retain()
+    var made: OpaquePointer?
+    do {
+      try check(
+        sotto_sampler_init(
+          model?.resource.handle, vocabularySize, listBytes, memory.address, size, &made, &details), details)
+    } catch {
+      model?.resource.release()
+      throw error
+    }
+    resource = Resource(made!, needs: needs) { _ in withExtendedLifetime((memory, callbacks)) {} }
+    self.callbacks = callbacks
+    self.vocabularySize = vocabularySize
+    try set(parameters)
+  }
+
+  deinit { resource.close() }
+
+  public func close() { resource.close() }
+
+  @discardableResult
+  private func run<Result>(_ call: (OpaquePointer) throws -> Result) throws -> Result {
+    try resource.run { sampler in
+      let result = Swift.Result { try call(sampler) }
+      try callbacks.rethrow()
+      return try result.get()
+    }
+  }
+
+  /// Sets the parameters and restarts the random numbers from the seed.
+  public func set(_ parameters: SamplerParameters) throws {
+    let arena = Arena()
+    try run { sampler in
+      var given = parameters.filled(arena, callbacks)
+      var details = newError()
+      try check(sotto_sampler_set(sampler, &given, &details), details)
+      callbacks.logits = parameters.logitsCallback
+    }
+    withExtendedLifetime(arena) {}
+  }
+
+  /// Picks a token.
+  public func pick(_ input: Input) throws -> Token {
+    try with(input) { sampler, given in
+      var token: Token = 0
+      var details = newError()
+      try check(sotto_sampler_pick(sampler, &given, &token, &details), details)
+      return token
+    }
+  }
+
+  /// The distribution that the chain leaves: tokens in order, and their probabilities.
+  public func apply(_ input: Input) throws -> (tokens: [Token], probabilities: [Float]) {
+    try with(input) { sampler, given in
+      var tokens = [Token](repeating: 0, count: vocabularySize)
+      var probabilities = [Float](repeating: 0, count: vocabularySize)
+      var count = 0
+      var details = newError()
+      try check(
+        sotto_sampler_apply(sampler, &given, &tokens, &probabilities, vocabularySize, &count, &details), details)
+      return (Array(tokens.prefix(count)), Array(probabilities.prefix(count)))
+    }
+  }
+
+  private func with<Result>(
+    _ input: Input, _ call: (OpaquePointer, inout sotto_sampler_input) throws -> Result
+  ) throws -> Result {
+    guard input.logits.count == vocabularySize, 64 * (input.allowed?.count ?? vocabularySize) >= vocabularySize else {
+      throw SottoError(.invalidArgument, "\(input.logits.count) logits for \(vocabularySize) tokens")
+    }
+    let arena = Arena()
+    var given = sotto_sampler_input()
+    given.struct_size = UInt32(MemoryLayout<sotto_sampler_input>.stride)
+    given.sequence = input.sequence
+    given.logits = arena.array(input.logits)
+    if let allowed = input.allowed { given.allowed = arena.array(allowed) }
+    given.history = arena.array(input.history)
+    given.history_count = input.history.count
+    given.generated_count = input.generatedCount
+    given.token_limit = input.tokenLimit
+    let result = try run { try call($0, &given) }
+    withExtendedLifetime(arena) {}
+    return result
+  }
+}
+
+/// Looks for a watermark in tokens of a model with so many tokens in its vocabulary.
+public func detectWatermark(
+  in tokens: [Token], vocabularySize: Int, _ parameters: WatermarkParameters
+) throws -> WatermarkResult {
+  var given = parameters.filled()
+  var result = sotto_watermark_result()
+  result.struct_size = UInt32(MemoryLayout<sotto_watermark_result>.stride)
+  var details = newError()
+  try check(
+    sotto_watermark_detect(&given, vocabularySize, tokens, tokens.count, &result, &details), details)
+  return WatermarkResult(result)
+}

@@ -1,0 +1,256 @@
+import CSotto
+import Dispatch
+
+/// One stream of text over a model. One call runs at a time; others meanwhile throw BusyError, but cancel and close may
+/// come from anywhere.
+public final class Session: @unchecked Sendable {
+  let resource: Resource
+  let model: Resource
+  let callbacks: Callbacks
+  /// Where the library's blocking calls run for sequences that are awaited.
+  let queue = DispatchQueue(label: "sotto.session")
+  private let state: State
+  let embeddingSize: Int
+  private let matchedSequences: UInt32
+
+  /// What calls change; each holds the resource meanwhile.
+  private final class State {
+    var stops = StopParameters()
+    var limit: UInt64 = 0
+    var stopReason = Status.ok
+    var uses: [String: Resource] = [:]  // guide, draft and matcher, by what they are for
+  }
+
+  public init(_ model: Model, _ parameters: SessionParameters = SessionParameters()) throws {
+    try model.resource.retain()
+    do {
+      var given = parameters.filled()
+      var details = newError()
+      var size = 0
+      try check(sotto_session_memory_size(model.resource.handle, &given, &size, &details), details)
+      let memory = Block(size: size)
+      var made: OpaquePointer?
+      try check(
+        sotto_session_init(model.resource.handle, &given, memory.address, size, &made, &details), details)
+      let state = State()
+      let callbacks = Callbacks()
+      resource = Resource(made!, needs: [model.resource], interrupt: { sotto_session_cancel($0) }) { handle in
+        sotto_session_deinit(handle)
+        state.uses.values.forEach { $0.detach() }
+        state.uses.removeAll()
+        withExtendedLifetime((memory, callbacks)) {}
+      }
+      self.state = state
+      self.callbacks = callbacks
+    } catch {
+      model.resource.release()
+      throw error
+    }
+    self.model = model.resource
+    embeddingSize = Int(model.info.embeddingSize)
+    matchedSequences = 2 * parameters.sequenceCount + 1
+  }
+
+  deinit { resource.close() }
+
+  /// Stops a running call and frees the session after it. Calls from now on throw ClosedError.
+  public func close() { resource.close() }
+
+  /// Stops the running call, or the next one, with Status.stopCancelled.
+  public func cancel() { resource.cancel() }
+
+  /// A call alone; what its callbacks throw goes on from here.
+  @discardableResult
+  func run<Result>(_ call: (OpaquePointer) throws -> Result) throws -> Result {
+    try resource.run { session in
+      let result = Swift.Result { try call(session) }
+      try callbacks.rethrow()
+      return try result.get()
+    }
+  }
+
+  // MARK: Parameters
+
+  /// How tokens are chosen; restarts the random numbers from the seed.
+  public func setSampler(_ parameters: SamplerParameters) throws {
+    let arena = Arena()
+    try run { session in
+      var given = parameters.filled(arena, callbacks)
+      var details = newError()
+      try check(sotto_session_set_sampler(session, &given, &details), details)
+      callbacks.logits = parameters.logitsCallback
+    }
+    withExtendedLifetime(arena) {}
+  }
+
+  /// When a text ends, and what never comes.
+  public func setStops(_ parameters: StopParameters) throws {
+    try run { session in
+      try setStops(session, parameters)
+      state.stops = parameters
+    }
+  }
+
+  private func setStops(_ session: OpaquePointer, _ parameters: StopParameters) throws {
+    let arena = Arena()
+    var given = parameters.filled(arena)
+    var details = newError()
+    try check(sotto_session_set_stops(session, &given, &details), details)
+    state.limit = parameters.maxTokens
+    withExtendedLifetime(arena) {}
+  }
+
+  /// Lets one text end at a limit of its own; the other stops stay.
+  func setLimit(_ maxTokens: UInt64) throws {
+    try run { session in
+      var stops = state.stops
+      if maxTokens != 0 { stops.maxTokens = maxTokens }
+      if stops.maxTokens != state.limit { try setStops(session, stops) }
+    }
+  }
+
+  /// How the session guesses at its next tokens.
+  public func setSpeculation(_ parameters: SpeculationParameters) throws {
+    try use("draft", parameters.draftSession?.resource) { session, used in
+      var given = parameters.filled()
+      given.draft_session = used
+      if parameters.draft != nil {
+        given.draft = onDraft
+        given.user_data = callbacks.pointer
+      }
+      var details = newError()
+      try check(sotto_session_set_speculation(session, &given, &details), details)
+      callbacks.draft = parameters.draft
+    }
+  }
+
+  /// Lets a second session guide this one; nil ends that.
+  public func setGuide(_ guide: Session?, _ parameters: GuideParameters = GuideParameters()) throws {
+    try use("guide", guide?.resource) { session, used in
+      var given = parameters.filled()
+      var details = newError()
+      try check(sotto_session_set_guide(session, used, &given, &details), details)
+    }
+  }
+
+  /// The text from here on continues the matcher's sequence 0; nil ends that.
+  public func setMatcher(_ matcher: Matcher?) throws {
+    try use("matcher", matcher?.resource) { session, used in
+      var details = newError()
+      try check(sotto_session_set_matcher(session, used, &details), details)
+    }
+  }
+
+  /// The text from here on fits a grammar, with a matcher of its own; nil ends that.
+  public func setGrammar(_ grammar: Grammar?) throws {
+    guard let grammar else { return try setMatcher(nil) }
+    var parameters = MatcherParameters()
+    parameters.sequenceCount = matchedSequences
+    let vocabulary = try resource.share { _ in try Vocabulary(held: model) }  // the session keeps its model
+    try setMatcher(Matcher(grammar, vocabulary, parameters))
+  }
+
+  /// Gives another object to the session, or none, in the place of the one before.
+  private func use(
+    _ what: String, _ used: Resource?, _ set: (OpaquePointer, OpaquePointer?) throws -> Void
+  ) throws {
+    let old: Resource? = try run { session in
+      let before = state.uses[what]
+      if let used, used !== before {
+        try used.attach()
+        do {
+          try set(session, used.handle)
+        } catch {
+          used.detach()
+          throw error
+        }
+      } else {
+        try set(session, used?.handle)
+      }
+      state.uses[what] = used
+      return used === before ? nil : before
+    }
+    old?.detach()
+  }
+
+  // MARK: The stream
+
+  /// Encodes text with the session's model, closed or not.
+  public func tokenize(_ text: String) throws -> [Token] {
+    try resource.share { _ in try encode(model.handle, Array(text.utf8), special: false) }
+  }
+
+  /// Evaluates a prompt after what is there. Gives ok, stopContextFull or stopCancelled.
+  @discardableResult
+  public func prefill(_ prompt: [Token]) throws -> Status {
+    try run { session in
+      let status = try check(sotto_session_prefill(session, prompt, prompt.count))
+      state.stopReason = .ok
+      return status
+    }
+  }
+
+  /// Generates one token. Nil at a stop, unless text had been held back: that comes first, without a token.
+  public func next() throws -> Piece? {
+    try run { session in
+      if state.stopReason != .ok { return nil }
+      var made: UnsafePointer<sotto_piece>?
+      state.stopReason = try check(sotto_session_next(session, &made))
+      let piece = Piece(made!.pointee)
+      return state.stopReason == .ok || !piece.text.isEmpty ? piece : nil
+    }
+  }
+
+  /// Why the newest text ended; ok while it goes on.
+  public func stopReason() throws -> Status { try run { _ in state.stopReason } }
+
+  func setStopReason(_ status: Status) throws { try run { _ in state.stopReason = status } }
+
+  /// Takes back a cancellation that came too late for a call to end with it.
+  func clearCancellation() throws {
+    try run { session in
+      var made: UnsafePointer<sotto_piece>?
+      _ = sotto_session_next(session, &made)
+    }
+  }
+
+  /// Evaluates a prompt and gives what follows to `onPiece`, until a stop, or until that gives true. Without maxTokens
+  /// there is no limit. Runs on the calling thread.
+  @discardableResult
+  public func generate(
+    _ prompt: [Token], maxTokens: Int? = nil, onPiece receive: ((Piece) throws -> Bool)? = nil
+  ) throws -> Status {
+    try setLimit(0)
+    return try run { session in
+      callbacks.piece = receive
+      defer { callbacks.piece = nil }
+      var callback: sotto_piece_fn?
+      if receive != nil { callback = onPiece }
+      state.stopReason = try check(
+        sotto_session_generate(
+          session, prompt, prompt.count, maxTokens ?? Int(bitPattern: UInt.max), callback,
+          callbacks.pointer))
+      return state.stopReason
+    }
+  }
+
+  /// Lets the text go on inside the prompt's last word. Comes after prefill.
+  public func heal() throws { try run { try check(sotto_session_heal($0)) } }
+
+  /// Makes the stream end after its first tokens.
+  public func rewind(to tokenCount: UInt64) throws {
+    try run { session in
+      try check(sotto_session_rewind(session, tokenCount))
+      state.stopReason = .ok
+    }
+  }
+
+  /// Forgets all tokens; the parameters stay.
+  public func reset() throws {
+    try run { session in
+      sotto_session_reset(session)
+      state.stopReason = .ok
+    }
+  }
+
+}

@@ -1,0 +1,133 @@
+import CSotto
+
+extension Session {
+  // MARK: What the model thinks
+
+  /// Logits after the last token, before the sampler.
+  public func logits() throws -> [Float] { try floats(sotto_session_logits) }
+
+  /// The last token's hidden state.
+  public func hidden() throws -> [Float] { try floats(sotto_session_hidden) }
+
+  private func floats(
+    _ function: (OpaquePointer?, UnsafeMutablePointer<UnsafePointer<Float>?>?, UnsafeMutablePointer<Int>?) -> Int32
+  ) throws -> [Float] {
+    try run { session in
+      var values: UnsafePointer<Float>?
+      var count = 0
+      try check(function(session, &values, &count))
+      return Array(UnsafeBufferPointer(start: values, count: count))
+    }
+  }
+
+  /// Evaluates tokens and tells how likely they were together, and ln p of each.
+  public func score(_ tokens: [Token]) throws -> (score: Score, logProbabilities: [Float]) {
+    try run { session in
+      var score = sotto_score()
+      score.struct_size = UInt32(MemoryLayout<sotto_score>.stride)
+      var each = [Float](repeating: .nan, count: tokens.count)
+      try check(sotto_session_score(session, tokens, tokens.count, &each, &score))
+      return (Score(score), each)
+    }
+  }
+
+  /// Evaluates tokens and gives their pooled hidden states.
+  public func embed(_ tokens: [Token], pooling: Pooling = .mean) throws -> [Float] {
+    try run { session in
+      var embedding = [Float](repeating: 0, count: embeddingSize)
+      try check(sotto_session_embed(session, tokens, tokens.count, pooling.rawValue, &embedding))
+      return embedding
+    }
+  }
+
+  /// Continues the stream in several ways at once, best first; the stream itself stays as it was.
+  public func search(_ parameters: SearchParameters = SearchParameters()) throws -> [FoundSequence] {
+    if let groups = parameters.phraseGroups, groups.count != parameters.phrases.count {
+      throw SottoError(.invalidArgument, "\(groups.count) phrase groups for \(parameters.phrases.count) phrases")
+    }
+    let arena = Arena()
+    return try run { session in
+      var given = parameters.filled(arena)
+      if let groups = parameters.phraseGroups { given.phrase_groups = arena.array(groups) }
+      callbacks.similarity = parameters.similarity
+      callbacks.step = parameters.onStep
+      defer {
+        callbacks.similarity = nil
+        callbacks.step = nil
+      }
+      if parameters.similarity != nil {
+        given.similarity = onSimilarity
+        given.similarity_user_data = callbacks.pointer
+      }
+      if parameters.onStep != nil {
+        given.on_step = onStep
+        given.step_user_data = callbacks.pointer
+      }
+      var sequences: UnsafePointer<sotto_sequence>?
+      var count = 0
+      var details = newError()
+      try check(sotto_session_search(session, &given, &sequences, &count, &details), details)
+      return withExtendedLifetime(arena) {
+        UnsafeBufferPointer(start: sequences, count: count).map { FoundSequence($0) }
+      }
+    }
+  }
+
+  // MARK: States
+
+  /// The stream as bytes: the same on every platform.
+  public func save() throws -> [UInt8] {
+    try run { session in
+      var size = 0
+      try check(sotto_session_saved_size(session, &size))
+      var bytes = [UInt8](repeating: 0, count: size)
+      try check(sotto_session_save(session, &bytes, bytes.count, &size))
+      return Array(bytes.prefix(size))
+    }
+  }
+
+  /// Goes on where a state was saved; the state may come from anyone.
+  public func restore(_ state: [UInt8]) throws {
+    try run { session in
+      var details = newError()
+      try check(sotto_session_restore(session, state, state.count, &details), details)
+    }
+    try setStopReason(.ok)
+  }
+
+  /// Makes another session, of the same shape, a copy of this stream.
+  public func fork(into other: Session) throws {
+    try run { source in
+      try other.run { target in
+        var details = newError()
+        try check(sotto_session_fork(source, target, &details), details)
+      }
+    }
+    try other.setStopReason(stopReason())
+  }
+
+  // MARK: Information
+
+  public func info() throws -> SessionInfo {
+    var info = sotto_session_info()
+    info.struct_size = UInt32(MemoryLayout<sotto_session_info>.stride)
+    try run { try check(sotto_session_get_info($0, &info)) }
+    return SessionInfo(info)
+  }
+
+  public func timings() throws -> SessionTimings {
+    var timings = sotto_session_timings()
+    timings.struct_size = UInt32(MemoryLayout<sotto_session_timings>.stride)
+    try run { try check(sotto_session_get_timings($0, &timings)) }
+    return SessionTimings(timings)
+  }
+
+  public func resetTimings() throws { try run { sotto_session_reset_timings($0) } }
+
+  public func speculationInfo() throws -> SpeculationInfo {
+    var info = sotto_speculation_info()
+    info.struct_size = UInt32(MemoryLayout<sotto_speculation_info>.stride)
+    try run { try check(sotto_session_get_speculation_info($0, &info)) }
+    return SpeculationInfo(info)
+  }
+}

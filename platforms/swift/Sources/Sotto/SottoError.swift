@@ -1,0 +1,62 @@
+import CSotto
+
+/// The number of a token in a model's vocabulary.
+public typealias Token = Int32
+
+/// Why a call was refused.
+public struct SottoError: Error, CustomStringConvertible, Sendable {
+  public let status: Status
+  public let message: String
+  /// The byte of the input at fault, if there is one.
+  public let offset: UInt64?
+
+  public var description: String {
+    message.isEmpty ? statusText : statusText + ": " + message
+  }
+
+  private var statusText: String { String(cString: sotto_status_text(status.rawValue)) }
+
+  init(_ status: Status, _ message: String) {
+    self.status = status
+    self.message = message
+    offset = nil
+  }
+
+  init(_ status: Int32, _ details: sotto_error) {
+    self.status = Status(rawValue: status)
+    message = withUnsafeBytes(of: details.message) { bytes in
+      String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    }
+    offset = details.offset == UInt64.max ? nil : details.offset
+  }
+}
+
+/// A closed object was called.
+public struct ClosedError: Error, Sendable {}
+
+/// An object was called that is inside another call, or that a session uses.
+public struct BusyError: Error, Sendable {}
+
+func newError() -> sotto_error {
+  var error = sotto_error()
+  error.struct_size = UInt32(MemoryLayout<sotto_error>.stride)
+  error.offset = UInt64.max
+  return error
+}
+
+/// Throws for a failure; gives back OK, or why a text ended.
+@discardableResult
+func check(_ status: Int32, _ details: sotto_error = newError()) throws -> Status {
+  if status < 0 { throw SottoError(status, details) }
+  return Status(rawValue: status)
+}
+
+/// The version of the linked library.
+public func sottoVersion() -> (major: UInt32, minor: UInt32, patch: UInt32) {
+  let version = sotto_version()
+  return (version >> 16, version >> 8 & 255, version & 255)
+}
+
+extension InstructionSet: CustomStringConvertible {
+  public var description: String { String(cString: sotto_isa_text(rawValue)) }
+}

@@ -1,0 +1,18 @@
+import Sotto
+
+/// Streams text: swift run StreamText demo.sotto "Once upon a time"
+@main
+struct StreamText {
+  static func main() async throws {
+    let arguments = CommandLine.arguments
+    let session = try Session(Model(path: arguments[1]))
+    var sampler = SamplerParameters()
+    sampler.temperature = 0.8
+    try session.setSampler(sampler)
+    print(arguments[2], terminator: "")
+    for try await text in try session.stream(arguments[2], maxTokens: 100) {
+      print(text, terminator: "")
+    }
+    print()
+  }
+}

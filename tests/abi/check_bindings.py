@@ -1,0 +1,51 @@
+"""Every function of the library, and every field of its parameters, is reached from each binding: `check_bindings.py ROOT`.
+
+The bindings' own tests show that what they reach works. This one shows what a binding has not heard of yet.
+"""
+import pathlib
+import re
+import sys
+
+import check_header
+
+# Directories, and the endings of the sources that name functions and fields as C does.
+BINDINGS = {"go": {".go", ".c"}, "java/jni": {".cpp", ".h"}, "python/sotto": {".py"}, "rust": {".rs"},
+            "swift/Sources": {".swift"}}
+# Threads of the caller's own are for hosts in C, and what gives pages of a mapped file back needs no data.
+FIELDS_OF_C = {"executor", "release_user_data"}
+UNNAMED = re.compile(r"struct_size|reserved\d?")
+
+
+def parameters(root):
+    """{field} of all structs whose fields the caller sets."""
+    structs = {}
+    for header in sorted((root / "capi/include").glob("*.h")):
+        structs.update(check_header.struct_fields(header.read_text()))
+    return sorted({(struct, field) for struct, fields in structs.items() if re.search(r"_(params|input)$", struct)
+                   for field in fields if not UNNAMED.fullmatch(field) and field not in FIELDS_OF_C})
+
+
+def missing(root, directory, suffixes):
+    sources = [path for path in sorted((root / "platforms" / directory).rglob("*")) if path.suffix in suffixes]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    words = set(re.findall(r"\w+", re.sub(r"(^|\s)(//|#).*", "", text)))
+    symbols = re.findall(r"^sotto_\w+$", (root / "capi/symbols.txt").read_text(), flags=re.M)
+    yield from (symbol for symbol in symbols if symbol not in words)
+    yield from (f"{struct}.{field}" for struct, field in parameters(root) if field not in words)
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]).resolve()
+    count = 0
+    for directory, suffixes in BINDINGS.items():
+        if not (root / "platforms" / directory).is_dir():
+            continue
+        for name in missing(root, directory, suffixes):
+            count += 1
+            print(f"platforms/{directory} does not reach {name}")
+    print(f"{count} missing")
+    return 1 if count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
