@@ -21,6 +21,8 @@ type ModelInfo struct {
 	ParameterCount   uint64
 	WeightBytes      uint64
 	VocabularyBytes  uint64
+	LayerWeightBits  uint32
+	HeadWeightBits   uint32
 }
 
 func newModelInfo(c *C.sotto_model_info) ModelInfo {
@@ -39,6 +41,8 @@ func newModelInfo(c *C.sotto_model_info) ModelInfo {
 		ParameterCount:   uint64(c.parameter_count),
 		WeightBytes:      uint64(c.weight_bytes),
 		VocabularyBytes:  uint64(c.vocabulary_bytes),
+		LayerWeightBits:  uint32(c.layer_weight_bits),
+		HeadWeightBits:   uint32(c.head_weight_bits),
 	}
 }
 

@@ -1,4 +1,4 @@
-"""Every function of the library, and every field of its parameters, is reached from each binding: `check_bindings.py ROOT`.
+"""Every function of the library, and every field of its parameters and information, is reached from each binding: `check_bindings.py ROOT`.
 
 The bindings' own tests show that what they reach works. This one shows what a binding has not heard of yet.
 """
@@ -13,16 +13,17 @@ BINDINGS = {"go": {".go", ".c"}, "java/jni": {".cpp", ".h"}, "python/sotto": {".
             "swift/Sources": {".swift"}}
 # Threads of the caller's own are for hosts in C, and what gives pages of a mapped file back needs no data.
 FIELDS_OF_C = {"executor", "release_user_data"}
+FILLED = re.compile(r"_(params|input|info|timings|score|result)$")
 UNNAMED = re.compile(r"struct_size|reserved\d?")
 
 
-def parameters(root):
-    """{field} of all structs whose fields the caller sets."""
+def fields(root):
+    """(struct, field) of the structs that the caller fills, or the library for the caller."""
     structs = {}
     for header in sorted((root / "capi/include").glob("*.h")):
         structs.update(check_header.struct_fields(header.read_text()))
-    return sorted({(struct, field) for struct, fields in structs.items() if re.search(r"_(params|input)$", struct)
-                   for field in fields if not UNNAMED.fullmatch(field) and field not in FIELDS_OF_C})
+    return sorted((struct, field) for struct, names in structs.items() if FILLED.search(struct)
+                  for field in names if not UNNAMED.fullmatch(field) and field not in FIELDS_OF_C)
 
 
 def missing(root, directory, suffixes):
@@ -31,7 +32,7 @@ def missing(root, directory, suffixes):
     words = set(re.findall(r"\w+", re.sub(r"(^|\s)(//|#).*", "", text)))
     symbols = re.findall(r"^sotto_\w+$", (root / "capi/symbols.txt").read_text(), flags=re.M)
     yield from (symbol for symbol in symbols if symbol not in words)
-    yield from (f"{struct}.{field}" for struct, field in parameters(root) if field not in words)
+    yield from (f"{struct}.{field}" for struct, field in fields(root) if field not in words)
 
 
 def main():

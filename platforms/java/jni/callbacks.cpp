@@ -28,7 +28,9 @@ class Frame {
   bool is_open_;
 };
 
-jobject target(void* callbacks) { return static_cast<jobject>(callbacks); }
+jobject target(void* callbacks) {
+  return static_cast<jobject>(callbacks);
+}
 
 bool new_alternatives(JNIEnv* env, const sotto_piece& piece, jintArray* tokens,
                       jfloatArray* log_probabilities) {
@@ -97,8 +99,8 @@ double on_similarity(void* callbacks, const sotto_token* a, size_t a_count, cons
   jintArray first = new_ints(frame.env(), a, a_count);
   jintArray second = first == nullptr ? nullptr : new_ints(frame.env(), b, b_count);
   if (second == nullptr) return 0;
-  const double result = frame.env()->CallDoubleMethod(target(callbacks), library().on_similarity,
-                                                      first, second);
+  const double result =
+      frame.env()->CallDoubleMethod(target(callbacks), library().on_similarity, first, second);
   return frame.env()->ExceptionCheck() ? 0 : result;
 }
 
@@ -110,8 +112,8 @@ int32_t on_step(void* callbacks, uint32_t sequence, sotto_token token) {
   return frame.env()->ExceptionCheck() || stops ? 1 : 0;
 }
 
-size_t on_draft(void* callbacks, const sotto_token* tokens, size_t token_count,
-                const float* hidden, size_t hidden_count, sotto_token* drafts, size_t capacity) {
+size_t on_draft(void* callbacks, const sotto_token* tokens, size_t token_count, const float* hidden,
+                size_t hidden_count, sotto_token* drafts, size_t capacity) {
   const Frame frame;
   if (!frame.is_open()) return 0;
   JNIEnv* env = frame.env();

@@ -115,8 +115,7 @@ bool read_object(JNIEnv* env, const Field& field, jobject from, Arena* arena, vo
     return read_text(env, static_cast<jstring>(from), arena, &at<sotto_text>(to, field.offset));
   }
   if (is(field, "Lio/github/sotto/WatermarkParams;")) {
-    return read_watermark(env, from, arena,
-                          &at<const sotto_watermark_params*>(to, field.offset));
+    return read_watermark(env, from, arena, &at<const sotto_watermark_params*>(to, field.offset));
   }
   at<int32_t>(to, field.offset) = constant(env, from);
   return !env->ExceptionCheck();
@@ -174,10 +173,18 @@ bool read_fields(JNIEnv* env, jobject from, const Fields& fields, Arena* arena, 
     jfieldID id = env->GetFieldID(type, field.name, field.signature);
     if (id == nullptr) return false;
     switch (field.signature[0]) {
-      case 'I': at<int32_t>(to, field.offset) = env->GetIntField(from, id); break;
-      case 'J': at<int64_t>(to, field.offset) = env->GetLongField(from, id); break;
-      case 'F': at<float>(to, field.offset) = env->GetFloatField(from, id); break;
-      case 'Z': at<uint32_t>(to, field.offset) = env->GetBooleanField(from, id); break;
+      case 'I':
+        at<int32_t>(to, field.offset) = env->GetIntField(from, id);
+        break;
+      case 'J':
+        at<int64_t>(to, field.offset) = env->GetLongField(from, id);
+        break;
+      case 'F':
+        at<float>(to, field.offset) = env->GetFloatField(from, id);
+        break;
+      case 'Z':
+        at<uint32_t>(to, field.offset) = env->GetBooleanField(from, id);
+        break;
       default: {
         jobject value = env->GetObjectField(from, id);
         if (!read_object(env, field, value, arena, to)) return false;
@@ -196,11 +203,21 @@ void write_fields(JNIEnv* env, const void* from, const Fields& fields, jobject t
     jfieldID id = env->GetFieldID(type, field.name, field.signature);
     if (id == nullptr) return;
     switch (field.signature[0]) {
-      case 'I': env->SetIntField(to, id, at<int32_t>(from, field.offset)); break;
-      case 'J': env->SetLongField(to, id, at<int64_t>(from, field.offset)); break;
-      case 'F': env->SetFloatField(to, id, at<float>(from, field.offset)); break;
-      case 'D': env->SetDoubleField(to, id, at<double>(from, field.offset)); break;
-      case 'Z': env->SetBooleanField(to, id, at<uint32_t>(from, field.offset) != 0); break;
+      case 'I':
+        env->SetIntField(to, id, at<int32_t>(from, field.offset));
+        break;
+      case 'J':
+        env->SetLongField(to, id, at<int64_t>(from, field.offset));
+        break;
+      case 'F':
+        env->SetFloatField(to, id, at<float>(from, field.offset));
+        break;
+      case 'D':
+        env->SetDoubleField(to, id, at<double>(from, field.offset));
+        break;
+      case 'Z':
+        env->SetBooleanField(to, id, at<uint32_t>(from, field.offset) != 0);
+        break;
       default: {
         jobject value = new_object(env, field, from);
         if (env->ExceptionCheck()) return;

@@ -23,8 +23,8 @@ bool init(JNIEnv* env, const sotto_vocabulary_params& params, Vocabulary* vocabu
   if (!check(env, status, &error)) return false;
   vocabulary->memory = allocate(env, size);
   if (vocabulary->memory == nullptr) return false;
-  status = sotto_vocabulary_init(&params, vocabulary->memory, size, &vocabulary->vocabulary,
-                                 &error);
+  status =
+      sotto_vocabulary_init(&params, vocabulary->memory, size, &vocabulary->vocabulary, &error);
   return check(env, status, &error);
 }
 

@@ -64,7 +64,9 @@ bool find_classes(JNIEnv* env, Library* java) {
 
 }  // namespace
 
-const Library& library() { return the_library; }
+const Library& library() {
+  return the_library;
+}
 
 JNIEnv* environment() {
   void* env = nullptr;
@@ -98,7 +100,9 @@ void* allocate(JNIEnv* env, size_t size) {
   return nullptr;
 }
 
-void release(void* memory) { std::free(memory); }
+void release(void* memory) {
+  std::free(memory);
+}
 
 }  // namespace sotto_jni
 
@@ -111,7 +115,9 @@ extern "C" JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* machine, void*) {
   return find_classes(static_cast<JNIEnv*>(env), &the_library) ? JNI_VERSION_1_6 : JNI_ERR;
 }
 
-NATIVE(jint, version)(JNIEnv*, jclass) { return static_cast<jint>(sotto_version()); }
+NATIVE(jint, version)(JNIEnv*, jclass) {
+  return static_cast<jint>(sotto_version());
+}
 
 NATIVE(jstring, statusText)(JNIEnv* env, jclass, jint status) {
   return env->NewStringUTF(sotto_status_text(status));
@@ -122,11 +128,11 @@ NATIVE(jstring, isaText)(JNIEnv* env, jclass, jint isa) {
 }
 
 // defaultsXxx(object): the fields of parameters as the library has them.
-#define DEFAULTS(java, type)                                        \
-  NATIVE(void, defaults##java)(JNIEnv * env, jclass, jobject to) {  \
-    type##_params params;                                           \
-    type##_params_init(&params, sizeof params);                     \
-    write_fields(env, &params, k##java##Fields, to);                \
+#define DEFAULTS(java, type)                                       \
+  NATIVE(void, defaults##java)(JNIEnv * env, jclass, jobject to) { \
+    type##_params params;                                          \
+    type##_params_init(&params, sizeof params);                    \
+    write_fields(env, &params, k##java##Fields, to);               \
   }
 
 DEFAULTS(ModelParams, sotto_model)

@@ -9,9 +9,13 @@ using namespace sotto_jni;
 
 namespace {
 
-sotto_matcher* matcher_of(jlong handle) { return as<Matcher>(handle)->matcher; }
+sotto_matcher* matcher_of(jlong handle) {
+  return as<Matcher>(handle)->matcher;
+}
 
-uint32_t number(jint sequence) { return static_cast<uint32_t>(sequence); }
+uint32_t number(jint sequence) {
+  return static_cast<uint32_t>(sequence);
+}
 
 bool init(JNIEnv* env, const sotto_grammar* grammar, const sotto_vocabulary* vocabulary,
           jobject from, Matcher* matcher) {
@@ -51,7 +55,9 @@ NATIVE(jlong, matcherNew)
   return 0;
 }
 
-NATIVE(void, matcherFree)(JNIEnv*, jclass, jlong matcher) { destroy(as<Matcher>(matcher)); }
+NATIVE(void, matcherFree)(JNIEnv*, jclass, jlong matcher) {
+  destroy(as<Matcher>(matcher));
+}
 
 NATIVE(jlong, matcherMemoryBytes)(JNIEnv*, jclass, jlong matcher) {
   return static_cast<jlong>(as<Matcher>(matcher)->memory_size);
@@ -98,8 +104,8 @@ NATIVE(jint, matcherTest)(JNIEnv* env, jclass, jlong matcher, jint sequence, jby
   size_t size;
   uint32_t begins = 0, matches = 0;
   if (!read_bytes(env, from, &arena, &text, &size)) return 0;
-  check(env, sotto_matcher_test(matcher_of(matcher), number(sequence), text, size, &begins,
-                                &matches));
+  check(env,
+        sotto_matcher_test(matcher_of(matcher), number(sequence), text, size, &begins, &matches));
   return static_cast<jint>(begins | matches << 1);
 }
 
@@ -117,8 +123,8 @@ NATIVE(jbyteArray, matcherForcedText)
   char* text = arena.array<char>(env, static_cast<size_t>(capacity));
   size_t size = 0;
   if (text == nullptr) return nullptr;
-  const sotto_status status = sotto_matcher_forced_text(
-      matcher_of(matcher), number(sequence), text, static_cast<size_t>(capacity), &size);
+  const sotto_status status = sotto_matcher_forced_text(matcher_of(matcher), number(sequence), text,
+                                                        static_cast<size_t>(capacity), &size);
   return check(env, status) ? new_bytes(env, text, size) : nullptr;
 }
 

@@ -85,8 +85,8 @@ bool init(JNIEnv* env, jobject from, Model* model) {
   sotto_model_params params;
   sotto_error error = new_error();
   if (!read_params(env, from, *model, &params)) return false;
-  sotto_status status = sotto_model_memory_size(model->file, model->file_size, &params,
-                                                &model->memory_size, &error);
+  sotto_status status =
+      sotto_model_memory_size(model->file, model->file_size, &params, &model->memory_size, &error);
   if (!check(env, status, &error)) return false;
   model->memory = allocate(env, model->memory_size);
   if (model->memory == nullptr) return false;
@@ -120,7 +120,9 @@ NATIVE(jlong, modelNew)
   return 0;
 }
 
-NATIVE(void, modelFree)(JNIEnv* env, jclass, jlong model) { destroy(env, as<Model>(model)); }
+NATIVE(void, modelFree)(JNIEnv* env, jclass, jlong model) {
+  destroy(env, as<Model>(model));
+}
 
 NATIVE(jlong, modelMemoryBytes)(JNIEnv*, jclass, jlong model) {
   return static_cast<jlong>(as<Model>(model)->memory_size);
@@ -177,8 +179,7 @@ NATIVE(jbyteArray, detokenize)(JNIEnv* env, jclass, jlong model, jintArray from)
   const sotto_token* tokens;
   size_t count, size = 0;
   if (!read_tokens(env, from, &arena, &tokens, &count)) return nullptr;
-  sotto_status status =
-      sotto_detokenize(as<Model>(model)->model, tokens, count, nullptr, 0, &size);
+  sotto_status status = sotto_detokenize(as<Model>(model)->model, tokens, count, nullptr, 0, &size);
   char* bytes = nullptr;
   if (status == SOTTO_BUFFER_TOO_SMALL) {
     bytes = arena.array<char>(env, size);

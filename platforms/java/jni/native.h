@@ -7,8 +7,7 @@
 
 #include <cstddef>
 
-#define NATIVE(type, name) \
-  extern "C" JNIEXPORT type JNICALL Java_io_github_sotto_Native_##name
+#define NATIVE(type, name) extern "C" JNIEXPORT type JNICALL Java_io_github_sotto_Native_##name
 
 namespace sotto_jni {
 
@@ -60,8 +59,8 @@ void on_logits(void* callbacks, float* logits, size_t count);
 double on_similarity(void* callbacks, const sotto_token* a, size_t a_count, const sotto_token* b,
                      size_t b_count);
 int32_t on_step(void* callbacks, uint32_t sequence, sotto_token token);
-size_t on_draft(void* callbacks, const sotto_token* tokens, size_t token_count,
-                const float* hidden, size_t hidden_count, sotto_token* drafts, size_t capacity);
+size_t on_draft(void* callbacks, const sotto_token* tokens, size_t token_count, const float* hidden,
+                size_t hidden_count, sotto_token* drafts, size_t capacity);
 
 // A piece as Java has it; nullptr, and an exception is pending, if that fails.
 jobject new_piece(JNIEnv* env, const sotto_piece& piece, sotto_status stop);

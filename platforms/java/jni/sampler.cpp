@@ -19,8 +19,7 @@ bool init(JNIEnv* env, const sotto_model* model, jint list_bytes, Sampler* sampl
   size_t size = 0;
   sotto_error error = new_error();
   const auto lists = static_cast<uint32_t>(list_bytes);
-  sotto_status status =
-      sotto_sampler_memory_size(sampler->vocabulary_size, lists, &size, &error);
+  sotto_status status = sotto_sampler_memory_size(sampler->vocabulary_size, lists, &size, &error);
   if (!check(env, status, &error)) return false;
   sampler->memory = allocate(env, size);
   if (sampler->memory == nullptr) return false;
@@ -134,7 +133,6 @@ NATIVE(void, watermarkDetect)
   result.struct_size = sizeof result;
   sotto_error error = new_error();
   const size_t size = vocabulary_size < 0 ? 0 : static_cast<size_t>(vocabulary_size);
-  const sotto_status status =
-      sotto_watermark_detect(&params, size, tokens, count, &result, &error);
+  const sotto_status status = sotto_watermark_detect(&params, size, tokens, count, &result, &error);
   if (check(env, status, &error)) write_fields(env, &result, kWatermarkResultFields, to);
 }

@@ -9,7 +9,9 @@ using namespace sotto_jni;
 
 namespace {
 
-sotto_session* session_of(jlong handle) { return as<Session>(handle)->session; }
+sotto_session* session_of(jlong handle) {
+  return as<Session>(handle)->session;
+}
 
 void destroy(JNIEnv* env, Session* session) {
   sotto_session_deinit(session->session);

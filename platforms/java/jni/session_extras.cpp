@@ -7,19 +7,20 @@ using namespace sotto_jni;
 
 namespace {
 
-sotto_session* session_of(jlong handle) { return as<Session>(handle)->session; }
+sotto_session* session_of(jlong handle) {
+  return as<Session>(handle)->session;
+}
 
 jobjectArray new_sequences(JNIEnv* env, const sotto_sequence* sequences, size_t count) {
   const Library& java = library();
-  jobjectArray array =
-      env->NewObjectArray(static_cast<jsize>(count), java.sequence_class, nullptr);
+  jobjectArray array = env->NewObjectArray(static_cast<jsize>(count), java.sequence_class, nullptr);
   for (size_t i = 0; array != nullptr && i < count; ++i) {
     const sotto_sequence& sequence = sequences[i];
     jintArray tokens = new_ints(env, sequence.tokens, sequence.token_count);
     if (tokens == nullptr) return nullptr;
-    jobject made = env->NewObject(java.sequence_class, java.new_sequence, tokens, sequence.score,
-                                  sequence.log_probability, sequence.stop,
-                                  static_cast<jint>(sequence.index));
+    jobject made =
+        env->NewObject(java.sequence_class, java.new_sequence, tokens, sequence.score,
+                       sequence.log_probability, sequence.stop, static_cast<jint>(sequence.index));
     if (made == nullptr) return nullptr;
     env->SetObjectArrayElement(array, static_cast<jsize>(i), made);
     if (env->ExceptionCheck()) return nullptr;

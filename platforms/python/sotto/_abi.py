@@ -38,7 +38,8 @@ class ModelInfo(Struct):
         ("struct_size", u32), ("vocabulary_size", u32), ("max_context_tokens", u32), ("layer_count", u32),
         ("head_count", u32), ("embedding_size", u32), ("feed_forward_size", u32), ("end_of_text_token", i32),
         ("has_tokenizer", u32), ("max_token_bytes", u32), ("isa", i32), ("packed_in_place", u32),
-        ("parameter_count", u64), ("weight_bytes", u64), ("vocabulary_bytes", u64)]
+        ("parameter_count", u64), ("weight_bytes", u64), ("vocabulary_bytes", u64),
+        ("layer_weight_bits", u32), ("head_weight_bits", u32)]
 
 
 class TokenList(Struct):

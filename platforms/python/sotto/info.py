@@ -24,6 +24,8 @@ class ModelInfo:
     parameter_count: int
     weight_bytes: int
     vocabulary_bytes: int
+    layer_weight_bits: int
+    head_weight_bits: int
 
 
 @dataclass(frozen=True)
