@@ -196,8 +196,6 @@ constexpr Field kModelInfo[] = {
     FIELD(sotto_model_info, vocabulary_bytes, "vocabularyBytes", "J"),
     FIELD(sotto_model_info, layer_weight_bits, "layerWeightBits", "I"),
     FIELD(sotto_model_info, head_weight_bits, "headWeightBits", "I"),
-    FIELD(sotto_model_info, layer_weight_bits, "layerWeightBits", "I"),
-    FIELD(sotto_model_info, head_weight_bits, "headWeightBits", "I"),
 };
 
 constexpr Field kSessionInfo[] = {

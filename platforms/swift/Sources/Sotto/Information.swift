@@ -20,8 +20,6 @@ public struct ModelInfo: Sendable {
   public let vocabularyBytes: UInt64
   public let layerWeightBits: UInt32
   public let headWeightBits: UInt32
-  public let layerWeightBits: UInt32
-  public let headWeightBits: UInt32
 
   init(_ c: sotto_model_info) {
     vocabularySize = c.vocabulary_size
@@ -38,8 +36,6 @@ public struct ModelInfo: Sendable {
     parameterCount = c.parameter_count
     weightBytes = c.weight_bytes
     vocabularyBytes = c.vocabulary_bytes
-    layerWeightBits = c.layer_weight_bits
-    headWeightBits = c.head_weight_bits
     layerWeightBits = c.layer_weight_bits
     headWeightBits = c.head_weight_bits
   }

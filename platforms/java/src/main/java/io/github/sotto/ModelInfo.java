@@ -20,8 +20,6 @@ public final class ModelInfo {
     public long vocabularyBytes;
     public int layerWeightBits;
     public int headWeightBits;
-    public int layerWeightBits;
-    public int headWeightBits;
 
     ModelInfo() {}
 }
