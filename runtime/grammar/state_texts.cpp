@@ -10,6 +10,10 @@ constexpr uint8_t kSortChain[] = {kAllSorts, kAllSorts & ~kOtherSort,
                                   kLowerSort | kUpperSort | kDigitSort, kLowerSort | kDigitSort,
                                   kLowerSort};
 constexpr uint32_t kMostSweeps = 32;
+// Flags of states while texts are being found: that take all small letters, by moves or as
+// texts of rules; or that call rules which do.
+constexpr uint8_t kTakes = 64;
+constexpr uint8_t kMayTake = 128;
 constexpr uint32_t kMostCount = kLengthCharacters[kLengthCount - 2];
 
 bool is_part(uint8_t sorts, uint8_t whole) {
@@ -84,16 +88,31 @@ bool StateTexts::has_count(uint32_t state, uint32_t count) const {
   return takes(state, kAllSorts, is_enough);
 }
 
+// Whether the characters that lead anywhere by the state's own moves all lead to states that
+// are accepted.
+template <typename Accepts>
+bool StateTexts::takes_only(uint32_t state, Accepts accepts) const {
+  uint64_t begun[4] = {};
+  bool begins = false;
+  for (const GrammarMove& move : grammar_.moves(state)) {
+    if (!steps_.begins(move.symbol_class)) continue;
+    begun[move.symbol_class / 64] |= uint64_t{1} << move.symbol_class % 64;
+    begins = true;
+  }
+  if (!begins) return true;
+  for (const CharacterStep& step : steps_.from(0)) {
+    const bool is_begun = (begun[step.symbol_class / 64] >> step.symbol_class % 64 & 1) != 0;
+    if (is_begun && !steps_.lead_only(grammar_, state, step, accepts)) return false;
+  }
+  return true;
+}
+
 // A rule of one character, if it has any of those that have a sort.
 bool StateTexts::is_only_single(uint32_t state) const {
   const auto ends = [&](uint32_t target) {
     return (grammar_.flags(target) & GrammarState::kLast) != 0;
   };
-  const auto steps = steps_.from(0);
-  return grammar_.calls(state).empty() && !is_final(state) &&
-         std::all_of(steps.begin(), steps.end(), [&](const CharacterStep& step) {
-           return steps_.lead_only(grammar_, state, step, ends);
-         });
+  return grammar_.calls(state).empty() && !is_final(state) && takes_only(state, ends);
 }
 
 // Whether each character that may follow leads to a state behind which fewer may.
@@ -110,11 +129,7 @@ bool StateTexts::is_exact(uint32_t state) const {
     const bool is_single = (grammar_.flags(call.rule_start) & GrammarState::kSingle) != 0;
     if (!is_single || !is_below(call.target, texts)) return false;
   }
-  const auto steps = steps_.from(0);
-  return std::all_of(steps.begin(), steps.end(), [&](const CharacterStep& step) {
-    return steps_.lead_only(grammar_, state, step,
-                            [&](uint32_t target) { return is_below(target, 1); });
-  });
+  return takes_only(state, [&](uint32_t target) { return is_below(target, 1); });
 }
 
 bool StateTexts::holds(uint32_t state) const {
@@ -127,9 +142,25 @@ bool StateTexts::holds(uint32_t state) const {
          ((s.flags & GrammarState::kExact) == 0 || is_exact(state));
 }
 
+// Marks the states that take at least small letters, whatever is behind: few do.
+void StateTexts::mark(GrammarState* states) const {
+  const uint32_t count = grammar_.counts().states;
+  for (uint32_t s = kUnknownState + 1; s < count; ++s) {
+    if (takes(s, kLowerSort, [](uint32_t) { return true; })) states[s].flags |= kTakes | kMayTake;
+  }
+  for (uint32_t s = kUnknownState + 1; s < count; ++s) {
+    const auto calls = grammar_.calls(s);
+    const bool may_take = std::any_of(calls.begin(), calls.end(), [&](const GrammarCall& call) {
+      return (states[call.rule_start].flags & kTakes) != 0;
+    });
+    if (may_take) states[s].flags |= kMayTake;
+  }
+}
+
 void StateTexts::find_singles(GrammarState* states) const {
   for (uint32_t s = kUnknownState + 1; s < grammar_.counts().states; ++s) {
     if (is_only_single(s)) states[s].flags |= GrammarState::kSingle;
+    if ((states[s].flags & kTakes) == 0) continue;
     for (const uint8_t sorts : kSortChain) {
       if (!is_single(s, sorts)) continue;
       states[s].single_sorts = sorts;
@@ -143,7 +174,8 @@ void StateTexts::find_singles(GrammarState* states) const {
 void StateTexts::find_endless(GrammarState* states, uint8_t sorts) const {
   const uint32_t count = grammar_.counts().states;
   for (uint32_t s = 0; s < count; ++s) {
-    if (states[s].endless_sorts == 0) states[s].endless_sorts = sorts;
+    const bool may_take = (states[s].flags & kMayTake) != 0;
+    if (may_take && states[s].endless_sorts == 0) states[s].endless_sorts = sorts;
   }
   bool changed = true;
   for (uint32_t sweep = 0; changed && sweep < kMostSweeps; ++sweep) {
@@ -165,7 +197,7 @@ void StateTexts::find_counts(GrammarState* states) const {
   for (uint32_t sweep = 0; changed && sweep < kMostSweeps; ++sweep) {
     changed = false;
     for (uint32_t s = grammar_.counts().states; s-- > 0;) {
-      if (states[s].endless_sorts == kAllSorts) continue;
+      if (states[s].endless_sorts == kAllSorts || (states[s].flags & kMayTake) == 0) continue;
       while (states[s].any_count < kMostCount && has_count(s, states[s].any_count + 1u)) {
         ++states[s].any_count;
         changed = true;
@@ -189,10 +221,14 @@ void StateTexts::find_exact(GrammarState* states) const {
 void StateTexts::find(CompiledGrammar* grammar) {
   const StateTexts texts(*grammar);
   auto* states = const_cast<GrammarState*>(&grammar->state(0));
+  texts.mark(states);
   texts.find_singles(states);
   for (const uint8_t sorts : kSortChain) texts.find_endless(states, sorts);
   texts.find_counts(states);
   texts.find_exact(states);
+  for (uint32_t s = 0; s < grammar->counts().states; ++s) {
+    states[s].flags &= static_cast<uint8_t>(~(kTakes | kMayTake));
+  }
 }
 
 }  // namespace sotto

@@ -26,6 +26,9 @@ class StateTexts {
   bool is_final(uint32_t state) const;
   bool is_single(uint32_t state, uint8_t sorts) const;
   bool is_endless(uint32_t state, uint8_t sorts) const;
+  template <typename Accepts>
+  bool takes_only(uint32_t state, Accepts accepts) const;
+  void mark(GrammarState* states) const;
   bool is_only_single(uint32_t state) const;
   bool is_exact(uint32_t state) const;
   bool has_count(uint32_t state, uint32_t count) const;
