@@ -6,7 +6,8 @@ import pathlib
 import re
 import sys
 
-import check_header
+sys.dont_write_bytecode = True
+import check_header  # noqa: E402
 
 # Directories, and the endings of the sources that name functions and fields as C does.
 BINDINGS = {"go": {".go", ".c"}, "java/jni": {".cpp", ".h"}, "python/sotto": {".py"}, "rust": {".rs"},
