@@ -285,12 +285,25 @@ TEST(Program, MeasuresSpeculation) {
   EXPECT_TRUE(json.at("settings").at("speculation"));
 }
 
+TEST(Program, MeasuresTwoModelsTurnAbout) {
+  const auto json = json_of(
+      "-m synthetic-tiny-int4 --runs 1 --contexts 0 --prompt-lengths 5 --against synthetic-tiny");
+  EXPECT_EQ(json.at("model").at("layer_weight_bits"), 4);
+  EXPECT_TRUE(json.at("model").at("packed_in_place"));
+  std::set<std::string> names;
+  for (const auto& figure : json.at("figures")) {
+    names.insert(figure.at("name").get<std::string>());
+    EXPECT_GT(figure.at("median"), 0) << figure;
+  }
+  EXPECT_EQ(names, (std::set<std::string>{"decode_against", "prefill_against"}));
+}
+
 TEST(Program, ExplainsItself) {
   const Result result = run_bench("--help");
   EXPECT_EQ(result.exit_code, 0);
   for (const char* option : {"--model", "--json", "--threads", "--runs", "--prompt-lengths",
                              "--contexts", "--pages", "--isa", "--micro", "--grammar",
-                             "--speculation", "--peers", "--keep"}) {
+                             "--speculation", "--peers", "--against", "--keep"}) {
     EXPECT_NE(result.out.find(option), std::string::npos) << option;
   }
 }
