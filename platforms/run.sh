@@ -76,7 +76,7 @@ and the development files of FlatBuffers (with flatc), CLI11, nlohmann-json and 
 # The other languages: a program, its least version, how it tells it, the Debian package, the least version of that.
 toolchains="rustc 1.63 --version rustc 1.63
 cargo 1.60 --version cargo 0.60
-go 1.23 version golang-go 1.23
+go 1.16 version golang-go 1.16
 javac 17 --version default-jdk-headless 0
 python3 3.9 --version python3 3.9"
 
