@@ -49,11 +49,11 @@ MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar
   limits.frame_count = 2 * limits.node_count;
   limits.item_count = 3 * limits.config_count + 128;
   if (counts.loops > 0) {
-    limits.work_count = 1536;
-    limits.config_count = 640;
-    limits.node_count = 1024;
-    limits.frame_count = 4096;
-    limits.item_count = 2560;
+    limits.work_count = 2048;
+    limits.config_count = 768;
+    limits.node_count = 1536;
+    limits.frame_count = 6144;
+    limits.item_count = 3072;
   }
   if (has_left_recursion(grammar)) {
     limits.work_count = 4096;
