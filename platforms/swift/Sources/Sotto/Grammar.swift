@@ -24,7 +24,7 @@ public final class Vocabulary: @unchecked Sendable {
     do {
       tokenCount = Int(try modelInfo(model.handle).vocabularySize)
       let (handle, memory) = try makeVocabulary(&given)
-      resource = Resource(handle, needs: [model]) { _ in withExtendedLifetime(memory) {} }
+      resource = Resource(handle, needs: [model], free: { _ in withExtendedLifetime(memory) {} })
     } catch {
       model.release()
       throw error
@@ -53,7 +53,7 @@ public final class Vocabulary: @unchecked Sendable {
     given.end_token_count = ends.count
     tokenCount = tokens.count
     let (handle, memory) = try makeVocabulary(&given)
-    resource = Resource(handle) { _ in withExtendedLifetime((memory, arena)) {} }
+    resource = Resource(handle, free: { _ in withExtendedLifetime((memory, arena)) {} })
   }
 
   deinit { resource.close() }
@@ -72,12 +72,45 @@ private func makeVocabulary(_ given: inout sotto_vocabulary_params) throws -> (O
   return (made!, memory)
 }
 
+/// Compiles in more and more memory, up to a limit.
+private func compile(_ source: String, _ parameters: GrammarParameters) throws -> (OpaquePointer, Block) {
+  let arena = Arena()
+  let callbacks = Callbacks()
+  callbacks.log = parameters.log
+  var given = parameters.filled(arena)
+  if parameters.log != nil {
+    given.log = onLog
+    given.log_user_data = callbacks.pointer
+  }
+  let vocabulary = parameters.vocabulary?.resource
+  try vocabulary?.retain()
+  defer { vocabulary?.release() }
+  given.vocabulary = vocabulary?.handle
+  let text = arena.text(source)
+  var room = sotto_grammar_typical_memory(text.size)
+  let limit = 64 * room
+  while true {
+    let memory = Block(size: room)
+    var made: OpaquePointer?
+    var used = 0
+    var details = newError()
+    let status = sotto_grammar_compile(text.text, text.size, &given, memory.address, room, &made, &used, &details)
+    if status == Status.grammarTooLarge.rawValue && room < limit {
+      room *= 4
+      continue
+    }
+    try check(status, details)
+    withExtendedLifetime((arena, callbacks)) {}
+    return (made!, memory)
+  }
+}
+
 /// A compiled grammar. It never changes and may be shared.
 public final class Grammar: @unchecked Sendable {
   let resource: Resource
 
   private init(_ handle: OpaquePointer, _ memory: Block) {
-    resource = Resource(handle) { _ in withExtendedLifetime(memory) {} }
+    resource = Resource(handle, free: { _ in withExtendedLifetime(memory) {} })
   }
 
   deinit { resource.close() }
@@ -87,37 +120,8 @@ public final class Grammar: @unchecked Sendable {
 
   /// Compiles a source in the language of the parameters.
   public convenience init(_ source: String, _ parameters: GrammarParameters = GrammarParameters()) throws {
-    let arena = Arena()
-    let callbacks = Callbacks()
-    callbacks.log = parameters.log
-    var given = parameters.filled(arena)
-    if parameters.log != nil {
-      given.log = onLog
-      given.log_user_data = callbacks.pointer
-    }
-    let vocabulary = parameters.vocabulary?.resource
-    try vocabulary?.retain()
-    defer { vocabulary?.release() }
-    given.vocabulary = vocabulary?.handle
-    let text = arena.text(source)
-    var room = sotto_grammar_typical_memory(text.size)
-    let limit = 64 * room
-    while true {
-      let memory = Block(size: room)
-      var made: OpaquePointer?
-      var used = 0
-      var details = newError()
-      let status = sotto_grammar_compile(
-        text.text, text.size, &given, memory.address, room, &made, &used, &details)
-      if status == Status.grammarTooLarge.rawValue && room < limit {
-        room *= 4
-        continue
-      }
-      try check(status, details)
-      withExtendedLifetime((arena, callbacks)) {}
-      self.init(made!, memory)
-      return
-    }
+    let (handle, memory) = try compile(source, parameters)
+    self.init(handle, memory)
   }
 
   private convenience init(_ language: GrammarLanguage, _ source: String) throws {

@@ -26,7 +26,7 @@ public final class Matcher: @unchecked Sendable {
       try check(
         sotto_matcher_init(grammar.resource.handle, words, &given, memory.address, size, &made, &details), details)
       memoryBytes = size
-      resource = Resource(made!, needs: needs) { _ in withExtendedLifetime(memory) {} }
+      resource = Resource(made!, needs: needs, free: { _ in withExtendedLifetime(memory) {} })
     } catch {
       needs.forEach { $0.release() }
       throw error

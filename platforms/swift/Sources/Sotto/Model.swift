@@ -33,10 +33,11 @@ public final class Model: @unchecked Sendable {
     var made: OpaquePointer?
     try check(sotto_model_init(file.address, file.size, &given, memory.address, size, &made, &details), details)
     memoryBytes = size
-    resource = Resource(made!) { handle in
+    let free = { (handle: OpaquePointer) in
       sotto_model_deinit(handle)
       withExtendedLifetime((file, memory, callbacks)) {}
     }
+    resource = Resource(made!, free: free)
     info = try modelInfo(made!)
   }
 

@@ -56,7 +56,7 @@ public final class Sampler: @unchecked Sendable {
       model?.resource.release()
       throw error
     }
-    resource = Resource(made!, needs: needs) { _ in withExtendedLifetime((memory, callbacks)) {} }
+    resource = Resource(made!, needs: needs, free: { _ in withExtendedLifetime((memory, callbacks)) {} })
     self.callbacks = callbacks
     self.vocabularySize = vocabularySize
     try set(parameters)

@@ -34,12 +34,14 @@ public final class Session: @unchecked Sendable {
         sotto_session_init(model.resource.handle, &given, memory.address, size, &made, &details), details)
       let state = State()
       let callbacks = Callbacks()
-      resource = Resource(made!, needs: [model.resource], interrupt: { sotto_session_cancel($0) }) { handle in
+      let free = { (handle: OpaquePointer) in
         sotto_session_deinit(handle)
         state.uses.values.forEach { $0.detach() }
         state.uses.removeAll()
         withExtendedLifetime((memory, callbacks)) {}
       }
+      let interrupt = { (handle: OpaquePointer) in sotto_session_cancel(handle) }
+      resource = Resource(made!, needs: [model.resource], interrupt: interrupt, free: free)
       self.state = state
       self.callbacks = callbacks
     } catch {
