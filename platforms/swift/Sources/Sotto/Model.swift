@@ -52,7 +52,9 @@ public final class Model: @unchecked Sendable {
     var given = parameters.filled()
     var details = newError()
     var size = 0
-    try check(sotto_model_memory_size(file.address, file.size, &given, &size, &details), details)
+    let status = sotto_model_memory_size(file.address, file.size, &given, &size, &details)
+    withExtendedLifetime(file) {}
+    try check(status, details)
     return size
   }
 

@@ -1,8 +1,8 @@
 import Foundation
 
 /// What follows a prompt, piece by piece. Each iteration evaluates the prompt anew, behind what is there, on the
-/// session's own queue. A task that is cancelled ends the text at once, also inside a long prompt, with CancellationError;
-/// the session can go on.
+/// session's own queue. A task that is cancelled ends the text at once, also inside a long prompt, with
+/// CancellationError; the session can go on.
 public struct Pieces: AsyncSequence, Sendable {
   public typealias Element = Piece
 
