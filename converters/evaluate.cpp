@@ -201,7 +201,9 @@ std::string evaluation_table(const Evaluation& e) {
   row("loss (nats)", cell("%.5f", e.float_loss), [](Of q) { return cell("%.5f", q.loss); });
   row("perplexity", cell("%.4f", e.float_perplexity()),
       [](Of q) { return cell("%.4f", q.perplexity()); });
-  row("", "", [&](Of q) { return cell("%+.3f%%", 100 * (q.perplexity() / e.float_perplexity() - 1)); });
+  row("", "", [&](Of q) {
+    return cell("%+.3f%%", 100 * (q.perplexity() / e.float_perplexity() - 1));
+  });
   row("mean KL (nats)", "", [](Of q) { return cell("%.6f", q.mean_divergence); });
   row("top-1 agreement", "", [](Of q) { return cell("%.2f%%", 100 * q.top1_agreement); });
   row("logits (rms)", cell("%.4f", e.logit_rms), [](Of) { return ""; });

@@ -125,6 +125,8 @@ std::vector<float> multiply(const Int4Kernels* kernels, const Layer& layer, cons
 const std::vector<std::pair<size_t, size_t>> kShapes = {
     {1, 1}, {31, 16}, {32, 17}, {33, 5}, {64, 64}, {100, 70}, {256, 130}, {768, 48}, {3072, 33}};
 
+constexpr size_t kRowCounts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 16, 17, 20, 29, 50};
+
 TEST(Int4, ScalarCodeIsTheDefinition) {
   const uint64_t seed = test_seed();
   SCOPED_TRACE(seed);
@@ -156,7 +158,7 @@ TEST_P(Int4Isa, EqualsScalarCodeBitForBit) {
   for (const auto& [inputs, outputs] : kShapes) {
     for (const Extreme extreme : {Extreme::kNone, Extreme::kLowest, Extreme::kHighest}) {
       const Layer layer(inputs, outputs, extreme, random);
-      for (const size_t rows : {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 16, 17, 20, 29, 50}) {
+      for (const size_t rows : kRowCounts) {
         const Rows x(rows, inputs, extreme, random);
         const std::vector<float> expected = multiply(nullptr, layer, x, nullptr);
         for (ThreadPool* pool : {static_cast<ThreadPool*>(nullptr), two}) {

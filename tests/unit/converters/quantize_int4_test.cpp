@@ -47,7 +47,8 @@ double plain_error(const std::vector<float>& weights) {
     });
     const double scale = extreme / -8;
     for (size_t i = first; i < first + kInt4Block; ++i) {
-      const double error = weights[i] - std::clamp(std::nearbyint(weights[i] / scale), -8.0, 7.0) * scale;
+      const double rounded = std::clamp(std::nearbyint(weights[i] / scale), -8.0, 7.0);
+      const double error = weights[i] - rounded * scale;
       sum += error * error;
     }
   }
@@ -94,7 +95,7 @@ TEST(QuantizeInt4Test, RepresentsItsOwnValuesExactly) {
   for (float& weight : weights) {
     weight = static_cast<float>(static_cast<int>(random() % 16) - 7) / 64;
   }
-  for (const size_t first : {0, 32, 64}) weights[first] = 0.125f;  // 8 of them
+  for (const size_t first : {0u, 32u, 64u}) weights[first] = 0.125f;  // 8 of them
   EXPECT_LT(squared_error(quantize_int4(weights, 96, 1), weights), 1e-12);
 }
 
