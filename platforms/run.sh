@@ -15,7 +15,9 @@ usage: sh platforms/run.sh COMMAND
                               are those of \`sotto generate\`
   test [PRESET]               build everything and run the tests; PRESET is release (the default),
                               debug, asan, tsan or bindings: those of the other languages, in
-                              build/release, with the toolchains that Debian has for them
+                              build/release, with the toolchains that Debian has for them;
+                              rpi-aarch64 or rpi-armv7: for ARM, under emulation (-cpus added: only
+                              what runs on several CPUs, in a few minutes)
   help                        this text
 
 Each command first installs the Debian packages that are missing, then builds into build/PRESET.
@@ -110,7 +112,8 @@ install_toolchains() {
 # build PRESET [TARGET]
 build() {
   install_packages
-  directory=build/$1
+  configuration=${1%-cpus}
+  directory=build/$configuration
   configure=${SOTTO_CMAKE_OPTIONS:-}
   if [ "$1" = bindings ]; then
     install_toolchains
@@ -121,7 +124,7 @@ build() {
   if [ ! -f "$directory/build.ninja" ] || [ -n "$configure" ]; then
     say "Configuring $directory"
     # shellcheck disable=SC2086  # one word an option
-    cmake --preset "$1" ${SOTTO_CMAKE_OPTIONS:-} >&2
+    cmake --preset "$configuration" ${SOTTO_CMAKE_OPTIONS:-} >&2
   fi
   say "Building $directory"
   cmake --build --preset "$1" ${2:+--target "$2"} >&2
@@ -140,7 +143,12 @@ case $command in
     ;;
   test)
     preset=${1-release}
-    case $preset in release|debug|asan|tsan|bindings) ;; *) usage >&2; exit 2 ;; esac
+    case $preset in
+      release|debug|asan|tsan|bindings) ;;
+      rpi-aarch64|rpi-aarch64-cpus) packages="$packages g++-aarch64-linux-gnu qemu-user" ;;
+      rpi-armv7|rpi-armv7-cpus) packages="$packages g++-arm-linux-gnueabihf qemu-user" ;;
+      *) usage >&2; exit 2 ;;
+    esac
     [ $# -le 1 ] || { usage >&2; exit 2; }
     build "$preset"
     exec ctest --preset "$preset" -j "$(getconf _NPROCESSORS_ONLN)"

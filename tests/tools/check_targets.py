@@ -1,0 +1,90 @@
+"""Checks the syntax of the library's sources with Clang for systems that cannot be built for here.
+
+Their own system headers are missing: the C and C++ headers of this machine stand in for them, which is enough for
+sources that use few of them. What it cannot find: a name that only the other system lacks, and anything about linking.
+"""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ARM64 = ["kernels/neon/*.cpp", "kernels/tables_arm64.cpp"]
+DOTPROD = ["kernels/neon_dotprod/*.cpp"]
+LINUX_ARM64 = ["kernels/cpu_features_arm64_linux.cpp"]
+# triple: the patterns of its own files
+TARGETS = {
+    "arm64-apple-macos12": ARM64,
+    "arm64-apple-ios14": ARM64,
+    "arm64-apple-ios14-simulator": ARM64,
+    "aarch64-linux-android26": ARM64 + LINUX_ARM64,
+    "aarch64-linux-musl": ARM64 + LINUX_ARM64,
+}
+COMMON = ["kernels/*.cpp", "kernels/reference/*.cpp", "kernels/xnnpack/*.cpp", "runtime/base/*.cpp",
+          "runtime/session.cpp", "runtime/model/*.cpp", "capi/*.cpp"]
+OF_ONE_TARGET = ("cpu_features_", "tables_")
+
+
+def sources(root, patterns):
+    common = [path for pattern in COMMON for path in sorted(root.glob(pattern))
+              if not path.name.startswith(OF_ONE_TARGET)]
+    own = [(path, []) for pattern in patterns for path in sorted(root.glob(pattern))]
+    if ARM64[0] in patterns:
+        own += [(path, ["-march=armv8.2-a+dotprod"]) for pattern in DOTPROD for path in sorted(root.glob(pattern))]
+    return [(path, []) for path in common] + own
+
+
+def system_includes(compiler):
+    """Where this machine's C++ compiler finds headers, but for its own intrinsics."""
+    done = subprocess.run([compiler, "-x", "c++", "-E", "-v", os.devnull], capture_output=True, text=True, check=True)
+    lines = done.stderr.split("#include <...> search starts here:")[1].split("End of search list")[0].split()
+    paths = [os.path.realpath(line) for line in lines]
+    return [path for path in paths if "/lib/gcc" not in path and not path.endswith("/usr/include")]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--clang", default="clang++")
+    parser.add_argument("--compiler", default="c++", help="whose standard headers to use")
+    parser.add_argument("--include", action="append", default=[], help="generated headers, XNNPACK's, FlatBuffers'")
+    parser.add_argument("--define", action="append", default=[])
+    parser.add_argument("--target", action="append", help="default: all")
+    parser.add_argument("root", type=pathlib.Path)
+    args = parser.parse_args()
+    stand_in = tempfile.TemporaryDirectory()
+    for name in ("android/api-level.h", "TargetConditionals.h"):
+        header = pathlib.Path(stand_in.name) / name
+        header.parent.mkdir(exist_ok=True)
+        header.touch()
+    # What the headers of glibc and libstdc++ need, and a name of Clang's for Apple that is glibc's, too.
+    system = ["-D_GNU_SOURCE", "-U__nonnull", "-isystem", stand_in.name]
+    system += [option for path in system_includes(args.compiler) for option in ("-isystem", path)]
+    ours = [f"-I{args.root}", f"-I{args.root}/capi/include"]
+    ours += [option for path in args.include for option in ("-isystem", path)]
+    ours += [f"-D{name}" for name in args.define]
+
+    def check(job):
+        target, path, flags = job
+        command = [args.clang, f"--target={target}", "-fsyntax-only", "-nostdlibinc", "-nostdinc++", "-std=c++20",
+                   "-fno-exceptions", "-fno-rtti", "-w", *flags, *ours, *system, str(path)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return target, path, done.returncode, done.stderr
+
+    jobs = [(target, path, flags) for target in args.target or TARGETS
+            for path, flags in sources(args.root, TARGETS[target])]
+    failures, counts = 0, {}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for target, path, code, messages in pool.map(check, jobs):
+            counts[target] = counts.get(target, 0) + 1
+            if code != 0:
+                failures += 1
+                print(f"{target} {path}\n{messages[:2000]}")
+    for target, count in counts.items():
+        print(f"{target:30} {count} files")
+    return 1 if failures or not counts else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
