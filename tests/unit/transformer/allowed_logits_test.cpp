@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "kernels/linear.h"
 #include "tests/unit/transformer/test_model.h"
 
 namespace sotto {
@@ -41,6 +42,9 @@ class AllowedLogitsTest : public testing::Test {
  protected:
   void SetUp() override {
     if (model() == nullptr) GTEST_SKIP() << "this CPU or build lacks the instruction set";
+    if (model()->head().packed != nullptr && !packed_rows_are_readable()) {
+      GTEST_SKIP() << "this instruction set shuffles its rows: nothing pays";
+    }
   }
 };
 
