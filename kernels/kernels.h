@@ -191,14 +191,24 @@ struct Kernels {
   void (*mix_words)(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, size_t n,
                     uint32_t* words);
 
-  // sums[bits [shift, shift + bits) of words_i] += p_i, in order of i.
-  void (*add_by_bits)(const uint32_t* words, uint32_t shift, uint32_t bits, const float* p,
-                      size_t n, double* sums);
+  // The words of mix_words, and sums[the low `bits` of words_i] += p_i, in order of i.
+  void (*mix_and_add)(uint64_t seed, bool high, const int32_t* ids, int32_t first_id,
+                      uint32_t bits, const float* p, size_t n, uint32_t* words, float* sums);
 
   // y_i = p_i * (low[b % 32] * high[b / 32]), where b is bits [shift, shift + bits) of words_i,
   // 1 ... 10, or 0 if that is below `least`. Both tables have 32 entries. y may be p.
   void (*scale_by_bits)(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low,
                         const float* high, float least, size_t n, const float* p, float* y);
+
+  // scale_by_bits, and sums[the next_bits above those of words_i] += y_i, in order of i.
+  void (*scale_and_add)(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low,
+                        const float* high, float least, uint32_t next_bits, size_t n,
+                        const float* p, float* y, float* sums);
+
+  // Collects first + i, in order, where bits [shift, shift + bits) of words_i are `pattern`;
+  // returns how many. As with split, more may be written.
+  size_t (*collect_by_bits)(const uint32_t* words, uint32_t shift, uint32_t bits,
+                            uint32_t pattern, int32_t first, size_t n, int32_t* collected);
 
   // hashes_i: of the token ids_i, or first_id + i where ids is null.
   void (*min_hash)(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,

@@ -130,6 +130,20 @@ struct Vector {
     float table_[1024];
   };
 
+  // The lanes of 16 words where word >> shift & mask = pattern.
+  static uint32_t equal_bits(const uint32_t* words, uint32_t shift, uint32_t mask,
+                             uint32_t pattern) {
+    const __m128i count = _mm_cvtsi32_si128(static_cast<int>(shift));
+    const auto eight = [=](const uint32_t* w) {
+      const __m256i word = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w));
+      const __m256i b = _mm256_and_si256(_mm256_srl_epi32(word, count),
+                                         _mm256_set1_epi32(static_cast<int>(mask)));
+      const __m256i same = _mm256_cmpeq_epi32(b, _mm256_set1_epi32(static_cast<int>(pattern)));
+      return _mm256_movemask_ps(_mm256_castsi256_ps(same));
+    };
+    return static_cast<uint32_t>(eight(words) | eight(words + 8) << 8);
+  }
+
   // Sums of the bits of each lane, modulo 2^32.
   struct BitSums {
     __m256i low = _mm256_setzero_si256();

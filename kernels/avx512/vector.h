@@ -85,6 +85,15 @@ struct Vector {
     __m512 high_[2];
   };
 
+  // The lanes of 16 words where word >> shift & mask = pattern.
+  static uint32_t equal_bits(const uint32_t* words, uint32_t shift, uint32_t mask,
+                             uint32_t pattern) {
+    const __m512i shifted = _mm512_srl_epi32(_mm512_loadu_si512(words),
+                                             _mm_cvtsi32_si128(static_cast<int>(shift)));
+    const __m512i b = _mm512_and_si512(shifted, _mm512_set1_epi32(static_cast<int>(mask)));
+    return _mm512_cmpeq_epi32_mask(b, _mm512_set1_epi32(static_cast<int>(pattern)));
+  }
+
   // Sums of the bits of each lane, modulo 2^32.
   struct BitSums {
     __m512i v = _mm512_setzero_si512();

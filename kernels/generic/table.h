@@ -39,8 +39,10 @@ constexpr Kernels make_table(Isa isa, void (*attention)(const AttentionArgs& arg
       .surprises = surprises<V>,
       .collect_below = collect_below<V>,
       .mix_words = mix_words<V>,
-      .add_by_bits = add_by_bits<V>,
+      .mix_and_add = mix_and_add<V>,
       .scale_by_bits = scale_by_bits<V>,
+      .scale_and_add = scale_and_add<V>,
+      .collect_by_bits = collect_by_bits<V>,
       .min_hash = min_hash<V>,
   };
 }

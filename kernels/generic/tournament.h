@@ -7,31 +7,52 @@ namespace sotto::generic {
 
 // Integers, which compilers vectorize where the instruction set multiplies 64 bits; written
 // out, as in min_hash.h.
+template <class V, size_t kBatch>
+class WordMixer {
+ public:
+  WordMixer(uint64_t seed, bool high, const int32_t* ids, int32_t first_id)
+      : seed_(seed), shift_(high ? 32 : 0), ids_(ids), first_id_(static_cast<uint32_t>(first_id)) {
+    for (size_t i = 0; i < kBatch; ++i) steps_[i] = i * kStep;
+  }
+
+  // Words [first, first + count), count <= kBatch.
+  void write(size_t first, size_t count, uint32_t* words) const {
+    words += first;
+    if (ids_ != nullptr) {
+      const int32_t* ids = ids_ + first;
+      for (size_t i = 0; i < count; ++i) {
+        words[i] = mix(seed_ + (uint64_t{static_cast<uint32_t>(ids[i])} + 1) * kStep);
+      }
+      return;
+    }
+    const uint32_t begin = first_id_ + static_cast<uint32_t>(first);
+    const uint64_t base = seed_ + (uint64_t{begin} + 1) * kStep;
+    for (size_t i = 0; i < count; ++i) words[i] = mix(base + steps_[i]);
+  }
+
+ private:
+  static constexpr uint64_t kStep = 0x9e3779b97f4a7c15;
+
+  uint32_t mix(uint64_t z) const {
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return static_cast<uint32_t>((z ^ z >> 31) >> shift_);
+  }
+
+  uint64_t seed_;
+  int shift_;
+  const int32_t* ids_;
+  uint32_t first_id_;
+  uint64_t steps_[kBatch];
+};
+
 template <class V>
 inline void mix_words(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, size_t n,
                       uint32_t* words) {
   constexpr size_t kBatch = 256;
-  constexpr uint64_t kStep = 0x9e3779b97f4a7c15;
-  uint64_t mixed[kBatch], steps[kBatch];
-  for (size_t i = 0; i < kBatch; ++i) steps[i] = i * kStep;
+  const WordMixer<V, kBatch> mixer(seed, high, ids, first_id);
   for (size_t first = 0; first < n; first += kBatch) {
-    const size_t count = n - first < kBatch ? n - first : kBatch;
-    if (ids != nullptr) {
-      for (size_t i = 0; i < count; ++i) {
-        mixed[i] = seed + (uint64_t{static_cast<uint32_t>(ids[first + i])} + 1) * kStep;
-      }
-    } else {
-      const auto begin = static_cast<uint32_t>(first_id) + static_cast<uint32_t>(first);
-      const uint64_t base = seed + (uint64_t{begin} + 1) * kStep;
-      for (size_t i = 0; i < count; ++i) mixed[i] = base + steps[i];
-    }
-    const int shift = high ? 32 : 0;
-    for (size_t i = 0; i < count; ++i) {
-      uint64_t z = mixed[i];
-      z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-      z = (z ^ z >> 27) * 0x94d049bb133111eb;
-      words[first + i] = static_cast<uint32_t>((z ^ z >> 31) >> shift);
-    }
+    mixer.write(first, n - first < kBatch ? n - first : kBatch, words);
   }
 }
 
@@ -54,23 +75,66 @@ inline size_t collect_below(const uint32_t* words, const float* y, float factor,
   return collected;
 }
 
-// What vectors can do comes first, so that the sums wait for nothing but each other.
-template <class V>
-inline void add_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, const float* p,
-                        size_t n, double* sums) {
-  constexpr size_t kBatch = 128;
-  uint32_t places[kBatch];
-  double numbers[kBatch];
-  const uint32_t mask = (1u << bits) - 1;
-  size_t first = 0;
-  for (; first + kBatch <= n; first += kBatch) {
-    for (size_t i = 0; i < kBatch; ++i) places[i] = words[first + i] >> shift & mask;
-    for (size_t i = 0; i < kBatch; ++i) numbers[i] = static_cast<double>(p[first + i]);
+// sums[bits [shift, shift + bits) of words_i] += p_i. A batch is added while vectors make the next:
+// stores are what sums wait for, and vectors need few of them.
+template <class V, size_t kBatch>
+class BitAdder {
+ public:
+  BitAdder(const uint32_t* words, uint32_t shift, uint32_t bits, const float* p, float* sums)
+      : words_(words), p_(p), sums_(sums), shift_(shift), mask_((1u << bits) - 1) {}
+
+  // For each batch, in order, as soon as it is known.
+  void add(size_t first) {
+    uint32_t* places = places_[first / kBatch % 2];
+    for (size_t i = 0; i < kBatch; ++i) places[i] = words_[first + i] >> shift_ & mask_;
+    if (first > 0) add_known(first - kBatch);
+  }
+  // The last of them, and what is behind it.
+  void finish(size_t end, size_t n) {
+    if (end > 0) add_known(end - kBatch);
+    for (size_t i = end; i < n; ++i) sums_[words_[i] >> shift_ & mask_] += p_[i];
+  }
+
+ private:
+  void add_known(size_t first) {
+    const uint32_t* places = places_[first / kBatch % 2];
+    const float* p = p_ + first;
     for (size_t i = 0; i < kBatch; i += 8) {
-      for (size_t k = i; k < i + 8; ++k) sums[places[k]] += numbers[k];
+      for (size_t k = i; k < i + 8; ++k) sums_[places[k]] += p[k];
     }
   }
-  for (; first < n; ++first) sums[words[first] >> shift & mask] += static_cast<double>(p[first]);
+
+  const uint32_t* words_;
+  const float* p_;
+  float* sums_;
+  uint32_t shift_;
+  uint32_t mask_;
+  alignas(64) uint32_t places_[2][kBatch];
+};
+
+// kCommon: the low halves for all tokens, which compilers make shorter.
+template <class V, bool kCommon>
+inline void mix_and_add_batches(uint64_t seed, bool high, const int32_t* ids, int32_t first_id,
+                                uint32_t bits, const float* p, size_t n, uint32_t* words,
+                                float* sums) {
+  constexpr size_t kBatch = 64;
+  const WordMixer<V, kBatch> mixer(seed, !kCommon && high, kCommon ? nullptr : ids, first_id);
+  BitAdder<V, kBatch> adder(words, 0, bits, p, sums);
+  size_t i = 0;
+  for (; i + kBatch <= n; i += kBatch) {
+    mixer.write(i, kBatch, words);
+    adder.add(i);
+  }
+  mixer.write(i, n - i, words);
+  adder.finish(i, n);
+}
+
+template <class V>
+inline void mix_and_add(uint64_t seed, bool high, const int32_t* ids, int32_t first_id,
+                        uint32_t bits, const float* p, size_t n, uint32_t* words, float* sums) {
+  const auto batches = ids == nullptr && !high ? mix_and_add_batches<V, true>
+                                               : mix_and_add_batches<V, false>;
+  batches(seed, high, ids, first_id, bits, p, n, words, sums);
 }
 
 template <class V>
@@ -89,6 +153,46 @@ inline void scale_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, 
     const float scaled = p[i] * (low[b % 32] * high[b / 32]);
     y[i] = scaled >= least ? scaled : 0.0f;
   }
+}
+
+template <class V>
+inline void scale_and_add(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low,
+                          const float* high, float least, uint32_t next_bits, size_t n,
+                          const float* p, float* y, float* sums) {
+  constexpr size_t kBatch = 128;
+  const V lowest = V::broadcast(least);
+  const uint32_t mask = (1u << bits) - 1;
+  const typename V::Factors factors(low, high, mask);
+  BitAdder<V, kBatch> adder(words, shift + bits, next_bits, y, sums);
+  size_t first = 0;
+  for (; first + kBatch <= n; first += kBatch) {
+    for (size_t i = first; i < first + kBatch; i += kLanes) {
+      const V scaled = V::load(p + i, Whole{}) * factors.of(words + i, shift, mask);
+      select_ge(scaled, lowest, scaled, V::zero()).store(y + i, Whole{});
+    }
+    adder.add(first);
+  }
+  scale_by_bits<V>(words + first, shift, bits, low, high, least, n - first, p + first, y + first);
+  adder.finish(first, n);
+}
+
+template <class V>
+inline size_t collect_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits,
+                              uint32_t pattern, int32_t first, size_t n, int32_t* collected) {
+  const uint32_t mask = (1u << bits) - 1;
+  size_t count = 0;
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const uint32_t equal = V::equal_bits(words + i, shift, mask, pattern);
+    if (equal == 0) continue;
+    count += V::compress_ids(equal, first + static_cast<int32_t>(i), collected + count);
+  }
+  for (; i < n; ++i) {
+    if ((words[i] >> shift & mask) == pattern) {
+      collected[count++] = first + static_cast<int32_t>(i);
+    }
+  }
+  return count;
 }
 
 }  // namespace sotto::generic

@@ -123,6 +123,21 @@ struct Vector {
     float table_[1024];
   };
 
+  // The lanes of 16 words where word >> shift & mask = pattern.
+  static uint32_t equal_bits(const uint32_t* words, uint32_t shift, uint32_t mask,
+                             uint32_t pattern) {
+    const uint32_t bit[4] = {1, 2, 4, 8};
+    const uint32x4_t bits = vld1q_u32(bit);
+    const int32x4_t right = vdupq_n_s32(-static_cast<int32_t>(shift));
+    uint32_t equal = 0;
+    for (int k = 0; k < 4; ++k) {
+      const uint32x4_t b = vandq_u32(vshlq_u32(vld1q_u32(words + 4 * k), right),
+                                     vdupq_n_u32(mask));
+      equal |= vaddvq_u32(vandq_u32(vceqq_u32(b, vdupq_n_u32(pattern)), bits)) << 4 * k;
+    }
+    return equal;
+  }
+
   // Sums of the bits of each lane, modulo 2^32.
   struct BitSums {
     uint32x4_t v[4] = {vdupq_n_u32(0), vdupq_n_u32(0), vdupq_n_u32(0), vdupq_n_u32(0)};

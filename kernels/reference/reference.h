@@ -32,10 +32,15 @@ size_t collect_below(const uint32_t* words, const float* y, float factor, int32_
                      int32_t* below);
 void mix_words(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, size_t n,
                uint32_t* words);
-void add_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, const float* p, size_t n,
-                 double* sums);
+void mix_and_add(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, uint32_t bits,
+                 const float* p, size_t n, uint32_t* words, float* sums);
 void scale_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low,
                    const float* high, float least, size_t n, const float* p, float* y);
+void scale_and_add(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low,
+                   const float* high, float least, uint32_t next_bits, size_t n, const float* p,
+                   float* y, float* sums);
+size_t collect_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, uint32_t pattern,
+                       int32_t first, size_t n, int32_t* collected);
 void min_hash(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,
               int32_t* hashes);
 
@@ -62,8 +67,10 @@ inline constexpr Kernels kTable = {
     .surprises = surprises,
     .collect_below = collect_below,
     .mix_words = mix_words,
-    .add_by_bits = add_by_bits,
+    .mix_and_add = mix_and_add,
     .scale_by_bits = scale_by_bits,
+    .scale_and_add = scale_and_add,
+    .collect_by_bits = collect_by_bits,
     .min_hash = min_hash,
 };
 

@@ -104,20 +104,50 @@ void mix_words(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, s
   }
 }
 
+namespace {
+
+uint32_t bits_of(uint32_t word, uint32_t shift, uint32_t bits) {
+  return word >> shift & ((1u << bits) - 1);
+}
+
 void add_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, const float* p, size_t n,
-                 double* sums) {
-  const uint32_t mask = (1u << bits) - 1;
-  for (size_t i = 0; i < n; ++i) sums[words[i] >> shift & mask] += static_cast<double>(p[i]);
+                 float* sums) {
+  for (size_t i = 0; i < n; ++i) sums[bits_of(words[i], shift, bits)] += p[i];
+}
+
+}  // namespace
+
+void mix_and_add(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, uint32_t bits,
+                 const float* p, size_t n, uint32_t* words, float* sums) {
+  mix_words(seed, high, ids, first_id, n, words);
+  add_by_bits(words, 0, bits, p, n, sums);
 }
 
 void scale_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low,
                    const float* high, float least, size_t n, const float* p, float* y) {
-  const uint32_t mask = (1u << bits) - 1;
   for (size_t i = 0; i < n; ++i) {
-    const uint32_t b = words[i] >> shift & mask;
+    const uint32_t b = bits_of(words[i], shift, bits);
     const float scaled = p[i] * (low[b % 32] * high[b / 32]);
     y[i] = scaled >= least ? scaled : 0.0f;
   }
+}
+
+void scale_and_add(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low,
+                   const float* high, float least, uint32_t next_bits, size_t n, const float* p,
+                   float* y, float* sums) {
+  scale_by_bits(words, shift, bits, low, high, least, n, p, y);
+  add_by_bits(words, shift + bits, next_bits, y, n, sums);
+}
+
+size_t collect_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, uint32_t pattern,
+                       int32_t first, size_t n, int32_t* collected) {
+  size_t count = 0;
+  for (size_t i = 0; i < n; ++i) {
+    if (bits_of(words[i], shift, bits) == pattern) {
+      collected[count++] = first + static_cast<int32_t>(i);
+    }
+  }
+  return count;
 }
 
 void min_hash(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,

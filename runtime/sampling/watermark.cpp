@@ -80,18 +80,19 @@ struct Factors {
 };
 
 // The factors of `bits` rounds. `sums`: the probabilities by pattern, together anything; each
-// round folds them by its bit.
-Factors play_rounds(double* sums, uint32_t bits) {
+// round folds them by its bit. `room`: for as many; its first is what they are together at last.
+Factors play_rounds(const double* sums, uint32_t bits, double* room) {
   double products[2][1 << Factors::kLowBits] = {{1}, {1}};
   for (uint32_t bit = 0; bit < bits; ++bit) {
     const size_t folded = size_t{1} << (bits - bit - 1);
-    double ones = 0, zeros = 0;
-    for (size_t g = 0; g < folded; ++g) {
-      zeros += sums[2 * g];
-      ones += sums[2 * g + 1];
+    double added[4] = {folded == 1 ? sums[0] : 0, folded == 1 ? sums[1] : 0, 0, 0};
+    for (size_t g = 0; g + 4 <= 2 * folded; g += 4) {
+      for (size_t k = 0; k < 4; ++k) added[k] += sums[g + k];
     }
+    const double zeros = added[0] + added[2], ones = added[1] + added[3];
     const double q = ones / (zeros + ones);
-    for (size_t g = 0; g < folded; ++g) sums[g] = sums[2 * g] * (1 - q) + sums[2 * g + 1] * (2 - q);
+    for (size_t g = 0; g < folded; ++g) room[g] = sums[2 * g] * (1 - q) + sums[2 * g + 1] * (2 - q);
+    sums = room;
     double* half = products[bit / Factors::kLowBits];
     const size_t run = size_t{1} << bit % Factors::kLowBits;
     for (size_t g = 0; g < run; ++g) {
@@ -108,58 +109,125 @@ Factors play_rounds(double* sums, uint32_t bits) {
   return factors;
 }
 
-// The probabilities after the rounds, up to a common factor, in place of the keys.
-std::span<const float> play_tournament(Candidates& candidates, uint64_t seed, uint32_t layers) {
-  double sums[1 << kMostBits];
-  const Kernels& kernels = candidates.kernels();
-  const size_t count = candidates.count();
-  const float* p = candidates.shares();
-  float* parts = candidates.whole();
-  auto* words = reinterpret_cast<uint32_t*>(parts + count);
-  const auto few = static_cast<uint32_t>(std::bit_width(count)) - 1;
-  uint32_t bits = 0;
-  for (uint32_t layer = 0; layer < layers; layer += bits) {
-    const uint32_t shift = layer % kWordBits;
-    bits = std::min({few, layers - layer, kMostBits, kWordBits - shift});
-    if (shift == 0) kernels.mix_words(seed, layer > 0, candidates.ids(), 0, count, words);
-    std::fill_n(sums, size_t{1} << bits, 0.0);
-    kernels.add_by_bits(words, shift, bits, p, count, sums);
-    const Factors factors = play_rounds(sums, bits);
-    kernels.scale_by_bits(words, shift, bits, factors.low, factors.high, kLeastPart, count, p,
-                          parts);
-    p = parts;
-  }
-  return {p, count};
-}
-
-// The first index at which the sum of p exceeds `share` of the whole, 0 ... 1. `sums`: room for
-// half as many as p.
-size_t draw_part(const Kernels& kernels, std::span<const float> p, double share, double* sums) {
-  constexpr size_t kBlock = 256;  // under one sum
-  const float zeros[kBlock] = {};
-  double total = 0;
-  for (size_t i = 0; i < p.size(); i += kBlock) {
-    const size_t count = std::min(kBlock, p.size() - i);
-    sums[i / kBlock] = kernels.sum_gaps(zeros, p.data() + i, count, 1, 1);  // every gap is 1
-    total += sums[i / kBlock];
-  }
-  const double target = share * total;
-  double before = 0;
-  for (size_t first = 0; first < p.size(); first += kBlock) {
-    const size_t end = std::min(first + kBlock, p.size());
-    const double next = before + sums[first / kBlock];
-    double sum = before;
-    for (size_t i = first; i < end && next > target; ++i) {
-      sum += static_cast<double>(p[i]);
-      if (sum > target && p[i] > 0) return i;
+// Rounds are played for all tokens at once, some layers in one go. Their last factors are never
+// multiplied in: the draw is one of a pattern, then one of the tokens that have it.
+class Tournament {
+ public:
+  // Takes the keys' place.
+  Tournament(Candidates& candidates, uint64_t seed, uint32_t layers)
+      : kernels_(candidates.kernels()),
+        ids_(candidates.ids()),
+        count_(candidates.count()),
+        p_(candidates.shares()),
+        words_(reinterpret_cast<uint32_t*>(candidates.whole() + count_)) {
+    float* parts = candidates.whole();
+    auto* room = reinterpret_cast<double*>(candidates.bucket_sums());
+    uint32_t layer = 0;
+    bits_ = bits_from(layer, layers);
+    while (true) {
+      shift_ = layer % kWordBits;
+      if (shift_ == 0) mix_and_add(seed, layer > 0);
+      factors_ = play_rounds(sums_, bits_, room);
+      total_ = room[0];
+      layer += bits_;
+      if (layer == layers) return;
+      const uint32_t next = bits_from(layer, layers);
+      layer % kWordBits == 0 ? scale(parts) : scale_and_add(next, parts);
+      p_ = parts;
+      bits_ = next;
     }
-    before = next;
   }
-  // Rounding kept the sum at the target: the last with a probability.
-  size_t last = p.size() - 1;
-  while (last > 0 && !(p[last] > 0)) --last;
-  return last;
-}
+
+  // The index that `share`, 0 ... 1, of the whole falls on.
+  size_t draw(double share) const {
+    const size_t patterns = size_t{1} << bits_;
+    const double target = share * total_;
+    double before = 0;
+    size_t likely = 0;  // the last with a probability
+    for (size_t g = 0; g < patterns; ++g) {
+      if (!(part(g) > 0)) continue;
+      likely = g;
+      if (before + part(g) > target) return draw_of(g, (target - before) / factor(g));
+      before += part(g);
+    }
+    // Rounding kept the sum at the target.
+    return draw_of(likely, std::numeric_limits<double>::infinity());
+  }
+
+ private:
+  static constexpr size_t kMostSummed = 1 << 16;  // by floats
+  static constexpr size_t kCollected = 1024;
+
+  uint32_t bits_from(uint32_t layer, uint32_t layers) const {
+    const auto few = static_cast<uint32_t>(std::bit_width(count_)) - 1;
+    return std::min({few, layers - layer, kMostBits, kWordBits - layer % kWordBits});
+  }
+
+  // Sums by pattern: `add(first, count, sums)` of some tokens.
+  template <typename Add>
+  void add_up(uint32_t bits, Add add) {
+    const size_t patterns = size_t{1} << bits;
+    std::fill_n(sums_, patterns, 0.0);
+    for (size_t first = 0; first < count_; first += kMostSummed) {
+      float some[1 << kMostBits] = {};
+      add(first, std::min(kMostSummed, count_ - first), some);
+      for (size_t g = 0; g < patterns; ++g) sums_[g] += static_cast<double>(some[g]);
+    }
+  }
+  void mix_and_add(uint64_t seed, bool high) {
+    add_up(bits_, [&](size_t first, size_t count, float* sums) {
+      kernels_.mix_and_add(seed, high, ids_ != nullptr ? ids_ + first : nullptr,
+                           static_cast<int32_t>(first), bits_, p_ + first, count, words_ + first,
+                           sums);
+    });
+  }
+  void scale_and_add(uint32_t next_bits, float* parts) {
+    add_up(next_bits, [&](size_t first, size_t count, float* sums) {
+      kernels_.scale_and_add(words_ + first, shift_, bits_, factors_.low, factors_.high,
+                             kLeastPart, next_bits, count, p_ + first, parts + first, sums);
+    });
+  }
+  void scale(float* parts) const {
+    kernels_.scale_by_bits(words_, shift_, bits_, factors_.low, factors_.high, kLeastPart, count_,
+                           p_, parts);
+  }
+
+  double factor(size_t pattern) const {
+    return static_cast<double>(factors_.low[pattern % 32] * factors_.high[pattern / 32]);
+  }
+  double part(size_t pattern) const { return sums_[pattern] * factor(pattern); }
+
+  // The first index of the pattern at which its sum of p exceeds `target`, or the last with a p.
+  size_t draw_of(size_t pattern, double target) const {
+    double sum = 0;
+    size_t last = 0;
+    for (size_t first = 0; first < count_; first += kCollected) {
+      int32_t indices[kCollected];
+      const size_t collected = kernels_.collect_by_bits(
+          words_ + first, shift_, bits_, static_cast<uint32_t>(pattern),
+          static_cast<int32_t>(first), std::min(kCollected, count_ - first), indices);
+      for (size_t k = 0; k < collected; ++k) {
+        const auto i = static_cast<size_t>(indices[k]);
+        if (!(p_[i] > 0)) continue;
+        last = i;
+        sum += static_cast<double>(p_[i]);
+        if (sum > target) return i;
+      }
+    }
+    return last;
+  }
+
+  const Kernels& kernels_;
+  const int32_t* ids_;
+  size_t count_;
+  const float* p_;  // before the last rounds
+  uint32_t* words_;
+  uint32_t shift_ = 0;  // of the last rounds
+  uint32_t bits_ = 0;
+  Factors factors_;
+  double total_ = 0;             // after them
+  double sums_[1 << kMostBits];  // of p by their patterns
+};
 
 }  // namespace
 
@@ -197,9 +265,8 @@ bool watermark_seed(const WatermarkParams& params, PastTokens& past, uint64_t* s
 size_t select_tournament(Candidates& candidates, uint64_t seed, uint32_t layers,
                          uint64_t random) {
   if (candidates.count() == 1 || candidates.max() == Candidates::kLowest) return 0;
-  const std::span<const float> p = play_tournament(candidates, seed, layers);
-  auto* sums = reinterpret_cast<double*>(candidates.keys() + (p.size() + 1) / 2);  // behind p
-  return draw_part(candidates.kernels(), p, static_cast<double>(random >> 11) * 0x1p-53, sums);
+  const Tournament tournament(candidates, seed, layers);
+  return tournament.draw(static_cast<double>(random >> 11) * 0x1p-53);
 }
 
 size_t select_gumbel_watermark(Candidates& candidates, uint64_t seed) {

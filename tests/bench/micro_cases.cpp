@@ -107,7 +107,7 @@ void run_share_cases(const Kernels& kernels, const MicroShape& shape, Cases& cas
   kernels.exp_weights(logits.data(), count, max, 1.0f, shares.data());
   std::vector<uint32_t> words(count);
   std::vector<int32_t> indices(count);
-  std::vector<double> sums(1024);
+  std::vector<float> sums(1024);
   volatile double sink = 0;
   cases.time("nearness, vocabulary",
              [&] { kernels.nearness(logits.data(), count, max, 1.0f, 2.0f, y.data()); });
@@ -125,11 +125,20 @@ void run_share_cases(const Kernels& kernels, const MicroShape& shape, Cases& cas
     sink = static_cast<double>(
         kernels.collect_below(words.data(), shares.data(), 1e-3f, 0, count, indices.data()));
   });
-  cases.time("add_by_bits, vocabulary",
-             [&] { kernels.add_by_bits(words.data(), 5, 10, shares.data(), count, sums.data()); });
+  cases.time("mix_and_add, vocabulary", [&] {
+    kernels.mix_and_add(3, false, nullptr, 0, 10, shares.data(), count, words.data(), sums.data());
+  });
   cases.time("scale_by_bits, vocabulary", [&] {
     kernels.scale_by_bits(words.data(), 5, 10, factors.data(), factors.data() + 32, 0x1p-64f, count,
                           shares.data(), y.data());
+  });
+  cases.time("scale_and_add, vocabulary", [&] {
+    kernels.scale_and_add(words.data(), 5, 10, factors.data(), factors.data() + 32, 0x1p-64f, 10,
+                          count, shares.data(), y.data(), sums.data());
+  });
+  cases.time("collect_by_bits, vocabulary", [&] {
+    sink = static_cast<double>(
+        kernels.collect_by_bits(words.data(), 5, 10, 77, 0, count, indices.data()));
   });
 }
 

@@ -153,7 +153,7 @@ TEST(Program, MeasuresKernels) {
         "quantize_row, feed_forward", "quantize_symmetric, head", "max, vocabulary",
         "argmax, vocabulary", "exp_shifted, vocabulary", "exp_weights, vocabulary",
         "keep_from, vocabulary", "split, vocabulary", "sum_gaps, vocabulary",
-        "add_by_bits, vocabulary", "attention, 1 slots", "attention, 64 slots",
+        "mix_and_add, vocabulary", "attention, 1 slots", "attention, 64 slots",
         "linear qkv, batch 1", "linear down, batch 128", "linear head, batch 10"}) {
     EXPECT_TRUE(kernels.count(kernel)) << kernel;
   }

@@ -299,52 +299,6 @@ TEST_P(SamplingOps, MixWords) {
   });
 }
 
-// Random words, and parts and bits of them to look at.
-struct BitCase {
-  BitCase(size_t n, std::mt19937_64& random)
-      : words(n),
-        parts(n),
-        bits(static_cast<uint32_t>(1 + random() % 10)),
-        shift(static_cast<uint32_t>(random() % (33 - bits))) {
-    for (uint32_t& word : words) word = static_cast<uint32_t>(random());
-    for (float& x : parts) x = static_cast<float>(random() % 1000) * 0x1p-20f;
-  }
-
-  std::vector<uint32_t> words;
-  std::vector<float> parts;
-  uint32_t bits;
-  uint32_t shift;
-};
-
-TEST_P(SamplingOps, AddByBits) {
-  for_each_case([&](Numbers, size_t n, Placement placement) {
-    const BitCase c(n, random_);
-    const GuardedArray<uint32_t> words(c.words, placement);
-    const GuardedArray<float> p(c.parts, placement);
-    std::vector<double> expected(size_t{1} << c.bits, 0.25);
-    const GuardedArray<double> sums(expected, placement);
-    reference_->add_by_bits(words.data(), c.shift, c.bits, p.data(), n, expected.data());
-    kernels_->add_by_bits(words.data(), c.shift, c.bits, p.data(), n, sums.data());
-    EXPECT_EQ(sums.values(), expected);
-    EXPECT_TRUE(sums.intact());
-  });
-}
-
-TEST_P(SamplingOps, ScaleByBits) {
-  for_each_case([&](Numbers, size_t n, Placement placement) {
-    const BitCase c(n, random_);
-    std::vector<float> tables(64);
-    for (float& x : tables) x = static_cast<float>(random_() % 1000) * 0x1p-9f;
-    const GuardedArray<uint32_t> words(c.words, placement);
-    const GuardedArray<float> factors(tables, placement);
-    expect_same_in_place(c.parts, placement, [&](const Kernels& kernels, float* p) {
-      kernels.scale_by_bits(words.data(), c.shift, c.bits, factors.data(), factors.data() + 32,
-                            0x1p-12f, n, p, p);
-      for (size_t i = 0; i < n; ++i) EXPECT_TRUE(p[i] == 0 || p[i] >= 0x1p-12f);
-    });
-  });
-}
-
 SOTTO_INSTANTIATE_ISAS(SamplingOps);
 
 }  // namespace
