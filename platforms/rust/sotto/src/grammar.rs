@@ -1,8 +1,8 @@
 //! Vocabularies and grammars. Both never change once made, and any number of threads may use one.
 
 use crate::error::{check, Error, Report, Result};
+use crate::log::{call_log, LogFunction};
 use crate::memory::{pointer_of, Block};
-use crate::model::{call_log, LogFunction};
 use crate::params::{c_enum, list_setters, setters, texts, with_defaults};
 use crate::sys;
 use crate::{Model, Token};

@@ -34,6 +34,7 @@ pub use sotto_sys as sys;
 
 mod error;
 mod grammar;
+mod log;
 mod matcher;
 mod memory;
 mod model;
@@ -52,8 +53,9 @@ pub type Token = i32;
 pub(crate) use error::Report;
 pub use error::{Error, Result, Stop};
 pub use grammar::{Grammar, GrammarParams, JsonSpace, Language, Vocabulary};
+pub use log::LogFunction;
 pub use matcher::{Matcher, MatcherInfo, MatcherParams};
-pub use model::{LogFunction, Model, ModelInfo};
+pub use model::{Model, ModelInfo};
 pub use params::{Dola, Isa, ModelParams, Order, Overflow, Selection, SessionParams, StopParams};
 pub use sampler::{Sampler, SamplerInput};
 pub use sampler_params::{SamplerParams, WatermarkParams, WatermarkResult, WatermarkScheme};

@@ -1,6 +1,7 @@
 //! Models and their tokens.
 
 use crate::error::{check, Error, Report, Result};
+use crate::log::{call_log, LogFunction};
 use crate::memory::{pointer_of, slice, Block};
 use crate::params::{ModelParams, SessionParams};
 use crate::sys;
@@ -11,9 +12,6 @@ use std::os::raw::c_void;
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
-
-/// What a log callback gets: a level, 1 (error) to 3 (information), and a message.
-pub type LogFunction = Arc<dyn Fn(i32, &str) + Send + Sync>;
 
 /// A model. Cloning gives another handle to the same one; sessions and vocabularies hold handles, so
 /// that a model lives as long as anything made of it.
@@ -274,11 +272,4 @@ impl Model {
     pub(crate) fn raw(&self) -> *const sys::sotto_model {
         self.0.raw.as_ptr()
     }
-}
-
-/// Hands a message to a [`LogFunction`]; a panic there is dropped, as it may not cross the library.
-pub(crate) unsafe extern "C" fn call_log(function: *mut c_void, level: i32, message: *const u8) {
-    let function = &*(function as *const LogFunction);
-    let message = std::ffi::CStr::from_ptr(message.cast()).to_string_lossy();
-    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| function(level, &message)));
 }

@@ -1,8 +1,8 @@
 //! The parameters of models, sessions, stops and samplers. Every setter sets the field of the C struct of the
 //! same name, where its meaning and range are told; what is out of range is refused where the parameters are used.
 
+use crate::log::LogFunction;
 use crate::memory::pointer_of;
-use crate::model::LogFunction;
 use crate::sys;
 use crate::Token;
 use std::sync::Arc;
