@@ -144,7 +144,8 @@ case $command in
   test)
     preset=${1-release}
     case $preset in
-      release|debug|asan|tsan|bindings) ;;
+      release|debug) packages="$packages abigail-tools" ;;
+      asan|tsan|bindings) ;;
       rpi-aarch64|rpi-aarch64-cpus) packages="$packages g++-aarch64-linux-gnu qemu-user" ;;
       rpi-armv7|rpi-armv7-cpus) packages="$packages g++-arm-linux-gnueabihf qemu-user" ;;
       *) usage >&2; exit 2 ;;
