@@ -11,6 +11,7 @@ import matplotlib
 
 matplotlib.use("svg")
 matplotlib.rcParams["svg.hashsalt"] = "sotto"  # the same bytes for the same figures
+matplotlib.rcParams["svg.fonttype"] = "none"
 import matplotlib.pyplot as plt
 
 COLORS = {"Sotto": "#1b6ca8", "CTranslate2 int8": "#8d99ae", "llama.cpp Q8_0": "#d9a441", "llama.cpp Q4_0": "#e8cf9a"}
@@ -62,13 +63,13 @@ def main():
     figure, panels = plt.subplots(1, len(PANELS), figsize=(10, 3.6))
     for axes, (name, key, title) in zip(panels, PANELS):
         draw(axes, report, name, key, title)
-    panels[0].legend(fontsize=7, frameon=False, loc="upper right")
+    figure.legend(*panels[0].get_legend_handles_labels(), fontsize=8, frameon=False, loc="lower center", ncols=5)
     threads = report["settings"]["threads"]
     figure.suptitle(f"GPT-2 124M, {report['machine']['cpu']}, {report['settings']['isa']}, {threads} thread"
                     f"{'s' if threads > 1 else ''}; medians of {report['settings']['runs']} interleaved rounds, "
                     "lines from least to most", fontsize=8)
-    figure.tight_layout()
-    figure.savefig(args.picture, metadata={"Date": None})
+    figure.tight_layout(rect=(0, 0.06, 1, 1))
+    figure.savefig(args.picture, metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
 
 
 if __name__ == "__main__":
