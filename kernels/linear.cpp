@@ -59,7 +59,8 @@ LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa is
   static_assert(sizeof(LinearOperator) <= kUsed);
   made->fully_connected = xnnpack::create_fully_connected(
       inputs, outputs, static_cast<uint8_t*>(memory) + kUsed, kLinearOperatorBytes - kUsed);
-  if (inputs <= kMaxTileInputs && xnnpack::packs_tiles(kTileColumns, kTileDepth)) {
+  if (inputs >= kMinTileInputs && inputs <= kMaxTileInputs &&
+      xnnpack::packs_tiles(kTileColumns, kTileDepth)) {
     made->tiles = built_tile_kernels(isa);
   }
   return made->fully_connected == nullptr ? nullptr : made;
@@ -88,7 +89,7 @@ static void run_int4(const LinearOperator& op, const LinearWeights& weights, siz
                   pool);
 }
 
-bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, int8_t* q,
+bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, const int8_t* q,
                 RowQuantization* quantization, float* y, void* scratch, ThreadPool* pool) {
   assert(op->inputs == weights.inputs && op->outputs == weights.outputs);
   if (weights.tiles != nullptr) {
@@ -100,7 +101,8 @@ bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, i
     return true;
   }
   if (op->tiles != nullptr && rows > 1) {
-    run_tiles(*op->tiles, {weights.packed, op->inputs, op->outputs, rows, q, quantization, y},
+    run_tiles(*op->tiles, {weights.packed, op->inputs, op->outputs, rows, q, quantization, y,
+                           static_cast<int8_t*>(scratch)},
               pool);
     return true;
   }
@@ -150,7 +152,8 @@ void run_linear_outputs(const LinearOperator* op, const LinearWeights& weights,
 }
 
 size_t linear_scratch_size(const LinearWeights& weights, size_t rows) {
-  return weights.tiles == nullptr ? 0 : int4_scratch_size(rows, weights.inputs);
+  if (weights.tiles != nullptr) return int4_scratch_size(rows, weights.inputs);
+  return rows == 1 || weights.inputs < kMinTileInputs ? 0 : tile_scratch_size(rows, weights.inputs);
 }
 
 void embed_row(const Kernels& kernels, const LinearWeights& weights, size_t output,

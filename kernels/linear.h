@@ -47,9 +47,9 @@ LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa is
 
 // y (row, outputs) for `rows` rows: q (row, inputs) int8, followed by kActivationPadding
 // readable bytes; quantization (row) followed by kQuantizationPadding entries. The call may
-// overwrite q and these entries. `scratch`: linear_scratch_size() bytes, aligned to 64.
+// overwrite these entries. `scratch`: linear_scratch_size() bytes, aligned to 64.
 // `weights` has the operator's shape. False only on misuse.
-bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, int8_t* q,
+bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, const int8_t* q,
                 RowQuantization* quantization, float* y, void* scratch, ThreadPool* pool);
 
 // Those outputs of one row of activations that have a bit in `wanted` (outputs bits), with the
@@ -60,7 +60,7 @@ void run_linear_outputs(const LinearOperator* op, const LinearWeights& weights,
                         const uint64_t* wanted, const int8_t* q,
                         const RowQuantization& quantization, float* y, void* scratch);
 
-// 0 for int8 weights.
+// 0 for one row and int8 weights.
 size_t linear_scratch_size(const LinearWeights& weights, size_t rows);
 
 // y (inputs) = the weights of one output as an embedding, plus `position`: for int8

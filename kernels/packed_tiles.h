@@ -13,17 +13,23 @@ namespace sotto {
 // kTileDepth inputs (zero-padded) the columns one after the other; scales; biases.
 inline constexpr uint32_t kTileColumns = 16;
 inline constexpr uint32_t kTileDepth = 8;
-// Sums of columns fit 22 bits and a sign.
+// The most: sums of columns fit 22 bits and a sign.
+inline constexpr uint32_t kMinTileInputs = 8;
 inline constexpr uint32_t kMaxTileInputs = 32768;
+
+constexpr size_t tile_scratch_size(size_t rows, size_t inputs) {
+  return rows * ((inputs + kTileDepth - 1) / kTileDepth * kTileDepth);
+}
 
 struct TileArgs {
   const void* packed;
   size_t inputs;
   size_t outputs;
   size_t rows;
-  int8_t* q;  // (row, inputs), and kActivationPadding readable bytes
+  const int8_t* q;  // (row, inputs), and kActivationPadding readable bytes
   const RowQuantization* quantization;  // (row)
   float* y;                             // (row, outputs)
+  int8_t* ordered;  // tile_scratch_size() bytes, aligned to 64
 };
 
 // Tiles first_tile ... first_tile + tile_count - 1, with the bits of kernels/linear.h.
@@ -35,7 +41,7 @@ using TileFunction = void (*)(const TileArgs& args, size_t first_tile, size_t ti
 struct TileKernels {
   size_t small_batch_rows;  // the most; the fewest are 2
   TileFunction small_batch;
-  void (*prepare_large_batch)(const TileArgs& args);  // changes q, as large_batch wants it
+  void (*prepare_large_batch)(const TileArgs& args);  // writes `ordered` for large_batch
   TileFunction large_batch;
 };
 

@@ -1,6 +1,7 @@
 // More rows, in blocks of seven to thirteen of nearly equal height: all sums of a block and a
-// tile stay in registers. A tile's weights come from the cache for every block, and while the
-// blocks pass by, the next tile is asked for.
+// tile stay in registers. A block's activations lie one after the other in the order of their
+// use. A tile's weights come from the cache for every block, and while the blocks pass by, the
+// next tile is asked for.
 #include <cassert>
 
 #include "kernels/avx512vnni/tile.h"
@@ -9,33 +10,26 @@ namespace sotto::avx512vnni {
 namespace {
 
 constexpr size_t kMaxBlockRows = 13;
+constexpr size_t kGroupDepths = sizeof(__m512i) / kTileDepth;
 
-// Rows of activations, one after the other, of which four share a pointer.
-template <size_t kRows>
-class RowPointers {
+// The heights of all blocks: for (RowBlocks b(rows); b.left() > 0; b.next()).
+class RowBlocks {
  public:
-  RowPointers(const int8_t* q, size_t stride) : stride_(stride), three_strides_(3 * stride) {
-#pragma GCC unroll 4
-    for (size_t i = 0; i < kGroups; ++i) groups_[i] = q + 4 * i * stride;
-  }
-  const int8_t* operator[](size_t row) const {
-    const int8_t* group = groups_[row / 4];
-    return row % 4 == 3 ? group + three_strides_ : group + row % 4 * stride_;
-  }
-  void advance() {
-#pragma GCC unroll 4
-    for (size_t i = 0; i < kGroups; ++i) {
-      groups_[i] += kTileDepth;
-      asm("" : "+r"(groups_[i]));  // one register each, not one for every row
-    }
+  explicit RowBlocks(size_t rows)
+      : rows_left_(rows), left_((rows + kMaxBlockRows - 1) / kMaxBlockRows) {}
+  size_t left() const { return left_; }
+  size_t height() const { return (rows_left_ + left_ - 1) / left_; }
+  void next() {
+    rows_left_ -= height();
+    --left_;
   }
 
  private:
-  static constexpr size_t kGroups = (kRows + 3) / 4;
-  const int8_t* groups_[kGroups];
-  size_t stride_;
-  size_t three_strides_;
+  size_t rows_left_;
+  size_t left_;
 };
+
+size_t padded(size_t inputs) { return depth_count(inputs) * kTileDepth; }
 
 // What is asked for: `step` bytes on for every kTileDepth inputs.
 struct Ahead {
@@ -44,10 +38,25 @@ struct Ahead {
 };
 
 struct Block {
-  const int8_t* q;
+  const int8_t* q;  // (group of depths, row, depth of the group)
   const RowQuantization* quantization;
   float* y;
 };
+
+template <size_t kRows>
+[[gnu::always_inline]] inline void add_depth(RowSums (&sums)[kRows], const uint8_t* weights,
+                                             const int8_t* q, size_t row_stride, Ahead* ahead) {
+  _mm_prefetch(ahead->address, _MM_HINT_T1);
+  ahead->address += ahead->step;
+  const __m512i low_weights = _mm512_load_si512(weights);
+  const __m512i high_weights = _mm512_load_si512(weights + kHalfBytes);
+#pragma GCC unroll 13
+  for (size_t r = 0; r < kRows; ++r) {
+    const __m512i a = broadcast(q + r * row_stride);
+    multiply_add(sums[r].low, a, low_weights);
+    multiply_add(sums[r].high, a, high_weights);
+  }
+}
 
 template <size_t kRows>
 void multiply_block(const TileArgs& args, const Block& block, const uint8_t* tile,
@@ -56,19 +65,23 @@ void multiply_block(const TileArgs& args, const Block& block, const uint8_t* til
 #pragma GCC unroll 13
   for (size_t r = 0; r < kRows; ++r) sums[r].low = sums[r].high = _mm512_setzero_si512();
   const uint8_t* weights = tile + sizeof(__m512i);
-  RowPointers<kRows> rows(block.q, args.inputs);
-  for (size_t k = 0; k < args.inputs; k += kTileDepth, weights += kDepthBytes) {
-    _mm_prefetch(ahead.address, _MM_HINT_T1);
-    ahead.address += ahead.step;
-    const __m512i low_weights = _mm512_load_si512(weights);
-    const __m512i high_weights = _mm512_load_si512(weights + kHalfBytes);
-#pragma GCC unroll 13
-    for (size_t r = 0; r < kRows; ++r) {
-      const __m512i a = broadcast(rows[r]);
-      multiply_add(sums[r].low, a, low_weights);
-      multiply_add(sums[r].high, a, high_weights);
+  const int8_t* q = block.q;
+  const size_t depths = depth_count(args.inputs);
+  for (size_t group = 0; group < depths / kGroupDepths; ++group) {
+    // The rows to write to one by one: all at once, they would hold up what is read.
+    if (group < kRows) {
+      _mm_prefetch(reinterpret_cast<const char*>(block.y + group * args.outputs), _MM_HINT_T0);
     }
-    rows.advance();
+#pragma GCC unroll 8
+    for (size_t d = 0; d < kGroupDepths; ++d) {
+      add_depth(sums, weights + d * kDepthBytes, q + d * kTileDepth, sizeof(__m512i), &ahead);
+    }
+    weights += kGroupDepths * kDepthBytes;
+    q += kRows * sizeof(__m512i);
+  }
+  const size_t rest = depths % kGroupDepths;
+  for (size_t d = 0; d < rest; ++d, weights += kDepthBytes, q += kTileDepth) {
+    add_depth(sums, weights, q, rest * kTileDepth, &ahead);
   }
   const TileFrame frame(tile, weights);
 #pragma GCC unroll 13
@@ -96,15 +109,24 @@ BlockFunction block_function(size_t rows) {
 
 }  // namespace
 
-// 128 added: unsigned.
+// As Block::q says, with 128 added: unsigned.
 void prepare_large_batch(const TileArgs& args) {
   const __m512i sign = _mm512_set1_epi8(-128);
-  const size_t size = args.rows * args.inputs;
-  size_t i = 0;
-  for (; i + sizeof(__m512i) <= size; i += sizeof(__m512i)) {
-    _mm512_storeu_si512(args.q + i, _mm512_xor_si512(_mm512_loadu_si512(args.q + i), sign));
+  const int8_t* from = args.q;
+  int8_t* to = args.ordered;
+  for (RowBlocks blocks(args.rows); blocks.left() > 0; blocks.next()) {
+    for (size_t i = 0; i < args.inputs; i += sizeof(__m512i)) {
+      const size_t width = args.inputs - i < sizeof(__m512i) ? args.inputs - i : sizeof(__m512i);
+      const size_t stride = padded(width);
+      const __mmask64 inputs = ~__mmask64{0} >> (sizeof(__m512i) - width);
+      const __mmask64 depths = ~__mmask64{0} >> (sizeof(__m512i) - stride);
+      for (size_t r = 0; r < blocks.height(); ++r, to += stride) {
+        const __m512i a = _mm512_maskz_loadu_epi8(inputs, from + r * args.inputs + i);
+        _mm512_mask_storeu_epi8(to, depths, _mm512_xor_si512(a, sign));
+      }
+    }
+    from += blocks.height() * args.inputs;
   }
-  for (; i < size; ++i) args.q[i] = static_cast<int8_t>(args.q[i] ^ -128);
 }
 
 void multiply_large_batch(const TileArgs& args, size_t first_tile, size_t tile_count) {
@@ -112,20 +134,18 @@ void multiply_large_batch(const TileArgs& args, size_t first_tile, size_t tile_c
   const FlushDenormals flush;
   const size_t depths = depth_count(args.inputs);
   const size_t size = tile_size(args.inputs);
-  const size_t block_count = (args.rows + kMaxBlockRows - 1) / kMaxBlockRows;
-  const size_t step = (size + block_count * depths - 1) / (block_count * depths);
+  const size_t all_depths = RowBlocks(args.rows).left() * depths;
+  const size_t step = (size + all_depths - 1) / all_depths;
   const auto* packed = static_cast<const uint8_t*>(args.packed) + first_tile * size;
   for (size_t tile = first_tile; tile < first_tile + tile_count; ++tile, packed += size) {
-    Block block = {args.q, args.quantization, args.y + tile * kTileColumns};
+    Block block = {args.ordered, args.quantization, args.y + tile * kTileColumns};
     Ahead ahead = {reinterpret_cast<const char*>(packed + size), step};
-    size_t rows_left = args.rows;
-    for (size_t blocks_left = block_count; blocks_left > 0; --blocks_left) {
-      const size_t rows = (rows_left + blocks_left - 1) / blocks_left;
+    for (RowBlocks blocks(args.rows); blocks.left() > 0; blocks.next()) {
+      const size_t rows = blocks.height();
       block_function(rows)(args, block, packed, columns_of(args, tile), ahead);
-      block = {block.q + rows * args.inputs, block.quantization + rows,
+      block = {block.q + rows * padded(args.inputs), block.quantization + rows,
                block.y + rows * args.outputs};
       ahead.address += step * depths;
-      rows_left -= rows;
     }
   }
 }

@@ -88,10 +88,11 @@ void run_shape(Isa isa, const LinearShape& shape, Pages pages, const Limits& lim
   std::vector<int8_t> x(most * shape.inputs + kActivationPadding, 3);
   std::vector<RowQuantization> quantization(most + kQuantizationPadding, {1, 0.01f});
   std::vector<float> y(most * shape.outputs);
+  const Memory scratch(linear_scratch_size({shape.inputs, shape.outputs}, most), Pages::kHuge);
   for (const size_t batch : shape.batches) {
     const auto multiply = [&] {
       if (!run_linear(op, matrices.next(), batch, x.data(), quantization.data(), y.data(),
-                      nullptr, nullptr)) {
+                      scratch.bytes(), nullptr)) {
         throw std::runtime_error("a linear layer failed");
       }
     };

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <random>
@@ -70,9 +71,14 @@ std::vector<float> run(const Layer& layer, Isa isa, Activations x, size_t rows, 
       create_linear_operator(layer.weights.inputs, layer.weights.outputs, isa, memory);
   EXPECT_NE(op, nullptr);
   std::vector<float> y(rows * layer.weights.outputs, -1.0f);
-  EXPECT_TRUE(
-      run_linear(op, layer.weights, rows, x.q.data(), x.quantization.data(), y.data(),
-                 nullptr, pool));
+  // Dirty, with a canary behind.
+  const size_t scratch_size = linear_scratch_size(layer.weights, rows);
+  std::vector<uint8_t> storage(scratch_size + 128, 0xA5);
+  auto* scratch =
+      reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(storage.data()) + 63) / 64 * 64);
+  EXPECT_TRUE(run_linear(op, layer.weights, rows, x.q.data(), x.quantization.data(), y.data(),
+                         scratch, pool));
+  EXPECT_EQ(std::count(scratch + scratch_size, scratch + scratch_size + 64, 0xA5), 64);
   return y;
 }
 
