@@ -40,8 +40,9 @@ constexpr size_t int4_tile_size(size_t inputs) {
   return int4_nibbles_offset(inputs) + int4_block_count(inputs) * kInt4BlockBytes;
 }
 
-constexpr size_t int4_size(size_t inputs, size_t outputs) {
-  return int4_tile_count(outputs) * int4_tile_size(inputs);
+// More than size_t can hold for shapes that 32-bit machines must refuse.
+constexpr uint64_t int4_size(size_t inputs, size_t outputs) {
+  return uint64_t{int4_tile_count(outputs)} * int4_tile_size(inputs);
 }
 
 // Where an input of an output (0 ... 15) is within a tile's nibbles.

@@ -11,11 +11,6 @@ set(sotto_op_sources
   reference/softmax.cpp
   reference/weights.cpp)
 
-set(sotto_op_architecture ${CMAKE_SYSTEM_PROCESSOR})
-if(APPLE AND CMAKE_OSX_ARCHITECTURES)
-  set(sotto_op_architecture ${CMAKE_OSX_ARCHITECTURES})
-endif()
-
 # sotto_op_isa(FLAGS flags... SOURCES files...)
 function(sotto_op_isa)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "FLAGS;SOURCES")
@@ -24,7 +19,7 @@ function(sotto_op_isa)
   set(sotto_op_sources ${sotto_op_sources} ${arg_SOURCES} PARENT_SCOPE)
 endfunction()
 
-if(sotto_op_architecture MATCHES "^(x86_64|amd64|AMD64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+if(sotto_architecture STREQUAL "x86_64")
   list(APPEND sotto_op_sources cpu_features_x86.cpp tables_x86.cpp)
   sotto_op_isa(FLAGS -mavx2 -mfma SOURCES avx2/ops.cpp avx2/attention.cpp avx2/int4.cpp)
   set(avx512_flags -mavx2 -mfma -mavx512f -mavx512bw -mavx512dq -mavx512vl
@@ -38,7 +33,7 @@ if(sotto_op_architecture MATCHES "^(x86_64|amd64|AMD64)$" AND CMAKE_SIZEOF_VOID_
   sotto_op_isa(FLAGS ${avx512_flags} -mavx512vnni SOURCES avx512vnni/attention.cpp
                avx512vnni/attention_rows.cpp avx512vnni/small_batch.cpp avx512vnni/large_batch.cpp
                avx512vnni/int4.cpp)
-elseif(sotto_op_architecture MATCHES "^(aarch64|arm64|ARM64)$")
+elseif(sotto_architecture STREQUAL "arm64")
   list(APPEND sotto_op_sources tables_arm64.cpp neon/ops.cpp neon/attention.cpp
        neon/int4.cpp)
   if(APPLE)

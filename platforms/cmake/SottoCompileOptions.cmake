@@ -3,6 +3,10 @@
 
 add_library(sotto_options INTERFACE)
 target_include_directories(sotto_options INTERFACE ${PROJECT_SOURCE_DIR})
+# Files beyond 2 GiB on 32-bit Linux.
+if(CMAKE_SIZEOF_VOID_P EQUAL 4)
+  target_compile_definitions(sotto_options INTERFACE _FILE_OFFSET_BITS=64)
+endif()
 target_compile_options(sotto_options INTERFACE
   -Wall -Wextra -Wshadow -Wpointer-arith -Wundef
   # Results must not depend on the compiler's taste for fused multiply-add.

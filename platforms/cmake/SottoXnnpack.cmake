@@ -1,4 +1,5 @@
-# sotto_xnnpack: the pinned XNNPACK with pthreadpool and cpuinfo, as static libraries.
+# sotto_xnnpack: the pinned XNNPACK with pthreadpool and cpuinfo, as static libraries; where the reference kernels
+# multiply (SottoArchitecture.cmake) only pthreadpool.
 #
 # Taken from the first of
 #   1. an installed build of the same pins: SOTTO_XNNPACK_ROOT or a prefix CMake searches. A distribution's
@@ -17,6 +18,16 @@ else()
   set(deps_dir_default "${PROJECT_BINARY_DIR}/deps")
 endif()
 set(SOTTO_DEPS_DIR "${deps_dir_default}" CACHE PATH "Where the dependencies are built")
+
+if(sotto_architecture STREQUAL "other")
+  set(sotto_xnnpack_recipe pthreadpool)
+  set(sotto_xnnpack_packages pthreadpool fxdiv)
+  set(sotto_xnnpack_archives pthreadpool)
+else()
+  set(sotto_xnnpack_recipe xnnpack)
+  set(sotto_xnnpack_packages xnnpack pthreadpool cpuinfo fxdiv fp16)
+  set(sotto_xnnpack_archives XNNPACK microkernels-prod pthreadpool cpuinfo)
+endif()
 
 set(sotto_pins_file "${PROJECT_SOURCE_DIR}/platforms/dependencies.txt")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${sotto_pins_file}")
@@ -101,30 +112,30 @@ function(sotto_build_xnnpack prefix options)
   file(REMOVE_RECURSE "${work}" "${prefix}")
   sotto_fetch_archives()
   set(sources)
-  foreach(package IN ITEMS xnnpack pthreadpool cpuinfo fxdiv fp16)
+  foreach(package IN LISTS sotto_xnnpack_packages)
     sotto_unpack_source(${package} "${work}/src" tree)
     string(TOUPPER ${package} upper)
     list(APPEND sources "-D${upper}_SOURCE_DIR=${tree}")
   endforeach()
 
-  message(STATUS "Building XNNPACK, once for this toolchain (a few minutes)")
+  message(STATUS "Building ${sotto_xnnpack_recipe}, once for this toolchain (a few minutes)")
   cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
   execute_process(
-    COMMAND "${CMAKE_COMMAND}" -G "${CMAKE_GENERATOR}" -S "${PROJECT_SOURCE_DIR}/platforms/cmake/xnnpack"
+    COMMAND "${CMAKE_COMMAND}" -G "${CMAKE_GENERATOR}" -S "${PROJECT_SOURCE_DIR}/platforms/cmake/${sotto_xnnpack_recipe}"
             -B "${work}/build" "-DCMAKE_INSTALL_PREFIX=${prefix}" ${sources} ${options}
     OUTPUT_FILE "${work}/configure.log" ERROR_FILE "${work}/configure.log" RESULT_VARIABLE failed)
   if(failed)
-    message(FATAL_ERROR "Configuring XNNPACK failed; see ${work}/configure.log")
+    message(FATAL_ERROR "Configuring ${sotto_xnnpack_recipe} failed; see ${work}/configure.log")
   endif()
   execute_process(COMMAND "${CMAKE_COMMAND}" --build "${work}/build" --parallel ${cores} --config Release
                   RESULT_VARIABLE failed)
   if(failed)
-    message(FATAL_ERROR "Building XNNPACK failed")
+    message(FATAL_ERROR "Building ${sotto_xnnpack_recipe} failed")
   endif()
   execute_process(COMMAND "${CMAKE_COMMAND}" --install "${work}/build" --component sotto --config Release
                   OUTPUT_QUIET RESULT_VARIABLE failed)
   if(failed)
-    message(FATAL_ERROR "Installing XNNPACK into ${prefix} failed")
+    message(FATAL_ERROR "Installing ${sotto_xnnpack_recipe} into ${prefix} failed")
   endif()
   file(REMOVE_RECURSE "${work}")
 endfunction()
@@ -161,7 +172,8 @@ string(APPEND sotto_pins_text
 # 1. An installed build.
 set(sotto_xnnpack_prefix "")
 unset(SOTTO_XNNPACK_PINS CACHE)
-find_file(SOTTO_XNNPACK_PINS sotto-xnnpack/pins.txt HINTS "${SOTTO_XNNPACK_ROOT}" PATH_SUFFIXES share)
+find_file(SOTTO_XNNPACK_PINS sotto-xnnpack/pins.txt HINTS "${SOTTO_XNNPACK_ROOT}" PATH_SUFFIXES share
+          CMAKE_FIND_ROOT_PATH_BOTH)
 mark_as_advanced(SOTTO_XNNPACK_PINS)
 if(SOTTO_XNNPACK_PINS)
   file(READ "${SOTTO_XNNPACK_PINS}" installed_pins)
@@ -177,8 +189,8 @@ endif()
 # 2-4. Our own build, made when the prefix for this toolchain is not there yet.
 if(NOT sotto_xnnpack_prefix)
   sotto_toolchain_options(sotto_xnnpack_options)
-  file(SHA256 "${CMAKE_CURRENT_LIST_DIR}/xnnpack/CMakeLists.txt" sotto_xnnpack_recipe)
-  string(CONCAT sotto_xnnpack_key "${sotto_pins_text}${sotto_xnnpack_options}${sotto_xnnpack_recipe}"
+  file(SHA256 "${CMAKE_CURRENT_LIST_DIR}/${sotto_xnnpack_recipe}/CMakeLists.txt" recipe_hash)
+  string(CONCAT sotto_xnnpack_key "${sotto_pins_text}${sotto_xnnpack_options}${recipe_hash}"
     "${CMAKE_C_COMPILER_ID}${CMAKE_C_COMPILER_VERSION}${CMAKE_CXX_COMPILER_ID}${CMAKE_CXX_COMPILER_VERSION}")
   string(SHA256 sotto_xnnpack_key "${sotto_xnnpack_key}")
   string(SUBSTRING "${sotto_xnnpack_key}" 0 8 sotto_xnnpack_key)
@@ -198,13 +210,16 @@ endif()
 message(STATUS "XNNPACK: ${sotto_xnnpack_prefix}")
 
 set(SOTTO_XNNPACK_LIBRARIES)
-foreach(library IN ITEMS XNNPACK microkernels-prod pthreadpool cpuinfo)
+foreach(library IN LISTS sotto_xnnpack_archives)
   list(APPEND SOTTO_XNNPACK_LIBRARIES
        "${sotto_xnnpack_prefix}/lib/${CMAKE_STATIC_LIBRARY_PREFIX}${library}${CMAKE_STATIC_LIBRARY_SUFFIX}")
 endforeach()
 add_library(sotto_xnnpack INTERFACE)
 target_include_directories(sotto_xnnpack SYSTEM INTERFACE "${sotto_xnnpack_prefix}/include")
-file(STRINGS "${sotto_xnnpack_prefix}/share/sotto-xnnpack/definitions.txt" sotto_xnnpack_definitions)
+set(sotto_xnnpack_definitions)
+if(sotto_xnnpack_recipe STREQUAL "xnnpack")
+  file(STRINGS "${sotto_xnnpack_prefix}/share/sotto-xnnpack/definitions.txt" sotto_xnnpack_definitions)
+endif()
 target_compile_definitions(sotto_xnnpack INTERFACE ${sotto_xnnpack_definitions} PTHREADPOOL_NO_DEPRECATED_API=1)
 target_link_libraries(sotto_xnnpack INTERFACE ${SOTTO_XNNPACK_LIBRARIES})
 if(SOTTO_THREADS)

@@ -14,6 +14,12 @@ constexpr size_t align_up(size_t value, size_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
+// SIZE_MAX, which Arena::take() refuses, where the product is larger.
+constexpr size_t saturating_product(size_t a, size_t b) {
+  size_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? SIZE_MAX : product;
+}
+
 class Arena {
  public:
   // Measures: take() returns null pointers and only adds up.

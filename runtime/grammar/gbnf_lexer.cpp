@@ -41,15 +41,16 @@ Status fail_in_source(Error* error, std::span<const char> source, uint64_t offse
       ++column;
     }
   }
+  const auto rest = source.subspan(static_cast<size_t>(std::min<uint64_t>(offset, source.size())));
   size_t size = 0;
-  while (offset + size < source.size() && size < kShown && source[offset + size] != '\n') ++size;
+  while (size < rest.size() && size < kShown && rest[size] != '\n') ++size;
   if (size == 0) {
     const bool ends = offset >= source.size();
     return fail_at(error, status, offset, line, ":", column, ": ", what,
                    ends ? " at the end of the text" : " at the end of the line");
   }
   return fail_at(error, status, offset, line, ":", column, ": ", what, " at '",
-                 source.subspan(offset, size), "'");
+                 rest.first(size), "'");
 }
 
 Status GbnfLexer::fail(size_t offset, const char* what) const {

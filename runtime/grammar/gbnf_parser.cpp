@@ -292,7 +292,8 @@ class GbnfParser {
   Status check_references() {
     for (uint32_t rule = 0; rule < builder_.rule_count(); ++rule) {
       if (builder_.rule_at(rule).body == kNone) {
-        return lexer_.fail(builder_.rule_at(rule).mentioned, "rule that is not defined");
+        const auto mentioned = static_cast<size_t>(builder_.rule_at(rule).mentioned);
+        return lexer_.fail(mentioned, "rule that is not defined");
       }
     }
     return Status::kOk;

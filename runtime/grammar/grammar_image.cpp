@@ -48,7 +48,7 @@ ImageHead make_head(const CompiledGrammar& grammar) {
   head.version = kGrammarVersion;
   head.block = offsetof(ImageHead, block_size) - offsetof(ImageHead, block);
   head.block_size = static_cast<uint32_t>(grammar.size());
-  head.checksum = xxhash64(&grammar, grammar.size());
+  head.checksum = xxhash64(&grammar, static_cast<size_t>(grammar.size()));
   return head;
 }
 
@@ -65,7 +65,7 @@ size_t grammar_image_size(const CompiledGrammar& grammar) {
 void write_grammar_image(const CompiledGrammar& grammar, uint8_t* image) {
   const ImageHead head = make_head(grammar);
   std::memcpy(image, &head, sizeof head);
-  std::memcpy(image + sizeof head, &grammar, grammar.size());
+  std::memcpy(image + sizeof head, &grammar, static_cast<size_t>(grammar.size()));
 }
 
 Status open_grammar_image(std::span<const uint8_t> image, const CompiledGrammar** grammar,

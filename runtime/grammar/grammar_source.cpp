@@ -165,7 +165,7 @@ Status compile_source(const GrammarSource& source, const RuleWarnings& warnings,
   }
   const CompiledGrammar* compiled = nullptr;
   SOTTO_TRY(compile_grammar(builder, source.text, start, {}, warnings, &compiled, error));
-  std::memmove(memory.data(), compiled, compiled->size());
+  std::memmove(memory.data(), compiled, static_cast<size_t>(compiled->size()));
   *grammar = reinterpret_cast<const CompiledGrammar*>(memory.data());
   return Status::kOk;
 }

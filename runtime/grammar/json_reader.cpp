@@ -22,7 +22,7 @@ class JsonReader {
 
  private:
   Status fail(const char* what) { return fail_here(at_, what); }
-  Status fail_here(size_t offset, const char* what) {
+  Status fail_here(uint64_t offset, const char* what) {
     return fail_in_source(error_, text_, offset, {what, std::strlen(what)});
   }
 

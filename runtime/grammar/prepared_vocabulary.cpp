@@ -175,7 +175,9 @@ Status open_prepared_vocabulary(const VocabularySource& source, const PreparedVo
   const std::span<const TextKind> kinds{arrays.token_kinds, token_kind_count(token_count)};
   const auto inside = std::count_if(kinds.begin(), kinds.end(),
                                     [](TextKind kind) { return kind != kOutsideKind; });
-  if (inside != check.inside_count()) return corrupt(error, "it gives a kind to special tokens");
+  if (static_cast<uint32_t>(inside) != check.inside_count()) {
+    return corrupt(error, "it gives a kind to special tokens");
+  }
   *vocabulary = {token_count, prepared.longest,
                  {arrays.nodes, size_t{prepared.node_count} + 1},
                  {arrays.node_kinds, prepared.node_count},

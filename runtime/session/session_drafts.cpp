@@ -137,7 +137,8 @@ Status Session::follow(std::span<const int32_t> text, uint64_t first,
   const uint64_t oldest = std::max(first, followed_from_ + known - std::min(known, memory));
   const uint64_t end = std::min(first + text.size(), followed_from_ + known);
   uint64_t agreed = oldest;
-  while (agreed < end && context_.token_at(agreed - followed_from_) == text[agreed - first]) {
+  while (agreed < end && context_.token_at(agreed - followed_from_) ==
+                             text[static_cast<size_t>(agreed - first)]) {
     ++agreed;
   }
   const uint64_t kept = agreed - std::min(agreed, followed_from_);

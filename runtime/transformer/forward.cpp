@@ -45,7 +45,7 @@ void Forward::lay_out(const ModelConfig& config, const ForwardShape& shape, Aren
   quantized_size_ = rows * std::max(width, inner) + kActivationPadding;
   quantized_ = arena->take<int8_t>(quantized_size_);
   quantization_ = arena->take<RowQuantization>(rows + kQuantizationPadding);
-  scores_ = arena->take<float>(config.head_count * visible_count_);
+  scores_ = arena->take<float>(saturating_product(config.head_count, visible_count_));
   logits_ = arena->take<float>((logit_row_count_ + premature) * vocabulary_size_);
   layer_states_ = arena->take<float>(keeps_layers ? config.layer_count * state_rows_ * width : 0);
   const bool keeps_hidden = (features_ & kFeatureHiddenHistory) != 0;

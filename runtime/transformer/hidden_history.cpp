@@ -27,7 +27,7 @@ float dot(const float* a, const float* b, size_t n) {
 
 void HiddenHistory::lay_out(size_t slot_count, size_t width, Arena* arena) {
   width_ = width;
-  states_ = arena->take<float>(slot_count * width);
+  states_ = arena->take<float>(saturating_product(slot_count, width));
 }
 
 void HiddenHistory::store(uint32_t slot, const float* x) {

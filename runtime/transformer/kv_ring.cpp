@@ -11,9 +11,10 @@ void KvRing::lay_out(const KvShape& shape, Arena* arena) {
   row_stride_ = align_up(shape.head_size, kHeadAlignment);
   score_scale_ = 1.0f / std::sqrt(static_cast<float>(shape.head_size));
   const size_t slots = size_t{shape.slot_count} + shape.branch_slot_count;
-  const size_t rows = size_t{shape.layer_count} * shape.head_count * slots;
-  keys_ = arena->take<int8_t>(rows * row_stride_);
-  values_ = arena->take<int8_t>(rows * row_stride_);
+  const size_t head_count = saturating_product(shape.layer_count, shape.head_count);
+  const size_t rows = saturating_product(head_count, slots);
+  keys_ = arena->take<int8_t>(saturating_product(rows, row_stride_));
+  values_ = arena->take<int8_t>(saturating_product(rows, row_stride_));
   key_scales_ = arena->take<float>(rows);
   value_scales_ = arena->take<float>(rows);
 }

@@ -15,6 +15,9 @@
 namespace sotto::test {
 namespace {
 
+// The largest shape of a model file, which no 32-bit machine can hold, keeps its size there.
+static_assert(int4_size(1u << 18, 1u << 22) > uint64_t{1} << 38);
+
 enum class Extreme { kNone, kLowest, kHighest };
 
 // A layer's tiles with the numbers they hold.

@@ -62,6 +62,18 @@ TEST(Arena, TellsOverflow) {
   EXPECT_TRUE(two.overflowed());
 }
 
+TEST(Arena, RefusesProductsBeyondTheAddressSpace) {
+  EXPECT_EQ(saturating_product(0, SIZE_MAX), 0u);
+  EXPECT_EQ(saturating_product(1, SIZE_MAX), SIZE_MAX);
+  EXPECT_EQ(saturating_product(SIZE_MAX / 3, 3), SIZE_MAX / 3 * 3);
+  const size_t root = size_t{1} << (sizeof(size_t) * 4);
+  EXPECT_EQ(saturating_product(root, root), SIZE_MAX);
+  EXPECT_EQ(saturating_product(root, root + 1), SIZE_MAX);
+  Arena arena;
+  arena.take<char>(saturating_product(root, root + 1));
+  EXPECT_TRUE(arena.overflowed());
+}
+
 TEST(AlignUp, RoundsToTheNextMultiple) {
   EXPECT_EQ(align_up(0, 64), 0u);
   EXPECT_EQ(align_up(1, 64), 64u);

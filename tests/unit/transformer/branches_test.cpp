@@ -295,7 +295,8 @@ TEST_F(BranchesTest, MemoryIsTheFormula) {
     const size_t expected = plain + kv(64 + size_t{b} * n) - kv(64) + array(b * v, 4) - array(v, 4) +
                             array(h * (64 + n), 4) - array(h * 64, 4) +
                             2 * array(size_t{b} * n, 4) + 2 * array(b, 8) +
-                            array(b * (size_t{3} + n), 8) + array(b, 32);
+                            array(b * (size_t{3} + n), 8) +
+                            array(b, align_up(12, sizeof(void*)) + 2 * sizeof(void*));
     EXPECT_EQ(size_of(b, n, 0), expected);
     EXPECT_EQ(size_of(b, n, kFeatureHiddenHistory),
               expected + array((64 + size_t{b} * n) * e, 4));
