@@ -51,7 +51,8 @@ sotto_status check_params(const sotto_session_params* params, ErrorOut* out) {
   if (params->struct_size == 0) return out->bad_struct("params");
   const sotto_executor* executor = sotto::capi::read(params, kDefaults).executor;
   if (executor == nullptr) return SOTTO_OK;
-  if (executor->struct_size < sizeof *executor) return out->bad_struct("executor");
+  constexpr size_t kNeeded = offsetof(sotto_executor, executor_context) + sizeof(void*);
+  if (executor->struct_size < kNeeded) return out->bad_struct("executor");
   if (executor->num_threads == nullptr) return out->null_argument("executor->num_threads");
   if (executor->schedule == nullptr) return out->null_argument("executor->schedule");
   return SOTTO_OK;

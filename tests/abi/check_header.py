@@ -1,26 +1,88 @@
-"""Compiles the public headers as every supported language version and holds the structs to their layout.
+"""Compiles the public headers as every supported language version and holds the structs to their layouts.
 
-The layout file has a line "struct field offset size" for each field and "struct - 0 size" for each struct, on
-machines with 64-bit pointers. `--write` makes it anew after a change that is meant.
+A layout file has a line "struct field offset size" for each field and "struct - 0 size" for each struct: layout_lp64.txt
+where pointers have 64 bits, layout_ilp32.txt where they have 32 and 64-bit integers are aligned to 8 bytes (ARM, RISC-V,
+WebAssembly). Both are checked wherever one of the compilers can be told to compile for such a machine; no headers of its
+system are needed. Bindings compare their declarations with these files. `--write` makes them anew after a change that is
+meant. With --released, the structs must also serve programs compiled against those headers. `--release DIRECTORY` keeps
+the headers for that, without their comments.
 """
 import argparse
 import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 
-C_STANDARDS = ["c99", "c11", "c17"]
-CXX_STANDARDS = ["c++11", "c++17", "c++20"]
-WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Wstrict-prototypes", "-Wshadow", "-Werror"]
+HERE = pathlib.Path(__file__).resolve().parent
+LAYOUTS = {8: "layout_lp64.txt", 4: "layout_ilp32.txt"}
+# Names of a standard in newer and older compilers.
+C_STANDARDS = [["c99"], ["c11"], ["c17"], ["c23", "c2x"]]
+CXX_STANDARDS = [["c++11"], ["c++14"], ["c++17"], ["c++20"], ["c++23", "c++2b"]]
+# Beside the machine that a compiler is for. On 32-bit x86 alone, 64-bit integers lie on 4 bytes otherwise.
+OTHER_MACHINES = [["-m32", "-malign-double", "-ffreestanding"], ["--target=armv7-linux-gnueabihf", "-ffreestanding"],
+                  ["--target=wasm32", "-ffreestanding"]]
+
+WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Wshadow", "-Wundef", "-Wconversion", "-Wsign-conversion", "-Wcast-qual",
+            "-Wcast-align", "-Wwrite-strings", "-Wredundant-decls", "-Wfloat-equal", "-Wformat=2", "-Werror"]
+C_WARNINGS = ["-Wstrict-prototypes", "-Wmissing-prototypes", "-Wold-style-definition", "-Wc++-compat"]
+CXX_WARNINGS = ["-Wold-style-cast", "-Wzero-as-null-pointer-constant", "-Wmissing-declarations"]
+GCC_WARNINGS = ["-Wlogical-op", "-Wduplicated-cond", "-Wduplicated-branches", "-Wdouble-promotion"]
+# All that Clang has, but what speaks of other standards, of padding and of macros that nobody has used yet.
+CLANG_WARNINGS = ["-Weverything", "-Wno-c++98-compat", "-Wno-c++98-compat-pedantic", "-Wno-padded", "-Wno-unused-macros",
+                  "-Wno-declaration-after-statement", "-Wno-unsafe-buffer-usage", "-Wno-unknown-warning-option"]
 
 
-def compile_source(compiler, include, language, standard, source, extra=()):
-    """Returns the compiler's messages, or None if it accepts the source."""
-    warnings = [w for w in WARNINGS if language == "c" or w != "-Wstrict-prototypes"]
-    command = [compiler, "-fsyntax-only", "-x", language, f"-std={standard}", *warnings, f"-I{include}", *extra, "-"]
-    done = subprocess.run(command, input=source, capture_output=True, text=True)
-    return None if done.returncode == 0 else f"{' '.join(command)}\n{done.stderr}"
+class Compiler:
+    """A compiler for one machine."""
+
+    def __init__(self, name, include, machine=()):
+        self.command = [name, *machine]
+        self.include = include
+        self.warnings = []
+        version = subprocess.run([name, "--version"], capture_output=True, text=True, check=True).stdout
+        self.warnings = CLANG_WARNINGS if "clang" in version else GCC_WARNINGS
+
+    def accepts(self, source, *options):
+        return self.complaint("c", options, source, warnings=[]) is None
+
+    def complaint(self, language, options, source, warnings=None):
+        """The compiler's messages, or None if it accepts the source."""
+        if warnings is None:
+            warnings = [*WARNINGS, *self.warnings, *(C_WARNINGS if language == "c" else CXX_WARNINGS)]
+        command = [*self.command, "-fsyntax-only", "-x", language, *options, *warnings, f"-I{self.include}", "-"]
+        done = subprocess.run(command, input=source, capture_output=True, text=True)
+        return None if done.returncode == 0 else f"{' '.join(command)}\n{done.stderr}"
+
+    def standards(self, language):
+        """One name for each standard."""
+        for names in C_STANDARDS if language == "c" else CXX_STANDARDS:
+            known = (name for name in names if self.complaint(language, [f"-std={name}"], "", []) is None)
+            yield next(known, names[0])
+
+    def pointer_size(self):
+        """None if the compiler cannot compile for the machine at all."""
+        for size in LAYOUTS:
+            if self.accepts(f"#include <stddef.h>\n#include <stdint.h>\nchar size[sizeof(void *) == {size} ? 1 : -1];\n"):
+                return size
+        return None
+
+    def layout(self, structs, headers):
+        """Lines of a layout, from what the compiler writes into an array; nothing runs."""
+        rows, values = [], []
+        for struct, fields in structs.items():
+            rows.append(f"{struct} -")
+            values += ["0", f"sizeof({struct})"]
+            for field in fields:
+                rows.append(f"{struct} {field}")
+                values += [f"offsetof({struct}, {field})", f"sizeof((({struct} *)0)->{field})"]
+        # Beyond 2^16, so that no value is written as empty space.
+        numbers = ",\n".join(f"(uint32_t)({value}) + 65536u" for value in values)
+        source = f"{headers}#include <stddef.h>\n#include <stdint.h>\nconst uint32_t layout[] = {{{numbers}}};\n"
+        command = [*self.command, "-S", "-O0", "-x", "c", "-std=c11", f"-I{self.include}", "-o", "-", "-"]
+        text = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
+        found = [int(n) - 65536 for n in re.findall(r"^\s*\.(?:long|word|4byte|int32)\s+(\d+)", text, flags=re.M)]
+        assert len(found) == len(values), f"{command} wrote {len(found)} numbers instead of {len(values)}"
+        return [f"{row} {offset} {size}" for row, offset, size in zip(rows, found[::2], found[1::2])]
 
 
 def strip_comments(text):
@@ -40,74 +102,125 @@ def struct_fields(header):
     return structs
 
 
-def layout_lines(compiler, include, structs, headers):
-    """Asks the compiler for offsets and sizes, by running a small program."""
-    rows = []
-    for struct, fields in structs.items():
-        rows.append(f'  printf("{struct} - 0 %zu\\n", sizeof({struct}));')
-        rows += [f'  printf("{struct} {f} %zu %zu\\n", offsetof({struct}, {f}), sizeof((({struct} *)0)->{f}));'
-                 for f in fields]
-    source = headers + "#include <stdio.h>\nint main(void) {\n" + "\n".join(rows) + "\n  return 0;\n}\n"
-    with tempfile.TemporaryDirectory() as directory:
-        program = pathlib.Path(directory) / "layout"
-        subprocess.run([compiler, "-x", "c", f"-I{include}", "-o", program, "-"], input=source, text=True, check=True)
-        return subprocess.run([program], capture_output=True, text=True, check=True).stdout
+class Headers:
+    def __init__(self, include):
+        self.names = sorted(path.name for path in include.glob("*.h"))
+        self.all = "".join(f'#include "{name}"\n' for name in self.names)
+        self.structs = {}
+        for name in self.names:
+            self.structs.update(struct_fields((include / name).read_text()))
 
 
 def layout_asserts(lines):
-    asserts = []
     for line in lines:
         struct, field, offset, size = line.split()
         if field == "-":
-            asserts.append(f'_Static_assert(sizeof({struct}) == {size}, "size of {struct}");')
+            yield f'_Static_assert(sizeof({struct}) == {size}, "size of {struct}");'
         else:
-            asserts.append(f'_Static_assert(offsetof({struct}, {field}) == {offset}, "offset of {struct}.{field}");')
-            asserts.append(f'_Static_assert(sizeof((({struct} *)0)->{field}) == {size}, "size of {struct}.{field}");')
-    return "#if UINTPTR_MAX == UINT64_MAX\n" + "\n".join(asserts) + "\n#endif\n"
+            yield f'_Static_assert(offsetof({struct}, {field}) == {offset}, "offset of {struct}.{field}");'
+            yield f'_Static_assert(sizeof((({struct} *)0)->{field}) == {size}, "size of {struct}.{field}");'
+
+
+# Macros do nothing until somebody uses them.
+USES = {"sotto_memory.h": """
+typedef char used[SOTTO_MODEL_MEMORY_BYTES(4096, 256, 4, 6, 1024) + SOTTO_MODEL_INT8_HEAD_MEMORY_BYTES(9, 8, 1, 6, 32) +
+                  SOTTO_MODEL_IN_PLACE_MEMORY_BYTES(4096, 256, 4, 6, 1024) +
+                  SOTTO_DRAFT_SESSION_MEMORY_BYTES(4096, 256, 4, 6, 1024, 256, 32, 4, 2, 8, 7, 0, 4) > 1 ? 1 : -1];
+""", "sotto.h": "typedef char used[SOTTO_VERSION > 0 ? SOTTO_MEMORY_ALIGNMENT : -1];\n"}
+
+
+def language_failures(compiler, headers):
+    for name in headers.names:
+        twice = f'#include "{name}"\n#include "{name}"\n{USES.get(name, "typedef int used;")}\n'
+        for language in ["c", "c++"]:
+            for standard in compiler.standards(language):
+                yield compiler.complaint(language, [f"-std={standard}"], twice)
+
+
+def layout_failures(compiler, headers, lines):
+    source = headers.all + "#include <stddef.h>\n"
+    yield compiler.complaint("c", ["-std=c11"], source + "\n".join(layout_asserts(lines)), warnings=[])
+    # The check itself must be able to fail.
+    struct, field, offset, size = next(line for line in lines if " - " not in line).split()
+    wrong = layout_asserts([f"{struct} {field} {int(offset) + 1} {size}"])
+    if compiler.accepts(source + "\n".join(wrong), "-std=c11"):
+        yield "a wrong offset was accepted"
+
+
+def list_failures(headers, lines, name):
+    listed = {tuple(line.split()[:2]) for line in lines}
+    present = {(s, f) for s, fields in headers.structs.items() for f in ["-", *fields]}
+    for struct, field in sorted(present ^ listed):
+        yield f"{struct} {field}: only in {'the header' if (struct, field) in present else name}"
+
+
+def released_failures(old, new):
+    """What old programs would find elsewhere. Structs may grow at the end if they say their size."""
+    new_lines = {tuple(line.split()[:2]): line.split()[2:] for line in new}
+    for line in old:
+        struct, field, *place = line.split()
+        now = new_lines.get((struct, field))
+        if field == "-" and now is not None and (struct, "struct_size") in new_lines:
+            if int(now[1]) < int(place[1]):
+                yield f"{struct} has shrunk from {place[1]} to {now[1]} bytes"
+        elif now != place:
+            yield f"{struct} {field} was at {place}, of a released header; now {now or 'it is gone'}"
+
+
+def release(headers, include, directory):
+    directory.mkdir(parents=True, exist_ok=True)
+    # The figures of sotto_memory.h hold for one version only.
+    for name in headers.names:
+        if name != "sotto_memory.h":
+            lines = (line.rstrip() for line in strip_comments((include / name).read_text()).splitlines())
+            (directory / name).write_text("\n".join(line for line in lines if line) + "\n")
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--include", type=pathlib.Path, required=True)
-    parser.add_argument("--layout", type=pathlib.Path, required=True)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--include", type=pathlib.Path, default=HERE.parents[1] / "capi" / "include")
+    parser.add_argument("--layouts", type=pathlib.Path, default=HERE, help="directory of the layout files")
+    parser.add_argument("--released", type=pathlib.Path, help="headers of a version in use")
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("compilers", nargs="+")
+    parser.add_argument("--release", type=pathlib.Path)
+    parser.add_argument("compilers", nargs="*", default=["cc"])
     args = parser.parse_args()
 
-    names = sorted(path.name for path in args.include.glob("*.h"))
-    headers = "".join(f'#include "{name}"\n' for name in names)
-    structs = {}
-    for name in names:
-        structs.update(struct_fields((args.include / name).read_text()))
-    if args.write:
-        args.layout.write_text(layout_lines(args.compilers[0], args.include, structs, headers))
+    headers = Headers(args.include)
+    if args.release:
+        release(headers, args.include, args.release)
         return 0
+    failures, checked = [], {}
+    for name in args.compilers:
+        for machine in [[], *OTHER_MACHINES]:
+            compiler = Compiler(name, args.include, machine)
+            size = compiler.pointer_size()
+            if size is None:
+                continue
+            checked.setdefault(size, []).append(" ".join(compiler.command))
+            path = args.layouts / LAYOUTS[size]
+            if args.write:
+                path.write_text("\n".join(compiler.layout(headers.structs, headers.all)) + "\n")
+                continue
+            lines = path.read_text().splitlines()
+            if not machine:
+                failures += language_failures(compiler, headers)
+            failures += layout_failures(compiler, headers, lines)
+            failures += list_failures(headers, lines, path.name)
+            if args.released:
+                old = Headers(args.released)
+                old_lines = Compiler(name, args.released, machine).layout(old.structs, old.all)
+                failures += released_failures(old_lines, lines)
+                if not [*released_failures(old_lines, [line + "0" for line in lines])]:
+                    failures.append("a field that moved was accepted")
+        native = Compiler(name, args.include)
+        if native.complaint("c", ["-std=c99"], headers.all + "int old_style();\n") is None:
+            failures.append("a warning was accepted")
 
-    failures = []
-    for compiler in args.compilers:
-        for name in names:
-            twice = f'#include "{name}"\n#include "{name}"\n'
-            for standard in C_STANDARDS:
-                failures.append(compile_source(compiler, args.include, "c", standard, twice + "typedef int used;\n"))
-            for standard in CXX_STANDARDS:
-                failures.append(compile_source(compiler, args.include, "c++", standard, twice))
-        lines = args.layout.read_text().splitlines()
-        failures.append(compile_source(compiler, args.include, "c", "c11", headers + layout_asserts(lines)))
-    listed = {tuple(line.split()[:2]) for line in lines}
-    present = {(s, f) for s, fields in structs.items() for f in ["-", *fields]}
-    for struct, field in sorted(present ^ listed):
-        failures.append(f"{struct} {field}: only in {'the header' if (struct, field) in present else args.layout.name}")
-
-    # The checks themselves must be able to fail.
-    struct, field, offset, size = next(line for line in lines if " - " not in line).split()
-    wrong = layout_asserts([f"{struct} {field} {int(offset) + 1} {size}"])
-    if compile_source(args.compilers[0], args.include, "c", "c11", headers + wrong) is None:
-        failures.append("a wrong offset was accepted")
-    if compile_source(args.compilers[0], args.include, "c", "c99", headers + "int old_style();\n") is None:
-        failures.append("a warning was accepted")
-
+    for size, layout in LAYOUTS.items():
+        print(f"{layout}: " + (", ".join(checked[size]) if size in checked else "SKIPPED, no compiler here has such pointers"))
     failures = [failure for failure in failures if failure]
-    print("\n".join(failures) or f"{len(names)} headers, {len(args.compilers)} compilers, {len(listed)} layout lines")
+    print("\n".join(failures) or f"{len(headers.names)} headers, {len(lines) if not args.write else 0} layout lines")
     return 1 if failures else 0
 
 
