@@ -5,6 +5,10 @@ uint32_t sotto_version(void) {
   return SOTTO_VERSION;
 }
 
+const char* sotto_build_text(void) {
+  return SOTTO_BUILD_TEXT;
+}
+
 const char* sotto_status_text(sotto_status status) {
   return sotto::status_text(static_cast<sotto::Status>(status));
 }

@@ -7,6 +7,8 @@
 
 namespace sotto {
 
+bool int4_available() { return true; }
+
 void run_int4_linear(const Int4Kernels* kernels, const Int4Args& args, ThreadPool* pool) {
   constexpr size_t kTilesPerTask = 4;
   const auto multiply = kernels == nullptr ? reference::multiply_int4 : kernels->multiply;

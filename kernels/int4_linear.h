@@ -13,6 +13,9 @@
 
 namespace sotto {
 
+// Whether this build can use them; where not, no other function here is called.
+bool int4_available();
+
 // What the instruction sets multiply from: rows of activations in groups of nearly equal size,
 // in each group (block, row, 32) of them, zero-padded, and (block, row) of what sums begin
 // with: -7 times the sum of the 32.

@@ -1,5 +1,4 @@
 // The tables of arm64.
-#include "kernels/int4_linear.h"
 #include "kernels/packed_tiles.h"
 #include "kernels/reference/reference.h"
 #include "kernels/tables.h"
@@ -22,17 +21,5 @@ const Kernels* built_table(Isa isa) {
 }
 
 const TileKernels* built_tile_kernels(Isa) { return nullptr; }
-
-const Int4Kernels* built_int4_kernels(Isa isa) {
-  switch (isa) {
-    case Isa::kNeon:
-      return &neon::kInt4Kernels;
-    case Isa::kNeonDotprod:
-    case Isa::kNeonI8mm:
-      return &neon_dotprod::kInt4Kernels;
-    default:
-      return nullptr;
-  }
-}
 
 }  // namespace sotto

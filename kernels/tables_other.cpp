@@ -1,5 +1,4 @@
 // Architectures without kernels of their own.
-#include "kernels/int4_linear.h"
 #include "kernels/packed_tiles.h"
 #include "kernels/reference/reference.h"
 #include "kernels/tables.h"
@@ -11,6 +10,5 @@ const Kernels* built_table(Isa isa) {
 }
 
 const TileKernels* built_tile_kernels(Isa) { return nullptr; }
-const Int4Kernels* built_int4_kernels(Isa) { return nullptr; }
 
 }  // namespace sotto

@@ -1,5 +1,4 @@
 // The tables of x86-64.
-#include "kernels/int4_linear.h"
 #include "kernels/packed_tiles.h"
 #include "kernels/reference/reference.h"
 #include "kernels/tables.h"
@@ -23,19 +22,6 @@ const Kernels* built_table(Isa isa) {
 
 const TileKernels* built_tile_kernels(Isa isa) {
   return isa == Isa::kAvx512Vnni ? &avx512vnni::kTileKernels : nullptr;
-}
-
-const Int4Kernels* built_int4_kernels(Isa isa) {
-  switch (isa) {
-    case Isa::kAvx2:
-      return &avx2::kInt4Kernels;
-    case Isa::kAvx512:
-      return &avx512::kInt4Kernels;
-    case Isa::kAvx512Vnni:
-      return &avx512vnni::kInt4Kernels;
-    default:
-      return nullptr;
-  }
 }
 
 }  // namespace sotto

@@ -55,6 +55,15 @@ extern "C" {
 /* Version of the linked library, to compare with SOTTO_VERSION of the header. */
 SOTTO_API uint32_t sotto_version(void);
 
+/* Static text: what the linked library was built with, words separated by spaces. Of
+ *   full-samplers, or basic-samplers: without tail-free, typical, top-a, epsilon, eta,
+ *       top-n-sigma, top-H, XTC, DRY, Gumbel, Mirostat and adaptive-p
+ *   grammar search speculation watermark int4
+ *   threads, xnnpack
+ * Functions and parameters of what is not there are refused with SOTTO_UNSUPPORTED and a
+ * message that names the option of the build; 4-bit models with SOTTO_MODEL_UNSUPPORTED. */
+SOTTO_API const char *sotto_build_text(void);
+
 /* ---- Status -------------------------------------------------------------- */
 
 /* Negative: failure. Zero: success. Positive: generation ended normally.
@@ -92,6 +101,7 @@ enum {
   SOTTO_STATE_CORRUPT = -15, /* a saved state is damaged or of another model */
   SOTTO_GRAMMAR_UNSUPPORTED = -16, /* something that no exact grammar is known for */
   SOTTO_GRAMMAR_CORRUPT = -17,     /* a grammar image is damaged or of another version */
+  SOTTO_UNSUPPORTED = -18,         /* left out of this build of the library */
   SOTTO_INTERNAL = -100
 };
 

@@ -35,6 +35,7 @@ const (
 	StateCorrupt       Status = -15
 	GrammarUnsupported Status = -16
 	GrammarCorrupt     Status = -17
+	Unsupported        Status = -18
 	Internal           Status = -100
 )
 

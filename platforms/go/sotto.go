@@ -65,6 +65,9 @@ func Version() (major, minor, patch int) {
 	return v >> 16, v >> 8 & 255, v & 255
 }
 
+// BuildText tells what the linked library was built with: words separated by spaces.
+func BuildText() string { return C.GoString(C.sotto_build_text()) }
+
 // String is the name of an instruction set.
 func (isa ISA) String() string { return C.GoString(C.sotto_isa_text(C.sotto_isa(isa))) }
 

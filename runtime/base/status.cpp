@@ -65,6 +65,8 @@ const char* status_text(Status status) {
       return "no exact grammar is known for this";
     case Status::kGrammarCorrupt:
       return "grammar image damaged or of another version";
+    case Status::kUnsupported:
+      return "left out of this build of the library";
     case Status::kInternal:
       return "internal error";
   }

@@ -39,6 +39,7 @@ enum class [[nodiscard]] Status : int32_t{
     kStateCorrupt = -15,
     kGrammarUnsupported = -16,
     kGrammarCorrupt = -17,
+    kUnsupported = -18,
     kInternal = -100,
 };
 

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <new>
 
+#include "kernels/int4_linear.h"
+
 namespace sotto {
 
 // Set aside for the objects themselves, on every platform: memory sizes are part of the API.
@@ -13,6 +15,13 @@ static_assert(sizeof(LayerView) <= kLayerBytes);
 
 static void release(const ModelOptions& options, const ByteRange& range) {
   if (options.release != nullptr) options.release(options.release_context, range.bytes, range.size);
+}
+
+static bool has_int4_weights(const ModelView& view) {
+  for (size_t i = 0; i < view.linear_count(); ++i) {
+    if (view.linear(i).tiles != nullptr) return true;
+  }
+  return false;
 }
 
 // What init will do, settled before any memory is touched.
@@ -35,6 +44,10 @@ Status Model::make_plan(const void* file, size_t file_size, const ModelOptions& 
                 ": this process already runs another instruction set");
   }
   SOTTO_TRY(plan->view.open(file, file_size, error));
+  if (!int4_available() && has_int4_weights(plan->view)) {
+    return fail(error, Status::kModelUnsupported,
+                "4-bit weights: this library is built with SOTTO_FEATURE_INT4=OFF");
+  }
   if (!linear_needs_packing(isa) || !plan->view.has_int8_linears()) return Status::kOk;
   SOTTO_TRY(plan->view.find_packed(packed_layout_fingerprint(), &plan->packed_section, error));
   plan->pack = plan->packed_section < 0;

@@ -4,11 +4,10 @@
 
 #include "runtime/sampling/bans.h"
 #include "runtime/sampling/bias.h"
-#include "runtime/sampling/dry.h"
+#include "runtime/sampling/more_samplers.h"
 #include "runtime/sampling/past_tokens.h"
 #include "runtime/sampling/penalties.h"
 #include "runtime/sampling/repetition_severity.h"
-#include "runtime/sampling/selection.h"
 #include "runtime/sampling/stage_settings.h"
 #include "runtime/sampling/temperature.h"
 #include "runtime/sampling/truncation.h"
@@ -95,11 +94,6 @@ void set_temperature(Candidates& candidates, const SamplerParams& p) {
   temperature(candidates, t);
 }
 
-// True with the probability given.
-bool happens(uint64_t random, float probability) {
-  return static_cast<double>(random >> 11) * 0x1p-53 < static_cast<double>(probability);
-}
-
 void run_stage(StageKind stage, Candidates& candidates, const StageInput& input) {
   const SamplerParams& p = input.params;
   switch (stage) {
@@ -124,10 +118,6 @@ void run_stage(StageKind stage, Candidates& candidates, const StageInput& input)
       presence_penalty(candidates, penalty_window(input), p.presence_penalty);
       break;
     case kNoRepeatNgram: ban_repeated_ngrams(candidates, input.past, p.no_repeat_ngram); break;
-    case kDry:
-      dry(candidates, input.past, input.breakers,
-          {p.dry_multiplier, p.dry_base, p.dry_allowed_length, p.dry_window});
-      break;
     case kWatermark: add_green_bias(candidates, p.watermark, input.input.history); break;
     case kTemperature: set_temperature(candidates, p); break;
     case kSmoothing: smooth(candidates, p.smoothing_factor, p.smoothing_curve); break;
@@ -137,18 +127,7 @@ void run_stage(StageKind stage, Candidates& candidates, const StageInput& input)
             p.min_keep);
       break;
     case kMinP: min_p(candidates, p.min_p, p.min_keep); break;
-    case kTopA: top_a(candidates, p.top_a, p.min_keep); break;
-    case kTailFree: tail_free(candidates, p.tail_free, p.min_keep); break;
-    case kTypical: typical(candidates, p.typical_p, p.min_keep); break;
-    case kEpsilon: epsilon_cutoff(candidates, p.epsilon, p.min_keep); break;
-    case kEta: eta_cutoff(candidates, p.eta, p.min_keep); break;
-    case kTopNSigma: top_n_sigma(candidates, p.top_n_sigma, p.min_keep); break;
-    case kTopH: top_h(candidates, p.top_h, p.min_keep); break;
-    case kXtc:
-      if (happens(draw_bits(input, DrawLane::kXtc), p.xtc_probability)) {
-        xtc(candidates, p.xtc_threshold, p.min_keep);
-      }
-      break;
+    default: run_more(stage, candidates, input);
   }
 }
 

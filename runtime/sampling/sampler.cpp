@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "runtime/sampling/adaptive.h"
+#include "runtime/sampling/more_samplers.h"
 #include "runtime/sampling/sampler_checks.h"
 #include "runtime/sampling/selection.h"
 #include "runtime/sampling/stage_settings.h"
@@ -44,7 +45,7 @@ Status Sampler::set_params(const SamplerParams& params, Error* error) {
   SOTTO_TRY(lists_.copy(&copied, error));
   lists_.keep_copied();
   params_ = copied;
-  if (has_dry) breakers_.set(params_.dry_breakers, params_.dry_breaker_tokens, shape_.bytes);
+  if (has_dry) set_breakers(params_, shape_.bytes, &breakers_);
   chain_ = Chain::make(params_);
   return Status::kOk;
 }

@@ -1,6 +1,8 @@
 #include "runtime/sampling/sampler_checks.h"
 
+#include "runtime/sampling/more_samplers.h"
 #include "runtime/sampling/process_checks.h"
+#include "runtime/sampling/watermark.h"
 
 namespace sotto {
 
@@ -100,7 +102,9 @@ Status check_sampler(const SamplerParams& params, const SamplerShape& shape, Err
   SOTTO_TRY(check_penalties(params, error));
   SOTTO_TRY(check_lists(params, shape, error));
   SOTTO_TRY(check_watermark(params.watermark, error));
-  return check_watermark_selection(params, error);
+  SOTTO_TRY(check_watermark_selection(params, error));
+  SOTTO_TRY(check_watermark_built(params.watermark, error));
+  return check_samplers_built(params, error);
 }
 
 }  // namespace sotto

@@ -2,8 +2,7 @@
 
 #include "runtime/base/random.h"
 #include "runtime/base/scalar_math.h"
-#include "runtime/sampling/adaptive.h"
-#include "runtime/sampling/mirostat.h"
+#include "runtime/sampling/more_samplers.h"
 #include "runtime/sampling/race.h"
 #include "runtime/sampling/stage_settings.h"
 #include "runtime/sampling/watermark.h"
@@ -15,36 +14,9 @@ uint64_t draw_bits(const StageInput& input, DrawLane lane) {
                      static_cast<uint32_t>(lane));
 }
 
-namespace {
-
-size_t draw(Candidates& candidates, const StageInput& input) {
+static size_t draw(Candidates& candidates, const StageInput& input) {
   return select_multinomial(candidates, draw_bits(input, DrawLane::kSelection));
 }
-
-size_t select_mirostat(Candidates& candidates, const StageInput& input, SamplerState* state) {
-  const SamplerParams& p = input.params;
-  candidates.draw_after_truncation();
-  if (p.selection == Selection::kMirostat) {
-    cut_mirostat(candidates, p.mirostat_m, state->mirostat_mu);
-  } else {
-    cut_mirostat_v2(candidates, state->mirostat_mu);
-  }
-  const size_t picked = draw(candidates, input);
-  state->mirostat_mu = next_mu(candidates, picked, {p.mirostat_tau, p.mirostat_eta, p.mirostat_m},
-                               state->mirostat_mu);
-  return picked;
-}
-
-size_t select_adaptive(Candidates& candidates, const StageInput& input, SamplerState* state) {
-  if (candidates.max() == Candidates::kLowest) return 0;
-  const SamplerParams& p = input.params;
-  const std::span<const float> before = adapt(candidates, p.adaptive_target, *state);
-  const size_t picked = draw(candidates, input);
-  record_adaptive(before[picked], p.adaptive_decay, state);
-  return picked;
-}
-
-}  // namespace
 
 size_t select(Candidates& candidates, const StageInput& input, SamplerState* state) {
   if (is_greedy(input.params)) return select_greedy(candidates);
@@ -57,14 +29,8 @@ size_t select(Candidates& candidates, const StageInput& input, SamplerState* sta
     return select_tournament(candidates, seed, watermark.tournament_layers,
                              draw_bits(input, DrawLane::kSelection));
   }
-  switch (input.params.selection) {
-    case Selection::kGumbel: return select_gumbel(candidates, draw_bits(input, DrawLane::kGumbel));
-    case Selection::kMirostat:
-    case Selection::kMirostatV2: return select_mirostat(candidates, input, state);
-    case Selection::kAdaptiveP: return select_adaptive(candidates, input, state);
-    case Selection::kMultinomial:
-    case Selection::kGreedy: break;
-  }
+  const Selection selection = input.params.selection;
+  if (selection != Selection::kMultinomial) return select_otherwise(candidates, input, state);
   return draw(candidates, input);
 }
 

@@ -5,12 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/base/status.h"
 #include "runtime/sampling/candidates.h"
 #include "runtime/sampling/past_tokens.h"
 #include "runtime/sampling/sampler_params.h"
 #include "runtime/sampling/token_history.h"
 
 namespace sotto {
+
+// kUnsupported for any scheme in a library without watermarks.
+Status check_watermark_built(const WatermarkParams& params, Error* error);
 
 // l += delta for the tokens of the green list (Kirchenbauer et al. 2023, "A Watermark for
 // Large Language Models"; self-hashed and anchored: 2024, "On the Reliability of Watermarks

@@ -63,7 +63,8 @@ TEST(Program, HelpNamesCommandsOptionsAndExamples) {
 TEST(Program, Version) {
   const std::string version = "sotto " + std::to_string(SOTTO_VERSION_MAJOR) + '.' +
                               std::to_string(SOTTO_VERSION_MINOR) + '.' +
-                              std::to_string(SOTTO_VERSION_PATCH) + '\n';
+                              std::to_string(SOTTO_VERSION_PATCH) + "\nBuilt with " +
+                              sotto_build_text() + '\n';
   EXPECT_EQ(run_sotto({"--version"}).out, version);
 }
 

@@ -119,6 +119,10 @@ NATIVE(jint, version)(JNIEnv*, jclass) {
   return static_cast<jint>(sotto_version());
 }
 
+NATIVE(jstring, buildText)(JNIEnv* env, jclass) {
+  return env->NewStringUTF(sotto_build_text());
+}
+
 NATIVE(jstring, statusText)(JNIEnv* env, jclass, jint status) {
   return env->NewStringUTF(sotto_status_text(status));
 }

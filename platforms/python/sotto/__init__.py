@@ -7,7 +7,7 @@
             print(text, end="", flush=True)
 """
 from ._callbacks import Piece, Sequence
-from ._library import BusyError, ClosedError, SottoError, version
+from ._library import BusyError, ClosedError, SottoError, build_text, version
 from .enums import (Choice, Dola, Draft, EarlyStopping, Feature, GrammarLanguage, GuideMode, Isa, JsonSpace, LengthNorm,
                     LogLevel, Order, Overflow, Pooling, SearchMode, Selection, Stage, Status, WatermarkScheme)
 from .grammar import Grammar, Matcher, Vocabulary

@@ -229,6 +229,7 @@ class SpeculationInfo(Struct):
 # name: result, arguments
 FUNCTIONS = {
     "sotto_version": (u32, []),
+    "sotto_build_text": (ctypes.c_char_p, []),
     "sotto_status_text": (ctypes.c_char_p, [i32]),
     "sotto_isa_text": (ctypes.c_char_p, [i32]),
     "sotto_model_params_init": (None, [POINTER(ModelParams), size]),

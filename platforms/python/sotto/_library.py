@@ -81,3 +81,8 @@ def version() -> tuple[int, int, int]:
     """Version of the loaded library."""
     number = lib.sotto_version()
     return number >> 16, number >> 8 & 255, number & 255
+
+
+def build_text() -> str:
+    """What the loaded library was built with: words separated by spaces."""
+    return lib.sotto_build_text().decode()

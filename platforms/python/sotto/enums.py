@@ -32,6 +32,7 @@ class Status(enum.IntEnum):
     STATE_CORRUPT = -15
     GRAMMAR_UNSUPPORTED = -16
     GRAMMAR_CORRUPT = -17
+    UNSUPPORTED = -18
     INTERNAL = -100
 
 

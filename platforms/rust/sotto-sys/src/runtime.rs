@@ -32,6 +32,7 @@ pub const SOTTO_THREADS_UNAVAILABLE: i32 = -14;
 pub const SOTTO_STATE_CORRUPT: i32 = -15;
 pub const SOTTO_GRAMMAR_UNSUPPORTED: i32 = -16;
 pub const SOTTO_GRAMMAR_CORRUPT: i32 = -17;
+pub const SOTTO_UNSUPPORTED: i32 = -18;
 pub const SOTTO_INTERNAL: i32 = -100;
 
 #[repr(C)]
@@ -218,6 +219,7 @@ pub type sotto_piece_fn =
 
 extern "C" {
     pub fn sotto_version() -> u32;
+    pub fn sotto_build_text() -> *const u8;
     pub fn sotto_status_text(status: sotto_status) -> *const u8;
     pub fn sotto_isa_text(isa: sotto_isa) -> *const u8;
     pub fn sotto_model_params_init(params: *mut sotto_model_params, params_size: usize);

@@ -73,6 +73,13 @@ pub fn version() -> u32 {
     unsafe { sys::sotto_version() }
 }
 
+/// What the linked library was built with: words separated by spaces.
+pub fn build_text() -> &'static str {
+    // SAFETY: the function returns static, terminated ASCII.
+    let text = unsafe { std::ffi::CStr::from_ptr(sys::sotto_build_text().cast()) };
+    text.to_str().unwrap_or_default()
+}
+
 macro_rules! opaque_debug {
     ($($type:ty),*) => {$(
         impl std::fmt::Debug for $type {

@@ -34,6 +34,7 @@ public struct Status: RawRepresentable, Hashable, Sendable {
   public static let stateCorrupt = Status(rawValue: -15)
   public static let grammarUnsupported = Status(rawValue: -16)
   public static let grammarCorrupt = Status(rawValue: -17)
+  public static let unsupported = Status(rawValue: -18)
   public static let `internal` = Status(rawValue: -100)
 }
 

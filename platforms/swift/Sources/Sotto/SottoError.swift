@@ -57,6 +57,11 @@ public func sottoVersion() -> (major: UInt32, minor: UInt32, patch: UInt32) {
   return (version >> 16, version >> 8 & 255, version & 255)
 }
 
+/// What the linked library was built with: words separated by spaces.
+public func sottoBuildText() -> String {
+  String(cString: sotto_build_text())
+}
+
 extension InstructionSet: CustomStringConvertible {
   public var description: String { String(cString: sotto_isa_text(rawValue)) }
 }

@@ -28,6 +28,7 @@ final class Native {
     }
 
     static native int version();
+    static native String buildText();
     static native String statusText(int status);
     static native String isaText(int isa);
 

@@ -10,6 +10,11 @@ public final class Sotto {
         return new int[] {version >> 16, version >> 8 & 255, version & 255};
     }
 
+    /** What the library was built with: words separated by spaces. */
+    public static String buildText() {
+        return Native.buildText();
+    }
+
     /** The library's name of an instruction set. */
     public static String nameOf(Isa isa) {
         return Native.isaText(isa.value());

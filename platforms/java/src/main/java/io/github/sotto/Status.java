@@ -31,6 +31,7 @@ public enum Status implements Constant {
     STATE_CORRUPT(-15),
     GRAMMAR_UNSUPPORTED(-16),
     GRAMMAR_CORRUPT(-17),
+    UNSUPPORTED(-18),
     INTERNAL(-100);
 
     private final int value;
