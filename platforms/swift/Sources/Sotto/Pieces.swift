@@ -19,7 +19,7 @@ public struct Pieces: AsyncSequence, Sendable {
     public mutating func next() async throws -> Piece? {
       if !isPrefilled {
         isPrefilled = true
-        let (used, tokens, limit) = (session, prompt, UInt64(max(maxTokens, 0)))
+        let (used, tokens, limit) = (session, prompt, UInt64(Swift.max(maxTokens, 0)))
         let status = try await session.cancellable { () -> Status in
           try used.setLimit(limit)
           return try used.prefill(tokens)
