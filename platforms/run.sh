@@ -17,7 +17,8 @@ usage: sh platforms/run.sh COMMAND
                               debug, asan, tsan or bindings: those of the other languages, in
                               build/release, with the toolchains that Debian has for them;
                               rpi-aarch64 or rpi-armv7: for ARM, under emulation (-cpus added: only
-                              what runs on several CPUs, in a few minutes)
+                              what runs on several CPUs, in a few minutes);
+                              small or rpi-aarch64-small: the library with basic sampling only
   help                        this text
 
 Each command first installs the Debian packages that are missing, then builds into build/PRESET.
@@ -145,8 +146,8 @@ case $command in
     preset=${1-release}
     case $preset in
       release|debug) packages="$packages abigail-tools" ;;
-      asan|tsan|bindings) ;;
-      rpi-aarch64|rpi-aarch64-cpus) packages="$packages g++-aarch64-linux-gnu qemu-user" ;;
+      asan|tsan|bindings|small) ;;
+      rpi-aarch64|rpi-aarch64-cpus|rpi-aarch64-small) packages="$packages g++-aarch64-linux-gnu qemu-user" ;;
       rpi-armv7|rpi-armv7-cpus) packages="$packages g++-arm-linux-gnueabihf qemu-user" ;;
       *) usage >&2; exit 2 ;;
     esac

@@ -122,6 +122,7 @@ Status Model::init(const void* file, size_t file_size, const ModelOptions& optio
                    size_t memory_size, Model** out, Error* error) {
   Plan plan;
   SOTTO_TRY(make_plan(file, file_size, options, &plan, error));
+  SOTTO_TRY(plan.view.verify_contents(error));
   if (reinterpret_cast<uintptr_t>(memory) % kMemoryAlignment != 0) {
     return fail(error, Status::kMemoryMisaligned, "memory is not aligned to 64 bytes");
   }
@@ -158,6 +159,9 @@ Status Model::init(const void* file, size_t file_size, const ModelOptions& optio
   }
   model->positions_ = plan.view.positions();
   model->final_norm_ = plan.view.final_norm();
+  // Read to be verified; of what comes back, a text needs little.
+  release(options, plan.view.position_bytes());
+  release(options, plan.view.metadata());
   *out = model;
   return Status::kOk;
 }

@@ -63,9 +63,11 @@ struct FileBytes {
   size_t data_begin;  // where metadata ends
 };
 
-// Checks that `range` is aligned, inside the data and of its expected size, and that
-// float tensors hold usable numbers.
-Status verify_tensor(const FileBytes& file, const TensorSpec& spec, Error* error);
+// Checks that `range` is aligned, inside the data and of its expected size.
+Status verify_extent(const FileBytes& file, const TensorSpec& spec, Error* error);
+
+// Checks that float tensors hold usable numbers. Their extents have been verified.
+Status verify_numbers(const uint8_t* file, const TensorSpec& spec, Error* error);
 
 // Alignment and position alone.
 Status verify_placement(const FileBytes& file, const format::DataRange& range,

@@ -215,7 +215,7 @@ Status ModelView::open(const void* file, size_t file_size, Error* error) {
       model,
       [](void* opaque, const TensorSpec& spec) {
         auto* with = static_cast<Context*>(opaque);
-        return verify_tensor(with->file, spec, with->error);
+        return verify_extent(with->file, spec, with->error);
       },
       &context));
   const uint32_t sections = model.packed() == nullptr ? 0 : model.packed()->size();
@@ -231,19 +231,30 @@ Status ModelView::open(const void* file, size_t file_size, Error* error) {
     SOTTO_TRY(verify_placement(context.file, *model.vocabulary()->arrays(),
                                {-1, "vocabulary", "arrays"}, error));
   }
-  TokenizerView tokenizer;
-  if (model.tokenizer() != nullptr) {
-    read_tokenizer(*model.tokenizer(), &tokenizer);
-    SOTTO_TRY(verify_tokenizer(&tokenizer, config.vocabulary_size, error));
-    SOTTO_TRY(check_range("longest token", tokenizer.max_token_bytes, 0, kMaxTokenBytes, error));
-  }
   file_ = bytes;
   file_size_ = context.file.size;
   model_ = &model;
   config_ = config;
-  tokenizer_ = tokenizer;
   has_tokenizer_ = model.tokenizer() != nullptr;
+  if (has_tokenizer_) read_tokenizer(*model.tokenizer(), &tokenizer_);
   return Status::kOk;
+}
+
+Status ModelView::verify_contents(Error* error) {
+  struct Context {
+    const uint8_t* file;
+    Error* error;
+  } context = {file_, error};
+  SOTTO_TRY(visit_tensors(
+      *model_,
+      [](void* opaque, const TensorSpec& spec) {
+        auto* with = static_cast<Context*>(opaque);
+        return verify_numbers(with->file, spec, with->error);
+      },
+      &context));
+  if (!has_tokenizer_) return Status::kOk;
+  SOTTO_TRY(verify_tokenizer(&tokenizer_, config_.vocabulary_size, error));
+  return check_range("longest token", tokenizer_.max_token_bytes, 0, kMaxTokenBytes, error);
 }
 
 const char* ModelView::name() const {
@@ -256,6 +267,17 @@ const char* ModelView::source() const {
 
 const float* ModelView::positions() const {
   return floats(file_, model_->positions());
+}
+
+ByteRange ModelView::position_bytes() const {
+  return view_range(file_, *model_->positions());
+}
+
+ByteRange ModelView::metadata() const {
+  const uint8_t* begin = file_ + sizeof(FileHeader);
+  FileHeader header;
+  std::memcpy(&header, file_, sizeof header);
+  return {begin, static_cast<size_t>(header.metadata_size), header.metadata_checksum};
 }
 
 LinearWeights ModelView::token_embedding() const {

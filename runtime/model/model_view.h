@@ -64,16 +64,20 @@ struct VocabularySection {
 
 class ModelView {
  public:
-  // Verifies header, metadata, and every shape, offset, alignment and range, and that the
-  // small float tensors are finite. Tensor checksums are left to verify_range.
+  // Verifies header, metadata, and every shape, offset, alignment and range.
   Status open(const void* file, size_t file_size, Error* error);
+  // Before anything is computed: that the small float tensors are finite and the tokenizer's
+  // tables agree with each other. Tensor checksums are left to verify_range.
+  Status verify_contents(Error* error);
 
   const ModelConfig& config() const { return config_; }
   const TokenizerView* tokenizer() const { return has_tokenizer_ ? &tokenizer_ : nullptr; }
   const char* name() const;    // "" if there is none
   const char* source() const;  // "" if there is none
 
-  const float* positions() const;         // (position, embedding)
+  ByteRange metadata() const;
+  const float* positions() const;  // (position, embedding)
+  ByteRange position_bytes() const;
   LinearWeights token_embedding() const;  // (vocabulary, embedding), no bias
   ByteRange token_embedding_bytes() const;
   LayerView layer(size_t index) const;

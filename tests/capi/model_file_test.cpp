@@ -261,9 +261,15 @@ TEST(ModelFile, SaysWhichBytesItIsDoneWith) {
     info.struct_size = sizeof info;
     ASSERT_EQ(sotto_model_get_info(model, &info), SOTTO_OK);
     const size_t embedding = size_t{kShape.vocabulary_size} * kShape.embedding_size;
-    // Where rows are neither packed nor verified apart from the head's, nothing is let go.
+    // Rows stay that are neither packed nor verified apart from the head's.
     const bool packs = info.isa != SOTTO_ISA_REFERENCE;
-    EXPECT_EQ(released.total, !packs ? 0 : info.packed_in_place ? embedding : info.weight_bytes);
+    const size_t rows = !packs ? 0 : info.packed_in_place ? embedding : info.weight_bytes;
+    uint64_t metadata_size;
+    std::memcpy(&metadata_size, file.data() + offsetof(FileHeader, metadata_size),
+                sizeof metadata_size);
+    const size_t positions =
+        sizeof(float) * info.max_context_tokens * size_t{kShape.embedding_size};
+    EXPECT_EQ(released.total, rows + metadata_size + positions);
   }
 }
 
