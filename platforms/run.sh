@@ -18,7 +18,10 @@ usage: sh platforms/run.sh COMMAND
                               build/release, with the toolchains that Debian has for them;
                               rpi-aarch64 or rpi-armv7: for ARM, under emulation (-cpus added: only
                               what runs on several CPUs, in a few minutes);
-                              small or rpi-aarch64-small: the library with basic sampling only
+                              small or rpi-aarch64-small: the library with basic sampling only;
+                              linux-musl or wasm32: with Zig's compiler, for static programs and for
+                              WebAssembly; macos: the same for a Mac's library and program, which are
+                              built, but cannot be run elsewhere
   help                        this text
 
 Each command first installs the Debian packages that are missing, then builds into build/PRESET.
@@ -110,6 +113,17 @@ install_toolchains() {
   done
 }
 
+# The compiler of the presets that need Zig's, and what runs WebAssembly, in an environment of their own.
+install_zig() {
+  tools=$root/build/tools/zig
+  if [ -f "$tools/installed" ]; then return 0; fi
+  say "Installing Zig into build/tools/zig"
+  if ! { python3 -m venv "$tools" && "$tools/bin/python3" -m pip install -q ziglang==0.17.0 wasmtime==50.0.1; } >&2; then
+    fail "Zig could not be installed"
+  fi
+  touch "$tools/installed"
+}
+
 # build PRESET [TARGET]
 build() {
   install_packages
@@ -121,6 +135,7 @@ build() {
     directory=build/release
     configure=always
   fi
+  case $1 in linux-musl|wasm32|macos) [ "$(uname -s)" = Darwin ] || install_zig ;; esac
   cd "$root"
   if [ ! -f "$directory/build.ninja" ] || [ -n "$configure" ]; then
     say "Configuring $directory"
@@ -149,10 +164,12 @@ case $command in
       asan|tsan|bindings|small) ;;
       rpi-aarch64|rpi-aarch64-cpus|rpi-aarch64-small) packages="$packages g++-aarch64-linux-gnu qemu-user" ;;
       rpi-armv7|rpi-armv7-cpus) packages="$packages g++-arm-linux-gnueabihf qemu-user" ;;
+      linux-musl|wasm32|macos) packages="$packages python3-venv" ;;
       *) usage >&2; exit 2 ;;
     esac
     [ $# -le 1 ] || { usage >&2; exit 2; }
     build "$preset"
+    if [ "$preset" = macos ]; then exit 0; fi
     exec ctest --preset "$preset" -j "$(getconf _NPROCESSORS_ONLN)"
     ;;
   help|-h|--help) usage ;;

@@ -1,0 +1,12 @@
+# macOS on Apple silicon: with Xcode's tools on a Mac, elsewhere with Zig's.
+if(CMAKE_HOST_APPLE)
+  set(CMAKE_OSX_ARCHITECTURES arm64)
+  set(CMAKE_OSX_DEPLOYMENT_TARGET 12.0)
+else()
+  set(CMAKE_SYSTEM_NAME Darwin)
+  set(CMAKE_SYSTEM_PROCESSOR aarch64)
+  include("${CMAKE_CURRENT_LIST_DIR}/zig.cmake")
+  sotto_use_zig(aarch64-macos.12.0)
+  # CMake asks for it; only an installation would start it.
+  find_program(CMAKE_INSTALL_NAME_TOOL NAMES install_name_tool llvm-install-name-tool llvm-install-name-tool-14 true)
+endif()
