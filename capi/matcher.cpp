@@ -18,7 +18,7 @@ using sotto::capi::wrap;
 namespace {
 
 // Set aside for the object itself, on every platform: memory sizes are part of the API.
-constexpr size_t kMatcherBytes = 4096;
+constexpr size_t kMatcherBytes = 1792;
 static_assert(sizeof(Matcher) <= kMatcherBytes);
 
 constexpr MatcherLimits kLimits;

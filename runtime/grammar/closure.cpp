@@ -5,7 +5,8 @@
 
 namespace sotto {
 
-void Closure::lay_out(Arena& arena, const MatcherLimits& limits, uint32_t* slots) {
+void Closure::lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits,
+                      uint32_t* slots) {
   work_capacity_ = limits.work_count;
   link_capacity_ = limits.work_count;
   frame_capacity_ = limits.frame_count;
@@ -13,15 +14,17 @@ void Closure::lay_out(Arena& arena, const MatcherLimits& limits, uint32_t* slots
   slots_ = slots;
   entries_ = arena.take<Entry>(work_capacity_);
   items_ = arena.take<Item>(work_capacity_);
-  // Each has two entries: its marker and its first state.
-  const uint32_t pending_capacity = work_capacity_ / 2 + 1;
-  pending_ = arena.take<Pending>(pending_capacity);
+  // Each is of another rule, the first or one that is called, and has two entries: its marker
+  // and its first state.
+  const uint32_t rules = std::min(grammar.counts().calls, UINT32_MAX - 1) + 1;
+  pending_capacity_ = std::min(work_capacity_ / 2 + 1, rules);
+  pending_ = arena.take<Pending>(pending_capacity_);
   links_ = arena.take<Link>(link_capacity_);
-  groups_ = arena.take<Group>(pending_capacity);
+  groups_ = arena.take<Group>(pending_capacity_);
   frames_ = arena.take<Frame>(frame_capacity_);
-  members_ = arena.take<uint32_t>(pending_capacity);
-  ends_ = arena.take<uint32_t>(pending_capacity);
-  components_.lay_out(arena, pending_capacity, frame_capacity_);
+  members_ = arena.take<uint32_t>(pending_capacity_);
+  ends_ = arena.take<uint32_t>(pending_capacity_);
+  components_.lay_out(arena, pending_capacity_, frame_capacity_);
 }
 
 void Closure::init(const CompiledGrammar& grammar, ContextStore& store) {
@@ -48,6 +51,8 @@ StepResult Closure::start(uint32_t* config) {
 
 StepResult Closure::step(uint32_t config, uint32_t symbol_class, uint32_t* next) {
   begin();
+  if (take_plain_moves(config, symbol_class)) return store_config(next);
+  item_count_ = 0;
   for (const Item& item : store_->items(config)) {
     const auto moves = grammar_->moves(item.state, symbol_class);
     for (const GrammarMove& move : moves) add(move.target, item.node);
@@ -55,6 +60,20 @@ StepResult Closure::step(uint32_t config, uint32_t symbol_class, uint32_t* next)
     if (result_ != StepResult::kDone) break;
   }
   return finish(next);
+}
+
+// Most moves lead to where a rule neither ends nor calls another: nothing else is reached.
+bool Closure::take_plain_moves(uint32_t config, uint32_t symbol_class) {
+  for (const Item& item : store_->items(config)) {
+    for (const GrammarMove& move : grammar_->moves(item.state, symbol_class)) {
+      const bool is_plain = move.target > kUnknownState &&
+                            (grammar_->flags(move.target) & GrammarState::kFinal) == 0 &&
+                            grammar_->calls(move.target).empty();
+      if (!is_plain || item_count_ == work_capacity_) return false;
+      items_[item_count_++] = {move.target, item.node};
+    }
+  }
+  return spend(1 + item_count_);
 }
 
 StepResult Closure::finish(uint32_t* config) {
@@ -123,11 +142,11 @@ void Closure::call(const GrammarCall& c, uint32_t node) {
   const uint32_t pending = pending_for(c.rule_start);
   const bool is_last = (grammar_->flags(c.target) & GrammarState::kLast) != 0;
   if (c.loop != kNoLoop) {
-    link(pending, {c.target, node, c.loop, 0}, false);
+    link(pending, {c.target, node, c.loop, 0});
   } else if (is_last && c.target != kAcceptState) {
-    link(pending, {0, node, kNoLoop, 0}, true);
+    link(pending, {kTailState, node, kNoLoop, 0});
   } else {
-    link(pending, {c.target, node, kNoLoop, 0}, false);
+    link(pending, {c.target, node, kNoLoop, 0});
   }
 }
 
@@ -149,7 +168,7 @@ void Closure::return_to(const Frame& frame) {
   if (count >= loop.maximum) return;
   const bool is_unbounded = loop.maximum == UINT32_MAX;
   const uint32_t kept = is_unbounded ? std::min(count, loop.minimum) : count;
-  link(pending_for(loop.rule_start), {frame.state, frame.parent, frame.loop, kept}, false);
+  link(pending_for(loop.rule_start), {frame.state, frame.parent, frame.loop, kept});
 }
 
 uint32_t Closure::pending_for(uint32_t rule_start) {
@@ -157,6 +176,10 @@ uint32_t Closure::pending_for(uint32_t rule_start) {
   Entry* marker = find_or_add(rule_start, kPendingMarker, &is_new);
   if (marker == nullptr) return 0;
   if (!is_new) return marker->pending;
+  if (pending_count_ == pending_capacity_) {
+    fail(StepResult::kTooComplex);
+    return 0;
+  }
   const uint32_t pending = pending_count_++;
   marker->pending = pending;
   pending_[pending] = {rule_start, kEmpty, 0};
@@ -164,9 +187,9 @@ uint32_t Closure::pending_for(uint32_t rule_start) {
   return pending;
 }
 
-void Closure::link(uint32_t pending, const Frame& frame, bool is_tail) {
+void Closure::link(uint32_t pending, const Frame& frame) {
   if (link_count_ == link_capacity_ || pending_count_ == 0) return fail(StepResult::kTooComplex);
-  links_[link_count_] = {frame, pending_[pending].first_link, is_tail};
+  links_[link_count_] = {frame, pending_[pending].first_link};
   pending_[pending].first_link = link_count_++;
 }
 

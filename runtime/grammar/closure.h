@@ -28,7 +28,8 @@ inline uint32_t work_slot_count(const MatcherLimits& limits) {
 class Closure {
  public:
   // `slots`: work_slot_count of them, all zero whenever no step is being made.
-  void lay_out(Arena& arena, const MatcherLimits& limits, uint32_t* slots);
+  void lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits,
+               uint32_t* slots);
   void init(const CompiledGrammar& grammar, ContextStore& store);
   void set_budget(uint64_t budget) { budget_ = budget; }
   uint64_t budget() const { return budget_; }
@@ -59,11 +60,12 @@ class Closure {
     uint32_t first_link;
     uint32_t group;
   };
-  // What leads to it: a frame, or all frames of the node frame.parent.
+  // What leads to it: a frame, or with kTailState all frames of the node frame.parent.
   struct Link {
     Frame frame;
     uint32_t next;
-    bool is_tail;
+
+    bool is_tail() const { return frame.state == kTailState; }
   };
   // Pending contexts with the same frames.
   struct Group {
@@ -77,12 +79,14 @@ class Closure {
   static constexpr uint32_t kPending = kInternal;
   static constexpr uint32_t kPendingMarker = UINT32_MAX;  // as a node
   static constexpr uint32_t kLeftMarker = UINT32_MAX;     // as a state
+  static constexpr uint32_t kTailState = UINT32_MAX;
   static constexpr uint32_t kEmpty = UINT32_MAX;
 
   // closure.cpp: what is reached
   void begin();
   StepResult finish(uint32_t* config);
   void make_config(uint32_t* config);
+  bool take_plain_moves(uint32_t config, uint32_t symbol_class);
   Entry* find_or_add(uint32_t state, uint32_t node, bool* is_new);
   void add(uint32_t state, uint32_t node);
   void process(const Entry& entry);
@@ -90,7 +94,7 @@ class Closure {
   void leave(uint32_t node);
   void return_to(const Frame& frame);
   uint32_t pending_for(uint32_t rule_start);
-  void link(uint32_t pending, const Frame& frame, bool is_tail);
+  void link(uint32_t pending, const Frame& frame);
   StepResult store_config(uint32_t* config);
 
   // closure_contexts.cpp: the new contexts
@@ -117,6 +121,7 @@ class Closure {
   uint8_t flags_ = 0;
   bool is_unknown_ = false;  // a context that was cut off has been left
   uint32_t work_capacity_ = 0;
+  uint32_t pending_capacity_ = 0;
   uint32_t link_capacity_ = 0;
   uint32_t frame_capacity_ = 0;
   uint32_t slot_mask_ = 0;

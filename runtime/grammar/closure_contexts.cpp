@@ -32,7 +32,7 @@ bool Closure::group_pending() {
     components_.add_vertex();
     for (uint32_t l = pending_[p].first_link; l != kEmpty; l = links_[l].next) {
       const uint32_t source = links_[l].frame.parent;
-      const bool passes = links_[l].is_tail && (source & kPending) != 0;
+      const bool passes = links_[l].is_tail() && (source & kPending) != 0;
       if (passes && !components_.add_edge(source - kPending)) return false;
     }
   }
@@ -88,7 +88,7 @@ bool Closure::collect_group(uint32_t group) {
     for (uint32_t l = pending_[p].first_link; l != kEmpty; l = links_[l].next) {
       const Frame& frame = links_[l].frame;
       bool fits = true;
-      if (!links_[l].is_tail) {
+      if (!links_[l].is_tail()) {
         fits = add_frame(frame);
       } else if ((frame.parent & kPending) == 0) {
         fits = add_frames(store_->frames(frame.parent));

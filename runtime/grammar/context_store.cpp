@@ -48,7 +48,10 @@ void ContextStore::lay_out(Arena& arena, const CompiledGrammar& grammar,
   frames_ = arena.take<Frame>(limits.frame_count);
   configs_ = arena.take<Config>(limits.config_count);
   items_ = arena.take<Item>(limits.item_count);
-  rows_ = arena.take<uint16_t>(size_t{limits.config_count} * class_count_);
+  has_narrow_rows_ = limits.config_count <= UINT8_MAX + 1u;
+  const size_t cells = size_t{limits.config_count} * class_count_;
+  narrow_rows_ = arena.take<uint8_t>(has_narrow_rows_ ? cells : 0);
+  wide_rows_ = arena.take<uint16_t>(has_narrow_rows_ ? 0 : cells);
   node_slots_ = arena.take<uint32_t>(node_slot_count_);
   config_slots_ = arena.take<uint16_t>(config_slot_count_);
   new_nodes_ = arena.take<uint32_t>(limits.node_count);
@@ -140,8 +143,14 @@ bool ContextStore::intern_component(std::span<const Frame> frames, std::span<con
   *first = node_count_;
   begin = 0;
   for (uint32_t member = 0; member < size; ++member) {
-    nodes_[node_count_++] = {frame_count_, ends[member] - begin,   short_hash, 0,
-                             *first,       member == 0 ? size : 0, is_cyclic,  false};
+    nodes_[node_count_++] = {frame_count_,
+                             ends[member] - begin,
+                             short_hash,
+                             *first,
+                             member == 0 ? size : 0,
+                             0,
+                             is_cyclic,
+                             false};
     for (; begin < ends[member]; ++begin) {
       Frame& frame = frames_[frame_count_++];
       frame = frames[begin];
@@ -155,7 +164,7 @@ bool ContextStore::intern_component(std::span<const Frame> frames, std::span<con
 
 void ContextStore::measure(uint32_t first) {
   const uint32_t size = nodes_[first].component_size;
-  uint32_t depth = 0;
+  uint16_t depth = 0;
   bool counts = false;
   for (uint32_t member = first; member < first + size; ++member) {
     for (const Frame& frame : frames(member)) {
@@ -166,7 +175,7 @@ void ContextStore::measure(uint32_t first) {
     }
   }
   for (uint32_t member = first; member < first + size; ++member) {
-    nodes_[member].depth = depth + 1;
+    nodes_[member].depth = depth == Node::kMostDepth ? depth : static_cast<uint16_t>(depth + 1);
     nodes_[member].counts = counts;
   }
 }
@@ -191,11 +200,17 @@ bool ContextStore::intern_config(std::span<const Item> items, uint8_t flags, uin
     return false;
   }
   *config = config_count_++;
-  configs_[*config] = {item_count_, static_cast<uint32_t>(items.size()), hash, 0, flags, false,
-                       Config::kUnknownSorts};
+  configs_[*config] = {
+      item_count_,          static_cast<uint32_t>(items.size()), hash, 0, flags, false, false,
+      Config::kUnknownSorts};
   std::copy(items.begin(), items.end(), items_ + item_count_);
   item_count_ += static_cast<uint32_t>(items.size());
-  std::memset(row(*config), 0, class_count_ * sizeof(uint16_t));
+  const size_t cell = size_t{*config} * class_count_;
+  if (has_narrow_rows_) {
+    std::memset(narrow_rows_ + cell, 0, class_count_);
+  } else {
+    std::memset(wide_rows_ + cell, 0, class_count_ * sizeof *wide_rows_);
+  }
   config_slots_[slot] = static_cast<uint16_t>(*config);
   return true;
 }
@@ -213,15 +228,16 @@ void ContextStore::mark_config(uint32_t config, uint32_t* stack_size) {
   for (const Item& item : items(config)) mark_node(item.node, stack_size);
 }
 
-void ContextStore::mark(std::span<const uint32_t> pins, bool keep_shared) {
+void ContextStore::mark(std::span<const uint32_t> pins, Keep keep) {
   std::memset(new_configs_, 0xFF, config_count_ * sizeof *new_configs_);
   std::memset(new_nodes_, 0xFF, node_count_ * sizeof *new_nodes_);
   uint32_t stack_size = 0;
   mark_node(kRootNode, &stack_size);
   mark_node(kUnknownNode, &stack_size);
   for (const uint32_t config : pins) mark_config(config, &stack_size);
-  for (uint32_t config = kFirstConfig; keep_shared && config < config_count_; ++config) {
-    if (configs_[config].is_shared) mark_config(config, &stack_size);
+  for (uint32_t i = kFirstConfig; keep != Keep::kNothing && i < config_count_; ++i) {
+    const bool is_kept = configs_[i].was_used || keep == Keep::kShared;
+    if (configs_[i].is_shared && is_kept) mark_config(i, &stack_size);
   }
 
   while (stack_size > 0) {
@@ -277,15 +293,19 @@ void ContextStore::move_configs() {
     }
     copy.first = kept_items;
     kept_items += copy.count;
-    for (uint32_t c = 0; c < class_count_; ++c) {
-      const uint16_t next = row(config)[c];
-      const uint16_t kept_next = next < kFirstConfig ? next : new_configs_[next];
-      row(moved)[c] = kept_next == kUnsetConfig ? uint16_t{kNotComputed} : kept_next;
-    }
+    move_row(config, moved);
     configs_[moved] = copy;
   }
   config_count_ = kept;
   item_count_ = kept_items;
+}
+
+void ContextStore::move_row(uint32_t config, uint32_t moved) {
+  for (uint32_t c = 0; c < class_count_; ++c) {
+    const uint32_t old = next(config, c);
+    const uint32_t kept = old < kFirstConfig ? old : new_configs_[old];
+    set_next(moved, c, kept == kUnsetConfig ? kNotComputed : kept);
+  }
 }
 
 void ContextStore::rebuild_slots() {
@@ -306,18 +326,22 @@ void ContextStore::rebuild_slots() {
 }
 
 bool ContextStore::is_roomy() const {
-  return config_count_ <= limits_.config_count / 2 && node_count_ <= limits_.node_count / 2 &&
-         frame_count_ <= limits_.frame_count / 2 && item_count_ <= limits_.item_count / 2;
+  const auto has_room = [](uint32_t count, uint32_t limit) { return count <= limit - limit / 3; };
+  return has_room(config_count_, limits_.config_count) &&
+         has_room(node_count_, limits_.node_count) && has_room(frame_count_, limits_.frame_count) &&
+         has_room(item_count_, limits_.item_count);
 }
 
-void ContextStore::collect(std::span<uint32_t> pins, bool keep_shared) {
-  mark(pins, keep_shared);
+void ContextStore::collect(std::span<uint32_t> pins, Keep keep) {
+  mark(pins, keep);
   move_nodes();
   move_configs();
   rebuild_slots();
   for (uint32_t& pin : pins) {
     if (pin >= kFirstConfig) pin = new_configs_[pin];
   }
+  if (keep == Keep::kShared) return;
+  for (uint32_t i = kFirstConfig; i < config_count_; ++i) configs_[i].was_used = false;
 }
 
 }  // namespace sotto

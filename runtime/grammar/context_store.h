@@ -24,14 +24,17 @@ struct Frame {
 };
 
 struct Node {
+  static constexpr uint16_t kMostDepth = UINT16_MAX;
+
   uint32_t first;  // frame
   uint32_t count;
   uint32_t hash;
-  uint32_t depth;           // longest way to the outermost context; a component counts once
   uint32_t component;       // first node of the strongly connected component
   uint32_t component_size;  // 0: not the first of it
-  bool is_cyclic;           // part of a component that refers to itself
-  bool counts;              // a loop's count is in reach
+  // Longest way to the outermost context, at most kMostDepth; a component counts once.
+  uint16_t depth;
+  bool is_cyclic;  // part of a component that refers to itself
+  bool counts;     // a loop's count is in reach
 };
 
 struct Item {
@@ -51,6 +54,7 @@ struct Config {
   uint32_t mask;  // of the mask cache
   uint8_t flags;
   bool is_shared;  // its mask is that of many others
+  bool was_used;   // its mask, since it was made or the store was last cleaned
   uint8_t sorts;   // texts of these characters, of any length, may follow; kUnknownSorts
 };
 
@@ -77,8 +81,19 @@ class ContextStore {
   std::span<const Item> items(uint32_t config) const {
     return {items_ + configs_[config].first, configs_[config].count};
   }
-  const uint16_t* row(uint32_t config) const { return rows_ + size_t{config} * class_count_; }
-  uint16_t* row(uint32_t config) { return rows_ + size_t{config} * class_count_; }
+  // The configuration behind a byte or token of a class; kNotComputed: not found yet.
+  uint32_t next(uint32_t config, uint32_t symbol_class) const {
+    const size_t cell = size_t{config} * class_count_ + symbol_class;
+    return has_narrow_rows_ ? narrow_rows_[cell] : wide_rows_[cell];
+  }
+  void set_next(uint32_t config, uint32_t symbol_class, uint32_t next) {
+    const size_t cell = size_t{config} * class_count_ + symbol_class;
+    if (has_narrow_rows_) {
+      narrow_rows_[cell] = static_cast<uint8_t>(next);
+    } else {
+      wide_rows_[cell] = static_cast<uint16_t>(next);
+    }
+  }
   uint32_t config_count() const { return config_count_; }
   uint32_t node_count() const { return node_count_; }
   uint32_t frame_count() const { return frame_count_; }
@@ -92,9 +107,11 @@ class ContextStore {
   // The configuration with these items, sorted.
   bool intern_config(std::span<const Item> items, uint8_t flags, uint32_t* config);
 
-  // Keeps what the pinned configurations need, and the shared ones if `keep_shared`, and
-  // renumbers the pins in place.
-  void collect(std::span<uint32_t> pins, bool keep_shared);
+  // Besides pinned configurations.
+  enum class Keep : uint8_t { kShared, kUsed, kNothing };
+  // Keeps what the pinned configurations need, and those that are shared or, of these, those
+  // that were used; renumbers the pins in place.
+  void collect(std::span<uint32_t> pins, Keep keep);
   // Enough room is left for a collection to be worth its time.
   bool is_roomy() const;
 
@@ -103,11 +120,12 @@ class ContextStore {
                         std::span<const uint32_t> ends) const;
   uint32_t hash_component(uint32_t first) const;
   void measure(uint32_t first);
-  void mark(std::span<const uint32_t> pins, bool keep_shared);
+  void mark(std::span<const uint32_t> pins, Keep keep);
   void mark_config(uint32_t config, uint32_t* stack_size);
   void mark_node(uint32_t node, uint32_t* stack_size);
   void move_nodes();
   void move_configs();
+  void move_row(uint32_t config, uint32_t moved);
   void rebuild_slots();
 
   MatcherLimits limits_;
@@ -118,7 +136,10 @@ class ContextStore {
   Frame* frames_ = nullptr;
   Config* configs_ = nullptr;
   Item* items_ = nullptr;
-  uint16_t* rows_ = nullptr;          // (config, class): the next configuration
+  // (config, class): the next configuration, in bytes if all their numbers fit
+  bool has_narrow_rows_ = false;
+  uint8_t* narrow_rows_ = nullptr;
+  uint16_t* wide_rows_ = nullptr;
   uint32_t* node_slots_ = nullptr;    // component's first node + 1 by hash
   uint16_t* config_slots_ = nullptr;  // config by hash
   uint32_t* new_nodes_ = nullptr;     // while collecting: by node

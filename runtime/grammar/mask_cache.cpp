@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <utility>
 
 #include "runtime/base/xxhash64.h"
 
 namespace sotto {
 
 bool MaskCache::lay_out(Arena& arena, uint32_t token_count, uint32_t mask_size) {
-  constexpr uint32_t kBytesPerEntry = 96;  // an estimate
+  constexpr uint32_t kBytesPerEntry = 256;  // an estimate
   word_count_ = (token_count + 63) / 64;
   has_narrow_tokens_ = token_count <= UINT16_MAX + 1u;
   pool_capacity_ = mask_size;
@@ -19,7 +18,7 @@ bool MaskCache::lay_out(Arena& arena, uint32_t token_count, uint32_t mask_size) 
   pool_ = arena.take<uint8_t>(pool_capacity_);
   entries_ = arena.take<Entry>(entry_capacity_);
   slots_ = arena.take<uint32_t>(size_t{slot_mask_} + 1);
-  for (Buffer& buffer : buffers_) buffer.words = arena.take<uint64_t>(word_count_);
+  buffer_ = arena.take<uint64_t>(word_count_);
   return pool_capacity_ >= words_size();
 }
 
@@ -28,13 +27,13 @@ void MaskCache::init() {
 }
 
 uint64_t* MaskCache::begin_draft() {
-  draft().mask = kNoMask;
-  std::memset(draft().words, 0, words_size());
-  return draft().words;
+  shown_ = kNoMask;
+  std::memset(buffer_, 0, words_size());
+  return buffer_;
 }
 
 void MaskCache::flush() {
-  for (Buffer& buffer : buffers_) buffer.mask = kNoMask;
+  shown_ = kNoMask;
   pool_size_ = 0;
   base_count_ = 0;
   entry_count_ = kFirstMask;
@@ -45,15 +44,26 @@ uint32_t MaskCache::find_equal(uint32_t hash, uint32_t* slot) {
   for (*slot = hash & slot_mask_; slots_[*slot] != 0; *slot = (*slot + 1) & slot_mask_) {
     const uint32_t known = slots_[*slot];
     if (entries_[known].hash != hash) continue;
-    show(known, shown());
-    if (std::memcmp(shown().words, draft().words, words_size()) == 0) return known;
+    if (equals_draft(entries_[known])) return known;
   }
   return kNoMask;
 }
 
+bool MaskCache::equals_draft(const Entry& entry) {
+  toggle(entry, buffer_);
+  bool equals = false;
+  if (entry.base == kNoMask) {
+    equals = std::all_of(buffer_, buffer_ + word_count_, [](uint64_t word) { return word == 0; });
+  } else {
+    equals = std::memcmp(buffer_, pool_words(entry.base), words_size()) == 0;
+  }
+  toggle(entry, buffer_);
+  return equals;
+}
+
 // Tokens in which the draft differs from the base, null for none; counts up to `most`.
 uint32_t MaskCache::difference(const uint64_t* base, uint32_t most) const {
-  const uint64_t* words = buffers_[0].words;
+  const uint64_t* words = buffer_;
   uint32_t count = 0;
   for (uint32_t i = 0; i < word_count_ && count <= most; ++i) {
     const uint64_t changed = base == nullptr ? words[i] : words[i] ^ base[i];
@@ -83,7 +93,7 @@ bool MaskCache::take(uint32_t alignment, size_t size, uint32_t* offset) {
 }
 
 void MaskCache::write_list(const Entry& entry) {
-  const uint64_t* words = draft().words;
+  const uint64_t* words = buffer_;
   const uint64_t* base = entry.base == kNoMask ? nullptr : pool_words(entry.base);
   auto* narrow = reinterpret_cast<uint16_t*>(pool_ + entry.offset);
   auto* wide = reinterpret_cast<uint32_t*>(pool_ + entry.offset);
@@ -101,7 +111,7 @@ void MaskCache::write_list(const Entry& entry) {
 }
 
 uint32_t MaskCache::store_draft() {
-  const auto hash = static_cast<uint32_t>(xxhash64(draft().words, words_size()) >> 32);
+  const auto hash = static_cast<uint32_t>(xxhash64(buffer_, words_size()) >> 32);
   uint32_t slot = 0;
   uint32_t mask = find_equal(hash, &slot);
   if (mask == kNoMask) {
@@ -117,14 +127,11 @@ uint32_t MaskCache::store_draft() {
     if (is_list) {
       write_list(entry);
     } else {
-      std::memcpy(pool_ + entry.offset, draft().words, size);
+      std::memcpy(pool_ + entry.offset, buffer_, size);
       if (base_count_ < kBaseCount) bases_[base_count_++] = mask;
     }
   }
-  draft().mask = mask;
-  draft().base = entries_[mask].base;
-  std::swap(draft(), shown());
-  return mask;
+  return shown_ = mask;
 }
 
 void MaskCache::toggle(const Entry& entry, uint64_t* words) const {
@@ -141,33 +148,26 @@ void MaskCache::toggle(const Entry& entry, uint64_t* words) const {
   }
 }
 
-void MaskCache::show(uint32_t mask, Buffer& buffer) const {
-  if (buffer.mask == mask) return;
+void MaskCache::show(uint32_t mask) {
   const Entry& entry = entries_[mask];
   const uint32_t cheap = word_count_ / 16;  // changes that take no longer than a copy
   const bool is_near =
-      buffer.mask != kNoMask && buffer.base == entry.base && entries_[buffer.mask].count <= cheap;
+      shown_ != kNoMask && entries_[shown_].base == entry.base && entries_[shown_].count <= cheap;
   if (is_near) {
-    toggle(entries_[buffer.mask], buffer.words);
+    toggle(entries_[shown_], buffer_);
   } else if (entry.base == kNoMask) {
-    std::memset(buffer.words, 0, words_size());
+    std::memset(buffer_, 0, words_size());
   } else {
-    std::memcpy(buffer.words, pool_words(entry.base), words_size());
+    std::memcpy(buffer_, pool_words(entry.base), words_size());
   }
-  toggle(entry, buffer.words);
-  buffer.mask = mask;
-  buffer.base = entry.base;
+  toggle(entry, buffer_);
+  shown_ = mask;
 }
 
 const uint64_t* MaskCache::words(uint32_t mask) {
   if (entries_[mask].base == mask) return pool_words(mask);
-  for (const Buffer& buffer : buffers_) {
-    if (buffer.mask == mask) return buffer.words;
-  }
-  // The one shown last stays shown.
-  std::swap(draft(), shown());
-  show(mask, shown());
-  return shown().words;
+  if (shown_ != mask) show(mask);
+  return buffer_;
 }
 
 }  // namespace sotto

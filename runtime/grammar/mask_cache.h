@@ -1,5 +1,5 @@
 // Remembers token masks: as lists of tokens, as few changes to another mask, or as words;
-// equal ones once. Buffers hold the words of those shown last.
+// equal ones once. A buffer holds the words of the one shown last.
 #pragma once
 
 #include <cstdint>
@@ -42,13 +42,6 @@ class MaskCache {
     uint32_t base;    // kNoMask: no token
     uint32_t hash;
   };
-  struct Buffer {
-    uint64_t* words;
-    uint32_t mask;  // kNoMask: undefined
-    uint32_t base;
-  };
-
-  static constexpr uint32_t kBufferCount = 2;
   static constexpr uint32_t kListTokens = 256;  // longer ones are kept as words
   static constexpr uint32_t kBaseCount = 8;     // masks of words to compare a new one with
 
@@ -56,15 +49,14 @@ class MaskCache {
   const uint64_t* pool_words(uint32_t mask) const {
     return reinterpret_cast<const uint64_t*>(pool_ + entries_[mask].offset);
   }
-  Buffer& draft() { return buffers_[0]; }
-  Buffer& shown() { return buffers_[1]; }
   uint32_t find_equal(uint32_t hash, uint32_t* slot);
+  bool equals_draft(const Entry& entry);
   uint32_t difference(const uint64_t* base, uint32_t most) const;
   Entry choose_form(uint32_t hash) const;
   bool take(uint32_t alignment, size_t size, uint32_t* offset);
   void write_list(const Entry& entry);
   void toggle(const Entry& entry, uint64_t* words) const;
-  void show(uint32_t mask, Buffer& buffer) const;
+  void show(uint32_t mask);
 
   bool has_narrow_tokens_ = false;  // of 16 bits in lists
   uint32_t word_count_ = 0;
@@ -78,7 +70,8 @@ class MaskCache {
   uint8_t* pool_ = nullptr;
   Entry* entries_ = nullptr;
   uint32_t* slots_ = nullptr;
-  Buffer buffers_[kBufferCount] = {};
+  uint64_t* buffer_ = nullptr;  // the draft, or
+  uint32_t shown_ = kNoMask;    // the mask
 };
 
 }  // namespace sotto

@@ -38,6 +38,7 @@ StepResult MaskFinder::find(const uint32_t* config, uint32_t* pins, const uint64
     if (result != StepResult::kDone) return result;
     engine_->store().config(*config).mask = mask;
   }
+  engine_->store().config(*config).was_used = true;
   *words = cache_.is_empty(mask) ? nullptr : cache_.words(mask);
   return StepResult::kDone;
 }
@@ -68,6 +69,7 @@ StepResult MaskFinder::find_abstract(const uint32_t* config, uint32_t* pins, uin
       shared.mask = *mask;
       shared.is_shared = true;
     }
+    engine_->store().config(*abstract).was_used = true;
 
     if (*mask != kMaskCutOff) return StepResult::kDone;
   }

@@ -17,7 +17,7 @@ void MatchEngine::lay_out(Arena& arena, const CompiledGrammar& grammar, const Ma
   Arena for_closure = arena;
   Arena for_abstraction = arena;
   Arena for_unions = arena;
-  closure_.lay_out(for_closure, limits, slots);
+  closure_.lay_out(for_closure, grammar, limits, slots);
   abstraction_.lay_out(for_abstraction, limits, slots);
   united_ = for_unions.take<Item>(united_capacity_);
   for (const Arena& used : {for_closure, for_abstraction, for_unions}) {
@@ -41,8 +41,10 @@ void MatchEngine::collect(const uint32_t* newest, bool keep_shared) {
   ++collection_count_;
   const uint32_t* end = std::max<const uint32_t*>(trail() + held_trail_, newest + 1);
   const std::span<uint32_t> pins{pins_, static_cast<size_t>(end - pins_)};
-  if (keep_shared) store_.collect(pins, true);
-  if (!keep_shared || !store_.is_roomy()) store_.collect(pins, false);
+  using Keep = ContextStore::Keep;
+  if (keep_shared) store_.collect(pins, Keep::kShared);
+  if (keep_shared && !store_.is_roomy()) store_.collect(pins, Keep::kUsed);
+  if (!keep_shared || !store_.is_roomy()) store_.collect(pins, Keep::kNothing);
 }
 
 // Cleans the store and tries again if it is full.
@@ -80,7 +82,7 @@ StepResult MatchEngine::make_step(const uint32_t* from, uint32_t symbol_class, u
   const StepResult result =
       make(to, [&](uint32_t* made) { return closure_.step(*from, symbol_class, made); });
   if (result == StepResult::kDone) {
-    store_.row(*from)[symbol_class] = static_cast<uint16_t>(*to);
+    store_.set_next(*from, symbol_class, *to);
   }
   return result;
 }
@@ -114,9 +116,9 @@ StepResult MatchEngine::make_steps(const uint32_t* from, uint32_t symbol_class, 
     }
   }
   if (moving == 0) return result;
-  uint16_t* row = store_.row(*from);
   for (uint32_t c = 0; c < grammar_->byte_class_count(); ++c) {
-    if (agreeing[c] == moving && row[c] == kNotComputed) row[c] = static_cast<uint16_t>(*to);
+    if (agreeing[c] != moving || store_.next(*from, c) != kNotComputed) continue;
+    store_.set_next(*from, c, *to);
   }
   return result;
 }

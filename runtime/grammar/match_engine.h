@@ -41,14 +41,14 @@ class MatchEngine {
   // Behind the end, where only the end can follow.
   StepResult end(uint32_t* to);
   StepResult step(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
-    const uint32_t known = store_.row(*from)[symbol_class];
+    const uint32_t known = store_.next(*from, symbol_class);
     if (known == kNotComputed) return make_step(from, symbol_class, to);
     *to = known;
     return StepResult::kDone;
   }
   // The same, and steps by other classes that lead to the same states.
   StepResult step_alike(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
-    const uint32_t known = store_.row(*from)[symbol_class];
+    const uint32_t known = store_.next(*from, symbol_class);
     if (known == kNotComputed) return make_steps(from, symbol_class, to);
     *to = known;
     return StepResult::kDone;

@@ -82,10 +82,11 @@ Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabular
   // Only grammars from images may have no text at all.
   if (engine_.pins()[0] == kDeadConfig) return Status::kGrammarCorrupt;
   if (vocabulary != nullptr) masks_.init(engine_, *vocabulary, methods);
-  std::fill(std::begin(class_sizes_), std::end(class_sizes_), 0u);
+  bool is_met[256] = {};
   for (uint32_t byte = 0; byte < 256; ++byte) {
     const uint8_t symbol_class = grammar.byte_class(static_cast<uint8_t>(byte));
-    ++class_sizes_[symbol_class];
+    is_single_[symbol_class] = !is_met[symbol_class];
+    is_met[symbol_class] = true;
     class_bytes_[symbol_class] = static_cast<uint8_t>(byte);
   }
   for (uint32_t sequence = 0; sequence < limits_.sequence_count; ++sequence) reset(sequence);
@@ -241,7 +242,7 @@ Status Matcher::forced_bytes(uint32_t sequence, std::span<char> forced, size_t* 
       const StepResult result = engine_.step(from, c, to);
       if (result != StepResult::kDone) return status_of(result);
       if (*to == kDeadConfig) continue;
-      const bool is_single = c < grammar.byte_class_count() && class_sizes_[c] == 1;
+      const bool is_single = c < grammar.byte_class_count() && is_single_[c];
       if (only != CompiledGrammar::kNoClass || !is_single) return Status::kOk;
       only = c;
     }

@@ -94,8 +94,8 @@ class Matcher {
   uint64_t accepted_ = 0;    // by sequence 0
   uint64_t rewindable_ = 0;  // of those
   uint64_t accepted_at_start_ = 0;
-  uint32_t class_sizes_[256] = {};
-  uint8_t class_bytes_[256] = {};
+  bool is_single_[256] = {};       // by class: it is of one byte,
+  uint8_t class_bytes_[256] = {};  // this
 };
 
 }  // namespace sotto
