@@ -95,6 +95,19 @@ struct MinHash {
   uint32_t out;
 };
 
+// Of slice_numbers: the shares from 1 down, in sections of as many floats each, and those in
+// slices of as many floats each: a section's first slice and how many it has.
+inline constexpr size_t kSections = 32;
+struct Slices {
+  float scale;
+  float first[kSections];
+  float width[kSections];
+};
+
+// Of sort_columns.
+inline constexpr size_t kColumns = 16;
+inline constexpr size_t kColumnRows = 16;
+
 struct Kernels {
   Isa isa;
 
@@ -209,6 +222,17 @@ struct Kernels {
   // returns how many. As with split, more may be written.
   size_t (*collect_by_bits)(const uint32_t* words, uint32_t shift, uint32_t bits,
                             uint32_t pattern, int32_t first, size_t n, int32_t* collected);
+
+  // numbers_i, which grows as x_i falls: with d = the bits of 1 - the bits of x_i, as a float,
+  // t = min(d * scale, 31) and s = floor(t), it is floor(fma(t - s, width_s, first_s)), less than
+  // 2^16. Each x_i is 0 ... 1.
+  void (*slice_numbers)(const float* x, size_t n, const Slices& slices, uint16_t* numbers);
+
+  // Sorts 16 columns, the number in row r of column c being x[r * stride + c], of which
+  // column c has counts_c, at most 16, from row 0; none is NaN or less than 0, nor -0. Writes one
+  // column behind the other, each from its largest; returns how many numbers. There are 16 rows to
+  // be read, and room for 256 numbers, of which what is behind the sorted ones may be written.
+  size_t (*sort_columns)(const float* x, size_t stride, const uint8_t* counts, float* sorted);
 
   // hashes_i: of the token ids_i, or first_id + i where ids is null.
   void (*min_hash)(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,

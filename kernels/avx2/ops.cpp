@@ -1,4 +1,5 @@
 // The ops of kernels/generic over AVX2 vectors.
+#include "kernels/avx2/columns.h"
 #include "kernels/avx2/vector.h"
 #include "kernels/generic/attention_rows.h"
 #include "kernels/generic/table.h"
@@ -6,7 +7,7 @@
 
 namespace sotto::avx2 {
 
-constinit const Kernels kTable = generic::make_table<Vector>(
+constinit const Kernels kTable = generic::make_table<Vector, Columns>(
     Isa::kAvx2, attention, generic::attention_rows<attention>);
 
 }  // namespace sotto::avx2

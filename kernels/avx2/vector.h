@@ -130,6 +130,19 @@ struct Vector {
     float table_[1024];
   };
 
+  // 32 numbers, to be had by their indices, which are integers.
+  class Table {
+   public:
+    explicit Table(const float* numbers) : numbers_(numbers) {}
+    Vector at(Vector index) const {
+      return {_mm256_i32gather_ps(numbers_, _mm256_cvttps_epi32(index.low), sizeof *numbers_),
+              _mm256_i32gather_ps(numbers_, _mm256_cvttps_epi32(index.high), sizeof *numbers_)};
+    }
+
+   private:
+    const float* numbers_;
+  };
+
   // The lanes of 16 words where word >> shift & mask = pattern.
   static uint32_t equal_bits(const uint32_t* words, uint32_t shift, uint32_t mask,
                              uint32_t pattern) {
@@ -202,6 +215,17 @@ struct Vector {
     _mm_store_si128(reinterpret_cast<__m128i*>(bytes), rounded(offset));
     for (size_t i = 0; i < part.count; ++i) p[i] = bytes[i];
   }
+
+  // Rounded down, 0 ... 2^16 - 1.
+  void store_floor(uint16_t* p, Whole) const {
+    const __m256i words = _mm256_packus_epi32(_mm256_cvttps_epi32(low), _mm256_cvttps_epi32(high));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_permute4x64_epi64(words, 0xd8));
+  }
+  void store_floor(uint16_t* p, Part part) const {
+    uint16_t lanes[kLanes];
+    store_floor(lanes, Whole{});
+    for (size_t i = 0; i < part.count; ++i) p[i] = lanes[i];
+  }
 };
 
 inline Vector operator+(Vector a, Vector b) {
@@ -224,6 +248,15 @@ inline Vector abs(Vector a) {
   const __m256 sign = _mm256_set1_ps(-0.0f);
   return {_mm256_andnot_ps(sign, a.low), _mm256_andnot_ps(sign, a.high)};
 }
+
+inline Vector floor(Vector a) { return {_mm256_floor_ps(a.low), _mm256_floor_ps(a.high)}; }
+
+// The bits of 1 less those of a, 0 ... 1, as a number.
+inline __m256 bits_below_one(__m256 a) {
+  const __m256i one = _mm256_castps_si256(_mm256_set1_ps(1.0f));
+  return _mm256_cvtepi32_ps(_mm256_sub_epi32(one, _mm256_castps_si256(a)));
+}
+inline Vector bits_below_one(Vector a) { return {bits_below_one(a.low), bits_below_one(a.high)}; }
 
 // a > b ? a : b and a < b ? a : b; b where either is NaN.
 inline Vector max(Vector a, Vector b) {

@@ -85,6 +85,20 @@ struct Vector {
     __m512 high_[2];
   };
 
+  // 32 numbers, to be had by their indices, which are integers.
+  class Table {
+   public:
+    explicit Table(const float* numbers)
+        : low_(_mm512_loadu_ps(numbers)), high_(_mm512_loadu_ps(numbers + 16)) {}
+    Vector at(Vector index) const {
+      return {_mm512_permutex2var_ps(low_, _mm512_cvttps_epi32(index.v), high_)};
+    }
+
+   private:
+    __m512 low_;
+    __m512 high_;
+  };
+
   // The lanes of 16 words where word >> shift & mask = pattern.
   static uint32_t equal_bits(const uint32_t* words, uint32_t shift, uint32_t mask,
                              uint32_t pattern) {
@@ -129,6 +143,15 @@ struct Vector {
   void store_rounded(int8_t* p, int32_t offset, Part part) const {
     _mm_mask_storeu_epi8(p, mask_of(part), rounded(offset));
   }
+
+  // Rounded down, 0 ... 2^16 - 1.
+  void store_floor(uint16_t* p, Whole) const {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                        _mm512_cvtepi32_epi16(_mm512_cvttps_epi32(v)));
+  }
+  void store_floor(uint16_t* p, Part part) const {
+    _mm512_mask_cvtepi32_storeu_epi16(p, mask_of(part), _mm512_cvttps_epi32(v));
+  }
 };
 
 inline Vector operator+(Vector a, Vector b) { return {_mm512_add_ps(a.v, b.v)}; }
@@ -138,6 +161,14 @@ inline Vector operator/(Vector a, Vector b) { return {_mm512_div_ps(a.v, b.v)}; 
 inline Vector fma(Vector a, Vector b, Vector c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
 inline Vector sqrt(Vector a) { return {_mm512_sqrt_ps(a.v)}; }
 inline Vector abs(Vector a) { return {_mm512_abs_ps(a.v)}; }
+
+inline Vector floor(Vector a) { return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEG_INF)}; }
+
+// The bits of 1 less those of a, 0 ... 1, as a number.
+inline Vector bits_below_one(Vector a) {
+  const __m512i one = _mm512_castps_si512(_mm512_set1_ps(1.0f));
+  return {_mm512_cvtepi32_ps(_mm512_sub_epi32(one, _mm512_castps_si512(a.v)))};
+}
 
 // a > b ? a : b and a < b ? a : b; b where either is NaN.
 inline Vector max(Vector a, Vector b) { return {_mm512_max_ps(a.v, b.v)}; }

@@ -1,4 +1,5 @@
-// The table of an instruction set: the generic ops over its vectors `V`, and its attention.
+// The table of an instruction set: the generic ops over its vectors `V` and its
+// columns, and its attention.
 #pragma once
 
 #include "kernels/generic/elementwise.h"
@@ -6,6 +7,7 @@
 #include "kernels/generic/layer_norm.h"
 #include "kernels/generic/min_hash.h"
 #include "kernels/generic/quantize.h"
+#include "kernels/generic/slices.h"
 #include "kernels/generic/softmax.h"
 #include "kernels/generic/tournament.h"
 #include "kernels/generic/weights.h"
@@ -13,7 +15,7 @@
 
 namespace sotto::generic {
 
-template <class V>
+template <class V, class Columns>
 constexpr Kernels make_table(Isa isa, void (*attention)(const AttentionArgs& args),
                              void (*attention_rows)(const AttentionRowsArgs& args)) {
   return {
@@ -43,6 +45,8 @@ constexpr Kernels make_table(Isa isa, void (*attention)(const AttentionArgs& arg
       .scale_by_bits = scale_by_bits<V>,
       .scale_and_add = scale_and_add<V>,
       .collect_by_bits = collect_by_bits<V>,
+      .slice_numbers = slice_numbers<V>,
+      .sort_columns = sort_columns<Columns>,
       .min_hash = min_hash<V>,
   };
 }

@@ -123,6 +123,21 @@ struct Vector {
     float table_[1024];
   };
 
+  // 32 numbers, to be had by their indices, which are integers.
+  class Table {
+   public:
+    explicit Table(const float* numbers) : numbers_(numbers) {}
+    Vector at(Vector index) const {
+      float lanes[kLanes];
+      index.store(lanes, Whole{});
+      for (float& lane : lanes) lane = numbers_[static_cast<size_t>(lane)];
+      return load(lanes, Whole{});
+    }
+
+   private:
+    const float* numbers_;
+  };
+
   // The lanes of 16 words where word >> shift & mask = pattern.
   static uint32_t equal_bits(const uint32_t* words, uint32_t shift, uint32_t mask,
                              uint32_t pattern) {
@@ -193,6 +208,20 @@ struct Vector {
     store_rounded(bytes, offset, Whole{});
     for (size_t i = 0; i < part.count; ++i) p[i] = bytes[i];
   }
+
+  // Rounded down, 0 ... 2^16 - 1.
+  void store_floor(uint16_t* p, Whole) const {
+    const auto eight = [this](int k) {
+      return vcombine_u16(vmovn_u32(vcvtq_u32_f32(v[k])), vmovn_u32(vcvtq_u32_f32(v[k + 1])));
+    };
+    vst1q_u16(p, eight(0));
+    vst1q_u16(p + 8, eight(2));
+  }
+  void store_floor(uint16_t* p, Part part) const {
+    uint16_t lanes[kLanes];
+    store_floor(lanes, Whole{});
+    for (size_t i = 0; i < part.count; ++i) p[i] = lanes[i];
+  }
 };
 
 inline Vector operator+(Vector a, Vector b) {
@@ -220,6 +249,20 @@ inline Vector sqrt(Vector a) {
 }
 inline Vector abs(Vector a) {
   return {{vabsq_f32(a.v[0]), vabsq_f32(a.v[1]), vabsq_f32(a.v[2]), vabsq_f32(a.v[3])}};
+}
+
+inline Vector floor(Vector a) {
+  return {{vrndmq_f32(a.v[0]), vrndmq_f32(a.v[1]), vrndmq_f32(a.v[2]), vrndmq_f32(a.v[3])}};
+}
+
+// The bits of 1 less those of a, 0 ... 1, as a number.
+inline float32x4_t bits_below_one(float32x4_t a) {
+  const uint32x4_t one = vreinterpretq_u32_f32(vdupq_n_f32(1.0f));
+  return vcvtq_f32_u32(vsubq_u32(one, vreinterpretq_u32_f32(a)));
+}
+inline Vector bits_below_one(Vector a) {
+  return {{bits_below_one(a.v[0]), bits_below_one(a.v[1]), bits_below_one(a.v[2]),
+           bits_below_one(a.v[3])}};
 }
 
 // a > b ? a : b and a < b ? a : b; b where either is NaN.

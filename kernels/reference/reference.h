@@ -41,6 +41,8 @@ void scale_and_add(const uint32_t* words, uint32_t shift, uint32_t bits, const f
                    float* y, float* sums);
 size_t collect_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, uint32_t pattern,
                        int32_t first, size_t n, int32_t* collected);
+void slice_numbers(const float* x, size_t n, const Slices& slices, uint16_t* numbers);
+size_t sort_columns(const float* x, size_t stride, const uint8_t* counts, float* sorted);
 void min_hash(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,
               int32_t* hashes);
 
@@ -71,6 +73,8 @@ inline constexpr Kernels kTable = {
     .scale_by_bits = scale_by_bits,
     .scale_and_add = scale_and_add,
     .collect_by_bits = collect_by_bits,
+    .slice_numbers = slice_numbers,
+    .sort_columns = sort_columns,
     .min_hash = min_hash,
 };
 

@@ -1,6 +1,8 @@
 // The parts of sampling that look at a whole vocabulary.
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "kernels/reference/math.h"
@@ -148,6 +150,27 @@ size_t collect_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, uin
     }
   }
   return count;
+}
+
+void slice_numbers(const float* x, size_t n, const Slices& slices, uint16_t* numbers) {
+  for (size_t i = 0; i < n; ++i) {
+    const uint32_t below = std::bit_cast<uint32_t>(1.0f) - std::bit_cast<uint32_t>(x[i]);
+    const float place = static_cast<float>(below) * slices.scale;
+    const float t = place < float{kSections - 1} ? place : float{kSections - 1};
+    const auto section = static_cast<size_t>(t);
+    numbers[i] = static_cast<uint16_t>(
+        std::fma(t - static_cast<float>(section), slices.width[section], slices.first[section]));
+  }
+}
+
+size_t sort_columns(const float* x, size_t stride, const uint8_t* counts, float* sorted) {
+  float* end = sorted;
+  for (size_t c = 0; c < kColumns; ++c) {
+    float* column = end;
+    for (size_t row = 0; row < counts[c]; ++row) *end++ = x[row * stride + c];
+    std::sort(column, end, std::greater<float>());
+  }
+  return static_cast<size_t>(end - sorted);
 }
 
 void min_hash(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,

@@ -1,0 +1,292 @@
+#include "runtime/sampling/sorted_shares.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cstring>
+#include <functional>
+#include <utility>
+
+namespace sotto {
+
+namespace {
+
+constexpr uint32_t kLargest = 0x3f800000;  // 1
+
+// From the largest.
+uint32_t distance(float share) { return kLargest - std::bit_cast<uint32_t>(share); }
+
+constexpr int kDigitBits = 9;
+constexpr int kMostDigits = 4;
+constexpr size_t kDigits = size_t{1} << kDigitBits;
+static_assert(kMostDigits * kDigits * sizeof(uint32_t) <= Candidates::kBuckets * sizeof(uint64_t));
+static_assert(kLargest >> kMostDigits * kDigitBits / 2 >> kMostDigits * kDigitBits / 2 == 0);
+
+template <int kCounted>
+void count_digits(std::span<const uint32_t> numbers, uint32_t (*counts)[kDigits]) {
+  std::fill_n(&counts[0][0], kMostDigits * kDigits, 0);
+  for (uint32_t number : numbers) {
+    for (int digit = 0; digit < kCounted; ++digit, number >>= kDigitBits) {
+      ++counts[digit][number & (kDigits - 1)];
+    }
+  }
+}
+
+// `places`: how many there are of each digit.
+template <int kDigit>
+void sort_by(std::span<const uint32_t> from, uint32_t* places, uint32_t* to) {
+  constexpr size_t kUnrolled = 8;
+  uint32_t next = 0;
+  for (size_t digit = 0; digit < kDigits; ++digit) next += std::exchange(places[digit], next);
+  const auto move = [=](uint32_t number) {
+    const size_t digit = number >> kDigit * kDigitBits & (kDigits - 1);
+    const uint32_t place = places[digit];
+    places[digit] = place + 1;
+    to[place] = number;
+  };
+  size_t i = 0;
+  for (; i + kUnrolled <= from.size(); i += kUnrolled) {
+    for (size_t k = 0; k < kUnrolled; ++k) move(from[i + k]);
+  }
+  for (; i < from.size(); ++i) move(from[i]);
+}
+
+}  // namespace
+
+// Sorts distances, a digit after the other from the lowest, between two places behind each
+// other.
+DigitSort::DigitSort(Candidates& candidates, std::span<const float> shares)
+    : kernels_(candidates.kernels()), size_(shares.size()) {
+  auto* from = reinterpret_cast<uint32_t*>(candidates.keys());
+  uint32_t* to = from + size_;
+  uint32_t farthest = 0;
+  for (size_t i = 0; i < size_; ++i) {
+    from[i] = distance(shares[i]);
+    farthest |= from[i];
+  }
+  const int digits = (static_cast<int>(std::bit_width(farthest)) + kDigitBits - 1) / kDigitBits;
+  auto* places = reinterpret_cast<uint32_t(*)[kDigits]>(candidates.bucket_sums());
+  digits < kMostDigits ? count_digits<kMostDigits - 1>({from, size_}, places)
+                       : count_digits<kMostDigits>({from, size_}, places);
+  void (*const passes[])(std::span<const uint32_t>, uint32_t*, uint32_t*) = {
+      sort_by<0>, sort_by<1>, sort_by<2>, sort_by<3>};
+  for (int digit = 0; digit < digits; ++digit) {
+    passes[digit]({from, size_}, places[digit], to);
+    std::swap(from, to);
+  }
+  for (size_t i = 0; i < size_; ++i) from[i] = kLargest - from[i];
+  shares_ = reinterpret_cast<const float*>(from);
+}
+
+double DigitSort::sum_of_bends(size_t block) const {
+  const size_t first = block * kBendBlock;
+  return kernels_.sum_bends(shares_ + first, std::min(kBendBlock, size_ - 2 - first));
+}
+
+namespace {
+
+constexpr size_t kNumbers = 2 * Candidates::kChunk;  // as many uint16_t as there are bytes
+static_assert(kNumbers * sizeof(uint16_t) <= Candidates::kChunk * sizeof(float));
+constexpr size_t kFewest = 8192;  // of which sorting by digits takes as long
+constexpr size_t kSampled = 4096;
+constexpr size_t kMostSpilled = 512;
+constexpr size_t kSorted = 2048;
+constexpr size_t kTile = kColumns * kColumnRows;
+// What is left after sums, and a tile, with all that may belong to it.
+static_assert(kBendBlock + 3 + 2 * (kTile + kMostSpilled) <= kSorted);
+constexpr size_t kMostShares = Candidates::kBuckets * kBendBlock;
+constexpr size_t kMostSlices = 1 << 16;
+
+}  // namespace
+
+SliceSort::SliceSort(Candidates& candidates, std::span<const float> shares,
+                     std::span<uint64_t> room)
+    : kernels_(candidates.kernels()),
+      shares_(shares),
+      room_(room),
+      numbers_(reinterpret_cast<uint16_t*>(candidates.chunk())),
+      sums_(reinterpret_cast<double*>(candidates.bucket_sums())) {}
+
+bool SliceSort::sort() {
+  if (shares_.size() < kFewest || shares_.size() > kMostShares) return false;
+  if (!lay_out() || !scatter(numbers_)) return false;
+  sum_bends();
+  return true;
+}
+
+// Chooses the slices, and where everything is in the room.
+bool SliceSort::lay_out() {
+  constexpr size_t kFixed = kSorted * sizeof(float) + kMostSpilled * sizeof(Spilled);
+  constexpr size_t kPerTile = kTile * sizeof(float) + kColumns + sizeof(uint16_t);
+  const size_t tiles = std::min((room_.size_bytes() - kFixed) / kPerTile, kMostSlices / kColumns);
+  slice_count_ = tiles * kColumns;
+  table_ = reinterpret_cast<float*>(room_.data());
+  sorted_ = table_ + tiles * kTile;
+  spilled_ = reinterpret_cast<Spilled*>(sorted_ + kSorted);
+  first_spilled_ = reinterpret_cast<uint16_t*>(spilled_ + kMostSpilled);
+  counts_ = reinterpret_cast<uint8_t*>(first_spilled_ + tiles);
+  std::fill_n(first_spilled_, tiles, uint16_t{0});
+  std::fill_n(counts_, slice_count_, uint8_t{0});
+  return choose_slices(table_);
+}
+
+// By a sample, for as many shares in every slice. The last section has one slice, for all that
+// is less than what the sample has.
+bool SliceSort::choose_slices(float* sample) {
+  const size_t stride = shares_.size() / kSampled + 1;
+  const size_t sampled = (shares_.size() - 1) / stride + 1;
+  for (size_t i = 0; i < sampled; ++i) sample[i] = shares_[i * stride];
+  uint32_t farthest = 0, zeros = 0;
+  for (size_t i = 0; i < sampled; ++i) {
+    const uint32_t d = distance(sample[i]);
+    farthest = std::max(farthest, d == kLargest ? 0 : d);
+    zeros += d == kLargest ? 1 : 0;
+  }
+  if (zeros > sampled / 64 || farthest == 0) return false;
+  constexpr size_t kLast = kSections - 1;
+  slices_.scale = float{kLast} / static_cast<float>(farthest);
+  uint32_t counts[kSections] = {};
+  count_sections(sample, sampled, counts);
+  const auto most = static_cast<uint32_t>(slice_count_ - kSections - 1);
+  uint32_t first = 0;
+  for (size_t section = 0; section < kSections; ++section) {
+    const uint64_t part = section == kLast ? 0 : uint64_t{counts[section]} * most / sampled;
+    slices_.first[section] = static_cast<float>(first);
+    slices_.width[section] = static_cast<float>(part + 1);
+    first += static_cast<uint32_t>(part) + 1;
+  }
+  assert(first < slice_count_);
+  return true;
+}
+
+void SliceSort::count_sections(const float* sample, size_t sampled, uint32_t* counts) {
+  for (size_t section = 0; section < kSections; ++section) {
+    slices_.first[section] = static_cast<float>(section);
+    slices_.width[section] = 0;
+  }
+  uint32_t odd[kSections] = {};  // so that few additions wait for another
+  for (size_t first = 0; first < sampled; first += kNumbers) {
+    const size_t count = std::min(kNumbers, sampled - first);
+    kernels_.slice_numbers(sample + first, count, slices_, numbers_);
+    for (size_t i = 0; i + 2 <= count; i += 2) {
+      ++counts[numbers_[i]];
+      ++odd[numbers_[i + 1]];
+    }
+  }
+  for (size_t section = 0; section < kSections; ++section) counts[section] += odd[section];
+}
+
+bool SliceSort::scatter(uint16_t* numbers) {
+  for (size_t first = 0; first < shares_.size(); first += kNumbers) {
+    const size_t count = std::min(kNumbers, shares_.size() - first);
+    kernels_.slice_numbers(shares_.data() + first, count, slices_, numbers);
+    if (!move_to_table(shares_.data() + first, numbers, count)) return false;
+  }
+  return true;
+}
+
+bool SliceSort::move_to_table(const float* shares, const uint16_t* numbers, size_t count) {
+  constexpr size_t kAhead = 16, kUnrolled = 8;
+  // Each in a register, whatever is written.
+  float* const table = table_;
+  uint8_t* const counts = counts_;
+  const size_t stride = slice_count_;
+  const size_t most = kMostSpilled;
+  size_t spilled = 0;
+  const auto move = [&](size_t i) {
+    const size_t slice = numbers[i], row = counts[slice];
+    if (row == kColumnRows) [[unlikely]] {
+      spilled = spill(slice, shares[i]);
+      return;
+    }
+    counts[slice] = static_cast<uint8_t>(row + 1);
+    table[row * stride + slice] = shares[i];
+  };
+  size_t i = 0;
+  for (; i + kUnrolled + kAhead <= count && spilled <= most; i += kUnrolled) {
+    for (size_t k = 0; k < kUnrolled; ++k) {
+      const size_t soon = numbers[i + k + kAhead];
+      __builtin_prefetch(table + counts[soon] * stride + soon, 1);
+      move(i + k);
+    }
+  }
+  for (; i < count && spilled <= most; ++i) move(i);
+  return spilled <= most;
+}
+
+// How many are spilled, beyond kMostSpilled if this one cannot be.
+size_t SliceSort::spill(size_t slice, float share) {
+  if (share == 0) {
+    ++zero_count_;
+    return spilled_count_;
+  }
+  if (spilled_count_ == kMostSpilled) return kMostSpilled + 1;
+  uint16_t& first = first_spilled_[slice / kColumns];
+  spilled_[spilled_count_++] = {share, first};
+  first = static_cast<uint16_t>(spilled_count_);
+  return spilled_count_;
+}
+
+size_t SliceSort::tile_size(size_t tile) const {
+  size_t size = 0;
+  for (size_t c = 0; c < kColumns; ++c) size += counts_[tile * kColumns + c];
+  for (uint32_t s = first_spilled_[tile]; s != 0; s = spilled_[s - 1].next) ++size;
+  return size;
+}
+
+// May write up to kTile behind it, too.
+size_t SliceSort::write_tile(size_t tile, float* to) const {
+  const size_t first = tile * kColumns;
+  size_t size = kernels_.sort_columns(table_ + first, slice_count_, counts_ + first, to);
+  for (uint32_t s = first_spilled_[tile]; s != 0; s = spilled_[s - 1].next) {
+    const float share = spilled_[s - 1].share;
+    float* place = std::upper_bound(to, to + size, share, std::greater<float>());
+    std::memmove(place + 1, place, static_cast<size_t>(to + size - place) * sizeof *place);
+    *place = share;
+    ++size;
+  }
+  return size;
+}
+
+void SliceSort::sum_bends() {
+  size_t begin = 0, end = 0, block = 0;
+  const auto sum_blocks = [&] {
+    for (; end - begin >= kBendBlock + 2; begin += kBendBlock) {
+      sums_[block++] = kernels_.sum_bends(sorted_ + begin, kBendBlock);
+    }
+    if (kSorted - end >= kTile + kMostSpilled) return;
+    std::memmove(sorted_, sorted_ + begin, (end - begin) * sizeof *sorted_);
+    end -= std::exchange(begin, 0);
+  };
+  for (size_t tile = 0; tile * kColumns < slice_count_; ++tile) {
+    end += write_tile(tile, sorted_ + end);
+    sum_blocks();
+  }
+  for (size_t left = zero_count_; left > 0;) {
+    const size_t count = std::min(left, kTile);
+    std::fill_n(sorted_ + end, count, 0.0f);
+    end += count;
+    left -= count;
+    sum_blocks();
+  }
+  if (end - begin > 2) sums_[block++] = kernels_.sum_bends(sorted_ + begin, end - begin - 2);
+}
+
+const float* SliceSort::from(size_t rank) {
+  constexpr size_t kAsked = kBendBlock + 3;
+  const size_t tiles = slice_count_ / kColumns;
+  size_t tile = 0, first = 0;
+  for (; tile < tiles; ++tile) {
+    const size_t next = first + tile_size(tile);
+    if (next > rank) break;
+    first = next;
+  }
+  if (tile == tiles) first = rank;  // zeros
+  size_t end = 0;
+  const size_t least = rank - first + kAsked;
+  for (; end < least && tile < tiles; ++tile) end += write_tile(tile, sorted_ + end);
+  if (end < least) std::fill(sorted_ + end, sorted_ + least, 0.0f);
+  return sorted_ + (rank - first);
+}
+
+}  // namespace sotto
