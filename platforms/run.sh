@@ -19,6 +19,8 @@ usage: sh platforms/run.sh COMMAND
                               rpi-aarch64 or rpi-armv7: for ARM, under emulation (-cpus added: only
                               what runs on several CPUs, in a few minutes);
                               small or rpi-aarch64-small: the library with basic sampling only;
+                              baremetal: firmware for a Cortex-M7, run by QEMU (Debian's compiler
+                              for it takes 2.5 GB);
                               linux-musl or wasm32: with Zig's compiler, for static programs and for
                               WebAssembly; macos: the same for a Mac's library and program, which are
                               built, but cannot be run elsewhere
@@ -163,6 +165,8 @@ case $command in
       release|debug) packages="$packages abigail-tools" ;;
       asan|tsan|bindings|small) ;;
       rpi-aarch64|rpi-aarch64-cpus|rpi-aarch64-small) packages="$packages g++-aarch64-linux-gnu qemu-user" ;;
+      baremetal) packages="$packages gcc-arm-none-eabi libnewlib-arm-none-eabi
+libstdc++-arm-none-eabi-newlib qemu-system-arm" ;;
       rpi-armv7|rpi-armv7-cpus) packages="$packages g++-arm-linux-gnueabihf qemu-user" ;;
       linux-musl|wasm32|macos) packages="$packages python3-venv" ;;
       *) usage >&2; exit 2 ;;

@@ -21,13 +21,13 @@ struct Layers {
 // layers mostly say which token came in.
 Layers candidate_layers(const Model& model, DolaLayers which) {
   const uint32_t last = model.config().layer_count;
-  const uint32_t half = std::min(last / 2, 20u);
-  const uint32_t lowest = model.view().has_tied_head() ? std::min(last - 1, 2u) : 0;
+  const uint32_t half = std::min<uint32_t>(last / 2, 20);
+  const uint32_t lowest = model.view().has_tied_head() ? std::min<uint32_t>(last - 1, 2) : 0;
   const bool low = which == DolaLayers::kLow;
   Layers found;
   const uint32_t end = low ? half : last;
-  for (uint32_t layer = low ? lowest : std::max(last / 2, last - std::min(last, 20u)); layer < end;
-       layer += 2) {
+  const uint32_t begin = low ? lowest : std::max(last / 2, last - std::min<uint32_t>(last, 20));
+  for (uint32_t layer = begin; layer < end; layer += 2) {
     found.layers[found.count++] = layer;
   }
   return found;

@@ -259,8 +259,8 @@ void Forward::store_row(uint32_t layer, uint32_t head, const Batch& batch, size_
 size_t Forward::attention_block(const Batch& batch) const {
   const size_t end = batch.first_position + batch.row_count();
   if (!batch.branches.empty() || end > context_tokens_) return 1;
-  return std::min(quantized_size_ / sizeof(float) / (model_->config().head_count * end),
-                  kAttentionRows);
+  return std::min<size_t>(quantized_size_ / sizeof(float) / (model_->config().head_count * end),
+                          kAttentionRows);
 }
 
 void Forward::attend_in_blocks(uint32_t layer, uint32_t head, const Batch& batch, size_t block) {

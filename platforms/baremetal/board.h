@@ -1,0 +1,8 @@
+/* What main.c needs of a board. */
+#ifndef SOTTO_BAREMETAL_BOARD_H
+#define SOTTO_BAREMETAL_BOARD_H
+
+void board_write(const char *bytes, unsigned long size);
+void board_exit(int status) __attribute__((noreturn));
+
+#endif
