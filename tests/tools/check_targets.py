@@ -11,29 +11,37 @@ import subprocess
 import sys
 import tempfile
 
-ARM64 = ["kernels/neon/*.cpp", "kernels/tables_arm64.cpp"]
-DOTPROD = ["kernels/neon_dotprod/*.cpp"]
-LINUX_ARM64 = ["kernels/cpu_features_arm64_linux.cpp"]
-# triple: the patterns of its own files
-TARGETS = {
-    "arm64-apple-macos12": ARM64,
-    "arm64-apple-ios14": ARM64,
-    "arm64-apple-ios14-simulator": ARM64,
-    "aarch64-linux-android26": ARM64 + LINUX_ARM64,
-    "aarch64-linux-musl": ARM64 + LINUX_ARM64,
-}
 COMMON = ["kernels/*.cpp", "kernels/reference/*.cpp", "kernels/xnnpack/*.cpp", "runtime/base/*.cpp",
           "runtime/session.cpp", "runtime/model/*.cpp", "capi/*.cpp"]
-OF_ONE_TARGET = ("cpu_features_", "tables_")
+OF_ONE_TARGET = ("cpu_features_", "tables_", "int4_tables_", "absent")
+ARM64 = [("kernels/neon/*.cpp", []), ("kernels/tables_arm64.cpp", []), ("kernels/int4_tables_arm64.cpp", []),
+         ("kernels/neon_dotprod/*.cpp", ["-march=armv8.2-a+dotprod"])]
+APPLE = [("kernels/cpu_features_arm64_apple.cpp", [])]
+LINUX_ARM64 = [("kernels/cpu_features_arm64_linux.cpp", [])]
+X86 = [("kernels/cpu_features_x86.cpp", []), ("kernels/tables_x86.cpp", []), ("kernels/int4_tables_x86.cpp", []),
+       ("kernels/avx2/*.cpp", ["-mavx2", "-mfma"])]
+# triple: patterns and flags of its own files, and whether those that all share are checked for it. They ask for nothing
+# by which a simulator or another processor differs.
+TARGETS = {
+    "arm64-apple-macos12": (ARM64 + APPLE, True),
+    "arm64-apple-ios15": (ARM64 + APPLE, True),
+    "arm64-apple-ios15-simulator": (ARM64 + APPLE, False),
+    "aarch64-linux-android24": (ARM64 + LINUX_ARM64, True),
+    "x86_64-linux-android24": (X86, False),
+    "aarch64-linux-musl": (ARM64 + LINUX_ARM64, False),
+}
 
 
-def sources(root, patterns):
-    common = [path for pattern in COMMON for path in sorted(root.glob(pattern))
-              if not path.name.startswith(OF_ONE_TARGET)]
-    own = [(path, []) for pattern in patterns for path in sorted(root.glob(pattern))]
-    if ARM64[0] in patterns:
-        own += [(path, ["-march=armv8.2-a+dotprod"]) for pattern in DOTPROD for path in sorted(root.glob(pattern))]
-    return [(path, []) for path in common] + own
+def sources(root, own, with_common):
+    """Pairs of path and flags; every pattern must find something."""
+    pairs = []
+    for pattern, flags in own + [(pattern, []) for pattern in COMMON if with_common]:
+        paths = [path for path in sorted(root.glob(pattern))
+                 if (pattern, flags) in own or not path.name.startswith(OF_ONE_TARGET)]
+        if not paths:
+            raise SystemExit(f"{pattern} finds no file")
+        pairs += [(path, flags) for path in paths]
+    return pairs
 
 
 def system_includes(compiler):
@@ -41,7 +49,7 @@ def system_includes(compiler):
     done = subprocess.run([compiler, "-x", "c++", "-E", "-v", os.devnull], capture_output=True, text=True, check=True)
     lines = done.stderr.split("#include <...> search starts here:")[1].split("End of search list")[0].split()
     paths = [os.path.realpath(line) for line in lines]
-    return [path for path in paths if "/lib/gcc" not in path and not path.endswith("/usr/include")]
+    return [path for path in paths if "/lib/gcc" not in path]
 
 
 def main():
@@ -54,16 +62,21 @@ def main():
     parser.add_argument("root", type=pathlib.Path)
     args = parser.parse_args()
     stand_in = tempfile.TemporaryDirectory()
-    for name in ("android/api-level.h", "TargetConditionals.h"):
+    # Of the others' own headers what is used; where those of this machine ask which x86 it is, it is none.
+    texts = {"android/api-level.h": "", "TargetConditionals.h": "", "gnu/stubs-32.h": "",
+             "sys/sysctl.h": "#include <stddef.h>\n"
+                             "extern \"C\" int sysctlbyname(const char*, void*, size_t*, void*, size_t);\n",
+             "bits/wordsize.h": "#define __WORDSIZE 64\n#define __WORDSIZE_TIME64_COMPAT32 0\n"}
+    for name, text in texts.items():
         header = pathlib.Path(stand_in.name) / name
         header.parent.mkdir(exist_ok=True)
-        header.touch()
+        header.write_text(text)
     # What the headers of glibc and libstdc++ need, and a name of Clang's for Apple that is glibc's, too.
-    system = ["-D_GNU_SOURCE", "-U__nonnull", "-isystem", stand_in.name]
+    system = ["-D_GNU_SOURCE", "-U__nonnull", "-D__regparm__(count)=", "-isystem", stand_in.name]
     system += [option for path in system_includes(args.compiler) for option in ("-isystem", path)]
     ours = [f"-I{args.root}", f"-I{args.root}/capi/include"]
     ours += [option for path in args.include for option in ("-isystem", path)]
-    ours += [f"-D{name}" for name in args.define]
+    ours += [f"-D{name}" for name in args.define + ["SOTTO_THREADS=1", 'SOTTO_BUILD_TEXT=""']]
 
     def check(job):
         target, path, flags = job
@@ -73,7 +86,7 @@ def main():
         return target, path, done.returncode, done.stderr
 
     jobs = [(target, path, flags) for target in args.target or TARGETS
-            for path, flags in sources(args.root, TARGETS[target])]
+            for path, flags in sources(args.root, *TARGETS[target])]
     failures, counts = 0, {}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for target, path, code, messages in pool.map(check, jobs):
