@@ -19,6 +19,7 @@ usage: sh platforms/run.sh COMMAND
                               rpi-aarch64 or rpi-armv7: for ARM, under emulation (-cpus added: only
                               what runs on several CPUs, in a few minutes);
                               small or rpi-aarch64-small: the library with basic sampling only;
+                              bare: the same in scalar code that needs no system;
                               baremetal: firmware for a Cortex-M7, run by QEMU (Debian's compiler
                               for it takes 2.5 GB);
                               linux-musl or wasm32: with Zig's compiler, for static programs and for
@@ -163,7 +164,7 @@ case $command in
     preset=${1-release}
     case $preset in
       release|debug) packages="$packages abigail-tools" ;;
-      asan|tsan|bindings|small) ;;
+      asan|tsan|bindings|small|bare) ;;
       rpi-aarch64|rpi-aarch64-cpus|rpi-aarch64-small) packages="$packages g++-aarch64-linux-gnu qemu-user" ;;
       baremetal) packages="$packages gcc-arm-none-eabi libnewlib-arm-none-eabi
 libstdc++-arm-none-eabi-newlib qemu-system-arm" ;;

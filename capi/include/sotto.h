@@ -54,14 +54,9 @@ extern "C" {
 
 /* Version of the linked library, to compare with SOTTO_VERSION of the header. */
 SOTTO_API uint32_t sotto_version(void);
-
-/* Static text: what the linked library was built with, words separated by spaces. Of
- *   full-samplers, or basic-samplers: without tail-free, typical, top-a, epsilon, eta,
- *       top-n-sigma, top-H, XTC, DRY, Gumbel, Mirostat and adaptive-p
- *   grammar search speculation watermark int4
- *   threads, xnnpack
- * Functions and parameters of what is not there are refused with SOTTO_UNSUPPORTED and a
- * message that names the option of the build; 4-bit models with SOTTO_MODEL_UNSUPPORTED. */
+/* What the linked library has, static words separated by spaces: full-samplers (or basic-),
+ * grammar search speculation watermark int4 threads xnnpack. What is missing is refused with
+ * SOTTO_UNSUPPORTED (4-bit models: SOTTO_MODEL_UNSUPPORTED), naming the option of the build. */
 SOTTO_API const char *sotto_build_text(void);
 
 /* ---- Status -------------------------------------------------------------- */
