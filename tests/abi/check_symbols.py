@@ -26,16 +26,30 @@ def symbols(nm, path, *options):
     return rows
 
 
-def sections(readelf, path):
-    """Rows (member, section, size) of every object in an archive or file."""
-    rows, member = [], str(path)
-    for line in run(readelf, "-S", "-W", path).splitlines():
+def lines_of_members(readelf, option, path):
+    """Pairs (object in an archive or file, line) of readelf's output."""
+    member = str(path)
+    for line in run(readelf, option, "-W", path).splitlines():
         if line.startswith("File: "):
             member = re.sub(r".*\((.*)\)$", r"\1", line[6:])
-        match = re.match(r"\s*\[\s*\d+\]\s+(\S+)\s+\S+\s+[0-9a-f]+\s+[0-9a-f]+\s+([0-9a-f]+)", line)
+        yield member, line
+
+
+def sections(readelf, path):
+    """Rows (member, index, section, size) of every object in an archive or file."""
+    rows = []
+    for member, line in lines_of_members(readelf, "-S", path):
+        match = re.match(r"\s*\[\s*(\d+)\]\s+(\S+)\s+\S+\s+[0-9a-f]+\s+[0-9a-f]+\s+([0-9a-f]+)", line)
         if match:
-            rows.append((member, match.group(1), int(match.group(2), 16)))
+            rows.append((member, int(match.group(1)), match.group(2), int(match.group(3), 16)))
     return rows
+
+
+def variables_by_section(readelf, path):
+    """The pairs (member, index of a section) where variables are."""
+    matches = ((member, re.match(r"\s*\d+: \S+ +\S+ (?:OBJECT|TLS) .* (\d+) \S+$", line))
+               for member, line in lines_of_members(readelf, "-s", path))
+    return {(member, int(match.group(1))) for member, match in matches if match}
 
 
 def declared_functions(include):
@@ -75,10 +89,14 @@ def check_needs(args):
 def check_state(args):
     failures = []
     for archive in args.own:
-        for member, section, size in sections(args.readelf, archive):
+        variables = variables_by_section(args.readelf, archive)
+        for member, index, section, size in sections(args.readelf, archive):
             if size and re.match(r"\.(init_array|ctors|preinit_array)", section):
                 failures.append(f"{member} has static constructors")
             writable = re.match(r"\.(data|bss|tdata|tbss)(\.|$)", section) and not section.startswith(".data.rel.ro")
+            # Constants that GCC copies to the stack may lie there, too, without a name.
+            if section == ".data" and (member, index) not in variables:
+                continue
             if size and writable and member not in STATE_ALLOWED_IN:
                 failures.append(f"{member} has mutable state in {section}")
     return failures
