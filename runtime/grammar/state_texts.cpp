@@ -16,6 +16,12 @@ constexpr uint8_t kTakes = 64;
 constexpr uint8_t kMayTake = 128;
 constexpr uint32_t kMostCount = kLengthCharacters[kLengthCount - 2];
 
+// The sweep's ith of all states: backwards and forwards in turn, as what is behind a state may
+// have a higher or a lower number.
+uint32_t in_turn(uint32_t sweep, uint32_t i, uint32_t count) {
+  return sweep % 2 == 0 ? count - 1 - i : i;
+}
+
 bool is_part(uint8_t sorts, uint8_t whole) {
   return (sorts & ~whole) == 0;
 }
@@ -180,7 +186,8 @@ void StateTexts::find_endless(GrammarState* states, uint8_t sorts) const {
   bool changed = true;
   for (uint32_t sweep = 0; changed && sweep < kMostSweeps; ++sweep) {
     changed = false;
-    for (uint32_t s = count; s-- > 0;) {
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint32_t s = in_turn(sweep, i, count);
       if (states[s].endless_sorts != sorts || is_endless(s, sorts)) continue;
       states[s].endless_sorts = 0;
       changed = true;
@@ -191,26 +198,44 @@ void StateTexts::find_endless(GrammarState* states, uint8_t sorts) const {
   }
 }
 
+// The longest that it has, if it has `known`: then it has all shorter ones, too.
+uint32_t StateTexts::longest_count(uint32_t state, uint32_t known) const {
+  uint32_t least = known;
+  for (uint32_t most = kMostCount; least < most;) {
+    const uint32_t middle = (least + most + 1) / 2;
+    if (has_count(state, middle)) {
+      least = middle;
+    } else {
+      most = middle - 1;
+    }
+  }
+  return least;
+}
+
 // From the shortest on: each length follows from shorter ones.
 void StateTexts::find_counts(GrammarState* states) const {
+  const uint32_t count = grammar_.counts().states;
   bool changed = true;
   for (uint32_t sweep = 0; changed && sweep < kMostSweeps; ++sweep) {
     changed = false;
-    for (uint32_t s = grammar_.counts().states; s-- > 0;) {
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint32_t s = in_turn(sweep, i, count);
       if (states[s].endless_sorts == kAllSorts || (states[s].flags & kMayTake) == 0) continue;
-      while (states[s].any_count < kMostCount && has_count(s, states[s].any_count + 1u)) {
-        ++states[s].any_count;
-        changed = true;
-      }
+      const uint32_t known = states[s].any_count;
+      if (known == kMostCount || !has_count(s, known + 1)) continue;
+      states[s].any_count = static_cast<uint8_t>(longest_count(s, known + 1));
+      changed = true;
     }
   }
 }
 
 void StateTexts::find_exact(GrammarState* states) const {
+  const uint32_t count = grammar_.counts().states;
   bool changed = true;
   for (uint32_t sweep = 0; changed && sweep < kMostSweeps; ++sweep) {
     changed = false;
-    for (uint32_t s = grammar_.counts().states; s-- > 0;) {
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint32_t s = in_turn(sweep, i, count);
       if ((states[s].flags & GrammarState::kExact) != 0 || !is_exact(s)) continue;
       states[s].flags |= GrammarState::kExact;
       changed = true;

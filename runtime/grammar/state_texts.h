@@ -32,6 +32,7 @@ class StateTexts {
   bool is_only_single(uint32_t state) const;
   bool is_exact(uint32_t state) const;
   bool has_count(uint32_t state, uint32_t count) const;
+  uint32_t longest_count(uint32_t state, uint32_t known) const;
   void find_singles(GrammarState* states) const;
   void find_endless(GrammarState* states, uint8_t sorts) const;
   void find_counts(GrammarState* states) const;
