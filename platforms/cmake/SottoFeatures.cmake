@@ -31,9 +31,10 @@ endif()
 if(NOT sotto_architecture STREQUAL "other")
   string(APPEND sotto_build_text " xnnpack")
 endif()
-# A library that lacks a feature is tested by tests/features alone, without models of the tools.
+# A library that lacks a feature is tested by tests/features alone, without models of the tools; the tools need
+# exceptions and std::filesystem, which WASI's C++ library lacks.
 set(sotto_builds_tools OFF)
-if(SOTTO_BUILD_TOOLS OR (SOTTO_BUILD_TESTS AND sotto_has_all_features))
+if((SOTTO_BUILD_TOOLS OR (SOTTO_BUILD_TESTS AND sotto_has_all_features)) AND NOT WASI)
   set(sotto_builds_tools ON)
 endif()
 

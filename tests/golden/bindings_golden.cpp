@@ -4,8 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <new>
 #include <sstream>
@@ -91,8 +89,13 @@ Memory allocate(size_t size) {
 }
 
 std::string read(const char* path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::string bytes;
+  if (std::FILE* file = std::fopen(path, "rb")) {
+    char block[4096];
+    while (const size_t size = std::fread(block, 1, sizeof block, file)) bytes.append(block, size);
+    std::fclose(file);
+  }
+  return bytes;
 }
 
 struct Model {
