@@ -1,9 +1,10 @@
 // Attention of consecutive queries, which share what they read: sixteen keys at a time are
-// transposed, so that a register has four dimensions of each, and a value's row is widened
-// to floats once for up to six queries.
+// transposed, so that a register has four dimensions of each, and values are widened to floats
+// once for all queries.
 #include <algorithm>
 #include <cassert>
 
+#include "kernels/avx512/sum_rows.h"
 #include "kernels/avx512/transpose.h"
 #include "kernels/avx512/vector.h"
 #include "kernels/generic/attention.h"
@@ -16,8 +17,6 @@ using avx512::Vector;
 using generic::kMaxHeadSize;
 using generic::Part;
 using generic::Whole;
-
-constexpr size_t kMixRows = 6;
 
 // Of the slots that row `row` sees.
 size_t slot_count(const AttentionRowsArgs& args, size_t row) { return args.slot_count + row; }
@@ -34,7 +33,7 @@ inline void multiply_add(__m512i& sums, __m512i keys, const Four& four) {
 struct Queries {
   alignas(64) Four q[kAttentionRows][kMaxHeadSize / 4];
   float scales[kAttentionRows];
-  int32_t excess[kAttentionRows];  // 128 times the sum of q
+  int32_t excess[16];  // 128 times the sum of q
 };
 
 void quantize_queries(const AttentionRowsArgs& args, Queries* queries) {
@@ -45,12 +44,17 @@ void quantize_queries(const AttentionRowsArgs& args, Queries* queries) {
     const float s =
         generic::quantize_symmetric<Vector>(args.queries + r * args.query_stride, args.head_size, q);
     queries->scales[r] = s * args.score_scale;
-    __m512i sum = _mm512_setzero_si512();
-    for (size_t d = 0; d < padded; d += 64) {
-      sum = _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(1), _mm512_load_si512(q + d));
-    }
-    queries->excess[r] = 128 * _mm512_reduce_add_epi32(sum);
   }
+  __m512i sums[16];
+#pragma GCC unroll 16
+  for (size_t r = 0; r < 16; ++r) sums[r] = _mm512_setzero_si512();
+  for (size_t r = 0; r < args.row_count; ++r) {
+    for (size_t d = 0; d < padded; d += 64) {
+      sums[r] = _mm512_dpbusd_epi32(sums[r], _mm512_set1_epi8(1),
+                                    _mm512_load_si512(queries->q[r]->q + d));
+    }
+  }
+  _mm512_storeu_si512(queries->excess, _mm512_slli_epi32(avx512::sum_rows(sums), 7));
 }
 
 // Dimensions [64 group, 64 group + 64) of up to 16 keys, unsigned; four of each a register.
@@ -78,73 +82,116 @@ inline __m512i multiply_add(__m512i sums, const __m512i (&keys)[16], const Four*
   return _mm512_add_epi32(sums, odd);
 }
 
-void score_keys(const AttentionRowsArgs& args, const Queries& queries, size_t first,
-                size_t count) {
-  __m512i sums[kAttentionRows] = {};
+// Also takes what each row sees of them into its maximum, lane by lane.
+void score_keys(const AttentionRowsArgs& args, const Queries& queries, size_t first, size_t count,
+                Vector* maxima) {
+  __m512i sums[kAttentionRows];
   for (size_t group = 0; group * 64 < args.row_stride; ++group) {
     __m512i keys[16];
     load_keys(args, first, count, group, keys);
     for (size_t r = 0; r < args.row_count; ++r) {
-      sums[r] = multiply_add(sums[r], keys, queries.q[r] + group * 16);
+      const __m512i before = group == 0 ? _mm512_setzero_si512() : sums[r];
+      sums[r] = multiply_add(before, keys, queries.q[r] + group * 16);
     }
   }
   const Part part = {count};
   const Vector key_scales = Vector::load(args.key_scales + first, part);
+  const Vector lowest = Vector::broadcast(-__builtin_inff());
+  const bool all_seen = first + 16 <= args.slot_count;
   for (size_t r = 0; r < args.row_count; ++r) {
     const __m512i dots = _mm512_sub_epi32(sums[r], _mm512_set1_epi32(queries.excess[r]));
     const Vector scale = Vector::broadcast(queries.scales[r]) * key_scales;
-    (Vector{_mm512_cvtepi32_ps(dots)} * scale).store(args.scores + r * args.score_stride + first,
-                                                     part);
+    const Vector scores = Vector{_mm512_cvtepi32_ps(dots)} * scale;
+    scores.store(args.scores + r * args.score_stride + first, part);
+    if (all_seen) {
+      maxima[r] = max(scores, maxima[r]);
+      continue;
+    }
+    const size_t end = std::max(slot_count(args, r), first);
+    const Part seen = {std::min<size_t>(end - first, 16)};
+    maxima[r] = max(merge(scores, seen, lowest), maxima[r]);
   }
 }
 
 // Scores of a row become weights of the values, 0 for those that only later rows see. Returns
-// what the output is to be multiplied with.
-Vector weigh(const AttentionRowsArgs& args, size_t row) {
+// the sums of the row's exponentials, lane by lane.
+Vector weigh(const AttentionRowsArgs& args, size_t row, Vector maximum) {
   float* scores = args.scores + row * args.score_stride;
   const size_t count = slot_count(args, row);
-  const float m = generic::max<Vector>(scores, count);
-  const Vector sum = Vector::broadcast(generic::exp_shifted<Vector>(scores, count, m, scores));
+  const Vector m = Vector::broadcast(fold_max(maximum) + 0.0f);
+  Vector sum = Vector::zero();
   generic::for_each_block<Vector>(count, [&](size_t i, auto extent) {
-    (Vector::load(scores + i, extent) * Vector::load(args.value_scales + i, extent))
-        .store(scores + i, extent);
+    const Vector e = merge(generic::exp(Vector::load(scores + i, extent) - m), extent,
+                           Vector::zero());
+    sum = sum + e;
+    (e * Vector::load(args.value_scales + i, extent)).store(scores + i, extent);
   });
-  std::fill(scores + count, scores + slot_count(args, args.row_count - 1), 0.0f);
-  return Vector::broadcast(1.0f) / sum;
+  Vector::zero().store(scores + count, Part{args.row_count - 1 - row});
+  return sum;
 }
 
-// Output [d, d + 16 kBlocks) of rows [first, first + kRows). Adding 0 times a value that a row
-// does not see changes no bit: no sum is -0.
+// The weights of a slot: of rows a stride (in bytes) apart, of which four share a pointer.
+template <size_t kRows>
+class Weights {
+ public:
+  Weights(const float* weights, size_t stride)
+      : stride_(stride * sizeof(float)), three_strides_(3 * stride_) {
+#pragma GCC unroll 3
+    for (size_t i = 0; i < kGroups; ++i) {
+      groups_[i] = reinterpret_cast<const char*>(weights + 4 * i * stride);
+    }
+  }
+  Vector operator[](size_t row) const {
+    const size_t offset = row % 4 == 3 ? three_strides_ : row % 4 * stride_;
+    return Vector::broadcast(*reinterpret_cast<const float*>(groups_[row / 4] + offset));
+  }
+  void advance() {
+#pragma GCC unroll 3
+    for (size_t i = 0; i < kGroups; ++i) {
+      groups_[i] += sizeof(float);
+      asm("" : "+r"(groups_[i]));  // one register each, not one for every row
+    }
+  }
+
+ private:
+  static constexpr size_t kGroups = (kRows + 3) / 4;
+  size_t stride_;
+  size_t three_strides_;
+  const char* groups_[kGroups];
+};
+
+// Output [d, d + 16 kBlocks) of all rows. Adding 0 times a value that a row does not see
+// changes no bit: no sum is -0.
 template <size_t kRows, size_t kBlocks>
-void mix(const AttentionRowsArgs& args, size_t first, size_t d, const Vector* inverses) {
+void mix(const AttentionRowsArgs& args, size_t d, const Vector* inverses) {
   Vector sums[kRows][kBlocks];
-#pragma GCC unroll 6
+#pragma GCC unroll 12
   for (size_t r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
+#pragma GCC unroll 2
     for (size_t b = 0; b < kBlocks; ++b) sums[r][b] = Vector::zero();
   }
-  const size_t count = slot_count(args, first + kRows - 1);
-  const float* weights = args.scores + first * args.score_stride;
+  const size_t count = slot_count(args, kRows - 1);
   const int8_t* row = args.values + d;
-  for (size_t t = 0; t < count; ++t, row += args.row_stride) {
+  Weights<kRows> weights(args.scores, args.score_stride);
+  for (size_t t = 0; t < count; ++t, row += args.row_stride, weights.advance()) {
     Vector values[kBlocks];
-#pragma GCC unroll 4
+#pragma GCC unroll 2
     for (size_t b = 0; b < kBlocks; ++b) values[b] = Vector::load(row + b * kLanes, Whole{});
-#pragma GCC unroll 6
+#pragma GCC unroll 12
     for (size_t r = 0; r < kRows; ++r) {
-      const Vector w = Vector::broadcast(weights[r * args.score_stride + t]);
-#pragma GCC unroll 4
+      const Vector w = weights[r];
+#pragma GCC unroll 2
       for (size_t b = 0; b < kBlocks; ++b) sums[r][b] = fma(w, values[b], sums[r][b]);
     }
   }
-#pragma GCC unroll 6
+#pragma GCC unroll 12
   for (size_t r = 0; r < kRows; ++r) {
-    float* output = args.outputs + (first + r) * args.output_stride;
-#pragma GCC unroll 4
+    float* output = args.outputs + r * args.output_stride;
+#pragma GCC unroll 2
     for (size_t b = 0; b < kBlocks; ++b) {
       const size_t begin = d + b * kLanes;
       const size_t left = args.head_size - begin;
-      const Vector result = sums[r][b] * inverses[first + r];
+      const Vector result = sums[r][b] * inverses[r];
       if (left >= kLanes) {
         result.store(output + begin, Whole{});
       } else {
@@ -155,10 +202,10 @@ void mix(const AttentionRowsArgs& args, size_t first, size_t d, const Vector* in
 }
 
 template <size_t kRows>
-void mix_rows(const AttentionRowsArgs& args, size_t first, const Vector* inverses) {
+void mix_rows(const AttentionRowsArgs& args, const Vector* inverses) {
   size_t d = 0;
-  for (; d + 4 * kLanes <= args.row_stride; d += 4 * kLanes) mix<kRows, 4>(args, first, d, inverses);
-  for (; d < args.row_stride; d += kLanes) mix<kRows, 1>(args, first, d, inverses);
+  for (; d + 2 * kLanes <= args.row_stride; d += 2 * kLanes) mix<kRows, 2>(args, d, inverses);
+  if (d < args.row_stride) mix<kRows, 1>(args, d, inverses);
 }
 
 }  // namespace
@@ -169,20 +216,28 @@ void attention_rows(const AttentionRowsArgs& args) {
   Queries queries;
   quantize_queries(args, &queries);
   const size_t count = slot_count(args, args.row_count - 1);
+  Vector rows[kAttentionRows];
+  std::fill_n(rows, args.row_count, Vector::broadcast(-__builtin_inff()));
   for (size_t first = 0; first < count; first += 16) {
-    score_keys(args, queries, first, std::min<size_t>(count - first, 16));
+    score_keys(args, queries, first, std::min<size_t>(count - first, 16), rows);
   }
-  Vector inverses[kAttentionRows];
-  for (size_t r = 0; r < args.row_count; ++r) inverses[r] = weigh(args, r);
-  for (size_t first = 0; first < args.row_count; first += kMixRows) {
-    switch (std::min(args.row_count - first, kMixRows)) {
-      case 1: mix_rows<1>(args, first, inverses); break;
-      case 2: mix_rows<2>(args, first, inverses); break;
-      case 3: mix_rows<3>(args, first, inverses); break;
-      case 4: mix_rows<4>(args, first, inverses); break;
-      case 5: mix_rows<5>(args, first, inverses); break;
-      case 6: mix_rows<6>(args, first, inverses); break;
-    }
+  for (size_t r = 0; r < args.row_count; ++r) rows[r] = weigh(args, r, rows[r]);
+  for (size_t r = 0; r < args.row_count; ++r) {
+    rows[r] = Vector::broadcast(1.0f) / Vector::broadcast(fold_add(rows[r]));
+  }
+  switch (args.row_count) {
+    case 1: mix_rows<1>(args, rows); break;
+    case 2: mix_rows<2>(args, rows); break;
+    case 3: mix_rows<3>(args, rows); break;
+    case 4: mix_rows<4>(args, rows); break;
+    case 5: mix_rows<5>(args, rows); break;
+    case 6: mix_rows<6>(args, rows); break;
+    case 7: mix_rows<7>(args, rows); break;
+    case 8: mix_rows<8>(args, rows); break;
+    case 9: mix_rows<9>(args, rows); break;
+    case 10: mix_rows<10>(args, rows); break;
+    case 11: mix_rows<11>(args, rows); break;
+    case 12: mix_rows<12>(args, rows); break;
   }
 }
 

@@ -14,6 +14,23 @@ namespace sotto::generic {
 
 inline constexpr size_t kMaxHeadSize = 256;
 
+// Keys and values of a long context come from memory: a page before they are needed they are
+// to be in an outer cache, and shortly before that in the nearest.
+inline void ask_for_slots(const int8_t* row) {
+  __builtin_prefetch(row + 4096, 0, 2);
+  __builtin_prefetch(row + 1024, 0, 3);
+}
+
+// The factors of keys and values, a line of 64 bytes at a time.
+inline void ask_for_scales(const AttentionArgs& args) {
+  for (size_t k = 0; k < args.span_count; ++k) {
+    for (size_t i = args.spans[k].first; i < args.spans[k].first + args.spans[k].count; i += 16) {
+      __builtin_prefetch(args.key_scales + i, 0, 3);
+      __builtin_prefetch(args.value_scales + i, 0, 2);
+    }
+  }
+}
+
 // Dots of all slots, then scores; returns how many.
 template <class V, class Dots>
 inline size_t score_slots(const AttentionArgs& args) {
@@ -61,6 +78,7 @@ inline void mix_values(const AttentionArgs& args, size_t first, V inverse) {
     const SlotSpan span = args.spans[k];
     const int8_t* row = args.values + span.first * args.row_stride + first;
     for (size_t i = 0; i < span.count; ++i) {
+      ask_for_slots(row);
       const V w = V::broadcast(*weight++);
 #pragma GCC unroll 4
       for (size_t b = 0; b < kBlocks; ++b) {
@@ -83,6 +101,7 @@ inline void mix_values(const AttentionArgs& args, size_t first, V inverse) {
 template <class V, class Dots>
 inline void attention(const AttentionArgs& args) {
   assert(args.head_size <= kMaxHeadSize && args.row_stride % kHeadAlignment == 0);
+  ask_for_scales(args);
   const size_t count = score_slots<V, Dots>(args);
   const float m = max<V>(args.scores, count);
   const V sum = V::broadcast(exp_shifted<V>(args.scores, count, m, args.scores));

@@ -9,14 +9,26 @@ namespace sotto::generic {
 
 template <class V>
 inline void quantize_row(const float* x, size_t n, int8_t* q, RowQuantization* quantization) {
-  V lo = V::zero();
-  V hi = V::zero();
-  for_each_block<V>(n, [&](size_t i, auto extent) {
-    const V v = V::load(x + i, extent);
-    lo = min(v, lo);
-    hi = max(v, hi);
+  // Two chains each, to hide latency: order does not matter but for the sign of zero, which
+  // the mapping does not see.
+  V lo[2] = {V::zero(), V::zero()};
+  V hi[2] = {V::zero(), V::zero()};
+  size_t begin = 0;
+  for (; begin + 2 * kLanes <= n; begin += 2 * kLanes) {
+    const V a = V::load(x + begin, Whole{});
+    const V b = V::load(x + begin + kLanes, Whole{});
+    lo[0] = min(a, lo[0]);
+    hi[0] = max(a, hi[0]);
+    lo[1] = min(b, lo[1]);
+    hi[1] = max(b, hi[1]);
+  }
+  for_each_block<V>(n - begin, [&](size_t i, auto extent) {
+    const V v = V::load(x + begin + i, extent);
+    lo[0] = min(v, lo[0]);
+    hi[0] = max(v, hi[0]);
   });
-  const RowMapping mapping = map_row(-fold_max(V::zero() - lo), fold_max(hi));
+  const RowMapping mapping =
+      map_row(-fold_max(V::zero() - min(lo[0], lo[1])), fold_max(max(hi[0], hi[1])));
   const V inverse = V::broadcast(mapping.inverse);
   const V low = V::broadcast(mapping.low);
   const V high = V::broadcast(mapping.high);

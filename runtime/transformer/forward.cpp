@@ -105,6 +105,7 @@ Status Forward::evaluate_layers(const Batch& batch, bool overwrites,
   first_state_row_ = batch.row_count() - kept;
   const uint32_t layer_count = std::min(batch.layer_count, model_->config().layer_count);
   embed(batch);
+  if (layer_count > 0) normalize(model_->layer(0).attention_norm, batch.row_count(), nullptr);
   for (uint32_t layer = 0; layer < layer_count; ++layer) {
     if (!overwrites && cancelled.load(std::memory_order_relaxed) != 0) {
       return Status::kStopCancelled;
@@ -113,30 +114,32 @@ Status Forward::evaluate_layers(const Batch& batch, bool overwrites,
       std::copy_n(hidden_ + first_state_row_ * width, kept * width,
                   layer_states_ + layer * state_rows_ * width);
     }
-    SOTTO_TRY(evaluate_layer(layer, batch));
+    SOTTO_TRY(evaluate_layer(layer, layer + 1 == layer_count, batch));
   }
   const bool is_whole = layer_count == model_->config().layer_count;
   if ((features_ & kFeatureHiddenHistory) != 0 && is_whole) remember(batch);
   return Status::kOk;
 }
 
-// x += attention(norm(x)); x += feed_forward(norm(x))
-Status Forward::evaluate_layer(uint32_t index, const Batch& batch) {
+// x += attention(norm(x)); x += feed_forward(norm(x)). Whoever changes x takes the next norm.
+Status Forward::evaluate_layer(uint32_t index, bool is_last, const Batch& batch) {
   const LayerView& layer = model_->layer(index);
   const size_t rows = batch.row_count();
 
-  normalize(layer.attention_norm, rows);
   SOTTO_TRY(multiply(kQkv, layer.attention_qkv, rows, wide_));
   attend(index, batch);
   quantize(branch_, model_->config().embedding_size, rows);
   SOTTO_TRY(multiply(kAttentionOutput, layer.attention_output, rows, branch_));
-  add_branch(rows);
+  normalize(layer.feed_forward_norm, rows, branch_);
 
-  normalize(layer.feed_forward_norm, rows);
   SOTTO_TRY(multiply(kUp, layer.feed_forward_up, rows, wide_));
   activate(rows);
   SOTTO_TRY(multiply(kDown, layer.feed_forward_down, rows, branch_));
-  add_branch(rows);
+  if (is_last) {
+    add_branch(rows);
+  } else {
+    normalize(model_->layer(index + 1).attention_norm, rows, branch_);
+  }
   return Status::kOk;
 }
 
@@ -220,13 +223,14 @@ void Forward::embed(const Batch& batch) {
   });
 }
 
-// quantized = norm(hidden)
-void Forward::normalize(const NormView& norm, size_t rows) {
+// hidden += branch, unless that is null; quantized = norm(hidden)
+void Forward::normalize(const NormView& norm, size_t rows, const float* branch) {
   const ModelConfig& config = model_->config();
   const Kernels& kernels = model_->kernels();
   const size_t width = config.embedding_size;
   parallel_for(pool_, rows, [&](size_t row) {
     float* normalized = branch_ + row * width;
+    if (branch != nullptr) kernels.add(branch + row * width, width, hidden_ + row * width);
     kernels.layer_norm(hidden_ + row * width, norm.gain, norm.bias, config.norm_epsilon, width,
                        normalized);
     kernels.quantize_row(normalized, width, quantized_ + row * width, &quantization_[row]);
@@ -236,6 +240,13 @@ void Forward::normalize(const NormView& norm, size_t rows) {
 // branch = attention over the ring; wide holds (row, {query, key, value}, head, head_size).
 void Forward::attend(uint32_t layer, const Batch& batch) {
   const size_t block = attention_block(batch);
+  if (block > 2) {
+    parallel_for(pool_, batch.row_count(), [&](size_t row) {
+      for (uint32_t head = 0; head < model_->config().head_count; ++head) {
+        store_row(layer, head, batch, row);
+      }
+    });
+  }
   parallel_for(pool_, model_->config().head_count, [&](size_t head) {
     const auto h = static_cast<uint32_t>(head);
     if (block > 2) return attend_in_blocks(layer, h, batch, block);
@@ -258,7 +269,7 @@ void Forward::store_row(uint32_t layer, uint32_t head, const Batch& batch, size_
 // How many rows are attended to at once: their scores lie where quantized activations were.
 size_t Forward::attention_block(const Batch& batch) const {
   const size_t end = batch.first_position + batch.row_count();
-  if (!batch.branches.empty() || end > context_tokens_) return 1;
+  if (batch.row_count() == 1 || !batch.branches.empty() || end > context_tokens_) return 1;
   return std::min<size_t>(quantized_size_ / sizeof(float) / (model_->config().head_count * end),
                           kAttentionRows);
 }
@@ -268,7 +279,6 @@ void Forward::attend_in_blocks(uint32_t layer, uint32_t head, const Batch& batch
   const size_t width = config.embedding_size;
   const size_t end = batch.first_position + batch.row_count();
   float* scores = reinterpret_cast<float*>(quantized_) + head * block * end;
-  for (size_t row = 0; row < batch.row_count(); ++row) store_row(layer, head, batch, row);
   for (size_t row = 0; row < batch.row_count(); row += block) {
     AttentionRowsArgs rows = {};
     rows.queries = wide_ + row * 3 * width + head * config.head_size;

@@ -103,9 +103,9 @@ class Forward {
 
   Status evaluate_layers(const Batch& batch, bool overwrites,
                          const std::atomic<uint32_t>& cancelled);
-  Status evaluate_layer(uint32_t layer, const Batch& batch);
+  Status evaluate_layer(uint32_t layer, bool is_last, const Batch& batch);
   void embed(const Batch& batch);
-  void normalize(const NormView& norm, size_t rows);
+  void normalize(const NormView& norm, size_t rows, const float* branch);
   void attend(uint32_t layer, const Batch& batch);
   void store_row(uint32_t layer, uint32_t head, const Batch& batch, size_t row);
   size_t attention_block(const Batch& batch) const;

@@ -52,6 +52,7 @@ void KvRing::store(const Kernels& kernels, uint32_t layer, uint32_t head, uint32
   int8_t* value_row = values_ + index * row_stride_;
   key_scales_[index] = kernels.quantize_symmetric(key, shape_.head_size, key_row);
   value_scales_[index] = kernels.quantize_symmetric(value, shape_.head_size, value_row);
+  if (padding == 0) return;
   std::memset(key_row + shape_.head_size, 0, padding);
   std::memset(value_row + shape_.head_size, 0, padding);
 }
