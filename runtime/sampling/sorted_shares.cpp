@@ -87,13 +87,13 @@ namespace {
 
 constexpr size_t kNumbers = 2 * Candidates::kChunk;  // as many uint16_t as there are bytes
 static_assert(kNumbers * sizeof(uint16_t) <= Candidates::kChunk * sizeof(float));
-constexpr size_t kFewest = 8192;  // of which sorting by digits takes as long
+constexpr size_t kFewest = 16384;  // with less, the table is too small beside what is beside it
 constexpr size_t kSampled = 4096;
-constexpr size_t kMostSpilled = 512;
+constexpr size_t kMostInTile = 512;  // spilled
 constexpr size_t kSorted = 2048;
 constexpr size_t kTile = kColumns * kColumnRows;
-// What is left after sums, and a tile, with all that may belong to it.
-static_assert(kBendBlock + 3 + 2 * (kTile + kMostSpilled) <= kSorted);
+// A tile with all that may belong to it, what else is asked for, and another tile.
+static_assert(kBendBlock + 3 + 2 * (kTile + kMostInTile) <= kSorted);
 constexpr size_t kMostShares = Candidates::kBuckets * kBendBlock;
 constexpr size_t kMostSlices = 1 << 16;
 
@@ -116,14 +116,15 @@ bool SliceSort::sort() {
 
 // Chooses the slices, and where everything is in the room.
 bool SliceSort::lay_out() {
-  constexpr size_t kFixed = kSorted * sizeof(float) + kMostSpilled * sizeof(Spilled);
+  most_spilled_ = std::min(shares_.size() / 96, size_t{UINT16_MAX});
+  const size_t fixed = kSorted * sizeof(float) + most_spilled_ * sizeof(Spilled);
   constexpr size_t kPerTile = kTile * sizeof(float) + kColumns + sizeof(uint16_t);
-  const size_t tiles = std::min((room_.size_bytes() - kFixed) / kPerTile, kMostSlices / kColumns);
+  const size_t tiles = std::min((room_.size_bytes() - fixed) / kPerTile, kMostSlices / kColumns);
   slice_count_ = tiles * kColumns;
   table_ = reinterpret_cast<float*>(room_.data());
   sorted_ = table_ + tiles * kTile;
   spilled_ = reinterpret_cast<Spilled*>(sorted_ + kSorted);
-  first_spilled_ = reinterpret_cast<uint16_t*>(spilled_ + kMostSpilled);
+  first_spilled_ = reinterpret_cast<uint16_t*>(spilled_ + most_spilled_);
   counts_ = reinterpret_cast<uint8_t*>(first_spilled_ + tiles);
   std::fill_n(first_spilled_, tiles, uint16_t{0});
   std::fill_n(counts_, slice_count_, uint8_t{0});
@@ -131,7 +132,7 @@ bool SliceSort::lay_out() {
 }
 
 // By a sample, for as many shares in every slice. The last section has one slice, for all that
-// is less than what the sample has.
+// are less than what the other sections hold.
 bool SliceSort::choose_slices(float* sample) {
   const size_t stride = shares_.size() / kSampled + 1;
   const size_t sampled = (shares_.size() - 1) / stride + 1;
@@ -144,9 +145,16 @@ bool SliceSort::choose_slices(float* sample) {
   }
   if (zeros > sampled / 64 || farthest == 0) return false;
   constexpr size_t kLast = kSections - 1;
+  uint32_t counts[kSections];
   slices_.scale = float{kLast} / static_cast<float>(farthest);
-  uint32_t counts[kSections] = {};
-  count_sections(sample, sampled, counts);
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    count_sections(sample, sampled, counts);
+    // Few that are far away must not widen all sections.
+    size_t last = kLast;
+    for (size_t few = sampled / 512 + zeros; counts[last] <= few; --last) few -= counts[last];
+    if (last + kSections / 4 > kLast) break;
+    slices_.scale *= float{kLast} / static_cast<float>(last + 1);
+  }
   const auto most = static_cast<uint32_t>(slice_count_ - kSections - 1);
   uint32_t first = 0;
   for (size_t section = 0; section < kSections; ++section) {
@@ -164,6 +172,7 @@ void SliceSort::count_sections(const float* sample, size_t sampled, uint32_t* co
     slices_.first[section] = static_cast<float>(section);
     slices_.width[section] = 0;
   }
+  std::fill_n(counts, kSections, 0u);
   uint32_t odd[kSections] = {};  // so that few additions wait for another
   for (size_t first = 0; first < sampled; first += kNumbers) {
     const size_t count = std::min(kNumbers, sampled - first);
@@ -191,7 +200,7 @@ bool SliceSort::move_to_table(const float* shares, const uint16_t* numbers, size
   float* const table = table_;
   uint8_t* const counts = counts_;
   const size_t stride = slice_count_;
-  const size_t most = kMostSpilled;
+  const size_t most = most_spilled_;
   size_t spilled = 0;
   const auto move = [&](size_t i) {
     const size_t slice = numbers[i], row = counts[slice];
@@ -214,15 +223,16 @@ bool SliceSort::move_to_table(const float* shares, const uint16_t* numbers, size
   return spilled <= most;
 }
 
-// How many are spilled, beyond kMostSpilled if this one cannot be.
+// How many are spilled, or more than may be if this one cannot be.
 size_t SliceSort::spill(size_t slice, float share) {
   if (share == 0) {
     ++zero_count_;
     return spilled_count_;
   }
-  if (spilled_count_ == kMostSpilled) return kMostSpilled + 1;
   uint16_t& first = first_spilled_[slice / kColumns];
-  spilled_[spilled_count_++] = {share, first};
+  const size_t in_tile = first == 0 ? 0 : spilled_[first - 1].count;
+  if (spilled_count_ == most_spilled_ || in_tile == kMostInTile) return most_spilled_ + 1;
+  spilled_[spilled_count_++] = {share, first, static_cast<uint16_t>(in_tile + 1)};
   first = static_cast<uint16_t>(spilled_count_);
   return spilled_count_;
 }
@@ -230,15 +240,15 @@ size_t SliceSort::spill(size_t slice, float share) {
 size_t SliceSort::tile_size(size_t tile) const {
   size_t size = 0;
   for (size_t c = 0; c < kColumns; ++c) size += counts_[tile * kColumns + c];
-  for (uint32_t s = first_spilled_[tile]; s != 0; s = spilled_[s - 1].next) ++size;
-  return size;
+  const size_t first = first_spilled_[tile];
+  return first == 0 ? size : size + spilled_[first - 1].count;
 }
 
 // May write up to kTile behind it, too.
 size_t SliceSort::write_tile(size_t tile, float* to) const {
   const size_t first = tile * kColumns;
   size_t size = kernels_.sort_columns(table_ + first, slice_count_, counts_ + first, to);
-  for (uint32_t s = first_spilled_[tile]; s != 0; s = spilled_[s - 1].next) {
+  for (size_t s = first_spilled_[tile]; s != 0; s = spilled_[s - 1].next) {
     const float share = spilled_[s - 1].share;
     float* place = std::upper_bound(to, to + size, share, std::greater<float>());
     std::memmove(place + 1, place, static_cast<size_t>(to + size - place) * sizeof *place);
@@ -254,7 +264,7 @@ void SliceSort::sum_bends() {
     for (; end - begin >= kBendBlock + 2; begin += kBendBlock) {
       sums_[block++] = kernels_.sum_bends(sorted_ + begin, kBendBlock);
     }
-    if (kSorted - end >= kTile + kMostSpilled) return;
+    if (kSorted - end >= kTile + kMostInTile) return;
     std::memmove(sorted_, sorted_ + begin, (end - begin) * sizeof *sorted_);
     end -= std::exchange(begin, 0);
   };

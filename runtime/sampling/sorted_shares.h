@@ -49,10 +49,12 @@ class SliceSort {
   const float* from(size_t rank);
 
  private:
-  // A share whose column was full, and another of the same tile: 1 + its place, 0 is none.
+  // A share whose column was full, another of the same tile (1 + its place, 0 is none), and how
+  // many these are up to here.
   struct Spilled {
     float share;
-    uint32_t next;
+    uint16_t next;
+    uint16_t count;
   };
 
   bool lay_out();
@@ -74,7 +76,8 @@ class SliceSort {
   float* table_ = nullptr;      // (row, slice)
   size_t slice_count_ = 0;      // a multiple of kColumns
   float* sorted_ = nullptr;     // (kSorted)
-  Spilled* spilled_ = nullptr;  // (kMostSpilled)
+  size_t most_spilled_ = 0;
+  Spilled* spilled_ = nullptr;  // (most_spilled_)
   size_t spilled_count_ = 0;
   uint16_t* first_spilled_ = nullptr;  // (tile), as Spilled::next
   uint8_t* counts_ = nullptr;          // (slice)

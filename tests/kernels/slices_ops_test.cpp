@@ -1,0 +1,114 @@
+// The ops that sort shares, of every instruction set against the reference, bit for bit.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "tests/kernels/ops_fixture.h"
+
+namespace sotto::test {
+namespace {
+
+class SlicesOps : public OpsTest {};
+
+std::vector<float> random_shares(size_t n, std::mt19937_64& random) {
+  std::vector<float> shares(n);
+  for (float& share : shares) {
+    const auto kind = random() % 16;
+    const float significand = 1 + static_cast<float>(random() % (1 << 23)) * 0x1p-23f;
+    share = kind == 0   ? 0.0f
+            : kind == 1 ? 1.0f
+                        : std::ldexp(significand, -1 - static_cast<int>(random() % (kind * 8)));
+  }
+  return shares;
+}
+
+Slices random_slices(std::mt19937_64& random) {
+  Slices slices;
+  slices.scale = static_cast<float>(kSections - 1) / static_cast<float>(1 + random() % (1 << 30));
+  uint64_t first = 0;
+  for (size_t s = 0; s < kSections; ++s) {
+    const uint64_t width = 1 + random() % (random() % 4 == 0 ? 2 : 2040);
+    slices.first[s] = static_cast<float>(first);
+    slices.width[s] = static_cast<float>(width);
+    first += width;
+  }
+  return slices;
+}
+
+TEST_P(SlicesOps, SliceNumbers) {
+  for_each_case([&](Numbers, size_t n, Placement placement) {
+    const GuardedArray<float> x(random_shares(n, random_), placement);
+    const GuardedArray<uint16_t> numbers(n, placement);
+    const Slices slices = random_slices(random_);
+    std::vector<uint16_t> expected(n);
+    reference_->slice_numbers(x.data(), n, slices, expected.data());
+    kernels_->slice_numbers(x.data(), n, slices, numbers.data());
+    EXPECT_EQ(numbers.values(), expected);
+    EXPECT_TRUE(x.intact() && numbers.intact());
+  });
+}
+
+TEST_P(SlicesOps, SliceNumbersGrowAsSharesFall) {
+  random_.seed(test_seed());
+  for (int round = 0; round < 50; ++round) {
+    std::vector<float> shares = random_shares(5000, random_);
+    std::sort(shares.begin(), shares.end(), std::greater<float>());
+    std::vector<uint16_t> numbers(shares.size());
+    kernels_->slice_numbers(shares.data(), shares.size(), random_slices(random_), numbers.data());
+    EXPECT_TRUE(std::is_sorted(numbers.begin(), numbers.end()));
+    EXPECT_EQ(numbers[0], 0);
+  }
+}
+
+TEST_P(SlicesOps, SortColumns) {
+  random_.seed(test_seed());
+  for (int round = 0; round < 300; ++round) {
+    const size_t stride = kColumns * (1 + random_() % 3);
+    const Placement placement = kPlacements[round % 2];
+    std::vector<float> values = random_shares(stride * (kColumnRows - 1) + kColumns, random_);
+    if (round % 3 == 0) {
+      for (float& value : values) value = static_cast<float>(random_() % 4) / 4;  // ties
+    }
+    std::vector<uint8_t> rows(kColumns);
+    for (uint8_t& count : rows) count = static_cast<uint8_t>(random_() % (kColumnRows + 1));
+    if (round % 5 == 0) std::fill(rows.begin(), rows.end(), uint8_t{kColumnRows});
+    const GuardedArray<float> x(values, placement), sorted(kColumns * kColumnRows, placement);
+    const GuardedArray<uint8_t> counts(rows, placement);
+    std::vector<float> expected(kColumns * kColumnRows);
+    const size_t count =
+        reference_->sort_columns(values.data(), stride, rows.data(), expected.data());
+    EXPECT_EQ(count, std::accumulate(rows.begin(), rows.end(), size_t{0}));
+    ASSERT_EQ(kernels_->sort_columns(x.data(), stride, counts.data(), sorted.data()), count);
+    std::vector<float> got = sorted.values();
+    got.resize(count);
+    expected.resize(count);
+    EXPECT_EQ(difference(expected, got), "");
+    EXPECT_TRUE(x.intact() && sorted.intact() && counts.intact());
+  }
+}
+
+// What sorts all patterns of zeros and ones sorts everything (Knuth, 5.3.4, theorem Z).
+TEST_P(SlicesOps, SortColumnsSortsEveryPattern) {
+  std::vector<float> x(kColumns * kColumnRows), sorted(x.size());
+  const std::vector<uint8_t> counts(kColumns, uint8_t{kColumnRows});
+  for (uint32_t first = 0; first < 1u << kColumnRows; first += kColumns) {
+    for (uint32_t c = 0; c < kColumns; ++c) {
+      for (uint32_t row = 0; row < kColumnRows; ++row) {
+        x[row * kColumns + c] = static_cast<float>((first + c) >> row & 1);
+      }
+    }
+    ASSERT_EQ(kernels_->sort_columns(x.data(), kColumns, counts.data(), sorted.data()), x.size());
+    for (uint32_t c = 0; c < kColumns; ++c) {
+      const float* column = sorted.data() + c * kColumnRows;
+      const auto ones = static_cast<size_t>(__builtin_popcount(first + c));
+      ASSERT_TRUE(std::is_sorted(column, column + kColumnRows, std::greater<float>()));
+      ASSERT_EQ(std::accumulate(column, column + kColumnRows, 0.0f), static_cast<float>(ones));
+    }
+  }
+}
+
+SOTTO_INSTANTIATE_ISAS(SlicesOps);
+
+}  // namespace
+}  // namespace sotto::test
