@@ -73,9 +73,11 @@ def main():
         header.write_text(text)
     # What the headers of glibc and libstdc++ need, and a name of Clang's for Apple that is glibc's, too.
     system = ["-D_GNU_SOURCE", "-U__nonnull", "-D__regparm__(count)=", "-isystem", stand_in.name]
-    system += [option for path in system_includes(args.compiler) for option in ("-isystem", path)]
+    paths = system_includes(args.compiler)
+    system += [option for path in paths for option in ("-isystem", path)]
     ours = [f"-I{args.root}", f"-I{args.root}/capi/include"]
-    ours += [option for path in args.include for option in ("-isystem", path)]
+    ours += [option for path in args.include if os.path.realpath(path) not in paths
+             for option in ("-isystem", path)]
     ours += [f"-D{name}" for name in args.define + ["SOTTO_THREADS=1", 'SOTTO_BUILD_TEXT=""']]
 
     def check(job):
