@@ -59,7 +59,8 @@ void ContextStore::lay_out(Arena& arena, const CompiledGrammar& grammar,
   stack_ = arena.take<uint32_t>(limits.node_count);
 }
 
-void ContextStore::init() {
+void ContextStore::init(const CompiledGrammar& grammar) {
+  grammar_ = &grammar;
   std::memset(node_slots_, 0, node_slot_count_ * sizeof *node_slots_);
   std::memset(config_slots_, 0, config_slot_count_ * sizeof *config_slots_);
   node_count_ = frame_count_ = item_count_ = 0;
@@ -205,14 +206,24 @@ bool ContextStore::intern_config(std::span<const Item> items, uint8_t flags, uin
       Config::kUnknownSorts};
   std::copy(items.begin(), items.end(), items_ + item_count_);
   item_count_ += static_cast<uint32_t>(items.size());
-  const size_t cell = size_t{*config} * class_count_;
-  if (has_narrow_rows_) {
-    std::memset(narrow_rows_ + cell, 0, class_count_);
-  } else {
-    std::memset(wide_rows_ + cell, 0, class_count_ * sizeof *wide_rows_);
-  }
+  begin_row(*config);
   config_slots_[slot] = static_cast<uint16_t>(*config);
   return true;
+}
+
+// What no item moves by is impossible.
+void ContextStore::begin_row(uint32_t config) {
+  const size_t cell = size_t{config} * class_count_;
+  if (has_narrow_rows_) {
+    std::fill_n(narrow_rows_ + cell, class_count_, uint8_t{kDeadConfig});
+  } else {
+    std::fill_n(wide_rows_ + cell, class_count_, uint16_t{kDeadConfig});
+  }
+  for (const Item& item : items(config)) {
+    for (const GrammarMove& move : grammar_->moves(item.state)) {
+      set_next(config, move.symbol_class, kNotComputed);
+    }
+  }
 }
 
 void ContextStore::mark_node(uint32_t node, uint32_t* stack_size) {

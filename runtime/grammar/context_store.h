@@ -70,7 +70,7 @@ inline constexpr uint32_t kInternal = 1u << 31;  // a parent counted within its 
 class ContextStore {
  public:
   void lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits);
-  void init();
+  void init(const CompiledGrammar& grammar);
 
   const Node& node(uint32_t index) const { return nodes_[index]; }
   std::span<const Frame> frames(uint32_t node) const {
@@ -81,7 +81,8 @@ class ContextStore {
   std::span<const Item> items(uint32_t config) const {
     return {items_ + configs_[config].first, configs_[config].count};
   }
-  // The configuration behind a byte or token of a class; kNotComputed: not found yet.
+  // The configuration behind a byte or token of a class; kNotComputed: not found yet, but there
+  // are moves by that class.
   uint32_t next(uint32_t config, uint32_t symbol_class) const {
     const size_t cell = size_t{config} * class_count_ + symbol_class;
     return has_narrow_rows_ ? narrow_rows_[cell] : wide_rows_[cell];
@@ -125,9 +126,11 @@ class ContextStore {
   void mark_node(uint32_t node, uint32_t* stack_size);
   void move_nodes();
   void move_configs();
+  void begin_row(uint32_t config);
   void move_row(uint32_t config, uint32_t moved);
   void rebuild_slots();
 
+  const CompiledGrammar* grammar_ = nullptr;
   MatcherLimits limits_;
   uint32_t class_count_ = 0;
   uint32_t node_slot_count_ = 0;

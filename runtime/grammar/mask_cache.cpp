@@ -40,6 +40,20 @@ void MaskCache::flush() {
   std::memset(slots_, 0, (size_t{slot_mask_} + 1) * sizeof *slots_);
 }
 
+// Most masks allow few tokens: then only the words that hold them are looked at closely.
+uint64_t MaskCache::hash_draft() const {
+  constexpr uint32_t kFewWords = 64;
+  uint64_t hash = 0;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < word_count_; ++i) {
+    if (buffer_[i] == 0) continue;
+    if (++count > kFewWords) return xxhash64(buffer_, words_size());
+    hash = (hash ^ buffer_[i] ^ uint64_t{i} << 48) * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
 uint32_t MaskCache::find_equal(uint32_t hash, uint32_t* slot) {
   for (*slot = hash & slot_mask_; slots_[*slot] != 0; *slot = (*slot + 1) & slot_mask_) {
     const uint32_t known = slots_[*slot];
@@ -67,7 +81,7 @@ uint32_t MaskCache::difference(const uint64_t* base, uint32_t most) const {
   uint32_t count = 0;
   for (uint32_t i = 0; i < word_count_ && count <= most; ++i) {
     const uint64_t changed = base == nullptr ? words[i] : words[i] ^ base[i];
-    count += static_cast<uint32_t>(std::popcount(changed));
+    if (changed != 0) count += static_cast<uint32_t>(std::popcount(changed));
   }
   return count;
 }
@@ -111,7 +125,7 @@ void MaskCache::write_list(const Entry& entry) {
 }
 
 uint32_t MaskCache::store_draft() {
-  const auto hash = static_cast<uint32_t>(xxhash64(buffer_, words_size()) >> 32);
+  const auto hash = static_cast<uint32_t>(hash_draft() >> 32);
   uint32_t slot = 0;
   uint32_t mask = find_equal(hash, &slot);
   if (mask == kNoMask) {

@@ -49,6 +49,7 @@ class MaskCache {
   const uint64_t* pool_words(uint32_t mask) const {
     return reinterpret_cast<const uint64_t*>(pool_ + entries_[mask].offset);
   }
+  uint64_t hash_draft() const;
   uint32_t find_equal(uint32_t hash, uint32_t* slot);
   bool equals_draft(const Entry& entry);
   uint32_t difference(const uint64_t* base, uint32_t most) const;

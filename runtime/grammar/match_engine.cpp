@@ -30,7 +30,7 @@ StepResult MatchEngine::init(const CompiledGrammar& grammar, const MatcherLimits
   grammar_ = &grammar;
   step_budget_ = limits.step_budget;
   std::fill_n(pins_, pin_count_, kNotComputed);
-  store_.init();
+  store_.init(grammar);
   closure_.init(grammar, store_);
   abstraction_.init(grammar, store_, longest);
   renew_budget();
