@@ -144,6 +144,26 @@ struct Vector {
     _mm_mask_storeu_epi8(p, mask_of(part), rounded(offset));
   }
 
+  // q = x * factor, at most `high`, rounded, and `offset` added, 64 of them. All else that int8
+  // does not hold, NaN included, becomes -128.
+  static void store_64_rounded(const float* x, Vector factor, Vector high, int32_t offset,
+                               int8_t* q) {
+    __m512i integers[4];
+#pragma GCC unroll 4
+    for (size_t i = 0; i < 4; ++i) {
+      const __m512 product = _mm512_mul_ps(_mm512_loadu_ps(x + 16 * i), factor.v);
+      integers[i] = _mm512_cvtps_epi32(_mm512_min_ps(high.v, product));  // of NaN, the second
+    }
+    const __m512i offsets = _mm512_set1_epi16(static_cast<int16_t>(offset));
+    const __m512i low = _mm512_packs_epi32(integers[0], integers[1]);
+    const __m512i high_half = _mm512_packs_epi32(integers[2], integers[3]);
+    const __m512i bytes = _mm512_packs_epi16(_mm512_adds_epi16(low, offsets),
+                                             _mm512_adds_epi16(high_half, offsets));
+    // Packing leaves four of each source side by side.
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    _mm512_storeu_si512(q, _mm512_permutexvar_epi32(order, bytes));
+  }
+
   // Rounded down, 0 ... 2^16 - 1.
   void store_floor(uint16_t* p, Whole) const {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),

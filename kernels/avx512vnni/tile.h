@@ -38,9 +38,10 @@ inline __m512i broadcast(const int8_t* q) {
   return _mm512_set1_epi64(bytes);
 }
 
-// Not the intrinsic: GCC 12 spills the sums of more than eight rows then.
+// Not the intrinsic: GCC 12 spills the sums of more than eight rows then, and copies them about
+// where it may change the order.
 inline void multiply_add(__m512i& sums, __m512i activations, __m512i weights) {
-  asm("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(activations), "v"(weights));
+  asm volatile("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(activations), "v"(weights));
 }
 
 // The sums of a row and a tile. A column's comes in two halves, side by side.

@@ -32,9 +32,16 @@ inline void quantize_row(const float* x, size_t n, int8_t* q, RowQuantization* q
   const V inverse = V::broadcast(mapping.inverse);
   const V low = V::broadcast(mapping.low);
   const V high = V::broadcast(mapping.high);
-  for_each_block<V>(n, [&](size_t i, auto extent) {
-    clamp(V::load(x + i, extent) * inverse, low, high)
-        .store_rounded(q + i, mapping.quantization.zero_point, extent);
+  const int32_t zero_point = mapping.quantization.zero_point;
+  begin = 0;
+  if constexpr (requires { V::store_64_rounded(x, inverse, high, zero_point, q); }) {
+    for (; begin + 64 <= n; begin += 64) {
+      V::store_64_rounded(x + begin, inverse, high, zero_point, q + begin);
+    }
+  }
+  for_each_block<V>(n - begin, [&](size_t i, auto extent) {
+    clamp(V::load(x + begin + i, extent) * inverse, low, high)
+        .store_rounded(q + begin + i, zero_point, extent);
   });
   *quantization = mapping.quantization;
 }
