@@ -3,7 +3,7 @@
 # pthreadpool or cpuinfo can link the result. OUT receives the object's path.
 #
 # Needs GNU ld and objcopy, or Apple's ld. Other linkers and sanitizer builds give one object whose inner
-# names are hidden, yet still global.
+# names are hidden, yet still global; Zig's for macOS and WebAssembly's also take what no name reaches.
 
 # The host may hold COMDAT groups of the same signature, and the final link keeps one of each: a group must be
 # dissolved before its names become local.
@@ -12,7 +12,7 @@ function(sotto_probe_local_names)
     return()
   endif()
   set(works OFF)
-  if(APPLE)
+  if(APPLE AND CMAKE_HOST_APPLE)
     set(works ON)
   elseif(CMAKE_OBJCOPY AND NOT SOTTO_SANITIZE)
     set(probe "${CMAKE_BINARY_DIR}/CMakeFiles/sotto_local_names")
@@ -40,14 +40,23 @@ function(sotto_single_object out symbols_file)
 
   file(STRINGS "${symbols_file}" symbols REGEX "^[a-z_0-9]+$")
   set(object "${CMAKE_CURRENT_BINARY_DIR}/sotto_single.o")
+  set(linker "${CMAKE_C_COMPILER}" ${sotto_link_flags} -r -nostdlib)
   set(options)
+  set(roots)
   set(localise)
-  if(APPLE)
-    list(TRANSFORM symbols PREPEND "-Wl,-u,_" OUTPUT_VARIABLE roots)
-    list(TRANSFORM symbols PREPEND "_")
-    list(JOIN symbols "\n" list)
-    file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/exported_symbols.txt" CONTENT "${list}\n" @ONLY)
-    set(options "-Wl,-exported_symbols_list,${CMAKE_CURRENT_BINARY_DIR}/exported_symbols.txt")
+  set(before_archive "")
+  if(WASI)
+    set(linker "${CMAKE_LINKER}" -r --whole-archive)
+  elseif(APPLE)
+    list(TRANSFORM symbols PREPEND "_" OUTPUT_VARIABLE names)
+    list(JOIN names "\n" names)
+    file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/exported_symbols.txt" CONTENT "${names}\n" @ONLY)
+    if(CMAKE_HOST_APPLE)
+      list(TRANSFORM symbols PREPEND "-Wl,-u,_" OUTPUT_VARIABLE roots)
+      set(options "-Wl,-exported_symbols_list,${CMAKE_CURRENT_BINARY_DIR}/exported_symbols.txt")
+    else()
+      set(before_archive "-Wl,-force_load,")
+    endif()
   else()
     list(TRANSFORM symbols PREPEND "-Wl,-u," OUTPUT_VARIABLE roots)
     if(SOTTO_LOCAL_NAMES)
@@ -59,14 +68,13 @@ function(sotto_single_object out symbols_file)
   set(archives)
   foreach(library IN LISTS ARGN)
     if(TARGET ${library})
-      list(APPEND archives "$<TARGET_FILE:${library}>")
-    else()
-      list(APPEND archives "${library}")
+      set(library "$<TARGET_FILE:${library}>")
     endif()
+    list(APPEND archives "${before_archive}${library}")
   endforeach()
   add_custom_command(
     OUTPUT "${object}"
-    COMMAND "${CMAKE_C_COMPILER}" ${sotto_link_flags} -r -nostdlib -o "${object}" ${options} ${roots} ${archives}
+    COMMAND ${linker} -o "${object}" ${options} ${roots} ${archives}
     ${localise}
     DEPENDS ${ARGN} "${symbols_file}"
     COMMENT "Linking one object of the public names"
