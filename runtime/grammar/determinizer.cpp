@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "runtime/base/sort.h"
 #include "runtime/base/xxhash64.h"
 #include "runtime/grammar/rule_graph.h"
 
@@ -53,7 +54,7 @@ void Determinizer::close(std::span<const uint64_t> steps) {
     }
     if (matters) closure_.push(state);
   }
-  std::sort(closure_.begin(), closure_.end());
+  sort_numbers(closure_.begin(), closure_.end());
 }
 
 bool Determinizer::rehash() {
@@ -125,7 +126,7 @@ void Determinizer::begin(uint32_t rule, RuleGraph* graph) {
 void Determinizer::collect_steps(const Subset& subset) {
   steps_.truncate(0);
   for (uint32_t i = 0; i < subset.count; ++i) add_steps(members_[subset.first + i]);
-  std::sort(steps_.begin(), steps_.end());
+  sort_numbers(steps_.begin(), steps_.end());
   const auto* end = std::unique(steps_.begin(), steps_.end());
   steps_.truncate(static_cast<size_t>(end - steps_.begin()));
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/sort.h"
 #include "runtime/grammar/regex_nfa.h"
 #include "runtime/grammar/regex_sets.h"
 
@@ -29,7 +30,7 @@ class Classes {
       }
     }
     if (workspace_.exhausted()) return false;
-    std::sort(points_.begin(), points_.end());
+    sort_numbers(points_.begin(), points_.end());
     points_.truncate(
         static_cast<size_t>(std::unique(points_.begin(), points_.end()) - points_.begin()));
     if (uint64_t{points_.size()} * nfa_.set_count() > kMaxClassWork) return false;
@@ -174,7 +175,7 @@ class Determinizer {
       const auto* kept =
           std::remove_if(set_.begin(), set_.end(), [&](uint32_t s) { return !matters(s); });
       set_.truncate(static_cast<size_t>(kept - set_.begin()));
-      std::sort(set_.begin(), set_.end());
+      sort_numbers(set_.begin(), set_.end());
     }
     if (set_.empty() && !is_start) return CharacterAutomaton::kDead;
     const uint32_t before = sets_.count();

@@ -1,6 +1,7 @@
 // Products of automata, their minimization, and automata of lengths and lists of words.
 #include <algorithm>
 
+#include "runtime/base/sort.h"
 #include "runtime/base/utf8.h"
 #include "runtime/grammar/regex_automaton.h"
 #include "runtime/grammar/regex_sets.h"
@@ -61,7 +62,7 @@ bool automaton_of_words(std::span<const std::string_view> words, Workspace& work
   };
   for (const auto word : words) each(word, [&](uint32_t c) { letters.push(c); });
   if (workspace.exhausted()) return false;
-  std::sort(letters.begin(), letters.end());
+  sort_numbers(letters.begin(), letters.end());
   letters.truncate(
       static_cast<size_t>(std::unique(letters.begin(), letters.end()) - letters.begin()));
   GrowingArray<CharacterAutomaton::Range> ranges(workspace);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/base/sort.h"
+
 namespace sotto {
 
 void Symbols::init(const GrammarBuilder& grammar, const Nfa& nfa) {
@@ -23,7 +25,7 @@ void Symbols::init(const GrammarBuilder& grammar, const Nfa& nfa) {
     byte_classes_[byte] = static_cast<uint8_t>(byte_class);
   }
   byte_class_count_ = byte_class + 1;
-  std::sort(token_cuts_.begin(), token_cuts_.end());
+  sort_numbers(token_cuts_.begin(), token_cuts_.end());
   const auto* end = std::unique(token_cuts_.begin(), token_cuts_.end());
   token_cuts_.truncate(static_cast<size_t>(end - token_cuts_.begin()));
   rule_count_ = nfa.rules.size();
