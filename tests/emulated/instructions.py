@@ -2,6 +2,8 @@
 
     ninja -C build/rpi-aarch64 stream_tokens
     python3 tests/emulated/instructions.py build/rpi-aarch64/bin/stream_tokens platforms/models/demo.sotto
+
+For 32-bit ARM, in build/rpi-armv7: --qemu qemu-arm --sysroot /usr/arm-linux-gnueabihf --isa reference.
 """
 import argparse
 import pathlib
