@@ -43,18 +43,21 @@ MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar
   const uint32_t states = std::min(counts.states, 1u << 14);
   const uint32_t calls = std::min(counts.calls, 1u << 14);
   MatcherLimits limits = given;
-  limits.work_count = std::min(104 + states / 16 + calls, 1024u);
-  limits.config_count = std::min(40 + (states + calls) / 7, 1024u);
-  limits.node_count = calls == 0 ? 32 : std::min(96 + calls / 2, 1024u);
-  limits.item_count = 2 * limits.config_count + 128;
-  // JSON and the like soon come to all that they can.
-  const bool is_dense = states <= 256 && calls >= states / 3 && calls > 0;
-  if (is_dense) {
-    limits.node_count = 240;
-    limits.config_count = 160;
-    limits.item_count = 640;
+  // Of a small grammar many texts may be possible at once in many contexts; large ones are
+  // mostly schemas, which are not ambiguous.
+  if (states <= 200) {
+    limits.work_count = 160 + states / 16 + calls;
+    limits.config_count = 64 + (states + calls) / 7;
+    limits.node_count = calls == 0 ? 32 : 224 + calls / 4;
+    limits.frame_count = 2 * limits.node_count;
+    limits.item_count = 3 * limits.config_count + 128;
+  } else {
+    limits.work_count = std::min(104 + states / 16 + calls, 1024u);
+    limits.config_count = std::min(40 + (states + calls) / 7, 1024u);
+    limits.node_count = calls == 0 ? 32 : std::min(96 + calls / 2, 1024u);
+    limits.frame_count = limits.node_count * 5 / 4;
+    limits.item_count = 2 * limits.config_count + 128;
   }
-  limits.frame_count = limits.node_count + limits.node_count / 4;
   if (counts.loops > 0) {
     limits.work_count = 2048;
     limits.config_count = 768;
@@ -75,6 +78,8 @@ MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar
   limits.config_count += kept;
   limits.item_count += 2 * kept;
   const uint32_t words_size = (token_count + 63) / 64 * static_cast<uint32_t>(sizeof(uint64_t));
+  // JSON and the like soon come to all masks that they have.
+  const bool is_dense = states <= 256 && calls >= states / 3 && calls > 0;
   const uint32_t lists_size = is_dense ? 3072 : 6 * std::min(states, 4096u);
   limits.mask_size = std::max(4096u, (is_dense ? 4 : 2) * words_size + lists_size);
   return limits;
