@@ -5,6 +5,8 @@
 #include <span>
 #include <type_traits>
 
+#include "runtime/base/sort.h"
+
 namespace sotto {
 
 namespace {
@@ -62,7 +64,7 @@ class Copier {
 // Of a list that lies in the sampler's memory.
 void sort_unique(std::span<const int32_t>* list) {
   auto* first = const_cast<int32_t*>(list->data());
-  std::sort(first, first + list->size());
+  sort_numbers(first, first + list->size());
   *list = {first, std::unique(first, first + list->size())};
 }
 

@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/base/sort.h"
+
 namespace sotto {
 
 namespace {
 
 size_t distinct_count(std::span<uint64_t> values) {
-  std::sort(values.begin(), values.end());
+  sort_numbers(values.begin(), values.end());
   size_t count = 1;
   for (size_t i = 1; i < values.size(); ++i) count += values[i] != values[i - 1] ? 1 : 0;
   return count;

@@ -142,12 +142,12 @@ std::span<uint64_t> likely_keys(Candidates& candidates) {
 std::span<uint64_t> sorted_prefix(Candidates& candidates, size_t size) {
   if (size == candidates.count()) {
     const std::span<uint64_t> all = candidates.collect_keys(Candidates::kLowest);
-    std::sort(all.begin(), all.end());
+    sort_numbers(all.begin(), all.end());
     return all;
   }
   const std::span<uint64_t> keys = candidates.collect_up_to(key_of_rank(candidates, size));
   assert(keys.size() == size);
-  std::sort(keys.begin(), keys.end());
+  sort_numbers(keys.begin(), keys.end());
   return keys;
 }
 

@@ -13,6 +13,7 @@
 #include <span>
 #include <type_traits>
 
+#include "runtime/base/sort.h"
 #include "runtime/sampling/candidates.h"
 
 namespace sotto {
@@ -78,7 +79,7 @@ uint64_t find_border_key(Candidates& candidates, std::span<uint64_t> keys, Measu
     }
     keys = keys.first(collected);
   }
-  if (keys.size() <= kSorted) std::sort(keys.begin(), keys.end());
+  if (keys.size() <= kSorted) sort_numbers(keys.begin(), keys.end());
   size_t last = 0;
   for (uint64_t m = measure(key_index(keys[0])); m < target; m = measure(key_index(keys[last]))) {
     target -= m;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/sort.h"
 #include "runtime/base/utf8.h"
 
 namespace sotto {
@@ -80,7 +81,7 @@ Status Stops::set(const StopParams& params, Error* error) {
   uint8_t* free = memory_;
   auto* tokens = reinterpret_cast<int32_t*>(free);
   std::copy(params.stop_tokens.begin(), params.stop_tokens.end(), tokens);
-  std::sort(tokens, tokens + params.stop_tokens.size());
+  sort_numbers(tokens, tokens + params.stop_tokens.size());
   stop_tokens_ = {tokens, params.stop_tokens.size()};
   free += params.stop_tokens.size_bytes();
   stop_strings_.build(params.stop_strings, free);
