@@ -50,7 +50,7 @@ function(sotto_use_zig target)
   set(CMAKE_AR "${tools}/zig-${target}/ar" CACHE FILEPATH "")
   set(CMAKE_RANLIB "${tools}/zig-${target}/ranlib" CACHE FILEPATH "")
   if(target MATCHES "^wasm")
-    set(CMAKE_LINKER "${tools}/zig-${target}/wasm-ld" CACHE FILEPATH "")
+    set(SOTTO_WASM_LD "${tools}/zig-${target}/wasm-ld" CACHE INTERNAL "")
   endif()
   # Headers and libraries of the machine that builds are not the target's.
   set(CMAKE_FIND_ROOT_PATH "${tools}/zig-${target}" PARENT_SCOPE)
