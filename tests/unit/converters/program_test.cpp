@@ -15,8 +15,8 @@ class ProgramTest : public testing::Test {
 
   // `arguments` as a shell takes them; fills out_ and err_.
   int run(const std::string& arguments) {
-    const std::string command = "cd '" + directory_.path().string() + "' && '" SOTTO_CONVERT
-                                "' " + arguments + " >out 2>err";
+    const std::string command = "cd '" + directory_.path().string() + "' && " SOTTO_CONVERT
+                                " " + arguments + " >out 2>err";
     const int status = std::system(command.c_str());
     out_ = read_bytes(directory_ / "out");
     err_ = read_bytes(directory_ / "err");
