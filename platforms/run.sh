@@ -23,8 +23,7 @@ usage: sh platforms/run.sh COMMAND
                               baremetal: firmware for a Cortex-M7, run by QEMU (Debian's compiler
                               for it takes 2.5 GB);
                               linux-musl or wasm32: with Zig's compiler, for static programs and for
-                              WebAssembly; macos: the same for a Mac's library and program, which are
-                              built, but cannot be run elsewhere
+                              WebAssembly; macos: the same for a Mac's library, which is only built
   help                        this text
 
 Each command first installs the Debian packages that are missing, then builds into build/PRESET.

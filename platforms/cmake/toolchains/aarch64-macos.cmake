@@ -4,7 +4,7 @@ if(CMAKE_HOST_APPLE)
   set(CMAKE_OSX_DEPLOYMENT_TARGET 12.0)
 else()
   set(CMAKE_SYSTEM_NAME Darwin)
-  set(CMAKE_SYSTEM_PROCESSOR aarch64)
+  set(CMAKE_SYSTEM_PROCESSOR arm64)
   include("${CMAKE_CURRENT_LIST_DIR}/zig.cmake")
   sotto_use_zig(aarch64-macos.12.0)
   # CMake asks for it; only an installation would start it.
