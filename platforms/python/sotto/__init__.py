@@ -18,6 +18,6 @@ from .params import (GrammarParams, GuideParams, MatcherParams, ModelParams, Sam
 from .sampler import Sampler, detect_watermark
 from .session import Session
 
-__version__ = "1.0.0"
+__version__ = "1.1.0"
 
 __all__ = [name for name in dir() if not name.startswith("_")]

@@ -33,7 +33,7 @@ pub use session::*;
 pub use speculation::*;
 
 /// The version of the header that these declarations follow; `sotto_version` tells that of the library.
-pub const SOTTO_VERSION: u32 = 1 << 16;
+pub const SOTTO_VERSION: u32 = 1 << 16 | 1 << 8;
 
 /// Alignment in bytes of a model file's bytes and of every block passed to an `_init` function.
 pub const SOTTO_MEMORY_ALIGNMENT: usize = 64;
