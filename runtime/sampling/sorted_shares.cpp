@@ -200,41 +200,38 @@ bool SliceSort::move_to_table(const float* shares, const uint16_t* numbers, size
   float* const table = table_;
   uint8_t* const counts = counts_;
   const size_t stride = slice_count_;
-  const size_t most = most_spilled_;
-  size_t spilled = 0;
   const auto move = [&](size_t i) {
     const size_t slice = numbers[i], row = counts[slice];
-    if (row == kColumnRows) [[unlikely]] {
-      spilled = spill(slice, shares[i]);
-      return;
-    }
+    if (row == kColumnRows) [[unlikely]] return spill(slice, shares[i]);
     counts[slice] = static_cast<uint8_t>(row + 1);
     table[row * stride + slice] = shares[i];
   };
   size_t i = 0;
-  for (; i + kUnrolled + kAhead <= count && spilled <= most; i += kUnrolled) {
+  for (; i + kUnrolled + kAhead <= count; i += kUnrolled) {
+#pragma GCC unroll 8
     for (size_t k = 0; k < kUnrolled; ++k) {
       const size_t soon = numbers[i + k + kAhead];
       __builtin_prefetch(table + counts[soon] * stride + soon, 1);
       move(i + k);
     }
   }
-  for (; i < count && spilled <= most; ++i) move(i);
-  return spilled <= most;
+  for (; i < count; ++i) move(i);
+  return has_room_;
 }
 
-// How many are spilled, or more than may be if this one cannot be.
-size_t SliceSort::spill(size_t slice, float share) {
+void SliceSort::spill(size_t slice, float share) {
   if (share == 0) {
     ++zero_count_;
-    return spilled_count_;
+    return;
   }
   uint16_t& first = first_spilled_[slice / kColumns];
   const size_t in_tile = first == 0 ? 0 : spilled_[first - 1].count;
-  if (spilled_count_ == most_spilled_ || in_tile == kMostInTile) return most_spilled_ + 1;
+  if (spilled_count_ == most_spilled_ || in_tile == kMostInTile) {
+    has_room_ = false;
+    return;
+  }
   spilled_[spilled_count_++] = {share, first, static_cast<uint16_t>(in_tile + 1)};
   first = static_cast<uint16_t>(spilled_count_);
-  return spilled_count_;
 }
 
 size_t SliceSort::tile_size(size_t tile) const {

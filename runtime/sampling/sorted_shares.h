@@ -62,7 +62,7 @@ class SliceSort {
   void count_sections(const float* sample, size_t sampled, uint32_t* counts);
   bool scatter(uint16_t* numbers);
   bool move_to_table(const float* shares, const uint16_t* numbers, size_t count);
-  size_t spill(size_t slice, float share);
+  [[gnu::noinline]] void spill(size_t slice, float share);
   void sum_bends();
   size_t tile_size(size_t tile) const;
   size_t write_tile(size_t tile, float* to) const;
@@ -79,6 +79,7 @@ class SliceSort {
   size_t most_spilled_ = 0;
   Spilled* spilled_ = nullptr;  // (most_spilled_)
   size_t spilled_count_ = 0;
+  bool has_room_ = true;  // for what is spilled
   uint16_t* first_spilled_ = nullptr;  // (tile), as Spilled::next
   uint8_t* counts_ = nullptr;          // (slice)
   size_t zero_count_ = 0;              // that are not in the table
