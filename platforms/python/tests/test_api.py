@@ -1,6 +1,7 @@
 """Each part of the interface does its work from Python."""
 import math
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -209,7 +210,7 @@ class PackageTest(unittest.TestCase):
             run = lambda *command, **options: subprocess.run(  # noqa: E731
                 command, check=True, capture_output=True, text=True, **options)
             wheel = run(sys.executable, "build_backend/sotto_build.py", directory, cwd=PACKAGE).stdout.split()[-1]
-            self.assertRegex(wheel, r"^sotto-1\.0\.0-py3-none-\w+\.whl$")
+            self.assertRegex(wheel, rf"^sotto-{re.escape(sotto.__version__)}-py3-none-\w+\.whl$")
             run(sys.executable, "-m", "venv", "--without-pip", f"{directory}/venv")
             python = f"{directory}/venv/bin/python"
             pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-index", "--no-deps"]
