@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <vector>
 
@@ -21,17 +22,22 @@ void check(sotto_status status) {
   std::exit(1);
 }
 
-void* allocate(size_t size) {
-  return ::operator new (size, std::align_val_t{SOTTO_MEMORY_ALIGNMENT});
-}
+constexpr std::align_val_t kAlignment{SOTTO_MEMORY_ALIGNMENT};
 
-void* read_file(const char* path, size_t* size) {
+struct Release {
+  void operator()(void* bytes) const { ::operator delete(bytes, kAlignment); }
+};
+using Memory = std::unique_ptr<void, Release>;
+
+Memory allocate(size_t size) { return Memory(::operator new(size, kAlignment)); }
+
+Memory read_file(const char* path, size_t* size) {
   std::FILE* file = std::fopen(path, "rb");
   if (file == nullptr || std::fseek(file, 0, SEEK_END) != 0) std::exit(2);
   *size = static_cast<size_t>(std::ftell(file));
   std::rewind(file);
-  void* bytes = allocate(*size);
-  if (std::fread(bytes, 1, *size, file) != *size) std::exit(2);
+  Memory bytes = allocate(*size);
+  if (std::fread(bytes.get(), 1, *size, file) != *size) std::exit(2);
   std::fclose(file);
   return bytes;
 }
@@ -50,7 +56,8 @@ uint64_t hash_logits(const sotto_model* model, uint32_t batch_tokens) {
   size_t size = 0;
   check(sotto_session_memory_size(model, &params, &size, &error));
   sotto_session* session = nullptr;
-  check(sotto_session_init(model, &params, allocate(size), size, &session, &error));
+  const Memory memory = allocate(size);
+  check(sotto_session_init(model, &params, memory.get(), size, &session, &error));
 
   uint32_t state = 1;
   uint64_t hash = 0;
@@ -78,10 +85,11 @@ uint64_t hash_logits(const sotto_model* model, uint32_t batch_tokens) {
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
   size_t file_size = 0, size = 0;
-  const void* bytes = read_file(argv[1], &file_size);
-  check(sotto_model_memory_size(bytes, file_size, nullptr, &size, &error));
+  const Memory file = read_file(argv[1], &file_size);
+  check(sotto_model_memory_size(file.get(), file_size, nullptr, &size, &error));
+  const Memory memory = allocate(size);
   sotto_model* model = nullptr;
-  check(sotto_model_init(bytes, file_size, nullptr, allocate(size), size, &model, &error));
+  check(sotto_model_init(file.get(), file_size, nullptr, memory.get(), size, &model, &error));
   int wrong_count = 0;
   for (const uint32_t batch : {1u, 7u, 64u}) {
     char hash[17];

@@ -31,10 +31,24 @@ static void check(sotto_status status, const char *what) {
   exit(1);
 }
 
+/* All memory, the newest first; each block begins with the one before it. */
+static void **blocks;
+
 static void *block(size_t size) {
-  char *memory = malloc(size + SOTTO_MEMORY_ALIGNMENT);
+  void **memory = malloc(sizeof *memory + size + SOTTO_MEMORY_ALIGNMENT);
   if (!memory) exit(2);
-  return memory + (SOTTO_MEMORY_ALIGNMENT - (uintptr_t)memory % SOTTO_MEMORY_ALIGNMENT);
+  *memory = blocks;
+  blocks = memory;
+  const uintptr_t begin = (uintptr_t)(memory + 1);
+  return (char *)(memory + 1) + (SOTTO_MEMORY_ALIGNMENT - begin % SOTTO_MEMORY_ALIGNMENT);
+}
+
+static void free_blocks(void) {
+  while (blocks) {
+    void **previous = *blocks;
+    free(blocks);
+    blocks = previous;
+  }
 }
 
 static char *read_file(const char *path, size_t *size) {
@@ -278,6 +292,7 @@ int main(int argc, char **argv) {
   sotto_session_deinit(session);
   sotto_session_deinit(guide);
   sotto_model_deinit(model);
+  free_blocks();
   printf("%d failures\n", failures);
   return failures == 0 ? 0 : 1;
 }
