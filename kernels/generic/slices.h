@@ -17,7 +17,8 @@ inline void slice_numbers(const float* x, size_t n, const Slices& slices, uint16
   });
 }
 
-// The network of 60 comparators by Green (Knuth, The Art of Computer Programming 3, 5.3.4).
+// Sixteen inputs, 60 comparators, the fewest known (Knuth, The Art of Computer Programming 3,
+// 5.3.4), in ten steps.
 template <class Columns>
 inline void sort_rows(typename Columns::Row (&r)[16]) {
   constexpr uint8_t kPairs[60][2] = {
