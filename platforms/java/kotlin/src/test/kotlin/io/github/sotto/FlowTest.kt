@@ -1,5 +1,6 @@
 package io.github.sotto
 
+import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.flow.fold
 import kotlinx.coroutines.flow.take
@@ -21,19 +22,15 @@ fun main(arguments: Array<String>) = runBlocking {
             check(session.textFlow("It was", 9).take(2).toList().size == 2)
         }
         model.session { overflow = Overflow.RING }.use { session ->
-            val endless = launch { session.textFlow("It was").collect { } }
-            while (session.stopReason() == Status.OK && session.tokens() < 20) {
-                kotlinx.coroutines.delay(1)
+            val isRunning = CompletableDeferred<Unit>()
+            var parts = 0
+            val endless = launch {
+                session.textFlow("It was").collect { if (++parts == 20) isRunning.complete(Unit) }
             }
+            isRunning.await()
             endless.cancelAndJoin()
             check(session.stopReason() == Status.OK)
         }
     }
     println("flows work")
-}
-
-private fun Session.tokens(): Long = try {
-    info().tokenCount
-} catch (_: BusyException) {
-    0
 }
