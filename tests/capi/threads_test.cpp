@@ -152,13 +152,15 @@ TEST(Threads, ACancelledPrefillCanGoOn) {
   OpenSession whole(model.get(), ring);
   ASSERT_EQ(sotto_session_prefill(whole.get(), prompt.data(), prompt.size()), SOTTO_OK);
   OpenSession session(model.get(), ring);
-  std::atomic<bool> done = false;
+  std::atomic<bool> began = false, done = false;
   std::thread other([&] {
     while (!done) {
       sotto_session_cancel(session.get());
+      began = true;
       std::this_thread::sleep_for(std::chrono::microseconds(700));
     }
   });
+  while (!began) std::this_thread::yield();
   int cancelled = 0;
   for (uint64_t at = 0; at < prompt.size(); at = session.info().token_count) {
     const sotto_status status =

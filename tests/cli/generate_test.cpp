@@ -151,7 +151,7 @@ TEST(Generate, TimingsOnStandardError) {
 // Starts an endless generation, waits until it prints, and presses Ctrl-C.
 Result interrupted(const Words& more) {
   Words words = {"generate", "-m", SOTTO_DEMO_MODEL, "-p", kPrompt, "-n", "-1", "--overflow",
-                 "ring"};
+                 "ring", "--ignore-eos"};
   words.insert(words.end(), more.begin(), more.end());
   Program program(SOTTO_CLI, words);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -164,7 +164,6 @@ Result interrupted(const Words& more) {
 
 TEST(Generate, InterruptEndsCleanlyWithTimings) {
   const Result result = interrupted({"--repeat-penalty", "1.2"});
-  if (result.err.find("end_of_text") != std::string::npos) GTEST_SKIP() << "the text ended first";
   EXPECT_EQ(result.exit_code, 130);
   EXPECT_EQ(result.out.rfind(kPrompt, 0), 0u);
   EXPECT_EQ(result.out.back(), '\n');

@@ -105,6 +105,7 @@ class LifetimeTest(unittest.TestCase):
 
     def test_cancel_from_another_thread(self):
         with MODEL.session(context_tokens=64, overflow=sotto.Overflow.RING) as session:
+            session.set_sampler(ignore_end=True)
             started = threading.Event()
             thread = threading.Thread(daemon=True, target=lambda: (started.wait(), session.cancel()))
             thread.start()
@@ -114,6 +115,7 @@ class LifetimeTest(unittest.TestCase):
 
     def test_close_from_another_thread(self):
         session = MODEL.session(context_tokens=64, overflow=sotto.Overflow.RING)
+        session.set_sampler(ignore_end=True)
         started = threading.Event()
         thread = threading.Thread(daemon=True, target=lambda: (started.wait(), session.close()))
         thread.start()

@@ -72,13 +72,18 @@ final class LifetimeTests: XCTestCase {
     var parameters = shape()
     parameters.overflow = .ring
     let session = try Session(Model(path: modelPath), parameters)
-    for _ in 0..<10 {
+    var sampler = SamplerParameters()
+    sampler.ignoreEnd = true
+    try session.setSampler(sampler)
+    for round in 0..<10 {
+      let (parts, continuation) = AsyncStream.makeStream(of: String.self)
       let endless = Task {
-        var count = 0
-        for try await _ in try session.stream("It was") { count += 1 }
-        return count
+        defer { continuation.finish() }
+        for try await part in try session.stream("It was") { continuation.yield(part) }
       }
-      try await Task.sleep(nanoseconds: 5_000_000)
+      if round % 2 == 0 {  // else at once
+        for await _ in parts { break }
+      }
       endless.cancel()
       let outcome = await endless.result
       XCTAssertThrowsError(try outcome.get()) { XCTAssertTrue($0 is CancellationError) }

@@ -22,6 +22,7 @@ fun main(arguments: Array<String>) = runBlocking {
             check(session.textFlow("It was", 9).take(2).toList().size == 2)
         }
         model.session { overflow = Overflow.RING }.use { session ->
+            session.sampler { ignoreEnd = true }
             val isRunning = CompletableDeferred<Unit>()
             var parts = 0
             val endless = launch {
