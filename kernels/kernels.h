@@ -73,13 +73,19 @@ struct AttentionRowsArgs {
   size_t head_size;
   size_t row_stride;
   float score_scale;
-  float* scores;        // scratch, (row), score_stride apart: all slots that the last row sees
-  size_t score_stride;
-  float* outputs;       // (row), output_stride apart
+  float* scores;   // scratch: attention_score_count() of the slots that the last row sees
+  float* outputs;  // (row), output_stride apart
   size_t output_stride;
 };
 
-inline constexpr size_t kAttentionRows = 12;
+// Rows go by groups; the more at once, the better.
+inline constexpr size_t kAttentionGroupRows = 16;
+inline constexpr size_t kAttentionRows = 3 * kAttentionGroupRows;
+
+constexpr size_t attention_score_count(size_t row_count, size_t slot_count) {
+  return (row_count + kAttentionGroupRows - 1) / kAttentionGroupRows * kAttentionGroupRows *
+         slot_count;
+}
 
 struct Split {
   uint64_t sum;

@@ -1,12 +1,15 @@
-// Attention of consecutive queries, which share what they read: sixteen keys at a time are
-// transposed, so that a register has four dimensions of each, and values are widened to floats
-// once for all queries.
+// Attention of consecutive queries, which share what they read. A register's lanes are sixteen
+// queries, so that softmaxes need nothing across lanes, and keys are broadcast; values are
+// widened to floats once for all queries.
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 
+#include "kernels/avx512/exp.h"
 #include "kernels/avx512/sum_rows.h"
 #include "kernels/avx512/transpose.h"
 #include "kernels/avx512/vector.h"
+#include "kernels/avx512vnni/mix_rows.h"
 #include "kernels/generic/attention.h"
 #include "kernels/tables.h"
 
@@ -18,194 +21,252 @@ using generic::kMaxHeadSize;
 using generic::Part;
 using generic::Whole;
 
-// Of the slots that row `row` sees.
-size_t slot_count(const AttentionRowsArgs& args, size_t row) { return args.slot_count + row; }
+constexpr size_t kGroups = kAttentionRows / kAttentionGroupRows;
+constexpr size_t kTileKeys = 8;
+constexpr size_t kMaxFours = kMaxHeadSize / 4;
+static_assert(kAttentionGroupRows == kLanes);
 
-// Four dimensions of a query and of 16 keys. Not the intrinsic: GCC 12 broadcasts by way of a
-// general register.
-struct Four {
-  int8_t q[4];
-};
-inline void multiply_add(__m512i& sums, __m512i keys, const Four& four) {
-  asm("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(sums) : "v"(keys), "m"(four));
+// Of the slots that row `row` sees.
+size_t slot_count(const AttentionRowsArgs& args, size_t row) {
+  return args.slot_count + row;
 }
 
 struct Queries {
-  alignas(64) Four q[kAttentionRows][kMaxHeadSize / 4];
-  float scales[kAttentionRows];
-  int32_t excess[16];  // 128 times the sum of q
+  // (group, four dimensions, row, dimension), with 128 added: vpdpbusd multiplies unsigned by
+  // signed.
+  alignas(64) uint8_t q[kGroups][kMaxFours][kLanes][4];
+  Vector scales[kGroups];
 };
 
-void quantize_queries(const AttentionRowsArgs& args, Queries* queries) {
-  const size_t padded = (args.row_stride + 63) / 64 * 64;
-  for (size_t r = 0; r < args.row_count; ++r) {
-    int8_t* q = queries->q[r]->q;
-    for (size_t d = 0; d < padded; d += 64) _mm512_store_si512(q + d, _mm512_setzero_si512());
-    const float s =
-        generic::quantize_symmetric<Vector>(args.queries + r * args.query_stride, args.head_size, q);
-    queries->scales[r] = s * args.score_scale;
+// q as Kernels::quantize_symmetric has it, one register's worth. Of NaN and what is too low,
+// converting and packing make -128.
+inline __m512i quantize_64(const float* x, size_t count, Vector inverse) {
+  __m512i integers[4];
+#pragma GCC unroll 4
+  for (size_t i = 0; i < 4; ++i) {
+    const size_t at = std::min(count, 16 * i);
+    const Vector v = count >= 64 ? Vector::load(x + 16 * i, Whole{})
+                                 : Vector::load(x + at, Part{std::min<size_t>(count - at, 16)});
+    const __m512 product = _mm512_mul_ps(v.v, inverse.v);
+    integers[i] = _mm512_cvtps_epi32(_mm512_min_ps(_mm512_set1_ps(127.0f), product));
   }
-  __m512i sums[16];
+  const __m512i bytes = _mm512_packs_epi16(_mm512_packs_epi32(integers[0], integers[1]),
+                                           _mm512_packs_epi32(integers[2], integers[3]));
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  return _mm512_max_epi8(_mm512_permutexvar_epi32(order, bytes), _mm512_set1_epi8(-127));
+}
+
+// Rows [16 group, 16 group + 16), as far as there are any; others repeat the last.
+void quantize_queries(const AttentionRowsArgs& args, size_t group, Queries* queries) {
+  const float* rows[kLanes];
+  __m512 magnitudes[kLanes];
 #pragma GCC unroll 16
-  for (size_t r = 0; r < 16; ++r) sums[r] = _mm512_setzero_si512();
-  for (size_t r = 0; r < args.row_count; ++r) {
-    for (size_t d = 0; d < padded; d += 64) {
-      sums[r] = _mm512_dpbusd_epi32(sums[r], _mm512_set1_epi8(1),
-                                    _mm512_load_si512(queries->q[r]->q + d));
+  for (size_t r = 0; r < kLanes; ++r) {
+    rows[r] = args.queries + std::min(group * kLanes + r, args.row_count - 1) * args.query_stride;
+    Vector magnitude = Vector::zero();
+    generic::for_each_block<Vector>(args.head_size, [&](size_t i, auto extent) {
+      magnitude = max(abs(Vector::load(rows[r] + i, extent)), magnitude);
+    });
+    magnitudes[r] = magnitude.v;
+  }
+  const __m512 m = avx512::max_rows(magnitudes);
+  const __mmask16 some = _mm512_cmp_ps_mask(m, _mm512_setzero_ps(), _CMP_NEQ_UQ);
+  const __m512 largest = _mm512_set1_ps(127.0f);
+  alignas(64) float inverses[kLanes];
+  _mm512_store_ps(inverses, _mm512_maskz_div_ps(some, largest, m));
+  queries->scales[group] = Vector{_mm512_div_ps(m, largest)} * Vector::broadcast(args.score_scale);
+  for (size_t d = 0; d < args.row_stride; d += 64) {
+    __m512i q[kLanes];
+#pragma GCC unroll 16
+    for (size_t r = 0; r < kLanes; ++r) {
+      const size_t count = d < args.head_size ? args.head_size - d : 0;
+      q[r] = _mm512_xor_si512(quantize_64(rows[r] + d, count, Vector::broadcast(inverses[r])),
+                              _mm512_set1_epi8(-128));
+    }
+    avx512::transpose(q);
+#pragma GCC unroll 16
+    for (size_t j = 0; j < 16; ++j) _mm512_store_si512(queries->q[group][d / 4 + j], q[j]);
+  }
+}
+
+// -128 times the sums of 16 keys, or fewer.
+void find_excess(const AttentionRowsArgs& args, size_t first, int32_t* minus_excess) {
+  const size_t last = slot_count(args, args.row_count - 1) - 1;
+  __m512i sums[kLanes];
+#pragma GCC unroll 16
+  for (size_t i = 0; i < kLanes; ++i) {
+    const int8_t* key = args.keys + std::min(first + i, last) * args.row_stride;
+    sums[i] = _mm512_setzero_si512();
+    for (size_t d = 0; d < args.row_stride; d += 64) {
+      const size_t width = std::min<size_t>(args.row_stride - d, 64);
+      const auto mask = static_cast<__mmask16>((1u << width / 4) - 1);
+      const __m512i k = _mm512_maskz_loadu_epi32(mask, key + d);
+      sums[i] = _mm512_dpbusd_epi32(sums[i], _mm512_set1_epi8(1), k);
     }
   }
-  _mm512_storeu_si512(queries->excess, _mm512_slli_epi32(avx512::sum_rows(sums), 7));
+  const __m512i excess = _mm512_slli_epi32(avx512::sum_rows(sums), 7);
+  _mm512_store_si512(minus_excess, _mm512_sub_epi32(_mm512_setzero_si512(), excess));
 }
 
-// Dimensions [64 group, 64 group + 64) of up to 16 keys, unsigned; four of each a register.
-void load_keys(const AttentionRowsArgs& args, size_t first, size_t count, size_t group,
-               __m512i (&keys)[16]) {
-  const size_t width = std::min<size_t>(args.row_stride - group * 64, 64);
-  const auto mask = static_cast<__mmask16>((1u << width / 4) - 1);
-  const int8_t* at = args.keys + first * args.row_stride + group * 64;
-#pragma GCC unroll 16
-  for (size_t i = 0; i < 16; ++i) {
-    const int8_t* key = at + std::min(i, count - 1) * args.row_stride;
-    keys[i] = _mm512_xor_si512(_mm512_maskz_loadu_epi32(mask, key), _mm512_set1_epi8(-128));
-  }
-  avx512::transpose(keys);
+// Four dimensions of a key in all lanes. Not the intrinsic of integers: GCC 12 takes the way
+// through a general register.
+inline __m512i broadcast(const int8_t* key) {
+  float four;
+  std::memcpy(&four, key, sizeof four);
+  return _mm512_castps_si512(_mm512_set1_ps(four));
 }
 
-// Adds a group's products of a query with 16 keys.
-inline __m512i multiply_add(__m512i sums, const __m512i (&keys)[16], const Four* q) {
-  __m512i odd = _mm512_setzero_si512();
+// Dot products of kKeys keys with the queries of kCount groups; all sums stay in registers.
+template <size_t kCount, size_t kKeys>
+[[gnu::always_inline]] inline void multiply(const uint8_t (*queries)[kMaxFours][kLanes][4],
+                                            const int8_t* keys, size_t stride,
+                                            const int32_t* minus_excess,
+                                            __m512i (&dots)[kCount][kKeys]) {
+  __m512i sums[kKeys][kCount];
 #pragma GCC unroll 8
-  for (size_t j = 0; j < 16; j += 2) {
-    multiply_add(sums, keys[j], q[j]);
-    multiply_add(odd, keys[j + 1], q[j + 1]);
-  }
-  return _mm512_add_epi32(sums, odd);
-}
-
-// Also takes what each row sees of them into its maximum, lane by lane.
-void score_keys(const AttentionRowsArgs& args, const Queries& queries, size_t first, size_t count,
-                Vector* maxima) {
-  __m512i sums[kAttentionRows];
-  for (size_t group = 0; group * 64 < args.row_stride; ++group) {
-    __m512i keys[16];
-    load_keys(args, first, count, group, keys);
-    for (size_t r = 0; r < args.row_count; ++r) {
-      const __m512i before = group == 0 ? _mm512_setzero_si512() : sums[r];
-      sums[r] = multiply_add(before, keys, queries.q[r] + group * 16);
-    }
-  }
-  const Part part = {count};
-  const Vector key_scales = Vector::load(args.key_scales + first, part);
-  const Vector lowest = Vector::broadcast(-__builtin_inff());
-  const bool all_seen = first + 16 <= args.slot_count;
-  for (size_t r = 0; r < args.row_count; ++r) {
-    const __m512i dots = _mm512_sub_epi32(sums[r], _mm512_set1_epi32(queries.excess[r]));
-    const Vector scale = Vector::broadcast(queries.scales[r]) * key_scales;
-    const Vector scores = Vector{_mm512_cvtepi32_ps(dots)} * scale;
-    scores.store(args.scores + r * args.score_stride + first, part);
-    if (all_seen) {
-      maxima[r] = max(scores, maxima[r]);
-      continue;
-    }
-    const size_t end = std::max(slot_count(args, r), first);
-    const Part seen = {std::min<size_t>(end - first, 16)};
-    maxima[r] = max(merge(scores, seen, lowest), maxima[r]);
-  }
-}
-
-// Scores of a row become weights of the values, 0 for those that only later rows see. Returns
-// the sums of the row's exponentials, lane by lane.
-Vector weigh(const AttentionRowsArgs& args, size_t row, Vector maximum) {
-  float* scores = args.scores + row * args.score_stride;
-  const size_t count = slot_count(args, row);
-  const Vector m = Vector::broadcast(fold_max(maximum) + 0.0f);
-  Vector sum = Vector::zero();
-  generic::for_each_block<Vector>(count, [&](size_t i, auto extent) {
-    const Vector e = merge(generic::exp(Vector::load(scores + i, extent) - m), extent,
-                           Vector::zero());
-    sum = sum + e;
-    (e * Vector::load(args.value_scales + i, extent)).store(scores + i, extent);
-  });
-  Vector::zero().store(scores + count, Part{args.row_count - 1 - row});
-  return sum;
-}
-
-// The weights of a slot: of rows a stride (in bytes) apart, of which four share a pointer.
-template <size_t kRows>
-class Weights {
- public:
-  Weights(const float* weights, size_t stride)
-      : stride_(stride * sizeof(float)), three_strides_(3 * stride_) {
+  for (size_t i = 0; i < kKeys; ++i) {
 #pragma GCC unroll 3
-    for (size_t i = 0; i < kGroups; ++i) {
-      groups_[i] = reinterpret_cast<const char*>(weights + 4 * i * stride);
-    }
+    for (size_t g = 0; g < kCount; ++g) sums[i][g] = _mm512_set1_epi32(minus_excess[i]);
   }
-  Vector operator[](size_t row) const {
-    const size_t offset = row % 4 == 3 ? three_strides_ : row % 4 * stride_;
-    return Vector::broadcast(*reinterpret_cast<const float*>(groups_[row / 4] + offset));
-  }
-  void advance() {
+  const size_t three_strides = 3 * stride;
+  const int8_t* end = keys + stride;
+  const uint8_t* q = queries[0][0][0];
+  for (; keys != end; keys += 16, q += 4 * sizeof(__m512i)) {
+    const int8_t* later = keys + 4 * stride;
+#pragma GCC unroll 4
+    for (size_t j = 0; j < 4; ++j) {
+      __m512i fours[kCount];
 #pragma GCC unroll 3
-    for (size_t i = 0; i < kGroups; ++i) {
-      groups_[i] += sizeof(float);
-      asm("" : "+r"(groups_[i]));  // one register each, not one for every row
-    }
-  }
-
- private:
-  static constexpr size_t kGroups = (kRows + 3) / 4;
-  size_t stride_;
-  size_t three_strides_;
-  const char* groups_[kGroups];
-};
-
-// Output [d, d + 16 kBlocks) of all rows. Adding 0 times a value that a row does not see
-// changes no bit: no sum is -0.
-template <size_t kRows, size_t kBlocks>
-void mix(const AttentionRowsArgs& args, size_t d, const Vector* inverses) {
-  Vector sums[kRows][kBlocks];
-#pragma GCC unroll 12
-  for (size_t r = 0; r < kRows; ++r) {
-#pragma GCC unroll 2
-    for (size_t b = 0; b < kBlocks; ++b) sums[r][b] = Vector::zero();
-  }
-  const size_t count = slot_count(args, kRows - 1);
-  const int8_t* row = args.values + d;
-  Weights<kRows> weights(args.scores, args.score_stride);
-  for (size_t t = 0; t < count; ++t, row += args.row_stride, weights.advance()) {
-    Vector values[kBlocks];
-#pragma GCC unroll 2
-    for (size_t b = 0; b < kBlocks; ++b) values[b] = Vector::load(row + b * kLanes, Whole{});
-#pragma GCC unroll 12
-    for (size_t r = 0; r < kRows; ++r) {
-      const Vector w = weights[r];
-#pragma GCC unroll 2
-      for (size_t b = 0; b < kBlocks; ++b) sums[r][b] = fma(w, values[b], sums[r][b]);
-    }
-  }
-#pragma GCC unroll 12
-  for (size_t r = 0; r < kRows; ++r) {
-    float* output = args.outputs + r * args.output_stride;
-#pragma GCC unroll 2
-    for (size_t b = 0; b < kBlocks; ++b) {
-      const size_t begin = d + b * kLanes;
-      const size_t left = args.head_size - begin;
-      const Vector result = sums[r][b] * inverses[r];
-      if (left >= kLanes) {
-        result.store(output + begin, Whole{});
-      } else {
-        result.store(output + begin, Part{left});
+      for (size_t g = 0; g < kCount; ++g) {
+        fours[g] = _mm512_load_si512(q + j * sizeof(__m512i) + g * sizeof *queries);
+      }
+#pragma GCC unroll 8
+      for (size_t i = 0; i < kKeys; ++i) {
+        const int8_t* row = (i < 4 ? keys : later) + (i % 4 == 3 ? three_strides : i % 4 * stride);
+        const __m512i key = broadcast(row + 4 * j);
+#pragma GCC unroll 3
+        for (size_t g = 0; g < kCount; ++g) {
+          asm("vpdpbusd %2, %1, %0" : "+v"(sums[i][g]) : "v"(fours[g]), "v"(key));
+        }
       }
     }
   }
+#pragma GCC unroll 8
+  for (size_t i = 0; i < kKeys; ++i) {
+#pragma GCC unroll 3
+    for (size_t g = 0; g < kCount; ++g) dots[g][i] = sums[i][g];
+  }
 }
 
-template <size_t kRows>
-void mix_rows(const AttentionRowsArgs& args, const Vector* inverses) {
-  size_t d = 0;
-  for (; d + 2 * kLanes <= args.row_stride; d += 2 * kLanes) mix<kRows, 2>(args, d, inverses);
-  if (d < args.row_stride) mix<kRows, 1>(args, d, inverses);
+// The lanes of a group that see slot `slot`.
+inline __mmask16 lanes_that_see(const AttentionRowsArgs& args, size_t group, size_t slot) {
+  const size_t begin = slot_count(args, group * kLanes);  // all see what is before
+  return static_cast<__mmask16>(slot < begin ? 0xffff
+                                             : 0xffffu << std::min<size_t>(slot - begin + 1, 16));
+}
+
+float* scores_of(const AttentionRowsArgs& args, size_t group, size_t slot) {
+  return args.scores + (group * slot_count(args, args.row_count - 1) + slot) * kLanes;
+}
+
+// Scores of kKeys keys for groups first_group ... first_group + kCount - 1, (group, slot, row).
+// Also takes what each row sees of them into its maximum. Not inline: GCC 12 keeps the sums in
+// memory then.
+template <size_t kCount, size_t kKeys>
+[[gnu::noinline]] void score_keys(const AttentionRowsArgs& args, const Queries& queries,
+                                  size_t first_group, size_t first, const int32_t* minus_excess,
+                                  Vector* maxima) {
+  __m512i dots[kCount][kKeys];
+  multiply(queries.q + first_group, args.keys + first * args.row_stride, args.row_stride,
+           minus_excess, dots);
+  const bool all_seen = first + kKeys <= slot_count(args, first_group * kLanes);
+#pragma GCC unroll 3
+  for (size_t g = 0; g < kCount; ++g) {
+    const size_t group = first_group + g;
+    float* at = scores_of(args, group, first);
+    Vector m = maxima[group];
+#pragma GCC unroll 8
+    for (size_t i = 0; i < kKeys; ++i) {
+      const Vector scale = queries.scales[group] * Vector::broadcast(args.key_scales[first + i]);
+      const Vector score = Vector{_mm512_cvtepi32_ps(dots[g][i])} * scale;
+      score.store(at + i * kLanes, Whole{});
+      const __mmask16 seen = all_seen ? 0xffff : lanes_that_see(args, group, first + i);
+      m.v = _mm512_mask_max_ps(m.v, seen, score.v, m.v);
+    }
+    maxima[group] = m;
+  }
+}
+
+template <size_t kKeys>
+void score_keys(const AttentionRowsArgs& args, const Queries& queries, size_t first_group,
+                size_t first, const int32_t* minus_excess, Vector* maxima) {
+  const size_t groups = (args.row_count + kLanes - 1) / kLanes;
+  static_assert(kGroups == 3);
+  switch (groups - first_group) {
+    case 1:
+      return score_keys<1, kKeys>(args, queries, first_group, first, minus_excess, maxima);
+    case 2:
+      return score_keys<2, kKeys>(args, queries, first_group, first, minus_excess, maxima);
+    case 3:
+      return score_keys<3, kKeys>(args, queries, first_group, first, minus_excess, maxima);
+  }
+}
+
+void score(const AttentionRowsArgs& args, const Queries& queries, Vector* maxima) {
+  const size_t count = slot_count(args, args.row_count - 1);
+  size_t group = 0;  // the first that sees anything
+  for (size_t first = 0; first < count; first += kLanes) {
+    alignas(64) int32_t minus_excess[kLanes];
+    find_excess(args, first, minus_excess);
+    const size_t end = std::min(first + kLanes, count);
+    size_t t = first;
+    for (; t + kTileKeys <= end; t += kTileKeys) {
+      while (t >= slot_count(args, group * kLanes + kLanes - 1)) ++group;
+      score_keys<kTileKeys>(args, queries, group, t, minus_excess + (t - first), maxima);
+    }
+    for (; t < end; ++t) {
+      while (t >= slot_count(args, group * kLanes + kLanes - 1)) ++group;
+      score_keys<1>(args, queries, group, t, minus_excess + (t - first), maxima);
+    }
+  }
+}
+
+// Scores of a group become weights of the values, 0 for rows that do not see them. Writes 1 by
+// the sum of each row's exponentials; of these, slot t goes into sum t % 16.
+void weigh(const AttentionRowsArgs& args, size_t group, Vector maximum, float* inverses) {
+  constexpr size_t kStep = 4;
+  float* scores = scores_of(args, group, 0);
+  const size_t begin = slot_count(args, group * kLanes);
+  const size_t count = slot_count(args, std::min(group * kLanes + kLanes, args.row_count) - 1);
+  const Vector m = maximum + Vector::zero();
+  const float* value_scales = args.value_scales;
+  Vector sums[kLanes];
+  std::fill_n(sums, kLanes, Vector::zero());
+  size_t t = 0;
+  for (; t + kStep <= begin; t += kStep) {
+    Vector e[kStep];
+#pragma GCC unroll 4
+    for (size_t i = 0; i < kStep; ++i) {
+      e[i] = Vector::load(scores + (t + i) * kLanes, Whole{}) - m;
+    }
+    avx512::exp(e);
+    Vector* sum = sums + t % kLanes;
+#pragma GCC unroll 4
+    for (size_t i = 0; i < kStep; ++i) {
+      sum[i] = sum[i] + e[i];
+      (e[i] * Vector::broadcast(value_scales[t + i])).store(scores + (t + i) * kLanes, Whole{});
+    }
+  }
+  for (; t < count; ++t) {
+    Vector e = generic::exp(Vector::load(scores + t * kLanes, Whole{}) - m);
+    e.v = _mm512_maskz_mov_ps(lanes_that_see(args, group, t), e.v);
+    sums[t % kLanes] = sums[t % kLanes] + e;
+    (e * Vector::broadcast(value_scales[t])).store(scores + t * kLanes, Whole{});
+  }
+  for (size_t step = kLanes / 2; step > 0; step /= 2) {
+    for (size_t i = 0; i < step; ++i) sums[i] = sums[i] + sums[i + step];
+  }
+  (Vector::broadcast(1.0f) / sums[0]).store(inverses, Whole{});
 }
 
 }  // namespace
@@ -214,31 +275,16 @@ void attention_rows(const AttentionRowsArgs& args) {
   assert(args.head_size <= kMaxHeadSize && args.row_stride % kHeadAlignment == 0);
   assert(args.row_count > 0 && args.row_count <= kAttentionRows);
   Queries queries;
-  quantize_queries(args, &queries);
-  const size_t count = slot_count(args, args.row_count - 1);
-  Vector rows[kAttentionRows];
-  std::fill_n(rows, args.row_count, Vector::broadcast(-__builtin_inff()));
-  for (size_t first = 0; first < count; first += 16) {
-    score_keys(args, queries, first, std::min<size_t>(count - first, 16), rows);
+  Vector maxima[kGroups];
+  const size_t groups = (args.row_count + kLanes - 1) / kLanes;
+  for (size_t g = 0; g < groups; ++g) {
+    quantize_queries(args, g, &queries);
+    maxima[g] = Vector::broadcast(-__builtin_inff());
   }
-  for (size_t r = 0; r < args.row_count; ++r) rows[r] = weigh(args, r, rows[r]);
-  for (size_t r = 0; r < args.row_count; ++r) {
-    rows[r] = Vector::broadcast(1.0f) / Vector::broadcast(fold_add(rows[r]));
-  }
-  switch (args.row_count) {
-    case 1: mix_rows<1>(args, rows); break;
-    case 2: mix_rows<2>(args, rows); break;
-    case 3: mix_rows<3>(args, rows); break;
-    case 4: mix_rows<4>(args, rows); break;
-    case 5: mix_rows<5>(args, rows); break;
-    case 6: mix_rows<6>(args, rows); break;
-    case 7: mix_rows<7>(args, rows); break;
-    case 8: mix_rows<8>(args, rows); break;
-    case 9: mix_rows<9>(args, rows); break;
-    case 10: mix_rows<10>(args, rows); break;
-    case 11: mix_rows<11>(args, rows); break;
-    case 12: mix_rows<12>(args, rows); break;
-  }
+  score(args, queries, maxima);
+  alignas(64) float inverses[kAttentionRows];
+  for (size_t g = 0; g < groups; ++g) weigh(args, g, maxima[g], inverses + g * kLanes);
+  for (size_t d = 0; d < args.row_stride; d += kMixWidth) mix_rows(args, d, inverses);
 }
 
 }  // namespace sotto::avx512vnni

@@ -19,7 +19,7 @@ void attention_rows(const AttentionRowsArgs& args) {
                 .score_scale = args.score_scale,
                 .spans = &span,
                 .span_count = 1,
-                .scores = args.scores + row * args.score_stride,
+                .scores = args.scores,
                 .output = args.outputs + row * args.output_stride});
   }
 }

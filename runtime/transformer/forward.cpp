@@ -240,7 +240,7 @@ void Forward::normalize(const NormView& norm, size_t rows, const float* branch) 
 // branch = attention over the ring; wide holds (row, {query, key, value}, head, head_size).
 void Forward::attend(uint32_t layer, const Batch& batch) {
   const size_t block = attention_block(batch);
-  if (block > 2) {
+  if (block > 1) {
     parallel_for(pool_, batch.row_count(), [&](size_t row) {
       for (uint32_t head = 0; head < model_->config().head_count; ++head) {
         store_row(layer, head, batch, row);
@@ -249,7 +249,7 @@ void Forward::attend(uint32_t layer, const Batch& batch) {
   }
   parallel_for(pool_, model_->config().head_count, [&](size_t head) {
     const auto h = static_cast<uint32_t>(head);
-    if (block > 2) return attend_in_blocks(layer, h, batch, block);
+    if (block > 1) return attend_in_blocks(layer, h, batch, block);
     // In order: a key may overwrite the slot that just left the window, and the next row is
     // the first not to see it.
     for (size_t row = 0; row < batch.row_count(); ++row) {
@@ -266,26 +266,30 @@ void Forward::store_row(uint32_t layer, uint32_t head, const Batch& batch, size_
   ring_.store(model_->kernels(), layer, head, batch.slot(row, ring_), key, key + width);
 }
 
-// How many rows are attended to at once: their scores lie where quantized activations were.
+// How many rows are attended to at once, 1 where that would not pay. Their scores lie where
+// quantized activations were; on one thread, those of all heads in the same place.
 size_t Forward::attention_block(const Batch& batch) const {
+  constexpr size_t kLeastRows = 4;
   const size_t end = batch.first_position + batch.row_count();
-  if (batch.row_count() == 1 || !batch.branches.empty() || end > context_tokens_) return 1;
-  return std::min<size_t>(quantized_size_ / sizeof(float) / (model_->config().head_count * end),
-                          kAttentionRows);
+  if (batch.row_count() < kLeastRows || !batch.branches.empty() || end > context_tokens_) return 1;
+  const size_t heads = pool_ == nullptr ? 1 : model_->config().head_count;
+  const size_t group = attention_score_count(1, end) * sizeof(float);
+  const size_t rows = quantized_size_ / (heads * group) * kAttentionGroupRows;
+  return std::clamp<size_t>(rows, 1, kAttentionRows);
 }
 
 void Forward::attend_in_blocks(uint32_t layer, uint32_t head, const Batch& batch, size_t block) {
   const ModelConfig& config = model_->config();
   const size_t width = config.embedding_size;
   const size_t end = batch.first_position + batch.row_count();
-  float* scores = reinterpret_cast<float*>(quantized_) + head * block * end;
+  auto* scores = reinterpret_cast<float*>(quantized_);
+  if (pool_ != nullptr) scores += head * attention_score_count(block, end);
   for (size_t row = 0; row < batch.row_count(); row += block) {
     AttentionRowsArgs rows = {};
     rows.queries = wide_ + row * 3 * width + head * config.head_size;
     rows.query_stride = 3 * width;
     rows.row_count = std::min(block, batch.row_count() - row);
     rows.scores = scores;
-    rows.score_stride = end;
     rows.outputs = branch_ + row * width + head * config.head_size;
     rows.output_stride = width;
     ring_.attend_rows(model_->kernels(), layer, head, batch.position(row), rows);

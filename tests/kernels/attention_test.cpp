@@ -157,7 +157,7 @@ TEST_P(Attention, Rows) {
     const GuardedArray<float> key_scales(ring.key_scales, placement);
     const GuardedArray<int8_t> values(ring.values, placement);
     const GuardedArray<float> value_scales(ring.value_scales, placement);
-    const GuardedArray<float> guarded_scores(row_count * slots, placement);
+    const GuardedArray<float> guarded_scores(attention_score_count(row_count, slots), placement);
     const GuardedArray<float> outputs(std::vector<float>(expected.size()), placement);
     kernels_->attention_rows({.queries = guarded_queries.data(),
                               .query_stride = query_stride,
@@ -171,7 +171,6 @@ TEST_P(Attention, Rows) {
                               .row_stride = ring.row_stride,
                               .score_scale = 1.0f / std::sqrt(static_cast<float>(head_size)),
                               .scores = guarded_scores.data(),
-                              .score_stride = slots,
                               .outputs = outputs.data(),
                               .output_stride = output_stride});
     ASSERT_EQ(difference(expected, outputs.values()), "")
