@@ -97,6 +97,10 @@ class Session {
     return constraint_.mask == nullptr ? nullptr : &constraint_;
   }
   bool take_cancellation() { return cancelled_.exchange(0, std::memory_order_relaxed) != 0; }
+  // For searches: session_search.cpp.
+  static bool is_search_stop(const void* session, int32_t token);
+  static bool completes_stop_string(const void* session, int32_t token, SequenceText* text);
+  SearchStops search_stops() const;
   // Takes held tokens back and makes the logits after the last token available.
   Status settle();
   // Of the stream's next token.

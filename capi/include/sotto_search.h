@@ -66,7 +66,8 @@ enum {
 
 /* One continuation. Owned by the session, valid until its next call. */
 typedef struct sotto_sequence {
-  const sotto_token *tokens; /* new ones, without the end of text */
+  const sotto_token *tokens; /* new ones, without the end of text or stop token; at
+                                SOTTO_STOP_STRING the last one completes the string */
   size_t token_count;
   double score;           /* what the search ranks by */
   double log_probability; /* sum of ln p under the distribution searched, end of text included */
@@ -111,11 +112,13 @@ typedef struct sotto_search_params {
 
 SOTTO_API void sotto_search_params_init(sotto_search_params *params, size_t params_size);
 
-/* Continues the session's stream. Uses its sampler, grammar, end of text and stop tokens.
+/* Continues the session's stream. Uses its sampler, grammar, end of text and stops: each
+ * sequence ends at its own, max_time_ns counts from this call, include_stop_text means nothing.
  * `*sequences` are the `*count` found, best first. Returns SOTTO_OK; or
  * SOTTO_STOP_CANCELLED or SOTTO_STOP_CALLBACK with the sequences as far as they came.
- * Errors: INVALID_STATE (no tokens, a session without sequences, a guide), INVALID_ARGUMENT
- * naming the parameter (also the sampler's dola), before anything is evaluated. */
+ * Errors: INVALID_STATE (no tokens, a session without sequences, a guide, a word that is still
+ * to be healed), INVALID_ARGUMENT naming the parameter (also the sampler's dola, and
+ * banned_strings), before anything is evaluated. */
 SOTTO_API sotto_status sotto_session_search(sotto_session *session,
                                             const sotto_search_params *params,
                                             const sotto_sequence **sequences, size_t *count,

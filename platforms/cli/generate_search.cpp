@@ -1,4 +1,6 @@
 // Several continuations of one prompt.
+#include <algorithm>
+
 #include "platforms/cli/failure.h"
 #include "platforms/cli/generate_run.h"
 #include "platforms/cli/progress.h"
@@ -41,13 +43,29 @@ std::vector<float> log_probabilities(const Session& session, const Tokens& token
   return values;
 }
 
+// The text that a stop string ended: cut before it, or with --include-stop behind it. Of those
+// that end first it is the longest.
+std::string cut_at_stop(const std::string& text, const StopOptions& stops) {
+  size_t end = std::string::npos;
+  size_t size = 0;
+  for (const std::string& stop : stops.stop_strings) {
+    const size_t begin = text.find(stop);
+    if (begin == std::string::npos || begin + stop.size() > end) continue;
+    size = begin + stop.size() < end ? stop.size() : std::max(size, stop.size());
+    end = begin + stop.size();
+  }
+  if (end == std::string::npos) return text;
+  return text.substr(0, stops.params.include_stop_text != 0 ? end : end - size);
+}
+
 void collect(const sotto_sequence* sequences, size_t count, const Model& model,
-             Generation& generation) {
+             const StopOptions& stops, Generation& generation) {
   for (size_t i = 0; i < count; ++i) {
     const sotto_sequence& found = sequences[i];
     Continuation sequence;
     sequence.tokens.assign(found.tokens, found.tokens + found.token_count);
     sequence.text = to_utf8(model.detokenize(sequence.tokens));
+    if (found.stop == SOTTO_STOP_STRING) sequence.text = cut_at_stop(sequence.text, stops);
     sequence.score = found.score;
     sequence.log_probability = found.log_probability;
     sequence.stop = found.stop;
@@ -74,7 +92,7 @@ void generate_sequences(const GenerateOptions& options, const Model& model, Sess
   sotto_error error = no_error();
   generation.stop = sotto_session_search(session.get(), &params, &sequences, &count, &error);
   check_session(generation.stop, error, "search");
-  collect(sequences, count, model, generation);
+  collect(sequences, count, model, options.stops, generation);
   if (!generation.sequences.empty()) {
     generation.first_token_seconds = seconds_since(start);
     generation.tokens = generation.sequences.front().tokens;

@@ -17,10 +17,9 @@ constexpr uint32_t kMaxSequences = 64;
 
 using OptionList = std::vector<std::string>;
 
-const OptionList kStopOptions = {
-    "--stop", "--max-time", "--repetition-limit", "--repetition-limit-window", "--include-stop",
-    "--ban",  "--heal"};
-const OptionList kGuideOptions = {"--guidance-scale", "--negative-prompt", "--amateur"};
+// Of one text only.
+const OptionList kStreamOptions = {"--ban", "--heal", "--guidance-scale", "--negative-prompt",
+                                   "--amateur"};
 const OptionList kTruncations = {"--top-p",     "--min-p",          "--typical-p", "--top-a",
                                  "--tail-free", "--epsilon",        "--eta",       "--top-n-sigma",
                                  "--top-h",     "--xtc-probability"};
@@ -105,10 +104,8 @@ void check_rest(const CLI::App& command, const SearchOptions& options, int64_t t
                              : options.params.mode == SOTTO_SEARCH_SAMPLE
                                  ? first_given(command, {"--best-of", "--n", "--vote"})
                                  : "--num-beams";
-  const std::string option = first_given(command, kStopOptions);
-  if (!option.empty()) refuse(option, "does not go with " + search + "; --stop-token does");
-  const std::string guide = first_given(command, kGuideOptions);
-  if (!guide.empty()) refuse(guide, "does not go with " + search);
+  const std::string option = first_given(command, kStreamOptions);
+  if (!option.empty()) refuse(option, "does not go with " + search);
   if (token_limit < 1) refuse("--max-tokens", "must be at least 1 with " + search);
 }
 

@@ -18,9 +18,13 @@ void BeamSearch::go_on(uint32_t group, const BeamCandidate& candidate) {
   }
   const bool has_phrases = phrases_.all_met(state);
   if (at_limit() && !has_phrases) return;
-  const Status status = run_.follow(depth_ == 0 ? 0 : constraint_of(generation_, parent),
-                                    constraint_of(next, beam), candidate.token);
-  if (status == Status::kStopGrammar) {
+  int32_t* const parent_tokens = memory.tokens_of(generation_, parent);
+  parent_tokens[depth_] = candidate.token;
+  SequenceText text = memory.running[generation_][parent].text;
+  const Status status =
+      run_.follow(depth_ == 0 ? 0 : constraint_of(generation_, parent), constraint_of(next, beam),
+                  {parent_tokens, depth_ + 1}, &text);
+  if (status > Status::kOk) {
     if (has_phrases) finish(group, candidate, status);
     return;
   }
@@ -31,10 +35,8 @@ void BeamSearch::go_on(uint32_t group, const BeamCandidate& candidate) {
   memory.phrase_states[next][beam] = state;
   memory.running[next][beam] = {candidate.score,
                                 candidate.log_probability + given_up(group, candidate.token),
-                                memory.running[generation_][parent].row, beam};
-  int32_t* tokens = memory.tokens_of(next, beam);
-  std::copy_n(memory.tokens_of(generation_, parent), depth_, tokens);
-  tokens[depth_] = candidate.token;
+                                memory.running[generation_][parent].row, beam, text};
+  std::copy_n(parent_tokens, depth_ + 1, memory.tokens_of(next, beam));
   ++groups_[group].running_count;
 }
 
@@ -51,10 +53,10 @@ double BeamSearch::given_up(uint32_t group, int32_t token) const {
 }
 
 void BeamSearch::finish(uint32_t group, const BeamCandidate& candidate, Status stop) {
-  // There is room for the last token behind the others; only a grammar's is kept.
+  // There is room for the last token behind the others.
   int32_t* tokens = run_.memory.tokens_of(generation_, candidate.beam);
   tokens[depth_] = candidate.token;
-  const uint32_t count = stop == Status::kStopGrammar ? depth_ + 1 : depth_;
+  const uint32_t count = SearchRun::keeps_token(stop) ? depth_ + 1 : depth_;
   keep_finished(group, {tokens, count}, depth_ + 1, candidate.score,
                 candidate.log_probability + given_up(group, candidate.token), stop);
 }

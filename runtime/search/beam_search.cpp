@@ -43,7 +43,7 @@ Status BeamSearch::run(uint32_t* count) {
   *count = 0;
   SOTTO_TRY(run_.begin(/*needs_last=*/false));
   for (uint32_t group = 0; group < group_count_; ++group) {
-    run_.memory.running[0][first_of(group)] = {};
+    run_.memory.running[0][first_of(group)] = {.text = run_.input.stops.text};
     run_.memory.phrase_states[0][first_of(group)] = {};
     groups_[group] = {.running_count = 1};
   }
@@ -62,12 +62,13 @@ Status BeamSearch::run(uint32_t* count) {
     for (uint32_t g = 0; g < group_count_; ++g) end_running(g, generation_, depth_, status);
   }
   *count = collect();
+  if (status == Status::kStopTime) status = Status::kOk;
   return *count == 0 && status == Status::kOk ? failure_ : status;
 }
 
 // Chooses every group's next token.
 Status BeamSearch::step() {
-  if (run_.cancelled()) return Status::kStopCancelled;
+  SOTTO_TRY(run_.interruption());
   SearchMemory& memory = run_.memory;
   // At first all groups share the row after the text.
   if (depth_ == 0) {

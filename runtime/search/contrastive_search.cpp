@@ -10,7 +10,7 @@ namespace {
 class ContrastiveSearch {
  public:
   ContrastiveSearch(const SearchInput& input, const SearchParams& params, SearchMemory* memory)
-      : run_(input, params, memory) {}
+      : run_(input, params, memory), text_(input.stops.text) {}
 
   Status run(uint32_t* count);
 
@@ -22,6 +22,7 @@ class ContrastiveSearch {
   uint32_t row_ = 0;  // of the logits after the newest token
   uint32_t depth_ = 0;
   double log_probability_ = 0;
+  SequenceText text_;
 };
 
 Status ContrastiveSearch::run(uint32_t* count) {
@@ -42,7 +43,7 @@ Status ContrastiveSearch::run(uint32_t* count) {
 
 // kOk: there is one token more.
 Status ContrastiveSearch::step() {
-  if (run_.cancelled()) return Status::kStopCancelled;
+  SOTTO_TRY(run_.interruption());
   SearchMemory& memory = run_.memory;
   int32_t* const tokens = memory.tokens_of(0, 0);
   TokenMask mask;
@@ -69,9 +70,10 @@ Status ContrastiveSearch::step() {
   log_probability_ += memory.best[chosen].log_probability;
   const Status stop = run_.stop_of(token);
   if (stop != Status::kOk) return stop;
-  const Status status = run_.follow(depth_ == 0 ? 0 : 1, 1, token);
-  if (status != Status::kOk && status != Status::kStopGrammar) return status;
-  tokens[depth_++] = token;
+  tokens[depth_] = token;
+  const Status status = run_.follow(depth_ == 0 ? 0 : 1, 1, {tokens, depth_ + 1}, &text_);
+  if (status < Status::kOk) return status;
+  ++depth_;
   return run_.stops_at_step(0, token) ? Status::kStopCallback : status;
 }
 

@@ -32,13 +32,14 @@ Status SampleSearch::run(uint32_t* count) {
   const TokenConstraint* constraint = run_.input.constraint;
   running_count_ = run_.params.sequence_count;
   for (uint32_t i = 0; i < running_count_; ++i) {
-    memory.running[0][i] = {0, 0, 0, i};
+    memory.running[0][i] = {.index = i, .text = run_.input.stops.text};
     memory.sampler_states[i] = run_.input.sampler_state;
     if (constraint != nullptr) constraint->fork(constraint->self, 0, 1 + i);
   }
   Status status = Status::kOk;
   while (running_count_ > 0) {
-    status = run_.cancelled() ? Status::kStopCancelled : step();
+    status = run_.interruption();
+    if (status == Status::kOk) status = step();
     if (status != Status::kOk || running_count_ == 0) break;
     for (uint32_t i = 0; i < running_count_; ++i) {
       RunningSequence& running = memory.running[0][i];
@@ -55,7 +56,7 @@ Status SampleSearch::run(uint32_t* count) {
   }
   SOTTO_TRY(rank());
   *count = run_.params.return_count;
-  return status;
+  return status == Status::kStopTime ? Status::kOk : status;
 }
 
 // Draws a token for every running sequence.
@@ -68,7 +69,7 @@ Status SampleSearch::step() {
     const Status status = draw(&sequence);
     if (status < Status::kOk) return status;
     const int32_t token = run_.memory.tokens_of(0, sequence.index)[depth_];
-    const bool has_token = status == Status::kOk || status == Status::kStopGrammar;
+    const bool has_token = SearchRun::keeps_token(status);
     if (has_token) stopped |= run_.stops_at_step(sequence.index, token);
     if (status != Status::kOk) {
       end(sequence, has_token ? depth_ + 1 : depth_, depth_ + 1, status);
@@ -83,7 +84,7 @@ Status SampleSearch::step() {
   return stopped ? Status::kStopCallback : Status::kOk;
 }
 
-// kOk and a token; or a stop, with a token if it is kStopGrammar.
+// kOk and a token; or a stop.
 Status SampleSearch::draw(RunningSequence* running) {
   const uint32_t index = running->index;
   int32_t* tokens = run_.memory.tokens_of(0, index);
@@ -97,7 +98,8 @@ Status SampleSearch::draw(RunningSequence* running) {
   running->log_probability +=
       log_probability_of(*run_.input.kernels, logits, sampled.token);
   const Status stop = run_.stop_of(sampled.token);
-  return stop != Status::kOk ? stop : run_.follow(1 + index, 1 + index, sampled.token);
+  if (stop != Status::kOk) return stop;
+  return run_.follow(1 + index, 1 + index, {tokens, depth_ + 1}, &running->text);
 }
 
 void SampleSearch::end(const RunningSequence& running, uint32_t count, uint32_t length,

@@ -6,6 +6,18 @@
 #include "runtime/search/search_checks.h"
 
 namespace sotto {
+namespace {
+
+// Why nothing may follow the text; or kOk.
+Status stop_at_once(const SearchInput& input) {
+  const uint64_t most = input.stops.max_tokens;
+  if (most != 0 && input.generated_count >= most) return Status::kStopMaxTokens;
+  const TokenConstraint* constraint = input.constraint;
+  const bool complete = constraint != nullptr && constraint->complete(constraint->self, 0);
+  return complete ? Status::kStopGrammar : Status::kOk;
+}
+
+}  // namespace
 
 Status Search::check(const SearchInput& input, uint32_t vocabulary_size,
                      const SearchParams& params, Error* error) const {
@@ -29,12 +41,10 @@ Status Search::run(const SearchInput& input, uint32_t vocabulary_size, const Sea
 }
 
 Status Search::run_mode(const SearchInput& input, const SearchParams& params, uint32_t* count) {
-  const TokenConstraint* constraint = input.constraint;
-  if (constraint != nullptr && constraint->complete(constraint->self, 0)) {
-    // Nothing may follow.
+  if (const Status stop = stop_at_once(input); stop != Status::kOk) {
     *count = params.mode == SearchMode::kSample ? params.return_count : 1;
     for (uint32_t i = 0; i < *count; ++i) {
-      memory_.results[i] = {memory_.tokens_of(0, i), 0, 0, 0, Status::kStopGrammar, i};
+      memory_.results[i] = {memory_.tokens_of(0, i), 0, 0, 0, stop, i};
     }
     return Status::kOk;
   }

@@ -74,8 +74,9 @@ Status check_phrases(const SearchParams& params, const SearchInput& input,
       if (token < 0 || static_cast<uint32_t>(token) >= vocabulary_size) {
         return fail(error, Status::kInvalidArgument, "phrases: a token is not in the vocabulary");
       }
+      const SearchStops& stops = input.stops;
       if (token == input.end_token ||
-          (input.is_stop_token != nullptr && input.is_stop_token(input.stop_self, token))) {
+          (stops.is_token != nullptr && stops.is_token(stops.self, token))) {
         return fail(error, Status::kInvalidArgument, "phrases: a token ends the text");
       }
     }

@@ -9,6 +9,7 @@
 #include "runtime/sampling/sample_input.h"
 #include "runtime/search/beam_candidates.h"
 #include "runtime/search/phrases.h"
+#include "runtime/search/search_input.h"
 #include "runtime/search/search_params.h"
 #include "runtime/transformer/branch_tree.h"
 
@@ -25,6 +26,7 @@ struct RunningSequence {
   double log_probability = 0;  // sum of ln p
   uint32_t row = 0;            // of the model's live sequences
   uint32_t index = 0;          // of the sequence in the result
+  SequenceText text;
 };
 
 // One that has ended: `tokens` says where its tokens are.

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/scalar_math.h"
+#include "runtime/sampling/repetition_severity.h"
 
 namespace sotto {
 namespace {
@@ -48,19 +50,31 @@ double log_probability_of(const Kernels& kernels, std::span<const float> logits,
 }
 
 Status SearchRun::begin(bool needs_last) {
-  if (cancelled()) return Status::kStopCancelled;
+  begin_ns_ = monotonic_ns();
+  SOTTO_TRY(interruption());
   uint32_t room = 0;
   SOTTO_TRY(input.model.begin(input.model.self, &room));
   if (!needs_last) ++room;
-  limit = std::min(params.max_tokens, room);
-  limit_stop = room < params.max_tokens ? Status::kStopContextFull : Status::kStopMaxTokens;
+  uint64_t wanted = params.max_tokens;
+  if (input.stops.max_tokens != 0) {
+    wanted = std::min(wanted, input.stops.max_tokens - input.generated_count);
+  }
+  limit = static_cast<uint32_t>(std::min<uint64_t>(wanted, room));
+  limit_stop = room < wanted ? Status::kStopContextFull : Status::kStopMaxTokens;
   return Status::kOk;
+}
+
+Status SearchRun::interruption() const {
+  if (input.cancelled->load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
+  const uint64_t limit_ns = input.stops.max_time_ns;
+  return limit_ns != 0 && monotonic_ns() - begin_ns_ >= limit_ns ? Status::kStopTime : Status::kOk;
 }
 
 Status SearchRun::stop_of(int32_t token) const {
   if (token == input.end_token) return Status::kStopEndOfText;
-  const bool stops = input.is_stop_token != nullptr && input.is_stop_token(input.stop_self, token);
-  return stops ? Status::kStopToken : Status::kOk;
+  const SearchStops& stops = input.stops;
+  const bool is_stop = stops.is_token != nullptr && stops.is_token(stops.self, token);
+  return is_stop ? Status::kStopToken : Status::kOk;
 }
 
 SampleInput SearchRun::sample_input(std::span<const int32_t> tokens, uint32_t sequence) const {
@@ -80,12 +94,28 @@ Status SearchRun::mask(uint32_t constraint_sequence, TokenMask* mask) const {
   return input.constraint->mask(input.constraint->self, constraint_sequence, mask);
 }
 
-Status SearchRun::follow(uint32_t from, uint32_t to, int32_t token) const {
+Status SearchRun::follow(uint32_t from, uint32_t to, std::span<const int32_t> tokens,
+                         SequenceText* text) const {
   const TokenConstraint* constraint = input.constraint;
-  if (constraint == nullptr) return Status::kOk;
-  if (from != to) constraint->fork(constraint->self, from, to);
-  SOTTO_TRY(constraint->accept(constraint->self, to, token));
-  return constraint->complete(constraint->self, to) ? Status::kStopGrammar : Status::kOk;
+  if (constraint != nullptr) {
+    if (from != to) constraint->fork(constraint->self, from, to);
+    SOTTO_TRY(constraint->accept(constraint->self, to, tokens.back()));
+  }
+  const SearchStops& stops = input.stops;
+  if (stops.completes_string != nullptr &&
+      stops.completes_string(stops.self, tokens.back(), text)) {
+    return Status::kStopString;
+  }
+  if (repeats_itself(tokens)) return Status::kStopRepetition;
+  const bool complete = constraint != nullptr && constraint->complete(constraint->self, to);
+  return complete ? Status::kStopGrammar : Status::kOk;
+}
+
+bool SearchRun::repeats_itself(std::span<const int32_t> tokens) const {
+  const SearchStops& stops = input.stops;
+  if (stops.repetition_limit == 0) return false;
+  const TokenHistory history = sample_input(tokens, 0).history.last(stops.repetition_window);
+  return repetition_severity(history, stops.repetition_window) > stops.repetition_limit;
 }
 
 }  // namespace sotto

@@ -31,16 +31,22 @@ class SearchRun {
   // limit may be 0 then.
   Status begin(bool needs_last);
 
-  bool cancelled() const { return input.cancelled->load(std::memory_order_relaxed) != 0; }
+  // Why there is no next step: kStopCancelled or kStopTime; or kOk.
+  Status interruption() const;
   // The stop that a token is, or kOk.
   Status stop_of(int32_t token) const;
+  // Whether the token that a sequence stopped at is part of it.
+  static bool keeps_token(Status stop) {
+    return stop != Status::kStopEndOfText && stop != Status::kStopToken;
+  }
   SampleInput sample_input(std::span<const int32_t> tokens, uint32_t sequence) const;
 
   // The tokens that may follow a sequence of the constraint.
   Status mask(uint32_t constraint_sequence, TokenMask* mask) const;
-  // Makes constraint sequence `to` that of `from` with one more token. kStopGrammar: nothing
-  // can follow.
-  Status follow(uint32_t from, uint32_t to, int32_t token) const;
+  // Makes constraint sequence `to` that of `from` with one more token, the last of `tokens`, and
+  // `text` that of the sequence with it. A stop: the sequence ends behind the token.
+  Status follow(uint32_t from, uint32_t to, std::span<const int32_t> tokens,
+                SequenceText* text) const;
   bool stops_at_step(uint32_t sequence, int32_t token) const {
     return params.on_step != nullptr && params.on_step(params.step_user_data, sequence, token) != 0;
   }
@@ -50,6 +56,11 @@ class SearchRun {
   SearchMemory& memory;
   uint32_t limit = 0;                       // tokens of a sequence
   Status limit_stop = Status::kStopMaxTokens;  // why they end there
+
+ private:
+  bool repeats_itself(std::span<const int32_t> tokens) const;
+
+  uint64_t begin_ns_ = 0;
 };
 
 }  // namespace sotto

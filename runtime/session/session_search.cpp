@@ -3,13 +3,36 @@
 #include "runtime/session.h"
 
 namespace sotto {
-namespace {
 
-bool is_stop_token(const void* stops, int32_t token) {
-  return static_cast<const Stops*>(stops)->is_stop_token(token);
+bool Session::is_search_stop(const void* session, int32_t token) {
+  return static_cast<const Session*>(session)->stops_.is_stop_token(token);
 }
 
-}  // namespace
+bool Session::completes_stop_string(const void* session, int32_t token, SequenceText* text) {
+  const auto& self = *static_cast<const Session*>(session);
+  const StringMatcher& strings = self.stops_.stop_strings();
+  char characters[TextStream::kTokenTextBytes];
+  const size_t size = text->characters.append(self.bytes_of(token), characters);
+  for (size_t i = 0; i < size; ++i) {
+    text->stop_state = strings.step(text->stop_state, characters[i]);
+    if (strings.matched(text->stop_state) != 0) return true;
+  }
+  return false;
+}
+
+// Without banned strings: sequences that share a tree of keys and values cannot go back.
+SearchStops Session::search_stops() const {
+  SearchStops stops;
+  stops.self = this;
+  stops.is_token = is_search_stop;
+  if (!stops_.stop_strings().empty()) stops.completes_string = completes_stop_string;
+  stops.text = {text_.mark().stop, text_.mark().characters};
+  stops.max_tokens = stops_.max_tokens();
+  stops.max_time_ns = stops_.max_time_ns();
+  stops.repetition_limit = stops_.repetition_limit();
+  stops.repetition_window = stops_.repetition_window();
+  return stops;
+}
 
 Status Session::search(const SearchParams& params, std::span<const SearchSequence>* sequences,
                        Error* error) {
@@ -22,6 +45,12 @@ Status Session::search(const SearchParams& params, std::span<const SearchSequenc
   if (guide_ != nullptr) {
     return fail(error, Status::kInvalidState, "a search has no guide: end the session's first");
   }
+  if (!healing_.is_over()) {
+    return fail(error, Status::kInvalidState, "the prompt's last word is still to be healed");
+  }
+  if (!stops_.banned_strings().empty()) {
+    return fail(error, Status::kInvalidArgument, "banned_strings does not go with a search");
+  }
   ContextModel model = {&context_, &cancelled_,
                         (params_.features & kFeatureHiddenHistory) != 0};
   SearchInput input;
@@ -31,8 +60,7 @@ Status Session::search(const SearchParams& params, std::span<const SearchSequenc
   input.constraint = constraint();
   input.cancelled = &cancelled_;
   input.end_token = model_->config().end_of_text_token;
-  input.is_stop_token = is_stop_token;
-  input.stop_self = &stops_;
+  input.stops = search_stops();
   input.token_count = token_count();
   SOTTO_TRY(search_.check(input, model_->config().vocabulary_size, params, error));
   SOTTO_TRY(settle());
@@ -41,6 +69,7 @@ Status Session::search(const SearchParams& params, std::span<const SearchSequenc
   input.history = next.history;
   input.token_count = token_count();
   input.generated_count = next.generated_count;
+  input.stops = search_stops();
   const Status status =
       search_.run(input, model_->config().vocabulary_size, params, sequences, error);
   if (status == Status::kStopCancelled) take_cancellation();

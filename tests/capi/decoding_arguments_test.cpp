@@ -151,6 +151,21 @@ TEST_F(DecodingArguments, WhatNeedsMemoryNobodyAskedForIsRefused) {
                "HIDDEN_HISTORY");
 }
 
+TEST_F(DecodingArguments, SearchesRefuseBannedStrings) {
+  const auto prompt = random_tokens(5, kDecodingShape.vocabulary_size, 1);
+  ASSERT_EQ(sotto_session_prefill(session_.get(), prompt.data(), prompt.size()), SOTTO_OK);
+  const sotto_text banned = {"x", 1};
+  sotto_stop_params stops;
+  sotto_stop_params_init(&stops, sizeof stops);
+  stops.banned_strings = &banned;
+  stops.banned_string_count = 1;
+  ASSERT_EQ(sotto_session_set_stops(session_.get(), &stops, &error_), SOTTO_OK);
+  const sotto_sequence* sequences = nullptr;
+  size_t count = 0;
+  expect_error(sotto_session_search(session_.get(), nullptr, &sequences, &count, &error_),
+               "banned_strings");
+}
+
 TEST_F(DecodingArguments, SearchesRefuseGuidesAndDola) {
   const auto prompt = random_tokens(5, kDecodingShape.vocabulary_size, 1);
   OpenSession guide(model_.get());

@@ -271,6 +271,20 @@ TEST(GrammarSession, TogetherWithStopsAndBansAndHealing) {
   }
 }
 
+TEST(GrammarSession, SearchesWaitForAHealedWord) {
+  GrammarSession session([](sotto_session_params& params) { params.sequence_count = 2; });
+  session.sample(1);
+  session.prefill("One day, ");
+  ASSERT_EQ(sotto_session_heal(session.get()), SOTTO_OK);
+  const sotto_sequence* found = nullptr;
+  size_t count = 0;
+  EXPECT_EQ(sotto_session_search(session.get(), nullptr, &found, &count, nullptr),
+            SOTTO_INVALID_STATE);
+  ASSERT_EQ(session.write(1).end, SOTTO_OK);
+  EXPECT_EQ(sotto_session_search(session.get(), nullptr, &found, &count, nullptr), SOTTO_OK);
+  EXPECT_EQ(count, 2u);
+}
+
 TEST(GrammarSession, StatesAndForksLeaveTheMatcherWhereItWasSet) {
   const OpenGrammar grammar("root ::= [a-z ]{200}");
   OpenMatcher matcher(grammar, &words());

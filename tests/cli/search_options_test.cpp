@@ -64,6 +64,36 @@ TEST(Searches, LengthPenaltyAndNorm) {
   }
 }
 
+TEST(Searches, EndAtStopStrings) {
+  const Words draws = {"-n", "60", "--n", "6", "--temp", "1", "--seed", "5"};
+  const json whole = generated(draws);
+  for (const bool includes : {false, true}) {
+    Words words = draws;
+    words.insert(words.end(), {"--stop", "said", "--stop", ". ", "--stop", "e t"});
+    if (includes) words.push_back("--include-stop");
+    const json stopped = generated(words);
+    for (size_t i = 0; i < 6; ++i) {
+      const std::string text = whole["sequences"][i]["text"];
+      size_t end = text.size(), begin = end;
+      for (const std::string stop : {"said", ". ", "e t"}) {
+        const size_t at = text.find(stop);
+        if (at == std::string::npos || at + stop.size() >= end) continue;
+        begin = at;
+        end = at + stop.size();
+      }
+      ASSERT_LT(begin, text.size());
+      const json& sequence = stopped["sequences"][i];
+      EXPECT_EQ(sequence["text"], text.substr(0, includes ? end : begin));
+      EXPECT_EQ(sequence["stop"], "stop_string");
+    }
+  }
+  const json beams = search({"--num-beams", "4", "--n", "4", "--stop", " the", "--max-time", "60"});
+  for (const json& sequence : beams["sequences"]) {
+    EXPECT_EQ(sequence["text"].get<std::string>().find(" the"), std::string::npos);
+  }
+  EXPECT_EQ(search({"--num-beams", "4", "--max-time", "1e-9"})["stop"], "max_time");
+}
+
 TEST(Searches, SampledAndDiverseBeams) {
   const json plain = search({"--num-beams", "4", "--n", "4"});
   const json sampled = search({"--num-beams", "4", "--n", "4", "--do-sample", "--temp", "1.5"});

@@ -4,81 +4,10 @@
 #include <algorithm>
 #include <random>
 
-#include "tests/unit/search/search_bench.h"
+#include "tests/unit/search/exhaustive_search.h"
 
 namespace sotto {
 namespace {
-
-constexpr int32_t kEnd = 0;
-
-struct Text {
-  Tokens tokens;
-  double log_probability;
-  uint32_t length;  // with the end
-  Status stop;
-  double score;
-};
-
-std::vector<double> log_probabilities(const std::vector<float>& logits) {
-  double max = *std::max_element(logits.begin(), logits.end()), sum = 0;
-  for (const float l : logits) sum += std::exp(l - max);
-  std::vector<double> result;
-  for (const float l : logits) result.push_back(l - max - std::log(sum));
-  return result;
-}
-
-// Every text that can end within `limit` tokens.
-void enumerate(const FunctionModel::Logits& model, const SearchParams& params, uint32_t limit,
-               const ToyGrammar* grammar, int state, const Tokens& tokens, double log_probability,
-               std::vector<Text>* texts) {
-  const auto depth = static_cast<uint32_t>(tokens.size());
-  const auto add = [&](const Tokens& t, double lp, uint32_t length, Status stop) {
-    const double base = params.length_norm == LengthNorm::kGnmt ? (5.0 + length) / 6 : length;
-    texts->push_back({t, lp, length, stop, lp / std::pow(base, params.length_penalty)});
-  };
-  const std::vector<double> lp = log_probabilities(model(tokens));
-  for (int32_t token = 0; token < static_cast<int32_t>(lp.size()); ++token) {
-    if (grammar != nullptr && !grammar->allows(state, token)) continue;
-    const double sum = log_probability + lp[static_cast<size_t>(token)];
-    if (token == kEnd) {
-      add(tokens, sum, depth + 1, Status::kStopEndOfText);
-      continue;
-    }
-    Tokens longer = tokens;
-    longer.push_back(token);
-    const int next = grammar == nullptr ? 0 : grammar->next(state, token);
-    if (grammar != nullptr && grammar->complete(next)) {
-      add(longer, sum, depth + 1, Status::kStopGrammar);
-    } else if (depth + 1 == limit) {
-      add(longer, sum, depth + 1, Status::kStopMaxTokens);
-    } else {
-      enumerate(model, params, limit, grammar, next, longer, sum, texts);
-    }
-  }
-}
-
-std::vector<Text> all_texts(const FunctionModel::Logits& model, const SearchParams& params,
-                            uint32_t limit, const ToyGrammar* grammar = nullptr) {
-  std::vector<Text> texts;
-  enumerate(model, params, limit, grammar, 0, {}, 0, &texts);
-  std::sort(texts.begin(), texts.end(),
-            [](const Text& a, const Text& b) { return a.score > b.score; });
-  return texts;
-}
-
-void expect_texts(const std::vector<SearchSequence>& found, const std::vector<Text>& expected) {
-  ASSERT_LE(found.size(), expected.size());
-  for (size_t i = 0; i < found.size(); ++i) {
-    EXPECT_EQ(tokens_of(found[i]), expected[i].tokens) << "rank " << i;
-    EXPECT_NEAR(found[i].score, expected[i].score, 1e-5);
-    EXPECT_NEAR(found[i].log_probability, expected[i].log_probability, 1e-5);
-    EXPECT_EQ(found[i].stop, expected[i].stop);
-  }
-}
-
-FunctionModel::Logits scrambled(size_t vocabulary, uint64_t seed) {
-  return [=](const Tokens& tokens) { return scrambled_logits(tokens, vocabulary, seed); };
-}
 
 // Wide enough to lose nothing, and going on until nothing better is possible.
 TEST(BeamSearch, WideBeamsFindTheBestTexts) {
@@ -95,23 +24,13 @@ TEST(BeamSearch, WideBeamsFindTheBestTexts) {
         params.length_penalty = penalty;
         params.length_norm = norm;
         params.early_stopping = EarlyStopping::kNever;
-        const auto expected = all_texts(logits, params, limit);
+        const auto expected = all_texts(logits, params, {limit});
         const auto found = bench.run(model.view(), params);
         ASSERT_EQ(found.size(), std::min<size_t>(expected.size(), 700));
         expect_texts(found, expected);
       }
     }
   }
-}
-
-// Letters 1 ... 4: an odd number of 1s, then a 3 or 4; nothing after a 4.
-ToyGrammar toy_grammar(uint32_t sequence_count) {
-  constexpr int kDead = ToyGrammar::kDead;
-  return ToyGrammar({{kDead, 1, 0, kDead, kDead},
-                     {kDead, 0, 1, 2, 3},
-                     {kDead, kDead, kDead, 2, kDead},
-                     {kDead, kDead, kDead, kDead, kDead}},
-                    {false, false, true, true}, kEnd, sequence_count);
 }
 
 TEST(BeamSearch, WideBeamsFindTheBestTextsOfAGrammar) {
@@ -128,7 +47,7 @@ TEST(BeamSearch, WideBeamsFindTheBestTextsOfAGrammar) {
       SearchParams params;
       params.length_penalty = penalty;
       params.early_stopping = EarlyStopping::kNever;
-      const auto expected = all_texts(logits, params, limit, &grammar);
+      const auto expected = all_texts(logits, params, {limit, &grammar, {}});
       const auto found = bench.run(model.view(), params);
       ASSERT_EQ(found.size(), expected.size());
       expect_texts(found, expected);
@@ -261,7 +180,7 @@ TEST(BeamSearch, PhrasesAppearAndTheBestTextIsFound) {
         params.phrases = lists;
         if (alternatives) params.phrase_groups = groups.data();
         params.early_stopping = EarlyStopping::kNever;
-        auto expected = all_texts(logits, params, limit);
+        auto expected = all_texts(logits, params, {limit});
         std::erase_if(expected, [&](const Text& text) {
           const auto has = [&](const Tokens& phrase) { return contains(text.tokens, phrase); };
           return alternatives ? std::none_of(phrases.begin(), phrases.end(), has)

@@ -19,10 +19,6 @@ double log_probability(const std::vector<float>& logits, int32_t token) {
   return logits[static_cast<size_t>(token)] - max - std::log(sum);
 }
 
-FunctionModel::Logits scrambled(size_t vocabulary, uint64_t seed, float spread = 3) {
-  return [=](const Tokens& tokens) { return scrambled_logits(tokens, vocabulary, seed, spread); };
-}
-
 SearchParams sample_params(Choice choice = Choice::kOrder) {
   SearchParams params;
   params.mode = SearchMode::kSample;

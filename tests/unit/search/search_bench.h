@@ -1,6 +1,7 @@
 // What tests of the searches run on: a made-up model, a toy grammar, and a search over them.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -97,6 +98,10 @@ class FunctionModel {
 std::vector<float> scrambled_logits(const Tokens& tokens, size_t vocabulary, uint64_t seed,
                                     float spread = 3);
 
+inline FunctionModel::Logits scrambled(size_t vocabulary, uint64_t seed, float spread = 3) {
+  return [=](const Tokens& tokens) { return scrambled_logits(tokens, vocabulary, seed, spread); };
+}
+
 // A deterministic automaton over tokens: which states follow, and where the text may end.
 class ToyGrammar {
  public:
@@ -151,6 +156,25 @@ class SearchBench {
   SearchInput input_;
   std::atomic<uint32_t> cancelled_ = 0;
 };
+
+// The stop string of pair_stops().
+inline const Tokens kStopPair = {1, 2};
+
+inline bool ends_with(const Tokens& tokens, const Tokens& end) {
+  return !end.empty() && tokens.size() >= end.size() &&
+         std::equal(end.rbegin(), end.rend(), tokens.rbegin());
+}
+
+// Ends sequences where kStopPair is complete.
+inline SearchStops pair_stops() {
+  SearchStops stops;
+  stops.completes_string = [](const void*, int32_t token, SequenceText* text) {
+    const bool completes = text->stop_state == 1 && token == kStopPair[1];
+    text->stop_state = token == kStopPair[0] ? 1 : 0;
+    return completes;
+  };
+  return stops;
+}
 
 // Greedy settings without penalties: the distribution is the model's.
 SamplerParams plain_sampler();

@@ -16,7 +16,7 @@ class SearchChecks : public testing::Test {
     throw std::runtime_error("evaluated");
   }) {
     bench_.input().end_token = 0;
-    bench_.input().is_stop_token = [](const void*, int32_t token) { return token == 9; };
+    bench_.input().stops.is_token = [](const void*, int32_t token) { return token == 9; };
   }
 
   void refuses(const char* name, const std::function<void(SearchParams&)>& change) {

@@ -35,6 +35,7 @@ TEST(LogSoftmax, IsTheDefinition) {
       }
       const double expected = logits[at] - max - std::log(sum);
       EXPECT_NEAR(result[at], expected, 1e-6 * (1 + std::fabs(expected)));
+      if (i % 16 != 0) continue;  // each looks at all of them
       EXPECT_NEAR(log_probability_of(reference_kernels(), logits, i), expected, 1e-6);
     }
   }
