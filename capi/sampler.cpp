@@ -107,7 +107,7 @@ sotto_status sotto_sampler_init(const sotto_model* handle, size_t vocabulary_siz
     if (model->tokenizer() != nullptr) shape.bytes = {model, bytes_of};
   }
   StandaloneSampler* made = nullptr;
-  const Status status = StandaloneSampler::init(*sotto::find_kernels(sotto::Isa::kAuto), shape,
+  const Status status = StandaloneSampler::init(*sotto::find_vector_kernels(), shape,
                                                 memory, memory_size, &made, out.get());
   if (status == Status::kOk) *sampler = reinterpret_cast<sotto_sampler*>(made);
   return wrap(status);

@@ -119,8 +119,8 @@ std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code)
                    ->transform(CLI::CheckedTransformer(kinds))
                    ->type_name("KIND");
   app.add_option("--pack", command.pack, "pack the weights for a CPU: native, none, or its name")
-      ->check(CLI::IsMember({"none", "native", "avx2", "avx512", "avx512vnni", "neon",
-                             "neon_dotprod", "neon_i8mm"}))
+      ->check(CLI::IsMember({"none", "native", "avx2", "avx512", "avx512vnni", "avx512amx",
+                             "neon", "neon_dotprod", "neon_i8mm"}))
       ->capture_default_str();
   auto* synthetic =
       app.add_option("--synthetic", command.synthetic, "random weights instead of a checkpoint")

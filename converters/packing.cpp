@@ -7,8 +7,8 @@ namespace {
 
 Isa find_isa(const std::string& name) {
   if (name == "native") return find_kernels(Isa::kAuto)->isa;
-  for (const Isa isa : {Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Vnni, Isa::kNeon, Isa::kNeonDotprod,
-                        Isa::kNeonI8mm}) {
+  for (const Isa isa : {Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Vnni, Isa::kAvx512Amx, Isa::kNeon,
+                        Isa::kNeonDotprod, Isa::kNeonI8mm}) {
     if (name == isa_name(isa)) return isa;
   }
   throw std::runtime_error("\"" + name + "\" is no instruction set with packed weights");

@@ -13,4 +13,7 @@ constexpr uint32_t isa_bit(Isa isa) { return uint32_t{1} << static_cast<int32_t>
 // One file an architecture; asks the CPU each time.
 uint32_t supported_isas();
 
+// Whether the operating system lets this process run one of them; kAvx512Amx is asked for here.
+bool may_use(Isa isa);
+
 }  // namespace sotto

@@ -24,4 +24,6 @@ uint32_t supported_isas() {
   return isas;
 }
 
+bool may_use(Isa) { return true; }
+
 }  // namespace sotto

@@ -5,4 +5,6 @@ namespace sotto {
 
 uint32_t supported_isas() { return isa_bit(Isa::kReference); }
 
+bool may_use(Isa) { return true; }
+
 }  // namespace sotto

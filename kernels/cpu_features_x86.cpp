@@ -17,6 +17,25 @@ uint32_t saved_state() {
 
 constexpr uint32_t kYmmState = 0x06;  // xmm, ymm
 constexpr uint32_t kZmmState = 0xe6;  // and opmask, upper zmm, zmm16-31
+constexpr uint32_t kTileState = 0x60000;  // their configuration and data
+
+#if defined(__linux__) && defined(__x86_64__)
+constexpr long kArchPrctl = 158;
+constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+constexpr long kTileData = 18;
+
+// The kernel keeps room for tiles only in processes that have asked (since Linux 5.16).
+bool ask_for_tiles() {
+  long result = kArchPrctl;
+  __asm__ volatile("syscall"
+                   : "+a"(result)
+                   : "D"(kRequestPermission), "S"(kTileData)
+                   : "rcx", "r11", "memory");
+  return result == 0;
+}
+#else
+bool ask_for_tiles() { return false; }
+#endif
 
 }  // namespace
 
@@ -42,8 +61,16 @@ uint32_t supported_isas() {
   const bool vl = has(ebx, 31);
   if (!(f && dq && bw && vl) || (state & kZmmState) != kZmmState) return isas;
   isas |= isa_bit(Isa::kAvx512);
-  if (has(ecx, 11)) isas |= isa_bit(Isa::kAvx512Vnni);
+  if (!has(ecx, 11)) return isas;
+  isas |= isa_bit(Isa::kAvx512Vnni);
+  const bool amx_tile = has(edx, 24);
+  const bool amx_int8 = has(edx, 25);
+  if (amx_tile && amx_int8 && (state & kTileState) == kTileState) {
+    isas |= isa_bit(Isa::kAvx512Amx);
+  }
   return isas;
 }
+
+bool may_use(Isa isa) { return isa != Isa::kAvx512Amx || ask_for_tiles(); }
 
 }  // namespace sotto

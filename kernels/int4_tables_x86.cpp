@@ -10,6 +10,7 @@ const Int4Kernels* built_int4_kernels(Isa isa) {
     case Isa::kAvx512:
       return &avx512::kInt4Kernels;
     case Isa::kAvx512Vnni:
+    case Isa::kAvx512Amx:
       return &avx512vnni::kInt4Kernels;
     default:
       return nullptr;

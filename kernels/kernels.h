@@ -26,6 +26,7 @@ enum class Isa : int32_t {
   kNeon = 5,
   kNeonDotprod = 6,
   kNeonI8mm = 7,
+  kAvx512Amx = 8,
 };
 
 const char* isa_name(Isa isa);  // "unknown" for other values
@@ -248,5 +249,9 @@ struct Kernels {
 // The table of one instruction set; kAuto: the best this CPU has. Null where this build or
 // CPU lacks it. kReference always exists.
 const Kernels* find_kernels(Isa isa);
+
+// For work without linear layers: as kAuto, but never kAvx512Amx, whose kernels are those of
+// kAvx512Vnni, and for which the operating system would be asked.
+const Kernels* find_vector_kernels();
 
 }  // namespace sotto

@@ -28,6 +28,8 @@ bool linear_needs_packing(Isa isa) {
 }
 
 bool select_linear_isa(Isa isa) {
+  // AMX multiplies what XNNPACK packs for VNNI, and leaves single rows to it.
+  if (isa == Isa::kAvx512Amx) isa = Isa::kAvx512Vnni;
   return !linear_needs_packing(isa) || xnnpack::select_isa(isa);
 }
 
@@ -70,8 +72,9 @@ static void run_tiles(const TileKernels& tiles, const TileArgs& args, ThreadPool
   const bool is_small = args.rows <= tiles.small_batch_rows;
   if (!is_small) tiles.prepare_large_batch(args);
   const TileFunction multiply = is_small ? tiles.small_batch : tiles.large_batch;
-  const size_t tiles_per_task = is_small ? 8 : 4;
   const size_t tile_count = (args.outputs + kTileColumns - 1) / kTileColumns;
+  const size_t tiles_of_many = is_small ? 8 : tiles.large_batch_tiles;
+  const size_t tiles_per_task = pool == nullptr ? tile_count : tiles_of_many;
   parallel_for(pool, (tile_count + tiles_per_task - 1) / tiles_per_task, [&](size_t task) {
     const size_t first = task * tiles_per_task;
     multiply(args, first, std::min(tiles_per_task, tile_count - first));

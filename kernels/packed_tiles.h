@@ -13,12 +13,16 @@ namespace sotto {
 // kTileDepth inputs (zero-padded) the columns one after the other; scales; biases.
 inline constexpr uint32_t kTileColumns = 16;
 inline constexpr uint32_t kTileDepth = 8;
-// The most: sums of columns fit 22 bits and a sign.
-inline constexpr uint32_t kMinTileInputs = 8;
+// The fewest: scratch memory is at most four times the activations. The most: sums of columns
+// fit 22 bits and a sign.
+inline constexpr uint32_t kMinTileInputs = 32;
 inline constexpr uint32_t kMaxTileInputs = 32768;
 
+// What kernels make of activations: 0 for the few rows that all take as they are, else tiles of
+// 16 rows by 64 inputs at the most.
+inline constexpr size_t kUnorderedRows = 12;
 constexpr size_t tile_scratch_size(size_t rows, size_t inputs) {
-  return rows * ((inputs + kTileDepth - 1) / kTileDepth * kTileDepth);
+  return rows <= kUnorderedRows ? 0 : (rows + 15) / 16 * 16 * ((inputs + 63) / 64 * 64);
 }
 
 struct TileArgs {
@@ -43,6 +47,7 @@ struct TileKernels {
   TileFunction small_batch;
   void (*prepare_large_batch)(const TileArgs& args);  // writes `ordered` for large_batch
   TileFunction large_batch;
+  size_t large_batch_tiles;  // that a thread of several takes at once
 };
 
 // Null where XNNPACK is as good, or the build lacks the instruction set. One file an
@@ -52,5 +57,8 @@ const TileKernels* built_tile_kernels(Isa isa);
 namespace avx512vnni {
 extern const TileKernels kTileKernels;
 }  // namespace avx512vnni
+namespace avx512amx {
+extern const TileKernels kTileKernels;
+}  // namespace avx512amx
 
 }  // namespace sotto

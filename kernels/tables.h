@@ -19,6 +19,7 @@ void attention(const AttentionArgs& args);
 namespace avx512 {
 extern const Kernels kTable;
 extern const Kernels kVnniTable;
+extern const Kernels kAmxTable;
 void attention(const AttentionArgs& args);
 }  // namespace avx512
 

@@ -15,13 +15,22 @@ const Kernels* built_table(Isa isa) {
       return &avx512::kTable;
     case Isa::kAvx512Vnni:
       return &avx512::kVnniTable;
+    case Isa::kAvx512Amx:
+      return &avx512::kAmxTable;
     default:
       return nullptr;
   }
 }
 
 const TileKernels* built_tile_kernels(Isa isa) {
-  return isa == Isa::kAvx512Vnni ? &avx512vnni::kTileKernels : nullptr;
+  switch (isa) {
+    case Isa::kAvx512Vnni:
+      return &avx512vnni::kTileKernels;
+    case Isa::kAvx512Amx:
+      return &avx512amx::kTileKernels;
+    default:
+      return nullptr;
+  }
 }
 
 }  // namespace sotto

@@ -130,7 +130,11 @@ typedef void (*sotto_log_fn)(void *user_data, sotto_log_level level, const char 
 typedef struct sotto_model sotto_model;
 
 /* Instruction sets. AUTO takes the best one this CPU and build offer. All give the
- * same bits; the others exist for tests and measurements. */
+ * same bits; the others exist for tests and measurements.
+ * Where the CPU has AMX, AUTO and AVX512AMX ask Linux for its registers, which holds for
+ * the process and makes the signal frames of threads that use them 8 KiB larger; refused
+ * (a kernel before 5.16, a thread's signal stack too small), AUTO takes AVX512VNNI. Who
+ * wants nothing to be asked for names another. */
 typedef int32_t sotto_isa;
 enum {
   SOTTO_ISA_AUTO = 0,
@@ -140,7 +144,8 @@ enum {
   SOTTO_ISA_AVX512VNNI = 4,
   SOTTO_ISA_NEON = 5, /* AArch64 baseline */
   SOTTO_ISA_NEON_DOTPROD = 6,
-  SOTTO_ISA_NEON_I8MM = 7
+  SOTTO_ISA_NEON_I8MM = 7,
+  SOTTO_ISA_AVX512AMX = 8 /* AVX512VNNI with int8 tiles, on Linux; since 1.1 */
 };
 
 /* Static name of an instruction set ("avx2"); "unknown" for other values. */

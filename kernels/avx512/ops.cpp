@@ -1,4 +1,5 @@
-// The ops of kernels/generic over AVX-512 vectors, with either attention.
+// The ops of kernels/generic over AVX-512 vectors, with either attention. AMX is for linear
+// layers.
 #include "kernels/avx512/columns.h"
 #include "kernels/avx512/vector.h"
 #include "kernels/generic/attention_rows.h"
@@ -11,5 +12,7 @@ constinit const Kernels kTable = generic::make_table<Vector, Columns>(
     Isa::kAvx512, attention, generic::attention_rows<attention>);
 constinit const Kernels kVnniTable = generic::make_table<Vector, Columns>(
     Isa::kAvx512Vnni, avx512vnni::attention, avx512vnni::attention_rows);
+constinit const Kernels kAmxTable = generic::make_table<Vector, Columns>(
+    Isa::kAvx512Amx, avx512vnni::attention, avx512vnni::attention_rows);
 
 }  // namespace sotto::avx512

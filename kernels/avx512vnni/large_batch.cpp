@@ -87,7 +87,7 @@ void multiply_block(const TileArgs& args, const Block& block, const uint8_t* til
 #pragma GCC unroll 13
   for (size_t r = 0; r < kRows; ++r) {
     _mm512_mask_storeu_ps(block.y + r * args.outputs, columns,
-                          frame.finish(sums[r], block.quantization[r]));
+                          frame.finish(sums_of_columns(sums[r]), block.quantization[r]));
   }
 }
 

@@ -31,7 +31,7 @@ void multiply_tile(const TileArgs& args, const uint8_t* tile, float* y, __mmask1
 #pragma GCC unroll 12
   for (size_t r = 0; r < kRows; ++r) {
     _mm512_mask_storeu_ps(y + r * args.outputs, columns,
-                          frame.finish(sums[r], args.quantization[r]));
+                          frame.finish(sums_of_columns(sums[r]), args.quantization[r]));
   }
 }
 
@@ -65,6 +65,6 @@ void multiply_small_batch(const TileArgs& args, size_t first_tile, size_t tile_c
 }
 
 constinit const TileKernels kTileKernels = {kSmallBatchRows, multiply_small_batch,
-                                            prepare_large_batch, multiply_large_batch};
+                                            prepare_large_batch, multiply_large_batch, 4};
 
 }  // namespace sotto::avx512vnni

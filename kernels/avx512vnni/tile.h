@@ -50,9 +50,19 @@ struct RowSums {
   __m512i high;
 };
 
+inline __m512i sums_of_columns(const RowSums& row) {
+  const __m512i even =
+      _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+  const __m512i odd =
+      _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+  return _mm512_add_epi32(_mm512_permutex2var_epi32(row.low, even, row.high),
+                          _mm512_permutex2var_epi32(row.low, odd, row.high));
+}
+
 // The frame around a tile's weights.
 class TileFrame {
  public:
+  TileFrame() = default;
   // `end`: behind the weights.
   TileFrame(const uint8_t* tile, const uint8_t* end)
       : scales_(_mm512_load_ps(reinterpret_cast<const float*>(end))),
@@ -64,13 +74,8 @@ class TileFrame {
         _mm512_or_si512(above, _mm512_and_si512(minus_sums, _mm512_set1_epi32(127)));
   }
 
-  __m512 finish(const RowSums& row, const RowQuantization& quantization) const {
-    const __m512i even =
-        _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
-    const __m512i odd =
-        _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
-    const __m512i sums = _mm512_add_epi32(_mm512_permutex2var_epi32(row.low, even, row.high),
-                                          _mm512_permutex2var_epi32(row.low, odd, row.high));
+  // Of a row: the sums of the columns.
+  __m512 finish(__m512i sums, const RowQuantization& quantization) const {
     // 0 ... 255, in two int16: times 128, and as it is.
     const int32_t offset = quantization.zero_point + 128;
     const __m512i offsets = _mm512_set1_epi32(offset << 23 | offset);
@@ -99,6 +104,6 @@ void multiply_small_batch(const TileArgs& args, size_t first_tile, size_t tile_c
 void prepare_large_batch(const TileArgs& args);
 void multiply_large_batch(const TileArgs& args, size_t first_tile, size_t tile_count);
 
-inline constexpr size_t kSmallBatchRows = 12;
+inline constexpr size_t kSmallBatchRows = kUnorderedRows;
 
 }  // namespace sotto::avx512vnni

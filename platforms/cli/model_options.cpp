@@ -9,14 +9,14 @@ namespace {
 // The library itself names the instruction sets.
 std::string isa_names() {
   std::string names;
-  for (sotto_isa isa = SOTTO_ISA_AUTO; isa <= SOTTO_ISA_NEON_I8MM; ++isa) {
+  for (sotto_isa isa = SOTTO_ISA_AUTO; isa <= SOTTO_ISA_AVX512AMX; ++isa) {
     names += (names.empty() ? "" : ", ") + std::string(sotto_isa_text(isa));
   }
   return names;
 }
 
 void parse_isa(const std::string& name, ModelOptions& options) {
-  for (sotto_isa isa = SOTTO_ISA_AUTO; isa <= SOTTO_ISA_NEON_I8MM; ++isa) {
+  for (sotto_isa isa = SOTTO_ISA_AUTO; isa <= SOTTO_ISA_AVX512AMX; ++isa) {
     if (name == sotto_isa_text(isa)) {
       options.isa = isa;
       return;

@@ -60,6 +60,7 @@ const (
 	ISANEON        ISA = 5
 	ISANEONDotProd ISA = 6
 	ISANEONI8MM    ISA = 7
+	ISAAVX512AMX   ISA = 8
 )
 
 // Overflow is what happens when a session is full.

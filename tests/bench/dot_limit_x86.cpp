@@ -51,6 +51,7 @@ constexpr size_t kSumsAvx2 = 10;
 
 DotLoop dot_loop(sotto_isa isa) {
   switch (isa) {
+    case SOTTO_ISA_AVX512AMX:
     case SOTTO_ISA_AVX512VNNI: return {run_avx512vnni, kSums * 64};
     case SOTTO_ISA_AVX512: return {run_avx512, kSums * 64};
     case SOTTO_ISA_AVX2: return {run_avx2, kSumsAvx2 * 32};

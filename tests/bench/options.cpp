@@ -48,14 +48,14 @@ constexpr char kFooter[] =
 
 std::string isa_names() {
   std::string names;
-  for (sotto_isa isa = SOTTO_ISA_AUTO; isa <= SOTTO_ISA_NEON_I8MM; ++isa) {
+  for (sotto_isa isa = SOTTO_ISA_AUTO; isa <= SOTTO_ISA_AVX512AMX; ++isa) {
     names += (names.empty() ? "" : ", ") + std::string(sotto_isa_text(isa));
   }
   return names;
 }
 
 sotto_isa parse_isa(const std::string& name) {
-  for (sotto_isa isa = SOTTO_ISA_AUTO; isa <= SOTTO_ISA_NEON_I8MM; ++isa) {
+  for (sotto_isa isa = SOTTO_ISA_AUTO; isa <= SOTTO_ISA_AVX512AMX; ++isa) {
     if (name == sotto_isa_text(isa)) return isa;
   }
   throw CLI::ValidationError("--isa", '"' + name + "\" is not one of " + isa_names());

@@ -49,7 +49,7 @@ TEST_F(Arguments, ModelParams) {
   expect_error(sotto_model_memory_size(file_.data(), file_.size(), &params, &size_, &error_),
                "struct_size");
   sotto_model_params_init(&params, sizeof params);
-  for (const sotto_isa isa : {-1, 8, 1000}) {
+  for (const sotto_isa isa : {-1, 9, 1000}) {
     params.isa = isa;
     expect_error(sotto_model_memory_size(file_.data(), file_.size(), &params, &size_, &error_),
                  "CPU", SOTTO_CPU_UNSUPPORTED);
@@ -212,7 +212,7 @@ TEST(Texts, EveryStatusAndIsaHasOne) {
     EXPECT_STRNE(sotto_status_text(status), "unknown status") << status;
   }
   EXPECT_STREQ(sotto_status_text(12345), "unknown status");
-  for (sotto_isa isa = 0; isa <= 7; ++isa) EXPECT_STRNE(sotto_isa_text(isa), "unknown");
+  for (sotto_isa isa = 0; isa <= 8; ++isa) EXPECT_STRNE(sotto_isa_text(isa), "unknown");
   EXPECT_STREQ(sotto_isa_text(99), "unknown");
   EXPECT_EQ(sotto_version(), static_cast<uint32_t>(SOTTO_VERSION));
 }

@@ -25,7 +25,7 @@ using namespace sotto;
 constexpr int kSkipped = 77;
 
 sotto_isa parse_isa(const std::string& name) {
-  for (sotto_isa isa = SOTTO_ISA_AUTO; isa <= SOTTO_ISA_NEON_I8MM; ++isa) {
+  for (sotto_isa isa = SOTTO_ISA_AUTO; isa <= SOTTO_ISA_AVX512AMX; ++isa) {
     if (name == sotto_isa_text(isa)) return isa;
   }
   throw std::runtime_error("no instruction set is called " + name);

@@ -11,7 +11,7 @@
 namespace sotto::test {
 namespace {
 
-constexpr int32_t kLastIsa = static_cast<int32_t>(Isa::kNeonI8mm);
+constexpr int32_t kLastIsa = static_cast<int32_t>(Isa::kAvx512Amx);
 
 TEST(Dispatch, TheReferenceIsAlwaysThere) {
   ASSERT_NE(find_kernels(Isa::kReference), nullptr);
@@ -30,13 +30,20 @@ TEST(Dispatch, AutoIsTheHighestThatCanRun) {
 TEST(Dispatch, ATableIsGivenExactlyWhereBuildAndCpuAllow) {
   for (int32_t i = 1; i <= kLastIsa; ++i) {
     const Isa isa = static_cast<Isa>(i);
-    const bool available = built_table(isa) != nullptr && (supported_isas() & isa_bit(isa)) != 0;
+    const bool available = built_table(isa) != nullptr &&
+                           (supported_isas() & isa_bit(isa)) != 0 && may_use(isa);
     const Kernels* kernels = find_kernels(isa);
     ASSERT_EQ(kernels != nullptr, available) << isa_name(isa);
     if (available) {
       EXPECT_EQ(kernels->isa, isa);
     }
   }
+}
+
+TEST(Dispatch, VectorKernelsAreTheBestOfWhatNeedsNoTiles) {
+  const Kernels* best = find_kernels(Isa::kAuto);
+  if (best->isa == Isa::kAvx512Amx) best = find_kernels(Isa::kAvx512Vnni);
+  EXPECT_EQ(find_vector_kernels(), best);
 }
 
 TEST(Dispatch, NumbersThatAreNoInstructionSet) {

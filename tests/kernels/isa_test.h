@@ -21,7 +21,7 @@ namespace sotto::test {
 // All that this build has tables for; tests skip those the CPU cannot run.
 inline std::vector<Isa> built_isas() {
   std::vector<Isa> isas;
-  for (int32_t i = 0; i <= static_cast<int32_t>(Isa::kNeonI8mm); ++i) {
+  for (int32_t i = 0; i <= static_cast<int32_t>(Isa::kAvx512Amx); ++i) {
     if (built_table(static_cast<Isa>(i)) != nullptr) isas.push_back(static_cast<Isa>(i));
   }
   return isas;

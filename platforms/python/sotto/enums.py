@@ -51,6 +51,7 @@ class Isa(enum.IntEnum):
     NEON = 5
     NEON_DOTPROD = 6
     NEON_I8MM = 7
+    AVX512AMX = 8
 
 
 class Overflow(enum.IntEnum):

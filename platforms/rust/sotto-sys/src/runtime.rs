@@ -62,6 +62,7 @@ pub const SOTTO_ISA_AVX512VNNI: i32 = 4;
 pub const SOTTO_ISA_NEON: i32 = 5;
 pub const SOTTO_ISA_NEON_DOTPROD: i32 = 6;
 pub const SOTTO_ISA_NEON_I8MM: i32 = 7;
+pub const SOTTO_ISA_AVX512AMX: i32 = 8;
 pub type sotto_release_fn =
     Option<unsafe extern "C" fn(user_data: *mut c_void, bytes: *const c_void, size: usize)>;
 

@@ -71,6 +71,7 @@ c_enum! {
         Neon = SOTTO_ISA_NEON,
         NeonDotprod = SOTTO_ISA_NEON_DOTPROD,
         NeonI8mm = SOTTO_ISA_NEON_I8MM,
+        Avx512Amx = SOTTO_ISA_AVX512AMX,
     }
 }
 c_enum! {

@@ -55,6 +55,7 @@ public enum InstructionSet: Int32, Sendable {
   case neon = 5
   case neonDotprod = 6
   case neonI8mm = 7
+  case avx512amx = 8
 }
 
 /// What happens when a session is full.

@@ -9,7 +9,8 @@ public enum Isa implements Constant {
     AVX512VNNI(4),
     NEON(5),
     NEON_DOTPROD(6),
-    NEON_I8MM(7);
+    NEON_I8MM(7),
+    AVX512AMX(8);
 
     private final int value;
 

@@ -1,0 +1,61 @@
+// The tile registers of AMX. Not the intrinsics: GCC's take literal numbers only, and do not
+// say that tiles are loaded from memory. Unnamed namespace: see kernels/generic/block.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sotto::avx512amx {
+namespace {
+
+inline constexpr size_t kTileRows = 16;
+inline constexpr size_t kTileRowBytes = 64;
+inline constexpr size_t kTileBytes = kTileRows * kTileRowBytes;
+
+// All eight tiles of full size while it lives.
+class TileState {
+ public:
+  TileState() {
+    alignas(64) uint8_t shapes[64] = {1};  // palette 1; from 16 on widths, from 48 on heights
+    for (size_t i = 0; i < 8; ++i) {
+      shapes[16 + 2 * i] = kTileRowBytes;
+      shapes[48 + i] = kTileRows;
+    }
+    asm volatile("ldtilecfg %0" : : "m"(shapes));
+  }
+  ~TileState() { asm volatile("tilerelease"); }
+  TileState(const TileState&) = delete;
+  TileState& operator=(const TileState&) = delete;
+};
+
+template <int kTile>
+[[gnu::always_inline]] inline void clear_tile() {
+  asm volatile("tilezero %%tmm%c0" : : "i"(kTile));
+}
+
+template <int kTile>
+[[gnu::always_inline]] inline void load_tile(const void* from) {
+  asm volatile("tileloadd (%1,%2,1), %%tmm%c0"
+               :
+               : "i"(kTile), "r"(from), "r"(kTileRowBytes)
+               : "memory");
+}
+
+template <int kTile>
+[[gnu::always_inline]] inline void store_tile(void* to) {
+  asm volatile("tilestored %%tmm%c0, (%1,%2,1)"
+               :
+               : "i"(kTile), "r"(to), "r"(kTileRowBytes)
+               : "memory");
+}
+
+// Sums (row, column) += unsigned (row, 64) times signed (16 times four, column, of the four).
+template <int kSums, int kUnsigned, int kSigned>
+[[gnu::always_inline]] inline void multiply_tiles() {
+  asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0"
+               :
+               : "i"(kSums), "i"(kUnsigned), "i"(kSigned));
+}
+
+}  // namespace
+}  // namespace sotto::avx512amx
