@@ -129,12 +129,8 @@ typedef void (*sotto_log_fn)(void *user_data, sotto_log_level level, const char 
 
 typedef struct sotto_model sotto_model;
 
-/* Instruction sets. AUTO takes the best one this CPU and build offer. All give the
- * same bits; the others exist for tests and measurements.
- * Where the CPU has AMX, AUTO and AVX512AMX ask Linux for its registers, which holds for
- * the process and makes the signal frames of threads that use them 8 KiB larger; refused
- * (a kernel before 5.16, a thread's signal stack too small), AUTO takes AVX512VNNI. Who
- * wants nothing to be asked for names another. */
+/* Instruction sets, all with the same bits. AUTO takes the best of this CPU and build; for
+ * that it may ask Linux for tile registers (README, "AMX"), as AVX512AMX does. */
 typedef int32_t sotto_isa;
 enum {
   SOTTO_ISA_AUTO = 0,
@@ -158,9 +154,8 @@ typedef void (*sotto_release_fn)(void *user_data, const void *bytes, size_t size
 
 typedef struct sotto_model_params {
   uint32_t struct_size;
-  sotto_isa isa;             /* default AUTO. One process runs one instruction set:
-                                a later model asking for another: INVALID_STATE.
-                                REFERENCE is always possible. */
+  sotto_isa isa;             /* default AUTO. One a process: a later model that asks
+                                for another but REFERENCE: INVALID_STATE. */
   uint32_t verify_checksums; /* default 1: tensor bytes are checked while they are
                                 read; 0: only the structure is verified */
   uint32_t reserved;
