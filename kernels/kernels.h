@@ -93,6 +93,11 @@ struct Split {
   size_t collected;
 };
 
+struct FiniteSum {
+  double sum;
+  size_t count;
+};
+
 // Of min_hash: a token x hashes to mix32(m ^ out) >> 8 (kernels/math.h), where m is the least
 // of anchors_a ^ mix32(x ^ in) as signed numbers. At least one anchor.
 struct MinHash {
@@ -195,6 +200,21 @@ struct Kernels {
 
   // The sum of |(p_i - p_i+1) - (p_i+1 - p_i+2)|, in floats, over i < n, added likewise.
   double (*sum_bends)(const float* p, size_t n);
+
+  // That of the first n bends, and that of the next n, which is faster than each by itself.
+  void (*sum_bends_twice)(const float* p, size_t n, double sums[2]);
+
+  // The sum of d_i, or of d_i^2, where d_i = x_i - shift in doubles, over the finite x_i, added
+  // likewise, and how many these are; n < 2^24.
+  FiniteSum (*sum_finite)(const float* x, size_t n, double shift, bool squares);
+
+  // x_i = max + d d (square + cube d), in doubles, where d = x_i - max; -infinity and NaN become
+  // -infinity, and infinity is not there.
+  void (*smooth)(float* x, size_t n, float max, double square, double cube);
+
+  // p_i = shares_i * scale, and x_i = 5 - 10 d d / (1 + d), where d = |p_i - goal| * (1 / 0.3);
+  // x_i as in smooth.
+  void (*aim)(const float* shares, size_t n, float scale, float goal, float* p, float* x);
 
   // y_i = shares_i * (gap_i + offset), with the gap of sum_gaps, or 0 where shares_i is 0, and
   // the sum of integer_of(y_i, base). Each share is 0 or normal, no y_i more than base / 1024.

@@ -109,6 +109,18 @@ struct Vector {
             _mm256_cvtepi32_ps(_mm256_srli_epi32(_mm256_loadu_si256(eight + 1), 8))};
   }
 
+  // word >> shift & mask of 8 words, and of 16.
+  static __m256i bits_of(const uint32_t* words, uint32_t shift, uint32_t mask) {
+    const __m128i count = _mm_cvtsi32_si128(static_cast<int>(shift));
+    const __m256i word = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words));
+    return _mm256_and_si256(_mm256_srl_epi32(word, count),
+                            _mm256_set1_epi32(static_cast<int>(mask)));
+  }
+  static void store_bits(const uint32_t* words, uint32_t shift, uint32_t mask, uint32_t* bits) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(bits), bits_of(words, shift, mask));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(bits + 8), bits_of(words + 8, shift, mask));
+  }
+
   // low[b % 32] * high[b / 32] for b = word >> shift & mask of 16 words.
   class Factors {
    public:
@@ -116,12 +128,8 @@ struct Vector {
       for (uint32_t b = 0; b <= mask; ++b) table_[b] = low[b % 32] * high[b / 32];
     }
     Vector of(const uint32_t* words, uint32_t shift, uint32_t mask) const {
-      const __m128i count = _mm_cvtsi32_si128(static_cast<int>(shift));
       const auto eight = [=, this](const uint32_t* w) {
-        const __m256i word = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w));
-        const __m256i index = _mm256_and_si256(_mm256_srl_epi32(word, count),
-                                               _mm256_set1_epi32(static_cast<int>(mask)));
-        return _mm256_i32gather_ps(table_, index, sizeof *table_);
+        return _mm256_i32gather_ps(table_, bits_of(w, shift, mask), sizeof *table_);
       };
       return {eight(words), eight(words + 8)};
     }
@@ -146,12 +154,9 @@ struct Vector {
   // The lanes of 16 words where word >> shift & mask = pattern.
   static uint32_t equal_bits(const uint32_t* words, uint32_t shift, uint32_t mask,
                              uint32_t pattern) {
-    const __m128i count = _mm_cvtsi32_si128(static_cast<int>(shift));
     const auto eight = [=](const uint32_t* w) {
-      const __m256i word = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w));
-      const __m256i b = _mm256_and_si256(_mm256_srl_epi32(word, count),
-                                         _mm256_set1_epi32(static_cast<int>(mask)));
-      const __m256i same = _mm256_cmpeq_epi32(b, _mm256_set1_epi32(static_cast<int>(pattern)));
+      const __m256i same = _mm256_cmpeq_epi32(bits_of(w, shift, mask),
+                                              _mm256_set1_epi32(static_cast<int>(pattern)));
       return _mm256_movemask_ps(_mm256_castsi256_ps(same));
     };
     return static_cast<uint32_t>(eight(words) | eight(words + 8) << 8);
@@ -171,17 +176,46 @@ struct Vector {
     }
   };
 
+  // The lanes as doubles.
+  struct Doubles {
+    __m256d v[4];
+
+    static Doubles broadcast(double x) {
+      const __m256d d = _mm256_set1_pd(x);
+      return {{d, d, d, d}};
+    }
+    static Doubles of(Vector x) {
+      return {{_mm256_cvtps_pd(_mm256_castps256_ps128(x.low)),
+               _mm256_cvtps_pd(_mm256_extractf128_ps(x.low, 1)),
+               _mm256_cvtps_pd(_mm256_castps256_ps128(x.high)),
+               _mm256_cvtps_pd(_mm256_extractf128_ps(x.high, 1))}};
+    }
+    Vector to_floats() const {
+      return {_mm256_set_m128(_mm256_cvtpd_ps(v[1]), _mm256_cvtpd_ps(v[0])),
+              _mm256_set_m128(_mm256_cvtpd_ps(v[3]), _mm256_cvtpd_ps(v[2]))};
+    }
+    friend Doubles operator+(Doubles a, Doubles b) {
+      return {{_mm256_add_pd(a.v[0], b.v[0]), _mm256_add_pd(a.v[1], b.v[1]),
+               _mm256_add_pd(a.v[2], b.v[2]), _mm256_add_pd(a.v[3], b.v[3])}};
+    }
+    friend Doubles operator-(Doubles a, Doubles b) {
+      return {{_mm256_sub_pd(a.v[0], b.v[0]), _mm256_sub_pd(a.v[1], b.v[1]),
+               _mm256_sub_pd(a.v[2], b.v[2]), _mm256_sub_pd(a.v[3], b.v[3])}};
+    }
+    friend Doubles operator*(Doubles a, Doubles b) {
+      return {{_mm256_mul_pd(a.v[0], b.v[0]), _mm256_mul_pd(a.v[1], b.v[1]),
+               _mm256_mul_pd(a.v[2], b.v[2]), _mm256_mul_pd(a.v[3], b.v[3])}};
+    }
+  };
+
   // Eight sums of doubles: lane i is added to sum i % 8, the lower lane first.
   struct DoubleSums {
     __m256d low = _mm256_setzero_pd();
     __m256d high = _mm256_setzero_pd();
-    void add(Vector x) {
-      add(x.low);
-      add(x.high);
-    }
-    void add(__m256 x) {
-      low = _mm256_add_pd(low, _mm256_cvtps_pd(_mm256_castps256_ps128(x)));
-      high = _mm256_add_pd(high, _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1)));
+    void add(Vector x) { add(Doubles::of(x)); }
+    void add(Doubles x) {
+      low = _mm256_add_pd(_mm256_add_pd(low, x.v[0]), x.v[2]);
+      high = _mm256_add_pd(_mm256_add_pd(high, x.v[1]), x.v[3]);
     }
     double fold() const {
       const __m256d v4 = _mm256_add_pd(low, high);

@@ -65,6 +65,16 @@ struct Vector {
     return {_mm512_cvtepi32_ps(_mm512_srli_epi32(_mm512_loadu_si512(words), 8))};
   }
 
+  // word >> shift & mask of 16 words.
+  static __m512i bits_of(const uint32_t* words, uint32_t shift, uint32_t mask) {
+    const __m128i count = _mm_cvtsi32_si128(static_cast<int>(shift));
+    const __m512i shifted = _mm512_srl_epi32(_mm512_loadu_si512(words), count);
+    return _mm512_and_si512(shifted, _mm512_set1_epi32(static_cast<int>(mask)));
+  }
+  static void store_bits(const uint32_t* words, uint32_t shift, uint32_t mask, uint32_t* bits) {
+    _mm512_storeu_si512(bits, bits_of(words, shift, mask));
+  }
+
   // low[b % 32] * high[b / 32] for b = word >> shift & mask of 16 words.
   class Factors {
    public:
@@ -72,9 +82,7 @@ struct Vector {
         : low_{_mm512_loadu_ps(low), _mm512_loadu_ps(low + 16)},
           high_{_mm512_loadu_ps(high), _mm512_loadu_ps(high + 16)} {}
     Vector of(const uint32_t* words, uint32_t shift, uint32_t mask) const {
-      const __m128i count = _mm_cvtsi32_si128(static_cast<int>(shift));
-      const __m512i shifted = _mm512_srl_epi32(_mm512_loadu_si512(words), count);
-      const __m512i b = _mm512_and_si512(shifted, _mm512_set1_epi32(static_cast<int>(mask)));
+      const __m512i b = bits_of(words, shift, mask);
       return {_mm512_mul_ps(
           _mm512_permutex2var_ps(low_[0], b, low_[1]),
           _mm512_permutex2var_ps(high_[0], _mm512_srli_epi32(b, 5), high_[1]))};
@@ -102,10 +110,8 @@ struct Vector {
   // The lanes of 16 words where word >> shift & mask = pattern.
   static uint32_t equal_bits(const uint32_t* words, uint32_t shift, uint32_t mask,
                              uint32_t pattern) {
-    const __m512i shifted = _mm512_srl_epi32(_mm512_loadu_si512(words),
-                                             _mm_cvtsi32_si128(static_cast<int>(shift)));
-    const __m512i b = _mm512_and_si512(shifted, _mm512_set1_epi32(static_cast<int>(mask)));
-    return _mm512_cmpeq_epi32_mask(b, _mm512_set1_epi32(static_cast<int>(pattern)));
+    return _mm512_cmpeq_epi32_mask(bits_of(words, shift, mask),
+                                   _mm512_set1_epi32(static_cast<int>(pattern)));
   }
 
   // Sums of the bits of each lane, modulo 2^32.
@@ -115,12 +121,38 @@ struct Vector {
     void store(uint32_t* p) const { _mm512_storeu_si512(p, v); }
   };
 
+  // The lanes as doubles.
+  struct Doubles {
+    __m512d low;
+    __m512d high;
+
+    static Doubles broadcast(double x) { return {_mm512_set1_pd(x), _mm512_set1_pd(x)}; }
+    static Doubles of(Vector x) {
+      return {_mm512_cvtps_pd(_mm512_castps512_ps256(x.v)),
+              _mm512_cvtps_pd(_mm512_extractf32x8_ps(x.v, 1))};
+    }
+    Vector to_floats() const {
+      const __m512 half = _mm512_castps256_ps512(_mm512_cvtpd_ps(low));
+      return {_mm512_insertf32x8(half, _mm512_cvtpd_ps(high), 1)};
+    }
+    friend Doubles operator+(Doubles a, Doubles b) {
+      return {_mm512_add_pd(a.low, b.low), _mm512_add_pd(a.high, b.high)};
+    }
+    friend Doubles operator-(Doubles a, Doubles b) {
+      return {_mm512_sub_pd(a.low, b.low), _mm512_sub_pd(a.high, b.high)};
+    }
+    friend Doubles operator*(Doubles a, Doubles b) {
+      return {_mm512_mul_pd(a.low, b.low), _mm512_mul_pd(a.high, b.high)};
+    }
+  };
+
   // Eight sums of doubles: lane i is added to sum i % 8, the lower lane first.
   struct DoubleSums {
     __m512d v = _mm512_setzero_pd();
-    void add(Vector x) {
-      v = _mm512_add_pd(v, _mm512_cvtps_pd(_mm512_castps512_ps256(x.v)));
-      v = _mm512_add_pd(v, _mm512_cvtps_pd(_mm512_extractf32x8_ps(x.v, 1)));
+    void add(Vector x) { add(Doubles::of(x)); }
+    void add(Doubles x) {
+      v = _mm512_add_pd(v, x.low);
+      v = _mm512_add_pd(v, x.high);
     }
     double fold() const {
       const __m256d v4 = _mm256_add_pd(_mm512_castpd512_pd256(v), _mm512_extractf64x4_pd(v, 1));

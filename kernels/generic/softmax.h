@@ -1,6 +1,8 @@
 // The parts of a softmax over logits, and the greedy choice.
 #pragma once
 
+#include <cstdint>
+
 #include "kernels/generic/block.h"
 #include "kernels/generic/math.h"
 
@@ -15,6 +17,11 @@ inline V max_lanes(const float* x, size_t n) {
   V c = a;
   V d = a;
   size_t i = 0;
+  if (n >= 2 * kLanes) {
+    // From here on, none lies on two cache lines; some are looked at twice.
+    a = max(V::load(x, Whole{}), a);
+    i = kLanes - reinterpret_cast<uintptr_t>(x) / sizeof(float) % kLanes;
+  }
   for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
     a = max(V::load(x + i, Whole{}), a);
     b = max(V::load(x + i + kLanes, Whole{}), b);

@@ -7,6 +7,7 @@
 #include "kernels/generic/layer_norm.h"
 #include "kernels/generic/min_hash.h"
 #include "kernels/generic/quantize.h"
+#include "kernels/generic/reweigh.h"
 #include "kernels/generic/slices.h"
 #include "kernels/generic/softmax.h"
 #include "kernels/generic/tournament.h"
@@ -38,6 +39,10 @@ constexpr Kernels make_table(Isa isa, void (*attention)(const AttentionArgs& arg
       .nearness = nearness<V>,
       .sum_gaps = sum_gaps<V>,
       .sum_bends = sum_bends<V>,
+      .sum_bends_twice = sum_bends_twice<V>,
+      .sum_finite = sum_finite<V>,
+      .smooth = smooth<V>,
+      .aim = aim<V>,
       .surprises = surprises<V>,
       .collect_below = collect_below<V>,
       .mix_words = mix_words<V>,

@@ -75,58 +75,57 @@ inline size_t collect_below(const uint32_t* words, const float* y, float factor,
   return collected;
 }
 
+// Has make(first) make what is added, in batches: words and p, kAdded of each; then
 // sums[bits [shift, shift + bits) of words_i] += p_i. A batch is added while vectors make the next:
-// stores are what sums wait for, and vectors need few of them.
-template <class V, size_t kBatch>
-class BitAdder {
- public:
-  BitAdder(const uint32_t* words, uint32_t shift, uint32_t bits, const float* p, float* sums)
-      : words_(words), p_(p), sums_(sums), shift_(shift), mask_((1u << bits) - 1) {}
-
-  // For each batch, in order, as soon as it is known.
-  void add(size_t first) {
-    uint32_t* places = places_[first / kBatch % 2];
-    for (size_t i = 0; i < kBatch; ++i) places[i] = words_[first + i] >> shift_ & mask_;
-    if (first > 0) add_known(first - kBatch);
-  }
-  // The last of them, and what is behind it.
-  void finish(size_t end, size_t n) {
-    if (end > 0) add_known(end - kBatch);
-    for (size_t i = end; i < n; ++i) sums_[words_[i] >> shift_ & mask_] += p_[i];
-  }
-
- private:
-  void add_known(size_t first) {
-    const uint32_t* places = places_[first / kBatch % 2];
-    const float* p = p_ + first;
-    for (size_t i = 0; i < kBatch; i += 8) {
-      for (size_t k = i; k < i + 8; ++k) sums_[places[k]] += p[k];
+// with more of either, processors do not see far enough to do both at once. Returns the end of
+// the last batch.
+inline constexpr size_t kAdded = 32;
+template <class V, class Make>
+[[gnu::always_inline]] inline size_t make_and_add(const uint32_t* words, uint32_t shift,
+                                                  uint32_t mask, const float* p, size_t n,
+                                                  float* sums, Make make) {
+  if (n < kAdded) return 0;
+  alignas(64) uint32_t places[2 * kAdded];
+  const auto place = [&](size_t first) {
+    make(first);
+    for (size_t i = 0; i < kAdded; i += kLanes) {
+      V::store_bits(words + first + i, shift, mask, places + first % (2 * kAdded) + i);
     }
+  };
+  const auto add = [&](size_t first) {
+    const uint32_t* to = places + first % (2 * kAdded);
+    const float* from = p + first;
+#pragma GCC unroll 32
+    for (size_t k = 0; k < kAdded; ++k) sums[to[k]] += from[k];
+  };
+  place(0);
+  size_t first = kAdded;
+  for (; first + kAdded <= n; first += kAdded) {
+    place(first);
+    add(first - kAdded);
   }
+  add(first - kAdded);
+  return first;
+}
 
-  const uint32_t* words_;
-  const float* p_;
-  float* sums_;
-  uint32_t shift_;
-  uint32_t mask_;
-  alignas(64) uint32_t places_[2][kBatch];
-};
+template <class V>
+inline void add_rest(const uint32_t* words, uint32_t shift, uint32_t mask, const float* p,
+                     size_t begin, size_t n, float* sums) {
+  for (size_t i = begin; i < n; ++i) sums[words[i] >> shift & mask] += p[i];
+}
 
 // kCommon: the low halves for all tokens, which compilers make shorter.
 template <class V, bool kCommon>
 inline void mix_and_add_batches(uint64_t seed, bool high, const int32_t* ids, int32_t first_id,
                                 uint32_t bits, const float* p, size_t n, uint32_t* words,
                                 float* sums) {
-  constexpr size_t kBatch = 64;
-  const WordMixer<V, kBatch> mixer(seed, !kCommon && high, kCommon ? nullptr : ids, first_id);
-  BitAdder<V, kBatch> adder(words, 0, bits, p, sums);
-  size_t i = 0;
-  for (; i + kBatch <= n; i += kBatch) {
-    mixer.write(i, kBatch, words);
-    adder.add(i);
-  }
-  mixer.write(i, n - i, words);
-  adder.finish(i, n);
+  const WordMixer<V, kAdded> mixer(seed, !kCommon && high, kCommon ? nullptr : ids, first_id);
+  const uint32_t mask = (1u << bits) - 1;
+  const size_t made = make_and_add<V>(words, 0, mask, p, n, sums, [&](size_t first) {
+    mixer.write(first, kAdded, words);
+  });
+  mixer.write(made, n - made, words);
+  add_rest<V>(words, 0, mask, p, made, n, sums);
 }
 
 template <class V>
@@ -159,21 +158,18 @@ template <class V>
 inline void scale_and_add(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low,
                           const float* high, float least, uint32_t next_bits, size_t n,
                           const float* p, float* y, float* sums) {
-  constexpr size_t kBatch = 128;
   const V lowest = V::broadcast(least);
   const uint32_t mask = (1u << bits) - 1;
   const typename V::Factors factors(low, high, mask);
-  BitAdder<V, kBatch> adder(words, shift + bits, next_bits, y, sums);
-  size_t first = 0;
-  for (; first + kBatch <= n; first += kBatch) {
-    for (size_t i = first; i < first + kBatch; i += kLanes) {
+  const uint32_t next_shift = shift + bits, next_mask = (1u << next_bits) - 1;
+  const size_t made = make_and_add<V>(words, next_shift, next_mask, y, n, sums, [&](size_t first) {
+    for (size_t i = first; i < first + kAdded; i += kLanes) {
       const V scaled = V::load(p + i, Whole{}) * factors.of(words + i, shift, mask);
       select_ge(scaled, lowest, scaled, V::zero()).store(y + i, Whole{});
     }
-    adder.add(first);
-  }
-  scale_by_bits<V>(words + first, shift, bits, low, high, least, n - first, p + first, y + first);
-  adder.finish(first, n);
+  });
+  scale_by_bits<V>(words + made, shift, bits, low, high, least, n - made, p + made, y + made);
+  add_rest<V>(words, next_shift, next_mask, y, made, n, sums);
 }
 
 template <class V>

@@ -85,11 +85,16 @@ template <class V>
 inline size_t keep_from(const float* key, float floor, const float* x, const int32_t* ids,
                         int32_t first_id, size_t n, float* kept_x, int32_t* kept_ids) {
   const V least = V::broadcast(floor);
+  const bool in_place = kept_x == x && kept_ids == ids;
   size_t kept = 0;
   size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     const uint32_t mask = greater_equal_mask(V::load(key + i, Whole{}), least);
     if (mask == 0) continue;
+    if (in_place && kept == i && mask == 0xffff) {
+      kept += kLanes;
+      continue;
+    }
     // What is read here is whole before anything is written: x may be kept_x.
     const auto from = first_id + static_cast<int32_t>(i);
     kept += V::compress(mask, x + i, ids != nullptr ? ids + i : nullptr, from, kept_x + kept,
@@ -159,14 +164,29 @@ inline double sum_gaps(const float* x, const float* y, size_t n, float max, floa
   return sums.fold();
 }
 
+template <class V, class Extent>
+inline V bends(const float* p, Extent extent) {
+  const V middle = V::load(p + 1, extent);
+  return abs((V::load(p, extent) - middle) - (middle - V::load(p + 2, extent)));
+}
+
 template <class V>
 inline double sum_bends(const float* p, size_t n) {
   typename V::DoubleSums sums;
-  for_each_block<V>(n, [&](size_t i, auto extent) {
-    const V middle = V::load(p + i + 1, extent);
-    sums.add(abs((V::load(p + i, extent) - middle) - (middle - V::load(p + i + 2, extent))));
-  });
+  for_each_block<V>(n, [&](size_t i, auto extent) { sums.add(bends<V>(p + i, extent)); });
   return sums.fold();
+}
+
+// A sum waits for its last addition: there are two that do not wait for each other.
+template <class V>
+inline void sum_bends_twice(const float* p, size_t n, double sums[2]) {
+  typename V::DoubleSums first, second;
+  for_each_block<V>(n, [&](size_t i, auto extent) {
+    first.add(bends<V>(p + i, extent));
+    second.add(bends<V>(p + n + i, extent));
+  });
+  sums[0] = first.fold();
+  sums[1] = second.fold();
 }
 
 template <class V>

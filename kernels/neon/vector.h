@@ -107,6 +107,15 @@ struct Vector {
     return {{four(0), four(1), four(2), four(3)}};
   }
 
+  // word >> shift & mask of 4 words, and of 16.
+  static uint32x4_t bits_of(const uint32_t* words, uint32_t shift, uint32_t mask) {
+    const int32x4_t right = vdupq_n_s32(-static_cast<int32_t>(shift));
+    return vandq_u32(vshlq_u32(vld1q_u32(words), right), vdupq_n_u32(mask));
+  }
+  static void store_bits(const uint32_t* words, uint32_t shift, uint32_t mask, uint32_t* bits) {
+    for (int k = 0; k < 16; k += 4) vst1q_u32(bits + k, bits_of(words + k, shift, mask));
+  }
+
   // low[b % 32] * high[b / 32] for b = word >> shift & mask of 16 words.
   class Factors {
    public:
@@ -143,11 +152,9 @@ struct Vector {
                              uint32_t pattern) {
     const uint32_t bit[4] = {1, 2, 4, 8};
     const uint32x4_t bits = vld1q_u32(bit);
-    const int32x4_t right = vdupq_n_s32(-static_cast<int32_t>(shift));
     uint32_t equal = 0;
     for (int k = 0; k < 4; ++k) {
-      const uint32x4_t b = vandq_u32(vshlq_u32(vld1q_u32(words + 4 * k), right),
-                                     vdupq_n_u32(mask));
+      const uint32x4_t b = bits_of(words + 4 * k, shift, mask);
       equal |= vaddvq_u32(vandq_u32(vceqq_u32(b, vdupq_n_u32(pattern)), bits)) << 4 * k;
     }
     return equal;
@@ -164,15 +171,49 @@ struct Vector {
     }
   };
 
+  // The lanes as doubles.
+  struct Doubles {
+    float64x2_t v[8];
+
+    static Doubles broadcast(double x) {
+      const float64x2_t d = vdupq_n_f64(x);
+      return {{d, d, d, d, d, d, d, d}};
+    }
+    static Doubles of(Vector x) {
+      Doubles d;
+      for (int k = 0; k < 4; ++k) {
+        d.v[2 * k] = vcvt_f64_f32(vget_low_f32(x.v[k]));
+        d.v[2 * k + 1] = vcvt_high_f64_f32(x.v[k]);
+      }
+      return d;
+    }
+    Vector to_floats() const {
+      Vector x;
+      for (int k = 0; k < 4; ++k) {
+        x.v[k] = vcvt_high_f32_f64(vcvt_f32_f64(v[2 * k]), v[2 * k + 1]);
+      }
+      return x;
+    }
+    friend Doubles operator+(Doubles a, Doubles b) {
+      for (int k = 0; k < 8; ++k) a.v[k] = vaddq_f64(a.v[k], b.v[k]);
+      return a;
+    }
+    friend Doubles operator-(Doubles a, Doubles b) {
+      for (int k = 0; k < 8; ++k) a.v[k] = vsubq_f64(a.v[k], b.v[k]);
+      return a;
+    }
+    friend Doubles operator*(Doubles a, Doubles b) {
+      for (int k = 0; k < 8; ++k) a.v[k] = vmulq_f64(a.v[k], b.v[k]);
+      return a;
+    }
+  };
+
   // Eight sums of doubles: lane i is added to sum i % 8, the lower lane first.
   struct DoubleSums {
     float64x2_t v[4] = {vdupq_n_f64(0), vdupq_n_f64(0), vdupq_n_f64(0), vdupq_n_f64(0)};
-    void add(Vector x) {
-      for (int k = 0; k < 4; ++k) {
-        float64x2_t* sums = v + k % 2 * 2;
-        sums[0] = vaddq_f64(sums[0], vcvt_f64_f32(vget_low_f32(x.v[k])));
-        sums[1] = vaddq_f64(sums[1], vcvt_high_f64_f32(x.v[k]));
-      }
+    void add(Vector x) { add(Doubles::of(x)); }
+    void add(Doubles x) {
+      for (int k = 0; k < 8; ++k) v[k % 4] = vaddq_f64(v[k % 4], x.v[k]);
     }
     double fold() const {
       const float64x2_t v2 = vaddq_f64(vaddq_f64(v[0], v[2]), vaddq_f64(v[1], v[3]));

@@ -26,6 +26,10 @@ Split split(const float* x, float floor, float ceiling, const float* values, dou
 void nearness(const float* x, size_t n, float max, float scale, float center, float* y);
 double sum_gaps(const float* x, const float* y, size_t n, float max, float scale);
 double sum_bends(const float* p, size_t n);
+void sum_bends_twice(const float* p, size_t n, double sums[2]);
+FiniteSum sum_finite(const float* x, size_t n, double shift, bool squares);
+void smooth(float* x, size_t n, float max, double square, double cube);
+void aim(const float* shares, size_t n, float scale, float goal, float* p, float* x);
 uint64_t surprises(const float* x, const float* shares, size_t n, float max, float scale,
                    float offset, double base, float* y);
 size_t collect_below(const uint32_t* words, const float* y, float factor, int32_t first, size_t n,
@@ -66,6 +70,10 @@ inline constexpr Kernels kTable = {
     .nearness = nearness,
     .sum_gaps = sum_gaps,
     .sum_bends = sum_bends,
+    .sum_bends_twice = sum_bends_twice,
+    .sum_finite = sum_finite,
+    .smooth = smooth,
+    .aim = aim,
     .surprises = surprises,
     .collect_below = collect_below,
     .mix_words = mix_words,

@@ -78,6 +78,42 @@ double sum_bends(const float* p, size_t n) {
   return fold(sums);
 }
 
+void sum_bends_twice(const float* p, size_t n, double sums[2]) {
+  sums[0] = sum_bends(p, n);
+  sums[1] = sum_bends(p + n, n);
+}
+
+FiniteSum sum_finite(const float* x, size_t n, double shift, bool squares) {
+  double sums[8] = {};
+  size_t count = 0;
+  for (size_t i = 0; i < n; ++i) {
+    if (!std::isfinite(x[i])) continue;
+    const double d = static_cast<double>(x[i]) - shift;
+    sums[i % 8] += squares ? d * d : d;
+    ++count;
+  }
+  return {fold(sums), count};
+}
+
+void smooth(float* x, size_t n, float max, double square, double cube) {
+  constexpr float kLowest = -std::numeric_limits<float>::infinity();
+  for (size_t i = 0; i < n; ++i) {
+    const double d = static_cast<double>(x[i]) - static_cast<double>(max);
+    const double smoothed = static_cast<double>(max) + d * d * (square + cube * d);
+    x[i] = x[i] > kLowest ? static_cast<float>(smoothed) : kLowest;
+  }
+}
+
+void aim(const float* shares, size_t n, float scale, float goal, float* p, float* x) {
+  constexpr float kLowest = -std::numeric_limits<float>::infinity();
+  for (size_t i = 0; i < n; ++i) {
+    p[i] = shares[i] * scale;
+    const float d = std::fabs(p[i] - goal) * (1 / 0.3f);
+    const float l = 5 - 10 * (d * d) / (1 + d);
+    x[i] = x[i] > kLowest ? l : kLowest;
+  }
+}
+
 uint64_t surprises(const float* x, const float* shares, size_t n, float max, float scale,
                    float offset, double base, float* y) {
   uint64_t sum = 0;

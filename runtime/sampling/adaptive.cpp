@@ -1,7 +1,6 @@
 #include "runtime/sampling/adaptive.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace sotto {
 
@@ -17,12 +16,7 @@ std::span<const float> adapt(Candidates& candidates, float target, const Sampler
   const float* shares = candidates.shares();
   float* before = candidates.whole();
   const std::span<float> logits = candidates.edit();
-  for (size_t i = 0; i < logits.size(); ++i) {
-    before[i] = shares[i] * scale;
-    const float x = std::fabs(before[i] - goal) * (1 / 0.3f);
-    const float l = 5 - 10 * (x * x) / (1 + x);
-    logits[i] = logits[i] > Candidates::kLowest ? l : Candidates::kLowest;
-  }
+  candidates.kernels().aim(shares, logits.size(), scale, goal, before, logits.data());
   return {before, logits.size()};
 }
 

@@ -148,6 +148,9 @@ class Candidates {
   // than logits: numbers(first, count) -> const float*, of up to kChunk tokens.
   template <typename Numbers>
   void keep_by(Numbers numbers, float floor, size_t end);
+  // The same by numbers that stay where they are until the draw, if only that follows and the
+  // likeliest stays, to which shares relate; else false. `likeliest`: its number.
+  bool leave_to_draw(const float* numbers, float floor, size_t end, float likeliest);
 
   // For the stages: room for anything until the next call of a member.
   uint64_t* keys() { return keys_; }                // (vocabulary)

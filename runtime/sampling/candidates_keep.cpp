@@ -107,6 +107,13 @@ bool Candidates::leaves_to_draw(float least_share) {
   return total() >= kFew * static_cast<double>(count_) * static_cast<double>(least_share);
 }
 
+bool Candidates::leave_to_draw(const float* numbers, float floor, size_t end, float likeliest) {
+  if (!draws_next_ || !has_shares_ || !(likeliest >= floor)) return false;
+  if (likeliest == floor && argmax() >= end) return false;
+  cut_ = {numbers, floor, end};
+  return true;
+}
+
 void Candidates::weigh_cut() {
   const float floor = cut_.floor;
   total_weight_ = 0;

@@ -94,6 +94,8 @@ constexpr size_t kSorted = 2048;
 constexpr size_t kTile = kColumns * kColumnRows;
 // A tile with all that may belong to it, what else is asked for, and another tile.
 static_assert(kBendBlock + 3 + 2 * (kTile + kMostInTile) <= kSorted);
+// Two blocks that are not summed yet, and another tile.
+static_assert(2 * kBendBlock + 2 + kTile + kMostInTile <= kSorted);
 constexpr size_t kMostShares = Candidates::kBuckets * kBendBlock;
 constexpr size_t kMostSlices = 1 << 16;
 
@@ -195,7 +197,7 @@ bool SliceSort::scatter(uint16_t* numbers) {
 }
 
 bool SliceSort::move_to_table(const float* shares, const uint16_t* numbers, size_t count) {
-  constexpr size_t kAhead = 16, kUnrolled = 8;
+  constexpr size_t kUnrolled = 8;
   // Each in a register, whatever is written.
   float* const table = table_;
   uint8_t* const counts = counts_;
@@ -204,16 +206,15 @@ bool SliceSort::move_to_table(const float* shares, const uint16_t* numbers, size
     const size_t slice = numbers[i], row = counts[slice];
     if (row == kColumnRows) [[unlikely]] return spill(slice, shares[i]);
     counts[slice] = static_cast<uint8_t>(row + 1);
-    table[row * stride + slice] = shares[i];
+    float* const place = table + row * stride + slice;
+    // Stores wait for one another, and each for its cache line, which may come before.
+    __builtin_prefetch(place, 1);
+    *place = shares[i];
   };
   size_t i = 0;
-  for (; i + kUnrolled + kAhead <= count; i += kUnrolled) {
+  for (; i + kUnrolled <= count; i += kUnrolled) {
 #pragma GCC unroll 8
-    for (size_t k = 0; k < kUnrolled; ++k) {
-      const size_t soon = numbers[i + k + kAhead];
-      __builtin_prefetch(table + counts[soon] * stride + soon, 1);
-      move(i + k);
-    }
+    for (size_t k = 0; k < kUnrolled; ++k) move(i + k);
   }
   for (; i < count; ++i) move(i);
   return has_room_;
@@ -258,8 +259,8 @@ size_t SliceSort::write_tile(size_t tile, float* to) const {
 void SliceSort::sum_bends() {
   size_t begin = 0, end = 0, block = 0;
   const auto sum_blocks = [&] {
-    for (; end - begin >= kBendBlock + 2; begin += kBendBlock) {
-      sums_[block++] = kernels_.sum_bends(sorted_ + begin, kBendBlock);
+    for (; end - begin >= 2 * kBendBlock + 2; begin += 2 * kBendBlock, block += 2) {
+      kernels_.sum_bends_twice(sorted_ + begin, kBendBlock, sums_ + block);
     }
     if (kSorted - end >= kTile + kMostInTile) return;
     std::memmove(sorted_, sorted_ + begin, (end - begin) * sizeof *sorted_);
@@ -276,7 +277,10 @@ void SliceSort::sum_bends() {
     left -= count;
     sum_blocks();
   }
-  if (end - begin > 2) sums_[block++] = kernels_.sum_bends(sorted_ + begin, end - begin - 2);
+  for (; end - begin > 2; begin += std::min(kBendBlock, end - begin - 2)) {
+    const size_t count = std::min(kBendBlock, end - begin - 2);
+    sums_[block++] = kernels_.sum_bends(sorted_ + begin, count);
+  }
 }
 
 const float* SliceSort::from(size_t rank) {

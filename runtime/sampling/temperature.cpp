@@ -28,16 +28,11 @@ float dynamic_temperature(Candidates& candidates, float t, float range, float ex
 
 void smooth(Candidates& candidates, float factor, float curve) {
   if (!(factor > 0)) return;
-  std::span<float> logits = candidates.edit();
+  const std::span<float> logits = candidates.edit();
   const float max = candidates.max();
   if (!(max > Candidates::kLowest) || max > std::numeric_limits<float>::max()) return;
   const double f = static_cast<double>(factor), c = static_cast<double>(curve);
-  const double square = -f * (3 - c) / 2, cube = f * (c - 1) / 2;
-  for (float& l : logits) {
-    const double d = static_cast<double>(l) - static_cast<double>(max);
-    const double smoothed = static_cast<double>(max) + d * d * (square + cube * d);
-    l = l > Candidates::kLowest ? static_cast<float>(smoothed) : Candidates::kLowest;
-  }
+  candidates.kernels().smooth(logits.data(), logits.size(), max, -f * (3 - c) / 2, f * (c - 1) / 2);
   candidates.edit();
 }
 

@@ -102,50 +102,17 @@ void eta_cutoff(Candidates& candidates, float eta, size_t min_keep) {
   keep_probable(candidates, std::min(e, std::sqrt(e) * e_to(-candidates.entropy())), min_keep);
 }
 
-namespace {
-
-// Sum and count of what is finite, (x - shift)^power with power 1 or 2, in eight interleaved
-// sums.
-struct Moment {
-  double sum;
-  double count;
-};
-template <int kPower>
-Moment finite_moment(const float* x, size_t n, double shift) {
-  constexpr size_t kSums = 8;
-  constexpr float kMax = std::numeric_limits<float>::max();
-  double sums[kSums] = {}, counts[kSums] = {};
-  const auto add = [&](size_t k, float value) {
-    const bool finite = value <= kMax && value >= -kMax;
-    const double d = static_cast<double>(finite ? value : 0.0f) - shift;
-    sums[k] += finite ? (kPower == 2 ? d * d : d) : 0.0;
-    counts[k] += finite ? 1.0 : 0.0;
-  };
-  size_t i = 0;
-  for (; i + kSums <= n; i += kSums) {
-    for (size_t k = 0; k < kSums; ++k) add(k, x[i + k]);
-  }
-  for (size_t k = 0; i < n; ++i, ++k) add(k, x[i]);
-  for (size_t half = kSums / 2; half > 0; half /= 2) {
-    for (size_t k = 0; k < half; ++k) {
-      sums[k] += sums[k + half];
-      counts[k] += counts[k + half];
-    }
-  }
-  return {sums[0], counts[0]};
-}
-
-}  // namespace
-
 void top_n_sigma(Candidates& candidates, float n, size_t min_keep) {
   if (!(n > 0) || is_empty(candidates) || min_keep >= candidates.count()) return;
   const float* logits = candidates.logits();
   const size_t count = candidates.count();
-  const Moment mean = finite_moment<1>(logits, count, 0);
+  const FiniteSum finite = candidates.kernels().sum_finite(logits, count, 0, false);
   double sigma = 0;  // of no finite logit
-  if (mean.count > 0) {
-    const Moment spread = finite_moment<2>(logits, count, mean.sum / mean.count);
-    sigma = std::sqrt(spread.sum / spread.count);
+  if (finite.count > 0) {
+    const auto n_finite = static_cast<double>(finite.count);
+    const double mean = finite.sum / n_finite;
+    const FiniteSum spread = candidates.kernels().sum_finite(logits, count, mean, true);
+    sigma = std::sqrt(spread.sum / n_finite);
   }
   // T scales both sides alike.
   const double floor = static_cast<double>(candidates.max()) - static_cast<double>(n) * sigma;

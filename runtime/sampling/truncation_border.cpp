@@ -1,6 +1,7 @@
 #include "runtime/sampling/truncation_border.h"
 
 #include <bit>
+#include <cassert>
 #include <cmath>
 #include <functional>
 

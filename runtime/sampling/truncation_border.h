@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -42,16 +41,41 @@ size_t collect(size_t count, Belongs belongs, Key key, uint64_t* keys) {
 }
 
 // The slice in which the running sum reaches `target`, from which the sums of those before
-// it are taken.
-inline size_t find_slice(const uint64_t* sums, uint64_t* target) {
+// it are taken; `count` if it does not.
+inline size_t find_slice(const uint64_t* sums, size_t count, uint64_t* target) {
   size_t slice = 0;
-  while (sums[slice] < *target) *target -= sums[slice++];
+  while (slice < count && sums[slice] < *target) *target -= sums[slice++];
   return slice;
 }
 
+// The least and the most.
+struct Extremes {
+  uint64_t least;
+  uint64_t most;
+};
+inline Extremes extremes_of(std::span<const uint64_t> keys) {
+  constexpr size_t kParts = 4;  // so that none waits for the last
+  uint64_t least[kParts], most[kParts];
+  std::fill_n(least, kParts, keys[0]);
+  std::fill_n(most, kParts, keys[0]);
+  for (size_t i = keys.size() % kParts; i < keys.size(); i += kParts) {
+    for (size_t k = 0; k < kParts; ++k) {
+      least[k] = std::min(least[k], keys[i + k]);
+      most[k] = std::max(most[k], keys[i + k]);
+    }
+  }
+  for (size_t i = 0; i < keys.size() % kParts; ++i) {
+    least[0] = std::min(least[0], keys[i]);
+    most[0] = std::max(most[0], keys[i]);
+  }
+  return {*std::min_element(least, least + kParts), *std::max_element(most, most + kParts)};
+}
+
+inline constexpr uint64_t kNoKey = UINT64_MAX;
+
 // The key of `keys` (ascending order in the high half, index in the low half, those of equal
-// order ascending in place) at which the running sum of measure(index) reaches `target`,
-// 1 ... the sum of all. Permutes the keys.
+// order ascending in place) at which the running sum of measure(index) reaches `target`, at
+// least 1; kNoKey if it does not. Permutes the keys.
 template <typename Measure>
 uint64_t find_border_key(Candidates& candidates, std::span<uint64_t> keys, Measure measure,
                          uint64_t target) {
@@ -59,11 +83,8 @@ uint64_t find_border_key(Candidates& candidates, std::span<uint64_t> keys, Measu
   constexpr int kSliceBits = 10;
   static_assert((1 << kSliceBits) <= Candidates::kBuckets);
   while (keys.size() > kSorted) {
-    uint64_t least = UINT64_MAX, most = 0;
-    for (const uint64_t key : keys) {
-      least = std::min(least, key >> 32);
-      most = std::max(most, key >> 32);
-    }
+    const auto [least_key, most_key] = extremes_of(keys);
+    const uint64_t least = least_key >> 32, most = most_key >> 32;
     if (least == most) break;
     const int width = static_cast<int>(std::bit_width(most - least));
     const int shift = 32 + std::max(0, width - kSliceBits);
@@ -71,7 +92,8 @@ uint64_t find_border_key(Candidates& candidates, std::span<uint64_t> keys, Measu
     std::fill_n(sums, size_t{1} << kSliceBits, 0);
     const uint64_t base = least << 32;
     for (const uint64_t key : keys) sums[(key - base) >> shift] += measure(key_index(key));
-    const uint64_t slice = find_slice(sums, &target);
+    const uint64_t slice = find_slice(sums, size_t{1} << kSliceBits, &target);
+    if (slice == size_t{1} << kSliceBits) return kNoKey;
     size_t collected = 0;
     for (const uint64_t key : keys) {
       keys[collected] = key;
@@ -80,13 +102,12 @@ uint64_t find_border_key(Candidates& candidates, std::span<uint64_t> keys, Measu
     keys = keys.first(collected);
   }
   if (keys.size() <= kSorted) sort_numbers(keys.begin(), keys.end());
-  size_t last = 0;
-  for (uint64_t m = measure(key_index(keys[0])); m < target; m = measure(key_index(keys[last]))) {
+  for (const uint64_t key : keys) {
+    const uint64_t m = measure(key_index(key));
+    if (m >= target) return key;
     target -= m;
-    ++last;
-    assert(last < keys.size());
   }
-  return keys[last];
+  return kNoKey;
 }
 
 template <typename Measure>
@@ -157,11 +178,22 @@ Split collect_between(Candidates& candidates, Between range, Numbers numbers, Va
   return all;
 }
 
+// Whether all candidates measure `one`: they do so together, and none more.
+template <typename Values>
+bool all_measure(Candidates& candidates, Values values, uint64_t one, double base,
+                 uint64_t total) {
+  if constexpr (std::is_pointer_v<Values>) {
+    const size_t count = candidates.count();
+    return total == one * count && integer_of(candidates.kernels().max(values, count), base) == one;
+  }
+  return false;
+}
+
 // The key if the border is among those that tie with a token, by their number; else 0, which no
 // key is.
 template <typename Values, typename Order>
 uint64_t find_tied_border(Candidates& candidates, size_t token, Values values, double base,
-                          Order order, uint64_t target) {
+                          Order order, uint64_t total, uint64_t target) {
   const float number = number_at(order.numbers, token);
   const Split split = collect_between(candidates, {number, next_above(number)}, order.numbers,
                                       values, base);
@@ -171,7 +203,10 @@ uint64_t find_tied_border(Candidates& candidates, size_t token, Values values, d
   const auto has_value = [=, value = number_at(values, token)](int32_t i) {
     return number_at(values, static_cast<size_t>(i)) == value;
   };
-  if (!Order::kTiesHaveOneValue && !std::all_of(tied, tied + split.collected, has_value)) return 0;
+  if (!Order::kTiesHaveOneValue && !all_measure(candidates, values, one, base, total) &&
+      !std::all_of(tied, tied + split.collected, has_value)) {
+    return 0;
+  }
   return order.key(static_cast<size_t>(tied[(target - split.sum - 1) / one]));
 }
 
@@ -194,6 +229,12 @@ uint64_t find_border(Candidates& candidates, Numbers numbers, Values values, dou
     sample[i] = number_at(numbers, i * stride);
     sample[kBorderSample + i] = number_at(values, i * stride);
   }
+  const auto is_first = [=](float number) { return number == sample[0]; };
+  if (std::all_of(sample, sample + kBorderSample, is_first)) {
+    // Most likely all are equal.
+    const uint64_t key = find_tied_border(candidates, 0, values, base, order, total, target);
+    if (key != 0) return key;
+  }
   Between range = estimate_border(sample, sample + kBorderSample,
                                   static_cast<double>(all) / kBorderSample,
                                   static_cast<double>(total - target) * base * 0x1p-52);
@@ -209,20 +250,18 @@ uint64_t find_border(Candidates& candidates, Numbers numbers, Values values, dou
     if (between.size() > kMany && !may_not_tie) {
       // So many mostly are equal.
       const auto one_of_them = static_cast<size_t>(between[between.size() / 2]);
-      const uint64_t key = find_tied_border(candidates, one_of_them, values, base, order, target);
+      const uint64_t key = find_tied_border(candidates, one_of_them, values, base, order, total,
+                                            target);
       if (key != 0) return key;
       may_not_tie = true;
       continue;
     }
-    uint64_t sum = split.sum;
     for (size_t i = 0; i < between.size(); ++i) {
-      const auto index = static_cast<size_t>(between[i]);
-      sum += measure(index);
-      keys[i] = order.key(index);
+      keys[i] = order.key(static_cast<size_t>(between[i]));
     }
-    if (sum >= target) {
-      return find_border_key(candidates, {keys, split.collected}, measure, target - split.sum);
-    }
+    const uint64_t key = find_border_key(candidates, {keys, split.collected}, measure,
+                                         target - split.sum);
+    if (key != kNoKey) return key;
     range = {-std::numeric_limits<float>::infinity(), range.floor};
   }
 }

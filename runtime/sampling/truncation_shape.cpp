@@ -90,9 +90,10 @@ struct NearOrder {
 };
 
 // `keys`: of some of the likeliest, or empty; who is not among them is less near than `away`.
+// `likeliest`: the nearness of the largest logit.
 template <typename Numbers>
 void keep_near(Candidates& candidates, Numbers nearness, uint64_t target, size_t min_keep,
-               std::span<uint64_t> keys, float away) {
+               std::span<uint64_t> keys, float away, float likeliest) {
   const NearOrder<Numbers> order = {nearness};
   const auto distance = [](uint64_t k) {
     return std::bit_cast<float>(static_cast<uint32_t>(k >> 32));
@@ -112,6 +113,10 @@ void keep_near(Candidates& candidates, Numbers nearness, uint64_t target, size_t
                                           weight_of(1) * candidates.count(),
                                           weight_of(1) * min_keep));
   }
+  if constexpr (std::is_pointer_v<Numbers>) {
+    const size_t end = key_index(border) + 1;
+    if (candidates.leave_to_draw(nearness, -distance(border), end, likeliest)) return;
+  }
   candidates.keep_by(
       [&](size_t first, size_t count) {
         return numbers_from(nearness, first, count, candidates.chunk());
@@ -128,16 +133,17 @@ void typical(Candidates& candidates, float mass, size_t min_keep) {
   const Nearness nearness = {candidates.gaps(), center, &candidates.kernels()};
   const double share = std::ceil(static_cast<double>(mass) * static_cast<double>(total));
   const uint64_t target = std::clamp<uint64_t>(static_cast<uint64_t>(share), 1, total);
+  const float likeliest = -std::fabs(center);
   const std::span<uint64_t> keys = likely_keys(candidates);
   float* room = candidates.unused_own();
   if (!keys.empty() || room == nullptr) {
     const uint64_t last = keys.empty() ? 0 : *std::max_element(keys.begin(), keys.end());
     const float away = nearness.gap(key_index(last)) - center;
-    return keep_near(candidates, nearness, target, min_keep, keys, away);
+    return keep_near(candidates, nearness, target, min_keep, keys, away, likeliest);
   }
   // Twice to be read: once to find the border, once to keep.
   const float* known = numbers_from(nearness, 0, candidates.count(), room);
-  keep_near(candidates, known, target, min_keep, keys, 0);
+  keep_near(candidates, known, target, min_keep, keys, 0, likeliest);
 }
 
 void xtc(Candidates& candidates, float threshold, size_t min_keep) {

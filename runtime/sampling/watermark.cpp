@@ -113,14 +113,15 @@ Factors play_rounds(const double* sums, uint32_t bits, double* room) {
 // multiplied in: the draw is one of a pattern, then one of the tokens that have it.
 class Tournament {
  public:
-  // Takes the keys' place.
+  // Takes the keys' place, in which vectors are aligned only at its begin.
   Tournament(Candidates& candidates, uint64_t seed, uint32_t layers)
       : kernels_(candidates.kernels()),
         ids_(candidates.ids()),
         count_(candidates.count()),
         p_(candidates.shares()),
-        words_(reinterpret_cast<uint32_t*>(candidates.whole() + count_)) {
-    float* parts = candidates.whole();
+        words_(reinterpret_cast<uint32_t*>(candidates.keys())) {
+    float* own = candidates.unused_own();
+    float* parts = own != nullptr ? own : candidates.whole() + count_;
     auto* room = reinterpret_cast<double*>(candidates.bucket_sums());
     uint32_t layer = 0;
     bits_ = bits_from(layer, layers);

@@ -115,6 +115,13 @@ void run_share_cases(const Kernels& kernels, const MicroShape& shape, Cases& cas
     sink = kernels.sum_gaps(logits.data(), shares.data(), count, max, 1.0f);
   });
   cases.time("sum_bends, vocabulary", [&] { sink = kernels.sum_bends(shares.data(), count - 2); });
+  cases.time("sum_bends_twice, vocabulary", [&] {
+    double twice[2];
+    kernels.sum_bends_twice(shares.data(), count / 2 - 1, twice);
+    sink = twice[0];
+  });
+  cases.time("sum_finite, vocabulary",
+             [&] { sink = kernels.sum_finite(logits.data(), count, 0.1, true).sum; });
   cases.time("surprises, vocabulary", [&] {
     sink = static_cast<double>(kernels.surprises(logits.data(), shares.data(), count, max, 1.0f,
                                                  9.0f, 0x1p16, y.data()));
@@ -139,6 +146,19 @@ void run_share_cases(const Kernels& kernels, const MicroShape& shape, Cases& cas
   cases.time("collect_by_bits, vocabulary", [&] {
     sink = static_cast<double>(
         kernels.collect_by_bits(words.data(), 5, 10, 77, 0, count, indices.data()));
+  });
+}
+
+// What changes all logits; over what it made before, which costs the same.
+void run_reweighing_cases(const Kernels& kernels, const MicroShape& shape, Cases& cases) {
+  const size_t count = shape.vocabulary_size;
+  auto logits = random_floats(count);
+  const auto shares = random_floats(count);
+  std::vector<float> probabilities(count);
+  cases.time("smooth, vocabulary",
+             [&] { kernels.smooth(logits.data(), count, 5.0f, -1e-9, 1e-9); });
+  cases.time("aim, vocabulary", [&] {
+    kernels.aim(shares.data(), count, 0.1f, 0.3f, probabilities.data(), logits.data());
   });
 }
 
@@ -172,6 +192,7 @@ nlohmann::json run_micro_cases(Isa isa, const MicroShape& shape) {
   run_row_cases(kernels, shape, cases);
   run_logits_cases(kernels, shape, cases);
   run_share_cases(kernels, shape, cases);
+  run_reweighing_cases(kernels, shape, cases);
   run_attention_cases(kernels, shape, cases);
   if (shape.thread_count > 1 && threads_available()) {
     ThreadPool* pool = create_thread_pool(shape.thread_count, nullptr);

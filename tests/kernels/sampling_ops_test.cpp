@@ -174,6 +174,16 @@ TEST_P(SamplingOps, SumBends) {
     EXPECT_EQ(std::bit_cast<uint64_t>(kernels_->sum_bends(p.data(), n)),
               std::bit_cast<uint64_t>(expected));
   });
+  for_each_case([&](Numbers numbers, size_t n, Placement placement) {
+    const std::vector<float> values = make_floats(numbers, 2 * n + 2, random_);
+    const GuardedArray<float> p(values, placement);
+    double sums[2];
+    kernels_->sum_bends_twice(p.data(), n, sums);
+    for (const size_t k : {size_t{0}, size_t{1}}) {
+      const double expected = reference_->sum_bends(values.data() + k * n, n);
+      EXPECT_EQ(std::bit_cast<uint64_t>(sums[k]), std::bit_cast<uint64_t>(expected));
+    }
+  });
   const float p[] = {1, 0.5f, 0.25f, 0.25f};
   EXPECT_EQ(kernels_->sum_bends(p, 2), 0.25 + 0.25);
 }
@@ -224,6 +234,66 @@ TEST_P(SamplingOps, NearnessOfAFew) {
   kernels_->nearness(x, 5, 3, 0.5f, 1, y);
   const std::vector<float> expected = {-1, -0.0f, -1.5f, -kInfinity, -kInfinity};
   EXPECT_EQ(difference(expected, std::vector<float>(y, y + 5)), "");
+}
+
+TEST_P(SamplingOps, SumFinite) {
+  for_each_case([&](Numbers numbers, size_t n, Placement placement) {
+    std::vector<float> values = hostile_logits(numbers, n, random_);
+    if (random_() % 8 == 0) values[random_() % n] = std::numeric_limits<float>::infinity();
+    const GuardedArray<float> x(values, placement);
+    for (const double shift : {0.0, -0.3, 1e30}) {
+      for (const bool squares : {false, true}) {
+        const FiniteSum expected = reference_->sum_finite(values.data(), n, shift, squares);
+        const FiniteSum got = kernels_->sum_finite(x.data(), n, shift, squares);
+        EXPECT_EQ(std::bit_cast<uint64_t>(got.sum), std::bit_cast<uint64_t>(expected.sum));
+        EXPECT_EQ(got.count, expected.count);
+      }
+    }
+  });
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float x[] = {3, -kInfinity, 1, std::numeric_limits<float>::quiet_NaN(), kInfinity, -1};
+  EXPECT_EQ(kernels_->sum_finite(x, 6, 2, false).sum, 1 - 1 - 3);
+  EXPECT_EQ(kernels_->sum_finite(x, 6, 2, true).sum, 1 + 1 + 9);
+  EXPECT_EQ(kernels_->sum_finite(x, 6, 2, true).count, 3u);
+}
+
+TEST_P(SamplingOps, Smooth) {
+  for_each_case([&](Numbers numbers, size_t n, Placement placement) {
+    const std::vector<float> values = hostile_logits(numbers, n, random_);
+    const GuardedArray<float> x(values, placement);
+    std::vector<float> expected = values;
+    const float max = reference_->max(values.data(), n);
+    reference_->smooth(expected.data(), n, max, -0.3, 0.05);
+    kernels_->smooth(x.data(), n, max, -0.3, 0.05);
+    EXPECT_EQ(difference(expected, x.values()), "");
+    EXPECT_TRUE(x.intact());
+  });
+  float x[] = {3, 1, std::numeric_limits<float>::quiet_NaN()};
+  kernels_->smooth(x, 3, 3, -0.5, 0.25);
+  EXPECT_EQ(difference({3, 3 + 4 * (-0.5f - 0.5f), -std::numeric_limits<float>::infinity()},
+                       std::vector<float>(x, x + 3)),
+            "");
+}
+
+TEST_P(SamplingOps, Aim) {
+  for_each_case([&](Numbers numbers, size_t n, Placement placement) {
+    const std::vector<float> values = hostile_logits(numbers, n, random_);
+    const float max = reference_->max(values.data(), n);
+    const std::vector<float> shares = shares_of(values, max, random_);
+    const GuardedArray<float> given(shares, placement), p(n, placement), x(values, placement);
+    std::vector<float> expected_p(n), expected = values;
+    reference_->aim(shares.data(), n, 0.01f, 0.3f, expected_p.data(), expected.data());
+    kernels_->aim(given.data(), n, 0.01f, 0.3f, p.data(), x.data());
+    EXPECT_EQ(difference(expected_p, p.values()), "");
+    EXPECT_EQ(difference(expected, x.values()), "");
+    EXPECT_TRUE(given.intact() && p.intact() && x.intact());
+  });
+  const float shares[] = {1, 0.5f, 0.25f};
+  float p[3], x[] = {0, 1, -std::numeric_limits<float>::infinity()};
+  kernels_->aim(shares, 3, 0.5f, 0.5f, p, x);
+  EXPECT_EQ(difference({0.5f, 0.25f, 0.125f}, std::vector<float>(p, p + 3)), "");
+  const float d = 0.25f * (1 / 0.3f);
+  EXPECT_EQ(difference({5, 5 - 10 * (d * d) / (1 + d), x[2]}, std::vector<float>(x, x + 3)), "");
 }
 
 TEST_P(SamplingOps, CollectBelow) {
