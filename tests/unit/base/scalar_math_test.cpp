@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "runtime/base/random.h"
+#include "tests/emulated/work.h"
 
 namespace sotto {
 namespace {
@@ -22,7 +23,7 @@ double error_in_ulp(double x) {
 TEST(Ln, WithinTwoUlp) {
   if (std::numeric_limits<long double>::digits <= 53) GTEST_SKIP() << "long double is double";
   double worst = 0;
-  for (uint64_t i = 0; i < 300000; ++i) {
+  for (uint64_t i = 0; i < work<uint64_t>(300000, 30000); ++i) {
     const uint64_t bits = random_bits(3, i);
     const double fraction = static_cast<double>(bits >> 11) * 0x1p-53;
     worst = std::max(worst, error_in_ulp(0.5 + fraction));         // around 1
