@@ -23,8 +23,7 @@ void run_scalar(size_t iterations) {
 
 DotLoop scalar_dot_loop() { return {run_scalar, kChains}; }
 
-double dot_macs_per_second(sotto_isa isa, size_t thread_count, double least_seconds) {
-  const DotLoop loop = dot_loop(isa);
+double macs_per_second(const DotLoop& loop, size_t thread_count, double least_seconds) {
   size_t iterations = 10'000;
   double seconds = 0;
   // The last of growing repetitions is long enough to count.

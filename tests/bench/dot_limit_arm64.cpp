@@ -60,4 +60,6 @@ DotLoop dot_loop(sotto_isa isa) {
   }
 }
 
+DotLoop tile_loop(sotto_isa) { return {nullptr, 0}; }
+
 }  // namespace sotto::bench

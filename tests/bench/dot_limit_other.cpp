@@ -5,4 +5,6 @@ namespace sotto::bench {
 
 DotLoop dot_loop(sotto_isa) { return scalar_dot_loop(); }
 
+DotLoop tile_loop(sotto_isa) { return {nullptr, 0}; }
+
 }  // namespace sotto::bench

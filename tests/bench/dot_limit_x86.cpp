@@ -1,4 +1,4 @@
-// x86-64: vpdpbusd where there is VNNI, else vpmaddubsw, vpmaddwd and vpaddd.
+// x86-64: vpdpbusd where there is VNNI, else vpmaddubsw, vpmaddwd and vpaddd; tdpbusd of AMX.
 #include <immintrin.h>
 
 #include "tests/bench/dot_limit.h"
@@ -47,7 +47,29 @@ constexpr size_t kSumsAvx2 = 10;
   for (auto& sum : sums) asm volatile("" : : "x"(sum));
 }
 
+// Four tiles of sums, of 16 by 16 with 64 products each, as in the library.
+constexpr uint64_t kTileMacs = 4 * 16 * 16 * 64;
+
+void run_tiles(size_t iterations) {
+  alignas(64) uint8_t shapes[64] = {1};  // palette 1; from 16 on widths, from 48 on heights
+  for (size_t i = 0; i < 8; ++i) {
+    shapes[16 + 2 * i] = 64;
+    shapes[48 + i] = 16;
+  }
+  asm volatile("ldtilecfg %0" : : "m"(shapes));
+  for (size_t i = 0; i < iterations; ++i) {
+    asm volatile(
+        "tdpbusd %tmm6, %tmm4, %tmm0\n\ttdpbusd %tmm7, %tmm4, %tmm1\n\t"
+        "tdpbusd %tmm6, %tmm5, %tmm2\n\ttdpbusd %tmm7, %tmm5, %tmm3");
+  }
+  asm volatile("tilerelease");
+}
+
 }  // namespace
+
+DotLoop tile_loop(sotto_isa isa) {
+  return isa == SOTTO_ISA_AVX512AMX ? DotLoop{run_tiles, kTileMacs} : DotLoop{nullptr, 0};
+}
 
 DotLoop dot_loop(sotto_isa isa) {
   switch (isa) {

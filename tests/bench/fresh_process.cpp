@@ -92,8 +92,9 @@ void add_fresh_process(const LoadedModel& model, uint32_t thread_count, Plan* pl
         {"prompt_tokens", prompt}, {"threads", thread_count}, {"checksums", verify}};
     first.unit = "ms";
     first.higher_is_better = false;
-    first.limit_name = "int8_dot";
-    first.limit_series = dot_series(thread_count);
+    const MacLimit limit = mac_limit(model, thread_count);
+    first.limit_name = limit.name;
+    first.limit_series = limit.series;
     first.limit = [macs](double macs_per_second) { return macs / macs_per_second * 1e3; };
     plan->figures.push_back(first);
 

@@ -190,7 +190,8 @@ int measure(Options options) {
       });
   line.clear();
   for (const auto& [series, values] : samples) {
-    if (series.starts_with("memory_read/") || series.starts_with("int8_dot/")) {
+    if (series.starts_with("memory_read/") || series.starts_with("int8_dot/") ||
+        series.starts_with("int8_tiles/")) {
       report.limits[series] = values;
     }
   }

@@ -29,6 +29,7 @@ struct LinearShape {
 struct Limits {
   double bytes_per_second;
   double macs_per_second;
+  bool has_tiles;
 };
 
 // The copies of one matrix, packed or as rows.
@@ -104,7 +105,9 @@ void run_shape(Isa isa, const LinearShape& shape, Pages pages, const Limits& lim
     cases->push_back({{"name", "linear " + name},
                       {"ns", fastest_call(multiply) * 1e9},
                       {"limit_ns", std::max(read_ns, dot_ns)},
-                      {"limit_name", read_ns > dot_ns ? "memory_read" : "int8_dot"}});
+                      {"limit_name", read_ns > dot_ns               ? "memory_read"
+                                     : limits.has_tiles ? "int8_tiles"
+                                                        : "int8_dot"}});
   }
 }
 
@@ -120,15 +123,16 @@ void run_linear_cases(Isa isa, const MicroShape& shape, nlohmann::json* cases) {
       {"down", inner, width, shape.layer_count, {1, 10, 128}},
       // The runtime multiplies few rows by the head, one as a rule.
       {"head", width, shape.vocabulary_size, 1, {1, 10}}};
+  const DotLoop tiles = tile_loop(static_cast<sotto_isa>(isa));
+  const DotLoop loop = tiles.run != nullptr ? tiles : dot_loop(static_cast<sotto_isa>(isa));
   for (const LinearShape& linear : shapes) {
     const ReadLimit read(size_t{linear.count} * linear.inputs * linear.outputs, shape.pages, 1);
-    Limits limits = {0, 0};
+    Limits limits = {0, 0, tiles.run != nullptr};
     for (int i = 0; i < 8; ++i) {
       limits.bytes_per_second =
           std::max(limits.bytes_per_second, read.bytes_per_second(kLimitSeconds));
       limits.macs_per_second =
-          std::max(limits.macs_per_second,
-                   dot_macs_per_second(static_cast<sotto_isa>(isa), 1, kLimitSeconds));
+          std::max(limits.macs_per_second, macs_per_second(loop, 1, kLimitSeconds));
     }
     run_shape(isa, linear, shape.pages, limits, cases);
   }

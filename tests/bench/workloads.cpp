@@ -28,7 +28,10 @@ std::string read_series(size_t thread_count) {
   return "memory_read" + threads_suffix(thread_count);
 }
 
-std::string dot_series(size_t thread_count) { return "int8_dot" + threads_suffix(thread_count); }
+MacLimit mac_limit(const LoadedModel& model, size_t thread_count) {
+  const std::string name = tile_loop(model.info().isa).run == nullptr ? "int8_dot" : "int8_tiles";
+  return {name, name + threads_suffix(thread_count)};
+}
 
 double prompt_macs(const sotto_model_info& info, uint32_t token_count) {
   const double width = info.embedding_size;
@@ -40,14 +43,20 @@ void add_limits(const LoadedModel& model, uint32_t thread_count, Plan* plan) {
   const auto read =
       std::make_shared<ReadLimit>(model.info().weight_bytes, model.pages(), thread_count);
   const sotto_isa isa = model.info().isa;
-  const std::string read_name = read_series(thread_count), dot_name = dot_series(thread_count);
+  const std::string read_name = read_series(thread_count);
   plan->probes.push_back({"memory read", [read, read_name](Recorder& recorder) {
                             recorder.record(read_name, read->bytes_per_second(kLimitSeconds));
                           }});
-  plan->probes.push_back({"int8 dot products", [isa, thread_count, dot_name](Recorder& recorder) {
-                            recorder.record(dot_name,
-                                            dot_macs_per_second(isa, thread_count, kLimitSeconds));
-                          }});
+  const std::pair<const char*, DotLoop> loops[] = {{"int8_dot", dot_loop(isa)},
+                                                   {"int8_tiles", tile_loop(isa)}};
+  for (const auto& [name, loop] : loops) {
+    if (loop.run == nullptr) continue;
+    const std::string series = name + threads_suffix(thread_count);
+    plan->probes.push_back({name, [series, loop, thread_count](Recorder& recorder) {
+                              recorder.record(
+                                  series, macs_per_second(loop, thread_count, kLimitSeconds));
+                            }});
+  }
 }
 
 void add_decode(const LoadedModel& model, uint32_t context, uint32_t thread_count, Plan* plan) {
@@ -126,8 +135,9 @@ void add_prefill(const LoadedModel& model, uint32_t prompt_length, uint32_t thre
   FigureSpec figure{series, "prefill"};
   figure.parameters = {{"prompt_tokens", prompt_length}, {"threads", thread_count}};
   figure.unit = "tok/s";
-  figure.limit_name = "int8_dot";
-  figure.limit_series = dot_series(thread_count);
+  const MacLimit limit = mac_limit(model, thread_count);
+  figure.limit_name = limit.name;
+  figure.limit_series = limit.series;
   figure.limit = [macs](double macs_per_second) { return macs_per_second / macs; };
   plan->figures.push_back(figure);
 }
@@ -150,8 +160,9 @@ void add_first_token(const LoadedModel& model, uint32_t thread_count, Plan* plan
   figure.parameters = {{"prompt_tokens", prompt}, {"threads", thread_count}};
   figure.unit = "ms";
   figure.higher_is_better = false;
-  figure.limit_name = "int8_dot";
-  figure.limit_series = dot_series(thread_count);
+  const MacLimit limit = mac_limit(model, thread_count);
+  figure.limit_name = limit.name;
+  figure.limit_series = limit.series;
   figure.limit = [macs](double macs_per_second) { return macs / macs_per_second * 1e3; };
   plan->figures.push_back(figure);
 }

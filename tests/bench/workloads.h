@@ -30,7 +30,12 @@ double prompt_macs(const sotto_model_info& info, uint32_t token_count);
 
 // The series that hold the limits for a number of threads.
 std::string read_series(size_t thread_count);  // bytes a second
-std::string dot_series(size_t thread_count);   // multiply-adds a second
+// Multiply-adds a second, of tiles where the model's instruction set has them.
+struct MacLimit {
+  std::string name;
+  std::string series;
+};
+MacLimit mac_limit(const LoadedModel& model, size_t thread_count);
 
 // Each adds its probes and figures to `plan`, whose probes refer to `model`.
 void add_limits(const LoadedModel& model, uint32_t thread_count, Plan* plan);
