@@ -120,6 +120,12 @@ struct Slices {
 inline constexpr size_t kColumns = 16;
 inline constexpr size_t kColumnRows = 16;
 
+// Of move_to_columns: a share whose column was full.
+struct LeftShare {
+  uint32_t column;
+  float share;
+};
+
 struct Kernels {
   Isa isa;
 
@@ -254,6 +260,12 @@ struct Kernels {
   // t = min(d * scale, 31) and s = floor(t), it is floor(fma(t - s, width_s, first_s)), less than
   // 2^16. Each x_i is 0 ... 1.
   void (*slice_numbers)(const float* x, size_t n, const Slices& slices, uint16_t* numbers);
+
+  // Adds each x_i to the column of its number of slice_numbers, which is less than stride: in order,
+  // to table[counts_c * stride + c] of column c, and counts it; where kColumnRows are counted, to
+  // `left`, which has room for n. Returns how many are left.
+  size_t (*move_to_columns)(const float* x, size_t n, const Slices& slices, float* table,
+                            size_t stride, uint8_t* counts, LeftShare* left);
 
   // Sorts 16 columns, the number in row r of column c being x[r * stride + c], of which
   // column c has counts_c, at most 16, from row 0; none is NaN or less than 0, nor -0. Writes one

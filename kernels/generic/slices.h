@@ -7,14 +7,77 @@
 namespace sotto::generic {
 
 template <class V>
-inline void slice_numbers(const float* x, size_t n, const Slices& slices, uint16_t* numbers) {
-  const V scale = V::broadcast(slices.scale), last = V::broadcast(kSections - 1);
-  const typename V::Table first(slices.first), width(slices.width);
-  for_each_block<V>(n, [&](size_t i, auto extent) {
-    const V place = min(bits_below_one(V::load(x + i, extent)) * scale, last);
+class Slicer {
+ public:
+  explicit Slicer(const Slices& slices)
+      : scale_(V::broadcast(slices.scale)),
+        last_(V::broadcast(kSections - 1)),
+        first_(slices.first),
+        width_(slices.width) {}
+
+  template <class Extent>
+  void write(const float* x, Extent extent, uint16_t* numbers) const {
+    const V place = min(bits_below_one(V::load(x, extent)) * scale_, last_);
     const V section = floor(place);
-    fma(place - section, width.at(section), first.at(section)).store_floor(numbers + i, extent);
+    fma(place - section, width_.at(section), first_.at(section)).store_floor(numbers, extent);
+  }
+
+ private:
+  V scale_;
+  V last_;
+  typename V::Table first_;
+  typename V::Table width_;
+};
+
+template <class V>
+inline void slice_numbers(const float* x, size_t n, const Slices& slices, uint16_t* numbers) {
+  const Slicer<V> slicer(slices);
+  for_each_block<V>(n, [&](size_t i, auto extent) { slicer.write(x + i, extent, numbers + i); });
+}
+
+// A batch is moved while vectors make the numbers of the next.
+template <class V>
+inline size_t move_to_columns(const float* x, size_t n, const Slices& slices, float* table,
+                              size_t stride, uint8_t* counts, LeftShare* left) {
+  constexpr size_t kBatch = 32;
+  const Slicer<V> slicer(slices);
+  alignas(64) uint16_t numbers[2 * kBatch];
+  LeftShare* left_end = left;
+  const auto move = [&](size_t column, float share) {
+    const size_t row = counts[column];
+    if (row == kColumnRows) [[unlikely]] {
+      *left_end++ = {static_cast<uint32_t>(column), share};
+      return;
+    }
+    counts[column] = static_cast<uint8_t>(row + 1);
+    float* const place = table + row * stride + column;
+    // Stores wait for one another, and each for its cache line, which may come before.
+    __builtin_prefetch(place, 1);
+    *place = share;
+  };
+  const auto number_batch = [&](size_t first) {
+    uint16_t* to = numbers + first % (2 * kBatch);
+    for (size_t i = 0; i < kBatch; i += kLanes) slicer.write(x + first + i, Whole{}, to + i);
+  };
+  const auto move_batch = [&](size_t first) {
+    const uint16_t* of = numbers + first % (2 * kBatch);
+#pragma GCC unroll 32
+    for (size_t k = 0; k < kBatch; ++k) move(of[k], x[first + k]);
+  };
+  size_t first = 0;
+  if (n >= kBatch) {
+    number_batch(0);
+    for (first = kBatch; first + kBatch <= n; first += kBatch) {
+      number_batch(first);
+      move_batch(first - kBatch);
+    }
+    move_batch(first - kBatch);
+  }
+  for_each_block<V>(n - first, [&](size_t i, auto extent) {
+    slicer.write(x + first + i, extent, numbers + i);
   });
+  for (size_t i = 0; first + i < n; ++i) move(numbers[i], x[first + i]);
+  return static_cast<size_t>(left_end - left);
 }
 
 // Sixteen inputs, 60 comparators, the fewest known (Knuth, The Art of Computer Programming 3,

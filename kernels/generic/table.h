@@ -51,6 +51,7 @@ constexpr Kernels make_table(Isa isa, void (*attention)(const AttentionArgs& arg
       .scale_and_add = scale_and_add<V>,
       .collect_by_bits = collect_by_bits<V>,
       .slice_numbers = slice_numbers<V>,
+      .move_to_columns = move_to_columns<V>,
       .sort_columns = sort_columns<Columns>,
       .min_hash = min_hash<V>,
   };

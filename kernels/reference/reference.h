@@ -46,6 +46,8 @@ void scale_and_add(const uint32_t* words, uint32_t shift, uint32_t bits, const f
 size_t collect_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, uint32_t pattern,
                        int32_t first, size_t n, int32_t* collected);
 void slice_numbers(const float* x, size_t n, const Slices& slices, uint16_t* numbers);
+size_t move_to_columns(const float* x, size_t n, const Slices& slices, float* table, size_t stride,
+                       uint8_t* counts, LeftShare* left);
 size_t sort_columns(const float* x, size_t stride, const uint8_t* counts, float* sorted);
 void min_hash(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,
               int32_t* hashes);
@@ -82,6 +84,7 @@ inline constexpr Kernels kTable = {
     .scale_and_add = scale_and_add,
     .collect_by_bits = collect_by_bits,
     .slice_numbers = slice_numbers,
+    .move_to_columns = move_to_columns,
     .sort_columns = sort_columns,
     .min_hash = min_hash,
 };

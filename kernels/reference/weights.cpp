@@ -199,6 +199,21 @@ void slice_numbers(const float* x, size_t n, const Slices& slices, uint16_t* num
   }
 }
 
+size_t move_to_columns(const float* x, size_t n, const Slices& slices, float* table, size_t stride,
+                       uint8_t* counts, LeftShare* left) {
+  size_t left_count = 0;
+  for (size_t i = 0; i < n; ++i) {
+    uint16_t column;
+    slice_numbers(x + i, 1, slices, &column);
+    if (counts[column] == kColumnRows) {
+      left[left_count++] = {column, x[i]};
+    } else {
+      table[counts[column]++ * stride + column] = x[i];
+    }
+  }
+  return left_count;
+}
+
 size_t sort_columns(const float* x, size_t stride, const uint8_t* counts, float* sorted) {
   float* end = sorted;
   for (size_t c = 0; c < kColumns; ++c) {

@@ -111,7 +111,7 @@ SliceSort::SliceSort(Candidates& candidates, std::span<const float> shares,
 
 bool SliceSort::sort() {
   if (shares_.size() < kFewest || shares_.size() > kMostShares) return false;
-  if (!lay_out() || !scatter(numbers_)) return false;
+  if (!lay_out() || !scatter()) return false;
   sum_bends();
   return true;
 }
@@ -187,37 +187,19 @@ void SliceSort::count_sections(const float* sample, size_t sampled, uint32_t* co
   for (size_t section = 0; section < kSections; ++section) counts[section] += odd[section];
 }
 
-bool SliceSort::scatter(uint16_t* numbers) {
-  for (size_t first = 0; first < shares_.size(); first += kNumbers) {
-    const size_t count = std::min(kNumbers, shares_.size() - first);
-    kernels_.slice_numbers(shares_.data() + first, count, slices_, numbers);
-    if (!move_to_table(shares_.data() + first, numbers, count)) return false;
+bool SliceSort::scatter() {
+  // Where sums will be.
+  auto* const left = reinterpret_cast<LeftShare*>(sums_);
+  constexpr size_t kMoved = Candidates::kBuckets;
+  static_assert(sizeof(LeftShare) <= sizeof(*sums_));
+  for (size_t first = 0; first < shares_.size(); first += kMoved) {
+    const size_t count = std::min(kMoved, shares_.size() - first);
+    const size_t left_count = kernels_.move_to_columns(shares_.data() + first, count, slices_,
+                                                       table_, slice_count_, counts_, left);
+    for (size_t i = 0; i < left_count; ++i) spill(left[i].column, left[i].share);
+    if (!has_room_) return false;
   }
   return true;
-}
-
-bool SliceSort::move_to_table(const float* shares, const uint16_t* numbers, size_t count) {
-  constexpr size_t kUnrolled = 8;
-  // Each in a register, whatever is written.
-  float* const table = table_;
-  uint8_t* const counts = counts_;
-  const size_t stride = slice_count_;
-  const auto move = [&](size_t i) {
-    const size_t slice = numbers[i], row = counts[slice];
-    if (row == kColumnRows) [[unlikely]] return spill(slice, shares[i]);
-    counts[slice] = static_cast<uint8_t>(row + 1);
-    float* const place = table + row * stride + slice;
-    // Stores wait for one another, and each for its cache line, which may come before.
-    __builtin_prefetch(place, 1);
-    *place = shares[i];
-  };
-  size_t i = 0;
-  for (; i + kUnrolled <= count; i += kUnrolled) {
-#pragma GCC unroll 8
-    for (size_t k = 0; k < kUnrolled; ++k) move(i + k);
-  }
-  for (; i < count; ++i) move(i);
-  return has_room_;
 }
 
 void SliceSort::spill(size_t slice, float share) {

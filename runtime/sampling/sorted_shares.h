@@ -60,9 +60,8 @@ class SliceSort {
   bool lay_out();
   bool choose_slices(float* sample);
   void count_sections(const float* sample, size_t sampled, uint32_t* counts);
-  bool scatter(uint16_t* numbers);
-  bool move_to_table(const float* shares, const uint16_t* numbers, size_t count);
-  [[gnu::noinline]] void spill(size_t slice, float share);
+  bool scatter();
+  void spill(size_t slice, float share);
   void sum_bends();
   size_t tile_size(size_t tile) const;
   size_t write_tile(size_t tile, float* to) const;

@@ -61,6 +61,58 @@ TEST_P(SlicesOps, SliceNumbersGrowAsSharesFall) {
   }
 }
 
+TEST_P(SlicesOps, MoveToColumns) {
+  for_each_case([&](Numbers, size_t n, Placement placement) {
+    const GuardedArray<float> x(random_shares(n, random_), placement);
+    Slices slices = random_slices(random_);
+    if (random_() % 2 == 0) {
+      for (float& width : slices.width) width = 1;  // so that some have no place
+      std::iota(slices.first, slices.first + kSections, 0.0f);
+    }
+    const auto stride = static_cast<size_t>(slices.first[kSections - 1] +
+                                            slices.width[kSections - 1]) + random_() % 3;
+    std::vector<float> expected_table(stride * kColumnRows, -1.0f);
+    std::vector<uint8_t> expected_counts(stride);
+    for (uint8_t& count : expected_counts) {
+      count = static_cast<uint8_t>(random_() % (kColumnRows + 1));
+    }
+    std::vector<LeftShare> expected_left(n);
+    const GuardedArray<float> table(expected_table, placement);
+    const GuardedArray<uint8_t> counts(expected_counts, placement);
+    const GuardedArray<LeftShare> left(n, placement);
+    const size_t left_count =
+        reference_->move_to_columns(x.data(), n, slices, expected_table.data(), stride,
+                                    expected_counts.data(), expected_left.data());
+    ASSERT_EQ(kernels_->move_to_columns(x.data(), n, slices, table.data(), stride, counts.data(),
+                                        left.data()),
+              left_count);
+    EXPECT_EQ(difference(expected_table, table.values()), "");
+    EXPECT_EQ(counts.values(), expected_counts);
+    for (size_t i = 0; i < left_count; ++i) {
+      EXPECT_EQ(left.data()[i].column, expected_left[i].column) << i;
+      EXPECT_TRUE(same_bits(left.data()[i].share, expected_left[i].share)) << i;
+    }
+    EXPECT_TRUE(x.intact() && table.intact() && counts.intact() && left.intact());
+  });
+}
+
+TEST_P(SlicesOps, MoveToColumnsOfAFew) {
+  Slices slices = {static_cast<float>(kSections - 1) / 0x3f800000, {}, {}};
+  for (size_t s = 0; s < kSections; ++s) slices.width[s] = s == 0 ? 1.0f : 2.0f;
+  for (size_t s = 1; s < kSections; ++s) slices.first[s] = 1.0f;
+  const float x[] = {1, 0x1p-100f, 1, 1};
+  float table[3 * kColumnRows] = {};
+  uint8_t counts[3] = {kColumnRows - 2, 0, 0};
+  LeftShare left[4];
+  ASSERT_EQ(kernels_->move_to_columns(x, 4, slices, table, 3, counts, left), 1u);
+  EXPECT_EQ(left[0].column, 0u);
+  EXPECT_EQ(left[0].share, 1);
+  EXPECT_EQ(counts[0], kColumnRows);
+  EXPECT_EQ(table[3 * (kColumnRows - 1)], 1);
+  EXPECT_EQ(counts[1] + counts[2], 1);
+  EXPECT_EQ(table[1] + table[2], 0x1p-100f);
+}
+
 TEST_P(SlicesOps, SortColumns) {
   random_.seed(test_seed());
   for (int round = 0; round < 300; ++round) {
