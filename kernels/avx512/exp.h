@@ -15,7 +15,7 @@ template <size_t kCount, class Step>
 }
 
 template <size_t kCount>
-[[gnu::always_inline]] inline void exp(Vector (&x)[kCount]) {
+[[gnu::always_inline]] inline void exp_each(Vector (&x)[kCount]) {
   const Vector magic = Vector::broadcast(kRoundToInteger);
   Vector t[kCount], r[kCount], p[kCount];
   __mmask16 kept[kCount];

@@ -1,6 +1,7 @@
 // The ops of kernels/generic over AVX-512 vectors, with either attention. AMX is for linear
 // layers.
 #include "kernels/avx512/columns.h"
+#include "kernels/avx512/exp.h"
 #include "kernels/avx512/vector.h"
 #include "kernels/generic/attention_rows.h"
 #include "kernels/generic/table.h"

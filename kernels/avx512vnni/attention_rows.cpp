@@ -249,7 +249,7 @@ void weigh(const AttentionRowsArgs& args, size_t group, Vector maximum, float* i
     for (size_t i = 0; i < kStep; ++i) {
       e[i] = Vector::load(scores + (t + i) * kLanes, Whole{}) - m;
     }
-    avx512::exp(e);
+    avx512::exp_each(e);
     Vector* sum = sums + t % kLanes;
 #pragma GCC unroll 4
     for (size_t i = 0; i < kStep; ++i) {

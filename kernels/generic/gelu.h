@@ -7,11 +7,35 @@
 namespace sotto::generic {
 
 template <class V>
+inline V gelu_exponent(V v) {
+  return v * fma(v * v, V::broadcast(kGeluCubic), V::broadcast(kGeluLinear));
+}
+
+template <class V>
 inline void gelu_tanh(float* x, size_t n) {
-  for_each_block<V>(n, [&](size_t i, auto extent) {
-    const V v = V::load(x + i, extent);
-    const V u = v * fma(v * v, V::broadcast(kGeluCubic), V::broadcast(kGeluLinear));
-    (v / (V::broadcast(1.0f) + exp_or_infinity(u))).store(x + i, extent);
+  const V one = V::broadcast(1.0f);
+  size_t begin = 0;
+  // Several at once where there is an exp() of them.
+  if constexpr (requires(V (&four)[4]) { exp_each(four); }) {
+    const V most = V::broadcast(kExpMax), infinity = V::broadcast(__builtin_inff());
+    for (; begin + 4 * kLanes <= n; begin += 4 * kLanes) {
+      V e[4];
+#pragma GCC unroll 4
+      for (size_t i = 0; i < 4; ++i) {
+        e[i] = gelu_exponent(V::load(x + begin + i * kLanes, Whole{}));
+      }
+      exp_each(e);
+#pragma GCC unroll 4
+      for (size_t i = 0; i < 4; ++i) {
+        const V v = V::load(x + begin + i * kLanes, Whole{});
+        const V finite = select_ge(most, gelu_exponent(v), e[i], infinity);
+        (v / (one + finite)).store(x + begin + i * kLanes, Whole{});
+      }
+    }
+  }
+  for_each_block<V>(n - begin, [&](size_t i, auto extent) {
+    const V v = V::load(x + begin + i, extent);
+    (v / (one + exp_or_infinity(gelu_exponent(v)))).store(x + begin + i, extent);
   });
 }
 
