@@ -1,6 +1,6 @@
-// More rows, on tile registers: two tiles of rows by two of columns at once, on a block of
-// inputs, while other instructions put the next block's weights in the order that tile registers
-// want, and make floats of the previous rows' sums: beside the multiplications they cost nothing.
+// More rows, on tile registers: two tiles of rows by two of columns at once, on all inputs. Beside
+// the multiplications other instructions put the weights to come in the order that tile registers
+// want, and make floats of the previous rows' sums.
 #include <algorithm>
 #include <cassert>
 
@@ -9,136 +9,93 @@
 namespace sotto::avx512amx {
 namespace {
 
-constexpr size_t kGroupTiles = 8;  // of rows, whose sums are kept from block to block
+// Ordered weights stay for all rows if they have at most so many steps and enough rows follow;
+// else a few steps are ordered ahead, for every two tiles of rows anew.
+constexpr size_t kKeptSteps = 16;
+constexpr size_t kKeptPasses = 3;
+constexpr size_t kStepsAhead = 4;
 
-struct Buffers {
-  alignas(64) int8_t weights[2][kPair][kBlockSteps * kTileBytes];
-  alignas(64) Sums sums[kGroupTiles];
-};
-
-// One block of inputs of one or two tiles of columns, for one group of rows.
-struct Unit {
-  size_t tile;
-  size_t columns;
-  size_t first_row_tile;
-  size_t row_tiles;
-  size_t first_step;
-  size_t steps;
-};
-
-// All units of a call, in order.
-class Units {
+// Passes of two tiles of rows over two of columns.
+class Passes {
  public:
-  Units(const TileArgs& args, size_t first_tile, size_t tile_count)
-      : tile_(first_tile),
-        end_(first_tile + tile_count),
-        all_row_tiles_((args.rows + kTileRows - 1) / kTileRows),
-        all_steps_((args.inputs + kStepInputs - 1) / kStepInputs) {}
-  bool left() const { return tile_ < end_; }
-  Unit now() const {
-    return {tile_, std::min(kPair, end_ - tile_), row_tile_,
-            std::min(kGroupTiles, all_row_tiles_ - row_tile_), step_,
-            std::min(kBlockSteps, all_steps_ - step_)};
+  Passes(const TileArgs& args, size_t first_tile, size_t tile_count)
+      : args_(args),
+        steps_((args.inputs + kStepInputs - 1) / kStepInputs),
+        row_tiles_((args.rows + kTileRows - 1) / kTileRows),
+        keeps_(steps_ <= kKeptSteps && pass_count() >= kKeptPasses),
+        slots_(keeps_ ? steps_ : kStepsAhead),
+        order_(args, first_tile, tile_count, pass_count(), keeps_ ? 1 : pass_count()),
+        rows_a_step_((kPair * kTileRows + steps_ - 1) / steps_) {
+    for (size_t i = 0; i < slots_; ++i) order_.next(&weights_[i]);
   }
-  void next() {
-    step_ += kBlockSteps;
-    if (step_ < all_steps_) return;
-    step_ = 0;
-    row_tile_ += kGroupTiles;
-    if (row_tile_ < all_row_tiles_) return;
-    row_tile_ = 0;
-    tile_ += kPair;
+
+  void multiply(size_t tile, size_t columns) {
+    for (size_t row_tile = 0; row_tile < row_tiles_; row_tile += kPair) {
+      const size_t rows = std::min(kPair, row_tiles_ - row_tile);
+      const int8_t* q = args_.ordered + row_tile * steps_ * kTileBytes;
+      Sums* sums = sums_[turn_ ^= 1];
+      orders_ = !keeps_ || row_tile + kPair >= row_tiles_;
+      if (rows > 1) {
+        columns > 1 ? pass<2, 2>(q, sums) : pass<2, 1>(q, sums);
+      } else {
+        columns > 1 ? pass<1, 2>(q, sums) : pass<1, 1>(q, sums);
+      }
+      finish_.complete();
+      finish_.begin(args_, tile, columns, row_tile, rows, sums);
+    }
   }
-  size_t all_steps() const { return all_steps_; }
+  void complete() { finish_.complete(); }
 
  private:
-  size_t tile_;
-  size_t end_;
-  size_t row_tile_ = 0;
-  size_t step_ = 0;
-  size_t all_row_tiles_;
-  size_t all_steps_;
-};
+  size_t pass_count() const { return (row_tiles_ + kPair - 1) / kPair; }
 
-// Tiles of rows as (step, row, 64), the second one row_stride behind the first.
-struct Activations {
-  const int8_t* q;
-  size_t row_stride;
-};
-
-template <size_t kRows, size_t kColumns>
-void load_sums(const Sums* sums, bool is_first) {
-  if (is_first) {
+  // Tiles of rows are (step, row, 64), one behind the other.
+  template <size_t kRows, size_t kColumns>
+  void pass(const int8_t* q, Sums* sums) {
     clear_tile<0>();
     if (kColumns > 1) clear_tile<1>();
     if (kRows > 1) clear_tile<2>();
     if (kRows * kColumns > 2) clear_tile<3>();
-    return;
-  }
-  load_tile<0>(sums[0].columns[0]);
-  if (kColumns > 1) load_tile<1>(sums[0].columns[1]);
-  if (kRows > 1) load_tile<2>(sums[1].columns[0]);
-  if (kRows * kColumns > 2) load_tile<3>(sums[1].columns[1]);
-}
-
-template <size_t kRows, size_t kColumns>
-void store_sums(Sums* sums) {
-  store_tile<0>(sums[0].columns[0]);
-  if (kColumns > 1) store_tile<1>(sums[0].columns[1]);
-  if (kRows > 1) store_tile<2>(sums[1].columns[0]);
-  if (kRows * kColumns > 2) store_tile<3>(sums[1].columns[1]);
-}
-
-template <size_t kRows, size_t kColumns>
-void multiply_rows(const int8_t (*weights)[kBlockSteps * kTileBytes], Activations activations,
-                   const Unit& unit, Sums* sums, SideWork* side) {
-  load_sums<kRows, kColumns>(sums, unit.first_step == 0);
-  const int8_t* q = activations.q;
-  for (size_t at = 0; at < unit.steps * kTileBytes; at += kTileBytes, q += kTileBytes) {
-    load_tile<4>(q);
-    load_tile<6>(weights[0] + at);
-    multiply_tiles<0, 4, 6>();
-    if (kColumns > 1) {
-      load_tile<7>(weights[1] + at);
-      multiply_tiles<1, 4, 7>();
+    const size_t row_stride = steps_ * kTileBytes;
+    for (size_t step = 0; step < steps_; ++step, q += kTileBytes) {
+      StepWeights& weights = weights_[slot_];
+      slot_ = slot_ + 1 < slots_ ? slot_ + 1 : 0;
+      load_tile<4>(q);
+      load_tile<6>(weights.columns[0]);
+      multiply_tiles<0, 4, 6>();
+      if (kColumns > 1) {
+        load_tile<7>(weights.columns[1]);
+        multiply_tiles<1, 4, 7>();
+      }
+      if (kRows > 1) {
+        load_tile<5>(q + row_stride);
+        multiply_tiles<2, 5, 6>();
+        if (kColumns > 1) multiply_tiles<3, 5, 7>();
+      }
+      order_.ask_ahead();
+      if (orders_) order_.next(&weights);
+      finish_.advance(rows_a_step_);
     }
-    if (kRows > 1) {
-      load_tile<5>(q + activations.row_stride);
-      multiply_tiles<2, 5, 6>();
-      if (kColumns > 1) multiply_tiles<3, 5, 7>();
-    }
-    side->do_piece();
+    store_tile<0>(sums[0].columns[0]);
+    if (kColumns > 1) store_tile<1>(sums[0].columns[1]);
+    if (kRows > 1) store_tile<2>(sums[1].columns[0]);
+    if (kRows * kColumns > 2) store_tile<3>(sums[1].columns[1]);
   }
-  store_sums<kRows, kColumns>(sums);
-}
 
-using RowsFunction = void (*)(const int8_t (*weights)[kBlockSteps * kTileBytes],
-                              Activations activations, const Unit& unit, Sums* sums,
-                              SideWork* side);
-
-RowsFunction rows_function(size_t rows, size_t columns) {
-  if (rows > 1) return columns > 1 ? multiply_rows<2, 2> : multiply_rows<2, 1>;
-  return columns > 1 ? multiply_rows<1, 2> : multiply_rows<1, 1>;
-}
-
-void multiply_unit(const TileArgs& args, const Unit& unit, size_t all_steps,
-                   const int8_t (*weights)[kBlockSteps * kTileBytes], Sums* sums,
-                   SideWork* side) {
-  const size_t row_stride = all_steps * kTileBytes;
-  const bool is_last = unit.first_step + unit.steps == all_steps;
-  side->share_among((unit.row_tiles + kPair - 1) / kPair, unit.steps);
-  for (size_t row = 0; row < unit.row_tiles; row += kPair) {
-    const size_t rows = std::min(kPair, unit.row_tiles - row);
-    const size_t row_tile = unit.first_row_tile + row;
-    const int8_t* q = args.ordered + row_tile * row_stride + unit.first_step * kTileBytes;
-    // Those that need not be kept go where caches have the memory.
-    Sums* row_sums = sums + (unit.steps == all_steps ? row % (2 * kPair) : row);
-    rows_function(rows, unit.columns)(weights, {q, row_stride}, unit, row_sums, side);
-    side->finish.complete();
-    if (is_last) side->finish.begin(args, unit.tile, unit.columns, row_tile, rows, row_sums);
-  }
-  side->order.complete();
-}
+  const TileArgs& args_;
+  size_t steps_;
+  size_t row_tiles_;
+  bool keeps_;
+  size_t slots_;
+  WeightOrder order_;
+  Finish finish_;
+  size_t rows_a_step_;
+  size_t slot_ = 0;
+  size_t turn_ = 0;
+  bool orders_ = false;
+  StepWeights weights_[kKeptSteps];
+  alignas(64) Sums sums_[2][kPair];
+};
 
 // Tiles of rows, their steps one after the other, with 128 added: unsigned. What does not exist
 // is zero.
@@ -165,23 +122,12 @@ void prepare_large_batch(const TileArgs& args) {
 void multiply_large_batch(const TileArgs& args, size_t first_tile, size_t tile_count) {
   const avx512vnni::FlushDenormals flush;
   const TileState state;
-  Buffers buffers;
-  SideWork side;
-  Units units(args, first_tile, tile_count);
-  Unit unit = units.now();
-  side.order.begin(args, unit.tile, unit.columns, unit.first_step, buffers.weights[0]);
-  side.order.complete();
-  for (size_t turn = 0; units.left(); turn ^= 1) {
-    unit = units.now();
-    units.next();
-    if (units.left()) {
-      const Unit next = units.now();
-      side.order.begin(args, next.tile, next.columns, next.first_step,
-                       buffers.weights[turn ^ 1]);
-    }
-    multiply_unit(args, unit, units.all_steps(), buffers.weights[turn], buffers.sums, &side);
+  Passes passes(args, first_tile, tile_count);
+  const size_t end = first_tile + tile_count;
+  for (size_t tile = first_tile; tile < end; tile += kPair) {
+    passes.multiply(tile, std::min(kPair, end - tile));
   }
-  side.finish.complete();
+  passes.complete();
 }
 
 }  // namespace

@@ -11,10 +11,8 @@ namespace sotto::avx512amx {
 namespace {
 
 inline constexpr size_t kStepInputs = kTileRowBytes;
-inline constexpr size_t kBlockSteps = 6;
+inline constexpr size_t kStepDepths = kStepInputs / kTileDepth;
 inline constexpr size_t kPair = 2;  // tiles of columns, and of rows, at once
-
-inline constexpr size_t kPrefetchBytes = 8192;
 
 static_assert(kTileRows == kTileColumns);
 
@@ -23,76 +21,89 @@ struct Sums {
   int32_t columns[kPair][kTileRows][kTileColumns];
 };
 
-// From packed weights (eight inputs, column, of the eight) to (four inputs, column, of the four),
-// a tile of columns behind the other, padded with zeros to whole steps.
+// A step's weights, as tile registers want them: (four inputs, column, of the four).
+struct StepWeights {
+  alignas(64) int8_t columns[kPair][kTileBytes];
+};
+
+// From packed weights, (eight inputs, column, of the eight): all steps of two tiles of columns,
+// `turns` times, then those of the next two.
 class WeightOrder {
  public:
-  // A block of the inputs of `count` tiles of columns.
-  void begin(const TileArgs& args, size_t tile, size_t count, size_t first_step,
-             int8_t (*to)[kBlockSteps * kTileBytes]) {
-    constexpr size_t kStepDepths = kStepInputs / kTileDepth;
-    const size_t first = first_step * kStepDepths;
-    depths_ = std::min(kBlockSteps * kStepDepths, avx512vnni::depth_count(args.inputs) - first);
-    size_ = avx512vnni::tile_size(args.inputs);
-    from_ = static_cast<const uint8_t*>(args.packed) + tile * size_ + sizeof(__m512i) +
-            first * avx512vnni::kDepthBytes;
-    to_ = to[0];
-    depths_left_ = depths_;
-    tiles_left_ = count;
-    const size_t padding = (kStepDepths - depths_ % kStepDepths) % kStepDepths;
-    for (size_t i = 0; i < count; ++i) {
-      std::memset(to[i] + depths_ * avx512vnni::kDepthBytes, 0,
-                  padding * avx512vnni::kDepthBytes);
-    }
+  // `passes`: how often two tiles of columns are multiplied.
+  WeightOrder(const TileArgs& args, size_t first_tile, size_t tile_count, size_t passes,
+              size_t turns)
+      : depths_(avx512vnni::depth_count(args.inputs)),
+        size_(avx512vnni::tile_size(args.inputs)),
+        tile_(static_cast<const uint8_t*>(args.packed) + first_tile * size_),
+        tiles_left_(tile_count),
+        turns_(turns) {
+    const size_t steps = passes * ((depths_ + kStepDepths - 1) / kStepDepths);
+    ahead_ = reinterpret_cast<const char*>(tile_ + kPair * size_);
+    ahead_step_ = (kPair * size_ + steps - 1) / steps;
   }
 
-  size_t left() const {
-    return tiles_left_ == 0 ? 0 : depths_left_ + (tiles_left_ - 1) * depths_;
+  // At every step: the next two tiles are asked for while these pass by.
+  [[gnu::always_inline]] void ask_ahead() {
+    for (size_t i = 0; i < ahead_step_; i += 64) _mm_prefetch(ahead_ + i, _MM_HINT_T1);
+    ahead_ += ahead_step_;
   }
 
-  [[gnu::always_inline]] void advance(size_t count) {
-    while (count > 0 && tiles_left_ > 0) {
-      const size_t part = std::min(count, depths_left_);
-      order(part);
-      count -= part;
-      depths_left_ -= part;
-      if (depths_left_ > 0) return;
-      from_ += size_ - depths_ * avx512vnni::kDepthBytes;
-      to_ += (kBlockSteps * kTileBytes) - depths_ * avx512vnni::kDepthBytes;
-      depths_left_ = depths_;
-      --tiles_left_;
-    }
+  // The next step's. What does not exist is zero.
+  [[gnu::always_inline]] void next(StepWeights* to) {
+    if (tiles_left_ == 0) return;
+    const uint8_t* from = tile_ + sizeof(__m512i) + depth_ * avx512vnni::kDepthBytes;
+    const size_t count = std::min(kStepDepths, depths_ - depth_);
+    order(from, count, to->columns[0]);
+    if (tiles_left_ > 1) order(from + size_, count, to->columns[1]);
+    depth_ += kStepDepths;
+    if (depth_ >= depths_) begin_turn();
   }
-  void complete() { advance(left()); }
 
  private:
-  [[gnu::always_inline]] void order(size_t count) {
+  void begin_turn() {
+    depth_ = 0;
+    if (++turn_ < turns_) return;
+    turn_ = 0;
+    tile_ += kPair * size_;
+    tiles_left_ -= std::min(kPair, tiles_left_);
+  }
+
+  [[gnu::always_inline]] static void order(const uint8_t* from, size_t count, int8_t* to) {
+    if (count == kStepDepths) {
+#pragma GCC unroll 8
+      for (size_t d = 0; d < kStepDepths; ++d) {
+        order_depth(from + d * avx512vnni::kDepthBytes, to + d * avx512vnni::kDepthBytes);
+      }
+      return;
+    }
+    for (size_t d = 0; d < count; ++d) {
+      order_depth(from + d * avx512vnni::kDepthBytes, to + d * avx512vnni::kDepthBytes);
+    }
+    std::memset(to + count * avx512vnni::kDepthBytes, 0,
+                (kStepDepths - count) * avx512vnni::kDepthBytes);
+  }
+
+  [[gnu::always_inline]] static void order_depth(const uint8_t* from, int8_t* to) {
     const __m512i even =
         _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     const __m512i odd =
         _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
-    const uint8_t* from = from_;
-    int8_t* to = to_;
-    from_ += count * avx512vnni::kDepthBytes;
-    to_ += count * avx512vnni::kDepthBytes;
-    for (size_t i = 0; i < count; ++i) {
-      _mm_prefetch(reinterpret_cast<const char*>(from) + kPrefetchBytes, _MM_HINT_T1);
-      _mm_prefetch(reinterpret_cast<const char*>(from) + kPrefetchBytes + 64, _MM_HINT_T1);
-      const __m512i low = _mm512_load_si512(from);
-      const __m512i high = _mm512_load_si512(from + avx512vnni::kHalfBytes);
-      _mm512_store_si512(to, _mm512_permutex2var_epi32(low, even, high));
-      _mm512_store_si512(to + avx512vnni::kHalfBytes, _mm512_permutex2var_epi32(low, odd, high));
-      from += avx512vnni::kDepthBytes;
-      to += avx512vnni::kDepthBytes;
-    }
+    const __m512i low = _mm512_load_si512(from);
+    const __m512i high = _mm512_load_si512(from + avx512vnni::kHalfBytes);
+    _mm512_store_si512(to, _mm512_permutex2var_epi32(low, even, high));
+    _mm512_store_si512(to + avx512vnni::kHalfBytes, _mm512_permutex2var_epi32(low, odd, high));
   }
 
-  const uint8_t* from_ = nullptr;
-  int8_t* to_ = nullptr;
-  size_t size_ = 0;
-  size_t depths_ = 0;  // of a tile
-  size_t depths_left_ = 0;
-  size_t tiles_left_ = 0;
+  size_t depths_;  // of a tile
+  size_t size_;
+  const uint8_t* tile_;
+  size_t tiles_left_;
+  size_t turns_;
+  size_t turn_ = 0;
+  size_t depth_ = 0;
+  const char* ahead_;
+  size_t ahead_step_;
 };
 
 // From the sums of one or two tiles of rows and of columns to outputs.
@@ -140,26 +151,6 @@ class Finish {
   size_t y_stride_ = 0;
   const RowQuantization* quantization_ = nullptr;
   size_t row_ = 0;
-  size_t rows_ = 0;
-};
-
-class SideWork {
- public:
-  WeightOrder order;
-  Finish finish;
-
-  // What is to be ordered during so many multiplications of rows, and to be finished in each.
-  void share_among(size_t row_blocks, size_t steps) {
-    depths_ = (order.left() + row_blocks * steps - 1) / (row_blocks * steps);
-    rows_ = (kPair * kTileRows + steps - 1) / steps;
-  }
-  [[gnu::always_inline]] void do_piece() {
-    order.advance(depths_);
-    finish.advance(rows_);
-  }
-
- private:
-  size_t depths_ = 0;
   size_t rows_ = 0;
 };
 
