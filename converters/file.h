@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <vector>
 
 namespace sotto {
 
@@ -36,7 +35,7 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   void write_at(uint64_t offset, const void* bytes, size_t size);
-  void read_at(uint64_t offset, void* bytes, size_t size);
+  void read_at(uint64_t offset, void* bytes, size_t size) const;
   // Makes the file durable and gives it its name, replacing what had it.
   void commit();
 
@@ -44,10 +43,6 @@ class OutputFile {
   std::filesystem::path path_;
   std::filesystem::path temporary_;
   int descriptor_ = -1;
-  uint64_t gathered_at_ = 0;
-  std::vector<char> gathered_;
-
-  void write_gathered();
 };
 
 // The whole of a small text file; refused beyond `limit` bytes.

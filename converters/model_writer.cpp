@@ -228,7 +228,7 @@ class ModelWriter {
   }
 
   template <typename T>
-  std::vector<T> read_back(const DataRange& range) {
+  std::vector<T> read_back(const DataRange& range) const {
     std::vector<T> values(range.size / sizeof(T));
     file_.read_at(range.offset, values.data(), range.size);
     return values;
