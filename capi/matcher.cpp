@@ -135,6 +135,17 @@ sotto_status sotto_matcher_mask(sotto_matcher* handle, uint32_t sequence, uint64
   return wrap(status);
 }
 
+sotto_status sotto_matcher_view_mask(sotto_matcher* handle, uint32_t sequence,
+                                     const uint64_t** words) {
+  if (!has_sequence(handle, sequence) || words == nullptr) return SOTTO_INVALID_ARGUMENT;
+  Matcher& matcher = *unwrap_matcher(handle);
+  if (matcher.vocabulary() == nullptr) return SOTTO_INVALID_ARGUMENT;
+  TokenMask mask;
+  const Status status = matcher.mask(sequence, &mask);
+  if (status == Status::kOk) *words = mask.words;
+  return wrap(status);
+}
+
 sotto_status sotto_matcher_accept_token(sotto_matcher* matcher, uint32_t sequence,
                                         sotto_token token) {
   if (!has_sequence(matcher, sequence)) return SOTTO_INVALID_ARGUMENT;

@@ -103,13 +103,21 @@ func (m *Matcher) Mask(sequence uint32) (words []uint64, err error) {
 
 // AllowedTokens is Mask as tokens.
 func (m *Matcher) AllowedTokens(sequence uint32) ([]Token, error) {
-	words, err := m.Mask(sequence)
 	var tokens []Token
-	for place, word := range words {
-		for ; word != 0; word &= word - 1 {
-			tokens = append(tokens, Token(64*place+bits.TrailingZeros64(word)))
+	err := m.call(func(handle *C.sotto_matcher) C.sotto_status {
+		var words *C.uint64_t
+		status := C.sotto_matcher_view_mask(handle, C.uint32_t(sequence), &words)
+		if words == nil {
+			return status
 		}
-	}
+		count := (m.core.vocabulary.count + 63) / 64
+		for place, word := range unsafe.Slice((*uint64)(unsafe.Pointer(words)), count) {
+			for ; word != 0; word &= word - 1 {
+				tokens = append(tokens, Token(64*place+bits.TrailingZeros64(word)))
+			}
+		}
+		return status
+	})
 	return tokens, err
 }
 

@@ -2,6 +2,7 @@
 // memory of grammars and matchers.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <random>
 #include <stdexcept>
@@ -40,13 +41,14 @@ class CallTimes {
 
 struct Times {
   CallTimes mask;
+  CallTimes copy;
   CallTimes warm;
   CallTimes searching;
   CallTimes accept;
   CallTimes compile;
 
   void begin_repetition() {
-    for (CallTimes* times : {&mask, &warm, &searching, &accept, &compile}) {
+    for (CallTimes* times : {&mask, &copy, &warm, &searching, &accept, &compile}) {
       times->begin_repetition();
     }
   }
@@ -65,7 +67,8 @@ template <typename F>
 sotto_status timed(CallTimes* times, F&& call) {
   const uint64_t begin = now_ns();
   const sotto_status status = call();
-  times->record(static_cast<double>(now_ns() - begin));
+  const auto time = static_cast<double>(now_ns() - begin);
+  if (times != nullptr) times->record(time);
   return status;
 }
 
@@ -95,8 +98,7 @@ class Tokens {
   uint32_t count() const { return count_; }
   const sotto_vocabulary* get() const { return vocabulary_; }
   // The longest allowed token that `text` begins with, and its size; -1 if there is none.
-  sotto_token longest(std::string_view text, const std::vector<uint64_t>& mask,
-                      size_t* size) const {
+  sotto_token longest(std::string_view text, const uint64_t* mask, size_t* size) const {
     for (*size = std::min(text.size(), longest_); *size > 0; --*size) {
       const auto found = ids_.find(text.substr(0, *size));
       if (found == ids_.end()) continue;
@@ -114,19 +116,42 @@ class Tokens {
   std::unordered_map<std::string_view, sotto_token> ids_;
 };
 
+// How masks are asked for.
+enum class Masks { kInPlace, kCopied };
+
+// What grammars and then matchers are made in, one after the other: its pages have been used.
+class Workplace {
+ public:
+  Workplace() : compiling_(kCompileSize, Pages::kSmall) {}
+
+  Memory& compiling() { return compiling_; }
+  uint8_t* matching(size_t size) {
+    if (matching_ == nullptr || matching_->size() < size) {
+      matching_ = std::make_unique<Memory>(2 * size, Pages::kSmall);
+      std::memset(matching_->bytes(), 0, matching_->size());
+    }
+    return matching_->bytes();
+  }
+
+ private:
+  Memory compiling_;
+  std::unique_ptr<Memory> matching_;
+};
+
 // One grammar, compiled and matched anew.
 class Run {
  public:
-  Run(const Tokens& tokens, const GrammarSource& source, Memory& compile_memory, Times* times)
-      : tokens_(tokens), times_(*times), mask_((tokens.count() + 63) / 64) {
+  Run(const Tokens& tokens, const GrammarSource& source, Masks masks, Workplace& workplace,
+      Times* times)
+      : tokens_(tokens), masks_(masks), times_(*times), copy_((tokens.count() + 63) / 64) {
     sotto_grammar_params params;
     sotto_grammar_params_init(&params, sizeof params);
     params.language = source.language;
     params.vocabulary = tokens.get();
     const sotto_status status = timed(&times_.compile, [&] {
       return sotto_grammar_compile(source.text.data(), source.text.size(), &params,
-                                   compile_memory.bytes(), compile_memory.size(), &grammar_,
-                                   &grammar_size_, nullptr);
+                                   workplace.compiling().bytes(), workplace.compiling().size(),
+                                   &grammar_, &grammar_size_, nullptr);
     });
     if (status != SOTTO_OK) return;
     sotto_matcher_params limits;
@@ -137,9 +162,9 @@ class Run {
     limits.sequence_count = 2 * kSearchSequences + 1;
     check(sotto_matcher_memory_size(grammar_, tokens.get(), &limits, &matcher_size_, &error), error,
           "matcher");
-    memory_ = std::make_unique<Memory>(matcher_size_, Pages::kSmall);
-    const sotto_status opened = sotto_matcher_init(
-        grammar_, tokens.get(), &limits, memory_->bytes(), matcher_size_, &matcher_, &error);
+    const sotto_status opened =
+        sotto_matcher_init(grammar_, tokens.get(), &limits, workplace.matching(matcher_size_),
+                           matcher_size_, &matcher_, &error);
     if (opened != SOTTO_OK) matcher_ = nullptr;
   }
 
@@ -150,10 +175,10 @@ class Run {
   // The text token by token, as far as it fits.
   void follow(std::string_view text) {
     check(sotto_matcher_reset(matcher_, 0), "reset");
-    while (read_mask(&times_.mask) && !text.empty()) {
-      read_mask(&times_.warm);
+    while (read_mask(first_times()) && !text.empty()) {
+      reread_mask();
       size_t size = 0;
-      const sotto_token token = tokens_.longest(text, mask_, &size);
+      const sotto_token token = tokens_.longest(text, words_, &size);
       if (token < 0 || !accept(0, token)) return;
       text.remove_prefix(size);
     }
@@ -163,8 +188,8 @@ class Run {
   void wander(uint32_t seed) {
     std::mt19937 random(seed);
     check(sotto_matcher_reset(matcher_, 0), "reset");
-    for (uint32_t i = 0; i < kWalkSteps && read_mask(&times_.mask); ++i) {
-      read_mask(&times_.warm);
+    for (uint32_t i = 0; i < kWalkSteps && read_mask(first_times()); ++i) {
+      reread_mask();
       if (!accept(0, any_allowed(random))) return;
     }
   }
@@ -177,7 +202,7 @@ class Run {
     }
     for (uint32_t step = 0; step < kWalkSteps; ++step) {
       for (uint32_t i = 0; i < kSearchSequences; ++i) {
-        if (!read_mask(&times_.searching, i)) return;
+        if (!read_mask(masks_ == Masks::kInPlace ? &times_.searching : nullptr, i)) return;
         const auto spare = kSearchSequences + i;
         check(sotto_matcher_fork(matcher_, i, spare), "fork");
         if (!accept(spare, any_allowed(random))) return;
@@ -190,10 +215,17 @@ class Run {
   }
 
  private:
+  CallTimes* first_times() { return masks_ == Masks::kInPlace ? &times_.mask : &times_.copy; }
+  void reread_mask() {
+    if (masks_ == Masks::kInPlace) read_mask(&times_.warm);
+  }
   bool read_mask(CallTimes* times, uint32_t sequence = 0) {
-    return timed(times, [&] {
-             return sotto_matcher_mask(matcher_, sequence, mask_.data(), mask_.size());
-           }) == SOTTO_OK;
+    const sotto_status status = timed(times, [&] {
+      if (masks_ == Masks::kInPlace) return sotto_matcher_view_mask(matcher_, sequence, &words_);
+      words_ = copy_.data();
+      return sotto_matcher_mask(matcher_, sequence, copy_.data(), copy_.size());
+    });
+    return status == SOTTO_OK;
   }
   bool accept(uint32_t sequence, sotto_token token) {
     return timed(&times_.accept,
@@ -202,7 +234,7 @@ class Run {
   sotto_token any_allowed(std::mt19937& random) {
     std::vector<sotto_token> allowed;
     for (uint32_t token = 0; token < tokens_.count(); ++token) {
-      if ((mask_[token / 64] >> (token % 64) & 1) != 0) {
+      if ((words_[token / 64] >> (token % 64) & 1) != 0) {
         allowed.push_back(static_cast<sotto_token>(token));
       }
     }
@@ -210,13 +242,14 @@ class Run {
   }
 
   const Tokens& tokens_;
+  Masks masks_;
   Times& times_;
-  std::vector<uint64_t> mask_;
+  std::vector<uint64_t> copy_;
+  const uint64_t* words_ = nullptr;
   sotto_grammar* grammar_ = nullptr;
   size_t grammar_size_ = 0;
   size_t default_size_ = 0;
   size_t matcher_size_ = 0;
-  std::unique_ptr<Memory> memory_;
   sotto_matcher* matcher_ = nullptr;
 };
 
@@ -232,6 +265,8 @@ constexpr Column kColumns[] = {
     {"mask", "p99", 0.99, &Times::mask},
     {"mask", "p99.9", 0.999, &Times::mask},
     {"mask", "max", 1, &Times::mask},
+    {"mask_copy", "p50", 0.5, &Times::copy},
+    {"mask_copy", "p99", 0.99, &Times::copy},
     {"mask_warm", "p50", 0.5, &Times::warm},
     {"mask_warm", "p99", 0.99, &Times::warm},
     {"mask_search", "p50", 0.5, &Times::searching},
@@ -252,12 +287,12 @@ struct Sizes {
   std::vector<double> matcher;
 };
 
-void run_all(const Tokens& tokens, const GrammarSet& set, Memory& compile_memory, Times* times,
-             Sizes* sizes) {
+void run_all(const Tokens& tokens, const GrammarSet& set, Masks masks, Workplace& workplace,
+             Times* times, Sizes* sizes) {
   times->begin_repetition();
   *sizes = {};
   for (const GrammarSource& source : set.sources) {
-    Run run(tokens, source, compile_memory, times);
+    Run run(tokens, source, masks, workplace, times);
     if (!run.is_open()) continue;
     for (const std::string& text : source.samples) run.follow(text);
     run.wander(1);
@@ -267,11 +302,15 @@ void run_all(const Tokens& tokens, const GrammarSet& set, Memory& compile_memory
   }
 }
 
-void measure(const Tokens& tokens, const GrammarSet& set, Memory& compile_memory,
+void measure(const Tokens& tokens, const GrammarSet& set, Workplace& workplace,
              Recorder& recorder) {
   Times times;
   Sizes sizes;
-  for (int i = 0; i < kRepetitions; ++i) run_all(tokens, set, compile_memory, &times, &sizes);
+  for (int i = 0; i < kRepetitions; ++i) {
+    for (const Masks masks : {Masks::kInPlace, Masks::kCopied}) {
+      run_all(tokens, set, masks, workplace, &times, &sizes);
+    }
+  }
   for (const Column& column : kColumns) {
     recorder.record(series_of(set, column.figure, column.statistic),
                     percentile((times.*column.times).values(), column.part) / 1e3);
@@ -296,14 +335,14 @@ void add_figure(const GrammarSet& set, const char* name, const char* statistic, 
 
 void add_grammars(const LoadedModel& model, const std::string& directory, Plan* plan) {
   const auto tokens = std::make_shared<Tokens>(model);
-  const auto memory = std::make_shared<Memory>(kCompileSize, Pages::kSmall);
+  const auto workplace = std::make_shared<Workplace>();
   std::vector<GrammarSet> sets = made_grammars();
   if (!directory.empty()) {
     for (const GrammarSet& set : read_grammars(directory)) sets.push_back(set);
   }
   for (const GrammarSet& set : sets) {
-    plan->probes.push_back({"grammars, " + set.name, [tokens, memory, set](Recorder& recorder) {
-                              measure(*tokens, set, *memory, recorder);
+    plan->probes.push_back({"grammars, " + set.name, [tokens, workplace, set](Recorder& recorder) {
+                              measure(*tokens, set, *workplace, recorder);
                             }});
     for (const Column& column : kColumns) {
       const bool one = set.sources.size() == 1 && std::string_view(column.figure) == "compile";

@@ -269,6 +269,9 @@ TEST_F(GrammarArguments, OfMatchersInMemoryOfExactlyTheirSize) {
     uint64_t word = 0;
     const sotto_status masked = sotto_matcher_mask(made, 0, &word, 1);
     EXPECT_EQ(masked, vocabulary == nullptr ? SOTTO_INVALID_ARGUMENT : SOTTO_OK);
+    const uint64_t* view = nullptr;
+    EXPECT_EQ(sotto_matcher_view_mask(made, 0, &view), masked);
+    EXPECT_EQ(view != nullptr, masked == SOTTO_OK);
     EXPECT_EQ(sotto_matcher_accept_token(made, 0, 0),
               vocabulary == nullptr ? SOTTO_INVALID_ARGUMENT : SOTTO_OK);
     for (int i = 0; i < 300; ++i) {
@@ -281,6 +284,7 @@ TEST_F(GrammarArguments, OfMatchersInMemoryOfExactlyTheirSize) {
 TEST_F(GrammarArguments, OfCallsOfAMatcher) {
   sotto_matcher* m = matcher_.get();
   uint64_t words[2] = {};
+  const uint64_t* view = nullptr;
   uint32_t begins = 9, matches = 9;
   char text[4];
   size_t size = 9;
@@ -292,6 +296,9 @@ TEST_F(GrammarArguments, OfCallsOfAMatcher) {
       sotto_matcher_mask(nullptr, 0, words, 2),
       sotto_matcher_mask(m, 1, words, 2),
       sotto_matcher_mask(m, 0, nullptr, 2),
+      sotto_matcher_view_mask(nullptr, 0, &view),
+      sotto_matcher_view_mask(m, 1, &view),
+      sotto_matcher_view_mask(m, 0, nullptr),
       sotto_matcher_accept_token(nullptr, 0, 0),
       sotto_matcher_accept_token(m, 1, 0),
       sotto_matcher_accept_token(m, 0, 3),
@@ -320,6 +327,7 @@ TEST_F(GrammarArguments, OfCallsOfAMatcher) {
     EXPECT_EQ(status, SOTTO_INVALID_ARGUMENT) << &status - refused;
   }
   EXPECT_EQ(begins + matches, 18u);
+  EXPECT_EQ(view, nullptr);
   EXPECT_EQ(sotto_matcher_mask(m, 0, words, 0), SOTTO_BUFFER_TOO_SMALL);
   EXPECT_EQ(sotto_matcher_rewind(m, 1), SOTTO_INVALID_STATE);
   EXPECT_EQ(sotto_matcher_test(m, 0, nullptr, 0, &begins, &matches), SOTTO_OK);

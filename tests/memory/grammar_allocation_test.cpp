@@ -127,6 +127,8 @@ TEST_P(GrammarAllocation, OfAMatcherByItself) {
       expect_none("mask", [&] {
         return sotto_matcher_mask(matcher_, sequence, words.data(), words.size());
       });
+      const uint64_t* view = nullptr;
+      expect_none("view", [&] { return sotto_matcher_view_mask(matcher_, sequence, &view); });
       sotto_token token = 0;
       for (size_t i = 0; i < kShape.vocabulary_size; ++i) {
         const size_t t = (i * 7 + static_cast<size_t>(step) * 31) % kShape.vocabulary_size;

@@ -305,6 +305,8 @@ TEST(GrammarTest, WithoutAModel) {
   EXPECT_EQ(matcher.mask(), std::vector<uint64_t>{0b00101});
   matcher.accept(Token{2});
   EXPECT_EQ(matcher.mask(), std::vector<uint64_t>{0b01101});
+  const uint64_t* words = matcher.view_mask();
+  EXPECT_EQ(words[0], 0b01101u);
   matcher.accept("a");
   EXPECT_EQ(matcher.forced_text(), "b");
   EXPECT_TRUE(matcher.test("bc").matches);

@@ -83,6 +83,25 @@ NATIVE(jlongArray, matcherMask)
   return array;
 }
 
+NATIVE(jintArray, matcherAllowedTokens)
+(JNIEnv* env, jclass, jlong matcher, jint sequence, jint word_count) {
+  const uint64_t* words = nullptr;
+  if (!check(env, sotto_matcher_view_mask(matcher_of(matcher), number(sequence), &words))) {
+    return nullptr;
+  }
+  Arena arena;
+  const auto word_end = static_cast<size_t>(word_count);
+  auto* tokens = arena.array<jint>(env, 64 * word_end);
+  if (tokens == nullptr) return nullptr;
+  jsize count = 0;
+  for (size_t token = 0; token < 64 * word_end; ++token) {
+    if ((words[token / 64] >> token % 64 & 1) != 0) tokens[count++] = static_cast<jint>(token);
+  }
+  jintArray array = env->NewIntArray(count);
+  if (array != nullptr) env->SetIntArrayRegion(array, 0, count, tokens);
+  return array;
+}
+
 NATIVE(void, matcherAcceptToken)
 (JNIEnv* env, jclass, jlong matcher, jint sequence, jint token) {
   check(env, sotto_matcher_accept_token(matcher_of(matcher), number(sequence), token));

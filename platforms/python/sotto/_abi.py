@@ -299,6 +299,7 @@ FUNCTIONS = {
         POINTER(Error)]),
     "sotto_matcher_reset": (i32, [pointer, u32]),
     "sotto_matcher_mask": (i32, [pointer, u32, POINTER(u64), size]),
+    "sotto_matcher_view_mask": (i32, [pointer, u32, POINTER(POINTER(u64))]),
     "sotto_matcher_accept_token": (i32, [pointer, u32, i32]),
     "sotto_matcher_accept_text": (i32, [pointer, u32, pointer, size]),
     "sotto_matcher_test": (i32, [pointer, u32, pointer, size, POINTER(u32), POINTER(u32)]),

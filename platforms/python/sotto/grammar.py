@@ -200,8 +200,11 @@ class Matcher(Resource):
 
     def allowed_tokens(self, sequence: int = 0) -> list[int]:
         """The same as tokens."""
-        return [64 * place + bit for place, word in enumerate(self.mask(sequence)) if word
-                for bit in range(64) if word >> bit & 1]
+        words = ctypes.POINTER(ctypes.c_uint64)()
+        with Exclusive(self) as handle:
+            check(lib.sotto_matcher_view_mask(handle, sequence, ctypes.byref(words)))
+            return [64 * place + bit for place, word in enumerate(words[:self._word_count]) if word
+                    for bit in range(64) if word >> bit & 1]
 
     def accept_token(self, token: int, sequence: int = 0) -> None:
         with Exclusive(self) as handle:

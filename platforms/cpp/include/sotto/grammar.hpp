@@ -221,6 +221,12 @@ class Matcher {
     SOTTO_HPP_TRY_PLAIN_(sotto_matcher_mask(c_matcher(), sequence, words.data(), words.size()));
     return words;
   }
+  // The same without a copy, valid until the next call with this matcher.
+  Result<const uint64_t*> view_mask(uint32_t sequence = 0) {
+    const uint64_t* words = nullptr;
+    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_view_mask(c_matcher(), sequence, &words));
+    return words;
+  }
   Result<void> accept(Token token, uint32_t sequence = 0) {
     SOTTO_HPP_TRY_PLAIN_(sotto_matcher_accept_token(c_matcher(), sequence, token));
     SOTTO_HPP_DONE_;

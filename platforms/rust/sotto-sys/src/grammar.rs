@@ -149,6 +149,11 @@ extern "C" {
         words: *mut u64,
         word_count: usize,
     ) -> sotto_status;
+    pub fn sotto_matcher_view_mask(
+        matcher: *mut sotto_matcher,
+        sequence: u32,
+        words: *mut *const u64,
+    ) -> sotto_status;
     pub fn sotto_matcher_accept_token(
         matcher: *mut sotto_matcher,
         sequence: u32,

@@ -5,7 +5,8 @@ use crate::memory::Block;
 use crate::params::{setters, with_defaults};
 use crate::sys;
 use crate::{Grammar, Token, Vocabulary};
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
+use std::slice;
 
 /// How much a matcher may keep.
 #[derive(Clone)]
@@ -116,6 +117,16 @@ impl Matcher {
             sys::sotto_matcher_mask(self.raw(), sequence, words.as_mut_ptr(), words.len())
         })?;
         Ok(words)
+    }
+
+    /// The same without a copy.
+    pub fn view_mask(&mut self, sequence: u32) -> Result<&[u64]> {
+        let mut words = ptr::null();
+        // SAFETY: the words are the matcher's own, and stay as they are while it is borrowed.
+        unsafe {
+            check(sys::sotto_matcher_view_mask(self.raw(), sequence, &mut words))?;
+            Ok(slice::from_raw_parts(words, self.word_count))
+        }
     }
 
     /// Accepts a token, or nothing changes.

@@ -55,8 +55,12 @@ public final class Matcher: @unchecked Sendable {
 
   /// The same as tokens.
   public func allowedTokens(_ sequence: UInt32 = 0) throws -> [Token] {
-    try mask(sequence).enumerated().flatMap { place, word in
-      (0..<64).filter { word >> UInt64($0) & 1 == 1 }.map { Token(64 * place + $0) }
+    try resource.run { matcher in
+      var words: UnsafePointer<UInt64>?
+      try check(sotto_matcher_view_mask(matcher, sequence, &words))
+      return UnsafeBufferPointer(start: words, count: wordCount).enumerated().flatMap { place, word in
+        (0..<64).filter { word >> UInt64($0) & 1 == 1 }.map { Token(64 * place + $0) }
+      }
     }
   }
 

@@ -51,7 +51,7 @@ public final class Matcher extends Owned {
 
     /** The same as tokens. */
     public int[] allowedTokens(int sequence) {
-        return java.util.BitSet.valueOf(mask(sequence)).stream().toArray();
+        return resource.run(matcher -> Native.matcherAllowedTokens(matcher, sequence, wordCount));
     }
 
     public void acceptToken(int sequence, int token) {

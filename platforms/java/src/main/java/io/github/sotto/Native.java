@@ -92,6 +92,8 @@ final class Native {
     static native long matcherMemoryBytes(long matcher);
     static native void matcherReset(long matcher, int sequence);
     static native long[] matcherMask(long matcher, int sequence, int wordCount);
+
+    static native int[] matcherAllowedTokens(long matcher, int sequence, int wordCount);
     static native void matcherAcceptToken(long matcher, int sequence, int token);
     static native void matcherAcceptText(long matcher, int sequence, byte[] text);
     static native int matcherTest(long matcher, int sequence, byte[] text);
