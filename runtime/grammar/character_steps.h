@@ -48,6 +48,11 @@ class CharacterSteps {
   template <typename Accepts>
   bool lead_only(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first,
                  Accepts accepts) const;
+  // Whether every character that the step begins leads to one state alone, which is accepted,
+  // through others where no rule ends or is called.
+  template <typename Accepts>
+  bool lead_plainly(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first,
+                    Accepts accepts) const;
 
  private:
   struct Place {
@@ -114,6 +119,31 @@ bool CharacterSteps::lead_only(const CompiledGrammar& grammar, uint32_t state,
                            [&](const GrammarMove& move) { return !accepts(move.target); })) {
       return false;
     }
+  }
+  return true;
+}
+
+template <typename Accepts>
+bool CharacterSteps::lead_plainly(const CompiledGrammar& grammar, uint32_t state,
+                                  const CharacterStep& first, Accepts accepts) const {
+  Place stack[kLongestCharacter] = {{state, &first, &first + 1}};
+  for (int depth = 0; depth >= 0;) {
+    Place& top = stack[depth];
+    if (top.step == top.end) {
+      --depth;
+      continue;
+    }
+    const CharacterStep& step = *top.step++;
+    const auto moves = grammar.moves(top.state, step.symbol_class);
+    if (moves.size() != 1) return false;
+    const uint32_t target = moves[0].target;
+    if (step.next == 0) {
+      if (!accepts(target)) return false;
+      continue;
+    }
+    const bool is_final = (grammar.flags(target) & GrammarState::kFinal) != 0;
+    if (target <= kUnknownState || is_final || !grammar.calls(target).empty()) return false;
+    stack[++depth] = inside(target, step);
   }
   return true;
 }

@@ -14,10 +14,8 @@ void Closure::lay_out(Arena& arena, const CompiledGrammar& grammar, const Matche
   slots_ = slots;
   entries_ = arena.take<Entry>(work_capacity_);
   items_ = arena.take<Item>(work_capacity_);
-  // Each is of another rule, the first or one that is called, and has two entries: its marker
-  // and its first state.
-  const uint32_t rules = std::min(grammar.counts().calls, UINT32_MAX - 1) + 1;
-  pending_capacity_ = std::min(work_capacity_ / 2 + 1, rules);
+  // Each is of another rule and has two entries: its marker and its first state.
+  pending_capacity_ = std::min(work_capacity_ / 2 + 1, grammar.rule_count());
   pending_ = arena.take<Pending>(pending_capacity_);
   links_ = arena.take<Link>(link_capacity_);
   groups_ = arena.take<Group>(pending_capacity_);

@@ -22,7 +22,7 @@ enum class StepResult : uint8_t {
 
 // Hash slots for the states of a step.
 inline uint32_t work_slot_count(const MatcherLimits& limits) {
-  return std::bit_ceil(std::max(limits.work_count, 8u)) * 2;
+  return slots_for(limits.work_count);
 }
 
 class Closure {

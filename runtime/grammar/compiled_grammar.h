@@ -19,6 +19,10 @@ struct GrammarState {
   static constexpr uint8_t kLast = 2;    // it must: nothing leads on
   static constexpr uint8_t kSingle = 4;  // characters that have a sort lead to its end only
   static constexpr uint8_t kExact = 8;   // of those no more than any_count may follow at once
+  // Each that is of endless_sorts leads back here alone, by a move or as the text of the only
+  // rule called.
+  static constexpr uint8_t kRepeats = 16;
+  static constexpr uint8_t kStart = 32;  // a rule begins here that is called, or the first one
 
   uint32_t first_move;  // the next state's is the end
   uint32_t first_call;
@@ -73,6 +77,7 @@ class CompiledGrammar {
   uint32_t byte_class_count() const { return counts_.byte_classes; }
   uint8_t byte_class(uint8_t byte) const { return byte_classes_[byte]; }
   uint32_t root_start() const { return root_start_; }
+  uint32_t rule_count() const { return rule_count_; }  // states with kStart
 
   const GrammarState& state(uint32_t state) const { return states()[state]; }
   uint8_t flags(uint32_t state) const { return states()[state].flags; }
@@ -122,7 +127,7 @@ class CompiledGrammar {
   uint32_t loops_;
   uint32_t token_ranges_;
   uint8_t byte_classes_[256];
-  uint32_t reserved_;  // 0
+  uint32_t rule_count_;
 };
 static_assert(sizeof(CompiledGrammar) == 320);  // in images, the same everywhere
 

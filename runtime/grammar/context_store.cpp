@@ -1,7 +1,6 @@
 #include "runtime/grammar/context_store.h"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
 #include <cstring>
 
@@ -10,10 +9,6 @@ namespace {
 
 constexpr uint32_t kUnset = UINT32_MAX;
 constexpr uint16_t kUnsetConfig = UINT16_MAX;
-
-uint32_t slots_for(uint32_t count) {
-  return std::bit_ceil(std::max(count, 8u)) * 2;
-}
 
 uint64_t mix(uint64_t hash, uint64_t value) {
   hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
@@ -54,6 +49,9 @@ void ContextStore::lay_out(Arena& arena, const CompiledGrammar& grammar,
   wide_rows_ = arena.take<uint16_t>(has_narrow_rows_ ? 0 : cells);
   node_slots_ = arena.take<uint32_t>(node_slot_count_);
   config_slots_ = arena.take<uint16_t>(config_slot_count_);
+}
+
+void ContextStore::lay_out_collection(Arena& arena, const MatcherLimits& limits) {
   new_nodes_ = arena.take<uint32_t>(limits.node_count);
   new_configs_ = arena.take<uint16_t>(limits.config_count);
   stack_ = arena.take<uint32_t>(limits.node_count);
@@ -201,14 +199,35 @@ bool ContextStore::intern_config(std::span<const Item> items, uint8_t flags, uin
     return false;
   }
   *config = config_count_++;
-  configs_[*config] = {
-      item_count_,          static_cast<uint32_t>(items.size()), hash, 0, flags, false, false,
-      Config::kUnknownSorts};
+  const uint8_t repeated = flags == 0 ? repeated_sorts(items) : uint8_t{0};
+  configs_[*config] = {item_count_, static_cast<uint32_t>(items.size()),
+                       hash,        0,
+                       flags,       false,
+                       false,       Config::kUnknownSorts,
+                       repeated};
   std::copy(items.begin(), items.end(), items_ + item_count_);
   item_count_ += static_cast<uint32_t>(items.size());
   begin_row(*config);
   config_slots_[slot] = static_cast<uint16_t>(*config);
   return true;
+}
+
+// Of a state that repeats alone, or of one with the rule that it calls, which leads back to
+// nothing else.
+uint8_t ContextStore::repeated_sorts(std::span<const Item> items) const {
+  if (items.size() > 2) return 0;
+  for (const Item& item : items) {
+    const GrammarState& state = grammar_->state(item.state);
+    if ((state.flags & GrammarState::kRepeats) == 0) continue;
+    const auto calls = grammar_->calls(item.state);
+    if (items.size() == 1) return calls.empty() ? state.endless_sorts : uint8_t{0};
+    const Item& other = items[&item == items.data() ? 1 : 0];
+    const Frame back{item.state, item.node, kNoLoop, 0};
+    const auto called_by = frames(other.node);
+    const bool is_called = !calls.empty() && calls[0].rule_start == other.state;
+    if (is_called && called_by.size() == 1 && called_by[0] == back) return state.endless_sorts;
+  }
+  return 0;
 }
 
 // What no item moves by is impossible.

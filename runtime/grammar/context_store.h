@@ -3,6 +3,8 @@
 // where the text may stand: states in contexts.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <span>
 
@@ -53,9 +55,10 @@ struct Config {
   uint32_t hash;
   uint32_t mask;  // of the mask cache
   uint8_t flags;
-  bool is_shared;  // its mask is that of many others
-  bool was_used;   // its mask, since it was made or the store was last cleaned
-  uint8_t sorts;   // texts of these characters, of any length, may follow; kUnknownSorts
+  bool is_shared : 1;      // its mask is that of many others
+  bool was_used : 1;       // its mask, since it was made or the store was last cleaned
+  uint8_t sorts;           // texts of these characters, of any length, may follow; kUnknownSorts
+  uint8_t repeated_sorts;  // and these change nothing
 };
 
 inline constexpr uint32_t kNotComputed = 0;  // the first three are no configurations
@@ -67,9 +70,16 @@ inline constexpr uint32_t kRootNode = 0;         // around the start rule
 inline constexpr uint32_t kUnknownNode = 1;      // cut off
 inline constexpr uint32_t kInternal = 1u << 31;  // a parent counted within its component
 
+// Hash slots, a power of two, of which at most two thirds are used.
+inline uint32_t slots_for(uint32_t count) {
+  return std::bit_ceil(std::max(count + count / 2 + 1, 16u));
+}
+
 class ContextStore {
  public:
   void lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits);
+  // What only collect() needs.
+  void lay_out_collection(Arena& arena, const MatcherLimits& limits);
   void init(const CompiledGrammar& grammar);
 
   const Node& node(uint32_t index) const { return nodes_[index]; }
@@ -126,6 +136,7 @@ class ContextStore {
   void mark_node(uint32_t node, uint32_t* stack_size);
   void move_nodes();
   void move_configs();
+  uint8_t repeated_sorts(std::span<const Item> items) const;
   void begin_row(uint32_t config);
   void move_row(uint32_t config, uint32_t moved);
   void rebuild_slots();

@@ -13,7 +13,7 @@ namespace sotto {
 
 // Raised with every change of CompiledGrammar or of what its parts mean, sorts of characters
 // (slices.h) among them.
-inline constexpr uint32_t kGrammarVersion = 2;
+inline constexpr uint32_t kGrammarVersion = 3;
 
 size_t grammar_image_size(const CompiledGrammar& grammar);
 // `image` has room for grammar_image_size bytes.

@@ -25,6 +25,9 @@ class GrammarVerifier {
 
   // States that stand for what is outside are led to by nothing but the matcher itself.
   bool is_inside(uint32_t state) const { return state > kUnknownState && state < counts_.states; }
+  bool is_start(uint32_t state) const {
+    return (grammar_.flags(state) & GrammarState::kStart) != 0;
+  }
   Status corrupt(const char* what) const {
     return fail(error_, Status::kGrammarCorrupt, "grammar: ", what);
   }
@@ -48,7 +51,7 @@ Status GrammarVerifier::verify(uint64_t size) const {
 // The arrays lie one behind the other and fill the block.
 Status GrammarVerifier::verify_layout(uint64_t size) const {
   uint64_t end = sizeof(CompiledGrammar);
-  bool fits = grammar_.size_ == size && grammar_.reserved_ == 0;
+  bool fits = grammar_.size_ == size;
   const auto expect = [&](uint32_t offset, uint64_t count, uint64_t element) {
     fits = fits && offset == end;
     end += count * element;
@@ -121,7 +124,14 @@ Status GrammarVerifier::verify_states() const {
       return corrupt("wrong extent of state", state);
     }
   }
-  for (uint32_t state = 0; state < counts_.states; ++state) SOTTO_TRY(verify_state(state));
+  uint32_t rules = 0;
+  for (uint32_t state = 0; state < counts_.states; ++state) {
+    SOTTO_TRY(verify_state(state));
+    rules += is_start(state) ? 1u : 0u;
+  }
+  if (!is_start(grammar_.root_start()) || rules != grammar_.rule_count()) {
+    return corrupt("wrong number of rules");
+  }
   const StateTexts texts(grammar_);
   for (uint32_t state = 0; state < counts_.states; ++state) {
     if (!texts.holds(state)) return corrupt("wrong texts of state", state);
@@ -132,8 +142,9 @@ Status GrammarVerifier::verify_states() const {
 // A state that leads nowhere is final, and says both.
 Status GrammarVerifier::verify_state(uint32_t state) const {
   constexpr uint32_t kNoWayOn = GrammarState::kFinal | GrammarState::kLast;
-  constexpr uint32_t kOfTexts = GrammarState::kSingle | GrammarState::kExact;
-  const uint32_t flags = grammar_.flags(state) & ~kOfTexts;
+  constexpr uint32_t kOthers =
+      GrammarState::kSingle | GrammarState::kExact | GrammarState::kRepeats | GrammarState::kStart;
+  const uint32_t flags = grammar_.flags(state) & ~kOthers;
   const bool leads_on = !grammar_.moves(state).empty() || !grammar_.calls(state).empty();
   const bool is_right =
       leads_on ? (flags & ~uint32_t{GrammarState::kFinal}) == 0 : flags == kNoWayOn;
@@ -161,7 +172,7 @@ Status GrammarVerifier::verify_moves(uint32_t state) const {
 Status GrammarVerifier::verify_calls(uint32_t state) const {
   for (const GrammarCall& call : grammar_.calls(state)) {
     const bool is_loop = call.loop != kNoLoop;
-    if (!is_inside(call.rule_start) || !is_inside(call.target) ||
+    if (!is_inside(call.rule_start) || !is_start(call.rule_start) || !is_inside(call.target) ||
         (is_loop &&
          (call.loop >= counts_.loops || grammar_.loop(call.loop).rule_start != call.rule_start))) {
       return corrupt("wrong call of state", state);

@@ -169,10 +169,12 @@ void GrammarWriter::apply_classes() {
   }
 }
 
-void GrammarWriter::link_calls() {
+void GrammarWriter::link_calls(uint32_t root) {
   for (uint32_t i = 0; i < calls_.size(); ++i) {
     calls_[i].rule_start = rule_starts_[calls_[i].rule_start];
+    states_[calls_[i].rule_start].flags |= GrammarState::kStart;
   }
+  states_[rule_starts_[root]].flags |= GrammarState::kStart;
 }
 
 const CompiledGrammar* GrammarWriter::write(uint32_t root) {
@@ -180,7 +182,7 @@ const CompiledGrammar* GrammarWriter::write(uint32_t root) {
   if (workspace_.exhausted()) return nullptr;
   number_classes();
   apply_classes();
-  link_calls();
+  link_calls(root);
   states_.push({moves_.size(), calls_.size(), 0, 0, 0, 0});  // the end of the last state
   if (workspace_.exhausted()) return nullptr;
   const size_t size = sizeof(CompiledGrammar) + states_.span().size_bytes() +
@@ -191,7 +193,6 @@ const CompiledGrammar* GrammarWriter::write(uint32_t root) {
   if (memory == nullptr) return nullptr;
   auto* grammar = new (memory) CompiledGrammar;
   grammar->size_ = size;
-  grammar->reserved_ = 0;
   fill(grammar, root);
   StateTexts::find(grammar);
   return grammar;
@@ -218,6 +219,9 @@ void GrammarWriter::fill(CompiledGrammar* grammar, uint32_t root) const {
   grammar->counts_ = {states_.size() - 1, moves_.size(),     calls_.size(), nfa_.loops.size(),
                       ranges_.size(),     byte_class_count_, class_count_};
   grammar->root_start_ = rule_starts_[root];
+  const auto begins = [](const GrammarState& s) { return (s.flags & GrammarState::kStart) != 0; };
+  const auto states = states_.span();
+  grammar->rule_count_ = static_cast<uint32_t>(std::count_if(states.begin(), states.end(), begins));
   for (uint32_t byte = 0; byte < 256; ++byte) {
     grammar->byte_classes_[byte] = static_cast<uint8_t>(joined_[symbols_.byte_class(byte)]);
   }

@@ -32,7 +32,7 @@ class GrammarWriter {
   bool same_targets(const ClassMoves& a, const ClassMoves& b) const;
   void number_classes();
   void apply_classes();
-  void link_calls();
+  void link_calls(uint32_t root);
   void fill(CompiledGrammar* grammar, uint32_t root) const;
 
   const Nfa& nfa_;

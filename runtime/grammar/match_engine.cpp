@@ -17,10 +17,12 @@ void MatchEngine::lay_out(Arena& arena, const CompiledGrammar& grammar, const Ma
   Arena for_closure = arena;
   Arena for_abstraction = arena;
   Arena for_unions = arena;
+  Arena for_collection = arena;
   closure_.lay_out(for_closure, grammar, limits, slots);
   abstraction_.lay_out(for_abstraction, limits, slots);
   united_ = for_unions.take<Item>(united_capacity_);
-  for (const Arena& used : {for_closure, for_abstraction, for_unions}) {
+  store_.lay_out_collection(for_collection, limits);
+  for (const Arena& used : {for_closure, for_abstraction, for_unions, for_collection}) {
     if (used.overflowed() || (!arena.overflowed() && used.size() > arena.size())) arena = used;
   }
 }

@@ -113,6 +113,16 @@ Status Matcher::mask(uint32_t sequence, TokenMask* mask) {
   return Status::kOk;
 }
 
+// Whether the token is text that leads back to where the sequence stands, character by
+// character, as most tokens inside a string do.
+bool Matcher::stays(uint32_t sequence, uint32_t token) const {
+  const uint8_t sorts = engine_.store().config(config(sequence)).repeated_sorts;
+  const TextKind kind = vocabulary_->token_kinds[token];
+  if (!Slice{sorts, kLengthCount - 1}.holds(kind) || sorts == 0) return false;
+  if (engine_.grammar().token_class(token) != CompiledGrammar::kNoClass) return false;
+  return (kind & kOtherSort) == 0 || !ends_inside(vocabulary_->token_bytes(token));
+}
+
 // scratch()[2] and [3] hold what bytes and literals lead to.
 StepResult Matcher::step_token(uint32_t sequence, uint32_t token, uint32_t* to) {
   uint32_t* by_bytes = scratch() + MaskFinder::kPinCount;
@@ -165,6 +175,9 @@ Status Matcher::accept_token(uint32_t sequence, int32_t token) {
   }
   engine_.renew_budget();
   uint32_t* to = scratch() + MaskFinder::kPinCount + 2;
+  if (stays(sequence, static_cast<uint32_t>(token))) {
+    return advance(sequence, StepResult::kDone, pin(sequence));
+  }
   return advance(sequence, step_token(sequence, static_cast<uint32_t>(token), to), to);
 }
 

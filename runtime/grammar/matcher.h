@@ -82,6 +82,7 @@ class Matcher {
   uint32_t* history() { return start_pin() + 1; }
   uint32_t* scratch() { return history() + limits_.rollback_count; }
   void forget_history();
+  bool stays(uint32_t sequence, uint32_t token) const;
   StepResult step_token(uint32_t sequence, uint32_t token, uint32_t* to);
   Status advance(uint32_t sequence, StepResult result, uint32_t* to);
 

@@ -35,29 +35,29 @@ bool has_left_recursion(const CompiledGrammar& grammar) {
   return false;
 }
 
-// By what GBNF files and JSON schemas of all kinds were seen to need. Left recursion and
-// counting at run time need much more: there may be many contexts, and counts, at once.
+// By what GBNF files, JSON schemas and random grammars of all kinds were seen to need. What a
+// grammar needs while one way to read a text is open grows with its size. In small grammars
+// many may be open at once, in as many contexts: what is set aside for them fades with the
+// square of the states. Left recursion and counting at run time need much more: there may be
+// many contexts, and counts, at once.
 MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar,
                       uint32_t token_count) {
   const CompiledGrammar::Counts& counts = grammar.counts();
   const uint32_t states = std::min(counts.states, 1u << 14);
   const uint32_t calls = std::min(counts.calls, 1u << 14);
+  const uint32_t rules = std::min(grammar.rule_count(), calls);
+  constexpr uint32_t kSmall = 200;  // states
+  const uint32_t divisor = std::max(states, kSmall);
+  const auto faded = [=](uint32_t most) {
+    return static_cast<uint32_t>(uint64_t{most} * kSmall * kSmall / divisor / divisor);
+  };
+  constexpr uint32_t kMost = 1024;
   MatcherLimits limits = given;
-  // Of a small grammar many texts may be possible at once in many contexts; large ones are
-  // mostly schemas, which are not ambiguous.
-  if (states <= 200) {
-    limits.work_count = 160 + states / 16 + calls;
-    limits.config_count = 64 + (states + calls) / 7;
-    limits.node_count = calls == 0 ? 32 : 224 + calls / 4;
-    limits.frame_count = 2 * limits.node_count;
-    limits.item_count = 3 * limits.config_count + 128;
-  } else {
-    limits.work_count = std::min(104 + states / 16 + calls, 1024u);
-    limits.config_count = std::min(40 + (states + calls) / 7, 1024u);
-    limits.node_count = calls == 0 ? 32 : std::min(96 + calls / 2, 1024u);
-    limits.frame_count = limits.node_count * 5 / 4;
-    limits.item_count = 2 * limits.config_count + 128;
-  }
+  limits.work_count = std::min(96 + rules + faded(64 + states / 16 + calls - rules), kMost);
+  limits.config_count = std::min(40 + (states + calls) / 8 + faded(28), kMost);
+  limits.node_count = calls == 0 ? 32 : std::min(96 + calls / 4 + faded(128), kMost);
+  limits.frame_count = limits.node_count + limits.node_count / 8 + faded(limits.node_count);
+  limits.item_count = limits.config_count * 3 / 2 + 96 + faded(limits.config_count * 3 / 2 + 32);
   if (counts.loops > 0) {
     limits.work_count = 2048;
     limits.config_count = 768;
@@ -80,7 +80,7 @@ MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar
   const uint32_t words_size = (token_count + 63) / 64 * static_cast<uint32_t>(sizeof(uint64_t));
   // JSON and the like soon come to all masks that they have.
   const bool is_dense = states <= 256 && calls >= states / 3 && calls > 0;
-  const uint32_t lists_size = is_dense ? 3072 : 6 * std::min(states, 4096u);
+  const uint32_t lists_size = is_dense ? 3072 : 256 + 3 * std::min(states, 4096u);
   limits.mask_size = std::max(4096u, (is_dense ? 4 : 2) * words_size + lists_size);
   return limits;
 }

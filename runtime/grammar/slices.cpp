@@ -95,6 +95,16 @@ TextKind kind_of(std::span<const char> text) {
   return static_cast<TextKind>(length << kSortCount | sorts);
 }
 
+bool ends_inside(std::span<const char> text) {
+  for (size_t taken = 1; taken < 4 && taken <= text.size(); ++taken) {
+    const auto byte = static_cast<uint8_t>(text[text.size() - taken]);
+    if ((byte & 0xC0) == 0x80) continue;
+    const size_t size = byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
+    return size > taken;
+  }
+  return false;
+}
+
 uint64_t kinds_of_length(const TextKind* kinds, uint8_t length) {
   uint64_t word = 0;
   for (size_t i = 0; i < 64; i += 8) {

@@ -37,6 +37,8 @@ inline constexpr uint32_t kLengthCharacters[kLengthCount] = {2, 4, 6, 8, 11, 16,
 using TextKind = uint8_t;
 inline constexpr TextKind kOutsideKind = kLengthCount << kSortCount;
 TextKind kind_of(std::span<const char> text);
+// Whether a text that some slice holds ends inside a character.
+bool ends_inside(std::span<const char> text);
 // Of both texts: in the slices that hold them both.
 constexpr TextKind join_kinds(TextKind a, TextKind b) {
   constexpr uint32_t kSorts = (1u << kSortCount) - 1;

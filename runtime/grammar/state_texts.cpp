@@ -138,6 +138,29 @@ bool StateTexts::is_exact(uint32_t state) const {
   return takes_only(state, [&](uint32_t target) { return is_below(target, 1); });
 }
 
+// Whether texts of its endless sorts change nothing at all.
+bool StateTexts::repeats(uint32_t state) const {
+  const uint8_t sorts = grammar_.state(state).endless_sorts;
+  if (sorts == 0 || is_final(state)) return false;
+  const auto calls = grammar_.calls(state);
+  const bool is_direct = calls.empty();
+  if (!is_direct && (calls.size() > 1 || calls[0].loop != kNoLoop || calls[0].target != state)) {
+    return false;
+  }
+  const auto leads_back = [&](const CharacterStep& step) {
+    if (is_direct) {
+      return steps_.lead_plainly(grammar_, state, step, [&](uint32_t t) { return t == state; });
+    }
+    const auto ends = [&](uint32_t t) { return (grammar_.flags(t) & GrammarState::kLast) != 0; };
+    return grammar_.moves(state, step.symbol_class).empty() &&
+           steps_.lead_plainly(grammar_, calls[0].rule_start, step, ends);
+  };
+  const auto steps = steps_.from(0);
+  return std::all_of(steps.begin(), steps.end(), [&](const CharacterStep& step) {
+    return (step.sorts & sorts) == 0 || leads_back(step);
+  });
+}
+
 bool StateTexts::holds(uint32_t state) const {
   const GrammarState& s = grammar_.state(state);
   if (!is_part(s.single_sorts | s.endless_sorts, kAllSorts)) return false;
@@ -145,7 +168,8 @@ bool StateTexts::holds(uint32_t state) const {
          (s.endless_sorts == 0 || is_endless(state, s.endless_sorts)) &&
          (s.any_count == 0 || has_count(state, s.any_count)) &&
          ((s.flags & GrammarState::kSingle) == 0 || is_only_single(state)) &&
-         ((s.flags & GrammarState::kExact) == 0 || is_exact(state));
+         ((s.flags & GrammarState::kExact) == 0 || is_exact(state)) &&
+         ((s.flags & GrammarState::kRepeats) == 0 || repeats(state));
 }
 
 // Marks the states that take at least small letters, whatever is behind: few do.
@@ -243,6 +267,12 @@ void StateTexts::find_exact(GrammarState* states) const {
   }
 }
 
+void StateTexts::find_repeating(GrammarState* states) const {
+  for (uint32_t s = kUnknownState + 1; s < grammar_.counts().states; ++s) {
+    if (repeats(s)) states[s].flags |= GrammarState::kRepeats;
+  }
+}
+
 void StateTexts::find(CompiledGrammar* grammar) {
   const StateTexts texts(*grammar);
   auto* states = const_cast<GrammarState*>(&grammar->state(0));
@@ -251,6 +281,7 @@ void StateTexts::find(CompiledGrammar* grammar) {
   for (const uint8_t sorts : kSortChain) texts.find_endless(states, sorts);
   texts.find_counts(states);
   texts.find_exact(states);
+  texts.find_repeating(states);
   for (uint32_t s = 0; s < grammar->counts().states; ++s) {
     states[s].flags &= static_cast<uint8_t>(~(kTakes | kMayTake));
   }

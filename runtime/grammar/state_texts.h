@@ -31,12 +31,14 @@ class StateTexts {
   void mark(GrammarState* states) const;
   bool is_only_single(uint32_t state) const;
   bool is_exact(uint32_t state) const;
+  bool repeats(uint32_t state) const;
   bool has_count(uint32_t state, uint32_t count) const;
   uint32_t longest_count(uint32_t state, uint32_t known) const;
   void find_singles(GrammarState* states) const;
   void find_endless(GrammarState* states, uint8_t sorts) const;
   void find_counts(GrammarState* states) const;
   void find_exact(GrammarState* states) const;
+  void find_repeating(GrammarState* states) const;
 
   static constexpr uint32_t kMostSteps = 256 + 64 * (kSliceStates - 1);
 

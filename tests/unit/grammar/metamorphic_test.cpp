@@ -114,6 +114,41 @@ TEST(Metamorphic, ABitIsSetExactlyWhenAcceptSucceeds) {
   }
 }
 
+// Tokens of characters that change nothing are not stepped byte by byte.
+TEST(Metamorphic, TokensLeadWhereTheirBytesDo) {
+  SKIP_WITHOUT_GPT2(vocabulary);
+  auto all = samples();
+  all.push_back({"direct", "root ::= [^x]* \"x\" ([a-z] | \"\u00e9\")*", "\u00e9 a_bxcc"});
+  all.push_back({"called twice", "root ::= c* \".\" | c* \"!\" d*\nc ::= [^.!]\nd ::= [a-z] d?",
+                 "a \u4e16!zz"});
+  all.push_back({"optional behind", "root ::= \"(\" c* (\")\" | c \"]\")\nc ::= [^()] | \"(\" c",
+                 "(ab((\u00e9"});
+  MatcherLimits limits;
+  limits.sequence_count = 3;
+  size_t repeating = 0;
+  for (const Sample& sample : all) {
+    const TestGrammar grammar(sample.grammar);
+    TestMatcher matcher(grammar, vocabulary.get(), limits);
+    const auto config = [&](uint32_t sequence) { return matcher->engine().pins()[1 + sequence]; };
+    for (size_t at = 0; at <= sample.text.size(); at += 1 + sample.text.size() / 12) {
+      matcher->reset(2);
+      ASSERT_EQ(matcher->accept_bytes(2, as_span(sample.text.substr(0, at))), Status::kOk);
+      const bool repeats = matcher->engine().store().config(config(2)).repeated_sorts != 0;
+      repeating += repeats ? 1 : 0;
+      for (uint32_t token = 0; token < vocabulary->size(); token += repeats ? 1 : 17) {
+        const auto bytes = vocabulary->view().token_bytes(token);
+        if (bytes.empty()) continue;
+        matcher->fork(2, 0);
+        matcher->fork(2, 1);
+        const Status by_token = matcher->accept_token(0, static_cast<int32_t>(token));
+        ASSERT_EQ(by_token, matcher->accept_bytes(1, bytes)) << sample.name << at << "," << token;
+        ASSERT_EQ(config(0), config(1)) << sample.name << at << " token " << token;
+      }
+    }
+  }
+  EXPECT_GT(repeating, 10u);
+}
+
 TEST(Metamorphic, RollbackAndForkRestoreTheMasks) {
   SKIP_WITHOUT_GPT2(vocabulary);
   uint64_t random = 7;
