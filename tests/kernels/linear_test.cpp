@@ -89,6 +89,7 @@ constexpr size_t kBatches[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,  12, 
 TEST(Linear, EqualsTheReferenceBitForBit) {
   std::mt19937 random(7);
   ThreadPool* two = create_thread_pool(2, nullptr);
+  ThreadPool* four = create_thread_pool(4, nullptr);
   for (const auto& [inputs, outputs] : std::vector<std::pair<uint32_t, uint32_t>>{{1, 1},
                                                                                   {3, 5},
                                                                                   {8, 16},
@@ -110,7 +111,7 @@ TEST(Linear, EqualsTheReferenceBitForBit) {
       for (const size_t rows : kBatches) {
         Activations x(rows, inputs, random);
         const auto expected = run(layer, Isa::kReference, x, rows, nullptr);
-        for (ThreadPool* pool : {static_cast<ThreadPool*>(nullptr), two}) {
+        for (ThreadPool* pool : {static_cast<ThreadPool*>(nullptr), two, four}) {
           const auto got = run(layer, isa_under_test, x, rows, pool);
           ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0)
               << inputs << " -> " << outputs << ", rows " << rows << ", bias " << with_bias;
@@ -119,6 +120,7 @@ TEST(Linear, EqualsTheReferenceBitForBit) {
     }
   }
   destroy_thread_pool(two);
+  destroy_thread_pool(four);
 }
 
 // Every number of outputs from none to all, with what must not be written to poisoned.
