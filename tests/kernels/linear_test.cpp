@@ -2,6 +2,10 @@
 // settled once a process, so ctest runs this program once for each: linear_test ISA.
 
 #include <gtest/gtest.h>
+#if defined(__linux__) && defined(__x86_64__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #include <algorithm>
 #include <cstdio>
@@ -206,6 +210,21 @@ TEST(Linear, AProcessKeepsItsInstructionSet) {
   EXPECT_TRUE(select_linear_isa(Isa::kReference));
   const Isa other = isa_under_test == Isa::kAvx2 ? Isa::kAvx512 : Isa::kAvx2;
   EXPECT_FALSE(select_linear_isa(other));
+}
+
+TEST(Linear, OnlyAmxAsksForTiles) {
+#if defined(__linux__) && defined(__x86_64__)
+  constexpr long kGetPermission = 0x1022;  // ARCH_GET_XCOMP_PERM
+  constexpr int kTileData = 18;
+  EXPECT_NE(find_vector_kernels(), nullptr);
+  uint64_t features = 0;
+  if (syscall(SYS_arch_prctl, kGetPermission, &features) != 0) {
+    GTEST_SKIP() << "this kernel gives no leave for registers";
+  }
+  EXPECT_EQ((features >> kTileData & 1) != 0, isa_under_test == Isa::kAvx512Amx);
+#else
+  GTEST_SKIP() << "only Linux on x86-64 is asked";
+#endif
 }
 
 }  // namespace
