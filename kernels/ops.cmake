@@ -31,7 +31,8 @@ if(sotto_architecture STREQUAL "x86_64")
   sotto_op_isa(FLAGS ${avx512_flags} SOURCES avx512/ops.cpp avx512/attention.cpp
                avx512/int4.cpp)
   sotto_op_isa(FLAGS ${avx512_flags} -mavx512vnni SOURCES avx512vnni/attention.cpp
-               avx512vnni/attention_rows.cpp avx512vnni/small_batch.cpp avx512vnni/large_batch.cpp
+               avx512vnni/attention_rows.cpp avx512vnni/attention_few_rows.cpp
+               avx512vnni/small_batch.cpp avx512vnni/large_batch.cpp
                avx512vnni/int4.cpp)
   sotto_op_isa(FLAGS ${avx512_flags} -mavx512vnni -mamx-tile -mamx-int8
                SOURCES avx512amx/large_batch.cpp)

@@ -1,4 +1,4 @@
-// Attention of consecutive queries, which share what they read. A register's lanes are sixteen
+// Attention of many consecutive queries, which share what they read. A register's lanes are sixteen
 // queries, so that softmaxes need nothing across lanes, and keys are broadcast; values are
 // widened to floats once for all queries.
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include "kernels/avx512/sum_rows.h"
 #include "kernels/avx512/transpose.h"
 #include "kernels/avx512/vector.h"
+#include "kernels/avx512vnni/attention_few_rows.h"
 #include "kernels/avx512vnni/mix_rows.h"
 #include "kernels/generic/attention.h"
 #include "kernels/tables.h"
@@ -274,6 +275,7 @@ void weigh(const AttentionRowsArgs& args, size_t group, Vector maximum, float* i
 void attention_rows(const AttentionRowsArgs& args) {
   assert(args.head_size <= kMaxHeadSize && args.row_stride % kHeadAlignment == 0);
   assert(args.row_count > 0 && args.row_count <= kAttentionRows);
+  if (args.row_count <= kFewRows) return attention_few_rows(args);
   Queries queries;
   Vector maxima[kGroups];
   const size_t groups = (args.row_count + kLanes - 1) / kLanes;

@@ -266,12 +266,11 @@ void Forward::store_row(uint32_t layer, uint32_t head, const Batch& batch, size_
   ring_.store(model_->kernels(), layer, head, batch.slot(row, ring_), key, key + width);
 }
 
-// How many rows are attended to at once, 1 where that would not pay. Their scores lie where
-// quantized activations were; on one thread, those of all heads in the same place.
+// How many rows are attended to at once: their scores lie where quantized activations were; on
+// one thread, those of all heads in the same place.
 size_t Forward::attention_block(const Batch& batch) const {
-  constexpr size_t kLeastRows = 4;
   const size_t end = batch.first_position + batch.row_count();
-  if (batch.row_count() < kLeastRows || !batch.branches.empty() || end > context_tokens_) return 1;
+  if (batch.row_count() == 1 || !batch.branches.empty() || end > context_tokens_) return 1;
   const size_t heads = pool_ == nullptr ? 1 : model_->config().head_count;
   const size_t group = attention_score_count(1, end) * sizeof(float);
   const size_t rows = quantized_size_ / (heads * group) * kAttentionGroupRows;
