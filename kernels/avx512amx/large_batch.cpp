@@ -120,6 +120,7 @@ void prepare_large_batch(const TileArgs& args) {
 }
 
 void multiply_large_batch(const TileArgs& args, size_t first_tile, size_t tile_count) {
+  assert(args.rows > kUnorderedRows);
   const avx512vnni::FlushDenormals flush;
   const TileState state;
   Passes passes(args, first_tile, tile_count);
