@@ -45,7 +45,9 @@ MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar
   const CompiledGrammar::Counts& counts = grammar.counts();
   const uint32_t states = std::min(counts.states, 1u << 14);
   const uint32_t calls = std::min(counts.calls, 1u << 14);
+  // A text may begin with all rules at once: each is visited twice, in a context of its own.
   const uint32_t rules = std::min(grammar.rule_count(), calls);
+  const uint32_t visits = 2 * rules;
   constexpr uint32_t kSmall = 200;  // states
   const uint32_t divisor = std::max(states, kSmall);
   const auto faded = [=](uint32_t most) {
@@ -53,9 +55,11 @@ MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar
   };
   constexpr uint32_t kMost = 1024;
   MatcherLimits limits = given;
-  limits.work_count = std::min(96 + rules + faded(64 + states / 16 + calls - rules), kMost);
+  const uint32_t more_calls = calls - std::min(visits, calls);
+  limits.work_count = std::min(96 + visits + faded(64 + states / 16 + more_calls), kMost);
   limits.config_count = std::min(40 + (states + calls) / 8 + faded(28), kMost);
-  limits.node_count = calls == 0 ? 32 : std::min(96 + calls / 4 + faded(128), kMost);
+  const uint32_t contexts = std::max(96 + calls / 4, 64 + rules) + faded(128);
+  limits.node_count = calls == 0 ? 32 : std::min(contexts, kMost);
   limits.frame_count = limits.node_count + limits.node_count / 8 + faded(limits.node_count);
   limits.item_count = limits.config_count * 3 / 2 + 96 + faded(limits.config_count * 3 / 2 + 32);
   if (counts.loops > 0) {
