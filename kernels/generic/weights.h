@@ -18,11 +18,20 @@ class IntegerSum {
         fine_(static_cast<float>(base * (1.5 * 0x1p-29))) {}
 
   void add(V x) {
-    const V coarse = V::broadcast(coarse_);
-    const V rounded = x + coarse;
-    coarse_bits_.add(rounded);
-    fine_bits_.add((x - (rounded - coarse)) + V::broadcast(fine_));
-    if (++added_ == kMost) flush();
+    const V one[] = {x};
+    add(one);
+  }
+  template <size_t kCount>
+  [[gnu::always_inline]] void add(const V (&x)[kCount]) {
+    if (added_ + kCount > kMost) flush();
+    added_ += kCount;
+    const V coarse = V::broadcast(coarse_), fine = V::broadcast(fine_);
+#pragma GCC unroll 4
+    for (const V& number : x) {
+      const V rounded = number + coarse;
+      coarse_bits_.add(rounded);
+      fine_bits_.add((number - (rounded - coarse)) + fine);
+    }
   }
   uint64_t total() {
     flush();
@@ -58,12 +67,27 @@ class IntegerSum {
   uint64_t total_ = 0;
 };
 
-// `exp_of(l)`: y of the logits l.
-template <class V, class ExpOf>
-inline uint64_t sum_exps(const float* x, size_t n, float* y, ExpOf exp_of) {
+// `exponent(l)`: of the logits l, what y is exp() of. Inline, as it holds vectors.
+template <class V, class Exponent>
+[[gnu::always_inline]] inline uint64_t sum_exps(const float* x, size_t n, float* y, Exponent exponent) {
   IntegerSum<V> sum(kWeightBase);
-  for_each_block<V>(n, [&](size_t i, auto extent) {
-    const V e = merge(exp_of(V::load(x + i, extent)), extent, V::zero());
+  size_t begin = 0;
+  // Several at once where there is an exp() of them.
+  if constexpr (requires(V (&four)[4]) { exp_each(four); }) {
+    for (; begin + 4 * kLanes <= n; begin += 4 * kLanes) {
+      V e[4];
+#pragma GCC unroll 4
+      for (size_t i = 0; i < 4; ++i) e[i] = exponent(V::load(x + begin + i * kLanes, Whole{}));
+      exp_each(e);
+#pragma GCC unroll 4
+      for (size_t i = 0; i < 4; ++i) e[i].store(y + begin + i * kLanes, Whole{});
+      sum.add(e);
+    }
+  }
+  x += begin;
+  y += begin;
+  for_each_block<V>(n - begin, [&](size_t i, auto extent) {
+    const V e = merge(exp(exponent(V::load(x + i, extent))), extent, V::zero());
     e.store(y + i, extent);
     sum.add(e);
   });
@@ -72,12 +96,12 @@ inline uint64_t sum_exps(const float* x, size_t n, float* y, ExpOf exp_of) {
 
 template <class V>
 inline uint64_t exp_weights(const float* x, size_t n, float max, float scale, float* y) {
-  const V largest = V::broadcast(max), scales = V::broadcast(scale), one = V::broadcast(1.0f);
+  const V largest = V::broadcast(max), scales = V::broadcast(scale);
   if (scale == 1 && __builtin_fabsf(max) <= FLT_MAX) {
-    return sum_exps<V>(x, n, y, [=](V l) { return exp(l - largest); });
+    return sum_exps<V>(x, n, y, [=](V l) { return l - largest; });
   }
   return sum_exps<V>(x, n, y, [=](V l) {
-    return select_ge(l, largest, one, exp((l - largest) * scales));
+    return select_ge(l, largest, V::zero(), (l - largest) * scales);
   });
 }
 
