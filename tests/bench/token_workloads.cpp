@@ -56,13 +56,15 @@ void add_samplers(const LoadedModel& model, Plan* plan) {
         {std::string("sampler, ") + chain, [session, series, params = params](Recorder& recorder) {
            session->set_sampler(params);
            const uint64_t count = session->info().token_count;
-           sotto_session_reset_timings(session->get());
            // Taking back a token that was only drawn costs no evaluation.
-           seconds_per_call(kLeastTokenNs, [&] {
+           const auto draw = [&] {
              const sotto_piece* piece = nullptr;
              check(sotto_session_next(session->get(), &piece), "next");
              session->rewind(count);
-           });
+           };
+           draw();  // warms up
+           sotto_session_reset_timings(session->get());
+           seconds_per_call(kLeastTokenNs, draw);
            const sotto_session_timings timings = session->timings();
            recorder.record(series, static_cast<double>(timings.sample_ns) / 1e3 /
                                        static_cast<double>(timings.sample_count));
