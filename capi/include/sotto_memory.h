@@ -124,8 +124,9 @@
    SOTTO_ARRAY_(SOTTO_SIZE_(sequences) * (SOTTO_SIZE_(tokens) + 3), 8) +                    \
    SOTTO_ARRAY_(sequences, SOTTO_UP_(12, sizeof(void *)) + 2 * sizeof(void *)))
 #define SOTTO_SEARCH_BYTES_(sequences, all)                                                 \
-  (4 * SOTTO_ARRAY_(all, 4) + 3 * SOTTO_ARRAY_(sequences, 24) +                             \
-   2 * SOTTO_ARRAY_(sequences, 132) + SOTTO_ARRAY_(sequences, 40) +                         \
+  (4 * SOTTO_ARRAY_(all, 4) + 2 * SOTTO_ARRAY_(sequences, 32) +                             \
+   SOTTO_ARRAY_(sequences, 24) + 2 * SOTTO_ARRAY_(sequences, 132) +                         \
+   SOTTO_ARRAY_(sequences, 40) +                                                            \
    SOTTO_ARRAY_(35 * SOTTO_SIZE_(sequences), 40) + SOTTO_ARRAY_(sequences, 16) +            \
    SOTTO_ARRAY_(sequences, sizeof(sotto_sequence)))
 

@@ -16,6 +16,13 @@ bool ends_with(std::span<const int32_t> tokens, int32_t token, const TokenList& 
                     tokens.end() - static_cast<ptrdiff_t>(count - 1));
 }
 
+// Best first; by bank: those of the fullest first.
+[[gnu::noinline]] void sort(std::span<BeamCandidate> candidates, bool by_bank) {
+  std::sort(candidates.begin(), candidates.end(), [by_bank](const auto& a, const auto& b) {
+    return by_bank && a.bank != b.bank ? a.bank > b.bank : is_better(a, b);
+  });
+}
+
 }  // namespace
 
 Phrases::Phrases(std::span<const TokenList> phrases, const uint32_t* groups) : phrases_(phrases) {
@@ -73,12 +80,10 @@ size_t Phrases::next_tokens(const PhraseState& state,
 
 size_t allocate_banks(std::span<BeamCandidate> candidates, size_t wanted) {
   if (candidates.size() <= wanted) {
-    std::sort(candidates.begin(), candidates.end(), is_better);
+    sort(candidates, /*by_bank=*/false);
     return candidates.size();
   }
-  std::sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
-    return a.bank != b.bank ? a.bank > b.bank : is_better(a, b);
-  });
+  sort(candidates, /*by_bank=*/true);
   const auto bank_end = [&](size_t first) {
     size_t end = first;
     while (end < candidates.size() && candidates[end].bank == candidates[first].bank) ++end;
@@ -99,11 +104,8 @@ size_t allocate_banks(std::span<BeamCandidate> candidates, size_t wanted) {
     first = end;
   }
   // What banks could not fill goes to the fullest of the rest, which are in order again.
-  std::sort(candidates.begin() + static_cast<ptrdiff_t>(chosen), candidates.end(),
-            [](const auto& a, const auto& b) {
-              return a.bank != b.bank ? a.bank > b.bank : is_better(a, b);
-            });
-  std::sort(candidates.begin(), candidates.begin() + static_cast<ptrdiff_t>(wanted), is_better);
+  sort(candidates.subspan(chosen), /*by_bank=*/true);
+  sort(candidates.first(wanted), /*by_bank=*/false);
   return wanted;
 }
 
