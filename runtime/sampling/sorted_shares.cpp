@@ -89,6 +89,7 @@ constexpr size_t kNumbers = 2 * Candidates::kChunk;  // as many uint16_t as ther
 static_assert(kNumbers * sizeof(uint16_t) <= Candidates::kChunk * sizeof(float));
 constexpr size_t kFewest = 16384;  // with less, the table is too small beside what is beside it
 constexpr size_t kSampled = 4096;
+constexpr size_t kSampledTogether = 4;  // neighbours, as they come from memory together
 constexpr size_t kMostInTile = 512;  // spilled
 constexpr size_t kSorted = 2048;
 constexpr size_t kTile = kColumns * kColumnRows;
@@ -136,9 +137,12 @@ bool SliceSort::lay_out() {
 // By a sample, for as many shares in every slice. The last section has one slice, for all that
 // are less than what the other sections hold.
 bool SliceSort::choose_slices(float* sample) {
-  const size_t stride = shares_.size() / kSampled + 1;
-  const size_t sampled = (shares_.size() - 1) / stride + 1;
-  for (size_t i = 0; i < sampled; ++i) sample[i] = shares_[i * stride];
+  const size_t stride = (shares_.size() / kSampled + 1) * kSampledTogether;
+  size_t sampled = 0;
+  for (size_t i = 0; i + kSampledTogether <= shares_.size(); i += stride) {
+    std::memcpy(sample + sampled, shares_.data() + i, kSampledTogether * sizeof *sample);
+    sampled += kSampledTogether;
+  }
   uint32_t farthest = 0, zeros = 0;
   for (size_t i = 0; i < sampled; ++i) {
     const uint32_t d = distance(sample[i]);
