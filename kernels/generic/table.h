@@ -13,6 +13,7 @@
 #include "kernels/generic/tournament.h"
 #include "kernels/generic/weights.h"
 #include "kernels/kernels.h"
+#include "kernels/op_choice.h"
 
 namespace sotto::generic {
 
@@ -36,24 +37,24 @@ constexpr Kernels make_table(Isa isa, void (*attention)(const AttentionArgs& arg
       .exp_weights = exp_weights<V>,
       .keep_from = keep_from<V>,
       .split = split<V>,
-      .nearness = nearness<V>,
+      .nearness = kHasSamplerOps ? nearness<V> : nullptr,
       .sum_gaps = sum_gaps<V>,
-      .sum_bends = sum_bends<V>,
-      .sum_bends_twice = sum_bends_twice<V>,
+      .sum_bends = kHasSamplerOps ? sum_bends<V> : nullptr,
+      .sum_bends_twice = kHasSamplerOps ? sum_bends_twice<V> : nullptr,
       .sum_finite = sum_finite<V>,
       .smooth = smooth<V>,
       .aim = aim<V>,
-      .surprises = surprises<V>,
+      .surprises = kHasSamplerOps ? surprises<V> : nullptr,
       .collect_below = collect_below<V>,
       .mix_words = mix_words<V>,
-      .mix_and_add = mix_and_add<V>,
-      .scale_by_bits = scale_by_bits<V>,
-      .scale_and_add = scale_and_add<V>,
-      .collect_by_bits = collect_by_bits<V>,
-      .slice_numbers = slice_numbers<V>,
-      .move_to_columns = move_to_columns<V>,
-      .sort_columns = sort_columns<Columns>,
-      .min_hash = min_hash<V>,
+      .mix_and_add = kHasWatermarkOps ? mix_and_add<V> : nullptr,
+      .scale_by_bits = kHasWatermarkOps ? scale_by_bits<V> : nullptr,
+      .scale_and_add = kHasWatermarkOps ? scale_and_add<V> : nullptr,
+      .collect_by_bits = kHasWatermarkOps ? collect_by_bits<V> : nullptr,
+      .slice_numbers = kHasSamplerOps ? slice_numbers<V> : nullptr,
+      .move_to_columns = kHasSamplerOps ? move_to_columns<V> : nullptr,
+      .sort_columns = kHasSamplerOps ? sort_columns<Columns> : nullptr,
+      .min_hash = kHasWatermarkOps ? min_hash<V> : nullptr,
   };
 }
 

@@ -3,6 +3,7 @@
 
 #include "kernels/generic/attention_rows.h"
 #include "kernels/kernels.h"
+#include "kernels/op_choice.h"
 
 namespace sotto::reference {
 
@@ -69,24 +70,24 @@ inline constexpr Kernels kTable = {
     .exp_weights = exp_weights,
     .keep_from = keep_from,
     .split = split,
-    .nearness = nearness,
+    .nearness = kHasSamplerOps ? nearness : nullptr,
     .sum_gaps = sum_gaps,
-    .sum_bends = sum_bends,
-    .sum_bends_twice = sum_bends_twice,
+    .sum_bends = kHasSamplerOps ? sum_bends : nullptr,
+    .sum_bends_twice = kHasSamplerOps ? sum_bends_twice : nullptr,
     .sum_finite = sum_finite,
     .smooth = smooth,
     .aim = aim,
-    .surprises = surprises,
+    .surprises = kHasSamplerOps ? surprises : nullptr,
     .collect_below = collect_below,
     .mix_words = mix_words,
-    .mix_and_add = mix_and_add,
-    .scale_by_bits = scale_by_bits,
-    .scale_and_add = scale_and_add,
-    .collect_by_bits = collect_by_bits,
-    .slice_numbers = slice_numbers,
-    .move_to_columns = move_to_columns,
-    .sort_columns = sort_columns,
-    .min_hash = min_hash,
+    .mix_and_add = kHasWatermarkOps ? mix_and_add : nullptr,
+    .scale_by_bits = kHasWatermarkOps ? scale_by_bits : nullptr,
+    .scale_and_add = kHasWatermarkOps ? scale_and_add : nullptr,
+    .collect_by_bits = kHasWatermarkOps ? collect_by_bits : nullptr,
+    .slice_numbers = kHasSamplerOps ? slice_numbers : nullptr,
+    .move_to_columns = kHasSamplerOps ? move_to_columns : nullptr,
+    .sort_columns = kHasSamplerOps ? sort_columns : nullptr,
+    .min_hash = kHasWatermarkOps ? min_hash : nullptr,
 };
 
 }  // namespace sotto::reference
