@@ -62,6 +62,13 @@ class CharacterSteps {
   };
   static constexpr uint32_t kLongestCharacter = 4;
 
+  // What follows a step by its moves: kInside goes on through the first of them.
+  enum class Turn : uint8_t { kRefuse, kDone, kInside };
+  // Visits the characters that the step begins, until one is refused: false.
+  template <typename Visit>
+  bool walk(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first,
+            Visit visit) const;
+
   Place inside(uint32_t state, const CharacterStep& step) const {
     const auto steps = from(step.next);
     return {state, steps.data(), steps.data() + steps.size()};
@@ -72,9 +79,9 @@ class CharacterSteps {
   uint64_t first_classes_[4] = {};
 };
 
-template <typename Accepts>
-bool CharacterSteps::lead(const CompiledGrammar& grammar, uint32_t state,
-                          const CharacterStep& first, Accepts accepts) const {
+template <typename Visit>
+bool CharacterSteps::walk(const CompiledGrammar& grammar, uint32_t state,
+                          const CharacterStep& first, Visit visit) const {
   Place stack[kLongestCharacter] = {{state, &first, &first + 1}};
   for (int depth = 0; depth >= 0;) {
     Place& top = stack[depth];
@@ -84,68 +91,57 @@ bool CharacterSteps::lead(const CompiledGrammar& grammar, uint32_t state,
     }
     const CharacterStep& step = *top.step++;
     const auto moves = grammar.moves(top.state, step.symbol_class);
-    if (moves.empty()) return false;
-    if (step.next != 0) {
-      stack[++depth] = inside(moves[0].target, step);
-    } else if (std::none_of(moves.begin(), moves.end(),
-                            [&](const GrammarMove& move) { return accepts(move.target); })) {
-      return false;
-    }
+    const Turn turn = visit(moves, step);
+    if (turn == Turn::kRefuse) return false;
+    if (turn == Turn::kInside) stack[++depth] = inside(moves[0].target, step);
   }
   return true;
+}
+
+template <typename Accepts>
+bool CharacterSteps::lead(const CompiledGrammar& grammar, uint32_t state,
+                          const CharacterStep& first, Accepts accepts) const {
+  return walk(grammar, state, first, [&](auto moves, const CharacterStep& step) {
+    if (moves.empty()) return Turn::kRefuse;
+    if (step.next != 0) return Turn::kInside;
+    const bool is_accepted = std::any_of(
+        moves.begin(), moves.end(), [&](const GrammarMove& move) { return accepts(move.target); });
+    return is_accepted ? Turn::kDone : Turn::kRefuse;
+  });
 }
 
 template <typename Accepts>
 bool CharacterSteps::lead_only(const CompiledGrammar& grammar, uint32_t state,
                                const CharacterStep& first, Accepts accepts) const {
-  Place stack[kLongestCharacter] = {{state, &first, &first + 1}};
-  for (int depth = 0; depth >= 0;) {
-    Place& top = stack[depth];
-    if (top.step == top.end) {
-      --depth;
-      continue;
-    }
-    const CharacterStep& step = *top.step++;
-    const auto moves = grammar.moves(top.state, step.symbol_class);
-    if (moves.empty()) continue;
+  const auto goes_on = [&](const Place& place) {
+    return std::any_of(place.step, place.end, [&](const CharacterStep& s) {
+      return !grammar.moves(place.state, s.symbol_class).empty();
+    });
+  };
+  return walk(grammar, state, first, [&](auto moves, const CharacterStep& step) {
+    if (moves.empty()) return Turn::kDone;
     if (step.next != 0) {
-      const Place place = inside(moves[0].target, step);
-      const bool goes_on = std::any_of(place.step, place.end, [&](const CharacterStep& s) {
-        return !grammar.moves(place.state, s.symbol_class).empty();
-      });
-      if (moves.size() > 1 || !goes_on) return false;
-      stack[++depth] = place;
-    } else if (std::any_of(moves.begin(), moves.end(),
-                           [&](const GrammarMove& move) { return !accepts(move.target); })) {
-      return false;
+      const bool is_one = moves.size() == 1 && goes_on(inside(moves[0].target, step));
+      return is_one ? Turn::kInside : Turn::kRefuse;
     }
-  }
-  return true;
+    const bool is_accepted = std::all_of(
+        moves.begin(), moves.end(), [&](const GrammarMove& move) { return accepts(move.target); });
+    return is_accepted ? Turn::kDone : Turn::kRefuse;
+  });
 }
 
 template <typename Accepts>
 bool CharacterSteps::lead_plainly(const CompiledGrammar& grammar, uint32_t state,
                                   const CharacterStep& first, Accepts accepts) const {
-  Place stack[kLongestCharacter] = {{state, &first, &first + 1}};
-  for (int depth = 0; depth >= 0;) {
-    Place& top = stack[depth];
-    if (top.step == top.end) {
-      --depth;
-      continue;
-    }
-    const CharacterStep& step = *top.step++;
-    const auto moves = grammar.moves(top.state, step.symbol_class);
-    if (moves.size() != 1) return false;
+  return walk(grammar, state, first, [&](auto moves, const CharacterStep& step) {
+    if (moves.size() != 1) return Turn::kRefuse;
     const uint32_t target = moves[0].target;
-    if (step.next == 0) {
-      if (!accepts(target)) return false;
-      continue;
-    }
+    if (step.next == 0) return accepts(target) ? Turn::kDone : Turn::kRefuse;
     const bool is_final = (grammar.flags(target) & GrammarState::kFinal) != 0;
-    if (target <= kUnknownState || is_final || !grammar.calls(target).empty()) return false;
-    stack[++depth] = inside(target, step);
-  }
-  return true;
+    const bool is_plain =
+        target > kUnknownState && !is_final && grammar.calls(target).empty();
+    return is_plain ? Turn::kInside : Turn::kRefuse;
+  });
 }
 
 }  // namespace sotto
