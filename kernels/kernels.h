@@ -77,6 +77,9 @@ struct AttentionRowsArgs {
   float* scores;   // scratch: attention_score_count() of the slots that the last row sees
   float* outputs;  // (row), output_stride apart
   size_t output_stride;
+
+  // That row `row` sees.
+  size_t slots_of(size_t row) const { return slot_count + row; }
 };
 
 // Rows go by groups; the more at once, the better.

@@ -1,7 +1,7 @@
 // Attention with int8 widened to int16 and vpmaddwd.
 #include "kernels/generic/attention.h"
 
-#include "kernels/avx512/sum_rows.h"
+#include "kernels/avx512/fold_rows.h"
 #include "kernels/avx512/vector.h"
 #include "kernels/tables.h"
 

@@ -2,7 +2,7 @@
 // (k ^ 0x80), and 128 times the sum of the query is taken off again.
 #include "kernels/generic/attention.h"
 
-#include "kernels/avx512/sum_rows.h"
+#include "kernels/avx512/fold_rows.h"
 #include "kernels/avx512/vector.h"
 #include "kernels/tables.h"
 

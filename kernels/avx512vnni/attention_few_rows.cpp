@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "kernels/avx512/sum_rows.h"
+#include "kernels/avx512/fold_rows.h"
 #include "kernels/avx512/transpose.h"
 #include "kernels/avx512/vector.h"
 #include "kernels/avx512vnni/attention_few_rows.h"
@@ -18,14 +18,9 @@ using generic::kMaxHeadSize;
 using generic::Part;
 using generic::Whole;
 
-// Of the slots that row `row` sees.
-size_t slot_count(const AttentionRowsArgs& args, size_t row) {
-  return args.slot_count + row;
-}
-
 // Of each row: its scores are so far from those of the next.
 size_t score_stride(const AttentionRowsArgs& args) {
-  return slot_count(args, args.row_count - 1);
+  return args.slots_of(args.row_count - 1);
 }
 
 // Four dimensions of a query and of 16 keys. Not the intrinsic: GCC 12 broadcasts by way of a
@@ -114,7 +109,7 @@ void score_keys(const AttentionRowsArgs& args, const Queries& queries, size_t fi
       maxima[r] = max(scores, maxima[r]);
       continue;
     }
-    const size_t end = std::max(slot_count(args, r), first);
+    const size_t end = std::max(args.slots_of(r), first);
     const Part seen = {std::min<size_t>(end - first, 16)};
     maxima[r] = max(merge(scores, seen, lowest), maxima[r]);
   }
@@ -124,7 +119,7 @@ void score_keys(const AttentionRowsArgs& args, const Queries& queries, size_t fi
 // the sums of the row's exponentials, lane by lane.
 Vector weigh(const AttentionRowsArgs& args, size_t row, Vector maximum) {
   float* scores = args.scores + row * score_stride(args);
-  const size_t count = slot_count(args, row);
+  const size_t count = args.slots_of(row);
   const Vector m = Vector::broadcast(fold_max(maximum) + 0.0f);
   Vector sum = Vector::zero();
   generic::for_each_block<Vector>(count, [&](size_t i, auto extent) {
@@ -177,7 +172,7 @@ void mix(const AttentionRowsArgs& args, size_t d, const Vector* inverses) {
 #pragma GCC unroll 2
     for (size_t b = 0; b < kBlocks; ++b) sums[r][b] = Vector::zero();
   }
-  const size_t count = slot_count(args, kRows - 1);
+  const size_t count = args.slots_of(kRows - 1);
   const int8_t* row = args.values + d;
   Weights<kRows> weights(args.scores, score_stride(args));
   for (size_t t = 0; t < count; ++t, row += args.row_stride, weights.advance()) {
@@ -222,7 +217,7 @@ void attention_few_rows(const AttentionRowsArgs& args) {
   assert(args.row_count > 0 && args.row_count <= kFewRows);
   Queries queries;
   quantize_queries(args, &queries);
-  const size_t count = slot_count(args, args.row_count - 1);
+  const size_t count = args.slots_of(args.row_count - 1);
   Vector rows[kFewRows];
   std::fill_n(rows, args.row_count, Vector::broadcast(-__builtin_inff()));
   for (size_t first = 0; first < count; first += 16) {

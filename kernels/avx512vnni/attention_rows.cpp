@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "kernels/avx512/exp.h"
-#include "kernels/avx512/sum_rows.h"
+#include "kernels/avx512/fold_rows.h"
 #include "kernels/avx512/transpose.h"
 #include "kernels/avx512/vector.h"
 #include "kernels/avx512vnni/attention_few_rows.h"
@@ -26,11 +26,6 @@ constexpr size_t kGroups = kAttentionRows / kAttentionGroupRows;
 constexpr size_t kTileKeys = 8;
 constexpr size_t kMaxFours = kMaxHeadSize / 4;
 static_assert(kAttentionGroupRows == kLanes);
-
-// Of the slots that row `row` sees.
-size_t slot_count(const AttentionRowsArgs& args, size_t row) {
-  return args.slot_count + row;
-}
 
 struct Queries {
   // (group, four dimensions, row, dimension), with 128 added: vpdpbusd multiplies unsigned by
@@ -60,7 +55,7 @@ inline __m512i quantize_64(const float* x, size_t count, Vector inverse) {
 // Rows [16 group, 16 group + 16), as far as there are any; others repeat the last.
 void quantize_queries(const AttentionRowsArgs& args, size_t group, Queries* queries) {
   const float* rows[kLanes];
-  __m512 magnitudes[kLanes];
+  __m512i magnitudes[kLanes];
 #pragma GCC unroll 16
   for (size_t r = 0; r < kLanes; ++r) {
     rows[r] = args.queries + std::min(group * kLanes + r, args.row_count - 1) * args.query_stride;
@@ -68,7 +63,7 @@ void quantize_queries(const AttentionRowsArgs& args, size_t group, Queries* quer
     generic::for_each_block<Vector>(args.head_size, [&](size_t i, auto extent) {
       magnitude = max(abs(Vector::load(rows[r] + i, extent)), magnitude);
     });
-    magnitudes[r] = magnitude.v;
+    magnitudes[r] = _mm512_castps_si512(magnitude.v);
   }
   const __m512 m = avx512::max_rows(magnitudes);
   const __mmask16 some = _mm512_cmp_ps_mask(m, _mm512_setzero_ps(), _CMP_NEQ_UQ);
@@ -92,7 +87,7 @@ void quantize_queries(const AttentionRowsArgs& args, size_t group, Queries* quer
 
 // -128 times the sums of 16 keys, or fewer.
 void find_excess(const AttentionRowsArgs& args, size_t first, int32_t* minus_excess) {
-  const size_t last = slot_count(args, args.row_count - 1) - 1;
+  const size_t last = args.slots_of(args.row_count - 1) - 1;
   __m512i sums[kLanes];
 #pragma GCC unroll 16
   for (size_t i = 0; i < kLanes; ++i) {
@@ -161,13 +156,13 @@ template <size_t kCount, size_t kKeys>
 
 // The lanes of a group that see slot `slot`.
 inline __mmask16 lanes_that_see(const AttentionRowsArgs& args, size_t group, size_t slot) {
-  const size_t begin = slot_count(args, group * kLanes);  // all see what is before
+  const size_t begin = args.slots_of(group * kLanes);  // all see what is before
   return static_cast<__mmask16>(slot < begin ? 0xffff
                                              : 0xffffu << std::min<size_t>(slot - begin + 1, 16));
 }
 
 float* scores_of(const AttentionRowsArgs& args, size_t group, size_t slot) {
-  return args.scores + (group * slot_count(args, args.row_count - 1) + slot) * kLanes;
+  return args.scores + (group * args.slots_of(args.row_count - 1) + slot) * kLanes;
 }
 
 // Scores of kKeys keys for groups first_group ... first_group + kCount - 1, (group, slot, row).
@@ -180,7 +175,7 @@ template <size_t kCount, size_t kKeys>
   __m512i dots[kCount][kKeys];
   multiply(queries.q + first_group, args.keys + first * args.row_stride, args.row_stride,
            minus_excess, dots);
-  const bool all_seen = first + kKeys <= slot_count(args, first_group * kLanes);
+  const bool all_seen = first + kKeys <= args.slots_of(first_group * kLanes);
 #pragma GCC unroll 3
   for (size_t g = 0; g < kCount; ++g) {
     const size_t group = first_group + g;
@@ -214,7 +209,7 @@ void score_keys(const AttentionRowsArgs& args, const Queries& queries, size_t fi
 }
 
 void score(const AttentionRowsArgs& args, const Queries& queries, Vector* maxima) {
-  const size_t count = slot_count(args, args.row_count - 1);
+  const size_t count = args.slots_of(args.row_count - 1);
   size_t group = 0;  // the first that sees anything
   for (size_t first = 0; first < count; first += kLanes) {
     alignas(64) int32_t minus_excess[kLanes];
@@ -222,11 +217,11 @@ void score(const AttentionRowsArgs& args, const Queries& queries, Vector* maxima
     const size_t end = std::min(first + kLanes, count);
     size_t t = first;
     for (; t + kTileKeys <= end; t += kTileKeys) {
-      while (t >= slot_count(args, group * kLanes + kLanes - 1)) ++group;
+      while (t >= args.slots_of(group * kLanes + kLanes - 1)) ++group;
       score_keys<kTileKeys>(args, queries, group, t, minus_excess + (t - first), maxima);
     }
     for (; t < end; ++t) {
-      while (t >= slot_count(args, group * kLanes + kLanes - 1)) ++group;
+      while (t >= args.slots_of(group * kLanes + kLanes - 1)) ++group;
       score_keys<1>(args, queries, group, t, minus_excess + (t - first), maxima);
     }
   }
@@ -237,8 +232,8 @@ void score(const AttentionRowsArgs& args, const Queries& queries, Vector* maxima
 void weigh(const AttentionRowsArgs& args, size_t group, Vector maximum, float* inverses) {
   constexpr size_t kStep = 4;
   float* scores = scores_of(args, group, 0);
-  const size_t begin = slot_count(args, group * kLanes);
-  const size_t count = slot_count(args, std::min(group * kLanes + kLanes, args.row_count) - 1);
+  const size_t begin = args.slots_of(group * kLanes);
+  const size_t count = args.slots_of(std::min(group * kLanes + kLanes, args.row_count) - 1);
   const Vector m = maximum + Vector::zero();
   const float* value_scales = args.value_scales;
   Vector sums[kLanes];

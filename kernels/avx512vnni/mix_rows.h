@@ -72,7 +72,7 @@ void mix_rows(const AttentionRowsArgs& args, size_t d, const float* inverses) {
   Mix mix;
   const size_t width = std::min(args.row_stride - d, kMixWidth);
   std::fill_n(mix.sums[0], (args.row_count + kMixRows - 1) / kMixRows * kMixRows * kMixWidth, 0.0f);
-  const size_t count = args.slot_count + args.row_count - 1;
+  const size_t count = args.slots_of(args.row_count - 1);
   for (size_t first = 0; first < count; first += kMixSlots) {
     const int8_t* from = args.values + first * args.row_stride + d;
     const size_t slots = std::min(count - first, kMixSlots);
@@ -84,7 +84,7 @@ void mix_rows(const AttentionRowsArgs& args, size_t d, const float* inverses) {
       }
     }
     for (size_t row = 0; row < args.row_count; row += kMixRows) {
-      const size_t end = args.slot_count + std::min(row + kMixRows, args.row_count) - 1;
+      const size_t end = args.slots_of(std::min(row + kMixRows, args.row_count) - 1);
       if (end <= first) continue;
       const size_t seen = std::min(end - first, kMixSlots);
       const float* weights = args.scores + (row / kLanes * count + first) * kLanes + row % kLanes;

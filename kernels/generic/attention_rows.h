@@ -8,7 +8,7 @@ namespace sotto::generic {
 template <void (*kAttention)(const AttentionArgs& args)>
 void attention_rows(const AttentionRowsArgs& args) {
   for (size_t row = 0; row < args.row_count; ++row) {
-    const SlotSpan span = {0, static_cast<uint32_t>(args.slot_count + row)};
+    const SlotSpan span = {0, static_cast<uint32_t>(args.slots_of(row))};
     kAttention({.query = args.queries + row * args.query_stride,
                 .keys = args.keys,
                 .key_scales = args.key_scales,
