@@ -34,6 +34,7 @@ TEXT
 
 say() { printf '== %s\n' "$*" >&2; }
 fail() { printf 'run.sh: %s\n' "$*" >&2; exit 1; }
+misuse() { printf 'run.sh: %s\n' "$*, see \`sh platforms/run.sh help\`" >&2; exit 2; }
 has() { command -v "$1" >/dev/null 2>&1; }
 
 packages="g++ cmake ninja-build python3 pkgconf libflatbuffers-dev flatbuffers-compiler
@@ -77,7 +78,7 @@ and the development files of FlatBuffers (with flatc), CLI11, nlohmann-json and 
   if ! { as_root apt-get update && as_root apt-get install -y --no-install-recommends $missing; } \
       >"$log" 2>&1 </dev/null; then
     cat "$log" >&2
-    fail "apt-get failed; the packages needed are: $missing"
+    fail "apt-get failed. Without a network, install these some other way: $missing"
   fi
 }
 
@@ -121,7 +122,8 @@ install_zig() {
   if [ -f "$tools/installed" ]; then return 0; fi
   say "Installing Zig into build/tools/zig"
   if ! { python3 -m venv "$tools" && "$tools/bin/python3" -m pip install -q ziglang==0.17.0 wasmtime==50.0.1; } >&2; then
-    fail "Zig could not be installed"
+    fail "Zig could not be installed. Without a network, name a directory with the wheels of ziglang 0.17.0 and \
+wasmtime 50.0.1 in PIP_FIND_LINKS, and set PIP_NO_INDEX=1"
   fi
   touch "$tools/installed"
 }
@@ -150,6 +152,7 @@ build() {
 
 command=${1:-}
 [ $# -eq 0 ] || shift
+case ${1:-} in -h|--help) command=help ;; esac
 case $command in
   demo)
     prompt=${1-$default_prompt}
@@ -169,13 +172,14 @@ case $command in
 libstdc++-arm-none-eabi-newlib qemu-system-arm" ;;
       rpi-armv7|rpi-armv7-cpus) packages="$packages g++-arm-linux-gnueabihf qemu-user" ;;
       linux-musl|wasm32|macos) packages="$packages python3-venv" ;;
-      *) usage >&2; exit 2 ;;
+      *) misuse "there is no preset '$preset' to test" ;;
     esac
-    [ $# -le 1 ] || { usage >&2; exit 2; }
+    [ $# -le 1 ] || misuse "test takes one preset"
     build "$preset"
     if [ "$preset" = macos ]; then exit 0; fi
     exec ctest --preset "$preset" -j "$(getconf _NPROCESSORS_ONLN)"
     ;;
   help|-h|--help) usage ;;
-  *) usage >&2; exit 2 ;;
+  '') usage >&2; exit 2 ;;
+  *) misuse "there is no command '$command'" ;;
 esac
