@@ -67,6 +67,14 @@ struct Activations {
       quantization.push_back({value(random), scale(random)});
     }
   }
+
+  Activations first(size_t rows, uint32_t inputs) const {
+    Activations some = *this;
+    some.q.resize(rows * inputs);
+    some.q.resize(rows * inputs + kActivationPadding, 77);
+    some.quantization.resize(rows + kQuantizationPadding);
+    return some;
+  }
 };
 
 std::vector<float> run(const Layer& layer, Isa isa, Activations x, size_t rows, ThreadPool* pool) {
@@ -89,6 +97,7 @@ std::vector<float> run(const Layer& layer, Isa isa, Activations x, size_t rows, 
 // What kernels do differently: few rows, blocks of rows, tiles of 16 of them, groups of 128.
 constexpr size_t kBatches[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,  12, 13,
                                14, 16, 17, 18, 20, 22, 24, 31, 32, 33, 80, 127, 145};
+constexpr size_t kMostRows = std::end(kBatches)[-1];
 
 TEST(Linear, EqualsTheReferenceBitForBit) {
   std::mt19937 random(7);
@@ -112,9 +121,10 @@ TEST(Linear, EqualsTheReferenceBitForBit) {
     for (const bool with_bias : {true, false}) {
       Layer layer(inputs, outputs, with_bias, random);
       layer.pack();
+      const Activations all(kMostRows, inputs, random);
+      const auto expected = run(layer, Isa::kReference, all, kMostRows, nullptr);
       for (const size_t rows : kBatches) {
-        Activations x(rows, inputs, random);
-        const auto expected = run(layer, Isa::kReference, x, rows, nullptr);
+        const Activations x = all.first(rows, inputs);
         for (ThreadPool* pool : {static_cast<ThreadPool*>(nullptr), two, four}) {
           const auto got = run(layer, isa_under_test, x, rows, pool);
           ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0)
