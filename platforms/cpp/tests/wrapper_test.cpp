@@ -2,6 +2,7 @@
 // them, and that every part of the interface is reached.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <limits>

@@ -1,3 +1,4 @@
+import Foundation
 import Sotto
 
 /// Streams an object under a JSON Schema: swift run JSONOutput demo.sotto "A person: "
@@ -14,6 +15,7 @@ struct JSONOutput {
     try session.setGrammar(Grammar(jsonSchema: schema))
     for try await text in try session.stream(arguments[2], maxTokens: 400) {
       print(text, terminator: "")
+      fflush(nil)
     }
     print()
   }

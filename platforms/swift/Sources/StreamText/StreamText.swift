@@ -1,3 +1,4 @@
+import Foundation
 import Sotto
 
 /// Streams text: swift run StreamText demo.sotto "Once upon a time"
@@ -12,6 +13,7 @@ struct StreamText {
     print(arguments[2], terminator: "")
     for try await text in try session.stream(arguments[2], maxTokens: 100) {
       print(text, terminator: "")
+      fflush(nil)
     }
     print()
   }
