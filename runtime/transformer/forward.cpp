@@ -300,9 +300,11 @@ void Forward::attend_row(uint32_t layer, uint32_t head, const Batch& batch, size
   const size_t width = config.embedding_size;
   SlotWindow window;
   if (batch.branches.empty()) window = ring_.window_of(batch.position(row));
+  // On one thread always the same scores, which stay in the cache.
+  float* scores = pool_ == nullptr ? scores_ : scores_ + head * visible_count_;
   ring_.attend(model_->kernels(), layer, head,
                batch.branches.empty() ? window.view() : batch.branches[row].window,
-               wide_ + row * 3 * width + head * config.head_size, scores_ + head * visible_count_,
+               wide_ + row * 3 * width + head * config.head_size, scores,
                branch_ + row * width + head * config.head_size);
 }
 
