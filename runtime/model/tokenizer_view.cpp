@@ -87,7 +87,7 @@ Status verify_merges(const TokenizerView& view, Error* error) {
 
 Status verify_merge_index(const TokenizerView& view, Error* error) {
   const auto index = view.merge_index;
-  if (!std::has_single_bit(index.size()) || index.size() > uint64_t{1} << 32) {
+  if (!std::has_single_bit(index.size()) || uint64_t{index.size()} > uint64_t{1} << 32) {
     return corrupt("merge_index is not a power of two", error);
   }
   const auto last_empty = std::find(index.rbegin(), index.rend(), 0u);
