@@ -35,7 +35,7 @@ if(sotto_architecture STREQUAL "x86_64")
                avx512vnni/small_batch.cpp avx512vnni/large_batch.cpp
                avx512vnni/int4.cpp)
   sotto_op_isa(FLAGS ${avx512_flags} -mavx512vnni -mamx-tile -mamx-int8
-               SOURCES avx512amx/large_batch.cpp)
+               SOURCES avx512amx/attention_rows.cpp avx512amx/large_batch.cpp)
 elseif(sotto_architecture STREQUAL "arm64")
   list(APPEND sotto_op_sources tables_arm64.cpp neon/ops.cpp neon/attention.cpp
        neon/int4.cpp)

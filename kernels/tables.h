@@ -29,6 +29,11 @@ void attention(const AttentionArgs& args);
 void attention_rows(const AttentionRowsArgs& args);
 }  // namespace avx512vnni
 
+// kernels/avx512amx: tile registers.
+namespace avx512amx {
+void attention_rows(const AttentionRowsArgs& args);
+}  // namespace avx512amx
+
 // kernels/neon: the baseline of arm64. Nothing here multiplies matrices, so i8mm has the ops
 // of dotprod.
 namespace neon {

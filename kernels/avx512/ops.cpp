@@ -1,5 +1,4 @@
-// The ops of kernels/generic over AVX-512 vectors, with either attention. AMX is for linear
-// layers.
+// The ops of kernels/generic over AVX-512 vectors, with each attention.
 #include "kernels/avx512/columns.h"
 #include "kernels/avx512/exp.h"
 #include "kernels/avx512/vector.h"
@@ -14,6 +13,6 @@ constinit const Kernels kTable = generic::make_table<Vector, Columns>(
 constinit const Kernels kVnniTable = generic::make_table<Vector, Columns>(
     Isa::kAvx512Vnni, avx512vnni::attention, avx512vnni::attention_rows);
 constinit const Kernels kAmxTable = generic::make_table<Vector, Columns>(
-    Isa::kAvx512Amx, avx512vnni::attention, avx512vnni::attention_rows);
+    Isa::kAvx512Amx, avx512vnni::attention, avx512amx::attention_rows);
 
 }  // namespace sotto::avx512

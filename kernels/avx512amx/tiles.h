@@ -33,11 +33,12 @@ template <int kTile>
   asm volatile("tilezero %%tmm%c0" : : "i"(kTile));
 }
 
+// Rows `stride` apart.
 template <int kTile>
-[[gnu::always_inline]] inline void load_tile(const void* from) {
+[[gnu::always_inline]] inline void load_tile(const void* from, size_t stride = kTileRowBytes) {
   asm volatile("tileloadd (%1,%2,1), %%tmm%c0"
                :
-               : "i"(kTile), "r"(from), "r"(kTileRowBytes)
+               : "i"(kTile), "r"(from), "r"(stride)
                : "memory");
 }
 
@@ -55,6 +56,14 @@ template <int kSums, int kUnsigned, int kSigned>
   asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0"
                :
                : "i"(kSums), "i"(kUnsigned), "i"(kSigned));
+}
+
+// The same of signed rows.
+template <int kSums, int kRows, int kColumns>
+[[gnu::always_inline]] inline void multiply_signed_tiles() {
+  asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0"
+               :
+               : "i"(kSums), "i"(kRows), "i"(kColumns));
 }
 
 }  // namespace

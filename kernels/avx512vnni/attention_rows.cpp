@@ -10,6 +10,7 @@
 #include "kernels/avx512/transpose.h"
 #include "kernels/avx512/vector.h"
 #include "kernels/avx512vnni/attention_few_rows.h"
+#include "kernels/avx512vnni/attention_rows.h"
 #include "kernels/avx512vnni/mix_rows.h"
 #include "kernels/generic/attention.h"
 #include "kernels/tables.h"
@@ -22,17 +23,8 @@ using generic::kMaxHeadSize;
 using generic::Part;
 using generic::Whole;
 
-constexpr size_t kGroups = kAttentionRows / kAttentionGroupRows;
 constexpr size_t kTileKeys = 8;
-constexpr size_t kMaxFours = kMaxHeadSize / 4;
 static_assert(kAttentionGroupRows == kLanes);
-
-struct Queries {
-  // (group, four dimensions, row, dimension), with 128 added: vpdpbusd multiplies unsigned by
-  // signed.
-  alignas(64) uint8_t q[kGroups][kMaxFours][kLanes][4];
-  Vector scales[kGroups];
-};
 
 // q as Kernels::quantize_symmetric has it, one register's worth. Of NaN and what is too low,
 // converting and packing make -128.
@@ -70,7 +62,9 @@ void quantize_queries(const AttentionRowsArgs& args, size_t group, Queries* quer
   const __m512 largest = _mm512_set1_ps(127.0f);
   alignas(64) float inverses[kLanes];
   _mm512_store_ps(inverses, _mm512_maskz_div_ps(some, largest, m));
-  queries->scales[group] = Vector{_mm512_div_ps(m, largest)} * Vector::broadcast(args.score_scale);
+  queries->scales[group] =
+      _mm512_mul_ps(_mm512_div_ps(m, largest), _mm512_set1_ps(args.score_scale));
+  queries->maxima[group] = _mm512_set1_ps(-__builtin_inff());
   for (size_t d = 0; d < args.row_stride; d += 64) {
     __m512i q[kLanes];
 #pragma GCC unroll 16
@@ -154,87 +148,73 @@ template <size_t kCount, size_t kKeys>
   }
 }
 
-// The lanes of a group that see slot `slot`.
-inline __mmask16 lanes_that_see(const AttentionRowsArgs& args, size_t group, size_t slot) {
-  const size_t begin = args.slots_of(group * kLanes);  // all see what is before
-  return static_cast<__mmask16>(slot < begin ? 0xffff
-                                             : 0xffffu << std::min<size_t>(slot - begin + 1, 16));
-}
-
-float* scores_of(const AttentionRowsArgs& args, size_t group, size_t slot) {
-  return args.scores + (group * args.slots_of(args.row_count - 1) + slot) * kLanes;
-}
-
 // Scores of kKeys keys for groups first_group ... first_group + kCount - 1, (group, slot, row).
 // Also takes what each row sees of them into its maximum. Not inline: GCC 12 keeps the sums in
 // memory then.
 template <size_t kCount, size_t kKeys>
-[[gnu::noinline]] void score_keys(const AttentionRowsArgs& args, const Queries& queries,
-                                  size_t first_group, size_t first, const int32_t* minus_excess,
-                                  Vector* maxima) {
+[[gnu::noinline]] void score_keys(const AttentionRowsArgs& args, Queries* queries,
+                                  size_t first_group, size_t first, const int32_t* minus_excess) {
   __m512i dots[kCount][kKeys];
-  multiply(queries.q + first_group, args.keys + first * args.row_stride, args.row_stride,
+  multiply(queries->q + first_group, args.keys + first * args.row_stride, args.row_stride,
            minus_excess, dots);
   const bool all_seen = first + kKeys <= args.slots_of(first_group * kLanes);
 #pragma GCC unroll 3
   for (size_t g = 0; g < kCount; ++g) {
     const size_t group = first_group + g;
     float* at = scores_of(args, group, first);
-    Vector m = maxima[group];
+    __m512 m = queries->maxima[group];
 #pragma GCC unroll 8
     for (size_t i = 0; i < kKeys; ++i) {
-      const Vector scale = queries.scales[group] * Vector::broadcast(args.key_scales[first + i]);
+      const Vector key_scale = Vector::broadcast(args.key_scales[first + i]);
+      const Vector scale = Vector{queries->scales[group]} * key_scale;
       const Vector score = Vector{_mm512_cvtepi32_ps(dots[g][i])} * scale;
       score.store(at + i * kLanes, Whole{});
       const __mmask16 seen = all_seen ? 0xffff : lanes_that_see(args, group, first + i);
-      m.v = _mm512_mask_max_ps(m.v, seen, score.v, m.v);
+      m = _mm512_mask_max_ps(m, seen, score.v, m);
     }
-    maxima[group] = m;
+    queries->maxima[group] = m;
   }
 }
 
 template <size_t kKeys>
-void score_keys(const AttentionRowsArgs& args, const Queries& queries, size_t first_group,
-                size_t first, const int32_t* minus_excess, Vector* maxima) {
+void score_keys(const AttentionRowsArgs& args, Queries* queries, size_t first_group,
+                size_t first, const int32_t* minus_excess) {
   const size_t groups = (args.row_count + kLanes - 1) / kLanes;
   static_assert(kGroups == 3);
   switch (groups - first_group) {
     case 1:
-      return score_keys<1, kKeys>(args, queries, first_group, first, minus_excess, maxima);
+      return score_keys<1, kKeys>(args, queries, first_group, first, minus_excess);
     case 2:
-      return score_keys<2, kKeys>(args, queries, first_group, first, minus_excess, maxima);
+      return score_keys<2, kKeys>(args, queries, first_group, first, minus_excess);
     case 3:
-      return score_keys<3, kKeys>(args, queries, first_group, first, minus_excess, maxima);
+      return score_keys<3, kKeys>(args, queries, first_group, first, minus_excess);
   }
 }
 
-void score(const AttentionRowsArgs& args, const Queries& queries, Vector* maxima) {
+void score(const AttentionRowsArgs& args, Queries* queries) {
   const size_t count = args.slots_of(args.row_count - 1);
-  size_t group = 0;  // the first that sees anything
   for (size_t first = 0; first < count; first += kLanes) {
     alignas(64) int32_t minus_excess[kLanes];
     find_excess(args, first, minus_excess);
     const size_t end = std::min(first + kLanes, count);
     size_t t = first;
     for (; t + kTileKeys <= end; t += kTileKeys) {
-      while (t >= args.slots_of(group * kLanes + kLanes - 1)) ++group;
-      score_keys<kTileKeys>(args, queries, group, t, minus_excess + (t - first), maxima);
+      score_keys<kTileKeys>(args, queries, first_group(args, t), t, minus_excess + (t - first));
     }
     for (; t < end; ++t) {
-      while (t >= args.slots_of(group * kLanes + kLanes - 1)) ++group;
-      score_keys<1>(args, queries, group, t, minus_excess + (t - first), maxima);
+      score_keys<1>(args, queries, first_group(args, t), t, minus_excess + (t - first));
     }
   }
 }
 
 // Scores of a group become weights of the values, 0 for rows that do not see them. Writes 1 by
 // the sum of each row's exponentials; of these, slot t goes into sum t % 16.
-void weigh(const AttentionRowsArgs& args, size_t group, Vector maximum, float* inverses) {
+void weigh(const AttentionRowsArgs& args, size_t group, __m512 maximum, float* inverses) {
   constexpr size_t kStep = 4;
   float* scores = scores_of(args, group, 0);
   const size_t begin = args.slots_of(group * kLanes);
   const size_t count = args.slots_of(std::min(group * kLanes + kLanes, args.row_count) - 1);
-  const Vector m = maximum + Vector::zero();
+  const Vector m = Vector{maximum} + Vector::zero();
   const float* value_scales = args.value_scales;
   Vector sums[kLanes];
   std::fill_n(sums, kLanes, Vector::zero());
@@ -267,21 +247,19 @@ void weigh(const AttentionRowsArgs& args, size_t group, Vector maximum, float* i
 
 }  // namespace
 
-void attention_rows(const AttentionRowsArgs& args) {
+void attention_rows(const AttentionRowsArgs& args, ScoreRows score_rows) {
   assert(args.head_size <= kMaxHeadSize && args.row_stride % kHeadAlignment == 0);
   assert(args.row_count > 0 && args.row_count <= kAttentionRows);
   if (args.row_count <= kFewRows) return attention_few_rows(args);
   Queries queries;
-  Vector maxima[kGroups];
   const size_t groups = (args.row_count + kLanes - 1) / kLanes;
-  for (size_t g = 0; g < groups; ++g) {
-    quantize_queries(args, g, &queries);
-    maxima[g] = Vector::broadcast(-__builtin_inff());
-  }
-  score(args, queries, maxima);
+  for (size_t g = 0; g < groups; ++g) quantize_queries(args, g, &queries);
+  score_rows(args, &queries);
   alignas(64) float inverses[kAttentionRows];
-  for (size_t g = 0; g < groups; ++g) weigh(args, g, maxima[g], inverses + g * kLanes);
+  for (size_t g = 0; g < groups; ++g) weigh(args, g, queries.maxima[g], inverses + g * kLanes);
   for (size_t d = 0; d < args.row_stride; d += kMixWidth) mix_rows(args, d, inverses);
 }
+
+void attention_rows(const AttentionRowsArgs& args) { attention_rows(args, score); }
 
 }  // namespace sotto::avx512vnni

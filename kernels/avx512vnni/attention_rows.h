@@ -1,0 +1,48 @@
+// Attention of many consecutive queries with either way to score keys.
+#pragma once
+
+#include <immintrin.h>
+
+#include <algorithm>
+
+#include "kernels/generic/attention.h"
+
+namespace sotto::avx512vnni {
+
+inline constexpr size_t kGroups = kAttentionRows / kAttentionGroupRows;
+inline constexpr size_t kMaxFours = generic::kMaxHeadSize / 4;
+
+struct Queries {
+  // (group, four dimensions, row, dimension), with 128 added: vpdpbusd multiplies unsigned by
+  // signed.
+  alignas(64) uint8_t q[kGroups][kMaxFours][kAttentionGroupRows][4];
+  __m512 scales[kGroups];
+  __m512 maxima[kGroups];  // of the scores that each row sees
+};
+
+// Leaves scores, (group, slot, row), and takes them into the maxima.
+using ScoreRows = void (*)(const AttentionRowsArgs& args, Queries* queries);
+
+void attention_rows(const AttentionRowsArgs& args, ScoreRows score);
+
+namespace {
+
+// The first group that sees slot `slot`.
+inline size_t first_group(const AttentionRowsArgs& args, size_t slot) {
+  return slot < args.slot_count ? 0 : (slot + 1 - args.slot_count) / kAttentionGroupRows;
+}
+
+// The lanes of a group that see slot `slot`.
+inline __mmask16 lanes_that_see(const AttentionRowsArgs& args, size_t group, size_t slot) {
+  const size_t begin = args.slots_of(group * kAttentionGroupRows);  // all see what is before
+  return static_cast<__mmask16>(slot < begin ? 0xffff
+                                             : 0xffffu << std::min<size_t>(slot - begin + 1, 16));
+}
+
+inline float* scores_of(const AttentionRowsArgs& args, size_t group, size_t slot) {
+  return args.scores +
+         (group * args.slots_of(args.row_count - 1) + slot) * kAttentionGroupRows;
+}
+
+}  // namespace
+}  // namespace sotto::avx512vnni
