@@ -276,6 +276,13 @@ struct Kernels {
   // be read, and room for 256 numbers, of which what is behind the sorted ones may be written.
   size_t (*sort_columns)(const float* x, size_t stride, const uint8_t* counts, float* sorted);
 
+  // The sum of the bends, as of sum_bends, that begin in such columns, each sorted and put behind
+  // its predecessor, which has no smaller number. next[0] and next[1] follow the last, and become
+  // the first two of all. Where a column is empty, or the first number exceeds 1.25 next[1],
+  // nothing is done, and the result is -1: so all are few multiples of one bit, and no sum
+  // rounds. Null where the other ops are as fast.
+  double (*sum_column_bends)(const float* x, size_t stride, const uint8_t* counts, float next[2]);
+
   // hashes_i: of the token ids_i, or first_id + i where ids is null.
   void (*min_hash)(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,
                    int32_t* hashes);

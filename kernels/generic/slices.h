@@ -3,6 +3,7 @@
 
 #include "kernels/generic/block.h"
 #include "kernels/kernels.h"
+#include "kernels/op_choice.h"
 
 namespace sotto::generic {
 
@@ -113,6 +114,28 @@ inline size_t sort_columns(const float* x, size_t stride, const uint8_t* counts,
     end = Columns::store(rows, counts + c, end);
   }
   return static_cast<size_t>(end - sorted);
+}
+
+// Sorted columns stay in registers.
+template <class Columns>
+inline double sum_column_bends(const float* x, size_t stride, const uint8_t* counts, float* next) {
+  static_assert(Columns::kCount == kColumns);
+  const Columns columns(counts);
+  if (columns.any_is_empty()) return -1;
+  typename Columns::Row rows[kColumnRows];
+#pragma GCC unroll 16
+  for (size_t i = 0; i < kColumnRows; ++i) {
+    rows[i] = columns.load(x + i * stride, static_cast<int>(i));
+  }
+  sort_rows<Columns>(rows);
+  return columns.sum_bends(rows, next);
+}
+
+template <class Columns>
+constexpr auto sum_column_bends_or_null() {
+  double (*op)(const float*, size_t, const uint8_t*, float*) = nullptr;
+  if constexpr (kHasSamplerOps && requires { &Columns::sum_bends; }) op = sum_column_bends<Columns>;
+  return op;
 }
 
 }  // namespace sotto::generic

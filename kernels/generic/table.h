@@ -54,6 +54,7 @@ constexpr Kernels make_table(Isa isa, void (*attention)(const AttentionArgs& arg
       .slice_numbers = kHasSamplerOps ? slice_numbers<V> : nullptr,
       .move_to_columns = kHasSamplerOps ? move_to_columns<V> : nullptr,
       .sort_columns = kHasSamplerOps ? sort_columns<Columns> : nullptr,
+      .sum_column_bends = sum_column_bends_or_null<Columns>(),
       .min_hash = kHasWatermarkOps ? min_hash<V> : nullptr,
   };
 }

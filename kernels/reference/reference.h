@@ -50,6 +50,7 @@ void slice_numbers(const float* x, size_t n, const Slices& slices, uint16_t* num
 size_t move_to_columns(const float* x, size_t n, const Slices& slices, float* table, size_t stride,
                        uint8_t* counts, LeftShare* left);
 size_t sort_columns(const float* x, size_t stride, const uint8_t* counts, float* sorted);
+double sum_column_bends(const float* x, size_t stride, const uint8_t* counts, float next[2]);
 void min_hash(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,
               int32_t* hashes);
 
@@ -87,6 +88,7 @@ inline constexpr Kernels kTable = {
     .slice_numbers = kHasSamplerOps ? slice_numbers : nullptr,
     .move_to_columns = kHasSamplerOps ? move_to_columns : nullptr,
     .sort_columns = kHasSamplerOps ? sort_columns : nullptr,
+    .sum_column_bends = kHasSamplerOps ? sum_column_bends : nullptr,
     .min_hash = kHasWatermarkOps ? min_hash : nullptr,
 };
 

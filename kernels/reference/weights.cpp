@@ -224,6 +224,16 @@ size_t sort_columns(const float* x, size_t stride, const uint8_t* counts, float*
   return static_cast<size_t>(end - sorted);
 }
 
+double sum_column_bends(const float* x, size_t stride, const uint8_t* counts, float next[2]) {
+  if (std::find(counts, counts + kColumns, 0) != counts + kColumns) return -1;
+  float sorted[kColumns * kColumnRows + 2];
+  const size_t count = sort_columns(x, stride, counts, sorted);
+  if (sorted[0] > 1.25f * next[1]) return -1;
+  std::copy_n(next, 2, sorted + count);
+  std::copy_n(sorted, 2, next);
+  return sum_bends(sorted, count);
+}
+
 void min_hash(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,
               int32_t* hashes) {
   for (size_t i = 0; i < n; ++i) {

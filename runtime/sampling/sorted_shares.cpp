@@ -113,7 +113,7 @@ SliceSort::SliceSort(Candidates& candidates, std::span<const float> shares,
 bool SliceSort::sort() {
   if (shares_.size() < kFewest || shares_.size() > kMostShares) return false;
   if (!lay_out() || !scatter()) return false;
-  sum_bends();
+  if (!sum_exactly()) sum_in_order();
   return true;
 }
 
@@ -143,11 +143,13 @@ bool SliceSort::choose_slices(float* sample) {
     std::memcpy(sample + sampled, shares_.data() + i, kSampledTogether * sizeof *sample);
     sampled += kSampledTogether;
   }
-  uint32_t farthest = 0, zeros = 0;
+  int32_t farthest = 0;  // signed, for the baseline's vectors
+  uint32_t zeros = 0;
   for (size_t i = 0; i < sampled; ++i) {
-    const uint32_t d = distance(sample[i]);
-    farthest = std::max(farthest, d == kLargest ? 0 : d);
-    zeros += d == kLargest ? 1 : 0;
+    const auto d = static_cast<int32_t>(distance(sample[i]));
+    const bool is_zero = d == static_cast<int32_t>(kLargest);
+    farthest = std::max(farthest, is_zero ? 0 : d);
+    zeros += is_zero ? 1 : 0;
   }
   if (zeros > sampled / 64 || farthest == 0) return false;
   constexpr size_t kLast = kSections - 1;
@@ -222,8 +224,12 @@ void SliceSort::spill(size_t slice, float share) {
 }
 
 size_t SliceSort::tile_size(size_t tile) const {
-  size_t size = 0;
-  for (size_t c = 0; c < kColumns; ++c) size += counts_[tile * kColumns + c];
+  uint64_t counts[kColumns / 8];
+  static_assert(kColumns == 16 && kColumns * kColumnRows < 1 << 16);
+  std::memcpy(counts, counts_ + tile * kColumns, sizeof counts);
+  constexpr uint64_t kEven = 0x00ff00ff00ff00ff;
+  const uint64_t bytes = counts[0] + counts[1];  // 32 at most
+  const size_t size = ((bytes & kEven) + (bytes >> 8 & kEven)) * 0x0001000100010001 >> 48;
   const size_t first = first_spilled_[tile];
   return first == 0 ? size : size + spilled_[first - 1].count;
 }
@@ -242,7 +248,53 @@ size_t SliceSort::write_tile(size_t tile, float* to) const {
   return size;
 }
 
-void SliceSort::sum_bends() {
+// From the last tile to the first, each by itself: as long as no share is too small, sums of bends
+// are few multiples of its lowest bit, and no addition rounds in any order.
+bool SliceSort::sum_exactly() {
+  constexpr float kLeast = 0x1p-28f;  // of which a bit is 2^-51; all bends together are less than 2
+  if (kernels_.sum_column_bends == nullptr) return false;
+  size_t tiles = slice_count_ / kColumns;
+  const size_t tiles_together = tiles / Candidates::kBuckets + 1;
+  size_t size = 0;
+  while (tiles > 0 && (size = write_tile(tiles - 1, sorted_)) == 0) --tiles;
+  if (size == 0 || sorted_[size - 1] < kLeast) return false;
+  block_count_ = (tiles + tiles_together - 1) / tiles_together;
+  float next[2] = {0, 0};
+  size_t behind = zero_count_;
+  for (size_t block = block_count_; block-- > 0;) {
+    const size_t first = block * tiles_together, end = std::min(first + tiles_together, tiles);
+    const size_t before = behind;
+    double sum = 0;
+    for (size_t tile = end; tile-- > first;) sum += sum_tile(tile, next, &behind);
+    sums_[block] = sum;
+    numbers_[block] = static_cast<uint16_t>(behind - before);
+  }
+  sums_exactly_ = true;
+  return true;
+}
+
+// The bends that begin in the tile. `next`: the first two from the tile on, before of those behind
+// it; `behind`: how many there are.
+double SliceSort::sum_tile(size_t tile, float* next, size_t* behind) {
+  const size_t first = tile * kColumns;
+  if (first_spilled_[tile] == 0) {
+    const double sum = kernels_.sum_column_bends(table_ + first, slice_count_, counts_ + first,
+                                                 next);
+    if (sum >= 0) {
+      *behind += tile_size(tile);
+      return sum;
+    }
+  }
+  const size_t size = write_tile(tile, sorted_);
+  std::copy_n(next, 2, sorted_ + size);
+  std::copy_n(sorted_, 2, next);
+  const size_t most = *behind + size;
+  *behind = most;
+  return most < 3 ? 0 : kernels_.sum_bends(sorted_, std::min(size, most - 2));
+}
+
+void SliceSort::sum_in_order() {
+  block_count_ = (shares_.size() - 2 + kBendBlock - 1) / kBendBlock;
   size_t begin = 0, end = 0, block = 0;
   const auto sum_blocks = [&] {
     for (; end - begin >= 2 * kBendBlock + 2; begin += 2 * kBendBlock, block += 2) {
@@ -273,6 +325,11 @@ const float* SliceSort::from(size_t rank) {
   constexpr size_t kAsked = kBendBlock + 3;
   const size_t tiles = slice_count_ / kColumns;
   size_t tile = 0, first = 0;
+  if (sums_exactly_) {
+    size_t block = 0;
+    while (block < block_count_ && first + numbers_[block] <= rank) first += numbers_[block++];
+    tile = std::min(block * (tiles / Candidates::kBuckets + 1), tiles);
+  }
   for (; tile < tiles; ++tile) {
     const size_t next = first + tile_size(tile);
     if (next > rank) break;

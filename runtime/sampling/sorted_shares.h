@@ -22,6 +22,8 @@ class DigitSort {
       : kernels_(kernels), shares_(sorted.data()), size_(sorted.size()) {}
 
   size_t size() const { return size_; }
+  size_t block_count() const { return (size_ - 2 + kBendBlock - 1) / kBendBlock; }
+  size_t block_size(size_t) const { return kBendBlock; }
   double sum_of_bends(size_t block) const;
   // Those from this rank on.
   const float* from(size_t rank) const { return shares_ + rank; }
@@ -33,7 +35,7 @@ class DigitSort {
 };
 
 // By slices of their range, narrow where there are many, which then are sorted as columns of a
-// table. Twice as fast, where it works.
+// table. Twice as fast, where it works. Its blocks may have other sizes; then all sums are exact.
 class SliceSort {
  public:
   // `room`: for the table, 8 bytes a share or not much less.
@@ -44,6 +46,8 @@ class SliceSort {
   bool sort();
 
   size_t size() const { return shares_.size(); }
+  size_t block_count() const { return block_count_; }
+  size_t block_size(size_t block) const { return sums_exactly_ ? numbers_[block] : kBendBlock; }
   double sum_of_bends(size_t block) const { return sums_[block]; }
   // kBendBlock + 3 of them, as far as there are; until the next call.
   const float* from(size_t rank);
@@ -62,15 +66,19 @@ class SliceSort {
   void count_sections(const float* sample, size_t sampled, uint32_t* counts);
   bool scatter();
   void spill(size_t slice, float share);
-  void sum_bends();
+  bool sum_exactly();
+  double sum_tile(size_t tile, float* next, size_t* behind);
+  void sum_in_order();
   size_t tile_size(size_t tile) const;
   size_t write_tile(size_t tile, float* to) const;
 
   const Kernels& kernels_;
   std::span<const float> shares_;
   std::span<uint64_t> room_;
-  uint16_t* numbers_;  // (kNumbers)
+  uint16_t* numbers_;  // (kNumbers), of slices; then (block), the sizes of blocks that are tiles
   double* sums_;       // (block)
+  size_t block_count_ = 0;
+  bool sums_exactly_ = false;  // of blocks of tiles
   Slices slices_;
   float* table_ = nullptr;      // (row, slice)
   size_t slice_count_ = 0;      // a multiple of kColumns

@@ -28,24 +28,32 @@ template <typename Sorted>
 Tail find_tail(Sorted&& sorted, double z, size_t least, bool are_all) {
   const size_t count = sorted.size() - 2;
   double known = 0;
-  for (size_t i = 0; i < count; i += kBendBlock) known += sorted.sum_of_bends(i / kBendBlock);
+  const size_t blocks = sorted.block_count();
+  for (size_t block = 0; block < blocks; ++block) known += sorted.sum_of_bends(block);
   double sum = 0;
   size_t kept = 0;
-  for (; kept + kBendBlock < count; kept += kBendBlock) {
-    const double next = sum + sorted.sum_of_bends(kept / kBendBlock);
+  for (size_t block = 0; block + 1 < blocks; kept += sorted.block_size(block++)) {
+    const double next = sum + sorted.sum_of_bends(block);
     if (!(next <= z * known)) break;
     sum = next;
   }
   // What is behind the last cannot bend more than twice as deep as they are high.
   const double hidden = are_all ? 0 : 2 * static_cast<double>(*sorted.from(sorted.size() - 2));
-  const size_t first = kept > 0 ? kept - 1 : 0;
-  const float* shares = sorted.from(first);
+  const float* shares = nullptr;  // from `first`
+  size_t first = 0;
   double next = 0;
-  for (; kept < count; ++kept) {
-    next = sum + bend(shares + (kept - first));
-    if (!(next <= z * known)) break;
-    sum = next;
-  }
+  bool ends = false;
+  do {
+    first = kept > 0 ? kept - 1 : 0;
+    shares = sorted.from(first);
+    const size_t end = std::min(kept + kBendBlock, count);
+    for (; kept < end; ++kept) {
+      next = sum + bend(shares + (kept - first));
+      ends = !(next <= z * known);
+      if (ends) break;
+      sum = next;
+    }
+  } while (!ends && kept < count);
   Tail tail = {hidden == 0 || (kept < count && next > z * (known + hidden)),
                known + hidden == 0, std::max(kept, least), 0};
   if (tail.kept == kept && kept > 0) {
@@ -62,9 +70,20 @@ Tail find_tail_of(Candidates& candidates, std::span<const float> shares,
   return find_tail(DigitSort(candidates, shares), z, least, are_all);
 }
 
+// About how many tokens have a share of at least `floor`.
+size_t estimate_reaching(Candidates& candidates, double floor) {
+  const float* shares = candidates.shares();
+  const auto least = static_cast<float>(std::min(floor, 2.0));
+  const size_t count = candidates.count(), stride = std::max(count / 512, size_t{1});
+  size_t sampled = 0;
+  for (size_t i = 0; i < count; i += stride) sampled += shares[i] >= least ? 1 : 0;
+  return sampled * stride;
+}
+
 // Whether the likeliest `first` may tell where the tail begins: what is behind them bends by
 // up to twice the share of the last, and all by no more than 2.
 bool may_decide(Candidates& candidates, double z, size_t first) {
+  if (estimate_reaching(candidates, 1.01 * (1 - z) / z) > 8 * first) return false;
   const float reached = candidates.reached_by(first);
   if (!(reached > Candidates::kLowest)) return true;
   const double gap = static_cast<double>(candidates.max() - reached) *
@@ -87,11 +106,8 @@ Tail find_tail_above(Candidates& candidates, double z, size_t least) {
   const auto floor = static_cast<float>(kDepth * (1 - z));
   const float* shares = candidates.shares();
   int32_t* indices = candidates.indices();
-  size_t sampled = 0;
-  const size_t stride = std::max(count / 512, size_t{1});
-  for (size_t i = 0; i < count; i += stride) sampled += shares[i] >= floor ? 1 : 0;
   Tail tail = {};
-  if (sampled * stride > count / 4) return tail;
+  if (estimate_reaching(candidates, floor) > count / 4) return tail;
   size_t collected = 0;
   for (size_t first = 0; first < count; first += Candidates::kChunk) {
     const size_t part = std::min(Candidates::kChunk, count - first);
@@ -116,12 +132,12 @@ void tail_free(Candidates& candidates, float z, size_t min_keep) {
   if (!(z < 1) || count <= 2 || min_keep >= count) return;
   const auto most = static_cast<double>(z);
   const size_t least = std::max(min_keep, size_t{1});
-  // Asked first, as it finds the maximum, too.
-  const bool likely_may = count > 2 * kFirst && may_decide(candidates, most, kFirst);
   if (candidates.max() == Candidates::kLowest) return;
   if (candidates.total_weight() == uint64_t{count} << kWeightBits) return;  // all are equal
   Tail tail = {};
-  if (likely_may) tail = find_tail_in_likely(candidates, most, least, kFirst);
+  if (count > 2 * kFirst && may_decide(candidates, most, kFirst)) {
+    tail = find_tail_in_likely(candidates, most, least, kFirst);
+  }
   if (!tail.is_certain && 1.01 * (1 - most) < most) {
     // What is behind shares that are a small part of 1 - z mostly does not matter.
     tail = find_tail_above(candidates, most, least);

@@ -140,6 +140,76 @@ TEST_P(SlicesOps, SortColumns) {
   }
 }
 
+// Descending from `top` by steps of up to `step`, as columns.
+std::vector<float> column_table(float top, float step, const std::vector<uint8_t>& counts,
+                                size_t stride, float* next, std::mt19937_64& random) {
+  std::vector<float> table(stride * (kColumnRows - 1) + kColumns, 7.0f);  // that is not counted
+  const auto descend = [&] {
+    if (random() % 4 != 0) top -= step * static_cast<float>(random() % 1024) / 1024;
+    return top;
+  };
+  for (size_t c = 0; c < kColumns; ++c) {
+    std::vector<float> column(counts[c]);
+    for (float& x : column) x = descend();
+    std::shuffle(column.begin(), column.end(), random);
+    for (size_t row = 0; row < column.size(); ++row) table[row * stride + c] = column[row];
+  }
+  next[0] = descend();
+  next[1] = descend();
+  return table;
+}
+
+TEST_P(SlicesOps, SumColumnBends) {
+  if (kernels_->sum_column_bends == nullptr) GTEST_SKIP() << "the other ops are as fast";
+  random_.seed(test_seed());
+  size_t summed = 0;
+  for (int round = 0; round < 600; ++round) {
+    const size_t stride = kColumns * (1 + random_() % 3);
+    std::vector<uint8_t> rows(kColumns);
+    const size_t most = round % 4 == 0 ? 3 : kColumnRows;
+    for (uint8_t& count : rows) count = static_cast<uint8_t>(1 + random_() % most);
+    if (round % 50 == 0) rows[random_() % kColumns] = 0;
+    // With the longest steps, some have a range that is too wide.
+    const auto exponent = static_cast<int>(random_() % 28);
+    const float step = std::ldexp(1.0f, -exponent - 9 - static_cast<int>(random_() % 12));
+    float next[2], expected_next[2];
+    const GuardedArray<float> x(
+        column_table(std::ldexp(1.0f, -exponent), step, rows, stride, next, random_),
+        kPlacements[round % 2]);
+    const GuardedArray<uint8_t> counts(rows, kPlacements[round % 2]);
+    std::copy_n(next, 2, expected_next);
+    const double expected =
+        reference_->sum_column_bends(x.data(), stride, counts.data(), expected_next);
+    EXPECT_EQ(kernels_->sum_column_bends(x.data(), stride, counts.data(), next), expected);
+    EXPECT_EQ(next[0], expected_next[0]);
+    EXPECT_EQ(next[1], expected_next[1]);
+    EXPECT_TRUE(x.intact() && counts.intact());
+    summed += expected >= 0 ? 1 : 0;
+  }
+  EXPECT_GT(summed, 400u);
+  EXPECT_LT(summed, 600u);
+}
+
+TEST_P(SlicesOps, SumColumnBendsOfAFew) {
+  if (kernels_->sum_column_bends == nullptr) GTEST_SKIP() << "the other ops are as fast";
+  std::vector<float> x(kColumns * kColumnRows, 0.5f);  // one in each column
+  std::vector<uint8_t> counts(kColumns, uint8_t{1});
+  x[0] = 0.5625f;
+  x[kColumns + 3] = 0.5f;
+  counts[3] = 2;
+  float next[2] = {0.5f, 0.46875f};
+  const double sum = kernels_->sum_column_bends(x.data(), kColumns, counts.data(), next);
+  EXPECT_EQ(sum, 0.0625 + 0.03125);
+  EXPECT_EQ(next[0], 0.5625f);
+  EXPECT_EQ(next[1], 0.5f);
+  next[1] = 0.4375f;
+  EXPECT_EQ(kernels_->sum_column_bends(x.data(), kColumns, counts.data(), next), -1);
+  counts[15] = 0;
+  next[1] = 0.5f;
+  EXPECT_EQ(kernels_->sum_column_bends(x.data(), kColumns, counts.data(), next), -1);
+  EXPECT_EQ(next[0], 0.5625f);
+}
+
 // What sorts all patterns of zeros and ones sorts everything (Knuth, 5.3.4, theorem Z).
 TEST_P(SlicesOps, SortColumnsSortsEveryPattern) {
   std::vector<float> x(kColumns * kColumnRows), sorted(x.size());

@@ -33,10 +33,27 @@ bool compare(const std::vector<float>& logits) {
   DigitSort digits(d, {d.shares(), count});
   std::vector<float> sorted(c.shares(), c.shares() + count);
   std::sort(sorted.begin(), sorted.end(), std::greater<float>());
-  for (size_t first = 0; first < count - 2; first += kBendBlock) {
-    EXPECT_EQ(slices.sum_of_bends(first / kBendBlock), digits.sum_of_bends(first / kBendBlock))
-        << first;
+  size_t first = 0;
+  for (size_t block = 0; block < slices.block_count(); ++block) {
+    const size_t size = slices.block_size(block);
+    const size_t bends = std::min(size, count - 2 - std::min(first, count - 2));
+    EXPECT_EQ(slices.sum_of_bends(block), c.kernels().sum_bends(sorted.data() + first, bends))
+        << block;
+    first += size;
   }
+  for (; first < count - 2; ++first) EXPECT_EQ(sorted[first], 0) << first;
+  double sum = 0;
+  for (size_t block = 0; block < digits.block_count(); ++block) {
+    const size_t begin = block * digits.block_size(block);
+    const size_t bends = std::min(digits.block_size(block), count - 2 - begin);
+    EXPECT_EQ(digits.sum_of_bends(block), c.kernels().sum_bends(sorted.data() + begin, bends));
+    sum += digits.sum_of_bends(block);
+  }
+  double slices_sum = 0;
+  for (size_t block = 0; block < slices.block_count(); ++block) {
+    slices_sum += slices.sum_of_bends(block);
+  }
+  EXPECT_EQ(slices_sum, sum);
   for (size_t rank = 0; rank < count; rank += rank < 2000 ? 251 : 1009) {
     const size_t asked = std::min(kBendBlock + 3, count - rank);
     const float* got = slices.from(rank);
