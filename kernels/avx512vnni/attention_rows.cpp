@@ -207,6 +207,32 @@ void score(const AttentionRowsArgs& args, Queries* queries) {
   }
 }
 
+// The queries of the sixteen rows that a later call has in place of a group, line by line.
+class LaterQueries {
+ public:
+  LaterQueries(const AttentionRowsArgs& args, size_t group)
+      : row_(args.queries + (args.row_count + group * kLanes) * args.query_stride),
+        stride_(args.query_stride),
+        width_(args.head_size) {}
+
+  void ask() {
+    if (rows_left_ == 0) return;
+    __builtin_prefetch(row_ + at_);
+    at_ += kLanes;
+    if (at_ < width_) return;
+    at_ = 0;
+    row_ += stride_;
+    --rows_left_;
+  }
+
+ private:
+  const float* row_;
+  size_t stride_;
+  size_t width_;
+  size_t at_ = 0;
+  size_t rows_left_ = kLanes;
+};
+
 // Scores of a group become weights of the values, 0 for rows that do not see them. Writes 1 by
 // the sum of each row's exponentials; of these, slot t goes into sum t % 16.
 void weigh(const AttentionRowsArgs& args, size_t group, __m512 maximum, float* inverses) {
@@ -218,8 +244,10 @@ void weigh(const AttentionRowsArgs& args, size_t group, __m512 maximum, float* i
   const float* value_scales = args.value_scales;
   Vector sums[kLanes];
   std::fill_n(sums, kLanes, Vector::zero());
+  LaterQueries later(args, group);
   size_t t = 0;
   for (; t + kStep <= begin; t += kStep) {
+    later.ask();
     Vector e[kStep];
 #pragma GCC unroll 4
     for (size_t i = 0; i < kStep; ++i) {
