@@ -185,6 +185,9 @@ struct Kernels {
   // (kernels/math.h). -infinity and NaN give 0. y may be x; no x_i > max.
   uint64_t (*exp_weights)(const float* x, size_t n, float max, float scale, float* y);
 
+  // The same without the sum.
+  void (*exp_shares)(const float* x, size_t n, float max, float scale, float* y);
+
   // Keeps those i, in order, where key_i >= floor (so no NaN): x_i and ids_i, or first_id + i
   // where ids is null. Returns how many. kept_x and kept_ids have room for n, of which what is
   // behind the kept ones may be written, too; they may be x and ids, or key.

@@ -35,6 +35,7 @@ constexpr Kernels make_table(Isa isa, void (*attention)(const AttentionArgs& arg
       .argmax = argmax<V>,
       .exp_shifted = exp_shifted<V>,
       .exp_weights = exp_weights<V>,
+      .exp_shares = kHasSamplerOps || kHasWatermarkOps ? exp_shares<V> : nullptr,
       .keep_from = keep_from<V>,
       .split = split<V>,
       .nearness = kHasSamplerOps ? nearness<V> : nullptr,

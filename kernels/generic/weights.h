@@ -67,10 +67,21 @@ class IntegerSum {
   uint64_t total_ = 0;
 };
 
+// Adds nothing.
+template <class V>
+class NoSum {
+ public:
+  explicit NoSum(double) {}
+  template <class Numbers>
+  void add(const Numbers&) {}
+  uint64_t total() const { return 0; }
+};
+
 // `exponent(l)`: of the logits l, what y is exp() of. Inline, as it holds vectors.
-template <class V, class Exponent>
-[[gnu::always_inline]] inline uint64_t sum_exps(const float* x, size_t n, float* y, Exponent exponent) {
-  IntegerSum<V> sum(kWeightBase);
+template <class V, class Sum, class Exponent>
+[[gnu::always_inline]] inline uint64_t sum_exps(const float* x, size_t n, float* y,
+                                                Exponent exponent) {
+  Sum sum(kWeightBase);
   size_t begin = 0;
   // Several at once where there is an exp() of them.
   if constexpr (requires(V (&four)[4]) { exp_each(four); }) {
@@ -95,14 +106,26 @@ template <class V, class Exponent>
 }
 
 template <class V>
+inline bool is_plain_exp(float max, float scale) {
+  return scale == 1 && __builtin_fabsf(max) <= FLT_MAX;
+}
+
+template <class V>
 inline uint64_t exp_weights(const float* x, size_t n, float max, float scale, float* y) {
   const V largest = V::broadcast(max), scales = V::broadcast(scale);
-  if (scale == 1 && __builtin_fabsf(max) <= FLT_MAX) {
-    return sum_exps<V>(x, n, y, [=](V l) { return l - largest; });
+  if (is_plain_exp<V>(max, scale)) {
+    return sum_exps<V, IntegerSum<V>>(x, n, y, [=](V l) { return l - largest; });
   }
-  return sum_exps<V>(x, n, y, [=](V l) {
+  return sum_exps<V, IntegerSum<V>>(x, n, y, [=](V l) {
     return select_ge(l, largest, V::zero(), (l - largest) * scales);
   });
+}
+
+template <class V>
+inline void exp_shares(const float* x, size_t n, float max, float scale, float* y) {
+  if (!is_plain_exp<V>(max, scale)) return static_cast<void>(exp_weights<V>(x, n, max, scale, y));
+  const V largest = V::broadcast(max);
+  sum_exps<V, NoSum<V>>(x, n, y, [=](V l) { return l - largest; });
 }
 
 template <class V>

@@ -20,6 +20,7 @@ float max(const float* x, size_t n);
 size_t argmax(const float* x, size_t n);
 float exp_shifted(const float* x, size_t n, float max, float* y);
 uint64_t exp_weights(const float* x, size_t n, float max, float scale, float* y);
+void exp_shares(const float* x, size_t n, float max, float scale, float* y);
 size_t keep_from(const float* key, float floor, const float* x, const int32_t* ids,
                  int32_t first_id, size_t n, float* kept_x, int32_t* kept_ids);
 Split split(const float* x, float floor, float ceiling, const float* values, double base,
@@ -69,6 +70,7 @@ inline constexpr Kernels kTable = {
     .argmax = argmax,
     .exp_shifted = exp_shifted,
     .exp_weights = exp_weights,
+    .exp_shares = kHasSamplerOps || kHasWatermarkOps ? exp_shares : nullptr,
     .keep_from = keep_from,
     .split = split,
     .nearness = kHasSamplerOps ? nearness : nullptr,

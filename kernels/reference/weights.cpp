@@ -19,6 +19,10 @@ uint64_t exp_weights(const float* x, size_t n, float max, float scale, float* y)
   return sum;
 }
 
+void exp_shares(const float* x, size_t n, float max, float scale, float* y) {
+  exp_weights(x, n, max, scale, y);
+}
+
 size_t keep_from(const float* key, float floor, const float* x, const int32_t* ids,
                  int32_t first_id, size_t n, float* kept_x, int32_t* kept_ids) {
   size_t kept = 0;

@@ -130,12 +130,23 @@ const float* Candidates::shares() {
     chunk_weights_[first / kChunk] = weight;
     total_weight_ += weight;
   }
+  has_shares_ = has_weights_ = true;
+  return shares_;
+}
+
+const float* Candidates::shares_alone() {
+  if (has_shares_) return shares_;
+  const float largest = max();
+  assert(largest > kLowest);
+  kernels_->exp_shares(logits_, count_, largest, inverse_temperature_, shares_);
   has_shares_ = true;
+  has_weights_ = false;
   return shares_;
 }
 
 uint64_t Candidates::total_weight() {
   shares();
+  if (!has_weights_) weigh({shares_, 0, count_});
   return total_weight_;
 }
 

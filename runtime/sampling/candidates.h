@@ -98,6 +98,8 @@ class Candidates {
 
   // The shares of all, until the set or the temperature changes. max() is not kLowest.
   const float* shares();
+  // The same; the sum of the weights, which most draws need, takes another look at them.
+  const float* shares_alone();
   // The sum of their weights.
   uint64_t total_weight();
   double total() { return static_cast<double>(total_weight()) * 0x1p-40; }
@@ -174,7 +176,8 @@ class Candidates {
   void changed();
   Split collect_part(float floor, float ceiling, size_t begin, size_t end, size_t collected);
   bool leaves_to_draw(float least_share);
-  void weigh_cut();
+  double estimate_total() const;
+  void weigh(const Cut& cut);
   bool stays(size_t index) const;
   void kept_in_own(size_t count);
   const float* block_maxima();
@@ -193,6 +196,7 @@ class Candidates {
   bool has_max_ = false;
   bool has_block_maxima_ = false;
   bool has_shares_ = false;
+  bool has_weights_ = false;  // of these
   uint64_t total_weight_ = 0;
   bool draws_next_ = false;
   Cut cut_ = {};
@@ -202,7 +206,7 @@ class Candidates {
   float* shares_ = nullptr;            // (vocabulary)
   uint64_t* keys_ = nullptr;           // (vocabulary)
   float* block_maxima_ = nullptr;      // (block), twice: the second half is for selection
-  uint64_t* chunk_weights_ = nullptr;  // (chunk), valid with shares_
+  uint64_t* chunk_weights_ = nullptr;  // (chunk), valid with total_weight_
   float* chunk_ = nullptr;             // (kChunk)
   uint64_t* bucket_sums_ = nullptr;    // (kBuckets)
 };

@@ -104,7 +104,8 @@ void Candidates::keep_from_share(float least) {
 bool Candidates::leaves_to_draw(float least_share) {
   constexpr double kFew = 0.125;
   if (!draws_next_) return false;
-  return total() >= kFew * static_cast<double>(count_) * static_cast<double>(least_share);
+  const double sum = has_weights_ ? total() : estimate_total();
+  return sum >= kFew * static_cast<double>(count_) * static_cast<double>(least_share);
 }
 
 bool Candidates::leave_to_draw(const float* numbers, float floor, size_t end, float likeliest) {
@@ -114,13 +115,22 @@ bool Candidates::leave_to_draw(const float* numbers, float floor, size_t end, fl
   return true;
 }
 
-void Candidates::weigh_cut() {
-  const float floor = cut_.floor;
+// By an even sample.
+double Candidates::estimate_total() const {
+  const size_t stride = std::max(count_ / 512, size_t{1});
+  double sum = 0;
+  for (size_t i = 0; i < count_; i += stride) sum += static_cast<double>(shares_[i]);
+  return sum * static_cast<double>(stride);
+}
+
+// Those that stay.
+void Candidates::weigh(const Cut& cut) {
+  const float floor = cut.floor;
   total_weight_ = 0;
   for (size_t first = 0; first < count_; first += kChunk) {
     const size_t count = std::min(kChunk, count_ - first);
-    const size_t reaching = cut_.end <= first ? 0 : std::min(count, cut_.end - first);
-    const float* n = cut_.numbers + first;
+    const size_t reaching = cut.end <= first ? 0 : std::min(count, cut.end - first);
+    const float* n = cut.numbers + first;
     uint64_t weight = kernels_->split(n, floor, floor, shares_ + first, kWeightBase, 0, reaching,
                                       nullptr).sum;
     if (reaching < count && floor < std::numeric_limits<float>::infinity()) {
@@ -131,6 +141,7 @@ void Candidates::weigh_cut() {
     chunk_weights_[first / kChunk] = weight;
     total_weight_ += weight;
   }
+  has_weights_ = true;
 }
 
 bool Candidates::stays(size_t index) const {
@@ -140,9 +151,12 @@ bool Candidates::stays(size_t index) const {
 }
 
 size_t Candidates::draw(uint64_t random) {
-  shares();
-  if (cut_.numbers != nullptr) weigh_cut();
-  return find_cumulative(multiply_high(random, total_weight_));
+  if (cut_.numbers != nullptr) {
+    weigh(cut_);
+  } else {
+    shares();
+  }
+  return find_cumulative(multiply_high(random, total_weight()));
 }
 
 size_t Candidates::find_cumulative(uint64_t target) {

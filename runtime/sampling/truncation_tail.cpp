@@ -72,7 +72,7 @@ Tail find_tail_of(Candidates& candidates, std::span<const float> shares,
 
 // About how many tokens have a share of at least `floor`.
 size_t estimate_reaching(Candidates& candidates, double floor) {
-  const float* shares = candidates.shares();
+  const float* shares = candidates.shares_alone();
   const auto least = static_cast<float>(std::min(floor, 2.0));
   const size_t count = candidates.count(), stride = std::max(count / 512, size_t{1});
   size_t sampled = 0;
@@ -93,7 +93,7 @@ bool may_decide(Candidates& candidates, double z, size_t first) {
 
 Tail find_tail_in_likely(Candidates& candidates, double z, size_t least, size_t likely) {
   const std::span<uint64_t> keys = sorted_prefix(candidates, likely);
-  const float* shares = candidates.shares();
+  const float* shares = candidates.shares_alone();
   float* sorted = candidates.chunk();
   for (size_t i = 0; i < likely; ++i) sorted[i] = shares[key_index(keys[i])];
   return find_tail(DigitSort(candidates.kernels(), {sorted, likely}), z, least, false);
@@ -104,7 +104,7 @@ Tail find_tail_above(Candidates& candidates, double z, size_t least) {
   constexpr double kDepth = 1.0 / 256;
   const size_t count = candidates.count();
   const auto floor = static_cast<float>(kDepth * (1 - z));
-  const float* shares = candidates.shares();
+  const float* shares = candidates.shares_alone();
   int32_t* indices = candidates.indices();
   Tail tail = {};
   if (estimate_reaching(candidates, floor) > count / 4) return tail;
@@ -133,7 +133,10 @@ void tail_free(Candidates& candidates, float z, size_t min_keep) {
   const auto most = static_cast<double>(z);
   const size_t least = std::max(min_keep, size_t{1});
   if (candidates.max() == Candidates::kLowest) return;
-  if (candidates.total_weight() == uint64_t{count} << kWeightBits) return;  // all are equal
+  if (estimate_reaching(candidates, 1) >= count &&
+      candidates.total_weight() == uint64_t{count} << kWeightBits) {
+    return;  // all are equal
+  }
   Tail tail = {};
   if (count > 2 * kFirst && may_decide(candidates, most, kFirst)) {
     tail = find_tail_in_likely(candidates, most, least, kFirst);
@@ -143,7 +146,7 @@ void tail_free(Candidates& candidates, float z, size_t min_keep) {
     tail = find_tail_above(candidates, most, least);
   }
   if (!tail.is_certain) {
-    tail = find_tail_of(candidates, {candidates.shares(), count}, candidates.scratch(), most,
+    tail = find_tail_of(candidates, {candidates.shares_alone(), count}, candidates.scratch(), most,
                         least, true);
   }
   if (tail.is_straight) return;

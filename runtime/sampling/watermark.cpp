@@ -118,7 +118,7 @@ class Tournament {
       : kernels_(candidates.kernels()),
         ids_(candidates.ids()),
         count_(candidates.count()),
-        p_(candidates.shares()),
+        p_(candidates.shares_alone()),
         words_(reinterpret_cast<uint32_t*>(candidates.keys())) {
     float* own = candidates.unused_own();
     float* parts = own != nullptr ? own : candidates.whole() + count_;

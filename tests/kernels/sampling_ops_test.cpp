@@ -34,6 +34,8 @@ TEST_P(SamplingOps, ExpWeights) {
     for (const float scale : {1.0f, 0.01f, 3.0f, 1e30f, std::numeric_limits<float>::max()}) {
       std::vector<float> expected(n);
       const uint64_t sum = reference_->exp_weights(x.data(), n, max, scale, expected.data());
+      kernels_->exp_shares(x.data(), n, max, scale, y.data());
+      EXPECT_EQ(difference(expected, y.values()), "");
       EXPECT_EQ(kernels_->exp_weights(x.data(), n, max, scale, y.data()), sum);
       EXPECT_EQ(difference(expected, y.values()), "");
     }
