@@ -4,10 +4,9 @@
 
 namespace sotto {
 
-void Abstraction::lay_out(Arena& arena, const MatcherLimits& limits, uint32_t* slots) {
+void Abstraction::lay_out(Arena& arena, const MatcherLimits& limits, const SlotTable& slots) {
   capacity_ = limits.work_count;
   frame_capacity_ = limits.work_count;
-  slot_mask_ = work_slot_count(limits) - 1;
   slots_ = slots;
   entries_ = arena.take<Entry>(capacity_);
   stack_ = arena.take<uint32_t>(capacity_);
@@ -36,8 +35,8 @@ bool Abstraction::applies(uint32_t config, uint32_t depth) const {
 
 Abstraction::Entry* Abstraction::find(Key key, uint32_t* slot) const {
   const uint64_t hash = (uint64_t{key.node} << 32 | key.depth) * 0x9E3779B97F4A7C15u;
-  *slot = static_cast<uint32_t>(hash >> 33) & slot_mask_;
-  for (; slots_[*slot] != 0; *slot = (*slot + 1) & slot_mask_) {
+  *slot = slots_.first(static_cast<uint32_t>(hash >> 33));
+  for (; slots_[*slot] != 0; *slot = slots_.next(*slot)) {
     Entry& entry = entries_[slots_[*slot] - 1];
     if (entry.key.node == key.node && entry.key.depth == key.depth) return &entry;
   }
@@ -57,7 +56,7 @@ bool Abstraction::push(Key key) {
   uint32_t slot = 0;
   if (entry_count_ == capacity_ || find(key, &slot) != nullptr) return entry_count_ != capacity_;
   entries_[entry_count_] = {key, kOpen, slot};
-  slots_[slot] = entry_count_ + 1;
+  slots_.set(slot, entry_count_ + 1);
   stack_[stack_size_++] = entry_count_++;
   return true;
 }
@@ -68,7 +67,7 @@ bool Abstraction::push_parents(const Entry& entry) {
   const auto frames = store_->frames(key.node);
   if (frames.size() > steps_) return false;
   steps_ -= frames.size();
-  for (const Frame& frame : frames) {
+  for (const Frame frame : frames) {
     if (known(frame.parent, key.depth - 1) == kOpen && !push({frame.parent, key.depth - 1})) {
       return false;
     }
@@ -94,7 +93,7 @@ bool Abstraction::build(Entry& entry, StepResult* result) {
     return false;
   }
   uint32_t count = 0;
-  for (const Frame& frame : frames) {
+  for (const Frame frame : frames) {
     frames_[count++] = {frame.state, known(frame.parent, entry.key.depth - 1), frame.loop,
                         abstract_count(frame)};
   }
@@ -125,7 +124,7 @@ StepResult Abstraction::apply(uint32_t config, uint32_t depth, uint64_t* steps,
   entry_count_ = stack_size_ = 0;
   steps_ = *steps;
   const StepResult result = make_config(config, depth, abstract);
-  for (uint32_t i = 0; i < entry_count_; ++i) slots_[entries_[i].slot] = 0;
+  for (uint32_t i = 0; i < entry_count_; ++i) slots_.set(entries_[i].slot, 0);
   *steps = steps_;
   return result;
 }

@@ -14,7 +14,7 @@ namespace sotto {
 class Abstraction {
  public:
   // `slots`: as of Closure.
-  void lay_out(Arena& arena, const MatcherLimits& limits, uint32_t* slots);
+  void lay_out(Arena& arena, const MatcherLimits& limits, const SlotTable& slots);
   // `longest`: bytes of the longest token; a text of a loop has one byte at least.
   void init(const CompiledGrammar& grammar, ContextStore& store, uint32_t longest);
 
@@ -53,11 +53,10 @@ class Abstraction {
   uint64_t steps_ = 0;  // left
   uint32_t capacity_ = 0;
   uint32_t frame_capacity_ = 0;
-  uint32_t slot_mask_ = 0;
   uint32_t entry_count_ = 0;
   uint32_t stack_size_ = 0;
   Entry* entries_ = nullptr;
-  uint32_t* slots_ = nullptr;  // entry + 1 by hash
+  SlotTable slots_;            // entry + 1 by hash
   uint32_t* stack_ = nullptr;  // entries
   Frame* frames_ = nullptr;
   Item* items_ = nullptr;

@@ -1,25 +1,25 @@
 #include "runtime/grammar/closure.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace sotto {
 
 void Closure::lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits,
-                      uint32_t* slots) {
+                      const SlotTable& slots) {
   work_capacity_ = limits.work_count;
   link_capacity_ = limits.work_count;
   frame_capacity_ = limits.frame_count;
-  slot_mask_ = work_slot_count(limits) - 1;
   slots_ = slots;
   entries_ = arena.take<Entry>(work_capacity_);
   items_ = arena.take<Item>(work_capacity_);
   // Each is of another rule and has two entries: its marker and its first state.
   pending_capacity_ = std::min(work_capacity_ / 2 + 1, grammar.rule_count());
   pending_ = arena.take<Pending>(pending_capacity_);
+  const bool has_loops = grammar.counts().loops > 0;
   links_ = arena.take<Link>(link_capacity_);
+  link_counts_ = arena.take<LinkCount>(has_loops ? link_capacity_ : 0);
   groups_ = arena.take<Group>(pending_capacity_);
-  frames_ = arena.take<Frame>(frame_capacity_);
+  frames_.lay_out(arena, frame_capacity_, has_loops);
   members_ = arena.take<uint32_t>(pending_capacity_);
   ends_ = arena.take<uint32_t>(pending_capacity_);
   components_.lay_out(arena, pending_capacity_, frame_capacity_);
@@ -28,7 +28,7 @@ void Closure::lay_out(Arena& arena, const CompiledGrammar& grammar, const Matche
 void Closure::init(const CompiledGrammar& grammar, ContextStore& store) {
   grammar_ = &grammar;
   store_ = &store;
-  std::memset(slots_, 0, (size_t{slot_mask_} + 1) * sizeof *slots_);
+  slots_.clear();
 }
 
 void Closure::begin() {
@@ -76,7 +76,7 @@ bool Closure::take_plain_moves(uint32_t config, uint32_t symbol_class) {
 
 StepResult Closure::finish(uint32_t* config) {
   make_config(config);
-  for (uint32_t i = 0; i < entry_count_; ++i) slots_[entries_[i].slot] = 0;
+  for (uint32_t i = 0; i < entry_count_; ++i) slots_.set(entries_[i].slot, 0);
   return result_;
 }
 
@@ -97,8 +97,8 @@ void Closure::make_config(uint32_t* config) {
 
 Closure::Entry* Closure::find_or_add(uint32_t state, uint32_t node, bool* is_new) {
   const uint64_t key = (uint64_t{state} << 32 | node) * 0x9E3779B97F4A7C15u;
-  uint32_t slot = static_cast<uint32_t>(key >> 33) & slot_mask_;
-  for (; slots_[slot] != 0; slot = (slot + 1) & slot_mask_) {
+  uint32_t slot = slots_.first(static_cast<uint32_t>(key >> 33));
+  for (; slots_[slot] != 0; slot = slots_.next(slot)) {
     Entry& known = entries_[slots_[slot] - 1];
     if (known.state == state && known.node == node) {
       *is_new = false;
@@ -112,7 +112,7 @@ Closure::Entry* Closure::find_or_add(uint32_t state, uint32_t node, bool* is_new
   *is_new = true;
   Entry* entry = &entries_[entry_count_++];
   *entry = {state, node, 0, slot};
-  slots_[slot] = entry_count_;
+  slots_.set(slot, entry_count_);
   return entry;
 }
 
@@ -142,9 +142,9 @@ void Closure::call(const GrammarCall& c, uint32_t node) {
   if (c.loop != kNoLoop) {
     link(pending, {c.target, node, c.loop, 0});
   } else if (is_last && c.target != kAcceptState) {
-    link(pending, {kTailState, node, kNoLoop, 0});
+    link(pending, {kTailState, node});
   } else {
-    link(pending, {c.target, node, kNoLoop, 0});
+    link(pending, {c.target, node});
   }
 }
 
@@ -154,7 +154,7 @@ void Closure::leave(uint32_t node) {
   if (!is_new) return;
   const auto frames = store_->frames(node);
   if (!spend(frames.size())) return fail(StepResult::kTooComplex);
-  for (const Frame& frame : frames) return_to(frame);
+  for (const Frame frame : frames) return_to(frame);
 }
 
 // A rule's text is complete; in a loop another may follow.
@@ -187,7 +187,8 @@ uint32_t Closure::pending_for(uint32_t rule_start) {
 
 void Closure::link(uint32_t pending, const Frame& frame) {
   if (link_count_ == link_capacity_ || pending_count_ == 0) return fail(StepResult::kTooComplex);
-  links_[link_count_] = {frame, pending_[pending].first_link};
+  links_[link_count_] = {{frame.state, frame.parent}, pending_[pending].first_link};
+  if (grammar_->counts().loops > 0) link_counts_[link_count_] = {frame.loop, frame.count};
   pending_[pending].first_link = link_count_++;
 }
 

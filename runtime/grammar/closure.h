@@ -3,9 +3,8 @@
 // refer to each other; they are resolved together and stored.
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstdint>
+#include <span>
 
 #include "runtime/base/arena.h"
 #include "runtime/grammar/compiled_grammar.h"
@@ -20,16 +19,11 @@ enum class StepResult : uint8_t {
   kTooComplex,  // the work space or the budget is used up
 };
 
-// Hash slots for the states of a step.
-inline uint32_t work_slot_count(const MatcherLimits& limits) {
-  return slots_for(limits.work_count);
-}
-
 class Closure {
  public:
-  // `slots`: work_slot_count of them, all zero whenever no step is being made.
+  // `slots`: for limits.work_count states, all free whenever no step is being made.
   void lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits,
-               uint32_t* slots);
+               const SlotTable& slots);
   void init(const CompiledGrammar& grammar, ContextStore& store);
   void set_budget(uint64_t budget) { budget_ = budget; }
   uint64_t budget() const { return budget_; }
@@ -60,12 +54,16 @@ class Closure {
     uint32_t first_link;
     uint32_t group;
   };
-  // What leads to it: a frame, or with kTailState all frames of the node frame.parent.
+  // What leads to it: a frame, or with kTailState all frames of the node that is its parent.
   struct Link {
-    Frame frame;
+    PlainFrame frame;
     uint32_t next;
 
     bool is_tail() const { return frame.state == kTailState; }
+  };
+  struct LinkCount {
+    uint32_t loop;
+    uint32_t count;
   };
   // Pending contexts with the same frames.
   struct Group {
@@ -95,16 +93,17 @@ class Closure {
   void return_to(const Frame& frame);
   uint32_t pending_for(uint32_t rule_start);
   void link(uint32_t pending, const Frame& frame);
+  Frame frame_of(uint32_t link) const;
   StepResult store_config(uint32_t* config);
 
   // closure_contexts.cpp: the new contexts
   StepResult store_contexts();
   bool group_pending();
   bool collect_group(uint32_t group);
-  bool add_frames(std::span<const Frame> frames);
+  bool add_frames(FrameSpan frames);
   bool add_frame(const Frame& frame);
   uint32_t normalize(uint32_t first, uint32_t count);
-  uint32_t drop_dominated(Frame* frames, uint32_t count) const;
+  uint32_t drop_dominated(uint32_t first, uint32_t count);
   StepResult store_groups();
   StepResult store_single(uint32_t group);
   StepResult store_component(std::span<const uint32_t> members);
@@ -124,7 +123,6 @@ class Closure {
   uint32_t pending_capacity_ = 0;
   uint32_t link_capacity_ = 0;
   uint32_t frame_capacity_ = 0;
-  uint32_t slot_mask_ = 0;
   uint32_t entry_count_ = 0;
   uint32_t item_count_ = 0;
   uint32_t pending_count_ = 0;
@@ -132,12 +130,13 @@ class Closure {
   uint32_t group_count_ = 0;
   uint32_t frame_count_ = 0;
   Entry* entries_ = nullptr;
-  uint32_t* slots_ = nullptr;  // entry + 1 by hash
+  SlotTable slots_;  // entry + 1 by hash
   Item* items_ = nullptr;
   Pending* pending_ = nullptr;
   Link* links_ = nullptr;
+  LinkCount* link_counts_ = nullptr;  // null in grammars without loops
   Group* groups_ = nullptr;
-  Frame* frames_ = nullptr;
+  FrameArray frames_;
   uint32_t* members_ = nullptr;  // groups by component
   uint32_t* ends_ = nullptr;
   Components components_;

@@ -17,7 +17,7 @@ StepResult Closure::store_contexts() {
   for (uint32_t group = 0; group < group_count_; ++group) {
     Group& g = groups_[group];
     for (uint32_t i = 0; i < g.frame_count; ++i) {
-      uint32_t& parent = frames_[g.first_frame + i].parent;
+      uint32_t& parent = frames_.parent(g.first_frame + i);
       if ((parent & kPending) != 0) parent = kPending | pending_[parent - kPending].group;
     }
     g.frame_count = normalize(g.first_frame, g.frame_count);
@@ -61,15 +61,21 @@ bool Closure::group_pending() {
   return true;
 }
 
+Frame Closure::frame_of(uint32_t link) const {
+  const PlainFrame& frame = links_[link].frame;
+  if (grammar_->counts().loops == 0) return {frame.state, frame.parent};
+  return {frame.state, frame.parent, link_counts_[link].loop, link_counts_[link].count};
+}
+
 bool Closure::add_frame(const Frame& frame) {
   if (frame_count_ == frame_capacity_) return false;
-  frames_[frame_count_++] = frame;
+  frames_.set(frame_count_++, frame);
   return true;
 }
 
-bool Closure::add_frames(std::span<const Frame> frames) {
+bool Closure::add_frames(FrameSpan frames) {
   if (frame_capacity_ - frame_count_ < frames.size() || !spend(frames.size())) return false;
-  std::copy(frames.begin(), frames.end(), frames_ + frame_count_);
+  frames_.copy(frames, frame_count_);
   frame_count_ += static_cast<uint32_t>(frames.size());
   return true;
 }
@@ -86,14 +92,14 @@ bool Closure::collect_group(uint32_t group) {
   for (uint32_t m = first; m < end; ++m) {
     const uint32_t p = is_plain ? m : members_[m];
     for (uint32_t l = pending_[p].first_link; l != kEmpty; l = links_[l].next) {
-      const Frame& frame = links_[l].frame;
+      const Frame frame = frame_of(l);
       bool fits = true;
       if (!links_[l].is_tail()) {
         fits = add_frame(frame);
       } else if ((frame.parent & kPending) == 0) {
         fits = add_frames(store_->frames(frame.parent));
       } else if (const uint32_t other = pending_[frame.parent - kPending].group; other != group) {
-        fits = add_frames({frames_ + groups_[other].first_frame, groups_[other].frame_count});
+        fits = add_frames(frames_.span(groups_[other].first_frame, groups_[other].frame_count));
       }
       if (!fits) return false;
     }
@@ -105,32 +111,30 @@ bool Closure::collect_group(uint32_t group) {
 
 // Sorts the frames and leaves out those that add nothing; returns how many are left.
 uint32_t Closure::normalize(uint32_t first, uint32_t count) {
-  Frame* frames = frames_ + first;
   if (count < 2) return count;
-  std::sort(frames, frames + count, frame_less);
-  count = static_cast<uint32_t>(std::unique(frames, frames + count) - frames);
-  return drop_dominated(frames, count);
+  count = frames_.sort(first, count);
+  return grammar_->counts().loops == 0 ? count : drop_dominated(first, count);
 }
 
 // Of counts that differ only in how much may still follow, the one that allows most is
 // enough: the lowest of those that may end with this text; in a loop without a maximum,
 // where all of these are alike, the highest.
-uint32_t Closure::drop_dominated(Frame* frames, uint32_t count) const {
+uint32_t Closure::drop_dominated(uint32_t first, uint32_t count) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    const Frame frame = frames[i];
+    const Frame frame = frames_[first + i];
     if (frame.loop != kNoLoop && kept > 0) {
-      Frame& last = frames[kept - 1];
+      const Frame last = frames_[first + kept - 1];
       const bool is_same =
           last.loop == frame.loop && last.parent == frame.parent && last.state == frame.state;
       const GrammarLoop& loop = grammar_->loop(frame.loop);
       if (is_same && loop.maximum == UINT32_MAX) {
-        last.count = frame.count;
+        frames_.set(first + kept - 1, frame);
         continue;
       }
       if (is_same && last.count + 1 >= loop.minimum) continue;
     }
-    frames[kept++] = frame;
+    frames_.set(first + kept++, frame);
   }
   return kept;
 }
@@ -177,7 +181,7 @@ StepResult Closure::store_groups() {
 
 StepResult Closure::store_single(uint32_t group) {
   Group& g = groups_[group];
-  const std::span<const Frame> frames{frames_ + g.first_frame, g.frame_count};
+  const FrameSpan frames = frames_.span(g.first_frame, g.frame_count);
   return store_->intern_node(frames, &g.node) ? StepResult::kDone : StepResult::kStoreFull;
 }
 
@@ -188,7 +192,7 @@ StepResult Closure::store_component(std::span<const uint32_t> members) {
   for (const uint32_t member : members) {
     Group& g = groups_[member];
     for (uint32_t i = 0; i < g.frame_count; ++i) {
-      uint32_t& parent = frames_[g.first_frame + i].parent;
+      uint32_t& parent = frames_.parent(g.first_frame + i);
       if ((parent & kPending) == 0) continue;
       const Group& other = groups_[parent - kPending];
       const bool is_inside = other.node == kEmpty;
@@ -206,10 +210,11 @@ StepResult Closure::store_component(std::span<const uint32_t> members) {
     uint32_t end = 0;
     for (uint32_t i = 0; i < members.size(); ++i) {
       const Group& g = groups_[members[i]];
-      std::copy_n(frames_ + g.first_frame, g.frame_count, frames_ + frame_count_ + end);
+      frames_.copy(frames_.span(g.first_frame, g.frame_count), frame_count_ + end);
       ends_[i] = end += g.frame_count;
     }
-    if (!store_->intern_component({frames_ + frame_count_, end}, {ends_, members.size()}, &first)) {
+    const FrameSpan frames = frames_.span(frame_count_, end);
+    if (!store_->intern_component(frames, {ends_, members.size()}, &first)) {
       return StepResult::kStoreFull;
     }
   }
@@ -249,19 +254,19 @@ bool Closure::same_under(std::span<const uint32_t> members, uint32_t known) {
   for (uint32_t i = 0; same && i < members.size(); ++i) {
     const Group& g = groups_[members[i]];
     const auto frames = store_->frames(known + i);
-    if (!add_frames({frames_ + g.first_frame, g.frame_count}) || !add_frames(frames)) {
+    if (!add_frames(frames_.span(g.first_frame, g.frame_count)) || !add_frames(frames)) {
       same = false;
       break;
     }
     for (uint32_t k = 0; k < g.frame_count; ++k) {
-      uint32_t& parent = frames_[begin + k].parent;
+      uint32_t& parent = frames_.parent(begin + k);
       if (parent >= kInternal) parent = known + (parent - kInternal);
     }
     const uint32_t second = begin + g.frame_count;
     const uint32_t count = normalize(begin, g.frame_count);
     const uint32_t known_count = normalize(second, static_cast<uint32_t>(frames.size()));
-    same = count == known_count &&
-           std::equal(frames_ + begin, frames_ + begin + count, frames_ + second);
+    same = count == known_count;
+    for (uint32_t k = 0; same && k < count; ++k) same = frames_[begin + k] == frames_[second + k];
     frame_count_ = begin;
   }
   frame_count_ = begin;

@@ -37,18 +37,16 @@ void ContextStore::lay_out(Arena& arena, const CompiledGrammar& grammar,
                            const MatcherLimits& limits) {
   limits_ = limits;
   class_count_ = grammar.class_count();
-  node_slot_count_ = slots_for(limits.node_count);
-  config_slot_count_ = slots_for(limits.config_count);
-  nodes_ = arena.take<Node>(limits.node_count);
-  frames_ = arena.take<Frame>(limits.frame_count);
-  configs_ = arena.take<Config>(limits.config_count);
+  nodes_ = arena.take<Node>(size_t{limits.node_count} + 1);
+  frames_.lay_out(arena, limits.frame_count, grammar.counts().loops > 0);
+  configs_ = arena.take<Config>(size_t{limits.config_count} + 1);
   items_ = arena.take<Item>(limits.item_count);
   has_narrow_rows_ = limits.config_count <= UINT8_MAX + 1u;
   const size_t cells = size_t{limits.config_count} * class_count_;
   narrow_rows_ = arena.take<uint8_t>(has_narrow_rows_ ? cells : 0);
   wide_rows_ = arena.take<uint16_t>(has_narrow_rows_ ? 0 : cells);
-  node_slots_ = arena.take<uint32_t>(node_slot_count_);
-  config_slots_ = arena.take<uint16_t>(config_slot_count_);
+  node_slots_.lay_out(arena, limits.node_count);
+  config_slots_.lay_out(arena, limits.config_count);
 }
 
 void ContextStore::lay_out_collection(Arena& arena, const MatcherLimits& limits) {
@@ -59,30 +57,32 @@ void ContextStore::lay_out_collection(Arena& arena, const MatcherLimits& limits)
 
 void ContextStore::init(const CompiledGrammar& grammar) {
   grammar_ = &grammar;
-  std::memset(node_slots_, 0, node_slot_count_ * sizeof *node_slots_);
-  std::memset(config_slots_, 0, config_slot_count_ * sizeof *config_slots_);
+  node_slots_.clear();
+  config_slots_.clear();
+  nodes_[0].first = 0;
   node_count_ = frame_count_ = item_count_ = 0;
   config_count_ = kFirstConfig;
   uint32_t node = 0;
   for (const uint32_t state : {kAcceptState, kUnknownState}) {
-    const Frame outermost{state, 0, kNoLoop, 0};
+    const Frame outermost{state, 0};
     [[maybe_unused]] const bool fits = intern_node({&outermost, 1}, &node);
     assert(fits);
     nodes_[node].depth = 0;
     nodes_[node].is_cyclic = false;
   }
-  for (uint32_t config = 0; config < kFirstConfig; ++config) configs_[config] = {};
+  for (uint32_t config = 0; config <= kFirstConfig; ++config) configs_[config] = {};
 }
 
-bool ContextStore::component_equals(uint32_t first, std::span<const Frame> frames,
+bool ContextStore::component_equals(uint32_t first, FrameSpan frames,
                                     std::span<const uint32_t> ends) const {
   const auto size = static_cast<uint32_t>(ends.size());
   if (nodes_[first].component_size != size) return false;
   uint32_t begin = 0;
   for (uint32_t member = 0; member < size; ++member) {
     const Node& known = nodes_[first + member];
-    if (known.count != ends[member] - begin) return false;
-    for (uint32_t i = 0; i < known.count; ++i) {
+    const uint32_t count = frame_count(first + member);
+    if (count != ends[member] - begin) return false;
+    for (uint32_t i = 0; i < count; ++i) {
       Frame frame = frames_[known.first + i];
       if (known.is_cyclic) frame.parent = relative(frame.parent, first, size);
       if (!(frame == frames[begin + i])) return false;
@@ -96,10 +96,9 @@ uint32_t ContextStore::hash_component(uint32_t first) const {
   const uint32_t size = nodes_[first].component_size;
   uint64_t hash = size;
   for (uint32_t member = 0; member < size; ++member) {
-    const Node& node = nodes_[first + member];
-    for (uint32_t i = 0; i < node.count; ++i) {
-      const Frame& frame = frames_[node.first + i];
-      const uint32_t parent = node.is_cyclic ? relative(frame.parent, first, size) : frame.parent;
+    const bool is_cyclic = nodes_[first + member].is_cyclic;
+    for (const Frame frame : frames(first + member)) {
+      const uint32_t parent = is_cyclic ? relative(frame.parent, first, size) : frame.parent;
       hash = hash_frame(hash, frame, parent);
     }
     hash = mix(hash, member);
@@ -107,12 +106,12 @@ uint32_t ContextStore::hash_component(uint32_t first) const {
   return static_cast<uint32_t>(hash >> 16);
 }
 
-bool ContextStore::intern_node(std::span<const Frame> frames, uint32_t* node) {
+bool ContextStore::intern_node(FrameSpan frames, uint32_t* node) {
   const auto end = static_cast<uint32_t>(frames.size());
   return intern_component(frames, {&end, 1}, node);
 }
 
-bool ContextStore::intern_component(std::span<const Frame> frames, std::span<const uint32_t> ends,
+bool ContextStore::intern_component(FrameSpan frames, std::span<const uint32_t> ends,
                                     uint32_t* first) {
   const auto size = static_cast<uint32_t>(ends.size());
   uint64_t hash = size;
@@ -120,17 +119,16 @@ bool ContextStore::intern_component(std::span<const Frame> frames, std::span<con
   bool is_cyclic = false;
   for (uint32_t member = 0; member < size; ++member) {
     for (; begin < ends[member]; ++begin) {
-      hash = hash_frame(hash, frames[begin], frames[begin].parent);
-      is_cyclic |= frames[begin].parent >= kInternal;
+      const Frame frame = frames[begin];
+      hash = hash_frame(hash, frame, frame.parent);
+      is_cyclic |= frame.parent >= kInternal;
     }
     hash = mix(hash, member);
   }
-  const auto short_hash = static_cast<uint32_t>(hash >> 16);
-  const uint32_t mask = node_slot_count_ - 1;
-  uint32_t slot = short_hash & mask;
-  for (; node_slots_[slot] != 0; slot = (slot + 1) & mask) {
+  uint32_t slot = node_slots_.first(static_cast<uint32_t>(hash >> 16));
+  for (; node_slots_[slot] != 0; slot = node_slots_.next(slot)) {
     const uint32_t known = node_slots_[slot] - 1;
-    if (nodes_[known].hash == short_hash && component_equals(known, frames, ends)) {
+    if (component_equals(known, frames, ends)) {
       *first = known;
       return true;
     }
@@ -142,21 +140,15 @@ bool ContextStore::intern_component(std::span<const Frame> frames, std::span<con
   *first = node_count_;
   begin = 0;
   for (uint32_t member = 0; member < size; ++member) {
-    nodes_[node_count_++] = {frame_count_,
-                             ends[member] - begin,
-                             short_hash,
-                             *first,
-                             member == 0 ? size : 0,
-                             0,
-                             is_cyclic,
-                             false};
+    nodes_[node_count_++] = {frame_count_, *first, member == 0 ? size : 0, 0, is_cyclic, false};
     for (; begin < ends[member]; ++begin) {
-      Frame& frame = frames_[frame_count_++];
-      frame = frames[begin];
+      Frame frame = frames[begin];
       if (frame.parent >= kInternal) frame.parent = *first + (frame.parent - kInternal);
+      frames_.set(frame_count_++, frame);
     }
+    nodes_[node_count_].first = frame_count_;
   }
-  node_slots_[slot] = *first + 1;
+  node_slots_.set(slot, *first + 1);
   measure(*first);
   return true;
 }
@@ -166,7 +158,7 @@ void ContextStore::measure(uint32_t first) {
   uint16_t depth = 0;
   bool counts = false;
   for (uint32_t member = first; member < first + size; ++member) {
-    for (const Frame& frame : frames(member)) {
+    for (const Frame frame : frames(member)) {
       counts |= frame.loop != kNoLoop;
       if (frame.parent >= first && frame.parent - first < size) continue;
       counts |= nodes_[frame.parent].counts;
@@ -185,13 +177,13 @@ bool ContextStore::intern_config(std::span<const Item> items, uint8_t flags, uin
     return true;
   }
   const uint32_t hash = hash_items(items, flags);
-  const uint32_t mask = config_slot_count_ - 1;
-  uint32_t slot = hash & mask;
-  for (; config_slots_[slot] != 0; slot = (slot + 1) & mask) {
-    const Config& known = configs_[config_slots_[slot]];
-    if (known.hash != hash || known.flags != flags || known.count != items.size()) continue;
-    if (std::equal(items.begin(), items.end(), items_ + known.first)) {
-      *config = config_slots_[slot];
+  uint32_t slot = config_slots_.first(hash);
+  for (; config_slots_[slot] != 0; slot = config_slots_.next(slot)) {
+    const uint32_t known = config_slots_[slot];
+    if (configs_[known].hash != hash || configs_[known].flags != flags) continue;
+    const auto known_items = this->items(known);
+    if (std::equal(items.begin(), items.end(), known_items.begin(), known_items.end())) {
+      *config = known;
       return true;
     }
   }
@@ -200,15 +192,12 @@ bool ContextStore::intern_config(std::span<const Item> items, uint8_t flags, uin
   }
   *config = config_count_++;
   const uint8_t repeated = flags == 0 ? repeated_sorts(items) : uint8_t{0};
-  configs_[*config] = {item_count_, static_cast<uint32_t>(items.size()),
-                       hash,        0,
-                       flags,       false,
-                       false,       Config::kUnknownSorts,
-                       repeated};
+  configs_[*config] = {item_count_, hash, 0, flags, false, false, Config::kUnknownSorts, repeated};
   std::copy(items.begin(), items.end(), items_ + item_count_);
   item_count_ += static_cast<uint32_t>(items.size());
+  configs_[config_count_].first = item_count_;
   begin_row(*config);
-  config_slots_[slot] = static_cast<uint16_t>(*config);
+  config_slots_.set(slot, *config);
   return true;
 }
 
@@ -222,7 +211,7 @@ uint8_t ContextStore::repeated_sorts(std::span<const Item> items) const {
     const auto calls = grammar_->calls(item.state);
     if (items.size() == 1) return calls.empty() ? state.endless_sorts : uint8_t{0};
     const Item& other = items[&item == items.data() ? 1 : 0];
-    const Frame back{item.state, item.node, kNoLoop, 0};
+    const Frame back{item.state, item.node};
     const auto called_by = frames(other.node);
     const bool is_called = !calls.empty() && calls[0].rule_start == other.state;
     if (is_called && called_by.size() == 1 && called_by[0] == back) return state.endless_sorts;
@@ -273,7 +262,7 @@ void ContextStore::mark(std::span<const uint32_t> pins, Keep keep) {
   while (stack_size > 0) {
     const uint32_t first = stack_[--stack_size];
     for (uint32_t i = 0; i < nodes_[first].component_size; ++i) {
-      for (const Frame& frame : frames(first + i)) mark_node(frame.parent, &stack_size);
+      for (const Frame frame : frames(first + i)) mark_node(frame.parent, &stack_size);
     }
   }
 }
@@ -289,21 +278,20 @@ void ContextStore::move_nodes() {
       const uint32_t new_first = kept;
       for (uint32_t i = 0; i < size; ++i) {
         Node node = nodes_[first + i];
-        for (uint32_t k = 0; k < node.count; ++k) {
-          Frame frame = frames_[node.first + k];
-          frame.parent = new_nodes_[frame.parent];
-          frames_[kept_frames + k] = frame;
-        }
+        const FrameSpan moving = frames(first + i);
         node.first = kept_frames;
         node.component = new_first;
-        kept_frames += node.count;
+        for (Frame frame : moving) {
+          frame.parent = new_nodes_[frame.parent];
+          frames_.set(kept_frames++, frame);
+        }
         nodes_[kept++] = node;
       }
     }
     first += size;
   }
   node_count_ = kept;
-  frame_count_ = kept_frames;
+  frame_count_ = nodes_[kept].first = kept_frames;
 }
 
 void ContextStore::move_configs() {
@@ -317,17 +305,14 @@ void ContextStore::move_configs() {
     const uint16_t moved = new_configs_[config];
     if (moved == kUnsetConfig) continue;
     Config copy = configs_[config];
-    for (uint32_t i = 0; i < copy.count; ++i) {
-      const Item item = items_[copy.first + i];
-      items_[kept_items + i] = {item.state, new_nodes_[item.node]};
-    }
+    const auto moving = items(config);
     copy.first = kept_items;
-    kept_items += copy.count;
+    for (const Item& item : moving) items_[kept_items++] = {item.state, new_nodes_[item.node]};
     move_row(config, moved);
     configs_[moved] = copy;
   }
   config_count_ = kept;
-  item_count_ = kept_items;
+  item_count_ = configs_[kept].first = kept_items;
 }
 
 void ContextStore::move_row(uint32_t config, uint32_t moved) {
@@ -339,19 +324,18 @@ void ContextStore::move_row(uint32_t config, uint32_t moved) {
 }
 
 void ContextStore::rebuild_slots() {
-  std::memset(node_slots_, 0, node_slot_count_ * sizeof *node_slots_);
-  std::memset(config_slots_, 0, config_slot_count_ * sizeof *config_slots_);
+  node_slots_.clear();
+  config_slots_.clear();
   for (uint32_t first = 0; first < node_count_; first += nodes_[first].component_size) {
-    nodes_[first].hash = hash_component(first);
-    uint32_t slot = nodes_[first].hash & (node_slot_count_ - 1);
-    while (node_slots_[slot] != 0) slot = (slot + 1) & (node_slot_count_ - 1);
-    node_slots_[slot] = first + 1;
+    uint32_t slot = node_slots_.first(hash_component(first));
+    while (node_slots_[slot] != 0) slot = node_slots_.next(slot);
+    node_slots_.set(slot, first + 1);
   }
   for (uint32_t config = kFirstConfig; config < config_count_; ++config) {
     configs_[config].hash = hash_items(items(config), configs_[config].flags);
-    uint32_t slot = configs_[config].hash & (config_slot_count_ - 1);
-    while (config_slots_[slot] != 0) slot = (slot + 1) & (config_slot_count_ - 1);
-    config_slots_[slot] = static_cast<uint16_t>(config);
+    uint32_t slot = config_slots_.first(configs_[config].hash);
+    while (config_slots_[slot] != 0) slot = config_slots_.next(slot);
+    config_slots_.set(slot, config);
   }
 }
 

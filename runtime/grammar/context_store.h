@@ -3,34 +3,22 @@
 // where the text may stand: states in contexts.
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <span>
 
 #include "runtime/base/arena.h"
 #include "runtime/base/status.h"
 #include "runtime/grammar/compiled_grammar.h"
+#include "runtime/grammar/frames.h"
 #include "runtime/grammar/matcher_limits.h"
+#include "runtime/grammar/slot_table.h"
 
 namespace sotto {
-
-// Where a rule's text leads to when it is complete.
-struct Frame {
-  uint32_t state;
-  uint32_t parent;  // a node
-  uint32_t loop;    // kNoLoop: none
-  uint32_t count;   // texts of the loop before this one
-
-  bool operator==(const Frame&) const = default;
-};
 
 struct Node {
   static constexpr uint16_t kMostDepth = UINT16_MAX;
 
-  uint32_t first;  // frame
-  uint32_t count;
-  uint32_t hash;
+  uint32_t first;           // frame; those up to the next node's are its own
   uint32_t component;       // first node of the strongly connected component
   uint32_t component_size;  // 0: not the first of it
   // Longest way to the outermost context, at most kMostDepth; a component counts once.
@@ -50,8 +38,7 @@ struct Config {
   static constexpr uint8_t kUnknownSorts = 0xFF;
   static constexpr uint8_t kAccepts = 1;  // the text may end here
 
-  uint32_t first;  // item
-  uint32_t count;
+  uint32_t first;  // item; those up to the next configuration's are its own
   uint32_t hash;
   uint32_t mask;  // of the mask cache
   uint8_t flags;
@@ -70,11 +57,6 @@ inline constexpr uint32_t kRootNode = 0;         // around the start rule
 inline constexpr uint32_t kUnknownNode = 1;      // cut off
 inline constexpr uint32_t kInternal = 1u << 31;  // a parent counted within its component
 
-// Hash slots, a power of two, of which at most two thirds are used.
-inline uint32_t slots_for(uint32_t count) {
-  return std::bit_ceil(std::max(count + count / 2 + 1, 16u));
-}
-
 class ContextStore {
  public:
   void lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits);
@@ -83,13 +65,13 @@ class ContextStore {
   void init(const CompiledGrammar& grammar);
 
   const Node& node(uint32_t index) const { return nodes_[index]; }
-  std::span<const Frame> frames(uint32_t node) const {
-    return {frames_ + nodes_[node].first, nodes_[node].count};
+  FrameSpan frames(uint32_t node) const {
+    return frames_.span(nodes_[node].first, frame_count(node));
   }
   Config& config(uint32_t index) { return configs_[index]; }
   const Config& config(uint32_t index) const { return configs_[index]; }
   std::span<const Item> items(uint32_t config) const {
-    return {items_ + configs_[config].first, configs_[config].count};
+    return {items_ + configs_[config].first, items_ + configs_[config + 1].first};
   }
   // The configuration behind a byte or token of a class; kNotComputed: not found yet, but there
   // are moves by that class.
@@ -110,11 +92,10 @@ class ContextStore {
   uint32_t frame_count() const { return frame_count_; }
 
   // The node with these frames, sorted by frame_less. False: no room.
-  bool intern_node(std::span<const Frame> frames, uint32_t* node);
+  bool intern_node(FrameSpan frames, uint32_t* node);
   // The nodes of a component whose members' frames are those between `ends`; parents inside
   // are kInternal | member. They get consecutive numbers from `first` on.
-  bool intern_component(std::span<const Frame> frames, std::span<const uint32_t> ends,
-                        uint32_t* first);
+  bool intern_component(FrameSpan frames, std::span<const uint32_t> ends, uint32_t* first);
   // The configuration with these items, sorted.
   bool intern_config(std::span<const Item> items, uint8_t flags, uint32_t* config);
 
@@ -127,8 +108,8 @@ class ContextStore {
   bool is_roomy() const;
 
  private:
-  bool component_equals(uint32_t first, std::span<const Frame> frames,
-                        std::span<const uint32_t> ends) const;
+  uint32_t frame_count(uint32_t node) const { return nodes_[node + 1].first - nodes_[node].first; }
+  bool component_equals(uint32_t first, FrameSpan frames, std::span<const uint32_t> ends) const;
   uint32_t hash_component(uint32_t first) const;
   void measure(uint32_t first);
   void mark(std::span<const uint32_t> pins, Keep keep);
@@ -144,19 +125,17 @@ class ContextStore {
   const CompiledGrammar* grammar_ = nullptr;
   MatcherLimits limits_;
   uint32_t class_count_ = 0;
-  uint32_t node_slot_count_ = 0;
-  uint32_t config_slot_count_ = 0;
-  Node* nodes_ = nullptr;
-  Frame* frames_ = nullptr;
-  Config* configs_ = nullptr;
+  Node* nodes_ = nullptr;  // and one more behind the last, for its frames' end
+  FrameArray frames_;
+  Config* configs_ = nullptr;  // the same for items
   Item* items_ = nullptr;
   // (config, class): the next configuration, in bytes if all their numbers fit
   bool has_narrow_rows_ = false;
   uint8_t* narrow_rows_ = nullptr;
   uint16_t* wide_rows_ = nullptr;
-  uint32_t* node_slots_ = nullptr;    // component's first node + 1 by hash
-  uint16_t* config_slots_ = nullptr;  // config by hash
-  uint32_t* new_nodes_ = nullptr;     // while collecting: by node
+  SlotTable node_slots_;           // component's first node + 1 by hash
+  SlotTable config_slots_;         // config by hash
+  uint32_t* new_nodes_ = nullptr;  // while collecting: by node
   uint16_t* new_configs_ = nullptr;
   uint32_t* stack_ = nullptr;
   uint32_t node_count_ = 0;
@@ -164,13 +143,6 @@ class ContextStore {
   uint32_t config_count_ = 0;
   uint32_t item_count_ = 0;
 };
-
-inline bool frame_less(const Frame& a, const Frame& b) {
-  if (a.parent != b.parent) return a.parent < b.parent;
-  if (a.state != b.state) return a.state < b.state;
-  if (a.loop != b.loop) return a.loop < b.loop;
-  return a.count < b.count;
-}
 
 inline bool item_less(const Item& a, const Item& b) {
   return a.node != b.node ? a.node < b.node : a.state < b.state;

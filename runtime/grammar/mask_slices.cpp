@@ -120,7 +120,8 @@ uint32_t MaskFinder::exact_count(const Item& item) const {
     return kUnknownCount;
   }
   uint32_t most = 0;
-  for (const Frame& frame : engine_->store().frames(item.node)) {
+  const auto frames = engine_->store().frames(item.node);
+  for (const Frame frame : frames) {
     const GrammarState& behind = grammar.state(frame.state);
     const uint32_t texts = texts_left(item.state, frame);
     const bool is_exact = (behind.flags & GrammarState::kExact) != 0;

@@ -13,7 +13,8 @@ void MatchEngine::lay_out(Arena& arena, const CompiledGrammar& grammar, const Ma
   pins_ = arena.take<uint32_t>(pin_count);
   store_.lay_out(arena, grammar, limits);
   // Only one of these works at a time, in the same memory.
-  auto* slots = arena.take<uint32_t>(work_slot_count(limits));
+  SlotTable slots;
+  slots.lay_out(arena, limits.work_count);
   Arena for_closure = arena;
   Arena for_abstraction = arena;
   Arena for_unions = arena;
