@@ -29,9 +29,7 @@ class Scorer {
         queries_(*queries),
         count_(args.slots_of(args.row_count - 1)),
         groups_((args.row_count + kAttentionGroupRows - 1) / kAttentionGroupRows),
-        steps_((args.row_stride + kTileRowBytes - 1) / kTileRowBytes) {
-    take_excess_off();
-  }
+        steps_((args.row_stride + kTileRowBytes - 1) / kTileRowBytes) {}
 
   // While keys are multiplied, those before become scores.
   void score() {
@@ -48,16 +46,6 @@ class Scorer {
   }
 
  private:
-  // Tiles multiply signed by signed.
-  void take_excess_off() {
-    for (size_t g = 0; g < groups_; ++g) {
-      for (size_t i = 0; i < steps_ * kTileRows; ++i) {
-        uint8_t* q = queries_.q[g][i][0];
-        _mm512_store_si512(q, _mm512_xor_si512(_mm512_load_si512(q), _mm512_set1_epi8(-128)));
-      }
-    }
-  }
-
   void multiply(size_t first, Dots* dots) {
     const int8_t* keys = args_.keys + first * args_.row_stride;
     size_t stride = args_.row_stride;

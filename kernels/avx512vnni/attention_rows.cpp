@@ -70,8 +70,7 @@ void quantize_queries(const AttentionRowsArgs& args, size_t group, Queries* quer
 #pragma GCC unroll 16
     for (size_t r = 0; r < kLanes; ++r) {
       const size_t count = d < args.head_size ? args.head_size - d : 0;
-      q[r] = _mm512_xor_si512(quantize_64(rows[r] + d, count, Vector::broadcast(inverses[r])),
-                              _mm512_set1_epi8(-128));
+      q[r] = quantize_64(rows[r] + d, count, Vector::broadcast(inverses[r]));
     }
     avx512::transpose(q);
 #pragma GCC unroll 16
@@ -79,28 +78,38 @@ void quantize_queries(const AttentionRowsArgs& args, size_t group, Queries* quer
   }
 }
 
-// -128 times the sums of 16 keys, or fewer.
-void find_excess(const AttentionRowsArgs& args, size_t first, int32_t* minus_excess) {
-  const size_t last = args.slots_of(args.row_count - 1) - 1;
-  __m512i sums[kLanes];
-#pragma GCC unroll 16
-  for (size_t i = 0; i < kLanes; ++i) {
-    const int8_t* key = args.keys + std::min(first + i, last) * args.row_stride;
-    sums[i] = _mm512_setzero_si512();
+// Sixteen keys, or fewer, with 128 added: vpdpbusd multiplies unsigned by signed.
+struct Keys {
+  alignas(64) uint8_t k[kLanes][kMaxHeadSize];
+
+  Keys(const AttentionRowsArgs& args, size_t first, size_t count) {
     for (size_t d = 0; d < args.row_stride; d += 64) {
       const size_t width = std::min<size_t>(args.row_stride - d, 64);
       const auto mask = static_cast<__mmask16>((1u << width / 4) - 1);
-      const __m512i k = _mm512_maskz_loadu_epi32(mask, key + d);
-      sums[i] = _mm512_dpbusd_epi32(sums[i], _mm512_set1_epi8(1), k);
+      const int8_t* key = args.keys + first * args.row_stride + d;
+      for (size_t i = 0; i < count; ++i, key += args.row_stride) {
+        const __m512i bytes = _mm512_maskz_loadu_epi32(mask, key);
+        _mm512_store_si512(k[i] + d, _mm512_xor_si512(bytes, _mm512_set1_epi8(-128)));
+      }
     }
   }
-  const __m512i excess = _mm512_slli_epi32(avx512::sum_rows(sums), 7);
-  _mm512_store_si512(minus_excess, _mm512_sub_epi32(_mm512_setzero_si512(), excess));
+};
+
+// -128 times the sums of the queries of each group.
+void find_excess(const AttentionRowsArgs& args, const Queries& queries, __m512i* minus_excess) {
+  for (size_t g = 0; g * kLanes < args.row_count; ++g) {
+    __m512i sums = _mm512_setzero_si512();
+    for (size_t four = 0; four < args.row_stride / 4; ++four) {
+      const __m512i q = _mm512_load_si512(queries.q[g][four]);
+      sums = _mm512_dpbusd_epi32(sums, _mm512_set1_epi8(1), q);
+    }
+    minus_excess[g] = _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_slli_epi32(sums, 7));
+  }
 }
 
 // Four dimensions of a key in all lanes. Not the intrinsic of integers: GCC 12 takes the way
 // through a general register.
-inline __m512i broadcast(const int8_t* key) {
+inline __m512i broadcast(const uint8_t* key) {
   float four;
   std::memcpy(&four, key, sizeof four);
   return _mm512_castps_si512(_mm512_set1_ps(four));
@@ -108,21 +117,19 @@ inline __m512i broadcast(const int8_t* key) {
 
 // Dot products of kKeys keys with the queries of kCount groups; all sums stay in registers.
 template <size_t kCount, size_t kKeys>
-[[gnu::always_inline]] inline void multiply(const uint8_t (*queries)[kMaxFours][kLanes][4],
-                                            const int8_t* keys, size_t stride,
-                                            const int32_t* minus_excess,
+[[gnu::always_inline]] inline void multiply(const int8_t (*queries)[kMaxFours][kLanes][4],
+                                            const uint8_t (*keys)[kMaxHeadSize], size_t width,
+                                            const __m512i* minus_excess,
                                             __m512i (&dots)[kCount][kKeys]) {
   __m512i sums[kKeys][kCount];
 #pragma GCC unroll 8
   for (size_t i = 0; i < kKeys; ++i) {
 #pragma GCC unroll 3
-    for (size_t g = 0; g < kCount; ++g) sums[i][g] = _mm512_set1_epi32(minus_excess[i]);
+    for (size_t g = 0; g < kCount; ++g) sums[i][g] = minus_excess[g];
   }
-  const size_t three_strides = 3 * stride;
-  const int8_t* end = keys + stride;
-  const uint8_t* q = queries[0][0][0];
-  for (; keys != end; keys += 16, q += 4 * sizeof(__m512i)) {
-    const int8_t* later = keys + 4 * stride;
+  const int8_t* q = queries[0][0][0];
+  const uint8_t* key = keys[0];
+  for (const uint8_t* end = key + width; key != end; key += 16, q += 4 * sizeof(__m512i)) {
 #pragma GCC unroll 4
     for (size_t j = 0; j < 4; ++j) {
       __m512i fours[kCount];
@@ -132,11 +139,10 @@ template <size_t kCount, size_t kKeys>
       }
 #pragma GCC unroll 8
       for (size_t i = 0; i < kKeys; ++i) {
-        const int8_t* row = (i < 4 ? keys : later) + (i % 4 == 3 ? three_strides : i % 4 * stride);
-        const __m512i key = broadcast(row + 4 * j);
+        const __m512i four = broadcast(key + i * sizeof *keys + 4 * j);
 #pragma GCC unroll 3
         for (size_t g = 0; g < kCount; ++g) {
-          asm("vpdpbusd %2, %1, %0" : "+v"(sums[i][g]) : "v"(fours[g]), "v"(key));
+          asm("vpdpbusd %2, %1, %0" : "+v"(sums[i][g]) : "v"(four), "v"(fours[g]));
         }
       }
     }
@@ -153,10 +159,11 @@ template <size_t kCount, size_t kKeys>
 // memory then.
 template <size_t kCount, size_t kKeys>
 [[gnu::noinline]] void score_keys(const AttentionRowsArgs& args, Queries* queries,
-                                  size_t first_group, size_t first, const int32_t* minus_excess) {
+                                  size_t first_group, size_t first,
+                                  const uint8_t (*keys)[kMaxHeadSize],
+                                  const __m512i* minus_excess) {
   __m512i dots[kCount][kKeys];
-  multiply(queries->q + first_group, args.keys + first * args.row_stride, args.row_stride,
-           minus_excess, dots);
+  multiply(queries->q + first_group, keys, args.row_stride, minus_excess + first_group, dots);
   const bool all_seen = first + kKeys <= args.slots_of(first_group * kLanes);
 #pragma GCC unroll 3
   for (size_t g = 0; g < kCount; ++g) {
@@ -177,33 +184,33 @@ template <size_t kCount, size_t kKeys>
 }
 
 template <size_t kKeys>
-void score_keys(const AttentionRowsArgs& args, Queries* queries, size_t first_group,
-                size_t first, const int32_t* minus_excess) {
+void score_keys(const AttentionRowsArgs& args, Queries* queries, size_t first,
+                const uint8_t (*keys)[kMaxHeadSize], const __m512i* minus_excess) {
   const size_t groups = (args.row_count + kLanes - 1) / kLanes;
+  const size_t group = first_group(args, first);
   static_assert(kGroups == 3);
-  switch (groups - first_group) {
+  switch (groups - group) {
     case 1:
-      return score_keys<1, kKeys>(args, queries, first_group, first, minus_excess);
+      return score_keys<1, kKeys>(args, queries, group, first, keys, minus_excess);
     case 2:
-      return score_keys<2, kKeys>(args, queries, first_group, first, minus_excess);
+      return score_keys<2, kKeys>(args, queries, group, first, keys, minus_excess);
     case 3:
-      return score_keys<3, kKeys>(args, queries, first_group, first, minus_excess);
+      return score_keys<3, kKeys>(args, queries, group, first, keys, minus_excess);
   }
 }
 
 void score(const AttentionRowsArgs& args, Queries* queries) {
+  __m512i minus_excess[kGroups];
+  find_excess(args, *queries, minus_excess);
   const size_t count = args.slots_of(args.row_count - 1);
   for (size_t first = 0; first < count; first += kLanes) {
-    alignas(64) int32_t minus_excess[kLanes];
-    find_excess(args, first, minus_excess);
-    const size_t end = std::min(first + kLanes, count);
-    size_t t = first;
-    for (; t + kTileKeys <= end; t += kTileKeys) {
-      score_keys<kTileKeys>(args, queries, first_group(args, t), t, minus_excess + (t - first));
+    const size_t left = std::min<size_t>(count - first, kLanes);
+    const Keys keys(args, first, left);
+    size_t i = 0;
+    for (; i + kTileKeys <= left; i += kTileKeys) {
+      score_keys<kTileKeys>(args, queries, first + i, keys.k + i, minus_excess);
     }
-    for (; t < end; ++t) {
-      score_keys<1>(args, queries, first_group(args, t), t, minus_excess + (t - first));
-    }
+    for (; i < left; ++i) score_keys<1>(args, queries, first + i, keys.k + i, minus_excess);
   }
 }
 

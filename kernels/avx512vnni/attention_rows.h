@@ -13,9 +13,8 @@ inline constexpr size_t kGroups = kAttentionRows / kAttentionGroupRows;
 inline constexpr size_t kMaxFours = generic::kMaxHeadSize / 4;
 
 struct Queries {
-  // (group, four dimensions, row, dimension), with 128 added: vpdpbusd multiplies unsigned by
-  // signed.
-  alignas(64) uint8_t q[kGroups][kMaxFours][kAttentionGroupRows][4];
+  // (group, four dimensions, row, dimension)
+  alignas(64) int8_t q[kGroups][kMaxFours][kAttentionGroupRows][4];
   __m512 scales[kGroups];
   __m512 maxima[kGroups];  // of the scores that each row sees
 };
