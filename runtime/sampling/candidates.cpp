@@ -144,6 +144,12 @@ const float* Candidates::shares_alone() {
   return shares_;
 }
 
+float* Candidates::take_shares() {
+  shares_alone();
+  has_shares_ = false;
+  return shares_;
+}
+
 uint64_t Candidates::total_weight() {
   shares();
   if (!has_weights_) weigh({shares_, 0, count_});

@@ -100,6 +100,8 @@ class Candidates {
   const float* shares();
   // The same; the sum of the weights, which most draws need, takes another look at them.
   const float* shares_alone();
+  // To be written over; whoever asks for them later has them computed anew.
+  float* take_shares();
   // The sum of their weights.
   uint64_t total_weight();
   double total() { return static_cast<double>(total_weight()) * 0x1p-40; }

@@ -79,19 +79,34 @@ struct Factors {
   float high[1 << kLowBits];
 };
 
+// The sums after a round: each of `count` of two before it, which may be in the same place.
+// `added`: every fourth of them together.
+void fold_sums(const double* sums, size_t count, double q, double* folded, double (&added)[4]) {
+  const auto fold = [=](size_t g) { return sums[2 * g] * (1 - q) + sums[2 * g + 1] * (2 - q); };
+  std::fill_n(added, 4, 0.0);
+  if (count < 4) {
+    for (size_t g = 0; g < count; ++g) added[g] = folded[g] = fold(g);
+    return;
+  }
+  for (size_t g = 0; g < count; g += 4) {
+    const double four[4] = {fold(g), fold(g + 1), fold(g + 2), fold(g + 3)};
+    for (size_t k = 0; k < 4; ++k) {
+      folded[g + k] = four[k];
+      added[k] += four[k];
+    }
+  }
+}
+
 // The factors of `bits` rounds. `sums`: the probabilities by pattern, together anything; each
 // round folds them by its bit. `room`: for as many; its first is what they are together at last.
 Factors play_rounds(const double* sums, uint32_t bits, double* room) {
   double products[2][1 << Factors::kLowBits] = {{1}, {1}};
+  double added[4] = {};
+  for (size_t g = 0; g < size_t{1} << bits; ++g) added[g % 4] += sums[g];
   for (uint32_t bit = 0; bit < bits; ++bit) {
-    const size_t folded = size_t{1} << (bits - bit - 1);
-    double added[4] = {folded == 1 ? sums[0] : 0, folded == 1 ? sums[1] : 0, 0, 0};
-    for (size_t g = 0; g + 4 <= 2 * folded; g += 4) {
-      for (size_t k = 0; k < 4; ++k) added[k] += sums[g + k];
-    }
     const double zeros = added[0] + added[2], ones = added[1] + added[3];
     const double q = ones / (zeros + ones);
-    for (size_t g = 0; g < folded; ++g) room[g] = sums[2 * g] * (1 - q) + sums[2 * g + 1] * (2 - q);
+    fold_sums(sums, size_t{1} << (bits - bit - 1), q, room, added);
     sums = room;
     double* half = products[bit / Factors::kLowBits];
     const size_t run = size_t{1} << bit % Factors::kLowBits;
@@ -113,15 +128,13 @@ Factors play_rounds(const double* sums, uint32_t bits, double* room) {
 // multiplied in: the draw is one of a pattern, then one of the tokens that have it.
 class Tournament {
  public:
-  // Takes the keys' place, in which vectors are aligned only at its begin.
+  // Takes the keys' place.
   Tournament(Candidates& candidates, uint64_t seed, uint32_t layers)
       : kernels_(candidates.kernels()),
         ids_(candidates.ids()),
         count_(candidates.count()),
-        p_(candidates.shares_alone()),
+        p_(candidates.take_shares()),
         words_(reinterpret_cast<uint32_t*>(candidates.keys())) {
-    float* own = candidates.unused_own();
-    float* parts = own != nullptr ? own : candidates.whole() + count_;
     auto* room = reinterpret_cast<double*>(candidates.bucket_sums());
     uint32_t layer = 0;
     bits_ = bits_from(layer, layers);
@@ -133,8 +146,7 @@ class Tournament {
       layer += bits_;
       if (layer == layers) return;
       const uint32_t next = bits_from(layer, layers);
-      layer % kWordBits == 0 ? scale(parts) : scale_and_add(next, parts);
-      p_ = parts;
+      layer % kWordBits == 0 ? scale() : scale_and_add(next);
       bits_ = next;
     }
   }
@@ -182,15 +194,15 @@ class Tournament {
                            sums);
     });
   }
-  void scale_and_add(uint32_t next_bits, float* parts) {
+  void scale_and_add(uint32_t next_bits) {
     add_up(next_bits, [&](size_t first, size_t count, float* sums) {
       kernels_.scale_and_add(words_ + first, shift_, bits_, factors_.low, factors_.high,
-                             kLeastPart, next_bits, count, p_ + first, parts + first, sums);
+                             kLeastPart, next_bits, count, p_ + first, p_ + first, sums);
     });
   }
-  void scale(float* parts) const {
+  void scale() {
     kernels_.scale_by_bits(words_, shift_, bits_, factors_.low, factors_.high, kLeastPart, count_,
-                           p_, parts);
+                           p_, p_);
   }
 
   double factor(size_t pattern) const {
@@ -221,7 +233,7 @@ class Tournament {
   const Kernels& kernels_;
   const int32_t* ids_;
   size_t count_;
-  const float* p_;  // before the last rounds
+  float* p_;  // before the last rounds
   uint32_t* words_;
   uint32_t shift_ = 0;  // of the last rounds
   uint32_t bits_ = 0;
