@@ -49,33 +49,40 @@ StepResult Closure::start(uint32_t* config) {
 
 StepResult Closure::step(uint32_t config, uint32_t symbol_class, uint32_t* next) {
   begin();
-  if (take_plain_moves(config, symbol_class)) return store_config(next);
-  item_count_ = 0;
-  for (const Item& item : store_->items(config)) {
-    const auto moves = grammar_->moves(item.state, symbol_class);
-    for (const GrammarMove& move : moves) add(move.target, item.node);
-    if (!spend(moves.size())) fail(StepResult::kTooComplex);
-    if (result_ != StepResult::kDone) break;
-  }
-  return finish(next);
+  const bool is_plain = take_moves(config, symbol_class);
+  return is_plain && result_ == StepResult::kDone ? store_config(next) : finish(next);
 }
 
-// Most moves lead to where a rule neither ends nor calls another: nothing else is reached.
-bool Closure::take_plain_moves(uint32_t config, uint32_t symbol_class) {
+// Most moves lead to where a rule neither ends nor calls another: if all do, nothing else is
+// reached.
+bool Closure::take_moves(uint32_t config, uint32_t symbol_class) {
+  bool is_plain = true;
   for (const Item& item : store_->items(config)) {
-    for (const GrammarMove& move : grammar_->moves(item.state, symbol_class)) {
-      const bool is_plain = move.target > kUnknownState &&
-                            (grammar_->flags(move.target) & GrammarState::kFinal) == 0 &&
-                            grammar_->calls(move.target).empty();
-      if (!is_plain || item_count_ == work_capacity_) return false;
-      items_[item_count_++] = {move.target, item.node};
+    const auto moves = grammar_->moves(item.state, symbol_class);
+    if (!spend(1 + moves.size())) fail(StepResult::kTooComplex);
+    for (const GrammarMove& move : moves) {
+      const bool ends_or_calls = move.target <= kUnknownState ||
+                                 (grammar_->flags(move.target) & GrammarState::kFinal) != 0 ||
+                                 !grammar_->calls(move.target).empty();
+      if (is_plain && (ends_or_calls || item_count_ == work_capacity_)) {
+        is_plain = false;
+        for (uint32_t i = 0; i < item_count_; ++i) add(items_[i].state, items_[i].node);
+        item_count_ = 0;
+      }
+      if (is_plain) {
+        items_[item_count_++] = {move.target, item.node};
+      } else {
+        add(move.target, item.node);
+      }
     }
+    if (result_ != StepResult::kDone) break;
   }
-  return spend(1 + item_count_);
+  return is_plain;
 }
 
 StepResult Closure::finish(uint32_t* config) {
   make_config(config);
+  if (entry_count_ <= kFewEntries) return result_;
   for (uint32_t i = 0; i < entry_count_; ++i) slots_.set(entries_[i].slot, 0);
   return result_;
 }
@@ -96,13 +103,16 @@ void Closure::make_config(uint32_t* config) {
 }
 
 Closure::Entry* Closure::find_or_add(uint32_t state, uint32_t node, bool* is_new) {
-  const uint64_t key = (uint64_t{state} << 32 | node) * 0x9E3779B97F4A7C15u;
-  uint32_t slot = slots_.first(static_cast<uint32_t>(key >> 33));
-  for (; slots_[slot] != 0; slot = slots_.next(slot)) {
-    Entry& known = entries_[slots_[slot] - 1];
-    if (known.state == state && known.node == node) {
-      *is_new = false;
-      return &known;
+  *is_new = false;
+  if (entry_count_ <= kFewEntries) {
+    for (uint32_t i = 0; i < entry_count_; ++i) {
+      if (entries_[i].state == state && entries_[i].node == node) return &entries_[i];
+    }
+  } else {
+    uint32_t slot = slot_of(state, node);
+    for (; slots_[slot] != 0; slot = slots_.next(slot)) {
+      Entry& known = entries_[slots_[slot] - 1];
+      if (known.state == state && known.node == node) return &known;
     }
   }
   if (entry_count_ == work_capacity_) {
@@ -111,9 +121,25 @@ Closure::Entry* Closure::find_or_add(uint32_t state, uint32_t node, bool* is_new
   }
   *is_new = true;
   Entry* entry = &entries_[entry_count_++];
-  *entry = {state, node, 0, slot};
-  slots_.set(slot, entry_count_);
+  *entry = {state, node, 0, 0};
+  if (entry_count_ > kFewEntries) fill_slots();
   return entry;
+}
+
+uint32_t Closure::slot_of(uint32_t state, uint32_t node) const {
+  const uint64_t key = (uint64_t{state} << 32 | node) * 0x9E3779B97F4A7C15u;
+  return slots_.first(static_cast<uint32_t>(key >> 33));
+}
+
+// Of the newest entry, and of all when they are not few any more.
+void Closure::fill_slots() {
+  uint32_t i = entry_count_ == kFewEntries + 1 ? 0 : entry_count_ - 1;
+  for (; i < entry_count_; ++i) {
+    Entry& entry = entries_[i];
+    entry.slot = slot_of(entry.state, entry.node);
+    while (slots_[entry.slot] != 0) entry.slot = slots_.next(entry.slot);
+    slots_.set(entry.slot, i + 1);
+  }
 }
 
 void Closure::add(uint32_t state, uint32_t node) {

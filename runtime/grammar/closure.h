@@ -79,13 +79,16 @@ class Closure {
   static constexpr uint32_t kLeftMarker = UINT32_MAX;     // as a state
   static constexpr uint32_t kTailState = UINT32_MAX;
   static constexpr uint32_t kEmpty = UINT32_MAX;
+  static constexpr uint32_t kFewEntries = 8;  // not in slots: they are soon looked through
 
   // closure.cpp: what is reached
   void begin();
   StepResult finish(uint32_t* config);
   void make_config(uint32_t* config);
-  bool take_plain_moves(uint32_t config, uint32_t symbol_class);
+  bool take_moves(uint32_t config, uint32_t symbol_class);
   Entry* find_or_add(uint32_t state, uint32_t node, bool* is_new);
+  uint32_t slot_of(uint32_t state, uint32_t node) const;
+  void fill_slots();
   void add(uint32_t state, uint32_t node);
   void process(const Entry& entry);
   void call(const GrammarCall& call, uint32_t node);
@@ -98,6 +101,7 @@ class Closure {
 
   // closure_contexts.cpp: the new contexts
   StepResult store_contexts();
+  bool store_simply(StepResult* result);
   bool group_pending();
   bool collect_group(uint32_t group);
   bool add_frames(FrameSpan frames);

@@ -8,6 +8,8 @@
 namespace sotto {
 
 StepResult Closure::store_contexts() {
+  StepResult result = StepResult::kDone;
+  if (store_simply(&result)) return result;
   frame_count_ = 0;
   if (!group_pending()) return StepResult::kTooComplex;
   for (uint32_t group = 0; group < group_count_; ++group) {
@@ -23,6 +25,27 @@ StepResult Closure::store_contexts() {
     g.frame_count = normalize(g.first_frame, g.frame_count);
   }
   return store_groups();
+}
+
+// Most contexts have one frame, or are one that is stored, and refer to no other new ones.
+bool Closure::store_simply(StepResult* result) {
+  for (uint32_t p = 0; p < pending_count_; ++p) {
+    const Link& link = links_[pending_[p].first_link];
+    if (link.next != kEmpty || (link.frame.parent & kPending) != 0) return false;
+    if (link.is_tail() && store_->node(link.frame.parent).is_cyclic) return false;
+  }
+  for (uint32_t p = 0; p < pending_count_; ++p) {
+    const uint32_t l = pending_[p].first_link;
+    pending_[p].group = p;
+    groups_[p].node = links_[l].frame.parent;
+    if (links_[l].is_tail()) continue;
+    const Frame frame = frame_of(l);
+    if (!store_->intern_node({&frame, 1}, &groups_[p].node)) {
+      *result = StepResult::kStoreFull;
+      break;
+    }
+  }
+  return true;
 }
 
 // Pending contexts that pass on each other's frames, in a circle, have the same frames.
