@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 
 #include "runtime/base/arena.h"
 #include "runtime/grammar/compiled_grammar.h"
@@ -42,12 +41,6 @@ class FrameSpan {
  public:
   class Iterator {
    public:
-    using iterator_category = std::input_iterator_tag;
-    using value_type = Frame;
-    using difference_type = ptrdiff_t;
-    using pointer = const Frame*;
-    using reference = Frame;
-
     Iterator(const FrameSpan& span, size_t index) : span_(&span), index_(index) {}
     Frame operator*() const { return (*span_)[index_]; }
     Iterator& operator++() {

@@ -82,9 +82,10 @@ bool MaskFinder::leads_to_endless(const Item& item, const CharacterStep& step,
   return characters_.lead(grammar, item.state, step, [&](uint32_t target) {
     if (is_endless(target)) return true;
     if ((grammar.flags(target) & GrammarState::kFinal) == 0) return false;
-    return std::any_of(frames.begin(), frames.end(), [&](const Frame& frame) {
-      return frame.loop == kNoLoop && is_endless(frame.state);
-    });
+    for (const Frame frame : frames) {
+      if (frame.loop == kNoLoop && is_endless(frame.state)) return true;
+    }
+    return false;
   });
 }
 
