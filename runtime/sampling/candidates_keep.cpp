@@ -116,7 +116,7 @@ bool Candidates::leave_to_draw(const float* numbers, float floor, size_t end, fl
 }
 
 // By an even sample.
-double Candidates::estimate_total() const {
+[[gnu::noinline]] double Candidates::estimate_total() const {
   const size_t stride = std::max(count_ / 512, size_t{1});
   double sum = 0;
   for (size_t i = 0; i < count_; i += stride) sum += static_cast<double>(shares_[i]);
@@ -124,7 +124,7 @@ double Candidates::estimate_total() const {
 }
 
 // Those that stay.
-void Candidates::weigh(const Cut& cut) {
+[[gnu::noinline]] void Candidates::weigh(const Cut& cut) {
   const float floor = cut.floor;
   total_weight_ = 0;
   for (size_t first = 0; first < count_; first += kChunk) {

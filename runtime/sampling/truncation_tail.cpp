@@ -71,7 +71,7 @@ Tail find_tail_of(Candidates& candidates, std::span<const float> shares,
 }
 
 // About how many tokens have a share of at least `floor`.
-size_t estimate_reaching(Candidates& candidates, double floor) {
+[[gnu::noinline]] size_t estimate_reaching(Candidates& candidates, double floor) {
   const float* shares = candidates.shares_alone();
   const auto least = static_cast<float>(std::min(floor, 2.0));
   const size_t count = candidates.count(), stride = std::max(count / 512, size_t{1});
