@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
-#include <type_traits>
 
 namespace sotto {
 namespace {
@@ -222,19 +221,16 @@ uint8_t ContextStore::repeated_sorts(std::span<const Item> items) const {
 
 // What no item moves by is impossible.
 void ContextStore::begin_row(uint32_t config) {
-  const auto begin = [&](auto* row) {
-    std::fill_n(row, class_count_, std::remove_pointer_t<decltype(row)>{kDeadConfig});
-    for (const Item& item : items(config)) {
-      for (const GrammarMove& move : grammar_->moves(item.state)) {
-        row[move.symbol_class] = kNotComputed;
-      }
-    }
-  };
   const size_t cell = size_t{config} * class_count_;
   if (has_narrow_rows_) {
-    begin(narrow_rows_ + cell);
+    std::fill_n(narrow_rows_ + cell, class_count_, uint8_t{kDeadConfig});
   } else {
-    begin(wide_rows_ + cell);
+    std::fill_n(wide_rows_ + cell, class_count_, uint16_t{kDeadConfig});
+  }
+  for (const Item& item : items(config)) {
+    for (const GrammarMove& move : grammar_->moves(item.state)) {
+      set_next(config, move.symbol_class, kNotComputed);
+    }
   }
 }
 

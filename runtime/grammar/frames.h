@@ -2,7 +2,6 @@
 // counts.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -72,11 +71,7 @@ class FrameSpan {
 
 class FrameArray {
  public:
-  void lay_out(Arena& arena, uint32_t capacity, bool has_loops) {
-    has_loops_ = has_loops;
-    frames_ = arena.take<Frame>(has_loops ? capacity : 0);
-    plain_ = arena.take<PlainFrame>(has_loops ? 0 : capacity);
-  }
+  void lay_out(Arena& arena, uint32_t capacity, bool has_loops);
 
   FrameSpan span(uint32_t first, uint32_t count) const {
     return has_loops_ ? FrameSpan(frames_ + first, count) : FrameSpan(plain_ + first, count);
@@ -92,26 +87,12 @@ class FrameArray {
       plain_[i] = {frame.state, frame.parent};
     }
   }
-  void copy(FrameSpan from, uint32_t to) {
-    for (const Frame frame : from) set(to++, frame);
-  }
+  void copy(FrameSpan from, uint32_t to);
 
   // Sorts a list by frame_less and leaves out what is there twice; returns how many are left.
-  uint32_t sort(uint32_t first, uint32_t count) {
-    return has_loops_ ? sort(frames_ + first, count, frame_less)
-                      : sort(plain_ + first, count, plain_less);
-  }
+  uint32_t sort(uint32_t first, uint32_t count);
 
  private:
-  static bool plain_less(const PlainFrame& a, const PlainFrame& b) {
-    return a.parent != b.parent ? a.parent < b.parent : a.state < b.state;
-  }
-  template <typename T, typename Less>
-  static uint32_t sort(T* frames, uint32_t count, Less less) {
-    std::sort(frames, frames + count, less);
-    return static_cast<uint32_t>(std::unique(frames, frames + count) - frames);
-  }
-
   bool has_loops_ = false;
   Frame* frames_ = nullptr;
   PlainFrame* plain_ = nullptr;

@@ -1,11 +1,7 @@
 // Hash slots with open addressing: each holds a number, and zero if it is free.
 #pragma once
 
-#include <algorithm>
-#include <bit>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "runtime/base/arena.h"
 
@@ -14,21 +10,8 @@ namespace sotto {
 class SlotTable {
  public:
   // For numbers up to `count`: a power of two, of which at most two thirds are used.
-  void lay_out(Arena& arena, uint32_t count) {
-    const uint32_t slots = std::bit_ceil(std::max(count + count / 2 + 1, 16u));
-    mask_ = slots - 1;
-    is_narrow_ = count <= UINT16_MAX;
-    narrow_ = arena.take<uint16_t>(is_narrow_ ? slots : 0);
-    wide_ = arena.take<uint32_t>(is_narrow_ ? 0 : slots);
-  }
-  void clear() {
-    const size_t slots = size_t{mask_} + 1;
-    if (is_narrow_) {
-      std::memset(narrow_, 0, slots * sizeof *narrow_);
-    } else {
-      std::memset(wide_, 0, slots * sizeof *wide_);
-    }
-  }
+  void lay_out(Arena& arena, uint32_t count);
+  void clear();
 
   uint32_t first(uint32_t hash) const { return hash & mask_; }
   uint32_t next(uint32_t slot) const { return (slot + 1) & mask_; }
