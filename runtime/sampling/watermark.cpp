@@ -81,7 +81,8 @@ struct Factors {
 
 // The sums after a round: each of `count` of two before it, which may be in the same place.
 // `added`: every fourth of them together.
-[[gnu::noinline]] void fold_sums(const double* sums, size_t count, double q, double* folded, double (&added)[4]) {
+[[gnu::noinline]] void fold_sums(const double* sums, size_t count, double q, double* folded,
+                                 double (&added)[4]) {
   const auto fold = [=](size_t g) { return sums[2 * g] * (1 - q) + sums[2 * g + 1] * (2 - q); };
   std::fill_n(added, 4, 0.0);
   if (count < 4) {
