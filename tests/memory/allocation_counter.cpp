@@ -74,7 +74,12 @@ int posix_memalign(void** block, size_t alignment, size_t size) {
 
 void* mmap(void* address, size_t size, int protection, int flags, int file, off_t offset) noexcept {
   sotto::count();
+#ifdef SYS_mmap2  // where an offset would not fit a register: it counts in 4,096 bytes
+  const long pages = static_cast<long>(offset >> 12);
+  return reinterpret_cast<void*>(syscall(SYS_mmap2, address, size, protection, flags, file, pages));
+#else
   return reinterpret_cast<void*>(syscall(SYS_mmap, address, size, protection, flags, file, offset));
+#endif
 }
 
 void* mremap(void* address, size_t old_size, size_t size, int flags, ...) noexcept {
