@@ -229,7 +229,8 @@ size_t SliceSort::tile_size(size_t tile) const {
   std::memcpy(counts, counts_ + tile * kColumns, sizeof counts);
   constexpr uint64_t kEven = 0x00ff00ff00ff00ff;
   const uint64_t bytes = counts[0] + counts[1];  // 32 at most
-  const size_t size = ((bytes & kEven) + (bytes >> 8 & kEven)) * 0x0001000100010001 >> 48;
+  const auto size = static_cast<size_t>(
+      ((bytes & kEven) + (bytes >> 8 & kEven)) * 0x0001000100010001 >> 48);
   const size_t first = first_spilled_[tile];
   return first == 0 ? size : size + spilled_[first - 1].count;
 }
