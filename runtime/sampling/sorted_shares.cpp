@@ -166,10 +166,11 @@ bool SliceSort::choose_slices(float* sample) {
   const auto most = static_cast<uint32_t>(slice_count_ - kSections - 1);
   uint32_t first = 0;
   for (size_t section = 0; section < kSections; ++section) {
-    const uint64_t part = section == kLast ? 0 : uint64_t{counts[section]} * most / sampled;
+    const uint64_t share = section == kLast ? 0 : uint64_t{counts[section]} * most / sampled;
+    const auto part = static_cast<uint32_t>(share);
     slices_.first[section] = static_cast<float>(first);
     slices_.width[section] = static_cast<float>(part + 1);
-    first += static_cast<uint32_t>(part) + 1;
+    first += part + 1;
   }
   assert(first < slice_count_);
   return true;
