@@ -134,6 +134,7 @@ bool intersect_automata(const CharacterAutomaton& a, bool negate_a, const Charac
     return (state != kDead && side.accepts[state] != 0) != negate;
   };
   state_of(a.state_count == 0 ? kDead : 0, b.state_count == 0 ? kDead : 0);
+  if (workspace.exhausted()) return false;
   for (uint32_t state = 0; state < states.count(); ++state) {
     const uint32_t p = states[state][0];
     const uint32_t q = states[state][1];

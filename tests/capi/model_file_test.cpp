@@ -233,7 +233,9 @@ TEST(ModelFile, WeightsEndBeforeTheFileDoes) {
 }
 
 TEST(ModelFile, SaysWhichBytesItIsDoneWith) {
+  const bool can_pack = find_kernels(Isa::kAuto)->isa != Isa::kReference;
   for (const bool packed : {false, true}) {
+    if (packed && !can_pack) continue;
     AlignedBytes file(make_model_file(kShape, false, packed));
     struct Released {
       const uint8_t* begin;
