@@ -14,7 +14,7 @@ namespace {
 constexpr sotto_model_params kDefaults = {sizeof(sotto_model_params),
                                           SOTTO_ISA_AUTO,
                                           /*verify_checksums=*/1,
-                                          /*reserved=*/0,
+                                          /*copy_weights=*/0,
                                           /*log=*/nullptr,
                                           nullptr,
                                           /*release=*/nullptr,
@@ -23,8 +23,8 @@ constexpr sotto_model_params kDefaults = {sizeof(sotto_model_params),
 sotto::ModelOptions read_options(const sotto_model_params* params) {
   const sotto_model_params given =
       params == nullptr ? kDefaults : sotto::capi::read(params, kDefaults);
-  return {static_cast<sotto::Isa>(given.isa), given.verify_checksums != 0, given.release,
-          given.release_user_data};
+  return {static_cast<sotto::Isa>(given.isa), given.verify_checksums != 0,
+          given.copy_weights != 0, given.release, given.release_user_data};
 }
 
 void log_model(const sotto_model_params* params, const Model& model) {

@@ -46,7 +46,7 @@ extern "C" {
 
 /* ---- Version ------------------------------------------------------------- */
 
-/* One major version is one ABI: minor versions only add. */
+/* One major version is one ABI: minor versions only add, also in place of reserved fields. */
 #define SOTTO_VERSION_MAJOR 1
 #define SOTTO_VERSION_MINOR 1
 #define SOTTO_VERSION_PATCH 0
@@ -147,18 +147,18 @@ enum {
 /* Static name of an instruction set ("avx2"); "unknown" for other values. */
 SOTTO_API const char *sotto_isa_text(sotto_isa isa);
 
-/* Tells that _init has finished reading `size` bytes at `bytes` of the model file and
- * will touch them again rarely or never: a host that mapped the file may drop those
- * pages (madvise DONTNEED). The bytes must stay readable. */
+/* Tells that _init has finished reading `size` bytes at `bytes` of the model file and will rarely
+ * touch them again: a host may drop mapped pages (madvise DONTNEED). They must stay readable. */
 typedef void (*sotto_release_fn)(void *user_data, const void *bytes, size_t size);
 
 typedef struct sotto_model_params {
   uint32_t struct_size;
-  sotto_isa isa;             /* default AUTO. One a process: a later model that asks
-                                for another but REFERENCE: INVALID_STATE. */
+  sotto_isa isa; /* default AUTO. One a process: another, but REFERENCE, is INVALID_STATE later */
   uint32_t verify_checksums; /* default 1: tensor bytes are checked while they are
                                 read; 0: only the structure is verified */
-  uint32_t reserved;
+  uint32_t copy_weights;     /* default 0: weights in the file as this CPU takes them stay there;
+                                1: they are copied into memory, on huge pages perhaps, in pieces
+                                with a `release` after each; since 1.1 */
   sotto_log_fn log; /* may be NULL: silent */
   void *log_user_data;
   sotto_release_fn release; /* may be NULL */
@@ -177,8 +177,8 @@ typedef struct sotto_model_info {
   uint32_t has_tokenizer;    /* 0 or 1 */
   uint32_t max_token_bytes;  /* longest token; 0 without tokenizer */
   sotto_isa isa;             /* the one in use */
-  uint32_t packed_in_place;  /* 1: all weights run from the file: 4-bit ones always do, others
-                                from its section packed for this CPU */
+  uint32_t packed_in_place;  /* 1: all weights run from the file, those of 8 bits from its section
+                                packed for this CPU; 0 with copy_weights */
   uint64_t parameter_count;
   uint64_t weight_bytes;     /* read for each decoded token */
   uint64_t vocabulary_bytes; /* of the file's vocabulary prepared for grammars; 0: it is made

@@ -13,15 +13,16 @@
 
 #include "sotto.h"
 
-/* Memory of a model whose weights are packed into memory: the file holds no section for
- * this CPU. */
+/* Memory of a model whose weights are packed into memory, as the file holds no section for
+ * this CPU, or copied there (sotto_model_params.copy_weights). */
 #define SOTTO_MODEL_MEMORY_BYTES(...) SOTTO_MODEL_BYTES_(__VA_ARGS__)
 
 /* The same for weights of 4 bits with a head of 8 (sotto-convert --weights int4 --head int8). */
 #define SOTTO_MODEL_INT8_HEAD_MEMORY_BYTES(...) SOTTO_MODEL_INT8_HEAD_BYTES_(__VA_ARGS__)
 
 /* Memory of a model that needs none for weights: they have 4 bits, they are used from the
- * file's packed section, or the instruction set is SOTTO_ISA_REFERENCE. */
+ * file's packed section, or the instruction set is SOTTO_ISA_REFERENCE; and none are copied.
+ * For copies of 4-bit weights there is sotto_model_memory_size alone. */
 #define SOTTO_MODEL_IN_PLACE_MEMORY_BYTES(...) SOTTO_MODEL_OBJECT_BYTES_(__VA_ARGS__)
 
 /* Memory of a session: vocabulary, embedding, heads, layers, feed_forward, then

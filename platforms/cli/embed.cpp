@@ -75,7 +75,7 @@ void add_embed(CLI::App& app, Run& run) {
                     "<|endoftext|> and the like in the text are special tokens");
   add_thread_option(*command, options->session);
   add_context_option(*command, options->session);
-  add_isa_option(*command, options->model)->group(kSessionGroup);
+  add_weight_options(*command, options->model);
   command->add_flag("--json", options->json,
                     "A JSON object with tokens and settings, not the list of numbers alone");
   command->footer(

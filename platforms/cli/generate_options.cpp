@@ -71,7 +71,7 @@ void add_generate_options(CLI::App& command, GenerateOptions& options) {
   add_guide_options(command, options.guide);
   add_draft_options(command, options.drafts);
   add_session_options(command, options.session);
-  add_isa_option(command, options.model)->group(kSessionGroup);
+  add_weight_options(command, options.model);
   add_state_options(command, options.state);
   add_output_options(command, options);
   command.footer(

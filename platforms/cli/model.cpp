@@ -15,6 +15,7 @@ sotto_model_params model_params(const ModelOptions& options) {
   sotto_model_params_init(&params, sizeof params);
   params.isa = options.isa;
   params.verify_checksums = options.verify_checksums ? 1 : 0;
+  params.copy_weights = options.copy_weights ? 1 : 0;
   params.release = sotto_posix_release;
   return params;
 }

@@ -45,6 +45,7 @@ struct ModelOptions {
   std::string path;
   sotto_isa isa = SOTTO_ISA_AUTO;
   bool verify_checksums = true;
+  bool copy_weights = false;  // to huge pages
 };
 
 class Model {

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "platforms/cli/commands.h"
+#include "platforms/cli/session_options.h"
 
 namespace sotto::cli {
 namespace {
@@ -39,6 +40,17 @@ CLI::Option* add_isa_option(CLI::App& command, ModelOptions& options) {
           "--isa", [&options](const std::string& name) { parse_isa(name, options); },
           "Instruction set: " + isa_names() + "; all give the same text")
       ->type_name("NAME");
+}
+
+void add_weight_options(CLI::App& command, ModelOptions& options) {
+  add_isa_option(command, options)->group(kSessionGroup);
+  options.copy_weights = true;
+  command
+      .add_flag_callback(
+          "--mmap", [&options] { options.copy_weights = false; },
+          "Use packed weights in the mapped file, not from a copy on huge pages: starts sooner, "
+          "shares memory with other processes, and may generate slower")
+      ->group(kSessionGroup);
 }
 
 }  // namespace sotto::cli

@@ -169,7 +169,7 @@ void add_score(CLI::App& app, Run& run) {
       ->default_str("half the context");
   add_thread_option(*command, options->session);
   add_context_option(*command, options->session);
-  add_isa_option(*command, options->model)->group(kSessionGroup);
+  add_weight_options(*command, options->model);
   command->add_flag("--json", options->json, "One JSON object");
   command->footer(
       "Examples:\n"

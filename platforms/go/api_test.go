@@ -11,7 +11,7 @@ import (
 func TestModels(t *testing.T) {
 	data := must[[]byte](t)(os.ReadFile(modelPath))
 	params := DefaultModelParams()
-	params.ISA, params.VerifyChecksums = ISAReference, false
+	params.ISA, params.VerifyChecksums, params.CopyWeights = ISAReference, false, true
 	params.Log = func(LogLevel, string) {}
 	model := must[*Model](t)(NewModel(data, &params))
 	defer model.Close()

@@ -11,6 +11,7 @@ func DefaultModelParams() ModelParams {
 	var p ModelParams
 	p.ISA = ISA(c.isa)
 	p.VerifyChecksums = c.verify_checksums != 0
+	p.CopyWeights = c.copy_weights != 0
 	return p
 }
 
@@ -23,6 +24,7 @@ func defaultModelParamsC() C.sotto_model_params {
 func (p *ModelParams) fill(c *C.sotto_model_params) {
 	c.isa = C.sotto_isa(p.ISA)
 	c.verify_checksums = flag(p.VerifyChecksums)
+	c.copy_weights = flag(p.CopyWeights)
 }
 
 // DefaultSessionParams gives the library's defaults.

@@ -19,6 +19,7 @@ type SequenceBias struct {
 type ModelParams struct {
 	ISA             ISA
 	VerifyChecksums bool
+	CopyWeights     bool
 	Log             func(level LogLevel, message string)
 }
 

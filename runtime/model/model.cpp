@@ -1,6 +1,8 @@
 #include "runtime/model/model.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <new>
 
 #include "kernels/int4_linear.h"
@@ -17,11 +19,27 @@ static void release(const ModelOptions& options, const ByteRange& range) {
   if (options.release != nullptr) options.release(options.release_context, range.bytes, range.size);
 }
 
+// A piece at a time, so that few pages of a mapped file are resident beside their copy.
+static void copy_range(const ModelOptions& options, const ByteRange& range, uint8_t* to) {
+  constexpr size_t kPieceBytes = size_t{4} << 20;
+  for (size_t done = 0; done < range.size; done += kPieceBytes) {
+    const size_t size = std::min(kPieceBytes, range.size - done);
+    std::memcpy(to + done, range.bytes + done, size);
+    release(options, {range.bytes + done, size});
+  }
+}
+
 static bool has_int4_weights(const ModelView& view) {
   for (size_t i = 0; i < view.linear_count(); ++i) {
     if (view.linear(i).tiles != nullptr) return true;
   }
   return false;
+}
+
+// The bytes of one linear layer in the file as they are read: packed for this CPU or not.
+static ByteRange stored_linear(const ModelView& view, int packed_section, size_t index) {
+  const bool is_packed = packed_section >= 0 && view.linear(index).tiles == nullptr;
+  return is_packed ? view.packed_linear(packed_section, index) : view.linear_bytes(index);
 }
 
 // What init will do, settled before any memory is touched.
@@ -30,6 +48,15 @@ struct Model::Plan {
   const Kernels* kernels = nullptr;
   int packed_section = -1;
   bool pack = false;  // into the caller's memory
+  bool copy = false;  // what is not packed there
+
+  size_t memory_of_linear(size_t index) const {
+    const LinearWeights weights = view.linear(index);
+    if (weights.tiles != nullptr) {
+      return copy ? align_up(view.linear_bytes(index).size, kMemoryAlignment) : 0;
+    }
+    return pack || copy ? packed_size_bound(weights.inputs, weights.outputs) : 0;
+  }
 };
 
 Status Model::make_plan(const void* file, size_t file_size, const ModelOptions& options, Plan* plan,
@@ -44,6 +71,7 @@ Status Model::make_plan(const void* file, size_t file_size, const ModelOptions& 
                 ": this process already runs another instruction set");
   }
   SOTTO_TRY(plan->view.open(file, file_size, error));
+  plan->copy = options.copy_weights;
   if (!int4_available() && has_int4_weights(plan->view)) {
     return fail(error, Status::kModelUnsupported,
                 "4-bit weights: this library is built with SOTTO_FEATURE_INT4=OFF");
@@ -56,17 +84,13 @@ Status Model::make_plan(const void* file, size_t file_size, const ModelOptions& 
 
 // Places the model's parts; over an empty arena it only measures.
 size_t Model::lay_out(const Plan& plan, Arena arena, Model** model, LayerView** layers,
-                      uint8_t** packed) {
+                      uint8_t** weights) {
   *model = reinterpret_cast<Model*>(arena.take<uint8_t>(kModelBytes));
   *layers = reinterpret_cast<LayerView*>(
       arena.take<uint8_t>(kLayerBytes * plan.view.config().layer_count));
-  size_t packed_bytes = 0;
-  for (size_t i = 0; plan.pack && i < plan.view.linear_count(); ++i) {
-    const LinearWeights weights = plan.view.linear(i);
-    if (weights.tiles != nullptr) continue;
-    packed_bytes += packed_size_bound(weights.inputs, weights.outputs);
-  }
-  *packed = arena.take<uint8_t>(packed_bytes);
+  size_t weight_bytes = 0;
+  for (size_t i = 0; i < plan.view.linear_count(); ++i) weight_bytes += plan.memory_of_linear(i);
+  *weights = arena.take<uint8_t>(weight_bytes);
   return arena.size();
 }
 
@@ -76,41 +100,46 @@ Status Model::memory_size(const void* file, size_t file_size, const ModelOptions
   SOTTO_TRY(make_plan(file, file_size, options, &plan, error));
   Model* model;
   LayerView* layers;
-  uint8_t* packed;
-  *memory_size = lay_out(plan, Arena(), &model, &layers, &packed);
+  uint8_t* weights;
+  *memory_size = lay_out(plan, Arena(), &model, &layers, &weights);
   return Status::kOk;
 }
 
-// Finds or makes the packed weights of one linear layer. `*packed`: where the next ones go.
-Status Model::load_linear(const ModelOptions& options, size_t index, uint8_t** packed,
-                          LinearWeights* weights, Error* error) {
+// Finds, copies or packs the weights of one linear layer. `*memory`: where the next ones go.
+Status Model::load_linear(const Plan& plan, const ModelOptions& options, size_t index,
+                          uint8_t** memory, LinearWeights* weights, Error* error) {
   *weights = view_.linear(index);
-  if (packed_section_ >= 0 && weights->tiles == nullptr) {
-    const ByteRange range = view_.packed_linear(packed_section_, index);
-    if (options.verify_checksums) {
-      SOTTO_TRY(view_.verify_range(range, "packed weights", error));
+  const bool is_packed = plan.packed_section >= 0 && weights->tiles == nullptr;
+  const ByteRange range = stored_linear(view_, plan.packed_section, index);
+  if (options.verify_checksums) {
+    SOTTO_TRY(view_.verify_range(range, is_packed ? "packed weights" : "weights", error));
+  }
+  uint8_t* const place = *memory;
+  *memory += plan.memory_of_linear(index);
+  if (plan.pack && weights->tiles == nullptr) {
+    if (pack_linear(*weights, place) == 0) {
+      return fail(error, Status::kInternal, "packing the weights failed");
     }
-    weights->packed = range.bytes;
+    weights->packed = place;
+    release(options, range);
     return Status::kOk;
   }
-  const ByteRange bytes = view_.linear_bytes(index);
-  if (options.verify_checksums) {
-    SOTTO_TRY(view_.verify_range(bytes, "weights", error));
+  if (plan.copy) copy_range(options, range, place);
+  const uint8_t* const bytes = plan.copy ? place : range.bytes;
+  if (is_packed) {
+    weights->packed = bytes;
+  } else if (weights->tiles != nullptr) {
+    weights->tiles = bytes;
+  } else {
+    weights->rows = reinterpret_cast<const int8_t*>(bytes);
   }
-  if (weights->tiles != nullptr || !linear_needs_packing(isa())) return Status::kOk;
-  if (pack_linear(*weights, *packed) == 0) {
-    return fail(error, Status::kInternal, "packing the weights failed");
-  }
-  weights->packed = *packed;
-  *packed += packed_size_bound(weights->inputs, weights->outputs);
-  release(options, bytes);
   return Status::kOk;
 }
 
 // What stays in the file and is not read by load_linear.
 Status Model::verify_tensors_in_place(const ModelOptions& options, Error* error) const {
   SOTTO_TRY(view_.verify_small_tensors(error));
-  const bool is_in_use = view_.token_embedding().tiles != nullptr || !packed_in_place();
+  const bool is_in_use = view_.token_embedding().tiles != nullptr || packed_section_ < 0;
   if (view_.has_tied_head() && is_in_use) return Status::kOk;  // checked as the head
   const ByteRange bytes = view_.token_embedding_bytes();
   SOTTO_TRY(view_.verify_range(bytes, "token embeddings", error));
@@ -128,18 +157,19 @@ Status Model::init(const void* file, size_t file_size, const ModelOptions& optio
   }
   Model* place;
   LayerView* layers;
-  uint8_t* packed;
-  const size_t needed = lay_out(plan, Arena(), &place, &layers, &packed);
+  uint8_t* weights;
+  const size_t needed = lay_out(plan, Arena(), &place, &layers, &weights);
   if (memory_size < needed) {
     return fail(error, Status::kMemoryTooSmall, "the model needs ", needed, " bytes, got ",
                 memory_size);
   }
-  lay_out(plan, Arena(memory), &place, &layers, &packed);
+  lay_out(plan, Arena(memory), &place, &layers, &weights);
 
   auto* model = new (place) Model;
   model->view_ = plan.view;
   model->kernels_ = plan.kernels;
   model->packed_section_ = plan.packed_section;
+  model->copies_weights_ = plan.copy;
   model->layers_ = layers;
   if (options.verify_checksums) SOTTO_TRY(model->verify_tensors_in_place(options, error));
   for (size_t i = 0; i < plan.view.config().layer_count; ++i) {
@@ -147,15 +177,17 @@ Status Model::init(const void* file, size_t file_size, const ModelOptions& optio
     LinearWeights* const linears[] = {&layer->attention_qkv, &layer->attention_output,
                                       &layer->feed_forward_up, &layer->feed_forward_down};
     for (size_t k = 0; k < 4; ++k) {
-      SOTTO_TRY(model->load_linear(options, 4 * i + k, &packed, linears[k], error));
+      SOTTO_TRY(model->load_linear(plan, options, 4 * i + k, &weights, linears[k], error));
     }
   }
-  SOTTO_TRY(
-      model->load_linear(options, plan.view.linear_count() - 1, &packed, &model->head_, error));
+  SOTTO_TRY(model->load_linear(plan, options, plan.view.linear_count() - 1, &weights,
+                               &model->head_, error));
   model->token_embedding_ = plan.view.token_embedding();
   // Tied to the head, whose pages are in use anyway.
-  if (model->head_.packed != nullptr && plan.view.has_tied_head() && packed_rows_are_readable()) {
-    model->token_embedding_.packed = model->head_.packed;
+  if (plan.view.has_tied_head()) {
+    model->token_embedding_.rows = model->head_.rows;
+    model->token_embedding_.tiles = model->head_.tiles;
+    if (packed_rows_are_readable()) model->token_embedding_.packed = model->head_.packed;
   }
   model->positions_ = plan.view.positions();
   model->final_norm_ = plan.view.final_norm();

@@ -14,6 +14,8 @@ namespace sotto {
 struct ModelOptions {
   Isa isa = Isa::kAuto;
   bool verify_checksums = true;
+  // Weights that could be used in place are copied into the caller's memory.
+  bool copy_weights = false;
   // Called when init is done with bytes of the file; null: nobody wants to know.
   void (*release)(void* context, const void* bytes, size_t size) = nullptr;
   void* release_context = nullptr;
@@ -32,7 +34,9 @@ class Model {
   const Kernels& kernels() const { return *kernels_; }
   Isa isa() const { return kernels_->isa; }
   // All weights run from the file, and not because the reference engine takes any.
-  bool packed_in_place() const { return packed_section_ >= 0 || !view_.has_int8_linears(); }
+  bool packed_in_place() const {
+    return !copies_weights_ && (packed_section_ >= 0 || !view_.has_int8_linears());
+  }
 
   // With `packed` set where the instruction set wants it.
   const LayerView& layer(size_t index) const { return layers_[index]; }
@@ -48,14 +52,15 @@ class Model {
   static Status make_plan(const void* file, size_t file_size, const ModelOptions& options,
                           Plan* plan, Error* error);
   static size_t lay_out(const Plan& plan, Arena arena, Model** model, LayerView** layers,
-                        uint8_t** packed);
+                        uint8_t** weights);
   Status verify_tensors_in_place(const ModelOptions& options, Error* error) const;
-  Status load_linear(const ModelOptions& options, size_t index, uint8_t** packed,
-                     LinearWeights* weights, Error* error);
+  Status load_linear(const Plan& plan, const ModelOptions& options, size_t index,
+                     uint8_t** memory, LinearWeights* weights, Error* error);
 
   ModelView view_;
   const Kernels* kernels_ = nullptr;
   int packed_section_ = -1;
+  bool copies_weights_ = false;
   LayerView* layers_ = nullptr;
   LinearWeights head_;
   LinearWeights token_embedding_;

@@ -155,14 +155,18 @@ def list_failures(headers, lines, name):
 
 
 def released_failures(old, new):
-    """What old programs would find elsewhere. Structs may grow at the end if they say their size."""
+    """What old programs would find elsewhere. Structs may grow at the end if they say their size, and a reserved field
+    may get a name."""
     new_lines = {tuple(line.split()[:2]): line.split()[2:] for line in new}
+    new_places = {(line.split()[0], *line.split()[2:]) for line in new if line.split()[1] != "-"}
     for line in old:
         struct, field, *place = line.split()
         now = new_lines.get((struct, field))
         if field == "-" and now is not None and (struct, "struct_size") in new_lines:
             if int(now[1]) < int(place[1]):
                 yield f"{struct} has shrunk from {place[1]} to {now[1]} bytes"
+        elif now is None and re.fullmatch(r"reserved\d?", field) and (struct, *place) in new_places:
+            continue
         elif now != place:
             yield f"{struct} {field} was at {place}, of a released header; now {now or 'it is gone'}"
 

@@ -41,15 +41,29 @@ uint64_t peak_resident_bytes() {
 #endif
 }
 
+// How the new process opens the model.
+struct Opening {
+  const char* name;
+  bool verifies_checksums;
+  bool copies_weights;
+};
+
+constexpr Opening kOpenings[] = {
+    {"unchecked", false, false}, {"checked", true, false}, {"copied", true, true}};
+constexpr const char* kDefaultOpening = kOpenings[0].name;
+
+const char* flag(bool value) { return value ? "1" : "0"; }
+
 }  // namespace
 
 int fresh_process_main(int argc, char** argv) {
   const uint64_t main_ns = now_ns();
-  if (argc != 6) throw std::runtime_error("this command is for the program's own use");
+  if (argc != 7) throw std::runtime_error("this command is for the program's own use");
   LoadOptions options;
   options.path = argv[2];
   options.isa = std::stoi(argv[3]);
-  options.verify_checksums = std::strcmp(argv[5], "1") == 0;
+  options.verify_checksums = std::strcmp(argv[5], flag(true)) == 0;
+  options.copy_weights = std::strcmp(argv[6], flag(true)) == 0;
   const LoadedModel model(options);
   const uint64_t ready_ns = now_ns();
   Session session(model, 0, static_cast<uint32_t>(std::stoul(argv[4])));
@@ -71,11 +85,13 @@ void add_fresh_process(const LoadedModel& model, uint32_t thread_count, Plan* pl
   const std::string threads = std::to_string(thread_count);
   const uint32_t prompt = std::min(kFirstTokenPrompt, model.info().max_context_tokens - 1);
   const double macs = prompt_macs(model.info(), prompt);
-  for (const bool verify : {false, true}) {
-    const std::string suffix = verify ? "/checked" : "/unchecked";
+  for (const Opening& opening : kOpenings) {
+    const std::string suffix = std::string("/") + opening.name;
     plan->probes.push_back(
         {"fresh process", [=](Recorder& recorder) {
-           const auto result = run_child({kFreshProcess, path, isa, threads, verify ? "1" : "0"});
+           const auto result =
+               run_child({kFreshProcess, path, isa, threads, flag(opening.verifies_checksums),
+                          flag(opening.copies_weights)});
            const auto ms = [&](const char* from, const char* to) {
              return (result.at(to).get<double>() - result.at(from).get<double>()) / 1e6;
            };
@@ -89,7 +105,7 @@ void add_fresh_process(const LoadedModel& model, uint32_t thread_count, Plan* pl
 
     FigureSpec first{"process_first_token" + suffix, "process_first_token"};
     first.parameters = {
-        {"prompt_tokens", prompt}, {"threads", thread_count}, {"checksums", verify}};
+        {"prompt_tokens", prompt}, {"threads", thread_count}, {"opening", opening.name}};
     first.unit = "ms";
     first.higher_is_better = false;
     const MacLimit limit = mac_limit(model, thread_count);
@@ -99,13 +115,13 @@ void add_fresh_process(const LoadedModel& model, uint32_t thread_count, Plan* pl
     plan->figures.push_back(first);
 
     FigureSpec ready{"model_ready" + suffix, "model_ready"};
-    ready.parameters = {{"checksums", verify}};
+    ready.parameters = {{"opening", opening.name}};
     ready.unit = "ms";
     ready.higher_is_better = false;
     plan->figures.push_back(ready);
   }
   for (const char* name : {"process_start", "session_ready"}) {
-    FigureSpec figure{std::string(name) + "/unchecked", name};
+    FigureSpec figure{std::string(name) + "/" + kDefaultOpening, name};
     if (std::strcmp(name, "session_ready") == 0) figure.parameters = {{"threads", thread_count}};
     figure.unit = "ms";
     figure.higher_is_better = false;
@@ -114,10 +130,9 @@ void add_fresh_process(const LoadedModel& model, uint32_t thread_count, Plan* pl
 
   const double kv_bytes = static_cast<double>(Session(model, 0, 1).info().kv_bytes);
   const double least = (static_cast<double>(model.info().weight_bytes) + kv_bytes) / kMiB;
-  for (const bool verify : {false, true}) {
-    FigureSpec memory{std::string("process_peak_memory") + (verify ? "/checked" : "/unchecked"),
-                      "process_peak_memory"};
-    memory.parameters = {{"threads", thread_count}, {"checksums", verify}};
+  for (const Opening& opening : kOpenings) {
+    FigureSpec memory{std::string("process_peak_memory/") + opening.name, "process_peak_memory"};
+    memory.parameters = {{"threads", thread_count}, {"opening", opening.name}};
     memory.unit = "MiB";
     memory.higher_is_better = false;
     memory.limit_name = "weights_and_kv";

@@ -1,6 +1,5 @@
 #include "tests/bench/loaded_model.h"
 
-#include <cstring>
 #include <stdexcept>
 
 namespace sotto::bench {
@@ -23,29 +22,22 @@ void check(sotto_status status, const sotto_error& error, const std::string& sub
 void check(sotto_status status, const std::string& subject) { check(status, no_error(), subject); }
 
 LoadedModel::LoadedModel(const LoadOptions& options) : options_(options), file_(options.path) {
-  init(file_.bytes(), file_.size(), true);
-  if (!options.copy_file || info_.packed_in_place == 0) return;
-  sotto_model_deinit(model_);
-  model_ = nullptr;
-  copy_ = std::make_unique<Memory>(file_.size(), options.pages);
-  std::memcpy(copy_->bytes(), file_.bytes(), file_.size());
-  init(copy_->bytes(), copy_->size(), false);
-}
-
-void LoadedModel::init(const void* file, size_t size, bool release) {
   sotto_model_params params;
   sotto_model_params_init(&params, sizeof params);
-  params.isa = options_.isa;
-  params.verify_checksums = options_.verify_checksums ? 1 : 0;
-  if (release) params.release = sotto_posix_release;
+  params.isa = options.isa;
+  params.verify_checksums = options.verify_checksums ? 1 : 0;
+  params.copy_weights = options.copy_weights ? 1 : 0;
+  params.release = sotto_posix_release;
   sotto_error error = no_error();
-  size_t memory_size = 0;
-  check(sotto_model_memory_size(file, size, &params, &memory_size, &error), error, options_.path);
-  memory_ = std::make_unique<Memory>(memory_size, options_.pages);
-  check(sotto_model_init(file, size, &params, memory_->bytes(), memory_->size(), &model_, &error),
-        error, options_.path);
+  size_t size = 0;
+  check(sotto_model_memory_size(file_.bytes(), file_.size(), &params, &size, &error), error,
+        options.path);
+  memory_ = std::make_unique<Memory>(size, options.pages);
+  check(sotto_model_init(file_.bytes(), file_.size(), &params, memory_->bytes(), memory_->size(),
+                         &model_, &error),
+        error, options.path);
   info_.struct_size = sizeof info_;
-  check(sotto_model_get_info(model_, &info_), options_.path);
+  check(sotto_model_get_info(model_, &info_), options.path);
 }
 
 Session::Session(const LoadedModel& model, const SessionOptions& options) {

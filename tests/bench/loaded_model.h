@@ -20,9 +20,7 @@ struct LoadOptions {
   sotto_isa isa = SOTTO_ISA_AUTO;
   bool verify_checksums = true;
   Pages pages = Pages::kHuge;  // of the model's and the sessions' memory
-  // Weights packed in the file are used from a copy of the file on `pages` instead of from
-  // the mapped file.
-  bool copy_file = false;
+  bool copy_weights = false;   // to those pages; else packed ones are used in the mapped file
 };
 
 class LoadedModel {
@@ -38,11 +36,8 @@ class LoadedModel {
   const std::string& path() const { return options_.path; }
 
  private:
-  void init(const void* file, size_t size, bool release);
-
   LoadOptions options_;
   MappedFile file_;
-  std::unique_ptr<Memory> copy_;
   std::unique_ptr<Memory> memory_;
   sotto_model* model_ = nullptr;
   sotto_model_info info_ = {};

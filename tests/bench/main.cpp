@@ -68,7 +68,7 @@ std::unique_ptr<LoadedModel> load_model(const Options& options, const std::strin
   }
   load.isa = options.isa;
   load.pages = options.pages;
-  load.copy_file = options.pages == Pages::kHuge;
+  load.copy_weights = options.pages == Pages::kHuge;
   line.show("loading");
   return std::make_unique<LoadedModel>(load);
 }

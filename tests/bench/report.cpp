@@ -37,10 +37,8 @@ std::string times(double ratio) {
 std::string label(const Figure& figure) {
   std::string text = figure.name;
   for (const auto& [key, value] : figure.parameters.items()) {
-    if (key == "isa" || key == "kernel" || key == "chain") {
+    if (key == "isa" || key == "kernel" || key == "chain" || key == "opening") {
       text += ", " + value.get<std::string>();
-    } else if (key == "checksums") {
-      text += value.get<bool>() ? ", checked" : "";
     } else {
       std::string words = key;
       std::replace(words.begin(), words.end(), '_', ' ');

@@ -58,6 +58,14 @@ TEST(Generate, ThreadsBatchesAndInstructionSetsDoNotChangeTheText) {
   EXPECT_EQ(continuation({"--isa", "reference"}), text);
 }
 
+TEST(Generate, CopiesWeightsUnlessTheyAreToStayInTheFile) {
+  const json copied = generate_json({"-p", kPrompt, "--isa", "reference", "-n", "8"});
+  const json mapped = generate_json({"-p", kPrompt, "--isa", "reference", "-n", "8", "--mmap"});
+  EXPECT_EQ(copied["tokens"], mapped["tokens"]);
+  EXPECT_GT(copied["memory"]["model_bytes"], 4 << 20);
+  EXPECT_LT(mapped["memory"]["model_bytes"], 1 << 16);
+}
+
 TEST(Generate, ReadsThePromptFromStandardInputAndFiles) {
   const json expected = generate_json({"-p", kPrompt, "-n", "8"});
   const json from_input = generate_json({"-p", "-", "-n", "8"}, kPrompt + "\n");

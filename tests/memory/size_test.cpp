@@ -178,6 +178,10 @@ TEST(MemorySize, TheHeaderComputesTheSameFigures) {
     ASSERT_EQ(sotto_model_memory_size(bytes.data(), bytes.size(), &model_params, &size, nullptr),
               SOTTO_OK);
     EXPECT_EQ(SOTTO_MODEL_IN_PLACE_MEMORY_BYTES(v, e, h, l, f), size);
+    model_params.copy_weights = 1;
+    ASSERT_EQ(sotto_model_memory_size(bytes.data(), bytes.size(), &model_params, &size, nullptr),
+              SOTTO_OK);
+    EXPECT_EQ(SOTTO_MODEL_MEMORY_BYTES(v, e, h, l, f), size);
 
     const uint32_t context =
         shape.position_count < 16 ? shape.position_count : pick(16, shape.position_count);

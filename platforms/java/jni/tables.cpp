@@ -14,6 +14,7 @@ namespace {
 constexpr Field kModelParams[] = {
     FIELD(sotto_model_params, isa, "isa", "Lio/github/sotto/Isa;"),
     FIELD(sotto_model_params, verify_checksums, "verifyChecksums", "Z"),
+    FIELD(sotto_model_params, copy_weights, "copyWeights", "Z"),
 };
 
 constexpr Field kSessionParams[] = {

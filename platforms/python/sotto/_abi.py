@@ -29,7 +29,7 @@ class Error(Struct):
 
 class ModelParams(Struct):
     _fields_ = [
-        ("struct_size", u32), ("isa", i32), ("verify_checksums", u32), ("reserved", u32), ("log", LogFn),
+        ("struct_size", u32), ("isa", i32), ("verify_checksums", u32), ("copy_weights", u32), ("log", LogFn),
         ("log_user_data", pointer), ("release", ReleaseFn), ("release_user_data", pointer)]
 
 

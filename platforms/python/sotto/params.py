@@ -23,6 +23,7 @@ class ModelParams:
 
     isa: Isa | None = None
     verify_checksums: bool | None = None
+    copy_weights: bool | None = None
     log: Callable[[LogLevel, str], None] | None = None
 
 

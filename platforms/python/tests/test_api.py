@@ -17,10 +17,12 @@ class ModelTest(unittest.TestCase):
         messages = []
         data = pathlib.Path(MODEL_PATH).read_bytes()
         with sotto.Model.from_bytes(data, isa=sotto.Isa.REFERENCE, verify_checksums=False,
-                                    log=lambda level, text: messages.append(text)) as model:
+                                    copy_weights=True, log=lambda level, text: messages.append(text)) as model:
             self.assertEqual(model.info.isa, sotto.Isa.REFERENCE)
             self.assertEqual(sotto.isa_name(model.info.isa), "reference")
-            self.assertEqual(sotto.model_memory_size(data, isa=sotto.Isa.REFERENCE), model.memory_bytes)
+            self.assertEqual(sotto.model_memory_size(data, isa=sotto.Isa.REFERENCE, copy_weights=True),
+                             model.memory_bytes)
+            self.assertGreater(model.memory_bytes, 4 << 20)
             with model.session(context_tokens=32) as session, MODEL.session(context_tokens=32) as other:
                 self.assertEqual(list(session.stream("It was", 5)), list(other.stream("It was", 5)))
                 self.assertEqual(session.info.memory_bytes, model.session_memory_size(context_tokens=32))

@@ -72,7 +72,7 @@ pub struct sotto_model_params {
     pub struct_size: u32,
     pub isa: sotto_isa,
     pub verify_checksums: u32,
-    pub reserved: u32,
+    pub copy_weights: u32,
     pub log: sotto_log_fn,
     pub log_user_data: *mut c_void,
     pub release: sotto_release_fn,

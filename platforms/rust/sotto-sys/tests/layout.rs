@@ -33,7 +33,7 @@ fn structs_lie_as_in_c() {
     let mut lines = BTreeSet::new();
     lines! { lines;
         sotto_error { struct_size status offset message }
-        sotto_model_params { struct_size isa verify_checksums reserved log log_user_data release
+        sotto_model_params { struct_size isa verify_checksums copy_weights log log_user_data release
             release_user_data }
         sotto_model_info { struct_size vocabulary_size max_context_tokens layer_count head_count
             embedding_size feed_forward_size end_of_text_token has_tokenizer max_token_bytes isa

@@ -128,7 +128,7 @@ impl Default for ModelParams {
 }
 
 impl ModelParams {
-    setters! { isa: Isa, verify_checksums: bool, }
+    setters! { isa: Isa, verify_checksums: bool, copy_weights: bool, }
 
     /// Hears what the library has to say.
     #[must_use]

@@ -27,6 +27,7 @@ public struct SequenceBias: Sendable {
 public struct ModelParameters {
   public var isa: InstructionSet
   public var verifyChecksums: Bool
+  public var copyWeights: Bool
   public var log: ((LogLevel, String) -> Void)?
 
   public init() {
@@ -34,6 +35,7 @@ public struct ModelParameters {
     sotto_model_params_init(&c, MemoryLayout<sotto_model_params>.stride)
     isa = InstructionSet(rawValue: c.isa)!
     verifyChecksums = c.verify_checksums != 0
+    copyWeights = c.copy_weights != 0
   }
 
   func filled() -> sotto_model_params {
@@ -41,6 +43,7 @@ public struct ModelParameters {
     sotto_model_params_init(&c, MemoryLayout<sotto_model_params>.stride)
     c.isa = isa.rawValue
     c.verify_checksums = verifyChecksums ? 1 : 0
+    c.copy_weights = copyWeights ? 1 : 0
     return c
   }
 }

@@ -7,6 +7,7 @@ package io.github.sotto;
 public final class ModelParams {
     public Isa isa;
     public boolean verifyChecksums;
+    public boolean copyWeights;
     public Callbacks.Log log;
 
     public ModelParams() {

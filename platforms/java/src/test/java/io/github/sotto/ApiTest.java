@@ -23,6 +23,7 @@ final class ApiTest {
         ModelParams params = new ModelParams();
         params.isa = Isa.REFERENCE;
         params.verifyChecksums = false;
+        params.copyWeights = true;
         params.log = (level, message) -> {};
         try (Model model = Model.of(bytes, params); Session session = model.session(shape());
                 Session other = MODEL.session(shape())) {
