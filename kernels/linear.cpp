@@ -28,7 +28,7 @@ bool linear_needs_packing(Isa isa) {
 }
 
 bool select_linear_isa(Isa isa) {
-  // AMX multiplies what XNNPACK packs for VNNI, and leaves single rows to it.
+  // AMX multiplies what XNNPACK packs for VNNI.
   if (isa == Isa::kAvx512Amx) isa = Isa::kAvx512Vnni;
   return !linear_needs_packing(isa) || xnnpack::select_isa(isa);
 }
@@ -103,7 +103,7 @@ bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, c
     reference::run_linear(weights, rows, q, quantization, y, pool);
     return true;
   }
-  if (op->tiles != nullptr && rows > 1) {
+  if (op->tiles != nullptr) {
     run_tiles(*op->tiles, {weights.packed, op->inputs, op->outputs, rows, q, quantization, y,
                            static_cast<int8_t*>(scratch)},
               pool);

@@ -1,5 +1,5 @@
-// Linear layers of several rows over XNNPACK's packed weights, where XNNPACK's own kernels
-// leave much of the machine idle.
+// Linear layers over XNNPACK's packed weights, where XNNPACK's own kernels leave much of the
+// machine idle.
 #pragma once
 
 #include <cstddef>
@@ -39,11 +39,11 @@ struct TileArgs {
 // Tiles first_tile ... first_tile + tile_count - 1, with the bits of kernels/linear.h.
 using TileFunction = void (*)(const TileArgs& args, size_t first_tile, size_t tile_count);
 
-// Two ways to go. Beam search and its relatives have a few rows at every step: weights come
-// from memory once, and the multiplications hide behind that. With more rows, as in a
-// prefill, multiplications are the limit.
+// Two ways to go. Decoding has one row at every step, beam search and its relatives a few:
+// weights come from memory once, and the multiplications hide behind that. With more rows, as
+// in a prefill, multiplications are the limit.
 struct TileKernels {
-  size_t small_batch_rows;  // the most; the fewest are 2
+  size_t small_batch_rows;  // the most
   TileFunction small_batch;
   void (*prepare_large_batch)(const TileArgs& args);  // writes `ordered` for large_batch
   TileFunction large_batch;

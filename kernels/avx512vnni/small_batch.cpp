@@ -1,4 +1,5 @@
-// Two to twelve rows: one pass over the weights, which are asked for ahead.
+// One to twelve rows: one pass over the weights, which are asked for two pages ahead: hardware
+// looks no further than the end of a page.
 #include <cassert>
 
 #include "kernels/avx512vnni/tile.h"
@@ -6,7 +7,7 @@
 namespace sotto::avx512vnni {
 namespace {
 
-constexpr size_t kPrefetchBytes = 1024;
+constexpr size_t kPrefetchBytes = 8192;
 
 template <size_t kRows>
 void multiply_tile(const TileArgs& args, const uint8_t* tile, float* y, __mmask16 columns) {
@@ -49,6 +50,7 @@ void multiply_tiles(const TileArgs& args, size_t first_tile, size_t tile_count) 
 void multiply_small_batch(const TileArgs& args, size_t first_tile, size_t tile_count) {
   const FlushDenormals flush;
   switch (args.rows) {
+    case 1: return multiply_tiles<1>(args, first_tile, tile_count);
     case 2: return multiply_tiles<2>(args, first_tile, tile_count);
     case 3: return multiply_tiles<3>(args, first_tile, tile_count);
     case 4: return multiply_tiles<4>(args, first_tile, tile_count);
