@@ -10,19 +10,33 @@
 #  include <unistd.h>
 #endif
 
+#ifdef MADV_HUGEPAGE
+static const size_t huge_page = (size_t)2 << 20;
+static void ask_for_huge_pages(void* memory, size_t size) {
+  madvise(memory, size, MADV_HUGEPAGE);
+}
+#else
+static const size_t huge_page = SIZE_MAX; /* no block has one */
+static void ask_for_huge_pages(void* memory, size_t size) {
+  (void)memory;
+  (void)size;
+}
+#endif
+
 static atomic_llong block_count;
 
-/* The block's own address is kept in front of the aligned one. */
+/* Decoding reads all weights for every token: large blocks are on huge pages where there are any.
+ * The block's own address is kept in front of the aligned one. */
 void* sotto_go_allocate(size_t size) {
-  const size_t extra = SOTTO_MEMORY_ALIGNMENT + sizeof(void*);
+  const size_t alignment = size < huge_page ? SOTTO_MEMORY_ALIGNMENT : huge_page;
+  const size_t extra = alignment + sizeof(void*);
   char* block = size > SIZE_MAX - extra ? NULL : calloc(1, size + extra);
   if (block == NULL) return NULL;
   const uintptr_t first = (uintptr_t)block + sizeof(void*);
-  void** memory = (void**)(block +
-                           (first + SOTTO_MEMORY_ALIGNMENT - 1) / SOTTO_MEMORY_ALIGNMENT *
-                               SOTTO_MEMORY_ALIGNMENT -
-                           (uintptr_t)block);
+  const uintptr_t aligned = (first + alignment - 1) / alignment * alignment;
+  void** memory = (void**)(block + (aligned - (uintptr_t)block));
   memory[-1] = block;
+  if (size >= huge_page) ask_for_huge_pages(memory, size);
   atomic_fetch_add(&block_count, 1);
   return memory;
 }

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdint>
+#include <fstream>
 #include <limits>
 #include <optional>
 #include <sotto.hpp>
+#include <string>
 #include <thread>
 
 #include "platforms/cpp/tests/golden_file.h"
@@ -83,6 +86,34 @@ TEST(Lifetimes, AssignmentReplaces) {
   session = session_of(model);
   EXPECT_EQ(session.info().token_count, 0u);
 }
+
+#if defined(__linux__)
+// Those of the mapping that has the address, as proc(5) describes them.
+std::string kernel_flags(uintptr_t address) {
+  std::ifstream smaps("/proc/self/smaps");
+  bool is_inside = false;
+  for (std::string line; std::getline(smaps, line);) {
+    const size_t dash = line.find('-');
+    if (dash < line.find(' ')) {
+      const uintptr_t begin = std::stoull(line, nullptr, 16);
+      const uintptr_t end = std::stoull(line.substr(dash + 1), nullptr, 16);
+      is_inside = begin <= address && address < end;
+    } else if (is_inside && line.rfind("VmFlags:", 0) == 0) {
+      return line;
+    }
+  }
+  return "";
+}
+
+TEST(MemoryTest, LargeBlocksAskForHugePages) {
+  if (!std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled")) GTEST_SKIP();
+  const sotto::Memory large(4 << 20);
+  const auto first = reinterpret_cast<uintptr_t>(large.data());
+  EXPECT_EQ(first % (2 << 20), 0u);
+  EXPECT_NE(kernel_flags(first).find(" hg"), std::string::npos);
+  EXPECT_NE(kernel_flags(first + large.size() - 1).find(" hg"), std::string::npos);
+}
+#endif
 
 TEST(ModelTest, TellsAboutItself) {
   std::string messages;

@@ -1,6 +1,8 @@
 // See library.h; also what has no object of its own: version, texts and defaults.
 #include "platforms/java/jni/library.h"
 
+#include <sys/mman.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +12,16 @@
 
 namespace sotto_jni {
 namespace {
+
+#ifdef MADV_HUGEPAGE
+constexpr size_t kHugePage = size_t{2} << 20;
+void ask_for_huge_pages(void* memory, size_t size) {
+  madvise(memory, size, MADV_HUGEPAGE);
+}
+#else
+constexpr size_t kHugePage = SIZE_MAX;  // no block has one
+void ask_for_huge_pages(void*, size_t) {}
+#endif
 
 Library the_library;  // written by JNI_OnLoad only
 
@@ -93,11 +105,16 @@ void throw_out_of_memory(JNIEnv* env) {
   if (type != nullptr) env->ThrowNew(type, "no memory outside the heap");
 }
 
+// Decoding reads all weights for every token: large blocks are on huge pages where there are any.
 void* allocate(JNIEnv* env, size_t size) {
+  const size_t alignment = size < kHugePage ? SOTTO_MEMORY_ALIGNMENT : kHugePage;
   void* memory = nullptr;
-  if (posix_memalign(&memory, SOTTO_MEMORY_ALIGNMENT, size == 0 ? 1 : size) == 0) return memory;
-  throw_out_of_memory(env);
-  return nullptr;
+  if (posix_memalign(&memory, alignment, size == 0 ? 1 : size) != 0) {
+    throw_out_of_memory(env);
+    return nullptr;
+  }
+  if (size >= kHugePage) ask_for_huge_pages(memory, size);
+  return memory;
 }
 
 void release(void* memory) {

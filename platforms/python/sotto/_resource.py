@@ -1,6 +1,7 @@
 """Objects of the library and the memory they live in: who keeps what alive, and who may call."""
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import mmap
 import threading
@@ -8,20 +9,41 @@ import threading
 from .enums import Status
 from ._library import BusyError, ClosedError
 
+_HUGE_PAGE = 2 << 20
+
+
+def _address(writable) -> int:
+    return ctypes.addressof(ctypes.c_char.from_buffer(writable))
+
+
+def _map_huge_pages(size: int) -> memoryview:
+    """Private memory that begins at a huge page. Systems without them give it small ones."""
+    mapping = mmap.mmap(-1, size + _HUGE_PAGE, flags=mmap.MAP_PRIVATE)
+    begin = -_address(mapping) % _HUGE_PAGE
+    with contextlib.suppress(OSError):
+        mapping.madvise(mmap.MADV_HUGEPAGE, begin, size)
+    return memoryview(mapping)[begin:begin + size]
+
 
 class Block:
-    """Memory from the system, page-aligned and zeroed. Views of it keep it mapped, whatever becomes of the object."""
+    """Memory from the system, page-aligned and zeroed. Views of it keep it mapped, whatever becomes of the object.
+
+    Decoding reads all weights for every token, so large blocks are on huge pages where there are any.
+    """
 
     def __init__(self, size: int, mapping: mmap.mmap | None = None):
-        self._mapping = mmap.mmap(-1, max(size, 1)) if mapping is None else mapping
+        if mapping is None and size >= _HUGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
+            self._bytes = _map_huge_pages(size)
+        else:
+            self._bytes = memoryview(mmap.mmap(-1, max(size, 1)) if mapping is None else mapping)
         self.size = size
-        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self._mapping))
+        self.address = _address(self._bytes)
 
     @classmethod
     def of_bytes(cls, data) -> Block:
         view = memoryview(data).cast("B")
         block = cls(len(view))
-        block._mapping[:len(view)] = view
+        block._bytes[:len(view)] = view
         return block
 
     @classmethod
@@ -32,20 +54,21 @@ class Block:
         return cls(len(mapping), mapping)
 
     def drop_pages(self, address: int, size: int) -> None:
-        """Gives whole pages back to the system; they are read from the file again if they are touched."""
-        if not hasattr(self._mapping, "madvise"):
+        """Gives whole pages of a mapped file back; they are read from it again if they are touched."""
+        mapping = self._bytes.obj
+        if not hasattr(mapping, "madvise"):
             return
         first = (address - self.address + mmap.PAGESIZE - 1) // mmap.PAGESIZE * mmap.PAGESIZE
         end = (address - self.address + size) // mmap.PAGESIZE * mmap.PAGESIZE
         if end > first:
-            self._mapping.madvise(mmap.MADV_DONTNEED, first, end - first)
+            mapping.madvise(mmap.MADV_DONTNEED, first, end - first)
 
     def view(self, address: int, size: int, kind: str) -> memoryview:
         """The values at an address inside the block."""
         begin = address - self.address
         if not 0 <= begin <= self.size - size:
             raise AssertionError("values outside the block")
-        return memoryview(self._mapping)[begin:begin + size].cast(kind)
+        return self._bytes[begin:begin + size].cast(kind)
 
 
 class Resource:

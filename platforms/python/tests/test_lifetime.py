@@ -7,12 +7,26 @@ import unittest
 from support import MODEL, MODEL_PATH
 
 import sotto
+from sotto._resource import Block
 
 
 def memory_in_use():
     """Bytes of the process that are resident."""
     fields = pathlib.Path("/proc/self/statm").read_text().split()
     return int(fields[1]) * 4096
+
+
+def kernel_flags(address):
+    """Of the mapping that has the address, as proc(5) describes them."""
+    is_inside = False
+    for line in pathlib.Path("/proc/self/smaps").read_text().splitlines():
+        name, *fields = line.split()
+        if "-" in name:
+            begin, end = (int(bound, 16) for bound in name.split("-"))
+            is_inside = begin <= address < end
+        elif is_inside and name == "VmFlags:":
+            return fields
+    return []
 
 
 class LifetimeTest(unittest.TestCase):
@@ -159,6 +173,17 @@ class LifetimeTest(unittest.TestCase):
             use()
         gc.collect()
         self.assertLess(memory_in_use() - before, 6 << 20)  # one model alone takes more
+
+    @unittest.skipUnless(pathlib.Path("/sys/kernel/mm/transparent_hugepage").exists(), "no huge pages here")
+    def test_large_blocks_ask_for_huge_pages(self):
+        small, large = Block((2 << 20) - 1), Block(4 << 20)
+        self.assertEqual(large.address % (2 << 20), 0)
+        self.assertIn("hg", kernel_flags(large.address))
+        self.assertIn("hg", kernel_flags(large.address + large.size - 1))
+        self.assertNotIn("sh", kernel_flags(large.address))  # shared memory rarely gets any
+        self.assertNotIn("hg", kernel_flags(small.address))
+        large.view(large.address, large.size, "B")[-1] = 7
+        self.assertEqual(large.view(large.address + large.size - 1, 1, "B")[0], 7)
 
 
 if __name__ == "__main__":

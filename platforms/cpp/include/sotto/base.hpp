@@ -18,6 +18,10 @@
 #include <utility>
 #include <variant>
 
+#if defined(__linux__)
+#  include <sys/mman.h>
+#endif
+
 #if !defined(SOTTO_HPP_NO_EXCEPTIONS) && !defined(__cpp_exceptions)
 #  define SOTTO_HPP_NO_EXCEPTIONS
 #endif
@@ -216,26 +220,47 @@ class View {
 using Tokens = View<const Token>;
 using Bytes = View<const uint8_t>;
 
+namespace detail {
+
+#ifdef MADV_HUGEPAGE
+constexpr size_t huge_page = size_t{2} << 20;
+inline void ask_for_huge_pages(void* memory, size_t size) {
+  madvise(memory, size, MADV_HUGEPAGE);
+}
+#else
+constexpr size_t huge_page = SIZE_MAX;  // no block has one
+inline void ask_for_huge_pages(void*, size_t) {}
+#endif
+
+inline std::align_val_t alignment_of(size_t size) {
+  return std::align_val_t{size < huge_page ? SOTTO_MEMORY_ALIGNMENT : huge_page};
+}
+
+struct Release {
+  std::align_val_t alignment{SOTTO_MEMORY_ALIGNMENT};
+  void operator()(void* block) const { ::operator delete (block, alignment); }
+};
+
+}  // namespace detail
+
 // A block as the library wants it: aligned to SOTTO_MEMORY_ALIGNMENT. Empty if there was not
-// enough.
+// enough. Decoding reads all weights for every token: large blocks are on huge pages where there
+// are any.
 class Memory {
  public:
   Memory() = default;
   explicit Memory(size_t size)
-      : block_(::operator new (size ? size : 1, std::align_val_t{SOTTO_MEMORY_ALIGNMENT},
-                               std::nothrow)),
-        size_(size) {}
+      : block_(::operator new (size ? size : 1, detail::alignment_of(size), std::nothrow),
+               detail::Release{detail::alignment_of(size)}),
+        size_(size) {
+    if (data() && size >= detail::huge_page) detail::ask_for_huge_pages(data(), size);
+  }
 
   void* data() const { return block_.get(); }
   size_t size() const { return size_; }
 
  private:
-  struct Release {
-    void operator()(void* block) const {
-      ::operator delete (block, std::align_val_t{SOTTO_MEMORY_ALIGNMENT});
-    }
-  };
-  std::unique_ptr<void, Release> block_;
+  std::unique_ptr<void, detail::Release> block_;
   size_t size_ = 0;
 };
 

@@ -34,6 +34,7 @@ pub use sotto_sys as sys;
 
 mod error;
 mod grammar;
+mod huge_pages;
 mod log;
 mod matcher;
 mod memory;

@@ -1,8 +1,9 @@
 //! Blocks of memory as the library wants them, and panics that may not cross it.
 
 use crate::error::{Error, Result};
+use crate::huge_pages;
 use crate::sys;
-use std::alloc::{alloc_zeroed, dealloc, Layout};
+use std::alloc::{alloc, dealloc, Layout};
 use std::any::Any;
 use std::os::raw::c_void;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
@@ -24,10 +25,16 @@ impl Block {
     pub(crate) fn new(size: usize) -> Result<Block> {
         let no_memory =
             || Error::new(sys::SOTTO_MEMORY_TOO_SMALL, format!("no memory for {size} bytes"));
-        let layout = Layout::from_size_align(size.max(1), sys::SOTTO_MEMORY_ALIGNMENT)
-            .map_err(|_| no_memory())?;
+        let is_large = size >= huge_pages::SIZE;
+        let alignment = if is_large { huge_pages::SIZE } else { sys::SOTTO_MEMORY_ALIGNMENT };
+        let layout = Layout::from_size_align(size.max(1), alignment).map_err(|_| no_memory())?;
         // SAFETY: the layout's size is not 0.
-        let data = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(no_memory)?;
+        let data = NonNull::new(unsafe { alloc(layout) }).ok_or_else(no_memory)?;
+        if is_large {
+            huge_pages::ask_for(data, size);
+        }
+        // SAFETY: these are the layout's bytes. Zeros come last: they make the pages.
+        unsafe { data.as_ptr().write_bytes(0, layout.size()) };
         Ok(Block { data, layout, size })
     }
 

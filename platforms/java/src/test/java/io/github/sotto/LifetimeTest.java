@@ -153,6 +153,38 @@ final class LifetimeTest {
         same(texts.stream().distinct().count(), 1L);
     }
 
+    /** The bytes of the largest mapping that begins at a huge page and asks for them, as proc(5) describes it. */
+    private static long largestOnHugePages() throws Exception {
+        long largest = 0;
+        long begin = 0;
+        long end = 0;
+        for (String line : Files.readAllLines(Paths.get("/proc/self/smaps"))) {
+            String[] words = line.split("[- ]");
+            if (line.matches("[0-9a-f]+-[0-9a-f]+ .*")) {
+                begin = Long.parseUnsignedLong(words[0], 16);
+                end = Long.parseUnsignedLong(words[1], 16);
+            } else if (line.startsWith("VmFlags:") && line.contains(" hg") && begin % (2 << 20) == 0) {
+                largest = Math.max(largest, end - begin);
+            }
+        }
+        return largest;
+    }
+
+    static void testLargeBlocksAskForHugePages() throws Exception {
+        if (!Files.exists(Paths.get("/sys/kernel/mm/transparent_hugepage"))) {
+            return;
+        }
+        SessionParams shape = shape();
+        shape.sequenceCount = 64;
+        shape.sequenceTokens = 256;
+        long size = MODEL.sessionMemorySize(shape);
+        check(size > 32 << 20, size + " bytes, which may be in the heap of malloc");
+        check(largestOnHugePages() < size, "a large block before");
+        try (Session session = MODEL.session(shape)) {
+            check(largestOnHugePages() >= session.info().memoryBytes, "no large block on huge pages");
+        }
+    }
+
     /** One of everything; what is not closed is left to the collector. */
     private static void use(boolean isClosed) {
         Model model = Tests.open();
