@@ -1,14 +1,25 @@
 import CSotto
 import Foundation
 
-/// Memory for an object of the library to live in, freed with the block.
+#if os(Linux)
+  private let hugePage = 2 << 20
+#else
+  private let hugePage = Int.max  // no block has one
+#endif
+
+/// Memory for an object of the library to live in, freed with the block. Decoding reads all weights for every token:
+/// large blocks are on huge pages where there are any.
 final class Block {
   let address: UnsafeMutableRawPointer
   let size: Int
 
   init(size: Int) {
-    address = UnsafeMutableRawPointer.allocate(byteCount: max(size, 1), alignment: 64)
+    let alignment = size < hugePage ? 64 : hugePage
+    address = UnsafeMutableRawPointer.allocate(byteCount: max(size, 1), alignment: alignment)
     self.size = size
+    #if os(Linux)
+      if size >= hugePage { _ = madvise(address, size, MADV_HUGEPAGE) }
+    #endif
   }
 
   convenience init(copying bytes: [UInt8]) {

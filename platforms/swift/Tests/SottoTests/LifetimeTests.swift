@@ -92,6 +92,12 @@ final class LifetimeTests: XCTestCase {
     }
   }
 
+  #if os(Linux)
+    func testLargeBlocksBeginAtHugePages() {
+      XCTAssertEqual(Int(bitPattern: Block(size: 4 << 20).address) % (2 << 20), 0)
+    }
+  #endif
+
   func testMatchersAndSamplers() throws {
     let words = ["a", "b", "ab", "c", "</s>"].map { Array($0.utf8) }
     let vocabulary = try Vocabulary(tokens: words, special: [4], ends: [4])
