@@ -2,7 +2,6 @@
 // changes, and may be shared between threads, moved and stored.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -92,9 +91,13 @@ class CompiledGrammar {
   std::span<const GrammarMove> moves(uint32_t state, uint32_t symbol_class) const {
     const auto all = moves(state);
     const GrammarMove* end = all.data() + all.size();
-    const GrammarMove* first =
-        std::lower_bound(all.data(), end, symbol_class,
-                         [](const GrammarMove& m, uint32_t c) { return m.symbol_class < c; });
+    const GrammarMove* first = all.data();
+    // Bisects without branches that depend on the moves: they could not be predicted.
+    for (size_t count = all.size(); count > 0;) {
+      const size_t half = (count + 1) / 2;
+      first += half & (size_t{0} - size_t{first[half - 1].symbol_class < symbol_class});
+      count -= half;
+    }
     const GrammarMove* last = first;
     while (last != end && last->symbol_class == symbol_class) ++last;
     return {first, last};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <type_traits>
 
 namespace sotto {
 namespace {
@@ -221,16 +222,20 @@ uint8_t ContextStore::repeated_sorts(std::span<const Item> items) const {
 
 // What no item moves by is impossible.
 void ContextStore::begin_row(uint32_t config) {
-  const size_t cell = size_t{config} * class_count_;
-  if (has_narrow_rows_) {
-    std::fill_n(narrow_rows_ + cell, class_count_, uint8_t{kDeadConfig});
-  } else {
-    std::fill_n(wide_rows_ + cell, class_count_, uint16_t{kDeadConfig});
-  }
-  for (const Item& item : items(config)) {
-    for (const GrammarMove& move : grammar_->moves(item.state)) {
-      set_next(config, move.symbol_class, kNotComputed);
+  const auto begin = [&](auto* rows) {
+    using Cell = std::remove_pointer_t<decltype(rows)>;
+    Cell* row = rows + size_t{config} * class_count_;
+    std::fill_n(row, class_count_, static_cast<Cell>(kDeadConfig));
+    for (const Item& item : items(config)) {
+      for (const GrammarMove& move : grammar_->moves(item.state)) {
+        row[move.symbol_class] = static_cast<Cell>(kNotComputed);
+      }
     }
+  };
+  if (has_narrow_rows_) {
+    begin(narrow_rows_);
+  } else {
+    begin(wide_rows_);
   }
 }
 
