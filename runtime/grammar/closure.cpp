@@ -12,8 +12,11 @@ void Closure::lay_out(Arena& arena, const CompiledGrammar& grammar, const Matche
   slots_ = slots;
   entries_ = arena.take<Entry>(work_capacity_);
   items_ = arena.take<Item>(work_capacity_);
-  // Each is of another rule and has two entries: its marker and its first state.
-  pending_capacity_ = std::min(work_capacity_ / 2 + 1, grammar.rule_count());
+  kept_ = arena.take<Item>(kFewItems);
+  // Each made by one byte is of another rule and has two entries: its marker and its first state.
+  constexpr uint32_t kMostOfTexts = 16;
+  pending_capacity_ =
+      std::min(work_capacity_ / 2 + 1, std::max(grammar.rule_count(), kMostOfTexts));
   pending_ = arena.take<Pending>(pending_capacity_);
   const bool has_loops = grammar.counts().loops > 0;
   links_ = arena.take<Link>(link_capacity_);
@@ -33,9 +36,15 @@ void Closure::init(const CompiledGrammar& grammar, ContextStore& store) {
 
 void Closure::begin() {
   result_ = StepResult::kDone;
+  pending_count_ = link_count_ = 0;
+  begin_step();
+}
+
+void Closure::begin_step() {
   flags_ = 0;
   is_unknown_ = false;
-  entry_count_ = item_count_ = pending_count_ = link_count_ = 0;
+  entry_count_ = item_count_ = 0;
+  first_new_ = pending_count_;
 }
 
 StepResult Closure::start(uint32_t* config) {
@@ -44,20 +53,50 @@ StepResult Closure::start(uint32_t* config) {
     flags_ = Config::kAccepts;
   }
   call({grammar_->root_start(), kNoLoop, kAcceptState}, kRootNode);
-  return finish(config);
+  reach();
+  return store(config);
 }
 
 StepResult Closure::step(uint32_t config, uint32_t symbol_class, uint32_t* next) {
   begin();
-  const bool is_plain = take_moves(config, symbol_class);
-  return is_plain && result_ == StepResult::kDone ? store_config(next) : finish(next);
+  advance(store_->items(config), symbol_class);
+  return store(next);
+}
+
+StepResult Closure::step_text(uint32_t config, std::span<const char> text, size_t* taken,
+                              uint32_t* next) {
+  const StepResult result = take_text(config, text, taken, next);
+  if (result != StepResult::kTooComplex || *taken == 1) return result;
+  *taken = 1;
+  return step(config, grammar_->byte_class(static_cast<uint8_t>(text[0])), next);
+}
+
+StepResult Closure::take_text(uint32_t config, std::span<const char> text, size_t* taken,
+                              uint32_t* next) {
+  begin();
+  std::span<const Item> items = store_->items(config);
+  for (*taken = 0; *taken < text.size(); items = {kept_, item_count_}) {
+    advance(items, grammar_->byte_class(static_cast<uint8_t>(text[(*taken)++])));
+    if (result_ != StepResult::kDone || is_unknown_) break;
+    const bool has_room =
+        2 * pending_count_ <= pending_capacity_ && 2 * link_count_ <= link_capacity_;
+    if (item_count_ == 0 || item_count_ > kFewItems || !has_room) break;
+    std::copy_n(items_, item_count_, kept_);
+  }
+  return store(next);
+}
+
+void Closure::advance(std::span<const Item> items, uint32_t symbol_class) {
+  begin_step();
+  const bool is_plain = take_moves(items, symbol_class);
+  if (!is_plain) reach();
 }
 
 // Most moves lead to where a rule neither ends nor calls another: if all do, nothing else is
 // reached.
-bool Closure::take_moves(uint32_t config, uint32_t symbol_class) {
+bool Closure::take_moves(std::span<const Item> items, uint32_t symbol_class) {
   bool is_plain = true;
-  for (const Item& item : store_->items(config)) {
+  for (const Item& item : items) {
     const auto moves = grammar_->moves(item.state, symbol_class);
     if (!spend(1 + moves.size())) fail(StepResult::kTooComplex);
     for (const GrammarMove& move : moves) {
@@ -80,26 +119,26 @@ bool Closure::take_moves(uint32_t config, uint32_t symbol_class) {
   return is_plain;
 }
 
-StepResult Closure::finish(uint32_t* config) {
-  make_config(config);
-  if (entry_count_ <= kFewEntries) return result_;
-  for (uint32_t i = 0; i < entry_count_; ++i) slots_.set(entries_[i].slot, 0);
-  return result_;
-}
-
-void Closure::make_config(uint32_t* config) {
+// Everything from the entries.
+void Closure::reach() {
   // Entries are added behind those being processed.
   for (uint32_t i = 0; i < entry_count_ && result_ == StepResult::kDone && !is_unknown_; ++i) {
     const Entry entry = entries_[i];
-    if (entry.state != kLeftMarker && entry.node != kPendingMarker) process(entry);
+    if (entry.node != kPendingMarker) process(entry);
   }
   if (!spend(1 + entry_count_ + link_count_)) fail(StepResult::kTooComplex);
+  if (entry_count_ <= kFewEntries) return;
+  for (uint32_t i = 0; i < entry_count_; ++i) slots_.set(entries_[i].slot, 0);
+}
+
+StepResult Closure::store(uint32_t* config) {
   if (is_unknown_) {
     *config = kUnknownConfig;
-    return;
+    return result_;
   }
   if (result_ == StepResult::kDone && pending_count_ > 0) fail(store_contexts());
   if (result_ == StepResult::kDone) fail(store_config(config));
+  return result_;
 }
 
 Closure::Entry* Closure::find_or_add(uint32_t state, uint32_t node, bool* is_new) {
@@ -154,10 +193,10 @@ void Closure::add(uint32_t state, uint32_t node) {
 }
 
 void Closure::process(const Entry& entry) {
-  const bool is_old = (entry.node & kPending) == 0;
+  if (entry.state == kLeftMarker) return leave(entry.node);
   const bool is_final = (grammar_->flags(entry.state) & GrammarState::kFinal) != 0;
   // A rule called in this step has taken nothing: the grammar has an edge beside its call.
-  if (is_final && is_old) leave(entry.node);
+  if (is_final && !is_new(entry.node)) add_left(entry.node);
   for (const GrammarCall& c : grammar_->calls(entry.state)) call(c, entry.node);
   if (!grammar_->moves(entry.state).empty()) items_[item_count_++] = {entry.state, entry.node};
 }
@@ -174,13 +213,27 @@ void Closure::call(const GrammarCall& c, uint32_t node) {
   }
 }
 
-void Closure::leave(uint32_t node) {
+void Closure::add_left(uint32_t node) {
   bool is_new = false;
   find_or_add(kLeftMarker, node, &is_new);
-  if (!is_new) return;
+}
+
+void Closure::leave(uint32_t node) {
+  if ((node & kPending) != 0) return leave_pending(pending_[node - kPending]);
   const auto frames = store_->frames(node);
   if (!spend(frames.size())) return fail(StepResult::kTooComplex);
   for (const Frame frame : frames) return_to(frame);
+}
+
+void Closure::leave_pending(const Pending& pending) {
+  for (uint32_t l = pending.first_link; l != kEmpty; l = links_[l].next) {
+    if (!spend(1)) return fail(StepResult::kTooComplex);
+    if (links_[l].is_tail()) {
+      add_left(links_[l].frame.parent);
+    } else {
+      return_to(frame_of(l));
+    }
+  }
 }
 
 // A rule's text is complete; in a loop another may follow.

@@ -38,6 +38,9 @@ class Closure {
   StepResult start(uint32_t* config);
   // The configuration after one more byte or token of a class; kDeadConfig if there is none.
   StepResult step(uint32_t config, uint32_t symbol_class, uint32_t* next);
+  // The configuration after the first `taken` bytes of a text, one at least: what lies between
+  // is not stored.
+  StepResult step_text(uint32_t config, std::span<const char> text, size_t* taken, uint32_t* next);
 
  private:
   // A state in a context, or a marker: which pending context a rule has, whether a context
@@ -48,7 +51,7 @@ class Closure {
     uint32_t pending;
     uint32_t slot;
   };
-  // The context of a rule called in this step.
+  // The context of a rule called in this step, or in an earlier one of the same text.
   struct Pending {
     uint32_t rule_start;
     uint32_t first_link;
@@ -80,19 +83,28 @@ class Closure {
   static constexpr uint32_t kTailState = UINT32_MAX;
   static constexpr uint32_t kEmpty = UINT32_MAX;
   static constexpr uint32_t kFewEntries = 8;  // not in slots: they are soon looked through
+  static constexpr uint32_t kFewItems = 16;   // kept from one byte of a text to the next
 
   // closure.cpp: what is reached
   void begin();
-  StepResult finish(uint32_t* config);
-  void make_config(uint32_t* config);
-  bool take_moves(uint32_t config, uint32_t symbol_class);
+  void begin_step();
+  StepResult take_text(uint32_t config, std::span<const char> text, size_t* taken, uint32_t* next);
+  void advance(std::span<const Item> items, uint32_t symbol_class);
+  bool take_moves(std::span<const Item> items, uint32_t symbol_class);
+  void reach();
+  StepResult store(uint32_t* config);
+  bool is_new(uint32_t node) const {
+    return (node & kPending) != 0 && node - kPending >= first_new_;
+  }
   Entry* find_or_add(uint32_t state, uint32_t node, bool* is_new);
   uint32_t slot_of(uint32_t state, uint32_t node) const;
   void fill_slots();
   void add(uint32_t state, uint32_t node);
   void process(const Entry& entry);
   void call(const GrammarCall& call, uint32_t node);
+  void add_left(uint32_t node);
   void leave(uint32_t node);
+  void leave_pending(const Pending& pending);
   void return_to(const Frame& frame);
   uint32_t pending_for(uint32_t rule_start);
   void link(uint32_t pending, const Frame& frame);
@@ -101,7 +113,11 @@ class Closure {
 
   // closure_contexts.cpp: the new contexts
   StepResult store_contexts();
-  bool store_simply(StepResult* result);
+  void drop_unreachable();
+  bool is_in_order() const;
+  StepResult store_in_order();
+  StepResult store_pending(const Pending& pending, uint32_t* node);
+  uint32_t parent_of(const Link& link) const;
   bool group_pending();
   bool collect_group(uint32_t group);
   bool add_frames(FrameSpan frames);
@@ -130,12 +146,14 @@ class Closure {
   uint32_t entry_count_ = 0;
   uint32_t item_count_ = 0;
   uint32_t pending_count_ = 0;
+  uint32_t first_new_ = 0;  // of the pending contexts: made by the newest byte
   uint32_t link_count_ = 0;
   uint32_t group_count_ = 0;
   uint32_t frame_count_ = 0;
   Entry* entries_ = nullptr;
   SlotTable slots_;  // entry + 1 by hash
   Item* items_ = nullptr;
+  Item* kept_ = nullptr;
   Pending* pending_ = nullptr;
   Link* links_ = nullptr;
   LinkCount* link_counts_ = nullptr;  // null in grammars without loops

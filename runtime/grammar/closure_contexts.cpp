@@ -8,9 +8,9 @@
 namespace sotto {
 
 StepResult Closure::store_contexts() {
-  StepResult result = StepResult::kDone;
-  if (store_simply(&result)) return result;
   frame_count_ = 0;
+  if (first_new_ > 0) drop_unreachable();
+  if (is_in_order()) return store_in_order();
   if (!group_pending()) return StepResult::kTooComplex;
   for (uint32_t group = 0; group < group_count_; ++group) {
     if (!collect_group(group)) return StepResult::kTooComplex;
@@ -27,25 +27,87 @@ StepResult Closure::store_contexts() {
   return store_groups();
 }
 
-// Most contexts have one frame, or are one that is stored, and refer to no other new ones.
-bool Closure::store_simply(StepResult* result) {
-  for (uint32_t p = 0; p < pending_count_; ++p) {
-    const Link& link = links_[pending_[p].first_link];
-    if (link.next != kEmpty || (link.frame.parent & kPending) != 0) return false;
-    if (link.is_tail() && store_->node(link.frame.parent).is_cyclic) return false;
+// Most contexts of earlier bytes have been left. Those that items still need keep their order.
+void Closure::drop_unreachable() {
+  uint32_t* stack = members_;
+  uint32_t* numbers = ends_;
+  uint32_t stack_size = 0;
+  std::fill_n(numbers, pending_count_, kEmpty);
+  const auto need = [&](uint32_t node) {
+    if ((node & kPending) == 0 || numbers[node - kPending] != kEmpty) return;
+    numbers[node - kPending] = 0;
+    stack[stack_size++] = node - kPending;
+  };
+  for (uint32_t i = 0; i < item_count_; ++i) need(items_[i].node);
+  while (stack_size > 0) {
+    uint32_t l = pending_[stack[--stack_size]].first_link;
+    for (; l != kEmpty; l = links_[l].next) need(links_[l].frame.parent);
   }
+  uint32_t kept = 0;
   for (uint32_t p = 0; p < pending_count_; ++p) {
-    const uint32_t l = pending_[p].first_link;
-    pending_[p].group = p;
-    groups_[p].node = links_[l].frame.parent;
-    if (links_[l].is_tail()) continue;
-    const Frame frame = frame_of(l);
-    if (!store_->intern_node({&frame, 1}, &groups_[p].node)) {
-      *result = StepResult::kStoreFull;
-      break;
+    if (numbers[p] == kEmpty) continue;
+    numbers[p] = kept;
+    pending_[kept++] = pending_[p];
+  }
+  pending_count_ = kept;
+  const auto renumber = [&](uint32_t& node) {
+    if ((node & kPending) != 0) node = kPending | numbers[node - kPending];
+  };
+  for (uint32_t i = 0; i < item_count_; ++i) renumber(items_[i].node);
+  for (uint32_t p = 0; p < pending_count_; ++p) {
+    for (uint32_t l = pending_[p].first_link; l != kEmpty; l = links_[l].next) {
+      renumber(links_[l].frame.parent);
+    }
+  }
+}
+
+// Whether all refer only to those before them and to stored ones.
+bool Closure::is_in_order() const {
+  for (uint32_t p = 0; p < pending_count_; ++p) {
+    for (uint32_t l = pending_[p].first_link; l != kEmpty; l = links_[l].next) {
+      const uint32_t parent = links_[l].frame.parent;
+      if ((parent & kPending) != 0 && parent - kPending >= p) return false;
     }
   }
   return true;
+}
+
+StepResult Closure::store_in_order() {
+  StepResult result = StepResult::kDone;
+  for (uint32_t p = 0; p < pending_count_ && result == StepResult::kDone; ++p) {
+    pending_[p].group = p;
+    result = store_pending(pending_[p], &groups_[p].node);
+  }
+  return result;
+}
+
+uint32_t Closure::parent_of(const Link& link) const {
+  const uint32_t parent = link.frame.parent;
+  return (parent & kPending) == 0 ? parent : groups_[parent - kPending].node;
+}
+
+StepResult Closure::store_pending(const Pending& pending, uint32_t* node) {
+  const Link& first = links_[pending.first_link];
+  const bool is_single = first.next == kEmpty;
+  if (is_single && first.is_tail() && !store_->node(parent_of(first)).is_cyclic) {
+    *node = parent_of(first);
+    return StepResult::kDone;
+  }
+  if (is_single && !first.is_tail()) {
+    Frame frame = frame_of(pending.first_link);
+    frame.parent = parent_of(first);
+    return store_->intern_node({&frame, 1}, node) ? StepResult::kDone : StepResult::kStoreFull;
+  }
+  frame_count_ = 0;
+  for (uint32_t l = pending.first_link; l != kEmpty; l = links_[l].next) {
+    Frame frame = frame_of(l);
+    frame.parent = parent_of(links_[l]);
+    const bool fits =
+        links_[l].is_tail() ? add_frames(store_->frames(frame.parent)) : add_frame(frame);
+    if (!fits) return StepResult::kTooComplex;
+  }
+  const FrameSpan frames = frames_.span(0, normalize(0, frame_count_));
+  return store_->intern_node(frames, node) ? StepResult::kDone : StepResult::kStoreFull;
 }
 
 // Pending contexts that pass on each other's frames, in a circle, have the same frames.

@@ -126,17 +126,36 @@ StepResult MatchEngine::make_steps(const uint32_t* from, uint32_t symbol_class, 
   return result;
 }
 
+StepResult MatchEngine::make_text_step(const uint32_t* from, std::span<const char> text,
+                                       size_t* taken, uint32_t* to) {
+  const StepResult result =
+      make(to, [&](uint32_t* made) { return closure_.step_text(*from, text, taken, made); });
+  if (result == StepResult::kDone && *taken == 1) store_.set_next(*from, class_of(text[0]), *to);
+  return result;
+}
+
+// Behind a configuration that was not there before lie others, most of which no other text
+// passes.
 StepResult MatchEngine::step_bytes(std::span<const char> bytes, uint32_t* config) {
   uint32_t* from = trail();
   uint32_t* to = from + 1;
   *from = *config;
-  for (const char byte : bytes) {
-    const uint32_t symbol_class = grammar_->byte_class(static_cast<uint8_t>(byte));
-    *to = kNotComputed;
-    const StepResult result = step(from, symbol_class, to);
-    if (result != StepResult::kDone) return result;
+  bool is_new = false;
+  while (!bytes.empty() && *from >= kFirstConfig) {
+    size_t taken = 1;
+    const uint32_t symbol_class = class_of(bytes[0]);
+    const uint32_t known = store_.next(*from, symbol_class);
+    if (known != kNotComputed) {
+      *to = known;
+      is_new = false;
+    } else {
+      const StepResult result = is_new ? make_text_step(from, bytes, &taken, to)
+                                       : make_step(from, symbol_class, to);
+      if (result != StepResult::kDone) return result;
+      is_new = *to != *from && *to + 1 == store_.config_count();
+    }
     *from = *to;
-    if (*from == kDeadConfig) break;
+    bytes = bytes.subspan(taken);
   }
   *config = *from;
   return StepResult::kDone;

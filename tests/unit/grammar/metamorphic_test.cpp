@@ -149,6 +149,39 @@ TEST(Metamorphic, TokensLeadWhereTheirBytesDo) {
   EXPECT_GT(repeating, 10u);
 }
 
+// What lies inside a piece of text is not stored.
+TEST(Metamorphic, PiecesLeadWhereTheirBytesDo) {
+  auto all = samples();
+  all.push_back({"calls in calls",
+                 "root ::= (a | b | x \"q\")*\na ::= b \"z\" | b b\nb ::= c c\nc ::= d \"y\"?\n"
+                 "d ::= [a-f] | \"<\" a \">\"\nx ::= x d | d",
+                 "aybyc<abydc><abz><cd<abcd>e>abcq"});
+  MatcherLimits limits;
+  limits.sequence_count = 2;
+  uint64_t random = 3;
+  for (const Sample& sample : all) {
+    for (const CompileTuning& tuning : {CompileTuning{}, CompileTuning{.unrolled_states = 0}}) {
+      const TestGrammar grammar(sample.grammar, tuning);
+      for (int round = 0; round < 20; ++round) {
+        TestMatcher matcher(grammar, nullptr, limits);
+        const auto config = [&](uint32_t i) { return matcher->engine().pins()[1 + i]; };
+        for (size_t at = 0; at < sample.text.size();) {
+          const size_t size = 1 + next_random(&random) % 24;
+          const std::string piece = sample.text.substr(at, size);
+          ASSERT_EQ(matcher->accept_bytes(0, as_span(piece)), Status::kOk) << sample.name << at;
+          for (const char& byte : piece) {
+            ASSERT_EQ(matcher->accept_bytes(1, {&byte, 1}), Status::kOk) << sample.name << at;
+          }
+          ASSERT_EQ(config(0), config(1)) << sample.name << " at " << at << '+' << size;
+          at += size;
+        }
+        EXPECT_EQ(matcher->accept_bytes(0, as_span("\x01 none has this")),
+                  Status::kInvalidArgument);
+      }
+    }
+  }
+}
+
 TEST(Metamorphic, RollbackAndForkRestoreTheMasks) {
   SKIP_WITHOUT_GPT2(vocabulary);
   uint64_t random = 7;
