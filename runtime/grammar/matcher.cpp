@@ -60,7 +60,9 @@ bool Matcher::lay_out(Arena& arena, const CompiledGrammar& grammar, const Vocabu
   const uint32_t trail = vocabulary == nullptr ? 2 : MaskFinder::trail_count(*vocabulary);
   const uint32_t pins = 2 + limits.sequence_count + limits.rollback_count + kScratchPins + trail;
   engine_.lay_out(arena, grammar, limits, pins, trail);
-  return vocabulary == nullptr || masks_.lay_out(arena, grammar, *vocabulary, limits);
+  if (vocabulary == nullptr) return true;
+  steps_.lay_out(arena);
+  return masks_.lay_out(arena, grammar, *vocabulary, limits);
 }
 
 size_t Matcher::memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary,
@@ -81,7 +83,11 @@ Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabular
   if (result != StepResult::kDone) return status_of(result);
   // Only grammars from images may have no text at all.
   if (engine_.pins()[0] == kDeadConfig) return Status::kGrammarCorrupt;
-  if (vocabulary != nullptr) masks_.init(engine_, *vocabulary, methods);
+  if (vocabulary != nullptr) {
+    masks_.init(engine_, *vocabulary, methods);
+    steps_.clear();
+    steps_collection_ = engine_.collection_count();
+  }
   bool is_met[256] = {};
   for (uint32_t byte = 0; byte < 256; ++byte) {
     const uint8_t symbol_class = grammar.byte_class(static_cast<uint8_t>(byte));
@@ -121,6 +127,20 @@ bool Matcher::stays(uint32_t sequence, uint32_t token) const {
   if (!Slice{sorts, kLengthCount - 1}.holds(kind) || sorts == 0) return false;
   if (engine_.grammar().token_class(token) != CompiledGrammar::kNoClass) return false;
   return (kind & kOtherSort) == 0 || !ends_inside(vocabulary_->token_bytes(token));
+}
+
+StepResult Matcher::find_step(uint32_t sequence, uint32_t token, uint32_t* to) {
+  if (engine_.collection_count() == steps_collection_) {
+    *to = steps_.find(config(sequence), token);
+    if (*to != kNotComputed) return StepResult::kDone;
+  }
+  const StepResult result = step_token(sequence, token, to);
+  if (engine_.collection_count() != steps_collection_) {
+    steps_.clear();
+    steps_collection_ = engine_.collection_count();
+  }
+  if (result == StepResult::kDone) steps_.add(config(sequence), token, *to);
+  return result;
 }
 
 // scratch()[2] and [3] hold what bytes and literals lead to.
@@ -178,7 +198,7 @@ Status Matcher::accept_token(uint32_t sequence, int32_t token) {
   if (stays(sequence, static_cast<uint32_t>(token))) {
     return advance(sequence, StepResult::kDone, pin(sequence));
   }
-  return advance(sequence, step_token(sequence, static_cast<uint32_t>(token), to), to);
+  return advance(sequence, find_step(sequence, static_cast<uint32_t>(token), to), to);
 }
 
 Status Matcher::accept_bytes(uint32_t sequence, std::span<const char> bytes) {

@@ -12,6 +12,7 @@
 #include "runtime/base/token_mask.h"
 #include "runtime/grammar/mask_finder.h"
 #include "runtime/grammar/match_engine.h"
+#include "runtime/grammar/token_steps.h"
 
 namespace sotto {
 
@@ -83,6 +84,7 @@ class Matcher {
   uint32_t* scratch() { return history() + limits_.rollback_count; }
   void forget_history();
   bool stays(uint32_t sequence, uint32_t token) const;
+  StepResult find_step(uint32_t sequence, uint32_t token, uint32_t* to);
   StepResult step_token(uint32_t sequence, uint32_t token, uint32_t* to);
   Status advance(uint32_t sequence, StepResult result, uint32_t* to);
 
@@ -90,6 +92,8 @@ class Matcher {
 
   MatchEngine engine_;
   MaskFinder masks_;
+  TokenSteps steps_;
+  uint64_t steps_collection_ = 0;  // the last one before them: it numbered the configurations
   const Vocabulary* vocabulary_ = nullptr;
   MatcherLimits limits_;
   uint64_t accepted_ = 0;    // by sequence 0

@@ -182,6 +182,39 @@ TEST(Metamorphic, PiecesLeadWhereTheirBytesDo) {
   }
 }
 
+// Steps remembered by token are forgotten when configurations get other numbers.
+TEST(Metamorphic, TokensLeadToTheSameWhenTheStoreIsCleaned) {
+  const TestVocabulary vocabulary({"(", ")", "((", "ab", "a(b", "b)c)", ")(", "a", "cab"}, -1);
+  const TestGrammar grammar("root ::= p*\np ::= \"(\" p* \")\" | [abc]+");
+  MatcherLimits limits;
+  limits.sequence_count = 2;
+  limits.rollback_count = 0;
+  limits.node_count = 24;
+  limits.config_count = 16;
+  limits.frame_count = limits.item_count = 64;
+  TestMatcher matcher(grammar, &vocabulary, limits);
+  const auto config = [&](uint32_t i) { return matcher->engine().pins()[1 + i]; };
+  uint64_t random = 5;
+  for (int step = 0; step < 20000; ++step) {
+    if (step % 20 == 0) {
+      matcher->reset(0);
+      matcher->reset(1);
+    }
+    const auto token = static_cast<uint32_t>(next_random(&random) % vocabulary.size());
+    const Status status = matcher->accept_token(0, static_cast<int32_t>(token));
+    if (status != Status::kOk) {
+      ASSERT_EQ(status, Status::kInvalidArgument);
+      matcher->fork(0, 1);
+      continue;
+    }
+    for (const char& byte : vocabulary.view().token_bytes(token)) {
+      ASSERT_EQ(matcher->accept_bytes(1, {&byte, 1}), Status::kOk) << step;
+    }
+    ASSERT_EQ(config(0), config(1)) << step << " token " << token;
+  }
+  EXPECT_GT(matcher->engine().collection_count(), 20u);
+}
+
 TEST(Metamorphic, RollbackAndForkRestoreTheMasks) {
   SKIP_WITHOUT_GPT2(vocabulary);
   uint64_t random = 7;
