@@ -57,6 +57,8 @@ struct AttentionArgs {
   size_t span_count;
   float* scores;              // scratch, as many floats as the spans have slots
   float* output;              // (head_size)
+  // Of what is likely attended to next, in the same spans; null: not known.
+  const int8_t* next_keys = nullptr;
 };
 
 inline constexpr size_t kHeadAlignment = 16;

@@ -70,7 +70,6 @@ class Dots {
       const int8_t* block = keys + j * 64;
 #pragma GCC unroll 16
       for (size_t i = 0; i < kLanes; ++i) {
-        generic::ask_for_slots(block + i * row_stride_);
         const __m512i k = _mm512_loadu_si512(block + i * row_stride_);
         sums[i] = _mm512_dpbusd_epi32(sums[i], _mm512_xor_si512(k, offset), query_[j]);
       }
@@ -79,7 +78,6 @@ class Dots {
       const int8_t* block = keys + j * 64;
 #pragma GCC unroll 16
       for (size_t i = 0; i < kLanes; ++i) {
-        generic::ask_for_slots(block + i * row_stride_);
         const __m512i k = _mm512_maskz_loadu_epi32(tail_mask_, block + i * row_stride_);
         sums[i] = _mm512_dpbusd_epi32(sums[i], _mm512_xor_si512(k, offset), query_[j]);
       }

@@ -5,21 +5,19 @@
 // the dot products as floats, reading whole blocks of kHeadAlignment within each row.
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 
 #include "kernels/generic/quantize.h"
+#include "kernels/generic/read_ahead.h"
 #include "kernels/generic/softmax.h"
 
 namespace sotto::generic {
 
 inline constexpr size_t kMaxHeadSize = 256;
 
-// Keys and values of a long context come from memory: a page before they are needed they are
-// to be in an outer cache, and shortly before that in the nearest.
-inline void ask_for_slots(const int8_t* row) {
-  __builtin_prefetch(row + 4096, 0, 2);
-  __builtin_prefetch(row + 1024, 0, 3);
-}
+// Slots that are asked for at once.
+inline constexpr size_t kSlotGroup = 16;
 
 // The factors of keys and values, a line of 64 bytes at a time.
 inline void ask_for_scales(const AttentionArgs& args) {
@@ -33,7 +31,7 @@ inline void ask_for_scales(const AttentionArgs& args) {
 
 // Dots of all slots, then scores; returns how many.
 template <class V, class Dots>
-inline size_t score_slots(const AttentionArgs& args) {
+inline size_t score_slots(const AttentionArgs& args, ReadAhead<V>& ahead) {
   alignas(64) int8_t query[kMaxHeadSize] = {};
   const float s = quantize_symmetric<V>(args.query, args.head_size, query);
   const V query_scale = V::broadcast(s * args.score_scale);
@@ -41,7 +39,14 @@ inline size_t score_slots(const AttentionArgs& args) {
   float* scores = args.scores;
   for (size_t k = 0; k < args.span_count; ++k) {
     const SlotSpan span = args.spans[k];
-    dots(args.keys + span.first * args.row_stride, span.count, scores);
+    const int8_t* keys = args.keys + span.first * args.row_stride;
+    for (size_t i = 0; i < span.count;) {
+      const size_t left = span.count - i;
+      const size_t count = left < 2 * kSlotGroup ? left : kSlotGroup;
+      ahead.ask(count * args.row_stride);
+      dots(keys + i * args.row_stride, count, scores + i);
+      i += count;
+    }
     const float* key_scales = args.key_scales + span.first;
     for_each_block<V>(span.count, [&](size_t i, auto extent) {
       const V scale = query_scale * V::load(key_scales + i, extent);
@@ -69,7 +74,7 @@ inline void weigh_slots(const AttentionArgs& args) {
 
 // Output [first, first + 16 kBlocks), as far as the head goes: the sums stay in registers.
 template <class V, size_t kBlocks>
-inline void mix_values(const AttentionArgs& args, size_t first, V inverse) {
+inline void mix_values(const AttentionArgs& args, size_t first, V inverse, ReadAhead<V>& ahead) {
   V sums[kBlocks];
 #pragma GCC unroll 4
   for (size_t b = 0; b < kBlocks; ++b) sums[b] = V::zero();
@@ -77,14 +82,18 @@ inline void mix_values(const AttentionArgs& args, size_t first, V inverse) {
   for (size_t k = 0; k < args.span_count; ++k) {
     const SlotSpan span = args.spans[k];
     const int8_t* row = args.values + span.first * args.row_stride + first;
-    for (size_t i = 0; i < span.count; ++i) {
-      ask_for_slots(row);
-      const V w = V::broadcast(*weight++);
+    for (size_t left = span.count; left > 0;) {
+      const size_t count = std::min(left, kSlotGroup);
+      if (first == 0) ahead.ask(count * args.row_stride);  // whole rows
+      for (size_t i = 0; i < count; ++i) {
+        const V w = V::broadcast(*weight++);
 #pragma GCC unroll 4
-      for (size_t b = 0; b < kBlocks; ++b) {
-        sums[b] = fma(w, V::load(row + b * kLanes, Whole{}), sums[b]);
+        for (size_t b = 0; b < kBlocks; ++b) {
+          sums[b] = fma(w, V::load(row + b * kLanes, Whole{}), sums[b]);
+        }
+        row += args.row_stride;
       }
-      row += args.row_stride;
+      left -= count;
     }
   }
 #pragma GCC unroll 4
@@ -102,18 +111,21 @@ template <class V, class Dots>
 inline void attention(const AttentionArgs& args) {
   assert(args.head_size <= kMaxHeadSize && args.row_stride % kHeadAlignment == 0);
   ask_for_scales(args);
-  const size_t count = score_slots<V, Dots>(args);
+  ReadAhead<V> ahead(args);
+  const size_t count = score_slots<V, Dots>(args, ahead);
   const float m = max<V>(args.scores, count);
   const V sum = V::broadcast(exp_shifted<V>(args.scores, count, m, args.scores));
   weigh_slots<V>(args);
 
   const V inverse = V::broadcast(1.0f) / sum;
   size_t d = 0;
-  for (; d + 4 * kLanes <= args.row_stride; d += 4 * kLanes) mix_values<V, 4>(args, d, inverse);
+  for (; d + 4 * kLanes <= args.row_stride; d += 4 * kLanes) {
+    mix_values<V, 4>(args, d, inverse, ahead);
+  }
   switch ((args.row_stride - d) / kLanes) {
-    case 3: mix_values<V, 3>(args, d, inverse); break;
-    case 2: mix_values<V, 2>(args, d, inverse); break;
-    case 1: mix_values<V, 1>(args, d, inverse); break;
+    case 3: mix_values<V, 3>(args, d, inverse, ahead); break;
+    case 2: mix_values<V, 2>(args, d, inverse, ahead); break;
+    case 1: mix_values<V, 1>(args, d, inverse, ahead); break;
   }
 }
 

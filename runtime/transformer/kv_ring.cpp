@@ -61,9 +61,13 @@ void KvRing::attend(const Kernels& kernels, uint32_t layer, uint32_t head,
                     std::span<const SlotSpan> window, const float* query, float* scores,
                     float* output) const {
   const size_t index = index_of(layer, head, 0);
+  const bool is_last = head + 1 == shape_.head_count;
+  const int8_t* next_keys =
+      is_last ? nullptr : keys_ + index_of(layer, head + 1, 0) * row_stride_;
   kernels.attention({query, keys_ + index * row_stride_, key_scales_ + index,
                      values_ + index * row_stride_, value_scales_ + index, shape_.head_size,
-                     row_stride_, score_scale_, window.data(), window.size(), scores, output});
+                     row_stride_, score_scale_, window.data(), window.size(), scores, output,
+                     next_keys});
 }
 
 void KvRing::attend_rows(const Kernels& kernels, uint32_t layer, uint32_t head,

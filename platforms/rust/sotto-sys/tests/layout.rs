@@ -33,8 +33,8 @@ fn structs_lie_as_in_c() {
     let mut lines = BTreeSet::new();
     lines! { lines;
         sotto_error { struct_size status offset message }
-        sotto_model_params { struct_size isa verify_checksums copy_weights log log_user_data release
-            release_user_data }
+        sotto_model_params { struct_size isa verify_checksums copy_weights log log_user_data
+            release release_user_data }
         sotto_model_info { struct_size vocabulary_size max_context_tokens layer_count head_count
             embedding_size feed_forward_size end_of_text_token has_tokenizer max_token_bytes isa
             packed_in_place parameter_count weight_bytes vocabulary_bytes
@@ -96,7 +96,8 @@ fn structs_lie_as_in_c() {
         sotto_speculation_info { struct_size reserved batch_count proposed_count accepted_count
             forced_proposed_count forced_accepted_count draft_ns }
     }
-    let layout = if cfg!(target_pointer_width = "64") { "layout_lp64.txt" } else { "layout_ilp32.txt" };
+    let layout =
+        if cfg!(target_pointer_width = "64") { "layout_lp64.txt" } else { "layout_ilp32.txt" };
     let kept = std::fs::read_to_string(project_file("tests/abi").join(layout)).unwrap();
     let kept: BTreeSet<String> = kept.lines().map(str::to_string).collect();
     let differing: Vec<&String> = lines.symmetric_difference(&kept).collect();
