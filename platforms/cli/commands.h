@@ -24,7 +24,7 @@ void add_grammar(CLI::App& app, Run& run);
 CLI::Option* add_model_option(CLI::App& command, ModelOptions& options);
 CLI::Option* add_isa_option(CLI::App& command, ModelOptions& options);
 
-// For subcommands that run the model: --isa, and --mmap, without which weights are copied.
+// For subcommands that run the model: --isa, and --no-mmap, with which weights are copied.
 void add_weight_options(CLI::App& command, ModelOptions& options);
 
 }  // namespace sotto::cli

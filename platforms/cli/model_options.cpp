@@ -44,12 +44,10 @@ CLI::Option* add_isa_option(CLI::App& command, ModelOptions& options) {
 
 void add_weight_options(CLI::App& command, ModelOptions& options) {
   add_isa_option(command, options)->group(kSessionGroup);
-  options.copy_weights = true;
   command
-      .add_flag_callback(
-          "--mmap", [&options] { options.copy_weights = false; },
-          "Use packed weights in the mapped file, not from a copy on huge pages: starts sooner, "
-          "shares memory with other processes, and may generate slower")
+      .add_flag("--no-mmap", options.copy_weights,
+                "Copy packed weights to huge pages instead of using them in the mapped file: "
+                "starts later, may generate faster on old systems")
       ->group(kSessionGroup);
 }
 

@@ -20,9 +20,8 @@ typedef struct sotto_posix_mapping {
   size_t size;
 } sotto_posix_mapping;
 
-/* Maps a regular, non-empty file read-only. Most systems have files in small pages, from which
- * decoding is slower than from a copy on huge pages: sotto_model_params.copy_weights. The file
- * must not shrink while it is mapped: replace model files by rename, never in place. */
+/* Maps a regular, non-empty file read-only. The file must not shrink while it is mapped:
+ * replace model files by rename, never in place. */
 int sotto_posix_map_file(const char *path, sotto_posix_mapping *mapping, char *message,
                          size_t message_size);
 
