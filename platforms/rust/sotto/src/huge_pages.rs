@@ -31,39 +31,3 @@ mod system {
 
     pub(crate) fn ask_for(_: NonNull<u8>, _: usize) {}
 }
-
-#[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use crate::memory::Block;
-    use std::path::Path;
-
-    /// Those of the mapping that has the address, as proc(5) describes them.
-    fn kernel_flags(address: usize) -> String {
-        let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
-        let mut is_inside = false;
-        for line in smaps.lines() {
-            let range = line.split(' ').next().and_then(|range| range.split_once('-'));
-            if let Some((begin, end)) = range {
-                let bound = |text| usize::from_str_radix(text, 16).unwrap();
-                is_inside = (bound(begin)..bound(end)).contains(&address);
-            } else if is_inside && line.starts_with("VmFlags:") {
-                return line.to_string();
-            }
-        }
-        String::new()
-    }
-
-    #[test]
-    fn large_blocks_ask_for_huge_pages() {
-        if !Path::new("/sys/kernel/mm/transparent_hugepage").exists() {
-            return;
-        }
-        let large = Block::new(4 << 20).ok().unwrap();
-        let first = large.pointer() as usize;
-        assert_eq!(first % (2 << 20), 0);
-        for address in [first, first + large.size() - 1] {
-            assert!(kernel_flags(address).contains(" hg"));
-        }
-        assert!(large.bytes().iter().all(|&byte| byte == 0));
-    }
-}
