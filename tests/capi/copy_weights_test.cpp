@@ -106,6 +106,8 @@ TEST(CopyWeights, PackedWhileLoading) {
 TEST(CopyWeights, Of4Bits) {
   expect_runs_from_copy(make_int4_model_file(kShape, false), SOTTO_ISA_AUTO, true);
   expect_runs_from_copy(make_int4_model_file(kShape, false), SOTTO_ISA_REFERENCE, true);
+  expect_runs_from_copy(make_int4_model_file(kShape, false, /*int8_head=*/true),
+                        SOTTO_ISA_REFERENCE, true);
 }
 
 TEST(CopyWeights, ADamagedFileIsNoticedBeforeItIsCopied) {

@@ -106,7 +106,9 @@ std::string kernel_flags(uintptr_t address) {
 }
 
 TEST(MemoryTest, LargeBlocksAskForHugePages) {
-  if (!std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled")) GTEST_SKIP();
+  if (!std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled")) {
+    GTEST_SKIP() << "no huge pages here";
+  }
   const sotto::Memory large(4 << 20);
   const auto first = reinterpret_cast<uintptr_t>(large.data());
   EXPECT_EQ(first % (2 << 20), 0u);
