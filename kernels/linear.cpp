@@ -19,7 +19,7 @@ class LinearOperator {
   uint32_t inputs;
   uint32_t outputs;
   xnnpack::FullyConnected* fully_connected;  // null: the reference engine
-  const TileKernels* tiles;                  // null: fully_connected takes any batch
+  const TileKernels* tiles;                  // null: fully_connected takes all batches
   const Int4Kernels* int4;                   // null: the reference engine
 };
 
@@ -61,23 +61,29 @@ LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa is
   static_assert(sizeof(LinearOperator) <= kUsed);
   made->fully_connected = xnnpack::create_fully_connected(
       inputs, outputs, static_cast<uint8_t*>(memory) + kUsed, kLinearOperatorBytes - kUsed);
-  if (inputs >= kMinTileInputs && inputs <= kMaxTileInputs &&
-      xnnpack::packs_tiles(kTileColumns, kTileDepth)) {
-    made->tiles = built_tile_kernels(isa);
+  const TileKernels* tiles = built_tile_kernels(isa);
+  if (tiles != nullptr && inputs >= kMinTileInputs && inputs <= kMaxTileInputs &&
+      xnnpack::packs_tiles(tiles->columns, kTileDepth)) {
+    made->tiles = tiles;
   }
   return made->fully_connected == nullptr ? nullptr : made;
 }
 
-static void run_tiles(const TileKernels& tiles, const TileArgs& args, ThreadPool* pool) {
-  const bool is_small = args.rows <= tiles.small_batch_rows;
-  if (!is_small) tiles.prepare_large_batch(args);
-  const TileFunction multiply = is_small ? tiles.small_batch : tiles.large_batch;
-  const size_t tile_count = (args.outputs + kTileColumns - 1) / kTileColumns;
-  const size_t tiles_of_many = is_small ? 8 : tiles.large_batch_tiles;
-  const size_t tiles_per_task = pool == nullptr ? tile_count : tiles_of_many;
+// Null: XNNPACK's operator takes so many rows.
+static const TileBatch* tile_batch(const TileKernels* tiles, size_t rows) {
+  if (tiles == nullptr) return nullptr;
+  const TileBatch& batch = rows <= kSmallBatchRows ? tiles->small : tiles->large;
+  return batch.multiply == nullptr ? nullptr : &batch;
+}
+
+static void run_tiles(const TileBatch& batch, size_t columns, const TileArgs& args,
+                      ThreadPool* pool) {
+  if (batch.prepare != nullptr) batch.prepare(args);
+  const size_t tile_count = (args.outputs + columns - 1) / columns;
+  const size_t tiles_per_task = pool == nullptr ? tile_count : batch.task_tiles;
   parallel_for(pool, (tile_count + tiles_per_task - 1) / tiles_per_task, [&](size_t task) {
     const size_t first = task * tiles_per_task;
-    multiply(args, first, std::min(tiles_per_task, tile_count - first));
+    batch.multiply(args, first, std::min(tiles_per_task, tile_count - first));
   });
 }
 
@@ -103,9 +109,10 @@ bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, c
     reference::run_linear(weights, rows, q, quantization, y, pool);
     return true;
   }
-  if (op->tiles != nullptr) {
-    run_tiles(*op->tiles, {weights.packed, op->inputs, op->outputs, rows, q, quantization, y,
-                           static_cast<int8_t*>(scratch)},
+  if (const TileBatch* batch = tile_batch(op->tiles, rows)) {
+    run_tiles(*batch, op->tiles->columns,
+              {weights.packed, op->inputs, op->outputs, rows, q, quantization, y,
+               static_cast<int8_t*>(scratch)},
               pool);
     return true;
   }
@@ -156,7 +163,7 @@ void run_linear_outputs(const LinearOperator* op, const LinearWeights& weights,
 
 size_t linear_scratch_size(const LinearWeights& weights, size_t rows) {
   if (weights.tiles != nullptr) return int4_scratch_size(rows, weights.inputs);
-  return rows == 1 || weights.inputs < kMinTileInputs ? 0 : tile_scratch_size(rows, weights.inputs);
+  return weights.inputs < kMinTileInputs ? 0 : tile_scratch_size(rows, weights.inputs);
 }
 
 void embed_row(const Kernels& kernels, const LinearWeights& weights, size_t output,

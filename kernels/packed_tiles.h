@@ -9,20 +9,20 @@
 
 namespace sotto {
 
-// XNNPACK's packed weights of kTileColumns columns: minus their sums (int32); for each
-// kTileDepth inputs (zero-padded) the columns one after the other; scales; biases.
-inline constexpr uint32_t kTileColumns = 16;
+// XNNPACK's packed weights of a tile of columns: minus their sums (int32); for each kTileDepth
+// inputs (zero-padded) the columns one after the other; scales; biases.
 inline constexpr uint32_t kTileDepth = 8;
 // The fewest: scratch memory is at most four times the activations. The most: sums of columns
 // fit 22 bits and a sign.
 inline constexpr uint32_t kMinTileInputs = 32;
 inline constexpr uint32_t kMaxTileInputs = 32768;
 
-// What kernels make of activations: 0 for the few rows that all take as they are, else tiles of
-// 16 rows by 64 inputs at the most.
-inline constexpr size_t kUnorderedRows = 12;
+// What kernels make of activations: for few rows at most two bytes of each, in whole depths; else
+// tiles of 16 rows by 64 inputs at the most.
+inline constexpr size_t kSmallBatchRows = 12;
 constexpr size_t tile_scratch_size(size_t rows, size_t inputs) {
-  return rows <= kUnorderedRows ? 0 : (rows + 15) / 16 * 16 * ((inputs + 63) / 64 * 64);
+  if (rows <= kSmallBatchRows) return rows * ((inputs + 7) / 8 * 8) * sizeof(int16_t);
+  return (rows + 15) / 16 * 16 * ((inputs + 63) / 64 * 64);
 }
 
 struct TileArgs {
@@ -39,21 +39,31 @@ struct TileArgs {
 // Tiles first_tile ... first_tile + tile_count - 1, with the bits of kernels/linear.h.
 using TileFunction = void (*)(const TileArgs& args, size_t first_tile, size_t tile_count);
 
+struct TileBatch {
+  void (*prepare)(const TileArgs& args);  // writes `ordered`; null: nothing to do
+  TileFunction multiply;                  // null: XNNPACK is as good
+  size_t task_tiles;                      // that a thread of several takes at once
+};
+
 // Two ways to go. Decoding has one row at every step, beam search and its relatives a few:
 // weights come from memory once, and the multiplications hide behind that. With more rows, as
 // in a prefill, multiplications are the limit.
 struct TileKernels {
-  size_t small_batch_rows;  // the most
-  TileFunction small_batch;
-  void (*prepare_large_batch)(const TileArgs& args);  // writes `ordered` for large_batch
-  TileFunction large_batch;
-  size_t large_batch_tiles;  // that a thread of several takes at once
+  uint32_t columns;  // of a tile
+  TileBatch small;   // at most kSmallBatchRows
+  TileBatch large;   // more
 };
 
 // Null where XNNPACK is as good, or the build lacks the instruction set. One file an
 // architecture.
 const TileKernels* built_tile_kernels(Isa isa);
 
+namespace avx2 {
+extern const TileKernels kTileKernels;
+}  // namespace avx2
+namespace avx512 {
+extern const TileKernels kTileKernels;
+}  // namespace avx512
 namespace avx512vnni {
 extern const TileKernels kTileKernels;
 }  // namespace avx512vnni

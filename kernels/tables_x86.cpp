@@ -24,6 +24,10 @@ const Kernels* built_table(Isa isa) {
 
 const TileKernels* built_tile_kernels(Isa isa) {
   switch (isa) {
+    case Isa::kAvx2:
+      return &avx2::kTileKernels;
+    case Isa::kAvx512:
+      return &avx512::kTileKernels;
     case Isa::kAvx512Vnni:
       return &avx512vnni::kTileKernels;
     case Isa::kAvx512Amx:

@@ -120,8 +120,8 @@ void prepare_large_batch(const TileArgs& args) {
 }
 
 void multiply_large_batch(const TileArgs& args, size_t first_tile, size_t tile_count) {
-  assert(args.rows > kUnorderedRows);
-  const avx512vnni::FlushDenormals flush;
+  assert(args.rows > kSmallBatchRows);
+  const FlushDenormals flush;
   const TileState state;
   Passes passes(args, first_tile, tile_count);
   const size_t end = first_tile + tile_count;
@@ -133,8 +133,9 @@ void multiply_large_batch(const TileArgs& args, size_t first_tile, size_t tile_c
 
 }  // namespace
 
-constinit const TileKernels kTileKernels = {avx512vnni::kSmallBatchRows,
-                                            avx512vnni::multiply_small_batch,
-                                            prepare_large_batch, multiply_large_batch, 12};
+constinit const TileKernels kTileKernels = {
+    kTileColumns,
+    {nullptr, avx512vnni::multiply_small_batch, 8},
+    {prepare_large_batch, multiply_large_batch, 12}};
 
 }  // namespace sotto::avx512amx

@@ -14,6 +14,7 @@ inline constexpr size_t kStepInputs = kTileRowBytes;
 inline constexpr size_t kStepDepths = kStepInputs / kTileDepth;
 inline constexpr size_t kPair = 2;  // tiles of columns, and of rows, at once
 
+using avx512vnni::kTileColumns;
 static_assert(kTileRows == kTileColumns);
 
 // Of one tile of rows.

@@ -5,29 +5,13 @@
 #include <cassert>
 
 #include "kernels/avx512vnni/tile.h"
+#include "kernels/row_blocks.h"
 
 namespace sotto::avx512vnni {
 namespace {
 
 constexpr size_t kMaxBlockRows = 13;
 constexpr size_t kGroupDepths = sizeof(__m512i) / kTileDepth;
-
-// The heights of all blocks: for (RowBlocks b(rows); b.left() > 0; b.next()).
-class RowBlocks {
- public:
-  explicit RowBlocks(size_t rows)
-      : rows_left_(rows), left_((rows + kMaxBlockRows - 1) / kMaxBlockRows) {}
-  size_t left() const { return left_; }
-  size_t height() const { return (rows_left_ + left_ - 1) / left_; }
-  void next() {
-    rows_left_ -= height();
-    --left_;
-  }
-
- private:
-  size_t rows_left_;
-  size_t left_;
-};
 
 size_t padded(size_t inputs) { return depth_count(inputs) * kTileDepth; }
 
@@ -114,7 +98,7 @@ void prepare_large_batch(const TileArgs& args) {
   const __m512i sign = _mm512_set1_epi8(-128);
   const int8_t* from = args.q;
   int8_t* to = args.ordered;
-  for (RowBlocks blocks(args.rows); blocks.left() > 0; blocks.next()) {
+  for (RowBlocks blocks(args.rows, kMaxBlockRows); blocks.left() > 0; blocks.next()) {
     for (size_t i = 0; i < args.inputs; i += sizeof(__m512i)) {
       const size_t width = args.inputs - i < sizeof(__m512i) ? args.inputs - i : sizeof(__m512i);
       const size_t stride = padded(width);
@@ -134,13 +118,13 @@ void multiply_large_batch(const TileArgs& args, size_t first_tile, size_t tile_c
   const FlushDenormals flush;
   const size_t depths = depth_count(args.inputs);
   const size_t size = tile_size(args.inputs);
-  const size_t all_depths = RowBlocks(args.rows).left() * depths;
+  const size_t all_depths = RowBlocks(args.rows, kMaxBlockRows).left() * depths;
   const size_t step = (size + all_depths - 1) / all_depths;
   const auto* packed = static_cast<const uint8_t*>(args.packed) + first_tile * size;
   for (size_t tile = first_tile; tile < first_tile + tile_count; ++tile, packed += size) {
     Block block = {args.ordered, args.quantization, args.y + tile * kTileColumns};
     Ahead ahead = {reinterpret_cast<const char*>(packed + size), step};
-    for (RowBlocks blocks(args.rows); blocks.left() > 0; blocks.next()) {
+    for (RowBlocks blocks(args.rows, kMaxBlockRows); blocks.left() > 0; blocks.next()) {
       const size_t rows = blocks.height();
       block_function(rows)(args, block, packed, columns_of(args, tile), ahead);
       block = {block.q + rows * padded(args.inputs), block.quantization + rows,

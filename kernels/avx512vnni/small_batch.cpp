@@ -66,7 +66,9 @@ void multiply_small_batch(const TileArgs& args, size_t first_tile, size_t tile_c
   }
 }
 
-constinit const TileKernels kTileKernels = {kSmallBatchRows, multiply_small_batch,
-                                            prepare_large_batch, multiply_large_batch, 4};
+constinit const TileKernels kTileKernels = {
+    kTileColumns,
+    {nullptr, multiply_small_batch, 8},
+    {prepare_large_batch, multiply_large_batch, 4}};
 
 }  // namespace sotto::avx512vnni

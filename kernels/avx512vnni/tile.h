@@ -7,29 +7,19 @@
 
 #include <cstring>
 
+#include "kernels/flush_denormals_x86.h"
 #include "kernels/packed_tiles.h"
 
 namespace sotto::avx512vnni {
 namespace {
 
-constexpr size_t kDepthBytes = size_t{kTileColumns} * kTileDepth;
+constexpr size_t kTileColumns = 16;
+constexpr size_t kDepthBytes = kTileColumns * kTileDepth;
 constexpr size_t kFrameBytes = kTileColumns * (sizeof(int32_t) + 2 * sizeof(float));
 constexpr size_t kHalfBytes = sizeof(__m512i);  // of a depth: half of the columns
 
 inline size_t depth_count(size_t inputs) { return (inputs + kTileDepth - 1) / kTileDepth; }
 inline size_t tile_size(size_t inputs) { return kFrameBytes + depth_count(inputs) * kDepthBytes; }
-
-// Denormals are zero while it lives, as in XNNPACK.
-class FlushDenormals {
- public:
-  FlushDenormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040); }
-  ~FlushDenormals() { _mm_setcsr(before_); }
-  FlushDenormals(const FlushDenormals&) = delete;
-  FlushDenormals& operator=(const FlushDenormals&) = delete;
-
- private:
-  unsigned before_;
-};
 
 // Eight activations in every column.
 inline __m512i broadcast(const int8_t* q) {
@@ -103,7 +93,5 @@ void multiply_small_batch(const TileArgs& args, size_t first_tile, size_t tile_c
 
 void prepare_large_batch(const TileArgs& args);
 void multiply_large_batch(const TileArgs& args, size_t first_tile, size_t tile_count);
-
-inline constexpr size_t kSmallBatchRows = kUnorderedRows;
 
 }  // namespace sotto::avx512vnni

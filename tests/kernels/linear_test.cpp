@@ -1,5 +1,5 @@
-// XNNPACK's linear layers against the scalar definition, bit for bit. An instruction set is
-// settled once a process, so ctest runs this program once for each: linear_test ISA.
+// Linear layers against the scalar definition, bit for bit. An instruction set is settled
+// once a process, so ctest runs this program once for each: linear_test ISA.
 
 #include <gtest/gtest.h>
 #if defined(__linux__) && defined(__x86_64__)
@@ -82,7 +82,8 @@ std::vector<float> run(const Layer& layer, Isa isa, Activations x, size_t rows, 
   LinearOperator* op =
       create_linear_operator(layer.weights.inputs, layer.weights.outputs, isa, memory);
   EXPECT_NE(op, nullptr);
-  std::vector<float> y(rows * layer.weights.outputs, -1.0f);
+  constexpr size_t kCanary = 16;
+  std::vector<float> y(rows * layer.weights.outputs + kCanary, -1.0f);
   // Dirty, with a canary behind.
   const size_t scratch_size = linear_scratch_size(layer.weights, rows);
   std::vector<uint8_t> storage(scratch_size + 128, 0xA5);
@@ -91,6 +92,8 @@ std::vector<float> run(const Layer& layer, Isa isa, Activations x, size_t rows, 
   EXPECT_TRUE(run_linear(op, layer.weights, rows, x.q.data(), x.quantization.data(), y.data(),
                          scratch, pool));
   EXPECT_EQ(std::count(scratch + scratch_size, scratch + scratch_size + 64, 0xA5), 64);
+  EXPECT_EQ(std::count(y.end() - kCanary, y.end(), -1.0f), kCanary);
+  y.resize(y.size() - kCanary);
   return y;
 }
 
@@ -114,6 +117,10 @@ TEST(Linear, EqualsTheReferenceBitForBit) {
                                                                                   {64, 257},
                                                                                   {96, 96},
                                                                                   {255, 65},
+                                                                                  {39, 7},
+                                                                                  {511, 23},
+                                                                                  {520, 24},
+                                                                                  {1025, 40},
                                                                                   {256, 4096},
                                                                                   {768, 768},
                                                                                   {3072, 100},
@@ -135,6 +142,31 @@ TEST(Linear, EqualsTheReferenceBitForBit) {
   }
   destroy_thread_pool(two);
   destroy_thread_pool(four);
+}
+
+// Sums of products of one sign, as wide as tiles take them and a bit wider.
+TEST(Linear, TheGreatestSumsAreExact) {
+  std::mt19937 random(12);
+  constexpr size_t kRows = 13;
+  for (const uint32_t inputs : {32u, 3072u, 32768u, 32769u}) {
+    Layer layer(inputs, 18, true, random);
+    for (size_t i = 0; i < size_t{inputs} * 18; ++i) {
+      layer.rows[i] = i / inputs % 2 == 0 ? int8_t{127} : int8_t{-127};
+    }
+    layer.pack();
+    Activations all(kRows, inputs, random);
+    for (size_t r = 0; r < kRows; ++r) {
+      const int8_t value = r % 2 == 0 ? int8_t{-128} : int8_t{127};
+      std::fill_n(all.q.begin() + static_cast<ptrdiff_t>(r * inputs), inputs, value);
+      all.quantization[r].zero_point = r % 4 < 2 ? 127 : -128;
+    }
+    const auto expected = run(layer, Isa::kReference, all, kRows, nullptr);
+    for (size_t rows = 1; rows <= kRows; ++rows) {
+      const auto got = run(layer, isa_under_test, all.first(rows, inputs), rows, nullptr);
+      ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0)
+          << inputs << " inputs, rows " << rows;
+    }
+  }
 }
 
 // Every number of outputs from none to all, with what must not be written to poisoned.
@@ -179,10 +211,12 @@ TEST(Linear, OneOperatorServesManyLayers) {
   LinearOperator* op = create_linear_operator(64, 40, isa_under_test, memory);
   Activations x(5, 64, random);
   std::vector<float> y(5 * 40);
+  alignas(64) static uint8_t scratch[5 * 64 * sizeof(float)];
+  ASSERT_LE(linear_scratch_size(a.weights, 5), sizeof scratch);
   for (const Layer* layer : {&a, &b, &a}) {
     Activations used = x;
     ASSERT_TRUE(run_linear(op, layer->weights, 5, used.q.data(), used.quantization.data(), y.data(),
-                           nullptr, nullptr));
+                           scratch, nullptr));
     EXPECT_EQ(y, run(*layer, Isa::kReference, x, 5, nullptr));
   }
 }

@@ -1,0 +1,22 @@
+// Unnamed namespace: see kernels/generic/block.h.
+#pragma once
+
+#include <immintrin.h>
+
+namespace sotto {
+namespace {
+
+// Denormals are zero while it lives, as in XNNPACK.
+class FlushDenormals {
+ public:
+  FlushDenormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040); }
+  ~FlushDenormals() { _mm_setcsr(before_); }
+  FlushDenormals(const FlushDenormals&) = delete;
+  FlushDenormals& operator=(const FlushDenormals&) = delete;
+
+ private:
+  unsigned before_;
+};
+
+}  // namespace
+}  // namespace sotto
