@@ -43,6 +43,7 @@ void Closure::begin() {
 void Closure::begin_step() {
   flags_ = 0;
   is_unknown_ = false;
+  ended_ = {};
   entry_count_ = item_count_ = 0;
   first_new_ = pending_count_;
 }
@@ -81,6 +82,7 @@ StepResult Closure::take_text(uint32_t config, std::span<const char> text, size_
     const bool has_room =
         2 * pending_count_ <= pending_capacity_ && 2 * link_count_ <= link_capacity_;
     if (item_count_ == 0 || item_count_ > kFewItems || !has_room) break;
+    if (*taken < text.size() && is_repeat()) repeat(text, taken);
     std::copy_n(items_, item_count_, kept_);
   }
   return store(next);
@@ -96,9 +98,15 @@ void Closure::advance(std::span<const Item> items, uint32_t symbol_class) {
 // reached.
 bool Closure::take_moves(std::span<const Item> items, uint32_t symbol_class) {
   bool is_plain = true;
+  bool is_first = true;
   for (const Item& item : items) {
     const auto moves = grammar_->moves(item.state, symbol_class);
     if (!spend(1 + moves.size())) fail(StepResult::kTooComplex);
+    if (moves.empty()) continue;
+    const bool ends =
+        moves.size() == 1 && (grammar_->flags(moves[0].target) & GrammarState::kLast) != 0;
+    ended_ = is_first && ends ? item : Item{};
+    is_first = false;
     for (const GrammarMove& move : moves) {
       const bool ends_or_calls = move.target <= kUnknownState ||
                                  (grammar_->flags(move.target) & GrammarState::kFinal) != 0 ||
@@ -136,8 +144,10 @@ StepResult Closure::store(uint32_t* config) {
     *config = kUnknownConfig;
     return result_;
   }
+  const bool counts_on = result_ == StepResult::kDone && is_repeat();
   if (result_ == StepResult::kDone && pending_count_ > 0) fail(store_contexts());
   if (result_ == StepResult::kDone) fail(store_config(config));
+  if (counts_on && result_ == StepResult::kDone) store_->config(*config).counts_on = true;
   return result_;
 }
 

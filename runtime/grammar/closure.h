@@ -41,6 +41,8 @@ class Closure {
   // The configuration after the first `taken` bytes of a text, one at least: what lies between
   // is not stored.
   StepResult step_text(uint32_t config, std::span<const char> text, size_t* taken, uint32_t* next);
+  // The same, as far as each byte is a text of the same loop: none need be.
+  StepResult step_loop(uint32_t config, std::span<const char> text, size_t* taken, uint32_t* next);
 
  private:
   // A state in a context, or a marker: which pending context a rule has, whether a context
@@ -111,6 +113,14 @@ class Closure {
   Frame frame_of(uint32_t link) const;
   StepResult store_config(uint32_t* config);
 
+  // closure_repeats.cpp: texts of loops that are one byte
+  bool is_repeat() const;
+  bool is_repeat(const Item& item) const;
+  void repeat(std::span<const char> text, size_t* taken);
+  const Item* counting_item(std::span<const Item> items) const;
+  bool ends_only(std::span<const Item> items, const Item* item, uint32_t symbol_class);
+  bool count_on(uint32_t loop, uint32_t* count) const;
+
   // closure_contexts.cpp: the new contexts
   StepResult store_contexts();
   void drop_unreachable();
@@ -139,6 +149,7 @@ class Closure {
   StepResult result_ = StepResult::kDone;
   uint8_t flags_ = 0;
   bool is_unknown_ = false;  // a context that was cut off has been left
+  Item ended_ = {};          // the only one that moved, if that ended its rule: state 0 if not
   uint32_t work_capacity_ = 0;
   uint32_t pending_capacity_ = 0;
   uint32_t link_capacity_ = 0;

@@ -193,7 +193,9 @@ bool ContextStore::intern_config(std::span<const Item> items, uint8_t flags, uin
   }
   *config = config_count_++;
   const uint8_t repeated = flags == 0 ? repeated_sorts(items) : uint8_t{0};
-  configs_[*config] = {item_count_, hash, 0, flags, false, false, Config::kUnknownSorts, repeated};
+  configs_[*config] = {item_count_, hash,  0,
+                       flags,       false, false,
+                       false,       Config::kUnknownSorts, repeated};
   std::copy(items.begin(), items.end(), items_ + item_count_);
   item_count_ += static_cast<uint32_t>(items.size());
   configs_[config_count_].first = item_count_;

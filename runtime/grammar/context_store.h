@@ -44,6 +44,7 @@ struct Config {
   uint8_t flags;
   bool is_shared : 1;      // its mask is that of many others
   bool was_used : 1;       // its mask, since it was made or the store was last cleaned
+  bool counts_on : 1;      // a loop's next text changes its count alone, unless that is a bound
   uint8_t sorts;           // texts of these characters, of any length, may follow; kUnknownSorts
   uint8_t repeated_sorts;  // and these change nothing
 };

@@ -134,6 +134,19 @@ StepResult MatchEngine::make_text_step(const uint32_t* from, std::span<const cha
   return result;
 }
 
+StepResult MatchEngine::make_loop_step(const uint32_t* from, std::span<const char> text,
+                                       size_t* taken, uint32_t* to) {
+  const StepResult result =
+      make(to, [&](uint32_t* made) { return closure_.step_loop(*from, text, taken, made); });
+  if (result != StepResult::kDone || *taken > 1) return result;
+  if (*taken == 0) {
+    *taken = 1;
+    return make_step(from, class_of(text[0]), to);
+  }
+  store_.set_next(*from, class_of(text[0]), *to);
+  return result;
+}
+
 // Behind a configuration that was not there before lie others, most of which no other text
 // passes.
 StepResult MatchEngine::step_bytes(std::span<const char> bytes, uint32_t* config) {
@@ -149,8 +162,10 @@ StepResult MatchEngine::step_bytes(std::span<const char> bytes, uint32_t* config
       *to = known;
       is_new = false;
     } else {
-      const StepResult result = is_new ? make_text_step(from, bytes, &taken, to)
-                                       : make_step(from, symbol_class, to);
+      const StepResult result = store_.config(*from).counts_on
+                                    ? make_loop_step(from, bytes, &taken, to)
+                                : is_new ? make_text_step(from, bytes, &taken, to)
+                                         : make_step(from, symbol_class, to);
       if (result != StepResult::kDone) return result;
       is_new = *to != *from && *to + 1 == store_.config_count();
     }

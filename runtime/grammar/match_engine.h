@@ -65,6 +65,8 @@ class MatchEngine {
   StepResult make_steps(const uint32_t* from, uint32_t symbol_class, uint32_t* to);
   StepResult make_text_step(const uint32_t* from, std::span<const char> text, size_t* taken,
                             uint32_t* to);
+  StepResult make_loop_step(const uint32_t* from, std::span<const char> text, size_t* taken,
+                            uint32_t* to);
   uint32_t class_of(char byte) const { return grammar_->byte_class(static_cast<uint8_t>(byte)); }
   void collect(const uint32_t* newest, bool keep_shared);
   template <typename Make>

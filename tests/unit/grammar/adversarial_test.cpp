@@ -78,6 +78,44 @@ TEST(Adversarial, LongCountsAreExactAndNeedOneMask) {
   EXPECT_EQ(matcher.accept("a"), Status::kInvalidArgument);
 }
 
+TEST(Adversarial, CountsAreExactHoweverATextIsSplit) {
+  for (const uint32_t minimum : {0u, 1u, 6u, 9u}) {
+    for (const uint32_t maximum : {9u, 12u, UINT32_MAX}) {
+      const std::string most = maximum == UINT32_MAX ? "" : std::to_string(maximum);
+      const TestGrammar grammar("root ::= \"<\" [a-z]{" + std::to_string(minimum) + "," + most +
+                                    "} (\">\" | \"!\" [a-c]?)",
+                                {.unrolled_states = 0});
+      for (uint32_t count = 0; count < 16; ++count) {
+        const std::string text = "<" + repeated("b", count);
+        const bool begins = count <= maximum;
+        for (size_t split = 0; split <= text.size(); ++split) {
+          TestMatcher matcher(grammar);
+          const Status first = matcher.accept(text.substr(0, split));
+          ASSERT_EQ(first == Status::kOk, split <= 1 + uint64_t{maximum});
+          if (first != Status::kOk) break;
+          const Status rest = matcher.accept(text.substr(split));
+          ASSERT_EQ(rest == Status::kOk, begins) << count << " split at " << split;
+          if (!begins) continue;
+          ASSERT_EQ(matcher.accept(">") == Status::kOk, count >= minimum) << count << split;
+          ASSERT_EQ(matcher->accepts(0), count >= minimum);
+        }
+      }
+    }
+  }
+}
+
+TEST(Adversarial, OneLoopBehindAnotherEndsIt) {
+  const TestGrammar grammar("root ::= [a-c]{3,40} [x-z]{0,9} \"!\"", {.unrolled_states = 0});
+  const std::string text = "abcxyx";
+  for (size_t split = 0; split <= text.size(); ++split) {
+    TestMatcher matcher(grammar);
+    ASSERT_EQ(matcher.accept(text.substr(0, split)), Status::kOk);
+    ASSERT_EQ(matcher.accept(text.substr(split)), Status::kOk);
+    EXPECT_EQ(matcher.accept("a"), Status::kInvalidArgument) << split;
+    EXPECT_EQ(matcher.accept("z!"), Status::kOk) << split;
+  }
+}
+
 TEST(Adversarial, NestedCountsStayPolynomial) {
   const TestGrammar twice("root ::= ((\"a\"|\"aa\"){0,200}){0,200}");
   TestMatcher matcher(twice);

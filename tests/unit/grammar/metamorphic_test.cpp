@@ -156,9 +156,18 @@ TEST(Metamorphic, PiecesLeadWhereTheirBytesDo) {
                  "root ::= (a | b | x \"q\")*\na ::= b \"z\" | b b\nb ::= c c\nc ::= d \"y\"?\n"
                  "d ::= [a-f] | \"<\" a \">\"\nx ::= x d | d",
                  "aybyc<abydc><abz><cd<abcd>e>abcq"});
+  all.push_back({"counts",
+                 "root ::= ([a-z]{3,40} | [a-fé]{7,} | \"[\" [a-c]{2,9} \"]\"){2,5} \".\"",
+                 "abcabc[abcabc]fedcbaéfabcdefabcdef[ca]."});
+  all.push_back({"counts in a row", "root ::= [a-c]{3,40} [x-z]{0,9} [0-9]{0,9} [x-z]{2,40} \"!\"",
+                 "abcxyzx0123456zyxzyxzyxzyxzyxzyxzyxzyxzyx!"});
+  all.push_back({"nested counts",
+                 "root ::= ((a [a-z]?){2,9} \",\"){1,3} a\na ::= [a-m]{5,30}",
+                 "abcdefghijklmabcdezabcde,abcdefghijklmabcdefghijklm,aaaaaaaaaaaa"});
   MatcherLimits limits;
   limits.sequence_count = 2;
   uint64_t random = 3;
+  size_t counting = 0;
   for (const Sample& sample : all) {
     for (const CompileTuning& tuning : {CompileTuning{}, CompileTuning{.unrolled_states = 0}}) {
       const TestGrammar grammar(sample.grammar, tuning);
@@ -173,6 +182,7 @@ TEST(Metamorphic, PiecesLeadWhereTheirBytesDo) {
             ASSERT_EQ(matcher->accept_bytes(1, {&byte, 1}), Status::kOk) << sample.name << at;
           }
           ASSERT_EQ(config(0), config(1)) << sample.name << " at " << at << '+' << size;
+          counting += matcher->engine().store().config(config(0)).counts_on ? 1 : 0;
           at += size;
         }
         EXPECT_EQ(matcher->accept_bytes(0, as_span("\x01 none has this")),
@@ -180,6 +190,7 @@ TEST(Metamorphic, PiecesLeadWhereTheirBytesDo) {
       }
     }
   }
+  EXPECT_GT(counting, 100u);
 }
 
 // Steps remembered by token are forgotten when configurations get other numbers.
