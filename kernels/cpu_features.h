@@ -13,6 +13,9 @@ constexpr uint32_t isa_bit(Isa isa) { return uint32_t{1} << static_cast<int32_t>
 // One file an architecture; asks the CPU each time.
 uint32_t supported_isas();
 
+// Whether a CPU that has kAvx2 also multiplies int8 by vpdpbusd, without AVX-512. Only of x86-64.
+bool has_avx_vnni();
+
 // Whether the operating system lets this process run one of them; kAvx512Amx is asked for here.
 bool may_use(Isa isa);
 

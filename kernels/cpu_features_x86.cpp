@@ -71,6 +71,14 @@ uint32_t supported_isas() {
   return isas;
 }
 
+bool has_avx_vnni() {
+  uint32_t eax = 0;
+  uint32_t ebx = 0;
+  uint32_t ecx = 0;
+  uint32_t edx = 0;
+  return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && has(eax, 4);
+}
+
 bool may_use(Isa isa) { return isa != Isa::kAvx512Amx || ask_for_tiles(); }
 
 }  // namespace sotto

@@ -61,6 +61,9 @@ const TileKernels* built_tile_kernels(Isa isa);
 namespace avx2 {
 extern const TileKernels kTileKernels;
 }  // namespace avx2
+namespace avxvnni {
+extern const TileKernels kTileKernels;
+}  // namespace avxvnni
 namespace avx512 {
 extern const TileKernels kTileKernels;
 }  // namespace avx512

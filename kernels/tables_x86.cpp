@@ -1,4 +1,5 @@
 // The tables of x86-64.
+#include "kernels/cpu_features.h"
 #include "kernels/packed_tiles.h"
 #include "kernels/reference/reference.h"
 #include "kernels/tables.h"
@@ -22,10 +23,16 @@ const Kernels* built_table(Isa isa) {
   }
 }
 
+// CPUs with AVX-512 multiply here as those do that have AVX2 alone: XNNPACK's rule.
+static const TileKernels* avx2_tile_kernels() {
+  const bool has_avx512 = (supported_isas() & isa_bit(Isa::kAvx512)) != 0;
+  return has_avx_vnni() && !has_avx512 ? &avxvnni::kTileKernels : &avx2::kTileKernels;
+}
+
 const TileKernels* built_tile_kernels(Isa isa) {
   switch (isa) {
     case Isa::kAvx2:
-      return &avx2::kTileKernels;
+      return avx2_tile_kernels();
     case Isa::kAvx512:
       return &avx512::kTileKernels;
     case Isa::kAvx512Vnni:

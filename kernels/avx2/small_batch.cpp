@@ -1,6 +1,7 @@
 // Linear layers with vpmaddwd: int8 are widened, as vpmaddubsw would saturate.
 #include <immintrin.h>
 
+#include "kernels/avx2/tile_frame.h"
 #include "kernels/flush_denormals_x86.h"
 #include "kernels/generic/small_batch.h"
 
@@ -8,7 +9,7 @@ namespace sotto::avx2 {
 namespace {
 
 struct Vector {
-  static constexpr size_t kColumns = 8;
+  static constexpr size_t kColumns = TileFrame::kColumns;
   static constexpr size_t kTileVectors = 4;
   static constexpr size_t kMaxRows = 6;
   static constexpr size_t pass_vectors(size_t rows) { return rows <= 2 ? 4 : 2; }
@@ -37,42 +38,17 @@ struct Vector {
     asm volatile("vpaddd %1, %0, %0" : "+x"(sums) : "x"(products));
   }
 
-  // The frame around a tile's weights.
-  class Frame {
-   public:
-    Frame(const uint8_t* tile, const uint8_t* end)
-        : minus_sums_(_mm256_load_si256(reinterpret_cast<const __m256i*>(tile))),
-          scales_(_mm256_load_ps(reinterpret_cast<const float*>(end))),
-          biases_(_mm256_load_ps(reinterpret_cast<const float*>(end) + kColumns)) {}
-
-    // A vector of sums has two columns, one in each half.
-    __m256 finish(const Ints (&sums)[kTileVectors], const RowQuantization& quantization) const {
-      const __m256i low = _mm256_hadd_epi32(sums[0], sums[1]);
-      const __m256i high = _mm256_hadd_epi32(sums[2], sums[3]);
-      const __m256i columns = _mm256_permutevar8x32_epi32(
-          _mm256_hadd_epi32(low, high), _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-      const __m256i shift =
-          _mm256_mullo_epi32(minus_sums_, _mm256_set1_epi32(quantization.zero_point));
-      const __m256 scaled = _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_add_epi32(columns, shift)),
-                                          _mm256_set1_ps(quantization.scale));
-      return _mm256_fmadd_ps(scaled, scales_, biases_);
-    }
-
-   private:
-    __m256i minus_sums_;
-    __m256 scales_;
-    __m256 biases_;
-  };
-
-  static void store(float* y, size_t columns, __m256 values) {
-    if (columns >= kColumns) {
-      _mm256_storeu_ps(y, values);
-      return;
-    }
-    const __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    const __m256i first = _mm256_set1_epi32(static_cast<int>(columns));
-    _mm256_maskstore_ps(y, _mm256_cmpgt_epi32(first, numbers), values);
+  using Frame = TileFrame;
+  // A vector of sums has two columns, one in each half.
+  static __m256 finish(const Ints (&sums)[kTileVectors], const Frame& frame,
+                       const RowQuantization& quantization) {
+    const __m256i low = _mm256_hadd_epi32(sums[0], sums[1]);
+    const __m256i high = _mm256_hadd_epi32(sums[2], sums[3]);
+    const __m256i columns = _mm256_permutevar8x32_epi32(
+        _mm256_hadd_epi32(low, high), _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    return frame.finish(columns, 0, quantization);
   }
+  static void store(float* y, size_t columns, __m256 values) { store_columns(y, columns, values); }
 };
 
 using Batch = generic::SmallBatch<Vector>;

@@ -37,7 +37,7 @@ struct Vector {
     asm volatile("vpaddd %1, %0, %0" : "+v"(sums) : "v"(products));
   }
 
-  // The frame around a tile's weights.
+  // What is around a tile's weights; `end`: behind them.
   class Frame {
    public:
     Frame(const uint8_t* tile, const uint8_t* end)
@@ -45,29 +45,33 @@ struct Vector {
           scales_(_mm512_load_ps(reinterpret_cast<const float*>(end))),
           biases_(_mm512_load_ps(reinterpret_cast<const float*>(end) + kColumns)) {}
 
-    // A vector of sums has four columns, one in each quarter.
-    __m512 finish(const Ints (&sums)[kTileVectors], const RowQuantization& quantization) const {
-      const __m512i order =
-          _mm512_setr_epi32(0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15);
-      const __m512i columns = _mm512_permutexvar_epi32(
-          order, add_pairs(add_pairs(sums[0], sums[1]), add_pairs(sums[2], sums[3])));
+    __m512 finish(__m512i sums, const RowQuantization& quantization) const {
       const __m512i shift =
           _mm512_mullo_epi32(minus_sums_, _mm512_set1_epi32(quantization.zero_point));
-      const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_add_epi32(columns, shift)),
+      const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_add_epi32(sums, shift)),
                                           _mm512_set1_ps(quantization.scale));
       return _mm512_fmadd_ps(scaled, scales_, biases_);
     }
 
    private:
-    // In every quarter: a0 + a2, b0 + b2, a1 + a3, b1 + b3.
-    static __m512i add_pairs(__m512i a, __m512i b) {
-      return _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
-    }
-
     __m512i minus_sums_;
     __m512 scales_;
     __m512 biases_;
   };
+
+  // In every quarter: a0 + a2, b0 + b2, a1 + a3, b1 + b3.
+  static __m512i add_pairs(__m512i a, __m512i b) {
+    return _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+  }
+
+  // A vector of sums has four columns, one in each quarter.
+  static __m512 finish(const Ints (&sums)[kTileVectors], const Frame& frame,
+                       const RowQuantization& quantization) {
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15);
+    const __m512i columns = _mm512_permutexvar_epi32(
+        order, add_pairs(add_pairs(sums[0], sums[1]), add_pairs(sums[2], sums[3])));
+    return frame.finish(columns, quantization);
+  }
 
   static void store(float* y, size_t columns, __m512 values) {
     const unsigned mask = columns >= kColumns ? 0xffff : (1u << columns) - 1;

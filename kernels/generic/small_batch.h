@@ -96,7 +96,7 @@ class SmallBatch {
   void finish(const Sums* sums, const typename V::Frame& frame, size_t column) const {
     for (size_t r = 0; r < args_.rows; ++r) {
       V::store(args_.y + r * args_.outputs + column, args_.outputs - column,
-               frame.finish(sums[r].vectors, args_.quantization[r]));
+               V::finish(sums[r].vectors, frame, args_.quantization[r]));
     }
   }
 

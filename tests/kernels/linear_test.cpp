@@ -13,7 +13,9 @@
 #include <random>
 #include <vector>
 
+#include "kernels/cpu_features.h"
 #include "kernels/linear.h"
+#include "kernels/packed_tiles.h"
 
 namespace sotto {
 namespace {
@@ -167,6 +169,37 @@ TEST(Linear, TheGreatestSumsAreExact) {
           << inputs << " inputs, rows " << rows;
     }
   }
+}
+
+// Those that CPUs with AVX-VNNI but without AVX-512 use, on any that can.
+TEST(Linear, AvxVnniEqualsTheReferenceBitForBit) {
+#if defined(__x86_64__)
+  if (isa_under_test != Isa::kAvx2 || !has_avx_vnni()) GTEST_SKIP() << "no AVX-VNNI to test";
+  std::mt19937 random(13);
+  for (const auto& [inputs, outputs] : std::vector<std::pair<uint32_t, uint32_t>>{
+           {32, 8}, {39, 7}, {33, 17}, {520, 24}, {768, 130}, {1025, 9}}) {
+    Layer layer(inputs, outputs, true, random);
+    layer.pack();
+    const size_t columns = avxvnni::kTileKernels.columns;
+    const size_t tiles = (outputs + columns - 1) / columns;
+    for (size_t rows = 1; rows <= kSmallBatchRows; ++rows) {
+      const Activations x(rows, inputs, random);
+      const auto expected = run(layer, Isa::kReference, x, rows, nullptr);
+      std::vector<float> y(rows * outputs, -1.0f);
+      std::vector<uint8_t> storage(tile_scratch_size(rows, inputs) + 64);
+      auto* ordered = reinterpret_cast<int8_t*>(
+          (reinterpret_cast<uintptr_t>(storage.data()) + 63) / 64 * 64);
+      const TileArgs args = {layer.weights.packed, inputs,   outputs, rows, x.q.data(),
+                             x.quantization.data(), y.data(), ordered};
+      avxvnni::kTileKernels.small.prepare(args);
+      avxvnni::kTileKernels.small.multiply(args, 0, tiles);
+      ASSERT_EQ(std::memcmp(y.data(), expected.data(), y.size() * sizeof(float)), 0)
+          << inputs << " -> " << outputs << ", rows " << rows;
+    }
+  }
+#else
+  GTEST_SKIP() << "only of x86-64";
+#endif
 }
 
 // Every number of outputs from none to all, with what must not be written to poisoned.
