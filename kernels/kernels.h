@@ -54,7 +54,7 @@ struct AttentionArgs {
   size_t row_stride;          // head_size rounded up to kHeadAlignment
   float score_scale;          // 1/sqrt(head_size)
   const SlotSpan* spans;      // in order of the tokens' age, oldest first
-  size_t span_count;
+  size_t span_count;          // at least one
   float* scores;              // scratch, as many floats as the spans have slots
   float* output;              // (head_size)
   // Of what is likely attended to next, in the same spans; null: not known.

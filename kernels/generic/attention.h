@@ -19,16 +19,6 @@ inline constexpr size_t kMaxHeadSize = 256;
 // Slots that are asked for at once.
 inline constexpr size_t kSlotGroup = 16;
 
-// The factors of keys and values, a line of 64 bytes at a time.
-inline void ask_for_scales(const AttentionArgs& args) {
-  for (size_t k = 0; k < args.span_count; ++k) {
-    for (size_t i = args.spans[k].first; i < args.spans[k].first + args.spans[k].count; i += 16) {
-      __builtin_prefetch(args.key_scales + i, 0, 3);
-      __builtin_prefetch(args.value_scales + i, 0, 2);
-    }
-  }
-}
-
 // Dots of all slots, then scores; returns how many.
 template <class V, class Dots>
 inline size_t score_slots(const AttentionArgs& args, ReadAhead<V>& ahead) {
@@ -47,6 +37,7 @@ inline size_t score_slots(const AttentionArgs& args, ReadAhead<V>& ahead) {
       dots(keys + i * args.row_stride, count, scores + i);
       i += count;
     }
+    ahead.ask(span.count * sizeof(float));
     const float* key_scales = args.key_scales + span.first;
     for_each_block<V>(span.count, [&](size_t i, auto extent) {
       const V scale = query_scale * V::load(key_scales + i, extent);
@@ -59,10 +50,11 @@ inline size_t score_slots(const AttentionArgs& args, ReadAhead<V>& ahead) {
 
 // Probabilities in args.scores become weights of the int8 values.
 template <class V>
-inline void weigh_slots(const AttentionArgs& args) {
+inline void weigh_slots(const AttentionArgs& args, ReadAhead<V>& ahead) {
   float* weights = args.scores;
   for (size_t k = 0; k < args.span_count; ++k) {
     const SlotSpan span = args.spans[k];
+    ahead.ask(span.count * sizeof(float));
     const float* value_scales = args.value_scales + span.first;
     for_each_block<V>(span.count, [&](size_t i, auto extent) {
       (V::load(weights + i, extent) * V::load(value_scales + i, extent))
@@ -110,12 +102,12 @@ inline void mix_values(const AttentionArgs& args, size_t first, V inverse, ReadA
 template <class V, class Dots>
 inline void attention(const AttentionArgs& args) {
   assert(args.head_size <= kMaxHeadSize && args.row_stride % kHeadAlignment == 0);
-  ask_for_scales(args);
+  assert(args.span_count > 0);
   ReadAhead<V> ahead(args);
   const size_t count = score_slots<V, Dots>(args, ahead);
   const float m = max<V>(args.scores, count);
   const V sum = V::broadcast(exp_shifted<V>(args.scores, count, m, args.scores));
-  weigh_slots<V>(args);
+  weigh_slots<V>(args, ahead);
 
   const V inverse = V::broadcast(1.0f) / sum;
   size_t d = 0;

@@ -1,6 +1,6 @@
-// Asks for keys and values two pages before they are read, as hardware looks no further than the
-// end of a page: from the keys of each span on to those of the next, then to the values, and at
-// the end to what is read after this head. Rows that no span has are not asked for.
+// Asks for what attention reads two pages before it does, as hardware looks no further than the end
+// of a page: in the order of reading the keys of all spans, their scales, the scales of the values,
+// the values, and the next head's first keys. Rows that no span has are not asked for.
 #pragma once
 
 #include <algorithm>
@@ -44,25 +44,31 @@ class ReadAhead {
     }
   }
 
-  // Ranges are the spans of keys, those of values, and the next head's first keys.
   void enter(size_t range) {
     range_ = range;
-    const bool is_own = range < 2 * args_.span_count;
-    at_ = range < args_.span_count ? args_.keys : is_own ? args_.values : args_.next_keys;
-    if (at_ == nullptr || range > 2 * args_.span_count) {
-      at_ = nullptr;
-      return;
+    const SlotSpan& span = args_.spans[range % args_.span_count];
+    const size_t scales = span.count * sizeof(float);
+    const size_t rows = span.count * args_.row_stride;
+    switch (range / args_.span_count) {
+      case 0: return begin(args_.keys + span.first * args_.row_stride, rows);
+      case 1: return begin(args_.key_scales + span.first, scales);
+      case 2: return begin(args_.value_scales + span.first, scales);
+      case 3: return begin(args_.values + span.first * args_.row_stride, rows);
     }
-    const SlotSpan& span = args_.spans[is_own ? range % args_.span_count : 0];
-    at_ += span.first * args_.row_stride;
-    const size_t size = (span.count * args_.row_stride + kLine - 1) / kLine * kLine;
-    rest_ = is_own ? size : std::min(size, kDistance);
+    at_ = nullptr;
+    const bool is_next = range == 4 * args_.span_count && args_.next_keys != nullptr;
+    if (is_next) begin(args_.next_keys + span.first * args_.row_stride, std::min(rows, kDistance));
+  }
+
+  void begin(const void* from, size_t size) {
+    at_ = static_cast<const int8_t*>(from);
+    rest_ = (size + kLine - 1) / kLine * kLine;
   }
 
   const AttentionArgs& args_;
   const int8_t* at_;  // null: there is nothing left
-  size_t rest_ = 0;   // of the range, in whole lines
-  size_t range_;
+  size_t rest_ = 0;  // of the range, in whole lines
+  size_t range_;     // what is read of a span
   size_t owed_ = 0;  // bytes read, not yet asked for
 };
 
