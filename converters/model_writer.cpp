@@ -73,6 +73,9 @@ struct AlignedDelete {
   }
 };
 
+// What a reader that runs packed weights uses for good comes last and in one piece: norms, scales
+// of embeddings, those weights. Of everything before them it uses little, other scales and biases
+// only until it has verified them.
 class ModelWriter {
  public:
   ModelWriter(const Checkpoint& checkpoint, const std::filesystem::path& path,
@@ -90,8 +93,7 @@ class ModelWriter {
     end_ = sizeof(FileHeader) + report_.metadata_size;
     write_tensors();
     if (ranges_.packed) write_packed();
-    if (ranges_.vocabulary) ranges_.vocabulary->arrays = append(vocabulary_->arrays);
-    align_end();
+    align_end(kDataAlignment);
     write_front();
     file_.commit();
     report_.file_size = end_;
@@ -99,6 +101,11 @@ class ModelWriter {
   }
 
  private:
+  struct SmallTensor {
+    std::vector<float> values;
+    DataRange* range;
+  };
+
   std::vector<uint8_t> metadata() const {
     return build_metadata(checkpoint_.info(), options_.tokenizer, ranges_);
   }
@@ -114,11 +121,10 @@ class ModelWriter {
   }
 
   // Pads with zeros to the next boundary.
-  void align_end() {
-    constexpr uint8_t kZeros[kDataAlignment] = {};
-    const uint64_t aligned = (end_ + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
-    file_.write_at(end_, kZeros, aligned - end_);
-    end_ = aligned;
+  void align_end(uint64_t alignment) {
+    const std::vector<uint8_t> zeros((alignment - end_ % alignment) % alignment);
+    file_.write_at(end_, zeros.data(), zeros.size());
+    end_ += zeros.size();
   }
 
   template <typename T>
@@ -127,7 +133,7 @@ class ModelWriter {
   }
 
   DataRange append(const void* bytes, size_t size) {
-    align_end();
+    align_end(kDataAlignment);
     const DataRange range = {end_, size, xxhash64(bytes, size)};
     file_.write_at(end_, bytes, size);
     end_ += size;
@@ -150,28 +156,27 @@ class ModelWriter {
     return range;
   }
 
-  // Sets a tensor aside for write_small().
-  void defer(std::vector<float> values, DataRange& range) {
+  // Sets a tensor aside for write_deferred().
+  static void defer(std::vector<float> values, DataRange& range, std::vector<SmallTensor>& to) {
     range.size = values.size() * sizeof(float);
-    small_.push_back({std::move(values), &range});
+    to.push_back({std::move(values), &range});
   }
 
-  // Gains, scales and biases, in one piece: a reader that runs packed weights maps these pages
-  // and none of the plain weights beside them.
-  void write_small() {
-    for (const SmallTensor& tensor : small_) *tensor.range = append(tensor.values);
-    small_.clear();
+  void write_deferred(std::vector<SmallTensor>& tensors) {
+    for (const SmallTensor& tensor : tensors) *tensor.range = append(tensor.values);
+    tensors.clear();
   }
 
   void write_norm(const char* group, size_t layer, const FloatNorm& norm, NormRanges& ranges) {
-    defer(norm.gain, ranges.gain);
-    defer(norm.bias, ranges.bias);
+    defer(norm.gain, ranges.gain, kept_);
+    defer(norm.bias, ranges.bias, kept_);
     report(group, layer, {static_cast<uint32_t>(norm.gain.size())}, 0,
            ranges.gain.size + ranges.bias.size, kExact);
   }
 
   void write_linear(const char* group, size_t layer, const std::vector<float>& weights,
                     std::vector<float> bias, LinearRanges& ranges) {
+    const bool is_embedding = &ranges == &ranges_.token_embedding;
     if (ranges.tiles) {
       const QuantizedInt4 quantized = quantize_int4(weights, ranges.inputs, ranges.outputs);
       ranges.tiles = append(build_int4_tiles(quantized, bias));
@@ -181,11 +186,11 @@ class ModelWriter {
     }
     QuantizedLinear quantized = quantize(weights, ranges.inputs, ranges.outputs);
     ranges.weights = append(quantized.weights);
-    defer(std::move(quantized.scales), ranges.scales);
+    defer(std::move(quantized.scales), ranges.scales, is_embedding ? kept_ : verified_);
     uint64_t size = ranges.weights.size + ranges.scales.size;
     if (ranges.bias) {
       bias.resize(ranges.outputs);
-      defer(std::move(bias), *ranges.bias);
+      defer(std::move(bias), *ranges.bias, verified_);
       size += ranges.bias->size;
     }
     report(group, layer, {ranges.outputs, ranges.inputs}, 8, size,
@@ -210,6 +215,7 @@ class ModelWriter {
     const ModelShape& shape = checkpoint_.info().shape;
     ranges_.positions = write_floats("positions", {shape.position_count, shape.embedding_size},
                                      checkpoint_.positions());
+    if (ranges_.vocabulary) ranges_.vocabulary->arrays = append(vocabulary_->arrays);
     finish_step();
     write_linear("token_embedding", kNoLayer, checkpoint_.token_embedding(), {},
                  ranges_.token_embedding);
@@ -223,8 +229,25 @@ class ModelWriter {
       FloatLinear head = checkpoint_.head();
       write_linear("head", kNoLayer, head.weights, std::move(head.bias), *ranges_.head);
     }
-    write_small();
+    write_deferred(verified_);
+    if (packed_size() >= WriteOptions::kLeastPages * options_.page_size) {
+      align_end(options_.page_size);
+    }
+    write_deferred(kept_);
     finish_step();
+  }
+
+  uint64_t packed_size() const {
+    uint64_t size = 0;
+    if (!ranges_.packed) return size;
+    for (const LinearRanges* linear : ranges_.linears()) {
+      if (!linear->tiles) size += packed_size(*linear);
+    }
+    return size;
+  }
+
+  size_t packed_size(const LinearRanges& linear) const {
+    return align_up(options_.packer->size(linear.inputs, linear.outputs), kDataAlignment);
   }
 
   template <typename T>
@@ -234,7 +257,6 @@ class ModelWriter {
     return values;
   }
 
-  // In one piece behind the plain weights, so that a reader maps only what it uses.
   void write_packed() {
     const std::vector<const LinearRanges*> linears = ranges_.linears();
     for (size_t i = 0; i < linears.size(); ++i) {
@@ -254,8 +276,7 @@ class ModelWriter {
                                      .rows = rows.data(),
                                      .scales = scales.data(),
                                      .bias = linear.bias ? bias.data() : nullptr};
-      const size_t size = align_up(options_.packer->size(linear.inputs, linear.outputs),
-                                   kDataAlignment);
+      const size_t size = packed_size(linear);
       const size_t capacity = std::max(size, packed_size_bound(linear.inputs, linear.outputs));
       const std::unique_ptr<uint8_t[], AlignedDelete> packed(
           new (std::align_val_t{kDataAlignment}) uint8_t[capacity]());
@@ -291,15 +312,11 @@ class ModelWriter {
   static constexpr size_t kNoLayer = std::numeric_limits<size_t>::max();
   static constexpr double kExact = std::numeric_limits<double>::infinity();
 
-  struct SmallTensor {
-    std::vector<float> values;
-    DataRange* range;
-  };
-
   const Checkpoint& checkpoint_;
   const WriteOptions& options_;
   ModelRanges ranges_;
-  std::vector<SmallTensor> small_;
+  std::vector<SmallTensor> kept_;      // by a reader that runs packed weights
+  std::vector<SmallTensor> verified_;  // by it, and then not used
   std::optional<VocabularyData> vocabulary_;
   OutputFile file_;
   WriteReport report_;

@@ -40,6 +40,10 @@ struct WriteOptions {
   const TokenizerData* tokenizer = nullptr;  // null: none
   // Null: no packed section. Nor is there one where all weights have 4 bits.
   const Packer* packer = nullptr;
+  // Bytes of the largest pages in which systems map files. Packed weights of at least
+  // kLeastPages begin on such a page, together with what is read with them.
+  uint64_t page_size = uint64_t{2} << 20;
+  static constexpr uint64_t kLeastPages = 32;
   // Called between tensors with the part done, 0 ... 1. May throw to stop.
   std::function<void(double fraction)> progress = [](double) {};
 };

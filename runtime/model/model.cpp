@@ -16,7 +16,30 @@ static_assert(sizeof(Model) <= kModelBytes);
 static_assert(sizeof(LayerView) <= kLayerBytes);
 
 static void release(const ModelOptions& options, const ByteRange& range) {
-  if (options.release != nullptr) options.release(options.release_context, range.bytes, range.size);
+  if (options.release == nullptr || range.size == 0) return;
+  options.release(options.release_context, range.bytes, range.size);
+}
+
+// Those that packed weights have, too, if the file has them in one piece; else nothing. A tied
+// head's scales are used for embeddings.
+static ByteRange scales_and_biases(const ModelView& view) {
+  uintptr_t begin = UINTPTR_MAX, end = 0;
+  size_t total = 0;
+  const auto add = [&](const float* floats, size_t count) {
+    if (floats == nullptr) return;
+    const auto first = reinterpret_cast<uintptr_t>(floats);
+    begin = std::min(begin, first);
+    end = std::max(end, first + count * sizeof(float));
+    total += align_up(count * sizeof(float), kMemoryAlignment);
+  };
+  const size_t count = view.linear_count() - (view.has_tied_head() ? 1 : 0);
+  for (size_t i = 0; i < count; ++i) {
+    const LinearWeights linear = view.linear(i);
+    add(linear.scales, linear.outputs);
+    add(linear.bias, linear.outputs);
+  }
+  if (end == 0 || align_up(end - begin, kMemoryAlignment) != total) return {};
+  return {reinterpret_cast<const uint8_t*>(begin), end - begin, 0};
 }
 
 // A piece at a time, so that few pages of a mapped file are resident beside their copy.
@@ -192,6 +215,7 @@ Status Model::init(const void* file, size_t file_size, const ModelOptions& optio
   model->positions_ = plan.view.positions();
   model->final_norm_ = plan.view.final_norm();
   // Read to be verified; of what comes back, a text needs little.
+  if (plan.pack || plan.packed_section >= 0) release(options, scales_and_biases(plan.view));
   release(options, plan.view.position_bytes());
   release(options, plan.view.metadata());
   *out = model;

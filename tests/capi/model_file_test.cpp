@@ -271,7 +271,10 @@ TEST(ModelFile, SaysWhichBytesItIsDoneWith) {
                 sizeof metadata_size);
     const size_t positions =
         sizeof(float) * info.max_context_tokens * size_t{kShape.embedding_size};
-    EXPECT_EQ(released.total, rows + metadata_size + positions);
+    const size_t width = kShape.embedding_size, inner = kShape.feed_forward_size;
+    const size_t layer_outputs = 3 * width + width + inner + width;
+    const size_t scales_and_biases = sizeof(float) * 2 * kShape.layer_count * layer_outputs;
+    EXPECT_EQ(released.total, rows + metadata_size + positions + (packs ? scales_and_biases : 0));
   }
 }
 

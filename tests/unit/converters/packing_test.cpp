@@ -71,5 +71,30 @@ TEST(PackingTest, WritesWhatTheKernelsPack) {
   EXPECT_EQ(report.packed_size, total);
 }
 
+// What is used with them lies between the start of a page and them, what is not before.
+TEST(PackingTest, StartsOnAPageIfItFillsMany) {
+  if (!linear_needs_packing(find_kernels(Isa::kAuto)->isa)) {
+    GTEST_SKIP() << "this CPU multiplies from plain weights";
+  }
+  const Packer packer("native");
+  const TemporaryDirectory directory;
+  const SyntheticCheckpoint checkpoint("tiny", {70, 10, 24, 3, 40, 2}, 7);
+  constexpr uint64_t kPage = 256;
+  for (const uint64_t page_size : {kPage, WriteOptions().page_size}) {
+    const WriteReport report = write_model(checkpoint, directory / "m.sotto",
+                                           {.packer = &packer, .page_size = page_size});
+    ASSERT_GE(report.packed_size, WriteOptions::kLeastPages * kPage);
+    const std::string file = read_bytes(directory / "m.sotto");
+    const format::Model* model = format::GetModel(file.data() + sizeof(FileHeader));
+    const uint64_t start = model->token_embedding()->scales()->offset();
+    EXPECT_EQ(start % kPage == 0, page_size == kPage);
+    EXPECT_LT(model->layers()->Get(1)->feed_forward_down()->bias()->offset(), start);
+    EXPECT_GT(model->layers()->Get(0)->attention_norm()->gain()->offset(), start);
+    const format::DataRange* last = model->final_norm()->bias();
+    const uint64_t packed = model->packed()->Get(0)->weights()->Get(0)->offset();
+    EXPECT_EQ(packed, (last->offset() + last->size() + 63) / 64 * 64);
+  }
+}
+
 }  // namespace
 }  // namespace sotto
