@@ -9,6 +9,7 @@
 #include "kernels/packed_tiles.h"
 #include "kernels/reference/int4.h"
 #include "kernels/reference/linear.h"
+#include "kernels/row_blocks.h"
 #include "kernels/xnnpack/fully_connected.h"
 #include "kernels/xnnpack/process_state.h"
 
@@ -76,8 +77,8 @@ static const TileBatch* tile_batch(const TileKernels* tiles, size_t rows) {
   return batch.multiply == nullptr ? nullptr : &batch;
 }
 
-static void run_tiles(const TileBatch& batch, size_t columns, const TileArgs& args,
-                      ThreadPool* pool) {
+static void run_pass(const TileBatch& batch, size_t columns, const TileArgs& args,
+                     ThreadPool* pool) {
   if (batch.prepare != nullptr) batch.prepare(args);
   const size_t tile_count = (args.outputs + columns - 1) / columns;
   const size_t tiles_per_task = pool == nullptr ? tile_count : batch.task_tiles;
@@ -85,6 +86,19 @@ static void run_tiles(const TileBatch& batch, size_t columns, const TileArgs& ar
     const size_t first = task * tiles_per_task;
     batch.multiply(args, first, std::min(tiles_per_task, tile_count - first));
   });
+}
+
+static void run_tiles(const TileBatch& batch, size_t columns, const TileArgs& args,
+                      ThreadPool* pool) {
+  TileArgs part = args;
+  const size_t most_rows = (args.rows + batch.passes - 1) / batch.passes;
+  for (RowBlocks parts(args.rows, most_rows); parts.left() > 0; parts.next()) {
+    part.rows = parts.height();
+    run_pass(batch, columns, part, pool);
+    part.q += part.rows * args.inputs;
+    part.quantization += part.rows;
+    part.y += part.rows * args.outputs;
+  }
 }
 
 static void run_int4(const LinearOperator& op, const LinearWeights& weights, size_t rows,

@@ -22,7 +22,7 @@ endfunction()
 if(sotto_architecture STREQUAL "x86_64")
   list(APPEND sotto_op_sources cpu_features_x86.cpp tables_x86.cpp)
   sotto_op_isa(FLAGS -mavx2 -mfma SOURCES avx2/ops.cpp avx2/attention.cpp avx2/int4.cpp
-               avx2/small_batch.cpp)
+               avx2/linear.cpp)
   sotto_op_isa(FLAGS -mavx2 -mfma -mavxvnni SOURCES avxvnni/small_batch.cpp)
   set(avx512_flags -mavx2 -mfma -mavx512f -mavx512bw -mavx512dq -mavx512vl
                    -mprefer-vector-width=512)
@@ -31,7 +31,7 @@ if(sotto_architecture STREQUAL "x86_64")
     list(APPEND avx512_flags -Wno-uninitialized -Wno-maybe-uninitialized)
   endif()
   sotto_op_isa(FLAGS ${avx512_flags} SOURCES avx512/ops.cpp avx512/attention.cpp
-               avx512/int4.cpp avx512/small_batch.cpp)
+               avx512/int4.cpp avx512/linear.cpp)
   sotto_op_isa(FLAGS ${avx512_flags} -mavx512vnni SOURCES avx512vnni/attention.cpp
                avx512vnni/attention_rows.cpp avx512vnni/attention_few_rows.cpp
                avx512vnni/small_batch.cpp avx512vnni/large_batch.cpp

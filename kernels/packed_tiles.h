@@ -18,7 +18,7 @@ inline constexpr uint32_t kMinTileInputs = 32;
 inline constexpr uint32_t kMaxTileInputs = 32768;
 
 // What kernels make of activations: for few rows at most two bytes of each, in whole depths; else
-// tiles of 16 rows by 64 inputs at the most.
+// tiles of 16 rows by 64 inputs at the most, or two bytes of each of half the rows.
 inline constexpr size_t kSmallBatchRows = 12;
 constexpr size_t tile_scratch_size(size_t rows, size_t inputs) {
   if (rows <= kSmallBatchRows) return rows * ((inputs + 7) / 8 * 8) * sizeof(int16_t);
@@ -43,6 +43,7 @@ struct TileBatch {
   void (*prepare)(const TileArgs& args);  // writes `ordered`; null: nothing to do
   TileFunction multiply;                  // null: XNNPACK is as good
   size_t task_tiles;                      // that a thread of several takes at once
+  size_t passes = 1;                      // over the tiles, each for a part of the rows
 };
 
 // Two ways to go. Decoding has one row at every step, beam search and its relatives a few:

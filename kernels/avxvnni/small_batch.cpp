@@ -6,7 +6,7 @@
 
 #include "kernels/avx2/tile_frame.h"
 #include "kernels/flush_denormals_x86.h"
-#include "kernels/generic/small_batch.h"
+#include "kernels/generic/linear_tiles.h"
 
 namespace sotto::avxvnni {
 namespace {
@@ -53,11 +53,11 @@ struct Vector {
   }
 };
 
-using Batch = generic::SmallBatch<Vector>;
+using Tiles = generic::LinearTiles<Vector>;
 
 }  // namespace
 
 constinit const TileKernels kTileKernels = {
-    Vector::kColumns, {Batch::prepare, Batch::multiply, 16}, {}};
+    Vector::kColumns, {Tiles::prepare, Tiles::multiply, 16}, {}};
 
 }  // namespace sotto::avxvnni

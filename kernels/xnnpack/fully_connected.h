@@ -15,7 +15,7 @@ size_t packed_size(uint32_t inputs, uint32_t outputs);
 
 size_t pack(const LinearWeights& weights, void* packed);
 
-// Whether packed weights lie in tiles of so many columns and inputs, as kernels/small_batch.h
+// Whether packed weights lie in tiles of so many columns and inputs, as kernels/packed_tiles.h
 // says.
 bool packs_tiles(uint32_t columns, uint32_t depth);
 

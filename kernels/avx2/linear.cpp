@@ -3,7 +3,7 @@
 
 #include "kernels/avx2/tile_frame.h"
 #include "kernels/flush_denormals_x86.h"
-#include "kernels/generic/small_batch.h"
+#include "kernels/generic/linear_tiles.h"
 
 namespace sotto::avx2 {
 namespace {
@@ -51,11 +51,14 @@ struct Vector {
   static void store(float* y, size_t columns, __m256 values) { store_columns(y, columns, values); }
 };
 
-using Batch = generic::SmallBatch<Vector>;
+using Tiles = generic::LinearTiles<Vector>;
 
 }  // namespace
 
 constinit const TileKernels kTileKernels = {
-    Vector::kColumns, {Batch::prepare, Batch::multiply, 16}, {}};
+    Vector::kColumns,
+    {Tiles::prepare, Tiles::multiply, 16},
+    {Tiles::prepare, Tiles::multiply, 16, 2},
+};
 
 }  // namespace sotto::avx2

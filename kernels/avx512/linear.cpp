@@ -2,7 +2,7 @@
 #include <immintrin.h>
 
 #include "kernels/flush_denormals_x86.h"
-#include "kernels/generic/small_batch.h"
+#include "kernels/generic/linear_tiles.h"
 
 namespace sotto::avx512 {
 namespace {
@@ -79,11 +79,14 @@ struct Vector {
   }
 };
 
-using Batch = generic::SmallBatch<Vector>;
+using Tiles = generic::LinearTiles<Vector>;
 
 }  // namespace
 
 constinit const TileKernels kTileKernels = {
-    Vector::kColumns, {Batch::prepare, Batch::multiply, 8}, {}};
+    Vector::kColumns,
+    {Tiles::prepare, Tiles::multiply, 8},
+    {Tiles::prepare, Tiles::multiply, 8, 2},
+};
 
 }  // namespace sotto::avx512

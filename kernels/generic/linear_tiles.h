@@ -1,7 +1,7 @@
-// At most kSmallBatchRows over XNNPACK's packed weights (kernels/packed_tiles.h): they come from
-// memory once, and are asked for meanwhile. `V` is an instruction set's vectors of sums: a depth
-// of weights takes V::kTileVectors of them, and a pass as many as leave registers for the sums of
-// V::kMaxRows.
+// Rows over XNNPACK's packed weights (kernels/packed_tiles.h): a tile comes from memory once, is
+// asked for meanwhile, and stays in the caches while groups of rows pass by. `V` is an instruction
+// set's vectors of sums: a depth of weights takes V::kTileVectors of them, and a pass as many as
+// leave registers for the sums of V::kMaxRows.
 #pragma once
 
 #include <algorithm>
@@ -12,27 +12,25 @@
 namespace sotto::generic {
 
 template <class V>
-class SmallBatch {
+class LinearTiles {
  public:
-  // `ordered` becomes (block, depth, row of the block, kTileDepth) of V::Activation.
+  // `ordered` becomes (group, block, depth, row of the block, kTileDepth) of V::Activation.
   static void prepare(const TileArgs& args) {
     const int8_t* q = args.q;
     auto* to = reinterpret_cast<Activation*>(args.ordered);
-    for (RowBlocks blocks(args.rows, V::kMaxRows); blocks.left() > 0; blocks.next()) {
-      for (size_t input = 0; input < args.inputs; input += kTileDepth) {
-        for (size_t r = 0; r < blocks.height(); ++r, to += kTileDepth) {
-          V::order(q + r * args.inputs + input, to);
-        }
+    for (RowBlocks groups(args.rows, kGroupRows); groups.left() > 0; groups.next()) {
+      for (RowBlocks blocks(groups.height(), V::kMaxRows); blocks.left() > 0; blocks.next()) {
+        to = order(args, q, blocks.height(), to);
+        q += blocks.height() * args.inputs;
       }
-      q += blocks.height() * args.inputs;
     }
   }
 
   static void multiply(const TileArgs& args, size_t first_tile, size_t tile_count) {
     const typename V::FloatMode mode;
-    const SmallBatch batch(args);
+    const LinearTiles tiles(args);
     for (size_t tile = first_tile; tile < first_tile + tile_count; ++tile) {
-      batch.multiply_tile(tile);
+      tiles.multiply_tile(tile);
     }
   }
 
@@ -40,15 +38,29 @@ class SmallBatch {
   using Activation = typename V::Activation;
   using Ints = typename V::Ints;
 
+  static Activation* order(const TileArgs& args, const int8_t* q, size_t rows, Activation* to) {
+    for (size_t input = 0; input < args.inputs; input += kTileDepth) {
+      for (size_t r = 0; r < rows; ++r, to += kTileDepth) V::order(q + r * args.inputs + input, to);
+    }
+    return to;
+  }
+
   static constexpr size_t kDepthBytes = V::kColumns * kTileDepth;
   static constexpr size_t kFrameBytes = V::kColumns * (sizeof(int32_t) + 2 * sizeof(float));
   static constexpr size_t kVectorBytes = kDepthBytes / V::kTileVectors;
   static constexpr size_t kLine = 64;
   static constexpr size_t kLinesOfDepth = kDepthBytes / kLine;
   static constexpr size_t kAhead = 8192;
+  static constexpr size_t kGroupRows = kSmallBatchRows;
 
   struct Sums {  // of a row and a tile
     Ints vectors[V::kTileVectors];
+  };
+
+  struct Group {
+    const Activation* q;
+    size_t first;  // row
+    size_t count;
   };
 
   // Asks for lines two pages ahead: hardware looks no further than the end of a page.
@@ -61,28 +73,42 @@ class SmallBatch {
     }
   };
 
-  explicit SmallBatch(const TileArgs& args)
+  explicit LinearTiles(const TileArgs& args)
       : args_(args),
         depths_((args.inputs + kTileDepth - 1) / kTileDepth),
         size_(kFrameBytes + depths_ * kDepthBytes) {
-    const RowBlocks blocks(args.rows, V::kMaxRows);
-    const size_t passes = blocks.left() * V::kTileVectors / V::pass_vectors(blocks.height());
+    size_t passes = 0;
+    for (RowBlocks groups(args.rows, kGroupRows); groups.left() > 0; groups.next()) {
+      const RowBlocks blocks(groups.height(), V::kMaxRows);
+      passes += blocks.left() * V::kTileVectors / V::pass_vectors(blocks.height());
+    }
     const size_t lines = passes * depths_ * kLinesOfDepth;
     step_ = (size_ + lines - 1) / lines;
   }
 
-  // All rows take their turn on some depths at a time, which stay in the L1 cache meanwhile.
   void multiply_tile(size_t tile) const {
     const uint8_t* packed = static_cast<const uint8_t*>(args_.packed) + tile * size_;
+    Ahead ahead = {packed + kAhead, step_};
+    Group group = {reinterpret_cast<const Activation*>(args_.ordered), 0, 0};
+    for (RowBlocks groups(args_.rows, kGroupRows); groups.left() > 0; groups.next()) {
+      group.count = groups.height();
+      multiply_group(group, packed, tile * V::kColumns, ahead);
+      group.first += group.count;
+      group.q += group.count * depths_ * kTileDepth;
+    }
+  }
+
+  // All rows of a group take their turn on some depths, which stay in the L1 cache meanwhile.
+  void multiply_group(const Group& group, const uint8_t* packed, size_t column,
+                      Ahead& ahead) const {
     const uint8_t* weights = packed + V::kColumns * sizeof(int32_t);
-    Ahead ahead = {weights + kAhead, step_};
-    Sums sums[kSmallBatchRows];
-    std::fill_n(sums, args_.rows, Sums{});
+    Sums sums[kGroupRows];
+    std::fill_n(sums, group.count, Sums{});
     for (size_t first = 0; first < depths_; first += V::kDepthsAtOnce) {
       const size_t depths = std::min(V::kDepthsAtOnce, depths_ - first);
       Sums* block_sums = sums;
-      const auto* q = reinterpret_cast<const Activation*>(args_.ordered);
-      for (RowBlocks blocks(args_.rows, V::kMaxRows); blocks.left() > 0; blocks.next()) {
+      const Activation* q = group.q;
+      for (RowBlocks blocks(group.count, V::kMaxRows); blocks.left() > 0; blocks.next()) {
         const size_t rows = blocks.height();
         add_rows<1>(rows, {q + first * rows * kTileDepth, weights, depths}, ahead, block_sums);
         q += depths_ * rows * kTileDepth;
@@ -90,13 +116,11 @@ class SmallBatch {
       }
       weights += depths * kDepthBytes;
     }
-    finish(sums, typename V::Frame(packed, weights), tile * V::kColumns);
-  }
-
-  void finish(const Sums* sums, const typename V::Frame& frame, size_t column) const {
-    for (size_t r = 0; r < args_.rows; ++r) {
-      V::store(args_.y + r * args_.outputs + column, args_.outputs - column,
-               V::finish(sums[r].vectors, frame, args_.quantization[r]));
+    const typename V::Frame frame(packed, weights);
+    for (size_t r = 0; r < group.count; ++r) {
+      const size_t row = group.first + r;
+      V::store(args_.y + row * args_.outputs + column, args_.outputs - column,
+               V::finish(sums[r].vectors, frame, args_.quantization[row]));
     }
   }
 
