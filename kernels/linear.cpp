@@ -70,13 +70,6 @@ LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa is
   return made->fully_connected == nullptr ? nullptr : made;
 }
 
-// Null: XNNPACK's operator takes so many rows.
-static const TileBatch* tile_batch(const TileKernels* tiles, size_t rows) {
-  if (tiles == nullptr) return nullptr;
-  const TileBatch& batch = rows <= kSmallBatchRows ? tiles->small : tiles->large;
-  return batch.multiply == nullptr ? nullptr : &batch;
-}
-
 static void run_pass(const TileBatch& batch, size_t columns, const TileArgs& args,
                      ThreadPool* pool) {
   if (batch.prepare != nullptr) batch.prepare(args);
@@ -88,13 +81,13 @@ static void run_pass(const TileBatch& batch, size_t columns, const TileArgs& arg
   });
 }
 
-static void run_tiles(const TileBatch& batch, size_t columns, const TileArgs& args,
-                      ThreadPool* pool) {
+static void run_tiles(const TileKernels& tiles, const TileArgs& args, ThreadPool* pool) {
+  const TileBatch& batch = args.rows <= kSmallBatchRows ? tiles.small : tiles.large;
   TileArgs part = args;
   const size_t most_rows = (args.rows + batch.passes - 1) / batch.passes;
   for (RowBlocks parts(args.rows, most_rows); parts.left() > 0; parts.next()) {
     part.rows = parts.height();
-    run_pass(batch, columns, part, pool);
+    run_pass(batch, tiles.columns, part, pool);
     part.q += part.rows * args.inputs;
     part.quantization += part.rows;
     part.y += part.rows * args.outputs;
@@ -123,8 +116,8 @@ bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, c
     reference::run_linear(weights, rows, q, quantization, y, pool);
     return true;
   }
-  if (const TileBatch* batch = tile_batch(op->tiles, rows)) {
-    run_tiles(*batch, op->tiles->columns,
+  if (op->tiles != nullptr) {
+    run_tiles(*op->tiles,
               {weights.packed, op->inputs, op->outputs, rows, q, quantization, y,
                static_cast<int8_t*>(scratch)},
               pool);

@@ -23,7 +23,7 @@ if(sotto_architecture STREQUAL "x86_64")
   list(APPEND sotto_op_sources cpu_features_x86.cpp tables_x86.cpp)
   sotto_op_isa(FLAGS -mavx2 -mfma SOURCES avx2/ops.cpp avx2/attention.cpp avx2/int4.cpp
                avx2/linear.cpp)
-  sotto_op_isa(FLAGS -mavx2 -mfma -mavxvnni SOURCES avxvnni/small_batch.cpp)
+  sotto_op_isa(FLAGS -mavx2 -mfma -mavxvnni SOURCES avxvnni/linear.cpp)
   set(avx512_flags -mavx2 -mfma -mavx512f -mavx512bw -mavx512dq -mavx512vl
                    -mprefer-vector-width=512)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

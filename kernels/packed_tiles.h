@@ -41,9 +41,9 @@ using TileFunction = void (*)(const TileArgs& args, size_t first_tile, size_t ti
 
 struct TileBatch {
   void (*prepare)(const TileArgs& args);  // writes `ordered`; null: nothing to do
-  TileFunction multiply;                  // null: XNNPACK is as good
-  size_t task_tiles;                      // that a thread of several takes at once
-  size_t passes = 1;                      // over the tiles, each for a part of the rows
+  TileFunction multiply;
+  size_t task_tiles;  // that a thread of several takes at once
+  size_t passes = 1;  // over the tiles, each for a part of the rows
 };
 
 // Two ways to go. Decoding has one row at every step, beam search and its relatives a few:

@@ -182,7 +182,7 @@ TEST(Linear, AvxVnniEqualsTheReferenceBitForBit) {
     layer.pack();
     const size_t columns = avxvnni::kTileKernels.columns;
     const size_t tiles = (outputs + columns - 1) / columns;
-    for (size_t rows = 1; rows <= kSmallBatchRows; ++rows) {
+    for (const size_t rows : kBatches) {
       const Activations x(rows, inputs, random);
       const auto expected = run(layer, Isa::kReference, x, rows, nullptr);
       std::vector<float> y(rows * outputs, -1.0f);
@@ -191,8 +191,11 @@ TEST(Linear, AvxVnniEqualsTheReferenceBitForBit) {
           (reinterpret_cast<uintptr_t>(storage.data()) + 63) / 64 * 64);
       const TileArgs args = {layer.weights.packed, inputs,   outputs, rows, x.q.data(),
                              x.quantization.data(), y.data(), ordered};
-      avxvnni::kTileKernels.small.prepare(args);
-      avxvnni::kTileKernels.small.multiply(args, 0, tiles);
+      const TileKernels& kernels = avxvnni::kTileKernels;
+      const TileBatch& batch = rows <= kSmallBatchRows ? kernels.small : kernels.large;
+      ASSERT_EQ(batch.passes, 1u);
+      batch.prepare(args);
+      batch.multiply(args, 0, tiles);
       ASSERT_EQ(std::memcmp(y.data(), expected.data(), y.size() * sizeof(float)), 0)
           << inputs << " -> " << outputs << ", rows " << rows;
     }

@@ -58,6 +58,9 @@ using Tiles = generic::LinearTiles<Vector>;
 }  // namespace
 
 constinit const TileKernels kTileKernels = {
-    Vector::kColumns, {Tiles::prepare, Tiles::multiply, 16}, {}};
+    Vector::kColumns,
+    {Tiles::prepare, Tiles::multiply, 16},
+    {Tiles::prepare, Tiles::multiply, 16},
+};
 
 }  // namespace sotto::avxvnni
