@@ -146,7 +146,7 @@ uint32_t JsonGrammar::any(JsonType type) {
       body = number();
       break;
     case JsonType::kString:
-      body = quoted(builder_.repeat(string_character(), 0, kUnbounded));
+      body = quoted(builder_.repeat(define_character(), 0, kUnbounded));
       break;
     case JsonType::kArray:
     case JsonType::kObject:

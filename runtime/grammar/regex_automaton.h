@@ -24,6 +24,10 @@ struct CharacterAutomaton {
   const uint32_t* next = nullptr;  // (state, class)
   const uint8_t* accepts = nullptr;
 
+  Interval characters(size_t range) const {
+    const bool is_last = range + 1 == ranges.size();
+    return {ranges[range].first, is_last ? kMaxCodePoint : ranges[range + 1].first - 1};
+  }
   uint32_t class_of(uint32_t code_point) const;
   bool matches(std::string_view text) const;
   uint32_t step(uint32_t state, uint32_t kind) const { return next[state * class_count + kind]; }

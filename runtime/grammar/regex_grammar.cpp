@@ -17,6 +17,15 @@ bool contains(std::span<const Interval> intervals, uint32_t code_point) {
                      [&](Interval i) { return i.first <= code_point && code_point <= i.last; });
 }
 
+// Whether the text may end here, and nothing leads to another state.
+bool ends(const CharacterAutomaton& automaton, uint32_t state) {
+  for (uint32_t kind = 0; kind < automaton.class_count; ++kind) {
+    const uint32_t target = automaton.step(state, kind);
+    if (target != CharacterAutomaton::kDead && target != state) return false;
+  }
+  return automaton.accepts[state] != 0;
+}
+
 }  // namespace
 
 RegexGrammar::RegexGrammar(GrammarBuilder& builder, CharacterForm form)
@@ -219,22 +228,28 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
   const uint32_t count = automaton.state_count;
   if (count == 0) return never();
   Workspace& workspace = builder_.workspace();
-  // States with one predecessor are written inside it; the others are rules.
+  // States with one predecessor are written inside it, and those that nothing else follows inside
+  // each; the others are rules.
   auto* rules = workspace.take<uint32_t>(count);
   auto* bodies = workspace.take<uint32_t>(count);
   auto* sources = workspace.take<uint32_t>(count);
   auto* order = workspace.take<uint32_t>(count);
-  if (rules == nullptr || bodies == nullptr || sources == nullptr || order == nullptr)
+  auto* is_last = workspace.take<bool>(count);
+  if (rules == nullptr || bodies == nullptr || sources == nullptr || order == nullptr ||
+      is_last == nullptr) {
     return builder_.empty();
+  }
   std::fill(rules, rules + count, kNone);
   std::fill(bodies, bodies + count, kNone);
   std::fill(sources, sources + count, kNone);
+  sources[0] = count;  // what stands before the automaton
   const auto each_target = [&](uint32_t state, auto&& visit) {
     for (uint32_t kind = 0; kind < automaton.class_count; ++kind) {
       const uint32_t target = automaton.step(state, kind);
-      if (target != CharacterAutomaton::kDead && target != state) visit(target);
+      if (target != CharacterAutomaton::kDead && target != state && !is_last[target]) visit(target);
     }
   };
+  for (uint32_t state = 0; state < count; ++state) is_last[state] = ends(automaton, state);
   for (uint32_t state = 0; state < count; ++state) {
     each_target(state, [&](uint32_t target) {
       if (sources[target] == kNone) sources[target] = state;
@@ -242,11 +257,10 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
         rules[target] = builder_.anonymous_rule(kNone);
     });
   }
-  if (rules[0] == kNone) rules[0] = builder_.anonymous_rule(kNone);
   // In `order` a state comes before those written inside it.
   uint32_t ordered = 0;
   for (uint32_t root = 0; root < count; ++root) {
-    if (rules[root] == kNone) continue;
+    if (root != 0 && rules[root] == kNone) continue;
     uint32_t next = ordered;
     order[ordered++] = root;
     for (; next < ordered; ++next) {
@@ -263,7 +277,16 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
     bodies[at] = state(automaton, at, rules, bodies);
     if (rules[at] != kNone) builder_.define(rules[at], bodies[at], 0);
   }
-  return builder_.reference(rules[0]);
+  return rules[0] == kNone ? bodies[0] : builder_.reference(rules[0]);
+}
+
+// Adds characters behind the others.
+void RegexGrammar::join(Interval characters) {
+  if (!intervals_.empty() && intervals_.back().last + 1 == characters.first) {
+    intervals_.back().last = characters.last;
+  } else {
+    intervals_.push(characters);
+  }
 }
 
 uint32_t RegexGrammar::state(const CharacterAutomaton& automaton, uint32_t state,
@@ -272,10 +295,7 @@ uint32_t RegexGrammar::state(const CharacterAutomaton& automaton, uint32_t state
   for (size_t i = 0; i < automaton.ranges.size(); ++i) {
     const uint32_t target = automaton.step(state, automaton.ranges[i].kind);
     if (target == CharacterAutomaton::kDead) continue;
-    const bool is_last = i + 1 == automaton.ranges.size();
-    arcs_.push(
-        {target,
-         {automaton.ranges[i].first, is_last ? kMaxCodePoint : automaton.ranges[i + 1].first - 1}});
+    arcs_.push({target, automaton.characters(i)});
   }
   std::sort(arcs_.begin(), arcs_.end(), [](const Arc& a, const Arc& b) {
     return a.target != b.target ? a.target < b.target : a.characters.first < b.characters.first;
@@ -287,12 +307,7 @@ uint32_t RegexGrammar::state(const CharacterAutomaton& automaton, uint32_t state
     const uint32_t target = arcs_[i].target;
     intervals_.truncate(0);
     for (; i < arcs_.size() && arcs_[i].target == target; ++i) {
-      const Interval characters = arcs_[i].characters;
-      if (!intervals_.empty() && intervals_.back().last + 1 == characters.first) {
-        intervals_.back().last = characters.last;
-      } else {
-        intervals_.push(characters);
-      }
+      join(arcs_[i].characters);
     }
     const uint32_t characters = this->characters(intervals_.span());
     if (target == state) {
@@ -301,12 +316,23 @@ uint32_t RegexGrammar::state(const CharacterAutomaton& automaton, uint32_t state
     }
     GrammarBuilder::List step;
     builder_.append(step, characters);
-    builder_.append(step,
-                    rules[target] != kNone ? builder_.reference(rules[target]) : bodies[target]);
+    builder_.append(step, rules[target] != kNone    ? builder_.reference(rules[target])
+                          : bodies[target] != kNone ? bodies[target]
+                                                    : repetition(automaton, target));
     builder_.append(alternatives, builder_.sequence(step));
   }
   if (alternatives.first != kNone) builder_.append(whole, builder_.choice(alternatives));
   return builder_.sequence(whole);
+}
+
+// What follows a state that leads to itself alone.
+uint32_t RegexGrammar::repetition(const CharacterAutomaton& automaton, uint32_t state) {
+  intervals_.truncate(0);
+  for (size_t i = 0; i < automaton.ranges.size(); ++i) {
+    if (automaton.step(state, automaton.ranges[i].kind) == state) join(automaton.characters(i));
+  }
+  if (intervals_.empty()) return builder_.empty();
+  return builder_.repeat(characters(intervals_.span()), 0, kUnbounded);
 }
 
 Status build_regex_grammar(std::span<const char> pattern, std::span<const char> name,

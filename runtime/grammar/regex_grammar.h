@@ -41,6 +41,8 @@ class RegexGrammar {
   uint32_t json_characters(std::span<const Interval> intervals);
   uint32_t state(const CharacterAutomaton& automaton, uint32_t state, const uint32_t* rules,
                  const uint32_t* bodies);
+  uint32_t repetition(const CharacterAutomaton& automaton, uint32_t state);
+  void join(Interval characters);
   uint32_t alternative(const RegexTree& tree, uint32_t node, bool search);
   uint32_t body(const RegexTree& tree, uint32_t node);
   uint32_t anything();

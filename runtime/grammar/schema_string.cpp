@@ -194,8 +194,9 @@ Status SchemaCompiler::build_string(Atoms atoms, uint32_t* expression) {
   if (facts.minimum > facts.maximum) return Status::kOk;
   const bool free_length = facts.minimum == 0 && facts.maximum == kUnbounded;
   if (facts.patterns == 0 && !facts.negations) {
-    *expression =
-        json_.quoted(builder_.repeat(json_.string_character(), facts.minimum, facts.maximum));
+    *expression = free_length ? json_.any(JsonType::kString)
+                              : json_.quoted(builder_.repeat(json_.string_character(),
+                                                             facts.minimum, facts.maximum));
     return Status::kOk;
   }
   if (facts.patterns == 1 && !facts.negations && free_length) {
