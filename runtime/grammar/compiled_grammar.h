@@ -90,14 +90,17 @@ class CompiledGrammar {
   }
   std::span<const GrammarMove> moves(uint32_t state, uint32_t symbol_class) const {
     const auto all = moves(state);
-    const GrammarMove* end = all.data() + all.size();
-    const GrammarMove* first = all.data();
-    // Bisects without branches that depend on the moves: they could not be predicted.
-    for (size_t count = all.size(); count > 0;) {
-      const size_t half = (count + 1) / 2;
-      first += half & (size_t{0} - size_t{first[half - 1].symbol_class < symbol_class});
-      count -= half;
-    }
+    const GrammarMove* begin = all.data();
+    const GrammarMove* end = begin + all.size();
+    // With one move by each class, few classes without a move leave few places.
+    const size_t rest = counts_.classes - symbol_class;
+    const size_t least = all.size() > rest ? all.size() - rest : 0;
+    const size_t most = all.size() < symbol_class ? all.size() : symbol_class;
+    const GrammarMove* first = begin + least;
+    if (least < most) first = lower_bound(first, most - least, symbol_class);
+    const bool is_found = (first == begin || first[-1].symbol_class < symbol_class) &&
+                          (first == end || first->symbol_class >= symbol_class);
+    if (!is_found) first = lower_bound(begin, all.size(), symbol_class);
     const GrammarMove* last = first;
     while (last != end && last->symbol_class == symbol_class) ++last;
     return {first, last};
@@ -118,6 +121,16 @@ class CompiledGrammar {
   template <typename T>
   const T* at(uint32_t offset) const {
     return reinterpret_cast<const T*>(reinterpret_cast<const uint8_t*>(this) + offset);
+  }
+  // Bisects without branches that depend on the moves: they could not be predicted.
+  static const GrammarMove* lower_bound(const GrammarMove* first, size_t count,
+                                        uint32_t symbol_class) {
+    while (count > 0) {
+      const size_t half = (count + 1) / 2;
+      first += half & (size_t{0} - size_t{first[half - 1].symbol_class < symbol_class});
+      count -= half;
+    }
+    return first;
   }
   const GrammarState* states() const { return at<GrammarState>(states_); }
 
