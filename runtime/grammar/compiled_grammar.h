@@ -112,12 +112,15 @@ class CompiledGrammar {
   }
   // kNoClass if no literal names the token.
   static constexpr uint32_t kNoClass = UINT32_MAX;
-  uint32_t token_class(uint32_t token) const;
+  uint32_t token_class(uint32_t token) const {
+    return token_ranges().empty() ? kNoClass : named_token_class(token);
+  }
 
  private:
   friend class GrammarWriter;
   friend class GrammarVerifier;
 
+  uint32_t named_token_class(uint32_t token) const;
   template <typename T>
   const T* at(uint32_t offset) const {
     return reinterpret_cast<const T*>(reinterpret_cast<const uint8_t*>(this) + offset);

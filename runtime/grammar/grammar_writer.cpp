@@ -8,7 +8,7 @@
 
 namespace sotto {
 
-uint32_t CompiledGrammar::token_class(uint32_t token) const {
+uint32_t CompiledGrammar::named_token_class(uint32_t token) const {
   const auto ranges = token_ranges();
   const auto range = std::lower_bound(ranges.begin(), ranges.end(), token,
                                       [](const TokenRange& r, uint32_t t) { return r.last < t; });
