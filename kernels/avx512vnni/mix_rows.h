@@ -10,65 +10,81 @@
 namespace sotto::avx512vnni {
 namespace {
 
-constexpr size_t kMixWidth = 32;
+constexpr size_t kMixWidth = 2 * kLanes;
 constexpr size_t kMixRows = 8;
 constexpr size_t kMixSlots = 96;
 
 struct Mix {
   alignas(64) float sums[kAttentionRows][kMixWidth];
-  alignas(64) float values[kMixSlots][kMixWidth];  // widened
+  alignas(64) float values[kMixSlots][kMixWidth];  // widened by the first rows that see them
 };
 
-// Adds the products of kSlots slots for kMixRows rows: weights are (slot, lane).
-template <size_t kBlocks, size_t kSlots>
-[[gnu::always_inline]] inline void add_slots(const float* weights, const float* values,
-                                             avx512::Vector (&sums)[kMixRows][kBlocks]) {
-#pragma GCC unroll 4
-  for (size_t t = 0; t < kSlots; ++t) {
-    avx512::Vector v[kBlocks];
+// The first slots of those whose values, in part or all, are widened at a time.
+struct Slots {
+  const int8_t* values;  // (slot), stride apart
+  size_t stride;
+  size_t count;
+  size_t widened;
+};
+
+template <size_t kBlocks>
+using Sums = avx512::Vector[kMixRows][kBlocks];
+
+// Adds the products of a slot for kMixRows rows: weights are (lane).
+template <size_t kBlocks>
+[[gnu::always_inline]] inline void add_slot(const float* weights,
+                                            const avx512::Vector (&values)[kBlocks],
+                                            Sums<kBlocks>& sums) {
+#pragma GCC unroll 8
+  for (size_t r = 0; r < kMixRows; ++r) {
+    const avx512::Vector w = avx512::Vector::broadcast(weights[r]);
+#pragma GCC unroll 2
+    for (size_t b = 0; b < kBlocks; ++b) sums[r][b] = fma(w, values[b], sums[r][b]);
+  }
+}
+
+// What is widened already is taken from `values`, the rest is left there.
+template <size_t kBlocks>
+[[gnu::always_inline]] inline void add_slots(const float* weights, const Slots& slots,
+                                             float (*values)[kMixWidth], Sums<kBlocks>& sums) {
+  size_t t = 0;
+  avx512::Vector v[kBlocks];
+  for (const size_t end = std::min(slots.widened, slots.count); t < end; ++t) {
 #pragma GCC unroll 2
     for (size_t b = 0; b < kBlocks; ++b) {
-      v[b] = avx512::Vector::load(values + t * kMixWidth + b * kLanes, generic::Whole{});
+      v[b] = avx512::Vector::load(values[t] + b * kLanes, generic::Whole{});
     }
-#pragma GCC unroll 8
-    for (size_t r = 0; r < kMixRows; ++r) {
-      const avx512::Vector w = avx512::Vector::broadcast(weights[t * kLanes + r]);
+    add_slot(weights + t * kLanes, v, sums);
+  }
+  const int8_t* from = slots.values + t * slots.stride;
+  for (; t < slots.count; ++t, from += slots.stride) {
 #pragma GCC unroll 2
-      for (size_t b = 0; b < kBlocks; ++b) sums[r][b] = fma(w, v[b], sums[r][b]);
+    for (size_t b = 0; b < kBlocks; ++b) {
+      v[b] = avx512::Vector::load(from + b * kLanes, generic::Whole{});
+      v[b].store(values[t] + b * kLanes, generic::Whole{});
     }
+    add_slot(weights + t * kLanes, v, sums);
   }
 }
 
 // To what there is, or to zeros.
 template <size_t kBlocks>
-void add_slots(const float* weights, const float* values, size_t count, bool to_zeros, float* at) {
-  avx512::Vector sums[kMixRows][kBlocks];
-#pragma GCC unroll 8
-  for (size_t r = 0; r < kMixRows; ++r) {
-#pragma GCC unroll 2
-    for (size_t b = 0; b < kBlocks; ++b) sums[r][b] = avx512::Vector::zero();
-  }
-  if (!to_zeros) {
-#pragma GCC unroll 8
-    for (size_t r = 0; r < kMixRows; ++r) {
-#pragma GCC unroll 2
-      for (size_t b = 0; b < kBlocks; ++b) {
-        sums[r][b] = avx512::Vector::load(at + r * kMixWidth + b * kLanes, generic::Whole{});
-      }
-    }
-  }
-  size_t t = 0;
-  for (; t + 4 <= count; t += 4) {
-    add_slots<kBlocks, 4>(weights + t * kLanes, values + t * kMixWidth, sums);
-  }
-  for (; t < count; ++t) {
-    add_slots<kBlocks, 1>(weights + t * kLanes, values + t * kMixWidth, sums);
-  }
+void add_slots(const float* weights, const Slots& slots, bool to_zeros, size_t row, Mix* mix) {
+  Sums<kBlocks> sums;
 #pragma GCC unroll 8
   for (size_t r = 0; r < kMixRows; ++r) {
 #pragma GCC unroll 2
     for (size_t b = 0; b < kBlocks; ++b) {
-      sums[r][b].store(at + r * kMixWidth + b * kLanes, generic::Whole{});
+      const float* at = mix->sums[row + r] + b * kLanes;
+      sums[r][b] = to_zeros ? avx512::Vector::zero() : avx512::Vector::load(at, generic::Whole{});
+    }
+  }
+  add_slots(weights, slots, mix->values, sums);
+#pragma GCC unroll 8
+  for (size_t r = 0; r < kMixRows; ++r) {
+#pragma GCC unroll 2
+    for (size_t b = 0; b < kBlocks; ++b) {
+      sums[r][b].store(mix->sums[row + r] + b * kLanes, generic::Whole{});
     }
   }
 }
@@ -87,30 +103,20 @@ inline void ask_for_outputs(const AttentionRowsArgs& args, size_t row, size_t d)
 // is -0.
 void mix_rows(const AttentionRowsArgs& args, size_t d, const float* inverses) {
   Mix mix;
-  const size_t width = std::min(args.row_stride - d, kMixWidth);
   const size_t count = args.slots_of(args.row_count - 1);
   for (size_t first = 0; first < count; first += kMixSlots) {
-    const int8_t* from = args.values + first * args.row_stride + d;
-    const size_t slots = std::min(count - first, kMixSlots);
-    for (size_t t = 0; t < slots; ++t, from += args.row_stride) {
-#pragma GCC unroll 4
-      for (size_t i = 0; i < kMixWidth; i += kLanes) {
-        if (i >= width) break;
-        avx512::Vector::load(from + i, generic::Whole{}).store(mix.values[t] + i, generic::Whole{});
-      }
-    }
+    Slots slots = {args.values + first * args.row_stride + d, args.row_stride, 0, 0};
     for (size_t row = 0; row < args.row_count; row += kMixRows) {
       const size_t end = args.slots_of(std::min(row + kMixRows, args.row_count) - 1);
       if (end <= first) continue;
       if (first == 0) ask_for_outputs(args, row, d);
-      const size_t seen = std::min(end - first, kMixSlots);
+      slots.widened = slots.count;
+      slots.count = std::min(end - first, kMixSlots);
       const float* weights = args.scores + (row / kLanes * count + first) * kLanes + row % kLanes;
-      size_t i = 0;
-      for (; i + 2 * kLanes <= width; i += 2 * kLanes) {
-        add_slots<2>(weights, mix.values[0] + i, seen, first == 0, mix.sums[row] + i);
-      }
-      if (i < width) {
-        add_slots<1>(weights, mix.values[0] + i, seen, first == 0, mix.sums[row] + i);
+      if (args.row_stride - d > kLanes) {
+        add_slots<2>(weights, slots, first == 0, row, &mix);
+      } else {
+        add_slots<1>(weights, slots, first == 0, row, &mix);
       }
     }
   }
