@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/avx512/exp.h"
 #include "kernels/avx512/fold_rows.h"
@@ -24,6 +25,7 @@ using generic::Part;
 using generic::Whole;
 
 constexpr size_t kTileKeys = 8;
+constexpr size_t kKeysAhead = 64;
 static_assert(kAttentionGroupRows == kLanes);
 
 // q as Kernels::quantize_symmetric has it, one register's worth. Of NaN and what is too low,
@@ -78,6 +80,12 @@ void quantize_queries(const AttentionRowsArgs& args, size_t group, Queries* quer
   }
 }
 
+// The first keys; each of these asks for one further on, and for its value.
+void ask_for_keys(const AttentionRowsArgs& args) {
+  const size_t count = std::min(args.slots_of(args.row_count - 1), kKeysAhead);
+  for (size_t i = 0; i < count; ++i) __builtin_prefetch(args.keys + i * args.row_stride);
+}
+
 // Sixteen keys, or fewer, with 128 added: vpdpbusd multiplies unsigned by signed.
 struct Keys {
   alignas(64) uint8_t k[kLanes][kMaxHeadSize];
@@ -88,6 +96,8 @@ struct Keys {
       const auto mask = static_cast<__mmask16>((1u << width / 4) - 1);
       const int8_t* key = args.keys + first * args.row_stride + d;
       for (size_t i = 0; i < count; ++i, key += args.row_stride) {
+        __builtin_prefetch(key + kKeysAhead * args.row_stride);
+        __builtin_prefetch(args.values + (first + i) * args.row_stride + d);
         const __m512i bytes = _mm512_maskz_loadu_epi32(mask, key);
         _mm512_store_si512(k[i] + d, _mm512_xor_si512(bytes, _mm512_set1_epi8(-128)));
       }
@@ -249,30 +259,29 @@ void weigh(const AttentionRowsArgs& args, size_t group, __m512 maximum, float* i
   const size_t count = args.slots_of(std::min(group * kLanes + kLanes, args.row_count) - 1);
   const Vector m = Vector{maximum} + Vector::zero();
   const float* value_scales = args.value_scales;
-  Vector sums[kLanes];
-  std::fill_n(sums, kLanes, Vector::zero());
   LaterQueries later(args, group);
-  size_t t = 0;
-  for (; t + kStep <= begin; t += kStep) {
-    later.ask();
-    Vector e[kStep];
-#pragma GCC unroll 4
-    for (size_t i = 0; i < kStep; ++i) {
-      e[i] = Vector::load(scores + (t + i) * kLanes, Whole{}) - m;
-    }
-    avx512::exp_each(e);
-    Vector* sum = sums + t % kLanes;
-#pragma GCC unroll 4
-    for (size_t i = 0; i < kStep; ++i) {
-      sum[i] = sum[i] + e[i];
-      (e[i] * Vector::broadcast(value_scales[t + i])).store(scores + (t + i) * kLanes, Whole{});
-    }
-  }
-  for (; t < count; ++t) {
-    Vector e = generic::exp(Vector::load(scores + t * kLanes, Whole{}) - m);
-    e.v = _mm512_maskz_mov_ps(lanes_that_see(args, group, t), e.v);
-    sums[t % kLanes] = sums[t % kLanes] + e;
-    (e * Vector::broadcast(value_scales[t])).store(scores + t * kLanes, Whole{});
+  Vector sums[kLanes];
+  for (size_t i = 0; i < kLanes; i += kStep) {  // few sums at a time, in registers
+    Vector some[kStep] = {};
+    const auto weigh_slots = [&](size_t t, auto all_see) {
+      later.ask();
+      Vector e[kStep];
+      avx512::for_all<kStep>([&](size_t j) {
+        const size_t slot = all_see ? t + j : std::min(t + j, count - 1);
+        e[j] = Vector::load(scores + slot * kLanes, Whole{}) - m;
+      });
+      avx512::exp_each(e);
+      avx512::for_all<kStep>([&](size_t j) {
+        if (!all_see) e[j].v = _mm512_maskz_mov_ps(lanes_that_see(args, group, t + j), e[j].v);
+        some[j] = some[j] + e[j];
+        if (!all_see && t + j >= count) return;
+        (e[j] * Vector::broadcast(value_scales[t + j])).store(scores + (t + j) * kLanes, Whole{});
+      });
+    };
+    size_t t = i;
+    for (; t + kStep <= begin; t += kLanes) weigh_slots(t, std::true_type{});
+    for (; t < count; t += kLanes) weigh_slots(t, std::false_type{});
+    std::copy_n(some, kStep, sums + i);
   }
   for (size_t step = kLanes / 2; step > 0; step /= 2) {
     for (size_t i = 0; i < step; ++i) sums[i] = sums[i] + sums[i + step];
@@ -288,6 +297,7 @@ void attention_rows(const AttentionRowsArgs& args, ScoreRows score_rows) {
   if (args.row_count <= kFewRows) return attention_few_rows(args);
   Queries queries;
   const size_t groups = (args.row_count + kLanes - 1) / kLanes;
+  ask_for_keys(args);
   for (size_t g = 0; g < groups; ++g) quantize_queries(args, g, &queries);
   score_rows(args, &queries);
   alignas(64) float inverses[kAttentionRows];
