@@ -176,10 +176,9 @@ struct Vector {
     _mm_mask_storeu_epi8(p, mask_of(part), rounded(offset));
   }
 
-  // q = x * factor, at most `high`, rounded, and `offset` added, 64 of them. All else that int8
-  // does not hold, NaN included, becomes -128.
-  static void store_64_rounded(const float* x, Vector factor, Vector high, int32_t offset,
-                               int8_t* q) {
+  // x * factor, at most `high`, rounded, and `offset` added, 64 of them. All else that int8 does
+  // not hold, NaN included, becomes -128.
+  static __m512i rounded_64(const float* x, Vector factor, Vector high, int32_t offset) {
     __m512i integers[4];
 #pragma GCC unroll 4
     for (size_t i = 0; i < 4; ++i) {
@@ -193,7 +192,16 @@ struct Vector {
                                              _mm512_adds_epi16(high_half, offsets));
     // Packing leaves four of each source side by side.
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    _mm512_storeu_si512(q, _mm512_permutexvar_epi32(order, bytes));
+    return _mm512_permutexvar_epi32(order, bytes);
+  }
+  static void store_64_rounded(const float* x, Vector factor, Vector high, int32_t offset,
+                               int8_t* q) {
+    _mm512_storeu_si512(q, rounded_64(x, factor, high, offset));
+  }
+  // Without an offset, and -127 ... 127.
+  static void store_64_symmetric(const float* x, Vector factor, int8_t* q) {
+    const __m512i bytes = rounded_64(x, factor, broadcast(127.0f), 0);
+    _mm512_storeu_si512(q, _mm512_max_epi8(bytes, _mm512_set1_epi8(-127)));
   }
 
   // Rounded down, 0 ... 2^16 - 1.

@@ -56,8 +56,13 @@ inline float quantize_symmetric(const float* x, size_t n, int8_t* q) {
   const V inverse = V::broadcast(m == 0.0f ? 0.0f : 127.0f / m);
   const V low = V::broadcast(-127.0f);
   const V high = V::broadcast(127.0f);
-  for_each_block<V>(n, [&](size_t i, auto extent) {
-    clamp(V::load(x + i, extent) * inverse, low, high).store_rounded(q + i, 0, extent);
+  size_t begin = 0;
+  if constexpr (requires { V::store_64_symmetric(x, inverse, q); }) {
+    for (; begin + 64 <= n; begin += 64) V::store_64_symmetric(x + begin, inverse, q + begin);
+  }
+  for_each_block<V>(n - begin, [&](size_t i, auto extent) {
+    clamp(V::load(x + begin + i, extent) * inverse, low, high)
+        .store_rounded(q + begin + i, 0, extent);
   });
   return m / 127.0f;
 }
