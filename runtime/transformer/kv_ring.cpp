@@ -6,6 +6,9 @@
 
 namespace sotto {
 
+// A prefill goes on to the next slots, whose lines come from memory in the meantime.
+constexpr size_t kSlotsAhead = 3;
+
 void KvRing::lay_out(const KvShape& shape, Arena* arena) {
   shape_ = shape;
   row_stride_ = align_up(shape.head_size, kHeadAlignment);
@@ -50,6 +53,8 @@ void KvRing::store(const Kernels& kernels, uint32_t layer, uint32_t head, uint32
   const size_t padding = row_stride_ - shape_.head_size;
   int8_t* key_row = keys_ + index * row_stride_;
   int8_t* value_row = values_ + index * row_stride_;
+  __builtin_prefetch(key_row + kSlotsAhead * row_stride_, 1);
+  __builtin_prefetch(value_row + kSlotsAhead * row_stride_, 1);
   key_scales_[index] = kernels.quantize_symmetric(key, shape_.head_size, key_row);
   value_scales_[index] = kernels.quantize_symmetric(value, shape_.head_size, value_row);
   if (padding == 0) return;
