@@ -20,6 +20,32 @@ std::string decimal(int hundredths) {
   return text;
 }
 
+// Inside strings, and in names once no listed one is left, more characters change nothing.
+TEST(SchemaKeywords, CharactersOfStringsChangeNothing) {
+  constexpr char kStrings[] = R"({"type":"string"})";
+  constexpr char kNames[] = R"({"type":"object","properties":{"ab":{"type":"null"}}})";
+  const struct {
+    const char* schema;
+    const char* text;
+    bool repeats;
+  } cases[] = {{kStrings, "\"", true},     {kStrings, "\"a\\u0041", true},
+               {kStrings, "\"\\", false},  {kNames, "{\"", false},
+               {kNames, "{\"a", false},    {kNames, "{\"abc", true},
+               {kNames, "{\"x", true},     {kNames, "{\"x\":1,\"y", true},
+               {kNames, "{\"a\\n", true},  {kNames, "{\"x\":\"", true}};
+  for (const auto& c : cases) {
+    const BuiltGrammar grammar = BuiltGrammar::schema(c.schema);
+    ASSERT_TRUE(grammar.valid()) << grammar.message();
+    const Memory memory = aligned_memory(Matcher::memory_size(grammar.view(), nullptr, {}));
+    Matcher matcher;
+    ASSERT_EQ(matcher.init(grammar.view(), nullptr, {}, memory.get()), Status::kOk);
+    ASSERT_EQ(matcher.accept_bytes(0, as_span(c.text)), Status::kOk) << c.text;
+    const MatchEngine& engine = matcher.engine();
+    const Config& config = engine.store().config(engine.pins()[1]);
+    EXPECT_EQ(config.repeated_sorts, c.repeats ? kAllSorts : 0) << c.schema << c.text;
+  }
+}
+
 TEST(SchemaKeywords, NumbersByBruteForce) {
   std::mt19937 random(5);
   const auto pick = [&](int low, int high) {
