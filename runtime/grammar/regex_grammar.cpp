@@ -26,6 +26,25 @@ bool ends(const CharacterAutomaton& automaton, uint32_t state) {
   return automaton.accepts[state] != 0;
 }
 
+// The one state that all characters lead to, if the text may not end here; kNone if there are
+// several.
+uint32_t only_target(const CharacterAutomaton& automaton, uint32_t state) {
+  uint32_t only = kNone;
+  for (uint32_t kind = 0; kind < automaton.class_count; ++kind) {
+    const uint32_t target = automaton.step(state, kind);
+    if (target == CharacterAutomaton::kDead) continue;
+    if (only != kNone && target != only) return kNone;
+    only = target;
+  }
+  return automaton.accepts[state] == 0 ? only : kNone;
+}
+
+// At most one character, then any number of others.
+bool little_follows(const CharacterAutomaton& automaton, uint32_t state) {
+  const uint32_t target = only_target(automaton, state);
+  return ends(automaton, target == kNone ? state : target);
+}
+
 }  // namespace
 
 RegexGrammar::RegexGrammar(GrammarBuilder& builder, CharacterForm form)
@@ -228,15 +247,15 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
   const uint32_t count = automaton.state_count;
   if (count == 0) return never();
   Workspace& workspace = builder_.workspace();
-  // States with one predecessor are written inside it, and those that nothing else follows inside
-  // each; the others are rules.
+  // States with one predecessor are written inside it, and those that little follows inside each;
+  // the others are rules.
   auto* rules = workspace.take<uint32_t>(count);
   auto* bodies = workspace.take<uint32_t>(count);
   auto* sources = workspace.take<uint32_t>(count);
   auto* order = workspace.take<uint32_t>(count);
-  auto* is_last = workspace.take<bool>(count);
+  auto* is_short = workspace.take<bool>(count);
   if (rules == nullptr || bodies == nullptr || sources == nullptr || order == nullptr ||
-      is_last == nullptr) {
+      is_short == nullptr) {
     return builder_.empty();
   }
   std::fill(rules, rules + count, kNone);
@@ -246,10 +265,13 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
   const auto each_target = [&](uint32_t state, auto&& visit) {
     for (uint32_t kind = 0; kind < automaton.class_count; ++kind) {
       const uint32_t target = automaton.step(state, kind);
-      if (target != CharacterAutomaton::kDead && target != state && !is_last[target]) visit(target);
+      if (target == CharacterAutomaton::kDead || target == state || is_short[target]) continue;
+      visit(target);
     }
   };
-  for (uint32_t state = 0; state < count; ++state) is_last[state] = ends(automaton, state);
+  for (uint32_t state = 0; state < count; ++state) {
+    is_short[state] = little_follows(automaton, state);
+  }
   for (uint32_t state = 0; state < count; ++state) {
     each_target(state, [&](uint32_t target) {
       if (sources[target] == kNone) sources[target] = state;
@@ -318,21 +340,34 @@ uint32_t RegexGrammar::state(const CharacterAutomaton& automaton, uint32_t state
     builder_.append(step, characters);
     builder_.append(step, rules[target] != kNone    ? builder_.reference(rules[target])
                           : bodies[target] != kNone ? bodies[target]
-                                                    : repetition(automaton, target));
+                                                    : rest(automaton, target));
     builder_.append(alternatives, builder_.sequence(step));
   }
   if (alternatives.first != kNone) builder_.append(whole, builder_.choice(alternatives));
   return builder_.sequence(whole);
 }
 
-// What follows a state that leads to itself alone.
-uint32_t RegexGrammar::repetition(const CharacterAutomaton& automaton, uint32_t state) {
+// What follows a state that little follows.
+uint32_t RegexGrammar::rest(const CharacterAutomaton& automaton, uint32_t state) {
+  GrammarBuilder::List parts;
+  uint32_t last = state;
+  if (automaton.accepts[state] == 0) {
+    last = only_target(automaton, state);
+    builder_.append(parts, characters_between(automaton, state, last));
+  }
+  const uint32_t repeated = characters_between(automaton, last, last);
+  if (repeated != kNone) builder_.append(parts, builder_.repeat(repeated, 0, kUnbounded));
+  return builder_.sequence(parts);
+}
+
+// kNone if there are none.
+uint32_t RegexGrammar::characters_between(const CharacterAutomaton& automaton, uint32_t from,
+                                          uint32_t to) {
   intervals_.truncate(0);
   for (size_t i = 0; i < automaton.ranges.size(); ++i) {
-    if (automaton.step(state, automaton.ranges[i].kind) == state) join(automaton.characters(i));
+    if (automaton.step(from, automaton.ranges[i].kind) == to) join(automaton.characters(i));
   }
-  if (intervals_.empty()) return builder_.empty();
-  return builder_.repeat(characters(intervals_.span()), 0, kUnbounded);
+  return intervals_.empty() ? kNone : characters(intervals_.span());
 }
 
 Status build_regex_grammar(std::span<const char> pattern, std::span<const char> name,

@@ -41,7 +41,8 @@ class RegexGrammar {
   uint32_t json_characters(std::span<const Interval> intervals);
   uint32_t state(const CharacterAutomaton& automaton, uint32_t state, const uint32_t* rules,
                  const uint32_t* bodies);
-  uint32_t repetition(const CharacterAutomaton& automaton, uint32_t state);
+  uint32_t rest(const CharacterAutomaton& automaton, uint32_t state);
+  uint32_t characters_between(const CharacterAutomaton& automaton, uint32_t from, uint32_t to);
   void join(Interval characters);
   uint32_t alternative(const RegexTree& tree, uint32_t node, bool search);
   uint32_t body(const RegexTree& tree, uint32_t node);
