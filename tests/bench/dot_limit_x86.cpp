@@ -1,4 +1,5 @@
 // x86-64: vpdpbusd where there is VNNI, else vpmaddubsw, vpmaddwd and vpaddd; tdpbusd of AMX.
+#include <cpuid.h>
 #include <immintrin.h>
 
 #include "tests/bench/dot_limit.h"
@@ -47,6 +48,24 @@ constexpr size_t kSumsAvx2 = 10;
   for (auto& sum : sums) asm volatile("" : : "x"(sum));
 }
 
+// What avx2 stands for on CPUs with AVX-VNNI and without AVX-512.
+[[gnu::target("avx2")]] void run_avxvnni(size_t iterations) {
+  __m256i sums[kSumsAvx2];
+  for (auto& sum : sums) sum = _mm256_setzero_si256();
+  const __m256i a = _mm256_set1_epi8(3), b = _mm256_set1_epi8(5);
+  for (size_t i = 0; i < iterations; ++i) {
+    for (auto& sum : sums) asm volatile("%{vex%} vpdpbusd %1, %2, %0" : "+x"(sum) : "x"(a), "x"(b));
+  }
+  for (auto& sum : sums) asm volatile("" : : "x"(sum));
+}
+
+bool has_only_avxvnni() {
+  constexpr unsigned kAvx512F = 1u << 16, kAvxVnni = 1u << 4;
+  unsigned a, b, c, d;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (b & kAvx512F) != 0) return false;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & kAvxVnni) != 0;
+}
+
 // Four tiles of sums, of 16 by 16 with 64 products each, as in the library.
 constexpr uint64_t kTileMacs = 4 * 16 * 16 * 64;
 
@@ -76,7 +95,8 @@ DotLoop dot_loop(sotto_isa isa) {
     case SOTTO_ISA_AVX512AMX:
     case SOTTO_ISA_AVX512VNNI: return {run_avx512vnni, kSums * 64};
     case SOTTO_ISA_AVX512: return {run_avx512, kSums * 64};
-    case SOTTO_ISA_AVX2: return {run_avx2, kSumsAvx2 * 32};
+    case SOTTO_ISA_AVX2:
+      return {has_only_avxvnni() ? run_avxvnni : run_avx2, kSumsAvx2 * 32};
     default: return scalar_dot_loop();
   }
 }
