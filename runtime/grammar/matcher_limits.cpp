@@ -7,6 +7,8 @@
 namespace sotto {
 namespace {
 
+constexpr uint32_t kSmall = 200;  // states
+constexpr uint32_t kTiny = 50;
 constexpr uint32_t kMostRules = 64;   // looked at from one
 constexpr uint32_t kMostCalls = 512;  // grammars with more are taken to have no left recursion
 
@@ -48,10 +50,9 @@ MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar
   // A text may begin with all rules at once: each is visited twice, in a context of its own.
   const uint32_t rules = std::min(grammar.rule_count(), calls);
   const uint32_t visits = 2 * rules;
-  constexpr uint32_t kSmall = 200;  // states
-  const uint32_t divisor = std::max(states, kSmall);
-  const auto faded = [=](uint32_t most) {
-    return static_cast<uint32_t>(uint64_t{most} * kSmall * kSmall / divisor / divisor);
+  const auto faded = [=](uint32_t most, uint32_t small = kSmall) {
+    const uint32_t divisor = std::max(states, small);
+    return static_cast<uint32_t>(uint64_t{most} * small * small / divisor / divisor);
   };
   constexpr uint32_t kMost = 1024;
   MatcherLimits limits = given;
@@ -70,17 +71,23 @@ MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar
     limits.item_count = 3072;
   }
   if (has_left_recursion(grammar)) {
-    limits.work_count = 4096;
-    limits.config_count = 2048;
-    limits.node_count = 4096;
-    limits.frame_count = 16384;
-    limits.item_count = 8192;
+    // In large grammars any rule may stand open inside any other.
+    const uint32_t growth = 1 + std::min(calls * calls / (1u << 14), 7u);
+    limits.work_count = 4096 * growth;
+    limits.config_count = 2048 * growth;
+    limits.node_count = 4096 * growth;
+    limits.frame_count = 16384 * growth * std::min(growth, 2u);
+    limits.item_count = 8192 * growth;
   }
-  // What can be taken back is kept.
-  const uint32_t kept = std::min(limits.rollback_count, kMostConfigs / 2) +
-                        std::min(limits.sequence_count, kMostConfigs / 4);
+  // What can be taken back is kept, and each sequence of a search stands in contexts of its own.
+  const uint32_t sequences = std::min(limits.sequence_count, kMostConfigs / 4);
+  const uint32_t kept = std::min(limits.rollback_count, kMostConfigs / 2) + sequences;
   limits.config_count += kept;
-  limits.item_count += 2 * kept;
+  limits.item_count += (2 + faded(16, kTiny)) * kept;
+  if (calls > 0 && sequences > 1) {
+    limits.node_count += 64 * (sequences - 1);
+    limits.frame_count += 96 * (sequences - 1);
+  }
   const uint32_t words_size = (token_count + 63) / 64 * static_cast<uint32_t>(sizeof(uint64_t));
   // JSON and the like soon come to all masks that they have.
   const bool is_dense = states <= 256 && calls >= states / 3 && calls > 0;

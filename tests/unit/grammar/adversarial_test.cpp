@@ -278,6 +278,39 @@ TEST(Adversarial, LimitsLeaveTheStateUnchanged) {
   EXPECT_EQ(status, Status::kGrammarTooLarge);
 }
 
+constexpr char kPalindrome[] = "root ::= \"a\" root \"a\" | \"b\" root \"b\" | \"\"";
+
+// Each letter may be the middle, and each state before can be taken back.
+TEST(Adversarial, AmbiguousTextsFitTheDefaultLimits) {
+  const TestGrammar grammar(kPalindrome);
+  const TestVocabulary vocabulary = small_vocabulary();
+  TestMatcher matcher(grammar, &vocabulary);
+  for (int letter = 0; letter < 48; ++letter) {
+    ASSERT_EQ(matcher.accept("a"), Status::kOk) << letter;
+    matcher.mask();
+  }
+  EXPECT_EQ(matcher->rewind(48), Status::kOk);
+}
+
+// Each in contexts that no other sequence has, as in a search for many texts.
+TEST(Adversarial, SequencesFitTheDefaultLimits) {
+  const TestGrammar grammar(kPalindrome);
+  const TestVocabulary vocabulary = small_vocabulary();
+  for (const uint32_t count : {2u, 11u, 101u}) {
+    MatcherLimits limits;
+    limits.sequence_count = count;
+    TestMatcher matcher(grammar, &vocabulary, limits);
+    uint64_t random = count;
+    for (int letter = 0; letter < 60; ++letter) {
+      for (uint32_t sequence = 0; sequence < count; ++sequence) {
+        const char text = next_random(&random) % 2 == 0 ? 'a' : 'b';
+        ASSERT_EQ(matcher->accept_bytes(sequence, {&text, 1}), Status::kOk) << count << letter;
+        matcher.mask(sequence);
+      }
+    }
+  }
+}
+
 TEST(Adversarial, CompilingStaysInItsMemory) {
   std::string words = "root ::= ";
   for (int i = 0; i < 300; ++i) words += "\"w" + std::to_string(i * 7919) + "\" | ";

@@ -103,6 +103,55 @@ TEST(Published, GrammarsFromTheWild) {
   EXPECT_GE(compiled, 20u);
 }
 
+// Follows the grammar by tokens drawn evenly from its masks. Returns how many fitted the limits.
+int walk(const TestGrammar& grammar, const TestVocabulary& vocabulary, uint64_t seed, int tokens) {
+  TestMatcher matcher(grammar, &vocabulary);
+  for (int step = 0; step < tokens; ++step) {
+    TokenMask mask;
+    if (matcher->mask(0, &mask) != Status::kOk) return step;
+    std::vector<int32_t> allowed;
+    for (uint32_t token = 0; token < vocabulary.size(); ++token) {
+      if (mask.allows(token)) allowed.push_back(static_cast<int32_t>(token));
+    }
+    const int32_t token = allowed[next_random(&seed) % allowed.size()];
+    if (token == vocabulary.end_token()) break;
+    if (matcher->accept_token(0, token) != Status::kOk) return step;
+  }
+  return tokens;
+}
+
+TEST(Published, GrammarsFromTheWildFitTheDefaultLimits) {
+  SKIP_WITHOUT(grammars);
+  const auto vocabulary = gpt2_vocabulary();
+  if (!vocabulary) GTEST_SKIP() << "GPT-2's vocabulary is not there";
+  constexpr int kTokens = 40;
+  for (const auto& file : std::filesystem::directory_iterator(*grammars / "gbnf")) {
+    const std::string name = file.path().filename().string();
+    const bool is_tested_below = name == "meta-introspector__elixir.gbnf";
+    if (file.path().extension() != ".gbnf" || is_tested_below) continue;
+    const TestGrammar grammar(read_file(file.path()));
+    if (!grammar.valid()) continue;
+    for (uint64_t seed = 1; seed <= 4; ++seed) {
+      EXPECT_EQ(walk(grammar, *vocabulary, seed, kTokens), kTokens) << name;
+    }
+  }
+}
+
+// Left recursion through a hundred rules, with dozens of ways to read each text; what random
+// tokens make of it has too many for any limit.
+TEST(Published, AnAmbiguousLanguageFitsTheDefaultLimits) {
+  SKIP_WITHOUT(grammars);
+  const auto vocabulary = gpt2_vocabulary();
+  if (!vocabulary) GTEST_SKIP() << "GPT-2's vocabulary is not there";
+  const TestGrammar grammar(read_file(*grammars / "gbnf/meta-introspector__elixir.gbnf"));
+  TestMatcher matcher(grammar, vocabulary.get());
+  for (const char* text : {"x", "=", "[", "1,", "{", "a"}) {
+    TokenMask mask;
+    ASSERT_EQ(matcher->mask(0, &mask), Status::kOk) << text;
+    ASSERT_EQ(matcher.accept(text), Status::kOk) << text;
+  }
+}
+
 constexpr char kJson[] = R"gbnf(
 root ::= ws value ws
 value ::= object | array | string | number | "true" | "false" | "null"
