@@ -340,7 +340,7 @@ typedef struct sotto_session_timings {
   uint64_t decode_tokens; /* evaluated one at a time by next and generate */
   uint64_t decode_ns;
   uint64_t sample_count;
-  uint64_t sample_ns;
+  uint64_t sample_ns; /* masks of grammars, stages, the draw */
   uint64_t reanchor_tokens; /* evaluated again by RING and SHIFT */
   uint64_t reanchor_ns;     /* also part of prefill_ns or decode_ns */
 } sotto_session_timings;

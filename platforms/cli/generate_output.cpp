@@ -120,6 +120,7 @@ void print_timings(const Generation& generation, const GenerateOptions& options,
   std::fprintf(stderr, "\n");
   print_phase("prefill", timings.prefill_tokens, timings.prefill_ns);
   print_phase("decode", timings.decode_tokens, timings.decode_ns);
+  print_phase("sample", timings.sample_count, timings.sample_ns);
   if (timings.reanchor_tokens > 0) {
     print_phase("re-anchor", timings.reanchor_tokens, timings.reanchor_ns);
   }

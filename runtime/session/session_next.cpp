@@ -129,6 +129,7 @@ TokenHistory Session::history(uint64_t count) const {
 
 // What may follow: by the constraint, by healing, and without the tokens refused here.
 Status Session::find_mask(TokenMask* mask) {
+  Stopwatch stopwatch(&timings_.sample_ns);
   const size_t vocabulary = model_->config().vocabulary_size;
   if (constraint_.mask != nullptr && constraint_.complete(constraint_.self, 0)) {
     return Status::kStopGrammar;
@@ -254,6 +255,7 @@ Status Session::take_token(const SampledToken& sampled, TokenState state, uint64
 // Has the constraint accept a token, or what healing does not hide of it.
 Status Session::constrain(int32_t token, TokenState* state) {
   if (constraint_.mask == nullptr) return Status::kOk;
+  Stopwatch stopwatch(&timings_.sample_ns);
   const auto bytes = bytes_of(token);
   const size_t hidden = healing_.hidden(bytes.size());
   if (hidden == 0) {
