@@ -38,8 +38,7 @@ uint32_t JsonGrammar::space() {
 
 uint32_t JsonGrammar::comma() {
   if (style_.space == JsonSpace::kOneSpace) return text(", ");
-  const uint32_t before = space();
-  return sequence(before, text(","), space());
+  return sequence(text(","), space());
 }
 
 uint32_t JsonGrammar::colon() {
@@ -48,13 +47,9 @@ uint32_t JsonGrammar::colon() {
   return sequence(before, text(":"), space());
 }
 
-uint32_t JsonGrammar::container(char open, uint32_t items, bool may_be_empty) {
-  const std::string_view close = open == '[' ? "]" : "}";
+uint32_t JsonGrammar::container(char open, uint32_t items) {
   const uint32_t begin = sequence(text({&open, 1}), space());
-  if (items == kNone) return may_be_empty ? sequence(begin, text(close)) : never();
-  uint32_t content = sequence(items, space());
-  if (may_be_empty) content = builder_.repeat(content, 0, 1);
-  return sequence(begin, content, text(close));
+  return sequence(begin, items, text(open == '[' ? "]" : "}"));
 }
 
 uint32_t JsonGrammar::quoted(std::string_view text) {
@@ -115,16 +110,16 @@ uint32_t JsonGrammar::number() {
 }
 
 uint32_t JsonGrammar::define_container(bool object) {
-  const auto item = [&] {
-    if (!object) return any_value();
+  const auto part = [&] {
+    if (!object) return item(any_value());
     const uint32_t name = any(JsonType::kString);
     const uint32_t separator = colon();
-    return sequence(name, separator, any_value());
+    return item(sequence(name, separator, any_value()));
   };
-  const uint32_t first = item();
+  const uint32_t first = part();
   const uint32_t separator = comma();
-  const uint32_t rest = builder_.repeat(sequence(separator, item()), 0, kUnbounded);
-  return container(object ? '{' : '[', sequence(first, rest), true);
+  const uint32_t rest = builder_.repeat(sequence(separator, part()), 0, kUnbounded);
+  return container(object ? '{' : '[', builder_.repeat(sequence(first, rest), 0, 1));
 }
 
 uint32_t JsonGrammar::any(JsonType type) {

@@ -37,10 +37,13 @@ class JsonGrammar {
   // -?(0|[1-9][0-9]*)
   uint32_t integer();
 
+  // Space is behind each part and never before it, so that no two runs of it meet where there
+  // are no items: items and members have theirs from here.
+  uint32_t item(uint32_t value) { return sequence(value, space()); }
   uint32_t comma();
   uint32_t colon();
-  // [ items ] and { members }; `items` is at least one; kNone: there can be none.
-  uint32_t container(char open, uint32_t items, bool may_be_empty);
+  // [ items ] and { members }; kNone: there are none.
+  uint32_t container(char open, uint32_t items);
   // "text" with quotes, in its canonical form.
   uint32_t quoted(std::string_view text);
   uint32_t quoted(uint32_t characters);

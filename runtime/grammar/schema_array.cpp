@@ -43,7 +43,7 @@ class SchemaArrayBuilder {
     } else {
       SOTTO_TRY(counted(&content));
     }
-    *expression = compiler_.json_.container('[', content, content == kNone);
+    *expression = compiler_.json_.container('[', content);
     return compiler_.check_memory();
   }
 
@@ -159,7 +159,7 @@ class SchemaArrayBuilder {
 
   uint32_t element(uint32_t index) {
     collect(std::min(index, tuple_));
-    return compiler_.value(literals_);
+    return compiler_.json_.item(compiler_.value(literals_));
   }
 
   uint32_t element_after(bool comma, uint32_t value) {
@@ -228,7 +228,8 @@ class SchemaArrayBuilder {
           collect(std::min(row, tuple_));
           if (is_wanted || limited)
             literals_.push({wanted_.node, LiteralKind::kSchema, wanted_.negated == is_wanted});
-          const uint32_t value = element_after(row > 0, compiler_.value(literals_));
+          const uint32_t item = compiler_.json_.item(compiler_.value(literals_));
+          const uint32_t value = element_after(row > 0, item);
           const uint32_t after = rule(next, is_wanted ? count + 1 : count);
           builder_.append(choices, compiler_.json_.sequence(value, builder_.reference(after)));
         }

@@ -31,7 +31,8 @@ Status SchemaObjectBuilder::build(uint32_t* expression) {
     }
     const uint32_t key = json_.quoted(name.text);
     const uint32_t colon = json_.colon();
-    name.pair = builder_.anonymous_rule(json_.sequence(key, colon, compiler_.value(literals_)));
+    const uint32_t pair = json_.sequence(key, colon, compiler_.value(literals_));
+    name.pair = builder_.anonymous_rule(json_.item(pair));
     if (name.required) ++required_;
     names_[kept++] = name;
   }
@@ -42,7 +43,7 @@ Status SchemaObjectBuilder::build(uint32_t* expression) {
   if (others != kNone) others_ = builder_.anonymous_rule(others);
   uint32_t content = kNone;
   SOTTO_TRY(build_content(&content));
-  if (content != kNone) *expression = json_.container('{', content, false);
+  if (content != kNone) *expression = json_.container('{', content);
   return compiler_.check_memory();
 }
 
@@ -250,7 +251,7 @@ Status SchemaObjectBuilder::append_others(const CharacterAutomaton* names,
   const uint32_t pair = json_.sequence(key, colon, compiler_.value(literals_));
   GrammarBuilder::List choices;
   if (*others != kNone) builder_.append(choices, *others);
-  builder_.append(choices, pair);
+  builder_.append(choices, json_.item(pair));
   *others = builder_.choice(choices);
   return Status::kOk;
 }

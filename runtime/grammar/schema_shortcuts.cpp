@@ -68,9 +68,11 @@ Status call_of(const JsonDocument& functions, uint32_t item, const SchemaOptions
   }
   const uint32_t name_key = json.sequence(json.text("\"name\""), json.colon());
   const uint32_t name_value = json.quoted(functions.text(name));
+  const uint32_t name_member = json.item(json.sequence(name_key, name_value));
   const uint32_t comma = json.comma();
-  const uint32_t key = json.sequence(json.text("\"arguments\""), json.colon(), arguments);
-  *call = json.container('{', json.sequence(name_key, name_value, comma, key), false);
+  const uint32_t key = json.sequence(json.text("\"arguments\""), json.colon());
+  const uint32_t member = json.item(json.sequence(key, arguments));
+  *call = json.container('{', json.sequence(name_member, comma, member));
   return Status::kOk;
 }
 
@@ -96,10 +98,10 @@ Status build_tool_calls(std::span<const char> functions, ToolChoice choice,
   }
   uint32_t expression = builder.choice(list);
   if (choice == ToolChoice::kSeveral) {
-    const uint32_t rule = builder.anonymous_rule(expression);
+    const uint32_t rule = builder.anonymous_rule(json.item(expression));
     const uint32_t comma = json.comma();
     const uint32_t more = builder.repeat(json.sequence(comma, json.reference(rule)), 0, kUnbounded);
-    expression = json.container('[', json.sequence(json.reference(rule), more), false);
+    expression = json.container('[', json.sequence(json.reference(rule), more));
   }
   builder.define(builder.rule(name, 0), json.outer(expression), 0);
   return Status::kOk;

@@ -2,6 +2,7 @@
 // refusals by name, shortcuts.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -130,6 +131,36 @@ TEST(SchemaKeywords, WhiteSpace) {
   }
 }
 
+// _ is where space may stand: as much as is allowed in all places, and more in none.
+TEST(SchemaKeywords, SpaceIsBoundedInEachPlace) {
+  SchemaOptions options;
+  options.style.maximum_space = 2;
+  const std::pair<const char*, std::vector<const char*>> cases[] = {
+      {"{}", {"[_]", "{_}", "[_1_,_[_]_]", R"({_"a"_:_{_}_,_"b"_:_1_})"}},
+      {R"({"items":{"type":"integer"}})", {"[_]", "[_1_]", "[_1_,_2_,_3_]"}},
+      {R"({"prefixItems":[{"type":"null"}],"contains":{"const":1}})",
+       {"[_null_,_1_]", "[_null_,_2_,_1_,_3_]"}},
+      {R"({"properties":{"a":{"items":{}}}})",
+       {"{_}", R"({_"a"_:_[_]_})", R"({_"b"_:_1_})", R"({_"a"_:_[_1_]_,_"b"_:_{_}_})"}},
+      {R"({"required":["a"],"maxProperties":2})", {R"({_"a"_:_1_})", R"({_"a"_:_1_,_"c"_:_2_})"}},
+  };
+  for (const auto& [schema, texts] : cases) {
+    BuiltGrammar grammar = BuiltGrammar::schema(schema, options);
+    ASSERT_TRUE(grammar.valid()) << schema << grammar.message();
+    for (const std::string text : texts) {
+      const auto places = static_cast<size_t>(std::count(text.begin(), text.end(), '_'));
+      for (size_t longer = 0; longer <= places; ++longer) {
+        std::string spaced;
+        size_t place = 0;
+        for (const char c : text) {
+          spaced += c == '_' ? std::string(place++ == longer ? 3 : 2, ' ') : std::string(1, c);
+        }
+        EXPECT_EQ(grammar.matches(spaced), longer == places) << schema << spaced;
+      }
+    }
+  }
+}
+
 TEST(SchemaKeywords, RecursionAndOrder) {
   expect(
       R"({"$ref":"#/$defs/tree","$defs":{"tree":{"type":"object","properties":{"v":{"type":"integer"},
@@ -231,10 +262,10 @@ TEST(SchemaKeywords, Shortcuts) {
       R"([{"type":"function","function":{"name":"add","parameters":{"type":"object",
       "properties":{"a":{"$ref":"#/$defs/n"}},"required":["a"],"additionalProperties":false,"$defs":{"n":{"type":"integer"}}}}},
       {"name":"now"}])";
+  SchemaOptions options = BuiltGrammar::compact();
   const auto calls = [&](ToolChoice choice) {
     return built([&, choice](auto& builder, auto name, auto* error) {
-      return build_tool_calls(as_span(functions), choice, BuiltGrammar::compact(), name, builder,
-                              error);
+      return build_tool_calls(as_span(functions), choice, options, name, builder, error);
     });
   };
   BuiltGrammar one = calls(ToolChoice::kOne);
@@ -246,6 +277,12 @@ TEST(SchemaKeywords, Shortcuts) {
   EXPECT_TRUE(
       several.matches(R"([{"name":"now","arguments":{}},{"name":"add","arguments":{"a":1}}])"));
   EXPECT_FALSE(several.matches("[]"));
+  options.style.space = JsonSpace::kFlexible;
+  options.style.maximum_space = 1;
+  BuiltGrammar spaced = calls(ToolChoice::kSeveral);
+  EXPECT_TRUE(spaced.matches(R"([ { "name" : "now" , "arguments" : { } } ])"));
+  EXPECT_FALSE(spaced.matches(R"([ { "name" : "now"  , "arguments" : { } } ])") ||
+               spaced.matches(R"([ { "name" : "now" , "arguments" : {  } } ])"));
 }
 
 // However little memory there is, and whatever the text: a status, and nothing else.
