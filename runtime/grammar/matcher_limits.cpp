@@ -57,12 +57,12 @@ MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar
   constexpr uint32_t kMost = 1024;
   MatcherLimits limits = given;
   const uint32_t more_calls = calls - std::min(visits, calls);
-  limits.work_count = std::min(96 + visits + faded(64 + states / 16 + more_calls), kMost);
+  limits.work_count = std::min(60 + visits + faded(64 + states / 16 + more_calls), kMost);
   limits.config_count = std::min(40 + (states + calls) / 8 + faded(28), kMost);
   const uint32_t contexts = std::max(96 + calls / 4, 64 + rules) + faded(128);
   limits.node_count = calls == 0 ? 32 : std::min(contexts, kMost);
   limits.frame_count = limits.node_count + limits.node_count / 8 + faded(limits.node_count);
-  limits.item_count = limits.config_count * 3 / 2 + 96 + faded(limits.config_count * 3 / 2 + 32);
+  limits.item_count = limits.config_count * 3 / 2 + 288 + faded(limits.config_count * 3 / 2 + 32);
   if (counts.loops > 0) {
     limits.work_count = 2048;
     limits.config_count = 768;

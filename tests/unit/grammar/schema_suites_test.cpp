@@ -134,6 +134,58 @@ TEST(SchemaSuites, Bench) {
   counts.check("jsonschemabench");
 }
 
+// With the most space that the grammar has between all of it.
+std::string spaced(std::string_view json) {
+  const std::string space(20, ' ');
+  std::string text;
+  bool in_string = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_string || c == '"' || std::string_view("{}[],:").find(c) == std::string_view::npos) {
+      text += c;
+      if (in_string && c == '\\') text += json[++i];
+      if (c == '"') in_string = !in_string;
+      continue;
+    }
+    const bool is_first = c == '{' || c == '[';
+    const bool is_last = c == '}' || c == ']';
+    if (!is_first && !text.ends_with(' ')) text += space;
+    text += c;
+    if (!is_last) text += space;
+  }
+  return text;
+}
+
+// Long space is where most states stand side by side, and each can be taken back.
+TEST(SchemaSuites, BenchFitsTheDefaultLimits) {
+  const auto folder = shared_data("grammars/jsonschemabench");
+  if (!folder) GTEST_SKIP() << "test data is missing";
+  const TestVocabulary vocabulary = small_vocabulary({"  ", "    ", "{\"", "\":", "\",", "[]"});
+  SchemaOptions options;
+  size_t texts = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(*folder)) {
+    if (entry.path().extension() != ".json") continue;
+    const Json document = Json::parse(read_file(entry.path()));
+    BuiltGrammar grammar = BuiltGrammar::schema(document.at("schema").dump(), options);
+    if (!grammar.valid()) continue;
+    const size_t size = Matcher::memory_size(grammar.view(), &vocabulary.view(), {});
+    const Memory memory = aligned_memory(size);
+    Matcher matcher;
+    ASSERT_EQ(matcher.init(grammar.view(), &vocabulary.view(), {}, memory.get()), Status::kOk);
+    for (const auto& test : document.at("tests")) {
+      if (!test.at("valid") || !grammar.accepts(test.at("data"))) continue;
+      matcher.reset(0);
+      for (const char c : spaced(grammar.text()).substr(0, 2000)) {
+        TokenMask mask;
+        ASSERT_EQ(matcher.mask(0, &mask), Status::kOk) << entry.path().filename();
+        ASSERT_EQ(matcher.accept_bytes(0, {&c, 1}), Status::kOk) << entry.path().filename();
+      }
+      ++texts;
+    }
+  }
+  EXPECT_GT(texts, 300u);
+}
+
 TEST(SchemaSuites, JsonTestSuite) {
   const auto folder = shared_data("grammars/json-test-suite");
   if (!folder) GTEST_SKIP() << "test data is missing";
