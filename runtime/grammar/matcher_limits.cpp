@@ -7,8 +7,8 @@
 namespace sotto {
 namespace {
 
-constexpr uint32_t kSmall = 200;  // states
-constexpr uint32_t kTiny = 50;
+constexpr uint32_t kSmallStates = 200;
+constexpr uint32_t kTinyStates = 50;
 constexpr uint32_t kMostRules = 64;   // looked at from one
 constexpr uint32_t kMostCalls = 512;  // grammars with more are taken to have no left recursion
 
@@ -50,19 +50,19 @@ MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar
   // A text may begin with all rules at once: each is visited twice, in a context of its own.
   const uint32_t rules = std::min(grammar.rule_count(), calls);
   const uint32_t visits = 2 * rules;
-  const auto faded = [=](uint32_t most, uint32_t small = kSmall) {
+  const auto faded = [=](uint32_t most, uint32_t small = kSmallStates) {
     const uint32_t divisor = std::max(states, small);
     return static_cast<uint32_t>(uint64_t{most} * small * small / divisor / divisor);
   };
   constexpr uint32_t kMost = 1024;
   MatcherLimits limits = given;
   const uint32_t more_calls = calls - std::min(visits, calls);
-  limits.work_count = std::min(60 + visits + faded(64 + states / 16 + more_calls), kMost);
+  limits.work_count = std::min(96 + visits + faded(64 + states / 16 + more_calls), kMost);
   limits.config_count = std::min(40 + (states + calls) / 8 + faded(28), kMost);
   const uint32_t contexts = std::max(96 + calls / 4, 64 + rules) + faded(128);
   limits.node_count = calls == 0 ? 32 : std::min(contexts, kMost);
   limits.frame_count = limits.node_count + limits.node_count / 8 + faded(limits.node_count);
-  limits.item_count = limits.config_count * 3 / 2 + 288 + faded(limits.config_count * 3 / 2 + 32);
+  limits.item_count = limits.config_count * 3 / 2 + 96 + faded(limits.config_count * 3 / 2 + 32);
   if (counts.loops > 0) {
     limits.work_count = 2048;
     limits.config_count = 768;
@@ -83,7 +83,7 @@ MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar
   const uint32_t sequences = std::min(limits.sequence_count, kMostConfigs / 4);
   const uint32_t kept = std::min(limits.rollback_count, kMostConfigs / 2) + sequences;
   limits.config_count += kept;
-  limits.item_count += (2 + faded(16, kTiny)) * kept;
+  limits.item_count += (2 + faded(16, kTinyStates)) * kept;
   if (calls > 0 && sequences > 1) {
     limits.node_count += 64 * (sequences - 1);
     limits.frame_count += 96 * (sequences - 1);
