@@ -1,7 +1,7 @@
 // x86-64: vpdpbusd where there is VNNI, else vpmaddubsw, vpmaddwd and vpaddd; tdpbusd of AMX.
-#include <cpuid.h>
 #include <immintrin.h>
 
+#include "kernels/cpu_features.h"
 #include "tests/bench/dot_limit.h"
 
 namespace sotto::bench {
@@ -59,13 +59,6 @@ constexpr size_t kSumsAvx2 = 10;
   for (auto& sum : sums) asm volatile("" : : "x"(sum));
 }
 
-bool has_only_avxvnni() {
-  constexpr unsigned kAvx512F = 1u << 16, kAvxVnni = 1u << 4;
-  unsigned a, b, c, d;
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (b & kAvx512F) != 0) return false;
-  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & kAvxVnni) != 0;
-}
-
 // Four tiles of sums, of 16 by 16 with 64 products each, as in the library.
 constexpr uint64_t kTileMacs = 4 * 16 * 16 * 64;
 
@@ -95,8 +88,11 @@ DotLoop dot_loop(sotto_isa isa) {
     case SOTTO_ISA_AVX512AMX:
     case SOTTO_ISA_AVX512VNNI: return {run_avx512vnni, kSums * 64};
     case SOTTO_ISA_AVX512: return {run_avx512, kSums * 64};
-    case SOTTO_ISA_AVX2:
-      return {has_only_avxvnni() ? run_avxvnni : run_avx2, kSumsAvx2 * 32};
+    case SOTTO_ISA_AVX2: {
+      const bool has_avx512 = (supported_isas() & isa_bit(Isa::kAvx512)) != 0;
+      const bool is_vnni = has_avx_vnni() && !has_avx512;
+      return {is_vnni ? run_avxvnni : run_avx2, kSumsAvx2 * 32};
+    }
     default: return scalar_dot_loop();
   }
 }
