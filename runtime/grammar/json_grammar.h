@@ -37,12 +37,12 @@ class JsonGrammar {
   // -?(0|[1-9][0-9]*)
   uint32_t integer();
 
-  // Space is behind each part and never before it, so that no two runs of it meet where there
-  // are no items: items and members have theirs from here.
+  // A value or member with the space behind it. Nothing else puts space before a comma or a
+  // closing bracket, so that no two runs of it meet where there are no items.
   uint32_t item(uint32_t value) { return sequence(value, space()); }
   uint32_t comma();
   uint32_t colon();
-  // [ items ] and { members }; kNone: there are none.
+  // [ items ] and { members } from item() and comma(); kNone: there are none.
   uint32_t container(char open, uint32_t items);
   // "text" with quotes, in its canonical form.
   uint32_t quoted(std::string_view text);

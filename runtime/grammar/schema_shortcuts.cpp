@@ -71,8 +71,8 @@ Status call_of(const JsonDocument& functions, uint32_t item, const SchemaOptions
   const uint32_t name_member = json.item(json.sequence(name_key, name_value));
   const uint32_t comma = json.comma();
   const uint32_t key = json.sequence(json.text("\"arguments\""), json.colon());
-  const uint32_t member = json.item(json.sequence(key, arguments));
-  *call = json.container('{', json.sequence(name_member, comma, member));
+  const uint32_t arguments_member = json.item(json.sequence(key, arguments));
+  *call = json.container('{', json.sequence(name_member, comma, arguments_member));
   return Status::kOk;
 }
 
