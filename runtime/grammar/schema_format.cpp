@@ -17,10 +17,10 @@ namespace {
                         "(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|"                      \
                         "02-(?:0[1-9]|1\\d|2[0-8])") "|"                            \
         "(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29")
-#define TIME                                                                                      \
-  GROUP(                                                                                          \
-      "(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d+)?(?:[Zz]|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)|" \
-      "23:59:60(?:\\.\\d+)?(?:[Zz]|[+-]00:00)")
+#define FRACTION "(?:\\.\\d+)?"
+#define TIME                                   \
+  "(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d" FRACTION \
+  "(?:[Zz]|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)|23:59:60" FRACTION "[Zz]"
 // RFC 3339 appendix A.
 #define MONTHS "\\d+M(?:\\d+D)?"
 #define DURATION_TIME "T(?:\\d+H(?:\\d+M(?:\\d+S)?)?|\\d+M(?:\\d+S)?|\\d+S)"
@@ -88,13 +88,14 @@ namespace {
 
 struct Format {
   std::string_view name;
-  std::string_view expression;  // empty: not supported
+  std::string_view expression;  // empty, and no time: not supported
+  bool then_time = false;
 };
 
 constexpr Format kFormats[] = {
-    {"date-time", DATE "[Tt]" TIME},
+    {"date-time", DATE "[Tt]", true},
     {"date", DATE},
-    {"time", TIME},
+    {"time", "", true},
     {"duration", DURATION},
     {"email", EMAIL},
     {"idn-email", ""},
@@ -113,6 +114,34 @@ constexpr Format kFormats[] = {
     {"regex", ""},
 };
 
+constexpr uint32_t kMinutesOfDay = 24 * 60;
+
+void append(std::string_view text, GrowingArray<char>& pattern) {
+  for (const char c : text) pattern.push(c);
+}
+
+void append_clock(uint32_t minutes, GrowingArray<char>& pattern) {
+  const auto digit = [](uint32_t value) { return static_cast<char>('0' + value % 10); };
+  const uint32_t hour = minutes % kMinutesOfDay / 60;
+  const char text[] = {digit(hour / 10), digit(hour), ':', digit(minutes % 60 / 10), digit(minutes)};
+  append({text, sizeof(text)}, pattern);
+}
+
+// A time, and 23:59:60 in UTC as it is written where clocks differ by quarters of an hour.
+void append_time(GrowingArray<char>& pattern) {
+  append("(?:" TIME, pattern);
+  for (uint32_t local = 14; local < kMinutesOfDay; local += 15) {
+    append("|", pattern);
+    append_clock(local, pattern);
+    append(":60" FRACTION "(?:-", pattern);
+    append_clock(kMinutesOfDay - 1 - local, pattern);
+    append("|\\+", pattern);
+    append_clock(local + 1, pattern);
+    append(")", pattern);
+  }
+  append(")", pattern);
+}
+
 }  // namespace
 
 bool is_known_format(std::string_view name) {
@@ -124,8 +153,11 @@ bool is_known_format(std::string_view name) {
 
 bool parse_format(std::string_view name, RegexTree& tree, Workspace& workspace) {
   for (const Format& format : kFormats) {
-    if (format.name != name || format.expression.empty()) continue;
-    return parse_regex(format.expression, tree, workspace, nullptr) == Status::kOk;
+    if (format.name != name || (format.expression.empty() && !format.then_time)) continue;
+    GrowingArray<char> pattern(workspace);
+    append(format.expression, pattern);
+    if (format.then_time) append_time(pattern);
+    return parse_regex(pattern.span(), tree, workspace, nullptr) == Status::kOk;
   }
   return false;
 }

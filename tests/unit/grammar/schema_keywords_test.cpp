@@ -235,6 +235,27 @@ TEST(SchemaKeywords, Formats) {
   expect_format("unknown", {"anything"}, {});
 }
 
+// At every minute of a day: a leap second where it is 23:59 in UTC, and nowhere else.
+TEST(SchemaKeywords, LeapSeconds) {
+  BuiltGrammar grammar = BuiltGrammar::schema(R"({"type":"string","format":"time"})");
+  const auto clock = [](int minutes) {
+    const auto two = [](int value) { return std::to_string(100 + value).substr(1); };
+    return two(minutes / 60) + ":" + two(minutes % 60);
+  };
+  constexpr int kDay = 24 * 60;
+  for (const int offset : {0, 15, 60, 90, 345, 570, 720, 765, 1425}) {
+    for (const int sign : {-1, 1}) {
+      for (int local = 0; local < kDay; ++local) {
+        const int utc = (local - sign * offset + kDay) % kDay;
+        const std::string text = clock(local) + ":60.5" + (sign < 0 ? "-" : "+") + clock(offset);
+        ASSERT_EQ(grammar.accepts(text), utc == kDay - 1) << text;
+      }
+    }
+  }
+  EXPECT_TRUE(grammar.accepts("23:59:60Z") && grammar.accepts("23:59:60.25z"));
+  EXPECT_FALSE(grammar.accepts("22:59:60Z"));
+}
+
 template <typename Build>
 BuiltGrammar built(Build build) {
   return BuiltGrammar::from([&](GrammarBuilder& builder, Error* error) {
