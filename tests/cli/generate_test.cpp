@@ -151,7 +151,8 @@ TEST(Generate, FullContextStopsOrGoesOn) {
 
 TEST(Generate, TimingsOnStandardError) {
   const Result result = run_on_demo("generate", {"-p", kPrompt, "-n", "8"});
-  for (const char* part : {"prefill", "decode", "tok/s", "first token", "memory", "max_tokens"}) {
+  for (const char* part :
+       {"prefill", "decode", "sample ", "tok/s", "first token", "memory", "max_tokens"}) {
     EXPECT_NE(result.err.find(part), std::string::npos) << part << " in " << result.err;
   }
 }
