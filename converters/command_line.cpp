@@ -107,7 +107,8 @@ std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code)
                        ->excludes(output);
   app.add_option("--windows", command.window_limit, "of --evaluate: at most so many contexts")
       ->needs(evaluate);
-  app.add_option("--name", command.name, "name of the model (default: that of the directory)");
+  app.add_option("--name", command.name, "name of the model (default: that of the directory)")
+      ->excludes(evaluate);
   app.add_option("--vocab", command.vocabulary, "take the tokenizer from this directory");
   const std::map<std::string, WeightKind> kinds = {{"int8", WeightKind::kInt8},
                                                    {"int4", WeightKind::kInt4}};
@@ -121,6 +122,7 @@ std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code)
   app.add_option("--pack", command.pack, "pack the weights for a CPU: native, none, or its name")
       ->check(CLI::IsMember({"none", "native", "avx2", "avx512", "avx512vnni", "avx512amx",
                              "neon", "neon_dotprod", "neon_i8mm"}))
+      ->excludes(evaluate)
       ->capture_default_str();
   auto* synthetic =
       app.add_option("--synthetic", command.synthetic, "random weights instead of a checkpoint")
@@ -130,9 +132,12 @@ std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code)
   app.add_option("--seed", command.seed, "of the random weights")
       ->capture_default_str()
       ->needs(synthetic);
-  app.add_flag("--force", command.force, "replace an output file that is no .sotto file");
-  app.add_flag("--json", command.json, "print the summary as JSON");
-  app.add_flag("--quiet", command.quiet, "print nothing but errors");
+  app.add_flag("--force", command.force, "replace an output file that is no .sotto file")
+      ->excludes(evaluate);
+  auto* json = app.add_flag("--json", command.json, "print the summary as JSON");
+  app.add_flag("--quiet", command.quiet, "print nothing but errors")
+      ->excludes(evaluate)
+      ->excludes(json);
   const ShapeOptions shape = add_shape_options(app, command.synthetic_shape);
   try {
     app.parse(argc, argv);
@@ -141,6 +146,9 @@ std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code)
     }
     if (output->count() + evaluate->count() == 0) {
       throw CLI::RequiredError("--output or --evaluate");
+    }
+    if (output->count() > 0 && command.output.empty()) {
+      throw CLI::ValidationError("--output", "is empty");
     }
     settle_shape(command, shape);
     if (head->count() == 0) command.head = command.weights;

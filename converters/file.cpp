@@ -39,7 +39,8 @@ void read_fully(int descriptor, const std::filesystem::path& path, uint64_t offs
 }  // namespace
 
 InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
-  descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  // O_NONBLOCK: opening a pipe must not wait for its writer.
+  descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) fail_with_errno(path_, "open");
   struct stat status;
   if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {

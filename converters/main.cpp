@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -32,6 +33,14 @@ namespace {
 volatile std::sig_atomic_t interrupted = 0;
 
 void note_interrupt(int) { interrupted = 1; }
+
+// Without SA_RESTART: what waits must not go on waiting.
+void catch_interrupts() {
+  struct sigaction action = {};
+  action.sa_handler = note_interrupt;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
 
 // A bar on standard error while that is a terminal, removed at the end.
 class ProgressBar {
@@ -72,6 +81,12 @@ void check_output(const Command& command) {
     throw std::runtime_error(command.output.string() +
                              ": exists and is no .sotto file; --force replaces it");
   }
+}
+
+void print(const std::string& text) {
+  std::cout << text << std::flush;
+  if (std::cout) return;
+  throw std::runtime_error(std::string("standard output: ") + std::strerror(errno));
 }
 
 std::unique_ptr<Checkpoint> open_checkpoint(const Command& command,
@@ -130,14 +145,11 @@ void convert(const Command& command) {
     summary.packed_isa = packer->isa();
   }
   if (command.quiet) return;
-  if (command.json) {
-    std::cout << summary_json(summary);
-    return;
-  }
+  if (command.json) return print(summary_json(summary));
   for (const std::string& note : summary.notes) {
     std::cerr << "sotto-convert: note: " << note << '\n';
   }
-  std::cout << summary_table(summary);
+  print(summary_table(summary));
 }
 
 void measure(const Command& command) {
@@ -161,7 +173,7 @@ void measure(const Command& command) {
 
   Evaluation evaluation;
   {
-    const ProgressBar bar(!command.quiet);
+    const ProgressBar bar(true);
     EvaluationOptions evaluation_options;
     evaluation_options.window_limit = command.window_limit;
     evaluation_options.thread_count = std::max(1u, std::thread::hardware_concurrency());
@@ -171,7 +183,7 @@ void measure(const Command& command) {
     };
     evaluation = evaluate(load_float_model(*checkpoint), quantized, tokens, evaluation_options);
   }
-  std::cout << (command.json ? evaluation_json(evaluation) : evaluation_table(evaluation));
+  print(command.json ? evaluation_json(evaluation) : evaluation_table(evaluation));
 }
 
 }  // namespace
@@ -181,8 +193,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   const auto command = sotto::parse_command_line(argc, argv, &exit_code);
   if (!command) return exit_code;
-  std::signal(SIGINT, sotto::note_interrupt);
-  std::signal(SIGTERM, sotto::note_interrupt);
+  sotto::catch_interrupts();
   try {
     if (command->output.empty()) {
       sotto::measure(*command);

@@ -1,5 +1,8 @@
 // The program sotto-convert from outside: exit codes, messages, summaries.
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
@@ -13,20 +16,30 @@ class ProgramTest : public testing::Test {
  protected:
   ProgramTest() { make_tiny_checkpoint().save(directory_.path()); }
 
-  // `arguments` as a shell takes them; fills out_ and err_.
-  int run(const std::string& arguments) {
-    const std::string command = "cd '" + directory_.path().string() + "' && " SOTTO_CONVERT
-                                " " + arguments + " >out 2>err";
-    const int status = std::system(command.c_str());
-    out_ = read_bytes(directory_ / "out");
+  // Returns the exit code; fills err_.
+  int shell(const std::string& script) {
+    const int status = std::system(("cd '" + directory_.path().string() + "' && " + script).c_str());
     err_ = read_bytes(directory_ / "err");
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  // `arguments` as a shell takes them; fills out_ and err_.
+  int run(const std::string& arguments) {
+    const int code = shell(SOTTO_CONVERT " " + arguments + " >out 2>err");
+    out_ = read_bytes(directory_ / "out");
+    return code;
   }
   void expect_failure(const std::string& arguments, int code, const std::string& part) {
     EXPECT_EQ(run(arguments), code) << arguments;
     EXPECT_EQ(out_, "");
     EXPECT_EQ(err_.rfind("sotto-convert: ", 0), 0u) << err_;
     EXPECT_PRED2(contains, err_, part);
+  }
+
+  // Beside it a text that it can encode.
+  void save_tokenizer() {
+    write_bytes(directory_ / "vocab.json", R"({"a": 0, "b": 1})");
+    write_bytes(directory_ / "merges.txt", "");
+    write_bytes(directory_ / "text", std::string(20, 'a'));
   }
 
   TemporaryDirectory directory_;
@@ -69,12 +82,49 @@ TEST_F(ProgramTest, ExplainsWrongUsageAndInput) {
   expect_failure(".", 2, "--output or --evaluate is required");
   expect_failure(". -o m.sotto --pack mmx", 2, "mmx");
   expect_failure(". -o m.sotto --nonsense", 2, "--nonsense");
+  expect_failure(". -o ''", 2, "--output: is empty");
+  expect_failure(". -o m.sotto --quiet --json", 2, "excludes");
+  for (const char* option : {"-o m.sotto", "--pack none", "--name x", "--force", "--quiet"}) {
+    expect_failure(". --evaluate text " + std::string(option), 2, "excludes");
+  }
   expect_failure("absent -o m.sotto", 1, "absent: not a directory");
   expect_failure(". -o absent/m.sotto", 1, "cannot create");
   expect_failure(". --vocab . -o m.sotto", 1, "no tokenizer here");
   EXPECT_FALSE(std::filesystem::exists(directory_ / "m.sotto"));
   EXPECT_EQ(run("--help"), 0);
   EXPECT_PRED2(contains, out_, "Examples:");
+}
+
+TEST_F(ProgramTest, DoesNotWaitForTheWriterOfAPipe) {
+  for (const char* name : {"model.safetensors", "config.json", "tokenizer.json"}) {
+    make_tiny_checkpoint().save(directory_.path());
+    std::filesystem::remove(directory_ / name);
+    ASSERT_EQ(mkfifo((directory_ / name).c_str(), 0600), 0);
+    expect_failure(". -o m.sotto", 1, std::string(name) + ": not a regular file");
+    std::filesystem::remove(directory_ / name);
+  }
+}
+
+TEST_F(ProgramTest, ASignalEndsItWhileItWaits) {
+  const std::string pipe = directory_ / "full";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = open(pipe.c_str(), O_RDWR | O_NONBLOCK);
+  while (write(reader, "", 1) == 1) {
+  }
+  EXPECT_EQ(shell("{ " SOTTO_CONVERT " . -o m.sotto >full 2>err & "
+                  "until [ -e m.sotto ]; do sleep 0.1; done; kill $!; wait $!; }"),
+            1);
+  close(reader);
+  EXPECT_PRED2(contains, err_, "standard output: ");
+}
+
+TEST_F(ProgramTest, SaysThatItsOutputCannotBeWritten) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
+  save_tokenizer();
+  for (const char* arguments : {"-o m.sotto", "-o m.sotto --json", "--evaluate text"}) {
+    EXPECT_EQ(shell(SOTTO_CONVERT " . " + std::string(arguments) + " >/dev/full 2>err"), 1);
+    EXPECT_PRED2(contains, err_, "standard output: ") << arguments;
+  }
 }
 
 TEST_F(ProgramTest, ReplacesOnlyModelFilesUnasked) {
