@@ -100,7 +100,8 @@ std::unique_ptr<Checkpoint> open_checkpoint(const Command& command,
   return checkpoint;
 }
 
-std::optional<TokenizerData> read_tokenizer(const Command& command, const CheckpointInfo& info) {
+std::optional<TokenizerData> read_tokenizer(const Command& command, const CheckpointInfo& info,
+                                            std::vector<std::string>& notes) {
   const auto& directory =
       command.vocabulary.empty() ? command.checkpoint : command.vocabulary;
   if (directory.empty()) return std::nullopt;
@@ -108,6 +109,7 @@ std::optional<TokenizerData> read_tokenizer(const Command& command, const Checkp
   if (!tokenizer && !command.vocabulary.empty()) {
     throw std::runtime_error(command.vocabulary.string() + ": no tokenizer here");
   }
+  if (tokenizer) notes.insert(notes.end(), tokenizer->notes.begin(), tokenizer->notes.end());
   return tokenizer;
 }
 
@@ -116,7 +118,7 @@ void convert(const Command& command) {
   ConversionSummary summary;
   const auto checkpoint = open_checkpoint(command, summary.notes);
   if (!command.name.empty()) checkpoint->rename(command.name);
-  const auto tokenizer = read_tokenizer(command, checkpoint->info());
+  const auto tokenizer = read_tokenizer(command, checkpoint->info(), summary.notes);
   std::optional<Packer> packer;
   if (command.pack != "none") packer.emplace(command.pack);
 
@@ -155,7 +157,7 @@ void convert(const Command& command) {
 void measure(const Command& command) {
   std::vector<std::string> notes;
   const auto checkpoint = open_checkpoint(command, notes);
-  const auto tokenizer = read_tokenizer(command, checkpoint->info());
+  const auto tokenizer = read_tokenizer(command, checkpoint->info(), notes);
   if (!tokenizer) throw std::runtime_error("--evaluate needs the checkpoint's tokenizer");
   WriteOptions options;
   options.tokenizer = &*tokenizer;

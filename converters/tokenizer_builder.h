@@ -36,6 +36,7 @@ struct TokenizerData {
   std::vector<uint32_t> sorted_tokens;
   std::vector<uint32_t> added_tokens;
   bool add_prefix_space = false;
+  std::vector<std::string> notes;  // beside what the view views: what its user should know
 
   TokenizerView view() const;  // verified
 };

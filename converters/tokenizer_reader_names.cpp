@@ -1,5 +1,6 @@
 #include "converters/tokenizer_reader_names.h"
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 
@@ -88,7 +89,20 @@ void TokenizerNames::add_literal(const std::string& text, std::optional<int64_t>
   }
   names_[token] = &ids_.emplace(text, token).first->first;
   entry.bytes = text;
+  if (kind == TokenKind::kSpecial && is_byte_token(token)) {
+    return note("token " + in_quotes(text) + " of one byte stays text instead of a special token");
+  }
   if (entry.kind != TokenKind::kSpecial) entry.kind = kind;
+}
+
+bool TokenizerNames::is_byte_token(uint32_t token) const {
+  const auto& tokens = description_.byte_tokens;
+  return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
+}
+
+// Several files may name the same token.
+void TokenizerNames::note(const std::string& text) {
+  if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
 }
 
 std::optional<uint32_t> TokenizerNames::find(const std::string& name) const {
@@ -104,7 +118,9 @@ uint32_t TokenizerNames::token_of(const std::string& name) const {
 
 TokenizerData TokenizerNames::build(bool add_prefix_space) {
   description_.add_prefix_space = add_prefix_space;
-  return build_tokenizer(description_);
+  TokenizerData data = build_tokenizer(description_);
+  data.notes = notes_;
+  return data;
 }
 
 }  // namespace sotto

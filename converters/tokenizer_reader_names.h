@@ -24,7 +24,8 @@ class TokenizerNames {
   void add_token(const std::string& name, int64_t id);
   // The next merge in rank order. Its parts and its result must be there.
   void add_merge(const std::string& left, const std::string& right);
-  // Text matched before BPE. `id` nullopt: the token of that name.
+  // Text matched before BPE. `id` nullopt: the token of that name. The token of a byte does
+  // not become special: without it no grammar could have this byte.
   void add_literal(const std::string& text, std::optional<int64_t> id, TokenKind kind);
 
   std::optional<uint32_t> find(const std::string& name) const;
@@ -33,10 +34,13 @@ class TokenizerNames {
  private:
   uint32_t check_id(const std::string& name, int64_t id) const;
   uint32_t token_of(const std::string& name) const;
+  bool is_byte_token(uint32_t token) const;
+  void note(const std::string& text);
 
   TokenizerDescription description_;
   std::vector<const std::string*> names_;  // by id; null: free
   std::unordered_map<std::string, uint32_t> ids_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace sotto

@@ -144,6 +144,10 @@ TEST_F(ProgramTest, NotesWhatItLeavesOut) {
   tiny.save(directory_.path());
   ASSERT_EQ(run(". -o m.sotto"), 0);
   EXPECT_PRED2(contains, err_, "note: the end-of-text token 50256 is outside the vocabulary");
+  save_tokenizer();
+  write_bytes(directory_ / "special_tokens_map.json", R"({"pad_token": "a"})");
+  ASSERT_EQ(run(". -o m.sotto"), 0);
+  EXPECT_PRED2(contains, err_, "note: token \"a\" of one byte stays text");
 }
 
 }  // namespace

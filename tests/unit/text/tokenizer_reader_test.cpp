@@ -106,6 +106,27 @@ TEST(TokenizerReader, SpecialTokensFromTheFilesBesideAVocabulary) {
   EXPECT_EQ(encode_all(data->view(), " ab  \t\t<pad>", true), (Tokens{4, 7, 9, 6}));
 }
 
+// A byte that no text could have would be missing in grammars.
+TEST(TokenizerReader, TokensOfBytesStayText) {
+  for (const Files& more : {Files{{"special_tokens_map.json", R"({"pad_token": "a"})"},
+                                  {"tokenizer_config.json", R"({"pad_token": "a"})"}},
+                            Files{{"tokenizer_config.json", R"({"added_tokens_decoder":
+                                      {"0": {"content": "a", "special": true}}})"}}}) {
+    Files files = {{"vocab.json", kVocabulary}, {"merges.txt", kMerges}};
+    files.insert(files.end(), more.begin(), more.end());
+    const auto data = read(files);
+    ASSERT_TRUE(data);
+    EXPECT_EQ(data->token_kinds[0], TokenKind::kNormal);
+    ASSERT_EQ(data->notes.size(), 1u);
+    EXPECT_NE(data->notes[0].find("token \"a\""), std::string::npos) << data->notes[0];
+    EXPECT_EQ(encode_all(data->view(), "ab", true), (Tokens{3}));
+  }
+  const auto whole = read(with("/added_tokens/1", {{"id", 0}, {"content", "a"}, {"special", true}}));
+  EXPECT_EQ(whole->token_kinds[0], TokenKind::kNormal);
+  EXPECT_EQ(whole->notes.size(), 1u);
+  EXPECT_TRUE(read({{"tokenizer.json", whole_tokenizer().dump()}})->notes.empty());
+}
+
 TEST(TokenizerReader, DamagedVocabularies) {
   const auto files = [](const std::string& vocabulary, const std::string& merges) {
     return Files{{"vocab.json", vocabulary}, {"merges.txt", merges}};
