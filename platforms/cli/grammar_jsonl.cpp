@@ -2,8 +2,6 @@
 #include "platforms/cli/grammar_jsonl.h"
 
 #include <cstdint>
-#include <cstdio>
-#include <iostream>
 #include <limits>
 #include <optional>
 #include <string>
@@ -11,6 +9,7 @@
 
 #include "platforms/cli/failure.h"
 #include "platforms/cli/grammar_tester.h"
+#include "platforms/cli/json_lines.h"
 #include "platforms/cli/json_parts.h"
 #include "platforms/cli/json_values.h"
 #include "platforms/cli/names.h"
@@ -225,21 +224,10 @@ Json refusal(const std::string& message, uint64_t number) {
 }  // namespace
 
 bool check_lines(const Vocabulary* vocabulary) {
-  std::ios::sync_with_stdio(false);  // std::cin buffers by itself; output goes through stdio
-  bool good = true;
-  std::string line;
-  for (uint64_t number = 1; std::getline(std::cin, line); ++number) {
-    Json object;
-    try {
-      object = answer(read_request(line), vocabulary);
-    } catch (const Failure& failure) {
-      object = refusal(failure.what(), number);
-      good = false;
-    }
-    std::printf("%s\n", object.dump().c_str());
-    std::fflush(stdout);  // the other end of a pipe may wait for each answer
-  }
-  return good;
+  const auto check_line = [&](const std::string& line) {
+    return answer(read_request(line), vocabulary);
+  };
+  return answer_lines("-", check_line, refusal);
 }
 
 }  // namespace sotto::cli

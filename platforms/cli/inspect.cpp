@@ -120,7 +120,7 @@ int run_inspect(const InspectOptions& options) {
   } else {
     print_text(model);
   }
-  if (std::fflush(stdout) != 0) throw Failure("standard output could not be written");
+  flush_output();
   return kExitOk;
 }
 

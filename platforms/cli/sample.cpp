@@ -1,9 +1,4 @@
 // `sotto sample`: what a chain of settings makes of given logits; needs no model.
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <iostream>
 #include <memory>
 #include <string>
 
@@ -19,25 +14,11 @@ struct SampleOptions {
   std::string path = "-";
 };
 
-bool run_lines(const std::string& path, ChainRunner& runner) {
-  std::ios::sync_with_stdio(false);  // std::cin buffers by itself; output goes through stdio
-  if (path == "-") return sample_lines(std::cin, runner);
-  std::ifstream file(path);
-  if (!file) throw Failure(path + ": " + std::strerror(errno));
-  const bool good = sample_lines(file, runner);
-  if (file.bad()) throw Failure(path + ": cannot be read");  // a directory
-  return good;
-}
-
 int run_sample(const SampleOptions& options) {
   std::unique_ptr<Model> model;
   if (!options.model.path.empty()) model = std::make_unique<Model>(options.model);
   ChainRunner runner(model.get());
-  const bool good = run_lines(options.path, runner);
-  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-    throw Failure("standard output could not be written");
-  }
-  return good ? kExitOk : kExitFailure;
+  return sample_lines(options.path, runner) ? kExitOk : kExitFailure;
 }
 
 }  // namespace

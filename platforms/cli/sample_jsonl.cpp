@@ -2,11 +2,10 @@
 #include "platforms/cli/sample_jsonl.h"
 
 #include <cmath>
-#include <cstdio>
-#include <istream>
 #include <map>
 
 #include "platforms/cli/failure.h"
+#include "platforms/cli/json_lines.h"
 #include "platforms/cli/sampler_json.h"
 #include "platforms/cli/text.h"
 
@@ -167,23 +166,17 @@ Json ChainRunner::run(const SampleRequest& request) {
   return answer;
 }
 
-bool sample_lines(std::istream& lines, ChainRunner& runner) {
-  bool good = true;
-  std::string line;
-  for (uint64_t number = 1; std::getline(lines, line); ++number) {
-    Json answer;
-    try {
-      const Json object = parse_json(line);
-      answer = runner.run(read_request(object));
-      if (object.contains("id")) answer["id"] = object["id"];
-    } catch (const Failure& failure) {
-      answer = {{"error", in_line(failure.what(), number)}, {"line", number}};
-      good = false;
-    }
-    std::printf("%s\n", answer.dump().c_str());
-    std::fflush(stdout);  // the other end of a pipe may wait for each answer
-  }
-  return good;
+bool sample_lines(const std::string& path, ChainRunner& runner) {
+  const auto sample = [&](const std::string& line) {
+    const Json object = parse_json(line);
+    Json answer = runner.run(read_request(object));
+    if (object.contains("id")) answer["id"] = object["id"];
+    return answer;
+  };
+  const auto refuse = [](const std::string& message, uint64_t number) {
+    return Json{{"error", in_line(message, number)}, {"line", number}};
+  };
+  return answer_lines(path, sample, refuse);
 }
 
 }  // namespace sotto::cli

@@ -1,7 +1,6 @@
 // JSON lines through the sampler: logits in, what the chain leaves of them out.
 #pragma once
 
-#include <iosfwd>
 #include <memory>
 #include <string>
 
@@ -46,7 +45,8 @@ class ChainRunner {
   uint32_t list_bytes_ = 0;
 };
 
-// One line out for each line in. Returns false if a line was bad.
-bool sample_lines(std::istream& lines, ChainRunner& runner);
+// From a file, or standard input for "-", to standard output, one line out for each line in.
+// Returns false if a line was bad.
+bool sample_lines(const std::string& path, ChainRunner& runner);
 
 }  // namespace sotto::cli

@@ -4,14 +4,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <memory>
 
 #include "platforms/cli/failure.h"
 
 namespace sotto::cli {
 namespace {
 
-constexpr size_t kMaxTextSize = size_t{256} << 20;  // /dev/zero must not fill the memory
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
 std::string format(const char* pattern, double value) {
@@ -34,23 +32,26 @@ std::string escaped_byte(char byte) {
 
 }  // namespace
 
-std::string read_all(const std::string& path) {
-  const bool from_stdin = path == "-";
-  const std::string name = from_stdin ? "standard input" : path;
-  std::unique_ptr<FILE, int (*)(FILE*)> opened(nullptr, std::fclose);
-  if (!from_stdin) {
-    opened.reset(std::fopen(path.c_str(), "rb"));
-    if (!opened) throw Failure(name + ": " + std::strerror(errno));
+Input::Input(const std::string& path) : name(path), file(nullptr, std::fclose) {
+  if (path == "-") {
+    name = "standard input";
+    file = {stdin, [](FILE*) { return 0; }};
+    return;
   }
-  FILE* file = from_stdin ? stdin : opened.get();
+  file.reset(std::fopen(path.c_str(), "rb"));
+  if (!file) throw Failure(name + ": " + std::strerror(errno));
+}
+
+std::string read_all(const std::string& path) {
+  const Input input(path);
   std::string text;
   char buffer[65536];
   size_t size;
-  while ((size = std::fread(buffer, 1, sizeof buffer, file)) > 0) {
+  while ((size = std::fread(buffer, 1, sizeof buffer, input.file.get())) > 0) {
     text.append(buffer, size);
-    if (text.size() > kMaxTextSize) throw Failure(name + ": more than 256 MiB of text");
+    if (text.size() > kMaxTextSize) throw Failure(input.name + ": more than 256 MiB of text");
   }
-  if (std::ferror(file)) throw Failure(name + ": " + std::strerror(errno));
+  if (std::ferror(input.file.get())) throw Failure(input.name + ": " + std::strerror(errno));
   return text;
 }
 
@@ -60,6 +61,11 @@ void write_all(const std::string& path, const std::string& bytes) {
       std::fflush(file.get()) != 0) {
     throw Failure(path + ": " + std::strerror(errno));
   }
+}
+
+void flush_output() {
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return;
+  throw Failure("standard output could not be written");
 }
 
 Utf8Character first_character(std::string_view bytes) {

@@ -3,16 +3,31 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <memory>
 #include <string>
 #include <string_view>
 
 namespace sotto::cli {
+
+constexpr size_t kMaxTextSize = size_t{256} << 20;  // /dev/zero must not fill the memory
+
+// A file, or standard input for "-".
+struct Input {
+  explicit Input(const std::string& path);  // throws a Failure naming it
+
+  std::string name;  // for messages
+  std::unique_ptr<FILE, int (*)(FILE*)> file;
+};
 
 // The whole of a file, or of standard input for "-". Throws a Failure naming it.
 std::string read_all(const std::string& path);
 
 // Replaces a file. Throws a Failure naming it.
 void write_all(const std::string& path, const std::string& bytes);
+
+// Throws a Failure if standard output did not take all that was printed.
+void flush_output();
 
 // One character at the front of non-empty `bytes`: its size, or if there is none, valid =
 // false and the size of the bytes that one U+FFFD replaces.

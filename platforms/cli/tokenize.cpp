@@ -82,9 +82,7 @@ int run_tokenize(const TokenizeOptions& options) {
   } else {
     encode(options, model);
   }
-  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-    throw Failure("standard output could not be written");
-  }
+  flush_output();
   return good ? kExitOk : kExitFailure;
 }
 

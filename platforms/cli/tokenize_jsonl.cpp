@@ -2,11 +2,9 @@
 #include "platforms/cli/tokenize_jsonl.h"
 
 #include <cstdint>
-#include <cstdio>
-#include <iostream>
 
 #include "platforms/cli/failure.h"
-#include "platforms/cli/json_values.h"
+#include "platforms/cli/json_lines.h"
 #include "platforms/cli/text.h"
 
 namespace sotto::cli {
@@ -31,21 +29,11 @@ Json text_json(const std::string& bytes) {
 }
 
 bool convert_lines(const Model& model, bool special) {
-  std::ios::sync_with_stdio(false);  // std::cin buffers by itself; output goes through stdio
-  bool good = true;
-  std::string line;
-  for (uint64_t number = 1; std::getline(std::cin, line); ++number) {
-    Json answer;
-    try {
-      answer = convert_line(model, special, line);
-    } catch (const Failure& failure) {
-      answer = {{"error", to_utf8(failure.what())}, {"line", number}};
-      good = false;
-    }
-    std::printf("%s\n", answer.dump().c_str());
-    std::fflush(stdout);  // the other end of a pipe may wait for each answer
-  }
-  return good;
+  const auto convert = [&](const std::string& line) { return convert_line(model, special, line); };
+  const auto refuse = [](const std::string& message, uint64_t number) {
+    return Json{{"error", to_utf8(message)}, {"line", number}};
+  };
+  return answer_lines("-", convert, refuse);
 }
 
 }  // namespace sotto::cli

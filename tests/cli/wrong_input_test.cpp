@@ -178,6 +178,32 @@ TEST(WrongText, TokenIds) {
   expect_refused(run_on_demo("tokenize", {"--decode"}, "-1"), kFailure, "-1");
 }
 
+// `redirections` as a shell takes them.
+Result run_in_shell(const std::string& command, const std::string& redirections) {
+  const std::string script = shell_word(SOTTO_CLI) + ' ' + command + ' ' + redirections;
+  return Program("/bin/sh", {"-c", script}).wait();
+}
+
+const std::vector<std::string>& lines_commands() {
+  static const std::vector<std::string> commands = {
+      "tokenize --jsonl -m " + shell_word(SOTTO_DEMO_MODEL), "grammar check --jsonl",
+      "sample --jsonl"};
+  return commands;
+}
+
+TEST(WrongText, LinesThatCannotBeRead) {
+  for (const std::string& command : lines_commands()) {
+    expect_refused(run_in_shell(command, "</"), kFailure, "standard input: line 1: ");
+  }
+  expect_refused(run_sotto({"sample", "--jsonl", "/"}), kFailure, "/: line 1: ");
+  expect_refused(run_sotto({"sample", "--jsonl", "/nowhere"}), kFailure, "/nowhere: No such file");
+}
+
+TEST(WrongText, LinesWithoutEnd) {
+  expect_refused(run_in_shell("sample --jsonl", "</dev/zero"), kFailure,
+                 "standard input: line 1: longer than 256 MiB");
+}
+
 TEST(WrongParameters, OutOfRange) {
   const std::vector<Words> cases = {
       {"--temp", "-1"},    {"--temp", "nan"},          {"--temp", "101"},
@@ -218,10 +244,11 @@ TEST(WrongOutput, FullDisk) {
   } else {
     GTEST_SKIP() << "this system has no /dev/full";
   }
-  const std::string command = shell_word(SOTTO_CLI) + " generate -q -m " +
-                              shell_word(SOTTO_DEMO_MODEL) + " -p x -n 4 > /dev/full";
-  const Result result = Program("/bin/sh", {"-c", command}).wait();
-  expect_refused(result, kFailure, "standard output");
+  const std::string generate = "generate -q -p x -n 4 -m " + shell_word(SOTTO_DEMO_MODEL);
+  expect_refused(run_in_shell(generate, ">/dev/full"), kFailure, "standard output");
+  for (const std::string& command : lines_commands()) {
+    expect_refused(run_in_shell(command, ">/dev/full <<line\n{}\nline"), kFailure, "standard output");
+  }
 }
 
 }  // namespace
