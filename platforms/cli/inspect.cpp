@@ -9,6 +9,7 @@
 
 #include "platforms/cli/commands.h"
 #include "platforms/cli/failure.h"
+#include "platforms/cli/grammar.h"
 #include "platforms/cli/text.h"
 
 namespace sotto::cli {
@@ -115,6 +116,8 @@ void print_json(const Model& model) {
 
 int run_inspect(const InspectOptions& options) {
   const Model model(options.model);
+  // Loading leaves the vocabulary to its first user.
+  if (options.model.verify_checksums && model.info().vocabulary_bytes != 0) Vocabulary{model};
   if (options.json) {
     print_json(model);
   } else {
@@ -132,7 +135,7 @@ void add_inspect(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("inspect", "Show a model's shape and memory");
   command->add_option("MODEL", options->model.path, "A .sotto file")->required()->type_name("");
   command->add_flag("--verify", options->model.verify_checksums,
-                    "Check every tensor's bytes too, not the structure alone");
+                    "Check the bytes of the tensors and the vocabulary too, not the structure alone");
   command->add_flag("--json", options->json, "One JSON object");
   add_isa_option(*command, options->model);
   command->footer(

@@ -9,6 +9,7 @@
 
 #include "runtime/base/xxhash64.h"
 #include "runtime/model/file_header.h"
+#include "runtime/model/model_generated.h"
 #include "tests/cli/program.h"
 
 namespace sotto::test {
@@ -89,6 +90,19 @@ TEST(WrongModel, InspectVerifiesTensorsOnRequest) {
   const std::string path = folder.file("flipped.sotto");
   write_file(path, bytes);
   expect_refused(run_sotto({"inspect", "--verify", path}), kFailure, path);
+}
+
+TEST(WrongModel, InspectVerifiesTheVocabularyOnRequest) {
+  const TemporaryFolder folder;
+  std::string bytes = demo_bytes();
+  const auto* arrays = format::GetModel(bytes.data() + sizeof(FileHeader))->vocabulary()->arrays();
+  char& byte = bytes[arrays->offset() + 1];
+  byte = static_cast<char>(byte ^ 4);
+  const std::string path = folder.file("flipped.sotto");
+  write_file(path, bytes);
+  EXPECT_EQ(run_sotto({"inspect", path}).exit_code, 0);
+  expect_refused(run_sotto({"inspect", "--verify", path}), kFailure,
+                 path + ": vocabulary section: ");
 }
 
 TEST(WrongModel, OtherFiles) {
