@@ -77,6 +77,12 @@ def check(status: int, error: _abi.Error | None = None) -> int:
                      None if error.offset == _NO_OFFSET else error.offset)
 
 
+def check_whole(status: int, error: _abi.Error | None = None) -> None:
+    """Raises also for a stop, where that leaves a call's outputs unwritten."""
+    if check(status, error) != Status.OK:
+        raise SottoError(status, f"the call ended with {Status(status).name}")
+
+
 def version() -> tuple[int, int, int]:
     """Version of the loaded library."""
     number = lib.sotto_version()

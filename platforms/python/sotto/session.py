@@ -10,7 +10,7 @@ from . import _abi, info
 from ._callbacks import Callbacks, Piece
 from ._callbacks import Sequence as FoundSequence
 from ._convert import Filler, as_bytes, changed, tokens_in
-from ._library import check, lib
+from ._library import check, check_whole, lib
 from ._resource import Block, Exclusive, Resource, Shared
 from .enums import Pooling, Status
 from .grammar import Grammar, Matcher, Vocabulary
@@ -102,10 +102,13 @@ class Session(Resource):
 
     def prefill(self, prompt: Text | Sequence[int]) -> Status:
         """Evaluates a prompt, text or tokens, after what is there. Gives OK, STOP_CONTEXT_FULL or STOP_CANCELLED."""
-        tokens, count = tokens_in(self._tokens(prompt))
+        return self._evaluate(lib.sotto_session_prefill, *tokens_in(self._tokens(prompt)))
+
+    def _evaluate(self, function, *arguments) -> Status:
+        """A call that evaluates tokens: another text follows them."""
         with Exclusive(self) as handle:
-            status = check(lib.sotto_session_prefill(handle, tokens, count))
-        self.stop_reason = None
+            status = check(function(handle, *arguments))
+            self.stop_reason = None
         return Status(status)
 
     def next(self) -> Piece | None:
@@ -202,7 +205,7 @@ class Session(Resource):
     def _floats(self, function) -> memoryview:
         values, count = ctypes.POINTER(ctypes.c_float)(), ctypes.c_size_t()
         with Exclusive(self) as handle:
-            check(function(handle, values, count))
+            check_whole(function(handle, values, count))
             address = ctypes.cast(values, ctypes.c_void_p).value
             return self._memory.view(address, 4 * count.value, "f").toreadonly()
 
@@ -210,16 +213,14 @@ class Session(Resource):
         """Evaluates tokens and tells how likely each was: their sum, and ln p of each."""
         tokens, count = tokens_in(self._tokens(prompt))
         each, score = (ctypes.c_float * max(count, 1))(*[math.nan] * count), _abi.Score()
-        with Exclusive(self) as handle:
-            check(lib.sotto_session_score(handle, tokens, count, each, score))
+        check_whole(self._evaluate(lib.sotto_session_score, tokens, count, each, score))
         return info.read(info.Score, score), each[:count]
 
     def embed(self, prompt: Text | Sequence[int], pooling: Pooling = Pooling.MEAN) -> list[float]:
         """Evaluates tokens and gives their pooled hidden states."""
         tokens, count = tokens_in(self._tokens(prompt))
         embedding = (ctypes.c_float * self._embedding_size)()
-        with Exclusive(self) as handle:
-            check(lib.sotto_session_embed(handle, tokens, count, pooling, embedding))
+        check_whole(self._evaluate(lib.sotto_session_embed, tokens, count, pooling, embedding))
         return list(embedding)
 
     def search(self, params: SearchParams | None = None, **changes) -> list[FoundSequence]:
@@ -234,6 +235,8 @@ class Session(Resource):
             status = lib.sotto_session_search(handle, given, found, count, error)
             self._callbacks.raise_first()
             check(status, error)
+            if not count.value:
+                check_whole(status)
             return [FoundSequence.of(found[place]) for place in range(count.value)]
 
     # ---- States

@@ -136,6 +136,40 @@ class SessionTest(unittest.TestCase):
         self.assertRaises(ValueError, session.search, phrases=[[1]], phrase_groups=[1, 2])
         self.assertRaises(ZeroDivisionError, session.search, max_tokens=4, on_step=lambda *_: 1 // 0)
 
+    def test_stops_that_leave_nothing_to_give(self):
+        session = self.session(context_tokens=16, sequence_count=2, sequence_tokens=4)
+        session.set_sampler(ignore_end=True)
+
+        def check_raised(reason, call, *arguments):
+            with self.subTest(call=call.__name__):
+                with self.assertRaisesRegex(sotto.SottoError, reason.name) as raised:
+                    call(*arguments)
+                self.assertEqual(raised.exception.status, reason)
+
+        for call in (session.score, session.embed):
+            check_raised(sotto.Status.STOP_CONTEXT_FULL, call, [11] * 17)
+        session.prefill("It was")
+        answers = {session.logits: MODEL.vocabulary_size, session.hidden: MODEL.info.embedding_size, session.search: 2}
+        for call, size in answers.items():
+            session.next()
+            session.cancel()
+            check_raised(sotto.Status.STOP_CANCELLED, call)
+            self.assertEqual(len(call()), size)
+        for call in (session.score, session.embed):
+            session.cancel()
+            check_raised(sotto.Status.STOP_CANCELLED, call, [11, 12])
+        session.generate()
+        for call in answers:
+            check_raised(sotto.Status.STOP_CONTEXT_FULL, call)
+
+    def test_a_search_that_is_stopped_gives_what_it_has(self):
+        session = self.session(sequence_count=2)
+        session.prefill("It was")
+        found = session.search(on_step=lambda *_: True)
+        self.assertEqual([len(one.tokens) for one in found], [1, 1])
+        found = session.search(on_step=lambda *_: session.cancel())
+        self.assertEqual({one.stop for one in found}, {sotto.Status.STOP_CANCELLED})
+
     def test_speculation(self):
         plain, fast = self.session(), self.session(draft_tokens=4)
         fast.set_speculation(sources=sotto.Draft.CALLBACK | sotto.Draft.LOOKUP,
