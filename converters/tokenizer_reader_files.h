@@ -19,6 +19,14 @@ TokenizerData read_vocabulary_and_merges(const std::filesystem::path& vocabulary
 
 nlohmann::json read_json_object(const std::filesystem::path& path);
 
+// A member of an object, null if it is absent.
+const nlohmann::json& find_member(const nlohmann::json& object, const char* key);
+
+// Each throws a message that names what is of another type.
+std::string text_member(const nlohmann::json& object, const char* key);
+bool flag_member(const nlohmann::json& object, const char* key);  // absent and null: false
+int64_t token_id(const nlohmann::json& id, const std::string& text);
+
 // A dictionary of names and ids.
 void add_vocabulary(const nlohmann::json& vocabulary, TokenizerNames* names);
 

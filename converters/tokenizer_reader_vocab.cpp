@@ -1,6 +1,9 @@
 // vocab.json and merges.txt, and the small files beside them that name added tokens.
+#include <charconv>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "converters/file.h"
 #include "converters/strict_json.h"
@@ -36,36 +39,40 @@ void add_merge_lines(std::string_view text, TokenizerNames* names) {
   }
 }
 
-// A token given as its text or as an object with more about it.
-void add_special(const json& token, TokenizerNames* names) {
+// A token given as its text or as an object with more about it. `key` names it.
+void add_special(const char* key, const json& token, TokenizerNames* names) {
   if (token.is_null()) return;
-  const json& content = token.is_object() ? token.at("content") : token;
+  const json& content = token.is_object() ? find_member(token, "content") : token;
+  if (!content.is_string()) throw std::runtime_error(in_quotes(key) + " gives no text of a token");
   const auto text = content.get<std::string>();
-  if (token.is_object()) check_plain_match(token, text);
+  check_plain_match(token, text);
   names->add_literal(text, std::nullopt, TokenKind::kSpecial);
 }
 
 void add_named_specials(const json& settings, TokenizerNames* names) {
   for (const char* key : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token",
                           "cls_token", "mask_token"}) {
-    if (const auto token = settings.find(key); token != settings.end()) add_special(*token, names);
+    add_special(key, find_member(settings, key), names);
   }
   for (const char* key : {"additional_special_tokens", "extra_special_tokens"}) {
-    const auto tokens = settings.find(key);
-    if (tokens == settings.end()) continue;
-    for (const json& token : *tokens) add_special(token, names);
+    for (const json& token : find_member(settings, key)) add_special(key, token, names);
   }
 }
 
-// added_tokens_decoder: {"50257": {"content": ..., "special": ...}, ...}
+// {"50257": {"content": ..., "special": ...}, ...}
 void add_decoder_tokens(const json& settings, TokenizerNames* names) {
-  const auto tokens = settings.find("added_tokens_decoder");
-  if (tokens == settings.end()) return;
-  for (const auto& [id, token] : tokens->items()) {
-    const auto text = token.at("content").get<std::string>();
+  constexpr const char* kKey = "added_tokens_decoder";
+  for (const auto& [key, token] : find_member(settings, kKey).items()) {
+    int64_t id;
+    const char* const end = key.data() + key.size();
+    if (const auto read = std::from_chars(key.data(), end, id);
+        read.ec != std::errc() || read.ptr != end) {
+      throw std::runtime_error(in_quotes(kKey) + ": " + in_quotes(key) + " is not a token id");
+    }
+    const std::string text = text_member(token, "content");
     check_plain_match(token, text);
-    names->add_literal(text, std::stoll(id),
-                       token.value("special", false) ? TokenKind::kSpecial : TokenKind::kAdded);
+    names->add_literal(text, id,
+                       flag_member(token, "special") ? TokenKind::kSpecial : TokenKind::kAdded);
   }
 }
 
@@ -93,13 +100,13 @@ TokenizerData read_vocabulary_and_merges(const std::filesystem::path& vocabulary
   bool add_prefix_space = false;
   read_if_there(directory / "added_tokens.json", [&](const json& added) {
     for (const auto& [text, id] : added.items()) {
-      names.add_literal(text, id.get<int64_t>(), TokenKind::kAdded);
+      names.add_literal(text, token_id(id, text), TokenKind::kAdded);
     }
   });
   read_if_there(directory / "tokenizer_config.json", [&](const json& settings) {
     add_decoder_tokens(settings, &names);
     add_named_specials(settings, &names);
-    add_prefix_space = settings.value("add_prefix_space", false);
+    add_prefix_space = flag_member(settings, "add_prefix_space");
   });
   read_if_there(directory / "special_tokens_map.json",
                 [&](const json& settings) { add_named_specials(settings, &names); });

@@ -121,7 +121,8 @@ TEST(TokenizerReader, TokensOfBytesStayText) {
     EXPECT_NE(data->notes[0].find("token \"a\""), std::string::npos) << data->notes[0];
     EXPECT_EQ(encode_all(data->view(), "ab", true), (Tokens{3}));
   }
-  const auto whole = read(with("/added_tokens/1", {{"id", 0}, {"content", "a"}, {"special", true}}));
+  const json byte = {{"id", 0}, {"content", "a"}, {"special", true}};
+  const auto whole = read(with("/added_tokens/1", byte));
   EXPECT_EQ(whole->token_kinds[0], TokenKind::kNormal);
   EXPECT_EQ(whole->notes.size(), 1u);
   EXPECT_TRUE(read({{"tokenizer.json", whole_tokenizer().dump()}})->notes.empty());
@@ -155,6 +156,14 @@ TEST(TokenizerReader, DamagedSpecialTokens) {
   EXPECT_ERROR(files("added_tokens.json", R"({"<pad>": 9})"), "has id 9");
   EXPECT_ERROR(files("added_tokens.json", R"({"\u0120ab": 4})"), "means other bytes");
   EXPECT_ERROR(files("added_tokens.json", R"({"": 6})"), "empty");
+  EXPECT_ERROR(files("added_tokens.json", R"({"x": 6.5})"), "the id of token \"x\" is 6.5, not");
+  EXPECT_ERROR(files("added_tokens.json", R"({"x": 18446744073709551615})"), "18446744073709551");
+  EXPECT_ERROR(files("special_tokens_map.json", R"({"pad_token": 5})"), "\"pad_token\" gives no");
+  for (const char* key : {"abc", "", "6x", " 6", "6.0", "18446744073709551615"}) {
+    const json tokens = {{"added_tokens_decoder", {{key, {{"content", "y"}}}}}};
+    EXPECT_ERROR(files("tokenizer_config.json", tokens.dump().c_str()),
+                 "json: \"added_tokens_decoder\": " + json(key).dump() + " is not a token id");
+  }
   EXPECT_ERROR(files("special_tokens_map.json", R"({"pad_token": "<pad>"})"),
                "special_tokens_map.json: token \"<pad>\" has no id");
   EXPECT_ERROR(files("special_tokens_map.json",
@@ -223,6 +232,36 @@ TEST(TokenizerReader, DamagedWholeTokenizers) {
   EXPECT_ERROR(with("/added_tokens/0/id", 1), "same id 1");
   EXPECT_ERROR(with("/added_tokens/0/id", "5"), "tokenizer.json");
   EXPECT_ERROR(with("/added_tokens/0", "x"), "tokenizer.json");
+}
+
+// Puts values of all types in all places: what is refused is named by file and field.
+void expect_named_refusals(const char* name, const json& good, Files files) {
+  std::vector<json::json_pointer> places;
+  const json flat = good.flatten();
+  for (const auto& [text, value] : flat.items()) {
+    for (json::json_pointer place(text); !place.empty(); place.pop_back()) places.push_back(place);
+  }
+  files.push_back({name, ""});
+  for (const json::json_pointer& place : places) {
+    for (const char* text : {"null", "7", "1.5", "-1", "\"x\"", "[]", "[[]]", "{}", "true"}) {
+      json changed = good;
+      changed[place] = json::parse(text);
+      files.back().second = changed.dump();
+      const std::string message = error_of(files);
+      EXPECT_TRUE(message.empty() || message.find("json: ") != std::string::npos) << message;
+      EXPECT_EQ(message.find("exception"), std::string::npos) << place << message;
+    }
+  }
+}
+
+TEST(TokenizerReader, RefusesWrongTypesByName) {
+  expect_named_refusals("tokenizer.json", whole_tokenizer(), {});
+  const Files files = {{"vocab.json", kVocabulary}, {"merges.txt", kMerges}};
+  const json settings = json::parse(R"({"pad_token": {"content": "<|endoftext|>", "lstrip": false},
+      "additional_special_tokens": ["<|endoftext|>"], "add_prefix_space": true,
+      "added_tokens_decoder": {"6": {"content": "x", "special": true}}})");
+  expect_named_refusals("tokenizer_config.json", settings, files);
+  expect_named_refusals("added_tokens.json", json{{"x", 6}}, files);
 }
 
 TEST(BytesOfName, TheAlphabetIsOneToOne) {
