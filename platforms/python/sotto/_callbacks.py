@@ -5,6 +5,7 @@ import ctypes
 from typing import NamedTuple
 
 from . import _abi
+from ._convert import integers_in
 
 _NAN = float("nan")
 
@@ -94,9 +95,9 @@ class Callbacks:
         def call(_, tokens, token_count, hidden, hidden_count, drafts, capacity):
             state = memoryview(bytes((ctypes.c_float * hidden_count).from_address(
                 ctypes.addressof(hidden.contents)))).cast("f") if hidden else None
-            guesses = list(function(tokens[:token_count], state, capacity))[:capacity]
-            for place, guess in enumerate(guesses):
-                drafts[place] = guess
-            return len(guesses)
+            guesses, count = integers_in(_abi.i32, function(tokens[:token_count], state, capacity), "draft")
+            count = min(count, capacity)
+            ctypes.memmove(drafts, guesses, count * ctypes.sizeof(_abi.i32))
+            return count
 
         return function and self._guarded(_abi.DraftFn, call, 0)

@@ -3,21 +3,41 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import operator
 
 from . import _abi
 from ._library import lib
 
 _POINTER = type(ctypes.POINTER(ctypes.c_int32))
+_INTEGERS = {_abi.i32, _abi.u8, _abi.u32, _abi.u64, _abi.size}
 
 
 def as_bytes(text) -> bytes:
     return text.encode() if isinstance(text, str) else bytes(text)
 
 
-def tokens_in(tokens):
-    """An array of tokens; at least one long, as C wants an address."""
-    values = list(tokens)
-    return (ctypes.c_int32 * max(len(values), 1))(*values), len(values)
+def array_of(kind, values):
+    """An array of a C type, and how many values it has; at least one long, as C wants an address."""
+    return (kind * max(len(values), 1))(*values), len(values)
+
+
+def integers_in(kind, values, name: str):
+    """The same for integers; ctypes would wrap those that are out of range."""
+    values = [operator.index(value) for value in values]
+    array, count = array_of(kind, values)
+    for value, kept in zip(values, array):
+        if value != kept:
+            raise OverflowError(f"{name}: {value} is out of range")
+    return array, count
+
+
+def integer(kind, value, name: str) -> int:
+    """One such integer."""
+    return integers_in(kind, [value], name)[0][0]
+
+
+def tokens_in(tokens, name: str = "tokens"):
+    return integers_in(_abi.i32, tokens, name)
 
 
 def count_name(field: str) -> str:
@@ -39,28 +59,29 @@ class Filler:
         data = self.keep(ctypes.create_string_buffer(as_bytes(value)))
         return _abi.Text(ctypes.addressof(data), ctypes.sizeof(data) - 1)
 
-    def token_list(self, tokens) -> _abi.TokenList:
-        array, count = tokens_in(tokens)
+    def token_list(self, tokens, name) -> _abi.TokenList:
+        array, count = tokens_in(tokens, name)
         return _abi.TokenList(ctypes.cast(self.keep(array), ctypes.POINTER(ctypes.c_int32)), count)
 
-    def element(self, kind, value):
+    def element(self, kind, value, name):
         if kind is _abi.Text:
             return self.text(value)
         if kind is _abi.TokenList:
-            return self.token_list(value)
+            return self.token_list(value, name)
+        biased, bias = value
         if kind is _abi.TokenBias:
-            return _abi.TokenBias(*value)
-        if kind is _abi.SequenceBias:
-            listed = self.token_list(value[0])
-            return _abi.SequenceBias(listed.tokens, listed.count, value[1], 0)
-        return int(value)
+            return _abi.TokenBias(integer(_abi.i32, biased, name), bias)
+        listed = self.token_list(biased, name)
+        return _abi.SequenceBias(listed.tokens, listed.count, bias, 0)
 
     def array(self, struct, field, kind, values) -> None:
-        values = [self.element(kind, value) for value in values]
-        array = self.keep((kind * max(len(values), 1))(*values))
-        setattr(struct, field, ctypes.cast(array, ctypes.POINTER(kind)))
+        if kind in _INTEGERS:
+            array, count = integers_in(kind, values, field)
+        else:
+            array, count = array_of(kind, [self.element(kind, value, field) for value in values])
+        setattr(struct, field, ctypes.cast(self.keep(array), ctypes.POINTER(kind)))
         if hasattr(type(struct), count_name(field)):
-            setattr(struct, count_name(field), len(values))
+            setattr(struct, count_name(field), count)
 
     def fill(self, kind, params, **special):
         """A struct of `kind` with the library's defaults, and every field of `params` that is set. `special` are the
@@ -81,6 +102,8 @@ class Filler:
                 self.array(struct, field.name, c_type._type_, value)
             elif c_type is _abi.Text:
                 setattr(struct, field.name, self.text(value))
+            elif c_type in _INTEGERS:
+                setattr(struct, field.name, integer(c_type, value, field.name))
             else:
                 setattr(struct, field.name, value)
         for field, value in special.items():

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Sequence
 
 from . import _abi, info
-from ._convert import Filler, as_bytes, changed
+from ._convert import Filler, as_bytes, changed, integer
 from ._library import SottoError, check, lib
 from ._resource import Block, Exclusive, Resource, Shared
 from .enums import GrammarLanguage, Status
@@ -55,7 +55,7 @@ class Vocabulary(Resource):
             offsets.append(offsets[-1] + len(token))
         flags = bytearray(len(tokens))
         for token in special:
-            flags[token] = 1
+            flags[integer(_abi.u32, token, "special")] = 1
         given.token_count = len(tokens)
         given.bytes = filler.text(b"".join(tokens)).text
         filler.array(given, "offsets", ctypes.c_uint32, offsets)
@@ -157,6 +157,10 @@ class Grammar(Resource):
         self._memory = self._handle = None
 
 
+def _sequence(number, name="sequence") -> int:
+    return integer(_abi.u32, number, name)
+
+
 class Matcher(Resource):
     """Follows texts through a grammar and tells which tokens may come next."""
 
@@ -188,38 +192,38 @@ class Matcher(Resource):
     def reset(self, sequence: int = 0) -> None:
         """Empties a sequence."""
         with Exclusive(self) as handle:
-            check(lib.sotto_matcher_reset(handle, sequence))
+            check(lib.sotto_matcher_reset(handle, _sequence(sequence)))
 
     def mask(self, sequence: int = 0) -> array:
         """The tokens that may come next, as words of 64 bits: token t's is bit t % 64 of word t // 64."""
         words = array("Q", bytes(8 * self._word_count))
         address = (ctypes.c_uint64 * self._word_count).from_buffer(words) if words else None
         with Exclusive(self) as handle:
-            check(lib.sotto_matcher_mask(handle, sequence, address, self._word_count))
+            check(lib.sotto_matcher_mask(handle, _sequence(sequence), address, self._word_count))
         return words
 
     def allowed_tokens(self, sequence: int = 0) -> list[int]:
         """The same as tokens."""
         words = ctypes.POINTER(ctypes.c_uint64)()
         with Exclusive(self) as handle:
-            check(lib.sotto_matcher_view_mask(handle, sequence, ctypes.byref(words)))
+            check(lib.sotto_matcher_view_mask(handle, _sequence(sequence), ctypes.byref(words)))
             return [64 * place + bit for place, word in enumerate(words[:self._word_count]) if word
                     for bit in range(64) if word >> bit & 1]
 
     def accept_token(self, token: int, sequence: int = 0) -> None:
         with Exclusive(self) as handle:
-            check(lib.sotto_matcher_accept_token(handle, sequence, token))
+            check(lib.sotto_matcher_accept_token(handle, _sequence(sequence), integer(_abi.i32, token, "token")))
 
     def accept_text(self, text: Text, sequence: int = 0) -> None:
         data = as_bytes(text)
         with Exclusive(self) as handle:
-            check(lib.sotto_matcher_accept_text(handle, sequence, data, len(data)))
+            check(lib.sotto_matcher_accept_text(handle, _sequence(sequence), data, len(data)))
 
     def test(self, text: Text, sequence: int = 0) -> tuple[bool, bool]:
         """Whether sequence and text together begin a text of the grammar, and are one."""
         data, begins, matches = as_bytes(text), ctypes.c_uint32(), ctypes.c_uint32()
         with Exclusive(self) as handle:
-            check(lib.sotto_matcher_test(handle, sequence, data, len(data), begins, matches))
+            check(lib.sotto_matcher_test(handle, _sequence(sequence), data, len(data), begins, matches))
         return bool(begins.value), bool(matches.value)
 
     def matches(self, text: Text) -> bool:
@@ -229,24 +233,25 @@ class Matcher(Resource):
     def rewind(self, count: int) -> None:
         """Takes back the newest tokens or texts of sequence 0."""
         with Exclusive(self) as handle:
-            check(lib.sotto_matcher_rewind(handle, count))
+            check(lib.sotto_matcher_rewind(handle, integer(_abi.u64, count, "count")))
 
     def fork(self, source: int, target: int) -> None:
         """Sequence `target` becomes a copy of `source`."""
         with Exclusive(self) as handle:
-            check(lib.sotto_matcher_fork(handle, source, target))
+            check(lib.sotto_matcher_fork(handle, _sequence(source, "source"), _sequence(target, "target")))
 
     def forced_text(self, sequence: int = 0, capacity: int = 4096) -> bytes:
         """The text that must follow, at most `capacity` bytes of it."""
+        capacity = integer(_abi.size, capacity, "capacity")
         text, size = ctypes.create_string_buffer(max(capacity, 1)), ctypes.c_size_t()
         with Exclusive(self) as handle:
-            check(lib.sotto_matcher_forced_text(handle, sequence, text, capacity, size))
+            check(lib.sotto_matcher_forced_text(handle, _sequence(sequence), text, capacity, size))
         return text.raw[:size.value]
 
     def info(self, sequence: int = 0) -> info.MatcherInfo:
         struct = _abi.MatcherInfo()
         with Exclusive(self) as handle:
-            check(lib.sotto_matcher_get_info(handle, sequence, struct))
+            check(lib.sotto_matcher_get_info(handle, _sequence(sequence), struct))
         return info.read(info.MatcherInfo, struct)
 
     def _free(self) -> None:

@@ -5,7 +5,7 @@ import ctypes
 from collections.abc import Sequence
 
 from . import _abi, info
-from ._convert import Filler, as_bytes, changed, tokens_in
+from ._convert import Filler, as_bytes, changed, integer, tokens_in
 from ._library import SottoError, check, lib
 from ._resource import Block, Resource, Shared
 from .enums import Isa, LogLevel, Status
@@ -16,7 +16,7 @@ _TOKENIZE_SPECIAL = 1
 
 def isa_name(isa: Isa) -> str:
     """The name of an instruction set."""
-    return lib.sotto_isa_text(isa).decode()
+    return lib.sotto_isa_text(integer(_abi.i32, isa, "isa")).decode()
 
 
 def log_callback(log):
@@ -96,7 +96,7 @@ class Model(Resource):
         """The bytes of one token; they may begin or end inside a character."""
         data, size = ctypes.c_void_p(), ctypes.c_size_t()
         with Shared(self) as handle:
-            check(lib.sotto_token_bytes(handle, token, data, size))
+            check(lib.sotto_token_bytes(handle, integer(_abi.i32, token, "token"), data, size))
             return ctypes.string_at(data, size.value) if size.value else b""
 
     def detokenize(self, tokens: Sequence[int]) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from . import _abi, info
 from ._callbacks import Callbacks
-from ._convert import Filler, changed, tokens_in
+from ._convert import Filler, changed, integer, integers_in, tokens_in
 from ._library import check, lib
 from ._resource import Block, Exclusive, Resource
 from .model import Model
@@ -21,6 +21,8 @@ class Sampler(Resource):
     def __init__(self, vocabulary_size: int, params: SamplerParams | None = None, model: Model | None = None,
                  list_bytes: int = _LIST_BYTES, **changes):
         error, size, handle = _abi.Error(), ctypes.c_size_t(), ctypes.c_void_p()
+        vocabulary_size = integer(_abi.size, vocabulary_size, "vocabulary_size")
+        list_bytes = integer(_abi.u32, list_bytes, "list_bytes")
         check(lib.sotto_sampler_memory_size(vocabulary_size, list_bytes, size, error), error)
         memory = Block(size.value)
         self._model = model and model._retain()
@@ -71,14 +73,16 @@ class Sampler(Resource):
         if len(logits) != self.vocabulary_size:
             raise ValueError(f"{len(logits)} logits for a vocabulary of {self.vocabulary_size}")
         floats = (ctypes.c_float * self.vocabulary_size)(*logits)
-        tokens, count = tokens_in(history)
+        tokens, count = tokens_in(history, "history")
         words = None
         if allowed is not None:
             if 64 * len(allowed) < self.vocabulary_size:
                 raise ValueError("too few words of allowed tokens")
-            words = (ctypes.c_uint64 * len(allowed))(*allowed)
-        given = _abi.SamplerInput(sequence=sequence, logits=floats, allowed=words, history=tokens, history_count=count,
-                                  generated_count=generated_count, token_limit=token_limit)
+            words, _ = integers_in(_abi.u64, allowed, "allowed")
+        given = _abi.SamplerInput(sequence=integer(_abi.u32, sequence, "sequence"), logits=floats, allowed=words,
+                                  history=tokens, history_count=count,
+                                  generated_count=integer(_abi.u64, generated_count, "generated_count"),
+                                  token_limit=integer(_abi.u64, token_limit, "token_limit"))
         return given, (floats, tokens, words)
 
     def _free(self) -> None:
@@ -93,6 +97,7 @@ def detect_watermark(tokens: Sequence[int], vocabulary_size: int, params: Waterm
     result, error, filler = _abi.WatermarkResult(), _abi.Error(), Filler()
     given = filler.fill(_abi.WatermarkParams, changed(WatermarkParams, params, changes))
     array, count = tokens_in(tokens)
+    vocabulary_size = integer(_abi.size, vocabulary_size, "vocabulary_size")
     check(lib.sotto_watermark_detect(given, vocabulary_size, array, count, result, error), error)
     return info.read(info.WatermarkResult, result)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from . import _abi, info
 from ._callbacks import Callbacks, Piece
 from ._callbacks import Sequence as FoundSequence
-from ._convert import Filler, as_bytes, changed, tokens_in
+from ._convert import Filler, as_bytes, changed, integer, tokens_in
 from ._library import check, check_whole, lib
 from ._resource import Block, Exclusive, Resource, Shared
 from .enums import Pooling, Status
@@ -144,7 +144,7 @@ class Session(Resource):
     def generate(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
                  on_piece: Callable[[Piece], object] | None = None) -> Status:
         """The same inside the library: `on_piece` gets the pieces, and ends the text by giving anything true."""
-        limit = _NO_LIMIT if max_tokens is None else max_tokens
+        limit = _NO_LIMIT if max_tokens is None else integer(_abi.size, max_tokens, "max_tokens")
         tokens, count = tokens_in(self._tokens(prompt))
         self._set_limit(None)
         callback = self._callbacks.piece(on_piece) if on_piece else _abi.PieceFn()
@@ -182,7 +182,7 @@ class Session(Resource):
     def rewind(self, token_count: int) -> None:
         """Makes the stream end after its first tokens."""
         with Exclusive(self) as handle:
-            check(lib.sotto_session_rewind(handle, token_count))
+            check(lib.sotto_session_rewind(handle, integer(_abi.u64, token_count, "token_count")))
         self.stop_reason = None
 
     def reset(self) -> None:
@@ -219,6 +219,7 @@ class Session(Resource):
     def embed(self, prompt: Text | Sequence[int], pooling: Pooling = Pooling.MEAN) -> list[float]:
         """Evaluates tokens and gives their pooled hidden states."""
         tokens, count = tokens_in(self._tokens(prompt))
+        pooling = integer(_abi.i32, pooling, "pooling")
         embedding = (ctypes.c_float * self._embedding_size)()
         check_whole(self._evaluate(lib.sotto_session_embed, tokens, count, pooling, embedding))
         return list(embedding)
