@@ -58,7 +58,7 @@ class Session(Resource):
         """Replaces the stops: `session.set_stops(stop_strings=["\\n\\n"], max_tokens=200)`."""
         params = changed(StopParams, params, changes)
         self._set("stops", lib.sotto_session_set_stops, _abi.StopParams, params)
-        self._stops, self._limit = params, None
+        self._stops, self._limit, self.stop_reason = params, None, None
 
     def set_speculation(self, params: SpeculationParams | None = None, **changes) -> None:
         """How the session guesses at its next tokens: `session.set_speculation(sources=Draft.LOOKUP)`."""
@@ -79,6 +79,7 @@ class Session(Resource):
         error = _abi.Error()
         with self._new_attachment("matcher", matcher), Exclusive(self) as handle:
             check(lib.sotto_session_set_matcher(handle, matcher and matcher._handle, error), error)
+            self.stop_reason = None
 
     def set_grammar(self, grammar: Grammar | None, **changes) -> None:
         """The text from here on fits a grammar: a new matcher of it over the model's vocabulary. None ends that."""
@@ -112,16 +113,18 @@ class Session(Resource):
         return Status(status)
 
     def next(self) -> Piece | None:
-        """Generates one token. None at a stop, unless text had been held back: that comes first, without a token."""
+        """Generates one token. None at a stop, unless text had been held back: that comes first, without a token.
+        A cancelled text goes on at the next call, one that ended otherwise does not."""
         piece = ctypes.POINTER(_abi.Piece)()
         with Exclusive(self) as handle:
-            if self.stop_reason is not None:
+            if self.stop_reason not in (None, Status.STOP_CANCELLED):
                 return None
+            self.stop_reason = None
             status = lib.sotto_session_next(handle, piece)
             self._callbacks.raise_first()
             made = Piece.of(piece.contents) if check(status) == Status.OK or piece.contents.text_size else None
-        if status != Status.OK:
-            self.stop_reason = Status(status)
+            if status != Status.OK:
+                self.stop_reason = Status(status)
         return made
 
     def pieces(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
@@ -133,7 +136,7 @@ class Session(Resource):
             self.stop_reason = status
         elif heal:
             self.heal()
-        while (piece := self.next()) is not None:
+        while self.stop_reason is None and (piece := self.next()) is not None:
             yield piece
 
     def stream(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
@@ -149,10 +152,11 @@ class Session(Resource):
         self._set_limit(None)
         callback = self._callbacks.piece(on_piece) if on_piece else _abi.PieceFn()
         with Exclusive(self) as handle:
+            self.stop_reason = None
             status = lib.sotto_session_generate(handle, tokens, count, limit, callback, None)
             self._callbacks.raise_first()
-        self.stop_reason = Status(check(status))
-        return self.stop_reason
+            self.stop_reason = Status(check(status))
+            return self.stop_reason
 
     def _tokens(self, prompt):
         if not isinstance(prompt, (str, bytes)):

@@ -96,6 +96,62 @@ class SessionTest(unittest.TestCase):
         self.assertEqual("".join(session.stream()), texts[0])
         self.assertEqual(session.info.token_count, len(MODEL.tokenize("It was")) + 3)
 
+    def test_what_lets_a_text_go_on(self):
+        session = self.session(context_tokens=256)
+        session.set_sampler(ignore_end=True)
+
+        def fail(_):
+            raise KeyError("mine")
+
+        def fail_to_generate():
+            self.assertRaises(KeyError, session.generate, "", 3, fail)
+
+        ways = {"generate": fail_to_generate, "score": lambda: session.score([11]),
+                "embed": lambda: session.embed([11]), "set_stops": session.set_stops,
+                "set_grammar": lambda: session.set_grammar(sotto.Grammar.regex("[a-z ]*")),
+                "set_matcher": lambda: session.set_matcher(None)}
+        for name, go_on in ways.items():
+            with self.subTest(name=name):
+                self.assertEqual(session.generate("It was", 3), sotto.Status.STOP_MAX_TOKENS)
+                self.assertIsNone(session.next())
+                go_on()
+                self.assertIsNone(session.stop_reason)
+                self.assertIsNotNone(session.next())
+
+    def test_a_text_goes_on_behind_its_grammar(self):
+        session = self.session()
+        session.set_grammar(sotto.Grammar.choices(["yes", "no"]))
+        self.assertEqual(session.generate("He said "), sotto.Status.STOP_GRAMMAR)
+        session.set_grammar(None)
+        self.assertIsNotNone(session.next())
+
+    def test_a_cancelled_text_goes_on(self):
+        session, other = self.session(), self.session()
+        whole = [piece.token for piece in other.pieces("It was", 8)]
+        found = []
+        for piece in session.pieces("It was"):
+            found.append(piece.token)
+            if len(found) == 3:
+                session.cancel()
+        self.assertEqual((len(found), session.stop_reason), (3, sotto.Status.STOP_CANCELLED))
+        found += [session.next().token for _ in range(5)]
+        self.assertEqual((found, session.stop_reason), (whole, None))
+        session.reset()
+        session.cancel()
+        self.assertEqual(list(session.pieces("It was")), [])
+        self.assertEqual(session.stop_reason, sotto.Status.STOP_CANCELLED)
+
+    def test_pieces_end_behind_text_that_a_cancellation_lets_go(self):
+        session = self.session()
+        whole = "".join(session.stream("It was", 8))
+        session.reset()
+        session.set_stops(stop_strings=[whole + "?"])
+        pieces = session.pieces("It was")
+        next(pieces)
+        session.cancel()
+        self.assertEqual([piece.token for piece in pieces], [-1])
+        self.assertEqual(session.stop_reason, sotto.Status.STOP_CANCELLED)
+
     def test_states(self):
         session, other = self.session(), self.session()
         list(session.pieces("It was", 5))
