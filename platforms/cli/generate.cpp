@@ -1,5 +1,6 @@
 // `sotto generate`: continues a prompt, streaming, or searches for several continuations.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -53,7 +54,21 @@ void load_state(const GenerateOptions& options, Session& session) {
         options.state.load);
 }
 
-void save_state(const std::string& path, const Session& session) {
+// Of a search's sequences the best is the one to go on with.
+void save_state(const std::string& path, const GenerateOptions& options,
+                const Generation& generation, const Session& session) {
+  if (options.search.is_on && !generation.tokens.empty()) {
+    const sotto_status status = sotto_session_prefill(session.get(), generation.tokens.data(),
+                                                      generation.tokens.size());
+    check(status, "--save-state");
+    if (status == SOTTO_STOP_CONTEXT_FULL) {
+      throw Failure(
+          "--save-state: the best sequence and the prompt do not fit the context together");
+    }
+    if (status == SOTTO_STOP_CANCELLED) {
+      throw Failure("--save-state: interrupted", kExitInterrupted);
+    }
+  }
   size_t size = 0;
   check(sotto_session_saved_size(session.get(), &size), path);
   std::string bytes(size, '\0');
@@ -70,7 +85,7 @@ sotto_status evaluate_prompt(const GenerateOptions& options, Session& session,
   if (options.scores_prompt) {
     sotto_score score = {};
     score.struct_size = sizeof score;
-    generation.prompt_log_probabilities.resize(tokens.size());
+    generation.prompt_log_probabilities.assign(tokens.size(), NAN);
     status = sotto_session_score(session.get(), tokens.data(), tokens.size(),
                                  generation.prompt_log_probabilities.data(), &score);
     generation.prompt_perplexity = score.perplexity;
@@ -123,12 +138,16 @@ void generate(const GenerateOptions& options, const Model& model, const Companio
     run(options, model, session, start, generation);
   }
   generation.total_seconds = seconds_since(start);
-  if (options.state.save.empty()) return;
-  if (options.search.is_on && !generation.tokens.empty()) {  // to go on with the best sequence
-    check(sotto_session_prefill(session.get(), generation.tokens.data(), generation.tokens.size()),
-          "--save-state");
+}
+
+void print(const Generation& generation, const GenerateOptions& options, const Model& model,
+           const Session& session) {
+  if (options.json) return print_json(generation, options, model, session);
+  if (options.search.is_on) {
+    TextStream stream;
+    print_sequences(generation, options, model, stream);
   }
-  save_state(options.state.save, session);
+  if (!options.quiet) print_timings(generation, options, model, session);
 }
 
 int run_generate(GenerateOptions options) {
@@ -161,14 +180,10 @@ int run_generate(GenerateOptions options) {
     generation.matcher_bytes = grammar->matcher_size();
   }
   generate(options, model, {guide.get(), grammar.get()}, session, generation);
-  if (options.json) {
-    print_json(generation, options, model, session);
-  } else {
-    if (options.search.is_on) {
-      TextStream stream;
-      print_sequences(generation, options, model, stream);
-    }
-    if (!options.quiet) print_timings(generation, options, model, session);
+  print(generation, options, model, session);
+  if (!generation.failure.empty()) throw Failure(generation.failure);
+  if (!options.state.save.empty()) {
+    save_state(options.state.save, options, generation, session);
   }
   return generation.stop == SOTTO_STOP_CANCELLED ? kExitInterrupted : kExitOk;
 }

@@ -1,5 +1,6 @@
 // Several continuations of one prompt.
 #include <algorithm>
+#include <cmath>
 
 #include "platforms/cli/failure.h"
 #include "platforms/cli/generate_run.h"
@@ -26,21 +27,33 @@ std::vector<sotto_token_list> phrase_views(const SearchOptions& options) {
   return views;
 }
 
-// How likely the model finds each token: evaluates them behind the prompt and goes back.
-std::vector<float> log_probabilities(const Session& session, const Tokens& tokens) {
-  std::vector<float> values(tokens.size());
-  if (tokens.empty()) return values;
-  const uint64_t prompt_count = session.info().token_count;
+// How likely the model finds each token: evaluates them behind the prompt and goes back. Returns
+// SOTTO_OK, SOTTO_STOP_CONTEXT_FULL or SOTTO_STOP_CANCELLED.
+sotto_status score(const Session& session, Continuation& sequence) {
+  const Tokens& tokens = sequence.tokens;
+  const sotto_session_info info = session.info();
+  if (tokens.empty()) return SOTTO_OK;
+  // A session that overflowed could not go back.
+  if (info.token_count + tokens.size() > info.context_tokens) return SOTTO_STOP_CONTEXT_FULL;
   sotto_score score = {};
   score.struct_size = sizeof score;
-  const sotto_status status =
-      sotto_session_score(session.get(), tokens.data(), tokens.size(), values.data(), &score);
+  const sotto_status status = sotto_session_score(session.get(), tokens.data(), tokens.size(),
+                                                  sequence.log_probabilities.data(), &score);
   check(status, "--logprobs");
-  if (status == SOTTO_STOP_CONTEXT_FULL) {
-    throw Failure("--logprobs: a sequence and the prompt do not fit the context together");
+  check(sotto_session_rewind(session.get(), info.token_count), "--logprobs");
+  return status;
+}
+
+void score_sequences(const Session& session, Generation& generation) {
+  for (Continuation& sequence : generation.sequences) {
+    sequence.log_probabilities.assign(sequence.tokens.size(), NAN);
+    if (generation.stop == SOTTO_STOP_CANCELLED) continue;
+    const sotto_status status = score(session, sequence);
+    if (status == SOTTO_STOP_CANCELLED) generation.stop = status;
+    if (status == SOTTO_STOP_CONTEXT_FULL) {
+      generation.failure = "--logprobs: a sequence and the prompt do not fit the context together";
+    }
   }
-  check(sotto_session_rewind(session.get(), prompt_count), "--logprobs");
-  return values;
 }
 
 // The text that a stop string ended: cut before it, or with --include-stop behind it. Of those
@@ -99,10 +112,7 @@ void generate_sequences(const GenerateOptions& options, const Model& model, Sess
     generation.text = generation.sequences.front().text;
     if (generation.stop == SOTTO_OK) generation.stop = generation.sequences.front().stop;
   }
-  if (!options.log_probabilities || generation.stop == SOTTO_STOP_CANCELLED) return;
-  for (Continuation& sequence : generation.sequences) {
-    sequence.log_probabilities = log_probabilities(session, sequence.tokens);
-  }
+  if (options.log_probabilities) score_sequences(session, generation);
 }
 
 }  // namespace sotto::cli

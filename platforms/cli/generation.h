@@ -23,13 +23,13 @@ struct Continuation {
   double log_probability;
   sotto_status stop;
   uint32_t index;
-  std::vector<float> log_probabilities;
+  std::vector<float> log_probabilities;  // NaN: not scored
 };
 
 struct Generation {
   std::string prompt;
   std::vector<sotto_token> prompt_tokens;
-  std::vector<float> prompt_log_probabilities;
+  std::vector<float> prompt_log_probabilities;  // NaN: not scored
   double prompt_perplexity = 0.0;
   // Of a stream kept for --json only: it may go on for ever.
   std::string text;
@@ -37,6 +37,7 @@ struct Generation {
   std::vector<TokenScore> scores;
   std::vector<Continuation> sequences;  // of a search, best first
   sotto_status stop = SOTTO_OK;
+  std::string failure;  // what could not be done with what was found; empty: nothing
   size_t grammar_bytes = 0;
   size_t matcher_bytes = 0;
   double load_seconds = 0.0;

@@ -70,7 +70,7 @@ void Program::interrupt() { kill(process_, SIGINT); }
 Result Program::wait() {
   int status = 0;
   waitpid(process_, &status, 0);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(out_.get()),
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), contents(out_.get()),
           contents(err_.get())};
 }
 

@@ -13,7 +13,7 @@
 namespace sotto::test {
 
 struct Result {
-  int exit_code;  // -1: ended by a signal
+  int exit_code;  // -N: ended by signal N
   std::string out;
   std::string err;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -175,6 +176,29 @@ TEST(States, TakeMorePromptAndTheBestOfASearch) {
   const json same = json_of(
       run_on_demo("generate", {"-p", kPrompt + text_of(found), "-n", "8", "--greedy", "--json"}));
   EXPECT_EQ(behind["tokens"], same["tokens"]);
+}
+
+// The texts are there, whatever cannot be done with them.
+TEST(States, KeepTheTextsOfASearchThatDoesNotFit) {
+  const TemporaryFolder folder;
+  const Words search = {"-p",  kPrompt,       "-n", "40",           "-c",
+                        "16", "--num-beams", "3",  "--ignore-eos", "-q"};
+  const auto expect_failure = [&](const Words& more) {
+    Words words = search;
+    words.insert(words.end(), more.begin(), more.end());
+    SCOPED_TRACE(joined(words));
+    const Result result = run_on_demo("generate", words);
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_NE(result.out, "");
+    EXPECT_NE(result.err.find(more[0] + ": "), std::string::npos) << result.err;
+    EXPECT_NE(result.err.find("do not fit the context"), std::string::npos) << result.err;
+  };
+  const std::string path = folder.file("state");
+  expect_failure({"--save-state", path});
+  EXPECT_FALSE(std::filesystem::exists(path));
+  for (const char* overflow : {"stop", "ring", "shift"}) {
+    expect_failure({"--logprobs", "--overflow", overflow});
+  }
 }
 
 TEST(States, Wrong) {
