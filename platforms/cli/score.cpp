@@ -54,7 +54,8 @@ void evaluate(const Session& session, const sotto_token* tokens, size_t count, f
 void score_windows(const ScoreOptions& options, const Session& session, Scores& scores) {
   const size_t count = scores.tokens.size();
   const size_t context = session.info().context_tokens;
-  const size_t stride = options.stride != 0 ? options.stride : std::max<size_t>(context / 2, 1);
+  const size_t stride = options.stride != 0 ? options.stride : context / 2;
+  if (stride == 0) throw Failure(options.input.name() + ": a context of 1 token can score none");
   Progress progress("score", count);
   size_t begin = 0;
   size_t done = 0;  // tokens with scores
@@ -69,7 +70,7 @@ void score_windows(const ScoreOptions& options, const Session& session, Scores& 
       progress.show(std::max(from, done));
     }
     for (; done < end; ++done) scores.log_probabilities[done] = values[done - begin];
-    begin += std::min(stride, context);
+    begin += stride;
     if (done < count) sotto_session_reset(session.get());
   }
 }
@@ -139,8 +140,10 @@ int run_score(const ScoreOptions& options) {
   const std::string text = options.input.read();
   const Model model(options.model);
   const Session session(model, options.session);
-  if (options.stride > session.info().context_tokens) {
-    throw Failure("--stride: more than the " + std::to_string(session.info().context_tokens) +
+  // Of a window's tokens the first follows no other: the window before it must score that one.
+  const uint32_t context = session.info().context_tokens;
+  if (options.stride >= context) {
+    throw Failure("--stride: must be less than the " + std::to_string(context) +
                   " tokens of the context");
   }
   const Scores scores = score_text(options, model, session, text);

@@ -63,6 +63,11 @@ TEST(Score, LongTextsInWindows) {
     EXPECT_EQ(windows["log_probabilities"][i], whole["log_probabilities"][i]) << i;
   }
   EXPECT_LT(windows["perplexity"].get<double>(), 30.0);  // it is always the same
+  // A window that began where another ended would have a token that follows none.
+  EXPECT_TRUE(json_of(run_on_demo("score", {text, "--json", "--ctx", "64", "--stride", "63"}))
+                  ["perplexity"]
+                      .is_number());
+  expect_refused(run_on_demo("score", {text, "--ctx", "64", "--stride", "64"}), 1, "--stride");
 }
 
 TEST(Embed, PoolsAndNormalises) {
