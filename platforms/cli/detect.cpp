@@ -117,7 +117,8 @@ void add_detect(CLI::App& app, Run& run) {
   command
       ->add_option("-m,--model", options->model.path,
                    "The model that tokenizes the text; with --ids not needed")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(file_name());
   add_text_input(*command, options->input);
   command
       ->add_option("--ids", options->ids,

@@ -45,6 +45,7 @@ void add_draft_options(CLI::App& command, DraftOptions& options) {
             "(what came before), lookahead, early-exit (the first layers), or a smaller model of "
             "the same vocabulary; repeatable",
             "KIND|FILE")
+      ->check(file_name())
       ->group(kDraftGroup);
   add_value(command, "--draft-tokens,--draft-max,--num-draft-tokens", options.token_count,
             "Most guesses at a time; 0: none, not even what a grammar forces", "N")

@@ -20,7 +20,7 @@ void add_text_options(CLI::App& command, GenerateOptions& options) {
                                   "The prompt from a file; its last line end is dropped, as "
                                   "with -p -");
   prompt->type_name("TEXT")->excludes(file);
-  file->type_name("FILE");
+  file->type_name("FILE")->check(file_name());
   command.add_flag("--special", options.parse_special,
                    "<|endoftext|> and the like in the prompt are special tokens");
   add_value(command, "-n,--max-tokens,--max-new-tokens,--num-predict,--n-predict",

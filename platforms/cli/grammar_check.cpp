@@ -172,7 +172,8 @@ void add_grammar_check(CLI::App& parent, Run& run) {
       parent.add_subcommand("check", "Check a grammar, and which texts fit it as a whole");
   add_grammar_input(*command, options->input, "A model whose tokens the grammar may name");
   add_texts(*command, "--test", options->texts, "A text, as it is; may be given several times");
-  add_texts(*command, "--test-file", options->files, "The same, all bytes of a file", "FILE");
+  add_texts(*command, "--test-file", options->files, "The same, all bytes of a file", "FILE")
+      ->check(file_name());
   command->add_flag("--json", options->json, "One JSON object");
   command->add_flag("--jsonl", options->jsonl, "Grammars and texts from standard input");
   command->footer(kFooter);

@@ -59,7 +59,9 @@ void add_grammar_input(CLI::App& command, GrammarInput& input, const std::string
         ->expected(0, 1)
         ->type_name(option.type);
   }
-  command.add_option("-m,--model", input.model.path, model_help)->type_name("FILE");
+  command.add_option("-m,--model", input.model.path, model_help)
+      ->type_name("FILE")
+      ->check(file_name());
   add_grammar_settings(command, options);
 }
 
@@ -73,7 +75,7 @@ void settle_grammar_input(const CLI::App& command, GrammarInput& input) {
   if (!options.language) options.language = SOTTO_GRAMMAR_GBNF;
   const bool needs_source =
       *options.language != SOTTO_GRAMMAR_JSON && *options.language != SOTTO_GRAMMAR_JSON_OBJECT;
-  const bool may_be_empty = has_source && *options.language == SOTTO_GRAMMAR_REGEX;
+  const bool may_be_empty = *options.language == SOTTO_GRAMMAR_REGEX;
   if (needs_source && options.source.empty() && !may_be_empty) {
     throw CLI::ValidationError("Give a GRAMMAR");
   }

@@ -5,6 +5,7 @@
 #include "platforms/cli/failure.h"
 #include "platforms/cli/generate_output.h"
 #include "platforms/cli/grammar_commands.h"
+#include "platforms/cli/option_tools.h"
 #include "platforms/cli/text.h"
 
 namespace sotto::cli {
@@ -50,7 +51,8 @@ void add_grammar_compile(CLI::App& parent, Run& run) {
                     "A model whose tokens the grammar may name; the image is for it alone then");
   command->add_option("-o,--output", options->output, "The image; its usual ending is .sottog")
       ->required()
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(file_name());
   command->add_flag("--json", options->json, "One JSON object");
   command->footer(
       "The image can be given wherever GBNF can: sotto generate --grammar, sotto grammar check.\n"

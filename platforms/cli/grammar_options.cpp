@@ -175,16 +175,15 @@ void add_grammar_options(CLI::App& command, GrammarOptions& options) {
           ->group(kGrammarGroup);
       continue;
     }
-    command
-        .add_option_function<std::string>(
-            spellings(option.names),
-            [&options, &option](const std::string& source) {
-              options.language = option.language;
-              options.source = source;
-            },
-            option.description)
-        ->type_name(option.type)
-        ->group(kGrammarGroup);
+    CLI::Option* added = command.add_option_function<std::string>(
+        spellings(option.names),
+        [&options, &option](const std::string& source) {
+          options.language = option.language;
+          options.source = source;
+        },
+        option.description);
+    added->type_name(option.type)->group(kGrammarGroup);
+    if (option.type == std::string_view("FILE")) added->check(file_name());
   }
   add_grammar_settings(command, options);
   add_value(command, "--grammar-memory", options.memory_mebibytes,

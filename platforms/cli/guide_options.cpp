@@ -14,6 +14,14 @@ Tokens guide_prompt(const GuideOptions& options, const Model& model, const Token
   return model.tokenize(options.negative_prompt, false, "--negative-prompt");
 }
 
+void check_vocabulary(const Model& amateur, const Model& model) {
+  const uint32_t own = model.info().vocabulary_size;
+  const uint32_t other = amateur.info().vocabulary_size;
+  if (other == own) return;
+  throw Failure("--amateur: vocabulary_size is " + std::to_string(other) +
+                ", that of the model is " + std::to_string(own));
+}
+
 }  // namespace
 
 GuideOptions::GuideOptions() {
@@ -32,6 +40,7 @@ void add_guide_options(CLI::App& command, GuideOptions& options) {
       ->group(kGuideGroup);
   add_value(command, "--amateur", options.amateur,
             "Contrastive decoding against this weaker model with the same vocabulary", "FILE")
+      ->check(file_name())
       ->group(kGuideGroup);
   add_value(command, "--contrast-alpha,--amateur-alpha", options.params.alpha,
             "Tokens with p below this share of the largest go", "X")
@@ -59,6 +68,7 @@ Guide::Guide(const GuideOptions& options, const Model& model, const ModelOptions
     ModelOptions amateur = model_options;
     amateur.path = options.amateur;
     amateur_ = std::make_unique<Model>(amateur);
+    check_vocabulary(*amateur_, model);
   }
   params.features = 0;
   params.sequence_count = 0;

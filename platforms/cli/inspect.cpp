@@ -10,6 +10,7 @@
 #include "platforms/cli/commands.h"
 #include "platforms/cli/failure.h"
 #include "platforms/cli/grammar.h"
+#include "platforms/cli/option_tools.h"
 #include "platforms/cli/text.h"
 
 namespace sotto::cli {
@@ -133,7 +134,10 @@ void add_inspect(CLI::App& app, Run& run) {
   auto options = std::make_shared<InspectOptions>();
   options->model.verify_checksums = false;
   CLI::App* command = app.add_subcommand("inspect", "Show a model's shape and memory");
-  command->add_option("MODEL", options->model.path, "A .sotto file")->required()->type_name("");
+  command->add_option("MODEL", options->model.path, "A .sotto file")
+      ->required()
+      ->type_name("")
+      ->check(file_name());
   command->add_flag("--verify", options->model.verify_checksums,
                     "Check the bytes of the tensors and the vocabulary too, not the structure alone");
   command->add_flag("--json", options->json, "One JSON object");

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "platforms/cli/commands.h"
+#include "platforms/cli/option_tools.h"
 #include "platforms/cli/session_options.h"
 
 namespace sotto::cli {
@@ -31,7 +32,8 @@ void parse_isa(const std::string& name, ModelOptions& options) {
 CLI::Option* add_model_option(CLI::App& command, ModelOptions& options) {
   return command.add_option("-m,--model", options.path, "The model, a .sotto file")
       ->required()
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(file_name());
 }
 
 CLI::Option* add_isa_option(CLI::App& command, ModelOptions& options) {

@@ -22,7 +22,7 @@ std::string spellings(std::string_view names) {
 
 CLI::Option* add_choice(CLI::App& command, std::string_view names, int32_t& value,
                         const std::string& description, Names choices) {
-  const std::string option = split_names(names).back();
+  const std::string option = split_names(names).front();
   const auto set = [&value, choices, option](const std::string& name) {
     const std::optional<int32_t> found = find_value(choices, name);
     if (!found) {
@@ -39,6 +39,13 @@ CLI::Option* add_texts(CLI::App& command, std::string_view names, std::vector<st
   return command.add_option(spellings(names), texts, description)
       ->type_name(type)
       ->allow_extra_args(false);
+}
+
+CLI::Validator file_name() {
+  const auto check = [](const std::string& name) {
+    return std::string(name.empty() ? "the name of the file is empty" : "");
+  };
+  return {check, ""};
 }
 
 uint32_t parse_window(int64_t count, const std::string& option) {

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "platforms/cli/names.h"
@@ -15,10 +18,39 @@ namespace sotto::cli {
 // "-n,--max-tokens" with each name also written with underscores.
 std::string spellings(std::string_view names);
 
+// What is wrong with a number of type T, or "". It is decimal; `text` loses its leading zeros.
+template <typename T>
+std::string check_number(std::string& text) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return text.empty() ? "\"\" is not a number" : "";
+  } else {
+    T value = 0;
+    const char* end = text.data() + text.size();
+    const auto result = std::from_chars(text.data(), end, value);
+    if (result.ec != std::errc() || result.ptr != end) {
+      return '"' + text + "\" is not a whole number from " +
+             std::to_string(std::numeric_limits<T>::min()) + " to " +
+             std::to_string(std::numeric_limits<T>::max());
+    }
+    text = std::to_string(value);
+    return "";
+  }
+}
+
+// CLI11 itself would take an empty number for 0, one out of range for the last in it, and a
+// leading zero for octal.
+template <typename T>
+CLI::Option* with_check(CLI::Option* option) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    option->transform(CLI::Validator(check_number<T>, ""));
+  }
+  return option;
+}
+
 template <typename T>
 CLI::Option* add_value(CLI::App& command, std::string_view names, T& value,
                        const std::string& description, const char* type) {
-  return command.add_option(spellings(names), value, description)
+  return with_check<T>(command.add_option(spellings(names), value, description))
       ->type_name(type)
       ->capture_default_str();
 }
@@ -28,7 +60,7 @@ template <typename T, typename Set>
 CLI::Option* add_translated(CLI::App& command, std::string_view names, Set set,
                             const std::string& description, const char* type,
                             const std::string& standard) {
-  return command.add_option_function<T>(spellings(names), set, description)
+  return with_check<T>(command.add_option_function<T>(spellings(names), set, description))
       ->type_name(type)
       ->default_str(standard);
 }
@@ -40,6 +72,9 @@ CLI::Option* add_choice(CLI::App& command, std::string_view names, int32_t& valu
 // May be given several times, one value each.
 CLI::Option* add_texts(CLI::App& command, std::string_view names, std::vector<std::string>& texts,
                        const std::string& description, const char* type = "TEXT");
+
+// Refuses an empty name of a file.
+CLI::Validator file_name();
 
 // -1: everything (UINT32_MAX), otherwise so many.
 uint32_t parse_window(int64_t count, const std::string& option);

@@ -4,6 +4,7 @@
 
 #include "platforms/cli/commands.h"
 #include "platforms/cli/failure.h"
+#include "platforms/cli/option_tools.h"
 #include "platforms/cli/sample_jsonl.h"
 
 namespace sotto::cli {
@@ -36,7 +37,8 @@ void add_sample(CLI::App& app, Run& run) {
       ->add_option("-m,--model", options->model.path,
                    "A model for the texts of tokens and the end of text; without it no token "
                    "has a text or ends one")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(file_name());
   command->footer(
       "A line: {\"logits\": [...], \"history\": [...], \"params\": {...}}; its answer:\n"
       "{\"kept\": {id: probability}}, the distribution that the chain leaves.\n"

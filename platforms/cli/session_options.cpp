@@ -47,8 +47,10 @@ void add_state_options(CLI::App& command, StateOptions& options) {
             "Go on where --save-state ended; needs the same model, --ctx and --overflow, and for "
             "the same text the same options; a prompt is added",
             "FILE")
+      ->check(file_name())
       ->group(kSessionGroup);
   add_value(command, "--save-state", options.save, "Write the session's state at the end", "FILE")
+      ->check(file_name())
       ->group(kSessionGroup);
 }
 

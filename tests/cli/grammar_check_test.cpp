@@ -188,6 +188,11 @@ TEST(GrammarCheck, TokensOfAModel) {
                  "beyond the vocabulary");
 }
 
+TEST(GrammarCheck, TheEmptyExpression) {
+  EXPECT_EQ(run_grammar("check", {"--regex", "", "--test", ""}).exit_code, 0);
+  EXPECT_EQ(run_grammar("check", {"--regex", "", "--test", "x"}).exit_code, 1);
+}
+
 TEST(GrammarCheck, WrongUse) {
   const auto expect_usage = [](const Words& words, const std::string& part) {
     SCOPED_TRACE(joined(words));

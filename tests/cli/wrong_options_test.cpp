@@ -120,6 +120,42 @@ TEST(WrongOptions, Values) {
   for (const Words& words : cases) expect_usage_error(words, words[0]);
 }
 
+TEST(WrongOptions, Numbers) {
+  const std::string beyond = "18446744073709551616";
+  const std::vector<Words> cases = {{"--temp", ""},
+                                    {"--top-k", ""},
+                                    {"--top-k", "7x"},
+                                    {"--top-k", "4294967296"},
+                                    {"--top-k", "0x7"},
+                                    {"--max-tokens", ""},
+                                    {"--max-tokens", "9223372036854775808"},
+                                    {"--max-tokens", "99999999999999999999"},
+                                    {"--threads", ""},
+                                    {"--repeat-last-n", ""},
+                                    {"--mirostat", ""},
+                                    {"--watermark-key", "", "--watermark", "gumbel"},
+                                    {"--watermark-key", "-1", "--watermark", "gumbel"},
+                                    {"--watermark-key", beyond, "--watermark", "gumbel"},
+                                    {"--seed", ""},
+                                    {"--seed", beyond}};
+  for (const Words& words : cases) expect_usage_error(words, words[0] + ": ");
+  EXPECT_EQ(generated({"-n", "1", "--top-k", "010"})["parameters"]["top_k"], 10);
+  EXPECT_EQ(generated({"-n", "007"})["tokens"].size(), 7u);
+}
+
+TEST(WrongOptions, EmptyNamesOfFiles) {
+  for (const char* option : {"--load-state", "--save-state", "--amateur", "--draft", "--grammar",
+                             "--json-schema", "--tools", "--model"}) {
+    expect_usage_error({option, ""}, std::string(option) + ": the name of the file is empty");
+  }
+  const std::string file = "--file: the name of the file is empty";
+  expect_refused(run_on_demo("generate", {"-f", "", "-n", "1"}), 2, file);
+  expect_refused(run_on_demo("score", {"-f", ""}, "It was a dark night"), 2, file);
+  expect_refused(run_sotto({"detect", "-m", "", "x"}), 2, "--model");
+  expect_refused(run_sotto({"sample", "--jsonl", "-m", ""}), 2, "--model");
+  expect_refused(run_sotto({"inspect", ""}), 2, "MODEL");
+}
+
 // What only the library or the model can judge.
 TEST(WrongOptions, ValuesOutOfRange) {
   const std::vector<std::pair<Words, std::string>> cases = {
