@@ -68,7 +68,7 @@ void add_scores(const std::vector<TokenScore>& scores, bool with_alternatives, c
     Json list = Json::array();
     for (const sotto_alternative& alternative : score.alternatives) {
       list.push_back({{"token", alternative.token},
-                      {"text", to_utf8(model.detokenize({alternative.token}))},
+                      {"text", to_utf8(model.text_of({alternative.token}))},
                       {"log_probability", number_json(alternative.log_probability)}});
     }
     lists.push_back(std::move(list));

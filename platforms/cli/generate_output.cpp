@@ -32,7 +32,7 @@ std::string heading(size_t number, const Continuation& sequence) {
 void print_scores(const Continuation& sequence, const Model& model, TextStream& stream) {
   for (size_t i = 0; i < sequence.tokens.size(); ++i) {
     const sotto_token token = sequence.tokens[i];
-    stream.write(score_line(token, sequence.log_probabilities[i], model.detokenize({token})) +
+    stream.write(score_line(token, sequence.log_probabilities[i], model.text_of({token})) +
                  '\n');
   }
 }
@@ -87,7 +87,7 @@ void print_prompt_scores(const Generation& generation, const Model& model, TextS
   for (size_t i = 0; i < generation.prompt_tokens.size(); ++i) {
     const sotto_token token = generation.prompt_tokens[i];
     stream.write(
-        score_line(token, generation.prompt_log_probabilities[i], model.detokenize({token})) +
+        score_line(token, generation.prompt_log_probabilities[i], model.text_of({token})) +
         '\n');
   }
   stream.write("\n");

@@ -77,7 +77,7 @@ void collect(const sotto_sequence* sequences, size_t count, const Model& model,
     const sotto_sequence& found = sequences[i];
     Continuation sequence;
     sequence.tokens.assign(found.tokens, found.tokens + found.token_count);
-    sequence.text = to_utf8(model.detokenize(sequence.tokens));
+    sequence.text = to_utf8(model.text_of(sequence.tokens));
     if (found.stop == SOTTO_STOP_STRING) sequence.text = cut_at_stop(sequence.text, stops);
     sequence.score = found.score;
     sequence.log_probability = found.log_probability;

@@ -77,12 +77,12 @@ class Streamer {
     std::snprintf(columns, sizeof columns, "%7d %10.5f %10.5f  ", piece.token,
                   static_cast<double>(piece.log_probability),
                   static_cast<double>(piece.sampled_log_probability));
-    stream_.write(columns + in_quotes(model_.detokenize({piece.token})) + '\n');
+    stream_.write(columns + in_quotes(model_.text_of({piece.token})) + '\n');
     for (uint32_t i = 0; i < piece.alternative_count; ++i) {
       const sotto_alternative& other = piece.alternatives[i];
       stream_.write(
           "    " +
-          score_line(other.token, other.log_probability, model_.detokenize({other.token})) + '\n');
+          score_line(other.token, other.log_probability, model_.text_of({other.token})) + '\n');
     }
   }
 

@@ -97,6 +97,10 @@ std::string Model::detokenize(const std::vector<sotto_token>& tokens) const {
   return text;
 }
 
+std::string Model::text_of(const std::vector<sotto_token>& tokens) const {
+  return info_.has_tokenizer != 0 ? detokenize(tokens) : "";
+}
+
 Session::Session(const Model& model, const sotto_session_params& params)
     : memory_(session_memory(model, params)) {
   sotto_error error = no_error();

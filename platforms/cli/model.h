@@ -66,6 +66,8 @@ class Model {
                                     const std::string& subject) const;
   // The exact bytes, which need not be UTF-8.
   std::string detokenize(const std::vector<sotto_token>& tokens) const;
+  // The same, or "" if there is no tokenizer.
+  std::string text_of(const std::vector<sotto_token>& tokens) const;
 
  private:
   std::string path_;

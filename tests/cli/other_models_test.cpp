@@ -1,0 +1,64 @@
+// Models unlike the demo: without a tokenizer, with another vocabulary, of a tiny context.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/cli/generate_support.h"
+#include "tests/memory/support.h"
+
+namespace sotto::test {
+namespace {
+
+using nlohmann::json;
+
+constexpr uint32_t kGpt2Vocabulary = 50257;  // has an end of text
+
+// The path of a model with random weights.
+std::string write_other_model(const TemporaryFolder& folder, const ModelShape& shape,
+                              bool with_tokenizer) {
+  const std::vector<uint8_t> bytes = make_model_file(shape, with_tokenizer);
+  const std::string path = folder.file("other.sotto");
+  write_file(path, {bytes.begin(), bytes.end()});
+  return path;
+}
+
+TEST(OtherModels, WithoutATokenizerGiveEmptyTexts) {
+  const TemporaryFolder folder;
+  const std::string path = write_other_model(folder, {kGpt2Vocabulary, 32, 16, 1, 16, 1}, false);
+  for (const Words& more : std::vector<Words>{{"--num-beams", "2", "--logprobs"},
+                                              {"--n", "2"},
+                                              {"--logprobs", "2"},
+                                              {"--echo-scores"},
+                                              {"--penalty-alpha", "0.5"}}) {
+    SCOPED_TRACE(joined(more));
+    Words words = {"generate", "-m", path, "-p", "", "-n", "3", "--ignore-eos"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Result lines = run_sotto(words);
+    EXPECT_EQ(lines.exit_code, 0) << lines.err;
+    words.push_back("--json");
+    const json object = json_of(run_sotto(words));
+    EXPECT_EQ(object["tokens"].size(), 3u);
+    EXPECT_EQ(object["text"], "");
+    for (const json& sequence : object.value("sequences", json::array())) {
+      EXPECT_EQ(sequence["text"], "");
+    }
+  }
+  expect_refused(run_sotto({"tokenize", "-m", path, "--decode", "1"}), 1, "no tokenizer");
+}
+
+TEST(OtherModels, OfAnotherVocabularyAreNoAmateurs) {
+  const TemporaryFolder folder;
+  const std::string path = write_other_model(folder, {300, 32, 16, 1, 16, 1}, true);
+  expect_refused(run_on_demo("generate", {"-p", "hello there", "--amateur", path}), 1,
+                 "--amateur: vocabulary_size is 300");
+}
+
+TEST(OtherModels, OfOneTokenScoreNothing) {
+  const TemporaryFolder folder;
+  const std::string path = write_other_model(folder, {300, 1, 16, 1, 16, 1}, true);
+  expect_refused(run_sotto({"score", "-m", path, "hello there"}), 1, "context of 1 token");
+}
+
+}  // namespace
+}  // namespace sotto::test
