@@ -31,6 +31,11 @@ nlohmann::json parse_strict_json(std::string_view text, const std::string& where
     }
     return true;
   };
+  // The parser takes it for the end.
+  if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
+    throw std::runtime_error(where + ": not valid JSON: byte " + std::to_string(zero) +
+                             " is a zero");
+  }
   try {
     return json::parse(text, check);
   } catch (const json::exception& error) {

@@ -69,8 +69,12 @@ Json number_json(float value) {
 }
 
 Json parse_json(const std::string& text) {
+  // The parser takes it for the end.
+  if (const size_t zero = text.find('\0'); zero != std::string::npos) {
+    throw Failure("not JSON: byte " + std::to_string(zero) + " is a zero");
+  }
   try {
-    return Json::parse(with_quoted_names(text));
+    return Json::parse(text);
   } catch (const Json::exception& exception) {
     // Its message begins with a code in brackets that means nothing to a reader.
     const std::string message = exception.what();
@@ -78,6 +82,8 @@ Json parse_json(const std::string& text) {
     throw Failure("not JSON: " + (end == std::string::npos ? message : message.substr(end + 2)));
   }
 }
+
+Json parse_python_json(const std::string& text) { return parse_json(with_quoted_names(text)); }
 
 float to_float(const Json& value, const std::string& name) {
   if (value.is_number()) return value.get<float>();

@@ -18,9 +18,12 @@ double shortest(float value);
 // The same; "-inf", "inf", "nan" for what JSON has no number for.
 Json number_json(float value);
 
-// Throws a Failure "not JSON: ...". NaN, Infinity and -Infinity may stand for numbers, as
-// Python writes them.
+// Throws a Failure "not JSON: ...".
 Json parse_json(const std::string& text);
+
+// The same, but NaN, Infinity and -Infinity may stand for numbers, as Python writes them: they
+// become strings, which to_float knows.
+Json parse_python_json(const std::string& text);
 
 // Each throws a Failure "`name` ..." for what is not such a value.
 float to_float(const Json& value, const std::string& name);  // also "-inf", "nan", null: -inf

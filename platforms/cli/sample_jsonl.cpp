@@ -168,7 +168,7 @@ Json ChainRunner::run(const SampleRequest& request) {
 
 bool sample_lines(const std::string& path, ChainRunner& runner) {
   const auto sample = [&](const std::string& line) {
-    const Json object = parse_json(line);
+    const Json object = parse_python_json(line);
     Json answer = runner.run(read_request(object));
     if (object.contains("id")) answer["id"] = object["id"];
     return answer;

@@ -111,6 +111,7 @@ TEST(GrammarJsonl, BadLinesDoNotEndIt) {
                                         R"({"regex": "a", "options": {"colour": 1}})",
                                         R"({"schema": {}, "options": {"json_space": "wide"}})",
                                         R"({"any_json": 1})",
+                                        R"({"regex": "a", "id": NaN})",
                                         R"({"regex": "a", "test_base64": ["!"]})",
                                         R"({"regex": "a\q"})",
                                         R"({"regex": "a)",

@@ -161,6 +161,7 @@ TEST(Sample, BadLinesAreNamedAndTheRestIsDone) {
       {"{\"logits\":[]}", "0 numbers"},
       {"{\"logits\":[1,\"x\"]}", "\"x\""},
       {"{\"probs\":[0.5,-0.1]}", "-0.1"},
+      {std::string("{\"probs\":[1]}\0", 14), "byte 13"},
       {"{\"probs\":[1],\"temprature\":1}", "temprature"},
       {"{\"probs\":[1],\"params\":{\"temprature\":1}}", "temprature"},
       {"{\"probs\":[1],\"params\":{\"temperature\":-1}}", "temperature"},

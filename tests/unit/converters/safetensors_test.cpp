@@ -111,6 +111,7 @@ TEST_F(SafetensorsTest, RefusesWrongHeaders) {
   EXPECT_ERROR(open(safetensors_bytes("[]", "")), "the header is not an object");
   EXPECT_ERROR(open(safetensors_bytes("{\"a\":1}", "")), "tensor \"a\": its description");
   EXPECT_ERROR(open(safetensors_bytes("{\"\xff\":1}", "")), "not valid JSON");
+  EXPECT_ERROR(open(safetensors_bytes(std::string("{}\0{{", 5), "")), "not valid JSON: byte 2");
   EXPECT_ERROR(open(safetensors_bytes(std::string(100000, '['), "")), "nested too deeply");
   const std::string a = R"("a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
   EXPECT_ERROR(open(safetensors_bytes("{" + a + "," + a + "}", "1234")),
