@@ -133,6 +133,9 @@ double QuantizedEvaluation::perplexity() const { return std::exp(loss); }
 Evaluation evaluate(const FloatModel& model, std::span<const QuantizedModel> quantized,
                     std::span<const sotto_token> tokens, const EvaluationOptions& options) {
   if (tokens.size() < 2) throw std::runtime_error("the text has nothing to predict");
+  if (model.shape.position_count < 2) {
+    throw std::runtime_error("a context of one position has nothing to predict");
+  }
   Evaluation result;
   result.window_tokens = std::min<size_t>(model.shape.position_count, tokens.size());
   result.window_count = tokens.size() / result.window_tokens;

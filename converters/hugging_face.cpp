@@ -136,11 +136,16 @@ HeadKind HuggingFaceCheckpoint::find_head_kind() {
   if (has_weights) {
     check_tensor(kHead, {info_.shape.vocabulary_size, info_.shape.embedding_size});
   }
+  const bool is_own = has_weights && !head_equals_embedding();
+  if (is_own && config_.tie_word_embeddings) {
+    notes_.push_back("\"lm_head.weight\" differs from the token embeddings and is used, though "
+                     "\"tie_word_embeddings\" is true");
+  }
   if (has_bias) {
     check_tensor(kHeadBias, {info_.shape.vocabulary_size});
     return HeadKind::kBiased;
   }
-  return has_weights && !head_equals_embedding() ? HeadKind::kPlain : HeadKind::kTied;
+  return is_own ? HeadKind::kPlain : HeadKind::kTied;
 }
 
 bool HuggingFaceCheckpoint::head_equals_embedding() const {

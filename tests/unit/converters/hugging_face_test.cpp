@@ -140,6 +140,11 @@ TEST_F(HuggingFaceTest, FindsWhatTheHeadIs) {
     EXPECT_EQ(open().info().head_kind, HeadKind::kPlain);
     EXPECT_EQ(load().head->weights, floats_of(other));
     EXPECT_TRUE(load().head->bias.empty());
+    const std::vector<std::string> notes = open().notes();
+    EXPECT_EQ(notes.size(), tied ? 1u : 0u);
+    for (const std::string& note : notes) {
+      EXPECT_PRED2(contains, note, "\"tie_word_embeddings\" is true");
+    }
   }
 
   tiny_.tensors["lm_head.bias"] = make_tensor("F32", {11}, std::vector<float>(11, 0.5f));

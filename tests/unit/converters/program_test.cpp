@@ -127,6 +127,19 @@ TEST_F(ProgramTest, SaysThatItsOutputCannotBeWritten) {
   }
 }
 
+TEST_F(ProgramTest, EvaluatesWhatPredictsSomething) {
+  save_tokenizer();
+  ASSERT_EQ(run(". --evaluate text --json"), 0) << err_;
+  EXPECT_EQ(nlohmann::json::parse(out_)["window_tokens"], 6);
+  TinyCheckpoint tiny = make_tiny_checkpoint();
+  tiny.config["n_positions"] = 1;
+  RawTensor& positions = tiny.tensors.at("transformer.wpe.weight");
+  positions.shape[0] = 1;
+  positions.bytes.resize(positions.bytes.size() / 6);
+  tiny.save(directory_.path());
+  expect_failure(". --evaluate text", 1, "one position has nothing to predict");
+}
+
 TEST_F(ProgramTest, ReplacesOnlyModelFilesUnasked) {
   expect_failure(". -o model.safetensors", 1, "exists and is no .sotto file");
   expect_failure(". -o .", 1, "is not a regular file");
