@@ -23,7 +23,7 @@ impl Error {
         Error::new(sys::SOTTO_INVALID_ARGUMENT, message)
     }
 
-    /// A value of `sotto_status`: negative, or a stop where a prompt was not evaluated whole.
+    /// A value of `sotto_status`: negative, or a stop that ended a call before it had anything to give.
     pub fn status(&self) -> i32 {
         self.status
     }
@@ -38,7 +38,7 @@ impl Error {
         &self.message
     }
 
-    /// The stop that kept a prompt from being evaluated whole.
+    /// The stop that ended a call before it had anything to give, such as a prompt that does not fit.
     pub fn stop(&self) -> Option<Stop> {
         Stop::from_status(self.status)
     }
@@ -148,5 +148,13 @@ pub(crate) fn check(status: i32) -> Result<i32> {
         Ok(status)
     } else {
         Err(Error::new(status, status_text(status)))
+    }
+}
+
+/// The same where a stop leaves nothing to give: an error whose [`Error::stop`] tells.
+pub(crate) fn check_whole(status: i32) -> Result<()> {
+    match check(status)? {
+        0 => Ok(()),
+        stop => Err(Error::new(stop, status_text(stop))),
     }
 }

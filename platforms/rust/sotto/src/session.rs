@@ -1,6 +1,6 @@
 //! Sessions: streams of text.
 
-use crate::error::{check, status_text, Error, Report, Result, Stop};
+use crate::error::{check, check_whole, Report, Result, Stop};
 use crate::memory::{pointer_of, slice, Block, Panics};
 use crate::params::c_enum;
 use crate::sampler_params::LogitsCall;
@@ -209,15 +209,12 @@ impl Session {
     }
 
     /// Evaluates a prompt behind what is there. A prompt that does not fit, or was cancelled, is an error
-    /// whose [`Error::stop`] tells.
+    /// whose [`Error::stop`](crate::Error::stop) tells.
     pub fn prefill(&mut self, tokens: &[Token]) -> Result<()> {
         // SAFETY: pointer and size are of one slice.
         let status =
             unsafe { sys::sotto_session_prefill(self.raw(), pointer_of(tokens), tokens.len()) };
-        match check(status)? {
-            0 => Ok(()),
-            stop => Err(Error::new(stop, status_text(stop))),
-        }
+        check_whole(status)
     }
 
     /// [`Session::prefill`] with a text's tokens.
@@ -294,7 +291,7 @@ impl Session {
         let score = unsafe {
             let mut score: sys::sotto_score = std::mem::zeroed();
             score.struct_size = std::mem::size_of_val(&score) as u32;
-            check(sys::sotto_session_score(
+            check_whole(sys::sotto_session_score(
                 self.raw(),
                 pointer_of(tokens),
                 tokens.len(),
@@ -315,7 +312,7 @@ impl Session {
     pub fn embed(&mut self, tokens: &[Token], pooling: Pooling) -> Result<Vec<f32>> {
         let mut embedding = vec![0.0; self.model.info().embedding_size];
         // SAFETY: the array has as many floats as an embedding.
-        check(unsafe {
+        check_whole(unsafe {
             let out = embedding.as_mut_ptr();
             sys::sotto_session_embed(
                 self.raw(),
@@ -333,7 +330,7 @@ impl Session {
         let (mut data, mut count) = (std::ptr::null(), 0);
         // SAFETY: the floats are the session's until its next call, which the borrow prevents.
         unsafe {
-            check(sys::sotto_session_logits(self.raw(), &mut data, &mut count))?;
+            check_whole(sys::sotto_session_logits(self.raw(), &mut data, &mut count))?;
             Ok(slice(data, count))
         }
     }
@@ -343,7 +340,7 @@ impl Session {
         let (mut data, mut count) = (std::ptr::null(), 0);
         // SAFETY: as for logits.
         unsafe {
-            check(sys::sotto_session_hidden(self.raw(), &mut data, &mut count))?;
+            check_whole(sys::sotto_session_hidden(self.raw(), &mut data, &mut count))?;
             Ok(slice(data, count))
         }
     }

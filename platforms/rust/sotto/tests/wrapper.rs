@@ -185,6 +185,24 @@ fn scores_and_states() {
 }
 
 #[test]
+fn a_stop_that_leaves_nothing_to_give_is_an_error() {
+    let model = demo();
+    let mut session = session(&model);
+    let long = vec![11; 500];
+    assert_eq!(session.score(&long).unwrap_err().stop(), Some(Stop::ContextFull));
+    assert_eq!(session.embed(&long, Pooling::Mean).unwrap_err().stop(), Some(Stop::ContextFull));
+    session.prefill_text("It was").unwrap();
+    take(&mut session, 1);
+    session.canceller().cancel();
+    assert_eq!(session.logits().unwrap_err().stop(), Some(Stop::Cancelled));
+    assert_eq!(session.logits().unwrap().len(), model.info().vocabulary_size);
+    take(&mut session, 1);
+    session.canceller().cancel();
+    assert_eq!(session.hidden().unwrap_err().stop(), Some(Stop::Cancelled));
+    assert_eq!(session.hidden().unwrap().len(), model.info().embedding_size);
+}
+
+#[test]
 fn the_sampler_takes_lists() {
     let model = demo();
     let mut session = session(&model);
