@@ -128,6 +128,43 @@ func TestStopsStatesAndScores(t *testing.T) {
 	equal(t, must[SessionTimings](t)(session.Timings()).PrefillTokens, 0)
 }
 
+func TestStopsThatLeaveNothingToGive(t *testing.T) {
+	model := openModel(t)
+	session := openSession(t, model, func(p *SessionParams) {
+		p.ContextTokens, p.SequenceCount, p.SequenceTokens = 16, 2, 4
+	})
+	sampler := DefaultSamplerParams()
+	sampler.IgnoreEnd = true
+	noError(t, session.SetSampler(sampler))
+	calls := map[string]func() (int, error){
+		"logits": func() (int, error) { found, err := session.Logits(); return len(found), err },
+		"hidden": func() (int, error) { found, err := session.Hidden(); return len(found), err },
+		"search": func() (int, error) { found, err := session.Search(DefaultSearchParams()); return len(found), err },
+	}
+	long := make([]Token, 17)
+	_, _, err := session.Score(long)
+	isError(t, err, StopContextFull)
+	_, err = session.Embed(long, PoolMean)
+	isError(t, err, StopContextFull)
+	must[Status](t)(session.Prefill(must[[]Token](t)(model.Tokenize("It was"))))
+	for name, size := range map[string]int{"logits": 4096, "hidden": 256, "search": 2} {
+		_, _, err := session.Next()
+		noError(t, err)
+		session.Cancel()
+		_, err = calls[name]()
+		isError(t, err, StopCancelled)
+		equal(t, must[int](t)(calls[name]()), size)
+	}
+	params := DefaultSearchParams()
+	params.OnStep = func(uint32, Token) bool { return true }
+	equal(t, len(must[[]Sequence](t)(session.Search(params))), 2)
+	equal(t, must[Status](t)(session.Generate(nil, -1, nil)), StopContextFull)
+	for _, call := range calls {
+		_, err := call()
+		isError(t, err, StopContextFull)
+	}
+}
+
 func TestSearches(t *testing.T) {
 	model := openModel(t)
 	session := openSession(t, model, func(p *SessionParams) {

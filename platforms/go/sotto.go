@@ -81,6 +81,14 @@ func newError() C.sotto_error {
 	return C.sotto_error{struct_size: C.sizeof_sotto_error, offset: C.UINT64_MAX}
 }
 
+// checkWhole makes an error of a stop, too, where that leaves nothing to give.
+func checkWhole(status Status, err error) error {
+	if err != nil || status == OK {
+		return err
+	}
+	return &Error{Status: status, Offset: -1}
+}
+
 // check makes an error of a failure.
 func check(status C.sotto_status, details *C.sotto_error) error {
 	if status >= 0 {

@@ -24,7 +24,7 @@ func (s *Session) Hidden() ([]float32, error) {
 }
 
 func (s *Session) floats(f func(*C.sotto_session, **C.float, *C.size_t) C.sotto_status) (copied []float32, err error) {
-	_, err = s.plain(func(handle *C.sotto_session) C.sotto_status {
+	err = checkWhole(s.plain(func(handle *C.sotto_session) C.sotto_status {
 		var values *C.float
 		var count C.size_t
 		status := f(handle, &values, &count)
@@ -32,28 +32,30 @@ func (s *Session) floats(f func(*C.sotto_session, **C.float, *C.size_t) C.sotto_
 			copied = append(copied, unsafe.Slice((*float32)(unsafe.Pointer(values)), count)...)
 		}
 		return status
-	})
+	}))
 	return copied, err
 }
 
 // Score evaluates tokens and tells how likely they were together, and ln p of each.
 func (s *Session) Score(tokens []Token) (Score, []float32, error) {
 	score, each := C.sotto_score{struct_size: C.sizeof_sotto_score}, make([]float32, len(tokens))
-	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {
+	err := checkWhole(s.plain(func(handle *C.sotto_session) C.sotto_status {
+		s.core.stop = OK
 		array, count := tokensOf(tokens)
 		return C.sotto_session_score(handle, array, count, (*C.float)(unsafe.Pointer(unsafe.SliceData(each))), &score)
-	})
+	}))
 	return newScore(&score), each, err
 }
 
 // Embed evaluates tokens and gives their pooled hidden states.
 func (s *Session) Embed(tokens []Token, pooling Pooling) ([]float32, error) {
 	embedding := make([]float32, s.core.model.info.EmbeddingSize)
-	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {
+	err := checkWhole(s.plain(func(handle *C.sotto_session) C.sotto_status {
+		s.core.stop = OK
 		array, count := tokensOf(tokens)
 		return C.sotto_session_embed(handle, array, count, C.sotto_pooling(pooling),
 			(*C.float)(unsafe.Pointer(unsafe.SliceData(embedding))))
-	})
+	}))
 	return embedding, err
 }
 
@@ -65,7 +67,7 @@ func (s *Session) Search(params SearchParams) (found []Sequence, err error) {
 	}
 	var a arena
 	defer a.free()
-	_, err = s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
+	status, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
 		given, details, calls := defaultSearchParamsC(), newError(), s.core.callbacks
 		params.fill(&given, &a)
 		if params.PhraseGroups != nil {
@@ -89,6 +91,9 @@ func (s *Session) Search(params SearchParams) (found []Sequence, err error) {
 		}
 		return status, &details
 	})
+	if len(found) == 0 {
+		err = checkWhole(status, err)
+	}
 	return found, err
 }
 
