@@ -74,6 +74,16 @@ bool find_classes(JNIEnv* env, Library* java) {
   return !env->ExceptionCheck() && find_callbacks(env, java);
 }
 
+void throw_failure(JNIEnv* env, sotto_status status, const sotto_error* error) {
+  const char* message = error == nullptr ? "" : error->message;
+  jbyteArray bytes = new_bytes(env, message, std::strlen(message));
+  if (bytes == nullptr) return;
+  const jlong offset = error == nullptr ? -1 : static_cast<jlong>(error->offset);
+  jobject failure = env->CallStaticObjectMethod(the_library.native_class, the_library.failure,
+                                                status, bytes, offset);
+  if (!env->ExceptionCheck()) env->Throw(static_cast<jthrowable>(failure));
+}
+
 }  // namespace
 
 const Library& library() {
@@ -88,15 +98,14 @@ JNIEnv* environment() {
 
 bool check(JNIEnv* env, sotto_status status, const sotto_error* error) {
   if (env->ExceptionCheck()) return false;
-  if (status >= 0) return true;
-  const char* message = error == nullptr ? "" : error->message;
-  jbyteArray bytes = new_bytes(env, message, std::strlen(message));
-  if (bytes == nullptr) return false;
-  const jlong offset = error == nullptr ? -1 : static_cast<jlong>(error->offset);
-  jobject failure = env->CallStaticObjectMethod(the_library.native_class, the_library.failure,
-                                                status, bytes, offset);
-  if (!env->ExceptionCheck()) env->Throw(static_cast<jthrowable>(failure));
-  return false;
+  if (status < 0) throw_failure(env, status, error);
+  return status >= 0;
+}
+
+bool check_whole(JNIEnv* env, sotto_status status) {
+  if (!check(env, status)) return false;
+  if (status != SOTTO_OK) throw_failure(env, status, nullptr);
+  return status == SOTTO_OK;
 }
 
 void throw_out_of_memory(JNIEnv* env) {

@@ -44,6 +44,9 @@ inline sotto_error new_error() {
 // none and nothing was thrown.
 bool check(JNIEnv* env, sotto_status status, const sotto_error* error = nullptr);
 
+// The same where a stop leaves nothing to give: it counts as a failure.
+bool check_whole(JNIEnv* env, sotto_status status);
+
 void throw_out_of_memory(JNIEnv* env);
 
 // Handles, as Java keeps them.

@@ -51,14 +51,14 @@ NATIVE(jfloatArray, sessionLogits)(JNIEnv* env, jclass, jlong session) {
   const float* values;
   size_t count;
   const sotto_status status = sotto_session_logits(session_of(session), &values, &count);
-  return check(env, status) ? new_floats(env, values, count) : nullptr;
+  return check_whole(env, status) ? new_floats(env, values, count) : nullptr;
 }
 
 NATIVE(jfloatArray, sessionHidden)(JNIEnv* env, jclass, jlong session) {
   const float* values;
   size_t count;
   const sotto_status status = sotto_session_hidden(session_of(session), &values, &count);
-  return check(env, status) ? new_floats(env, values, count) : nullptr;
+  return check_whole(env, status) ? new_floats(env, values, count) : nullptr;
 }
 
 NATIVE(jfloatArray, sessionScore)
@@ -71,9 +71,8 @@ NATIVE(jfloatArray, sessionScore)
   if (each == nullptr) return nullptr;
   sotto_score score = {};
   score.struct_size = sizeof score;
-  if (!check(env, sotto_session_score(session_of(session), tokens, count, each, &score))) {
-    return nullptr;
-  }
+  const sotto_status status = sotto_session_score(session_of(session), tokens, count, each, &score);
+  if (!check_whole(env, status)) return nullptr;
   write_fields(env, &score, kScoreFields, to);
   return env->ExceptionCheck() ? nullptr : new_floats(env, each, count);
 }
@@ -88,7 +87,7 @@ NATIVE(jfloatArray, sessionEmbed)
   if (embedding == nullptr) return nullptr;
   const sotto_status status =
       sotto_session_embed(session_of(session), tokens, count, pooling, embedding);
-  return check(env, status) ? new_floats(env, embedding, static_cast<size_t>(size)) : nullptr;
+  return check_whole(env, status) ? new_floats(env, embedding, static_cast<size_t>(size)) : nullptr;
 }
 
 NATIVE(jobjectArray, sessionSearch)
@@ -112,7 +111,9 @@ NATIVE(jobjectArray, sessionSearch)
   sotto_error error = new_error();
   const sotto_status status =
       sotto_session_search(session_of(session), &params, &sequences, &count, &error);
-  return check(env, status, &error) ? new_sequences(env, sequences, count) : nullptr;
+  if (!check(env, status, &error)) return nullptr;
+  if (count == 0 && !check_whole(env, status)) return nullptr;
+  return new_sequences(env, sequences, count);
 }
 
 NATIVE(jbyteArray, sessionSave)(JNIEnv* env, jclass, jlong session) {

@@ -70,6 +70,7 @@ public final class Session extends Owned {
             Native.sessionSetStops(session, params);
             stops = params;
             limit = params.maxTokens;
+            stopReason = Status.OK;
         });
     }
 
@@ -95,7 +96,10 @@ public final class Session extends Owned {
 
     /** The text from here on continues the matcher's sequence 0; null ends that. */
     public void setMatcher(Matcher matcher) {
-        use("matcher", matcher, Native::sessionSetMatcher);
+        use("matcher", matcher, (session, used) -> {
+            Native.sessionSetMatcher(session, used);
+            stopReason = Status.OK;
+        });
     }
 
     /** The text from here on fits a grammar, with a matcher of its own; null ends that. */
@@ -180,10 +184,13 @@ public final class Session extends Owned {
         });
     }
 
-    /** Generates one token. Null at a stop, unless text had been held back: that comes first, without a token. */
+    /**
+     * Generates one token. Null at a stop, unless text had been held back: that comes first, without a token. A
+     * cancelled text goes on at the next call, one that ended otherwise does not.
+     */
     public Piece next() {
         return resource.run(session -> {
-            if (stopReason != Status.OK) {
+            if (stopReason != Status.OK && stopReason != Status.STOP_CANCELLED) {
                 return null;
             }
             Piece piece = Native.sessionNext(session);
@@ -225,7 +232,7 @@ public final class Session extends Owned {
         @Override
         public boolean hasNext() {
             if (!isAsked) {
-                following = Session.this.next();
+                following = stopReason == Status.OK ? Session.this.next() : null;
                 isAsked = true;
             }
             return following != null;
@@ -246,6 +253,7 @@ public final class Session extends Owned {
         setLimit(0);
         return resource.run(session -> {
             callbacks.pieces = onPiece;
+            stopReason = Status.OK;
             try {
                 stopReason = Status.of(Native.sessionGenerate(session, prompt, maxTokens, onPiece != null));
                 return stopReason;
@@ -313,12 +321,18 @@ public final class Session extends Owned {
 
     /** Evaluates tokens; gives ln p of each, and fills in how likely they were together. */
     public float[] score(int[] tokens, Score score) {
-        return resource.run(session -> Native.sessionScore(session, tokens, score));
+        return resource.run(session -> {
+            stopReason = Status.OK;
+            return Native.sessionScore(session, tokens, score);
+        });
     }
 
     /** Evaluates tokens and gives their pooled hidden states. */
     public float[] embed(int[] tokens, Pooling pooling) {
-        return resource.run(session -> Native.sessionEmbed(session, tokens, pooling.value(), embeddingSize));
+        return resource.run(session -> {
+            stopReason = Status.OK;
+            return Native.sessionEmbed(session, tokens, pooling.value(), embeddingSize);
+        });
     }
 
     /** Continues the stream in several ways at once, best first; the stream itself stays as it was. */

@@ -137,6 +137,76 @@ final class ApiTest {
         }
     }
 
+    private static void stops(Status reason, Tests.Action action) {
+        same(fails(SottoException.class, action).status(), reason);
+    }
+
+    static void testStopsThatLeaveNothingToGive() {
+        SessionParams shape = shape();
+        shape.contextTokens = 16;
+        shape.sequenceCount = 2;
+        shape.sequenceTokens = 4;
+        try (Session session = MODEL.session(shape)) {
+            SamplerParams sampler = new SamplerParams();
+            sampler.ignoreEnd = true;
+            session.setSampler(sampler);
+            int[] tokens = new int[17];
+            stops(Status.STOP_CONTEXT_FULL, () -> session.score(tokens, new Score()));
+            stops(Status.STOP_CONTEXT_FULL, () -> session.embed(tokens, Pooling.MEAN));
+            session.prefill("It was");
+            session.next();
+            session.cancel();
+            stops(Status.STOP_CANCELLED, session::logits);
+            same(session.logits().length, MODEL.info().vocabularySize);
+            session.next();
+            session.cancel();
+            stops(Status.STOP_CANCELLED, session::hidden);
+            same(session.hidden().length, MODEL.info().embeddingSize);
+            session.next();
+            session.cancel();
+            stops(Status.STOP_CANCELLED, () -> session.search(new SearchParams()));
+            SearchParams stopped = new SearchParams();
+            stopped.onStep = (sequence, token) -> true;
+            same(session.search(stopped).length, 2);
+            same(session.generate(new int[0], -1, null), Status.STOP_CONTEXT_FULL);
+            stops(Status.STOP_CONTEXT_FULL, session::logits);
+            stops(Status.STOP_CONTEXT_FULL, session::hidden);
+            stops(Status.STOP_CONTEXT_FULL, () -> session.search(new SearchParams()));
+        }
+    }
+
+    static void testWhatLetsATextGoOn() {
+        try (Session session = MODEL.session(shape()); Session other = MODEL.session(shape())) {
+            SamplerParams sampler = new SamplerParams();
+            sampler.ignoreEnd = true;
+            session.setSampler(sampler);
+            other.setSampler(sampler);
+            Runnable[] ways = {() -> session.score(new int[] {11}, new Score()),
+                () -> session.embed(new int[] {11}, Pooling.MEAN), () -> session.setStops(new StopParams()),
+                () -> session.setMatcher(null), () -> fails(ArithmeticException.class,
+                        () -> session.generate(new int[0], 3, piece -> 1 / (piece.token - piece.token) > 0))};
+            for (Runnable way : ways) {
+                same(session.generate(MODEL.tokenize("It was"), 3, null), Status.STOP_MAX_TOKENS);
+                same(session.next(), null);
+                way.run();
+                same(session.stopReason(), Status.OK);
+                check(session.next() != null, "goes on");
+            }
+            session.reset();
+            String whole = text(other, "It was", 8);
+            Iterator<Piece> pieces = session.pieces("It was", 0);
+            StringBuilder found = new StringBuilder(pieces.next().text);
+            session.cancel();
+            check(!pieces.hasNext(), "cancelled");
+            same(session.stopReason(), Status.STOP_CANCELLED);
+            for (int i = 0; i < 7; ++i) {
+                found.append(session.next().text);
+            }
+            same(found.toString(), whole);
+            same(session.stopReason(), Status.OK);
+        }
+    }
+
     static void testSearches() {
         SessionParams shape = shape();
         shape.sequenceCount = 4;
