@@ -27,6 +27,17 @@ uint32_t collect_character_steps(const CompiledGrammar& grammar, uint32_t state,
   return count;
 }
 
+bool EnteredPlaces::enter(uint32_t state, uint8_t next) {
+  const uint64_t place = uint64_t{state} << 8 | next;
+  const uint32_t slot = (state ^ uint32_t{next} << 5) % kSlots;
+  const uint64_t bit = uint64_t{1} << slot % 64;
+  uint64_t& used = used_[slot / 64];
+  if ((used & bit) != 0 && places_[slot] == place) return false;
+  used |= bit;
+  places_[slot] = place;
+  return true;
+}
+
 uint32_t CharacterSteps::count(const CompiledGrammar& grammar) {
   uint32_t count = 0;
   for (uint32_t state = 0; state < kSliceStates; ++state) {

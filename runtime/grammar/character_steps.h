@@ -23,6 +23,20 @@ struct CharacterStep {
 uint32_t collect_character_steps(const CompiledGrammar& grammar, uint32_t state,
                                  CharacterStep* steps);
 
+// The places inside characters that a walk has entered: those that lead on lead on again.
+// Each falls out when another takes its slot.
+class EnteredPlaces {
+ public:
+  // Whether the place is not known to have been entered.
+  bool enter(uint32_t state, uint8_t next);
+
+ private:
+  static constexpr uint32_t kSlots = 512;
+
+  uint64_t used_[kSlots / 64] = {};
+  uint64_t places_[kSlots];  // of the slots used
+};
+
 class CharacterSteps {
  public:
   static uint32_t count(const CompiledGrammar& grammar);
@@ -64,7 +78,8 @@ class CharacterSteps {
 
   // What follows a step by its moves: kInside goes on through the first of them.
   enum class Turn : uint8_t { kRefuse, kDone, kInside };
-  // Visits the characters that the step begins, until one is refused: false.
+  // Visits the characters that the step begins, until one is refused: false. Not again those
+  // that go on from a place as others did.
   template <typename Visit>
   bool walk(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first,
             Visit visit) const;
@@ -83,6 +98,7 @@ template <typename Visit>
 bool CharacterSteps::walk(const CompiledGrammar& grammar, uint32_t state,
                           const CharacterStep& first, Visit visit) const {
   Place stack[kLongestCharacter] = {{state, &first, &first + 1}};
+  EnteredPlaces entered;
   for (int depth = 0; depth >= 0;) {
     Place& top = stack[depth];
     if (top.step == top.end) {
@@ -93,7 +109,8 @@ bool CharacterSteps::walk(const CompiledGrammar& grammar, uint32_t state,
     const auto moves = grammar.moves(top.state, step.symbol_class);
     const Turn turn = visit(moves, step);
     if (turn == Turn::kRefuse) return false;
-    if (turn == Turn::kInside) stack[++depth] = inside(moves[0].target, step);
+    if (turn == Turn::kDone || !entered.enter(moves[0].target, step.next)) continue;
+    stack[++depth] = inside(moves[0].target, step);
   }
   return true;
 }
