@@ -40,8 +40,9 @@ Status SchemaCompiler::string_facts(Atoms atoms, StringFacts* facts) {
         // The negation of "at least n" is "at most n - 1", and so on.
         if (atom.negated && keyword == Keyword::kMaxLength) ++count;
         if (atom.negated && keyword == Keyword::kMinLength) {
-          if (count == 0) {
+          if (count == 0) {  // no string
             facts->minimum = kUnbounded;
+            facts->maximum = 0;
             break;
           }
           --count;

@@ -176,6 +176,21 @@ TEST(SchemaKeywords, RecursionAndOrder) {
       {deep}, {deep + "}"});
 }
 
+TEST(SchemaKeywords, NoStringIsShorterThanNone) {
+  for (const char* schema :
+       {R"({"type":"string","not":{"minLength":0}})",
+        R"({"type":"string","pattern":"^a","not":{"minLength":0}})",
+        R"({"enum":["a","b"],"not":{"minLength":0}})",
+        R"({"type":"string","maxLength":5,"not":{"minLength":0}})"}) {
+    const BuiltGrammar grammar = BuiltGrammar::schema(schema);
+    EXPECT_TRUE(grammar.empty()) << schema << grammar.message();
+  }
+  expect(R"({"anyOf":[{"type":"string","not":{"minLength":0}},{"type":"null"}]})", {"null"},
+         {R"("")", R"("a)"});
+  expect(R"({"type":"object","propertyNames":{"not":{"minLength":0}}})", {"{}"},
+         {R"({"a":1})", R"({"":1})"});
+}
+
 TEST(SchemaKeywords, RefusedByPointer) {
   const std::pair<const char*, const char*> cases[] = {
       {R"_({"properties":{"a/b":{"pattern":"(?=x)"}}})_",
