@@ -152,6 +152,7 @@ class SchemaCompiler {
   std::string_view base_uri(uint32_t resource) const;
   uint32_t find_identifier(std::string_view uri, uint32_t from) const;
   uint32_t find_anchor(uint32_t resource, std::string_view name) const;
+  uint32_t child_of(uint32_t node, std::string_view token) const;
   uint32_t follow_pointer(uint32_t from, std::string_view pointer) const;
 
   // Builders by type. `expression` kNone: no value.

@@ -56,6 +56,48 @@ struct Resolved {
   }
 };
 
+// Takes the next character of a token, which is not empty; undoes its escape of URIs.
+char take_character(std::string_view* token) {
+  const std::string_view text = *token;
+  const bool is_escaped =
+      text.size() > 2 && text[0] == '%' && hex_value(text[1]) >= 0 && hex_value(text[2]) >= 0;
+  token->remove_prefix(is_escaped ? 3 : 1);
+  return is_escaped ? static_cast<char>(hex_value(text[1]) << 4 | hex_value(text[2])) : text[0];
+}
+
+// Escapes of pointers are undone after those of URIs.
+char take_unescaped(std::string_view* token) {
+  const char c = take_character(token);
+  if (c != '~' || token->empty()) return c;
+  std::string_view rest = *token;
+  const char kind = take_character(&rest);
+  if (kind != '0' && kind != '1') return c;
+  *token = rest;
+  return kind == '0' ? '~' : '/';
+}
+
+// Whether a pointer's token is the member's name.
+bool names(std::string_view token, std::string_view name) {
+  for (const char c : name) {
+    if (token.empty() || take_unescaped(&token) != c) return false;
+  }
+  return token.empty();
+}
+
+// Of an element; kNone: the token is no index.
+uint32_t index_of(std::string_view token) {
+  if (token.empty()) return kNone;
+  uint64_t index = 0;
+  for (bool is_first = true; !token.empty(); is_first = false) {
+    const char c = take_character(&token);
+    const bool leads_with_zero = !is_first && index == 0;
+    if (c < '0' || c > '9' || leads_with_zero) return kNone;
+    index = index * 10 + static_cast<uint64_t>(c - '0');
+    if (index >= kNone) return kNone;
+  }
+  return static_cast<uint32_t>(index);
+}
+
 }  // namespace
 
 // The schema with an identifier that is `node` or encloses it most closely; else the document.
@@ -144,40 +186,20 @@ uint32_t SchemaCompiler::find_anchor(uint32_t resource, std::string_view name) c
   return kNone;
 }
 
+uint32_t SchemaCompiler::child_of(uint32_t node, std::string_view token) const {
+  if (document_.kind(node) == JsonKind::kArray) return document_.element(node, index_of(token));
+  if (document_.kind(node) != JsonKind::kObject) return kNone;
+  uint32_t child = document_[node].first;
+  while (child != kNone && !names(token, document_.name(child))) child = document_[child].next;
+  return child;
+}
+
 uint32_t SchemaCompiler::follow_pointer(uint32_t from, std::string_view pointer) const {
-  char name[256];
   while (!pointer.empty() && from != kNone) {
     pointer.remove_prefix(1);  // '/'
     const std::string_view token = pointer.substr(0, pointer.find('/'));
     pointer.remove_prefix(token.size());
-    size_t size = 0;
-    for (size_t i = 0; i < token.size(); ++i) {
-      char c = token[i];
-      if (c == '%' && i + 2 < token.size() && hex_value(token[i + 1]) >= 0 &&
-          hex_value(token[i + 2]) >= 0) {
-        c = static_cast<char>(hex_value(token[i + 1]) << 4 | hex_value(token[i + 2]));
-        i += 2;
-      }
-      if (size == sizeof name) return kNone;
-      name[size++] = c;
-    }
-    // Escapes of pointers are undone after those of URIs.
-    size_t plain = 0;
-    for (size_t i = 0; i < size; ++i) {
-      const bool escape =
-          name[i] == '~' && i + 1 < size && (name[i + 1] == '0' || name[i + 1] == '1');
-      name[plain++] = !escape ? name[i] : name[i + 1] == '0' ? '~' : '/';
-      if (escape) ++i;
-    }
-    if (document_.kind(from) == JsonKind::kArray) {
-      uint32_t index = 0;
-      for (size_t i = 0; i < plain; ++i)
-        index = name[i] < '0' || name[i] > '9' ? 1u << 30
-                                               : index * 10 + static_cast<uint32_t>(name[i] - '0');
-      from = document_.element(from, index);
-    } else {
-      from = document_.member(from, {name, plain});
-    }
+    from = child_of(from, token);
   }
   return from;
 }

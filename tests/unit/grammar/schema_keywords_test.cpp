@@ -191,6 +191,30 @@ TEST(SchemaKeywords, NoStringIsShorterThanNone) {
          {R"({"a":1})", R"({"":1})"});
 }
 
+TEST(SchemaKeywords, PointersOfReferences) {
+  const std::string name(1000, 'n');
+  const std::string long_name = R"({"$ref":"#/$defs/)" + name + R"(","$defs":{")" + name;
+  expect(long_name + R"(x":false,")" + name + R"(":{"type":"null"}}})", {"null"}, {"1"});
+  const char* const names[][2] = {{"#/$defs/a~1b", "a/b"}, {"#/$defs/a~01", "a~1"},
+                                  {"#/$defs/%61%7e1", "a/"}, {"#/$defs/a%7E%30", "a~"},
+                                  {"#/$defs/%6", "%6"}, {"#/$defs/a~2~", "a~2~"},
+                                  {"#/$defs/", ""}};
+  for (const auto& [pointer, key] : names) {
+    expect(Json{{"$ref", pointer}, {"$defs", {{"a", false}, {key, {{"type", "null"}}}}}}.dump(),
+           {"null"}, {"1"});
+  }
+  const char* const kTail = R"(","$defs":{"a":[{"type":"null"},{"type":"boolean"}]}})";
+  const std::string head = R"({"$ref":"#/$defs/a/)";
+  expect(head + "0" + kTail, {"null"}, {"true"});
+  expect(head + "%31" + kTail, {"true"}, {"null"});
+  for (const char* index : {"", "00", "01", "x00", "0x", "-0", "2", "4294967295", "4294967296",
+                            "18446744073709551616", "%301"}) {
+    const BuiltGrammar grammar = BuiltGrammar::schema(head + index + kTail);
+    EXPECT_EQ(grammar.message().rfind("#/$ref: reference to nothing", 0), 0u)
+        << index << grammar.message();
+  }
+}
+
 TEST(SchemaKeywords, RefusedByPointer) {
   const std::pair<const char*, const char*> cases[] = {
       {R"_({"properties":{"a/b":{"pattern":"(?=x)"}}})_",
