@@ -375,13 +375,12 @@ class RegexParser {
       SOTTO_TRY(class_atom(&is_set));
       if (workspace_.exhausted()) return Status::kOk;
       if (peek() != '-' || peek(1) == ']' || at_ + 1 >= text_.size()) continue;
-      if (is_set) continue;  // the '-' stands for itself
       ++at_;
       bool upper_is_set = false;
       const uint32_t lower = tree_.intervals.back().first;
       SOTTO_TRY(class_atom(&upper_is_set));
-      if (upper_is_set) {
-        tree_.intervals.push({'-', '-'});
+      if (is_set || upper_is_set) {
+        tree_.intervals.push({'-', '-'});  // it stands for itself
         continue;
       }
       const uint32_t upper = tree_.intervals.back().first;

@@ -79,6 +79,9 @@ TEST(Regex, Characters) {
   expect_matches("[\\u{1F600}-\\u{1F64F}]", {"\xF0\x9F\x98\x81"}, {"\xF0\x9F\x9A\x80"});
   expect_matches("a{,2}|x{y|]}", {"a{,2}", "x{y", "]}"}, {"aa"});
   expect_matches("[\\w-]+[.-][a-]", {"a-b.a", "_.-"}, {"a b.a"});
+  expect_matches("[\\d--a]", {"0", "-", "a"}, {".", "A", "_"});
+  expect_matches("[\\d-a-c]", {"0", "-", "a", "c"}, {"b", "."});
+  expect_matches("[a-\\d-z]", {"0", "-", "a", "z"}, {"b", "."});
   expect_matches("[]|a", {"a"}, {""});
   expect_matches("[^]", {"\n", "a", "日"}, {"", "ab"});
   expect_matches(".", {"a", "日", std::string(1, '\0')}, {"\n", "\r", "\xE2\x80\xA8"});
