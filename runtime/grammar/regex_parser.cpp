@@ -325,13 +325,15 @@ class RegexParser {
     return Status::kOk;
   }
 
-  bool digits(uint32_t least, uint32_t most, uint32_t* value) {
+  // Values beyond Unicode stay there.
+  bool digits(uint32_t least, size_t most, uint32_t* value) {
     uint32_t count = 0;
     *value = 0;
     for (; count < most; ++count, ++at_) {
       const char c = peek();
       const char lower = static_cast<char>(c | 0x20);
       if (!is_digit(c) && (lower < 'a' || lower > 'f')) break;
+      if (*value > kMaxCodePoint) continue;
       *value = *value << 4 | static_cast<uint32_t>(is_digit(c) ? c - '0' : lower - 'a' + 10);
     }
     return count >= least;
@@ -343,7 +345,7 @@ class RegexParser {
     if (kind == 'x') {
       fits = digits(2, 2, &value);
     } else if (take('{')) {
-      fits = digits(1, 7, &value) && take('}');
+      fits = digits(1, SIZE_MAX, &value) && take('}');
     } else {
       fits = digits(4, 4, &value);
       if (fits && value >= 0xD800 && value < 0xDC00 && take("\\u")) {

@@ -75,6 +75,7 @@ TEST(Regex, Characters) {
   expect_matches("\\p{gc=Nd}\\P{Nd}", {"1a", "٣x"}, {"12", "a1"});
   expect_matches("[^\\p{L}\\d]", {"-", "€"}, {"a", "1", "日"});
   expect_matches("\\x41\\u0042\\u{43}\\cJ\\t\\0", {std::string("ABC\n\t\0", 6)}, {"ABC"});
+  expect_matches("\\u{00000061}\\u{0000000000010FFFF}", {"a\xF4\x8F\xBF\xBF"}, {"a"});
   expect_matches("\\uD83D\\uDE00", {"\xF0\x9F\x98\x80"}, {"x"});
   expect_matches("[\\u{1F600}-\\u{1F64F}]", {"\xF0\x9F\x98\x81"}, {"\xF0\x9F\x9A\x80"});
   expect_matches("a{,2}|x{y|]}", {"a{,2}", "x{y", "]}"}, {"aa"});
@@ -118,6 +119,9 @@ TEST(Regex, RefusedByName) {
       {"^*", "1:2: repetition of this", kWrong},
       {"a{3,2}", "1:2: repetition whose bounds are swapped", kWrong},
       {"\\uD800", "1:1: escape that is not", kWrong},
+      {"\\u{110000}", "1:1: escape that is not", kWrong},
+      {"\\u{100000061}", "1:1: escape that is not", kWrong},
+      {"\\u{}", "1:1: malformed escape", kWrong},
       {"a\\", "1:2: unfinished escape", kWrong},
       {"\\01", "1:1: an octal escape", kUnsupported},
   };
