@@ -30,7 +30,8 @@ void add_text_options(CLI::App& command, GenerateOptions& options) {
 
 void add_output_options(CLI::App& command, GenerateOptions& options) {
   constexpr char kGroup[] = "Output";
-  command.add_flag("--no-echo", options.hide_prompt, "Print the continuation only")->group(kGroup);
+  command.add_flag(spellings("--no-echo"), options.hide_prompt, "Print the continuation only")
+      ->group(kGroup);
   add_value(command, "--logprobs,--top-logprobs,--n-probs", options.alternative_count,
             "One token a line: id, ln p under the model, ln p as sampled, text, and the N "
             "likeliest tokens; with --json lists",

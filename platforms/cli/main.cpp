@@ -33,7 +33,7 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 int run_program(int argc, char** argv) {
-  CLI::App app("Generates text with GPT-2 models in int8.", "sotto");
+  CLI::App app("Generates text with GPT-2 models in int8 or int4.", "sotto");
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", version_text(), "Print the version and exit");
   app.require_subcommand(1);

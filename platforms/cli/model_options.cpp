@@ -47,7 +47,7 @@ CLI::Option* add_isa_option(CLI::App& command, ModelOptions& options) {
 void add_weight_options(CLI::App& command, ModelOptions& options) {
   add_isa_option(command, options)->group(kSessionGroup);
   command
-      .add_flag("--no-mmap", options.copy_weights,
+      .add_flag(spellings("--no-mmap"), options.copy_weights,
                 "Copy packed weights to huge pages instead of using them in the mapped file: "
                 "starts later, may generate faster on old systems")
       ->group(kSessionGroup);

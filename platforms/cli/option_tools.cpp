@@ -13,7 +13,7 @@ std::string spellings(std::string_view names) {
   for (const std::string& name : split_names(names)) {
     all += (all.empty() ? "" : ",") + name;
     std::string other = name;
-    const auto begin = other.begin() + static_cast<ptrdiff_t>(other.find_first_not_of('-'));
+    const auto begin = other.begin() + static_cast<ptrdiff_t>(other.find_first_not_of("!-"));
     std::replace(begin, other.end(), '-', '_');
     if (other != name) all += ',' + other;
   }

@@ -15,7 +15,7 @@
 
 namespace sotto::cli {
 
-// "-n,--max-tokens" with each name also written with underscores.
+// "-n,--max-tokens" with each name also written with underscores; one behind ! negates a flag.
 std::string spellings(std::string_view names);
 
 // What is wrong with a number of type T, or "". It is decimal; `text` loses its leading zeros.

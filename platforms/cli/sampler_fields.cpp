@@ -151,7 +151,6 @@ std::string SamplerField::main_option() const {
 
 bool SamplerField::answers_to(std::string_view json_name) const {
   if (json_name == name) return true;
-  if (kind == kOff) return false;  // the option says the opposite
   for (const std::string& option : split_names(options)) {
     if (json_name == json_name_of(option)) return true;
   }

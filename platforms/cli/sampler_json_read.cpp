@@ -43,7 +43,8 @@ void read_field(const SamplerField& field, const Json& value, const std::string&
   if (field.kind == FieldKind::kWindow && value == -1) {
     count = UINT32_MAX;
   } else if (field.kind == FieldKind::kOn || field.kind == FieldKind::kOff) {
-    count = to_bool(value, name) ? 1 : 0;
+    const bool is_opposite = field.kind == FieldKind::kOff && name != field.name;
+    count = to_bool(value, name) != is_opposite ? 1 : 0;
   } else {
     count = to_count(value, name);
   }
@@ -132,7 +133,32 @@ void read_do_sample(const Json& value, const std::string& name, SamplerSettings&
   if (!to_bool(value, name)) settings.params.selection = SOTTO_SELECT_GREEDY;
 }
 
-// "lefthash", or an object with the names of sotto_watermark_params or of transformers.
+void read_greedy(const Json& value, const std::string& name, SamplerSettings& settings) {
+  if (to_bool(value, name)) settings.params.temperature = 0.0f;
+}
+
+// `key` is a name of sotto_watermark_params, of transformers, or of an option without
+// "watermark".
+void read_watermark_part(const std::string& key, const Json& value, const std::string& name,
+                         sotto_watermark_params& params) {
+  if (key == "scheme" || key == "seeding_scheme") {
+    params.scheme = to_value(value, name, watermark_names());
+  } else if (key == "context_width" || key == "context") {
+    params.context_width = to_count(value, name);
+  } else if (key == "gamma" || key == "greenlist_ratio") {
+    params.gamma = to_float(value, name);
+  } else if (key == "delta" || key == "bias") {
+    params.delta = to_float(value, name);
+  } else if (key == "tournament_layers" || key == "layers") {
+    params.tournament_layers = to_count(value, name);
+  } else if (key == "key" || key == "hashing_key") {
+    params.key = static_cast<uint64_t>(to_integer(value, name));
+  } else {
+    throw Failure(name + ": no such parameter");
+  }
+}
+
+// "lefthash", or an object of parts.
 void read_watermark(const Json& value, const std::string& name, SamplerSettings& settings) {
   sotto_watermark_params& params = settings.watermark;
   if (value.is_string()) {
@@ -142,22 +168,7 @@ void read_watermark(const Json& value, const std::string& name, SamplerSettings&
   if (!value.is_object()) throw Failure(name + " is neither a scheme nor an object");
   params.scheme = SOTTO_WATERMARK_LEFT_HASH;
   for (const auto& [key, item] : value.items()) {
-    const std::string path = name + '.' + key;
-    if (key == "scheme" || key == "seeding_scheme") {
-      params.scheme = to_value(item, path, watermark_names());
-    } else if (key == "context_width") {
-      params.context_width = to_count(item, path);
-    } else if (key == "gamma" || key == "greenlist_ratio") {
-      params.gamma = to_float(item, path);
-    } else if (key == "delta" || key == "bias") {
-      params.delta = to_float(item, path);
-    } else if (key == "tournament_layers") {
-      params.tournament_layers = to_count(item, path);
-    } else if (key == "key" || key == "hashing_key") {
-      params.key = static_cast<uint64_t>(to_integer(item, path));
-    } else {
-      throw Failure(path + ": no such parameter");
-    }
+    read_watermark_part(key, item, name + '.' + key, params);
   }
 }
 
@@ -190,6 +201,12 @@ constexpr Special kSpecials[] = {
     {"seed", read_seed},
     {"mirostat", read_mirostat},
     {"do_sample", read_do_sample},
+    {"greedy", read_greedy},
+    {"watermark_scheme,watermark_key,watermark_context,watermark_context_width,watermark_gamma,"
+     "watermark_delta,watermark_layers",
+     [](const Json& value, const std::string& name, SamplerSettings& settings) {
+       read_watermark_part(name.substr(name.find('_') + 1), value, name, settings.watermark);
+     }},
     {"watermark,watermarking_config", read_watermark}};
 
 // Names that concern sequences and sessions: what they may say here.

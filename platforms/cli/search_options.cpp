@@ -143,7 +143,7 @@ void add_search_options(CLI::App& command, SearchOptions& options) {
       ->default_str("");
   grouped(add_value(command, "--num-beams,--beams,--beam-size", options.beam_count,
                     "Beam search with so many beams; the best --n are given", "N"));
-  grouped(command.add_flag("--do-sample,--do_sample,!--no-sample", options.do_sample,
+  grouped(command.add_flag(spellings("--do-sample,!--no-sample"), options.do_sample,
                            "Sample; with --num-beams: beams are drawn by the sampler "
                            "(--do-sample=false: --greedy)"));
   grouped(add_value(command, "--length-penalty", params.length_penalty,

@@ -64,7 +64,7 @@ void add_stop_options(CLI::App& command, StopOptions& options) {
             "TEXT never comes, in whatever tokens: the text goes back and takes another way")
       ->group(kStopGroup);
   command
-      .add_flag("--heal,--token-healing", options.heals,
+      .add_flag(spellings("--heal,--token-healing"), options.heals,
                 "The prompt may end inside a word: its last token is taken back and completed")
       ->group(kStopGroup);
 }

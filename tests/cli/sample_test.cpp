@@ -54,6 +54,25 @@ TEST(Sample, LogitsThatAreNotFinite) {
   }
 }
 
+TEST(Sample, OptionsThatAreNoParametersByTheirNames) {
+  EXPECT_EQ(kept(kFour, "{\"greedy\":true}"), json({{"3", 1.0}}));
+  EXPECT_EQ(ids(kept(kFour, "{\"greedy\":false}")), (Ids{0, 1, 2, 3}));
+  const auto penalised = [](const std::string& name) {
+    return kept(kFour, "{\"presence_penalty\":2,\"" + name + "}", ",\"history\":[3]");
+  };
+  EXPECT_EQ(penalised("no_penalize_prompt\":true"), penalised("penalize_prompt\":false"));
+  EXPECT_EQ(penalised("no_penalize_prompt\":false"), penalised("penalize_prompt\":true"));
+  EXPECT_NE(penalised("no_penalize_prompt\":true"), penalised("penalize_prompt\":true"));
+  const auto marked = [](const std::string& params) {
+    return kept(kFour, "{\"watermark\":" + params + "}", ",\"history\":[3,1,2,0]");
+  };
+  EXPECT_EQ(marked("\"lefthash\",\"watermark_key\":7,\"watermark_context\":2,"
+                   "\"watermark_gamma\":0.5,\"watermark_delta\":1"),
+            marked("{\"key\":7,\"context_width\":2,\"gamma\":0.5,\"delta\":1}"));
+  EXPECT_EQ(marked("\"tournament\",\"watermark_layers\":3"),
+            marked("{\"scheme\":\"tournament\",\"tournament_layers\":3}"));
+}
+
 TEST(Sample, TemperatureZeroLeavesTheLikeliest) {
   EXPECT_EQ(kept(kFour, "{\"temperature\":0}"), json({{"3", 1.0}}));
   EXPECT_EQ(kept("[0.3,0.4,0.4]", "{\"temp\":0}"), json({{"1", 1.0}}));

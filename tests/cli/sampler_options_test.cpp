@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -91,6 +92,25 @@ TEST(SamplerOptions, EachReachesItsParameterAndTheText) {
       EXPECT_EQ(object["tokens"], first);
       EXPECT_NE(object["tokens"], plain["tokens"]);
     }
+  }
+}
+
+// Help tells all names; behind --bogus in the message come all others that are unknown.
+TEST(SamplerOptions, EveryNameGoesWithUnderscores) {
+  const std::string help = run_sotto({"generate", "--help"}).out;
+  const std::regex name("--[a-z0-9]+(-[a-z0-9]+)+");
+  std::set<std::string> names;
+  for (std::sregex_iterator it(help.begin(), help.end(), name), end; it != end; ++it) {
+    std::string other = it->str();
+    std::replace(other.begin() + 2, other.end(), '-', '_');
+    names.insert(other);
+  }
+  EXPECT_GT(names.size(), 100u);
+  names.insert("--no_sample");
+  for (const std::string& other : names) {
+    const Result result = run_on_demo("generate", {"-p", "x", "--bogus", other});
+    EXPECT_EQ(result.exit_code, 2) << other;
+    EXPECT_EQ(result.err.find(other), std::string::npos) << result.err;
   }
 }
 

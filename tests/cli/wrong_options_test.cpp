@@ -120,6 +120,12 @@ TEST(WrongOptions, Values) {
   for (const Words& words : cases) expect_usage_error(words, words[0]);
 }
 
+TEST(WrongOptions, AreNamedAsTheyWereGiven) {
+  expect_usage_error({"--watermark", "x"}, "--watermark: ");
+  expect_usage_error({"--dola", "x"}, "--dola: ");
+  expect_usage_error({"--any-json", "--json-space", "x"}, "--json-space: ");
+}
+
 TEST(WrongOptions, Numbers) {
   const std::string beyond = "18446744073709551616";
   const std::vector<Words> cases = {{"--temp", ""},
