@@ -92,6 +92,8 @@ void settle(const CLI::App& command, DetectOptions& options) {
   settle_watermark_options(command, options.watermark);
   options.has_ids = is_given(command, "--ids");
   refuse_with(command, "--ids", {"TEXT"});
+  const bool are_listed = options.has_ids && !options.ids.front().empty();
+  if (are_listed) refuse_with(command, "--ids", {"--file"}, "they are given already");
   refuse_with(command, "--vocabulary", {"--model"}, "the model has its own");
   require_with(command, "--vocabulary", {"--ids"});
   if (is_given(command, "--watermark-delta")) {

@@ -32,6 +32,24 @@ void read_source(const std::string& name, DraftOptions& options) {
   options.params.sources |= SOTTO_DRAFT_SESSION;
 }
 
+// Options of sources that were not named.
+void refuse_unused(const CLI::App& command, uint32_t sources) {
+  constexpr struct {
+    const char* option;
+    uint32_t sources;
+    const char* names;
+  } kOptions[] = {
+      {"--draft-min-match", SOTTO_DRAFT_LOOKUP, "lookup"},
+      {"--draft-max-match", SOTTO_DRAFT_LOOKUP, "lookup"},
+      {"--draft-exit-layer", SOTTO_DRAFT_EARLY_EXIT, "early-exit"},
+      {"--draft-threshold", SOTTO_DRAFT_EARLY_EXIT | SOTTO_DRAFT_SESSION, "early-exit or a model"}};
+  for (const auto& known : kOptions) {
+    if (!is_given(command, known.option) || (sources & known.sources) != 0) continue;
+    throw CLI::ValidationError(known.option,
+                               std::string("has no effect without --draft ") + known.names);
+  }
+}
+
 }  // namespace
 
 DraftOptions::DraftOptions() {
@@ -68,18 +86,21 @@ void add_draft_options(CLI::App& command, DraftOptions& options) {
 
 void settle_draft_options(const CLI::App& command, bool has_search, bool has_grammar,
                           DraftOptions& options, sotto_session_params& session) {
-  for (const char* option : {"--draft-min-match", "--draft-max-match", "--draft-threshold",
-                             "--draft-exit-layer"}) {
-    require_with(command, option, {"--draft"});
-  }
   for (const std::string& name : options.sources) read_source(name, options);
+  refuse_unused(command, options.params.sources);
   if (options.is_on() && options.token_count == 0) {
     throw CLI::ValidationError("--draft", "needs --draft-tokens of at least 1");
   }
   if (options.is_on() && has_search) {
     throw CLI::ValidationError("--draft", "is for one text, not for searches");
   }
-  if (!has_search && (options.is_on() || has_grammar)) session.draft_tokens = options.token_count;
+  if (!has_search && (options.is_on() || has_grammar)) {
+    session.draft_tokens = options.token_count;
+  } else if (is_given(command, "--draft-tokens") && options.token_count > 0) {
+    throw CLI::ValidationError("--draft-tokens",
+                               has_search ? "is for one text, not for searches"
+                                          : "has no effect without --draft or a grammar");
+  }
 }
 
 Drafter::Drafter(const DraftOptions& options, const ModelOptions& model_options,

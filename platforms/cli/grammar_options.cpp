@@ -232,6 +232,11 @@ GrammarSource read_grammar(const GrammarOptions& options) {
       source.text = read_all(options.source);
       source.name = options.source == "-" ? "standard input" : options.source;
   }
+  if (is_grammar_image(source.text) && source.language != SOTTO_GRAMMAR_GBNF) {
+    throw Failure(
+        source.name + ": is a compiled grammar, not " + name_of(grammar_names(), source.language),
+        kExitUsage);
+  }
   if (is_grammar_image(source.text) && !options.first_setting.empty()) {
     throw Failure(
         options.first_setting + ": has no effect on " + source.name + ", which is compiled already",

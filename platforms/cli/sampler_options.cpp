@@ -191,6 +191,9 @@ void settle_selection(const CLI::App& command, sotto_sampler_params& params) {
   }
   const bool first = params.selection == SOTTO_SELECT_MIROSTAT;
   const bool second = params.selection == SOTTO_SELECT_MIROSTAT_V2;
+  if ((first || second) && params.temperature == 0.0f) {
+    throw CLI::ValidationError("--temp", "0 takes the likeliest token, which Mirostat does not");
+  }
   const std::string needless =
       !first && !second ? first_given(command, {"--mirostat-tau", "--mirostat-eta"}) : "";
   if (!needless.empty()) {

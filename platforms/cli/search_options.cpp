@@ -20,9 +20,9 @@ using OptionList = std::vector<std::string>;
 // Of one text only.
 const OptionList kStreamOptions = {"--ban", "--heal", "--guidance-scale", "--negative-prompt",
                                    "--amateur"};
-const OptionList kTruncations = {"--top-p",     "--min-p",          "--typical-p", "--top-a",
-                                 "--tail-free", "--epsilon",        "--eta",       "--top-n-sigma",
-                                 "--top-h",     "--xtc-probability"};
+const OptionList kTruncations = {"--top-p",     "--min-p",           "--typical-p", "--top-a",
+                                 "--tail-free", "--epsilon",         "--eta",       "--top-n-sigma",
+                                 "--top-h",     "--xtc-probability", "--min-keep"};
 const OptionList kTemperatures = {"--temp", "--temp-range", "--smoothing-factor"};
 const OptionList kSelections = {"--selection", "--mirostat", "--adaptive-p"};
 
@@ -75,6 +75,7 @@ void settle_contrastive(const CLI::App& command, SearchOptions& options,
   }
   refuse_with(command, "--penalty-alpha", {"--num-beams", "--best-of", "--vote", "--n"},
               "it finds one text");
+  if (options.do_sample) refuse_with(command, "--do-sample", {"--penalty-alpha"});
   refuse_unused(command, "--penalty-alpha", {kTemperatures, kTruncations, kSelections}, "");
   sampler.top_k = 0;  // it has become the search's
   sampler.top_p = 1.0f;
@@ -118,8 +119,12 @@ void require_beams(const CLI::App& command, const SearchOptions& options) {
     }
   }
   require_with(command, "--diversity-penalty", {"--num-beam-groups"});
-  require_with(command, "--length-penalty", {"--num-beams", "--best-of"});
-  require_with(command, "--length-norm", {"--num-beams", "--best-of"});
+  for (const char* option : {"--length-penalty", "--length-norm"}) {
+    require_with(command, option, {"--num-beams", "--best-of"});
+    if (is_given(command, option) && is_given(command, "--num-beams") && options.beam_count < 2) {
+      refuse(option, "needs --num-beams of at least 2");
+    }
+  }
 }
 
 }  // namespace
@@ -205,6 +210,7 @@ void read_search_texts(SearchOptions& options, const Model& model) {
     std::vector<std::string> texts = {word};
     const auto list = nlohmann::json::parse(word, nullptr, false);
     if (list.is_array() && !parse_ids(word)) {
+      if (list.empty()) throw Failure("--phrase: " + word + " holds no text", kExitUsage);
       texts.clear();
       for (const auto& text : list) {
         if (!text.is_string())

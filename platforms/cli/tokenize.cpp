@@ -92,6 +92,9 @@ void check_combination(const TokenizeOptions& options) {
   if (options.has_text && (options.decode || options.jsonl)) {
     throw CLI::ValidationError("TEXT does not go with --decode or --jsonl");
   }
+  if (options.decode && options.special) {
+    throw CLI::ValidationError("--special", "has no effect with --decode");
+  }
   if (options.decode && options.jsonl) {
     throw CLI::ValidationError("--jsonl finds out by itself what to decode");
   }

@@ -132,6 +132,7 @@ TEST(GrammarCompile, WrongImagesAndWrongUse) {
   expect_refused(run_grammar("check", {image}), 1, image + ": ");
   write_file(image, bytes);
   expect_refused(run_grammar("check", {image, "--grammar-root", "x"}), 2, "compiled already");
+  expect_refused(run_grammar("check", {"--schema", image}), 2, "is a compiled grammar");
   expect_refused(run_grammar("compile", {"--regex", "a"}), 2, "--output");
   expect_refused(run_grammar("compile", {"--regex", "a", "-o", "/no/such/folder/x"}), 1,
                  "/no/such/folder/x");

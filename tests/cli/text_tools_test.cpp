@@ -127,6 +127,8 @@ TEST(Detect, FindsWhatGenerateMarked) {
 TEST(Detect, Wrong) {
   expect_refused(run_sotto({"detect", "x"}), 2, "--model");
   expect_refused(run_sotto({"detect", "--ids", "1", "2"}), 2, "--vocabulary");
+  expect_refused(run_sotto({"detect", "--vocabulary", "9", "-f", "x", "--ids", "1", "2"}), 2,
+                 "--file");
   expect_refused(run_sotto({"detect", "--ids", "1", "x", "--vocabulary", "9"}), 1, "x");
   expect_refused(run_sotto({"detect", "--ids", "1", "9", "--vocabulary", "9"}), 1, "9");
   expect_refused(run_on_demo("detect", {"x", "--watermark", "none"}), 2, "--watermark");

@@ -249,6 +249,7 @@ TEST(WrongParameters, Usage) {
   expect_refused(run_on_demo("generate", {"-p", "x", "--repeat-last-n", "-2"}), kUsage,
                  "--repeat-last-n");
   expect_refused(run_on_demo("tokenize", {"--json", "--pieces", "x"}), kUsage, "--pieces");
+  expect_refused(run_on_demo("tokenize", {"--special", "--decode", "1"}), kUsage, "--special");
   expect_refused(run_sotto({"inspect"}), kUsage, "MODEL");
 }
 
