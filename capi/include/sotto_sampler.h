@@ -117,10 +117,11 @@ enum {
    * 2024). */
   SOTTO_WATERMARK_SELF_HASH = 2,
   /* Tournament sampling of tournament_layers rounds, in place of the selection (Dathathri et
-   * al. 2024). The distribution over keys is unchanged. */
+   * al. 2024), which must be MULTINOMIAL with a temperature above 0, of searches
+   * SOTTO_SEARCH_SAMPLE. The distribution over keys is unchanged. */
   SOTTO_WATERMARK_TOURNAMENT = 3,
-  /* Gumbel noise from a hash of key, context and token, in place of the selection (Aaronson
-   * 2022). The distribution over keys is unchanged. */
+  /* Gumbel noise from a hash of key, context and token, in place of the selection as there
+   * (Aaronson 2022). The distribution over keys is unchanged. */
   SOTTO_WATERMARK_GUMBEL = 4
 };
 
@@ -166,7 +167,8 @@ enum { SOTTO_DOLA_OFF = 0, SOTTO_DOLA_LOW = 1, SOTTO_DOLA_HIGH = 2 };
  * Ranges include both ends unless said. "off" is the value that disables. */
 typedef struct sotto_sampler_params {
   uint32_t struct_size;
-  float temperature;        /* l/T; 0: the most likely token; default 0.8; 0 ... 100 */
+  float temperature;        /* l/T; 0: the most likely token that the other stages leave, as
+                               they are at T = 1; default 0.8; 0 ... 100 */
   uint32_t top_k;           /* exactly the k most likely stay; off 0; default 40 */
   float top_p;              /* smallest set whose probability reaches p stays (Holtzman
                                et al. 2020); off 1; default 0.95; above 0 ... 1 */
@@ -210,8 +212,8 @@ typedef struct sotto_sampler_params {
   size_t dry_breaker_token_count;
 
   /* Temperature. */
-  float temperature_range;    /* dynamic temperature: T-r + 2r (H / ln N)^e, from max(0, T-r);
-                                 off 0; 0 ... 100 */
+  float temperature_range;    /* dynamic temperature: T-r + 2r (H / ln N)^e, from max(0, T-r),
+                                 also where T is 0; off 0; 0 ... 100 */
   float temperature_exponent; /* e; default 1; 0 ... 10 */
   float smoothing_factor;     /* f; with d = l - max: l = max - k f d^2 + s f d^3,
                                  k = (3-c)/2, s = (c-1)/2; off 0; 0 ... 100 */
@@ -336,7 +338,7 @@ SOTTO_API sotto_status sotto_sampler_pick(sotto_sampler *sampler,
                                           sotto_error *error);
 
 /* The distribution that the chain leaves to the selection: the tokens still in play, in order
- * of id, and their probabilities. `*count` is set to their number, also with
+ * of id, and their probabilities; with temperature 0 or SOTTO_SELECT_GREEDY the most likely. `*count` is set to their number, also with
  * BUFFER_TOO_SMALL; the arrays may be NULL when `capacity` is 0. */
 SOTTO_API sotto_status sotto_sampler_apply(sotto_sampler *sampler,
                                            const sotto_sampler_input *input,

@@ -125,14 +125,6 @@ Json ChainRunner::kept(const sotto_sampler_input& input) {
   return object;
 }
 
-// What temperature 0 leaves.
-Json ChainRunner::likeliest(const sotto_sampler_input& input) {
-  sotto_token token = 0;
-  sotto_error error = no_error();
-  check(sotto_sampler_pick(sampler_, &input, &token, &error), error, "sampler");
-  return {{std::to_string(token), 1.0}};
-}
-
 Json ChainRunner::counts(sotto_sampler_input input, uint32_t draw_count) {
   std::map<sotto_token, uint64_t> counts;
   for (uint32_t draw = 0; draw < draw_count; ++draw) {
@@ -160,8 +152,7 @@ Json ChainRunner::run(const SampleRequest& request) {
   input.history_count = request.history.size();
   input.generated_count = request.generated_count;
   input.token_limit = request.token_limit;
-  const bool is_greedy = request.settings.params.temperature == 0.0f;
-  Json answer = {{"kept", is_greedy ? likeliest(input) : kept(input)}};
+  Json answer = {{"kept", kept(input)}};
   if (request.draw_count > 0) answer["counts"] = counts(input, request.draw_count);
   return answer;
 }

@@ -45,6 +45,11 @@ bool reweighs(StageKind stage) {
   return stage < kTemperature || stage == kWatermark;
 }
 
+// May make another token the most likely one.
+bool reorders(StageKind stage) {
+  return reweighs(stage) || stage == kSmoothing || stage == kTypical || stage == kXtc;
+}
+
 bool bans(StageKind stage) {
   return (stage >= kLogitsCallback && stage < kForced) || stage == kNoRepeatNgram;
 }
@@ -169,11 +174,16 @@ Status check_stages(const SamplerParams& params, Error* error) {
 }
 
 Chain Chain::make(const SamplerParams& params) {
-  // No truncation drops the most likely token.
-  const bool greedy = is_greedy(params);
+  const std::span<const StageKind> order = stage_order(params);
+  size_t needed = order.size();  // greedy: what comes later leaves the most likely token
+  if (is_greedy(params)) {
+    while (needed > 0 && !(is_on(order[needed - 1], params) && reorders(order[needed - 1]))) {
+      --needed;
+    }
+  }
   Chain chain;
-  for (const StageKind stage : stage_order(params)) {
-    if (!is_on(stage, params) || (greedy && !reweighs(stage))) continue;
+  for (const StageKind stage : order.first(needed)) {
+    if (!is_on(stage, params) || (stage == kTemperature && is_cold(params))) continue;
     chain.stages_[chain.count_++] = stage;
   }
   return chain;

@@ -10,7 +10,8 @@ namespace {
 float slope_weight(size_t age, size_t window, float slope) {
   if (slope == 0 || window < 2) return 1;
   const float x = 1 - 2 * static_cast<float>(age) / static_cast<float>(window - 1);
-  return (slope * x / (1 + std::fabs(x) * (slope - 1)) + 1) / 2;
+  const float distance = std::fabs(x);
+  return (slope * x / ((1 - distance) + distance * slope) + 1) / 2;
 }
 
 }  // namespace

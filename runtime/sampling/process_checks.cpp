@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "runtime/sampling/repetition_severity.h"
+#include "runtime/sampling/stage_settings.h"
 
 namespace sotto {
 
@@ -140,11 +141,10 @@ Status check_watermark(const WatermarkParams& p, Error* error) {
 Status check_watermark_selection(const SamplerParams& p, Error* error) {
   const bool replaces = p.watermark.scheme == WatermarkScheme::kTournament ||
                         p.watermark.scheme == WatermarkScheme::kGumbel;
-  if (!replaces || p.selection == Selection::kMultinomial || p.selection == Selection::kGreedy) {
-    return Status::kOk;
-  }
+  if (!replaces || (p.selection == Selection::kMultinomial && !is_cold(p))) return Status::kOk;
   return fail(error, Status::kInvalidArgument,
-              "selection must be MULTINOMIAL with a watermark that replaces it");
+              is_cold(p) ? "temperature must be above 0" : "selection must be MULTINOMIAL",
+              " with a watermark that replaces the selection");
 }
 
 }  // namespace sotto

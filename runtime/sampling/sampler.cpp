@@ -8,6 +8,7 @@
 #include "runtime/sampling/sampler_checks.h"
 #include "runtime/sampling/selection.h"
 #include "runtime/sampling/stage_settings.h"
+#include "runtime/sampling/temperature.h"
 
 namespace sotto {
 
@@ -79,8 +80,7 @@ SampledToken Sampler::sample(std::span<const float> logits, const TokenMask& mas
   const size_t index = select(candidates_, stage_input, state);
   sampled.token = candidates_.id(index);
   assert(mask.allows(static_cast<size_t>(sampled.token)));
-  const bool resets = sampled.token == params_.top_p_reset_token;
-  state->top_p_step = resets ? 0 : state->top_p_step + 1;
+  count_for_top_p(sampled.token, state);
   if (params_.log_probabilities) {
     sampled.sampled_log_probability = static_cast<float>(candidates_.log_probability(index));
     sampled.log_probability = log_probability(logits, sampled.token);
@@ -98,7 +98,17 @@ Candidates& Sampler::reweigh(std::span<const float> logits, const TokenMask& mas
 Candidates& Sampler::process(std::span<const float> logits, const TokenMask& mask,
                              const SampleInput& input, const SamplerState& state) {
   run(logits, mask, stage_input(input, state), Chain::Part::kAll, false);
+  if (is_greedy(params_)) temperature(candidates_, 0);
   return candidates_;
+}
+
+SamplerState Sampler::state_after(SamplerState state, std::span<const int32_t> tokens) const {
+  for (const int32_t token : tokens) count_for_top_p(token, &state);
+  return state;
+}
+
+void Sampler::count_for_top_p(int32_t token, SamplerState* state) const {
+  state->top_p_step = token == params_.top_p_reset_token ? 0 : state->top_p_step + 1;
 }
 
 float Sampler::log_probability(std::span<const float> logits, int32_t token) {

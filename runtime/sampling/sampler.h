@@ -54,9 +54,11 @@ class Sampler {
   // forcing, penalties, the watermark's bias; not temperature, smoothing and truncation.
   Candidates& reweigh(std::span<const float> logits, const TokenMask& mask,
                       const SampleInput& input);
-  // The candidates after all stages, before the selection.
+  // The candidates after all stages, before the selection; of a greedy one the most likely alone.
   Candidates& process(std::span<const float> logits, const TokenMask& mask,
                       const SampleInput& input, const SamplerState& state);
+  // `state` after tokens that process() was asked about, and something else selected.
+  SamplerState state_after(SamplerState state, std::span<const int32_t> tokens) const;
 
  private:
   StageInput stage_input(const SampleInput& input, const SamplerState& state) {
@@ -65,6 +67,7 @@ class Sampler {
   void run(std::span<const float> logits, const TokenMask& mask, const StageInput& input,
            Chain::Part part, bool draws);
   float log_probability(std::span<const float> logits, int32_t token);
+  void count_for_top_p(int32_t token, SamplerState* state) const;
 
   const Kernels* kernels_ = nullptr;
   SamplerShape shape_;

@@ -2,8 +2,12 @@
 
 namespace sotto {
 
+bool is_cold(const SamplerParams& params) {
+  return !(params.temperature > 0) && !(params.temperature_range > 0);
+}
+
 bool is_greedy(const SamplerParams& params) {
-  return params.selection == Selection::kGreedy || !(params.temperature > 0);
+  return is_cold(params) || params.selection == Selection::kGreedy;
 }
 
 bool is_on(StageKind stage, const SamplerParams& p) {

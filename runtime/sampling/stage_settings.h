@@ -5,7 +5,10 @@
 
 namespace sotto {
 
-// Temperature 0 or less, or Selection::kGreedy: the most likely token.
+// The temperature is 0, whatever the entropy.
+bool is_cold(const SamplerParams& params);
+
+// Cold, or Selection::kGreedy: the most likely token.
 bool is_greedy(const SamplerParams& params);
 
 // Whether the stage would change anything.

@@ -67,7 +67,7 @@ std::vector<float> penalized(std::vector<float> logits, const Text& text, const 
       const double slope = static_cast<double>(p.penalty_slope);
       const double place = range - static_cast<double>(size - i);
       const double x = range > 1 ? place / (range - 1) * 2 - 1 : 1;
-      const double bent = slope * x / (1 + std::fabs(x) * (slope - 1));
+      const double bent = slope * x / (1 - std::fabs(x) + std::fabs(x) * slope);
       newest = slope == 0 || range < 2 ? 1 : (bent + 1) / 2;
       sum += newest;
     }
@@ -119,6 +119,23 @@ TEST(Penalties, AgreeWithTheirDefinition) {
     ASSERT_EQ(bench.set(p, {K::kFrequency, K::kRepetition, K::kPresence}), Status::kOk);
     ASSERT_EQ(bench.set(p, {K::kRepetition, K::kFrequency, K::kPresence}), Status::kOk);
     const std::vector<float> logits = random_logits(40, random);
+    expect_near(bench.logits(logits, text.input), penalized(logits, text, p));
+  }
+}
+
+// The oldest of the window, where a slope of nearly 0 bends most.
+TEST(Penalties, StayFiniteWithTheLeastSlopes) {
+  ProcessBench bench(4);
+  std::mt19937_64 random(3);
+  Text text = make_text(random, 4);
+  for (const float slope : {1e-3f, 1e-8f, 1e-30f}) {
+    SamplerParams p = ProcessBench::off();
+    p.repetition_penalty = 1.3f;
+    p.presence_penalty = 1;
+    p.repetition_window = kWholeWindow;
+    p.penalty_slope = slope;
+    ASSERT_EQ(bench.set(p, {K::kRepetition, K::kPresence}), Status::kOk);
+    const std::vector<float> logits = {1, -2, 3, 0.5f};
     expect_near(bench.logits(logits, text.input), penalized(logits, text, p));
   }
 }

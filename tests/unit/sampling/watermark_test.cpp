@@ -299,6 +299,10 @@ TEST(Watermark, NeverAForbiddenTokenNorOneOfNoProbability) {
     p.top_k = random() % 2 == 0 ? 0 : 10;
     p.temperature = random() % 8 == 0 ? 0.0f : random() % 2 == 0 ? 1.0f : 1e-6f;
     p.order = static_cast<ChainOrder>(random() % 3);
+    if (replaces_selection(p.watermark.scheme) && p.temperature == 0) {
+      ASSERT_EQ(bench->set_params(p, nullptr), Status::kInvalidArgument);
+      p.temperature = 1e-6f;
+    }
     ASSERT_EQ(bench->set_params(p, nullptr), Status::kOk);
     std::vector<uint64_t> words;
     const TokenMask mask = random() % 3 == 0 ? TokenMask() : make_mask(count, 0.2, random, words);
