@@ -57,7 +57,8 @@ typedef int32_t sotto_choice;
 enum {
   SOTTO_CHOICE_ORDER = 0, /* as drawn: score is the sum of ln p */
   SOTTO_CHOICE_BEST = 1,  /* best of n: the largest length-normalised ln p under the model */
-  /* Minimum Bayes risk (Kumar and Byrne 2004): the largest mean similarity to the others. */
+  /* Minimum Bayes risk (Kumar and Byrne 2004): the largest mean similarity to all of
+   * them, itself among them. */
   SOTTO_CHOICE_EXACT = 2, /* similarity 1 for equal tokens, 0 otherwise: a vote
                              (self-consistency, Wang et al. 2023) */
   SOTTO_CHOICE_NGRAM = 3, /* F1 of the token n-grams of order 1 to 4, averaged */
@@ -115,10 +116,11 @@ SOTTO_API void sotto_search_params_init(sotto_search_params *params, size_t para
 /* Continues the session's stream. Uses its sampler, grammar, end of text and stops: each
  * sequence ends at its own, max_time_ns counts from this call, include_stop_text means nothing.
  * `*sequences` are the `*count` found, best first. Returns SOTTO_OK; or
- * SOTTO_STOP_CANCELLED or SOTTO_STOP_CALLBACK with the sequences as far as they came.
+ * SOTTO_STOP_CANCELLED or SOTTO_STOP_CALLBACK with the sequences as far as they came; or
+ * SOTTO_STOP_CONTEXT_FULL with none, where the stream's newest token cannot be evaluated.
  * Errors: INVALID_STATE (no tokens, a session without sequences, a guide, a word that is still
- * to be healed), INVALID_ARGUMENT naming the parameter (also the sampler's dola, and
- * banned_strings), before anything is evaluated. */
+ * to be healed), INVALID_ARGUMENT naming the parameter (also the sampler's dola, a watermark
+ * that replaces the selection but with SOTTO_SEARCH_SAMPLE, and banned_strings), before anything is evaluated. */
 SOTTO_API sotto_status sotto_session_search(sotto_session *session,
                                             const sotto_search_params *params,
                                             const sotto_sequence **sequences, size_t *count,

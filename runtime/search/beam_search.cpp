@@ -164,7 +164,8 @@ void BeamSearch::scan_beam(uint32_t beam) {
   const SampleInput sample = run_.sample_input(tokens_of(beam), beam);
   Sampler& sampler = *run_.input.sampler;
   if (run_.params.mode == SearchMode::kBeamSample) {
-    scan_drawn(beam, sampler.process(scores, mask, sample, run_.input.sampler_state));
+    const SamplerState state = sampler.state_after(run_.input.sampler_state, tokens_of(beam));
+    scan_drawn(beam, sampler.process(scores, mask, sample, state));
   } else {
     Candidates& candidates = sampler.reweigh(scores, mask, sample);
     scan_likeliest(beam, candidates);
@@ -172,10 +173,10 @@ void BeamSearch::scan_beam(uint32_t beam) {
   }
 }
 
-// Of one beam no more than twice the group's size matter, and a few that end the text.
+// Of one beam no more than twice the group's size matter, and those that end the text.
 void BeamSearch::scan_likeliest(uint32_t beam, Candidates& candidates) {
-  constexpr size_t kEnds = 16;
-  const size_t wanted = std::min(size_t{2} * group_size_ + kEnds, candidates.count());
+  const size_t most = size_t{2} * group_size_ + 1 + run_.input.stops.token_count;
+  const size_t wanted = std::min(most, candidates.count());
   float floor = candidates.reached_by(wanted);
   if (going_.full() && best_.full()) {
     // Nothing below the lists' ends comes in; a little lower, for what rounding may do.

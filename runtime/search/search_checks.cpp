@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "runtime/sampling/watermark.h"
+
 namespace sotto {
 namespace {
 
@@ -104,6 +106,15 @@ Status check_contrastive(const SearchParams& params, const SearchShape& shape,
               ", the session's sequence_count is ", shape.sequence_count);
 }
 
+Status check_sampler(const SearchParams& params, const SamplerParams& sampler, Error* error) {
+  if (sampler.dola != DolaLayers::kOff) {
+    return fail(error, Status::kInvalidArgument, "dola does not go with a search");
+  }
+  return check_only(replaces_selection(sampler.watermark.scheme),
+                    params.mode == SearchMode::kSample,
+                    "a watermark that replaces the selection", "SOTTO_SEARCH_SAMPLE", error);
+}
+
 }  // namespace
 
 Status resolve_search(const SearchParams& given, const SearchShape& shape, const SearchInput& input,
@@ -127,10 +138,7 @@ Status resolve_search(const SearchParams& given, const SearchShape& shape, const
   SOTTO_TRY(check_choice(*params, error));
   SOTTO_TRY(check_contrastive(*params, shape, input, error));
   SOTTO_TRY(check_phrases(*params, input, vocabulary_size, error));
-  if (input.sampler->params().dola != DolaLayers::kOff) {
-    return fail(error, Status::kInvalidArgument, "dola does not go with a search");
-  }
-  return Status::kOk;
+  return check_sampler(*params, input.sampler->params(), error);
 }
 
 }  // namespace sotto

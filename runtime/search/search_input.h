@@ -21,6 +21,7 @@ struct SequenceText {
 struct SearchStops {
   const void* self = nullptr;
   bool (*is_token)(const void* self, int32_t token) = nullptr;  // null: none is
+  size_t token_count = 0;  // tokens that are one
   // Goes on by a token; true where that completes a stop string. Null: there are none.
   bool (*completes_string)(const void* self, int32_t token, SequenceText* text) = nullptr;
   SequenceText text;        // the stream's

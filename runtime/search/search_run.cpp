@@ -51,7 +51,7 @@ double log_probability_of(const Kernels& kernels, std::span<const float> logits,
 
 Status SearchRun::begin(bool needs_last) {
   begin_ns_ = monotonic_ns();
-  SOTTO_TRY(interruption());
+  if (is_cancelled()) return Status::kStopCancelled;
   uint32_t room = 0;
   SOTTO_TRY(input.model.begin(input.model.self, &room));
   if (!needs_last) ++room;
@@ -64,8 +64,12 @@ Status SearchRun::begin(bool needs_last) {
   return Status::kOk;
 }
 
+bool SearchRun::is_cancelled() const {
+  return input.cancelled->load(std::memory_order_relaxed) != 0;
+}
+
 Status SearchRun::interruption() const {
-  if (input.cancelled->load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
+  if (is_cancelled()) return Status::kStopCancelled;
   const uint64_t limit_ns = input.stops.max_time_ns;
   return limit_ns != 0 && monotonic_ns() - begin_ns_ >= limit_ns ? Status::kStopTime : Status::kOk;
 }

@@ -95,6 +95,7 @@ double ngram_similarity(std::span<const int32_t> a, std::span<const uint32_t> a_
 
 Status vote(const SearchParams& params, size_t sequence_tokens, uint32_t* order,
             std::span<SearchSequence> sequences) {
+  constexpr double kScale = 0x1p-32;  // the sum of finite similarities is finite
   const auto order_of = [&](size_t i) {
     return std::span(order + i * sequence_tokens, sequences[i].token_count);
   };
@@ -106,9 +107,9 @@ Status vote(const SearchParams& params, size_t sequence_tokens, uint32_t* order,
   for (size_t i = 0; i < sequences.size(); ++i) {
     double sum = 0;
     for (size_t j = 0; j < sequences.size(); ++j) {
-      sum += similarity_of(params, sequences[i], order_of(i), sequences[j], order_of(j));
+      sum += kScale * similarity_of(params, sequences[i], order_of(i), sequences[j], order_of(j));
     }
-    sequences[i].score = sum / static_cast<double>(sequences.size());
+    sequences[i].score = sum / static_cast<double>(sequences.size()) / kScale;
     if (!std::isfinite(sequences[i].score)) return Status::kInvalidArgument;
   }
   return Status::kOk;

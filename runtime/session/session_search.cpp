@@ -25,6 +25,7 @@ SearchStops Session::search_stops() const {
   SearchStops stops;
   stops.self = this;
   stops.is_token = is_search_stop;
+  stops.token_count = stops_.stop_token_count();
   if (!stops_.stop_strings().empty()) stops.completes_string = completes_stop_string;
   stops.text = {text_.mark().stop, text_.mark().characters};
   stops.max_tokens = stops_.max_tokens();
@@ -63,7 +64,7 @@ Status Session::search(const SearchParams& params, std::span<const SearchSequenc
   input.stops = search_stops();
   input.token_count = token_count();
   SOTTO_TRY(search_.check(input, model_->config().vocabulary_size, params, error));
-  SOTTO_TRY(settle());
+  SOTTO_TRY(settle(error));
   const SampleInput next = sample_input();
   input.sampler_state = states_[token_count() - 1].sampler;
   input.history = next.history;

@@ -46,6 +46,7 @@ class Stops {
   float repetition_limit() const { return repetition_limit_; }
   uint32_t repetition_window() const { return repetition_window_; }
   bool is_stop_token(int32_t token) const;
+  size_t stop_token_count() const { return stop_tokens_.size(); }
   const StringMatcher& stop_strings() const { return stop_strings_; }
   const StringMatcher& banned_strings() const { return banned_strings_; }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 
 #include "tests/unit/search/exhaustive_search.h"
 
@@ -264,6 +265,57 @@ TEST(BeamSearch, DrawnBeamsFollowTheDistribution) {
     }
   }
   EXPECT_LT(chi_square, 27.9);  // 9 degrees of freedom, p = 0.001
+}
+
+// Only the first token is drawn from more than the likeliest one.
+TEST(BeamSearch, DrawnBeamsDecayTopP) {
+  FunctionModel model(scrambled(6, 5));
+  SearchBench bench(6, {1, 8});
+  SearchParams params;
+  params.mode = SearchMode::kBeamSample;
+  SamplerParams sampler = plain_sampler();
+  sampler.temperature = 1;
+  sampler.top_p_decay = 1e-6f;
+  std::set<Tokens> found;
+  for (sampler.seed = 0; sampler.seed < 100; ++sampler.seed) {
+    bench.set_sampler(sampler);
+    found.insert(tokens_of(bench.run(model.view(), params)[0]));
+  }
+  EXPECT_GT(found.size(), 2u);
+  EXPECT_LE(found.size(), 6u);
+}
+
+TEST(BeamSearch, GreedyBeamsAreNotDrawn) {
+  FunctionModel model(scrambled(6, 5));
+  SearchBench bench(6, {3, 8});
+  SearchParams params;
+  params.mode = SearchMode::kBeamSample;
+  SamplerParams sampler = plain_sampler();
+  sampler.temperature = 0;
+  std::set<Tokens> found;
+  for (sampler.seed = 0; sampler.seed < 20; ++sampler.seed) {
+    bench.set_sampler(sampler);
+    for (const SearchSequence& s : bench.run(model.view(), params)) found.insert(tokens_of(s));
+  }
+  EXPECT_EQ(found.size(), 1u);
+}
+
+// Many tokens end the text, and all of them are likelier than those that do not.
+TEST(BeamSearch, LooksBehindAllTokensThatEnd) {
+  constexpr int32_t kEnds = 60;
+  FunctionModel model([](const Tokens& tokens) {
+    std::vector<float> logits(64);
+    for (size_t i = 0; i < logits.size(); ++i) logits[i] = i < kEnds ? 3 : tokens.empty() ? 0 : 9;
+    return logits;
+  });
+  SearchBench bench(64, {2, 4});
+  SearchStops& stops = bench.input().stops;
+  stops.is_token = [](const void*, int32_t token) { return token < kEnds; };
+  stops.token_count = kEnds;
+  SearchParams params;
+  params.early_stopping = EarlyStopping::kNever;
+  params.length_penalty = 10;
+  for (const SearchSequence& s : bench.run(model.view(), params)) EXPECT_EQ(s.token_count, 4u);
 }
 
 TEST(BeamSearch, CancellingLeavesWhatThereIs) {

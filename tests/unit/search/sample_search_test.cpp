@@ -181,6 +181,10 @@ TEST(SampleSearch, MinimumBayesRiskUsesTheSimilarity) {
     }
     EXPECT_NEAR(s.score, sum / 9, 1e-12);
   }
+  offset = 1e308;  // the sum of nine is not finite
+  for (const SearchSequence& s : bench.run(model.view(), params)) {
+    EXPECT_NEAR(s.score, -1e308, 1e300);
+  }
   offset = std::numeric_limits<double>::infinity();
   EXPECT_NE(bench.refusal(model.view(), params).find("similarity"), std::string::npos);
 }

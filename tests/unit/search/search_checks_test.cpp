@@ -83,6 +83,13 @@ TEST_F(SearchChecks, Combinations) {
   sampler.dola = DolaLayers::kLow;
   bench_.set_sampler(sampler);
   refuses("dola", [](auto&) {});
+  sampler = plain_sampler();
+  sampler.temperature = 1;
+  sampler.watermark.scheme = WatermarkScheme::kGumbel;
+  bench_.set_sampler(sampler);
+  for (const SearchMode mode : {SearchMode::kBeam, SearchMode::kBeamSample}) {
+    refuses("watermark", [&](auto& p) { p.mode = mode; });
+  }
 }
 
 TEST_F(SearchChecks, Phrases) {

@@ -128,6 +128,21 @@ TEST(SearchStops, TimeEndsWhatThereIs) {
   }
 }
 
+// Time that is over before the first token.
+TEST(SearchStops, TimeLeavesWhatThereIs) {
+  for (const SearchMode mode : kModes) {
+    SearchBench bench(9, {4, 8});
+    FunctionModel model = similar_model([](const Tokens&) { return std::vector<float>(9, 1.0f); });
+    bench.input().stops.max_time_ns = 1;
+    const auto found = bench.run(model.view(), params_of(mode));
+    ASSERT_FALSE(found.empty());
+    for (const SearchSequence& s : found) {
+      EXPECT_EQ(s.stop, Status::kStopTime);
+      EXPECT_EQ(s.token_count, 0u);
+    }
+  }
+}
+
 TEST(SearchStops, RepetitionEndsASequence) {
   for (const SearchMode mode : kModes) {
     SearchBench bench(9, {4, 60});
