@@ -234,6 +234,8 @@ std::span<const char> Session::bytes_of(int32_t token) const {
 Status Session::set_sampler(const SamplerParams& params, Error* error) {
   SOTTO_TRY(check_dola(params, *model_, params_.features, error));
   SOTTO_TRY(sampler_.set_params(params, error));
+  // Those that a ring cannot take back come out as they were drawn.
+  (void)take_back_held();
   if (token_count() > 0) states_[token_count() - 1].sampler = sampler_.initial_state();
   return Status::kOk;
 }
@@ -277,9 +279,13 @@ Status Session::set_guide(Session* guide, const GuideParams& params, Error* erro
       return fail(error, Status::kInvalidArgument, "guide: vocabulary_size is ", other,
                   ", the session's ", own);
     }
-    SOTTO_TRY(guide->take_back_held());
+    if (guide->drafted_ != nullptr) {
+      return fail(error, Status::kInvalidArgument, "guide drafts for a session");
+    }
+    SOTTO_TRY(guide->take_back_held(error));
   }
-  SOTTO_TRY(take_back_held());
+  const Status status = take_back_held(error);
+  if (status != Status::kOk && guide != nullptr) return status;
   if (guide_ != nullptr) guide_->guided_ = nullptr;
   lose_guide();
   guide_ = guide;

@@ -102,7 +102,7 @@ class Session {
   static bool completes_stop_string(const void* session, int32_t token, SequenceText* text);
   SearchStops search_stops() const;
   // Takes held tokens back and makes the logits after the last token available.
-  Status settle();
+  Status settle(Error* error);
   // Of the stream's next token.
   SampleInput sample_input() const;
 
@@ -129,7 +129,7 @@ class Session {
   bool can_take_back(uint64_t count) const;
   void cut(uint64_t count);
   Status take_back_to(uint64_t count);
-  Status take_back_held();
+  Status take_back_held(Error* error = nullptr);
   void forget_stream();
   void begin_text();
   uint64_t find_answer_start(uint64_t count) const;

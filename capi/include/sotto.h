@@ -415,8 +415,8 @@ SOTTO_API sotto_status sotto_session_generate(sotto_session *session, const sott
                                               sotto_piece_fn on_piece, void *user_data);
 
 /* Logits after the last token, before the sampler: vocabulary_size floats, valid until
- * the session's next call. Evaluates the token generated last if that is still to be
- * done. Errors: INVALID_STATE (no tokens). */
+ * the session's next call. Evaluates the token generated last if that is still to be done; where
+ * it cannot, SOTTO_STOP_CONTEXT_FULL or _CANCELLED. Errors: INVALID_STATE (no tokens). */
 SOTTO_API sotto_status sotto_session_logits(sotto_session *session, const float **logits,
                                             size_t *count);
 

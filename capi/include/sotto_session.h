@@ -72,8 +72,8 @@ SOTTO_API sotto_status sotto_session_score(sotto_session *session, const sotto_t
                                            sotto_score *score);
 
 /* The last token's hidden state after the final LayerNorm: embedding_size floats, valid until
- * the session's next call. Evaluates what is still to be done. Errors: INVALID_STATE (no
- * tokens). */
+ * the session's next call. Evaluates what is still to be done; stops and errors are those of
+ * sotto_session_logits. */
 SOTTO_API sotto_status sotto_session_hidden(sotto_session *session, const float **hidden,
                                             size_t *count);
 

@@ -46,8 +46,11 @@ Status Session::next() {
 
 Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens,
                          PieceFunction on_piece, void* user_data) {
-  SOTTO_TRY(prefill(prompt));
-  call_limit_ = max_tokens;
+  if (!prompt.empty()) SOTTO_TRY(prefill(prompt));
+  (void)take_back_held();  // drawn without this call's limit
+  const uint64_t outer_limit = call_limit_;  // of a call that this one is made from
+  const uint64_t generated = handed_out() - answer_start_;
+  call_limit_ = generated + std::min(max_tokens, UINT64_MAX - generated);
   Status status = Status::kOk;
   while (status == Status::kOk) {
     status = next();
@@ -55,7 +58,8 @@ Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens,
     if (status != Status::kOk && piece_.text_size == 0) continue;
     if (on_piece(user_data, piece_) != 0 && status == Status::kOk) status = Status::kStopCallback;
   }
-  call_limit_ = UINT64_MAX;
+  call_limit_ = outer_limit;
+  if (end_ == Status::kStopMaxTokens) end_ = Status::kOk;  // held tokens ended at the limit
   return status;
 }
 

@@ -22,7 +22,7 @@ Status Session::score(std::span<const int32_t> tokens, float* log_probabilities,
   score->perplexity = std::numeric_limits<double>::quiet_NaN();
   SOTTO_TRY(check_tokens(tokens));
   SOTTO_TRY(begin_answer(tokens.size()));
-  const uint64_t first = token_count();
+  const uint64_t first = handed_out();
   Status status = Status::kOk;
   {
     Stopwatch stopwatch(&timings_.prefill_ns);
@@ -85,7 +85,7 @@ Status Session::embed(std::span<const int32_t> tokens, Pooling pooling, float* e
   SOTTO_TRY(check_tokens(tokens));
   SOTTO_TRY(begin_answer(tokens.size()));
   const size_t width = model_->config().embedding_size;
-  const uint64_t first = token_count();
+  const uint64_t first = handed_out();
   const auto total = static_cast<float>(tokens.size());
   std::fill_n(embedding, width, 0.0f);
   Status status = Status::kOk;

@@ -99,6 +99,8 @@ void Session::lose_drafter() {
 // it already.
 Status Session::evaluate_ahead() {
   if (!has_pending_ || params_.draft_tokens == 0) return Status::kOk;
+  // Where tokens have been refused, the text may end before the pending one is evaluated.
+  if (!refused_.at(token_count()).empty()) return Status::kOk;
   if (context_.is_drafted(pending_)) {
     speculation_.accept_one();
     return Status::kOk;

@@ -18,7 +18,7 @@ Status Session::check_tokens(std::span<const int32_t> tokens) const {
 Status Session::prefill(std::span<const int32_t> tokens) {
   SOTTO_TRY(check_tokens(tokens));
   SOTTO_TRY(begin_answer(tokens.size()));
-  const uint64_t first = token_count();
+  const uint64_t first = handed_out();
   Status status;
   {
     Stopwatch stopwatch(&timings_.prefill_ns);
@@ -44,7 +44,7 @@ Status Session::begin_answer(size_t count) {
 
 // What comes after them, also if only some were: those from `first` on.
 Status Session::end_answer(Status status, uint64_t first) {
-  const uint64_t count = token_count();
+  const uint64_t count = handed_out();
   timings_.prefill_tokens += count - first;
   TokenState state;
   state.sampler = sampler_.initial_state();
@@ -93,9 +93,9 @@ Status Session::ensure_logits(std::atomic<uint32_t>* cancelled) {
   return status;
 }
 
-Status Session::settle() {
+Status Session::settle(Error* error) {
   if (token_count() == 0) return Status::kInvalidState;
-  SOTTO_TRY(take_back_held());
+  SOTTO_TRY(take_back_held(error));
   return ensure_logits(&cancelled_);
 }
 
@@ -163,9 +163,10 @@ Status Session::take_back_to(uint64_t count) {
   return Status::kOk;
 }
 
-Status Session::take_back_held() {
-  if (held_.empty()) return Status::kOk;
-  return rewind(handed_out());
+Status Session::take_back_held(Error* error) {
+  const Status status = held_.empty() ? Status::kOk : rewind(handed_out());
+  if (status == Status::kOk) return status;
+  return fail(error, status, "tokens are held that cannot be taken back");
 }
 
 Status Session::rewind(uint64_t count) {

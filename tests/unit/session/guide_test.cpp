@@ -175,6 +175,13 @@ TEST(Guide, IsRefusedByName) {
   refuse(plain, session.get(), "features", {}, Status::kInvalidState);
   OpenedSession mute(model_without_text());
   refuse(session, mute.get(), "vocabulary_size");
+  OpenedSession drafted(text_model(), [](SessionParams& params) { params.draft_tokens = 4; });
+  OpenedSession drafter(text_model());
+  SpeculationParams drafts;
+  drafts.sources = kDraftSession;
+  drafts.draft_session = drafter.get();
+  ASSERT_EQ(drafted->set_speculation(drafts, nullptr), Status::kOk);
+  refuse(session, drafter.get(), "drafts for");
   ASSERT_EQ(session->set_guide(plain.get(), {}, nullptr), Status::kOk);
   refuse(other, session.get(), "guided");
   refuse(other, plain.get(), "guides another");

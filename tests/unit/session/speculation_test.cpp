@@ -187,6 +187,42 @@ TEST(Speculation, ChangesNothingUnderAConstraint) {
   }
 }
 
+// Dead ends where a text must end before its pending token is evaluated, if it has one.
+TEST(Speculation, ChangesNothingWhereAConstraintAndBansLeaveNothing) {
+  std::mt19937 random(9);
+  for (uint64_t seed = 0; seed < 120; ++seed) {
+    std::vector<std::map<int32_t, int>> moves(7);
+    for (int state = 0; state < 6; ++state) {
+      for (uint32_t ways = 1 + random() % 2; ways > 0; --ways) {
+        moves[static_cast<size_t>(state)][1 + static_cast<int32_t>(random() % 3)] = state + 1;
+      }
+    }
+    std::string ban;
+    for (int state = 3; state < 6; ++state) {
+      ban += bytes_of({moves[static_cast<size_t>(state)].begin()->first});
+    }
+    const std::vector<int32_t> prompt(1 + seed % 16, 2);
+    compare(
+        model(),
+        [&](SessionParams& params) {
+          share_features(params);
+          params.context_tokens = 16;
+          params.overflow = static_cast<Overflow>(seed % 3);
+        },
+        [&](OpenedSession& session) {
+          Automaton automaton(moves, {6});
+          session.sample(seed, [](SamplerParams& params) { params.temperature = 0; });
+          session.ban({ban});
+          session.prefill(prompt);
+          EXPECT_EQ(session->set_constraint(automaton.get()), Status::kOk);
+          const auto pieces = record(session, 20);
+          EXPECT_EQ(session->set_constraint(nullptr), Status::kOk);
+          return pieces;
+        },
+        "dead ends " + std::to_string(seed));
+  }
+}
+
 TEST(Speculation, ChangesNothingBesideAGuide) {
   for (const uint32_t guide_drafts : {0u, 4u}) {
     compare(
