@@ -121,6 +121,7 @@ void require_beams(const CLI::App& command, const SearchOptions& options) {
   require_with(command, "--diversity-penalty", {"--num-beam-groups"});
   for (const char* option : {"--length-penalty", "--length-norm"}) {
     require_with(command, option, {"--num-beams", "--best-of"});
+    refuse_with(command, option, {"--vote"}, "votes do not look at the length");
     if (is_given(command, option) && is_given(command, "--num-beams") && options.beam_count < 2) {
       refuse(option, "needs --num-beams of at least 2");
     }

@@ -66,6 +66,7 @@ TEST(WrongOptions, Together) {
                                     {"--greedy", "--temp", "0.5"},
                                     {"--greedy", "--do-sample"},
                                     {"--temp", "0", "--mirostat", "2"},
+                                    {"--length-penalty", "2", "--best-of", "4", "--vote", "exact"},
                                     {"--temp", "0", "--selection", "mirostat"},
                                     {"--do-sample", "--penalty-alpha", "0.5"},
                                     {"--min-keep", "4", "--num-beams", "3"},
