@@ -139,7 +139,8 @@ void add_inspect(CLI::App& app, Run& run) {
       ->type_name("")
       ->check(file_name());
   command->add_flag("--verify", options->model.verify_checksums,
-                    "Check the bytes of the tensors and the vocabulary too, not the structure alone");
+                    "Check the bytes of the tensors and the vocabulary too, not the structure "
+                    "alone");
   command->add_flag("--json", options->json, "One JSON object");
   add_isa_option(*command, options->model);
   command->footer(

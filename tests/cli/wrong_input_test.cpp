@@ -262,7 +262,8 @@ TEST(WrongOutput, FullDisk) {
   const std::string generate = "generate -q -p x -n 4 -m " + shell_word(SOTTO_DEMO_MODEL);
   expect_refused(run_in_shell(generate, ">/dev/full"), kFailure, "standard output");
   for (const std::string& command : lines_commands()) {
-    expect_refused(run_in_shell(command, ">/dev/full <<line\n{}\nline"), kFailure, "standard output");
+    expect_refused(run_in_shell(command, ">/dev/full <<line\n{}\nline"), kFailure,
+                   "standard output");
   }
 }
 

@@ -55,7 +55,7 @@ TEST(Greedy, TakesTheLikeliestThatTheChainLeaves) {
     const auto most = std::max_element(logits.begin(), logits.end()) - logits.begin();
     others += most != expected ? 1 : 0;
   }
-  EXPECT_GT(others, 5000u);
+  EXPECT_GT(others, 2000u);
 }
 
 // The other stages as they are at T = 1.
