@@ -215,6 +215,33 @@ TEST(SessionTest, StatesForksAndRewinds) {
   EXPECT_EQ(fork.timings().decode_tokens, 0u);
 }
 
+// What was not computed is not given: here the context is full.
+TEST(SessionTest, StopsThatLeaveNothingAreFailures) {
+  auto model = demo();
+  sotto::SessionParams params;
+  params.context_tokens = 16;
+  params.sequence_count = 2;
+  params.sequence_tokens = 4;
+  params.overflow = SOTTO_OVERFLOW_STOP;
+  Session session = Session::create(model, params);
+  const std::vector<Token> tokens(17, 5), room(15, 5);
+  const auto is_full = [](auto&& call) {
+    try {
+      call();
+    } catch (const sotto::Error& error) {
+      return error.status() == SOTTO_STOP_CONTEXT_FULL;
+    }
+    return false;
+  };
+  EXPECT_TRUE(is_full([&] { (void)session.embed(tokens); }));
+  EXPECT_TRUE(is_full([&] { (void)session.score(tokens); }));
+  session.prefill(room);
+  take(session, 2);  // the second one is still to be evaluated
+  EXPECT_TRUE(is_full([&] { (void)session.logits(); }));
+  EXPECT_TRUE(is_full([&] { (void)session.hidden(); }));
+  EXPECT_TRUE(is_full([&] { (void)session.search(); }));
+}
+
 TEST(SessionTest, ScoresAndLogits) {
   auto model = demo();
   Session session = session_of(model);

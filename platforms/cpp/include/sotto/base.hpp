@@ -138,6 +138,12 @@ using Result = T;
     const sotto_status status_ = (call);                       \
     if (status_ < 0) SOTTO_HPP_FAIL_(::sotto::Error(status_)); \
   } while (false)
+// For calls that give something back: a stop that left nothing is a failure, too.
+#define SOTTO_HPP_TRY_WHOLE_(call)                              \
+  do {                                                          \
+    const sotto_status status_ = (call);                        \
+    if (status_ != 0) SOTTO_HPP_FAIL_(::sotto::Error(status_)); \
+  } while (false)
 #define SOTTO_HPP_TRY_(call)                                 \
   do {                                                       \
     const sotto_status status_ = (call);                     \

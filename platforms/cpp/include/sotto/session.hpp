@@ -232,6 +232,7 @@ class Session {
         sotto_session_search(c_session(), &lowered, &found, &count, report.out());
     state_->guard.rethrow();
     SOTTO_HPP_TRY_(status);
+    if (count == 0) SOTTO_HPP_TRY_WHOLE_(status);
     std::vector<Sequence> sequences;
     for (size_t i = 0; i < count; ++i) {
       sequences.push_back({{found[i].tokens, found[i].tokens + found[i].token_count},
@@ -250,7 +251,7 @@ class Session {
     sotto_score score{};
     score.struct_size = sizeof score;
     if (log_probabilities) log_probabilities->assign(tokens.size(), 0.0f);
-    SOTTO_HPP_TRY_PLAIN_(
+    SOTTO_HPP_TRY_WHOLE_(
         sotto_session_score(c_session(), tokens.data(), tokens.size(),
                             log_probabilities ? log_probabilities->data() : nullptr, &score));
     return score;
@@ -262,7 +263,7 @@ class Session {
     info.struct_size = sizeof info;
     SOTTO_HPP_TRY_PLAIN_(sotto_model_get_info(state_->model->handle, &info));
     std::vector<float> embedding(info.embedding_size);
-    SOTTO_HPP_TRY_PLAIN_(
+    SOTTO_HPP_TRY_WHOLE_(
         sotto_session_embed(c_session(), tokens.data(), tokens.size(), pooling, embedding.data()));
     return embedding;
   }
@@ -361,7 +362,7 @@ class Session {
   Result<View<const float>> floats(sotto_status (*get)(sotto_session*, const float**, size_t*)) {
     const float* data = nullptr;
     size_t count = 0;
-    SOTTO_HPP_TRY_PLAIN_(get(c_session(), &data, &count));
+    SOTTO_HPP_TRY_WHOLE_(get(c_session(), &data, &count));
     return View<const float>(data, count);
   }
 

@@ -51,6 +51,12 @@ func check(_ status: Int32, _ details: sotto_error = newError()) throws -> Statu
   return Status(rawValue: status)
 }
 
+/// For calls that give something back: throws for a stop that left nothing, too.
+func checkWhole(_ status: Int32) throws {
+  let stop = try check(status)
+  if stop != .ok { throw SottoError(stop, "") }
+}
+
 /// The version of the linked library.
 public func sottoVersion() -> (major: UInt32, minor: UInt32, patch: UInt32) {
   let version = sotto_version()
