@@ -117,8 +117,8 @@ enum {
    * 2024). */
   SOTTO_WATERMARK_SELF_HASH = 2,
   /* Tournament sampling of tournament_layers rounds, in place of the selection (Dathathri et
-   * al. 2024), which must be MULTINOMIAL with a temperature above 0, of searches
-   * SOTTO_SEARCH_SAMPLE. The distribution over keys is unchanged. */
+   * al. 2024), which must be MULTINOMIAL with a temperature above 0; of the searches only
+   * SOTTO_SEARCH_SAMPLE has one. The distribution over keys is unchanged. */
   SOTTO_WATERMARK_TOURNAMENT = 3,
   /* Gumbel noise from a hash of key, context and token, in place of the selection as there
    * (Aaronson 2022). The distribution over keys is unchanged. */
@@ -338,8 +338,9 @@ SOTTO_API sotto_status sotto_sampler_pick(sotto_sampler *sampler,
                                           sotto_error *error);
 
 /* The distribution that the chain leaves to the selection: the tokens still in play, in order
- * of id, and their probabilities; with temperature 0 or SOTTO_SELECT_GREEDY the most likely. `*count` is set to their number, also with
- * BUFFER_TOO_SMALL; the arrays may be NULL when `capacity` is 0. */
+ * of id, and their probabilities; with temperature 0 or SOTTO_SELECT_GREEDY the most likely.
+ * `*count` is set to their number, also with BUFFER_TOO_SMALL; the arrays may be NULL when
+ * `capacity` is 0. */
 SOTTO_API sotto_status sotto_sampler_apply(sotto_sampler *sampler,
                                            const sotto_sampler_input *input,
                                            sotto_token *tokens, float *probabilities,

@@ -120,7 +120,8 @@ SOTTO_API void sotto_search_params_init(sotto_search_params *params, size_t para
  * SOTTO_STOP_CONTEXT_FULL with none, where the stream's newest token cannot be evaluated.
  * Errors: INVALID_STATE (no tokens, a session without sequences, a guide, a word that is still
  * to be healed), INVALID_ARGUMENT naming the parameter (also the sampler's dola, a watermark
- * that replaces the selection but with SOTTO_SEARCH_SAMPLE, and banned_strings), before anything is evaluated. */
+ * that replaces the selection in another mode than SOTTO_SEARCH_SAMPLE, and banned_strings),
+ * before anything is evaluated. */
 SOTTO_API sotto_status sotto_session_search(sotto_session *session,
                                             const sotto_search_params *params,
                                             const sotto_sequence **sequences, size_t *count,

@@ -191,7 +191,7 @@ void settle_selection(const CLI::App& command, sotto_sampler_params& params) {
   }
   const bool first = params.selection == SOTTO_SELECT_MIROSTAT;
   const bool second = params.selection == SOTTO_SELECT_MIROSTAT_V2;
-  if ((first || second) && params.temperature == 0.0f) {
+  if ((first || second) && is_cold(params)) {
     throw CLI::ValidationError("--temp", "0 takes the likeliest token, which Mirostat does not");
   }
   const std::string needless =
@@ -205,6 +205,10 @@ void settle_selection(const CLI::App& command, sotto_sampler_params& params) {
 }
 
 }  // namespace
+
+bool is_cold(const sotto_sampler_params& params) {
+  return params.temperature == 0.0f && params.temperature_range == 0.0f;
+}
 
 uint64_t parse_seed(const std::string& text) {
   if (text == "random" || text == "-1") {

@@ -36,6 +36,9 @@ void settle_sampler_options(const CLI::App& command, SamplerOptions& options);
 // Fills the lists of `settings`. Throws a Failure naming the option.
 void read_sampler_texts(SamplerOptions& options, const Model& model);
 
+// The temperature is 0, whatever the entropy.
+bool is_cold(const sotto_sampler_params& params);
+
 uint64_t parse_seed(const std::string& text);
 
 }  // namespace sotto::cli

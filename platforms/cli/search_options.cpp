@@ -7,6 +7,7 @@
 #include "platforms/cli/guide_options.h"
 #include "platforms/cli/option_tools.h"
 #include "platforms/cli/sampler_fields.h"
+#include "platforms/cli/sampler_options.h"
 #include "platforms/cli/stop_options.h"
 #include "platforms/cli/token_text.h"
 
@@ -96,7 +97,7 @@ void settle_parallel(const CLI::App& command, const sotto_sampler_params& sample
   if (has_pool && !votes) options.params.choice = SOTTO_CHOICE_BEST;
   options.params.sequence_count = pool;
   options.params.return_count = options.return_count;
-  const bool is_greedy = sampler.temperature == 0.0f || sampler.selection == SOTTO_SELECT_GREEDY;
+  const bool is_greedy = is_cold(sampler) || sampler.selection == SOTTO_SELECT_GREEDY;
   if (is_greedy && pool > 1) refuse(pool_option, "needs sampling: greedy texts are all the same");
 }
 

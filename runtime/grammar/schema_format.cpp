@@ -18,7 +18,7 @@ namespace {
                         "02-(?:0[1-9]|1\\d|2[0-8])") "|"                            \
         "(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29")
 #define FRACTION "(?:\\.\\d+)?"
-#define TIME                                   \
+#define TIME                                      \
   "(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d" FRACTION \
   "(?:[Zz]|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)|23:59:60" FRACTION "[Zz]"
 // RFC 3339 appendix A.
@@ -123,7 +123,8 @@ void append(std::string_view text, GrowingArray<char>& pattern) {
 void append_clock(uint32_t minutes, GrowingArray<char>& pattern) {
   const auto digit = [](uint32_t value) { return static_cast<char>('0' + value % 10); };
   const uint32_t hour = minutes % kMinutesOfDay / 60;
-  const char text[] = {digit(hour / 10), digit(hour), ':', digit(minutes % 60 / 10), digit(minutes)};
+  const uint32_t minute = minutes % 60;
+  const char text[] = {digit(hour / 10), digit(hour), ':', digit(minute / 10), digit(minute)};
   append({text, sizeof(text)}, pattern);
 }
 

@@ -31,9 +31,9 @@ class SearchRun {
   // limit may be 0 then.
   Status begin(bool needs_last);
 
+  bool is_cancelled() const;
   // Why there is no next step: kStopCancelled or kStopTime; or kOk.
   Status interruption() const;
-  bool is_cancelled() const;
   // The stop that a token is, or kOk.
   Status stop_of(int32_t token) const;
   // Whether the token that a sequence stopped at is part of it.
