@@ -45,7 +45,7 @@ void add_session_options(CLI::App& command, sotto_session_params& params) {
 void add_state_options(CLI::App& command, StateOptions& options) {
   add_value(command, "--load-state", options.load,
             "Go on where --save-state ended; needs the same model, --ctx and --overflow, and for "
-            "the same text the same options; a prompt is added",
+            "the same text the same options; a grammar begins anew, and a prompt is added",
             "FILE")
       ->check(file_name())
       ->group(kSessionGroup);
