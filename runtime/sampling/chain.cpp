@@ -174,18 +174,14 @@ Status check_stages(const SamplerParams& params, Error* error) {
 }
 
 Chain Chain::make(const SamplerParams& params) {
-  const std::span<const StageKind> order = stage_order(params);
-  size_t needed = order.size();  // greedy: what comes later leaves the most likely token
-  if (is_greedy(params)) {
-    while (needed > 0 && !(is_on(order[needed - 1], params) && reorders(order[needed - 1]))) {
-      --needed;
-    }
-  }
   Chain chain;
-  for (const StageKind stage : order.first(needed)) {
+  for (const StageKind stage : stage_order(params)) {
     if (!is_on(stage, params) || (stage == kTemperature && is_cold(params))) continue;
     chain.stages_[chain.count_++] = stage;
   }
+  if (!is_greedy(params)) return chain;
+  // What comes after leaves the most likely token.
+  while (chain.count_ > 0 && !reorders(chain.stages_[chain.count_ - 1])) --chain.count_;
   return chain;
 }
 

@@ -143,8 +143,8 @@ Status check_watermark_selection(const SamplerParams& p, Error* error) {
                         p.watermark.scheme == WatermarkScheme::kGumbel;
   if (!replaces || (p.selection == Selection::kMultinomial && !is_cold(p))) return Status::kOk;
   return fail(error, Status::kInvalidArgument,
-              is_cold(p) ? "temperature must be above 0" : "selection must be MULTINOMIAL",
-              " with a watermark that replaces the selection");
+              "selection must be MULTINOMIAL and temperature above 0 with a watermark that "
+              "replaces the selection");
 }
 
 }  // namespace sotto
