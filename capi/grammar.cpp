@@ -61,8 +61,7 @@ sotto_status check_flag(const char* name, uint32_t value, ErrorOut* out) {
 // Checks what a number may be, and which arrays must be there.
 sotto_status check_params(const sotto_grammar_params& given, ErrorOut* out) {
   if (given.language < SOTTO_GRAMMAR_GBNF || given.language > SOTTO_GRAMMAR_TOOLS) {
-    return wrap(
-        fail(out->get(), Status::kInvalidArgument, "language is not a SOTTO_GRAMMAR_ value"));
+    return wrap(fail(out->get(), Status::kInvalidArgument, "language is not a SOTTO_GRAMMAR_ value"));
   }
   if (given.root.text == nullptr || given.root.size == 0) {
     return wrap(fail(out->get(), Status::kInvalidArgument, "root is empty"));
@@ -74,16 +73,15 @@ sotto_status check_params(const sotto_grammar_params& given, ErrorOut* out) {
     return out->null_argument("trigger_tokens");
   }
   if (given.json_space < SOTTO_JSON_FLEXIBLE || given.json_space > SOTTO_JSON_ONE_SPACE) {
-    return wrap(
-        fail(out->get(), Status::kInvalidArgument, "json_space is not a SOTTO_JSON_ value"));
+    return wrap(fail(out->get(), Status::kInvalidArgument, "json_space is not a SOTTO_JSON_ value"));
   }
   if (given.maximum_space > sotto::kMaxRepetitions && given.maximum_space != UINT32_MAX) {
     return wrap(fail(out->get(), Status::kInvalidArgument, "maximum_space is ", given.maximum_space,
                      ", must be 0 to 2147483648 or UINT32_MAX"));
   }
   if (given.schema_draft != 7 && given.schema_draft != 2020) {
-    return wrap(fail(out->get(), Status::kInvalidArgument, "schema_draft is ", given.schema_draft,
-                     ", must be 7 or 2020"));
+    return wrap(
+        fail(out->get(), Status::kInvalidArgument, "schema_draft is ", given.schema_draft, ", must be 7 or 2020"));
   }
   const struct {
     const char* name;
@@ -135,22 +133,18 @@ void sotto_grammar_params_init(sotto_grammar_params* params, size_t params_size)
   sotto::capi::init_params(params, params_size, kDefaults);
 }
 
-size_t sotto_grammar_typical_memory(size_t source_size) {
-  return sotto::typical_compile_memory(source_size);
-}
+size_t sotto_grammar_typical_memory(size_t source_size) { return sotto::typical_compile_memory(source_size); }
 
-sotto_status sotto_grammar_compile(const char* source, size_t source_size,
-                                   const sotto_grammar_params* params, void* memory,
-                                   size_t memory_size, sotto_grammar** grammar,
-                                   size_t* grammar_size, sotto_error* error) {
+sotto_status sotto_grammar_compile(const char* source, size_t source_size, const sotto_grammar_params* params,
+                                   void* memory, size_t memory_size, sotto_grammar** grammar, size_t* grammar_size,
+                                   sotto_error* error) {
   ErrorOut out(error);
   if (source == nullptr && source_size != 0) return out.null_argument("source");
   if (memory == nullptr) return out.null_argument("memory");
   if (grammar == nullptr) return out.null_argument("grammar");
   if (grammar_size == nullptr) return out.null_argument("grammar_size");
   if (params != nullptr && params->struct_size == 0) return out.bad_struct("params");
-  const sotto_grammar_params given =
-      params == nullptr ? kDefaults : sotto::capi::read(params, kDefaults);
+  const sotto_grammar_params given = params == nullptr ? kDefaults : sotto::capi::read(params, kDefaults);
   if (const sotto_status bad = check_params(given, &out); bad != SOTTO_OK) return bad;
   if (!sotto::capi::is_aligned(memory)) return out.misaligned("memory");
   const std::span<const char> text = {source == nullptr ? "" : source, source_size};
@@ -158,9 +152,8 @@ sotto_status sotto_grammar_compile(const char* source, size_t source_size,
   sotto::RuleWarnings warnings;
   if (given.log != nullptr) warnings = {&log, warn_unreachable};
   const CompiledGrammar* compiled = nullptr;
-  const Status status =
-      compile_source(read_source(given, text), warnings,
-                     {static_cast<uint8_t*>(memory), memory_size}, &compiled, out.get());
+  const Status status = compile_source(read_source(given, text), warnings, {static_cast<uint8_t*>(memory), memory_size},
+                                       &compiled, out.get());
   if (status != Status::kOk) return wrap(status);
   *grammar = static_cast<sotto_grammar*>(memory);
   *grammar_size = static_cast<size_t>(compiled->size());

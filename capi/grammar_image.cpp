@@ -8,8 +8,7 @@ using sotto::capi::ErrorOut;
 using sotto::capi::unwrap;
 using sotto::capi::wrap;
 
-sotto_status sotto_grammar_save(const sotto_grammar* grammar, void* image, size_t capacity,
-                                size_t* size) {
+sotto_status sotto_grammar_save(const sotto_grammar* grammar, void* image, size_t capacity, size_t* size) {
   if (grammar == nullptr || size == nullptr || (image == nullptr && capacity != 0)) {
     return SOTTO_INVALID_ARGUMENT;
   }
@@ -19,14 +18,13 @@ sotto_status sotto_grammar_save(const sotto_grammar* grammar, void* image, size_
   return SOTTO_OK;
 }
 
-sotto_status sotto_grammar_load(const void* image, size_t image_size,
-                                const sotto_grammar** grammar, sotto_error* error) {
+sotto_status sotto_grammar_load(const void* image, size_t image_size, const sotto_grammar** grammar,
+                                sotto_error* error) {
   ErrorOut out(error);
   if (image == nullptr) return out.null_argument("image");
   if (grammar == nullptr) return out.null_argument("grammar");
   const CompiledGrammar* opened = nullptr;
-  const Status status = sotto::open_grammar_image(
-      {static_cast<const uint8_t*>(image), image_size}, &opened, out.get());
+  const Status status = sotto::open_grammar_image({static_cast<const uint8_t*>(image), image_size}, &opened, out.get());
   if (status == Status::kOk) *grammar = reinterpret_cast<const sotto_grammar*>(opened);
   return wrap(status);
 }

@@ -22,26 +22,28 @@ constexpr size_t kMatcherBytes = 1792;
 static_assert(sizeof(Matcher) <= kMatcherBytes);
 
 constexpr MatcherLimits kLimits;
-constexpr sotto_matcher_params kDefaults = {
-    sizeof(sotto_matcher_params), kLimits.sequence_count, kLimits.rollback_count,
-    kLimits.node_count,           kLimits.frame_count,    kLimits.config_count,
-    kLimits.item_count,           kLimits.work_count,     kLimits.mask_size,
-    /*reserved=*/0,               kLimits.step_budget};
+constexpr sotto_matcher_params kDefaults = {sizeof(sotto_matcher_params),
+                                            kLimits.sequence_count,
+                                            kLimits.rollback_count,
+                                            kLimits.node_count,
+                                            kLimits.frame_count,
+                                            kLimits.config_count,
+                                            kLimits.item_count,
+                                            kLimits.work_count,
+                                            kLimits.mask_size,
+                                            /*reserved=*/0,
+                                            kLimits.step_budget};
 
 Matcher* unwrap_matcher(sotto_matcher* matcher) { return reinterpret_cast<Matcher*>(matcher); }
-const Matcher* unwrap_matcher(const sotto_matcher* matcher) {
-  return reinterpret_cast<const Matcher*>(matcher);
-}
+const Matcher* unwrap_matcher(const sotto_matcher* matcher) { return reinterpret_cast<const Matcher*>(matcher); }
 
 bool has_sequence(const sotto_matcher* matcher, uint32_t sequence) {
   return matcher != nullptr && sequence < unwrap_matcher(matcher)->sequence_count();
 }
 
-sotto_status read_limits(const sotto_matcher_params* params, MatcherLimits* limits,
-                         ErrorOut* out) {
+sotto_status read_limits(const sotto_matcher_params* params, MatcherLimits* limits, ErrorOut* out) {
   if (params != nullptr && params->struct_size == 0) return out->bad_struct("params");
-  const sotto_matcher_params given =
-      params == nullptr ? kDefaults : sotto::capi::read(params, kDefaults);
+  const sotto_matcher_params given = params == nullptr ? kDefaults : sotto::capi::read(params, kDefaults);
   limits->node_count = given.context_count;
   limits->frame_count = given.frame_count;
   limits->config_count = given.config_count;
@@ -54,15 +56,14 @@ sotto_status read_limits(const sotto_matcher_params* params, MatcherLimits* limi
   return SOTTO_OK;
 }
 
-sotto_status find_size(const sotto_grammar* grammar, const sotto_vocabulary* vocabulary,
-                       const MatcherLimits& limits, size_t* size, ErrorOut* out) {
-  const Status status =
-      Matcher::check(*unwrap(grammar), unwrap(vocabulary), limits, out->get());
+sotto_status find_size(const sotto_grammar* grammar, const sotto_vocabulary* vocabulary, const MatcherLimits& limits,
+                       size_t* size, ErrorOut* out) {
+  const Status status = Matcher::check(*unwrap(grammar), unwrap(vocabulary), limits, out->get());
   if (status != Status::kOk) return wrap(status);
   *size = Matcher::memory_size(*unwrap(grammar), unwrap(vocabulary), limits);
   if (*size == 0 || *size > SIZE_MAX - kMatcherBytes) {
-    return wrap(fail(out->get(), Status::kInvalidArgument,
-                     "config_count: the matcher is larger than the address space"));
+    return wrap(
+        fail(out->get(), Status::kInvalidArgument, "config_count: the matcher is larger than the address space"));
   }
   *size += kMatcherBytes;
   return SOTTO_OK;
@@ -74,10 +75,8 @@ void sotto_matcher_params_init(sotto_matcher_params* params, size_t params_size)
   sotto::capi::init_params(params, params_size, kDefaults);
 }
 
-sotto_status sotto_matcher_memory_size(const sotto_grammar* grammar,
-                                       const sotto_vocabulary* vocabulary,
-                                       const sotto_matcher_params* params, size_t* memory_size,
-                                       sotto_error* error) {
+sotto_status sotto_matcher_memory_size(const sotto_grammar* grammar, const sotto_vocabulary* vocabulary,
+                                       const sotto_matcher_params* params, size_t* memory_size, sotto_error* error) {
   ErrorOut out(error);
   if (grammar == nullptr) return out.null_argument("grammar");
   if (memory_size == nullptr) return out.null_argument("memory_size");
@@ -90,8 +89,8 @@ sotto_status sotto_matcher_memory_size(const sotto_grammar* grammar,
 }
 
 sotto_status sotto_matcher_init(const sotto_grammar* grammar, const sotto_vocabulary* vocabulary,
-                                const sotto_matcher_params* params, void* memory,
-                                size_t memory_size, sotto_matcher** matcher, sotto_error* error) {
+                                const sotto_matcher_params* params, void* memory, size_t memory_size,
+                                sotto_matcher** matcher, sotto_error* error) {
   ErrorOut out(error);
   if (grammar == nullptr) return out.null_argument("grammar");
   if (memory == nullptr) return out.null_argument("memory");
@@ -103,12 +102,11 @@ sotto_status sotto_matcher_init(const sotto_grammar* grammar, const sotto_vocabu
   if (status != SOTTO_OK) return status;
   if (!sotto::capi::is_aligned(memory)) return out.misaligned("memory");
   if (memory_size < needed) {
-    return wrap(fail(out.get(), Status::kMemoryTooSmall, "the matcher needs ", needed,
-                     " bytes, got ", memory_size));
+    return wrap(fail(out.get(), Status::kMemoryTooSmall, "the matcher needs ", needed, " bytes, got ", memory_size));
   }
   auto* made = new (memory) Matcher;
-  const Status started = made->init(*unwrap(grammar), unwrap(vocabulary), limits,
-                                    static_cast<uint8_t*>(memory) + kMatcherBytes);
+  const Status started =
+      made->init(*unwrap(grammar), unwrap(vocabulary), limits, static_cast<uint8_t*>(memory) + kMatcherBytes);
   if (started != Status::kOk) {
     return wrap(fail(out.get(), started, "the grammar's beginning is beyond the limits"));
   }
@@ -122,8 +120,7 @@ sotto_status sotto_matcher_reset(sotto_matcher* matcher, uint32_t sequence) {
   return SOTTO_OK;
 }
 
-sotto_status sotto_matcher_mask(sotto_matcher* handle, uint32_t sequence, uint64_t* words,
-                                size_t word_count) {
+sotto_status sotto_matcher_mask(sotto_matcher* handle, uint32_t sequence, uint64_t* words, size_t word_count) {
   if (!has_sequence(handle, sequence) || words == nullptr) return SOTTO_INVALID_ARGUMENT;
   Matcher& matcher = *unwrap_matcher(handle);
   if (matcher.vocabulary() == nullptr) return SOTTO_INVALID_ARGUMENT;
@@ -135,8 +132,7 @@ sotto_status sotto_matcher_mask(sotto_matcher* handle, uint32_t sequence, uint64
   return wrap(status);
 }
 
-sotto_status sotto_matcher_view_mask(sotto_matcher* handle, uint32_t sequence,
-                                     const uint64_t** words) {
+sotto_status sotto_matcher_view_mask(sotto_matcher* handle, uint32_t sequence, const uint64_t** words) {
   if (!has_sequence(handle, sequence) || words == nullptr) return SOTTO_INVALID_ARGUMENT;
   Matcher& matcher = *unwrap_matcher(handle);
   if (matcher.vocabulary() == nullptr) return SOTTO_INVALID_ARGUMENT;
@@ -146,29 +142,26 @@ sotto_status sotto_matcher_view_mask(sotto_matcher* handle, uint32_t sequence,
   return wrap(status);
 }
 
-sotto_status sotto_matcher_accept_token(sotto_matcher* matcher, uint32_t sequence,
-                                        sotto_token token) {
+sotto_status sotto_matcher_accept_token(sotto_matcher* matcher, uint32_t sequence, sotto_token token) {
   if (!has_sequence(matcher, sequence)) return SOTTO_INVALID_ARGUMENT;
   if (unwrap_matcher(matcher)->vocabulary() == nullptr) return SOTTO_INVALID_ARGUMENT;
   return wrap(unwrap_matcher(matcher)->accept_token(sequence, token));
 }
 
-sotto_status sotto_matcher_accept_text(sotto_matcher* matcher, uint32_t sequence,
-                                       const char* text, size_t text_size) {
+sotto_status sotto_matcher_accept_text(sotto_matcher* matcher, uint32_t sequence, const char* text, size_t text_size) {
   if (!has_sequence(matcher, sequence)) return SOTTO_INVALID_ARGUMENT;
   if (text == nullptr && text_size != 0) return SOTTO_INVALID_ARGUMENT;
   return wrap(unwrap_matcher(matcher)->accept_bytes(sequence, {text, text_size}));
 }
 
-sotto_status sotto_matcher_test(sotto_matcher* matcher, uint32_t sequence, const char* text,
-                                size_t text_size, uint32_t* begins, uint32_t* matches) {
+sotto_status sotto_matcher_test(sotto_matcher* matcher, uint32_t sequence, const char* text, size_t text_size,
+                                uint32_t* begins, uint32_t* matches) {
   if (!has_sequence(matcher, sequence)) return SOTTO_INVALID_ARGUMENT;
   if (text == nullptr && text_size != 0) return SOTTO_INVALID_ARGUMENT;
   if (begins == nullptr || matches == nullptr) return SOTTO_INVALID_ARGUMENT;
   bool begun = false;
   bool matched = false;
-  const Status status =
-      unwrap_matcher(matcher)->test_bytes(sequence, {text, text_size}, &begun, &matched);
+  const Status status = unwrap_matcher(matcher)->test_bytes(sequence, {text, text_size}, &begun, &matched);
   if (status != Status::kOk) return wrap(status);
   *begins = begun ? 1 : 0;
   *matches = matched ? 1 : 0;
@@ -186,19 +179,17 @@ sotto_status sotto_matcher_fork(sotto_matcher* matcher, uint32_t from, uint32_t 
   return SOTTO_OK;
 }
 
-sotto_status sotto_matcher_forced_text(sotto_matcher* matcher, uint32_t sequence, char* text,
-                                       size_t capacity, size_t* size) {
+sotto_status sotto_matcher_forced_text(sotto_matcher* matcher, uint32_t sequence, char* text, size_t capacity,
+                                       size_t* size) {
   if (!has_sequence(matcher, sequence) || size == nullptr) return SOTTO_INVALID_ARGUMENT;
   if (text == nullptr && capacity != 0) return SOTTO_INVALID_ARGUMENT;
   size_t written = 0;
-  const Status status =
-      unwrap_matcher(matcher)->forced_bytes(sequence, {text, capacity}, &written);
+  const Status status = unwrap_matcher(matcher)->forced_bytes(sequence, {text, capacity}, &written);
   if (status == Status::kOk) *size = written;
   return wrap(status);
 }
 
-sotto_status sotto_matcher_get_info(const sotto_matcher* handle, uint32_t sequence,
-                                    sotto_matcher_info* info) {
+sotto_status sotto_matcher_get_info(const sotto_matcher* handle, uint32_t sequence, sotto_matcher_info* info) {
   if (!has_sequence(handle, sequence) || info == nullptr || info->struct_size == 0) {
     return SOTTO_INVALID_ARGUMENT;
   }
@@ -211,8 +202,7 @@ sotto_status sotto_matcher_get_info(const sotto_matcher* handle, uint32_t sequen
   return SOTTO_OK;
 }
 
-sotto_status sotto_session_set_matcher(sotto_session* handle, sotto_matcher* matcher,
-                                       sotto_error* error) {
+sotto_status sotto_session_set_matcher(sotto_session* handle, sotto_matcher* matcher, sotto_error* error) {
   ErrorOut out(error);
   if (handle == nullptr) return out.null_argument("session");
   sotto::Session& session = *unwrap(handle);
@@ -227,8 +217,8 @@ sotto_status sotto_session_set_matcher(sotto_session* handle, sotto_matcher* mat
   const uint32_t searched = session.params().sequence_count;
   const uint32_t needed = searched == 0 ? 1 : 2 * searched + 1;
   if (used.sequence_count() < needed) {
-    return wrap(fail(out.get(), Status::kInvalidArgument, "matcher: sequence_count is ",
-                     used.sequence_count(), ", the session's searches need ", needed));
+    return wrap(fail(out.get(), Status::kInvalidArgument, "matcher: sequence_count is ", used.sequence_count(),
+                     ", the session's searches need ", needed));
   }
   const TokenConstraint constraint = Matcher::constraint(&used);
   const Status status = session.set_constraint(&constraint);

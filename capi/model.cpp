@@ -21,10 +21,9 @@ constexpr sotto_model_params kDefaults = {sizeof(sotto_model_params),
                                           nullptr};
 
 sotto::ModelOptions read_options(const sotto_model_params* params) {
-  const sotto_model_params given =
-      params == nullptr ? kDefaults : sotto::capi::read(params, kDefaults);
-  return {static_cast<sotto::Isa>(given.isa), given.verify_checksums != 0,
-          given.copy_weights != 0, given.release, given.release_user_data};
+  const sotto_model_params given = params == nullptr ? kDefaults : sotto::capi::read(params, kDefaults);
+  return {static_cast<sotto::Isa>(given.isa), given.verify_checksums != 0, given.copy_weights != 0, given.release,
+          given.release_user_data};
 }
 
 void log_model(const sotto_model_params* params, const Model& model) {
@@ -78,9 +77,8 @@ void sotto_model_params_init(sotto_model_params* params, size_t params_size) {
   sotto::capi::init_params(params, params_size, kDefaults);
 }
 
-sotto_status sotto_model_memory_size(const void* file, size_t file_size,
-                                     const sotto_model_params* params, size_t* memory_size,
-                                     sotto_error* error) {
+sotto_status sotto_model_memory_size(const void* file, size_t file_size, const sotto_model_params* params,
+                                     size_t* memory_size, sotto_error* error) {
   ErrorOut out(error);
   if (file == nullptr) return out.null_argument("file");
   if (memory_size == nullptr) return out.null_argument("memory_size");
@@ -88,9 +86,8 @@ sotto_status sotto_model_memory_size(const void* file, size_t file_size,
   return wrap(Model::memory_size(file, file_size, read_options(params), memory_size, out.get()));
 }
 
-sotto_status sotto_model_init(const void* file, size_t file_size, const sotto_model_params* params,
-                              void* memory, size_t memory_size, sotto_model** model,
-                              sotto_error* error) {
+sotto_status sotto_model_init(const void* file, size_t file_size, const sotto_model_params* params, void* memory,
+                              size_t memory_size, sotto_model** model, sotto_error* error) {
   ErrorOut out(error);
   if (file == nullptr) return out.null_argument("file");
   if (memory == nullptr) return out.null_argument("memory");
@@ -128,8 +125,7 @@ sotto_status sotto_model_get_info(const sotto_model* handle, sotto_model_info* i
   filled.layer_weight_bits = most_layer_weight_bits(model);
   filled.head_weight_bits = bits_of(model.head());
   sotto::VocabularySection vocabulary;
-  if (model.view().find_vocabulary(&vocabulary) &&
-      vocabulary.version == sotto::kPreparedVersion) {
+  if (model.view().find_vocabulary(&vocabulary) && vocabulary.version == sotto::kPreparedVersion) {
     filled.vocabulary_bytes = vocabulary.arrays.size;
   }
   sotto::capi::fill(info, filled);

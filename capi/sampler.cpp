@@ -12,17 +12,14 @@ using sotto::capi::wrap;
 
 namespace {
 
-StandaloneSampler* unwrap_sampler(sotto_sampler* sampler) {
-  return reinterpret_cast<StandaloneSampler*>(sampler);
-}
+StandaloneSampler* unwrap_sampler(sotto_sampler* sampler) { return reinterpret_cast<StandaloneSampler*>(sampler); }
 
 std::span<const char> bytes_of(const void* model, int32_t token) {
   const sotto::TokenizerView* tokenizer = static_cast<const sotto::Model*>(model)->tokenizer();
   return tokenizer->bytes_of(static_cast<uint32_t>(token));
 }
 
-constexpr sotto_sampler_input kNoInput = {
-    sizeof(sotto_sampler_input), 0, nullptr, nullptr, nullptr, 0, 0, 0};
+constexpr sotto_sampler_input kNoInput = {sizeof(sotto_sampler_input), 0, nullptr, nullptr, nullptr, 0, 0, 0};
 
 bool any_allowed(const uint64_t* words, size_t vocabulary_size) {
   for (size_t i = 0; i < vocabulary_size; ++i) {
@@ -38,8 +35,8 @@ struct Situation {
   SampleInput input;
 };
 
-sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_input* params,
-                        Situation* situation, ErrorOut* out) {
+sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_input* params, Situation* situation,
+                        ErrorOut* out) {
   if (params == nullptr) return out->null_argument("input");
   if (params->struct_size == 0) return out->bad_struct("input");
   const sotto_sampler_input given = sotto::capi::read(params, kNoInput);
@@ -47,13 +44,13 @@ sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_in
   if (given.logits == nullptr) return out->null_argument("logits");
   if (given.history == nullptr && given.history_count != 0) return out->null_argument("history");
   if (given.generated_count > given.history_count) {
-    return wrap(fail(out->get(), Status::kInvalidArgument, "generated_count is ",
-                     given.generated_count, ", history_count only ", given.history_count));
+    return wrap(fail(out->get(), Status::kInvalidArgument, "generated_count is ", given.generated_count,
+                     ", history_count only ", given.history_count));
   }
   for (size_t i = 0; i < given.history_count; ++i) {
     if (static_cast<uint32_t>(given.history[i]) < vocabulary) continue;
-    return wrap(fail(out->get(), Status::kInvalidArgument, "history[", i,
-                     "] is not in the vocabulary of ", vocabulary, " tokens"));
+    return wrap(fail(out->get(), Status::kInvalidArgument, "history[", i, "] is not in the vocabulary of ", vocabulary,
+                     " tokens"));
   }
   if (given.allowed != nullptr) {
     if (!any_allowed(given.allowed, vocabulary)) {
@@ -72,8 +69,7 @@ sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_in
 
 }  // namespace
 
-sotto_status sotto_session_set_sampler(sotto_session* session, const sotto_sampler_params* params,
-                                       sotto_error* error) {
+sotto_status sotto_session_set_sampler(sotto_session* session, const sotto_sampler_params* params, sotto_error* error) {
   ErrorOut out(error);
   if (session == nullptr) return out.null_argument("session");
   SamplerParams read;
@@ -83,16 +79,15 @@ sotto_status sotto_session_set_sampler(sotto_session* session, const sotto_sampl
   return wrap(unwrap(session)->set_sampler(read, out.get()));
 }
 
-sotto_status sotto_sampler_memory_size(size_t vocabulary_size, uint32_t list_bytes,
-                                       size_t* memory_size, sotto_error* error) {
+sotto_status sotto_sampler_memory_size(size_t vocabulary_size, uint32_t list_bytes, size_t* memory_size,
+                                       sotto_error* error) {
   ErrorOut out(error);
   if (memory_size == nullptr) return out.null_argument("memory_size");
   return wrap(StandaloneSampler::memory_size(vocabulary_size, list_bytes, memory_size, out.get()));
 }
 
-sotto_status sotto_sampler_init(const sotto_model* handle, size_t vocabulary_size,
-                                uint32_t list_bytes, void* memory, size_t memory_size,
-                                sotto_sampler** sampler, sotto_error* error) {
+sotto_status sotto_sampler_init(const sotto_model* handle, size_t vocabulary_size, uint32_t list_bytes, void* memory,
+                                size_t memory_size, sotto_sampler** sampler, sotto_error* error) {
   ErrorOut out(error);
   if (memory == nullptr) return out.null_argument("memory");
   if (sampler == nullptr) return out.null_argument("sampler");
@@ -100,21 +95,20 @@ sotto_status sotto_sampler_init(const sotto_model* handle, size_t vocabulary_siz
   sotto::SamplerShape shape = {vocabulary_size, sotto::kNoTokenId, list_bytes, {}};
   if (model != nullptr) {
     if (model->config().vocabulary_size != vocabulary_size) {
-      return wrap(fail(out.get(), Status::kInvalidArgument, "vocabulary_size is ", vocabulary_size,
-                       ", the model's is ", model->config().vocabulary_size));
+      return wrap(fail(out.get(), Status::kInvalidArgument, "vocabulary_size is ", vocabulary_size, ", the model's is ",
+                       model->config().vocabulary_size));
     }
     shape.end_token = model->config().end_of_text_token;
     if (model->tokenizer() != nullptr) shape.bytes = {model, bytes_of};
   }
   StandaloneSampler* made = nullptr;
-  const Status status = StandaloneSampler::init(*sotto::find_vector_kernels(), shape,
-                                                memory, memory_size, &made, out.get());
+  const Status status =
+      StandaloneSampler::init(*sotto::find_vector_kernels(), shape, memory, memory_size, &made, out.get());
   if (status == Status::kOk) *sampler = reinterpret_cast<sotto_sampler*>(made);
   return wrap(status);
 }
 
-sotto_status sotto_sampler_set(sotto_sampler* sampler, const sotto_sampler_params* params,
-                               sotto_error* error) {
+sotto_status sotto_sampler_set(sotto_sampler* sampler, const sotto_sampler_params* params, sotto_error* error) {
   ErrorOut out(error);
   if (sampler == nullptr) return out.null_argument("sampler");
   SamplerParams read;
@@ -124,8 +118,8 @@ sotto_status sotto_sampler_set(sotto_sampler* sampler, const sotto_sampler_param
   return wrap(unwrap_sampler(sampler)->set_params(read, out.get()));
 }
 
-sotto_status sotto_sampler_pick(sotto_sampler* handle, const sotto_sampler_input* input,
-                                sotto_token* token, sotto_error* error) {
+sotto_status sotto_sampler_pick(sotto_sampler* handle, const sotto_sampler_input* input, sotto_token* token,
+                                sotto_error* error) {
   ErrorOut out(error);
   if (handle == nullptr) return out.null_argument("sampler");
   if (token == nullptr) return out.null_argument("token");
@@ -138,9 +132,8 @@ sotto_status sotto_sampler_pick(sotto_sampler* handle, const sotto_sampler_input
   return SOTTO_OK;
 }
 
-sotto_status sotto_sampler_apply(sotto_sampler* handle, const sotto_sampler_input* input,
-                                 sotto_token* tokens, float* probabilities, size_t capacity,
-                                 size_t* count, sotto_error* error) {
+sotto_status sotto_sampler_apply(sotto_sampler* handle, const sotto_sampler_input* input, sotto_token* tokens,
+                                 float* probabilities, size_t capacity, size_t* count, sotto_error* error) {
   ErrorOut out(error);
   if (handle == nullptr) return out.null_argument("sampler");
   if (count == nullptr) return out.null_argument("count");
@@ -154,8 +147,8 @@ sotto_status sotto_sampler_apply(sotto_sampler* handle, const sotto_sampler_inpu
   sotto::Candidates& left = sampler.apply(situation.logits, situation.mask, situation.input);
   *count = left.count();
   if (left.count() > capacity) {
-    return wrap(fail(out.get(), Status::kBufferTooSmall, "capacity is ", capacity, ", ",
-                     left.count(), " tokens are left"));
+    return wrap(
+        fail(out.get(), Status::kBufferTooSmall, "capacity is ", capacity, ", ", left.count(), " tokens are left"));
   }
   for (size_t i = 0; i < left.count(); ++i) tokens[i] = left.id(i);
   sotto::write_probabilities(left, probabilities);

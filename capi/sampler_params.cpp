@@ -69,8 +69,7 @@ const char* find_missing_array(const sotto_sampler_params& given) {
       {"bad_words", given.bad_words, given.bad_word_count},
       {"allowed_tokens", given.allowed_tokens, given.allowed_token_count},
       {"suppressed_tokens", given.suppressed_tokens, given.suppressed_token_count},
-      {"begin_suppressed_tokens", given.begin_suppressed_tokens,
-       given.begin_suppressed_token_count},
+      {"begin_suppressed_tokens", given.begin_suppressed_tokens, given.begin_suppressed_token_count},
       {"forced_prefix", given.forced_prefix, given.forced_prefix_count},
   };
   for (const auto& array : arrays) {
@@ -148,8 +147,7 @@ void read_bans(const sotto_sampler_params& given, SamplerParams* read) {
   read->bad_words = same<sotto::TokenList>(given.bad_words, given.bad_word_count);
   read->allowed_tokens = {given.allowed_tokens, given.allowed_token_count};
   read->suppressed_tokens = {given.suppressed_tokens, given.suppressed_token_count};
-  read->begin_suppressed_tokens = {given.begin_suppressed_tokens,
-                                   given.begin_suppressed_token_count};
+  read->begin_suppressed_tokens = {given.begin_suppressed_tokens, given.begin_suppressed_token_count};
   read->forced_prefix = {given.forced_prefix, given.forced_prefix_count};
   read->logits_callback = given.logits_callback;
   read->logits_user_data = given.logits_user_data;
@@ -157,8 +155,8 @@ void read_bans(const sotto_sampler_params& given, SamplerParams* read) {
 
 }  // namespace
 
-sotto_status sotto::capi::read_sampler_params(const sotto_sampler_params* params,
-                                              SamplerParams* read_params, ErrorOut* out) {
+sotto_status sotto::capi::read_sampler_params(const sotto_sampler_params* params, SamplerParams* read_params,
+                                              ErrorOut* out) {
   if (params == nullptr) return out->null_argument("params");
   if (params->struct_size == 0) return out->bad_struct("params");
   const sotto_sampler_params given = read(params, kDefaults);

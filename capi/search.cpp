@@ -70,15 +70,13 @@ void sotto_search_params_init(sotto_search_params* params, size_t params_size) {
 }
 
 sotto_status sotto_session_search(sotto_session* session, const sotto_search_params* params,
-                                  const sotto_sequence** sequences, size_t* count,
-                                  sotto_error* error) {
+                                  const sotto_sequence** sequences, size_t* count, sotto_error* error) {
   ErrorOut out(error);
   if (session == nullptr) return out.null_argument("session");
   if (sequences == nullptr) return out.null_argument("sequences");
   if (count == nullptr) return out.null_argument("count");
   if (params != nullptr && params->struct_size == 0) return out.bad_struct("params");
-  const sotto_search_params given =
-      params == nullptr ? kDefaults : sotto::capi::read(params, kDefaults);
+  const sotto_search_params given = params == nullptr ? kDefaults : sotto::capi::read(params, kDefaults);
   if (given.phrases == nullptr && given.phrase_count != 0) return out.null_argument("phrases");
   std::span<const SearchSequence> found;
   const Status status = unwrap(session)->search(read_params(given), &found, out.get());

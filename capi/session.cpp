@@ -25,8 +25,7 @@ constexpr sotto_session_params kDefaults = {sizeof(sotto_session_params),
                                             /*reserved=*/0};
 
 sotto::SessionParams read_params(const sotto_session_params* params) {
-  const sotto_session_params given =
-      params == nullptr ? kDefaults : sotto::capi::read(params, kDefaults);
+  const sotto_session_params given = params == nullptr ? kDefaults : sotto::capi::read(params, kDefaults);
   sotto::SessionParams read;
   read.context_tokens = given.context_tokens;
   read.batch_tokens = given.batch_tokens;
@@ -35,8 +34,7 @@ sotto::SessionParams read_params(const sotto_session_params* params) {
   read.sink_tokens = given.sink_tokens;
   if (given.executor != nullptr) {
     read.has_executor = true;
-    read.executor = {given.executor->num_threads, given.executor->schedule,
-                     given.executor->executor_context};
+    read.executor = {given.executor->num_threads, given.executor->schedule, given.executor->executor_context};
   }
   read.sequence_count = given.sequence_count;
   read.sequence_tokens = given.sequence_tokens;
@@ -67,9 +65,7 @@ static_assert(offsetof(Piece, bytes) == offsetof(sotto_piece, bytes));
 static_assert(offsetof(Piece, elapsed_ns) == offsetof(sotto_piece, elapsed_ns));
 static_assert(sizeof(sotto::Alternative) == sizeof(sotto_alternative));
 
-const sotto_piece* as_sotto(const Piece& piece) {
-  return reinterpret_cast<const sotto_piece*>(&piece);
-}
+const sotto_piece* as_sotto(const Piece& piece) { return reinterpret_cast<const sotto_piece*>(&piece); }
 
 // The caller's callback, behind the runtime's.
 struct PieceReceiver {
@@ -97,17 +93,15 @@ sotto_status sotto_session_memory_size(const sotto_model* model, const sotto_ses
   return wrap(Session::memory_size(*unwrap(model), read_params(params), memory_size, out.get()));
 }
 
-sotto_status sotto_session_init(const sotto_model* model, const sotto_session_params* params,
-                                void* memory, size_t memory_size, sotto_session** session,
-                                sotto_error* error) {
+sotto_status sotto_session_init(const sotto_model* model, const sotto_session_params* params, void* memory,
+                                size_t memory_size, sotto_session** session, sotto_error* error) {
   ErrorOut out(error);
   if (model == nullptr) return out.null_argument("model");
   if (memory == nullptr) return out.null_argument("memory");
   if (session == nullptr) return out.null_argument("session");
   if (const sotto_status bad = check_params(params, &out); bad != SOTTO_OK) return bad;
   Session* made = nullptr;
-  const Status status =
-      Session::init(*unwrap(model), read_params(params), memory, memory_size, &made, out.get());
+  const Status status = Session::init(*unwrap(model), read_params(params), memory, memory_size, &made, out.get());
   if (status == Status::kOk) *session = reinterpret_cast<sotto_session*>(made);
   return wrap(status);
 }
@@ -120,8 +114,7 @@ void sotto_session_reset(sotto_session* session) {
   if (session != nullptr) unwrap(session)->reset();
 }
 
-sotto_status sotto_session_prefill(sotto_session* session, const sotto_token* tokens,
-                                   size_t count) {
+sotto_status sotto_session_prefill(sotto_session* session, const sotto_token* tokens, size_t count) {
   if (session == nullptr || (tokens == nullptr && count != 0)) return SOTTO_INVALID_ARGUMENT;
   return wrap(unwrap(session)->prefill({tokens, count}));
 }
@@ -133,15 +126,14 @@ sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piec
   return wrap(status);
 }
 
-sotto_status sotto_session_generate(sotto_session* session, const sotto_token* prompt,
-                                    size_t prompt_count, size_t max_tokens, sotto_piece_fn on_piece,
-                                    void* user_data) {
+sotto_status sotto_session_generate(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
+                                    size_t max_tokens, sotto_piece_fn on_piece, void* user_data) {
   if (session == nullptr || (prompt == nullptr && prompt_count != 0)) {
     return SOTTO_INVALID_ARGUMENT;
   }
   PieceReceiver receiver = {on_piece, user_data};
-  return wrap(unwrap(session)->generate({prompt, prompt_count}, max_tokens,
-                                        on_piece == nullptr ? nullptr : receive, &receiver));
+  return wrap(unwrap(session)->generate({prompt, prompt_count}, max_tokens, on_piece == nullptr ? nullptr : receive,
+                                        &receiver));
 }
 
 sotto_status sotto_session_logits(sotto_session* session, const float** logits, size_t* count) {
@@ -180,8 +172,7 @@ sotto_status sotto_session_get_info(const sotto_session* handle, sotto_session_i
   return SOTTO_OK;
 }
 
-sotto_status sotto_session_get_timings(const sotto_session* handle,
-                                       sotto_session_timings* timings) {
+sotto_status sotto_session_get_timings(const sotto_session* handle, sotto_session_timings* timings) {
   if (handle == nullptr || timings == nullptr || timings->struct_size == 0) {
     return SOTTO_INVALID_ARGUMENT;
   }

@@ -12,16 +12,15 @@ using sotto::capi::wrap;
 namespace {
 
 constexpr StopParams kRuntimeStops;
-constexpr sotto_stop_params kStopDefaults = {
-    sizeof(sotto_stop_params),      kRuntimeStops.include_stop_text ? 1u : 0u,
-    kRuntimeStops.max_tokens,       kRuntimeStops.max_time_ns,
-    kRuntimeStops.repetition_limit, kRuntimeStops.repetition_window,
-    /*stop_tokens=*/nullptr,
-    /*stop_token_count=*/0,
-    /*stop_strings=*/nullptr,
-    /*stop_string_count=*/0,
-    /*banned_strings=*/nullptr,
-    /*banned_string_count=*/0};
+constexpr sotto_stop_params kStopDefaults = {sizeof(sotto_stop_params),      kRuntimeStops.include_stop_text ? 1u : 0u,
+                                             kRuntimeStops.max_tokens,       kRuntimeStops.max_time_ns,
+                                             kRuntimeStops.repetition_limit, kRuntimeStops.repetition_window,
+                                             /*stop_tokens=*/nullptr,
+                                             /*stop_token_count=*/0,
+                                             /*stop_strings=*/nullptr,
+                                             /*stop_string_count=*/0,
+                                             /*banned_strings=*/nullptr,
+                                             /*banned_string_count=*/0};
 
 constexpr GuideParams kRuntimeGuide;
 constexpr sotto_guide_params kGuideDefaults = {sizeof(sotto_guide_params),
@@ -44,8 +43,7 @@ void sotto_stop_params_init(sotto_stop_params* params, size_t params_size) {
   sotto::capi::init_params(params, params_size, kStopDefaults);
 }
 
-sotto_status sotto_session_set_stops(sotto_session* session, const sotto_stop_params* params,
-                                     sotto_error* error) {
+sotto_status sotto_session_set_stops(sotto_session* session, const sotto_stop_params* params, sotto_error* error) {
   ErrorOut out(error);
   if (session == nullptr) return out.null_argument("session");
   if (params == nullptr) return out.null_argument("params");
@@ -81,15 +79,13 @@ void sotto_guide_params_init(sotto_guide_params* params, size_t params_size) {
   sotto::capi::init_params(params, params_size, kGuideDefaults);
 }
 
-sotto_status sotto_session_set_guide(sotto_session* session, sotto_session* guide,
-                                     const sotto_guide_params* params, sotto_error* error) {
+sotto_status sotto_session_set_guide(sotto_session* session, sotto_session* guide, const sotto_guide_params* params,
+                                     sotto_error* error) {
   ErrorOut out(error);
   if (session == nullptr) return out.null_argument("session");
   if (params != nullptr && params->struct_size == 0) return out.bad_struct("params");
-  const sotto_guide_params given =
-      params == nullptr ? kGuideDefaults : sotto::capi::read(params, kGuideDefaults);
-  const GuideParams read = {static_cast<sotto::GuideMode>(given.mode), given.scale, given.alpha,
-                            given.beta};
+  const sotto_guide_params given = params == nullptr ? kGuideDefaults : sotto::capi::read(params, kGuideDefaults);
+  const GuideParams read = {static_cast<sotto::GuideMode>(given.mode), given.scale, given.alpha, given.beta};
   return wrap(unwrap(session)->set_guide(unwrap(guide), read, out.get()));
 }
 
@@ -120,10 +116,9 @@ sotto_status sotto_session_hidden(sotto_session* session, const float** hidden, 
   return SOTTO_OK;
 }
 
-sotto_status sotto_session_embed(sotto_session* session, const sotto_token* tokens, size_t count,
-                                 sotto_pooling pooling, float* embedding) {
+sotto_status sotto_session_embed(sotto_session* session, const sotto_token* tokens, size_t count, sotto_pooling pooling,
+                                 float* embedding) {
   if (session == nullptr || embedding == nullptr) return SOTTO_INVALID_ARGUMENT;
   if (tokens == nullptr && count != 0) return SOTTO_INVALID_ARGUMENT;
-  return wrap(
-      unwrap(session)->embed({tokens, count}, static_cast<sotto::Pooling>(pooling), embedding));
+  return wrap(unwrap(session)->embed({tokens, count}, static_cast<sotto::Pooling>(pooling), embedding));
 }

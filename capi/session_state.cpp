@@ -11,8 +11,7 @@ sotto_status sotto_session_saved_size(const sotto_session* session, size_t* size
   return SOTTO_OK;
 }
 
-sotto_status sotto_session_save(const sotto_session* session, void* bytes, size_t capacity,
-                                size_t* size) {
+sotto_status sotto_session_save(const sotto_session* session, void* bytes, size_t capacity, size_t* size) {
   if (session == nullptr || bytes == nullptr || size == nullptr) return SOTTO_INVALID_ARGUMENT;
   const size_t needed = unwrap(session)->saved_size();
   if (needed > capacity) return SOTTO_BUFFER_TOO_SMALL;
@@ -21,8 +20,7 @@ sotto_status sotto_session_save(const sotto_session* session, void* bytes, size_
   return SOTTO_OK;
 }
 
-sotto_status sotto_session_restore(sotto_session* session, const void* bytes, size_t size,
-                                   sotto_error* error) {
+sotto_status sotto_session_restore(sotto_session* session, const void* bytes, size_t size, sotto_error* error) {
   ErrorOut out(error);
   if (session == nullptr) return out.null_argument("session");
   if (bytes == nullptr) return out.null_argument("bytes");

@@ -14,18 +14,10 @@
 
 namespace sotto::capi {
 
-inline Model* unwrap(sotto_model* model) {
-  return reinterpret_cast<Model*>(model);
-}
-inline const Model* unwrap(const sotto_model* model) {
-  return reinterpret_cast<const Model*>(model);
-}
-inline Session* unwrap(sotto_session* session) {
-  return reinterpret_cast<Session*>(session);
-}
-inline const Session* unwrap(const sotto_session* session) {
-  return reinterpret_cast<const Session*>(session);
-}
+inline Model* unwrap(sotto_model* model) { return reinterpret_cast<Model*>(model); }
+inline const Model* unwrap(const sotto_model* model) { return reinterpret_cast<const Model*>(model); }
+inline Session* unwrap(sotto_session* session) { return reinterpret_cast<Session*>(session); }
+inline const Session* unwrap(const sotto_session* session) { return reinterpret_cast<const Session*>(session); }
 
 inline const Vocabulary* unwrap(const sotto_vocabulary* vocabulary) {
   return reinterpret_cast<const Vocabulary*>(vocabulary);
@@ -34,9 +26,7 @@ inline const CompiledGrammar* unwrap(const sotto_grammar* grammar) {
   return reinterpret_cast<const CompiledGrammar*>(grammar);
 }
 
-inline sotto_status wrap(Status status) {
-  return static_cast<sotto_status>(status);
-}
+inline sotto_status wrap(Status status) { return static_cast<sotto_status>(status); }
 
 // Copies as much of a struct as caller and library both know; `target` keeps its own
 // struct_size. Every struct begins with it.
@@ -49,9 +39,7 @@ void copy_known(T* target, uint32_t target_size, const T& source, uint32_t sourc
 }
 
 // Blocks of callers begin on a boundary of SOTTO_MEMORY_ALIGNMENT.
-inline bool is_aligned(const void* memory) {
-  return reinterpret_cast<uintptr_t>(memory) % SOTTO_MEMORY_ALIGNMENT == 0;
-}
+inline bool is_aligned(const void* memory) { return reinterpret_cast<uintptr_t>(memory) % SOTTO_MEMORY_ALIGNMENT == 0; }
 
 // Fills a struct whose struct_size the caller has set.
 template <typename T>
@@ -110,8 +98,7 @@ class ErrorOut {
 };
 
 // Checks that pointers are there, not what values mean.
-sotto_status read_sampler_params(const sotto_sampler_params* params, SamplerParams* read_params,
-                                 ErrorOut* out);
+sotto_status read_sampler_params(const sotto_sampler_params* params, SamplerParams* read_params, ErrorOut* out);
 WatermarkParams read_watermark(const sotto_watermark_params& params);
 
 }  // namespace sotto::capi

@@ -27,8 +27,7 @@ void sotto_speculation_params_init(sotto_speculation_params* params, size_t para
   sotto::capi::init_params(params, params_size, kDefaults);
 }
 
-sotto_status sotto_session_set_speculation(sotto_session* session,
-                                           const sotto_speculation_params* params,
+sotto_status sotto_session_set_speculation(sotto_session* session, const sotto_speculation_params* params,
                                            sotto_error* error) {
   ErrorOut out(error);
   if (session == nullptr) return out.null_argument("session");
@@ -49,8 +48,7 @@ sotto_status sotto_session_set_speculation(sotto_session* session,
   return wrap(unwrap(session)->set_speculation(read, out.get()));
 }
 
-sotto_status sotto_session_get_speculation_info(const sotto_session* session,
-                                                sotto_speculation_info* info) {
+sotto_status sotto_session_get_speculation_info(const sotto_session* session, sotto_speculation_info* info) {
   if (session == nullptr || info == nullptr || info->struct_size == 0) {
     return SOTTO_INVALID_ARGUMENT;
   }

@@ -6,9 +6,8 @@ using sotto::capi::ErrorOut;
 using sotto::capi::unwrap;
 using sotto::capi::wrap;
 
-sotto_status sotto_tokenize(const sotto_model* model, const char* text, size_t text_size,
-                            uint32_t flags, sotto_token* tokens, size_t capacity, size_t* count,
-                            sotto_error* error) {
+sotto_status sotto_tokenize(const sotto_model* model, const char* text, size_t text_size, uint32_t flags,
+                            sotto_token* tokens, size_t capacity, size_t* count, sotto_error* error) {
   ErrorOut out(error);
   if (model == nullptr) return out.null_argument("model");
   if (text == nullptr && text_size != 0) return out.null_argument("text");
@@ -19,15 +18,13 @@ sotto_status sotto_tokenize(const sotto_model* model, const char* text, size_t t
   }
   const TokenizerView* tokenizer = unwrap(model)->tokenizer();
   if (tokenizer == nullptr) {
-    return wrap(
-        fail(out.get(), sotto::Status::kTokenizerMissing, "the model file holds no tokenizer"));
+    return wrap(fail(out.get(), sotto::Status::kTokenizerMissing, "the model file holds no tokenizer"));
   }
-  return wrap(sotto::encode(*tokenizer, {text, text_size}, {(flags & SOTTO_TOKENIZE_SPECIAL) != 0},
-                            {tokens, capacity}, count, out.get()));
+  return wrap(sotto::encode(*tokenizer, {text, text_size}, {(flags & SOTTO_TOKENIZE_SPECIAL) != 0}, {tokens, capacity},
+                            count, out.get()));
 }
 
-sotto_status sotto_token_bytes(const sotto_model* model, sotto_token token, const char** bytes,
-                               size_t* size) {
+sotto_status sotto_token_bytes(const sotto_model* model, sotto_token token, const char** bytes, size_t* size) {
   if (model == nullptr || bytes == nullptr || size == nullptr) return SOTTO_INVALID_ARGUMENT;
   const TokenizerView* tokenizer = unwrap(model)->tokenizer();
   if (tokenizer == nullptr) return SOTTO_TOKENIZER_MISSING;
@@ -38,8 +35,8 @@ sotto_status sotto_token_bytes(const sotto_model* model, sotto_token token, cons
   return SOTTO_OK;
 }
 
-sotto_status sotto_detokenize(const sotto_model* model, const sotto_token* tokens, size_t count,
-                              char* bytes, size_t capacity, size_t* size) {
+sotto_status sotto_detokenize(const sotto_model* model, const sotto_token* tokens, size_t count, char* bytes,
+                              size_t capacity, size_t* size) {
   if (model == nullptr || size == nullptr) return SOTTO_INVALID_ARGUMENT;
   if ((tokens == nullptr && count != 0) || (bytes == nullptr && capacity != 0)) {
     return SOTTO_INVALID_ARGUMENT;

@@ -20,15 +20,13 @@ constexpr sotto_vocabulary_params kDefaults = {sizeof(sotto_vocabulary_params),
                                                /*end_tokens=*/nullptr,
                                                /*end_token_count=*/0};
 
-sotto_status read_params(const sotto_vocabulary_params* params, sotto_vocabulary_params* given,
-                         ErrorOut* out) {
+sotto_status read_params(const sotto_vocabulary_params* params, sotto_vocabulary_params* given, ErrorOut* out) {
   if (params == nullptr) return out->null_argument("params");
   if (params->struct_size == 0) return out->bad_struct("params");
   *given = sotto::capi::read(params, kDefaults);
   if (given->model != nullptr) {
     if (given->token_count == 0) return SOTTO_OK;
-    return wrap(fail(out->get(), Status::kInvalidArgument,
-                     "token_count: the model has a vocabulary of its own"));
+    return wrap(fail(out->get(), Status::kInvalidArgument, "token_count: the model has a vocabulary of its own"));
   }
   if (given->token_count == 0) {
     return wrap(fail(out->get(), Status::kInvalidArgument, "token_count is 0 and model is NULL"));
@@ -59,24 +57,22 @@ void sotto_vocabulary_params_init(sotto_vocabulary_params* params, size_t params
   sotto::capi::init_params(params, params_size, kDefaults);
 }
 
-sotto_status sotto_vocabulary_memory_size(const sotto_vocabulary_params* params,
-                                          size_t* memory_size, sotto_error* error) {
+sotto_status sotto_vocabulary_memory_size(const sotto_vocabulary_params* params, size_t* memory_size,
+                                          sotto_error* error) {
   ErrorOut out(error);
   if (memory_size == nullptr) return out.null_argument("memory_size");
   sotto_vocabulary_params given;
   if (const sotto_status bad = read_params(params, &given, &out); bad != SOTTO_OK) return bad;
   size_t size = 0;
-  const Status status =
-      given.model != nullptr
-          ? sotto::measure_model_vocabulary(unwrap(given.model)->view(), &size, out.get())
-          : sotto::measure_vocabulary(source_of(given), &size, out.get());
+  const Status status = given.model != nullptr
+                            ? sotto::measure_model_vocabulary(unwrap(given.model)->view(), &size, out.get())
+                            : sotto::measure_vocabulary(source_of(given), &size, out.get());
   if (status == Status::kOk) *memory_size = size;
   return wrap(status);
 }
 
-sotto_status sotto_vocabulary_init(const sotto_vocabulary_params* params, void* memory,
-                                   size_t memory_size, sotto_vocabulary** vocabulary,
-                                   sotto_error* error) {
+sotto_status sotto_vocabulary_init(const sotto_vocabulary_params* params, void* memory, size_t memory_size,
+                                   sotto_vocabulary** vocabulary, sotto_error* error) {
   ErrorOut out(error);
   if (memory == nullptr) return out.null_argument("memory");
   if (vocabulary == nullptr) return out.null_argument("vocabulary");
@@ -86,8 +82,7 @@ sotto_status sotto_vocabulary_init(const sotto_vocabulary_params* params, void* 
   Vocabulary* made = nullptr;
   const Status status =
       given.model != nullptr
-          ? sotto::place_model_vocabulary(unwrap(given.model)->view(), memory, memory_size, &made,
-                                          out.get())
+          ? sotto::place_model_vocabulary(unwrap(given.model)->view(), memory, memory_size, &made, out.get())
           : sotto::place_vocabulary(source_of(given), memory, memory_size, &made, out.get());
   if (status == Status::kOk) *vocabulary = reinterpret_cast<sotto_vocabulary*>(made);
   return wrap(status);

@@ -4,14 +4,13 @@
 namespace {
 
 constexpr sotto::WatermarkParams kRuntimeDefaults;
-constexpr sotto_watermark_params kDefaults = {
-    sizeof(sotto_watermark_params),
-    static_cast<sotto_watermark_scheme>(kRuntimeDefaults.scheme),
-    kRuntimeDefaults.context_width,
-    kRuntimeDefaults.gamma,
-    kRuntimeDefaults.delta,
-    kRuntimeDefaults.tournament_layers,
-    kRuntimeDefaults.key};
+constexpr sotto_watermark_params kDefaults = {sizeof(sotto_watermark_params),
+                                              static_cast<sotto_watermark_scheme>(kRuntimeDefaults.scheme),
+                                              kRuntimeDefaults.context_width,
+                                              kRuntimeDefaults.gamma,
+                                              kRuntimeDefaults.delta,
+                                              kRuntimeDefaults.tournament_layers,
+                                              kRuntimeDefaults.key};
 
 }  // namespace
 
@@ -32,8 +31,8 @@ void sotto_watermark_params_init(sotto_watermark_params* params, size_t params_s
 }
 
 sotto_status sotto_watermark_detect(const sotto_watermark_params* params, size_t vocabulary_size,
-                                    const sotto_token* tokens, size_t count,
-                                    sotto_watermark_result* result, sotto_error* error) {
+                                    const sotto_token* tokens, size_t count, sotto_watermark_result* result,
+                                    sotto_error* error) {
   sotto::capi::ErrorOut out(error);
   if (params == nullptr) return out.null_argument("params");
   if (params->struct_size == 0) return out.bad_struct("params");
@@ -41,8 +40,8 @@ sotto_status sotto_watermark_detect(const sotto_watermark_params* params, size_t
   if (result == nullptr) return out.null_argument("result");
   if (result->struct_size == 0) return out.bad_struct("result");
   sotto::WatermarkResult found;
-  const sotto::Status status = sotto::detect_watermark(
-      sotto::capi::read_watermark(*params), {tokens, count}, vocabulary_size, &found, out.get());
+  const sotto::Status status = sotto::detect_watermark(sotto::capi::read_watermark(*params), {tokens, count},
+                                                       vocabulary_size, &found, out.get());
   if (status != sotto::Status::kOk) return sotto::capi::wrap(status);
   sotto_watermark_result filled = {};
   filled.is_marked = found.is_marked ? 1 : 0;

@@ -14,8 +14,8 @@ constexpr uint32_t kCountLimit = uint32_t{1} << 24;
 
 void check_count(uint32_t value, uint32_t limit, const char* what, const std::string& where) {
   if (value < 1 || value > limit) {
-    throw std::runtime_error(where + ": " + what + " is " + std::to_string(value) +
-                             ", not between 1 and " + std::to_string(limit));
+    throw std::runtime_error(where + ": " + what + " is " + std::to_string(value) + ", not between 1 and " +
+                             std::to_string(limit));
   }
 }
 
@@ -30,13 +30,11 @@ void check_info(const CheckpointInfo& info, const std::string& where) {
   check_count(shape.head_count, kInputLimit, "the number of heads", where);
   check_count(shape.layer_count, kInputLimit, "the number of layers", where);
   if (shape.embedding_size % shape.head_count != 0) {
-    throw std::runtime_error(where + ": the embedding size " +
-                             std::to_string(shape.embedding_size) + " is no multiple of the " +
-                             std::to_string(shape.head_count) + " heads");
+    throw std::runtime_error(where + ": the embedding size " + std::to_string(shape.embedding_size) +
+                             " is no multiple of the " + std::to_string(shape.head_count) + " heads");
   }
   check_count(shape.embedding_size / shape.head_count, kHeadSizeLimit, "the head size", where);
-  if (!(info.norm_epsilon >= std::numeric_limits<float>::min()) ||
-      !std::isfinite(info.norm_epsilon)) {
+  if (!(info.norm_epsilon >= std::numeric_limits<float>::min()) || !std::isfinite(info.norm_epsilon)) {
     throw std::runtime_error(where + ": the epsilon of the layer norms is not a positive number");
   }
 }

@@ -57,9 +57,7 @@ struct ShapeOptions {
   CLI::Option* layers;
   CLI::Option* feed_forward;
 
-  std::vector<CLI::Option*> all() const {
-    return {vocabulary, positions, embedding, heads, layers, feed_forward};
-  }
+  std::vector<CLI::Option*> all() const { return {vocabulary, positions, embedding, heads, layers, feed_forward}; }
 };
 
 ShapeOptions add_shape_options(CLI::App& app, ModelShape& shape) {
@@ -102,42 +100,31 @@ std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code)
   app.get_formatter()->column_width(34);
   auto* checkpoint = app.add_option("CHECKPOINT", command.checkpoint, "directory to convert");
   auto* output = app.add_option("-o,--output", command.output, "the .sotto file to write");
-  auto* evaluate = app.add_option("--evaluate", command.evaluation_text,
-                                  "write nothing, measure against float32 on this text")
-                       ->excludes(output);
-  app.add_option("--windows", command.window_limit, "of --evaluate: at most so many contexts")
-      ->needs(evaluate);
-  app.add_option("--name", command.name, "name of the model (default: that of the directory)")
-      ->excludes(evaluate);
+  auto* evaluate =
+      app.add_option("--evaluate", command.evaluation_text, "write nothing, measure against float32 on this text")
+          ->excludes(output);
+  app.add_option("--windows", command.window_limit, "of --evaluate: at most so many contexts")->needs(evaluate);
+  app.add_option("--name", command.name, "name of the model (default: that of the directory)")->excludes(evaluate);
   app.add_option("--vocab", command.vocabulary, "take the tokenizer from this directory");
-  const std::map<std::string, WeightKind> kinds = {{"int8", WeightKind::kInt8},
-                                                   {"int4", WeightKind::kInt4}};
+  const std::map<std::string, WeightKind> kinds = {{"int8", WeightKind::kInt8}, {"int4", WeightKind::kInt4}};
   app.add_option("--weights", command.weights, "int8 (default), or int4: smaller and faster")
       ->transform(CLI::CheckedTransformer(kinds))
       ->type_name("KIND");
-  auto* head = app.add_option("--head", command.head,
-                              "those of the head and of token embeddings (default: --weights)")
+  auto* head = app.add_option("--head", command.head, "those of the head and of token embeddings (default: --weights)")
                    ->transform(CLI::CheckedTransformer(kinds))
                    ->type_name("KIND");
   app.add_option("--pack", command.pack, "pack the weights for a CPU: native, none, or its name")
-      ->check(CLI::IsMember({"none", "native", "avx2", "avx512", "avx512vnni", "avx512amx",
-                             "neon", "neon_dotprod", "neon_i8mm"}))
+      ->check(CLI::IsMember(
+          {"none", "native", "avx2", "avx512", "avx512vnni", "avx512amx", "neon", "neon_dotprod", "neon_i8mm"}))
       ->excludes(evaluate)
       ->capture_default_str();
-  auto* synthetic =
-      app.add_option("--synthetic", command.synthetic, "random weights instead of a checkpoint")
-          ->check(CLI::IsMember({"distilgpt2", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl",
-                                 "custom"}))
-          ->excludes(checkpoint);
-  app.add_option("--seed", command.seed, "of the random weights")
-      ->capture_default_str()
-      ->needs(synthetic);
-  app.add_flag("--force", command.force, "replace an output file that is no .sotto file")
-      ->excludes(evaluate);
+  auto* synthetic = app.add_option("--synthetic", command.synthetic, "random weights instead of a checkpoint")
+                        ->check(CLI::IsMember({"distilgpt2", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "custom"}))
+                        ->excludes(checkpoint);
+  app.add_option("--seed", command.seed, "of the random weights")->capture_default_str()->needs(synthetic);
+  app.add_flag("--force", command.force, "replace an output file that is no .sotto file")->excludes(evaluate);
   auto* json = app.add_flag("--json", command.json, "print the summary as JSON");
-  app.add_flag("--quiet", command.quiet, "print nothing but errors")
-      ->excludes(evaluate)
-      ->excludes(json);
+  app.add_flag("--quiet", command.quiet, "print nothing but errors")->excludes(evaluate)->excludes(json);
   const ShapeOptions shape = add_shape_options(app, command.synthetic_shape);
   try {
     app.parse(argc, argv);

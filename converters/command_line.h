@@ -16,7 +16,7 @@ struct Command {
   std::string synthetic;             // name of the shape
   ModelShape synthetic_shape;
   uint64_t seed = 0;
-  std::filesystem::path output;      // empty: evaluate
+  std::filesystem::path output;  // empty: evaluate
   std::filesystem::path evaluation_text;
   uint32_t window_limit = 0;         // 0: all of the text
   std::filesystem::path vocabulary;  // empty: that of the checkpoint

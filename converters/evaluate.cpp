@@ -55,8 +55,7 @@ void add_prediction(std::span<const float> logits, size_t token, FloatSums* sums
   ++sums->prediction_count;
 }
 
-void add_prediction(std::span<const float> expected, std::span<const float> actual, size_t token,
-                    QuantizedSums* sums) {
+void add_prediction(std::span<const float> expected, std::span<const float> actual, size_t token, QuantizedSums* sums) {
   const double expected_log_sum = log_sum_exp(expected);
   const double actual_log_sum = log_sum_exp(actual);
   sums->loss += actual_log_sum - actual[token];
@@ -73,19 +72,18 @@ void add_prediction(std::span<const float> expected, std::span<const float> actu
 }
 
 // `expected`: the float32 logits (token, vocabulary).
-void evaluate_window(std::span<const float> expected, std::span<const sotto_token> window,
-                     Int8Session* session, QuantizedSums* sums) {
+void evaluate_window(std::span<const float> expected, std::span<const sotto_token> window, Int8Session* session,
+                     QuantizedSums* sums) {
   const size_t vocabulary = expected.size() / window.size();
   session->reset();
   for (size_t t = 0; t + 1 < window.size(); ++t) {
     session->prefill(window.subspan(t, 1));
-    add_prediction(expected.subspan(t * vocabulary, vocabulary), session->logits(),
-                   static_cast<size_t>(window[t + 1]), sums);
+    add_prediction(expected.subspan(t * vocabulary, vocabulary), session->logits(), static_cast<size_t>(window[t + 1]),
+                   sums);
   }
 }
 
-QuantizedEvaluation summarize(const std::string& name, const FloatSums& all,
-                              const QuantizedSums& sums) {
+QuantizedEvaluation summarize(const std::string& name, const FloatSums& all, const QuantizedSums& sums) {
   const double predictions = static_cast<double>(all.prediction_count);
   const double logits = static_cast<double>(all.logit_count);
   return {.name = name,
@@ -101,8 +99,8 @@ QuantizedEvaluation summarize(const std::string& name, const FloatSums& all,
 class TemporaryPath {
  public:
   TemporaryPath()
-      : path_(std::filesystem::temp_directory_path() /
-              ("sotto-" + std::to_string(std::random_device{}()) + ".sotto")) {}
+      : path_(std::filesystem::temp_directory_path() / ("sotto-" + std::to_string(std::random_device{}()) + ".sotto")) {
+  }
   ~TemporaryPath() {
     std::error_code ignored;
     std::filesystem::remove(path_, ignored);
@@ -157,8 +155,8 @@ Evaluation evaluate(const FloatModel& model, std::span<const QuantizedModel> qua
     const auto window = tokens.subspan(k * result.window_tokens, result.window_tokens);
     const std::vector<float> expected = float_forward(model, window, options.thread_count);
     for (size_t t = 0; t + 1 < window.size(); ++t) {
-      add_prediction(std::span(expected).subspan(t * vocabulary, vocabulary),
-                     static_cast<size_t>(window[t + 1]), &float_sums);
+      add_prediction(std::span(expected).subspan(t * vocabulary, vocabulary), static_cast<size_t>(window[t + 1]),
+                     &float_sums);
     }
     for (size_t i = 0; i < sums.size(); ++i) {
       evaluate_window(expected, window, sessions[i].get(), &sums[i]);
@@ -167,8 +165,7 @@ Evaluation evaluate(const FloatModel& model, std::span<const QuantizedModel> qua
   }
   result.prediction_count = float_sums.prediction_count;
   result.float_loss = float_sums.loss / static_cast<double>(float_sums.prediction_count);
-  result.logit_rms =
-      std::sqrt(float_sums.logit_squares / static_cast<double>(float_sums.logit_count));
+  result.logit_rms = std::sqrt(float_sums.logit_squares / static_cast<double>(float_sums.logit_count));
   for (size_t i = 0; i < sums.size(); ++i) {
     result.quantized.push_back(summarize(quantized[i].name, float_sums, sums[i]));
   }
@@ -186,8 +183,7 @@ std::string cell(const char* format, double value) {
 }  // namespace
 
 std::string evaluation_table(const Evaluation& e) {
-  std::string text = std::to_string(e.window_count) + " windows of " +
-                     std::to_string(e.window_tokens) + " tokens, " +
+  std::string text = std::to_string(e.window_count) + " windows of " + std::to_string(e.window_tokens) + " tokens, " +
                      std::to_string(e.prediction_count) + " predictions\n";
   const auto row = [&](const char* label, const std::string& first, auto of) {
     char start[64];
@@ -202,11 +198,8 @@ std::string evaluation_table(const Evaluation& e) {
   using Of = const QuantizedEvaluation&;
   row("", "float32", [](Of q) { return q.name; });
   row("loss (nats)", cell("%.5f", e.float_loss), [](Of q) { return cell("%.5f", q.loss); });
-  row("perplexity", cell("%.4f", e.float_perplexity()),
-      [](Of q) { return cell("%.4f", q.perplexity()); });
-  row("", "", [&](Of q) {
-    return cell("%+.3f%%", 100 * (q.perplexity() / e.float_perplexity() - 1));
-  });
+  row("perplexity", cell("%.4f", e.float_perplexity()), [](Of q) { return cell("%.4f", q.perplexity()); });
+  row("", "", [&](Of q) { return cell("%+.3f%%", 100 * (q.perplexity() / e.float_perplexity() - 1)); });
   row("mean KL (nats)", "", [](Of q) { return cell("%.6f", q.mean_divergence); });
   row("top-1 agreement", "", [](Of q) { return cell("%.2f%%", 100 * q.top1_agreement); });
   row("logits (rms)", cell("%.4f", e.logit_rms), [](Of) { return ""; });
@@ -217,20 +210,18 @@ std::string evaluation_table(const Evaluation& e) {
 }
 
 std::string evaluation_json(const Evaluation& e) {
-  nlohmann::ordered_json json = {
-      {"windows", e.window_count},
-      {"window_tokens", e.window_tokens},
-      {"predictions", e.prediction_count},
-      {"logit_rms", e.logit_rms},
-      {"float32", {{"loss", e.float_loss}, {"perplexity", e.float_perplexity()}}}};
+  nlohmann::ordered_json json = {{"windows", e.window_count},
+                                 {"window_tokens", e.window_tokens},
+                                 {"predictions", e.prediction_count},
+                                 {"logit_rms", e.logit_rms},
+                                 {"float32", {{"loss", e.float_loss}, {"perplexity", e.float_perplexity()}}}};
   for (const QuantizedEvaluation& q : e.quantized) {
-    json[q.name] = {
-        {"loss", q.loss},
-        {"perplexity", q.perplexity()},
-        {"perplexity_ratio", q.perplexity() / e.float_perplexity()},
-        {"mean_kl", q.mean_divergence},
-        {"top1_agreement", q.top1_agreement},
-        {"logit_error", {{"rms", q.error_rms}, {"mean", q.mean_error}, {"max", q.max_error}}}};
+    json[q.name] = {{"loss", q.loss},
+                    {"perplexity", q.perplexity()},
+                    {"perplexity_ratio", q.perplexity() / e.float_perplexity()},
+                    {"mean_kl", q.mean_divergence},
+                    {"top1_agreement", q.top1_agreement},
+                    {"logit_error", {{"rms", q.error_rms}, {"mean", q.mean_error}, {"max", q.max_error}}}};
   }
   return json.dump(2) + "\n";
 }

@@ -20,8 +20,8 @@ namespace sotto {
 std::vector<uint8_t> convert_to_bytes(const Checkpoint& checkpoint, const WriteOptions& options);
 
 struct EvaluationOptions {
-  size_t window_limit = 0;    // 0: the whole text
-  unsigned thread_count = 1;  // of the float32 model
+  size_t window_limit = 0;                                   // 0: the whole text
+  unsigned thread_count = 1;                                 // of the float32 model
   std::function<void(size_t done, size_t total)> on_window;  // may be empty
 };
 

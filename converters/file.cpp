@@ -18,12 +18,10 @@ constexpr size_t kTransferLimit = size_t{1} << 30;  // some systems refuse 2 GiB
   throw std::runtime_error(path.string() + ": cannot " + action + ": " + std::strerror(errno));
 }
 
-void read_fully(int descriptor, const std::filesystem::path& path, uint64_t offset, void* bytes,
-                size_t size) {
+void read_fully(int descriptor, const std::filesystem::path& path, uint64_t offset, void* bytes, size_t size) {
   auto* at = static_cast<char*>(bytes);
   while (size > 0) {
-    const ssize_t got =
-        pread(descriptor, at, std::min(size, kTransferLimit), static_cast<off_t>(offset));
+    const ssize_t got = pread(descriptor, at, std::min(size, kTransferLimit), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_with_errno(path, "read");
     if (got == 0) {
@@ -72,8 +70,7 @@ OutputFile::~OutputFile() {
 void OutputFile::write_at(uint64_t offset, const void* bytes, size_t size) {
   const auto* at = static_cast<const char*>(bytes);
   while (size > 0) {
-    const ssize_t put =
-        pwrite(descriptor_, at, std::min(size, kTransferLimit), static_cast<off_t>(offset));
+    const ssize_t put = pwrite(descriptor_, at, std::min(size, kTransferLimit), static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
     if (put < 0) fail_with_errno(path_, "write");
     at += put;
@@ -96,8 +93,8 @@ void OutputFile::commit() {
 std::string read_text_file(const std::filesystem::path& path, uint64_t limit) {
   const InputFile file(path);
   if (file.size() > limit) {
-    throw std::runtime_error(path.string() + ": " + std::to_string(file.size()) +
-                             " bytes, more than the " + std::to_string(limit) + " allowed");
+    throw std::runtime_error(path.string() + ": " + std::to_string(file.size()) + " bytes, more than the " +
+                             std::to_string(limit) + " allowed");
   }
   std::string text(static_cast<size_t>(file.size()), '\0');
   file.read_at(0, text.data(), text.size());

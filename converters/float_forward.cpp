@@ -30,8 +30,7 @@ constexpr size_t kPanelOutputs = 8;
 using PanelOutputs [[gnu::vector_size(kPanelOutputs * sizeof(float))]] = float;
 
 // y (kPanelRows, kPanelOutputs) = x (kPanelRows, inputs) panel (inputs, kPanelOutputs).
-void multiply_panel(const float* x, size_t inputs, const PanelOutputs* panel,
-                    float (&y)[kPanelRows][kPanelOutputs]) {
+void multiply_panel(const float* x, size_t inputs, const PanelOutputs* panel, float (&y)[kPanelRows][kPanelOutputs]) {
   PanelOutputs sums[kPanelRows] = {};
   for (size_t i = 0; i < inputs; ++i) {
     for (size_t row = 0; row < kPanelRows; ++row) sums[row] += x[row * inputs + i] * panel[i];
@@ -46,8 +45,8 @@ struct Rows {
   unsigned thread_count;
 };
 
-std::vector<float> linear(const Rows& rows, std::vector<float> x,
-                          const std::vector<float>& weights, const std::vector<float>& biases) {
+std::vector<float> linear(const Rows& rows, std::vector<float> x, const std::vector<float>& weights,
+                          const std::vector<float>& biases) {
   const size_t inputs = x.size() / rows.count;
   const size_t outputs = weights.size() / inputs;
   x.resize(rows.padded_count * inputs);
@@ -81,8 +80,7 @@ std::vector<float> linear(const Rows& rows, const std::vector<float>& x, const F
 }
 
 // y = (x - mean) / sqrt(variance + epsilon) * gain + bias, each row (Ba et al. 2016).
-std::vector<float> layer_norm(const Rows& rows, const std::vector<float>& x, const FloatNorm& norm,
-                              float epsilon) {
+std::vector<float> layer_norm(const Rows& rows, const std::vector<float>& x, const FloatNorm& norm, float epsilon) {
   const size_t n = norm.gain.size();
   std::vector<float> y(x.size());
   for (size_t row = 0; row < rows.count; ++row) {
@@ -110,8 +108,8 @@ void softmax(std::span<float> x) {
 
 // Causal attention of one head: softmax(Q K^T / sqrt(head_size)) V (Vaswani et al. 2017).
 // qkv (token, 3 embedding), y (token, embedding).
-void attend(const Rows& rows, const std::vector<float>& qkv, size_t head, size_t head_size,
-            size_t embedding, std::vector<float>& y) {
+void attend(const Rows& rows, const std::vector<float>& qkv, size_t head, size_t head_size, size_t embedding,
+            std::vector<float>& y) {
   const size_t stride = 3 * embedding;
   const float* queries = &qkv[head * head_size];
   const float* keys = queries + embedding;
@@ -141,8 +139,7 @@ void attend(const Rows& rows, const std::vector<float>& qkv, size_t head, size_t
   }
 }
 
-std::vector<float> attention(const Rows& rows, const std::vector<float>& qkv,
-                             const ModelShape& shape) {
+std::vector<float> attention(const Rows& rows, const std::vector<float>& qkv, const ModelShape& shape) {
   std::vector<float> y(rows.count * shape.embedding_size);
   for_each_index(shape.head_count, rows.thread_count, [&](size_t head) {
     attend(rows, qkv, head, shape.embedding_size / shape.head_count, shape.embedding_size, y);
@@ -180,8 +177,7 @@ FloatBlockActivations run_block(const Rows& rows, const FloatModel& model, const
   a.attention = attention(rows, a.queries_keys_values, model.shape);
   a.attention_projected = linear(rows, a.attention, layer.attention_output);
   a.attention_sum = add(x, a.attention_projected);
-  a.feed_forward_input =
-      layer_norm(rows, a.attention_sum, layer.feed_forward_norm, model.norm_epsilon);
+  a.feed_forward_input = layer_norm(rows, a.attention_sum, layer.feed_forward_norm, model.norm_epsilon);
   a.feed_forward_up = linear(rows, a.feed_forward_input, layer.feed_forward_up);
   a.feed_forward_hidden = gelu(rows, a.feed_forward_up, model.activation);
   a.feed_forward_down = linear(rows, a.feed_forward_hidden, layer.feed_forward_down);
@@ -202,8 +198,8 @@ void check_tokens(const ModelShape& shape, std::span<const int32_t> tokens) {
 
 }  // namespace
 
-std::vector<float> float_forward(const FloatModel& model, std::span<const int32_t> tokens,
-                                 unsigned thread_count, FloatActivations* activations) {
+std::vector<float> float_forward(const FloatModel& model, std::span<const int32_t> tokens, unsigned thread_count,
+                                 FloatActivations* activations) {
   check_tokens(model.shape, tokens);
   const size_t padded_count = (tokens.size() + kPanelRows - 1) / kPanelRows * kPanelRows;
   const Rows rows = {tokens.size(), padded_count, thread_count};
@@ -223,9 +219,8 @@ std::vector<float> float_forward(const FloatModel& model, std::span<const int32_
     if (activations != nullptr) captured.blocks.push_back(std::move(block));
   }
   captured.final_norm = layer_norm(rows, x, model.final_norm, model.norm_epsilon);
-  std::vector<float> logits =
-      model.head ? linear(rows, captured.final_norm, *model.head)
-                 : linear(rows, captured.final_norm, model.token_embedding, {});
+  std::vector<float> logits = model.head ? linear(rows, captured.final_norm, *model.head)
+                                         : linear(rows, captured.final_norm, model.token_embedding, {});
   if (activations != nullptr) *activations = std::move(captured);
   return logits;
 }

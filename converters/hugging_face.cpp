@@ -14,8 +14,7 @@ const std::filesystem::path& checked_directory(const std::filesystem::path& dire
     throw std::runtime_error(directory.string() + ": not a directory");
   }
   if (!std::filesystem::exists(directory / "config.json")) {
-    throw std::runtime_error(directory.string() +
-                             ": not a Hugging Face checkpoint: config.json is missing");
+    throw std::runtime_error(directory.string() + ": not a Hugging Face checkpoint: config.json is missing");
   }
   return directory;
 }
@@ -101,8 +100,7 @@ void HuggingFaceCheckpoint::check_tensor(const std::string& name, const Shape& s
 }
 
 // transformers' Conv1D keeps its weights as (inputs, outputs).
-void HuggingFaceCheckpoint::check_linear(const std::string& name, uint64_t inputs,
-                                         uint64_t outputs) {
+void HuggingFaceCheckpoint::check_linear(const std::string& name, uint64_t inputs, uint64_t outputs) {
   check_tensor(name + ".weight", {inputs, outputs});
   check_tensor(name + ".bias", {outputs});
 }
@@ -138,8 +136,9 @@ HeadKind HuggingFaceCheckpoint::find_head_kind() {
   }
   const bool is_own = has_weights && !head_equals_embedding();
   if (is_own && config_.tie_word_embeddings) {
-    notes_.push_back("\"lm_head.weight\" differs from the token embeddings and is used, though "
-                     "\"tie_word_embeddings\" is true");
+    notes_.push_back(
+        "\"lm_head.weight\" differs from the token embeddings and is used, though "
+        "\"tie_word_embeddings\" is true");
   }
   if (has_bias) {
     check_tensor(kHeadBias, {info_.shape.vocabulary_size});
@@ -153,8 +152,7 @@ bool HuggingFaceCheckpoint::head_equals_embedding() const {
   const uint64_t count = tensors_.entry(kHead).element_count;
   for (uint64_t first = 0; first < count; first += kPiece) {
     const uint64_t take = std::min(kPiece, count - first);
-    if (tensors_.read(kHead, first, take) !=
-        tensors_.read(prefix_ + "wte.weight", first, take)) {
+    if (tensors_.read(kHead, first, take) != tensors_.read(prefix_ + "wte.weight", first, take)) {
       return false;
     }
   }
@@ -168,14 +166,12 @@ void HuggingFaceCheckpoint::note_unknown_tensors() {
     if (std::binary_search(known_.begin(), known_.end(), name)) continue;
     // Constants of the causal mask that older versions saved.
     if (ends_with(name, ".attn.bias") || ends_with(name, ".attn.masked_bias")) continue;
-    if (name.find("crossattention") != std::string::npos ||
-        name.find("ln_cross_attn") != std::string::npos) {
+    if (name.find("crossattention") != std::string::npos || name.find("ln_cross_attn") != std::string::npos) {
       throw std::runtime_error(tensors_.where(name) + ": cross attention is not supported");
     }
     if (name.rfind(prefix_ + "h.", 0) == 0) {
       throw std::runtime_error(tensors_.where(name) + ": is no part of GPT-2 with the " +
-                               std::to_string(info_.shape.layer_count) +
-                               " layers that config.json gives it");
+                               std::to_string(info_.shape.layer_count) + " layers that config.json gives it");
     }
     notes_.push_back("tensor " + in_quotes(name) + " is left out");
   }
@@ -222,9 +218,7 @@ void HuggingFaceCheckpoint::fold_query_scale(uint32_t index, FloatLinear& qkv) c
 
 std::vector<float> HuggingFaceCheckpoint::positions() const { return read(prefix_ + "wpe.weight"); }
 
-std::vector<float> HuggingFaceCheckpoint::token_embedding() const {
-  return read(prefix_ + "wte.weight");
-}
+std::vector<float> HuggingFaceCheckpoint::token_embedding() const { return read(prefix_ + "wte.weight"); }
 
 FloatLayer HuggingFaceCheckpoint::layer(uint32_t index) const {
   FloatLayer layer;

@@ -19,8 +19,7 @@ constexpr int32_t kDefaultEndOfText = 50256;
 class Config {
  public:
   explicit Config(const std::filesystem::path& path)
-      : where_(path.string()),
-        root_(parse_strict_json(read_text_file(path, kConfigLimit), where_)) {
+      : where_(path.string()), root_(parse_strict_json(read_text_file(path, kConfigLimit), where_)) {
     if (!root_.is_object()) throw std::runtime_error(where_ + ": not a JSON object");
   }
 
@@ -83,13 +82,11 @@ Activation read_activation(const Config& config) {
     if (name == erf_form) return Activation::kGeluErf;
   }
   config.fail("activation_function",
-              "is " + in_quotes(name) +
-                  "; supported are gelu_new, gelu_pytorch_tanh, gelu_fast, gelu and gelu_python");
+              "is " + in_quotes(name) + "; supported are gelu_new, gelu_pytorch_tanh, gelu_fast, gelu and gelu_python");
 }
 
 // One id, or a list of which the runtime can honour the first.
-int32_t read_end_of_text(const Config& config, uint32_t vocabulary_size,
-                         std::vector<std::string>& notes) {
+int32_t read_end_of_text(const Config& config, uint32_t vocabulary_size, std::vector<std::string>& notes) {
   const json* value = config.find("eos_token_id");
   if (value == nullptr) {
     return kDefaultEndOfText < static_cast<int64_t>(vocabulary_size) ? kDefaultEndOfText : -1;
@@ -101,8 +98,7 @@ int32_t read_end_of_text(const Config& config, uint32_t vocabulary_size,
   }
   if (!value->is_number_integer()) config.fail("eos_token_id", "is not a token id");
   if (*value < 0 || *value >= vocabulary_size) {
-    notes.push_back("the end-of-text token " + value->dump() +
-                    " is outside the vocabulary and left out");
+    notes.push_back("the end-of-text token " + value->dump() + " is outside the vocabulary and left out");
     return -1;
   }
   return value->get<int32_t>();
@@ -123,8 +119,7 @@ HuggingFaceConfig read_hugging_face_config(const std::filesystem::path& path) {
   result.name = config.text("_name_or_path", "");
   ModelShape& shape = result.shape;
   shape.vocabulary_size = config.count("vocab_size", nullptr, 50257);
-  shape.position_count =
-      config.count("n_positions", "max_position_embeddings", config.count("n_ctx", nullptr, 1024));
+  shape.position_count = config.count("n_positions", "max_position_embeddings", config.count("n_ctx", nullptr, 1024));
   shape.embedding_size = config.count("n_embd", "hidden_size", 768);
   shape.head_count = config.count("n_head", "num_attention_heads", 12);
   shape.layer_count = config.count("n_layer", "num_hidden_layers", 12);

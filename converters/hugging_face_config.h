@@ -17,9 +17,9 @@ struct HuggingFaceConfig {
   float norm_epsilon = 1e-5f;
   int32_t end_of_text_token = -1;
   bool tie_word_embeddings = true;
-  bool scale_attention = true;                   // by 1/sqrt(head_size)
+  bool scale_attention = true;                    // by 1/sqrt(head_size)
   bool scale_attention_by_inverse_layer = false;  // by 1/(layer + 1) as well
-  std::vector<std::string> notes;  // what the user should know but need not change
+  std::vector<std::string> notes;                 // what the user should know but need not change
 };
 
 // What is absent has the value transformers' GPT2Config gives it. Throws

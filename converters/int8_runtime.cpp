@@ -34,8 +34,7 @@ AlignedBytes allocate_aligned(size_t size) {
   return bytes;
 }
 
-Int8Model::Int8Model(std::span<const uint8_t> file, sotto_isa isa)
-    : file_(allocate_aligned(file.size())) {
+Int8Model::Int8Model(std::span<const uint8_t> file, sotto_isa isa) : file_(allocate_aligned(file.size())) {
   std::copy(file.begin(), file.end(), file_.get());
   sotto_model_params params;
   sotto_model_params_init(&params, sizeof params);
@@ -44,8 +43,7 @@ Int8Model::Int8Model(std::span<const uint8_t> file, sotto_isa isa)
   size_t size = 0;
   check(sotto_model_memory_size(file_.get(), file.size(), &params, &size, &error), error);
   memory_ = allocate_aligned(size);
-  check(sotto_model_init(file_.get(), file.size(), &params, memory_.get(), size, &model_, &error),
-        error);
+  check(sotto_model_init(file_.get(), file.size(), &params, memory_.get(), size, &model_, &error), error);
   info_.struct_size = sizeof info_;
   check(sotto_model_get_info(model_, &info_));
 }
@@ -54,9 +52,7 @@ std::vector<sotto_token> Int8Model::tokenize(std::string_view text) const {
   std::vector<sotto_token> tokens(text.size());
   sotto_error error = empty_error();
   size_t count = 0;
-  check(sotto_tokenize(model_, text.data(), text.size(), 0, tokens.data(), tokens.size(), &count,
-                       &error),
-        error);
+  check(sotto_tokenize(model_, text.data(), text.size(), 0, tokens.data(), tokens.size(), &count, &error), error);
   tokens.resize(count);
   return tokens;
 }

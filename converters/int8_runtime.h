@@ -18,8 +18,7 @@ namespace sotto {
 // A call of sotto.h that failed or, where that was not asked for, stopped.
 class RuntimeFailure : public std::runtime_error {
  public:
-  RuntimeFailure(sotto_status status, const std::string& message)
-      : std::runtime_error(message), status_(status) {}
+  RuntimeFailure(sotto_status status, const std::string& message) : std::runtime_error(message), status_(status) {}
   sotto_status status() const { return status_; }
 
  private:
@@ -58,8 +57,7 @@ sotto_session_params default_session_params();
 
 class Int8Session {
  public:
-  explicit Int8Session(const Int8Model& model,
-                       const sotto_session_params& params = default_session_params());
+  explicit Int8Session(const Int8Model& model, const sotto_session_params& params = default_session_params());
   ~Int8Session() { sotto_session_deinit(session_); }
   Int8Session(const Int8Session&) = delete;
   Int8Session& operator=(const Int8Session&) = delete;

@@ -56,8 +56,7 @@ class ProgressBar {
     constexpr int kWidth = 40;
     if (!shown_) return;
     const std::string filled(static_cast<size_t>(fraction * kWidth), '#');
-    std::fprintf(stderr, "\r[%-*s] %3d%%", kWidth, filled.c_str(),
-                 static_cast<int>(fraction * 100));
+    std::fprintf(stderr, "\r[%-*s] %3d%%", kWidth, filled.c_str(), static_cast<int>(fraction * 100));
   }
 
  private:
@@ -78,8 +77,7 @@ void check_output(const Command& command) {
     throw std::runtime_error(command.output.string() + ": exists and is not a regular file");
   }
   if (!command.force && !is_model_file(command.output)) {
-    throw std::runtime_error(command.output.string() +
-                             ": exists and is no .sotto file; --force replaces it");
+    throw std::runtime_error(command.output.string() + ": exists and is no .sotto file; --force replaces it");
   }
 }
 
@@ -89,11 +87,10 @@ void print(const std::string& text) {
   throw std::runtime_error(std::string("standard output: ") + std::strerror(errno));
 }
 
-std::unique_ptr<Checkpoint> open_checkpoint(const Command& command,
-                                            std::vector<std::string>& notes) {
+std::unique_ptr<Checkpoint> open_checkpoint(const Command& command, std::vector<std::string>& notes) {
   if (!command.synthetic.empty()) {
-    return std::make_unique<SyntheticCheckpoint>("synthetic " + command.synthetic,
-                                                 command.synthetic_shape, command.seed);
+    return std::make_unique<SyntheticCheckpoint>("synthetic " + command.synthetic, command.synthetic_shape,
+                                                 command.seed);
   }
   auto checkpoint = std::make_unique<HuggingFaceCheckpoint>(command.checkpoint);
   notes = checkpoint->notes();
@@ -102,8 +99,7 @@ std::unique_ptr<Checkpoint> open_checkpoint(const Command& command,
 
 std::optional<TokenizerData> read_tokenizer(const Command& command, const CheckpointInfo& info,
                                             std::vector<std::string>& notes) {
-  const auto& directory =
-      command.vocabulary.empty() ? command.checkpoint : command.vocabulary;
+  const auto& directory = command.vocabulary.empty() ? command.checkpoint : command.vocabulary;
   if (directory.empty()) return std::nullopt;
   auto tokenizer = read_tokenizer_directory(directory, info.shape.vocabulary_size);
   if (!tokenizer && !command.vocabulary.empty()) {

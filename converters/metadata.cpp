@@ -8,21 +8,17 @@ namespace {
 using flatbuffers::FlatBufferBuilder;
 using flatbuffers::Offset;
 
-format::DataRange put(const DataRange& range) {
-  return format::DataRange(range.offset, range.size, range.checksum);
-}
+format::DataRange put(const DataRange& range) { return format::DataRange(range.offset, range.size, range.checksum); }
 
 Offset<format::Linear> put(FlatBufferBuilder& builder, const LinearRanges& linear) {
   if (linear.tiles) {
     const format::DataRange tiles = put(*linear.tiles);
-    return format::CreateLinear(builder, linear.inputs, linear.outputs, nullptr, nullptr, nullptr,
-                                &tiles);
+    return format::CreateLinear(builder, linear.inputs, linear.outputs, nullptr, nullptr, nullptr, &tiles);
   }
   const format::DataRange weights = put(linear.weights);
   const format::DataRange scales = put(linear.scales);
   const format::DataRange bias = put(linear.bias.value_or(DataRange{}));
-  return format::CreateLinear(builder, linear.inputs, linear.outputs, &weights, &scales,
-                              linear.bias ? &bias : nullptr);
+  return format::CreateLinear(builder, linear.inputs, linear.outputs, &weights, &scales, linear.bias ? &bias : nullptr);
 }
 
 Offset<format::Norm> put(FlatBufferBuilder& builder, const NormRanges& norm) {
@@ -38,22 +34,21 @@ Offset<format::Layer> put(FlatBufferBuilder& builder, const LayerRanges& layer) 
   const auto feed_forward_norm = put(builder, layer.feed_forward_norm);
   const auto feed_forward_up = put(builder, layer.feed_forward_up);
   const auto feed_forward_down = put(builder, layer.feed_forward_down);
-  return format::CreateLayer(builder, attention_norm, attention_qkv, attention_output,
-                             feed_forward_norm, feed_forward_up, feed_forward_down);
+  return format::CreateLayer(builder, attention_norm, attention_qkv, attention_output, feed_forward_norm,
+                             feed_forward_up, feed_forward_down);
 }
 
 Offset<format::Packed> put(FlatBufferBuilder& builder, const PackedRanges& packed) {
   std::vector<format::DataRange> weights;
   for (const DataRange& range : packed.weights) weights.push_back(put(range));
   const auto isa = builder.CreateString(packed.isa);
-  return format::CreatePacked(builder, packed.fingerprint, isa,
-                              builder.CreateVectorOfStructs(weights));
+  return format::CreatePacked(builder, packed.fingerprint, isa, builder.CreateVectorOfStructs(weights));
 }
 
 Offset<format::Vocabulary> put(FlatBufferBuilder& builder, const VocabularyRanges& vocabulary) {
   const format::DataRange arrays = put(vocabulary.arrays);
-  return format::CreateVocabulary(builder, vocabulary.version, vocabulary.text_count,
-                                  vocabulary.node_count, vocabulary.longest, &arrays);
+  return format::CreateVocabulary(builder, vocabulary.version, vocabulary.text_count, vocabulary.node_count,
+                                  vocabulary.longest, &arrays);
 }
 
 Offset<format::Tokenizer> put(FlatBufferBuilder& builder, const TokenizerData& tokenizer) {
@@ -64,12 +59,10 @@ Offset<format::Tokenizer> put(FlatBufferBuilder& builder, const TokenizerData& t
     merges.emplace_back(merge.left, merge.right, merge.result);
   }
   const auto token_offsets = builder.CreateVector(tokenizer.token_offsets);
-  const auto token_bytes =
-      builder.CreateVector(reinterpret_cast<const uint8_t*>(tokenizer.token_bytes.data()),
-                           tokenizer.token_bytes.size());
+  const auto token_bytes = builder.CreateVector(reinterpret_cast<const uint8_t*>(tokenizer.token_bytes.data()),
+                                                tokenizer.token_bytes.size());
   const auto token_kinds = builder.CreateVector(kinds);
-  const auto byte_tokens = builder.CreateVector(tokenizer.byte_tokens.data(),
-                                                tokenizer.byte_tokens.size());
+  const auto byte_tokens = builder.CreateVector(tokenizer.byte_tokens.data(), tokenizer.byte_tokens.size());
   const auto merge_structs = builder.CreateVectorOfStructs(merges);
   const auto merge_index = builder.CreateVector(tokenizer.merge_index);
   const auto token_merges = builder.CreateVector(tokenizer.token_merges);
@@ -95,8 +88,8 @@ Offset<format::Tokenizer> put(FlatBufferBuilder& builder, const TokenizerData& t
 std::vector<const LinearRanges*> ModelRanges::linears() const {
   std::vector<const LinearRanges*> result;
   for (const LayerRanges& layer : layers) {
-    result.insert(result.end(), {&layer.attention_qkv, &layer.attention_output,
-                                 &layer.feed_forward_up, &layer.feed_forward_down});
+    result.insert(result.end(),
+                  {&layer.attention_qkv, &layer.attention_output, &layer.feed_forward_up, &layer.feed_forward_down});
   }
   result.push_back(head ? &*head : &token_embedding);
   return result;

@@ -53,13 +53,11 @@ ModelRanges empty_ranges(const CheckpointInfo& info, const WriteOptions& options
   ranges.token_embedding = empty_linear(embedding, shape.vocabulary_size, false, options.head);
   ranges.layers.assign(shape.layer_count, layer);
   if (info.head_kind != HeadKind::kTied) {
-    ranges.head =
-        empty_linear(embedding, shape.vocabulary_size, info.head_kind == HeadKind::kBiased,
-                     options.head);
+    ranges.head = empty_linear(embedding, shape.vocabulary_size, info.head_kind == HeadKind::kBiased, options.head);
   }
   const std::vector<const LinearRanges*> linears = ranges.linears();
-  const bool packs = std::any_of(linears.begin(), linears.end(),
-                                 [](const LinearRanges* linear) { return !linear->tiles; });
+  const bool packs =
+      std::any_of(linears.begin(), linears.end(), [](const LinearRanges* linear) { return !linear->tiles; });
   if (options.packer != nullptr && packs) {
     ranges.packed = PackedRanges{options.packer->fingerprint(), options.packer->isa(), {}};
     ranges.packed->weights.resize(linears.size());
@@ -68,9 +66,7 @@ ModelRanges empty_ranges(const CheckpointInfo& info, const WriteOptions& options
 }
 
 struct AlignedDelete {
-  void operator()(uint8_t* bytes) const {
-    operator delete[](bytes, std::align_val_t{kDataAlignment});
-  }
+  void operator()(uint8_t* bytes) const { operator delete[](bytes, std::align_val_t{kDataAlignment}); }
 };
 
 // What a reader that runs packed weights uses for good comes last and in one piece: norms, scales
@@ -78,12 +74,8 @@ struct AlignedDelete {
 // only until it has verified them.
 class ModelWriter {
  public:
-  ModelWriter(const Checkpoint& checkpoint, const std::filesystem::path& path,
-              const WriteOptions& options)
-      : checkpoint_(checkpoint),
-        options_(options),
-        ranges_(empty_ranges(checkpoint.info(), options)),
-        file_(path) {
+  ModelWriter(const Checkpoint& checkpoint, const std::filesystem::path& path, const WriteOptions& options)
+      : checkpoint_(checkpoint), options_(options), ranges_(empty_ranges(checkpoint.info(), options)), file_(path) {
     prepare_vocabulary();
     step_count_ = 3 + ranges_.layers.size() + (ranges_.packed ? ranges_.packed->weights.size() : 0);
   }
@@ -106,17 +98,13 @@ class ModelWriter {
     DataRange* range;
   };
 
-  std::vector<uint8_t> metadata() const {
-    return build_metadata(checkpoint_.info(), options_.tokenizer, ranges_);
-  }
+  std::vector<uint8_t> metadata() const { return build_metadata(checkpoint_.info(), options_.tokenizer, ranges_); }
 
   void prepare_vocabulary() {
     if (options_.tokenizer == nullptr) return;
-    vocabulary_ = build_vocabulary_data(*options_.tokenizer,
-                                        checkpoint_.info().end_of_text_token);
+    vocabulary_ = build_vocabulary_data(*options_.tokenizer, checkpoint_.info().end_of_text_token);
     if (!vocabulary_) return;
-    ranges_.vocabulary = {kPreparedVersion, vocabulary_->text_count, vocabulary_->node_count,
-                          vocabulary_->longest, {}};
+    ranges_.vocabulary = {kPreparedVersion, vocabulary_->text_count, vocabulary_->node_count, vocabulary_->longest, {}};
     report_.vocabulary_size = vocabulary_->arrays.size();
   }
 
@@ -140,17 +128,14 @@ class ModelWriter {
     return range;
   }
 
-  void report(const std::string& group, size_t layer, std::vector<uint32_t> shape, uint32_t bits,
-              uint64_t size, double signal_to_noise) {
+  void report(const std::string& group, size_t layer, std::vector<uint32_t> shape, uint32_t bits, uint64_t size,
+              double signal_to_noise) {
     const bool in_layer = layer != kNoLayer;
-    report_.tensors.push_back(
-        {in_layer ? "layers." + std::to_string(layer) + "." + group : group,
-         in_layer ? "layers." + group : group, std::move(shape), bits, size,
-         signal_to_noise});
+    report_.tensors.push_back({in_layer ? "layers." + std::to_string(layer) + "." + group : group,
+                               in_layer ? "layers." + group : group, std::move(shape), bits, size, signal_to_noise});
   }
 
-  DataRange write_floats(const char* group, std::vector<uint32_t> shape,
-                         const std::vector<float>& values) {
+  DataRange write_floats(const char* group, std::vector<uint32_t> shape, const std::vector<float>& values) {
     const DataRange range = append(values);
     report(group, kNoLayer, std::move(shape), 0, range.size, kExact);
     return range;
@@ -170,12 +155,11 @@ class ModelWriter {
   void write_norm(const char* group, size_t layer, const FloatNorm& norm, NormRanges& ranges) {
     defer(norm.gain, ranges.gain, kept_);
     defer(norm.bias, ranges.bias, kept_);
-    report(group, layer, {static_cast<uint32_t>(norm.gain.size())}, 0,
-           ranges.gain.size + ranges.bias.size, kExact);
+    report(group, layer, {static_cast<uint32_t>(norm.gain.size())}, 0, ranges.gain.size + ranges.bias.size, kExact);
   }
 
-  void write_linear(const char* group, size_t layer, const std::vector<float>& weights,
-                    std::vector<float> bias, LinearRanges& ranges) {
+  void write_linear(const char* group, size_t layer, const std::vector<float>& weights, std::vector<float> bias,
+                    LinearRanges& ranges) {
     const bool is_embedding = &ranges == &ranges_.token_embedding;
     if (ranges.tiles) {
       const QuantizedInt4 quantized = quantize_int4(weights, ranges.inputs, ranges.outputs);
@@ -213,12 +197,11 @@ class ModelWriter {
 
   void write_tensors() {
     const ModelShape& shape = checkpoint_.info().shape;
-    ranges_.positions = write_floats("positions", {shape.position_count, shape.embedding_size},
-                                     checkpoint_.positions());
+    ranges_.positions =
+        write_floats("positions", {shape.position_count, shape.embedding_size}, checkpoint_.positions());
     if (ranges_.vocabulary) ranges_.vocabulary->arrays = append(vocabulary_->arrays);
     finish_step();
-    write_linear("token_embedding", kNoLayer, checkpoint_.token_embedding(), {},
-                 ranges_.token_embedding);
+    write_linear("token_embedding", kNoLayer, checkpoint_.token_embedding(), {}, ranges_.token_embedding);
     finish_step();
     for (size_t i = 0; i < ranges_.layers.size(); ++i) {
       write_layer(i);
@@ -278,8 +261,8 @@ class ModelWriter {
                                      .bias = linear.bias ? bias.data() : nullptr};
       const size_t size = packed_size(linear);
       const size_t capacity = std::max(size, packed_size_bound(linear.inputs, linear.outputs));
-      const std::unique_ptr<uint8_t[], AlignedDelete> packed(
-          new (std::align_val_t{kDataAlignment}) uint8_t[capacity]());
+      const std::unique_ptr<uint8_t[], AlignedDelete> packed(new (std::align_val_t{kDataAlignment})
+                                                                 uint8_t[capacity]());
       options_.packer->pack(weights, {packed.get(), capacity});
       ranges_.packed->weights[i] = append(packed.get(), size);
       report_.packed_size += size;
@@ -327,8 +310,7 @@ class ModelWriter {
 
 }  // namespace
 
-WriteReport write_model(const Checkpoint& checkpoint, const std::filesystem::path& path,
-                        const WriteOptions& options) {
+WriteReport write_model(const Checkpoint& checkpoint, const std::filesystem::path& path, const WriteOptions& options) {
   return ModelWriter(checkpoint, path, options).write();
 }
 

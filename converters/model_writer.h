@@ -18,8 +18,8 @@ struct TensorReport {
   std::string name;   // "layers.3.attention_qkv"
   std::string group;  // the name without the layer's number
   std::vector<uint32_t> shape;
-  uint32_t bits = 0;  // of a weight, 8 or 4; 0: float32 as it was
-  uint64_t size = 0;       // bytes in the file: weights, scales and bias
+  uint32_t bits = 0;              // of a weight, 8 or 4; 0: float32 as it was
+  uint64_t size = 0;              // bytes in the file: weights, scales and bias
   double signal_to_noise_db = 0;  // infinity: exact
 };
 
@@ -36,7 +36,7 @@ enum class WeightKind { kInt8, kInt4 };
 struct WriteOptions {
   // Layers with fewer than 32 inputs have int8 weights in any case.
   WeightKind layers = WeightKind::kInt8;
-  WeightKind head = WeightKind::kInt8;  // and token embeddings
+  WeightKind head = WeightKind::kInt8;       // and token embeddings
   const TokenizerData* tokenizer = nullptr;  // null: none
   // Null: no packed section. Nor is there one where all weights have 4 bits.
   const Packer* packer = nullptr;
@@ -50,7 +50,6 @@ struct WriteOptions {
 
 // Equal arguments give equal bytes. On any exception nothing is left behind and what was
 // at `path` stays.
-WriteReport write_model(const Checkpoint& checkpoint, const std::filesystem::path& path,
-                        const WriteOptions& options);
+WriteReport write_model(const Checkpoint& checkpoint, const std::filesystem::path& path, const WriteOptions& options);
 
 }  // namespace sotto

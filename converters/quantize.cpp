@@ -40,8 +40,7 @@ void round_row(const float* row, size_t count, float scale, int8_t* q) {
 }
 
 // Relative to scale^2, so that neither overflows.
-void add_energies(const float* row, const int8_t* q, size_t count, float scale,
-                  QuantizedLinear& result) {
+void add_energies(const float* row, const int8_t* q, size_t count, float scale, QuantizedLinear& result) {
   float signal[kLanes] = {};
   float noise[kLanes] = {};
   const auto add = [&](size_t i, size_t lane) {

@@ -91,12 +91,10 @@ Choice choose_block(const Block& block, int max_scale) {
 }
 
 // One row. Block scales up to `max_scale`. Returns the largest sum that activations can make.
-int64_t quantize_row(const float* row, float max, int max_scale, QuantizedInt4& result,
-                     size_t output) {
+int64_t quantize_row(const float* row, float max, int max_scale, QuantizedInt4& result, size_t output) {
   const size_t inputs = result.inputs, blocks = int4_block_count(inputs);
-  const float scale = max == 0 ? 1.0f
-                               : std::max(max / static_cast<float>(kHighest * max_scale),
-                                          std::numeric_limits<float>::min());
+  const float scale =
+      max == 0 ? 1.0f : std::max(max / static_cast<float>(kHighest * max_scale), std::numeric_limits<float>::min());
   int64_t largest = 0;
   for (size_t b = 0; b < blocks; ++b) {
     const size_t first = b * kInt4Block;
@@ -119,8 +117,7 @@ void add_noise(const float* row, size_t output, QuantizedInt4& result) {
   const size_t inputs = result.inputs, blocks = int4_block_count(inputs);
   for (size_t i = 0; i < inputs; ++i) {
     const double value = row[i];
-    const int weight = result.weights[output * inputs + i] *
-                       result.block_scales[output * blocks + i / kInt4Block];
+    const int weight = result.weights[output * inputs + i] * result.block_scales[output * blocks + i / kInt4Block];
     const double error = value - weight * static_cast<double>(result.scales[output]);
     result.signal += value * value;
     result.noise += error * error;
@@ -142,8 +139,7 @@ QuantizedInt4 quantize_int4(std::span<const float> weights, uint32_t inputs, uin
     float max = 0;
     for (size_t i = 0; i < inputs; ++i) max = std::max(max, std::fabs(row[i]));
     int max_scale = kMaxBlockScale;
-    while (quantize_row(row, max, max_scale, result, output) >
-           std::numeric_limits<int32_t>::max()) {
+    while (quantize_row(row, max, max_scale, result, output) > std::numeric_limits<int32_t>::max()) {
       max_scale /= 2;  // very wide layers of very even weights
     }
     add_noise(row, output, result);
@@ -153,8 +149,7 @@ QuantizedInt4 quantize_int4(std::span<const float> weights, uint32_t inputs, uin
 
 namespace {
 
-void fill_tile(const QuantizedInt4& layer, std::span<const float> bias, size_t first_output,
-               uint8_t* tile) {
+void fill_tile(const QuantizedInt4& layer, std::span<const float> bias, size_t first_output, uint8_t* tile) {
   const size_t inputs = layer.inputs, blocks = int4_block_count(inputs);
   uint8_t* nibbles = tile + int4_nibbles_offset(inputs);
   std::memset(nibbles, kInt4Zero << 4 | kInt4Zero, blocks * kInt4BlockBytes);
@@ -173,8 +168,7 @@ void fill_tile(const QuantizedInt4& layer, std::span<const float> bias, size_t f
       const int weight = layer.weights[output * inputs + i];
       const NibblePlace place = int4_nibble(i, column);
       const unsigned other = nibbles[place.byte] & ~(15u << place.shift);
-      nibbles[place.byte] = static_cast<uint8_t>(
-          other | static_cast<unsigned>(weight + kInt4Zero) << place.shift);
+      nibbles[place.byte] = static_cast<uint8_t>(other | static_cast<unsigned>(weight + kInt4Zero) << place.shift);
       frame.sums[column] += weight * scales[i / kInt4Block];
     }
   }

@@ -37,12 +37,10 @@ const char* type_text(uint32_t bits) { return bits == 0 ? "f32" : bits == 4 ? "i
 std::vector<Group> group_tensors(const std::vector<TensorReport>& tensors) {
   std::vector<Group> groups;
   for (const TensorReport& tensor : tensors) {
-    auto group = std::find_if(groups.begin(), groups.end(),
-                              [&](const Group& known) { return known.name == tensor.group; });
+    auto group =
+        std::find_if(groups.begin(), groups.end(), [&](const Group& known) { return known.name == tensor.group; });
     if (group == groups.end()) {
-      groups.push_back({.name = tensor.group,
-                        .shape = shape_text(tensor.shape),
-                        .bits = tensor.bits});
+      groups.push_back({.name = tensor.group, .shape = shape_text(tensor.shape), .bits = tensor.bits});
       group = groups.end() - 1;
     }
     ++group->count;
@@ -60,12 +58,11 @@ std::string decibels(double snr) {
   return text;
 }
 
-std::string table_row(const std::string& name, const std::string& count, const std::string& shape,
-                      const char* type, const std::string& size, const std::string& lowest,
-                      const std::string& mean) {
+std::string table_row(const std::string& name, const std::string& count, const std::string& shape, const char* type,
+                      const std::string& size, const std::string& lowest, const std::string& mean) {
   char text[256];
-  std::snprintf(text, sizeof text, "%-26s %6s  %-14s %-4s %14s %10s %10s", name.c_str(),
-                count.c_str(), shape.c_str(), type, size.c_str(), lowest.c_str(), mean.c_str());
+  std::snprintf(text, sizeof text, "%-26s %6s  %-14s %-4s %14s %10s %10s", name.c_str(), count.c_str(), shape.c_str(),
+                type, size.c_str(), lowest.c_str(), mean.c_str());
   std::string row = text;
   row.erase(row.find_last_not_of(" \n") + 1);
   return row + '\n';
@@ -75,26 +72,20 @@ uint64_t parameter_count(const CheckpointInfo& info) {
   const ModelShape& shape = info.shape;
   const uint64_t embedding = shape.embedding_size;
   const uint64_t feed_forward = shape.feed_forward_size;
-  const uint64_t layer = 4 * embedding * embedding + 2 * embedding * feed_forward +
-                         feed_forward + 9 * embedding;
-  uint64_t count = (uint64_t{shape.vocabulary_size} + shape.position_count) * embedding +
-                   shape.layer_count * layer + 2 * embedding;
+  const uint64_t layer = 4 * embedding * embedding + 2 * embedding * feed_forward + feed_forward + 9 * embedding;
+  uint64_t count =
+      (uint64_t{shape.vocabulary_size} + shape.position_count) * embedding + shape.layer_count * layer + 2 * embedding;
   if (info.head_kind != HeadKind::kTied) count += uint64_t{shape.vocabulary_size} * embedding;
   if (info.head_kind == HeadKind::kBiased) count += shape.vocabulary_size;
   return count;
 }
 
-ordered_json snr_json(double snr) {
-  return std::isinf(snr) ? ordered_json(nullptr) : ordered_json(snr);
-}
+ordered_json snr_json(double snr) { return std::isinf(snr) ? ordered_json(nullptr) : ordered_json(snr); }
 
 ordered_json shape_json(const CheckpointInfo& info) {
-  return {{"vocabulary_size", info.shape.vocabulary_size},
-          {"position_count", info.shape.position_count},
-          {"embedding_size", info.shape.embedding_size},
-          {"head_count", info.shape.head_count},
-          {"feed_forward_size", info.shape.feed_forward_size},
-          {"layer_count", info.shape.layer_count}};
+  return {{"vocabulary_size", info.shape.vocabulary_size},     {"position_count", info.shape.position_count},
+          {"embedding_size", info.shape.embedding_size},       {"head_count", info.shape.head_count},
+          {"feed_forward_size", info.shape.feed_forward_size}, {"layer_count", info.shape.layer_count}};
 }
 
 }  // namespace
@@ -103,18 +94,15 @@ std::string summary_table(const ConversionSummary& summary) {
   const WriteReport& written = summary.written;
   std::string text = table_row("tensors", "count", "shape", "type", "bytes", "SNR min", "SNR mean");
   for (const Group& group : group_tensors(written.tensors)) {
-    text += table_row(group.name, std::to_string(group.count), group.shape,
-                      type_text(group.bits), std::to_string(group.size),
-                      decibels(group.lowest_snr),
+    text += table_row(group.name, std::to_string(group.count), group.shape, type_text(group.bits),
+                      std::to_string(group.size), decibels(group.lowest_snr),
                       decibels(group.snr_sum / static_cast<double>(group.count)));
   }
   if (written.packed_size > 0) {
-    text += table_row("packed for " + summary.packed_isa, "", "", "",
-                      std::to_string(written.packed_size), "", "");
+    text += table_row("packed for " + summary.packed_isa, "", "", "", std::to_string(written.packed_size), "", "");
   }
   if (written.vocabulary_size > 0) {
-    text += table_row("vocabulary for grammars", "", "", "",
-                      std::to_string(written.vocabulary_size), "", "");
+    text += table_row("vocabulary for grammars", "", "", "", std::to_string(written.vocabulary_size), "", "");
   }
   text += summary.output + ": " + std::to_string(written.file_size) + " bytes, " +
           std::to_string(parameter_count(summary.info)) + " parameters, " +
@@ -146,8 +134,7 @@ std::string summary_json(const ConversionSummary& summary) {
       {"metadata_size", written.metadata_size},
       {"packed_size", written.packed_size},
       {"vocabulary_bytes", written.vocabulary_size},
-      {"packed_isa", summary.packed_isa.empty() ? ordered_json(nullptr)
-                                                : ordered_json(summary.packed_isa)},
+      {"packed_isa", summary.packed_isa.empty() ? ordered_json(nullptr) : ordered_json(summary.packed_isa)},
       {"notes", summary.notes},
       {"tensors", tensors}};
   return root.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";

@@ -25,14 +25,11 @@ struct TypeInfo {
   TensorType type;
 };
 constexpr TypeInfo kTypes[] = {
-    {"F32", 4, TensorType::kF32},     {"F16", 2, TensorType::kF16},
-    {"BF16", 2, TensorType::kBf16},   {"F64", 8, TensorType::kF64},
-    {"BOOL", 1, TensorType::kOther},  {"U8", 1, TensorType::kOther},
-    {"I8", 1, TensorType::kOther},    {"F8_E5M2", 1, TensorType::kOther},
-    {"F8_E4M3", 1, TensorType::kOther}, {"I16", 2, TensorType::kOther},
-    {"U16", 2, TensorType::kOther},   {"I32", 4, TensorType::kOther},
-    {"U32", 4, TensorType::kOther},   {"I64", 8, TensorType::kOther},
-    {"U64", 8, TensorType::kOther}};
+    {"F32", 4, TensorType::kF32},   {"F16", 2, TensorType::kF16},       {"BF16", 2, TensorType::kBf16},
+    {"F64", 8, TensorType::kF64},   {"BOOL", 1, TensorType::kOther},    {"U8", 1, TensorType::kOther},
+    {"I8", 1, TensorType::kOther},  {"F8_E5M2", 1, TensorType::kOther}, {"F8_E4M3", 1, TensorType::kOther},
+    {"I16", 2, TensorType::kOther}, {"U16", 2, TensorType::kOther},     {"I32", 4, TensorType::kOther},
+    {"U32", 4, TensorType::kOther}, {"I64", 8, TensorType::kOther},     {"U64", 8, TensorType::kOther}};
 
 const TypeInfo* find_type(const std::string& name) {
   for (const TypeInfo& type : kTypes) {
@@ -69,8 +66,7 @@ const json& member(const json& object, const char* key, const std::string& where
   return *found;
 }
 
-TensorEntry parse_entry(const json& value, uint64_t data_offset, uint64_t data_size,
-                        const std::string& where) {
+TensorEntry parse_entry(const json& value, uint64_t data_offset, uint64_t data_size, const std::string& where) {
   if (!value.is_object()) fail_at(where, "its description is not an object");
   TensorEntry entry;
   const json& type_name = member(value, "dtype", where);
@@ -87,8 +83,7 @@ TensorEntry parse_entry(const json& value, uint64_t data_offset, uint64_t data_s
     entry.shape.push_back(extent.get<uint64_t>());
   }
   const json& range = member(value, "data_offsets", where);
-  if (!range.is_array() || range.size() != 2 || !range[0].is_number_unsigned() ||
-      !range[1].is_number_unsigned()) {
+  if (!range.is_array() || range.size() != 2 || !range[0].is_number_unsigned() || !range[1].is_number_unsigned()) {
     fail_at(where, "\"data_offsets\" is not a pair of offsets");
   }
   const uint64_t begin = range[0].get<uint64_t>();
@@ -97,16 +92,16 @@ TensorEntry parse_entry(const json& value, uint64_t data_offset, uint64_t data_s
     fail_at(where, "its data begins at offset " + std::to_string(begin) + " and ends before");
   }
   if (end > data_size) {
-    fail_at(where, "its data ends at offset " + std::to_string(end) + ", the file's at " +
-                       std::to_string(data_size) + "; the file is damaged or incomplete");
+    fail_at(where, "its data ends at offset " + std::to_string(end) + ", the file's at " + std::to_string(data_size) +
+                       "; the file is damaged or incomplete");
   }
   if (!multiply_shape(entry.shape, type->size, &entry.element_count)) {
     fail_at(where, "its shape is too large");
   }
   if (entry.element_count * type->size != end - begin) {
     fail_at(where, "its shape and dtype need " + std::to_string(entry.element_count * type->size) +
-                       " bytes, its range [" + std::to_string(begin) + ", " + std::to_string(end) +
-                       ") has " + std::to_string(end - begin));
+                       " bytes, its range [" + std::to_string(begin) + ", " + std::to_string(end) + ") has " +
+                       std::to_string(end - begin));
   }
   entry.offset = data_offset + begin;
   entry.size = end - begin;
@@ -114,13 +109,12 @@ TensorEntry parse_entry(const json& value, uint64_t data_offset, uint64_t data_s
 }
 
 // The format demands that tensors cover the data without gaps or overlaps.
-void check_coverage(const std::map<std::string, TensorEntry>& tensors, uint64_t data_offset,
-                    uint64_t file_size, const std::filesystem::path& path) {
+void check_coverage(const std::map<std::string, TensorEntry>& tensors, uint64_t data_offset, uint64_t file_size,
+                    const std::filesystem::path& path) {
   std::vector<const std::pair<const std::string, TensorEntry>*> order;
   for (const auto& tensor : tensors) order.push_back(&tensor);
   std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
-    return std::pair(a->second.offset, a->second.size) <
-           std::pair(b->second.offset, b->second.size);
+    return std::pair(a->second.offset, a->second.size) < std::pair(b->second.offset, b->second.size);
   });
   uint64_t covered = data_offset;
   for (const auto* tensor : order) {
@@ -130,14 +124,14 @@ void check_coverage(const std::map<std::string, TensorEntry>& tensors, uint64_t 
               "its data at byte " + std::to_string(entry.offset) + " overlaps another tensor's");
     }
     if (entry.offset > covered) {
-      fail_at(path.string(), "the bytes from " + std::to_string(covered) + " to " +
-                                 std::to_string(entry.offset) + " belong to no tensor");
+      fail_at(path.string(), "the bytes from " + std::to_string(covered) + " to " + std::to_string(entry.offset) +
+                                 " belong to no tensor");
     }
     covered += entry.size;
   }
   if (covered != file_size) {
-    fail_at(path.string(), "the bytes from " + std::to_string(covered) + " to " +
-                               std::to_string(file_size) + " belong to no tensor");
+    fail_at(path.string(),
+            "the bytes from " + std::to_string(covered) + " to " + std::to_string(file_size) + " belong to no tensor");
   }
 }
 
@@ -153,14 +147,11 @@ float float_of_half(uint16_t half) {
   return std::bit_cast<float>(sign | float_exponent << 23 | mantissa << 13);
 }
 
-float float_of_bfloat(uint16_t value) {
-  return std::bit_cast<float>(static_cast<uint32_t>(value) << 16);
-}
+float float_of_bfloat(uint16_t value) { return std::bit_cast<float>(static_cast<uint32_t>(value) << 16); }
 
 // Reads elements of type T in pieces and appends what `convert` makes of each.
 template <typename T, typename Convert>
-std::vector<float> read_converted(const InputFile& file, uint64_t offset, uint64_t count,
-                                  Convert convert) {
+std::vector<float> read_converted(const InputFile& file, uint64_t offset, uint64_t count, Convert convert) {
   constexpr uint64_t kPiece = uint64_t{1} << 18;
   std::vector<T> piece(std::min(count, kPiece));
   std::vector<float> values(count);
@@ -176,9 +167,7 @@ std::vector<float> read_converted(const InputFile& file, uint64_t offset, uint64
 
 }  // namespace
 
-SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : file_(path) {
-  read_header();
-}
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : file_(path) { read_header(); }
 
 void SafetensorsFile::read_header() {
   const std::string where = path().string();
@@ -199,14 +188,12 @@ void SafetensorsFile::read_header() {
   const uint64_t data_offset = sizeof header_size + header_size;
   for (const auto& [name, value] : header.items()) {
     if (name == "__metadata__") continue;
-    tensors_.emplace(name, parse_entry(value, data_offset, file_.size() - data_offset,
-                                       tensor_label(path(), name)));
+    tensors_.emplace(name, parse_entry(value, data_offset, file_.size() - data_offset, tensor_label(path(), name)));
   }
   check_coverage(tensors_, data_offset, file_.size(), path());
 }
 
-std::vector<float> SafetensorsFile::read(const std::string& name, uint64_t first,
-                                         uint64_t count) const {
+std::vector<float> SafetensorsFile::read(const std::string& name, uint64_t first, uint64_t count) const {
   const TensorEntry& entry = tensors_.at(name);
   std::vector<float> values;
   switch (entry.type) {
@@ -223,26 +210,23 @@ std::vector<float> SafetensorsFile::read(const std::string& name, uint64_t first
     case TensorType::kF64:
       values = read_converted<double>(file_, entry.offset + 8 * first, count, [](double value) {
         // Casting what float cannot hold would be undefined.
-        return std::abs(value) <= std::numeric_limits<float>::max()
-                   ? static_cast<float>(value)
-                   : std::numeric_limits<float>::infinity();
+        return std::abs(value) <= std::numeric_limits<float>::max() ? static_cast<float>(value)
+                                                                    : std::numeric_limits<float>::infinity();
       });
       break;
     case TensorType::kOther:
       fail_at(tensor_label(path(), name), "its dtype is " + entry.type_name + ", not a float type");
   }
-  const auto bad = std::find_if_not(values.begin(), values.end(),
-                                    [](float value) { return std::isfinite(value); });
+  const auto bad = std::find_if_not(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
   if (bad != values.end()) {
-    fail_at(tensor_label(path(), name),
-            "element " + std::to_string(first + static_cast<uint64_t>(bad - values.begin())) +
-                " is not a finite float32 number");
+    fail_at(tensor_label(path(), name), "element " +
+                                            std::to_string(first + static_cast<uint64_t>(bad - values.begin())) +
+                                            " is not a finite float32 number");
   }
   return values;
 }
 
-SafetensorsDirectory::SafetensorsDirectory(const std::filesystem::path& directory)
-    : directory_(directory) {
+SafetensorsDirectory::SafetensorsDirectory(const std::filesystem::path& directory) : directory_(directory) {
   const auto single = directory / "model.safetensors";
   const auto index = directory / "model.safetensors.index.json";
   if (std::filesystem::exists(single)) {
@@ -297,8 +281,7 @@ const TensorEntry& SafetensorsDirectory::entry(const std::string& name) const {
   return file_of(name).tensors().at(name);
 }
 
-std::vector<float> SafetensorsDirectory::read(const std::string& name, uint64_t first,
-                                              uint64_t count) const {
+std::vector<float> SafetensorsDirectory::read(const std::string& name, uint64_t first, uint64_t count) const {
   return file_of(name).read(name, first, count);
 }
 

@@ -33,8 +33,7 @@ nlohmann::json parse_strict_json(std::string_view text, const std::string& where
   };
   // The parser takes it for the end.
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
-    throw std::runtime_error(where + ": not valid JSON: byte " + std::to_string(zero) +
-                             " is a zero");
+    throw std::runtime_error(where + ": not valid JSON: byte " + std::to_string(zero) + " is a zero");
   }
   try {
     return json::parse(text, check);
@@ -42,13 +41,10 @@ nlohmann::json parse_strict_json(std::string_view text, const std::string& where
     const std::string_view message = error.what();
     const size_t prefix = message.find("] ");
     throw std::runtime_error(
-        where + ": not valid JSON: " +
-        std::string(message.substr(prefix == std::string_view::npos ? 0 : prefix + 2)));
+        where + ": not valid JSON: " + std::string(message.substr(prefix == std::string_view::npos ? 0 : prefix + 2)));
   }
 }
 
-std::string in_quotes(std::string_view text) {
-  return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
-}
+std::string in_quotes(std::string_view text) { return json(text).dump(-1, ' ', false, json::error_handler_t::replace); }
 
 }  // namespace sotto

@@ -68,8 +68,7 @@ std::optional<ModelShape> find_published_shape(std::string_view name) {
   return std::nullopt;
 }
 
-SyntheticCheckpoint::SyntheticCheckpoint(const std::string& name, const ModelShape& shape,
-                                         uint64_t seed)
+SyntheticCheckpoint::SyntheticCheckpoint(const std::string& name, const ModelShape& shape, uint64_t seed)
     : Checkpoint(info_of(name, shape, seed)), seed_(seed), quantiles_(normal_quantiles()) {}
 
 std::vector<float> SyntheticCheckpoint::draw(uint64_t tensor, size_t count) const {
@@ -84,10 +83,8 @@ std::vector<float> SyntheticCheckpoint::draw(uint64_t tensor, size_t count) cons
   return values;
 }
 
-FloatLinear SyntheticCheckpoint::draw_linear(uint64_t tensor, uint32_t inputs,
-                                             uint32_t outputs) const {
-  return {inputs, outputs, draw(tensor, size_t{inputs} * outputs),
-          std::vector<float>(outputs, 0.0f)};
+FloatLinear SyntheticCheckpoint::draw_linear(uint64_t tensor, uint32_t inputs, uint32_t outputs) const {
+  return {inputs, outputs, draw(tensor, size_t{inputs} * outputs), std::vector<float>(outputs, 0.0f)};
 }
 
 FloatNorm SyntheticCheckpoint::identity_norm() const {

@@ -21,8 +21,7 @@ std::unordered_map<uint64_t, uint32_t> ranks_of_pairs(const TokenizerDescription
     if (merge.left >= count || merge.right >= count || merge.result >= count ||
         description.tokens[merge.result].bytes !=
             description.tokens[merge.left].bytes + description.tokens[merge.right].bytes) {
-      throw std::runtime_error("tokenizer: merge " + std::to_string(rank) +
-                               " does not join the text of its parts");
+      throw std::runtime_error("tokenizer: merge " + std::to_string(rank) + " does not join the text of its parts");
     }
     ranks[pair_key(merge.left, merge.right)] = static_cast<uint32_t>(rank);
   }
@@ -137,17 +136,13 @@ void Builder::put_merge_index() {
 }
 
 void Builder::sort_by_bytes(std::vector<uint32_t>* tokens) const {
-  const auto bytes_of = [this](uint32_t token) -> std::string_view {
-    return description_.tokens[token].bytes;
-  };
-  std::sort(tokens->begin(), tokens->end(),
-            [&](uint32_t a, uint32_t b) { return bytes_of(a) < bytes_of(b); });
-  const auto same = std::adjacent_find(
-      tokens->begin(), tokens->end(),
-      [&](uint32_t a, uint32_t b) { return bytes_of(a) == bytes_of(b); });
+  const auto bytes_of = [this](uint32_t token) -> std::string_view { return description_.tokens[token].bytes; };
+  std::sort(tokens->begin(), tokens->end(), [&](uint32_t a, uint32_t b) { return bytes_of(a) < bytes_of(b); });
+  const auto same = std::adjacent_find(tokens->begin(), tokens->end(),
+                                       [&](uint32_t a, uint32_t b) { return bytes_of(a) == bytes_of(b); });
   if (same == tokens->end()) return;
-  throw std::runtime_error("tokenizer: tokens " + std::to_string(*same) + " and " +
-                           std::to_string(*(same + 1)) + " have the same text");
+  throw std::runtime_error("tokenizer: tokens " + std::to_string(*same) + " and " + std::to_string(*(same + 1)) +
+                           " have the same text");
 }
 
 TokenizerData Builder::build() {
@@ -181,8 +176,6 @@ TokenizerView TokenizerData::view() const {
   return view;
 }
 
-TokenizerData build_tokenizer(const TokenizerDescription& description) {
-  return Builder(description).build();
-}
+TokenizerData build_tokenizer(const TokenizerDescription& description) { return Builder(description).build(); }
 
 }  // namespace sotto

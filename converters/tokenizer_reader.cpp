@@ -27,8 +27,7 @@ std::optional<TokenizerData> read_tokenizer_directory(const std::filesystem::pat
     const bool has_merges = std::filesystem::exists(merges);
     if (!has_vocabulary && !has_merges) continue;
     if (!has_vocabulary || !has_merges) {
-      throw std::runtime_error((has_merges ? vocabulary : merges).string() +
-                               ": not there, though " +
+      throw std::runtime_error((has_merges ? vocabulary : merges).string() + ": not there, though " +
                                (has_merges ? pair.merges : pair.vocabulary) + " is");
     }
     return read_vocabulary_and_merges(vocabulary, merges, vocabulary_size);

@@ -12,7 +12,6 @@ namespace sotto {
 
 // nullopt: the directory has no tokenizer. Throws std::runtime_error, which names the file,
 // if it has one that is damaged or that byte-level BPE as GPT-2 has it cannot reproduce.
-std::optional<TokenizerData> read_tokenizer_directory(const std::filesystem::path& directory,
-                                                      uint32_t vocabulary_size);
+std::optional<TokenizerData> read_tokenizer_directory(const std::filesystem::path& directory, uint32_t vocabulary_size);
 
 }  // namespace sotto

@@ -43,8 +43,7 @@ int64_t token_id(const json& id, const std::string& text) {
   constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
   const bool is_too_large = id.is_number_unsigned() && id.get<uint64_t>() > kMost;
   if (id.is_number_integer() && !is_too_large) return id.get<int64_t>();
-  throw std::runtime_error("the id of token " + in_quotes(text) + " is " + id.dump() +
-                           ", not an integer in range");
+  throw std::runtime_error("the id of token " + in_quotes(text) + " is " + id.dump() + ", not an integer in range");
 }
 
 void add_vocabulary(const json& vocabulary, TokenizerNames* names) {
@@ -57,8 +56,7 @@ void add_vocabulary(const json& vocabulary, TokenizerNames* names) {
 void check_plain_match(const json& token, const std::string& text) {
   for (const char* flag : {"lstrip", "rstrip", "single_word"}) {
     if (!flag_member(token, flag)) continue;
-    throw std::runtime_error("added token " + in_quotes(text) + " has " + flag +
-                             ", which is not supported");
+    throw std::runtime_error("added token " + in_quotes(text) + " has " + flag + ", which is not supported");
   }
 }
 

@@ -13,8 +13,7 @@
 namespace sotto {
 
 TokenizerData read_tokenizer_json(const std::filesystem::path& path, uint32_t vocabulary_size);
-TokenizerData read_vocabulary_and_merges(const std::filesystem::path& vocabulary,
-                                         const std::filesystem::path& merges,
+TokenizerData read_vocabulary_and_merges(const std::filesystem::path& vocabulary, const std::filesystem::path& merges,
                                          uint32_t vocabulary_size);
 
 nlohmann::json read_json_object(const std::filesystem::path& path);

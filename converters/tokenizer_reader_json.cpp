@@ -34,8 +34,7 @@ const json& only_component(const json& component, const char* list, const char* 
 
 // Returns add_prefix_space.
 bool check_pre_tokenizer(const json& tokenizer) {
-  const json& component =
-      only_component(find_member(tokenizer, "pre_tokenizer"), "pretokenizers", "pre_tokenizer");
+  const json& component = only_component(find_member(tokenizer, "pre_tokenizer"), "pretokenizers", "pre_tokenizer");
   if (component.is_null()) refuse("a tokenizer without pre_tokenizer");
   if (type_of(component) != "ByteLevel") refuse("pre_tokenizer " + type_of(component));
   if (component.contains("use_regex") && !flag_member(component, "use_regex")) {
@@ -123,8 +122,7 @@ void add_added_tokens(const json& tokens, TokenizerNames* names) {
   for (const std::string& inner : first) {
     for (const std::string& outer : second) {
       if (can_start_within(inner, outer)) {
-        refuse("overlap of added tokens " + in_quotes(inner) + " and, normalized, " +
-               in_quotes(outer));
+        refuse("overlap of added tokens " + in_quotes(inner) + " and, normalized, " + in_quotes(outer));
       }
     }
   }

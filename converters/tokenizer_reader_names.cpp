@@ -45,13 +45,13 @@ TokenizerNames::TokenizerNames(uint32_t vocabulary_size) : names_(vocabulary_siz
 
 uint32_t TokenizerNames::check_id(const std::string& name, int64_t id) const {
   if (id < 0 || id >= static_cast<int64_t>(names_.size())) {
-    throw std::runtime_error("token " + in_quotes(name) + " has id " + std::to_string(id) +
-                             ", but the model has " + std::to_string(names_.size()) + " tokens");
+    throw std::runtime_error("token " + in_quotes(name) + " has id " + std::to_string(id) + ", but the model has " +
+                             std::to_string(names_.size()) + " tokens");
   }
   const std::string* other = names_[static_cast<size_t>(id)];
   if (other != nullptr && *other != name) {
-    throw std::runtime_error("tokens " + in_quotes(*other) + " and " + in_quotes(name) +
-                             " have the same id " + std::to_string(id));
+    throw std::runtime_error("tokens " + in_quotes(*other) + " and " + in_quotes(name) + " have the same id " +
+                             std::to_string(id));
   }
   return static_cast<uint32_t>(id);
 }
@@ -72,20 +72,18 @@ void TokenizerNames::add_merge(const std::string& left, const std::string& right
   description_.merges.push_back({token_of(left), token_of(right), token_of(left + right)});
 }
 
-void TokenizerNames::add_literal(const std::string& text, std::optional<int64_t> id,
-                                 TokenKind kind) {
+void TokenizerNames::add_literal(const std::string& text, std::optional<int64_t> id, TokenKind kind) {
   if (text.empty()) throw std::runtime_error("an added token is empty");
   const std::optional<uint32_t> known = find(text);
   if (!id && !known) throw std::runtime_error("token " + in_quotes(text) + " has no id");
   const uint32_t token = id ? check_id(text, *id) : *known;
   if (known && *known != token) {
-    throw std::runtime_error("token " + in_quotes(text) + " has both id " +
-                             std::to_string(*known) + " and id " + std::to_string(token));
+    throw std::runtime_error("token " + in_quotes(text) + " has both id " + std::to_string(*known) + " and id " +
+                             std::to_string(token));
   }
   TokenizerDescription::Token& entry = description_.tokens[token];
   if (known && entry.bytes != text) {
-    throw std::runtime_error("token " + in_quotes(text) +
-                             " means other bytes in the vocabulary than as added text");
+    throw std::runtime_error("token " + in_quotes(text) + " means other bytes in the vocabulary than as added text");
   }
   names_[token] = &ids_.emplace(text, token).first->first;
   entry.bytes = text;

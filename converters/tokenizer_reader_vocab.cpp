@@ -50,8 +50,7 @@ void add_special(const char* key, const json& token, TokenizerNames* names) {
 }
 
 void add_named_specials(const json& settings, TokenizerNames* names) {
-  for (const char* key : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token",
-                          "cls_token", "mask_token"}) {
+  for (const char* key : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}) {
     add_special(key, find_member(settings, key), names);
   }
   for (const char* key : {"additional_special_tokens", "extra_special_tokens"}) {
@@ -65,14 +64,12 @@ void add_decoder_tokens(const json& settings, TokenizerNames* names) {
   for (const auto& [key, token] : find_member(settings, kKey).items()) {
     int64_t id;
     const char* const end = key.data() + key.size();
-    if (const auto read = std::from_chars(key.data(), end, id);
-        read.ec != std::errc() || read.ptr != end) {
+    if (const auto read = std::from_chars(key.data(), end, id); read.ec != std::errc() || read.ptr != end) {
       throw std::runtime_error(in_quotes(kKey) + ": " + in_quotes(key) + " is not a token id");
     }
     const std::string text = text_member(token, "content");
     check_plain_match(token, text);
-    names->add_literal(text, id,
-                       flag_member(token, "special") ? TokenKind::kSpecial : TokenKind::kAdded);
+    names->add_literal(text, id, flag_member(token, "special") ? TokenKind::kSpecial : TokenKind::kAdded);
   }
 }
 
@@ -86,8 +83,7 @@ void read_if_there(const std::filesystem::path& path, Read read) {
 
 }  // namespace
 
-TokenizerData read_vocabulary_and_merges(const std::filesystem::path& vocabulary,
-                                         const std::filesystem::path& merges,
+TokenizerData read_vocabulary_and_merges(const std::filesystem::path& vocabulary, const std::filesystem::path& merges,
                                          uint32_t vocabulary_size) {
   TokenizerNames names(vocabulary_size);
   const json tokens = read_json_object(vocabulary);

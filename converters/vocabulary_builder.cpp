@@ -10,15 +10,12 @@ namespace sotto {
 namespace {
 
 struct AlignedDelete {
-  void operator()(uint8_t* bytes) const {
-    operator delete[](bytes, std::align_val_t{kMemoryAlignment});
-  }
+  void operator()(uint8_t* bytes) const { operator delete[](bytes, std::align_val_t{kMemoryAlignment}); }
 };
 
 }  // namespace
 
-std::optional<VocabularyData> build_vocabulary_data(const TokenizerData& tokenizer,
-                                                    int32_t end_token) {
+std::optional<VocabularyData> build_vocabulary_data(const TokenizerData& tokenizer, int32_t end_token) {
   TokenizerView tokens;
   tokens.token_offsets = tokenizer.token_offsets;
   tokens.token_bytes = tokenizer.token_bytes;
@@ -29,8 +26,8 @@ std::optional<VocabularyData> build_vocabulary_data(const TokenizerData& tokeniz
   if (sort_tokens(source, order.data(), &text_count, nullptr) != Status::kOk) return std::nullopt;
   order.resize(text_count);
   // Zeros between the arrays: equal tokenizers give equal bytes.
-  const std::unique_ptr<uint8_t[], AlignedDelete> memory(
-      new (std::align_val_t{kMemoryAlignment}) uint8_t[vocabulary_memory_size(source, order)]());
+  const std::unique_ptr<uint8_t[], AlignedDelete> memory(new (std::align_val_t{kMemoryAlignment})
+                                                             uint8_t[vocabulary_memory_size(source, order)]());
   Vocabulary vocabulary;
   build_vocabulary(source, order, memory.get(), &vocabulary);
 

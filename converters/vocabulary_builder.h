@@ -18,7 +18,6 @@ struct VocabularyData {
 };
 
 // Nothing if grammars cannot use these tokens: one is longer than 255 bytes.
-std::optional<VocabularyData> build_vocabulary_data(const TokenizerData& tokenizer,
-                                                    int32_t end_token);
+std::optional<VocabularyData> build_vocabulary_data(const TokenizerData& tokenizer, int32_t end_token);
 
 }  // namespace sotto

@@ -15,8 +15,8 @@ uint32_t saved_state() {
   return low;
 }
 
-constexpr uint32_t kYmmState = 0x06;  // xmm, ymm
-constexpr uint32_t kZmmState = 0xe6;  // and opmask, upper zmm, zmm16-31
+constexpr uint32_t kYmmState = 0x06;      // xmm, ymm
+constexpr uint32_t kZmmState = 0xe6;      // and opmask, upper zmm, zmm16-31
 constexpr uint32_t kTileState = 0x60000;  // their configuration and data
 
 #if defined(__linux__) && defined(__x86_64__)
@@ -27,10 +27,7 @@ constexpr long kTileData = 18;
 // The kernel keeps room for tiles only in processes that have asked (since Linux 5.16).
 bool ask_for_tiles() {
   long result = kArchPrctl;
-  __asm__ volatile("syscall"
-                   : "+a"(result)
-                   : "D"(kRequestPermission), "S"(kTileData)
-                   : "rcx", "r11", "memory");
+  __asm__ volatile("syscall" : "+a"(result) : "D"(kRequestPermission), "S"(kTileData) : "rcx", "r11", "memory");
   return result == 0;
 }
 #else

@@ -8,23 +8,31 @@
 namespace sotto {
 namespace {
 
-constexpr Isa kBestFirst[] = {Isa::kAvx512Amx, Isa::kAvx512Vnni,  Isa::kAvx512,
-                              Isa::kAvx2,      Isa::kNeonI8mm,    Isa::kNeonDotprod,
-                              Isa::kNeon,      Isa::kReference};
+constexpr Isa kBestFirst[] = {Isa::kAvx512Amx, Isa::kAvx512Vnni,  Isa::kAvx512, Isa::kAvx2,
+                              Isa::kNeonI8mm,  Isa::kNeonDotprod, Isa::kNeon,   Isa::kReference};
 
 }  // namespace
 
 const char* isa_name(Isa isa) {
   switch (isa) {
-    case Isa::kAuto: return "auto";
-    case Isa::kReference: return "reference";
-    case Isa::kAvx2: return "avx2";
-    case Isa::kAvx512: return "avx512";
-    case Isa::kAvx512Vnni: return "avx512vnni";
-    case Isa::kNeon: return "neon";
-    case Isa::kNeonDotprod: return "neon_dotprod";
-    case Isa::kNeonI8mm: return "neon_i8mm";
-    case Isa::kAvx512Amx: return "avx512amx";
+    case Isa::kAuto:
+      return "auto";
+    case Isa::kReference:
+      return "reference";
+    case Isa::kAvx2:
+      return "avx2";
+    case Isa::kAvx512:
+      return "avx512";
+    case Isa::kAvx512Vnni:
+      return "avx512vnni";
+    case Isa::kNeon:
+      return "neon";
+    case Isa::kNeonDotprod:
+      return "neon_dotprod";
+    case Isa::kNeonI8mm:
+      return "neon_i8mm";
+    case Isa::kAvx512Amx:
+      return "avx512amx";
   }
   return "unknown";
 }
@@ -39,9 +47,7 @@ static const Kernels* find_among(std::span<const Isa> candidates) {
   return nullptr;
 }
 
-const Kernels* find_kernels(Isa isa) {
-  return isa == Isa::kAuto ? find_among(kBestFirst) : find_among({&isa, 1});
-}
+const Kernels* find_kernels(Isa isa) { return isa == Isa::kAuto ? find_among(kBestFirst) : find_among({&isa, 1}); }
 
 const Kernels* find_vector_kernels() {
   static_assert(kBestFirst[0] == Isa::kAvx512Amx);

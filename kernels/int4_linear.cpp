@@ -23,8 +23,8 @@ void run_int4_linear(const Int4Kernels* kernels, const Int4Args& args, ThreadPoo
   });
 }
 
-void embed_int4(const Kernels& kernels, const uint8_t* tiles, size_t inputs, size_t output,
-                const float* position, float* y) {
+void embed_int4(const Kernels& kernels, const uint8_t* tiles, size_t inputs, size_t output, const float* position,
+                float* y) {
   const uint8_t* tile = tiles + output / kInt4Columns * int4_tile_size(inputs);
   const size_t column = output % kInt4Columns;
   float scale;
@@ -36,8 +36,7 @@ void embed_int4(const Kernels& kernels, const uint8_t* tiles, size_t inputs, siz
     const size_t count = std::min(kInt4Block, inputs - first);
     for (size_t i = 0; i < count; ++i) {
       const NibblePlace place = int4_nibble(first + i, column);
-      weights[i] =
-          static_cast<int8_t>((nibbles[place.byte] >> place.shift & 15) - kInt4Zero);
+      weights[i] = static_cast<int8_t>((nibbles[place.byte] >> place.shift & 15) - kInt4Zero);
     }
     const auto block = static_cast<float>(static_cast<int8_t>(*block_scale));
     kernels.embed(weights, block * scale, position + first, count, y + first);

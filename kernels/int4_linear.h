@@ -43,9 +43,7 @@ struct RowGroup {
   size_t first;
   size_t count;
 };
-constexpr size_t row_group_count(size_t rows, size_t group_rows) {
-  return (rows + group_rows - 1) / group_rows;
-}
+constexpr size_t row_group_count(size_t rows, size_t group_rows) { return (rows + group_rows - 1) / group_rows; }
 constexpr RowGroup row_group(size_t rows, size_t group_count, size_t index) {
   const size_t least = rows / group_count, larger = rows % group_count;
   return {index * least + (index < larger ? index : larger), least + (index < larger ? 1 : 0)};
@@ -65,8 +63,8 @@ void run_int4_linear(const Int4Kernels* kernels, const Int4Args& args, ThreadPoo
 
 // y = fma(float(nibble - 7), float(block_scale) * scale, position): the embedding of the token
 // whose weights are those of `output`, at a position. (inputs)
-void embed_int4(const Kernels& kernels, const uint8_t* tiles, size_t inputs, size_t output,
-                const float* position, float* y);
+void embed_int4(const Kernels& kernels, const uint8_t* tiles, size_t inputs, size_t output, const float* position,
+                float* y);
 
 namespace avx2 {
 extern const Int4Kernels kInt4Kernels;

@@ -28,9 +28,7 @@ struct Int4Frame {
 static_assert(sizeof(Int4Frame) == 192);
 
 constexpr size_t int4_block_count(size_t inputs) { return (inputs + kInt4Block - 1) / kInt4Block; }
-constexpr size_t int4_tile_count(size_t outputs) {
-  return (outputs + kInt4Columns - 1) / kInt4Columns;
-}
+constexpr size_t int4_tile_count(size_t outputs) { return (outputs + kInt4Columns - 1) / kInt4Columns; }
 
 // Bytes from a tile's begin.
 constexpr size_t int4_nibbles_offset(size_t inputs) {
@@ -52,8 +50,7 @@ struct NibblePlace {
 };
 constexpr NibblePlace int4_nibble(size_t input, size_t output) {
   const size_t within = input % kInt4ChunkInputs;
-  return {input / kInt4ChunkInputs * kInt4ChunkBytes + output * 4 + within % 4,
-          within < 4 ? 0u : 4u};
+  return {input / kInt4ChunkInputs * kInt4ChunkBytes + output * 4 + within % 4, within < 4 ? 0u : 4u};
 }
 
 }  // namespace sotto

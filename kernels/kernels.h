@@ -67,9 +67,9 @@ inline constexpr size_t kHeadAlignment = 16;
 struct AttentionRowsArgs {
   const float* queries;  // (row), query_stride apart
   size_t query_stride;
-  size_t row_count;           // 1 ... kAttentionRows
-  size_t slot_count;          // at least 1
-  const int8_t* keys;         // these as in AttentionArgs
+  size_t row_count;    // 1 ... kAttentionRows
+  size_t slot_count;   // at least 1
+  const int8_t* keys;  // these as in AttentionArgs
   const float* key_scales;
   const int8_t* values;
   const float* value_scales;
@@ -89,8 +89,7 @@ inline constexpr size_t kAttentionGroupRows = 16;
 inline constexpr size_t kAttentionRows = 3 * kAttentionGroupRows;
 
 constexpr size_t attention_score_count(size_t row_count, size_t slot_count) {
-  return (row_count + kAttentionGroupRows - 1) / kAttentionGroupRows * kAttentionGroupRows *
-         slot_count;
+  return (row_count + kAttentionGroupRows - 1) / kAttentionGroupRows * kAttentionGroupRows * slot_count;
 }
 
 struct Split {
@@ -137,8 +136,7 @@ struct Kernels {
   // y = (x - mean) / sqrt(variance + epsilon) * gain + bias (Ba et al. 2016):
   // mean = sum(x) / n; variance = sum of fma(d, d, .) over d = x - mean, / n;
   // r = 1 / sqrt(variance + epsilon); y = fma(d * r, gain, bias). y may be x.
-  void (*layer_norm)(const float* x, const float* gain, const float* bias, float epsilon,
-                     size_t n, float* y);
+  void (*layer_norm)(const float* x, const float* gain, const float* bias, float epsilon, size_t n, float* y);
 
   // Asymmetric int8 of one row: lo = min(0, min x), hi = max(0, max x); where lo = hi the
   // scale is 1, else scale = (hi - lo) / 255, inverse = 255 / (hi - lo).
@@ -193,15 +191,15 @@ struct Kernels {
   // Keeps those i, in order, where key_i >= floor (so no NaN): x_i and ids_i, or first_id + i
   // where ids is null. Returns how many. kept_x and kept_ids have room for n, of which what is
   // behind the kept ones may be written, too; they may be x and ids, or key.
-  size_t (*keep_from)(const float* key, float floor, const float* x, const int32_t* ids,
-                      int32_t first_id, size_t n, float* kept_x, int32_t* kept_ids);
+  size_t (*keep_from)(const float* key, float floor, const float* x, const int32_t* ids, int32_t first_id, size_t n,
+                      float* kept_x, int32_t* kept_ids);
 
   // Sums integer_of(value_i, base) (kernels/math.h), of values of at most base / 1024, where
   // x_i >= ceiling; of the other i, in order, collects first + i where x_i >= floor. Of
   // between, which has room for n, what is behind the collected ones may be written, too; null
   // where floor >= ceiling. A NaN as ceiling is above all.
-  Split (*split)(const float* x, float floor, float ceiling, const float* values, double base,
-                 int32_t first, size_t n, int32_t* between);
+  Split (*split)(const float* x, float floor, float ceiling, const float* values, double base, int32_t first, size_t n,
+                 int32_t* between);
 
   // y_i = -|(max - x_i) * scale - center|, where the product is 0 if x_i >= max; -infinity
   // instead of NaN.
@@ -232,37 +230,34 @@ struct Kernels {
 
   // y_i = shares_i * (gap_i + offset), with the gap of sum_gaps, or 0 where shares_i is 0, and
   // the sum of integer_of(y_i, base). Each share is 0 or normal, no y_i more than base / 1024.
-  uint64_t (*surprises)(const float* x, const float* shares, size_t n, float max, float scale,
-                        float offset, double base, float* y);
+  uint64_t (*surprises)(const float* x, const float* shares, size_t n, float max, float scale, float offset,
+                        double base, float* y);
 
   // Collects first + i, in order, where (words_i >> 8) * 2^-24 <= y_i * factor, in floats, none of
   // which is NaN but the product; returns how many. As with split, more may be written.
-  size_t (*collect_below)(const uint32_t* words, const float* y, float factor, int32_t first,
-                          size_t n, int32_t* below);
+  size_t (*collect_below)(const uint32_t* words, const float* y, float factor, int32_t first, size_t n, int32_t* below);
 
   // words_i: the low or the high half of output x of SplitMix64 (kernels/math.h) seeded with
   // `seed`, where x is ids_i, or first_id + i where ids is null.
-  void (*mix_words)(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, size_t n,
-                    uint32_t* words);
+  void (*mix_words)(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, size_t n, uint32_t* words);
 
   // The words of mix_words, and sums[the low `bits` of words_i] += p_i, in order of i.
-  void (*mix_and_add)(uint64_t seed, bool high, const int32_t* ids, int32_t first_id,
-                      uint32_t bits, const float* p, size_t n, uint32_t* words, float* sums);
+  void (*mix_and_add)(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, uint32_t bits, const float* p,
+                      size_t n, uint32_t* words, float* sums);
 
   // y_i = p_i * (low[b % 32] * high[b / 32]), where b is bits [shift, shift + bits) of words_i,
   // 1 ... 10, or 0 if that is below `least`. Both tables have 32 entries. y may be p.
-  void (*scale_by_bits)(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low,
-                        const float* high, float least, size_t n, const float* p, float* y);
+  void (*scale_by_bits)(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low, const float* high,
+                        float least, size_t n, const float* p, float* y);
 
   // scale_by_bits, and sums[the next_bits above those of words_i] += y_i, in order of i.
-  void (*scale_and_add)(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low,
-                        const float* high, float least, uint32_t next_bits, size_t n,
-                        const float* p, float* y, float* sums);
+  void (*scale_and_add)(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low, const float* high,
+                        float least, uint32_t next_bits, size_t n, const float* p, float* y, float* sums);
 
   // Collects first + i, in order, where bits [shift, shift + bits) of words_i are `pattern`;
   // returns how many. As with split, more may be written.
-  size_t (*collect_by_bits)(const uint32_t* words, uint32_t shift, uint32_t bits,
-                            uint32_t pattern, int32_t first, size_t n, int32_t* collected);
+  size_t (*collect_by_bits)(const uint32_t* words, uint32_t shift, uint32_t bits, uint32_t pattern, int32_t first,
+                            size_t n, int32_t* collected);
 
   // numbers_i, which grows as x_i falls: with d = the bits of 1 - the bits of x_i, as a float,
   // t = min(d * scale, 31) and s = floor(t), it is floor(fma(t - s, width_s, first_s)), less than
@@ -272,8 +267,8 @@ struct Kernels {
   // Adds each x_i to the column of its number of slice_numbers, which is less than stride: in order,
   // to table[counts_c * stride + c] of column c, and counts it; where kColumnRows are counted, to
   // `left`, which has room for n. Returns how many are left.
-  size_t (*move_to_columns)(const float* x, size_t n, const Slices& slices, float* table,
-                            size_t stride, uint8_t* counts, LeftShare* left);
+  size_t (*move_to_columns)(const float* x, size_t n, const Slices& slices, float* table, size_t stride,
+                            uint8_t* counts, LeftShare* left);
 
   // Sorts 16 columns, the number in row r of column c being x[r * stride + c], of which
   // column c has counts_c, at most 16, from row 0; none is NaN or less than 0, nor -0. Writes one
@@ -289,8 +284,7 @@ struct Kernels {
   double (*sum_column_bends)(const float* x, size_t stride, const uint8_t* counts, float next[2]);
 
   // hashes_i: of the token ids_i, or first_id + i where ids is null.
-  void (*min_hash)(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,
-                   int32_t* hashes);
+  void (*min_hash)(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n, int32_t* hashes);
 };
 
 // The table of one instruction set; kAuto: the best this CPU has. Null where this build or

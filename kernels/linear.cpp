@@ -24,9 +24,7 @@ class LinearOperator {
   const Int4Kernels* int4;                   // null: the reference engine
 };
 
-bool linear_needs_packing(Isa isa) {
-  return isa != Isa::kReference;
-}
+bool linear_needs_packing(Isa isa) { return isa != Isa::kReference; }
 
 bool select_linear_isa(Isa isa) {
   // AMX multiplies what XNNPACK packs for VNNI.
@@ -34,21 +32,13 @@ bool select_linear_isa(Isa isa) {
   return !linear_needs_packing(isa) || xnnpack::select_isa(isa);
 }
 
-uint64_t packed_layout_fingerprint() {
-  return xnnpack::packed_layout_fingerprint();
-}
+uint64_t packed_layout_fingerprint() { return xnnpack::packed_layout_fingerprint(); }
 
-size_t packed_size(uint32_t inputs, uint32_t outputs) {
-  return xnnpack::packed_size(inputs, outputs);
-}
+size_t packed_size(uint32_t inputs, uint32_t outputs) { return xnnpack::packed_size(inputs, outputs); }
 
-size_t pack_linear(const LinearWeights& weights, void* packed) {
-  return xnnpack::pack(weights, packed);
-}
+size_t pack_linear(const LinearWeights& weights, void* packed) { return xnnpack::pack(weights, packed); }
 
-bool packed_rows_are_readable() {
-  return xnnpack::packed_rows_are_readable();
-}
+bool packed_rows_are_readable() { return xnnpack::packed_rows_are_readable(); }
 
 void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q) {
   xnnpack::read_packed_row(weights, output, q);
@@ -60,8 +50,8 @@ LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa is
   // XNNPACK's operator follows, in the rest of the block.
   constexpr size_t kUsed = 64;
   static_assert(sizeof(LinearOperator) <= kUsed);
-  made->fully_connected = xnnpack::create_fully_connected(
-      inputs, outputs, static_cast<uint8_t*>(memory) + kUsed, kLinearOperatorBytes - kUsed);
+  made->fully_connected = xnnpack::create_fully_connected(inputs, outputs, static_cast<uint8_t*>(memory) + kUsed,
+                                                          kLinearOperatorBytes - kUsed);
   const TileKernels* tiles = built_tile_kernels(isa);
   if (tiles != nullptr && inputs >= kMinTileInputs && inputs <= kMaxTileInputs &&
       xnnpack::packs_tiles(tiles->columns, kTileDepth)) {
@@ -70,8 +60,7 @@ LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa is
   return made->fully_connected == nullptr ? nullptr : made;
 }
 
-static void run_pass(const TileBatch& batch, size_t columns, const TileArgs& args,
-                     ThreadPool* pool) {
+static void run_pass(const TileBatch& batch, size_t columns, const TileArgs& args, ThreadPool* pool) {
   if (batch.prepare != nullptr) batch.prepare(args);
   const size_t tile_count = (args.outputs + columns - 1) / columns;
   const size_t tiles_per_task = pool == nullptr ? tile_count : batch.task_tiles;
@@ -94,15 +83,12 @@ static void run_tiles(const TileKernels& tiles, const TileArgs& args, ThreadPool
   }
 }
 
-static void run_int4(const LinearOperator& op, const LinearWeights& weights, size_t rows,
-                     const int8_t* q, const RowQuantization* quantization, float* y, void* scratch,
-                     ThreadPool* pool) {
+static void run_int4(const LinearOperator& op, const LinearWeights& weights, size_t rows, const int8_t* q,
+                     const RowQuantization* quantization, float* y, void* scratch, ThreadPool* pool) {
   auto* grouped = static_cast<int8_t*>(scratch);
   const size_t grouped_size = rows * int4_block_count(op.inputs) * kInt4Block;
   auto* starts = reinterpret_cast<int32_t*>(grouped + grouped_size);
-  run_int4_linear(op.int4,
-                  {weights.tiles, op.inputs, op.outputs, rows, q, quantization, y, grouped, starts},
-                  pool);
+  run_int4_linear(op.int4, {weights.tiles, op.inputs, op.outputs, rows, q, quantization, y, grouped, starts}, pool);
 }
 
 bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, const int8_t* q,
@@ -118,13 +104,10 @@ bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, c
   }
   if (op->tiles != nullptr) {
     run_tiles(*op->tiles,
-              {weights.packed, op->inputs, op->outputs, rows, q, quantization, y,
-               static_cast<int8_t*>(scratch)},
-              pool);
+              {weights.packed, op->inputs, op->outputs, rows, q, quantization, y, static_cast<int8_t*>(scratch)}, pool);
     return true;
   }
-  return xnnpack::run_fully_connected(op->fully_connected, weights.packed, rows, q, quantization, y,
-                                      pool);
+  return xnnpack::run_fully_connected(op->fully_connected, weights.packed, rows, q, quantization, y, pool);
 }
 
 static void run_int8_outputs(const LinearWeights& weights, const uint64_t* wanted, const int8_t* q,
@@ -142,8 +125,7 @@ static void run_int8_outputs(const LinearWeights& weights, const uint64_t* wante
   }
 }
 
-static void run_int4_outputs(const Int4Kernels* kernels, const Int4Args& args,
-                             const uint64_t* wanted) {
+static void run_int4_outputs(const Int4Kernels* kernels, const Int4Args& args, const uint64_t* wanted) {
   static_assert(64 % kInt4Columns == 0);
   constexpr uint64_t kTile = (uint64_t{1} << kInt4Columns) - 1;
   if (kernels != nullptr) kernels->prepare(args, 0);
@@ -154,8 +136,7 @@ static void run_int4_outputs(const Int4Kernels* kernels, const Int4Args& args,
   }
 }
 
-void run_linear_outputs(const LinearOperator* op, const LinearWeights& weights,
-                        const uint64_t* wanted, const int8_t* q,
+void run_linear_outputs(const LinearOperator* op, const LinearWeights& weights, const uint64_t* wanted, const int8_t* q,
                         const RowQuantization& quantization, float* y, void* scratch) {
   auto* bytes = static_cast<int8_t*>(scratch);
   if (weights.tiles == nullptr) {
@@ -163,9 +144,7 @@ void run_linear_outputs(const LinearOperator* op, const LinearWeights& weights,
     return;
   }
   auto* starts = reinterpret_cast<int32_t*>(bytes + int4_block_count(op->inputs) * kInt4Block);
-  run_int4_outputs(
-      op->int4, {weights.tiles, op->inputs, op->outputs, 1, q, &quantization, y, bytes, starts},
-      wanted);
+  run_int4_outputs(op->int4, {weights.tiles, op->inputs, op->outputs, 1, q, &quantization, y, bytes, starts}, wanted);
 }
 
 size_t linear_scratch_size(const LinearWeights& weights, size_t rows) {
@@ -173,8 +152,8 @@ size_t linear_scratch_size(const LinearWeights& weights, size_t rows) {
   return weights.inputs < kMinTileInputs ? 0 : tile_scratch_size(rows, weights.inputs);
 }
 
-void embed_row(const Kernels& kernels, const LinearWeights& weights, size_t output,
-               const float* position, int8_t* q, float* y) {
+void embed_row(const Kernels& kernels, const LinearWeights& weights, size_t output, const float* position, int8_t* q,
+               float* y) {
   if (weights.tiles != nullptr) {
     embed_int4(kernels, weights.tiles, weights.inputs, output, position, y);
     return;

@@ -56,8 +56,7 @@ bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, c
 // bits of run_linear(); the rest of y (outputs) may be overwritten. Worth it for a percent of
 // them, and where packed_rows_are_readable() if weights.packed is used. `scratch`: inputs bytes
 // and linear_scratch_size() of one row, aligned to 64.
-void run_linear_outputs(const LinearOperator* op, const LinearWeights& weights,
-                        const uint64_t* wanted, const int8_t* q,
+void run_linear_outputs(const LinearOperator* op, const LinearWeights& weights, const uint64_t* wanted, const int8_t* q,
                         const RowQuantization& quantization, float* y, void* scratch);
 
 // 0 for one row and int8 weights.
@@ -66,7 +65,7 @@ size_t linear_scratch_size(const LinearWeights& weights, size_t rows);
 // y (inputs) = the weights of one output as an embedding, plus `position`: for int8
 // Kernels::embed of the row, in `weights.packed` or `weights.rows`, with `q` (inputs) as scratch
 // memory; for 4 bits embed_int4().
-void embed_row(const Kernels& kernels, const LinearWeights& weights, size_t output,
-               const float* position, int8_t* q, float* y);
+void embed_row(const Kernels& kernels, const LinearWeights& weights, size_t output, const float* position, int8_t* q,
+               float* y);
 
 }  // namespace sotto

@@ -31,7 +31,7 @@
 #include <cstdint>
 
 #ifdef __FAST_MATH__
-#error "the kernels promise equal bits everywhere: build without -ffast-math"
+#  error "the kernels promise equal bits everywhere: build without -ffast-math"
 #endif
 
 namespace sotto {
@@ -80,18 +80,17 @@ inline constexpr float kExpMax = 88.375f;
 
 // Minimax on |r| <= ln(2)/2, relative error 3e-9.
 inline constexpr float kExp[7] = {
-    1.0f,           1.0f,           0x1.fffffcp-2f, 0x1.555492p-3f,
-    0x1.5558f2p-5f, 0x1.123a20p-7f, 0x1.6a23d0p-10f,
+    1.0f, 1.0f, 0x1.fffffcp-2f, 0x1.555492p-3f, 0x1.5558f2p-5f, 0x1.123a20p-7f, 0x1.6a23d0p-10f,
 };
 
-inline constexpr float kGeluLinear = -1.5957691216f;            // -2 sqrt(2/pi)
+inline constexpr float kGeluLinear = -1.5957691216f;  // -2 sqrt(2/pi)
 inline constexpr float kGeluCubic = -1.5957691216f * 0.044715f;
 
 // Minimax of erfc(a / sqrt 2) exp(a^2 / 2) / t on a in [0, 13.4], relative error 8e-8.
 inline constexpr float kErfcSlope = 0.28125f;
 inline constexpr float kErfc[9] = {
-    0.22436137f,  0.2251819f,  0.20108086f,  0.19126232f, 0.087762974f,
-    0.07194488f,  0.10672982f, -0.15123942f, 0.04291536f,
+    0.22436137f, 0.2251819f,  0.20108086f,  0.19126232f, 0.087762974f,
+    0.07194488f, 0.10672982f, -0.15123942f, 0.04291536f,
 };
 
 }  // namespace sotto

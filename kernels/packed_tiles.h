@@ -30,10 +30,10 @@ struct TileArgs {
   size_t inputs;
   size_t outputs;
   size_t rows;
-  const int8_t* q;  // (row, inputs), and kActivationPadding readable bytes
+  const int8_t* q;                      // (row, inputs), and kActivationPadding readable bytes
   const RowQuantization* quantization;  // (row)
   float* y;                             // (row, outputs)
-  int8_t* ordered;  // tile_scratch_size() bytes, aligned to 64
+  int8_t* ordered;                      // tile_scratch_size() bytes, aligned to 64
 };
 
 // Tiles first_tile ... first_tile + tile_count - 1, with the bits of kernels/linear.h.

@@ -5,9 +5,7 @@
 
 namespace sotto {
 
-const Kernels* built_table(Isa isa) {
-  return isa == Isa::kReference ? &reference::kTable : nullptr;
-}
+const Kernels* built_table(Isa isa) { return isa == Isa::kReference ? &reference::kTable : nullptr; }
 
 const TileKernels* built_tile_kernels(Isa) { return nullptr; }
 

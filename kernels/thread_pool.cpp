@@ -5,13 +5,9 @@
 namespace sotto {
 
 // ThreadPool is pthreadpool's own object under our name.
-static pthreadpool_t unwrap(ThreadPool* pool) {
-  return reinterpret_cast<pthreadpool_t>(pool);
-}
+static pthreadpool_t unwrap(ThreadPool* pool) { return reinterpret_cast<pthreadpool_t>(pool); }
 
-bool threads_available() {
-  return SOTTO_THREADS != 0;
-}
+bool threads_available() { return SOTTO_THREADS != 0; }
 
 ThreadPool* create_thread_pool(uint32_t thread_count, const HostExecutor* executor) {
   if (thread_count <= 1 || !threads_available()) return nullptr;
@@ -20,16 +16,14 @@ ThreadPool* create_thread_pool(uint32_t thread_count, const HostExecutor* execut
   }
   // Copied by pthreadpool; only the executor's own context is kept by reference.
   pthreadpool_executor host = {executor->num_threads, executor->schedule};
-  return reinterpret_cast<ThreadPool*>(
-      pthreadpool_create_v2(&host, executor->context, thread_count));
+  return reinterpret_cast<ThreadPool*>(pthreadpool_create_v2(&host, executor->context, thread_count));
 }
 
 void destroy_thread_pool(ThreadPool* pool) {
   if (pool != nullptr) pthreadpool_destroy(unwrap(pool));
 }
 
-void parallel_for(ThreadPool* pool, size_t count, void (*task)(void* context, size_t index),
-                  void* context) {
+void parallel_for(ThreadPool* pool, size_t count, void (*task)(void* context, size_t index), void* context) {
   if (pool == nullptr || count <= 1) {
     for (size_t index = 0; index < count; ++index) task(context, index);
     return;

@@ -28,8 +28,7 @@ void destroy_thread_pool(ThreadPool* pool);
 
 // Runs task(context, i) for i in [0, count), in any order, and returns when all are
 // done. `pool` may be null: on the caller.
-void parallel_for(ThreadPool* pool, size_t count, void (*task)(void* context, size_t index),
-                  void* context);
+void parallel_for(ThreadPool* pool, size_t count, void (*task)(void* context, size_t index), void* context);
 
 // parallel_for over a callable.
 template <typename F>

@@ -21,11 +21,9 @@ constexpr uint32_t kMaxSequences = 64;
 constexpr uint32_t kDefaultSequenceTokens = 128;
 constexpr uint32_t kMaxListBytes = 1u << 24;
 
-Status check_parameter(const char* name, uint64_t value, uint64_t low, uint64_t high,
-                       Error* error) {
+Status check_parameter(const char* name, uint64_t value, uint64_t low, uint64_t high, Error* error) {
   if (value >= low && value <= high) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, name, " is ", value, ", must be ", low, " to ",
-              high);
+  return fail(error, Status::kInvalidArgument, name, " is ", value, ", must be ", low, " to ", high);
 }
 
 Status resolve_overflow(SessionParams* params, Error* error) {
@@ -38,8 +36,7 @@ Status resolve_overflow(SessionParams* params, Error* error) {
     params->sink_tokens = stops ? 0 : std::min(kDefaultSinkTokens, params->context_tokens / 4);
   }
   if (stops && params->sink_tokens != 0) {
-    return fail(error, Status::kInvalidArgument,
-                "sink_tokens has no meaning with SOTTO_OVERFLOW_STOP");
+    return fail(error, Status::kInvalidArgument, "sink_tokens has no meaning with SOTTO_OVERFLOW_STOP");
   }
   return check_parameter("sink_tokens", params->sink_tokens, 0, params->context_tokens / 4, error);
 }
@@ -49,8 +46,7 @@ Status resolve_sequences(const ModelConfig& config, SessionParams* params, Error
   SOTTO_TRY(check_parameter("sequence_count", params->sequence_count, 0, kMaxSequences, error));
   SOTTO_TRY(check_parameter("sequence_tokens", params->sequence_tokens, 0, most, error));
   if (params->sequence_count == 0 && params->sequence_tokens != 0) {
-    return fail(error, Status::kInvalidArgument,
-                "sequence_tokens has no meaning with sequence_count 0");
+    return fail(error, Status::kInvalidArgument, "sequence_tokens has no meaning with sequence_count 0");
   }
   if (params->sequence_count != 0 && params->sequence_tokens == 0) {
     params->sequence_tokens = std::min(kDefaultSequenceTokens, most);
@@ -59,8 +55,12 @@ Status resolve_sequences(const ModelConfig& config, SessionParams* params, Error
 }
 
 ContextParams context_params(const SessionParams& params) {
-  return {params.context_tokens,  params.batch_tokens,   params.sink_tokens,
-          params.overflow,        params.sequence_count, params.sequence_tokens,
+  return {params.context_tokens,
+          params.batch_tokens,
+          params.sink_tokens,
+          params.overflow,
+          params.sequence_count,
+          params.sequence_tokens,
           params.features & (kFeatureHiddenHistory | kFeatureDola),
           params.draft_tokens};
 }
@@ -80,8 +80,7 @@ SamplerShape sampler_shape(const Model& model, const SessionParams& params) {
 }
 
 StopShape stop_shape(const Model& model, const SessionParams& params) {
-  return {model.config().vocabulary_size, params.context_tokens, model.tokenizer() != nullptr,
-          params.list_bytes};
+  return {model.config().vocabulary_size, params.context_tokens, model.tokenizer() != nullptr, params.list_bytes};
 }
 
 }  // namespace
@@ -100,33 +99,28 @@ struct Session::Layout {
 };
 
 // Checks the parameters and puts the defaults in place.
-Status Session::resolve(const Model& model, const SessionParams& given, SessionParams* params,
-                        Error* error) {
+Status Session::resolve(const Model& model, const SessionParams& given, SessionParams* params, Error* error) {
   const uint32_t most = model.config().position_count;
   *params = given;
   if (params->context_tokens == 0) params->context_tokens = most;
-  SOTTO_TRY(check_parameter("context_tokens", params->context_tokens,
-                            std::min(kMinContextTokens, most), most, error));
+  SOTTO_TRY(check_parameter("context_tokens", params->context_tokens, std::min(kMinContextTokens, most), most, error));
   SOTTO_TRY(check_parameter("batch_tokens", params->batch_tokens, 1, kMaxBatchTokens, error));
   params->batch_tokens = std::min(params->batch_tokens, params->context_tokens);
   SOTTO_TRY(check_parameter("thread_count", params->thread_count, 1, kMaxThreads, error));
   SOTTO_TRY(check_parameter("features", params->features, 0, kAllFeatures, error));
   SOTTO_TRY(check_parameter("list_bytes", params->list_bytes, 0, kMaxListBytes, error));
-  SOTTO_TRY(check_parameter("draft_tokens", params->draft_tokens, 0, Context::kMaxDraftTokens,
-                            error));
+  SOTTO_TRY(check_parameter("draft_tokens", params->draft_tokens, 0, Context::kMaxDraftTokens, error));
   SOTTO_TRY(resolve_sequences(model.config(), params, error));
   return resolve_overflow(params, error);
 }
 
 // Places the session's parts, one after the other; over an empty arena it only measures.
-size_t Session::lay_out(const Model& model, const SessionParams& params, Arena arena,
-                        Layout* layout) {
+size_t Session::lay_out(const Model& model, const SessionParams& params, Arena arena, Layout* layout) {
   const size_t vocabulary = model.config().vocabulary_size;
   const bool mixes = (params.features & (kFeatureGuide | kFeatureDola)) != 0;
   layout->session = reinterpret_cast<Session*>(arena.take<uint8_t>(kSessionBytes));
   layout->context.lay_out(model.config(), context_params(params), &arena);
-  layout->sampler = arena.take<uint8_t>(
-      Sampler::memory_size(vocabulary, params.list_bytes, params.context_tokens));
+  layout->sampler = arena.take<uint8_t>(Sampler::memory_size(vocabulary, params.list_bytes, params.context_tokens));
   layout->stops.place(stop_shape(model, params), &arena);
   layout->states.place(params.context_tokens, &arena);
   layout->mask_words = arena.take<uint64_t>(TokenMask::word_count(vocabulary));
@@ -136,34 +130,30 @@ size_t Session::lay_out(const Model& model, const SessionParams& params, Arena a
   return arena.overflowed() ? 0 : arena.size();
 }
 
-Status Session::memory_size(const Model& model, const SessionParams& given, size_t* size,
-                            Error* error) {
+Status Session::memory_size(const Model& model, const SessionParams& given, size_t* size, Error* error) {
   SessionParams params;
   SOTTO_TRY(resolve(model, given, &params, error));
   Layout layout;
   *size = lay_out(model, params, Arena(), &layout);
   if (*size != 0) return Status::kOk;
-  return fail(error, Status::kInvalidArgument,
-              "context_tokens: the session is larger than the address space");
+  return fail(error, Status::kInvalidArgument, "context_tokens: the session is larger than the address space");
 }
 
-Status Session::init(const Model& model, const SessionParams& given, void* memory,
-                     size_t memory_size, Session** out, Error* error) {
+Status Session::init(const Model& model, const SessionParams& given, void* memory, size_t memory_size, Session** out,
+                     Error* error) {
   size_t needed;
   SOTTO_TRY(Session::memory_size(model, given, &needed, error));
   if (reinterpret_cast<uintptr_t>(memory) % kMemoryAlignment != 0) {
     return fail(error, Status::kMemoryMisaligned, "memory is not aligned to 64 bytes");
   }
   if (memory_size < needed) {
-    return fail(error, Status::kMemoryTooSmall, "the session needs ", needed, " bytes, got ",
-                memory_size);
+    return fail(error, Status::kMemoryTooSmall, "the session needs ", needed, " bytes, got ", memory_size);
   }
   SessionParams params;
   SOTTO_TRY(resolve(model, given, &params, error));
   ThreadPool* pool = nullptr;
   if (params.thread_count > 1) {
-    pool =
-        create_thread_pool(params.thread_count, params.has_executor ? &params.executor : nullptr);
+    pool = create_thread_pool(params.thread_count, params.has_executor ? &params.executor : nullptr);
     if (pool == nullptr) {
       return fail(error, Status::kThreadsUnavailable,
                   threads_available() ? "the threads could not be made"
@@ -208,9 +198,8 @@ void Session::deinit() {
 
 uint64_t Session::kv_bytes() const {
   const ModelConfig& config = model_->config();
-  return KvRing::byte_size({config.layer_count, config.head_count, config.head_size,
-                            params_.context_tokens, params_.sink_tokens,
-                            params_.sequence_count * params_.sequence_tokens});
+  return KvRing::byte_size({config.layer_count, config.head_count, config.head_size, params_.context_tokens,
+                            params_.sink_tokens, params_.sequence_count * params_.sequence_tokens});
 }
 
 SessionTimings Session::timings() const {
@@ -276,8 +265,7 @@ Status Session::set_guide(Session* guide, const GuideParams& params, Error* erro
     const uint32_t own = model_->config().vocabulary_size;
     const uint32_t other = guide->model_->config().vocabulary_size;
     if (own != other) {
-      return fail(error, Status::kInvalidArgument, "guide: vocabulary_size is ", other,
-                  ", the session's ", own);
+      return fail(error, Status::kInvalidArgument, "guide: vocabulary_size is ", other, ", the session's ", own);
     }
     if (guide->drafted_ != nullptr) {
       return fail(error, Status::kInvalidArgument, "guide drafts for a session");

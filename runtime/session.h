@@ -31,10 +31,9 @@ namespace sotto {
 
 class Session {
  public:
-  static Status memory_size(const Model& model, const SessionParams& params, size_t* size,
-                            Error* error);
-  static Status init(const Model& model, const SessionParams& params, void* memory,
-                     size_t memory_size, Session** session, Error* error);
+  static Status memory_size(const Model& model, const SessionParams& params, size_t* size, Error* error);
+  static Status init(const Model& model, const SessionParams& params, void* memory, size_t memory_size,
+                     Session** session, Error* error);
   void deinit();
 
   // A new sampler's state begins anew at the present token.
@@ -61,8 +60,7 @@ class Session {
   Status next();
   const Piece& piece() const { return piece_; }
   // prefill(), then next() until a stop, for at most max_tokens tokens.
-  Status generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece,
-                  void* user_data);
+  Status generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece, void* user_data);
   Status rewind(uint64_t token_count);
   void cancel() { cancelled_.store(1, std::memory_order_relaxed); }
 
@@ -74,8 +72,7 @@ class Session {
 
   // Continues the stream in many ways at once and leaves it as it is. `*sequences` hold until
   // the next call.
-  Status search(const SearchParams& params, std::span<const SearchSequence>* sequences,
-                Error* error);
+  Status search(const SearchParams& params, std::span<const SearchSequence>* sequences, Error* error);
 
   // saved_state.h says what is in it.
   size_t saved_size() const;
@@ -93,9 +90,7 @@ class Session {
   void reset_timings();
 
  private:
-  const TokenConstraint* constraint() const {
-    return constraint_.mask == nullptr ? nullptr : &constraint_;
-  }
+  const TokenConstraint* constraint() const { return constraint_.mask == nullptr ? nullptr : &constraint_; }
   bool take_cancellation() { return cancelled_.exchange(0, std::memory_order_relaxed) != 0; }
   // For searches: session_search.cpp.
   static bool is_search_stop(const void* session, int32_t token);
@@ -108,10 +103,8 @@ class Session {
 
   struct Layout;
   struct SavedStream;
-  static Status resolve(const Model& model, const SessionParams& given, SessionParams* params,
-                        Error* error);
-  static size_t lay_out(const Model& model, const SessionParams& params, Arena arena,
-                        Layout* layout);
+  static Status resolve(const Model& model, const SessionParams& given, SessionParams* params, Error* error);
+  static size_t lay_out(const Model& model, const SessionParams& params, Arena arena, Layout* layout);
   std::span<const char> bytes_of(int32_t token) const;
   void lose_guide();
 
@@ -175,8 +168,7 @@ class Session {
   void drop_misfits(size_t first);
   Status follow(std::span<const int32_t> text, uint64_t first, std::atomic<uint32_t>* cancelled);
 
-  Status score_batch(std::span<const int32_t>* tokens, double* known, float** log_probabilities,
-                     ScoreResult* score);
+  Status score_batch(std::span<const int32_t>* tokens, double* known, float** log_probabilities, ScoreResult* score);
 
   // Saved states: session_state.cpp.
   void write(ByteWriter* writer) const;
@@ -191,9 +183,9 @@ class Session {
   Sampler sampler_;
   Stops stops_;
   TokenStates states_;
-  uint64_t* mask_words_ = nullptr;   // (vocabulary) bits
+  uint64_t* mask_words_ = nullptr;  // (vocabulary) bits
   Search search_;
-  float* mixed_logits_ = nullptr;    // (vocabulary), with kFeatureGuide or kFeatureDola
+  float* mixed_logits_ = nullptr;  // (vocabulary), with kFeatureGuide or kFeatureDola
   SessionTimings timings_;
   size_t memory_bytes_ = 0;
   std::atomic<uint32_t> cancelled_ = 0;
@@ -209,7 +201,7 @@ class Session {
   Session* guide_ = nullptr;
   Session* guided_ = nullptr;  // this session guides that one
   GuideParams guide_params_;
-  uint64_t guided_count_ = 0;   // tokens of the stream that the guide has, too
+  uint64_t guided_count_ = 0;  // tokens of the stream that the guide has, too
   Status lost_ = Status::kOk;  // why the guide could not follow a reset
 
   Speculation speculation_;
@@ -224,7 +216,7 @@ class Session {
   RefusedTokens refused_;
   bool refuse_newest_ = false;  // until a token is handed out: refusing where banned strings
                                 // begin has left nothing
-  Status end_ = Status::kOk;  // why the text ends behind the held tokens
+  Status end_ = Status::kOk;    // why the text ends behind the held tokens
   Piece piece_ = {};
 };
 

@@ -12,27 +12,27 @@ static void check(sotto_status status) {
   exit(1);
 }
 
-static void *block(size_t size) { /* of memory for the library to work in */
+static void* block(size_t size) { /* of memory for the library to work in */
   return aligned_alloc(SOTTO_MEMORY_ALIGNMENT, (size + 63) / 64 * 64);
 }
 
-static int32_t print(void *stream, const sotto_piece *piece) {
+static int32_t print(void* stream, const sotto_piece* piece) {
   fwrite(piece->text, 1, piece->text_size, stream);
   return fflush(stream); /* anything but 0 stops */
 }
 
-int main(int argc, char **argv) {
-  FILE *file = argc == 3 ? fopen(argv[1], "rb") : NULL;
+int main(int argc, char** argv) {
+  FILE* file = argc == 3 ? fopen(argv[1], "rb") : NULL;
   if (!file || fseek(file, 0, SEEK_END) != 0) return 2;
   size_t file_size = (size_t)ftell(file), size, count;
-  void *bytes = block(file_size);
+  void* bytes = block(file_size);
   rewind(file);
   if (!bytes || fread(bytes, 1, file_size, file) != file_size) return 2;
 
-  sotto_model *model;
+  sotto_model* model;
   check(sotto_model_memory_size(bytes, file_size, NULL, &size, &error));
   check(sotto_model_init(bytes, file_size, NULL, block(size), size, &model, &error));
-  sotto_session *session;
+  sotto_session* session;
   check(sotto_session_memory_size(model, NULL, &size, &error));
   check(sotto_session_init(model, NULL, block(size), size, &session, &error));
 

@@ -17,34 +17,34 @@ static void check(sotto_status status) {
   exit(1);
 }
 
-static void *block(size_t size) { /* of memory for the library to work in */
+static void* block(size_t size) { /* of memory for the library to work in */
   return aligned_alloc(SOTTO_MEMORY_ALIGNMENT, (size + 63) / 64 * 64);
 }
 
-static int32_t print(void *stream, const sotto_piece *piece) {
+static int32_t print(void* stream, const sotto_piece* piece) {
   fwrite(piece->text, 1, piece->text_size, stream);
   return fflush(stream); /* anything but 0 stops */
 }
 
-int main(int argc, char **argv) {
-  FILE *file = argc == 3 ? fopen(argv[1], "rb") : NULL;
+int main(int argc, char** argv) {
+  FILE* file = argc == 3 ? fopen(argv[1], "rb") : NULL;
   if (!file || fseek(file, 0, SEEK_END) != 0) return 2;
   size_t file_size = (size_t)ftell(file), size, count;
-  void *bytes = block(file_size);
+  void* bytes = block(file_size);
   rewind(file);
   if (!bytes || fread(bytes, 1, file_size, file) != file_size) return 2;
 
-  sotto_model *model;
+  sotto_model* model;
   check(sotto_model_memory_size(bytes, file_size, NULL, &size, &error));
   check(sotto_model_init(bytes, file_size, NULL, block(size), size, &model, &error));
-  sotto_session *session;
+  sotto_session* session;
   check(sotto_session_memory_size(model, NULL, &size, &error));
   check(sotto_session_init(model, NULL, block(size), size, &session, &error));
 
   sotto_vocabulary_params words; /* of the model, prepared once */
   sotto_vocabulary_params_init(&words, sizeof words);
   words.model = model;
-  sotto_vocabulary *vocabulary;
+  sotto_vocabulary* vocabulary;
   check(sotto_vocabulary_memory_size(&words, &size, &error));
   check(sotto_vocabulary_init(&words, block(size), size, &vocabulary, &error));
 
@@ -52,12 +52,11 @@ int main(int argc, char **argv) {
   sotto_grammar_params_init(&language, sizeof language);
   language.language = SOTTO_GRAMMAR_JSON_SCHEMA;
   language.json_space = SOTTO_JSON_ONE_SPACE;
-  sotto_grammar *grammar; /* `size` bytes at the beginning of its memory; the rest is free */
-  void *memory = block(size = sotto_grammar_typical_memory(strlen(schema)));
-  check(sotto_grammar_compile(schema, strlen(schema), &language, memory, size, &grammar, &size,
-                              &error));
+  sotto_grammar* grammar; /* `size` bytes at the beginning of its memory; the rest is free */
+  void* memory = block(size = sotto_grammar_typical_memory(strlen(schema)));
+  check(sotto_grammar_compile(schema, strlen(schema), &language, memory, size, &grammar, &size, &error));
 
-  sotto_matcher *matcher;
+  sotto_matcher* matcher;
   check(sotto_matcher_memory_size(grammar, vocabulary, NULL, &size, &error));
   check(sotto_matcher_init(grammar, vocabulary, NULL, block(size), size, &matcher, &error));
   check(sotto_session_set_matcher(session, matcher, &error));

@@ -13,10 +13,9 @@
 
 /* On a device the file would lie in flash, used where it is. */
 static _Alignas(SOTTO_MEMORY_ALIGNMENT) unsigned char model_file[8 << 20];
-static _Alignas(SOTTO_MEMORY_ALIGNMENT) unsigned char
-    model_memory[SOTTO_MODEL_MEMORY_BYTES(SHAPE)];
-static _Alignas(SOTTO_MEMORY_ALIGNMENT) unsigned char
-    session_memory[SOTTO_SESSION_MEMORY_BYTES(SHAPE, CONTEXT, BATCH, SINKS)];
+static _Alignas(SOTTO_MEMORY_ALIGNMENT) unsigned char model_memory[SOTTO_MODEL_MEMORY_BYTES(SHAPE)];
+static _Alignas(
+    SOTTO_MEMORY_ALIGNMENT) unsigned char session_memory[SOTTO_SESSION_MEMORY_BYTES(SHAPE, CONTEXT, BATCH, SINKS)];
 static sotto_token tokens[CONTEXT];
 
 static sotto_error error = {sizeof error, SOTTO_OK, 0, ""};
@@ -27,25 +26,24 @@ static int failed(sotto_status status) {
   return 1;
 }
 
-static size_t read_model(const char *path) {
-  FILE *file = fopen(path, "rb");
+static size_t read_model(const char* path) {
+  FILE* file = fopen(path, "rb");
   size_t size = file ? fread(model_file, 1, sizeof model_file, file) : 0;
   if (file) fclose(file);
   return size;
 }
 
-static int32_t print(void *stream, const sotto_piece *piece) {
+static int32_t print(void* stream, const sotto_piece* piece) {
   fwrite(piece->text, 1, piece->text_size, stream);
   return fflush(stream);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   size_t file_size = argc == 3 ? read_model(argv[1]) : 0;
   sotto_model_params model_params;
   sotto_model_params_init(&model_params, sizeof model_params);
-  sotto_model *model;
-  if (failed(sotto_model_init(model_file, file_size, &model_params, model_memory,
-                              sizeof model_memory, &model, &error)))
+  sotto_model* model;
+  if (failed(sotto_model_init(model_file, file_size, &model_params, model_memory, sizeof model_memory, &model, &error)))
     return 1;
 
   sotto_session_params params;
@@ -54,17 +52,13 @@ int main(int argc, char **argv) {
   params.batch_tokens = BATCH;
   params.overflow = SOTTO_OVERFLOW_RING; /* constant memory, however long the text */
   params.sink_tokens = SINKS;
-  sotto_session *session;
-  if (failed(sotto_session_init(model, &params, session_memory, sizeof session_memory, &session,
-                                &error)))
-    return 1;
+  sotto_session* session;
+  if (failed(sotto_session_init(model, &params, session_memory, sizeof session_memory, &session, &error))) return 1;
 
   size_t count;
-  if (failed(sotto_tokenize(model, argv[2], strlen(argv[2]), 0, tokens, CONTEXT, &count, &error)))
-    return 1;
+  if (failed(sotto_tokenize(model, argv[2], strlen(argv[2]), 0, tokens, CONTEXT, &count, &error))) return 1;
   if (failed(sotto_session_generate(session, tokens, count, 400, print, stdout))) return 1;
-  printf("\n%zu bytes for the model, %zu for the session\n", sizeof model_memory,
-         sizeof session_memory);
+  printf("\n%zu bytes for the model, %zu for the session\n", sizeof model_memory, sizeof session_memory);
   sotto_session_deinit(session);
   sotto_model_deinit(model);
   return 0;

@@ -47,8 +47,7 @@
 #else
 #  define SOTTO_SIZE_(count) ((size_t)(count))
 #endif
-#define SOTTO_UP_(count, multiple)                                                          \
-  ((SOTTO_SIZE_(count) + (multiple) - 1) / (multiple) * SOTTO_SIZE_(multiple))
+#define SOTTO_UP_(count, multiple) ((SOTTO_SIZE_(count) + (multiple)-1) / (multiple)*SOTTO_SIZE_(multiple))
 /* An array of `count` elements of `size` bytes begins and ends on 64 bytes. */
 #define SOTTO_ARRAY_(count, size) SOTTO_UP_(SOTTO_SIZE_(count) * (size), 64)
 #define SOTTO_MAX_(a, b) (SOTTO_SIZE_(a) > SOTTO_SIZE_(b) ? SOTTO_SIZE_(a) : SOTTO_SIZE_(b))
@@ -56,111 +55,91 @@
 /* A packed linear layer, bounded over all instruction sets. */
 #define SOTTO_PACKED_(inputs, outputs) (SOTTO_UP_(outputs, 64) * (SOTTO_UP_(inputs, 32) + 16))
 
-#define SOTTO_MODEL_OBJECT_BYTES_(vocabulary, embedding, heads, layers, feed_forward)       \
+#define SOTTO_MODEL_OBJECT_BYTES_(vocabulary, embedding, heads, layers, feed_forward) \
   (SOTTO_SIZE_(1024) + SOTTO_ARRAY_(layers, 256))
-#define SOTTO_MODEL_BYTES_(vocabulary, embedding, heads, layers, feed_forward)              \
-  (SOTTO_MODEL_OBJECT_BYTES_(vocabulary, embedding, heads, layers, feed_forward) +          \
-   SOTTO_SIZE_(layers) * (SOTTO_PACKED_(embedding, 3 * SOTTO_SIZE_(embedding)) +            \
-                       SOTTO_PACKED_(embedding, embedding) +                                \
-                       SOTTO_PACKED_(embedding, feed_forward) +                             \
-                       SOTTO_PACKED_(feed_forward, embedding)) +                            \
+#define SOTTO_MODEL_BYTES_(vocabulary, embedding, heads, layers, feed_forward)                                         \
+  (SOTTO_MODEL_OBJECT_BYTES_(vocabulary, embedding, heads, layers, feed_forward) +                                     \
+   SOTTO_SIZE_(layers) * (SOTTO_PACKED_(embedding, 3 * SOTTO_SIZE_(embedding)) + SOTTO_PACKED_(embedding, embedding) + \
+                          SOTTO_PACKED_(embedding, feed_forward) + SOTTO_PACKED_(feed_forward, embedding)) +           \
    SOTTO_PACKED_(embedding, vocabulary))
 
-#define SOTTO_MODEL_INT8_HEAD_BYTES_(vocabulary, embedding, heads, layers, feed_forward)    \
-  (SOTTO_MODEL_OBJECT_BYTES_(vocabulary, embedding, heads, layers, feed_forward) +          \
-   SOTTO_PACKED_(embedding, vocabulary))
+#define SOTTO_MODEL_INT8_HEAD_BYTES_(vocabulary, embedding, heads, layers, feed_forward) \
+  (SOTTO_MODEL_OBJECT_BYTES_(vocabulary, embedding, heads, layers, feed_forward) + SOTTO_PACKED_(embedding, vocabulary))
 
 #define SOTTO_MIN_(a, b) (SOTTO_SIZE_(a) < SOTTO_SIZE_(b) ? SOTTO_SIZE_(a) : SOTTO_SIZE_(b))
 #define SOTTO_MAX3_(a, b, c) SOTTO_MAX_(SOTTO_MAX_(a, b), c)
 /* The lowest power of two that is not below x, 1 ... 2^32. */
 #define SOTTO_OR_(x, bits) ((x) | (x) >> (bits))
-#define SOTTO_CEIL2_(x)                                                                     \
-  (SOTTO_OR_(SOTTO_OR_(SOTTO_OR_(SOTTO_OR_(SOTTO_OR_(SOTTO_SIZE_(x) - 1, 1), 2), 4), 8), 16) + 1)
+#define SOTTO_CEIL2_(x) (SOTTO_OR_(SOTTO_OR_(SOTTO_OR_(SOTTO_OR_(SOTTO_OR_(SOTTO_SIZE_(x) - 1, 1), 2), 4), 8), 16) + 1)
 
 /* Layers whose logits SOTTO_FEATURE_DOLA keeps. */
-#define SOTTO_DOLA_ROWS_(layers, features)                                                  \
-  (((features) & SOTTO_FEATURE_DOLA) != 0 ? SOTTO_MIN_((SOTTO_SIZE_(layers) + 3) / 4, 10) : 0)
+#define SOTTO_DOLA_ROWS_(layers, features) \
+  (((features)&SOTTO_FEATURE_DOLA) != 0 ? SOTTO_MIN_((SOTTO_SIZE_(layers) + 3) / 4, 10) : 0)
 
 /* int8 keys and values and their scales. */
-#define SOTTO_KV_BYTES_(embedding, heads, layers, slots)                                    \
-  (2 * SOTTO_ARRAY_(SOTTO_SIZE_(layers) * (heads) * (slots),                                \
-                    SOTTO_UP_((embedding) / (heads), 16)) +                                 \
+#define SOTTO_KV_BYTES_(embedding, heads, layers, slots)                                             \
+  (2 * SOTTO_ARRAY_(SOTTO_SIZE_(layers) * (heads) * (slots), SOTTO_UP_((embedding) / (heads), 16)) + \
    2 * SOTTO_ARRAY_(SOTTO_SIZE_(layers) * (heads) * (slots), 4))
 
-#define SOTTO_ROW_BYTES_(embedding, feed_forward, rows)                                     \
-  (2 * SOTTO_ARRAY_(SOTTO_SIZE_(rows) * (embedding), 4) +                                   \
+#define SOTTO_ROW_BYTES_(embedding, feed_forward, rows)                                        \
+  (2 * SOTTO_ARRAY_(SOTTO_SIZE_(rows) * (embedding), 4) +                                      \
    SOTTO_ARRAY_(SOTTO_SIZE_(rows) * SOTTO_MAX_(3 * SOTTO_SIZE_(embedding), feed_forward), 4) + \
-   SOTTO_ARRAY_(SOTTO_SIZE_(rows) * SOTTO_MAX_(embedding, feed_forward) + 128, 1) +         \
-   SOTTO_ARRAY_((rows) + 16, 8))
+   SOTTO_ARRAY_(SOTTO_SIZE_(rows) * SOTTO_MAX_(embedding, feed_forward) + 128, 1) + SOTTO_ARRAY_((rows) + 16, 8))
 
 /* `slots`: of the ring and all sequences. */
-#define SOTTO_FORWARD_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context,   \
-                             batch, sequences, tokens, slots, features, drafts)             \
-  (SOTTO_KV_BYTES_(embedding, heads, layers, slots) +                                       \
-   SOTTO_ROW_BYTES_(embedding, feed_forward,                                                \
-                    SOTTO_MAX_(SOTTO_MAX3_(batch, sequences,                                \
-                                           SOTTO_DOLA_ROWS_(layers, features)),             \
-                               SOTTO_SIZE_(drafts) + 1)) +                                  \
-   SOTTO_ARRAY_(SOTTO_SIZE_(heads) * (SOTTO_SIZE_(context) + (tokens)), 4) +                \
-   SOTTO_ARRAY_((SOTTO_MAX_(sequences, SOTTO_SIZE_(drafts) + 1) +                           \
-                 SOTTO_DOLA_ROWS_(layers, features)) *                                      \
-                    SOTTO_SIZE_(vocabulary), 4) +                                           \
-   SOTTO_ARRAY_(((features) & SOTTO_FEATURE_DOLA) != 0                                      \
-                    ? SOTTO_SIZE_(layers) * (SOTTO_SIZE_(drafts) + 1) * (embedding) : 0, 4) + \
-   SOTTO_ARRAY_(((features) & SOTTO_FEATURE_HIDDEN_HISTORY) != 0                            \
-                    ? SOTTO_SIZE_(slots) * (embedding) : 0, 4) +                            \
+#define SOTTO_FORWARD_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, sequences, tokens,   \
+                             slots, features, drafts)                                                                 \
+  (SOTTO_KV_BYTES_(embedding, heads, layers, slots) +                                                                 \
+   SOTTO_ROW_BYTES_(                                                                                                  \
+       embedding, feed_forward,                                                                                       \
+       SOTTO_MAX_(SOTTO_MAX3_(batch, sequences, SOTTO_DOLA_ROWS_(layers, features)), SOTTO_SIZE_(drafts) + 1)) +      \
+   SOTTO_ARRAY_(SOTTO_SIZE_(heads) * (SOTTO_SIZE_(context) + (tokens)), 4) +                                          \
+   SOTTO_ARRAY_((SOTTO_MAX_(sequences, SOTTO_SIZE_(drafts) + 1) + SOTTO_DOLA_ROWS_(layers, features)) *               \
+                    SOTTO_SIZE_(vocabulary),                                                                          \
+                4) +                                                                                                  \
+   SOTTO_ARRAY_(                                                                                                      \
+       ((features)&SOTTO_FEATURE_DOLA) != 0 ? SOTTO_SIZE_(layers) * (SOTTO_SIZE_(drafts) + 1) * (embedding) : 0, 4) + \
+   SOTTO_ARRAY_(((features)&SOTTO_FEATURE_HIDDEN_HISTORY) != 0 ? SOTTO_SIZE_(slots) * (embedding) : 0, 4) +           \
    5 * SOTTO_SIZE_(12288))
 
-#define SOTTO_SAMPLER_BYTES_(vocabulary, context, list_bytes)                               \
-  (3 * SOTTO_ARRAY_(vocabulary, 4) + SOTTO_ARRAY_(vocabulary, 8) +                          \
-   SOTTO_ARRAY_(2 * SOTTO_UP_(vocabulary, 128) / 128, 4) +                                  \
-   SOTTO_ARRAY_(SOTTO_UP_(vocabulary, 1024) / 1024, 8) + SOTTO_ARRAY_(1024, 4) +            \
-   SOTTO_ARRAY_(1024, 8) + SOTTO_ARRAY_(SOTTO_UP_(vocabulary, 64) / 64, 8) +                \
-   2 * SOTTO_ARRAY_(list_bytes, 1) + 2 * SOTTO_ARRAY_(context, 4) +                         \
-   SOTTO_ARRAY_(context, 16) + SOTTO_ARRAY_(SOTTO_CEIL2_(2 * SOTTO_SIZE_(context)), 4))
+#define SOTTO_SAMPLER_BYTES_(vocabulary, context, list_bytes)                                                    \
+  (3 * SOTTO_ARRAY_(vocabulary, 4) + SOTTO_ARRAY_(vocabulary, 8) +                                               \
+   SOTTO_ARRAY_(2 * SOTTO_UP_(vocabulary, 128) / 128, 4) + SOTTO_ARRAY_(SOTTO_UP_(vocabulary, 1024) / 1024, 8) + \
+   SOTTO_ARRAY_(1024, 4) + SOTTO_ARRAY_(1024, 8) + SOTTO_ARRAY_(SOTTO_UP_(vocabulary, 64) / 64, 8) +             \
+   2 * SOTTO_ARRAY_(list_bytes, 1) + 2 * SOTTO_ARRAY_(context, 4) + SOTTO_ARRAY_(context, 16) +                  \
+   SOTTO_ARRAY_(SOTTO_CEIL2_(2 * SOTTO_SIZE_(context)), 4))
 
 /* The token tree, and what searches keep of each sequence. `all`: sequences * tokens. */
-#define SOTTO_TREE_BYTES_(sequences, tokens, all)                                           \
-  (2 * SOTTO_ARRAY_(all, 4) + 3 * SOTTO_ARRAY_(sequences, 8) +                              \
-   SOTTO_ARRAY_(SOTTO_SIZE_(sequences) * (SOTTO_SIZE_(tokens) + 3), 8) +                    \
-   SOTTO_ARRAY_(sequences, SOTTO_UP_(12, sizeof(void *)) + 2 * sizeof(void *)))
-#define SOTTO_SEARCH_BYTES_(sequences, all)                                                 \
-  (4 * SOTTO_ARRAY_(all, 4) + 2 * SOTTO_ARRAY_(sequences, 32) +                             \
-   SOTTO_ARRAY_(sequences, 24) + 2 * SOTTO_ARRAY_(sequences, 132) +                         \
-   SOTTO_ARRAY_(sequences, 40) +                                                            \
-   SOTTO_ARRAY_(35 * SOTTO_SIZE_(sequences), 40) + SOTTO_ARRAY_(sequences, 16) +            \
-   SOTTO_ARRAY_(sequences, sizeof(sotto_sequence)))
+#define SOTTO_TREE_BYTES_(sequences, tokens, all)                        \
+  (2 * SOTTO_ARRAY_(all, 4) + 3 * SOTTO_ARRAY_(sequences, 8) +           \
+   SOTTO_ARRAY_(SOTTO_SIZE_(sequences) * (SOTTO_SIZE_(tokens) + 3), 8) + \
+   SOTTO_ARRAY_(sequences, SOTTO_UP_(12, sizeof(void*)) + 2 * sizeof(void*)))
+#define SOTTO_SEARCH_BYTES_(sequences, all)                                                                         \
+  (4 * SOTTO_ARRAY_(all, 4) + 2 * SOTTO_ARRAY_(sequences, 32) + SOTTO_ARRAY_(sequences, 24) +                       \
+   2 * SOTTO_ARRAY_(sequences, 132) + SOTTO_ARRAY_(sequences, 40) + SOTTO_ARRAY_(35 * SOTTO_SIZE_(sequences), 40) + \
+   SOTTO_ARRAY_(sequences, 16) + SOTTO_ARRAY_(sequences, sizeof(sotto_sequence)))
 
 /* What speculation knows of the text: tokens and n-grams. */
-#define SOTTO_DRAFT_BYTES_(context, drafts)                                                 \
+#define SOTTO_DRAFT_BYTES_(context, drafts) \
   ((drafts) == 0 ? 0 : SOTTO_ARRAY_(SOTTO_SIZE_(context) + 16, 4) + SOTTO_ARRAY_(512, 32))
 
-#define SOTTO_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context,   \
-                             batch, sinks, sequences, tokens, features, list_bytes, drafts) \
-  (SOTTO_SIZE_(40960) + SOTTO_ARRAY_(2 * SOTTO_SIZE_(context), 4) + SOTTO_ARRAY_(sinks, 4) + \
-   SOTTO_ARRAY_(batch, 4) +                                                                 \
-   SOTTO_FORWARD_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, \
-                        sequences, tokens,                                                  \
-                        SOTTO_SIZE_(context) + SOTTO_SIZE_(sequences) * (tokens), features, \
-                        drafts) +                                                           \
-   SOTTO_DRAFT_BYTES_(context, drafts) +                                                    \
-   SOTTO_TREE_BYTES_(sequences, tokens, SOTTO_SIZE_(sequences) * (tokens)) +                \
-   SOTTO_SEARCH_BYTES_(sequences, SOTTO_SIZE_(sequences) * (tokens)) +                      \
-   SOTTO_SAMPLER_BYTES_(vocabulary, context, list_bytes) + SOTTO_ARRAY_(list_bytes, 1) +    \
-   SOTTO_ARRAY_(2 * SOTTO_SIZE_(context), 20) +                                             \
-   SOTTO_ARRAY_(SOTTO_UP_(vocabulary, 64) / 64, 8) +                                        \
-   SOTTO_ARRAY_(((features) & (SOTTO_FEATURE_DOLA | SOTTO_FEATURE_GUIDE)) != 0              \
-                    ? SOTTO_SIZE_(vocabulary) : 0, 4))
+#define SOTTO_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, sinks, sequences,    \
+                             tokens, features, list_bytes, drafts)                                                    \
+  (SOTTO_SIZE_(40960) + SOTTO_ARRAY_(2 * SOTTO_SIZE_(context), 4) + SOTTO_ARRAY_(sinks, 4) + SOTTO_ARRAY_(batch, 4) + \
+   SOTTO_FORWARD_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, sequences, tokens,        \
+                        SOTTO_SIZE_(context) + SOTTO_SIZE_(sequences) * (tokens), features, drafts) +                 \
+   SOTTO_DRAFT_BYTES_(context, drafts) + SOTTO_TREE_BYTES_(sequences, tokens, SOTTO_SIZE_(sequences) * (tokens)) +    \
+   SOTTO_SEARCH_BYTES_(sequences, SOTTO_SIZE_(sequences) * (tokens)) +                                                \
+   SOTTO_SAMPLER_BYTES_(vocabulary, context, list_bytes) + SOTTO_ARRAY_(list_bytes, 1) +                              \
+   SOTTO_ARRAY_(2 * SOTTO_SIZE_(context), 20) + SOTTO_ARRAY_(SOTTO_UP_(vocabulary, 64) / 64, 8) +                     \
+   SOTTO_ARRAY_(((features) & (SOTTO_FEATURE_DOLA | SOTTO_FEATURE_GUIDE)) != 0 ? SOTTO_SIZE_(vocabulary) : 0, 4))
 
-#define SOTTO_SEARCH_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward,     \
-                                    context, batch, sinks, sequences, tokens, features,     \
-                                    list_bytes)                                             \
-  SOTTO_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch,  \
-                       sinks, sequences, tokens, features, list_bytes, 0)
+#define SOTTO_SEARCH_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, sinks,       \
+                                    sequences, tokens, features, list_bytes)                                         \
+  SOTTO_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, sinks, sequences, tokens, \
+                       features, list_bytes, 0)
 
-#define SOTTO_PLAIN_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward,      \
-                                   context, batch, sinks)                                   \
-  SOTTO_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch,  \
-                       sinks, 0, 0, 0, 16384, 0)
+#define SOTTO_PLAIN_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, sinks) \
+  SOTTO_SESSION_BYTES_(vocabulary, embedding, heads, layers, feed_forward, context, batch, sinks, 0, 0, 0, 16384, 0)
 
 #endif /* SOTTO_MEMORY_H */

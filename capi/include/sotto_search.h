@@ -42,7 +42,7 @@ enum {
   SOTTO_STOP_HEURISTIC = 0, /* when the best running one, at its present length, is no better
                                than the worst finished one */
   SOTTO_STOP_AT_ONCE = 1,
-  SOTTO_STOP_NEVER = 2      /* only when no better one is possible */
+  SOTTO_STOP_NEVER = 2 /* only when no better one is possible */
 };
 
 /* How scores of unlike lengths compare: sum of ln p, divided by ... */
@@ -59,15 +59,15 @@ enum {
   SOTTO_CHOICE_BEST = 1,  /* best of n: the largest length-normalised ln p under the model */
   /* Minimum Bayes risk (Kumar and Byrne 2004): the largest mean similarity to all of
    * them, itself among them. */
-  SOTTO_CHOICE_EXACT = 2, /* similarity 1 for equal tokens, 0 otherwise: a vote
-                             (self-consistency, Wang et al. 2023) */
-  SOTTO_CHOICE_NGRAM = 3, /* F1 of the token n-grams of order 1 to 4, averaged */
+  SOTTO_CHOICE_EXACT = 2,   /* similarity 1 for equal tokens, 0 otherwise: a vote
+                               (self-consistency, Wang et al. 2023) */
+  SOTTO_CHOICE_NGRAM = 3,   /* F1 of the token n-grams of order 1 to 4, averaged */
   SOTTO_CHOICE_CALLBACK = 4 /* `similarity` */
 };
 
 /* One continuation. Owned by the session, valid until its next call. */
 typedef struct sotto_sequence {
-  const sotto_token *tokens; /* new ones, without the end of text or stop token; at
+  const sotto_token* tokens; /* new ones, without the end of text or stop token; at
                                 SOTTO_STOP_STRING the last one completes the string */
   size_t token_count;
   double score;           /* what the search ranks by */
@@ -77,41 +77,41 @@ typedef struct sotto_sequence {
 } sotto_sequence;
 
 /* Similarity of two continuations' tokens; any finite number. */
-typedef double (*sotto_similarity_fn)(void *user_data, const sotto_token *a, size_t a_count,
-                                      const sotto_token *b, size_t b_count);
+typedef double (*sotto_similarity_fn)(void* user_data, const sotto_token* a, size_t a_count, const sotto_token* b,
+                                      size_t b_count);
 
 /* Called once a step and live sequence with its newest token. In beam searches tokens are
  * those of the beams that go on, and may be given up later. Return 0 to go on, anything else
  * to stop the search with SOTTO_STOP_CALLBACK. */
-typedef int32_t (*sotto_step_fn)(void *user_data, uint32_t sequence, sotto_token token);
+typedef int32_t (*sotto_step_fn)(void* user_data, uint32_t sequence, sotto_token token);
 
 typedef struct sotto_search_params {
   uint32_t struct_size;
-  sotto_search_mode mode;  /* default BEAM */
-  uint32_t sequence_count; /* beams or continuations; default 0: the session's */
-  uint32_t return_count;   /* best sequences returned; default 0: all */
-  uint32_t max_tokens;     /* new tokens; default 0: the session's sequence_tokens */
-  float length_penalty;    /* alpha; default 1; -10 ... 10 */
+  sotto_search_mode mode;              /* default BEAM */
+  uint32_t sequence_count;             /* beams or continuations; default 0: the session's */
+  uint32_t return_count;               /* best sequences returned; default 0: all */
+  uint32_t max_tokens;                 /* new tokens; default 0: the session's sequence_tokens */
+  float length_penalty;                /* alpha; default 1; -10 ... 10 */
   sotto_length_norm length_norm;       /* default POWER */
   sotto_early_stopping early_stopping; /* default HEURISTIC */
-  uint32_t group_count;    /* default 1; divides sequence_count */
-  float diversity_penalty; /* default 0; above 0 with more than one group; at most 100 */
-  sotto_choice choice;     /* default ORDER */
-  uint32_t contrastive_k;  /* default 4; 2 ... 64 */
-  float contrastive_alpha; /* default 0.6; 0 ... 1 */
+  uint32_t group_count;                /* default 1; divides sequence_count */
+  float diversity_penalty;             /* default 0; above 0 with more than one group; at most 100 */
+  sotto_choice choice;                 /* default ORDER */
+  uint32_t contrastive_k;              /* default 4; 2 ... 64 */
+  float contrastive_alpha;             /* default 0.6; 0 ... 1 */
   uint32_t reserved;
   /* BEAM: token sequences that must appear. Phrases with the same number in `phrase_groups`
    * are alternatives: one of them must. At most 32. */
-  const sotto_token_list *phrases;
-  const uint32_t *phrase_groups; /* NULL: each stands for itself */
+  const sotto_token_list* phrases;
+  const uint32_t* phrase_groups; /* NULL: each stands for itself */
   size_t phrase_count;
   sotto_similarity_fn similarity;
-  void *similarity_user_data;
+  void* similarity_user_data;
   sotto_step_fn on_step; /* may be NULL */
-  void *step_user_data;
+  void* step_user_data;
 } sotto_search_params;
 
-SOTTO_API void sotto_search_params_init(sotto_search_params *params, size_t params_size);
+SOTTO_API void sotto_search_params_init(sotto_search_params* params, size_t params_size);
 
 /* Continues the session's stream. Uses its sampler, grammar, end of text and stops: each
  * sequence ends at its own, max_time_ns counts from this call, include_stop_text means nothing.
@@ -122,10 +122,8 @@ SOTTO_API void sotto_search_params_init(sotto_search_params *params, size_t para
  * to be healed), INVALID_ARGUMENT naming the parameter (also the sampler's dola, a watermark
  * that replaces the selection in another mode than SOTTO_SEARCH_SAMPLE, and banned_strings),
  * before anything is evaluated. */
-SOTTO_API sotto_status sotto_session_search(sotto_session *session,
-                                            const sotto_search_params *params,
-                                            const sotto_sequence **sequences, size_t *count,
-                                            sotto_error *error);
+SOTTO_API sotto_status sotto_session_search(sotto_session* session, const sotto_search_params* params,
+                                            const sotto_sequence** sequences, size_t* count, sotto_error* error);
 
 #ifdef __cplusplus
 }

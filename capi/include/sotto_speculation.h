@@ -37,9 +37,8 @@ enum {
  * was drawn from, after the final LayerNorm: embedding_size floats, or NULL where it is not at
  * hand. Guesses from one on that is no token are ignored, and all where more are returned than
  * there is room. It must not call the session. */
-typedef size_t (*sotto_draft_fn)(void *user_data, const sotto_token *tokens, size_t token_count,
-                                 const float *hidden, size_t hidden_count, sotto_token *drafts,
-                                 size_t capacity);
+typedef size_t (*sotto_draft_fn)(void* user_data, const sotto_token* tokens, size_t token_count, const float* hidden,
+                                 size_t hidden_count, sotto_token* drafts, size_t capacity);
 
 typedef struct sotto_speculation_params {
   uint32_t struct_size;
@@ -53,10 +52,10 @@ typedef struct sotto_speculation_params {
   float draft_threshold; /* SESSION, EARLY_EXIT: guesses end where the draft gives less
                             probability than this, 0 ... 1; default 0: never */
   uint32_t reserved;
-  sotto_session *draft_session; /* SESSION. Is reset now and at the end, must outlive its use,
+  sotto_session* draft_session; /* SESSION. Is reset now and at the end, must outlive its use,
                                    belongs to the same thread, and is not used meanwhile */
   sotto_draft_fn draft;         /* CALLBACK */
-  void *user_data;
+  void* user_data;
 } sotto_speculation_params;
 
 typedef struct sotto_speculation_info {
@@ -67,22 +66,19 @@ typedef struct sotto_speculation_info {
   uint64_t accepted_count;        /* of them, those that came */
   uint64_t forced_proposed_count; /* part of both: forced by a matcher */
   uint64_t forced_accepted_count;
-  uint64_t draft_ns;              /* spent on making guesses */
+  uint64_t draft_ns; /* spent on making guesses */
 } sotto_speculation_info;
 
-SOTTO_API void sotto_speculation_params_init(sotto_speculation_params *params,
-                                             size_t params_size);
+SOTTO_API void sotto_speculation_params_init(sotto_speculation_params* params, size_t params_size);
 
 /* How the session guesses from here on; NULL: only what a matcher forces, as before the first
  * call. Errors: INVALID_STATE (the session was made with draft_tokens 0), INVALID_ARGUMENT naming
  * the parameter; the old way stays. */
-SOTTO_API sotto_status sotto_session_set_speculation(sotto_session *session,
-                                                     const sotto_speculation_params *params,
-                                                     sotto_error *error);
+SOTTO_API sotto_status sotto_session_set_speculation(sotto_session* session, const sotto_speculation_params* params,
+                                                     sotto_error* error);
 
 /* Counts since init or sotto_session_reset_timings. */
-SOTTO_API sotto_status sotto_session_get_speculation_info(const sotto_session *session,
-                                                          sotto_speculation_info *info);
+SOTTO_API sotto_status sotto_session_get_speculation_info(const sotto_session* session, sotto_speculation_info* info);
 
 #ifdef __cplusplus
 }

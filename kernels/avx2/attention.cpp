@@ -65,12 +65,10 @@ class Dots {
         sums[i] = _mm256_add_epi32(sums[i], products);
       }
     }
-    const __m256i low =
-        _mm256_hadd_epi32(_mm256_hadd_epi32(sums[0], sums[1]), _mm256_hadd_epi32(sums[2], sums[3]));
-    const __m256i high =
-        _mm256_hadd_epi32(_mm256_hadd_epi32(sums[4], sums[5]), _mm256_hadd_epi32(sums[6], sums[7]));
-    const __m256i dots = _mm256_add_epi32(_mm256_permute2x128_si256(low, high, 0x20),
-                                          _mm256_permute2x128_si256(low, high, 0x31));
+    const __m256i low = _mm256_hadd_epi32(_mm256_hadd_epi32(sums[0], sums[1]), _mm256_hadd_epi32(sums[2], sums[3]));
+    const __m256i high = _mm256_hadd_epi32(_mm256_hadd_epi32(sums[4], sums[5]), _mm256_hadd_epi32(sums[6], sums[7]));
+    const __m256i dots =
+        _mm256_add_epi32(_mm256_permute2x128_si256(low, high, 0x20), _mm256_permute2x128_si256(low, high, 0x31));
     _mm256_storeu_ps(scores, _mm256_cvtepi32_ps(dots));
   }
 
@@ -80,8 +78,6 @@ class Dots {
 
 }  // namespace
 
-void attention(const AttentionArgs& args) {
-  generic::attention<Vector, Dots>(args);
-}
+void attention(const AttentionArgs& args) { generic::attention<Vector, Dots>(args); }
 
 }  // namespace sotto::avx2

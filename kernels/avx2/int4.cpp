@@ -21,8 +21,7 @@ struct Vector {
       const __m256i low = _mm256_set1_epi8(15);
 #pragma GCC unroll 4
       for (size_t i = 0; i < 4; ++i) {
-        const __m256i both =
-            _mm256_load_si256(reinterpret_cast<const __m256i*>(nibbles + i * kInt4ChunkBytes));
+        const __m256i both = _mm256_load_si256(reinterpret_cast<const __m256i*>(nibbles + i * kInt4ChunkBytes));
         bytes[2 * i] = _mm256_and_si256(both, low);
         bytes[2 * i + 1] = _mm256_and_si256(_mm256_srli_epi16(both, 4), low);
       }
@@ -33,8 +32,7 @@ struct Vector {
   struct Scales {
     __m256i values;
     explicit Scales(const int8_t* bytes) {
-      const __m256i wide =
-          _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes)));
+      const __m256i wide = _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes)));
       values = _mm256_blend_epi16(wide, _mm256_slli_epi32(wide, 16), 0xaa);
     }
   };
@@ -49,21 +47,18 @@ struct Vector {
     for (size_t i = 0; i < 8; ++i) {
       int32_t activations;
       std::memcpy(&activations, q + 4 * i, sizeof activations);
-      dots = _mm256_add_epi16(
-          dots, _mm256_maddubs_epi16(weights.bytes[i], _mm256_set1_epi32(activations)));
+      dots = _mm256_add_epi16(dots, _mm256_maddubs_epi16(weights.bytes[i], _mm256_set1_epi32(activations)));
     }
     sums = _mm256_add_epi32(sums, _mm256_madd_epi16(dots, scales.values));
   }
 
-  static void finish(Sums sums, const Int4Frame& frame, size_t column,
-                     const RowQuantization& quantization, float* y) {
-    const __m256i shift = _mm256_mullo_epi32(
-        _mm256_set1_epi32(quantization.zero_point),
-        _mm256_load_si256(reinterpret_cast<const __m256i*>(frame.sums + column)));
-    const __m256 scaled = _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_sub_epi32(sums, shift)),
-                                        _mm256_set1_ps(quantization.scale));
-    _mm256_storeu_ps(y, _mm256_fmadd_ps(scaled, _mm256_load_ps(frame.scales + column),
-                                        _mm256_load_ps(frame.biases + column)));
+  static void finish(Sums sums, const Int4Frame& frame, size_t column, const RowQuantization& quantization, float* y) {
+    const __m256i shift = _mm256_mullo_epi32(_mm256_set1_epi32(quantization.zero_point),
+                                             _mm256_load_si256(reinterpret_cast<const __m256i*>(frame.sums + column)));
+    const __m256 scaled =
+        _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_sub_epi32(sums, shift)), _mm256_set1_ps(quantization.scale));
+    _mm256_storeu_ps(
+        y, _mm256_fmadd_ps(scaled, _mm256_load_ps(frame.scales + column), _mm256_load_ps(frame.biases + column)));
   }
 };
 

@@ -40,12 +40,11 @@ struct Vector {
 
   using Frame = TileFrame;
   // A vector of sums has two columns, one in each half.
-  static __m256 finish(const Ints (&sums)[kTileVectors], const Frame& frame,
-                       const RowQuantization& quantization) {
+  static __m256 finish(const Ints (&sums)[kTileVectors], const Frame& frame, const RowQuantization& quantization) {
     const __m256i low = _mm256_hadd_epi32(sums[0], sums[1]);
     const __m256i high = _mm256_hadd_epi32(sums[2], sums[3]);
-    const __m256i columns = _mm256_permutevar8x32_epi32(
-        _mm256_hadd_epi32(low, high), _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    const __m256i columns =
+        _mm256_permutevar8x32_epi32(_mm256_hadd_epi32(low, high), _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
     return frame.finish(columns, 0, quantization);
   }
   static void store(float* y, size_t columns, __m256 values) { store_columns(y, columns, values); }

@@ -7,7 +7,7 @@
 
 namespace sotto::avx2 {
 
-constinit const Kernels kTable = generic::make_table<Vector, Columns>(
-    Isa::kAvx2, attention, generic::attention_rows<attention>);
+constinit const Kernels kTable =
+    generic::make_table<Vector, Columns>(Isa::kAvx2, attention, generic::attention_rows<attention>);
 
 }  // namespace sotto::avx2

@@ -21,10 +21,9 @@ class TileFrame {
 
   // Of a row of activations to which `added` has been added.
   __m256 finish(__m256i sums, int32_t added, const RowQuantization& quantization) const {
-    const __m256i shift =
-        _mm256_mullo_epi32(minus_sums_, _mm256_set1_epi32(quantization.zero_point + added));
-    const __m256 scaled = _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_add_epi32(sums, shift)),
-                                        _mm256_set1_ps(quantization.scale));
+    const __m256i shift = _mm256_mullo_epi32(minus_sums_, _mm256_set1_epi32(quantization.zero_point + added));
+    const __m256 scaled =
+        _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_add_epi32(sums, shift)), _mm256_set1_ps(quantization.scale));
     return _mm256_fmadd_ps(scaled, scales_, biases_);
   }
 

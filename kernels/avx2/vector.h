@@ -42,9 +42,7 @@ struct Vector {
   static Vector zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
   static Vector broadcast(float x) { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
 
-  static Vector load(const float* p, Whole) {
-    return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)};
-  }
+  static Vector load(const float* p, Whole) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
   static Vector load(const float* p, Part part) {
     return {_mm256_maskload_ps(p, mask_of(part, 0)), _mm256_maskload_ps(p + 8, mask_of(part, 8))};
   }
@@ -63,8 +61,8 @@ struct Vector {
 
   // The lanes of x and ids (first_id, first_id + 1, ... where null) that are set in `mask`,
   // one after the other, and what lies behind them up to 16; returns how many.
-  static size_t compress(uint32_t mask, const float* x, const int32_t* ids, int32_t first_id,
-                         float* kept_x, int32_t* kept_ids) {
+  static size_t compress(uint32_t mask, const float* x, const int32_t* ids, int32_t first_id, float* kept_x,
+                         int32_t* kept_ids) {
     const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     const __m256 x_low = _mm256_loadu_ps(x), x_high = _mm256_loadu_ps(x + 8);
     __m256i id_low = _mm256_add_epi32(lane, _mm256_set1_epi32(first_id));
@@ -80,14 +78,12 @@ struct Vector {
     return static_cast<size_t>(low_count + __builtin_popcount(high));
   }
   static __m256i compression(uint32_t mask) {
-    return _mm256_cvtepu8_epi32(
-        _mm_loadl_epi64(reinterpret_cast<const __m128i*>(&kCompressions.order[mask])));
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(&kCompressions.order[mask])));
   }
   static void store_permuted(uint32_t mask, __m256 x, __m256i ids, float* to_x, int32_t* to_ids) {
     const __m256i order = compression(mask);
     _mm256_storeu_ps(to_x, _mm256_permutevar8x32_ps(x, order));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to_ids),
-                        _mm256_permutevar8x32_epi32(ids, order));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to_ids), _mm256_permutevar8x32_epi32(ids, order));
   }
 
   // The same of first_id, first_id + 1, ... alone.
@@ -95,10 +91,8 @@ struct Vector {
     const uint32_t low = mask & 0xff, high = mask >> 8;
     const int low_count = __builtin_popcount(low);
     const __m256i first = _mm256_set1_epi32(first_id), next = _mm256_set1_epi32(first_id + 8);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(kept_ids),
-                        _mm256_add_epi32(compression(low), first));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(kept_ids + low_count),
-                        _mm256_add_epi32(compression(high), next));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(kept_ids), _mm256_add_epi32(compression(low), first));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(kept_ids + low_count), _mm256_add_epi32(compression(high), next));
     return static_cast<size_t>(low_count + __builtin_popcount(high));
   }
 
@@ -113,8 +107,7 @@ struct Vector {
   static __m256i bits_of(const uint32_t* words, uint32_t shift, uint32_t mask) {
     const __m128i count = _mm_cvtsi32_si128(static_cast<int>(shift));
     const __m256i word = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words));
-    return _mm256_and_si256(_mm256_srl_epi32(word, count),
-                            _mm256_set1_epi32(static_cast<int>(mask)));
+    return _mm256_and_si256(_mm256_srl_epi32(word, count), _mm256_set1_epi32(static_cast<int>(mask)));
   }
   static void store_bits(const uint32_t* words, uint32_t shift, uint32_t mask, uint32_t* bits) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(bits), bits_of(words, shift, mask));
@@ -152,11 +145,9 @@ struct Vector {
   };
 
   // The lanes of 16 words where word >> shift & mask = pattern.
-  static uint32_t equal_bits(const uint32_t* words, uint32_t shift, uint32_t mask,
-                             uint32_t pattern) {
+  static uint32_t equal_bits(const uint32_t* words, uint32_t shift, uint32_t mask, uint32_t pattern) {
     const auto eight = [=](const uint32_t* w) {
-      const __m256i same = _mm256_cmpeq_epi32(bits_of(w, shift, mask),
-                                              _mm256_set1_epi32(static_cast<int>(pattern)));
+      const __m256i same = _mm256_cmpeq_epi32(bits_of(w, shift, mask), _mm256_set1_epi32(static_cast<int>(pattern)));
       return _mm256_movemask_ps(_mm256_castsi256_ps(same));
     };
     return static_cast<uint32_t>(eight(words) | eight(words + 8) << 8);
@@ -185,26 +176,24 @@ struct Vector {
       return {{d, d, d, d}};
     }
     static Doubles of(Vector x) {
-      return {{_mm256_cvtps_pd(_mm256_castps256_ps128(x.low)),
-               _mm256_cvtps_pd(_mm256_extractf128_ps(x.low, 1)),
-               _mm256_cvtps_pd(_mm256_castps256_ps128(x.high)),
-               _mm256_cvtps_pd(_mm256_extractf128_ps(x.high, 1))}};
+      return {{_mm256_cvtps_pd(_mm256_castps256_ps128(x.low)), _mm256_cvtps_pd(_mm256_extractf128_ps(x.low, 1)),
+               _mm256_cvtps_pd(_mm256_castps256_ps128(x.high)), _mm256_cvtps_pd(_mm256_extractf128_ps(x.high, 1))}};
     }
     Vector to_floats() const {
       return {_mm256_set_m128(_mm256_cvtpd_ps(v[1]), _mm256_cvtpd_ps(v[0])),
               _mm256_set_m128(_mm256_cvtpd_ps(v[3]), _mm256_cvtpd_ps(v[2]))};
     }
     friend Doubles operator+(Doubles a, Doubles b) {
-      return {{_mm256_add_pd(a.v[0], b.v[0]), _mm256_add_pd(a.v[1], b.v[1]),
-               _mm256_add_pd(a.v[2], b.v[2]), _mm256_add_pd(a.v[3], b.v[3])}};
+      return {{_mm256_add_pd(a.v[0], b.v[0]), _mm256_add_pd(a.v[1], b.v[1]), _mm256_add_pd(a.v[2], b.v[2]),
+               _mm256_add_pd(a.v[3], b.v[3])}};
     }
     friend Doubles operator-(Doubles a, Doubles b) {
-      return {{_mm256_sub_pd(a.v[0], b.v[0]), _mm256_sub_pd(a.v[1], b.v[1]),
-               _mm256_sub_pd(a.v[2], b.v[2]), _mm256_sub_pd(a.v[3], b.v[3])}};
+      return {{_mm256_sub_pd(a.v[0], b.v[0]), _mm256_sub_pd(a.v[1], b.v[1]), _mm256_sub_pd(a.v[2], b.v[2]),
+               _mm256_sub_pd(a.v[3], b.v[3])}};
     }
     friend Doubles operator*(Doubles a, Doubles b) {
-      return {{_mm256_mul_pd(a.v[0], b.v[0]), _mm256_mul_pd(a.v[1], b.v[1]),
-               _mm256_mul_pd(a.v[2], b.v[2]), _mm256_mul_pd(a.v[3], b.v[3])}};
+      return {{_mm256_mul_pd(a.v[0], b.v[0]), _mm256_mul_pd(a.v[1], b.v[1]), _mm256_mul_pd(a.v[2], b.v[2]),
+               _mm256_mul_pd(a.v[3], b.v[3])}};
     }
   };
 
@@ -262,18 +251,10 @@ struct Vector {
   }
 };
 
-inline Vector operator+(Vector a, Vector b) {
-  return {_mm256_add_ps(a.low, b.low), _mm256_add_ps(a.high, b.high)};
-}
-inline Vector operator-(Vector a, Vector b) {
-  return {_mm256_sub_ps(a.low, b.low), _mm256_sub_ps(a.high, b.high)};
-}
-inline Vector operator*(Vector a, Vector b) {
-  return {_mm256_mul_ps(a.low, b.low), _mm256_mul_ps(a.high, b.high)};
-}
-inline Vector operator/(Vector a, Vector b) {
-  return {_mm256_div_ps(a.low, b.low), _mm256_div_ps(a.high, b.high)};
-}
+inline Vector operator+(Vector a, Vector b) { return {_mm256_add_ps(a.low, b.low), _mm256_add_ps(a.high, b.high)}; }
+inline Vector operator-(Vector a, Vector b) { return {_mm256_sub_ps(a.low, b.low), _mm256_sub_ps(a.high, b.high)}; }
+inline Vector operator*(Vector a, Vector b) { return {_mm256_mul_ps(a.low, b.low), _mm256_mul_ps(a.high, b.high)}; }
+inline Vector operator/(Vector a, Vector b) { return {_mm256_div_ps(a.low, b.low), _mm256_div_ps(a.high, b.high)}; }
 inline Vector fma(Vector a, Vector b, Vector c) {
   return {_mm256_fmadd_ps(a.low, b.low, c.low), _mm256_fmadd_ps(a.high, b.high, c.high)};
 }
@@ -293,12 +274,8 @@ inline __m256 bits_below_one(__m256 a) {
 inline Vector bits_below_one(Vector a) { return {bits_below_one(a.low), bits_below_one(a.high)}; }
 
 // a > b ? a : b and a < b ? a : b; b where either is NaN.
-inline Vector max(Vector a, Vector b) {
-  return {_mm256_max_ps(a.low, b.low), _mm256_max_ps(a.high, b.high)};
-}
-inline Vector min(Vector a, Vector b) {
-  return {_mm256_min_ps(a.low, b.low), _mm256_min_ps(a.high, b.high)};
-}
+inline Vector max(Vector a, Vector b) { return {_mm256_max_ps(a.low, b.low), _mm256_max_ps(a.high, b.high)}; }
+inline Vector min(Vector a, Vector b) { return {_mm256_min_ps(a.low, b.low), _mm256_min_ps(a.high, b.high)}; }
 
 // a >= b ? yes : no.
 inline Vector select_ge(Vector a, Vector b, Vector yes, Vector no) {

@@ -87,8 +87,6 @@ class Dots {
 
 }  // namespace
 
-void attention(const AttentionArgs& args) {
-  generic::attention<Vector, Dots>(args);
-}
+void attention(const AttentionArgs& args) { generic::attention<Vector, Dots>(args); }
 
 }  // namespace sotto::avx512

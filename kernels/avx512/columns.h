@@ -19,16 +19,13 @@ class Columns {
   };
 
   // How many rows each column has.
-  explicit Columns(const uint8_t* counts)
-      : counts_(_mm_loadu_si128(reinterpret_cast<const __m128i*>(counts))) {
+  explicit Columns(const uint8_t* counts) : counts_(_mm_loadu_si128(reinterpret_cast<const __m128i*>(counts))) {
     // Or compilers broadcast every row from a register, by the port that compares.
     asm("" : "+r"(rows_));
   }
 
   // Row `row`, with 0 where a column has none.
-  Row load(const float* p, int row) const {
-    return {_mm512_maskz_loadu_ps(counted(row), p)};
-  }
+  Row load(const float* p, int row) const { return {_mm512_maskz_loadu_ps(counted(row), p)}; }
 
   // The larger into `a`.
   static void order(Row& a, Row& b) {
@@ -37,9 +34,7 @@ class Columns {
     a.v = larger;
   }
 
-  bool any_is_empty() const {
-    return _mm_test_epi8_mask(counts_, counts_) != 0xffff;
-  }
+  bool any_is_empty() const { return _mm_test_epi8_mask(counts_, counts_) != 0xffff; }
 
   // As the op sum_column_bends; the columns are sorted, and none is empty.
   double sum_bends(Row (&rows)[16], float* next) const {
@@ -69,8 +64,7 @@ class Columns {
       const __m512 bend = _mm512_abs_ps(_mm512_sub_ps(gaps[i], gaps[i + 1]));
       sums[i % 4] = i < 4 ? bend : _mm512_add_ps(sums[i % 4], bend);
     }
-    const __m512 sum = _mm512_add_ps(_mm512_add_ps(sums[0], sums[1]),
-                                     _mm512_add_ps(sums[2], sums[3]));
+    const __m512 sum = _mm512_add_ps(_mm512_add_ps(sums[0], sums[1]), _mm512_add_ps(sums[2], sums[3]));
     next[0] = largest;
     next[1] = _mm512_cvtss_f32(rows[1].v);
     const __m256 v8 = _mm256_add_ps(_mm512_castps512_ps256(sum), _mm512_extractf32x8_ps(sum, 1));
@@ -96,13 +90,12 @@ class Columns {
  private:
   // The columns that have a row `row`.
   __mmask16 counted(int row) const {
-    return _mm_cmpgt_epi8_mask(counts_,
-                               _mm_load_si128(reinterpret_cast<const __m128i*>(rows_[row])));
+    return _mm_cmpgt_epi8_mask(counts_, _mm_load_si128(reinterpret_cast<const __m128i*>(rows_[row])));
   }
   // Each column's number from the next, the last's from `last`.
   static __m512 from_next(__m512 x, float last) {
-    return _mm512_castsi512_ps(_mm512_alignr_epi32(_mm512_castps_si512(_mm512_set1_ps(last)),
-                                                   _mm512_castps_si512(x), 1));
+    return _mm512_castsi512_ps(
+        _mm512_alignr_epi32(_mm512_castps_si512(_mm512_set1_ps(last)), _mm512_castps_si512(x), 1));
   }
 
   struct SameBytes {

@@ -21,8 +21,7 @@ template <size_t kCount>
   __mmask16 kept[kCount];
   const auto each = [](auto&& step) { for_all<kCount>(step); };
   each([&](size_t i) { t[i] = fma(x[i], Vector::broadcast(kLog2E), magic); });
-  each(
-      [&](size_t i) { kept[i] = _mm512_cmp_ps_mask(x[i].v, _mm512_set1_ps(kExpMin), _CMP_GE_OQ); });
+  each([&](size_t i) { kept[i] = _mm512_cmp_ps_mask(x[i].v, _mm512_set1_ps(kExpMin), _CMP_GE_OQ); });
   each([&](size_t i) { r[i] = magic - t[i]; });
   each([&](size_t i) { x[i] = fma(r[i], Vector::broadcast(kLn2High), x[i]); });
   each([&](size_t i) { r[i] = fma(r[i], Vector::broadcast(kLn2Low), x[i]); });

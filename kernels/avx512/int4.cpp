@@ -31,8 +31,7 @@ struct Vector {
   struct Scales {
     __m512i values;
     explicit Scales(const int8_t* bytes) {
-      const __m512i wide =
-          _mm512_cvtepi8_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(bytes)));
+      const __m512i wide = _mm512_cvtepi8_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(bytes)));
       values = _mm512_mask_blend_epi16(0xaaaaaaaa, wide, _mm512_slli_epi32(wide, 16));
     }
   };
@@ -47,20 +46,18 @@ struct Vector {
     for (size_t i = 0; i < 8; ++i) {
       int32_t activations;
       std::memcpy(&activations, q + 4 * i, sizeof activations);
-      dots = _mm512_add_epi16(
-          dots, _mm512_maddubs_epi16(weights.bytes[i], _mm512_set1_epi32(activations)));
+      dots = _mm512_add_epi16(dots, _mm512_maddubs_epi16(weights.bytes[i], _mm512_set1_epi32(activations)));
     }
     sums = _mm512_add_epi32(sums, _mm512_madd_epi16(dots, scales.values));
   }
 
-  static void finish(Sums sums, const Int4Frame& frame, size_t column,
-                     const RowQuantization& quantization, float* y) {
-    const __m512i shift = _mm512_mullo_epi32(_mm512_set1_epi32(quantization.zero_point),
-                                             _mm512_load_si512(frame.sums + column));
-    const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_sub_epi32(sums, shift)),
-                                        _mm512_set1_ps(quantization.scale));
-    _mm512_storeu_ps(y, _mm512_fmadd_ps(scaled, _mm512_load_ps(frame.scales + column),
-                                        _mm512_load_ps(frame.biases + column)));
+  static void finish(Sums sums, const Int4Frame& frame, size_t column, const RowQuantization& quantization, float* y) {
+    const __m512i shift =
+        _mm512_mullo_epi32(_mm512_set1_epi32(quantization.zero_point), _mm512_load_si512(frame.sums + column));
+    const __m512 scaled =
+        _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_sub_epi32(sums, shift)), _mm512_set1_ps(quantization.scale));
+    _mm512_storeu_ps(
+        y, _mm512_fmadd_ps(scaled, _mm512_load_ps(frame.scales + column), _mm512_load_ps(frame.biases + column)));
   }
 };
 

@@ -46,10 +46,9 @@ struct Vector {
           biases_(_mm512_load_ps(reinterpret_cast<const float*>(end) + kColumns)) {}
 
     __m512 finish(__m512i sums, const RowQuantization& quantization) const {
-      const __m512i shift =
-          _mm512_mullo_epi32(minus_sums_, _mm512_set1_epi32(quantization.zero_point));
-      const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_add_epi32(sums, shift)),
-                                          _mm512_set1_ps(quantization.scale));
+      const __m512i shift = _mm512_mullo_epi32(minus_sums_, _mm512_set1_epi32(quantization.zero_point));
+      const __m512 scaled =
+          _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_add_epi32(sums, shift)), _mm512_set1_ps(quantization.scale));
       return _mm512_fmadd_ps(scaled, scales_, biases_);
     }
 
@@ -65,11 +64,10 @@ struct Vector {
   }
 
   // A vector of sums has four columns, one in each quarter.
-  static __m512 finish(const Ints (&sums)[kTileVectors], const Frame& frame,
-                       const RowQuantization& quantization) {
+  static __m512 finish(const Ints (&sums)[kTileVectors], const Frame& frame, const RowQuantization& quantization) {
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15);
-    const __m512i columns = _mm512_permutexvar_epi32(
-        order, add_pairs(add_pairs(sums[0], sums[1]), add_pairs(sums[2], sums[3])));
+    const __m512i columns =
+        _mm512_permutexvar_epi32(order, add_pairs(add_pairs(sums[0], sums[1]), add_pairs(sums[2], sums[3])));
     return frame.finish(columns, quantization);
   }
 

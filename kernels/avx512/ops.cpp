@@ -8,11 +8,11 @@
 
 namespace sotto::avx512 {
 
-constinit const Kernels kTable = generic::make_table<Vector, Columns>(
-    Isa::kAvx512, attention, generic::attention_rows<attention>);
-constinit const Kernels kVnniTable = generic::make_table<Vector, Columns>(
-    Isa::kAvx512Vnni, avx512vnni::attention, avx512vnni::attention_rows);
-constinit const Kernels kAmxTable = generic::make_table<Vector, Columns>(
-    Isa::kAvx512Amx, avx512vnni::attention, avx512amx::attention_rows);
+constinit const Kernels kTable =
+    generic::make_table<Vector, Columns>(Isa::kAvx512, attention, generic::attention_rows<attention>);
+constinit const Kernels kVnniTable =
+    generic::make_table<Vector, Columns>(Isa::kAvx512Vnni, avx512vnni::attention, avx512vnni::attention_rows);
+constinit const Kernels kAmxTable =
+    generic::make_table<Vector, Columns>(Isa::kAvx512Amx, avx512vnni::attention, avx512amx::attention_rows);
 
 }  // namespace sotto::avx512

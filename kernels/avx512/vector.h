@@ -14,9 +14,7 @@ namespace {
 using generic::Part;
 using generic::Whole;
 
-inline __mmask16 mask_of(Part part) {
-  return static_cast<__mmask16>((1u << part.count) - 1);
-}
+inline __mmask16 mask_of(Part part) { return static_cast<__mmask16>((1u << part.count) - 1); }
 
 struct Vector {
   __m512 v;
@@ -25,26 +23,19 @@ struct Vector {
   static Vector broadcast(float x) { return {_mm512_set1_ps(x)}; }
 
   static Vector load(const float* p, Whole) { return {_mm512_loadu_ps(p)}; }
-  static Vector load(const float* p, Part part) {
-    return {_mm512_maskz_loadu_ps(mask_of(part), p)};
-  }
+  static Vector load(const float* p, Part part) { return {_mm512_maskz_loadu_ps(mask_of(part), p)}; }
   static Vector load(const int8_t* p, Whole) {
     return from_bytes(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
-  static Vector load(const int8_t* p, Part part) {
-    return from_bytes(_mm_maskz_loadu_epi8(mask_of(part), p));
-  }
-  static Vector from_bytes(__m128i bytes) {
-    return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes))};
-  }
+  static Vector load(const int8_t* p, Part part) { return from_bytes(_mm_maskz_loadu_epi8(mask_of(part), p)); }
+  static Vector from_bytes(__m128i bytes) { return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes))}; }
 
   // The lanes of x and ids (first_id, first_id + 1, ... where null) that are set in `mask`,
   // one after the other, and what lies behind them up to 16; returns how many.
-  static size_t compress(uint32_t mask, const float* x, const int32_t* ids, int32_t first_id,
-                         float* kept_x, int32_t* kept_ids) {
+  static size_t compress(uint32_t mask, const float* x, const int32_t* ids, int32_t first_id, float* kept_x,
+                         int32_t* kept_ids) {
     const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    const __m512i id = ids != nullptr ? _mm512_loadu_si512(ids)
-                                      : _mm512_add_epi32(lane, _mm512_set1_epi32(first_id));
+    const __m512i id = ids != nullptr ? _mm512_loadu_si512(ids) : _mm512_add_epi32(lane, _mm512_set1_epi32(first_id));
     const auto kept = static_cast<__mmask16>(mask);
     const __m512 value = _mm512_loadu_ps(x);
     _mm512_storeu_ps(kept_x, _mm512_maskz_compress_ps(kept, value));
@@ -83,9 +74,8 @@ struct Vector {
           high_{_mm512_loadu_ps(high), _mm512_loadu_ps(high + 16)} {}
     Vector of(const uint32_t* words, uint32_t shift, uint32_t mask) const {
       const __m512i b = bits_of(words, shift, mask);
-      return {_mm512_mul_ps(
-          _mm512_permutex2var_ps(low_[0], b, low_[1]),
-          _mm512_permutex2var_ps(high_[0], _mm512_srli_epi32(b, 5), high_[1]))};
+      return {_mm512_mul_ps(_mm512_permutex2var_ps(low_[0], b, low_[1]),
+                            _mm512_permutex2var_ps(high_[0], _mm512_srli_epi32(b, 5), high_[1]))};
     }
 
    private:
@@ -96,11 +86,8 @@ struct Vector {
   // 32 numbers, to be had by their indices, which are integers.
   class Table {
    public:
-    explicit Table(const float* numbers)
-        : low_(_mm512_loadu_ps(numbers)), high_(_mm512_loadu_ps(numbers + 16)) {}
-    Vector at(Vector index) const {
-      return {_mm512_permutex2var_ps(low_, _mm512_cvttps_epi32(index.v), high_)};
-    }
+    explicit Table(const float* numbers) : low_(_mm512_loadu_ps(numbers)), high_(_mm512_loadu_ps(numbers + 16)) {}
+    Vector at(Vector index) const { return {_mm512_permutex2var_ps(low_, _mm512_cvttps_epi32(index.v), high_)}; }
 
    private:
     __m512 low_;
@@ -108,10 +95,8 @@ struct Vector {
   };
 
   // The lanes of 16 words where word >> shift & mask = pattern.
-  static uint32_t equal_bits(const uint32_t* words, uint32_t shift, uint32_t mask,
-                             uint32_t pattern) {
-    return _mm512_cmpeq_epi32_mask(bits_of(words, shift, mask),
-                                   _mm512_set1_epi32(static_cast<int>(pattern)));
+  static uint32_t equal_bits(const uint32_t* words, uint32_t shift, uint32_t mask, uint32_t pattern) {
+    return _mm512_cmpeq_epi32_mask(bits_of(words, shift, mask), _mm512_set1_epi32(static_cast<int>(pattern)));
   }
 
   // Sums of the bits of each lane, modulo 2^32.
@@ -128,8 +113,7 @@ struct Vector {
 
     static Doubles broadcast(double x) { return {_mm512_set1_pd(x), _mm512_set1_pd(x)}; }
     static Doubles of(Vector x) {
-      return {_mm512_cvtps_pd(_mm512_castps512_ps256(x.v)),
-              _mm512_cvtps_pd(_mm512_extractf32x8_ps(x.v, 1))};
+      return {_mm512_cvtps_pd(_mm512_castps512_ps256(x.v)), _mm512_cvtps_pd(_mm512_extractf32x8_ps(x.v, 1))};
     }
     Vector to_floats() const {
       const __m512 half = _mm512_castps256_ps512(_mm512_cvtpd_ps(low));
@@ -166,8 +150,7 @@ struct Vector {
 
   // Rounded to integers, plus `offset`, as int8.
   __m128i rounded(int32_t offset) const {
-    return _mm512_cvtepi32_epi8(
-        _mm512_add_epi32(_mm512_cvtps_epi32(v), _mm512_set1_epi32(offset)));
+    return _mm512_cvtepi32_epi8(_mm512_add_epi32(_mm512_cvtps_epi32(v), _mm512_set1_epi32(offset)));
   }
   void store_rounded(int8_t* p, int32_t offset, Whole) const {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), rounded(offset));
@@ -188,14 +171,12 @@ struct Vector {
     const __m512i offsets = _mm512_set1_epi16(static_cast<int16_t>(offset));
     const __m512i low = _mm512_packs_epi32(integers[0], integers[1]);
     const __m512i high_half = _mm512_packs_epi32(integers[2], integers[3]);
-    const __m512i bytes = _mm512_packs_epi16(_mm512_adds_epi16(low, offsets),
-                                             _mm512_adds_epi16(high_half, offsets));
+    const __m512i bytes = _mm512_packs_epi16(_mm512_adds_epi16(low, offsets), _mm512_adds_epi16(high_half, offsets));
     // Packing leaves four of each source side by side.
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     return _mm512_permutexvar_epi32(order, bytes);
   }
-  static void store_64_rounded(const float* x, Vector factor, Vector high, int32_t offset,
-                               int8_t* q) {
+  static void store_64_rounded(const float* x, Vector factor, Vector high, int32_t offset, int8_t* q) {
     _mm512_storeu_si512(q, rounded_64(x, factor, high, offset));
   }
   // Without an offset, and -127 ... 127.
@@ -206,8 +187,7 @@ struct Vector {
 
   // Rounded down, 0 ... 2^16 - 1.
   void store_floor(uint16_t* p, Whole) const {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
-                        _mm512_cvtepi32_epi16(_mm512_cvttps_epi32(v)));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(_mm512_cvttps_epi32(v)));
   }
   void store_floor(uint16_t* p, Part part) const {
     _mm512_mask_cvtepi32_storeu_epi16(p, mask_of(part), _mm512_cvttps_epi32(v));
@@ -241,17 +221,11 @@ inline Vector select_ge(Vector a, Vector b, Vector yes, Vector no) {
 
 // v in the extent, `other` beyond it.
 inline Vector merge(Vector v, Whole, Vector) { return v; }
-inline Vector merge(Vector v, Part part, Vector other) {
-  return {_mm512_mask_blend_ps(mask_of(part), other.v, v.v)};
-}
+inline Vector merge(Vector v, Part part, Vector other) { return {_mm512_mask_blend_ps(mask_of(part), other.v, v.v)}; }
 
-inline uint32_t equal_mask(Vector a, Vector b) {
-  return _mm512_cmp_ps_mask(a.v, b.v, _CMP_EQ_OQ);
-}
+inline uint32_t equal_mask(Vector a, Vector b) { return _mm512_cmp_ps_mask(a.v, b.v, _CMP_EQ_OQ); }
 
-inline uint32_t greater_equal_mask(Vector a, Vector b) {
-  return _mm512_cmp_ps_mask(a.v, b.v, _CMP_GE_OQ);
-}
+inline uint32_t greater_equal_mask(Vector a, Vector b) { return _mm512_cmp_ps_mask(a.v, b.v, _CMP_GE_OQ); }
 
 // p 2^n for t = n + kRoundToInteger; p and the result are normal.
 inline Vector scale(Vector p, Vector t) {

@@ -134,8 +134,6 @@ void multiply_large_batch(const TileArgs& args, size_t first_tile, size_t tile_c
 }  // namespace
 
 constinit const TileKernels kTileKernels = {
-    kTileColumns,
-    {nullptr, avx512vnni::multiply_small_batch, 8},
-    {prepare_large_batch, multiply_large_batch, 12}};
+    kTileColumns, {nullptr, avx512vnni::multiply_small_batch, 8}, {prepare_large_batch, multiply_large_batch, 12}};
 
 }  // namespace sotto::avx512amx

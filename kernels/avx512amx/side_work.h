@@ -32,8 +32,7 @@ struct StepWeights {
 class WeightOrder {
  public:
   // `passes`: how often two tiles of columns are multiplied.
-  WeightOrder(const TileArgs& args, size_t first_tile, size_t tile_count, size_t passes,
-              size_t turns)
+  WeightOrder(const TileArgs& args, size_t first_tile, size_t tile_count, size_t passes, size_t turns)
       : depths_(avx512vnni::depth_count(args.inputs)),
         size_(avx512vnni::tile_size(args.inputs)),
         tile_(static_cast<const uint8_t*>(args.packed) + first_tile * size_),
@@ -81,15 +80,12 @@ class WeightOrder {
     for (size_t d = 0; d < count; ++d) {
       order_depth(from + d * avx512vnni::kDepthBytes, to + d * avx512vnni::kDepthBytes);
     }
-    std::memset(to + count * avx512vnni::kDepthBytes, 0,
-                (kStepDepths - count) * avx512vnni::kDepthBytes);
+    std::memset(to + count * avx512vnni::kDepthBytes, 0, (kStepDepths - count) * avx512vnni::kDepthBytes);
   }
 
   [[gnu::always_inline]] static void order_depth(const uint8_t* from, int8_t* to) {
-    const __m512i even =
-        _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
-    const __m512i odd =
-        _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+    const __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    const __m512i odd = _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
     const __m512i low = _mm512_load_si512(from);
     const __m512i high = _mm512_load_si512(from + avx512vnni::kHalfBytes);
     _mm512_store_si512(to, _mm512_permutex2var_epi32(low, even, high));
@@ -110,8 +106,7 @@ class WeightOrder {
 // From the sums of one or two tiles of rows and of columns to outputs.
 class Finish {
  public:
-  void begin(const TileArgs& args, size_t tile, size_t columns, size_t row_tile,
-             size_t row_tiles, const Sums* sums) {
+  void begin(const TileArgs& args, size_t tile, size_t columns, size_t row_tile, size_t row_tiles, const Sums* sums) {
     const size_t size = avx512vnni::tile_size(args.inputs);
     const size_t first = row_tile * kTileRows;
     const auto* packed = static_cast<const uint8_t*>(args.packed) + tile * size;
@@ -138,10 +133,8 @@ class Finish {
 
  private:
   [[gnu::always_inline]] void finish_column(size_t c) {
-    const __m512i sums =
-        _mm512_load_si512(sums_[row_ / kTileRows].columns[c][row_ % kTileRows]);
-    _mm512_mask_storeu_ps(y_ + c * kTileColumns, masks_[c],
-                          frames_[c].finish(sums, quantization_[row_]));
+    const __m512i sums = _mm512_load_si512(sums_[row_ / kTileRows].columns[c][row_ % kTileRows]);
+    _mm512_mask_storeu_ps(y_ + c * kTileColumns, masks_[c], frames_[c].finish(sums, quantization_[row_]));
   }
 
   avx512vnni::TileFrame frames_[kPair];

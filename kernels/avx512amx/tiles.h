@@ -36,34 +36,24 @@ template <int kTile>
 // Rows `stride` apart.
 template <int kTile>
 [[gnu::always_inline]] inline void load_tile(const void* from, size_t stride = kTileRowBytes) {
-  asm volatile("tileloadd (%1,%2,1), %%tmm%c0"
-               :
-               : "i"(kTile), "r"(from), "r"(stride)
-               : "memory");
+  asm volatile("tileloadd (%1,%2,1), %%tmm%c0" : : "i"(kTile), "r"(from), "r"(stride) : "memory");
 }
 
 template <int kTile>
 [[gnu::always_inline]] inline void store_tile(void* to) {
-  asm volatile("tilestored %%tmm%c0, (%1,%2,1)"
-               :
-               : "i"(kTile), "r"(to), "r"(kTileRowBytes)
-               : "memory");
+  asm volatile("tilestored %%tmm%c0, (%1,%2,1)" : : "i"(kTile), "r"(to), "r"(kTileRowBytes) : "memory");
 }
 
 // Sums (row, column) += unsigned (row, 64) times signed (16 times four, column, of the four).
 template <int kSums, int kUnsigned, int kSigned>
 [[gnu::always_inline]] inline void multiply_tiles() {
-  asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0"
-               :
-               : "i"(kSums), "i"(kUnsigned), "i"(kSigned));
+  asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kUnsigned), "i"(kSigned));
 }
 
 // The same of signed rows.
 template <int kSums, int kRows, int kColumns>
 [[gnu::always_inline]] inline void multiply_signed_tiles() {
-  asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0"
-               :
-               : "i"(kSums), "i"(kRows), "i"(kColumns));
+  asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kRows), "i"(kColumns));
 }
 
 }  // namespace

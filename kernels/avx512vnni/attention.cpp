@@ -95,8 +95,6 @@ class Dots {
 
 }  // namespace
 
-void attention(const AttentionArgs& args) {
-  generic::attention<avx512::Vector, Dots>(args);
-}
+void attention(const AttentionArgs& args) { generic::attention<avx512::Vector, Dots>(args); }
 
 }  // namespace sotto::avx512vnni

@@ -19,9 +19,7 @@ using generic::Part;
 using generic::Whole;
 
 // Of each row: its scores are so far from those of the next.
-size_t score_stride(const AttentionRowsArgs& args) {
-  return args.slots_of(args.row_count - 1);
-}
+size_t score_stride(const AttentionRowsArgs& args) { return args.slots_of(args.row_count - 1); }
 
 // Four dimensions of a query and of 16 keys. Not the intrinsic: GCC 12 broadcasts by way of a
 // general register.
@@ -43,8 +41,7 @@ void quantize_queries(const AttentionRowsArgs& args, Queries* queries) {
   for (size_t r = 0; r < args.row_count; ++r) {
     int8_t* q = queries->q[r]->q;
     for (size_t d = 0; d < padded; d += 64) _mm512_store_si512(q + d, _mm512_setzero_si512());
-    const float s = generic::quantize_symmetric<Vector>(args.queries + r * args.query_stride,
-                                                        args.head_size, q);
+    const float s = generic::quantize_symmetric<Vector>(args.queries + r * args.query_stride, args.head_size, q);
     queries->scales[r] = s * args.score_scale;
   }
   __m512i sums[16];
@@ -52,16 +49,14 @@ void quantize_queries(const AttentionRowsArgs& args, Queries* queries) {
   for (size_t r = 0; r < 16; ++r) sums[r] = _mm512_setzero_si512();
   for (size_t r = 0; r < args.row_count; ++r) {
     for (size_t d = 0; d < padded; d += 64) {
-      sums[r] = _mm512_dpbusd_epi32(sums[r], _mm512_set1_epi8(1),
-                                    _mm512_load_si512(queries->q[r]->q + d));
+      sums[r] = _mm512_dpbusd_epi32(sums[r], _mm512_set1_epi8(1), _mm512_load_si512(queries->q[r]->q + d));
     }
   }
   _mm512_storeu_si512(queries->excess, _mm512_slli_epi32(avx512::sum_rows(sums), 7));
 }
 
 // Dimensions [64 group, 64 group + 64) of up to 16 keys, unsigned; four of each a register.
-void load_keys(const AttentionRowsArgs& args, size_t first, size_t count, size_t group,
-               __m512i (&keys)[16]) {
+void load_keys(const AttentionRowsArgs& args, size_t first, size_t count, size_t group, __m512i (&keys)[16]) {
   const size_t width = std::min<size_t>(args.row_stride - group * 64, 64);
   const auto mask = static_cast<__mmask16>((1u << width / 4) - 1);
   const int8_t* at = args.keys + first * args.row_stride + group * 64;
@@ -85,8 +80,7 @@ inline __m512i multiply_add(__m512i sums, const __m512i (&keys)[16], const Four*
 }
 
 // Also takes what each row sees of them into its maximum, lane by lane.
-void score_keys(const AttentionRowsArgs& args, const Queries& queries, size_t first, size_t count,
-                Vector* maxima) {
+void score_keys(const AttentionRowsArgs& args, const Queries& queries, size_t first, size_t count, Vector* maxima) {
   __m512i sums[kFewRows];
   for (size_t group = 0; group * 64 < args.row_stride; ++group) {
     __m512i keys[16];
@@ -123,8 +117,7 @@ Vector weigh(const AttentionRowsArgs& args, size_t row, Vector maximum) {
   const Vector m = Vector::broadcast(fold_max(maximum) + 0.0f);
   Vector sum = Vector::zero();
   generic::for_each_block<Vector>(count, [&](size_t i, auto extent) {
-    const Vector e =
-        merge(generic::exp(Vector::load(scores + i, extent) - m), extent, Vector::zero());
+    const Vector e = merge(generic::exp(Vector::load(scores + i, extent) - m), extent, Vector::zero());
     sum = sum + e;
     (e * Vector::load(args.value_scales + i, extent)).store(scores + i, extent);
   });
@@ -136,8 +129,7 @@ Vector weigh(const AttentionRowsArgs& args, size_t row, Vector maximum) {
 template <size_t kRows>
 class Weights {
  public:
-  Weights(const float* weights, size_t stride)
-      : stride_(stride * sizeof(float)), three_strides_(3 * stride_) {
+  Weights(const float* weights, size_t stride) : stride_(stride * sizeof(float)), three_strides_(3 * stride_) {
 #pragma GCC unroll 3
     for (size_t i = 0; i < kGroups; ++i) {
       groups_[i] = reinterpret_cast<const char*>(weights + 4 * i * stride);

@@ -35,13 +35,13 @@ inline __m512i quantize_64(const float* x, size_t count, Vector inverse) {
 #pragma GCC unroll 4
   for (size_t i = 0; i < 4; ++i) {
     const size_t at = std::min(count, 16 * i);
-    const Vector v = count >= 64 ? Vector::load(x + 16 * i, Whole{})
-                                 : Vector::load(x + at, Part{std::min<size_t>(count - at, 16)});
+    const Vector v =
+        count >= 64 ? Vector::load(x + 16 * i, Whole{}) : Vector::load(x + at, Part{std::min<size_t>(count - at, 16)});
     const __m512 product = _mm512_mul_ps(v.v, inverse.v);
     integers[i] = _mm512_cvtps_epi32(_mm512_min_ps(_mm512_set1_ps(127.0f), product));
   }
-  const __m512i bytes = _mm512_packs_epi16(_mm512_packs_epi32(integers[0], integers[1]),
-                                           _mm512_packs_epi32(integers[2], integers[3]));
+  const __m512i bytes =
+      _mm512_packs_epi16(_mm512_packs_epi32(integers[0], integers[1]), _mm512_packs_epi32(integers[2], integers[3]));
   const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   return _mm512_max_epi8(_mm512_permutexvar_epi32(order, bytes), _mm512_set1_epi8(-127));
 }
@@ -64,8 +64,7 @@ void quantize_queries(const AttentionRowsArgs& args, size_t group, Queries* quer
   const __m512 largest = _mm512_set1_ps(127.0f);
   alignas(64) float inverses[kLanes];
   _mm512_store_ps(inverses, _mm512_maskz_div_ps(some, largest, m));
-  queries->scales[group] =
-      _mm512_mul_ps(_mm512_div_ps(m, largest), _mm512_set1_ps(args.score_scale));
+  queries->scales[group] = _mm512_mul_ps(_mm512_div_ps(m, largest), _mm512_set1_ps(args.score_scale));
   queries->maxima[group] = _mm512_set1_ps(-__builtin_inff());
   for (size_t d = 0; d < args.row_stride; d += 64) {
     __m512i q[kLanes];
@@ -129,8 +128,7 @@ inline __m512i broadcast(const uint8_t* key) {
 template <size_t kCount, size_t kKeys>
 [[gnu::always_inline]] inline void multiply(const int8_t (*queries)[kMaxFours][kLanes][4],
                                             const uint8_t (*keys)[kMaxHeadSize], size_t width,
-                                            const __m512i* minus_excess,
-                                            __m512i (&dots)[kCount][kKeys]) {
+                                            const __m512i* minus_excess, __m512i (&dots)[kCount][kKeys]) {
   __m512i sums[kKeys][kCount];
 #pragma GCC unroll 8
   for (size_t i = 0; i < kKeys; ++i) {
@@ -168,10 +166,8 @@ template <size_t kCount, size_t kKeys>
 // Also takes what each row sees of them into its maximum. Not inline: GCC 12 keeps the sums in
 // memory then.
 template <size_t kCount, size_t kKeys>
-[[gnu::noinline]] void score_keys(const AttentionRowsArgs& args, Queries* queries,
-                                  size_t first_group, size_t first,
-                                  const uint8_t (*keys)[kMaxHeadSize],
-                                  const __m512i* minus_excess) {
+[[gnu::noinline]] void score_keys(const AttentionRowsArgs& args, Queries* queries, size_t first_group, size_t first,
+                                  const uint8_t (*keys)[kMaxHeadSize], const __m512i* minus_excess) {
   __m512i dots[kCount][kKeys];
   multiply(queries->q + first_group, keys, args.row_stride, minus_excess + first_group, dots);
   const bool all_seen = first + kKeys <= args.slots_of(first_group * kLanes);
@@ -194,8 +190,8 @@ template <size_t kCount, size_t kKeys>
 }
 
 template <size_t kKeys>
-void score_keys(const AttentionRowsArgs& args, Queries* queries, size_t first,
-                const uint8_t (*keys)[kMaxHeadSize], const __m512i* minus_excess) {
+void score_keys(const AttentionRowsArgs& args, Queries* queries, size_t first, const uint8_t (*keys)[kMaxHeadSize],
+                const __m512i* minus_excess) {
   const size_t groups = (args.row_count + kLanes - 1) / kLanes;
   const size_t group = first_group(args, first);
   static_assert(kGroups == 3);

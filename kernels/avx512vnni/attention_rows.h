@@ -34,13 +34,11 @@ inline size_t first_group(const AttentionRowsArgs& args, size_t slot) {
 // The lanes of a group that see slot `slot`.
 inline __mmask16 lanes_that_see(const AttentionRowsArgs& args, size_t group, size_t slot) {
   const size_t begin = args.slots_of(group * kAttentionGroupRows);  // all see what is before
-  return static_cast<__mmask16>(slot < begin ? 0xffff
-                                             : 0xffffu << std::min<size_t>(slot - begin + 1, 16));
+  return static_cast<__mmask16>(slot < begin ? 0xffff : 0xffffu << std::min<size_t>(slot - begin + 1, 16));
 }
 
 inline float* scores_of(const AttentionRowsArgs& args, size_t group, size_t slot) {
-  return args.scores +
-         (group * args.slots_of(args.row_count - 1) + slot) * kAttentionGroupRows;
+  return args.scores + (group * args.slots_of(args.row_count - 1) + slot) * kAttentionGroupRows;
 }
 
 }  // namespace

@@ -32,9 +32,8 @@ struct Vector {
   struct Scales {
     __m512i values;
     explicit Scales(const int8_t* bytes)
-        : values(_mm512_and_si512(
-              _mm512_cvtepi8_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(bytes))),
-              _mm512_set1_epi32(0xffff))) {}
+        : values(_mm512_and_si512(_mm512_cvtepi8_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(bytes))),
+                                  _mm512_set1_epi32(0xffff))) {}
   };
 
   static int32_t start(const int8_t* q) {
@@ -55,14 +54,13 @@ struct Vector {
     asm("vpdpwssd %2, %1, %0" : "+v"(sums) : "v"(dots), "v"(scales.values));
   }
 
-  static void finish(Sums sums, const Int4Frame& frame, size_t column,
-                     const RowQuantization& quantization, float* y) {
-    const __m512i shift = _mm512_mullo_epi32(_mm512_set1_epi32(quantization.zero_point),
-                                             _mm512_load_si512(frame.sums + column));
-    const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_sub_epi32(sums, shift)),
-                                        _mm512_set1_ps(quantization.scale));
-    _mm512_storeu_ps(y, _mm512_fmadd_ps(scaled, _mm512_load_ps(frame.scales + column),
-                                        _mm512_load_ps(frame.biases + column)));
+  static void finish(Sums sums, const Int4Frame& frame, size_t column, const RowQuantization& quantization, float* y) {
+    const __m512i shift =
+        _mm512_mullo_epi32(_mm512_set1_epi32(quantization.zero_point), _mm512_load_si512(frame.sums + column));
+    const __m512 scaled =
+        _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_sub_epi32(sums, shift)), _mm512_set1_ps(quantization.scale));
+    _mm512_storeu_ps(
+        y, _mm512_fmadd_ps(scaled, _mm512_load_ps(frame.scales + column), _mm512_load_ps(frame.biases + column)));
   }
 };
 

@@ -28,8 +28,8 @@ struct Block {
 };
 
 template <size_t kRows>
-[[gnu::always_inline]] inline void add_depth(RowSums (&sums)[kRows], const uint8_t* weights,
-                                             const int8_t* q, size_t row_stride, Ahead* ahead) {
+[[gnu::always_inline]] inline void add_depth(RowSums (&sums)[kRows], const uint8_t* weights, const int8_t* q,
+                                             size_t row_stride, Ahead* ahead) {
   _mm_prefetch(ahead->address, _MM_HINT_T1);
   ahead->address += ahead->step;
   const __m512i low_weights = _mm512_load_si512(weights);
@@ -43,8 +43,7 @@ template <size_t kRows>
 }
 
 template <size_t kRows>
-void multiply_block(const TileArgs& args, const Block& block, const uint8_t* tile,
-                    __mmask16 columns, Ahead ahead) {
+void multiply_block(const TileArgs& args, const Block& block, const uint8_t* tile, __mmask16 columns, Ahead ahead) {
   RowSums sums[kRows];
 #pragma GCC unroll 13
   for (size_t r = 0; r < kRows; ++r) sums[r].low = sums[r].high = _mm512_setzero_si512();
@@ -75,19 +74,28 @@ void multiply_block(const TileArgs& args, const Block& block, const uint8_t* til
   }
 }
 
-using BlockFunction = void (*)(const TileArgs& args, const Block& block, const uint8_t* tile,
-                               __mmask16 columns, Ahead ahead);
+using BlockFunction = void (*)(const TileArgs& args, const Block& block, const uint8_t* tile, __mmask16 columns,
+                               Ahead ahead);
 
 BlockFunction block_function(size_t rows) {
   switch (rows) {
-    case 7: return multiply_block<7>;
-    case 8: return multiply_block<8>;
-    case 9: return multiply_block<9>;
-    case 10: return multiply_block<10>;
-    case 11: return multiply_block<11>;
-    case 12: return multiply_block<12>;
-    case 13: return multiply_block<13>;
-    default: assert(false); return nullptr;
+    case 7:
+      return multiply_block<7>;
+    case 8:
+      return multiply_block<8>;
+    case 9:
+      return multiply_block<9>;
+    case 10:
+      return multiply_block<10>;
+    case 11:
+      return multiply_block<11>;
+    case 12:
+      return multiply_block<12>;
+    case 13:
+      return multiply_block<13>;
+    default:
+      assert(false);
+      return nullptr;
   }
 }
 
@@ -127,8 +135,7 @@ void multiply_large_batch(const TileArgs& args, size_t first_tile, size_t tile_c
     for (RowBlocks blocks(args.rows, kMaxBlockRows); blocks.left() > 0; blocks.next()) {
       const size_t rows = blocks.height();
       block_function(rows)(args, block, packed, columns_of(args, tile), ahead);
-      block = {block.q + rows * padded(args.inputs), block.quantization + rows,
-               block.y + rows * args.outputs};
+      block = {block.q + rows * padded(args.inputs), block.quantization + rows, block.y + rows * args.outputs};
       ahead.address += step * depths;
     }
   }

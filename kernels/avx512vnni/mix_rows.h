@@ -32,8 +32,7 @@ using Sums = avx512::Vector[kMixRows][kBlocks];
 
 // Adds the products of a slot for kMixRows rows: weights are (lane).
 template <size_t kBlocks>
-[[gnu::always_inline]] inline void add_slot(const float* weights,
-                                            const avx512::Vector (&values)[kBlocks],
+[[gnu::always_inline]] inline void add_slot(const float* weights, const avx512::Vector (&values)[kBlocks],
                                             Sums<kBlocks>& sums) {
 #pragma GCC unroll 8
   for (size_t r = 0; r < kMixRows; ++r) {
@@ -45,8 +44,8 @@ template <size_t kBlocks>
 
 // What is widened already is taken from `values`, the rest is left there.
 template <size_t kBlocks>
-[[gnu::always_inline]] inline void add_slots(const float* weights, const Slots& slots,
-                                             float (*values)[kMixWidth], Sums<kBlocks>& sums) {
+[[gnu::always_inline]] inline void add_slots(const float* weights, const Slots& slots, float (*values)[kMixWidth],
+                                             Sums<kBlocks>& sums) {
   size_t t = 0;
   avx512::Vector v[kBlocks];
   for (const size_t end = std::min(slots.widened, slots.count); t < end; ++t) {

@@ -31,8 +31,7 @@ void multiply_tile(const TileArgs& args, const uint8_t* tile, float* y, __mmask1
   const TileFrame frame(tile, weights);
 #pragma GCC unroll 12
   for (size_t r = 0; r < kRows; ++r) {
-    _mm512_mask_storeu_ps(y + r * args.outputs, columns,
-                          frame.finish(sums_of_columns(sums[r]), args.quantization[r]));
+    _mm512_mask_storeu_ps(y + r * args.outputs, columns, frame.finish(sums_of_columns(sums[r]), args.quantization[r]));
   }
 }
 
@@ -50,25 +49,36 @@ void multiply_tiles(const TileArgs& args, size_t first_tile, size_t tile_count) 
 void multiply_small_batch(const TileArgs& args, size_t first_tile, size_t tile_count) {
   const FlushDenormals flush;
   switch (args.rows) {
-    case 1: return multiply_tiles<1>(args, first_tile, tile_count);
-    case 2: return multiply_tiles<2>(args, first_tile, tile_count);
-    case 3: return multiply_tiles<3>(args, first_tile, tile_count);
-    case 4: return multiply_tiles<4>(args, first_tile, tile_count);
-    case 5: return multiply_tiles<5>(args, first_tile, tile_count);
-    case 6: return multiply_tiles<6>(args, first_tile, tile_count);
-    case 7: return multiply_tiles<7>(args, first_tile, tile_count);
-    case 8: return multiply_tiles<8>(args, first_tile, tile_count);
-    case 9: return multiply_tiles<9>(args, first_tile, tile_count);
-    case 10: return multiply_tiles<10>(args, first_tile, tile_count);
-    case 11: return multiply_tiles<11>(args, first_tile, tile_count);
-    case 12: return multiply_tiles<12>(args, first_tile, tile_count);
-    default: assert(false);
+    case 1:
+      return multiply_tiles<1>(args, first_tile, tile_count);
+    case 2:
+      return multiply_tiles<2>(args, first_tile, tile_count);
+    case 3:
+      return multiply_tiles<3>(args, first_tile, tile_count);
+    case 4:
+      return multiply_tiles<4>(args, first_tile, tile_count);
+    case 5:
+      return multiply_tiles<5>(args, first_tile, tile_count);
+    case 6:
+      return multiply_tiles<6>(args, first_tile, tile_count);
+    case 7:
+      return multiply_tiles<7>(args, first_tile, tile_count);
+    case 8:
+      return multiply_tiles<8>(args, first_tile, tile_count);
+    case 9:
+      return multiply_tiles<9>(args, first_tile, tile_count);
+    case 10:
+      return multiply_tiles<10>(args, first_tile, tile_count);
+    case 11:
+      return multiply_tiles<11>(args, first_tile, tile_count);
+    case 12:
+      return multiply_tiles<12>(args, first_tile, tile_count);
+    default:
+      assert(false);
   }
 }
 
 constinit const TileKernels kTileKernels = {
-    kTileColumns,
-    {nullptr, multiply_small_batch, 8},
-    {prepare_large_batch, multiply_large_batch, 4}};
+    kTileColumns, {nullptr, multiply_small_batch, 8}, {prepare_large_batch, multiply_large_batch, 4}};
 
 }  // namespace sotto::avx512vnni

@@ -41,10 +41,8 @@ struct RowSums {
 };
 
 inline __m512i sums_of_columns(const RowSums& row) {
-  const __m512i even =
-      _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
-  const __m512i odd =
-      _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+  const __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+  const __m512i odd = _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
   return _mm512_add_epi32(_mm512_permutex2var_epi32(row.low, even, row.high),
                           _mm512_permutex2var_epi32(row.low, odd, row.high));
 }
@@ -60,8 +58,7 @@ class TileFrame {
     // Minus the sum, in two int16: what is above 7 bits, and these.
     const __m512i minus_sums = _mm512_load_si512(tile);
     const __m512i above = _mm512_slli_epi32(_mm512_srai_epi32(minus_sums, 7), 16);
-    minus_sums_ =
-        _mm512_or_si512(above, _mm512_and_si512(minus_sums, _mm512_set1_epi32(127)));
+    minus_sums_ = _mm512_or_si512(above, _mm512_and_si512(minus_sums, _mm512_set1_epi32(127)));
   }
 
   // Of a row: the sums of the columns.
@@ -70,8 +67,7 @@ class TileFrame {
     const int32_t offset = quantization.zero_point + 128;
     const __m512i offsets = _mm512_set1_epi32(offset << 23 | offset);
     const __m512i dots = _mm512_dpwssd_epi32(sums, offsets, minus_sums_);
-    const __m512 scaled =
-        _mm512_mul_ps(_mm512_cvtepi32_ps(dots), _mm512_set1_ps(quantization.scale));
+    const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(dots), _mm512_set1_ps(quantization.scale));
     return _mm512_fmadd_ps(scaled, scales_, biases_);
   }
 

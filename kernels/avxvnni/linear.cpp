@@ -28,9 +28,7 @@ struct Vector {
 
   static Ints zero() { return _mm256_setzero_si256(); }
   static Ints add(Ints a, Ints b) { return _mm256_add_epi32(a, b); }
-  static Ints weights(const uint8_t* from) {
-    return _mm256_load_si256(reinterpret_cast<const __m256i*>(from));
-  }
+  static Ints weights(const uint8_t* from) { return _mm256_load_si256(reinterpret_cast<const __m256i*>(from)); }
   static Ints broadcast(const uint8_t* q) {
     int64_t bytes;
     std::memcpy(&bytes, q, sizeof bytes);
@@ -42,15 +40,11 @@ struct Vector {
 
   using Frame = avx2::TileFrame;
   // A column's sum comes in two parts, side by side.
-  static __m256 finish(const Ints (&sums)[kTileVectors], const Frame& frame,
-                       const RowQuantization& quantization) {
-    const __m256i columns =
-        _mm256_permute4x64_epi64(_mm256_hadd_epi32(sums[0], sums[1]), _MM_SHUFFLE(3, 1, 2, 0));
+  static __m256 finish(const Ints (&sums)[kTileVectors], const Frame& frame, const RowQuantization& quantization) {
+    const __m256i columns = _mm256_permute4x64_epi64(_mm256_hadd_epi32(sums[0], sums[1]), _MM_SHUFFLE(3, 1, 2, 0));
     return frame.finish(columns, 128, quantization);
   }
-  static void store(float* y, size_t columns, __m256 values) {
-    avx2::store_columns(y, columns, values);
-  }
+  static void store(float* y, size_t columns, __m256 values) { avx2::store_columns(y, columns, values); }
 };
 
 using Tiles = generic::LinearTiles<Vector>;

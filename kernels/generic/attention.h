@@ -57,8 +57,7 @@ inline void weigh_slots(const AttentionArgs& args, ReadAhead<V>& ahead) {
     ahead.ask(span.count * sizeof(float));
     const float* value_scales = args.value_scales + span.first;
     for_each_block<V>(span.count, [&](size_t i, auto extent) {
-      (V::load(weights + i, extent) * V::load(value_scales + i, extent))
-          .store(weights + i, extent);
+      (V::load(weights + i, extent) * V::load(value_scales + i, extent)).store(weights + i, extent);
     });
     weights += span.count;
   }
@@ -115,9 +114,15 @@ inline void attention(const AttentionArgs& args) {
     mix_values<V, 4>(args, d, inverse, ahead);
   }
   switch ((args.row_stride - d) / kLanes) {
-    case 3: mix_values<V, 3>(args, d, inverse, ahead); break;
-    case 2: mix_values<V, 2>(args, d, inverse, ahead); break;
-    case 1: mix_values<V, 1>(args, d, inverse, ahead); break;
+    case 3:
+      mix_values<V, 3>(args, d, inverse, ahead);
+      break;
+    case 2:
+      mix_values<V, 2>(args, d, inverse, ahead);
+      break;
+    case 1:
+      mix_values<V, 1>(args, d, inverse, ahead);
+      break;
   }
 }
 

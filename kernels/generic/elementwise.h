@@ -7,9 +7,8 @@ namespace sotto::generic {
 
 template <class V>
 inline void add(const float* x, size_t n, float* y) {
-  for_each_block<V>(n, [&](size_t i, auto extent) {
-    (V::load(y + i, extent) + V::load(x + i, extent)).store(y + i, extent);
-  });
+  for_each_block<V>(
+      n, [&](size_t i, auto extent) { (V::load(y + i, extent) + V::load(x + i, extent)).store(y + i, extent); });
 }
 
 template <class V>

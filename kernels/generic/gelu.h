@@ -16,7 +16,7 @@ inline void gelu_tanh(float* x, size_t n) {
   const V one = V::broadcast(1.0f);
   size_t begin = 0;
   // Several at once where there is an exp() of them.
-  if constexpr (requires(V (&four)[4]) { exp_each(four); }) {
+  if constexpr (requires(V(&four)[4]) { exp_each(four); }) {
     const V most = V::broadcast(kExpMax), infinity = V::broadcast(__builtin_inff());
     for (; begin + 4 * kLanes <= n; begin += 4 * kLanes) {
       V e[4];

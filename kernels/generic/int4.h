@@ -20,8 +20,7 @@ namespace sotto::generic {
 // Fills a group of rows for multiply_int4().
 template <class V>
 inline void prepare_int4(const Int4Args& args, size_t index) {
-  const RowGroup group =
-      row_group(args.rows, row_group_count(args.rows, V::kMaxRows), index);
+  const RowGroup group = row_group(args.rows, row_group_count(args.rows, V::kMaxRows), index);
   const size_t blocks = int4_block_count(args.inputs);
   int8_t* to = args.grouped + group.first * blocks * kInt4Block;
   int32_t* start = args.starts + group.first * blocks;
@@ -53,8 +52,8 @@ struct Int4Group {
 // Outputs `column` ... + kStrips * V::kColumns - 1 of a tile. They are multiplied together where
 // few rows leave registers for that: the tile is read once, front to back.
 template <class V, size_t kRows, size_t kStrips>
-inline void multiply_strips(const Int4Args& args, const Int4Group& group, const uint8_t* tile,
-                            size_t column, float* y, size_t y_stride) {
+inline void multiply_strips(const Int4Args& args, const Int4Group& group, const uint8_t* tile, size_t column, float* y,
+                            size_t y_stride) {
   const auto& frame = *reinterpret_cast<const Int4Frame*>(tile);
   const auto* scales = reinterpret_cast<const int8_t*>(tile + sizeof frame) + column;
   const uint8_t* nibbles = tile + int4_nibbles_offset(args.inputs) + column * 4;
@@ -70,8 +69,7 @@ inline void multiply_strips(const Int4Args& args, const Int4Group& group, const 
       const typename V::Scales block_scales(scales + strip * V::kColumns);
 #pragma GCC unroll 20
       for (size_t row = 0; row < kRows; ++row) {
-        V::add_block(sums[strip][row], weights, block_scales, q + row * kInt4Block,
-                     starts + row);
+        V::add_block(sums[strip][row], weights, block_scales, q + row * kInt4Block, starts + row);
       }
     }
     q += kRows * kInt4Block;
@@ -88,8 +86,7 @@ inline void multiply_strips(const Int4Args& args, const Int4Group& group, const 
 }
 
 template <class V, size_t kRows>
-void multiply_tile(const Int4Args& args, const Int4Group& group, const uint8_t* tile,
-                   size_t columns) {
+void multiply_tile(const Int4Args& args, const Int4Group& group, const uint8_t* tile, size_t columns) {
   constexpr size_t kWidth = kRows <= V::kMaxRowsOfWholeTile ? kInt4Columns : V::kColumns;
   float part[kRows * kInt4Columns];
   const bool is_whole = columns == kInt4Columns;
@@ -104,8 +101,8 @@ void multiply_tile(const Int4Args& args, const Int4Group& group, const uint8_t* 
 }
 
 template <class V, size_t... kIndex>
-inline void multiply_group(const Int4Args& args, const Int4Group& group, const uint8_t* tile,
-                           size_t columns, size_t rows, std::index_sequence<kIndex...>) {
+inline void multiply_group(const Int4Args& args, const Int4Group& group, const uint8_t* tile, size_t columns,
+                           size_t rows, std::index_sequence<kIndex...>) {
   using Function = void (*)(const Int4Args&, const Int4Group&, const uint8_t*, size_t);
   static constexpr Function kFunctions[] = {multiply_tile<V, kIndex + 1>...};
   assert(rows >= 1 && rows <= sizeof...(kIndex));
@@ -122,12 +119,9 @@ inline void multiply_int4(const Int4Args& args, size_t first_tile, size_t tile_c
     const size_t columns = std::min(kInt4Columns, args.outputs - t * kInt4Columns);
     for (size_t index = 0; index < groups; ++index) {
       const RowGroup rows = row_group(args.rows, groups, index);
-      const Int4Group group = {args.grouped + rows.first * blocks * kInt4Block,
-                               args.starts + rows.first * blocks,
-                               args.quantization + rows.first,
-                               args.y + rows.first * args.outputs + t * kInt4Columns};
-      multiply_group<V>(args, group, tile, columns, rows.count,
-                        std::make_index_sequence<V::kMaxRows>());
+      const Int4Group group = {args.grouped + rows.first * blocks * kInt4Block, args.starts + rows.first * blocks,
+                               args.quantization + rows.first, args.y + rows.first * args.outputs + t * kInt4Columns};
+      multiply_group<V>(args, group, tile, columns, rows.count, std::make_index_sequence<V::kMaxRows>());
     }
   }
 }

@@ -6,8 +6,7 @@
 namespace sotto::generic {
 
 template <class V>
-inline void layer_norm(const float* x, const float* gain, const float* bias, float epsilon,
-                       size_t n, float* y) {
+inline void layer_norm(const float* x, const float* gain, const float* bias, float epsilon, size_t n, float* y) {
   const float count = static_cast<float>(n);
   V sum = V::zero();
   for_each_block<V>(n, [&](size_t i, auto extent) { sum = sum + V::load(x + i, extent); });

@@ -74,9 +74,7 @@ class LinearTiles {
   };
 
   explicit LinearTiles(const TileArgs& args)
-      : args_(args),
-        depths_((args.inputs + kTileDepth - 1) / kTileDepth),
-        size_(kFrameBytes + depths_ * kDepthBytes) {
+      : args_(args), depths_((args.inputs + kTileDepth - 1) / kTileDepth), size_(kFrameBytes + depths_ * kDepthBytes) {
     size_t passes = 0;
     for (RowBlocks groups(args.rows, kGroupRows); groups.left() > 0; groups.next()) {
       const RowBlocks blocks(groups.height(), V::kMaxRows);
@@ -99,8 +97,7 @@ class LinearTiles {
   }
 
   // All rows of a group take their turn on some depths, which stay in the L1 cache meanwhile.
-  void multiply_group(const Group& group, const uint8_t* packed, size_t column,
-                      Ahead& ahead) const {
+  void multiply_group(const Group& group, const uint8_t* packed, size_t column, Ahead& ahead) const {
     const uint8_t* weights = packed + V::kColumns * sizeof(int32_t);
     Sums sums[kGroupRows];
     std::fill_n(sums, group.count, Sums{});

@@ -10,8 +10,7 @@
 namespace sotto::generic {
 
 template <class V>
-inline void min_hash(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,
-                     int32_t* hashes) {
+inline void min_hash(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n, int32_t* hashes) {
   constexpr size_t kBatch = 256;
   // mix32, written out: a function shared between files would be of any one's instruction set.
   const auto mix = [](uint32_t h) {

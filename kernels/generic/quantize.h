@@ -27,8 +27,7 @@ inline void quantize_row(const float* x, size_t n, int8_t* q, RowQuantization* q
     lo[0] = min(v, lo[0]);
     hi[0] = max(v, hi[0]);
   });
-  const RowMapping mapping =
-      map_row(-fold_max(V::zero() - min(lo[0], lo[1])), fold_max(max(hi[0], hi[1])));
+  const RowMapping mapping = map_row(-fold_max(V::zero() - min(lo[0], lo[1])), fold_max(max(hi[0], hi[1])));
   const V inverse = V::broadcast(mapping.inverse);
   const V low = V::broadcast(mapping.low);
   const V high = V::broadcast(mapping.high);
@@ -40,8 +39,7 @@ inline void quantize_row(const float* x, size_t n, int8_t* q, RowQuantization* q
     }
   }
   for_each_block<V>(n - begin, [&](size_t i, auto extent) {
-    clamp(V::load(x + begin + i, extent) * inverse, low, high)
-        .store_rounded(q + begin + i, zero_point, extent);
+    clamp(V::load(x + begin + i, extent) * inverse, low, high).store_rounded(q + begin + i, zero_point, extent);
   });
   *quantization = mapping.quantization;
 }
@@ -49,9 +47,7 @@ inline void quantize_row(const float* x, size_t n, int8_t* q, RowQuantization* q
 template <class V>
 inline float quantize_symmetric(const float* x, size_t n, int8_t* q) {
   V magnitude = V::zero();
-  for_each_block<V>(n, [&](size_t i, auto extent) {
-    magnitude = max(abs(V::load(x + i, extent)), magnitude);
-  });
+  for_each_block<V>(n, [&](size_t i, auto extent) { magnitude = max(abs(V::load(x + i, extent)), magnitude); });
   const float m = fold_max(magnitude);
   const V inverse = V::broadcast(m == 0.0f ? 0.0f : 127.0f / m);
   const V low = V::broadcast(-127.0f);
@@ -61,8 +57,7 @@ inline float quantize_symmetric(const float* x, size_t n, int8_t* q) {
     for (; begin + 64 <= n; begin += 64) V::store_64_symmetric(x + begin, inverse, q + begin);
   }
   for_each_block<V>(n - begin, [&](size_t i, auto extent) {
-    clamp(V::load(x + begin + i, extent) * inverse, low, high)
-        .store_rounded(q + begin + i, 0, extent);
+    clamp(V::load(x + begin + i, extent) * inverse, low, high).store_rounded(q + begin + i, 0, extent);
   });
   return m / 127.0f;
 }

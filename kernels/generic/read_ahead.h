@@ -50,10 +50,14 @@ class ReadAhead {
     const size_t scales = span.count * sizeof(float);
     const size_t rows = span.count * args_.row_stride;
     switch (range / args_.span_count) {
-      case 0: return begin(args_.keys + span.first * args_.row_stride, rows);
-      case 1: return begin(args_.key_scales + span.first, scales);
-      case 2: return begin(args_.value_scales + span.first, scales);
-      case 3: return begin(args_.values + span.first * args_.row_stride, rows);
+      case 0:
+        return begin(args_.keys + span.first * args_.row_stride, rows);
+      case 1:
+        return begin(args_.key_scales + span.first, scales);
+      case 2:
+        return begin(args_.value_scales + span.first, scales);
+      case 3:
+        return begin(args_.values + span.first * args_.row_stride, rows);
     }
     at_ = nullptr;
     const bool is_next = range == 4 * args_.span_count && args_.next_keys != nullptr;
@@ -67,9 +71,9 @@ class ReadAhead {
 
   const AttentionArgs& args_;
   const int8_t* at_;  // null: there is nothing left
-  size_t rest_ = 0;  // of the range, in whole lines
-  size_t range_;     // what is read of a span
-  size_t owed_ = 0;  // bytes read, not yet asked for
+  size_t rest_ = 0;   // of the range, in whole lines
+  size_t range_;      // what is read of a span
+  size_t owed_ = 0;   // bytes read, not yet asked for
 };
 
 }  // namespace sotto::generic

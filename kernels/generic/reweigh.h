@@ -25,13 +25,9 @@ inline FiniteSum sum_finite(const float* x, size_t n, double shift, bool squares
     sums.add(power(d) * Doubles::of(is_finite));
   };
   if (squares) {
-    for_each_block<V>(n, [&](size_t i, auto extent) {
-      add(i, extent, [](Doubles d) { return d * d; });
-    });
+    for_each_block<V>(n, [&](size_t i, auto extent) { add(i, extent, [](Doubles d) { return d * d; }); });
   } else {
-    for_each_block<V>(n, [&](size_t i, auto extent) {
-      add(i, extent, [](Doubles d) { return d; });
-    });
+    for_each_block<V>(n, [&](size_t i, auto extent) { add(i, extent, [](Doubles d) { return d; }); });
   }
   return {sums.fold(), static_cast<size_t>(fold_add(counts))};
 }

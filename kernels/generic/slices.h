@@ -38,8 +38,8 @@ inline void slice_numbers(const float* x, size_t n, const Slices& slices, uint16
 
 // A batch is moved while vectors make the numbers of the next.
 template <class V>
-inline size_t move_to_columns(const float* x, size_t n, const Slices& slices, float* table,
-                              size_t stride, uint8_t* counts, LeftShare* left) {
+inline size_t move_to_columns(const float* x, size_t n, const Slices& slices, float* table, size_t stride,
+                              uint8_t* counts, LeftShare* left) {
   constexpr size_t kBatch = 32;
   const Slicer<V> slicer(slices);
   alignas(64) uint16_t numbers[2 * kBatch];
@@ -74,9 +74,7 @@ inline size_t move_to_columns(const float* x, size_t n, const Slices& slices, fl
     }
     move_batch(first - kBatch);
   }
-  for_each_block<V>(n - first, [&](size_t i, auto extent) {
-    slicer.write(x + first + i, extent, numbers + i);
-  });
+  for_each_block<V>(n - first, [&](size_t i, auto extent) { slicer.write(x + first + i, extent, numbers + i); });
   for (size_t i = 0; first + i < n; ++i) move(numbers[i], x[first + i]);
   return static_cast<size_t>(left_end - left);
 }
@@ -86,16 +84,12 @@ inline size_t move_to_columns(const float* x, size_t n, const Slices& slices, fl
 template <class Columns>
 inline void sort_rows(typename Columns::Row (&r)[16]) {
   constexpr uint8_t kPairs[60][2] = {
-      {0, 13}, {1, 12}, {2, 15}, {3, 14}, {4, 8},   {5, 6},   {7, 11},  {9, 10},
-      {0, 5},  {1, 7},  {2, 9},  {3, 4},  {6, 13},  {8, 14},  {10, 15}, {11, 12},
-      {0, 1},  {2, 3},  {4, 5},  {6, 8},  {7, 9},   {10, 11}, {12, 13}, {14, 15},
-      {0, 2},  {1, 3},  {4, 10}, {5, 11}, {6, 7},   {8, 9},   {12, 14}, {13, 15},
-      {1, 2},  {3, 12}, {4, 6},  {5, 7},  {8, 10},  {9, 11},  {13, 14},
-      {1, 4},  {2, 6},  {5, 8},  {7, 10}, {9, 13},  {11, 14},
-      {2, 4},  {3, 6},  {9, 12}, {11, 13},
-      {3, 5},  {6, 8},  {7, 9},  {10, 12},
-      {3, 4},  {5, 6},  {7, 8},  {9, 10}, {11, 12},
-      {6, 7},  {8, 9}};
+      {0, 13},  {1, 12},  {2, 15},  {3, 14},  {4, 8},   {5, 6},   {7, 11}, {9, 10},  {0, 5},   {1, 7},
+      {2, 9},   {3, 4},   {6, 13},  {8, 14},  {10, 15}, {11, 12}, {0, 1},  {2, 3},   {4, 5},   {6, 8},
+      {7, 9},   {10, 11}, {12, 13}, {14, 15}, {0, 2},   {1, 3},   {4, 10}, {5, 11},  {6, 7},   {8, 9},
+      {12, 14}, {13, 15}, {1, 2},   {3, 12},  {4, 6},   {5, 7},   {8, 10}, {9, 11},  {13, 14}, {1, 4},
+      {2, 6},   {5, 8},   {7, 10},  {9, 13},  {11, 14}, {2, 4},   {3, 6},  {9, 12},  {11, 13}, {3, 5},
+      {6, 8},   {7, 9},   {10, 12}, {3, 4},   {5, 6},   {7, 8},   {9, 10}, {11, 12}, {6, 7},   {8, 9}};
 #pragma GCC unroll 60
   for (const auto& pair : kPairs) Columns::order(r[pair[0]], r[pair[1]]);
 }

@@ -29,9 +29,7 @@ inline V max_lanes(const float* x, size_t n) {
     d = max(V::load(x + i + 3 * kLanes, Whole{}), d);
   }
   a = max(max(a, b), max(c, d));
-  for_each_block<V>(n - i, [&](size_t k, auto extent) {
-    a = max(merge(V::load(x + i + k, extent), extent, a), a);
-  });
+  for_each_block<V>(n - i, [&](size_t k, auto extent) { a = max(merge(V::load(x + i + k, extent), extent, a), a); });
   return a;
 }
 
@@ -80,9 +78,8 @@ inline float exp_shifted(const float* x, size_t n, float max, float* y) {
   const V shift = V::broadcast(max);
   V sum = V::zero();
   if (y == nullptr) {
-    for_each_block<V>(n, [&](size_t i, auto extent) {
-      sum = sum + merge(exp(V::load(x + i, extent) - shift), extent, V::zero());
-    });
+    for_each_block<V>(
+        n, [&](size_t i, auto extent) { sum = sum + merge(exp(V::load(x + i, extent) - shift), extent, V::zero()); });
   } else {
     for_each_block<V>(n, [&](size_t i, auto extent) {
       const V e = merge(exp(V::load(x + i, extent) - shift), extent, V::zero());

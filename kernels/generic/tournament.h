@@ -47,8 +47,7 @@ class WordMixer {
 };
 
 template <class V>
-inline void mix_words(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, size_t n,
-                      uint32_t* words) {
+inline void mix_words(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, size_t n, uint32_t* words) {
   constexpr size_t kBatch = 256;
   const WordMixer<V, kBatch> mixer(seed, high, ids, first_id);
   for (size_t first = 0; first < n; first += kBatch) {
@@ -57,8 +56,8 @@ inline void mix_words(uint64_t seed, bool high, const int32_t* ids, int32_t firs
 }
 
 template <class V>
-inline size_t collect_below(const uint32_t* words, const float* y, float factor, int32_t first,
-                            size_t n, int32_t* below) {
+inline size_t collect_below(const uint32_t* words, const float* y, float factor, int32_t first, size_t n,
+                            int32_t* below) {
   const V factors = V::broadcast(factor), unit = V::broadcast(0x1p-24f);
   size_t collected = 0;
   size_t i = 0;
@@ -81,9 +80,8 @@ inline size_t collect_below(const uint32_t* words, const float* y, float factor,
 // the last batch.
 inline constexpr size_t kAdded = 32;
 template <class V, class Make>
-[[gnu::always_inline]] inline size_t make_and_add(const uint32_t* words, uint32_t shift,
-                                                  uint32_t mask, const float* p, size_t n,
-                                                  float* sums, Make make) {
+[[gnu::always_inline]] inline size_t make_and_add(const uint32_t* words, uint32_t shift, uint32_t mask, const float* p,
+                                                  size_t n, float* sums, Make make) {
   if (n < kAdded) return 0;
   alignas(64) uint32_t places[2 * kAdded];
   const auto place = [&](size_t first) {
@@ -109,36 +107,33 @@ template <class V, class Make>
 }
 
 template <class V>
-inline void add_rest(const uint32_t* words, uint32_t shift, uint32_t mask, const float* p,
-                     size_t begin, size_t n, float* sums) {
+inline void add_rest(const uint32_t* words, uint32_t shift, uint32_t mask, const float* p, size_t begin, size_t n,
+                     float* sums) {
   for (size_t i = begin; i < n; ++i) sums[words[i] >> shift & mask] += p[i];
 }
 
 // kCommon: the low halves for all tokens, which compilers make shorter.
 template <class V, bool kCommon>
-inline void mix_and_add_batches(uint64_t seed, bool high, const int32_t* ids, int32_t first_id,
-                                uint32_t bits, const float* p, size_t n, uint32_t* words,
-                                float* sums) {
+inline void mix_and_add_batches(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, uint32_t bits,
+                                const float* p, size_t n, uint32_t* words, float* sums) {
   const WordMixer<V, kAdded> mixer(seed, !kCommon && high, kCommon ? nullptr : ids, first_id);
   const uint32_t mask = (1u << bits) - 1;
-  const size_t made = make_and_add<V>(words, 0, mask, p, n, sums, [&](size_t first) {
-    mixer.write(first, kAdded, words);
-  });
+  const size_t made =
+      make_and_add<V>(words, 0, mask, p, n, sums, [&](size_t first) { mixer.write(first, kAdded, words); });
   mixer.write(made, n - made, words);
   add_rest<V>(words, 0, mask, p, made, n, sums);
 }
 
 template <class V>
-inline void mix_and_add(uint64_t seed, bool high, const int32_t* ids, int32_t first_id,
-                        uint32_t bits, const float* p, size_t n, uint32_t* words, float* sums) {
-  const auto batches = ids == nullptr && !high ? mix_and_add_batches<V, true>
-                                               : mix_and_add_batches<V, false>;
+inline void mix_and_add(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, uint32_t bits, const float* p,
+                        size_t n, uint32_t* words, float* sums) {
+  const auto batches = ids == nullptr && !high ? mix_and_add_batches<V, true> : mix_and_add_batches<V, false>;
   batches(seed, high, ids, first_id, bits, p, n, words, sums);
 }
 
 template <class V>
-inline void scale_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low,
-                          const float* high, float least, size_t n, const float* p, float* y) {
+inline void scale_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low, const float* high,
+                          float least, size_t n, const float* p, float* y) {
   const V lowest = V::broadcast(least);
   const uint32_t mask = (1u << bits) - 1;
   const typename V::Factors factors(low, high, mask);
@@ -155,9 +150,8 @@ inline void scale_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, 
 }
 
 template <class V>
-inline void scale_and_add(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low,
-                          const float* high, float least, uint32_t next_bits, size_t n,
-                          const float* p, float* y, float* sums) {
+inline void scale_and_add(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low, const float* high,
+                          float least, uint32_t next_bits, size_t n, const float* p, float* y, float* sums) {
   const V lowest = V::broadcast(least);
   const uint32_t mask = (1u << bits) - 1;
   const typename V::Factors factors(low, high, mask);
@@ -173,8 +167,8 @@ inline void scale_and_add(const uint32_t* words, uint32_t shift, uint32_t bits, 
 }
 
 template <class V>
-inline size_t collect_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits,
-                              uint32_t pattern, int32_t first, size_t n, int32_t* collected) {
+inline size_t collect_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, uint32_t pattern, int32_t first,
+                              size_t n, int32_t* collected) {
   const uint32_t mask = (1u << bits) - 1;
   size_t count = 0;
   size_t i = 0;

@@ -14,8 +14,7 @@ template <class V>
 class IntegerSum {
  public:
   explicit IntegerSum(double base)
-      : coarse_(static_cast<float>(base * (1.5 * 0x1p-9))),
-        fine_(static_cast<float>(base * (1.5 * 0x1p-29))) {}
+      : coarse_(static_cast<float>(base * (1.5 * 0x1p-9))), fine_(static_cast<float>(base * (1.5 * 0x1p-29))) {}
 
   void add(V x) {
     const V one[] = {x};
@@ -79,12 +78,11 @@ class NoSum {
 
 // `exponent(l)`: of the logits l, what y is exp() of. Inline, as it holds vectors.
 template <class V, class Sum, class Exponent>
-[[gnu::always_inline]] inline uint64_t sum_exps(const float* x, size_t n, float* y,
-                                                Exponent exponent) {
+[[gnu::always_inline]] inline uint64_t sum_exps(const float* x, size_t n, float* y, Exponent exponent) {
   Sum sum(kWeightBase);
   size_t begin = 0;
   // Several at once where there is an exp() of them.
-  if constexpr (requires(V (&four)[4]) { exp_each(four); }) {
+  if constexpr (requires(V(&four)[4]) { exp_each(four); }) {
     for (; begin + 4 * kLanes <= n; begin += 4 * kLanes) {
       V e[4];
 #pragma GCC unroll 4
@@ -116,9 +114,8 @@ inline uint64_t exp_weights(const float* x, size_t n, float max, float scale, fl
   if (is_plain_exp<V>(max, scale)) {
     return sum_exps<V, IntegerSum<V>>(x, n, y, [=](V l) { return l - largest; });
   }
-  return sum_exps<V, IntegerSum<V>>(x, n, y, [=](V l) {
-    return select_ge(l, largest, V::zero(), (l - largest) * scales);
-  });
+  return sum_exps<V, IntegerSum<V>>(x, n, y,
+                                    [=](V l) { return select_ge(l, largest, V::zero(), (l - largest) * scales); });
 }
 
 template <class V>
@@ -129,8 +126,8 @@ inline void exp_shares(const float* x, size_t n, float max, float scale, float* 
 }
 
 template <class V>
-inline size_t keep_from(const float* key, float floor, const float* x, const int32_t* ids,
-                        int32_t first_id, size_t n, float* kept_x, int32_t* kept_ids) {
+inline size_t keep_from(const float* key, float floor, const float* x, const int32_t* ids, int32_t first_id, size_t n,
+                        float* kept_x, int32_t* kept_ids) {
   const V least = V::broadcast(floor);
   const bool in_place = kept_x == x && kept_ids == ids;
   size_t kept = 0;
@@ -144,8 +141,7 @@ inline size_t keep_from(const float* key, float floor, const float* x, const int
     }
     // What is read here is whole before anything is written: x may be kept_x.
     const auto from = first_id + static_cast<int32_t>(i);
-    kept += V::compress(mask, x + i, ids != nullptr ? ids + i : nullptr, from, kept_x + kept,
-                        kept_ids + kept);
+    kept += V::compress(mask, x + i, ids != nullptr ? ids + i : nullptr, from, kept_x + kept, kept_ids + kept);
   }
   for (; i < n; ++i) {
     if (!(key[i] >= floor)) continue;
@@ -156,8 +152,8 @@ inline size_t keep_from(const float* key, float floor, const float* x, const int
 }
 
 template <class V>
-inline Split split(const float* x, float floor, float ceiling, const float* values, double base,
-                   int32_t first, size_t n, int32_t* between) {
+inline Split split(const float* x, float floor, float ceiling, const float* values, double base, int32_t first,
+                   size_t n, int32_t* between) {
   const V least = V::broadcast(floor), most = V::broadcast(ceiling);
   IntegerSum<V> sum(base);
   if (floor >= ceiling) {  // there is nothing between
@@ -237,8 +233,8 @@ inline void sum_bends_twice(const float* p, size_t n, double sums[2]) {
 }
 
 template <class V>
-inline uint64_t surprises(const float* x, const float* shares, size_t n, float max, float scale,
-                          float offset, double base, float* y) {
+inline uint64_t surprises(const float* x, const float* shares, size_t n, float max, float scale, float offset,
+                          double base, float* y) {
   const Gap<V> gap(max, scale);
   const V least = V::broadcast(FLT_MIN), offsets = V::broadcast(offset);
   IntegerSum<V> sum(base);

@@ -19,8 +19,6 @@ struct WideningStep {
 
 }  // namespace
 
-void attention(const AttentionArgs& args) {
-  generic::attention<Vector, Dots<WideningStep>>(args);
-}
+void attention(const AttentionArgs& args) { generic::attention<Vector, Dots<WideningStep>>(args); }
 
 }  // namespace sotto::neon

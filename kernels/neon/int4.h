@@ -53,13 +53,10 @@ struct Int4Vector {
     sums = vmlaq_s32(sums, Dot::multiply(vdupq_n_s32(*start), weights.bytes, q), scales.values);
   }
 
-  static void finish(Sums sums, const Int4Frame& frame, size_t column,
-                     const RowQuantization& quantization, float* y) {
-    const int32x4_t dots = vmlsq_s32(sums, vdupq_n_s32(quantization.zero_point),
-                                     vld1q_s32(frame.sums + column));
+  static void finish(Sums sums, const Int4Frame& frame, size_t column, const RowQuantization& quantization, float* y) {
+    const int32x4_t dots = vmlsq_s32(sums, vdupq_n_s32(quantization.zero_point), vld1q_s32(frame.sums + column));
     const float32x4_t scaled = vmulq_n_f32(vcvtq_f32_s32(dots), quantization.scale);
-    vst1q_f32(y, vfmaq_f32(vld1q_f32(frame.biases + column), scaled,
-                           vld1q_f32(frame.scales + column)));
+    vst1q_f32(y, vfmaq_f32(vld1q_f32(frame.biases + column), scaled, vld1q_f32(frame.scales + column)));
   }
 };
 

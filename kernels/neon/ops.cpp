@@ -7,8 +7,8 @@
 
 namespace sotto::neon {
 
-constinit const Kernels kTable = generic::make_table<Vector, Columns>(
-    Isa::kNeon, attention, generic::attention_rows<attention>);
+constinit const Kernels kTable =
+    generic::make_table<Vector, Columns>(Isa::kNeon, attention, generic::attention_rows<attention>);
 constinit const Kernels kDotprodTable = generic::make_table<Vector, Columns>(
     Isa::kNeonDotprod, neon_dotprod::attention, generic::attention_rows<neon_dotprod::attention>);
 constinit const Kernels kI8mmTable = generic::make_table<Vector, Columns>(

@@ -64,8 +64,8 @@ struct Vector {
 
   // The lanes of x and ids (first_id, first_id + 1, ... where null) that are set in `mask`,
   // one after the other, and what lies behind them up to 16; returns how many.
-  static size_t compress(uint32_t mask, const float* x, const int32_t* ids, int32_t first_id,
-                         float* kept_x, int32_t* kept_ids) {
+  static size_t compress(uint32_t mask, const float* x, const int32_t* ids, int32_t first_id, float* kept_x,
+                         int32_t* kept_ids) {
     const int32_t lane[4] = {0, 1, 2, 3};
     uint8x16_t values[4], tokens[4];
     for (int k = 0; k < 4; ++k) {
@@ -92,8 +92,7 @@ struct Vector {
       const uint32_t part = mask >> 4 * k & 15;
       const int32x4_t ids = vaddq_s32(vld1q_s32(lane), vdupq_n_s32(first_id + 4 * k));
       const uint8x16_t order = vld1q_u8(kCompressions.order[part]);
-      vst1q_s32(kept_ids + kept,
-                vreinterpretq_s32_u8(vqtbl1q_u8(vreinterpretq_u8_s32(ids), order)));
+      vst1q_s32(kept_ids + kept, vreinterpretq_s32_u8(vqtbl1q_u8(vreinterpretq_u8_s32(ids), order)));
       kept += static_cast<size_t>(__builtin_popcount(part));
     }
     return kept;
@@ -101,9 +100,7 @@ struct Vector {
 
   // word >> 8 of 16 words.
   static Vector from_high_bits(const uint32_t* words) {
-    const auto four = [words](int k) {
-      return vcvtq_f32_u32(vshrq_n_u32(vld1q_u32(words + 4 * k), 8));
-    };
+    const auto four = [words](int k) { return vcvtq_f32_u32(vshrq_n_u32(vld1q_u32(words + 4 * k), 8)); };
     return {{four(0), four(1), four(2), four(3)}};
   }
 
@@ -148,8 +145,7 @@ struct Vector {
   };
 
   // The lanes of 16 words where word >> shift & mask = pattern.
-  static uint32_t equal_bits(const uint32_t* words, uint32_t shift, uint32_t mask,
-                             uint32_t pattern) {
+  static uint32_t equal_bits(const uint32_t* words, uint32_t shift, uint32_t mask, uint32_t pattern) {
     const uint32_t bit[4] = {1, 2, 4, 8};
     const uint32x4_t bits = vld1q_u32(bit);
     uint32_t equal = 0;
@@ -266,31 +262,25 @@ struct Vector {
 };
 
 inline Vector operator+(Vector a, Vector b) {
-  return {{vaddq_f32(a.v[0], b.v[0]), vaddq_f32(a.v[1], b.v[1]), vaddq_f32(a.v[2], b.v[2]),
-           vaddq_f32(a.v[3], b.v[3])}};
+  return {{vaddq_f32(a.v[0], b.v[0]), vaddq_f32(a.v[1], b.v[1]), vaddq_f32(a.v[2], b.v[2]), vaddq_f32(a.v[3], b.v[3])}};
 }
 inline Vector operator-(Vector a, Vector b) {
-  return {{vsubq_f32(a.v[0], b.v[0]), vsubq_f32(a.v[1], b.v[1]), vsubq_f32(a.v[2], b.v[2]),
-           vsubq_f32(a.v[3], b.v[3])}};
+  return {{vsubq_f32(a.v[0], b.v[0]), vsubq_f32(a.v[1], b.v[1]), vsubq_f32(a.v[2], b.v[2]), vsubq_f32(a.v[3], b.v[3])}};
 }
 inline Vector operator*(Vector a, Vector b) {
-  return {{vmulq_f32(a.v[0], b.v[0]), vmulq_f32(a.v[1], b.v[1]), vmulq_f32(a.v[2], b.v[2]),
-           vmulq_f32(a.v[3], b.v[3])}};
+  return {{vmulq_f32(a.v[0], b.v[0]), vmulq_f32(a.v[1], b.v[1]), vmulq_f32(a.v[2], b.v[2]), vmulq_f32(a.v[3], b.v[3])}};
 }
 inline Vector operator/(Vector a, Vector b) {
-  return {{vdivq_f32(a.v[0], b.v[0]), vdivq_f32(a.v[1], b.v[1]), vdivq_f32(a.v[2], b.v[2]),
-           vdivq_f32(a.v[3], b.v[3])}};
+  return {{vdivq_f32(a.v[0], b.v[0]), vdivq_f32(a.v[1], b.v[1]), vdivq_f32(a.v[2], b.v[2]), vdivq_f32(a.v[3], b.v[3])}};
 }
 inline Vector fma(Vector a, Vector b, Vector c) {
-  return {{vfmaq_f32(c.v[0], a.v[0], b.v[0]), vfmaq_f32(c.v[1], a.v[1], b.v[1]),
-           vfmaq_f32(c.v[2], a.v[2], b.v[2]), vfmaq_f32(c.v[3], a.v[3], b.v[3])}};
+  return {{vfmaq_f32(c.v[0], a.v[0], b.v[0]), vfmaq_f32(c.v[1], a.v[1], b.v[1]), vfmaq_f32(c.v[2], a.v[2], b.v[2]),
+           vfmaq_f32(c.v[3], a.v[3], b.v[3])}};
 }
 inline Vector sqrt(Vector a) {
   return {{vsqrtq_f32(a.v[0]), vsqrtq_f32(a.v[1]), vsqrtq_f32(a.v[2]), vsqrtq_f32(a.v[3])}};
 }
-inline Vector abs(Vector a) {
-  return {{vabsq_f32(a.v[0]), vabsq_f32(a.v[1]), vabsq_f32(a.v[2]), vabsq_f32(a.v[3])}};
-}
+inline Vector abs(Vector a) { return {{vabsq_f32(a.v[0]), vabsq_f32(a.v[1]), vabsq_f32(a.v[2]), vabsq_f32(a.v[3])}}; }
 
 inline Vector floor(Vector a) {
   return {{vrndmq_f32(a.v[0]), vrndmq_f32(a.v[1]), vrndmq_f32(a.v[2]), vrndmq_f32(a.v[3])}};
@@ -302,8 +292,7 @@ inline float32x4_t bits_below_one(float32x4_t a) {
   return vcvtq_f32_u32(vsubq_u32(one, vreinterpretq_u32_f32(a)));
 }
 inline Vector bits_below_one(Vector a) {
-  return {{bits_below_one(a.v[0]), bits_below_one(a.v[1]), bits_below_one(a.v[2]),
-           bits_below_one(a.v[3])}};
+  return {{bits_below_one(a.v[0]), bits_below_one(a.v[1]), bits_below_one(a.v[2]), bits_below_one(a.v[3])}};
 }
 
 // a > b ? a : b and a < b ? a : b; b where either is NaN.
@@ -359,8 +348,7 @@ inline float32x4_t scale(float32x4_t p, float32x4_t t) {
   return vreinterpretq_f32_u32(vaddq_u32(vreinterpretq_u32_f32(p), n));
 }
 inline Vector scale(Vector p, Vector t) {
-  return {{scale(p.v[0], t.v[0]), scale(p.v[1], t.v[1]), scale(p.v[2], t.v[2]),
-           scale(p.v[3], t.v[3])}};
+  return {{scale(p.v[0], t.v[0]), scale(p.v[1], t.v[1]), scale(p.v[2], t.v[2]), scale(p.v[3], t.v[3])}};
 }
 
 // The tree: lanes 8, 4, 2, 1 apart.
@@ -371,9 +359,7 @@ inline float fold_add(Vector a) {
 }
 
 // No lane is NaN.
-inline float fold_max(Vector a) {
-  return vmaxvq_f32(max(max(a.v[0], a.v[2]), max(a.v[1], a.v[3])));
-}
+inline float fold_max(Vector a) { return vmaxvq_f32(max(max(a.v[0], a.v[2]), max(a.v[1], a.v[3]))); }
 
 }  // namespace
 }  // namespace sotto::neon

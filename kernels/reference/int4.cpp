@@ -7,8 +7,7 @@
 namespace sotto::reference {
 namespace {
 
-int32_t dot_block(const uint8_t* nibbles, size_t column, const int8_t* q, size_t first,
-                  size_t count) {
+int32_t dot_block(const uint8_t* nibbles, size_t column, const int8_t* q, size_t first, size_t count) {
   int32_t sum = 0;
   for (size_t i = 0; i < count; ++i) {
     const NibblePlace place = int4_nibble(first + i, column);
@@ -44,8 +43,8 @@ void multiply_int4(const Int4Args& args, size_t first_tile, size_t tile_count) {
     const size_t columns = std::min(kInt4Columns, args.outputs - first);
     for (size_t row = 0; row < args.rows; ++row) {
       for (size_t column = 0; column < columns; ++column) {
-        args.y[row * args.outputs + first + column] = dot_column(
-            args, tile, column, args.q + row * args.inputs, args.quantization[row]);
+        args.y[row * args.outputs + first + column] =
+            dot_column(args, tile, column, args.q + row * args.inputs, args.quantization[row]);
       }
     }
   }

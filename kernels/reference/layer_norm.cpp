@@ -6,8 +6,7 @@
 
 namespace sotto::reference {
 
-void layer_norm(const float* x, const float* gain, const float* bias, float epsilon, size_t n,
-                float* y) {
+void layer_norm(const float* x, const float* gain, const float* bias, float epsilon, size_t n, float* y) {
   const float count = static_cast<float>(n);
   Lanes sum;
   for (size_t i = 0; i < n; ++i) sum[i] = sum[i] + x[i];

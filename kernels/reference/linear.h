@@ -7,11 +7,11 @@
 
 namespace sotto::reference {
 
-void run_linear(const LinearWeights& weights, size_t rows, const int8_t* q,
-                const RowQuantization* quantization, float* y, ThreadPool* pool);
+void run_linear(const LinearWeights& weights, size_t rows, const int8_t* q, const RowQuantization* quantization,
+                float* y, ThreadPool* pool);
 
 // One output of one row q (inputs); `row` (inputs): the output's weights.
-float run_linear_output(const LinearWeights& weights, size_t output, const int8_t* row,
-                        const int8_t* q, RowQuantization quantization);
+float run_linear_output(const LinearWeights& weights, size_t output, const int8_t* row, const int8_t* q,
+                        RowQuantization quantization);
 
 }  // namespace sotto::reference

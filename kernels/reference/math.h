@@ -21,9 +21,7 @@ inline float exp(float x) {
   return p * std::bit_cast<float>((std::bit_cast<uint32_t>(t) + kExponentBias) << 23);
 }
 
-inline float exp_or_infinity(float x) {
-  return x <= kExpMax ? exp(x) : std::numeric_limits<float>::infinity();
-}
+inline float exp_or_infinity(float x) { return x <= kExpMax ? exp(x) : std::numeric_limits<float>::infinity(); }
 
 inline float clamp(float x, float low, float high) {
   const float y = x > low ? x : low;
@@ -31,8 +29,6 @@ inline float clamp(float x, float low, float high) {
 }
 
 // For |x| < 2^22.
-inline int32_t round_to_int(float x) {
-  return static_cast<int32_t>((x + kRoundToInteger) - kRoundToInteger);
-}
+inline int32_t round_to_int(float x) { return static_cast<int32_t>((x + kRoundToInteger) - kRoundToInteger); }
 
 }  // namespace sotto::reference

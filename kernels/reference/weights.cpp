@@ -19,12 +19,10 @@ uint64_t exp_weights(const float* x, size_t n, float max, float scale, float* y)
   return sum;
 }
 
-void exp_shares(const float* x, size_t n, float max, float scale, float* y) {
-  exp_weights(x, n, max, scale, y);
-}
+void exp_shares(const float* x, size_t n, float max, float scale, float* y) { exp_weights(x, n, max, scale, y); }
 
-size_t keep_from(const float* key, float floor, const float* x, const int32_t* ids,
-                 int32_t first_id, size_t n, float* kept_x, int32_t* kept_ids) {
+size_t keep_from(const float* key, float floor, const float* x, const int32_t* ids, int32_t first_id, size_t n,
+                 float* kept_x, int32_t* kept_ids) {
   size_t kept = 0;
   for (size_t i = 0; i < n; ++i) {
     if (!(key[i] >= floor)) continue;
@@ -34,8 +32,8 @@ size_t keep_from(const float* key, float floor, const float* x, const int32_t* i
   return kept;
 }
 
-Split split(const float* x, float floor, float ceiling, const float* values, double base,
-            int32_t first, size_t n, int32_t* between) {
+Split split(const float* x, float floor, float ceiling, const float* values, double base, int32_t first, size_t n,
+            int32_t* between) {
   Split result = {};
   for (size_t i = 0; i < n; ++i) {
     if (x[i] >= ceiling) {
@@ -118,8 +116,8 @@ void aim(const float* shares, size_t n, float scale, float goal, float* p, float
   }
 }
 
-uint64_t surprises(const float* x, const float* shares, size_t n, float max, float scale,
-                   float offset, double base, float* y) {
+uint64_t surprises(const float* x, const float* shares, size_t n, float max, float scale, float offset, double base,
+                   float* y) {
   uint64_t sum = 0;
   for (size_t i = 0; i < n; ++i) {
     y[i] = shares[i] != 0 ? shares[i] * (gap_of(x[i], max, scale) + offset) : 0.0f;
@@ -128,8 +126,7 @@ uint64_t surprises(const float* x, const float* shares, size_t n, float max, flo
   return sum;
 }
 
-size_t collect_below(const uint32_t* words, const float* y, float factor, int32_t first, size_t n,
-                     int32_t* below) {
+size_t collect_below(const uint32_t* words, const float* y, float factor, int32_t first, size_t n, int32_t* below) {
   size_t collected = 0;
   for (size_t i = 0; i < n; ++i) {
     const float x = static_cast<float>(words[i] >> 8) * 0x1p-24f;
@@ -138,8 +135,7 @@ size_t collect_below(const uint32_t* words, const float* y, float factor, int32_
   return collected;
 }
 
-void mix_words(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, size_t n,
-               uint32_t* words) {
+void mix_words(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, size_t n, uint32_t* words) {
   for (size_t i = 0; i < n; ++i) {
     const int32_t id = ids != nullptr ? ids[i] : first_id + static_cast<int32_t>(i);
     words[i] = static_cast<uint32_t>(mix64(seed, static_cast<uint32_t>(id)) >> (high ? 32 : 0));
@@ -148,25 +144,22 @@ void mix_words(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, s
 
 namespace {
 
-uint32_t bits_of(uint32_t word, uint32_t shift, uint32_t bits) {
-  return word >> shift & ((1u << bits) - 1);
-}
+uint32_t bits_of(uint32_t word, uint32_t shift, uint32_t bits) { return word >> shift & ((1u << bits) - 1); }
 
-void add_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, const float* p, size_t n,
-                 float* sums) {
+void add_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, const float* p, size_t n, float* sums) {
   for (size_t i = 0; i < n; ++i) sums[bits_of(words[i], shift, bits)] += p[i];
 }
 
 }  // namespace
 
-void mix_and_add(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, uint32_t bits,
-                 const float* p, size_t n, uint32_t* words, float* sums) {
+void mix_and_add(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, uint32_t bits, const float* p,
+                 size_t n, uint32_t* words, float* sums) {
   mix_words(seed, high, ids, first_id, n, words);
   add_by_bits(words, 0, bits, p, n, sums);
 }
 
-void scale_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low,
-                   const float* high, float least, size_t n, const float* p, float* y) {
+void scale_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low, const float* high,
+                   float least, size_t n, const float* p, float* y) {
   for (size_t i = 0; i < n; ++i) {
     const uint32_t b = bits_of(words[i], shift, bits);
     const float scaled = p[i] * (low[b % 32] * high[b / 32]);
@@ -174,15 +167,14 @@ void scale_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, const f
   }
 }
 
-void scale_and_add(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low,
-                   const float* high, float least, uint32_t next_bits, size_t n, const float* p,
-                   float* y, float* sums) {
+void scale_and_add(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low, const float* high,
+                   float least, uint32_t next_bits, size_t n, const float* p, float* y, float* sums) {
   scale_by_bits(words, shift, bits, low, high, least, n, p, y);
   add_by_bits(words, shift + bits, next_bits, y, n, sums);
 }
 
-size_t collect_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, uint32_t pattern,
-                       int32_t first, size_t n, int32_t* collected) {
+size_t collect_by_bits(const uint32_t* words, uint32_t shift, uint32_t bits, uint32_t pattern, int32_t first, size_t n,
+                       int32_t* collected) {
   size_t count = 0;
   for (size_t i = 0; i < n; ++i) {
     if (bits_of(words[i], shift, bits) == pattern) {
@@ -198,13 +190,13 @@ void slice_numbers(const float* x, size_t n, const Slices& slices, uint16_t* num
     const float place = static_cast<float>(below) * slices.scale;
     const float t = place < float{kSections - 1} ? place : float{kSections - 1};
     const auto section = static_cast<size_t>(t);
-    numbers[i] = static_cast<uint16_t>(
-        std::fma(t - static_cast<float>(section), slices.width[section], slices.first[section]));
+    numbers[i] =
+        static_cast<uint16_t>(std::fma(t - static_cast<float>(section), slices.width[section], slices.first[section]));
   }
 }
 
-size_t move_to_columns(const float* x, size_t n, const Slices& slices, float* table, size_t stride,
-                       uint8_t* counts, LeftShare* left) {
+size_t move_to_columns(const float* x, size_t n, const Slices& slices, float* table, size_t stride, uint8_t* counts,
+                       LeftShare* left) {
   size_t left_count = 0;
   for (size_t i = 0; i < n; ++i) {
     uint16_t column;
@@ -238,8 +230,7 @@ double sum_column_bends(const float* x, size_t stride, const uint8_t* counts, fl
   return sum_bends(sorted, count);
 }
 
-void min_hash(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n,
-              int32_t* hashes) {
+void min_hash(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n, int32_t* hashes) {
   for (size_t i = 0; i < n; ++i) {
     const int32_t id = ids != nullptr ? ids[i] : first_id + static_cast<int32_t>(i);
     const auto mixed = static_cast<int32_t>(mix32(static_cast<uint32_t>(id) ^ hash.in));

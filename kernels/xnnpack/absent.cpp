@@ -15,8 +15,7 @@ bool packed_rows_are_readable() { return false; }
 void read_packed_row(const LinearWeights&, size_t, int8_t*) {}
 
 FullyConnected* create_fully_connected(uint32_t, uint32_t, void*, size_t) { return nullptr; }
-bool run_fully_connected(FullyConnected*, const void*, size_t, const int8_t*, RowQuantization*,
-                         float*, ThreadPool*) {
+bool run_fully_connected(FullyConnected*, const void*, size_t, const int8_t*, RowQuantization*, float*, ThreadPool*) {
   return false;
 }
 

@@ -16,8 +16,7 @@
 namespace sotto::xnnpack {
 
 static_assert(sizeof(RowQuantization) == sizeof(xnn_quantization_params));
-static_assert(offsetof(RowQuantization, zero_point) ==
-              offsetof(xnn_quantization_params, zero_point));
+static_assert(offsetof(RowQuantization, zero_point) == offsetof(xnn_quantization_params, zero_point));
 static_assert(offsetof(RowQuantization, scale) == offsetof(xnn_quantization_params, scale));
 static_assert(kActivationPadding >= XNN_EXTRA_BYTES);
 static_assert(kQuantizationPadding >= XNN_EXTRA_QUANTIZATION_PARAMS);
@@ -42,13 +41,12 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr uint32_t kBlockColumns = 256;  // a multiple of every kernel's width
 constexpr size_t kMaxRowsOfWhole = 16;   // weights are read once or twice: nothing to keep
 
-xnn_status create_operator(uint32_t inputs, uint32_t outputs, uint32_t output_stride,
-                           const LinearWeights* weights, xnn_weights_cache_provider* cache,
-                           xnn_operator_t* op) {
+xnn_status create_operator(uint32_t inputs, uint32_t outputs, uint32_t output_stride, const LinearWeights* weights,
+                           xnn_weights_cache_provider* cache, xnn_operator_t* op) {
   return xnn_create_fully_connected_nc_qd8_f32_qc8w(
-      inputs, outputs, /*input_stride=*/inputs, output_stride,
-      weights == nullptr ? nullptr : weights->scales, weights == nullptr ? nullptr : weights->rows,
-      weights == nullptr ? nullptr : weights->bias, -kInfinity, kInfinity, /*flags=*/0,
+      inputs, outputs, /*input_stride=*/inputs, output_stride, weights == nullptr ? nullptr : weights->scales,
+      weights == nullptr ? nullptr : weights->rows, weights == nullptr ? nullptr : weights->bias, -kInfinity, kInfinity,
+      /*flags=*/0,
       /*code_cache=*/nullptr, cache, op);
 }
 
@@ -59,9 +57,7 @@ struct PackTarget {
   size_t used;
 };
 
-size_t find_nothing(void*, const xnn_weights_cache_look_up_key*) {
-  return SIZE_MAX;
-}
+size_t find_nothing(void*, const xnn_weights_cache_look_up_key*) { return SIZE_MAX; }
 void* reserve_in_target(void* context, size_t size) {
   auto* target = static_cast<PackTarget*>(context);
   size = (size + 63) / 64 * 64;  // ARM's builds ask for a multiple of 16
@@ -70,35 +66,17 @@ void* reserve_in_target(void* context, size_t size) {
   std::memset(target->memory, 0, size);  // padding must not depend on what was there
   return target->memory;
 }
-size_t keep_in_target(void*, const xnn_weights_cache_look_up_key*, void*, size_t) {
-  return 0;
-}
-bool never_finalized(void*) {
-  return false;
-}
-void* target_address(void* context, size_t) {
-  return static_cast<PackTarget*>(context)->memory;
-}
-xnn_status keep_cache(void*) {
-  return xnn_status_success;
-}
+size_t keep_in_target(void*, const xnn_weights_cache_look_up_key*, void*, size_t) { return 0; }
+bool never_finalized(void*) { return false; }
+void* target_address(void* context, size_t) { return static_cast<PackTarget*>(context)->memory; }
+xnn_status keep_cache(void*) { return xnn_status_success; }
 
 // The weights cache while running: everything is found, wherever `packed` points.
-size_t find_packed(void*, const xnn_weights_cache_look_up_key*) {
-  return 0;
-}
-void* reserve_nothing(void*, size_t) {
-  return nullptr;
-}
-size_t insert_nothing(void*, const xnn_weights_cache_look_up_key*, void*, size_t) {
-  return SIZE_MAX;
-}
-bool always_finalized(void*) {
-  return true;
-}
-void* packed_address(void* context, size_t) {
-  return const_cast<void*>(static_cast<FullyConnected*>(context)->packed);
-}
+size_t find_packed(void*, const xnn_weights_cache_look_up_key*) { return 0; }
+void* reserve_nothing(void*, size_t) { return nullptr; }
+size_t insert_nothing(void*, const xnn_weights_cache_look_up_key*, void*, size_t) { return SIZE_MAX; }
+bool always_finalized(void*) { return true; }
+void* packed_address(void* context, size_t) { return const_cast<void*>(static_cast<FullyConnected*>(context)->packed); }
 
 uint64_t fnv1a(uint64_t hash, const void* bytes, size_t size) {
   const auto* at = static_cast<const uint8_t*>(bytes);
@@ -125,9 +103,7 @@ bool packs_tiles(uint32_t columns, uint32_t depth) {
   return config.nr == columns && uint32_t{1} << config.log2_kr == depth && config.log2_sr == 0;
 }
 
-bool packed_rows_are_readable() {
-  return xnn_init_qd8_f32_qc8w_gemm_config()->log2_sr == 0;
-}
+bool packed_rows_are_readable() { return xnn_init_qd8_f32_qc8w_gemm_config()->log2_sr == 0; }
 
 // A tile of columns: their sums, their weights, kr inputs of each in turn, scales, biases.
 void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q) {
@@ -146,12 +122,10 @@ size_t pack(const LinearWeights& weights, void* packed) {
   alignas(64) uint8_t operator_memory[kLinearOperatorBytes];
   ScopedArena arena(operator_memory, sizeof operator_memory);
   PackTarget target = {packed, packed_size_bound(weights.inputs, weights.outputs), 0};
-  xnn_weights_cache_provider cache = {&target,        find_nothing,    reserve_in_target,
-                                      keep_in_target, never_finalized, target_address,
-                                      keep_cache};
+  xnn_weights_cache_provider cache = {&target,         find_nothing,   reserve_in_target, keep_in_target,
+                                      never_finalized, target_address, keep_cache};
   xnn_operator_t op = nullptr;
-  if (create_operator(weights.inputs, weights.outputs, weights.outputs, &weights, &cache, &op) !=
-      xnn_status_success) {
+  if (create_operator(weights.inputs, weights.outputs, weights.outputs, &weights, &cache, &op) != xnn_status_success) {
     return 0;
   }
   xnn_delete_operator(op);
@@ -163,8 +137,7 @@ uint64_t packed_layout_fingerprint() {
   constexpr uint32_t kInputs = 43, kOutputs = 67;
   int8_t rows[kOutputs * kInputs];
   float scales[kOutputs], bias[kOutputs];
-  for (uint32_t i = 0; i < kOutputs * kInputs; ++i)
-    rows[i] = static_cast<int8_t>(i * 37 % 255 - 127);
+  for (uint32_t i = 0; i < kOutputs * kInputs; ++i) rows[i] = static_cast<int8_t>(i * 37 % 255 - 127);
   for (uint32_t i = 0; i < kOutputs; ++i) {
     scales[i] = static_cast<float>(1 + i);
     bias[i] = static_cast<float>(1000 + i);
@@ -172,22 +145,18 @@ uint64_t packed_layout_fingerprint() {
   alignas(64) uint8_t packed[packed_size_bound(kInputs, kOutputs)];
   const size_t size = pack({kInputs, kOutputs, rows, scales, bias, nullptr}, packed);
   uint64_t hash = fnv1a(14695981039346656037u, packed, size);
-  return fnv1a(hash, xnn_experimental_get_build_identifier_data(),
-               xnn_experimental_get_build_identifier_size());
+  return fnv1a(hash, xnn_experimental_get_build_identifier_data(), xnn_experimental_get_build_identifier_size());
 }
 
-FullyConnected* create_fully_connected(uint32_t inputs, uint32_t outputs, void* memory,
-                                       size_t memory_size) {
+FullyConnected* create_fully_connected(uint32_t inputs, uint32_t outputs, void* memory, size_t memory_size) {
   auto* made = new (memory) FullyConnected;
-  made->cache = {made,           find_packed, reserve_nothing, insert_nothing, always_finalized,
-                 packed_address, keep_cache};
+  made->cache = {made, find_packed, reserve_nothing, insert_nothing, always_finalized, packed_address, keep_cache};
   made->inputs = inputs;
   made->outputs = outputs;
   constexpr size_t kUsed = (sizeof(FullyConnected) + 63) / 64 * 64;
   ScopedArena arena(static_cast<uint8_t*>(memory) + kUsed, memory_size - kUsed);
   const auto create = [&](uint32_t columns, xnn_operator_t* op) {
-    return create_operator(inputs, columns, outputs, nullptr, &made->cache, op) ==
-           xnn_status_success;
+    return create_operator(inputs, columns, outputs, nullptr, &made->cache, op) == xnn_status_success;
   };
   if (!create(outputs, &made->whole)) return nullptr;
   if (outputs <= kBlockColumns) return made;
@@ -206,21 +175,17 @@ struct Rows {
   pthreadpool_t pool;
 };
 
-bool run_operator(FullyConnected* made, xnn_operator_t op, const void* packed, const Rows& rows,
-                  float* y) {
+bool run_operator(FullyConnected* made, xnn_operator_t op, const void* packed, const Rows& rows, float* y) {
   made->packed = packed;  // read while reshaping
-  return xnn_reshape_fully_connected_nc_qd8_f32_qc8w(op, rows.count, rows.pool) ==
-             xnn_status_success &&
-         xnn_setup_fully_connected_nc_qd8_f32_qc8w(op, rows.q, y, rows.quantization) ==
-             xnn_status_success &&
+  return xnn_reshape_fully_connected_nc_qd8_f32_qc8w(op, rows.count, rows.pool) == xnn_status_success &&
+         xnn_setup_fully_connected_nc_qd8_f32_qc8w(op, rows.q, y, rows.quantization) == xnn_status_success &&
          xnn_run_operator(op, rows.pool) == xnn_status_success;
 }
 
 }  // namespace
 
-bool run_fully_connected(FullyConnected* made, const void* packed, size_t row_count,
-                         const int8_t* q, RowQuantization* quantization, float* y,
-                         ThreadPool* pool) {
+bool run_fully_connected(FullyConnected* made, const void* packed, size_t row_count, const int8_t* q,
+                         RowQuantization* quantization, float* y, ThreadPool* pool) {
   assert(packed != nullptr && row_count > 0);
   // A tile of fewer rows than the kernel's height repeats its last row, to the same place.
   for (size_t i = 0; i < kQuantizationPadding; ++i) {
@@ -231,8 +196,7 @@ bool run_fully_connected(FullyConnected* made, const void* packed, size_t row_co
   if (row_count <= kMaxRowsOfWhole || made->block == nullptr) {
     return run_operator(made, made->whole, packed, rows, y);
   }
-  const size_t block_size =
-      kBlockColumns * packed_column_size(*xnn_init_qd8_f32_qc8w_gemm_config(), made->inputs);
+  const size_t block_size = kBlockColumns * packed_column_size(*xnn_init_qd8_f32_qc8w_gemm_config(), made->inputs);
   const auto* block_packed = static_cast<const uint8_t*>(packed);
   for (uint32_t column = 0; column < made->outputs; column += kBlockColumns) {
     const bool is_rest = made->outputs - column < kBlockColumns;

@@ -26,8 +26,7 @@ void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q);
 class FullyConnected;
 
 // In `memory` (64-byte aligned). Null on failure.
-FullyConnected* create_fully_connected(uint32_t inputs, uint32_t outputs, void* memory,
-                                       size_t memory_size);
+FullyConnected* create_fully_connected(uint32_t inputs, uint32_t outputs, void* memory, size_t memory_size);
 
 bool run_fully_connected(FullyConnected* op, const void* packed, size_t rows, const int8_t* q,
                          RowQuantization* quantization, float* y, ThreadPool* pool);

@@ -21,8 +21,7 @@ constinit std::atomic<int32_t> selected_isa = 0;  // an Isa; 0: none yet, -1: be
 
 void* allocate_aligned(void*, size_t alignment, size_t size) {
   ArenaOfThread& arena = arena_of_thread;
-  const size_t padding =
-      (alignment - reinterpret_cast<uintptr_t>(arena.next) % alignment) % alignment;
+  const size_t padding = (alignment - reinterpret_cast<uintptr_t>(arena.next) % alignment) % alignment;
   if (arena.next == nullptr || padding > arena.left || size > arena.left - padding) return nullptr;
   uint8_t* place = arena.next + padding;
   arena.next = place + size;
@@ -30,19 +29,14 @@ void* allocate_aligned(void*, size_t alignment, size_t size) {
   return place;
 }
 
-void* allocate(void* context, size_t size) {
-  return allocate_aligned(context, 64, size);
-}
+void* allocate(void* context, size_t size) { return allocate_aligned(context, 64, size); }
 
 // XNNPACK's operators never reallocate; a request is refused.
-void* reallocate(void*, void*, size_t) {
-  return nullptr;
-}
+void* reallocate(void*, void*, size_t) { return nullptr; }
 
 void deallocate(void*, void*) {}
 
-constexpr xnn_allocator kArenaAllocator = {nullptr,    allocate,         reallocate,
-                                           deallocate, allocate_aligned, deallocate};
+constexpr xnn_allocator kArenaAllocator = {nullptr, allocate, reallocate, deallocate, allocate_aligned, deallocate};
 
 // Hides the features above `isa` from XNNPACK, before it chooses its kernels.
 void limit_hardware(Isa isa) {
@@ -94,8 +88,6 @@ ScopedArena::ScopedArena(void* memory, size_t size) {
   arena_of_thread = {static_cast<uint8_t*>(memory), size};
 }
 
-ScopedArena::~ScopedArena() {
-  arena_of_thread = {};
-}
+ScopedArena::~ScopedArena() { arena_of_thread = {}; }
 
 }  // namespace sotto::xnnpack

@@ -2,7 +2,7 @@
 #ifndef SOTTO_BAREMETAL_BOARD_H
 #define SOTTO_BAREMETAL_BOARD_H
 
-void board_write(const char *bytes, unsigned long size);
+void board_write(const char* bytes, unsigned long size);
 void board_exit(int status) __attribute__((noreturn));
 
 #endif

@@ -13,15 +13,14 @@
 
 extern const unsigned char model_file[], model_file_end[];
 
-static _Alignas(SOTTO_MEMORY_ALIGNMENT) unsigned char
-    model_memory[SOTTO_MODEL_IN_PLACE_MEMORY_BYTES(SHAPE)];
-static _Alignas(SOTTO_MEMORY_ALIGNMENT) unsigned char
-    session_memory[SOTTO_SESSION_MEMORY_BYTES(SHAPE, CONTEXT, BATCH, 0)];
+static _Alignas(SOTTO_MEMORY_ALIGNMENT) unsigned char model_memory[SOTTO_MODEL_IN_PLACE_MEMORY_BYTES(SHAPE)];
+static _Alignas(
+    SOTTO_MEMORY_ALIGNMENT) unsigned char session_memory[SOTTO_SESSION_MEMORY_BYTES(SHAPE, CONTEXT, BATCH, 0)];
 static sotto_token tokens[CONTEXT];
 static size_t token_count;
 static sotto_error error = {sizeof error, SOTTO_OK, 0, ""};
 
-static void write(const char *text) { board_write(text, strlen(text)); }
+static void write(const char* text) { board_write(text, strlen(text)); }
 
 static void check(sotto_status status) {
   if (status >= 0) return;
@@ -42,7 +41,7 @@ static void write_number(sotto_token number) {
   board_write(digits + first, sizeof digits - first);
 }
 
-static int32_t receive(void *unused, const sotto_piece *piece) {
+static int32_t receive(void* unused, const sotto_piece* piece) {
   (void)unused;
   board_write(piece->text, piece->text_size);
   if (piece->token >= 0) tokens[token_count++] = piece->token;
@@ -50,8 +49,8 @@ static int32_t receive(void *unused, const sotto_piece *piece) {
 }
 
 /* Streams text, and prints its tokens on the next line. */
-static void generate(const sotto_model *model, sotto_session *session,
-                     const sotto_sampler_params *params, const char *prompt, size_t max_tokens) {
+static void generate(const sotto_model* model, sotto_session* session, const sotto_sampler_params* params,
+                     const char* prompt, size_t max_tokens) {
   sotto_token prompt_tokens[32];
   size_t count;
   check(sotto_tokenize(model, prompt, strlen(prompt), 0, prompt_tokens, 32, &count, &error));
@@ -69,16 +68,15 @@ static void generate(const sotto_model *model, sotto_session *session,
 }
 
 int main(void) {
-  sotto_model *model;
-  check(sotto_model_init(model_file, (size_t)(model_file_end - model_file), NULL, model_memory,
-                         sizeof model_memory, &model, &error));
+  sotto_model* model;
+  check(sotto_model_init(model_file, (size_t)(model_file_end - model_file), NULL, model_memory, sizeof model_memory,
+                         &model, &error));
   sotto_session_params params;
   sotto_session_params_init(&params, sizeof params);
   params.context_tokens = CONTEXT;
   params.batch_tokens = BATCH;
-  sotto_session *session;
-  check(sotto_session_init(model, &params, session_memory, sizeof session_memory, &session,
-                           &error));
+  sotto_session* session;
+  check(sotto_session_init(model, &params, session_memory, sizeof session_memory, &session, &error));
 
   sotto_sampler_params sampler;
   sotto_sampler_params_init(&sampler, sizeof sampler);

@@ -40,19 +40,16 @@ Tokens read_ids(const DetectOptions& options) {
   return tokens.empty() ? require_ids(options.input.read()) : tokens;
 }
 
-sotto_watermark_result detect(const DetectOptions& options, size_t vocabulary_size,
-                              const Tokens& tokens) {
+sotto_watermark_result detect(const DetectOptions& options, size_t vocabulary_size, const Tokens& tokens) {
   sotto_watermark_result result = {};
   result.struct_size = sizeof result;
   sotto_error error = no_error();
-  check(sotto_watermark_detect(&options.watermark, vocabulary_size, tokens.data(), tokens.size(),
-                               &result, &error),
+  check(sotto_watermark_detect(&options.watermark, vocabulary_size, tokens.data(), tokens.size(), &result, &error),
         error, "detect");
   return result;
 }
 
-void print_result(const DetectOptions& options, const sotto_watermark_result& result,
-                  size_t token_count) {
+void print_result(const DetectOptions& options, const sotto_watermark_result& result, size_t token_count) {
   TextStream stream;
   if (options.json) {
     const Json object = {{"is_marked", result.is_marked != 0},
@@ -79,9 +76,8 @@ void print_result(const DetectOptions& options, const sotto_watermark_result& re
 int run_detect(const DetectOptions& options) {
   std::unique_ptr<Model> model;
   if (!options.model.path.empty()) model = std::make_unique<Model>(options.model);
-  const Tokens tokens = options.has_ids
-                            ? read_ids(options)
-                            : model->tokenize(options.input.read(), false, options.input.name());
+  const Tokens tokens =
+      options.has_ids ? read_ids(options) : model->tokenize(options.input.read(), false, options.input.name());
   const size_t vocabulary_size = model ? model->info().vocabulary_size : options.vocabulary_size;
   print_result(options, detect(options, vocabulary_size, tokens), tokens.size());
   return kExitOk;
@@ -116,9 +112,7 @@ void settle(const CLI::App& command, DetectOptions& options) {
 void add_detect(CLI::App& app, Run& run) {
   auto options = std::make_shared<DetectOptions>();
   CLI::App* command = app.add_subcommand("detect", "Look for a watermark in a text");
-  command
-      ->add_option("-m,--model", options->model.path,
-                   "The model that tokenizes the text; with --ids not needed")
+  command->add_option("-m,--model", options->model.path, "The model that tokenizes the text; with --ids not needed")
       ->type_name("FILE")
       ->check(file_name());
   add_text_input(*command, options->input);

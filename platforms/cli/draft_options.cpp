@@ -14,9 +14,8 @@ constexpr uint32_t kMostDraftTokens = 15;
 constexpr struct {
   const char* name;
   uint32_t source;
-} kDraftSources[] = {{"lookup", SOTTO_DRAFT_LOOKUP},
-                {"lookahead", SOTTO_DRAFT_LOOKAHEAD},
-                {"early-exit", SOTTO_DRAFT_EARLY_EXIT}};
+} kDraftSources[] = {
+    {"lookup", SOTTO_DRAFT_LOOKUP}, {"lookahead", SOTTO_DRAFT_LOOKAHEAD}, {"early-exit", SOTTO_DRAFT_EARLY_EXIT}};
 
 void read_source(const std::string& name, DraftOptions& options) {
   for (const auto& known : kDraftSources) {
@@ -25,8 +24,7 @@ void read_source(const std::string& name, DraftOptions& options) {
     return;
   }
   if (!options.model.empty()) {
-    throw CLI::ValidationError("--draft", "names two models, \"" + options.model + "\" and \"" +
-                                              name + '"');
+    throw CLI::ValidationError("--draft", "names two models, \"" + options.model + "\" and \"" + name + '"');
   }
   options.model = name;
   options.params.sources |= SOTTO_DRAFT_SESSION;
@@ -38,15 +36,13 @@ void refuse_unused(const CLI::App& command, uint32_t sources) {
     const char* option;
     uint32_t sources;
     const char* names;
-  } kOptions[] = {
-      {"--draft-min-match", SOTTO_DRAFT_LOOKUP, "lookup"},
-      {"--draft-max-match", SOTTO_DRAFT_LOOKUP, "lookup"},
-      {"--draft-exit-layer", SOTTO_DRAFT_EARLY_EXIT, "early-exit"},
-      {"--draft-threshold", SOTTO_DRAFT_EARLY_EXIT | SOTTO_DRAFT_SESSION, "early-exit or a model"}};
+  } kOptions[] = {{"--draft-min-match", SOTTO_DRAFT_LOOKUP, "lookup"},
+                  {"--draft-max-match", SOTTO_DRAFT_LOOKUP, "lookup"},
+                  {"--draft-exit-layer", SOTTO_DRAFT_EARLY_EXIT, "early-exit"},
+                  {"--draft-threshold", SOTTO_DRAFT_EARLY_EXIT | SOTTO_DRAFT_SESSION, "early-exit or a model"}};
   for (const auto& known : kOptions) {
     if (!is_given(command, known.option) || (sources & known.sources) != 0) continue;
-    throw CLI::ValidationError(known.option,
-                               std::string("has no effect without --draft ") + known.names);
+    throw CLI::ValidationError(known.option, std::string("has no effect without --draft ") + known.names);
   }
 }
 
@@ -78,14 +74,13 @@ void add_draft_options(CLI::App& command, DraftOptions& options) {
   add_value(command, "--draft-threshold,--draft-p-min", options.params.draft_threshold,
             "early-exit and models: least probability of a guess", "P")
       ->group(kDraftGroup);
-  add_value(command, "--draft-exit-layer", options.params.exit_layer,
-            "early-exit: layers evaluated", "N")
+  add_value(command, "--draft-exit-layer", options.params.exit_layer, "early-exit: layers evaluated", "N")
       ->default_str("a third")
       ->group(kDraftGroup);
 }
 
-void settle_draft_options(const CLI::App& command, bool has_search, bool has_grammar,
-                          DraftOptions& options, sotto_session_params& session) {
+void settle_draft_options(const CLI::App& command, bool has_search, bool has_grammar, DraftOptions& options,
+                          sotto_session_params& session) {
   for (const std::string& name : options.sources) read_source(name, options);
   refuse_unused(command, options.params.sources);
   if (options.is_on() && options.token_count == 0) {
@@ -97,14 +92,12 @@ void settle_draft_options(const CLI::App& command, bool has_search, bool has_gra
   if (!has_search && (options.is_on() || has_grammar)) {
     session.draft_tokens = options.token_count;
   } else if (is_given(command, "--draft-tokens") && options.token_count > 0) {
-    throw CLI::ValidationError("--draft-tokens",
-                               has_search ? "is for one text, not for searches"
-                                          : "has no effect without --draft or a grammar");
+    throw CLI::ValidationError("--draft-tokens", has_search ? "is for one text, not for searches"
+                                                            : "has no effect without --draft or a grammar");
   }
 }
 
-Drafter::Drafter(const DraftOptions& options, const ModelOptions& model_options,
-                 sotto_session_params params)
+Drafter::Drafter(const DraftOptions& options, const ModelOptions& model_options, sotto_session_params params)
     : params_(options.params) {
   if (options.model.empty()) return;
   ModelOptions smaller = model_options;

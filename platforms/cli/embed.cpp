@@ -40,12 +40,11 @@ int run_embed(const EmbedOptions& options) {
   const Tokens tokens = model.tokenize(text, options.special, options.input.name());
   if (tokens.empty()) throw Failure(options.input.name() + ": empty");
   std::vector<float> embedding(model.info().embedding_size);
-  const sotto_status status = sotto_session_embed(session.get(), tokens.data(), tokens.size(),
-                                                  options.pooling, embedding.data());
+  const sotto_status status =
+      sotto_session_embed(session.get(), tokens.data(), tokens.size(), options.pooling, embedding.data());
   check(status, options.input.name());
   if (status == SOTTO_STOP_CONTEXT_FULL) {
-    throw Failure(options.input.name() + ": " + std::to_string(tokens.size()) +
-                  " tokens do not fit a context of " +
+    throw Failure(options.input.name() + ": " + std::to_string(tokens.size()) + " tokens do not fit a context of " +
                   std::to_string(session.info().context_tokens));
   }
   if (options.normalises) normalise(embedding);
@@ -68,16 +67,14 @@ void add_embed(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("embed", "Turn a text into a vector");
   add_model_option(*command, options->model);
   add_text_input(*command, options->input);
-  add_choice(*command, "--pool,--pooling", options->pooling,
-             "The last token's hidden state, or the mean of all", pooling_names());
+  add_choice(*command, "--pool,--pooling", options->pooling, "The last token's hidden state, or the mean of all",
+             pooling_names());
   command->add_flag("--normalise,--normalize", options->normalises, "Make its length 1");
-  command->add_flag("--special", options->special,
-                    "<|endoftext|> and the like in the text are special tokens");
+  command->add_flag("--special", options->special, "<|endoftext|> and the like in the text are special tokens");
   add_thread_option(*command, options->session);
   add_context_option(*command, options->session);
   add_weight_options(*command, options->model);
-  command->add_flag("--json", options->json,
-                    "A JSON object with tokens and settings, not the list of numbers alone");
+  command->add_flag("--json", options->json, "A JSON object with tokens and settings, not the list of numbers alone");
   command->footer(
       "Examples:\n"
       "  sotto embed -m demo.sotto \"It was a dark and stormy night\"\n"

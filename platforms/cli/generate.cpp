@@ -31,8 +31,7 @@ std::string read_prompt(const GenerateOptions& options) {
 }
 
 // An empty prompt starts a new text, which the end of another precedes.
-Tokens prompt_tokens(const GenerateOptions& options, const Model& model,
-                     const std::string& prompt) {
+Tokens prompt_tokens(const GenerateOptions& options, const Model& model, const std::string& prompt) {
   const std::string name = prompt_name(options);
   if (!prompt.empty()) return model.tokenize(prompt, options.parse_special, name);
   if (model.info().end_of_text_token < 0) {
@@ -50,20 +49,18 @@ void set_sampler(const GenerateOptions& options, Session& session) {
 void load_state(const GenerateOptions& options, Session& session) {
   const std::string bytes = read_all(options.state.load);
   sotto_error error = no_error();
-  check(sotto_session_restore(session.get(), bytes.data(), bytes.size(), &error), error,
-        options.state.load);
+  check(sotto_session_restore(session.get(), bytes.data(), bytes.size(), &error), error, options.state.load);
 }
 
 // Of a search's sequences the best is the one to go on with.
-void save_state(const std::string& path, const GenerateOptions& options,
-                const Generation& generation, const Session& session) {
+void save_state(const std::string& path, const GenerateOptions& options, const Generation& generation,
+                const Session& session) {
   if (options.search.is_on && !generation.tokens.empty()) {
-    const sotto_status status = sotto_session_prefill(session.get(), generation.tokens.data(),
-                                                      generation.tokens.size());
+    const sotto_status status =
+        sotto_session_prefill(session.get(), generation.tokens.data(), generation.tokens.size());
     check(status, "--save-state");
     if (status == SOTTO_STOP_CONTEXT_FULL) {
-      throw Failure(
-          "--save-state: the best sequence and the prompt do not fit the context together");
+      throw Failure("--save-state: the best sequence and the prompt do not fit the context together");
     }
     if (status == SOTTO_STOP_CANCELLED) {
       throw Failure("--save-state: interrupted", kExitInterrupted);
@@ -77,8 +74,7 @@ void save_state(const std::string& path, const GenerateOptions& options,
 }
 
 // Evaluates the prompt, with scores if asked for. Returns SOTTO_OK or SOTTO_STOP_CANCELLED.
-sotto_status evaluate_prompt(const GenerateOptions& options, Session& session,
-                             Generation& generation) {
+sotto_status evaluate_prompt(const GenerateOptions& options, Session& session, Generation& generation) {
   const Tokens& tokens = generation.prompt_tokens;
   if (!options.has_prompt) return SOTTO_OK;
   sotto_status status;
@@ -94,10 +90,8 @@ sotto_status evaluate_prompt(const GenerateOptions& options, Session& session,
   }
   check(status, prompt_name(options));
   if (status == SOTTO_STOP_CONTEXT_FULL) {
-    throw Failure(prompt_name(options) + ": " + std::to_string(tokens.size()) +
-                  " tokens do not fit a context of " +
-                  std::to_string(session.info().context_tokens) +
-                  "; shorten it, or use --overflow ring or shift");
+    throw Failure(prompt_name(options) + ": " + std::to_string(tokens.size()) + " tokens do not fit a context of " +
+                  std::to_string(session.info().context_tokens) + "; shorten it, or use --overflow ring or shift");
   }
   return status;
 }
@@ -110,9 +104,8 @@ std::unique_ptr<GrammarGuard> make_grammar(const GenerateOptions& options, const
   for (const auto* texts : {&options.stops.stop_strings, &options.stops.banned_strings}) {
     for (const std::string& text : *texts) longest = std::max(longest, text.size());
   }
-  auto guard = std::make_unique<GrammarGuard>(
-      options.grammar, model, 2 * options.session.sequence_count + 1,
-      default_matcher_params().rollback_count + static_cast<uint32_t>(longest));
+  auto guard = std::make_unique<GrammarGuard>(options.grammar, model, 2 * options.session.sequence_count + 1,
+                                              default_matcher_params().rollback_count + static_cast<uint32_t>(longest));
   if (!options.quiet && !options.json) {
     for (const std::string& warning : guard->grammar().warnings()) {
       std::fprintf(stderr, "sotto: warning: %s\n", to_utf8(warning).c_str());
@@ -126,8 +119,8 @@ struct Companions {
   const GrammarGuard* grammar;  // may be null
 };
 
-void generate(const GenerateOptions& options, const Model& model, const Companions& companions,
-              Session& session, Generation& generation) {
+void generate(const GenerateOptions& options, const Model& model, const Companions& companions, Session& session,
+              Generation& generation) {
   const Clock::time_point start = Clock::now();
   generation.stop = evaluate_prompt(options, session, generation);
   if (generation.stop == SOTTO_OK) {
@@ -140,8 +133,7 @@ void generate(const GenerateOptions& options, const Model& model, const Companio
   generation.total_seconds = seconds_since(start);
 }
 
-void print(const Generation& generation, const GenerateOptions& options, const Model& model,
-           const Session& session) {
+void print(const Generation& generation, const GenerateOptions& options, const Model& model, const Session& session) {
   if (options.json) return print_json(generation, options, model, session);
   if (options.search.is_on) {
     TextStream stream;
@@ -169,8 +161,7 @@ int run_generate(GenerateOptions options) {
   if (options.drafts.is_on()) drafter.lead(session.get());
   if (!options.state.load.empty()) load_state(options, session);
   if (options.guide.is_on()) {
-    guide = std::make_unique<Guide>(options.guide, model, options.model, options.session,
-                                    generation.prompt_tokens);
+    guide = std::make_unique<Guide>(options.guide, model, options.model, options.session, generation.prompt_tokens);
   }
   generation.load_seconds = seconds_since(load_start);
 
@@ -190,9 +181,7 @@ int run_generate(GenerateOptions options) {
 
 }  // namespace
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 void check_session(sotto_status status, const sotto_error& error, const std::string& subject) {
   if (status == SOTTO_GRAMMAR_TOO_LARGE) {

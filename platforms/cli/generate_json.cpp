@@ -16,8 +16,7 @@ Json phase(uint64_t tokens, uint64_t nanoseconds) {
           {"tokens_per_second", has_rate ? Json(static_cast<double>(tokens) / time) : Json()}};
 }
 
-Json parameters_json(const GenerateOptions& options, const Model& model,
-                     const sotto_session_info& session) {
+Json parameters_json(const GenerateOptions& options, const Model& model, const sotto_session_info& session) {
   Json object = {{"max_tokens", options.token_limit}};
   object.update(sampler_json(options.sampler.settings));
   object.update(stops_json(options.stops));
@@ -52,8 +51,7 @@ Json numbers_json(const std::vector<float>& numbers) {
 }
 
 // Three lists, one entry a token.
-void add_scores(const std::vector<TokenScore>& scores, bool with_alternatives, const Model& model,
-                Json& object) {
+void add_scores(const std::vector<TokenScore>& scores, bool with_alternatives, const Model& model, Json& object) {
   Json& model_values = object["log_probabilities"] = Json::array();
   for (const TokenScore& score : scores) {
     model_values.push_back(number_json(score.log_probability));
@@ -91,9 +89,8 @@ Json sequence_json(const Continuation& sequence, bool with_scores) {
 void print_json(const Generation& generation, const GenerateOptions& options, const Model& model,
                 const Session& session) {
   const sotto_session_info info = session.info();
-  Json object = {{"model", to_utf8(model.path())},
-                 {"prompt", generation.prompt},
-                 {"prompt_tokens", generation.prompt_tokens}};
+  Json object = {
+      {"model", to_utf8(model.path())}, {"prompt", generation.prompt}, {"prompt_tokens", generation.prompt_tokens}};
   if (options.scores_prompt) {
     object["prompt_log_probabilities"] = numbers_json(generation.prompt_log_probabilities);
     object["prompt_perplexity"] = generation.prompt_perplexity;

@@ -17,23 +17,21 @@ namespace {
 
 void print_phase(const char* name, uint64_t tokens, uint64_t nanoseconds) {
   const double time = static_cast<double>(nanoseconds) * 1e-9;
-  std::fprintf(stderr, "%-12s %8s tokens %10s   %s\n", name, with_thousands(tokens).c_str(),
-               duration(time).c_str(), rate(tokens, time).c_str());
+  std::fprintf(stderr, "%-12s %8s tokens %10s   %s\n", name, with_thousands(tokens).c_str(), duration(time).c_str(),
+               rate(tokens, time).c_str());
 }
 
 std::string heading(size_t number, const Continuation& sequence) {
   char text[160];
-  std::snprintf(text, sizeof text, "[%zu] score %.5g, ln p %.5g, %zu tokens, %s\n", number,
-                sequence.score, sequence.log_probability, sequence.tokens.size(),
-                name_of(stop_names(), sequence.stop));
+  std::snprintf(text, sizeof text, "[%zu] score %.5g, ln p %.5g, %zu tokens, %s\n", number, sequence.score,
+                sequence.log_probability, sequence.tokens.size(), name_of(stop_names(), sequence.stop));
   return text;
 }
 
 void print_scores(const Continuation& sequence, const Model& model, TextStream& stream) {
   for (size_t i = 0; i < sequence.tokens.size(); ++i) {
     const sotto_token token = sequence.tokens[i];
-    stream.write(score_line(token, sequence.log_probabilities[i], model.text_of({token})) +
-                 '\n');
+    stream.write(score_line(token, sequence.log_probabilities[i], model.text_of({token})) + '\n');
   }
 }
 
@@ -50,8 +48,7 @@ uint64_t peak_resident_bytes() {
 }
 
 TextStream::TextStream()
-    : is_terminal_(isatty(STDOUT_FILENO) != 0),
-      use_colour_(is_terminal_ && std::getenv("NO_COLOR") == nullptr) {}
+    : is_terminal_(isatty(STDOUT_FILENO) != 0), use_colour_(is_terminal_ && std::getenv("NO_COLOR") == nullptr) {}
 
 void TextStream::write_prompt(std::string_view text) {
   if (use_colour_) write_bytes("\x1b[1m");
@@ -70,31 +67,27 @@ void TextStream::end_line() {
 }
 
 void TextStream::write_bytes(std::string_view bytes) {
-  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() ||
-      std::fflush(stdout) != 0) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() || std::fflush(stdout) != 0) {
     throw Failure(std::string("standard output: ") + std::strerror(errno));
   }
 }
 
 std::string score_line(sotto_token token, float log_probability, const std::string& bytes) {
   char columns[64];
-  std::snprintf(columns, sizeof columns, "%7d %10.5f  ", token,
-                static_cast<double>(log_probability));
+  std::snprintf(columns, sizeof columns, "%7d %10.5f  ", token, static_cast<double>(log_probability));
   return columns + in_quotes(bytes);
 }
 
 void print_prompt_scores(const Generation& generation, const Model& model, TextStream& stream) {
   for (size_t i = 0; i < generation.prompt_tokens.size(); ++i) {
     const sotto_token token = generation.prompt_tokens[i];
-    stream.write(
-        score_line(token, generation.prompt_log_probabilities[i], model.text_of({token})) +
-        '\n');
+    stream.write(score_line(token, generation.prompt_log_probabilities[i], model.text_of({token})) + '\n');
   }
   stream.write("\n");
 }
 
-void print_sequences(const Generation& generation, const GenerateOptions& options,
-                     const Model& model, TextStream& stream) {
+void print_sequences(const Generation& generation, const GenerateOptions& options, const Model& model,
+                     TextStream& stream) {
   const bool are_several = options.search.params.return_count > 1;
   if (!options.hide_prompt && !options.log_probabilities) {
     stream.write_prompt(generation.prompt);
@@ -126,28 +119,23 @@ void print_timings(const Generation& generation, const GenerateOptions& options,
   }
   if (generation.first_token_seconds >= 0.0) {
     std::fprintf(stderr, "%-12s %s after the prompt, model loaded in %s\n", "first token",
-                 duration(generation.first_token_seconds).c_str(),
-                 duration(generation.load_seconds).c_str());
+                 duration(generation.first_token_seconds).c_str(), duration(generation.load_seconds).c_str());
   }
   std::fprintf(stderr, "%-12s %s model, %s session, %s resident at most\n", "memory",
-               byte_size(model.memory_size()).c_str(),
-               byte_size(session.info().memory_bytes).c_str(),
+               byte_size(model.memory_size()).c_str(), byte_size(session.info().memory_bytes).c_str(),
                byte_size(peak_resident_bytes()).c_str());
   if (options.grammar.is_on()) {
-    std::fprintf(stderr, "%-12s %s, matcher %s\n", "grammar",
-                 byte_size(generation.grammar_bytes).c_str(),
+    std::fprintf(stderr, "%-12s %s, matcher %s\n", "grammar", byte_size(generation.grammar_bytes).c_str(),
                  byte_size(generation.matcher_bytes).c_str());
   }
   if (options.session.draft_tokens > 0) {
     const sotto_speculation_info info = speculation_info(session);
     std::fprintf(stderr, "%-12s %8s of %s accepted, %s of them forced by the grammar\n", "drafts",
-                 with_thousands(info.accepted_count).c_str(),
-                 with_thousands(info.proposed_count).c_str(),
+                 with_thousands(info.accepted_count).c_str(), with_thousands(info.proposed_count).c_str(),
                  with_thousands(info.forced_accepted_count).c_str());
   }
   const auto seed = static_cast<unsigned long long>(options.sampler.settings.params.seed);
-  std::fprintf(stderr, "%-12s %s; the seed was %llu\n", "stopped by",
-               name_of(stop_names(), generation.stop), seed);
+  std::fprintf(stderr, "%-12s %s; the seed was %llu\n", "stopped by", name_of(stop_names(), generation.stop), seed);
 }
 
 }  // namespace sotto::cli

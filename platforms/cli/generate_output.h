@@ -33,8 +33,8 @@ std::string score_line(sotto_token token, float log_probability, const std::stri
 void print_prompt_scores(const Generation& generation, const Model& model, TextStream& stream);
 
 // What a search found: one text behind its prompt, several with numbers.
-void print_sequences(const Generation& generation, const GenerateOptions& options,
-                     const Model& model, TextStream& stream);
+void print_sequences(const Generation& generation, const GenerateOptions& options, const Model& model,
+                     TextStream& stream);
 
 void print_timings(const Generation& generation, const GenerateOptions& options, const Model& model,
                    const Session& session);

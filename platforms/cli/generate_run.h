@@ -18,11 +18,11 @@ void check_session(sotto_status status, const sotto_error& error, const std::str
 
 // Continues the session's stream, printing the text as it comes (or collecting it for --json).
 // `start` is when the work on the prompt began.
-void generate_stream(const GenerateOptions& options, const Model& model, Session& session,
-                     Clock::time_point start, Generation& generation);
+void generate_stream(const GenerateOptions& options, const Model& model, Session& session, Clock::time_point start,
+                     Generation& generation);
 
 // Fills generation.sequences.
-void generate_sequences(const GenerateOptions& options, const Model& model, Session& session,
-                        Clock::time_point start, Generation& generation);
+void generate_sequences(const GenerateOptions& options, const Model& model, Session& session, Clock::time_point start,
+                        Generation& generation);
 
 }  // namespace sotto::cli

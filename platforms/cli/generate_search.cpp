@@ -37,8 +37,8 @@ sotto_status score(const Session& session, Continuation& sequence) {
   if (info.token_count + tokens.size() > info.context_tokens) return SOTTO_STOP_CONTEXT_FULL;
   sotto_score score = {};
   score.struct_size = sizeof score;
-  const sotto_status status = sotto_session_score(session.get(), tokens.data(), tokens.size(),
-                                                  sequence.log_probabilities.data(), &score);
+  const sotto_status status =
+      sotto_session_score(session.get(), tokens.data(), tokens.size(), sequence.log_probabilities.data(), &score);
   check(status, "--logprobs");
   check(sotto_session_rewind(session.get(), info.token_count), "--logprobs");
   return status;
@@ -71,8 +71,8 @@ std::string cut_at_stop(const std::string& text, const StopOptions& stops) {
   return text.substr(0, stops.params.include_stop_text != 0 ? end : end - size);
 }
 
-void collect(const sotto_sequence* sequences, size_t count, const Model& model,
-             const StopOptions& stops, Generation& generation) {
+void collect(const sotto_sequence* sequences, size_t count, const Model& model, const StopOptions& stops,
+             Generation& generation) {
   for (size_t i = 0; i < count; ++i) {
     const sotto_sequence& found = sequences[i];
     Continuation sequence;
@@ -89,8 +89,8 @@ void collect(const sotto_sequence* sequences, size_t count, const Model& model,
 
 }  // namespace
 
-void generate_sequences(const GenerateOptions& options, const Model& model, Session& session,
-                        Clock::time_point start, Generation& generation) {
+void generate_sequences(const GenerateOptions& options, const Model& model, Session& session, Clock::time_point start,
+                        Generation& generation) {
   const std::vector<sotto_token_list> phrases = phrase_views(options.search);
   sotto_search_params params = options.search.params;
   params.phrases = phrases.data();

@@ -14,8 +14,7 @@ namespace {
 // Receives the pieces of one run.
 class Streamer {
  public:
-  Streamer(const GenerateOptions& options, const Model& model, Clock::time_point start,
-           Generation& generation)
+  Streamer(const GenerateOptions& options, const Model& model, Clock::time_point start, Generation& generation)
       : options_(options), model_(model), start_(start), generation_(generation) {}
 
   void run(sotto_session* session) {
@@ -25,8 +24,7 @@ class Streamer {
     if (!options_.json && options_.scores_prompt) {
       print_prompt_scores(generation_, model_, stream_);
     }
-    const size_t limit =
-        options_.token_limit < 0 ? SIZE_MAX : static_cast<size_t>(options_.token_limit);
+    const size_t limit = options_.token_limit < 0 ? SIZE_MAX : static_cast<size_t>(options_.token_limit);
     generation_.stop = sotto_session_generate(session, nullptr, 0, limit, on_piece, this);
     if (failure_) std::rethrow_exception(failure_);
     check_session(generation_.stop, no_error(), model_.path());
@@ -65,24 +63,20 @@ class Streamer {
     if (piece.token < 0) return;
     generation_.tokens.push_back(piece.token);
     if (!options_.log_probabilities) return;
-    generation_.scores.push_back(
-        {piece.log_probability,
-         piece.sampled_log_probability,
-         {piece.alternatives, piece.alternatives + piece.alternative_count}});
+    generation_.scores.push_back({piece.log_probability,
+                                  piece.sampled_log_probability,
+                                  {piece.alternatives, piece.alternatives + piece.alternative_count}});
   }
 
   void write_scores(const sotto_piece& piece) {
     if (piece.token < 0) return;
     char columns[64];
     std::snprintf(columns, sizeof columns, "%7d %10.5f %10.5f  ", piece.token,
-                  static_cast<double>(piece.log_probability),
-                  static_cast<double>(piece.sampled_log_probability));
+                  static_cast<double>(piece.log_probability), static_cast<double>(piece.sampled_log_probability));
     stream_.write(columns + in_quotes(model_.text_of({piece.token})) + '\n');
     for (uint32_t i = 0; i < piece.alternative_count; ++i) {
       const sotto_alternative& other = piece.alternatives[i];
-      stream_.write(
-          "    " +
-          score_line(other.token, other.log_probability, model_.text_of({other.token})) + '\n');
+      stream_.write("    " + score_line(other.token, other.log_probability, model_.text_of({other.token})) + '\n');
     }
   }
 
@@ -96,8 +90,8 @@ class Streamer {
 
 }  // namespace
 
-void generate_stream(const GenerateOptions& options, const Model& model, Session& session,
-                     Clock::time_point start, Generation& generation) {
+void generate_stream(const GenerateOptions& options, const Model& model, Session& session, Clock::time_point start,
+                     Generation& generation) {
   Streamer(options, model, start, generation).run(session.get());
 }
 

@@ -17,8 +17,7 @@ constexpr std::string_view kImageIdentifier = "SOTG";
 constexpr size_t kIdentifierOffset = 4;
 
 std::string message_of(const sotto_error& error, const GrammarSource& source) {
-  const std::string what =
-      error.message[0] != '\0' ? error.message : sotto_status_text(error.status);
+  const std::string what = error.message[0] != '\0' ? error.message : sotto_status_text(error.status);
   return with_place(source.name, source.text, error.offset, what);
 }
 
@@ -44,8 +43,7 @@ sotto_matcher_params sized(const sotto_matcher_params& params, int shift) {
 }
 
 // SIZE_MAX: not possible with these limits.
-size_t matcher_size(const Grammar& grammar, const Vocabulary* vocabulary,
-                    const sotto_matcher_params& params) {
+size_t matcher_size(const Grammar& grammar, const Vocabulary* vocabulary, const sotto_matcher_params& params) {
   size_t size = 0;
   const sotto_status status = sotto_matcher_memory_size(
       grammar.get(), vocabulary != nullptr ? vocabulary->get() : nullptr, &params, &size, nullptr);
@@ -73,8 +71,7 @@ Vocabulary::Vocabulary() {
   init(params, "vocabulary");
 }
 
-Vocabulary::Vocabulary(const Model& model)
-    : model_(&model), token_count_(model.info().vocabulary_size) {
+Vocabulary::Vocabulary(const Model& model) : model_(&model), token_count_(model.info().vocabulary_size) {
   sotto_vocabulary_params params;
   sotto_vocabulary_params_init(&params, sizeof params);
   params.model = model.get();
@@ -86,8 +83,7 @@ void Vocabulary::init(const sotto_vocabulary_params& params, const std::string& 
   size_t size = 0;
   check(sotto_vocabulary_memory_size(&params, &size, &error), error, subject);
   memory_ = Memory(size);
-  check(sotto_vocabulary_init(&params, memory_.bytes(), memory_.size(), &vocabulary_, &error),
-        error, subject);
+  check(sotto_vocabulary_init(&params, memory_.bytes(), memory_.size(), &vocabulary_, &error), error, subject);
 }
 
 std::string Vocabulary::text(sotto_token token) const {
@@ -96,15 +92,12 @@ std::string Vocabulary::text(sotto_token token) const {
   return bytes_.substr(offsets_[index], offsets_[index + 1] - offsets_[index]);
 }
 
-GrammarSettings::GrammarSettings() {
-  sotto_grammar_params_init(&params, sizeof params);
-}
+GrammarSettings::GrammarSettings() { sotto_grammar_params_init(&params, sizeof params); }
 
 GrammarFailure::GrammarFailure(const sotto_error& error, const GrammarSource& source)
     : Failure(message_of(error, source)), error_(error) {}
 
-Grammar::Grammar(const GrammarSource& source, const GrammarSettings& settings,
-                 const Vocabulary* vocabulary) {
+Grammar::Grammar(const GrammarSource& source, const GrammarSettings& settings, const Vocabulary* vocabulary) {
   const auto start = std::chrono::steady_clock::now();
   if (is_grammar_image(source.text)) {
     load(source);
@@ -132,9 +125,8 @@ void Grammar::compile(const GrammarSource& source, sotto_grammar_params params) 
     warnings_.clear();
     sotto_error error = no_error();
     sotto_grammar* grammar = nullptr;
-    const sotto_status status =
-        sotto_grammar_compile(source.text.data(), source.text.size(), &params, memory_.bytes(),
-                              memory_.size(), &grammar, &size_, &error);
+    const sotto_status status = sotto_grammar_compile(source.text.data(), source.text.size(), &params, memory_.bytes(),
+                                                      memory_.size(), &grammar, &size_, &error);
     if (status == SOTTO_OK) {
       grammar_ = grammar;
       return;
@@ -182,11 +174,10 @@ void Matcher::init() {
   while (true) {
     sotto_error error = no_error();
     size_t size = 0;
-    check(sotto_matcher_memory_size(grammar_.get(), vocabulary, &params_, &size, &error), error,
-          "matcher");
+    check(sotto_matcher_memory_size(grammar_.get(), vocabulary, &params_, &size, &error), error, "matcher");
     memory_ = Memory(size);
-    const sotto_status status = sotto_matcher_init(grammar_.get(), vocabulary, &params_,
-                                                   memory_.bytes(), size, &matcher_, &error);
+    const sotto_status status =
+        sotto_matcher_init(grammar_.get(), vocabulary, &params_, memory_.bytes(), size, &matcher_, &error);
     if (status == SOTTO_OK) return;
     if (status != SOTTO_GRAMMAR_TOO_LARGE || doubling_count_ == kMostDoublings) {
       check(status, error, "matcher");
@@ -197,8 +188,7 @@ void Matcher::init() {
 
 void Matcher::grow() {
   if (doubling_count_ == kMostDoublings) {
-    throw MatcherTooLarge("this takes more than " + byte_size(memory_.size()) +
-                          ", or too many steps");
+    throw MatcherTooLarge("this takes more than " + byte_size(memory_.size()) + ", or too many steps");
   }
   enlarge();
   init();
@@ -208,8 +198,7 @@ void Matcher::grow() {
 void Matcher::enlarge() {
   do {
     params_ = sized(params_, ++doubling_count_);
-  } while (doubling_count_ < kMostDoublings &&
-           matcher_size(grammar_, vocabulary_, params_) <= memory_.size());
+  } while (doubling_count_ < kMostDoublings && matcher_size(grammar_, vocabulary_, params_) <= memory_.size());
 }
 
 sotto_matcher_params default_matcher_params() {
@@ -218,8 +207,8 @@ sotto_matcher_params default_matcher_params() {
   return params;
 }
 
-sotto_matcher_params fitted(const Grammar& grammar, const Vocabulary* vocabulary,
-                            sotto_matcher_params params, size_t memory_size) {
+sotto_matcher_params fitted(const Grammar& grammar, const Vocabulary* vocabulary, sotto_matcher_params params,
+                            size_t memory_size) {
   constexpr int kLeast = -7;
   constexpr int kMost = 16;
   for (int shift = kMost; shift >= kLeast; --shift) {
@@ -227,8 +216,7 @@ sotto_matcher_params fitted(const Grammar& grammar, const Vocabulary* vocabulary
     if (matcher_size(grammar, vocabulary, tried) <= memory_size) return tried;
   }
   const size_t least = matcher_size(grammar, vocabulary, sized(params, kLeast));
-  throw Failure("--grammar-memory: less than the " + byte_size(least) + " that this grammar takes",
-                kExitUsage);
+  throw Failure("--grammar-memory: less than the " + byte_size(least) + " that this grammar takes", kExitUsage);
 }
 
 }  // namespace sotto::cli

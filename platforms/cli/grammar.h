@@ -65,8 +65,7 @@ class Grammar {
  public:
   // Compiles, or loads an image. `vocabulary` may be null, and must outlive the grammar
   // otherwise. Throws a GrammarFailure.
-  Grammar(const GrammarSource& source, const GrammarSettings& settings,
-          const Vocabulary* vocabulary);
+  Grammar(const GrammarSource& source, const GrammarSettings& settings, const Vocabulary* vocabulary);
 
   const sotto_grammar* get() const { return grammar_; }
   bool was_loaded() const { return was_loaded_; }
@@ -123,7 +122,7 @@ sotto_matcher_params default_matcher_params();
 
 // With as much of everything but sequences as fits `memory_size`. Throws a usage error if
 // nothing does.
-sotto_matcher_params fitted(const Grammar& grammar, const Vocabulary* vocabulary,
-                            sotto_matcher_params params, size_t memory_size);
+sotto_matcher_params fitted(const Grammar& grammar, const Vocabulary* vocabulary, sotto_matcher_params params,
+                            size_t memory_size);
 
 }  // namespace sotto::cli

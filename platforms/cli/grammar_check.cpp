@@ -66,8 +66,8 @@ void print_verdict(const Test& test, const Verdict& verdict, TextStream& stream)
       break;
     case Fit::kRefused: {
       const Place place = place_of(test.text, verdict.offset);
-      line += ": at byte " + std::to_string(verdict.offset) + ", " + std::to_string(place.line) +
-              ':' + std::to_string(place.column) + '\n' + shown_line(test.text, verdict.offset);
+      line += ": at byte " + std::to_string(verdict.offset) + ", " + std::to_string(place.line) + ':' +
+              std::to_string(place.column) + '\n' + shown_line(test.text, verdict.offset);
       break;
     }
     case Fit::kUndecided:
@@ -168,12 +168,10 @@ constexpr char kFooter[] =
 
 void add_grammar_check(CLI::App& parent, Run& run) {
   auto options = std::make_shared<CheckOptions>();
-  CLI::App* command =
-      parent.add_subcommand("check", "Check a grammar, and which texts fit it as a whole");
+  CLI::App* command = parent.add_subcommand("check", "Check a grammar, and which texts fit it as a whole");
   add_grammar_input(*command, options->input, "A model whose tokens the grammar may name");
   add_texts(*command, "--test", options->texts, "A text, as it is; may be given several times");
-  add_texts(*command, "--test-file", options->files, "The same, all bytes of a file", "FILE")
-      ->check(file_name());
+  add_texts(*command, "--test-file", options->files, "The same, all bytes of a file", "FILE")->check(file_name());
   command->add_flag("--json", options->json, "One JSON object");
   command->add_flag("--jsonl", options->jsonl, "Grammars and texts from standard input");
   command->footer(kFooter);

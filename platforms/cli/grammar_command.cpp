@@ -16,13 +16,11 @@ struct InputOption {
 constexpr InputOption kInputOptions[] = {
     {"--schema,--json-schema", SOTTO_GRAMMAR_JSON_SCHEMA, "[FILE]", "It is a JSON Schema"},
     {"--regex", SOTTO_GRAMMAR_REGEX, "[RE]", "It is a regular expression, not a file with one"},
-    {"--choices", SOTTO_GRAMMAR_CHOICES, "[A,B,C]",
-     "It is a list of texts, between commas or as a JSON list"},
+    {"--choices", SOTTO_GRAMMAR_CHOICES, "[A,B,C]", "It is a list of texts, between commas or as a JSON list"},
     {"--any-json", SOTTO_GRAMMAR_JSON, nullptr, "Any JSON; there is no GRAMMAR"},
     {"--json-object", SOTTO_GRAMMAR_JSON_OBJECT, nullptr, "Any JSON object; there is no GRAMMAR"},
     {"--tools", SOTTO_GRAMMAR_TOOLS, "[FILE]", "It is a JSON list of functions that can be called"},
-    {"--number-range", SOTTO_GRAMMAR_NUMBER, "[MIN,MAX]",
-     "It is a range of numbers; either end may be left out"}};
+    {"--number-range", SOTTO_GRAMMAR_NUMBER, "[MIN,MAX]", "It is a range of numbers; either end may be left out"}};
 
 void name_language(GrammarOptions& options, const InputOption& option, const std::string& source) {
   if (options.language && *options.language != option.language) {
@@ -45,23 +43,18 @@ void add_grammar_input(CLI::App& command, GrammarInput& input, const std::string
   for (const InputOption& option : kInputOptions) {
     if (option.type == nullptr) {
       command.add_flag_callback(
-          spellings(option.names), [&options, &option] { name_language(options, option, ""); },
-          option.description);
+          spellings(option.names), [&options, &option] { name_language(options, option, ""); }, option.description);
       continue;
     }
     command
         .add_option_function<std::string>(
             spellings(option.names),
-            [&options, &option](const std::string& source) {
-              name_language(options, option, source);
-            },
+            [&options, &option](const std::string& source) { name_language(options, option, source); },
             option.description)
         ->expected(0, 1)
         ->type_name(option.type);
   }
-  command.add_option("-m,--model", input.model.path, model_help)
-      ->type_name("FILE")
-      ->check(file_name());
+  command.add_option("-m,--model", input.model.path, model_help)->type_name("FILE")->check(file_name());
   add_grammar_settings(command, options);
 }
 
@@ -73,8 +66,7 @@ void settle_grammar_input(const CLI::App& command, GrammarInput& input) {
   }
   if (has_source) options.source = input.source;
   if (!options.language) options.language = SOTTO_GRAMMAR_GBNF;
-  const bool needs_source =
-      *options.language != SOTTO_GRAMMAR_JSON && *options.language != SOTTO_GRAMMAR_JSON_OBJECT;
+  const bool needs_source = *options.language != SOTTO_GRAMMAR_JSON && *options.language != SOTTO_GRAMMAR_JSON_OBJECT;
   const bool may_be_empty = *options.language == SOTTO_GRAMMAR_REGEX;
   if (needs_source && options.source.empty() && !may_be_empty) {
     throw CLI::ValidationError("Give a GRAMMAR");
@@ -100,9 +92,8 @@ std::string described(const Grammar& grammar, const GrammarSource& source) {
   if (grammar.was_loaded()) {
     return "image, " + byte_size(grammar.size()) + ", verified in " + duration(grammar.seconds());
   }
-  return std::string(name_of(grammar_names(), source.language)) + ", " + byte_size(grammar.size()) +
-         " compiled in " + duration(grammar.seconds()) + ", working in " +
-         byte_size(grammar.working_size());
+  return std::string(name_of(grammar_names(), source.language)) + ", " + byte_size(grammar.size()) + " compiled in " +
+         duration(grammar.seconds()) + ", working in " + byte_size(grammar.working_size());
 }
 
 Json described_json(const Grammar& grammar, const GrammarSource& source) {
@@ -117,8 +108,7 @@ Json described_json(const Grammar& grammar, const GrammarSource& source) {
 }
 
 void add_grammar(CLI::App& app, Run& run) {
-  CLI::App* command =
-      app.add_subcommand("grammar", "Check, look into and compile grammars that texts must fit");
+  CLI::App* command = app.add_subcommand("grammar", "Check, look into and compile grammars that texts must fit");
   command->require_subcommand(1);
   add_grammar_check(*command, run);
   add_grammar_mask(*command, run);

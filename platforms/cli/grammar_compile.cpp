@@ -35,8 +35,8 @@ int run_compile(CompileOptions options) {
     stream.write(object.dump() + '\n');
   } else {
     print_warnings(grammar);
-    stream.write(to_utf8(options.output) + ": " + byte_size(image.size()) + " from " +
-                 described(grammar, source) + '\n');
+    stream.write(to_utf8(options.output) + ": " + byte_size(image.size()) + " from " + described(grammar, source) +
+                 '\n');
   }
   return kExitOk;
 }
@@ -45,8 +45,8 @@ int run_compile(CompileOptions options) {
 
 void add_grammar_compile(CLI::App& parent, Run& run) {
   auto options = std::make_shared<CompileOptions>();
-  CLI::App* command = parent.add_subcommand(
-      "compile", "Write a grammar as an image that needs no compiling when it is used");
+  CLI::App* command =
+      parent.add_subcommand("compile", "Write a grammar as an image that needs no compiling when it is used");
   add_grammar_input(*command, options->input,
                     "A model whose tokens the grammar may name; the image is for it alone then");
   command->add_option("-o,--output", options->output, "The image; its usual ending is .sottog")

@@ -64,9 +64,7 @@ void read_source(const SourceName& known, std::string_view value, Request& reque
   request.source = std::move(source);
 }
 
-uint32_t to_flag(const Json& value, const std::string& name) {
-  return to_bool(value, name) ? 1 : 0;
-}
+uint32_t to_flag(const Json& value, const std::string& name) { return to_bool(value, name) ? 1 : 0; }
 
 void read_json_space(const Json& value, sotto_grammar_params& params) {
   const std::optional<int32_t> space = find_value(json_space_names(), to_text(value, "json_space"));
@@ -111,8 +109,7 @@ void apply(const Separation& separation, sotto_grammar_params& params) {
   }
 }
 
-void read_option(const std::string& name, const Json& value, Request& request,
-                 Separation& separation) {
+void read_option(const std::string& name, const Json& value, Request& request, Separation& separation) {
   sotto_grammar_params& params = request.settings.params;
   if (name == "root") {
     request.settings.root = to_text(value, name);
@@ -224,9 +221,7 @@ Json refusal(const std::string& message, uint64_t number) {
 }  // namespace
 
 bool check_lines(const Vocabulary* vocabulary) {
-  const auto check_line = [&](const std::string& line) {
-    return answer(read_request(line), vocabulary);
-  };
+  const auto check_line = [&](const std::string& line) { return answer(read_request(line), vocabulary); };
   return answer_lines("-", check_line, refusal);
 }
 

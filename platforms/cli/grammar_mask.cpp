@@ -67,17 +67,14 @@ sotto_status find_followers(sotto_matcher* matcher, const std::string& prefix, u
 
 [[noreturn]] void refuse_prefix(const Grammar& grammar, const std::string& prefix) {
   const Verdict verdict = GrammarTester(grammar).test(prefix);
-  throw Failure(
-      with_place("--prefix", prefix, verdict.offset, "no text of the grammar goes on so"));
+  throw Failure(with_place("--prefix", prefix, verdict.offset, "no text of the grammar goes on so"));
 }
 
-Followers followers_of(const Grammar& grammar, const Vocabulary& vocabulary,
-                       const std::string& prefix) {
+Followers followers_of(const Grammar& grammar, const Vocabulary& vocabulary, const std::string& prefix) {
   Matcher matcher(grammar, &vocabulary, default_matcher_params());
   while (true) {
     Followers followers;
-    const sotto_status status =
-        find_followers(matcher.get(), prefix, vocabulary.token_count(), &followers);
+    const sotto_status status = find_followers(matcher.get(), prefix, vocabulary.token_count(), &followers);
     if (status == SOTTO_INVALID_ARGUMENT) refuse_prefix(grammar, prefix);
     if (status != SOTTO_GRAMMAR_TOO_LARGE) {
       check(status, "grammar");
@@ -92,10 +89,10 @@ size_t shown_count(const MaskOptions& options, const Followers& followers) {
   return options.top < 0 ? count : std::min(count, static_cast<size_t>(options.top));
 }
 
-void print_followers(const MaskOptions& options, const Followers& followers,
-                     const Vocabulary& vocabulary, TextStream& stream) {
-  stream.write(with_thousands(followers.tokens.size()) + " of " +
-               with_thousands(vocabulary.token_count()) + " tokens\n");
+void print_followers(const MaskOptions& options, const Followers& followers, const Vocabulary& vocabulary,
+                     TextStream& stream) {
+  stream.write(with_thousands(followers.tokens.size()) + " of " + with_thousands(vocabulary.token_count()) +
+               " tokens\n");
   stream.write(followers.must_end  ? "the text must end\n"
                : followers.may_end ? "the text may end\n"
                                    : "the text may not end\n");
@@ -109,8 +106,7 @@ void print_followers(const MaskOptions& options, const Followers& followers,
   if (shown < followers.tokens.size()) stream.write("    ...\n");
 }
 
-Json followers_json(const MaskOptions& options, const Followers& followers,
-                    const Vocabulary& vocabulary) {
+Json followers_json(const MaskOptions& options, const Followers& followers, const Vocabulary& vocabulary) {
   Json tokens = Json::array();
   for (size_t i = 0; i < shown_count(options, followers); ++i) {
     Json token = {{"id", followers.tokens[i]}};
@@ -127,8 +123,7 @@ int run_mask(MaskOptions options) {
   const GrammarSource source = read_grammar(options.input.grammar);
   const std::unique_ptr<Model> model = open_model(options.input);
   if (model) read_trigger_tokens(options.input.grammar, *model);
-  const auto vocabulary =
-      model ? std::make_unique<Vocabulary>(*model) : std::make_unique<Vocabulary>();
+  const auto vocabulary = model ? std::make_unique<Vocabulary>(*model) : std::make_unique<Vocabulary>();
   const Grammar grammar(source, options.input.grammar.settings, vocabulary.get());
   const Followers followers = followers_of(grammar, *vocabulary, options.prefix);
   TextStream stream;
@@ -145,8 +140,7 @@ int run_mask(MaskOptions options) {
 
 void add_grammar_mask(CLI::App& parent, Run& run) {
   auto options = std::make_shared<MaskOptions>();
-  CLI::App* command =
-      parent.add_subcommand("mask", "Show which tokens may follow, behind a beginning of a text");
+  CLI::App* command = parent.add_subcommand("mask", "Show which tokens may follow, behind a beginning of a text");
   add_grammar_input(*command, options->input,
                     "A model for its vocabulary; without it each byte is a token, and 256 ends the "
                     "text");

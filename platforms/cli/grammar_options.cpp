@@ -31,8 +31,7 @@ struct Belonging {
 };
 
 constexpr Belonging kBelongings[] = {
-    {"--grammar-root", [](sotto_grammar_language l) { return l == SOTTO_GRAMMAR_GBNF; },
-     "a grammar in GBNF"},
+    {"--grammar-root", [](sotto_grammar_language l) { return l == SOTTO_GRAMMAR_GBNF; }, "a grammar in GBNF"},
     {"--json-space", is_json, "a grammar of JSON"},
     {"--max-space", is_json, "a grammar of JSON"},
     {"--outer-space", is_json, "a grammar of JSON"},
@@ -41,8 +40,7 @@ constexpr Belonging kBelongings[] = {
     {"--no-formats", has_schemas, "a JSON schema or tools"},
     {"--distinct-names", has_schemas, "a JSON schema or tools"},
     {"--several-tools", [](sotto_grammar_language l) { return l == SOTTO_GRAMMAR_TOOLS; }, "tools"},
-    {"--integer", [](sotto_grammar_language l) { return l == SOTTO_GRAMMAR_NUMBER; },
-     "a range of numbers"}};
+    {"--integer", [](sotto_grammar_language l) { return l == SOTTO_GRAMMAR_NUMBER; }, "a range of numbers"}};
 
 void add_json_settings(CLI::App& command, GrammarOptions& options) {
   sotto_grammar_params& params = options.settings.params;
@@ -52,13 +50,10 @@ void add_json_settings(CLI::App& command, GrammarOptions& options) {
         spellings(names), [&value, set] { value = set; }, text));
   };
   grouped(add_choice(command, "--json-space,--json-whitespace", params.json_space,
-                     "White space in JSON: free, none, or {\"a\": 1, \"b\": 2}",
-                     json_space_names()));
+                     "White space in JSON: free, none, or {\"a\": 1, \"b\": 2}", json_space_names()));
   grouped(add_translated<int64_t>(
-      command, "--max-space",
-      [&params](int64_t count) { params.maximum_space = parse_window(count, "--max-space"); },
-      "Characters of free white space in one place; -1: any number", "N",
-      std::to_string(params.maximum_space)));
+      command, "--max-space", [&params](int64_t count) { params.maximum_space = parse_window(count, "--max-space"); },
+      "Characters of free white space in one place; -1: any number", "N", std::to_string(params.maximum_space)));
   flag("--outer-space", params.outer_space, 1, "Free white space around the document, too");
   flag("--closed,--strict-mode", params.closed, 1,
        "Objects hold no members beside those of \"properties\" unless the schema says so");
@@ -68,8 +63,7 @@ void add_json_settings(CLI::App& command, GrammarOptions& options) {
   flag("--no-formats", params.assert_formats, 0, "\"format\" in a schema is not checked");
   flag("--distinct-names", params.distinct_names, 1,
        "minProperties counts names that the schema does not list, although they might repeat");
-  flag("--several-tools,--parallel-tool-calls", params.several_tools, 1,
-       "A list of one or more calls instead of one");
+  flag("--several-tools,--parallel-tool-calls", params.several_tools, 1, "A list of one or more calls instead of one");
 }
 
 // The languages by the options that name them; in `sotto generate` each has a source.
@@ -87,8 +81,7 @@ constexpr LanguageOption kLanguages[] = {
     {"--json-schema,--json-schema-file,--guided-json", SOTTO_GRAMMAR_JSON_SCHEMA, "FILE",
      "The text is JSON that this JSON Schema validates; a value that begins with { is the schema "
      "itself"},
-    {"--regex,--guided-regex", SOTTO_GRAMMAR_REGEX, "RE",
-     "This regular expression matches the whole text"},
+    {"--regex,--guided-regex", SOTTO_GRAMMAR_REGEX, "RE", "This regular expression matches the whole text"},
     {"--choices,--guided-choice", SOTTO_GRAMMAR_CHOICES, "A,B,C",
      "The text is one of these; a JSON list of texts is possible, too"},
     {"--any-json", SOTTO_GRAMMAR_JSON, nullptr, "The text is JSON"},
@@ -129,11 +122,10 @@ bool is_text_itself(const GrammarOptions& options) {
 
 void add_grammar_settings(CLI::App& command, GrammarOptions& options) {
   const auto grouped = [](CLI::Option* option) { option->group(kGrammarGroup); };
-  grouped(add_value(command, "--grammar-root,--root", options.settings.root,
-                    "The start rule of a grammar in GBNF", "NAME")
-              ->default_str("root"));
-  grouped(command.add_flag("--integer", options.whole_numbers,
-                           "Only whole numbers, with --number-range"));
+  grouped(
+      add_value(command, "--grammar-root,--root", options.settings.root, "The start rule of a grammar in GBNF", "NAME")
+          ->default_str("root"));
+  grouped(command.add_flag("--integer", options.whole_numbers, "Only whole numbers, with --number-range"));
   add_json_settings(command, options);
   grouped(add_texts(command, "--trigger,--grammar-trigger", options.settings.triggers,
                     "The text is free until TEXT comes, and the grammar begins behind it"));
@@ -146,8 +138,7 @@ void settle_grammar_settings(const CLI::App& command, GrammarOptions& options) {
     if (!is_given(command, belonging.option)) continue;
     options.first_setting = belonging.option;
     if (options.is_on() && belonging.belongs(*options.language)) continue;
-    throw CLI::ValidationError(belonging.option,
-                               std::string("has no effect without ") + belonging.where);
+    throw CLI::ValidationError(belonging.option, std::string("has no effect without ") + belonging.where);
   }
   for (const char* option : {"--trigger", "--trigger-token"}) {
     if (is_given(command, option)) options.first_setting = option;
@@ -170,8 +161,7 @@ void add_grammar_options(CLI::App& command, GrammarOptions& options) {
     if (option.type == nullptr) {
       command
           .add_flag_callback(
-              spellings(option.names), [&options, &option] { options.language = option.language; },
-              option.description)
+              spellings(option.names), [&options, &option] { options.language = option.language; }, option.description)
           ->group(kGrammarGroup);
       continue;
     }
@@ -186,8 +176,8 @@ void add_grammar_options(CLI::App& command, GrammarOptions& options) {
     if (option.type == std::string_view("FILE")) added->check(file_name());
   }
   add_grammar_settings(command, options);
-  add_value(command, "--grammar-memory", options.memory_mebibytes,
-            "Memory for following the text through the grammar", "MIB")
+  add_value(command, "--grammar-memory", options.memory_mebibytes, "Memory for following the text through the grammar",
+            "MIB")
       ->default_str("2 or so")
       ->group(kGrammarGroup);
 }
@@ -233,14 +223,12 @@ GrammarSource read_grammar(const GrammarOptions& options) {
       source.name = options.source == "-" ? "standard input" : options.source;
   }
   if (is_grammar_image(source.text) && source.language != SOTTO_GRAMMAR_GBNF) {
-    throw Failure(
-        source.name + ": is a compiled grammar, not " + name_of(grammar_names(), source.language),
-        kExitUsage);
+    throw Failure(source.name + ": is a compiled grammar, not " + name_of(grammar_names(), source.language),
+                  kExitUsage);
   }
   if (is_grammar_image(source.text) && !options.first_setting.empty()) {
-    throw Failure(
-        options.first_setting + ": has no effect on " + source.name + ", which is compiled already",
-        kExitUsage);
+    throw Failure(options.first_setting + ": has no effect on " + source.name + ", which is compiled already",
+                  kExitUsage);
   }
   return source;
 }
@@ -252,8 +240,8 @@ bool reads_standard_input(const GrammarOptions& options) {
 void read_trigger_tokens(GrammarOptions& options, const Model& model) {
   const TokenReader reader(model);
   for (const std::string& word : options.trigger_words) {
-    const Tokens tokens = parse_ids(word) ? reader.tokens(word, "--trigger-token")
-                                          : Tokens{reader.token(word, "--trigger-token")};
+    const Tokens tokens =
+        parse_ids(word) ? reader.tokens(word, "--trigger-token") : Tokens{reader.token(word, "--trigger-token")};
     Tokens& all = options.settings.trigger_tokens;
     all.insert(all.end(), tokens.begin(), tokens.end());
   }
@@ -285,8 +273,8 @@ Json grammar_json(const GrammarOptions& options) {
   return object;
 }
 
-GrammarGuard::GrammarGuard(const GrammarOptions& options, const Model& model,
-                           uint32_t sequence_count, uint32_t rollback_count)
+GrammarGuard::GrammarGuard(const GrammarOptions& options, const Model& model, uint32_t sequence_count,
+                           uint32_t rollback_count)
     : vocabulary_(model),
       grammar_(read_grammar(options), options.settings, &vocabulary_),
       matcher_(grammar_, &vocabulary_, [&] {

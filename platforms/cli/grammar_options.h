@@ -49,8 +49,7 @@ void read_trigger_tokens(GrammarOptions& options, const Model& model);
 // A grammar with a matcher, for a session. It must outlive the session.
 class GrammarGuard {
  public:
-  GrammarGuard(const GrammarOptions& options, const Model& model, uint32_t sequence_count,
-               uint32_t rollback_count);
+  GrammarGuard(const GrammarOptions& options, const Model& model, uint32_t sequence_count, uint32_t rollback_count);
 
   // From here on the session's text continues the grammar's.
   void lead(sotto_session* session) const;

@@ -32,9 +32,8 @@ uint32_t code_point(std::string_view character) {
 
 size_t columns_of(std::string_view character) {
   const uint32_t code = code_point(character);
-  const bool is_wide = std::any_of(std::begin(kWide), std::end(kWide), [&](const auto& range) {
-    return code >= range.first && code <= range.last;
-  });
+  const bool is_wide = std::any_of(std::begin(kWide), std::end(kWide),
+                                   [&](const auto& range) { return code >= range.first && code <= range.last; });
   return is_wide ? 2 : 1;
 }
 
@@ -57,9 +56,7 @@ bool continues_character(std::string_view text, size_t at) {
   return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
 }
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Without "LINE:COLUMN: ".
 std::string_view without_place(std::string_view what) {
@@ -119,8 +116,7 @@ std::string shown_line(std::string_view text, uint64_t offset) {
   return indent + line + '\n' + indent + std::string(caret, ' ') + '^';
 }
 
-std::string with_place(const std::string& name, std::string_view text, uint64_t offset,
-                       const std::string& what) {
+std::string with_place(const std::string& name, std::string_view text, uint64_t offset, const std::string& what) {
   if (offset > text.size()) return name + ": " + what;
   const Place place = place_of(text, offset);
   return name + ':' + std::to_string(place.line) + ':' + std::to_string(place.column) + ": " +

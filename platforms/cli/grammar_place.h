@@ -20,7 +20,6 @@ std::string shown_line(std::string_view text, uint64_t offset);
 
 // "NAME:LINE:COLUMN: what", and the line in question below; "NAME: what" for UINT64_MAX. A
 // place at the front of `what` is not repeated.
-std::string with_place(const std::string& name, std::string_view text, uint64_t offset,
-                       const std::string& what);
+std::string with_place(const std::string& name, std::string_view text, uint64_t offset, const std::string& what);
 
 }  // namespace sotto::cli

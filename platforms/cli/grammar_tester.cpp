@@ -10,8 +10,7 @@ bool GrammarTester::begins(std::string_view text, bool* matches) {
   while (true) {
     uint32_t begins = 0;
     uint32_t fits = 0;
-    const sotto_status status =
-        sotto_matcher_test(matcher_.get(), 0, text.data(), text.size(), &begins, &fits);
+    const sotto_status status = sotto_matcher_test(matcher_.get(), 0, text.data(), text.size(), &begins, &fits);
     if (status == SOTTO_GRAMMAR_TOO_LARGE) {
       matcher_.grow();
       continue;

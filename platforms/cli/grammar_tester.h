@@ -17,8 +17,7 @@ struct Verdict {
 
 class GrammarTester {
  public:
-  explicit GrammarTester(const Grammar& grammar)
-      : matcher_(grammar, nullptr, default_matcher_params()) {}
+  explicit GrammarTester(const Grammar& grammar) : matcher_(grammar, nullptr, default_matcher_params()) {}
 
   // kUndecided: it takes more memory or steps than Matcher::grow allows.
   Verdict test(std::string_view text);

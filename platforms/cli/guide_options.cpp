@@ -18,8 +18,8 @@ void check_vocabulary(const Model& amateur, const Model& model) {
   const uint32_t own = model.info().vocabulary_size;
   const uint32_t other = amateur.info().vocabulary_size;
   if (other == own) return;
-  throw Failure("--amateur: vocabulary_size is " + std::to_string(other) +
-                ", that of the model is " + std::to_string(own));
+  throw Failure("--amateur: vocabulary_size is " + std::to_string(other) + ", that of the model is " +
+                std::to_string(own));
 }
 
 }  // namespace
@@ -45,8 +45,7 @@ void add_guide_options(CLI::App& command, GuideOptions& options) {
   add_value(command, "--contrast-alpha,--amateur-alpha", options.params.alpha,
             "Tokens with p below this share of the largest go", "X")
       ->group(kGuideGroup);
-  add_value(command, "--contrast-beta,--amateur-beta", options.params.beta,
-            "How much the weaker model counts", "X")
+  add_value(command, "--contrast-beta,--amateur-beta", options.params.beta, "How much the weaker model counts", "X")
       ->group(kGuideGroup);
 }
 

@@ -30,8 +30,8 @@ void settle_guide_options(const CLI::App& command, GuideOptions& options);
 class Guide {
  public:
   // `prompt` is the prompt of the session to be guided, `params` are that session's.
-  Guide(const GuideOptions& options, const Model& model, const ModelOptions& model_options,
-        sotto_session_params params, const Tokens& prompt);
+  Guide(const GuideOptions& options, const Model& model, const ModelOptions& model_options, sotto_session_params params,
+        const Tokens& prompt);
 
   // From here on it follows `session`, which has evaluated its prompt.
   void lead(sotto_session* session) const;

@@ -24,9 +24,7 @@ std::string wrapped(std::string_view text, size_t width) {
 
 }  // namespace
 
-HelpFormatter::HelpFormatter() {
-  column_width(kColumn);
-}
+HelpFormatter::HelpFormatter() { column_width(kColumn); }
 
 std::string main_names(const CLI::Option* option) {
   std::string names;

@@ -43,43 +43,34 @@ std::vector<SessionMemory> session_memory(const Model& model) {
   }
 }
 
-void print_row(const char* name, const std::string& value) {
-  std::printf("%-16s %s\n", name, value.c_str());
-}
+void print_row(const char* name, const std::string& value) { std::printf("%-16s %s\n", name, value.c_str()); }
 
 void print_text(const Model& model) {
   const sotto_model_info& info = model.info();
   print_row("file", model.path() + ", " + byte_size(model.file_size()));
   print_row("parameters", with_thousands(info.parameter_count));
   print_row("layers", std::to_string(info.layer_count));
-  print_row("heads", std::to_string(info.head_count) + " of " +
-                         std::to_string(info.embedding_size / info.head_count));
+  print_row("heads", std::to_string(info.head_count) + " of " + std::to_string(info.embedding_size / info.head_count));
   print_row("embedding", with_thousands(info.embedding_size));
   print_row("feed-forward", with_thousands(info.feed_forward_size));
   print_row("vocabulary", with_thousands(info.vocabulary_size) + " tokens");
   print_row("context", with_thousands(info.max_context_tokens) + " tokens");
   print_row("tokenizer", info.has_tokenizer != 0
-                             ? "byte-level BPE, tokens of up to " +
-                                   std::to_string(info.max_token_bytes) + " bytes"
+                             ? "byte-level BPE, tokens of up to " + std::to_string(info.max_token_bytes) + " bytes"
                              : "none");
   if (info.has_tokenizer != 0) {
-    print_row("for grammars", info.vocabulary_bytes != 0
-                                  ? byte_size(info.vocabulary_bytes) + " prepared in the file"
-                                  : "prepared in memory");
+    print_row("for grammars", info.vocabulary_bytes != 0 ? byte_size(info.vocabulary_bytes) + " prepared in the file"
+                                                         : "prepared in memory");
   }
-  print_row("end of text", info.end_of_text_token < 0
-                               ? "none"
-                               : "token " + std::to_string(info.end_of_text_token));
+  print_row("end of text", info.end_of_text_token < 0 ? "none" : "token " + std::to_string(info.end_of_text_token));
   print_row("instruction set", sotto_isa_text(info.isa));
   print_row("weights", byte_size(info.weight_bytes) + " read for each token, " +
-                           (info.packed_in_place != 0 ? "in place from the file"
-                                                      : "packed at load"));
-  print_row("bits a weight", std::to_string(info.layer_weight_bits) + ", " +
-                                 std::to_string(info.head_weight_bits) + " in the head");
+                           (info.packed_in_place != 0 ? "in place from the file" : "packed at load"));
+  print_row("bits a weight",
+            std::to_string(info.layer_weight_bits) + ", " + std::to_string(info.head_weight_bits) + " in the head");
   print_row("model memory", byte_size(model.memory_size()));
   for (const SessionMemory& row : session_memory(model)) {
-    print_row("session memory",
-              byte_size(row.size) + " for " + with_thousands(row.context_tokens) + " tokens");
+    print_row("session memory", byte_size(row.size) + " for " + with_thousands(row.context_tokens) + " tokens");
   }
 }
 
@@ -91,27 +82,26 @@ void print_json(const Model& model) {
   }
   const auto optional = [](bool present, auto value) { return present ? Json(value) : Json(); };
   const bool has_tokenizer = info.has_tokenizer != 0;
-  const Json object = {
-      {"file", to_utf8(model.path())},
-      {"file_bytes", model.file_size()},
-      {"parameters", info.parameter_count},
-      {"layers", info.layer_count},
-      {"heads", info.head_count},
-      {"embedding_size", info.embedding_size},
-      {"feed_forward_size", info.feed_forward_size},
-      {"vocabulary_size", info.vocabulary_size},
-      {"max_context_tokens", info.max_context_tokens},
-      {"has_tokenizer", has_tokenizer},
-      {"max_token_bytes", optional(has_tokenizer, info.max_token_bytes)},
-      {"end_of_text_token", optional(info.end_of_text_token >= 0, info.end_of_text_token)},
-      {"isa", sotto_isa_text(info.isa)},
-      {"weight_bytes", info.weight_bytes},
-      {"layer_weight_bits", info.layer_weight_bits},
-      {"head_weight_bits", info.head_weight_bits},
-      {"vocabulary_bytes", info.vocabulary_bytes},
-      {"packed_in_place", info.packed_in_place != 0},
-      {"model_memory_bytes", model.memory_size()},
-      {"session_memory", sessions}};
+  const Json object = {{"file", to_utf8(model.path())},
+                       {"file_bytes", model.file_size()},
+                       {"parameters", info.parameter_count},
+                       {"layers", info.layer_count},
+                       {"heads", info.head_count},
+                       {"embedding_size", info.embedding_size},
+                       {"feed_forward_size", info.feed_forward_size},
+                       {"vocabulary_size", info.vocabulary_size},
+                       {"max_context_tokens", info.max_context_tokens},
+                       {"has_tokenizer", has_tokenizer},
+                       {"max_token_bytes", optional(has_tokenizer, info.max_token_bytes)},
+                       {"end_of_text_token", optional(info.end_of_text_token >= 0, info.end_of_text_token)},
+                       {"isa", sotto_isa_text(info.isa)},
+                       {"weight_bytes", info.weight_bytes},
+                       {"layer_weight_bits", info.layer_weight_bits},
+                       {"head_weight_bits", info.head_weight_bits},
+                       {"vocabulary_bytes", info.vocabulary_bytes},
+                       {"packed_in_place", info.packed_in_place != 0},
+                       {"model_memory_bytes", model.memory_size()},
+                       {"session_memory", sessions}};
   std::printf("%s\n", object.dump(2).c_str());
 }
 
@@ -134,10 +124,7 @@ void add_inspect(CLI::App& app, Run& run) {
   auto options = std::make_shared<InspectOptions>();
   options->model.verify_checksums = false;
   CLI::App* command = app.add_subcommand("inspect", "Show a model's shape and memory");
-  command->add_option("MODEL", options->model.path, "A .sotto file")
-      ->required()
-      ->type_name("")
-      ->check(file_name());
+  command->add_option("MODEL", options->model.path, "A .sotto file")->required()->type_name("")->check(file_name());
   command->add_flag("--verify", options->model.verify_checksums,
                     "Check the bytes of the tensors and the vocabulary too, not the structure "
                     "alone");
@@ -147,9 +134,7 @@ void add_inspect(CLI::App& app, Run& run) {
       "Examples:\n"
       "  sotto inspect demo.sotto\n"
       "  sotto inspect --verify --json demo.sotto");
-  command->callback([&run, options] {
-    run = [options] { return run_inspect(*options); };
-  });
+  command->callback([&run, options] { run = [options] { return run_inspect(*options); }; });
 }
 
 }  // namespace sotto::cli

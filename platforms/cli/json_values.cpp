@@ -18,9 +18,7 @@ namespace {
   throw Failure(name + " is " + text + ", not " + what);
 }
 
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
+bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 // Puts quotes around the names of non-finite numbers, outside of strings.
 std::string with_quoted_names(const std::string& text) {

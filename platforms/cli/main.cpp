@@ -12,8 +12,8 @@ namespace {
 
 std::string version_text() {
   const uint32_t version = sotto_version();
-  return "sotto " + std::to_string(version >> 16) + '.' + std::to_string(version >> 8 & 0xff) +
-         '.' + std::to_string(version & 0xff) + "\nBuilt with " + sotto_build_text();
+  return "sotto " + std::to_string(version >> 16) + '.' + std::to_string(version >> 8 & 0xff) + '.' +
+         std::to_string(version & 0xff) + "\nBuilt with " + sotto_build_text();
 }
 
 int report_usage(const CLI::App& app, const CLI::ParseError& error) {

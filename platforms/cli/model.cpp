@@ -24,8 +24,7 @@ Memory model_memory(const MappedFile& file, const ModelOptions& options) {
   const sotto_model_params params = model_params(options);
   sotto_error error = no_error();
   size_t size = 0;
-  check(sotto_model_memory_size(file.bytes(), file.size(), &params, &size, &error), error,
-        options.path);
+  check(sotto_model_memory_size(file.bytes(), file.size(), &params, &size, &error), error, options.path);
   return Memory(size);
 }
 
@@ -61,21 +60,19 @@ Model::Model(const ModelOptions& options)
     : path_(options.path), file_(options.path), memory_(model_memory(file_, options)) {
   const sotto_model_params params = model_params(options);
   sotto_error error = no_error();
-  check(sotto_model_init(file_.bytes(), file_.size(), &params, memory_.bytes(), memory_.size(),
-                         &model_, &error),
-        error, path_);
+  check(sotto_model_init(file_.bytes(), file_.size(), &params, memory_.bytes(), memory_.size(), &model_, &error), error,
+        path_);
   info_.struct_size = sizeof info_;
   check(sotto_model_get_info(model_, &info_), path_);
 }
 
-std::vector<sotto_token> Model::tokenize(std::string_view text, bool special,
-                                         const std::string& subject) const {
+std::vector<sotto_token> Model::tokenize(std::string_view text, bool special, const std::string& subject) const {
   std::vector<sotto_token> tokens(text.size());  // at most one token a byte
   size_t count = 0;
   sotto_error error = no_error();
   const uint32_t flags = special ? SOTTO_TOKENIZE_SPECIAL : 0;
-  const sotto_status status = sotto_tokenize(model_, text.data(), text.size(), flags,
-                                             tokens.data(), tokens.size(), &count, &error);
+  const sotto_status status =
+      sotto_tokenize(model_, text.data(), text.size(), flags, tokens.data(), tokens.size(), &count, &error);
   check(status, error, status == SOTTO_TOKENIZER_MISSING ? path_ : subject);
   tokens.resize(count);
   return tokens;
@@ -88,8 +85,8 @@ std::string Model::detokenize(const std::vector<sotto_token>& tokens) const {
     size_t size = 0;
     const sotto_status status = sotto_token_bytes(model_, token, &bytes, &size);
     if (status == SOTTO_INVALID_ARGUMENT) {
-      throw Failure("token " + std::to_string(token) + ": the vocabulary has " +
-                    std::to_string(info_.vocabulary_size) + " tokens, from 0");
+      throw Failure("token " + std::to_string(token) + ": the vocabulary has " + std::to_string(info_.vocabulary_size) +
+                    " tokens, from 0");
     }
     check(status, path_);
     text.append(bytes, size);
@@ -101,12 +98,10 @@ std::string Model::text_of(const std::vector<sotto_token>& tokens) const {
   return info_.has_tokenizer != 0 ? detokenize(tokens) : "";
 }
 
-Session::Session(const Model& model, const sotto_session_params& params)
-    : memory_(session_memory(model, params)) {
+Session::Session(const Model& model, const sotto_session_params& params) : memory_(session_memory(model, params)) {
   sotto_error error = no_error();
-  check(sotto_session_init(model.get(), &params, memory_.bytes(), memory_.size(), &session_,
-                           &error),
-        error, model.path());
+  check(sotto_session_init(model.get(), &params, memory_.bytes(), memory_.size(), &session_, &error), error,
+        model.path());
 }
 
 sotto_session_info Session::info() const {

@@ -62,8 +62,7 @@ class Model {
   size_t memory_size() const { return memory_.size(); }
 
   // `subject` names the text in messages ("prompt", a path).
-  std::vector<sotto_token> tokenize(std::string_view text, bool special,
-                                    const std::string& subject) const;
+  std::vector<sotto_token> tokenize(std::string_view text, bool special, const std::string& subject) const;
   // The exact bytes, which need not be UTF-8.
   std::string detokenize(const std::vector<sotto_token>& tokens) const;
   // The same, or "" if there is no tokenizer.

@@ -47,18 +47,15 @@ constexpr Name kStages[] = {{"bias", SOTTO_STAGE_BIAS},
                             {"tfs", SOTTO_STAGE_TAIL_FREE},
                             {"tfs_z", SOTTO_STAGE_TAIL_FREE}};
 
-constexpr Name kSelections[] = {
-    {"multinomial", SOTTO_SELECT_MULTINOMIAL}, {"greedy", SOTTO_SELECT_GREEDY},
-    {"gumbel", SOTTO_SELECT_GUMBEL},           {"mirostat", SOTTO_SELECT_MIROSTAT},
-    {"mirostat_v2", SOTTO_SELECT_MIROSTAT_V2}, {"adaptive_p", SOTTO_SELECT_ADAPTIVE_P}};
+constexpr Name kSelections[] = {{"multinomial", SOTTO_SELECT_MULTINOMIAL}, {"greedy", SOTTO_SELECT_GREEDY},
+                                {"gumbel", SOTTO_SELECT_GUMBEL},           {"mirostat", SOTTO_SELECT_MIROSTAT},
+                                {"mirostat_v2", SOTTO_SELECT_MIROSTAT_V2}, {"adaptive_p", SOTTO_SELECT_ADAPTIVE_P}};
 
-constexpr Name kDolas[] = {
-    {"off", SOTTO_DOLA_OFF}, {"low", SOTTO_DOLA_LOW}, {"high", SOTTO_DOLA_HIGH}};
+constexpr Name kDolas[] = {{"off", SOTTO_DOLA_OFF}, {"low", SOTTO_DOLA_LOW}, {"high", SOTTO_DOLA_HIGH}};
 
-constexpr Name kWatermarks[] = {
-    {"none", SOTTO_WATERMARK_NONE},          {"lefthash", SOTTO_WATERMARK_LEFT_HASH},
-    {"selfhash", SOTTO_WATERMARK_SELF_HASH}, {"tournament", SOTTO_WATERMARK_TOURNAMENT},
-    {"gumbel", SOTTO_WATERMARK_GUMBEL},      {"synthid", SOTTO_WATERMARK_TOURNAMENT}};
+constexpr Name kWatermarks[] = {{"none", SOTTO_WATERMARK_NONE},          {"lefthash", SOTTO_WATERMARK_LEFT_HASH},
+                                {"selfhash", SOTTO_WATERMARK_SELF_HASH}, {"tournament", SOTTO_WATERMARK_TOURNAMENT},
+                                {"gumbel", SOTTO_WATERMARK_GUMBEL},      {"synthid", SOTTO_WATERMARK_TOURNAMENT}};
 
 constexpr Name kOverflows[] = {
     {"stop", SOTTO_OVERFLOW_STOP}, {"ring", SOTTO_OVERFLOW_RING}, {"shift", SOTTO_OVERFLOW_SHIFT}};
@@ -83,9 +80,8 @@ constexpr Name kChoices[] = {{"order", SOTTO_CHOICE_ORDER},
 
 constexpr Name kPoolings[] = {{"last", SOTTO_POOL_LAST}, {"mean", SOTTO_POOL_MEAN}};
 
-constexpr Name kGuides[] = {{"off", SOTTO_GUIDE_OFF},
-                            {"classifier_free", SOTTO_GUIDE_FREE},
-                            {"contrastive", SOTTO_GUIDE_CONTRAST}};
+constexpr Name kGuides[] = {
+    {"off", SOTTO_GUIDE_OFF}, {"classifier_free", SOTTO_GUIDE_FREE}, {"contrastive", SOTTO_GUIDE_CONTRAST}};
 
 constexpr Name kStops[] = {{"end_of_text", SOTTO_STOP_END_OF_TEXT},
                            {"max_tokens", SOTTO_STOP_MAX_TOKENS},
@@ -109,57 +105,26 @@ constexpr Name kGrammars[] = {{"gbnf", SOTTO_GRAMMAR_GBNF},
                               {"number_range", SOTTO_GRAMMAR_NUMBER},
                               {"tools", SOTTO_GRAMMAR_TOOLS}};
 
-constexpr Name kJsonSpaces[] = {{"flexible", SOTTO_JSON_FLEXIBLE},
-                                {"compact", SOTTO_JSON_COMPACT},
-                                {"one", SOTTO_JSON_ONE_SPACE}};
+constexpr Name kJsonSpaces[] = {
+    {"flexible", SOTTO_JSON_FLEXIBLE}, {"compact", SOTTO_JSON_COMPACT}, {"one", SOTTO_JSON_ONE_SPACE}};
 
 }  // namespace
 
-Names order_names() {
-  return kOrders;
-}
-Names stage_names() {
-  return kStages;
-}
-Names selection_names() {
-  return kSelections;
-}
-Names dola_names() {
-  return kDolas;
-}
-Names watermark_names() {
-  return kWatermarks;
-}
-Names overflow_names() {
-  return kOverflows;
-}
-Names search_names() {
-  return kSearches;
-}
-Names length_norm_names() {
-  return kLengthNorms;
-}
-Names early_stopping_names() {
-  return kEarlyStoppings;
-}
-Names choice_names() {
-  return kChoices;
-}
-Names pooling_names() {
-  return kPoolings;
-}
-Names guide_names() {
-  return kGuides;
-}
-Names stop_names() {
-  return kStops;
-}
-Names grammar_names() {
-  return kGrammars;
-}
-Names json_space_names() {
-  return kJsonSpaces;
-}
+Names order_names() { return kOrders; }
+Names stage_names() { return kStages; }
+Names selection_names() { return kSelections; }
+Names dola_names() { return kDolas; }
+Names watermark_names() { return kWatermarks; }
+Names overflow_names() { return kOverflows; }
+Names search_names() { return kSearches; }
+Names length_norm_names() { return kLengthNorms; }
+Names early_stopping_names() { return kEarlyStoppings; }
+Names choice_names() { return kChoices; }
+Names pooling_names() { return kPoolings; }
+Names guide_names() { return kGuides; }
+Names stop_names() { return kStops; }
+Names grammar_names() { return kGrammars; }
+Names json_space_names() { return kJsonSpaces; }
 
 std::optional<int32_t> find_value(Names names, std::string_view name) {
   std::string plain(name);

@@ -20,8 +20,8 @@ std::string spellings(std::string_view names) {
   return all;
 }
 
-CLI::Option* add_choice(CLI::App& command, std::string_view names, int32_t& value,
-                        const std::string& description, Names choices) {
+CLI::Option* add_choice(CLI::App& command, std::string_view names, int32_t& value, const std::string& description,
+                        Names choices) {
   const std::string option = split_names(names).front();
   const auto set = [&value, choices, option](const std::string& name) {
     const std::optional<int32_t> found = find_value(choices, name);
@@ -30,15 +30,13 @@ CLI::Option* add_choice(CLI::App& command, std::string_view names, int32_t& valu
     }
     value = *found;
   };
-  return add_translated<std::string>(command, names, set, description + ": " + listed(choices),
-                                     "NAME", name_of(choices, value));
+  return add_translated<std::string>(command, names, set, description + ": " + listed(choices), "NAME",
+                                     name_of(choices, value));
 }
 
 CLI::Option* add_texts(CLI::App& command, std::string_view names, std::vector<std::string>& texts,
                        const std::string& description, const char* type) {
-  return command.add_option(spellings(names), texts, description)
-      ->type_name(type)
-      ->allow_extra_args(false);
+  return command.add_option(spellings(names), texts, description)->type_name(type)->allow_extra_args(false);
 }
 
 CLI::Validator file_name() {
@@ -56,9 +54,7 @@ uint32_t parse_window(int64_t count, const std::string& option) {
   return count == -1 ? kAll : static_cast<uint32_t>(count);
 }
 
-bool is_given(const CLI::App& command, const std::string& option) {
-  return command.count(option) > 0;
-}
+bool is_given(const CLI::App& command, const std::string& option) { return command.count(option) > 0; }
 
 std::string first_given(const CLI::App& command, const std::vector<std::string>& options) {
   for (const std::string& option : options) {
@@ -67,16 +63,15 @@ std::string first_given(const CLI::App& command, const std::vector<std::string>&
   return "";
 }
 
-void require_with(const CLI::App& command, const std::string& option,
-                  const std::vector<std::string>& masters) {
+void require_with(const CLI::App& command, const std::string& option, const std::vector<std::string>& masters) {
   if (!is_given(command, option) || !first_given(command, masters).empty()) return;
   std::string list;
   for (const std::string& master : masters) list += (list.empty() ? "" : " or ") + master;
   throw CLI::ValidationError(option, "has no effect without " + list);
 }
 
-void refuse_with(const CLI::App& command, const std::string& option,
-                 const std::vector<std::string>& others, const std::string& why) {
+void refuse_with(const CLI::App& command, const std::string& option, const std::vector<std::string>& others,
+                 const std::string& why) {
   if (!is_given(command, option)) return;
   const std::string other = first_given(command, others);
   if (other.empty()) return;

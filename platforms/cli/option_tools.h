@@ -28,8 +28,7 @@ std::string check_number(std::string& text) {
     const char* end = text.data() + text.size();
     const auto result = std::from_chars(text.data(), end, value);
     if (result.ec != std::errc() || result.ptr != end) {
-      return '"' + text + "\" is not a whole number from " +
-             std::to_string(std::numeric_limits<T>::min()) + " to " +
+      return '"' + text + "\" is not a whole number from " + std::to_string(std::numeric_limits<T>::min()) + " to " +
              std::to_string(std::numeric_limits<T>::max());
     }
     text = std::to_string(value);
@@ -48,8 +47,8 @@ CLI::Option* with_check(CLI::Option* option) {
 }
 
 template <typename T>
-CLI::Option* add_value(CLI::App& command, std::string_view names, T& value,
-                       const std::string& description, const char* type) {
+CLI::Option* add_value(CLI::App& command, std::string_view names, T& value, const std::string& description,
+                       const char* type) {
   return with_check<T>(command.add_option(spellings(names), value, description))
       ->type_name(type)
       ->capture_default_str();
@@ -57,17 +56,16 @@ CLI::Option* add_value(CLI::App& command, std::string_view names, T& value,
 
 // For values that need translating; `standard` is what help shows as the default.
 template <typename T, typename Set>
-CLI::Option* add_translated(CLI::App& command, std::string_view names, Set set,
-                            const std::string& description, const char* type,
-                            const std::string& standard) {
+CLI::Option* add_translated(CLI::App& command, std::string_view names, Set set, const std::string& description,
+                            const char* type, const std::string& standard) {
   return with_check<T>(command.add_option_function<T>(spellings(names), set, description))
       ->type_name(type)
       ->default_str(standard);
 }
 
 // One of `choices`, which the description lists.
-CLI::Option* add_choice(CLI::App& command, std::string_view names, int32_t& value,
-                        const std::string& description, Names choices);
+CLI::Option* add_choice(CLI::App& command, std::string_view names, int32_t& value, const std::string& description,
+                        Names choices);
 
 // May be given several times, one value each.
 CLI::Option* add_texts(CLI::App& command, std::string_view names, std::vector<std::string>& texts,
@@ -85,11 +83,10 @@ bool is_given(const CLI::App& command, const std::string& option);
 std::string first_given(const CLI::App& command, const std::vector<std::string>& options);
 
 // A usage error if `option` was given, but none of `masters`.
-void require_with(const CLI::App& command, const std::string& option,
-                  const std::vector<std::string>& masters);
+void require_with(const CLI::App& command, const std::string& option, const std::vector<std::string>& masters);
 
 // A usage error if `option` was given together with one of `others`.
-void refuse_with(const CLI::App& command, const std::string& option,
-                 const std::vector<std::string>& others, const std::string& why = "");
+void refuse_with(const CLI::App& command, const std::string& option, const std::vector<std::string>& others,
+                 const std::string& why = "");
 
 }  // namespace sotto::cli

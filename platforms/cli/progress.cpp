@@ -27,8 +27,7 @@ void Progress::show(uint64_t done) {
   next_ = Clock::now() + milliseconds(100);
   is_shown_ = true;
   const std::string of = total_ == 0 ? "" : " of " + with_thousands(total_);
-  std::fprintf(stderr, "\r%s: %s%s tokens\x1b[K", what_.c_str(), with_thousands(done).c_str(),
-               of.c_str());
+  std::fprintf(stderr, "\r%s: %s%s tokens\x1b[K", what_.c_str(), with_thousands(done).c_str(), of.c_str());
 }
 
 }  // namespace sotto::cli

@@ -26,8 +26,7 @@ int run_sample(const SampleOptions& options) {
 
 void add_sample(CLI::App& app, Run& run) {
   auto options = std::make_shared<SampleOptions>();
-  CLI::App* command = app.add_subcommand(
-      "sample", "Show which tokens settings leave of given logits, and how likely");
+  CLI::App* command = app.add_subcommand("sample", "Show which tokens settings leave of given logits, and how likely");
   command->add_option("--jsonl", options->path, "Lines of JSON from FILE; -: standard input")
       ->type_name("[FILE]")
       ->expected(0, 1)

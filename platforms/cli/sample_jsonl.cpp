@@ -29,16 +29,15 @@ std::vector<float> read_logits(const Json& object) {
     logits.push_back(are_logits ? number : std::log(number));
   }
   if (logits.empty() || logits.size() > kMaxVocabulary) {
-    throw Failure(name + " holds " + std::to_string(logits.size()) +
-                  " numbers; 1 to 4194304 are possible");
+    throw Failure(name + " holds " + std::to_string(logits.size()) + " numbers; 1 to 4194304 are possible");
   }
   return logits;
 }
 
 std::vector<uint64_t> read_mask(const Json& list, size_t vocabulary_size) {
   if (to_list(list, "mask").size() != vocabulary_size) {
-    throw Failure("mask holds " + std::to_string(list.size()) + " entries for " +
-                  std::to_string(vocabulary_size) + " tokens");
+    throw Failure("mask holds " + std::to_string(list.size()) + " entries for " + std::to_string(vocabulary_size) +
+                  " tokens");
   }
   std::vector<uint64_t> words((vocabulary_size + 63) / 64);
   for (size_t i = 0; i < vocabulary_size; ++i) {
@@ -49,8 +48,7 @@ std::vector<uint64_t> read_mask(const Json& list, size_t vocabulary_size) {
 
 void check_names(const Json& object) {
   if (!object.is_object()) throw Failure("a line is an object with \"logits\" or \"probs\"");
-  constexpr const char* kKnown[] = {"logits", "probs",  "history", "generated",
-                                    "mask",   "params", "draws",   "id"};
+  constexpr const char* kKnown[] = {"logits", "probs", "history", "generated", "mask", "params", "draws", "id"};
   for (const auto& item : object.items()) {
     bool is_known = false;
     for (const char* known : kKnown) is_known |= item.key() == known;
@@ -100,8 +98,8 @@ void ChainRunner::fit(size_t vocabulary_size, uint32_t list_bytes) {
   check(sotto_sampler_memory_size(vocabulary_size, list_bytes, &size, &error), error, "sampler");
   sampler_ = nullptr;
   memory_ = std::make_unique<Memory>(size);
-  check(sotto_sampler_init(model_ != nullptr ? model_->get() : nullptr, vocabulary_size, list_bytes,
-                           memory_->bytes(), memory_->size(), &sampler_, &error),
+  check(sotto_sampler_init(model_ != nullptr ? model_->get() : nullptr, vocabulary_size, list_bytes, memory_->bytes(),
+                           memory_->size(), &sampler_, &error),
         error, "sampler");
   vocabulary_size_ = vocabulary_size;
   list_bytes_ = list_bytes;
@@ -112,8 +110,7 @@ Json ChainRunner::kept(const sotto_sampler_input& input) {
   std::vector<float> probabilities(vocabulary_size_);
   size_t count = 0;
   sotto_error error = no_error();
-  check(sotto_sampler_apply(sampler_, &input, tokens.data(), probabilities.data(), tokens.size(),
-                            &count, &error),
+  check(sotto_sampler_apply(sampler_, &input, tokens.data(), probabilities.data(), tokens.size(), &count, &error),
         error, "sampler");
   Json object = Json::object();
   auto& entries = object.get_ref<Json::object_t&>();

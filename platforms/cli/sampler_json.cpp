@@ -47,8 +47,7 @@ Json sampler_json(const SamplerSettings& settings) {
     object["logit_bias"].push_back({{"token", entry.token}, {"bias", number_json(entry.bias)}});
   }
   for (const BiasedTokens& entry : settings.sequence_bias) {
-    object["sequence_bias"].push_back(
-        {{"tokens", entry.tokens}, {"bias", number_json(entry.bias)}});
+    object["sequence_bias"].push_back({{"tokens", entry.tokens}, {"bias", number_json(entry.bias)}});
   }
   if (!settings.bad_words.empty()) object["bad_words"] = settings.bad_words;
   const auto add = [&](const char* name, const Tokens& tokens) {

@@ -26,8 +26,7 @@ int32_t to_value(const Json& value, const std::string& name, Names names) {
   return *found;
 }
 
-void read_field(const SamplerField& field, const Json& value, const std::string& name,
-                sotto_sampler_params& params) {
+void read_field(const SamplerField& field, const Json& value, const std::string& name, sotto_sampler_params& params) {
   if (const auto* number = std::get_if<float sotto_sampler_params::*>(&field.member)) {
     params.** number = to_float(value, name);
     return;
@@ -51,8 +50,7 @@ void read_field(const SamplerField& field, const Json& value, const std::string&
 }
 
 sotto_token id_of_key(const std::string& key, const std::string& name) {
-  const bool is_number =
-      !key.empty() && key.size() < 10 && key.find_first_not_of("0123456789") == std::string::npos;
+  const bool is_number = !key.empty() && key.size() < 10 && key.find_first_not_of("0123456789") == std::string::npos;
   if (!is_number) throw Failure(name + ": \"" + key + "\" is not a token id");
   return std::stoi(key);
 }
@@ -83,11 +81,9 @@ void read_sequence_bias(const Json& value, const std::string& name, SamplerSetti
     if (entry.is_array() && entry.size() == 2) {
       settings.sequence_bias.push_back({to_tokens(entry[0], name), to_float(entry[1], name)});
     } else if (entry.is_object() && entry.contains("tokens") && entry.contains("bias")) {
-      settings.sequence_bias.push_back(
-          {to_tokens(entry["tokens"], name), to_float(entry["bias"], name)});
+      settings.sequence_bias.push_back({to_tokens(entry["tokens"], name), to_float(entry["bias"], name)});
     } else {
-      throw Failure(name + ": " + entry.dump() +
-                    " is neither [tokens, bias] nor an object of both");
+      throw Failure(name + ": " + entry.dump() + " is neither [tokens, bias] nor an object of both");
     }
   }
 }
@@ -124,8 +120,7 @@ void read_seed(const Json& value, const std::string& name, SamplerSettings& sett
 void read_mirostat(const Json& value, const std::string& name, SamplerSettings& settings) {
   const uint32_t version = to_count(value, name);
   if (version > 2) throw Failure(name + " is " + value.dump() + ", not 0, 1 or 2");
-  constexpr sotto_selection kVersions[] = {SOTTO_SELECT_MULTINOMIAL, SOTTO_SELECT_MIROSTAT,
-                                           SOTTO_SELECT_MIROSTAT_V2};
+  constexpr sotto_selection kVersions[] = {SOTTO_SELECT_MULTINOMIAL, SOTTO_SELECT_MIROSTAT, SOTTO_SELECT_MIROSTAT_V2};
   settings.params.selection = kVersions[version];
 }
 
@@ -188,10 +183,8 @@ constexpr Special kSpecials[] = {
      [](const Json& value, const std::string& name, SamplerSettings& settings) {
        settings.begin_suppressed_tokens = to_tokens(value, name);
      }},
-    {"forced_prefix,force_prefix",
-     [](const Json& value, const std::string& name, SamplerSettings& settings) {
-       settings.forced_prefix = to_tokens(value, name);
-     }},
+    {"forced_prefix,force_prefix", [](const Json& value, const std::string& name,
+                                      SamplerSettings& settings) { settings.forced_prefix = to_tokens(value, name); }},
     {"dry_breaker_tokens,dry_breaker_token",
      [](const Json& value, const std::string& name, SamplerSettings& settings) {
        settings.dry_breaker_tokens = to_tokens(value, name);
@@ -242,8 +235,7 @@ void read_parameter(const std::string& name, const Json& value, SamplerSettings&
     if (!is_among(neutral.names, name)) continue;
     const Json standard = Json::parse(neutral.value);
     if (value == standard || (standard == false && value == 0)) return;
-    throw Failure(name + " has no effect on the choice of one token; only " + neutral.value +
-                  " goes here");
+    throw Failure(name + " has no effect on the choice of one token; only " + neutral.value + " goes here");
   }
   throw Failure(name + ": no such parameter");
 }

@@ -27,19 +27,16 @@ CLI::Option* add_field(CLI::App& command, const SamplerField& field, SamplerOpti
   const std::string option = field.main_option();
   switch (field.kind) {
     case FieldKind::kNumber:
-      return add_value(command, field.options,
-                       params.*std::get<float sotto_sampler_params::*>(field.member),
+      return add_value(command, field.options, params.*std::get<float sotto_sampler_params::*>(field.member),
                        field.description, type_of(field));
     case FieldKind::kCount:
-      return add_value(command, field.options,
-                       params.*std::get<uint32_t sotto_sampler_params::*>(field.member),
+      return add_value(command, field.options, params.*std::get<uint32_t sotto_sampler_params::*>(field.member),
                        field.description, type_of(field));
     case FieldKind::kWindow: {
       uint32_t& value = params.*std::get<uint32_t sotto_sampler_params::*>(field.member);
       const auto set = [&value, option](int64_t count) { value = parse_window(count, option); };
       const std::string standard = value == UINT32_MAX ? "-1" : std::to_string(value);
-      return add_translated<int64_t>(command, field.options, set, field.description, type_of(field),
-                                     standard);
+      return add_translated<int64_t>(command, field.options, set, field.description, type_of(field), standard);
     }
     case FieldKind::kOn:
     case FieldKind::kOff: {
@@ -49,17 +46,13 @@ CLI::Option* add_field(CLI::App& command, const SamplerField& field, SamplerOpti
           spellings(field.options), [&value, set_value] { value = set_value; }, field.description);
     }
     case FieldKind::kToken: {
-      const auto set = [&options, &field](const std::string& word) {
-        options.tokens.emplace_back(&field, word);
-      };
-      return add_translated<std::string>(command, field.options, set, field.description,
-                                         type_of(field), "");
+      const auto set = [&options, &field](const std::string& word) { options.tokens.emplace_back(&field, word); };
+      return add_translated<std::string>(command, field.options, set, field.description, type_of(field), "");
     }
     case FieldKind::kName:
       break;
   }
-  return add_choice(command, field.options,
-                    params.*std::get<int32_t sotto_sampler_params::*>(field.member),
+  return add_choice(command, field.options, params.*std::get<int32_t sotto_sampler_params::*>(field.member),
                     field.description, field.choices());
 }
 
@@ -91,8 +84,8 @@ void add_repetition(CLI::App& command, SamplerOptions& options) {
             "Repetitions end at tokens that contain TEXT; \"none\": at no text "
             "[line end, :, \", *]")
       ->group(kRepetitionGroup);
-  add_texts(command, "--dry-breaker-token", options.dry_breaker_tokens,
-            "Repetitions end at these tokens (ids or text)", "TOKENS")
+  add_texts(command, "--dry-breaker-token", options.dry_breaker_tokens, "Repetitions end at these tokens (ids or text)",
+            "TOKENS")
       ->group(kRepetitionGroup);
 }
 
@@ -100,14 +93,12 @@ void set_stages(const std::string& list, std::vector<sotto_stage>& stages) {
   stages.clear();
   for (const std::string& name : split_names(list)) {
     if (name == "penalties") {
-      stages.insert(stages.end(),
-                    {SOTTO_STAGE_REPETITION, SOTTO_STAGE_FREQUENCY, SOTTO_STAGE_PRESENCE});
+      stages.insert(stages.end(), {SOTTO_STAGE_REPETITION, SOTTO_STAGE_FREQUENCY, SOTTO_STAGE_PRESENCE});
       continue;
     }
     const std::optional<int32_t> stage = find_value(stage_names(), name);
     if (!stage) {
-      throw CLI::ValidationError("--stages",
-                                 '"' + name + "\" is no stage; they are " + listed(stage_names()));
+      throw CLI::ValidationError("--stages", '"' + name + "\" is no stage; they are " + listed(stage_names()));
     }
     stages.push_back(*stage);
   }
@@ -137,27 +128,23 @@ void add_selection(CLI::App& command, SamplerOptions& options) {
 }
 
 void add_bias(CLI::App& command, SamplerOptions& options) {
-  const auto add = [&](const char* names, std::vector<std::string>& texts, const char* description,
-                       const char* type) {
+  const auto add = [&](const char* names, std::vector<std::string>& texts, const char* description, const char* type) {
     add_texts(command, names, texts, description, type)->group(kBiasGroup);
   };
   add("--logit-bias", options.logit_bias,
-      "Add BIAS to the logit of TOKEN, an id or text of one token; -inf bans; also a JSON object",
-      "TOKEN=BIAS");
-  add("--sequence-bias", options.sequence_bias,
-      "The same for the last token of TEXT after the others", "TEXT=BIAS");
+      "Add BIAS to the logit of TOKEN, an id or text of one token; -inf bans; also a JSON object", "TOKEN=BIAS");
+  add("--sequence-bias", options.sequence_bias, "The same for the last token of TEXT after the others", "TEXT=BIAS");
   add("--bad-word,--bad-words", options.bad_words,
       "TEXT's tokens never come whole, with or without a space before it (text in other tokens: "
       "--ban)",
       "TEXT");
   add("--allow,--allowed-tokens,--allowed-token-ids", options.allowed,
       "Only these tokens (ids, or the tokens of a text)", "TOKENS");
-  add("--suppress,--suppress-tokens,--suppressed-tokens", options.suppressed, "Never these tokens",
-      "TOKENS");
-  add("--begin-suppress,--begin-suppress-tokens,--begin-suppressed-tokens",
-      options.begin_suppressed, "Not these as the first generated token", "TOKENS");
-  add_value(command, "--force-prefix,--forced-prefix", options.forced_prefix,
-            "The generated text begins with this", "TEXT")
+  add("--suppress,--suppress-tokens,--suppressed-tokens", options.suppressed, "Never these tokens", "TOKENS");
+  add("--begin-suppress,--begin-suppress-tokens,--begin-suppressed-tokens", options.begin_suppressed,
+      "Not these as the first generated token", "TOKENS");
+  add_value(command, "--force-prefix,--forced-prefix", options.forced_prefix, "The generated text begins with this",
+            "TEXT")
       ->group(kBiasGroup);
   add_fields(command, kBiasGroup, options);
 }
@@ -165,8 +152,7 @@ void add_bias(CLI::App& command, SamplerOptions& options) {
 // Defaults that would stand in the way of what was asked for.
 void switch_defaults_off(const CLI::App& command, SamplerSettings& settings) {
   sotto_sampler_params& params = settings.params;
-  const bool mirostat =
-      params.selection == SOTTO_SELECT_MIROSTAT || params.selection == SOTTO_SELECT_MIROSTAT_V2;
+  const bool mirostat = params.selection == SOTTO_SELECT_MIROSTAT || params.selection == SOTTO_SELECT_MIROSTAT_V2;
   const auto is_off = [&](const char* option, sotto_stage stage, bool unless_mirostat) {
     if (is_given(command, option)) return false;
     if (mirostat && unless_mirostat) return true;
@@ -186,16 +172,14 @@ void settle_selection(const CLI::App& command, sotto_sampler_params& params) {
   refuse_with(command, "--greedy", {"--temp", "--temp-range"});
   if (is_given(command, "--adaptive-p") && params.adaptive_target >= 0.0f) {
     if (!is_given(command, "--selection")) params.selection = SOTTO_SELECT_ADAPTIVE_P;
-    if (params.selection != SOTTO_SELECT_ADAPTIVE_P)
-      refuse_with(command, "--adaptive-p", {"--selection"});
+    if (params.selection != SOTTO_SELECT_ADAPTIVE_P) refuse_with(command, "--adaptive-p", {"--selection"});
   }
   const bool first = params.selection == SOTTO_SELECT_MIROSTAT;
   const bool second = params.selection == SOTTO_SELECT_MIROSTAT_V2;
   if ((first || second) && is_cold(params)) {
     throw CLI::ValidationError("--temp", "0 takes the likeliest token, which Mirostat does not");
   }
-  const std::string needless =
-      !first && !second ? first_given(command, {"--mirostat-tau", "--mirostat-eta"}) : "";
+  const std::string needless = !first && !second ? first_given(command, {"--mirostat-tau", "--mirostat-eta"}) : "";
   if (!needless.empty()) {
     throw CLI::ValidationError(needless, "has no effect without --mirostat 1 or 2");
   }
@@ -219,8 +203,7 @@ uint64_t parse_seed(const std::string& text) {
   const char* end = text.data() + text.size();
   const auto result = std::from_chars(text.data(), end, seed);
   if (result.ec != std::errc() || result.ptr != end) {
-    throw CLI::ValidationError("--seed",
-                               '"' + text + "\" is neither a 64-bit number nor \"random\"");
+    throw CLI::ValidationError("--seed", '"' + text + "\" is neither a 64-bit number nor \"random\"");
   }
   return seed;
 }

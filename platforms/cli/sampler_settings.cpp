@@ -22,8 +22,8 @@ uint32_t SamplerSettings::list_bytes() const {
   constexpr uint64_t kLeast = 16384;
   constexpr uint64_t kMost = uint64_t{1} << 24;
   uint64_t size = kEntryBytes * (stages.size() + logit_bias.size());
-  for (const Tokens* tokens : {&allowed_tokens, &suppressed_tokens, &begin_suppressed_tokens,
-                               &forced_prefix, &dry_breaker_tokens}) {
+  for (const Tokens* tokens :
+       {&allowed_tokens, &suppressed_tokens, &begin_suppressed_tokens, &forced_prefix, &dry_breaker_tokens}) {
     size += kEntryBytes + tokens->size() * sizeof(sotto_token);
   }
   for (const BiasedTokens& entry : sequence_bias) {
@@ -51,8 +51,7 @@ SamplerView::SamplerView(const SamplerSettings& settings) : params_(settings.par
   point(bad_words_, params_.bad_words, params_.bad_word_count);
   point(settings.allowed_tokens, params_.allowed_tokens, params_.allowed_token_count);
   point(settings.suppressed_tokens, params_.suppressed_tokens, params_.suppressed_token_count);
-  point(settings.begin_suppressed_tokens, params_.begin_suppressed_tokens,
-        params_.begin_suppressed_token_count);
+  point(settings.begin_suppressed_tokens, params_.begin_suppressed_tokens, params_.begin_suppressed_token_count);
   point(settings.forced_prefix, params_.forced_prefix, params_.forced_prefix_count);
   point(settings.dry_breaker_tokens, params_.dry_breaker_tokens, params_.dry_breaker_token_count);
   if (settings.dry_breakers) {

@@ -35,14 +35,11 @@ Bias split_bias(const std::string& word, const char* option) {
       return {word.substr(0, split), *value};
     }
   }
-  throw Failure(
-      std::string(option) + ": " + in_quotes(word) + " does not end with = and a number or -inf",
-      kExitUsage);
+  throw Failure(std::string(option) + ": " + in_quotes(word) + " does not end with = and a number or -inf", kExitUsage);
 }
 
 // {"50256": -100, " the": 2}, as the OpenAI API has it.
-void read_bias_object(const std::string& text, const TokenReader& reader,
-                      std::vector<sotto_token_bias>& list) {
+void read_bias_object(const std::string& text, const TokenReader& reader, std::vector<sotto_token_bias>& list) {
   const auto object = nlohmann::json::parse(text, nullptr, false);
   if (!object.is_object()) {
     throw Failure("--logit-bias: " + text + " is no JSON object", kExitUsage);
@@ -56,8 +53,7 @@ void read_bias_object(const std::string& text, const TokenReader& reader,
   }
 }
 
-void read_biases(const SamplerOptions& options, const TokenReader& reader,
-                 SamplerSettings& settings) {
+void read_biases(const SamplerOptions& options, const TokenReader& reader, SamplerSettings& settings) {
   for (const std::string& word : options.logit_bias) {
     if (word.starts_with('{')) {
       read_bias_object(word, reader, settings.logit_bias);

@@ -35,12 +35,8 @@ struct Scores {
   uint64_t scored_bytes = 0;
   double log_probability = 0.0;
 
-  double perplexity() const {
-    return std::exp(-log_probability / static_cast<double>(scored_count));
-  }
-  double bits_per_byte() const {
-    return -log_probability / std::log(2.0) / static_cast<double>(scored_bytes);
-  }
+  double perplexity() const { return std::exp(-log_probability / static_cast<double>(scored_count)); }
+  double bits_per_byte() const { return -log_probability / std::log(2.0) / static_cast<double>(scored_bytes); }
 };
 
 void evaluate(const Session& session, const sotto_token* tokens, size_t count, float* values) {
@@ -75,8 +71,7 @@ void score_windows(const ScoreOptions& options, const Session& session, Scores& 
   }
 }
 
-Scores score_text(const ScoreOptions& options, const Model& model, const Session& session,
-                  const std::string& text) {
+Scores score_text(const ScoreOptions& options, const Model& model, const Session& session, const std::string& text) {
   Scores scores;
   if (options.starts) {
     if (model.info().end_of_text_token < 0) {
@@ -104,8 +99,7 @@ void print_scores(const ScoreOptions& options, const Model& model, const Scores&
   TextStream stream;
   if (options.per_token) {
     for (size_t i = 0; i < scores.tokens.size(); ++i) {
-      stream.write(score_line(scores.tokens[i], scores.log_probabilities[i],
-                              model.detokenize({scores.tokens[i]})) +
+      stream.write(score_line(scores.tokens[i], scores.log_probabilities[i], model.detokenize({scores.tokens[i]})) +
                    '\n');
     }
   }
@@ -115,8 +109,8 @@ void print_scores(const ScoreOptions& options, const Model& model, const Scores&
                 "ln p            %.6g\n"
                 "perplexity      %.6g\n"
                 "bits per byte   %.6g\n",
-                with_thousands(scores.scored_count).c_str(), scores.log_probability,
-                scores.perplexity(), scores.bits_per_byte());
+                with_thousands(scores.scored_count).c_str(), scores.log_probability, scores.perplexity(),
+                scores.bits_per_byte());
   stream.write(lines);
 }
 
@@ -143,8 +137,7 @@ int run_score(const ScoreOptions& options) {
   // Of a window's tokens the first follows no other: the window before it must score that one.
   const uint32_t context = session.info().context_tokens;
   if (options.stride >= context) {
-    throw Failure("--stride: must be less than the " + std::to_string(context) +
-                  " tokens of the context");
+    throw Failure("--stride: must be less than the " + std::to_string(context) + " tokens of the context");
   }
   const Scores scores = score_text(options, model, session, text);
   if (options.json) {
@@ -162,13 +155,11 @@ void add_score(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("score", "Tell how likely a model finds a text");
   add_model_option(*command, options->model);
   add_text_input(*command, options->input);
-  command->add_flag("--special", options->special,
-                    "<|endoftext|> and the like in the text are special tokens");
+  command->add_flag("--special", options->special, "<|endoftext|> and the like in the text are special tokens");
   command->add_flag("--start", options->starts,
                     "Score the first token too, as the start of a text: behind the end of another");
   command->add_flag("--tokens", options->per_token, "One token a line first: id, ln p, text");
-  add_value(*command, "--stride", options->stride,
-            "Texts beyond the context: windows begin so many tokens apart", "N")
+  add_value(*command, "--stride", options->stride, "Texts beyond the context: windows begin so many tokens apart", "N")
       ->default_str("half the context");
   add_thread_option(*command, options->session);
   add_context_option(*command, options->session);

@@ -19,17 +19,14 @@ constexpr uint32_t kMaxSequences = 64;
 using OptionList = std::vector<std::string>;
 
 // Of one text only.
-const OptionList kStreamOptions = {"--ban", "--heal", "--guidance-scale", "--negative-prompt",
-                                   "--amateur"};
+const OptionList kStreamOptions = {"--ban", "--heal", "--guidance-scale", "--negative-prompt", "--amateur"};
 const OptionList kTruncations = {"--top-p",     "--min-p",           "--typical-p", "--top-a",
                                  "--tail-free", "--epsilon",         "--eta",       "--top-n-sigma",
                                  "--top-h",     "--xtc-probability", "--min-keep"};
 const OptionList kTemperatures = {"--temp", "--temp-range", "--smoothing-factor"};
 const OptionList kSelections = {"--selection", "--mirostat", "--adaptive-p"};
 
-[[noreturn]] void refuse(const std::string& option, const std::string& why) {
-  throw CLI::ValidationError(option, why);
-}
+[[noreturn]] void refuse(const std::string& option, const std::string& why) { throw CLI::ValidationError(option, why); }
 
 void check_count(const char* option, uint32_t count) {
   if (count < 1 || count > kMaxSequences) {
@@ -38,8 +35,8 @@ void check_count(const char* option, uint32_t count) {
 }
 
 // `lists` are options of the sampler that the search does not use.
-void refuse_unused(const CLI::App& command, const std::string& search,
-                   std::initializer_list<OptionList> lists, const char* instead) {
+void refuse_unused(const CLI::App& command, const std::string& search, std::initializer_list<OptionList> lists,
+                   const char* instead) {
   for (const OptionList& list : lists) {
     const std::string option = first_given(command, list);
     if (!option.empty()) refuse(option, "has no effect with " + search + instead);
@@ -66,16 +63,14 @@ void settle_beams(const CLI::App& command, SearchOptions& options) {
   }
 }
 
-void settle_contrastive(const CLI::App& command, SearchOptions& options,
-                        sotto_sampler_params& sampler) {
+void settle_contrastive(const CLI::App& command, SearchOptions& options, sotto_sampler_params& sampler) {
   options.params.mode = SOTTO_SEARCH_CONTRASTIVE;
   options.params.contrastive_alpha = options.penalty_alpha;
   if (is_given(command, "--top-k")) options.params.contrastive_k = sampler.top_k;
   if (options.params.contrastive_k < 2 || options.params.contrastive_k > kMaxSequences) {
     refuse("--top-k", "must be 2 to 64 with --penalty-alpha");
   }
-  refuse_with(command, "--penalty-alpha", {"--num-beams", "--best-of", "--vote", "--n"},
-              "it finds one text");
+  refuse_with(command, "--penalty-alpha", {"--num-beams", "--best-of", "--vote", "--n"}, "it finds one text");
   if (options.do_sample) refuse_with(command, "--do-sample", {"--penalty-alpha"});
   refuse_unused(command, "--penalty-alpha", {kTemperatures, kTruncations, kSelections}, "");
   sampler.top_k = 0;  // it has become the search's
@@ -84,8 +79,7 @@ void settle_contrastive(const CLI::App& command, SearchOptions& options,
   sampler.temperature = 1.0f;
 }
 
-void settle_parallel(const CLI::App& command, const sotto_sampler_params& sampler,
-                     SearchOptions& options) {
+void settle_parallel(const CLI::App& command, const sotto_sampler_params& sampler, SearchOptions& options) {
   options.params.mode = SOTTO_SEARCH_SAMPLE;
   const bool has_pool = is_given(command, "--best-of");
   const bool votes = is_given(command, "--vote");
@@ -112,8 +106,7 @@ void check_rest(const CLI::App& command, const SearchOptions& options, int64_t t
 }
 
 void require_beams(const CLI::App& command, const SearchOptions& options) {
-  for (const char* option :
-       {"--num-beam-groups", "--diversity-penalty", "--phrase", "--early-stopping"}) {
+  for (const char* option : {"--num-beam-groups", "--diversity-penalty", "--phrase", "--early-stopping"}) {
     require_with(command, option, {"--num-beams"});
     if (is_given(command, option) && options.beam_count < 2) {
       refuse(option, "needs --num-beams of at least 2");
@@ -131,17 +124,14 @@ void require_beams(const CLI::App& command, const SearchOptions& options) {
 
 }  // namespace
 
-SearchOptions::SearchOptions() {
-  sotto_search_params_init(&params, sizeof params);
-}
+SearchOptions::SearchOptions() { sotto_search_params_init(&params, sizeof params); }
 
 void add_search_options(CLI::App& command, SearchOptions& options) {
   const auto grouped = [](CLI::Option* option) { return option->group(kSearchGroup); };
   sotto_search_params& params = options.params;
   grouped(add_value(command, "--n,--num-return-sequences", options.return_count,
                     "So many texts: drawn independently, or the best beams", "N"));
-  grouped(add_value(command, "--best-of", options.best_of,
-                    "Draw so many texts, and give the likeliest", "N"))
+  grouped(add_value(command, "--best-of", options.best_of, "Draw so many texts, and give the likeliest", "N"))
       ->default_str("");
   grouped(add_choice(command, "--vote", params.choice,
                      "Put the text first that is most like the others (exact: is drawn most "
@@ -156,12 +146,10 @@ void add_search_options(CLI::App& command, SearchOptions& options) {
   grouped(add_value(command, "--length-penalty", params.length_penalty,
                     "Exponent of the length that scores are divided by", "X"));
   grouped(add_choice(command, "--length-norm", params.length_norm,
-                     "What is raised to it: the length, or GNMT's (5 + length) / 6",
-                     length_norm_names()));
-  grouped(add_choice(command, "--early-stopping", params.early_stopping,
-                     "When enough beams are finished, end", early_stopping_names()));
-  grouped(add_value(command, "--num-beam-groups", params.group_count,
-                    "Diverse beam search in so many groups", "N"));
+                     "What is raised to it: the length, or GNMT's (5 + length) / 6", length_norm_names()));
+  grouped(add_choice(command, "--early-stopping", params.early_stopping, "When enough beams are finished, end",
+                     early_stopping_names()));
+  grouped(add_value(command, "--num-beam-groups", params.group_count, "Diverse beam search in so many groups", "N"));
   grouped(add_value(command, "--diversity-penalty", params.diversity_penalty,
                     "What a token loses for each earlier group that took it", "X"));
   grouped(add_texts(command, "--phrase,--force-words", options.phrase_words,
@@ -176,8 +164,7 @@ void add_search_options(CLI::App& command, SearchOptions& options) {
 void settle_search_options(const CLI::App& command, int64_t token_limit, SearchOptions& options,
                            sotto_sampler_params& sampler, sotto_session_params& session) {
   if (!options.do_sample) {
-    refuse_with(command, "--do-sample", {"--temp", "--selection", "--mirostat", "--adaptive-p"},
-                "it is switched off");
+    refuse_with(command, "--do-sample", {"--temp", "--selection", "--mirostat", "--adaptive-p"}, "it is switched off");
     if (!is_given(command, "--num-beams")) sampler.temperature = 0.0f;
   } else {
     refuse_with(command, "--do-sample", {"--greedy"});
@@ -190,17 +177,15 @@ void settle_search_options(const CLI::App& command, int64_t token_limit, SearchO
     session.features |= SOTTO_FEATURE_HIDDEN_HISTORY;
   } else if (options.beam_count > 1) {
     settle_beams(command, options);
-  } else if (options.return_count > 1 || is_given(command, "--best-of") ||
-             is_given(command, "--vote")) {
+  } else if (options.return_count > 1 || is_given(command, "--best-of") || is_given(command, "--vote")) {
     settle_parallel(command, sampler, options);
   } else {
     return;
   }
   check_rest(command, options, token_limit);
   options.is_on = true;
-  session.sequence_count = options.params.mode == SOTTO_SEARCH_CONTRASTIVE
-                               ? options.params.contrastive_k
-                               : options.params.sequence_count;
+  session.sequence_count =
+      options.params.mode == SOTTO_SEARCH_CONTRASTIVE ? options.params.contrastive_k : options.params.sequence_count;
   session.sequence_tokens = static_cast<uint32_t>(std::min<int64_t>(token_limit, UINT32_MAX));
   options.params.max_tokens = session.sequence_tokens;
 }
@@ -215,8 +200,7 @@ void read_search_texts(SearchOptions& options, const Model& model) {
       if (list.empty()) throw Failure("--phrase: " + word + " holds no text", kExitUsage);
       texts.clear();
       for (const auto& text : list) {
-        if (!text.is_string())
-          throw Failure("--phrase: " + word + " holds more than texts", kExitUsage);
+        if (!text.is_string()) throw Failure("--phrase: " + word + " holds more than texts", kExitUsage);
         texts.push_back(text.get<std::string>());
       }
     }

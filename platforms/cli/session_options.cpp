@@ -14,14 +14,12 @@ void add_thread_option(CLI::App& command, sotto_session_params& params) {
         const unsigned cpus = std::thread::hardware_concurrency();
         params.thread_count = count != 0 ? count : cpus != 0 ? cpus : 1;
       },
-      "Threads; 0: one for each CPU; the result stays the same", "N",
-      std::to_string(params.thread_count))
+      "Threads; 0: one for each CPU; the result stays the same", "N", std::to_string(params.thread_count))
       ->group(kSessionGroup);
 }
 
 void add_context_option(CLI::App& command, sotto_session_params& params) {
-  add_value(command, "-c,--ctx,--num-ctx,--ctx-size", params.context_tokens,
-            "Tokens the context holds", "N")
+  add_value(command, "-c,--ctx,--num-ctx,--ctx-size", params.context_tokens, "Tokens the context holds", "N")
       ->default_str("the model's maximum")
       ->group(kSessionGroup);
 }
@@ -29,15 +27,12 @@ void add_context_option(CLI::App& command, sotto_session_params& params) {
 void add_session_options(CLI::App& command, sotto_session_params& params) {
   add_thread_option(command, params);
   add_context_option(command, params);
-  add_value(command, "-b,--batch,--batch-size", params.batch_tokens,
-            "Prompt tokens evaluated at once", "N")
+  add_value(command, "-b,--batch,--batch-size", params.batch_tokens, "Prompt tokens evaluated at once", "N")
       ->group(kSessionGroup);
   add_choice(command, "--overflow", params.overflow,
-             "When the context is full, stop, overwrite the oldest tokens or forget the older half",
-             overflow_names())
+             "When the context is full, stop, overwrite the oldest tokens or forget the older half", overflow_names())
       ->group(kSessionGroup);
-  add_value(command, "--sinks,--num-keep", params.sink_tokens,
-            "First tokens that ring and shift never forget", "N")
+  add_value(command, "--sinks,--num-keep", params.sink_tokens, "First tokens that ring and shift never forget", "N")
       ->default_str("4")
       ->group(kSessionGroup);
 }

@@ -23,9 +23,7 @@ void unquote(std::vector<std::string>& texts, const char* option) {
 
 }  // namespace
 
-StopOptions::StopOptions() {
-  sotto_stop_params_init(&params, sizeof params);
-}
+StopOptions::StopOptions() { sotto_stop_params_init(&params, sizeof params); }
 
 uint32_t StopOptions::list_bytes() const {
   constexpr uint64_t kEntryBytes = 64;  // the library's bookkeeping, rounded up
@@ -37,28 +35,24 @@ uint32_t StopOptions::list_bytes() const {
 }
 
 void add_stop_options(CLI::App& command, StopOptions& options) {
-  add_texts(command, "--stop,-r,--stop-string,--stop-strings,--reverse-prompt",
-            options.stop_strings,
+  add_texts(command, "--stop,-r,--stop-string,--stop-strings,--reverse-prompt", options.stop_strings,
             "End where TEXT would come; like all texts of options but the prompt, TEXT in double "
             "quotes is read as JSON: '\"\\n\"' is a line end")
       ->group(kStopGroup);
-  add_texts(command, "--stop-token,--stop-tokens,--stop-token-ids,--eos-token-id",
-            options.stop_words, "End at one of these tokens (ids, or text of one token)", "TOKENS")
+  add_texts(command, "--stop-token,--stop-tokens,--stop-token-ids,--eos-token-id", options.stop_words,
+            "End at one of these tokens (ids, or text of one token)", "TOKENS")
       ->group(kStopGroup);
   command
       .add_flag_callback(
           spellings("--include-stop,--include-stop-str-in-output"),
-          [&options] { options.params.include_stop_text = 1; },
-          "The text that ends it is part of the text")
+          [&options] { options.params.include_stop_text = 1; }, "The text that ends it is part of the text")
       ->group(kStopGroup);
-  add_value(command, "--max-time", options.max_seconds, "End after so many seconds; 0: never",
-            "SECONDS")
+  add_value(command, "--max-time", options.max_seconds, "End after so many seconds; 0: never", "SECONDS")
       ->group(kStopGroup);
   add_value(command, "--repetition-limit", options.params.repetition_limit,
             "End when the newest tokens are more repetitive, from 0 to 1; 0: never", "X")
       ->group(kStopGroup);
-  add_value(command, "--repetition-limit-window", options.params.repetition_window,
-            "How many tokens it looks at", "N")
+  add_value(command, "--repetition-limit-window", options.params.repetition_window, "How many tokens it looks at", "N")
       ->group(kStopGroup);
   add_texts(command, "--ban,--ban-string,--banned-string,--banned-strings", options.banned_strings,
             "TEXT never comes, in whatever tokens: the text goes back and takes another way")
@@ -83,8 +77,8 @@ void settle_stop_options(const CLI::App& command, StopOptions& options) {
 void read_stop_texts(StopOptions& options, const Model& model) {
   const TokenReader reader(model);
   for (const std::string& word : options.stop_words) {
-    const Tokens tokens = parse_ids(word) ? reader.tokens(word, "--stop-token")
-                                          : Tokens{reader.token(word, "--stop-token")};
+    const Tokens tokens =
+        parse_ids(word) ? reader.tokens(word, "--stop-token") : Tokens{reader.token(word, "--stop-token")};
     options.stop_tokens.insert(options.stop_tokens.end(), tokens.begin(), tokens.end());
   }
 }

@@ -57,8 +57,7 @@ std::string read_all(const std::string& path) {
 
 void write_all(const std::string& path, const std::string& bytes) {
   const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "wb"), std::fclose);
-  if (!file || std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size() ||
-      std::fflush(file.get()) != 0) {
+  if (!file || std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size() || std::fflush(file.get()) != 0) {
     throw Failure(path + ": " + std::strerror(errno));
   }
 }
@@ -131,8 +130,7 @@ std::string for_terminal(std::string_view text) {
   while (!text.empty()) {
     const Utf8Character character = first_character(text);
     const std::string_view value = text.substr(0, character.size);
-    const bool shown =
-        character.valid && (value == "\n" || value == "\t" || !is_control(value));
+    const bool shown = character.valid && (value == "\n" || value == "\t" || !is_control(value));
     clean += shown ? value : kReplacement;
     text.remove_prefix(character.size);
   }

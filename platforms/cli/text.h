@@ -51,9 +51,9 @@ std::string for_terminal(std::string_view text);
 
 std::string hexadecimal(std::string_view bytes);
 
-std::string with_thousands(uint64_t number);          // 1,234,567
-std::string byte_size(uint64_t size);                 // 12.3 MiB
-std::string duration(double seconds);                 // 12.3 ms
-std::string rate(uint64_t count, double seconds);     // 1,234 tok/s; "-" if nothing was done
+std::string with_thousands(uint64_t number);       // 1,234,567
+std::string byte_size(uint64_t size);              // 12.3 MiB
+std::string duration(double seconds);              // 12.3 ms
+std::string rate(uint64_t count, double seconds);  // 1,234 tok/s; "-" if nothing was done
 
 }  // namespace sotto::cli

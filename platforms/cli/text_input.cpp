@@ -18,9 +18,7 @@ std::string TextInput::read() const {
 
 void add_text_input(CLI::App& command, TextInput& input) {
   command.add_option("TEXT", input.text, "The text; standard input if absent")->type_name("");
-  command.add_option("-f,--file", input.file, "The text from a file")
-      ->type_name("FILE")
-      ->check(file_name());
+  command.add_option("-f,--file", input.file, "The text from a file")->type_name("FILE")->check(file_name());
 }
 
 void settle_text_input(const CLI::App& command, TextInput& input) {

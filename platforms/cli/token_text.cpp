@@ -38,8 +38,7 @@ std::string unquoted(const std::string& text, const char* option) {
   if (text.size() < 2 || text.front() != '"' || text.back() != '"') return text;
   const auto value = nlohmann::json::parse(text, nullptr, false);
   if (!value.is_string()) {
-    throw Failure(std::string(option) + ": " + text + " is in quotes, but no JSON string",
-                  kExitUsage);
+    throw Failure(std::string(option) + ": " + text + " is in quotes, but no JSON string", kExitUsage);
   }
   return value.get<std::string>();
 }
@@ -70,9 +69,8 @@ Tokens TokenReader::tokens(const std::string& word, const char* option) const {
   if (!ids) return tokenize(unquoted(word, option), option);
   for (const sotto_token id : *ids) {
     if (static_cast<uint32_t>(id) >= model_.info().vocabulary_size) {
-      throw Failure(std::string(option) + ": token " + std::to_string(id) +
-                    ": the vocabulary has " + std::to_string(model_.info().vocabulary_size) +
-                    " tokens, from 0");
+      throw Failure(std::string(option) + ": token " + std::to_string(id) + ": the vocabulary has " +
+                    std::to_string(model_.info().vocabulary_size) + " tokens, from 0");
     }
   }
   return *ids;
@@ -81,8 +79,8 @@ Tokens TokenReader::tokens(const std::string& word, const char* option) const {
 sotto_token TokenReader::token(const std::string& word, const char* option) const {
   const Tokens list = tokens(word, option);
   if (list.size() == 1) return list.front();
-  throw Failure(std::string(option) + ": " + in_quotes(word) + " is " +
-                std::to_string(list.size()) + " tokens, not one");
+  throw Failure(std::string(option) + ": " + in_quotes(word) + " is " + std::to_string(list.size()) +
+                " tokens, not one");
 }
 
 Tokens TokenReader::all(const std::vector<std::string>& words, const char* option) const {

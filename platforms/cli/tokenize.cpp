@@ -31,9 +31,7 @@ struct TokenizeOptions {
   bool jsonl = false;
 };
 
-void print_line(const std::string& line) {
-  std::printf("%s\n", line.c_str());
-}
+void print_line(const std::string& line) { std::printf("%s\n", line.c_str()); }
 
 void print_pieces(const Model& model, const std::vector<sotto_token>& tokens) {
   for (const sotto_token token : tokens) {
@@ -107,13 +105,10 @@ void add_tokenize(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("tokenize", "Turn text into token ids, or back");
   add_model_option(*command, options->model);
   command->add_option("TEXT", options->text, "The text; standard input if absent")->type_name("");
-  command
-      ->add_option("--decode", options->ids,
-                   "Turn ids into text; from standard input if there are none here")
+  command->add_option("--decode", options->ids, "Turn ids into text; from standard input if there are none here")
       ->expected(0, std::numeric_limits<int>::max())
       ->type_name("IDS...");
-  command->add_flag("--special", options->special,
-                    "<|endoftext|> and the like in the text are special tokens");
+  command->add_flag("--special", options->special, "<|endoftext|> and the like in the text are special tokens");
   command->add_flag("--pieces", options->pieces, "One token a line: id, tab, its text");
   command->add_flag("--json", options->json, "One JSON object");
   command->add_flag("--jsonl", options->jsonl,

@@ -12,9 +12,7 @@
 
 #ifdef MADV_HUGEPAGE
 static const size_t huge_page = (size_t)2 << 20;
-static void ask_for_huge_pages(void* memory, size_t size) {
-  madvise(memory, size, MADV_HUGEPAGE);
-}
+static void ask_for_huge_pages(void* memory, size_t size) { madvise(memory, size, MADV_HUGEPAGE); }
 #else
 static const size_t huge_page = SIZE_MAX; /* no block has one */
 static void ask_for_huge_pages(void* memory, size_t size) {
@@ -47,9 +45,7 @@ void sotto_go_free(void* memory) {
   free(((void**)memory)[-1]);
 }
 
-int64_t sotto_go_blocks(void) {
-  return atomic_load(&block_count);
-}
+int64_t sotto_go_blocks(void) { return atomic_load(&block_count); }
 
 static void log_message(void* handle, sotto_log_level level, const char* message) {
   sottoGoLog((uintptr_t)handle, level, (char*)message);
@@ -73,8 +69,7 @@ static void change_logits(void* handle, float* logits, size_t count) {
   sottoGoLogits((uintptr_t)handle, logits, count);
 }
 
-static double similarity(void* handle, const sotto_token* a, size_t a_count, const sotto_token* b,
-                         size_t b_count) {
+static double similarity(void* handle, const sotto_token* a, size_t a_count, const sotto_token* b, size_t b_count) {
   return sottoGoSimilarity((uintptr_t)handle, (sotto_token*)a, a_count, (sotto_token*)b, b_count);
 }
 
@@ -82,11 +77,10 @@ static int32_t step(void* handle, uint32_t sequence, sotto_token token) {
   return sottoGoStep((uintptr_t)handle, sequence, token);
 }
 
-static size_t draft(void* handle, const sotto_token* tokens, size_t token_count,
-                    const float* hidden, size_t hidden_count, sotto_token* drafts,
-                    size_t capacity) {
-  return sottoGoDraft((uintptr_t)handle, (sotto_token*)tokens, token_count, (float*)hidden,
-                      hidden_count, drafts, capacity);
+static size_t draft(void* handle, const sotto_token* tokens, size_t token_count, const float* hidden,
+                    size_t hidden_count, sotto_token* drafts, size_t capacity) {
+  return sottoGoDraft((uintptr_t)handle, (sotto_token*)tokens, token_count, (float*)hidden, hidden_count, drafts,
+                      capacity);
 }
 
 static int32_t on_piece(void* handle, const sotto_piece* piece) {
@@ -98,9 +92,7 @@ void sotto_go_set_log(sotto_model_params* params, uintptr_t handle) {
   params->log_user_data = (void*)handle;
 }
 
-void sotto_go_set_release(sotto_model_params* params) {
-  params->release = release;
-}
+void sotto_go_set_release(sotto_model_params* params) { params->release = release; }
 
 void sotto_go_set_grammar_log(sotto_grammar_params* params, uintptr_t handle) {
   params->log = log_message;
@@ -127,7 +119,7 @@ void sotto_go_set_draft(sotto_speculation_params* params, uintptr_t handle) {
   params->user_data = (void*)handle;
 }
 
-sotto_status sotto_go_generate(sotto_session* session, const sotto_token* prompt,
-                               size_t prompt_count, size_t max_tokens, uintptr_t handle) {
+sotto_status sotto_go_generate(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
+                               size_t max_tokens, uintptr_t handle) {
   return sotto_session_generate(session, prompt, prompt_count, max_tokens, on_piece, (void*)handle);
 }

@@ -19,7 +19,7 @@ void sotto_go_set_logits(sotto_sampler_params* params, uintptr_t handle);
 void sotto_go_set_similarity(sotto_search_params* params, uintptr_t handle);
 void sotto_go_set_step(sotto_search_params* params, uintptr_t handle);
 void sotto_go_set_draft(sotto_speculation_params* params, uintptr_t handle);
-sotto_status sotto_go_generate(sotto_session* session, const sotto_token* prompt,
-                               size_t prompt_count, size_t max_tokens, uintptr_t handle);
+sotto_status sotto_go_generate(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
+                               size_t max_tokens, uintptr_t handle);
 
 #endif /* SOTTO_GO_BRIDGE_H */

@@ -12,15 +12,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int fail(int code, const char *subject, const char *reason, char *message,
-                size_t message_size) {
+static int fail(int code, const char* subject, const char* reason, char* message, size_t message_size) {
   if (message_size > 0) snprintf(message, message_size, "%s: %s", subject, reason);
   return code;
 }
 
 static size_t page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
-static const char *why_unusable(const struct stat *status) {
+static const char* why_unusable(const struct stat* status) {
   if (S_ISDIR(status->st_mode)) return "is a directory, not a file";
   if (!S_ISREG(status->st_mode)) return "is not a regular file";
   if (status->st_size == 0) return "the file is empty";
@@ -28,8 +27,7 @@ static const char *why_unusable(const struct stat *status) {
   return NULL;
 }
 
-int sotto_posix_map_file(const char *path, sotto_posix_mapping *mapping, char *message,
-                         size_t message_size) {
+int sotto_posix_map_file(const char* path, sotto_posix_mapping* mapping, char* message, size_t message_size) {
   memset(mapping, 0, sizeof *mapping);
   /* O_NONBLOCK: opening a pipe must not wait for its writer. */
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -39,14 +37,14 @@ int sotto_posix_map_file(const char *path, sotto_posix_mapping *mapping, char *m
   }
   struct stat status;
   int code = 0;
-  const char *reason = NULL;
+  const char* reason = NULL;
   if (fstat(file, &status) != 0) {
     code = errno;
     reason = strerror(code);
   } else if ((reason = why_unusable(&status)) != NULL) {
     code = EINVAL;
   } else {
-    void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    void* bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
     if (bytes == MAP_FAILED) {
       code = errno;
       reason = strerror(code);
@@ -59,21 +57,20 @@ int sotto_posix_map_file(const char *path, sotto_posix_mapping *mapping, char *m
   return code == 0 ? 0 : fail(code, path, reason, message, message_size);
 }
 
-void sotto_posix_unmap_file(sotto_posix_mapping *mapping) {
-  if (mapping->bytes != NULL) munmap((void *)(uintptr_t)mapping->bytes, mapping->size);
+void sotto_posix_unmap_file(sotto_posix_mapping* mapping) {
+  if (mapping->bytes != NULL) munmap((void*)(uintptr_t)mapping->bytes, mapping->size);
   memset(mapping, 0, sizeof *mapping);
 }
 
-void sotto_posix_release(void *user_data, const void *bytes, size_t size) {
+void sotto_posix_release(void* user_data, const void* bytes, size_t size) {
   (void)user_data;
   const uintptr_t page = page_size();
   const uintptr_t begin = ((uintptr_t)bytes + page - 1) / page * page;
   const uintptr_t end = ((uintptr_t)bytes + size) / page * page;
-  if (begin < end) madvise((void *)begin, end - begin, MADV_DONTNEED);
+  if (begin < end) madvise((void*)begin, end - begin, MADV_DONTNEED);
 }
 
-int sotto_posix_allocate(size_t size, sotto_posix_memory *memory, char *message,
-                         size_t message_size) {
+int sotto_posix_allocate(size_t size, sotto_posix_memory* memory, char* message, size_t message_size) {
   memset(memory, 0, sizeof *memory);
   char subject[64];
   snprintf(subject, sizeof subject, "%zu bytes of memory", size);
@@ -84,8 +81,7 @@ int sotto_posix_allocate(size_t size, sotto_posix_memory *memory, char *message,
     return fail(EINVAL, subject, "no such block", message, message_size);
   }
   const size_t mapped_size = (size + page - 1) / page * page;
-  char *block = mmap(NULL, mapped_size + slack, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char* block = mmap(NULL, mapped_size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (block == MAP_FAILED) {
     const int code = errno;
     return fail(code, subject, strerror(code), message, message_size);
@@ -107,7 +103,7 @@ int sotto_posix_allocate(size_t size, sotto_posix_memory *memory, char *message,
   return 0;
 }
 
-void sotto_posix_free(sotto_posix_memory *memory) {
+void sotto_posix_free(sotto_posix_memory* memory) {
   if (memory->bytes != NULL) munmap(memory->bytes, memory->mapped_size);
   memset(memory, 0, sizeof *memory);
 }

@@ -16,26 +16,25 @@ extern "C" {
 
 /* A file in memory: page-aligned, so aligned well enough for sotto_model_init. */
 typedef struct sotto_posix_mapping {
-  const void *bytes;
+  const void* bytes;
   size_t size;
 } sotto_posix_mapping;
 
 /* Maps a regular, non-empty file read-only. The file must not shrink while it is mapped:
  * replace model files by rename, never in place. */
-int sotto_posix_map_file(const char *path, sotto_posix_mapping *mapping, char *message,
-                         size_t message_size);
+int sotto_posix_map_file(const char* path, sotto_posix_mapping* mapping, char* message, size_t message_size);
 
 /* Does nothing for a mapping that is all zero. */
-void sotto_posix_unmap_file(sotto_posix_mapping *mapping);
+void sotto_posix_unmap_file(sotto_posix_mapping* mapping);
 
 /* A sotto_release_fn for sotto_model_params.release: gives the whole pages inside `bytes`
  * back to the system. They are read from the file again if they are touched again, so use it
  * for mapped files only. `user_data` is ignored. */
-void sotto_posix_release(void *user_data, const void *bytes, size_t size);
+void sotto_posix_release(void* user_data, const void* bytes, size_t size);
 
 /* Memory from the system: zeroed, aligned to at least a page. */
 typedef struct sotto_posix_memory {
-  void *bytes;
+  void* bytes;
   size_t size; /* as asked for */
   size_t mapped_size;
   int huge_pages; /* 1: the system was asked for huge pages and agreed to try */
@@ -44,11 +43,10 @@ typedef struct sotto_posix_memory {
 /* Blocks of at least SOTTO_POSIX_HUGE_PAGE_SIZE are aligned to it, and huge pages are asked
  * for; where there are none the block has plain pages. Decoding reads every weight for every
  * token, and huge pages make that 1.2 to 2 times faster. */
-int sotto_posix_allocate(size_t size, sotto_posix_memory *memory, char *message,
-                         size_t message_size);
+int sotto_posix_allocate(size_t size, sotto_posix_memory* memory, char* message, size_t message_size);
 
 /* Does nothing for memory that is all zero. */
-void sotto_posix_free(sotto_posix_memory *memory);
+void sotto_posix_free(sotto_posix_memory* memory);
 
 #define SOTTO_POSIX_HUGE_PAGE_SIZE ((size_t)2 << 20)
 

@@ -10,9 +10,7 @@ namespace sotto {
 
 inline constexpr size_t kMemoryAlignment = 64;
 
-constexpr size_t align_up(size_t value, size_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
+constexpr size_t align_up(size_t value, size_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
 // SIZE_MAX, which Arena::take() refuses, where the product is larger.
 constexpr size_t saturating_product(size_t a, size_t b) {

@@ -38,8 +38,7 @@ struct TokenConstraint {
 
   // Whether text that is no whole token may come next, and taking it. On failure nothing has
   // changed.
-  Status (*test_text)(void* self, uint32_t sequence, std::span<const char> text,
-                      bool* fits) = nullptr;
+  Status (*test_text)(void* self, uint32_t sequence, std::span<const char> text, bool* fits) = nullptr;
   Status (*accept_text)(void* self, uint32_t sequence, std::span<const char> text) = nullptr;
 
   // May be null. The text that must come next, as far as `text` has room and it does not end:

@@ -2,15 +2,12 @@
 
 namespace sotto {
 
-std::array<uint32_t, 4> philox4x32_10(std::array<uint32_t, 4> counter,
-                                      std::array<uint32_t, 2> key) {
+std::array<uint32_t, 4> philox4x32_10(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
     const uint64_t product0 = uint64_t{0xD2511F53} * counter[0];
     const uint64_t product1 = uint64_t{0xCD9E8D57} * counter[2];
-    counter = {static_cast<uint32_t>(product1 >> 32) ^ counter[1] ^ key[0],
-               static_cast<uint32_t>(product1),
-               static_cast<uint32_t>(product0 >> 32) ^ counter[3] ^ key[1],
-               static_cast<uint32_t>(product0)};
+    counter = {static_cast<uint32_t>(product1 >> 32) ^ counter[1] ^ key[0], static_cast<uint32_t>(product1),
+               static_cast<uint32_t>(product0 >> 32) ^ counter[3] ^ key[1], static_cast<uint32_t>(product0)};
     key[0] += 0x9E3779B9;  // the golden ratio and sqrt(3) - 1
     key[1] += 0xBB67AE85;
   }
@@ -18,9 +15,9 @@ std::array<uint32_t, 4> philox4x32_10(std::array<uint32_t, 4> counter,
 }
 
 uint64_t random_bits(uint64_t seed, uint64_t index, uint32_t sequence, uint32_t lane) {
-  const std::array<uint32_t, 4> words = philox4x32_10(
-      {static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), sequence, lane},
-      {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
+  const std::array<uint32_t, 4> words =
+      philox4x32_10({static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), sequence, lane},
+                    {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
   return words[0] | uint64_t{words[1]} << 32;
 }
 

@@ -9,8 +9,7 @@
 
 namespace sotto {
 
-std::array<uint32_t, 4> philox4x32_10(std::array<uint32_t, 4> counter,
-                                      std::array<uint32_t, 2> key);
+std::array<uint32_t, 4> philox4x32_10(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
 // 64 uniform bits: number `index` of one of the seed's streams, which `sequence` and `lane`
 // name.
@@ -18,9 +17,7 @@ uint64_t random_bits(uint64_t seed, uint64_t index, uint32_t sequence = 0, uint3
 
 // 64 uniform bits: number `index` of another family of streams, SplitMix64 (Steele et al.
 // 2014) with its state jumped to: several times cheaper than Philox, for one value a token.
-inline uint64_t split_mix(uint64_t seed, uint64_t index) {
-  return mix64(seed, index);
-}
+inline uint64_t split_mix(uint64_t seed, uint64_t index) { return mix64(seed, index); }
 
 // The upper half of a * b: a uniform `a` becomes a uniform number below b.
 uint64_t multiply_high(uint64_t a, uint64_t b);

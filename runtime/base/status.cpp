@@ -73,9 +73,7 @@ const char* status_text(Status status) {
   return "unknown status";
 }
 
-void MessageWriter::add(const char* text) {
-  add({text, std::strlen(text)});
-}
+void MessageWriter::add(const char* text) { add({text, std::strlen(text)}); }
 
 void MessageWriter::add(std::span<const char> text) {
   if (error_ == nullptr) return;

@@ -91,11 +91,10 @@ Status fail(Error* error, Status status, const Parts&... parts) {
 }
 
 // Passes on any status other than kOk.
-#define SOTTO_TRY(expression)                                  \
-  do {                                                         \
-    if (const ::sotto::Status sotto_try_status = (expression); \
-        sotto_try_status != ::sotto::Status::kOk)              \
-      return sotto_try_status;                                 \
+#define SOTTO_TRY(expression)                                                                            \
+  do {                                                                                                   \
+    if (const ::sotto::Status sotto_try_status = (expression); sotto_try_status != ::sotto::Status::kOk) \
+      return sotto_try_status;                                                                           \
   } while (false)
 
 }  // namespace sotto

@@ -13,9 +13,7 @@ struct TokenMask {
   static constexpr size_t word_count(size_t token_count) { return (token_count + 63) / 64; }
 
   bool allows_all() const { return words == nullptr; }
-  bool allows(size_t token) const {
-    return words == nullptr || (words[token / 64] >> (token % 64) & 1) != 0;
-  }
+  bool allows(size_t token) const { return words == nullptr || (words[token / 64] >> (token % 64) & 1) != 0; }
 };
 
 }  // namespace sotto

@@ -12,7 +12,7 @@ struct Utf8Character {
   uint32_t code_point;  // valid only if `valid`
   uint32_t size;        // bytes consumed; if invalid, the maximal subpart (Unicode 3.9, D93b)
   bool valid;
-  bool incomplete;      // invalid only because the bytes end too early
+  bool incomplete;  // invalid only because the bytes end too early
 };
 
 Utf8Character decode_utf8(const char* bytes, size_t size);

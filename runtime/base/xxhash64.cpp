@@ -21,13 +21,9 @@ T load(const uint8_t* bytes) {
   return value;
 }
 
-uint64_t round(uint64_t lane, uint64_t input) {
-  return std::rotl(lane + input * kPrime2, 31) * kPrime1;
-}
+uint64_t round(uint64_t lane, uint64_t input) { return std::rotl(lane + input * kPrime2, 31) * kPrime1; }
 
-uint64_t merge(uint64_t hash, uint64_t lane) {
-  return (hash ^ round(0, lane)) * kPrime1 + kPrime4;
-}
+uint64_t merge(uint64_t hash, uint64_t lane) { return (hash ^ round(0, lane)) * kPrime1 + kPrime4; }
 
 }  // namespace
 
@@ -40,8 +36,7 @@ uint64_t xxhash64(const void* bytes, size_t size, uint64_t seed) {
     for (; end - at >= 32; at += 32) {
       for (size_t i = 0; i < 4; ++i) lanes[i] = round(lanes[i], load<uint64_t>(at + 8 * i));
     }
-    hash = std::rotl(lanes[0], 1) + std::rotl(lanes[1], 7) + std::rotl(lanes[2], 12) +
-           std::rotl(lanes[3], 18);
+    hash = std::rotl(lanes[0], 1) + std::rotl(lanes[1], 7) + std::rotl(lanes[2], 12) + std::rotl(lanes[3], 18);
     for (const uint64_t lane : lanes) hash = merge(hash, lane);
   }
   hash += size;

@@ -94,8 +94,7 @@ bool Abstraction::build(Entry& entry, StepResult* result) {
   }
   uint32_t count = 0;
   for (const Frame frame : frames) {
-    frames_[count++] = {frame.state, known(frame.parent, entry.key.depth - 1), frame.loop,
-                        abstract_count(frame)};
+    frames_[count++] = {frame.state, known(frame.parent, entry.key.depth - 1), frame.loop, abstract_count(frame)};
   }
   std::sort(frames_, frames_ + count, frame_less);
   count = static_cast<uint32_t>(std::unique(frames_, frames_ + count) - frames_);
@@ -119,8 +118,7 @@ StepResult Abstraction::resolve(Key root) {
   return StepResult::kDone;
 }
 
-StepResult Abstraction::apply(uint32_t config, uint32_t depth, uint64_t* steps,
-                              uint32_t* abstract) {
+StepResult Abstraction::apply(uint32_t config, uint32_t depth, uint64_t* steps, uint32_t* abstract) {
   entry_count_ = stack_size_ = 0;
   steps_ = *steps;
   const StepResult result = make_config(config, depth, abstract);

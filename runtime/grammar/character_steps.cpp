@@ -4,8 +4,7 @@
 
 namespace sotto {
 
-uint32_t collect_character_steps(const CompiledGrammar& grammar, uint32_t state,
-                                 CharacterStep* steps) {
+uint32_t collect_character_steps(const CompiledGrammar& grammar, uint32_t state, CharacterStep* steps) {
   CharacterStep found[256];
   uint32_t count = 0;
   for (uint32_t i = 0; i < 256; ++i) {
@@ -14,9 +13,8 @@ uint32_t collect_character_steps(const CompiledGrammar& grammar, uint32_t state,
     if (next == kSliceDead) continue;
     const uint8_t symbol_class = grammar.byte_class(byte);
     const uint8_t sorts = state == 0 ? sort_of(byte) : uint8_t{0xFF};
-    auto* known = std::find_if(found, found + count, [&](const CharacterStep& s) {
-      return s.symbol_class == symbol_class && s.next == next;
-    });
+    auto* known = std::find_if(
+        found, found + count, [&](const CharacterStep& s) { return s.symbol_class == symbol_class && s.next == next; });
     if (known != found + count) {
       known->sorts |= sorts;
     } else {

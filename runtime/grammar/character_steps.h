@@ -20,8 +20,7 @@ struct CharacterStep {
 
 // From a state inside a character. Writes them if `steps` is not null; returns how many
 // there are, at most 256.
-uint32_t collect_character_steps(const CompiledGrammar& grammar, uint32_t state,
-                                 CharacterStep* steps);
+uint32_t collect_character_steps(const CompiledGrammar& grammar, uint32_t state, CharacterStep* steps);
 
 // The places inside characters that a walk has entered: those that lead on lead on again.
 // Each falls out when another takes its slot.
@@ -55,18 +54,15 @@ class CharacterSteps {
   // Whether every character that the step begins leads, by moves of one rule, to a state that
   // is accepted. Of several moves inside a character the first alone counts.
   template <typename Accepts>
-  bool lead(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first,
-            Accepts accepts) const;
+  bool lead(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first, Accepts accepts) const;
   // Whether those of the characters that lead anywhere all lead to states that are accepted;
   // not if only the beginning of one leads anywhere.
   template <typename Accepts>
-  bool lead_only(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first,
-                 Accepts accepts) const;
+  bool lead_only(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first, Accepts accepts) const;
   // Whether every character that the step begins leads to one state alone, which is accepted,
   // through others where no rule ends or is called.
   template <typename Accepts>
-  bool lead_plainly(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first,
-                    Accepts accepts) const;
+  bool lead_plainly(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first, Accepts accepts) const;
 
  private:
   struct Place {
@@ -81,8 +77,7 @@ class CharacterSteps {
   // Visits the characters that the step begins, until one is refused: false. Not again those
   // that go on from a place as others did.
   template <typename Visit>
-  bool walk(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first,
-            Visit visit) const;
+  bool walk(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first, Visit visit) const;
 
   Place inside(uint32_t state, const CharacterStep& step) const {
     const auto steps = from(step.next);
@@ -95,8 +90,8 @@ class CharacterSteps {
 };
 
 template <typename Visit>
-bool CharacterSteps::walk(const CompiledGrammar& grammar, uint32_t state,
-                          const CharacterStep& first, Visit visit) const {
+bool CharacterSteps::walk(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first,
+                          Visit visit) const {
   Place stack[kLongestCharacter] = {{state, &first, &first + 1}};
   EnteredPlaces entered;
   for (int depth = 0; depth >= 0;) {
@@ -116,24 +111,23 @@ bool CharacterSteps::walk(const CompiledGrammar& grammar, uint32_t state,
 }
 
 template <typename Accepts>
-bool CharacterSteps::lead(const CompiledGrammar& grammar, uint32_t state,
-                          const CharacterStep& first, Accepts accepts) const {
+bool CharacterSteps::lead(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first,
+                          Accepts accepts) const {
   return walk(grammar, state, first, [&](auto moves, const CharacterStep& step) {
     if (moves.empty()) return Turn::kRefuse;
     if (step.next != 0) return Turn::kInside;
-    const bool is_accepted = std::any_of(
-        moves.begin(), moves.end(), [&](const GrammarMove& move) { return accepts(move.target); });
+    const bool is_accepted =
+        std::any_of(moves.begin(), moves.end(), [&](const GrammarMove& move) { return accepts(move.target); });
     return is_accepted ? Turn::kDone : Turn::kRefuse;
   });
 }
 
 template <typename Accepts>
-bool CharacterSteps::lead_only(const CompiledGrammar& grammar, uint32_t state,
-                               const CharacterStep& first, Accepts accepts) const {
+bool CharacterSteps::lead_only(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first,
+                               Accepts accepts) const {
   const auto goes_on = [&](const Place& place) {
-    return std::any_of(place.step, place.end, [&](const CharacterStep& s) {
-      return !grammar.moves(place.state, s.symbol_class).empty();
-    });
+    return std::any_of(place.step, place.end,
+                       [&](const CharacterStep& s) { return !grammar.moves(place.state, s.symbol_class).empty(); });
   };
   return walk(grammar, state, first, [&](auto moves, const CharacterStep& step) {
     if (moves.empty()) return Turn::kDone;
@@ -141,22 +135,21 @@ bool CharacterSteps::lead_only(const CompiledGrammar& grammar, uint32_t state,
       const bool is_one = moves.size() == 1 && goes_on(inside(moves[0].target, step));
       return is_one ? Turn::kInside : Turn::kRefuse;
     }
-    const bool is_accepted = std::all_of(
-        moves.begin(), moves.end(), [&](const GrammarMove& move) { return accepts(move.target); });
+    const bool is_accepted =
+        std::all_of(moves.begin(), moves.end(), [&](const GrammarMove& move) { return accepts(move.target); });
     return is_accepted ? Turn::kDone : Turn::kRefuse;
   });
 }
 
 template <typename Accepts>
-bool CharacterSteps::lead_plainly(const CompiledGrammar& grammar, uint32_t state,
-                                  const CharacterStep& first, Accepts accepts) const {
+bool CharacterSteps::lead_plainly(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first,
+                                  Accepts accepts) const {
   return walk(grammar, state, first, [&](auto moves, const CharacterStep& step) {
     if (moves.size() != 1) return Turn::kRefuse;
     const uint32_t target = moves[0].target;
     if (step.next == 0) return accepts(target) ? Turn::kDone : Turn::kRefuse;
     const bool is_final = (grammar.flags(target) & GrammarState::kFinal) != 0;
-    const bool is_plain =
-        target > kUnknownState && !is_final && grammar.calls(target).empty();
+    const bool is_plain = target > kUnknownState && !is_final && grammar.calls(target).empty();
     return is_plain ? Turn::kInside : Turn::kRefuse;
   });
 }

@@ -15,8 +15,7 @@ void Closure::lay_out(Arena& arena, const CompiledGrammar& grammar, const Matche
   kept_ = arena.take<Item>(kFewItems);
   // Each made by one byte is of another rule and has two entries: its marker and its first state.
   constexpr uint32_t kMostOfTexts = 16;
-  pending_capacity_ =
-      std::min(work_capacity_ / 2 + 1, std::max(grammar.rule_count(), kMostOfTexts));
+  pending_capacity_ = std::min(work_capacity_ / 2 + 1, std::max(grammar.rule_count(), kMostOfTexts));
   pending_ = arena.take<Pending>(pending_capacity_);
   const bool has_loops = grammar.counts().loops > 0;
   links_ = arena.take<Link>(link_capacity_);
@@ -64,23 +63,20 @@ StepResult Closure::step(uint32_t config, uint32_t symbol_class, uint32_t* next)
   return store(next);
 }
 
-StepResult Closure::step_text(uint32_t config, std::span<const char> text, size_t* taken,
-                              uint32_t* next) {
+StepResult Closure::step_text(uint32_t config, std::span<const char> text, size_t* taken, uint32_t* next) {
   const StepResult result = take_text(config, text, taken, next);
   if (result != StepResult::kTooComplex || *taken == 1) return result;
   *taken = 1;
   return step(config, grammar_->byte_class(static_cast<uint8_t>(text[0])), next);
 }
 
-StepResult Closure::take_text(uint32_t config, std::span<const char> text, size_t* taken,
-                              uint32_t* next) {
+StepResult Closure::take_text(uint32_t config, std::span<const char> text, size_t* taken, uint32_t* next) {
   begin();
   std::span<const Item> items = store_->items(config);
   for (*taken = 0; *taken < text.size(); items = {kept_, item_count_}) {
     advance(items, grammar_->byte_class(static_cast<uint8_t>(text[(*taken)++])));
     if (result_ != StepResult::kDone || is_unknown_) break;
-    const bool has_room =
-        2 * pending_count_ <= pending_capacity_ && 2 * link_count_ <= link_capacity_;
+    const bool has_room = 2 * pending_count_ <= pending_capacity_ && 2 * link_count_ <= link_capacity_;
     if (item_count_ == 0 || item_count_ > kFewItems || !has_room) break;
     if (*taken < text.size() && is_repeat()) repeat(text, taken);
     std::copy_n(items_, item_count_, kept_);
@@ -103,8 +99,7 @@ bool Closure::take_moves(std::span<const Item> items, uint32_t symbol_class) {
     const auto moves = grammar_->moves(item.state, symbol_class);
     if (!spend(1 + moves.size())) fail(StepResult::kTooComplex);
     if (moves.empty()) continue;
-    const bool ends =
-        moves.size() == 1 && (grammar_->flags(moves[0].target) & GrammarState::kLast) != 0;
+    const bool ends = moves.size() == 1 && (grammar_->flags(moves[0].target) & GrammarState::kLast) != 0;
     ended_ = is_first && ends ? item : Item{};
     is_first = false;
     for (const GrammarMove& move : moves) {

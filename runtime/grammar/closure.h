@@ -22,8 +22,7 @@ enum class StepResult : uint8_t {
 class Closure {
  public:
   // `slots`: for limits.work_count states, all free whenever no step is being made.
-  void lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits,
-               const SlotTable& slots);
+  void lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits, const SlotTable& slots);
   void init(const CompiledGrammar& grammar, ContextStore& store);
   void set_budget(uint64_t budget) { budget_ = budget; }
   uint64_t budget() const { return budget_; }
@@ -95,9 +94,7 @@ class Closure {
   bool take_moves(std::span<const Item> items, uint32_t symbol_class);
   void reach();
   StepResult store(uint32_t* config);
-  bool is_new(uint32_t node) const {
-    return (node & kPending) != 0 && node - kPending >= first_new_;
-  }
+  bool is_new(uint32_t node) const { return (node & kPending) != 0 && node - kPending >= first_new_; }
   Entry* find_or_add(uint32_t state, uint32_t node, bool* is_new);
   uint32_t slot_of(uint32_t state, uint32_t node) const;
   void fill_slots();

@@ -102,8 +102,7 @@ StepResult Closure::store_pending(const Pending& pending, uint32_t* node) {
   for (uint32_t l = pending.first_link; l != kEmpty; l = links_[l].next) {
     Frame frame = frame_of(l);
     frame.parent = parent_of(links_[l]);
-    const bool fits =
-        links_[l].is_tail() ? add_frames(store_->frames(frame.parent)) : add_frame(frame);
+    const bool fits = links_[l].is_tail() ? add_frames(store_->frames(frame.parent)) : add_frame(frame);
     if (!fits) return StepResult::kTooComplex;
   }
   const FrameSpan frames = frames_.span(0, normalize(0, frame_count_));
@@ -131,8 +130,7 @@ bool Closure::group_pending() {
   }
   components_.find();
   group_count_ = components_.component_count();
-  for (uint32_t group = 0; group < group_count_; ++group)
-    groups_[group] = {kEmpty, 0, 0, kEmpty, 0};
+  for (uint32_t group = 0; group < group_count_; ++group) groups_[group] = {kEmpty, 0, 0, kEmpty, 0};
   for (uint32_t p = 0; p < pending_count_; ++p) {
     const uint32_t group = components_.component_of(p);
     pending_[p].group = group;
@@ -171,9 +169,7 @@ bool Closure::collect_group(uint32_t group) {
   g.first_frame = frame_count_;
   const bool is_plain = components_.edge_count() == 0;
   const uint32_t first = g.member;
-  const uint32_t end = is_plain                    ? first + 1
-                       : group + 1 == group_count_ ? pending_count_
-                                                   : groups_[group + 1].member;
+  const uint32_t end = is_plain ? first + 1 : group + 1 == group_count_ ? pending_count_ : groups_[group + 1].member;
   for (uint32_t m = first; m < end; ++m) {
     const uint32_t p = is_plain ? m : members_[m];
     for (uint32_t l = pending_[p].first_link; l != kEmpty; l = links_[l].next) {
@@ -210,8 +206,7 @@ uint32_t Closure::drop_dominated(uint32_t first, uint32_t count) {
     const Frame frame = frames_[first + i];
     if (frame.loop != kNoLoop && kept > 0) {
       const Frame last = frames_[first + kept - 1];
-      const bool is_same =
-          last.loop == frame.loop && last.parent == frame.parent && last.state == frame.state;
+      const bool is_same = last.loop == frame.loop && last.parent == frame.parent && last.state == frame.state;
       const GrammarLoop& loop = grammar_->loop(frame.loop);
       if (is_same && loop.maximum == UINT32_MAX) {
         frames_.set(first + kept - 1, frame);

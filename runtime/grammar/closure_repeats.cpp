@@ -10,8 +10,7 @@ namespace sotto {
 // items follow from that, and from its next text, too.
 bool Closure::is_repeat() const {
   if (ended_.state == 0 || grammar_->counts().loops == 0) return false;
-  return std::any_of(items_, items_ + item_count_,
-                     [&](const Item& item) { return is_repeat(item); });
+  return std::any_of(items_, items_ + item_count_, [&](const Item& item) { return is_repeat(item); });
 }
 
 bool Closure::is_repeat(const Item& item) const {
@@ -34,8 +33,7 @@ bool Closure::is_repeat(const Item& item) const {
 
 // Behind a repeat: more of the same, in place.
 void Closure::repeat(std::span<const char> text, size_t* taken) {
-  const Item* item = std::find_if(items_, items_ + item_count_,
-                                  [&](const Item& i) { return is_repeat(i); });
+  const Item* item = std::find_if(items_, items_ + item_count_, [&](const Item& i) { return is_repeat(i); });
   LinkCount& count = link_counts_[pending_[item->node - kPending].first_link];
   for (; *taken < text.size(); ++*taken) {
     const uint32_t symbol_class = grammar_->byte_class(static_cast<uint8_t>(text[*taken]));
@@ -44,8 +42,7 @@ void Closure::repeat(std::span<const char> text, size_t* taken) {
   }
 }
 
-StepResult Closure::step_loop(uint32_t config, std::span<const char> text, size_t* taken,
-                              uint32_t* next) {
+StepResult Closure::step_loop(uint32_t config, std::span<const char> text, size_t* taken, uint32_t* next) {
   *taken = 0;
   const std::span<const Item> items = store_->items(config);
   const Item* item = counting_item(items);
@@ -76,8 +73,8 @@ const Item* Closure::counting_item(std::span<const Item> items) const {
     if (found != nullptr) return nullptr;
     found = &item;
   }
-  const bool is_alone = found != nullptr && !store_->node(found->node).is_cyclic &&
-                        grammar_->calls(found->state).empty();
+  const bool is_alone =
+      found != nullptr && !store_->node(found->node).is_cyclic && grammar_->calls(found->state).empty();
   return is_alone ? found : nullptr;
 }
 
@@ -88,8 +85,7 @@ bool Closure::ends_only(std::span<const Item> items, const Item* item, uint32_t 
     const auto moves = grammar_->moves(i.state, symbol_class);
     if (&i != item) {
       if (!moves.empty()) return false;
-    } else if (moves.size() != 1 ||
-               (grammar_->flags(moves[0].target) & GrammarState::kLast) == 0) {
+    } else if (moves.size() != 1 || (grammar_->flags(moves[0].target) & GrammarState::kLast) == 0) {
       return false;
     }
   }

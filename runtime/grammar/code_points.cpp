@@ -12,8 +12,7 @@ constexpr uint32_t kSurrogatesLast = 0xDFFF;
 
 void normalize_intervals(GrowingArray<Interval>& intervals, uint32_t begin) {
   if (intervals.size() <= begin) return;
-  std::sort(intervals.begin() + begin, intervals.end(),
-            [](Interval a, Interval b) { return a.first < b.first; });
+  std::sort(intervals.begin() + begin, intervals.end(), [](Interval a, Interval b) { return a.first < b.first; });
   uint32_t last = begin;
   for (uint32_t i = begin + 1; i < intervals.size(); ++i) {
     Interval& joined = intervals[last];
@@ -40,8 +39,8 @@ void normalize_code_points(GrowingArray<Interval>& intervals, uint32_t begin) {
       interval.last = kSurrogatesFirst - 1;
     }
   }
-  const auto* kept = std::remove_if(intervals.begin() + begin, intervals.end(),
-                                    [](Interval i) { return i.first > i.last; });
+  const auto* kept =
+      std::remove_if(intervals.begin() + begin, intervals.end(), [](Interval i) { return i.first > i.last; });
   intervals.truncate(static_cast<size_t>(kept - intervals.begin()));
   normalize_intervals(intervals, begin);
 }
@@ -61,9 +60,7 @@ void complement_code_points(GrowingArray<Interval>& intervals, uint32_t begin) {
 }
 
 uint32_t encode_utf8(uint32_t code_point, uint8_t bytes[4]) {
-  const auto tail = [&](uint32_t shift) {
-    return static_cast<uint8_t>(0x80 | (code_point >> shift & 0x3F));
-  };
+  const auto tail = [&](uint32_t shift) { return static_cast<uint8_t>(0x80 | (code_point >> shift & 0x3F)); };
   if (code_point < 0x80) {
     bytes[0] = static_cast<uint8_t>(code_point);
     return 1;

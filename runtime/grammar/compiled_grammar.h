@@ -107,14 +107,10 @@ class CompiledGrammar {
   }
   const GrammarLoop& loop(uint32_t index) const { return at<GrammarLoop>(loops_)[index]; }
   // Sorted, disjoint.
-  std::span<const TokenRange> token_ranges() const {
-    return {at<TokenRange>(token_ranges_), counts_.token_ranges};
-  }
+  std::span<const TokenRange> token_ranges() const { return {at<TokenRange>(token_ranges_), counts_.token_ranges}; }
   // kNoClass if no literal names the token.
   static constexpr uint32_t kNoClass = UINT32_MAX;
-  uint32_t token_class(uint32_t token) const {
-    return token_ranges().empty() ? kNoClass : named_token_class(token);
-  }
+  uint32_t token_class(uint32_t token) const { return token_ranges().empty() ? kNoClass : named_token_class(token); }
 
  private:
   friend class GrammarWriter;
@@ -126,8 +122,7 @@ class CompiledGrammar {
     return reinterpret_cast<const T*>(reinterpret_cast<const uint8_t*>(this) + offset);
   }
   // Bisects without branches that depend on the moves: they could not be predicted.
-  static const GrammarMove* lower_bound(const GrammarMove* first, size_t count,
-                                        uint32_t symbol_class) {
+  static const GrammarMove* lower_bound(const GrammarMove* first, size_t count, uint32_t symbol_class) {
     while (count > 0) {
       const size_t half = (count + 1) / 2;
       first += half & (size_t{0} - size_t{first[half - 1].symbol_class < symbol_class});

@@ -16,9 +16,8 @@ void warn(const GrammarBuilder& builder, uint32_t rule, const RuleWarnings& warn
 
 }  // namespace
 
-Status compile_grammar(GrammarBuilder& builder, std::span<const char> source,
-                       const StartRules& start, const CompileTuning& tuning,
-                       const RuleWarnings& warnings, const CompiledGrammar** grammar,
+Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, const StartRules& start,
+                       const CompileTuning& tuning, const RuleWarnings& warnings, const CompiledGrammar** grammar,
                        Error* error) {
   Workspace& workspace = builder.workspace();
   if (workspace.exhausted()) return fail_too_large(error);
@@ -56,9 +55,8 @@ Status compile_grammar(GrammarBuilder& builder, std::span<const char> source,
   return *grammar == nullptr ? fail_too_large(error) : Status::kOk;
 }
 
-Status compile_gbnf(std::span<const char> text, const CompileOptions& options,
-                    const RuleWarnings& warnings, std::span<uint8_t> workspace_memory,
-                    const CompiledGrammar** grammar, Error* error) {
+Status compile_gbnf(std::span<const char> text, const CompileOptions& options, const RuleWarnings& warnings,
+                    std::span<uint8_t> workspace_memory, const CompiledGrammar** grammar, Error* error) {
   Workspace workspace(workspace_memory.data(), workspace_memory.size());
   GrammarBuilder builder(workspace);
   SOTTO_TRY(parse_gbnf(text, options.tokens, builder, error));

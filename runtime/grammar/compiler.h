@@ -41,16 +41,15 @@ struct StartRules {
 
 // Compiles into the builder's workspace; the result lies there until it is released.
 // `source` is what the front end read: error messages quote it.
-Status compile_grammar(GrammarBuilder& builder, std::span<const char> source,
-                       const StartRules& start, const CompileTuning& tuning,
-                       const RuleWarnings& warnings, const CompiledGrammar** grammar, Error* error);
+Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, const StartRules& start,
+                       const CompileTuning& tuning, const RuleWarnings& warnings, const CompiledGrammar** grammar,
+                       Error* error);
 
 // Parses and compiles GBNF. `workspace_memory`, aligned to 8, is free again once the grammar has
 // been copied out of it (it is `(*grammar)->size()` bytes that can be moved anywhere, aligned to
 // 8). About 16 KiB and 200 bytes a byte of source are enough for most grammars; if it is not,
 // the status is kGrammarTooLarge.
-Status compile_gbnf(std::span<const char> text, const CompileOptions& options,
-                    const RuleWarnings& warnings, std::span<uint8_t> workspace_memory,
-                    const CompiledGrammar** grammar, Error* error);
+Status compile_gbnf(std::span<const char> text, const CompileOptions& options, const RuleWarnings& warnings,
+                    std::span<uint8_t> workspace_memory, const CompiledGrammar** grammar, Error* error);
 
 }  // namespace sotto

@@ -34,8 +34,7 @@ uint32_t relative(uint32_t parent, uint32_t first, uint32_t size) {
 
 }  // namespace
 
-void ContextStore::lay_out(Arena& arena, const CompiledGrammar& grammar,
-                           const MatcherLimits& limits) {
+void ContextStore::lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits) {
   limits_ = limits;
   class_count_ = grammar.class_count();
   nodes_ = arena.take<Node>(size_t{limits.node_count} + 1);
@@ -74,8 +73,7 @@ void ContextStore::init(const CompiledGrammar& grammar) {
   for (uint32_t config = 0; config <= kFirstConfig; ++config) configs_[config] = {};
 }
 
-bool ContextStore::component_equals(uint32_t first, FrameSpan frames,
-                                    std::span<const uint32_t> ends) const {
+bool ContextStore::component_equals(uint32_t first, FrameSpan frames, std::span<const uint32_t> ends) const {
   const auto size = static_cast<uint32_t>(ends.size());
   if (nodes_[first].component_size != size) return false;
   uint32_t begin = 0;
@@ -112,8 +110,7 @@ bool ContextStore::intern_node(FrameSpan frames, uint32_t* node) {
   return intern_component(frames, {&end, 1}, node);
 }
 
-bool ContextStore::intern_component(FrameSpan frames, std::span<const uint32_t> ends,
-                                    uint32_t* first) {
+bool ContextStore::intern_component(FrameSpan frames, std::span<const uint32_t> ends, uint32_t* first) {
   const auto size = static_cast<uint32_t>(ends.size());
   uint64_t hash = size;
   uint32_t begin = 0;
@@ -134,8 +131,7 @@ bool ContextStore::intern_component(FrameSpan frames, std::span<const uint32_t> 
       return true;
     }
   }
-  if (limits_.node_count - node_count_ < size ||
-      limits_.frame_count - frame_count_ < frames.size()) {
+  if (limits_.node_count - node_count_ < size || limits_.frame_count - frame_count_ < frames.size()) {
     return false;
   }
   *first = node_count_;
@@ -193,9 +189,7 @@ bool ContextStore::intern_config(std::span<const Item> items, uint8_t flags, uin
   }
   *config = config_count_++;
   const uint8_t repeated = flags == 0 ? repeated_sorts(items) : uint8_t{0};
-  configs_[*config] = {item_count_, hash,  0,
-                       flags,       false, false,
-                       false,       Config::kUnknownSorts, repeated};
+  configs_[*config] = {item_count_, hash, 0, flags, false, false, false, Config::kUnknownSorts, repeated};
   std::copy(items.begin(), items.end(), items_ + item_count_);
   item_count_ += static_cast<uint32_t>(items.size());
   configs_[config_count_].first = item_count_;
@@ -348,9 +342,8 @@ void ContextStore::rebuild_slots() {
 
 bool ContextStore::is_roomy() const {
   const auto has_room = [](uint32_t count, uint32_t limit) { return count <= limit - limit / 3; };
-  return has_room(config_count_, limits_.config_count) &&
-         has_room(node_count_, limits_.node_count) && has_room(frame_count_, limits_.frame_count) &&
-         has_room(item_count_, limits_.item_count);
+  return has_room(config_count_, limits_.config_count) && has_room(node_count_, limits_.node_count) &&
+         has_room(frame_count_, limits_.frame_count) && has_room(item_count_, limits_.item_count);
 }
 
 void ContextStore::collect(std::span<uint32_t> pins, Keep keep) {

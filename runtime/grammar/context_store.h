@@ -66,9 +66,7 @@ class ContextStore {
   void init(const CompiledGrammar& grammar);
 
   const Node& node(uint32_t index) const { return nodes_[index]; }
-  FrameSpan frames(uint32_t node) const {
-    return frames_.span(nodes_[node].first, frame_count(node));
-  }
+  FrameSpan frames(uint32_t node) const { return frames_.span(nodes_[node].first, frame_count(node)); }
   Config& config(uint32_t index) { return configs_[index]; }
   const Config& config(uint32_t index) const { return configs_[index]; }
   std::span<const Item> items(uint32_t config) const {
@@ -145,8 +143,6 @@ class ContextStore {
   uint32_t item_count_ = 0;
 };
 
-inline bool item_less(const Item& a, const Item& b) {
-  return a.node != b.node ? a.node < b.node : a.state < b.state;
-}
+inline bool item_less(const Item& a, const Item& b) { return a.node != b.node ? a.node < b.node : a.state < b.state; }
 
 }  // namespace sotto

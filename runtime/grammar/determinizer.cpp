@@ -13,8 +13,7 @@ constexpr uint32_t kStateGrowth = 8;
 
 }  // namespace
 
-Determinizer::Determinizer(const GrammarBuilder& grammar, const Nfa& nfa, const Symbols& symbols,
-                           Workspace& workspace)
+Determinizer::Determinizer(const GrammarBuilder& grammar, const Nfa& nfa, const Symbols& symbols, Workspace& workspace)
     : grammar_(grammar),
       nfa_(nfa),
       symbols_(symbols),
@@ -150,8 +149,7 @@ bool Determinizer::determinize(uint32_t rule, uint32_t allowance, RuleGraph* gra
 void Determinizer::add_edges(uint32_t state, RuleGraph* graph) {
   const auto same_targets = [&](size_t a, size_t b, size_t count) {
     for (size_t i = 0; i < count; ++i) {
-      if (static_cast<uint32_t>(steps_[a + i]) != static_cast<uint32_t>(steps_[b + i]))
-        return false;
+      if (static_cast<uint32_t>(steps_[a + i]) != static_cast<uint32_t>(steps_[b + i])) return false;
     }
     return true;
   };

@@ -57,9 +57,7 @@ class FrameSpan {
   FrameSpan(const PlainFrame* frames, size_t size) : plain_(frames), size_(size) {}
 
   size_t size() const { return size_; }
-  Frame operator[](size_t i) const {
-    return plain_ == nullptr ? frames_[i] : Frame{plain_[i].state, plain_[i].parent};
-  }
+  Frame operator[](size_t i) const { return plain_ == nullptr ? frames_[i] : Frame{plain_[i].state, plain_[i].parent}; }
   Iterator begin() const { return {*this, 0}; }
   Iterator end() const { return {*this, size_}; }
 
@@ -76,9 +74,7 @@ class FrameArray {
   FrameSpan span(uint32_t first, uint32_t count) const {
     return has_loops_ ? FrameSpan(frames_ + first, count) : FrameSpan(plain_ + first, count);
   }
-  Frame operator[](uint32_t i) const {
-    return has_loops_ ? frames_[i] : Frame{plain_[i].state, plain_[i].parent};
-  }
+  Frame operator[](uint32_t i) const { return has_loops_ ? frames_[i] : Frame{plain_[i].state, plain_[i].parent}; }
   uint32_t& parent(uint32_t i) { return has_loops_ ? frames_[i].parent : plain_[i].parent; }
   void set(uint32_t i, const Frame& frame) {
     if (has_loops_) {

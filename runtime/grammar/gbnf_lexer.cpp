@@ -11,13 +11,10 @@ namespace sotto {
 namespace {
 
 bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '-';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 int hex_value(char c) {
   if (is_digit(c)) return c - '0';
@@ -28,8 +25,8 @@ int hex_value(char c) {
 
 }  // namespace
 
-Status fail_in_source(Error* error, std::span<const char> source, uint64_t offset,
-                      std::span<const char> what, Status status) {
+Status fail_in_source(Error* error, std::span<const char> source, uint64_t offset, std::span<const char> what,
+                      Status status) {
   constexpr size_t kShown = 32;
   uint64_t line = 1;
   uint64_t column = 1;
@@ -49,8 +46,7 @@ Status fail_in_source(Error* error, std::span<const char> source, uint64_t offse
     return fail_at(error, status, offset, line, ":", column, ": ", what,
                    ends ? " at the end of the text" : " at the end of the line");
   }
-  return fail_at(error, status, offset, line, ":", column, ": ", what, " at '",
-                 rest.first(size), "'");
+  return fail_at(error, status, offset, line, ":", column, ": ", what, " at '", rest.first(size), "'");
 }
 
 Status GbnfLexer::fail(size_t offset, const char* what) const {
@@ -78,8 +74,7 @@ void GbnfLexer::skip_space(bool newlines) {
 
 std::span<const char> GbnfLexer::name() {
   const size_t begin = at_;
-  while (is_name_character(peek()) ||
-         (peek() == '.' && at_ > begin && is_name_character(peek(1)))) {
+  while (is_name_character(peek()) || (peek() == '.' && at_ > begin && is_name_character(peek(1)))) {
     ++at_;
   }
   return text_.subspan(begin, at_ - begin);

@@ -16,9 +16,7 @@ class GbnfLexer {
   void seek(size_t offset) { at_ = offset; }
   bool at_end() const { return at_ == text_.size(); }
   // NUL at the end.
-  char peek(size_t ahead = 0) const {
-    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
-  }
+  char peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
   bool at(char c) const { return at_ < text_.size() && text_[at_] == c; }
   bool take(char c) {
     if (!at(c)) return false;

@@ -9,8 +9,7 @@ constexpr uint32_t kMaxNesting = 512;
 
 class GbnfParser {
  public:
-  GbnfParser(std::span<const char> text, const TokenNames& names, GrammarBuilder& builder,
-             Error* error)
+  GbnfParser(std::span<const char> text, const TokenNames& names, GrammarBuilder& builder, Error* error)
       : lexer_(text, error),
         names_(names),
         builder_(builder),
@@ -45,8 +44,7 @@ class GbnfParser {
     lexer_.skip_space(false);
     if (!lexer_.take("::=")) return lexer_.fail(lexer_.offset(), "'::=' is expected");
     const uint32_t index = builder_.rule(name, begin);
-    if (builder_.rule_at(index).body != kNone)
-      return lexer_.fail(begin, "second rule of this name");
+    if (builder_.rule_at(index).body != kNone) return lexer_.fail(begin, "second rule of this name");
     uint32_t body = kNone;
     SOTTO_TRY(alternatives(&body));
     builder_.define(index, body, begin);
@@ -308,8 +306,7 @@ class GbnfParser {
 
 }  // namespace
 
-Status parse_gbnf(std::span<const char> text, const TokenNames& names, GrammarBuilder& builder,
-                  Error* error) {
+Status parse_gbnf(std::span<const char> text, const TokenNames& names, GrammarBuilder& builder, Error* error) {
   const Status status = GbnfParser(text, names, builder, error).parse();
   // What was found without the memory to keep it says nothing.
   return builder.workspace().exhausted() ? fail_too_large(error) : status;

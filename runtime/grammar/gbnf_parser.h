@@ -20,11 +20,10 @@ struct TokenNames {
 
 // Errors name line:column, counted from 1 in characters, and the text there. Rules that are
 // mentioned but not defined are errors, too.
-Status parse_gbnf(std::span<const char> text, const TokenNames& names, GrammarBuilder& builder,
-                  Error* error);
+Status parse_gbnf(std::span<const char> text, const TokenNames& names, GrammarBuilder& builder, Error* error);
 
 // Fails with a message that begins with line:column of `offset` and ends with the text there.
-Status fail_in_source(Error* error, std::span<const char> source, uint64_t offset,
-                      std::span<const char> what, Status status = Status::kGrammarSyntax);
+Status fail_in_source(Error* error, std::span<const char> source, uint64_t offset, std::span<const char> what,
+                      Status status = Status::kGrammarSyntax);
 
 }  // namespace sotto

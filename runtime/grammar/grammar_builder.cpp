@@ -11,13 +11,9 @@ namespace {
 
 constexpr uint32_t kSizeLimit = 1u << 30;
 
-uint32_t add_sizes(uint64_t a, uint64_t b) {
-  return static_cast<uint32_t>(std::min<uint64_t>(a + b, kSizeLimit));
-}
+uint32_t add_sizes(uint64_t a, uint64_t b) { return static_cast<uint32_t>(std::min<uint64_t>(a + b, kSizeLimit)); }
 
-uint32_t multiply_sizes(uint64_t a, uint64_t b) {
-  return static_cast<uint32_t>(std::min<uint64_t>(a * b, kSizeLimit));
-}
+uint32_t multiply_sizes(uint64_t a, uint64_t b) { return static_cast<uint32_t>(std::min<uint64_t>(a * b, kSizeLimit)); }
 
 // A product of repetition counts; kNone if it is beyond what can be counted.
 uint32_t multiply_counts(uint64_t a, uint64_t b) {
@@ -60,8 +56,7 @@ std::span<const Interval> GrammarBuilder::intervals(const Expression& expression
 
 uint32_t GrammarBuilder::slot_of(std::span<const char> name) const {
   const uint32_t mask = slot_count_ - 1;
-  for (auto slot = static_cast<uint32_t>(xxhash64(name.data(), name.size())) & mask;;
-       slot = (slot + 1) & mask) {
+  for (auto slot = static_cast<uint32_t>(xxhash64(name.data(), name.size())) & mask;; slot = (slot + 1) & mask) {
     if (slots_[slot] == 0) return slot;
     const auto other = rule_name(slots_[slot] - 1);
     if (std::equal(name.begin(), name.end(), other.begin(), other.end())) return slot;
@@ -95,28 +90,21 @@ uint32_t GrammarBuilder::rule(std::span<const char> name, uint64_t source_offset
   for (const char byte : name) names_.push(byte);
   if (names_.size() != begin + name.size()) return 0;
   const uint32_t before = rules_.size();
-  const uint32_t index =
-      rules_.push({begin, static_cast<uint32_t>(name.size()), kNone, source_offset, source_offset});
+  const uint32_t index = rules_.push({begin, static_cast<uint32_t>(name.size()), kNone, source_offset, source_offset});
   if (rules_.size() != before) slots_[slot] = index + 1;
   return index;
 }
 
-uint32_t GrammarBuilder::anonymous_rule(uint32_t body) {
-  return rules_.push({0, 0, body, 0, 0});
-}
+uint32_t GrammarBuilder::anonymous_rule(uint32_t body) { return rules_.push({0, 0, body, 0, 0}); }
 
 void GrammarBuilder::define(uint32_t rule, uint32_t body, uint64_t source_offset) {
   rules_[rule].body = body;
   rules_[rule].defined = source_offset;
 }
 
-uint32_t GrammarBuilder::add(const Expression& expression) {
-  return expressions_.push(expression);
-}
+uint32_t GrammarBuilder::add(const Expression& expression) { return expressions_.push(expression); }
 
-uint32_t GrammarBuilder::empty() {
-  return add({ExpressionKind::kEmpty, 0, 0, 0, 0, kNone, 0});
-}
+uint32_t GrammarBuilder::empty() { return add({ExpressionKind::kEmpty, 0, 0, 0, 0, kNone, 0}); }
 
 uint32_t GrammarBuilder::text(std::span<const char> bytes) {
   if (bytes.empty()) return empty();
@@ -126,9 +114,7 @@ uint32_t GrammarBuilder::text(std::span<const char> bytes) {
   return add({ExpressionKind::kText, begin, count, 0, 0, kNone, count});
 }
 
-uint32_t GrammarBuilder::reference(uint32_t rule) {
-  return add({ExpressionKind::kReference, rule, 0, 0, 0, kNone, 1});
-}
+uint32_t GrammarBuilder::reference(uint32_t rule) { return add({ExpressionKind::kReference, rule, 0, 0, 0, kNone, 1}); }
 
 uint32_t GrammarBuilder::characters(uint32_t begin, bool complement) {
   normalize_code_points(intervals_, begin);
@@ -162,8 +148,7 @@ uint32_t GrammarBuilder::repeat(uint32_t expression, uint32_t minimum, uint32_t 
     }
   }
   const uint64_t copies = maximum == kUnbounded ? minimum + 1ull : maximum;
-  return add({ExpressionKind::kRepeat, expression, 0, minimum, maximum, kNone,
-              multiply_sizes(inner.size, copies)});
+  return add({ExpressionKind::kRepeat, expression, 0, minimum, maximum, kNone, multiply_sizes(inner.size, copies)});
 }
 
 void GrammarBuilder::append(List& list, uint32_t expression) {
@@ -182,13 +167,9 @@ uint32_t GrammarBuilder::group(const List& list, ExpressionKind kind) {
   return add({kind, list.first, 0, 0, 0, kNone, list.size});
 }
 
-uint32_t GrammarBuilder::sequence(const List& list) {
-  return group(list, ExpressionKind::kSequence);
-}
+uint32_t GrammarBuilder::sequence(const List& list) { return group(list, ExpressionKind::kSequence); }
 
-uint32_t GrammarBuilder::choice(const List& list) {
-  return group(list, ExpressionKind::kChoice);
-}
+uint32_t GrammarBuilder::choice(const List& list) { return group(list, ExpressionKind::kChoice); }
 
 Status fail_too_large(Error* error) {
   return fail(error, Status::kGrammarTooLarge, "the grammar does not fit the memory for compiling");

@@ -52,9 +52,7 @@ ImageHead make_head(const CompiledGrammar& grammar) {
   return head;
 }
 
-Status corrupt(Error* error, const char* what) {
-  return fail_at(error, Status::kGrammarCorrupt, 0, what);
-}
+Status corrupt(Error* error, const char* what) { return fail_at(error, Status::kGrammarCorrupt, 0, what); }
 
 }  // namespace
 
@@ -68,8 +66,7 @@ void write_grammar_image(const CompiledGrammar& grammar, uint8_t* image) {
   std::memcpy(image + sizeof head, &grammar, static_cast<size_t>(grammar.size()));
 }
 
-Status open_grammar_image(std::span<const uint8_t> image, const CompiledGrammar** grammar,
-                          Error* error) {
+Status open_grammar_image(std::span<const uint8_t> image, const CompiledGrammar** grammar, Error* error) {
   if (reinterpret_cast<uintptr_t>(image.data()) % kMemoryAlignment != 0) {
     return fail(error, Status::kMemoryMisaligned, "the image is not aligned to 64 bytes");
   }

@@ -21,7 +21,6 @@ void write_grammar_image(const CompiledGrammar& grammar, uint8_t* image);
 
 // Verifies an image that may come from anyone. `image` is aligned to kMemoryAlignment and
 // outlives `*grammar`, which lies in it. Failure: kMemoryMisaligned, kGrammarCorrupt.
-Status open_grammar_image(std::span<const uint8_t> image, const CompiledGrammar** grammar,
-                          Error* error);
+Status open_grammar_image(std::span<const uint8_t> image, const CompiledGrammar** grammar, Error* error);
 
 }  // namespace sotto

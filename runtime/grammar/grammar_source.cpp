@@ -48,8 +48,7 @@ class SourceReader {
       case GrammarLanguage::kNumber:
         return read_number();
       case GrammarLanguage::kTools:
-        return build_tool_calls(source_.text, source_.tools, source_.schema, kDocument, builder_,
-                                error_);
+        return build_tool_calls(source_.text, source_.tools, source_.schema, kDocument, builder_, error_);
       case GrammarLanguage::kGbnf:
         break;
     }
@@ -135,11 +134,9 @@ uint32_t find_token(const void* self, std::span<const char> text) {
     if (source.special[token] >= source.least_special && is_text(source, token, text)) return token;
   }
   const auto found = std::lower_bound(
-      vocabulary.order.begin(), vocabulary.order.end(), text,
-      [&](uint32_t token, std::span<const char> wanted) {
+      vocabulary.order.begin(), vocabulary.order.end(), text, [&](uint32_t token, std::span<const char> wanted) {
         const auto bytes = source.token(token);
-        return std::string_view(bytes.data(), bytes.size()) <
-               std::string_view(wanted.data(), wanted.size());
+        return std::string_view(bytes.data(), bytes.size()) < std::string_view(wanted.data(), wanted.size());
       });
   if (found == vocabulary.order.end() || !is_text(source, *found, text)) return kNone;
   return *found;
@@ -152,16 +149,15 @@ TokenNames token_names(const Vocabulary* vocabulary) {
   return {vocabulary, vocabulary->token_count, find_token};
 }
 
-Status compile_source(const GrammarSource& source, const RuleWarnings& warnings,
-                      std::span<uint8_t> memory, const CompiledGrammar** grammar, Error* error) {
+Status compile_source(const GrammarSource& source, const RuleWarnings& warnings, std::span<uint8_t> memory,
+                      const CompiledGrammar** grammar, Error* error) {
   Workspace workspace(memory.data(), memory.size());
   GrammarBuilder builder(workspace);
   StartRules start;
   SOTTO_TRY(SourceReader(source, builder, error).read(&start.text));
   start.first = start.text;
   if (!source.triggers.empty()) {
-    SOTTO_TRY(build_triggers(source.triggers, source.vocabulary, start.text, builder, &start.first,
-                             error));
+    SOTTO_TRY(build_triggers(source.triggers, source.vocabulary, start.text, builder, &start.first, error));
   }
   const CompiledGrammar* compiled = nullptr;
   SOTTO_TRY(compile_grammar(builder, source.text, start, {}, warnings, &compiled, error));

@@ -36,8 +36,8 @@ struct GrammarSource {
 
 // Compiles in `memory`, aligned to 8; the grammar lies at its beginning then, `(*grammar)->size()`
 // bytes. Errors carry the offset in the text where one is known.
-Status compile_source(const GrammarSource& source, const RuleWarnings& warnings,
-                      std::span<uint8_t> memory, const CompiledGrammar** grammar, Error* error);
+Status compile_source(const GrammarSource& source, const RuleWarnings& warnings, std::span<uint8_t> memory,
+                      const CompiledGrammar** grammar, Error* error);
 
 // Memory that is enough for most sources of that size.
 size_t typical_compile_memory(size_t source_size);

@@ -25,12 +25,8 @@ class GrammarVerifier {
 
   // States that stand for what is outside are led to by nothing but the matcher itself.
   bool is_inside(uint32_t state) const { return state > kUnknownState && state < counts_.states; }
-  bool is_start(uint32_t state) const {
-    return (grammar_.flags(state) & GrammarState::kStart) != 0;
-  }
-  Status corrupt(const char* what) const {
-    return fail(error_, Status::kGrammarCorrupt, "grammar: ", what);
-  }
+  bool is_start(uint32_t state) const { return (grammar_.flags(state) & GrammarState::kStart) != 0; }
+  Status corrupt(const char* what) const { return fail(error_, Status::kGrammarCorrupt, "grammar: ", what); }
   Status corrupt(const char* what, uint32_t index) const {
     return fail(error_, Status::kGrammarCorrupt, "grammar: ", what, " ", index);
   }
@@ -114,8 +110,8 @@ Status GrammarVerifier::verify_states() const {
   const GrammarState* states = grammar_.states();
   const GrammarState& end = states[counts_.states];
   if (states[0].first_move != 0 || states[0].first_call != 0 || end.first_move != counts_.moves ||
-      end.first_call != counts_.calls || end.flags != 0 || end.single_sorts != 0 ||
-      end.endless_sorts != 0 || end.any_count != 0) {
+      end.first_call != counts_.calls || end.flags != 0 || end.single_sorts != 0 || end.endless_sorts != 0 ||
+      end.any_count != 0) {
     return corrupt("the states do not span the moves and calls");
   }
   for (uint32_t state = 0; state < counts_.states; ++state) {
@@ -146,8 +142,7 @@ Status GrammarVerifier::verify_state(uint32_t state) const {
       GrammarState::kSingle | GrammarState::kExact | GrammarState::kRepeats | GrammarState::kStart;
   const uint32_t flags = grammar_.flags(state) & ~kOthers;
   const bool leads_on = !grammar_.moves(state).empty() || !grammar_.calls(state).empty();
-  const bool is_right =
-      leads_on ? (flags & ~uint32_t{GrammarState::kFinal}) == 0 : flags == kNoWayOn;
+  const bool is_right = leads_on ? (flags & ~uint32_t{GrammarState::kFinal}) == 0 : flags == kNoWayOn;
   if (!is_right || (leads_on && state <= kUnknownState)) {
     return corrupt("wrong flags of state", state);
   }
@@ -158,9 +153,8 @@ Status GrammarVerifier::verify_state(uint32_t state) const {
 Status GrammarVerifier::verify_moves(uint32_t state) const {
   const GrammarMove* previous = nullptr;
   for (const GrammarMove& move : grammar_.moves(state)) {
-    const bool ascends =
-        previous == nullptr || previous->symbol_class < move.symbol_class ||
-        (previous->symbol_class == move.symbol_class && previous->target < move.target);
+    const bool ascends = previous == nullptr || previous->symbol_class < move.symbol_class ||
+                         (previous->symbol_class == move.symbol_class && previous->target < move.target);
     if (!ascends || move.symbol_class >= counts_.classes || !is_inside(move.target)) {
       return corrupt("wrong move of state", state);
     }
@@ -173,16 +167,14 @@ Status GrammarVerifier::verify_calls(uint32_t state) const {
   for (const GrammarCall& call : grammar_.calls(state)) {
     const bool is_loop = call.loop != kNoLoop;
     if (!is_inside(call.rule_start) || !is_start(call.rule_start) || !is_inside(call.target) ||
-        (is_loop &&
-         (call.loop >= counts_.loops || grammar_.loop(call.loop).rule_start != call.rule_start))) {
+        (is_loop && (call.loop >= counts_.loops || grammar_.loop(call.loop).rule_start != call.rule_start))) {
       return corrupt("wrong call of state", state);
     }
   }
   return Status::kOk;
 }
 
-Status verify_grammar(std::span<const uint8_t> block, const CompiledGrammar** grammar,
-                      Error* error) {
+Status verify_grammar(std::span<const uint8_t> block, const CompiledGrammar** grammar, Error* error) {
   if (block.size() < sizeof(CompiledGrammar) ||
       reinterpret_cast<uintptr_t>(block.data()) % alignof(CompiledGrammar) != 0) {
     return fail(error, Status::kGrammarCorrupt, "grammar: smaller than its head, or misaligned");

@@ -11,7 +11,6 @@
 namespace sotto {
 
 // In time linear in the block's size. Failure: kGrammarCorrupt.
-Status verify_grammar(std::span<const uint8_t> block, const CompiledGrammar** grammar,
-                      Error* error);
+Status verify_grammar(std::span<const uint8_t> block, const CompiledGrammar** grammar, Error* error);
 
 }  // namespace sotto

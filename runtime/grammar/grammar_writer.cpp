@@ -10,8 +10,8 @@ namespace sotto {
 
 uint32_t CompiledGrammar::named_token_class(uint32_t token) const {
   const auto ranges = token_ranges();
-  const auto range = std::lower_bound(ranges.begin(), ranges.end(), token,
-                                      [](const TokenRange& r, uint32_t t) { return r.last < t; });
+  const auto range =
+      std::lower_bound(ranges.begin(), ranges.end(), token, [](const TokenRange& r, uint32_t t) { return r.last < t; });
   return range == ranges.end() || token < range->first ? kNoClass : range->symbol_class;
 }
 
@@ -35,9 +35,7 @@ GrammarWriter::GrammarWriter(const Nfa& nfa, const Symbols& symbols, Workspace& 
 
 void GrammarWriter::add_rule(uint32_t rule, RuleGraph* graph) {
   std::sort(graph->edges.begin(), graph->edges.end(), [](const RuleEdge& a, const RuleEdge& b) {
-    return a.from != b.from       ? a.from < b.from
-           : a.symbol != b.symbol ? a.symbol < b.symbol
-                                  : a.to < b.to;
+    return a.from != b.from ? a.from < b.from : a.symbol != b.symbol ? a.symbol < b.symbol : a.to < b.to;
   });
   const uint32_t base = states_.size();
   rule_starts_[rule] = base;
@@ -148,8 +146,7 @@ void GrammarWriter::apply_classes() {
     auto* begin = moves_.begin() + first;
     auto* past = moves_.begin() + kept;
     std::sort(begin, past, [](const GrammarMove& a, const GrammarMove& b) {
-      return a.symbol_class != b.symbol_class ? a.symbol_class < b.symbol_class
-                                              : a.target < b.target;
+      return a.symbol_class != b.symbol_class ? a.symbol_class < b.symbol_class : a.target < b.target;
     });
     past = std::unique(begin, past, [](const GrammarMove& a, const GrammarMove& b) {
       return a.symbol_class == b.symbol_class && a.target == b.target;
@@ -185,9 +182,9 @@ const CompiledGrammar* GrammarWriter::write(uint32_t root) {
   link_calls(root);
   states_.push({moves_.size(), calls_.size(), 0, 0, 0, 0});  // the end of the last state
   if (workspace_.exhausted()) return nullptr;
-  const size_t size = sizeof(CompiledGrammar) + states_.span().size_bytes() +
-                      moves_.span().size_bytes() + calls_.span().size_bytes() +
-                      nfa_.loops.size() * sizeof(GrammarLoop) + ranges_.span().size_bytes();
+  const size_t size = sizeof(CompiledGrammar) + states_.span().size_bytes() + moves_.span().size_bytes() +
+                      calls_.span().size_bytes() + nfa_.loops.size() * sizeof(GrammarLoop) +
+                      ranges_.span().size_bytes();
   if (size > UINT32_MAX) return nullptr;
   auto* memory = workspace_.take<uint8_t>(size);
   if (memory == nullptr) return nullptr;

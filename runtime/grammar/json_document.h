@@ -31,8 +31,7 @@ struct JsonNode {
 
 class JsonDocument {
  public:
-  explicit JsonDocument(Workspace& workspace)
-      : workspace_(workspace), nodes_(workspace), texts_(workspace) {}
+  explicit JsonDocument(Workspace& workspace) : workspace_(workspace), nodes_(workspace), texts_(workspace) {}
 
   // Node 0 is the document. Surrogates without a partner and names that occur twice in an
   // object are errors. `text` may be let go afterwards.

@@ -30,8 +30,7 @@ uint32_t JsonGrammar::set(std::string_view ranges) {
 uint32_t JsonGrammar::space() {
   if (style_.space != JsonSpace::kFlexible || style_.maximum_space == 0) return kNone;
   if (space_ == kNone) {
-    space_ =
-        builder_.anonymous_rule(builder_.repeat(set("\t\t\n\n\r\r  "), 0, style_.maximum_space));
+    space_ = builder_.anonymous_rule(builder_.repeat(set("\t\t\n\n\r\r  "), 0, style_.maximum_space));
   }
   return reference(space_);
 }
@@ -56,9 +55,7 @@ uint32_t JsonGrammar::quoted(std::string_view text) {
   return sequence(this->text("\""), characters_.text(text), this->text("\""));
 }
 
-uint32_t JsonGrammar::quoted(uint32_t characters) {
-  return sequence(text("\""), characters, text("\""));
-}
+uint32_t JsonGrammar::quoted(uint32_t characters) { return sequence(text("\""), characters, text("\"")); }
 
 uint32_t JsonGrammar::outer(uint32_t document) {
   if (!style_.outer_space) return document;
@@ -84,8 +81,7 @@ uint32_t JsonGrammar::define_character() {
   builder_.append(escapes, sequence(text("u"), builder_.choice(units)));
   GrammarBuilder::List characters;
   const uint32_t begin = builder_.begin_intervals();
-  for (const Interval raw :
-       {Interval{0x20, 0x21}, Interval{0x23, 0x5B}, Interval{0x5D, kMaxCodePoint}}) {
+  for (const Interval raw : {Interval{0x20, 0x21}, Interval{0x23, 0x5B}, Interval{0x5D, kMaxCodePoint}}) {
     builder_.add_interval(raw);
   }
   const uint32_t raw = builder_.characters(begin, false);

@@ -74,7 +74,6 @@ class JsonGrammar {
 };
 
 // Any JSON text (RFC 8259), or only objects. Defines the rule `name`.
-void build_json_grammar(const JsonStyle& style, bool only_objects, std::span<const char> name,
-                        GrammarBuilder& builder);
+void build_json_grammar(const JsonStyle& style, bool only_objects, std::span<const char> name, GrammarBuilder& builder);
 
 }  // namespace sotto

@@ -236,8 +236,7 @@ class JsonReader {
     if (members == nullptr) return Status::kOk;  // values() reports it
     uint32_t filled = 0;
     for (uint32_t i = node(open_).first; i != kNone; i = node(i).next) members[filled++] = i;
-    std::sort(members, members + filled,
-              [&](uint32_t a, uint32_t b) { return document_.name(a) < document_.name(b); });
+    std::sort(members, members + filled, [&](uint32_t a, uint32_t b) { return document_.name(a) < document_.name(b); });
     for (uint32_t i = 1; i < filled; ++i) {
       if (document_.name(members[i]) != document_.name(members[i - 1])) continue;
       const uint32_t later = std::max(members[i], members[i - 1]);

@@ -41,7 +41,7 @@ struct SchemaOptions {
 // Defines the rule `name`. Errors begin with a JSON pointer, or line:column if the text is no
 // JSON; a workspace that is too small is kGrammarTooLarge. Of 374 real schemas half need less
 // than 64 KiB of it and all but four less than 1.4 MiB.
-Status build_json_schema(std::span<const char> schema, const SchemaOptions& options,
-                         std::span<const char> name, GrammarBuilder& builder, Error* error);
+Status build_json_schema(std::span<const char> schema, const SchemaOptions& options, std::span<const char> name,
+                         GrammarBuilder& builder, Error* error);
 
 }  // namespace sotto

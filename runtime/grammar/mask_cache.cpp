@@ -22,9 +22,7 @@ bool MaskCache::lay_out(Arena& arena, uint32_t token_count, uint32_t mask_size) 
   return pool_capacity_ >= words_size();
 }
 
-void MaskCache::init() {
-  flush();
-}
+void MaskCache::init() { flush(); }
 
 uint64_t* MaskCache::begin_draft() {
   shown_ = kNoMask;
@@ -165,8 +163,7 @@ void MaskCache::toggle(const Entry& entry, uint64_t* words) const {
 void MaskCache::show(uint32_t mask) {
   const Entry& entry = entries_[mask];
   const uint32_t cheap = word_count_ / 16;  // changes that take no longer than a copy
-  const bool is_near =
-      shown_ != kNoMask && entries_[shown_].base == entry.base && entries_[shown_].count <= cheap;
+  const bool is_near = shown_ != kNoMask && entries_[shown_].base == entry.base && entries_[shown_].count <= cheap;
   if (is_near) {
     toggle(entries_[shown_], buffer_);
   } else if (entry.base == kNoMask) {

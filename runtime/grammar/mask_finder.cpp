@@ -17,8 +17,7 @@ bool MaskFinder::lay_out(Arena& arena, const CompiledGrammar& grammar, const Voc
   return cache_.lay_out(arena, vocabulary.token_count, limits.mask_size);
 }
 
-void MaskFinder::init(MatchEngine& engine, const Vocabulary& vocabulary,
-                      const MaskMethods& methods) {
+void MaskFinder::init(MatchEngine& engine, const Vocabulary& vocabulary, const MaskMethods& methods) {
   engine_ = &engine;
   vocabulary_ = &vocabulary;
   methods_ = methods;
@@ -26,9 +25,7 @@ void MaskFinder::init(MatchEngine& engine, const Vocabulary& vocabulary,
   characters_.init(engine.grammar(), character_memory_);
 }
 
-uint32_t MaskFinder::trail_count(const Vocabulary& vocabulary) {
-  return vocabulary.longest + 2;
-}
+uint32_t MaskFinder::trail_count(const Vocabulary& vocabulary) { return vocabulary.longest + 2; }
 
 StepResult MaskFinder::find(const uint32_t* config, uint32_t* pins, const uint64_t** words) {
   boundaries_ = pins + 2;
@@ -48,12 +45,11 @@ StepResult MaskFinder::find_abstract(const uint32_t* config, uint32_t* pins, uin
   progress_ = {};
   for (uint32_t depth = kFirstDepth;; depth *= 2) {
     uint32_t* abstract = &pins[0];
-    const bool applies = methods_.abstraction && depth <= 2 * TrieNode::kMaxDepth &&
-                         engine_->can_abstract(*config, depth);
+    const bool applies =
+        methods_.abstraction && depth <= 2 * TrieNode::kMaxDepth && engine_->can_abstract(*config, depth);
     if (!applies) {
       *abstract = *config;
-    } else if (const StepResult result = engine_->abstract(config, depth, abstract);
-               result != StepResult::kDone) {
+    } else if (const StepResult result = engine_->abstract(config, depth, abstract); result != StepResult::kDone) {
       *abstract = *config;  // the long way
     }
     *mask = engine_->store().config(*abstract).mask;

@@ -20,8 +20,7 @@ struct MaskMethods {
 
 class MaskFinder {
  public:
-  bool lay_out(Arena& arena, const CompiledGrammar& grammar, const Vocabulary& vocabulary,
-               const MatcherLimits& limits);
+  bool lay_out(Arena& arena, const CompiledGrammar& grammar, const Vocabulary& vocabulary, const MatcherLimits& limits);
   void init(MatchEngine& engine, const Vocabulary& vocabulary, const MaskMethods& methods);
 
   static constexpr uint32_t kMostBoundaries = 160;  // configurations between characters

@@ -72,13 +72,10 @@ Slice MaskFinder::known_slice(const Item& item) const {
 
 // Whether every character that the step begins leads to where texts of these sorts, of any
 // length, may follow.
-bool MaskFinder::leads_to_endless(const Item& item, const CharacterStep& step,
-                                  uint8_t sorts) const {
+bool MaskFinder::leads_to_endless(const Item& item, const CharacterStep& step, uint8_t sorts) const {
   const CompiledGrammar& grammar = engine_->grammar();
   const auto frames = engine_->store().frames(item.node);
-  const auto is_endless = [&](uint32_t state) {
-    return (sorts & ~grammar.state(state).endless_sorts) == 0;
-  };
+  const auto is_endless = [&](uint32_t state) { return (sorts & ~grammar.state(state).endless_sorts) == 0; };
   return characters_.lead(grammar, item.state, step, [&](uint32_t target) {
     if (is_endless(target)) return true;
     if ((grammar.flags(target) & GrammarState::kFinal) == 0) return false;
@@ -112,9 +109,8 @@ uint32_t MaskFinder::exact_count(const Item& item) const {
   const GrammarState& state = grammar.state(item.state);
   if ((state.flags & GrammarState::kExact) != 0) return state.any_count;
   const auto moves = grammar.moves(item.state);
-  if (std::none_of(moves.begin(), moves.end(), [&](const GrammarMove& move) {
-        return characters_.begins(move.symbol_class);
-      })) {
+  if (std::none_of(moves.begin(), moves.end(),
+                   [&](const GrammarMove& move) { return characters_.begins(move.symbol_class); })) {
     return 0;
   }
   if ((state.flags & GrammarState::kSingle) == 0 || state.single_sorts != kAllSorts) {
@@ -159,8 +155,7 @@ void MaskFinder::fill_exactly(uint32_t characters) {
       const auto text = vocabulary_->source.token(token);
       const bool is_ascii = (kinds[token] & kOtherSort) == 0;
       const size_t count =
-          is_ascii ? text.size()
-                   : static_cast<size_t>(std::count_if(text.begin(), text.end(), is_first));
+          is_ascii ? text.size() : static_cast<size_t>(std::count_if(text.begin(), text.end(), is_first));
       if (count <= characters) add(token);
     }
   }
@@ -307,8 +302,7 @@ StepResult MaskFinder::take_characters(uint32_t from, uint32_t* boundary_count, 
     if (depth == 0) sorts = step.sorts;
     if ((sorts & *admitted) == 0) continue;
     inside[depth + 1] = kNotComputed;
-    const StepResult result =
-        engine_->step_alike(&inside[depth], step.symbol_class, &inside[depth + 1]);
+    const StepResult result = engine_->step_alike(&inside[depth], step.symbol_class, &inside[depth + 1]);
     if (result != StepResult::kDone) return result;
     const uint32_t next = inside[depth + 1];
     if (next < kFirstConfig) {
@@ -325,8 +319,7 @@ StepResult MaskFinder::take_characters(uint32_t from, uint32_t* boundary_count, 
     uint16_t& met = met_[next % kMetCount];
     if (met == next) continue;
     met = static_cast<uint16_t>(next);
-    if (std::find(boundaries_, boundaries_ + *boundary_count, next) !=
-        boundaries_ + *boundary_count) {
+    if (std::find(boundaries_, boundaries_ + *boundary_count, next) != boundaries_ + *boundary_count) {
       continue;
     }
     if (*boundary_count == kMostBoundaries) {

@@ -5,8 +5,8 @@
 
 namespace sotto {
 
-void MatchEngine::lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits,
-                          uint32_t pin_count, uint32_t trail_count) {
+void MatchEngine::lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits, uint32_t pin_count,
+                          uint32_t trail_count) {
   pin_count_ = pin_count;
   trail_count_ = trail_count;
   united_capacity_ = limits.work_count;
@@ -28,8 +28,7 @@ void MatchEngine::lay_out(Arena& arena, const CompiledGrammar& grammar, const Ma
   }
 }
 
-StepResult MatchEngine::init(const CompiledGrammar& grammar, const MatcherLimits& limits,
-                             uint32_t longest) {
+StepResult MatchEngine::init(const CompiledGrammar& grammar, const MatcherLimits& limits, uint32_t longest) {
   grammar_ = &grammar;
   step_budget_ = limits.step_budget;
   std::fill_n(pins_, pin_count_, kNotComputed);
@@ -58,8 +57,7 @@ StepResult MatchEngine::make(uint32_t* to, Make make) {
   StepResult result = make(&made);
   for (const bool keep_shared : {true, false}) {
     if (result != StepResult::kStoreFull) break;
-    const uint64_t stored =
-        uint64_t{store_.config_count()} + store_.node_count() + store_.frame_count();
+    const uint64_t stored = uint64_t{store_.config_count()} + store_.node_count() + store_.frame_count();
     if (!spend(stored)) return StepResult::kTooComplex;
     collect(to, keep_shared);
     result = make(&made);
@@ -82,8 +80,7 @@ StepResult MatchEngine::end(uint32_t* to) {
 
 StepResult MatchEngine::make_step(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
   assert(from != to);
-  const StepResult result =
-      make(to, [&](uint32_t* made) { return closure_.step(*from, symbol_class, made); });
+  const StepResult result = make(to, [&](uint32_t* made) { return closure_.step(*from, symbol_class, made); });
   if (result == StepResult::kDone) {
     store_.set_next(*from, symbol_class, *to);
   }
@@ -109,9 +106,8 @@ StepResult MatchEngine::make_steps(const uint32_t* from, uint32_t symbol_class, 
     if (is_moving && std::count_if(move, moves.end(), has_class) > 1) return result;
     moving += is_moving ? 1 : 0;
     for (size_t i = 0; i < moves.size(); ++i) {
-      const bool is_single =
-          (i == 0 || moves[i - 1].symbol_class != moves[i].symbol_class) &&
-          (i + 1 == moves.size() || moves[i + 1].symbol_class != moves[i].symbol_class);
+      const bool is_single = (i == 0 || moves[i - 1].symbol_class != moves[i].symbol_class) &&
+                             (i + 1 == moves.size() || moves[i + 1].symbol_class != moves[i].symbol_class);
       if (moves[i].symbol_class >= grammar_->byte_class_count()) break;
       const bool agrees = is_moving && is_single && moves[i].target == move->target;
       uint8_t& count = agreeing[moves[i].symbol_class];
@@ -126,18 +122,14 @@ StepResult MatchEngine::make_steps(const uint32_t* from, uint32_t symbol_class, 
   return result;
 }
 
-StepResult MatchEngine::make_text_step(const uint32_t* from, std::span<const char> text,
-                                       size_t* taken, uint32_t* to) {
-  const StepResult result =
-      make(to, [&](uint32_t* made) { return closure_.step_text(*from, text, taken, made); });
+StepResult MatchEngine::make_text_step(const uint32_t* from, std::span<const char> text, size_t* taken, uint32_t* to) {
+  const StepResult result = make(to, [&](uint32_t* made) { return closure_.step_text(*from, text, taken, made); });
   if (result == StepResult::kDone && *taken == 1) store_.set_next(*from, class_of(text[0]), *to);
   return result;
 }
 
-StepResult MatchEngine::make_loop_step(const uint32_t* from, std::span<const char> text,
-                                       size_t* taken, uint32_t* to) {
-  const StepResult result =
-      make(to, [&](uint32_t* made) { return closure_.step_loop(*from, text, taken, made); });
+StepResult MatchEngine::make_loop_step(const uint32_t* from, std::span<const char> text, size_t* taken, uint32_t* to) {
+  const StepResult result = make(to, [&](uint32_t* made) { return closure_.step_loop(*from, text, taken, made); });
   if (result != StepResult::kDone || *taken > 1) return result;
   if (*taken == 0) {
     *taken = 1;
@@ -162,10 +154,9 @@ StepResult MatchEngine::step_bytes(std::span<const char> bytes, uint32_t* config
       *to = known;
       is_new = false;
     } else {
-      const StepResult result = store_.config(*from).counts_on
-                                    ? make_loop_step(from, bytes, &taken, to)
-                                : is_new ? make_text_step(from, bytes, &taken, to)
-                                         : make_step(from, symbol_class, to);
+      const StepResult result = store_.config(*from).counts_on ? make_loop_step(from, bytes, &taken, to)
+                                : is_new                       ? make_text_step(from, bytes, &taken, to)
+                                                               : make_step(from, symbol_class, to);
       if (result != StepResult::kDone) return result;
       is_new = *to != *from && *to + 1 == store_.config_count();
     }
@@ -184,8 +175,7 @@ StepResult MatchEngine::unite(const uint32_t* a, const uint32_t* b, uint32_t* to
     const Item* end = std::set_union(x.begin(), x.end(), y.begin(), y.end(), united_, item_less);
     const auto count = static_cast<size_t>(end - united_);
     const auto flags = static_cast<uint8_t>(store_.config(*a).flags | store_.config(*b).flags);
-    return store_.intern_config({united_, count}, flags, made) ? StepResult::kDone
-                                                               : StepResult::kStoreFull;
+    return store_.intern_config({united_, count}, flags, made) ? StepResult::kDone : StepResult::kStoreFull;
   });
 }
 

@@ -16,8 +16,8 @@ namespace sotto {
 class MatchEngine {
  public:
   // The last `trail_count` of the pins are in use only up to the one being written.
-  void lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits,
-               uint32_t pin_count, uint32_t trail_count);
+  void lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits, uint32_t pin_count,
+               uint32_t trail_count);
   StepResult init(const CompiledGrammar& grammar, const MatcherLimits& limits, uint32_t longest);
 
   const CompiledGrammar& grammar() const { return *grammar_; }
@@ -56,17 +56,13 @@ class MatchEngine {
   StepResult step_bytes(std::span<const char> bytes, uint32_t* config);
   StepResult unite(const uint32_t* a, const uint32_t* b, uint32_t* to);
   StepResult abstract(const uint32_t* from, uint32_t depth, uint32_t* to);
-  bool can_abstract(uint32_t config, uint32_t depth) const {
-    return abstraction_.applies(config, depth);
-  }
+  bool can_abstract(uint32_t config, uint32_t depth) const { return abstraction_.applies(config, depth); }
 
  private:
   StepResult make_step(const uint32_t* from, uint32_t symbol_class, uint32_t* to);
   StepResult make_steps(const uint32_t* from, uint32_t symbol_class, uint32_t* to);
-  StepResult make_text_step(const uint32_t* from, std::span<const char> text, size_t* taken,
-                            uint32_t* to);
-  StepResult make_loop_step(const uint32_t* from, std::span<const char> text, size_t* taken,
-                            uint32_t* to);
+  StepResult make_text_step(const uint32_t* from, std::span<const char> text, size_t* taken, uint32_t* to);
+  StepResult make_loop_step(const uint32_t* from, std::span<const char> text, size_t* taken, uint32_t* to);
   uint32_t class_of(char byte) const { return grammar_->byte_class(static_cast<uint8_t>(byte)); }
   void collect(const uint32_t* newest, bool keep_shared);
   template <typename Make>

@@ -6,19 +6,16 @@
 namespace sotto {
 namespace {
 
-Status status_of(StepResult result) {
-  return result == StepResult::kDone ? Status::kOk : Status::kGrammarTooLarge;
-}
+Status status_of(StepResult result) { return result == StepResult::kDone ? Status::kOk : Status::kGrammarTooLarge; }
 
-MatcherLimits resolve(const CompiledGrammar& grammar, const Vocabulary* vocabulary,
-                      const MatcherLimits& limits) {
+MatcherLimits resolve(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits) {
   return resolve_limits(limits, grammar, vocabulary == nullptr ? 0 : vocabulary->token_count);
 }
 
 }  // namespace
 
-Status Matcher::check(const CompiledGrammar& grammar, const Vocabulary* vocabulary,
-                      const MatcherLimits& given, Error* error) {
+Status Matcher::check(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& given,
+                      Error* error) {
   const MatcherLimits limits = resolve(grammar, vocabulary, given);
   constexpr uint32_t kMostCount = 1u << 28;
   constexpr uint32_t kMostSequences = 1u << 16;
@@ -37,8 +34,8 @@ Status Matcher::check(const CompiledGrammar& grammar, const Vocabulary* vocabula
                 {"work_count", limits.work_count, kLeastCount, kMostCount}};
   for (const auto& range : ranges) {
     if (range.value >= range.least && range.value <= range.most) continue;
-    return fail(error, Status::kInvalidArgument, range.name, " is ", range.value, ", must be ",
-                range.least, " to ", range.most);
+    return fail(error, Status::kInvalidArgument, range.name, " is ", range.value, ", must be ", range.least, " to ",
+                range.most);
   }
   if (vocabulary == nullptr) return Status::kOk;
   const auto tokens = grammar.token_ranges();
@@ -49,8 +46,7 @@ Status Matcher::check(const CompiledGrammar& grammar, const Vocabulary* vocabula
   MaskFinder masks;
   Arena arena;
   if (masks.lay_out(arena, grammar, *vocabulary, limits)) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, "mask_bytes is ", limits.mask_size,
-              ", not enough for this vocabulary");
+  return fail(error, Status::kInvalidArgument, "mask_bytes is ", limits.mask_size, ", not enough for this vocabulary");
 }
 
 bool Matcher::lay_out(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary,
@@ -65,16 +61,15 @@ bool Matcher::lay_out(Arena& arena, const CompiledGrammar& grammar, const Vocabu
   return masks_.lay_out(arena, grammar, *vocabulary, limits);
 }
 
-size_t Matcher::memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary,
-                            const MatcherLimits& limits) {
+size_t Matcher::memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits) {
   Arena arena;
   Matcher matcher;
   const bool fits = matcher.lay_out(arena, grammar, vocabulary, limits);
   return fits && !arena.overflowed() ? arena.size() : 0;
 }
 
-Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabulary,
-                     const MatcherLimits& limits, void* memory, const MaskMethods& methods) {
+Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits,
+                     void* memory, const MaskMethods& methods) {
   vocabulary_ = vocabulary;
   Arena arena(memory);
   if (!lay_out(arena, grammar, vocabulary, limits)) return Status::kInvalidArgument;
@@ -209,8 +204,7 @@ Status Matcher::accept_bytes(uint32_t sequence, std::span<const char> bytes) {
   return advance(sequence, engine_.step_bytes(bytes, to), to);
 }
 
-Status Matcher::test_bytes(uint32_t sequence, std::span<const char> bytes, bool* begins,
-                           bool* matches) {
+Status Matcher::test_bytes(uint32_t sequence, std::span<const char> bytes, bool* begins, bool* matches) {
   assert(sequence < limits_.sequence_count);
   engine_.renew_budget();
   uint32_t* to = scratch() + MaskFinder::kPinCount + 2;
@@ -291,9 +285,7 @@ Status Matcher::forced_bytes(uint32_t sequence, std::span<char> forced, size_t* 
 TokenConstraint Matcher::constraint(Matcher* matcher) {
   return {
       matcher,
-      [](void* self, uint32_t sequence, TokenMask* mask) {
-        return static_cast<Matcher*>(self)->mask(sequence, mask);
-      },
+      [](void* self, uint32_t sequence, TokenMask* mask) { return static_cast<Matcher*>(self)->mask(sequence, mask); },
       [](void* self, uint32_t sequence, int32_t token) {
         return static_cast<Matcher*>(self)->accept_token(sequence, token);
       },

@@ -19,18 +19,17 @@ namespace sotto {
 class Matcher {
  public:
   // Whether limits, grammar and vocabulary suit each other; names the limit at fault.
-  static Status check(const CompiledGrammar& grammar, const Vocabulary* vocabulary,
-                      const MatcherLimits& limits, Error* error);
+  static Status check(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits,
+                      Error* error);
 
   // Bytes of working memory; 0 if a limit is too small or the sum is beyond SIZE_MAX.
   // `vocabulary` may be null: the matcher takes bytes only.
-  static size_t memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary,
-                            const MatcherLimits& limits);
+  static size_t memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits);
 
   // `memory`: memory_size bytes, 64-byte aligned. Grammar and vocabulary must outlive the
   // matcher. All sequences are empty.
-  Status init(const CompiledGrammar& grammar, const Vocabulary* vocabulary,
-              const MatcherLimits& limits, void* memory, const MaskMethods& methods = {});
+  Status init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits, void* memory,
+              const MaskMethods& methods = {});
 
   // Empties a sequence.
   void reset(uint32_t sequence);
@@ -75,8 +74,7 @@ class Matcher {
   const MaskFinder& masks() const { return masks_; }
 
  private:
-  bool lay_out(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary,
-               const MatcherLimits& limits);
+  bool lay_out(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits);
   uint32_t* pin(uint32_t sequence) { return engine_.pins() + 1 + sequence; }
   uint32_t config(uint32_t sequence) const { return engine_.pins()[1 + sequence]; }
   uint32_t* start_pin() { return engine_.pins() + 1 + limits_.sequence_count; }

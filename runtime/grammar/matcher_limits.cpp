@@ -42,8 +42,7 @@ bool has_left_recursion(const CompiledGrammar& grammar) {
 // many may be open at once, in as many contexts: what is set aside for them fades with the
 // square of the states. Left recursion and counting at run time need much more: there may be
 // many contexts, and counts, at once.
-MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar,
-                      uint32_t token_count) {
+MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar, uint32_t token_count) {
   const CompiledGrammar::Counts& counts = grammar.counts();
   const uint32_t states = std::min(counts.states, 1u << 14);
   const uint32_t calls = std::min(counts.calls, 1u << 14);
@@ -98,13 +97,11 @@ MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar
 
 }  // namespace
 
-MatcherLimits resolve_limits(const MatcherLimits& given, const CompiledGrammar& grammar,
-                             uint32_t token_count) {
+MatcherLimits resolve_limits(const MatcherLimits& given, const CompiledGrammar& grammar, uint32_t token_count) {
   const MatcherLimits suggested = suggest(given, grammar, token_count);
   MatcherLimits limits = given;
-  for (const auto limit :
-       {&MatcherLimits::node_count, &MatcherLimits::frame_count, &MatcherLimits::config_count,
-        &MatcherLimits::item_count, &MatcherLimits::work_count, &MatcherLimits::mask_size}) {
+  for (const auto limit : {&MatcherLimits::node_count, &MatcherLimits::frame_count, &MatcherLimits::config_count,
+                           &MatcherLimits::item_count, &MatcherLimits::work_count, &MatcherLimits::mask_size}) {
     if (limits.*limit == 0) limits.*limit = suggested.*limit;
   }
   return limits;

@@ -23,7 +23,6 @@ struct MatcherLimits {
 
 // `given`, and for its zeros what makes the grammar fast, with a vocabulary of so many tokens,
 // unless it is very ambiguous.
-MatcherLimits resolve_limits(const MatcherLimits& given, const CompiledGrammar& grammar,
-                             uint32_t token_count);
+MatcherLimits resolve_limits(const MatcherLimits& given, const CompiledGrammar& grammar, uint32_t token_count);
 
 }  // namespace sotto

@@ -21,10 +21,7 @@ Status find_source(const ModelView& model, VocabularySource* source, Error* erro
 bool find_prepared(const ModelView& model, PreparedVocabulary* prepared) {
   VocabularySection section;
   if (!model.find_vocabulary(&section) || section.version != kPreparedVersion) return false;
-  *prepared = {section.text_count,
-               section.node_count,
-               section.longest,
-               {section.arrays.bytes, section.arrays.size}};
+  *prepared = {section.text_count, section.node_count, section.longest, {section.arrays.bytes, section.arrays.size}};
   return true;
 }
 
@@ -35,8 +32,7 @@ VocabularySource vocabulary_source(const TokenizerView& tokenizer, const int32_t
   VocabularySource source;
   source.bytes = tokenizer.token_bytes;
   source.offsets = tokenizer.token_offsets;
-  source.special = {reinterpret_cast<const uint8_t*>(tokenizer.token_kinds.data()),
-                    tokenizer.token_kinds.size()};
+  source.special = {reinterpret_cast<const uint8_t*>(tokenizer.token_kinds.data()), tokenizer.token_kinds.size()};
   source.least_special = static_cast<uint8_t>(TokenKind::kSpecial);
   source.end_tokens = {&end_token, end_token < 0 ? size_t{0} : size_t{1}};
   return source;
@@ -51,8 +47,8 @@ Status measure_model_vocabulary(const ModelView& model, size_t* size, Error* err
   return Status::kOk;
 }
 
-Status place_model_vocabulary(const ModelView& model, void* memory, size_t memory_size,
-                              Vocabulary** vocabulary, Error* error) {
+Status place_model_vocabulary(const ModelView& model, void* memory, size_t memory_size, Vocabulary** vocabulary,
+                              Error* error) {
   VocabularySource source;
   SOTTO_TRY(find_source(model, &source, error));
   PreparedVocabulary prepared;
@@ -60,8 +56,7 @@ Status place_model_vocabulary(const ModelView& model, void* memory, size_t memor
     return place_vocabulary(source, memory, memory_size, vocabulary, error);
   }
   if (memory_size < kVocabularyBytes) {
-    return fail(error, Status::kMemoryTooSmall, "the vocabulary needs ", kVocabularyBytes,
-                " bytes, got ", memory_size);
+    return fail(error, Status::kMemoryTooSmall, "the vocabulary needs ", kVocabularyBytes, " bytes, got ", memory_size);
   }
   Vocabulary opened;
   SOTTO_TRY(open_prepared_vocabulary(source, prepared, &opened, error));

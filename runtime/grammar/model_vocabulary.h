@@ -18,7 +18,7 @@ VocabularySource vocabulary_source(const TokenizerView& tokenizer, const int32_t
 // kTokenizerMissing: the model's tokens have no bytes. kModelCorrupt: what is prepared is not
 // the vocabulary of this model.
 Status measure_model_vocabulary(const ModelView& model, size_t* size, Error* error);
-Status place_model_vocabulary(const ModelView& model, void* memory, size_t memory_size,
-                              Vocabulary** vocabulary, Error* error);
+Status place_model_vocabulary(const ModelView& model, void* memory, size_t memory_size, Vocabulary** vocabulary,
+                              Error* error);
 
 }  // namespace sotto

@@ -68,8 +68,7 @@ class NfaBuilder {
         sequence(expression, task);
         break;
       case ExpressionKind::kChoice:
-        for (uint32_t child = expression.first; child != kNone;
-             child = grammar_.expression(child).next) {
+        for (uint32_t child = expression.first; child != kNone; child = grammar_.expression(child).next) {
           tasks_.push({child, task.entry, task.exit});
         }
         break;
@@ -173,9 +172,8 @@ class NfaBuilder {
     uint32_t& known = loop_of_[expression.first];
     if (known == 0) {
       const Expression& body = grammar_.expression(expression.first);
-      const uint32_t rule = body.kind == ExpressionKind::kReference
-                                ? body.first
-                                : grammar_.anonymous_rule(expression.first);
+      const uint32_t rule =
+          body.kind == ExpressionKind::kReference ? body.first : grammar_.anonymous_rule(expression.first);
       known = nfa_.loops.push({rule, expression.minimum, expression.maximum}) + 1;
     }
     nfa_.add_edge(task.entry, NfaLabel::kLoop, known - 1, task.exit);

@@ -45,8 +45,7 @@ struct RuleAutomaton {
 };
 
 struct Nfa {
-  explicit Nfa(Workspace& workspace)
-      : states(workspace), edges(workspace), loops(workspace), rules(workspace) {
+  explicit Nfa(Workspace& workspace) : states(workspace), edges(workspace), loops(workspace), rules(workspace) {
     states.push({});
     edges.push({});
   }

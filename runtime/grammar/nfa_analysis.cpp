@@ -3,9 +3,7 @@
 namespace sotto {
 namespace {
 
-bool is_call(const NfaEdge& edge) {
-  return edge.label == NfaLabel::kCall || edge.label == NfaLabel::kLoop;
-}
+bool is_call(const NfaEdge& edge) { return edge.label == NfaLabel::kCall || edge.label == NfaLabel::kLoop; }
 
 uint32_t callee(const Nfa& nfa, const NfaEdge& edge) {
   return edge.label == NfaLabel::kCall ? edge.value : nfa.loops[edge.value].rule;
@@ -15,13 +13,11 @@ uint32_t callee(const Nfa& nfa, const NfaEdge& edge) {
 // state.
 class EdgeIndex {
  public:
-  explicit EdgeIndex(Workspace& workspace)
-      : heads_(workspace), next_(workspace), source_(workspace) {}
+  explicit EdgeIndex(Workspace& workspace) : heads_(workspace), next_(workspace), source_(workspace) {}
 
   bool init(const Nfa& nfa, bool by_callee) {
     const uint32_t keys = by_callee ? nfa.rules.size() : nfa.states.size();
-    if (!heads_.resize(keys) || !next_.resize(nfa.edges.size()) ||
-        !source_.resize(nfa.edges.size())) {
+    if (!heads_.resize(keys) || !next_.resize(nfa.edges.size()) || !source_.resize(nfa.edges.size())) {
       return false;
     }
     for (uint32_t state = 1; state < nfa.states.size(); ++state) {
@@ -60,10 +56,9 @@ class Analyzer {
         work_(workspace) {}
 
   void analyze() {
-    const bool fits =
-        calls_.init(nfa_, true) && nullable_.resize(nfa_.rules.size()) &&
-        marked_.resize(nfa_.states.size()) && analysis_.productive.resize(nfa_.rules.size()) &&
-        analysis_.reachable.resize(nfa_.rules.size()) && analysis_.live.resize(nfa_.states.size());
+    const bool fits = calls_.init(nfa_, true) && nullable_.resize(nfa_.rules.size()) &&
+                      marked_.resize(nfa_.states.size()) && analysis_.productive.resize(nfa_.rules.size()) &&
+                      analysis_.reachable.resize(nfa_.rules.size()) && analysis_.live.resize(nfa_.states.size());
     if (!fits) return;
     find_nullable();
     add_epsilons();
@@ -126,9 +121,7 @@ class Analyzer {
     work_.push(state);
   }
 
-  bool can_pass(const NfaEdge& edge) const {
-    return !is_call(edge) || analysis_.productive[callee(nfa_, edge)] != 0;
-  }
+  bool can_pass(const NfaEdge& edge) const { return !is_call(edge) || analysis_.productive[callee(nfa_, edge)] != 0; }
 
   void find_live() {
     for (const RuleAutomaton& rule : nfa_.rules.span()) mark_live(rule.exit);

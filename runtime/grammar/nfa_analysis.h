@@ -9,8 +9,7 @@
 namespace sotto {
 
 struct NfaAnalysis {
-  explicit NfaAnalysis(Workspace& workspace)
-      : productive(workspace), reachable(workspace), live(workspace) {}
+  explicit NfaAnalysis(Workspace& workspace) : productive(workspace), reachable(workspace), live(workspace) {}
 
   GrowingArray<uint8_t> productive;  // by rule: some text completes it
   GrowingArray<uint8_t> reachable;   // by rule: it may occur in a text of the root

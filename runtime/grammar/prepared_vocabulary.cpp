@@ -35,8 +35,7 @@ class KindSteps {
   Prefix step(const Prefix& from, uint8_t byte) const {
     const bool begins = from.state == 0;
     const auto characters = static_cast<uint8_t>(from.characters + (begins ? 1 : 0));
-    return {next_[from.state][byte],
-            static_cast<uint8_t>(from.sorts | (begins ? sorts_[byte] : 0)),
+    return {next_[from.state][byte], static_cast<uint8_t>(from.sorts | (begins ? sorts_[byte] : 0)),
             std::min(characters, kMostCharacters)};
   }
   TextKind kind(const Prefix& text) const {
@@ -57,8 +56,7 @@ class KindSteps {
 // their subtrees end.
 class TrieCheck {
  public:
-  TrieCheck(const VocabularySource& source, const VocabularyArrays& arrays, uint32_t node_count,
-            uint32_t text_count)
+  TrieCheck(const VocabularySource& source, const VocabularyArrays& arrays, uint32_t node_count, uint32_t text_count)
       : source_(source), arrays_(arrays), node_count_(node_count), text_count_(text_count) {}
 
   // True: it is the trie of all texts.
@@ -99,8 +97,7 @@ class TrieCheck {
     for (; depth_ > depth; --depth_) {
       const Open& closed = open_[depth_];
       const TrieNode node = arrays_.nodes[closed.node];
-      if (node.next() != next || node.first_token() == rank_ ||
-          arrays_.node_kinds[closed.node] != closed.kind) {
+      if (node.next() != next || node.first_token() == rank_ || arrays_.node_kinds[closed.node] != closed.kind) {
         return false;
       }
       TextKind& outer = open_[depth_ - 1].kind;
@@ -160,25 +157,23 @@ Status open_prepared_vocabulary(const VocabularySource& source, const PreparedVo
   SOTTO_TRY(check_vocabulary(source, &text_count, error));
   const uint32_t token_count = source.token_count();
   if (prepared.text_count != text_count || prepared.node_count > TrieNode::kMaxIndex ||
-      prepared.arrays.size() !=
-          prepared_vocabulary_size(token_count, text_count, prepared.node_count)) {
+      prepared.arrays.size() != prepared_vocabulary_size(token_count, text_count, prepared.node_count)) {
     return corrupt(error, "it is not of this tokenizer's size");
   }
   // Read only, whatever the type says.
   Arena arena(const_cast<uint8_t*>(prepared.arrays.data()));
-  const VocabularyArrays arrays =
-      lay_out_vocabulary(arena, token_count, text_count, prepared.node_count);
+  const VocabularyArrays arrays = lay_out_vocabulary(arena, token_count, text_count, prepared.node_count);
   TrieCheck check(source, arrays, prepared.node_count, text_count);
   if (!check.run() || check.longest() != prepared.longest) {
     return corrupt(error, "it is not the tree of this tokenizer's tokens");
   }
   const std::span<const TextKind> kinds{arrays.token_kinds, token_kind_count(token_count)};
-  const auto inside = std::count_if(kinds.begin(), kinds.end(),
-                                    [](TextKind kind) { return kind != kOutsideKind; });
+  const auto inside = std::count_if(kinds.begin(), kinds.end(), [](TextKind kind) { return kind != kOutsideKind; });
   if (static_cast<uint32_t>(inside) != check.inside_count()) {
     return corrupt(error, "it gives a kind to special tokens");
   }
-  *vocabulary = {token_count, prepared.longest,
+  *vocabulary = {token_count,
+                 prepared.longest,
                  {arrays.nodes, size_t{prepared.node_count} + 1},
                  {arrays.node_kinds, prepared.node_count},
                  kinds,

@@ -31,8 +31,7 @@ class Classes {
     }
     if (workspace_.exhausted()) return false;
     sort_numbers(points_.begin(), points_.end());
-    points_.truncate(
-        static_cast<size_t>(std::unique(points_.begin(), points_.end()) - points_.begin()));
+    points_.truncate(static_cast<size_t>(std::unique(points_.begin(), points_.end()) - points_.begin()));
     if (uint64_t{points_.size()} * nfa_.set_count() > kMaxClassWork) return false;
     kinds_ = workspace_.take<uint32_t>(points_.size());
     if (kinds_ == nullptr) return false;
@@ -149,8 +148,7 @@ class Determinizer {
     for (uint32_t i = 0; i < set_.size(); ++i) {
       for (uint32_t e = nfa_.first_edge(set_[i]); e != kNone; e = nfa_.edge(e).next) {
         const auto& edge = nfa_.edge(e);
-        const bool passes = edge.kind == EdgeKind::kEpsilon ||
-                            (edge.kind == EdgeKind::kBegin && at_begin) ||
+        const bool passes = edge.kind == EdgeKind::kEpsilon || (edge.kind == EdgeKind::kBegin && at_begin) ||
                             (edge.kind == EdgeKind::kEnd && at_end);
         if (passes) add(edge.target);
       }
@@ -160,8 +158,7 @@ class Determinizer {
   bool matters(uint32_t state) const {
     if (state == nfa_.accept()) return true;
     for (uint32_t e = nfa_.first_edge(state); e != kNone; e = nfa_.edge(e).next) {
-      if (nfa_.edge(e).kind == EdgeKind::kCharacters || nfa_.edge(e).kind == EdgeKind::kEnd)
-        return true;
+      if (nfa_.edge(e).kind == EdgeKind::kCharacters || nfa_.edge(e).kind == EdgeKind::kEnd) return true;
     }
     return false;
   }
@@ -172,8 +169,7 @@ class Determinizer {
       set_.truncate(0);
       set_.push(nfa_.accept());
     } else {
-      const auto* kept =
-          std::remove_if(set_.begin(), set_.end(), [&](uint32_t s) { return !matters(s); });
+      const auto* kept = std::remove_if(set_.begin(), set_.end(), [&](uint32_t s) { return !matters(s); });
       set_.truncate(static_cast<size_t>(kept - set_.begin()));
       sort_numbers(set_.begin(), set_.end());
     }
@@ -215,8 +211,7 @@ class Determinizer {
 
 }  // namespace
 
-bool automaton_of_regex(const RegexTree& tree, bool search, Workspace& workspace,
-                        CharacterAutomaton* automaton) {
+bool automaton_of_regex(const RegexTree& tree, bool search, Workspace& workspace, CharacterAutomaton* automaton) {
   RegexNfa nfa(tree, workspace);
   if (!nfa.build(search)) return false;
   Classes classes(nfa, workspace);

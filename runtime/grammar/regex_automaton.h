@@ -37,18 +37,14 @@ struct CharacterAutomaton {
 inline constexpr uint32_t kMaxAutomatonStates = 20000;
 
 // search: what contains a match; otherwise what is a match as a whole.
-bool automaton_of_regex(const RegexTree& tree, bool search, Workspace& workspace,
-                        CharacterAutomaton* automaton);
+bool automaton_of_regex(const RegexTree& tree, bool search, Workspace& workspace, CharacterAutomaton* automaton);
 // Texts of minimum to maximum code points.
-bool automaton_of_length(uint32_t minimum, uint32_t maximum, Workspace& workspace,
-                         CharacterAutomaton* automaton);
-bool automaton_of_words(std::span<const std::string_view> words, Workspace& workspace,
-                        CharacterAutomaton* automaton);
+bool automaton_of_length(uint32_t minimum, uint32_t maximum, Workspace& workspace, CharacterAutomaton* automaton);
+bool automaton_of_words(std::span<const std::string_view> words, Workspace& workspace, CharacterAutomaton* automaton);
 // What both accept; or, where negated, what the one does not accept.
-bool intersect_automata(const CharacterAutomaton& a, bool negate_a, const CharacterAutomaton& b,
-                        bool negate_b, Workspace& workspace, CharacterAutomaton* automaton);
+bool intersect_automata(const CharacterAutomaton& a, bool negate_a, const CharacterAutomaton& b, bool negate_b,
+                        Workspace& workspace, CharacterAutomaton* automaton);
 // Leaves out states from which nothing is accepted and joins those that are alike.
-bool minimize_automaton(const CharacterAutomaton& automaton, Workspace& workspace,
-                        CharacterAutomaton* minimized);
+bool minimize_automaton(const CharacterAutomaton& automaton, Workspace& workspace, CharacterAutomaton* minimized);
 
 }  // namespace sotto

@@ -33,8 +33,7 @@ bool add_regex_property(std::string_view name, GrowingArray<Interval>& intervals
     const std::string_view property = name.substr(0, equals);
     name.remove_prefix(equals + 1);
     any_kind = false;
-    if (property == "Script" || property == "sc" || property == "Script_Extensions" ||
-        property == "scx") {
+    if (property == "Script" || property == "sc" || property == "Script_Extensions" || property == "scx") {
       if (property.size() == 3 || property.size() > 6) return false;  // extensions: no table
       kind = RegexPropertyKind::kScript;
     } else if (property != "General_Category" && property != "gc") {
@@ -63,10 +62,9 @@ void add_regex_class(char name, GrowingArray<Interval>& intervals) {
   if (name == 's') {
     // White space and line ends of ECMA-262 12.2 and 12.3.
     for (const Interval space :
-         {Interval{0x09, 0x0D}, Interval{0x20, 0x20}, Interval{0xA0, 0xA0},
-          Interval{0x1680, 0x1680}, Interval{0x2000, 0x200A}, Interval{0x2028, 0x2029},
-          Interval{0x202F, 0x202F}, Interval{0x205F, 0x205F}, Interval{0x3000, 0x3000},
-          Interval{0xFEFF, 0xFEFF}}) {
+         {Interval{0x09, 0x0D}, Interval{0x20, 0x20}, Interval{0xA0, 0xA0}, Interval{0x1680, 0x1680},
+          Interval{0x2000, 0x200A}, Interval{0x2028, 0x2029}, Interval{0x202F, 0x202F}, Interval{0x205F, 0x205F},
+          Interval{0x3000, 0x3000}, Interval{0xFEFF, 0xFEFF}}) {
       intervals.push(space);
     }
   }

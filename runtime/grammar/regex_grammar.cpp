@@ -63,15 +63,12 @@ uint32_t RegexGrammar::never() {
   return builder_.reference(never_);
 }
 
-uint32_t RegexGrammar::anything() {
-  return builder_.repeat(characters(kAll), 0, kUnbounded);
-}
+uint32_t RegexGrammar::anything() { return builder_.repeat(characters(kAll), 0, kUnbounded); }
 
 uint32_t RegexGrammar::characters(std::span<const Interval> intervals) {
   if (intervals.empty()) return never();
-  const bool plain =
-      form_ == CharacterForm::kRaw ||
-      (intervals.front().first > 0x1F && !contains(intervals, '"') && !contains(intervals, '\\'));
+  const bool plain = form_ == CharacterForm::kRaw ||
+                     (intervals.front().first > 0x1F && !contains(intervals, '"') && !contains(intervals, '\\'));
   const auto direct = [&] {
     if (!plain) return json_characters(intervals);
     const uint32_t begin = builder_.begin_intervals();
@@ -105,8 +102,7 @@ uint32_t RegexGrammar::json_characters(std::span<const Interval> intervals) {
   begin = builder_.begin_intervals();
   for (uint32_t i = 0; i < 7; ++i) {
     const auto letter = static_cast<uint8_t>(kShortEscapes[i]);
-    if (contains(intervals, static_cast<uint8_t>(kShortEscaped[i])))
-      builder_.add_interval({letter, letter});
+    if (contains(intervals, static_cast<uint8_t>(kShortEscaped[i]))) builder_.add_interval({letter, letter});
   }
   const uint32_t letters = builder_.characters(begin, false);
   if (letters != kNone) {
@@ -119,8 +115,7 @@ uint32_t RegexGrammar::json_characters(std::span<const Interval> intervals) {
     begin = builder_.begin_intervals();
     for (uint32_t low = 0; low < 16; ++low) {
       const uint32_t c = high << 4 | low;
-      if (!contains(intervals, c) || std::memchr(kShortEscaped, static_cast<int>(c), 7) != nullptr)
-        continue;
+      if (!contains(intervals, c) || std::memchr(kShortEscaped, static_cast<int>(c), 7) != nullptr) continue;
       const uint32_t digit = low < 10 ? '0' + low : 'a' + low - 10;
       builder_.add_interval({digit, digit});
       if (low >= 10) builder_.add_interval({digit - 32, digit - 32});
@@ -142,8 +137,7 @@ uint32_t RegexGrammar::text(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<uint8_t>(text[i]);
     if (c >= 0x20 && c != '"' && c != '\\') continue;
-    if (i > begin)
-      builder_.append(parts, builder_.text(std::string_view(text.data() + begin, i - begin)));
+    if (i > begin) builder_.append(parts, builder_.text(std::string_view(text.data() + begin, i - begin)));
     begin = i + 1;
     const Interval one[] = {{c, c}};
     builder_.append(parts, json_characters(one));
@@ -217,8 +211,7 @@ uint32_t RegexGrammar::body(const RegexTree& tree, uint32_t root) {
     }
     if (frame.child != kNone) {
       const uint32_t child = frame.child;
-      frames.push(
-          {child, tree[child].kind >= RegexKind::kSequence ? tree[child].first : kNone, {}});
+      frames.push({child, tree[child].kind >= RegexKind::kSequence ? tree[child].first : kNone, {}});
       continue;
     }
     switch (node.kind) {
@@ -254,8 +247,7 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
   auto* sources = workspace.take<uint32_t>(count);
   auto* order = workspace.take<uint32_t>(count);
   auto* is_short = workspace.take<bool>(count);
-  if (rules == nullptr || bodies == nullptr || sources == nullptr || order == nullptr ||
-      is_short == nullptr) {
+  if (rules == nullptr || bodies == nullptr || sources == nullptr || order == nullptr || is_short == nullptr) {
     return builder_.empty();
   }
   std::fill(rules, rules + count, kNone);
@@ -275,8 +267,7 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
   for (uint32_t state = 0; state < count; ++state) {
     each_target(state, [&](uint32_t target) {
       if (sources[target] == kNone) sources[target] = state;
-      if (sources[target] != state && rules[target] == kNone)
-        rules[target] = builder_.anonymous_rule(kNone);
+      if (sources[target] != state && rules[target] == kNone) rules[target] = builder_.anonymous_rule(kNone);
     });
   }
   // In `order` a state comes before those written inside it.
@@ -311,8 +302,8 @@ void RegexGrammar::join(Interval characters) {
   }
 }
 
-uint32_t RegexGrammar::state(const CharacterAutomaton& automaton, uint32_t state,
-                             const uint32_t* rules, const uint32_t* bodies) {
+uint32_t RegexGrammar::state(const CharacterAutomaton& automaton, uint32_t state, const uint32_t* rules,
+                             const uint32_t* bodies) {
   arcs_.truncate(0);
   for (size_t i = 0; i < automaton.ranges.size(); ++i) {
     const uint32_t target = automaton.step(state, automaton.ranges[i].kind);
@@ -361,8 +352,7 @@ uint32_t RegexGrammar::rest(const CharacterAutomaton& automaton, uint32_t state)
 }
 
 // kNone if there are none.
-uint32_t RegexGrammar::characters_between(const CharacterAutomaton& automaton, uint32_t from,
-                                          uint32_t to) {
+uint32_t RegexGrammar::characters_between(const CharacterAutomaton& automaton, uint32_t from, uint32_t to) {
   intervals_.truncate(0);
   for (size_t i = 0; i < automaton.ranges.size(); ++i) {
     if (automaton.step(from, automaton.ranges[i].kind) == to) join(automaton.characters(i));
@@ -370,8 +360,8 @@ uint32_t RegexGrammar::characters_between(const CharacterAutomaton& automaton, u
   return intervals_.empty() ? kNone : characters(intervals_.span());
 }
 
-Status build_regex_grammar(std::span<const char> pattern, std::span<const char> name,
-                           GrammarBuilder& builder, Error* error) {
+Status build_regex_grammar(std::span<const char> pattern, std::span<const char> name, GrammarBuilder& builder,
+                           Error* error) {
   RegexTree tree(builder.workspace());
   SOTTO_TRY(parse_regex(pattern, tree, builder.workspace(), error));
   RegexGrammar grammar(builder, CharacterForm::kRaw);
@@ -380,8 +370,7 @@ Status build_regex_grammar(std::span<const char> pattern, std::span<const char> 
     CharacterAutomaton automaton;
     if (!automaton_of_regex(tree, false, builder.workspace(), &automaton)) {
       if (builder.workspace().exhausted()) return fail_too_large(error);
-      return fail(error, Status::kGrammarUnsupported,
-                  "anchors inside a regular expression of this size");
+      return fail(error, Status::kGrammarUnsupported, "anchors inside a regular expression of this size");
     }
     expression = grammar.automaton(automaton);
   }

@@ -39,8 +39,7 @@ class RegexGrammar {
   };
 
   uint32_t json_characters(std::span<const Interval> intervals);
-  uint32_t state(const CharacterAutomaton& automaton, uint32_t state, const uint32_t* rules,
-                 const uint32_t* bodies);
+  uint32_t state(const CharacterAutomaton& automaton, uint32_t state, const uint32_t* rules, const uint32_t* bodies);
   uint32_t rest(const CharacterAutomaton& automaton, uint32_t state);
   uint32_t characters_between(const CharacterAutomaton& automaton, uint32_t from, uint32_t to);
   void join(Interval characters);
@@ -58,7 +57,7 @@ class RegexGrammar {
 };
 
 // The whole text matches: what a regular expression as a grammar means. Defines the rule `name`.
-Status build_regex_grammar(std::span<const char> pattern, std::span<const char> name,
-                           GrammarBuilder& builder, Error* error);
+Status build_regex_grammar(std::span<const char> pattern, std::span<const char> name, GrammarBuilder& builder,
+                           Error* error);
 
 }  // namespace sotto

@@ -10,12 +10,8 @@ namespace {
 
 constexpr uint32_t kMaxNesting = 512;
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 class RegexParser {
  public:
@@ -51,12 +47,9 @@ class RegexParser {
   }
   // What no regular grammar, or no exact one, can say.
   Status refuse(size_t offset, const char* what) {
-    return fail_in_source(error_, text_, offset, {what, std::strlen(what)},
-                          Status::kGrammarUnsupported);
+    return fail_in_source(error_, text_, offset, {what, std::strlen(what)}, Status::kGrammarUnsupported);
   }
-  char peek(size_t ahead = 0) const {
-    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
-  }
+  char peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
   bool take(char c) {
     if (at_ >= text_.size() || text_[at_] != c) return false;
     ++at_;
@@ -136,8 +129,8 @@ class RegexParser {
       case '.': {
         ++at_;
         const uint32_t first = tree_.intervals.size();
-        for (const Interval other : {Interval{0, 9}, Interval{0xB, 0xC}, Interval{0xE, 0x2027},
-                                     Interval{0x202A, kMaxCodePoint}}) {
+        for (const Interval other :
+             {Interval{0, 9}, Interval{0xB, 0xC}, Interval{0xE, 0x2027}, Interval{0x202A, kMaxCodePoint}}) {
           tree_.intervals.push(other);
         }
         characters(first, false);
@@ -177,8 +170,7 @@ class RegexParser {
       if (take("P<") || take('<')) {
         const size_t name = at_;
         while (is_letter(peek()) || is_digit(peek()) || peek() == '_' || peek() == '$') ++at_;
-        if (at_ == name || is_digit(text_[name]) || !take('>'))
-          return fail(begin, "malformed group name");
+        if (at_ == name || is_digit(text_[name]) || !take('>')) return fail(begin, "malformed group name");
       } else if (!take(':')) {
         return refuse(begin, "inline flags are not supported,");
       }
@@ -214,8 +206,7 @@ class RegexParser {
     if (!is_digit(peek())) return otherwise;
     uint64_t value = 0;
     while (is_digit(peek())) {
-      value =
-          std::min<uint64_t>(value * 10 + static_cast<uint64_t>(text_[at_++] - '0'), kUnbounded);
+      value = std::min<uint64_t>(value * 10 + static_cast<uint64_t>(text_[at_++] - '0'), kUnbounded);
     }
     return static_cast<uint32_t>(value);
   }
@@ -224,8 +215,7 @@ class RegexParser {
     const size_t begin = at_;
     Group& group = groups_.back();
     if (!group.repeatable) {
-      return fail(begin, group.last_item == kNone ? "repetition of nothing"
-                                                  : "repetition of this is not allowed");
+      return fail(begin, group.last_item == kNone ? "repetition of nothing" : "repetition of this is not allowed");
     }
     uint32_t minimum = 0;
     uint32_t maximum = kUnbounded;
@@ -249,8 +239,7 @@ class RegexParser {
       return refuse(at_, "possessive repetition is not supported,");
     }
     const uint32_t body = group.last_item;
-    const uint32_t repeat =
-        tree_.nodes.push({RegexKind::kRepeat, body, 0, minimum, maximum, kNone});
+    const uint32_t repeat = tree_.nodes.push({RegexKind::kRepeat, body, 0, minimum, maximum, kNone});
     if (group.before_last == kNone) {
       group.items = repeat;
     } else {
@@ -319,8 +308,7 @@ class RegexParser {
     const std::string_view property(text_.data() + name, at_ - name);
     if (!take('}')) return fail(begin, "malformed character property");
     const uint32_t first = tree_.intervals.size();
-    if (!add_regex_property(property, tree_.intervals))
-      return fail(begin, "unknown character property");
+    if (!add_regex_property(property, tree_.intervals)) return fail(begin, "unknown character property");
     if (complement) complement_code_points(tree_.intervals, first);
     return Status::kOk;
   }
@@ -403,8 +391,7 @@ class RegexParser {
 
 }  // namespace
 
-Status parse_regex(std::span<const char> pattern, RegexTree& tree, Workspace& workspace,
-                   Error* error) {
+Status parse_regex(std::span<const char> pattern, RegexTree& tree, Workspace& workspace, Error* error) {
   return RegexParser(pattern, tree, workspace, error).parse();
 }
 

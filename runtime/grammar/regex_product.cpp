@@ -31,8 +31,7 @@ bool CharacterAutomaton::matches(std::string_view text) const {
   return state != kDead && accepts[state] != 0;
 }
 
-bool automaton_of_length(uint32_t minimum, uint32_t maximum, Workspace& workspace,
-                         CharacterAutomaton* automaton) {
+bool automaton_of_length(uint32_t minimum, uint32_t maximum, Workspace& workspace, CharacterAutomaton* automaton) {
   const bool bounded = maximum != kUnbounded;
   const uint32_t last = bounded ? maximum : minimum;
   if (last >= kMaxAutomatonStates) return false;
@@ -49,8 +48,7 @@ bool automaton_of_length(uint32_t minimum, uint32_t maximum, Workspace& workspac
   return true;
 }
 
-bool automaton_of_words(std::span<const std::string_view> words, Workspace& workspace,
-                        CharacterAutomaton* automaton) {
+bool automaton_of_words(std::span<const std::string_view> words, Workspace& workspace, CharacterAutomaton* automaton) {
   // Class 0 is every character that occurs in no word.
   GrowingArray<uint32_t> letters(workspace);
   const auto each = [&](std::string_view word, auto&& visit) {
@@ -63,8 +61,7 @@ bool automaton_of_words(std::span<const std::string_view> words, Workspace& work
   for (const auto word : words) each(word, [&](uint32_t c) { letters.push(c); });
   if (workspace.exhausted()) return false;
   sort_numbers(letters.begin(), letters.end());
-  letters.truncate(
-      static_cast<size_t>(std::unique(letters.begin(), letters.end()) - letters.begin()));
+  letters.truncate(static_cast<size_t>(std::unique(letters.begin(), letters.end()) - letters.begin()));
   GrowingArray<CharacterAutomaton::Range> ranges(workspace);
   if (letters.empty() || letters[0] != 0) ranges.push({0, 0});
   for (uint32_t i = 0; i < letters.size(); ++i) {
@@ -83,12 +80,10 @@ bool automaton_of_words(std::span<const std::string_view> words, Workspace& work
     each(word, [&](uint32_t c) {
       if (!fits) return;
       const auto* letter = std::lower_bound(letters.begin(), letters.end(), c);
-      const size_t cell =
-          size_t{state} * class_count + static_cast<size_t>(letter - letters.begin()) + 1;
+      const size_t cell = size_t{state} * class_count + static_cast<size_t>(letter - letters.begin()) + 1;
       if (next[cell] == kDead) {
         const uint32_t fresh = accepts.push(0);
-        if (!next.resize(next.size() + class_count, 0xFF) || fresh == 0 ||
-            next.size() > kMaxCells) {
+        if (!next.resize(next.size() + class_count, 0xFF) || fresh == 0 || next.size() > kMaxCells) {
           fits = false;
           return;
         }
@@ -104,8 +99,8 @@ bool automaton_of_words(std::span<const std::string_view> words, Workspace& work
   return true;
 }
 
-bool intersect_automata(const CharacterAutomaton& a, bool negate_a, const CharacterAutomaton& b,
-                        bool negate_b, Workspace& workspace, CharacterAutomaton* automaton) {
+bool intersect_automata(const CharacterAutomaton& a, bool negate_a, const CharacterAutomaton& b, bool negate_b,
+                        Workspace& workspace, CharacterAutomaton* automaton) {
   // A class for every pair of classes that share a character.
   InternedSets pairs(workspace);
   GrowingArray<CharacterAutomaton::Range> ranges(workspace);
@@ -140,14 +135,12 @@ bool intersect_automata(const CharacterAutomaton& a, bool negate_a, const Charac
     const uint32_t q = states[state][1];
     accepts.push(accepts_in(a, negate_a, p) && accepts_in(b, negate_b, q) ? 1 : 0);
     for (uint32_t kind = 0; kind < class_count; ++kind) {
-      next.push(state_of(p == kDead ? kDead : a.step(p, pairs[kind][0]),
-                         q == kDead ? kDead : b.step(q, pairs[kind][1])));
+      next.push(
+          state_of(p == kDead ? kDead : a.step(p, pairs[kind][0]), q == kDead ? kDead : b.step(q, pairs[kind][1])));
     }
-    if (workspace.exhausted() || states.count() > kMaxAutomatonStates || next.size() > kMaxCells)
-      return false;
+    if (workspace.exhausted() || states.count() > kMaxAutomatonStates || next.size() > kMaxCells) return false;
   }
-  const CharacterAutomaton product{ranges.span(), class_count, states.count(), next.begin(),
-                                   accepts.begin()};
+  const CharacterAutomaton product{ranges.span(), class_count, states.count(), next.begin(), accepts.begin()};
   return minimize_automaton(product, workspace, automaton);
 }
 
@@ -219,8 +212,7 @@ uint32_t refine(const CharacterAutomaton& automaton, Workspace& workspace, uint3
 
 }  // namespace
 
-bool minimize_automaton(const CharacterAutomaton& automaton, Workspace& workspace,
-                        CharacterAutomaton* minimized) {
+bool minimize_automaton(const CharacterAutomaton& automaton, Workspace& workspace, CharacterAutomaton* minimized) {
   const uint32_t count = automaton.state_count;
   auto* blocks = workspace.take<uint32_t>(size_t{count} + 1);
   if (blocks == nullptr || !mark_live(automaton, workspace, blocks)) return false;
@@ -229,17 +221,14 @@ bool minimize_automaton(const CharacterAutomaton& automaton, Workspace& workspac
     block_count = refine(automaton, workspace, blocks);
     if (block_count == 0) return false;
   } else {
-    for (uint32_t state = 0; state < count; ++state)
-      blocks[state] = blocks[state] == 0 ? 0 : ++block_count;
+    for (uint32_t state = 0; state < count; ++state) blocks[state] = blocks[state] == 0 ? 0 : ++block_count;
     ++block_count;
   }
   *minimized = {automaton.ranges, automaton.class_count, 0, nullptr, nullptr};
   if (count == 0 || blocks[0] == 0) return true;
   // The start's block comes first, and dead ones are left out.
   const uint32_t start = blocks[0];
-  const auto id = [&](uint32_t block) {
-    return block == start ? 0 : block < start ? block : block - 1;
-  };
+  const auto id = [&](uint32_t block) { return block == start ? 0 : block < start ? block : block - 1; };
   const size_t cells = size_t{block_count - 1} * automaton.class_count;
   auto* next = workspace.take<uint32_t>(cells);
   auto* accepts = workspace.take<uint8_t>(block_count);

@@ -12,8 +12,7 @@ namespace sotto {
 
 class InternedSets {
  public:
-  explicit InternedSets(Workspace& workspace)
-      : workspace_(workspace), items_(workspace), begins_(workspace) {
+  explicit InternedSets(Workspace& workspace) : workspace_(workspace), items_(workspace), begins_(workspace) {
     begins_.push(0);
   }
 

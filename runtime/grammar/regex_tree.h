@@ -34,9 +34,7 @@ struct RegexNode {
 struct RegexTree {
   explicit RegexTree(Workspace& workspace) : nodes(workspace), intervals(workspace) {}
 
-  std::span<const Interval> characters(const RegexNode& node) const {
-    return intervals.span(node.first, node.count);
-  }
+  std::span<const Interval> characters(const RegexNode& node) const { return intervals.span(node.first, node.count); }
   const RegexNode& operator[](uint32_t node) const { return nodes[node]; }
 
   GrowingArray<RegexNode> nodes;
@@ -46,8 +44,7 @@ struct RegexTree {
 
 // Look-around, back-references, word boundaries, inline flags and unknown escapes are refused
 // by name, with line:column. Lazy repetition means the same as greedy: what matches, not how.
-Status parse_regex(std::span<const char> pattern, RegexTree& tree, Workspace& workspace,
-                   Error* error);
+Status parse_regex(std::span<const char> pattern, RegexTree& tree, Workspace& workspace, Error* error);
 
 // Adds the characters of a property ("Lu", "Letter", "gc=Lu", "Script=Greek", "Alphabetic").
 bool add_regex_property(std::string_view name, GrowingArray<Interval>& intervals);

@@ -31,8 +31,7 @@ struct RuleGraph {
 // Subset construction, with buffers that serve one rule after the other.
 class Determinizer {
  public:
-  Determinizer(const GrammarBuilder& grammar, const Nfa& nfa, const Symbols& symbols,
-               Workspace& workspace);
+  Determinizer(const GrammarBuilder& grammar, const Nfa& nfa, const Symbols& symbols, Workspace& workspace);
 
   // False if the automaton would become too large; `graph` is undefined then.
   // `allowance`: states that are never too many.

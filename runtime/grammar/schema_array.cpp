@@ -24,18 +24,15 @@ class SchemaArrayBuilder {
     *expression = kNone;
     SOTTO_TRY(read_atoms());
     collect(tuple_);
-    if (compiler_.normalize(literals_) == SchemaCompiler::Goal::kNever)
-      maximum_ = std::min(maximum_, tuple_);
+    if (compiler_.normalize(literals_) == SchemaCompiler::Goal::kNever) maximum_ = std::min(maximum_, tuple_);
     for (uint32_t i = 0; i < tuple_; ++i) {
       collect(i);
-      if (compiler_.normalize(literals_) == SchemaCompiler::Goal::kNever)
-        maximum_ = std::min(maximum_, i);
+      if (compiler_.normalize(literals_) == SchemaCompiler::Goal::kNever) maximum_ = std::min(maximum_, i);
     }
     tuple_ = std::min(tuple_, maximum_);
     if (minimum_ > maximum_) return Status::kOk;
     if (unique_ != kNone && maximum_ > 1) {
-      return compiler_.refuse(unique_,
-                              "unique elements are not supported where there may be several");
+      return compiler_.refuse(unique_, "unique elements are not supported where there may be several");
     }
     uint32_t content = kNone;
     if (wanted_.node == kNone) {
@@ -99,8 +96,7 @@ class SchemaArrayBuilder {
   Status read_count(const Literal& atom) {
     const Keyword keyword = compiler_.keyword(atom.node);
     if (keyword == Keyword::kUniqueItems) {
-      if (document_.kind(atom.node) != JsonKind::kTrue)
-        return compiler_.reject(atom.node, "must be a boolean");
+      if (document_.kind(atom.node) != JsonKind::kTrue) return compiler_.reject(atom.node, "must be a boolean");
       unique_ = atom.node;
       return Status::kOk;
     }
@@ -140,8 +136,7 @@ class SchemaArrayBuilder {
   void collect(uint32_t index) {
     literals_.truncate(0);
     for (const Literal& atom : atoms_) {
-      if (atom.kind == LiteralKind::kEvery)
-        literals_.push({atom.node, LiteralKind::kSchema, atom.negated});
+      if (atom.kind == LiteralKind::kEvery) literals_.push({atom.node, LiteralKind::kSchema, atom.negated});
       if (atom.kind == LiteralKind::kElement && document_[atom.node].index == index) {
         literals_.push({atom.node, LiteralKind::kSchema, atom.negated});
       }
@@ -151,8 +146,7 @@ class SchemaArrayBuilder {
       }
       if (atom.kind != LiteralKind::kTuple) continue;
       const auto tuple = compiler_.tuple_of(atom.node);
-      const uint32_t schema =
-          index < tuple.count ? document_.element(tuple.list, index) : tuple.rest;
+      const uint32_t schema = index < tuple.count ? document_.element(tuple.list, index) : tuple.rest;
       if (schema != kNone) literals_.push({schema, LiteralKind::kSchema, false});
     }
   }
@@ -181,8 +175,7 @@ class SchemaArrayBuilder {
         const uint32_t comma = compiler_.json_.comma();
         const uint32_t more = compiler_.json_.sequence(comma, element(0));
         content = compiler_.json_.sequence(
-            first,
-            builder_.repeat(more, least > 0 ? least - 1 : 0, most == kUnbounded ? most : most - 1));
+            first, builder_.repeat(more, least > 0 ? least - 1 : 0, most == kUnbounded ? most : most - 1));
         if (least == 0) content = builder_.repeat(content, 0, 1);
       }
     }
@@ -205,17 +198,13 @@ class SchemaArrayBuilder {
       return Status::kOk;
     }
     const uint64_t states = (last + 2ull) * (last_wanted + 1ull);
-    if (states > kMaxStates)
-      return compiler_.refuse(wanted_.node, "too many elements to count \"contains\" among");
+    if (states > kMaxStates) return compiler_.refuse(wanted_.node, "too many elements to count \"contains\" among");
     // One more row, so that only the first element has no comma before it.
     const uint32_t rows = bounded || last > 0 ? last + 1 : 2;
     auto* rules = compiler_.workspace_.take<uint32_t>(size_t{rows} * (last_wanted + 1));
     if (rules == nullptr) return compiler_.check_memory();
-    const auto rule = [&](uint32_t row, uint32_t count) {
-      return rules[row * (last_wanted + 1) + count];
-    };
-    for (uint32_t i = 0; i < rows * (last_wanted + 1); ++i)
-      rules[i] = builder_.anonymous_rule(kNone);
+    const auto rule = [&](uint32_t row, uint32_t count) { return rules[row * (last_wanted + 1) + count]; };
+    for (uint32_t i = 0; i < rows * (last_wanted + 1); ++i) rules[i] = builder_.anonymous_rule(kNone);
     for (uint32_t row = 0; row < rows; ++row) {
       for (uint32_t count = 0; count <= last_wanted; ++count) {
         GrammarBuilder::List choices;
@@ -226,15 +215,13 @@ class SchemaArrayBuilder {
           if (is_wanted && limited && count == last_wanted) continue;
           if (is_wanted && !limited && count == last_wanted) continue;  // any element will do
           collect(std::min(row, tuple_));
-          if (is_wanted || limited)
-            literals_.push({wanted_.node, LiteralKind::kSchema, wanted_.negated == is_wanted});
+          if (is_wanted || limited) literals_.push({wanted_.node, LiteralKind::kSchema, wanted_.negated == is_wanted});
           const uint32_t item = compiler_.json_.item(compiler_.value(literals_));
           const uint32_t value = element_after(row > 0, item);
           const uint32_t after = rule(next, is_wanted ? count + 1 : count);
           builder_.append(choices, compiler_.json_.sequence(value, builder_.reference(after)));
         }
-        const uint32_t body =
-            choices.first == kNone ? compiler_.json_.never() : builder_.choice(choices);
+        const uint32_t body = choices.first == kNone ? compiler_.json_.never() : builder_.choice(choices);
         builder_.define(rule(row, count), body, 0);
         SOTTO_TRY(compiler_.check_memory());
       }

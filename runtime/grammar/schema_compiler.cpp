@@ -12,8 +12,8 @@ constexpr uint32_t kMaxGoals = 50000;
 
 }  // namespace
 
-SchemaCompiler::SchemaCompiler(const JsonDocument& schema, const SchemaOptions& options,
-                               GrammarBuilder& builder, Error* error)
+SchemaCompiler::SchemaCompiler(const JsonDocument& schema, const SchemaOptions& options, GrammarBuilder& builder,
+                               Error* error)
     : document_(schema),
       options_(options),
       builder_(builder),
@@ -31,8 +31,7 @@ SchemaCompiler::SchemaCompiler(const JsonDocument& schema, const SchemaOptions& 
 Status SchemaCompiler::fail_at_node(Status status, uint32_t node, const char* what) {
   char pointer[120];
   const size_t size = document_.pointer(node, pointer, sizeof pointer);
-  return fail_at(error_, status, document_[node].offset, std::span<const char>(pointer, size),
-                 ": ", what);
+  return fail_at(error_, status, document_[node].offset, std::span<const char>(pointer, size), ": ", what);
 }
 
 Status SchemaCompiler::check_memory() {
@@ -40,9 +39,7 @@ Status SchemaCompiler::check_memory() {
   return fail_too_large(error_);
 }
 
-Keyword SchemaCompiler::keyword(uint32_t member) const {
-  return find_keyword(document_.name(member), modern_);
-}
+Keyword SchemaCompiler::keyword(uint32_t member) const { return find_keyword(document_.name(member), modern_); }
 
 bool SchemaCompiler::is_asserting(uint32_t member) const {
   const Keyword keyword = this->keyword(member);
@@ -61,8 +58,8 @@ uint32_t SchemaCompiler::assertion(uint32_t schema, Keyword keyword) const {
 
 Status SchemaCompiler::count_of(uint32_t node, uint32_t* count) {
   Decimal decimal(workspace_);
-  if (document_.kind(node) != JsonKind::kNumber || !decimal.parse(document_.text(node)) ||
-      decimal.negative() || !decimal.is_integer()) {
+  if (document_.kind(node) != JsonKind::kNumber || !decimal.parse(document_.text(node)) || decimal.negative() ||
+      !decimal.is_integer()) {
     return reject(node, "must be an integer of 0 or more");
   }
   *count = static_cast<uint32_t>(std::min<uint64_t>(decimal.to_integer(), kMaxRepetitions - 1));
@@ -70,13 +67,10 @@ Status SchemaCompiler::count_of(uint32_t node, uint32_t* count) {
 }
 
 std::string_view SchemaCompiler::name_of(const Literal& literal) const {
-  return literal.kind == LiteralKind::kNamed ? document_.text(literal.node)
-                                             : document_.name(literal.node);
+  return literal.kind == LiteralKind::kNamed ? document_.text(literal.node) : document_.name(literal.node);
 }
 
-JsonType SchemaCompiler::type_of(uint32_t value) const {
-  return static_cast<JsonType>(document_.kind(value));
-}
+JsonType SchemaCompiler::type_of(uint32_t value) const { return static_cast<JsonType>(document_.kind(value)); }
 
 bool SchemaCompiler::same_value(uint32_t a, uint32_t b) const {
   if (document_.kind(a) != document_.kind(b)) return false;
@@ -120,11 +114,9 @@ SchemaCompiler::Goal SchemaCompiler::normalize(GrowingArray<Literal>& literals) 
     if (a.node != b.node) return a.node < b.node;
     return a.kind != b.kind ? a.kind < b.kind : a.negated < b.negated;
   });
-  literals.truncate(
-      static_cast<size_t>(std::unique(literals.begin(), literals.end()) - literals.begin()));
+  literals.truncate(static_cast<size_t>(std::unique(literals.begin(), literals.end()) - literals.begin()));
   for (uint32_t i = 1; i < literals.size(); ++i) {
-    if (literals[i].node == literals[i - 1].node && literals[i].kind == literals[i - 1].kind)
-      return Goal::kNever;
+    if (literals[i].node == literals[i - 1].node && literals[i].kind == literals[i - 1].kind) return Goal::kNever;
   }
   return literals.empty() ? Goal::kAny : Goal::kRule;
 }
@@ -190,8 +182,7 @@ Status SchemaCompiler::body(uint32_t goal, uint32_t* expression) {
     Alternatives alternatives(workspace_);
     SOTTO_TRY(expand(literals.span(), type, alternatives));
     bool is_free = false;
-    for (uint32_t i = 0; i < alternatives.ends.size(); ++i)
-      is_free = is_free || alternatives[i].empty();
+    for (uint32_t i = 0; i < alternatives.ends.size(); ++i) is_free = is_free || alternatives[i].empty();
     if (is_free) {
       builder_.append(choices, json_.any(type));
       ++free_types;
@@ -254,8 +245,8 @@ Status SchemaCompiler::build(JsonType type, Atoms atoms, uint32_t* expression) {
   }
 }
 
-Status build_json_schema(std::span<const char> schema, const SchemaOptions& options,
-                         std::span<const char> name, GrammarBuilder& builder, Error* error) {
+Status build_json_schema(std::span<const char> schema, const SchemaOptions& options, std::span<const char> name,
+                         GrammarBuilder& builder, Error* error) {
   JsonDocument document(builder.workspace());
   SOTTO_TRY(document.parse(schema, error));
   SchemaCompiler compiler(document, options, builder, error);

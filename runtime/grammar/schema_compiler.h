@@ -46,8 +46,7 @@ enum class Verdict : uint8_t { kFalse, kTrue, kOpen };
 
 class SchemaCompiler {
  public:
-  SchemaCompiler(const JsonDocument& schema, const SchemaOptions& options, GrammarBuilder& builder,
-                 Error* error);
+  SchemaCompiler(const JsonDocument& schema, const SchemaOptions& options, GrammarBuilder& builder, Error* error);
 
   // The expression of the values of `schema`, a node of the document.
   Status compile(uint32_t schema, uint32_t* expression);
@@ -69,12 +68,8 @@ class SchemaCompiler {
 
   // Errors and general help, schema_compiler.cpp. A keyword is refused that no exact grammar
   // is known for, and rejected where it is used wrongly.
-  Status refuse(uint32_t node, const char* what) {
-    return fail_at_node(Status::kGrammarUnsupported, node, what);
-  }
-  Status reject(uint32_t node, const char* what) {
-    return fail_at_node(Status::kGrammarSyntax, node, what);
-  }
+  Status refuse(uint32_t node, const char* what) { return fail_at_node(Status::kGrammarUnsupported, node, what); }
+  Status reject(uint32_t node, const char* what) { return fail_at_node(Status::kGrammarSyntax, node, what); }
   Status fail_at_node(Status status, uint32_t node, const char* what);
   Status check_memory();
   Keyword keyword(uint32_t member) const;

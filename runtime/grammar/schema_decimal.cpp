@@ -66,9 +66,7 @@ uint32_t Decimal::fraction_digits() const {
 uint32_t Decimal::digit(uint32_t position) const {
   // Below 0.1 the digits begin after -exponent_ zeros.
   const int64_t index = static_cast<int64_t>(position) + (exponent_ < 0 ? exponent_ : 0);
-  return index < 0 || index >= static_cast<int64_t>(digits_.size())
-             ? 0
-             : digits_[static_cast<size_t>(index)];
+  return index < 0 || index >= static_cast<int64_t>(digits_.size()) ? 0 : digits_[static_cast<size_t>(index)];
 }
 
 void Decimal::copy(const Decimal& other) {

@@ -17,15 +17,11 @@ class Decimal {
   bool parse(std::string_view text);
   bool negative() const { return negative_; }
   bool is_zero() const { return digits_.empty(); }
-  bool is_integer() const {
-    return digits_.empty() || static_cast<int32_t>(digits_.size()) <= exponent_;
-  }
+  bool is_integer() const { return digits_.empty() || static_cast<int32_t>(digits_.size()) <= exponent_; }
   // Of the magnitude; saturated.
   uint64_t to_integer() const;
   // Digits before the point (none for numbers below 1), and after it.
-  uint32_t whole_digits() const {
-    return exponent_ > 0 && !is_zero() ? static_cast<uint32_t>(exponent_) : 0;
-  }
+  uint32_t whole_digits() const { return exponent_ > 0 && !is_zero() ? static_cast<uint32_t>(exponent_) : 0; }
   uint32_t fraction_digits() const;
   // 0 ... 9; position 0 is the first before the point of whole_digits(), then on after it.
   uint32_t digit(uint32_t position) const;

@@ -14,9 +14,9 @@ constexpr uint32_t kMinus = 1;
 constexpr uint32_t kPoint = 2;
 constexpr uint32_t kDigits = 3;
 constexpr uint32_t kClassCount = 13;
-constexpr CharacterAutomaton::Range kRanges[] = {
-    {0, 0},   {'-', 1}, {'.', 2}, {'/', 0},  {'0', 3},  {'1', 4},  {'2', 5}, {'3', 6},
-    {'4', 7}, {'5', 8}, {'6', 9}, {'7', 10}, {'8', 11}, {'9', 12}, {':', 0}};
+constexpr CharacterAutomaton::Range kRanges[] = {{0, 0},   {'-', 1},  {'.', 2},  {'/', 0},  {'0', 3},
+                                                 {'1', 4}, {'2', 5},  {'3', 6},  {'4', 7},  {'5', 8},
+                                                 {'6', 9}, {'7', 10}, {'8', 11}, {'9', 12}, {':', 0}};
 
 class Table {
  public:
@@ -30,9 +30,7 @@ class Table {
     const size_t cell = size_t{state} * kClassCount + kind;
     if (cell < next_.size()) next_[cell] = target;  // else out of memory
   }
-  void set_digit(uint32_t state, uint32_t digit, uint32_t target) {
-    set(state, kDigits + digit, target);
-  }
+  void set_digit(uint32_t state, uint32_t digit, uint32_t target) { set(state, kDigits + digit, target); }
   void set_digits(uint32_t state, uint32_t target) {
     for (uint32_t digit = 0; digit < 10; ++digit) set_digit(state, digit, target);
   }
@@ -167,8 +165,7 @@ bool automaton_of_bound(const Decimal& bound, bool upper, bool exclusive, Worksp
   return minimize_automaton(raw, workspace, automaton);
 }
 
-bool automaton_of_multiples(const Decimal& divisor, Workspace& workspace,
-                            CharacterAutomaton* automaton) {
+bool automaton_of_multiples(const Decimal& divisor, Workspace& workspace, CharacterAutomaton* automaton) {
   constexpr uint32_t kMaxScale = 15;
   constexpr uint64_t kMaxStates = 24000;
   const uint32_t scale = divisor.fraction_digits();
@@ -193,8 +190,7 @@ bool automaton_of_multiples(const Decimal& divisor, Workspace& workspace,
   for (uint32_t i = 0; i < scale; ++i) unit = unit * 10 % count;
   if (workspace.exhausted()) return false;
   table.set(start, kMinus, start);
-  for (uint32_t digit = 0; digit < 10; ++digit)
-    table.set_digit(start, digit, state(0, digit * unit));
+  for (uint32_t digit = 0; digit < 10; ++digit) table.set_digit(start, digit, state(0, digit * unit));
   for (uint32_t residue = 0; residue < count; ++residue) {
     table.set(state(0, residue), kPoint, state(1, residue));
     for (uint32_t digit = 0; digit < 10; ++digit) {

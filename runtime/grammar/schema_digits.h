@@ -17,7 +17,6 @@ bool automaton_of_bound(const Decimal& bound, bool upper, bool exclusive, Worksp
                         CharacterAutomaton* automaton);
 
 // The multiples of a positive number. False: it has too many digits.
-bool automaton_of_multiples(const Decimal& divisor, Workspace& workspace,
-                            CharacterAutomaton* automaton);
+bool automaton_of_multiples(const Decimal& divisor, Workspace& workspace, CharacterAutomaton* automaton);
 
 }  // namespace sotto

@@ -12,9 +12,7 @@ constexpr uint64_t kMaxStepsInAll = 10000000;
 
 }  // namespace
 
-void SchemaCompiler::push(uint32_t* list, Literal literal) {
-  *list = cells_.push({literal, *list});
-}
+void SchemaCompiler::push(uint32_t* list, Literal literal) { *list = cells_.push({literal, *list}); }
 
 void SchemaCompiler::fork(const Branch& branch, std::span<const Literal> literals) {
   Branch fresh = branch;
@@ -22,8 +20,7 @@ void SchemaCompiler::fork(const Branch& branch, std::span<const Literal> literal
   branches_.push(fresh);
 }
 
-Status SchemaCompiler::expand(std::span<const Literal> goal, JsonType type,
-                              Alternatives& alternatives) {
+Status SchemaCompiler::expand(std::span<const Literal> goal, JsonType type, Alternatives& alternatives) {
   type_ = type;
   cells_.truncate(0);
   branches_.truncate(0);
@@ -61,9 +58,7 @@ Status SchemaCompiler::expand(std::span<const Literal> goal, JsonType type,
 
 // A branch that wants both of two opposites is dead.
 void SchemaCompiler::add_atom(Branch& branch, Literal literal) {
-  const auto names = [](LiteralKind kind) {
-    return kind == LiteralKind::kPresent || kind == LiteralKind::kNamed;
-  };
+  const auto names = [](LiteralKind kind) { return kind == LiteralKind::kPresent || kind == LiteralKind::kNamed; };
   for (uint32_t cell = branch.atoms; cell != kNone; cell = cells_[cell].next) {
     const Literal& other = cells_[cell].literal;
     const bool same = names(literal.kind) && names(other.kind)
@@ -106,8 +101,7 @@ Status SchemaCompiler::apply_schema(Branch& branch, Literal literal) {
     if ((kind == JsonKind::kTrue) == literal.negated) branch.dead = true;
     return Status::kOk;
   }
-  if (kind != JsonKind::kObject)
-    return reject(literal.node, "a schema must be an object or a boolean");
+  if (kind != JsonKind::kObject) return reject(literal.node, "a schema must be an object or a boolean");
   // The schema is the conjunction of its keywords that are open for this type.
   GrowingArray<Literal> open(workspace_);
   for (uint32_t m = document_[literal.node].first; m != kNone; m = document_[m].next) {
@@ -224,8 +218,7 @@ Status SchemaCompiler::apply_values(Branch& branch, Literal literal) {
     add_atom(branch, literal);
     return Status::kOk;
   }
-  for (uint32_t v = is_const ? member : document_[member].first; v != kNone;
-       v = is_const ? kNone : document_[v].next) {
+  for (uint32_t v = is_const ? member : document_[member].first; v != kNone; v = is_const ? kNone : document_[v].next) {
     if (type_of(v) != type_) continue;
     const Literal equals{v, LiteralKind::kEquals, literal.negated};
     if (literal.negated) {
@@ -239,8 +232,7 @@ Status SchemaCompiler::apply_values(Branch& branch, Literal literal) {
 }
 
 Status SchemaCompiler::apply_required(Branch& branch, Literal literal) {
-  if (document_.kind(literal.node) != JsonKind::kArray)
-    return reject(literal.node, "must be an array of names");
+  if (document_.kind(literal.node) != JsonKind::kArray) return reject(literal.node, "must be an array of names");
   for (uint32_t name = document_[literal.node].first; name != kNone; name = document_[name].next) {
     if (document_.kind(name) != JsonKind::kString) return reject(name, "must be a name");
     const Literal named{name, LiteralKind::kNamed, literal.negated};
@@ -256,8 +248,7 @@ Status SchemaCompiler::apply_required(Branch& branch, Literal literal) {
 
 // a -> b is: not a, or a and b.
 Status SchemaCompiler::apply_dependencies(Branch& branch, Literal literal) {
-  if (document_.kind(literal.node) != JsonKind::kObject)
-    return reject(literal.node, "must be an object");
+  if (document_.kind(literal.node) != JsonKind::kObject) return reject(literal.node, "must be an object");
   for (uint32_t m = document_[literal.node].first; m != kNone; m = document_[m].next) {
     const Literal dependency{m, LiteralKind::kDependency, literal.negated};
     if (literal.negated) {
@@ -276,8 +267,7 @@ Status SchemaCompiler::apply_dependency(Branch& branch, Literal literal) {
   const Literal absent{member, LiteralKind::kPresent, true};
   const bool is_list = document_.kind(member) == JsonKind::kArray;
   if (!literal.negated) fork(branch, {&absent, 1});
-  push(&branch.pending,
-       {member, is_list ? LiteralKind::kNames : LiteralKind::kSchema, literal.negated});
+  push(&branch.pending, {member, is_list ? LiteralKind::kNames : LiteralKind::kSchema, literal.negated});
   push(&branch.pending, present);
   return Status::kOk;
 }

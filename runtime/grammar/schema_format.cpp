@@ -18,14 +18,12 @@ namespace {
                         "02-(?:0[1-9]|1\\d|2[0-8])") "|"                            \
         "(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29")
 #define FRACTION "(?:\\.\\d+)?"
-#define TIME                                      \
-  "(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d" FRACTION \
-  "(?:[Zz]|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)|23:59:60" FRACTION "[Zz]"
+#define TIME \
+  "(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d" FRACTION "(?:[Zz]|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)|23:59:60" FRACTION "[Zz]"
 // RFC 3339 appendix A.
 #define MONTHS "\\d+M(?:\\d+D)?"
 #define DURATION_TIME "T(?:\\d+H(?:\\d+M(?:\\d+S)?)?|\\d+M(?:\\d+S)?|\\d+S)"
-#define DURATION \
-  "P(?:(?:\\d+Y(?:" MONTHS ")?|" MONTHS "|\\d+D)(?:" DURATION_TIME ")?|" DURATION_TIME "|\\d+W)"
+#define DURATION "P(?:(?:\\d+Y(?:" MONTHS ")?|" MONTHS "|\\d+D)(?:" DURATION_TIME ")?|" DURATION_TIME "|\\d+W)"
 
 // RFC 3986 section 3.2.2.
 #define OCTET "(?:\\d|[1-9]\\d|1\\d\\d|2[0-4]\\d|25[0-5])"
@@ -33,10 +31,10 @@ namespace {
 #define H16 "[0-9A-Fa-f]{1,4}"
 #define LS32 "(?:" H16 ":" H16 "|" IPV4 ")"
 #define UP_TO(n) "(?:(?:" H16 ":){0," n "}" H16 ")?::"
-#define IPV6                                                                                       \
-  GROUP("(?:" H16 ":){6}" LS32 "|::(?:" H16 ":){5}" LS32 "|(?:" H16 ")?::(?:" H16 ":){4}" LS32     \
-        "|" UP_TO("1") "(?:" H16 ":){3}" LS32 "|" UP_TO("2") "(?:" H16 ":){2}" LS32 "|" UP_TO("3") \
-            H16 ":" LS32 "|" UP_TO("4") LS32 "|" UP_TO("5") H16 "|" UP_TO("6"))
+#define IPV6                                                                                           \
+  GROUP("(?:" H16 ":){6}" LS32 "|::(?:" H16 ":){5}" LS32 "|(?:" H16 ")?::(?:" H16 ":){4}" LS32         \
+        "|" UP_TO("1") "(?:" H16 ":){3}" LS32 "|" UP_TO("2") "(?:" H16 ":){2}" LS32 "|" UP_TO("3") H16 \
+        ":" LS32 "|" UP_TO("4") LS32 "|" UP_TO("5") H16 "|" UP_TO("6"))
 
 // RFC 3986 appendix A and, with `ucs` and `private` characters, RFC 3987.
 #define ENCODED "%[0-9A-Fa-f]{2}"
@@ -50,12 +48,10 @@ namespace {
   "(?:\\[(?:" IPV6 "|[vV][0-9A-Fa-f]+\\.[" UNRESERVED DELIMITERS \
   ":]+)\\]|"                                                     \
   "(?:[" UNRESERVED DELIMITERS ucs "]|" ENCODED ")*)(?::\\d*)?"
-#define ENDING(ucs, private) \
-  "(?:\\?(?:" PCHAR(ucs) "|[/?" private "])*)?(?:#(?:" PCHAR(ucs) "|[/?])*)?"
+#define ENDING(ucs, private) "(?:\\?(?:" PCHAR(ucs) "|[/?" private "])*)?(?:#(?:" PCHAR(ucs) "|[/?])*)?"
 #define ROOTED(ucs) "//" AUTHORITY(ucs) SEGMENTS(ucs) "|/(?:" PCHAR(ucs) "+" SEGMENTS(ucs) ")?"
-#define URI(ucs, private)                                                                   \
-  "[A-Za-z][A-Za-z0-9+\\-.]*:(?:" ROOTED(ucs) "|" PCHAR(ucs) "+" SEGMENTS(ucs) "|)" ENDING( \
-      ucs, private)
+#define URI(ucs, private) \
+  "[A-Za-z][A-Za-z0-9+\\-.]*:(?:" ROOTED(ucs) "|" PCHAR(ucs) "+" SEGMENTS(ucs) "|)" ENDING(ucs, private)
 #define REFERENCE(ucs, private)                                                                 \
   "(?:" URI(ucs, private) "|(?:" ROOTED(ucs) "|(?:[" UNRESERVED DELIMITERS "@" ucs "]|" ENCODED \
                                              ")+" SEGMENTS(ucs) "|)" ENDING(ucs, private) ")"
@@ -63,9 +59,9 @@ namespace {
 // RFC 1123 and 5891: no label has "--" in its third and fourth places.
 #define ALNUM "[A-Za-z0-9]"
 #define INNER "[A-Za-z0-9\\-]"
-#define LABEL(n)                                                                   \
-  "(?:" ALNUM "(?:" INNER "?" ALNUM ")?|" ALNUM INNER "(?:" ALNUM ALNUM "|-" ALNUM \
-  ")|" ALNUM INNER "(?:" ALNUM INNER "|-" ALNUM ")" INNER "{0," n "}" ALNUM ")"
+#define LABEL(n)                                                                                                      \
+  "(?:" ALNUM "(?:" INNER "?" ALNUM ")?|" ALNUM INNER "(?:" ALNUM ALNUM "|-" ALNUM ")|" ALNUM INNER "(?:" ALNUM INNER \
+  "|-" ALNUM ")" INNER "{0," n "}" ALNUM ")"
 #define LABELS(n, more) LABEL(n) "(?:\\." LABEL(n) "){0," more "}"
 #define HOSTNAME LABELS("58", "2") "|" LABELS("57", "3") "|" LABELS("25", "7") "|" LABELS("9", "15")
 #define DOMAIN_NAME                                 \
@@ -80,11 +76,8 @@ namespace {
 
 #define POINTER "(?:/(?:[^/~]|~[01])*)*"
 // RFC 6570.
-#define VARIABLE \
-  "(?:[A-Za-z0-9_]|" ENCODED ")(?:\\.?(?:[A-Za-z0-9_]|" ENCODED "))*(?::[1-9]\\d{0,3}|\\*)?"
-#define TEMPLATE                                                                                \
-  "(?:[!#$&-;=?-\\[\\]_a-z~" UCS PRIVATE "]|" ENCODED "|\\{[+#./;?&]?" VARIABLE "(?:," VARIABLE \
-  ")*\\})*"
+#define VARIABLE "(?:[A-Za-z0-9_]|" ENCODED ")(?:\\.?(?:[A-Za-z0-9_]|" ENCODED "))*(?::[1-9]\\d{0,3}|\\*)?"
+#define TEMPLATE "(?:[!#$&-;=?-\\[\\]_a-z~" UCS PRIVATE "]|" ENCODED "|\\{[+#./;?&]?" VARIABLE "(?:," VARIABLE ")*\\})*"
 
 struct Format {
   std::string_view name;

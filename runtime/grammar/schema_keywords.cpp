@@ -3,9 +3,7 @@
 namespace sotto {
 namespace {
 
-constexpr uint8_t bit(JsonType type) {
-  return static_cast<uint8_t>(1u << static_cast<uint32_t>(type));
-}
+constexpr uint8_t bit(JsonType type) { return static_cast<uint8_t>(1u << static_cast<uint32_t>(type)); }
 constexpr uint8_t kAny = 0x7F;
 constexpr uint8_t kNumbers = bit(JsonType::kNumber);
 constexpr uint8_t kStrings = bit(JsonType::kString);

@@ -70,8 +70,7 @@ Status SchemaCompiler::apply_one(Branch& branch, Literal literal) {
         continue;
       }
       for (uint32_t j = 0; j < i; ++j) {
-        const Literal pair[] = {{open[i], LiteralKind::kSchema, false},
-                                {open[j], LiteralKind::kSchema, false}};
+        const Literal pair[] = {{open[i], LiteralKind::kSchema, false}, {open[j], LiteralKind::kSchema, false}};
         bool apart = false;
         SOTTO_TRY(disjoint(open[i], open[j], &apart));
         if (!apart) fork(branch, pair);
@@ -84,8 +83,7 @@ Status SchemaCompiler::apply_one(Branch& branch, Literal literal) {
 
 Status SchemaCompiler::apply_if(Branch& branch, Literal literal) {
   const uint32_t schema = document_[literal.node].parent;
-  const uint32_t consequences[] = {assertion(schema, Keyword::kThen),
-                                   assertion(schema, Keyword::kElse)};
+  const uint32_t consequences[] = {assertion(schema, Keyword::kThen), assertion(schema, Keyword::kElse)};
   Verdict verdict = Verdict::kOpen;
   SOTTO_TRY(this->verdict(literal.node, &verdict));
   for (uint32_t i = 0; i < 2; ++i) {
@@ -109,14 +107,12 @@ Status SchemaCompiler::apply_properties(Branch& branch, Literal literal) {
   }
   const uint32_t patterns = assertion(schema, Keyword::kPatternProperties);
   const uint32_t others = additional_of(schema);
-  if (patterns != kNone)
-    return refuse(patterns, "\"not\" around patternProperties is not supported");
+  if (patterns != kNone) return refuse(patterns, "\"not\" around patternProperties is not supported");
   if (others != kNone && document_.kind(others) != JsonKind::kTrue) {
     return refuse(others, "\"not\" around additionalProperties is not supported");
   }
   const uint32_t properties = assertion(schema, Keyword::kProperties);
-  for (uint32_t p = properties == kNone ? kNone : document_[properties].first; p != kNone;
-       p = document_[p].next) {
+  for (uint32_t p = properties == kNone ? kNone : document_[properties].first; p != kNone; p = document_[p].next) {
     const Literal wrong[] = {{p, LiteralKind::kProperty, true}, {p, LiteralKind::kPresent, false}};
     if (document_.kind(p) != JsonKind::kTrue) fork(branch, wrong);
   }
@@ -141,8 +137,7 @@ Status SchemaCompiler::apply_tuple(Branch& branch, Literal literal) {
     fork(branch, wrong);
   }
   if (tuple.rest != kNone && document_.kind(tuple.rest) != JsonKind::kTrue) {
-    if (tuple.prefix != kNone)
-      return refuse(tuple.rest, "\"not\" around the elements after a tuple is not supported");
+    if (tuple.prefix != kNone) return refuse(tuple.rest, "\"not\" around the elements after a tuple is not supported");
     const Literal exists{tuple.rest, LiteralKind::kExists, true};
     fork(branch, {&exists, 1});
   }
@@ -177,8 +172,7 @@ Status SchemaCompiler::apply_contains(Branch& branch, Literal literal) {
   }
   for (const Keyword bound : {Keyword::kMinContains, Keyword::kMaxContains}) {
     const uint32_t node = assertion(schema, bound);
-    if (node != kNone)
-      return refuse(node, "\"not\" around minContains or maxContains is not supported");
+    if (node != kNone) return refuse(node, "\"not\" around minContains or maxContains is not supported");
   }
   add_atom(branch, {literal.node, LiteralKind::kEvery, true});
   return Status::kOk;

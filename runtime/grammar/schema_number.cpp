@@ -9,10 +9,7 @@ namespace sotto {
 class SchemaNumberBuilder {
  public:
   SchemaNumberBuilder(SchemaCompiler& compiler, std::span<const Literal> atoms)
-      : compiler_(compiler),
-        document_(compiler.document_),
-        workspace_(compiler.workspace_),
-        atoms_(atoms) {}
+      : compiler_(compiler), document_(compiler.document_), workspace_(compiler.workspace_), atoms_(atoms) {}
 
   Status build(uint32_t* expression) {
     *expression = kNone;
@@ -38,8 +35,7 @@ class SchemaNumberBuilder {
       SOTTO_TRY(restrict_by(atom));
     }
     if (listing_ != nullptr) return listed(expression);
-    if (automaton_.state_count > 0)
-      *expression = compiler_.json_.characters().automaton(automaton_);
+    if (automaton_.state_count > 0) *expression = compiler_.json_.characters().automaton(automaton_);
     return compiler_.check_memory();
   }
 
@@ -57,8 +53,7 @@ class SchemaNumberBuilder {
 
   Status meet(const CharacterAutomaton& other, bool negated, uint32_t node) {
     CharacterAutomaton result;
-    if (!intersect_automata(automaton_, false, other, negated, workspace_, &result))
-      return too_large(node);
+    if (!intersect_automata(automaton_, false, other, negated, workspace_, &result)) return too_large(node);
     automaton_ = result;
     return Status::kOk;
   }
@@ -81,8 +76,8 @@ class SchemaNumberBuilder {
     bool exclusive = keyword == Keyword::kExclusiveMinimum || keyword == Keyword::kExclusiveMaximum;
     if (!exclusive) {
       // Draft 4: a flag beside the bound.
-      const uint32_t flag = compiler_.assertion(
-          document_[node].parent, upper ? Keyword::kExclusiveMaximum : Keyword::kExclusiveMinimum);
+      const uint32_t flag =
+          compiler_.assertion(document_[node].parent, upper ? Keyword::kExclusiveMaximum : Keyword::kExclusiveMinimum);
       exclusive = flag != kNone && document_.kind(flag) == JsonKind::kTrue;
     }
     if (atom.negated) {
@@ -94,8 +89,7 @@ class SchemaNumberBuilder {
   }
 
   void collect(const Literal& atom, GrowingArray<uint32_t>& values) const {
-    const bool is_list =
-        atom.kind == LiteralKind::kKeyword && compiler_.keyword(atom.node) == Keyword::kEnum;
+    const bool is_list = atom.kind == LiteralKind::kKeyword && compiler_.keyword(atom.node) == Keyword::kEnum;
     for (uint32_t v = is_list ? document_[atom.node].first : atom.node; v != kNone;
          v = is_list ? document_[v].next : kNone) {
       if (document_.kind(v) == JsonKind::kNumber) values.push(v);
@@ -112,8 +106,7 @@ class SchemaNumberBuilder {
       CharacterAutomaton to;
       CharacterAutomaton from;
       CharacterAutomaton equal;
-      if (!number.parse(document_.text(value)) ||
-          !automaton_of_bound(number, true, false, workspace_, &to) ||
+      if (!number.parse(document_.text(value)) || !automaton_of_bound(number, true, false, workspace_, &to) ||
           !automaton_of_bound(number, false, false, workspace_, &from) ||
           !intersect_automata(to, false, from, false, workspace_, &equal)) {
         return too_large(value);
@@ -129,8 +122,7 @@ class SchemaNumberBuilder {
       GrowingArray<uint32_t> values(workspace_);
       collect(atom, values);
       bool found = false;
-      for (const uint32_t other : values.span())
-        found = found || compiler_.same_value(value, other);
+      for (const uint32_t other : values.span()) found = found || compiler_.same_value(value, other);
       if (!found) return false;
     }
     return true;
@@ -143,8 +135,7 @@ class SchemaNumberBuilder {
     GrammarBuilder::List choices;
     for (const uint32_t value : values.span()) {
       Decimal number(workspace_);
-      if (!number.parse(document_.text(value)) || number.whole_digits() > 400 ||
-          number.fraction_digits() > 400) {
+      if (!number.parse(document_.text(value)) || number.whole_digits() > 400 || number.fraction_digits() > 400) {
         return too_large(value);
       }
       GrowingArray<char> plain(workspace_);

@@ -23,8 +23,7 @@ Status SchemaObjectBuilder::build(uint32_t* expression) {
     Name name = names_[i];
     bool allowed = false;
     SOTTO_TRY(collect(name.text, &allowed));
-    allowed =
-        allowed && !name.absent && compiler_.normalize(literals_) != SchemaCompiler::Goal::kNever;
+    allowed = allowed && !name.absent && compiler_.normalize(literals_) != SchemaCompiler::Goal::kNever;
     if (!allowed) {
       possible = possible && !name.required;
       continue;
@@ -62,8 +61,7 @@ Status SchemaObjectBuilder::read_atoms() {
     SOTTO_TRY(compiler_.count_of(atom.node, &count));
     if (keyword == Keyword::kMinProperties && !atom.negated) minimum_ = std::max(minimum_, count);
     if (keyword == Keyword::kMaxProperties && !atom.negated) maximum_ = std::min(maximum_, count);
-    if (keyword == Keyword::kMaxProperties && atom.negated)
-      minimum_ = std::max(minimum_, count + 1);
+    if (keyword == Keyword::kMaxProperties && atom.negated) minimum_ = std::max(minimum_, count + 1);
     if (keyword == Keyword::kMinProperties && atom.negated) {
       maximum_ = count == 0 ? 0 : std::min(maximum_, count - 1);
       if (count == 0) minimum_ = 1;
@@ -73,12 +71,10 @@ Status SchemaObjectBuilder::read_atoms() {
   return Status::kOk;
 }
 
-Status SchemaObjectBuilder::meet_names(const CharacterAutomaton& names, bool negated,
-                                       uint32_t node) {
+Status SchemaObjectBuilder::meet_names(const CharacterAutomaton& names, bool negated, uint32_t node) {
   CharacterAutomaton result;
   const CharacterAutomaton& self = restricted_ ? allowed_ : names;
-  if (!intersect_automata(self, !restricted_ && negated, names, negated, compiler_.workspace_,
-                          &result)) {
+  if (!intersect_automata(self, !restricted_ && negated, names, negated, compiler_.workspace_, &result)) {
     SOTTO_TRY(compiler_.check_memory());
     return compiler_.refuse(node, "the names of properties together are too large");
   }
@@ -101,11 +97,9 @@ Status SchemaObjectBuilder::read_names() {
   for (const Literal& atom : atoms_) {
     uint32_t members = kNone;
     if (atom.kind == LiteralKind::kEquals) members = atom.node;
-    if (atom.kind == LiteralKind::kGroup)
-      members = compiler_.assertion(atom.node, Keyword::kProperties);
+    if (atom.kind == LiteralKind::kGroup) members = compiler_.assertion(atom.node, Keyword::kProperties);
     if (members == kNone) continue;
-    if (document_.kind(members) != JsonKind::kObject)
-      return compiler_.reject(members, "must be an object");
+    if (document_.kind(members) != JsonKind::kObject) return compiler_.reject(members, "must be an object");
     const bool required = atom.kind == LiteralKind::kEquals;
     for (uint32_t m = document_[members].first; m != kNone; m = document_[m].next) {
       mention(document_.name(m), required, false);
@@ -140,8 +134,7 @@ Status SchemaObjectBuilder::collect(std::string_view name, bool* allowed) {
       if (patterns != kNone && document_.kind(patterns) != JsonKind::kObject) {
         return compiler_.reject(patterns, "must be an object");
       }
-      for (uint32_t p = patterns == kNone ? kNone : document_[patterns].first; p != kNone;
-           p = document_[p].next) {
+      for (uint32_t p = patterns == kNone ? kNone : document_[patterns].first; p != kNone; p = document_[p].next) {
         CharacterAutomaton automaton;
         SOTTO_TRY(compiler_.pattern_automaton(p, &automaton));
         if (!automaton.matches(name)) continue;
@@ -171,9 +164,7 @@ Status SchemaObjectBuilder::build_others(uint32_t* others) {
   GrowingArray<uint32_t> patterns(compiler_.workspace_);
   for (const uint32_t group : groups_.span()) {
     const uint32_t own = compiler_.assertion(group, Keyword::kPatternProperties);
-    for (uint32_t p = own == kNone ? kNone : document_[own].first; p != kNone;
-         p = document_[p].next)
-      patterns.push(p);
+    for (uint32_t p = own == kNone ? kNone : document_[own].first; p != kNone; p = document_[p].next) patterns.push(p);
   }
   if (patterns.size() > 16) return compiler_.refuse(patterns[16], "too many patterns for names");
   if (patterns.empty() && !restricted_ && mentioned_.empty()) {
@@ -205,10 +196,8 @@ Status SchemaObjectBuilder::build_others(uint32_t* others) {
       Part inside = parts[j];
       Part outside = parts[j];
       inside.matched |= 1u << i;
-      if (!intersect_automata(parts[j].names, false, pattern, false, compiler_.workspace_,
-                              &inside.names) ||
-          !intersect_automata(parts[j].names, false, pattern, true, compiler_.workspace_,
-                              &outside.names)) {
+      if (!intersect_automata(parts[j].names, false, pattern, false, compiler_.workspace_, &inside.names) ||
+          !intersect_automata(parts[j].names, false, pattern, true, compiler_.workspace_, &outside.names)) {
         SOTTO_TRY(compiler_.check_memory());
         return compiler_.refuse(patterns[i], "the patterns of names together are too large");
       }
@@ -228,9 +217,8 @@ Status SchemaObjectBuilder::build_others(uint32_t* others) {
 }
 
 // Adds the pairs whose names match exactly these patterns to the choice.
-Status SchemaObjectBuilder::append_others(const CharacterAutomaton* names,
-                                          std::span<const uint32_t> patterns, uint32_t matched,
-                                          uint32_t* others) {
+Status SchemaObjectBuilder::append_others(const CharacterAutomaton* names, std::span<const uint32_t> patterns,
+                                          uint32_t matched, uint32_t* others) {
   literals_.truncate(0);
   bool allowed = true;
   for (const uint32_t group : groups_.span()) {
@@ -243,10 +231,9 @@ Status SchemaObjectBuilder::append_others(const CharacterAutomaton* names,
     }
     if (!any) add_additional(group, &allowed);
   }
-  if (!allowed || compiler_.normalize(literals_) == SchemaCompiler::Goal::kNever)
-    return Status::kOk;
-  const uint32_t key = names == nullptr ? json_.any(JsonType::kString)
-                                        : json_.quoted(json_.characters().automaton(*names));
+  if (!allowed || compiler_.normalize(literals_) == SchemaCompiler::Goal::kNever) return Status::kOk;
+  const uint32_t key =
+      names == nullptr ? json_.any(JsonType::kString) : json_.quoted(json_.characters().automaton(*names));
   const uint32_t colon = json_.colon();
   const uint32_t pair = json_.sequence(key, colon, compiler_.value(literals_));
   GrammarBuilder::List choices;
@@ -279,8 +266,7 @@ Status SchemaObjectBuilder::build_content(uint32_t* content) {
   for (uint32_t i = 0; i < due_.size(); ++i) {
     SOTTO_TRY(compiler_.check_memory());
     const Due due = due_[i];
-    builder_.define(rules_[due.position * (last_count_ + 1) + due.count],
-                    state(due.position, due.count), 0);
+    builder_.define(rules_[due.position * (last_count_ + 1) + due.count], state(due.position, due.count), 0);
   }
   return Status::kOk;
 }
@@ -340,8 +326,7 @@ uint32_t SchemaObjectBuilder::tail(uint32_t count) {
   if (others_ == kNone || most == 0) return least == 0 ? builder_.empty() : json_.never();
   if (count > 0) return builder_.repeat(pair(others_, 1), least, most);
   const uint32_t first = pair(others_, 0);
-  const uint32_t more =
-      builder_.repeat(pair(others_, 1), least > 0 ? least - 1 : 0, limited ? most - 1 : most);
+  const uint32_t more = builder_.repeat(pair(others_, 1), least > 0 ? least - 1 : 0, limited ? most - 1 : most);
   const uint32_t all = json_.sequence(first, more);
   return least == 0 ? builder_.repeat(all, 0, 1) : all;
 }

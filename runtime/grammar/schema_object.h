@@ -46,8 +46,8 @@ class SchemaObjectBuilder {
   Status collect(std::string_view name, bool* allowed);
   void add_additional(uint32_t group, bool* allowed);
   Status build_others(uint32_t* others);
-  Status append_others(const CharacterAutomaton* names, std::span<const uint32_t> patterns,
-                       uint32_t matched, uint32_t* others);
+  Status append_others(const CharacterAutomaton* names, std::span<const uint32_t> patterns, uint32_t matched,
+                       uint32_t* others);
   Status build_content(uint32_t* content);
   uint32_t state(uint32_t position, uint32_t count);
   uint32_t tail(uint32_t count);

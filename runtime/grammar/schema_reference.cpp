@@ -15,9 +15,7 @@ int hex_value(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-std::string_view without_fragment(std::string_view uri) {
-  return uri.substr(0, uri.find('#'));
-}
+std::string_view without_fragment(std::string_view uri) { return uri.substr(0, uri.find('#')); }
 
 bool has_scheme(std::string_view uri) {
   const size_t colon = uri.find(':');
@@ -59,8 +57,7 @@ struct Resolved {
 // Takes the next character of a token, which is not empty; undoes its escape of URIs.
 char take_character(std::string_view* token) {
   const std::string_view text = *token;
-  const bool is_escaped =
-      text.size() > 2 && text[0] == '%' && hex_value(text[1]) >= 0 && hex_value(text[2]) >= 0;
+  const bool is_escaped = text.size() > 2 && text[0] == '%' && hex_value(text[1]) >= 0 && hex_value(text[2]) >= 0;
   token->remove_prefix(is_escaped ? 3 : 1);
   return is_escaped ? static_cast<char>(hex_value(text[1]) << 4 | hex_value(text[2])) : text[0];
 }
@@ -116,8 +113,7 @@ uint32_t SchemaCompiler::identifier_of(uint32_t node) const {
     if (modern_ && name == "id") continue;
     const uint32_t id = document_.member(node, name);
     if (id == kNone || document_.kind(id) != JsonKind::kString) continue;
-    if (!document_.text(id).empty() && document_.text(id)[0] != '#')
-      return is_schema_place(node) ? id : kNone;
+    if (!document_.text(id).empty() && document_.text(id)[0] != '#') return is_schema_place(node) ? id : kNone;
   }
   return kNone;
 }
@@ -134,8 +130,7 @@ bool SchemaCompiler::is_schema_place(uint32_t node) const {
     if (name == "const" || name == "enum" || name == "default" || name == "examples") {
       // Unless that is a property's name.
       const uint32_t grandparent = document_[parent].parent;
-      const std::string_view holder =
-          grandparent == kNone ? std::string_view() : document_.name(parent);
+      const std::string_view holder = grandparent == kNone ? std::string_view() : document_.name(parent);
       if (holder != "properties" && holder != "$defs" && holder != "definitions") return false;
     }
     node = parent;
@@ -216,8 +211,7 @@ Status SchemaCompiler::resolve(uint32_t member, uint32_t* target) {
   *target = resource;
   if (uri.size() > path.size() + 1) {
     const std::string_view fragment = uri.substr(path.size() + 1);
-    *target =
-        fragment[0] == '/' ? follow_pointer(resource, fragment) : find_anchor(resource, fragment);
+    *target = fragment[0] == '/' ? follow_pointer(resource, fragment) : find_anchor(resource, fragment);
   }
   if (*target == kNone) return reject(member, "reference to nothing in this document");
   return Status::kOk;

@@ -5,8 +5,8 @@
 
 namespace sotto {
 
-Status build_choices(std::span<const std::string_view> choices, std::span<const char> name,
-                     GrammarBuilder& builder, Error* error) {
+Status build_choices(std::span<const std::string_view> choices, std::span<const char> name, GrammarBuilder& builder,
+                     Error* error) {
   if (choices.empty()) return fail(error, Status::kInvalidArgument, "there are no choices");
   GrammarBuilder::List list;
   for (const auto choice : choices) builder.append(list, builder.text(choice));
@@ -14,8 +14,8 @@ Status build_choices(std::span<const std::string_view> choices, std::span<const 
   return Status::kOk;
 }
 
-Status build_number_range(std::string_view minimum, std::string_view maximum, bool integer,
-                          std::span<const char> name, GrammarBuilder& builder, Error* error) {
+Status build_number_range(std::string_view minimum, std::string_view maximum, bool integer, std::span<const char> name,
+                          GrammarBuilder& builder, Error* error) {
   Workspace& workspace = builder.workspace();
   CharacterAutomaton numbers;
   const NumberShape shape = integer ? NumberShape::kInteger : NumberShape::kNumber;
@@ -49,14 +49,14 @@ Status build_number_range(std::string_view minimum, std::string_view maximum, bo
 
 namespace {
 
-Status call_of(const JsonDocument& functions, uint32_t item, const SchemaOptions& options,
-               JsonGrammar& json, GrammarBuilder& builder, uint32_t* call, Error* error) {
+Status call_of(const JsonDocument& functions, uint32_t item, const SchemaOptions& options, JsonGrammar& json,
+               GrammarBuilder& builder, uint32_t* call, Error* error) {
   const uint32_t wrapped = functions.member(item, "function");
   const uint32_t function = wrapped == kNone ? item : wrapped;
   const uint32_t name = functions.member(function, "name");
   if (name == kNone || functions.kind(name) != JsonKind::kString) {
-    return fail_at(error, Status::kGrammarSyntax, functions[item].offset, "function ",
-                   functions[item].index, " has no \"name\"");
+    return fail_at(error, Status::kGrammarSyntax, functions[item].offset, "function ", functions[item].index,
+                   " has no \"name\"");
   }
   const uint32_t parameters = functions.member(function, "parameters");
   uint32_t arguments = kNone;
@@ -78,14 +78,12 @@ Status call_of(const JsonDocument& functions, uint32_t item, const SchemaOptions
 
 }  // namespace
 
-Status build_tool_calls(std::span<const char> functions, ToolChoice choice,
-                        const SchemaOptions& options, std::span<const char> name,
-                        GrammarBuilder& builder, Error* error) {
+Status build_tool_calls(std::span<const char> functions, ToolChoice choice, const SchemaOptions& options,
+                        std::span<const char> name, GrammarBuilder& builder, Error* error) {
   JsonDocument document(builder.workspace());
   SOTTO_TRY(document.parse(functions, error));
   if (document.kind(0) != JsonKind::kArray || document[0].count == 0) {
-    return fail_at(error, Status::kGrammarSyntax, document[0].offset,
-                   "the functions must be an array of at least one");
+    return fail_at(error, Status::kGrammarSyntax, document[0].offset, "the functions must be an array of at least one");
   }
   SchemaOptions inner = options;
   inner.style.outer_space = false;

@@ -29,8 +29,7 @@ uint32_t count_characters(std::string_view text) {
 Status SchemaCompiler::string_facts(Atoms atoms, StringFacts* facts) {
   for (uint32_t i = 0; i < atoms.size(); ++i) {
     const Literal& atom = atoms[i];
-    const Keyword keyword =
-        atom.kind == LiteralKind::kKeyword ? this->keyword(atom.node) : Keyword::kConst;
+    const Keyword keyword = atom.kind == LiteralKind::kKeyword ? this->keyword(atom.node) : Keyword::kConst;
     uint32_t count = 0;
     switch (keyword) {
       case Keyword::kMinLength:
@@ -89,8 +88,7 @@ Status SchemaCompiler::pattern_automaton(uint32_t node, CharacterAutomaton* auto
   }
   RegexTree tree(workspace_);
   SOTTO_TRY(pattern_tree(node, tree));
-  const bool search =
-      document_.kind(node) != JsonKind::kString || keyword(node) != Keyword::kFormat;
+  const bool search = document_.kind(node) != JsonKind::kString || keyword(node) != Keyword::kFormat;
   if (!automaton_of_regex(tree, search, workspace_, automaton)) {
     SOTTO_TRY(check_memory());
     return refuse(node, "the pattern is too large together with what else concerns it");
@@ -100,8 +98,7 @@ Status SchemaCompiler::pattern_automaton(uint32_t node, CharacterAutomaton* auto
 }
 
 // Meets `automaton` with all that the atoms say; `*any`: nothing was said yet, nor now.
-Status SchemaCompiler::restrict_by(Atoms atoms, bool with_length, CharacterAutomaton* automaton,
-                                   bool* any) {
+Status SchemaCompiler::restrict_by(Atoms atoms, bool with_length, CharacterAutomaton* automaton, bool* any) {
   const auto meet = [&](const CharacterAutomaton& other, bool negated, uint32_t node) {
     const CharacterAutomaton& self = *any ? other : *automaton;
     CharacterAutomaton result;
@@ -117,12 +114,10 @@ Status SchemaCompiler::restrict_by(Atoms atoms, bool with_length, CharacterAutom
   GrowingArray<std::string_view> words(workspace_);
   for (const Literal& atom : atoms) {
     CharacterAutomaton other;
-    const Keyword keyword =
-        atom.kind == LiteralKind::kKeyword ? this->keyword(atom.node) : Keyword::kConst;
+    const Keyword keyword = atom.kind == LiteralKind::kKeyword ? this->keyword(atom.node) : Keyword::kConst;
     if (keyword == Keyword::kMinLength || keyword == Keyword::kMaxLength) continue;
     if (keyword == Keyword::kPattern || keyword == Keyword::kFormat) {
-      if (document_.kind(atom.node) != JsonKind::kString)
-        return reject(atom.node, "must be a string");
+      if (document_.kind(atom.node) != JsonKind::kString) return reject(atom.node, "must be a string");
       SOTTO_TRY(pattern_automaton(atom.node, &other));
     } else {
       words.truncate(0);
@@ -153,8 +148,7 @@ Status SchemaCompiler::restrict_by(Atoms atoms, bool with_length, CharacterAutom
   }
   if (!automaton_of_length(facts.minimum, facts.maximum, workspace_, &length)) {
     SOTTO_TRY(check_memory());
-    return refuse(atoms[0].node,
-                  "the length is too large together with what else concerns the string");
+    return refuse(atoms[0].node, "the length is too large together with what else concerns the string");
   }
   return meet(length, false, atoms[0].node);
 }
@@ -172,8 +166,7 @@ Status SchemaCompiler::listed_strings(Atoms atoms, uint32_t* expression) {
   bool any = true;
   if (!others.empty()) SOTTO_TRY(restrict_by(others.span(), false, &automaton, &any));
   List choices;
-  const bool is_list =
-      listing.kind == LiteralKind::kKeyword && keyword(listing.node) == Keyword::kEnum;
+  const bool is_list = listing.kind == LiteralKind::kKeyword && keyword(listing.node) == Keyword::kEnum;
   for (uint32_t v = is_list ? document_[listing.node].first : listing.node; v != kNone;
        v = is_list ? document_[v].next : kNone) {
     if (document_.kind(v) != JsonKind::kString) continue;
@@ -196,13 +189,11 @@ Status SchemaCompiler::build_string(Atoms atoms, uint32_t* expression) {
   const bool free_length = facts.minimum == 0 && facts.maximum == kUnbounded;
   if (facts.patterns == 0 && !facts.negations) {
     *expression = free_length ? json_.any(JsonType::kString)
-                              : json_.quoted(builder_.repeat(json_.string_character(),
-                                                             facts.minimum, facts.maximum));
+                              : json_.quoted(builder_.repeat(json_.string_character(), facts.minimum, facts.maximum));
     return Status::kOk;
   }
   if (facts.patterns == 1 && !facts.negations && free_length) {
-    if (document_.kind(facts.pattern) != JsonKind::kString)
-      return reject(facts.pattern, "must be a string");
+    if (document_.kind(facts.pattern) != JsonKind::kString) return reject(facts.pattern, "must be a string");
     RegexTree tree(workspace_);
     SOTTO_TRY(pattern_tree(facts.pattern, tree));
     const bool search = keyword(facts.pattern) == Keyword::kPattern;

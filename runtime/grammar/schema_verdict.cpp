@@ -70,14 +70,12 @@ Status SchemaCompiler::keyword_verdict(uint32_t member, Verdict* verdict) {
       *verdict = Verdict::kFalse;
       for (uint32_t v = is_const ? member : document_[member].first; v != kNone;
            v = is_const ? kNone : document_[v].next) {
-        if (type_of(v) == type_)
-          *verdict = type_ < JsonType::kNumber ? Verdict::kTrue : Verdict::kOpen;
+        if (type_of(v) == type_) *verdict = type_ < JsonType::kNumber ? Verdict::kTrue : Verdict::kOpen;
       }
       return Status::kOk;
     }
     case Keyword::kFormat:
-      idle = !options_.assert_formats || kind != JsonKind::kString ||
-             !is_known_format(document_.text(member));
+      idle = !options_.assert_formats || kind != JsonKind::kString || !is_known_format(document_.text(member));
       break;
     case Keyword::kThen:
     case Keyword::kElse:
@@ -94,20 +92,16 @@ Status SchemaCompiler::keyword_verdict(uint32_t member, Verdict* verdict) {
       idle = has(Keyword::kProperties);
       break;
     case Keyword::kAdditionalProperties:
-      idle =
-          kind == JsonKind::kTrue || has(Keyword::kProperties) || has(Keyword::kPatternProperties);
+      idle = kind == JsonKind::kTrue || has(Keyword::kProperties) || has(Keyword::kPatternProperties);
       break;
     case Keyword::kUnevaluatedProperties:
       idle = kind == JsonKind::kTrue || has(Keyword::kAdditionalProperties);
-      if (!idle && !is_seen_through(schema))
-        idle = has(Keyword::kProperties) || has(Keyword::kPatternProperties);
+      if (!idle && !is_seen_through(schema)) idle = has(Keyword::kProperties) || has(Keyword::kPatternProperties);
       break;
     case Keyword::kUnevaluatedItems:
       idle = kind == JsonKind::kTrue ||
-             (has(Keyword::kItems) &&
-              document_.kind(assertion(schema, Keyword::kItems)) != JsonKind::kArray);
-      if (!idle && !is_seen_through(schema))
-        idle = has(Keyword::kPrefixItems) || has(Keyword::kItems);
+             (has(Keyword::kItems) && document_.kind(assertion(schema, Keyword::kItems)) != JsonKind::kArray);
+      if (!idle && !is_seen_through(schema)) idle = has(Keyword::kPrefixItems) || has(Keyword::kItems);
       break;
     case Keyword::kItems:
       idle = has(Keyword::kPrefixItems);
@@ -131,9 +125,8 @@ Status SchemaCompiler::keyword_verdict(uint32_t member, Verdict* verdict) {
 
 // Whether keywords of other schemas about the same value count as beside these.
 bool SchemaCompiler::is_seen_through(uint32_t schema) const {
-  for (const Keyword keyword :
-       {Keyword::kRef, Keyword::kAllOf, Keyword::kAnyOf, Keyword::kOneOf, Keyword::kIf,
-        Keyword::kDependencies, Keyword::kDependentSchemas, Keyword::kContains}) {
+  for (const Keyword keyword : {Keyword::kRef, Keyword::kAllOf, Keyword::kAnyOf, Keyword::kOneOf, Keyword::kIf,
+                                Keyword::kDependencies, Keyword::kDependentSchemas, Keyword::kContains}) {
     if (assertion(schema, keyword) != kNone) return true;
   }
   return false;
@@ -145,11 +138,9 @@ Status SchemaCompiler::type_verdict(uint32_t member, Verdict* verdict) {
   const bool is_list = document_.kind(member) == JsonKind::kArray;
   for (uint32_t name = is_list ? document_[member].first : member; name != kNone;
        name = is_list ? document_[name].next : kNone) {
-    if (document_.kind(name) != JsonKind::kString)
-      return reject(name, "must be the name of a type");
+    if (document_.kind(name) != JsonKind::kString) return reject(name, "must be the name of a type");
     const std::string_view text = document_.text(name);
-    constexpr std::string_view kNames[] = {"null",   "boolean", "boolean", "number",
-                                           "string", "array",   "object"};
+    constexpr std::string_view kNames[] = {"null", "boolean", "boolean", "number", "string", "array", "object"};
     bool known = text == "integer";
     integers = integers || known;
     for (uint32_t i = 0; i < kJsonTypeCount; ++i) {
@@ -160,8 +151,7 @@ Status SchemaCompiler::type_verdict(uint32_t member, Verdict* verdict) {
     if (!known) return reject(name, "must be the name of a type");
   }
   *verdict = (mask >> static_cast<uint32_t>(type_) & 1) != 0 ? Verdict::kTrue : Verdict::kFalse;
-  if (type_ == JsonType::kNumber && *verdict == Verdict::kFalse && integers)
-    *verdict = Verdict::kOpen;
+  if (type_ == JsonType::kNumber && *verdict == Verdict::kFalse && integers) *verdict = Verdict::kOpen;
   return Status::kOk;
 }
 
@@ -180,8 +170,7 @@ bool SchemaCompiler::values_disjoint(uint32_t a, uint32_t b) const {
   const uint32_t values_a = finite_values(a, &list_a);
   const uint32_t values_b = finite_values(b, &list_b);
   if (values_a == kNone || values_b == kNone) return false;
-  for (uint32_t v = list_a ? document_[values_a].first : values_a; v != kNone;
-       v = list_a ? document_[v].next : kNone) {
+  for (uint32_t v = list_a ? document_[values_a].first : values_a; v != kNone; v = list_a ? document_[v].next : kNone) {
     for (uint32_t w = list_b ? document_[values_b].first : values_b; w != kNone;
          w = list_b ? document_[w].next : kNone) {
       const bool composite = type_of(v) >= JsonType::kArray && type_of(v) == type_of(w);
@@ -204,8 +193,7 @@ bool SchemaCompiler::requires_name(uint32_t schema, std::string_view name) const
 Status SchemaCompiler::properties_disjoint(uint32_t a, uint32_t b, bool* result) {
   const uint32_t properties = assertion(a, Keyword::kProperties);
   const uint32_t others = assertion(b, Keyword::kProperties);
-  for (uint32_t p = properties == kNone ? kNone : document_[properties].first; p != kNone;
-       p = document_[p].next) {
+  for (uint32_t p = properties == kNone ? kNone : document_[properties].first; p != kNone; p = document_[p].next) {
     const std::string_view name = document_.name(p);
     uint32_t q = document_.member(others, name);
     if (q == kNone || (!requires_name(a, name) && !requires_name(b, name))) continue;
@@ -234,9 +222,7 @@ Status SchemaCompiler::properties_disjoint(uint32_t a, uint32_t b, bool* result)
   const uint32_t required = assertion(a, Keyword::kRequired);
   if (!closed || required == kNone) return Status::kOk;
   for (uint32_t n = document_[required].first; n != kNone; n = document_[n].next) {
-    if (document_.kind(n) == JsonKind::kString &&
-        document_.member(others, document_.text(n)) == kNone)
-      *result = true;
+    if (document_.kind(n) == JsonKind::kString && document_.member(others, document_.text(n)) == kNone) *result = true;
   }
   return Status::kOk;
 }

@@ -48,9 +48,7 @@ uint64_t load_kinds(const TextKind* kinds) {
 }
 
 // The top bits of eight bytes, moved together.
-uint64_t top_bits(uint64_t bytes) {
-  return (bytes >> 7 & kOnes) * 0x0102040810204080 >> 56;
-}
+uint64_t top_bits(uint64_t bytes) { return (bytes >> 7 & kOnes) * 0x0102040810204080 >> 56; }
 
 }  // namespace
 

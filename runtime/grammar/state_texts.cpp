@@ -6,9 +6,8 @@ namespace sotto {
 namespace {
 
 // Each is part of the one before, so that states that know different ones agree on a common one.
-constexpr uint8_t kSortChain[] = {kAllSorts, kAllSorts & ~kOtherSort,
-                                  kLowerSort | kUpperSort | kDigitSort, kLowerSort | kDigitSort,
-                                  kLowerSort};
+constexpr uint8_t kSortChain[] = {kAllSorts, kAllSorts & ~kOtherSort, kLowerSort | kUpperSort | kDigitSort,
+                                  kLowerSort | kDigitSort, kLowerSort};
 constexpr uint32_t kMostSweeps = 32;
 // Flags of states while texts are being found: that take all small letters, by moves or as
 // texts of rules; or that call rules which do.
@@ -18,23 +17,15 @@ constexpr uint32_t kMostCount = kLengthCharacters[kLengthCount - 2];
 
 // The sweep's ith of all states: backwards and forwards in turn, as what is behind a state may
 // have a higher or a lower number.
-uint32_t in_turn(uint32_t sweep, uint32_t i, uint32_t count) {
-  return sweep % 2 == 0 ? count - 1 - i : i;
-}
+uint32_t in_turn(uint32_t sweep, uint32_t i, uint32_t count) { return sweep % 2 == 0 ? count - 1 - i : i; }
 
-bool is_part(uint8_t sorts, uint8_t whole) {
-  return (sorts & ~whole) == 0;
-}
+bool is_part(uint8_t sorts, uint8_t whole) { return (sorts & ~whole) == 0; }
 
 }  // namespace
 
-StateTexts::StateTexts(const CompiledGrammar& grammar) : grammar_(grammar) {
-  steps_.init(grammar, memory_);
-}
+StateTexts::StateTexts(const CompiledGrammar& grammar) : grammar_(grammar) { steps_.init(grammar, memory_); }
 
-bool StateTexts::is_final(uint32_t state) const {
-  return (grammar_.flags(state) & GrammarState::kFinal) != 0;
-}
+bool StateTexts::is_final(uint32_t state) const { return (grammar_.flags(state) & GrammarState::kFinal) != 0; }
 
 bool StateTexts::is_single(uint32_t state, uint8_t sorts) const {
   const auto ends = [&](uint32_t target) { return is_final(target); };
@@ -51,14 +42,12 @@ template <typename Accepts>
 bool StateTexts::takes(uint32_t state, uint8_t sorts, Accepts accepts) const {
   const auto ends = [&](uint32_t target) { return is_final(target); };
   const auto is_text = [&](const GrammarCall& call, const CharacterStep& step) {
-    return call.loop == kNoLoop && accepts(call.target) &&
-           steps_.lead(grammar_, call.rule_start, step, ends);
+    return call.loop == kNoLoop && accepts(call.target) && steps_.lead(grammar_, call.rule_start, step, ends);
   };
   for (const CharacterStep& step : steps_.from(0)) {
     if ((step.sorts & sorts) == 0 || steps_.lead(grammar_, state, step, accepts)) continue;
     const auto calls = grammar_.calls(state);
-    if (std::none_of(calls.begin(), calls.end(),
-                     [&](const GrammarCall& call) { return is_text(call, step); })) {
+    if (std::none_of(calls.begin(), calls.end(), [&](const GrammarCall& call) { return is_text(call, step); })) {
       return false;
     }
   }
@@ -68,9 +57,7 @@ bool StateTexts::takes(uint32_t state, uint8_t sorts, Accepts accepts) const {
 // Rules called by rules called do not count: those that begin with themselves would hold
 // themselves up.
 bool StateTexts::is_endless(uint32_t state, uint8_t sorts) const {
-  const auto is_endless = [&](uint32_t target) {
-    return is_part(sorts, grammar_.state(target).endless_sorts);
-  };
+  const auto is_endless = [&](uint32_t target) { return is_part(sorts, grammar_.state(target).endless_sorts); };
   for (const GrammarCall& call : grammar_.calls(state)) {
     const bool repeats = call.loop != kNoLoop && grammar_.loop(call.loop).maximum == UINT32_MAX;
     if (repeats && is_part(sorts, grammar_.state(call.rule_start).single_sorts)) return true;
@@ -115,9 +102,7 @@ bool StateTexts::takes_only(uint32_t state, Accepts accepts) const {
 
 // A rule of one character, if it has any of those that have a sort.
 bool StateTexts::is_only_single(uint32_t state) const {
-  const auto ends = [&](uint32_t target) {
-    return (grammar_.flags(target) & GrammarState::kLast) != 0;
-  };
+  const auto ends = [&](uint32_t target) { return (grammar_.flags(target) & GrammarState::kLast) != 0; };
   return grammar_.calls(state).empty() && !is_final(state) && takes_only(state, ends);
 }
 
@@ -156,9 +141,8 @@ bool StateTexts::repeats(uint32_t state) const {
            steps_.lead_plainly(grammar_, calls[0].rule_start, step, ends);
   };
   const auto steps = steps_.from(0);
-  return std::all_of(steps.begin(), steps.end(), [&](const CharacterStep& step) {
-    return (step.sorts & sorts) == 0 || leads_back(step);
-  });
+  return std::all_of(steps.begin(), steps.end(),
+                     [&](const CharacterStep& step) { return (step.sorts & sorts) == 0 || leads_back(step); });
 }
 
 bool StateTexts::holds(uint32_t state) const {

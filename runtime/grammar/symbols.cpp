@@ -37,8 +37,7 @@ uint32_t Symbols::cut_index(uint32_t token) const {
 }
 
 Interval Symbols::of_tokens(Interval tokens) const {
-  return {byte_class_count_ + cut_index(tokens.first),
-          byte_class_count_ + cut_index(tokens.last + 1) - 1};
+  return {byte_class_count_ + cut_index(tokens.first), byte_class_count_ + cut_index(tokens.last + 1) - 1};
 }
 
 Interval Symbols::of_edge(const NfaEdge& edge) const {

@@ -17,15 +17,11 @@ class Symbols {
   void init(const GrammarBuilder& grammar, const Nfa& nfa);
 
   uint32_t byte_class_count() const { return byte_class_count_; }
-  uint32_t token_class_count() const {
-    return token_cuts_.size() == 0 ? 0 : token_cuts_.size() - 1;
-  }
+  uint32_t token_class_count() const { return token_cuts_.size() == 0 ? 0 : token_cuts_.size() - 1; }
   uint32_t class_count() const { return byte_class_count_ + token_class_count(); }
   uint8_t byte_class(uint32_t byte) const { return byte_classes_[byte]; }
   // The tokens of a token class, counted from 0.
-  Interval tokens(uint32_t token_class) const {
-    return {token_cuts_[token_class], token_cuts_[token_class + 1] - 1};
-  }
+  Interval tokens(uint32_t token_class) const { return {token_cuts_[token_class], token_cuts_[token_class + 1] - 1}; }
 
   // The symbols of an edge are an interval, except for token sets, which have several.
   Interval of_edge(const NfaEdge& edge) const;

@@ -21,8 +21,7 @@ class TokenSteps {
     return step.from == config && step.token == token ? step.to : kNotComputed;
   }
   void add(uint32_t config, uint32_t token, uint32_t to) {
-    steps_[slot_of(config, token)] = {token, static_cast<uint16_t>(config),
-                                      static_cast<uint16_t>(to)};
+    steps_[slot_of(config, token)] = {token, static_cast<uint16_t>(config), static_cast<uint16_t>(to)};
   }
 
  private:

@@ -49,8 +49,7 @@ class TriggerRules {
     const size_t cells = size_t{trie.state_count} * classes;
     GrowingArray<uint32_t> shorter(workspace_);  // by state
     GrowingArray<uint32_t> queue(workspace_);
-    if (!next_.resize(cells) || !shorter.resize(trie.state_count) ||
-        !found_.resize(trie.state_count)) {
+    if (!next_.resize(cells) || !shorter.resize(trie.state_count) || !found_.resize(trie.state_count)) {
       return false;
     }
     queue.push(0);
@@ -110,8 +109,7 @@ class TriggerRules {
   GrowingArray<uint32_t> letters_;  // by class; class 0 is all other characters
 };
 
-Status check_triggers(const Triggers& triggers, const Vocabulary* vocabulary, bool* by_text,
-                      Error* error) {
+Status check_triggers(const Triggers& triggers, const Vocabulary* vocabulary, bool* by_text, Error* error) {
   for (size_t i = 0; i < triggers.texts.size(); ++i) {
     const TextView& text = triggers.texts[i];
     const char* wrong = nullptr;
@@ -129,8 +127,7 @@ Status check_triggers(const Triggers& triggers, const Vocabulary* vocabulary, bo
   for (size_t i = 0; i < triggers.tokens.size(); ++i) {
     const auto token = static_cast<uint32_t>(triggers.tokens[i]);
     if (token >= vocabulary->token_count) {
-      return fail(error, Status::kInvalidArgument, "trigger_tokens[", i,
-                  "] is not in the vocabulary");
+      return fail(error, Status::kInvalidArgument, "trigger_tokens[", i, "] is not in the vocabulary");
     }
     if (vocabulary->token_bytes(token).empty()) continue;
     *by_text = false;
@@ -164,8 +161,8 @@ uint32_t build_free_tokens(const Triggers& triggers, const Vocabulary& vocabular
 
 }  // namespace
 
-Status build_triggers(const Triggers& triggers, const Vocabulary* vocabulary, uint32_t root,
-                      GrammarBuilder& builder, uint32_t* start, Error* error) {
+Status build_triggers(const Triggers& triggers, const Vocabulary* vocabulary, uint32_t root, GrammarBuilder& builder,
+                      uint32_t* start, Error* error) {
   bool by_text = true;
   SOTTO_TRY(check_triggers(triggers, vocabulary, &by_text, error));
   uint32_t active = kNone;
@@ -189,12 +186,10 @@ Status build_triggers(const Triggers& triggers, const Vocabulary* vocabulary, ui
   for (size_t i = 0; i < triggers.texts.size(); ++i) {
     texts[i] = {triggers.texts[i].text, triggers.texts[i].size};
   }
-  const bool fits =
-      TriggerRules(root, active, builder).build({texts, triggers.texts.size()}, start);
+  const bool fits = TriggerRules(root, active, builder).build({texts, triggers.texts.size()}, start);
   if (fits) return Status::kOk;
-  return workspace.exhausted()
-             ? fail_too_large(error)
-             : fail(error, Status::kGrammarTooLarge, "the triggers together are too large");
+  return workspace.exhausted() ? fail_too_large(error)
+                               : fail(error, Status::kGrammarTooLarge, "the triggers together are too large");
 }
 
 }  // namespace sotto

@@ -24,7 +24,7 @@ struct Triggers {
 // can be told from that text by tokens only: then free text is any such tokens but the
 // triggers, and there can be no trigger texts beside it.
 // `vocabulary` may be null where there are no trigger tokens.
-Status build_triggers(const Triggers& triggers, const Vocabulary* vocabulary, uint32_t root,
-                      GrammarBuilder& builder, uint32_t* start, Error* error);
+Status build_triggers(const Triggers& triggers, const Vocabulary* vocabulary, uint32_t root, GrammarBuilder& builder,
+                      uint32_t* start, Error* error);
 
 }  // namespace sotto

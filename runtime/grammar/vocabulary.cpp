@@ -71,15 +71,12 @@ Status check_vocabulary(const VocabularySource& source, uint32_t* text_count, Er
   }
   *text_count = 0;
   for (uint32_t token = 0; token < count; ++token) {
-    if (source.offsets[token] > source.offsets[token + 1] ||
-        source.offsets[token + 1] > source.bytes.size()) {
-      return fail(error, Status::kInvalidArgument, "offsets: token ", token,
-                  " lies outside the bytes");
+    if (source.offsets[token] > source.offsets[token + 1] || source.offsets[token + 1] > source.bytes.size()) {
+      return fail(error, Status::kInvalidArgument, "offsets: token ", token, " lies outside the bytes");
     }
     const size_t size = source.text(token).size();
     if (size > TrieNode::kMaxDepth) {
-      return fail(error, Status::kInvalidArgument, "token ", token, " has ", size,
-                  " bytes, more than 255");
+      return fail(error, Status::kInvalidArgument, "token ", token, " has ", size, " bytes, more than 255");
     }
     *text_count += size > 0 ? 1 : 0;
   }
@@ -94,20 +91,17 @@ bool comes_before(const VocabularySource& source, uint32_t a, uint32_t b) {
   return x.size() != y.size() ? x.size() < y.size() : a < b;
 }
 
-Status sort_tokens(const VocabularySource& source, uint32_t* order, uint32_t* order_count,
-                   Error* error) {
+Status sort_tokens(const VocabularySource& source, uint32_t* order, uint32_t* order_count, Error* error) {
   SOTTO_TRY(check_vocabulary(source, order_count, error));
   uint32_t sorted = 0;
   for (uint32_t token = 0; token < source.token_count(); ++token) {
     if (!source.text(token).empty()) order[sorted++] = token;
   }
-  std::sort(order, order + sorted,
-            [&](uint32_t a, uint32_t b) { return comes_before(source, a, b); });
+  std::sort(order, order + sorted, [&](uint32_t a, uint32_t b) { return comes_before(source, a, b); });
   return Status::kOk;
 }
 
-size_t count_trie_nodes(const VocabularySource& source, std::span<const uint32_t> order,
-                        std::span<const char> before) {
+size_t count_trie_nodes(const VocabularySource& source, std::span<const uint32_t> order, std::span<const char> before) {
   size_t count = 0;
   for (const uint32_t token : order) {
     const auto bytes = source.token(token);
@@ -117,14 +111,12 @@ size_t count_trie_nodes(const VocabularySource& source, std::span<const uint32_t
   return count;
 }
 
-VocabularyArrays lay_out_vocabulary(Arena& arena, uint32_t token_count, size_t text_count,
-                                    size_t node_count) {
-  return {arena.take<uint32_t>(text_count), arena.take<TrieNode>(node_count + 1),
-          arena.take<TextKind>(node_count), arena.take<TextKind>(token_kind_count(token_count))};
+VocabularyArrays lay_out_vocabulary(Arena& arena, uint32_t token_count, size_t text_count, size_t node_count) {
+  return {arena.take<uint32_t>(text_count), arena.take<TrieNode>(node_count + 1), arena.take<TextKind>(node_count),
+          arena.take<TextKind>(token_kind_count(token_count))};
 }
 
-size_t vocabulary_memory_size(const VocabularySource& source, size_t text_count,
-                              size_t node_count) {
+size_t vocabulary_memory_size(const VocabularySource& source, size_t text_count, size_t node_count) {
   Arena arena;
   lay_out_vocabulary(arena, source.token_count(), text_count, node_count);
   arena.take<int32_t>(source.end_tokens.size());
@@ -140,8 +132,7 @@ void build_vocabulary(const VocabularySource& source, std::span<const uint32_t> 
   const size_t node_count = count_trie_nodes(source, order);
   const size_t kind_count = token_kind_count(source.token_count());
   Arena arena(memory);
-  const VocabularyArrays arrays =
-      lay_out_vocabulary(arena, source.token_count(), order.size(), node_count);
+  const VocabularyArrays arrays = lay_out_vocabulary(arena, source.token_count(), order.size(), node_count);
   auto* end_tokens = arena.take<int32_t>(source.end_tokens.size());
   TrieWriter writer(arrays);
   uint32_t longest = 0;
@@ -156,7 +147,8 @@ void build_vocabulary(const VocabularySource& source, std::span<const uint32_t> 
   }
   writer.finish(static_cast<uint32_t>(order.size()));
   std::copy(source.end_tokens.begin(), source.end_tokens.end(), end_tokens);
-  *vocabulary = {source.token_count(), longest,
+  *vocabulary = {source.token_count(),
+                 longest,
                  {arrays.nodes, node_count + 1},
                  {arrays.node_kinds, node_count},
                  {arrays.token_kinds, kind_count},

@@ -19,7 +19,7 @@ struct VocabularySource {
   std::span<const uint32_t> offsets;  // token_count + 1
   std::span<const uint8_t> special;   // token_count, or empty: only end tokens are special
   std::span<const int32_t> end_tokens;
-  uint8_t least_special = 1;          // of the values in `special`
+  uint8_t least_special = 1;  // of the values in `special`
 
   uint32_t token_count() const { return static_cast<uint32_t>(offsets.size() - 1); }
   std::span<const char> token(uint32_t token) const {
@@ -68,12 +68,9 @@ struct VocabularyArrays {
   TextKind* node_kinds;
   TextKind* token_kinds;
 };
-VocabularyArrays lay_out_vocabulary(Arena& arena, uint32_t token_count, size_t text_count,
-                                    size_t node_count);
+VocabularyArrays lay_out_vocabulary(Arena& arena, uint32_t token_count, size_t text_count, size_t node_count);
 // Of token_kinds: one for each bit of a mask's words.
-constexpr size_t token_kind_count(uint32_t token_count) {
-  return (size_t{token_count} + 63) / 64 * 64;
-}
+constexpr size_t token_kind_count(uint32_t token_count) { return (size_t{token_count} + 63) / 64 * 64; }
 
 struct Vocabulary {
   uint32_t token_count = 0;
@@ -93,8 +90,7 @@ struct Vocabulary {
 Status check_vocabulary(const VocabularySource& source, uint32_t* text_count, Error* error);
 
 // Checks the source and sorts its tokens by their bytes into `order` (room for token_count).
-Status sort_tokens(const VocabularySource& source, uint32_t* order, uint32_t* order_count,
-                   Error* error);
+Status sort_tokens(const VocabularySource& source, uint32_t* order, uint32_t* order_count, Error* error);
 
 // The order of tokens in the trie.
 bool comes_before(const VocabularySource& source, uint32_t a, uint32_t b);
@@ -103,8 +99,7 @@ bool comes_before(const VocabularySource& source, uint32_t a, uint32_t b);
 size_t count_trie_nodes(const VocabularySource& source, std::span<const uint32_t> order,
                         std::span<const char> before = {});
 
-size_t vocabulary_memory_size(const VocabularySource& source, size_t text_count,
-                              size_t node_count);
+size_t vocabulary_memory_size(const VocabularySource& source, size_t text_count, size_t node_count);
 size_t vocabulary_memory_size(const VocabularySource& source, std::span<const uint32_t> order);
 
 // `memory`: vocabulary_memory_size bytes, 64-byte aligned; `order` may be its beginning. The

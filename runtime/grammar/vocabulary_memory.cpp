@@ -72,8 +72,8 @@ Status measure_vocabulary(const VocabularySource& source, size_t* size, Error* e
   return Status::kOk;
 }
 
-Status place_vocabulary(const VocabularySource& source, void* memory, size_t memory_size,
-                        Vocabulary** vocabulary, Error* error) {
+Status place_vocabulary(const VocabularySource& source, void* memory, size_t memory_size, Vocabulary** vocabulary,
+                        Error* error) {
   uint32_t count = 0;
   SOTTO_TRY(check_vocabulary(source, &count, error));
   auto* order = reinterpret_cast<uint32_t*>(static_cast<uint8_t*>(memory) + kVocabularyBytes);
@@ -87,8 +87,7 @@ Status place_vocabulary(const VocabularySource& source, void* memory, size_t mem
     needed = std::max(needed, kVocabularyBytes + exact);
   }
   if (memory_size < needed) {
-    return fail(error, Status::kMemoryTooSmall, "the vocabulary needs ", needed, " bytes, got ",
-                memory_size);
+    return fail(error, Status::kMemoryTooSmall, "the vocabulary needs ", needed, " bytes, got ", memory_size);
   }
   auto* made = new (memory) Vocabulary;
   build_vocabulary(source, {order, count}, order, made);

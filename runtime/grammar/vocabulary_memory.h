@@ -16,7 +16,7 @@ static_assert(sizeof(Vocabulary) <= kVocabularyBytes);
 Status measure_vocabulary(const VocabularySource& source, size_t* size, Error* error);
 
 // `memory`: 64-byte aligned. Refers to the source's arrays, but for its end tokens.
-Status place_vocabulary(const VocabularySource& source, void* memory, size_t memory_size,
-                        Vocabulary** vocabulary, Error* error);
+Status place_vocabulary(const VocabularySource& source, void* memory, size_t memory_size, Vocabulary** vocabulary,
+                        Error* error);
 
 }  // namespace sotto

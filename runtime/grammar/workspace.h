@@ -78,8 +78,7 @@ class GrowingArray {
   // Appends elements with all bytes `fill`.
   bool resize(size_t size, int fill = 0) {
     if (size > capacity_ && !grow(size)) return false;
-    if (size > size_)
-      std::memset(static_cast<void*>(data_ + size_), fill, (size - size_) * sizeof(T));
+    if (size > size_) std::memset(static_cast<void*>(data_ + size_), fill, (size - size_) * sizeof(T));
     size_ = size;
     return true;
   }

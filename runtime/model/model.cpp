@@ -82,8 +82,7 @@ struct Model::Plan {
   }
 };
 
-Status Model::make_plan(const void* file, size_t file_size, const ModelOptions& options, Plan* plan,
-                        Error* error) {
+Status Model::make_plan(const void* file, size_t file_size, const ModelOptions& options, Plan* plan, Error* error) {
   plan->kernels = find_kernels(options.isa);
   if (plan->kernels == nullptr) {
     return fail(error, Status::kCpuUnsupported, "this CPU or build has no ", isa_name(options.isa));
@@ -96,8 +95,7 @@ Status Model::make_plan(const void* file, size_t file_size, const ModelOptions& 
   SOTTO_TRY(plan->view.open(file, file_size, error));
   plan->copy = options.copy_weights;
   if (!int4_available() && has_int4_weights(plan->view)) {
-    return fail(error, Status::kModelUnsupported,
-                "4-bit weights: this library is built with SOTTO_FEATURE_INT4=OFF");
+    return fail(error, Status::kModelUnsupported, "4-bit weights: this library is built with SOTTO_FEATURE_INT4=OFF");
   }
   if (!linear_needs_packing(isa) || !plan->view.has_int8_linears()) return Status::kOk;
   SOTTO_TRY(plan->view.find_packed(packed_layout_fingerprint(), &plan->packed_section, error));
@@ -106,19 +104,17 @@ Status Model::make_plan(const void* file, size_t file_size, const ModelOptions& 
 }
 
 // Places the model's parts; over an empty arena it only measures.
-size_t Model::lay_out(const Plan& plan, Arena arena, Model** model, LayerView** layers,
-                      uint8_t** weights) {
+size_t Model::lay_out(const Plan& plan, Arena arena, Model** model, LayerView** layers, uint8_t** weights) {
   *model = reinterpret_cast<Model*>(arena.take<uint8_t>(kModelBytes));
-  *layers = reinterpret_cast<LayerView*>(
-      arena.take<uint8_t>(kLayerBytes * plan.view.config().layer_count));
+  *layers = reinterpret_cast<LayerView*>(arena.take<uint8_t>(kLayerBytes * plan.view.config().layer_count));
   size_t weight_bytes = 0;
   for (size_t i = 0; i < plan.view.linear_count(); ++i) weight_bytes += plan.memory_of_linear(i);
   *weights = arena.take<uint8_t>(weight_bytes);
   return arena.size();
 }
 
-Status Model::memory_size(const void* file, size_t file_size, const ModelOptions& options,
-                          size_t* memory_size, Error* error) {
+Status Model::memory_size(const void* file, size_t file_size, const ModelOptions& options, size_t* memory_size,
+                          Error* error) {
   Plan plan;
   SOTTO_TRY(make_plan(file, file_size, options, &plan, error));
   Model* model;
@@ -129,8 +125,8 @@ Status Model::memory_size(const void* file, size_t file_size, const ModelOptions
 }
 
 // Finds, copies or packs the weights of one linear layer. `*memory`: where the next ones go.
-Status Model::load_linear(const Plan& plan, const ModelOptions& options, size_t index,
-                          uint8_t** memory, LinearWeights* weights, Error* error) {
+Status Model::load_linear(const Plan& plan, const ModelOptions& options, size_t index, uint8_t** memory,
+                          LinearWeights* weights, Error* error) {
   *weights = view_.linear(index);
   const bool is_packed = plan.packed_section >= 0 && weights->tiles == nullptr;
   const ByteRange range = stored_linear(view_, plan.packed_section, index);
@@ -170,8 +166,8 @@ Status Model::verify_tensors_in_place(const ModelOptions& options, Error* error)
   return Status::kOk;
 }
 
-Status Model::init(const void* file, size_t file_size, const ModelOptions& options, void* memory,
-                   size_t memory_size, Model** out, Error* error) {
+Status Model::init(const void* file, size_t file_size, const ModelOptions& options, void* memory, size_t memory_size,
+                   Model** out, Error* error) {
   Plan plan;
   SOTTO_TRY(make_plan(file, file_size, options, &plan, error));
   SOTTO_TRY(plan.view.verify_contents(error));
@@ -183,8 +179,7 @@ Status Model::init(const void* file, size_t file_size, const ModelOptions& optio
   uint8_t* weights;
   const size_t needed = lay_out(plan, Arena(), &place, &layers, &weights);
   if (memory_size < needed) {
-    return fail(error, Status::kMemoryTooSmall, "the model needs ", needed, " bytes, got ",
-                memory_size);
+    return fail(error, Status::kMemoryTooSmall, "the model needs ", needed, " bytes, got ", memory_size);
   }
   lay_out(plan, Arena(memory), &place, &layers, &weights);
 
@@ -197,14 +192,13 @@ Status Model::init(const void* file, size_t file_size, const ModelOptions& optio
   if (options.verify_checksums) SOTTO_TRY(model->verify_tensors_in_place(options, error));
   for (size_t i = 0; i < plan.view.config().layer_count; ++i) {
     auto* layer = new (&layers[i]) LayerView(plan.view.layer(i));
-    LinearWeights* const linears[] = {&layer->attention_qkv, &layer->attention_output,
-                                      &layer->feed_forward_up, &layer->feed_forward_down};
+    LinearWeights* const linears[] = {&layer->attention_qkv, &layer->attention_output, &layer->feed_forward_up,
+                                      &layer->feed_forward_down};
     for (size_t k = 0; k < 4; ++k) {
       SOTTO_TRY(model->load_linear(plan, options, 4 * i + k, &weights, linears[k], error));
     }
   }
-  SOTTO_TRY(model->load_linear(plan, options, plan.view.linear_count() - 1, &weights,
-                               &model->head_, error));
+  SOTTO_TRY(model->load_linear(plan, options, plan.view.linear_count() - 1, &weights, &model->head_, error));
   model->token_embedding_ = plan.view.token_embedding();
   // Tied to the head, whose pages are in use anyway.
   if (plan.view.has_tied_head()) {

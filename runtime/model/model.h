@@ -23,10 +23,10 @@ struct ModelOptions {
 
 class Model {
  public:
-  static Status memory_size(const void* file, size_t file_size, const ModelOptions& options,
-                            size_t* memory_size, Error* error);
-  static Status init(const void* file, size_t file_size, const ModelOptions& options, void* memory,
-                     size_t memory_size, Model** model, Error* error);
+  static Status memory_size(const void* file, size_t file_size, const ModelOptions& options, size_t* memory_size,
+                            Error* error);
+  static Status init(const void* file, size_t file_size, const ModelOptions& options, void* memory, size_t memory_size,
+                     Model** model, Error* error);
 
   const ModelConfig& config() const { return view_.config(); }
   const ModelView& view() const { return view_; }
@@ -34,9 +34,7 @@ class Model {
   const Kernels& kernels() const { return *kernels_; }
   Isa isa() const { return kernels_->isa; }
   // All weights run from the file, and not because the reference engine takes any.
-  bool packed_in_place() const {
-    return !copies_weights_ && (packed_section_ >= 0 || !view_.has_int8_linears());
-  }
+  bool packed_in_place() const { return !copies_weights_ && (packed_section_ >= 0 || !view_.has_int8_linears()); }
 
   // With `packed` set where the instruction set wants it.
   const LayerView& layer(size_t index) const { return layers_[index]; }
@@ -49,13 +47,11 @@ class Model {
 
  private:
   struct Plan;
-  static Status make_plan(const void* file, size_t file_size, const ModelOptions& options,
-                          Plan* plan, Error* error);
-  static size_t lay_out(const Plan& plan, Arena arena, Model** model, LayerView** layers,
-                        uint8_t** weights);
+  static Status make_plan(const void* file, size_t file_size, const ModelOptions& options, Plan* plan, Error* error);
+  static size_t lay_out(const Plan& plan, Arena arena, Model** model, LayerView** layers, uint8_t** weights);
   Status verify_tensors_in_place(const ModelOptions& options, Error* error) const;
-  Status load_linear(const Plan& plan, const ModelOptions& options, size_t index,
-                     uint8_t** memory, LinearWeights* weights, Error* error);
+  Status load_linear(const Plan& plan, const ModelOptions& options, size_t index, uint8_t** memory,
+                     LinearWeights* weights, Error* error);
 
   ModelView view_;
   const Kernels* kernels_ = nullptr;

@@ -15,11 +15,10 @@ namespace {
 // Walks the tensors of one owner after the other, stopping at the first failure.
 class TensorWalk {
  public:
-  TensorWalk(Status (*visit)(void*, const TensorSpec&), void* context)
-      : visit_(visit), context_(context) {}
+  TensorWalk(Status (*visit)(void*, const TensorSpec&), void* context) : visit_(visit), context_(context) {}
 
-  void tensor(int64_t layer, const char* owner, const char* part, TensorKind kind,
-              const format::DataRange* range, uint64_t count) {
+  void tensor(int64_t layer, const char* owner, const char* part, TensorKind kind, const format::DataRange* range,
+              uint64_t count) {
     const bool is_bytes = kind == TensorKind::kInt8 || kind == TensorKind::kTiles;
     pass_on({{layer, owner, part}, kind, range, count * (is_bytes ? 1 : sizeof(float)), 0});
   }
@@ -27,8 +26,11 @@ class TensorWalk {
   void linear(int64_t layer, const char* owner, const format::Linear& linear) {
     const uint64_t outputs = linear.outputs();
     if (linear.tiles() != nullptr) {
-      pass_on({{layer, owner, "tiles"}, TensorKind::kTiles, linear.tiles(),
-             int4_size(linear.inputs(), linear.outputs()), int4_tile_size(linear.inputs())});
+      pass_on({{layer, owner, "tiles"},
+               TensorKind::kTiles,
+               linear.tiles(),
+               int4_size(linear.inputs(), linear.outputs()),
+               int4_tile_size(linear.inputs())});
       return;
     }
     tensor(layer, owner, "weights", TensorKind::kInt8, linear.weights(), outputs * linear.inputs());
@@ -63,8 +65,7 @@ T load(const uint8_t* bytes, uint64_t index) {
 // By the bits of a float, so that a block of them takes no branches.
 bool is_usable(TensorKind kind, uint32_t bits) {
   constexpr uint32_t kLeast = 0x00800000, kInfinity = 0x7f800000;
-  return kind == TensorKind::kFinite ? bits << 1 < kInfinity << 1
-                                     : bits - kLeast < kInfinity - kLeast;
+  return kind == TensorKind::kFinite ? bits << 1 < kInfinity << 1 : bits - kLeast < kInfinity - kLeast;
 }
 
 // The index of the first that is not, or `count`.
@@ -89,10 +90,8 @@ Status verify_tiles(const uint8_t* file, const TensorSpec& spec, Error* error) {
       const bool is_scale = i < kInt4Columns;
       const auto value = load<uint32_t>(file + offset, 0);
       if (is_usable(is_scale ? TensorKind::kScale : TensorKind::kFinite, value)) continue;
-      return fail_tensor(error, Status::kModelCorrupt, offset, spec.name,
-                         is_scale ? "scale " : "bias ",
-                         tile / spec.tile_size * kInt4Columns + i % kInt4Columns, " is ",
-                         std::bit_cast<float>(value));
+      return fail_tensor(error, Status::kModelCorrupt, offset, spec.name, is_scale ? "scale " : "bias ",
+                         tile / spec.tile_size * kInt4Columns + i % kInt4Columns, " is ", std::bit_cast<float>(value));
     }
   }
   return Status::kOk;
@@ -108,23 +107,20 @@ Status verify_form(const format::Linear& linear, const TensorName& name, Error* 
                        "neither int8 weights and scales nor tiles");
   }
   if (linear.weights() != nullptr || linear.scales() != nullptr || linear.bias() != nullptr) {
-    return fail_tensor(error, Status::kModelCorrupt, Error::kNoOffset, name,
-                       "parts of int8 weights beside tiles");
+    return fail_tensor(error, Status::kModelCorrupt, Error::kNoOffset, name, "parts of int8 weights beside tiles");
   }
   if (linear.inputs() < kInt4Block) {
-    return fail_tensor(error, Status::kModelCorrupt, Error::kNoOffset, name, "tiles of ",
-                       linear.inputs(), " inputs, fewer than ", kInt4Block);
+    return fail_tensor(error, Status::kModelCorrupt, Error::kNoOffset, name, "tiles of ", linear.inputs(),
+                       " inputs, fewer than ", kInt4Block);
   }
   return Status::kOk;
 }
 
-Status visit_tensors(const format::Model& model, Status (*visit)(void*, const TensorSpec&),
-                     void* context) {
+Status visit_tensors(const format::Model& model, Status (*visit)(void*, const TensorSpec&), void* context) {
   const uint64_t width = model.embedding_size();
   TensorWalk walk(visit, context);
   walk.linear(-1, "token_embedding", *model.token_embedding());
-  walk.tensor(-1, "positions", "table", TensorKind::kFinite, model.positions(),
-              width * model.position_count());
+  walk.tensor(-1, "positions", "table", TensorKind::kFinite, model.positions(), width * model.position_count());
   int64_t index = 0;
   for (const format::Layer* layer : *model.layers()) {
     walk.norm(index, "attention_norm", *layer->attention_norm(), width);
@@ -140,17 +136,13 @@ Status visit_tensors(const format::Model& model, Status (*visit)(void*, const Te
   return walk.status();
 }
 
-Status verify_placement(const FileBytes& file, const format::DataRange& range,
-                        const TensorName& name, Error* error) {
+Status verify_placement(const FileBytes& file, const format::DataRange& range, const TensorName& name, Error* error) {
   if (range.offset() % kMemoryAlignment != 0) {
-    return fail_tensor(error, Status::kModelCorrupt, range.offset(), name,
-                       "not aligned to 64 bytes");
+    return fail_tensor(error, Status::kModelCorrupt, range.offset(), name, "not aligned to 64 bytes");
   }
-  if (range.offset() < file.data_begin || range.offset() > file.size ||
-      range.size() > file.size - range.offset()) {
-    return fail_tensor(
-        error, Status::kModelCorrupt, range.offset(), name,
-        range.offset() < file.data_begin ? "inside the metadata" : "beyond the end of the file");
+  if (range.offset() < file.data_begin || range.offset() > file.size || range.size() > file.size - range.offset()) {
+    return fail_tensor(error, Status::kModelCorrupt, range.offset(), name,
+                       range.offset() < file.data_begin ? "inside the metadata" : "beyond the end of the file");
   }
   return Status::kOk;
 }
@@ -158,13 +150,12 @@ Status verify_placement(const FileBytes& file, const format::DataRange& range,
 Status verify_extent(const FileBytes& file, const TensorSpec& spec, Error* error) {
   SOTTO_TRY(verify_placement(file, *spec.range, spec.name, error));
   if (spec.range->size() != spec.expected_size) {
-    return fail_tensor(error, Status::kModelCorrupt, spec.range->offset(), spec.name, "has ",
-                       spec.range->size(), " bytes, its shape needs ", spec.expected_size);
+    return fail_tensor(error, Status::kModelCorrupt, spec.range->offset(), spec.name, "has ", spec.range->size(),
+                       " bytes, its shape needs ", spec.expected_size);
   }
-  if (spec.kind == TensorKind::kInt8 &&
-      file.size - spec.range->offset() - spec.range->size() < kWeightPadding) {
-    return fail_tensor(error, Status::kModelCorrupt, spec.range->offset(), spec.name,
-                       "ends less than ", kWeightPadding, " bytes before the end of the file");
+  if (spec.kind == TensorKind::kInt8 && file.size - spec.range->offset() - spec.range->size() < kWeightPadding) {
+    return fail_tensor(error, Status::kModelCorrupt, spec.range->offset(), spec.name, "ends less than ", kWeightPadding,
+                       " bytes before the end of the file");
   }
   return Status::kOk;
 }
@@ -174,12 +165,11 @@ Status verify_numbers(const uint8_t* file, const TensorSpec& spec, Error* error)
   if (spec.kind == TensorKind::kTiles) return verify_tiles(file, spec, error);
   const uint8_t* floats = file + spec.range->offset();
   const uint64_t count = spec.expected_size / sizeof(float);
-  const uint64_t index = spec.kind == TensorKind::kFinite
-                             ? find_unusable<TensorKind::kFinite>(floats, count)
-                             : find_unusable<TensorKind::kScale>(floats, count);
+  const uint64_t index = spec.kind == TensorKind::kFinite ? find_unusable<TensorKind::kFinite>(floats, count)
+                                                          : find_unusable<TensorKind::kScale>(floats, count);
   if (index == count) return Status::kOk;
-  return fail_tensor(error, Status::kModelCorrupt, spec.range->offset() + index * sizeof(float),
-                     spec.name, "element ", index, " is ", load<float>(floats, index));
+  return fail_tensor(error, Status::kModelCorrupt, spec.range->offset() + index * sizeof(float), spec.name, "element ",
+                     index, " is ", load<float>(floats, index));
 }
 
 }  // namespace sotto

@@ -43,18 +43,16 @@ Status verify_form(const format::Linear& linear, const TensorName& name, Error* 
 
 // Calls visit(context, spec) for every tensor of a model, in file order, until it fails. The
 // forms of its linear layers have been verified.
-Status visit_tensors(const format::Model& model,
-                     Status (*visit)(void* context, const TensorSpec& spec), void* context);
+Status visit_tensors(const format::Model& model, Status (*visit)(void* context, const TensorSpec& spec), void* context);
 
 // A failure whose message begins with the tensor's name.
 template <typename... Parts>
-Status fail_tensor(Error* error, Status status, uint64_t offset, const TensorName& name,
-                   const Parts&... parts) {
+Status fail_tensor(Error* error, Status status, uint64_t offset, const TensorName& name, const Parts&... parts) {
   if (name.layer < 0) {
     return fail_at(error, status, offset, name.owner, " ", name.part, ": ", parts...);
   }
-  return fail_at(error, status, offset, "layer ", static_cast<uint64_t>(name.layer), " ",
-                 name.owner, " ", name.part, ": ", parts...);
+  return fail_at(error, status, offset, "layer ", static_cast<uint64_t>(name.layer), " ", name.owner, " ", name.part,
+                 ": ", parts...);
 }
 
 struct FileBytes {
@@ -70,7 +68,6 @@ Status verify_extent(const FileBytes& file, const TensorSpec& spec, Error* error
 Status verify_numbers(const uint8_t* file, const TensorSpec& spec, Error* error);
 
 // Alignment and position alone.
-Status verify_placement(const FileBytes& file, const format::DataRange& range,
-                        const TensorName& name, Error* error);
+Status verify_placement(const FileBytes& file, const format::DataRange& range, const TensorName& name, Error* error);
 
 }  // namespace sotto

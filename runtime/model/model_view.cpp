@@ -27,27 +27,23 @@ Status verify_header(const uint8_t* file, size_t size, FileHeader* header, Error
   }
   if (size == 0) return fail_at(error, kCorrupt, 0, "the file is empty");
   if (size < sizeof *header) {
-    return fail_at(error, kCorrupt, size, "truncated: ", size,
-                   " bytes are less than the header's 64");
+    return fail_at(error, kCorrupt, size, "truncated: ", size, " bytes are less than the header's 64");
   }
   std::memcpy(header, file, sizeof *header);
   if (std::memcmp(header->magic, FileHeader::kMagic, sizeof header->magic) != 0) {
     return fail_at(error, kCorrupt, 0, "not a .sotto file: its first bytes are not SOTTO");
   }
   if (header->version != FileHeader::kVersion) {
-    return fail_at(error, Status::kModelUnsupported, offsetof(FileHeader, version),
-                   "format version ", header->version, "; this library reads version ",
-                   FileHeader::kVersion);
+    return fail_at(error, Status::kModelUnsupported, offsetof(FileHeader, version), "format version ", header->version,
+                   "; this library reads version ", FileHeader::kVersion);
   }
   if (header->header_checksum != xxhash64(file, offsetof(FileHeader, header_checksum))) {
-    return fail_at(error, kCorrupt, offsetof(FileHeader, header_checksum),
-                   "the header does not have its checksum");
+    return fail_at(error, kCorrupt, offsetof(FileHeader, header_checksum), "the header does not have its checksum");
   }
   if (header->file_size > size) {
     return fail_at(error, kCorrupt, size, "truncated: ", size, " of ", header->file_size, " bytes");
   }
-  if (header->file_size < sizeof *header ||
-      header->metadata_size > header->file_size - sizeof *header) {
+  if (header->file_size < sizeof *header || header->metadata_size > header->file_size - sizeof *header) {
     return fail_at(error, kCorrupt, offsetof(FileHeader, metadata_size),
                    "the metadata reaches beyond the end of the file");
   }
@@ -57,13 +53,11 @@ Status verify_header(const uint8_t* file, size_t size, FileHeader* header, Error
 Status verify_metadata(const uint8_t* metadata, const FileHeader& header, Error* error) {
   const auto size = static_cast<size_t>(header.metadata_size);
   if (xxhash64(metadata, size) != header.metadata_checksum) {
-    return fail_at(error, Status::kModelCorrupt, sizeof header,
-                   "the metadata does not have its checksum");
+    return fail_at(error, Status::kModelCorrupt, sizeof header, "the metadata does not have its checksum");
   }
   flatbuffers::Verifier verifier(metadata, size);
   if (!format::VerifyModelBuffer(verifier)) {
-    return fail_at(error, Status::kModelCorrupt, sizeof header,
-                   "the metadata is not a valid FlatBuffer");
+    return fail_at(error, Status::kModelCorrupt, sizeof header, "the metadata is not a valid FlatBuffer");
   }
   return Status::kOk;
 }
@@ -90,11 +84,10 @@ Status read_config(const format::Model& model, ModelConfig* config, Error* error
     return fail(error, Status::kModelCorrupt, "norm_epsilon is ", model.norm_epsilon());
   }
   if (model.activation() > format::Activation::MAX) {
-    return fail(error, Status::kModelUnsupported, "activation ",
-                static_cast<uint32_t>(model.activation()), " is unknown");
+    return fail(error, Status::kModelUnsupported, "activation ", static_cast<uint32_t>(model.activation()),
+                " is unknown");
   }
-  if (model.end_of_text_token() < -1 ||
-      model.end_of_text_token() >= static_cast<int64_t>(model.vocabulary_size())) {
+  if (model.end_of_text_token() < -1 || model.end_of_text_token() >= static_cast<int64_t>(model.vocabulary_size())) {
     return fail(error, Status::kModelCorrupt, "end_of_text_token is outside the vocabulary");
   }
   *config = {model.vocabulary_size(),
@@ -110,14 +103,13 @@ Status read_config(const format::Model& model, ModelConfig* config, Error* error
   return Status::kOk;
 }
 
-Status check_shape(const format::Linear& linear, int64_t layer, const char* owner, uint32_t inputs,
-                   uint32_t outputs, Error* error) {
+Status check_shape(const format::Linear& linear, int64_t layer, const char* owner, uint32_t inputs, uint32_t outputs,
+                   Error* error) {
   if (linear.inputs() == inputs && linear.outputs() == outputs) {
     return verify_form(linear, {layer, owner, "form"}, error);
   }
-  return fail_tensor(error, Status::kModelCorrupt, Error::kNoOffset, {layer, owner, "shape"},
-                     linear.inputs(), " -> ", linear.outputs(), ", should be ", inputs, " -> ",
-                     outputs);
+  return fail_tensor(error, Status::kModelCorrupt, Error::kNoOffset, {layer, owner, "shape"}, linear.inputs(), " -> ",
+                     linear.outputs(), ", should be ", inputs, " -> ", outputs);
 }
 
 Status check_shapes(const format::Model& model, Error* error) {
@@ -127,14 +119,10 @@ Status check_shapes(const format::Model& model, Error* error) {
   SOTTO_TRY(check_shape(*model.token_embedding(), -1, "token_embedding", width, vocabulary, error));
   int64_t index = 0;
   for (const format::Layer* layer : *model.layers()) {
-    SOTTO_TRY(
-        check_shape(*layer->attention_qkv(), index, "attention_qkv", width, 3 * width, error));
-    SOTTO_TRY(
-        check_shape(*layer->attention_output(), index, "attention_output", width, width, error));
-    SOTTO_TRY(
-        check_shape(*layer->feed_forward_up(), index, "feed_forward_up", width, inner, error));
-    SOTTO_TRY(
-        check_shape(*layer->feed_forward_down(), index, "feed_forward_down", inner, width, error));
+    SOTTO_TRY(check_shape(*layer->attention_qkv(), index, "attention_qkv", width, 3 * width, error));
+    SOTTO_TRY(check_shape(*layer->attention_output(), index, "attention_output", width, width, error));
+    SOTTO_TRY(check_shape(*layer->feed_forward_up(), index, "feed_forward_up", width, inner, error));
+    SOTTO_TRY(check_shape(*layer->feed_forward_down(), index, "feed_forward_down", inner, width, error));
     ++index;
   }
   if (model.head() == nullptr) return Status::kOk;
@@ -208,9 +196,8 @@ Status ModelView::open(const void* file, size_t file_size, Error* error) {
   struct Context {
     FileBytes file;
     Error* error;
-  } context = {{bytes, static_cast<size_t>(header.file_size),
-                sizeof header + static_cast<size_t>(header.metadata_size)},
-               error};
+  } context = {
+      {bytes, static_cast<size_t>(header.file_size), sizeof header + static_cast<size_t>(header.metadata_size)}, error};
   SOTTO_TRY(visit_tensors(
       model,
       [](void* opaque, const TensorSpec& spec) {
@@ -228,8 +215,7 @@ Status ModelView::open(const void* file, size_t file_size, Error* error) {
     }
   }
   if (model.vocabulary() != nullptr) {
-    SOTTO_TRY(verify_placement(context.file, *model.vocabulary()->arrays(),
-                               {-1, "vocabulary", "arrays"}, error));
+    SOTTO_TRY(verify_placement(context.file, *model.vocabulary()->arrays(), {-1, "vocabulary", "arrays"}, error));
   }
   file_ = bytes;
   file_size_ = context.file.size;
@@ -257,21 +243,13 @@ Status ModelView::verify_contents(Error* error) {
   return check_range("longest token", tokenizer_.max_token_bytes, 0, kMaxTokenBytes, error);
 }
 
-const char* ModelView::name() const {
-  return model_->name() ? model_->name()->c_str() : "";
-}
+const char* ModelView::name() const { return model_->name() ? model_->name()->c_str() : ""; }
 
-const char* ModelView::source() const {
-  return model_->source() ? model_->source()->c_str() : "";
-}
+const char* ModelView::source() const { return model_->source() ? model_->source()->c_str() : ""; }
 
-const float* ModelView::positions() const {
-  return floats(file_, model_->positions());
-}
+const float* ModelView::positions() const { return floats(file_, model_->positions()); }
 
-ByteRange ModelView::position_bytes() const {
-  return view_range(file_, *model_->positions());
-}
+ByteRange ModelView::position_bytes() const { return view_range(file_, *model_->positions()); }
 
 ByteRange ModelView::metadata() const {
   const uint8_t* begin = file_ + sizeof(FileHeader);
@@ -280,43 +258,26 @@ ByteRange ModelView::metadata() const {
   return {begin, static_cast<size_t>(header.metadata_size), header.metadata_checksum};
 }
 
-LinearWeights ModelView::token_embedding() const {
-  return view_linear(file_, *model_->token_embedding());
-}
+LinearWeights ModelView::token_embedding() const { return view_linear(file_, *model_->token_embedding()); }
 
-ByteRange ModelView::token_embedding_bytes() const {
-  return view_bytes(file_, *model_->token_embedding());
-}
+ByteRange ModelView::token_embedding_bytes() const { return view_bytes(file_, *model_->token_embedding()); }
 
 LayerView ModelView::layer(size_t index) const {
   const format::Layer& layer = *model_->layers()->Get(static_cast<uint32_t>(index));
-  return {view_norm(file_, *layer.attention_norm()),
-          view_linear(file_, *layer.attention_qkv()),
-          view_linear(file_, *layer.attention_output()),
-          view_norm(file_, *layer.feed_forward_norm()),
-          view_linear(file_, *layer.feed_forward_up()),
-          view_linear(file_, *layer.feed_forward_down())};
+  return {view_norm(file_, *layer.attention_norm()),     view_linear(file_, *layer.attention_qkv()),
+          view_linear(file_, *layer.attention_output()), view_norm(file_, *layer.feed_forward_norm()),
+          view_linear(file_, *layer.feed_forward_up()),  view_linear(file_, *layer.feed_forward_down())};
 }
 
-NormView ModelView::final_norm() const {
-  return view_norm(file_, *model_->final_norm());
-}
+NormView ModelView::final_norm() const { return view_norm(file_, *model_->final_norm()); }
 
-bool ModelView::has_tied_head() const {
-  return model_->head() == nullptr;
-}
+bool ModelView::has_tied_head() const { return model_->head() == nullptr; }
 
-LinearWeights ModelView::head() const {
-  return linear(linear_count() - 1);
-}
+LinearWeights ModelView::head() const { return linear(linear_count() - 1); }
 
-LinearWeights ModelView::linear(size_t index) const {
-  return view_linear(file_, find_linear(*model_, index));
-}
+LinearWeights ModelView::linear(size_t index) const { return view_linear(file_, find_linear(*model_, index)); }
 
-ByteRange ModelView::linear_bytes(size_t index) const {
-  return view_bytes(file_, find_linear(*model_, index));
-}
+ByteRange ModelView::linear_bytes(size_t index) const { return view_bytes(file_, find_linear(*model_, index)); }
 
 bool ModelView::has_int8_linears() const {
   for (size_t index = 0; index < linear_count(); ++index) {
@@ -334,9 +295,8 @@ Status ModelView::find_packed(uint64_t fingerprint, int* section, Error* error) 
       const LinearWeights weights = linear(index);
       const auto& range = *packed.weights()->Get(static_cast<uint32_t>(index));
       if (range.size() == packed_size_of(weights)) continue;
-      return fail_at(error, Status::kModelCorrupt, range.offset(), "packed weights ", index,
-                     " have ", range.size(), " bytes, their shape needs ",
-                     packed_size_of(weights));
+      return fail_at(error, Status::kModelCorrupt, range.offset(), "packed weights ", index, " have ", range.size(),
+                     " bytes, their shape needs ", packed_size_of(weights));
     }
     *section = static_cast<int>(candidate);
     return Status::kOk;
@@ -349,9 +309,7 @@ ByteRange ModelView::packed_linear(int section, size_t index) const {
   return view_range(file_, *packed.weights()->Get(static_cast<uint32_t>(index)));
 }
 
-size_t ModelView::packed_section_count() const {
-  return model_->packed() == nullptr ? 0 : model_->packed()->size();
-}
+size_t ModelView::packed_section_count() const { return model_->packed() == nullptr ? 0 : model_->packed()->size(); }
 
 const char* ModelView::packed_section_isa(size_t section) const {
   return model_->packed()->Get(static_cast<uint32_t>(section))->isa()->c_str();

@@ -17,9 +17,7 @@ std::span<const uint32_t> view_of(const flatbuffers::Vector<uint32_t>* vector) {
   return {reinterpret_cast<const uint32_t*>(vector->Data()), vector->size()};
 }
 
-Status corrupt(const char* what, Error* error) {
-  return fail(error, Status::kModelCorrupt, "tokenizer: ", what);
-}
+Status corrupt(const char* what, Error* error) { return fail(error, Status::kModelCorrupt, "tokenizer: ", what); }
 
 Status corrupt(const char* what, size_t index, Error* error) {
   return fail(error, Status::kModelCorrupt, "tokenizer: ", what, " ", index);
@@ -69,8 +67,7 @@ bool is_concatenation(const TokenizerView& view, const TokenMerge& merge) {
 Status verify_merges(const TokenizerView& view, Error* error) {
   for (size_t rank = 0; rank < view.merges.size(); ++rank) {
     const TokenMerge& merge = view.merges[rank];
-    if (merge.left >= view.token_count || merge.right >= view.token_count ||
-        merge.result >= view.token_count) {
+    if (merge.left >= view.token_count || merge.right >= view.token_count || merge.result >= view.token_count) {
       return corrupt("token out of range in merge", rank, error);
     }
     if (!is_concatenation(view, merge)) return corrupt("wrong result of merge", rank, error);
@@ -102,8 +99,7 @@ Status verify_merge_index(const TokenizerView& view, Error* error) {
 }
 
 // Ids in range, with text, in strictly ascending order of it.
-Status verify_sorted(const TokenizerView& view, std::span<const uint32_t> tokens, const char* name,
-                     Error* error) {
+Status verify_sorted(const TokenizerView& view, std::span<const uint32_t> tokens, const char* name, Error* error) {
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i] >= view.token_count || view.bytes_of(tokens[i]).empty() ||
         (i > 0 && compare(view.bytes_of(tokens[i - 1]), view.bytes_of(tokens[i])) >= 0)) {
@@ -115,9 +111,7 @@ Status verify_sorted(const TokenizerView& view, std::span<const uint32_t> tokens
 
 Status verify_added_tokens(const TokenizerView& view, Error* error) {
   SOTTO_TRY(verify_sorted(view, view.added_tokens, "added_tokens", error));
-  const auto is_added = [](TokenKind kind) {
-    return kind == TokenKind::kAdded || kind == TokenKind::kSpecial;
-  };
+  const auto is_added = [](TokenKind kind) { return kind == TokenKind::kAdded || kind == TokenKind::kSpecial; };
   for (const uint32_t token : view.added_tokens) {
     if (!is_added(view.token_kinds[token])) return corrupt("not an added token:", token, error);
     const auto bytes = view.bytes_of(token);
@@ -148,13 +142,10 @@ void read_tokenizer(const format::Tokenizer& table, TokenizerView* view) {
   *view = {};
   view->token_count = table.token_kinds()->size();
   view->token_offsets = view_of(table.token_offsets());
-  view->token_bytes = {reinterpret_cast<const char*>(table.token_bytes()->Data()),
-                       table.token_bytes()->size()};
-  view->token_kinds = {reinterpret_cast<const TokenKind*>(table.token_kinds()->Data()),
-                       table.token_kinds()->size()};
+  view->token_bytes = {reinterpret_cast<const char*>(table.token_bytes()->Data()), table.token_bytes()->size()};
+  view->token_kinds = {reinterpret_cast<const TokenKind*>(table.token_kinds()->Data()), table.token_kinds()->size()};
   view->byte_tokens = view_of(table.byte_tokens());
-  view->merges = {reinterpret_cast<const TokenMerge*>(table.merges()->Data()),
-                  table.merges()->size()};
+  view->merges = {reinterpret_cast<const TokenMerge*>(table.merges()->Data()), table.merges()->size()};
   view->merge_index = view_of(table.merge_index());
   view->token_merges = view_of(table.token_merges());
   view->sorted_tokens = view_of(table.sorted_tokens());
@@ -183,15 +174,14 @@ Status verify_tokenizer(TokenizerView* view, uint32_t vocabulary_size, Error* er
 
   view->max_token_bytes = 0;
   for (size_t i = 0; i < vocabulary_size; ++i) {
-    view->max_token_bytes =
-        std::max(view->max_token_bytes, view->token_offsets[i + 1] - view->token_offsets[i]);
+    view->max_token_bytes = std::max(view->max_token_bytes, view->token_offsets[i + 1] - view->token_offsets[i]);
   }
   view->merges_ascend = merges_ascend(*view);
   if (view->merges_ascend) return Status::kOk;
   for (const uint32_t token : view->sorted_tokens) {
     if (view->bytes_of(token).size() <= kMaxUnorderedTokenBytes) continue;
-    return fail(error, Status::kModelUnsupported, "tokenizer: merges out of order make token ",
-                token, ", which is too long");
+    return fail(error, Status::kModelUnsupported, "tokenizer: merges out of order make token ", token,
+                ", which is too long");
   }
   return Status::kOk;
 }

@@ -43,8 +43,7 @@ struct TokenizerView {
   bool merges_ascend = false;  // every merge ranks after those that make its parts
 
   std::span<const char> bytes_of(uint32_t token) const {
-    return token_bytes.subspan(token_offsets[token],
-                               token_offsets[token + 1] - token_offsets[token]);
+    return token_bytes.subspan(token_offsets[token], token_offsets[token + 1] - token_offsets[token]);
   }
 };
 

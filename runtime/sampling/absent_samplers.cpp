@@ -7,12 +7,10 @@ namespace {
 
 using enum StageKind;
 
-constexpr StageKind kAbsent[] = {kDry, kTopA, kTailFree, kTypical, kEpsilon,
-                                 kEta, kTopNSigma, kTopH, kXtc};
+constexpr StageKind kAbsent[] = {kDry, kTopA, kTailFree, kTypical, kEpsilon, kEta, kTopNSigma, kTopH, kXtc};
 
 Status refuse(const char* name, Error* error) {
-  return fail(error, Status::kUnsupported, name,
-              " is set: this library is built with SOTTO_FEATURE_SAMPLERS=basic");
+  return fail(error, Status::kUnsupported, name, " is set: this library is built with SOTTO_FEATURE_SAMPLERS=basic");
 }
 
 }  // namespace

@@ -5,8 +5,7 @@
 namespace sotto {
 
 static Status refuse(Error* error) {
-  return fail(error, Status::kUnsupported,
-              "watermark: this library is built with SOTTO_FEATURE_WATERMARK=OFF");
+  return fail(error, Status::kUnsupported, "watermark: this library is built with SOTTO_FEATURE_WATERMARK=OFF");
 }
 
 Status check_watermark_built(const WatermarkParams& params, Error* error) {
@@ -19,8 +18,7 @@ bool watermark_seed(const WatermarkParams&, PastTokens&, uint64_t*) { return fal
 size_t select_tournament(Candidates&, uint64_t, uint32_t, uint64_t) { return 0; }
 size_t select_gumbel_watermark(Candidates&, uint64_t) { return 0; }
 
-Status detect_watermark(const WatermarkParams&, std::span<const int32_t>, size_t, WatermarkResult*,
-                        Error* error) {
+Status detect_watermark(const WatermarkParams&, std::span<const int32_t>, size_t, WatermarkResult*, Error* error) {
   return refuse(error);
 }
 

@@ -2,9 +2,7 @@
 
 namespace sotto {
 
-void allow_only(Candidates& candidates, std::span<const int32_t> tokens) {
-  candidates.keep_tokens(tokens);
-}
+void allow_only(Candidates& candidates, std::span<const int32_t> tokens) { candidates.keep_tokens(tokens); }
 
 void ban(Candidates& candidates, int32_t token) {
   candidates.change(token, [](float) { return Candidates::kLowest; });
@@ -23,8 +21,8 @@ bool completes(const TokenHistory& history, std::span<const int32_t> tokens) {
   return true;
 }
 
-void ban_bad_words(Candidates& candidates, std::span<const TokenList> words,
-                   const TokenHistory& history, int32_t end_token) {
+void ban_bad_words(Candidates& candidates, std::span<const TokenList> words, const TokenHistory& history,
+                   int32_t end_token) {
   for (const TokenList& word : words) {
     const std::span<const int32_t> tokens(word.tokens, word.count);
     if (tokens.size() == 1 && tokens[0] == end_token) continue;
@@ -43,8 +41,7 @@ void ban_repeated_ngrams(Candidates& candidates, PastTokens& past, uint32_t n) {
   }
 }
 
-void force(Candidates& candidates, const SampleInput& input, std::span<const int32_t> prefix,
-           int32_t last_token) {
+void force(Candidates& candidates, const SampleInput& input, std::span<const int32_t> prefix, int32_t last_token) {
   int32_t token = kNoTokenId;
   if (input.generated_count < prefix.size()) {
     token = prefix[static_cast<size_t>(input.generated_count)];

@@ -21,8 +21,8 @@ void ban(Candidates& candidates, std::span<const int32_t> tokens);
 // The last token of each list is banned where the ones before it have just come; a list of
 // one token always. End of text alone is no word: that would ban the end (as in transformers'
 // NoBadWordsLogitsProcessor).
-void ban_bad_words(Candidates& candidates, std::span<const TokenList> words,
-                   const TokenHistory& history, int32_t end_token);
+void ban_bad_words(Candidates& candidates, std::span<const TokenList> words, const TokenHistory& history,
+                   int32_t end_token);
 
 // A token is banned where it would complete n tokens that have come before (Paulus et al.
 // 2018): with n = 1, each token that has come.
@@ -30,8 +30,7 @@ void ban_repeated_ngrams(Candidates& candidates, PastTokens& past, uint32_t n);
 
 // Only the token stays that is forced at this place of the answer, with l = 0, unless it is
 // not among the candidates: the next of `prefix`, or at the token limit `last_token`.
-void force(Candidates& candidates, const SampleInput& input, std::span<const int32_t> prefix,
-           int32_t last_token);
+void force(Candidates& candidates, const SampleInput& input, std::span<const int32_t> prefix, int32_t last_token);
 
 // Whether the newest tokens are `tokens`, all but the last.
 bool completes(const TokenHistory& history, std::span<const int32_t> tokens);

@@ -24,8 +24,7 @@ void add_bias(Candidates& candidates, std::span<const TokenBias> biases) {
   }
 }
 
-void add_sequence_bias(Candidates& candidates, std::span<const SequenceBias> biases,
-                       const TokenHistory& history) {
+void add_sequence_bias(Candidates& candidates, std::span<const SequenceBias> biases, const TokenHistory& history) {
   for (const SequenceBias& entry : biases) {
     const std::span<const int32_t> tokens(entry.tokens, entry.count);
     if (!completes(history, tokens)) continue;

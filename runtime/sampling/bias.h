@@ -15,8 +15,7 @@ namespace sotto {
 void add_bias(Candidates& candidates, std::span<const TokenBias> biases);
 
 // l += bias of the last token of each sequence, where the ones before it have just come.
-void add_sequence_bias(Candidates& candidates, std::span<const SequenceBias> biases,
-                       const TokenHistory& history);
+void add_sequence_bias(Candidates& candidates, std::span<const SequenceBias> biases, const TokenHistory& history);
 
 // l_end += |l_end| (factor^tokens - 1), finite: exponential decay of the length after
 // `tokens` tokens too many (transformers' ExponentialDecayLengthPenalty).

@@ -30,8 +30,7 @@ void Candidates::place(size_t vocabulary_size, Arena& arena) {
   bucket_sums_ = arena.take<uint64_t>(kBuckets);
 }
 
-void Candidates::begin(const Kernels& kernels, std::span<const float> logits,
-                       const TokenMask& mask) {
+void Candidates::begin(const Kernels& kernels, std::span<const float> logits, const TokenMask& mask) {
   assert(logits.size() == vocabulary_size_);
   kernels_ = &kernels;
   logits_ = logits.data();
@@ -113,8 +112,7 @@ void Candidates::own_logits() {
 void Candidates::divide_by(float temperature) {
   assert(temperature > 0);
   // The largest float keeps 0 * inverse at 0 where 1/T would overflow.
-  inverse_temperature_ = std::min(inverse_temperature_ * (1.0f / temperature),
-                                  std::numeric_limits<float>::max());
+  inverse_temperature_ = std::min(inverse_temperature_ * (1.0f / temperature), std::numeric_limits<float>::max());
   has_shares_ = false;
 }
 
@@ -125,8 +123,8 @@ const float* Candidates::shares() {
   total_weight_ = 0;
   for (size_t first = 0; first < count_; first += kChunk) {
     const size_t count = std::min(kChunk, count_ - first);
-    const uint64_t weight = kernels_->exp_weights(logits_ + first, count, largest,
-                                                  inverse_temperature_, shares_ + first);
+    const uint64_t weight =
+        kernels_->exp_weights(logits_ + first, count, largest, inverse_temperature_, shares_ + first);
     chunk_weights_[first / kChunk] = weight;
     total_weight_ += weight;
   }
@@ -176,8 +174,7 @@ const float* Candidates::block_maxima() {
   if (!has_block_maxima_) {
     const size_t blocks = divide_up(count_, kBlock);
     for (size_t b = 0; b < blocks; ++b) {
-      block_maxima_[b] =
-          kernels_->max(logits_ + b * kBlock, std::min(kBlock, count_ - b * kBlock));
+      block_maxima_[b] = kernels_->max(logits_ + b * kBlock, std::min(kBlock, count_ - b * kBlock));
     }
     has_block_maxima_ = true;
     max_ = kernels_->max(block_maxima_, blocks);
@@ -235,8 +232,7 @@ Candidates::Counts Candidates::count_between(float floor, float ceiling) {
 }
 
 // Of the indices [begin, end); behind those that are collected already.
-Split Candidates::collect_part(float floor, float ceiling, size_t begin, size_t end,
-                               size_t collected) {
+Split Candidates::collect_part(float floor, float ceiling, size_t begin, size_t end, size_t collected) {
   float ones[kChunk];
   std::fill_n(ones, kChunk, 1.0f);
   Split all = {};
@@ -246,8 +242,7 @@ Split Candidates::collect_part(float floor, float ceiling, size_t begin, size_t 
     const size_t next = std::min(end, (first / step + 1) * step);
     if (!has_block_maxima_ || block_maxima_[first / kBlock] >= floor) {
       const Split split = kernels_->split(logits_ + first, floor, ceiling, ones, kWeightBase,
-                                          static_cast<int32_t>(first), next - first,
-                                          room + all.collected);
+                                          static_cast<int32_t>(first), next - first, room + all.collected);
       all.sum += split.sum;
       all.collected += split.collected;
     }

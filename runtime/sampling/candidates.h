@@ -67,9 +67,7 @@ class Candidates {
   const Kernels& kernels() const { return *kernels_; }
   size_t vocabulary_size() const { return vocabulary_size_; }
   size_t count() const { return count_; }
-  int32_t id(size_t index) const {
-    return ids_ == nullptr ? static_cast<int32_t>(index) : ids_[index];
-  }
+  int32_t id(size_t index) const { return ids_ == nullptr ? static_cast<int32_t>(index) : ids_[index]; }
   // Before any division by a temperature that is not yet done: see divide_by.
   float logit(size_t index) const { return logits_[index]; }
   const float* logits() const { return logits_; }
@@ -157,7 +155,7 @@ class Candidates {
   bool leave_to_draw(const float* numbers, float floor, size_t end, float likeliest);
 
   // For the stages: room for anything until the next call of a member.
-  uint64_t* keys() { return keys_; }                // (vocabulary)
+  uint64_t* keys() { return keys_; }  // (vocabulary)
   // (vocabulary), in the upper half of that place: keys may be written over them in order.
   int32_t* indices() { return reinterpret_cast<int32_t*>(keys_) + vocabulary_size_; }
   float* whole() { return reinterpret_cast<float*>(keys_); }  // (vocabulary), in their place

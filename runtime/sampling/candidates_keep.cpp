@@ -16,17 +16,13 @@ void Candidates::kept_in_own(size_t count) {
   if (!kept_all) changed();
 }
 
-size_t Candidates::keep_part(const float* numbers, float floor, size_t first, size_t count,
-                             size_t kept) {
-  return kept + kernels_->keep_from(numbers, floor, logits_ + first,
-                                    ids_ == nullptr ? nullptr : ids_ + first,
-                                    static_cast<int32_t>(first), count, own_logits_ + kept,
-                                    own_ids_ + kept);
+size_t Candidates::keep_part(const float* numbers, float floor, size_t first, size_t count, size_t kept) {
+  return kept + kernels_->keep_from(numbers, floor, logits_ + first, ids_ == nullptr ? nullptr : ids_ + first,
+                                    static_cast<int32_t>(first), count, own_logits_ + kept, own_ids_ + kept);
 }
 
 void Candidates::keep(std::span<uint64_t> keys) {
-  std::sort(keys.begin(), keys.end(),
-            [](uint64_t a, uint64_t b) { return key_index(a) < key_index(b); });
+  std::sort(keys.begin(), keys.end(), [](uint64_t a, uint64_t b) { return key_index(a) < key_index(b); });
   for (size_t i = 0; i < keys.size(); ++i) {
     const size_t index = key_index(keys[i]);
     const float logit = logits_[index];
@@ -131,12 +127,13 @@ bool Candidates::leave_to_draw(const float* numbers, float floor, size_t end, fl
     const size_t count = std::min(kChunk, count_ - first);
     const size_t reaching = cut.end <= first ? 0 : std::min(count, cut.end - first);
     const float* n = cut.numbers + first;
-    uint64_t weight = kernels_->split(n, floor, floor, shares_ + first, kWeightBase, 0, reaching,
-                                      nullptr).sum;
+    uint64_t weight = kernels_->split(n, floor, floor, shares_ + first, kWeightBase, 0, reaching, nullptr).sum;
     if (reaching < count && floor < std::numeric_limits<float>::infinity()) {
       const float above = next_above(floor);
-      weight += kernels_->split(n + reaching, above, above, shares_ + first + reaching,
-                                kWeightBase, 0, count - reaching, nullptr).sum;
+      weight +=
+          kernels_
+              ->split(n + reaching, above, above, shares_ + first + reaching, kWeightBase, 0, count - reaching, nullptr)
+              .sum;
     }
     chunk_weights_[first / kChunk] = weight;
     total_weight_ += weight;

@@ -21,45 +21,43 @@ using enum StageKind;
 
 // As sotto_order says.
 constexpr StageKind kDefaultOrder[] = {
-    kLogitsCallback, kAllowed, kSuppress, kBadWords, kMinTokens, kForced, kBias, kSequenceBias,
-    kRepetition, kFrequency, kPresence, kNoRepeatNgram, kDry, kEndDecay, kTopNSigma, kTopK,
-    kTypical, kTopP, kMinP, kTopA, kTailFree, kEpsilon, kEta, kTopH, kXtc, kTemperature,
-    kSmoothing, kWatermark};
+    kLogitsCallback, kAllowed,    kSuppress,  kBadWords, kMinTokens,     kForced,    kBias,
+    kSequenceBias,   kRepetition, kFrequency, kPresence, kNoRepeatNgram, kDry,       kEndDecay,
+    kTopNSigma,      kTopK,       kTypical,   kTopP,     kMinP,          kTopA,      kTailFree,
+    kEpsilon,        kEta,        kTopH,      kXtc,      kTemperature,   kSmoothing, kWatermark};
 constexpr StageKind kHuggingFaceOrder[] = {
-    kLogitsCallback, kBias, kSequenceBias, kRepetition, kFrequency, kPresence, kNoRepeatNgram,
-    kDry, kBadWords, kMinTokens, kForced, kEndDecay, kAllowed, kSuppress, kTemperature,
-    kSmoothing, kTopH, kTopNSigma, kTopK, kTopP, kMinP, kTopA, kTailFree, kTypical, kEpsilon,
-    kEta, kXtc, kWatermark};
+    kLogitsCallback, kBias,      kSequenceBias, kRepetition, kFrequency, kPresence, kNoRepeatNgram, kDry,
+    kBadWords,       kMinTokens, kForced,       kEndDecay,   kAllowed,   kSuppress, kTemperature,   kSmoothing,
+    kTopH,           kTopNSigma, kTopK,         kTopP,       kMinP,      kTopA,     kTailFree,      kTypical,
+    kEpsilon,        kEta,       kXtc,          kWatermark};
 constexpr StageKind kOpenAiOrder[] = {
-    kLogitsCallback, kAllowed, kSuppress, kBadWords, kMinTokens, kForced, kBias, kSequenceBias,
-    kRepetition, kFrequency, kPresence, kNoRepeatNgram, kDry, kEndDecay, kTemperature,
-    kSmoothing, kMinP, kTopK, kTopP, kTopA, kTailFree, kTypical, kEpsilon, kEta, kTopNSigma,
-    kTopH, kXtc, kWatermark};
+    kLogitsCallback, kAllowed,    kSuppress,  kBadWords,  kMinTokens,     kForced, kBias,
+    kSequenceBias,   kRepetition, kFrequency, kPresence,  kNoRepeatNgram, kDry,    kEndDecay,
+    kTemperature,    kSmoothing,  kMinP,      kTopK,      kTopP,          kTopA,   kTailFree,
+    kTypical,        kEpsilon,    kEta,       kTopNSigma, kTopH,          kXtc,    kWatermark};
 
 static_assert(std::size(kDefaultOrder) == kStageKindCount);
 static_assert(std::size(kHuggingFaceOrder) == kStageKindCount);
 static_assert(std::size(kOpenAiOrder) == kStageKindCount);
 
 // Changes logits, and drops nothing.
-bool reweighs(StageKind stage) {
-  return stage < kTemperature || stage == kWatermark;
-}
+bool reweighs(StageKind stage) { return stage < kTemperature || stage == kWatermark; }
 
 // May make another token the most likely one.
-bool reorders(StageKind stage) {
-  return reweighs(stage) || stage == kSmoothing || stage == kTypical || stage == kXtc;
-}
+bool reorders(StageKind stage) { return reweighs(stage) || stage == kSmoothing || stage == kTypical || stage == kXtc; }
 
-bool bans(StageKind stage) {
-  return (stage >= kLogitsCallback && stage < kForced) || stage == kNoRepeatNgram;
-}
+bool bans(StageKind stage) { return (stage >= kLogitsCallback && stage < kForced) || stage == kNoRepeatNgram; }
 
 bool belongs_to(Chain::Part part, StageKind stage) {
   switch (part) {
-    case Chain::Part::kAll: return true;
-    case Chain::Part::kReweigh: return reweighs(stage);
-    case Chain::Part::kWithoutBans: return !bans(stage);
-    case Chain::Part::kReweighWithoutBans: return reweighs(stage) && !bans(stage);
+    case Chain::Part::kAll:
+      return true;
+    case Chain::Part::kReweigh:
+      return reweighs(stage);
+    case Chain::Part::kWithoutBans:
+      return !bans(stage);
+    case Chain::Part::kReweighWithoutBans:
+      return reweighs(stage) && !bans(stage);
   }
   return true;
 }
@@ -85,8 +83,7 @@ void penalize_repetition(Candidates& candidates, const StageInput& input) {
   float penalty = p.repetition_penalty;
   if (p.guard_window > 0) {
     const size_t reach = input.past.reach(p.guard_window);
-    penalty = guarded_penalty(penalty, p.guard_penalty,
-                              repetition_severity(input.input.history, reach));
+    penalty = guarded_penalty(penalty, p.guard_penalty, repetition_severity(input.input.history, reach));
   }
   if (penalty != 1) repetition_penalty(candidates, penalty_window(input), penalty);
 }
@@ -102,37 +99,65 @@ void set_temperature(Candidates& candidates, const SamplerParams& p) {
 void run_stage(StageKind stage, Candidates& candidates, const StageInput& input) {
   const SamplerParams& p = input.params;
   switch (stage) {
-    case kLogitsCallback: candidates.rewrite(p.logits_callback, p.logits_user_data); break;
-    case kBias: add_bias(candidates, p.logit_bias); break;
-    case kSequenceBias: add_sequence_bias(candidates, p.sequence_bias, input.input.history); break;
-    case kAllowed: allow_only(candidates, p.allowed_tokens); break;
-    case kSuppress: suppress(candidates, input); break;
+    case kLogitsCallback:
+      candidates.rewrite(p.logits_callback, p.logits_user_data);
+      break;
+    case kBias:
+      add_bias(candidates, p.logit_bias);
+      break;
+    case kSequenceBias:
+      add_sequence_bias(candidates, p.sequence_bias, input.input.history);
+      break;
+    case kAllowed:
+      allow_only(candidates, p.allowed_tokens);
+      break;
+    case kSuppress:
+      suppress(candidates, input);
+      break;
     case kBadWords:
       ban_bad_words(candidates, p.bad_words, input.input.history, input.shape.end_token);
       break;
     case kMinTokens:
       if (input.input.generated_count < p.min_new_tokens) ban(candidates, input.shape.end_token);
       break;
-    case kForced: force(candidates, input.input, p.forced_prefix, p.forced_last_token); break;
-    case kEndDecay: decay_to_end(candidates, input); break;
-    case kRepetition: penalize_repetition(candidates, input); break;
+    case kForced:
+      force(candidates, input.input, p.forced_prefix, p.forced_last_token);
+      break;
+    case kEndDecay:
+      decay_to_end(candidates, input);
+      break;
+    case kRepetition:
+      penalize_repetition(candidates, input);
+      break;
     case kFrequency:
       frequency_penalty(candidates, penalty_window(input), p.frequency_penalty);
       break;
     case kPresence:
       presence_penalty(candidates, penalty_window(input), p.presence_penalty);
       break;
-    case kNoRepeatNgram: ban_repeated_ngrams(candidates, input.past, p.no_repeat_ngram); break;
-    case kWatermark: add_green_bias(candidates, p.watermark, input.input.history); break;
-    case kTemperature: set_temperature(candidates, p); break;
-    case kSmoothing: smooth(candidates, p.smoothing_factor, p.smoothing_curve); break;
-    case kTopK: top_k(candidates, p.top_k, p.min_keep); break;
-    case kTopP:
-      top_p(candidates, decayed_top_p(p.top_p, p.top_p_decay, p.top_p_min, input.state.top_p_step),
-            p.min_keep);
+    case kNoRepeatNgram:
+      ban_repeated_ngrams(candidates, input.past, p.no_repeat_ngram);
       break;
-    case kMinP: min_p(candidates, p.min_p, p.min_keep); break;
-    default: run_more(stage, candidates, input);
+    case kWatermark:
+      add_green_bias(candidates, p.watermark, input.input.history);
+      break;
+    case kTemperature:
+      set_temperature(candidates, p);
+      break;
+    case kSmoothing:
+      smooth(candidates, p.smoothing_factor, p.smoothing_curve);
+      break;
+    case kTopK:
+      top_k(candidates, p.top_k, p.min_keep);
+      break;
+    case kTopP:
+      top_p(candidates, decayed_top_p(p.top_p, p.top_p_decay, p.top_p_min, input.state.top_p_step), p.min_keep);
+      break;
+    case kMinP:
+      min_p(candidates, p.min_p, p.min_keep);
+      break;
+    default:
+      run_more(stage, candidates, input);
   }
 }
 
@@ -141,9 +166,12 @@ void run_stage(StageKind stage, Candidates& candidates, const StageInput& input)
 std::span<const StageKind> stage_order(const SamplerParams& params) {
   if (!params.stages.empty()) return params.stages;
   switch (params.order) {
-    case ChainOrder::kHuggingFace: return kHuggingFaceOrder;
-    case ChainOrder::kOpenAi: return kOpenAiOrder;
-    case ChainOrder::kDefault: break;
+    case ChainOrder::kHuggingFace:
+      return kHuggingFaceOrder;
+    case ChainOrder::kOpenAi:
+      return kOpenAiOrder;
+    case ChainOrder::kDefault:
+      break;
   }
   return kDefaultOrder;
 }
@@ -154,12 +182,10 @@ Status check_stages(const SamplerParams& params, Error* error) {
   for (const StageKind stage : params.stages) {
     const auto number = static_cast<uint32_t>(stage);
     if (number < 1 || number > kStageKindCount) {
-      return fail(error, Status::kInvalidArgument, "stages: ", number,
-                  " is not a SOTTO_STAGE_ value");
+      return fail(error, Status::kInvalidArgument, "stages: ", number, " is not a SOTTO_STAGE_ value");
     }
     if ((listed >> number & 1) != 0) {
-      return fail(error, Status::kInvalidArgument, "stages: ", stage_setting(stage),
-                  " is listed twice");
+      return fail(error, Status::kInvalidArgument, "stages: ", stage_setting(stage), " is listed twice");
     }
     listed |= uint64_t{1} << number;
   }

@@ -13,8 +13,7 @@ void BreakerSet::place(size_t vocabulary_size, Arena& arena) {
   if (words_ != nullptr) std::fill_n(words_, TokenMask::word_count(vocabulary_size), 0);
 }
 
-void BreakerSet::set(std::span<const TextView> texts, std::span<const int32_t> tokens,
-                     const TokenBytes& bytes) {
+void BreakerSet::set(std::span<const TextView> texts, std::span<const int32_t> tokens, const TokenBytes& bytes) {
   std::fill_n(words_, TokenMask::word_count(vocabulary_size_), 0);
   const auto add = [this](size_t token) { words_[token / 64] |= uint64_t{1} << (token % 64); };
   for (const int32_t token : tokens) add(static_cast<size_t>(token));
@@ -29,14 +28,13 @@ void BreakerSet::set(std::span<const TextView> texts, std::span<const int32_t> t
   }
 }
 
-void dry(Candidates& candidates, PastTokens& past, const BreakerSet& breakers,
-         const DryParams& params) {
+void dry(Candidates& candidates, PastTokens& past, const BreakerSet& breakers, const DryParams& params) {
   const size_t reach = past.reach(params.window);
   const size_t allowed = params.allowed_length;
   if (reach <= allowed) return;
   const std::span<const int32_t> reversed = past.reversed().first(reach);
-  const auto breaker = std::find_if(reversed.begin(), reversed.end(),
-                                    [&](int32_t token) { return breakers.contains(token); });
+  const auto breaker =
+      std::find_if(reversed.begin(), reversed.end(), [&](int32_t token) { return breakers.contains(token); });
   const auto limit = static_cast<size_t>(breaker - reversed.begin());
   if (limit < allowed) return;
   const std::span<const uint32_t> repeats = past.repeats();
@@ -49,11 +47,9 @@ void dry(Candidates& candidates, PastTokens& past, const BreakerSet& breakers,
     followed.longest = std::max(followed.longest, static_cast<uint32_t>(length));
   }
   for (const PastToken& followed : table.entries()) {
-    const double power =
-        bounded_power(static_cast<double>(params.base), followed.longest - allowed);
-    const auto penalty = static_cast<float>(
-        std::min(static_cast<double>(params.multiplier) * power,
-                 static_cast<double>(std::numeric_limits<float>::max())));
+    const double power = bounded_power(static_cast<double>(params.base), followed.longest - allowed);
+    const auto penalty = static_cast<float>(std::min(static_cast<double>(params.multiplier) * power,
+                                                     static_cast<double>(std::numeric_limits<float>::max())));
     candidates.change(followed.token, [penalty](float l) { return l - penalty; });
   }
 }

@@ -20,8 +20,7 @@ class BreakerSet {
   void place(size_t vocabulary_size, Arena& arena);
 
   // The tokens whose bytes contain one of `texts` (none if there are no bytes), and `tokens`.
-  void set(std::span<const TextView> texts, std::span<const int32_t> tokens,
-           const TokenBytes& bytes);
+  void set(std::span<const TextView> texts, std::span<const int32_t> tokens, const TokenBytes& bytes);
 
   bool contains(int32_t token) const {
     const auto id = static_cast<uint32_t>(token);
@@ -43,7 +42,6 @@ struct DryParams {
 // A token that has followed what the text ends with, the n newest tokens back to at most the
 // newest breaker: l -= multiplier * base^(n - allowed_length) if n >= allowed_length, for the
 // longest such n.
-void dry(Candidates& candidates, PastTokens& past, const BreakerSet& breakers,
-         const DryParams& params);
+void dry(Candidates& candidates, PastTokens& past, const BreakerSet& breakers, const DryParams& params);
 
 }  // namespace sotto

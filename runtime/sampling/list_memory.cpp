@@ -78,15 +78,10 @@ size_t copy_lists(SamplerParams* params, uint8_t* memory) {
   copier.copy(&params->forced_prefix);
   copier.copy(&params->dry_breaker_tokens);
   if (memory != nullptr) sort_unique(&params->allowed_tokens);
-  copier.copy_nested(&params->sequence_bias, [&](SequenceBias& bias) {
-    bias.tokens = copier.copy(bias.tokens, bias.count);
-  });
-  copier.copy_nested(&params->bad_words, [&](TokenList& list) {
-    list.tokens = copier.copy(list.tokens, list.count);
-  });
-  copier.copy_nested(&params->dry_breakers, [&](TextView& text) {
-    text.text = copier.copy(text.text, text.size);
-  });
+  copier.copy_nested(&params->sequence_bias,
+                     [&](SequenceBias& bias) { bias.tokens = copier.copy(bias.tokens, bias.count); });
+  copier.copy_nested(&params->bad_words, [&](TokenList& list) { list.tokens = copier.copy(list.tokens, list.count); });
+  copier.copy_nested(&params->dry_breakers, [&](TextView& text) { text.text = copier.copy(text.text, text.size); });
   return copier.size();
 }
 
@@ -105,8 +100,7 @@ void ListMemory::place(size_t list_bytes, Arena& arena) {
 Status ListMemory::copy(SamplerParams* params, Error* error) {
   const size_t needed = list_size(*params);
   if (needed > size_) {
-    return fail(error, Status::kInvalidArgument, "list_bytes is ", size_,
-                ", the sampler's lists need ", needed);
+    return fail(error, Status::kInvalidArgument, "list_bytes is ", size_, ", the sampler's lists need ", needed);
   }
   copy_lists(params, needed > 0 ? halves_[1 - current_] : nullptr);
   return Status::kOk;

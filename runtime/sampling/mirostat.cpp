@@ -32,8 +32,7 @@ double token_count(double s, double mu, double n) {
   const double epsilon = s - 1;
   const double whole = e_to(mu * kLn2);
   // Near 1 the quotient's limit is 1 / ln N.
-  const double rate = std::fabs(epsilon) < 1e-9 ? 1 / ln(n)
-                                                : epsilon / (1 - e_to(-epsilon * ln(n)));
+  const double rate = std::fabs(epsilon) < 1e-9 ? 1 / ln(n) : epsilon / (1 - e_to(-epsilon * ln(n)));
   return power_of(rate * whole, 1 / s);
 }
 

@@ -26,8 +26,7 @@ size_t select_mirostat(Candidates& candidates, const StageInput& input, SamplerS
     cut_mirostat_v2(candidates, state->mirostat_mu);
   }
   const size_t picked = draw(candidates, input);
-  state->mirostat_mu = next_mu(candidates, picked, {p.mirostat_tau, p.mirostat_eta, p.mirostat_m},
-                               state->mirostat_mu);
+  state->mirostat_mu = next_mu(candidates, picked, {p.mirostat_tau, p.mirostat_eta, p.mirostat_m}, state->mirostat_mu);
   return picked;
 }
 
@@ -49,22 +48,36 @@ void run_more(StageKind stage, Candidates& candidates, const StageInput& input) 
   const SamplerParams& p = input.params;
   switch (stage) {
     case kDry:
-      dry(candidates, input.past, input.breakers,
-          {p.dry_multiplier, p.dry_base, p.dry_allowed_length, p.dry_window});
+      dry(candidates, input.past, input.breakers, {p.dry_multiplier, p.dry_base, p.dry_allowed_length, p.dry_window});
       break;
-    case kTopA: top_a(candidates, p.top_a, p.min_keep); break;
-    case kTailFree: tail_free(candidates, p.tail_free, p.min_keep); break;
-    case kTypical: typical(candidates, p.typical_p, p.min_keep); break;
-    case kEpsilon: epsilon_cutoff(candidates, p.epsilon, p.min_keep); break;
-    case kEta: eta_cutoff(candidates, p.eta, p.min_keep); break;
-    case kTopNSigma: top_n_sigma(candidates, p.top_n_sigma, p.min_keep); break;
-    case kTopH: top_h(candidates, p.top_h, p.min_keep); break;
+    case kTopA:
+      top_a(candidates, p.top_a, p.min_keep);
+      break;
+    case kTailFree:
+      tail_free(candidates, p.tail_free, p.min_keep);
+      break;
+    case kTypical:
+      typical(candidates, p.typical_p, p.min_keep);
+      break;
+    case kEpsilon:
+      epsilon_cutoff(candidates, p.epsilon, p.min_keep);
+      break;
+    case kEta:
+      eta_cutoff(candidates, p.eta, p.min_keep);
+      break;
+    case kTopNSigma:
+      top_n_sigma(candidates, p.top_n_sigma, p.min_keep);
+      break;
+    case kTopH:
+      top_h(candidates, p.top_h, p.min_keep);
+      break;
     case kXtc:
       if (happens(draw_bits(input, DrawLane::kXtc), p.xtc_probability)) {
         xtc(candidates, p.xtc_threshold, p.min_keep);
       }
       break;
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -74,9 +87,12 @@ void set_breakers(const SamplerParams& params, const TokenBytes& bytes, BreakerS
 
 size_t select_otherwise(Candidates& candidates, const StageInput& input, SamplerState* state) {
   switch (input.params.selection) {
-    case Selection::kGumbel: return select_gumbel(candidates, draw_bits(input, DrawLane::kGumbel));
-    case Selection::kAdaptiveP: return select_adaptive(candidates, input, state);
-    default: return select_mirostat(candidates, input, state);
+    case Selection::kGumbel:
+      return select_gumbel(candidates, draw_bits(input, DrawLane::kGumbel));
+    case Selection::kAdaptiveP:
+      return select_adaptive(candidates, input, state);
+    default:
+      return select_mirostat(candidates, input, state);
   }
 }
 

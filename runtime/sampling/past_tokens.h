@@ -56,7 +56,7 @@ class PastTokens {
   bool is_reversed_ = false;
   bool has_repeats_ = false;
   bool weighed_ = false;
-  int32_t* reversed_ = nullptr;   // (capacity)
+  int32_t* reversed_ = nullptr;  // (capacity)
   uint32_t* repeats_ = nullptr;  // (capacity)
   TokenTable table_;
 };

@@ -2,8 +2,7 @@
 
 namespace sotto {
 
-void repetition_penalty(Candidates& candidates, std::span<const PastToken> window,
-                        float penalty) {
+void repetition_penalty(Candidates& candidates, std::span<const PastToken> window, float penalty) {
   for (const PastToken& past : window) {
     const float r = past.newest == 1 ? penalty : 1 + past.newest * (penalty - 1);
     candidates.change(past.token, [r](float l) { return l > 0 ? l / r : l * r; });

@@ -19,18 +19,16 @@ uint32_t magnitude(int32_t token) {
   return token < 0 ? 0 - static_cast<uint32_t>(token) : static_cast<uint32_t>(token);
 }
 
-Status refuse_token(const char* name, uint64_t index, int32_t token, const SamplerShape& shape,
-                    Error* error) {
-  return fail(error, Status::kInvalidArgument, name, "[", index, "]: token ", token < 0 ? "-" : "",
-              magnitude(token), " is not in the vocabulary of ", uint64_t{shape.vocabulary_size});
+Status refuse_token(const char* name, uint64_t index, int32_t token, const SamplerShape& shape, Error* error) {
+  return fail(error, Status::kInvalidArgument, name, "[", index, "]: token ", token < 0 ? "-" : "", magnitude(token),
+              " is not in the vocabulary of ", uint64_t{shape.vocabulary_size});
 }
 
 bool is_token(int32_t token, const SamplerShape& shape) {
   return token >= 0 && static_cast<size_t>(token) < shape.vocabulary_size;
 }
 
-Status check_tokens(const char* name, std::span<const int32_t> tokens, const SamplerShape& shape,
-                    Error* error) {
+Status check_tokens(const char* name, std::span<const int32_t> tokens, const SamplerShape& shape, Error* error) {
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (!is_token(tokens[i], shape)) return refuse_token(name, i, tokens[i], shape, error);
   }
@@ -38,8 +36,8 @@ Status check_tokens(const char* name, std::span<const int32_t> tokens, const Sam
 }
 
 // `index`: of the sequence, where its token is at fault, too.
-Status check_sequence(const char* name, uint64_t index, std::span<const int32_t> tokens,
-                      const SamplerShape& shape, Error* error) {
+Status check_sequence(const char* name, uint64_t index, std::span<const int32_t> tokens, const SamplerShape& shape,
+                      Error* error) {
   if (tokens.empty()) {
     return fail(error, Status::kInvalidArgument, name, "[", index, "] is empty");
   }
@@ -58,18 +56,16 @@ Status check_bias(const char* name, uint64_t index, float bias, Error* error) {
               ", allowed is what is finite, or -infinity");
 }
 
-Status check_single_token(const char* name, int32_t token, const SamplerShape& shape,
-                          Error* error) {
+Status check_single_token(const char* name, int32_t token, const SamplerShape& shape, Error* error) {
   if (token == kNoTokenId || is_token(token, shape)) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, name, " is ", token < 0 ? "-" : "",
-              magnitude(token), ", not in the vocabulary of ", uint64_t{shape.vocabulary_size});
+  return fail(error, Status::kInvalidArgument, name, " is ", token < 0 ? "-" : "", magnitude(token),
+              ", not in the vocabulary of ", uint64_t{shape.vocabulary_size});
 }
 
 }  // namespace
 
 Status check_penalties(const SamplerParams& p, Error* error) {
-  const auto check = [error](const char* name, float value, float low, float high,
-                             const char* limits) {
+  const auto check = [error](const char* name, float value, float low, float high, const char* limits) {
     return check_range(name, value, value >= low && value <= high, limits, error);
   };
   const float r = p.repetition_penalty;
@@ -80,8 +76,8 @@ Status check_penalties(const SamplerParams& p, Error* error) {
   SOTTO_TRY(check("dry_multiplier", p.dry_multiplier, 0, 100, "0 to 100"));
   SOTTO_TRY(check("dry_base", p.dry_base, 1, 10, "1 to 10"));
   if (p.guard_window > kMaxGuardWindow) {
-    return fail(error, Status::kInvalidArgument, "guard_window is ", p.guard_window,
-                ", allowed is 0 to ", uint64_t{kMaxGuardWindow});
+    return fail(error, Status::kInvalidArgument, "guard_window is ", p.guard_window, ", allowed is 0 to ",
+                uint64_t{kMaxGuardWindow});
   }
   SOTTO_TRY(check("guard_penalty", p.guard_penalty, 1, 100, "1 to 100"));
   return check("end_decay_factor", p.end_decay_factor, 0, 10, "0 to 10");
@@ -121,26 +117,23 @@ Status check_watermark(const WatermarkParams& p, Error* error) {
   constexpr uint32_t kMaxContextWidth = 16, kMaxLayers = 64;
   const auto scheme = static_cast<uint32_t>(p.scheme);
   if (scheme > static_cast<uint32_t>(WatermarkScheme::kGumbel)) {
-    return fail(error, Status::kInvalidArgument, "watermark.scheme ", scheme,
-                " is not a SOTTO_WATERMARK_ value");
+    return fail(error, Status::kInvalidArgument, "watermark.scheme ", scheme, " is not a SOTTO_WATERMARK_ value");
   }
   if (p.context_width > kMaxContextWidth) {
-    return fail(error, Status::kInvalidArgument, "watermark.context_width is ", p.context_width,
-                ", allowed is 0 to ", kMaxContextWidth);
+    return fail(error, Status::kInvalidArgument, "watermark.context_width is ", p.context_width, ", allowed is 0 to ",
+                kMaxContextWidth);
   }
   if (p.tournament_layers < 1 || p.tournament_layers > kMaxLayers) {
-    return fail(error, Status::kInvalidArgument, "watermark.tournament_layers is ",
-                p.tournament_layers, ", allowed is 1 to ", kMaxLayers);
+    return fail(error, Status::kInvalidArgument, "watermark.tournament_layers is ", p.tournament_layers,
+                ", allowed is 1 to ", kMaxLayers);
   }
-  SOTTO_TRY(check_range("watermark.gamma", p.gamma, p.gamma > 0 && p.gamma < 1,
-                        "above 0 to below 1", error));
-  return check_range("watermark.delta", p.delta, p.delta >= 0 && p.delta <= 100, "0 to 100",
-                     error);
+  SOTTO_TRY(check_range("watermark.gamma", p.gamma, p.gamma > 0 && p.gamma < 1, "above 0 to below 1", error));
+  return check_range("watermark.delta", p.delta, p.delta >= 0 && p.delta <= 100, "0 to 100", error);
 }
 
 Status check_watermark_selection(const SamplerParams& p, Error* error) {
-  const bool replaces = p.watermark.scheme == WatermarkScheme::kTournament ||
-                        p.watermark.scheme == WatermarkScheme::kGumbel;
+  const bool replaces =
+      p.watermark.scheme == WatermarkScheme::kTournament || p.watermark.scheme == WatermarkScheme::kGumbel;
   if (!replaces || (p.selection == Selection::kMultinomial && !is_cold(p))) return Status::kOk;
   return fail(error, Status::kInvalidArgument,
               "selection must be MULTINOMIAL and temperature above 0 with a watermark that "

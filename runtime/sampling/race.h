@@ -39,8 +39,8 @@ size_t find_winner(Candidates& candidates, WriteWords write_words, Time time) {
     write_words(first, batch, words);
     // More than least after any rounding.
     const float factor = static_cast<float>(least) * (1 + 0x1p-20f);
-    const size_t running = candidates.kernels().collect_below(
-        words, shares + first, factor, static_cast<int32_t>(first), batch, runners);
+    const size_t running =
+        candidates.kernels().collect_below(words, shares + first, factor, static_cast<int32_t>(first), batch, runners);
     for (size_t i = 0; i < running; ++i) run(static_cast<size_t>(runners[i]));
   }
   return winner;

@@ -49,15 +49,12 @@ float repetition_severity(const TokenHistory& history, size_t window) {
   for (size_t i = 0; i < n; ++i) values[i] = static_cast<uint32_t>(tokens[i]);
   const auto singles = static_cast<float>(distinct_count({values, n}));
   for (size_t i = 0; i + 1 < n; ++i) {
-    values[i] = uint64_t{static_cast<uint32_t>(tokens[i])} << 32 |
-                static_cast<uint32_t>(tokens[i + 1]);
+    values[i] = uint64_t{static_cast<uint32_t>(tokens[i])} << 32 | static_cast<uint32_t>(tokens[i + 1]);
   }
   const auto pairs = static_cast<float>(distinct_count({values, n - 1}));
   const auto end = static_cast<float>(longest_repeat({tokens, n}));
   const auto count = static_cast<float>(n);
-  return (std::max(0.0f, 1 - 2 * singles / count) + (1 - pairs / (count - 1)) +
-          std::min(1.0f, 2 * end / count)) /
-         3;
+  return (std::max(0.0f, 1 - 2 * singles / count) + (1 - pairs / (count - 1)) + std::min(1.0f, 2 * end / count)) / 3;
 }
 
 }  // namespace sotto

@@ -19,10 +19,10 @@ struct SampleInput {
 // What selection learns from token to token. A session keeps one a token, so that a rewind
 // finds it again.
 struct SamplerState {
-  float mirostat_mu = 0;       // bits
-  float adaptive_sum = 0;      // of past probabilities, decayed
-  float adaptive_weight = 0;   // of the same
-  uint32_t top_p_step = 0;     // tokens since top_p began to decay
+  float mirostat_mu = 0;      // bits
+  float adaptive_sum = 0;     // of past probabilities, decayed
+  float adaptive_weight = 0;  // of the same
+  uint32_t top_p_step = 0;    // tokens since top_p began to decay
 };
 
 }  // namespace sotto

@@ -12,8 +12,7 @@
 
 namespace sotto {
 
-size_t Sampler::memory_size(size_t vocabulary_size, size_t list_bytes,
-                            size_t history_capacity) {
+size_t Sampler::memory_size(size_t vocabulary_size, size_t list_bytes, size_t history_capacity) {
   Arena measure;
   Candidates().place(vocabulary_size, measure);
   ListMemory().place(list_bytes, measure);
@@ -58,25 +57,22 @@ SamplerState Sampler::initial_state() const {
   return state;
 }
 
-void Sampler::run(std::span<const float> logits, const TokenMask& mask, const StageInput& input,
-                  Chain::Part part, bool draws) {
+void Sampler::run(std::span<const float> logits, const TokenMask& mask, const StageInput& input, Chain::Part part,
+                  bool draws) {
   candidates_.begin(*kernels_, logits, mask);
   past_.begin(input.input, params_.penalize_prompt);
   chain_.run(candidates_, input, part, draws);
   if (!chain_.can_ban() || candidates_.max() > Candidates::kLowest) return;
   candidates_.begin(*kernels_, logits, mask);
   chain_.run(candidates_, input,
-             part == Chain::Part::kAll ? Chain::Part::kWithoutBans
-                                       : Chain::Part::kReweighWithoutBans,
-             draws);
+             part == Chain::Part::kAll ? Chain::Part::kWithoutBans : Chain::Part::kReweighWithoutBans, draws);
 }
 
-SampledToken Sampler::sample(std::span<const float> logits, const TokenMask& mask,
-                             const SampleInput& input, SamplerState* state) {
+SampledToken Sampler::sample(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
+                             SamplerState* state) {
   const StageInput stage_input = this->stage_input(input, *state);
   run(logits, mask, stage_input, Chain::Part::kAll, only_draws(params_));
-  SampledToken sampled = {0, std::numeric_limits<float>::quiet_NaN(),
-                          std::numeric_limits<float>::quiet_NaN()};
+  SampledToken sampled = {0, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::quiet_NaN()};
   const size_t index = select(candidates_, stage_input, state);
   sampled.token = candidates_.id(index);
   assert(mask.allows(static_cast<size_t>(sampled.token)));
@@ -88,15 +84,14 @@ SampledToken Sampler::sample(std::span<const float> logits, const TokenMask& mas
   return sampled;
 }
 
-Candidates& Sampler::reweigh(std::span<const float> logits, const TokenMask& mask,
-                             const SampleInput& input) {
+Candidates& Sampler::reweigh(std::span<const float> logits, const TokenMask& mask, const SampleInput& input) {
   const SamplerState state;
   run(logits, mask, stage_input(input, state), Chain::Part::kReweigh, false);
   return candidates_;
 }
 
-Candidates& Sampler::process(std::span<const float> logits, const TokenMask& mask,
-                             const SampleInput& input, const SamplerState& state) {
+Candidates& Sampler::process(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
+                             const SamplerState& state) {
   run(logits, mask, stage_input(input, state), Chain::Part::kAll, false);
   if (is_greedy(params_)) temperature(candidates_, 0);
   return candidates_;

@@ -47,16 +47,15 @@ class Sampler {
   SamplerState initial_state() const;
 
   // Picks a token. `logits` (vocabulary) is not changed.
-  SampledToken sample(std::span<const float> logits, const TokenMask& mask,
-                      const SampleInput& input, SamplerState* state);
+  SampledToken sample(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
+                      SamplerState* state);
 
   // The candidates after the stages that change logits by what the text is: bans, biases,
   // forcing, penalties, the watermark's bias; not temperature, smoothing and truncation.
-  Candidates& reweigh(std::span<const float> logits, const TokenMask& mask,
-                      const SampleInput& input);
+  Candidates& reweigh(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
   // The candidates after all stages, before the selection; of a greedy one the most likely alone.
-  Candidates& process(std::span<const float> logits, const TokenMask& mask,
-                      const SampleInput& input, const SamplerState& state);
+  Candidates& process(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
+                      const SamplerState& state);
   // `state` after tokens that process() was asked about, and something else selected.
   SamplerState state_after(SamplerState state, std::span<const int32_t> tokens) const;
 
@@ -64,8 +63,7 @@ class Sampler {
   StageInput stage_input(const SampleInput& input, const SamplerState& state) {
     return {params_, shape_, input, state, past_, breakers_};
   }
-  void run(std::span<const float> logits, const TokenMask& mask, const StageInput& input,
-           Chain::Part part, bool draws);
+  void run(std::span<const float> logits, const TokenMask& mask, const StageInput& input, Chain::Part part, bool draws);
   float log_probability(std::span<const float> logits, int32_t token);
   void count_for_top_p(int32_t token, SamplerState* state) const;
 

@@ -10,7 +10,7 @@ namespace {
 
 struct Range {
   const char* name;
-  float SamplerParams::* member;
+  float SamplerParams::*member;
   float low;
   float high;
   bool above_low = false;   // low itself is not allowed
@@ -47,14 +47,12 @@ Status check_range(const Range& range, float value, Error* error) {
   const bool below = range.below_high ? value < range.high : value <= range.high;
   if (above && below) return Status::kOk;
   return fail(error, Status::kInvalidArgument, range.name, " is ", value, ", allowed is ",
-              range.above_low ? "above " : "", range.low, range.below_high ? " to below " : " to ",
-              range.high);
+              range.above_low ? "above " : "", range.low, range.below_high ? " to below " : " to ", range.high);
 }
 
 Status check_least(const char* name, uint32_t value, uint32_t least, Error* error) {
   if (value >= least) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, name, " is ", value, ", allowed is at least ",
-              least);
+  return fail(error, Status::kInvalidArgument, name, " is ", value, ", allowed is at least ", least);
 }
 
 template <typename Choice>
@@ -74,8 +72,8 @@ Status check_counts(const SamplerParams& p, Error* error) {
   SOTTO_TRY(check_least("min_keep", p.min_keep, 1, error));
   SOTTO_TRY(check_least("mirostat_m", p.mirostat_m, 2, error));
   if (p.alternative_count <= kMaxAlternatives) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, "alternative_count is ", p.alternative_count,
-              ", allowed is 0 to ", kMaxAlternatives);
+  return fail(error, Status::kInvalidArgument, "alternative_count is ", p.alternative_count, ", allowed is 0 to ",
+              kMaxAlternatives);
 }
 
 // Parameters whose range depends on another.

@@ -10,8 +10,7 @@
 namespace sotto {
 
 uint64_t draw_bits(const StageInput& input, DrawLane lane) {
-  return random_bits(input.params.seed, input.input.draw, input.input.sequence,
-                     static_cast<uint32_t>(lane));
+  return random_bits(input.params.seed, input.input.draw, input.input.sequence, static_cast<uint32_t>(lane));
 }
 
 static size_t draw(Candidates& candidates, const StageInput& input) {
@@ -21,13 +20,11 @@ static size_t draw(Candidates& candidates, const StageInput& input) {
 size_t select(Candidates& candidates, const StageInput& input, SamplerState* state) {
   if (is_greedy(input.params)) return select_greedy(candidates);
   const WatermarkParams& watermark = input.params.watermark;
-  if (uint64_t seed; replaces_selection(watermark.scheme) &&
-                     watermark_seed(watermark, input.past, &seed)) {
+  if (uint64_t seed; replaces_selection(watermark.scheme) && watermark_seed(watermark, input.past, &seed)) {
     if (watermark.scheme == WatermarkScheme::kGumbel) {
       return select_gumbel_watermark(candidates, seed);
     }
-    return select_tournament(candidates, seed, watermark.tournament_layers,
-                             draw_bits(input, DrawLane::kSelection));
+    return select_tournament(candidates, seed, watermark.tournament_layers, draw_bits(input, DrawLane::kSelection));
   }
   const Selection selection = input.params.selection;
   if (selection != Selection::kMultinomial) return select_otherwise(candidates, input, state);

@@ -68,8 +68,8 @@ DigitSort::DigitSort(Candidates& candidates, std::span<const float> shares)
   auto* places = reinterpret_cast<uint32_t(*)[kDigits]>(candidates.bucket_sums());
   digits < kMostDigits ? count_digits<kMostDigits - 1>({from, size_}, places)
                        : count_digits<kMostDigits>({from, size_}, places);
-  void (*const passes[])(std::span<const uint32_t>, uint32_t*, uint32_t*) = {
-      sort_by<0>, sort_by<1>, sort_by<2>, sort_by<3>};
+  void (*const passes[])(std::span<const uint32_t>, uint32_t*, uint32_t*) = {sort_by<0>, sort_by<1>, sort_by<2>,
+                                                                             sort_by<3>};
   for (int digit = 0; digit < digits; ++digit) {
     passes[digit]({from, size_}, places[digit], to);
     std::swap(from, to);
@@ -90,7 +90,7 @@ static_assert(kNumbers * sizeof(uint16_t) <= Candidates::kChunk * sizeof(float))
 constexpr size_t kFewest = 16384;  // with less, the table is too small beside what is beside it
 constexpr size_t kSampled = 4096;
 constexpr size_t kSampledTogether = 4;  // neighbours, as they come from memory together
-constexpr size_t kMostInTile = 512;  // spilled
+constexpr size_t kMostInTile = 512;     // spilled
 constexpr size_t kSorted = 2048;
 constexpr size_t kTile = kColumns * kColumnRows;
 // A tile with all that may belong to it, what else is asked for, and another tile.
@@ -102,8 +102,7 @@ constexpr size_t kMostSlices = 1 << 16;
 
 }  // namespace
 
-SliceSort::SliceSort(Candidates& candidates, std::span<const float> shares,
-                     std::span<uint64_t> room)
+SliceSort::SliceSort(Candidates& candidates, std::span<const float> shares, std::span<uint64_t> room)
     : kernels_(candidates.kernels()),
       shares_(shares),
       room_(room),
@@ -201,8 +200,8 @@ bool SliceSort::scatter() {
   static_assert(sizeof(LeftShare) <= sizeof(*sums_));
   for (size_t first = 0; first < shares_.size(); first += kMoved) {
     const size_t count = std::min(kMoved, shares_.size() - first);
-    const size_t left_count = kernels_.move_to_columns(shares_.data() + first, count, slices_,
-                                                       table_, slice_count_, counts_, left);
+    const size_t left_count =
+        kernels_.move_to_columns(shares_.data() + first, count, slices_, table_, slice_count_, counts_, left);
     for (size_t i = 0; i < left_count; ++i) spill(left[i].column, left[i].share);
     if (!has_room_) return false;
   }
@@ -230,8 +229,7 @@ size_t SliceSort::tile_size(size_t tile) const {
   std::memcpy(counts, counts_ + tile * kColumns, sizeof counts);
   constexpr uint64_t kEven = 0x00ff00ff00ff00ff;
   const uint64_t bytes = counts[0] + counts[1];  // 32 at most
-  const auto size = static_cast<size_t>(
-      ((bytes & kEven) + (bytes >> 8 & kEven)) * 0x0001000100010001 >> 48);
+  const auto size = static_cast<size_t>(((bytes & kEven) + (bytes >> 8 & kEven)) * 0x0001000100010001 >> 48);
   const size_t first = first_spilled_[tile];
   return first == 0 ? size : size + spilled_[first - 1].count;
 }
@@ -280,8 +278,7 @@ bool SliceSort::sum_exactly() {
 double SliceSort::sum_tile(size_t tile, float* next, size_t* behind) {
   const size_t first = tile * kColumns;
   if (first_spilled_[tile] == 0) {
-    const double sum = kernels_.sum_column_bends(table_ + first, slice_count_, counts_ + first,
-                                                 next);
+    const double sum = kernels_.sum_column_bends(table_ + first, slice_count_, counts_ + first, next);
     if (sum >= 0) {
       *behind += tile_size(tile);
       return sum;

@@ -80,13 +80,13 @@ class SliceSort {
   size_t block_count_ = 0;
   bool sums_exactly_ = false;  // of blocks of tiles
   Slices slices_;
-  float* table_ = nullptr;      // (row, slice)
-  size_t slice_count_ = 0;      // a multiple of kColumns
-  float* sorted_ = nullptr;     // (kSorted)
+  float* table_ = nullptr;   // (row, slice)
+  size_t slice_count_ = 0;   // a multiple of kColumns
+  float* sorted_ = nullptr;  // (kSorted)
   size_t most_spilled_ = 0;
   Spilled* spilled_ = nullptr;  // (most_spilled_)
   size_t spilled_count_ = 0;
-  bool has_room_ = true;  // for what is spilled
+  bool has_room_ = true;               // for what is spilled
   uint16_t* first_spilled_ = nullptr;  // (tile), as Spilled::next
   uint8_t* counts_ = nullptr;          // (slice)
   size_t zero_count_ = 0;              // that are not in the table

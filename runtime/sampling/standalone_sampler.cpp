@@ -16,32 +16,28 @@ constexpr uint32_t kMaxListBytes = uint32_t{1} << 24;
 
 }  // namespace
 
-Status StandaloneSampler::memory_size(size_t vocabulary_size, uint32_t list_bytes, size_t* size,
-                                      Error* error) {
+Status StandaloneSampler::memory_size(size_t vocabulary_size, uint32_t list_bytes, size_t* size, Error* error) {
   if (vocabulary_size == 0 || vocabulary_size > kMaxVocabularySize) {
-    return fail(error, Status::kInvalidArgument, "vocabulary_size is ", vocabulary_size,
-                ", must be 1 to ", kMaxVocabularySize);
+    return fail(error, Status::kInvalidArgument, "vocabulary_size is ", vocabulary_size, ", must be 1 to ",
+                kMaxVocabularySize);
   }
   if (list_bytes > kMaxListBytes) {
-    return fail(error, Status::kInvalidArgument, "list_bytes is ", list_bytes, ", must be 0 to ",
-                kMaxListBytes);
+    return fail(error, Status::kInvalidArgument, "list_bytes is ", list_bytes, ", must be 0 to ", kMaxListBytes);
   }
   *size = kObjectBytes + Sampler::memory_size(vocabulary_size, list_bytes);
   return Status::kOk;
 }
 
-Status StandaloneSampler::init(const Kernels& kernels, const SamplerShape& shape, void* memory,
-                               size_t memory_size, StandaloneSampler** sampler, Error* error) {
+Status StandaloneSampler::init(const Kernels& kernels, const SamplerShape& shape, void* memory, size_t memory_size,
+                               StandaloneSampler** sampler, Error* error) {
   size_t needed;
-  SOTTO_TRY(StandaloneSampler::memory_size(shape.vocabulary_size,
-                                           static_cast<uint32_t>(shape.list_bytes), &needed,
-                                           error));
+  SOTTO_TRY(
+      StandaloneSampler::memory_size(shape.vocabulary_size, static_cast<uint32_t>(shape.list_bytes), &needed, error));
   if (reinterpret_cast<uintptr_t>(memory) % kMemoryAlignment != 0) {
     return fail(error, Status::kMemoryMisaligned, "memory is not aligned to 64 bytes");
   }
   if (memory_size < needed) {
-    return fail(error, Status::kMemoryTooSmall, "the sampler needs ", needed, " bytes, got ",
-                memory_size);
+    return fail(error, Status::kMemoryTooSmall, "the sampler needs ", needed, " bytes, got ", memory_size);
   }
   auto* made = new (memory) StandaloneSampler;
   made->vocabulary_size_ = shape.vocabulary_size;
@@ -60,13 +56,11 @@ Status StandaloneSampler::set_params(const SamplerParams& params, Error* error) 
   return Status::kOk;
 }
 
-int32_t StandaloneSampler::pick(std::span<const float> logits, const TokenMask& mask,
-                                const SampleInput& input) {
+int32_t StandaloneSampler::pick(std::span<const float> logits, const TokenMask& mask, const SampleInput& input) {
   return sampler_.sample(logits, mask, input, &state_).token;
 }
 
-Candidates& StandaloneSampler::apply(std::span<const float> logits, const TokenMask& mask,
-                                     const SampleInput& input) {
+Candidates& StandaloneSampler::apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input) {
   return sampler_.process(logits, mask, input, state_);
 }
 

@@ -12,19 +12,17 @@ namespace sotto {
 
 class StandaloneSampler {
  public:
-  static Status memory_size(size_t vocabulary_size, uint32_t list_bytes, size_t* size,
-                            Error* error);
+  static Status memory_size(size_t vocabulary_size, uint32_t list_bytes, size_t* size, Error* error);
   // `kernels`, and what `shape` points to, must outlive it.
-  static Status init(const Kernels& kernels, const SamplerShape& shape, void* memory,
-                     size_t memory_size, StandaloneSampler** sampler, Error* error);
+  static Status init(const Kernels& kernels, const SamplerShape& shape, void* memory, size_t memory_size,
+                     StandaloneSampler** sampler, Error* error);
 
   size_t vocabulary_size() const { return vocabulary_size_; }
   Status set_params(const SamplerParams& params, Error* error);
   // `logits` (vocabulary); the input's tokens are in the vocabulary.
   int32_t pick(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
   // Until the next call.
-  Candidates& apply(std::span<const float> logits, const TokenMask& mask,
-                    const SampleInput& input);
+  Candidates& apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
 
  private:
   size_t vocabulary_size_ = 0;

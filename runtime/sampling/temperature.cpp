@@ -21,8 +21,7 @@ float dynamic_temperature(Candidates& candidates, float t, float range, float ex
   const double evenness = candidates.entropy() / ln(static_cast<double>(candidates.count()));
   // Rounding may leave the unit interval.
   const double share = std::clamp(evenness, 0.0, 1.0);
-  const double power = share > 0 ? power_of(share, static_cast<double>(exponent))
-                                 : exponent > 0 ? 0.0 : 1.0;
+  const double power = share > 0 ? power_of(share, static_cast<double>(exponent)) : exponent > 0 ? 0.0 : 1.0;
   return static_cast<float>(least + (most - least) * power);
 }
 

@@ -13,8 +13,7 @@ namespace sotto {
 class TokenHistory {
  public:
   TokenHistory() = default;
-  TokenHistory(std::span<const int32_t> oldest, std::span<const int32_t> older,
-               std::span<const int32_t> newest = {})
+  TokenHistory(std::span<const int32_t> oldest, std::span<const int32_t> older, std::span<const int32_t> newest = {})
       : pieces_{oldest, older, newest} {}
 
   size_t size() const { return pieces_[0].size() + pieces_[1].size() + pieces_[2].size(); }

@@ -73,8 +73,8 @@ void min_p(Candidates& candidates, float ratio, size_t min_keep) {
     // Logits well below the border go before any probability is computed.
     const double max = static_cast<double>(candidates.max());
     const double margin = 1e-6 * std::fabs(max);
-    const double floor = max - margin + (ln(static_cast<double>(ratio)) - 1e-3) /
-                                            static_cast<double>(candidates.inverse_temperature());
+    const double floor =
+        max - margin + (ln(static_cast<double>(ratio)) - 1e-3) / static_cast<double>(candidates.inverse_temperature());
     if (std::fabs(floor) <= static_cast<double>(std::numeric_limits<float>::max())) {
       candidates.keep_from_logit(static_cast<float>(floor));
     }
@@ -116,8 +116,7 @@ void top_n_sigma(Candidates& candidates, float n, size_t min_keep) {
   }
   // T scales both sides alike.
   const double floor = static_cast<double>(candidates.max()) - static_cast<double>(n) * sigma;
-  const auto least = static_cast<float>(
-      std::max(floor, -static_cast<double>(std::numeric_limits<float>::max())));
+  const auto least = static_cast<float>(std::max(floor, -static_cast<double>(std::numeric_limits<float>::max())));
   if (min_keep > 1) {
     const uint64_t key = key_of_rank(candidates, min_keep);
     if (!(candidates.logit(key_index(key)) >= least)) return candidates.keep_up_to(key);

@@ -14,7 +14,8 @@ constexpr size_t kMostCollected = 8 * kSampled;
 
 uint64_t rank_among(Candidates& candidates, std::span<uint64_t> keys, size_t rank) {
   if (keys.size() > 4 * kSampled) {
-    return find_border_key(candidates, keys, [](size_t) { return uint64_t{1}; }, rank);
+    return find_border_key(
+        candidates, keys, [](size_t) { return uint64_t{1}; }, rank);
   }
   const auto place = keys.begin() + static_cast<ptrdiff_t>(rank - 1);
   std::nth_element(keys.begin(), place, keys.end());
@@ -59,9 +60,7 @@ uint32_t descending(float x) {
   const auto bits = std::bit_cast<uint32_t>(x);
   return (bits >> 31) != 0 ? bits : bits ^ 0x7fffffff;
 }
-float from_descending(uint32_t rank) {
-  return std::bit_cast<float>((rank >> 31) != 0 ? rank : rank ^ 0x7fffffff);
-}
+float from_descending(uint32_t rank) { return std::bit_cast<float>((rank >> 31) != 0 ? rank : rank ^ 0x7fffffff); }
 
 }  // namespace
 
@@ -113,8 +112,8 @@ uint64_t key_of_rank(Candidates& candidates, size_t rank) {
   if (count < 2 * kSampled) {
     return rank_among(candidates, candidates.collect_keys(reached), rank);
   }
-  const Between between = reached > Candidates::kLowest ? Between{reached, Candidates::kNoCeiling}
-                                                        : estimate(candidates, rank);
+  const Between between =
+      reached > Candidates::kLowest ? Between{reached, Candidates::kNoCeiling} : estimate(candidates, rank);
   if (between.floor > Candidates::kLowest && between.floor < kInfinity) {
     const auto [above, collected] = candidates.count_between(between.floor, between.ceiling);
     const bool has_rank = above < rank && above + collected >= rank;

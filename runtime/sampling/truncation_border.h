@@ -77,8 +77,7 @@ inline constexpr uint64_t kNoKey = UINT64_MAX;
 // order ascending in place) at which the running sum of measure(index) reaches `target`, at
 // least 1; kNoKey if it does not. Permutes the keys.
 template <typename Measure>
-uint64_t find_border_key(Candidates& candidates, std::span<uint64_t> keys, Measure measure,
-                         uint64_t target) {
+uint64_t find_border_key(Candidates& candidates, std::span<uint64_t> keys, Measure measure, uint64_t target) {
   constexpr size_t kSorted = 128;
   constexpr int kSliceBits = 10;
   static_assert((1 << kSliceBits) <= Candidates::kBuckets);
@@ -161,17 +160,16 @@ struct LikelyOrder {
 // Collects the indices of the tokens between two numbers; returns how many, and the sum of the
 // values of those above.
 template <typename Numbers, typename Values>
-Split collect_between(Candidates& candidates, Between range, Numbers numbers, Values values,
-                      double base) {
+Split collect_between(Candidates& candidates, Between range, Numbers numbers, Values values, double base) {
   constexpr size_t kChunk = Candidates::kChunk;
   float room[kChunk];
   Split all = {};
   for (size_t first = 0; first < candidates.count(); first += kChunk) {
     const size_t count = std::min(kChunk, candidates.count() - first);
-    const Split split = candidates.kernels().split(
-        numbers_from(numbers, first, count, candidates.chunk()), range.floor, range.ceiling,
-        numbers_from(values, first, count, room), base, static_cast<int32_t>(first), count,
-        candidates.indices() + all.collected);
+    const Split split =
+        candidates.kernels().split(numbers_from(numbers, first, count, candidates.chunk()), range.floor, range.ceiling,
+                                   numbers_from(values, first, count, room), base, static_cast<int32_t>(first), count,
+                                   candidates.indices() + all.collected);
     all.collected += split.collected;
     all.sum += split.sum;
   }
@@ -180,8 +178,7 @@ Split collect_between(Candidates& candidates, Between range, Numbers numbers, Va
 
 // Whether all candidates measure `one`: they do so together, and none more.
 template <typename Values>
-bool all_measure(Candidates& candidates, Values values, uint64_t one, double base,
-                 uint64_t total) {
+bool all_measure(Candidates& candidates, Values values, uint64_t one, double base, uint64_t total) {
   if constexpr (std::is_pointer_v<Values>) {
     const size_t count = candidates.count();
     return total == one * count && integer_of(candidates.kernels().max(values, count), base) == one;
@@ -192,11 +189,10 @@ bool all_measure(Candidates& candidates, Values values, uint64_t one, double bas
 // The key if the border is among those that tie with a token, by their number; else 0, which no
 // key is.
 template <typename Values, typename Order>
-uint64_t find_tied_border(Candidates& candidates, size_t token, Values values, double base,
-                          Order order, uint64_t total, uint64_t target) {
+uint64_t find_tied_border(Candidates& candidates, size_t token, Values values, double base, Order order, uint64_t total,
+                          uint64_t target) {
   const float number = number_at(order.numbers, token);
-  const Split split = collect_between(candidates, {number, next_above(number)}, order.numbers,
-                                      values, base);
+  const Split split = collect_between(candidates, {number, next_above(number)}, order.numbers, values, base);
   const uint64_t one = integer_of(number_at(values, token), base);
   if (split.sum >= target || split.sum + one * split.collected < target) return 0;
   const int32_t* tied = candidates.indices();
@@ -214,8 +210,8 @@ uint64_t find_tied_border(Candidates& candidates, size_t token, Values values, d
 // the order of keys, not necessarily strictly. The measure of a token is integer_of its value;
 // `total`: of all.
 template <typename Numbers, typename Values, typename Order>
-uint64_t find_border(Candidates& candidates, Numbers numbers, Values values, double base,
-                     Order order, uint64_t total, uint64_t target) {
+uint64_t find_border(Candidates& candidates, Numbers numbers, Values values, double base, Order order, uint64_t total,
+                     uint64_t target) {
   const auto measure = [=](size_t i) { return integer_of(number_at(values, i), base); };
   const size_t all = candidates.count();
   uint64_t* keys = candidates.keys();
@@ -235,8 +231,7 @@ uint64_t find_border(Candidates& candidates, Numbers numbers, Values values, dou
     const uint64_t key = find_tied_border(candidates, 0, values, base, order, total, target);
     if (key != 0) return key;
   }
-  Between range = estimate_border(sample, sample + kBorderSample,
-                                  static_cast<double>(all) / kBorderSample,
+  Between range = estimate_border(sample, sample + kBorderSample, static_cast<double>(all) / kBorderSample,
                                   static_cast<double>(total - target) * base * 0x1p-52);
   constexpr size_t kMany = 8192;
   bool may_not_tie = false;
@@ -250,8 +245,7 @@ uint64_t find_border(Candidates& candidates, Numbers numbers, Values values, dou
     if (between.size() > kMany && !may_not_tie) {
       // So many mostly are equal.
       const auto one_of_them = static_cast<size_t>(between[between.size() / 2]);
-      const uint64_t key = find_tied_border(candidates, one_of_them, values, base, order, total,
-                                            target);
+      const uint64_t key = find_tied_border(candidates, one_of_them, values, base, order, total, target);
       if (key != 0) return key;
       may_not_tie = true;
       continue;
@@ -259,8 +253,7 @@ uint64_t find_border(Candidates& candidates, Numbers numbers, Values values, dou
     for (size_t i = 0; i < between.size(); ++i) {
       keys[i] = order.key(static_cast<size_t>(between[i]));
     }
-    const uint64_t key = find_border_key(candidates, {keys, split.collected}, measure,
-                                         target - split.sum);
+    const uint64_t key = find_border_key(candidates, {keys, split.collected}, measure, target - split.sum);
     if (key != kNoKey) return key;
     range = {-std::numeric_limits<float>::infinity(), range.floor};
   }
@@ -268,10 +261,8 @@ uint64_t find_border(Candidates& candidates, Numbers numbers, Values values, dou
 
 // The order of descending logits. max() is not kLowest.
 template <typename Values>
-uint64_t find_likely_border(Candidates& candidates, Values values, double base, uint64_t total,
-                            uint64_t target) {
-  return find_border(candidates, candidates.shares(), values, base,
-                     LikelyOrder{candidates.logits()}, total, target);
+uint64_t find_likely_border(Candidates& candidates, Values values, double base, uint64_t total, uint64_t target) {
+  return find_border(candidates, candidates.shares(), values, base, LikelyOrder{candidates.logits()}, total, target);
 }
 
 // The keys of all if they are few, or of some of the likeliest, among which borders mostly

@@ -24,12 +24,10 @@ struct Surprise {
   float log_total;
   const Kernels* kernels;
 
-  float operator()(size_t i) const {
-    return zero_unless(shares[i] > 0, shares[i] * (gap(i) + log_total));
-  }
+  float operator()(size_t i) const { return zero_unless(shares[i] > 0, shares[i] * (gap(i) + log_total)); }
   uint64_t write(size_t first, size_t count, float* room) const {
-    return kernels->surprises(gap.logits + first, shares + first, count, gap.max,
-                              gap.inverse_temperature, log_total, kBase, room);
+    return kernels->surprises(gap.logits + first, shares + first, count, gap.max, gap.inverse_temperature, log_total,
+                              kBase, room);
   }
 };
 
@@ -39,8 +37,7 @@ void top_h(Candidates& candidates, float h, size_t min_keep) {
   if (!(h < 1) || is_empty(candidates) || min_keep >= candidates.count()) return;
   // As integers, multiples of 2^-36.
   const float* shares = candidates.shares();
-  const Surprise value = {shares, candidates.gaps(), static_cast<float>(ln(candidates.total())),
-                          &candidates.kernels()};
+  const Surprise value = {shares, candidates.gaps(), static_cast<float>(ln(candidates.total())), &candidates.kernels()};
   const auto surprise = [value](size_t i) { return integer_of(value(i), kBase); };
   uint64_t total = 0;
   for (size_t first = 0; first < candidates.count(); first += Candidates::kChunk) {
@@ -53,8 +50,7 @@ void top_h(Candidates& candidates, float h, size_t min_keep) {
   // The border is the first token that is too much.
   std::span<uint64_t> keys = likely_keys(candidates);
   if (sum_of(keys, surprise) < target) keys = {};
-  const uint64_t border = keys.empty() ? find_likely_border(candidates, value, kBase, total,
-                                                            target)
+  const uint64_t border = keys.empty() ? find_likely_border(candidates, value, kBase, total, target)
                                        : find_border_key(candidates, keys, surprise, target);
   const uint64_t least = key_of_rank(candidates, min_keep);
   if (border <= least) return candidates.keep_up_to(least);
@@ -84,43 +80,35 @@ template <typename Numbers>
 struct NearOrder {
   static constexpr bool kTiesHaveOneValue = false;
   Numbers numbers;
-  uint64_t key(size_t i) const {
-    return uint64_t{std::bit_cast<uint32_t>(-number_at(numbers, i))} << 32 | i;
-  }
+  uint64_t key(size_t i) const { return uint64_t{std::bit_cast<uint32_t>(-number_at(numbers, i))} << 32 | i; }
 };
 
 // `keys`: of some of the likeliest, or empty; who is not among them is less near than `away`.
 // `likeliest`: the nearness of the largest logit.
 template <typename Numbers>
-void keep_near(Candidates& candidates, Numbers nearness, uint64_t target, size_t min_keep,
-               std::span<uint64_t> keys, float away, float likeliest) {
+void keep_near(Candidates& candidates, Numbers nearness, uint64_t target, size_t min_keep, std::span<uint64_t> keys,
+               float away, float likeliest) {
   const NearOrder<Numbers> order = {nearness};
-  const auto distance = [](uint64_t k) {
-    return std::bit_cast<float>(static_cast<uint32_t>(k >> 32));
-  };
+  const auto distance = [](uint64_t k) { return std::bit_cast<float>(static_cast<uint32_t>(k >> 32)); };
   const float* shares = candidates.shares();
   const auto weight = [shares](size_t i) { return weight_of(shares[i]); };
   for (uint64_t& k : keys) k = order.key(key_index(k));
   if (sum_of(keys, weight) < target) keys = {};
   uint64_t border = keys.empty() ? 0 : find_border_key(candidates, keys, weight, target);
   if (keys.empty() || !(distance(border) < away)) {
-    border = find_border(candidates, nearness, shares, kWeightBase, order,
-                         candidates.total_weight(), target);
+    border = find_border(candidates, nearness, shares, kWeightBase, order, candidates.total_weight(), target);
   }
   if (min_keep > 1) {
     const auto one = [](size_t) { return 1.0f; };
     border = std::max(border, find_border(candidates, nearness, one, kWeightBase, order,
-                                          weight_of(1) * candidates.count(),
-                                          weight_of(1) * min_keep));
+                                          weight_of(1) * candidates.count(), weight_of(1) * min_keep));
   }
   if constexpr (std::is_pointer_v<Numbers>) {
     const size_t end = key_index(border) + 1;
     if (candidates.leave_to_draw(nearness, -distance(border), end, likeliest)) return;
   }
   candidates.keep_by(
-      [&](size_t first, size_t count) {
-        return numbers_from(nearness, first, count, candidates.chunk());
-      },
+      [&](size_t first, size_t count) { return numbers_from(nearness, first, count, candidates.chunk()); },
       -distance(border), key_index(border) + 1);
 }
 

@@ -19,9 +19,7 @@ struct Tail {
 };
 
 // Of numbers so near each other, differences are mostly exact.
-double bend(const float* p) {
-  return static_cast<double>(std::fabs((p[0] - p[1]) - (p[1] - p[2])));
-}
+double bend(const float* p) { return static_cast<double>(std::fabs((p[0] - p[1]) - (p[1] - p[2]))); }
 
 // `least` stay in any case, fewer than there are. `are_all`: there are no other shares.
 template <typename Sorted>
@@ -54,8 +52,8 @@ Tail find_tail(Sorted&& sorted, double z, size_t least, bool are_all) {
       sum = next;
     }
   } while (!ends && kept < count);
-  Tail tail = {hidden == 0 || (kept < count && next > z * (known + hidden)),
-               known + hidden == 0, std::max(kept, least), 0};
+  Tail tail = {hidden == 0 || (kept < count && next > z * (known + hidden)), known + hidden == 0, std::max(kept, least),
+               0};
   if (tail.kept == kept && kept > 0) {
     const float* last = shares + (kept - 1 - first);
     if (last[1] < last[0]) tail.floor = last[0];
@@ -63,8 +61,8 @@ Tail find_tail(Sorted&& sorted, double z, size_t least, bool are_all) {
   return tail;
 }
 
-Tail find_tail_of(Candidates& candidates, std::span<const float> shares,
-                  std::span<uint64_t> room, double z, size_t least, bool are_all) {
+Tail find_tail_of(Candidates& candidates, std::span<const float> shares, std::span<uint64_t> room, double z,
+                  size_t least, bool are_all) {
   SliceSort slices(candidates, shares, room);
   if (slices.sort()) return find_tail(slices, z, least, are_all);
   return find_tail(DigitSort(candidates, shares), z, least, are_all);
@@ -86,8 +84,8 @@ bool may_decide(Candidates& candidates, double z, size_t first) {
   if (estimate_reaching(candidates, 1.01 * (1 - z) / z) > 8 * first) return false;
   const float reached = candidates.reached_by(first);
   if (!(reached > Candidates::kLowest)) return true;
-  const double gap = static_cast<double>(candidates.max() - reached) *
-                     static_cast<double>(candidates.inverse_temperature());
+  const double gap =
+      static_cast<double>(candidates.max() - reached) * static_cast<double>(candidates.inverse_temperature());
   return z * e_to(-gap) <= 1.01 * (1 - z);
 }
 
@@ -111,10 +109,10 @@ Tail find_tail_above(Candidates& candidates, double z, size_t least) {
   size_t collected = 0;
   for (size_t first = 0; first < count; first += Candidates::kChunk) {
     const size_t part = std::min(Candidates::kChunk, count - first);
-    collected += candidates.kernels().split(shares + first, floor, Candidates::kNoCeiling,
-                                            shares + first, kWeightBase,
-                                            static_cast<int32_t>(first), part,
-                                            indices + collected).collected;
+    collected += candidates.kernels()
+                     .split(shares + first, floor, Candidates::kNoCeiling, shares + first, kWeightBase,
+                            static_cast<int32_t>(first), part, indices + collected)
+                     .collected;
   }
   if (collected < 3 || collected <= least || collected > count / 2) return tail;
   // In the lower half of the keys' place; the indices are in the upper.
@@ -133,8 +131,7 @@ void tail_free(Candidates& candidates, float z, size_t min_keep) {
   const auto most = static_cast<double>(z);
   const size_t least = std::max(min_keep, size_t{1});
   if (candidates.max() == Candidates::kLowest) return;
-  if (estimate_reaching(candidates, 1) >= count &&
-      candidates.total_weight() == uint64_t{count} << kWeightBits) {
+  if (estimate_reaching(candidates, 1) >= count && candidates.total_weight() == uint64_t{count} << kWeightBits) {
     return;  // all are equal
   }
   Tail tail = {};
@@ -146,8 +143,7 @@ void tail_free(Candidates& candidates, float z, size_t min_keep) {
     tail = find_tail_above(candidates, most, least);
   }
   if (!tail.is_certain) {
-    tail = find_tail_of(candidates, {candidates.shares_alone(), count}, candidates.scratch(), most,
-                        least, true);
+    tail = find_tail_of(candidates, {candidates.shares_alone(), count}, candidates.scratch(), most, least, true);
   }
   if (tail.is_straight) return;
   if (tail.floor > 0) return candidates.keep_from_share(tail.floor);

@@ -49,8 +49,7 @@ void add_left_hash(Candidates& candidates, uint64_t seed, uint32_t threshold, fl
   }
 }
 
-void add_self_hash(Candidates& candidates, const SelfHash& hash, uint32_t threshold,
-                   float delta) {
+void add_self_hash(Candidates& candidates, const SelfHash& hash, uint32_t threshold, float delta) {
   const std::span<float> logits = candidates.edit();
   const int32_t* ids = candidates.ids();
   const auto below = static_cast<int32_t>(threshold);
@@ -58,8 +57,8 @@ void add_self_hash(Candidates& candidates, const SelfHash& hash, uint32_t thresh
   int32_t hashes[kBatch];
   for (size_t first = 0; first < logits.size(); first += kBatch) {
     const size_t count = std::min(kBatch, logits.size() - first);
-    candidates.kernels().min_hash(hash.min_hash(), ids != nullptr ? ids + first : nullptr,
-                                  static_cast<int32_t>(first), count, hashes);
+    candidates.kernels().min_hash(hash.min_hash(), ids != nullptr ? ids + first : nullptr, static_cast<int32_t>(first),
+                                  count, hashes);
     float* l = logits.data() + first;
     for (size_t i = 0; i < count; ++i) l[i] += hashes[i] < below ? delta : 0.0f;
   }
@@ -81,8 +80,7 @@ struct Factors {
 
 // The sums after a round: each of `count` of two before it, which may be in the same place.
 // `added`: every fourth of them together.
-[[gnu::noinline]] void fold_sums(const double* sums, size_t count, double q, double* folded,
-                                 double (&added)[4]) {
+[[gnu::noinline]] void fold_sums(const double* sums, size_t count, double q, double* folded, double (&added)[4]) {
   const auto fold = [=](size_t g) { return sums[2 * g] * (1 - q) + sums[2 * g + 1] * (2 - q); };
   std::fill_n(added, 4, 0.0);
   if (count < 4) {
@@ -116,9 +114,7 @@ Factors play_rounds(const double* sums, uint32_t bits, double* room) {
       half[g] *= 1 - q;
     }
   }
-  const auto factor = [](double product) {
-    return product >= kLeastFactor ? static_cast<float>(product) : 0.0f;
-  };
+  const auto factor = [](double product) { return product >= kLeastFactor ? static_cast<float>(product) : 0.0f; };
   Factors factors;
   std::transform(products[0], products[0] + std::size(factors.low), factors.low, factor);
   std::transform(products[1], products[1] + std::size(factors.high), factors.high, factor);
@@ -190,20 +186,18 @@ class Tournament {
   }
   void mix_and_add(uint64_t seed, bool high) {
     add_up(bits_, [&](size_t first, size_t count, float* sums) {
-      kernels_.mix_and_add(seed, high, ids_ != nullptr ? ids_ + first : nullptr,
-                           static_cast<int32_t>(first), bits_, p_ + first, count, words_ + first,
-                           sums);
+      kernels_.mix_and_add(seed, high, ids_ != nullptr ? ids_ + first : nullptr, static_cast<int32_t>(first), bits_,
+                           p_ + first, count, words_ + first, sums);
     });
   }
   void scale_and_add(uint32_t next_bits) {
     add_up(next_bits, [&](size_t first, size_t count, float* sums) {
-      kernels_.scale_and_add(words_ + first, shift_, bits_, factors_.low, factors_.high,
-                             kLeastPart, next_bits, count, p_ + first, p_ + first, sums);
+      kernels_.scale_and_add(words_ + first, shift_, bits_, factors_.low, factors_.high, kLeastPart, next_bits, count,
+                             p_ + first, p_ + first, sums);
     });
   }
   void scale() {
-    kernels_.scale_by_bits(words_, shift_, bits_, factors_.low, factors_.high, kLeastPart, count_,
-                           p_, p_);
+    kernels_.scale_by_bits(words_, shift_, bits_, factors_.low, factors_.high, kLeastPart, count_, p_, p_);
   }
 
   double factor(size_t pattern) const {
@@ -217,9 +211,9 @@ class Tournament {
     size_t last = 0;
     for (size_t first = 0; first < count_; first += kCollected) {
       int32_t indices[kCollected];
-      const size_t collected = kernels_.collect_by_bits(
-          words_ + first, shift_, bits_, static_cast<uint32_t>(pattern),
-          static_cast<int32_t>(first), std::min(kCollected, count_ - first), indices);
+      const size_t collected =
+          kernels_.collect_by_bits(words_ + first, shift_, bits_, static_cast<uint32_t>(pattern),
+                                   static_cast<int32_t>(first), std::min(kCollected, count_ - first), indices);
       for (size_t k = 0; k < collected; ++k) {
         const auto i = static_cast<size_t>(indices[k]);
         if (!(p_[i] > 0)) continue;
@@ -245,8 +239,7 @@ class Tournament {
 
 }  // namespace
 
-void add_green_bias(Candidates& candidates, const WatermarkParams& params,
-                    const TokenHistory& history) {
+void add_green_bias(Candidates& candidates, const WatermarkParams& params, const TokenHistory& history) {
   const size_t size = context_size(params);
   if (replaces_selection(params.scheme) || history.size() < size) return;
   int32_t tokens[kMaxContextWidth];
@@ -278,8 +271,7 @@ bool watermark_seed(const WatermarkParams& params, PastTokens& past, uint64_t* s
   return true;
 }
 
-size_t select_tournament(Candidates& candidates, uint64_t seed, uint32_t layers,
-                         uint64_t random) {
+size_t select_tournament(Candidates& candidates, uint64_t seed, uint32_t layers, uint64_t random) {
   if (candidates.count() == 1 || candidates.max() == Candidates::kLowest) return 0;
   const Tournament tournament(candidates, seed, layers);
   return tournament.draw(static_cast<double>(random >> 11) * 0x1p-53);

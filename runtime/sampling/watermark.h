@@ -20,8 +20,7 @@ Status check_watermark_built(const WatermarkParams& params, Error* error);
 // Large Language Models"; self-hashed and anchored: 2024, "On the Reliability of Watermarks
 // for Large Language Models"). Nothing where the history is shorter than the context, and
 // with schemes that have no list.
-void add_green_bias(Candidates& candidates, const WatermarkParams& params,
-                    const TokenHistory& history);
+void add_green_bias(Candidates& candidates, const WatermarkParams& params, const TokenHistory& history);
 
 // Whether the scheme takes the selection's place.
 bool replaces_selection(WatermarkScheme scheme);

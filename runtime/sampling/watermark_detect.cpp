@@ -31,17 +31,25 @@ class SeenFilter {
 class Detector {
  public:
   Detector(const WatermarkParams& params, std::span<const int32_t> tokens)
-      : params_(params), tokens_(tokens), size_(context_size(params)),
-        threshold_(green_threshold(params.gamma)) {}
+      : params_(params), tokens_(tokens), size_(context_size(params)), threshold_(green_threshold(params.gamma)) {}
 
   void score() {
     for (size_t place = size_; place < tokens_.size(); ++place) {
       switch (params_.scheme) {
-        case WatermarkScheme::kLeftHash: score_left_hash(place); break;
-        case WatermarkScheme::kSelfHash: score_self_hash(place); break;
-        case WatermarkScheme::kTournament: score_tournament(place); break;
-        case WatermarkScheme::kGumbel: score_gumbel(place); break;
-        case WatermarkScheme::kOff: break;
+        case WatermarkScheme::kLeftHash:
+          score_left_hash(place);
+          break;
+        case WatermarkScheme::kSelfHash:
+          score_self_hash(place);
+          break;
+        case WatermarkScheme::kTournament:
+          score_tournament(place);
+          break;
+        case WatermarkScheme::kGumbel:
+          score_gumbel(place);
+          break;
+        case WatermarkScheme::kOff:
+          break;
       }
     }
   }
@@ -76,9 +84,7 @@ class Detector {
     return y;
   }
 
-  std::span<const int32_t> context(size_t place) const {
-    return tokens_.subspan(place - size_, size_);
-  }
+  std::span<const int32_t> context(size_t place) const { return tokens_.subspan(place - size_, size_); }
   void add(double score) {
     sum_ += score;
     ++count_;
@@ -111,8 +117,7 @@ class Detector {
   void score_self_hash(size_t place) {
     const SelfHash hash(params_, context(place));
     const int32_t token = tokens_[place], decides = anchor_token(place, hash);
-    const uint64_t pair =
-        uint64_t{static_cast<uint32_t>(decides)} << 32 | static_cast<uint32_t>(token);
+    const uint64_t pair = uint64_t{static_cast<uint32_t>(decides)} << 32 | static_cast<uint32_t>(token);
     if (seen_.may_contain(split_mix(params_.key, pair))) {
       for (size_t other = size_; other < place; ++other) {
         if (tokens_[other] != token) continue;
@@ -151,16 +156,16 @@ class Detector {
 
 }  // namespace
 
-Status detect_watermark(const WatermarkParams& params, std::span<const int32_t> tokens,
-                        size_t vocabulary_size, WatermarkResult* result, Error* error) {
+Status detect_watermark(const WatermarkParams& params, std::span<const int32_t> tokens, size_t vocabulary_size,
+                        WatermarkResult* result, Error* error) {
   SOTTO_TRY(check_watermark(params, error));
   if (params.scheme == WatermarkScheme::kOff) {
     return fail(error, Status::kInvalidArgument, "watermark.scheme is NONE");
   }
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i] < 0 || static_cast<size_t>(tokens[i]) >= vocabulary_size) {
-      return fail(error, Status::kInvalidArgument, "tokens[", uint64_t{i},
-                  "] is not in the vocabulary of ", uint64_t{vocabulary_size});
+      return fail(error, Status::kInvalidArgument, "tokens[", uint64_t{i}, "] is not in the vocabulary of ",
+                  uint64_t{vocabulary_size});
     }
   }
   Detector detector(params, tokens);

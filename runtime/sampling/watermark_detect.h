@@ -27,7 +27,7 @@ inline constexpr double kMarkedAbove = 3;  // z
 // z is the score's distance from its mean in unmarked text, in standard deviations; of kGumbel,
 // whose sum of -ln(1 - r) is gamma distributed, by Wilson and Hilferty's cube root (1931).
 // p_value is normal_tail(z).
-Status detect_watermark(const WatermarkParams& params, std::span<const int32_t> tokens,
-                        size_t vocabulary_size, WatermarkResult* result, Error* error);
+Status detect_watermark(const WatermarkParams& params, std::span<const int32_t> tokens, size_t vocabulary_size,
+                        WatermarkResult* result, Error* error);
 
 }  // namespace sotto

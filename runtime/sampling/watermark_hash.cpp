@@ -23,8 +23,7 @@ uint64_t context_seed(const WatermarkParams& params, std::span<const int32_t> co
   uint64_t seed = params.key;
   for (size_t i = 0; i < context.size(); ++i) {
     const Words words = philox({static_cast<uint32_t>(context[i]), static_cast<uint32_t>(i),
-                                static_cast<uint32_t>(context.size()),
-                                static_cast<uint32_t>(params.scheme)},
+                                static_cast<uint32_t>(context.size()), static_cast<uint32_t>(params.scheme)},
                                seed);
     seed = words[0] | uint64_t{words[1]} << 32;
   }

@@ -28,9 +28,7 @@ inline bool is_better(const BeamCandidate& a, const BeamCandidate& b) {
 
 // Candidates kept of those that go on: twice the beams, and with phrases for each beam the
 // likeliest token and those that bring a phrase further.
-constexpr size_t going_capacity(size_t sequence_count) {
-  return sequence_count * (2 + 1 + kMaxPhrases);
-}
+constexpr size_t going_capacity(size_t sequence_count) { return sequence_count * (2 + 1 + kMaxPhrases); }
 
 // The best candidates, best first.
 class BestList {

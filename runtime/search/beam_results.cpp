@@ -13,17 +13,15 @@ void BeamSearch::go_on(uint32_t group, const BeamCandidate& candidate) {
   const uint32_t beam = first_of(group) + groups_[group].running_count;
   PhraseState state;
   if (!phrases_.empty()) {
-    state = phrases_.advance(memory.phrase_states[generation_][parent], tokens_of(parent),
-                             candidate.token);
+    state = phrases_.advance(memory.phrase_states[generation_][parent], tokens_of(parent), candidate.token);
   }
   const bool has_phrases = phrases_.all_met(state);
   if (at_limit() && !has_phrases) return;
   int32_t* const parent_tokens = memory.tokens_of(generation_, parent);
   parent_tokens[depth_] = candidate.token;
   SequenceText text = memory.running[generation_][parent].text;
-  const Status status =
-      run_.follow(depth_ == 0 ? 0 : constraint_of(generation_, parent), constraint_of(next, beam),
-                  {parent_tokens, depth_ + 1}, &text);
+  const Status status = run_.follow(depth_ == 0 ? 0 : constraint_of(generation_, parent), constraint_of(next, beam),
+                                    {parent_tokens, depth_ + 1}, &text);
   if (status > Status::kOk) {
     if (has_phrases) finish(group, candidate, status);
     return;
@@ -33,8 +31,7 @@ void BeamSearch::go_on(uint32_t group, const BeamCandidate& candidate) {
     return;
   }
   memory.phrase_states[next][beam] = state;
-  memory.running[next][beam] = {candidate.score,
-                                candidate.log_probability + given_up(group, candidate.token),
+  memory.running[next][beam] = {candidate.score, candidate.log_probability + given_up(group, candidate.token),
                                 memory.running[generation_][parent].row, beam, text};
   std::copy_n(parent_tokens, depth_ + 1, memory.tokens_of(next, beam));
   ++groups_[group].running_count;
@@ -73,8 +70,8 @@ void BeamSearch::end_running(uint32_t group, uint32_t generation, uint32_t lengt
 }
 
 // Among a group's best, if it is one of them. `length`: tokens with the one that ended it.
-void BeamSearch::keep_finished(uint32_t group, std::span<const int32_t> tokens, uint32_t length,
-                               double score, double log_probability, Status stop) {
+void BeamSearch::keep_finished(uint32_t group, std::span<const int32_t> tokens, uint32_t length, double score,
+                               double log_probability, Status stop) {
   SearchMemory& memory = run_.memory;
   score = length_score(run_.params, score, length);
   uint32_t& count = groups_[group].finished_count;
@@ -102,8 +99,7 @@ bool BeamSearch::is_done(uint32_t group) const {
   if (state.finished_count < group_size_) return false;
   const SearchParams& params = run_.params;
   if (params.early_stopping == EarlyStopping::kAtOnce) return true;
-  const bool longer_is_better =
-      params.early_stopping == EarlyStopping::kNever && params.length_penalty > 0;
+  const bool longer_is_better = params.early_stopping == EarlyStopping::kNever && params.length_penalty > 0;
   const SearchMemory& memory = run_.memory;
   const RunningSequence* running = memory.running[generation_] + first_of(group);
   double best = running->score;
@@ -123,12 +119,12 @@ uint32_t BeamSearch::collect() {
     for (uint32_t i = 0; i < groups_[g].finished_count; ++i) {
       const uint32_t place = first_of(g) + i;
       const FinishedSequence& f = memory.finished[place];
-      const SearchSequence result = {memory.finished_tokens_of(place), f.token_count, f.score,
-                                     f.log_probability, f.stop, place};
+      const SearchSequence result = {
+          memory.finished_tokens_of(place), f.token_count, f.score, f.log_probability, f.stop, place};
       SearchSequence* const end = memory.results + count;
-      SearchSequence* const at = std::upper_bound(
-          memory.results, end, result,
-          [](const SearchSequence& a, const SearchSequence& b) { return a.score > b.score; });
+      SearchSequence* const at =
+          std::upper_bound(memory.results, end, result,
+                           [](const SearchSequence& a, const SearchSequence& b) { return a.score > b.score; });
       std::move_backward(at, end, end + 1);
       *at = result;
       ++count;

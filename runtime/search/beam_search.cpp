@@ -117,8 +117,7 @@ Status BeamSearch::grow() {
     for (uint32_t i = 0; i < groups_[g].running_count; ++i) {
       const uint32_t beam = first_of(g) + i;
       RunningSequence& running = memory.running[generation_][beam];
-      memory.steps[count] = {depth_ == 1 ? BranchStep::kStream : running.row,
-                             tokens_of(beam).back()};
+      memory.steps[count] = {depth_ == 1 ? BranchStep::kStream : running.row, tokens_of(beam).back()};
       running.row = count++;
     }
   }
@@ -219,11 +218,8 @@ void BeamSearch::scan_phrases(uint32_t beam, Candidates& candidates) {
     const double log_probability = candidates.logit(index);
     if (!(log_probability > kLowest) || run_.stop_of(token) != Status::kOk) return;
     const double score = running.score + log_probability;
-    const BeamCandidate candidate = {score, score, running.log_probability + log_probability,
-                                     token, beam, 0};
-    const auto same = [&](const BeamCandidate& other) {
-      return other.token == token && other.beam == beam;
-    };
+    const BeamCandidate candidate = {score, score, running.log_probability + log_probability, token, beam, 0};
+    const auto same = [&](const BeamCandidate& other) { return other.token == token && other.beam == beam; };
     if (std::none_of(extras_, extras_ + extra_count_, same)) extras_[extra_count_++] = candidate;
   };
   add(candidates.argmax());
@@ -236,8 +232,7 @@ void BeamSearch::offer(uint32_t beam, int32_t token, double log_probability, dou
   const double score = running.score + log_probability;
   const double key = score + noise;
   if (!best_.takes(key) && !going_.takes(key)) return;
-  const BeamCandidate candidate = {key,   score, running.log_probability + log_probability,
-                                   token, beam,  0};
+  const BeamCandidate candidate = {key, score, running.log_probability + log_probability, token, beam, 0};
   const bool ends = run_.stop_of(token) != Status::kOk;
   if (!ends) going_.insert(candidate);
   if (ends && !phrases_.all_met(run_.memory.phrase_states[generation_][beam])) return;
@@ -257,8 +252,7 @@ std::span<BeamCandidate> BeamSearch::candidates_that_go_on() {
   end = std::move(extras_, end, listed.data() + listed.size());
   for (BeamCandidate* candidate = listed.data(); candidate != end; ++candidate) {
     const PhraseState& state = run_.memory.phrase_states[generation_][candidate->beam];
-    candidate->bank =
-        phrases_.bank(phrases_.advance(state, tokens_of(candidate->beam), candidate->token));
+    candidate->bank = phrases_.bank(phrases_.advance(state, tokens_of(candidate->beam), candidate->token));
   }
   return {listed.data(), end};
 }

@@ -47,8 +47,8 @@ class BeamSearch {
   void go_on(uint32_t group, const BeamCandidate& candidate);
   double given_up(uint32_t group, int32_t token) const;
   void finish(uint32_t group, const BeamCandidate& candidate, Status stop);
-  void keep_finished(uint32_t group, std::span<const int32_t> tokens, uint32_t length,
-                     double score, double log_probability, Status stop);
+  void keep_finished(uint32_t group, std::span<const int32_t> tokens, uint32_t length, double score,
+                     double log_probability, Status stop);
   void end_running(uint32_t group, uint32_t generation, uint32_t length, Status stop);
   bool is_done(uint32_t group) const;
   uint32_t collect();
@@ -58,12 +58,12 @@ class BeamSearch {
   uint32_t group_count_ = 1;
   uint32_t group_size_ = 0;
   Group groups_[kMaxGroups];
-  BestList best_;   // of all candidates of a group
-  BestList going_;  // of those that do not end their sequence
+  BestList best_;                    // of all candidates of a group
+  BestList going_;                   // of those that do not end their sequence
   BeamCandidate* extras_ = nullptr;  // candidates for the sake of phrases
   size_t extra_count_ = 0;
-  uint32_t depth_ = 0;       // tokens that running sequences have
-  uint32_t generation_ = 0;  // of the running ones
+  uint32_t depth_ = 0;            // tokens that running sequences have
+  uint32_t generation_ = 0;       // of the running ones
   Status failure_ = Status::kOk;  // why a beam could not go on
 };
 

@@ -18,15 +18,11 @@ Status grow(void* self, std::span<const BranchStep> steps) {
   return model.context->grow_branches(steps, *model.cancelled);
 }
 
-std::span<float> logits(void* self, uint32_t sequence) {
-  return model_of(self).context->branch_logits(sequence);
-}
+std::span<float> logits(void* self, uint32_t sequence) { return model_of(self).context->branch_logits(sequence); }
 
 void keep(void* self, uint32_t sequence) { model_of(self).context->keep_branch(sequence); }
 
-float similarity(void* self, uint32_t step) {
-  return model_of(self).context->branch_similarity(step);
-}
+float similarity(void* self, uint32_t step) { return model_of(self).context->branch_similarity(step); }
 
 }  // namespace
 

@@ -49,8 +49,8 @@ Status ContrastiveSearch::step() {
   TokenMask mask;
   SOTTO_TRY(run_.mask(depth_ == 0 ? 0 : 1, &mask));
   const auto logits = run_.input.model.logits(run_.input.model.self, row_);
-  const size_t count = find_likeliest(
-      run_.input.sampler->reweigh(logits, mask, run_.sample_input({tokens, depth_}, 0)));
+  const size_t count =
+      find_likeliest(run_.input.sampler->reweigh(logits, mask, run_.sample_input({tokens, depth_}, 0)));
   if (count == 0) return Status::kStopBanned;
   for (size_t i = 0; i < count; ++i) {
     memory.steps[i] = {depth_ == 0 ? BranchStep::kStream : 0, memory.best[i].token};
@@ -84,8 +84,7 @@ size_t ContrastiveSearch::find_likeliest(Candidates& candidates) {
   std::span<uint64_t> keys = candidates.collect_keys(candidates.reached_by(wanted));
   std::nth_element(keys.begin(), keys.begin() + static_cast<ptrdiff_t>(wanted - 1), keys.end());
   keys = keys.first(wanted);
-  std::sort(keys.begin(), keys.end(),
-            [](uint64_t a, uint64_t b) { return key_index(a) < key_index(b); });
+  std::sort(keys.begin(), keys.end(), [](uint64_t a, uint64_t b) { return key_index(a) < key_index(b); });
   size_t count = 0;
   for (const uint64_t key : keys) {
     const size_t index = key_index(key);
@@ -101,8 +100,8 @@ size_t ContrastiveSearch::find_likeliest(Candidates& candidates) {
 
 }  // namespace
 
-Status search_contrastively(const SearchInput& input, const SearchParams& params,
-                            SearchMemory* memory, uint32_t* count) {
+Status search_contrastively(const SearchInput& input, const SearchParams& params, SearchMemory* memory,
+                            uint32_t* count) {
   return ContrastiveSearch(input, params, memory).run(count);
 }
 

@@ -7,7 +7,7 @@
 namespace sotto {
 
 // One result, in the memory.
-Status search_contrastively(const SearchInput& input, const SearchParams& params,
-                            SearchMemory* memory, uint32_t* count);
+Status search_contrastively(const SearchInput& input, const SearchParams& params, SearchMemory* memory,
+                            uint32_t* count);
 
 }  // namespace sotto

@@ -9,11 +9,9 @@ namespace sotto {
 namespace {
 
 // Whether the last `count` tokens, `token` being the newest, are the phrase's first.
-bool ends_with(std::span<const int32_t> tokens, int32_t token, const TokenList& phrase,
-               size_t count) {
+bool ends_with(std::span<const int32_t> tokens, int32_t token, const TokenList& phrase, size_t count) {
   if (phrase.tokens[count - 1] != token || tokens.size() < count - 1) return false;
-  return std::equal(phrase.tokens, phrase.tokens + (count - 1),
-                    tokens.end() - static_cast<ptrdiff_t>(count - 1));
+  return std::equal(phrase.tokens, phrase.tokens + (count - 1), tokens.end() - static_cast<ptrdiff_t>(count - 1));
 }
 
 // Best first; by bank: those of the fullest first.
@@ -56,8 +54,7 @@ uint32_t Phrases::bank(const PhraseState& state) const {
   return bank;
 }
 
-PhraseState Phrases::advance(const PhraseState& state, std::span<const int32_t> tokens,
-                             int32_t token) const {
+PhraseState Phrases::advance(const PhraseState& state, std::span<const int32_t> tokens, int32_t token) const {
   PhraseState next = state;
   for (size_t i = 0; i < phrases_.size(); ++i) {
     if (!is_missing(state, i)) continue;
@@ -69,8 +66,7 @@ PhraseState Phrases::advance(const PhraseState& state, std::span<const int32_t> 
   return next;
 }
 
-size_t Phrases::next_tokens(const PhraseState& state,
-                            std::array<int32_t, kMaxPhrases>* tokens) const {
+size_t Phrases::next_tokens(const PhraseState& state, std::array<int32_t, kMaxPhrases>* tokens) const {
   size_t count = 0;
   for (size_t i = 0; i < phrases_.size(); ++i) {
     if (is_missing(state, i)) (*tokens)[count++] = phrases_[i].tokens[state.progress[i]];
@@ -97,8 +93,7 @@ size_t allocate_banks(std::span<BeamCandidate> candidates, size_t wanted) {
   for (size_t first = 0; first < candidates.size(); ++bank) {
     const size_t end = bank_end(first);
     const size_t taken = std::min(share + (bank < remainder ? 1 : 0), end - first);
-    std::rotate(candidates.begin() + static_cast<ptrdiff_t>(chosen),
-                candidates.begin() + static_cast<ptrdiff_t>(first),
+    std::rotate(candidates.begin() + static_cast<ptrdiff_t>(chosen), candidates.begin() + static_cast<ptrdiff_t>(first),
                 candidates.begin() + static_cast<ptrdiff_t>(first + taken));
     chosen += taken;
     first = end;

@@ -14,7 +14,7 @@ namespace sotto {
 struct BeamCandidate;
 
 struct PhraseState {
-  uint32_t met = 0;  // bit i: group i has appeared
+  uint32_t met = 0;                                 // bit i: group i has appeared
   std::array<uint32_t, kMaxPhrases> progress = {};  // (phrase): its tokens at the end
 };
 
@@ -31,16 +31,13 @@ class Phrases {
   bool all_met(const PhraseState& state) const { return state.met == all_; }
 
   // The state once `token` follows `tokens`.
-  PhraseState advance(const PhraseState& state, std::span<const int32_t> tokens,
-                      int32_t token) const;
+  PhraseState advance(const PhraseState& state, std::span<const int32_t> tokens, int32_t token) const;
 
   // The tokens that bring a phrase that is still missing further; the same one may come twice.
   size_t next_tokens(const PhraseState& state, std::array<int32_t, kMaxPhrases>* tokens) const;
 
  private:
-  bool is_missing(const PhraseState& state, size_t phrase) const {
-    return (state.met >> group_of_[phrase] & 1) == 0;
-  }
+  bool is_missing(const PhraseState& state, size_t phrase) const { return (state.met >> group_of_[phrase] & 1) == 0; }
 
   std::span<const TokenList> phrases_;
   std::array<uint8_t, kMaxPhrases> group_of_ = {};

@@ -91,24 +91,20 @@ Status SampleSearch::draw(RunningSequence* running) {
   TokenMask mask;
   SOTTO_TRY(run_.mask(1 + index, &mask));
   const auto logits = run_.input.model.logits(run_.input.model.self, running->row);
-  const SampledToken sampled =
-      run_.input.sampler->sample(logits, mask, run_.sample_input({tokens, depth_}, index),
-                                 &run_.memory.sampler_states[index]);
+  const SampledToken sampled = run_.input.sampler->sample(logits, mask, run_.sample_input({tokens, depth_}, index),
+                                                          &run_.memory.sampler_states[index]);
   tokens[depth_] = sampled.token;
-  running->log_probability +=
-      log_probability_of(*run_.input.kernels, logits, sampled.token);
+  running->log_probability += log_probability_of(*run_.input.kernels, logits, sampled.token);
   const Status stop = run_.stop_of(sampled.token);
   if (stop != Status::kOk) return stop;
   return run_.follow(1 + index, 1 + index, {tokens, depth_ + 1}, &running->text);
 }
 
-void SampleSearch::end(const RunningSequence& running, uint32_t count, uint32_t length,
-                       Status stop) {
+void SampleSearch::end(const RunningSequence& running, uint32_t count, uint32_t length, Status stop) {
   const bool by_length = run_.params.choice == Choice::kBest;
-  const double score = by_length ? length_score(run_.params, running.log_probability, length)
-                                 : running.log_probability;
-  run_.memory.results[running.index] = {run_.memory.tokens_of(0, running.index), count, score,
-                                        running.log_probability, stop, running.index};
+  const double score = by_length ? length_score(run_.params, running.log_probability, length) : running.log_probability;
+  run_.memory.results[running.index] = {
+      run_.memory.tokens_of(0, running.index), count, score, running.log_probability, stop, running.index};
 }
 
 Status SampleSearch::rank() {
@@ -117,16 +113,14 @@ Status SampleSearch::rank() {
   if (run_.params.choice != Choice::kBest) {
     SOTTO_TRY(vote(run_.params, run_.memory.shape.sequence_tokens, run_.memory.order, results));
   }
-  std::sort(results.begin(), results.end(), [](const auto& a, const auto& b) {
-    return a.score != b.score ? a.score > b.score : a.index < b.index;
-  });
+  std::sort(results.begin(), results.end(),
+            [](const auto& a, const auto& b) { return a.score != b.score ? a.score > b.score : a.index < b.index; });
   return Status::kOk;
 }
 
 }  // namespace
 
-Status search_samples(const SearchInput& input, const SearchParams& params, SearchMemory* memory,
-                      uint32_t* count) {
+Status search_samples(const SearchInput& input, const SearchParams& params, SearchMemory* memory, uint32_t* count) {
   return SampleSearch(input, params, memory).run(count);
 }
 

@@ -8,7 +8,6 @@
 namespace sotto {
 
 // `*count` results, best first, in the memory.
-Status search_samples(const SearchInput& input, const SearchParams& params, SearchMemory* memory,
-                      uint32_t* count);
+Status search_samples(const SearchInput& input, const SearchParams& params, SearchMemory* memory, uint32_t* count);
 
 }  // namespace sotto

@@ -19,8 +19,8 @@ Status stop_at_once(const SearchInput& input) {
 
 }  // namespace
 
-Status Search::check(const SearchInput& input, uint32_t vocabulary_size,
-                     const SearchParams& params, Error* error) const {
+Status Search::check(const SearchInput& input, uint32_t vocabulary_size, const SearchParams& params,
+                     Error* error) const {
   SearchParams resolved;
   return resolve_search(params, memory_.shape, input, vocabulary_size, &resolved, error);
 }
@@ -49,9 +49,12 @@ Status Search::run_mode(const SearchInput& input, const SearchParams& params, ui
     return Status::kOk;
   }
   switch (params.mode) {
-    case SearchMode::kSample: return search_samples(input, params, &memory_, count);
-    case SearchMode::kContrastive: return search_contrastively(input, params, &memory_, count);
-    default: return BeamSearch(input, params, &memory_).run(count);
+    case SearchMode::kSample:
+      return search_samples(input, params, &memory_, count);
+    case SearchMode::kContrastive:
+      return search_contrastively(input, params, &memory_, count);
+    default:
+      return BeamSearch(input, params, &memory_).run(count);
   }
 }
 

@@ -17,8 +17,7 @@ class Search {
   void lay_out(const SearchShape& shape, Arena* arena) { memory_.lay_out(shape, arena); }
 
   // What run() checks before it evaluates anything.
-  Status check(const SearchInput& input, uint32_t vocabulary_size, const SearchParams& params,
-               Error* error) const;
+  Status check(const SearchInput& input, uint32_t vocabulary_size, const SearchParams& params, Error* error) const;
 
   // Checks everything, evaluates, and leaves the results, best first, in the memory until the
   // next call. kStopCancelled and kStopCallback: the sequences as far as they came.

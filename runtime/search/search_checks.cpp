@@ -11,14 +11,12 @@ constexpr uint32_t kMaxGroupCount = 64;
 
 Status check_count(const char* name, uint64_t value, uint64_t low, uint64_t high, Error* error) {
   if (value >= low && value <= high) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, name, " is ", value, ", must be ", low, " to ",
-              high);
+  return fail(error, Status::kInvalidArgument, name, " is ", value, ", must be ", low, " to ", high);
 }
 
 Status check_range(const char* name, float value, float low, float high, Error* error) {
   if (value >= low && value <= high) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, name, " is ", value, ", must be ", low, " to ",
-              high);
+  return fail(error, Status::kInvalidArgument, name, " is ", value, ", must be ", low, " to ", high);
 }
 
 template <typename Enum>
@@ -46,30 +44,29 @@ Status resolve_counts(const SearchShape& shape, SearchParams* params, Error* err
 
 Status check_groups(const SearchParams& params, Error* error) {
   SOTTO_TRY(check_count("group_count", params.group_count, 1, kMaxGroupCount, error));
-  SOTTO_TRY(check_only(params.group_count > 1, params.mode == SearchMode::kBeam, "group_count",
-                       "SOTTO_SEARCH_BEAM", error));
+  SOTTO_TRY(
+      check_only(params.group_count > 1, params.mode == SearchMode::kBeam, "group_count", "SOTTO_SEARCH_BEAM", error));
   if (params.sequence_count % params.group_count != 0) {
-    return fail(error, Status::kInvalidArgument, "group_count is ", params.group_count,
-                ", must divide sequence_count ", params.sequence_count);
+    return fail(error, Status::kInvalidArgument, "group_count is ", params.group_count, ", must divide sequence_count ",
+                params.sequence_count);
   }
   SOTTO_TRY(check_range("diversity_penalty", params.diversity_penalty, 0, 100, error));
-  return check_only(params.diversity_penalty > 0, params.group_count > 1, "diversity_penalty",
-                    "a group_count above 1", error);
+  return check_only(params.diversity_penalty > 0, params.group_count > 1, "diversity_penalty", "a group_count above 1",
+                    error);
 }
 
-Status check_phrases(const SearchParams& params, const SearchInput& input,
-                     uint32_t vocabulary_size, Error* error) {
+Status check_phrases(const SearchParams& params, const SearchInput& input, uint32_t vocabulary_size, Error* error) {
   if (params.phrases.empty()) return Status::kOk;
-  SOTTO_TRY(check_only(true, params.mode == SearchMode::kBeam && params.group_count == 1,
-                       "phrases", "SOTTO_SEARCH_BEAM and one group", error));
+  SOTTO_TRY(check_only(true, params.mode == SearchMode::kBeam && params.group_count == 1, "phrases",
+                       "SOTTO_SEARCH_BEAM and one group", error));
   SOTTO_TRY(check_count("phrase_count", params.phrases.size(), 0, kMaxPhrases, error));
   for (const TokenList& phrase : params.phrases) {
     if (phrase.tokens == nullptr || phrase.count == 0) {
       return fail(error, Status::kInvalidArgument, "phrases: one is empty");
     }
     if (phrase.count > params.max_tokens) {
-      return fail(error, Status::kInvalidArgument, "phrases: one has ", phrase.count,
-                  " tokens, max_tokens is ", params.max_tokens);
+      return fail(error, Status::kInvalidArgument, "phrases: one has ", phrase.count, " tokens, max_tokens is ",
+                  params.max_tokens);
     }
     for (size_t i = 0; i < phrase.count; ++i) {
       const int32_t token = phrase.tokens[i];
@@ -77,8 +74,7 @@ Status check_phrases(const SearchParams& params, const SearchInput& input,
         return fail(error, Status::kInvalidArgument, "phrases: a token is not in the vocabulary");
       }
       const SearchStops& stops = input.stops;
-      if (token == input.end_token ||
-          (stops.is_token != nullptr && stops.is_token(stops.self, token))) {
+      if (token == input.end_token || (stops.is_token != nullptr && stops.is_token(stops.self, token))) {
         return fail(error, Status::kInvalidArgument, "phrases: a token ends the text");
       }
     }
@@ -88,14 +84,13 @@ Status check_phrases(const SearchParams& params, const SearchInput& input,
 
 Status check_choice(const SearchParams& params, Error* error) {
   SOTTO_TRY(check_enum("choice", params.choice, Choice::kCallback, "SOTTO_CHOICE_", error));
-  SOTTO_TRY(check_only(params.choice != Choice::kOrder, params.mode == SearchMode::kSample,
-                       "choice", "SOTTO_SEARCH_SAMPLE", error));
-  return check_only(params.choice == Choice::kCallback, params.similarity != nullptr,
-                    "SOTTO_CHOICE_CALLBACK", "similarity", error);
+  SOTTO_TRY(check_only(params.choice != Choice::kOrder, params.mode == SearchMode::kSample, "choice",
+                       "SOTTO_SEARCH_SAMPLE", error));
+  return check_only(params.choice == Choice::kCallback, params.similarity != nullptr, "SOTTO_CHOICE_CALLBACK",
+                    "similarity", error);
 }
 
-Status check_contrastive(const SearchParams& params, const SearchShape& shape,
-                         const SearchInput& input, Error* error) {
+Status check_contrastive(const SearchParams& params, const SearchShape& shape, const SearchInput& input, Error* error) {
   SOTTO_TRY(check_count("contrastive_k", params.contrastive_k, 2, kMaxContrastive, error));
   SOTTO_TRY(check_range("contrastive_alpha", params.contrastive_alpha, 0, 1, error));
   if (params.mode != SearchMode::kContrastive) return Status::kOk;
@@ -110,8 +105,7 @@ Status check_sampler(const SearchParams& params, const SamplerParams& sampler, E
   if (sampler.dola != DolaLayers::kOff) {
     return fail(error, Status::kInvalidArgument, "dola does not go with a search");
   }
-  return check_only(replaces_selection(sampler.watermark.scheme),
-                    params.mode == SearchMode::kSample,
+  return check_only(replaces_selection(sampler.watermark.scheme), params.mode == SearchMode::kSample,
                     "a watermark that replaces the selection", "SOTTO_SEARCH_SAMPLE", error);
 }
 
@@ -130,8 +124,7 @@ Status resolve_search(const SearchParams& given, const SearchShape& shape, const
   SOTTO_TRY(check_enum("mode", params->mode, SearchMode::kContrastive, "SOTTO_SEARCH_", error));
   SOTTO_TRY(resolve_counts(shape, params, error));
   SOTTO_TRY(check_range("length_penalty", params->length_penalty, -10, 10, error));
-  SOTTO_TRY(check_enum("length_norm", params->length_norm, LengthNorm::kGnmt, "SOTTO_LENGTH_",
-                       error));
+  SOTTO_TRY(check_enum("length_norm", params->length_norm, LengthNorm::kGnmt, "SOTTO_LENGTH_", error));
   SOTTO_TRY(check_enum("early_stopping", params->early_stopping, EarlyStopping::kNever,
                        "SOTTO_STOP_HEURISTIC, AT_ONCE or NEVER", error));
   SOTTO_TRY(check_groups(*params, error));

@@ -21,12 +21,12 @@ struct SequenceText {
 struct SearchStops {
   const void* self = nullptr;
   bool (*is_token)(const void* self, int32_t token) = nullptr;  // null: none is
-  size_t token_count = 0;  // tokens that are one
+  size_t token_count = 0;                                       // tokens that are one
   // Goes on by a token; true where that completes a stop string. Null: there are none.
   bool (*completes_string)(const void* self, int32_t token, SequenceText* text) = nullptr;
-  SequenceText text;        // the stream's
-  uint64_t max_tokens = 0;  // generated ones; 0: no limit
-  uint64_t max_time_ns = 0;  // of the search; 0: no limit
+  SequenceText text;           // the stream's
+  uint64_t max_tokens = 0;     // generated ones; 0: no limit
+  uint64_t max_time_ns = 0;    // of the search; 0: no limit
   float repetition_limit = 0;  // 0: none
   uint32_t repetition_window = 0;
 };
@@ -46,8 +46,6 @@ struct SearchInput {
 };
 
 // Sequences that a constraint needs, the session's own among them, for searches of so many.
-constexpr uint32_t constraint_sequence_count(uint32_t sequence_count) {
-  return 2 * sequence_count + 1;
-}
+constexpr uint32_t constraint_sequence_count(uint32_t sequence_count) { return 2 * sequence_count + 1; }
 
 }  // namespace sotto

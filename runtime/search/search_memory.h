@@ -43,19 +43,17 @@ struct SearchMemory {
   int32_t* tokens_of(uint32_t generation, uint32_t sequence) {
     return tokens[generation] + size_t{sequence} * shape.sequence_tokens;
   }
-  int32_t* finished_tokens_of(uint32_t sequence) {
-    return finished_tokens + size_t{sequence} * shape.sequence_tokens;
-  }
+  int32_t* finished_tokens_of(uint32_t sequence) { return finished_tokens + size_t{sequence} * shape.sequence_tokens; }
 
   SearchShape shape;
-  int32_t* tokens[2] = {};             // (generation; sequence, token): of running sequences
-  RunningSequence* running[2] = {};    // (generation; sequence)
-  PhraseState* phrase_states[2] = {};  // (generation; sequence)
-  int32_t* finished_tokens = nullptr;  // (sequence, token)
-  FinishedSequence* finished = nullptr;  // (sequence)
-  BranchStep* steps = nullptr;           // (sequence)
-  BeamCandidate* best = nullptr;         // (sequence)
-  BeamCandidate* going = nullptr;        // (2 sequence + sequence * (kMaxPhrases + 1))
+  int32_t* tokens[2] = {};                 // (generation; sequence, token): of running sequences
+  RunningSequence* running[2] = {};        // (generation; sequence)
+  PhraseState* phrase_states[2] = {};      // (generation; sequence)
+  int32_t* finished_tokens = nullptr;      // (sequence, token)
+  FinishedSequence* finished = nullptr;    // (sequence)
+  BranchStep* steps = nullptr;             // (sequence)
+  BeamCandidate* best = nullptr;           // (sequence)
+  BeamCandidate* going = nullptr;          // (2 sequence + sequence * (kMaxPhrases + 1))
   SamplerState* sampler_states = nullptr;  // (sequence)
   uint32_t* order = nullptr;               // (sequence, token): n-grams, sorted
   SearchSequence* results = nullptr;       // (sequence)

@@ -33,8 +33,8 @@ struct SearchSequence {
 };
 
 // How alike two continuations are.
-using SimilarityFunction = double (*)(void* user_data, const int32_t* a, size_t a_count,
-                                      const int32_t* b, size_t b_count);
+using SimilarityFunction = double (*)(void* user_data, const int32_t* a, size_t a_count, const int32_t* b,
+                                      size_t b_count);
 
 // Non-zero stops the search.
 using StepFunction = int32_t (*)(void* user_data, uint32_t sequence, int32_t token);

@@ -64,9 +64,7 @@ Status SearchRun::begin(bool needs_last) {
   return Status::kOk;
 }
 
-bool SearchRun::is_cancelled() const {
-  return input.cancelled->load(std::memory_order_relaxed) != 0;
-}
+bool SearchRun::is_cancelled() const { return input.cancelled->load(std::memory_order_relaxed) != 0; }
 
 Status SearchRun::interruption() const {
   if (is_cancelled()) return Status::kStopCancelled;
@@ -98,16 +96,14 @@ Status SearchRun::mask(uint32_t constraint_sequence, TokenMask* mask) const {
   return input.constraint->mask(input.constraint->self, constraint_sequence, mask);
 }
 
-Status SearchRun::follow(uint32_t from, uint32_t to, std::span<const int32_t> tokens,
-                         SequenceText* text) const {
+Status SearchRun::follow(uint32_t from, uint32_t to, std::span<const int32_t> tokens, SequenceText* text) const {
   const TokenConstraint* constraint = input.constraint;
   if (constraint != nullptr) {
     if (from != to) constraint->fork(constraint->self, from, to);
     SOTTO_TRY(constraint->accept(constraint->self, to, tokens.back()));
   }
   const SearchStops& stops = input.stops;
-  if (stops.completes_string != nullptr &&
-      stops.completes_string(stops.self, tokens.back(), text)) {
+  if (stops.completes_string != nullptr && stops.completes_string(stops.self, tokens.back(), text)) {
     return Status::kStopString;
   }
   if (repeats_itself(tokens)) return Status::kStopRepetition;

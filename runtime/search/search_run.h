@@ -23,8 +23,7 @@ double log_probability_of(const Kernels& kernels, std::span<const float> logits,
 
 class SearchRun {
  public:
-  SearchRun(const SearchInput& search_input, const SearchParams& search_params,
-            SearchMemory* search_memory)
+  SearchRun(const SearchInput& search_input, const SearchParams& search_params, SearchMemory* search_memory)
       : input(search_input), params(search_params), memory(*search_memory) {}
 
   // Begins the sequences. `needs_last`: also the last token of a sequence is evaluated; the
@@ -37,17 +36,14 @@ class SearchRun {
   // The stop that a token is, or kOk.
   Status stop_of(int32_t token) const;
   // Whether the token that a sequence stopped at is part of it.
-  static bool keeps_token(Status stop) {
-    return stop != Status::kStopEndOfText && stop != Status::kStopToken;
-  }
+  static bool keeps_token(Status stop) { return stop != Status::kStopEndOfText && stop != Status::kStopToken; }
   SampleInput sample_input(std::span<const int32_t> tokens, uint32_t sequence) const;
 
   // The tokens that may follow a sequence of the constraint.
   Status mask(uint32_t constraint_sequence, TokenMask* mask) const;
   // Makes constraint sequence `to` that of `from` with one more token, the last of `tokens`, and
   // `text` that of the sequence with it. A stop: the sequence ends behind the token.
-  Status follow(uint32_t from, uint32_t to, std::span<const int32_t> tokens,
-                SequenceText* text) const;
+  Status follow(uint32_t from, uint32_t to, std::span<const int32_t> tokens, SequenceText* text) const;
   bool stops_at_step(uint32_t sequence, int32_t token) const {
     return params.on_step != nullptr && params.on_step(params.step_user_data, sequence, token) != 0;
   }
@@ -55,7 +51,7 @@ class SearchRun {
   const SearchInput& input;
   const SearchParams& params;  // defaults resolved
   SearchMemory& memory;
-  uint32_t limit = 0;                       // tokens of a sequence
+  uint32_t limit = 0;                          // tokens of a sequence
   Status limit_stop = Status::kStopMaxTokens;  // why they end there
 
  private:

@@ -6,9 +6,7 @@
 namespace sotto {
 namespace {
 
-std::span<const int32_t> tokens_of(const SearchSequence& sequence) {
-  return {sequence.tokens, sequence.token_count};
-}
+std::span<const int32_t> tokens_of(const SearchSequence& sequence) { return {sequence.tokens, sequence.token_count}; }
 
 // -1, 0, 1 as the n-grams at two places compare.
 int compare(const int32_t* a, const int32_t* b, size_t n) {
@@ -44,18 +42,17 @@ class SortedNgrams {
   size_t at_ = 0;
 };
 
-double similarity_of(const SearchParams& params, const SearchSequence& a,
-                     std::span<const uint32_t> a_order, const SearchSequence& b,
-                     std::span<const uint32_t> b_order) {
+double similarity_of(const SearchParams& params, const SearchSequence& a, std::span<const uint32_t> a_order,
+                     const SearchSequence& b, std::span<const uint32_t> b_order) {
   switch (params.choice) {
     case Choice::kExact: {
       const auto x = tokens_of(a), y = tokens_of(b);
       return std::equal(x.begin(), x.end(), y.begin(), y.end()) ? 1 : 0;
     }
-    case Choice::kNgram: return ngram_similarity(tokens_of(a), a_order, tokens_of(b), b_order);
+    case Choice::kNgram:
+      return ngram_similarity(tokens_of(a), a_order, tokens_of(b), b_order);
     default:
-      return params.similarity(params.similarity_user_data, a.tokens, a.token_count, b.tokens,
-                               b.token_count);
+      return params.similarity(params.similarity_user_data, a.tokens, a.token_count, b.tokens, b.token_count);
   }
 }
 
@@ -66,15 +63,14 @@ void sort_ngrams(std::span<const int32_t> tokens, std::span<uint32_t> order) {
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     const size_t a_count = std::min(tokens.size() - a, kMaxNgram);
     const size_t b_count = std::min(tokens.size() - b, kMaxNgram);
-    const int by_tokens =
-        compare(tokens.data() + a, tokens.data() + b, std::min(a_count, b_count));
+    const int by_tokens = compare(tokens.data() + a, tokens.data() + b, std::min(a_count, b_count));
     if (by_tokens != 0) return by_tokens < 0;
     return a_count != b_count ? a_count < b_count : a < b;
   });
 }
 
-double ngram_similarity(std::span<const int32_t> a, std::span<const uint32_t> a_order,
-                        std::span<const int32_t> b, std::span<const uint32_t> b_order) {
+double ngram_similarity(std::span<const int32_t> a, std::span<const uint32_t> a_order, std::span<const int32_t> b,
+                        std::span<const uint32_t> b_order) {
   double sum = 0;
   size_t lengths = 0;
   for (size_t n = 1; n <= kMaxNgram && n <= std::max(a.size(), b.size()); ++n, ++lengths) {
@@ -93,12 +89,9 @@ double ngram_similarity(std::span<const int32_t> a, std::span<const uint32_t> a_
   return lengths == 0 ? 1 : sum / static_cast<double>(lengths);
 }
 
-Status vote(const SearchParams& params, size_t sequence_tokens, uint32_t* order,
-            std::span<SearchSequence> sequences) {
+Status vote(const SearchParams& params, size_t sequence_tokens, uint32_t* order, std::span<SearchSequence> sequences) {
   constexpr double kScale = 0x1p-32;  // the sum of finite similarities is finite
-  const auto order_of = [&](size_t i) {
-    return std::span(order + i * sequence_tokens, sequences[i].token_count);
-  };
+  const auto order_of = [&](size_t i) { return std::span(order + i * sequence_tokens, sequences[i].token_count); };
   if (params.choice == Choice::kNgram) {
     for (size_t i = 0; i < sequences.size(); ++i) {
       sort_ngrams(tokens_of(sequences[i]), order_of(i));

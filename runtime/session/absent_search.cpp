@@ -4,8 +4,7 @@
 namespace sotto {
 
 Status Session::search(const SearchParams&, std::span<const SearchSequence>*, Error* error) {
-  return fail(error, Status::kUnsupported,
-              "searches: this library is built with SOTTO_FEATURE_SEARCH=OFF");
+  return fail(error, Status::kUnsupported, "searches: this library is built with SOTTO_FEATURE_SEARCH=OFF");
 }
 
 }  // namespace sotto

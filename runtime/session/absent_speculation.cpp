@@ -5,8 +5,7 @@ namespace sotto {
 
 Status Session::set_speculation(const SpeculationParams& params, Error* error) {
   if (params.sources == 0) return Status::kOk;
-  return fail(error, Status::kUnsupported,
-              "speculation: this library is built with SOTTO_FEATURE_SPECULATION=OFF");
+  return fail(error, Status::kUnsupported, "speculation: this library is built with SOTTO_FEATURE_SPECULATION=OFF");
 }
 
 void Session::lose_drafter() {}

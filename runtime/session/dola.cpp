@@ -44,8 +44,7 @@ double mean_entropy(const Kernels& kernels, std::span<const float> a, const LogP
     kernels.exp_shifted(a.data() + first, count, p.max_logit(), p_powers);
     kernels.exp_shifted(b.data() + first, count, q.max_logit(), q_powers);
     for (size_t i = 0; i < count; ++i) {
-      const double mean = (static_cast<double>(p_powers[i]) / p.sum() +
-                           static_cast<double>(q_powers[i]) / q.sum()) / 2;
+      const double mean = (static_cast<double>(p_powers[i]) / p.sum() + static_cast<double>(q_powers[i]) / q.sum()) / 2;
       if (mean > 0) entropy -= mean * ln(mean);
     }
   }
@@ -70,19 +69,16 @@ double entropy(const Kernels& kernels, std::span<const float> logits, const LogP
 
 }  // namespace
 
-Status check_dola(const SamplerParams& params, const Model& model, uint32_t features,
-                  Error* error) {
+Status check_dola(const SamplerParams& params, const Model& model, uint32_t features, Error* error) {
   if (params.dola != DolaLayers::kLow && params.dola != DolaLayers::kHigh) return Status::kOk;
   if ((features & kFeatureLayerStates) == 0) {
     return fail(error, Status::kInvalidArgument, "dola: the session's features lack it");
   }
   if (candidate_layers(model, params.dola).count > 0) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, "dola: the model has too few layers, ",
-              model.config().layer_count);
+  return fail(error, Status::kInvalidArgument, "dola: the model has too few layers, ", model.config().layer_count);
 }
 
-Status contrast_layers(Context* context, const Model& model, const SamplerParams& params,
-                       float* mixed) {
+Status contrast_layers(Context* context, const Model& model, const SamplerParams& params, float* mixed) {
   const Kernels& kernels = model.kernels();
   const Layers layers = candidate_layers(model, params.dola);
   SOTTO_TRY(context->compute_premature_logits(layers.view()));
@@ -95,20 +91,19 @@ Status contrast_layers(Context* context, const Model& model, const SamplerParams
     const std::span<const float> premature = context->premature_logits(i);
     const LogProbabilities q(kernels, premature);
     // JSD = H((p + q) / 2) - (H(p) + H(q)) / 2
-    const double divergence = mean_entropy(kernels, logits, p, premature, q) -
-                              (own_entropy + entropy(kernels, premature, q)) / 2;
+    const double divergence =
+        mean_entropy(kernels, logits, p, premature, q) - (own_entropy + entropy(kernels, premature, q)) / 2;
     if (!(divergence > largest)) continue;
     largest = divergence;
     best = i;
   }
   const std::span<const float> premature = context->premature_logits(best);
   const LogProbabilities q(kernels, premature);
-  const double floor =
-      p.of_logit(p.max_logit()) + ln(static_cast<double>(params.dola_relative_top));
+  const double floor = p.of_logit(p.max_logit()) + ln(static_cast<double>(params.dola_relative_top));
   for (size_t i = 0; i < logits.size(); ++i) {
     const double late = p.of_logit(logits[i]);
-    mixed[i] = late >= floor ? static_cast<float>(late - q.of_logit(premature[i]))
-                             : -std::numeric_limits<float>::infinity();
+    mixed[i] =
+        late >= floor ? static_cast<float>(late - q.of_logit(premature[i])) : -std::numeric_limits<float>::infinity();
   }
   return Status::kOk;
 }

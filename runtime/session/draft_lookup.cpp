@@ -4,8 +4,7 @@
 
 namespace sotto {
 
-LookupMatch find_latest_match(std::span<const int32_t> text, size_t min_match,
-                              size_t max_match) {
+LookupMatch find_latest_match(std::span<const int32_t> text, size_t min_match, size_t max_match) {
   LookupMatch best;
   if (text.size() < 2) return best;
   const size_t end = text.size() - 1;

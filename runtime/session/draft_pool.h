@@ -45,9 +45,7 @@ class DraftPool {
   };
   static_assert(sizeof(Place) == 32);
 
-  static size_t index_of(int32_t token) {
-    return (static_cast<uint32_t>(token) * 0x9E3779B1u) >> (32 - 9);
-  }
+  static size_t index_of(int32_t token) { return (static_cast<uint32_t>(token) * 0x9E3779B1u) >> (32 - 9); }
 
   Place* places_ = nullptr;
 };

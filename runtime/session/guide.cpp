@@ -13,12 +13,11 @@ constexpr float kMaxBeta = 100;
 
 Status check_range(const char* name, float value, float low, float high, Error* error) {
   if (value >= low && value <= high) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, name, " is ", value, ", must be ", low, " to ",
-              high);
+  return fail(error, Status::kInvalidArgument, name, " is ", value, ", must be ", low, " to ", high);
 }
 
-void mix_free(const Kernels& kernels, double scale, std::span<const float> logits,
-              std::span<const float> guide, float* mixed) {
+void mix_free(const Kernels& kernels, double scale, std::span<const float> logits, std::span<const float> guide,
+              float* mixed) {
   const LogProbabilities model(kernels, logits);
   const LogProbabilities other(kernels, guide);
   for (size_t i = 0; i < logits.size(); ++i) {
@@ -28,14 +27,14 @@ void mix_free(const Kernels& kernels, double scale, std::span<const float> logit
   }
 }
 
-void mix_contrast(const Kernels& kernels, const GuideParams& params,
-                  std::span<const float> logits, std::span<const float> guide, float* mixed) {
+void mix_contrast(const Kernels& kernels, const GuideParams& params, std::span<const float> logits,
+                  std::span<const float> guide, float* mixed) {
   const double max = static_cast<double>(kernels.max(logits.data(), logits.size()));
   const double floor = max + ln(static_cast<double>(params.alpha));
   for (size_t i = 0; i < logits.size(); ++i) {
     const bool plausible = static_cast<double>(logits[i]) >= floor;
-    mixed[i] = plausible ? (1 + params.beta) * logits[i] - params.beta * guide[i]
-                         : -std::numeric_limits<float>::infinity();
+    mixed[i] =
+        plausible ? (1 + params.beta) * logits[i] - params.beta * guide[i] : -std::numeric_limits<float>::infinity();
   }
 }
 

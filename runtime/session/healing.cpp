@@ -12,27 +12,23 @@ bool precedes(std::span<const char> a, std::span<const char> b) {
 }
 
 bool begins_with(std::span<const char> bytes, std::span<const char> prefix) {
-  return bytes.size() >= prefix.size() &&
-         std::memcmp(bytes.data(), prefix.data(), prefix.size()) == 0;
+  return bytes.size() >= prefix.size() && std::memcmp(bytes.data(), prefix.data(), prefix.size()) == 0;
 }
 
 // The tokens that begin with `prefix`, in order of their bytes.
-std::span<const uint32_t> find_prefix(const TokenizerView& tokenizer,
-                                      std::span<const char> prefix) {
+std::span<const uint32_t> find_prefix(const TokenizerView& tokenizer, std::span<const char> prefix) {
   const auto tokens = tokenizer.sorted_tokens;
-  const auto first = std::lower_bound(
-      tokens.begin(), tokens.end(), prefix,
-      [&](uint32_t token, auto bytes) { return precedes(tokenizer.bytes_of(token), bytes); });
-  const auto end = std::partition_point(first, tokens.end(), [&](uint32_t token) {
-    return begins_with(tokenizer.bytes_of(token), prefix);
+  const auto first = std::lower_bound(tokens.begin(), tokens.end(), prefix, [&](uint32_t token, auto bytes) {
+    return precedes(tokenizer.bytes_of(token), bytes);
   });
+  const auto end = std::partition_point(first, tokens.end(),
+                                        [&](uint32_t token) { return begins_with(tokenizer.bytes_of(token), prefix); });
   return {first, end};
 }
 
 }  // namespace
 
-size_t Healing::count_unfinished(const TokenizerView& tokenizer,
-                                 std::span<const int32_t> tokens) {
+size_t Healing::count_unfinished(const TokenizerView& tokenizer, std::span<const int32_t> tokens) {
   char joined[kMaxTokenBytes];
   size_t size = 0;
   size_t unfinished = 0;
@@ -49,8 +45,7 @@ size_t Healing::count_unfinished(const TokenizerView& tokenizer,
   return unfinished;
 }
 
-void Healing::begin(const TokenizerView& tokenizer, std::span<const int32_t> tokens,
-                    uint64_t place) {
+void Healing::begin(const TokenizerView& tokenizer, std::span<const int32_t> tokens, uint64_t place) {
   clear();
   place_ = place;
   for (const int32_t token : tokens) {

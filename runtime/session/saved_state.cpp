@@ -9,8 +9,7 @@ namespace sotto {
 namespace {
 
 Status mismatch(const char* name, uint64_t saved, uint64_t own, Error* error) {
-  return fail(error, Status::kInvalidArgument, name, " of the saved state is ", saved,
-              ", the session's ", own);
+  return fail(error, Status::kInvalidArgument, name, " of the saved state is ", saved, ", the session's ", own);
 }
 
 Status corrupt(const char* what, uint64_t offset, Error* error) {
@@ -26,9 +25,8 @@ uint64_t model_fingerprint(const Model& model) {
     value = little_endian(value);
     hash = xxhash64(&value, sizeof value, hash);
   };
-  for (const uint32_t value :
-       {config.vocabulary_size, config.position_count, config.embedding_size, config.head_count,
-        config.head_size, config.feed_forward_size, config.layer_count}) {
+  for (const uint32_t value : {config.vocabulary_size, config.position_count, config.embedding_size, config.head_count,
+                               config.head_size, config.feed_forward_size, config.layer_count}) {
     add(value);
   }
   add(static_cast<uint64_t>(config.activation));
@@ -73,14 +71,13 @@ Status check_saved(std::span<const uint8_t> bytes, const SavedHeader& expected, 
   }
   const auto version = reader.get<uint32_t>();
   if (version != SavedHeader::kVersion) {
-    return fail_at(error, Status::kStateCorrupt, sizeof magic, "version ", version,
-                   "; this library reads version ", SavedHeader::kVersion);
+    return fail_at(error, Status::kStateCorrupt, sizeof magic, "version ", version, "; this library reads version ",
+                   SavedHeader::kVersion);
   }
   if (reader.get<uint32_t>() != 0) return corrupt("the header is damaged", 12, error);
   const auto size = reader.get<uint64_t>();
   if (size != bytes.size()) {
-    return fail_at(error, Status::kStateCorrupt, bytes.size(), "has ", bytes.size(),
-                   " bytes, should have ", size);
+    return fail_at(error, Status::kStateCorrupt, bytes.size(), "has ", bytes.size(), " bytes, should have ", size);
   }
   const size_t hashed = bytes.size() - SavedHeader::kChecksumSize;
   ByteReader tail(bytes.subspan(hashed));

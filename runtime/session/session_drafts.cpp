@@ -22,8 +22,7 @@ constexpr size_t kForcedBytes = 256;
 float weights(const ModelConfig& config, uint32_t layer_count) {
   const float width = static_cast<float>(config.embedding_size);
   const float layer = (4 * width + 2 * static_cast<float>(config.feed_forward_size)) * width;
-  return static_cast<float>(layer_count) * layer +
-         static_cast<float>(config.vocabulary_size) * width;
+  return static_cast<float>(layer_count) * layer + static_cast<float>(config.vocabulary_size) * width;
 }
 
 }  // namespace
@@ -48,12 +47,9 @@ void Session::draft_forced(size_t room) {
 
 void Session::draft_by_lookup(size_t room, Speculation::Kind* kind) {
   const SpeculationParams& params = speculation_.params();
-  const LookupMatch match =
-      find_latest_match(speculation_.text(), params.min_match, params.max_match);
+  const LookupMatch match = find_latest_match(speculation_.text(), params.min_match, params.max_match);
   if (match.size == 0) return;
-  *kind = match.size <= 2   ? Speculation::kShortMatch
-          : match.size <= 4 ? Speculation::kMatch
-                            : Speculation::kLongMatch;
+  *kind = match.size <= 2 ? Speculation::kShortMatch : match.size <= 4 ? Speculation::kMatch : Speculation::kLongMatch;
   const size_t free = room - speculation_.drafts().size();
   const size_t count = speculation_.paces[*kind].length(kRowCost, free);
   // Where the match is near, this reads what it has just written.
@@ -72,14 +68,12 @@ void Session::draft_by_callback(size_t room, Speculation::Kind* kind) {
     hidden = context_.final_states(context_.batch_row_count() - 1, 1);
   }
   const auto drafts = speculation_.rest().first(most);
-  const size_t given = params.draft(params.user_data, text.data(), text.size(), hidden.data(),
-                                    hidden.size(), drafts.data(), most);
+  const size_t given =
+      params.draft(params.user_data, text.data(), text.size(), hidden.data(), hidden.size(), drafts.data(), most);
   if (given > most) return;
   const uint32_t vocabulary = model_->config().vocabulary_size;
   const auto end = std::find_if(drafts.begin(), drafts.begin() + static_cast<ptrdiff_t>(given),
-                                [&](int32_t token) {
-                                  return static_cast<uint32_t>(token) >= vocabulary;
-                                });
+                                [&](int32_t token) { return static_cast<uint32_t>(token) >= vocabulary; });
   *kind = Speculation::kCallback;
   speculation_.take_rest(static_cast<size_t>(end - drafts.begin()));
 }
@@ -97,9 +91,8 @@ bool Session::draft_from(std::span<const float> logits) {
   if (ahead == 0 && find_mask(&mask) != Status::kOk) return false;
   // The caller's callback sees nothing but the stream's own logits.
   const bool can_sample = sampler_.params().logits_callback == nullptr;
-  const int32_t token =
-      can_sample ? sampler_.sample(logits, mask, input, &speculation_.state).token
-                 : static_cast<int32_t>(model_->kernels().argmax(logits.data(), logits.size()));
+  const int32_t token = can_sample ? sampler_.sample(logits, mask, input, &speculation_.state).token
+                                   : static_cast<int32_t>(model_->kernels().argmax(logits.data(), logits.size()));
   if (check_end(token) != Status::kOk) return false;
   if (const float threshold = speculation_.params().draft_threshold; threshold > 0) {
     const double p = LogProbabilities(model_->kernels(), logits).of(token);
@@ -113,8 +106,7 @@ Status Session::draft_by_session(size_t room, Speculation::Kind* kind) {
   const size_t free = room - speculation_.drafts().size();
   const ModelConfig& config = model_->config();
   const ModelConfig& other = drafter_->model_->config();
-  const float cost = kRowCost + weights(other, other.layer_count) /
-                                    weights(config, config.layer_count);
+  const float cost = kRowCost + weights(other, other.layer_count) / weights(config, config.layer_count);
   const size_t count = speculation_.paces[Speculation::kSession].length(cost, free);
   *kind = Speculation::kSession;
   for (size_t i = 0; i < count; ++i) {
@@ -129,21 +121,19 @@ Status Session::draft_by_session(size_t room, Speculation::Kind* kind) {
 // Brings this session, which drafts for another, to the end of that one's text, whose first
 // token has the place `first`: what agrees stays. A text that the context cannot hold begins
 // later, with the newer half.
-Status Session::follow(std::span<const int32_t> text, uint64_t first,
-                       std::atomic<uint32_t>* cancelled) {
+Status Session::follow(std::span<const int32_t> text, uint64_t first, std::atomic<uint32_t>* cancelled) {
   has_pending_ = false;
   const uint64_t known = context_.token_count();
   const uint64_t memory = uint64_t{2} * params_.context_tokens;
   const uint64_t oldest = std::max(first, followed_from_ + known - std::min(known, memory));
   const uint64_t end = std::min(first + text.size(), followed_from_ + known);
   uint64_t agreed = oldest;
-  while (agreed < end && context_.token_at(agreed - followed_from_) ==
-                             text[static_cast<size_t>(agreed - first)]) {
+  while (agreed < end && context_.token_at(agreed - followed_from_) == text[static_cast<size_t>(agreed - first)]) {
     ++agreed;
   }
   const uint64_t kept = agreed - std::min(agreed, followed_from_);
-  const bool fits = params_.overflow != Overflow::kStop ||
-                    first + text.size() - followed_from_ <= params_.context_tokens;
+  const bool fits =
+      params_.overflow != Overflow::kStop || first + text.size() - followed_from_ <= params_.context_tokens;
   if (agreed > oldest && context_.can_rewind(kept) && fits) {
     if (kept < known) context_.rewind(kept);
   } else {
@@ -170,9 +160,8 @@ Status Session::draft_by_early_exit(size_t room, Speculation::Kind* kind) {
   const size_t end = speculation_.drafts().size() + count;
   for (size_t ahead = 0; ahead < end; ++ahead) {
     std::span<const float> logits;
-    SOTTO_TRY(context_.draft_by_first_layers(speculation_.text()[pending + ahead],
-                                             static_cast<uint32_t>(ahead), layers, cancelled_,
-                                             &logits));
+    SOTTO_TRY(context_.draft_by_first_layers(speculation_.text()[pending + ahead], static_cast<uint32_t>(ahead), layers,
+                                             cancelled_, &logits));
     if (ahead == speculation_.drafts().size() && !draft_from(logits)) break;
   }
   return Status::kOk;
@@ -202,15 +191,13 @@ void Session::keep_guesses() {
 // these end, anything, for the model to guess behind.
 void Session::draft_by_lookahead(size_t room, Speculation::Kind* kind) {
   const size_t before = speculation_.drafts().size();
-  const size_t count =
-      speculation_.paces[Speculation::kLookahead].length(kRowCost, room - before);
+  const size_t count = speculation_.paces[Speculation::kLookahead].length(kRowCost, room - before);
   *kind = Speculation::kLookahead;
   const size_t end = before + count;
   while (speculation_.drafts().size() < end) {
     const auto found = speculation_.pool.find(speculation_.text().back());
     if (found.empty()) break;
-    for (const int32_t token : found.first(std::min(found.size(),
-                                                    end - speculation_.drafts().size()))) {
+    for (const int32_t token : found.first(std::min(found.size(), end - speculation_.drafts().size()))) {
       speculation_.add(token);
     }
   }

@@ -22,8 +22,8 @@ Status Session::heal() {
   }
   for (size_t i = 0; i < known; ++i) last[i] = token_at(count - known + i);
   // One token before them must stay, to continue from.
-  const auto usable = std::span<const int32_t>(last).first(known).last(
-      static_cast<size_t>(std::min<uint64_t>(known, count - 1)));
+  const auto usable =
+      std::span<const int32_t>(last).first(known).last(static_cast<size_t>(std::min<uint64_t>(known, count - 1)));
   size_t taken = Healing::count_unfinished(*tokenizer, usable);
   while (taken > 0 && !can_cut(count - taken)) --taken;
   if (taken == 0) return Status::kOk;

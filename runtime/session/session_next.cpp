@@ -44,10 +44,10 @@ Status Session::next() {
   return held_.empty() ? stop(end_) : hand_out();
 }
 
-Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens,
-                         PieceFunction on_piece, void* user_data) {
+Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece,
+                         void* user_data) {
   if (!prompt.empty()) SOTTO_TRY(prefill(prompt));
-  (void)take_back_held();  // drawn without this call's limit
+  (void)take_back_held();                    // drawn without this call's limit
   const uint64_t outer_limit = call_limit_;  // of a call that this one is made from
   const uint64_t generated = handed_out() - answer_start_;
   call_limit_ = generated + std::min(max_tokens, UINT64_MAX - generated);
@@ -110,8 +110,7 @@ Status Session::check_limits() const {
   const uint64_t generated = token_count() - answer_start_;
   if (generated >= call_limit_) return Status::kStopMaxTokens;
   if (stops_.max_tokens() != 0 && generated >= stops_.max_tokens()) return Status::kStopMaxTokens;
-  if (stops_.max_time_ns() != 0 &&
-      monotonic_ns() - answer_begin_ns_ >= stops_.max_time_ns()) {
+  if (stops_.max_time_ns() != 0 && monotonic_ns() - answer_begin_ns_ >= stops_.max_time_ns()) {
     return Status::kStopTime;
   }
   if (stops_.repetition_limit() > 0 && generated > 0) {
@@ -173,8 +172,7 @@ Status Session::find_healing_mask() {
       if (!fits) mask_words_[i] &= ~(uint64_t{1} << bit);
     }
   }
-  return any(mask_words_, model_->config().vocabulary_size) ? Status::kOk
-                                                            : Status::kGrammarDeadEnd;
+  return any(mask_words_, model_->config().vocabulary_size) ? Status::kOk : Status::kGrammarDeadEnd;
 }
 
 SampleInput Session::sample_input() const {
@@ -192,8 +190,8 @@ SampleInput Session::sample_input() const {
 // Whether nobody looks at the logits of a token that is not allowed.
 bool Session::sees_only_allowed() const {
   const SamplerParams& params = sampler_.params();
-  return !params.log_probabilities && params.alternative_count == 0 &&
-         params.dola == DolaLayers::kOff && guide_ == nullptr;
+  return !params.log_probabilities && params.alternative_count == 0 && params.dola == DolaLayers::kOff &&
+         guide_ == nullptr;
 }
 
 // The row that the sampler sees: where the mask leaves little of it, only that.
@@ -292,8 +290,7 @@ void Session::describe(const SampledToken& sampled, HeldToken* held) const {
   if (!params.log_probabilities && params.alternative_count == 0) return;
   const LogProbabilities model(model_->kernels(), context_.logits());
   const size_t wanted = std::min(size_t{params.alternative_count}, kMaxAlternatives);
-  held->alternative_count =
-      static_cast<uint32_t>(model.find_likeliest({held->alternatives.data(), wanted}));
+  held->alternative_count = static_cast<uint32_t>(model.find_likeliest({held->alternatives.data(), wanted}));
   if (!params.log_probabilities) return;
   held->log_probability = static_cast<float>(model.of(sampled.token));
   held->sampled_log_probability = sampled.sampled_log_probability;

@@ -16,8 +16,7 @@ double perplexity(const ScoreResult& score) {
 
 }  // namespace
 
-Status Session::score(std::span<const int32_t> tokens, float* log_probabilities,
-                      ScoreResult* score) {
+Status Session::score(std::span<const int32_t> tokens, float* log_probabilities, ScoreResult* score) {
   *score = {};
   score->perplexity = std::numeric_limits<double>::quiet_NaN();
   SOTTO_TRY(check_tokens(tokens));
@@ -42,8 +41,8 @@ Status Session::score(std::span<const int32_t> tokens, float* log_probabilities,
 }
 
 // Evaluates as many of the tokens as one batch takes and moves on behind them.
-Status Session::score_batch(std::span<const int32_t>* tokens, double* known,
-                            float** log_probabilities, ScoreResult* score) {
+Status Session::score_batch(std::span<const int32_t>* tokens, double* known, float** log_probabilities,
+                            ScoreResult* score) {
   size_t count;
   SOTTO_TRY(context_.append_batch(*tokens, /*want_logits=*/false, &count, cancelled_));
   const auto add = [&](double log_probability) {

@@ -35,8 +35,7 @@ SearchStops Session::search_stops() const {
   return stops;
 }
 
-Status Session::search(const SearchParams& params, std::span<const SearchSequence>* sequences,
-                       Error* error) {
+Status Session::search(const SearchParams& params, std::span<const SearchSequence>* sequences, Error* error) {
   if (params_.sequence_count == 0) {
     return fail(error, Status::kInvalidState, "the session was made with sequence_count 0");
   }
@@ -52,8 +51,7 @@ Status Session::search(const SearchParams& params, std::span<const SearchSequenc
   if (!stops_.banned_strings().empty()) {
     return fail(error, Status::kInvalidArgument, "banned_strings does not go with a search");
   }
-  ContextModel model = {&context_, &cancelled_,
-                        (params_.features & kFeatureHiddenHistory) != 0};
+  ContextModel model = {&context_, &cancelled_, (params_.features & kFeatureHiddenHistory) != 0};
   SearchInput input;
   input.model = model.view();
   input.kernels = &model_->kernels();
@@ -71,8 +69,7 @@ Status Session::search(const SearchParams& params, std::span<const SearchSequenc
   input.token_count = token_count();
   input.generated_count = next.generated_count;
   input.stops = search_stops();
-  const Status status =
-      search_.run(input, model_->config().vocabulary_size, params, sequences, error);
+  const Status status = search_.run(input, model_->config().vocabulary_size, params, sequences, error);
   if (status == Status::kStopCancelled) take_cancellation();
   return status;
 }

@@ -8,8 +8,8 @@
 namespace sotto {
 namespace {
 
-Status check_source(const SpeculationParams& params, uint32_t source, bool is_given,
-                    const char* message, Error* error) {
+Status check_source(const SpeculationParams& params, uint32_t source, bool is_given, const char* message,
+                    Error* error) {
   if ((params.sources & source) == 0 || is_given) return Status::kOk;
   return fail(error, Status::kInvalidArgument, message);
 }
@@ -19,8 +19,7 @@ Status check_source(const SpeculationParams& params, uint32_t source, bool is_gi
 Status Session::check_speculation(const SpeculationParams& params, Error* error) const {
   const uint32_t most = params_.draft_tokens;
   if (most == 0) {
-    return fail(error, Status::kInvalidState,
-                "draft_tokens: the session has no memory for speculation");
+    return fail(error, Status::kInvalidState, "draft_tokens: the session has no memory for speculation");
   }
   if (params.sources > kAllDrafts) {
     return fail(error, Status::kInvalidArgument, "sources has bits that are no SOTTO_DRAFT_");
@@ -30,25 +29,23 @@ Status Session::check_speculation(const SpeculationParams& params, Error* error)
                 ", the session has memory for ", most);
   }
   if (params.min_match < 1 || params.min_match > params.max_match || params.max_match > 64) {
-    return fail(error, Status::kInvalidArgument, "min_match is ", params.min_match,
-                ", max_match ", params.max_match, ": must be 1 to 64, in this order");
+    return fail(error, Status::kInvalidArgument, "min_match is ", params.min_match, ", max_match ", params.max_match,
+                ": must be 1 to 64, in this order");
   }
   if (!(params.draft_threshold >= 0 && params.draft_threshold <= 1)) {
-    return fail(error, Status::kInvalidArgument, "draft_threshold is ", params.draft_threshold,
-                ", must be 0 to 1");
+    return fail(error, Status::kInvalidArgument, "draft_threshold is ", params.draft_threshold, ", must be 0 to 1");
   }
   const uint32_t layers = model_->config().layer_count;
   const bool exits = (params.sources & kDraftEarlyExit) != 0;
   if (exits && (params.exit_layer >= layers || layers < 2)) {
-    return fail(error, Status::kInvalidArgument, "exit_layer is ", params.exit_layer,
-                ", must be below the model's ", layers, " layers");
+    return fail(error, Status::kInvalidArgument, "exit_layer is ", params.exit_layer, ", must be below the model's ",
+                layers, " layers");
   }
-  SOTTO_TRY(check_source(params, kDraftCallback, params.draft != nullptr,
-                         "draft is NULL with SOTTO_DRAFT_CALLBACK", error));
+  SOTTO_TRY(
+      check_source(params, kDraftCallback, params.draft != nullptr, "draft is NULL with SOTTO_DRAFT_CALLBACK", error));
   SOTTO_TRY(check_source(params, kDraftSession, params.draft_session != nullptr,
                          "draft_session is NULL with SOTTO_DRAFT_SESSION", error));
-  return (params.sources & kDraftSession) == 0 ? Status::kOk
-                                               : check_drafter(*params.draft_session, error);
+  return (params.sources & kDraftSession) == 0 ? Status::kOk : check_drafter(*params.draft_session, error);
 }
 
 Status Session::check_drafter(const Session& drafter, Error* error) const {
@@ -56,8 +53,7 @@ Status Session::check_drafter(const Session& drafter, Error* error) const {
     return fail(error, Status::kInvalidArgument, "draft_session is the session itself");
   }
   if (drafter.guide_ != nullptr || drafter.guided_ != nullptr || drafter.drafter_ != nullptr) {
-    return fail(error, Status::kInvalidArgument,
-                "draft_session has a guide or a draft session, or is a guide");
+    return fail(error, Status::kInvalidArgument, "draft_session has a guide or a draft session, or is a guide");
   }
   if (drafter.drafted_ != nullptr && drafter.drafted_ != this) {
     return fail(error, Status::kInvalidArgument, "draft_session drafts for another session");
@@ -68,8 +64,7 @@ Status Session::check_drafter(const Session& drafter, Error* error) const {
   const uint32_t own = model_->config().vocabulary_size;
   const uint32_t other = drafter.model_->config().vocabulary_size;
   if (own == other) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, "draft_session: vocabulary_size is ", other,
-              ", the session's ", own);
+  return fail(error, Status::kInvalidArgument, "draft_session: vocabulary_size is ", other, ", the session's ", own);
 }
 
 Status Session::set_speculation(const SpeculationParams& given, Error* error) {

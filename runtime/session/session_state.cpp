@@ -44,8 +44,7 @@ struct Session::SavedStream {
   uint32_t refuse_newest = 0;
   int32_t end = 0;
 
-  bool read(const ContextPlace& place, const SessionParams& params, uint32_t vocabulary,
-            ByteReader* reader) {
+  bool read(const ContextPlace& place, const SessionParams& params, uint32_t vocabulary, ByteReader* reader) {
     has_pending = reader->get<uint32_t>();
     pending = reader->get<int32_t>();
     answer_start = reader->get<uint64_t>();
@@ -60,14 +59,13 @@ struct Session::SavedStream {
     token_count = place.token_count + has_pending;
     const uint64_t capacity = uint64_t{2} * params.context_tokens;
     return !reader->failed() && has_pending <= 1 &&
-           static_cast<uint32_t>(pending) < (has_pending != 0 ? vocabulary : 1) &&
-           answer_start <= token_count &&
+           static_cast<uint32_t>(pending) < (has_pending != 0 ? vocabulary : 1) && answer_start <= token_count &&
            states_begin <= token_count && token_count - states_begin <= capacity &&
            (token_count == 0 || states_begin < token_count) && healing_place <= token_count &&
            healing_size <= kMaxTokenBytes && held_count <= HeldTokens::kCapacity &&
            held_count <= token_count - states_begin && (held_count == 0 || held_count < token_count) &&
-           refused_count <= RefusedTokens::kCapacity &&
-           refused_attempts <= RefusedTokens::kMaxAttempts && refuse_newest <= 1 && is_end(end);
+           refused_count <= RefusedTokens::kCapacity && refused_attempts <= RefusedTokens::kMaxAttempts &&
+           refuse_newest <= 1 && is_end(end);
   }
 };
 
@@ -110,8 +108,7 @@ void Session::save(uint8_t* bytes) const {
 
 Status Session::restore(std::span<const uint8_t> bytes, Error* error) {
   SOTTO_TRY(check_saved(bytes, make_header(*model_, params_), error));
-  const auto body = bytes.subspan(kSavedHeaderSize).first(bytes.size() - kSavedHeaderSize -
-                                                          SavedHeader::kChecksumSize);
+  const auto body = bytes.subspan(kSavedHeaderSize).first(bytes.size() - kSavedHeaderSize - SavedHeader::kChecksumSize);
   ByteReader verifier(body);
   if (!verify(&verifier) || verifier.failed() || verifier.rest() != 0) {
     return fail(error, Status::kStateCorrupt, "the saved state contradicts itself");
@@ -218,8 +215,7 @@ Status Session::fork(const Session& from, Session* to, Error* error) {
   }
   if (own.context_tokens != other.context_tokens || own.sink_tokens != other.sink_tokens ||
       own.overflow != other.overflow || own.features != other.features) {
-    return fail(error, Status::kInvalidArgument,
-                "context_tokens, sink_tokens, overflow or features of the two differ");
+    return fail(error, Status::kInvalidArgument, "context_tokens, sink_tokens, overflow or features of the two differ");
   }
   to->reset();
   ContextImage::copy(from.context_, from.model_->config(), &to->context_);

@@ -71,13 +71,11 @@ void Session::begin_text() {
 
 // Evaluates the token that was generated or rewound to last, so that logits are there, and
 // guesses of what follows it.
-Status Session::evaluate_pending(std::atomic<uint32_t>* cancelled,
-                                 std::span<const int32_t> drafts, bool want_logits) {
+Status Session::evaluate_pending(std::atomic<uint32_t>* cancelled, std::span<const int32_t> drafts, bool want_logits) {
   if (!has_pending_) return Status::kOk;
   Stopwatch stopwatch(&timings_.decode_ns);
   const size_t room = std::min(drafts.size(), context_.draft_room());
-  const Status status = 
-      context_.append_with_drafts(pending_, drafts.first(room), *cancelled, want_logits);
+  const Status status = context_.append_with_drafts(pending_, drafts.first(room), *cancelled, want_logits);
   if (status == Status::kStopCancelled) cancelled->store(0, std::memory_order_relaxed);
   if (status != Status::kOk) return status;
   has_pending_ = false;
@@ -123,9 +121,7 @@ bool Session::can_cut(uint64_t count) const {
   return count == 0 || count >= context_.token_count() || context_.can_rewind(count - 1);
 }
 
-bool Session::can_take_back(uint64_t count) const {
-  return count <= token_count() && can_cut(token_count() - count);
-}
+bool Session::can_take_back(uint64_t count) const { return count <= token_count() && can_cut(token_count() - count); }
 
 void Session::cut(uint64_t count) {
   assert(can_cut(count) && count <= token_count());
@@ -146,10 +142,8 @@ void Session::cut(uint64_t count) {
 Status Session::take_back_to(uint64_t count) {
   if (!can_cut(count)) return Status::kInvalidState;
   const uint64_t end = token_count();
-  const uint64_t constrained =
-      count == 0 ? constrained_count_ : states_.count(count, end, TokenState::kConstrained);
-  const uint64_t guided =
-      count == 0 ? guided_count_ : states_.count(count, end, TokenState::kGuided);
+  const uint64_t constrained = count == 0 ? constrained_count_ : states_.count(count, end, TokenState::kConstrained);
+  const uint64_t guided = count == 0 ? guided_count_ : states_.count(count, end, TokenState::kGuided);
   if (guided > 0 && !guide_->can_take_back(guided)) return Status::kInvalidState;
   if (constrained > 0 && constrained == constrained_count_) {
     constraint_.restart(constraint_.self);

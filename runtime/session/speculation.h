@@ -34,9 +34,8 @@ inline constexpr uint32_t kDraftCallback = 16;
 inline constexpr uint32_t kAllDrafts = 31;
 
 // As sotto_draft_fn.
-using DraftFunction = size_t (*)(void* user_data, const int32_t* tokens, size_t token_count,
-                                 const float* hidden, size_t hidden_count, int32_t* drafts,
-                                 size_t capacity);
+using DraftFunction = size_t (*)(void* user_data, const int32_t* tokens, size_t token_count, const float* hidden,
+                                 size_t hidden_count, int32_t* drafts, size_t capacity);
 
 // As sotto_speculation_params.
 struct SpeculationParams {
@@ -65,8 +64,7 @@ struct SpeculationInfo {
 class Speculation {
  public:
   // Kinds of drafts that succeed differently: what a lookup found by how many tokens, ...
-  enum Kind { kShortMatch, kMatch, kLongMatch, kSession, kEarlyExit, kLookahead, kCallback,
-              kKindCount };
+  enum Kind { kShortMatch, kMatch, kLongMatch, kSession, kEarlyExit, kLookahead, kCallback, kKindCount };
 
   void place(uint32_t context_tokens, uint32_t draft_tokens, Arena* arena);
 

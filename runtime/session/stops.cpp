@@ -41,13 +41,12 @@ void Stops::place(const StopShape& shape, Arena* arena) {
 
 Status Stops::check(const StopParams& params, Error* error) const {
   if (!(params.repetition_limit >= 0 && params.repetition_limit <= 1)) {
-    return fail(error, Status::kInvalidArgument, "repetition_limit is ", params.repetition_limit,
-                ", must be 0 to 1");
+    return fail(error, Status::kInvalidArgument, "repetition_limit is ", params.repetition_limit, ", must be 0 to 1");
   }
-  if (params.repetition_limit > 0 && (params.repetition_window < kMinRepetitionWindow ||
-                                      params.repetition_window > shape_.context_tokens)) {
-    return fail(error, Status::kInvalidArgument, "repetition_window is ", params.repetition_window,
-                ", must be ", kMinRepetitionWindow, " to ", shape_.context_tokens);
+  if (params.repetition_limit > 0 &&
+      (params.repetition_window < kMinRepetitionWindow || params.repetition_window > shape_.context_tokens)) {
+    return fail(error, Status::kInvalidArgument, "repetition_window is ", params.repetition_window, ", must be ",
+                kMinRepetitionWindow, " to ", shape_.context_tokens);
   }
   if (params.stop_tokens.size() > shape_.list_bytes / sizeof(int32_t)) {
     return fail(error, Status::kInvalidArgument, "stop_tokens: ", params.stop_tokens.size(),
@@ -55,20 +54,19 @@ Status Stops::check(const StopParams& params, Error* error) const {
   }
   for (size_t i = 0; i < params.stop_tokens.size(); ++i) {
     if (static_cast<uint32_t>(params.stop_tokens[i]) < shape_.vocabulary_size) continue;
-    return fail(error, Status::kInvalidArgument, "stop_tokens[", i,
-                "] is outside the vocabulary of ", shape_.vocabulary_size);
+    return fail(error, Status::kInvalidArgument, "stop_tokens[", i, "] is outside the vocabulary of ",
+                shape_.vocabulary_size);
   }
   SOTTO_TRY(check_strings("stop_strings", params.stop_strings, error));
   SOTTO_TRY(check_strings("banned_strings", params.banned_strings, error));
   if (!shape_.has_text && !(params.stop_strings.empty() && params.banned_strings.empty())) {
-    return fail(error, Status::kTokenizerMissing,
-                params.stop_strings.empty() ? "banned_strings" : "stop_strings",
+    return fail(error, Status::kTokenizerMissing, params.stop_strings.empty() ? "banned_strings" : "stop_strings",
                 ": the model has no tokenizer");
   }
   const size_t needed = memory_size(params);
   if (needed <= shape_.list_bytes) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, "stop_tokens, stop_strings and banned_strings take ",
-              needed, " bytes, more than the session's list_bytes, ", shape_.list_bytes);
+  return fail(error, Status::kInvalidArgument, "stop_tokens, stop_strings and banned_strings take ", needed,
+              " bytes, more than the session's list_bytes, ", shape_.list_bytes);
 }
 
 Status Stops::set(const StopParams& params, Error* error) {

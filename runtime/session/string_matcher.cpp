@@ -51,8 +51,7 @@ void StringMatcher::insert(const TextView& string) {
 void StringMatcher::link() {
   uint16_t last = 0;
   for (uint16_t node = 0;; node = nodes_[node].next_in_order) {
-    for (uint16_t child = nodes_[node].first_child; child != 0;
-         child = nodes_[child].next_sibling) {
+    for (uint16_t child = nodes_[node].first_child; child != 0; child = nodes_[child].next_sibling) {
       const uint16_t fail = node == 0 ? 0 : step(nodes_[node].fail, nodes_[child].byte);
       nodes_[child].fail = fail;
       if (nodes_[child].matched == 0) nodes_[child].matched = nodes_[fail].matched;

@@ -79,8 +79,6 @@ void TextStream::finish() {
   mark_.stop = mark_.ban = 0;
 }
 
-void TextStream::resume(uint64_t untaken) {
-  taken_ = std::max(mark_.end - std::min(untaken, mark_.end), start_);
-}
+void TextStream::resume(uint64_t untaken) { taken_ = std::max(mark_.end - std::min(untaken, mark_.end), start_); }
 
 }  // namespace sotto

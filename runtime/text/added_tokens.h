@@ -28,9 +28,7 @@ class AddedTokenFinder {
 
   // A Bloom filter of the tokens' first two bytes; tokens of one byte set all of that byte.
   static constexpr size_t kPairBits = 4096;
-  static size_t pair_bit(uint8_t first, uint8_t second) {
-    return (first * 16u ^ second * 37u) % kPairBits;
-  }
+  static size_t pair_bit(uint8_t first, uint8_t second) { return (first * 16u ^ second * 37u) % kPairBits; }
 
   const TokenizerView& tokenizer_;
   bool parse_special_;

@@ -85,8 +85,7 @@ size_t common_size(std::span<const char> bytes, Word word, size_t size) {
     skip = 1;
   }
   const auto end = std::mismatch(bytes.begin() + static_cast<ptrdiff_t>(skip),
-                                 bytes.begin() + static_cast<ptrdiff_t>(size),
-                                 word.bytes.begin());
+                                 bytes.begin() + static_cast<ptrdiff_t>(size), word.bytes.begin());
   return static_cast<size_t>(end.first - bytes.begin());
 }
 
@@ -96,9 +95,7 @@ char byte_at(Word word, size_t at) {
 }
 
 // What is left of a word after `size` > 0 bytes.
-Word after(Word word, size_t size) {
-  return {word.bytes.subspan(word.space_before ? size - 1 : size)};
-}
+Word after(Word word, size_t size) { return {word.bytes.subspan(word.space_before ? size - 1 : size)}; }
 
 }  // namespace
 
@@ -109,8 +106,7 @@ size_t merge_word(const TokenizerView& tokenizer, Word word, uint32_t* tokens) {
   return merge_tokens(tokenizer, tokens, count);
 }
 
-uint32_t longest_token(const TokenizerView& tokenizer, std::span<const uint32_t> sorted,
-                       Word word, size_t limit) {
+uint32_t longest_token(const TokenizerView& tokenizer, std::span<const uint32_t> sorted, Word word, size_t limit) {
   size_t size = std::min(limit, word.size());
   while (size > 0) {
     // The last token that is not after the first `size` bytes of the word. What it has in
@@ -119,8 +115,7 @@ uint32_t longest_token(const TokenizerView& tokenizer, std::span<const uint32_t>
       const auto bytes = tokenizer.bytes_of(token);
       const size_t common = common_size(bytes, word, limit_size);
       if (common == bytes.size()) return false;
-      return common == limit_size ||
-             static_cast<uint8_t>(bytes[common]) > static_cast<uint8_t>(byte_at(word, common));
+      return common == limit_size || static_cast<uint8_t>(bytes[common]) > static_cast<uint8_t>(byte_at(word, common));
     };
     const auto next = std::upper_bound(sorted.begin(), sorted.end(), size, is_after);
     if (next == sorted.begin()) return kNoToken;
@@ -137,8 +132,7 @@ uint32_t longest_token(const TokenizerView& tokenizer, std::span<const uint32_t>
 // of them. Hence the last token of a prefix's encoding is the only one that can end there:
 // the encodings of all prefixes form a tree, with one node a position. This walks it depth
 // first, longest token first, until it meets the end of the word.
-SearchResult search_word(const TokenizerView& tokenizer, Word word, std::span<int32_t> tokens,
-                         size_t* count) {
+SearchResult search_word(const TokenizerView& tokenizer, Word word, std::span<int32_t> tokens, size_t* count) {
   size_t used = 0;  // tokens on the path
   size_t limit = word.size();
   Word rest = word;
@@ -147,8 +141,7 @@ SearchResult search_word(const TokenizerView& tokenizer, Word word, std::span<in
     do {
       token = longest_token(tokenizer, tokenizer.sorted_tokens, rest, limit);
       if (token != kNoToken) limit = tokenizer.bytes_of(token).size() - 1;
-    } while (token != kNoToken && used > 0 &&
-             !compatible(tokenizer, static_cast<uint32_t>(tokens[used - 1]), token));
+    } while (token != kNoToken && used > 0 && !compatible(tokenizer, static_cast<uint32_t>(tokens[used - 1]), token));
     if (token != kNoToken) {
       if (++steps > word.size()) return SearchResult::kInconsistent;
       if (used == tokens.size()) return SearchResult::kNoRoom;

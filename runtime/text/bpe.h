@@ -28,12 +28,10 @@ enum class SearchResult { kFound, kNoRoom, kInconsistent };
 
 // In linear time, for words of any size. kNoRoom: there may be more tokens than room;
 // word.size() suffices. kInconsistent: sorted_tokens is not what the merges produce.
-SearchResult search_word(const TokenizerView& tokenizer, Word word, std::span<int32_t> tokens,
-                         size_t* count);
+SearchResult search_word(const TokenizerView& tokenizer, Word word, std::span<int32_t> tokens, size_t* count);
 
 // The longest of `sorted` tokens that word.bytes begins with, of at most `limit` bytes;
 // kNoToken: none.
-uint32_t longest_token(const TokenizerView& tokenizer, std::span<const uint32_t> sorted,
-                       Word word, size_t limit);
+uint32_t longest_token(const TokenizerView& tokenizer, std::span<const uint32_t> sorted, Word word, size_t limit);
 
 }  // namespace sotto

@@ -35,8 +35,8 @@ size_t contraction_end(std::span<const char> text, size_t start) {
   if (first == 's' || first == 't' || first == 'm' || first == 'd') return start + 2;
   if (start + 2 == text.size()) return start;
   const char second = text[start + 2];
-  const bool found = (first == 'r' && second == 'e') || (first == 'v' && second == 'e') ||
-                     (first == 'l' && second == 'l');
+  const bool found =
+      (first == 'r' && second == 'e') || (first == 'v' && second == 'e') || (first == 'l' && second == 'l');
   return found ? start + 3 : start;
 }
 

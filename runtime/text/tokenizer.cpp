@@ -12,8 +12,7 @@ namespace {
 
 class Encoder {
  public:
-  Encoder(const TokenizerView& tokenizer, std::span<const char> text, std::span<int32_t> tokens,
-          Error* error)
+  Encoder(const TokenizerView& tokenizer, std::span<const char> text, std::span<int32_t> tokens, Error* error)
       : tokenizer_(tokenizer), text_(text), tokens_(tokens), error_(error) {}
 
   Status encode_segment(size_t start, size_t end);
@@ -70,17 +69,14 @@ Status Encoder::encode_long_word(Word word) {
     result = search_word(tokenizer_, word, tokens_.subspan(count_), &count);
   }
   if (result == SearchResult::kInconsistent) {
-    return fail(error_, Status::kModelCorrupt,
-                "tokenizer: sorted_tokens does not agree with merges");
+    return fail(error_, Status::kModelCorrupt, "tokenizer: sorted_tokens does not agree with merges");
   }
   count_ += result == SearchResult::kFound ? count : word.size();
   return Status::kOk;
 }
 
 Status Encoder::check_bytes(Word word) {
-  const auto lacks_token = [this](char byte) {
-    return tokenizer_.byte_tokens[static_cast<uint8_t>(byte)] == kNoToken;
-  };
+  const auto lacks_token = [this](char byte) { return tokenizer_.byte_tokens[static_cast<uint8_t>(byte)] == kNoToken; };
   const auto bad = std::find_if(word.bytes.begin(), word.bytes.end(), lacks_token);
   const bool bad_space = word.space_before && lacks_token(' ');
   if (bad == word.bytes.end() && !bad_space) return Status::kOk;

@@ -9,25 +9,21 @@ namespace sotto {
 
 void Context::lay_out(const ModelConfig& config, const ContextParams& params, Arena* arena) {
   params_ = params;
-  position_limit_ =
-      params.overflow == Overflow::kRing ? config.position_count : params.context_tokens;
+  position_limit_ = params.overflow == Overflow::kRing ? config.position_count : params.context_tokens;
   history_size_ = size_t{2} * params.context_tokens;
   history_ = arena->take<int32_t>(history_size_);
   sinks_ = arena->take<int32_t>(params.sink_tokens);
   chunk_tokens_ = arena->take<int32_t>(params.batch_tokens);
-  forward_.lay_out(
-      config,
-      {params.context_tokens, params.sink_tokens, params.batch_tokens, params.sequence_count,
-       params.sequence_tokens, params.features, params.draft_tokens},
-      arena);
+  forward_.lay_out(config,
+                   {params.context_tokens, params.sink_tokens, params.batch_tokens, params.sequence_count,
+                    params.sequence_tokens, params.features, params.draft_tokens},
+                   arena);
   position_count_ = config.position_count;
   branches_.lay_out(params.sequence_count, params.sequence_tokens, arena);
   branch_rows_ = arena->take<BranchRow>(params.sequence_count);
 }
 
-Status Context::init(const Model& model, ThreadPool* pool, Error* error) {
-  return forward_.init(model, pool, error);
-}
+Status Context::init(const Model& model, ThreadPool* pool, Error* error) { return forward_.init(model, pool, error); }
 
 void Context::clear() {
   token_count_ = 0;
@@ -48,8 +44,7 @@ void Context::remember(int32_t token) {
   ++token_count_;
 }
 
-Status Context::append(std::span<const int32_t> tokens, const std::atomic<uint32_t>& cancelled,
-                       bool want_logits) {
+Status Context::append(std::span<const int32_t> tokens, const std::atomic<uint32_t>& cancelled, bool want_logits) {
   if (tokens.empty()) return Status::kOk;
   if (params_.overflow == Overflow::kStop && tokens.size() > position_limit_ - position_) {
     return Status::kStopContextFull;
@@ -75,8 +70,7 @@ Status Context::append_batch(std::span<const int32_t> tokens, bool want_logits, 
     return Status::kStopContextFull;
   }
   if (reanchor_due_ || position_ == position_limit_) SOTTO_TRY(reanchor(cancelled));
-  const size_t taken =
-      std::min({tokens.size(), size_t{params_.batch_tokens}, size_t{position_limit_ - position_}});
+  const size_t taken = std::min({tokens.size(), size_t{params_.batch_tokens}, size_t{position_limit_ - position_}});
   const bool wanted = want_logits && taken == tokens.size();
   SOTTO_TRY(evaluate_chunk(tokens.first(taken), wanted, cancelled));
   for (const int32_t token : tokens.first(taken)) remember(token);
@@ -101,8 +95,7 @@ Status Context::ensure_logits(const std::atomic<uint32_t>& cancelled) {
   return compute_row_logits(batch_row_count_ - 1, 1);
 }
 
-Status Context::compute_allowed_logits(const TokenMask& mask,
-                                       const std::atomic<uint32_t>& cancelled,
+Status Context::compute_allowed_logits(const TokenMask& mask, const std::atomic<uint32_t>& cancelled,
                                        std::span<const float>* logits) {
   SOTTO_TRY(ensure_last_row(cancelled));
   has_logits_ = false;
@@ -142,14 +135,13 @@ void Context::begin_branches() {
   branches_.begin(params_.context_tokens, forward_.ring().window_of(position_ - 1));
 }
 
-Status Context::grow_branches(std::span<const BranchStep> steps,
-                              const std::atomic<uint32_t>& cancelled) {
+Status Context::grow_branches(std::span<const BranchStep> steps, const std::atomic<uint32_t>& cancelled) {
   forget_rows();
   if (cancelled.load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
   branches_.grow(steps);
   for (size_t i = 0; i < steps.size(); ++i) {
-    branch_rows_[i] = {steps[i].token, position_ + branches_.grown_depth(i),
-                       branches_.grown_slot(i), branches_.grown_window(i)};
+    branch_rows_[i] = {steps[i].token, position_ + branches_.grown_depth(i), branches_.grown_slot(i),
+                       branches_.grown_window(i)};
     assert(branch_rows_[i].position < position_count_);
   }
   const Status status = forward_.evaluate_branches({branch_rows_, steps.size()}, cancelled);
@@ -162,8 +154,7 @@ Status Context::grow_branches(std::span<const BranchStep> steps,
 }
 
 float Context::branch_similarity(uint32_t step) const {
-  return forward_.hidden_history().max_similarity(branch_rows_[step].slot,
-                                                  branch_rows_[step].window);
+  return forward_.hidden_history().max_similarity(branch_rows_[step].slot, branch_rows_[step].window);
 }
 
 // How many tokens beside the sinks survive a re-anchoring.
@@ -213,10 +204,8 @@ void Context::rewind(uint64_t count) {
   forget_rows();
 }
 
-void Context::newest(uint64_t count, std::span<const int32_t>* older,
-                     std::span<const int32_t>* newer) const {
-  const auto wanted =
-      static_cast<size_t>(std::min({count, uint64_t{params_.context_tokens}, token_count_}));
+void Context::newest(uint64_t count, std::span<const int32_t>* older, std::span<const int32_t>* newer) const {
+  const auto wanted = static_cast<size_t>(std::min({count, uint64_t{params_.context_tokens}, token_count_}));
   const auto end = static_cast<size_t>(token_count_ % history_size_);
   const size_t newer_count = std::min(wanted, end);
   const size_t older_count = wanted - newer_count;
@@ -224,8 +213,6 @@ void Context::newest(uint64_t count, std::span<const int32_t>* older,
   *older = {history_ + (history_size_ - older_count), older_count};
 }
 
-uint32_t Context::cached_tokens() const {
-  return std::min(position_, params_.context_tokens);
-}
+uint32_t Context::cached_tokens() const { return std::min(position_, params_.context_tokens); }
 
 }  // namespace sotto

@@ -48,8 +48,7 @@ class Context {
   // may be missing without `want_logits`.
   // kStopContextFull: they do not all fit (Overflow::kStop), nothing is done.
   // kStopCancelled: token_count() tells how far it came.
-  Status append(std::span<const int32_t> tokens, const std::atomic<uint32_t>& cancelled,
-                bool want_logits = true);
+  Status append(std::span<const int32_t> tokens, const std::atomic<uint32_t>& cancelled, bool want_logits = true);
 
   // The same for as many of the first tokens as one batch takes, `count` of them: rows
   // 0 ... count - 1 of the batch, for what is asked about rows below. Logits are there only
@@ -60,22 +59,19 @@ class Context {
   // append() of one token, in one batch with guesses of what follows it. If exactly these are
   // appended next, one by one, nothing is left to evaluate; whatever else happens, they have
   // left no trace.
-  Status append_with_drafts(int32_t token, std::span<const int32_t> drafts,
-                            const std::atomic<uint32_t>& cancelled, bool want_logits = true);
+  Status append_with_drafts(int32_t token, std::span<const int32_t> drafts, const std::atomic<uint32_t>& cancelled,
+                            bool want_logits = true);
   // As many as it takes now: drafts never overwrite a slot.
   size_t draft_room() const;
   // Drafts that append() would find evaluated.
-  std::span<const int32_t> drafts() const {
-    return {draft_batch_ + batch_row_count_, drafts_left()};
-  }
+  std::span<const int32_t> drafts() const { return {draft_batch_ + batch_row_count_, drafts_left()}; }
   size_t drafts_left() const { return draft_rows_ == 0 ? 0 : draft_rows_ - batch_row_count_; }
   bool is_drafted(int32_t token) const { return drafts_left() > 0 && drafts()[0] == token; }
   // For drafting by the model's own first layers: what they make of a token `ahead` places
   // behind the stream's last; those between went the same way before. logits() are gone;
   // the stream is as it was.
   Status draft_by_first_layers(int32_t token, uint32_t ahead, uint32_t layer_count,
-                               const std::atomic<uint32_t>& cancelled,
-                               std::span<const float>* logits);
+                               const std::atomic<uint32_t>& cancelled, std::span<const float>* logits);
 
   // Makes logits() those after the last token again. Needs a token.
   Status ensure_logits(const std::atomic<uint32_t>& cancelled);
@@ -135,8 +131,7 @@ class Context {
   // A token of the stream, one of the newest 2 * context_tokens.
   int32_t token_at(uint64_t index) const { return history_[index % history_size_]; }
   // The newest tokens, at most `count` and at most context_tokens, in at most two pieces.
-  void newest(uint64_t count, std::span<const int32_t>* older,
-              std::span<const int32_t>* newer) const;
+  void newest(uint64_t count, std::span<const int32_t>* older, std::span<const int32_t>* newer) const;
 
   // Tokens whose keys and values are in the ring.
   uint32_t cached_tokens() const;
@@ -150,8 +145,7 @@ class Context {
   void remember(int32_t token);
   void forget_rows();
   void enter_draft_row(size_t row);
-  Status evaluate_chunk(std::span<const int32_t> tokens, bool want_logits,
-                        const std::atomic<uint32_t>& cancelled);
+  Status evaluate_chunk(std::span<const int32_t> tokens, bool want_logits, const std::atomic<uint32_t>& cancelled);
   Status reanchor(const std::atomic<uint32_t>& cancelled);
   uint32_t newest_kept() const;
   int32_t kept_token(uint32_t index, uint32_t newest) const;

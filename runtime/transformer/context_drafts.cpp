@@ -40,8 +40,7 @@ void Context::enter_draft_row(size_t row) {
 }
 
 Status Context::draft_by_first_layers(int32_t token, uint32_t ahead, uint32_t layer_count,
-                                      const std::atomic<uint32_t>& cancelled,
-                                      std::span<const float>* logits) {
+                                      const std::atomic<uint32_t>& cancelled, std::span<const float>* logits) {
   assert(ahead <= draft_room());
   forget_rows();
   if (cancelled.load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;

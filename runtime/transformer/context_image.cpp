@@ -41,9 +41,7 @@ bool verify_tokens(ByteReader* reader, uint64_t count, uint32_t vocabulary) {
   return !reader->failed();
 }
 
-uint32_t slots_in_use(uint32_t position, uint32_t context_tokens) {
-  return std::min(position, context_tokens);
-}
+uint32_t slots_in_use(uint32_t position, uint32_t context_tokens) { return std::min(position, context_tokens); }
 
 }  // namespace
 
@@ -59,8 +57,8 @@ struct ContextImage::Head {
 ContextImage::Head ContextImage::head(const Context& context, uint32_t layer, uint32_t head) {
   const KvRing& ring = context.forward_.ring_;
   const size_t index = ring.index_of(layer, head, 0);
-  return {ring.keys_ + index * ring.row_stride_, ring.values_ + index * ring.row_stride_,
-          ring.key_scales_ + index, ring.value_scales_ + index, ring.row_stride_};
+  return {ring.keys_ + index * ring.row_stride_, ring.values_ + index * ring.row_stride_, ring.key_scales_ + index,
+          ring.value_scales_ + index, ring.row_stride_};
 }
 
 void ContextImage::write(const Context& context, const ModelConfig& config, ByteWriter* writer) {
@@ -105,8 +103,7 @@ ContextPlace ContextImage::read_place(ByteReader* reader) {
 }
 
 // Whether evaluating tokens could have led there.
-bool ContextImage::is_possible(const Context& context, const ModelConfig& config,
-                               const ContextPlace& place) {
+bool ContextImage::is_possible(const Context& context, const ModelConfig& config, const ContextPlace& place) {
   const ContextParams& params = context.params_;
   if (place.token_count > UINT64_MAX / 2 || place.reanchor_due > 1) return false;
   if (place.position > context.position_limit_) return false;
@@ -121,8 +118,7 @@ bool ContextImage::is_possible(const Context& context, const ModelConfig& config
          place.position == place.token_count - place.anchor + kept;
 }
 
-bool ContextImage::verify(const Context& context, const ModelConfig& config, ByteReader* reader,
-                          ContextPlace* place) {
+bool ContextImage::verify(const Context& context, const ModelConfig& config, ByteReader* reader, ContextPlace* place) {
   *place = read_place(reader);
   if (reader->failed() || !is_possible(context, config, *place)) return false;
   const uint32_t vocabulary = config.vocabulary_size;

@@ -22,8 +22,7 @@ class ContextImage {
  public:
   static void write(const Context& context, const ModelConfig& config, ByteWriter* writer);
   // Reads what write() wrote and says whether `context` could be like that; it stays as it is.
-  static bool verify(const Context& context, const ModelConfig& config, ByteReader* reader,
-                     ContextPlace* place);
+  static bool verify(const Context& context, const ModelConfig& config, ByteReader* reader, ContextPlace* place);
   // After verify() of the same bytes.
   static void read(Context* context, const ModelConfig& config, ByteReader* reader);
 
@@ -32,8 +31,7 @@ class ContextImage {
 
  private:
   struct Head;
-  static bool is_possible(const Context& context, const ModelConfig& config,
-                          const ContextPlace& place);
+  static bool is_possible(const Context& context, const ModelConfig& config, const ContextPlace& place);
   static ContextPlace read_place(ByteReader* reader);
   static Head head(const Context& context, uint32_t layer, uint32_t head);
 };

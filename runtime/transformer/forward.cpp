@@ -31,14 +31,13 @@ void Forward::lay_out(const ModelConfig& config, const ForwardShape& shape, Aren
   visible_count_ = size_t{shape.context_tokens} + shape.sequence_tokens;
   const bool keeps_layers = (features_ & kFeatureLayerStates) != 0;
   const size_t premature = keeps_layers ? premature_layer_count(config.layer_count) : 0;
-  const size_t rows =
-      std::max({size_t{shape.batch_tokens}, size_t{shape.sequence_count}, premature, state_rows_});
+  const size_t rows = std::max({size_t{shape.batch_tokens}, size_t{shape.sequence_count}, premature, state_rows_});
   const size_t width = config.embedding_size;
   const size_t inner = config.feed_forward_size;
   const uint32_t branch_slots = shape.sequence_count * shape.sequence_tokens;
-  ring_.lay_out({config.layer_count, config.head_count, config.head_size, shape.context_tokens,
-                 shape.sink_tokens, branch_slots},
-                arena);
+  ring_.lay_out(
+      {config.layer_count, config.head_count, config.head_size, shape.context_tokens, shape.sink_tokens, branch_slots},
+      arena);
   hidden_ = arena->take<float>(rows * width);
   branch_ = arena->take<float>(rows * width);
   wide_ = arena->take<float>(rows * std::max(3 * width, inner));
@@ -49,8 +48,7 @@ void Forward::lay_out(const ModelConfig& config, const ForwardShape& shape, Aren
   logits_ = arena->take<float>((logit_row_count_ + premature) * vocabulary_size_);
   layer_states_ = arena->take<float>(keeps_layers ? config.layer_count * state_rows_ * width : 0);
   const bool keeps_hidden = (features_ & kFeatureHiddenHistory) != 0;
-  hidden_history_.lay_out(keeps_hidden ? size_t{shape.context_tokens} + branch_slots : 0, width,
-                          arena);
+  hidden_history_.lay_out(keeps_hidden ? size_t{shape.context_tokens} + branch_slots : 0, width, arena);
   operator_memory_ = arena->take<uint8_t>(kShapeCount * kLinearOperatorBytes);
 }
 
@@ -62,11 +60,8 @@ Status Forward::init(const Model& model, ThreadPool* pool, Error* error) {
   const uint32_t inner = config.feed_forward_size;
   const struct {
     uint32_t inputs, outputs;
-  } shapes[kShapeCount] = {{width, 3 * width},
-                           {width, width},
-                           {width, inner},
-                           {inner, width},
-                           {width, config.vocabulary_size}};
+  } shapes[kShapeCount] = {
+      {width, 3 * width}, {width, width}, {width, inner}, {inner, width}, {width, config.vocabulary_size}};
   for (size_t i = 0; i < kShapeCount; ++i) {
     operators_[i] = create_linear_operator(shapes[i].inputs, shapes[i].outputs, model.isa(),
                                            operator_memory_ + i * kLinearOperatorBytes);
@@ -86,20 +81,17 @@ Status Forward::evaluate(std::span<const int32_t> tokens, uint32_t first_positio
 
 Status Forward::evaluate_first_layers(int32_t token, uint32_t position, uint32_t layer_count,
                                       const std::atomic<uint32_t>& cancelled) {
-  SOTTO_TRY(evaluate_layers({{&token, 1}, position, {}, layer_count}, /*overwrites=*/false,
-                            cancelled));
+  SOTTO_TRY(evaluate_layers({{&token, 1}, position, {}, layer_count}, /*overwrites=*/false, cancelled));
   return compute_logits(0, 1);
 }
 
-Status Forward::evaluate_branches(std::span<const BranchRow> rows,
-                                  const std::atomic<uint32_t>& cancelled) {
+Status Forward::evaluate_branches(std::span<const BranchRow> rows, const std::atomic<uint32_t>& cancelled) {
   assert(!rows.empty() && rows.size() <= logit_row_count_);
   SOTTO_TRY(evaluate_layers({{}, 0, rows}, /*overwrites=*/false, cancelled));
   return compute_logits(0, rows.size());
 }
 
-Status Forward::evaluate_layers(const Batch& batch, bool overwrites,
-                                const std::atomic<uint32_t>& cancelled) {
+Status Forward::evaluate_layers(const Batch& batch, bool overwrites, const std::atomic<uint32_t>& cancelled) {
   const size_t width = model_->config().embedding_size;
   const size_t kept = std::min(batch.row_count(), state_rows_);
   first_state_row_ = batch.row_count() - kept;
@@ -111,8 +103,7 @@ Status Forward::evaluate_layers(const Batch& batch, bool overwrites,
       return Status::kStopCancelled;
     }
     if ((features_ & kFeatureLayerStates) != 0) {
-      std::copy_n(hidden_ + first_state_row_ * width, kept * width,
-                  layer_states_ + layer * state_rows_ * width);
+      std::copy_n(hidden_ + first_state_row_ * width, kept * width, layer_states_ + layer * state_rows_ * width);
     }
     SOTTO_TRY(evaluate_layer(layer, layer + 1 == layer_count, batch));
   }
@@ -152,8 +143,7 @@ void Forward::compute_allowed_logits(size_t row, const TokenMask& mask) {
   const size_t width = model_->config().embedding_size;
   normalize_finally(hidden_ + row * width, 1);
   quantize(branch_, width, 1);
-  run_linear_outputs(operators_[kHead], model_->head(), mask.words, quantized_, quantization_[0],
-                     logits_, wide_);
+  run_linear_outputs(operators_[kHead], model_->head(), mask.words, quantized_, quantization_[0], logits_, wide_);
 }
 
 bool Forward::pays_to_restrict(const TokenMask& mask) const {
@@ -231,8 +221,7 @@ void Forward::normalize(const NormView& norm, size_t rows, const float* branch) 
   parallel_for(pool_, rows, [&](size_t row) {
     float* normalized = branch_ + row * width;
     if (branch != nullptr) kernels.add(branch + row * width, width, hidden_ + row * width);
-    kernels.layer_norm(hidden_ + row * width, norm.gain, norm.bias, config.norm_epsilon, width,
-                       normalized);
+    kernels.layer_norm(hidden_ + row * width, norm.gain, norm.bias, config.norm_epsilon, width, normalized);
     kernels.quantize_row(normalized, width, quantized_ + row * width, &quantization_[row]);
   });
 }
@@ -302,8 +291,7 @@ void Forward::attend_row(uint32_t layer, uint32_t head, const Batch& batch, size
   if (batch.branches.empty()) window = ring_.window_of(batch.position(row));
   // On one thread always the same scores, which stay in the cache.
   float* scores = pool_ == nullptr ? scores_ : scores_ + head * visible_count_;
-  ring_.attend(model_->kernels(), layer, head,
-               batch.branches.empty() ? window.view() : batch.branches[row].window,
+  ring_.attend(model_->kernels(), layer, head, batch.branches.empty() ? window.view() : batch.branches[row].window,
                wide_ + row * 3 * width + head * config.head_size, scores,
                branch_ + row * width + head * config.head_size);
 }
@@ -313,8 +301,7 @@ void Forward::activate(size_t rows) {
   const ModelConfig& config = model_->config();
   const Kernels& kernels = model_->kernels();
   const size_t inner = config.feed_forward_size;
-  const auto gelu =
-      config.activation == ActivationKind::kGeluTanh ? kernels.gelu_tanh : kernels.gelu_erf;
+  const auto gelu = config.activation == ActivationKind::kGeluTanh ? kernels.gelu_tanh : kernels.gelu_erf;
   parallel_for(pool_, rows, [&](size_t row) {
     float* x = wide_ + row * inner;
     gelu(x, inner);
@@ -325,15 +312,13 @@ void Forward::activate(size_t rows) {
 // hidden += branch
 void Forward::add_branch(size_t rows) {
   const size_t width = model_->config().embedding_size;
-  parallel_for(pool_, rows, [&](size_t row) {
-    model_->kernels().add(branch_ + row * width, width, hidden_ + row * width);
-  });
+  parallel_for(pool_, rows,
+               [&](size_t row) { model_->kernels().add(branch_ + row * width, width, hidden_ + row * width); });
 }
 
 void Forward::quantize(const float* x, size_t width, size_t rows) {
   parallel_for(pool_, rows, [&](size_t row) {
-    model_->kernels().quantize_row(x + row * width, width, quantized_ + row * width,
-                                   &quantization_[row]);
+    model_->kernels().quantize_row(x + row * width, width, quantized_ + row * width, &quantization_[row]);
   });
 }
 
@@ -341,9 +326,8 @@ Status Forward::multiply(Shape shape, const LinearWeights& weights, size_t rows,
   // Whatever is not written to has been quantized or stored in the ring.
   float* scratch = y == wide_ ? branch_ : wide_;
   assert(linear_scratch_size(weights, rows) <= rows * weights.inputs * sizeof(float));
-  return run_linear(operators_[shape], weights, rows, quantized_, quantization_, y, scratch, pool_)
-             ? Status::kOk
-             : Status::kInternal;
+  return run_linear(operators_[shape], weights, rows, quantized_, quantization_, y, scratch, pool_) ? Status::kOk
+                                                                                                    : Status::kInternal;
 }
 
 }  // namespace sotto

@@ -30,13 +30,11 @@ struct ForwardShape {
   uint32_t sequence_count = 0;   // branch rows evaluated at once
   uint32_t sequence_tokens = 0;  // branch slots for each
   uint32_t features = 0;
-  uint32_t draft_tokens = 0;     // rows behind a token whose logits are wanted with its own
+  uint32_t draft_tokens = 0;  // rows behind a token whose logits are wanted with its own
 };
 
 // Beside the last layer, the layers whose logits DoLa may compare (Chuang et al. 2024).
-constexpr uint32_t premature_layer_count(uint32_t layer_count) {
-  return std::min((layer_count + 3) / 4, uint32_t{10});
-}
+constexpr uint32_t premature_layer_count(uint32_t layer_count) { return std::min((layer_count + 3) / 4, uint32_t{10}); }
 
 // A token of a branch: where it goes, and what it sees, its own slot last.
 struct BranchRow {
@@ -76,9 +74,7 @@ class Forward {
   void compute_allowed_logits(size_t row, const TokenMask& mask);
   bool pays_to_restrict(const TokenMask& mask) const;
 
-  std::span<float> logits(size_t index) const {
-    return {logits_ + index * vocabulary_size_, vocabulary_size_};
-  }
+  std::span<float> logits(size_t index) const { return {logits_ + index * vocabulary_size_, vocabulary_size_}; }
 
   // The hidden states of rows of the last batch behind the final norm, (row, embedding), until
   // the next call.
@@ -101,8 +97,7 @@ class Forward {
   enum Shape { kQkv, kAttentionOutput, kUp, kDown, kHead, kShapeCount };
   struct Batch;
 
-  Status evaluate_layers(const Batch& batch, bool overwrites,
-                         const std::atomic<uint32_t>& cancelled);
+  Status evaluate_layers(const Batch& batch, bool overwrites, const std::atomic<uint32_t>& cancelled);
   Status evaluate_layer(uint32_t layer, bool is_last, const Batch& batch);
   void embed(const Batch& batch);
   void normalize(const NormView& norm, size_t rows, const float* branch);
@@ -129,10 +124,10 @@ class Forward {
   size_t first_state_row_ = 0;  // of the last batch
   size_t vocabulary_size_ = 0;
   size_t logit_row_count_ = 0;
-  size_t visible_count_ = 0;                 // slots a row can see
-  float* hidden_ = nullptr;                  // (row, embedding): the residual stream
-  float* branch_ = nullptr;                  // (row, embedding): what a sublayer adds to it
-  float* wide_ = nullptr;                    // (row, 3 embedding or feed_forward)
+  size_t visible_count_ = 0;  // slots a row can see
+  float* hidden_ = nullptr;   // (row, embedding): the residual stream
+  float* branch_ = nullptr;   // (row, embedding): what a sublayer adds to it
+  float* wide_ = nullptr;     // (row, 3 embedding or feed_forward)
   size_t quantized_size_ = 0;
   int8_t* quantized_ = nullptr;              // (row, embedding or feed_forward)
   RowQuantization* quantization_ = nullptr;  // (row)

@@ -30,8 +30,7 @@ size_t KvRing::byte_size(const KvShape& shape) {
 
 uint32_t KvRing::slot_of(uint32_t position) const {
   if (position < shape_.slot_count) return position;
-  return shape_.sink_count +
-         (position - shape_.sink_count) % (shape_.slot_count - shape_.sink_count);
+  return shape_.sink_count + (position - shape_.sink_count) % (shape_.slot_count - shape_.sink_count);
 }
 
 SlotWindow KvRing::window_of(uint32_t position) const {
@@ -47,8 +46,8 @@ SlotWindow KvRing::window_of(uint32_t position) const {
   return window;
 }
 
-void KvRing::store(const Kernels& kernels, uint32_t layer, uint32_t head, uint32_t slot,
-                   const float* key, const float* value) {
+void KvRing::store(const Kernels& kernels, uint32_t layer, uint32_t head, uint32_t slot, const float* key,
+                   const float* value) {
   const size_t index = index_of(layer, head, slot);
   const size_t padding = row_stride_ - shape_.head_size;
   int8_t* key_row = keys_ + index * row_stride_;
@@ -62,21 +61,18 @@ void KvRing::store(const Kernels& kernels, uint32_t layer, uint32_t head, uint32
   std::memset(value_row + shape_.head_size, 0, padding);
 }
 
-void KvRing::attend(const Kernels& kernels, uint32_t layer, uint32_t head,
-                    std::span<const SlotSpan> window, const float* query, float* scores,
-                    float* output) const {
+void KvRing::attend(const Kernels& kernels, uint32_t layer, uint32_t head, std::span<const SlotSpan> window,
+                    const float* query, float* scores, float* output) const {
   const size_t index = index_of(layer, head, 0);
   const bool is_last = head + 1 == shape_.head_count;
-  const int8_t* next_keys =
-      is_last ? nullptr : keys_ + index_of(layer, head + 1, 0) * row_stride_;
-  kernels.attention({query, keys_ + index * row_stride_, key_scales_ + index,
-                     values_ + index * row_stride_, value_scales_ + index, shape_.head_size,
-                     row_stride_, score_scale_, window.data(), window.size(), scores, output,
-                     next_keys});
+  const int8_t* next_keys = is_last ? nullptr : keys_ + index_of(layer, head + 1, 0) * row_stride_;
+  kernels.attention({query, keys_ + index * row_stride_, key_scales_ + index, values_ + index * row_stride_,
+                     value_scales_ + index, shape_.head_size, row_stride_, score_scale_, window.data(), window.size(),
+                     scores, output, next_keys});
 }
 
-void KvRing::attend_rows(const Kernels& kernels, uint32_t layer, uint32_t head,
-                         uint32_t first_position, AttentionRowsArgs rows) const {
+void KvRing::attend_rows(const Kernels& kernels, uint32_t layer, uint32_t head, uint32_t first_position,
+                         AttentionRowsArgs rows) const {
   assert(first_position + rows.row_count <= shape_.slot_count);
   const size_t index = index_of(layer, head, 0);
   rows.slot_count = size_t{first_position} + 1;

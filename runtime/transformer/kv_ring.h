@@ -49,9 +49,8 @@ class KvRing {
 
   // Attention of one head's query (head_size) to the slots of `window`, oldest first.
   // `scores`: as many floats.
-  void attend(const Kernels& kernels, uint32_t layer, uint32_t head,
-              std::span<const SlotSpan> window, const float* query, float* scores,
-              float* output) const;
+  void attend(const Kernels& kernels, uint32_t layer, uint32_t head, std::span<const SlotSpan> window,
+              const float* query, float* scores, float* output) const;
 
   // The same for rows at positions first_position, +1, ..., the last one below slot_count:
   // `rows` has queries, scores and outputs, with their number and strides.

@@ -17,8 +17,7 @@ using Work = std::function<double()>;  // seconds
 Work decode_work(const LoadedModel& model, uint32_t context, uint32_t thread_count) {
   const uint32_t begin = std::max(context, uint32_t{1});
   const uint32_t most = model.info().max_context_tokens;
-  const auto session =
-      std::make_shared<Session>(model, std::min(most, begin + kDecodeTokens + 16), thread_count);
+  const auto session = std::make_shared<Session>(model, std::min(most, begin + kDecodeTokens + 16), thread_count);
   session->set_sampler(greedy_sampler());
   session->prefill(arbitrary_tokens(model.info(), begin));
   return [session, begin] {
@@ -55,8 +54,7 @@ void add(const std::string& name, const std::string& parameter, uint32_t value, 
 
 }  // namespace
 
-void add_against(const LoadedModel& model, const LoadedModel& other,
-                 const WorkloadOptions& options, Plan* plan) {
+void add_against(const LoadedModel& model, const LoadedModel& other, const WorkloadOptions& options, Plan* plan) {
   const uint32_t threads = options.thread_count;
   for (const uint32_t context : options.contexts) {
     add("decode_against", "context", context, decode_work(model, context, threads),

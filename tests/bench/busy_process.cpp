@@ -3,7 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #if defined(__linux__)
-#include <sys/prctl.h>
+#  include <sys/prctl.h>
 #endif
 
 #include <atomic>

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #if defined(__APPLE__)
-#include <mach-o/dyld.h>
+#  include <mach-o/dyld.h>
 #endif
 
 #include <array>

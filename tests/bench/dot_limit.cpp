@@ -27,8 +27,7 @@ double macs_per_second(const DotLoop& loop, size_t thread_count, double least_se
   size_t iterations = 10'000;
   double seconds = 0;
   // The last of growing repetitions is long enough to count.
-  while ((seconds = time_on_threads(thread_count, [&](size_t) { loop.run(iterations); })) <
-         least_seconds) {
+  while ((seconds = time_on_threads(thread_count, [&](size_t) { loop.run(iterations); })) < least_seconds) {
     iterations *= 2;
   }
   return static_cast<double>(loop.macs_per_iteration) * static_cast<double>(iterations) *

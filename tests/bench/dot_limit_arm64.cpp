@@ -53,10 +53,14 @@ void run_neon(size_t iterations) {
 
 DotLoop dot_loop(sotto_isa isa) {
   switch (isa) {
-    case SOTTO_ISA_NEON_I8MM: return {run_neon_i8mm, kSums * 32};
-    case SOTTO_ISA_NEON_DOTPROD: return {run_neon_dotprod, kSums * 16};
-    case SOTTO_ISA_NEON: return {run_neon, kSums * 16};
-    default: return scalar_dot_loop();
+    case SOTTO_ISA_NEON_I8MM:
+      return {run_neon_i8mm, kSums * 32};
+    case SOTTO_ISA_NEON_DOTPROD:
+      return {run_neon_dotprod, kSums * 16};
+    case SOTTO_ISA_NEON:
+      return {run_neon, kSums * 16};
+    default:
+      return scalar_dot_loop();
   }
 }
 

@@ -86,14 +86,17 @@ DotLoop tile_loop(sotto_isa isa) {
 DotLoop dot_loop(sotto_isa isa) {
   switch (isa) {
     case SOTTO_ISA_AVX512AMX:
-    case SOTTO_ISA_AVX512VNNI: return {run_avx512vnni, kSums * 64};
-    case SOTTO_ISA_AVX512: return {run_avx512, kSums * 64};
+    case SOTTO_ISA_AVX512VNNI:
+      return {run_avx512vnni, kSums * 64};
+    case SOTTO_ISA_AVX512:
+      return {run_avx512, kSums * 64};
     case SOTTO_ISA_AVX2: {
       const bool has_avx512 = (supported_isas() & isa_bit(Isa::kAvx512)) != 0;
       const bool is_vnni = has_avx_vnni() && !has_avx512;
       return {is_vnni ? run_avxvnni : run_avx2, kSumsAvx2 * 32};
     }
-    default: return scalar_dot_loop();
+    default:
+      return scalar_dot_loop();
   }
 }
 

@@ -48,8 +48,7 @@ struct Opening {
   bool copies_weights;
 };
 
-constexpr Opening kOpenings[] = {
-    {"unchecked", false, false}, {"checked", true, false}, {"copied", true, true}};
+constexpr Opening kOpenings[] = {{"unchecked", false, false}, {"checked", true, false}, {"copied", true, true}};
 constexpr const char* kDefaultOpening = kOpenings[0].name;
 
 const char* flag(bool value) { return value ? "1" : "0"; }
@@ -73,8 +72,10 @@ int fresh_process_main(int argc, char** argv) {
   session.prefill(arbitrary_tokens(model.info(), prompt));
   session.next();
   const uint64_t token_ns = now_ns();
-  std::cout << nlohmann::json{{"main_ns", main_ns},       {"ready_ns", ready_ns},
-                              {"session_ns", session_ns}, {"token_ns", token_ns},
+  std::cout << nlohmann::json{{"main_ns", main_ns},
+                              {"ready_ns", ready_ns},
+                              {"session_ns", session_ns},
+                              {"token_ns", token_ns},
                               {"peak_bytes", peak_resident_bytes()}};
   return 0;
 }
@@ -89,9 +90,8 @@ void add_fresh_process(const LoadedModel& model, uint32_t thread_count, Plan* pl
     const std::string suffix = std::string("/") + opening.name;
     plan->probes.push_back(
         {"fresh process", [=](Recorder& recorder) {
-           const auto result =
-               run_child({kFreshProcess, path, isa, threads, flag(opening.verifies_checksums),
-                          flag(opening.copies_weights)});
+           const auto result = run_child(
+               {kFreshProcess, path, isa, threads, flag(opening.verifies_checksums), flag(opening.copies_weights)});
            const auto ms = [&](const char* from, const char* to) {
              return (result.at(to).get<double>() - result.at(from).get<double>()) / 1e6;
            };
@@ -99,13 +99,11 @@ void add_fresh_process(const LoadedModel& model, uint32_t thread_count, Plan* pl
            recorder.record("process_start" + suffix, ms("started_ns", "main_ns"));
            recorder.record("model_ready" + suffix, ms("main_ns", "ready_ns"));
            recorder.record("session_ready" + suffix, ms("ready_ns", "session_ns"));
-           recorder.record("process_peak_memory" + suffix,
-                           result.at("peak_bytes").get<double>() / kMiB);
+           recorder.record("process_peak_memory" + suffix, result.at("peak_bytes").get<double>() / kMiB);
          }});
 
     FigureSpec first{"process_first_token" + suffix, "process_first_token"};
-    first.parameters = {
-        {"prompt_tokens", prompt}, {"threads", thread_count}, {"opening", opening.name}};
+    first.parameters = {{"prompt_tokens", prompt}, {"threads", thread_count}, {"opening", opening.name}};
     first.unit = "ms";
     first.higher_is_better = false;
     const MacLimit limit = mac_limit(model, thread_count);

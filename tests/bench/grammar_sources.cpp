@@ -60,9 +60,9 @@ class Writer {
 
   uint32_t below(uint32_t limit) { return static_cast<uint32_t>(random_()) % limit; }
   std::string words(uint32_t count) {
-    static const char* const kWords[] = {
-        "the", "river", "of",    "seven", "quietly", "Zürich",  "stone", "walked",  "under",
-        "a",   "blue",  "naïve", "lamp",  "because", "nothing", "世界",  "remains", "café"};
+    static const char* const kWords[] = {"the",   "river",   "of",      "seven", "quietly", "Zürich",
+                                         "stone", "walked",  "under",   "a",     "blue",    "naïve",
+                                         "lamp",  "because", "nothing", "世界",  "remains", "café"};
     std::string text;
     for (uint32_t i = 0; i < count; ++i) {
       text += (i > 0 ? " " : "") + std::string(kWords[below(std::size(kWords))]);
@@ -124,8 +124,8 @@ class Writer {
             {"arguments", {{"to", {words(1), words(1)}}, {"body", words(30)}, {"urgent", true}}}};
   }
   std::string log_line() {
-    return "2031-0" + std::to_string(1 + below(9)) + "-1" + digits(1) + "T1" + digits(1) + ":2" +
-           digits(1) + ":3" + digits(1) + "." + digits(3) + "Z WARN [store.index] " + words(12);
+    return "2031-0" + std::to_string(1 + below(9)) + "-1" + digits(1) + "T1" + digits(1) + ":2" + digits(1) + ":3" +
+           digits(1) + "." + digits(3) + "Z WARN [store.index] " + words(12);
   }
   std::string formula() {
     std::string text = "x" + digits(1);
@@ -178,23 +178,18 @@ std::vector<GrammarSet> made_grammars() {
   return {
       {"json.gbnf", {{SOTTO_GRAMMAR_GBNF, kJson, objects}}},
       {"any JSON", {{SOTTO_GRAMMAR_JSON, "", objects}}},
-      {"arithmetic",
-       {{SOTTO_GRAMMAR_GBNF, kArithmetic, repeat([](Writer& w) { return w.formula(); })}}},
-      {"person",
-       {{SOTTO_GRAMMAR_JSON_SCHEMA, kPerson, repeat([](Writer& w) { return w.person().dump(); })}}},
-      {"tree",
-       {{SOTTO_GRAMMAR_JSON_SCHEMA, kTree, repeat([](Writer& w) { return w.node(3).dump(); })}}},
+      {"arithmetic", {{SOTTO_GRAMMAR_GBNF, kArithmetic, repeat([](Writer& w) { return w.formula(); })}}},
+      {"person", {{SOTTO_GRAMMAR_JSON_SCHEMA, kPerson, repeat([](Writer& w) { return w.person().dump(); })}}},
+      {"tree", {{SOTTO_GRAMMAR_JSON_SCHEMA, kTree, repeat([](Writer& w) { return w.node(3).dump(); })}}},
       {"tools", {{SOTTO_GRAMMAR_TOOLS, kTools, repeat([](Writer& w) { return w.call().dump(); })}}},
-      {"log line",
-       {{SOTTO_GRAMMAR_REGEX, kLogLine, repeat([](Writer& w) { return w.log_line(); })}}},
+      {"log line", {{SOTTO_GRAMMAR_REGEX, kLogLine, repeat([](Writer& w) { return w.log_line(); })}}},
   };
 }
 
 std::vector<GrammarSet> read_grammars(const std::filesystem::path& directory) {
   std::error_code error;
   std::vector<std::filesystem::path> paths;
-  for (std::filesystem::directory_iterator at(directory, error), end; !error && at != end;
-       at.increment(error)) {
+  for (std::filesystem::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
     paths.push_back(at->path());
   }
   if (error) throw std::runtime_error(directory.string() + ": " + error.message());

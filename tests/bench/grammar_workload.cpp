@@ -83,13 +83,11 @@ class Tokens {
     size_t size = 0;
     check(sotto_vocabulary_memory_size(&params, &size, &error), error, "vocabulary");
     memory_ = std::make_unique<Memory>(size, Pages::kSmall);
-    check(sotto_vocabulary_init(&params, memory_->bytes(), size, &vocabulary_, &error), error,
-          "vocabulary");
+    check(sotto_vocabulary_init(&params, memory_->bytes(), size, &vocabulary_, &error), error, "vocabulary");
     for (uint32_t token = 0; token < count_; ++token) {
       const char* bytes = nullptr;
       size_t length = 0;
-      check(sotto_token_bytes(model.get(), static_cast<sotto_token>(token), &bytes, &length),
-            "token");
+      check(sotto_token_bytes(model.get(), static_cast<sotto_token>(token), &bytes, &length), "token");
       ids_.emplace(std::string_view(bytes, length), static_cast<sotto_token>(token));
       longest_ = std::max(longest_, length);
     }
@@ -141,30 +139,25 @@ class Workplace {
 // One grammar, compiled and matched anew.
 class Run {
  public:
-  Run(const Tokens& tokens, const GrammarSource& source, Masks masks, Workplace& workplace,
-      Times* times)
+  Run(const Tokens& tokens, const GrammarSource& source, Masks masks, Workplace& workplace, Times* times)
       : tokens_(tokens), masks_(masks), times_(*times), copy_((tokens.count() + 63) / 64) {
     sotto_grammar_params params;
     sotto_grammar_params_init(&params, sizeof params);
     params.language = source.language;
     params.vocabulary = tokens.get();
     const sotto_status status = timed(&times_.compile, [&] {
-      return sotto_grammar_compile(source.text.data(), source.text.size(), &params,
-                                   workplace.compiling().bytes(), workplace.compiling().size(),
-                                   &grammar_, &grammar_size_, nullptr);
+      return sotto_grammar_compile(source.text.data(), source.text.size(), &params, workplace.compiling().bytes(),
+                                   workplace.compiling().size(), &grammar_, &grammar_size_, nullptr);
     });
     if (status != SOTTO_OK) return;
     sotto_matcher_params limits;
     sotto_matcher_params_init(&limits, sizeof limits);
     sotto_error error = {};
-    check(sotto_matcher_memory_size(grammar_, tokens.get(), &limits, &default_size_, &error), error,
-          "matcher");
+    check(sotto_matcher_memory_size(grammar_, tokens.get(), &limits, &default_size_, &error), error, "matcher");
     limits.sequence_count = 2 * kSearchSequences + 1;
-    check(sotto_matcher_memory_size(grammar_, tokens.get(), &limits, &matcher_size_, &error), error,
-          "matcher");
-    const sotto_status opened =
-        sotto_matcher_init(grammar_, tokens.get(), &limits, workplace.matching(matcher_size_),
-                           matcher_size_, &matcher_, &error);
+    check(sotto_matcher_memory_size(grammar_, tokens.get(), &limits, &matcher_size_, &error), error, "matcher");
+    const sotto_status opened = sotto_matcher_init(grammar_, tokens.get(), &limits, workplace.matching(matcher_size_),
+                                                   matcher_size_, &matcher_, &error);
     if (opened != SOTTO_OK) matcher_ = nullptr;
   }
 
@@ -228,8 +221,7 @@ class Run {
     return status == SOTTO_OK;
   }
   bool accept(uint32_t sequence, sotto_token token) {
-    return timed(&times_.accept,
-                 [&] { return sotto_matcher_accept_token(matcher_, sequence, token); }) == SOTTO_OK;
+    return timed(&times_.accept, [&] { return sotto_matcher_accept_token(matcher_, sequence, token); }) == SOTTO_OK;
   }
   sotto_token any_allowed(std::mt19937& random) {
     std::vector<sotto_token> allowed;
@@ -277,8 +269,7 @@ constexpr Column kColumns[] = {
     {"compile", "p99", 0.99, &Times::compile},
 };
 
-std::string series_of(const GrammarSet& set, const std::string& figure,
-                      const std::string& statistic) {
+std::string series_of(const GrammarSet& set, const std::string& figure, const std::string& statistic) {
   return set.name + '/' + figure + '/' + statistic;
 }
 
@@ -287,8 +278,8 @@ struct Sizes {
   std::vector<double> matcher;
 };
 
-void run_all(const Tokens& tokens, const GrammarSet& set, Masks masks, Workplace& workplace,
-             Times* times, Sizes* sizes) {
+void run_all(const Tokens& tokens, const GrammarSet& set, Masks masks, Workplace& workplace, Times* times,
+             Sizes* sizes) {
   times->begin_repetition();
   *sizes = {};
   for (const GrammarSource& source : set.sources) {
@@ -302,8 +293,7 @@ void run_all(const Tokens& tokens, const GrammarSet& set, Masks masks, Workplace
   }
 }
 
-void measure(const Tokens& tokens, const GrammarSet& set, Workplace& workplace,
-             Recorder& recorder) {
+void measure(const Tokens& tokens, const GrammarSet& set, Workplace& workplace, Recorder& recorder) {
   Times times;
   Sizes sizes;
   for (int i = 0; i < kRepetitions; ++i) {
@@ -321,8 +311,7 @@ void measure(const Tokens& tokens, const GrammarSet& set, Workplace& workplace,
   recorder.record(series_of(set, "matcher_memory", "p99"), percentile(sizes.matcher, 0.99));
 }
 
-void add_figure(const GrammarSet& set, const char* name, const char* statistic, const char* unit,
-                Plan* plan) {
+void add_figure(const GrammarSet& set, const char* name, const char* statistic, const char* unit, Plan* plan) {
   FigureSpec figure{series_of(set, name, statistic), name};
   figure.parameters = {{"grammar", set.name}, {"statistic", statistic}};
   if (set.sources.size() > 1) figure.parameters["grammars"] = set.sources.size();

@@ -15,8 +15,7 @@ sotto_error no_error() {
 
 void check(sotto_status status, const sotto_error& error, const std::string& subject) {
   if (status >= 0) return;
-  throw std::runtime_error(subject + ": " + (error.message[0] != '\0' ? error.message
-                                                                      : sotto_status_text(status)));
+  throw std::runtime_error(subject + ": " + (error.message[0] != '\0' ? error.message : sotto_status_text(status)));
 }
 
 void check(sotto_status status, const std::string& subject) { check(status, no_error(), subject); }
@@ -30,11 +29,9 @@ LoadedModel::LoadedModel(const LoadOptions& options) : options_(options), file_(
   params.release = sotto_posix_release;
   sotto_error error = no_error();
   size_t size = 0;
-  check(sotto_model_memory_size(file_.bytes(), file_.size(), &params, &size, &error), error,
-        options.path);
+  check(sotto_model_memory_size(file_.bytes(), file_.size(), &params, &size, &error), error, options.path);
   memory_ = std::make_unique<Memory>(size, options.pages);
-  check(sotto_model_init(file_.bytes(), file_.size(), &params, memory_->bytes(), memory_->size(),
-                         &model_, &error),
+  check(sotto_model_init(file_.bytes(), file_.size(), &params, memory_->bytes(), memory_->size(), &model_, &error),
         error, options.path);
   info_.struct_size = sizeof info_;
   check(sotto_model_get_info(model_, &info_), options.path);
@@ -52,9 +49,8 @@ Session::Session(const LoadedModel& model, const SessionOptions& options) {
   size_t size = 0;
   check(sotto_session_memory_size(model.get(), &params, &size, &error), error, "session");
   memory_ = std::make_unique<Memory>(size, model.pages());
-  check(sotto_session_init(model.get(), &params, memory_->bytes(), memory_->size(), &session_,
-                           &error),
-        error, "session");
+  check(sotto_session_init(model.get(), &params, memory_->bytes(), memory_->size(), &session_, &error), error,
+        "session");
 }
 
 sotto_session_info Session::info() const {
@@ -90,9 +86,7 @@ void Session::next() {
   }
 }
 
-void Session::rewind(uint64_t token_count) {
-  check(sotto_session_rewind(session_, token_count), "rewind");
-}
+void Session::rewind(uint64_t token_count) { check(sotto_session_rewind(session_, token_count), "rewind"); }
 
 void Session::set_sampler(const sotto_sampler_params& params) {
   sotto_error error = no_error();

@@ -3,10 +3,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 #if defined(__APPLE__)
-#include <sys/sysctl.h>
+#  include <sys/sysctl.h>
 #endif
 #if defined(__linux__)
-#include <elf.h>
+#  include <elf.h>
 #endif
 
 #include <algorithm>
@@ -56,8 +56,7 @@ uint64_t loaded_size(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   Elf64_Ehdr header = {};
   file.read(reinterpret_cast<char*>(&header), sizeof header);
-  if (!file || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_ident[EI_CLASS] != ELFCLASS64) {
+  if (!file || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64) {
     return 0;
   }
   uint64_t size = 0;

@@ -42,8 +42,8 @@ class ProgressLine {
   bool shown_;
 };
 
-std::string make_model(const Options& options, const std::string& model,
-                       const std::filesystem::path& path, const ProgressLine& line) {
+std::string make_model(const Options& options, const std::string& model, const std::filesystem::path& path,
+                       const ProgressLine& line) {
   const std::string name = model.substr(kSyntheticPrefix.size());
   std::string isa = options.isa == SOTTO_ISA_AUTO ? "native" : sotto_isa_text(options.isa);
   if (options.isa == SOTTO_ISA_REFERENCE) isa = "none";
@@ -55,10 +55,8 @@ std::string make_model(const Options& options, const std::string& model,
 }
 
 // The model of a path or a name, which is made in `folder` or where it is to be kept.
-std::unique_ptr<LoadedModel> load_model(const Options& options, const std::string& model,
-                                        const std::string& keep,
-                                        std::optional<TemporaryFolder>* folder,
-                                        const ProgressLine& line) {
+std::unique_ptr<LoadedModel> load_model(const Options& options, const std::string& model, const std::string& keep,
+                                        std::optional<TemporaryFolder>* folder, const ProgressLine& line) {
   LoadOptions load;
   load.path = model;
   if (model.starts_with(kSyntheticPrefix)) {
@@ -181,17 +179,14 @@ int measure(Options options) {
   report.settings = describe_settings(model, options);
   line.show("preparing");
   const Plan plan = make_plan(model, other_model.get(), options);
-  const Samples samples =
-      run(plan, options.runs, [&](size_t round, size_t rounds, const std::string& probe) {
-        const std::string when =
-            round == 0 ? "warming up"
-                       : "round " + std::to_string(round) + " of " + std::to_string(rounds);
-        line.show(when + ": " + probe);
-      });
+  const Samples samples = run(plan, options.runs, [&](size_t round, size_t rounds, const std::string& probe) {
+    const std::string when =
+        round == 0 ? "warming up" : "round " + std::to_string(round) + " of " + std::to_string(rounds);
+    line.show(when + ": " + probe);
+  });
   line.clear();
   for (const auto& [series, values] : samples) {
-    if (series.starts_with("memory_read/") || series.starts_with("int8_dot/") ||
-        series.starts_with("int8_tiles/")) {
+    if (series.starts_with("memory_read/") || series.starts_with("int8_dot/") || series.starts_with("int8_tiles/")) {
       report.limits[series] = values;
     }
   }

@@ -11,9 +11,8 @@
 namespace sotto::bench {
 namespace {
 
-constexpr Isa kIsas[] = {Isa::kReference,  Isa::kAvx2,       Isa::kAvx512,
-                         Isa::kAvx512Vnni, Isa::kAvx512Amx,  Isa::kNeon,
-                         Isa::kNeonDotprod, Isa::kNeonI8mm};
+constexpr Isa kIsas[] = {Isa::kReference, Isa::kAvx2, Isa::kAvx512,      Isa::kAvx512Vnni,
+                         Isa::kAvx512Amx, Isa::kNeon, Isa::kNeonDotprod, Isa::kNeonI8mm};
 
 void record_cases(const nlohmann::json& cases, const std::string& isa, Recorder& recorder) {
   for (const auto& entry : cases) {

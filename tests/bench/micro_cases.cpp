@@ -49,15 +49,10 @@ void run_row_cases(const Kernels& kernels, const MicroShape& shape, Cases& cases
   std::vector<float> y(inner);
   std::vector<int8_t> q(inner);
   RowQuantization quantization;
-  cases.time("layer_norm", [&] {
-    kernels.layer_norm(x.data(), gain.data(), bias.data(), 1e-5f, width, y.data());
-  });
-  cases.time("quantize_row, embedding",
-             [&] { kernels.quantize_row(x.data(), width, q.data(), &quantization); });
-  cases.time("quantize_row, feed_forward",
-             [&] { kernels.quantize_row(x.data(), inner, q.data(), &quantization); });
-  cases.time("quantize_symmetric, head",
-             [&] { kernels.quantize_symmetric(x.data(), head_size, q.data()); });
+  cases.time("layer_norm", [&] { kernels.layer_norm(x.data(), gain.data(), bias.data(), 1e-5f, width, y.data()); });
+  cases.time("quantize_row, embedding", [&] { kernels.quantize_row(x.data(), width, q.data(), &quantization); });
+  cases.time("quantize_row, feed_forward", [&] { kernels.quantize_row(x.data(), inner, q.data(), &quantization); });
+  cases.time("quantize_symmetric, head", [&] { kernels.quantize_symmetric(x.data(), head_size, q.data()); });
   cases.time("embed", [&] { kernels.embed(q.data(), 0.01f, x.data(), width, y.data()); });
   std::fill(y.begin(), y.end(), 0.0f);
   cases.time("add", [&] { kernels.add(x.data(), width, y.data()); });
@@ -79,22 +74,18 @@ void run_logits_cases(const Kernels& kernels, const MicroShape& shape, Cases& ca
   volatile float sink = 0;
   const float max = kernels.max(logits.data(), count);
   cases.time("max, vocabulary", [&] { sink = kernels.max(logits.data(), count); });
-  cases.time("argmax, vocabulary",
-             [&] { sink = static_cast<float>(kernels.argmax(logits.data(), count)); });
-  cases.time("exp_shifted, vocabulary",
-             [&] { sink = kernels.exp_shifted(logits.data(), count, max, y.data()); });
-  cases.time("exp_weights, vocabulary", [&] {
-    sink = static_cast<float>(kernels.exp_weights(logits.data(), count, max, 1.0f, y.data()));
-  });
+  cases.time("argmax, vocabulary", [&] { sink = static_cast<float>(kernels.argmax(logits.data(), count)); });
+  cases.time("exp_shifted, vocabulary", [&] { sink = kernels.exp_shifted(logits.data(), count, max, y.data()); });
+  cases.time("exp_weights, vocabulary",
+             [&] { sink = static_cast<float>(kernels.exp_weights(logits.data(), count, max, 1.0f, y.data())); });
   std::vector<int32_t> ids(count);
   std::vector<float> numbers(count);
   cases.time("keep_from, vocabulary", [&] {
-    sink = static_cast<float>(kernels.keep_from(logits.data(), 0.0f, logits.data(), nullptr, 0,
-                                                count, numbers.data(), ids.data()));
+    sink = static_cast<float>(
+        kernels.keep_from(logits.data(), 0.0f, logits.data(), nullptr, 0, count, numbers.data(), ids.data()));
   });
   cases.time("split, vocabulary", [&] {
-    sink = static_cast<float>(kernels.split(logits.data(), -0.1f, 0.1f, y.data(), 0x1p12, 0, count,
-                                            ids.data()).sum);
+    sink = static_cast<float>(kernels.split(logits.data(), -0.1f, 0.1f, y.data(), 0x1p12, 0, count, ids.data()).sum);
   });
 }
 
@@ -109,43 +100,35 @@ void run_share_cases(const Kernels& kernels, const MicroShape& shape, Cases& cas
   std::vector<int32_t> indices(count);
   std::vector<float> sums(1024);
   volatile double sink = 0;
-  cases.time("nearness, vocabulary",
-             [&] { kernels.nearness(logits.data(), count, max, 1.0f, 2.0f, y.data()); });
-  cases.time("sum_gaps, vocabulary", [&] {
-    sink = kernels.sum_gaps(logits.data(), shares.data(), count, max, 1.0f);
-  });
+  cases.time("nearness, vocabulary", [&] { kernels.nearness(logits.data(), count, max, 1.0f, 2.0f, y.data()); });
+  cases.time("sum_gaps, vocabulary", [&] { sink = kernels.sum_gaps(logits.data(), shares.data(), count, max, 1.0f); });
   cases.time("sum_bends, vocabulary", [&] { sink = kernels.sum_bends(shares.data(), count - 2); });
   cases.time("sum_bends_twice, vocabulary", [&] {
     double twice[2];
     kernels.sum_bends_twice(shares.data(), count / 2 - 1, twice);
     sink = twice[0];
   });
-  cases.time("sum_finite, vocabulary",
-             [&] { sink = kernels.sum_finite(logits.data(), count, 0.1, true).sum; });
+  cases.time("sum_finite, vocabulary", [&] { sink = kernels.sum_finite(logits.data(), count, 0.1, true).sum; });
   cases.time("surprises, vocabulary", [&] {
-    sink = static_cast<double>(kernels.surprises(logits.data(), shares.data(), count, max, 1.0f,
-                                                 9.0f, 0x1p16, y.data()));
+    sink =
+        static_cast<double>(kernels.surprises(logits.data(), shares.data(), count, max, 1.0f, 9.0f, 0x1p16, y.data()));
   });
-  cases.time("mix_words, vocabulary",
-             [&] { kernels.mix_words(3, false, nullptr, 0, count, words.data()); });
+  cases.time("mix_words, vocabulary", [&] { kernels.mix_words(3, false, nullptr, 0, count, words.data()); });
   cases.time("collect_below, vocabulary", [&] {
-    sink = static_cast<double>(
-        kernels.collect_below(words.data(), shares.data(), 1e-3f, 0, count, indices.data()));
+    sink = static_cast<double>(kernels.collect_below(words.data(), shares.data(), 1e-3f, 0, count, indices.data()));
   });
-  cases.time("mix_and_add, vocabulary", [&] {
-    kernels.mix_and_add(3, false, nullptr, 0, 10, shares.data(), count, words.data(), sums.data());
-  });
+  cases.time("mix_and_add, vocabulary",
+             [&] { kernels.mix_and_add(3, false, nullptr, 0, 10, shares.data(), count, words.data(), sums.data()); });
   cases.time("scale_by_bits, vocabulary", [&] {
-    kernels.scale_by_bits(words.data(), 5, 10, factors.data(), factors.data() + 32, 0x1p-64f, count,
-                          shares.data(), y.data());
+    kernels.scale_by_bits(words.data(), 5, 10, factors.data(), factors.data() + 32, 0x1p-64f, count, shares.data(),
+                          y.data());
   });
   cases.time("scale_and_add, vocabulary", [&] {
-    kernels.scale_and_add(words.data(), 5, 10, factors.data(), factors.data() + 32, 0x1p-64f, 10,
-                          count, shares.data(), y.data(), sums.data());
+    kernels.scale_and_add(words.data(), 5, 10, factors.data(), factors.data() + 32, 0x1p-64f, 10, count, shares.data(),
+                          y.data(), sums.data());
   });
   cases.time("collect_by_bits, vocabulary", [&] {
-    sink = static_cast<double>(
-        kernels.collect_by_bits(words.data(), 5, 10, 77, 0, count, indices.data()));
+    sink = static_cast<double>(kernels.collect_by_bits(words.data(), 5, 10, 77, 0, count, indices.data()));
   });
 }
 
@@ -155,11 +138,9 @@ void run_reweighing_cases(const Kernels& kernels, const MicroShape& shape, Cases
   auto logits = random_floats(count);
   const auto shares = random_floats(count);
   std::vector<float> probabilities(count);
-  cases.time("smooth, vocabulary",
-             [&] { kernels.smooth(logits.data(), count, 5.0f, -1e-9, 1e-9); });
-  cases.time("aim, vocabulary", [&] {
-    kernels.aim(shares.data(), count, 0.1f, 0.3f, probabilities.data(), logits.data());
-  });
+  cases.time("smooth, vocabulary", [&] { kernels.smooth(logits.data(), count, 5.0f, -1e-9, 1e-9); });
+  cases.time("aim, vocabulary",
+             [&] { kernels.aim(shares.data(), count, 0.1f, 0.3f, probabilities.data(), logits.data()); });
 }
 
 // One query of one head; its keys and values stay in the nearest cache that holds them.
@@ -178,8 +159,7 @@ void run_attention_cases(const Kernels& kernels, const MicroShape& shape, Cases&
         query.data(),  keys.data(), scales.data(), values.data(),
         scales.data(), head_size,   stride,        1.0f / std::sqrt(static_cast<float>(head_size)),
         &span,         1,           scores.data(), output.data()};
-    cases.time("attention, " + std::to_string(context) + " slots",
-               [&] { kernels.attention(args); });
+    cases.time("attention, " + std::to_string(context) + " slots", [&] { kernels.attention(args); });
   }
 }
 

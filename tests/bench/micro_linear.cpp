@@ -79,8 +79,7 @@ class Matrices {
   size_t turn_ = 0;
 };
 
-void run_shape(Isa isa, const LinearShape& shape, Pages pages, const Limits& limits,
-               nlohmann::json* cases) {
+void run_shape(Isa isa, const LinearShape& shape, Pages pages, const Limits& limits, nlohmann::json* cases) {
   Matrices matrices(isa, shape, pages);
   alignas(64) static uint8_t memory[kLinearOperatorBytes];
   LinearOperator* op = create_linear_operator(shape.inputs, shape.outputs, isa, memory);
@@ -92,20 +91,18 @@ void run_shape(Isa isa, const LinearShape& shape, Pages pages, const Limits& lim
   const Memory scratch(linear_scratch_size({shape.inputs, shape.outputs}, most), Pages::kHuge);
   for (const size_t batch : shape.batches) {
     const auto multiply = [&] {
-      if (!run_linear(op, matrices.next(), batch, x.data(), quantization.data(), y.data(),
-                      scratch.bytes(), nullptr)) {
+      if (!run_linear(op, matrices.next(), batch, x.data(), quantization.data(), y.data(), scratch.bytes(), nullptr)) {
         throw std::runtime_error("a linear layer failed");
       }
     };
     multiply();
     const double read_ns = static_cast<double>(matrices.size()) / limits.bytes_per_second * 1e9;
-    const double dot_ns = static_cast<double>(batch) * shape.inputs * shape.outputs /
-                          limits.macs_per_second * 1e9;
+    const double dot_ns = static_cast<double>(batch) * shape.inputs * shape.outputs / limits.macs_per_second * 1e9;
     const std::string name = std::string(shape.name) + ", batch " + std::to_string(batch);
     cases->push_back({{"name", "linear " + name},
                       {"ns", fastest_call(multiply) * 1e9},
                       {"limit_ns", std::max(read_ns, dot_ns)},
-                      {"limit_name", read_ns > dot_ns               ? "memory_read"
+                      {"limit_name", read_ns > dot_ns   ? "memory_read"
                                      : limits.has_tiles ? "int8_tiles"
                                                         : "int8_dot"}});
   }
@@ -116,23 +113,20 @@ void run_shape(Isa isa, const LinearShape& shape, Pages pages, const Limits& lim
 void run_linear_cases(Isa isa, const MicroShape& shape, nlohmann::json* cases) {
   if (!select_linear_isa(isa)) throw std::runtime_error("another instruction set is in use");
   const uint32_t width = shape.embedding_size, inner = shape.feed_forward_size;
-  const LinearShape shapes[] = {
-      {"qkv", width, 3 * width, shape.layer_count, {1, 10, 128}},
-      {"attention output", width, width, shape.layer_count, {1, 10, 128}},
-      {"up", width, inner, shape.layer_count, {1, 10, 128}},
-      {"down", inner, width, shape.layer_count, {1, 10, 128}},
-      // The runtime multiplies few rows by the head, one as a rule.
-      {"head", width, shape.vocabulary_size, 1, {1, 10}}};
+  const LinearShape shapes[] = {{"qkv", width, 3 * width, shape.layer_count, {1, 10, 128}},
+                                {"attention output", width, width, shape.layer_count, {1, 10, 128}},
+                                {"up", width, inner, shape.layer_count, {1, 10, 128}},
+                                {"down", inner, width, shape.layer_count, {1, 10, 128}},
+                                // The runtime multiplies few rows by the head, one as a rule.
+                                {"head", width, shape.vocabulary_size, 1, {1, 10}}};
   const DotLoop tiles = tile_loop(static_cast<sotto_isa>(isa));
   const DotLoop loop = tiles.run != nullptr ? tiles : dot_loop(static_cast<sotto_isa>(isa));
   for (const LinearShape& linear : shapes) {
     const ReadLimit read(size_t{linear.count} * linear.inputs * linear.outputs, shape.pages, 1);
     Limits limits = {0, 0, tiles.run != nullptr};
     for (int i = 0; i < 8; ++i) {
-      limits.bytes_per_second =
-          std::max(limits.bytes_per_second, read.bytes_per_second(kLimitSeconds));
-      limits.macs_per_second =
-          std::max(limits.macs_per_second, macs_per_second(loop, 1, kLimitSeconds));
+      limits.bytes_per_second = std::max(limits.bytes_per_second, read.bytes_per_second(kLimitSeconds));
+      limits.macs_per_second = std::max(limits.macs_per_second, macs_per_second(loop, 1, kLimitSeconds));
     }
     run_shape(isa, linear, shape.pages, limits, cases);
   }

@@ -79,19 +79,15 @@ void check_model(Options& options) {
 
 void add_options(CLI::App& app, Options& options) {
   app.add_option("-m,--model", options.model,
-                 std::string("a .sotto file, or synthetic-NAME for random weights; NAME: ") +
-                     kSyntheticNames + "; with -int4 behind it for weights of 4 bits")
+                 std::string("a .sotto file, or synthetic-NAME for random weights; NAME: ") + kSyntheticNames +
+                     "; with -int4 behind it for weights of 4 bits")
       ->type_name("MODEL");
   app.add_flag("--json", options.json, "print everything, with every sample, as JSON");
-  app.add_option("--threads", options.thread_count,
-                 "threads; above 1 also decode and prefill with fewer")
+  app.add_option("--threads", options.thread_count, "threads; above 1 also decode and prefill with fewer")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  app.add_option("--runs", options.runs, "rounds that are counted")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  app.add_option("--prompt-lengths", options.prompt_lengths,
-                 "prefill: tokens (default: 32,128,512)")
+  app.add_option("--runs", options.runs, "rounds that are counted")->check(CLI::Range(1, 1000))->capture_default_str();
+  app.add_option("--prompt-lengths", options.prompt_lengths, "prefill: tokens (default: 32,128,512)")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("N,...");
@@ -101,9 +97,7 @@ void add_options(CLI::App& app, Options& options) {
       ->type_name("N,...");
   app.add_option_function<std::string>(
          "--pages",
-         [&options](const std::string& pages) {
-           options.pages = pages == "huge" ? Pages::kHuge : Pages::kSmall;
-         },
+         [&options](const std::string& pages) { options.pages = pages == "huge" ? Pages::kHuge : Pages::kSmall; },
          "memory pages under weights, sessions and limits: huge (default) or small")
       ->check(CLI::IsMember({"huge", "small"}))
       ->type_name("KIND");
@@ -111,8 +105,7 @@ void add_options(CLI::App& app, Options& options) {
          "--isa", [&options](const std::string& name) { options.isa = parse_isa(name); },
          "instruction set: " + isa_names())
       ->type_name("NAME");
-  app.add_flag("--micro", options.micro,
-               "measure the kernels by themselves instead, for every instruction set");
+  app.add_flag("--micro", options.micro, "measure the kernels by themselves instead, for every instruction set");
   app.add_option_function<std::vector<std::string>>(
          "--grammar",
          [&options](const std::vector<std::string>& directory) {
@@ -143,21 +136,17 @@ void add_options(CLI::App& app, Options& options) {
       ->excludes("--speculation")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
-  app.add_option("--against", options.against,
-                 "measure instead how many times as fast as this model, turn about")
+  app.add_option("--against", options.against, "measure instead how many times as fast as this model, turn about")
       ->excludes("--micro")
       ->excludes("--grammar")
       ->excludes("--speculation")
       ->type_name("MODEL");
-  app.add_option("--keep", options.keep, "write the synthetic model here and leave it")
-      ->type_name("FILE");
+  app.add_option("--keep", options.keep, "write the synthetic model here and leave it")->type_name("FILE");
 }
 
 }  // namespace
 
-bool Options::is_synthetic() const {
-  return model.starts_with(kSyntheticPrefix);
-}
+bool Options::is_synthetic() const { return model.starts_with(kSyntheticPrefix); }
 
 std::optional<Options> parse_options(int argc, char** argv, int* exit_code) {
   Options options;
@@ -180,8 +169,8 @@ std::optional<Options> parse_options(int argc, char** argv, int* exit_code) {
 
 void settle_lengths(const sotto_model_info& info, Options* options) {
   const uint32_t most = info.max_context_tokens;
-  const auto settle = [&](std::vector<uint32_t>& lengths, std::vector<uint32_t> defaults,
-                          uint32_t room, const char* flag) {
+  const auto settle = [&](std::vector<uint32_t>& lengths, std::vector<uint32_t> defaults, uint32_t room,
+                          const char* flag) {
     const bool given = !lengths.empty();
     if (!given) lengths = std::move(defaults);
     std::vector<uint32_t> fitting;
@@ -189,9 +178,8 @@ void settle_lengths(const sotto_model_info& info, Options* options) {
       if (uint64_t{length} + room <= most) {
         fitting.push_back(length);
       } else if (given) {
-        throw std::runtime_error(std::string(flag) + ": " + std::to_string(length) + " and " +
-                                 std::to_string(room) + " more tokens do not fit the model's " +
-                                 std::to_string(most) + " positions");
+        throw std::runtime_error(std::string(flag) + ": " + std::to_string(length) + " and " + std::to_string(room) +
+                                 " more tokens do not fit the model's " + std::to_string(most) + " positions");
       }
     }
     lengths = fitting;

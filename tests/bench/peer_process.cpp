@@ -32,16 +32,13 @@ struct Pipe {
 
 }  // namespace
 
-PeerProcess::PeerProcess(const std::string& directory, const std::string& kind,
-                         uint32_t thread_count)
-    : name_(kind) {
+PeerProcess::PeerProcess(const std::string& directory, const std::string& kind, uint32_t thread_count) : name_(kind) {
   const std::string python = directory + "/venv/bin/python3";
   const std::string threads = std::to_string(thread_count);
-  const char* words[] = {python.c_str(),    SOTTO_PEERS "/serve.py", directory.c_str(),
-                         kind.c_str(), threads.c_str(),         nullptr};
+  const char* words[] = {python.c_str(), SOTTO_PEERS "/serve.py", directory.c_str(),
+                         kind.c_str(),   threads.c_str(),         nullptr};
   if (access(python.c_str(), X_OK) != 0) {
-    throw std::runtime_error(directory +
-                             ": no peers there; sh tests/bench/peers/setup.sh sets them up");
+    throw std::runtime_error(directory + ": no peers there; sh tests/bench/peers/setup.sh sets them up");
   }
   std::signal(SIGPIPE, SIG_IGN);  // a peer that died is told from its missing answer
   const Pipe requests, answers;
@@ -49,8 +46,7 @@ PeerProcess::PeerProcess(const std::string& directory, const std::string& kind,
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, requests.from, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, answers.to, STDOUT_FILENO);
-  const int failure = posix_spawn(&process_, words[0], &actions, nullptr,
-                                  const_cast<char* const*>(words), environ);
+  const int failure = posix_spawn(&process_, words[0], &actions, nullptr, const_cast<char* const*>(words), environ);
   posix_spawn_file_actions_destroy(&actions);
   close(requests.from);
   close(answers.to);

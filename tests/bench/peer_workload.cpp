@@ -10,13 +10,11 @@ namespace sotto::bench {
 namespace {
 
 // As serve.py names them, and for people.
-constexpr std::pair<const char*, const char*> kPeers[] = {{"q8_0", "llama.cpp Q8_0"},
-                                                          {"q4_0", "llama.cpp Q4_0"},
-                                                          {"ctranslate2", "CTranslate2 int8"}};
+constexpr std::pair<const char*, const char*> kPeers[] = {
+    {"q8_0", "llama.cpp Q8_0"}, {"q4_0", "llama.cpp Q4_0"}, {"ctranslate2", "CTranslate2 int8"}};
 
 // The figure of `plan` whose series is `series`, with the peer's samples as its limit.
-void add_figure_beside(const std::string& series, const std::string& peer_series,
-                       const std::string& peer, Plan* plan) {
+void add_figure_beside(const std::string& series, const std::string& peer_series, const std::string& peer, Plan* plan) {
   const auto found = std::find_if(plan->figures.begin(), plan->figures.end(),
                                   [&](const FigureSpec& spec) { return spec.series == series; });
   FigureSpec figure = *found;
@@ -29,8 +27,7 @@ void add_figure_beside(const std::string& series, const std::string& peer_series
 
 class PeerPlan {
  public:
-  PeerPlan(const std::string& directory, const char* kind, std::string name,
-           uint32_t thread_count, Plan* plan)
+  PeerPlan(const std::string& directory, const char* kind, std::string name, uint32_t thread_count, Plan* plan)
       : name_(std::move(name)),
         suffix_("/" + std::to_string(thread_count) + "t"),
         process_(std::make_shared<PeerProcess>(directory, kind, thread_count)),
@@ -42,18 +39,16 @@ class PeerPlan {
   }
 
   void add_prefill(uint32_t length) {
-    add_speed("prefill/" + std::to_string(length) + suffix_,
-              {{"measure", "prefill"}, {"tokens", length}});
+    add_speed("prefill/" + std::to_string(length) + suffix_, {{"measure", "prefill"}, {"tokens", length}});
   }
 
   void add_fresh_process() {
     const std::string first = name_ + "/first_token", peak = name_ + "/peak";
-    plan_->probes.push_back(
-        {name_ + ", fresh process", [process = process_, first, peak](Recorder& recorder) {
-           const auto result = process->ask({{"measure", "fresh"}, {"tokens", kFirstTokenPrompt}});
-           recorder.record(first, result.at("first_token_ms").get<double>());
-           recorder.record(peak, result.at("peak_mib").get<double>());
-         }});
+    plan_->probes.push_back({name_ + ", fresh process", [process = process_, first, peak](Recorder& recorder) {
+                               const auto result = process->ask({{"measure", "fresh"}, {"tokens", kFirstTokenPrompt}});
+                               recorder.record(first, result.at("first_token_ms").get<double>());
+                               recorder.record(peak, result.at("peak_mib").get<double>());
+                             }});
     add_figure_beside("process_first_token/unchecked", first, name_, plan_);
     add_figure_beside("process_peak_memory/unchecked", peak, name_, plan_);
   }
@@ -61,10 +56,9 @@ class PeerPlan {
  private:
   void add_speed(const std::string& series, const nlohmann::json& request) {
     const std::string own_series = name_ + '/' + series;
-    plan_->probes.push_back(
-        {name_ + ", " + series, [process = process_, own_series, request](Recorder& recorder) {
-           recorder.record(own_series, process->ask(request).at("value").get<double>());
-         }});
+    plan_->probes.push_back({name_ + ", " + series, [process = process_, own_series, request](Recorder& recorder) {
+                               recorder.record(own_series, process->ask(request).at("value").get<double>());
+                             }});
     add_figure_beside(series, own_series, name_, plan_);
   }
 

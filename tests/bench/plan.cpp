@@ -18,8 +18,8 @@ Samples run(const Plan& plan, size_t rounds, const Progress& progress) {
 std::vector<Figure> make_figures(const Plan& plan, const Samples& samples) {
   std::vector<Figure> figures;
   for (const FigureSpec& spec : plan.figures) {
-    Figure figure{spec.name, spec.parameters, spec.unit, spec.higher_is_better,
-                  samples.at(spec.series), spec.limit_name, spec.limit_is_peer, {}};
+    Figure figure{spec.name,       spec.parameters,    spec.unit, spec.higher_is_better, samples.at(spec.series),
+                  spec.limit_name, spec.limit_is_peer, {}};
     for (size_t i = 0; spec.limit && i < figure.samples.size(); ++i) {
       const double base = spec.limit_series.empty() ? 0 : samples.at(spec.limit_series)[i];
       figure.limits.push_back(spec.limit(base));

@@ -36,8 +36,8 @@ struct FigureSpec {
   std::string unit = {};
   bool higher_is_better = true;
   std::string limit_name = {};
-  bool limit_is_peer = false;  // another runtime at the same work
-  std::string limit_series = {};  // what `limit` is made of; empty: it is a constant
+  bool limit_is_peer = false;                // another runtime at the same work
+  std::string limit_series = {};             // what `limit` is made of; empty: it is a constant
   std::function<double(double)> limit = {};  // in the figure's unit; empty: there is none
 };
 

@@ -42,11 +42,10 @@ std::string contents(const std::string& path) {
 // `arguments` as a shell takes them.
 Result run_bench(const std::string& arguments) {
   const Folder folder;
-  const std::string command = std::string("'" SOTTO_BENCH "' ") + arguments + " >'" +
-                              folder.file("out") + "' 2>'" + folder.file("err") + "'";
+  const std::string command =
+      std::string("'" SOTTO_BENCH "' ") + arguments + " >'" + folder.file("out") + "' 2>'" + folder.file("err") + "'";
   const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(folder.file("out")),
-          contents(folder.file("err"))};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(folder.file("out")), contents(folder.file("err"))};
 }
 
 nlohmann::json json_of(const std::string& arguments) {
@@ -63,15 +62,13 @@ void expect_sound(const nlohmann::json& summary, size_t runs) {
   EXPECT_LE(summary.at("median"), summary.at("max")) << summary;
 }
 
-bool has_tiles(const nlohmann::json& report) {
-  return report.at("settings").at("isa") == "avx512amx";
-}
+bool has_tiles(const nlohmann::json& report) { return report.at("settings").at("isa") == "avx512amx"; }
 
 TEST(Program, MeasuresEverythingOnce) {
   const auto json = json_of("-m synthetic-tiny --runs 1 --threads 2");
   EXPECT_EQ(json.at("program"), "sotto-bench");
-  for (const char* key : {"cpu", "architecture", "system", "cores", "page_size",
-                          "transparent_huge_pages", "pages", "load_average"}) {
+  for (const char* key :
+       {"cpu", "architecture", "system", "cores", "page_size", "transparent_huge_pages", "pages", "load_average"}) {
     EXPECT_TRUE(json.at("machine").contains(key)) << key;
   }
   EXPECT_EQ(json.at("model").at("name"), "synthetic-tiny");
@@ -115,15 +112,13 @@ TEST(Program, MeasuresEverythingOnce) {
     limits.insert(limit.at("name").get<std::string>());
     expect_sound(limit, 1);
   }
-  std::set<std::string> expected = {"memory_read/1t", "memory_read/2t", "int8_dot/1t",
-                                    "int8_dot/2t"};
+  std::set<std::string> expected = {"memory_read/1t", "memory_read/2t", "int8_dot/1t", "int8_dot/2t"};
   if (has_tiles(json)) expected.insert({"int8_tiles/1t", "int8_tiles/2t"});
   EXPECT_EQ(limits, expected);
 }
 
 TEST(Program, HasALimitForWhatComputesOrReads) {
-  const auto json =
-      json_of("-m synthetic-tiny --runs 1 --contexts 100 --prompt-lengths 3 --pages small");
+  const auto json = json_of("-m synthetic-tiny --runs 1 --contexts 100 --prompt-lengths 3 --pages small");
   EXPECT_EQ(json.at("machine").at("pages"), "small");
   EXPECT_TRUE(json.at("model").at("packed_in_place"));
   for (const auto& figure : json.at("figures")) {
@@ -155,13 +150,27 @@ TEST(Program, MeasuresKernels) {
   }
   EXPECT_TRUE(isas.count("reference"));
   EXPECT_TRUE(isas.count(json.at("settings").at("isa").get<std::string>()));
-  for (const char* kernel :
-       {"layer_norm", "gelu_tanh", "gelu_erf", "add", "embed", "quantize_row, embedding",
-        "quantize_row, feed_forward", "quantize_symmetric, head", "max, vocabulary",
-        "argmax, vocabulary", "exp_shifted, vocabulary", "exp_weights, vocabulary",
-        "keep_from, vocabulary", "split, vocabulary", "sum_gaps, vocabulary",
-        "mix_and_add, vocabulary", "attention, 1 slots", "attention, 64 slots",
-        "linear qkv, batch 1", "linear down, batch 128", "linear head, batch 10"}) {
+  for (const char* kernel : {"layer_norm",
+                             "gelu_tanh",
+                             "gelu_erf",
+                             "add",
+                             "embed",
+                             "quantize_row, embedding",
+                             "quantize_row, feed_forward",
+                             "quantize_symmetric, head",
+                             "max, vocabulary",
+                             "argmax, vocabulary",
+                             "exp_shifted, vocabulary",
+                             "exp_weights, vocabulary",
+                             "keep_from, vocabulary",
+                             "split, vocabulary",
+                             "sum_gaps, vocabulary",
+                             "mix_and_add, vocabulary",
+                             "attention, 1 slots",
+                             "attention, 64 slots",
+                             "linear qkv, batch 1",
+                             "linear down, batch 128",
+                             "linear head, batch 10"}) {
     EXPECT_TRUE(kernels.count(kernel)) << kernel;
   }
 }
@@ -182,11 +191,10 @@ TEST(Program, MeasuresGrammars) {
     expect_sound(figure, 1);
     EXPECT_TRUE(figure.at("limit").is_null());
   }
-  EXPECT_EQ(figures, (std::set<std::string>{"mask", "mask_copy", "mask_warm", "mask_search", "accept",
-                                            "compile", "grammar_memory", "matcher_memory"}));
-  EXPECT_EQ(grammars,
-            (std::set<std::string>{"json.gbnf", "any JSON", "arithmetic", "person", "tree", "tools",
-                                   "log line", "GBNF files", "schema files"}));
+  EXPECT_EQ(figures, (std::set<std::string>{"mask", "mask_copy", "mask_warm", "mask_search", "accept", "compile",
+                                            "grammar_memory", "matcher_memory"}));
+  EXPECT_EQ(grammars, (std::set<std::string>{"json.gbnf", "any JSON", "arithmetic", "person", "tree", "tools",
+                                             "log line", "GBNF files", "schema files"}));
   EXPECT_TRUE(json.at("settings").at("grammar"));
 }
 
@@ -194,8 +202,7 @@ TEST(Program, PrintsATable) {
   const Result result = run_bench("-m synthetic-tiny --runs 1 --isa reference");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err, "");
-  EXPECT_EQ(result.out.rfind("synthetic-tiny, reference, 1 thread(s), 1 runs\n", 0), 0u)
-      << result.out;
+  EXPECT_EQ(result.out.rfind("synthetic-tiny, reference, 1 thread(s), 1 runs\n", 0), 0u) << result.out;
   for (const char* part : {"of limit", "decode, context 0, threads 1", "prefill, prompt tokens 32",
                            "limit memory_read/1t", "sample, greedy"}) {
     EXPECT_NE(result.out.find(part), std::string::npos) << part << " is not in\n" << result.out;
@@ -256,8 +263,7 @@ void make_peers(const Folder& folder, const std::string& answer) {
 TEST(Program, MeasuresPeersBesideItself) {
   const Folder folder;
   make_peers(folder, R"({"value": 5, "first_token_ms": 1000000, "peak_mib": 1000000})");
-  const auto json = json_of("-m synthetic-tiny --runs 1 --prompt-lengths 32 --peers '" +
-                            folder.file("") + "'");
+  const auto json = json_of("-m synthetic-tiny --runs 1 --prompt-lengths 32 --peers '" + folder.file("") + "'");
   std::map<std::string, size_t> counts;
   for (const auto& figure : json.at("figures")) {
     if (!figure.contains("peer")) continue;
@@ -265,8 +271,8 @@ TEST(Program, MeasuresPeersBesideItself) {
     expect_sound(figure.at("peer"), 1);
     EXPECT_GT(figure.at("ratio").get<double>(), 1) << figure;  // no machine is as slow as these
   }
-  EXPECT_EQ(counts, (std::map<std::string, size_t>{
-                        {"llama.cpp Q8_0", 4}, {"llama.cpp Q4_0", 4}, {"CTranslate2 int8", 4}}));
+  EXPECT_EQ(counts,
+            (std::map<std::string, size_t>{{"llama.cpp Q8_0", 4}, {"llama.cpp Q4_0", 4}, {"CTranslate2 int8", 4}}));
   EXPECT_TRUE(json.at("settings").at("peers"));
 }
 
@@ -296,8 +302,7 @@ TEST(Program, MeasuresSpeculation) {
 }
 
 TEST(Program, MeasuresTwoModelsTurnAbout) {
-  const auto json = json_of(
-      "-m synthetic-tiny-int4 --runs 1 --contexts 0 --prompt-lengths 5 --against synthetic-tiny");
+  const auto json = json_of("-m synthetic-tiny-int4 --runs 1 --contexts 0 --prompt-lengths 5 --against synthetic-tiny");
   EXPECT_EQ(json.at("model").at("layer_weight_bits"), 4);
   std::set<std::string> names;
   for (const auto& figure : json.at("figures")) {
@@ -310,9 +315,8 @@ TEST(Program, MeasuresTwoModelsTurnAbout) {
 TEST(Program, ExplainsItself) {
   const Result result = run_bench("--help");
   EXPECT_EQ(result.exit_code, 0);
-  for (const char* option : {"--model", "--json", "--threads", "--runs", "--prompt-lengths",
-                             "--contexts", "--pages", "--isa", "--micro", "--grammar",
-                             "--speculation", "--peers", "--against", "--keep"}) {
+  for (const char* option : {"--model", "--json", "--threads", "--runs", "--prompt-lengths", "--contexts", "--pages",
+                             "--isa", "--micro", "--grammar", "--speculation", "--peers", "--against", "--keep"}) {
     EXPECT_NE(result.out.find(option), std::string::npos) << option;
   }
 }

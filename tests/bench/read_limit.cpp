@@ -14,9 +14,15 @@ namespace {
 constexpr size_t kPartAlignment = 4096;
 constexpr size_t kPrefetchDistance = 2048;
 
-struct Bytes16 { typedef uint64_t Type __attribute__((vector_size(16), may_alias)); };
-struct Bytes32 { typedef uint64_t Type __attribute__((vector_size(32), may_alias)); };
-struct Bytes64 { typedef uint64_t Type __attribute__((vector_size(64), may_alias)); };
+struct Bytes16 {
+  typedef uint64_t Type __attribute__((vector_size(16), may_alias));
+};
+struct Bytes32 {
+  typedef uint64_t Type __attribute__((vector_size(32), may_alias));
+};
+struct Bytes64 {
+  typedef uint64_t Type __attribute__((vector_size(64), may_alias));
+};
 
 // Reads `size` bytes, a multiple of kPartAlignment, as kStreams equally long streams in
 // lockstep. The result depends on every byte.
@@ -47,23 +53,22 @@ template <typename Vector, size_t kStreams, bool kPrefetch>
 using Reader = uint64_t (*)(const uint8_t* bytes, size_t size);
 
 #if defined(__x86_64__)
-#define SOTTO_READERS(name, vector, features)                                           \
-  [[gnu::target(features)]] uint64_t name##_plain(const uint8_t* b, size_t n) {         \
-    return read<vector, 1, false>(b, n);                                                \
-  }                                                                                     \
-  [[gnu::target(features)]] uint64_t name##_prefetched(const uint8_t* b, size_t n) {    \
-    return read<vector, 1, true>(b, n);                                                 \
-  }                                                                                     \
-  [[gnu::target(features)]] uint64_t name##_streams(const uint8_t* b, size_t n) {       \
-    return read<vector, 4, false>(b, n);                                                \
-  }                                                                                     \
-  constexpr Reader name[] = {name##_plain, name##_prefetched, name##_streams};
+#  define SOTTO_READERS(name, vector, features)                                        \
+    [[gnu::target(features)]] uint64_t name##_plain(const uint8_t* b, size_t n) {      \
+      return read<vector, 1, false>(b, n);                                             \
+    }                                                                                  \
+    [[gnu::target(features)]] uint64_t name##_prefetched(const uint8_t* b, size_t n) { \
+      return read<vector, 1, true>(b, n);                                              \
+    }                                                                                  \
+    [[gnu::target(features)]] uint64_t name##_streams(const uint8_t* b, size_t n) {    \
+      return read<vector, 4, false>(b, n);                                             \
+    }                                                                                  \
+    constexpr Reader name[] = {name##_plain, name##_prefetched, name##_streams};
 SOTTO_READERS(read_avx512, Bytes64, "avx512f")
 SOTTO_READERS(read_avx2, Bytes32, "avx2")
 #endif
 
-constexpr Reader kPortable[] = {read<Bytes16, 1, false>, read<Bytes16, 1, true>,
-                                read<Bytes16, 4, false>};
+constexpr Reader kPortable[] = {read<Bytes16, 1, false>, read<Bytes16, 1, true>, read<Bytes16, 4, false>};
 constexpr size_t kPatternCount = std::size(kPortable);
 
 const Reader* readers() {
@@ -82,9 +87,7 @@ size_t part_of(size_t size, size_t thread_count) {
 }  // namespace
 
 ReadLimit::ReadLimit(size_t size, Pages pages, size_t thread_count)
-    : thread_count_(thread_count),
-      part_size_(part_of(size, thread_count)),
-      block_(part_size_ * thread_count, pages) {
+    : thread_count_(thread_count), part_size_(part_of(size, thread_count)), block_(part_size_ * thread_count, pages) {
   std::memset(block_.bytes(), 1, block_.size());
   double best = 0;
   for (size_t pattern = 0; pattern < kPatternCount; ++pattern) {
@@ -108,8 +111,7 @@ double ReadLimit::seconds_per_pass(size_t pattern, double least_seconds) const {
   const double first = time_on_threads(thread_count_, [&](size_t t) { read_part(t, 1); });
   if (first >= least_seconds) return first;
   const auto passes = static_cast<size_t>(std::ceil(least_seconds / std::max(first, 1e-6)));
-  return time_on_threads(thread_count_, [&](size_t t) { read_part(t, passes); }) /
-         static_cast<double>(passes);
+  return time_on_threads(thread_count_, [&](size_t t) { read_part(t, passes); }) / static_cast<double>(passes);
 }
 
 double ReadLimit::bytes_per_second(double least_seconds) const {

@@ -50,16 +50,14 @@ std::string label(const Figure& figure) {
 
 Row row_of(const std::string& name, const std::vector<double>& samples, const std::string& unit) {
   const Summary summary = summarize(samples);
-  return {name, number(summary.median), number(summary.min) + " .. " + number(summary.max), unit,
-          "", ""};
+  return {name, number(summary.median), number(summary.min) + " .. " + number(summary.max), unit, "", ""};
 }
 
 Row row_of(const Figure& figure) {
   Row row = row_of(label(figure), figure.samples, figure.unit);
   if (!figure.limits.empty()) {
     row[4] = number(median(figure.limits)) + " (" + figure.limit_name + ")";
-    const double share =
-        share_of_limit(figure.samples, figure.limits, figure.higher_is_better);
+    const double share = share_of_limit(figure.samples, figure.limits, figure.higher_is_better);
     row[5] = figure.limit_is_peer ? times(share) : percent(share);
   }
   return row;
@@ -125,11 +123,10 @@ std::string text_of(const nlohmann::ordered_json& object, const char* key) {
 std::string report_table(const Report& report) {
   const auto& machine = report.machine;
   std::string text = text_of(report.model, "name") + ", " + text_of(report.settings, "isa") + ", " +
-                     text_of(report.settings, "threads") + " thread(s), " +
-                     text_of(report.settings, "runs") + " runs\n" + text_of(machine, "cpu") + ", " +
-                     text_of(machine, "cores") + " cores, " + text_of(machine, "pages") +
-                     " pages (transparent huge pages: " +
-                     text_of(machine, "transparent_huge_pages") + "), load " +
+                     text_of(report.settings, "threads") + " thread(s), " + text_of(report.settings, "runs") +
+                     " runs\n" + text_of(machine, "cpu") + ", " + text_of(machine, "cores") + " cores, " +
+                     text_of(machine, "pages") +
+                     " pages (transparent huge pages: " + text_of(machine, "transparent_huge_pages") + "), load " +
                      text_of(machine, "load_average") + "\n\n";
   std::vector<Row> rows = {{"figure", "median", "min .. max", "unit", "limit", "of limit"}};
   for (const Figure& figure : report.figures) rows.push_back(row_of(figure));
@@ -147,8 +144,7 @@ nlohmann::ordered_json report_json(const Report& report) {
                                  {"limits", nlohmann::ordered_json::array()},
                                  {"figures", nlohmann::ordered_json::array()}};
   for (const auto& [series, samples] : report.limits) {
-    nlohmann::ordered_json limit = {{"name", series},
-                                    {"unit", is_read(series) ? "byte/s" : "MAC/s"}};
+    nlohmann::ordered_json limit = {{"name", series}, {"unit", is_read(series) ? "byte/s" : "MAC/s"}};
     limit.update(summary_json(samples));
     limit["samples"] = samples;
     json["limits"].push_back(limit);

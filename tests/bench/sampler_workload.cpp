@@ -105,8 +105,7 @@ class Bench {
     void* place = memory_.data();
     size_t room = memory_.size();
     std::align(SOTTO_MEMORY_ALIGNMENT, size, place, room);
-    check(sotto_sampler_init(nullptr, vocabulary_size, 0, place, room, &sampler_, &error), error,
-          "sampler");
+    check(sotto_sampler_init(nullptr, vocabulary_size, 0, place, room, &sampler_, &error), error, "sampler");
   }
 
   double microseconds(const Mode& mode, size_t kind) {
@@ -150,9 +149,8 @@ void add_sampler_modes(const LoadedModel& model, Plan* plan) {
   for (const Mode& mode : kModes) {
     for (size_t kind = 0; kind < std::size(kKinds); ++kind) {
       const std::string series = std::string("sample/") + mode.name + ", " + kKinds[kind];
-      plan->probes.push_back({"sampler, " + series.substr(7), [=](Recorder& recorder) {
-                                recorder.record(series, bench->microseconds(mode, kind));
-                              }});
+      plan->probes.push_back({"sampler, " + series.substr(7),
+                              [=](Recorder& recorder) { recorder.record(series, bench->microseconds(mode, kind)); }});
       FigureSpec figure{series, "sample"};
       figure.parameters = {{"mode", mode.name}, {"logits", kKinds[kind]}};
       figure.unit = "us/token";

@@ -44,25 +44,22 @@ void add_searches(const LoadedModel& model, uint32_t thread_count, Plan* plan) {
     const std::string series = std::string("search/") + search.name;
     const auto params = search_params(search.mode, search.count);
     // Turn about, so that both meet the same machine.
-    plan->probes.push_back({std::string("search, ") + search.name,
-                            [session, series, params, prompt](Recorder& recorder) {
-                              const double one = seconds_per_call(kLeastSearchNs, [&] {
-                                session->rewind(prompt);
-                                for (uint32_t i = 0; i < kSearchTokens; ++i) session->next();
-                              });
-                              session->rewind(prompt);
-                              const double all = seconds_per_call(kLeastSearchNs, [&] {
-                                const sotto_sequence* found = nullptr;
-                                size_t count = 0;
-                                check(sotto_session_search(session->get(), &params, &found, &count,
-                                                           nullptr),
-                                      "search");
-                              });
-                              recorder.record(series, all / one);
-                            }});
+    plan->probes.push_back(
+        {std::string("search, ") + search.name, [session, series, params, prompt](Recorder& recorder) {
+           const double one = seconds_per_call(kLeastSearchNs, [&] {
+             session->rewind(prompt);
+             for (uint32_t i = 0; i < kSearchTokens; ++i) session->next();
+           });
+           session->rewind(prompt);
+           const double all = seconds_per_call(kLeastSearchNs, [&] {
+             const sotto_sequence* found = nullptr;
+             size_t count = 0;
+             check(sotto_session_search(session->get(), &params, &found, &count, nullptr), "search");
+           });
+           recorder.record(series, all / one);
+         }});
     FigureSpec figure{series, "search"};
-    figure.parameters = {{"mode", search.name}, {"sequences", search.count},
-                         {"threads", thread_count}};
+    figure.parameters = {{"mode", search.name}, {"sequences", search.count}, {"threads", thread_count}};
     figure.unit = "x greedy";
     figure.higher_is_better = false;
     plan->figures.push_back(figure);

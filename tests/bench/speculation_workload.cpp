@@ -33,9 +33,8 @@ std::vector<sotto_token> tokens_of(const LoadedModel& model, std::string_view te
   size_t count = 0;
   sotto_error error = {};
   error.struct_size = sizeof error;
-  check(sotto_tokenize(model.get(), text.data(), text.size(), 0, tokens.data(), tokens.size(),
-                       &count, &error),
-        error, "speculation");
+  check(sotto_tokenize(model.get(), text.data(), text.size(), 0, tokens.data(), tokens.size(), &count, &error), error,
+        "speculation");
   tokens.resize(count);
   return tokens;
 }
@@ -59,7 +58,8 @@ struct Case {
 class Comparison {
  public:
   Comparison(const LoadedModel& model, const Text& text, const Case& used, uint32_t thread_count)
-      : text_(text), plain_(model, options(text, thread_count, 0)),
+      : text_(text),
+        plain_(model, options(text, thread_count, 0)),
         drafting_(model, options(text, thread_count, kDraftTokens)) {
     sotto_sampler_params sampler = greedy_sampler();
     sampler.forced_prefix = text_.answer.data();
@@ -102,8 +102,7 @@ class Comparison {
     check(sotto_session_get_speculation_info(drafting_.get(), &info), "speculation");
     recorder.record(series, static_cast<double>(plain) / static_cast<double>(drafting));
     const auto proposed = static_cast<double>(std::max<uint64_t>(info.proposed_count, 1));
-    recorder.record(series + "/accepted",
-                    100 * static_cast<double>(info.accepted_count) / proposed);
+    recorder.record(series + "/accepted", 100 * static_cast<double>(info.accepted_count) / proposed);
   }
 
  private:
@@ -129,14 +128,11 @@ class Comparison {
   Session drafting_;
 };
 
-void add_comparison(const LoadedModel& model, const Text& text, const Case& used,
-                    uint32_t thread_count, Plan* plan) {
+void add_comparison(const LoadedModel& model, const Text& text, const Case& used, uint32_t thread_count, Plan* plan) {
   const auto comparison = std::make_shared<Comparison>(model, text, used, thread_count);
   const std::string series = "speculation/" + used.name + "/" + text.name;
   plan->probes.push_back({"speculation, " + used.name + ", " + text.name,
-                          [comparison, series](Recorder& recorder) {
-                            comparison->measure(series, recorder);
-                          }});
+                          [comparison, series](Recorder& recorder) { comparison->measure(series, recorder); }});
   FigureSpec figure{series, "speculation"};
   figure.parameters = {{"drafts", used.name}, {"text", text.name}, {"threads", thread_count}};
   figure.unit = "x plain";
@@ -166,8 +162,7 @@ std::vector<Text> make_texts(const LoadedModel& model) {
 
 }  // namespace
 
-void add_speculation(const LoadedModel& model, const LoadedModel* draft_model,
-                     uint32_t thread_count, Plan* plan) {
+void add_speculation(const LoadedModel& model, const LoadedModel* draft_model, uint32_t thread_count, Plan* plan) {
   const auto texts = make_texts(model);
   const auto add = [&](const Case& used, std::string_view name) {
     for (const Text& text : texts) {

@@ -18,8 +18,7 @@ Summary summarize(const std::vector<double>& samples) {
   return {median(samples), *min, *max};
 }
 
-double share_of_limit(const std::vector<double>& samples, const std::vector<double>& limits,
-                      bool higher_is_better) {
+double share_of_limit(const std::vector<double>& samples, const std::vector<double>& limits, bool higher_is_better) {
   assert(samples.size() == limits.size());
   std::vector<double> shares;
   for (size_t i = 0; i < samples.size(); ++i) {

@@ -50,10 +50,9 @@ Plan counting_plan(std::vector<std::string>* order) {
 
 TEST(Plan, RoundsAreInterleavedAndTheFirstIsNotCounted) {
   std::vector<std::string> order, shown;
-  const Samples samples =
-      run(counting_plan(&order), 2, [&](size_t round, size_t rounds, auto& probe) {
-        shown.push_back(std::to_string(round) + '/' + std::to_string(rounds) + probe);
-      });
+  const Samples samples = run(counting_plan(&order), 2, [&](size_t round, size_t rounds, auto& probe) {
+    shown.push_back(std::to_string(round) + '/' + std::to_string(rounds) + probe);
+  });
   EXPECT_EQ(order, (std::vector<std::string>{"a", "b", "a", "b", "a", "b"}));
   EXPECT_EQ(shown, (std::vector<std::string>{"0/2a", "0/2b", "1/2a", "1/2b", "2/2a", "2/2b"}));
   EXPECT_EQ(samples.at("a"), (std::vector<double>{3, 5}));
@@ -108,17 +107,14 @@ TEST(Report, TableShowsFigureLimitAndShare) {
                        "(memory_read)     50.0%\n"),
             std::string::npos)
       << table;
-  EXPECT_NE(table.find("limit memory_read/1t             30.00  20.00 .. 40.00  GB/s\n"),
-            std::string::npos)
-      << table;
+  EXPECT_NE(table.find("limit memory_read/1t             30.00  20.00 .. 40.00  GB/s\n"), std::string::npos) << table;
 }
 
 TEST(Report, PeersAreComparedInTimes) {
   Report report = example_report();
   report.figures[0].limit_is_peer = true;
   report.figures[0].limits = {40, 20};
-  EXPECT_NE(report_table(report).find("(memory_read)     2.50x\n"), std::string::npos)
-      << report_table(report);
+  EXPECT_NE(report_table(report).find("(memory_read)     2.50x\n"), std::string::npos) << report_table(report);
   const auto figure = report_json(report).at("figures").at(0);
   EXPECT_EQ(figure.at("peer").at("median"), 30);
   EXPECT_EQ(figure.at("ratio"), 2.5);

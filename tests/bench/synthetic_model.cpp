@@ -24,19 +24,15 @@ std::optional<ModelShape> synthetic_shape(std::string_view name) {
                       .layer_count = 2};
   }
   constexpr std::pair<std::string_view, std::string_view> kSizes[] = {
-      {"gpt2-124M", "gpt2"},
-      {"gpt2-355M", "gpt2-medium"},
-      {"gpt2-774M", "gpt2-large"},
-      {"gpt2-1558M", "gpt2-xl"}};
+      {"gpt2-124M", "gpt2"}, {"gpt2-355M", "gpt2-medium"}, {"gpt2-774M", "gpt2-large"}, {"gpt2-1558M", "gpt2-xl"}};
   for (const auto& [size, published] : kSizes) {
     if (name == size) return find_published_shape(published);
   }
   return find_published_shape(name);
 }
 
-void write_synthetic_model(const std::string& name, const ModelShape& shape,
-                           const std::string& isa, const std::filesystem::path& path,
-                           const std::function<void(double)>& progress) {
+void write_synthetic_model(const std::string& name, const ModelShape& shape, const std::string& isa,
+                           const std::filesystem::path& path, const std::function<void(double)>& progress) {
   const TokenizerData tokenizer = make_synthetic_tokenizer(shape.vocabulary_size);
   std::optional<Packer> packer;
   if (isa != "none") packer.emplace(isa);

@@ -15,8 +15,7 @@ namespace sotto::bench {
 inline constexpr std::string_view kSyntheticPrefix = "synthetic-";
 
 // For help and messages.
-inline constexpr char kSyntheticNames[] =
-    "gpt2-124M, gpt2-355M, gpt2-774M, gpt2-1558M, distilgpt2, tiny";
+inline constexpr char kSyntheticNames[] = "gpt2-124M, gpt2-355M, gpt2-774M, gpt2-1558M, distilgpt2, tiny";
 
 // Behind a name: weights of 4 bits instead of 8.
 inline constexpr std::string_view kInt4Suffix = "-int4";
@@ -26,9 +25,8 @@ std::optional<ModelShape> synthetic_shape(std::string_view name);
 
 // Writes the model with weights packed for `isa` ("native", a name, or "none") and a
 // tokenizer as large as GPT-2's, whose merges are made up.
-void write_synthetic_model(const std::string& name, const ModelShape& shape,
-                           const std::string& isa, const std::filesystem::path& path,
-                           const std::function<void(double)>& progress);
+void write_synthetic_model(const std::string& name, const ModelShape& shape, const std::string& isa,
+                           const std::filesystem::path& path, const std::function<void(double)>& progress);
 
 // A new folder for temporary files, removed at the end with all that is in it.
 class TemporaryFolder {

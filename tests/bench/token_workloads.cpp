@@ -12,8 +12,7 @@ constexpr uint64_t kLeastTokenNs = 10'000'000;
 constexpr size_t kTextSize = size_t{256} << 10;
 
 bool is_plain(const char* bytes, size_t size) {
-  return size > 0 && std::all_of(bytes, bytes + size,
-                                 [](char c) { return (c >= 'a' && c <= 'z') || c == ' '; });
+  return size > 0 && std::all_of(bytes, bytes + size, [](char c) { return (c >= 'a' && c <= 'z') || c == ' '; });
 }
 
 // Words of the vocabulary's own tokens, the first ones more often.
@@ -46,29 +45,26 @@ void add_samplers(const LoadedModel& model, Plan* plan) {
   full.min_p = 0;
   sotto_sampler_params top_p = full;
   top_p.top_p = 0.95f;
-  const std::pair<const char*, sotto_sampler_params> chains[] = {{"greedy", greedy_sampler()},
-                                                                 {"default", default_sampler()},
-                                                                 {"full", full},
-                                                                 {"top_p", top_p}};
+  const std::pair<const char*, sotto_sampler_params> chains[] = {
+      {"greedy", greedy_sampler()}, {"default", default_sampler()}, {"full", full}, {"top_p", top_p}};
   for (const auto& [chain, params] : chains) {
     const std::string series = std::string("sample/") + chain;
-    plan->probes.push_back(
-        {std::string("sampler, ") + chain, [session, series, params = params](Recorder& recorder) {
-           session->set_sampler(params);
-           const uint64_t count = session->info().token_count;
-           // Taking back a token that was only drawn costs no evaluation.
-           const auto draw = [&] {
-             const sotto_piece* piece = nullptr;
-             check(sotto_session_next(session->get(), &piece), "next");
-             session->rewind(count);
-           };
-           draw();  // warms up
-           sotto_session_reset_timings(session->get());
-           seconds_per_call(kLeastTokenNs, draw);
-           const sotto_session_timings timings = session->timings();
-           recorder.record(series, static_cast<double>(timings.sample_ns) / 1e3 /
-                                       static_cast<double>(timings.sample_count));
-         }});
+    plan->probes.push_back({std::string("sampler, ") + chain, [session, series, params = params](Recorder& recorder) {
+                              session->set_sampler(params);
+                              const uint64_t count = session->info().token_count;
+                              // Taking back a token that was only drawn costs no evaluation.
+                              const auto draw = [&] {
+                                const sotto_piece* piece = nullptr;
+                                check(sotto_session_next(session->get(), &piece), "next");
+                                session->rewind(count);
+                              };
+                              draw();  // warms up
+                              sotto_session_reset_timings(session->get());
+                              seconds_per_call(kLeastTokenNs, draw);
+                              const sotto_session_timings timings = session->timings();
+                              recorder.record(series, static_cast<double>(timings.sample_ns) / 1e3 /
+                                                          static_cast<double>(timings.sample_count));
+                            }});
     FigureSpec figure{series, "sample"};
     figure.parameters = {{"chain", chain}};
     figure.unit = "us/token";
@@ -83,24 +79,21 @@ void add_tokenizer(const LoadedModel& model, Plan* plan) {
   if (text->empty()) return;
   const auto tokens = std::make_shared<std::vector<sotto_token>>(text->size());
   const sotto_model* handle = model.get();
-  plan->probes.push_back({"tokenizer", [handle, text, tokens](Recorder& recorder) {
-                            size_t count = 0;
-                            const double seconds = seconds_per_call(2 * kLeastTokenNs, [&] {
-                              check(sotto_tokenize(handle, text->data(), text->size(), 0,
-                                                   tokens->data(), tokens->size(), &count, nullptr),
-                                    "tokenize");
-                            });
-                            recorder.record("tokenize",
-                                            static_cast<double>(text->size()) / seconds / 1e6);
-                            std::string decoded(text->size(), '\0');
-                            size_t size = 0;
-                            const double back = seconds_per_call(kLeastTokenNs, [&] {
-                              check(sotto_detokenize(handle, tokens->data(), count, decoded.data(),
-                                                     decoded.size(), &size),
-                                    "detokenize");
-                            });
-                            recorder.record("detokenize", static_cast<double>(size) / back / 1e6);
-                          }});
+  plan->probes.push_back(
+      {"tokenizer", [handle, text, tokens](Recorder& recorder) {
+         size_t count = 0;
+         const double seconds = seconds_per_call(2 * kLeastTokenNs, [&] {
+           check(sotto_tokenize(handle, text->data(), text->size(), 0, tokens->data(), tokens->size(), &count, nullptr),
+                 "tokenize");
+         });
+         recorder.record("tokenize", static_cast<double>(text->size()) / seconds / 1e6);
+         std::string decoded(text->size(), '\0');
+         size_t size = 0;
+         const double back = seconds_per_call(kLeastTokenNs, [&] {
+           check(sotto_detokenize(handle, tokens->data(), count, decoded.data(), decoded.size(), &size), "detokenize");
+         });
+         recorder.record("detokenize", static_cast<double>(size) / back / 1e6);
+       }});
   for (const char* name : {"tokenize", "detokenize"}) {
     FigureSpec figure{name, name};
     figure.unit = "MB/s";

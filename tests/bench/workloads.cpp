@@ -24,9 +24,7 @@ uint32_t context_for(const LoadedModel& model, uint32_t tokens) {
 
 }  // namespace
 
-std::string read_series(size_t thread_count) {
-  return "memory_read" + threads_suffix(thread_count);
-}
+std::string read_series(size_t thread_count) { return "memory_read" + threads_suffix(thread_count); }
 
 MacLimit mac_limit(const LoadedModel& model, size_t thread_count) {
   const std::string name = tile_loop(model.info().isa).run == nullptr ? "int8_dot" : "int8_tiles";
@@ -40,21 +38,18 @@ double prompt_macs(const sotto_model_info& info, uint32_t token_count) {
 }
 
 void add_limits(const LoadedModel& model, uint32_t thread_count, Plan* plan) {
-  const auto read =
-      std::make_shared<ReadLimit>(model.info().weight_bytes, model.pages(), thread_count);
+  const auto read = std::make_shared<ReadLimit>(model.info().weight_bytes, model.pages(), thread_count);
   const sotto_isa isa = model.info().isa;
   const std::string read_name = read_series(thread_count);
   plan->probes.push_back({"memory read", [read, read_name](Recorder& recorder) {
                             recorder.record(read_name, read->bytes_per_second(kLimitSeconds));
                           }});
-  const std::pair<const char*, DotLoop> loops[] = {{"int8_dot", dot_loop(isa)},
-                                                   {"int8_tiles", tile_loop(isa)}};
+  const std::pair<const char*, DotLoop> loops[] = {{"int8_dot", dot_loop(isa)}, {"int8_tiles", tile_loop(isa)}};
   for (const auto& [name, loop] : loops) {
     if (loop.run == nullptr) continue;
     const std::string series = name + threads_suffix(thread_count);
     plan->probes.push_back({name, [series, loop, thread_count](Recorder& recorder) {
-                              recorder.record(
-                                  series, macs_per_second(loop, thread_count, kLimitSeconds));
+                              recorder.record(series, macs_per_second(loop, thread_count, kLimitSeconds));
                             }});
   }
 }
@@ -66,8 +61,7 @@ void add_decode(const LoadedModel& model, uint32_t context, uint32_t thread_coun
   session->set_sampler(greedy_sampler());
   session->prefill(arbitrary_tokens(model.info(), begin));
   const std::string series = "decode/" + std::to_string(context) + threads_suffix(thread_count);
-  plan->probes.push_back({"decode at context " + std::to_string(context),
-                          [session, series, begin](Recorder& recorder) {
+  plan->probes.push_back({"decode at context " + std::to_string(context), [session, series, begin](Recorder& recorder) {
                             session->rewind(begin);
                             session->next();  // warms up
                             const double seconds = seconds_per_call(kLeastWorkloadNs, [&] {
@@ -79,8 +73,8 @@ void add_decode(const LoadedModel& model, uint32_t context, uint32_t thread_coun
 
   // Token by token everything is read once: the weights, and keys and values so far.
   const double slot_bytes = static_cast<double>(session->info().kv_bytes) / capacity;
-  const double bytes = static_cast<double>(model.info().weight_bytes) +
-                       slot_bytes * (begin + (kDecodeTokens - 1) / 2.0);
+  const double bytes =
+      static_cast<double>(model.info().weight_bytes) + slot_bytes * (begin + (kDecodeTokens - 1) / 2.0);
   FigureSpec figure{series, "decode"};
   figure.parameters = {{"context", context}, {"threads", thread_count}};
   figure.unit = "tok/s";
@@ -91,8 +85,7 @@ void add_decode(const LoadedModel& model, uint32_t context, uint32_t thread_coun
 }
 
 void add_contended_decode(const LoadedModel& model, uint32_t thread_count, Plan* plan) {
-  const auto session =
-      std::make_shared<Session>(model, context_for(model, kDecodeTokens + 2), thread_count);
+  const auto session = std::make_shared<Session>(model, context_for(model, kDecodeTokens + 2), thread_count);
   session->set_sampler(greedy_sampler());
   session->prefill(arbitrary_tokens(model.info(), 1));
   const auto decode = [session] {
@@ -115,15 +108,11 @@ void add_contended_decode(const LoadedModel& model, uint32_t thread_count, Plan*
   plan->figures.push_back(figure);
 }
 
-void add_prefill(const LoadedModel& model, uint32_t prompt_length, uint32_t thread_count,
-                 Plan* plan) {
-  const auto session =
-      std::make_shared<Session>(model, context_for(model, prompt_length), thread_count);
+void add_prefill(const LoadedModel& model, uint32_t prompt_length, uint32_t thread_count, Plan* plan) {
+  const auto session = std::make_shared<Session>(model, context_for(model, prompt_length), thread_count);
   const auto tokens = arbitrary_tokens(model.info(), prompt_length);
-  const std::string series =
-      "prefill/" + std::to_string(prompt_length) + threads_suffix(thread_count);
-  plan->probes.push_back({"prefill of " + std::to_string(prompt_length),
-                          [session, tokens, series](Recorder& recorder) {
+  const std::string series = "prefill/" + std::to_string(prompt_length) + threads_suffix(thread_count);
+  plan->probes.push_back({"prefill of " + std::to_string(prompt_length), [session, tokens, series](Recorder& recorder) {
                             const double seconds = seconds_per_call(kLeastWorkloadNs, [&] {
                               sotto_session_reset(session->get());
                               session->prefill(tokens);
@@ -144,8 +133,7 @@ void add_prefill(const LoadedModel& model, uint32_t prompt_length, uint32_t thre
 
 void add_first_token(const LoadedModel& model, uint32_t thread_count, Plan* plan) {
   const uint32_t prompt = std::min(kFirstTokenPrompt, model.info().max_context_tokens - 1);
-  const auto session =
-      std::make_shared<Session>(model, context_for(model, prompt + 1), thread_count);
+  const auto session = std::make_shared<Session>(model, context_for(model, prompt + 1), thread_count);
   const auto tokens = arbitrary_tokens(model.info(), prompt);
   plan->probes.push_back({"time to first token", [session, tokens](Recorder& recorder) {
                             const double seconds = seconds_per_call(kLeastWorkloadNs, [&] {

@@ -40,8 +40,7 @@ MacLimit mac_limit(const LoadedModel& model, size_t thread_count);
 // Each adds its probes and figures to `plan`, whose probes refer to `model`.
 void add_limits(const LoadedModel& model, uint32_t thread_count, Plan* plan);
 void add_decode(const LoadedModel& model, uint32_t context, uint32_t thread_count, Plan* plan);
-void add_prefill(const LoadedModel& model, uint32_t prompt_length, uint32_t thread_count,
-                 Plan* plan);
+void add_prefill(const LoadedModel& model, uint32_t prompt_length, uint32_t thread_count, Plan* plan);
 void add_first_token(const LoadedModel& model, uint32_t thread_count, Plan* plan);
 // With two threads or more: decoding while another process keeps a core busy, beside decoding alone.
 void add_contended_decode(const LoadedModel& model, uint32_t thread_count, Plan* plan);
@@ -57,11 +56,9 @@ void add_grammars(const LoadedModel& model, const std::string& directory, Plan* 
 void add_peers(const std::string& directory, const WorkloadOptions& options, Plan* plan);
 
 // How many times as fast as `other`, which takes the same tokens and has as many positions.
-void add_against(const LoadedModel& model, const LoadedModel& other,
-                 const WorkloadOptions& options, Plan* plan);
+void add_against(const LoadedModel& model, const LoadedModel& other, const WorkloadOptions& options, Plan* plan);
 
 // Its sessions draft also by `draft_model`, where there is one, and outlive the plan.
-void add_speculation(const LoadedModel& model, const LoadedModel* draft_model,
-                     uint32_t thread_count, Plan* plan);
+void add_speculation(const LoadedModel& model, const LoadedModel* draft_model, uint32_t thread_count, Plan* plan);
 
 }  // namespace sotto::bench

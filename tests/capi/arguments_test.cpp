@@ -27,16 +27,11 @@ TEST_F(Arguments, ModelNulls) {
   sotto_model* model = nullptr;
   AlignedBytes memory(64);
   expect_error(sotto_model_memory_size(nullptr, 10, nullptr, &size_, &error_), "file");
-  expect_error(sotto_model_memory_size(file_.data(), file_.size(), nullptr, nullptr, &error_),
-               "memory_size");
+  expect_error(sotto_model_memory_size(file_.data(), file_.size(), nullptr, nullptr, &error_), "memory_size");
   expect_error(sotto_model_init(nullptr, 1, nullptr, memory.data(), 64, &model, &error_), "file");
-  expect_error(sotto_model_init(file_.data(), file_.size(), nullptr, nullptr, 64, &model, &error_),
-               "memory");
-  expect_error(
-      sotto_model_init(file_.data(), file_.size(), nullptr, memory.data(), 64, nullptr, &error_),
-      "model");
-  EXPECT_EQ(sotto_model_memory_size(file_.data(), file_.size(), nullptr, &size_, nullptr),
-            SOTTO_OK);
+  expect_error(sotto_model_init(file_.data(), file_.size(), nullptr, nullptr, 64, &model, &error_), "memory");
+  expect_error(sotto_model_init(file_.data(), file_.size(), nullptr, memory.data(), 64, nullptr, &error_), "model");
+  EXPECT_EQ(sotto_model_memory_size(file_.data(), file_.size(), nullptr, &size_, nullptr), SOTTO_OK);
   sotto_model_info info = {};
   EXPECT_EQ(sotto_model_get_info(model_.get(), &info), SOTTO_INVALID_ARGUMENT);  // no struct_size
   EXPECT_EQ(sotto_model_get_info(model_.get(), nullptr), SOTTO_INVALID_ARGUMENT);
@@ -46,17 +41,15 @@ TEST_F(Arguments, ModelNulls) {
 
 TEST_F(Arguments, ModelParams) {
   sotto_model_params params = {};
-  expect_error(sotto_model_memory_size(file_.data(), file_.size(), &params, &size_, &error_),
-               "struct_size");
+  expect_error(sotto_model_memory_size(file_.data(), file_.size(), &params, &size_, &error_), "struct_size");
   sotto_model_params_init(&params, sizeof params);
   for (const sotto_isa isa : {-1, 9, 1000}) {
     params.isa = isa;
-    expect_error(sotto_model_memory_size(file_.data(), file_.size(), &params, &size_, &error_),
-                 "CPU", SOTTO_CPU_UNSUPPORTED);
+    expect_error(sotto_model_memory_size(file_.data(), file_.size(), &params, &size_, &error_), "CPU",
+                 SOTTO_CPU_UNSUPPORTED);
   }
-  expect_error(
-      sotto_model_memory_size(file_.data() + 4, file_.size() - 4, nullptr, &size_, &error_),
-      "aligned", SOTTO_MEMORY_MISALIGNED);
+  expect_error(sotto_model_memory_size(file_.data() + 4, file_.size() - 4, nullptr, &size_, &error_), "aligned",
+               SOTTO_MEMORY_MISALIGNED);
 }
 
 TEST_F(Arguments, SessionParamsOutOfRangeAreNamed) {
@@ -136,8 +129,7 @@ TEST_F(Arguments, SessionNulls) {
   sotto_token token = 0;
   EXPECT_EQ(sotto_session_prefill(nullptr, &token, 1), SOTTO_INVALID_ARGUMENT);
   EXPECT_EQ(sotto_session_next(nullptr, &piece), SOTTO_INVALID_ARGUMENT);
-  EXPECT_EQ(sotto_session_generate(nullptr, &token, 1, 1, nullptr, nullptr),
-            SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(sotto_session_generate(nullptr, &token, 1, 1, nullptr, nullptr), SOTTO_INVALID_ARGUMENT);
   EXPECT_EQ(sotto_session_logits(nullptr, &logits, &count), SOTTO_INVALID_ARGUMENT);
   EXPECT_EQ(sotto_session_rewind(nullptr, 0), SOTTO_INVALID_ARGUMENT);
   sotto_session_cancel(nullptr);
@@ -156,15 +148,11 @@ TEST_F(Arguments, Tokens) {
   size_t count;
   sotto_token tokens[8];
   const char text[] = "ab\xC3(";
-  expect_error(sotto_tokenize(model_.get(), text, 4, 0, tokens, 8, &count, &error_), "UTF-8",
-               SOTTO_TEXT_INVALID);
-  EXPECT_EQ(sotto_tokenize(model_.get(), text, 4, 0, tokens, 8, &count, &error_),
-            SOTTO_TEXT_INVALID);
+  expect_error(sotto_tokenize(model_.get(), text, 4, 0, tokens, 8, &count, &error_), "UTF-8", SOTTO_TEXT_INVALID);
+  EXPECT_EQ(sotto_tokenize(model_.get(), text, 4, 0, tokens, 8, &count, &error_), SOTTO_TEXT_INVALID);
   EXPECT_EQ(error_.offset, 2u);
-  EXPECT_EQ(sotto_tokenize(model_.get(), text, 2, 2, tokens, 8, &count, &error_),
-            SOTTO_INVALID_ARGUMENT);
-  EXPECT_EQ(sotto_tokenize(model_.get(), text, 2, 0, tokens, 1, &count, nullptr),
-            SOTTO_BUFFER_TOO_SMALL);
+  EXPECT_EQ(sotto_tokenize(model_.get(), text, 2, 2, tokens, 8, &count, &error_), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(sotto_tokenize(model_.get(), text, 2, 0, tokens, 1, &count, nullptr), SOTTO_BUFFER_TOO_SMALL);
   EXPECT_EQ(count, 2u);
   EXPECT_EQ(sotto_tokenize(model_.get(), nullptr, 0, 0, nullptr, 0, &count, nullptr), SOTTO_OK);
   EXPECT_EQ(count, 0u);
@@ -183,8 +171,7 @@ TEST_F(Arguments, Tokens) {
   EXPECT_EQ(sotto_detokenize(model_.get(), word, 2, buffer, 2, &size), SOTTO_OK);
   EXPECT_EQ(std::string(buffer, size), "hi");
   LoadedModel mute(make_model_file(kShape, false));
-  EXPECT_EQ(sotto_tokenize(mute.get(), "a", 1, 0, tokens, 8, &count, nullptr),
-            SOTTO_TOKENIZER_MISSING);
+  EXPECT_EQ(sotto_tokenize(mute.get(), "a", 1, 0, tokens, 8, &count, nullptr), SOTTO_TOKENIZER_MISSING);
   EXPECT_EQ(sotto_token_bytes(mute.get(), 1, &bytes, &size), SOTTO_TOKENIZER_MISSING);
 }
 
@@ -195,8 +182,7 @@ TEST_F(Arguments, StructsOfOlderCallersStayValid) {
   sotto_session_params_init(&params, kOld);
   EXPECT_EQ(params.struct_size, kOld);
   EXPECT_EQ(params.overflow, 0x77777777);  // beyond what the caller knows: not written
-  EXPECT_EQ(sotto_session_memory_size(model_.get(), &params, &size_, &error_), SOTTO_OK)
-      << error_.message;
+  EXPECT_EQ(sotto_session_memory_size(model_.get(), &params, &size_, &error_), SOTTO_OK) << error_.message;
 
   sotto_model_info info;
   std::memset(&info, 0x77, sizeof info);
@@ -207,8 +193,7 @@ TEST_F(Arguments, StructsOfOlderCallersStayValid) {
 }
 
 TEST(Texts, EveryStatusAndIsaHasOne) {
-  for (const sotto_status status :
-       {0, 1, 2, 3, 5, 6, -1, -2, -3, -4, -5, -6, -7, -11, -12, -13, -14, -100}) {
+  for (const sotto_status status : {0, 1, 2, 3, 5, 6, -1, -2, -3, -4, -5, -6, -7, -11, -12, -13, -14, -100}) {
     EXPECT_STRNE(sotto_status_text(status), "unknown status") << status;
   }
   EXPECT_STREQ(sotto_status_text(12345), "unknown status");

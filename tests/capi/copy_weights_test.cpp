@@ -53,9 +53,7 @@ void expect_runs_from_copy(const std::vector<uint8_t>& bytes, sotto_isa isa, boo
   ASSERT_EQ(sotto_model_memory_size(file.data(), file.size(), &params, &size, nullptr), SOTTO_OK);
   GuardedBytes memory(size);
   sotto_model* model;
-  ASSERT_EQ(
-      sotto_model_init(file.data(), file.size(), &params, memory.data(), size, &model, nullptr),
-      SOTTO_OK);
+  ASSERT_EQ(sotto_model_init(file.data(), file.size(), &params, memory.data(), size, &model, nullptr), SOTTO_OK);
   EXPECT_TRUE(memory.guards_intact());
 
   sotto_model_info info = {};
@@ -108,8 +106,7 @@ TEST(CopyWeights, PackedWhileLoading) {
 TEST(CopyWeights, Of4Bits) {
   expect_runs_from_copy(make_int4_model_file(kShape, false), SOTTO_ISA_AUTO, true);
   expect_runs_from_copy(make_int4_model_file(kShape, false), SOTTO_ISA_REFERENCE, true);
-  expect_runs_from_copy(make_int4_model_file(kShape, false, /*int8_head=*/true),
-                        SOTTO_ISA_REFERENCE, true);
+  expect_runs_from_copy(make_int4_model_file(kShape, false, /*int8_head=*/true), SOTTO_ISA_REFERENCE, true);
 }
 
 TEST(CopyWeights, ADamagedFileIsNoticedBeforeItIsCopied) {
@@ -126,9 +123,8 @@ TEST(CopyWeights, ADamagedFileIsNoticedBeforeItIsCopied) {
   ASSERT_EQ(sotto_model_memory_size(file.data(), file.size(), &params, &size, nullptr), SOTTO_OK);
   AlignedBytes memory(size);
   sotto_model* model;
-  EXPECT_EQ(
-      sotto_model_init(file.data(), file.size(), &params, memory.data(), size, &model, &error),
-      SOTTO_MODEL_CORRUPT);
+  EXPECT_EQ(sotto_model_init(file.data(), file.size(), &params, memory.data(), size, &model, &error),
+            SOTTO_MODEL_CORRUPT);
   EXPECT_NE(std::strstr(error.message, "checksum"), nullptr) << error.message;
 }
 

@@ -24,8 +24,7 @@ struct Case {
 
 // One case for each value.
 template <typename Params, typename T>
-void add(std::vector<Case<Params>>& cases, const char* name, T Params::*field,
-         std::initializer_list<T> values) {
+void add(std::vector<Case<Params>>& cases, const char* name, T Params::*field, std::initializer_list<T> values) {
   for (const T value : values) {
     cases.push_back({name, [field, value](Params& params) { params.*field = value; }});
   }
@@ -34,8 +33,7 @@ void add(std::vector<Case<Params>>& cases, const char* name, T Params::*field,
 class DecodingArguments : public NamedErrors {
  protected:
   DecodingArguments()
-      : model_(make_model_file(kDecodingShape, true)),
-        session_(model_.get(), [](sotto_session_params& params) {
+      : model_(make_model_file(kDecodingShape, true)), session_(model_.get(), [](sotto_session_params& params) {
           params.sequence_count = 4;
           params.sequence_tokens = 8;
           params.features = SOTTO_FEATURE_HIDDEN_HISTORY | SOTTO_FEATURE_DOLA | SOTTO_FEATURE_GUIDE;

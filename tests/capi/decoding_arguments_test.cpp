@@ -64,8 +64,7 @@ TEST_F(DecodingArguments, GuideFieldsOutOfRangeAreNamed) {
     Params params;
     sotto_guide_params_init(&params, sizeof params);
     wrong.spoil(params);
-    expect_error(sotto_session_set_guide(session_.get(), guide.get(), &params, &error_),
-                 wrong.name);
+    expect_error(sotto_session_set_guide(session_.get(), guide.get(), &params, &error_), wrong.name);
   }
   expect_error(sotto_session_set_guide(session_.get(), other.get(), nullptr, &error_), "vocabular");
   expect_error(sotto_session_set_guide(session_.get(), session_.get(), nullptr, &error_), "guide");
@@ -120,8 +119,7 @@ TEST_F(DecodingArguments, SearchFieldsOutOfRangeAreNamed) {
     wrong.spoil(params);
     const sotto_sequence* sequences = nullptr;
     size_t count = 0;
-    expect_error(sotto_session_search(session_.get(), &params, &sequences, &count, &error_),
-                 wrong.name);
+    expect_error(sotto_session_search(session_.get(), &params, &sequences, &count, &error_), wrong.name);
     EXPECT_EQ(sequences, nullptr);
   }
 }
@@ -132,23 +130,20 @@ TEST_F(DecodingArguments, WhatNeedsMemoryNobodyAskedForIsRefused) {
   ASSERT_EQ(sotto_session_prefill(plain.get(), prompt.data(), prompt.size()), SOTTO_OK);
   const sotto_sequence* sequences = nullptr;
   size_t count = 0;
-  expect_error(sotto_session_search(plain.get(), nullptr, &sequences, &count, &error_),
-               "sequence_count", SOTTO_INVALID_STATE);
+  expect_error(sotto_session_search(plain.get(), nullptr, &sequences, &count, &error_), "sequence_count",
+               SOTTO_INVALID_STATE);
   sotto_sampler_params params;
   sotto_sampler_params_init(&params, sizeof params);
   params.dola = SOTTO_DOLA_LOW;
   expect_error(sotto_session_set_sampler(plain.get(), &params, &error_), "dola");
   OpenSession guide(model_.get());
-  expect_error(sotto_session_set_guide(plain.get(), guide.get(), nullptr, &error_), "features",
-               SOTTO_INVALID_STATE);
-  OpenSession searching(model_.get(),
-                        [](sotto_session_params& session) { session.sequence_count = 4; });
+  expect_error(sotto_session_set_guide(plain.get(), guide.get(), nullptr, &error_), "features", SOTTO_INVALID_STATE);
+  OpenSession searching(model_.get(), [](sotto_session_params& session) { session.sequence_count = 4; });
   ASSERT_EQ(sotto_session_prefill(searching.get(), prompt.data(), prompt.size()), SOTTO_OK);
   sotto_search_params search;
   sotto_search_params_init(&search, sizeof search);
   search.mode = SOTTO_SEARCH_CONTRASTIVE;
-  expect_error(sotto_session_search(searching.get(), &search, &sequences, &count, &error_),
-               "HIDDEN_HISTORY");
+  expect_error(sotto_session_search(searching.get(), &search, &sequences, &count, &error_), "HIDDEN_HISTORY");
 }
 
 TEST_F(DecodingArguments, SearchesRefuseBannedStrings) {
@@ -162,8 +157,7 @@ TEST_F(DecodingArguments, SearchesRefuseBannedStrings) {
   ASSERT_EQ(sotto_session_set_stops(session_.get(), &stops, &error_), SOTTO_OK);
   const sotto_sequence* sequences = nullptr;
   size_t count = 0;
-  expect_error(sotto_session_search(session_.get(), nullptr, &sequences, &count, &error_),
-               "banned_strings");
+  expect_error(sotto_session_search(session_.get(), nullptr, &sequences, &count, &error_), "banned_strings");
 }
 
 TEST_F(DecodingArguments, SearchesRefuseGuidesAndDola) {
@@ -208,8 +202,7 @@ TEST_F(DecodingArguments, NullsAreRefused) {
   EXPECT_EQ(sotto_session_score(session, nullptr, 1, nullptr, &score), SOTTO_INVALID_ARGUMENT);
   EXPECT_EQ(sotto_session_hidden(session, nullptr, &count), SOTTO_INVALID_ARGUMENT);
   EXPECT_EQ(sotto_session_hidden(session, &hidden, &count), SOTTO_INVALID_STATE);
-  EXPECT_EQ(sotto_session_embed(session, nullptr, 1, SOTTO_POOL_MEAN, embedding),
-            SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(sotto_session_embed(session, nullptr, 1, SOTTO_POOL_MEAN, embedding), SOTTO_INVALID_ARGUMENT);
   const sotto_token token = 1;
   EXPECT_EQ(sotto_session_embed(session, &token, 1, 2, embedding), SOTTO_INVALID_ARGUMENT);
   EXPECT_EQ(sotto_session_saved_size(session, nullptr), SOTTO_INVALID_ARGUMENT);

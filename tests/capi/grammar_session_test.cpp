@@ -41,18 +41,16 @@ bool is_person(const std::string& text) {
   const json value = json::parse(text, nullptr, false);
   if (!value.is_object() || value.size() != 3) return false;
   const int64_t age = value["age"].is_number_integer() ? value["age"].get<int64_t>() : -1;
-  bool fits = value["name"].is_string() && age >= 0 && age <= 150 && value["likes"].is_array() &&
-              value["likes"].size() <= 3;
-  for (const json& like : value["likes"])
-    fits = fits && (like == "cats" || like == "dogs" || like == "tea");
+  bool fits =
+      value["name"].is_string() && age >= 0 && age <= 150 && value["likes"].is_array() && value["likes"].size() <= 3;
+  for (const json& like : value["likes"]) fits = fits && (like == "cats" || like == "dogs" || like == "tea");
   return fits;
 }
 
 std::vector<sotto_token> tokens_of(const std::string& text) {
   std::vector<sotto_token> tokens(text.size());
   size_t count = 0;
-  EXPECT_EQ(sotto_tokenize(demo().get(), text.data(), text.size(), 0, tokens.data(), tokens.size(),
-                           &count, nullptr),
+  EXPECT_EQ(sotto_tokenize(demo().get(), text.data(), text.size(), 0, tokens.data(), tokens.size(), &count, nullptr),
             SOTTO_OK);
   tokens.resize(count);
   return tokens;
@@ -208,12 +206,11 @@ TEST(GrammarSession, SearchesUnderIt) {
   sotto_error error = {};
   error.struct_size = sizeof error;
   EXPECT_EQ(sotto_session_set_matcher(session.get(), few.get(), &error), SOTTO_INVALID_ARGUMENT);
-  EXPECT_EQ(std::string(error.message),
-            "matcher: sequence_count is 8, the session's searches need 9");
+  EXPECT_EQ(std::string(error.message), "matcher: sequence_count is 8, the session's searches need 9");
   OpenMatcher matcher(grammar, &words(), [](auto& p) { p.sequence_count = 9; });
   session.set(&matcher);
-  for (const sotto_search_mode mode : {SOTTO_SEARCH_BEAM, SOTTO_SEARCH_BEAM_SAMPLE,
-                                       SOTTO_SEARCH_SAMPLE, SOTTO_SEARCH_CONTRASTIVE}) {
+  for (const sotto_search_mode mode :
+       {SOTTO_SEARCH_BEAM, SOTTO_SEARCH_BEAM_SAMPLE, SOTTO_SEARCH_SAMPLE, SOTTO_SEARCH_CONTRASTIVE}) {
     sotto_search_params params;
     sotto_search_params_init(&params, sizeof params);
     params.mode = mode;
@@ -225,8 +222,7 @@ TEST(GrammarSession, SearchesUnderIt) {
     for (size_t i = 0; i < count; ++i) {
       char text[256];
       size_t size = 0;
-      ASSERT_EQ(sotto_detokenize(demo().get(), found[i].tokens, found[i].token_count, text,
-                                 sizeof text, &size),
+      ASSERT_EQ(sotto_detokenize(demo().get(), found[i].tokens, found[i].token_count, text, sizeof text, &size),
                 SOTTO_OK);
       EXPECT_FALSE(json::parse(std::string(text, size), nullptr, false).is_discarded())
           << mode << ": " << std::string(text, size);
@@ -278,8 +274,7 @@ TEST(GrammarSession, SearchesWaitForAHealedWord) {
   ASSERT_EQ(sotto_session_heal(session.get()), SOTTO_OK);
   const sotto_sequence* found = nullptr;
   size_t count = 0;
-  EXPECT_EQ(sotto_session_search(session.get(), nullptr, &found, &count, nullptr),
-            SOTTO_INVALID_STATE);
+  EXPECT_EQ(sotto_session_search(session.get(), nullptr, &found, &count, nullptr), SOTTO_INVALID_STATE);
   ASSERT_EQ(session.write(1).end, SOTTO_OK);
   EXPECT_EQ(sotto_session_search(session.get(), nullptr, &found, &count, nullptr), SOTTO_OK);
   EXPECT_EQ(count, 2u);

@@ -17,8 +17,8 @@ OpenVocabulary& little() {
       {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1}, {10});
   return vocabulary;
 }
-constexpr sotto_token kA = 0, kB = 1, kC = 2, kAb = 3, kBc = 4, kCab = 5, kWhole = 6, kFirst = 7,
-                      kSecond = 8, kEnd = 10, kCall = 11;
+constexpr sotto_token kA = 0, kB = 1, kC = 2, kAb = 3, kBc = 4, kCab = 5, kWhole = 6, kFirst = 7, kSecond = 8,
+                      kEnd = 10, kCall = 11;
 constexpr size_t kCount = 12;
 
 void expect_texts(const OpenGrammar& grammar, std::initializer_list<std::string> in,
@@ -31,26 +31,19 @@ void expect_texts(const OpenGrammar& grammar, std::initializer_list<std::string>
 
 TEST(Grammar, SpeaksEveryLanguage) {
   expect_texts(OpenGrammar("root ::= \"a\" root \"b\" | \"c\""), {"c", "aacbb"}, {"", "acbb", "a"});
-  expect_texts(OpenGrammar("x ::= \"y\"\nroot ::= x",
-                           [](auto& p) {
-                             p.root = {"x", 1};
-                           }),
-               {"y"}, {""});
+  expect_texts(OpenGrammar("x ::= \"y\"\nroot ::= x", [](auto& p) { p.root = {"x", 1}; }), {"y"}, {""});
   expect_texts(OpenGrammar(R"({"type":"object","properties":{"a":{"type":"integer"}},
                                "required":["a"],"additionalProperties":false})",
                            SOTTO_GRAMMAR_JSON_SCHEMA),
                {R"({"a":1})", R"({ "a" : -7 })"}, {"{}", R"({"a":1.5})", R"({"a":1,"b":2})"});
-  expect_texts(OpenGrammar("\\d{3}-[a-f]+", SOTTO_GRAMMAR_REGEX), {"123-abc"},
-               {"12-a", "123-", "123-g"});
-  expect_texts(OpenGrammar("", SOTTO_GRAMMAR_JSON), {"1", "[true, null]", R"({"a":"b"})"},
-               {"", "01", "[1,]", "nul"});
+  expect_texts(OpenGrammar("\\d{3}-[a-f]+", SOTTO_GRAMMAR_REGEX), {"123-abc"}, {"12-a", "123-", "123-g"});
+  expect_texts(OpenGrammar("", SOTTO_GRAMMAR_JSON), {"1", "[true, null]", R"({"a":"b"})"}, {"", "01", "[1,]", "nul"});
   expect_texts(OpenGrammar("", SOTTO_GRAMMAR_JSON_OBJECT), {"{}", R"({"a":[1]})"}, {"1", "[]"});
-  expect_texts(OpenGrammar(R"(["yes", "no", "caf\u00e9"])", SOTTO_GRAMMAR_CHOICES),
-               {"yes", "no", "caf\xC3\xA9"}, {"", "y", "yesno", "\"yes\""});
-  expect_texts(OpenGrammar(R"({"minimum":-2,"maximum":12,"integer":true})", SOTTO_GRAMMAR_NUMBER),
-               {"-2", "0", "12"}, {"-3", "13", "1.5", "007"});
-  expect_texts(OpenGrammar(R"({"minimum":0.5})", SOTTO_GRAMMAR_NUMBER), {"0.5", "7.25"},
-               {"0.4", "-1"});
+  expect_texts(OpenGrammar(R"(["yes", "no", "caf\u00e9"])", SOTTO_GRAMMAR_CHOICES), {"yes", "no", "caf\xC3\xA9"},
+               {"", "y", "yesno", "\"yes\""});
+  expect_texts(OpenGrammar(R"({"minimum":-2,"maximum":12,"integer":true})", SOTTO_GRAMMAR_NUMBER), {"-2", "0", "12"},
+               {"-3", "13", "1.5", "007"});
+  expect_texts(OpenGrammar(R"({"minimum":0.5})", SOTTO_GRAMMAR_NUMBER), {"0.5", "7.25"}, {"0.4", "-1"});
   expect_texts(OpenGrammar("{}", SOTTO_GRAMMAR_NUMBER), {"0", "-1.5"}, {"", "x"});
   const std::string tools = R"([{"name":"add","parameters":{"type":"object","properties":
       {"x":{"type":"integer"}},"required":["x"],"additionalProperties":false}},
@@ -83,13 +76,11 @@ TEST(Grammar, TakesEveryOption) {
   expect_texts(with([](auto& p) { p.json_space = SOTTO_JSON_COMPACT; }), {compact}, {spaced});
   expect_texts(with([](auto& p) { p.json_space = SOTTO_JSON_ONE_SPACE; }), {spaced}, {compact});
   expect_texts(with([](auto& p) { p.maximum_space = 0; }), {compact}, {spaced});
-  expect_texts(with([](auto& p) { p.maximum_space = UINT32_MAX; }),
-               {"{" + std::string(5000, ' ') + "}"}, {});
+  expect_texts(with([](auto& p) { p.maximum_space = UINT32_MAX; }), {"{" + std::string(5000, ' ') + "}"}, {});
   expect_texts(with([](auto& p) { p.outer_space = 1; }), {" {}\n"}, {});
   expect_texts(with([](auto& p) { p.assert_formats = 0; }), {wrong_date}, {});
   expect_texts(with([](auto& p) { p.closed = 1; }), {R"({"a":"2024-02-29"})"}, {compact});
-  const std::string siblings =
-      R"({"$ref":"#/definitions/a","enum":[1],"definitions":{"a":{"type":"integer"}}})";
+  const std::string siblings = R"({"$ref":"#/definitions/a","enum":[1],"definitions":{"a":{"type":"integer"}}})";
   for (const uint32_t draft : {7u, 2020u}) {
     const OpenGrammar grammar(siblings, [draft](auto& p) {
       p.language = SOTTO_GRAMMAR_JSON_SCHEMA;
@@ -112,8 +103,7 @@ TEST(Grammar, SaysWhereAndWhatIsWrong) {
     uint64_t offset;
     std::string message;
   } cases[] = {
-      {SOTTO_GRAMMAR_GBNF, "root ::= \"a\nb", SOTTO_GRAMMAR_SYNTAX, 9,
-       "1:10: text that is not closed"},
+      {SOTTO_GRAMMAR_GBNF, "root ::= \"a\nb", SOTTO_GRAMMAR_SYNTAX, 9, "1:10: text that is not closed"},
       {SOTTO_GRAMMAR_GBNF, "root ::= x", SOTTO_GRAMMAR_SYNTAX, 9, "1:10: rule that is not defined"},
       {SOTTO_GRAMMAR_GBNF, "a ::= \"a\"", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: no rule named 'root'"},
       {SOTTO_GRAMMAR_GBNF, "root ::= root", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: start rule"},
@@ -121,8 +111,7 @@ TEST(Grammar, SaysWhereAndWhatIsWrong) {
       {SOTTO_GRAMMAR_JSON_SCHEMA, "{\"type\": \"x\"}", SOTTO_GRAMMAR_SYNTAX, 9, "#/type: must be"},
       {SOTTO_GRAMMAR_JSON_SCHEMA, "{\"$dynamicRef\": \"#x\"}", SOTTO_GRAMMAR_UNSUPPORTED, 16,
        "#/$dynamicRef: the keyword is not supported"},
-      {SOTTO_GRAMMAR_JSON_SCHEMA, "{\"pattern\": \"(\"}", SOTTO_GRAMMAR_SYNTAX, 12,
-       "#/pattern: 1:1"},
+      {SOTTO_GRAMMAR_JSON_SCHEMA, "{\"pattern\": \"(\"}", SOTTO_GRAMMAR_SYNTAX, 12, "#/pattern: 1:1"},
       {SOTTO_GRAMMAR_JSON_SCHEMA, "{", SOTTO_GRAMMAR_SYNTAX, 1, "1:2: "},
       {SOTTO_GRAMMAR_JSON_SCHEMA, "false", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: start rule"},
       {SOTTO_GRAMMAR_REGEX, "a(", SOTTO_GRAMMAR_SYNTAX, 1, "1:2: group that is not closed"},
@@ -136,8 +125,7 @@ TEST(Grammar, SaysWhereAndWhatIsWrong) {
       {SOTTO_GRAMMAR_NUMBER, "{\"least\":1}", SOTTO_GRAMMAR_SYNTAX, 9, "1:10: member other than"},
       {SOTTO_GRAMMAR_NUMBER, "{\"minimum\":\"1\"}", SOTTO_GRAMMAR_SYNTAX, 11, "1:12: a number"},
       {SOTTO_GRAMMAR_NUMBER, "{\"integer\":1}", SOTTO_GRAMMAR_SYNTAX, 11, "1:12: true or false"},
-      {SOTTO_GRAMMAR_NUMBER, "{\"minimum\":2,\"maximum\":1}", SOTTO_GRAMMAR_SYNTAX, 0,
-       "1:1: start"},
+      {SOTTO_GRAMMAR_NUMBER, "{\"minimum\":2,\"maximum\":1}", SOTTO_GRAMMAR_SYNTAX, 0, "1:1: start"},
       {SOTTO_GRAMMAR_TOOLS, "[]", SOTTO_GRAMMAR_SYNTAX, 0, "the functions"},
       {SOTTO_GRAMMAR_TOOLS, "[{}]", SOTTO_GRAMMAR_SYNTAX, 1, "function 0 has no \"name\""},
   };
@@ -286,9 +274,8 @@ TEST(Triggers, TextIsFreeUntilTheFirstOfThem) {
       for (size_t n = random() % 9; n > 0; --n) text += letters[random() % 4];
       const size_t begin = behind_first(text, triggers);
       const std::string rest = begin == std::string::npos ? "" : text.substr(begin);
-      const bool matches =
-          begin == std::string::npos || (rest.substr(0, 1) == "b" && rest.size() <= 3 &&
-                                         rest.find_first_not_of("ac", 1) == std::string::npos);
+      const bool matches = begin == std::string::npos || (rest.substr(0, 1) == "b" && rest.size() <= 3 &&
+                                                          rest.find_first_not_of("ac", 1) == std::string::npos);
       ASSERT_EQ(matcher.matches(text), matches) << text << " after " << triggers[0];
       ASSERT_EQ(matcher.begins(text), matches || rest.empty()) << text;
     }

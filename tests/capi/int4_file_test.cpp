@@ -28,14 +28,12 @@ Outcome try_file(const std::vector<uint8_t>& bytes, bool verify_checksums = true
   sotto_model_params_init(&params, sizeof params);
   params.verify_checksums = verify_checksums ? 1 : 0;
   size_t needed;
-  sotto_status status =
-      sotto_model_memory_size(file.data(), file.size(), &params, &needed, &error);
+  sotto_status status = sotto_model_memory_size(file.data(), file.size(), &params, &needed, &error);
   if (status != SOTTO_OK) return {status, error.message, {}};
   if (needed > size_t{1} << 28) return {SOTTO_MODEL_UNSUPPORTED, "too large for this test", {}};
   AlignedBytes memory(needed);
   sotto_model* model;
-  status =
-      sotto_model_init(file.data(), file.size(), &params, memory.data(), needed, &model, &error);
+  status = sotto_model_init(file.data(), file.size(), &params, memory.data(), needed, &model, &error);
   if (status != SOTTO_OK) return {status, error.message, {}};
   sotto_model_info info = {};
   info.struct_size = sizeof info;
@@ -159,8 +157,7 @@ TEST(Int4File, HostileMetadataIsRefusedOrHarmless) {
 
 // Spoils the field table that all linear layers share.
 std::vector<uint8_t> with_field(std::vector<uint8_t> bytes, size_t field, size_t like) {
-  auto* table = const_cast<uint8_t*>(
-      reinterpret_cast<const uint8_t*>(model_of(bytes).token_embedding()));
+  auto* table = const_cast<uint8_t*>(reinterpret_cast<const uint8_t*>(model_of(bytes).token_embedding()));
   int32_t to_fields;
   std::memcpy(&to_fields, table, sizeof to_fields);
   constexpr size_t kAbsent = SIZE_MAX;

@@ -70,17 +70,14 @@ Outcome try_file(const std::vector<uint8_t>& bytes, size_t size) {
   return {SOTTO_OK, "", session.logits()};
 }
 
-Outcome try_file(const std::vector<uint8_t>& bytes) {
-  return try_file(bytes, bytes.size());
-}
+Outcome try_file(const std::vector<uint8_t>& bytes) { return try_file(bytes, bytes.size()); }
 
 // Makes checksums fit again, so that only the structure can be at fault.
 void repair_checksums(std::vector<uint8_t>& bytes) {
   FileHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
   const uint64_t room = bytes.size() - sizeof header;
-  header.metadata_checksum =
-      xxhash64(bytes.data() + sizeof header, std::min(header.metadata_size, room));
+  header.metadata_checksum = xxhash64(bytes.data() + sizeof header, std::min(header.metadata_size, room));
   std::memcpy(bytes.data(), &header, sizeof header);
   header.header_checksum = xxhash64(bytes.data(), offsetof(FileHeader, header_checksum));
   std::memcpy(bytes.data(), &header, sizeof header);
@@ -115,8 +112,7 @@ TEST(ModelFile, EveryFlippedBitIsNoticedOrInPadding) {
       ASSERT_EQ(outcome.logits, expected.logits) << "bit " << bit;
       ++harmless;
     } else {
-      ASSERT_TRUE(outcome.status == SOTTO_MODEL_CORRUPT ||
-                  outcome.status == SOTTO_MODEL_UNSUPPORTED);
+      ASSERT_TRUE(outcome.status == SOTTO_MODEL_CORRUPT || outcome.status == SOTTO_MODEL_UNSUPPORTED);
       ASSERT_FALSE(outcome.message.empty());
       ++refused;
     }
@@ -172,9 +168,7 @@ TEST(ModelFile, ChecksumsCanBeLeftOut) {
   ASSERT_EQ(sotto_model_memory_size(file.data(), file.size(), &params, &needed, nullptr), SOTTO_OK);
   AlignedBytes memory(needed);
   sotto_model* loaded;
-  EXPECT_EQ(
-      sotto_model_init(file.data(), file.size(), &params, memory.data(), needed, &loaded, nullptr),
-      SOTTO_OK);
+  EXPECT_EQ(sotto_model_init(file.data(), file.size(), &params, memory.data(), needed, &loaded, nullptr), SOTTO_OK);
 }
 
 TEST(ModelFile, FloatsMustBeUsable) {
@@ -188,8 +182,7 @@ TEST(ModelFile, FloatsMustBeUsable) {
       {model.final_norm()->gain(), std::numeric_limits<float>::quiet_NaN(), "final_norm gain"},
       {model.positions(), std::numeric_limits<float>::infinity(), "positions"},
       {model.layers()->Get(0)->attention_qkv()->scales(), 0.0f, "layer 0 attention_qkv scales"},
-      {model.layers()->Get(1)->feed_forward_down()->scales(), -1.0f,
-       "layer 1 feed_forward_down scales"},
+      {model.layers()->Get(1)->feed_forward_down()->scales(), -1.0f, "layer 1 feed_forward_down scales"},
       {model.token_embedding()->scales(), 1e-40f, "token_embedding scales"},
   };
   for (const auto& bad : cases) {
@@ -209,8 +202,8 @@ TEST(ModelFile, WeightsEndBeforeTheFileDoes) {
     auto bytes = good;
     bytes.resize((bytes.size() + 63) / 64 * 64);
     const uint64_t moved = bytes.size();
-    const auto* range = format::GetModel(bytes.data() + sizeof(FileHeader))
-                            ->layers()->Get(0)->attention_qkv()->weights();
+    const auto* range =
+        format::GetModel(bytes.data() + sizeof(FileHeader))->layers()->Get(0)->attention_qkv()->weights();
     const auto rows = bytes.begin() + static_cast<ptrdiff_t>(range->offset());
     const std::vector<uint8_t> copy(rows, rows + static_cast<ptrdiff_t>(range->size()));
     const auto at = reinterpret_cast<const uint8_t*>(range) - bytes.data();
@@ -225,8 +218,7 @@ TEST(ModelFile, WeightsEndBeforeTheFileDoes) {
       EXPECT_EQ(outcome.status, SOTTO_OK) << outcome.message;
     } else {
       EXPECT_EQ(outcome.status, SOTTO_MODEL_CORRUPT);
-      EXPECT_NE(outcome.message.find("layer 0 attention_qkv weights: ends less than 8 bytes"),
-                std::string::npos)
+      EXPECT_NE(outcome.message.find("layer 0 attention_qkv weights: ends less than 8 bytes"), std::string::npos)
           << outcome.message;
     }
   }
@@ -252,13 +244,10 @@ TEST(ModelFile, SaysWhichBytesItIsDoneWith) {
       seen->total += size;
     };
     size_t needed;
-    ASSERT_EQ(sotto_model_memory_size(file.data(), file.size(), &params, &needed, nullptr),
-              SOTTO_OK);
+    ASSERT_EQ(sotto_model_memory_size(file.data(), file.size(), &params, &needed, nullptr), SOTTO_OK);
     AlignedBytes memory(needed);
     sotto_model* model;
-    ASSERT_EQ(
-        sotto_model_init(file.data(), file.size(), &params, memory.data(), needed, &model, nullptr),
-        SOTTO_OK);
+    ASSERT_EQ(sotto_model_init(file.data(), file.size(), &params, memory.data(), needed, &model, nullptr), SOTTO_OK);
     sotto_model_info info = {};
     info.struct_size = sizeof info;
     ASSERT_EQ(sotto_model_get_info(model, &info), SOTTO_OK);
@@ -267,10 +256,8 @@ TEST(ModelFile, SaysWhichBytesItIsDoneWith) {
     const bool packs = info.isa != SOTTO_ISA_REFERENCE;
     const size_t rows = !packs ? 0 : info.packed_in_place ? embedding : info.weight_bytes;
     uint64_t metadata_size;
-    std::memcpy(&metadata_size, file.data() + offsetof(FileHeader, metadata_size),
-                sizeof metadata_size);
-    const size_t positions =
-        sizeof(float) * info.max_context_tokens * size_t{kShape.embedding_size};
+    std::memcpy(&metadata_size, file.data() + offsetof(FileHeader, metadata_size), sizeof metadata_size);
+    const size_t positions = sizeof(float) * info.max_context_tokens * size_t{kShape.embedding_size};
     const size_t width = kShape.embedding_size, inner = kShape.feed_forward_size;
     const size_t layer_outputs = 3 * width + width + inner + width;
     const size_t scales_and_biases = sizeof(float) * 2 * kShape.layer_count * layer_outputs;

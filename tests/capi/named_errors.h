@@ -14,8 +14,7 @@ class NamedErrors : public testing::Test {
   NamedErrors() { error_.struct_size = sizeof error_; }
 
   // `status` is that of a call that was given error_.
-  void expect_error(sotto_status status, const std::string& word,
-                    sotto_status expected = SOTTO_INVALID_ARGUMENT) {
+  void expect_error(sotto_status status, const std::string& word, sotto_status expected = SOTTO_INVALID_ARGUMENT) {
     EXPECT_EQ(status, expected) << word << ": " << error_.message;
     EXPECT_EQ(error_.status, expected) << word;
     EXPECT_NE(std::string(error_.message).find(word), std::string::npos)

@@ -49,8 +49,7 @@ class OpenVocabulary {
     size_t size = 0;
     EXPECT_EQ(sotto_vocabulary_memory_size(&params_, &size, nullptr), SOTTO_OK);
     memory_ = std::make_unique<AlignedBytes>(size, 0xEE);
-    EXPECT_EQ(sotto_vocabulary_init(&params_, memory_->data(), size, &vocabulary_, nullptr),
-              SOTTO_OK);
+    EXPECT_EQ(sotto_vocabulary_init(&params_, memory_->data(), size, &vocabulary_, nullptr), SOTTO_OK);
   }
 
   std::vector<std::string> tokens_;
@@ -74,8 +73,8 @@ class OpenGrammar {
     if (adjust) adjust(params);
     const size_t memory = sotto_grammar_typical_memory(source.size());
     memory_ = std::make_unique<AlignedBytes>(memory, 0xEE);
-    status = sotto_grammar_compile(source.data(), source.size(), &params, memory_->data(), memory,
-                                   &grammar_, &size, &error);
+    status =
+        sotto_grammar_compile(source.data(), source.size(), &params, memory_->data(), memory, &grammar_, &size, &error);
     // The rest of the memory is free again.
     if (status == SOTTO_OK) std::memset(memory_->data() + size, 0xEE, memory - size);
   }
@@ -108,9 +107,7 @@ class OpenMatcher {
     size_t size = 0;
     EXPECT_EQ(sotto_matcher_memory_size(grammar.get(), tokens, &params, &size, nullptr), SOTTO_OK);
     memory_ = std::make_unique<AlignedBytes>(size, 0xEE);
-    EXPECT_EQ(sotto_matcher_init(grammar.get(), tokens, &params, memory_->data(), size, &matcher_,
-                                 nullptr),
-              SOTTO_OK);
+    EXPECT_EQ(sotto_matcher_init(grammar.get(), tokens, &params, memory_->data(), size, &matcher_, nullptr), SOTTO_OK);
   }
   OpenMatcher(const OpenMatcher&) = delete;
   OpenMatcher& operator=(const OpenMatcher&) = delete;
@@ -146,8 +143,7 @@ class OpenMatcher {
  private:
   std::pair<bool, bool> test(const std::string& text) {
     uint32_t begins = 2, matches = 2;
-    EXPECT_EQ(sotto_matcher_test(matcher_, 0, text.data(), text.size(), &begins, &matches),
-              SOTTO_OK);
+    EXPECT_EQ(sotto_matcher_test(matcher_, 0, text.data(), text.size(), &begins, &matches), SOTTO_OK);
     return {begins == 1, matches == 1};
   }
 

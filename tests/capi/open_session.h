@@ -14,16 +14,14 @@ namespace sotto {
 
 class OpenSession {
  public:
-  explicit OpenSession(sotto_model* model,
-                       const std::function<void(sotto_session_params&)>& adjust = {}) {
+  explicit OpenSession(sotto_model* model, const std::function<void(sotto_session_params&)>& adjust = {}) {
     sotto_session_params params;
     sotto_session_params_init(&params, sizeof params);
     if (adjust) adjust(params);
     size_t size = 0;
     EXPECT_EQ(sotto_session_memory_size(model, &params, &size, nullptr), SOTTO_OK);
     memory_ = std::make_unique<AlignedBytes>(size, 0xEE);  // nothing may rely on zeros
-    EXPECT_EQ(sotto_session_init(model, &params, memory_->data(), size, &session_, nullptr),
-              SOTTO_OK);
+    EXPECT_EQ(sotto_session_init(model, &params, memory_->data(), size, &session_, nullptr), SOTTO_OK);
   }
   ~OpenSession() { sotto_session_deinit(session_); }
   OpenSession(const OpenSession&) = delete;

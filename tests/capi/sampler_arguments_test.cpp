@@ -48,8 +48,7 @@ std::vector<Case<sotto_sampler_params>> sampler_cases() {
   add(cases, "dola", &Params::dola, {-1, 3});
   add(cases, "dola_relative_top", &Params::dola_relative_top, {-0.1f, 1.1f, kNan});
   add(cases, "alternative_count", &Params::alternative_count, {65u});
-  cases.push_back(
-      {"adaptive_target", [](Params& params) { params.selection = SOTTO_SELECT_ADAPTIVE_P; }});
+  cases.push_back({"adaptive_target", [](Params& params) { params.selection = SOTTO_SELECT_ADAPTIVE_P; }});
   return cases;
 }
 
@@ -67,8 +66,7 @@ TEST_F(DecodingArguments, TheStandaloneSamplerRefusesTheSame) {
   ASSERT_EQ(sotto_sampler_memory_size(300, 4096, &size, &error_), SOTTO_OK);
   AlignedBytes memory(size);
   sotto_sampler* sampler = nullptr;
-  ASSERT_EQ(sotto_sampler_init(nullptr, 300, 4096, memory.data(), size, &sampler, &error_),
-            SOTTO_OK);
+  ASSERT_EQ(sotto_sampler_init(nullptr, 300, 4096, memory.data(), size, &sampler, &error_), SOTTO_OK);
   for (const auto& wrong : sampler_cases()) {
     sotto_sampler_params params;
     sotto_sampler_params_init(&params, sizeof params);
@@ -89,8 +87,7 @@ TEST_F(DecodingArguments, ListsWithWrongTokensAreNamed) {
   const sotto_token_list bad_words[] = {{good, 2}, {bad, 2}};
   const sotto_stage twice[] = {SOTTO_STAGE_TOP_K, SOTTO_STAGE_TOP_K};
   const sotto_stage unknown[] = {29};
-  const sotto_stage without_top_k[] = {SOTTO_STAGE_TOP_P, SOTTO_STAGE_MIN_P,
-                                       SOTTO_STAGE_TEMPERATURE};
+  const sotto_stage without_top_k[] = {SOTTO_STAGE_TOP_P, SOTTO_STAGE_MIN_P, SOTTO_STAGE_TEMPERATURE};
   using Params = sotto_sampler_params;
   const Case<Params> cases[] = {
       {"logit_bias",

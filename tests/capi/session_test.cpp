@@ -60,8 +60,7 @@ TEST_F(Sessions, RewindIsAsIfTheRestHadNeverBeen) {
       ASSERT_EQ(session.logits(), fresh.logits()) << keep;
       if (keep < 9) continue;  // the prompt is cut: another text from here
       const auto again = session.generate(19 - keep);
-      EXPECT_EQ(again, std::vector<sotto_token>(first.begin() + static_cast<ptrdiff_t>(keep) - 9,
-                                                first.end()));
+      EXPECT_EQ(again, std::vector<sotto_token>(first.begin() + static_cast<ptrdiff_t>(keep) - 9, first.end()));
       EXPECT_EQ(session.logits(), at_end);
     }
   }
@@ -123,8 +122,7 @@ TEST_F(Sessions, NothingToContinueIsAnInvalidState) {
   size_t count;
   EXPECT_EQ(sotto_session_next(session.get(), &piece), SOTTO_INVALID_STATE);
   EXPECT_EQ(sotto_session_logits(session.get(), &logits, &count), SOTTO_INVALID_STATE);
-  EXPECT_EQ(sotto_session_generate(session.get(), nullptr, 0, 5, nullptr, nullptr),
-            SOTTO_INVALID_STATE);
+  EXPECT_EQ(sotto_session_generate(session.get(), nullptr, 0, 5, nullptr, nullptr), SOTTO_INVALID_STATE);
 }
 
 TEST_F(Sessions, CancelStopsTheNextCallAndNoMore) {
@@ -165,16 +163,14 @@ TEST_F(Sessions, GenerateIsTheLoopOverNext) {
     text.append(piece->text, piece->text_size);
   }
   Collected collected;
-  EXPECT_EQ(sotto_session_generate(pushed.get(), prompt.data(), 5, 40, collect, &collected),
-            SOTTO_STOP_MAX_TOKENS);
+  EXPECT_EQ(sotto_session_generate(pushed.get(), prompt.data(), 5, 40, collect, &collected), SOTTO_STOP_MAX_TOKENS);
   EXPECT_EQ(collected.pieces, 40u);
   EXPECT_EQ(collected.text, text);
   EXPECT_EQ(pushed.logits(), pulled.logits());
 
   collected = {};
   collected.stop_after = 3;
-  EXPECT_EQ(sotto_session_generate(pushed.get(), nullptr, 0, 40, collect, &collected),
-            SOTTO_STOP_CALLBACK);
+  EXPECT_EQ(sotto_session_generate(pushed.get(), nullptr, 0, 40, collect, &collected), SOTTO_STOP_CALLBACK);
   EXPECT_EQ(collected.pieces, 3u);
   EXPECT_EQ(pushed.info().token_count, 48u);
 }
@@ -193,8 +189,7 @@ TEST_F(Sessions, LogProbabilitiesAreThoseOfTheModel) {
     for (const float logit : logits) sum += std::exp(static_cast<double>(logit));
     const sotto_piece* piece;
     ASSERT_EQ(sotto_session_next(session.get(), &piece), SOTTO_OK);
-    EXPECT_NEAR(piece->log_probability, logits[static_cast<size_t>(piece->token)] - std::log(sum),
-                1e-5);
+    EXPECT_NEAR(piece->log_probability, logits[static_cast<size_t>(piece->token)] - std::log(sum), 1e-5);
   }
 }
 

@@ -10,17 +10,14 @@ using Params = sotto_speculation_params;
 
 class SpeculationArguments : public DecodingArguments {
  protected:
-  SpeculationArguments()
-      : drafting_(model_.get(), [](sotto_session_params& params) { params.draft_tokens = 4; }) {}
+  SpeculationArguments() : drafting_(model_.get(), [](sotto_session_params& params) { params.draft_tokens = 4; }) {}
 
   static Params defaults() {
     Params params;
     sotto_speculation_params_init(&params, sizeof params);
     return params;
   }
-  sotto_status set(const Params& params) {
-    return sotto_session_set_speculation(drafting_.get(), &params, &error_);
-  }
+  sotto_status set(const Params& params) { return sotto_session_set_speculation(drafting_.get(), &params, &error_); }
 
   OpenSession drafting_;
 };
@@ -43,10 +40,8 @@ TEST_F(SpeculationArguments, FieldsOutOfRangeAreNamed) {
   add_source(SOTTO_DRAFT_EARLY_EXIT, "exit_layer", [](Params& p) { p.exit_layer = 2; });
   add_source(SOTTO_DRAFT_CALLBACK, "draft is NULL", [](Params&) {});
   add_source(SOTTO_DRAFT_SESSION, "draft_session is NULL", [](Params&) {});
-  add_source(SOTTO_DRAFT_SESSION, "session itself",
-             [this](Params& p) { p.draft_session = drafting_.get(); });
-  add_source(SOTTO_DRAFT_SESSION, "vocabulary_size",
-             [&](Params& p) { p.draft_session = other.get(); });
+  add_source(SOTTO_DRAFT_SESSION, "session itself", [this](Params& p) { p.draft_session = drafting_.get(); });
+  add_source(SOTTO_DRAFT_SESSION, "vocabulary_size", [&](Params& p) { p.draft_session = other.get(); });
   for (const auto& wrong : cases) {
     Params params = defaults();
     wrong.spoil(params);
@@ -56,8 +51,7 @@ TEST_F(SpeculationArguments, FieldsOutOfRangeAreNamed) {
 
 TEST_F(SpeculationArguments, NeedsMemoryForDrafts) {
   const Params params = defaults();
-  expect_error(sotto_session_set_speculation(session_.get(), &params, &error_), "draft_tokens",
-               SOTTO_INVALID_STATE);
+  expect_error(sotto_session_set_speculation(session_.get(), &params, &error_), "draft_tokens", SOTTO_INVALID_STATE);
   EXPECT_EQ(sotto_session_set_speculation(session_.get(), nullptr, &error_), SOTTO_OK);
 }
 

@@ -63,8 +63,7 @@ class HostPool {
     for (auto& thread : threads_) thread.join();
   }
   sotto_executor executor() {
-    return {sizeof(sotto_executor), 0,
-            [](void* context) -> int32_t { return static_cast<HostPool*>(context)->count_; },
+    return {sizeof(sotto_executor), 0, [](void* context) -> int32_t { return static_cast<HostPool*>(context)->count_; },
             [](void* context, void* task_context, void (*task)(void*)) {
               static_cast<HostPool*>(context)->schedule(task_context, task);
             },
@@ -164,8 +163,7 @@ TEST(Threads, ACancelledPrefillCanGoOn) {
   while (!began) std::this_thread::yield();
   int cancelled = 0;
   for (uint64_t at = 0; at < prompt.size(); at = session.info().token_count) {
-    const sotto_status status =
-        sotto_session_prefill(session.get(), prompt.data() + at, prompt.size() - at);
+    const sotto_status status = sotto_session_prefill(session.get(), prompt.data() + at, prompt.size() - at);
     ASSERT_TRUE(status == SOTTO_OK || status == SOTTO_STOP_CANCELLED) << status;
     cancelled += status == SOTTO_STOP_CANCELLED;
   }

@@ -90,11 +90,10 @@ void walk(Pair& pair, uint32_t seed) {
 
 TEST(ViewMask, IsTheMaskThatIsCopied) {
   const OpenVocabulary vocabulary(tokens(), {}, {kEndToken});
-  const OpenGrammar grammars[] = {
-      OpenGrammar("", SOTTO_GRAMMAR_JSON),
-      OpenGrammar("root ::= root \",\" root | \"{\" root \"}\" | [a-b1]{1,40} | <[7]>",
-                  [&](auto& params) { params.vocabulary = vocabulary.get(); }),
-      OpenGrammar("[^\"]*\"(a|b1?){2,9}", SOTTO_GRAMMAR_REGEX)};
+  const OpenGrammar grammars[] = {OpenGrammar("", SOTTO_GRAMMAR_JSON),
+                                  OpenGrammar("root ::= root \",\" root | \"{\" root \"}\" | [a-b1]{1,40} | <[7]>",
+                                              [&](auto& params) { params.vocabulary = vocabulary.get(); }),
+                                  OpenGrammar("[^\"]*\"(a|b1?){2,9}", SOTTO_GRAMMAR_REGEX)};
   constexpr uint32_t kLeastMaskBytes = (kTokens + 63) / 64 * sizeof(uint64_t);
   for (const OpenGrammar& grammar : grammars) {
     for (const uint32_t mask_bytes : {0u, 4 * kLeastMaskBytes, kLeastMaskBytes}) {

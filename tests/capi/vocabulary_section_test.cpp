@@ -56,8 +56,7 @@ Outcome use_vocabulary(const std::vector<uint8_t>& file) {
   if (outcome.status != SOTTO_OK) return outcome;
   AlignedBytes memory(outcome.size);
   sotto_vocabulary* vocabulary = nullptr;
-  outcome.status =
-      sotto_vocabulary_init(&params, memory.data(), outcome.size, &vocabulary, &error);
+  outcome.status = sotto_vocabulary_init(&params, memory.data(), outcome.size, &vocabulary, &error);
   outcome.message = error.message;
   if (outcome.status != SOTTO_OK) return outcome;
 
@@ -65,17 +64,15 @@ Outcome use_vocabulary(const std::vector<uint8_t>& file) {
   sotto_grammar* grammar = nullptr;
   size_t grammar_size = 0;
   const std::string text = "root ::= [a-z0-9 ]{1,9} | \"\\\"\" [^\"]* \"\\\"\"";
-  EXPECT_EQ(sotto_grammar_compile(text.data(), text.size(), nullptr, grammar_memory.data(),
-                                  grammar_memory.size(), &grammar, &grammar_size, &error),
+  EXPECT_EQ(sotto_grammar_compile(text.data(), text.size(), nullptr, grammar_memory.data(), grammar_memory.size(),
+                                  &grammar, &grammar_size, &error),
             SOTTO_OK)
       << error.message;
   size_t matcher_size = 0;
-  EXPECT_EQ(sotto_matcher_memory_size(grammar, vocabulary, nullptr, &matcher_size, &error),
-            SOTTO_OK);
+  EXPECT_EQ(sotto_matcher_memory_size(grammar, vocabulary, nullptr, &matcher_size, &error), SOTTO_OK);
   AlignedBytes matcher_memory(matcher_size);
   sotto_matcher* matcher = nullptr;
-  EXPECT_EQ(sotto_matcher_init(grammar, vocabulary, nullptr, matcher_memory.data(), matcher_size,
-                               &matcher, &error),
+  EXPECT_EQ(sotto_matcher_init(grammar, vocabulary, nullptr, matcher_memory.data(), matcher_size, &matcher, &error),
             SOTTO_OK);
   outcome.mask.resize((kShape.vocabulary_size + 63) / 64);
   EXPECT_EQ(sotto_matcher_mask(matcher, 0, outcome.mask.data(), outcome.mask.size()), SOTTO_OK);
@@ -146,8 +143,8 @@ TEST(VocabularySection, DamageIsNoticedByItsUser) {
 TEST(VocabularySection, WrongPlacesAndCountsAreRefused) {
   const auto good = make_model_file(kShape, true);
   for (const uint32_t wrong : {0u, 1u, 255u, 300u, UINT32_MAX}) {
-    for (const auto field : {format::Vocabulary::VT_TEXT_COUNT, format::Vocabulary::VT_NODE_COUNT,
-                             format::Vocabulary::VT_LONGEST}) {
+    for (const auto field :
+         {format::Vocabulary::VT_TEXT_COUNT, format::Vocabulary::VT_NODE_COUNT, format::Vocabulary::VT_LONGEST}) {
       auto bad = good;
       set(bad, field, wrong);
       repair_checksums(bad);
@@ -156,15 +153,13 @@ TEST(VocabularySection, WrongPlacesAndCountsAreRefused) {
     }
   }
   const uint64_t right = section_of(good)->arrays()->offset();
-  for (const uint64_t offset :
-       {uint64_t{0}, uint64_t{64}, uint64_t{good.size()}, UINT64_MAX - 63, right + 8}) {
+  for (const uint64_t offset : {uint64_t{0}, uint64_t{64}, uint64_t{good.size()}, UINT64_MAX - 63, right + 8}) {
     auto bad = good;
     set(bad, format::Vocabulary::VT_ARRAYS, offset);
     repair_checksums(bad);
     AlignedBytes file(bad);
     size_t size = 0;
-    EXPECT_EQ(sotto_model_memory_size(file.data(), file.size(), nullptr, &size, nullptr),
-              SOTTO_MODEL_CORRUPT)
+    EXPECT_EQ(sotto_model_memory_size(file.data(), file.size(), nullptr, &size, nullptr), SOTTO_MODEL_CORRUPT)
         << offset;
   }
 }

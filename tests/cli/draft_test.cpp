@@ -20,10 +20,9 @@ TEST(Draft, EverySourceGivesTheSameText) {
   };
   for (const Words& mode : modes) {
     const auto plain = without_timings(generated(mode));
-    for (const Words& draft :
-         {Words{"--draft", "lookup"}, Words{"--draft", "lookahead"}, Words{"--draft", "early-exit"},
-          Words{"--draft", SOTTO_DEMO_MODEL},
-          Words{"--draft", "lookup", "--draft", "lookahead", "--draft-tokens", "15"}}) {
+    for (const Words& draft : {Words{"--draft", "lookup"}, Words{"--draft", "lookahead"},
+                               Words{"--draft", "early-exit"}, Words{"--draft", SOTTO_DEMO_MODEL},
+                               Words{"--draft", "lookup", "--draft", "lookahead", "--draft-tokens", "15"}}) {
       Words all = mode;
       all.insert(all.end(), draft.begin(), draft.end());
       SCOPED_TRACE(joined(all));
@@ -43,8 +42,8 @@ TEST(Draft, TheModelItselfIsAlwaysRight) {
 }
 
 TEST(Draft, WhatAGrammarForcesIsEvaluatedAhead) {
-  const Words words = {"-n", "60", "--seed", "1", "--choices",
-                       "the old house by the river,the young man from the town"};
+  const Words words = {"-n", "60",        "--seed",
+                       "1",  "--choices", "the old house by the river,the young man from the town"};
   Words without = words;
   without.insert(without.end(), {"--draft-tokens", "0"});
   const auto run = generated(words);
@@ -58,11 +57,9 @@ TEST(Draft, WrongOptionsAreRefused) {
   expect_usage_error({"--draft", "lookup", "--draft-tokens", "0"}, "--draft-tokens");
   expect_usage_error({"--draft", "lookup", "--num-beams", "3"}, "--draft");
   expect_usage_error({"--draft", "a.sotto", "--draft", "b.sotto"}, "b.sotto");
-  expect_refused(run_on_demo("generate", {"-p", kPrompt, "--draft", "none.sotto"}), 1,
-                 "none.sotto");
-  expect_refused(run_on_demo("generate", {"-p", kPrompt, "--draft", "lookup",
-                                          "--draft-min-match", "9"}),
-                 1, "min_match");
+  expect_refused(run_on_demo("generate", {"-p", kPrompt, "--draft", "none.sotto"}), 1, "none.sotto");
+  expect_refused(run_on_demo("generate", {"-p", kPrompt, "--draft", "lookup", "--draft-min-match", "9"}), 1,
+                 "min_match");
 }
 
 TEST(Draft, TimingsTellHowDraftsFared) {

@@ -100,8 +100,7 @@ TEST(Generate, LogProbabilities) {
     EXPECT_LE(value.get<double>(), 0.0);
     EXPECT_GT(value.get<double>(), -12.0);  // greedy takes no token below 1/vocabulary
   }
-  const Result lines = run_on_demo(
-      "generate", {"-p", kPrompt, "-n", "12", "--logprobs", "--greedy", "-q"});
+  const Result lines = run_on_demo("generate", {"-p", kPrompt, "-n", "12", "--logprobs", "--greedy", "-q"});
   EXPECT_EQ(std::count(lines.out.begin(), lines.out.end(), '\n'), 12);
 }
 
@@ -122,13 +121,13 @@ TEST(Generate, EmptyPromptStartsANewText) {
 }
 
 TEST(Generate, SpellingsOfOtherPrograms) {
-  const Words ours = {"-p", kPrompt, "-n", "9", "--temp", "1.1", "--top-k", "9", "--top-p", "0.9",
-                      "--min-p", "0.01", "--repeat-penalty", "1.3", "--repeat-last-n", "-1",
-                      "--ctx", "64", "--overflow", "ring", "--sinks", "2"};
-  const Words theirs = {"-p", kPrompt, "--max_new_tokens", "9", "--temperature", "1.1", "--top_k",
-                        "9", "--top_p", "0.9", "--min_p", "0.01", "--repetition_penalty", "1.3",
-                        "--repeat_last_n", "-1", "--num_ctx", "64", "--overflow", "ring",
-                        "--num_keep", "2"};
+  const Words ours = {"-p",      kPrompt, "-n",         "9",    "--temp",           "1.1", "--top-k",         "9",
+                      "--top-p", "0.9",   "--min-p",    "0.01", "--repeat-penalty", "1.3", "--repeat-last-n", "-1",
+                      "--ctx",   "64",    "--overflow", "ring", "--sinks",          "2"};
+  const Words theirs = {
+      "-p",        kPrompt, "--max_new_tokens", "9",    "--temperature",        "1.1", "--top_k",         "9",
+      "--top_p",   "0.9",   "--min_p",          "0.01", "--repetition_penalty", "1.3", "--repeat_last_n", "-1",
+      "--num_ctx", "64",    "--overflow",       "ring", "--num_keep",           "2"};
   const json expected = generate_json(ours);
   const json object = generate_json(theirs);
   EXPECT_EQ(object["parameters"], expected["parameters"]);
@@ -142,8 +141,7 @@ TEST(Generate, FullContextStopsOrGoesOn) {
   EXPECT_EQ(stopped["stop"], "context_full");
   EXPECT_LE(stopped["tokens"].size() + stopped["prompt_tokens"].size(), 17u);
   for (const char* overflow : {"ring", "shift"}) {
-    const json object = generate_json({"-p", kPrompt, "-n", "100", "--ctx", "16", "--overflow",
-                                       overflow, "--greedy"});
+    const json object = generate_json({"-p", kPrompt, "-n", "100", "--ctx", "16", "--overflow", overflow, "--greedy"});
     EXPECT_EQ(object["stop"], "max_tokens") << overflow;
     EXPECT_EQ(object["tokens"].size(), 100u) << overflow;
   }
@@ -151,16 +149,14 @@ TEST(Generate, FullContextStopsOrGoesOn) {
 
 TEST(Generate, TimingsOnStandardError) {
   const Result result = run_on_demo("generate", {"-p", kPrompt, "-n", "8"});
-  for (const char* part :
-       {"prefill", "decode", "sample ", "tok/s", "first token", "memory", "max_tokens"}) {
+  for (const char* part : {"prefill", "decode", "sample ", "tok/s", "first token", "memory", "max_tokens"}) {
     EXPECT_NE(result.err.find(part), std::string::npos) << part << " in " << result.err;
   }
 }
 
 // Starts an endless generation, waits until it prints, and presses Ctrl-C.
 Result interrupted(const Words& more) {
-  Words words = {"generate", "-m", SOTTO_DEMO_MODEL, "-p", kPrompt, "-n", "-1", "--overflow",
-                 "ring", "--ignore-eos"};
+  Words words = {"generate", "-m", SOTTO_DEMO_MODEL, "-p", kPrompt, "-n", "-1", "--overflow", "ring", "--ignore-eos"};
   words.insert(words.end(), more.begin(), more.end());
   Program program(SOTTO_CLI, words);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);

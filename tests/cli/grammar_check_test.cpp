@@ -20,13 +20,11 @@ TEST(GrammarCheck, TellsWhichTextsFit) {
   const TemporaryFolder folder;
   write_file(folder.file("list.gbnf"), "root ::= item+\nitem ::= \"- \" [a-z]+ \"\\n\"\n");
   write_file(folder.file("good.txt"), "- ab\n- c\n");
-  const Words valid = {folder.file("list.gbnf"), "--test", "- a\n", "--test-file",
-                       folder.file("good.txt")};
+  const Words valid = {folder.file("list.gbnf"), "--test", "- a\n", "--test-file", folder.file("good.txt")};
   const Result good = run_grammar("check", valid);
   EXPECT_EQ(good.exit_code, 0) << good.err;
   EXPECT_EQ(good.err, "");
-  expect_parts(good.out,
-               {"valid", "gbnf", "accepted \"- a\\n\"", "accepted " + folder.file("good")});
+  expect_parts(good.out, {"valid", "gbnf", "accepted \"- a\\n\"", "accepted " + folder.file("good")});
 
   Words all = valid;
   for (const char* text : {"- a", "- ab\n- A\n", ""}) {
@@ -35,8 +33,8 @@ TEST(GrammarCheck, TellsWhichTextsFit) {
   }
   const Result bad = run_grammar("check", all);
   EXPECT_EQ(bad.exit_code, 1);
-  expect_parts(bad.out, {"beginning \"- a\": only", "refused \"- ab\\n- A\\n\": at byte 7, 2:3",
-                         "\n    - A\n      ^\n", "beginning \"\""});
+  expect_parts(bad.out, {"beginning \"- a\": only", "refused \"- ab\\n- A\\n\": at byte 7, 2:3", "\n    - A\n      ^\n",
+                         "beginning \"\""});
 
   all.push_back("--json");
   const Result told = run_grammar("check", all);
@@ -89,14 +87,13 @@ TEST(GrammarCheck, EveryKindOfGrammar) {
     const Result result = run_grammar("check", words);
     EXPECT_EQ(result.exit_code, 0) << joined(words) << result.out << result.err;
   }
-  const std::vector<Words> refused = {
-      {"--number-range", "1,10", "--integer", "--test", "10.5"},
-      {"--number-range", "1,10", "--test", "11"},
-      {"--schema", kPersonSchema, "--json-space", "compact", "--test", "{ }"},
-      {"--schema", kPersonSchema, "--json-space", "one", "--test", person},
-      {"--schema", kPersonSchema, "--max-space", "1", "--test", "{  \"name\""},
-      {"--schema", R"({"properties": {"a": true}})", "--closed", "--test", "{\"b\":1}"},
-      {"--choices", "yes,no", "--test", "yes,no"}};
+  const std::vector<Words> refused = {{"--number-range", "1,10", "--integer", "--test", "10.5"},
+                                      {"--number-range", "1,10", "--test", "11"},
+                                      {"--schema", kPersonSchema, "--json-space", "compact", "--test", "{ }"},
+                                      {"--schema", kPersonSchema, "--json-space", "one", "--test", person},
+                                      {"--schema", kPersonSchema, "--max-space", "1", "--test", "{  \"name\""},
+                                      {"--schema", R"({"properties": {"a": true}})", "--closed", "--test", "{\"b\":1}"},
+                                      {"--choices", "yes,no", "--test", "yes,no"}};
   for (const Words& words : refused) {
     const Result result = run_grammar("check", words);
     EXPECT_EQ(result.exit_code, 1) << joined(words) << result.out << result.err;
@@ -173,8 +170,7 @@ TEST(GrammarCheck, MemoryGrowsWithTheGrammarAndTheText) {
   const std::string deep = std::string(20000, '[') + std::string(20000, ']');
   const TemporaryFolder folder;
   write_file(folder.file("deep.json"), deep);
-  const json object = json_of(
-      run_grammar("check", {"--any-json", "--test-file", folder.file("deep.json"), "--json"}));
+  const json object = json_of(run_grammar("check", {"--any-json", "--test-file", folder.file("deep.json"), "--json"}));
   EXPECT_EQ(object["tests"][0]["verdict"], "accepted");
 }
 
@@ -184,8 +180,7 @@ TEST(GrammarCheck, TokensOfAModel) {
   const std::string grammar = "root ::= <[" + ids[0].dump() + "]>";
   EXPECT_EQ(run_grammar("check", {grammar, "-m", SOTTO_DEMO_MODEL}).exit_code, 0);
   expect_refused(run_grammar("check", {grammar}), 1, "there is no vocabulary");
-  expect_refused(run_grammar("check", {"root ::= <[999999]>", "-m", SOTTO_DEMO_MODEL}), 1,
-                 "beyond the vocabulary");
+  expect_refused(run_grammar("check", {"root ::= <[999999]>", "-m", SOTTO_DEMO_MODEL}), 1, "beyond the vocabulary");
 }
 
 TEST(GrammarCheck, TheEmptyExpression) {

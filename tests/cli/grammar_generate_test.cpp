@@ -88,11 +88,11 @@ TEST(GrammarGenerate, EveryKindOfGrammar) {
   EXPECT_EQ(choice, "a, b");
   const std::string number = text({"--number-range", "10,99", "--integer"});
   EXPECT_TRUE(std::regex_match(number, std::regex("[1-9][0-9]"))) << number;
-  const json call = json::parse(
-      text({"--tools",
-            R"([{"name": "f", "parameters": {"type": "object", "properties": )"
-            R"({"x": {"type": "boolean"}}, "required": ["x"], "additionalProperties": false}}])",
-            "--json-space", "one"}));
+  const json call =
+      json::parse(text({"--tools",
+                        R"([{"name": "f", "parameters": {"type": "object", "properties": )"
+                        R"({"x": {"type": "boolean"}}, "required": ["x"], "additionalProperties": false}}])",
+                        "--json-space", "one"}));
   EXPECT_EQ(call["name"], "f");
   EXPECT_TRUE(call["arguments"]["x"].is_boolean());
   // Any JSON may go on for long; what comes is at least its beginning.
@@ -123,8 +123,8 @@ TEST(GrammarGenerate, TellsOfTheGrammar) {
   EXPECT_GT(object["memory"]["matcher_bytes"], 0);
   EXPECT_LE(object["memory"]["matcher_bytes"], 2 << 20);
   EXPECT_FALSE(generated({"-n", "2"})["parameters"].contains("grammar"));
-  const Result people = run_on_demo(
-      "generate", {"-p", kPrompt, "--grammar", "root ::= \"a\"\nb ::= \"c\"", "--no-echo"});
+  const Result people =
+      run_on_demo("generate", {"-p", kPrompt, "--grammar", "root ::= \"a\"\nb ::= \"c\"", "--no-echo"});
   EXPECT_EQ(people.exit_code, 0);
   EXPECT_EQ(people.out, "a\n");
   EXPECT_NE(people.err.find("sotto: warning: "), std::string::npos) << people.err;
@@ -155,9 +155,9 @@ TEST(GrammarGenerate, TriggersLeaveTextFreeBefore) {
     EXPECT_EQ(found.substr(0, before.size()), before);
     return found.substr(std::min(before.size(), found.size()));
   };
-  for (const Words& words : {Words{"--trigger", '"' + trigger + '"'},
-                             Words{"--trigger", "never seen", "--trigger", trigger},
-                             Words{"--trigger-token", tokens[last].dump()}}) {
+  for (const Words& words :
+       {Words{"--trigger", '"' + trigger + '"'}, Words{"--trigger", "never seen", "--trigger", trigger},
+        Words{"--trigger-token", tokens[last].dump()}}) {
     const std::string digits = digits_behind(words);
     EXPECT_TRUE(std::regex_match(digits, std::regex("[0-9]{5}"))) << joined(words) << digits;
   }
@@ -167,8 +167,8 @@ TEST(GrammarGenerate, TriggersLeaveTextFreeBefore) {
 }
 
 TEST(GrammarGenerate, HealedTokensBelongToThePrompt) {
-  const json object = json_of(run_on_demo(
-      "generate", {"-p", "Once upon a t", "--heal", "--json", "--regex", "[a-z]{1,8}"}));
+  const json object =
+      json_of(run_on_demo("generate", {"-p", "Once upon a t", "--heal", "--json", "--regex", "[a-z]{1,8}"}));
   const std::string text = object["text"];
   EXPECT_TRUE(object["stop"] == "grammar" || object["stop"] == "end_of_text") << object;
   EXPECT_TRUE(std::regex_match(text, std::regex("[a-z]{1,8}"))) << text;

@@ -13,32 +13,31 @@ namespace {
 using nlohmann::json;
 
 TEST(GrammarJsonl, AnswersEveryKindOfLine) {
-  const std::string lines =
-      R"({"grammar": "root ::= \"a\"+", "test": ["a", "aa", "", "b"], "id": 7})"
-      "\n"
-      R"({"schema": {"type": "integer", "maximum": 12345678901234567890123}, )"
-      R"("test": ["12345678901234567890123", "12345678901234567890124"]})"
-      "\n"
-      R"({"schema": "{\"enum\": [1]}", "test": ["1", "2"]})"
-      "\n"
-      R"({"schema": true, "test": ["[]"]})"
-      "\n"
-      R"({"regex": "[é日]", "test": ["é", "日", "e"]})"
-      "\n"
-      R"({"choices": ["x", "y, z"], "test": ["y, z", "y"]})"
-      "\n"
-      R"({"number_range": {"minimum": 1, "integer": true}, "test": ["2", "0"]})"
-      "\n"
-      R"({"any_json": true, "test": ["{\"a\":1}", "{"]})"
-      "\n"
-      R"({"json_object": true, "test": ["{}", "[]"]})"
-      "\n"
-      R"({"tools": [{"name": "f"}], "test": ["{\"name\":\"f\",\"arguments\":{}}"]})"
-      "\n"
-      R"({"grammar": "x ::= \"1\"", "root": "x", "test": ["1"]})"
-      "\n"
-      R"({"grammar": "root ::= \"1\"", "options": {"trigger": "go"}, "test": ["x go1", "go2"]})"
-      "\n";
+  const std::string lines = R"({"grammar": "root ::= \"a\"+", "test": ["a", "aa", "", "b"], "id": 7})"
+                            "\n"
+                            R"({"schema": {"type": "integer", "maximum": 12345678901234567890123}, )"
+                            R"("test": ["12345678901234567890123", "12345678901234567890124"]})"
+                            "\n"
+                            R"({"schema": "{\"enum\": [1]}", "test": ["1", "2"]})"
+                            "\n"
+                            R"({"schema": true, "test": ["[]"]})"
+                            "\n"
+                            R"({"regex": "[é日]", "test": ["é", "日", "e"]})"
+                            "\n"
+                            R"({"choices": ["x", "y, z"], "test": ["y, z", "y"]})"
+                            "\n"
+                            R"({"number_range": {"minimum": 1, "integer": true}, "test": ["2", "0"]})"
+                            "\n"
+                            R"({"any_json": true, "test": ["{\"a\":1}", "{"]})"
+                            "\n"
+                            R"({"json_object": true, "test": ["{}", "[]"]})"
+                            "\n"
+                            R"({"tools": [{"name": "f"}], "test": ["{\"name\":\"f\",\"arguments\":{}}"]})"
+                            "\n"
+                            R"({"grammar": "x ::= \"1\"", "root": "x", "test": ["1"]})"
+                            "\n"
+                            R"({"grammar": "root ::= \"1\"", "options": {"trigger": "go"}, "test": ["x go1", "go2"]})"
+                            "\n";
   const std::vector<json> expected = {{true, true, false, false},
                                       {true, false},
                                       {true, false},
@@ -62,28 +61,27 @@ TEST(GrammarJsonl, AnswersEveryKindOfLine) {
 }
 
 TEST(GrammarJsonl, TextsThatAreNotUnicode) {
-  const std::vector<json> answers = answers_to(
-      R"({"any_json": true, "test": ["\"\ud800\"", "\"\ud83d\ude00\"", "\"\\ud83d\\ude00\""], )"
-      R"("test_base64": ["IsOpIg==", "Iv8i", "IsPpIg"]})"
-      "\n"
-      "{\"grammar\": \"root ::= .\", \"test\": [\"\xff\", \"\xc3\xa9\"]}\n");
+  const std::vector<json> answers =
+      answers_to(R"({"any_json": true, "test": ["\"\ud800\"", "\"\ud83d\ude00\"", "\"\\ud83d\\ude00\""], )"
+                 R"("test_base64": ["IsOpIg==", "Iv8i", "IsPpIg"]})"
+                 "\n"
+                 "{\"grammar\": \"root ::= .\", \"test\": [\"\xff\", \"\xc3\xa9\"]}\n");
   EXPECT_EQ(answers[0]["accepted"], json({false, true, true}));
   EXPECT_EQ(answers[0].at("accepted_base64"), json({true, false, false}));
   EXPECT_EQ(answers[1]["accepted"], json({false, true}));
 }
 
 TEST(GrammarJsonl, InvalidGrammarsAcceptNothing) {
-  const std::vector<json> answers =
-      answers_to(R"({"grammar": "root ::= \"a\"\n  y ::= z", "test": ["a", "b"]})"
-                 "\n"
-                 R"({"schema": {"type": 1}, "test": []})"
-                 "\n"
-                 R"({"schema": {"uniqueItems": true}, "test": ["1"]})"
-                 "\n"
-                 R"({"schema": "{", "test": ["1"]})"
-                 "\n"
-                 R"({"schema": false, "test": ["1"]})"
-                 "\n");
+  const std::vector<json> answers = answers_to(R"({"grammar": "root ::= \"a\"\n  y ::= z", "test": ["a", "b"]})"
+                                               "\n"
+                                               R"({"schema": {"type": 1}, "test": []})"
+                                               "\n"
+                                               R"({"schema": {"uniqueItems": true}, "test": ["1"]})"
+                                               "\n"
+                                               R"({"schema": "{", "test": ["1"]})"
+                                               "\n"
+                                               R"({"schema": false, "test": ["1"]})"
+                                               "\n");
   ASSERT_EQ(answers.size(), 5u);
   for (const json& answer : answers) {
     EXPECT_EQ(answer["valid"], false) << answer;
@@ -192,13 +190,9 @@ void run_published(const std::string& name, size_t expected_count) {
   }
 }
 
-TEST(GrammarJsonl, LlamaCppCases) {
-  run_published("cases_llamacpp.json", 38);
-}
+TEST(GrammarJsonl, LlamaCppCases) { run_published("cases_llamacpp.json", 38); }
 
-TEST(GrammarJsonl, XgrammarCases) {
-  run_published("cases_xgrammar.json", 465);
-}
+TEST(GrammarJsonl, XgrammarCases) { run_published("cases_xgrammar.json", 465); }
 
 }  // namespace
 }  // namespace sotto::test

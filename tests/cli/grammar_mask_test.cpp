@@ -23,8 +23,7 @@ TEST(GrammarMask, BytesWithoutAModel) {
   EXPECT_EQ(object["vocabulary_size"], 257);
   EXPECT_EQ(object["may_end"], false);
   EXPECT_EQ(object["forced"], "");
-  EXPECT_EQ(object["tokens"],
-            json::parse(R"([{"id": 110, "text": "n"}, {"id": 121, "text": "y"}])"));
+  EXPECT_EQ(object["tokens"], json::parse(R"([{"id": 110, "text": "n"}, {"id": 121, "text": "y"}])"));
   object = mask({"--choices", "yes,yet,no", "--prefix", "y"});
   EXPECT_EQ(object["forced"], "e");
   EXPECT_EQ(object["tokens"], json::parse(R"([{"id": 101, "text": "e"}])"));
@@ -48,15 +47,11 @@ TEST(GrammarMask, TokensOfAModel) {
   ASSERT_FALSE(texts.empty());
   EXPECT_EQ(object["count"], texts.size());
   for (const std::string& text : texts) {
-    EXPECT_EQ(
-        std::string("then cat").rfind(text, 0) == 0 || std::string("the cat").rfind(text, 0) == 0,
-        true)
-        << text;
+    EXPECT_EQ(std::string("then cat").rfind(text, 0) == 0 || std::string("the cat").rfind(text, 0) == 0, true) << text;
   }
   EXPECT_EQ(texts[0], "t");
   EXPECT_EQ(object["forced"], "the");
-  const json end =
-      mask({"--regex", "(the|then) cat", "-m", SOTTO_DEMO_MODEL, "--prefix", "the cat"});
+  const json end = mask({"--regex", "(the|then) cat", "-m", SOTTO_DEMO_MODEL, "--prefix", "the cat"});
   const json model = json_of(run_sotto({"inspect", "--json", SOTTO_DEMO_MODEL}));
   EXPECT_EQ(end["count"], 1);
   EXPECT_EQ(end["tokens"][0]["id"], model["end_of_text_token"]);
@@ -112,8 +107,8 @@ TEST(GrammarCompile, ImagesStandForTheirSources) {
   direct.insert(direct.end(), {"--prefix", "{\"name\":\"A", "-m", SOTTO_DEMO_MODEL});
   EXPECT_EQ(from_image, mask(direct));
   const json from_grammar = generated({"--grammar", image, "--temp", "1.3", "--seed", "5"});
-  const json from_schema = generated(
-      {"--json-schema", kPersonSchema, "--json-space", "compact", "--temp", "1.3", "--seed", "5"});
+  const json from_schema =
+      generated({"--json-schema", kPersonSchema, "--json-space", "compact", "--temp", "1.3", "--seed", "5"});
   EXPECT_EQ(from_grammar["tokens"], from_schema["tokens"]);
 }
 
@@ -134,8 +129,7 @@ TEST(GrammarCompile, WrongImagesAndWrongUse) {
   expect_refused(run_grammar("check", {image, "--grammar-root", "x"}), 2, "compiled already");
   expect_refused(run_grammar("check", {"--schema", image}), 2, "is a compiled grammar");
   expect_refused(run_grammar("compile", {"--regex", "a"}), 2, "--output");
-  expect_refused(run_grammar("compile", {"--regex", "a", "-o", "/no/such/folder/x"}), 1,
-                 "/no/such/folder/x");
+  expect_refused(run_grammar("compile", {"--regex", "a", "-o", "/no/such/folder/x"}), 1, "/no/such/folder/x");
   expect_refused(run_grammar("compile", {"--regex", "(", "-o", image}), 1, "sotto: regex:1:1");
   EXPECT_EQ(read_file(image), bytes);
 }

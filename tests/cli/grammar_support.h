@@ -13,8 +13,7 @@
 namespace sotto::test {
 
 // `sotto grammar COMMAND WORDS...`.
-inline Result run_grammar(const std::string& command, const Words& words,
-                          const std::string& input = "") {
+inline Result run_grammar(const std::string& command, const Words& words, const std::string& input = "") {
   Words all = {"grammar", command};
   all.insert(all.end(), words.begin(), words.end());
   return run_sotto(all, input);
@@ -36,8 +35,7 @@ inline std::vector<nlohmann::json> answers_to(const std::string& lines, int exit
 
 inline std::filesystem::path grammar_data() {
   const char* data = std::getenv("SOTTO_TEST_DATA");
-  return std::filesystem::path(data != nullptr ? data : SOTTO_SOURCE_DIR "/../shared/data") /
-         "grammars";
+  return std::filesystem::path(data != nullptr ? data : SOTTO_SOURCE_DIR "/../shared/data") / "grammars";
 }
 
 inline const std::string kPersonSchema =

@@ -49,9 +49,8 @@ TEST(Program, HelpNamesCommandsOptionsAndExamples) {
   const Result generate = run_sotto({"generate", "--help"});
   EXPECT_EQ(generate.exit_code, 0);
   for (const char* part : {"--temp X [0.8]", "--top-k N [40]", "--overflow NAME [stop]",
-                           "Also understood, as every name with _ for -: --max-new-tokens",
-                           "\nTruncation:\n", "\nWatermark:\n", "\nSeveral sequences:\n",
-                           "Examples:"}) {
+                           "Also understood, as every name with _ for -: --max-new-tokens", "\nTruncation:\n",
+                           "\nWatermark:\n", "\nSeveral sequences:\n", "Examples:"}) {
     EXPECT_NE(generate.out.find(part), std::string::npos) << part;
   }
   for (const char* command : {"tokenize", "inspect", "sample", "score", "embed", "detect"}) {
@@ -62,16 +61,15 @@ TEST(Program, HelpNamesCommandsOptionsAndExamples) {
 
 TEST(Program, Version) {
   const std::string version = "sotto " + std::to_string(SOTTO_VERSION_MAJOR) + '.' +
-                              std::to_string(SOTTO_VERSION_MINOR) + '.' +
-                              std::to_string(SOTTO_VERSION_PATCH) + "\nBuilt with " +
-                              sotto_build_text() + '\n';
+                              std::to_string(SOTTO_VERSION_MINOR) + '.' + std::to_string(SOTTO_VERSION_PATCH) +
+                              "\nBuilt with " + sotto_build_text() + '\n';
   EXPECT_EQ(run_sotto({"--version"}).out, version);
 }
 
 TEST(Program, ManualPageIsOfThisVersion) {
   const std::string page = read_file(std::string(SOTTO_SOURCE_DIR) + "/platforms/cli/sotto.1");
-  const std::string version = "\"Sotto " + std::to_string(SOTTO_VERSION_MAJOR) + '.' +
-                              std::to_string(SOTTO_VERSION_MINOR) + '"';
+  const std::string version =
+      "\"Sotto " + std::to_string(SOTTO_VERSION_MAJOR) + '.' + std::to_string(SOTTO_VERSION_MINOR) + '"';
   EXPECT_NE(page.find(version), std::string::npos) << "lacks " << version;
   for (const std::string& text : {page, run_sotto({"--help"}).out}) {
     EXPECT_NE(text.find("GPT-2 models in int8 or int4"), std::string::npos) << text;

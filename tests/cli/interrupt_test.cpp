@@ -55,8 +55,7 @@ TEST(Interrupts, SearchesThatArePrinted) {
 }
 
 TEST(Interrupts, ScoresOfSequences) {
-  const Words words = {"-p", "a",  "-n",         "300",   "--ignore-eos",
-                       "--n", "16", "--logprobs", "--json"};
+  const Words words = {"-p", "a", "-n", "300", "--ignore-eos", "--n", "16", "--logprobs", "--json"};
   interrupt_at_many_moments(words, [](const Result& result) {
     const json object = json::parse(result.out);
     EXPECT_EQ(object["stop"] == "cancelled", result.exit_code == 130) << object["stop"];

@@ -15,8 +15,7 @@ using nlohmann::json;
 constexpr uint32_t kGpt2Vocabulary = 50257;  // has an end of text
 
 // The path of a model with random weights.
-std::string write_other_model(const TemporaryFolder& folder, const ModelShape& shape,
-                              bool with_tokenizer) {
+std::string write_other_model(const TemporaryFolder& folder, const ModelShape& shape, bool with_tokenizer) {
   const std::vector<uint8_t> bytes = make_model_file(shape, with_tokenizer);
   const std::string path = folder.file("other.sotto");
   write_file(path, {bytes.begin(), bytes.end()});

@@ -51,8 +51,8 @@ TEST(Posix, TellsWhyAFileCannotBeMapped) {
 
 TEST(Posix, AllocatesAlignedZeroedMemory) {
   constexpr size_t kHuge = SOTTO_POSIX_HUGE_PAGE_SIZE;
-  for (const size_t size : {size_t{1}, size_t{4096}, size_t{100'000}, kHuge - 1, kHuge, kHuge + 1,
-                            5 * kHuge + 12'345}) {
+  for (const size_t size :
+       {size_t{1}, size_t{4096}, size_t{100'000}, kHuge - 1, kHuge, kHuge + 1, 5 * kHuge + 12'345}) {
     sotto_posix_memory memory;
     char message[200] = "";
     ASSERT_EQ(sotto_posix_allocate(size, &memory, message, sizeof message), 0) << message;

@@ -39,11 +39,8 @@ std::string contents(FILE* file) {
 
 }  // namespace
 
-Program::Program(const std::string& path, const std::vector<std::string>& arguments,
-                 const std::string& input)
-    : input_(std::tmpfile(), std::fclose),
-      out_(std::tmpfile(), std::fclose),
-      err_(std::tmpfile(), std::fclose) {
+Program::Program(const std::string& path, const std::vector<std::string>& arguments, const std::string& input)
+    : input_(std::tmpfile(), std::fclose), out_(std::tmpfile(), std::fclose), err_(std::tmpfile(), std::fclose) {
   if (!input_ || !out_ || !err_) throw std::runtime_error("no temporary files");
   std::fwrite(input.data(), 1, input.size(), input_.get());
   std::rewind(input_.get());
@@ -70,16 +67,14 @@ void Program::interrupt() { kill(process_, SIGINT); }
 Result Program::wait() {
   int status = 0;
   waitpid(process_, &status, 0);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), contents(out_.get()),
-          contents(err_.get())};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), contents(out_.get()), contents(err_.get())};
 }
 
 Result run_sotto(const std::vector<std::string>& arguments, const std::string& input) {
   return Program(SOTTO_CLI, arguments, input).wait();
 }
 
-Result run_on_demo(const std::string& command, const std::vector<std::string>& arguments,
-                   const std::string& input) {
+Result run_on_demo(const std::string& command, const std::vector<std::string>& arguments, const std::string& input) {
   std::vector<std::string> all = {command, "-m", SOTTO_DEMO_MODEL};
   all.insert(all.end(), arguments.begin(), arguments.end());
   return run_sotto(all, input);

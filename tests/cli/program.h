@@ -21,8 +21,7 @@ struct Result {
 // A running program; killed by SIGALRM if it takes two minutes.
 class Program {
  public:
-  Program(const std::string& path, const std::vector<std::string>& arguments,
-          const std::string& input = "");
+  Program(const std::string& path, const std::vector<std::string>& arguments, const std::string& input = "");
   size_t output_size() const;  // so far
   void interrupt();            // Ctrl-C
   Result wait();

@@ -35,8 +35,7 @@ struct Question {
 using Renaming = std::map<std::string, std::string>;
 const std::map<std::string, Renaming> kRenamings = {
     {"temperature", {{"temp", "temperature"}}},
-    {"dynamic_temperature",
-     {{"temp", "temperature"}, {"delta", "dynatemp_range"}, {"exponent", "dynatemp_exponent"}}},
+    {"dynamic_temperature", {{"temp", "temperature"}, {"delta", "dynatemp_range"}, {"exponent", "dynatemp_exponent"}}},
     {"top_k", {{"k", "top_k"}}},
     {"top_p", {{"p", "top_p"}, {"min_keep", "min_keep"}}},
     {"min_p", {{"p", "min_p"}, {"min_keep", "min_keep"}}},
@@ -128,8 +127,7 @@ std::vector<Question> questions_of(const json& cases) {
     if (published["id"] == "hf-min_p-edge1") {  // exp(-100) is no float; exp(-10) asks the same
       for (json& logit : line["logits"]) logit = logit.get<double>() / 10.0;
     }
-    questions.push_back({published["id"], line, published["expected"],
-                         std::max(published["tol"].get<double>(), 2e-6)});
+    questions.push_back({published["id"], line, published["expected"], std::max(published["tol"].get<double>(), 2e-6)});
   }
   return questions;
 }
@@ -169,8 +167,7 @@ void expect_near(const Distribution& kept, const Distribution& expected, double 
     const auto found = kept.find(id);
     EXPECT_NEAR(found == kept.end() ? 0.0 : found->second, value, tolerance) << "token " << id;
   }
-  for (const auto& [id, value] : kept)
-    EXPECT_TRUE(expected.count(id)) << "token " << id << " stayed";
+  for (const auto& [id, value] : kept) EXPECT_TRUE(expected.count(id)) << "token " << id << " stayed";
 }
 
 std::vector<int> kept_ids(const Distribution& kept) {
@@ -210,15 +207,12 @@ void expect_answer(const Question& question, const Distribution& kept) {
     ASSERT_TRUE(expected.contains("probs"));
     for (size_t id = 0; id < expected["probs"].size(); ++id) {
       const auto found = kept.find(static_cast<int>(id));
-      EXPECT_NEAR(found == kept.end() ? 0.0 : found->second, expected["probs"][id].get<double>(),
-                  question.tolerance);
+      EXPECT_NEAR(found == kept.end() ? 0.0 : found->second, expected["probs"][id].get<double>(), question.tolerance);
     }
   }
 }
 
-json published_cases() {
-  return json::parse(read_file(cases_path()))["cases"];
-}
+json published_cases() { return json::parse(read_file(cases_path()))["cases"]; }
 
 TEST(SamplePublished, Cases) {
   if (!std::filesystem::exists(cases_path())) {
@@ -259,8 +253,7 @@ TEST(SamplePublished, TemperatureSharpensAndFlattens) {
     return json{{"logits", values}, {"params", {{"temperature", temperature}}}};
   };
   const std::vector<json> answers =
-      answers_to({line(logits, 1.0), line(logits, 0.5), line(logits, 1.3),
-                  line(std::vector<double>(20, 0.05), 0.5)});
+      answers_to({line(logits, 1.0), line(logits, 0.5), line(logits, 1.3), line(std::vector<double>(20, 0.05), 0.5)});
   const auto p = [&](size_t i, const char* id) { return answers[i]["kept"][id].get<double>(); };
   EXPECT_GT(p(1, "5"), p(0, "5"));
   EXPECT_LT(p(1, "10"), p(0, "10"));

@@ -84,8 +84,7 @@ TEST(Sample, MaskAndHistory) {
   const json penalised = kept("[0.5,0.5]", "{\"presence_penalty\":1}", ",\"history\":[1]");
   EXPECT_NEAR(penalised["0"].get<double>(), 0.731059, 1e-5);
   const json generated_only =
-      kept("[0.5,0.5]", "{\"presence_penalty\":1,\"penalize_prompt\":false}",
-           ",\"history\":[0,1],\"generated\":1");
+      kept("[0.5,0.5]", "{\"presence_penalty\":1,\"penalize_prompt\":false}", ",\"history\":[0,1],\"generated\":1");
   EXPECT_EQ(generated_only, penalised);
 }
 
@@ -99,8 +98,7 @@ TEST(Sample, NamesOfOtherPrograms) {
       {"\"repetition_penalty\":3", "\"repeat_penalty\":3"},
       {"\"no_repeat_ngram\":1", "\"no_repeat_ngram_size\":1"},
       {"\"temperature_range\":0.5", "\"dynatemp_range\":0.5"},
-      {"\"logit_bias\":{\"2\":1}", "\"logit_bias\":[[2,1]]",
-       "\"logit_bias\":[{\"token\":2,\"bias\":1}]"},
+      {"\"logit_bias\":{\"2\":1}", "\"logit_bias\":[[2,1]]", "\"logit_bias\":[{\"token\":2,\"bias\":1}]"},
       {"\"bad_words\":[[3]]", "\"bad_words_ids\":[[3]]"},
       {"\"allowed_tokens\":[1,2]", "\"allowed_token_ids\":[1,2]"},
       {"\"suppressed_tokens\":[1,2]", "\"suppress_tokens\":[1,2]"},
@@ -126,13 +124,11 @@ TEST(Sample, EveryStageShows) {
   const std::string history = ",\"history\":[1,2,1,2,1,2,1,2,1],\"generated\":2";
   const json plain = kept(kFour, "{}", history);
   for (const char* params :
-       {"{\"top_a\":0.9}", "{\"top_n_sigma\":0.5}", "{\"top_h\":0.3}", "{\"min_p\":0.6}",
-        "{\"smoothing_factor\":0.5}", "{\"smoothing_factor\":0.5,\"smoothing_curve\":3}",
-        "{\"xtc_probability\":1,\"xtc_threshold\":0.2}", "{\"frequency_penalty\":0.5}",
-        "{\"presence_penalty\":0.5,\"penalty_slope\":1}",
-        "{\"dry_multiplier\":1,\"dry_allowed_length\":1}", "{\"guard_window\":8}",
-        "{\"forced_prefix\":[0,1,2]}", "{\"sequence_bias\":[[[1,3],-2]]}",
-        "{\"top_p\":0.9,\"top_p_decay\":0.5,\"top_p_min\":0.1}",
+       {"{\"top_a\":0.9}", "{\"top_n_sigma\":0.5}", "{\"top_h\":0.3}", "{\"min_p\":0.6}", "{\"smoothing_factor\":0.5}",
+        "{\"smoothing_factor\":0.5,\"smoothing_curve\":3}", "{\"xtc_probability\":1,\"xtc_threshold\":0.2}",
+        "{\"frequency_penalty\":0.5}", "{\"presence_penalty\":0.5,\"penalty_slope\":1}",
+        "{\"dry_multiplier\":1,\"dry_allowed_length\":1}", "{\"guard_window\":8}", "{\"forced_prefix\":[0,1,2]}",
+        "{\"sequence_bias\":[[[1,3],-2]]}", "{\"top_p\":0.9,\"top_p_decay\":0.5,\"top_p_min\":0.1}",
         "{\"watermark\":{\"scheme\":\"lefthash\",\"delta\":4,\"gamma\":0.5}}",
         "{\"stages\":[\"top_k\",\"bias\"],\"top_k\":2,\"logit_bias\":{\"0\":9}}"}) {
     EXPECT_NE(kept(kFour, params, history), plain) << params;
@@ -145,8 +141,7 @@ TEST(Sample, EveryStageShows) {
 }
 
 TEST(Sample, DrawsFollowTheDistribution) {
-  const json object =
-      answer_to("{\"probs\":" + kFour + ",\"params\":{\"top_k\":3,\"seed\":5},\"draws\":20000}");
+  const json object = answer_to("{\"probs\":" + kFour + ",\"params\":{\"top_k\":3,\"seed\":5},\"draws\":20000}");
   EXPECT_EQ(ids(object["counts"]), (Ids{1, 2, 3}));
   double chi_square = 0.0;
   for (const auto& [id, p] : object["kept"].items()) {
@@ -156,17 +151,16 @@ TEST(Sample, DrawsFollowTheDistribution) {
   }
   EXPECT_LT(chi_square, 18.4);  // two degrees of freedom: once in 10,000
   for (const char* selection :
-       {"\"selection\":\"gumbel\"", "\"mirostat\":1", "\"mirostat\":2,\"mirostat_tau\":1",
-        "\"adaptive_p\":0.3", "\"do_sample\":false", "\"watermark\":\"tournament\"",
-        "\"watermark\":\"gumbel\""}) {
-    const json drawn = answer_to("{\"probs\":" + kFour + ",\"history\":[0,1,2,3,0],\"params\":{" +
-                                 selection + "},\"draws\":200}");
+       {"\"selection\":\"gumbel\"", "\"mirostat\":1", "\"mirostat\":2,\"mirostat_tau\":1", "\"adaptive_p\":0.3",
+        "\"do_sample\":false", "\"watermark\":\"tournament\"", "\"watermark\":\"gumbel\""}) {
+    const json drawn =
+        answer_to("{\"probs\":" + kFour + ",\"history\":[0,1,2,3,0],\"params\":{" + selection + "},\"draws\":200}");
     size_t sum = 0;
     for (const auto& [id, count] : drawn["counts"].items()) sum += count.get<size_t>();
     EXPECT_EQ(sum, 200u) << selection;
     // The Gumbel watermark's noise is that of the context: there is one choice.
-    const bool is_fixed = std::string(selection) == "\"do_sample\":false" ||
-                          std::string(selection) == "\"watermark\":\"gumbel\"";
+    const bool is_fixed =
+        std::string(selection) == "\"do_sample\":false" || std::string(selection) == "\"watermark\":\"gumbel\"";
     EXPECT_EQ(drawn["counts"].size() == 1, is_fixed) << selection << drawn["counts"];
   }
 }
@@ -232,8 +226,7 @@ TEST(Sample, FilesAndModels) {
   const json model = json_of(run_sotto({"inspect", "--json", SOTTO_DEMO_MODEL}));
   const size_t size = model["vocabulary_size"];
   const std::string end = model["end_of_text_token"].dump();
-  const json line = {{"logits", std::vector<double>(size, 0.0)},
-                     {"params", {{"ignore_eos", true}}}};
+  const json line = {{"logits", std::vector<double>(size, 0.0)}, {"params", {{"ignore_eos", true}}}};
   const json with_model = json_of(run_on_demo("sample", {"--jsonl"}, line.dump() + '\n'));
   EXPECT_EQ(with_model["kept"].size(), size - 1);
   EXPECT_FALSE(with_model["kept"].contains(end));

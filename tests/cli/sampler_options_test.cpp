@@ -36,9 +36,7 @@ const std::vector<Case> kEffective = {
     {{"--temp,--temperature", "1.7"}, "temperature", 1.7},
     {{"--greedy"}, "temperature", 0.0},
     {{"--temp-range,--dynatemp-range,--dynatemp_range", "0.7"}, "temperature_range", 0.7},
-    {{"--dynatemp-exp,--dynatemp-exponent,--temp-exponent", "3", "--temp-range", "0.7"},
-     "temperature_exponent",
-     3.0},
+    {{"--dynatemp-exp,--dynatemp-exponent,--temp-exponent", "3", "--temp-range", "0.7"}, "temperature_exponent", 3.0},
     {{"--smoothing-factor,--smoothing_factor", "1.5"}, "smoothing_factor", 1.5},
     {{"--smoothing-curve", "4", "--smoothing-factor", "1.5"}, "smoothing_curve", 4.0},
     {{"--top-k,--top_k", "3"}, "top_k", 3},
@@ -55,9 +53,7 @@ const std::vector<Case> kEffective = {
     {{"--xtc-threshold", "0.02", "--xtc-probability", "1"}, "xtc_threshold", 0.02},
     {{"--top-p-decay", "0.5", "--top-p", "0.9"}, "top_p_decay", 0.5},
     {{"--min-keep,--min-tokens-to-keep", "20", "--top-k", "1"}, "min_keep", 20},
-    {{"--repeat-penalty,--repetition-penalty,--repetition_penalty,--repeat_penalty", "1.9"},
-     "repetition_penalty",
-     1.9},
+    {{"--repeat-penalty,--repetition-penalty,--repetition_penalty,--repeat_penalty", "1.9"}, "repetition_penalty", 1.9},
     {{"--frequency-penalty,--frequency_penalty", "3"}, "frequency_penalty", 3.0},
     {{"--presence-penalty,--presence_penalty", "3"}, "presence_penalty", 3.0},
     {{"--penalty-slope", "2", "--presence-penalty", "3"}, "penalty_slope", 2.0},
@@ -145,8 +141,7 @@ TEST(SamplerOptions, RepetitionsEnd) {
   const json by_token = with({"--dry-breaker-token", "11,262"});
   EXPECT_EQ(by_token["parameters"]["dry_breaker_tokens"], json({11, 262}));
   EXPECT_NE(by_token["tokens"], first["tokens"]);
-  const json guarded =
-      generated({"-n", "64", "--greedy", "--presence-penalty", "2", "--no-penalize-prompt"});
+  const json guarded = generated({"-n", "64", "--greedy", "--presence-penalty", "2", "--no-penalize-prompt"});
   EXPECT_EQ(guarded["parameters"]["penalize_prompt"], false);
 }
 
@@ -212,8 +207,7 @@ TEST(SamplerOptions, BeginningsAndEnds) {
   for (const char* name : {"--ignore-eos", "--ignore_eos", "--ignore-end"}) {
     EXPECT_EQ(with({name})["tokens"].size(), 12u) << name;
   }
-  const json decayed =
-      generated({"-n", "200", "--end-decay-start", "10", "--end-decay-factor", "3", "--seed", "4"});
+  const json decayed = generated({"-n", "200", "--end-decay-start", "10", "--end-decay-factor", "3", "--seed", "4"});
   EXPECT_EQ(decayed["stop"], "end_of_text");
   EXPECT_GE(decayed["tokens"].size(), 10u);
   EXPECT_LT(decayed["tokens"].size(), 60u);
@@ -229,19 +223,17 @@ TEST(SamplerOptions, MirostatSwitchesTruncationsOffThatWereNotGiven) {
   const json stages = generated({"-n", "4", "--stages", "top_p", "--top-p", "0.5"});
   EXPECT_EQ(stages["parameters"]["top_k"], 0);
   EXPECT_EQ(stages["parameters"]["temperature"], 1.0);
-  expect_refused(run_on_demo("generate", {"-p", "x", "--stages", "top_p", "--top-k", "3"}), 1,
-                 "top_k");
+  expect_refused(run_on_demo("generate", {"-p", "x", "--stages", "top_p", "--top-k", "3"}), 1, "top_k");
 }
 
 TEST(SamplerOptions, ThreadsChangeNothing) {
-  for (const Words& words :
-       std::vector<Words>{{"--mirostat", "2", "--dry-multiplier", "1"},
-                          {"--num-beams", "3", "--n", "2"},
-                          {"--n", "3", "--typical-p", "0.9"},
-                          {"--negative-prompt", "The sea", "--guidance-scale", "1.7"},
-                          {"--dola", "low", "--watermark", "selfhash"},
-                          {"--penalty-alpha", "0.6", "--top-k", "3"},
-                          {"--ban", " the", "--logprobs", "3"}}) {
+  for (const Words& words : std::vector<Words>{{"--mirostat", "2", "--dry-multiplier", "1"},
+                                               {"--num-beams", "3", "--n", "2"},
+                                               {"--n", "3", "--typical-p", "0.9"},
+                                               {"--negative-prompt", "The sea", "--guidance-scale", "1.7"},
+                                               {"--dola", "low", "--watermark", "selfhash"},
+                                               {"--penalty-alpha", "0.6", "--top-k", "3"},
+                                               {"--ban", " the", "--logprobs", "3"}}) {
     Words one = {"-n", "12", "--threads", "1"};
     Words two = {"-n", "12", "--threads", "2", "--batch", "3"};
     one.insert(one.end(), words.begin(), words.end());

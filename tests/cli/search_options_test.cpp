@@ -51,14 +51,12 @@ TEST(Searches, BeamsFindLikelierTextsThanGreed) {
 TEST(Searches, LengthPenaltyAndNorm) {
   const json power = search({"--num-beams", "3", "--length-penalty", "2"})["sequences"][0];
   EXPECT_NEAR(power["score"].get<double>(), power["log_probability"].get<double>() / 144.0, 1e-5);
-  const json gnmt =
-      search({"--num-beams", "3", "--length_norm", "gnmt", "--length_penalty", "0.5"});
+  const json gnmt = search({"--num-beams", "3", "--length_norm", "gnmt", "--length_penalty", "0.5"});
   const json& best = gnmt["sequences"][0];
-  EXPECT_NEAR(best["score"].get<double>(),
-              best["log_probability"].get<double>() / std::sqrt(17.0 / 6.0), 1e-5);
+  EXPECT_NEAR(best["score"].get<double>(), best["log_probability"].get<double>() / std::sqrt(17.0 / 6.0), 1e-5);
   EXPECT_EQ(gnmt["parameters"]["search"]["length_norm"], "gnmt");
-  for (const auto& [given, meant] : {std::pair{"true", "at_once"}, std::pair{"false", "heuristic"},
-                                     std::pair{"never", "never"}}) {
+  for (const auto& [given, meant] :
+       {std::pair{"true", "at_once"}, std::pair{"false", "heuristic"}, std::pair{"never", "never"}}) {
     const json object = search({"--num-beams", "2", "--early-stopping", given});
     EXPECT_EQ(object["parameters"]["search"]["early_stopping"], meant);
   }
@@ -99,11 +97,9 @@ TEST(Searches, SampledAndDiverseBeams) {
   const json sampled = search({"--num-beams", "4", "--n", "4", "--do-sample", "--temp", "1.5"});
   EXPECT_EQ(sampled["parameters"]["search"]["mode"], "beam_sample");
   EXPECT_NE(sampled["tokens"], plain["tokens"]);
-  EXPECT_NE(search({"--num-beams", "4", "--do-sample", "--temp", "1.5", "--seed", "9"})["tokens"],
-            sampled["tokens"]);
+  EXPECT_NE(search({"--num-beams", "4", "--do-sample", "--temp", "1.5", "--seed", "9"})["tokens"], sampled["tokens"]);
   EXPECT_EQ(search({"--num-beams", "4", "--n", "4", "--no-sample"})["tokens"], plain["tokens"]);
-  const json diverse = search(
-      {"--num-beams", "4", "--n", "4", "--num-beam-groups", "4", "--diversity-penalty", "5"});
+  const json diverse = search({"--num-beams", "4", "--n", "4", "--num-beam-groups", "4", "--diversity-penalty", "5"});
   std::set<json> starts;
   for (const json& sequence : diverse["sequences"]) starts.insert(sequence["tokens"][0]);
   EXPECT_EQ(starts.size(), 4u);
@@ -113,8 +109,7 @@ TEST(Searches, SampledAndDiverseBeams) {
 TEST(Searches, PhrasesAppear) {
   const json moon = search({"--num-beams", "6", "--phrase", "moon"});
   EXPECT_NE(moon["text"].get<std::string>().find("moon"), std::string::npos) << moon["text"];
-  const json either =
-      search({"--num-beams", "6", "--phrase", "[\"river\", \"moon\"]", "--phrase", "sea"});
+  const json either = search({"--num-beams", "6", "--phrase", "[\"river\", \"moon\"]", "--phrase", "sea"});
   const std::string text = either["text"];
   EXPECT_NE(text.find("sea"), std::string::npos) << text;
   EXPECT_NE(std::min(text.find("river"), text.find("moon")), std::string::npos) << text;
@@ -154,10 +149,8 @@ TEST(Searches, Contrastive) {
 }
 
 TEST(Searches, BansHold) {
-  for (const Words& mode : std::vector<Words>{{"--num-beams", "3"},
-                                              {"--num-beams", "3", "--do-sample"},
-                                              {"--n", "3"},
-                                              {"--penalty-alpha", "0.5"}}) {
+  for (const Words& mode : std::vector<Words>{
+           {"--num-beams", "3"}, {"--num-beams", "3", "--do-sample"}, {"--n", "3"}, {"--penalty-alpha", "0.5"}}) {
     Words words = mode;
     words.insert(words.end(), {"--bad-word", "the", "--suppress", ","});
     SCOPED_TRACE(joined(words));
@@ -171,8 +164,7 @@ TEST(Searches, BansHold) {
 }
 
 TEST(Searches, PrintedForPeople) {
-  const Result several =
-      run_on_demo("generate", {"-p", kPrompt, "-n", "8", "--num-beams", "3", "--n", "2", "-q"});
+  const Result several = run_on_demo("generate", {"-p", kPrompt, "-n", "8", "--num-beams", "3", "--n", "2", "-q"});
   EXPECT_EQ(several.exit_code, 0) << several.err;
   EXPECT_EQ(several.err, "");
   EXPECT_EQ(several.out.rfind(kPrompt + "\n[1] score ", 0), 0u) << several.out;
@@ -180,8 +172,7 @@ TEST(Searches, PrintedForPeople) {
   const Result one = run_on_demo("generate", {"-p", kPrompt, "-n", "8", "--num-beams", "3", "-q"});
   EXPECT_EQ(one.out.rfind(kPrompt, 0), 0u);
   EXPECT_EQ(one.out.find("[1]"), std::string::npos);
-  const Result scored =
-      run_on_demo("generate", {"-p", kPrompt, "-n", "8", "--num-beams", "3", "-q", "--logprobs"});
+  const Result scored = run_on_demo("generate", {"-p", kPrompt, "-n", "8", "--num-beams", "3", "-q", "--logprobs"});
   EXPECT_EQ(std::count(scored.out.begin(), scored.out.end(), '\n'), 8);
 }
 

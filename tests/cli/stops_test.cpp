@@ -15,13 +15,9 @@ namespace {
 
 using nlohmann::json;
 
-std::string text_of(const json& object) {
-  return object["text"];
-}
+std::string text_of(const json& object) { return object["text"]; }
 
-bool has(const json& object, const std::string& part) {
-  return text_of(object).find(part) != std::string::npos;
-}
+bool has(const json& object, const std::string& part) { return text_of(object).find(part) != std::string::npos; }
 
 TEST(Stops, Strings) {
   const json plain = generated({"-n", "40", "--greedy"});
@@ -54,14 +50,12 @@ TEST(Stops, TokensTimeAndRepetition) {
   const json by_text = generated({"-n", "200", "--stop-token", " the"});
   EXPECT_EQ(by_text["stop"], "stop_token");
   EXPECT_FALSE(has(by_text, " the "));
-  const json timed =
-      generated({"-n", "-1", "--overflow", "ring", "--ignore-eos", "--max-time", "0.05"});
+  const json timed = generated({"-n", "-1", "--overflow", "ring", "--ignore-eos", "--max-time", "0.05"});
   EXPECT_EQ(timed["stop"], "max_time");
   EXPECT_GE(timed["timings"]["total_seconds"].get<double>(), 0.05);
   EXPECT_EQ(timed["parameters"]["max_time"], 0.05);
-  const json repetitive =
-      generated({"-n", "-1", "--overflow", "ring", "--greedy", "--repetition-limit", "0.5",
-                 "--repetition-limit-window", "32"});
+  const json repetitive = generated(
+      {"-n", "-1", "--overflow", "ring", "--greedy", "--repetition-limit", "0.5", "--repetition-limit-window", "32"});
   EXPECT_EQ(repetitive["stop"], "repetition");
 }
 
@@ -99,29 +93,26 @@ TEST(Outputs, AlternativesAndPromptScores) {
   EXPECT_EQ(scores[0], "nan");
   double sum = 0.0;
   for (size_t i = 1; i < scores.size(); ++i) sum += scores[i].get<double>();
-  EXPECT_NEAR(object["prompt_perplexity"].get<double>(),
-              std::exp(-sum / static_cast<double>(scores.size() - 1)), 1e-3);
+  EXPECT_NEAR(object["prompt_perplexity"].get<double>(), std::exp(-sum / static_cast<double>(scores.size() - 1)), 1e-3);
   // Scores change nothing about the text.
   EXPECT_EQ(object["tokens"], generated({"-n", "6", "--temp", "0.5"})["tokens"]);
-  const Result lines =
-      run_on_demo("generate", {"-p", kPrompt, "-n", "6", "--top-logprobs", "2", "-q"});
+  const Result lines = run_on_demo("generate", {"-p", kPrompt, "-n", "6", "--top-logprobs", "2", "-q"});
   EXPECT_EQ(std::count(lines.out.begin(), lines.out.end(), '\n'), 6 * 3);
 }
 
 TEST(Guides, NegativePromptAndScale) {
   const json plain = generated({"-n", "16", "--greedy"});
-  const json none = generated(
-      {"-n", "16", "--greedy", "--guidance-scale", "1", "--negative-prompt", "The sea was rough"});
+  const json none =
+      generated({"-n", "16", "--greedy", "--guidance-scale", "1", "--negative-prompt", "The sea was rough"});
   EXPECT_EQ(none["tokens"], plain["tokens"]);
-  const json some = generated({"-n", "16", "--greedy", "--guidance_scale", "2.5",
-                               "--negative_prompt", "The sea was rough"});
+  const json some =
+      generated({"-n", "16", "--greedy", "--guidance_scale", "2.5", "--negative_prompt", "The sea was rough"});
   EXPECT_NE(some["tokens"], plain["tokens"]);
   EXPECT_EQ(some["parameters"]["guide"]["scale"], 2.5);
-  const json other = generated({"-n", "16", "--greedy", "--cfg-scale", "2.5",
-                                "--cfg-negative-prompt", "He was a good old man"});
+  const json other =
+      generated({"-n", "16", "--greedy", "--cfg-scale", "2.5", "--cfg-negative-prompt", "He was a good old man"});
   EXPECT_NE(other["tokens"], some["tokens"]);
-  EXPECT_NE(generated({"-n", "16", "--greedy", "--guidance-scale", "2.5"})["tokens"],
-            plain["tokens"]);
+  EXPECT_NE(generated({"-n", "16", "--greedy", "--guidance-scale", "2.5"})["tokens"], plain["tokens"]);
 }
 
 TEST(Guides, Amateur) {
@@ -143,8 +134,8 @@ TEST(Guides, Amateur) {
 TEST(States, GoOnWhereTheyWereSaved) {
   const TemporaryFolder folder;
   const std::string path = folder.file("state");
-  for (const Words& sampler : std::vector<Words>{
-           {"--seed", "5"}, {"--mirostat", "2", "--presence-penalty", "1"}, {"--greedy"}}) {
+  for (const Words& sampler :
+       std::vector<Words>{{"--seed", "5"}, {"--mirostat", "2", "--presence-penalty", "1"}, {"--greedy"}}) {
     const auto with = [&](Words words) {
       words.insert(words.end(), sampler.begin(), sampler.end());
       return words;
@@ -165,24 +156,20 @@ TEST(States, TakeMorePromptAndTheBestOfASearch) {
   const TemporaryFolder folder;
   const std::string path = folder.file("state");
   generated({"-n", "0", "--greedy", "--save-state", path});
-  const json more = json_of(run_on_demo(
-      "generate", {"-p", " there was", "--load-state", path, "-n", "8", "--greedy", "--json"}));
-  const json whole = json_of(
-      run_on_demo("generate", {"-p", kPrompt + " there was", "-n", "8", "--greedy", "--json"}));
+  const json more =
+      json_of(run_on_demo("generate", {"-p", " there was", "--load-state", path, "-n", "8", "--greedy", "--json"}));
+  const json whole = json_of(run_on_demo("generate", {"-p", kPrompt + " there was", "-n", "8", "--greedy", "--json"}));
   EXPECT_EQ(more["tokens"], whole["tokens"]);
   const json found = generated({"-n", "6", "--num-beams", "3", "--save-state", path});
-  const json behind =
-      json_of(run_on_demo("generate", {"--load-state", path, "-n", "8", "--greedy", "--json"}));
-  const json same = json_of(
-      run_on_demo("generate", {"-p", kPrompt + text_of(found), "-n", "8", "--greedy", "--json"}));
+  const json behind = json_of(run_on_demo("generate", {"--load-state", path, "-n", "8", "--greedy", "--json"}));
+  const json same = json_of(run_on_demo("generate", {"-p", kPrompt + text_of(found), "-n", "8", "--greedy", "--json"}));
   EXPECT_EQ(behind["tokens"], same["tokens"]);
 }
 
 // The texts are there, whatever cannot be done with them.
 TEST(States, KeepTheTextsOfASearchThatDoesNotFit) {
   const TemporaryFolder folder;
-  const Words search = {"-p",  kPrompt,       "-n", "40",           "-c",
-                        "16", "--num-beams", "3",  "--ignore-eos", "-q"};
+  const Words search = {"-p", kPrompt, "-n", "40", "-c", "16", "--num-beams", "3", "--ignore-eos", "-q"};
   const auto expect_failure = [&](const Words& more) {
     Words words = search;
     words.insert(words.end(), more.begin(), more.end());

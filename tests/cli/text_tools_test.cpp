@@ -25,11 +25,9 @@ TEST(Score, SumsPerplexityAndBits) {
   const double count = object["scored_tokens"];
   EXPECT_EQ(count, static_cast<double>(values.size() - 1));
   EXPECT_NEAR(object["perplexity"].get<double>(), std::exp(-sum / count), 1e-2);
-  EXPECT_NEAR(object["bits_per_byte"].get<double>(),
-              -sum / std::log(2.0) / object["scored_bytes"].get<double>(), 1e-4);
+  EXPECT_NEAR(object["bits_per_byte"].get<double>(), -sum / std::log(2.0) / object["scored_bytes"].get<double>(), 1e-4);
   // As the generation would have had it.
-  const json echoed =
-      json_of(run_on_demo("generate", {"-p", text, "-n", "0", "--echo-scores", "--json"}));
+  const json echoed = json_of(run_on_demo("generate", {"-p", text, "-n", "0", "--echo-scores", "--json"}));
   for (size_t i = 1; i < values.size(); ++i) {
     EXPECT_EQ(values[i], echoed["prompt_log_probabilities"][i]);
   }
@@ -38,8 +36,7 @@ TEST(Score, SumsPerplexityAndBits) {
 TEST(Score, StartsFilesAndLines) {
   const TemporaryFolder folder;
   write_file(folder.file("text"), "It was a dark night");
-  const json started =
-      json_of(run_on_demo("score", {"-f", folder.file("text"), "--start", "--json"}));
+  const json started = json_of(run_on_demo("score", {"-f", folder.file("text"), "--start", "--json"}));
   EXPECT_EQ(started["scored_bytes"], 19);
   EXPECT_EQ(started["scored_tokens"], started["tokens"].size() - 1);
   const Result lines = run_on_demo("score", {"--tokens"}, "It was a dark night");
@@ -55,8 +52,7 @@ TEST(Score, LongTextsInWindows) {
   std::string text;
   for (int i = 0; i < 60; ++i) text += "It was a dark night, and the sea was rough. ";
   const json whole = json_of(run_on_demo("score", {text, "--json", "--ctx", "512"}));
-  const json windows =
-      json_of(run_on_demo("score", {text, "--json", "--ctx", "64", "--stride", "16"}));
+  const json windows = json_of(run_on_demo("score", {text, "--json", "--ctx", "64", "--stride", "16"}));
   ASSERT_GT(windows["tokens"].size(), 512u);
   EXPECT_EQ(windows["scored_tokens"], windows["tokens"].size() - 1);
   for (size_t i = 1; i < 64; ++i) {
@@ -64,9 +60,8 @@ TEST(Score, LongTextsInWindows) {
   }
   EXPECT_LT(windows["perplexity"].get<double>(), 30.0);  // it is always the same
   // A window that began where another ended would have a token that follows none.
-  EXPECT_TRUE(json_of(run_on_demo("score", {text, "--json", "--ctx", "64", "--stride", "63"}))
-                  ["perplexity"]
-                      .is_number());
+  EXPECT_TRUE(
+      json_of(run_on_demo("score", {text, "--json", "--ctx", "64", "--stride", "63"}))["perplexity"].is_number());
   expect_refused(run_on_demo("score", {text, "--ctx", "64", "--stride", "64"}), 1, "--stride");
 }
 
@@ -77,8 +72,7 @@ TEST(Embed, PoolsAndNormalises) {
   ASSERT_TRUE(mean.is_array());
   EXPECT_EQ(mean.size(), last.size());
   EXPECT_NE(mean, last);
-  const json object = json_of(
-      run_on_demo("embed", {"It was a dark night", "--normalise", "--json", "--threads", "2"}));
+  const json object = json_of(run_on_demo("embed", {"It was a dark night", "--normalise", "--json", "--threads", "2"}));
   EXPECT_EQ(object["pooling"], "mean");
   EXPECT_EQ(object["tokens"], ids_of("It was a dark night"));
   double square = 0.0;
@@ -102,8 +96,8 @@ TEST(Detect, FindsWhatGenerateMarked) {
   for (const char* scheme : {"lefthash", "selfhash", "tournament", "gumbel"}) {
     SCOPED_TRACE(scheme);
     const auto text = [&](const std::string& mark) {
-      return generated({"-n", "200", "--temp", "1", "--top-k", "0", "--top-p", "1", "--min-p", "0",
-                        "--watermark", mark, "--ignore-eos"});
+      return generated({"-n", "200", "--temp", "1", "--top-k", "0", "--top-p", "1", "--min-p", "0", "--watermark", mark,
+                        "--ignore-eos"});
     };
     const auto detect = [&](const json& tokens, const Words& more) {
       Words words = {"detect", "--watermark", scheme, "--vocabulary", size, "--json", "--ids"};
@@ -118,8 +112,8 @@ TEST(Detect, FindsWhatGenerateMarked) {
     EXPECT_LT(found["p_value"].get<double>(), 0.01);
     EXPECT_FALSE(detect(text("none")["tokens"], {})["is_marked"]);
     EXPECT_FALSE(detect(marked["tokens"], {"--watermark-key", "42"})["is_marked"]);
-    const json by_text = json_of(run_on_demo(
-        "detect", {marked["text"].get<std::string>(), "--watermark", scheme, "--json"}));
+    const json by_text =
+        json_of(run_on_demo("detect", {marked["text"].get<std::string>(), "--watermark", scheme, "--json"}));
     EXPECT_GT(by_text["z"].get<double>(), 3.0);
   }
 }
@@ -127,8 +121,7 @@ TEST(Detect, FindsWhatGenerateMarked) {
 TEST(Detect, Wrong) {
   expect_refused(run_sotto({"detect", "x"}), 2, "--model");
   expect_refused(run_sotto({"detect", "--ids", "1", "2"}), 2, "--vocabulary");
-  expect_refused(run_sotto({"detect", "--vocabulary", "9", "-f", "x", "--ids", "1", "2"}), 2,
-                 "--file");
+  expect_refused(run_sotto({"detect", "--vocabulary", "9", "-f", "x", "--ids", "1", "2"}), 2, "--file");
   expect_refused(run_sotto({"detect", "--ids", "1", "x", "--vocabulary", "9"}), 1, "x");
   expect_refused(run_sotto({"detect", "--ids", "1", "9", "--vocabulary", "9"}), 1, "9");
   expect_refused(run_on_demo("detect", {"x", "--watermark", "none"}), 2, "--watermark");

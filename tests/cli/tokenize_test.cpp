@@ -88,13 +88,23 @@ TEST(Tokenize, HalfACharacterIsShownAsBytes) {
 }
 
 TEST(Tokenize, BadJsonLinesAreNamedAndTheRestGoesOn) {
-  const std::vector<std::string> bad = {
-      "nonsense",      "",           "[]",
-      "{}",            "{\"ids\":3}", "{\"ids\":[-1]}",
-      "{\"ids\":[1.5]}", "{\"ids\":[4294967296]}", "{\"ids\":[18446744073709551615]}",
-      "{\"text\":7}",  "{\"text\":\"a\",\"ids\":[]}", "{\"text\":\"\xff\"}",
-      "{\"text\":\"\\ud800\"}", "{\"ids\":[1000000]}", "{\"text\":NaN}",
-      std::string("{\"text\":\"a\"}\0b", 15), "{\"text\":\"cut off"};
+  const std::vector<std::string> bad = {"nonsense",
+                                        "",
+                                        "[]",
+                                        "{}",
+                                        "{\"ids\":3}",
+                                        "{\"ids\":[-1]}",
+                                        "{\"ids\":[1.5]}",
+                                        "{\"ids\":[4294967296]}",
+                                        "{\"ids\":[18446744073709551615]}",
+                                        "{\"text\":7}",
+                                        "{\"text\":\"a\",\"ids\":[]}",
+                                        "{\"text\":\"\xff\"}",
+                                        "{\"text\":\"\\ud800\"}",
+                                        "{\"ids\":[1000000]}",
+                                        "{\"text\":NaN}",
+                                        std::string("{\"text\":\"a\"}\0b", 15),
+                                        "{\"text\":\"cut off"};
   std::string input = "{\"text\":\"good\"}\n";
   for (const std::string& line : bad) input += line + '\n';
   input += "{\"text\":\"good\"}\n";

@@ -52,8 +52,8 @@ TEST(WrongModel, Truncated) {
   const TemporaryFolder folder;
   const std::string bytes = demo_bytes();
   const std::string path = folder.file("truncated.sotto");
-  for (const size_t size : {size_t{1}, size_t{8}, size_t{63}, size_t{64}, size_t{65},
-                            bytes.size() / 2, bytes.size() - 64, bytes.size() - 1}) {
+  for (const size_t size : {size_t{1}, size_t{8}, size_t{63}, size_t{64}, size_t{65}, bytes.size() / 2,
+                            bytes.size() - 64, bytes.size() - 1}) {
     write_file(path, bytes.substr(0, size));
     expect_refused(generate_from(path), kFailure, path);
     expect_refused(run_sotto({"inspect", path}), kFailure, path);
@@ -101,8 +101,7 @@ TEST(WrongModel, InspectVerifiesTheVocabularyOnRequest) {
   const std::string path = folder.file("flipped.sotto");
   write_file(path, bytes);
   EXPECT_EQ(run_sotto({"inspect", path}).exit_code, 0);
-  expect_refused(run_sotto({"inspect", "--verify", path}), kFailure,
-                 path + ": vocabulary section: ");
+  expect_refused(run_sotto({"inspect", "--verify", path}), kFailure, path + ": vocabulary section: ");
 }
 
 TEST(WrongModel, OtherFiles) {
@@ -148,8 +147,7 @@ TEST(WrongModel, MetadataWithRightChecksums) {
   size_t refused = 0;
   for (size_t i = 0; i < kFiles; ++i) {
     // Half of them in the tables at the front, half of them anywhere.
-    const size_t size = i % 2 == 0 ? std::min<size_t>(header.metadata_size, 512)
-                                   : header.metadata_size;
+    const size_t size = i % 2 == 0 ? std::min<size_t>(header.metadata_size, 512) : header.metadata_size;
     std::string changed = bytes;
     const size_t position = sizeof header + i * (size - 4) / kFiles;
     std::memset(changed.data() + position, i % 3 == 0 ? 0xff : i % 3 == 1 ? 0x7f : 0, 4);
@@ -172,13 +170,11 @@ TEST(WrongText, NotUtf8) {
   expect_refused(run_on_demo("tokenize", {"cut \xe4\xbd"}), kFailure, "byte 4");
   const TemporaryFolder folder;
   write_file(folder.file("prompt.txt"), text);
-  expect_refused(run_on_demo("generate", {"-f", folder.file("prompt.txt")}), kFailure,
-                 folder.file("prompt.txt"));
+  expect_refused(run_on_demo("generate", {"-f", folder.file("prompt.txt")}), kFailure, folder.file("prompt.txt"));
 }
 
 TEST(WrongText, MissingOrTooLong) {
-  expect_refused(run_on_demo("generate", {"-f", "/nowhere/prompt.txt"}), kFailure,
-                 "/nowhere/prompt.txt: No such file");
+  expect_refused(run_on_demo("generate", {"-f", "/nowhere/prompt.txt"}), kFailure, "/nowhere/prompt.txt: No such file");
   std::string text;
   for (int i = 0; i < 100; ++i) text += "again and again ";
   expect_refused(run_on_demo("generate", {"-p", text, "-c", "32", "--no-echo"}), kFailure,
@@ -199,9 +195,8 @@ Result run_in_shell(const std::string& command, const std::string& redirections)
 }
 
 const std::vector<std::string>& lines_commands() {
-  static const std::vector<std::string> commands = {
-      "tokenize --jsonl -m " + shell_word(SOTTO_DEMO_MODEL), "grammar check --jsonl",
-      "sample --jsonl"};
+  static const std::vector<std::string> commands = {"tokenize --jsonl -m " + shell_word(SOTTO_DEMO_MODEL),
+                                                    "grammar check --jsonl", "sample --jsonl"};
   return commands;
 }
 
@@ -214,17 +209,24 @@ TEST(WrongText, LinesThatCannotBeRead) {
 }
 
 TEST(WrongText, LinesWithoutEnd) {
-  expect_refused(run_in_shell("sample --jsonl", "</dev/zero"), kFailure,
-                 "standard input: line 1: longer than 256 MiB");
+  expect_refused(run_in_shell("sample --jsonl", "</dev/zero"), kFailure, "standard input: line 1: longer than 256 MiB");
 }
 
 TEST(WrongParameters, OutOfRange) {
-  const std::vector<Words> cases = {
-      {"--temp", "-1"},    {"--temp", "nan"},          {"--temp", "101"},
-      {"--top-p", "0"},    {"--top-p", "1.5"},         {"--min-p", "-0.1"},
-      {"--min-p", "2"},    {"--repeat-penalty", "0"},  {"--repeat-penalty", "inf"},
-      {"--ctx", "15"},     {"--ctx", "1000000"},       {"--batch", "5000"},
-      {"--threads", "65"}, {"--overflow", "ring", "--sinks", "1000"}};
+  const std::vector<Words> cases = {{"--temp", "-1"},
+                                    {"--temp", "nan"},
+                                    {"--temp", "101"},
+                                    {"--top-p", "0"},
+                                    {"--top-p", "1.5"},
+                                    {"--min-p", "-0.1"},
+                                    {"--min-p", "2"},
+                                    {"--repeat-penalty", "0"},
+                                    {"--repeat-penalty", "inf"},
+                                    {"--ctx", "15"},
+                                    {"--ctx", "1000000"},
+                                    {"--batch", "5000"},
+                                    {"--threads", "65"},
+                                    {"--overflow", "ring", "--sinks", "1000"}};
   for (const Words& words : cases) {
     Words all = {"-p", "Once"};
     all.insert(all.end(), words.begin(), words.end());
@@ -244,10 +246,8 @@ TEST(WrongParameters, Usage) {
   expect_refused(run_on_demo("generate", {"-p", "x", "--temp", "warm"}), kUsage, "--temp");
   expect_refused(run_on_demo("generate", {"-p", "x", "--seed", "0x"}), kUsage, "--seed");
   expect_refused(run_on_demo("generate", {"-p", "x", "--isa", "mmx"}), kUsage, "--isa");
-  expect_refused(run_on_demo("generate", {"-p", "x", "--overflow", "grow"}), kUsage,
-                 "--overflow");
-  expect_refused(run_on_demo("generate", {"-p", "x", "--repeat-last-n", "-2"}), kUsage,
-                 "--repeat-last-n");
+  expect_refused(run_on_demo("generate", {"-p", "x", "--overflow", "grow"}), kUsage, "--overflow");
+  expect_refused(run_on_demo("generate", {"-p", "x", "--repeat-last-n", "-2"}), kUsage, "--repeat-last-n");
   expect_refused(run_on_demo("tokenize", {"--json", "--pieces", "x"}), kUsage, "--pieces");
   expect_refused(run_on_demo("tokenize", {"--special", "--decode", "1"}), kUsage, "--special");
   expect_refused(run_sotto({"inspect"}), kUsage, "MODEL");
@@ -262,8 +262,7 @@ TEST(WrongOutput, FullDisk) {
   const std::string generate = "generate -q -p x -n 4 -m " + shell_word(SOTTO_DEMO_MODEL);
   expect_refused(run_in_shell(generate, ">/dev/full"), kFailure, "standard output");
   for (const std::string& command : lines_commands()) {
-    expect_refused(run_in_shell(command, ">/dev/full <<line\n{}\nline"), kFailure,
-                   "standard output");
+    expect_refused(run_in_shell(command, ">/dev/full <<line\n{}\nline"), kFailure, "standard output");
   }
 }
 

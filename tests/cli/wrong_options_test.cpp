@@ -165,8 +165,8 @@ TEST(WrongOptions, Numbers) {
 }
 
 TEST(WrongOptions, EmptyNamesOfFiles) {
-  for (const char* option : {"--load-state", "--save-state", "--amateur", "--draft", "--grammar",
-                             "--json-schema", "--tools", "--model"}) {
+  for (const char* option :
+       {"--load-state", "--save-state", "--amateur", "--draft", "--grammar", "--json-schema", "--tools", "--model"}) {
     expect_usage_error({option, ""}, std::string(option) + ": the name of the file is empty");
   }
   const std::string file = "--file: the name of the file is empty";
@@ -204,8 +204,7 @@ TEST(WrongOptions, ValuesOutOfRange) {
       {{"--guidance-scale", "-1"}, "scale"},
       {{"--logprobs", "65"}, "alternative_count"},
       {{"--num-beams", "2", "--length-penalty", "11"}, "length_penalty"},
-      {{"--num-beams", "2", "--num-beam-groups", "2", "--diversity-penalty", "101"},
-       "diversity_penalty"},
+      {{"--num-beams", "2", "--num-beam-groups", "2", "--diversity-penalty", "101"}, "diversity_penalty"},
       {{"--penalty-alpha", "2"}, "contrastive_alpha"},
       {{"--suppress", "99999"}, "--suppress"},
       {{"--forced-last-token", "two tokens"}, "--forced-last-token"},

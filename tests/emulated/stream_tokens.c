@@ -13,39 +13,39 @@ static void check(sotto_status status) {
   exit(1);
 }
 
-static void *block(size_t size) {
-  void *memory = aligned_alloc(SOTTO_MEMORY_ALIGNMENT, (size + 63) / 64 * 64);
+static void* block(size_t size) {
+  void* memory = aligned_alloc(SOTTO_MEMORY_ALIGNMENT, (size + 63) / 64 * 64);
   if (!memory) exit(2);
   return memory;
 }
 
-static void *read_file(const char *path, size_t *size) {
-  FILE *file = fopen(path, "rb");
+static void* read_file(const char* path, size_t* size) {
+  FILE* file = fopen(path, "rb");
   if (!file || fseek(file, 0, SEEK_END) != 0) exit(2);
   *size = (size_t)ftell(file);
   rewind(file);
-  void *bytes = block(*size);
+  void* bytes = block(*size);
   if (fread(bytes, 1, *size, file) != *size) exit(2);
   fclose(file);
   return bytes;
 }
 
-static int32_t print(void *stream, const sotto_piece *piece) {
+static int32_t print(void* stream, const sotto_piece* piece) {
   fwrite(piece->text, 1, piece->text_size, stream);
   return 0;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc != 4) return 2;
   size_t file_size, size;
-  const void *bytes = read_file(argv[1], &file_size);
+  const void* bytes = read_file(argv[1], &file_size);
   sotto_model_params params;
   sotto_model_params_init(&params, sizeof params);
   while (params.isa <= SOTTO_ISA_AVX512AMX && strcmp(sotto_isa_text(params.isa), argv[2]) != 0) ++params.isa;
-  sotto_model *model;
+  sotto_model* model;
   check(sotto_model_memory_size(bytes, file_size, &params, &size, &error));
   check(sotto_model_init(bytes, file_size, &params, block(size), size, &model, &error));
-  sotto_session *session;
+  sotto_session* session;
   check(sotto_session_memory_size(model, NULL, &size, &error));
   check(sotto_session_init(model, NULL, block(size), size, &session, &error));
   const sotto_token prompt[] = {100, 200, 300};

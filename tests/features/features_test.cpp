@@ -46,9 +46,7 @@ class Features : public testing::Test {
     sotto_error error = new_error();
     ASSERT_EQ(sotto_model_memory_size(file_.get(), file_size, nullptr, &size, &error), SOTTO_OK);
     model_memory_ = allocate(size);
-    ASSERT_EQ(sotto_model_init(file_.get(), file_size, nullptr, model_memory_.get(), size, &model_,
-                               &error),
-              SOTTO_OK);
+    ASSERT_EQ(sotto_model_init(file_.get(), file_size, nullptr, model_memory_.get(), size, &model_, &error), SOTTO_OK);
     sotto_session_params params;
     sotto_session_params_init(&params, sizeof params);
     params.context_tokens = 256;
@@ -56,8 +54,7 @@ class Features : public testing::Test {
     params.draft_tokens = 4;
     ASSERT_EQ(sotto_session_memory_size(model_, &params, &size, &error), SOTTO_OK);
     session_memory_ = allocate(size);
-    ASSERT_EQ(sotto_session_init(model_, &params, session_memory_.get(), size, &session_, &error),
-              SOTTO_OK);
+    ASSERT_EQ(sotto_session_init(model_, &params, session_memory_.get(), size, &session_, &error), SOTTO_OK);
   }
   void TearDown() override {
     sotto_session_deinit(session_);
@@ -93,9 +90,8 @@ class Features : public testing::Test {
 };
 
 // Refused, naming the option, exactly where the feature is not there.
-void expect_refused_without(const std::string& feature, const std::string& option,
-                            sotto_status status, const sotto_error& error,
-                            sotto_status refusal = SOTTO_UNSUPPORTED) {
+void expect_refused_without(const std::string& feature, const std::string& option, sotto_status status,
+                            const sotto_error& error, sotto_status refusal = SOTTO_UNSUPPORTED) {
   if (has(feature)) {
     EXPECT_NE(status, refusal) << error.message;
   } else {
@@ -110,9 +106,7 @@ TEST_F(Features, BasicSamplingHasTheSameBitsInEveryBuild) {
   stream(cases.at("sampled"));
 }
 
-TEST_F(Features, SaysWhatItHas) {
-  EXPECT_NE(has("full-samplers"), has("basic-samplers")) << sotto_build_text();
-}
+TEST_F(Features, SaysWhatItHas) { EXPECT_NE(has("full-samplers"), has("basic-samplers")) << sotto_build_text(); }
 
 TEST_F(Features, Grammars) {
   const std::string option = "SOTTO_FEATURE_GRAMMAR=OFF";
@@ -124,16 +118,14 @@ TEST_F(Features, Grammars) {
   sotto_grammar* grammar = nullptr;
   sotto_error error = new_error();
   const std::string source = "root ::= \"yes\"";
-  expect_refused_without("grammar", option,
-                         sotto_grammar_compile(source.data(), source.size(), nullptr, memory.get(),
-                                               size, &grammar, &size, &error),
-                         error);
+  expect_refused_without(
+      "grammar", option,
+      sotto_grammar_compile(source.data(), source.size(), nullptr, memory.get(), size, &grammar, &size, &error), error);
   sotto_vocabulary_params vocabulary;
   sotto_vocabulary_params_init(&vocabulary, sizeof vocabulary);
   vocabulary.model = model_;
   error = new_error();
-  expect_refused_without("grammar", option,
-                         sotto_vocabulary_memory_size(&vocabulary, &size, &error), error);
+  expect_refused_without("grammar", option, sotto_vocabulary_memory_size(&vocabulary, &size, &error), error);
   error = new_error();
   EXPECT_EQ(sotto_session_set_matcher(session_, nullptr, &error), SOTTO_OK);
 }
@@ -148,8 +140,7 @@ TEST_F(Features, Searches) {
   size_t count;
   sotto_error error = new_error();
   expect_refused_without("search", "SOTTO_FEATURE_SEARCH=OFF",
-                         sotto_session_search(session_, &params, &sequences, &count, &error),
-                         error);
+                         sotto_session_search(session_, &params, &sequences, &count, &error), error);
 }
 
 TEST_F(Features, Speculation) {
@@ -170,15 +161,13 @@ TEST_F(Features, Watermarks) {
   watermark.scheme = SOTTO_WATERMARK_LEFT_HASH;
   params.watermark = &watermark;
   sotto_error error = new_error();
-  expect_refused_without("watermark", option,
-                         sotto_session_set_sampler(session_, &params, &error), error);
+  expect_refused_without("watermark", option, sotto_session_set_sampler(session_, &params, &error), error);
   const int32_t tokens[] = {886, 309, 258, 1001};
   sotto_watermark_result result = {};
   result.struct_size = sizeof result;
   error = new_error();
-  expect_refused_without(
-      "watermark", option,
-      sotto_watermark_detect(&watermark, 4096, tokens, 4, &result, &error), error);
+  expect_refused_without("watermark", option, sotto_watermark_detect(&watermark, 4096, tokens, 4, &result, &error),
+                         error);
 }
 
 TEST_F(Features, Samplers) {
@@ -188,8 +177,7 @@ TEST_F(Features, Samplers) {
     sotto_sampler_params_init(&params, sizeof params);
     change(&params);
     sotto_error error = new_error();
-    expect_refused_without("full-samplers", option,
-                           sotto_session_set_sampler(session_, &params, &error), error);
+    expect_refused_without("full-samplers", option, sotto_session_set_sampler(session_, &params, &error), error);
   };
   expect([](sotto_sampler_params* p) { p->typical_p = 0.5f; });
   expect([](sotto_sampler_params* p) { p->top_h = 0.5f; });
@@ -205,8 +193,8 @@ TEST_F(Features, WeightsOf4Bits) {
   const Memory file = read_file(golden::environment("SOTTO_INT4_MODEL"), &file_size);
   sotto_error error = new_error();
   expect_refused_without("int4", "SOTTO_FEATURE_INT4=OFF",
-                         sotto_model_memory_size(file.get(), file_size, nullptr, &size, &error),
-                         error, SOTTO_MODEL_UNSUPPORTED);
+                         sotto_model_memory_size(file.get(), file_size, nullptr, &size, &error), error,
+                         SOTTO_MODEL_UNSUPPORTED);
 }
 
 }  // namespace

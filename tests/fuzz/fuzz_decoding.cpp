@@ -20,8 +20,7 @@ sotto_model* shared_model() {
 class Fuzzed {
  public:
   Fuzzed(const sotto_session_params& params, size_t size) : memory_(size) {
-    REQUIRE(sotto_session_init(shared_model(), &params, memory_.data(), size, &session_, nullptr) ==
-            SOTTO_OK);
+    REQUIRE(sotto_session_init(shared_model(), &params, memory_.data(), size, &session_, nullptr) == SOTTO_OK);
   }
   ~Fuzzed() {
     sotto_session_deinit(session_);

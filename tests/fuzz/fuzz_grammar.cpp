@@ -96,15 +96,13 @@ FuzzVocabulary::FuzzVocabulary() : memory_(size_t{1} << 16) {
 }
 
 bool FuzzVocabulary::is_end(uint32_t token) const {
-  return std::find(end_tokens_.begin(), end_tokens_.end(), static_cast<int32_t>(token)) !=
-         end_tokens_.end();
+  return std::find(end_tokens_.begin(), end_tokens_.end(), static_cast<int32_t>(token)) != end_tokens_.end();
 }
 
 TokenNames FuzzVocabulary::names() const {
   return {this, size(), [](const void* self, std::span<const char> text) {
             const auto& texts = static_cast<const FuzzVocabulary*>(self)->texts_;
-            const auto found =
-                std::find(texts.begin(), texts.end(), std::string_view(text.data(), text.size()));
+            const auto found = std::find(texts.begin(), texts.end(), std::string_view(text.data(), text.size()));
             return found == texts.end() ? kNone : static_cast<uint32_t>(found - texts.begin());
           }};
 }
@@ -117,8 +115,7 @@ FuzzInput::FuzzInput(const uint8_t* data, size_t size)
   rest = FuzzBytes(data + end + 1, size - end - 1);
 }
 
-const CompiledGrammar* compile_built(Status built, std::string_view text, GrammarBuilder& builder,
-                                     Error& error) {
+const CompiledGrammar* compile_built(Status built, std::string_view text, GrammarBuilder& builder, Error& error) {
   const CompiledGrammar* grammar = nullptr;
   Status status = built;
   if (status == Status::kOk) {
@@ -157,8 +154,7 @@ GrammarWalk::GrammarWalk(const CompiledGrammar& grammar, FuzzBytes& bytes) : byt
   const size_t size = Matcher::memory_size(grammar, &vocabulary, limits);
   REQUIRE(size > 0);
   const MaskMethods methods{bytes.below(4) != 1, bytes.below(4) != 1};
-  const Status status =
-      matcher_.init(grammar, &vocabulary, limits, matcher_memory().last(size).data(), methods);
+  const Status status = matcher_.init(grammar, &vocabulary, limits, matcher_memory().last(size).data(), methods);
   REQUIRE(status == Status::kOk || status == Status::kGrammarTooLarge);
   is_open_ = status == Status::kOk;
 }
@@ -198,8 +194,7 @@ void GrammarWalk::check_forced() {
     if (!allows(token)) continue;
     const auto text = vocabulary.token_bytes(token);
     const size_t common = std::min(size, text.size());
-    REQUIRE(common > 0 &&
-            std::equal(text.begin(), text.begin() + static_cast<ptrdiff_t>(common), forced));
+    REQUIRE(common > 0 && std::equal(text.begin(), text.begin() + static_cast<ptrdiff_t>(common), forced));
   }
   matcher_.fork(0, 2);
   const Status status = matcher_.accept_bytes(2, {forced, size});
@@ -212,8 +207,7 @@ bool GrammarWalk::ends(uint32_t token) {
   if (!FuzzVocabulary::get().is_end(token)) return false;
   const auto text = vocabulary.token_bytes(token);
   matcher_.fork(0, 1);
-  return matcher_.accepts(0) &&
-         (text.empty() || matcher_.accept_bytes(1, text) == Status::kInvalidArgument);
+  return matcher_.accepts(0) && (text.empty() || matcher_.accept_bytes(1, text) == Status::kInvalidArgument);
 }
 
 bool GrammarWalk::step() {

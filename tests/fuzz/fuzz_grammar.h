@@ -16,9 +16,7 @@
 
 namespace sotto {
 
-inline std::span<const char> as_span(std::string_view text) {
-  return {text.data(), text.size()};
-}
+inline std::span<const char> as_span(std::string_view text) { return {text.data(), text.size()}; }
 
 // One block for all inputs; what is used lies at its end, so that a sanitizer sees whatever
 // reaches behind it.
@@ -72,8 +70,7 @@ struct FuzzInput {
 
 // Compiles what a front end built of `text`. Null: it was refused, with a status and a message,
 // and a place inside the text if there is one.
-const CompiledGrammar* compile_built(Status built, std::string_view text, GrammarBuilder& builder,
-                                     Error& error);
+const CompiledGrammar* compile_built(Status built, std::string_view text, GrammarBuilder& builder, Error& error);
 void check_refusal(Status status, const Error& error, std::string_view text);
 
 MatcherLimits small_limits(FuzzBytes& bytes);

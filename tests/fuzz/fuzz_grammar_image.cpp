@@ -103,8 +103,7 @@ void walk(const sotto::CompiledGrammar& grammar, uint64_t seed) {
   const size_t size = sotto::Matcher::memory_size(grammar, &vocabulary, limits);
   if (size == 0 || size > kMostMemory) return;
   sotto::Matcher matcher;
-  const Status status =
-      matcher.init(grammar, &vocabulary, limits, memory.last(size).data(), {});
+  const Status status = matcher.init(grammar, &vocabulary, limits, memory.last(size).data(), {});
   REQUIRE(status == Status::kOk || is_refusal(status));
   for (int i = 0; status == Status::kOk && i < kSteps; ++i) step(matcher, numbers);
 }

@@ -28,8 +28,8 @@ const sotto::CompiledGrammar& grammar_of(uint32_t index, uint32_t tuning) {
     options.tokens = sotto::FuzzVocabulary::get().names();
     options.tuning = kTunings[tuning];
     const sotto::CompiledGrammar* grammar = nullptr;
-    REQUIRE(sotto::compile_gbnf(sotto::as_span(sotto::kFuzzGrammars[index]), options, {},
-                                memory.last(kCompileSize), &grammar, nullptr) == Status::kOk);
+    REQUIRE(sotto::compile_gbnf(sotto::as_span(sotto::kFuzzGrammars[index]), options, {}, memory.last(kCompileSize),
+                                &grammar, nullptr) == Status::kOk);
     image.resize((grammar->size() + 7) / 8);
     std::memcpy(image.data(), grammar, grammar->size());
   }
@@ -82,9 +82,7 @@ class Pair {
         char text[4];
         const size_t size = 1 + bytes_.below(4);
         for (size_t i = 0; i < size; ++i) text[i] = static_cast<char>(bytes_.byte());
-        return accept(sequence, [&](sotto::Matcher& matcher) {
-          return matcher.accept_bytes(sequence, {text, size});
-        });
+        return accept(sequence, [&](sotto::Matcher& matcher) { return matcher.accept_bytes(sequence, {text, size}); });
       }
       case 7:
         fork(sequence, bytes_.below(3) % kSequences);
@@ -104,13 +102,11 @@ class Pair {
 
  private:
   static bool open(const sotto::CompiledGrammar& grammar, const sotto::MatcherLimits& limits,
-                   const sotto::MaskMethods& methods, sotto::FuzzMemory& memory,
-                   sotto::Matcher* matcher) {
+                   const sotto::MaskMethods& methods, sotto::FuzzMemory& memory, sotto::Matcher* matcher) {
     const sotto::Vocabulary& vocabulary = sotto::FuzzVocabulary::get().view();
     const size_t size = sotto::Matcher::memory_size(grammar, &vocabulary, limits);
     REQUIRE(size > 0);
-    const Status status =
-        matcher->init(grammar, &vocabulary, limits, memory.last(size).data(), methods);
+    const Status status = matcher->init(grammar, &vocabulary, limits, memory.last(size).data(), methods);
     REQUIRE(status == Status::kOk || status == Status::kGrammarTooLarge);
     return status == Status::kOk;
   }

@@ -56,12 +56,10 @@ void run(sotto_model* model) {
   if (size > size_t{16} << 20) return;
   sotto::AlignedBytes memory(size);
   sotto_session* session;
-  if (sotto_session_init(model, &params, memory.data(), size, &session, nullptr) != SOTTO_OK)
-    return;
+  if (sotto_session_init(model, &params, memory.data(), size, &session, nullptr) != SOTTO_OK) return;
   sotto_token tokens[32] = {0, 0, 0};
   size_t count = 0;
-  (void)sotto_tokenize(model, "a fuzzed model's text", 21, SOTTO_TOKENIZE_SPECIAL, tokens, 32,
-                       &count, nullptr);
+  (void)sotto_tokenize(model, "a fuzzed model's text", 21, SOTTO_TOKENIZE_SPECIAL, tokens, 32, &count, nullptr);
   (void)sotto_session_generate(session, tokens, std::max<size_t>(count, 3), 4, nullptr, nullptr);
   sotto_session_deinit(session);
 }
@@ -75,13 +73,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   sotto_model_params_init(&params, sizeof params);
   params.verify_checksums = 0;
   size_t needed;
-  if (sotto_model_memory_size(file.data(), file.size(), &params, &needed, nullptr) != SOTTO_OK)
-    return 0;
+  if (sotto_model_memory_size(file.data(), file.size(), &params, &needed, nullptr) != SOTTO_OK) return 0;
   if (needed > size_t{16} << 20) return 0;
   sotto::AlignedBytes memory(needed);
   sotto_model* model;
-  if (sotto_model_init(file.data(), file.size(), &params, memory.data(), needed, &model, nullptr) !=
-      SOTTO_OK) {
+  if (sotto_model_init(file.data(), file.size(), &params, memory.data(), needed, &model, nullptr) != SOTTO_OK) {
     return 0;
   }
   run(model);

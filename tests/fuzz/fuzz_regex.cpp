@@ -16,8 +16,7 @@ constexpr size_t kWorkspaceSize = size_t{256} << 10;
 constexpr uint32_t kSteps = 24;
 
 // A pattern as a grammar, whole or searched for.
-Status build(std::string_view pattern, bool search, sotto::GrammarBuilder& builder,
-             sotto::Error* error) {
+Status build(std::string_view pattern, bool search, sotto::GrammarBuilder& builder, sotto::Error* error) {
   const auto name = sotto::as_span("root");
   if (!search) {
     return sotto::build_regex_grammar(sotto::as_span(pattern), name, builder, error);
@@ -31,12 +30,10 @@ Status build(std::string_view pattern, bool search, sotto::GrammarBuilder& build
   return Status::kOk;
 }
 
-bool is_utf8(std::string_view text) {
-  return sotto::find_invalid_utf8(sotto::as_span(text)) == text.size();
-}
+bool is_utf8(std::string_view text) { return sotto::find_invalid_utf8(sotto::as_span(text)) == text.size(); }
 
-bool make_automaton(std::string_view pattern, bool search, bool minimize,
-                    sotto::Workspace& workspace, sotto::CharacterAutomaton* automaton) {
+bool make_automaton(std::string_view pattern, bool search, bool minimize, sotto::Workspace& workspace,
+                    sotto::CharacterAutomaton* automaton) {
   sotto::RegexTree tree(workspace);
   const Status status = sotto::parse_regex(sotto::as_span(pattern), tree, workspace, nullptr);
   REQUIRE(status == Status::kOk || workspace.exhausted());

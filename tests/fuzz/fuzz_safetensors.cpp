@@ -22,8 +22,7 @@ void check(bool holds) {
 class ScratchFile {
  public:
   ScratchFile()
-      : path_(std::filesystem::temp_directory_path() /
-              ("sotto-fuzz-" + std::to_string(getpid()) + ".safetensors")) {}
+      : path_(std::filesystem::temp_directory_path() / ("sotto-fuzz-" + std::to_string(getpid()) + ".safetensors")) {}
   ~ScratchFile() { remove(); }
 
   const std::filesystem::path& path() const { return path_; }

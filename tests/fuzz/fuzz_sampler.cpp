@@ -18,8 +18,7 @@ struct Standalone {
   sotto_sampler* sampler = nullptr;
 
   explicit Standalone(size_t size) : memory(size) {
-    REQUIRE(sotto_sampler_init(nullptr, kVocabularySize, 600, memory.data(), size, &sampler,
-                               nullptr) == SOTTO_OK);
+    REQUIRE(sotto_sampler_init(nullptr, kVocabularySize, 600, memory.data(), size, &sampler, nullptr) == SOTTO_OK);
   }
   ~Standalone() { REQUIRE(memory.guards_intact()); }
 };
@@ -33,8 +32,7 @@ void check_distribution(sotto_sampler* sampler, const sotto_sampler_input& input
   sotto_token tokens[kVocabularySize];
   float probabilities[kVocabularySize];
   size_t count = 0;
-  REQUIRE(sotto_sampler_apply(sampler, &input, tokens, probabilities, kVocabularySize, &count,
-                              nullptr) == SOTTO_OK);
+  REQUIRE(sotto_sampler_apply(sampler, &input, tokens, probabilities, kVocabularySize, &count, nullptr) == SOTTO_OK);
   REQUIRE(count >= 1);
   double sum = 0;
   for (size_t i = 0; i < count; ++i) {

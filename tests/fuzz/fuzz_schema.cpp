@@ -67,8 +67,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-Status build(FrontEnd front_end, sotto::FuzzInput& input, sotto::GrammarBuilder& builder,
-             sotto::Error* error) {
+Status build(FrontEnd front_end, sotto::FuzzInput& input, sotto::GrammarBuilder& builder, sotto::Error* error) {
   const auto name = sotto::as_span("root");
   const auto source = sotto::as_span(input.text);
   const sotto::SchemaOptions options = read_options(input.rest);
@@ -84,8 +83,7 @@ Status build(FrontEnd front_end, sotto::FuzzInput& input, sotto::GrammarBuilder&
     case FrontEnd::kNumber: {
       const auto bounds = split(input.text, ',');
       const bool integer = input.rest.below(2) == 1;
-      return sotto::build_number_range(bounds.front(), bounds.back(), integer, name, builder,
-                                       error);
+      return sotto::build_number_range(bounds.front(), bounds.back(), integer, name, builder, error);
     }
     case FrontEnd::kJson:
       sotto::build_json_grammar(options.style, input.rest.below(2) == 1, name, builder);
@@ -109,8 +107,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static sotto::FuzzMemory memory(kWorkspaceSize);
   sotto::FuzzInput input(data, size);
   const auto front_end = [&] {
-    constexpr FrontEnd kOthers[] = {FrontEnd::kTools, FrontEnd::kChoices, FrontEnd::kNumber,
-                                    FrontEnd::kJson};
+    constexpr FrontEnd kOthers[] = {FrontEnd::kTools, FrontEnd::kChoices, FrontEnd::kNumber, FrontEnd::kJson};
     const uint32_t kind = input.rest.below(8);
     return kind < 4 ? kOthers[kind] : FrontEnd::kSchema;
   }();

@@ -29,8 +29,7 @@ struct Fuzzed {
   std::vector<sotto_token> stream;
 
   Fuzzed(const sotto_session_params& params, size_t size) : memory(size) {
-    REQUIRE(sotto_session_init(shared_model(), &params, memory.data(), size, &session, nullptr) ==
-            SOTTO_OK);
+    REQUIRE(sotto_session_init(shared_model(), &params, memory.data(), size, &session, nullptr) == SOTTO_OK);
   }
   ~Fuzzed() {
     sotto_session_deinit(session);
@@ -46,15 +45,13 @@ struct Fuzzed {
 
   void prefill(uint32_t count, uint8_t seed) {
     std::vector<sotto_token> tokens(count);
-    for (uint32_t i = 0; i < count; ++i)
-      tokens[i] = static_cast<sotto_token>((seed + 7 * i) % kShape.vocabulary_size);
+    for (uint32_t i = 0; i < count; ++i) tokens[i] = static_cast<sotto_token>((seed + 7 * i) % kShape.vocabulary_size);
     const sotto_status status = sotto_session_prefill(session, tokens.data(), count);
     REQUIRE(status >= 0);
     const uint64_t now = token_count();
     REQUIRE(now >= stream.size() && now <= stream.size() + count);
     if (status == SOTTO_OK) REQUIRE(now == stream.size() + count);
-    stream.insert(stream.end(), tokens.begin(),
-                  tokens.begin() + static_cast<ptrdiff_t>(now - stream.size()));
+    stream.insert(stream.end(), tokens.begin(), tokens.begin() + static_cast<ptrdiff_t>(now - stream.size()));
   }
 
   void next() {
@@ -88,8 +85,7 @@ sotto_session_params read_params(const uint8_t* data) {
   params.overflow = data[0] % 3;
   params.context_tokens = 16 + data[1] % 25;
   params.batch_tokens = 1 + data[2] % 20;
-  if (params.overflow != SOTTO_OVERFLOW_STOP)
-    params.sink_tokens = data[3] % (params.context_tokens / 4 + 1);
+  if (params.overflow != SOTTO_OVERFLOW_STOP) params.sink_tokens = data[3] % (params.context_tokens / 4 + 1);
   return params;
 }
 
@@ -101,8 +97,7 @@ void check_replay(Fuzzed& fuzzed, const sotto_session_params& params, size_t siz
   size_t count;
   if (sotto_session_logits(fuzzed.session, &got, &count) != SOTTO_OK) return;
   Fuzzed fresh(params, size);
-  REQUIRE(sotto_session_prefill(fresh.session, fuzzed.stream.data(), fuzzed.stream.size()) ==
-          SOTTO_OK);
+  REQUIRE(sotto_session_prefill(fresh.session, fuzzed.stream.data(), fuzzed.stream.size()) == SOTTO_OK);
   REQUIRE(sotto_session_logits(fresh.session, &expected, &count) == SOTTO_OK);
   REQUIRE(std::memcmp(expected, got, count * sizeof(float)) == 0);
 }
@@ -127,8 +122,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         fuzzed.next();
         break;
       case 4:
-        fuzzed.rewind(fuzzed.stream.size() -
-                      std::min<uint64_t>(argument % 8, fuzzed.stream.size()));
+        fuzzed.rewind(fuzzed.stream.size() - std::min<uint64_t>(argument % 8, fuzzed.stream.size()));
         break;
       case 5:
         fuzzed.rewind(argument);

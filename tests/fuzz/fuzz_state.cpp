@@ -53,8 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   REQUIRE(sotto_session_memory_size(shared_model(), &params, &needed, nullptr) == SOTTO_OK);
   sotto::GuardedBytes memory(needed);
   sotto_session* session = nullptr;
-  REQUIRE(sotto_session_init(shared_model(), &params, memory.data(), needed, &session, nullptr) ==
-          SOTTO_OK);
+  REQUIRE(sotto_session_init(shared_model(), &params, memory.data(), needed, &session, nullptr) == SOTTO_OK);
   sotto::FuzzBytes bytes(data, size);
   const uint8_t kind = bytes.byte();
   std::vector<uint8_t> saved = genuine(session);

@@ -23,14 +23,12 @@ void require(bool condition) {
 TokenizerDescription describe(const std::vector<TokenMerge>& merges) {
   TokenizerDescription description;
   for (const char byte : std::string_view(" abcd")) {
-    description.byte_tokens[static_cast<uint8_t>(byte)] =
-        static_cast<uint32_t>(description.tokens.size());
+    description.byte_tokens[static_cast<uint8_t>(byte)] = static_cast<uint32_t>(description.tokens.size());
     description.tokens.push_back({std::string(1, byte), TokenKind::kNormal});
   }
   for (const TokenMerge& merge : merges) {
     description.tokens.push_back(
-        {description.tokens[merge.left].bytes + description.tokens[merge.right].bytes,
-         TokenKind::kNormal});
+        {description.tokens[merge.left].bytes + description.tokens[merge.right].bytes, TokenKind::kNormal});
     description.merges.push_back(merge);
   }
   description.tokens.push_back({"<c>", TokenKind::kSpecial});
@@ -68,20 +66,31 @@ void edit(std::vector<T>* array, size_t index, uint16_t value) {
 
 void edit(TokenizerData* data, uint8_t array, size_t index, uint16_t value) {
   switch (array % 10) {
-    case 0: return edit(&data->token_offsets, index, value);
-    case 1: return edit(&data->token_bytes, index, value);
-    case 2: return edit(&data->token_kinds, index, value);
-    case 3: return edit(&data->byte_tokens, index, value);
-    case 4: return edit(&data->merge_index, index, value);
-    case 5: return edit(&data->token_merges, index, value);
-    case 6: return edit(&data->sorted_tokens, index, value);
-    case 7: return edit(&data->added_tokens, index, value);
-    case 8: data->add_prefix_space = value % 2 == 1; return;
+    case 0:
+      return edit(&data->token_offsets, index, value);
+    case 1:
+      return edit(&data->token_bytes, index, value);
+    case 2:
+      return edit(&data->token_kinds, index, value);
+    case 3:
+      return edit(&data->byte_tokens, index, value);
+    case 4:
+      return edit(&data->merge_index, index, value);
+    case 5:
+      return edit(&data->token_merges, index, value);
+    case 6:
+      return edit(&data->sorted_tokens, index, value);
+    case 7:
+      return edit(&data->added_tokens, index, value);
+    case 8:
+      data->add_prefix_space = value % 2 == 1;
+      return;
     default: {
       if (index >= 3 * data->merges.size()) return data->merges.resize(value % 16);
       TokenMerge& merge = data->merges[index / 3];
-      (index % 3 == 0 ? merge.left : index % 3 == 1 ? merge.right : merge.result) =
-          static_cast<uint32_t>(static_cast<int16_t>(value));
+      (index % 3 == 0   ? merge.left
+       : index % 3 == 1 ? merge.right
+                        : merge.result) = static_cast<uint32_t>(static_cast<int16_t>(value));
     }
   }
 }
@@ -131,8 +140,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t repetitions = 1 + data[1] % 64;
   size_t at = 3;
   for (size_t i = 0; i < data[2] % 8u && size - at >= 4; ++i, at += 4) {
-    edit(&damaged, data[at], data[at + 1],
-         static_cast<uint16_t>(data[at + 2] | data[at + 3] << 8));
+    edit(&damaged, data[at], data[at + 1], static_cast<uint16_t>(data[at + 2] | data[at + 3] << 8));
   }
   TokenizerView view = unverified_view(damaged);
   Error error;

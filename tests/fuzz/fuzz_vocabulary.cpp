@@ -13,8 +13,8 @@ namespace {
 using sotto::Status;
 
 constexpr uint32_t kMostNodes = 256;
-constexpr std::string_view kTexts[] = {"a",  "b",   "ab", "abc", "", "ab", "\xC3\xA9", "\xC3",
-                                       " x", "\"y", "0",  "<s>", "</s>"};
+constexpr std::string_view kTexts[] = {"a",    "b",  "ab",  "abc", "",    "ab",  "\xC3\xA9",
+                                       "\xC3", " x", "\"y", "0",   "<s>", "</s>"};
 constexpr int32_t kEndToken = 12;
 
 class Source {
@@ -26,9 +26,7 @@ class Source {
       special_.push_back(text == "<s>");
     }
   }
-  sotto::VocabularySource view() const {
-    return {bytes_, offsets_, special_, {&kEndToken, 1}};
-  }
+  sotto::VocabularySource view() const { return {bytes_, offsets_, special_, {&kEndToken, 1}}; }
 
  private:
   std::vector<char> bytes_;
@@ -68,8 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   prepared.node_count %= kMostNodes;
   REQUIRE(check_vocabulary(source, &prepared.text_count, nullptr) == Status::kOk);
   const std::span<const uint8_t> given{data + 2 * sizeof(uint32_t), size - 2 * sizeof(uint32_t)};
-  const size_t wanted = sotto::prepared_vocabulary_size(source.token_count(), prepared.text_count,
-                                                        prepared.node_count);
+  const size_t wanted = sotto::prepared_vocabulary_size(source.token_count(), prepared.text_count, prepared.node_count);
   void* memory = nullptr;
   REQUIRE(posix_memalign(&memory, 64, wanted) == 0);
   const std::span<uint8_t> arrays{static_cast<uint8_t*>(memory), wanted};

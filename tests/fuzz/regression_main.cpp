@@ -58,8 +58,7 @@ class Mutator {
         bytes.insert(place, kTelling[below(std::size(kTelling))]);
         break;
       case 3:
-        bytes.erase(place, place + static_cast<ptrdiff_t>(below(std::min<size_t>(
-                                       bytes.size() - at + 1, 9))));
+        bytes.erase(place, place + static_cast<ptrdiff_t>(below(std::min<size_t>(bytes.size() - at + 1, 9))));
         break;
       case 4:
         bytes.resize(at);
@@ -76,7 +75,7 @@ class Mutator {
     }
   }
 
-  static constexpr uint8_t kTelling[] = {0,   1,   0x7F, 0x80, 0xFF, '0', '9', '-', '.', '"',
+  static constexpr uint8_t kTelling[] = {0,   1,   0x7F, 0x80, 0xFF, '0', '9',  '-', '.', '"',
                                          '[', ']', '{',  '}',  ',',  ':', '\\', 'e', ' ', '\n'};
   const std::vector<Bytes>& corpus_;
   std::mt19937 random_{20240601};

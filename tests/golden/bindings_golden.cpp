@@ -79,14 +79,10 @@ void write_error(sotto_status status, const sotto_error& error) {
 }
 
 struct Release {
-  void operator()(void* memory) const {
-    ::operator delete (memory, std::align_val_t{SOTTO_MEMORY_ALIGNMENT});
-  }
+  void operator()(void* memory) const { ::operator delete (memory, std::align_val_t{SOTTO_MEMORY_ALIGNMENT}); }
 };
 using Memory = std::unique_ptr<void, Release>;
-Memory allocate(size_t size) {
-  return Memory(::operator new (size, std::align_val_t{SOTTO_MEMORY_ALIGNMENT}));
-}
+Memory allocate(size_t size) { return Memory(::operator new (size, std::align_val_t{SOTTO_MEMORY_ALIGNMENT})); }
 
 std::string read(const char* path) {
   std::string bytes;
@@ -108,8 +104,7 @@ struct Model {
     size_t size = 0;
     check(sotto_model_memory_size(file.get(), bytes.size(), nullptr, &size, &error), error);
     memory = allocate(size);
-    check(sotto_model_init(file.get(), bytes.size(), nullptr, memory.get(), size, &model, &error),
-          error);
+    check(sotto_model_init(file.get(), bytes.size(), nullptr, memory.get(), size, &model, &error), error);
   }
   ~Model() { sotto_model_deinit(model); }
 
@@ -117,9 +112,7 @@ struct Model {
     std::vector<sotto_token> tokens(text.size() + 1);
     sotto_error error = new_error();
     size_t count = 0;
-    check(sotto_tokenize(model, text.data(), text.size(), 0, tokens.data(), tokens.size(), &count,
-                         &error),
-          error);
+    check(sotto_tokenize(model, text.data(), text.size(), 0, tokens.data(), tokens.size(), &count, &error), error);
     tokens.resize(count);
     return tokens;
   }
@@ -194,8 +187,8 @@ int32_t collect(void* user_data, const sotto_piece* piece) {
 void generate(const Model& model, Session& session, const Settings& settings) {
   const std::vector<sotto_token> prompt = model.tokenize(settings.prompt);
   Stream stream;
-  const sotto_status status = sotto_session_generate(session.session, prompt.data(), prompt.size(),
-                                                     settings.max_tokens, collect, &stream);
+  const sotto_status status =
+      sotto_session_generate(session.session, prompt.data(), prompt.size(), settings.max_tokens, collect, &stream);
   check(status, new_error());
   write_tokens("tokens", stream.tokens);
   write_text("text", stream.text);
@@ -238,10 +231,9 @@ void stop_string(const Model& model) {
   generate(model, session, settings);
 }
 
-const char kSchema[] =
-    R"({"type":"object","properties":{"name":{"enum":["Anne","Emma","Jane"]},)"
-    R"("age":{"type":"integer","minimum":18,"maximum":99}},"required":["name","age"],)"
-    R"("additionalProperties":false})";
+const char kSchema[] = R"({"type":"object","properties":{"name":{"enum":["Anne","Emma","Jane"]},)"
+                       R"("age":{"type":"integer","minimum":18,"maximum":99}},"required":["name","age"],)"
+                       R"("additionalProperties":false})";
 
 void grammar(const Model& model) {
   begin("grammar");
@@ -259,24 +251,20 @@ void grammar(const Model& model) {
   size_t size = sotto_grammar_typical_memory(sizeof kSchema - 1);
   const Memory grammar_memory = allocate(size);
   sotto_grammar* compiled = nullptr;
-  check(sotto_grammar_compile(kSchema, sizeof kSchema - 1, &params, grammar_memory.get(), size,
-                              &compiled, &size, &error),
-        error);
+  check(
+      sotto_grammar_compile(kSchema, sizeof kSchema - 1, &params, grammar_memory.get(), size, &compiled, &size, &error),
+      error);
   sotto_vocabulary_params vocabulary_params;
   sotto_vocabulary_params_init(&vocabulary_params, sizeof vocabulary_params);
   vocabulary_params.model = model.model;
   check(sotto_vocabulary_memory_size(&vocabulary_params, &size, &error), error);
   const Memory vocabulary_memory = allocate(size);
   sotto_vocabulary* vocabulary = nullptr;
-  check(
-      sotto_vocabulary_init(&vocabulary_params, vocabulary_memory.get(), size, &vocabulary, &error),
-      error);
+  check(sotto_vocabulary_init(&vocabulary_params, vocabulary_memory.get(), size, &vocabulary, &error), error);
   check(sotto_matcher_memory_size(compiled, vocabulary, nullptr, &size, &error), error);
   const Memory matcher_memory = allocate(size);
   sotto_matcher* matcher = nullptr;
-  check(sotto_matcher_init(compiled, vocabulary, nullptr, matcher_memory.get(), size, &matcher,
-                           &error),
-        error);
+  check(sotto_matcher_init(compiled, vocabulary, nullptr, matcher_memory.get(), size, &matcher, &error), error);
 
   Session session(model);
   set_sampler(session, settings);
@@ -317,8 +305,7 @@ void embedding(const Model& model) {
   std::vector<float> values(info.embedding_size);
   Session session(model);
   const std::vector<sotto_token> tokens = model.tokenize(text);
-  check(sotto_session_embed(session.session, tokens.data(), tokens.size(), SOTTO_POOL_MEAN,
-                            values.data()),
+  check(sotto_session_embed(session.session, tokens.data(), tokens.size(), SOTTO_POOL_MEAN, values.data()),
         new_error());
   write("size", std::to_string(values.size()));
   std::string bits;  // of the first floats, hexadecimal
@@ -341,16 +328,15 @@ void errors(const Model& model) {
   size_t size = sotto_grammar_typical_memory(source.size());
   const Memory memory = allocate(size);
   sotto_grammar* compiled = nullptr;
-  write_error(sotto_grammar_compile(source.data(), source.size(), nullptr, memory.get(), size,
-                                    &compiled, &size, &error),
-              error);
+  write_error(
+      sotto_grammar_compile(source.data(), source.size(), nullptr, memory.get(), size, &compiled, &size, &error),
+      error);
 
   begin("bad_text");
   const std::string text = "caf\xE9 noir";
   write("bytes", "63 61 66 e9 20 6e 6f 69 72");
   error = new_error();
-  write_error(sotto_tokenize(model.model, text.data(), text.size(), 0, nullptr, 0, &size, &error),
-              error);
+  write_error(sotto_tokenize(model.model, text.data(), text.size(), 0, nullptr, 0, &size, &error), error);
 
   begin("bad_parameter");
   Session session(model);

@@ -21,9 +21,7 @@ double mean_of(std::span<const float> x) {
 
 }  // namespace
 
-std::filesystem::path golden_data() {
-  return std::filesystem::path(SOTTO_SOURCE_DIR) / "tests/golden/data";
-}
+std::filesystem::path golden_data() { return std::filesystem::path(SOTTO_SOURCE_DIR) / "tests/golden/data"; }
 
 std::filesystem::path shared_data() {
   const char* named = std::getenv("SOTTO_TEST_DATA");
@@ -35,11 +33,9 @@ FloatModel load_checkpoint(const std::filesystem::path& directory) {
   return load_float_model(HuggingFaceCheckpoint(directory));
 }
 
-std::vector<uint8_t> convert_checkpoint(const std::filesystem::path& directory,
-                                        WeightKind weights) {
+std::vector<uint8_t> convert_checkpoint(const std::filesystem::path& directory, WeightKind weights) {
   const HuggingFaceCheckpoint checkpoint(directory);
-  const auto tokenizer =
-      read_tokenizer_directory(directory, checkpoint.info().shape.vocabulary_size);
+  const auto tokenizer = read_tokenizer_directory(directory, checkpoint.info().shape.vocabulary_size);
   WriteOptions options;
   options.layers = options.head = weights;
   if (tokenizer) options.tokenizer = &*tokenizer;
@@ -72,8 +68,7 @@ std::vector<float> int8_logits(const Int8Model& model, std::span<const int32_t> 
   return logits;
 }
 
-LogitError compare_logits(std::span<const float> expected, std::span<const float> actual,
-                          size_t vocabulary) {
+LogitError compare_logits(std::span<const float> expected, std::span<const float> actual, size_t vocabulary) {
   if (expected.size() != actual.size()) throw std::invalid_argument("logits differ in number");
   LogitError result;
   double signal = 0, noise = 0;
@@ -98,12 +93,11 @@ LogitError compare_logits(std::span<const float> expected, std::span<const float
 std::vector<int32_t> top_tokens(std::span<const float> logits, size_t count) {
   std::vector<int32_t> ids(logits.size());
   std::iota(ids.begin(), ids.end(), 0);
-  std::partial_sort(ids.begin(), ids.begin() + static_cast<ptrdiff_t>(count), ids.end(),
-                    [&](int32_t a, int32_t b) {
-                      const float x = logits[static_cast<size_t>(a)];
-                      const float y = logits[static_cast<size_t>(b)];
-                      return x != y ? x > y : a < b;
-                    });
+  std::partial_sort(ids.begin(), ids.begin() + static_cast<ptrdiff_t>(count), ids.end(), [&](int32_t a, int32_t b) {
+    const float x = logits[static_cast<size_t>(a)];
+    const float y = logits[static_cast<size_t>(b)];
+    return x != y ? x > y : a < b;
+  });
   ids.resize(count);
   return ids;
 }

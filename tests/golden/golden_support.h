@@ -19,15 +19,13 @@ std::filesystem::path golden_data();  // in the source tree
 std::filesystem::path shared_data();
 
 // Ends the test as skipped unless shared_data() holds `path`.
-#define SOTTO_NEEDS_SHARED(path)                                                 \
-  if (!std::filesystem::exists(::sotto::shared_data() / (path)))                 \
-  GTEST_SKIP() << "no " << (path) << " in " << ::sotto::shared_data().string()   \
-               << "; set SOTTO_TEST_DATA"
+#define SOTTO_NEEDS_SHARED(path)                                 \
+  if (!std::filesystem::exists(::sotto::shared_data() / (path))) \
+  GTEST_SKIP() << "no " << (path) << " in " << ::sotto::shared_data().string() << "; set SOTTO_TEST_DATA"
 
 FloatModel load_checkpoint(const std::filesystem::path& directory);
 // The bytes of the .sotto file the converter makes of a checkpoint.
-std::vector<uint8_t> convert_checkpoint(const std::filesystem::path& directory,
-                                        WeightKind weights = WeightKind::kInt8);
+std::vector<uint8_t> convert_checkpoint(const std::filesystem::path& directory, WeightKind weights = WeightKind::kInt8);
 std::vector<uint8_t> read_bytes(const std::filesystem::path& path);
 
 // The names of the checkpoints in golden_data(), sorted.
@@ -41,8 +39,7 @@ struct LogitError {
   double relative_rms = 0;  // rms error over the rms of the expected around each row's mean
   double top1_agreement = 0;
 };
-LogitError compare_logits(std::span<const float> expected, std::span<const float> actual,
-                          size_t vocabulary);
+LogitError compare_logits(std::span<const float> expected, std::span<const float> actual, size_t vocabulary);
 
 // Token ids by falling logit; ties by rising id.
 std::vector<int32_t> top_tokens(std::span<const float> logits, size_t count);

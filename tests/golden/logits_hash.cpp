@@ -68,8 +68,7 @@ std::string hex(uint64_t hash) {
 
 // The committed hash of a model's logits; empty if it is of other weights. Throws if the
 // model is not named at all.
-std::string read_expected(const std::string& path, const std::string& name,
-                          const std::string& weights) {
+std::string read_expected(const std::string& path, const std::string& name, const std::string& weights) {
   std::ifstream file(path);
   std::string known_name, known_weights, hash;
   while (file >> known_name >> known_weights >> hash) {
@@ -97,8 +96,7 @@ int run_directory(const Options& options, const std::filesystem::path& directory
   const std::vector<uint8_t> checkpoint = read_bytes(directory / "model.safetensors");
   const std::string name = directory.filename().string();
   const std::string weights = hex(xxhash64(checkpoint.data(), checkpoint.size()));
-  std::string expected =
-      options.expect.empty() ? "" : read_expected(options.expect, name, weights);
+  std::string expected = options.expect.empty() ? "" : read_expected(options.expect, name, weights);
   const auto choices = [](uint32_t chosen, std::vector<uint32_t> all) {
     return chosen == 0 ? all : std::vector<uint32_t>{chosen};
   };
@@ -108,9 +106,8 @@ int run_directory(const Options& options, const std::filesystem::path& directory
       const std::string hash = hex(hash_logits(model, threads, batch));
       if (expected.empty()) expected = hash;
       const char* verdict = hash == expected ? "" : ": expected ";
-      std::printf("%s %s %s  %s, threads %u, batch %u%s%s\n", name.c_str(), weights.c_str(),
-                  hash.c_str(), sotto_isa_text(model.info().isa), threads, batch, verdict,
-                  hash == expected ? "" : expected.c_str());
+      std::printf("%s %s %s  %s, threads %u, batch %u%s%s\n", name.c_str(), weights.c_str(), hash.c_str(),
+                  sotto_isa_text(model.info().isa), threads, batch, verdict, hash == expected ? "" : expected.c_str());
       wrong_count += hash != expected;
     }
   }

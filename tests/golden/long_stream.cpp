@@ -50,8 +50,8 @@ int run(const char* directory, size_t token_count) {
     const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
     const long pages = resident_pages();
     if (tenth == 1) first_pages = pages;
-    std::printf("%9zu  %8.2f  %ld\n", tenth * (token_count / 10),
-                time.count() / static_cast<double>(token_count / 10), pages);
+    std::printf("%9zu  %8.2f  %ld\n", tenth * (token_count / 10), time.count() / static_cast<double>(token_count / 10),
+                pages);
     if (pages > first_pages + kMostPages) return 1;
   }
   std::printf("the ring was evaluated again %llu times\n",

@@ -93,8 +93,7 @@ int main(int argc, char** argv) {
   int wrong_count = 0;
   for (const uint32_t batch : {1u, 7u, 64u}) {
     char hash[17];
-    std::snprintf(hash, sizeof hash, "%016llx",
-                  static_cast<unsigned long long>(hash_logits(model, batch)));
+    std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(hash_logits(model, batch)));
     std::printf("%s batch %u\n", hash, batch);
     if (argc > 2) wrong_count += std::strcmp(hash, argv[2]) != 0;
   }

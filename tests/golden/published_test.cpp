@@ -31,15 +31,13 @@ std::vector<int32_t> ids_of(const std::vector<TokenLogit>& pairs) {
   return ids;
 }
 
-void expect_logits(const std::vector<TokenLogit>& expected, const std::vector<float>& logits,
-                   double tolerance) {
+void expect_logits(const std::vector<TokenLogit>& expected, const std::vector<float>& logits, double tolerance) {
   for (const auto& [token, logit] : expected) {
     EXPECT_NEAR(logits[static_cast<size_t>(token)], logit, tolerance) << token;
   }
 }
 
-std::vector<int32_t> float_greedy(const FloatModel& model, std::vector<int32_t> ids,
-                                  size_t length) {
+std::vector<int32_t> float_greedy(const FloatModel& model, std::vector<int32_t> ids, size_t length) {
   while (ids.size() < length) {
     const std::vector<float> logits = float_forward(model, ids, 2);
     ids.push_back(top_tokens(last_row(logits, model.shape.vocabulary_size), 1)[0]);
@@ -47,8 +45,7 @@ std::vector<int32_t> float_greedy(const FloatModel& model, std::vector<int32_t> 
   return ids;
 }
 
-std::vector<int32_t> int8_greedy(const Int8Model& model, std::vector<int32_t> ids,
-                                 size_t length) {
+std::vector<int32_t> int8_greedy(const Int8Model& model, std::vector<int32_t> ids, size_t length) {
   Int8Session session(model);
   session.prefill(ids);
   while (ids.size() < length) {
@@ -66,20 +63,17 @@ class Gpt2BasicTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override { SOTTO_NEEDS_SHARED(GetParam()); }
 
-  static nlohmann::json cases() {
-    return read_json("weights/gpt2-basic/expected.json").at("cases");
-  }
+  static nlohmann::json cases() { return read_json("weights/gpt2-basic/expected.json").at("cases"); }
 };
 
 TEST_P(Gpt2BasicTest, FloatPathHasThePublishedTop8) {
   const FloatModel model = load_checkpoint(shared_data() / GetParam());
   for (const nlohmann::json& expected : cases()) {
     const std::vector<int32_t> prompt = expected.at("prompt_ids");
-    const std::vector<float> logits =
-        last_row(float_forward(model, prompt), model.shape.vocabulary_size);
+    const std::vector<float> logits = last_row(float_forward(model, prompt), model.shape.vocabulary_size);
     const std::vector<TokenLogit> published = expected.at("published_top8");
     EXPECT_EQ(top_tokens(logits, 8), ids_of(published));
-    expect_logits(published, logits, 0.06);  // published in fixed point
+    expect_logits(published, logits, 0.06);                 // published in fixed point
     expect_logits(expected.at("top8_here"), logits, 2e-3);  // of the plain form
   }
 }
@@ -89,8 +83,7 @@ TEST_P(Gpt2BasicTest, Int8HasThePublishedTop8) {
   const Int8Model model(convert_checkpoint(shared_data() / GetParam()));
   for (const nlohmann::json& expected : cases()) {
     const std::vector<int32_t> prompt = expected.at("prompt_ids");
-    const std::vector<float> logits =
-        last_row(int8_logits(model, prompt), model.info().vocabulary_size);
+    const std::vector<float> logits = last_row(int8_logits(model, prompt), model.info().vocabulary_size);
     const std::vector<TokenLogit> published = expected.at("published_top8");
     const std::vector<int32_t> ids = ids_of(published);
     const std::vector<int32_t> top = top_tokens(logits, 8);
@@ -118,25 +111,21 @@ TEST_P(Gpt2BasicTest, GreedyIdsEqual) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, Gpt2BasicTest,
-                         testing::Values(kExactForm, kPlainForm),
+INSTANTIATE_TEST_SUITE_P(Forms, Gpt2BasicTest, testing::Values(kExactForm, kPlainForm),
                          [](const auto& p) { return p.index == 0 ? "Exact" : "Plain"; });
 
 class TinyRandomTest : public testing::Test {
  protected:
   static constexpr char kDirectory[] = "weights/tiny-random-gpt2";
   void SetUp() override { SOTTO_NEEDS_SHARED(kDirectory); }
-  static nlohmann::json expected() {
-    return read_json(std::filesystem::path(kDirectory) / "expected.json");
-  }
+  static nlohmann::json expected() { return read_json(std::filesystem::path(kDirectory) / "expected.json"); }
 };
 
 TEST_F(TinyRandomTest, FloatPathHasTheReferenceLogits) {
   const nlohmann::json reference = expected().at("computed_here");
   const FloatModel model = load_checkpoint(shared_data() / kDirectory);
   const std::vector<int32_t> prompt = reference.at("prompt");
-  const std::vector<float> logits =
-      last_row(float_forward(model, prompt), model.shape.vocabulary_size);
+  const std::vector<float> logits = last_row(float_forward(model, prompt), model.shape.vocabulary_size);
   const std::vector<double> known = reference.at("last_position_logits");
   ASSERT_EQ(logits.size(), known.size());
   for (size_t i = 0; i < known.size(); ++i) ASSERT_NEAR(logits[i], known[i], 1e-6) << i;
@@ -159,10 +148,9 @@ TEST_F(TinyRandomTest, Int8LogitsStayWithinTheirError) {
   for (uint32_t i = 0; i < 64; ++i) {
     tokens.push_back(static_cast<int32_t>(i * 2654435761u % model.shape.vocabulary_size));
   }
-  const LogitError error = compare_logits(float_forward(model, tokens), int8_logits(int8, tokens),
-                                          model.shape.vocabulary_size);
-  std::printf("relative rms %.4f, max %.4f, top-1 %.3f\n", error.relative_rms, error.max,
-              error.top1_agreement);
+  const LogitError error =
+      compare_logits(float_forward(model, tokens), int8_logits(int8, tokens), model.shape.vocabulary_size);
+  std::printf("relative rms %.4f, max %.4f, top-1 %.3f\n", error.relative_rms, error.max, error.top1_agreement);
   EXPECT_LT(error.relative_rms, 0.015);
   EXPECT_GE(error.top1_agreement, 0.95);
 }
@@ -183,8 +171,7 @@ TEST_F(DemoTest, FloatPathHasTheReferenceLogitsAndText) {
   const nlohmann::json reference = read_json("demo/reference.json").at("once_upon_a_time");
   const FloatModel model = load_checkpoint(shared_data() / "demo");
   std::vector<int32_t> ids = reference.at("ids");
-  const std::vector<float> logits =
-      last_row(float_forward(model, ids, 2), model.shape.vocabulary_size);
+  const std::vector<float> logits = last_row(float_forward(model, ids, 2), model.shape.vocabulary_size);
   const std::vector<TokenLogit> top = reference.at("top8_logits_last_position");
   EXPECT_EQ(top_tokens(logits, 8), ids_of(top));
   expect_logits(top, logits, 2e-5);
@@ -202,8 +189,7 @@ TEST_F(DemoTest, QuantizationKeepsPerplexityAndPredictions) {
   const Int8Model int8(convert_checkpoint(shared_data() / "demo"));
   const Int8Model int4(convert_checkpoint(shared_data() / "demo", WeightKind::kInt4));
   const std::vector<uint8_t> text = read_bytes(shared_data() / "demo/validation.txt");
-  const std::vector<sotto_token> tokens =
-      int8.tokenize({reinterpret_cast<const char*>(text.data()), text.size()});
+  const std::vector<sotto_token> tokens = int8.tokenize({reinterpret_cast<const char*>(text.data()), text.size()});
   const nlohmann::json reference = read_json("demo/reference.json");
   EXPECT_EQ(tokens.size(), reference.at("tokens_in_validation"));
 
@@ -212,8 +198,7 @@ TEST_F(DemoTest, QuantizationKeepsPerplexityAndPredictions) {
     std::printf("%s", evaluation_table(result).c_str());
     return result;
   };
-  const auto expect_close = [](const Evaluation& result, double perplexity, double divergence,
-                               double agreement) {
+  const auto expect_close = [](const Evaluation& result, double perplexity, double divergence, double agreement) {
     const QuantizedEvaluation& measured = result.quantized[0];
     EXPECT_NEAR(measured.perplexity() / result.float_perplexity(), 1, perplexity);
     EXPECT_LT(measured.mean_divergence, divergence);

@@ -5,15 +5,13 @@
 
 namespace sotto {
 
-RingOracle::RingOracle(const ModelView& model, OracleOverflow overflow, size_t context_tokens,
-                       size_t sink_tokens)
+RingOracle::RingOracle(const ModelView& model, OracleOverflow overflow, size_t context_tokens, size_t sink_tokens)
     : model_(model),
       kernels_(*find_kernels(Isa::kReference)),
       overflow_(overflow),
       context_tokens_(context_tokens),
       sink_tokens_(sink_tokens),
-      row_stride_((model.config().head_size + kHeadAlignment - 1) / kHeadAlignment *
-                  kHeadAlignment) {}
+      row_stride_((model.config().head_size + kHeadAlignment - 1) / kHeadAlignment * kHeadAlignment) {}
 
 bool RingOracle::append(int32_t token) {
   if (!make_room()) return false;
@@ -72,8 +70,7 @@ void RingOracle::evaluate(int32_t token) {
     kernels_.add(linear(layer.attention_output, attention).data(), n, x.data());
 
     std::vector<float> up = linear(layer.feed_forward_up, norm(layer.feed_forward_norm, x));
-    const auto gelu =
-        config.activation == ActivationKind::kGeluErf ? kernels_.gelu_erf : kernels_.gelu_tanh;
+    const auto gelu = config.activation == ActivationKind::kGeluErf ? kernels_.gelu_erf : kernels_.gelu_tanh;
     gelu(up.data(), up.size());
     kernels_.add(linear(layer.feed_forward_down, up).data(), n, x.data());
   }
@@ -121,8 +118,7 @@ RingOracle::HeadRow RingOracle::quantize_head(const float* x) const {
   return row;
 }
 
-std::vector<float> RingOracle::linear(const LinearWeights& weights,
-                                      const std::vector<float>& x) const {
+std::vector<float> RingOracle::linear(const LinearWeights& weights, const std::vector<float>& x) const {
   std::vector<int8_t> q(weights.inputs);
   RowQuantization quantization;
   kernels_.quantize_row(x.data(), x.size(), q.data(), &quantization);
@@ -139,13 +135,10 @@ std::vector<float> RingOracle::linear(const LinearWeights& weights,
 
 std::vector<float> RingOracle::norm(const NormView& weights, const std::vector<float>& x) const {
   std::vector<float> y(x.size());
-  kernels_.layer_norm(x.data(), weights.gain, weights.bias, model_.config().norm_epsilon, x.size(),
-                      y.data());
+  kernels_.layer_norm(x.data(), weights.gain, weights.bias, model_.config().norm_epsilon, x.size(), y.data());
   return y;
 }
 
-std::vector<float> RingOracle::logits() const {
-  return linear(model_.head(), norm(model_.final_norm(), hidden_));
-}
+std::vector<float> RingOracle::logits() const { return linear(model_.head(), norm(model_.final_norm(), hidden_)); }
 
 }  // namespace sotto

@@ -16,8 +16,7 @@ enum class OracleOverflow { kStop, kRing, kShift };
 
 class RingOracle {
  public:
-  RingOracle(const ModelView& model, OracleOverflow overflow, size_t context_tokens,
-             size_t sink_tokens);
+  RingOracle(const ModelView& model, OracleOverflow overflow, size_t context_tokens, size_t sink_tokens);
 
   // Evaluates one token of the stream. False where the context is full (kStop).
   bool append(int32_t token);
@@ -57,7 +56,7 @@ class RingOracle {
   std::vector<size_t> retained_;  // indices of the entries still seen, oldest first
   size_t position_ = 0;           // of the next token
   size_t reanchor_count_ = 0;
-  std::vector<float> hidden_;     // after the last block, of the last token
+  std::vector<float> hidden_;  // after the last block, of the last token
 };
 
 }  // namespace sotto

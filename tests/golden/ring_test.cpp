@@ -16,9 +16,7 @@ namespace {
 // A converted checkpoint, as the runtime and as the oracle see it.
 struct Subject {
   explicit Subject(const std::string& name)
-      : file(convert_checkpoint(golden_data() / name)),
-        aligned(allocate_aligned(file.size())),
-        model(file) {
+      : file(convert_checkpoint(golden_data() / name)), aligned(allocate_aligned(file.size())), model(file) {
     std::copy(file.begin(), file.end(), aligned.get());
     Error error;
     if (view.open(aligned.get(), file.size(), &error) != Status::kOk) {
@@ -49,8 +47,8 @@ struct Case {
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
-  *out << c.model << " overflow " << c.overflow << " C " << c.context_tokens << " S "
-       << c.sink_tokens << " batch " << c.batch_tokens << " threads " << c.thread_count;
+  *out << c.model << " overflow " << c.overflow << " C " << c.context_tokens << " S " << c.sink_tokens << " batch "
+       << c.batch_tokens << " threads " << c.thread_count;
 }
 
 OracleOverflow oracle_overflow(sotto_overflow overflow) {
@@ -68,13 +66,11 @@ sotto_session_params session_params(const Case& c) {
   return params;
 }
 
-testing::AssertionResult same_bits(std::span<const float> actual,
-                                   const std::vector<float>& expected) {
+testing::AssertionResult same_bits(std::span<const float> actual, const std::vector<float>& expected) {
   if (actual.size() != expected.size()) return testing::AssertionFailure() << "sizes differ";
   for (size_t i = 0; i < expected.size(); ++i) {
     if (std::memcmp(&actual[i], &expected[i], sizeof(float)) != 0) {
-      return testing::AssertionFailure()
-             << "logit " << i << " is " << actual[i] << ", expected " << expected[i];
+      return testing::AssertionFailure() << "logit " << i << " is " << actual[i] << ", expected " << expected[i];
     }
   }
   return testing::AssertionSuccess();
@@ -84,9 +80,7 @@ testing::AssertionResult same_bits(std::span<const float> actual,
 class Stream {
  public:
   Stream(Subject& subject, const Case& c, uint32_t seed)
-      : session(subject.model, session_params(c)),
-        random_(seed),
-        vocabulary_(subject.model.info().vocabulary_size) {
+      : session(subject.model, session_params(c)), random_(seed), vocabulary_(subject.model.info().vocabulary_size) {
     sotto_sampler_params sampler;
     sotto_sampler_params_init(&sampler, sizeof sampler);
     sampler.temperature = 1;
@@ -94,9 +88,7 @@ class Stream {
     EXPECT_EQ(sotto_session_set_sampler(session.get(), &sampler, nullptr), SOTTO_OK);
   }
 
-  size_t draw(size_t first, size_t last) {
-    return std::uniform_int_distribution<size_t>(first, last)(random_);
-  }
+  size_t draw(size_t first, size_t last) { return std::uniform_int_distribution<size_t>(first, last)(random_); }
 
   void prefill(size_t count) {
     std::vector<sotto_token> chunk(count);
@@ -131,9 +123,15 @@ TEST_P(RingTest, EqualsOracleThroughoutALongStream) {
   size_t seen = 0;
   while (stream.tokens.size() < 2500) {
     switch (stream.draw(0, 5)) {
-      case 0: stream.prefill(stream.draw(1, size_t{3} * c.context_tokens)); break;
-      case 1: stream.prefill(1); break;
-      case 2: stream.prefill(stream.draw(1, c.context_tokens)); break;
+      case 0:
+        stream.prefill(stream.draw(1, size_t{3} * c.context_tokens));
+        break;
+      case 1:
+        stream.prefill(1);
+        break;
+      case 2:
+        stream.prefill(stream.draw(1, c.context_tokens));
+        break;
       default:
         if (!stream.tokens.empty()) stream.generate(stream.draw(1, 12));
     }
@@ -185,20 +183,13 @@ constexpr sotto_overflow kShift = SOTTO_OVERFLOW_SHIFT;
 
 INSTANTIATE_TEST_SUITE_P(
     Streams, RingTest,
-    testing::Values(Case{"attention_unscaled", kRing, 16, 4, 16, 1},
-                    Case{"attention_unscaled", kRing, 40, 4, 7, 2},
-                    Case{"attention_unscaled", kRing, 17, 0, 5, 1},
-                    Case{"head40_long", kRing, 16, 4, 16, 1},
-                    Case{"head40_long", kRing, 37, 9, 128, 2},
-                    Case{"head40_long", kRing, 23, 1, 1, 1},
-                    Case{"head16_erf", kRing, 31, 3, 8, 1},
-                    Case{"head8_three_tokens", kRing, 11, 2, 4, 1},
-                    Case{"attention_unscaled", kShift, 16, 4, 16, 1},
-                    Case{"attention_unscaled", kShift, 40, 10, 7, 2},
-                    Case{"head40_long", kShift, 19, 0, 128, 1},
-                    Case{"head40_long", kShift, 36, 5, 1, 2},
-                    Case{"head16_erf", kShift, 32, 8, 9, 1},
-                    Case{"head8_three_tokens", kShift, 11, 2, 4, 1}));
+    testing::Values(Case{"attention_unscaled", kRing, 16, 4, 16, 1}, Case{"attention_unscaled", kRing, 40, 4, 7, 2},
+                    Case{"attention_unscaled", kRing, 17, 0, 5, 1}, Case{"head40_long", kRing, 16, 4, 16, 1},
+                    Case{"head40_long", kRing, 37, 9, 128, 2}, Case{"head40_long", kRing, 23, 1, 1, 1},
+                    Case{"head16_erf", kRing, 31, 3, 8, 1}, Case{"head8_three_tokens", kRing, 11, 2, 4, 1},
+                    Case{"attention_unscaled", kShift, 16, 4, 16, 1}, Case{"attention_unscaled", kShift, 40, 10, 7, 2},
+                    Case{"head40_long", kShift, 19, 0, 128, 1}, Case{"head40_long", kShift, 36, 5, 1, 2},
+                    Case{"head16_erf", kShift, 32, 8, 9, 1}, Case{"head8_three_tokens", kShift, 11, 2, 4, 1}));
 
 class StopTest : public testing::Test {
  protected:
@@ -212,16 +203,14 @@ TEST_F(StopTest, RefusesWhatDoesNotFitAndKeepsWhatDid) {
   stream.prefill(15);
   for (const sotto_token token : stream.tokens) ASSERT_TRUE(oracle.append(token));
   const std::vector<sotto_token> too_long(6, 1);
-  EXPECT_EQ(sotto_session_prefill(stream.session.get(), too_long.data(), too_long.size()),
-            SOTTO_STOP_CONTEXT_FULL);
+  EXPECT_EQ(sotto_session_prefill(stream.session.get(), too_long.data(), too_long.size()), SOTTO_STOP_CONTEXT_FULL);
   EXPECT_TRUE(same_bits(stream.session.logits(), oracle.logits()));
 
   stream.generate(5);
   for (size_t i = 15; i < 20; ++i) ASSERT_TRUE(oracle.append(stream.tokens[i]));
   EXPECT_TRUE(same_bits(stream.session.logits(), oracle.logits()));
   EXPECT_FALSE(oracle.append(0));
-  EXPECT_EQ(sotto_session_prefill(stream.session.get(), too_long.data(), 1),
-            SOTTO_STOP_CONTEXT_FULL);
+  EXPECT_EQ(sotto_session_prefill(stream.session.get(), too_long.data(), 1), SOTTO_STOP_CONTEXT_FULL);
   EXPECT_TRUE(same_bits(stream.session.logits(), oracle.logits()));
 }
 

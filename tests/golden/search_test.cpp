@@ -77,8 +77,7 @@ SearchParams search_params(const nlohmann::json& settings) {
   params.sequence_count = settings.value("num_beams", 1u);
   params.length_penalty = settings.value("length_penalty", 1.0f);
   if (settings.contains("early_stopping")) {
-    params.early_stopping = settings["early_stopping"].is_boolean() ? EarlyStopping::kAtOnce
-                                                                    : EarlyStopping::kNever;
+    params.early_stopping = settings["early_stopping"].is_boolean() ? EarlyStopping::kAtOnce : EarlyStopping::kNever;
   }
   params.group_count = settings.value("num_beam_groups", 1u);
   params.diversity_penalty = settings.value("diversity_penalty", 0.0f);
@@ -142,8 +141,8 @@ TEST(SearchGoldens, FloatPathFindsWhatTransformersFinds) {
       ended_count += expected[i].at("ended").get<bool>() ? 1 : 0;
     }
   }
-  std::printf("%zu sequences, %zu of them ended, largest relative error of a score %.2g\n", sequence_count,
-              ended_count, largest_error);
+  std::printf("%zu sequences, %zu of them ended, largest relative error of a score %.2g\n", sequence_count, ended_count,
+              largest_error);
   EXPECT_GT(ended_count, 50u);
 }
 
@@ -169,8 +168,7 @@ TEST_F(TinyRandomSearch, FloatPathFindsThePublishedIds) {
       FloatText text(model, prompt);
       FunctionModel function([&](const Tokens& tokens) { return text.logits(tokens); });
       SearchBench bench(model.shape.vocabulary_size,
-                        {item.value("num_beams", 1u), static_cast<uint32_t>(expected.size())},
-                        kEnd);
+                        {item.value("num_beams", 1u), static_cast<uint32_t>(expected.size())}, kEnd);
       SearchParams params;
       params.length_penalty = item.value("length_penalty", 1.0f);
       EXPECT_EQ(tokens_of(bench.run(function.view(), params).at(0)), expected);
@@ -192,10 +190,8 @@ TEST_F(TinyRandomSearch, Int8ScoresStayWithinTheirError) {
     const Tokens prompt = item.at("prompt");
     const Tokens expected = behind(prompt, item.at("expected"));
     const auto max_tokens = static_cast<uint32_t>(expected.size());
-    TestContext memory(int8_model.get(), {.context_tokens = 64,
-                                          .batch_tokens = 16,
-                                          .sequence_count = 4,
-                                          .sequence_tokens = max_tokens});
+    TestContext memory(int8_model.get(),
+                       {.context_tokens = 64, .batch_tokens = 16, .sequence_count = 4, .sequence_tokens = max_tokens});
     ASSERT_EQ(memory.context.append(prompt, running), Status::kOk);
     ContextModel model = {&memory.context, &running, false};
     SearchBench bench(float_model.shape.vocabulary_size, {4, max_tokens}, kEnd);
@@ -212,8 +208,8 @@ TEST_F(TinyRandomSearch, Int8ScoresStayWithinTheirError) {
       return sum / static_cast<double>(tokens.size());
     };
     const double by_float = score_of(tokens_of(best)), float_best = score_of(expected);
-    std::printf("int8 %.4f, float for the same %.4f, float's best %.4f, ids %s\n", best.score,
-                by_float, float_best, tokens_of(best) == expected ? "equal" : "differ");
+    std::printf("int8 %.4f, float for the same %.4f, float's best %.4f, ids %s\n", best.score, by_float, float_best,
+                tokens_of(best) == expected ? "equal" : "differ");
     EXPECT_EQ(best.token_count, expected.size());
     EXPECT_NEAR(best.score, by_float, kTolerance);
     EXPECT_GT(by_float, float_best - kTolerance);

@@ -21,8 +21,7 @@ constexpr size_t kLength = 6;  // of the lists it sorts
 
 // Six bits a character; padding and unknown characters end the data.
 std::vector<uint8_t> decode_base64(const std::string& text) {
-  static constexpr std::string_view kAlphabet =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  static constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::vector<uint8_t> bytes;
   uint32_t bits = 0;
   int bit_count = 0;
@@ -61,8 +60,7 @@ class SortModelTest : public testing::Test {
     return {first, first + kTokens};
   }
 
-  static std::vector<sotto_token> sort(Int8Session* session,
-                                       std::span<const sotto_token> prompt) {
+  static std::vector<sotto_token> sort(Int8Session* session, std::span<const sotto_token> prompt) {
     session->reset();
     session->prefill(prompt);
     std::vector<sotto_token> sorted;
@@ -134,13 +132,13 @@ TEST_F(SortModelTest, Int8SortsEveryInput) {
   size_t right_count = 0;
   for (int32_t code = 0; code < 729; ++code) {
     std::array<sotto_token, kLength> list;
-    for (int32_t rest = code; sotto_token& id : list) {
+    for (int32_t rest = code; sotto_token & id : list) {
       id = rest % 3;
       rest /= 3;
     }
     const std::vector<sotto_token> sorted = sort(&session, list);
-    right_count += std::is_permutation(sorted.begin(), sorted.end(), list.begin()) &&
-                   std::is_sorted(sorted.begin(), sorted.end());
+    right_count +=
+        std::is_permutation(sorted.begin(), sorted.end(), list.begin()) && std::is_sorted(sorted.begin(), sorted.end());
   }
   EXPECT_EQ(right_count, 729u);
 }

@@ -35,12 +35,16 @@ struct Bound {
 };
 
 const std::map<std::string, Bound>& bounds() {
-  static const std::map<std::string, Bound> all = {
-      {"attention_by_layer", {0.025, 0.96}},   {"attention_unscaled", {0.048, 0.96}},
-      {"head128", {0.026, 0.92}},              {"head16_erf", {0.022, 0.96}},
-      {"head20_narrow_inner", {0.025, 1.0}},   {"head32_untied", {0.028, 0.91}},
-      {"head40_long", {0.020, 0.98}},          {"head64_wide_vocabulary", {0.022, 0.95}},
-      {"head7_odd", {0.022, 1.0}},             {"head8_three_tokens", {0.031, 0.90}}};
+  static const std::map<std::string, Bound> all = {{"attention_by_layer", {0.025, 0.96}},
+                                                   {"attention_unscaled", {0.048, 0.96}},
+                                                   {"head128", {0.026, 0.92}},
+                                                   {"head16_erf", {0.022, 0.96}},
+                                                   {"head20_narrow_inner", {0.025, 1.0}},
+                                                   {"head32_untied", {0.028, 0.91}},
+                                                   {"head40_long", {0.020, 0.98}},
+                                                   {"head64_wide_vocabulary", {0.022, 0.95}},
+                                                   {"head7_odd", {0.022, 1.0}},
+                                                   {"head8_three_tokens", {0.031, 0.90}}};
   return all;
 }
 
@@ -65,8 +69,8 @@ TEST_P(TransformersTest, Int8RuntimeStaysWithinItsError) {
   const Int8Model model(convert_checkpoint(golden_data() / GetParam()));
   const std::vector<float> logits = int8_logits(model, golden.ids);
   const LogitError error = compare_logits(golden.logits, logits, model.info().vocabulary_size);
-  std::printf("%s: relative rms %.4f, max %.4f, top-1 %.3f\n", GetParam().c_str(),
-              error.relative_rms, error.max, error.top1_agreement);
+  std::printf("%s: relative rms %.4f, max %.4f, top-1 %.3f\n", GetParam().c_str(), error.relative_rms, error.max,
+              error.top1_agreement);
   const Bound& bound = bounds().at(GetParam());
   EXPECT_LT(error.relative_rms, bound.relative_rms);
   EXPECT_GE(error.top1_agreement, bound.top1_agreement);

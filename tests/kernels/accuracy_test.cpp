@@ -44,8 +44,7 @@ TEST(Accuracy, ExpIsWithinOneUlp) {
 
 TEST(Accuracy, ExpEndsWhereResultsWouldBeDenormal) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const float x[] = {0.0f, kExpMin, std::nextafter(kExpMin, -kInfinity), -1000.0f, -3.4e38f,
-                     -kInfinity};
+  const float x[] = {0.0f, kExpMin, std::nextafter(kExpMin, -kInfinity), -1000.0f, -3.4e38f, -kInfinity};
   float y[std::size(x)];
   reference().exp_shifted(x, std::size(x), 0.0f, y);
   EXPECT_EQ(y[0], 1.0f);
@@ -180,9 +179,8 @@ TEST(Accuracy, Attention) {
   const std::vector<float> value_scales(kSlots, 0.02f);
   std::vector<float> scores(kSlots), output(kHead);
   const SlotSpan spans[] = {{0, 4}, {150, 150}, {4, 146}};
-  reference().attention({query.data(), keys.data(), key_scales.data(), values.data(),
-                         value_scales.data(), kHead, kHead, 0.125f, spans, 3, scores.data(),
-                         output.data()});
+  reference().attention({query.data(), keys.data(), key_scales.data(), values.data(), value_scales.data(), kHead, kHead,
+                         0.125f, spans, 3, scores.data(), output.data()});
 
   std::vector<int8_t> q(kHead);
   const double query_scale = reference().quantize_symmetric(query.data(), kHead, q.data());

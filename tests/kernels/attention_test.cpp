@@ -90,8 +90,7 @@ class Attention : public IsaTest {
     args.scores = guarded_scores.data();
     args.output = output.data();
     kernels_->attention(args);
-    EXPECT_EQ(difference(expected, output.values()), "")
-        << "head size " << ring.head_size << ", slots " << count;
+    EXPECT_EQ(difference(expected, output.values()), "") << "head size " << ring.head_size << ", slots " << count;
     EXPECT_TRUE(guarded_scores.intact());
     EXPECT_TRUE(output.intact());
   }
@@ -193,8 +192,7 @@ TEST_P(Attention, SinksAndWraps) {
     spans.push_back({0, sinks});
     spans.push_back({next, slots - next});
     spans.push_back({sinks, next - sinks});
-    const Ring ring = make_ring(random() % 2 == 0 ? 64 : 1 + random() % 256, slots,
-                                Numbers::kActivations, random);
+    const Ring ring = make_ring(random() % 2 == 0 ? 64 : 1 + random() % 256, slots, Numbers::kActivations, random);
     expect_same(ring, spans, round % 2 == 0 ? Placement::kBeforeGuard : Placement::kAfterGuard);
     if (HasFailure()) return;
   }

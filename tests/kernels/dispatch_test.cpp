@@ -30,8 +30,7 @@ TEST(Dispatch, AutoIsTheHighestThatCanRun) {
 TEST(Dispatch, ATableIsGivenExactlyWhereBuildAndCpuAllow) {
   for (int32_t i = 1; i <= kLastIsa; ++i) {
     const Isa isa = static_cast<Isa>(i);
-    const bool available = built_table(isa) != nullptr &&
-                           (supported_isas() & isa_bit(isa)) != 0 && may_use(isa);
+    const bool available = built_table(isa) != nullptr && (supported_isas() & isa_bit(isa)) != 0 && may_use(isa);
     const Kernels* kernels = find_kernels(isa);
     ASSERT_EQ(kernels != nullptr, available) << isa_name(isa);
     if (available) {
@@ -62,8 +61,7 @@ TEST(Dispatch, TablesAreComplete) {
     const auto* bytes = reinterpret_cast<const char*>(kernels);
     for (size_t at = offsetof(Kernels, layer_norm); at < sizeof(Kernels); at += sizeof null) {
       if (at == offsetof(Kernels, sum_column_bends)) continue;  // not everywhere
-      EXPECT_NE(std::memcmp(bytes + at, &null, sizeof null), 0)
-          << isa_name(kernels->isa) << " at " << at;
+      EXPECT_NE(std::memcmp(bytes + at, &null, sizeof null), 0) << isa_name(kernels->isa) << " at " << at;
     }
   }
 }

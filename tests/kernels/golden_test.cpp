@@ -138,8 +138,8 @@ TEST_P(Golden, Attention) {
     for (float& scale : scales) scale *= scale * 0.01f;
     const SlotSpan spans[] = {{0, 4}, {30, 47}, {4, 26}};
     std::vector<float> scores(kSlots), output(head_size);
-    kernels_->attention({query.data(), rows.data(), scales.data(), rows.data(), scales.data(),
-                         head_size, stride, 0.125f, spans, 3, scores.data(), output.data()});
+    kernels_->attention({query.data(), rows.data(), scales.data(), rows.data(), scales.data(), head_size, stride,
+                         0.125f, spans, 3, scores.data(), output.data()});
     sink.add(output.data(), head_size);
   });
   EXPECT_EQ(hash, 0xd3156d3f0bec2797u);

@@ -41,8 +41,7 @@ struct Layer {
                                                        : static_cast<int>(random() % 16) - 7);
     }
     for (size_t i = 0; i < outputs * blocks; ++i) {
-      block_scales.push_back(extreme == Extreme::kNone ? static_cast<int>(random() % 256) - 128
-                                                       : -128);
+      block_scales.push_back(extreme == Extreme::kNone ? static_cast<int>(random() % 256) - 128 : -128);
     }
     scales = make_floats(Numbers::kActivations, outputs, random);
     biases = make_floats(Numbers::kActivations, outputs, random);
@@ -66,16 +65,15 @@ struct Layer {
     frame.scales[column] = scales[o];
     frame.biases[column] = biases[o];
     for (size_t b = 0; b < blocks; ++b) {
-      tile[sizeof frame + b * kInt4Columns + column] =
-          static_cast<uint8_t>(block_scales[o * blocks + b]);
+      tile[sizeof frame + b * kInt4Columns + column] = static_cast<uint8_t>(block_scales[o * blocks + b]);
     }
     int32_t sum = 0;
     for (size_t i = 0; i < inputs; ++i) {
       const int weight = weights[o * inputs + i];
       const NibblePlace place = int4_nibble(i, column);
       uint8_t& byte = tile[int4_nibbles_offset(inputs) + place.byte];
-      byte = static_cast<uint8_t>((byte & ~(15u << place.shift)) |
-                                  static_cast<unsigned>(weight + kInt4Zero) << place.shift);
+      byte = static_cast<uint8_t>((byte & ~(15u << place.shift)) | static_cast<unsigned>(weight + kInt4Zero)
+                                                                       << place.shift);
       sum += weight * block_scales[o * blocks + i / kInt4Block];
     }
     frame.sums[column] = sum;
@@ -86,8 +84,8 @@ struct Layer {
     const size_t blocks = int4_block_count(inputs);
     int64_t sum = 0;
     for (size_t i = 0; i < inputs; ++i) {
-      sum += int64_t{q[i] - quantization.zero_point} * weights[o * inputs + i] *
-             block_scales[o * blocks + i / kInt4Block];
+      sum +=
+          int64_t{q[i] - quantization.zero_point} * weights[o * inputs + i] * block_scales[o * blocks + i / kInt4Block];
     }
     const auto wrapped = static_cast<int32_t>(static_cast<uint64_t>(sum));
     return std::fma(static_cast<float>(wrapped) * quantization.scale, scales[o], biases[o]);
@@ -98,19 +96,17 @@ struct Rows {
   std::vector<int8_t> q;
   std::vector<RowQuantization> quantization;
 
-  Rows(size_t rows, size_t inputs, Extreme extreme, Random& random)
-      : q(make_int8(rows * inputs, random)) {
+  Rows(size_t rows, size_t inputs, Extreme extreme, Random& random) : q(make_int8(rows * inputs, random)) {
     if (extreme != Extreme::kNone) std::fill(q.begin(), q.end(), int8_t{-128});
     for (size_t r = 0; r < rows; ++r) {
-      quantization.push_back({static_cast<int32_t>(random() % 256) - 128,
-                              1e-3f * static_cast<float>(1 + random() % 1000)});
+      quantization.push_back(
+          {static_cast<int32_t>(random() % 256) - 128, 1e-3f * static_cast<float>(1 + random() % 1000)});
     }
   }
 };
 
 // Every array ends at a guard.
-std::vector<float> multiply(const Int4Kernels* kernels, const Layer& layer, const Rows& x,
-                            ThreadPool* pool) {
+std::vector<float> multiply(const Int4Kernels* kernels, const Layer& layer, const Rows& x, ThreadPool* pool) {
   const size_t rows = x.quantization.size();
   const size_t cells = rows * int4_block_count(layer.inputs);
   const GuardedArray<int8_t> q(x.q, Placement::kBeforeGuard);
@@ -118,15 +114,15 @@ std::vector<float> multiply(const Int4Kernels* kernels, const Layer& layer, cons
   const GuardedArray<int32_t> starts(cells, Placement::kBeforeGuard);
   const GuardedArray<float> y(rows * layer.outputs, Placement::kBeforeGuard);
   run_int4_linear(kernels,
-                  {layer.tiles, layer.inputs, layer.outputs, rows, q.data(),
-                   x.quantization.data(), y.data(), grouped.data(), starts.data()},
+                  {layer.tiles, layer.inputs, layer.outputs, rows, q.data(), x.quantization.data(), y.data(),
+                   grouped.data(), starts.data()},
                   pool);
   EXPECT_TRUE(q.intact() && grouped.intact() && starts.intact() && y.intact());
   return y.values();
 }
 
-const std::vector<std::pair<size_t, size_t>> kShapes = {
-    {1, 1}, {31, 16}, {32, 17}, {33, 5}, {64, 64}, {100, 70}, {256, 130}, {768, 48}, {3072, 33}};
+const std::vector<std::pair<size_t, size_t>> kShapes = {{1, 1},    {31, 16},   {32, 17},  {33, 5},   {64, 64},
+                                                        {100, 70}, {256, 130}, {768, 48}, {3072, 33}};
 
 constexpr size_t kRowCounts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 16, 17, 20, 29, 50};
 
@@ -141,8 +137,7 @@ TEST(Int4, ScalarCodeIsTheDefinition) {
       const std::vector<float> y = multiply(nullptr, layer, x, nullptr);
       for (size_t i = 0; i < y.size(); ++i) {
         const size_t row = i / outputs;
-        const float expected =
-            layer.dot(i % outputs, x.q.data() + row * inputs, x.quantization[row]);
+        const float expected = layer.dot(i % outputs, x.q.data() + row * inputs, x.quantization[row]);
         ASSERT_TRUE(same_bits(y[i], expected)) << inputs << " -> " << outputs << ", " << i;
       }
     }

@@ -40,12 +40,9 @@ class IsaTest : public testing::TestWithParam<Isa> {
   const Kernels* reference_ = nullptr;
 };
 
-inline std::string isa_label(const testing::TestParamInfo<Isa>& info) {
-  return isa_name(info.param);
-}
+inline std::string isa_label(const testing::TestParamInfo<Isa>& info) { return isa_name(info.param); }
 
 }  // namespace sotto::test
 
 #define SOTTO_INSTANTIATE_ISAS(Suite) \
-  INSTANTIATE_TEST_SUITE_P(, Suite, testing::ValuesIn(sotto::test::built_isas()), \
-                           sotto::test::isa_label)
+  INSTANTIATE_TEST_SUITE_P(, Suite, testing::ValuesIn(sotto::test::built_isas()), sotto::test::isa_label)

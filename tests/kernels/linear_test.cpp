@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 #if defined(__linux__) && defined(__x86_64__)
-#include <sys/syscall.h>
-#include <unistd.h>
+#  include <sys/syscall.h>
+#  include <unistd.h>
 #endif
 
 #include <algorithm>
@@ -37,16 +37,14 @@ struct Layer {
       scales.push_back(scale(random));
       bias.push_back(shift(random));
     }
-    weights = {inputs, outputs, rows.data(), scales.data(), with_bias ? bias.data() : nullptr,
-               nullptr};
+    weights = {inputs, outputs, rows.data(), scales.data(), with_bias ? bias.data() : nullptr, nullptr};
   }
 
   // Packs into memory that is dirty, with a canary behind.
   void pack() {
     const size_t bound = packed_size_bound(weights.inputs, weights.outputs);
     storage.assign(bound + 128, 0xA5);
-    auto* aligned =
-        reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(storage.data()) + 63) / 64 * 64);
+    auto* aligned = reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(storage.data()) + 63) / 64 * 64);
     const size_t used = pack_linear(weights, aligned);
     ASSERT_GT(used, 0u);
     ASSERT_LE(used, bound);
@@ -81,18 +79,15 @@ struct Activations {
 
 std::vector<float> run(const Layer& layer, Isa isa, Activations x, size_t rows, ThreadPool* pool) {
   alignas(64) static uint8_t memory[kLinearOperatorBytes];
-  LinearOperator* op =
-      create_linear_operator(layer.weights.inputs, layer.weights.outputs, isa, memory);
+  LinearOperator* op = create_linear_operator(layer.weights.inputs, layer.weights.outputs, isa, memory);
   EXPECT_NE(op, nullptr);
   constexpr size_t kCanary = 16;
   std::vector<float> y(rows * layer.weights.outputs + kCanary, -1.0f);
   // Dirty, with a canary behind.
   const size_t scratch_size = linear_scratch_size(layer.weights, rows);
   std::vector<uint8_t> storage(scratch_size + 128, 0xA5);
-  auto* scratch =
-      reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(storage.data()) + 63) / 64 * 64);
-  EXPECT_TRUE(run_linear(op, layer.weights, rows, x.q.data(), x.quantization.data(), y.data(),
-                         scratch, pool));
+  auto* scratch = reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(storage.data()) + 63) / 64 * 64);
+  EXPECT_TRUE(run_linear(op, layer.weights, rows, x.q.data(), x.quantization.data(), y.data(), scratch, pool));
   EXPECT_EQ(std::count(scratch + scratch_size, scratch + scratch_size + 64, 0xA5), 64);
   EXPECT_EQ(std::count(y.end() - kCanary, y.end(), -1.0f), kCanary);
   y.resize(y.size() - kCanary);
@@ -100,7 +95,7 @@ std::vector<float> run(const Layer& layer, Isa isa, Activations x, size_t rows, 
 }
 
 // What kernels do differently: few rows, blocks of rows, tiles of 16 of them, groups of 128.
-constexpr size_t kBatches[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,  12, 13,
+constexpr size_t kBatches[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,  13,
                                14, 16, 17, 18, 20, 22, 24, 31, 32, 33, 80, 127, 145};
 constexpr size_t kMostRows = std::end(kBatches)[-1];
 
@@ -176,8 +171,8 @@ TEST(Linear, AvxVnniEqualsTheReferenceBitForBit) {
 #if defined(__x86_64__)
   if (isa_under_test != Isa::kAvx2 || !has_avx_vnni()) GTEST_SKIP() << "no AVX-VNNI to test";
   std::mt19937 random(13);
-  for (const auto& [inputs, outputs] : std::vector<std::pair<uint32_t, uint32_t>>{
-           {32, 8}, {39, 7}, {33, 17}, {520, 24}, {768, 130}, {1025, 9}}) {
+  for (const auto& [inputs, outputs] :
+       std::vector<std::pair<uint32_t, uint32_t>>{{32, 8}, {39, 7}, {33, 17}, {520, 24}, {768, 130}, {1025, 9}}) {
     Layer layer(inputs, outputs, true, random);
     layer.pack();
     const size_t columns = avxvnni::kTileKernels.columns;
@@ -187,9 +182,8 @@ TEST(Linear, AvxVnniEqualsTheReferenceBitForBit) {
       const auto expected = run(layer, Isa::kReference, x, rows, nullptr);
       std::vector<float> y(rows * outputs, -1.0f);
       std::vector<uint8_t> storage(tile_scratch_size(rows, inputs) + 64);
-      auto* ordered = reinterpret_cast<int8_t*>(
-          (reinterpret_cast<uintptr_t>(storage.data()) + 63) / 64 * 64);
-      const TileArgs args = {layer.weights.packed, inputs,   outputs, rows, x.q.data(),
+      auto* ordered = reinterpret_cast<int8_t*>((reinterpret_cast<uintptr_t>(storage.data()) + 63) / 64 * 64);
+      const TileArgs args = {layer.weights.packed,  inputs,   outputs, rows, x.q.data(),
                              x.quantization.data(), y.data(), ordered};
       const TileKernels& kernels = avxvnni::kTileKernels;
       const TileBatch& batch = rows <= kSmallBatchRows ? kernels.small : kernels.large;
@@ -209,8 +203,8 @@ TEST(Linear, AvxVnniEqualsTheReferenceBitForBit) {
 TEST(Linear, SomeOutputsEqualThoseOfTheWhole) {
   if (!packed_rows_are_readable()) GTEST_SKIP() << "this instruction set shuffles its rows";
   std::mt19937 random(11);
-  for (const auto& [inputs, outputs] : std::vector<std::pair<uint32_t, uint32_t>>{
-           {1, 1}, {31, 33}, {64, 257}, {255, 65}, {768, 130}}) {
+  for (const auto& [inputs, outputs] :
+       std::vector<std::pair<uint32_t, uint32_t>>{{1, 1}, {31, 33}, {64, 257}, {255, 65}, {768, 130}}) {
     for (const bool with_bias : {true, false}) {
       Layer layer(inputs, outputs, with_bias, random);
       layer.pack();
@@ -229,8 +223,7 @@ TEST(Linear, SomeOutputsEqualThoseOfTheWhole) {
         }
         std::vector<float> y(outputs, -1.0f);
         std::vector<int8_t> scratch(inputs);
-        run_linear_outputs(op, layer.weights, wanted.data(), x.q.data(), x.quantization[0],
-                           y.data(), scratch.data());
+        run_linear_outputs(op, layer.weights, wanted.data(), x.q.data(), x.quantization[0], y.data(), scratch.data());
         ASSERT_EQ(std::memcmp(y.data(), expected.data(), outputs * sizeof(float)), 0)
             << inputs << " -> " << outputs << ", " << share << "% of them";
       }
@@ -251,8 +244,7 @@ TEST(Linear, OneOperatorServesManyLayers) {
   ASSERT_LE(linear_scratch_size(a.weights, 5), sizeof scratch);
   for (const Layer* layer : {&a, &b, &a}) {
     Activations used = x;
-    ASSERT_TRUE(run_linear(op, layer->weights, 5, used.q.data(), used.quantization.data(), y.data(),
-                           scratch, nullptr));
+    ASSERT_TRUE(run_linear(op, layer->weights, 5, used.q.data(), used.quantization.data(), y.data(), scratch, nullptr));
     EXPECT_EQ(y, run(*layer, Isa::kReference, x, 5, nullptr));
   }
 }

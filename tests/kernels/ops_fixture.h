@@ -19,8 +19,8 @@ class OpsTest : public IsaTest {
     for (const Numbers numbers : kFiniteNumbers) {
       for (const size_t n : edge_lengths()) {
         for (const Placement placement : kPlacements) {
-          SCOPED_TRACE(testing::Message() << "seed " << seed << ", numbers "
-                                          << static_cast<int>(numbers) << ", n " << n);
+          SCOPED_TRACE(testing::Message()
+                       << "seed " << seed << ", numbers " << static_cast<int>(numbers) << ", n " << n);
           body(numbers, n, placement);
           if (HasFailure()) return;
         }

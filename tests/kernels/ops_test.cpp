@@ -75,9 +75,8 @@ TEST_P(Ops, GeluErf) {
 TEST_P(Ops, Add) {
   for_each_case([&](Numbers numbers, size_t n, Placement placement) {
     const GuardedArray<float> x(make_floats(numbers, n, random_), placement);
-    expect_same_in_place(
-        make_floats(numbers, n, random_), placement,
-        [&](const Kernels& kernels, float* y) { kernels.add(x.data(), n, y); });
+    expect_same_in_place(make_floats(numbers, n, random_), placement,
+                         [&](const Kernels& kernels, float* y) { kernels.add(x.data(), n, y); });
   });
 }
 
@@ -155,8 +154,7 @@ TEST_P(Ops, ExpShifted) {
 // Around the ends of exp's range, in every lane.
 TEST_P(Ops, ExpAtTheEndsOfItsRange) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const float ends[] = {kExpMin, std::nextafter(kExpMin, 0.0f),
-                        std::nextafter(kExpMin, -kInfinity), -0.0f, 0.0f};
+  const float ends[] = {kExpMin, std::nextafter(kExpMin, 0.0f), std::nextafter(kExpMin, -kInfinity), -0.0f, 0.0f};
   for (size_t first = 0; first < std::size(ends); ++first) {
     std::vector<float> x(37), expected(37);
     for (size_t i = 0; i < x.size(); ++i) x[i] = ends[(first + i) % std::size(ends)];

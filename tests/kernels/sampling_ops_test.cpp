@@ -68,13 +68,11 @@ TEST_P(SamplingOps, KeepFrom) {
     const GuardedArray<float> x(values, placement), kept_x(n, placement);
     const GuardedArray<int32_t> kept_ids(n, placement), own_ids(ids, placement);
     for (const bool counted : {false, true}) {
-      const float floor = random_() % 8 == 0 ? -std::numeric_limits<float>::infinity()
-                                             : keys[random_() % n];
+      const float floor = random_() % 8 == 0 ? -std::numeric_limits<float>::infinity() : keys[random_() % n];
       std::vector<float> expected_x(n);
       std::vector<int32_t> expected_ids(n);
-      const size_t kept =
-          reference_->keep_from(keys.data(), floor, values.data(), counted ? nullptr : ids.data(),
-                                1000, n, expected_x.data(), expected_ids.data());
+      const size_t kept = reference_->keep_from(keys.data(), floor, values.data(), counted ? nullptr : ids.data(), 1000,
+                                                n, expected_x.data(), expected_ids.data());
       const auto same = [&](const GuardedArray<float>& got_x, const GuardedArray<int32_t>& got) {
         for (size_t i = 0; i < kept; ++i) {
           EXPECT_TRUE(same_bits(got_x.data()[i], expected_x[i])) << i;
@@ -82,16 +80,16 @@ TEST_P(SamplingOps, KeepFrom) {
         }
         EXPECT_TRUE(got_x.intact() && got.intact());
       };
-      EXPECT_EQ(kernels_->keep_from(keys.data(), floor, x.data(), counted ? nullptr : ids.data(),
-                                    1000, n, kept_x.data(), kept_ids.data()),
+      EXPECT_EQ(kernels_->keep_from(keys.data(), floor, x.data(), counted ? nullptr : ids.data(), 1000, n,
+                                    kept_x.data(), kept_ids.data()),
                 kept);
       same(kept_x, kept_ids);
       EXPECT_EQ(difference(values, x.values()), "");
       if (counted) continue;
       const GuardedArray<float> in_place(values, placement);
       const GuardedArray<int32_t> ids_in_place(ids, placement);
-      EXPECT_EQ(kernels_->keep_from(keys.data(), floor, in_place.data(), ids_in_place.data(), 0, n,
-                                    in_place.data(), ids_in_place.data()),
+      EXPECT_EQ(kernels_->keep_from(keys.data(), floor, in_place.data(), ids_in_place.data(), 0, n, in_place.data(),
+                                    ids_in_place.data()),
                 kept);
       same(in_place, ids_in_place);
     }
@@ -112,10 +110,8 @@ TEST_P(SamplingOps, Split) {
                             : random_() % 4 == 0 ? std::numeric_limits<float>::quiet_NaN()
                                                  : keys[random_() % n];
       std::vector<int32_t> expected(n);
-      const Split split = reference_->split(keys.data(), floor, ceiling, shares.data(), base,
-                                            7, n, expected.data());
-      const Split got = kernels_->split(x.data(), floor, ceiling, values.data(), base, 7, n,
-                                        between.data());
+      const Split split = reference_->split(keys.data(), floor, ceiling, shares.data(), base, 7, n, expected.data());
+      const Split got = kernels_->split(x.data(), floor, ceiling, values.data(), base, 7, n, between.data());
       EXPECT_EQ(got.sum, split.sum);
       ASSERT_EQ(got.collected, split.collected);
       for (size_t i = 0; i < split.collected; ++i) {
@@ -173,8 +169,7 @@ TEST_P(SamplingOps, SumBends) {
     const std::vector<float> values = make_floats(numbers, n + 2, random_);
     const GuardedArray<float> p(values, placement);
     const double expected = reference_->sum_bends(values.data(), n);
-    EXPECT_EQ(std::bit_cast<uint64_t>(kernels_->sum_bends(p.data(), n)),
-              std::bit_cast<uint64_t>(expected));
+    EXPECT_EQ(std::bit_cast<uint64_t>(kernels_->sum_bends(p.data(), n)), std::bit_cast<uint64_t>(expected));
   });
   for_each_case([&](Numbers numbers, size_t n, Placement placement) {
     const std::vector<float> values = make_floats(numbers, 2 * n + 2, random_);
@@ -199,11 +194,9 @@ TEST_P(SamplingOps, Surprises) {
     const GuardedArray<float> shares(shares_of(values, max, random_), placement);
     for (const float offset : {0.0f, 0.7f, 15.0f}) {
       std::vector<float> expected(n);
-      const uint64_t sum = reference_->surprises(x.data(), shares.data(), n, max, 0.5f, offset,
-                                                 0x1p16, expected.data());
-      EXPECT_EQ(kernels_->surprises(x.data(), shares.data(), n, max, 0.5f, offset, 0x1p16,
-                                    y.data()),
-                sum);
+      const uint64_t sum =
+          reference_->surprises(x.data(), shares.data(), n, max, 0.5f, offset, 0x1p16, expected.data());
+      EXPECT_EQ(kernels_->surprises(x.data(), shares.data(), n, max, 0.5f, offset, 0x1p16, y.data()), sum);
       EXPECT_EQ(difference(expected, y.values()), "");
     }
     EXPECT_TRUE(x.intact() && shares.intact() && y.intact());
@@ -272,9 +265,9 @@ TEST_P(SamplingOps, Smooth) {
   });
   float x[] = {3, 1, std::numeric_limits<float>::quiet_NaN()};
   kernels_->smooth(x, 3, 3, -0.5, 0.25);
-  EXPECT_EQ(difference({3, 3 + 4 * (-0.5f - 0.5f), -std::numeric_limits<float>::infinity()},
-                       std::vector<float>(x, x + 3)),
-            "");
+  EXPECT_EQ(
+      difference({3, 3 + 4 * (-0.5f - 0.5f), -std::numeric_limits<float>::infinity()}, std::vector<float>(x, x + 3)),
+      "");
 }
 
 TEST_P(SamplingOps, Aim) {
@@ -313,8 +306,7 @@ TEST_P(SamplingOps, CollectBelow) {
     const GuardedArray<int32_t> below(n, placement);
     for (const float factor : {std::numeric_limits<float>::infinity(), 0.5f, 1e-3f, 0.0f}) {
       std::vector<int32_t> expected(n);
-      const size_t count = reference_->collect_below(all_words.data(), shares.data(), factor, 5, n,
-                                                     expected.data());
+      const size_t count = reference_->collect_below(all_words.data(), shares.data(), factor, 5, n, expected.data());
       ASSERT_EQ(kernels_->collect_below(words.data(), y.data(), factor, 5, n, below.data()), count);
       for (size_t i = 0; i < count; ++i) EXPECT_EQ(below.data()[i], expected[i]) << i;
     }
@@ -356,8 +348,7 @@ TEST_P(SamplingOps, MixWords) {
     const GuardedArray<uint32_t> words(n, placement);
     const uint64_t seed = random_();
     for (const bool high : {false, true}) {
-      for (const int32_t* from : {static_cast<const int32_t*>(own_ids.data()),
-                                  static_cast<const int32_t*>(nullptr)}) {
+      for (const int32_t* from : {static_cast<const int32_t*>(own_ids.data()), static_cast<const int32_t*>(nullptr)}) {
         std::vector<uint32_t> expected(n);
         reference_->mix_words(seed, high, from, 7, n, expected.data());
         kernels_->mix_words(seed, high, from, 7, n, words.data());

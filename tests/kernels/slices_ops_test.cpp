@@ -16,9 +16,7 @@ std::vector<float> random_shares(size_t n, std::mt19937_64& random) {
   for (float& share : shares) {
     const auto kind = random() % 16;
     const float significand = 1 + static_cast<float>(random() % (1 << 23)) * 0x1p-23f;
-    share = kind == 0   ? 0.0f
-            : kind == 1 ? 1.0f
-                        : std::ldexp(significand, -1 - static_cast<int>(random() % (kind * 8)));
+    share = kind == 0 ? 0.0f : kind == 1 ? 1.0f : std::ldexp(significand, -1 - static_cast<int>(random() % (kind * 8)));
   }
   return shares;
 }
@@ -69,8 +67,7 @@ TEST_P(SlicesOps, MoveToColumns) {
       for (float& width : slices.width) width = 1;  // so that some have no place
       std::iota(slices.first, slices.first + kSections, 0.0f);
     }
-    const auto stride = static_cast<size_t>(slices.first[kSections - 1] +
-                                            slices.width[kSections - 1]) + random_() % 3;
+    const auto stride = static_cast<size_t>(slices.first[kSections - 1] + slices.width[kSections - 1]) + random_() % 3;
     std::vector<float> expected_table(stride * kColumnRows, -1.0f);
     std::vector<uint8_t> expected_counts(stride);
     for (uint8_t& count : expected_counts) {
@@ -80,11 +77,9 @@ TEST_P(SlicesOps, MoveToColumns) {
     const GuardedArray<float> table(expected_table, placement);
     const GuardedArray<uint8_t> counts(expected_counts, placement);
     const GuardedArray<LeftShare> left(n, placement);
-    const size_t left_count =
-        reference_->move_to_columns(x.data(), n, slices, expected_table.data(), stride,
-                                    expected_counts.data(), expected_left.data());
-    ASSERT_EQ(kernels_->move_to_columns(x.data(), n, slices, table.data(), stride, counts.data(),
-                                        left.data()),
+    const size_t left_count = reference_->move_to_columns(x.data(), n, slices, expected_table.data(), stride,
+                                                          expected_counts.data(), expected_left.data());
+    ASSERT_EQ(kernels_->move_to_columns(x.data(), n, slices, table.data(), stride, counts.data(), left.data()),
               left_count);
     EXPECT_EQ(difference(expected_table, table.values()), "");
     EXPECT_EQ(counts.values(), expected_counts);
@@ -128,8 +123,7 @@ TEST_P(SlicesOps, SortColumns) {
     const GuardedArray<float> x(values, placement), sorted(kColumns * kColumnRows, placement);
     const GuardedArray<uint8_t> counts(rows, placement);
     std::vector<float> expected(kColumns * kColumnRows);
-    const size_t count =
-        reference_->sort_columns(values.data(), stride, rows.data(), expected.data());
+    const size_t count = reference_->sort_columns(values.data(), stride, rows.data(), expected.data());
     EXPECT_EQ(count, std::accumulate(rows.begin(), rows.end(), size_t{0}));
     ASSERT_EQ(kernels_->sort_columns(x.data(), stride, counts.data(), sorted.data()), count);
     std::vector<float> got = sorted.values();
@@ -141,8 +135,8 @@ TEST_P(SlicesOps, SortColumns) {
 }
 
 // Descending from `top` by steps of up to `step`, as columns.
-std::vector<float> column_table(float top, float step, const std::vector<uint8_t>& counts,
-                                size_t stride, float* next, std::mt19937_64& random) {
+std::vector<float> column_table(float top, float step, const std::vector<uint8_t>& counts, size_t stride, float* next,
+                                std::mt19937_64& random) {
   std::vector<float> table(stride * (kColumnRows - 1) + kColumns, 7.0f);  // that is not counted
   const auto descend = [&] {
     if (random() % 4 != 0) top -= step * static_cast<float>(random() % 1024) / 1024;
@@ -173,13 +167,11 @@ TEST_P(SlicesOps, SumColumnBends) {
     const auto exponent = static_cast<int>(random_() % 28);
     const float step = std::ldexp(1.0f, -exponent - 9 - static_cast<int>(random_() % 12));
     float next[2], expected_next[2];
-    const GuardedArray<float> x(
-        column_table(std::ldexp(1.0f, -exponent), step, rows, stride, next, random_),
-        kPlacements[round % 2]);
+    const GuardedArray<float> x(column_table(std::ldexp(1.0f, -exponent), step, rows, stride, next, random_),
+                                kPlacements[round % 2]);
     const GuardedArray<uint8_t> counts(rows, kPlacements[round % 2]);
     std::copy_n(next, 2, expected_next);
-    const double expected =
-        reference_->sum_column_bends(x.data(), stride, counts.data(), expected_next);
+    const double expected = reference_->sum_column_bends(x.data(), stride, counts.data(), expected_next);
     EXPECT_EQ(kernels_->sum_column_bends(x.data(), stride, counts.data(), next), expected);
     EXPECT_EQ(next[0], expected_next[0]);
     EXPECT_EQ(next[1], expected_next[1]);

@@ -24,8 +24,8 @@ float wide_float(Random& random) {
 
 float special_float(Random& random, bool finite) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  constexpr float kFinite[] = {0.0f, -0.0f, 1e-45f, -1e-45f, 1.1754942e-38f, -1.17549435e-38f,
-                               3.4028235e38f, -3.4028235e38f, 1.0f, -1.0f, 0.5f, 255.0f};
+  constexpr float kFinite[] = {0.0f,          -0.0f,          1e-45f, -1e-45f, 1.1754942e-38f, -1.17549435e-38f,
+                               3.4028235e38f, -3.4028235e38f, 1.0f,   -1.0f,   0.5f,           255.0f};
   constexpr float kInfinite[] = {kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()};
   if (finite || random() % 2 == 0) return kFinite[random() % std::size(kFinite)];
   return kInfinite[random() % std::size(kInfinite)];
@@ -34,13 +34,16 @@ float special_float(Random& random, bool finite) {
 float make_float(Numbers kind, Random& random) {
   std::normal_distribution<float> normal;
   switch (kind) {
-    case Numbers::kActivations: return normal(random) * (random() % 50 == 0 ? 20.0f : 1.0f);
+    case Numbers::kActivations:
+      return normal(random) * (random() % 50 == 0 ? 20.0f : 1.0f);
     case Numbers::kWide:
       return random() % 8 == 0 ? special_float(random, true) : wide_float(random);
-    case Numbers::kTiny: return from_bits(static_cast<uint32_t>(random()) & 0x80ffffffu);
+    case Numbers::kTiny:
+      return from_bits(static_cast<uint32_t>(random()) & 0x80ffffffu);
     case Numbers::kHostile:
       return random() % 4 == 0 ? special_float(random, false) : wide_float(random);
-    case Numbers::kConstant: break;
+    case Numbers::kConstant:
+      break;
   }
   return normal(random);
 }
@@ -62,8 +65,7 @@ GuardedBytes::GuardedBytes(size_t size, Placement placement) : size_(size) {
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   accessible_size_ = (size + page) / page * page;
   mapping_size_ = accessible_size_ + page;
-  void* mapping = mmap(nullptr, mapping_size_, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* mapping = mmap(nullptr, mapping_size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED) std::abort();
   mapping_ = static_cast<uint8_t*>(mapping);
   const bool guard_last = placement == Placement::kBeforeGuard;

@@ -42,8 +42,7 @@ class GuardedArray {
       : count_(values.size()), bytes_(values.size() * sizeof(T), placement) {
     for (size_t i = 0; i < count_; ++i) data()[i] = values[i];
   }
-  GuardedArray(size_t count, Placement placement)
-      : GuardedArray(std::vector<T>(count), placement) {}
+  GuardedArray(size_t count, Placement placement) : GuardedArray(std::vector<T>(count), placement) {}
 
   T* data() const { return reinterpret_cast<T*>(bytes_.data()); }
   size_t count() const { return count_; }
@@ -62,8 +61,7 @@ enum class Numbers {
   kConstant,     // all the same
   kHostile,      // kWide with infinities and NaN
 };
-inline constexpr Numbers kFiniteNumbers[] = {Numbers::kActivations, Numbers::kWide,
-                                             Numbers::kTiny, Numbers::kConstant};
+inline constexpr Numbers kFiniteNumbers[] = {Numbers::kActivations, Numbers::kWide, Numbers::kTiny, Numbers::kConstant};
 
 using Random = std::mt19937_64;
 std::vector<float> make_floats(Numbers kind, size_t n, Random& random);

@@ -44,14 +44,12 @@ TEST_P(TournamentOps, MixAndAdd) {
     const GuardedArray<float> p(c.parts, placement);
     const GuardedArray<uint32_t> words(n, placement);
     const uint64_t seed = random_();
-    for (const int32_t* from : {static_cast<const int32_t*>(ids.data()),
-                                static_cast<const int32_t*>(nullptr)}) {
+    for (const int32_t* from : {static_cast<const int32_t*>(ids.data()), static_cast<const int32_t*>(nullptr)}) {
       const bool high = random_() % 2 == 0;
       std::vector<uint32_t> expected(n);
       std::vector<float> expected_sums(size_t{1} << c.bits, 0.25f);
       const GuardedArray<float> sums(expected_sums, placement);
-      reference_->mix_and_add(seed, high, from, 7, c.bits, p.data(), n, expected.data(),
-                              expected_sums.data());
+      reference_->mix_and_add(seed, high, from, 7, c.bits, p.data(), n, expected.data(), expected_sums.data());
       kernels_->mix_and_add(seed, high, from, 7, c.bits, p.data(), n, words.data(), sums.data());
       EXPECT_EQ(words.values(), expected);
       EXPECT_EQ(difference(expected_sums, sums.values()), "");
@@ -68,8 +66,7 @@ TEST_P(TournamentOps, ScaleByBits) {
     const GuardedArray<uint32_t> words(c.words, placement);
     const GuardedArray<float> factors(random_factors(random_), placement);
     expect_same_in_place(c.parts, placement, [&](const Kernels& kernels, float* p) {
-      kernels.scale_by_bits(words.data(), c.shift, c.bits, factors.data(), factors.data() + 32,
-                            0x1p-12f, n, p, p);
+      kernels.scale_by_bits(words.data(), c.shift, c.bits, factors.data(), factors.data() + 32, 0x1p-12f, n, p, p);
       for (size_t i = 0; i < n; ++i) EXPECT_TRUE(p[i] == 0 || p[i] >= 0x1p-12f);
     });
   });
@@ -79,20 +76,18 @@ TEST_P(TournamentOps, ScaleAndAdd) {
   for_each_case([&](Numbers, size_t n, Placement placement) {
     const BitCase c(n, random_);
     if (c.shift + c.bits == 32) return;
-    const auto next_bits = static_cast<uint32_t>(
-        1 + random_() % std::min(uint32_t{10}, 32 - c.shift - c.bits));
+    const auto next_bits = static_cast<uint32_t>(1 + random_() % std::min(uint32_t{10}, 32 - c.shift - c.bits));
     const GuardedArray<uint32_t> words(c.words, placement);
     const GuardedArray<float> factors(random_factors(random_), placement);
     std::vector<float> expected(n), expected_sums(size_t{1} << next_bits, 0.25f);
-    reference_->scale_and_add(c.words.data(), c.shift, c.bits, factors.data(), factors.data() + 32,
-                              0x1p-12f, next_bits, n, c.parts.data(), expected.data(),
-                              expected_sums.data());
+    reference_->scale_and_add(c.words.data(), c.shift, c.bits, factors.data(), factors.data() + 32, 0x1p-12f, next_bits,
+                              n, c.parts.data(), expected.data(), expected_sums.data());
     for (const bool in_place : {false, true}) {
       const GuardedArray<float> sums(std::vector<float>(expected_sums.size(), 0.25f), placement);
       const GuardedArray<float> p(c.parts, placement), other(n, placement);
       const GuardedArray<float>& y = in_place ? p : other;
-      kernels_->scale_and_add(words.data(), c.shift, c.bits, factors.data(), factors.data() + 32,
-                              0x1p-12f, next_bits, n, p.data(), y.data(), sums.data());
+      kernels_->scale_and_add(words.data(), c.shift, c.bits, factors.data(), factors.data() + 32, 0x1p-12f, next_bits,
+                              n, p.data(), y.data(), sums.data());
       EXPECT_EQ(difference(expected, y.values()), "");
       EXPECT_EQ(difference(expected_sums, sums.values()), "");
       EXPECT_TRUE(sums.intact() && p.intact() && other.intact());
@@ -119,12 +114,9 @@ TEST_P(TournamentOps, CollectByBits) {
     const GuardedArray<int32_t> collected(n, placement);
     const uint32_t pattern = c.words[random_() % n] >> c.shift & ((1u << c.bits) - 1);
     std::vector<int32_t> expected(n);
-    const size_t count = reference_->collect_by_bits(c.words.data(), c.shift, c.bits, pattern, 5, n,
-                                                     expected.data());
+    const size_t count = reference_->collect_by_bits(c.words.data(), c.shift, c.bits, pattern, 5, n, expected.data());
     EXPECT_GT(count, 0u);
-    ASSERT_EQ(kernels_->collect_by_bits(words.data(), c.shift, c.bits, pattern, 5, n,
-                                        collected.data()),
-              count);
+    ASSERT_EQ(kernels_->collect_by_bits(words.data(), c.shift, c.bits, pattern, 5, n, collected.data()), count);
     for (size_t i = 0; i < count; ++i) EXPECT_EQ(collected.data()[i], expected[i]) << i;
     EXPECT_TRUE(words.intact() && collected.intact());
   });

@@ -63,9 +63,7 @@ void* memalign(size_t alignment, size_t size) {
   return __libc_memalign(alignment, size);
 }
 
-void* aligned_alloc(size_t alignment, size_t size) {
-  return memalign(alignment, size);
-}
+void* aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
 
 int posix_memalign(void** block, size_t alignment, size_t size) {
   *block = memalign(alignment, size);

@@ -39,14 +39,11 @@ class Allocation : public testing::TestWithParam<std::tuple<sotto_overflow, uint
   }
 };
 
-int32_t go_on(void*, const sotto_piece*) {
-  return 0;
-}
+int32_t go_on(void*, const sotto_piece*) { return 0; }
 
 TEST_P(Allocation, NoneAfterInit) {
   const auto [overflow, threads, isa, bits] = GetParam();
-  LoadedModel model(bits == 4 ? make_int4_model_file(kShape, true) : make_model_file(kShape, true),
-                    isa);
+  LoadedModel model(bits == 4 ? make_int4_model_file(kShape, true) : make_model_file(kShape, true), isa);
   sotto_session_params params;
   sotto_session_params_init(&params, sizeof params);
   params.context_tokens = 24;
@@ -57,15 +54,12 @@ TEST_P(Allocation, NoneAfterInit) {
   ASSERT_EQ(sotto_session_memory_size(model.get(), &params, &size, nullptr), SOTTO_OK);
   AlignedBytes memory(size);
   sotto_session* session;
-  ASSERT_EQ(sotto_session_init(model.get(), &params, memory.data(), size, &session, nullptr),
-            SOTTO_OK);
+  ASSERT_EQ(sotto_session_init(model.get(), &params, memory.data(), size, &session, nullptr), SOTTO_OK);
 
   sotto_token tokens[64];
   size_t count = 0;
   const char text[] = "It was a dark and stormy night";
-  expect_none("tokenize", [&] {
-    return sotto_tokenize(model.get(), text, 20, 0, tokens, 64, &count, nullptr);
-  });
+  expect_none("tokenize", [&] { return sotto_tokenize(model.get(), text, 20, 0, tokens, 64, &count, nullptr); });
   expect_none("prefill", [&] { return sotto_session_prefill(session, tokens, count); });
   const sotto_piece* piece;
   for (int i = 0; i < 40; ++i) {
@@ -96,11 +90,8 @@ TEST_P(Allocation, NoneAfterInit) {
         sampler.min_p = top_k == 0 ? 0.0f : 0.1f;
         sampler.repetition_penalty = top_p == 1.0f ? 1.0f : 1.3f;
         sampler.log_probabilities = 1;
-        expect_none("set_sampler",
-                    [&] { return sotto_session_set_sampler(session, &sampler, nullptr); });
-        expect_none("generate", [&] {
-          return sotto_session_generate(session, tokens, 10, 12, go_on, nullptr);
-        });
+        expect_none("set_sampler", [&] { return sotto_session_set_sampler(session, &sampler, nullptr); });
+        expect_none("generate", [&] { return sotto_session_generate(session, tokens, 10, 12, go_on, nullptr); });
         expect_none("rewind", [&] {
           sotto_session_info info = {};
           info.struct_size = sizeof info;
@@ -121,8 +112,7 @@ TEST_P(Allocation, NoneAfterInit) {
 INSTANTIATE_TEST_SUITE_P(Modes, Allocation,
                          testing::Combine(testing::Values(SOTTO_OVERFLOW_STOP, SOTTO_OVERFLOW_RING,
                                                           SOTTO_OVERFLOW_SHIFT),
-                                          testing::Values(1u, 2u),
-                                          testing::Values(SOTTO_ISA_AUTO, SOTTO_ISA_REFERENCE),
+                                          testing::Values(1u, 2u), testing::Values(SOTTO_ISA_AUTO, SOTTO_ISA_REFERENCE),
                                           testing::Values(8, 4)));
 
 }  // namespace

@@ -54,8 +54,7 @@ class DecodingAllocation : public testing::TestWithParam<uint32_t> {
     EXPECT_EQ(sotto_session_memory_size(model_.get(), &params, &size, nullptr), SOTTO_OK);
     *memory = std::make_unique<AlignedBytes>(size);
     sotto_session* session = nullptr;
-    EXPECT_EQ(sotto_session_init(model_.get(), &params, (*memory)->data(), size, &session, nullptr),
-              SOTTO_OK);
+    EXPECT_EQ(sotto_session_init(model_.get(), &params, (*memory)->data(), size, &session, nullptr), SOTTO_OK);
     return session;
   }
 
@@ -67,8 +66,7 @@ class DecodingAllocation : public testing::TestWithParam<uint32_t> {
     params.alternative_count = 5;
     adjust(params);
     expect_none(name, [&] { return sotto_session_set_sampler(session_, &params, nullptr); });
-    expect_none(name,
-                [&] { return sotto_session_generate(session_, nullptr, 0, 5, nullptr, nullptr); });
+    expect_none(name, [&] { return sotto_session_generate(session_, nullptr, 0, 5, nullptr, nullptr); });
     expect_none(name, [&] { return sotto_session_rewind(session_, kPromptCount); });
   }
 
@@ -119,9 +117,8 @@ TEST_P(DecodingAllocation, BansAndBiases) {
     p.allowed_token_count = 3;
     p.ignore_end = 1;
   });
-  run("callback", [](auto& p) {
-    p.logits_callback = [](void*, float* logits, size_t count) { logits[count - 1] += 1; };
-  });
+  run("callback",
+      [](auto& p) { p.logits_callback = [](void*, float* logits, size_t count) { logits[count - 1] += 1; }; });
 }
 
 TEST_P(DecodingAllocation, Truncations) {
@@ -163,16 +160,15 @@ TEST_P(DecodingAllocation, Truncations) {
 }
 
 TEST_P(DecodingAllocation, SelectionsAndWatermarks) {
-  for (const sotto_selection selection :
-       {SOTTO_SELECT_MULTINOMIAL, SOTTO_SELECT_GREEDY, SOTTO_SELECT_GUMBEL, SOTTO_SELECT_MIROSTAT,
-        SOTTO_SELECT_MIROSTAT_V2, SOTTO_SELECT_ADAPTIVE_P}) {
+  for (const sotto_selection selection : {SOTTO_SELECT_MULTINOMIAL, SOTTO_SELECT_GREEDY, SOTTO_SELECT_GUMBEL,
+                                          SOTTO_SELECT_MIROSTAT, SOTTO_SELECT_MIROSTAT_V2, SOTTO_SELECT_ADAPTIVE_P}) {
     run("selection " + std::to_string(selection), [&](auto& p) {
       p.selection = selection;
       p.adaptive_target = 0.3f;
     });
   }
-  for (const sotto_watermark_scheme scheme : {SOTTO_WATERMARK_LEFT_HASH, SOTTO_WATERMARK_SELF_HASH,
-                                              SOTTO_WATERMARK_TOURNAMENT, SOTTO_WATERMARK_GUMBEL}) {
+  for (const sotto_watermark_scheme scheme :
+       {SOTTO_WATERMARK_LEFT_HASH, SOTTO_WATERMARK_SELF_HASH, SOTTO_WATERMARK_TOURNAMENT, SOTTO_WATERMARK_GUMBEL}) {
     sotto_watermark_params watermark;
     sotto_watermark_params_init(&watermark, sizeof watermark);
     watermark.scheme = scheme;
@@ -180,8 +176,7 @@ TEST_P(DecodingAllocation, SelectionsAndWatermarks) {
     sotto_watermark_result result = {};
     result.struct_size = sizeof result;
     expect_none("detect " + std::to_string(scheme), [&] {
-      return sotto_watermark_detect(&watermark, kShape.vocabulary_size, kPrompt, kPromptCount,
-                                    &result, nullptr);
+      return sotto_watermark_detect(&watermark, kShape.vocabulary_size, kPrompt, kPromptCount, &result, nullptr);
     });
   }
   for (const sotto_dola dola : {SOTTO_DOLA_LOW, SOTTO_DOLA_HIGH}) {
@@ -203,10 +198,8 @@ TEST_P(DecodingAllocation, StopsHealingAndGuide) {
   expect_none("set_stops", [&] { return sotto_session_set_stops(session_, &stops, nullptr); });
   expect_none("prefill", [&] { return sotto_session_prefill(session_, kPrompt, 2); });
   expect_none("heal", [&] { return sotto_session_heal(session_); });
-  expect_none("set_guide",
-              [&] { return sotto_session_set_guide(session_, other_, nullptr, nullptr); });
-  expect_none("generate",
-              [&] { return sotto_session_generate(session_, nullptr, 0, 6, nullptr, nullptr); });
+  expect_none("set_guide", [&] { return sotto_session_set_guide(session_, other_, nullptr, nullptr); });
+  expect_none("generate", [&] { return sotto_session_generate(session_, nullptr, 0, 6, nullptr, nullptr); });
   expect_none("rewind", [&] { return sotto_session_rewind(session_, kPromptCount); });
 }
 
@@ -219,15 +212,12 @@ TEST_P(DecodingAllocation, ScoresAndStates) {
   score.struct_size = sizeof score;
   expect_none("score", [&] { return sotto_session_score(session_, kPrompt, 11, values, &score); });
   expect_none("hidden", [&] { return sotto_session_hidden(session_, &hidden, &count); });
-  expect_none("embed", [&] {
-    return sotto_session_embed(session_, kPrompt, 3, SOTTO_POOL_MEAN, embedding);
-  });
+  expect_none("embed", [&] { return sotto_session_embed(session_, kPrompt, 3, SOTTO_POOL_MEAN, embedding); });
   size_t size = 0;
   ASSERT_EQ(sotto_session_saved_size(session_, &size), SOTTO_OK);
   std::vector<uint8_t> saved(size);
   expect_none("save", [&] { return sotto_session_save(session_, saved.data(), size, &size); });
-  expect_none("restore",
-              [&] { return sotto_session_restore(other_, saved.data(), size, nullptr); });
+  expect_none("restore", [&] { return sotto_session_restore(other_, saved.data(), size, nullptr); });
   expect_none("fork", [&] { return sotto_session_fork(session_, other_, nullptr); });
 }
 
@@ -240,8 +230,7 @@ TEST_P(DecodingAllocation, Searches) {
     adjust(params);
     const sotto_sequence* sequences = nullptr;
     size_t count = 0;
-    expect_none(
-        name, [&] { return sotto_session_search(session_, &params, &sequences, &count, nullptr); });
+    expect_none(name, [&] { return sotto_session_search(session_, &params, &sequences, &count, nullptr); });
     EXPECT_GT(count, 0u) << name;
   };
   search("beam", [](auto&) {});
@@ -255,8 +244,8 @@ TEST_P(DecodingAllocation, Searches) {
   });
   search("beam sampling", [](auto& p) { p.mode = SOTTO_SEARCH_BEAM_SAMPLE; });
   search("contrastive", [](auto& p) { p.mode = SOTTO_SEARCH_CONTRASTIVE; });
-  for (const sotto_choice choice : {SOTTO_CHOICE_ORDER, SOTTO_CHOICE_BEST, SOTTO_CHOICE_EXACT,
-                                    SOTTO_CHOICE_NGRAM, SOTTO_CHOICE_CALLBACK}) {
+  for (const sotto_choice choice :
+       {SOTTO_CHOICE_ORDER, SOTTO_CHOICE_BEST, SOTTO_CHOICE_EXACT, SOTTO_CHOICE_NGRAM, SOTTO_CHOICE_CALLBACK}) {
     search("samples " + std::to_string(choice), [&](auto& p) {
       p.mode = SOTTO_SEARCH_SAMPLE;
       p.choice = choice;
@@ -267,8 +256,8 @@ TEST_P(DecodingAllocation, Searches) {
   }
 }
 
-size_t draft_anything(void*, const sotto_token* tokens, size_t token_count, const float*, size_t,
-                      sotto_token* drafts, size_t capacity) {
+size_t draft_anything(void*, const sotto_token* tokens, size_t token_count, const float*, size_t, sotto_token* drafts,
+                      size_t capacity) {
   for (size_t i = 0; i < capacity; ++i) drafts[i] = tokens[i % token_count];
   return capacity;
 }
@@ -280,8 +269,7 @@ TEST_P(DecodingAllocation, Speculation) {
     params.sources = sources == 32 ? 31 : sources;
     params.draft_session = other_;
     params.draft = draft_anything;
-    expect_none("set_speculation",
-                [&] { return sotto_session_set_speculation(session_, &params, nullptr); });
+    expect_none("set_speculation", [&] { return sotto_session_set_speculation(session_, &params, nullptr); });
     run("sources " + std::to_string(sources), [](auto& p) {
       p.allowed_tokens = kPrompt;
       p.allowed_token_count = kPromptCount;
@@ -291,8 +279,7 @@ TEST_P(DecodingAllocation, Speculation) {
     expect_none("info", [&] { return sotto_session_get_speculation_info(session_, &info); });
     EXPECT_GT(info.proposed_count, 0u) << sources;
   }
-  expect_none("no speculation",
-              [&] { return sotto_session_set_speculation(session_, nullptr, nullptr); });
+  expect_none("no speculation", [&] { return sotto_session_set_speculation(session_, nullptr, nullptr); });
 }
 
 TEST_P(DecodingAllocation, StandaloneSampler) {
@@ -300,8 +287,7 @@ TEST_P(DecodingAllocation, StandaloneSampler) {
   ASSERT_EQ(sotto_sampler_memory_size(1000, 1024, &size, nullptr), SOTTO_OK);
   AlignedBytes memory(size);
   sotto_sampler* sampler = nullptr;
-  ASSERT_EQ(sotto_sampler_init(nullptr, 1000, 1024, memory.data(), size, &sampler, nullptr),
-            SOTTO_OK);
+  ASSERT_EQ(sotto_sampler_init(nullptr, 1000, 1024, memory.data(), size, &sampler, nullptr), SOTTO_OK);
   std::vector<float> logits(1000);
   for (size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<float>(i % 37) * 0.1f;
   sotto_sampler_input input = {};
@@ -315,8 +301,7 @@ TEST_P(DecodingAllocation, StandaloneSampler) {
   std::vector<float> probabilities(1000);
   size_t count = 0;
   expect_none("apply", [&] {
-    return sotto_sampler_apply(sampler, &input, tokens.data(), probabilities.data(), 1000, &count,
-                               nullptr);
+    return sotto_sampler_apply(sampler, &input, tokens.data(), probabilities.data(), 1000, &count, nullptr);
   });
 }
 

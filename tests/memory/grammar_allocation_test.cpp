@@ -43,11 +43,9 @@ class GrammarAllocation : public testing::TestWithParam<Case> {
     sotto_vocabulary_params_init(&words, sizeof words);
     words.model = model_.get();
     size_t size = 0;
-    expect_none("vocabulary size",
-                [&] { return sotto_vocabulary_memory_size(&words, &size, nullptr); });
+    expect_none("vocabulary size", [&] { return sotto_vocabulary_memory_size(&words, &size, nullptr); });
     void* memory = block(size);
-    expect_none("vocabulary",
-                [&] { return sotto_vocabulary_init(&words, memory, size, &vocabulary_, nullptr); });
+    expect_none("vocabulary", [&] { return sotto_vocabulary_init(&words, memory, size, &vocabulary_, nullptr); });
     const bool is_gbnf = GetParam().language == SOTTO_GRAMMAR_GBNF;
     const std::string source = is_gbnf ? kGbnf : kSchema;
     sotto_grammar_params params;
@@ -57,19 +55,16 @@ class GrammarAllocation : public testing::TestWithParam<Case> {
     size = sotto_grammar_typical_memory(source.size());
     memory = block(size);
     expect_none("compile", [&] {
-      return sotto_grammar_compile(source.data(), source.size(), &params, memory, size, &grammar_,
-                                   &size, nullptr);
+      return sotto_grammar_compile(source.data(), source.size(), &params, memory, size, &grammar_, &size, nullptr);
     });
     sotto_matcher_params limits;
     sotto_matcher_params_init(&limits, sizeof limits);
     limits.sequence_count = 2 * kSequences + 1;
-    expect_none("matcher size", [&] {
-      return sotto_matcher_memory_size(grammar_, vocabulary_, &limits, &size, nullptr);
-    });
+    expect_none("matcher size",
+                [&] { return sotto_matcher_memory_size(grammar_, vocabulary_, &limits, &size, nullptr); });
     memory = block(size);
-    expect_none("matcher", [&] {
-      return sotto_matcher_init(grammar_, vocabulary_, &limits, memory, size, &matcher_, nullptr);
-    });
+    expect_none("matcher",
+                [&] { return sotto_matcher_init(grammar_, vocabulary_, &limits, memory, size, &matcher_, nullptr); });
     open_session();
   }
   ~GrammarAllocation() override { sotto_session_deinit(session_); }
@@ -89,8 +84,7 @@ class GrammarAllocation : public testing::TestWithParam<Case> {
     params.features = SOTTO_FEATURE_HIDDEN_HISTORY | SOTTO_FEATURE_DOLA | SOTTO_FEATURE_GUIDE;
     size_t size = 0;
     ASSERT_EQ(sotto_session_memory_size(model_.get(), &params, &size, nullptr), SOTTO_OK);
-    ASSERT_EQ(sotto_session_init(model_.get(), &params, block(size), size, &session_, nullptr),
-              SOTTO_OK);
+    ASSERT_EQ(sotto_session_init(model_.get(), &params, block(size), size, &session_, nullptr), SOTTO_OK);
     ASSERT_EQ(sotto_session_prefill(session_, kPrompt, kPromptCount), SOTTO_OK);
     expect_none("set", [&] { return sotto_session_set_matcher(session_, matcher_, nullptr); });
   }
@@ -103,8 +97,7 @@ class GrammarAllocation : public testing::TestWithParam<Case> {
     params.seed = ++runs_;
     adjust(params);
     expect_none(name, [&] { return sotto_session_set_sampler(session_, &params, nullptr); });
-    expect_none(name,
-                [&] { return sotto_session_generate(session_, nullptr, 0, 24, nullptr, nullptr); });
+    expect_none(name, [&] { return sotto_session_generate(session_, nullptr, 0, 24, nullptr, nullptr); });
     expect_none(name, [&] { return sotto_session_rewind(session_, kPromptCount); });
   }
 
@@ -124,9 +117,7 @@ TEST_P(GrammarAllocation, OfAMatcherByItself) {
   uint32_t begins = 0, matches = 0;
   for (uint32_t sequence = 0; sequence < 3; ++sequence) {
     for (int step = 0; step < 20; ++step) {
-      expect_none("mask", [&] {
-        return sotto_matcher_mask(matcher_, sequence, words.data(), words.size());
-      });
+      expect_none("mask", [&] { return sotto_matcher_mask(matcher_, sequence, words.data(), words.size()); });
       const uint64_t* view = nullptr;
       expect_none("view", [&] { return sotto_matcher_view_mask(matcher_, sequence, &view); });
       sotto_token token = 0;
@@ -138,12 +129,8 @@ TEST_P(GrammarAllocation, OfAMatcherByItself) {
       sotto_matcher_info info = {};
       info.struct_size = sizeof info;
       expect_none("info", [&] { return sotto_matcher_get_info(matcher_, sequence, &info); });
-      expect_none("test", [&] {
-        return sotto_matcher_test(matcher_, sequence, "((", 2, &begins, &matches);
-      });
-      expect_none("forced", [&] {
-        return sotto_matcher_forced_text(matcher_, sequence, text, sizeof text, &size);
-      });
+      expect_none("test", [&] { return sotto_matcher_test(matcher_, sequence, "((", 2, &begins, &matches); });
+      expect_none("forced", [&] { return sotto_matcher_forced_text(matcher_, sequence, text, sizeof text, &size); });
       if (info.must_end == 1) break;
     }
   }
@@ -153,9 +140,8 @@ TEST_P(GrammarAllocation, OfAMatcherByItself) {
 }
 
 TEST_P(GrammarAllocation, OfSampling) {
-  for (const sotto_selection selection :
-       {SOTTO_SELECT_MULTINOMIAL, SOTTO_SELECT_GREEDY, SOTTO_SELECT_GUMBEL, SOTTO_SELECT_MIROSTAT,
-        SOTTO_SELECT_MIROSTAT_V2, SOTTO_SELECT_ADAPTIVE_P}) {
+  for (const sotto_selection selection : {SOTTO_SELECT_MULTINOMIAL, SOTTO_SELECT_GREEDY, SOTTO_SELECT_GUMBEL,
+                                          SOTTO_SELECT_MIROSTAT, SOTTO_SELECT_MIROSTAT_V2, SOTTO_SELECT_ADAPTIVE_P}) {
     run("selection " + std::to_string(selection), [&](auto& p) {
       p.selection = selection;
       p.adaptive_target = 0.3f;
@@ -182,8 +168,7 @@ TEST_P(GrammarAllocation, OfSampling) {
   run("bans", [](auto&) {});
   expect_none("heal", [&] { return sotto_session_prefill(session_, kPrompt, 3); });
   expect_none("heal", [&] { return sotto_session_heal(session_); });
-  expect_none("heal",
-              [&] { return sotto_session_generate(session_, nullptr, 0, 12, nullptr, nullptr); });
+  expect_none("heal", [&] { return sotto_session_generate(session_, nullptr, 0, 12, nullptr, nullptr); });
   begin_counting();
   sotto_session_reset(session_);
   EXPECT_EQ(end_counting(), 0u);
@@ -197,8 +182,7 @@ TEST_P(GrammarAllocation, OfSearches) {
     adjust(params);
     const sotto_sequence* sequences = nullptr;
     size_t count = 0;
-    expect_none(
-        name, [&] { return sotto_session_search(session_, &params, &sequences, &count, nullptr); });
+    expect_none(name, [&] { return sotto_session_search(session_, &params, &sequences, &count, nullptr); });
     EXPECT_GT(count, 0u) << name;
   };
   search("beam", [](auto&) {});
@@ -218,8 +202,7 @@ TEST_P(GrammarAllocation, OfSearches) {
 
 INSTANTIATE_TEST_SUITE_P(Modes, GrammarAllocation,
                          testing::Values(Case{1, SOTTO_GRAMMAR_GBNF}, Case{2, SOTTO_GRAMMAR_GBNF},
-                                         Case{1, SOTTO_GRAMMAR_JSON_SCHEMA},
-                                         Case{2, SOTTO_GRAMMAR_JSON_SCHEMA}));
+                                         Case{1, SOTTO_GRAMMAR_JSON_SCHEMA}, Case{2, SOTTO_GRAMMAR_JSON_SCHEMA}));
 
 }  // namespace
 }  // namespace sotto

@@ -31,12 +31,10 @@ size_t stack_of(const std::function<void()>& work) {
     (*static_cast<const std::function<void()>*>(self))();
     return nullptr;
   };
-  EXPECT_EQ(pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&work)),
-            0);
+  EXPECT_EQ(pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&work)), 0);
   EXPECT_EQ(pthread_join(thread, nullptr), 0);
   pthread_attr_destroy(&attributes);
-  const auto* used =
-      std::find_if(std::begin(stack), std::end(stack), [](uint8_t byte) { return byte != kPaint; });
+  const auto* used = std::find_if(std::begin(stack), std::end(stack), [](uint8_t byte) { return byte != kPaint; });
   return static_cast<size_t>(std::end(stack) - used);
 }
 
@@ -58,16 +56,14 @@ std::vector<Source> sources() {
     return repeat(R"({"type":"object","properties":{"a":)", depth) + "true" + repeat("}}", depth);
   };
   return {
-      {"60,000 parentheses", SOTTO_GRAMMAR_GBNF, "root ::= " + repeat("(", 60000),
-       SOTTO_GRAMMAR_SYNTAX},
-      {"500 parentheses", SOTTO_GRAMMAR_GBNF,
-       "root ::= " + repeat("(\"a\" | ", 500) + "\"b\"" + repeat(")", 500), SOTTO_OK},
+      {"60,000 parentheses", SOTTO_GRAMMAR_GBNF, "root ::= " + repeat("(", 60000), SOTTO_GRAMMAR_SYNTAX},
+      {"500 parentheses", SOTTO_GRAMMAR_GBNF, "root ::= " + repeat("(\"a\" | ", 500) + "\"b\"" + repeat(")", 500),
+       SOTTO_OK},
       {"rules in a chain", SOTTO_GRAMMAR_GBNF,
        [] {
          std::string text = "root ::= r0\n";
          for (int i = 0; i < 3000; ++i) {
-           text += "r" + std::to_string(i) + " ::= \"(\" r" + std::to_string(i + 1) +
-                   " \")\" | \"x\"\n";
+           text += "r" + std::to_string(i) + " ::= \"(\" r" + std::to_string(i + 1) + " \")\" | \"x\"\n";
          }
          return text + "r3000 ::= root | \"y\"\n";
        }(),
@@ -77,15 +73,13 @@ std::vector<Source> sources() {
       {"nested schema", SOTTO_GRAMMAR_JSON_SCHEMA, nested(100), SOTTO_OK},
       {"nested arrays", SOTTO_GRAMMAR_JSON_SCHEMA, repeat("[", 60000), SOTTO_GRAMMAR_SYNTAX},
       {"nested combinations", SOTTO_GRAMMAR_JSON_SCHEMA,
-       repeat(R"({"anyOf":[{"type":"null"},)", 100) +
-           R"({"pattern":"^(a|b){2,9}$","minLength":3})" + repeat("]}", 100),
+       repeat(R"({"anyOf":[{"type":"null"},)", 100) + R"({"pattern":"^(a|b){2,9}$","minLength":3})" + repeat("]}", 100),
        SOTTO_OK},
       {"formats", SOTTO_GRAMMAR_JSON_SCHEMA,
        R"({"anyOf":[{"format":"date-time"},{"format":"uri"},{"format":"email"},{"format":"ipv6"}],
            "type":"string"})",
        SOTTO_OK},
-      {"numbers", SOTTO_GRAMMAR_NUMBER, R"({"minimum":-123456789.5,"maximum":987654321.25})",
-       SOTTO_OK},
+      {"numbers", SOTTO_GRAMMAR_NUMBER, R"({"minimum":-123456789.5,"maximum":987654321.25})", SOTTO_OK},
       {"any JSON", SOTTO_GRAMMAR_JSON, "", SOTTO_OK},
   };
 }
@@ -98,8 +92,7 @@ class Stack : public testing::Test {
   void follow(const sotto_grammar* grammar, const sotto_vocabulary* vocabulary) {
     sotto_matcher* matcher = nullptr;
     AlignedBytes& memory = *matcher_memory_;
-    ASSERT_EQ(sotto_matcher_init(grammar, vocabulary, nullptr, memory.data(), memory.size(),
-                                 &matcher, nullptr),
+    ASSERT_EQ(sotto_matcher_init(grammar, vocabulary, nullptr, memory.data(), memory.size(), &matcher, nullptr),
               SOTTO_OK);
     uint64_t words[7];
     for (int step = 0; step < 300; ++step) {
@@ -148,11 +141,9 @@ TEST_F(Stack, OfVocabulariesGrammarsAndMatchers) {
     sotto_vocabulary* other = nullptr;
     void* block = vocabulary_memory.data();
     EXPECT_EQ(sotto_vocabulary_memory_size(&arrays, &size, nullptr), SOTTO_OK);
-    EXPECT_EQ(sotto_vocabulary_init(&arrays, block, size - 1, &other, nullptr),
-              SOTTO_MEMORY_TOO_SMALL);
+    EXPECT_EQ(sotto_vocabulary_init(&arrays, block, size - 1, &other, nullptr), SOTTO_MEMORY_TOO_SMALL);
     EXPECT_EQ(sotto_vocabulary_init(&arrays, block, size, &other, nullptr), SOTTO_OK);
-    EXPECT_EQ(sotto_vocabulary_init(&words, block, vocabulary_memory.size(), &vocabulary, nullptr),
-              SOTTO_OK);
+    EXPECT_EQ(sotto_vocabulary_init(&words, block, vocabulary_memory.size(), &vocabulary, nullptr), SOTTO_OK);
   });
   EXPECT_LT(prepared, kMostBytes);
   size_t deepest_compile = 0, deepest_match = 0;
@@ -165,8 +156,8 @@ TEST_F(Stack, OfVocabulariesGrammarsAndMatchers) {
     size_t size = 0;
     sotto_status status = SOTTO_INTERNAL;
     const size_t compiled = stack_of([&] {
-      status = sotto_grammar_compile(source.text.data(), source.text.size(), &params, memory.data(),
-                                     memory.size(), &grammar, &size, nullptr);
+      status = sotto_grammar_compile(source.text.data(), source.text.size(), &params, memory.data(), memory.size(),
+                                     &grammar, &size, nullptr);
     });
     EXPECT_EQ(status, source.status) << source.name;
     EXPECT_LT(compiled, kMostBytes) << source.name;
@@ -178,8 +169,8 @@ TEST_F(Stack, OfVocabulariesGrammarsAndMatchers) {
     EXPECT_LT(matched, kMostBytes) << source.name;
     deepest_match = std::max(deepest_match, matched);
   }
-  std::printf("stack: %zu for the thread, %zu with a vocabulary, %zu compiling, %zu matching\n",
-              nothing, prepared, deepest_compile, deepest_match);
+  std::printf("stack: %zu for the thread, %zu with a vocabulary, %zu compiling, %zu matching\n", nothing, prepared,
+              deepest_compile, deepest_match);
 }
 
 }  // namespace

@@ -48,15 +48,13 @@ TEST(MemorySize, ModelRefusesEverySizeBelowTheOneAsked) {
     sotto_model_params_init(&params, sizeof params);
     params.isa = isa;
     size_t needed;
-    ASSERT_EQ(sotto_model_memory_size(file.data(), file.size(), &params, &needed, nullptr),
-              SOTTO_OK);
+    ASSERT_EQ(sotto_model_memory_size(file.data(), file.size(), &params, &needed, nullptr), SOTTO_OK);
     for (const size_t size : sizes_below(needed)) {
       GuardedBytes memory(size);
       sotto_model* model = nullptr;
       sotto_error error = {sizeof error, SOTTO_OK, 0, ""};
-      ASSERT_EQ(
-          sotto_model_init(file.data(), file.size(), &params, memory.data(), size, &model, &error),
-          SOTTO_MEMORY_TOO_SMALL);
+      ASSERT_EQ(sotto_model_init(file.data(), file.size(), &params, memory.data(), size, &model, &error),
+                SOTTO_MEMORY_TOO_SMALL);
       ASSERT_EQ(error.status, SOTTO_MEMORY_TOO_SMALL);
       ASSERT_NE(std::string(error.message).find(std::to_string(needed)), std::string::npos);
       ASSERT_EQ(model, nullptr);
@@ -64,9 +62,7 @@ TEST(MemorySize, ModelRefusesEverySizeBelowTheOneAsked) {
     }
     GuardedBytes memory(needed);
     sotto_model* model = nullptr;
-    ASSERT_EQ(
-        sotto_model_init(file.data(), file.size(), &params, memory.data(), needed, &model, nullptr),
-        SOTTO_OK);
+    ASSERT_EQ(sotto_model_init(file.data(), file.size(), &params, memory.data(), needed, &model, nullptr), SOTTO_OK);
     EXPECT_TRUE(memory.guards_intact());
   }
 }
@@ -94,8 +90,7 @@ TEST(MemorySize, SessionRefusesEverySizeBelowTheOneAsked) {
 TEST(MemorySize, ASessionStaysInsideItsMemory) {
   LoadedModel model(make_model_file(kTiny, true));
   std::mt19937 random(5);
-  for (const sotto_overflow overflow :
-       {SOTTO_OVERFLOW_STOP, SOTTO_OVERFLOW_RING, SOTTO_OVERFLOW_SHIFT}) {
+  for (const sotto_overflow overflow : {SOTTO_OVERFLOW_STOP, SOTTO_OVERFLOW_RING, SOTTO_OVERFLOW_SHIFT}) {
     auto params = session_params(20, 7, overflow);
     params.sequence_count = 3;
     params.sequence_tokens = 5;
@@ -104,8 +99,7 @@ TEST(MemorySize, ASessionStaysInsideItsMemory) {
     const size_t needed = session_size(model.get(), params);
     GuardedBytes memory(needed);
     sotto_session* session;
-    ASSERT_EQ(sotto_session_init(model.get(), &params, memory.data(), needed, &session, nullptr),
-              SOTTO_OK);
+    ASSERT_EQ(sotto_session_init(model.get(), &params, memory.data(), needed, &session, nullptr), SOTTO_OK);
     sotto_speculation_params speculation;
     sotto_speculation_params_init(&speculation, sizeof speculation);
     speculation.sources = SOTTO_DRAFT_LOOKUP | SOTTO_DRAFT_EARLY_EXIT | SOTTO_DRAFT_LOOKAHEAD;
@@ -113,8 +107,7 @@ TEST(MemorySize, ASessionStaysInsideItsMemory) {
     for (int round = 0; round < 200; ++round) {
       std::vector<sotto_token> tokens(1 + random() % 9);
       for (auto& token : tokens) token = static_cast<sotto_token>(random() % kTiny.vocabulary_size);
-      const sotto_status status =
-          sotto_session_generate(session, tokens.data(), tokens.size(), 5, nullptr, nullptr);
+      const sotto_status status = sotto_session_generate(session, tokens.data(), tokens.size(), 5, nullptr, nullptr);
       ASSERT_TRUE(status == SOTTO_STOP_MAX_TOKENS || status == SOTTO_STOP_CONTEXT_FULL ||
                   status == SOTTO_STOP_END_OF_TEXT)
           << status;
@@ -139,9 +132,8 @@ TEST(MemorySize, MisalignedMemoryIsRefused) {
   GuardedBytes memory(needed + 64);
   sotto_session* session = nullptr;
   for (const size_t offset : {1, 4, 16, 32, 63}) {
-    EXPECT_EQ(
-        sotto_session_init(model.get(), &params, memory.data() + offset, needed, &session, nullptr),
-        SOTTO_MEMORY_MISALIGNED);
+    EXPECT_EQ(sotto_session_init(model.get(), &params, memory.data() + offset, needed, &session, nullptr),
+              SOTTO_MEMORY_MISALIGNED);
   }
   EXPECT_EQ(session, nullptr);
 }
@@ -158,15 +150,14 @@ TEST(MemorySize, TheHeaderComputesTheSameFigures) {
     shape.feed_forward_size = pick(1, 500);
     shape.layer_count = pick(1, 9);
     const auto file = make_model_file(shape, false);
-    const uint32_t v = shape.vocabulary_size, e = shape.embedding_size, h = shape.head_count,
-                   l = shape.layer_count, f = shape.feed_forward_size;
+    const uint32_t v = shape.vocabulary_size, e = shape.embedding_size, h = shape.head_count, l = shape.layer_count,
+                   f = shape.feed_forward_size;
 
     AlignedBytes bytes(file);
     size_t size;
     sotto_model_params model_params;
     sotto_model_params_init(&model_params, sizeof model_params);
-    ASSERT_EQ(sotto_model_memory_size(bytes.data(), bytes.size(), &model_params, &size, nullptr),
-              SOTTO_OK);
+    ASSERT_EQ(sotto_model_memory_size(bytes.data(), bytes.size(), &model_params, &size, nullptr), SOTTO_OK);
     LoadedModel model(file);
     sotto_model_info info = {};
     info.struct_size = sizeof info;
@@ -175,16 +166,13 @@ TEST(MemorySize, TheHeaderComputesTheSameFigures) {
       EXPECT_EQ(SOTTO_MODEL_MEMORY_BYTES(v, e, h, l, f), size);
     }
     model_params.isa = SOTTO_ISA_REFERENCE;
-    ASSERT_EQ(sotto_model_memory_size(bytes.data(), bytes.size(), &model_params, &size, nullptr),
-              SOTTO_OK);
+    ASSERT_EQ(sotto_model_memory_size(bytes.data(), bytes.size(), &model_params, &size, nullptr), SOTTO_OK);
     EXPECT_EQ(SOTTO_MODEL_IN_PLACE_MEMORY_BYTES(v, e, h, l, f), size);
     model_params.copy_weights = 1;
-    ASSERT_EQ(sotto_model_memory_size(bytes.data(), bytes.size(), &model_params, &size, nullptr),
-              SOTTO_OK);
+    ASSERT_EQ(sotto_model_memory_size(bytes.data(), bytes.size(), &model_params, &size, nullptr), SOTTO_OK);
     EXPECT_EQ(SOTTO_MODEL_MEMORY_BYTES(v, e, h, l, f), size);
 
-    const uint32_t context =
-        shape.position_count < 16 ? shape.position_count : pick(16, shape.position_count);
+    const uint32_t context = shape.position_count < 16 ? shape.position_count : pick(16, shape.position_count);
     const uint32_t batch = pick(1, context);
     EXPECT_EQ(SOTTO_SESSION_MEMORY_BYTES(v, e, h, l, f, context, batch, 0),
               session_size(model.get(), session_params(context, batch, SOTTO_OVERFLOW_STOP)));
@@ -197,14 +185,12 @@ TEST(MemorySize, TheHeaderComputesTheSameFigures) {
     ring.sequence_tokens = pick(1, shape.position_count);
     ring.features = pick(0, 7);
     ring.list_bytes = pick(0, 40000);
-    EXPECT_EQ(SOTTO_SEARCH_SESSION_MEMORY_BYTES(v, e, h, l, f, context, batch, ring.sink_tokens,
-                                                ring.sequence_count, ring.sequence_tokens,
-                                                ring.features, ring.list_bytes),
+    EXPECT_EQ(SOTTO_SEARCH_SESSION_MEMORY_BYTES(v, e, h, l, f, context, batch, ring.sink_tokens, ring.sequence_count,
+                                                ring.sequence_tokens, ring.features, ring.list_bytes),
               session_size(model.get(), ring));
     ring.draft_tokens = pick(0, 15);
-    EXPECT_EQ(SOTTO_DRAFT_SESSION_MEMORY_BYTES(v, e, h, l, f, context, batch, ring.sink_tokens,
-                                               ring.sequence_count, ring.sequence_tokens,
-                                               ring.features, ring.list_bytes, ring.draft_tokens),
+    EXPECT_EQ(SOTTO_DRAFT_SESSION_MEMORY_BYTES(v, e, h, l, f, context, batch, ring.sink_tokens, ring.sequence_count,
+                                               ring.sequence_tokens, ring.features, ring.list_bytes, ring.draft_tokens),
               session_size(model.get(), ring));
   }
 }
@@ -221,9 +207,7 @@ TEST(MemorySize, WeightsOf4BitsNeedNoMemory) {
                           : SOTTO_MODEL_IN_PLACE_MEMORY_BYTES(300, 48, 3, 2, 100));
     GuardedBytes memory(size);
     sotto_model* model;
-    ASSERT_EQ(sotto_model_init(file.data(), file.size(), nullptr, memory.data(), size, &model,
-                               nullptr),
-              SOTTO_OK);
+    ASSERT_EQ(sotto_model_init(file.data(), file.size(), nullptr, memory.data(), size, &model, nullptr), SOTTO_OK);
     EXPECT_TRUE(memory.guards_intact());
     sotto_model_info info = {};
     info.struct_size = sizeof info;

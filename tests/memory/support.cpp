@@ -15,8 +15,7 @@
 
 namespace sotto {
 
-AlignedBytes::AlignedBytes(size_t size, uint8_t fill)
-    : storage_(size + SOTTO_MEMORY_ALIGNMENT, fill), size_(size) {
+AlignedBytes::AlignedBytes(size_t size, uint8_t fill) : storage_(size + SOTTO_MEMORY_ALIGNMENT, fill), size_(size) {
   const auto address = reinterpret_cast<uintptr_t>(storage_.data());
   data_ = storage_.data() + (SOTTO_MEMORY_ALIGNMENT - address % SOTTO_MEMORY_ALIGNMENT);
 }
@@ -29,8 +28,7 @@ GuardedBytes::GuardedBytes(size_t size) : size_(size), block_(size + 2 * kGuard,
 
 bool GuardedBytes::guards_intact() {
   const auto intact = [](uint8_t byte) { return byte == kPattern; };
-  return std::all_of(block_.data(), data(), intact) &&
-         std::all_of(data() + size_, data() + size_ + kGuard, intact);
+  return std::all_of(block_.data(), data(), intact) && std::all_of(data() + size_, data() + size_ + kGuard, intact);
 }
 
 namespace {
@@ -47,10 +45,9 @@ TokenizerData byte_tokenizer(uint32_t vocabulary_size) {
 
 }  // namespace
 
-static std::vector<uint8_t> write_file(const ModelShape& shape, bool with_tokenizer,
-                                       WriteOptions options) {
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("sotto-memory-test-" + std::to_string(getpid()) + ".sotto");
+static std::vector<uint8_t> write_file(const ModelShape& shape, bool with_tokenizer, WriteOptions options) {
+  const auto path =
+      std::filesystem::temp_directory_path() / ("sotto-memory-test-" + std::to_string(getpid()) + ".sotto");
   TokenizerData tokenizer;
   if (with_tokenizer) {
     tokenizer = byte_tokenizer(shape.vocabulary_size);
@@ -72,8 +69,7 @@ std::vector<uint8_t> make_model_file(const ModelShape& shape, bool with_tokenize
   return write_file(shape, with_tokenizer, options);
 }
 
-std::vector<uint8_t> make_int4_model_file(const ModelShape& shape, bool with_tokenizer,
-                                          bool int8_head) {
+std::vector<uint8_t> make_int4_model_file(const ModelShape& shape, bool with_tokenizer, bool int8_head) {
   WriteOptions options;
   options.layers = WeightKind::kInt4;
   options.head = int8_head ? WeightKind::kInt8 : WeightKind::kInt4;
@@ -91,8 +87,7 @@ LoadedModel::LoadedModel(const std::vector<uint8_t>& file, sotto_isa isa) : file
     throw std::runtime_error(error.message);
   }
   memory_ = std::make_unique<AlignedBytes>(size);
-  if (sotto_model_init(file_.data(), file_.size(), &params, memory_->data(), size, &model_,
-                       &error) != SOTTO_OK) {
+  if (sotto_model_init(file_.data(), file_.size(), &params, memory_->data(), size, &model_, &error) != SOTTO_OK) {
     throw std::runtime_error(error.message);
   }
 }

@@ -42,11 +42,9 @@ class GuardedBytes {
 // The bytes of a .sotto file with random weights, with or without a byte-level tokenizer
 // of 256 tokens (then vocabulary_size must be at least 256), and with or without weights
 // packed for this CPU.
-std::vector<uint8_t> make_model_file(const ModelShape& shape, bool with_tokenizer,
-                                     bool packed = false);
+std::vector<uint8_t> make_model_file(const ModelShape& shape, bool with_tokenizer, bool packed = false);
 // The same with weights of 4 bits, those of the head perhaps of 8.
-std::vector<uint8_t> make_int4_model_file(const ModelShape& shape, bool with_tokenizer,
-                                          bool int8_head = false);
+std::vector<uint8_t> make_int4_model_file(const ModelShape& shape, bool with_tokenizer, bool int8_head = false);
 
 // A model in memory of its own; fails the test if it cannot be made.
 class LoadedModel {

@@ -15,9 +15,7 @@ constexpr char kSchema[] = R"({
     "age": {"type": "integer", "minimum": 0, "maximum": 120}}})";
 
 sotto_session* running = nullptr;
-void cancel(int) {
-  sotto_session_cancel(running);
-}
+void cancel(int) { sotto_session_cancel(running); }
 
 int report(const sotto::Error& error) {
   std::fprintf(stderr, "%s\n", error.what());

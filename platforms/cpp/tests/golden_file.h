@@ -55,15 +55,9 @@ inline std::vector<int32_t> tokens(const std::string& list) {
   return tokens;
 }
 
-inline std::vector<int32_t> tokens(const Case& from, const std::string& key) {
-  return tokens(text(from, key));
-}
+inline std::vector<int32_t> tokens(const Case& from, const std::string& key) { return tokens(text(from, key)); }
 
-inline long long number(const Case& from, const std::string& key) {
-  return std::stoll(text(from, key));
-}
-inline float real(const Case& from, const std::string& key) {
-  return std::stof(text(from, key));
-}
+inline long long number(const Case& from, const std::string& key) { return std::stoll(text(from, key)); }
+inline float real(const Case& from, const std::string& key) { return std::stof(text(from, key)); }
 
 }  // namespace golden

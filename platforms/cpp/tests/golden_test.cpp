@@ -94,8 +94,7 @@ TEST_F(GoldenTest, StopsAtAString) {
 
 TEST_F(GoldenTest, KeepsToAGrammar) {
   const golden::Case& from = expected("grammar");
-  sotto::GrammarParams params(
-      static_cast<sotto_grammar_language>(golden::number(from, "language")));
+  sotto::GrammarParams params(static_cast<sotto_grammar_language>(golden::number(from, "language")));
   params.json_space = static_cast<sotto_json_space>(golden::number(from, "json_space"));
   const auto grammar = sotto::Grammar::compile(golden::text(from, "source"), params);
   const auto vocabulary = sotto::Vocabulary::create(model_);
@@ -107,8 +106,7 @@ TEST_F(GoldenTest, KeepsToAGrammar) {
 
 TEST_F(GoldenTest, Searches) {
   const golden::Case& from = expected("search");
-  sotto::Session session =
-      new_session(static_cast<uint32_t>(golden::number(from, "sequence_count")));
+  sotto::Session session = new_session(static_cast<uint32_t>(golden::number(from, "sequence_count")));
   session.prefill(golden::text(from, "prompt"));
   sotto::SearchParams params;
   params.max_tokens = static_cast<uint32_t>(golden::number(from, "max_tokens"));
@@ -123,9 +121,8 @@ TEST_F(GoldenTest, Searches) {
 TEST_F(GoldenTest, Embeds) {
   const golden::Case& from = expected("embedding");
   sotto::Session session = new_session();
-  const std::vector<float> embedding =
-      session.embed(model_.tokenize(golden::text(from, "prompt")),
-                    static_cast<sotto_pooling>(golden::number(from, "pooling")));
+  const std::vector<float> embedding = session.embed(model_.tokenize(golden::text(from, "prompt")),
+                                                     static_cast<sotto_pooling>(golden::number(from, "pooling")));
   EXPECT_EQ(static_cast<long long>(embedding.size()), golden::number(from, "size"));
   std::istringstream words(golden::text(from, "first_bits"));
   for (size_t i = 0; i < 4; ++i) {
@@ -137,9 +134,8 @@ TEST_F(GoldenTest, Embeds) {
 }
 
 TEST_F(GoldenTest, TellsWhatIsWrong) {
-  expect_error(expected("bad_grammar"), [&] {
-    static_cast<void>(sotto::Grammar::compile(golden::text(expected("bad_grammar"), "source")));
-  });
+  expect_error(expected("bad_grammar"),
+               [&] { static_cast<void>(sotto::Grammar::compile(golden::text(expected("bad_grammar"), "source"))); });
   expect_error(expected("bad_text"), [&] {
     std::istringstream words(golden::text(expected("bad_text"), "bytes"));
     std::string text;

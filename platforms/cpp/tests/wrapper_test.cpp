@@ -42,12 +42,9 @@ std::vector<Token> take(Session& session, size_t count) {
 }
 
 static_assert(!std::is_copy_constructible_v<sotto::Model> && !std::is_copy_assignable_v<Session>);
-static_assert(!std::is_copy_constructible_v<sotto::Grammar> &&
-              !std::is_copy_constructible_v<sotto::Matcher>);
-static_assert(std::is_nothrow_move_constructible_v<sotto::Model> &&
-              std::is_nothrow_move_assignable_v<Session>);
-static_assert(std::is_move_constructible_v<sotto::Sampler> &&
-              std::is_move_constructible_v<sotto::Vocabulary>);
+static_assert(!std::is_copy_constructible_v<sotto::Grammar> && !std::is_copy_constructible_v<sotto::Matcher>);
+static_assert(std::is_nothrow_move_constructible_v<sotto::Model> && std::is_nothrow_move_assignable_v<Session>);
+static_assert(std::is_move_constructible_v<sotto::Sampler> && std::is_move_constructible_v<sotto::Vocabulary>);
 
 TEST(Lifetimes, HandlesKeepWhatTheyUse) {
   std::optional<Session> session;
@@ -128,10 +125,8 @@ TEST(ModelTest, TellsAboutItself) {
   std::ifstream file(golden::environment("SOTTO_DEMO_MODEL"), std::ios::binary | std::ios::ate);
   sotto::Memory bytes(static_cast<size_t>(file.tellg()));
   file.seekg(0).read(static_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  const auto same =
-      sotto::Model::from_bytes({static_cast<const uint8_t*>(bytes.data()), bytes.size()}, params);
-  EXPECT_EQ(same.tokenize("<|endoftext|>", true),
-            std::vector<Token>{model.info().end_of_text_token});
+  const auto same = sotto::Model::from_bytes({static_cast<const uint8_t*>(bytes.data()), bytes.size()}, params);
+  EXPECT_EQ(same.tokenize("<|endoftext|>", true), std::vector<Token>{model.info().end_of_text_token});
   EXPECT_THROW(static_cast<void>(model.token_bytes(-1)), sotto::Error);
   EXPECT_THROW(static_cast<void>(sotto::Model::open("no such file")), sotto::Error);
 }
@@ -143,8 +138,7 @@ TEST(Callbacks, GeneratePassesPiecesUntilFalse) {
   size_t count = 0;
   EXPECT_EQ(session.generate(10, [&](sotto::Piece) { return ++count < 4; }), Status::callback);
   EXPECT_EQ(count, 4u);
-  EXPECT_EQ(session.generate(5, [&](const sotto::Piece& piece) { count += piece.token() >= 0; }),
-            Status::max_tokens);
+  EXPECT_EQ(session.generate(5, [&](const sotto::Piece& piece) { count += piece.token() >= 0; }), Status::max_tokens);
   EXPECT_EQ(count, 9u);
 }
 
@@ -152,8 +146,7 @@ TEST(Callbacks, ExceptionsPassTheLibrary) {
   auto model = demo();
   Session session = session_of(model);
   session.prefill("It was");
-  EXPECT_THROW(session.generate(9, [](sotto::Piece) { throw std::runtime_error("piece"); }),
-               std::runtime_error);
+  EXPECT_THROW(session.generate(9, [](sotto::Piece) { throw std::runtime_error("piece"); }), std::runtime_error);
   EXPECT_EQ(take(session, 3).size(), 3u);  // usable as before
 
   sotto::SamplerParams params;
@@ -250,8 +243,7 @@ TEST(SessionTest, ScoresAndLogits) {
   const sotto_score score = session.score(tokens, &log_probabilities);
   EXPECT_EQ(score.token_count, tokens.size() - 1);
   double sum = 0;
-  for (size_t i = 1; i < log_probabilities.size(); ++i)
-    sum += static_cast<double>(log_probabilities[i]);
+  for (size_t i = 1; i < log_probabilities.size(); ++i) sum += static_cast<double>(log_probabilities[i]);
   EXPECT_NEAR(sum, score.log_probability, 1e-4);
   EXPECT_TRUE(std::isnan(log_probabilities[0]));
   EXPECT_EQ(session.logits().size(), model.info().vocabulary_size);
@@ -286,8 +278,7 @@ TEST(SessionTest, HealsAndListsOfTheSampler) {
   const std::vector<Token> tokens = take(session, 60);
   EXPECT_EQ(tokens.front(), model.tokenize(" was").front());
   EXPECT_EQ(std::count(tokens.begin(), tokens.end(), the.front()), 0);
-  const auto found =
-      sotto::detect_watermark(*params.watermark, model.info().vocabulary_size, tokens);
+  const auto found = sotto::detect_watermark(*params.watermark, model.info().vocabulary_size, tokens);
   EXPECT_GT(found.z, 2);
   session.prefill("On a dark nig");
   session.heal();

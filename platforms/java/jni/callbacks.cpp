@@ -12,9 +12,7 @@ namespace {
 // A callback's local references end with it, however many callbacks one call has.
 class Frame {
  public:
-  Frame() : env_(environment()) {
-    is_open_ = !env_->ExceptionCheck() && env_->PushLocalFrame(16) == 0;
-  }
+  Frame() : env_(environment()) { is_open_ = !env_->ExceptionCheck() && env_->PushLocalFrame(16) == 0; }
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
   ~Frame() {
@@ -28,12 +26,9 @@ class Frame {
   bool is_open_;
 };
 
-jobject target(void* callbacks) {
-  return static_cast<jobject>(callbacks);
-}
+jobject target(void* callbacks) { return static_cast<jobject>(callbacks); }
 
-bool new_alternatives(JNIEnv* env, const sotto_piece& piece, jintArray* tokens,
-                      jfloatArray* log_probabilities) {
+bool new_alternatives(JNIEnv* env, const sotto_piece& piece, jintArray* tokens, jfloatArray* log_probabilities) {
   const uint32_t count = std::min(piece.alternative_count, uint32_t{64});
   int32_t ids[64];
   float values[64];
@@ -57,9 +52,8 @@ jobject new_piece(JNIEnv* env, const sotto_piece& piece, sotto_status stop) {
     return nullptr;
   }
   return env->NewObject(library().piece_class, library().new_piece, text, piece.token, bytes,
-                        static_cast<jfloat>(piece.log_probability),
-                        static_cast<jfloat>(piece.sampled_log_probability), tokens,
-                        log_probabilities, static_cast<jlong>(piece.elapsed_ns), stop);
+                        static_cast<jfloat>(piece.log_probability), static_cast<jfloat>(piece.sampled_log_probability),
+                        tokens, log_probabilities, static_cast<jlong>(piece.elapsed_ns), stop);
 }
 
 void on_log(void* callbacks, sotto_log_level level, const char* message) {
@@ -76,8 +70,7 @@ int32_t on_piece(void* callbacks, const sotto_piece* piece) {
   if (!frame.is_open()) return 1;
   jobject made = new_piece(frame.env(), *piece, SOTTO_OK);
   if (made == nullptr) return 1;
-  const jboolean stops =
-      frame.env()->CallBooleanMethod(target(callbacks), library().on_piece, made);
+  const jboolean stops = frame.env()->CallBooleanMethod(target(callbacks), library().on_piece, made);
   return frame.env()->ExceptionCheck() || stops ? 1 : 0;
 }
 
@@ -92,23 +85,21 @@ void on_logits(void* callbacks, float* logits, size_t count) {
   env->GetFloatArrayRegion(values, 0, static_cast<jsize>(count), logits);
 }
 
-double on_similarity(void* callbacks, const sotto_token* a, size_t a_count, const sotto_token* b,
-                     size_t b_count) {
+double on_similarity(void* callbacks, const sotto_token* a, size_t a_count, const sotto_token* b, size_t b_count) {
   const Frame frame;
   if (!frame.is_open()) return 0;
   jintArray first = new_ints(frame.env(), a, a_count);
   jintArray second = first == nullptr ? nullptr : new_ints(frame.env(), b, b_count);
   if (second == nullptr) return 0;
-  const double result =
-      frame.env()->CallDoubleMethod(target(callbacks), library().on_similarity, first, second);
+  const double result = frame.env()->CallDoubleMethod(target(callbacks), library().on_similarity, first, second);
   return frame.env()->ExceptionCheck() ? 0 : result;
 }
 
 int32_t on_step(void* callbacks, uint32_t sequence, sotto_token token) {
   const Frame frame;
   if (!frame.is_open()) return 1;
-  const jboolean stops = frame.env()->CallBooleanMethod(target(callbacks), library().on_step,
-                                                        static_cast<jint>(sequence), token);
+  const jboolean stops =
+      frame.env()->CallBooleanMethod(target(callbacks), library().on_step, static_cast<jint>(sequence), token);
   return frame.env()->ExceptionCheck() || stops ? 1 : 0;
 }
 
@@ -118,11 +109,10 @@ size_t on_draft(void* callbacks, const sotto_token* tokens, size_t token_count, 
   if (!frame.is_open()) return 0;
   JNIEnv* env = frame.env();
   jintArray stream = new_ints(env, tokens, token_count);
-  jfloatArray state =
-      hidden == nullptr || stream == nullptr ? nullptr : new_floats(env, hidden, hidden_count);
+  jfloatArray state = hidden == nullptr || stream == nullptr ? nullptr : new_floats(env, hidden, hidden_count);
   if (env->ExceptionCheck()) return 0;
-  auto* guesses = static_cast<jintArray>(env->CallObjectMethod(
-      target(callbacks), library().on_draft, stream, state, static_cast<jint>(capacity)));
+  auto* guesses = static_cast<jintArray>(
+      env->CallObjectMethod(target(callbacks), library().on_draft, stream, state, static_cast<jint>(capacity)));
   if (env->ExceptionCheck() || guesses == nullptr) return 0;
   const size_t count = std::min(static_cast<size_t>(env->GetArrayLength(guesses)), capacity);
   env->GetIntArrayRegion(guesses, 0, static_cast<jsize>(count), drafts);

@@ -18,13 +18,9 @@ const T& at(const void* base, size_t offset) {
   return *reinterpret_cast<const T*>(static_cast<const char*>(base) + offset);
 }
 
-bool is(const Field& field, const char* signature) {
-  return std::strcmp(field.signature, signature) == 0;
-}
+bool is(const Field& field, const char* signature) { return std::strcmp(field.signature, signature) == 0; }
 
-int32_t constant(JNIEnv* env, jobject from) {
-  return env->CallIntMethod(from, library().constant_value);
-}
+int32_t constant(JNIEnv* env, jobject from) { return env->CallIntMethod(from, library().constant_value); }
 
 bool read_bias(JNIEnv* env, jobject from, sotto_token_bias* to) {
   jclass type = env->GetObjectClass(from);
@@ -36,8 +32,7 @@ bool read_bias(JNIEnv* env, jobject from, sotto_token_bias* to) {
 
 bool read_bias(JNIEnv* env, jobject from, Arena* arena, sotto_sequence_bias* to) {
   jclass type = env->GetObjectClass(from);
-  auto* tokens =
-      static_cast<jintArray>(env->GetObjectField(from, env->GetFieldID(type, "tokens", "[I")));
+  auto* tokens = static_cast<jintArray>(env->GetObjectField(from, env->GetFieldID(type, "tokens", "[I")));
   to->bias = env->GetFloatField(from, env->GetFieldID(type, "bias", "F"));
   env->DeleteLocalRef(type);
   const bool is_read = read_tokens(env, tokens, arena, &to->tokens, &to->count);
@@ -46,8 +41,7 @@ bool read_bias(JNIEnv* env, jobject from, Arena* arena, sotto_sequence_bias* to)
 }
 
 // One element of a list into its place; what it is follows from the field's signature.
-bool read_element(JNIEnv* env, const Field& field, jobject from, Arena* arena, void* to,
-                  size_t place) {
+bool read_element(JNIEnv* env, const Field& field, jobject from, Arena* arena, void* to, size_t place) {
   if (from == nullptr) {
     jclass type = env->FindClass("java/lang/NullPointerException");
     if (type != nullptr) env->ThrowNew(type, field.name);
@@ -81,8 +75,7 @@ size_t element_size(const Field& field) {
 bool read_list(JNIEnv* env, const Field& field, jobject from, Arena* arena, void* to) {
   size_t& count = at<size_t>(to, field.count_offset);
   if (is(field, "[I")) {
-    return read_tokens(env, static_cast<jintArray>(from), arena,
-                       &at<const sotto_token*>(to, field.offset), &count);
+    return read_tokens(env, static_cast<jintArray>(from), arena, &at<const sotto_token*>(to, field.offset), &count);
   }
   auto* array = static_cast<jobjectArray>(from);
   const jsize length = array == nullptr ? 0 : env->GetArrayLength(array);
@@ -153,8 +146,7 @@ jobject new_texts(JNIEnv* env, const sotto_text* texts, size_t count) {
 // The object for a field, or nullptr where C has nothing to tell.
 jobject new_object(JNIEnv* env, const Field& field, const void* from) {
   if (is(field, "[Ljava/lang/String;")) {
-    return new_texts(env, at<const sotto_text*>(from, field.offset),
-                     at<size_t>(from, field.count_offset));
+    return new_texts(env, at<const sotto_text*>(from, field.offset), at<size_t>(from, field.count_offset));
   }
   if (field.count_offset != 0 || is(field, "Lio/github/sotto/WatermarkParams;")) return nullptr;
   if (is(field, "Ljava/lang/String;")) {

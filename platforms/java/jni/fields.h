@@ -65,8 +65,7 @@ class Arena {
 };
 
 // Copies arrays of Java into an arena; null is an empty one. False: an exception is pending.
-bool read_tokens(JNIEnv* env, jintArray from, Arena* arena, const sotto_token** tokens,
-                 size_t* count);
+bool read_tokens(JNIEnv* env, jintArray from, Arena* arena, const sotto_token** tokens, size_t* count);
 bool read_text(JNIEnv* env, jstring from, Arena* arena, sotto_text* text);
 bool read_bytes(JNIEnv* env, jbyteArray from, Arena* arena, const char** bytes, size_t* size);
 

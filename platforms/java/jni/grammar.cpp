@@ -23,15 +23,14 @@ bool init(JNIEnv* env, const sotto_vocabulary_params& params, Vocabulary* vocabu
   if (!check(env, status, &error)) return false;
   vocabulary->memory = allocate(env, size);
   if (vocabulary->memory == nullptr) return false;
-  status =
-      sotto_vocabulary_init(&params, vocabulary->memory, size, &vocabulary->vocabulary, &error);
+  status = sotto_vocabulary_init(&params, vocabulary->memory, size, &vocabulary->vocabulary, &error);
   return check(env, status, &error);
 }
 
 // The caller's tokens in one block: offsets, end tokens, flags and bytes. Java made the arrays
 // and knows that they fit each other.
-bool copy_tokens(JNIEnv* env, jbyteArray bytes, jintArray offsets, jbyteArray special,
-                 jintArray ends, sotto_vocabulary_params* params, Vocabulary* vocabulary) {
+bool copy_tokens(JNIEnv* env, jbyteArray bytes, jintArray offsets, jbyteArray special, jintArray ends,
+                 sotto_vocabulary_params* params, Vocabulary* vocabulary) {
   const jsize byte_count = env->GetArrayLength(bytes);
   const jsize offset_count = env->GetArrayLength(offsets);
   const jsize end_count = env->GetArrayLength(ends);
@@ -76,8 +75,7 @@ jlong new_grammar(JNIEnv* env, const sotto_grammar* grammar, void* memory) {
 }  // namespace
 
 NATIVE(jlong, vocabularyNew)
-(JNIEnv* env, jclass, jlong model, jbyteArray bytes, jintArray offsets, jbyteArray special,
- jintArray ends) {
+(JNIEnv* env, jclass, jlong model, jbyteArray bytes, jintArray offsets, jbyteArray special, jintArray ends) {
   auto* vocabulary = new_handle<Vocabulary>(env);
   if (vocabulary == nullptr) return 0;
   sotto_vocabulary_params params;
@@ -93,9 +91,7 @@ NATIVE(jlong, vocabularyNew)
   return 0;
 }
 
-NATIVE(void, vocabularyFree)(JNIEnv*, jclass, jlong vocabulary) {
-  destroy(as<Vocabulary>(vocabulary));
-}
+NATIVE(void, vocabularyFree)(JNIEnv*, jclass, jlong vocabulary) { destroy(as<Vocabulary>(vocabulary)); }
 
 NATIVE(jlong, grammarCompile)
 (JNIEnv* env, jclass, jbyteArray source, jobject from, jlong vocabulary, jobject callbacks) {
@@ -118,8 +114,7 @@ NATIVE(jlong, grammarCompile)
     sotto_grammar* grammar = nullptr;
     size_t used = 0;
     sotto_error error = new_error();
-    const sotto_status status =
-        sotto_grammar_compile(text, size, &params, memory, room, &grammar, &used, &error);
+    const sotto_status status = sotto_grammar_compile(text, size, &params, memory, room, &grammar, &used, &error);
     const bool is_too_large = status == SOTTO_GRAMMAR_TOO_LARGE && room < limit;
     if (!env->ExceptionCheck() && status >= 0) return new_grammar(env, grammar, memory);
     release(memory);
@@ -136,8 +131,7 @@ NATIVE(jlong, grammarLoad)(JNIEnv* env, jclass, jbyteArray image) {
   env->GetByteArrayRegion(image, 0, length, static_cast<jbyte*>(memory));
   const sotto_grammar* grammar = nullptr;
   sotto_error error = new_error();
-  const sotto_status status =
-      sotto_grammar_load(memory, static_cast<size_t>(length), &grammar, &error);
+  const sotto_status status = sotto_grammar_load(memory, static_cast<size_t>(length), &grammar, &error);
   if (check(env, status, &error)) return new_grammar(env, grammar, memory);
   release(memory);
   return 0;
@@ -150,8 +144,7 @@ NATIVE(jbyteArray, grammarSave)(JNIEnv* env, jclass, jlong handle) {
   sotto_grammar_save(grammar, nullptr, 0, &size);
   char* image = arena.array<char>(env, size);
   if (image == nullptr) return nullptr;
-  return check(env, sotto_grammar_save(grammar, image, size, &size)) ? new_bytes(env, image, size)
-                                                                     : nullptr;
+  return check(env, sotto_grammar_save(grammar, image, size, &size)) ? new_bytes(env, image, size) : nullptr;
 }
 
 NATIVE(void, grammarFree)(JNIEnv*, jclass, jlong grammar) {

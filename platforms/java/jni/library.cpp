@@ -15,9 +15,7 @@ namespace {
 
 #ifdef MADV_HUGEPAGE
 constexpr size_t kHugePage = size_t{2} << 20;
-void ask_for_huge_pages(void* memory, size_t size) {
-  madvise(memory, size, MADV_HUGEPAGE);
-}
+void ask_for_huge_pages(void* memory, size_t size) { madvise(memory, size, MADV_HUGEPAGE); }
 #else
 constexpr size_t kHugePage = SIZE_MAX;  // no block has one
 void ask_for_huge_pages(void*, size_t) {}
@@ -40,12 +38,9 @@ bool find_callbacks(JNIEnv* env, Library* java) {
     jmethodID* id;
     const char *name, *signature;
   } methods[] = {
-      {&java->on_log, "onLog", "(I[B)V"},
-      {&java->on_piece, "onPiece", "(Lio/github/sotto/Piece;)Z"},
-      {&java->on_logits, "onLogits", "([F)V"},
-      {&java->on_similarity, "onSimilarity", "([I[I)D"},
-      {&java->on_step, "onStep", "(II)Z"},
-      {&java->on_draft, "onDraft", "([I[FI)[I"},
+      {&java->on_log, "onLog", "(I[B)V"},      {&java->on_piece, "onPiece", "(Lio/github/sotto/Piece;)Z"},
+      {&java->on_logits, "onLogits", "([F)V"}, {&java->on_similarity, "onSimilarity", "([I[I)D"},
+      {&java->on_step, "onStep", "(II)Z"},     {&java->on_draft, "onDraft", "([I[FI)[I"},
   };
   for (const auto& method : methods) {
     *method.id = env->GetMethodID(type, method.name, method.signature);
@@ -67,8 +62,7 @@ bool find_classes(JNIEnv* env, Library* java) {
   jclass native = java->native_class;
   java->to_utf8 = env->GetStaticMethodID(native, "toUtf8", "(Ljava/lang/String;)[B");
   java->from_utf8 = env->GetStaticMethodID(native, "fromUtf8", "([B)Ljava/lang/String;");
-  java->failure =
-      env->GetStaticMethodID(native, "failure", "(I[BJ)Lio/github/sotto/SottoException;");
+  java->failure = env->GetStaticMethodID(native, "failure", "(I[BJ)Lio/github/sotto/SottoException;");
   java->new_piece = env->GetMethodID(java->piece_class, "<init>", "([BI[BFF[I[FJI)V");
   java->new_sequence = env->GetMethodID(java->sequence_class, "<init>", "([IDDII)V");
   return !env->ExceptionCheck() && find_callbacks(env, java);
@@ -79,16 +73,13 @@ void throw_failure(JNIEnv* env, sotto_status status, const sotto_error* error) {
   jbyteArray bytes = new_bytes(env, message, std::strlen(message));
   if (bytes == nullptr) return;
   const jlong offset = error == nullptr ? -1 : static_cast<jlong>(error->offset);
-  jobject failure = env->CallStaticObjectMethod(the_library.native_class, the_library.failure,
-                                                status, bytes, offset);
+  jobject failure = env->CallStaticObjectMethod(the_library.native_class, the_library.failure, status, bytes, offset);
   if (!env->ExceptionCheck()) env->Throw(static_cast<jthrowable>(failure));
 }
 
 }  // namespace
 
-const Library& library() {
-  return the_library;
-}
+const Library& library() { return the_library; }
 
 JNIEnv* environment() {
   void* env = nullptr;
@@ -126,9 +117,7 @@ void* allocate(JNIEnv* env, size_t size) {
   return memory;
 }
 
-void release(void* memory) {
-  std::free(memory);
-}
+void release(void* memory) { std::free(memory); }
 
 }  // namespace sotto_jni
 
@@ -141,21 +130,13 @@ extern "C" JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* machine, void*) {
   return find_classes(static_cast<JNIEnv*>(env), &the_library) ? JNI_VERSION_1_6 : JNI_ERR;
 }
 
-NATIVE(jint, version)(JNIEnv*, jclass) {
-  return static_cast<jint>(sotto_version());
-}
+NATIVE(jint, version)(JNIEnv*, jclass) { return static_cast<jint>(sotto_version()); }
 
-NATIVE(jstring, buildText)(JNIEnv* env, jclass) {
-  return env->NewStringUTF(sotto_build_text());
-}
+NATIVE(jstring, buildText)(JNIEnv* env, jclass) { return env->NewStringUTF(sotto_build_text()); }
 
-NATIVE(jstring, statusText)(JNIEnv* env, jclass, jint status) {
-  return env->NewStringUTF(sotto_status_text(status));
-}
+NATIVE(jstring, statusText)(JNIEnv* env, jclass, jint status) { return env->NewStringUTF(sotto_status_text(status)); }
 
-NATIVE(jstring, isaText)(JNIEnv* env, jclass, jint isa) {
-  return env->NewStringUTF(sotto_isa_text(isa));
-}
+NATIVE(jstring, isaText)(JNIEnv* env, jclass, jint isa) { return env->NewStringUTF(sotto_isa_text(isa)); }
 
 // defaultsXxx(object): the fields of parameters as the library has them.
 #define DEFAULTS(java, type)                                       \

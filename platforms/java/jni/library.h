@@ -55,9 +55,7 @@ T* as(jlong handle) {
   return reinterpret_cast<T*>(handle);
 }
 
-inline jlong handle_of(const void* pointer) {
-  return reinterpret_cast<jlong>(pointer);
-}
+inline jlong handle_of(const void* pointer) { return reinterpret_cast<jlong>(pointer); }
 
 // Memory for an object of sotto.h; nullptr, and an exception is pending, if there is none.
 void* allocate(JNIEnv* env, size_t size);

@@ -9,28 +9,23 @@ using namespace sotto_jni;
 
 namespace {
 
-sotto_matcher* matcher_of(jlong handle) {
-  return as<Matcher>(handle)->matcher;
-}
+sotto_matcher* matcher_of(jlong handle) { return as<Matcher>(handle)->matcher; }
 
-uint32_t number(jint sequence) {
-  return static_cast<uint32_t>(sequence);
-}
+uint32_t number(jint sequence) { return static_cast<uint32_t>(sequence); }
 
-bool init(JNIEnv* env, const sotto_grammar* grammar, const sotto_vocabulary* vocabulary,
-          jobject from, Matcher* matcher) {
+bool init(JNIEnv* env, const sotto_grammar* grammar, const sotto_vocabulary* vocabulary, jobject from,
+          Matcher* matcher) {
   Arena arena;
   sotto_matcher_params params;
   sotto_matcher_params_init(&params, sizeof params);
   if (!read_fields(env, from, kMatcherParamsFields, &arena, &params)) return false;
   sotto_error error = new_error();
-  sotto_status status =
-      sotto_matcher_memory_size(grammar, vocabulary, &params, &matcher->memory_size, &error);
+  sotto_status status = sotto_matcher_memory_size(grammar, vocabulary, &params, &matcher->memory_size, &error);
   if (!check(env, status, &error)) return false;
   matcher->memory = allocate(env, matcher->memory_size);
   if (matcher->memory == nullptr) return false;
-  status = sotto_matcher_init(grammar, vocabulary, &params, matcher->memory, matcher->memory_size,
-                              &matcher->matcher, &error);
+  status = sotto_matcher_init(grammar, vocabulary, &params, matcher->memory, matcher->memory_size, &matcher->matcher,
+                              &error);
   return check(env, status, &error);
 }
 
@@ -48,16 +43,13 @@ NATIVE(jlong, matcherNew)
     throw_out_of_memory(env);
     return 0;
   }
-  const sotto_vocabulary* words =
-      vocabulary == 0 ? nullptr : as<Vocabulary>(vocabulary)->vocabulary;
+  const sotto_vocabulary* words = vocabulary == 0 ? nullptr : as<Vocabulary>(vocabulary)->vocabulary;
   if (init(env, as<Grammar>(grammar)->grammar, words, params, matcher)) return handle_of(matcher);
   destroy(matcher);
   return 0;
 }
 
-NATIVE(void, matcherFree)(JNIEnv*, jclass, jlong matcher) {
-  destroy(as<Matcher>(matcher));
-}
+NATIVE(void, matcherFree)(JNIEnv*, jclass, jlong matcher) { destroy(as<Matcher>(matcher)); }
 
 NATIVE(jlong, matcherMemoryBytes)(JNIEnv*, jclass, jlong matcher) {
   return static_cast<jlong>(as<Matcher>(matcher)->memory_size);
@@ -123,8 +115,7 @@ NATIVE(jint, matcherTest)(JNIEnv* env, jclass, jlong matcher, jint sequence, jby
   size_t size;
   uint32_t begins = 0, matches = 0;
   if (!read_bytes(env, from, &arena, &text, &size)) return 0;
-  check(env,
-        sotto_matcher_test(matcher_of(matcher), number(sequence), text, size, &begins, &matches));
+  check(env, sotto_matcher_test(matcher_of(matcher), number(sequence), text, size, &begins, &matches));
   return static_cast<jint>(begins | matches << 1);
 }
 
@@ -142,8 +133,8 @@ NATIVE(jbyteArray, matcherForcedText)
   char* text = arena.array<char>(env, static_cast<size_t>(capacity));
   size_t size = 0;
   if (text == nullptr) return nullptr;
-  const sotto_status status = sotto_matcher_forced_text(matcher_of(matcher), number(sequence), text,
-                                                        static_cast<size_t>(capacity), &size);
+  const sotto_status status =
+      sotto_matcher_forced_text(matcher_of(matcher), number(sequence), text, static_cast<size_t>(capacity), &size);
   return check(env, status) ? new_bytes(env, text, size) : nullptr;
 }
 

@@ -85,13 +85,12 @@ bool init(JNIEnv* env, jobject from, Model* model) {
   sotto_model_params params;
   sotto_error error = new_error();
   if (!read_params(env, from, *model, &params)) return false;
-  sotto_status status =
-      sotto_model_memory_size(model->file, model->file_size, &params, &model->memory_size, &error);
+  sotto_status status = sotto_model_memory_size(model->file, model->file_size, &params, &model->memory_size, &error);
   if (!check(env, status, &error)) return false;
   model->memory = allocate(env, model->memory_size);
   if (model->memory == nullptr) return false;
-  status = sotto_model_init(model->file, model->file_size, &params, model->memory,
-                            model->memory_size, &model->model, &error);
+  status = sotto_model_init(model->file, model->file_size, &params, model->memory, model->memory_size, &model->model,
+                            &error);
   return check(env, status, &error);
 }
 
@@ -120,9 +119,7 @@ NATIVE(jlong, modelNew)
   return 0;
 }
 
-NATIVE(void, modelFree)(JNIEnv* env, jclass, jlong model) {
-  destroy(env, as<Model>(model));
-}
+NATIVE(void, modelFree)(JNIEnv* env, jclass, jlong model) { destroy(env, as<Model>(model)); }
 
 NATIVE(jlong, modelMemoryBytes)(JNIEnv*, jclass, jlong model) {
   return static_cast<jlong>(as<Model>(model)->memory_size);
@@ -134,8 +131,7 @@ NATIVE(jlong, modelMemorySize)(JNIEnv* env, jclass, jbyteArray bytes, jobject fr
   sotto_model_params params;
   sotto_error error = new_error();
   if (copy_file(env, bytes, &model) && read_params(env, from, model, &params)) {
-    check(env, sotto_model_memory_size(model.file, model.file_size, &params, &size, &error),
-          &error);
+    check(env, sotto_model_memory_size(model.file, model.file_size, &params, &size, &error), &error);
   }
   release(model.file);
   return static_cast<jlong>(size);
@@ -160,8 +156,8 @@ NATIVE(jintArray, tokenize)
     auto* tokens = arena.array<sotto_token>(env, capacity);
     if (tokens == nullptr) return nullptr;
     sotto_error error = new_error();
-    const sotto_status status = sotto_tokenize(as<Model>(model)->model, bytes, size, flags, tokens,
-                                               capacity, &count, &error);
+    const sotto_status status =
+        sotto_tokenize(as<Model>(model)->model, bytes, size, flags, tokens, capacity, &count, &error);
     if (status == SOTTO_BUFFER_TOO_SMALL) continue;
     return check(env, status, &error) ? new_ints(env, tokens, count) : nullptr;
   }

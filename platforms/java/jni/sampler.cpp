@@ -23,14 +23,13 @@ bool init(JNIEnv* env, const sotto_model* model, jint list_bytes, Sampler* sampl
   if (!check(env, status, &error)) return false;
   sampler->memory = allocate(env, size);
   if (sampler->memory == nullptr) return false;
-  status = sotto_sampler_init(model, sampler->vocabulary_size, lists, sampler->memory, size,
-                              &sampler->sampler, &error);
+  status = sotto_sampler_init(model, sampler->vocabulary_size, lists, sampler->memory, size, &sampler->sampler, &error);
   return check(env, status, &error);
 }
 
 // Java has checked that logits and words fit the vocabulary.
-bool read_input(JNIEnv* env, jfloatArray logits, jlongArray allowed, jintArray history,
-                Arena* arena, sotto_sampler_input* input) {
+bool read_input(JNIEnv* env, jfloatArray logits, jlongArray allowed, jintArray history, Arena* arena,
+                sotto_sampler_input* input) {
   *input = {};
   input->struct_size = sizeof *input;
   const jsize count = env->GetArrayLength(logits);
@@ -65,9 +64,7 @@ NATIVE(jlong, samplerNew)
   return 0;
 }
 
-NATIVE(void, samplerFree)(JNIEnv* env, jclass, jlong sampler) {
-  destroy(env, as<Sampler>(sampler));
-}
+NATIVE(void, samplerFree)(JNIEnv* env, jclass, jlong sampler) { destroy(env, as<Sampler>(sampler)); }
 
 NATIVE(void, samplerSet)(JNIEnv* env, jclass, jlong sampler, jobject from, jboolean calls) {
   Arena arena;
@@ -83,8 +80,8 @@ NATIVE(void, samplerSet)(JNIEnv* env, jclass, jlong sampler, jobject from, jbool
 }
 
 NATIVE(jint, samplerPick)
-(JNIEnv* env, jclass, jlong sampler, jfloatArray logits, jlongArray allowed, jintArray history,
- jlong generated_count, jlong token_limit, jint sequence) {
+(JNIEnv* env, jclass, jlong sampler, jfloatArray logits, jlongArray allowed, jintArray history, jlong generated_count,
+ jlong token_limit, jint sequence) {
   Arena arena;
   sotto_sampler_input input;
   if (!read_input(env, logits, allowed, history, &arena, &input)) return 0;
@@ -99,8 +96,8 @@ NATIVE(jint, samplerPick)
 
 // The tokens still in play; their probabilities go to `probabilities`, as long as the vocabulary.
 NATIVE(jintArray, samplerApply)
-(JNIEnv* env, jclass, jlong sampler, jfloatArray logits, jlongArray allowed, jintArray history,
- jlong generated_count, jlong token_limit, jint sequence, jfloatArray probabilities) {
+(JNIEnv* env, jclass, jlong sampler, jfloatArray logits, jlongArray allowed, jintArray history, jlong generated_count,
+ jlong token_limit, jint sequence, jfloatArray probabilities) {
   Arena arena;
   sotto_sampler_input input;
   if (!read_input(env, logits, allowed, history, &arena, &input)) return nullptr;
@@ -113,8 +110,8 @@ NATIVE(jintArray, samplerApply)
   if (values == nullptr) return nullptr;
   size_t count = 0;
   sotto_error error = new_error();
-  const sotto_status status = sotto_sampler_apply(as<Sampler>(sampler)->sampler, &input, tokens,
-                                                  values, capacity, &count, &error);
+  const sotto_status status =
+      sotto_sampler_apply(as<Sampler>(sampler)->sampler, &input, tokens, values, capacity, &count, &error);
   if (!check(env, status, &error)) return nullptr;
   env->SetFloatArrayRegion(probabilities, 0, static_cast<jsize>(count), values);
   return new_ints(env, tokens, count);

@@ -9,9 +9,7 @@ using namespace sotto_jni;
 
 namespace {
 
-sotto_session* session_of(jlong handle) {
-  return as<Session>(handle)->session;
-}
+sotto_session* session_of(jlong handle) { return as<Session>(handle)->session; }
 
 void destroy(JNIEnv* env, Session* session) {
   sotto_session_deinit(session->session);
@@ -49,13 +47,9 @@ NATIVE(jlong, sessionNew)(JNIEnv* env, jclass, jlong model, jobject params, jobj
   return 0;
 }
 
-NATIVE(void, sessionFree)(JNIEnv* env, jclass, jlong session) {
-  destroy(env, as<Session>(session));
-}
+NATIVE(void, sessionFree)(JNIEnv* env, jclass, jlong session) { destroy(env, as<Session>(session)); }
 
-NATIVE(void, sessionCancel)(JNIEnv*, jclass, jlong session) {
-  sotto_session_cancel(session_of(session));
-}
+NATIVE(void, sessionCancel)(JNIEnv*, jclass, jlong session) { sotto_session_cancel(session_of(session)); }
 
 NATIVE(void, sessionSetSampler)
 (JNIEnv* env, jclass, jlong session, jobject from, jboolean calls) {
@@ -135,21 +129,16 @@ NATIVE(jint, sessionGenerate)
   size_t count;
   if (!read_tokens(env, from, &arena, &tokens, &count)) return 0;
   const size_t limit = max_tokens < 0 ? SIZE_MAX : static_cast<size_t>(max_tokens);
-  const sotto_status status =
-      sotto_session_generate(session_of(session), tokens, count, limit, calls ? on_piece : nullptr,
-                             as<Session>(session)->callbacks);
+  const sotto_status status = sotto_session_generate(session_of(session), tokens, count, limit,
+                                                     calls ? on_piece : nullptr, as<Session>(session)->callbacks);
   check(env, status);
   return status;
 }
 
-NATIVE(void, sessionHeal)(JNIEnv* env, jclass, jlong session) {
-  check(env, sotto_session_heal(session_of(session)));
-}
+NATIVE(void, sessionHeal)(JNIEnv* env, jclass, jlong session) { check(env, sotto_session_heal(session_of(session))); }
 
 NATIVE(void, sessionRewind)(JNIEnv* env, jclass, jlong session, jlong token_count) {
   check(env, sotto_session_rewind(session_of(session), static_cast<uint64_t>(token_count)));
 }
 
-NATIVE(void, sessionReset)(JNIEnv*, jclass, jlong session) {
-  sotto_session_reset(session_of(session));
-}
+NATIVE(void, sessionReset)(JNIEnv*, jclass, jlong session) { sotto_session_reset(session_of(session)); }

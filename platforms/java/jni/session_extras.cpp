@@ -7,9 +7,7 @@ using namespace sotto_jni;
 
 namespace {
 
-sotto_session* session_of(jlong handle) {
-  return as<Session>(handle)->session;
-}
+sotto_session* session_of(jlong handle) { return as<Session>(handle)->session; }
 
 jobjectArray new_sequences(JNIEnv* env, const sotto_sequence* sequences, size_t count) {
   const Library& java = library();
@@ -18,9 +16,8 @@ jobjectArray new_sequences(JNIEnv* env, const sotto_sequence* sequences, size_t 
     const sotto_sequence& sequence = sequences[i];
     jintArray tokens = new_ints(env, sequence.tokens, sequence.token_count);
     if (tokens == nullptr) return nullptr;
-    jobject made =
-        env->NewObject(java.sequence_class, java.new_sequence, tokens, sequence.score,
-                       sequence.log_probability, sequence.stop, static_cast<jint>(sequence.index));
+    jobject made = env->NewObject(java.sequence_class, java.new_sequence, tokens, sequence.score,
+                                  sequence.log_probability, sequence.stop, static_cast<jint>(sequence.index));
     if (made == nullptr) return nullptr;
     env->SetObjectArrayElement(array, static_cast<jsize>(i), made);
     if (env->ExceptionCheck()) return nullptr;
@@ -85,14 +82,12 @@ NATIVE(jfloatArray, sessionEmbed)
   if (!read_tokens(env, from, &arena, &tokens, &count)) return nullptr;
   auto* embedding = arena.array<float>(env, static_cast<size_t>(size));
   if (embedding == nullptr) return nullptr;
-  const sotto_status status =
-      sotto_session_embed(session_of(session), tokens, count, pooling, embedding);
+  const sotto_status status = sotto_session_embed(session_of(session), tokens, count, pooling, embedding);
   return check_whole(env, status) ? new_floats(env, embedding, static_cast<size_t>(size)) : nullptr;
 }
 
 NATIVE(jobjectArray, sessionSearch)
-(JNIEnv* env, jclass, jlong session, jobject from, jintArray groups, jboolean compares,
- jboolean steps) {
+(JNIEnv* env, jclass, jlong session, jobject from, jintArray groups, jboolean compares, jboolean steps) {
   Arena arena;
   sotto_search_params params;
   sotto_search_params_init(&params, sizeof params);
@@ -109,8 +104,7 @@ NATIVE(jobjectArray, sessionSearch)
   const sotto_sequence* sequences = nullptr;
   size_t count = 0;
   sotto_error error = new_error();
-  const sotto_status status =
-      sotto_session_search(session_of(session), &params, &sequences, &count, &error);
+  const sotto_status status = sotto_session_search(session_of(session), &params, &sequences, &count, &error);
   if (!check(env, status, &error)) return nullptr;
   if (count == 0 && !check_whole(env, status)) return nullptr;
   return new_sequences(env, sequences, count);
@@ -156,9 +150,7 @@ NATIVE(void, sessionTimings)(JNIEnv* env, jclass, jlong session, jobject to) {
   }
 }
 
-NATIVE(void, sessionResetTimings)(JNIEnv*, jclass, jlong session) {
-  sotto_session_reset_timings(session_of(session));
-}
+NATIVE(void, sessionResetTimings)(JNIEnv*, jclass, jlong session) { sotto_session_reset_timings(session_of(session)); }
 
 NATIVE(void, sessionSpeculationInfo)(JNIEnv* env, jclass, jlong session, jobject to) {
   sotto_speculation_info info = {};

@@ -62,10 +62,8 @@ constexpr Field kSamplerParams[] = {
     FIELD(sotto_sampler_params, dry_window, "dryWindow", "I"),
     FIELD(sotto_sampler_params, guard_window, "guardWindow", "I"),
     FIELD(sotto_sampler_params, guard_penalty, "guardPenalty", "F"),
-    LIST(sotto_sampler_params, dry_breakers, dry_breaker_count, "dryBreakers",
-         "[Ljava/lang/String;"),
-    LIST(sotto_sampler_params, dry_breaker_tokens, dry_breaker_token_count, "dryBreakerTokens",
-         "[I"),
+    LIST(sotto_sampler_params, dry_breakers, dry_breaker_count, "dryBreakers", "[Ljava/lang/String;"),
+    LIST(sotto_sampler_params, dry_breaker_tokens, dry_breaker_token_count, "dryBreakerTokens", "[I"),
     FIELD(sotto_sampler_params, temperature_range, "temperatureRange", "F"),
     FIELD(sotto_sampler_params, temperature_exponent, "temperatureExponent", "F"),
     FIELD(sotto_sampler_params, smoothing_factor, "smoothingFactor", "F"),
@@ -93,15 +91,12 @@ constexpr Field kSamplerParams[] = {
     FIELD(sotto_sampler_params, end_decay_start, "endDecayStart", "I"),
     FIELD(sotto_sampler_params, end_decay_factor, "endDecayFactor", "F"),
     FIELD(sotto_sampler_params, forced_last_token, "forcedLastToken", "I"),
-    LIST(sotto_sampler_params, logit_bias, logit_bias_count, "logitBias",
-         "[Lio/github/sotto/TokenBias;"),
-    LIST(sotto_sampler_params, sequence_bias, sequence_bias_count, "sequenceBias",
-         "[Lio/github/sotto/SequenceBias;"),
+    LIST(sotto_sampler_params, logit_bias, logit_bias_count, "logitBias", "[Lio/github/sotto/TokenBias;"),
+    LIST(sotto_sampler_params, sequence_bias, sequence_bias_count, "sequenceBias", "[Lio/github/sotto/SequenceBias;"),
     LIST(sotto_sampler_params, bad_words, bad_word_count, "badWords", "[[I"),
     LIST(sotto_sampler_params, allowed_tokens, allowed_token_count, "allowedTokens", "[I"),
     LIST(sotto_sampler_params, suppressed_tokens, suppressed_token_count, "suppressedTokens", "[I"),
-    LIST(sotto_sampler_params, begin_suppressed_tokens, begin_suppressed_token_count,
-         "beginSuppressedTokens", "[I"),
+    LIST(sotto_sampler_params, begin_suppressed_tokens, begin_suppressed_token_count, "beginSuppressedTokens", "[I"),
     LIST(sotto_sampler_params, forced_prefix, forced_prefix_count, "forcedPrefix", "[I"),
     FIELD(sotto_sampler_params, watermark, "watermark", "Lio/github/sotto/WatermarkParams;"),
     FIELD(sotto_sampler_params, dola, "dola", "Lio/github/sotto/Dola;"),
@@ -117,8 +112,7 @@ constexpr Field kStopParams[] = {
     FIELD(sotto_stop_params, repetition_window, "repetitionWindow", "I"),
     LIST(sotto_stop_params, stop_tokens, stop_token_count, "stopTokens", "[I"),
     LIST(sotto_stop_params, stop_strings, stop_string_count, "stopStrings", "[Ljava/lang/String;"),
-    LIST(sotto_stop_params, banned_strings, banned_string_count, "bannedStrings",
-         "[Ljava/lang/String;"),
+    LIST(sotto_stop_params, banned_strings, banned_string_count, "bannedStrings", "[Ljava/lang/String;"),
 };
 
 constexpr Field kGuideParams[] = {
@@ -254,30 +248,21 @@ constexpr Field kSpeculationInfo[] = {
 }  // namespace
 
 const Fields kModelParamsFields = {kModelParams, sizeof kModelParams / sizeof *kModelParams};
-const Fields kSessionParamsFields = {kSessionParams,
-                                     sizeof kSessionParams / sizeof *kSessionParams};
-const Fields kWatermarkParamsFields = {kWatermarkParams,
-                                       sizeof kWatermarkParams / sizeof *kWatermarkParams};
-const Fields kSamplerParamsFields = {kSamplerParams,
-                                     sizeof kSamplerParams / sizeof *kSamplerParams};
+const Fields kSessionParamsFields = {kSessionParams, sizeof kSessionParams / sizeof *kSessionParams};
+const Fields kWatermarkParamsFields = {kWatermarkParams, sizeof kWatermarkParams / sizeof *kWatermarkParams};
+const Fields kSamplerParamsFields = {kSamplerParams, sizeof kSamplerParams / sizeof *kSamplerParams};
 const Fields kStopParamsFields = {kStopParams, sizeof kStopParams / sizeof *kStopParams};
 const Fields kGuideParamsFields = {kGuideParams, sizeof kGuideParams / sizeof *kGuideParams};
 const Fields kSearchParamsFields = {kSearchParams, sizeof kSearchParams / sizeof *kSearchParams};
-const Fields kGrammarParamsFields = {kGrammarParams,
-                                     sizeof kGrammarParams / sizeof *kGrammarParams};
-const Fields kMatcherParamsFields = {kMatcherParams,
-                                     sizeof kMatcherParams / sizeof *kMatcherParams};
-const Fields kSpeculationParamsFields = {kSpeculationParams,
-                                         sizeof kSpeculationParams / sizeof *kSpeculationParams};
+const Fields kGrammarParamsFields = {kGrammarParams, sizeof kGrammarParams / sizeof *kGrammarParams};
+const Fields kMatcherParamsFields = {kMatcherParams, sizeof kMatcherParams / sizeof *kMatcherParams};
+const Fields kSpeculationParamsFields = {kSpeculationParams, sizeof kSpeculationParams / sizeof *kSpeculationParams};
 const Fields kModelInfoFields = {kModelInfo, sizeof kModelInfo / sizeof *kModelInfo};
 const Fields kSessionInfoFields = {kSessionInfo, sizeof kSessionInfo / sizeof *kSessionInfo};
-const Fields kSessionTimingsFields = {kSessionTimings,
-                                      sizeof kSessionTimings / sizeof *kSessionTimings};
+const Fields kSessionTimingsFields = {kSessionTimings, sizeof kSessionTimings / sizeof *kSessionTimings};
 const Fields kScoreFields = {kScore, sizeof kScore / sizeof *kScore};
-const Fields kWatermarkResultFields = {kWatermarkResult,
-                                       sizeof kWatermarkResult / sizeof *kWatermarkResult};
+const Fields kWatermarkResultFields = {kWatermarkResult, sizeof kWatermarkResult / sizeof *kWatermarkResult};
 const Fields kMatcherInfoFields = {kMatcherInfo, sizeof kMatcherInfo / sizeof *kMatcherInfo};
-const Fields kSpeculationInfoFields = {kSpeculationInfo,
-                                       sizeof kSpeculationInfo / sizeof *kSpeculationInfo};
+const Fields kSpeculationInfoFields = {kSpeculationInfo, sizeof kSpeculationInfo / sizeof *kSpeculationInfo};
 
 }  // namespace sotto_jni

@@ -17,8 +17,7 @@ Arena::~Arena() {
 
 void* Arena::allocate(JNIEnv* env, size_t size) {
   constexpr size_t kHead = 16;
-  auto* block =
-      size > SIZE_MAX - kHead - 1 ? nullptr : static_cast<Block*>(std::calloc(1, kHead + size + 1));
+  auto* block = size > SIZE_MAX - kHead - 1 ? nullptr : static_cast<Block*>(std::calloc(1, kHead + size + 1));
   if (block == nullptr) {
     throw_out_of_memory(env);
     return nullptr;
@@ -28,8 +27,7 @@ void* Arena::allocate(JNIEnv* env, size_t size) {
   return reinterpret_cast<char*>(block) + kHead;
 }
 
-bool read_tokens(JNIEnv* env, jintArray from, Arena* arena, const sotto_token** tokens,
-                 size_t* count) {
+bool read_tokens(JNIEnv* env, jintArray from, Arena* arena, const sotto_token** tokens, size_t* count) {
   const jsize length = from == nullptr ? 0 : env->GetArrayLength(from);
   auto* values = arena->array<sotto_token>(env, static_cast<size_t>(length));
   if (values == nullptr) return false;
@@ -52,8 +50,7 @@ bool read_bytes(JNIEnv* env, jbyteArray from, Arena* arena, const char** bytes, 
 // JNI's own functions know a UTF-8 that is none, so Java encodes and decodes.
 bool read_text(JNIEnv* env, jstring from, Arena* arena, sotto_text* text) {
   const Library& java = library();
-  auto* bytes =
-      static_cast<jbyteArray>(env->CallStaticObjectMethod(java.native_class, java.to_utf8, from));
+  auto* bytes = static_cast<jbyteArray>(env->CallStaticObjectMethod(java.native_class, java.to_utf8, from));
   if (env->ExceptionCheck()) return false;
   const bool is_read = read_bytes(env, bytes, arena, &text->text, &text->size);
   env->DeleteLocalRef(bytes);
@@ -87,8 +84,7 @@ jstring new_text(JNIEnv* env, const char* text, size_t size) {
   const Library& java = library();
   jbyteArray bytes = new_bytes(env, text, size);
   if (bytes == nullptr) return nullptr;
-  auto* made =
-      static_cast<jstring>(env->CallStaticObjectMethod(java.native_class, java.from_utf8, bytes));
+  auto* made = static_cast<jstring>(env->CallStaticObjectMethod(java.native_class, java.from_utf8, bytes));
   env->DeleteLocalRef(bytes);
   return env->ExceptionCheck() ? nullptr : made;
 }

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-int xnn_initialize(const void *allocator);
-void *pthreadpool_create(size_t thread_count);
+int xnn_initialize(const void* allocator);
+void* pthreadpool_create(size_t thread_count);
 
-int xnn_initialize(const void *allocator) { return allocator != NULL; }
-void *pthreadpool_create(size_t thread_count) { return thread_count > 100 ? stdout : NULL; }
+int xnn_initialize(const void* allocator) { return allocator != NULL; }
+void* pthreadpool_create(size_t thread_count) { return thread_count > 100 ? stdout : NULL; }
 
 int main(void) {
   static const char no_model[64] = "this is no model";

@@ -21,16 +21,12 @@ Result shell(const std::string& command) {
 Result compile(const std::string& name, const std::string& program) {
   const std::string root = SOTTO_SOURCE_DIR;
   const std::string library = SOTTO_LIBRARY_DIR;
-  return shell(shell_word(SOTTO_C_COMPILER) + ' ' + SOTTO_C_FLAGS +
-               " -std=c11 -Wall -Wextra -Wpedantic -Werror -I" + shell_word(root + "/capi/include") +
-               ' ' + shell_word(root + "/capi/examples/" + name + ".c") + " -L" +
-               shell_word(library) + " -lsotto -Wl,-rpath," + shell_word(library) + " -o " +
-               shell_word(program));
+  return shell(shell_word(SOTTO_C_COMPILER) + ' ' + SOTTO_C_FLAGS + " -std=c11 -Wall -Wextra -Wpedantic -Werror -I" +
+               shell_word(root + "/capi/include") + ' ' + shell_word(root + "/capi/examples/" + name + ".c") + " -L" +
+               shell_word(library) + " -lsotto -Wl,-rpath," + shell_word(library) + " -o " + shell_word(program));
 }
 
-std::string arguments(const std::string& model) {
-  return ' ' + shell_word(model) + ' ' + shell_word(kPrompt);
-}
+std::string arguments(const std::string& model) { return ' ' + shell_word(model) + ' ' + shell_word(kPrompt); }
 
 TEST(Examples, GenerateStreamsWhatTheCommandLineDoes) {
   const TemporaryFolder folder;
@@ -39,8 +35,7 @@ TEST(Examples, GenerateStreamsWhatTheCommandLineDoes) {
   ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
   const Result result = shell(shell_word(program) + arguments(SOTTO_DEMO_MODEL));
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  const Result expected =
-      run_on_demo("generate", {"-p", kPrompt, "-n", "100", "--no-echo", "--quiet"});
+  const Result expected = run_on_demo("generate", {"-p", kPrompt, "-n", "100", "--no-echo", "--quiet"});
   EXPECT_GT(expected.out.size(), 100u);
   EXPECT_EQ(result.out, expected.out);
 
@@ -57,9 +52,8 @@ TEST(Examples, StaticArenaIsLargeEnough) {
   ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
   const Result result = shell(shell_word(program) + arguments(SOTTO_DEMO_MODEL));
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  const Result expected =
-      run_on_demo("generate", {"-p", kPrompt, "-n", "400", "--ctx", "256", "--batch", "16",
-                               "--overflow", "ring", "--no-echo", "--quiet"});
+  const Result expected = run_on_demo("generate", {"-p", kPrompt, "-n", "400", "--ctx", "256", "--batch", "16",
+                                                   "--overflow", "ring", "--no-echo", "--quiet"});
   EXPECT_EQ(result.out.rfind(expected.out, 0), 0u) << result.out << expected.out;
   EXPECT_NE(result.out.find(" bytes for the model, "), std::string::npos);
 }

@@ -14,8 +14,7 @@ namespace {
 std::string readme() { return read_file(std::string(SOTTO_SOURCE_DIR) + "/README.md"); }
 
 TEST(Readme, ShowsTheExampleProgram) {
-  const std::string program =
-      read_file(std::string(SOTTO_SOURCE_DIR) + "/capi/examples/generate.c");
+  const std::string program = read_file(std::string(SOTTO_SOURCE_DIR) + "/capi/examples/generate.c");
   EXPECT_NE(readme().find("```c\n" + program + "```\n"), std::string::npos)
       << "README.md does not hold capi/examples/generate.c";
 }
@@ -26,8 +25,8 @@ struct Shape {
 };
 
 size_t session_size(const Shape& shape, size_t context) {
-  return SOTTO_SESSION_MEMORY_BYTES(50257, shape.embedding, shape.heads, shape.layers,
-                                    4 * shape.embedding, context, 128, 0);
+  return SOTTO_SESSION_MEMORY_BYTES(50257, shape.embedding, shape.heads, shape.layers, 4 * shape.embedding, context,
+                                    128, 0);
 }
 
 size_t kv_size(const Shape& shape, size_t context) {
@@ -35,8 +34,8 @@ size_t kv_size(const Shape& shape, size_t context) {
 }
 
 std::string memory_row(const Shape& shape) {
-  const size_t weights = SOTTO_MODEL_MEMORY_BYTES(50257, shape.embedding, shape.heads,
-                                                  shape.layers, 4 * shape.embedding);
+  const size_t weights =
+      SOTTO_MODEL_MEMORY_BYTES(50257, shape.embedding, shape.heads, shape.layers, 4 * shape.embedding);
   std::string row = std::string("| ") + shape.name + " |";
   const auto add = [&row](size_t bytes) {
     char cell[32];
@@ -54,12 +53,10 @@ std::string memory_row(const Shape& shape) {
 
 TEST(Readme, MemoryTableIsTrue) {
   const std::string text = readme();
-  for (const Shape& shape :
-       {Shape{"DistilGPT-2, 82M", 768, 12, 6}, Shape{"GPT-2, 124M", 768, 12, 12},
-        Shape{"GPT-2 medium, 355M", 1024, 16, 24}, Shape{"GPT-2 large, 774M", 1280, 20, 36},
-        Shape{"GPT-2 XL, 1.5B", 1600, 25, 48}}) {
-    EXPECT_NE(text.find(memory_row(shape)), std::string::npos)
-        << "README.md lacks the row " << memory_row(shape);
+  for (const Shape& shape : {Shape{"DistilGPT-2, 82M", 768, 12, 6}, Shape{"GPT-2, 124M", 768, 12, 12},
+                             Shape{"GPT-2 medium, 355M", 1024, 16, 24}, Shape{"GPT-2 large, 774M", 1280, 20, 36},
+                             Shape{"GPT-2 XL, 1.5B", 1600, 25, 48}}) {
+    EXPECT_NE(text.find(memory_row(shape)), std::string::npos) << "README.md lacks the row " << memory_row(shape);
   }
 }
 

@@ -12,21 +12,17 @@ using Words = std::array<uint32_t, 4>;
 
 // tests/kat_vectors of Random123, the lines "philox4x32 10".
 TEST(Philox, PublishedVectors) {
-  EXPECT_EQ(philox4x32_10({0, 0, 0, 0}, {0, 0}),
-            (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
-  EXPECT_EQ(philox4x32_10({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
-                          {0xffffffff, 0xffffffff}),
+  EXPECT_EQ(philox4x32_10({0, 0, 0, 0}, {0, 0}), (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(philox4x32_10({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}),
             (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
-  EXPECT_EQ(philox4x32_10({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
-                          {0xa4093822, 0x299f31d0}),
+  EXPECT_EQ(philox4x32_10({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
             (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
 TEST(RandomBits, AreTheFirstWordsOfTheBlock) {
   EXPECT_EQ(random_bits(0, 0), 0xe169c58d6627e8d5u);
   const Words words = philox4x32_10({0x89abcdef, 0x01234567, 0, 0}, {0x76543210, 0xfedcba98});
-  EXPECT_EQ(random_bits(0xfedcba9876543210, 0x0123456789abcdef),
-            words[0] | uint64_t{words[1]} << 32);
+  EXPECT_EQ(random_bits(0xfedcba9876543210, 0x0123456789abcdef), words[0] | uint64_t{words[1]} << 32);
 }
 
 TEST(RandomBits, BothHalvesOfSeedAndIndexCount) {

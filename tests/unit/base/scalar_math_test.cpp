@@ -26,7 +26,7 @@ TEST(Ln, WithinTwoUlp) {
   for (uint64_t i = 0; i < work<uint64_t>(300000, 30000); ++i) {
     const uint64_t bits = random_bits(3, i);
     const double fraction = static_cast<double>(bits >> 11) * 0x1p-53;
-    worst = std::max(worst, error_in_ulp(0.5 + fraction));         // around 1
+    worst = std::max(worst, error_in_ulp(0.5 + fraction));  // around 1
     worst = std::max(worst, error_in_ulp(1 + 1e-6 * (fraction - 0.5)));
     worst = std::max(worst, error_in_ulp(fraction * 1e5 + 1e-9));  // sums of softmax
     const double any = std::bit_cast<double>(bits >> 1);           // every exponent

@@ -36,9 +36,7 @@ TEST(Failure, ReplacesAnEarlierError) {
   EXPECT_STREQ(error.message, "");
 }
 
-TEST(Failure, NeedsNoError) {
-  EXPECT_EQ(fail(nullptr, Status::kInternal, "a", 1u, 1.5f), Status::kInternal);
-}
+TEST(Failure, NeedsNoError) { EXPECT_EQ(fail(nullptr, Status::kInternal, "a", 1u, 1.5f), Status::kInternal); }
 
 TEST(Failure, CutsLongTextInsideTheMessage) {
   struct {
@@ -58,8 +56,7 @@ TEST(Failure, CutsLongTextInsideTheMessage) {
 TEST(Failure, ReplacesUnprintableBytes) {
   Error error;
   const char bytes[] = {'a', '\0', '\n', '\x1b', '\x7f', '\xc3', '\xa4', 'z'};
-  EXPECT_EQ(fail(&error, Status::kInternal, std::span<const char>(bytes, sizeof bytes)),
-            Status::kInternal);
+  EXPECT_EQ(fail(&error, Status::kInternal, std::span<const char>(bytes, sizeof bytes)), Status::kInternal);
   EXPECT_STREQ(error.message, "a??????z");
 }
 
@@ -88,9 +85,8 @@ TEST(Failure, WritesFloats) {
 // Six significant digits at any magnitude, as the header says: read back, the number is
 // the same to six digits.
 TEST(Failure, WritesSixDigitsAtAnyMagnitude) {
-  for (const float value :
-       {1.0f, 0.1f, 1.1f, 0.999999f, 0.9999999f, 1.9999999f, 100.00001f, 12345.678f, 1e-3f, 1e-7f,
-        3.25e-20f, 1e-45f, 123456789.0f, 1e15f, 3.4028235e38f, -1e-5f, -7.5f}) {
+  for (const float value : {1.0f, 0.1f, 1.1f, 0.999999f, 0.9999999f, 1.9999999f, 100.00001f, 12345.678f, 1e-3f, 1e-7f,
+                            3.25e-20f, 1e-45f, 123456789.0f, 1e15f, 3.4028235e38f, -1e-5f, -7.5f}) {
     const std::string text = message_of(value);
     EXPECT_NEAR(std::strtod(text.c_str(), nullptr) / static_cast<double>(value), 1, 5.1e-6) << text;
   }

@@ -24,15 +24,13 @@ uint16_t half_of(float value) {
   int exponent = 0;
   const float fraction = std::frexp(std::fabs(value), &exponent);  // [0.5, 1)
   const auto mantissa = static_cast<uint16_t>((fraction * 2 - 1) * 1024);
-  return static_cast<uint16_t>((std::signbit(value) ? 0x8000 : 0) | (exponent + 14) << 10 |
-                               mantissa);
+  return static_cast<uint16_t>((std::signbit(value) ? 0x8000 : 0) | (exponent + 14) << 10 | mantissa);
 }
 
 }  // namespace
 
 TemporaryDirectory::TemporaryDirectory()
-    : path_(std::filesystem::temp_directory_path() /
-            ("sotto-converters-" + std::to_string(std::random_device{}()))) {
+    : path_(std::filesystem::temp_directory_path() / ("sotto-converters-" + std::to_string(std::random_device{}()))) {
   std::filesystem::create_directory(path_);
 }
 
@@ -57,8 +55,7 @@ void write_bytes(const std::filesystem::path& path, const std::string& bytes) {
   }
 }
 
-RawTensor make_tensor(const std::string& type, std::vector<uint64_t> shape,
-                      const std::vector<float>& values) {
+RawTensor make_tensor(const std::string& type, std::vector<uint64_t> shape, const std::vector<float>& values) {
   RawTensor tensor = {type, std::move(shape), {}};
   for (const float value : values) {
     if (type == "F32") append(tensor.bytes, value);
@@ -77,8 +74,7 @@ std::string safetensors_bytes(const std::string& header, const std::string& data
   return bytes + header + data;
 }
 
-std::string safetensors_bytes(const RawTensors& tensors,
-                              const std::function<void(nlohmann::json&)>& edit_header) {
+std::string safetensors_bytes(const RawTensors& tensors, const std::function<void(nlohmann::json&)>& edit_header) {
   nlohmann::json header = {{"__metadata__", {{"format", "pt"}}}};
   std::string data;
   for (const auto& [name, tensor] : tensors) {
@@ -99,10 +95,14 @@ void TinyCheckpoint::save(const std::filesystem::path& directory) const {
 TinyCheckpoint make_tiny_checkpoint(const std::string& type, const std::string& prefix) {
   constexpr uint64_t kVocabulary = 11, kPositions = 6, kEmbedding = 8, kInner = 16;
   TinyCheckpoint checkpoint;
-  checkpoint.config = {{"model_type", "gpt2"},      {"vocab_size", kVocabulary},
-                       {"n_positions", kPositions}, {"n_embd", kEmbedding},
-                       {"n_head", 2},               {"n_layer", 2},
-                       {"n_inner", kInner},         {"eos_token_id", 10}};
+  checkpoint.config = {{"model_type", "gpt2"},
+                       {"vocab_size", kVocabulary},
+                       {"n_positions", kPositions},
+                       {"n_embd", kEmbedding},
+                       {"n_head", 2},
+                       {"n_layer", 2},
+                       {"n_inner", kInner},
+                       {"eos_token_id", 10}};
   int next = 1;
   const auto add = [&](const std::string& name, const std::vector<uint64_t>& shape) {
     size_t count = 1;
@@ -141,8 +141,6 @@ std::string error_of(const std::function<void()>& action) {
   return "no error";
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace sotto

@@ -43,12 +43,10 @@ using RawTensors = std::map<std::string, RawTensor>;
 
 // Encodes finite values as F32, F64, F16 (exactly representable values only) or BF16
 // (cut off).
-RawTensor make_tensor(const std::string& type, std::vector<uint64_t> shape,
-                      const std::vector<float>& values);
+RawTensor make_tensor(const std::string& type, std::vector<uint64_t> shape, const std::vector<float>& values);
 
 // `edit_header` may spoil the header before it is written.
-std::string safetensors_bytes(const RawTensors& tensors,
-                              const std::function<void(nlohmann::json&)>& edit_header = {});
+std::string safetensors_bytes(const RawTensors& tensors, const std::function<void(nlohmann::json&)>& edit_header = {});
 // A file of any header text and data.
 std::string safetensors_bytes(const std::string& header, const std::string& data);
 
@@ -61,15 +59,13 @@ struct TinyCheckpoint {
 
 // 2 layers, 2 heads, 8 wide, 16 inside, 6 positions, 11 tokens; multiples of 1/64 that
 // every type represents exactly.
-TinyCheckpoint make_tiny_checkpoint(const std::string& type = "F32",
-                                    const std::string& prefix = "transformer.");
+TinyCheckpoint make_tiny_checkpoint(const std::string& type = "F32", const std::string& prefix = "transformer.");
 
 // The message of the std::runtime_error that `action` throws.
 std::string error_of(const std::function<void()>& action);
 
 bool contains(const std::string& text, const std::string& part);
 
-#define EXPECT_ERROR(action, part) \
-  EXPECT_PRED2(::sotto::contains, ::sotto::error_of([&] { (void)(action); }), part)
+#define EXPECT_ERROR(action, part) EXPECT_PRED2(::sotto::contains, ::sotto::error_of([&] { (void)(action); }), part)
 
 }  // namespace sotto

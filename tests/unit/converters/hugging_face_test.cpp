@@ -24,9 +24,7 @@ class HuggingFaceTest : public testing::Test {
     return HuggingFaceCheckpoint(directory_.path());
   }
   FloatModel load() const { return load_float_model(open()); }
-  std::vector<float> raw(const std::string& name) const {
-    return floats_of(tiny_.tensors.at("transformer." + name));
-  }
+  std::vector<float> raw(const std::string& name) const { return floats_of(tiny_.tensors.at("transformer." + name)); }
   std::string config_error(const char* key, const json& value) {
     const json before = tiny_.config;
     tiny_.config[key] = value;
@@ -79,8 +77,7 @@ TEST_F(HuggingFaceTest, ReadsShapeAndTensors) {
 
 TEST_F(HuggingFaceTest, TransposesLinearLayers) {
   const FloatModel model = load();
-  const auto check = [&](const FloatLinear& linear, const std::string& name, uint32_t inputs,
-                         uint32_t outputs) {
+  const auto check = [&](const FloatLinear& linear, const std::string& name, uint32_t inputs, uint32_t outputs) {
     ASSERT_EQ(linear.inputs, inputs);
     ASSERT_EQ(linear.outputs, outputs);
     const std::vector<float> stored = raw(name + ".weight");
@@ -116,11 +113,9 @@ TEST_F(HuggingFaceTest, ReadsShards) {
     weight_map[name] = "model-" + std::to_string(next++ % 2) + ".safetensors";
   }
   for (size_t i = 0; i < 2; ++i) {
-    write_bytes(directory_ / ("model-" + std::to_string(i) + ".safetensors"),
-                safetensors_bytes(shards[i]));
+    write_bytes(directory_ / ("model-" + std::to_string(i) + ".safetensors"), safetensors_bytes(shards[i]));
   }
-  write_bytes(directory_ / "model.safetensors.index.json",
-              json({{"weight_map", weight_map}}).dump());
+  write_bytes(directory_ / "model.safetensors.index.json", json({{"weight_map", weight_map}}).dump());
   expect_equal(load_float_model(HuggingFaceCheckpoint(directory_.path())), expected);
 }
 
@@ -195,8 +190,7 @@ TEST_F(HuggingFaceTest, KnowsTheFormsOfGelu) {
   }
   tiny_.config["activation_function"] = "gelu";
   EXPECT_EQ(open().info().activation, Activation::kGeluErf);
-  EXPECT_NE(config_error("activation_function", "relu").find("is \"relu\"; supported are"),
-            std::string::npos);
+  EXPECT_NE(config_error("activation_function", "relu").find("is \"relu\"; supported are"), std::string::npos);
 }
 
 TEST_F(HuggingFaceTest, TakesOneEndOfTextToken) {
@@ -223,27 +217,26 @@ TEST_F(HuggingFaceTest, RefusesWrongConfigs) {
     json value;
     const char* part;
   };
-  const Case cases[] = {
-      {"model_type", "llama", "\"model_type\" is \"llama\"; only \"gpt2\" is supported"},
-      {"model_type", nullptr, "\"model_type\" is \"\""},
-      {"add_cross_attention", true, "cross attention is not supported"},
-      {"n_head", 3, "the embedding size 8 is no multiple of the 3 heads"},
-      {"n_head", 0, "the number of heads is 0"},
-      {"n_layer", 0, "the number of layers is 0"},
-      {"n_layer", -1, "\"n_layer\" is -1, not a count"},
-      {"n_layer", 2.5, "\"n_layer\" is 2.5, not a count"},
-      {"n_layer", "2", "not a count"},
-      {"n_embd", uint64_t{1} << 40, "not a count"},
-      {"n_embd", 2147483647, "\"n_embd\" is too large"},
-      {"vocab_size", 12, "its shape is (11, 8), by config.json it should be (12, 8)"},
-      {"n_positions", 7, "its shape is (6, 8), by config.json it should be (7, 8)"},
-      {"n_inner", 17, "h.0.mlp.c_fc.weight\": its shape is (8, 16)"},
-      {"layer_norm_epsilon", 0, "\"layer_norm_epsilon\" is 0, not a number in (0, 1]"},
-      {"layer_norm_epsilon", "x", "is not a number"},
-      {"tie_word_embeddings", 1, "is neither true nor false"},
-      {"n_layer", 1, "is no part of GPT-2 with the 1 layers"},
-      {"n_layer", 3, "h.2.ln_1.weight\": is missing"},
-      {"activation_function", 1, "is not a string"}};
+  const Case cases[] = {{"model_type", "llama", "\"model_type\" is \"llama\"; only \"gpt2\" is supported"},
+                        {"model_type", nullptr, "\"model_type\" is \"\""},
+                        {"add_cross_attention", true, "cross attention is not supported"},
+                        {"n_head", 3, "the embedding size 8 is no multiple of the 3 heads"},
+                        {"n_head", 0, "the number of heads is 0"},
+                        {"n_layer", 0, "the number of layers is 0"},
+                        {"n_layer", -1, "\"n_layer\" is -1, not a count"},
+                        {"n_layer", 2.5, "\"n_layer\" is 2.5, not a count"},
+                        {"n_layer", "2", "not a count"},
+                        {"n_embd", uint64_t{1} << 40, "not a count"},
+                        {"n_embd", 2147483647, "\"n_embd\" is too large"},
+                        {"vocab_size", 12, "its shape is (11, 8), by config.json it should be (12, 8)"},
+                        {"n_positions", 7, "its shape is (6, 8), by config.json it should be (7, 8)"},
+                        {"n_inner", 17, "h.0.mlp.c_fc.weight\": its shape is (8, 16)"},
+                        {"layer_norm_epsilon", 0, "\"layer_norm_epsilon\" is 0, not a number in (0, 1]"},
+                        {"layer_norm_epsilon", "x", "is not a number"},
+                        {"tie_word_embeddings", 1, "is neither true nor false"},
+                        {"n_layer", 1, "is no part of GPT-2 with the 1 layers"},
+                        {"n_layer", 3, "h.2.ln_1.weight\": is missing"},
+                        {"activation_function", 1, "is not a string"}};
   for (const Case& wrong : cases) {
     const std::string message = config_error(wrong.key, wrong.value);
     EXPECT_NE(message.find(wrong.part), std::string::npos) << wrong.part << "\n" << message;

@@ -80,8 +80,7 @@ class WrittenModel {
   }
 
   void expect_linear(const format::Linear* linear, const FloatLinear& expected, bool has_bias) {
-    const QuantizedLinear quantized =
-        quantize(expected.weights, expected.inputs, expected.outputs);
+    const QuantizedLinear quantized = quantize(expected.weights, expected.inputs, expected.outputs);
     EXPECT_EQ(linear->inputs(), expected.inputs);
     EXPECT_EQ(linear->outputs(), expected.outputs);
     EXPECT_EQ(take<int8_t>(linear->weights(), expected.weights.size()), quantized.weights);
@@ -107,9 +106,7 @@ class WrittenModel {
     const FloatModel expected = load_float_model(checkpoint);
     EXPECT_EQ(take<float>(model_->positions(), expected.positions.size()), expected.positions);
     expect_linear(model_->token_embedding(),
-                  {info.shape.embedding_size, info.shape.vocabulary_size,
-                   expected.token_embedding, {}},
-                  false);
+                  {info.shape.embedding_size, info.shape.vocabulary_size, expected.token_embedding, {}}, false);
     ASSERT_EQ(model_->layers()->size(), info.shape.layer_count);
     for (uint32_t i = 0; i < info.shape.layer_count; ++i) {
       const format::Layer* layer = model_->layers()->Get(i);
@@ -211,8 +208,7 @@ TEST_F(ModelWriterTest, WritesTheTokenizer) {
   EXPECT_EQ(vocabulary->text_count(), kShape.vocabulary_size);
   EXPECT_EQ(vocabulary->node_count(), 1u);
   EXPECT_EQ(vocabulary->longest(), 1u);
-  EXPECT_EQ(report.vocabulary_size, prepared_vocabulary_size(kShape.vocabulary_size,
-                                                             kShape.vocabulary_size, 1));
+  EXPECT_EQ(report.vocabulary_size, prepared_vocabulary_size(kShape.vocabulary_size, kShape.vocabulary_size, 1));
   const auto arrays = written.take<uint8_t>(vocabulary->arrays(), report.vocabulary_size);
   EXPECT_EQ(arrays[0], 0u);  // the order: by number
   EXPECT_EQ(arrays[4], 1u);
@@ -257,8 +253,7 @@ TEST_F(ModelWriterTest, LeavesWhatWasThereOnFailure) {
     EXPECT_EQ(read_bytes(output()), "precious");
     EXPECT_EQ(file_count(), 1u);
   }
-  EXPECT_ERROR(write_model(SyntheticCheckpoint("a", kShape, 1), directory_ / "no/x.sotto", {}),
-               "cannot create");
+  EXPECT_ERROR(write_model(SyntheticCheckpoint("a", kShape, 1), directory_ / "no/x.sotto", {}), "cannot create");
 }
 
 TEST_F(ModelWriterTest, TellsProgress) {
@@ -328,10 +323,8 @@ TEST_P(RealCheckpointTest, Converts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Data, RealCheckpointTest,
-                         testing::Values("demo", "weights/gpt2-basic",
-                                         "weights/gpt2-basic/plain_gpt2",
-                                         "weights/llm-viz-gpt-nano-sort",
-                                         "weights/tiny-random-gpt2"));
+                         testing::Values("demo", "weights/gpt2-basic", "weights/gpt2-basic/plain_gpt2",
+                                         "weights/llm-viz-gpt-nano-sort", "weights/tiny-random-gpt2"));
 
 }  // namespace
 }  // namespace sotto

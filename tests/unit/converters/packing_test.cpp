@@ -29,11 +29,9 @@ TEST(PackingTest, WritesWhatTheKernelsPack) {
   const Packer packer("native");
   const TemporaryDirectory directory;
   const SyntheticCheckpoint checkpoint("tiny", {70, 9, 24, 3, 40, 2}, 7);
-  const WriteReport report =
-      write_model(checkpoint, directory / "m.sotto", {.packer = &packer});
+  const WriteReport report = write_model(checkpoint, directory / "m.sotto", {.packer = &packer});
   const std::string file = read_bytes(directory / "m.sotto");
-  const format::Model* model =
-      format::GetModel(file.data() + sizeof(FileHeader));
+  const format::Model* model = format::GetModel(file.data() + sizeof(FileHeader));
   ASSERT_EQ(model->packed()->size(), 1u);
   const format::Packed* packed = model->packed()->Get(0);
   EXPECT_EQ(packed->fingerprint(), packed_layout_fingerprint());
@@ -41,8 +39,8 @@ TEST(PackingTest, WritesWhatTheKernelsPack) {
 
   std::vector<const format::Linear*> linears;
   for (const format::Layer* layer : *model->layers()) {
-    linears.insert(linears.end(), {layer->attention_qkv(), layer->attention_output(),
-                                   layer->feed_forward_up(), layer->feed_forward_down()});
+    linears.insert(linears.end(), {layer->attention_qkv(), layer->attention_output(), layer->feed_forward_up(),
+                                   layer->feed_forward_down()});
   }
   linears.push_back(model->token_embedding());
   ASSERT_EQ(packed->weights()->size(), linears.size());
@@ -52,13 +50,12 @@ TEST(PackingTest, WritesWhatTheKernelsPack) {
   uint64_t total = 0;
   for (uint32_t i = 0; i < linears.size(); ++i) {
     const format::Linear* linear = linears[i];
-    const LinearWeights weights = {
-        .inputs = linear->inputs(),
-        .outputs = linear->outputs(),
-        .rows = reinterpret_cast<const int8_t*>(bytes_at(linear->weights())),
-        .scales = reinterpret_cast<const float*>(bytes_at(linear->scales())),
-        .bias = reinterpret_cast<const float*>(bytes_at(linear->bias())),
-        .packed = nullptr};
+    const LinearWeights weights = {.inputs = linear->inputs(),
+                                   .outputs = linear->outputs(),
+                                   .rows = reinterpret_cast<const int8_t*>(bytes_at(linear->weights())),
+                                   .scales = reinterpret_cast<const float*>(bytes_at(linear->scales())),
+                                   .bias = reinterpret_cast<const float*>(bytes_at(linear->bias())),
+                                   .packed = nullptr};
     const auto expected = std::make_unique<AlignedBytes>();
     ASSERT_LE(packed_size_bound(weights.inputs, weights.outputs), sizeof expected->bytes);
     const size_t size = pack_linear(weights, expected->bytes);
@@ -81,8 +78,8 @@ TEST(PackingTest, StartsOnAPageIfItFillsMany) {
   const SyntheticCheckpoint checkpoint("tiny", {70, 10, 24, 3, 40, 2}, 7);
   constexpr uint64_t kPage = 256;
   for (const uint64_t page_size : {kPage, WriteOptions().page_size}) {
-    const WriteReport report = write_model(checkpoint, directory / "m.sotto",
-                                           {.packer = &packer, .page_size = page_size});
+    const WriteReport report =
+        write_model(checkpoint, directory / "m.sotto", {.packer = &packer, .page_size = page_size});
     ASSERT_GE(report.packed_size, WriteOptions::kLeastPages * kPage);
     const std::string file = read_bytes(directory / "m.sotto");
     const format::Model* model = format::GetModel(file.data() + sizeof(FileHeader));

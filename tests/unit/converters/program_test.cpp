@@ -64,8 +64,7 @@ TEST_F(ProgramTest, ConvertsAndPrintsASummary) {
 }
 
 TEST_F(ProgramTest, MakesSyntheticModels) {
-  const std::string shape =
-      "--synthetic custom --layers 1 --embedding 8 --heads 2 --positions 4 --vocabulary-size 5";
+  const std::string shape = "--synthetic custom --layers 1 --embedding 8 --heads 2 --positions 4 --vocabulary-size 5";
   ASSERT_EQ(run(shape + " --json -o a.sotto"), 0) << err_;
   EXPECT_EQ(nlohmann::json::parse(out_)["shape"]["feed_forward_size"], 32);
   ASSERT_EQ(run(shape + " --seed 1 -o b.sotto"), 0) << err_;

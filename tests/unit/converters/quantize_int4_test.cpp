@@ -23,8 +23,7 @@ std::vector<float> normal_weights(size_t count, float magnitude, uint32_t seed) 
 
 double value_of(const QuantizedInt4& result, size_t output, size_t input) {
   const size_t blocks = int4_block_count(result.inputs);
-  return static_cast<double>(result.scales[output]) *
-         result.block_scales[output * blocks + input / kInt4Block] *
+  return static_cast<double>(result.scales[output]) * result.block_scales[output * blocks + input / kInt4Block] *
          result.weights[output * result.inputs + input];
 }
 
@@ -42,9 +41,8 @@ double plain_error(const std::vector<float>& weights) {
   double sum = 0;
   for (size_t first = 0; first < weights.size(); first += kInt4Block) {
     const auto begin = weights.begin() + static_cast<ptrdiff_t>(first);
-    const double extreme = *std::max_element(begin, begin + kInt4Block, [](float a, float b) {
-      return std::fabs(a) < std::fabs(b);
-    });
+    const double extreme =
+        *std::max_element(begin, begin + kInt4Block, [](float a, float b) { return std::fabs(a) < std::fabs(b); });
     const double scale = extreme / -8;
     for (size_t i = first; i < first + kInt4Block; ++i) {
       const double rounded = std::clamp(std::nearbyint(weights[i] / scale), -8.0, 7.0);
@@ -82,8 +80,7 @@ TEST(QuantizeInt4Test, IsSoundForManyShapesAndMagnitudes) {
         ASSERT_GE(result.weights[i], -7);
         ASSERT_LE(result.weights[i], 8);
         // The search may clip: never by more than a few steps of the coarsest block.
-        ASSERT_LE(std::fabs(weights[i] - value_of(result, output, i % inputs)),
-                  0.4 * largest + result.scales[output]);
+        ASSERT_LE(std::fabs(weights[i] - value_of(result, output, i % inputs)), 0.4 * largest + result.scales[output]);
       }
     }
   }
@@ -129,10 +126,8 @@ TEST(QuantizeInt4Test, TilesHoldTheLayer) {
     int32_t sum = 0;
     for (size_t i = 0; i < int4_block_count(kInputs) * kInt4Block; ++i) {
       const NibblePlace place = int4_nibble(i, column);
-      const int weight =
-          (tile[int4_nibbles_offset(kInputs) + place.byte] >> place.shift & 15) - kInt4Zero;
-      const auto scale = static_cast<int8_t>(
-          tile[sizeof frame + i / kInt4Block * kInt4Columns + column]);
+      const int weight = (tile[int4_nibbles_offset(kInputs) + place.byte] >> place.shift & 15) - kInt4Zero;
+      const auto scale = static_cast<int8_t>(tile[sizeof frame + i / kInt4Block * kInt4Columns + column]);
       sum += weight * scale;
       const bool is_weight = exists && i < kInputs;
       ASSERT_EQ(weight, is_weight ? layer.weights[output * kInputs + i] : 0);

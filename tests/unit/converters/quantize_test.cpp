@@ -56,8 +56,7 @@ TEST(QuantizeTest, UsesTheWholeRangeOfEachRow) {
 }
 
 TEST(QuantizeTest, RoundsToTheNearestTiesToEven) {
-  const QuantizedLinear result =
-      quantize(std::vector<float>{127, 0.5f, 1.5f, 2.5f, -0.5f, -1.5f, 2.51f, -2.49f}, 8, 1);
+  const QuantizedLinear result = quantize(std::vector<float>{127, 0.5f, 1.5f, 2.5f, -0.5f, -1.5f, 2.51f, -2.49f}, 8, 1);
   EXPECT_EQ(result.weights, (std::vector<int8_t>{127, 0, 2, 2, 0, -2, 3, -2}));
 }
 
@@ -65,8 +64,7 @@ TEST(QuantizeTest, MeasuresSignalAndNoise) {
   const QuantizedLinear exact = quantize(std::vector<float>{127, 1, -3, 254, 2, 0}, 3, 2);
   EXPECT_DOUBLE_EQ(exact.signal, 127 * 127 + 1 + 9 + 254 * 254 + 4);
   EXPECT_EQ(exact.noise, 0);
-  EXPECT_EQ(signal_to_noise_db(exact.signal, exact.noise),
-            std::numeric_limits<double>::infinity());
+  EXPECT_EQ(signal_to_noise_db(exact.signal, exact.noise), std::numeric_limits<double>::infinity());
 
   const QuantizedLinear rounded = quantize(std::vector<float>{127, 1.25f, -3.5f}, 3, 1);
   EXPECT_DOUBLE_EQ(rounded.noise, 0.25 * 0.25 + 0.5 * 0.5);

@@ -20,15 +20,13 @@ class SafetensorsTest : public testing::Test {
 
   // Two tensors: "a" of 3 elements, then "b" of shape (2, 2).
   static RawTensors tensors(const std::string& type = "F32") {
-    return {{"a", make_tensor(type, {3}, {1, -2, 0.5f})},
-            {"b", make_tensor(type, {2, 2}, {0, 3, -0.25f, 1024})}};
+    return {{"a", make_tensor(type, {3}, {1, -2, 0.5f})}, {"b", make_tensor(type, {2, 2}, {0, 3, -0.25f, 1024})}};
   }
 
   TemporaryDirectory directory_;
 };
 
-class SafetensorsTypeTest : public SafetensorsTest,
-                            public testing::WithParamInterface<const char*> {};
+class SafetensorsTypeTest : public SafetensorsTest, public testing::WithParamInterface<const char*> {};
 
 TEST_P(SafetensorsTypeTest, ReadsEveryFloatType) {
   const SafetensorsFile file = open(safetensors_bytes(tensors(GetParam())));
@@ -40,8 +38,7 @@ TEST_P(SafetensorsTypeTest, ReadsEveryFloatType) {
   EXPECT_EQ(file.read("b", 1, 2), (std::vector<float>{3, -0.25f}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, SafetensorsTypeTest,
-                         testing::Values("F32", "F64", "F16", "BF16"));
+INSTANTIATE_TEST_SUITE_P(Types, SafetensorsTypeTest, testing::Values("F32", "F64", "F16", "BF16"));
 
 RawTensor halves(const std::vector<uint16_t>& bits) {
   RawTensor tensor = {"F16", {bits.size()}, {}};
@@ -61,8 +58,7 @@ TEST_F(SafetensorsTest, DecodesEveryFiniteHalf) {
   for (size_t i = 0; i < bits.size(); ++i) {
     const int exponent = bits[i] >> 10 & 31;
     const int mantissa = bits[i] & 1023;
-    const double magnitude = exponent == 0 ? std::ldexp(mantissa, -24)
-                                           : std::ldexp(1024 + mantissa, exponent - 25);
+    const double magnitude = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
     const double expected = (bits[i] & 0x8000) != 0 ? -magnitude : magnitude;
     ASSERT_EQ(values[i], expected) << bits[i];
     ASSERT_EQ(std::signbit(values[i]), std::signbit(expected)) << bits[i];
@@ -70,8 +66,8 @@ TEST_F(SafetensorsTest, DecodesEveryFiniteHalf) {
 }
 
 TEST_F(SafetensorsTest, AcceptsEmptyAndScalarTensors) {
-  const SafetensorsFile file = open(safetensors_bytes(
-      {{"empty", make_tensor("F32", {0, 5}, {})}, {"scalar", make_tensor("F32", {}, {7})}}));
+  const SafetensorsFile file =
+      open(safetensors_bytes({{"empty", make_tensor("F32", {0, 5}, {})}, {"scalar", make_tensor("F32", {}, {7})}}));
   EXPECT_EQ(file.read("empty", 0, 0).size(), 0u);
   EXPECT_EQ(file.read("scalar", 0, 1), std::vector<float>{7});
 }
@@ -82,8 +78,7 @@ TEST_F(SafetensorsTest, RefusesNumbersThatAreNotFinite) {
   EXPECT_ERROR(open(safetensors_bytes({{"w", f32}})).read("w", 0, 3),
                "tensor \"w\": element 2 is not a finite float32 number");
   EXPECT_ERROR(open(safetensors_bytes({{"w", f32}})).read("w", 1, 2), "element 2");
-  EXPECT_ERROR(open(safetensors_bytes({{"h", halves({0, 0x7E00})}})).read("h", 0, 2),
-               "element 1 is not");
+  EXPECT_ERROR(open(safetensors_bytes({{"h", halves({0, 0x7E00})}})).read("h", 0, 2), "element 1 is not");
   RawTensor f64 = {"F64", {1}, std::string("\x00\x00\x00\x00\x00\x00\xf0\x7e", 8)};  // 1e303
   EXPECT_ERROR(open(safetensors_bytes({{"d", f64}})).read("d", 0, 1), "element 0 is not");
 }
@@ -114,8 +109,7 @@ TEST_F(SafetensorsTest, RefusesWrongHeaders) {
   EXPECT_ERROR(open(safetensors_bytes(std::string("{}\0{{", 5), "")), "not valid JSON: byte 2");
   EXPECT_ERROR(open(safetensors_bytes(std::string(100000, '['), "")), "nested too deeply");
   const std::string a = R"("a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
-  EXPECT_ERROR(open(safetensors_bytes("{" + a + "," + a + "}", "1234")),
-               "the key \"a\" occurs twice");
+  EXPECT_ERROR(open(safetensors_bytes("{" + a + "," + a + "}", "1234")), "the key \"a\" occurs twice");
 }
 
 TEST_F(SafetensorsTest, RefusesWrongEntries) {
@@ -161,17 +155,14 @@ TEST_F(SafetensorsTest, RefusesWrongEntries) {
 
 TEST_F(SafetensorsTest, RefusesBytesOfNoTensor) {
   EXPECT_ERROR(open(safetensors_bytes(tensors()) + "x"), "belong to no tensor");
-  EXPECT_ERROR(open(safetensors_bytes(tensors(), [](json& header) { header.erase("a"); })),
-               "belong to no tensor");
+  EXPECT_ERROR(open(safetensors_bytes(tensors(), [](json& header) { header.erase("a"); })), "belong to no tensor");
 }
 
 class SafetensorsDirectoryTest : public testing::Test {
  protected:
   void save_shards(const json& weight_map) const {
-    write_bytes(directory_ / "one.safetensors",
-                safetensors_bytes({{"a", make_tensor("F32", {1}, {1})}}));
-    write_bytes(directory_ / "two.safetensors",
-                safetensors_bytes({{"b", make_tensor("F16", {1}, {2})}}));
+    write_bytes(directory_ / "one.safetensors", safetensors_bytes({{"a", make_tensor("F32", {1}, {1})}}));
+    write_bytes(directory_ / "two.safetensors", safetensors_bytes({{"b", make_tensor("F16", {1}, {2})}}));
     write_bytes(directory_ / "model.safetensors.index.json",
                 json({{"metadata", {{"total_size", 6}}}, {"weight_map", weight_map}}).dump());
   }

@@ -82,9 +82,9 @@ TEST(Adversarial, CountsAreExactHoweverATextIsSplit) {
   for (const uint32_t minimum : {0u, 1u, 6u, 9u}) {
     for (const uint32_t maximum : {9u, 12u, UINT32_MAX}) {
       const std::string most = maximum == UINT32_MAX ? "" : std::to_string(maximum);
-      const TestGrammar grammar("root ::= \"<\" [a-z]{" + std::to_string(minimum) + "," + most +
-                                    "} (\">\" | \"!\" [a-c]?)",
-                                {.unrolled_states = 0});
+      const TestGrammar grammar(
+          "root ::= \"<\" [a-z]{" + std::to_string(minimum) + "," + most + "} (\">\" | \"!\" [a-c]?)",
+          {.unrolled_states = 0});
       for (uint32_t count = 0; count < 16; ++count) {
         const std::string text = "<" + repeated("b", count);
         const bool begins = count <= maximum;
@@ -321,8 +321,7 @@ TEST(Adversarial, CompilingStaysInItsMemory) {
     for (size_t size = 0; size < memory.size() && needed == 0; size += 2003) {
       const CompiledGrammar* grammar = nullptr;
       Error error;
-      const Status status =
-          compile_gbnf(as_span(text), {}, {}, {memory.data(), size}, &grammar, &error);
+      const Status status = compile_gbnf(as_span(text), {}, {}, {memory.data(), size}, &grammar, &error);
       if (status == Status::kOk) {
         needed = size;
       } else {

@@ -45,8 +45,7 @@ Memory aligned_memory(size_t size) {
 std::optional<std::filesystem::path> shared_data(const std::string& name) {
   const char* named = std::getenv("SOTTO_TEST_DATA");
   const std::filesystem::path root =
-      named != nullptr ? std::filesystem::path(named)
-                       : std::filesystem::path(SOTTO_SOURCE_DIR) / "../shared/data";
+      named != nullptr ? std::filesystem::path(named) : std::filesystem::path(SOTTO_SOURCE_DIR) / "../shared/data";
   if (!std::filesystem::exists(root / name)) return std::nullopt;
   return root / name;
 }
@@ -57,8 +56,7 @@ std::string read_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-TestVocabulary::TestVocabulary(const std::vector<std::optional<std::string>>& tokens,
-                               int32_t end_token)
+TestVocabulary::TestVocabulary(const std::vector<std::optional<std::string>>& tokens, int32_t end_token)
     : end_token_(end_token) {
   for (const auto& token : tokens) {
     texts_.push_back(token.value_or(""));
@@ -97,9 +95,9 @@ std::unique_ptr<TestVocabulary> gpt2_vocabulary() {
     std::string text;
     for (size_t i = 0; i < name.size();) {
       const bool is_two = (static_cast<uint8_t>(name[i]) & 0xE0) == 0xC0;
-      const uint32_t code_point = is_two ? (static_cast<uint8_t>(name[i]) & 0x1Fu) << 6 |
-                                               (static_cast<uint8_t>(name[i + 1]) & 0x3Fu)
-                                         : static_cast<uint8_t>(name[i]);
+      const uint32_t code_point =
+          is_two ? (static_cast<uint8_t>(name[i]) & 0x1Fu) << 6 | (static_cast<uint8_t>(name[i + 1]) & 0x3Fu)
+                 : static_cast<uint8_t>(name[i]);
       text += bytes.at(code_point);
       i += is_two ? 2 : 1;
     }
@@ -117,20 +115,18 @@ TestVocabulary small_vocabulary(const std::vector<std::string>& texts) {
   return {tokens, 0};
 }
 
-TestGrammar::TestGrammar(std::string_view text, const CompileTuning& tuning,
-                         const TestVocabulary* vocabulary, std::string_view root) {
+TestGrammar::TestGrammar(std::string_view text, const CompileTuning& tuning, const TestVocabulary* vocabulary,
+                         std::string_view root) {
   CompileOptions options;
   options.root = as_span(root);
   options.tuning = tuning;
   if (vocabulary != nullptr) options.tokens = vocabulary->names();
   const RuleWarnings warnings{&warnings_, [](void* self, std::span<const char> rule, uint64_t) {
-                                static_cast<std::vector<std::string>*>(self)->emplace_back(
-                                    rule.begin(), rule.end());
+                                static_cast<std::vector<std::string>*>(self)->emplace_back(rule.begin(), rule.end());
                               }};
   const CompiledGrammar* grammar = nullptr;
   Error error;
-  status_ = compile_gbnf(as_span(text), options, warnings, {compile_memory(), kCompileSize},
-                         &grammar, &error);
+  status_ = compile_gbnf(as_span(text), options, warnings, {compile_memory(), kCompileSize}, &grammar, &error);
   message_ = error.message;
   if (status_ != Status::kOk) return;
   memory_ = aligned_memory(grammar->size());
@@ -150,8 +146,8 @@ TestGrammar TestGrammar::reloaded() const {
   return loaded;
 }
 
-TestMatcher::TestMatcher(const TestGrammar& grammar, const TestVocabulary* vocabulary,
-                         const MatcherLimits& limits, const MaskMethods& methods) {
+TestMatcher::TestMatcher(const TestGrammar& grammar, const TestVocabulary* vocabulary, const MatcherLimits& limits,
+                         const MaskMethods& methods) {
   EXPECT_TRUE(grammar.valid()) << grammar.message();
   if (!grammar.valid()) std::abort();
   const Vocabulary* view = vocabulary == nullptr ? nullptr : &vocabulary->view();

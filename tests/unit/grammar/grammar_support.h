@@ -20,9 +20,7 @@ struct FreeMemory {
 using Memory = std::unique_ptr<void, FreeMemory>;
 Memory aligned_memory(size_t size);
 
-inline std::span<const char> as_span(std::string_view text) {
-  return {text.data(), text.size()};
-}
+inline std::span<const char> as_span(std::string_view text) { return {text.data(), text.size()}; }
 
 // The next of a sequence of 31-bit numbers.
 uint64_t next_random(uint64_t* state);

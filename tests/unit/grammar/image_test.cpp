@@ -30,8 +30,7 @@ class Image {
     bytes_ = {static_cast<uint8_t*>(memory_.get()), bytes.size()};
     std::copy(bytes.begin(), bytes.end(), bytes_.begin());
   }
-  explicit Image(const CompiledGrammar& grammar)
-      : memory_(aligned_memory(grammar_image_size(grammar))) {
+  explicit Image(const CompiledGrammar& grammar) : memory_(aligned_memory(grammar_image_size(grammar))) {
     bytes_ = {static_cast<uint8_t*>(memory_.get()), grammar_image_size(grammar)};
     write_grammar_image(grammar, bytes_.data());
   }
@@ -104,8 +103,7 @@ TEST(GrammarImage, IsTheSameWhereverTheGrammarLies) {
     EXPECT_EQ(std::memcmp(&loaded.view(), &grammar.view(), grammar.view().size()), 0);
     Image first(grammar.view());
     Image second(loaded.view());
-    EXPECT_TRUE(std::equal(first.bytes().begin(), first.bytes().end(), second.bytes().begin(),
-                           second.bytes().end()));
+    EXPECT_TRUE(std::equal(first.bytes().begin(), first.bytes().end(), second.bytes().begin(), second.bytes().end()));
   }
 }
 
@@ -140,8 +138,8 @@ TEST(GrammarImage, IsAFlatBuffer) {
   flatbuffers::FlatBufferBuilder builder;
   builder.ForceVectorAlignment(table->block()->size(), 1, alignof(CompiledGrammar));
   const auto block = builder.CreateVector(table->block()->data(), table->block()->size());
-  format::FinishGrammarImageBuffer(
-      builder, format::CreateGrammarImage(builder, table->version(), table->checksum(), block));
+  format::FinishGrammarImageBuffer(builder,
+                                   format::CreateGrammarImage(builder, table->version(), table->checksum(), block));
   Image written({builder.GetBufferPointer(), builder.GetSize()});
   const CompiledGrammar* loaded = written.open();
   ASSERT_NE(loaded, nullptr) << written.message();
@@ -188,8 +186,8 @@ TEST(GrammarImage, OtherVersionsAreRefusedByNumber) {
   Image image(grammar.view());
   image[32] = 77;
   EXPECT_EQ(image.open(), nullptr);
-  EXPECT_EQ(image.message(), "grammar format version 77; this library reads version " +
-                                 std::to_string(kGrammarVersion));
+  EXPECT_EQ(image.message(),
+            "grammar format version 77; this library reads version " + std::to_string(kGrammarVersion));
   image[32] = kGrammarVersion;
   EXPECT_NE(image.open(), nullptr);
   image[4] = 'X';
@@ -201,8 +199,7 @@ TEST(GrammarImage, MustBeAligned) {
   const TestGrammar grammar(kGrammars[0]);
   Image image(grammar.view());
   const CompiledGrammar* loaded = nullptr;
-  EXPECT_EQ(open_grammar_image(image.bytes().subspan(8), &loaded, nullptr),
-            Status::kMemoryMisaligned);
+  EXPECT_EQ(open_grammar_image(image.bytes().subspan(8), &loaded, nullptr), Status::kMemoryMisaligned);
 }
 
 }  // namespace

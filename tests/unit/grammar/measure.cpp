@@ -33,9 +33,7 @@ class Times {
     }
     ++next_;
   }
-  void add(const Times& other) {
-    values_.insert(values_.end(), other.values_.begin(), other.values_.end());
-  }
+  void add(const Times& other) { values_.insert(values_.end(), other.values_.begin(), other.values_.end()); }
   double at(double part) const {
     std::vector<double> sorted = values_;
     std::sort(sorted.begin(), sorted.end());
@@ -43,8 +41,8 @@ class Times {
     return sorted.empty() ? 0 : sorted[std::min(sorted.size() - 1, index)];
   }
   void print(const char* what, const char* unit) const {
-    std::printf("  %-8s %8zu  p50 %9.3f  p90 %9.3f  p99 %9.3f  p99.9 %9.3f  max %9.3f %s\n", what,
-                values_.size(), at(0.5), at(0.9), at(0.99), at(0.999), at(1), unit);
+    std::printf("  %-8s %8zu  p50 %9.3f  p90 %9.3f  p99 %9.3f  p99.9 %9.3f  max %9.3f %s\n", what, values_.size(),
+                at(0.5), at(0.9), at(0.99), at(0.999), at(1), unit);
   }
 
  private:
@@ -74,9 +72,7 @@ struct Result {
     memory.add(other.memory);
     failures += other.failures;
   }
-  bool misses_target() const {
-    return failures > 0 || mask.at(0.99) > 40 || mask.at(1) > 600 || accept.at(0.99) > 1;
-  }
+  bool misses_target() const { return failures > 0 || mask.at(0.99) > 40 || mask.at(1) > 600 || accept.at(0.99) > 1; }
 };
 
 using Tokens = std::vector<int32_t>;
@@ -88,8 +84,7 @@ Tokens tokenize(const Vocabulary& vocabulary, std::string_view text) {
     int32_t best = -1;
     for (uint32_t i = 0; i + 1 < vocabulary.nodes.size();) {
       const TrieNode node = vocabulary.nodes[i];
-      if (node.depth() > text.size() ||
-          static_cast<uint8_t>(text[node.depth() - 1]) != node.byte()) {
+      if (node.depth() > text.size() || static_cast<uint8_t>(text[node.depth() - 1]) != node.byte()) {
         i = node.next();
         continue;
       }
@@ -108,8 +103,7 @@ Tokens tokenize(const Vocabulary& vocabulary, std::string_view text) {
 
 class Bench {
  public:
-  Bench(const TestVocabulary& vocabulary, uint32_t divisor)
-      : vocabulary_(vocabulary), divisor_(divisor) {}
+  Bench(const TestVocabulary& vocabulary, uint32_t divisor) : vocabulary_(vocabulary), divisor_(divisor) {}
 
   std::vector<Tokens> walks(const CompiledGrammar& grammar, int walk_count, int step_count) {
     MatcherLimits large;
@@ -142,8 +136,8 @@ class Bench {
 
   void replay(const CompiledGrammar& grammar, const std::vector<Tokens>& texts, Result* result) {
     MatcherLimits limits = resolve_limits({}, grammar, view().token_count);
-    for (uint32_t* count : {&limits.node_count, &limits.frame_count, &limits.config_count,
-                            &limits.item_count, &limits.work_count}) {
+    for (uint32_t* count :
+         {&limits.node_count, &limits.frame_count, &limits.config_count, &limits.item_count, &limits.work_count}) {
       *count = std::max(16u, *count / divisor_);
     }
     limits.mask_size = std::max(limits.mask_size / divisor_, 8192u);
@@ -177,8 +171,7 @@ class Bench {
     result->accept.record(microseconds_since(begin));
     const bool fits = masked == Status::kOk && accepted == Status::kOk;
     // Real texts may hold what their schema forbids.
-    const bool is_limit =
-        masked == Status::kGrammarTooLarge || accepted == Status::kGrammarTooLarge;
+    const bool is_limit = masked == Status::kGrammarTooLarge || accepted == Status::kGrammarTooLarge;
     if (is_limit) ++result->failures;
     return fits && mask.allows(static_cast<size_t>(token));
   }

@@ -35,8 +35,7 @@ ws ::= [ \n]{0,20}
   return {
       {"json", json, "{\"name\": \"caf\u00e9 \U0001F600\", \"list\": [1, 22, [], {\"k\": null}]}"},
       {"nested json", json, nested},
-      {"limited string",
-       "root ::= \"\\\"\" [^\"\\\\\\x00-\\x1F]{3,30} \"\\\"\" [ab]{2,200} (\"x\" [0-9]{50,90}){2,}",
+      {"limited string", "root ::= \"\\\"\" [^\"\\\\\\x00-\\x1F]{3,30} \"\\\"\" [ab]{2,200} (\"x\" [0-9]{50,90}){2,}",
        "\"twenty-eight characters here\"abababababab"
        "x" +
            std::string(60, '7') + "x" + std::string(90, '8')},
@@ -45,8 +44,7 @@ ws ::= [ \n]{0,20}
        "[0-9]{1,40}",
        "(a+b*(cc+((1234))))*(x+((((((((y))))))))"},
       {"ambiguous", "root ::= s\ns ::= s s | \"(\" s \")\" | [a-c]+", "ab(a(bc)a)(((a)))bc"},
-      {"words",
-       "root ::= (word \" \")* word \".\"\nword ::= [A-Za-z]+ | \"na\u00efve\" | [^\\x00-\\x7F]+",
+      {"words", "root ::= (word \" \")* word \".\"\nword ::= [A-Za-z]+ | \"na\u00efve\" | [^\\x00-\\x7F]+",
        "The na\u00efve \u4e16\u754c end."},
   };
 }
@@ -67,8 +65,7 @@ TEST(Metamorphic, EveryMethodFindsTheSameMasks) {
   for (const Sample& sample : samples()) {
     const TestGrammar grammar(sample.grammar);
     const TestGrammar counted(sample.grammar, {.unrolled_states = 0});
-    const TestGrammar undetermined(sample.grammar,
-                                   {.unrolled_states = 8, .determinized_states = 0});
+    const TestGrammar undetermined(sample.grammar, {.unrolled_states = 8, .determinized_states = 0});
     TestMatcher plain(grammar, vocabulary.get(), {}, {false, false});
     TestMatcher usual(grammar, vocabulary.get());
     TestMatcher sliced(grammar, vocabulary.get(), {}, {true, false});
@@ -119,10 +116,8 @@ TEST(Metamorphic, TokensLeadWhereTheirBytesDo) {
   SKIP_WITHOUT_GPT2(vocabulary);
   auto all = samples();
   all.push_back({"direct", "root ::= [^x]* \"x\" ([a-z] | \"\u00e9\")*", "\u00e9 a_bxcc"});
-  all.push_back({"called twice", "root ::= c* \".\" | c* \"!\" d*\nc ::= [^.!]\nd ::= [a-z] d?",
-                 "a \u4e16!zz"});
-  all.push_back({"optional behind", "root ::= \"(\" c* (\")\" | c \"]\")\nc ::= [^()] | \"(\" c",
-                 "(ab((\u00e9"});
+  all.push_back({"called twice", "root ::= c* \".\" | c* \"!\" d*\nc ::= [^.!]\nd ::= [a-z] d?", "a \u4e16!zz"});
+  all.push_back({"optional behind", "root ::= \"(\" c* (\")\" | c \"]\")\nc ::= [^()] | \"(\" c", "(ab((\u00e9"});
   MatcherLimits limits;
   limits.sequence_count = 3;
   size_t repeating = 0;
@@ -156,13 +151,11 @@ TEST(Metamorphic, PiecesLeadWhereTheirBytesDo) {
                  "root ::= (a | b | x \"q\")*\na ::= b \"z\" | b b\nb ::= c c\nc ::= d \"y\"?\n"
                  "d ::= [a-f] | \"<\" a \">\"\nx ::= x d | d",
                  "aybyc<abydc><abz><cd<abcd>e>abcq"});
-  all.push_back({"counts",
-                 "root ::= ([a-z]{3,40} | [a-fé]{7,} | \"[\" [a-c]{2,9} \"]\"){2,5} \".\"",
+  all.push_back({"counts", "root ::= ([a-z]{3,40} | [a-fé]{7,} | \"[\" [a-c]{2,9} \"]\"){2,5} \".\"",
                  "abcabc[abcabc]fedcbaéfabcdefabcdef[ca]."});
   all.push_back({"counts in a row", "root ::= [a-c]{3,40} [x-z]{0,9} [0-9]{0,9} [x-z]{2,40} \"!\"",
                  "abcxyzx0123456zyxzyxzyxzyxzyxzyxzyxzyxzyx!"});
-  all.push_back({"nested counts",
-                 "root ::= ((a [a-z]?){2,9} \",\"){1,3} a\na ::= [a-m]{5,30}",
+  all.push_back({"nested counts", "root ::= ((a [a-z]?){2,9} \",\"){1,3} a\na ::= [a-m]{5,30}",
                  "abcdefghijklmabcdezabcde,abcdefghijklmabcdefghijklm,aaaaaaaaaaaa"});
   MatcherLimits limits;
   limits.sequence_count = 2;
@@ -185,8 +178,7 @@ TEST(Metamorphic, PiecesLeadWhereTheirBytesDo) {
           counting += matcher->engine().store().config(config(0)).counts_on ? 1 : 0;
           at += size;
         }
-        EXPECT_EQ(matcher->accept_bytes(0, as_span("\x01 none has this")),
-                  Status::kInvalidArgument);
+        EXPECT_EQ(matcher->accept_bytes(0, as_span("\x01 none has this")), Status::kInvalidArgument);
       }
     }
   }
@@ -278,8 +270,7 @@ TEST(Metamorphic, AnySplitOfATextIsTheSame) {
 }
 
 TEST(Metamorphic, ForcedBytesAreTheOnlyOnes) {
-  const TestGrammar grammar(
-      "root ::= \"{\\\"name\\\": \\\"\" [a-z]+ \"\\\", \\\"age\\\": \" [0-9]{2} \"}\"");
+  const TestGrammar grammar("root ::= \"{\\\"name\\\": \\\"\" [a-z]+ \"\\\", \\\"age\\\": \" [0-9]{2} \"}\"");
   TestMatcher matcher(grammar);
   char forced[64];
   size_t size = 0;
@@ -300,8 +291,7 @@ TEST(Metamorphic, TokenLiterals) {
   TestVocabulary vocabulary({std::nullopt, std::nullopt, "a", "b", "ab", "<", std::nullopt}, 0);
   vocabulary.set_name(1, "<think>");
   vocabulary.set_name(6, "</think>");
-  const TestGrammar grammar("root ::= <think> (!</think>)* </think> [ab]+ <[2-3]>?", {},
-                            &vocabulary);
+  const TestGrammar grammar("root ::= <think> (!</think>)* </think> [ab]+ <[2-3]>?", {}, &vocabulary);
   TestMatcher matcher(grammar, &vocabulary);
   EXPECT_EQ(matcher.mask(), (std::vector<bool>{0, 1, 0, 0, 0, 0, 0}));
   EXPECT_EQ(matcher->accept_token(0, 2), Status::kInvalidArgument);
@@ -317,9 +307,8 @@ TEST(Metamorphic, TokenLiterals) {
   EXPECT_EQ(matcher.mask(), (std::vector<bool>{1, 0, 1, 1, 1, 0, 0}));
   ASSERT_EQ(matcher->accept_token(0, 0), Status::kOk);
   EXPECT_TRUE(matcher->complete(0));
-  for (const char* wrong :
-       {"root ::= <nothing>", "root ::= <[7]>", "root ::= <[3-2]>", "root ::= <[]>",
-        "root ::= !\"a\"", "root ::= <[1", "root ::= !<[0-6]>"}) {
+  for (const char* wrong : {"root ::= <nothing>", "root ::= <[7]>", "root ::= <[3-2]>", "root ::= <[]>",
+                            "root ::= !\"a\"", "root ::= <[1", "root ::= !<[0-6]>"}) {
     EXPECT_EQ(TestGrammar(wrong, {}, &vocabulary).status(), Status::kGrammarSyntax) << wrong;
   }
 }

@@ -20,10 +20,9 @@ const char* const kSeeds[] = {
     "root ::= \"\\\"\" [^\"\\\\\\x00-\\x1f]{0,20} \"\\\"\" | \"[\" (root (\",\" root)*)? \"]\"",
     "root ::= \"\u20ac\" [^\u00e9\\U00010000-\\U0010FFFF]+ .? | \"\\x41\\u00e9\"* # end\n",
 };
-const char* const kPieces[] = {"\"a\"",   "[a-z]", "[^x]",   "*",    "+",     "?",        "{2,5}",
-                               "{0,100}", "{70}",  "(",      ")",    " | ",   "\n",       "root",
-                               "::=",     ".",     "\\x41",  "\"",   "<[3]>", "!<[2-5]>", "\u00e9",
-                               "{3,}",    " ",     "b ::= ", "\"\"", "s",     "e"};
+const char* const kPieces[] = {"\"a\"", "[a-z]",    "[^x]",   "*",    "+",    "?",      "{2,5}", "{0,100}", "{70}",
+                               "(",     ")",        " | ",    "\n",   "root", "::=",    ".",     "\\x41",   "\"",
+                               "<[3]>", "!<[2-5]>", "\u00e9", "{3,}", " ",    "b ::= ", "\"\"",  "s",       "e"};
 
 class Mutator {
  public:
@@ -72,8 +71,7 @@ class Mutator {
 };
 
 // False: a limit was hit.
-bool compare_masks(TestMatcher& small, TestMatcher& plain, uint32_t token_count,
-                   std::vector<int32_t>* allowed) {
+bool compare_masks(TestMatcher& small, TestMatcher& plain, uint32_t token_count, std::vector<int32_t>* allowed) {
   TokenMask expected;
   TokenMask mask;
   if (plain->mask(0, &expected) != Status::kOk) return false;
@@ -112,8 +110,8 @@ void follow(TestMatcher& small, TestMatcher& plain, uint32_t token_count, Mutato
 
 TEST(Mutation, WhatCompilesIsExactInAnyMemory) {
   const TestVocabulary vocabulary =
-      small_vocabulary({"ab", "aaa", "((", "]]]]", "\": \"", "\xC3\xA9\xC3", "true", "xyz",
-                        "abababab", "aaaaaaaaaaaaaaaaaaaa", "\xF0\x9F", "\x98\x80"});
+      small_vocabulary({"ab", "aaa", "((", "]]]]", "\": \"", "\xC3\xA9\xC3", "true", "xyz", "abababab",
+                        "aaaaaaaaaaaaaaaaaaaa", "\xF0\x9F", "\x98\x80"});
   const char* named = std::getenv("SOTTO_GRAMMAR_MUTATIONS");
   const uint64_t count = named == nullptr ? 400 : std::strtoull(named, nullptr, 10);
   size_t compiled = 0;
@@ -133,8 +131,7 @@ TEST(Mutation, WhatCompilesIsExactInAnyMemory) {
     const Memory memory = aligned_memory(size);
     Matcher probe;
     // The start alone may be beyond such limits.
-    if (probe.init(grammar.view(), &vocabulary.view(), limits, memory.get()) != Status::kOk)
-      continue;
+    if (probe.init(grammar.view(), &vocabulary.view(), limits, memory.get()) != Status::kOk) continue;
     TestMatcher small(grammar, &vocabulary, limits);
     MatcherLimits much;
     much.step_budget = 400'000;

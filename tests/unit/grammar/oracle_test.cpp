@@ -70,14 +70,11 @@ std::vector<bool> read_mask(const std::string& hex, size_t count) {
 }
 
 // Whether there is room for where the grammar's texts begin.
-bool can_begin(const TestGrammar& grammar, const TestVocabulary& vocabulary,
-               const Variant& variant) {
+bool can_begin(const TestGrammar& grammar, const TestVocabulary& vocabulary, const Variant& variant) {
   const auto& limits = variant.limits;
-  const Memory memory =
-      aligned_memory(Matcher::memory_size(grammar.view(), &vocabulary.view(), limits));
+  const Memory memory = aligned_memory(Matcher::memory_size(grammar.view(), &vocabulary.view(), limits));
   Matcher matcher;
-  const Status status =
-      matcher.init(grammar.view(), &vocabulary.view(), limits, memory.get(), variant.methods);
+  const Status status = matcher.init(grammar.view(), &vocabulary.view(), limits, memory.get(), variant.methods);
   EXPECT_TRUE(status == Status::kOk || status == Status::kGrammarTooLarge);
   return status == Status::kOk;
 }
@@ -87,8 +84,7 @@ class Oracle : public testing::TestWithParam<size_t> {};
 TEST_P(Oracle, AllowsTheSameTokens) {
   const Variant variant = variants()[GetParam()];
   const char* named = std::getenv("SOTTO_GRAMMAR_ORACLE");
-  std::ifstream file(named != nullptr ? named
-                                      : SOTTO_SOURCE_DIR "/tests/unit/grammar/data/oracle.jsonl");
+  std::ifstream file(named != nullptr ? named : SOTTO_SOURCE_DIR "/tests/unit/grammar/data/oracle.jsonl");
   std::string line;
   ASSERT_TRUE(std::getline(file, line));
   const TestVocabulary vocabulary = read_vocabulary(nlohmann::json::parse(line));

@@ -18,8 +18,7 @@ bool same(std::span<const T> a, std::span<const T> b) {
 
 bool same(const Vocabulary& a, const Vocabulary& b) {
   return a.token_count == b.token_count && a.longest == b.longest && same(a.nodes, b.nodes) &&
-         same(a.node_kinds, b.node_kinds) && same(a.token_kinds, b.token_kinds) &&
-         same(a.order, b.order);
+         same(a.node_kinds, b.node_kinds) && same(a.token_kinds, b.token_kinds) && same(a.order, b.order);
 }
 
 // The arrays of a vocabulary in memory of their own, to be changed.
@@ -29,8 +28,7 @@ class Prepared {
     view_.text_count = static_cast<uint32_t>(vocabulary.order.size());
     view_.node_count = static_cast<uint32_t>(vocabulary.node_kinds.size());
     view_.longest = vocabulary.longest;
-    const size_t size = prepared_vocabulary_size(vocabulary.token_count, view_.text_count,
-                                                 view_.node_count);
+    const size_t size = prepared_vocabulary_size(vocabulary.token_count, view_.text_count, view_.node_count);
     memory_ = aligned_memory(size);
     bytes_ = {static_cast<uint8_t*>(memory_.get()), size};
     // The order is the first of them.
@@ -40,9 +38,7 @@ class Prepared {
 
   std::span<uint8_t> bytes() { return bytes_; }
   PreparedVocabulary& view() { return view_; }
-  Status open(Vocabulary* opened) {
-    return open_prepared_vocabulary(vocabulary_.source, view_, opened, nullptr);
-  }
+  Status open(Vocabulary* opened) { return open_prepared_vocabulary(vocabulary_.source, view_, opened, nullptr); }
 
  private:
   const Vocabulary& vocabulary_;
@@ -89,11 +85,10 @@ TEST(PreparedVocabulary, WrongCountsAreRefused) {
   Prepared prepared(vocabulary.view());
   Vocabulary opened;
   const PreparedVocabulary right = prepared.view();
-  for (const uint32_t wrong : {0u, 1u, right.node_count - 1, right.node_count + 1, right.longest + 1,
-                               TrieNode::kMaxIndex, UINT32_MAX}) {
+  for (const uint32_t wrong :
+       {0u, 1u, right.node_count - 1, right.node_count + 1, right.longest + 1, TrieNode::kMaxIndex, UINT32_MAX}) {
     for (uint32_t PreparedVocabulary::*count :
-         {&PreparedVocabulary::text_count, &PreparedVocabulary::node_count,
-          &PreparedVocabulary::longest}) {
+         {&PreparedVocabulary::text_count, &PreparedVocabulary::node_count, &PreparedVocabulary::longest}) {
       prepared.view() = right;
       if (right.*count == wrong) continue;
       prepared.view().*count = wrong;

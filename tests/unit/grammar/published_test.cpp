@@ -197,8 +197,7 @@ void walk_to_the_end(TestMatcher& matcher, uint64_t* random, const char* name) {
       if (mask[static_cast<size_t>(token)]) allowed.push_back(token);
     }
     for (uint32_t token = 1; allowed.empty() && token < mask.size(); ++token) {
-      if (mask[token] && next_random(random) % 8 == 0)
-        allowed.push_back(static_cast<int32_t>(token));
+      if (mask[token] && next_random(random) % 8 == 0) allowed.push_back(static_cast<int32_t>(token));
     }
     if (allowed.empty()) continue;
     const int32_t token = allowed[next_random(random) % allowed.size()];

@@ -9,9 +9,7 @@
 namespace sotto::test {
 namespace {
 
-std::string schema_of(const std::string& pattern) {
-  return Json{{"type", "string"}, {"pattern", pattern}}.dump();
-}
+std::string schema_of(const std::string& pattern) { return Json{{"type", "string"}, {"pattern", pattern}}.dump(); }
 
 // Also through automata: a second pattern that says nothing forces an intersection.
 std::string intersected(const std::string& pattern) {
@@ -27,8 +25,7 @@ bool bit(const std::string& mask, size_t i) {
 
 TEST(Regex, Goldens) {
   const char* other = std::getenv("SOTTO_REGEX_GOLDENS");
-  std::ifstream file(
-      other != nullptr ? other : SOTTO_SOURCE_DIR "/tests/unit/grammar/data/regex_goldens.jsonl");
+  std::ifstream file(other != nullptr ? other : SOTTO_SOURCE_DIR "/tests/unit/grammar/data/regex_goldens.jsonl");
   std::string line;
   std::getline(file, line);
   const auto texts = Json::parse(line).get<std::vector<std::string>>();
@@ -61,8 +58,7 @@ TEST(Regex, Goldens) {
   EXPECT_LE(too_large, count / 500);
 }
 
-void expect_matches(const std::string& pattern, std::vector<std::string> accepted,
-                    std::vector<std::string> rejected) {
+void expect_matches(const std::string& pattern, std::vector<std::string> accepted, std::vector<std::string> rejected) {
   BuiltGrammar grammar = BuiltGrammar::regex(pattern);
   ASSERT_TRUE(grammar.valid()) << pattern << " " << grammar.message();
   for (const auto& text : accepted) EXPECT_TRUE(grammar.matches(text)) << pattern << " " << text;
@@ -87,8 +83,7 @@ TEST(Regex, Characters) {
   expect_matches("[^]", {"\n", "a", "日"}, {"", "ab"});
   expect_matches(".", {"a", "日", std::string(1, '\0')}, {"\n", "\r", "\xE2\x80\xA8"});
   expect_matches("(?<year>\\d{4})-(?P<month>\\d\\d)", {"2024-02"}, {"24-02"});
-  expect_matches("[a-z]{3,100000}", {"abc", std::string(100000, 'x')},
-                 {"ab", std::string(100001, 'x')});
+  expect_matches("[a-z]{3,100000}", {"abc", std::string(100000, 'x')}, {"ab", std::string(100001, 'x')});
 }
 
 TEST(Regex, RefusedByName) {

@@ -14,11 +14,9 @@ SchemaOptions options_of(const Json& options) {
   result.closed = options.value("strict_mode", false);
   result.distinct_names = true;
   const bool any_space = options.value("any_whitespace", true);
-  const bool compact = options.contains("separators") && options["separators"].is_array() &&
-                       options["separators"][0] == ",";
-  result.style.space = any_space ? JsonSpace::kFlexible
-                       : compact ? JsonSpace::kCompact
-                                 : JsonSpace::kOneSpace;
+  const bool compact =
+      options.contains("separators") && options["separators"].is_array() && options["separators"][0] == ",";
+  result.style.space = any_space ? JsonSpace::kFlexible : compact ? JsonSpace::kCompact : JsonSpace::kOneSpace;
   result.style.maximum_space = kUnbounded;
   return result;
 }
@@ -47,27 +45,20 @@ void run_cases(const std::string& file, size_t expected) {
     BuiltGrammar grammar = kind == "schema"  ? BuiltGrammar::schema(source, options)
                            : kind == "regex" ? BuiltGrammar::regex(source)
                                              : BuiltGrammar::json(options.style);
-    EXPECT_TRUE(grammar.valid() || grammar.empty()) << id << " " << grammar.message() << "\n"
-                                                    << source;
+    EXPECT_TRUE(grammar.valid() || grammar.empty()) << id << " " << grammar.message() << "\n" << source;
     if (!grammar.valid() && !grammar.empty()) continue;
     for (const char* verdict : {"accept", "reject"}) {
       for (const auto& text : item.value(verdict, Json::array())) {
-        EXPECT_EQ(grammar.matches(text.get<std::string>()), verdict[0] == 'a')
-            << id << " " << text << "\n"
-            << source;
+        EXPECT_EQ(grammar.matches(text.get<std::string>()), verdict[0] == 'a') << id << " " << text << "\n" << source;
       }
     }
   }
   EXPECT_EQ(count, expected);
 }
 
-TEST(SchemaCases, LlamaCpp) {
-  run_cases("grammars/cases_llamacpp.json", 21);
-}
+TEST(SchemaCases, LlamaCpp) { run_cases("grammars/cases_llamacpp.json", 21); }
 
-TEST(SchemaCases, Xgrammar) {
-  run_cases("grammars/cases_xgrammar.json", 447);
-}
+TEST(SchemaCases, Xgrammar) { run_cases("grammars/cases_xgrammar.json", 447); }
 
 }  // namespace
 }  // namespace sotto::test

@@ -13,8 +13,7 @@ namespace {
 
 TEST(SchemaGoldens, RandomSchemas) {
   const char* other = std::getenv("SOTTO_SCHEMA_GOLDENS");
-  std::ifstream file(
-      other != nullptr ? other : SOTTO_SOURCE_DIR "/tests/unit/grammar/data/schema_goldens.jsonl");
+  std::ifstream file(other != nullptr ? other : SOTTO_SOURCE_DIR "/tests/unit/grammar/data/schema_goldens.jsonl");
   size_t schemas = 0;
   size_t supported = 0;
   size_t values = 0;

@@ -16,8 +16,7 @@ std::string decimal(int hundredths) {
   std::string text = hundredths < 0 ? "-" : "";
   text += std::to_string(std::abs(hundredths) / 100);
   const int rest = std::abs(hundredths) % 100;
-  if (rest != 0)
-    text += "." + std::to_string(rest / 10) + (rest % 10 != 0 ? std::to_string(rest % 10) : "");
+  if (rest != 0) text += "." + std::to_string(rest / 10) + (rest % 10 != 0 ? std::to_string(rest % 10) : "");
   return text;
 }
 
@@ -29,11 +28,10 @@ TEST(SchemaKeywords, CharactersOfStringsChangeNothing) {
     const char* schema;
     const char* text;
     bool repeats;
-  } cases[] = {{kStrings, "\"", true},     {kStrings, "\"a\\u0041", true},
-               {kStrings, "\"\\", false},  {kNames, "{\"", false},
-               {kNames, "{\"a", false},    {kNames, "{\"abc", true},
-               {kNames, "{\"x", true},     {kNames, "{\"x\":1,\"y", true},
-               {kNames, "{\"a\\n", true},  {kNames, "{\"x\":\"", true}};
+  } cases[] = {{kStrings, "\"", true},     {kStrings, "\"a\\u0041", true}, {kStrings, "\"\\", false},
+               {kNames, "{\"", false},     {kNames, "{\"a", false},        {kNames, "{\"abc", true},
+               {kNames, "{\"x", true},     {kNames, "{\"x\":1,\"y", true}, {kNames, "{\"a\\n", true},
+               {kNames, "{\"x\":\"", true}};
   for (const auto& c : cases) {
     const BuiltGrammar grammar = BuiltGrammar::schema(c.schema);
     ASSERT_TRUE(grammar.valid()) << grammar.message();
@@ -60,11 +58,10 @@ TEST(SchemaKeywords, NumbersByBruteForce) {
     const bool open_high = pick(0, 1) == 0;
     const int divisors[] = {0, 0, 1, 25, 50, 70, 100, 150, 300, 1300};
     const int divisor = divisors[pick(0, 9)];
-    const std::string source =
-        "{\"type\":\"" + std::string(integer ? "integer" : "number") + "\",\"" +
-        (open_low ? "exclusiveMinimum" : "minimum") + "\":" + decimal(low) + ",\"" +
-        (open_high ? "exclusiveMaximum" : "maximum") + "\":" + decimal(high) +
-        (divisor > 0 ? ",\"multipleOf\":" + decimal(divisor) : "") + "}";
+    const std::string source = "{\"type\":\"" + std::string(integer ? "integer" : "number") + "\",\"" +
+                               (open_low ? "exclusiveMinimum" : "minimum") + "\":" + decimal(low) + ",\"" +
+                               (open_high ? "exclusiveMaximum" : "maximum") + "\":" + decimal(high) +
+                               (divisor > 0 ? ",\"multipleOf\":" + decimal(divisor) : "") + "}";
     BuiltGrammar grammar = BuiltGrammar::schema(source);
     ASSERT_TRUE(grammar.valid() || grammar.empty()) << source << grammar.message();
     for (int value = low - 320; value <= high + 320; value += pick(1, 9)) {
@@ -74,8 +71,7 @@ TEST(SchemaKeywords, NumbersByBruteForce) {
       EXPECT_EQ(grammar.matches(decimal(value)), fits) << source << " " << decimal(value);
       if (!integer && fits) {
         const std::string text = decimal(value);
-        EXPECT_TRUE(grammar.matches(text + (text.find('.') == std::string::npos ? ".000" : "000")))
-            << source << text;
+        EXPECT_TRUE(grammar.matches(text + (text.find('.') == std::string::npos ? ".000" : "000"))) << source << text;
       }
     }
     for (const char* text : {"-0", "00", "01", "1.", ".5", "+1", "1e1", "", "-"}) {
@@ -84,8 +80,7 @@ TEST(SchemaKeywords, NumbersByBruteForce) {
   }
 }
 
-void expect(const std::string& schema, std::vector<std::string> accepted,
-            std::vector<std::string> rejected) {
+void expect(const std::string& schema, std::vector<std::string> accepted, std::vector<std::string> rejected) {
   BuiltGrammar grammar = BuiltGrammar::schema(schema);
   ASSERT_TRUE(grammar.valid()) << schema << " " << grammar.message();
   for (const auto& text : accepted) EXPECT_TRUE(grammar.matches(text)) << schema << " " << text;
@@ -95,18 +90,14 @@ void expect(const std::string& schema, std::vector<std::string> accepted,
 TEST(SchemaKeywords, FormsOfStrings) {
   // Free strings in any form; each escape, and each pair of surrogates, is one character.
   expect(R"({"type":"string","minLength":2,"maxLength":2})",
-         {R"("ab")", R"("\u00e9\n")", R"("\ud83d\ude00x")", "\"\xF0\x9F\x98\x80\xC3\xA9\"",
-          R"("\/\\")"},
+         {R"("ab")", R"("\u00e9\n")", R"("\ud83d\ude00x")", "\"\xF0\x9F\x98\x80\xC3\xA9\"", R"("\/\\")"},
          {R"("a")", R"("\ud83d\ude00")", R"("abc")", R"("\ud83dx")", "\"a\nb\"", R"("\xy")"});
   // Strings that mean something in one.
   expect(R"({"const":"a\"\\\n\u0001/é"})", {"\"a\\\"\\\\\\n\\u0001/é\""},
-         {"\"a\\\"\\\\\\u000a\\u0001/é\"", "\"a\\\"\\\\\\n\\u0001\\/é\"",
-          "\"a\\\"\\\\\\n\\u0001/\\u00e9\""});
-  expect(R"({"type":"string","pattern":"^[^x]$"})",
-         {R"("a")", R"("\n")", R"("\u001F")", R"("\u001f")", R"("\\")"},
+         {"\"a\\\"\\\\\\u000a\\u0001/é\"", "\"a\\\"\\\\\\n\\u0001\\/é\"", "\"a\\\"\\\\\\n\\u0001/\\u00e9\""});
+  expect(R"({"type":"string","pattern":"^[^x]$"})", {R"("a")", R"("\n")", R"("\u001F")", R"("\u001f")", R"("\\")"},
          {R"("x")", R"("\u0061")", R"("\u0078")", R"("\u000a")", R"("")", R"("aa")"});
-  expect(R"({"type":"object","properties":{"a":{"const":1}}})",
-         {R"({"a":1})", R"({"b":2})", R"({})"},
+  expect(R"({"type":"object","properties":{"a":{"const":1}}})", {R"({"a":1})", R"({"b":2})", R"({})"},
          {R"({"a":2})", R"({"\u0061":2})", R"({"b":2,"a":2})"});
 }
 
@@ -120,10 +111,8 @@ TEST(SchemaKeywords, WhiteSpace) {
   options.style.space = JsonSpace::kFlexible;
   options.style.maximum_space = 3;
   BuiltGrammar flexible = BuiltGrammar::schema(schema, options);
-  const std::string texts[] = {R"({"a":[1,2]})", R"({"a": [1, 2]})", "{\n \"a\" : [ 1\t,2 ]\n}",
-                               "{\"a\":[1,    2]}"};
-  const bool expected[3][4] = {
-      {true, false, false, false}, {false, true, false, false}, {true, true, true, false}};
+  const std::string texts[] = {R"({"a":[1,2]})", R"({"a": [1, 2]})", "{\n \"a\" : [ 1\t,2 ]\n}", "{\"a\":[1,    2]}"};
+  const bool expected[3][4] = {{true, false, false, false}, {false, true, false, false}, {true, true, true, false}};
   for (size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(compact.matches(texts[i]), expected[0][i]) << texts[i];
     EXPECT_EQ(one.matches(texts[i]), expected[1][i]) << texts[i];
@@ -138,8 +127,7 @@ TEST(SchemaKeywords, SpaceIsBoundedInEachPlace) {
   const std::pair<const char*, std::vector<const char*>> cases[] = {
       {"{}", {"[_]", "{_}", "[_1_,_[_]_]", R"({_"a"_:_{_}_,_"b"_:_1_})"}},
       {R"({"items":{"type":"integer"}})", {"[_]", "[_1_]", "[_1_,_2_,_3_]"}},
-      {R"({"prefixItems":[{"type":"null"}],"contains":{"const":1}})",
-       {"[_null_,_1_]", "[_null_,_2_,_1_,_3_]"}},
+      {R"({"prefixItems":[{"type":"null"}],"contains":{"const":1}})", {"[_null_,_1_]", "[_null_,_2_,_1_,_3_]"}},
       {R"({"properties":{"a":{"items":{}}}})",
        {"{_}", R"({_"a"_:_[_]_})", R"({_"b"_:_1_})", R"({_"a"_:_[_1_]_,_"b"_:_{_}_})"}},
       {R"({"required":["a"],"maxProperties":2})", {R"({_"a"_:_1_})", R"({_"a"_:_1_,_"c"_:_2_})"}},
@@ -178,47 +166,39 @@ TEST(SchemaKeywords, RecursionAndOrder) {
 
 TEST(SchemaKeywords, NoStringIsShorterThanNone) {
   for (const char* schema :
-       {R"({"type":"string","not":{"minLength":0}})",
-        R"({"type":"string","pattern":"^a","not":{"minLength":0}})",
-        R"({"enum":["a","b"],"not":{"minLength":0}})",
-        R"({"type":"string","maxLength":5,"not":{"minLength":0}})"}) {
+       {R"({"type":"string","not":{"minLength":0}})", R"({"type":"string","pattern":"^a","not":{"minLength":0}})",
+        R"({"enum":["a","b"],"not":{"minLength":0}})", R"({"type":"string","maxLength":5,"not":{"minLength":0}})"}) {
     const BuiltGrammar grammar = BuiltGrammar::schema(schema);
     EXPECT_TRUE(grammar.empty()) << schema << grammar.message();
   }
-  expect(R"({"anyOf":[{"type":"string","not":{"minLength":0}},{"type":"null"}]})", {"null"},
-         {R"("")", R"("a)"});
-  expect(R"({"type":"object","propertyNames":{"not":{"minLength":0}}})", {"{}"},
-         {R"({"a":1})", R"({"":1})"});
+  expect(R"({"anyOf":[{"type":"string","not":{"minLength":0}},{"type":"null"}]})", {"null"}, {R"("")", R"("a)"});
+  expect(R"({"type":"object","propertyNames":{"not":{"minLength":0}}})", {"{}"}, {R"({"a":1})", R"({"":1})"});
 }
 
 TEST(SchemaKeywords, PointersOfReferences) {
   const std::string name(1000, 'n');
   const std::string long_name = R"({"$ref":"#/$defs/)" + name + R"(","$defs":{")" + name;
   expect(long_name + R"(x":false,")" + name + R"(":{"type":"null"}}})", {"null"}, {"1"});
-  const char* const names[][2] = {{"#/$defs/a~1b", "a/b"}, {"#/$defs/a~01", "a~1"},
-                                  {"#/$defs/%61%7e1", "a/"}, {"#/$defs/a%7E%30", "a~"},
-                                  {"#/$defs/%6", "%6"}, {"#/$defs/a~2~", "a~2~"},
+  const char* const names[][2] = {{"#/$defs/a~1b", "a/b"},   {"#/$defs/a~01", "a~1"}, {"#/$defs/%61%7e1", "a/"},
+                                  {"#/$defs/a%7E%30", "a~"}, {"#/$defs/%6", "%6"},    {"#/$defs/a~2~", "a~2~"},
                                   {"#/$defs/", ""}};
   for (const auto& [pointer, key] : names) {
-    expect(Json{{"$ref", pointer}, {"$defs", {{"a", false}, {key, {{"type", "null"}}}}}}.dump(),
-           {"null"}, {"1"});
+    expect(Json{{"$ref", pointer}, {"$defs", {{"a", false}, {key, {{"type", "null"}}}}}}.dump(), {"null"}, {"1"});
   }
   const char* const kTail = R"(","$defs":{"a":[{"type":"null"},{"type":"boolean"}]}})";
   const std::string head = R"({"$ref":"#/$defs/a/)";
   expect(head + "0" + kTail, {"null"}, {"true"});
   expect(head + "%31" + kTail, {"true"}, {"null"});
-  for (const char* index : {"", "00", "01", "x00", "0x", "-0", "2", "4294967295", "4294967296",
-                            "18446744073709551616", "%301"}) {
+  for (const char* index :
+       {"", "00", "01", "x00", "0x", "-0", "2", "4294967295", "4294967296", "18446744073709551616", "%301"}) {
     const BuiltGrammar grammar = BuiltGrammar::schema(head + index + kTail);
-    EXPECT_EQ(grammar.message().rfind("#/$ref: reference to nothing", 0), 0u)
-        << index << grammar.message();
+    EXPECT_EQ(grammar.message().rfind("#/$ref: reference to nothing", 0), 0u) << index << grammar.message();
   }
 }
 
 TEST(SchemaKeywords, RefusedByPointer) {
   const std::pair<const char*, const char*> cases[] = {
-      {R"_({"properties":{"a/b":{"pattern":"(?=x)"}}})_",
-       "#/properties/a~1b/pattern: 1:1: look-ahead"},
+      {R"_({"properties":{"a/b":{"pattern":"(?=x)"}}})_", "#/properties/a~1b/pattern: 1:1: look-ahead"},
       {R"({"items":{"uniqueItems":true}})", "#/items/uniqueItems: unique elements"},
       {R"({"$ref":"#/nowhere"})", "#/$ref: reference to nothing"},
       {R"({"$ref":"http://example.com/x"})", "#/$ref: reference to another document"},
@@ -228,8 +208,7 @@ TEST(SchemaKeywords, RefusedByPointer) {
       {R"({"minProperties":3})", "#/minProperties: not supported where names"},
       {R"({"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false})",
        "#/unevaluatedProperties: not supported beside"},
-      {R"({"not":{"patternProperties":{"a":{"type":"null"}}}})",
-       "#/not/patternProperties: \"not\" around"},
+      {R"({"not":{"patternProperties":{"a":{"type":"null"}}}})", "#/not/patternProperties: \"not\" around"},
       {R"({"$dynamicRef":"#x"})", "#/$dynamicRef: the keyword is not supported"},
       {R"(["a"])", "#: a schema must be an object or a boolean"},
       {"{\"a\":1,\n \"a\":2}", "2:6: name that occurs twice"},
@@ -239,10 +218,8 @@ TEST(SchemaKeywords, RefusedByPointer) {
   for (const auto& [schema, message] : cases) {
     const BuiltGrammar grammar = BuiltGrammar::schema(schema);
     const std::string_view said = message;
-    const bool wrong = said.find("must be") != said.npos || said.find("nothing") != said.npos ||
-                       said[0] != '#';
-    EXPECT_EQ(grammar.status(), wrong ? Status::kGrammarSyntax : Status::kGrammarUnsupported)
-        << schema;
+    const bool wrong = said.find("must be") != said.npos || said.find("nothing") != said.npos || said[0] != '#';
+    EXPECT_EQ(grammar.status(), wrong ? Status::kGrammarSyntax : Status::kGrammarUnsupported) << schema;
     EXPECT_EQ(grammar.message().rfind(message, 0), 0u) << schema << " " << grammar.message();
   }
 }
@@ -262,12 +239,10 @@ TEST(SchemaKeywords, Formats) {
   expect_format("ipv4", {"0.0.0.0", "255.255.255.255"}, {"256.0.0.1", "01.2.3.4", "1.2.3"});
   expect_format("ipv6", {"::", "::1", "1:2:3:4:5:6:7:8", "::ffff:1.2.3.4", "1::8"},
                 {":::", "1:2:3:4:5:6:7:8:9", "12345::", "1::2::3"});
-  expect_format("email", {"a.b@example.com", "\"a b\"@[127.0.0.1]"},
-                {"a..b@example.com", "a@-b.com", "a"});
+  expect_format("email", {"a.b@example.com", "\"a b\"@[127.0.0.1]"}, {"a..b@example.com", "a@-b.com", "a"});
   expect_format("uri", {"http://example.com/c?d=e#f", "urn:x:y", "ftp://[::1]:21/"},
                 {"//a", "http://example.com/ b", "urn://[::x]/", "a:%zz"});
-  expect_format("uuid", {"123e4567-e89b-12d3-a456-426614174000"},
-                {"123e4567e89b12d3a456426614174000"});
+  expect_format("uuid", {"123e4567-e89b-12d3-a456-426614174000"}, {"123e4567e89b12d3a456426614174000"});
   expect_format("duration", {"P1Y2M3DT4H5M6S", "PT1S", "P4W"}, {"P", "P1D2Y", "PT", "P1Y1W"});
   expect_format("hostname", {"a.example.com", std::string(63, 'a')},
                 {"-a", "a-", "a..b", std::string(64, 'a'), "xn--a"});
@@ -297,16 +272,14 @@ TEST(SchemaKeywords, LeapSeconds) {
 
 template <typename Build>
 BuiltGrammar built(Build build) {
-  return BuiltGrammar::from([&](GrammarBuilder& builder, Error* error) {
-    return build(builder, as_span("root"), error);
-  });
+  return BuiltGrammar::from(
+      [&](GrammarBuilder& builder, Error* error) { return build(builder, as_span("root"), error); });
 }
 
 TEST(SchemaKeywords, Shortcuts) {
   const std::string_view words[] = {"yes", "no", "\"q\""};
-  BuiltGrammar choices = built([&](auto& builder, auto name, auto* error) {
-    return build_choices(words, name, builder, error);
-  });
+  BuiltGrammar choices =
+      built([&](auto& builder, auto name, auto* error) { return build_choices(words, name, builder, error); });
   EXPECT_TRUE(choices.matches("yes") && choices.matches("\"q\""));
   EXPECT_FALSE(choices.matches("ye") || choices.matches("yesno"));
   BuiltGrammar range = built([&](auto& builder, auto name, auto* error) {
@@ -314,9 +287,8 @@ TEST(SchemaKeywords, Shortcuts) {
   });
   EXPECT_TRUE(range.matches("-1.5") && range.matches("100.00") && range.matches("99.99"));
   EXPECT_FALSE(range.matches("-1.51") || range.matches("100.01"));
-  const BuiltGrammar bad = built([&](auto& builder, auto name, auto* error) {
-    return build_number_range("x", "", true, name, builder, error);
-  });
+  const BuiltGrammar bad = built(
+      [&](auto& builder, auto name, auto* error) { return build_number_range("x", "", true, name, builder, error); });
   EXPECT_EQ(bad.status(), Status::kInvalidArgument);
   const std::string functions =
       R"([{"type":"function","function":{"name":"add","parameters":{"type":"object",
@@ -331,11 +303,9 @@ TEST(SchemaKeywords, Shortcuts) {
   BuiltGrammar one = calls(ToolChoice::kOne);
   EXPECT_TRUE(one.matches(R"({"name":"add","arguments":{"a":1}})")) << one.message();
   EXPECT_TRUE(one.matches(R"({"name":"now","arguments":{"x":[]}})"));
-  EXPECT_FALSE(one.matches(R"({"name":"add","arguments":{}})") ||
-               one.matches(R"({"name":"sub","arguments":{}})"));
+  EXPECT_FALSE(one.matches(R"({"name":"add","arguments":{}})") || one.matches(R"({"name":"sub","arguments":{}})"));
   BuiltGrammar several = calls(ToolChoice::kSeveral);
-  EXPECT_TRUE(
-      several.matches(R"([{"name":"now","arguments":{}},{"name":"add","arguments":{"a":1}}])"));
+  EXPECT_TRUE(several.matches(R"([{"name":"now","arguments":{}},{"name":"add","arguments":{"a":1}}])"));
   EXPECT_FALSE(several.matches("[]"));
   options.style.space = JsonSpace::kFlexible;
   options.style.maximum_space = 1;
@@ -358,8 +328,7 @@ TEST(SchemaKeywords, SmallWorkspaces) {
     Workspace workspace(memory.data(), size);
     GrammarBuilder builder(workspace);
     Error error;
-    const Status status = build_json_schema(as_span(schema), BuiltGrammar::compact(),
-                                            as_span("root"), builder, &error);
+    const Status status = build_json_schema(as_span(schema), BuiltGrammar::compact(), as_span("root"), builder, &error);
     if (status == Status::kOk && !workspace.exhausted()) built = true;
     if (status == Status::kOk) continue;
     ++failures;
@@ -380,8 +349,7 @@ TEST(SchemaKeywords, SmallWorkspaces) {
     Workspace workspace(memory.data(), memory.size() * 8);
     GrammarBuilder builder(workspace);
     Error error;
-    const Status status =
-        build_json_schema(as_span(text), BuiltGrammar::compact(), as_span("root"), builder, &error);
+    const Status status = build_json_schema(as_span(text), BuiltGrammar::compact(), as_span("root"), builder, &error);
     EXPECT_TRUE(status == Status::kOk || error.message[0] != '\0') << text;
   }
 }

@@ -40,13 +40,11 @@ struct Counts {
   }
   // More schemas may be supported than the committed figures say, never fewer.
   void check(const std::string& suite) const {
-    std::cout << suite << ": " << supported << " of " << schemas << " schemas, "
-              << valid - valid_rejected << " of " << valid << " valid accepted, "
-              << invalid_accepted << " of " << invalid << " invalid accepted\n";
+    std::cout << suite << ": " << supported << " of " << schemas << " schemas, " << valid - valid_rejected << " of "
+              << valid << " valid accepted, " << invalid_accepted << " of " << invalid << " invalid accepted\n";
     for (const auto& [reason, count] : reasons) std::cout << "  " << count << " " << reason << "\n";
     const Json expected =
-        Json::parse(read_file(SOTTO_SOURCE_DIR "/tests/unit/grammar/data/schema_expectations.json"))
-            .at(suite);
+        Json::parse(read_file(SOTTO_SOURCE_DIR "/tests/unit/grammar/data/schema_expectations.json")).at(suite);
     EXPECT_EQ(schemas, expected.at("schemas").get<size_t>());
     EXPECT_GE(supported, expected.at("supported").get<size_t>());
     EXPECT_LE(valid_rejected, expected.at("valid_rejected").get<size_t>());
@@ -55,8 +53,8 @@ struct Counts {
   }
 };
 
-void run(const std::string& where, const Json& schema, const Json& tests,
-         const SchemaOptions& options, Counts& counts) {
+void run(const std::string& where, const Json& schema, const Json& tests, const SchemaOptions& options,
+         Counts& counts) {
   ++counts.schemas;
   BuiltGrammar grammar = BuiltGrammar::schema(schema.dump(), options);
   if (!grammar.valid() && !grammar.empty()) {
@@ -74,9 +72,8 @@ void run(const std::string& where, const Json& schema, const Json& tests,
     ++(valid ? counts.valid_rejected : counts.invalid_accepted);
     if (valid && is_documented(where)) continue;
     if (valid) ++counts.undocumented;
-    std::cout << (valid ? "VALID REJECTED " : "INVALID ACCEPTED ") << where << ": "
-              << test.value("description", "") << ": " << test.at("data").dump().substr(0, 300)
-              << "\n  " << schema.dump().substr(0, 600) << "\n";
+    std::cout << (valid ? "VALID REJECTED " : "INVALID ACCEPTED ") << where << ": " << test.value("description", "")
+              << ": " << test.at("data").dump().substr(0, 300) << "\n  " << schema.dump().substr(0, 600) << "\n";
   }
 }
 
@@ -96,8 +93,8 @@ void run_suite(const std::string& folder) {
     options.assert_formats = file.string().find("/optional/format/") != std::string::npos;
     if (folder == "draft7") options.draft = SchemaDraft::kDraft7;
     for (const auto& group : Json::parse(read_file(file))) {
-      const std::string where = folder + "/" + file.filename().string() + ": " +
-                                group.at("description").get<std::string>();
+      const std::string where =
+          folder + "/" + file.filename().string() + ": " + group.at("description").get<std::string>();
       run(where, group.at("schema"), group.at("tests"), options, counts);
     }
   }
@@ -125,8 +122,7 @@ TEST(SchemaSuites, Bench) {
   std::sort(files.begin(), files.end());
   for (const auto& file : files) {
     const Json document = Json::parse(read_file(file));
-    run(file.filename().string(), document.at("schema"), document.at("tests"),
-        BuiltGrammar::compact(), counts);
+    run(file.filename().string(), document.at("schema"), document.at("tests"), BuiltGrammar::compact(), counts);
   }
   counts.check("jsonschemabench");
 }
@@ -204,8 +200,7 @@ TEST(SchemaSuites, JsonTestSuite) {
     Error error;
     // A schema may not name a member twice.
     const bool reads = name[0] == 'y' && name.find("duplicated_key") == std::string::npos;
-    EXPECT_EQ(document.parse(as_span(text), &error) == Status::kOk, reads)
-        << name << " " << error.message;
+    EXPECT_EQ(document.parse(as_span(text), &error) == Status::kOk, reads) << name << " " << error.message;
   }
   EXPECT_EQ(files, 141u);
 }

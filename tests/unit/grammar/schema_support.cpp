@@ -49,8 +49,7 @@ BuiltGrammar::BuiltGrammar(const Build& build, std::string_view source) {
     // What the front end took, the compiler refuses only if it has no text, or for its size.
     const CompiledGrammar* grammar = nullptr;
     const std::string_view root = "root";
-    status_ = compile_grammar(builder, as_span(source), builder.find_rule(as_span(root)), {}, {},
-                              &grammar, &error);
+    status_ = compile_grammar(builder, as_span(source), builder.find_rule(as_span(root)), {}, {}, &grammar, &error);
     empty_ = status_ == Status::kGrammarSyntax;
     if (status_ == Status::kOk) {
       image_.resize((grammar->size() + 7) / 8);
@@ -164,8 +163,7 @@ bool BuiltGrammar::feed_elements(const Json& array, size_t begin, const Rest& re
   return feed_value(array[begin], [&] { return feed_elements(array, begin + 1, rest); });
 }
 
-bool BuiltGrammar::feed_members(const Json& object, std::vector<bool>& used, size_t done,
-                                const Rest& rest) {
+bool BuiltGrammar::feed_members(const Json& object, std::vector<bool>& used, size_t done, const Rest& rest) {
   if (done == object.size()) return feed("}") && rest();
   const size_t before = fed_.size();
   size_t index = 0;

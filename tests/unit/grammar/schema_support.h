@@ -37,9 +37,7 @@ class BuiltGrammar {
   bool accepts(const Json& value);
   // The text of the value that was accepted last.
   std::string text() const;
-  const CompiledGrammar& view() const {
-    return *reinterpret_cast<const CompiledGrammar*>(image_.data());
-  }
+  const CompiledGrammar& view() const { return *reinterpret_cast<const CompiledGrammar*>(image_.data()); }
   // A matcher limit that was hit since the last call, if any.
   Status limit();
 

@@ -8,9 +8,7 @@
 namespace sotto::test {
 namespace {
 
-const GrammarState& start_of(const TestGrammar& grammar) {
-  return grammar.view().state(grammar.view().root_start());
-}
+const GrammarState& start_of(const TestGrammar& grammar) { return grammar.view().state(grammar.view().root_start()); }
 
 TEST(StateTexts, KnowEndlessSorts) {
   const struct {
@@ -66,8 +64,7 @@ TEST(StateTexts, BytesThatAreNoCharacters) {
     GrammarBuilder builder(workspace);
     const uint32_t root = builder.anonymous_rule(builder.text(as_span(text)));
     const CompiledGrammar* grammar = nullptr;
-    ASSERT_EQ(compile_grammar(builder, as_span(text), root, {}, {}, &grammar, nullptr),
-              Status::kOk);
+    ASSERT_EQ(compile_grammar(builder, as_span(text), root, {}, {}, &grammar, nullptr), Status::kOk);
     const TestVocabulary vocabulary = small_vocabulary({"\xD0", "\xE2\x82", "\xC3\xA9"});
     const size_t size = Matcher::memory_size(*grammar, &vocabulary.view(), {});
     const Memory matcher_memory = aligned_memory(size);
@@ -98,9 +95,7 @@ class Writer {
   }
 
  private:
-  uint32_t below(uint32_t limit) {
-    return static_cast<uint32_t>(next_random(&random_) >> 8) % limit;
-  }
+  uint32_t below(uint32_t limit) { return static_cast<uint32_t>(next_random(&random_) >> 8) % limit; }
   std::string atom() {
     static const char* const kAtoms[] = {"c",
                                          "c",
@@ -126,8 +121,7 @@ class Writer {
     return kAtoms[below(std::size(kAtoms))];
   }
   std::string item() {
-    const std::string counts[] = {"",      "*",      "+",      "?",      "{1,3}",
-                                  "{0,5}", "{2,17}", "{0,30}", "{200,}", "{0,9} \"\\\"\""};
+    const std::string counts[] = {"", "*", "+", "?", "{1,3}", "{0,5}", "{2,17}", "{0,30}", "{200,}", "{0,9} \"\\\"\""};
     return atom() + counts[below(2) * below(std::size(counts))];
   }
   std::string alternatives(uint32_t most) {

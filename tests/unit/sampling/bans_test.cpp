@@ -35,11 +35,9 @@ TEST(Bans, AllowedTokensAreSortedAndMetWithTheMask) {
   const float n = kNegativeInfinity;
   EXPECT_EQ(bench.logits(kRising, {}), (std::vector<float>{n, n, 2, n, 4, n, 6, n}));
   uint64_t words = 0b00110101;
-  EXPECT_EQ(bench.logits(kRising, {}, mask_of(&words, 8)),
-            (std::vector<float>{n, n, 2, n, 4, n, n, n}));
+  EXPECT_EQ(bench.logits(kRising, {}, mask_of(&words, 8)), (std::vector<float>{n, n, 2, n, 4, n, n, n}));
   words = 0b10000010;  // none of them: the mask alone holds
-  EXPECT_EQ(bench.logits(kRising, {}, mask_of(&words, 8)),
-            (std::vector<float>{n, 1, n, n, n, n, n, 7}));
+  EXPECT_EQ(bench.logits(kRising, {}, mask_of(&words, 8)), (std::vector<float>{n, 1, n, n, n, n, n, 7}));
 }
 
 TEST(Bans, ManyAllowedTokensUnderManyMasks) {
@@ -130,8 +128,8 @@ TEST(Forcing, WinsOverBansBeforeAndAfterIt) {
   p.forced_prefix = prefix;
   p.suppressed_tokens = banned;
   p.logit_bias = bias;
-  for (const auto& stages : {std::vector{K::kSuppress, K::kForced, K::kBias},
-                             std::vector{K::kForced, K::kBias, K::kSuppress}}) {
+  for (const auto& stages :
+       {std::vector{K::kSuppress, K::kForced, K::kBias}, std::vector{K::kForced, K::kBias, K::kSuppress}}) {
     ASSERT_EQ(bench.set(p, stages), Status::kOk);
     EXPECT_EQ(bench.sample(kRising, generated(0)).token, 2);
     EXPECT_NE(bench.sample(kRising, generated(1)).token, 2);
@@ -180,8 +178,7 @@ TEST(Callback, SeesTheVocabularyAndMayWriteAnything) {
   EXPECT_EQ(bench.logits(kRising, {}), (std::vector<float>{n, 9, 8, n, 6, 5, n, 3}));
   EXPECT_EQ(written.seen, kRising);
   uint64_t words = 0b11100001;  // what the mask forbids does not come back
-  EXPECT_EQ(bench.logits(kRising, {}, mask_of(&words, 8)),
-            (std::vector<float>{n, n, n, n, n, 5, n, 3}));
+  EXPECT_EQ(bench.logits(kRising, {}, mask_of(&words, 8)), (std::vector<float>{n, n, n, n, n, 5, n, 3}));
   EXPECT_EQ(written.seen, (std::vector<float>{0, n, n, n, n, 5, 6, 7}));
   // Behind the temperature it sees divided logits, and others see what it leaves.
   p.temperature = 2;
@@ -218,23 +215,20 @@ TEST(Bans, ReweighingFallsBackToo) {
 
 bool comes_next(const Tokens& history, std::span<const int32_t> word) {
   const auto before = static_cast<long>(word.size() - 1);
-  return history.size() + 1 >= word.size() &&
-         std::equal(word.begin(), word.end() - 1, history.end() - before);
+  return history.size() + 1 >= word.size() && std::equal(word.begin(), word.end() - 1, history.end() - before);
 }
 
 // What the mask, the logits and the bans of `p` leave.
-std::set<int32_t> survivors(const SamplerParams& p, const std::vector<float>& logits,
-                            const TokenMask& mask, const Tokens& history, uint64_t generated_count,
-                            int32_t end) {
+std::set<int32_t> survivors(const SamplerParams& p, const std::vector<float>& logits, const TokenMask& mask,
+                            const Tokens& history, uint64_t generated_count, int32_t end) {
   std::set<int32_t> left;
   for (size_t t = 0; t < logits.size(); ++t) {
     if (mask.allows(t) && logits[t] > kNegativeInfinity) left.insert(static_cast<int32_t>(t));
   }
   const auto allows = [&](int32_t t) { return mask.allows(static_cast<size_t>(t)); };
   if (std::any_of(p.allowed_tokens.begin(), p.allowed_tokens.end(), allows)) {
-    std::erase_if(left, [&](int32_t t) {
-      return std::count(p.allowed_tokens.begin(), p.allowed_tokens.end(), t) == 0;
-    });
+    std::erase_if(left,
+                  [&](int32_t t) { return std::count(p.allowed_tokens.begin(), p.allowed_tokens.end(), t) == 0; });
   }
   for (const int32_t t : p.suppressed_tokens) left.erase(t);
   if (generated_count == 0) {
@@ -302,7 +296,9 @@ TEST(Bans, NeverLeaveTheMaskNorNothing) {
     ASSERT_TRUE(mask.allows(picked));
     if (input.generated_count < prefix.size()) continue;
     const std::set<int32_t> left = survivors(p, logits, mask, history, input.generated_count, end);
-    if (!left.empty()) { ASSERT_EQ(left.count(static_cast<int32_t>(picked)), 1u); }
+    if (!left.empty()) {
+      ASSERT_EQ(left.count(static_cast<int32_t>(picked)), 1u);
+    }
     fallbacks += left.empty() ? 1 : 0;
   }
   EXPECT_GT(fallbacks, 100);

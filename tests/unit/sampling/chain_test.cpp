@@ -24,8 +24,7 @@ std::vector<StageKind> order_of(const SamplerParams& params, const std::set<Stag
 }
 
 TEST(Chain, PresetsHoldEveryStageOnce) {
-  for (const ChainOrder order :
-       {ChainOrder::kDefault, ChainOrder::kHuggingFace, ChainOrder::kOpenAi}) {
+  for (const ChainOrder order : {ChainOrder::kDefault, ChainOrder::kHuggingFace, ChainOrder::kOpenAi}) {
     SamplerParams params;
     params.order = order;
     const auto stages = stage_order(params);
@@ -41,14 +40,12 @@ TEST(Chain, PresetsAreInTheOrdersOfTheirModels) {
   EXPECT_EQ(order_of(params, {llama.begin(), llama.end()}), llama);
   params.order = ChainOrder::kHuggingFace;
   const std::vector<StageKind> hugging_face = {
-      kSequenceBias, kRepetition, kNoRepeatNgram, kBadWords, kMinTokens, kForced,
-      kEndDecay,     kSuppress,   kTemperature,   kTopH,     kTopK,      kTopP,
-      kMinP,         kTypical,    kEpsilon,       kEta,      kWatermark};
+      kSequenceBias, kRepetition, kNoRepeatNgram, kBadWords, kMinTokens, kForced,  kEndDecay, kSuppress, kTemperature,
+      kTopH,         kTopK,       kTopP,          kMinP,     kTypical,   kEpsilon, kEta,      kWatermark};
   EXPECT_EQ(order_of(params, {hugging_face.begin(), hugging_face.end()}), hugging_face);
   params.order = ChainOrder::kOpenAi;
-  const std::vector<StageKind> open_ai = {kAllowed,    kBadWords,  kMinTokens, kBias,
-                                          kRepetition, kFrequency, kPresence,  kTemperature,
-                                          kMinP,       kTopK,      kTopP};
+  const std::vector<StageKind> open_ai = {kAllowed,  kBadWords,    kMinTokens, kBias, kRepetition, kFrequency,
+                                          kPresence, kTemperature, kMinP,      kTopK, kTopP};
   EXPECT_EQ(order_of(params, {open_ai.begin(), open_ai.end()}), open_ai);
 }
 
@@ -220,8 +217,7 @@ RandomChain make_chain(size_t count, std::mt19937_64& random) {
     }
   }
   std::sort(chain.suppressed.begin(), chain.suppressed.end());
-  chain.suppressed.erase(std::unique(chain.suppressed.begin(), chain.suppressed.end()),
-                         chain.suppressed.end());
+  chain.suppressed.erase(std::unique(chain.suppressed.begin(), chain.suppressed.end()), chain.suppressed.end());
   SamplerParams& p = chain.params;
   p.min_keep = random() % 2 == 0 ? 1 : static_cast<uint32_t>(1 + random() % 30);
   p.selection = static_cast<Selection>(random() % 6);
@@ -237,8 +233,7 @@ RandomChain make_chain(size_t count, std::mt19937_64& random) {
 bool same(const SampledToken& a, const SampledToken& b) {
   return a.token == b.token &&
          std::bit_cast<uint32_t>(a.log_probability) == std::bit_cast<uint32_t>(b.log_probability) &&
-         std::bit_cast<uint32_t>(a.sampled_log_probability) ==
-             std::bit_cast<uint32_t>(b.sampled_log_probability);
+         std::bit_cast<uint32_t>(a.sampled_log_probability) == std::bit_cast<uint32_t>(b.sampled_log_probability);
 }
 
 std::string names_of(const std::vector<StageKind>& stages) {
@@ -285,8 +280,7 @@ TEST(Chain, NeverPicksWhatIsForbiddenAndNeverRunsOut) {
         ASSERT_GE(sampled.token, 0);
         ASSERT_LT(static_cast<size_t>(sampled.token), count);
         ASSERT_TRUE(mask.allows(static_cast<size_t>(sampled.token))) << "round " << round;
-        ASSERT_TRUE(same(sampled, fresh->sample(logits, mask, input, &other)))
-            << "round " << round << " of " << count;
+        ASSERT_TRUE(same(sampled, fresh->sample(logits, mask, input, &other))) << "round " << round << " of " << count;
       }
       EXPECT_EQ(std::memcmp(&state, &other, sizeof state), 0);
     }
@@ -323,8 +317,7 @@ TEST(Chain, RefusesWhatIsOutOfRange) {
       {"smoothing_curve is 0, allowed is 1 to 10", [](auto& p) { p.smoothing_curve = 0; }},
       {"top_p is 0, allowed is above 0 to 1", [](auto& p) { p.top_p = 0; }},
       {"top_p_decay is 0, allowed is above 0 to 1", [](auto& p) { p.top_p_decay = 0; }},
-      {"top_p_min is 0.75, allowed is 0 to 0.5",
-       [](auto& p) { p.top_p = 0.5f, p.top_p_min = 0.75f; }},
+      {"top_p_min is 0.75, allowed is 0 to 0.5", [](auto& p) { p.top_p = 0.5f, p.top_p_min = 0.75f; }},
       {"top_p_reset_token is not in the vocabulary", [](auto& p) { p.top_p_reset_token = 5; }},
       {"top_p_reset_token is not in the vocabulary", [](auto& p) { p.top_p_reset_token = -2; }},
       {"min_p is 2, allowed is 0 to 1", [](auto& p) { p.min_p = 2; }},
@@ -347,8 +340,7 @@ TEST(Chain, RefusesWhatIsOutOfRange) {
       {"min_keep is 0, allowed is at least 1", [](auto& p) { p.min_keep = 0; }},
       {"alternative_count is 65, allowed is 0 to 64", [](auto& p) { p.alternative_count = 65; }},
       {"order is none of its values", [](auto& p) { p.order = static_cast<ChainOrder>(3); }},
-      {"selection is none of its values",
-       [](auto& p) { p.selection = static_cast<Selection>(-1); }},
+      {"selection is none of its values", [](auto& p) { p.selection = static_cast<Selection>(-1); }},
       {"dola is none of its values", [](auto& p) { p.dola = static_cast<DolaLayers>(3); }},
       {"dola_relative_top is 2, allowed is 0 to 1", [](auto& p) { p.dola_relative_top = 2; }},
   };

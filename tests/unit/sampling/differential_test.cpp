@@ -65,8 +65,7 @@ void check(const Case& c, uint64_t draw, TestCandidates& bench, TestSampler& sam
   oracle::Set set = oracle::begin(c.logits, c.allowed());
   ASSERT_EQ(ids_of(candidates), set.ids);
 
-  repetition_penalty(candidates, past.weigh(c.token_history(), params.repetition_window),
-                     params.repetition_penalty);
+  repetition_penalty(candidates, past.weigh(c.token_history(), params.repetition_window), params.repetition_penalty);
   set = oracle::penalize(set, c.history, params.repetition_window, params.repetition_penalty);
   const size_t greedy = oracle::sorted(set)[0];
   ASSERT_EQ(candidates.id(select_greedy(candidates)), set.ids[greedy]);
@@ -109,17 +108,16 @@ TEST_P(Differential, AgreesWithTheOracle) {
   TestSampler sampler(count);
   for (size_t i = 0; i < cases && !HasFailure(); ++i) {
     const Case c = make_case(count, random);
-    SCOPED_TRACE(testing::Message() << "case " << i << ": T " << c.params.temperature << ", k "
-                                    << c.params.top_k << ", p " << c.params.top_p << ", m "
-                                    << c.params.min_p << ", r " << c.params.repetition_penalty
-                                    << ", window " << c.params.repetition_window);
+    SCOPED_TRACE(testing::Message() << "case " << i << ": T " << c.params.temperature << ", k " << c.params.top_k
+                                    << ", p " << c.params.top_p << ", m " << c.params.min_p << ", r "
+                                    << c.params.repetition_penalty << ", window " << c.params.repetition_window);
     check(c, i, bench, sampler);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(VocabularySizes, Differential,
-                         testing::Values(1, 2, 3, 5, 17, 63, 64, 65, 127, 128, 129, 257, 1000,
-                                         1024, 1025, 8191, 20000, 50257));
+                         testing::Values(1, 2, 3, 5, 17, 63, 64, 65, 127, 128, 129, 257, 1000, 1024, 1025, 8191, 20000,
+                                         50257));
 
 }  // namespace
 }  // namespace sotto

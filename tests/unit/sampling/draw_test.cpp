@@ -15,8 +15,8 @@ std::vector<float> portable_logits(size_t count, uint64_t seed) {
   std::vector<float> logits(count);
   for (size_t i = 0; i < count; ++i) {
     const uint64_t bits = random_bits(seed, i);
-    logits[i] = static_cast<float>(static_cast<int>(bits & 0xffff) +
-                                   static_cast<int>(bits >> 16 & 0xffff)) * 0x1p-12f - 20.0f;
+    logits[i] =
+        static_cast<float>(static_cast<int>(bits & 0xffff) + static_cast<int>(bits >> 16 & 0xffff)) * 0x1p-12f - 20.0f;
   }
   return logits;
 }
@@ -120,10 +120,16 @@ TEST(Draw, BordersBetweenTokensAreExact) {
 TEST(Draw, LooksOnlyAtWhatATruncationWouldHaveKept) {
   constexpr size_t kCount = 12 * Candidates::kChunk + 100;
   void (*const truncations[])(Candidates&) = {
-      [](Candidates& c) { top_p(c, 0.95f); },      [](Candidates& c) { top_p(c, 0.3f); },
-      [](Candidates& c) { top_h(c, 0.6f); },       [](Candidates& c) { top_a(c, 40.0f); },
-      [](Candidates& c) { tail_free(c, 0.9f); },   [](Candidates& c) { typical(c, 0.5f); },
-      [](Candidates& c) { c.shares(); top_k(c, 5000); },
+      [](Candidates& c) { top_p(c, 0.95f); },
+      [](Candidates& c) { top_p(c, 0.3f); },
+      [](Candidates& c) { top_h(c, 0.6f); },
+      [](Candidates& c) { top_a(c, 40.0f); },
+      [](Candidates& c) { tail_free(c, 0.9f); },
+      [](Candidates& c) { typical(c, 0.5f); },
+      [](Candidates& c) {
+        c.shares();
+        top_k(c, 5000);
+      },
   };
   std::mt19937_64 random(7);
   std::normal_distribution<float> normal;
@@ -224,8 +230,7 @@ TEST(Draw, SameBitsOnEveryInstructionSet) {
         }
       }
     }
-    EXPECT_EQ(xxhash64(record.data(), record.size() * sizeof record[0]), 0x83c7d5113da50ab8u)
-        << isa_name(kernels->isa);
+    EXPECT_EQ(xxhash64(record.data(), record.size() * sizeof record[0]), 0x83c7d5113da50ab8u) << isa_name(kernels->isa);
   }
   EXPECT_GE(tables, 1);
 }
@@ -238,8 +243,7 @@ TEST(Greedy, TiesGoToTheLowestId) {
     TestSampler sampler(count);
     ASSERT_EQ(sampler->set_params(params, nullptr), Status::kOk);
     for (int i = 0; i < 200; ++i) {
-      const auto logits = make_logits(i % 2 == 0 ? LogitKind::kTied : LogitKind::kFlat, count,
-                                      random);
+      const auto logits = make_logits(i % 2 == 0 ? LogitKind::kTied : LogitKind::kFlat, count, random);
       const auto best = std::max_element(logits.begin(), logits.end());
       EXPECT_EQ(sampler.sample(logits, {}, {}, 0).token, best - logits.begin());
     }
@@ -308,8 +312,8 @@ TEST(LogProbability, IsThatOfTheRawLogits) {
     params.log_probabilities = true;
     params.repetition_penalty = 1.5f;
     ASSERT_EQ(sampler->set_params(params, nullptr), Status::kOk);
-    for (const LogitKind kind : {LogitKind::kNarrow, LogitKind::kWide, LogitKind::kPeaked,
-                                 LogitKind::kTied, LogitKind::kWithNan}) {
+    for (const LogitKind kind :
+         {LogitKind::kNarrow, LogitKind::kWide, LogitKind::kPeaked, LogitKind::kTied, LogitKind::kWithNan}) {
       const std::vector<float> logits = make_logits(kind, count, random);
       std::vector<uint64_t> words;
       const TokenMask mask = make_mask(count, 0.5, random, words);

@@ -104,8 +104,8 @@ TEST(MirostatV2, CutsAtTheSurprise) {
     const float mu = 0.5f * static_cast<float>(i);
     Candidates& candidates = bench.begin(logits);
     cut_mirostat_v2(candidates, mu);
-    EXPECT_EQ(oracle::judge(oracle::Mode::kEpsilon, oracle::begin(logits, {}), 1,
-                            std::exp2(-static_cast<double>(mu)), 1, ids_of(candidates)),
+    EXPECT_EQ(oracle::judge(oracle::Mode::kEpsilon, oracle::begin(logits, {}), 1, std::exp2(-static_cast<double>(mu)),
+                            1, ids_of(candidates)),
               "");
   }
 }

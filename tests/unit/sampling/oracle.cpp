@@ -37,8 +37,7 @@ Set begin(const std::vector<float>& logits, const std::vector<bool>& allowed) {
 
 Set penalize(Set set, const std::vector<int32_t>& history, size_t window, float penalty) {
   const size_t skipped = history.size() - std::min(window, history.size());
-  const std::set<int32_t> tokens(history.begin() + static_cast<ptrdiff_t>(skipped),
-                                 history.end());
+  const std::set<int32_t> tokens(history.begin() + static_cast<ptrdiff_t>(skipped), history.end());
   for (size_t i = 0; i < set.ids.size(); ++i) {
     if (tokens.count(set.ids[i]) == 0) continue;
     const auto l = static_cast<float>(set.logits[i]);
@@ -62,8 +61,7 @@ std::vector<long double> probabilities(const Set& set, float temperature) {
 std::vector<size_t> sorted(const Set& set) {
   std::vector<size_t> order(set.ids.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return set.logits[a] > set.logits[b]; });
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return set.logits[a] > set.logits[b]; });
   return order;
 }
 

@@ -56,10 +56,8 @@ Tokens seen_of(const Text& text, size_t window, bool with_prompt) {
 std::vector<float> penalized(std::vector<float> logits, const Text& text, const SamplerParams& p) {
   const size_t first = reach(text, p.repetition_window, p.penalize_prompt);
   const size_t size = text.tokens.size();
-  const double range = static_cast<double>(
-      p.repetition_window == kWholeWindow ? size - first : p.repetition_window);
-  for (const int32_t token : std::set<int32_t>(text.tokens.begin() + static_cast<long>(first),
-                                               text.tokens.end())) {
+  const double range = static_cast<double>(p.repetition_window == kWholeWindow ? size - first : p.repetition_window);
+  for (const int32_t token : std::set<int32_t>(text.tokens.begin() + static_cast<long>(first), text.tokens.end())) {
     double newest = 0, sum = 0;
     for (size_t i = first; i < size; ++i) {
       if (text.tokens[i] != token) continue;
@@ -102,9 +100,7 @@ std::vector<float> random_logits(size_t count, std::mt19937_64& random) {
 TEST(Penalties, AgreeWithTheirDefinition) {
   std::mt19937_64 random(1);
   ProcessBench bench(40);
-  const auto one_of = [&](std::initializer_list<float> values) {
-    return values.begin()[random() % values.size()];
-  };
+  const auto one_of = [&](std::initializer_list<float> values) { return values.begin()[random() % values.size()]; };
   for (int i = 0; i < 4000 && !HasFatalFailure(); ++i) {
     Text text = make_text(random, 40);
     cut(text, random);
@@ -156,8 +152,7 @@ TEST(Ngrams, AreBannedWhereTheyCameBefore) {
     const Tokens seen = seen_of(text, kWholeWindow, p.penalize_prompt);
     const size_t n = p.no_repeat_ngram;
     for (size_t start = 0; start + n <= seen.size(); ++start) {
-      if (std::equal(seen.end() - static_cast<long>(n - 1), seen.end(),
-                     seen.begin() + static_cast<long>(start))) {
+      if (std::equal(seen.end() - static_cast<long>(n - 1), seen.end(), seen.begin() + static_cast<long>(start))) {
         expected[static_cast<size_t>(seen[start + n - 1])] = kNegativeInfinity;
       }
     }
@@ -167,8 +162,8 @@ TEST(Ngrams, AreBannedWhereTheyCameBefore) {
 }
 
 // For each token, the longest end of the text, without breakers, that it has followed.
-std::vector<float> dry_oracle(std::vector<float> logits, const Tokens& seen,
-                              const std::set<int32_t>& breakers, const SamplerParams& p) {
+std::vector<float> dry_oracle(std::vector<float> logits, const Tokens& seen, const std::set<int32_t>& breakers,
+                              const SamplerParams& p) {
   const size_t n = seen.size();
   std::vector<long> longest(logits.size(), -1);
   for (size_t next = 1; next < n; ++next) {  // seen[next] followed what ends before it
@@ -184,8 +179,8 @@ std::vector<float> dry_oracle(std::vector<float> logits, const Tokens& seen,
     const long excess = longest[token] - static_cast<long>(p.dry_allowed_length);
     const bool breaks = breakers.count(static_cast<int32_t>(token)) > 0;
     if (longest[token] < 0 || excess < 0 || breaks) continue;
-    const double penalty = static_cast<double>(p.dry_multiplier) *
-                           std::pow(static_cast<double>(p.dry_base), static_cast<double>(excess));
+    const double penalty =
+        static_cast<double>(p.dry_multiplier) * std::pow(static_cast<double>(p.dry_base), static_cast<double>(excess));
     logits[token] -= static_cast<float>(std::min(penalty, 3.4028234e38));
   }
   return logits;
@@ -285,10 +280,10 @@ TEST(Severity, AgreesWithItsDefinition) {
       longest = std::max(longest, length);
     }
     const auto count = static_cast<double>(n);
-    const double expected =
-        (std::max(0.0, 1 - 2 * static_cast<double>(single.size()) / count) +
-         (1 - static_cast<double>(pairs.size()) / (count - 1)) +
-         std::min(1.0, 2 * static_cast<double>(longest) / count)) / 3;
+    const double expected = (std::max(0.0, 1 - 2 * static_cast<double>(single.size()) / count) +
+                             (1 - static_cast<double>(pairs.size()) / (count - 1)) +
+                             std::min(1.0, 2 * static_cast<double>(longest) / count)) /
+                            3;
     ASSERT_NEAR(severity_of(text.tokens, n), expected, 1e-6);
   }
 }
@@ -306,8 +301,7 @@ TEST(Guard, RaisesThePenaltyWithTheSeverity) {
   EXPECT_EQ(bench.logits(logits, input_of(TokenHistory({}, varied)))[0], 2);
   p.repetition_penalty = 1.2f;  // where it begins
   ASSERT_EQ(bench.set(p, {K::kRepetition}), Status::kOk);
-  EXPECT_FLOAT_EQ(bench.logits(logits, input_of({loop, {}}))[3],
-                  2 / (1.2f + severity * (1.5f - 1.2f)));
+  EXPECT_FLOAT_EQ(bench.logits(logits, input_of({loop, {}}))[3], 2 / (1.2f + severity * (1.5f - 1.2f)));
   EXPECT_FLOAT_EQ(bench.logits(logits, input_of(TokenHistory({}, single)))[0], 2 / 1.2f);
 }
 

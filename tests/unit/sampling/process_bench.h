@@ -16,9 +16,8 @@ namespace sotto {
 class ProcessBench {
  public:
   // The bytes of token i are texts[i], if there are any.
-  explicit ProcessBench(size_t vocabulary_size, int32_t end_token = kNoTokenId,
-                        std::vector<std::string> texts = {}, size_t list_bytes = 1 << 16,
-                        const Kernels* kernels = find_kernels(Isa::kAuto))
+  explicit ProcessBench(size_t vocabulary_size, int32_t end_token = kNoTokenId, std::vector<std::string> texts = {},
+                        size_t list_bytes = 1 << 16, const Kernels* kernels = find_kernels(Isa::kAuto))
       : texts_(std::move(texts)), memory_(Sampler::memory_size(vocabulary_size, list_bytes)) {
     SamplerShape shape;
     shape.vocabulary_size = vocabulary_size;
@@ -49,8 +48,7 @@ class ProcessBench {
   }
 
   // Logits by id after the chain: -infinity for what is gone.
-  std::vector<float> logits(const std::vector<float>& logits, const SampleInput& input,
-                            const TokenMask& mask = {}) {
+  std::vector<float> logits(const std::vector<float>& logits, const SampleInput& input, const TokenMask& mask = {}) {
     Candidates& left = sampler_.process(logits, mask, input, sampler_.initial_state());
     std::vector<float> result(logits.size(), kNegativeInfinity);
     for (size_t i = 0; i < left.count(); ++i) {
@@ -59,8 +57,7 @@ class ProcessBench {
     return result;
   }
 
-  SampledToken sample(const std::vector<float>& logits, const SampleInput& input,
-                      const TokenMask& mask = {}) {
+  SampledToken sample(const std::vector<float>& logits, const SampleInput& input, const TokenMask& mask = {}) {
     SamplerState state = sampler_.initial_state();
     return sampler_.sample(logits, mask, input, &state);
   }
@@ -77,8 +74,7 @@ class ProcessBench {
 };
 
 // A history in three pieces, any of which may be empty.
-inline TokenHistory split_history(const std::vector<int32_t>& tokens, size_t first,
-                                  size_t second) {
+inline TokenHistory split_history(const std::vector<int32_t>& tokens, size_t first, size_t second) {
   const std::span<const int32_t> all = tokens;
   first = std::min(first, all.size());
   second = std::min(std::max(first, second), all.size());

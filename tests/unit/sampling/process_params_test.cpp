@@ -51,8 +51,7 @@ const Refusal kRefusals[] = {
     {"end_decay_factor is NaN", [](auto& p) { p.end_decay_factor = NAN; }},
     {"logit_bias[1].bias is NaN", [](auto& p) { p.logit_bias = kBadBias; }},
     {"logit_bias[0].bias is inf", [](auto& p) { p.logit_bias = kInfiniteBias; }},
-    {"logit_bias[0]: token 8 is not in the vocabulary of 8",
-     [](auto& p) { p.logit_bias = kOutsideBias; }},
+    {"logit_bias[0]: token 8 is not in the vocabulary of 8", [](auto& p) { p.logit_bias = kOutsideBias; }},
     {"sequence_bias[1] is empty", [](auto& p) { p.sequence_bias = kEmptySequence; }},
     {"sequence_bias[0].tokens is NULL", [](auto& p) { p.sequence_bias = kNullSequence; }},
     {"sequence_bias[0].bias is NaN", [](auto& p) { p.sequence_bias = kNanSequence; }},
@@ -63,11 +62,9 @@ const Refusal kRefusals[] = {
     {"dry_breaker_tokens[2]: token 8", [](auto& p) { p.dry_breaker_tokens = kOutside; }},
     {"allowed_tokens[2]: token 8", [](auto& p) { p.allowed_tokens = kOutside; }},
     {"suppressed_tokens[0]: token -5", [](auto& p) { p.suppressed_tokens = kNegative; }},
-    {"begin_suppressed_tokens[2]: token 8",
-     [](auto& p) { p.begin_suppressed_tokens = kOutside; }},
+    {"begin_suppressed_tokens[2]: token 8", [](auto& p) { p.begin_suppressed_tokens = kOutside; }},
     {"forced_prefix[2]: token 8", [](auto& p) { p.forced_prefix = kOutside; }},
-    {"forced_last_token is 8, not in the vocabulary of 8",
-     [](auto& p) { p.forced_last_token = 8; }},
+    {"forced_last_token is 8, not in the vocabulary of 8", [](auto& p) { p.forced_last_token = 8; }},
     {"forced_last_token is -2,", [](auto& p) { p.forced_last_token = -2; }},
     {"watermark.scheme 5", [](auto& p) { set_watermark(p, static_cast<WatermarkScheme>(5)); }},
     {"watermark.context_width is 17", [](auto& p) { p.watermark.context_width = 17; }},
@@ -78,11 +75,13 @@ const Refusal kRefusals[] = {
     {"watermark.gamma is NaN", [](auto& p) { p.watermark.gamma = NAN; }},
     {"watermark.delta is -1", [](auto& p) { p.watermark.delta = -1; }},
     {"watermark.delta is 101", [](auto& p) { p.watermark.delta = 101; }},
-    {"selection must be MULTINOMIAL", [](auto& p) {
+    {"selection must be MULTINOMIAL",
+     [](auto& p) {
        set_watermark(p, WatermarkScheme::kTournament);
        p.selection = Selection::kMirostatV2;
      }},
-    {"selection must be MULTINOMIAL", [](auto& p) {
+    {"selection must be MULTINOMIAL",
+     [](auto& p) {
        set_watermark(p, WatermarkScheme::kGumbel);
        p.selection = Selection::kGumbel;
      }},

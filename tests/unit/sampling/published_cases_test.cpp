@@ -40,8 +40,7 @@ using Setting = std::function<void(const Json& params, size_t min_keep, Candidat
 // The stages by the names of the cases.
 const std::map<std::string, Setting>& stages() {
   static const std::map<std::string, Setting> all = {
-      {"temperature",
-       [](const Json& p, size_t, Candidates& c) { temperature(c, p["temp"].get<float>()); }},
+      {"temperature", [](const Json& p, size_t, Candidates& c) { temperature(c, p["temp"].get<float>()); }},
       {"dynamic_temperature",
        [](const Json& p, size_t, Candidates& c) {
          temperature(c, dynamic_temperature(c, p["temp"], p["delta"], p["exponent"]));
@@ -50,12 +49,9 @@ const std::map<std::string, Setting>& stages() {
       {"top_p", [](const Json& p, size_t least, Candidates& c) { top_p(c, p["p"], least); }},
       {"min_p", [](const Json& p, size_t least, Candidates& c) { min_p(c, p["p"], least); }},
       {"typical_p", [](const Json& p, size_t least, Candidates& c) { typical(c, p["p"], least); }},
-      {"epsilon_cutoff",
-       [](const Json& p, size_t least, Candidates& c) { epsilon_cutoff(c, p["epsilon"], least); }},
-      {"eta_cutoff",
-       [](const Json& p, size_t least, Candidates& c) { eta_cutoff(c, p["epsilon"], least); }},
-      {"top_n_sigma",
-       [](const Json& p, size_t least, Candidates& c) { top_n_sigma(c, p["n"], least); }},
+      {"epsilon_cutoff", [](const Json& p, size_t least, Candidates& c) { epsilon_cutoff(c, p["epsilon"], least); }},
+      {"eta_cutoff", [](const Json& p, size_t least, Candidates& c) { eta_cutoff(c, p["epsilon"], least); }},
+      {"top_n_sigma", [](const Json& p, size_t least, Candidates& c) { top_n_sigma(c, p["n"], least); }},
       {"top_h", [](const Json& p, size_t least, Candidates& c) { top_h(c, p["top_h"], least); }},
       {"xtc", [](const Json& p, size_t least, Candidates& c) { xtc(c, p["threshold"], least); }},
       {"log_softmax", [](const Json&, size_t, Candidates&) {}}};
@@ -85,8 +81,7 @@ void expect_probabilities(const Json& published, double tolerance, std::map<int3
   EXPECT_TRUE(p.empty()) << p.begin()->first << " stayed";
 }
 
-void expect(const Json& expected, double tolerance, std::map<int32_t, double> before,
-            Candidates& candidates) {
+void expect(const Json& expected, double tolerance, std::map<int32_t, double> before, Candidates& candidates) {
   if (expected.contains("kept_probs")) {
     expect_probabilities(expected["kept_probs"], tolerance, probabilities_of(candidates));
   } else if (expected.contains("kept_unrenormalised_probs")) {
@@ -119,10 +114,9 @@ void expect(const Json& expected, double tolerance, std::map<int32_t, double> be
 // Each stage of a chain, its survivors within one token of those published (at a border of
 // float32 the case allows either).
 void expect_chain(const Json& c, Candidates& candidates) {
-  const std::map<char, std::pair<const char*, Json>> stages = {
-      {'k', {"top_k", {{"k", c["params"]["top_k"]}}}},
-      {'p', {"top_p", {{"p", c["params"]["top_p"]}}}},
-      {'m', {"min_p", {{"p", c["params"]["min_p"]}}}}};
+  const std::map<char, std::pair<const char*, Json>> stages = {{'k', {"top_k", {{"k", c["params"]["top_k"]}}}},
+                                                               {'p', {"top_p", {{"p", c["params"]["top_p"]}}}},
+                                                               {'m', {"min_p", {{"p", c["params"]["min_p"]}}}}};
   for (const Json& step : c["expected"]["steps"]) {
     const auto& [stage, params] = stages.at(step["step"].get<std::string>()[0]);
     apply(stage, params, candidates);

@@ -28,8 +28,7 @@ TEST(SetParams, TakesTheLimits) {
   const auto accepts = [&](auto member, auto value) {
     SamplerParams params;
     params.*member = value;
-    return sampler->set_params(params, nullptr) == Status::kOk &&
-           sampler->params().*member == value;
+    return sampler->set_params(params, nullptr) == Status::kOk && sampler->params().*member == value;
   };
   for (const float t : {0.0f, -0.0f, 1e-45f, 100.0f}) {
     EXPECT_TRUE(accepts(&SamplerParams::temperature, t)) << t;
@@ -47,19 +46,21 @@ TEST(SetParams, TakesTheLimits) {
 
 TEST(SetParams, RefusesWhatIsOutOfRangeAndNamesIt) {
   struct Refusal {
-    float SamplerParams::* member;
+    float SamplerParams::*member;
     const char* name;
     std::vector<std::pair<float, const char*>> values;
   };
   const float above = std::nextafter(1.0f, 2.0f);
-  const Refusal refusals[] = {
-      {&SamplerParams::temperature, "temperature",
-       {{-1.5f, "-1.5"}, {100.5f, "100.5"}, {NAN, "NaN"}, {INFINITY, "infinity"}}},
-      {&SamplerParams::top_p, "top_p",
-       {{0, "0"}, {-0.25f, "-0.25"}, {above, "1"}, {NAN, "NaN"}, {-INFINITY, "-infinity"}}},
-      {&SamplerParams::min_p, "min_p", {{-0.5f, "-0.5"}, {above, "1"}, {NAN, "NaN"}}},
-      {&SamplerParams::repetition_penalty, "repetition_penalty",
-       {{0, "0"}, {-1, "-1"}, {101, "101"}, {NAN, "NaN"}, {INFINITY, "infinity"}}}};
+  const Refusal refusals[] = {{&SamplerParams::temperature,
+                               "temperature",
+                               {{-1.5f, "-1.5"}, {100.5f, "100.5"}, {NAN, "NaN"}, {INFINITY, "infinity"}}},
+                              {&SamplerParams::top_p,
+                               "top_p",
+                               {{0, "0"}, {-0.25f, "-0.25"}, {above, "1"}, {NAN, "NaN"}, {-INFINITY, "-infinity"}}},
+                              {&SamplerParams::min_p, "min_p", {{-0.5f, "-0.5"}, {above, "1"}, {NAN, "NaN"}}},
+                              {&SamplerParams::repetition_penalty,
+                               "repetition_penalty",
+                               {{0, "0"}, {-1, "-1"}, {101, "101"}, {NAN, "NaN"}, {INFINITY, "infinity"}}}};
   TestSampler sampler(10);
   SamplerParams old;
   old.temperature = 0.25f;

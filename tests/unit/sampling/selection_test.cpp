@@ -57,8 +57,7 @@ std::vector<double> softmax(const std::vector<float>& logits, double temperature
   return p;
 }
 
-std::vector<int> draw(TestSampler& sampler, const std::vector<float>& logits, int count,
-                      const TokenMask& mask = {}) {
+std::vector<int> draw(TestSampler& sampler, const std::vector<float>& logits, int count, const TokenMask& mask = {}) {
   std::vector<int> drawn(logits.size());
   for (int i = 0; i < count; ++i) {
     ++drawn[static_cast<size_t>(sampler.sample(logits, mask, {}, static_cast<uint64_t>(i)).token)];
@@ -137,8 +136,8 @@ TEST(DynamicTemperature, FollowsTheEntropy) {
   std::mt19937_64 random(4);
   for (const size_t count : {2, 10, 1000, 20000}) {
     TestCandidates bench(count);
-    for (const LogitKind kind : {LogitKind::kNarrow, LogitKind::kPeaked, LogitKind::kFlat,
-                                 LogitKind::kManyInfinite, LogitKind::kWithNan}) {
+    for (const LogitKind kind :
+         {LogitKind::kNarrow, LogitKind::kPeaked, LogitKind::kFlat, LogitKind::kManyInfinite, LogitKind::kWithNan}) {
       const auto logits = make_logits(kind, count, random);
       const auto p = oracle::probabilities(oracle::begin(logits, {}));
       if (p.empty()) continue;
@@ -209,8 +208,7 @@ TEST(Smoothing, FollowsTheFormula) {
         smooth(candidates, static_cast<float>(f), static_cast<float>(c));
         for (size_t i = 0; i < count; ++i) {
           const double d = 2 * (logits[i] - max), k = (3 - c) / 2, s = (c - 1) / 2;
-          const double expected =
-              std::isinf(d) ? -INFINITY : 2 * max - k * f * d * d + s * f * d * d * d;
+          const double expected = std::isinf(d) ? -INFINITY : 2 * max - k * f * d * d + s * f * d * d * d;
           if (std::isinf(d)) {
             EXPECT_EQ(candidates.logit(i), kNegativeInfinity);
           } else {

@@ -37,8 +37,7 @@ bool compare(const std::vector<float>& logits) {
   for (size_t block = 0; block < slices.block_count(); ++block) {
     const size_t size = slices.block_size(block);
     const size_t bends = std::min(size, count - 2 - std::min(first, count - 2));
-    EXPECT_EQ(slices.sum_of_bends(block), c.kernels().sum_bends(sorted.data() + first, bends))
-        << block;
+    EXPECT_EQ(slices.sum_of_bends(block), c.kernels().sum_bends(sorted.data() + first, bends)) << block;
     first += size;
   }
   for (; first < count - 2; ++first) EXPECT_EQ(sorted[first], 0) << first;
@@ -57,8 +56,7 @@ bool compare(const std::vector<float>& logits) {
   for (size_t rank = 0; rank < count; rank += rank < 2000 ? 251 : 1009) {
     const size_t asked = std::min(kBendBlock + 3, count - rank);
     const float* got = slices.from(rank);
-    EXPECT_TRUE(std::equal(got, got + asked, sorted.begin() + static_cast<ptrdiff_t>(rank)))
-        << rank;
+    EXPECT_TRUE(std::equal(got, got + asked, sorted.begin() + static_cast<ptrdiff_t>(rank))) << rank;
     EXPECT_TRUE(std::equal(got, got + asked, digits.from(rank))) << rank;
   }
   return true;

@@ -16,15 +16,23 @@ std::vector<float> golden_logits(int kind, size_t count) {
   std::vector<float> logits(count);
   for (size_t i = 0; i < count; ++i) {
     const uint64_t bits = split_mix(1000 * static_cast<uint64_t>(kind) + count, i);
-    const auto sum = static_cast<float>((bits & 0xffff) + (bits >> 16 & 0xffff) +
-                                        (bits >> 32 & 0xffff));
+    const auto sum = static_cast<float>((bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff));
     const float x = sum * 0x1p-16f - 1.5f;
     switch (kind) {
-      case 0: logits[i] = x; break;
-      case 1: logits[i] = 16 * x - 30; break;
-      case 2: logits[i] = (bits >> 48 & 0xfff) < 8 ? 8 * x + 12 : 4 * x; break;
-      case 3: logits[i] = std::floor(4 * x) / 2; break;
-      default: logits[i] = bits >> 60 < 13 ? kNegativeInfinity : 4 * x;
+      case 0:
+        logits[i] = x;
+        break;
+      case 1:
+        logits[i] = 16 * x - 30;
+        break;
+      case 2:
+        logits[i] = (bits >> 48 & 0xfff) < 8 ? 8 * x + 12 : 4 * x;
+        break;
+      case 3:
+        logits[i] = std::floor(4 * x) / 2;
+        break;
+      default:
+        logits[i] = bits >> 60 < 13 ? kNegativeInfinity : 4 * x;
     }
   }
   return logits;
@@ -33,17 +41,28 @@ std::vector<float> golden_logits(int kind, size_t count) {
 void apply(Mode mode, double setting, Candidates& candidates) {
   const auto value = static_cast<float>(setting);
   switch (mode) {
-    case Mode::kTopK: return top_k(candidates, static_cast<size_t>(setting));
-    case Mode::kTopP: return top_p(candidates, value);
-    case Mode::kMinP: return min_p(candidates, value);
-    case Mode::kTopA: return top_a(candidates, value);
-    case Mode::kTailFree: return tail_free(candidates, value);
-    case Mode::kTypical: return typical(candidates, value);
-    case Mode::kEpsilon: return epsilon_cutoff(candidates, value);
-    case Mode::kEta: return eta_cutoff(candidates, value);
-    case Mode::kTopNSigma: return top_n_sigma(candidates, value);
-    case Mode::kTopH: return top_h(candidates, value);
-    default: FAIL() << "not in the goldens";
+    case Mode::kTopK:
+      return top_k(candidates, static_cast<size_t>(setting));
+    case Mode::kTopP:
+      return top_p(candidates, value);
+    case Mode::kMinP:
+      return min_p(candidates, value);
+    case Mode::kTopA:
+      return top_a(candidates, value);
+    case Mode::kTailFree:
+      return tail_free(candidates, value);
+    case Mode::kTypical:
+      return typical(candidates, value);
+    case Mode::kEpsilon:
+      return epsilon_cutoff(candidates, value);
+    case Mode::kEta:
+      return eta_cutoff(candidates, value);
+    case Mode::kTopNSigma:
+      return top_n_sigma(candidates, value);
+    case Mode::kTopH:
+      return top_h(candidates, value);
+    default:
+      FAIL() << "not in the goldens";
   }
 }
 
@@ -55,8 +74,8 @@ uint64_t digest(const std::vector<int32_t>& ids) {
 
 TEST(TruncationGoldens, AreWhatNumpyAndTransformersLeave) {
   for (const TruncationGolden& golden : kTruncationGoldens) {
-    SCOPED_TRACE(testing::Message() << oracle::mode_name(golden.mode) << " " << golden.setting
-                                    << ", kind " << golden.kind << " of " << golden.count);
+    SCOPED_TRACE(testing::Message() << oracle::mode_name(golden.mode) << " " << golden.setting << ", kind "
+                                    << golden.kind << " of " << golden.count);
     const std::vector<float> logits = golden_logits(golden.kind, golden.count);
     TestCandidates bench(golden.count);
     Candidates& candidates = bench.begin(logits);
@@ -64,9 +83,7 @@ TEST(TruncationGoldens, AreWhatNumpyAndTransformersLeave) {
     EXPECT_EQ(candidates.count(), golden.kept);
     EXPECT_EQ(digest(ids_of(candidates)), golden.digest);
     if (golden.count > 3000) continue;
-    EXPECT_EQ(oracle::judge(golden.mode, oracle::begin(logits, {}), 1, golden.setting, 1,
-                            ids_of(candidates)),
-              "");
+    EXPECT_EQ(oracle::judge(golden.mode, oracle::begin(logits, {}), 1, golden.setting, 1, ids_of(candidates)), "");
   }
 }
 

@@ -86,27 +86,32 @@ size_t prefix_count(Mode mode, const Sorted& all, long double setting, int sign)
   const long double less = 1 - sign * kSlack, more = 1 + sign * kSlack;
   const Numbers& p = all.p;
   switch (mode) {
-    case Mode::kTopK: return static_cast<size_t>(setting);
-    case Mode::kTopP: return top_p_count(p, std::min(setting * more, 1.0L));
-    case Mode::kMinP: return count_from(p, setting * p[0] * less);
-    case Mode::kTopA: return count_from(p, setting * p[0] * p[0] * less);
-    case Mode::kEpsilon: return count_from(p, setting * less);
+    case Mode::kTopK:
+      return static_cast<size_t>(setting);
+    case Mode::kTopP:
+      return top_p_count(p, std::min(setting * more, 1.0L));
+    case Mode::kMinP:
+      return count_from(p, setting * p[0] * less);
+    case Mode::kTopA:
+      return count_from(p, setting * p[0] * p[0] * less);
+    case Mode::kEpsilon:
+      return count_from(p, setting * less);
     case Mode::kEta:
       return count_from(p, std::min(setting, std::sqrt(setting) * std::exp(-entropy(p))) * less);
     case Mode::kTopNSigma: {
       const long double spread = setting * sigma(all.logits);
       const long double slack = sign * 1e-6L * (std::fabs(all.logits[0]) + spread);
-      return count_from(all.logits, std::isfinite(all.logits[0])
-                                        ? all.logits[0] - spread - slack
-                                        : all.logits[0]);
+      return count_from(all.logits, std::isfinite(all.logits[0]) ? all.logits[0] - spread - slack : all.logits[0]);
     }
-    case Mode::kTopH: return top_h_count(p, setting * entropy(p) * more + sign * 1e-9L);
+    case Mode::kTopH:
+      return top_h_count(p, setting * entropy(p) * more + sign * 1e-9L);
     case Mode::kTailFree: {
       // Differences of neighbours amplify the rounding of what they are taken of.
       const long double noise = 1e-3L + 1e-6L / p[0];
       return tail_free_count(p, setting + sign * noise);
     }
-    default: return 0;
+    default:
+      return 0;
   }
 }
 
@@ -117,8 +122,8 @@ std::vector<int32_t> ids_of(const Set& set, const std::vector<size_t>& order, si
   return ids;
 }
 
-std::string judge_prefix(Mode mode, const Set& set, const Numbers& p, double setting,
-                         size_t min_keep, const std::vector<int32_t>& kept) {
+std::string judge_prefix(Mode mode, const Set& set, const Numbers& p, double setting, size_t min_keep,
+                         const std::vector<int32_t>& kept) {
   const Sorted all = sort(set, p);
   const auto bound = [&](int sign) {
     const size_t count = prefix_count(mode, all, setting, sign);
@@ -137,8 +142,7 @@ std::string judge_typical(const Set& set, const Numbers& p, double mass, size_t 
   for (const long double x : p) distance.push_back(std::fabs(-std::log(x) - h));
   std::vector<size_t> order(p.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return distance[a] < distance[b]; });
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return distance[a] < distance[b]; });
   Numbers nearest;
   for (const size_t place : order) nearest.push_back(p[place]);
   const auto border = [&](int sign) {

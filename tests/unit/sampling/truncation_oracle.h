@@ -11,9 +11,7 @@
 
 namespace sotto::oracle {
 
-enum class Mode {
-  kTopK, kTopP, kMinP, kTopA, kTailFree, kTypical, kEpsilon, kEta, kTopNSigma, kTopH, kXtc, kCount
-};
+enum class Mode { kTopK, kTopP, kMinP, kTopA, kTailFree, kTypical, kEpsilon, kEta, kTopNSigma, kTopH, kXtc, kCount };
 const char* mode_name(Mode mode);
 
 // Why `kept` (ascending ids) cannot be what the mode leaves of `set` at temperature T; empty

@@ -14,17 +14,28 @@ using oracle::Mode;
 void apply(Mode mode, double setting, size_t min_keep, Candidates& candidates) {
   const auto value = static_cast<float>(setting);
   switch (mode) {
-    case Mode::kTopK: return top_k(candidates, static_cast<size_t>(setting), min_keep);
-    case Mode::kTopP: return top_p(candidates, value, min_keep);
-    case Mode::kMinP: return min_p(candidates, value, min_keep);
-    case Mode::kTopA: return top_a(candidates, value, min_keep);
-    case Mode::kTailFree: return tail_free(candidates, value, min_keep);
-    case Mode::kTypical: return typical(candidates, value, min_keep);
-    case Mode::kEpsilon: return epsilon_cutoff(candidates, value, min_keep);
-    case Mode::kEta: return eta_cutoff(candidates, value, min_keep);
-    case Mode::kTopNSigma: return top_n_sigma(candidates, value, min_keep);
-    case Mode::kTopH: return top_h(candidates, value, min_keep);
-    default: return xtc(candidates, value, min_keep);
+    case Mode::kTopK:
+      return top_k(candidates, static_cast<size_t>(setting), min_keep);
+    case Mode::kTopP:
+      return top_p(candidates, value, min_keep);
+    case Mode::kMinP:
+      return min_p(candidates, value, min_keep);
+    case Mode::kTopA:
+      return top_a(candidates, value, min_keep);
+    case Mode::kTailFree:
+      return tail_free(candidates, value, min_keep);
+    case Mode::kTypical:
+      return typical(candidates, value, min_keep);
+    case Mode::kEpsilon:
+      return epsilon_cutoff(candidates, value, min_keep);
+    case Mode::kEta:
+      return eta_cutoff(candidates, value, min_keep);
+    case Mode::kTopNSigma:
+      return top_n_sigma(candidates, value, min_keep);
+    case Mode::kTopH:
+      return top_h(candidates, value, min_keep);
+    default:
+      return xtc(candidates, value, min_keep);
   }
 }
 
@@ -32,17 +43,22 @@ double make_setting(Mode mode, size_t count, std::mt19937_64& random) {
   constexpr double kShares[] = {1e-6, 0.01, 0.3, 0.5, 0.9, 0.95, 0.999};
   constexpr double kFloors[] = {1e-9, 1e-4, 3e-4, 0.01, 0.1, 0.5, 0.999};
   constexpr double kSpreads[] = {0.01, 0.5, 1, 2, 3.5, 100};
-  const auto ranks = std::to_array<double>({1, 2, 40, 300, 1000, 20000, 4e9,
-                                            static_cast<double>(1 + random() % count)});
+  const auto ranks =
+      std::to_array<double>({1, 2, 40, 300, 1000, 20000, 4e9, static_cast<double>(1 + random() % count)});
   switch (mode) {
-    case Mode::kTopK: return ranks[random() % ranks.size()];
-    case Mode::kTopNSigma: return static_cast<float>(kSpreads[random() % std::size(kSpreads)]);
+    case Mode::kTopK:
+      return ranks[random() % ranks.size()];
+    case Mode::kTopNSigma:
+      return static_cast<float>(kSpreads[random() % std::size(kSpreads)]);
     case Mode::kMinP:
     case Mode::kTopA:
     case Mode::kEpsilon:
-    case Mode::kEta: return static_cast<float>(kFloors[random() % std::size(kFloors)]);
-    case Mode::kXtc: return static_cast<float>(random() % 4 == 0 ? 0 : 0.5 / (1 + random() % 100));
-    default: return static_cast<float>(kShares[random() % std::size(kShares)]);
+    case Mode::kEta:
+      return static_cast<float>(kFloors[random() % std::size(kFloors)]);
+    case Mode::kXtc:
+      return static_cast<float>(random() % 4 == 0 ? 0 : 0.5 / (1 + random() % 100));
+    default:
+      return static_cast<float>(kShares[random() % std::size(kShares)]);
   }
 }
 
@@ -69,11 +85,9 @@ TEST_P(Truncations, AgreeWithTheOracle) {
     Candidates& candidates = bench.begin(logits, mask);
     if (t != 1) candidates.divide_by(t);
     apply(mode, setting, min_keep, candidates);
-    EXPECT_EQ(oracle::judge(mode, oracle::begin(logits, allowed), t, setting, min_keep,
-                            ids_of(candidates)),
-              "")
-        << "case " << i << ", kind " << static_cast<int>(kind) << ", setting " << setting
-        << ", min_keep " << min_keep << ", T " << t << ", kept " << candidates.count();
+    EXPECT_EQ(oracle::judge(mode, oracle::begin(logits, allowed), t, setting, min_keep, ids_of(candidates)), "")
+        << "case " << i << ", kind " << static_cast<int>(kind) << ", setting " << setting << ", min_keep " << min_keep
+        << ", T " << t << ", kept " << candidates.count();
     // What stays has its own logits.
     for (size_t k = 0; k < candidates.count(); ++k) {
       const float given = logits[static_cast<size_t>(candidates.id(k))];
@@ -82,14 +96,13 @@ TEST_P(Truncations, AgreeWithTheOracle) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Modes, Truncations,
-    testing::Combine(testing::Range(0, static_cast<int>(Mode::kCount)),
-                     testing::Values(1, 2, 3, 17, 129, 1000, 1025, 6000, 50257)),
-    [](const auto& entry) {
-      return std::string(oracle::mode_name(static_cast<Mode>(std::get<0>(entry.param)))) + "_" +
-             std::to_string(std::get<1>(entry.param));
-    });
+INSTANTIATE_TEST_SUITE_P(Modes, Truncations,
+                         testing::Combine(testing::Range(0, static_cast<int>(Mode::kCount)),
+                                          testing::Values(1, 2, 3, 17, 129, 1000, 1025, 6000, 50257)),
+                         [](const auto& entry) {
+                           return std::string(oracle::mode_name(static_cast<Mode>(std::get<0>(entry.param)))) + "_" +
+                                  std::to_string(std::get<1>(entry.param));
+                         });
 
 // An even sample of these misses or meets all likely tokens, and tells nothing of the border.
 TEST(Border, IsFoundWhereASampleMisleads) {

@@ -35,8 +35,7 @@ bool is_green_left(uint64_t seed, double gamma, uint64_t token) {
 }
 
 uint32_t word(uint32_t a, uint32_t b, uint32_t d, uint64_t key, size_t which) {
-  return philox4x32_10({a, b, 0, d}, {static_cast<uint32_t>(key),
-                                      static_cast<uint32_t>(key >> 32)})[which];
+  return philox4x32_10({a, b, 0, d}, {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)})[which];
 }
 
 uint32_t mix32(uint32_t h) {
@@ -92,11 +91,9 @@ TEST(GreenList, IsAsDescribed) {
           const SampleInput input = input_of(split_history(history, 18, 19));
           const std::vector<float> logits = bench.logits(std::vector<float>(count), input, mask);
           for (size_t t = 0; t < count; ++t) {
-            const bool green =
-                scheme == WatermarkScheme::kLeftHash
-                    ? described::is_green_left(seed, gamma, t)
-                    : described::is_green_self(p.watermark.key, gamma, context,
-                                               static_cast<int32_t>(t));
+            const bool green = scheme == WatermarkScheme::kLeftHash
+                                   ? described::is_green_left(seed, gamma, t)
+                                   : described::is_green_self(p.watermark.key, gamma, context, static_cast<int32_t>(t));
             ASSERT_EQ(logits[t], !mask.allows(t) ? kNegativeInfinity : green ? 2.0f : 0.0f);
           }
         }

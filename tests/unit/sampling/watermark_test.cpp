@@ -18,8 +18,7 @@ namespace {
 
 using Tokens = std::vector<int32_t>;
 using Scheme = WatermarkScheme;
-constexpr Scheme kSchemes[] = {Scheme::kLeftHash, Scheme::kSelfHash, Scheme::kTournament,
-                               Scheme::kGumbel};
+constexpr Scheme kSchemes[] = {Scheme::kLeftHash, Scheme::kSelfHash, Scheme::kTournament, Scheme::kGumbel};
 constexpr const char* kNames[] = {"left hash", "self hash", "tournament", "gumbel"};
 constexpr size_t kVocabulary = 1000;
 
@@ -31,8 +30,7 @@ WatermarkParams params_of(Scheme scheme, uint32_t width = 0, uint64_t key = 1548
   return params;
 }
 
-WatermarkResult detect(const WatermarkParams& params, const Tokens& tokens,
-                       size_t vocabulary = kVocabulary) {
+WatermarkResult detect(const WatermarkParams& params, const Tokens& tokens, size_t vocabulary = kVocabulary) {
   WatermarkResult result;
   EXPECT_EQ(detect_watermark(params, tokens, vocabulary, &result, nullptr), Status::kOk);
   return result;
@@ -120,8 +118,7 @@ void expect_false_positives(const char* what, const Tokens& words, size_t vocabu
     double sum = 0, squares = 0;
     for (size_t i = 0; i < kTexts; ++i) {
       const size_t start = i * 37 % (words.size() - kLength);
-      const Tokens text(words.begin() + static_cast<long>(start),
-                        words.begin() + static_cast<long>(start + kLength));
+      const Tokens text(words.begin() + static_cast<long>(start), words.begin() + static_cast<long>(start + kLength));
       const WatermarkResult r = detect(params_of(kSchemes[s], 0, i * 7919 + 1), text, vocabulary);
       marked += r.is_marked ? 1 : 0;
       above_two += r.p_value < 0.05 ? 1 : 0;
@@ -129,8 +126,8 @@ void expect_false_positives(const char* what, const Tokens& words, size_t vocabu
       squares += r.z * r.z;
     }
     const double mean = sum / kTexts, deviation = std::sqrt(squares / kTexts - mean * mean);
-    std::printf("%s, %s: %zu of %zu marked, %zu with p below 0.05, z %.3f +- %.3f\n", what,
-                kNames[s], marked, kTexts, above_two, mean, deviation);
+    std::printf("%s, %s: %zu of %zu marked, %zu with p below 0.05, z %.3f +- %.3f\n", what, kNames[s], marked, kTexts,
+                above_two, mean, deviation);
     // 13.5 are expected of a normal z; a green list's binomial leans to the right.
     EXPECT_LE(marked, 35u);
     EXPECT_NEAR(static_cast<double>(above_two), 500, 120);
@@ -197,8 +194,7 @@ uint32_t last_layers(size_t count, uint32_t layers) {
 
 // Round by round over the whole distribution, without patterns; those of the last layers order
 // the draw.
-size_t tournament_oracle(const std::vector<float>& logits, uint64_t seed, uint32_t layers,
-                         uint64_t random) {
+size_t tournament_oracle(const std::vector<float>& logits, uint64_t seed, uint32_t layers, uint64_t random) {
   std::vector<long double> p(logits.size());
   const float max = *std::max_element(logits.begin(), logits.end());
   for (size_t t = 0; t < p.size(); ++t) p[t] = std::exp(static_cast<long double>(logits[t]) - max);
@@ -213,13 +209,10 @@ size_t tournament_oracle(const std::vector<float>& logits, uint64_t seed, uint32
     for (size_t t = 0; t < p.size(); ++t) p[t] *= 1 + static_cast<long double>(g(t, layer)) - q;
   }
   const uint32_t first = last_layers(logits.size(), layers);
-  const auto pattern = [&](size_t t) {
-    return split_mix(seed, t) << (64 - layers) >> (64 - layers + first);
-  };
+  const auto pattern = [&](size_t t) { return split_mix(seed, t) << (64 - layers) >> (64 - layers + first); };
   std::vector<size_t> order(p.size());
   std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return pattern(a) < pattern(b); });
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return pattern(a) < pattern(b); });
   long double total = 0, sum = 0;
   for (const long double x : p) total += x;
   for (const size_t t : order) {
@@ -255,8 +248,7 @@ TEST(Watermark, GumbelIsTheLeastOfAll) {
     const size_t picked = select_gumbel_watermark(candidates, seed);
     const double max = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
     const auto time = [&](size_t t) {
-      return -std::log(uniform_of(seed, static_cast<int32_t>(t))) /
-             std::exp(static_cast<double>(logits[t]) - max);
+      return -std::log(uniform_of(seed, static_cast<int32_t>(t))) / std::exp(static_cast<double>(logits[t]) - max);
     };
     for (size_t t = 0; t < count; ++t) ASSERT_GE(time(t), time(picked) * (1 - 1e-4));
   }
@@ -283,7 +275,9 @@ TEST(Watermark, RepeatedContextsAreDrawnAtRandom) {
     EXPECT_LT(distinct(loop, 2), 20);  // before that it is the prompt's
     EXPECT_LT(distinct(fresh, 8), 20);
     EXPECT_GT(distinct(Tokens{1}, 0), 40);  // too short a context
-    if (scheme == Scheme::kGumbel) { EXPECT_EQ(distinct(fresh, 8), 1); }
+    if (scheme == Scheme::kGumbel) {
+      EXPECT_EQ(distinct(fresh, 8), 1);
+    }
   }
 }
 
@@ -332,8 +326,8 @@ TEST(Watermark, AndPenaltiesPickTheSameTokensEverywhere) {
     std::vector<float> logits(kCount);
     for (float& l : logits) l = static_cast<float>(random() % 20000) * 0x1p-11f;
     uint64_t hash = 0;
-    for (const Scheme scheme : {Scheme::kOff, Scheme::kLeftHash, Scheme::kSelfHash,
-                                Scheme::kTournament, Scheme::kGumbel}) {
+    for (const Scheme scheme :
+         {Scheme::kOff, Scheme::kLeftHash, Scheme::kSelfHash, Scheme::kTournament, Scheme::kGumbel}) {
       SamplerParams p = ProcessBench::off();
       p.watermark = params_of(scheme);
       p.repetition_penalty = 1.3f;

@@ -21,9 +21,7 @@ inline constexpr float kNegativeInfinity = -std::numeric_limits<float>::infinity
 // Aligned memory of exactly the size asked for, so that sanitizers see an overrun.
 class Memory {
  public:
-  explicit Memory(size_t size) : bytes_(std::aligned_alloc(64, size)) {
-    std::memset(bytes_.get(), 0xa5, size);
-  }
+  explicit Memory(size_t size) : bytes_(std::aligned_alloc(64, size)) { std::memset(bytes_.get(), 0xa5, size); }
   void* get() { return bytes_.get(); }
 
  private:
@@ -46,8 +44,8 @@ class TestSampler {
   Sampler* operator->() { return &sampler_; }
 
   // One token, as the first of a text.
-  SampledToken sample(const std::vector<float>& logits, const TokenMask& mask,
-                      const TokenHistory& history, uint64_t draw) {
+  SampledToken sample(const std::vector<float>& logits, const TokenMask& mask, const TokenHistory& history,
+                      uint64_t draw) {
     SampleInput input;
     input.history = history;
     input.draw = draw;
@@ -63,8 +61,7 @@ class TestSampler {
 // The candidates by themselves, to look at what a stage leaves.
 class TestCandidates {
  public:
-  explicit TestCandidates(size_t vocabulary_size)
-      : memory_(Sampler::memory_size(vocabulary_size, 0)) {
+  explicit TestCandidates(size_t vocabulary_size) : memory_(Sampler::memory_size(vocabulary_size, 0)) {
     Arena arena(memory_.get());
     candidates_.place(vocabulary_size, arena);
   }
@@ -128,9 +125,7 @@ inline double chi_square_bound(double freedom) {
   return freedom * std::pow(1 - a + 4.753 * std::sqrt(a), 3);
 }
 
-enum class LogitKind {
-  kNarrow, kWide, kPeaked, kFlat, kTied, kManyInfinite, kWithNan, kHuge, kHostile, kCount
-};
+enum class LogitKind { kNarrow, kWide, kPeaked, kFlat, kTied, kManyInfinite, kWithNan, kHuge, kHostile, kCount };
 
 inline std::vector<float> make_logits(LogitKind kind, size_t count, std::mt19937_64& random) {
   std::normal_distribution<float> normal;
@@ -139,14 +134,30 @@ inline std::vector<float> make_logits(LogitKind kind, size_t count, std::mt19937
     const float x = normal(random);
     const auto dice = random() % 16;
     switch (kind) {
-      case LogitKind::kNarrow: logits[i] = x; break;
-      case LogitKind::kWide: logits[i] = 10 * x - 30; break;
-      case LogitKind::kPeaked: logits[i] = 2 * x + (random() % 1000 == 0 ? 15.0f : 0.0f); break;
-      case LogitKind::kFlat: logits[i] = dice < 8 ? 0.0f : -0.0f; break;
-      case LogitKind::kTied: logits[i] = static_cast<float>(static_cast<int>(2 * x)); break;
-      case LogitKind::kManyInfinite: logits[i] = dice < 14 ? kNegativeInfinity : 3 * x; break;
-      case LogitKind::kWithNan: logits[i] = dice < 3 ? NAN : 3 * x; break;
-      case LogitKind::kHuge: logits[i] = 1e38f * std::clamp(x, -3.0f, 3.0f); break;
+      case LogitKind::kNarrow:
+        logits[i] = x;
+        break;
+      case LogitKind::kWide:
+        logits[i] = 10 * x - 30;
+        break;
+      case LogitKind::kPeaked:
+        logits[i] = 2 * x + (random() % 1000 == 0 ? 15.0f : 0.0f);
+        break;
+      case LogitKind::kFlat:
+        logits[i] = dice < 8 ? 0.0f : -0.0f;
+        break;
+      case LogitKind::kTied:
+        logits[i] = static_cast<float>(static_cast<int>(2 * x));
+        break;
+      case LogitKind::kManyInfinite:
+        logits[i] = dice < 14 ? kNegativeInfinity : 3 * x;
+        break;
+      case LogitKind::kWithNan:
+        logits[i] = dice < 3 ? NAN : 3 * x;
+        break;
+      case LogitKind::kHuge:
+        logits[i] = 1e38f * std::clamp(x, -3.0f, 3.0f);
+        break;
       default:  // kHostile
         logits[i] = dice < 5 ? NAN : dice < 10 ? kNegativeInfinity : dice < 12 ? INFINITY : x;
     }
@@ -155,8 +166,7 @@ inline std::vector<float> make_logits(LogitKind kind, size_t count, std::mt19937
 }
 
 // A mask over `words` with about `share` of the tokens allowed, at least one.
-inline TokenMask make_mask(size_t count, double share, std::mt19937_64& random,
-                           std::vector<uint64_t>& words) {
+inline TokenMask make_mask(size_t count, double share, std::mt19937_64& random, std::vector<uint64_t>& words) {
   // Bits beyond the vocabulary are set: nobody may read them as tokens.
   words.assign(TokenMask::word_count(count), share >= 0.9 ? UINT64_MAX : 0);
   if (count % 64 != 0) words.back() |= ~uint64_t{0} << (count % 64);

@@ -103,8 +103,7 @@ TEST(BeamSearch, OneBeamIsGreedy) {
     Tokens expected;
     while (expected.size() < 12) {
       const auto row = logits(expected);
-      const auto token =
-          static_cast<int32_t>(std::max_element(row.begin(), row.end()) - row.begin());
+      const auto token = static_cast<int32_t>(std::max_element(row.begin(), row.end()) - row.begin());
       if (token == kEnd) break;
       expected.push_back(token);
     }
@@ -164,8 +163,7 @@ bool contains(const Tokens& tokens, const Tokens& phrase) {
 }
 
 TEST(BeamSearch, PhrasesAppearAndTheBestTextIsFound) {
-  const std::vector<std::vector<Tokens>> cases = {
-      {{2, 1}}, {{3}, {1, 1}}, {{1, 2, 1}, {2, 1, 3}}, {{2, 2}, {2, 3}}};
+  const std::vector<std::vector<Tokens>> cases = {{{2, 1}}, {{3}, {1, 1}}, {{1, 2, 1}, {2, 1, 3}}, {{2, 2}, {2, 3}}};
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     for (const auto& phrases : cases) {
       for (const bool alternatives : {false, true}) {
@@ -197,9 +195,7 @@ TEST(BeamSearch, PhrasesAppearAndTheBestTextIsFound) {
         const auto found = bench.run(model.view(), params);
         ASSERT_FALSE(found.empty());
         for (const SearchSequence& sequence : found) {
-          const auto has = [&](const Tokens& phrase) {
-            return contains(tokens_of(sequence), phrase);
-          };
+          const auto has = [&](const Tokens& phrase) { return contains(tokens_of(sequence), phrase); };
           EXPECT_TRUE(alternatives ? std::any_of(phrases.begin(), phrases.end(), has)
                                    : std::all_of(phrases.begin(), phrases.end(), has));
         }
@@ -211,8 +207,7 @@ TEST(BeamSearch, PhrasesAppearAndTheBestTextIsFound) {
 // Over a grown vocabulary, too, few beams bring improbable phrases in.
 TEST(BeamSearch, FewBeamsPlaceImprobablePhrases) {
   const Tokens first = {41, 17, 99}, second = {5, 88};
-  const std::vector<TokenList> lists = {{first.data(), first.size()},
-                                        {second.data(), second.size()}};
+  const std::vector<TokenList> lists = {{first.data(), first.size()}, {second.data(), second.size()}};
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     SearchBench bench(120, {4, 9});
     bench.input().end_token = kEnd;

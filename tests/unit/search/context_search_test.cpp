@@ -14,8 +14,12 @@ constexpr uint32_t kCount = 4, kTokens = 10;
 const Tokens kPrompt = {3, 17, 40, 8, 8, 29};
 
 const Model& model() {
-  static const TestModel model({.vocabulary_size = 50, .position_count = 64, .embedding_size = 48,
-                                .head_count = 3, .feed_forward_size = 100, .layer_count = 2},
+  static const TestModel model({.vocabulary_size = 50,
+                                .position_count = 64,
+                                .embedding_size = 48,
+                                .head_count = 3,
+                                .feed_forward_size = 100,
+                                .layer_count = 2},
                                11, isa_of_environment(), 6, /*end_of_text=*/0);
   return model.get();
 }
@@ -119,8 +123,8 @@ std::string mode_name(const testing::TestParamInfo<SearchMode>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, ContextSearch,
-                         testing::Values(SearchMode::kBeam, SearchMode::kBeamSample,
-                                         SearchMode::kSample, SearchMode::kContrastive),
+                         testing::Values(SearchMode::kBeam, SearchMode::kBeamSample, SearchMode::kSample,
+                                         SearchMode::kContrastive),
                          mode_name);
 
 }  // namespace

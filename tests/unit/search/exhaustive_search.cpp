@@ -18,9 +18,8 @@ std::vector<double> log_probabilities(const std::vector<float>& logits) {
 namespace {
 
 // Every text that can end by the rules.
-void enumerate(const FunctionModel::Logits& model, const SearchParams& params, const Rules& rules,
-               int state, const Tokens& tokens, double log_probability,
-               std::vector<Text>* texts) {
+void enumerate(const FunctionModel::Logits& model, const SearchParams& params, const Rules& rules, int state,
+               const Tokens& tokens, double log_probability, std::vector<Text>* texts) {
   const ToyGrammar* grammar = rules.grammar;
   const auto depth = static_cast<uint32_t>(tokens.size());
   const auto add = [&](const Tokens& t, double lp, uint32_t length, Status stop) {
@@ -52,12 +51,10 @@ void enumerate(const FunctionModel::Logits& model, const SearchParams& params, c
 
 }  // namespace
 
-std::vector<Text> all_texts(const FunctionModel::Logits& model, const SearchParams& params,
-                            const Rules& rules) {
+std::vector<Text> all_texts(const FunctionModel::Logits& model, const SearchParams& params, const Rules& rules) {
   std::vector<Text> texts;
   enumerate(model, params, rules, 0, {}, 0, &texts);
-  std::sort(texts.begin(), texts.end(),
-            [](const Text& a, const Text& b) { return a.score > b.score; });
+  std::sort(texts.begin(), texts.end(), [](const Text& a, const Text& b) { return a.score > b.score; });
   return texts;
 }
 

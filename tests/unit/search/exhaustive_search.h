@@ -26,8 +26,7 @@ struct Rules {
 std::vector<double> log_probabilities(const std::vector<float>& logits);
 
 // All that can end by the rules, best first.
-std::vector<Text> all_texts(const FunctionModel::Logits& model, const SearchParams& params,
-                            const Rules& rules);
+std::vector<Text> all_texts(const FunctionModel::Logits& model, const SearchParams& params, const Rules& rules);
 
 // That the search found the best of them.
 void expect_texts(const std::vector<SearchSequence>& found, const std::vector<Text>& expected);

@@ -32,8 +32,7 @@ struct Alone {
   double log_probability = 0;
   uint32_t length = 0;
 };
-Alone sample_alone(SearchBench& bench, const FunctionModel::Logits& model, uint32_t sequence,
-                   uint32_t limit) {
+Alone sample_alone(SearchBench& bench, const FunctionModel::Logits& model, uint32_t sequence, uint32_t limit) {
   Alone text;
   SamplerState state = bench.sampler().initial_state();
   while (text.tokens.size() < limit) {
@@ -72,8 +71,7 @@ TEST(SampleSearch, EqualsSeparateRuns) {
       EXPECT_EQ(found[i].index, i);
       EXPECT_EQ(tokens_of(found[i]), alone.tokens);
       EXPECT_NEAR(found[i].log_probability, alone.log_probability, 1e-5);
-      EXPECT_EQ(found[i].stop, alone.length > alone.tokens.size() ? Status::kStopEndOfText
-                                                                  : Status::kStopMaxTokens);
+      EXPECT_EQ(found[i].stop, alone.length > alone.tokens.size() ? Status::kStopEndOfText : Status::kStopMaxTokens);
     }
     EXPECT_LE(model.most_rows(), 7u);
     EXPECT_LE(model.grow_count(), 8u);
@@ -113,8 +111,8 @@ TEST(SampleSearch, TheMostFrequentTextWinsTheVote) {
   for (const SearchSequence& s : voted) {
     EXPECT_DOUBLE_EQ(s.score, counts[tokens_of(s)] / 60.0);
   }
-  EXPECT_TRUE(std::is_sorted(voted.begin(), voted.end(),
-                             [](const auto& a, const auto& b) { return a.score > b.score; }));
+  EXPECT_TRUE(
+      std::is_sorted(voted.begin(), voted.end(), [](const auto& a, const auto& b) { return a.score > b.score; }));
 }
 
 // F1 of n-gram counts, straight from the definition.
@@ -192,8 +190,7 @@ TEST(SampleSearch, MinimumBayesRiskUsesTheSimilarity) {
 // As many 1s as one likes, then a 2, which ends it.
 ToyGrammar counting_grammar(uint32_t sequence_count) {
   constexpr int kDead = ToyGrammar::kDead;
-  return ToyGrammar({{kDead, 0, 1, kDead}, {kDead, kDead, kDead, kDead}}, {false, true}, kEnd,
-                    sequence_count);
+  return ToyGrammar({{kDead, 0, 1, kDead}, {kDead, kDead, kDead, kDead}}, {false, true}, kEnd, sequence_count);
 }
 
 TEST(SampleSearch, FollowsAGrammar) {
@@ -257,9 +254,7 @@ TEST(SampleSearch, CancellingAndStoppingLeaveWhatThereIs) {
 }
 
 TEST(ContrastiveSearch, WeighsProbabilityAgainstSimilarity) {
-  const auto similarity = [](const Tokens& tokens) {
-    return scrambled_logits(tokens, 1, 77, 1)[0] * 2 - 1;
-  };
+  const auto similarity = [](const Tokens& tokens) { return scrambled_logits(tokens, 1, 77, 1)[0] * 2 - 1; };
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     for (const float alpha : {0.0f, 0.4f, 1.0f}) {
       const auto logits = scrambled(30, seed);
@@ -330,8 +325,7 @@ TEST(ContrastiveSearch, FollowsAGrammar) {
   const auto found = bench.run(model.view(), params);
   const Tokens tokens = tokens_of(found[0]);
   for (size_t i = 0; i + 1 < tokens.size(); ++i) EXPECT_EQ(tokens[i], 1);
-  EXPECT_EQ(found[0].stop,
-            tokens.back() == 2 ? Status::kStopGrammar : Status::kStopMaxTokens);
+  EXPECT_EQ(found[0].stop, tokens.back() == 2 ? Status::kStopGrammar : Status::kStopMaxTokens);
 }
 
 }  // namespace

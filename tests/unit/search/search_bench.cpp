@@ -15,8 +15,7 @@ void* align(std::vector<uint8_t>& storage, size_t size) {
 
 }  // namespace
 
-std::vector<float> scrambled_logits(const Tokens& tokens, size_t vocabulary, uint64_t seed,
-                                    float spread) {
+std::vector<float> scrambled_logits(const Tokens& tokens, size_t vocabulary, uint64_t seed, float spread) {
   uint64_t hash = seed;
   for (const int32_t token : tokens) hash = random_bits(hash, static_cast<uint64_t>(token) + 1);
   std::vector<float> logits(vocabulary);
@@ -80,8 +79,7 @@ SamplerParams plain_sampler() {
   return params;
 }
 
-SearchBench::SearchBench(uint32_t vocabulary, const SearchShape& shape, int32_t end_token)
-    : vocabulary_(vocabulary) {
+SearchBench::SearchBench(uint32_t vocabulary, const SearchShape& shape, int32_t end_token) : vocabulary_(vocabulary) {
   Arena measure;
   Search().lay_out(shape, &measure);
   Arena arena(align(search_storage_, measure.size()));
@@ -107,21 +105,18 @@ void SearchBench::set_sampler(const SamplerParams& params) {
   input_.sampler_state = sampler_.initial_state();
 }
 
-std::vector<SearchSequence> SearchBench::run(const SequenceModel& model,
-                                             const SearchParams& params, Status expected) {
+std::vector<SearchSequence> SearchBench::run(const SequenceModel& model, const SearchParams& params, Status expected) {
   input_.model = model;
   std::span<const SearchSequence> sequences;
   Error error;
   const Status status = search_.run(input_, vocabulary_, params, &sequences, &error);
   if (status != expected) {
-    throw std::runtime_error("status " + std::to_string(static_cast<int>(status)) + " " +
-                             error.message);
+    throw std::runtime_error("status " + std::to_string(static_cast<int>(status)) + " " + error.message);
   }
   return {sequences.begin(), sequences.end()};
 }
 
-std::string SearchBench::refusal(const SequenceModel& model, const SearchParams& params,
-                                 Status expected) {
+std::string SearchBench::refusal(const SequenceModel& model, const SearchParams& params, Status expected) {
   input_.model = model;
   std::span<const SearchSequence> sequences;
   Error error;

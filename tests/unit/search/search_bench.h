@@ -24,8 +24,7 @@ class FunctionModel {
   using Logits = std::function<std::vector<float>(const Tokens&)>;
   using Similarity = std::function<float(const Tokens&)>;
 
-  explicit FunctionModel(Logits logits, uint32_t room = UINT32_MAX - 1)
-      : logits_(std::move(logits)), room_(room) {}
+  explicit FunctionModel(Logits logits, uint32_t room = UINT32_MAX - 1) : logits_(std::move(logits)), room_(room) {}
 
   void set_similarity(Similarity similarity) { similarity_ = std::move(similarity); }
   // The call of grow(), counted from 0, before which `cancelled` is set.
@@ -95,8 +94,7 @@ class FunctionModel {
 };
 
 // Arbitrary logits of a text, the same every time.
-std::vector<float> scrambled_logits(const Tokens& tokens, size_t vocabulary, uint64_t seed,
-                                    float spread = 3);
+std::vector<float> scrambled_logits(const Tokens& tokens, size_t vocabulary, uint64_t seed, float spread = 3);
 
 inline FunctionModel::Logits scrambled(size_t vocabulary, uint64_t seed, float spread = 3) {
   return [=](const Tokens& tokens) { return scrambled_logits(tokens, vocabulary, seed, spread); };
@@ -108,8 +106,8 @@ class ToyGrammar {
   static constexpr int kDead = -1;
 
   // transitions[state][token], kDead where a token may not follow; may_end[state].
-  ToyGrammar(std::vector<std::vector<int>> transitions, std::vector<bool> may_end,
-             int32_t end_token, uint32_t sequence_count)
+  ToyGrammar(std::vector<std::vector<int>> transitions, std::vector<bool> may_end, int32_t end_token,
+             uint32_t sequence_count)
       : transitions_(std::move(transitions)),
         may_end_(std::move(may_end)),
         end_token_(end_token),
@@ -161,8 +159,7 @@ class SearchBench {
 inline const Tokens kStopPair = {1, 2};
 
 inline bool ends_with(const Tokens& tokens, const Tokens& end) {
-  return !end.empty() && tokens.size() >= end.size() &&
-         std::equal(end.rbegin(), end.rend(), tokens.rbegin());
+  return !end.empty() && tokens.size() >= end.size() && std::equal(end.rbegin(), end.rend(), tokens.rbegin());
 }
 
 // Ends sequences where kStopPair is complete.

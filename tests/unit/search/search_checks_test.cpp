@@ -12,9 +12,8 @@ namespace {
 
 class SearchChecks : public testing::Test {
  protected:
-  SearchChecks() : bench_(10, {6, 8}), model_([](const Tokens&) -> std::vector<float> {
-    throw std::runtime_error("evaluated");
-  }) {
+  SearchChecks()
+      : bench_(10, {6, 8}), model_([](const Tokens&) -> std::vector<float> { throw std::runtime_error("evaluated"); }) {
     bench_.input().end_token = 0;
     bench_.input().stops.is_token = [](const void*, int32_t token) { return token == 9; };
   }
@@ -93,8 +92,7 @@ TEST_F(SearchChecks, Combinations) {
 }
 
 TEST_F(SearchChecks, Phrases) {
-  const std::vector<int32_t> good = {1, 2}, out = {3, 10}, negative = {-1}, end = {4, 0},
-                             stop = {9}, long_one(9, 1);
+  const std::vector<int32_t> good = {1, 2}, out = {3, 10}, negative = {-1}, end = {4, 0}, stop = {9}, long_one(9, 1);
   const auto with = [](const std::vector<int32_t>& tokens, SearchParams& p) {
     static TokenList list;
     list = {tokens.data(), tokens.size()};
@@ -114,11 +112,9 @@ TEST_F(SearchChecks, Phrases) {
 
 TEST_F(SearchChecks, States) {
   bench_.input().token_count = 0;
-  EXPECT_NE(bench_.refusal(model_.view(), {}, Status::kInvalidState).find("no tokens"),
-            std::string::npos);
+  EXPECT_NE(bench_.refusal(model_.view(), {}, Status::kInvalidState).find("no tokens"), std::string::npos);
   SearchBench none(10, {0, 0});
-  EXPECT_NE(none.refusal(model_.view(), {}, Status::kInvalidState).find("sequence_count"),
-            std::string::npos);
+  EXPECT_NE(none.refusal(model_.view(), {}, Status::kInvalidState).find("sequence_count"), std::string::npos);
 }
 
 }  // namespace

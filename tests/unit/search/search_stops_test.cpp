@@ -49,9 +49,8 @@ TEST(SearchStops, WideBeamsFindTheBestTextsThatEndAtStopStrings) {
     const auto found = bench.run(model.view(), params);
     ASSERT_EQ(found.size(), expected.size());
     expect_texts(found, expected);
-    EXPECT_TRUE(std::any_of(found.begin(), found.end(), [](const SearchSequence& s) {
-      return s.stop == Status::kStopString;
-    }));
+    EXPECT_TRUE(
+        std::any_of(found.begin(), found.end(), [](const SearchSequence& s) { return s.stop == Status::kStopString; }));
   }
 }
 
@@ -70,8 +69,7 @@ TEST(SearchStops, SamplesEndWhereTheirStopStringIsComplete) {
     bench.input().stops = pair_stops();
     const auto found = bench.run(model.view(), params_of(SearchMode::kSample));
     for (size_t i = 0; i < found.size(); ++i) {
-      const auto at = std::search(whole[i].begin(), whole[i].end(), kStopPair.begin(),
-                                  kStopPair.end());
+      const auto at = std::search(whole[i].begin(), whole[i].end(), kStopPair.begin(), kStopPair.end());
       const bool stops = at != whole[i].end();
       EXPECT_EQ(tokens_of(found[i]), Tokens(whole[i].begin(), stops ? at + 2 : at));
       EXPECT_EQ(found[i].stop == Status::kStopString, stops);
@@ -85,9 +83,7 @@ TEST(SearchStops, AStopStringMayHaveBegunInTheStream) {
   for (const SearchMode mode : kModes) {
     SearchBench bench(4, {4, 6});
     sample_freely(bench);
-    FunctionModel model = similar_model([](const Tokens&) {
-      return std::vector<float>{0, 0, 50, 0};
-    });
+    FunctionModel model = similar_model([](const Tokens&) { return std::vector<float>{0, 0, 50, 0}; });
     bench.input().stops = pair_stops();
     bench.input().stops.text.stop_state = 1;
     const auto found = bench.run(model.view(), params_of(mode));

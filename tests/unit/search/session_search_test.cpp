@@ -9,8 +9,12 @@ namespace sotto {
 namespace {
 
 const Model& model() {
-  static const TestModel model({.vocabulary_size = 50, .position_count = 64, .embedding_size = 48,
-                                .head_count = 3, .feed_forward_size = 100, .layer_count = 2},
+  static const TestModel model({.vocabulary_size = 50,
+                                .position_count = 64,
+                                .embedding_size = 48,
+                                .head_count = 3,
+                                .feed_forward_size = 100,
+                                .layer_count = 2},
                                11, isa_of_environment(), 6);
   return model.get();
 }

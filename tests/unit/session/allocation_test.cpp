@@ -83,8 +83,7 @@ TEST_P(Allocations, None) {
     expect_none("score", [&] { return session->score(scored, values, &score); });
     expect_none("embed", [&] { return session->embed(scored, Pooling::kMean, embedding); });
     expect_none("hidden", [&] { return session->hidden(&row); });
-    expect_none("generate",
-                [&] { return session->generate(prompt, 10, nullptr, nullptr); });
+    expect_none("generate", [&] { return session->generate(prompt, 10, nullptr, nullptr); });
     expect_none("reset", [&] {
       session->reset();
       return Status::kOk;
@@ -92,11 +91,10 @@ TEST_P(Allocations, None) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Ways, Allocations,
-    testing::Combine(testing::Values(Selection::kMultinomial, Selection::kMirostat,
-                                     Selection::kAdaptiveP),
-                     testing::Values(Overflow::kStop, Overflow::kRing, Overflow::kShift)));
+INSTANTIATE_TEST_SUITE_P(Ways, Allocations,
+                         testing::Combine(testing::Values(Selection::kMultinomial, Selection::kMirostat,
+                                                          Selection::kAdaptiveP),
+                                          testing::Values(Overflow::kStop, Overflow::kRing, Overflow::kShift)));
 
 }  // namespace
 }  // namespace sotto

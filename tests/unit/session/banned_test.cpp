@@ -7,9 +7,7 @@ namespace {
 
 const std::vector<int32_t> kPrompt = {1, 2, 3, 1, 2};
 
-void endless(SamplerParams& params) {
-  params.ignore_end = true;
-}
+void endless(SamplerParams& params) { params.ignore_end = true; }
 
 TEST(BannedStrings, NeverAppear) {
   std::mt19937 random(3);
@@ -142,8 +140,7 @@ TEST(BannedStrings, ReplayAfterRewindingAndResetting) {
       if (count > session->token_count()) continue;
       ASSERT_EQ(session->rewind(count), Status::kOk);
       const Generated again = session.generate(all.tokens.size() - kept);
-      const std::vector<int32_t> rest(all.tokens.begin() + static_cast<ptrdiff_t>(kept),
-                                      all.tokens.end());
+      const std::vector<int32_t> rest(all.tokens.begin() + static_cast<ptrdiff_t>(kept), all.tokens.end());
       ASSERT_EQ(again.tokens, rest) << seed << " " << kept;
     }
   }

@@ -8,8 +8,7 @@ const std::vector<int32_t> kPrompt = {1, 2, 3};
 
 // (ab | a bc)* c, then nothing: the end of text may also come after each round.
 Automaton rounds() {
-  const int32_t a = token_of("a"), b = token_of("b"), c = token_of("c"), ab = token_of("ab"),
-                bc = token_of("bc");
+  const int32_t a = token_of("a"), b = token_of("b"), c = token_of("c"), ab = token_of("ab"), bc = token_of("bc");
   return Automaton({{{ab, 0}, {a, 1}, {c, 2}}, {{b, 0}, {bc, 0}}, {}}, {0, 2});
 }
 

@@ -18,16 +18,14 @@ bool is_nested(const std::string& text) {  // a^n c b^n
 
 // (ab | c)* a
 bool is_rounds_and_a(std::string text) {
-  while (text.substr(0, 2) == "ab" || text.substr(0, 1) == "c")
-    text.erase(0, text[0] == 'c' ? 1 : 2);
+  while (text.substr(0, 2) == "ab" || text.substr(0, 1) == "c") text.erase(0, text[0] == 'c' ? 1 : 2);
   return text == "a";
 }
 
 // 2 to 4 of a and b, then one c or more
 bool is_few_and_cs(const std::string& text) {
   const size_t few = text.find_first_not_of("ab");
-  return few != std::string::npos && few >= 2 && few <= 4 &&
-         text.find_first_not_of('c', few) == std::string::npos;
+  return few != std::string::npos && few >= 2 && few <= 4 && text.find_first_not_of('c', few) == std::string::npos;
 }
 
 // c, then a and b
@@ -41,8 +39,7 @@ struct Language {
 };
 
 const Language kLanguages[] = {
-    {R"(root ::= ("ab" | "c")* "a")",
-     [](const std::string& text) { return is_rounds_and_a(text); }},
+    {R"(root ::= ("ab" | "c")* "a")", [](const std::string& text) { return is_rounds_and_a(text); }},
     {R"(root ::= [ab]{2,4} "c"+)", is_few_and_cs},
     {R"(root ::= "a" root "b" | "c")", is_nested},
     {R"(root ::= root "a" | root "b" | "c")", is_c_and_more},
@@ -86,9 +83,7 @@ class ModelGrammar {
   TokenConstraint constraint_;
 };
 
-bool ended_whole(Status stop) {
-  return stop == Status::kStopGrammar || stop == Status::kStopEndOfText;
-}
+bool ended_whole(Status stop) { return stop == Status::kStopGrammar || stop == Status::kStopEndOfText; }
 
 TEST(Grammar, EverySampledTextIsOfTheLanguage) {
   for (const Language& language : kLanguages) {
@@ -126,16 +121,15 @@ TEST(Grammar, EverySearchFindsTextsOfTheLanguage) {
     session.prefill(kPrompt);
     ASSERT_EQ(session->set_constraint(grammar.get()), Status::kOk);
     int whole = 0;
-    for (const SearchMode mode : {SearchMode::kBeam, SearchMode::kBeamSample, SearchMode::kSample,
-                                  SearchMode::kContrastive}) {
+    for (const SearchMode mode :
+         {SearchMode::kBeam, SearchMode::kBeamSample, SearchMode::kSample, SearchMode::kContrastive}) {
       SearchParams params;
       params.mode = mode;
       std::span<const SearchSequence> found;
       ASSERT_EQ(session->search(params, &found, nullptr), Status::kOk);
       ASSERT_FALSE(found.empty());
       for (const SearchSequence& sequence : found) {
-        const std::string text =
-            bytes_of({sequence.tokens, sequence.tokens + sequence.token_count});
+        const std::string text = bytes_of({sequence.tokens, sequence.tokens + sequence.token_count});
         if (!ended_whole(sequence.stop)) continue;
         ++whole;
         EXPECT_TRUE(language.has(text)) << language.gbnf << ": " << text;
@@ -155,8 +149,7 @@ TEST(Grammar, ForcedTextIsEvaluatedAheadAndStaysTheSame) {
     ModelGrammar grammar(R"(root ::= ("abcabcaabca" [ab] "ccbcabcbcaab" | "bca" root)+)");
     std::vector<Generated> found;
     for (const uint32_t draft_tokens : {0u, 6u}) {
-      OpenedSession session(text_model(),
-                            [&](SessionParams& params) { params.draft_tokens = draft_tokens; });
+      OpenedSession session(text_model(), [&](SessionParams& params) { params.draft_tokens = draft_tokens; });
       session.sample(seed);
       session.prefill(kPrompt);
       ASSERT_EQ(session->set_constraint(grammar.get()), Status::kOk);

@@ -10,9 +10,7 @@ namespace {
 const std::vector<int32_t> kPrompt = {1, 2, 3};
 const std::vector<int32_t> kNegative = {9, 5, 4, 4};
 
-void with_guide(SessionParams& params) {
-  params.features = kFeatureGuide;
-}
+void with_guide(SessionParams& params) { params.features = kFeatureGuide; }
 
 std::vector<double> log_softmax(const std::vector<float>& logits) {
   double sum = 0;
@@ -62,9 +60,7 @@ TEST(Guide, FreeGuidance) {
   for (const float scale : {0.0f, 0.5f, 1.0f, 1.5f, 6.0f}) {
     GuideParams params;
     params.scale = scale;
-    expect_choices(text_model(2, 1), params, [&](double p, double q, double) {
-      return double{scale} * (p - q) + q;
-    });
+    expect_choices(text_model(2, 1), params, [&](double p, double q, double) { return double{scale} * (p - q) + q; });
   }
 }
 
@@ -128,8 +124,8 @@ TEST(Guide, FollowsRewindsBansAndReset) {
       ASSERT_EQ(session->rewind(kPrompt.size() + kept), Status::kOk);
       EXPECT_EQ(guide->token_count(), kNegative.size() + kept);
       const Generated again = session.generate(30 - kept);
-      EXPECT_TRUE(std::equal(again.tokens.begin(), again.tokens.end(),
-                             all.tokens.begin() + static_cast<ptrdiff_t>(kept)));
+      EXPECT_TRUE(
+          std::equal(again.tokens.begin(), again.tokens.end(), all.tokens.begin() + static_cast<ptrdiff_t>(kept)));
     }
     session->reset();
     EXPECT_EQ(guide->token_count(), kNegative.size());
@@ -155,8 +151,7 @@ TEST(Guide, ItsContextEndsTheText) {
 TEST(Guide, IsRefusedByName) {
   OpenedSession session(text_model(), with_guide), other(text_model(), with_guide);
   OpenedSession plain(text_model()), third(text_model());
-  const auto refuse = [](OpenedSession& from, Session* guide, const std::string& name,
-                         const GuideParams& params = {},
+  const auto refuse = [](OpenedSession& from, Session* guide, const std::string& name, const GuideParams& params = {},
                          Status status = Status::kInvalidArgument) {
     Error error;
     EXPECT_EQ(from->set_guide(guide, params, &error), status);
@@ -199,9 +194,8 @@ TEST(Guide, IsRefusedByName) {
 TEST(Dola, ContrastsTheLayerThatDivergesMost) {
   const Model& model = text_model(8, 5);
   for (const DolaLayers which : {DolaLayers::kLow, DolaLayers::kHigh}) {
-    const std::vector<uint32_t> layers = which == DolaLayers::kLow
-                                             ? std::vector<uint32_t>{2}
-                                             : std::vector<uint32_t>{4, 6};
+    const std::vector<uint32_t> layers =
+        which == DolaLayers::kLow ? std::vector<uint32_t>{2} : std::vector<uint32_t>{4, 6};
     OpenedSession session(model, [](SessionParams& params) { params.features = kFeatureDola; });
     ContextParams shape;
     shape.context_tokens = shape.batch_tokens = 64;
@@ -282,8 +276,7 @@ TEST(Dola, IsRefusedWhereItCannotBe) {
   OpenedSession without(text_model(8, 5));
   EXPECT_EQ(without->set_sampler(params, &error), Status::kInvalidArgument);
   EXPECT_EQ(std::string(error.message).rfind("dola", 0), 0u) << error.message;
-  OpenedSession shallow(text_model(2, 1),
-                        [](SessionParams& each) { each.features = kFeatureDola; });
+  OpenedSession shallow(text_model(2, 1), [](SessionParams& each) { each.features = kFeatureDola; });
   EXPECT_EQ(shallow->set_sampler(params, &error), Status::kInvalidArgument);
   EXPECT_EQ(std::string(error.message).rfind("dola", 0), 0u) << error.message;
   params.dola = DolaLayers::kHigh;

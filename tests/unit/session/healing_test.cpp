@@ -52,10 +52,10 @@ TEST(Healing, TakesBackWhatOneTokenContinues) {
     for (const std::string& text : texts) tokens.push_back(token_of(text));
     return Healing::count_unfinished(tokenizer, tokens);
   };
-  EXPECT_EQ(count({"c", "a"}), 1u);         // ab
-  EXPECT_EQ(count({"a", "b"}), 2u);         // abc
-  EXPECT_EQ(count({"b", "c"}), 2u);         // bca
-  EXPECT_EQ(count({"a", "\xC3"}), 2u);      // a\xC3\xA9
+  EXPECT_EQ(count({"c", "a"}), 1u);     // ab
+  EXPECT_EQ(count({"a", "b"}), 2u);     // abc
+  EXPECT_EQ(count({"b", "c"}), 2u);     // bca
+  EXPECT_EQ(count({"a", "\xC3"}), 2u);  // a\xC3\xA9
   EXPECT_EQ(count({"abc"}), 0u);
   EXPECT_EQ(count({"cb"}), 0u);
   EXPECT_EQ(count({}), 0u);

@@ -33,14 +33,11 @@ TEST(Pieces, TellBytesProbabilitiesAndAlternatives) {
       ASSERT_EQ(session->next(), Status::kOk);
       const Piece& piece = session->piece();
       ASSERT_EQ(piece.token, watched->piece().token);
-      EXPECT_EQ(std::string(piece.bytes, piece.byte_count),
-                vocabulary()[static_cast<size_t>(piece.token)]);
+      EXPECT_EQ(std::string(piece.bytes, piece.byte_count), vocabulary()[static_cast<size_t>(piece.token)]);
       double sum = 0, warm_sum = 0;
       for (const float logit : logits) sum += std::exp(double{logit});
       for (size_t id = 1; id < logits.size(); ++id) warm_sum += std::exp(double{logits[id]} / 1.7);
-      const auto ln_p = [&](int32_t token) {
-        return double{logits[static_cast<size_t>(token)]} - std::log(sum);
-      };
+      const auto ln_p = [&](int32_t token) { return double{logits[static_cast<size_t>(token)]} - std::log(sum); };
       EXPECT_NEAR(double{piece.log_probability}, ln_p(piece.token), 1e-6);
       EXPECT_NEAR(double{piece.sampled_log_probability},
                   double{logits[static_cast<size_t>(piece.token)]} / 1.7 - std::log(warm_sum), 1e-5);

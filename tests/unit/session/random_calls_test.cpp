@@ -31,21 +31,31 @@ class RandomCalls {
 
   void call() {
     switch (random_() % 16) {
-      case 0: return set_sampler();
-      case 1: return set_stops();
-      case 2: return prefill();
-      case 3: return constrain();
-      case 4: return guide();
-      case 5: return rewind();
-      case 6: return compare_copy();
+      case 0:
+        return set_sampler();
+      case 1:
+        return set_stops();
+      case 2:
+        return prefill();
+      case 3:
+        return constrain();
+      case 4:
+        return guide();
+      case 5:
+        return rewind();
+      case 6:
+        return compare_copy();
       case 7: {
         const Status status = session_->heal();
         ASSERT_TRUE(status == Status::kOk || status == Status::kInvalidState);
         return;
       }
-      case 8: return session_->cancel();
-      case 9: return score();
-      default: return generate(random_() % 8);
+      case 8:
+        return session_->cancel();
+      case 9:
+        return score();
+      default:
+        return generate(random_() % 8);
     }
   }
 
@@ -84,8 +94,7 @@ class RandomCalls {
     std::vector<int32_t> tokens(random_() % 9);
     for (int32_t& token : tokens) token = static_cast<int32_t>(random_() % vocabulary().size());
     const Status status = session_->prefill(tokens);
-    ASSERT_TRUE(status == Status::kOk || status == Status::kStopContextFull ||
-                status == Status::kStopCancelled);
+    ASSERT_TRUE(status == Status::kOk || status == Status::kStopContextFull || status == Status::kStopCancelled);
     if (status == Status::kStopContextFull) session_->reset();
     text_.clear();
   }
@@ -126,8 +135,7 @@ class RandomCalls {
     const int32_t tokens[] = {1, 2, 3};
     ScoreResult result;
     const Status status = session_->score(tokens, nullptr, &result);
-    ASSERT_TRUE(status == Status::kOk || status == Status::kStopContextFull ||
-                status == Status::kStopCancelled);
+    ASSERT_TRUE(status == Status::kOk || status == Status::kStopContextFull || status == Status::kStopCancelled);
     text_.clear();
   }
 
@@ -139,8 +147,7 @@ class RandomCalls {
         ASSERT_EQ(text_.find(ban), std::string::npos) << ban << " in " << text_;
       }
       if (static_cast<int32_t>(status) < 0) {
-        ASSERT_TRUE(status == Status::kInvalidState || status == Status::kGrammarDeadEnd)
-            << status_text(status);
+        ASSERT_TRUE(status == Status::kInvalidState || status == Status::kGrammarDeadEnd) << status_text(status);
         return;
       }
       if (status == Status::kStopCancelled) continue;

@@ -74,12 +74,11 @@ TEST_P(Rewinding, ReplaysTheSameTokensAndText) {
   EXPECT_EQ(refused == 0, overflow == Overflow::kStop);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Ways, Rewinding,
-    testing::Combine(testing::Values(Selection::kMultinomial, Selection::kGreedy,
-                                     Selection::kGumbel, Selection::kMirostat,
-                                     Selection::kMirostatV2, Selection::kAdaptiveP),
-                     testing::Values(Overflow::kStop, Overflow::kRing, Overflow::kShift)));
+INSTANTIATE_TEST_SUITE_P(Ways, Rewinding,
+                         testing::Combine(testing::Values(Selection::kMultinomial, Selection::kGreedy,
+                                                          Selection::kGumbel, Selection::kMirostat,
+                                                          Selection::kMirostatV2, Selection::kAdaptiveP),
+                                          testing::Values(Overflow::kStop, Overflow::kRing, Overflow::kShift)));
 
 TEST(Rewinding, IntoTheMiddleOfACharacterHoldsItsBeginningBack) {
   OpenedSession session(text_model());

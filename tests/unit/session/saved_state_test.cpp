@@ -24,8 +24,7 @@ void go_on_as(OpenedSession& one, OpenedSession& other, size_t count) {
     ASSERT_EQ(a.token, b.token) << i;
     ASSERT_EQ(std::string(a.text, a.text_size), std::string(b.text, b.text_size)) << i;
     ASSERT_EQ(std::memcmp(&a.log_probability, &b.log_probability, sizeof(float)), 0);
-    ASSERT_EQ(std::memcmp(&a.sampled_log_probability, &b.sampled_log_probability, sizeof(float)),
-              0);
+    ASSERT_EQ(std::memcmp(&a.sampled_log_probability, &b.sampled_log_probability, sizeof(float)), 0);
     ASSERT_EQ(a.alternative_count, b.alternative_count);
     for (uint32_t k = 0; k < a.alternative_count; ++k) {
       ASSERT_EQ(a.alternatives[k].token, b.alternatives[k].token);
@@ -98,8 +97,7 @@ TEST_P(SavedStates, GoOnWhereTheyWereCut) {
       go_on_as(original, forked, 30);
       ASSERT_EQ(original->restore(bytes, nullptr), Status::kOk);
       const uint64_t back = std::min<uint64_t>(session->token_count() - 1, random() % 5);
-      ASSERT_EQ(original->rewind(original->token_count() - back),
-                session->rewind(session->token_count() - back));
+      ASSERT_EQ(original->rewind(original->token_count() - back), session->rewind(session->token_count() - back));
       go_on_as(session, original, 8);
       std::span<const float> ours, theirs;
       const Status status = session->logits(&ours);
@@ -109,12 +107,11 @@ TEST_P(SavedStates, GoOnWhereTheyWereCut) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Ways, SavedStates,
-    testing::Combine(testing::Values(Selection::kMultinomial, Selection::kGreedy,
-                                     Selection::kGumbel, Selection::kMirostat,
-                                     Selection::kMirostatV2, Selection::kAdaptiveP),
-                     testing::Values(Overflow::kStop, Overflow::kRing, Overflow::kShift)));
+INSTANTIATE_TEST_SUITE_P(Ways, SavedStates,
+                         testing::Combine(testing::Values(Selection::kMultinomial, Selection::kGreedy,
+                                                          Selection::kGumbel, Selection::kMirostat,
+                                                          Selection::kMirostatV2, Selection::kAdaptiveP),
+                                          testing::Values(Overflow::kStop, Overflow::kRing, Overflow::kShift)));
 
 TEST(SavedState, OfAnEmptySession) {
   OpenedSession session(text_model()), other(text_model());
@@ -204,8 +201,7 @@ TEST(SavedState, MadeUpStatesAreSafe) {
     const size_t changes = 1 + random() % 3;
     for (size_t i = 0; i < changes; ++i) {
       // Keys and values fill the middle; the fields lie at both ends.
-      const size_t at = random() % 2 == 0 ? kSavedHeaderSize + random() % 64
-                                          : bytes.size() - 9 - random() % 700;
+      const size_t at = random() % 2 == 0 ? kSavedHeaderSize + random() % 64 : bytes.size() - 9 - random() % 700;
       const uint8_t values[] = {0, 1, 0x7F, 0x80, 0xFF, static_cast<uint8_t>(random())};
       bytes[at] = values[random() % 6];
     }
@@ -256,8 +252,7 @@ TEST(SavedState, OfAnotherShapeIsRefusedByName) {
     params.overflow = Overflow::kRing;
     params.sink_tokens = 0;
   });
-  refuse(text_model(), "features",
-         [](SessionParams& params) { params.features = kFeatureHiddenHistory; });
+  refuse(text_model(), "features", [](SessionParams& params) { params.features = kFeatureHiddenHistory; });
   Error error;
   EXPECT_EQ(Session::fork(*small.session, small.session.get(), &error), Status::kInvalidArgument);
 }

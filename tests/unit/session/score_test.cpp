@@ -13,9 +13,7 @@ std::vector<int32_t> random_tokens(size_t count, uint32_t seed) {
   return tokens;
 }
 
-bool same_bits(float a, float b) {
-  return std::memcmp(&a, &b, sizeof a) == 0;
-}
+bool same_bits(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
 TEST(Score, IsWhatTheTokensWouldHaveHadOneByOne) {
   for (const uint32_t batch : {1u, 5u, 64u}) {
@@ -148,8 +146,7 @@ TEST(Embedding, PoolsTheHiddenStates) {
     EXPECT_TRUE(std::equal(last.begin(), last.end(), hidden.begin()));
     EXPECT_EQ(session.logits(), stepped.logits());
     EXPECT_EQ(session->embed({}, Pooling::kLast, last.data()), Status::kInvalidArgument);
-    EXPECT_EQ(session->embed(tokens, static_cast<Pooling>(2), last.data()),
-              Status::kInvalidArgument);
+    EXPECT_EQ(session->embed(tokens, static_cast<Pooling>(2), last.data()), Status::kInvalidArgument);
   }
 }
 

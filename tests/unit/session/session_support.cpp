@@ -15,7 +15,7 @@ namespace {
 
 // Merges name tokens by their bytes.
 const std::vector<std::pair<std::string, std::string>> kMerges = {
-    {"a", "b"}, {"ab", "c"}, {"b", "c"}, {"c", "a"},     {"a", "a"},
+    {"a", "b"},  {"ab", "c"}, {"b", "c"}, {"c", "a"},       {"a", "a"},
     {"aa", "a"}, {"bc", "a"}, {"c", "b"}, {"\xC3", "\xA9"}, {"a", "\xC3\xA9"}};
 
 struct Vocabulary {
@@ -51,8 +51,7 @@ const Vocabulary& shared_vocabulary() {
 class EndingCheckpoint final : public Checkpoint {
  public:
   EndingCheckpoint(const ModelShape& shape, uint64_t seed)
-      : Checkpoint(SyntheticCheckpoint("session test", shape, seed).info()),
-        plain_("session test", shape, seed) {
+      : Checkpoint(SyntheticCheckpoint("session test", shape, seed).info()), plain_("session test", shape, seed) {
     info_.end_of_text_token = kEndToken;
   }
   std::vector<float> positions() const override { return loud(plain_.positions()); }
@@ -75,8 +74,8 @@ class EndingCheckpoint final : public Checkpoint {
 };
 
 std::vector<uint8_t> write_file(const Checkpoint& checkpoint, const TokenizerData* tokenizer) {
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("sotto-session-test-" + std::to_string(getpid()) + ".sotto");
+  const auto path =
+      std::filesystem::temp_directory_path() / ("sotto-session-test-" + std::to_string(getpid()) + ".sotto");
   WriteOptions options;
   options.tokenizer = tokenizer;
   write_model(checkpoint, path, options);
@@ -110,20 +109,17 @@ const Model& text_model(uint32_t layer_count, uint64_t seed) {
     const auto size = static_cast<uint32_t>(vocabulary().size());
     const ModelShape shape = {size, 64, 32, 2, 64, layer_count};
     const TokenizerData tokenizer = build_tokenizer(shared_vocabulary().description);
-    model = std::make_unique<TestModel>(write_file(EndingCheckpoint(shape, seed), &tokenizer),
-                                        isa_of_environment());
+    model = std::make_unique<TestModel>(write_file(EndingCheckpoint(shape, seed), &tokenizer), isa_of_environment());
   }
   return model->get();
 }
 
 const Model& model_without_text() {
-  static const TestModel model(
-      write_file(SyntheticCheckpoint("session test", {30, 64, 32, 2, 64, 2}, 1), nullptr));
+  static const TestModel model(write_file(SyntheticCheckpoint("session test", {30, 64, 32, 2, 64, 2}, 1), nullptr));
   return model.get();
 }
 
-OpenedSession::OpenedSession(const Model& model,
-                             const std::function<void(SessionParams&)>& adjust) {
+OpenedSession::OpenedSession(const Model& model, const std::function<void(SessionParams&)>& adjust) {
   SessionParams params;
   if (adjust) adjust(params);
   Error error;
@@ -173,9 +169,7 @@ void OpenedSession::ban(const std::vector<std::string>& strings) {
   ASSERT_EQ(session_->set_stops(params, &error), Status::kOk) << error.message;
 }
 
-void OpenedSession::prefill(const std::vector<int32_t>& tokens) {
-  ASSERT_EQ(session_->prefill(tokens), Status::kOk);
-}
+void OpenedSession::prefill(const std::vector<int32_t>& tokens) { ASSERT_EQ(session_->prefill(tokens), Status::kOk); }
 
 Generated OpenedSession::generate(size_t count) {
   Generated generated;
@@ -257,13 +251,10 @@ int Automaton::step(std::span<const char> text) const {
   return -1;
 }
 
-bool Automaton::ends_in(int state) const {
-  return std::find(ends_.begin(), ends_.end(), state) != ends_.end();
-}
+bool Automaton::ends_in(int state) const { return std::find(ends_.begin(), ends_.end(), state) != ends_.end(); }
 
 std::string random_text(std::mt19937& random, size_t min_size, size_t max_size) {
-  static const std::vector<std::string> characters = {"a", "b", "c", "a", "b",
-                                                      "\xC3\xA9", "\xE2\x82\xAC"};
+  static const std::vector<std::string> characters = {"a", "b", "c", "a", "b", "\xC3\xA9", "\xE2\x82\xAC"};
   const size_t size = min_size + random() % (max_size - min_size + 1);
   std::string text;
   while (text.size() < size) text += characters[random() % characters.size()];

@@ -37,8 +37,7 @@ struct Generated {
 
 class OpenedSession {
  public:
-  explicit OpenedSession(const Model& model,
-                         const std::function<void(SessionParams&)>& adjust = {});
+  explicit OpenedSession(const Model& model, const std::function<void(SessionParams&)>& adjust = {});
   ~OpenedSession() { session_->deinit(); }
   OpenedSession(const OpenedSession&) = delete;
   OpenedSession& operator=(const OpenedSession&) = delete;

@@ -6,8 +6,8 @@
 namespace sotto {
 
 void PrintTo(const RecordedPiece& piece, std::ostream* stream) {
-  *stream << static_cast<int32_t>(piece.status) << ":" << piece.token << " \"" << piece.text
-          << "\" " << piece.log_probability << " " << piece.sampled_log_probability;
+  *stream << static_cast<int32_t>(piece.status) << ":" << piece.token << " \"" << piece.text << "\" "
+          << piece.log_probability << " " << piece.sampled_log_probability;
 }
 
 std::vector<RecordedPiece> record(OpenedSession& session, size_t count) {
@@ -23,8 +23,7 @@ std::vector<RecordedPiece> record(OpenedSession& session, size_t count) {
                               {}};
     for (uint32_t i = 0; i < piece.alternative_count; ++i) {
       recorded.alternatives.push_back(
-          {piece.alternatives[i].token,
-           std::bit_cast<uint32_t>(piece.alternatives[i].log_probability)});
+          {piece.alternatives[i].token, std::bit_cast<uint32_t>(piece.alternatives[i].log_probability)});
     }
     pieces.push_back(recorded);
   }
@@ -98,8 +97,8 @@ std::vector<NamedSampler> make_samplers() {
       {"smoothing", [](auto& p) { p.smoothing_factor = 0.3f; }},
       {"dola", [](auto& p) { p.dola = DolaLayers::kHigh; }},
   };
-  for (const auto scheme : {WatermarkScheme::kLeftHash, WatermarkScheme::kSelfHash,
-                            WatermarkScheme::kTournament, WatermarkScheme::kGumbel}) {
+  for (const auto scheme : {WatermarkScheme::kLeftHash, WatermarkScheme::kSelfHash, WatermarkScheme::kTournament,
+                            WatermarkScheme::kGumbel}) {
     samplers.push_back({"watermark", [scheme](auto& p) { p.watermark.scheme = scheme; }});
   }
   return samplers;
@@ -113,17 +112,18 @@ const std::vector<NamedSampler>& every_sampler() {
 }
 
 const std::vector<NamedDrafts>& every_source() {
-  static const std::vector<NamedDrafts> sources = {
-      {"lookup", kDraftLookup},       {"session", kDraftSession},
-      {"early exit", kDraftEarlyExit}, {"lookahead", kDraftLookahead},
-      {"callback", kDraftCallback},   {"all", kAllDrafts},
-      {"nothing", 0}};
+  static const std::vector<NamedDrafts> sources = {{"lookup", kDraftLookup},
+                                                   {"session", kDraftSession},
+                                                   {"early exit", kDraftEarlyExit},
+                                                   {"lookahead", kDraftLookahead},
+                                                   {"callback", kDraftCallback},
+                                                   {"all", kAllDrafts},
+                                                   {"nothing", 0}};
   return sources;
 }
 
-size_t UnrulyDrafts::draft(void* self, const int32_t* tokens, size_t token_count,
-                           const float* hidden, size_t hidden_count, int32_t* drafts,
-                           size_t capacity) {
+size_t UnrulyDrafts::draft(void* self, const int32_t* tokens, size_t token_count, const float* hidden,
+                           size_t hidden_count, int32_t* drafts, size_t capacity) {
   auto& unruly = *static_cast<UnrulyDrafts*>(self);
   const size_t width = text_model().config().embedding_size;
   if (token_count == 0 || hidden_count != (hidden == nullptr ? 0 : width)) ++unruly.bad_inputs;
@@ -135,15 +135,21 @@ size_t UnrulyDrafts::draft(void* self, const int32_t* tokens, size_t token_count
   for (size_t i = 0; i < capacity; ++i) {
     const size_t place = token_count + i;
     const bool is_known = place < unruly.truth.size();
-    drafts[i] = is_known && call % 4 != 3 ? unruly.truth[place]
-                                          : static_cast<int32_t>((call * 7 + i) % size);
+    drafts[i] = is_known && call % 4 != 3 ? unruly.truth[place] : static_cast<int32_t>((call * 7 + i) % size);
   }
   switch (call % 7) {
-    case 2: drafts[capacity / 2] = -1; break;
-    case 4: drafts[capacity - 1] = static_cast<int32_t>(size); break;
-    case 5: return SIZE_MAX;
-    case 6: return 0;
-    default: break;
+    case 2:
+      drafts[capacity / 2] = -1;
+      break;
+    case 4:
+      drafts[capacity - 1] = static_cast<int32_t>(size);
+      break;
+    case 5:
+      return SIZE_MAX;
+    case 6:
+      return 0;
+    default:
+      break;
   }
   return capacity;
 }

@@ -49,15 +49,14 @@ struct UnrulyDrafts {
   size_t bad_inputs = 0;
   bool is_whole = false;  // the session has it from its beginning
 
-  static size_t draft(void* self, const int32_t* tokens, size_t token_count, const float* hidden,
-                      size_t hidden_count, int32_t* drafts, size_t capacity);
+  static size_t draft(void* self, const int32_t* tokens, size_t token_count, const float* hidden, size_t hidden_count,
+                      int32_t* drafts, size_t capacity);
 };
 
 // A session that speculates by `sources`, with what they need.
 class SpeculatingSession {
  public:
-  SpeculatingSession(const Model& model, uint32_t sources,
-                     const std::function<void(SessionParams&)>& adjust = {});
+  SpeculatingSession(const Model& model, uint32_t sources, const std::function<void(SessionParams&)>& adjust = {});
   ~SpeculatingSession();
 
   OpenedSession& operator*() { return session_; }

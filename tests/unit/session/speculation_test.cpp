@@ -37,8 +37,8 @@ using Totals = std::map<std::string, SpeculationInfo>;
 
 // Runs `use` on a plain session and on speculating ones, and compares what it returns.
 void compare(const Model& used, const std::function<void(SessionParams&)>& adjust,
-             const std::function<std::vector<RecordedPiece>(OpenedSession&)>& use,
-             const std::string& what, Totals* totals = nullptr, bool is_whole = false) {
+             const std::function<std::vector<RecordedPiece>(OpenedSession&)>& use, const std::string& what,
+             Totals* totals = nullptr, bool is_whole = false) {
   OpenedSession plain(used, [&](SessionParams& params) {
     if (adjust) adjust(params);
   });
@@ -228,9 +228,7 @@ TEST(Speculation, ChangesNothingBesideAGuide) {
     compare(
         model(), share_features,
         [&](OpenedSession& session) {
-          OpenedSession guide(text_model(2, 5), [&](SessionParams& params) {
-            params.draft_tokens = guide_drafts;
-          });
+          OpenedSession guide(text_model(2, 5), [&](SessionParams& params) { params.draft_tokens = guide_drafts; });
           guide.prefill({1, 2});
           Error error;
           EXPECT_EQ(session->set_guide(guide.get(), {}, &error), Status::kOk) << error.message;

@@ -15,8 +15,7 @@ class OwnedStops {
     Arena arena(memory_.data());
     stops.place({static_cast<uint32_t>(vocabulary().size()), 64, true, list_bytes}, &arena);
   }
-  Status set(const std::vector<std::string>& strings, const std::vector<std::string>& bans = {},
-             bool include = false) {
+  Status set(const std::vector<std::string>& strings, const std::vector<std::string>& bans = {}, bool include = false) {
     const auto stop_views = views(strings);
     const auto ban_views = views(bans);
     StopParams params;

@@ -37,8 +37,8 @@ std::string random_word(Random* random, std::string_view alphabet, size_t size) 
 }
 
 // Merges of tokens there already, so that some pairs give the same text in several ways.
-TokenizerDescription random_description(Random* random, std::string_view alphabet,
-                                        size_t merge_count, size_t longest, bool shuffle) {
+TokenizerDescription random_description(Random* random, std::string_view alphabet, size_t merge_count, size_t longest,
+                                        bool shuffle) {
   std::vector<std::string> names;
   Pairs pairs;
   for (const char letter : alphabet) names.emplace_back(1, letter);
@@ -64,8 +64,8 @@ TEST(Bpe, RandomMergesAgainstTheDefinition) {
   for (size_t table = 0; table < kTables; ++table) {
     const std::string_view alphabet = std::string_view("abcd").substr(0, 1 + random.below(4));
     const size_t merge_count = 1 + random.below(40);
-    const auto description = random_description(&random, alphabet, merge_count,
-                                                2 + random.below(20), random.below(2) == 0);
+    const auto description =
+        random_description(&random, alphabet, merge_count, 2 + random.below(20), random.below(2) == 0);
     const TokenizerData data = build_tokenizer(description);
     const TokenizerView tokenizer = data.view();
     ascending_count += tokenizer.merges_ascend;
@@ -85,8 +85,7 @@ TEST(Bpe, RandomMergesAgainstTheDefinition) {
 TEST(Bpe, EveryShortWordOfTwoLetters) {
   Random random(12);
   for (int table = 0; table < 60; ++table) {
-    const auto description =
-        random_description(&random, "ab", 1 + random.below(12), 8, table % 2 == 0);
+    const auto description = random_description(&random, "ab", 1 + random.below(12), 8, table % 2 == 0);
     const TokenizerData data = build_tokenizer(description);
     const TokenizerView tokenizer = data.view();
     for (uint32_t bits = 2; bits < 2048; ++bits) {  // below the leading 1, a bit a letter

@@ -32,8 +32,7 @@ TEST(PreTokenizer, WordsNumbersAndPunctuationTakeOneSpace) {
 
 TEST(PreTokenizer, ContractionsAreLowerCaseAndComeFirst) {
   EXPECT_EQ(split("I'm you're he's we'll they'd I've don't"),
-            (Words{"I", "'m", " you", "'re", " he", "'s", " we", "'ll", " they", "'d", " I", "'ve",
-                   " don", "'t"}));
+            (Words{"I", "'m", " you", "'re", " he", "'s", " we", "'ll", " they", "'d", " I", "'ve", " don", "'t"}));
   EXPECT_EQ(split("'sa"), (Words{"'s", "a"}));
   EXPECT_EQ(split("I'M"), (Words{"I", "'", "M"}));
   EXPECT_EQ(split(" 's"), (Words{" '", "s"}));
@@ -54,8 +53,8 @@ TEST(PreTokenizer, SpacesLeaveTheLastToTheWordThatFollows) {
 }
 
 TEST(PreTokenizer, FirstWordAfterASpaceThatIsNotThere) {
-  for (const std::string_view text : {"a", "ab c", "'s", "1", "\n", "\n\n", "\na", "\n\na", "\t b",
-                                      "!?", "\u3000\u4F60", "\u00E9t\u00E9 x"}) {
+  for (const std::string_view text :
+       {"a", "ab c", "'s", "1", "\n", "\n\n", "\na", "\n\na", "\t b", "!?", "\u3000\u4F60", "\u00E9t\u00E9 x"}) {
     const Words words = split(std::string(1, ' ').append(text));
     EXPECT_EQ(word_end_after_space(text), words[0].size() - 1) << text;
   }
@@ -70,22 +69,21 @@ TEST(CharacterClass, SpacesAreThoseOfThePattern) {
   for (uint32_t c = 0; c <= 0x110000; ++c) {
     if (character_class(c) == CharacterClass::kSpace) spaces.push_back(c);
   }
-  EXPECT_EQ(spaces, (std::vector<uint32_t>{
-                        0x09,   0x0A,   0x0B,   0x0C,   0x0D,   0x20,   0x85,   0xA0,   0x1680,
-                        0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008,
-                        0x2009, 0x200A, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000}));
+  EXPECT_EQ(spaces, (std::vector<uint32_t>{0x09,   0x0A,   0x0B,   0x0C,   0x0D,   0x20,   0x85,   0xA0,   0x1680,
+                                           0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008,
+                                           0x2009, 0x200A, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000}));
 }
 
 TEST(CharacterClass, LettersNumbersAndTheRest) {
-  for (const uint32_t c : {0x41u, 0x7Au, 0xAAu, 0xE9u, 0x3B1u, 0x5D0u, 0x4E00u, 0xAC00u, 0x1F00u,
-                           0x20000u, 0x323AFu, 0x1C89u}) {
+  for (const uint32_t c :
+       {0x41u, 0x7Au, 0xAAu, 0xE9u, 0x3B1u, 0x5D0u, 0x4E00u, 0xAC00u, 0x1F00u, 0x20000u, 0x323AFu, 0x1C89u}) {
     EXPECT_EQ(character_class(c), CharacterClass::kLetter) << c;
   }
   for (const uint32_t c : {0x30u, 0xB2u, 0xBDu, 0x663u, 0x2163u, 0x3007u, 0x1D7CEu}) {
     EXPECT_EQ(character_class(c), CharacterClass::kNumber) << c;
   }
-  for (const uint32_t c : {0x00u, 0x1Cu, 0x1Fu, 0x5Fu, 0x300u, 0x200Bu, 0x180Eu, 0xFEFFu, 0x1F600u,
-                           0xE000u, 0x323B0u, 0xE0100u, 0x10FFFFu, 0x110000u, 0xFFFFFFFFu}) {
+  for (const uint32_t c : {0x00u, 0x1Cu, 0x1Fu, 0x5Fu, 0x300u, 0x200Bu, 0x180Eu, 0xFEFFu, 0x1F600u, 0xE000u, 0x323B0u,
+                           0xE0100u, 0x10FFFFu, 0x110000u, 0xFFFFFFFFu}) {
     EXPECT_EQ(character_class(c), CharacterClass::kOther) << c;
   }
 }

@@ -21,8 +21,7 @@ std::optional<TokenizerData> read_gpt2() {
 
 // GPT-2 with tokens for 2 ... 31 spaces and 2 ... 9 tabs.
 std::optional<TokenizerData> read_whitespace_gpt2(bool add_prefix_space = false) {
-  const auto file =
-      shared_data("tokenizer/vocab/hf_tokenizer_gpt2_plus_38_whitespace_tokens.json");
+  const auto file = shared_data("tokenizer/vocab/hf_tokenizer_gpt2_plus_38_whitespace_tokens.json");
   if (!file) return std::nullopt;
   const TemporaryDirectory directory;
   std::filesystem::copy_file(*file, directory.path() / "tokenizer.json");
@@ -32,8 +31,7 @@ std::optional<TokenizerData> read_whitespace_gpt2(bool add_prefix_space = false)
 }
 
 std::istringstream golden(const std::string& name) {
-  return std::istringstream(
-      read_file(std::filesystem::path(SOTTO_SOURCE_DIR) / "tests/data/tokenizer" / name));
+  return std::istringstream(read_file(std::filesystem::path(SOTTO_SOURCE_DIR) / "tests/data/tokenizer" / name));
 }
 
 void append_utf8(uint32_t c, std::string* text) {
@@ -68,26 +66,42 @@ std::string random_letters(uint64_t seed, size_t count) {
 void append_random_piece(Random* random, std::string* text) {
   static constexpr uint32_t kSpaces[] = {0x09, 0x0A,   0x0B,   0x0C,   0x0D,   0x85,
                                          0xA0, 0x1680, 0x2003, 0x2028, 0x202F, 0x3000};
-  static constexpr std::string_view kSnippets[] = {
-      "'s", "'t", "'re", "'ve", "'m", "'ll", "'d", "'S", " the", "ing", "<|endoftext|>", "://",
-      "\u200d", "\ufeff", "...", "==="};
+  static constexpr std::string_view kSnippets[] = {"'s",  "'t",   "'re", "'ve",           "'m",  "'ll",    "'d",
+                                                   "'S",  " the", "ing", "<|endoftext|>", "://", "\u200d", "\ufeff",
+                                                   "...", "==="};
   switch (random->below(16)) {
-    case 0: case 1: case 2: return append_utf8('a' + random->below(26), text);
-    case 3: return append_utf8('A' + random->below(26), text);
-    case 4: return append_utf8('0' + random->below(10), text);
-    case 5: return append_utf8(33 + random->below(15), text);
-    case 6: return text->push_back(' ');
-    case 7: text->append(1 + random->below(40), ' '); return;
-    case 8: return append_utf8(kSpaces[random->below(std::size(kSpaces))], text);
-    case 9: text->append(kSnippets[random->below(std::size(kSnippets))]); return;
+    case 0:
+    case 1:
+    case 2:
+      return append_utf8('a' + random->below(26), text);
+    case 3:
+      return append_utf8('A' + random->below(26), text);
+    case 4:
+      return append_utf8('0' + random->below(10), text);
+    case 5:
+      return append_utf8(33 + random->below(15), text);
+    case 6:
+      return text->push_back(' ');
+    case 7:
+      text->append(1 + random->below(40), ' ');
+      return;
+    case 8:
+      return append_utf8(kSpaces[random->below(std::size(kSpaces))], text);
+    case 9:
+      text->append(kSnippets[random->below(std::size(kSnippets))]);
+      return;
     case 10: {
       const uint32_t c = random->below(0x110000);
       return append_utf8(c >= 0xD800 && c < 0xE000 ? 0xFFFD : c, text);
     }
-    case 11: return append_utf8(random->below(0x800), text);
-    case 12: return append_utf8(0x4E00 + random->below(0x5000), text);
-    case 13: return append_utf8(0x1F300 + random->below(0x700), text);
-    case 14: return append_utf8(0x300 + random->below(0x70), text);
+    case 11:
+      return append_utf8(random->below(0x800), text);
+    case 12:
+      return append_utf8(0x4E00 + random->below(0x5000), text);
+    case 13:
+      return append_utf8(0x1F300 + random->below(0x700), text);
+    case 14:
+      return append_utf8(0x300 + random->below(0x70), text);
     default: {
       const auto character = static_cast<char>(33 + random->below(94));
       const size_t times = 1 + random->below(80);
@@ -102,8 +116,8 @@ std::string random_text(Random* random) {
   return text;
 }
 
-void expect_golden(std::istream& line, const TokenizerView& tokenizer, const std::string& text,
-                   bool parse_special, const std::string& name) {
+void expect_golden(std::istream& line, const TokenizerView& tokenizer, const std::string& text, bool parse_special,
+                   const std::string& name) {
   size_t count = 0;
   uint64_t expected = 0;
   ASSERT_TRUE(line >> std::dec >> count >> std::hex >> expected) << name;
@@ -178,10 +192,10 @@ TEST(Gpt2Tokenizer, MegabyteWordsAgreeWithTokenizers) {
   SOTTO_REQUIRE_DATA(gpt2);
   const TokenizerView tokenizer = gpt2->view();
   auto lines = golden("long_words.txt");
-  const std::string words[] = {
-      repeat("a", 1000000), repeat(" ", 1000000), repeat("-", 1000000),
-      repeat("\u00c3\u00c2", 250000), repeat("ab", 500000), repeat("\u4f60\u597d", 100000),
-      repeat("0123456789", 100000), random_letters(7, 1000000)};
+  const std::string words[] = {repeat("a", 1000000),         repeat(" ", 1000000),
+                               repeat("-", 1000000),         repeat("\u00c3\u00c2", 250000),
+                               repeat("ab", 500000),         repeat("\u4f60\u597d", 100000),
+                               repeat("0123456789", 100000), random_letters(7, 1000000)};
   for (const std::string& word : words) {
     expect_golden(lines, tokenizer, word, false, word.substr(0, 12));
   }
@@ -191,9 +205,8 @@ TEST(Gpt2Tokenizer, MegabyteOfTextThatAlmostMatchesAddedTokens) {
   const auto whitespace = read_whitespace_gpt2();
   SOTTO_REQUIRE_DATA(whitespace);
   const TokenizerView tokenizer = whitespace->view();
-  for (const std::string& text :
-       {repeat(" a", 500000), repeat("  a", 300000), repeat("<|endoftext|", 80000),
-        repeat("\t\t\t\t\t\t\t\t\t\t x", 80000), repeat("<", 1000000)}) {
+  for (const std::string& text : {repeat(" a", 500000), repeat("  a", 300000), repeat("<|endoftext|", 80000),
+                                  repeat("\t\t\t\t\t\t\t\t\t\t x", 80000), repeat("<", 1000000)}) {
     const auto tokens = encode_all(tokenizer, text, true);
     EXPECT_TRUE(decode_all(tokenizer, tokens) == text);
   }

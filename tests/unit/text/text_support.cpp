@@ -12,8 +12,7 @@ namespace sotto::test {
 std::optional<std::filesystem::path> shared_data(const std::string& name) {
   const char* named = std::getenv("SOTTO_TEST_DATA");
   const std::filesystem::path root =
-      named != nullptr ? std::filesystem::path(named)
-                       : std::filesystem::path(SOTTO_SOURCE_DIR) / "../shared/data";
+      named != nullptr ? std::filesystem::path(named) : std::filesystem::path(SOTTO_SOURCE_DIR) / "../shared/data";
   if (!std::filesystem::exists(root / name)) return std::nullopt;
   return root / name;
 }
@@ -51,13 +50,11 @@ void Hash::add(const std::vector<int32_t>& tokens) {
   for (const int32_t token : tokens) add(static_cast<uint32_t>(token));
 }
 
-std::vector<int32_t> encode_all(const TokenizerView& tokenizer, std::string_view text,
-                                bool parse_special) {
+std::vector<int32_t> encode_all(const TokenizerView& tokenizer, std::string_view text, bool parse_special) {
   std::vector<int32_t> tokens(2 * text.size());
   size_t count = 0;
   Error error;
-  EXPECT_EQ(encode(tokenizer, text, {parse_special}, tokens, &count, &error), Status::kOk)
-      << error.message;
+  EXPECT_EQ(encode(tokenizer, text, {parse_special}, tokens, &count, &error), Status::kOk) << error.message;
   tokens.resize(count);
   return tokens;
 }
@@ -83,8 +80,7 @@ std::vector<int32_t> naive_bpe(const TokenizerDescription& description, std::str
   for (;;) {
     size_t best = SIZE_MAX, best_at = 0;
     for (size_t i = 0; i + 1 < tokens.size(); ++i) {
-      const auto found = ranks.find({static_cast<uint32_t>(tokens[i]),
-                                     static_cast<uint32_t>(tokens[i + 1])});
+      const auto found = ranks.find({static_cast<uint32_t>(tokens[i]), static_cast<uint32_t>(tokens[i + 1])});
       if (found == ranks.end() || found->second >= best) continue;
       best = found->second;
       best_at = i;

@@ -57,8 +57,7 @@ class Hash {
 };
 
 // Encodes with room for all; anything but kOk is a test failure.
-std::vector<int32_t> encode_all(const TokenizerView& tokenizer, std::string_view text,
-                                bool parse_special = false);
+std::vector<int32_t> encode_all(const TokenizerView& tokenizer, std::string_view text, bool parse_special = false);
 std::string decode_all(const TokenizerView& tokenizer, const std::vector<int32_t>& tokens);
 
 // BPE by its definition, over the merges as described.

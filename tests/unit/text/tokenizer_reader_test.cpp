@@ -15,8 +15,7 @@ using nlohmann::json;
 using Tokens = std::vector<int32_t>;
 using Files = std::vector<std::pair<const char*, std::string>>;
 
-constexpr const char* kVocabulary =
-    R"({"a": 0, "b": 1, "\u0120": 2, "ab": 3, "\u0120ab": 4, "<|endoftext|>": 5})";
+constexpr const char* kVocabulary = R"({"a": 0, "b": 1, "\u0120": 2, "ab": 3, "\u0120ab": 4, "<|endoftext|>": 5})";
 constexpr const char* kMerges = "#version: 0.2\na b\n\u0120 ab\n";
 
 std::optional<TokenizerData> read(const Files& files, uint32_t vocabulary_size = 8) {
@@ -35,9 +34,9 @@ std::string error_of(const Files& files, uint32_t vocabulary_size = 8) {
   }
 }
 
-#define EXPECT_ERROR(files, ...)                                                     \
-  for (const std::string part : {__VA_ARGS__}) {                                     \
-    EXPECT_NE(error_of(files).find(part), std::string::npos) << error_of(files);     \
+#define EXPECT_ERROR(files, ...)                                                 \
+  for (const std::string part : {__VA_ARGS__}) {                                 \
+    EXPECT_NE(error_of(files).find(part), std::string::npos) << error_of(files); \
   }
 
 json whole_tokenizer() {
@@ -65,9 +64,7 @@ Files with(const char* pointer, json value) {
   return {{"tokenizer.json", tokenizer.dump()}};
 }
 
-TEST(TokenizerReader, ADirectoryWithoutTokenizerHasNone) {
-  EXPECT_EQ(read({{"config.json", "{}"}}), std::nullopt);
-}
+TEST(TokenizerReader, ADirectoryWithoutTokenizerHasNone) { EXPECT_EQ(read({{"config.json", "{}"}}), std::nullopt); }
 
 TEST(TokenizerReader, VocabularyAndMerges) {
   for (const char* merges : {kMerges, "a b\n\u0120 ab", "#version: 0.2\r\na b\r\n\u0120 ab\r\n\r\n"}) {
@@ -76,26 +73,27 @@ TEST(TokenizerReader, VocabularyAndMerges) {
                               {first_names ? "vocab.bpe" : "merges.txt", merges}});
       ASSERT_TRUE(data);
       EXPECT_EQ(encode_all(data->view(), "ab ab<|endoftext|>a", true), (Tokens{3, 4, 5, 0}));
-      EXPECT_EQ(data->token_kinds, (std::vector<TokenKind>{
-                                       TokenKind::kNormal, TokenKind::kNormal, TokenKind::kNormal,
-                                       TokenKind::kNormal, TokenKind::kNormal, TokenKind::kSpecial,
-                                       TokenKind::kUnused, TokenKind::kUnused}));
+      EXPECT_EQ(data->token_kinds, (std::vector<TokenKind>{TokenKind::kNormal, TokenKind::kNormal, TokenKind::kNormal,
+                                                           TokenKind::kNormal, TokenKind::kNormal, TokenKind::kSpecial,
+                                                           TokenKind::kUnused, TokenKind::kUnused}));
       EXPECT_FALSE(data->add_prefix_space);
     }
   }
 }
 
 TEST(TokenizerReader, SpecialTokensFromTheFilesBesideAVocabulary) {
-  const auto data = read({
-      {"vocab.json", kVocabulary},
-      {"merges.txt", kMerges},
-      {"added_tokens.json", R"({"<pad>": 6, "  ": 7})"},
-      {"special_tokens_map.json", R"({"pad_token": {"content": "<pad>", "lstrip": false},
+  const auto data = read(
+      {
+          {"vocab.json", kVocabulary},
+          {"merges.txt", kMerges},
+          {"added_tokens.json", R"({"<pad>": 6, "  ": 7})"},
+          {"special_tokens_map.json", R"({"pad_token": {"content": "<pad>", "lstrip": false},
                                       "bos_token": "<|endoftext|>", "unk_token": null,
                                       "additional_special_tokens": ["<mask>"]})"},
-      {"tokenizer_config.json", R"({"add_prefix_space": true, "added_tokens_decoder":
+          {"tokenizer_config.json", R"({"add_prefix_space": true, "added_tokens_decoder":
           {"8": {"content": "<mask>", "special": true}, "9": {"content": "\t\t"}}})"},
-  }, 10);
+      },
+      10);
   ASSERT_TRUE(data);
   EXPECT_TRUE(data->add_prefix_space);
   EXPECT_EQ(data->token_kinds[5], TokenKind::kSpecial);
@@ -108,9 +106,9 @@ TEST(TokenizerReader, SpecialTokensFromTheFilesBesideAVocabulary) {
 
 // A byte that no text could have would be missing in grammars.
 TEST(TokenizerReader, TokensOfBytesStayText) {
-  for (const Files& more : {Files{{"special_tokens_map.json", R"({"pad_token": "a"})"},
-                                  {"tokenizer_config.json", R"({"pad_token": "a"})"}},
-                            Files{{"tokenizer_config.json", R"({"added_tokens_decoder":
+  for (const Files& more :
+       {Files{{"special_tokens_map.json", R"({"pad_token": "a"})"}, {"tokenizer_config.json", R"({"pad_token": "a"})"}},
+        Files{{"tokenizer_config.json", R"({"added_tokens_decoder":
                                       {"0": {"content": "a", "special": true}}})"}}}) {
     Files files = {{"vocab.json", kVocabulary}, {"merges.txt", kMerges}};
     files.insert(files.end(), more.begin(), more.end());
@@ -166,8 +164,8 @@ TEST(TokenizerReader, DamagedSpecialTokens) {
   }
   EXPECT_ERROR(files("special_tokens_map.json", R"({"pad_token": "<pad>"})"),
                "special_tokens_map.json: token \"<pad>\" has no id");
-  EXPECT_ERROR(files("special_tokens_map.json",
-                     R"({"pad_token": {"content": "<|endoftext|>", "lstrip": true}})"), "lstrip");
+  EXPECT_ERROR(files("special_tokens_map.json", R"({"pad_token": {"content": "<|endoftext|>", "lstrip": true}})"),
+               "lstrip");
   EXPECT_ERROR(files("tokenizer_config.json", R"({"added_tokens_decoder": {"x": {"content": "y"}}})"),
                "tokenizer_config.json");
 }

@@ -17,11 +17,9 @@ struct Call {
   Error error;
 };
 
-Call call(const TokenizerView& tokenizer, std::string_view text, size_t capacity,
-          EncodeOptions options = {}) {
+Call call(const TokenizerView& tokenizer, std::string_view text, size_t capacity, EncodeOptions options = {}) {
   Call result{Status::kInternal, SIZE_MAX, Tokens(capacity, -7), {}};
-  result.status =
-      encode(tokenizer, text, options, result.tokens, &result.count, &result.error);
+  result.status = encode(tokenizer, text, options, result.tokens, &result.count, &result.error);
   return result;
 }
 
@@ -32,9 +30,7 @@ std::string all_bytes() {
 }
 
 // Token ids of bytes are the bytes; ab is 256, " a" 257.
-TokenizerDescription small_description() {
-  return describe(all_bytes(), {{"a", "b"}, {" ", "a"}});
-}
+TokenizerDescription small_description() { return describe(all_bytes(), {{"a", "b"}, {" ", "a"}}); }
 
 TEST(Encode, EmptyTextHasNoTokens) {
   const TokenizerData data = build_tokenizer(small_description());
@@ -73,9 +69,7 @@ TEST(Encode, SmallBufferLearnsACapacityThatSufficesForLongWords) {
     ASSERT_LE(result.count, text.size() + 3);  // three prefix spaces
     const Call second = call(data.view(), text, result.count);
     ASSERT_EQ(second.status, Status::kOk);
-    ASSERT_EQ(Tokens(second.tokens.begin(),
-                     second.tokens.begin() + static_cast<ptrdiff_t>(second.count)),
-              expected);
+    ASSERT_EQ(Tokens(second.tokens.begin(), second.tokens.begin() + static_cast<ptrdiff_t>(second.count)), expected);
   }
 }
 
@@ -126,10 +120,8 @@ TEST(Encode, SpecialTokensOnlyWhereAskedFor) {
   const auto end = static_cast<int32_t>(add_token(&description, "<|end|>", TokenKind::kSpecial));
   const TokenizerData data = build_tokenizer(description);
   EXPECT_EQ(encode_all(data.view(), "ab<|end|>ab", true), (Tokens{256, end, 256}));
-  EXPECT_EQ(encode_all(data.view(), "ab<|end|>ab", false),
-            (Tokens{256, '<', '|', 'e', 'n', 'd', '|', '>', 256}));
-  EXPECT_EQ(encode_all(data.view(), "<|end|><|end|", true),
-            (Tokens{end, '<', '|', 'e', 'n', 'd', '|'}));
+  EXPECT_EQ(encode_all(data.view(), "ab<|end|>ab", false), (Tokens{256, '<', '|', 'e', 'n', 'd', '|', '>', 256}));
+  EXPECT_EQ(encode_all(data.view(), "<|end|><|end|", true), (Tokens{end, '<', '|', 'e', 'n', 'd', '|'}));
 }
 
 TEST(Encode, AddedTokensLeftmostThenLongest) {

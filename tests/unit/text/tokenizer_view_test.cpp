@@ -58,7 +58,10 @@ const Damage kDamages[] = {
     {"token out of range in merge 1", [](auto& d) { d.merges[1].result = 9; }},
     {"wrong result of merge 0", [](auto& d) { d.merges[0].result = 5; }},
     {"wrong result of merge 2", [](auto& d) { d.merges[2].right = 8; }},
-    {"wrong result of merge 0", [](auto& d) { d.merges[0] = {3, 8, 3}; }},
+    {"wrong result of merge 0",
+     [](auto& d) {
+       d.merges[0] = {3, 8, 3};
+     }},
     {"wrong merge of token 4", [](auto& d) { d.token_merges[4] = 0; }},
     {"wrong merge of token 0", [](auto& d) { d.token_merges[0] = 3; }},
     {"merge_index is not a power of two", [](auto& d) { d.merge_index.clear(); }},
@@ -71,17 +74,18 @@ const Damage kDamages[] = {
        d.merge_index[1022] = 0;
      }},
     {"sorted_tokens is out of order at 2", [](auto& d) { d.sorted_tokens[2] = 9; }},
-    {"sorted_tokens is out of order at 1",
-     [](auto& d) { std::swap(d.sorted_tokens[0], d.sorted_tokens[1]); }},
-    {"sorted_tokens is out of order at 1",
-     [](auto& d) { d.sorted_tokens[1] = d.sorted_tokens[0]; }},
+    {"sorted_tokens is out of order at 1", [](auto& d) { std::swap(d.sorted_tokens[0], d.sorted_tokens[1]); }},
+    {"sorted_tokens is out of order at 1", [](auto& d) { d.sorted_tokens[1] = d.sorted_tokens[0]; }},
     {"sorted_tokens is out of order at 0", [](auto& d) { d.sorted_tokens[0] = 8; }},
     {"added_tokens is out of order at 1", [](auto& d) { d.added_tokens[1] = 6; }},
     {"not an added token: 0", [](auto& d) { d.added_tokens[1] = 0; }},
     {"added_tokens lacks some", [](auto& d) { d.added_tokens.pop_back(); }},
     {"added_tokens lacks some", [](auto& d) { d.token_kinds[0] = TokenKind::kSpecial; }},
-    {"not UTF-8: added token 6", [](auto& d) { d.token_bytes[d.token_offsets[6]] = '\x80';
-                                               std::swap(d.added_tokens[0], d.added_tokens[1]); }},
+    {"not UTF-8: added token 6",
+     [](auto& d) {
+       d.token_bytes[d.token_offsets[6]] = '\x80';
+       std::swap(d.added_tokens[0], d.added_tokens[1]);
+     }},
 };
 
 TEST(VerifyTokenizer, FindsEveryDamage) {

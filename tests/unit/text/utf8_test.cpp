@@ -19,8 +19,7 @@ std::string encode_utf8(uint32_t c) {
   if (c < 0x10000) {
     return {byte(0xE0 | c >> 12), byte(0x80 | (c >> 6 & 63)), byte(0x80 | (c & 63))};
   }
-  return {byte(0xF0 | c >> 18), byte(0x80 | (c >> 12 & 63)), byte(0x80 | (c >> 6 & 63)),
-          byte(0x80 | (c & 63))};
+  return {byte(0xF0 | c >> 18), byte(0x80 | (c >> 12 & 63)), byte(0x80 | (c >> 6 & 63)), byte(0x80 | (c & 63))};
 }
 
 // The text that comes out when `pieces` go in one by one.
@@ -55,9 +54,8 @@ TEST(DecodeUtf8, EveryScalarValueAndNoOther) {
 }
 
 TEST(DecodeUtf8, RefusesOverlongFormsAndBeyondUnicode) {
-  for (const std::string_view bytes :
-       {"\x80"sv, "\xC0\x80"sv, "\xC1\xBF"sv, "\xE0\x9F\xBF"sv, "\xF0\x8F\xBF\xBF"sv,
-        "\xF4\x90\x80\x80"sv, "\xF5\x80\x80\x80"sv, "\xFF"sv, "\xED\xA0\x80"sv}) {
+  for (const std::string_view bytes : {"\x80"sv, "\xC0\x80"sv, "\xC1\xBF"sv, "\xE0\x9F\xBF"sv, "\xF0\x8F\xBF\xBF"sv,
+                                       "\xF4\x90\x80\x80"sv, "\xF5\x80\x80\x80"sv, "\xFF"sv, "\xED\xA0\x80"sv}) {
     const Utf8Character character = decode_utf8(bytes.data(), bytes.size());
     EXPECT_FALSE(character.valid);
     EXPECT_FALSE(character.incomplete);
@@ -82,14 +80,11 @@ struct Replacement {
   std::string_view text;
 };
 const Replacement kReplacements[] = {
-    {"\xC0\xAF\xE0\x80\xBF\xF0\x81\x82\x41"sv,
-     "\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\x41"},
-    {"\xED\xA0\x80\xED\xBF\xBF\xED\xAF\x41"sv,
-     "\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\x41"},
+    {"\xC0\xAF\xE0\x80\xBF\xF0\x81\x82\x41"sv, "\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\x41"},
+    {"\xED\xA0\x80\xED\xBF\xBF\xED\xAF\x41"sv, "\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\x41"},
     {"\xF4\x91\x92\x93\xFF\x41\x80\xBF\x42"sv, "\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\x41\uFFFD\uFFFD\x42"},
     {"\xE1\x80\xE2\xF0\x91\x92\xF1\xBF\x41"sv, "\uFFFD\uFFFD\uFFFD\uFFFD\x41"},
-    {"\x61\xF1\x80\x80\xE1\x80\xC2\x62\x80\x63\x80\xBF\x64"sv,
-     "\x61\uFFFD\uFFFD\uFFFD\x62\uFFFD\x63\uFFFD\uFFFD\x64"},
+    {"\x61\xF1\x80\x80\xE1\x80\xC2\x62\x80\x63\x80\xBF\x64"sv, "\x61\uFFFD\uFFFD\uFFFD\x62\uFFFD\x63\uFFFD\uFFFD\x64"},
     {"na\xC3\xAFve \xE2\x82\xAC \xF0\x9F\x98\x80"sv, "na\u00EFve \u20AC \U0001F600"},
     {"\xF0\x9F\x98"sv, "\uFFFD"},
     {""sv, ""},
@@ -100,8 +95,7 @@ TEST(Utf8Stream, ReplacesMaximalSubpartsHoweverTheBytesAreCut) {
   for (const auto& [bytes, text] : kReplacements) {
     for (size_t first = 0; first <= bytes.size(); ++first) {
       for (size_t second = first; second <= bytes.size(); ++second) {
-        EXPECT_EQ(stream({bytes.substr(0, first), bytes.substr(first, second - first),
-                          bytes.substr(second)}), text);
+        EXPECT_EQ(stream({bytes.substr(0, first), bytes.substr(first, second - first), bytes.substr(second)}), text);
       }
     }
     std::vector<std::string_view> single;
@@ -117,7 +111,9 @@ TEST(Utf8Stream, HoldsBackOnlyWhatMayBecomeACharacter) {
   EXPECT_EQ(stream.append("\x98"sv, output), 0u);
   EXPECT_EQ(stream.append("\x80z"sv, output), 5u);
   EXPECT_EQ(stream.append("\xE2"sv, output), 0u);
-  EXPECT_EQ(std::string(output, stream.append("b"sv, output)), "\uFFFD" "b");
+  EXPECT_EQ(std::string(output, stream.append("b"sv, output)),
+            "\uFFFD"
+            "b");
   EXPECT_EQ(stream.append("\xE2\x82"sv, output), 0u);
   stream.clear();
   EXPECT_EQ(stream.flush(output), 0u);

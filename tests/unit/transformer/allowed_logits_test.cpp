@@ -20,8 +20,11 @@ const std::atomic<uint32_t> kCancelled = 1;
 const Model* model() {
   static const Isa isa = isa_of_environment();
   if (find_kernels(isa) == nullptr) return nullptr;
-  static TestModel model({.vocabulary_size = kVocabulary, .position_count = 64,
-                          .embedding_size = 40, .head_count = 2, .feed_forward_size = 72,
+  static TestModel model({.vocabulary_size = kVocabulary,
+                          .position_count = 64,
+                          .embedding_size = 40,
+                          .head_count = 2,
+                          .feed_forward_size = 72,
                           .layer_count = 2},
                          7, isa, 6);
   return &model.get();
@@ -50,12 +53,10 @@ class AllowedLogitsTest : public testing::Test {
 
 TEST_F(AllowedLogitsTest, AreThoseOfTheWholeRow) {
   std::mt19937 random(5);
-  const ContextParams params = {
-      .context_tokens = 32, .batch_tokens = 4, .overflow = Overflow::kRing};
+  const ContextParams params = {.context_tokens = 32, .batch_tokens = 4, .overflow = Overflow::kRing};
   TestContext whole(*model(), params), part(*model(), params);
   for (int step = 0; step < 100; ++step) {
-    const std::vector<int32_t> tokens(1 + random() % 6,
-                                      static_cast<int32_t>(random() % kVocabulary));
+    const std::vector<int32_t> tokens(1 + random() % 6, static_cast<int32_t>(random() % kVocabulary));
     ASSERT_EQ(whole.context.append(tokens, kRunning), Status::kOk);
     ASSERT_EQ(part.context.append(tokens, kRunning, /*want_logits=*/false), Status::kOk);
     EXPECT_FALSE(part.context.has_logits());
@@ -68,8 +69,7 @@ TEST_F(AllowedLogitsTest, AreThoseOfTheWholeRow) {
     if (step % 9 == 0) {
       EXPECT_EQ(part.context.compute_allowed_logits(mask.get(), kRunning, &logits), Status::kOk);
       part.context.rewind(part.context.token_count());  // the row is evaluated again
-      EXPECT_EQ(part.context.compute_allowed_logits(mask.get(), kCancelled, &logits),
-                Status::kStopCancelled);
+      EXPECT_EQ(part.context.compute_allowed_logits(mask.get(), kCancelled, &logits), Status::kStopCancelled);
     }
     ASSERT_EQ(part.context.compute_allowed_logits(mask.get(), kRunning, &logits), Status::kOk);
     ASSERT_EQ(logits.size(), kVocabulary);

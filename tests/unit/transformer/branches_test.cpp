@@ -14,8 +14,12 @@ const std::atomic<uint32_t> kRunning = 0;
 const std::atomic<uint32_t> kCancelled = 1;
 
 ModelShape shape() {
-  return {.vocabulary_size = 61, .position_count = 96, .embedding_size = 40, .head_count = 2,
-          .feed_forward_size = 72, .layer_count = 3};
+  return {.vocabulary_size = 61,
+          .position_count = 96,
+          .embedding_size = 40,
+          .head_count = 2,
+          .feed_forward_size = 72,
+          .layer_count = 3};
 }
 
 const Model* model() {
@@ -54,10 +58,8 @@ class BranchesTest : public testing::Test {
 // Random beams: every step draws where each sequence comes from.
 TEST_F(BranchesTest, AreAPlainStreamBitForBit) {
   constexpr uint32_t kCount = 5, kTokens = 9;
-  TestContext test(*model(), {.context_tokens = 24,
-                              .batch_tokens = 3,
-                              .sequence_count = kCount,
-                              .sequence_tokens = kTokens});
+  TestContext test(*model(),
+                   {.context_tokens = 24, .batch_tokens = 3, .sequence_count = kCount, .sequence_tokens = kTokens});
   Context& context = test.context;
   std::mt19937 random(3);
   const std::vector<int32_t> prompt = random_tokens(random, 17);
@@ -95,10 +97,8 @@ TEST_F(BranchesTest, AreAPlainStreamBitForBit) {
 
 TEST_F(BranchesTest, KeepingOneFreesTheOthers) {
   constexpr uint32_t kCount = 3, kTokens = 20;
-  TestContext test(*model(), {.context_tokens = 16,
-                              .batch_tokens = 8,
-                              .sequence_count = kCount,
-                              .sequence_tokens = kTokens});
+  TestContext test(*model(),
+                   {.context_tokens = 16, .batch_tokens = 8, .sequence_count = kCount, .sequence_tokens = kTokens});
   std::mt19937 random(4);
   std::vector<int32_t> text = random_tokens(random, 11);
   ASSERT_EQ(test.context.append(text, kRunning), Status::kOk);
@@ -147,10 +147,7 @@ TEST_F(BranchesTest, SeeTheWindowOfTheLastToken) {
 }
 
 TEST_F(BranchesTest, EndWithThePositions) {
-  TestContext test(*model(), {.context_tokens = 96,
-                              .batch_tokens = 96,
-                              .sequence_count = 2,
-                              .sequence_tokens = 8});
+  TestContext test(*model(), {.context_tokens = 96, .batch_tokens = 96, .sequence_count = 2, .sequence_tokens = 8});
   std::mt19937 random(6);
   std::vector<int32_t> text = random_tokens(random, 94);
   ASSERT_EQ(test.context.append(text, kRunning), Status::kOk);
@@ -165,10 +162,7 @@ TEST_F(BranchesTest, EndWithThePositions) {
 }
 
 TEST_F(BranchesTest, RowsOfABatchHaveTheirOwnLogits) {
-  TestContext test(*model(), {.context_tokens = 64,
-                              .batch_tokens = 10,
-                              .sequence_count = 4,
-                              .sequence_tokens = 1});
+  TestContext test(*model(), {.context_tokens = 64, .batch_tokens = 10, .sequence_count = 4, .sequence_tokens = 1});
   std::mt19937 random(8);
   const std::vector<int32_t> text = random_tokens(random, 23);
   for (size_t done = 0, count = 0; done < text.size(); done += count) {
@@ -179,8 +173,7 @@ TEST_F(BranchesTest, RowsOfABatchHaveTheirOwnLogits) {
       const size_t rows = std::min<size_t>(4, count - first);
       ASSERT_EQ(test.context.compute_row_logits(first, rows), Status::kOk);
       for (size_t i = 0; i < rows; ++i) {
-        const std::vector<int32_t> head(text.begin(),
-                                        text.begin() + static_cast<ptrdiff_t>(done + first + i + 1));
+        const std::vector<int32_t> head(text.begin(), text.begin() + static_cast<ptrdiff_t>(done + first + i + 1));
         EXPECT_TRUE(same_bits(test.context.row_logits(i), plain_logits(head)));
       }
     }
@@ -239,8 +232,7 @@ TEST_F(BranchesTest, HiddenStatesAreCompared) {
 
 // The last "premature" layer's state is what enters it: through one layer it is the model.
 TEST_F(BranchesTest, LayerStatesGoThroughTheHead) {
-  const ContextParams params = {
-      .context_tokens = 32, .batch_tokens = 1, .features = kFeatureLayerStates};
+  const ContextParams params = {.context_tokens = 32, .batch_tokens = 1, .features = kFeatureLayerStates};
   TestContext test(*model(), params);
   std::mt19937 random(10);
   const std::vector<int32_t> text = random_tokens(random, 12);
@@ -279,8 +271,12 @@ TEST_F(BranchesTest, MemoryIsTheFormula) {
   const ModelConfig& config = model()->config();
   const auto size_of = [&](uint32_t count, uint32_t tokens, uint32_t features) {
     Arena measure;
-    Context().lay_out(config, {.context_tokens = 64, .batch_tokens = 16, .sequence_count = count,
-                               .sequence_tokens = tokens, .features = features},
+    Context().lay_out(config,
+                      {.context_tokens = 64,
+                       .batch_tokens = 16,
+                       .sequence_count = count,
+                       .sequence_tokens = tokens,
+                       .features = features},
                       &measure);
     return measure.size();
   };
@@ -293,13 +289,10 @@ TEST_F(BranchesTest, MemoryIsTheFormula) {
   const size_t plain = size_of(0, 0, 0);
   for (const auto& [b, n] : std::vector<std::pair<uint32_t, uint32_t>>{{1, 1}, {5, 20}, {16, 96}}) {
     const size_t expected = plain + kv(64 + size_t{b} * n) - kv(64) + array(b * v, 4) - array(v, 4) +
-                            array(h * (64 + n), 4) - array(h * 64, 4) +
-                            2 * array(size_t{b} * n, 4) + 2 * array(b, 8) +
-                            array(b * (size_t{3} + n), 8) +
-                            array(b, align_up(12, sizeof(void*)) + 2 * sizeof(void*));
+                            array(h * (64 + n), 4) - array(h * 64, 4) + 2 * array(size_t{b} * n, 4) + 2 * array(b, 8) +
+                            array(b * (size_t{3} + n), 8) + array(b, align_up(12, sizeof(void*)) + 2 * sizeof(void*));
     EXPECT_EQ(size_of(b, n, 0), expected);
-    EXPECT_EQ(size_of(b, n, kFeatureHiddenHistory),
-              expected + array((64 + size_t{b} * n) * e, 4));
+    EXPECT_EQ(size_of(b, n, kFeatureHiddenHistory), expected + array((64 + size_t{b} * n) * e, 4));
     EXPECT_EQ(size_of(b, n, kFeatureLayerStates),
               expected - array(b * v, 4) + array((b + 1) * v, 4) + array(config.layer_count * e, 4));
   }

@@ -23,9 +23,7 @@ void require(Status status, const Error& error) {
 class LoudCheckpoint final : public Checkpoint {
  public:
   LoudCheckpoint(const ModelShape& shape, uint64_t seed, float gain, int32_t end_of_text)
-      : Checkpoint(SyntheticCheckpoint("test", shape, seed).info()),
-        quiet_("test", shape, seed),
-        gain_(gain) {
+      : Checkpoint(SyntheticCheckpoint("test", shape, seed).info()), quiet_("test", shape, seed), gain_(gain) {
     info_.end_of_text_token = end_of_text;
   }
 
@@ -33,8 +31,8 @@ class LoudCheckpoint final : public Checkpoint {
   std::vector<float> token_embedding() const override { return loud(quiet_.token_embedding()); }
   FloatLayer layer(uint32_t index) const override {
     FloatLayer layer = quiet_.layer(index);
-    for (FloatLinear* linear : {&layer.attention_qkv, &layer.attention_output,
-                                &layer.feed_forward_up, &layer.feed_forward_down}) {
+    for (FloatLinear* linear :
+         {&layer.attention_qkv, &layer.attention_output, &layer.feed_forward_up, &layer.feed_forward_down}) {
       linear->weights = loud(linear->weights);
     }
     return layer;
@@ -63,10 +61,8 @@ Isa isa_of_environment() {
   throw std::runtime_error(std::string("no instruction set is called ") + name);
 }
 
-TestModel::TestModel(const ModelShape& shape, uint64_t seed, Isa isa, float gain,
-                     int32_t end_of_text) {
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("sotto-unit-test-" + std::to_string(getpid()) + ".sotto");
+TestModel::TestModel(const ModelShape& shape, uint64_t seed, Isa isa, float gain, int32_t end_of_text) {
+  const auto path = std::filesystem::temp_directory_path() / ("sotto-unit-test-" + std::to_string(getpid()) + ".sotto");
   write_model(LoudCheckpoint(shape, seed, gain, end_of_text), path, {});
   std::ifstream stream(path, std::ios::binary);
   std::vector<uint8_t> bytes(std::filesystem::file_size(path));
@@ -86,15 +82,15 @@ void TestModel::init(const std::vector<uint8_t>& file, Isa isa) {
   size_t size = 0;
   require(Model::memory_size(file_->data(), file.size(), options, &size, &error), error);
   memory_ = std::make_unique<TestMemory>(size);
-  require(Model::init(file_->data(), file.size(), options, memory_->data(), size, &model_, &error),
-          error);
+  require(Model::init(file_->data(), file.size(), options, memory_->data(), size, &model_, &error), error);
 }
 
-TestContext::TestContext(const Model& model, const ContextParams& params) : memory([&] {
-    Arena measure;
-    Context().lay_out(model.config(), params, &measure);
-    return measure.size();
-  }()) {
+TestContext::TestContext(const Model& model, const ContextParams& params)
+    : memory([&] {
+        Arena measure;
+        Context().lay_out(model.config(), params, &measure);
+        return measure.size();
+      }()) {
   Arena arena(memory.data());
   context.lay_out(model.config(), params, &arena);
   Error error;

@@ -31,8 +31,8 @@ class TestMemory {
 class TestModel {
  public:
   // Weights are normal(0, 0.02) times `gain`. No end of text unless given.
-  explicit TestModel(const ModelShape& shape, uint64_t seed = 1, Isa isa = Isa::kAuto,
-                     float gain = 1, int32_t end_of_text = -1);
+  explicit TestModel(const ModelShape& shape, uint64_t seed = 1, Isa isa = Isa::kAuto, float gain = 1,
+                     int32_t end_of_text = -1);
   // The bytes of a .sotto file.
   explicit TestModel(const std::vector<uint8_t>& file, Isa isa = Isa::kAuto);
 

@@ -54,9 +54,7 @@ enum class Status : sotto_status {
   banned = SOTTO_STOP_BANNED
 };
 
-inline const char* text_of(Status status) {
-  return sotto_status_text(static_cast<sotto_status>(status));
-}
+inline const char* text_of(Status status) { return sotto_status_text(static_cast<sotto_status>(status)); }
 
 // A failure: its status (SOTTO_INVALID_ARGUMENT, ...), what is wrong, and where in the input, if
 // that is known.
@@ -68,8 +66,7 @@ class Error : public std::exception {
     error_.struct_size = sizeof error_;
     error_.status = status;
     error_.offset = no_offset;
-    std::snprintf(error_.message, sizeof error_.message, "%s",
-                  message ? message : sotto_status_text(status));
+    std::snprintf(error_.message, sizeof error_.message, "%s", message ? message : sotto_status_text(status));
   }
   explicit Error(const sotto_error& error) : error_(error) {}
 
@@ -157,9 +154,7 @@ class Report {
  public:
   Report() { error_.struct_size = sizeof error_; }
   sotto_error* out() { return &error_; }
-  Error error(sotto_status status) const {
-    return error_.status == status ? Error(error_) : Error(status);
-  }
+  Error error(sotto_status status) const { return error_.status == status ? Error(error_) : Error(status); }
 
  private:
   sotto_error error_{};
@@ -206,10 +201,9 @@ class View {
   constexpr View(T* data, size_t size) : data_(data), size_(size) {}
   template <size_t n>
   constexpr View(T (&array)[n]) : data_(array), size_(n) {}
-  View(std::initializer_list<std::remove_const_t<T>> list)
-      : data_(list.begin()), size_(list.size()) {}
-  template <class Container, class = std::enable_if_t<std::is_convertible_v<
-                                 decltype(std::declval<Container&>().data()), T*>>>
+  View(std::initializer_list<std::remove_const_t<T>> list) : data_(list.begin()), size_(list.size()) {}
+  template <class Container,
+            class = std::enable_if_t<std::is_convertible_v<decltype(std::declval<Container&>().data()), T*>>>
   constexpr View(Container&& container) : data_(container.data()), size_(container.size()) {}
 
   constexpr T* data() const { return data_; }
@@ -230,9 +224,7 @@ namespace detail {
 
 #ifdef MADV_HUGEPAGE
 constexpr size_t huge_page = size_t{2} << 20;
-inline void ask_for_huge_pages(void* memory, size_t size) {
-  madvise(memory, size, MADV_HUGEPAGE);
-}
+inline void ask_for_huge_pages(void* memory, size_t size) { madvise(memory, size, MADV_HUGEPAGE); }
 #else
 constexpr size_t huge_page = SIZE_MAX;  // no block has one
 inline void ask_for_huge_pages(void*, size_t) {}
@@ -244,7 +236,7 @@ inline std::align_val_t alignment_of(size_t size) {
 
 struct Release {
   std::align_val_t alignment{SOTTO_MEMORY_ALIGNMENT};
-  void operator()(void* block) const { ::operator delete (block, alignment); }
+  void operator()(void* block) const { ::operator delete(block, alignment); }
 };
 
 }  // namespace detail
@@ -256,7 +248,7 @@ class Memory {
  public:
   Memory() = default;
   explicit Memory(size_t size)
-      : block_(::operator new (size ? size : 1, detail::alignment_of(size), std::nothrow),
+      : block_(::operator new(size ? size : 1, detail::alignment_of(size), std::nothrow),
                detail::Release{detail::alignment_of(size)}),
         size_(size) {
     if (data() && size >= detail::huge_page) detail::ask_for_huge_pages(data(), size);

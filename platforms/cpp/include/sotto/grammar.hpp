@@ -81,14 +81,12 @@ class Vocabulary {
 
   explicit Vocabulary(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
-  static Result<Vocabulary> create(std::shared_ptr<State> state,
-                                   const sotto_vocabulary_params& params) {
+  static Result<Vocabulary> create(std::shared_ptr<State> state, const sotto_vocabulary_params& params) {
     detail::Report report;
     size_t size = 0;
     SOTTO_HPP_TRY_(sotto_vocabulary_memory_size(&params, &size, report.out()));
     SOTTO_HPP_TRY_(detail::allocate(size, state->memory));
-    SOTTO_HPP_TRY_(
-        sotto_vocabulary_init(&params, state->memory.data(), size, &state->handle, report.out()));
+    SOTTO_HPP_TRY_(sotto_vocabulary_init(&params, state->memory.data(), size, &state->handle, report.out()));
     sotto_model_info info{};
     info.struct_size = sizeof info;
     if (params.model) sotto_model_get_info(params.model, &info);
@@ -131,9 +129,8 @@ class Grammar {
       SOTTO_HPP_TRY_(detail::allocate(size, memory));
       sotto_grammar* grammar = nullptr;
       size_t kept = 0;
-      const sotto_status status =
-          sotto_grammar_compile(source.data(), source.size(), &lowered, memory.data(), size,
-                                &grammar, &kept, report.out());
+      const sotto_status status = sotto_grammar_compile(source.data(), source.size(), &lowered, memory.data(), size,
+                                                        &grammar, &kept, report.out());
       if (status == SOTTO_GRAMMAR_TOO_LARGE && size < params.memory_limit / 4) continue;
       SOTTO_HPP_TRY_(status);
       // An image takes no more than it needs; what was compiled keeps its work room.
@@ -179,8 +176,7 @@ class Grammar {
     auto state = std::make_shared<State>();
     state->memory = std::move(image);
     detail::Report report;
-    SOTTO_HPP_TRY_(sotto_grammar_load(state->memory.data(), state->memory.size(), &state->handle,
-                                      report.out()));
+    SOTTO_HPP_TRY_(sotto_grammar_load(state->memory.data(), state->memory.size(), &state->handle, report.out()));
     return Grammar(std::move(state));
   }
 
@@ -232,14 +228,12 @@ class Matcher {
     SOTTO_HPP_DONE_;
   }
   Result<void> accept(std::string_view text, uint32_t sequence = 0) {
-    SOTTO_HPP_TRY_PLAIN_(
-        sotto_matcher_accept_text(c_matcher(), sequence, text.data(), text.size()));
+    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_accept_text(c_matcher(), sequence, text.data(), text.size()));
     SOTTO_HPP_DONE_;
   }
   Result<MatchTest> test(std::string_view text, uint32_t sequence = 0) {
     uint32_t begins = 0, matches = 0;
-    SOTTO_HPP_TRY_PLAIN_(
-        sotto_matcher_test(c_matcher(), sequence, text.data(), text.size(), &begins, &matches));
+    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_test(c_matcher(), sequence, text.data(), text.size(), &begins, &matches));
     return MatchTest{begins != 0, matches != 0};
   }
   Result<void> rewind(uint64_t count) {
@@ -254,8 +248,7 @@ class Matcher {
   Result<std::string> forced_text(uint32_t sequence = 0, size_t capacity = 4096) {
     std::string text(capacity, '\0');
     size_t size = 0;
-    SOTTO_HPP_TRY_PLAIN_(
-        sotto_matcher_forced_text(c_matcher(), sequence, text.data(), text.size(), &size));
+    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_forced_text(c_matcher(), sequence, text.data(), text.size(), &size));
     text.resize(size);
     return text;
   }
@@ -276,8 +269,7 @@ class Matcher {
 
   explicit Matcher(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
-  static Result<Matcher> create(const Grammar& grammar, const Vocabulary* vocabulary,
-                                const MatcherParams& params) {
+  static Result<Matcher> create(const Grammar& grammar, const Vocabulary* vocabulary, const MatcherParams& params) {
     auto state = std::make_shared<State>();
     state->uses.push_back(grammar.state());
     if (vocabulary) {
@@ -287,11 +279,10 @@ class Matcher {
     const sotto_vocabulary* c_vocabulary = vocabulary ? vocabulary->c_vocabulary() : nullptr;
     detail::Report report;
     size_t size = 0;
-    SOTTO_HPP_TRY_(
-        sotto_matcher_memory_size(grammar.c_grammar(), c_vocabulary, &params, &size, report.out()));
+    SOTTO_HPP_TRY_(sotto_matcher_memory_size(grammar.c_grammar(), c_vocabulary, &params, &size, report.out()));
     SOTTO_HPP_TRY_(detail::allocate(size, state->memory));
-    SOTTO_HPP_TRY_(sotto_matcher_init(grammar.c_grammar(), c_vocabulary, &params,
-                                      state->memory.data(), size, &state->handle, report.out()));
+    SOTTO_HPP_TRY_(sotto_matcher_init(grammar.c_grammar(), c_vocabulary, &params, state->memory.data(), size,
+                                      &state->handle, report.out()));
     return Matcher(std::move(state));
   }
 

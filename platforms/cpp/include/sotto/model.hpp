@@ -44,8 +44,7 @@ class Model {
  public:
   // Reads the file at `path` into memory.
   static Result<Model> open(const std::string& path, const ModelParams& params = {}) {
-    std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
-                                                         &std::fclose);
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
     if (!file || std::fseek(file.get(), 0, SEEK_END) != 0) {
       SOTTO_HPP_FAIL_(unreadable(path));
     }
@@ -67,9 +66,7 @@ class Model {
 
   // The bytes of a file, which the caller keeps as long as the model and what is made of it live:
   // mapped, or constants of the program. Aligned to SOTTO_MEMORY_ALIGNMENT.
-  static Result<Model> from_bytes(Bytes file, const ModelParams& params = {}) {
-    return create(file, Memory(), params);
-  }
+  static Result<Model> from_bytes(Bytes file, const ModelParams& params = {}) { return create(file, Memory(), params); }
 
   Model(Model&&) = default;
   Model& operator=(Model&&) = default;
@@ -88,9 +85,8 @@ class Model {
     size_t count = 0;
     for (;;) {
       detail::Report report;
-      const sotto_status status =
-          sotto_tokenize(c_model(), text.data(), text.size(), flags, tokens.data(), tokens.size(),
-                         &count, report.out());
+      const sotto_status status = sotto_tokenize(c_model(), text.data(), text.size(), flags, tokens.data(),
+                                                 tokens.size(), &count, report.out());
       if (status == SOTTO_BUFFER_TOO_SMALL && count > tokens.size()) {
         tokens.resize(count);
         continue;
@@ -104,12 +100,10 @@ class Model {
   Result<std::string> detokenize(Tokens tokens) const {
     size_t size = 0;
     std::string text;
-    const sotto_status status =
-        sotto_detokenize(c_model(), tokens.data(), tokens.size(), nullptr, 0, &size);
+    const sotto_status status = sotto_detokenize(c_model(), tokens.data(), tokens.size(), nullptr, 0, &size);
     if (status != SOTTO_BUFFER_TOO_SMALL) SOTTO_HPP_TRY_PLAIN_(status);
     text.resize(size);
-    SOTTO_HPP_TRY_PLAIN_(
-        sotto_detokenize(c_model(), tokens.data(), tokens.size(), text.data(), text.size(), &size));
+    SOTTO_HPP_TRY_PLAIN_(sotto_detokenize(c_model(), tokens.data(), tokens.size(), text.data(), text.size(), &size));
     return text;
   }
 
@@ -142,11 +136,10 @@ class Model {
     }
     detail::Report report;
     size_t size = 0;
-    SOTTO_HPP_TRY_(
-        sotto_model_memory_size(bytes.data(), bytes.size(), &lowered, &size, report.out()));
+    SOTTO_HPP_TRY_(sotto_model_memory_size(bytes.data(), bytes.size(), &lowered, &size, report.out()));
     SOTTO_HPP_TRY_(detail::allocate(size, state->memory));
-    SOTTO_HPP_TRY_(sotto_model_init(bytes.data(), bytes.size(), &lowered, state->memory.data(),
-                                    size, &state->handle, report.out()));
+    SOTTO_HPP_TRY_(sotto_model_init(bytes.data(), bytes.size(), &lowered, state->memory.data(), size, &state->handle,
+                                    report.out()));
     return Model(std::move(state));
   }
 

@@ -60,8 +60,7 @@ struct GuideParams : sotto_guide_params {
 };
 
 // Fills `drafts` with tokens that may follow, and returns how many.
-using DraftFunction =
-    std::function<size_t(Tokens tokens, View<const float> hidden, View<Token> drafts)>;
+using DraftFunction = std::function<size_t(Tokens tokens, View<const float> hidden, View<Token> drafts)>;
 
 struct SpeculationParams : sotto_speculation_params {
   SpeculationParams() { sotto_speculation_params_init(this, sizeof(sotto_speculation_params)); }
@@ -138,8 +137,7 @@ class LoweredSampler {
     bad_words_.lower_to(c_.bad_words, c_.bad_word_count);
     lower(params.allowed_tokens, c_.allowed_tokens, c_.allowed_token_count);
     lower(params.suppressed_tokens, c_.suppressed_tokens, c_.suppressed_token_count);
-    lower(params.begin_suppressed_tokens, c_.begin_suppressed_tokens,
-          c_.begin_suppressed_token_count);
+    lower(params.begin_suppressed_tokens, c_.begin_suppressed_tokens, c_.begin_suppressed_token_count);
     lower(params.forced_prefix, c_.forced_prefix, c_.forced_prefix_count);
     c_.watermark = params.watermark ? &*params.watermark : nullptr;
   }

@@ -72,8 +72,8 @@ class Sampler {
     std::vector<float> probabilities(state_->vocabulary_size);
     size_t count = 0;
     if (!fits(input)) SOTTO_HPP_FAIL_(wrong_size());
-    SOTTO_HPP_TRY_(sotto_sampler_apply(c_sampler(), &lowered, tokens.data(), probabilities.data(),
-                                       tokens.size(), &count, report.out()));
+    SOTTO_HPP_TRY_(sotto_sampler_apply(c_sampler(), &lowered, tokens.data(), probabilities.data(), tokens.size(),
+                                       &count, report.out()));
     state_->guard.rethrow();
     std::vector<Candidate> candidates(count);
     for (size_t i = 0; i < count; ++i) candidates[i] = {tokens[i], probabilities[i]};
@@ -102,17 +102,15 @@ class Sampler {
     size_t size = 0;
     SOTTO_HPP_TRY_(sotto_sampler_memory_size(vocabulary_size, list_bytes, &size, report.out()));
     SOTTO_HPP_TRY_(detail::allocate(size, state->memory));
-    SOTTO_HPP_TRY_(sotto_sampler_init(model ? model->c_model() : nullptr, vocabulary_size,
-                                      list_bytes, state->memory.data(), size, &state->handle,
-                                      report.out()));
+    SOTTO_HPP_TRY_(sotto_sampler_init(model ? model->c_model() : nullptr, vocabulary_size, list_bytes,
+                                      state->memory.data(), size, &state->handle, report.out()));
     return Sampler(std::move(state));
   }
 
   // The library cannot know how long the caller's arrays are.
   bool fits(const SamplerInput& input) const {
     const size_t words = (state_->vocabulary_size + 63) / 64;
-    return input.logits.size() == state_->vocabulary_size &&
-           (input.allowed.empty() || input.allowed.size() >= words);
+    return input.logits.size() == state_->vocabulary_size && (input.allowed.empty() || input.allowed.size() >= words);
   }
   static Error wrong_size() {
     return Error(SOTTO_INVALID_ARGUMENT, "logits or allowed are not of the vocabulary's size");
@@ -137,13 +135,11 @@ class Sampler {
 using WatermarkResult = sotto_watermark_result;
 
 // `vocabulary_size` is that of the model that wrote the tokens.
-inline Result<WatermarkResult> detect_watermark(const WatermarkParams& params,
-                                                size_t vocabulary_size, Tokens tokens) {
+inline Result<WatermarkResult> detect_watermark(const WatermarkParams& params, size_t vocabulary_size, Tokens tokens) {
   WatermarkResult result{};
   result.struct_size = sizeof result;
   detail::Report report;
-  SOTTO_HPP_TRY_(sotto_watermark_detect(&params, vocabulary_size, tokens.data(), tokens.size(),
-                                        &result, report.out()));
+  SOTTO_HPP_TRY_(sotto_watermark_detect(&params, vocabulary_size, tokens.data(), tokens.size(), &result, report.out()));
   return result;
 }
 

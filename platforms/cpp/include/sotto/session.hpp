@@ -26,9 +26,7 @@ class Piece {
   std::string_view bytes() const { return {piece_->bytes, piece_->byte_count}; }
   float log_probability() const { return piece_->log_probability; }
   float sampled_log_probability() const { return piece_->sampled_log_probability; }
-  View<const sotto_alternative> alternatives() const {
-    return {piece_->alternatives, piece_->alternative_count};
-  }
+  View<const sotto_alternative> alternatives() const { return {piece_->alternatives, piece_->alternative_count}; }
   uint64_t elapsed_ns() const { return piece_->elapsed_ns; }
 
  private:
@@ -60,8 +58,7 @@ struct SessionState {
 // session is gone.
 class Canceller {
  public:
-  explicit Canceller(std::shared_ptr<const detail::SessionState> state)
-      : state_(std::move(state)) {}
+  explicit Canceller(std::shared_ptr<const detail::SessionState> state) : state_(std::move(state)) {}
   void operator()() const { sotto_session_cancel(state_->handle); }
 
  private:
@@ -80,8 +77,8 @@ class Session {
     size_t size = 0;
     SOTTO_HPP_TRY_(sotto_session_memory_size(model.c_model(), &params, &size, report.out()));
     SOTTO_HPP_TRY_(detail::allocate(size, state->memory));
-    SOTTO_HPP_TRY_(sotto_session_init(model.c_model(), &params, state->memory.data(), size,
-                                      &state->handle, report.out()));
+    SOTTO_HPP_TRY_(
+        sotto_session_init(model.c_model(), &params, state->memory.data(), size, &state->handle, report.out()));
     return Session(std::move(state));
   }
 
@@ -116,9 +113,7 @@ class Session {
   }
 
   // The text from here on continues the matcher's, which nobody else calls meanwhile.
-  Result<void> set_matcher(Matcher& matcher) {
-    return use_matcher(matcher.c_matcher(), matcher.state());
-  }
+  Result<void> set_matcher(Matcher& matcher) { return use_matcher(matcher.c_matcher(), matcher.state()); }
   Result<void> clear_matcher() { return use_matcher(nullptr, nullptr); }
 
   // Needs SOTTO_FEATURE_GUIDE. The guide is not used on its own meanwhile.
@@ -161,9 +156,8 @@ class Session {
     std::vector<Token> tokens(2 * text.size() + 1);
     size_t count = 0;
     detail::Report report;
-    SOTTO_HPP_TRY_(sotto_tokenize(state_->model->handle, text.data(), text.size(),
-                                  special ? SOTTO_TOKENIZE_SPECIAL : 0, tokens.data(),
-                                  tokens.size(), &count, report.out()));
+    SOTTO_HPP_TRY_(sotto_tokenize(state_->model->handle, text.data(), text.size(), special ? SOTTO_TOKENIZE_SPECIAL : 0,
+                                  tokens.data(), tokens.size(), &count, report.out()));
     return prefill(Tokens(tokens.data(), count));
   }
 
@@ -204,8 +198,7 @@ class Session {
       });
       return goes_on && is_whole ? 0 : 1;
     };
-    const sotto_status status =
-        sotto_session_generate(c_session(), nullptr, 0, max_tokens, c_call, &call);
+    const sotto_status status = sotto_session_generate(c_session(), nullptr, 0, max_tokens, c_call, &call);
     state_->guard.rethrow();
     SOTTO_HPP_TRY_PLAIN_(status);
     return Status{status};
@@ -228,8 +221,7 @@ class Session {
     detail::Report report;
     const sotto_sequence* found = nullptr;
     size_t count = 0;
-    const sotto_status status =
-        sotto_session_search(c_session(), &lowered, &found, &count, report.out());
+    const sotto_status status = sotto_session_search(c_session(), &lowered, &found, &count, report.out());
     state_->guard.rethrow();
     SOTTO_HPP_TRY_(status);
     if (count == 0) SOTTO_HPP_TRY_WHOLE_(status);
@@ -251,9 +243,8 @@ class Session {
     sotto_score score{};
     score.struct_size = sizeof score;
     if (log_probabilities) log_probabilities->assign(tokens.size(), 0.0f);
-    SOTTO_HPP_TRY_WHOLE_(
-        sotto_session_score(c_session(), tokens.data(), tokens.size(),
-                            log_probabilities ? log_probabilities->data() : nullptr, &score));
+    SOTTO_HPP_TRY_WHOLE_(sotto_session_score(c_session(), tokens.data(), tokens.size(),
+                                             log_probabilities ? log_probabilities->data() : nullptr, &score));
     return score;
   }
 
@@ -263,8 +254,7 @@ class Session {
     info.struct_size = sizeof info;
     SOTTO_HPP_TRY_PLAIN_(sotto_model_get_info(state_->model->handle, &info));
     std::vector<float> embedding(info.embedding_size);
-    SOTTO_HPP_TRY_WHOLE_(
-        sotto_session_embed(c_session(), tokens.data(), tokens.size(), pooling, embedding.data()));
+    SOTTO_HPP_TRY_WHOLE_(sotto_session_embed(c_session(), tokens.data(), tokens.size(), pooling, embedding.data()));
     return embedding;
   }
 
@@ -302,9 +292,7 @@ class Session {
 
   SessionInfo info() const { return read<SessionInfo>(&sotto_session_get_info); }
   SessionTimings timings() const { return read<SessionTimings>(&sotto_session_get_timings); }
-  SpeculationInfo speculation_info() const {
-    return read<SpeculationInfo>(&sotto_session_get_speculation_info);
-  }
+  SpeculationInfo speculation_info() const { return read<SpeculationInfo>(&sotto_session_get_speculation_info); }
   void reset_timings() { sotto_session_reset_timings(c_session()); }
 
   sotto_session* c_session() const { return state_->handle; }
@@ -316,30 +304,26 @@ class Session {
     const SearchParams* params;
     detail::Guard* guard;
 
-    static double similarity(void* user_data, const Token* a, size_t a_count, const Token* b,
-                             size_t b_count) {
+    static double similarity(void* user_data, const Token* a, size_t a_count, const Token* b, size_t b_count) {
       auto* self = static_cast<SearchCall*>(user_data);
       double value = 0;
-      self->guard->run(
-          [&] { value = self->params->similarity(Tokens(a, a_count), Tokens(b, b_count)); });
+      self->guard->run([&] { value = self->params->similarity(Tokens(a, a_count), Tokens(b, b_count)); });
       return value;
     }
     static int32_t step(void* user_data, uint32_t sequence, Token token) {
       auto* self = static_cast<SearchCall*>(user_data);
       bool goes_on = true;
-      const bool is_whole =
-          self->guard->run([&] { goes_on = self->params->on_step(sequence, token); });
+      const bool is_whole = self->guard->run([&] { goes_on = self->params->on_step(sequence, token); });
       return goes_on && is_whole ? 0 : 1;
     }
   };
 
   // Must not throw: a guess cannot fail.
-  static size_t call_draft(void* function, const Token* tokens, size_t token_count,
-                           const float* hidden, size_t hidden_count, Token* drafts,
-                           size_t capacity) noexcept {
-    return (*static_cast<const DraftFunction*>(function))(
-        Tokens(tokens, token_count), View<const float>(hidden, hidden ? hidden_count : 0),
-        View<Token>(drafts, capacity));
+  static size_t call_draft(void* function, const Token* tokens, size_t token_count, const float* hidden,
+                           size_t hidden_count, Token* drafts, size_t capacity) noexcept {
+    return (*static_cast<const DraftFunction*>(function))(Tokens(tokens, token_count),
+                                                          View<const float>(hidden, hidden ? hidden_count : 0),
+                                                          View<Token>(drafts, capacity));
   }
 
   explicit Session(std::shared_ptr<detail::SessionState> state) : state_(std::move(state)) {}

@@ -30,9 +30,7 @@ class Stream {
       return *this;
     }
     void operator++(int) { stream_->pull(); }
-    friend bool operator==(const Iterator& a, const Iterator& b) {
-      return a.is_at_end() == b.is_at_end();
-    }
+    friend bool operator==(const Iterator& a, const Iterator& b) { return a.is_at_end() == b.is_at_end(); }
     friend bool operator!=(const Iterator& a, const Iterator& b) { return !(a == b); }
 
    private:
@@ -65,9 +63,7 @@ class Stream {
   bool is_over_ = false;
 };
 
-inline Stream Session::stream(size_t max_tokens) {
-  return Stream(state_, max_tokens);
-}
+inline Stream Session::stream(size_t max_tokens) { return Stream(state_, max_tokens); }
 
 inline void Stream::pull() {
   if (status_ == Status::ok && max_tokens_ != 0 && token_count_ == max_tokens_) {
