@@ -1,4 +1,4 @@
-#include "runtime/grammar/matcher.h"
+#include "runtime/grammar/matcher/matcher.h"
 
 #include <new>
 

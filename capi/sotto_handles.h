@@ -7,10 +7,10 @@
 
 #include "capi/include/sotto.h"
 #include "runtime/base/status.h"
-#include "runtime/grammar/compiled_grammar.h"
-#include "runtime/grammar/vocabulary.h"
+#include "runtime/grammar/compiler/compiled_grammar.h"
+#include "runtime/grammar/vocabulary/vocabulary.h"
 #include "runtime/model/model.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 namespace sotto::capi {
 

@@ -1,6 +1,6 @@
 #include "capi/sotto_handles.h"
-#include "runtime/grammar/model_vocabulary.h"
-#include "runtime/grammar/vocabulary_memory.h"
+#include "runtime/grammar/vocabulary/model_vocabulary.h"
+#include "runtime/grammar/vocabulary/vocabulary_memory.h"
 
 using sotto::Status;
 using sotto::Vocabulary;

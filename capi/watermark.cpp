@@ -1,5 +1,5 @@
 #include "capi/sotto_handles.h"
-#include "runtime/sampling/watermark_detect.h"
+#include "runtime/sampling/watermark/watermark_detect.h"
 
 namespace {
 

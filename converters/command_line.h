@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "converters/float_model.h"
 #include "converters/model_writer.h"
+#include "converters/readers/float_model.h"
 
 namespace sotto {
 

@@ -17,14 +17,14 @@
 #include <vector>
 
 #include "converters/command_line.h"
-#include "converters/evaluate.h"
 #include "converters/file.h"
-#include "converters/hugging_face.h"
 #include "converters/model_writer.h"
-#include "converters/packing.h"
-#include "converters/report.h"
+#include "converters/quantize/evaluate.h"
+#include "converters/quantize/packing.h"
+#include "converters/quantize/report.h"
+#include "converters/readers/hugging_face.h"
 #include "converters/synthetic.h"
-#include "converters/tokenizer_reader.h"
+#include "converters/tokenizers/tokenizer_reader.h"
 #include "runtime/model/file_header.h"
 
 namespace sotto {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "converters/checkpoint.h"
-#include "converters/tokenizer_builder.h"
+#include "converters/readers/checkpoint.h"
+#include "converters/tokenizers/tokenizer_builder.h"
 
 namespace sotto {
 

@@ -12,13 +12,13 @@
 
 #include "converters/file.h"
 #include "converters/metadata.h"
-#include "converters/quantize.h"
-#include "converters/quantize_int4.h"
-#include "converters/vocabulary_builder.h"
-#include "kernels/int4_tiles.h"
+#include "converters/quantize/quantize.h"
+#include "converters/quantize/quantize_int4.h"
+#include "converters/tokenizers/vocabulary_builder.h"
+#include "kernels/linear/int4_tiles.h"
 #include "runtime/base/arena.h"
 #include "runtime/base/xxhash64.h"
-#include "runtime/grammar/prepared_vocabulary.h"
+#include "runtime/grammar/vocabulary/prepared_vocabulary.h"
 #include "runtime/model/file_header.h"
 
 namespace sotto {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "converters/checkpoint.h"
-#include "converters/packing.h"
-#include "converters/tokenizer_builder.h"
+#include "converters/quantize/packing.h"
+#include "converters/readers/checkpoint.h"
+#include "converters/tokenizers/tokenizer_builder.h"
 
 namespace sotto {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "converters/checkpoint.h"
+#include "converters/readers/checkpoint.h"
 
 namespace sotto {
 

@@ -1,5 +1,5 @@
 // Walks arrays in blocks of 16 elements, one a virtual lane. `V`, in everything here, is
-// an instruction set's vector of 16 floats (for example kernels/avx2/vector.h), whose
+// an instruction set's vector of 16 floats (for example kernels/x86/avx2/vector.h), whose
 // types are local to the file that includes it: no instance is shared between files
 // compiled for different instruction sets.
 #pragma once

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <utility>
 
-#include "kernels/int4_linear.h"
+#include "kernels/linear/int4_linear.h"
 
 namespace sotto::generic {
 

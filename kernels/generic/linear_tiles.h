@@ -1,4 +1,4 @@
-// Rows over XNNPACK's packed weights (kernels/packed_tiles.h): a tile comes from memory once, is
+// Rows over XNNPACK's packed weights (kernels/linear/packed_tiles.h): a tile comes from memory once, is
 // asked for meanwhile, and stays in the caches while groups of rows pass by. `V` is an instruction
 // set's vectors of sums: a depth of weights takes V::kTileVectors of them, and a pass as many as
 // leave registers for the sums of V::kMaxRows.
@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "kernels/packed_tiles.h"
-#include "kernels/row_blocks.h"
+#include "kernels/linear/packed_tiles.h"
+#include "kernels/linear/row_blocks.h"
 
 namespace sotto::generic {
 

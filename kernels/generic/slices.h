@@ -1,9 +1,9 @@
 // Sorting of shares: into slices of their range, and within each.
 #pragma once
 
+#include "kernels/dispatch/op_choice.h"
 #include "kernels/generic/block.h"
 #include "kernels/kernels.h"
-#include "kernels/op_choice.h"
 
 namespace sotto::generic {
 

@@ -2,6 +2,7 @@
 // columns, and its attention.
 #pragma once
 
+#include "kernels/dispatch/op_choice.h"
 #include "kernels/generic/elementwise.h"
 #include "kernels/generic/gelu.h"
 #include "kernels/generic/layer_norm.h"
@@ -13,7 +14,6 @@
 #include "kernels/generic/tournament.h"
 #include "kernels/generic/weights.h"
 #include "kernels/kernels.h"
-#include "kernels/op_choice.h"
 
 namespace sotto::generic {
 

@@ -1,7 +1,7 @@
-// Linear layers with 4-bit weights in scalar code: the definition of kernels/int4_linear.h.
+// Linear layers with 4-bit weights in scalar code: the definition of kernels/linear/int4_linear.h.
 #pragma once
 
-#include "kernels/int4_linear.h"
+#include "kernels/linear/int4_linear.h"
 
 namespace sotto::reference {
 

@@ -1,8 +1,8 @@
-// Linear layers in scalar code: the definition of kernels/linear.h.
+// Linear layers in scalar code: the definition of kernels/linear/linear.h.
 #pragma once
 
 #include "kernels/kernels.h"
-#include "kernels/linear_weights.h"
+#include "kernels/linear/linear_weights.h"
 #include "kernels/thread_pool.h"
 
 namespace sotto::reference {

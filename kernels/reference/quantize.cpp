@@ -1,9 +1,9 @@
 // Float rows to int8: asymmetric for activations, symmetric for the heads of the KV ring.
 #include <cmath>
 
+#include "kernels/linear/row_mapping.h"
 #include "kernels/reference/math.h"
 #include "kernels/reference/reference.h"
-#include "kernels/row_mapping.h"
 
 namespace sotto::reference {
 

@@ -1,9 +1,9 @@
 // The scalar ops: their meaning, and the table of CPUs nothing better was written for.
 #pragma once
 
+#include "kernels/dispatch/op_choice.h"
 #include "kernels/generic/attention_rows.h"
 #include "kernels/kernels.h"
-#include "kernels/op_choice.h"
 
 namespace sotto::reference {
 

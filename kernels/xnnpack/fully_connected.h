@@ -4,7 +4,7 @@
 #pragma once
 
 #include "kernels/kernels.h"
-#include "kernels/linear_weights.h"
+#include "kernels/linear/linear_weights.h"
 #include "kernels/thread_pool.h"
 
 namespace sotto::xnnpack {
@@ -15,11 +15,11 @@ size_t packed_size(uint32_t inputs, uint32_t outputs);
 
 size_t pack(const LinearWeights& weights, void* packed);
 
-// Whether packed weights lie in tiles of so many columns and inputs, as kernels/packed_tiles.h
+// Whether packed weights lie in tiles of so many columns and inputs, as kernels/linear/packed_tiles.h
 // says.
 bool packs_tiles(uint32_t columns, uint32_t depth);
 
-// As in kernels/linear.h.
+// As in kernels/linear/linear.h.
 bool packed_rows_are_readable();
 void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q);
 

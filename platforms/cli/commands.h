@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
-#include "platforms/cli/model.h"
+#include "platforms/cli/support/model.h"
 
 namespace sotto::cli {
 

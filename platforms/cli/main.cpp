@@ -4,8 +4,8 @@
 #include <string>
 
 #include "platforms/cli/commands.h"
-#include "platforms/cli/failure.h"
-#include "platforms/cli/help.h"
+#include "platforms/cli/options/help.h"
+#include "platforms/cli/support/failure.h"
 
 namespace sotto::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/linear.h"
+#include "kernels/linear/linear.h"
 #include "runtime/base/status.h"
 #include "runtime/model/tokenizer_view.h"
 

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
-#include "runtime/sampling/bans.h"
-#include "runtime/sampling/bias.h"
-#include "runtime/sampling/more_samplers.h"
 #include "runtime/sampling/past_tokens.h"
-#include "runtime/sampling/penalties.h"
 #include "runtime/sampling/repetition_severity.h"
 #include "runtime/sampling/stage_settings.h"
-#include "runtime/sampling/temperature.h"
-#include "runtime/sampling/truncation.h"
-#include "runtime/sampling/watermark.h"
+#include "runtime/sampling/stages/bans.h"
+#include "runtime/sampling/stages/bias.h"
+#include "runtime/sampling/stages/more_samplers.h"
+#include "runtime/sampling/stages/penalties.h"
+#include "runtime/sampling/stages/temperature.h"
+#include "runtime/sampling/stages/truncation.h"
+#include "runtime/sampling/watermark/watermark.h"
 
 namespace sotto {
 

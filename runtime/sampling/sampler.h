@@ -10,11 +10,11 @@
 #include "runtime/base/token_mask.h"
 #include "runtime/sampling/candidates.h"
 #include "runtime/sampling/chain.h"
-#include "runtime/sampling/dry.h"
 #include "runtime/sampling/list_memory.h"
 #include "runtime/sampling/past_tokens.h"
 #include "runtime/sampling/sample_input.h"
 #include "runtime/sampling/sampler_params.h"
+#include "runtime/sampling/stages/dry.h"
 
 namespace sotto {
 

@@ -1,8 +1,8 @@
 #include "runtime/sampling/sampler_checks.h"
 
-#include "runtime/sampling/more_samplers.h"
 #include "runtime/sampling/process_checks.h"
-#include "runtime/sampling/watermark.h"
+#include "runtime/sampling/stages/more_samplers.h"
+#include "runtime/sampling/watermark/watermark.h"
 
 namespace sotto {
 

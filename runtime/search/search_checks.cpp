@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "runtime/sampling/watermark.h"
+#include "runtime/sampling/watermark/watermark.h"
 
 namespace sotto {
 namespace {

@@ -1,5 +1,5 @@
 // SOTTO_FEATURE_SEARCH=OFF.
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 namespace sotto {
 

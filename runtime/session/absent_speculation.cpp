@@ -1,5 +1,5 @@
 // SOTTO_FEATURE_SPECULATION=OFF: a session evaluates its tokens one by one, and drafts for none.
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 namespace sotto {
 

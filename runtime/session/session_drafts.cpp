@@ -4,9 +4,9 @@
 #include <cassert>
 
 #include "runtime/base/scalar_math.h"
-#include "runtime/session.h"
 #include "runtime/session/draft_lookup.h"
 #include "runtime/session/log_probabilities.h"
+#include "runtime/session/session.h"
 #include "runtime/text/tokenizer.h"
 
 namespace sotto {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 namespace sotto {
 

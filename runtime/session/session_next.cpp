@@ -7,8 +7,8 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/sampling/repetition_severity.h"
-#include "runtime/session.h"
 #include "runtime/session/dola.h"
+#include "runtime/session/session.h"
 
 namespace sotto {
 namespace {

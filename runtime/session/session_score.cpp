@@ -4,7 +4,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/scalar_math.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 namespace sotto {
 namespace {

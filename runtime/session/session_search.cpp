@@ -1,6 +1,6 @@
 // Searches that continue a session's text.
 #include "runtime/search/context_model.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 namespace sotto {
 

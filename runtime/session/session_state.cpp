@@ -3,8 +3,8 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/xxhash64.h"
-#include "runtime/session.h"
 #include "runtime/session/saved_state.h"
+#include "runtime/session/session.h"
 
 namespace sotto {
 namespace {

@@ -3,7 +3,7 @@
 #include <cassert>
 
 #include "runtime/base/clock.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 namespace sotto {
 

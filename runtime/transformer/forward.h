@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "kernels/linear.h"
+#include "kernels/linear/linear.h"
 #include "kernels/thread_pool.h"
 #include "runtime/base/arena.h"
 #include "runtime/base/status.h"

@@ -1,7 +1,7 @@
 // x86-64: vpdpbusd where there is VNNI, else vpmaddubsw, vpmaddwd and vpaddd; tdpbusd of AMX.
 #include <immintrin.h>
 
-#include "kernels/cpu_features.h"
+#include "kernels/dispatch/cpu_features.h"
 #include "tests/bench/dot_limit.h"
 
 namespace sotto::bench {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/linear.h"
+#include "kernels/linear/linear.h"
 #include "tests/bench/clock.h"
 #include "tests/bench/dot_limit.h"
 #include "tests/bench/micro_cases.h"

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/grammar/compiler.h"
-#include "runtime/grammar/matcher.h"
+#include "runtime/grammar/compiler/compiler.h"
+#include "runtime/grammar/matcher/matcher.h"
 #include "tests/fuzz/fuzz_bytes.h"
 
 namespace sotto {

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "converters/safetensors.h"
+#include "converters/readers/safetensors.h"
 
 namespace {
 

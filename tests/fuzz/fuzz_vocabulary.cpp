@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/grammar/prepared_vocabulary.h"
+#include "runtime/grammar/vocabulary/prepared_vocabulary.h"
 #include "tests/fuzz/fuzz_bytes.h"
 
 namespace {

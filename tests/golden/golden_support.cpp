@@ -8,9 +8,9 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "converters/evaluate.h"
-#include "converters/hugging_face.h"
-#include "converters/tokenizer_reader.h"
+#include "converters/quantize/evaluate.h"
+#include "converters/readers/hugging_face.h"
+#include "converters/tokenizers/tokenizer_reader.h"
 
 namespace sotto {
 namespace {

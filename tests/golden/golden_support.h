@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "converters/float_model.h"
-#include "converters/int8_runtime.h"
 #include "converters/model_writer.h"
+#include "converters/quantize/int8_runtime.h"
+#include "converters/readers/float_model.h"
 
 namespace sotto {
 

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "converters/evaluate.h"
-#include "converters/float_forward.h"
+#include "converters/quantize/evaluate.h"
+#include "converters/quantize/float_forward.h"
 #include "tests/emulated/work.h"
 #include "tests/golden/golden_support.h"
 

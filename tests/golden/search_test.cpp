@@ -7,7 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "converters/float_forward.h"
+#include "converters/quantize/float_forward.h"
 #include "runtime/search/context_model.h"
 #include "tests/golden/golden_support.h"
 #include "tests/unit/search/search_bench.h"

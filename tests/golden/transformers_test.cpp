@@ -7,7 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "converters/float_forward.h"
+#include "converters/quantize/float_forward.h"
 #include "tests/golden/golden_support.h"
 
 namespace sotto {

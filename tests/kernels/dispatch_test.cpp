@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstring>
 
-#include "kernels/cpu_features.h"
+#include "kernels/dispatch/cpu_features.h"
+#include "kernels/dispatch/tables.h"
 #include "kernels/kernels.h"
-#include "kernels/tables.h"
 
 namespace sotto::test {
 namespace {

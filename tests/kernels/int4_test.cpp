@@ -1,6 +1,6 @@
 // Linear layers with 4-bit weights: the scalar code against a sum over plain numbers, and every
 // instruction set against the scalar code, bit for bit.
-#include "kernels/int4_linear.h"
+#include "kernels/linear/int4_linear.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/tables.h"
+#include "kernels/dispatch/tables.h"
 #include "tests/kernels/support.h"
 
 namespace sotto {

@@ -13,9 +13,9 @@
 #include <random>
 #include <vector>
 
-#include "kernels/cpu_features.h"
-#include "kernels/linear.h"
-#include "kernels/packed_tiles.h"
+#include "kernels/dispatch/cpu_features.h"
+#include "kernels/linear/linear.h"
+#include "kernels/linear/packed_tiles.h"
 
 namespace sotto {
 namespace {

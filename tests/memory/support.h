@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "capi/include/sotto.h"
-#include "converters/float_model.h"
+#include "converters/readers/float_model.h"
 
 namespace sotto {
 

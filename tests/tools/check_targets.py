@@ -11,15 +11,15 @@ import subprocess
 import sys
 import tempfile
 
-COMMON = ["kernels/*.cpp", "kernels/reference/*.cpp", "kernels/xnnpack/*.cpp", "runtime/base/*.cpp",
-          "runtime/session.cpp", "runtime/model/*.cpp", "capi/*.cpp"]
+COMMON = ["kernels/*.cpp", "kernels/dispatch/*.cpp", "kernels/linear/*.cpp", "kernels/reference/*.cpp", "kernels/xnnpack/*.cpp", "runtime/base/*.cpp",
+          "runtime/session/session.cpp", "runtime/model/*.cpp", "capi/*.cpp"]
 OF_ONE_TARGET = ("cpu_features_", "tables_", "int4_tables_", "absent")
-ARM64 = [("kernels/neon/*.cpp", []), ("kernels/tables_arm64.cpp", []), ("kernels/int4_tables_arm64.cpp", []),
-         ("kernels/neon_dotprod/*.cpp", ["-march=armv8.2-a+dotprod"])]
-APPLE = [("kernels/cpu_features_arm64_apple.cpp", [])]
-LINUX_ARM64 = [("kernels/cpu_features_arm64_linux.cpp", [])]
-X86 = [("kernels/cpu_features_x86.cpp", []), ("kernels/tables_x86.cpp", []), ("kernels/int4_tables_x86.cpp", []),
-       ("kernels/avx2/*.cpp", ["-mavx2", "-mfma"])]
+ARM64 = [("kernels/arm/neon/*.cpp", []), ("kernels/dispatch/tables_arm64.cpp", []), ("kernels/dispatch/int4_tables_arm64.cpp", []),
+         ("kernels/arm/neon_dotprod/*.cpp", ["-march=armv8.2-a+dotprod"])]
+APPLE = [("kernels/dispatch/cpu_features_arm64_apple.cpp", [])]
+LINUX_ARM64 = [("kernels/dispatch/cpu_features_arm64_linux.cpp", [])]
+X86 = [("kernels/dispatch/cpu_features_x86.cpp", []), ("kernels/dispatch/tables_x86.cpp", []), ("kernels/dispatch/int4_tables_x86.cpp", []),
+       ("kernels/x86/avx2/*.cpp", ["-mavx2", "-mfma"])]
 # triple: patterns and flags of its own files, and whether those that all share are checked for it. They ask for nothing
 # by which a simulator or another processor differs.
 TARGETS = {

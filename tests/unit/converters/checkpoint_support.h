@@ -12,7 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "converters/float_model.h"
+#include "converters/readers/float_model.h"
 
 namespace sotto {
 

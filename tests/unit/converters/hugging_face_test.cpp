@@ -1,4 +1,4 @@
-#include "converters/hugging_face.h"
+#include "converters/readers/hugging_face.h"
 
 #include <cmath>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "converters/packing.h"
+#include "converters/quantize/packing.h"
 
 #include <cstring>
 #include <memory>

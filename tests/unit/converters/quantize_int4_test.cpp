@@ -1,4 +1,4 @@
-#include "converters/quantize_int4.h"
+#include "converters/quantize/quantize_int4.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-#include "kernels/int4_tiles.h"
+#include "kernels/linear/int4_tiles.h"
 
 namespace sotto {
 namespace {

@@ -1,4 +1,4 @@
-#include "converters/quantize.h"
+#include "converters/quantize/quantize.h"
 
 #include <gtest/gtest.h>
 

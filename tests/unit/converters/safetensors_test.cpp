@@ -1,4 +1,4 @@
-#include "converters/safetensors.h"
+#include "converters/readers/safetensors.h"
 
 #include <cmath>
 #include <limits>

@@ -1,12 +1,12 @@
 // Walks through the characters that lead somewhere.
-#include "runtime/grammar/character_steps.h"
+#include "runtime/grammar/compiler/character_steps.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <set>
 
-#include "runtime/grammar/code_points.h"
+#include "runtime/grammar/gbnf/code_points.h"
 #include "tests/unit/grammar/grammar_support.h"
 
 namespace sotto::test {

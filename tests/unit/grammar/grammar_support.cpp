@@ -8,7 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "runtime/grammar/grammar_image.h"
+#include "runtime/grammar/compiler/grammar_image.h"
 
 namespace sotto::test {
 namespace {

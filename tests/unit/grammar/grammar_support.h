@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/grammar/compiler.h"
-#include "runtime/grammar/matcher.h"
+#include "runtime/grammar/compiler/compiler.h"
+#include "runtime/grammar/matcher/matcher.h"
 
 namespace sotto::test {
 

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "runtime/base/xxhash64.h"
+#include "runtime/grammar/compiler/grammar_image.h"
 #include "runtime/grammar/grammar_generated.h"
-#include "runtime/grammar/grammar_image.h"
 #include "tests/unit/grammar/grammar_support.h"
 
 namespace sotto::test {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/grammar/json_schema.h"
+#include "runtime/grammar/json_schema/json_schema.h"
 #include "tests/unit/grammar/grammar_support.h"
 
 namespace sotto::test {

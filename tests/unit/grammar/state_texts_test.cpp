@@ -2,7 +2,7 @@
 // trying every token.
 #include <gtest/gtest.h>
 
-#include "runtime/grammar/state_texts.h"
+#include "runtime/grammar/compiler/state_texts.h"
 #include "tests/unit/grammar/grammar_support.h"
 
 namespace sotto::test {

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/random.h"
-#include "runtime/sampling/penalties.h"
-#include "runtime/sampling/selection.h"
-#include "runtime/sampling/truncation.h"
+#include "runtime/sampling/stages/penalties.h"
+#include "runtime/sampling/stages/selection.h"
+#include "runtime/sampling/stages/truncation.h"
 #include "tests/unit/sampling/oracle.h"
 #include "tests/unit/sampling/workbench.h"
 

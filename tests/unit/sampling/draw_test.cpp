@@ -3,7 +3,7 @@
 
 #include "runtime/base/random.h"
 #include "runtime/base/xxhash64.h"
-#include "runtime/sampling/truncation.h"
+#include "runtime/sampling/stages/truncation.h"
 #include "tests/unit/sampling/oracle.h"
 #include "tests/unit/sampling/workbench.h"
 

@@ -1,9 +1,9 @@
 // Mirostat and adaptive-p: formulas, state, and the surprise or probability they hold.
-#include "runtime/sampling/mirostat.h"
+#include "runtime/sampling/stages/mirostat.h"
 
 #include <gtest/gtest.h>
 
-#include "runtime/sampling/adaptive.h"
+#include "runtime/sampling/stages/adaptive.h"
 #include "tests/unit/sampling/truncation_oracle.h"
 #include "tests/unit/sampling/workbench.h"
 

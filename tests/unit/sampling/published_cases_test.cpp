@@ -6,8 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "runtime/sampling/temperature.h"
-#include "runtime/sampling/truncation.h"
+#include "runtime/sampling/stages/temperature.h"
+#include "runtime/sampling/stages/truncation.h"
 #include "runtime/session/guide.h"
 #include "tests/unit/sampling/published_process.h"
 #include "tests/unit/sampling/workbench.h"

@@ -1,14 +1,14 @@
 // Temperatures and selections: their formulas, their state, and what they draw.
-#include "runtime/sampling/selection.h"
+#include "runtime/sampling/stages/selection.h"
 
 #include <gtest/gtest.h>
 
 #include "runtime/base/random.h"
 #include "runtime/base/scalar_math.h"
-#include "runtime/sampling/adaptive.h"
-#include "runtime/sampling/mirostat.h"
-#include "runtime/sampling/temperature.h"
-#include "runtime/sampling/truncation.h"
+#include "runtime/sampling/stages/adaptive.h"
+#include "runtime/sampling/stages/mirostat.h"
+#include "runtime/sampling/stages/temperature.h"
+#include "runtime/sampling/stages/truncation.h"
 #include "tests/unit/sampling/truncation_oracle.h"
 #include "tests/unit/sampling/workbench.h"
 

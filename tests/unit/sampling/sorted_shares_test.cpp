@@ -1,5 +1,5 @@
 // Shares sorted by slices against shares sorted by digits, of which the results must be the same.
-#include "runtime/sampling/sorted_shares.h"
+#include "runtime/sampling/stages/sorted_shares.h"
 
 #include <gtest/gtest.h>
 

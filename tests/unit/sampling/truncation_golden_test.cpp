@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/random.h"
-#include "runtime/sampling/truncation.h"
+#include "runtime/sampling/stages/truncation.h"
 #include "tests/unit/sampling/truncation_goldens.h"
 #include "tests/unit/sampling/workbench.h"
 

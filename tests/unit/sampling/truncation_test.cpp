@@ -1,5 +1,5 @@
 // Every truncation against its oracle, over many kinds of logits, sizes, settings and masks.
-#include "runtime/sampling/truncation.h"
+#include "runtime/sampling/stages/truncation.h"
 
 #include <gtest/gtest.h>
 

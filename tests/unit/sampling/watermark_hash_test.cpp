@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "runtime/base/normal_tail.h"
-#include "runtime/sampling/watermark.h"
-#include "runtime/sampling/watermark_hash.h"
+#include "runtime/sampling/watermark/watermark.h"
+#include "runtime/sampling/watermark/watermark_hash.h"
 #include "tests/unit/sampling/process_bench.h"
 
 namespace sotto {

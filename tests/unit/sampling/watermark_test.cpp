@@ -8,9 +8,9 @@
 #include <unordered_map>
 
 #include "runtime/base/normal_tail.h"
-#include "runtime/sampling/watermark.h"
-#include "runtime/sampling/watermark_detect.h"
-#include "runtime/sampling/watermark_hash.h"
+#include "runtime/sampling/watermark/watermark.h"
+#include "runtime/sampling/watermark/watermark_detect.h"
+#include "runtime/sampling/watermark/watermark_hash.h"
 #include "tests/unit/sampling/process_bench.h"
 
 namespace sotto {

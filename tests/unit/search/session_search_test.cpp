@@ -1,7 +1,7 @@
 // Searches from a session: they continue what the session has, and leave it as it was.
 #include <gtest/gtest.h>
 
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "tests/unit/search/search_bench.h"
 #include "tests/unit/transformer/test_model.h"
 

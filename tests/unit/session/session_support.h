@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "tests/unit/transformer/test_model.h"
 
 namespace sotto {

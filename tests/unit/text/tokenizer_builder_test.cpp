@@ -1,4 +1,4 @@
-#include "converters/tokenizer_builder.h"
+#include "converters/tokenizers/tokenizer_builder.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // Tokenizer files in all their forms, and what is refused.
-#include "converters/tokenizer_reader.h"
+#include "converters/tokenizers/tokenizer_reader.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "converters/tokenizer_reader_names.h"
+#include "converters/tokenizers/tokenizer_reader_names.h"
 #include "tests/unit/text/text_support.h"
 
 namespace sotto::test {

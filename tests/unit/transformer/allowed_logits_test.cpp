@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "kernels/linear.h"
+#include "kernels/linear/linear.h"
 #include "tests/unit/transformer/test_model.h"
 
 namespace sotto {

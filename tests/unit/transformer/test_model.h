@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "converters/float_model.h"
+#include "converters/readers/float_model.h"
 #include "runtime/model/model.h"
 #include "runtime/transformer/context.h"
 

@@ -1,0 +1,229 @@
+#include "converters/quantize/evaluate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <stdexcept>
+
+#include "converters/file.h"
+#include "converters/quantize/float_forward.h"
+
+namespace sotto {
+namespace {
+
+// ln sum exp(x).
+double log_sum_exp(std::span<const float> x) {
+  const double max = *std::max_element(x.begin(), x.end());
+  double sum = 0;
+  for (const float value : x) sum += std::exp(value - max);
+  return max + std::log(sum);
+}
+
+size_t argmax(std::span<const float> x) {
+  return static_cast<size_t>(std::max_element(x.begin(), x.end()) - x.begin());
+}
+
+// Sums over predictions; the means are taken at the end.
+struct FloatSums {
+  size_t prediction_count = 0;
+  size_t logit_count = 0;
+  double loss = 0;
+  double logit_squares = 0;
+};
+
+struct QuantizedSums {
+  size_t agreement_count = 0;
+  double loss = 0;
+  double divergence = 0;
+  double error_squares = 0;
+  double errors = 0;
+  double max_error = 0;
+};
+
+// One prediction: the logits (vocabulary) and the token that came.
+void add_prediction(std::span<const float> logits, size_t token, FloatSums* sums) {
+  sums->loss += log_sum_exp(logits) - logits[token];
+  double mean = 0;
+  for (const float logit : logits) mean += logit;
+  mean /= static_cast<double>(logits.size());
+  for (const float logit : logits) sums->logit_squares += (logit - mean) * (logit - mean);
+  sums->logit_count += logits.size();
+  ++sums->prediction_count;
+}
+
+void add_prediction(std::span<const float> expected, std::span<const float> actual, size_t token, QuantizedSums* sums) {
+  const double expected_log_sum = log_sum_exp(expected);
+  const double actual_log_sum = log_sum_exp(actual);
+  sums->loss += actual_log_sum - actual[token];
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const double log_p = expected[i] - expected_log_sum;
+    const double log_q = actual[i] - actual_log_sum;
+    sums->divergence += std::exp(log_p) * (log_p - log_q);
+    const double error = std::abs(static_cast<double>(actual[i]) - expected[i]);
+    sums->errors += error;
+    sums->error_squares += error * error;
+    sums->max_error = std::max(sums->max_error, error);
+  }
+  sums->agreement_count += argmax(expected) == argmax(actual);
+}
+
+// `expected`: the float32 logits (token, vocabulary).
+void evaluate_window(std::span<const float> expected, std::span<const sotto_token> window, Int8Session* session,
+                     QuantizedSums* sums) {
+  const size_t vocabulary = expected.size() / window.size();
+  session->reset();
+  for (size_t t = 0; t + 1 < window.size(); ++t) {
+    session->prefill(window.subspan(t, 1));
+    add_prediction(expected.subspan(t * vocabulary, vocabulary), session->logits(), static_cast<size_t>(window[t + 1]),
+                   sums);
+  }
+}
+
+QuantizedEvaluation summarize(const std::string& name, const FloatSums& all, const QuantizedSums& sums) {
+  const double predictions = static_cast<double>(all.prediction_count);
+  const double logits = static_cast<double>(all.logit_count);
+  return {.name = name,
+          .loss = sums.loss / predictions,
+          .mean_divergence = sums.divergence / predictions,
+          .top1_agreement = static_cast<double>(sums.agreement_count) / predictions,
+          .error_rms = std::sqrt(sums.error_squares / logits),
+          .mean_error = sums.errors / logits,
+          .max_error = sums.max_error};
+}
+
+// A name in the system's directory for temporary files; the file is removed at the end.
+class TemporaryPath {
+ public:
+  TemporaryPath()
+      : path_(std::filesystem::temp_directory_path() / ("sotto-" + std::to_string(std::random_device{}()) + ".sotto")) {
+  }
+  ~TemporaryPath() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  TemporaryPath(const TemporaryPath&) = delete;
+  TemporaryPath& operator=(const TemporaryPath&) = delete;
+
+  const std::filesystem::path& get() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+std::vector<uint8_t> convert_to_bytes(const Checkpoint& checkpoint, const WriteOptions& options) {
+  const TemporaryPath path;
+  write_model(checkpoint, path.get(), options);
+  const InputFile file(path.get());
+  std::vector<uint8_t> bytes(file.size());
+  file.read_at(0, bytes.data(), bytes.size());
+  return bytes;
+}
+
+double Evaluation::float_perplexity() const { return std::exp(float_loss); }
+double QuantizedEvaluation::perplexity() const { return std::exp(loss); }
+
+Evaluation evaluate(const FloatModel& model, std::span<const QuantizedModel> quantized,
+                    std::span<const sotto_token> tokens, const EvaluationOptions& options) {
+  if (tokens.size() < 2) throw std::runtime_error("the text has nothing to predict");
+  if (model.shape.position_count < 2) {
+    throw std::runtime_error("a context of one position has nothing to predict");
+  }
+  Evaluation result;
+  result.window_tokens = std::min<size_t>(model.shape.position_count, tokens.size());
+  result.window_count = tokens.size() / result.window_tokens;
+  if (options.window_limit != 0) {
+    result.window_count = std::min(result.window_count, options.window_limit);
+  }
+  std::vector<std::unique_ptr<Int8Session>> sessions;
+  for (const QuantizedModel& other : quantized) {
+    if (other.model->info().vocabulary_size != model.shape.vocabulary_size) {
+      throw std::runtime_error("the models do not share a vocabulary");
+    }
+    sessions.push_back(std::make_unique<Int8Session>(*other.model));
+  }
+
+  FloatSums float_sums;
+  std::vector<QuantizedSums> sums(quantized.size());
+  const size_t vocabulary = model.shape.vocabulary_size;
+  for (size_t k = 0; k < result.window_count; ++k) {
+    const auto window = tokens.subspan(k * result.window_tokens, result.window_tokens);
+    const std::vector<float> expected = float_forward(model, window, options.thread_count);
+    for (size_t t = 0; t + 1 < window.size(); ++t) {
+      add_prediction(std::span(expected).subspan(t * vocabulary, vocabulary), static_cast<size_t>(window[t + 1]),
+                     &float_sums);
+    }
+    for (size_t i = 0; i < sums.size(); ++i) {
+      evaluate_window(expected, window, sessions[i].get(), &sums[i]);
+    }
+    if (options.on_window) options.on_window(k + 1, result.window_count);
+  }
+  result.prediction_count = float_sums.prediction_count;
+  result.float_loss = float_sums.loss / static_cast<double>(float_sums.prediction_count);
+  result.logit_rms = std::sqrt(float_sums.logit_squares / static_cast<double>(float_sums.logit_count));
+  for (size_t i = 0; i < sums.size(); ++i) {
+    result.quantized.push_back(summarize(quantized[i].name, float_sums, sums[i]));
+  }
+  return result;
+}
+
+namespace {
+
+std::string cell(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+}  // namespace
+
+std::string evaluation_table(const Evaluation& e) {
+  std::string text = std::to_string(e.window_count) + " windows of " + std::to_string(e.window_tokens) + " tokens, " +
+                     std::to_string(e.prediction_count) + " predictions\n";
+  const auto row = [&](const char* label, const std::string& first, auto of) {
+    char start[64];
+    std::snprintf(start, sizeof start, "%-20s %12s", label, first.c_str());
+    text += start;
+    for (const QuantizedEvaluation& quantized : e.quantized) {
+      std::snprintf(start, sizeof start, " %12s", std::string(of(quantized)).c_str());
+      text += start;
+    }
+    text += '\n';
+  };
+  using Of = const QuantizedEvaluation&;
+  row("", "float32", [](Of q) { return q.name; });
+  row("loss (nats)", cell("%.5f", e.float_loss), [](Of q) { return cell("%.5f", q.loss); });
+  row("perplexity", cell("%.4f", e.float_perplexity()), [](Of q) { return cell("%.4f", q.perplexity()); });
+  row("", "", [&](Of q) { return cell("%+.3f%%", 100 * (q.perplexity() / e.float_perplexity() - 1)); });
+  row("mean KL (nats)", "", [](Of q) { return cell("%.6f", q.mean_divergence); });
+  row("top-1 agreement", "", [](Of q) { return cell("%.2f%%", 100 * q.top1_agreement); });
+  row("logits (rms)", cell("%.4f", e.logit_rms), [](Of) { return ""; });
+  row("logit error: rms", "", [](Of q) { return cell("%.5f", q.error_rms); });
+  row("  mean", "", [](Of q) { return cell("%.5f", q.mean_error); });
+  row("  largest", "", [](Of q) { return cell("%.5f", q.max_error); });
+  return text;
+}
+
+std::string evaluation_json(const Evaluation& e) {
+  nlohmann::ordered_json json = {{"windows", e.window_count},
+                                 {"window_tokens", e.window_tokens},
+                                 {"predictions", e.prediction_count},
+                                 {"logit_rms", e.logit_rms},
+                                 {"float32", {{"loss", e.float_loss}, {"perplexity", e.float_perplexity()}}}};
+  for (const QuantizedEvaluation& q : e.quantized) {
+    json[q.name] = {{"loss", q.loss},
+                    {"perplexity", q.perplexity()},
+                    {"perplexity_ratio", q.perplexity() / e.float_perplexity()},
+                    {"mean_kl", q.mean_divergence},
+                    {"top1_agreement", q.top1_agreement},
+                    {"logit_error", {{"rms", q.error_rms}, {"mean", q.mean_error}, {"max", q.max_error}}}};
+  }
+  return json.dump(2) + "\n";
+}
+
+}  // namespace sotto

@@ -1,0 +1,67 @@
+// How much of a checkpoint's quality survives quantization: perplexity before and after, and
+// how far the runtime's predictions are from the float32 model's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "converters/model_writer.h"
+#include "converters/quantize/int8_runtime.h"
+#include "converters/readers/checkpoint.h"
+#include "converters/readers/float_model.h"
+
+namespace sotto {
+
+// The bytes write_model() would write, by way of a temporary file.
+std::vector<uint8_t> convert_to_bytes(const Checkpoint& checkpoint, const WriteOptions& options);
+
+struct EvaluationOptions {
+  size_t window_limit = 0;                                   // 0: the whole text
+  unsigned thread_count = 1;                                 // of the float32 model
+  std::function<void(size_t done, size_t total)> on_window;  // may be empty
+};
+
+// The same model, quantized.
+struct QuantizedModel {
+  std::string name;  // "int8"
+  const Int8Model* model;
+};
+
+// Means are over the predictions.
+struct QuantizedEvaluation {
+  std::string name;
+  double loss = 0;             // mean -ln p of the text's next token
+  double mean_divergence = 0;  // Kullback-Leibler, float32 against this, nats
+  double top1_agreement = 0;   // share of predictions with the same most likely token
+  double error_rms = 0;        // of the logits minus those of float32
+  double mean_error = 0;       // of their magnitudes
+  double max_error = 0;
+
+  double perplexity() const;
+};
+
+struct Evaluation {
+  size_t window_count = 0;
+  size_t window_tokens = 0;
+  size_t prediction_count = 0;
+  double float_loss = 0;
+  double logit_rms = 0;  // of the float32 logits around their row's mean
+  std::vector<QuantizedEvaluation> quantized;
+
+  double float_perplexity() const;
+};
+
+// Cuts `tokens` into windows of the model's whole context, the last incomplete one left
+// out (a text shorter than one window is one window). Each starts at position 0 and
+// predicts all its tokens but the first.
+Evaluation evaluate(const FloatModel& model, std::span<const QuantizedModel> quantized,
+                    std::span<const sotto_token> tokens, const EvaluationOptions& options);
+
+std::string evaluation_table(const Evaluation& evaluation);
+std::string evaluation_json(const Evaluation& evaluation);
+
+}  // namespace sotto

@@ -1,0 +1,39 @@
+#include "converters/quantize/packing.h"
+
+#include <stdexcept>
+
+namespace sotto {
+namespace {
+
+Isa find_isa(const std::string& name) {
+  if (name == "native") return find_kernels(Isa::kAuto)->isa;
+  for (const Isa isa :
+       {Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Vnni, Isa::kAvx512Amx, Isa::kNeon, Isa::kNeonDotprod, Isa::kNeonI8mm}) {
+    if (name == isa_name(isa)) return isa;
+  }
+  throw std::runtime_error("\"" + name + "\" is no instruction set with packed weights");
+}
+
+}  // namespace
+
+Packer::Packer(const std::string& name) : isa_(find_isa(name)) {
+  if (!linear_needs_packing(isa_)) {
+    throw std::runtime_error("this CPU multiplies from plain weights; there is nothing to pack");
+  }
+  if (find_kernels(isa_) == nullptr || !select_linear_isa(isa_)) {
+    throw std::runtime_error("weights for " + isa() + " can be packed only where that instruction set is");
+  }
+}
+
+uint64_t Packer::fingerprint() const { return packed_layout_fingerprint(); }
+
+size_t Packer::size(uint32_t inputs, uint32_t outputs) const { return packed_size(inputs, outputs); }
+
+void Packer::pack(const LinearWeights& weights, std::span<uint8_t> packed) const {
+  const size_t used = pack_linear(weights, packed.data());
+  if (used == 0 || used > packed.size()) {
+    throw std::runtime_error("packing weights for " + isa() + " failed");
+  }
+}
+
+}  // namespace sotto

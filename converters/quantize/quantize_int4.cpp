@@ -1,0 +1,189 @@
+#include "converters/quantize/quantize_int4.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "kernels/linear/int4_tiles.h"
+
+namespace sotto {
+namespace {
+
+constexpr int kLowest = -kInt4Zero;
+constexpr int kHighest = 15 - kInt4Zero;
+constexpr int kMaxBlockScale = 127;
+
+// As in quantize.cpp: adding and subtracting it rounds to the nearest integer, ties to even.
+constexpr float kRoundToInteger = 12582912.0f;
+
+using Block = std::array<float, kInt4Block>;  // in scales of the row; behind the inputs zeros
+
+// As a tree, which compilers can vectorize.
+float sum_of(Block values) {
+  for (size_t width = kInt4Block / 2; width > 0; width /= 2) {
+    for (size_t i = 0; i < width; ++i) values[i] += values[i + width];
+  }
+  return values[0];
+}
+
+struct Choice {
+  int scale = 0;
+  Block weights = {};
+  float error = 0;  // squared
+};
+
+Choice round_block(const Block& block, int scale) {
+  Choice choice = {scale, {}, 0};
+  const auto value = static_cast<float>(scale);
+  const float inverse = scale == 0 ? 0.0f : 1.0f / value;
+  Block squares;
+  for (size_t i = 0; i < kInt4Block; ++i) {
+    const float rounded = (block[i] * inverse + kRoundToInteger) - kRoundToInteger;
+    const float low = rounded < kLowest ? static_cast<float>(kLowest) : rounded;
+    choice.weights[i] = low > kHighest ? static_cast<float>(kHighest) : low;
+    const float error = block[i] - choice.weights[i] * value;
+    squares[i] = error * error;
+  }
+  choice.error = sum_of(squares);
+  return choice;
+}
+
+// The block scale that suits given weights best.
+int fit_scale(const Block& block, const Block& weights) {
+  Block products, squares;
+  for (size_t i = 0; i < kInt4Block; ++i) {
+    products[i] = block[i] * weights[i];
+    squares[i] = weights[i] * weights[i];
+  }
+  const float best = sum_of(products) / std::max(sum_of(squares), 1.0f);
+  const auto limit = static_cast<float>(kMaxBlockScale);
+  return static_cast<int>(std::nearbyint(std::clamp(best, -limit, limit)));
+}
+
+Choice choose_block(const Block& block, int max_scale) {
+  float extreme = 0;
+  for (const float value : block) {
+    if (std::fabs(value) > std::fabs(extreme)) extreme = value;
+  }
+  const float suggested = std::fabs(extreme) / kHighest;
+  const int low = static_cast<int>(std::floor(suggested * 0.7f));
+  const int high = std::min(static_cast<int>(std::ceil(suggested * 1.2f)), max_scale);
+  const int step = std::max(1, (high - low) / 16);
+  Choice best = round_block(block, 0);
+  const auto consider = [&](int scale) {
+    const Choice choice = round_block(block, scale);
+    if (choice.error >= best.error) return false;
+    best = choice;
+    return true;
+  };
+  for (int scale = low; scale <= high; scale += step) {
+    consider(scale);
+    consider(-scale);
+  }
+  for (int rounds = 0; rounds < 3; ++rounds) {
+    const int fitted = fit_scale(block, best.weights);
+    if (std::abs(fitted) > max_scale || !consider(fitted)) break;
+  }
+  return best;
+}
+
+// One row. Block scales up to `max_scale`. Returns the largest sum that activations can make.
+int64_t quantize_row(const float* row, float max, int max_scale, QuantizedInt4& result, size_t output) {
+  const size_t inputs = result.inputs, blocks = int4_block_count(inputs);
+  const float scale =
+      max == 0 ? 1.0f : std::max(max / static_cast<float>(kHighest * max_scale), std::numeric_limits<float>::min());
+  int64_t largest = 0;
+  for (size_t b = 0; b < blocks; ++b) {
+    const size_t first = b * kInt4Block;
+    const size_t count = std::min(kInt4Block, inputs - first);
+    Block block = {};
+    for (size_t i = 0; i < count; ++i) block[i] = row[first + i] / scale;
+    const Choice choice = choose_block(block, max_scale);
+    result.block_scales[output * blocks + b] = static_cast<int8_t>(choice.scale);
+    for (size_t i = 0; i < count; ++i) {
+      const int weight = static_cast<int>(choice.weights[i]);
+      result.weights[output * inputs + first + i] = static_cast<int8_t>(weight);
+      largest += int64_t{255} * std::abs(weight * choice.scale);
+    }
+  }
+  result.scales[output] = scale;
+  return largest;
+}
+
+void add_noise(const float* row, size_t output, QuantizedInt4& result) {
+  const size_t inputs = result.inputs, blocks = int4_block_count(inputs);
+  for (size_t i = 0; i < inputs; ++i) {
+    const double value = row[i];
+    const int weight = result.weights[output * inputs + i] * result.block_scales[output * blocks + i / kInt4Block];
+    const double error = value - weight * static_cast<double>(result.scales[output]);
+    result.signal += value * value;
+    result.noise += error * error;
+  }
+}
+
+}  // namespace
+
+QuantizedInt4 quantize_int4(std::span<const float> weights, uint32_t inputs, uint32_t outputs) {
+  assert(weights.size() == size_t{inputs} * outputs);
+  QuantizedInt4 result;
+  result.inputs = inputs;
+  result.outputs = outputs;
+  result.weights.resize(weights.size());
+  result.block_scales.resize(outputs * int4_block_count(inputs));
+  result.scales.resize(outputs);
+  for (size_t output = 0; output < outputs; ++output) {
+    const float* row = weights.data() + output * inputs;
+    float max = 0;
+    for (size_t i = 0; i < inputs; ++i) max = std::max(max, std::fabs(row[i]));
+    int max_scale = kMaxBlockScale;
+    while (quantize_row(row, max, max_scale, result, output) > std::numeric_limits<int32_t>::max()) {
+      max_scale /= 2;  // very wide layers of very even weights
+    }
+    add_noise(row, output, result);
+  }
+  return result;
+}
+
+namespace {
+
+void fill_tile(const QuantizedInt4& layer, std::span<const float> bias, size_t first_output, uint8_t* tile) {
+  const size_t inputs = layer.inputs, blocks = int4_block_count(inputs);
+  uint8_t* nibbles = tile + int4_nibbles_offset(inputs);
+  std::memset(nibbles, kInt4Zero << 4 | kInt4Zero, blocks * kInt4BlockBytes);
+  Int4Frame frame = {};
+  std::fill_n(frame.scales, kInt4Columns, 1.0f);
+  const size_t columns = std::min(kInt4Columns, layer.outputs - first_output);
+  for (size_t column = 0; column < columns; ++column) {
+    const size_t output = first_output + column;
+    const int8_t* scales = layer.block_scales.data() + output * blocks;
+    frame.scales[column] = layer.scales[output];
+    if (!bias.empty()) frame.biases[column] = bias[output];
+    for (size_t b = 0; b < blocks; ++b) {
+      tile[sizeof frame + b * kInt4Columns + column] = static_cast<uint8_t>(scales[b]);
+    }
+    for (size_t i = 0; i < inputs; ++i) {
+      const int weight = layer.weights[output * inputs + i];
+      const NibblePlace place = int4_nibble(i, column);
+      const unsigned other = nibbles[place.byte] & ~(15u << place.shift);
+      nibbles[place.byte] = static_cast<uint8_t>(other | static_cast<unsigned>(weight + kInt4Zero) << place.shift);
+      frame.sums[column] += weight * scales[i / kInt4Block];
+    }
+  }
+  std::memcpy(tile, &frame, sizeof frame);
+}
+
+}  // namespace
+
+std::vector<uint8_t> build_int4_tiles(const QuantizedInt4& layer, std::span<const float> bias) {
+  std::vector<uint8_t> tiles(int4_size(layer.inputs, layer.outputs));
+  const size_t tile_size = int4_tile_size(layer.inputs);
+  for (size_t t = 0; t < int4_tile_count(layer.outputs); ++t) {
+    fill_tile(layer, bias, t * kInt4Columns, tiles.data() + t * tile_size);
+  }
+  return tiles;
+}
+
+}  // namespace sotto

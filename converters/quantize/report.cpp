@@ -1,0 +1,143 @@
+#include "converters/quantize/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "converters/strict_json.h"
+
+namespace sotto {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Tensors of one kind in all layers.
+struct Group {
+  std::string name;
+  std::string shape;
+  uint32_t bits = 0;
+  size_t count = 0;
+  uint64_t size = 0;
+  double lowest_snr = std::numeric_limits<double>::infinity();
+  double snr_sum = 0;
+};
+
+std::string shape_text(const std::vector<uint32_t>& shape) {
+  std::string text;
+  for (const uint32_t extent : shape) {
+    if (!text.empty()) text += " x ";
+    text += std::to_string(extent);
+  }
+  return text;
+}
+
+const char* type_text(uint32_t bits) { return bits == 0 ? "f32" : bits == 4 ? "int4" : "int8"; }
+
+std::vector<Group> group_tensors(const std::vector<TensorReport>& tensors) {
+  std::vector<Group> groups;
+  for (const TensorReport& tensor : tensors) {
+    auto group =
+        std::find_if(groups.begin(), groups.end(), [&](const Group& known) { return known.name == tensor.group; });
+    if (group == groups.end()) {
+      groups.push_back({.name = tensor.group, .shape = shape_text(tensor.shape), .bits = tensor.bits});
+      group = groups.end() - 1;
+    }
+    ++group->count;
+    group->size += tensor.size;
+    group->lowest_snr = std::min(group->lowest_snr, tensor.signal_to_noise_db);
+    group->snr_sum += tensor.signal_to_noise_db;
+  }
+  return groups;
+}
+
+std::string decibels(double snr) {
+  if (std::isinf(snr)) return "exact";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f dB", snr);
+  return text;
+}
+
+std::string table_row(const std::string& name, const std::string& count, const std::string& shape, const char* type,
+                      const std::string& size, const std::string& lowest, const std::string& mean) {
+  char text[256];
+  std::snprintf(text, sizeof text, "%-26s %6s  %-14s %-4s %14s %10s %10s", name.c_str(), count.c_str(), shape.c_str(),
+                type, size.c_str(), lowest.c_str(), mean.c_str());
+  std::string row = text;
+  row.erase(row.find_last_not_of(" \n") + 1);
+  return row + '\n';
+}
+
+uint64_t parameter_count(const CheckpointInfo& info) {
+  const ModelShape& shape = info.shape;
+  const uint64_t embedding = shape.embedding_size;
+  const uint64_t feed_forward = shape.feed_forward_size;
+  const uint64_t layer = 4 * embedding * embedding + 2 * embedding * feed_forward + feed_forward + 9 * embedding;
+  uint64_t count =
+      (uint64_t{shape.vocabulary_size} + shape.position_count) * embedding + shape.layer_count * layer + 2 * embedding;
+  if (info.head_kind != HeadKind::kTied) count += uint64_t{shape.vocabulary_size} * embedding;
+  if (info.head_kind == HeadKind::kBiased) count += shape.vocabulary_size;
+  return count;
+}
+
+ordered_json snr_json(double snr) { return std::isinf(snr) ? ordered_json(nullptr) : ordered_json(snr); }
+
+ordered_json shape_json(const CheckpointInfo& info) {
+  return {{"vocabulary_size", info.shape.vocabulary_size},     {"position_count", info.shape.position_count},
+          {"embedding_size", info.shape.embedding_size},       {"head_count", info.shape.head_count},
+          {"feed_forward_size", info.shape.feed_forward_size}, {"layer_count", info.shape.layer_count}};
+}
+
+}  // namespace
+
+std::string summary_table(const ConversionSummary& summary) {
+  const WriteReport& written = summary.written;
+  std::string text = table_row("tensors", "count", "shape", "type", "bytes", "SNR min", "SNR mean");
+  for (const Group& group : group_tensors(written.tensors)) {
+    text += table_row(group.name, std::to_string(group.count), group.shape, type_text(group.bits),
+                      std::to_string(group.size), decibels(group.lowest_snr),
+                      decibels(group.snr_sum / static_cast<double>(group.count)));
+  }
+  if (written.packed_size > 0) {
+    text += table_row("packed for " + summary.packed_isa, "", "", "", std::to_string(written.packed_size), "", "");
+  }
+  if (written.vocabulary_size > 0) {
+    text += table_row("vocabulary for grammars", "", "", "", std::to_string(written.vocabulary_size), "", "");
+  }
+  text += summary.output + ": " + std::to_string(written.file_size) + " bytes, " +
+          std::to_string(parameter_count(summary.info)) + " parameters, " +
+          (summary.has_tokenizer ? "with its tokenizer" : "no tokenizer: tokens only") + "\n";
+  return text;
+}
+
+std::string summary_json(const ConversionSummary& summary) {
+  const WriteReport& written = summary.written;
+  ordered_json tensors = ordered_json::array();
+  for (const TensorReport& tensor : written.tensors) {
+    tensors.push_back({{"name", tensor.name},
+                       {"shape", tensor.shape},
+                       {"type", type_text(tensor.bits)},
+                       {"size", tensor.size},
+                       {"signal_to_noise_db", snr_json(tensor.signal_to_noise_db)}});
+  }
+  const ordered_json root = {
+      {"output", summary.output},
+      {"name", summary.info.name},
+      {"source", summary.info.source},
+      {"shape", shape_json(summary.info)},
+      {"activation", summary.info.activation == Activation::kGeluErf ? "gelu_erf" : "gelu_tanh"},
+      {"tied_head", summary.info.head_kind == HeadKind::kTied},
+      {"end_of_text_token", summary.info.end_of_text_token},
+      {"tokenizer", summary.has_tokenizer},
+      {"parameter_count", parameter_count(summary.info)},
+      {"file_size", written.file_size},
+      {"metadata_size", written.metadata_size},
+      {"packed_size", written.packed_size},
+      {"vocabulary_bytes", written.vocabulary_size},
+      {"packed_isa", summary.packed_isa.empty() ? ordered_json(nullptr) : ordered_json(summary.packed_isa)},
+      {"notes", summary.notes},
+      {"tensors", tensors}};
+  return root.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace sotto

@@ -1,0 +1,181 @@
+#include "converters/tokenizers/tokenizer_builder.h"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <string_view>
+#include <unordered_map>
+
+namespace sotto {
+namespace {
+
+constexpr size_t kLongestIndexRun = 64;
+
+uint64_t pair_key(uint32_t left, uint32_t right) { return uint64_t{left} << 32 | right; }
+
+std::unordered_map<uint64_t, uint32_t> ranks_of_pairs(const TokenizerDescription& description) {
+  std::unordered_map<uint64_t, uint32_t> ranks;
+  for (size_t rank = 0; rank < description.merges.size(); ++rank) {
+    const TokenMerge& merge = description.merges[rank];
+    const size_t count = description.tokens.size();
+    if (merge.left >= count || merge.right >= count || merge.result >= count ||
+        description.tokens[merge.result].bytes !=
+            description.tokens[merge.left].bytes + description.tokens[merge.right].bytes) {
+      throw std::runtime_error("tokenizer: merge " + std::to_string(rank) + " does not join the text of its parts");
+    }
+    ranks[pair_key(merge.left, merge.right)] = static_cast<uint32_t>(rank);
+  }
+  return ranks;
+}
+
+class Builder {
+ public:
+  explicit Builder(const TokenizerDescription& description)
+      : description_(description), ranks_(ranks_of_pairs(description)) {}
+
+  TokenizerData build();
+
+ private:
+  bool is_produced(uint32_t token, uint32_t* last_rank) const;
+  void find_produced_tokens();
+  void keep_live_merges();
+  void put_tokens();
+  void put_merge_index();
+  void sort_by_bytes(std::vector<uint32_t>* tokens) const;
+
+  const TokenizerDescription& description_;
+  const std::unordered_map<uint64_t, uint32_t> ranks_;
+  std::vector<uint32_t> original_merges_;  // by token: its rank in the description
+  TokenizerData data_;
+};
+
+// Whether BPE makes `token` of its own bytes, and by which merge in the end. Only such
+// tokens, and only such merges, occur in the encoding of any text: as long as nothing merges
+// across its ends, a piece of text is encoded as it is alone.
+bool Builder::is_produced(uint32_t token, uint32_t* last_rank) const {
+  std::vector<uint32_t> tokens;
+  for (const char byte : description_.tokens[token].bytes) {
+    tokens.push_back(description_.byte_tokens[static_cast<uint8_t>(byte)]);
+    if (tokens.back() == kNoToken) return false;
+  }
+  *last_rank = kNoMerge;
+  while (tokens.size() > 1) {
+    uint32_t best = kNoMerge;
+    size_t best_at = 0;
+    for (size_t i = 0; i + 1 < tokens.size(); ++i) {
+      const auto found = ranks_.find(pair_key(tokens[i], tokens[i + 1]));
+      if (found == ranks_.end() || found->second >= best) continue;
+      best = found->second;
+      best_at = i;
+    }
+    if (best == kNoMerge) return false;
+    tokens[best_at] = description_.merges[best].result;
+    tokens.erase(tokens.begin() + static_cast<ptrdiff_t>(best_at) + 1);
+    *last_rank = best;
+  }
+  return tokens.size() == 1 && tokens[0] == token;
+}
+
+void Builder::find_produced_tokens() {
+  std::vector<bool> candidates(description_.tokens.size());
+  for (const uint32_t token : description_.byte_tokens) {
+    if (token != kNoToken) candidates.at(token) = true;
+  }
+  for (const TokenMerge& merge : description_.merges) candidates[merge.result] = true;
+  original_merges_.assign(description_.tokens.size(), kNoMerge);
+  for (uint32_t token = 0; token < candidates.size(); ++token) {
+    uint32_t rank = kNoMerge;
+    if (!candidates[token] || !is_produced(token, &rank)) continue;
+    original_merges_[token] = rank;
+    data_.sorted_tokens.push_back(token);
+  }
+  sort_by_bytes(&data_.sorted_tokens);
+}
+
+void Builder::keep_live_merges() {
+  data_.token_merges.assign(description_.tokens.size(), kNoMerge);
+  for (uint32_t rank = 0; rank < description_.merges.size(); ++rank) {
+    const TokenMerge& merge = description_.merges[rank];
+    if (original_merges_[merge.result] != rank) continue;
+    data_.token_merges[merge.result] = static_cast<uint32_t>(data_.merges.size());
+    data_.merges.push_back(merge);
+  }
+}
+
+void Builder::put_tokens() {
+  data_.token_offsets.push_back(0);
+  for (uint32_t id = 0; id < description_.tokens.size(); ++id) {
+    const TokenizerDescription::Token& token = description_.tokens[id];
+    data_.token_bytes.insert(data_.token_bytes.end(), token.bytes.begin(), token.bytes.end());
+    data_.token_offsets.push_back(static_cast<uint32_t>(data_.token_bytes.size()));
+    data_.token_kinds.push_back(token.kind);
+    if (token.kind == TokenKind::kAdded || token.kind == TokenKind::kSpecial) {
+      data_.added_tokens.push_back(id);
+    }
+  }
+  data_.byte_tokens.assign(description_.byte_tokens.begin(), description_.byte_tokens.end());
+  data_.add_prefix_space = description_.add_prefix_space;
+  sort_by_bytes(&data_.added_tokens);
+}
+
+void Builder::put_merge_index() {
+  const size_t least_slots = std::bit_ceil(2 * data_.merges.size() + 1);
+  size_t slot_count = least_slots;
+  for (bool done = false; !done; slot_count *= 2) {
+    if (slot_count > 64 * least_slots) throw std::runtime_error("tokenizer: merges collide");
+    data_.merge_index.assign(slot_count, 0);
+    done = true;
+    for (size_t rank = 0; rank < data_.merges.size() && done; ++rank) {
+      const size_t start = merge_hash(data_.merges[rank].left, data_.merges[rank].right);
+      size_t probes = 0;
+      while (data_.merge_index[(start + probes) % slot_count] != 0) ++probes;
+      data_.merge_index[(start + probes) % slot_count] = static_cast<uint32_t>(rank + 1);
+      done = probes < kLongestIndexRun;
+    }
+  }
+}
+
+void Builder::sort_by_bytes(std::vector<uint32_t>* tokens) const {
+  const auto bytes_of = [this](uint32_t token) -> std::string_view { return description_.tokens[token].bytes; };
+  std::sort(tokens->begin(), tokens->end(), [&](uint32_t a, uint32_t b) { return bytes_of(a) < bytes_of(b); });
+  const auto same = std::adjacent_find(tokens->begin(), tokens->end(),
+                                       [&](uint32_t a, uint32_t b) { return bytes_of(a) == bytes_of(b); });
+  if (same == tokens->end()) return;
+  throw std::runtime_error("tokenizer: tokens " + std::to_string(*same) + " and " + std::to_string(*(same + 1)) +
+                           " have the same text");
+}
+
+TokenizerData Builder::build() {
+  find_produced_tokens();
+  keep_live_merges();
+  put_tokens();
+  put_merge_index();
+  (void)data_.view();
+  return std::move(data_);
+}
+
+}  // namespace
+
+TokenizerView TokenizerData::view() const {
+  TokenizerView view;
+  view.token_count = static_cast<uint32_t>(token_kinds.size());
+  view.token_offsets = token_offsets;
+  view.token_bytes = token_bytes;
+  view.token_kinds = token_kinds;
+  view.byte_tokens = byte_tokens;
+  view.merges = merges;
+  view.merge_index = merge_index;
+  view.token_merges = token_merges;
+  view.sorted_tokens = sorted_tokens;
+  view.added_tokens = added_tokens;
+  view.add_prefix_space = add_prefix_space;
+  Error error;
+  if (verify_tokenizer(&view, view.token_count, &error) != Status::kOk) {
+    throw std::runtime_error(error.message);
+  }
+  return view;
+}
+
+TokenizerData build_tokenizer(const TokenizerDescription& description) { return Builder(description).build(); }
+
+}  // namespace sotto

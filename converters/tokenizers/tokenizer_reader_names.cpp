@@ -1,0 +1,124 @@
+#include "converters/tokenizers/tokenizer_reader_names.h"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "converters/strict_json.h"
+#include "runtime/base/utf8.h"
+
+namespace sotto {
+namespace {
+
+// The printable bytes of Latin-1 stand for themselves, the other 68 are U+0100 and on.
+constexpr uint32_t kAlphabetEnd = 256 + 68;
+
+std::array<int, kAlphabetEnd> make_alphabet() {
+  std::array<int, kAlphabetEnd> bytes;
+  bytes.fill(-1);
+  uint32_t next = 256;
+  for (int byte = 0; byte < 256; ++byte) {
+    const bool printable = (byte > 0x20 && byte < 0x7F) || (byte > 0xA0 && byte != 0xAD);
+    bytes[printable ? static_cast<uint32_t>(byte) : next++] = byte;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::optional<std::string> bytes_of_name(std::string_view name) {
+  static const std::array<int, kAlphabetEnd> alphabet = make_alphabet();
+  std::string bytes;
+  for (size_t at = 0; at < name.size();) {
+    const Utf8Character character = decode_utf8(name.data() + at, name.size() - at);
+    if (!character.valid || character.code_point >= kAlphabetEnd) return std::nullopt;
+    if (alphabet[character.code_point] < 0) return std::nullopt;
+    bytes.push_back(static_cast<char>(alphabet[character.code_point]));
+    at += character.size;
+  }
+  return bytes;
+}
+
+TokenizerNames::TokenizerNames(uint32_t vocabulary_size) : names_(vocabulary_size) {
+  description_.tokens.resize(vocabulary_size);
+}
+
+uint32_t TokenizerNames::check_id(const std::string& name, int64_t id) const {
+  if (id < 0 || id >= static_cast<int64_t>(names_.size())) {
+    throw std::runtime_error("token " + in_quotes(name) + " has id " + std::to_string(id) + ", but the model has " +
+                             std::to_string(names_.size()) + " tokens");
+  }
+  const std::string* other = names_[static_cast<size_t>(id)];
+  if (other != nullptr && *other != name) {
+    throw std::runtime_error("tokens " + in_quotes(*other) + " and " + in_quotes(name) + " have the same id " +
+                             std::to_string(id));
+  }
+  return static_cast<uint32_t>(id);
+}
+
+void TokenizerNames::add_token(const std::string& name, int64_t id) {
+  const uint32_t token = check_id(name, id);
+  const auto [entry, is_new] = ids_.emplace(name, token);
+  if (!is_new) throw std::runtime_error("token " + in_quotes(name) + " occurs twice");
+  names_[token] = &entry->first;
+  const std::optional<std::string> bytes = bytes_of_name(name);
+  description_.tokens[token] = {bytes.value_or(name), TokenKind::kNormal};
+  if (bytes && bytes->size() == 1) {
+    description_.byte_tokens[static_cast<uint8_t>(bytes->front())] = token;
+  }
+}
+
+void TokenizerNames::add_merge(const std::string& left, const std::string& right) {
+  description_.merges.push_back({token_of(left), token_of(right), token_of(left + right)});
+}
+
+void TokenizerNames::add_literal(const std::string& text, std::optional<int64_t> id, TokenKind kind) {
+  if (text.empty()) throw std::runtime_error("an added token is empty");
+  const std::optional<uint32_t> known = find(text);
+  if (!id && !known) throw std::runtime_error("token " + in_quotes(text) + " has no id");
+  const uint32_t token = id ? check_id(text, *id) : *known;
+  if (known && *known != token) {
+    throw std::runtime_error("token " + in_quotes(text) + " has both id " + std::to_string(*known) + " and id " +
+                             std::to_string(token));
+  }
+  TokenizerDescription::Token& entry = description_.tokens[token];
+  if (known && entry.bytes != text) {
+    throw std::runtime_error("token " + in_quotes(text) + " means other bytes in the vocabulary than as added text");
+  }
+  names_[token] = &ids_.emplace(text, token).first->first;
+  entry.bytes = text;
+  if (kind == TokenKind::kSpecial && is_byte_token(token)) {
+    return note("token " + in_quotes(text) + " of one byte stays text instead of a special token");
+  }
+  if (entry.kind != TokenKind::kSpecial) entry.kind = kind;
+}
+
+bool TokenizerNames::is_byte_token(uint32_t token) const {
+  const auto& tokens = description_.byte_tokens;
+  return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
+}
+
+// Several files may name the same token.
+void TokenizerNames::note(const std::string& text) {
+  if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
+}
+
+std::optional<uint32_t> TokenizerNames::find(const std::string& name) const {
+  const auto found = ids_.find(name);
+  if (found == ids_.end()) return std::nullopt;
+  return found->second;
+}
+
+uint32_t TokenizerNames::token_of(const std::string& name) const {
+  if (const std::optional<uint32_t> token = find(name)) return *token;
+  throw std::runtime_error("the merge's token " + in_quotes(name) + " is not in the vocabulary");
+}
+
+TokenizerData TokenizerNames::build(bool add_prefix_space) {
+  description_.add_prefix_space = add_prefix_space;
+  TokenizerData data = build_tokenizer(description_);
+  data.notes = notes_;
+  return data;
+}
+
+}  // namespace sotto

@@ -1,0 +1,81 @@
+// x86-64: cpuid, and xgetbv for the register state the operating system saves.
+#include <cpuid.h>
+
+#include "kernels/dispatch/cpu_features.h"
+
+namespace sotto {
+namespace {
+
+constexpr bool has(uint32_t word, int bit) { return (word >> bit & 1) != 0; }
+
+uint32_t saved_state() {
+  uint32_t low = 0;
+  uint32_t high = 0;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return low;
+}
+
+constexpr uint32_t kYmmState = 0x06;      // xmm, ymm
+constexpr uint32_t kZmmState = 0xe6;      // and opmask, upper zmm, zmm16-31
+constexpr uint32_t kTileState = 0x60000;  // their configuration and data
+
+#if defined(__linux__) && defined(__x86_64__)
+constexpr long kArchPrctl = 158;
+constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+constexpr long kTileData = 18;
+
+// The kernel keeps room for tiles only in processes that have asked (since Linux 5.16).
+bool ask_for_tiles() {
+  long result = kArchPrctl;
+  __asm__ volatile("syscall" : "+a"(result) : "D"(kRequestPermission), "S"(kTileData) : "rcx", "r11", "memory");
+  return result == 0;
+}
+#else
+bool ask_for_tiles() { return false; }
+#endif
+
+}  // namespace
+
+uint32_t supported_isas() {
+  uint32_t isas = isa_bit(Isa::kReference);
+  uint32_t eax = 0;
+  uint32_t ebx = 0;
+  uint32_t ecx = 0;
+  uint32_t edx = 0;
+  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return isas;
+  const bool fma = has(ecx, 12);
+  const bool osxsave = has(ecx, 27);
+  if (!osxsave || __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return isas;
+
+  const uint32_t state = saved_state();
+  const bool avx2 = fma && has(ebx, 5) && (state & kYmmState) == kYmmState;
+  if (!avx2) return isas;
+  isas |= isa_bit(Isa::kAvx2);
+
+  const bool f = has(ebx, 16);
+  const bool dq = has(ebx, 17);
+  const bool bw = has(ebx, 30);
+  const bool vl = has(ebx, 31);
+  if (!(f && dq && bw && vl) || (state & kZmmState) != kZmmState) return isas;
+  isas |= isa_bit(Isa::kAvx512);
+  if (!has(ecx, 11)) return isas;
+  isas |= isa_bit(Isa::kAvx512Vnni);
+  const bool amx_tile = has(edx, 24);
+  const bool amx_int8 = has(edx, 25);
+  if (amx_tile && amx_int8 && (state & kTileState) == kTileState) {
+    isas |= isa_bit(Isa::kAvx512Amx);
+  }
+  return isas;
+}
+
+bool has_avx_vnni() {
+  uint32_t eax = 0;
+  uint32_t ebx = 0;
+  uint32_t ecx = 0;
+  uint32_t edx = 0;
+  return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && has(eax, 4);
+}
+
+bool may_use(Isa isa) { return isa != Isa::kAvx512Amx || ask_for_tiles(); }
+
+}  // namespace sotto

@@ -1,0 +1,48 @@
+// What is around the weights of a tile of 8 columns, and outputs. Unnamed namespace: see
+// kernels/generic/block.h.
+#pragma once
+
+#include <immintrin.h>
+
+#include "kernels/linear/packed_tiles.h"
+
+namespace sotto::avx2 {
+namespace {
+
+class TileFrame {
+ public:
+  static constexpr size_t kColumns = 8;
+
+  // `end`: behind the weights.
+  TileFrame(const uint8_t* tile, const uint8_t* end)
+      : minus_sums_(_mm256_load_si256(reinterpret_cast<const __m256i*>(tile))),
+        scales_(_mm256_load_ps(reinterpret_cast<const float*>(end))),
+        biases_(_mm256_load_ps(reinterpret_cast<const float*>(end) + kColumns)) {}
+
+  // Of a row of activations to which `added` has been added.
+  __m256 finish(__m256i sums, int32_t added, const RowQuantization& quantization) const {
+    const __m256i shift = _mm256_mullo_epi32(minus_sums_, _mm256_set1_epi32(quantization.zero_point + added));
+    const __m256 scaled =
+        _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_add_epi32(sums, shift)), _mm256_set1_ps(quantization.scale));
+    return _mm256_fmadd_ps(scaled, scales_, biases_);
+  }
+
+ private:
+  __m256i minus_sums_;
+  __m256 scales_;
+  __m256 biases_;
+};
+
+// The first `columns` of them, where there are no more.
+inline void store_columns(float* y, size_t columns, __m256 values) {
+  if (columns >= TileFrame::kColumns) {
+    _mm256_storeu_ps(y, values);
+    return;
+  }
+  const __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  const __m256i first = _mm256_set1_epi32(static_cast<int>(columns));
+  _mm256_maskstore_ps(y, _mm256_cmpgt_epi32(first, numbers), values);
+}
+
+}  // namespace
+}  // namespace sotto::avx2

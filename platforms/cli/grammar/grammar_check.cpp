@@ -1,0 +1,194 @@
+// `sotto grammar check`: whether a grammar is valid, and which texts fit it.
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "platforms/cli/generate/generate_output.h"
+#include "platforms/cli/grammar/grammar_commands.h"
+#include "platforms/cli/grammar/grammar_jsonl.h"
+#include "platforms/cli/grammar/grammar_place.h"
+#include "platforms/cli/grammar/grammar_tester.h"
+#include "platforms/cli/options/help.h"
+#include "platforms/cli/options/option_tools.h"
+#include "platforms/cli/support/failure.h"
+#include "platforms/cli/support/text.h"
+#include "platforms/cli/tools/tokenize_jsonl.h"
+
+namespace sotto::cli {
+namespace {
+
+struct CheckOptions {
+  GrammarInput input;
+  std::vector<std::string> texts;
+  std::vector<std::string> files;
+  bool json = false;
+  bool jsonl = false;
+};
+
+struct Test {
+  std::string name;  // "" or a path
+  std::string text;
+};
+
+std::vector<Test> read_tests(const CheckOptions& options) {
+  std::vector<Test> tests;
+  for (const std::string& text : options.texts) tests.push_back({"", text});
+  for (const std::string& path : options.files) tests.push_back({path, read_all(path)});
+  return tests;
+}
+
+const char* word_of(Fit fit) {
+  switch (fit) {
+    case Fit::kAccepted:
+      return "accepted";
+    case Fit::kBeginning:
+      return "beginning";
+    case Fit::kRefused:
+      return "refused";
+    case Fit::kUndecided:
+      break;
+  }
+  return "undecided";
+}
+
+void print_verdict(const Test& test, const Verdict& verdict, TextStream& stream) {
+  constexpr size_t kShown = 60;
+  const bool is_long = test.text.size() > kShown;
+  std::string name = test.name;
+  if (name.empty()) name = in_quotes(test.text.substr(0, kShown)) + (is_long ? "..." : "");
+  std::string line = std::string(word_of(verdict.fit)) + ' ' + name;
+  switch (verdict.fit) {
+    case Fit::kAccepted:
+      break;
+    case Fit::kBeginning:
+      line += ": only the beginning of a text";
+      break;
+    case Fit::kRefused: {
+      const Place place = place_of(test.text, verdict.offset);
+      line += ": at byte " + std::to_string(verdict.offset) + ", " + std::to_string(place.line) + ':' +
+              std::to_string(place.column) + '\n' + shown_line(test.text, verdict.offset);
+      break;
+    }
+    case Fit::kUndecided:
+      line += ": beyond the memory and the steps allowed";
+  }
+  stream.write(line + '\n');
+}
+
+Json verdict_json(const Test& test, const Verdict& verdict) {
+  Json object = text_json(test.text);
+  if (!test.name.empty()) object = {{"file", to_utf8(test.name)}};
+  object["verdict"] = word_of(verdict.fit);
+  if (verdict.fit == Fit::kRefused) object["offset"] = verdict.offset;
+  return object;
+}
+
+int run_check(CheckOptions options) {
+  const GrammarSource source = read_grammar(options.input.grammar);
+  const std::vector<Test> tests = read_tests(options);
+  const std::unique_ptr<Model> model = open_model(options.input);
+  std::unique_ptr<Vocabulary> vocabulary;
+  if (model) {
+    vocabulary = std::make_unique<Vocabulary>(*model);
+    read_trigger_tokens(options.input.grammar, *model);
+  }
+  TextStream stream;
+  try {
+    const Grammar grammar(source, options.input.grammar.settings, vocabulary.get());
+    GrammarTester tester(grammar);
+    bool are_all_accepted = true;
+    if (!options.json) {
+      print_warnings(grammar);
+      stream.write("valid " + to_utf8(source.name) + ": " + described(grammar, source) + '\n');
+    }
+    Json verdicts = Json::array();
+    for (const Test& test : tests) {
+      const Verdict verdict = tester.test(test.text);
+      are_all_accepted &= verdict.fit == Fit::kAccepted;
+      if (options.json) {
+        verdicts.push_back(verdict_json(test, verdict));
+      } else {
+        print_verdict(test, verdict, stream);
+      }
+    }
+    if (options.json) {
+      Json object = {{"valid", true}, {"error", nullptr}};
+      object.update(described_json(grammar, source));
+      object["matcher_bytes"] = tester.memory_size();
+      object["tests"] = std::move(verdicts);
+      stream.write(object.dump() + '\n');
+    }
+    return are_all_accepted ? kExitOk : kExitFailure;
+  } catch (const GrammarFailure& failure) {
+    if (!options.json) throw;
+    stream.write(Json{{"valid", false}, {"error", error_json(failure, source)}}.dump() + '\n');
+    return kExitFailure;
+  }
+}
+
+int run_lines(const CheckOptions& options) {
+  const std::unique_ptr<Model> model = open_model(options.input);
+  std::unique_ptr<Vocabulary> vocabulary;
+  if (model) vocabulary = std::make_unique<Vocabulary>(*model);
+  return check_lines(vocabulary.get()) ? kExitOk : kExitFailure;
+}
+
+constexpr char kFooter[] =
+    "A test is accepted, or only the beginning of a text, or refused from some byte on. The exit\n"
+    "code is 0 if the grammar is valid and all tests are accepted, else 1.\n"
+    "\n"
+    "--jsonl: a line {\"grammar\" or \"schema\" or \"regex\" or ...: ..., \"test\": [...]}; its "
+    "answer:\n"
+    "{\"valid\": true, \"error\": null, \"accepted\": [true, ...]}.\n"
+    "  grammar          GBNF, a string; \"root\": its start rule\n"
+    "  schema           a JSON Schema as it is, or a string with its text\n"
+    "  regex            a string; choices: a list of strings; tools: a list of functions\n"
+    "  number_range     {\"minimum\": 1, \"maximum\": 10, \"integer\": true}, each optional\n"
+    "  any_json, json_object   true\n"
+    "  options          as the options here, with _ for -: json_space, max_space, outer_space,\n"
+    "                   closed, schema_draft, formats, distinct_names, several_tools, trigger\n"
+    "                   (a string or a list), root; also any_whitespace, separators, strict_mode\n"
+    "  test             strings, each a whole text; half a surrogate pair fits no grammar\n"
+    "  test_base64      bytes, for texts that are not UTF-8: the answer has \"accepted_base64\"\n"
+    "  id               is repeated in the answer\n"
+    "An invalid grammar accepts nothing; its \"error\" has message, line, column, offset. A text "
+    "that\n"
+    "takes too much memory or time is null. A line that is no such request becomes\n"
+    "{\"valid\":false,\"error\":{\"message\":...},\"accepted\":[],\"line\":N}, and the exit code 1 "
+    "at the end.\n"
+    "\n"
+    "Examples:\n"
+    "  sotto grammar check answer.gbnf --test yes --test no\n"
+    "  sotto grammar check --schema person.json --test-file person1.json --json\n"
+    "  sotto grammar check --regex '[0-9]+(,[0-9]{3})*' --test 1,000\n"
+    "  echo '{\"regex\":\"a+\",\"test\":[\"aa\",\"b\"]}' | sotto grammar check --jsonl";
+
+}  // namespace
+
+void add_grammar_check(CLI::App& parent, Run& run) {
+  auto options = std::make_shared<CheckOptions>();
+  CLI::App* command = parent.add_subcommand("check", "Check a grammar, and which texts fit it as a whole");
+  add_grammar_input(*command, options->input, "A model whose tokens the grammar may name");
+  add_texts(*command, "--test", options->texts, "A text, as it is; may be given several times");
+  add_texts(*command, "--test-file", options->files, "The same, all bytes of a file", "FILE")->check(file_name());
+  command->add_flag("--json", options->json, "One JSON object");
+  command->add_flag("--jsonl", options->jsonl, "Grammars and texts from standard input");
+  command->footer(kFooter);
+  command->callback([&run, options, command] {
+    if (options->jsonl) {
+      for (const CLI::Option* option : command->get_options()) {
+        const bool goes = option->check_lname("jsonl") || option->check_lname("model");
+        if (option->count() > 0 && !goes) {
+          throw CLI::ValidationError(main_names(option), "does not go with --jsonl");
+        }
+      }
+      run = [options] { return run_lines(*options); };
+      return;
+    }
+    settle_grammar_input(*command, options->input);
+    run = [options] { return run_check(*options); };
+  });
+}
+
+}  // namespace sotto::cli

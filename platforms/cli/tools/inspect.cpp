@@ -1,0 +1,140 @@
+// `sotto inspect`: what a model file holds and what running it takes.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "platforms/cli/commands.h"
+#include "platforms/cli/grammar/grammar.h"
+#include "platforms/cli/options/option_tools.h"
+#include "platforms/cli/support/failure.h"
+#include "platforms/cli/support/text.h"
+
+namespace sotto::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct InspectOptions {
+  ModelOptions model;
+  bool json = false;
+};
+
+struct SessionMemory {
+  uint32_t context_tokens;
+  size_t size;
+};
+
+// For contexts that double up to the model's maximum, the maximum included.
+std::vector<SessionMemory> session_memory(const Model& model) {
+  const uint32_t most = model.info().max_context_tokens;
+  std::vector<SessionMemory> rows;
+  for (uint64_t context = 128;; context *= 2) {
+    sotto_session_params params = default_session_params();
+    params.context_tokens = static_cast<uint32_t>(std::min<uint64_t>(context, most));
+    size_t size = 0;
+    sotto_error error = no_error();
+    check(sotto_session_memory_size(model.get(), &params, &size, &error), error, model.path());
+    rows.push_back({params.context_tokens, size});
+    if (context >= most) return rows;
+  }
+}
+
+void print_row(const char* name, const std::string& value) { std::printf("%-16s %s\n", name, value.c_str()); }
+
+void print_text(const Model& model) {
+  const sotto_model_info& info = model.info();
+  print_row("file", model.path() + ", " + byte_size(model.file_size()));
+  print_row("parameters", with_thousands(info.parameter_count));
+  print_row("layers", std::to_string(info.layer_count));
+  print_row("heads", std::to_string(info.head_count) + " of " + std::to_string(info.embedding_size / info.head_count));
+  print_row("embedding", with_thousands(info.embedding_size));
+  print_row("feed-forward", with_thousands(info.feed_forward_size));
+  print_row("vocabulary", with_thousands(info.vocabulary_size) + " tokens");
+  print_row("context", with_thousands(info.max_context_tokens) + " tokens");
+  print_row("tokenizer", info.has_tokenizer != 0
+                             ? "byte-level BPE, tokens of up to " + std::to_string(info.max_token_bytes) + " bytes"
+                             : "none");
+  if (info.has_tokenizer != 0) {
+    print_row("for grammars", info.vocabulary_bytes != 0 ? byte_size(info.vocabulary_bytes) + " prepared in the file"
+                                                         : "prepared in memory");
+  }
+  print_row("end of text", info.end_of_text_token < 0 ? "none" : "token " + std::to_string(info.end_of_text_token));
+  print_row("instruction set", sotto_isa_text(info.isa));
+  print_row("weights", byte_size(info.weight_bytes) + " read for each token, " +
+                           (info.packed_in_place != 0 ? "in place from the file" : "packed at load"));
+  print_row("bits a weight",
+            std::to_string(info.layer_weight_bits) + ", " + std::to_string(info.head_weight_bits) + " in the head");
+  print_row("model memory", byte_size(model.memory_size()));
+  for (const SessionMemory& row : session_memory(model)) {
+    print_row("session memory", byte_size(row.size) + " for " + with_thousands(row.context_tokens) + " tokens");
+  }
+}
+
+void print_json(const Model& model) {
+  const sotto_model_info& info = model.info();
+  Json sessions = Json::array();
+  for (const SessionMemory& row : session_memory(model)) {
+    sessions.push_back({{"context_tokens", row.context_tokens}, {"bytes", row.size}});
+  }
+  const auto optional = [](bool present, auto value) { return present ? Json(value) : Json(); };
+  const bool has_tokenizer = info.has_tokenizer != 0;
+  const Json object = {{"file", to_utf8(model.path())},
+                       {"file_bytes", model.file_size()},
+                       {"parameters", info.parameter_count},
+                       {"layers", info.layer_count},
+                       {"heads", info.head_count},
+                       {"embedding_size", info.embedding_size},
+                       {"feed_forward_size", info.feed_forward_size},
+                       {"vocabulary_size", info.vocabulary_size},
+                       {"max_context_tokens", info.max_context_tokens},
+                       {"has_tokenizer", has_tokenizer},
+                       {"max_token_bytes", optional(has_tokenizer, info.max_token_bytes)},
+                       {"end_of_text_token", optional(info.end_of_text_token >= 0, info.end_of_text_token)},
+                       {"isa", sotto_isa_text(info.isa)},
+                       {"weight_bytes", info.weight_bytes},
+                       {"layer_weight_bits", info.layer_weight_bits},
+                       {"head_weight_bits", info.head_weight_bits},
+                       {"vocabulary_bytes", info.vocabulary_bytes},
+                       {"packed_in_place", info.packed_in_place != 0},
+                       {"model_memory_bytes", model.memory_size()},
+                       {"session_memory", sessions}};
+  std::printf("%s\n", object.dump(2).c_str());
+}
+
+int run_inspect(const InspectOptions& options) {
+  const Model model(options.model);
+  // Loading leaves the vocabulary to its first user.
+  if (options.model.verify_checksums && model.info().vocabulary_bytes != 0) Vocabulary{model};
+  if (options.json) {
+    print_json(model);
+  } else {
+    print_text(model);
+  }
+  flush_output();
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, Run& run) {
+  auto options = std::make_shared<InspectOptions>();
+  options->model.verify_checksums = false;
+  CLI::App* command = app.add_subcommand("inspect", "Show a model's shape and memory");
+  command->add_option("MODEL", options->model.path, "A .sotto file")->required()->type_name("")->check(file_name());
+  command->add_flag("--verify", options->model.verify_checksums,
+                    "Check the bytes of the tensors and the vocabulary too, not the structure "
+                    "alone");
+  command->add_flag("--json", options->json, "One JSON object");
+  add_isa_option(*command, options->model);
+  command->footer(
+      "Examples:\n"
+      "  sotto inspect demo.sotto\n"
+      "  sotto inspect --verify --json demo.sotto");
+  command->callback([&run, options] { run = [options] { return run_inspect(*options); }; });
+}
+
+}  // namespace sotto::cli

@@ -1,0 +1,180 @@
+// `sotto score`: how likely a model finds a text.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "platforms/cli/commands.h"
+#include "platforms/cli/generate/generate_output.h"
+#include "platforms/cli/options/option_tools.h"
+#include "platforms/cli/options/session_options.h"
+#include "platforms/cli/support/failure.h"
+#include "platforms/cli/support/progress.h"
+#include "platforms/cli/support/text.h"
+#include "platforms/cli/support/text_input.h"
+
+namespace sotto::cli {
+namespace {
+
+struct ScoreOptions {
+  ModelOptions model;
+  TextInput input;
+  sotto_session_params session = default_session_params();
+  uint32_t stride = 0;  // 0: half the context
+  bool starts = false;
+  bool special = false;
+  bool per_token = false;
+  bool json = false;
+};
+
+struct Scores {
+  Tokens tokens;
+  std::vector<float> log_probabilities;  // NaN: not scored
+  uint64_t scored_count = 0;
+  uint64_t scored_bytes = 0;
+  double log_probability = 0.0;
+
+  double perplexity() const { return std::exp(-log_probability / static_cast<double>(scored_count)); }
+  double bits_per_byte() const { return -log_probability / std::log(2.0) / static_cast<double>(scored_bytes); }
+};
+
+void evaluate(const Session& session, const sotto_token* tokens, size_t count, float* values) {
+  sotto_score score = {};
+  score.struct_size = sizeof score;
+  check(sotto_session_score(session.get(), tokens, count, values, &score), "text");
+}
+
+// Texts beyond the context are scored in windows that begin `stride` tokens apart: each token
+// once, with at least context - stride tokens before it.
+void score_windows(const ScoreOptions& options, const Session& session, Scores& scores) {
+  const size_t count = scores.tokens.size();
+  const size_t context = session.info().context_tokens;
+  const size_t stride = options.stride != 0 ? options.stride : context / 2;
+  if (stride == 0) throw Failure(options.input.name() + ": a context of 1 token can score none");
+  Progress progress("score", count);
+  size_t begin = 0;
+  size_t done = 0;  // tokens with scores
+  while (done < count) {
+    const size_t end = std::min(count, begin + context);
+    std::vector<float> values(end - begin);
+    // In batches, so that progress can be seen.
+    for (size_t from = begin; from < end;) {
+      const size_t size = std::min<size_t>(end - from, session.info().batch_tokens);
+      evaluate(session, scores.tokens.data() + from, size, values.data() + (from - begin));
+      from += size;
+      progress.show(std::max(from, done));
+    }
+    for (; done < end; ++done) scores.log_probabilities[done] = values[done - begin];
+    begin += stride;
+    if (done < count) sotto_session_reset(session.get());
+  }
+}
+
+Scores score_text(const ScoreOptions& options, const Model& model, const Session& session, const std::string& text) {
+  Scores scores;
+  if (options.starts) {
+    if (model.info().end_of_text_token < 0) {
+      throw Failure(model.path() + ": has no end-of-text token for --start");
+    }
+    scores.tokens.push_back(model.info().end_of_text_token);
+  }
+  const Tokens tokens = model.tokenize(text, options.special, options.input.name());
+  scores.tokens.insert(scores.tokens.end(), tokens.begin(), tokens.end());
+  if (scores.tokens.size() < 2) {
+    throw Failure(options.input.name() + ": nothing to score: the first token follows no other" +
+                  (options.starts ? "" : " (--start puts the end of another text before it)"));
+  }
+  scores.log_probabilities.resize(scores.tokens.size());
+  score_windows(options, session, scores);
+  for (size_t i = 1; i < scores.tokens.size(); ++i) {
+    scores.log_probability += static_cast<double>(scores.log_probabilities[i]);
+    scores.scored_bytes += model.detokenize({scores.tokens[i]}).size();
+    ++scores.scored_count;
+  }
+  return scores;
+}
+
+void print_scores(const ScoreOptions& options, const Model& model, const Scores& scores) {
+  TextStream stream;
+  if (options.per_token) {
+    for (size_t i = 0; i < scores.tokens.size(); ++i) {
+      stream.write(score_line(scores.tokens[i], scores.log_probabilities[i], model.detokenize({scores.tokens[i]})) +
+                   '\n');
+    }
+  }
+  char lines[256];
+  std::snprintf(lines, sizeof lines,
+                "tokens          %s scored\n"
+                "ln p            %.6g\n"
+                "perplexity      %.6g\n"
+                "bits per byte   %.6g\n",
+                with_thousands(scores.scored_count).c_str(), scores.log_probability, scores.perplexity(),
+                scores.bits_per_byte());
+  stream.write(lines);
+}
+
+Json scores_json(const ScoreOptions& options, const Model& model, const Scores& scores) {
+  Json values = Json::array();
+  for (size_t i = 0; i < scores.tokens.size(); ++i) {
+    values.push_back(i == 0 ? Json() : number_json(scores.log_probabilities[i]));
+  }
+  return {{"model", to_utf8(model.path())},
+          {"tokens", scores.tokens},
+          {"log_probabilities", std::move(values)},
+          {"scored_tokens", scores.scored_count},
+          {"scored_bytes", scores.scored_bytes},
+          {"log_probability", scores.log_probability},
+          {"perplexity", scores.perplexity()},
+          {"bits_per_byte", scores.bits_per_byte()},
+          {"start", options.starts}};
+}
+
+int run_score(const ScoreOptions& options) {
+  const std::string text = options.input.read();
+  const Model model(options.model);
+  const Session session(model, options.session);
+  // Of a window's tokens the first follows no other: the window before it must score that one.
+  const uint32_t context = session.info().context_tokens;
+  if (options.stride >= context) {
+    throw Failure("--stride: must be less than the " + std::to_string(context) + " tokens of the context");
+  }
+  const Scores scores = score_text(options, model, session, text);
+  if (options.json) {
+    TextStream().write(scores_json(options, model, scores).dump() + '\n');
+  } else {
+    print_scores(options, model, scores);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_score(CLI::App& app, Run& run) {
+  auto options = std::make_shared<ScoreOptions>();
+  CLI::App* command = app.add_subcommand("score", "Tell how likely a model finds a text");
+  add_model_option(*command, options->model);
+  add_text_input(*command, options->input);
+  command->add_flag("--special", options->special, "<|endoftext|> and the like in the text are special tokens");
+  command->add_flag("--start", options->starts,
+                    "Score the first token too, as the start of a text: behind the end of another");
+  command->add_flag("--tokens", options->per_token, "One token a line first: id, ln p, text");
+  add_value(*command, "--stride", options->stride, "Texts beyond the context: windows begin so many tokens apart", "N")
+      ->default_str("half the context");
+  add_thread_option(*command, options->session);
+  add_context_option(*command, options->session);
+  add_weight_options(*command, options->model);
+  command->add_flag("--json", options->json, "One JSON object");
+  command->footer(
+      "Examples:\n"
+      "  sotto score -m demo.sotto \"Once upon a time there was\"\n"
+      "  sotto score -m demo.sotto -f chapter.txt --json\n"
+      "  sotto score -m demo.sotto --tokens --start < chapter.txt");
+  command->callback([&run, options, command] {
+    settle_text_input(*command, options->input);
+    refuse_with(*command, "--tokens", {"--json"}, "it tells them as well");
+    run = [options] { return run_score(*options); };
+  });
+}
+
+}  // namespace sotto::cli

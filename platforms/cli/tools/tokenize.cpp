@@ -1,0 +1,131 @@
+// `sotto tokenize`: text to token ids and back.
+#include <unistd.h>
+
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "platforms/cli/commands.h"
+#include "platforms/cli/support/failure.h"
+#include "platforms/cli/support/text.h"
+#include "platforms/cli/support/token_text.h"
+#include "platforms/cli/tools/tokenize_jsonl.h"
+
+namespace sotto::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct TokenizeOptions {
+  ModelOptions model;
+  std::string text;
+  std::vector<std::string> ids;
+  bool has_text = false;
+  bool decode = false;
+  bool special = false;
+  bool pieces = false;
+  bool json = false;
+  bool jsonl = false;
+};
+
+void print_line(const std::string& line) { std::printf("%s\n", line.c_str()); }
+
+void print_pieces(const Model& model, const std::vector<sotto_token>& tokens) {
+  for (const sotto_token token : tokens) {
+    print_line(std::to_string(token) + '\t' + in_quotes(model.detokenize({token})));
+  }
+}
+
+void encode(const TokenizeOptions& options, const Model& model) {
+  const std::string text = options.has_text ? options.text : read_all("-");
+  const std::vector<sotto_token> tokens =
+      model.tokenize(text, options.special, options.has_text ? "text" : "standard input");
+  if (options.pieces) return print_pieces(model, tokens);
+  if (options.json) {
+    return print_line(Json{{"text", text}, {"ids", tokens}, {"count", tokens.size()}}.dump());
+  }
+  std::string line;
+  for (const sotto_token token : tokens) {
+    line += (line.empty() ? "" : " ") + std::to_string(token);
+  }
+  print_line(line);
+}
+
+void decode(const TokenizeOptions& options, const Model& model) {
+  std::string list;
+  for (const std::string& word : options.ids) list += word + ' ';
+  std::vector<sotto_token> tokens = require_ids(list);
+  if (tokens.empty()) tokens = require_ids(read_all("-"));
+  if (options.pieces) return print_pieces(model, tokens);
+  const std::string bytes = model.detokenize(tokens);
+  if (options.json) {
+    Json object = {{"ids", tokens}};
+    object.update(text_json(bytes));
+    return print_line(object.dump());
+  }
+  if (isatty(STDOUT_FILENO) != 0) return print_line(for_terminal(bytes));
+  std::fwrite(bytes.data(), 1, bytes.size(), stdout);  // exactly, for pipes and files
+}
+
+int run_tokenize(const TokenizeOptions& options) {
+  const Model model(options.model);
+  bool good = true;
+  if (options.jsonl) {
+    good = convert_lines(model, options.special);
+  } else if (options.decode) {
+    decode(options, model);
+  } else {
+    encode(options, model);
+  }
+  flush_output();
+  return good ? kExitOk : kExitFailure;
+}
+
+void check_combination(const TokenizeOptions& options) {
+  const int forms = options.pieces + options.json + options.jsonl;
+  if (forms > 1) throw CLI::ValidationError("Give one of --pieces, --json and --jsonl");
+  if (options.has_text && (options.decode || options.jsonl)) {
+    throw CLI::ValidationError("TEXT does not go with --decode or --jsonl");
+  }
+  if (options.decode && options.special) {
+    throw CLI::ValidationError("--special", "has no effect with --decode");
+  }
+  if (options.decode && options.jsonl) {
+    throw CLI::ValidationError("--jsonl finds out by itself what to decode");
+  }
+}
+
+}  // namespace
+
+void add_tokenize(CLI::App& app, Run& run) {
+  auto options = std::make_shared<TokenizeOptions>();
+  CLI::App* command = app.add_subcommand("tokenize", "Turn text into token ids, or back");
+  add_model_option(*command, options->model);
+  command->add_option("TEXT", options->text, "The text; standard input if absent")->type_name("");
+  command->add_option("--decode", options->ids, "Turn ids into text; from standard input if there are none here")
+      ->expected(0, std::numeric_limits<int>::max())
+      ->type_name("IDS...");
+  command->add_flag("--special", options->special, "<|endoftext|> and the like in the text are special tokens");
+  command->add_flag("--pieces", options->pieces, "One token a line: id, tab, its text");
+  command->add_flag("--json", options->json, "One JSON object");
+  command->add_flag("--jsonl", options->jsonl,
+                    "For each line {\"text\":...} of standard input a line {\"ids\":[...]}, and "
+                    "the other way round; a bad line becomes {\"error\":...,\"line\":N}");
+  command->footer(
+      "Examples:\n"
+      "  sotto tokenize -m demo.sotto \"Once upon a time\"\n"
+      "  sotto tokenize -m demo.sotto --decode 2837 327 622\n"
+      "  sotto tokenize -m demo.sotto < book.txt | sotto tokenize -m demo.sotto --decode\n"
+      "  sotto tokenize -m demo.sotto --jsonl < texts.jsonl > ids.jsonl");
+  command->callback([&run, options, command] {
+    options->has_text = command->count("TEXT") > 0;
+    options->decode = command->count("--decode") > 0;
+    check_combination(*options);
+    run = [options] { return run_tokenize(*options); };
+  });
+}
+
+}  // namespace sotto::cli

@@ -1,0 +1,178 @@
+#include "runtime/grammar/compiler/grammar_builder.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "runtime/base/xxhash64.h"
+
+namespace sotto {
+namespace {
+
+constexpr uint32_t kSizeLimit = 1u << 30;
+
+uint32_t add_sizes(uint64_t a, uint64_t b) { return static_cast<uint32_t>(std::min<uint64_t>(a + b, kSizeLimit)); }
+
+uint32_t multiply_sizes(uint64_t a, uint64_t b) { return static_cast<uint32_t>(std::min<uint64_t>(a * b, kSizeLimit)); }
+
+// A product of repetition counts; kNone if it is beyond what can be counted.
+uint32_t multiply_counts(uint64_t a, uint64_t b) {
+  if (a == 0 || b == 0) return 0;
+  if (a == kUnbounded || b == kUnbounded) return kUnbounded;
+  return a * b > kMaxRepetitions ? kNone : static_cast<uint32_t>(a * b);
+}
+
+// (x{inner}){outer} repeats x any number of times between the products of the bounds if the
+// ranges k * inner of neighbouring k touch; k = outer minimum is where the gap is widest.
+bool joins(const Expression& inner, uint32_t minimum, uint32_t maximum) {
+  if (minimum == maximum) return true;
+  if (minimum == 0) return inner.minimum <= 1;
+  if (inner.maximum == kUnbounded) return true;
+  const uint64_t k = minimum;
+  return (k + 1) * inner.minimum <= k * inner.maximum + 1;
+}
+
+}  // namespace
+
+GrammarBuilder::GrammarBuilder(Workspace& workspace)
+    : workspace_(workspace),
+      expressions_(workspace),
+      intervals_(workspace),
+      texts_(workspace),
+      names_(workspace),
+      rules_(workspace) {}
+
+std::span<const char> GrammarBuilder::rule_name(uint32_t rule) const {
+  return names_.span(rules_[rule].name, rules_[rule].name_size);
+}
+
+std::span<const char> GrammarBuilder::bytes(const Expression& text) const {
+  return texts_.span(text.first, text.count);
+}
+
+std::span<const Interval> GrammarBuilder::intervals(const Expression& expression) const {
+  return intervals_.span(expression.first, expression.count);
+}
+
+uint32_t GrammarBuilder::slot_of(std::span<const char> name) const {
+  const uint32_t mask = slot_count_ - 1;
+  for (auto slot = static_cast<uint32_t>(xxhash64(name.data(), name.size())) & mask;; slot = (slot + 1) & mask) {
+    if (slots_[slot] == 0) return slot;
+    const auto other = rule_name(slots_[slot] - 1);
+    if (std::equal(name.begin(), name.end(), other.begin(), other.end())) return slot;
+  }
+}
+
+bool GrammarBuilder::rehash() {
+  const uint32_t count = std::max(64u, slot_count_ * 2);
+  auto* slots = workspace_.take<uint32_t>(count);
+  if (slots == nullptr) return false;
+  std::memset(slots, 0, count * sizeof *slots);
+  slots_ = slots;
+  slot_count_ = count;
+  for (uint32_t rule = 0; rule < rules_.size(); ++rule) {
+    if (rules_[rule].name_size > 0) slots_[slot_of(rule_name(rule))] = rule + 1;
+  }
+  return true;
+}
+
+uint32_t GrammarBuilder::find_rule(std::span<const char> name) const {
+  if (slot_count_ == 0) return kNone;
+  return slots_[slot_of(name)] - 1;  // 0 - 1 = kNone
+}
+
+uint32_t GrammarBuilder::rule(std::span<const char> name, uint64_t source_offset) {
+  assert(!name.empty());
+  if (2 * (rules_.size() + 1) > slot_count_ && !rehash()) return 0;
+  const uint32_t slot = slot_of(name);
+  if (slots_[slot] != 0) return slots_[slot] - 1;
+  const uint32_t begin = names_.size();
+  for (const char byte : name) names_.push(byte);
+  if (names_.size() != begin + name.size()) return 0;
+  const uint32_t before = rules_.size();
+  const uint32_t index = rules_.push({begin, static_cast<uint32_t>(name.size()), kNone, source_offset, source_offset});
+  if (rules_.size() != before) slots_[slot] = index + 1;
+  return index;
+}
+
+uint32_t GrammarBuilder::anonymous_rule(uint32_t body) { return rules_.push({0, 0, body, 0, 0}); }
+
+void GrammarBuilder::define(uint32_t rule, uint32_t body, uint64_t source_offset) {
+  rules_[rule].body = body;
+  rules_[rule].defined = source_offset;
+}
+
+uint32_t GrammarBuilder::add(const Expression& expression) { return expressions_.push(expression); }
+
+uint32_t GrammarBuilder::empty() { return add({ExpressionKind::kEmpty, 0, 0, 0, 0, kNone, 0}); }
+
+uint32_t GrammarBuilder::text(std::span<const char> bytes) {
+  if (bytes.empty()) return empty();
+  const uint32_t begin = texts_.size();
+  for (const char byte : bytes) texts_.push(byte);
+  const uint32_t count = texts_.size() - begin;
+  return add({ExpressionKind::kText, begin, count, 0, 0, kNone, count});
+}
+
+uint32_t GrammarBuilder::reference(uint32_t rule) { return add({ExpressionKind::kReference, rule, 0, 0, 0, kNone, 1}); }
+
+uint32_t GrammarBuilder::characters(uint32_t begin, bool complement) {
+  normalize_code_points(intervals_, begin);
+  if (complement) complement_code_points(intervals_, begin);
+  const uint32_t count = intervals_.size() - begin;
+  if (count == 0) return kNone;
+  const uint32_t size = intervals_[intervals_.size() - 1].last < 0x80 ? 1 : 4;
+  return add({ExpressionKind::kCharacters, begin, count, 0, 0, kNone, size});
+}
+
+uint32_t GrammarBuilder::tokens(uint32_t begin) {
+  normalize_intervals(intervals_, begin);
+  return add({ExpressionKind::kTokens, begin, intervals_.size() - begin, 0, 0, kNone, 1});
+}
+
+uint32_t GrammarBuilder::repeat(uint32_t expression, uint32_t minimum, uint32_t maximum) {
+  if (maximum == 0) return empty();
+  if (minimum == 1 && maximum == 1) return expression;
+  Expression& inner = expressions_[expression];
+  if (inner.kind == ExpressionKind::kEmpty) return expression;
+  if (inner.kind == ExpressionKind::kRepeat && joins(inner, minimum, maximum)) {
+    const uint32_t least = multiply_counts(inner.minimum, minimum);
+    const uint32_t most = multiply_counts(inner.maximum, maximum);
+    const bool bounded = inner.maximum != kUnbounded && maximum != kUnbounded;
+    if (least != kNone && (!bounded || most != kNone)) {
+      inner.minimum = least;
+      inner.maximum = most;
+      const uint32_t body_size = expressions_[inner.first].size;
+      inner.size = multiply_sizes(body_size, most == kUnbounded ? least + 1ull : most);
+      return expression;
+    }
+  }
+  const uint64_t copies = maximum == kUnbounded ? minimum + 1ull : maximum;
+  return add({ExpressionKind::kRepeat, expression, 0, minimum, maximum, kNone, multiply_sizes(inner.size, copies)});
+}
+
+void GrammarBuilder::append(List& list, uint32_t expression) {
+  if (list.first == kNone) {
+    list.first = expression;
+  } else {
+    expressions_[list.last].next = expression;
+  }
+  list.last = expression;
+  list.size = add_sizes(list.size, expressions_[expression].size + 1);
+}
+
+uint32_t GrammarBuilder::group(const List& list, ExpressionKind kind) {
+  if (list.first == kNone) return empty();
+  if (list.first == list.last) return list.first;
+  return add({kind, list.first, 0, 0, 0, kNone, list.size});
+}
+
+uint32_t GrammarBuilder::sequence(const List& list) { return group(list, ExpressionKind::kSequence); }
+
+uint32_t GrammarBuilder::choice(const List& list) { return group(list, ExpressionKind::kChoice); }
+
+Status fail_too_large(Error* error) {
+  return fail(error, Status::kGrammarTooLarge, "the grammar does not fit the memory for compiling");
+}
+
+}  // namespace sotto

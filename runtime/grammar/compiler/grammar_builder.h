@@ -1,0 +1,112 @@
+// A grammar as rules over expressions, before compilation: what every front end (GBNF, JSON
+// Schema, regular expressions) builds. Lives in a workspace. Once that is exhausted, calls
+// do nothing harmful; the compiler reports it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "runtime/base/status.h"
+#include "runtime/grammar/compiler/workspace.h"
+#include "runtime/grammar/gbnf/code_points.h"
+
+namespace sotto {
+
+inline constexpr uint32_t kNone = UINT32_MAX;
+inline constexpr uint32_t kUnbounded = UINT32_MAX;
+inline constexpr uint32_t kMaxRepetitions = uint32_t{1} << 31;
+
+enum class ExpressionKind : uint8_t {
+  kEmpty,
+  kText,        // bytes
+  kCharacters,  // one of the code points
+  kTokens,      // one of the vocabulary's tokens, by id
+  kReference,   // a rule
+  kSequence,
+  kChoice,
+  kRepeat,
+};
+
+struct Expression {
+  ExpressionKind kind;
+  uint32_t first;  // text: its offset; characters, tokens: the interval; reference: the rule;
+                   // otherwise the first child
+  uint32_t count;  // of bytes or intervals
+  uint32_t minimum;
+  uint32_t maximum;
+  uint32_t next;  // sibling
+  uint32_t size;  // states it takes when repetitions are written out; saturated
+};
+
+struct Rule {
+  uint32_t name;  // offset in names
+  uint32_t name_size;
+  uint32_t body;       // kNone: mentioned, but not defined
+  uint64_t mentioned;  // offset in the source
+  uint64_t defined;
+};
+
+class GrammarBuilder {
+ public:
+  explicit GrammarBuilder(Workspace& workspace);
+
+  // The rule of that name, created at its first mention.
+  uint32_t rule(std::span<const char> name, uint64_t source_offset);
+  // kNone if nothing mentions it.
+  uint32_t find_rule(std::span<const char> name) const;
+  // A rule without a name.
+  uint32_t anonymous_rule(uint32_t body);
+  // The rule must not have a body yet.
+  void define(uint32_t rule, uint32_t body, uint64_t source_offset);
+
+  // Every expression may be used once, as a child or as a body.
+  uint32_t empty();
+  uint32_t text(std::span<const char> bytes);
+  uint32_t reference(uint32_t rule);
+  // Intervals collected with add_interval since begin_intervals, or all others. kNone: no
+  // character is left.
+  uint32_t begin_intervals() const { return intervals_.size(); }
+  void add_interval(Interval interval) { intervals_.push(interval); }
+  uint32_t characters(uint32_t begin, bool complement);
+  uint32_t tokens(uint32_t begin);
+  // minimum <= maximum, both at most kMaxRepetitions; maximum may be kUnbounded.
+  uint32_t repeat(uint32_t expression, uint32_t minimum, uint32_t maximum);
+
+  struct List {
+    uint32_t first = kNone;
+    uint32_t last = kNone;
+    uint32_t size = 0;
+  };
+  void append(List& list, uint32_t expression);
+  uint32_t sequence(const List& list);
+  uint32_t choice(const List& list);
+
+  const Expression& expression(uint32_t index) const { return expressions_[index]; }
+  uint32_t expression_count() const { return expressions_.size(); }
+  const Rule& rule_at(uint32_t index) const { return rules_[index]; }
+  uint32_t rule_count() const { return rules_.size(); }
+  std::span<const char> rule_name(uint32_t rule) const;
+  std::span<const char> bytes(const Expression& text) const;
+  std::span<const Interval> intervals(const Expression& expression) const;
+  Workspace& workspace() { return workspace_; }
+
+ private:
+  uint32_t add(const Expression& expression);
+  uint32_t group(const List& list, ExpressionKind kind);
+  bool rehash();
+  uint32_t slot_of(std::span<const char> name) const;
+
+  Workspace& workspace_;
+  GrowingArray<Expression> expressions_;
+  GrowingArray<Interval> intervals_;
+  GrowingArray<char> texts_;
+  GrowingArray<char> names_;
+  GrowingArray<Rule> rules_;
+  uint32_t* slots_ = nullptr;  // rule + 1 by hash of the name
+  uint32_t slot_count_ = 0;
+};
+
+// What front ends answer once the builder's workspace is exhausted.
+Status fail_too_large(Error* error);
+
+}  // namespace sotto

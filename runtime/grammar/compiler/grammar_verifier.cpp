@@ -1,0 +1,188 @@
+#include "runtime/grammar/compiler/grammar_verifier.h"
+
+#include "runtime/grammar/compiler/grammar_builder.h"
+#include "runtime/grammar/compiler/state_texts.h"
+#include "runtime/grammar/vocabulary/vocabulary.h"
+
+namespace sotto {
+
+class GrammarVerifier {
+ public:
+  GrammarVerifier(const CompiledGrammar& grammar, Error* error)
+      : grammar_(grammar), counts_(grammar.counts_), error_(error) {}
+
+  Status verify(uint64_t size) const;
+
+ private:
+  Status verify_layout(uint64_t size) const;
+  Status verify_byte_classes() const;
+  Status verify_token_ranges() const;
+  Status verify_loops() const;
+  Status verify_states() const;
+  Status verify_state(uint32_t state) const;
+  Status verify_moves(uint32_t state) const;
+  Status verify_calls(uint32_t state) const;
+
+  // States that stand for what is outside are led to by nothing but the matcher itself.
+  bool is_inside(uint32_t state) const { return state > kUnknownState && state < counts_.states; }
+  bool is_start(uint32_t state) const { return (grammar_.flags(state) & GrammarState::kStart) != 0; }
+  Status corrupt(const char* what) const { return fail(error_, Status::kGrammarCorrupt, "grammar: ", what); }
+  Status corrupt(const char* what, uint32_t index) const {
+    return fail(error_, Status::kGrammarCorrupt, "grammar: ", what, " ", index);
+  }
+
+  const CompiledGrammar& grammar_;
+  const CompiledGrammar::Counts& counts_;
+  Error* error_;
+};
+
+Status GrammarVerifier::verify(uint64_t size) const {
+  SOTTO_TRY(verify_layout(size));
+  SOTTO_TRY(verify_byte_classes());
+  SOTTO_TRY(verify_token_ranges());
+  SOTTO_TRY(verify_loops());
+  return verify_states();
+}
+
+// The arrays lie one behind the other and fill the block.
+Status GrammarVerifier::verify_layout(uint64_t size) const {
+  uint64_t end = sizeof(CompiledGrammar);
+  bool fits = grammar_.size_ == size;
+  const auto expect = [&](uint32_t offset, uint64_t count, uint64_t element) {
+    fits = fits && offset == end;
+    end += count * element;
+  };
+  expect(grammar_.states_, uint64_t{counts_.states} + 1, sizeof(GrammarState));
+  expect(grammar_.moves_, counts_.moves, sizeof(GrammarMove));
+  expect(grammar_.calls_, counts_.calls, sizeof(GrammarCall));
+  expect(grammar_.loops_, counts_.loops, sizeof(GrammarLoop));
+  expect(grammar_.token_ranges_, counts_.token_ranges, sizeof(TokenRange));
+  if (!fits || end != size) return corrupt("its parts do not make up its size");
+  if (!is_inside(grammar_.root_start_)) return corrupt("no start state");
+  return Status::kOk;
+}
+
+// Every class has bytes; they are numbered by the first of them.
+Status GrammarVerifier::verify_byte_classes() const {
+  uint32_t known = 0;
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    const uint8_t symbol_class = grammar_.byte_classes_[byte];
+    if (symbol_class > known) return corrupt("wrong class of byte", byte);
+    if (symbol_class == known) ++known;
+  }
+  if (known != counts_.byte_classes) return corrupt("wrong count of byte classes");
+  return Status::kOk;
+}
+
+// Ascending, disjoint. One class may be without tokens: that of those no state moves by.
+Status GrammarVerifier::verify_token_ranges() const {
+  if (counts_.classes < counts_.byte_classes ||
+      counts_.classes - counts_.byte_classes > uint64_t{counts_.token_ranges} + 1) {
+    return corrupt("wrong count of classes");
+  }
+  uint64_t end = 0;
+  uint32_t index = 0;
+  for (const TokenRange& range : grammar_.token_ranges()) {
+    if (range.first < end || range.first > range.last || range.last >= TrieNode::kMaxIndex ||
+        range.symbol_class < counts_.byte_classes || range.symbol_class >= counts_.classes) {
+      return corrupt("wrong token range", index);
+    }
+    end = uint64_t{range.last} + 1;
+    ++index;
+  }
+  return Status::kOk;
+}
+
+Status GrammarVerifier::verify_loops() const {
+  for (uint32_t index = 0; index < counts_.loops; ++index) {
+    const GrammarLoop& loop = grammar_.loop(index);
+    const bool is_bounded = loop.maximum != UINT32_MAX;
+    if (loop.minimum > kMaxRepetitions || (is_bounded && loop.maximum > kMaxRepetitions) ||
+        loop.minimum > loop.maximum) {
+      return corrupt("wrong bounds of loop", index);
+    }
+  }
+  return Status::kOk;
+}
+
+// Their moves and calls lie in the order of the states, which end where the arrays end.
+Status GrammarVerifier::verify_states() const {
+  const GrammarState* states = grammar_.states();
+  const GrammarState& end = states[counts_.states];
+  if (states[0].first_move != 0 || states[0].first_call != 0 || end.first_move != counts_.moves ||
+      end.first_call != counts_.calls || end.flags != 0 || end.single_sorts != 0 || end.endless_sorts != 0 ||
+      end.any_count != 0) {
+    return corrupt("the states do not span the moves and calls");
+  }
+  for (uint32_t state = 0; state < counts_.states; ++state) {
+    if (states[state].first_move > states[state + 1].first_move ||
+        states[state].first_call > states[state + 1].first_call) {
+      return corrupt("wrong extent of state", state);
+    }
+  }
+  uint32_t rules = 0;
+  for (uint32_t state = 0; state < counts_.states; ++state) {
+    SOTTO_TRY(verify_state(state));
+    rules += is_start(state) ? 1u : 0u;
+  }
+  if (!is_start(grammar_.root_start()) || rules != grammar_.rule_count()) {
+    return corrupt("wrong number of rules");
+  }
+  const StateTexts texts(grammar_);
+  for (uint32_t state = 0; state < counts_.states; ++state) {
+    if (!texts.holds(state)) return corrupt("wrong texts of state", state);
+  }
+  return Status::kOk;
+}
+
+// A state that leads nowhere is final, and says both.
+Status GrammarVerifier::verify_state(uint32_t state) const {
+  constexpr uint32_t kNoWayOn = GrammarState::kFinal | GrammarState::kLast;
+  constexpr uint32_t kOthers =
+      GrammarState::kSingle | GrammarState::kExact | GrammarState::kRepeats | GrammarState::kStart;
+  const uint32_t flags = grammar_.flags(state) & ~kOthers;
+  const bool leads_on = !grammar_.moves(state).empty() || !grammar_.calls(state).empty();
+  const bool is_right = leads_on ? (flags & ~uint32_t{GrammarState::kFinal}) == 0 : flags == kNoWayOn;
+  if (!is_right || (leads_on && state <= kUnknownState)) {
+    return corrupt("wrong flags of state", state);
+  }
+  SOTTO_TRY(verify_moves(state));
+  return verify_calls(state);
+}
+
+Status GrammarVerifier::verify_moves(uint32_t state) const {
+  const GrammarMove* previous = nullptr;
+  for (const GrammarMove& move : grammar_.moves(state)) {
+    const bool ascends = previous == nullptr || previous->symbol_class < move.symbol_class ||
+                         (previous->symbol_class == move.symbol_class && previous->target < move.target);
+    if (!ascends || move.symbol_class >= counts_.classes || !is_inside(move.target)) {
+      return corrupt("wrong move of state", state);
+    }
+    previous = &move;
+  }
+  return Status::kOk;
+}
+
+Status GrammarVerifier::verify_calls(uint32_t state) const {
+  for (const GrammarCall& call : grammar_.calls(state)) {
+    const bool is_loop = call.loop != kNoLoop;
+    if (!is_inside(call.rule_start) || !is_start(call.rule_start) || !is_inside(call.target) ||
+        (is_loop && (call.loop >= counts_.loops || grammar_.loop(call.loop).rule_start != call.rule_start))) {
+      return corrupt("wrong call of state", state);
+    }
+  }
+  return Status::kOk;
+}
+
+Status verify_grammar(std::span<const uint8_t> block, const CompiledGrammar** grammar, Error* error) {
+  if (block.size() < sizeof(CompiledGrammar) ||
+      reinterpret_cast<uintptr_t>(block.data()) % alignof(CompiledGrammar) != 0) {
+    return fail(error, Status::kGrammarCorrupt, "grammar: smaller than its head, or misaligned");
+  }
+  const auto* given = reinterpret_cast<const CompiledGrammar*>(block.data());
+  SOTTO_TRY(GrammarVerifier(*given, error).verify(block.size()));
+  *grammar = given;
+  return Status::kOk;
+}
+
+}  // namespace sotto

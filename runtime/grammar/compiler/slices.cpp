@@ -1,0 +1,126 @@
+#include "runtime/grammar/compiler/slices.h"
+
+#include <bit>
+#include <cstring>
+
+namespace sotto {
+namespace {
+
+// What may follow in a character: its next byte's range and the state behind it.
+struct Expected {
+  uint8_t first;
+  uint8_t last;
+  uint8_t next;
+};
+
+constexpr Expected kInside[kSliceStates] = {
+    {},  // between characters
+    {0x80, 0xBF, 0},
+    {0x80, 0xBF, 1},
+    {0x80, 0xBF, 2},  // one, two, three bytes to go
+    {0xA0, 0xBF, 1},  // behind E0
+    {0x80, 0x9F, 1},  // behind ED
+    {0x90, 0xBF, 2},  // behind F0
+    {0x80, 0x8F, 2},  // behind F4
+};
+
+constexpr uint64_t kOnes = 0x0101010101010101;
+
+// The top bit of each byte of a word: whether the slice holds the kind.
+uint64_t held(Slice slice, uint64_t kinds) {
+  constexpr uint64_t kSorts = (1u << kSortCount) - 1;
+  const uint64_t foreign = kinds & (kOnes * (kSorts & ~uint64_t{slice.sorts}));
+  const uint64_t is_foreign = foreign + kOnes * 0x7F;
+  const uint64_t lengths = kinds >> kSortCount & kOnes * (0xFF >> kSortCount);
+  const uint64_t is_short = kOnes * (0x80u | slice.length) - lengths;
+  return is_short & ~is_foreign & kOnes * 0x80;
+}
+
+// Eight kinds from `kinds` on, the first one lowest.
+uint64_t load_kinds(const TextKind* kinds) {
+  uint64_t eight = 0;
+  if constexpr (std::endian::native == std::endian::little) {
+    std::memcpy(&eight, kinds, 8);
+  } else {
+    for (size_t k = 0; k < 8; ++k) eight |= uint64_t{kinds[k]} << 8 * k;
+  }
+  return eight;
+}
+
+// The top bits of eight bytes, moved together.
+uint64_t top_bits(uint64_t bytes) { return (bytes >> 7 & kOnes) * 0x0102040810204080 >> 56; }
+
+}  // namespace
+
+uint8_t sort_of(uint8_t byte) {
+  if (byte >= 'a' && byte <= 'z') return kLowerSort;
+  if (byte >= 'A' && byte <= 'Z') return kUpperSort;
+  if ((byte >= '0' && byte <= '9') || byte == '_') return kDigitSort;
+  if (byte == ' ') return kSpaceSort;
+  return slice_step(0, byte) == kSliceDead ? 0 : kOtherSort;
+}
+
+uint8_t slice_step(uint32_t state, uint8_t byte) {
+  if (state != 0) {
+    const Expected& expected = kInside[state];
+    return byte >= expected.first && byte <= expected.last ? expected.next : kSliceDead;
+  }
+  if (byte < 0x80) {
+    const bool is_plain = byte >= 0x20 && byte != '"' && byte != '\\' && byte != 0x7F;
+    return is_plain ? 0 : kSliceDead;
+  }
+  if (byte < 0xC2 || byte > 0xF4) return kSliceDead;
+  if (byte < 0xE0) return 1;
+  if (byte < 0xF0) return byte == 0xE0 ? 4 : byte == 0xED ? 5 : 2;
+  return byte == 0xF0 ? 6 : byte == 0xF4 ? 7 : 3;
+}
+
+TextKind kind_of(std::span<const char> text) {
+  uint8_t state = 0;
+  uint8_t sorts = 0;
+  uint32_t characters = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<uint8_t>(c);
+    if (state == 0) {
+      ++characters;
+      sorts |= sort_of(byte);
+    }
+    state = slice_step(state, byte);
+    if (state == kSliceDead) return kOutsideKind;
+  }
+  uint32_t length = 0;
+  while (characters > kLengthCharacters[length]) ++length;
+  return static_cast<TextKind>(length << kSortCount | sorts);
+}
+
+bool ends_inside(std::span<const char> text) {
+  for (size_t taken = 1; taken < 4 && taken <= text.size(); ++taken) {
+    const auto byte = static_cast<uint8_t>(text[text.size() - taken]);
+    if ((byte & 0xC0) == 0x80) continue;
+    const size_t size = byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
+    return size > taken;
+  }
+  return false;
+}
+
+uint64_t kinds_of_length(const TextKind* kinds, uint8_t length) {
+  uint64_t word = 0;
+  for (size_t i = 0; i < 64; i += 8) {
+    const uint64_t lengths = load_kinds(kinds + i) >> kSortCount & kOnes * (0xFF >> kSortCount);
+    const uint64_t differs = (lengths ^ kOnes * length) + kOnes * 0x7F;
+    word |= top_bits(~differs) << i;
+  }
+  return word;
+}
+
+void fill_slice(Slice slice, std::span<const TextKind> kinds, uint64_t* words) {
+  for (size_t begin = 0; begin < kinds.size(); begin += 64) {
+    uint64_t word = 0;
+    for (size_t i = 0; i < 64; i += 8) {
+      word |= top_bits(held(slice, load_kinds(kinds.data() + begin + i))) << i;
+    }
+    words[begin / 64] = word;
+  }
+}
+
+}  // namespace sotto

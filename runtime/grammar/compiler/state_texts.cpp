@@ -1,0 +1,274 @@
+#include "runtime/grammar/compiler/state_texts.h"
+
+#include <algorithm>
+
+namespace sotto {
+namespace {
+
+// Each is part of the one before, so that states that know different ones agree on a common one.
+constexpr uint8_t kSortChain[] = {kAllSorts, kAllSorts & ~kOtherSort, kLowerSort | kUpperSort | kDigitSort,
+                                  kLowerSort | kDigitSort, kLowerSort};
+constexpr uint32_t kMostSweeps = 32;
+// Flags of states while texts are being found: that take all small letters, by moves or as
+// texts of rules; or that call rules which do.
+constexpr uint8_t kTakes = 64;
+constexpr uint8_t kMayTake = 128;
+constexpr uint32_t kMostCount = kLengthCharacters[kLengthCount - 2];
+
+// The sweep's ith of all states: backwards and forwards in turn, as what is behind a state may
+// have a higher or a lower number.
+uint32_t in_turn(uint32_t sweep, uint32_t i, uint32_t count) { return sweep % 2 == 0 ? count - 1 - i : i; }
+
+bool is_part(uint8_t sorts, uint8_t whole) { return (sorts & ~whole) == 0; }
+
+}  // namespace
+
+StateTexts::StateTexts(const CompiledGrammar& grammar) : grammar_(grammar) { steps_.init(grammar, memory_); }
+
+bool StateTexts::is_final(uint32_t state) const { return (grammar_.flags(state) & GrammarState::kFinal) != 0; }
+
+bool StateTexts::is_single(uint32_t state, uint8_t sorts) const {
+  const auto ends = [&](uint32_t target) { return is_final(target); };
+  for (const CharacterStep& step : steps_.from(0)) {
+    if ((step.sorts & sorts) == 0) continue;
+    if (!steps_.lead(grammar_, state, step, ends)) return false;
+  }
+  return true;
+}
+
+// Whether every character of these sorts leads to a state that is accepted, by moves or as the
+// text of a rule.
+template <typename Accepts>
+bool StateTexts::takes(uint32_t state, uint8_t sorts, Accepts accepts) const {
+  const auto ends = [&](uint32_t target) { return is_final(target); };
+  const auto is_text = [&](const GrammarCall& call, const CharacterStep& step) {
+    return call.loop == kNoLoop && accepts(call.target) && steps_.lead(grammar_, call.rule_start, step, ends);
+  };
+  for (const CharacterStep& step : steps_.from(0)) {
+    if ((step.sorts & sorts) == 0 || steps_.lead(grammar_, state, step, accepts)) continue;
+    const auto calls = grammar_.calls(state);
+    if (std::none_of(calls.begin(), calls.end(), [&](const GrammarCall& call) { return is_text(call, step); })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Rules called by rules called do not count: those that begin with themselves would hold
+// themselves up.
+bool StateTexts::is_endless(uint32_t state, uint8_t sorts) const {
+  const auto is_endless = [&](uint32_t target) { return is_part(sorts, grammar_.state(target).endless_sorts); };
+  for (const GrammarCall& call : grammar_.calls(state)) {
+    const bool repeats = call.loop != kNoLoop && grammar_.loop(call.loop).maximum == UINT32_MAX;
+    if (repeats && is_part(sorts, grammar_.state(call.rule_start).single_sorts)) return true;
+    if (is_endless(call.rule_start) && takes(call.rule_start, sorts, is_endless)) return true;
+  }
+  return takes(state, sorts, is_endless);
+}
+
+bool StateTexts::has_count(uint32_t state, uint32_t count) const {
+  const auto is_enough = [&](uint32_t target) {
+    const GrammarState& behind = grammar_.state(target);
+    return behind.any_count + 1u >= count || behind.endless_sorts == kAllSorts;
+  };
+  for (const GrammarCall& call : grammar_.calls(state)) {
+    const GrammarState& rule = grammar_.state(call.rule_start);
+    const bool repeats = call.loop != kNoLoop && grammar_.loop(call.loop).maximum >= count;
+    if (repeats && rule.single_sorts == kAllSorts) return true;
+    if (rule.endless_sorts == kAllSorts) return true;
+    if (rule.any_count >= count && takes(call.rule_start, kAllSorts, is_enough)) return true;
+  }
+  return takes(state, kAllSorts, is_enough);
+}
+
+// Whether the characters that lead anywhere by the state's own moves all lead to states that
+// are accepted.
+template <typename Accepts>
+bool StateTexts::takes_only(uint32_t state, Accepts accepts) const {
+  uint64_t begun[4] = {};
+  bool begins = false;
+  for (const GrammarMove& move : grammar_.moves(state)) {
+    if (!steps_.begins(move.symbol_class)) continue;
+    begun[move.symbol_class / 64] |= uint64_t{1} << move.symbol_class % 64;
+    begins = true;
+  }
+  if (!begins) return true;
+  for (const CharacterStep& step : steps_.from(0)) {
+    const bool is_begun = (begun[step.symbol_class / 64] >> step.symbol_class % 64 & 1) != 0;
+    if (is_begun && !steps_.lead_only(grammar_, state, step, accepts)) return false;
+  }
+  return true;
+}
+
+// A rule of one character, if it has any of those that have a sort.
+bool StateTexts::is_only_single(uint32_t state) const {
+  const auto ends = [&](uint32_t target) { return (grammar_.flags(target) & GrammarState::kLast) != 0; };
+  return grammar_.calls(state).empty() && !is_final(state) && takes_only(state, ends);
+}
+
+// Whether each character that may follow leads to a state behind which fewer may.
+bool StateTexts::is_exact(uint32_t state) const {
+  if (is_final(state)) return false;
+  const uint32_t count = grammar_.state(state).any_count;
+  const auto is_below = [&](uint32_t target, uint64_t before) {
+    const GrammarState& behind = grammar_.state(target);
+    return (behind.flags & GrammarState::kExact) != 0 && behind.any_count + before <= count;
+  };
+  for (const GrammarCall& call : grammar_.calls(state)) {
+    if (is_below(call.rule_start, 0)) continue;
+    const uint64_t texts = call.loop == kNoLoop ? 1 : grammar_.loop(call.loop).maximum;
+    const bool is_single = (grammar_.flags(call.rule_start) & GrammarState::kSingle) != 0;
+    if (!is_single || !is_below(call.target, texts)) return false;
+  }
+  return takes_only(state, [&](uint32_t target) { return is_below(target, 1); });
+}
+
+// Whether texts of its endless sorts change nothing at all.
+bool StateTexts::repeats(uint32_t state) const {
+  const uint8_t sorts = grammar_.state(state).endless_sorts;
+  if (sorts == 0 || is_final(state)) return false;
+  const auto calls = grammar_.calls(state);
+  const bool is_direct = calls.empty();
+  if (!is_direct && (calls.size() > 1 || calls[0].loop != kNoLoop || calls[0].target != state)) {
+    return false;
+  }
+  const auto leads_back = [&](const CharacterStep& step) {
+    if (is_direct) {
+      return steps_.lead_plainly(grammar_, state, step, [&](uint32_t t) { return t == state; });
+    }
+    const auto ends = [&](uint32_t t) { return (grammar_.flags(t) & GrammarState::kLast) != 0; };
+    return grammar_.moves(state, step.symbol_class).empty() &&
+           steps_.lead_plainly(grammar_, calls[0].rule_start, step, ends);
+  };
+  const auto steps = steps_.from(0);
+  return std::all_of(steps.begin(), steps.end(),
+                     [&](const CharacterStep& step) { return (step.sorts & sorts) == 0 || leads_back(step); });
+}
+
+bool StateTexts::holds(uint32_t state) const {
+  const GrammarState& s = grammar_.state(state);
+  if (!is_part(s.single_sorts | s.endless_sorts, kAllSorts)) return false;
+  return (s.single_sorts == 0 || is_single(state, s.single_sorts)) &&
+         (s.endless_sorts == 0 || is_endless(state, s.endless_sorts)) &&
+         (s.any_count == 0 || has_count(state, s.any_count)) &&
+         ((s.flags & GrammarState::kSingle) == 0 || is_only_single(state)) &&
+         ((s.flags & GrammarState::kExact) == 0 || is_exact(state)) &&
+         ((s.flags & GrammarState::kRepeats) == 0 || repeats(state));
+}
+
+// Marks the states that take at least small letters, whatever is behind: few do.
+void StateTexts::mark(GrammarState* states) const {
+  const uint32_t count = grammar_.counts().states;
+  for (uint32_t s = kUnknownState + 1; s < count; ++s) {
+    if (takes(s, kLowerSort, [](uint32_t) { return true; })) states[s].flags |= kTakes | kMayTake;
+  }
+  for (uint32_t s = kUnknownState + 1; s < count; ++s) {
+    const auto calls = grammar_.calls(s);
+    const bool may_take = std::any_of(calls.begin(), calls.end(), [&](const GrammarCall& call) {
+      return (states[call.rule_start].flags & kTakes) != 0;
+    });
+    if (may_take) states[s].flags |= kMayTake;
+  }
+}
+
+void StateTexts::find_singles(GrammarState* states) const {
+  for (uint32_t s = kUnknownState + 1; s < grammar_.counts().states; ++s) {
+    if (is_only_single(s)) states[s].flags |= GrammarState::kSingle;
+    if ((states[s].flags & kTakes) == 0) continue;
+    for (const uint8_t sorts : kSortChain) {
+      if (!is_single(s, sorts)) continue;
+      states[s].single_sorts = sorts;
+      break;
+    }
+  }
+}
+
+// Takes it of all states at first, and then back from those that have another one behind
+// them that does not have it.
+void StateTexts::find_endless(GrammarState* states, uint8_t sorts) const {
+  const uint32_t count = grammar_.counts().states;
+  for (uint32_t s = 0; s < count; ++s) {
+    const bool may_take = (states[s].flags & kMayTake) != 0;
+    if (may_take && states[s].endless_sorts == 0) states[s].endless_sorts = sorts;
+  }
+  bool changed = true;
+  for (uint32_t sweep = 0; changed && sweep < kMostSweeps; ++sweep) {
+    changed = false;
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint32_t s = in_turn(sweep, i, count);
+      if (states[s].endless_sorts != sorts || is_endless(s, sorts)) continue;
+      states[s].endless_sorts = 0;
+      changed = true;
+    }
+  }
+  for (uint32_t s = 0; changed && s < count; ++s) {
+    if (states[s].endless_sorts == sorts) states[s].endless_sorts = 0;
+  }
+}
+
+// The longest that it has, if it has `known`: then it has all shorter ones, too.
+uint32_t StateTexts::longest_count(uint32_t state, uint32_t known) const {
+  uint32_t least = known;
+  for (uint32_t most = kMostCount; least < most;) {
+    const uint32_t middle = (least + most + 1) / 2;
+    if (has_count(state, middle)) {
+      least = middle;
+    } else {
+      most = middle - 1;
+    }
+  }
+  return least;
+}
+
+// From the shortest on: each length follows from shorter ones.
+void StateTexts::find_counts(GrammarState* states) const {
+  const uint32_t count = grammar_.counts().states;
+  bool changed = true;
+  for (uint32_t sweep = 0; changed && sweep < kMostSweeps; ++sweep) {
+    changed = false;
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint32_t s = in_turn(sweep, i, count);
+      if (states[s].endless_sorts == kAllSorts || (states[s].flags & kMayTake) == 0) continue;
+      const uint32_t known = states[s].any_count;
+      if (known == kMostCount || !has_count(s, known + 1)) continue;
+      states[s].any_count = static_cast<uint8_t>(longest_count(s, known + 1));
+      changed = true;
+    }
+  }
+}
+
+void StateTexts::find_exact(GrammarState* states) const {
+  const uint32_t count = grammar_.counts().states;
+  bool changed = true;
+  for (uint32_t sweep = 0; changed && sweep < kMostSweeps; ++sweep) {
+    changed = false;
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint32_t s = in_turn(sweep, i, count);
+      if ((states[s].flags & GrammarState::kExact) != 0 || !is_exact(s)) continue;
+      states[s].flags |= GrammarState::kExact;
+      changed = true;
+    }
+  }
+}
+
+void StateTexts::find_repeating(GrammarState* states) const {
+  for (uint32_t s = kUnknownState + 1; s < grammar_.counts().states; ++s) {
+    if (repeats(s)) states[s].flags |= GrammarState::kRepeats;
+  }
+}
+
+void StateTexts::find(CompiledGrammar* grammar) {
+  const StateTexts texts(*grammar);
+  auto* states = const_cast<GrammarState*>(&grammar->state(0));
+  texts.mark(states);
+  texts.find_singles(states);
+  for (const uint8_t sorts : kSortChain) texts.find_endless(states, sorts);
+  texts.find_counts(states);
+  texts.find_exact(states);
+  texts.find_repeating(states);
+  for (uint32_t s = 0; s < grammar->counts().states; ++s) {
+    states[s].flags &= static_cast<uint8_t>(~(kTakes | kMayTake));
+  }
+}
+
+}  // namespace sotto

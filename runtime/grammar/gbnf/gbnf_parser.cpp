@@ -1,0 +1,315 @@
+#include "runtime/grammar/gbnf/gbnf_parser.h"
+
+#include "runtime/grammar/gbnf/gbnf_lexer.h"
+
+namespace sotto {
+namespace {
+
+constexpr uint32_t kMaxNesting = 512;
+
+class GbnfParser {
+ public:
+  GbnfParser(std::span<const char> text, const TokenNames& names, GrammarBuilder& builder, Error* error)
+      : lexer_(text, error),
+        names_(names),
+        builder_(builder),
+        groups_(builder.workspace()),
+        bytes_(builder.workspace()) {}
+
+  Status parse() {
+    lexer_.take("\xEF\xBB\xBF");
+    for (;;) {
+      lexer_.skip_space(true);
+      if (lexer_.at_end()) break;
+      SOTTO_TRY(rule());
+      if (builder_.workspace().exhausted()) break;  // the compiler says so
+    }
+    if (builder_.rule_count() == 0) return lexer_.fail(lexer_.offset(), "no rule");
+    return check_references();
+  }
+
+ private:
+  // What is open: a rule, and every parenthesis in it.
+  struct Group {
+    GrammarBuilder::List alternatives;
+    GrammarBuilder::List sequence;
+    uint32_t atom;  // not in the sequence yet, since postfixes may follow
+    size_t begin;
+  };
+
+  Status rule() {
+    const size_t begin = lexer_.offset();
+    const auto name = lexer_.name();
+    if (name.empty()) return lexer_.fail(begin, "a rule's name is expected");
+    lexer_.skip_space(false);
+    if (!lexer_.take("::=")) return lexer_.fail(lexer_.offset(), "'::=' is expected");
+    const uint32_t index = builder_.rule(name, begin);
+    if (builder_.rule_at(index).body != kNone) return lexer_.fail(begin, "second rule of this name");
+    uint32_t body = kNone;
+    SOTTO_TRY(alternatives(&body));
+    builder_.define(index, body, begin);
+    return Status::kOk;
+  }
+
+  Status alternatives(uint32_t* body) {
+    groups_.truncate(0);
+    groups_.push({{}, {}, kNone, lexer_.offset()});
+    lexer_.skip_space(true);
+    while (!builder_.workspace().exhausted()) {
+      const bool nested = groups_.size() > 1;
+      lexer_.skip_space(nested);
+      if (lexer_.take('|')) {
+        close_sequence();
+        lexer_.skip_space(true);
+      } else if (lexer_.at('(')) {
+        SOTTO_TRY(open());
+      } else if (lexer_.at(')')) {
+        SOTTO_TRY(close());
+      } else if (lexer_.at_end() || (lexer_.at('\n') && !nested)) {
+        if (nested) return lexer_.fail(groups_.back().begin, "parenthesis that is not closed");
+        if (continues_on_next_line()) continue;
+        break;
+      } else {
+        SOTTO_TRY(item());
+      }
+    }
+    close_sequence();
+    *body = builder_.choice(groups_[0].alternatives);
+    return Status::kOk;
+  }
+
+  bool continues_on_next_line() {
+    const size_t begin = lexer_.offset();
+    lexer_.skip_space(true);
+    if (lexer_.at('|')) return true;
+    lexer_.seek(begin);
+    return false;
+  }
+
+  void flush_atom() {
+    Group& group = groups_.back();
+    if (group.atom != kNone) builder_.append(group.sequence, group.atom);
+    group.atom = kNone;
+  }
+
+  void close_sequence() {
+    flush_atom();
+    Group& group = groups_.back();
+    builder_.append(group.alternatives, builder_.sequence(group.sequence));
+    group.sequence = {};
+  }
+
+  Status open() {
+    flush_atom();
+    if (groups_.size() > kMaxNesting) {
+      return lexer_.fail(lexer_.offset(), "parentheses nested deeper than 512");
+    }
+    groups_.push({{}, {}, kNone, lexer_.offset()});
+    lexer_.take('(');
+    return Status::kOk;
+  }
+
+  Status close() {
+    if (groups_.size() == 1) return lexer_.fail(lexer_.offset(), "parenthesis that was not opened");
+    lexer_.take(')');
+    close_sequence();
+    const uint32_t choice = builder_.choice(groups_.back().alternatives);
+    groups_.pop();
+    groups_.back().atom = choice;
+    return Status::kOk;
+  }
+
+  Status item() {
+    const size_t begin = lexer_.offset();
+    switch (lexer_.peek()) {
+      case '*':
+      case '+':
+      case '?':
+      case '{':
+        return postfix();
+      case '"':
+        return text();
+      case '[':
+        return characters();
+      case '<':
+      case '!':
+        return token();
+      case '.':
+        lexer_.take('.');
+        return characters_atom(builder_.begin_intervals(), true, begin);
+      default:
+        break;
+    }
+    const auto name = lexer_.name();
+    if (name.empty()) return lexer_.fail(begin, "unexpected text");
+    return atom(builder_.reference(builder_.rule(name, begin)));
+  }
+
+  Status atom(uint32_t expression) {
+    flush_atom();
+    groups_.back().atom = expression;
+    return Status::kOk;
+  }
+
+  Status postfix() {
+    const size_t begin = lexer_.offset();
+    uint32_t& repeated = groups_.back().atom;
+    if (repeated == kNone) return lexer_.fail(begin, "repetition of nothing");
+    uint32_t minimum = 0;
+    uint32_t maximum = kUnbounded;
+    if (lexer_.take('+')) {
+      minimum = 1;
+    } else if (lexer_.take('?')) {
+      maximum = 1;
+    } else if (!lexer_.take('*')) {
+      SOTTO_TRY(counts(&minimum, &maximum));
+    }
+    repeated = builder_.repeat(repeated, minimum, maximum);
+    return Status::kOk;
+  }
+
+  Status counts(uint32_t* minimum, uint32_t* maximum) {
+    const size_t begin = lexer_.offset();
+    lexer_.take('{');
+    lexer_.skip_space(true);
+    bool has_minimum = false;
+    SOTTO_TRY(lexer_.number(minimum, &has_minimum));
+    lexer_.skip_space(true);
+    if (lexer_.take(',')) {
+      lexer_.skip_space(true);
+      bool has_maximum = false;
+      SOTTO_TRY(lexer_.number(maximum, &has_maximum));
+      if (!has_minimum && !has_maximum) return lexer_.fail(begin, "repetition without a number");
+      if (!has_maximum) *maximum = kUnbounded;
+    } else {
+      if (!has_minimum) return lexer_.fail(begin, "repetition without a number");
+      *maximum = *minimum;
+    }
+    lexer_.skip_space(true);
+    if (!lexer_.take('}')) return lexer_.fail(lexer_.offset(), "'}' is expected");
+    if (*minimum > *maximum) return lexer_.fail(begin, "repetition whose bounds are swapped");
+    return Status::kOk;
+  }
+
+  Status text() {
+    const size_t begin = lexer_.offset();
+    lexer_.take('"');
+    bytes_.truncate(0);
+    while (!lexer_.take('"')) {
+      if (lexer_.at_end()) return lexer_.fail(begin, "text that is not closed");
+      uint32_t code_point = 0;
+      SOTTO_TRY(lexer_.character(&code_point));
+      uint8_t form[4];
+      const uint32_t size = encode_utf8(code_point, form);
+      for (uint32_t i = 0; i < size; ++i) bytes_.push(static_cast<char>(form[i]));
+    }
+    return atom(builder_.text(bytes_.span()));
+  }
+
+  Status characters() {
+    const size_t begin = lexer_.offset();
+    lexer_.take('[');
+    const bool complement = lexer_.take('^');
+    const uint32_t first = builder_.begin_intervals();
+    while (!lexer_.take(']')) {
+      if (lexer_.at_end()) return lexer_.fail(begin, "character class that is not closed");
+      const size_t at = lexer_.offset();
+      Interval interval{};
+      SOTTO_TRY(lexer_.character(&interval.first));
+      interval.last = interval.first;
+      if (lexer_.at('-') && lexer_.peek(1) != ']') {
+        lexer_.take('-');
+        if (lexer_.at_end()) return lexer_.fail(begin, "character class that is not closed");
+        SOTTO_TRY(lexer_.character(&interval.last));
+      }
+      if (interval.last < interval.first) return lexer_.fail(at, "range that runs backwards");
+      builder_.add_interval(interval);
+    }
+    return characters_atom(first, complement, begin);
+  }
+
+  Status characters_atom(uint32_t first, bool complement, size_t begin) {
+    const uint32_t expression = builder_.characters(first, complement);
+    if (expression == kNone) return lexer_.fail(begin, "character class without a character");
+    return atom(expression);
+  }
+
+  Status token() {
+    const size_t begin = lexer_.offset();
+    const bool complement = lexer_.take('!');
+    if (!lexer_.at('<')) return lexer_.fail(begin, "'<' is expected after '!'");
+    if (names_.token_count == 0) {
+      return lexer_.fail(begin, "token literal, but there is no vocabulary");
+    }
+    Interval tokens{};
+    if (lexer_.peek(1) == '[') {
+      SOTTO_TRY(token_numbers(&tokens));
+    } else {
+      SOTTO_TRY(token_text(&tokens));
+    }
+    const uint32_t first = builder_.begin_intervals();
+    if (!complement) {
+      builder_.add_interval(tokens);
+      return atom(builder_.tokens(first));
+    }
+    if (tokens.first > 0) builder_.add_interval({0, tokens.first - 1});
+    if (tokens.last + 1 < names_.token_count) {
+      builder_.add_interval({tokens.last + 1, names_.token_count - 1});
+    }
+    if (builder_.begin_intervals() == first) return lexer_.fail(begin, "no token is left");
+    return atom(builder_.tokens(first));
+  }
+
+  Status token_numbers(Interval* tokens) {
+    const size_t begin = lexer_.offset();
+    lexer_.take("<[");
+    bool digits = false;
+    SOTTO_TRY(lexer_.number(&tokens->first, &digits));
+    tokens->last = tokens->first;
+    if (digits && lexer_.take('-')) SOTTO_TRY(lexer_.number(&tokens->last, &digits));
+    if (!digits || !lexer_.take("]>")) return lexer_.fail(begin, "malformed token number");
+    if (tokens->last < tokens->first) return lexer_.fail(begin, "range that runs backwards");
+    if (tokens->last >= names_.token_count) {
+      return lexer_.fail(begin, "token number beyond the vocabulary");
+    }
+    return Status::kOk;
+  }
+
+  // The brackets are part of the token's text.
+  Status token_text(Interval* tokens) {
+    const size_t begin = lexer_.offset();
+    while (!lexer_.at_end() && lexer_.peek() != '>') lexer_.seek(lexer_.offset() + 1);
+    if (!lexer_.take('>')) return lexer_.fail(begin, "token literal that is not closed");
+    const auto name = lexer_.text().subspan(begin, lexer_.offset() - begin);
+    const uint32_t token = names_.find == nullptr ? kNone : names_.find(names_.self, name);
+    if (token == kNone) return lexer_.fail(begin, "text that is no token of the vocabulary");
+    *tokens = {token, token};
+    return Status::kOk;
+  }
+
+  Status check_references() {
+    for (uint32_t rule = 0; rule < builder_.rule_count(); ++rule) {
+      if (builder_.rule_at(rule).body == kNone) {
+        const auto mentioned = static_cast<size_t>(builder_.rule_at(rule).mentioned);
+        return lexer_.fail(mentioned, "rule that is not defined");
+      }
+    }
+    return Status::kOk;
+  }
+
+  GbnfLexer lexer_;
+  const TokenNames& names_;
+  GrammarBuilder& builder_;
+  GrowingArray<Group> groups_;
+  GrowingArray<char> bytes_;
+};
+
+}  // namespace
+
+Status parse_gbnf(std::span<const char> text, const TokenNames& names, GrammarBuilder& builder, Error* error) {
+  const Status status = GbnfParser(text, names, builder, error).parse();
+  // What was found without the memory to keep it says nothing.
+  return builder.workspace().exhausted() ? fail_too_large(error) : status;
+}
+
+}  // namespace sotto

@@ -1,0 +1,64 @@
+// A strict reader of JSON (RFC 8259): the document as an array of nodes in a workspace, with
+// offsets into the source.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "runtime/base/status.h"
+#include "runtime/grammar/compiler/grammar_builder.h"
+#include "runtime/grammar/compiler/workspace.h"
+
+namespace sotto {
+
+enum class JsonKind : uint8_t { kNull, kFalse, kTrue, kNumber, kString, kArray, kObject };
+
+struct JsonNode {
+  JsonKind kind;
+  uint32_t text;  // a string in UTF-8, unescaped; a number as it is written
+  uint32_t text_size;
+  uint32_t name;  // of a member, unescaped
+  uint32_t name_size;
+  uint32_t first;  // child
+  uint32_t last;
+  uint32_t count;  // children
+  uint32_t next;   // sibling
+  uint32_t parent;
+  uint32_t index;  // among its siblings
+  uint64_t offset;
+};
+
+class JsonDocument {
+ public:
+  explicit JsonDocument(Workspace& workspace) : workspace_(workspace), nodes_(workspace), texts_(workspace) {}
+
+  // Node 0 is the document. Surrogates without a partner and names that occur twice in an
+  // object are errors. `text` may be let go afterwards.
+  Status parse(std::span<const char> text, Error* error);
+
+  const JsonNode& operator[](uint32_t node) const { return nodes_[node]; }
+  uint32_t count() const { return nodes_.size(); }
+  JsonKind kind(uint32_t node) const { return nodes_[node].kind; }
+  std::string_view text(uint32_t node) const {
+    return {texts_.span().data() + nodes_[node].text, nodes_[node].text_size};
+  }
+  std::string_view name(uint32_t node) const {
+    return {texts_.span().data() + nodes_[node].name, nodes_[node].name_size};
+  }
+  // kNone: `object` is none, or has no such member.
+  uint32_t member(uint32_t object, std::string_view name) const;
+  // kNone: no such element.
+  uint32_t element(uint32_t array, uint32_t index) const;
+  // Writes the JSON pointer of `node` as a fragment ("#/a/0"), cut to `capacity`; returns its size.
+  size_t pointer(uint32_t node, char* out, size_t capacity) const;
+
+ private:
+  friend class JsonReader;
+
+  Workspace& workspace_;
+  GrowingArray<JsonNode> nodes_;
+  GrowingArray<char> texts_;
+};
+
+}  // namespace sotto

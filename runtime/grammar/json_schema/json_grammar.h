@@ -1,0 +1,79 @@
+// The rules of JSON text: values of each type, and the white space between them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "runtime/grammar/compiler/grammar_builder.h"
+#include "runtime/grammar/json_schema/json_document.h"
+#include "runtime/grammar/regex/regex_grammar.h"
+
+namespace sotto {
+
+enum class JsonSpace : uint8_t {
+  kCompact,   // {"a":1,"b":[2,3]}
+  kOneSpace,  // {"a": 1, "b": [2, 3]}
+  kFlexible,  // up to maximum_space blanks, tabs and line ends wherever JSON allows them inside
+};
+
+struct JsonStyle {
+  JsonSpace space = JsonSpace::kFlexible;
+  uint32_t maximum_space = 20;  // kUnbounded: any
+  bool outer_space = false;     // flexible space also around the document
+};
+
+enum class JsonType : uint8_t { kNull, kFalse, kTrue, kNumber, kString, kArray, kObject };
+inline constexpr uint32_t kJsonTypeCount = 7;
+
+class JsonGrammar {
+ public:
+  JsonGrammar(GrammarBuilder& builder, const JsonStyle& style);
+
+  // Any value of one type, any value at all, any character inside a string. Names in objects
+  // may repeat, as RFC 8259 allows. Surrogates come in pairs.
+  uint32_t any(JsonType type);
+  uint32_t any_value();
+  uint32_t string_character();
+  // -?(0|[1-9][0-9]*)
+  uint32_t integer();
+
+  // A value or member with the space behind it. Nothing else puts space before a comma or a
+  // closing bracket, so that no two runs of it meet where there are no items.
+  uint32_t item(uint32_t value) { return sequence(value, space()); }
+  uint32_t comma();
+  uint32_t colon();
+  // [ items ] and { members } from item() and comma(); kNone: there are none.
+  uint32_t container(char open, uint32_t items);
+  // "text" with quotes, in its canonical form.
+  uint32_t quoted(std::string_view text);
+  uint32_t quoted(uint32_t characters);
+  // The document with the space around it.
+  uint32_t outer(uint32_t document);
+
+  uint32_t text(std::string_view text) { return builder_.text(text); }
+  uint32_t sequence(uint32_t a, uint32_t b, uint32_t c = kNone, uint32_t d = kNone);
+  uint32_t reference(uint32_t rule) { return builder_.reference(rule); }
+  uint32_t never() { return characters_.never(); }
+  RegexGrammar& characters() { return characters_; }
+  GrammarBuilder& builder() { return builder_; }
+
+ private:
+  uint32_t space();
+  uint32_t set(std::string_view ranges);
+  uint32_t number();
+  uint32_t define_character();
+  uint32_t define_container(bool object);
+
+  GrammarBuilder& builder_;
+  JsonStyle style_;
+  RegexGrammar characters_;
+  uint32_t types_[kJsonTypeCount];
+  uint32_t value_ = kNone;
+  uint32_t space_ = kNone;
+  uint32_t character_ = kNone;
+};
+
+// Any JSON text (RFC 8259), or only objects. Defines the rule `name`.
+void build_json_grammar(const JsonStyle& style, bool only_objects, std::span<const char> name, GrammarBuilder& builder);
+
+}  // namespace sotto

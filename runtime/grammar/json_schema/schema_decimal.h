@@ -1,0 +1,42 @@
+// Exact decimal numbers, as JSON writes them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "runtime/grammar/compiler/workspace.h"
+
+namespace sotto {
+
+// 0.d1 d2 d3 ... times a power of ten.
+class Decimal {
+ public:
+  explicit Decimal(Workspace& workspace) : digits_(workspace) {}
+
+  // False: no JSON number, or one with an exponent beyond a million.
+  bool parse(std::string_view text);
+  bool negative() const { return negative_; }
+  bool is_zero() const { return digits_.empty(); }
+  bool is_integer() const { return digits_.empty() || static_cast<int32_t>(digits_.size()) <= exponent_; }
+  // Of the magnitude; saturated.
+  uint64_t to_integer() const;
+  // Digits before the point (none for numbers below 1), and after it.
+  uint32_t whole_digits() const { return exponent_ > 0 && !is_zero() ? static_cast<uint32_t>(exponent_) : 0; }
+  uint32_t fraction_digits() const;
+  // 0 ... 9; position 0 is the first before the point of whole_digits(), then on after it.
+  uint32_t digit(uint32_t position) const;
+
+  void negate() { negative_ = !negative_ && !is_zero(); }
+  void copy(const Decimal& other);
+  int compare_magnitude(const Decimal& other) const;
+  int compare(const Decimal& other) const;
+
+ private:
+  GrowingArray<uint8_t> digits_;  // neither first nor last is 0
+  int32_t exponent_ = 0;
+  bool negative_ = false;
+};
+
+bool same_number(std::string_view a, std::string_view b, Workspace& workspace);
+
+}  // namespace sotto

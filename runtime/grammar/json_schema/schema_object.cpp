@@ -1,0 +1,338 @@
+// Objects: the names that the schema mentions in their order, others after them.
+#include <algorithm>
+
+#include "runtime/grammar/json_schema/schema_object.h"
+
+namespace sotto {
+namespace {
+
+constexpr uint32_t kMaxStates = 40000;
+constexpr uint32_t kRunLength = 32;  // names written into one rule: states share the rest
+
+}  // namespace
+
+Status SchemaObjectBuilder::build(uint32_t* expression) {
+  *expression = kNone;
+  SOTTO_TRY(read_atoms());
+  SOTTO_TRY(read_names());
+  bool possible = true;
+  uint32_t kept = 0;
+  required_ = 0;
+  for (const Name& name : names_.span()) mentioned_.push(name.text);
+  for (uint32_t i = 0; i < names_.size(); ++i) {
+    Name name = names_[i];
+    bool allowed = false;
+    SOTTO_TRY(collect(name.text, &allowed));
+    allowed = allowed && !name.absent && compiler_.normalize(literals_) != SchemaCompiler::Goal::kNever;
+    if (!allowed) {
+      possible = possible && !name.required;
+      continue;
+    }
+    const uint32_t key = json_.quoted(name.text);
+    const uint32_t colon = json_.colon();
+    const uint32_t pair = json_.sequence(key, colon, compiler_.value(literals_));
+    name.pair = builder_.anonymous_rule(json_.item(pair));
+    if (name.required) ++required_;
+    names_[kept++] = name;
+  }
+  if (!possible) return compiler_.check_memory();
+  uint32_t others = kNone;
+  names_.truncate(kept);
+  SOTTO_TRY(build_others(&others));
+  if (others != kNone) others_ = builder_.anonymous_rule(others);
+  uint32_t content = kNone;
+  SOTTO_TRY(build_content(&content));
+  if (content != kNone) *expression = json_.container('{', content);
+  return compiler_.check_memory();
+}
+
+Status SchemaObjectBuilder::read_atoms() {
+  for (const Literal& atom : atoms_) {
+    if (atom.kind == LiteralKind::kGroup) groups_.push(atom.node);
+    if (atom.kind != LiteralKind::kKeyword) continue;
+    const Keyword keyword = compiler_.keyword(atom.node);
+    if (keyword == Keyword::kPropertyNames) {
+      CharacterAutomaton names;
+      SOTTO_TRY(compiler_.names_automaton(atom.node, &names));
+      SOTTO_TRY(meet_names(names, false, atom.node));
+      continue;
+    }
+    uint32_t count = 0;
+    SOTTO_TRY(compiler_.count_of(atom.node, &count));
+    if (keyword == Keyword::kMinProperties && !atom.negated) minimum_ = std::max(minimum_, count);
+    if (keyword == Keyword::kMaxProperties && !atom.negated) maximum_ = std::min(maximum_, count);
+    if (keyword == Keyword::kMaxProperties && atom.negated) minimum_ = std::max(minimum_, count + 1);
+    if (keyword == Keyword::kMinProperties && atom.negated) {
+      maximum_ = count == 0 ? 0 : std::min(maximum_, count - 1);
+      if (count == 0) minimum_ = 1;
+    }
+    if (keyword == Keyword::kMinProperties && !atom.negated) counting_ = atom.node;
+  }
+  return Status::kOk;
+}
+
+Status SchemaObjectBuilder::meet_names(const CharacterAutomaton& names, bool negated, uint32_t node) {
+  CharacterAutomaton result;
+  const CharacterAutomaton& self = restricted_ ? allowed_ : names;
+  if (!intersect_automata(self, !restricted_ && negated, names, negated, compiler_.workspace_, &result)) {
+    SOTTO_TRY(compiler_.check_memory());
+    return compiler_.refuse(node, "the names of properties together are too large");
+  }
+  allowed_ = result;
+  restricted_ = true;
+  return Status::kOk;
+}
+
+void SchemaObjectBuilder::mention(std::string_view text, bool required, bool absent) {
+  for (uint32_t i = 0; i < names_.size(); ++i) {
+    if (names_[i].text != text) continue;
+    names_[i].required = names_[i].required || required;
+    names_[i].absent = names_[i].absent || absent;
+    return;
+  }
+  names_.push({text, required, absent, kNone});
+}
+
+Status SchemaObjectBuilder::read_names() {
+  for (const Literal& atom : atoms_) {
+    uint32_t members = kNone;
+    if (atom.kind == LiteralKind::kEquals) members = atom.node;
+    if (atom.kind == LiteralKind::kGroup) members = compiler_.assertion(atom.node, Keyword::kProperties);
+    if (members == kNone) continue;
+    if (document_.kind(members) != JsonKind::kObject) return compiler_.reject(members, "must be an object");
+    const bool required = atom.kind == LiteralKind::kEquals;
+    for (uint32_t m = document_[members].first; m != kNone; m = document_[m].next) {
+      mention(document_.name(m), required, false);
+    }
+    if (document_[members].count > 4096) return compiler_.refuse(members, "too many properties");
+  }
+  for (const Literal& atom : atoms_) {
+    if (atom.kind == LiteralKind::kProperty) mention(document_.name(atom.node), false, false);
+    if (atom.kind != LiteralKind::kPresent && atom.kind != LiteralKind::kNamed) continue;
+    mention(compiler_.name_of(atom), !atom.negated, atom.negated);
+  }
+  return compiler_.check_memory();
+}
+
+// What a property of this name must satisfy.
+Status SchemaObjectBuilder::collect(std::string_view name, bool* allowed) {
+  literals_.truncate(0);
+  *allowed = !restricted_ || allowed_.matches(name);
+  for (const Literal& atom : atoms_) {
+    if (atom.kind == LiteralKind::kEquals) {
+      const uint32_t value = document_.member(atom.node, name);
+      if (value == kNone) *allowed = false;
+      if (value != kNone) literals_.push({value, LiteralKind::kEquals, false});
+    } else if (atom.kind == LiteralKind::kProperty && document_.name(atom.node) == name) {
+      literals_.push({atom.node, LiteralKind::kSchema, atom.negated});
+    } else if (atom.kind == LiteralKind::kGroup) {
+      const uint32_t properties = compiler_.assertion(atom.node, Keyword::kProperties);
+      const uint32_t own = document_.member(properties, name);
+      bool matched = own != kNone;
+      if (matched) literals_.push({own, LiteralKind::kSchema, false});
+      const uint32_t patterns = compiler_.assertion(atom.node, Keyword::kPatternProperties);
+      if (patterns != kNone && document_.kind(patterns) != JsonKind::kObject) {
+        return compiler_.reject(patterns, "must be an object");
+      }
+      for (uint32_t p = patterns == kNone ? kNone : document_[patterns].first; p != kNone; p = document_[p].next) {
+        CharacterAutomaton automaton;
+        SOTTO_TRY(compiler_.pattern_automaton(p, &automaton));
+        if (!automaton.matches(name)) continue;
+        literals_.push({p, LiteralKind::kSchema, false});
+        matched = true;
+      }
+      if (!matched) add_additional(atom.node, allowed);
+    }
+  }
+  return compiler_.check_memory();
+}
+
+void SchemaObjectBuilder::add_additional(uint32_t group, bool* allowed) {
+  const uint32_t additional = compiler_.additional_of(group);
+  if (additional != kNone) {
+    literals_.push({additional, LiteralKind::kSchema, false});
+  } else if (compiler_.options_.closed) {
+    *allowed = false;
+  }
+}
+
+// Pairs of names that are not mentioned: a choice over which patterns they match.
+Status SchemaObjectBuilder::build_others(uint32_t* others) {
+  for (const Literal& atom : atoms_) {
+    if (atom.kind == LiteralKind::kEquals) return Status::kOk;
+  }
+  GrowingArray<uint32_t> patterns(compiler_.workspace_);
+  for (const uint32_t group : groups_.span()) {
+    const uint32_t own = compiler_.assertion(group, Keyword::kPatternProperties);
+    for (uint32_t p = own == kNone ? kNone : document_[own].first; p != kNone; p = document_[p].next) patterns.push(p);
+  }
+  if (patterns.size() > 16) return compiler_.refuse(patterns[16], "too many patterns for names");
+  if (patterns.empty() && !restricted_ && mentioned_.empty()) {
+    return append_others(nullptr, {}, 0, others);
+  }
+  CharacterAutomaton named;
+  if (!automaton_of_words(mentioned_.span(), compiler_.workspace_, &named)) {
+    SOTTO_TRY(compiler_.check_memory());
+    return compiler_.refuse(atoms_[0].node, "the names of properties together are too large");
+  }
+  // Nothing else may be allowed: then the names need not be told apart.
+  bool none = patterns.empty();
+  literals_.truncate(0);
+  bool open = true;
+  for (const uint32_t group : groups_.span()) add_additional(group, &open);
+  none = none && (!open || compiler_.normalize(literals_) == SchemaCompiler::Goal::kNever);
+  if (none) return Status::kOk;
+  SOTTO_TRY(meet_names(named, true, atoms_[0].node));
+  struct Part {
+    CharacterAutomaton names;
+    uint32_t matched;
+  };
+  GrowingArray<Part> parts(compiler_.workspace_);
+  parts.push({allowed_, 0});
+  for (uint32_t i = 0; i < patterns.size(); ++i) {
+    CharacterAutomaton pattern;
+    SOTTO_TRY(compiler_.pattern_automaton(patterns[i], &pattern));
+    for (uint32_t j = 0, count = parts.size(); j < count; ++j) {
+      Part inside = parts[j];
+      Part outside = parts[j];
+      inside.matched |= 1u << i;
+      if (!intersect_automata(parts[j].names, false, pattern, false, compiler_.workspace_, &inside.names) ||
+          !intersect_automata(parts[j].names, false, pattern, true, compiler_.workspace_, &outside.names)) {
+        SOTTO_TRY(compiler_.check_memory());
+        return compiler_.refuse(patterns[i], "the patterns of names together are too large");
+      }
+      parts[j] = outside;
+      if (inside.names.state_count > 0) parts.push(inside);
+    }
+    if (parts.size() > 64) return compiler_.refuse(patterns[i], "too many patterns overlap");
+  }
+  for (uint32_t i = 0; i < parts.size(); ++i) {
+    const Part part = parts[i];
+    if (part.names.state_count == 0) continue;
+    uint32_t choice = *others;
+    SOTTO_TRY(append_others(&part.names, patterns.span(), part.matched, &choice));
+    *others = choice;
+  }
+  return compiler_.check_memory();
+}
+
+// Adds the pairs whose names match exactly these patterns to the choice.
+Status SchemaObjectBuilder::append_others(const CharacterAutomaton* names, std::span<const uint32_t> patterns,
+                                          uint32_t matched, uint32_t* others) {
+  literals_.truncate(0);
+  bool allowed = true;
+  for (const uint32_t group : groups_.span()) {
+    const uint32_t own = compiler_.assertion(group, Keyword::kPatternProperties);
+    bool any = false;
+    for (uint32_t i = 0; i < patterns.size(); ++i) {
+      if ((matched >> i & 1) == 0 || document_[patterns[i]].parent != own) continue;
+      literals_.push({patterns[i], LiteralKind::kSchema, false});
+      any = true;
+    }
+    if (!any) add_additional(group, &allowed);
+  }
+  if (!allowed || compiler_.normalize(literals_) == SchemaCompiler::Goal::kNever) return Status::kOk;
+  const uint32_t key =
+      names == nullptr ? json_.any(JsonType::kString) : json_.quoted(json_.characters().automaton(*names));
+  const uint32_t colon = json_.colon();
+  const uint32_t pair = json_.sequence(key, colon, compiler_.value(literals_));
+  GrammarBuilder::List choices;
+  if (*others != kNone) builder_.append(choices, *others);
+  builder_.append(choices, json_.item(pair));
+  *others = builder_.choice(choices);
+  return Status::kOk;
+}
+
+// The chain of pairs. A state is a position and the number of pairs so far, which stops
+// counting where it no longer matters.
+Status SchemaObjectBuilder::build_content(uint32_t* content) {
+  const auto count = names_.size();
+  if (others_ == kNone && minimum_ > count) return Status::kOk;
+  if (others_ == kNone && maximum_ >= count) maximum_ = kUnbounded;
+  if (minimum_ <= required_) minimum_ = 0;
+  if (required_ > maximum_ || minimum_ > maximum_) return Status::kOk;
+  if (others_ != kNone && minimum_ > required_ + 1 && !compiler_.options_.distinct_names) {
+    return compiler_.refuse(counting_ == kNone ? atoms_[0].node : counting_,
+                            "not supported where names that the schema does not list could repeat");
+  }
+  last_count_ = maximum_ != kUnbounded ? maximum_ : std::max(1u, minimum_);
+  if ((count + 1ull) * (last_count_ + 1ull) > kMaxStates) {
+    return compiler_.refuse(atoms_[0].node, "too many properties to count");
+  }
+  rules_ = compiler_.workspace_.take<uint32_t>((count + 1) * (last_count_ + 1));
+  if (rules_ == nullptr) return compiler_.check_memory();
+  std::fill(rules_, rules_ + (count + 1) * (last_count_ + 1), kNone);
+  *content = state(0, 0);
+  for (uint32_t i = 0; i < due_.size(); ++i) {
+    SOTTO_TRY(compiler_.check_memory());
+    const Due due = due_[i];
+    builder_.define(rules_[due.position * (last_count_ + 1) + due.count], state(due.position, due.count), 0);
+  }
+  return Status::kOk;
+}
+
+uint32_t SchemaObjectBuilder::reference(uint32_t position, uint32_t count) {
+  uint32_t& rule = rules_[position * (last_count_ + 1) + count];
+  if (rule == kNone) {
+    rule = builder_.anonymous_rule(kNone);
+    due_.push({position, count});
+  }
+  return builder_.reference(rule);
+}
+
+uint32_t SchemaObjectBuilder::pair(uint32_t rule, uint32_t count) {
+  if (count == 0) return builder_.reference(rule);
+  const uint32_t comma = json_.comma();
+  return json_.sequence(comma, builder_.reference(rule));
+}
+
+// What may follow after `count` pairs, from the name at `position` on.
+uint32_t SchemaObjectBuilder::state(uint32_t position, uint32_t count) {
+  const bool limited = maximum_ != kUnbounded;
+  const auto after = [&](uint32_t pairs) { return std::min(pairs + 1, last_count_); };
+  GrammarBuilder::List list;
+  for (const uint32_t begin = position; position < names_.size(); ++position) {
+    if (position > begin && position % kRunLength == 0) {
+      builder_.append(list, reference(position, count));
+      return builder_.sequence(list);
+    }
+    const Name& name = names_[position];
+    const bool full = limited && count == last_count_;
+    if (full && name.required) return json_.never();
+    if (full) continue;
+    const bool settled = !limited && count == last_count_;
+    if (name.required || settled) {
+      const uint32_t own = pair(name.pair, count);
+      builder_.append(list, name.required ? own : builder_.repeat(own, 0, 1));
+      count = after(count);
+      continue;
+    }
+    GrammarBuilder::List choices;
+    const uint32_t own = pair(name.pair, count);
+    builder_.append(choices, json_.sequence(own, reference(position + 1, after(count))));
+    builder_.append(choices, reference(position + 1, count));
+    builder_.append(list, builder_.choice(choices));
+    return builder_.sequence(list);
+  }
+  builder_.append(list, tail(count));
+  return builder_.sequence(list);
+}
+
+// Other pairs, after all names.
+uint32_t SchemaObjectBuilder::tail(uint32_t count) {
+  const bool limited = maximum_ != kUnbounded;
+  const uint32_t least = count < minimum_ ? minimum_ - count : 0;
+  const uint32_t most = limited ? maximum_ - count : kUnbounded;
+  if (others_ == kNone || most == 0) return least == 0 ? builder_.empty() : json_.never();
+  if (count > 0) return builder_.repeat(pair(others_, 1), least, most);
+  const uint32_t first = pair(others_, 0);
+  const uint32_t more = builder_.repeat(pair(others_, 1), least > 0 ? least - 1 : 0, limited ? most - 1 : most);
+  const uint32_t all = json_.sequence(first, more);
+  return least == 0 ? builder_.repeat(all, 0, 1) : all;
+}
+
+Status SchemaCompiler::build_object(Atoms atoms, uint32_t* expression) {
+  return SchemaObjectBuilder(*this, atoms).build(expression);
+}
+
+}  // namespace sotto

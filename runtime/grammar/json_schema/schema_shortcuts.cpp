@@ -1,0 +1,108 @@
+#include "runtime/grammar/json_schema/schema_shortcuts.h"
+
+#include "runtime/grammar/json_schema/schema_compiler.h"
+#include "runtime/grammar/json_schema/schema_digits.h"
+
+namespace sotto {
+
+Status build_choices(std::span<const std::string_view> choices, std::span<const char> name, GrammarBuilder& builder,
+                     Error* error) {
+  if (choices.empty()) return fail(error, Status::kInvalidArgument, "there are no choices");
+  GrammarBuilder::List list;
+  for (const auto choice : choices) builder.append(list, builder.text(choice));
+  builder.define(builder.rule(name, 0), builder.choice(list), 0);
+  return Status::kOk;
+}
+
+Status build_number_range(std::string_view minimum, std::string_view maximum, bool integer, std::span<const char> name,
+                          GrammarBuilder& builder, Error* error) {
+  Workspace& workspace = builder.workspace();
+  CharacterAutomaton numbers;
+  const NumberShape shape = integer ? NumberShape::kInteger : NumberShape::kNumber;
+  bool fits = automaton_of_shape(shape, workspace, &numbers);
+  for (const bool upper : {false, true}) {
+    const std::string_view text = upper ? maximum : minimum;
+    if (text.empty()) continue;
+    JsonDocument document(workspace);
+    Decimal bound(workspace);
+    const char* const name_of_bound = upper ? "the maximum" : "the minimum";
+    const Status parsed = document.parse(text, nullptr);
+    if (workspace.exhausted()) return fail_too_large(error);
+    if (parsed != Status::kOk || document.kind(0) != JsonKind::kNumber) {
+      return fail(error, Status::kInvalidArgument, name_of_bound, " is not a number: ", text);
+    }
+    if (!bound.parse(text)) {
+      return fail(error, Status::kGrammarUnsupported, name_of_bound, " is too far from 1: ", text);
+    }
+    CharacterAutomaton side;
+    CharacterAutomaton both;
+    fits = fits && automaton_of_bound(bound, upper, false, workspace, &side) &&
+           intersect_automata(numbers, false, side, false, workspace, &both);
+    if (fits) numbers = both;
+  }
+  if (workspace.exhausted()) return fail_too_large(error);
+  if (!fits) return fail(error, Status::kGrammarUnsupported, "the bounds have too many digits");
+  RegexGrammar grammar(builder, CharacterForm::kRaw);
+  builder.define(builder.rule(name, 0), grammar.automaton(numbers), 0);
+  return Status::kOk;
+}
+
+namespace {
+
+Status call_of(const JsonDocument& functions, uint32_t item, const SchemaOptions& options, JsonGrammar& json,
+               GrammarBuilder& builder, uint32_t* call, Error* error) {
+  const uint32_t wrapped = functions.member(item, "function");
+  const uint32_t function = wrapped == kNone ? item : wrapped;
+  const uint32_t name = functions.member(function, "name");
+  if (name == kNone || functions.kind(name) != JsonKind::kString) {
+    return fail_at(error, Status::kGrammarSyntax, functions[item].offset, "function ", functions[item].index,
+                   " has no \"name\"");
+  }
+  const uint32_t parameters = functions.member(function, "parameters");
+  uint32_t arguments = kNone;
+  if (parameters == kNone) {
+    arguments = json.any(JsonType::kObject);
+  } else {
+    SchemaCompiler compiler(functions, options, builder, error);
+    SOTTO_TRY(compiler.compile(parameters, &arguments));
+  }
+  const uint32_t name_key = json.sequence(json.text("\"name\""), json.colon());
+  const uint32_t name_value = json.quoted(functions.text(name));
+  const uint32_t name_member = json.item(json.sequence(name_key, name_value));
+  const uint32_t comma = json.comma();
+  const uint32_t key = json.sequence(json.text("\"arguments\""), json.colon());
+  const uint32_t arguments_member = json.item(json.sequence(key, arguments));
+  *call = json.container('{', json.sequence(name_member, comma, arguments_member));
+  return Status::kOk;
+}
+
+}  // namespace
+
+Status build_tool_calls(std::span<const char> functions, ToolChoice choice, const SchemaOptions& options,
+                        std::span<const char> name, GrammarBuilder& builder, Error* error) {
+  JsonDocument document(builder.workspace());
+  SOTTO_TRY(document.parse(functions, error));
+  if (document.kind(0) != JsonKind::kArray || document[0].count == 0) {
+    return fail_at(error, Status::kGrammarSyntax, document[0].offset, "the functions must be an array of at least one");
+  }
+  SchemaOptions inner = options;
+  inner.style.outer_space = false;
+  JsonGrammar json(builder, options.style);
+  GrammarBuilder::List list;
+  for (uint32_t item = document[0].first; item != kNone; item = document[item].next) {
+    uint32_t call = kNone;
+    SOTTO_TRY(call_of(document, item, inner, json, builder, &call, error));
+    builder.append(list, call);
+  }
+  uint32_t expression = builder.choice(list);
+  if (choice == ToolChoice::kSeveral) {
+    const uint32_t rule = builder.anonymous_rule(json.item(expression));
+    const uint32_t comma = json.comma();
+    const uint32_t more = builder.repeat(json.sequence(comma, json.reference(rule)), 0, kUnbounded);
+    expression = json.container('[', json.sequence(json.reference(rule), more));
+  }
+  builder.define(builder.rule(name, 0), json.outer(expression), 0);
+  return Status::kOk;
+}
+
+}  // namespace sotto

@@ -1,0 +1,184 @@
+#include "runtime/grammar/matcher/mask_cache.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "runtime/base/xxhash64.h"
+
+namespace sotto {
+
+bool MaskCache::lay_out(Arena& arena, uint32_t token_count, uint32_t mask_size) {
+  constexpr uint32_t kBytesPerEntry = 256;  // an estimate
+  word_count_ = (token_count + 63) / 64;
+  has_narrow_tokens_ = token_count <= UINT16_MAX + 1u;
+  pool_capacity_ = mask_size;
+  entry_capacity_ = kFirstMask + std::max(16u, mask_size / kBytesPerEntry);
+  slot_mask_ = std::bit_ceil(entry_capacity_) * 2 - 1;
+  pool_ = arena.take<uint8_t>(pool_capacity_);
+  entries_ = arena.take<Entry>(entry_capacity_);
+  slots_ = arena.take<uint32_t>(size_t{slot_mask_} + 1);
+  buffer_ = arena.take<uint64_t>(word_count_);
+  return pool_capacity_ >= words_size();
+}
+
+void MaskCache::init() { flush(); }
+
+uint64_t* MaskCache::begin_draft() {
+  shown_ = kNoMask;
+  std::memset(buffer_, 0, words_size());
+  return buffer_;
+}
+
+void MaskCache::flush() {
+  shown_ = kNoMask;
+  pool_size_ = 0;
+  base_count_ = 0;
+  entry_count_ = kFirstMask;
+  std::memset(slots_, 0, (size_t{slot_mask_} + 1) * sizeof *slots_);
+}
+
+// Most masks allow few tokens: then only the words that hold them are looked at closely.
+uint64_t MaskCache::hash_draft() const {
+  constexpr uint32_t kFewWords = 64;
+  uint64_t hash = 0;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < word_count_; ++i) {
+    if (buffer_[i] == 0) continue;
+    if (++count > kFewWords) return xxhash64(buffer_, words_size());
+    hash = (hash ^ buffer_[i] ^ uint64_t{i} << 48) * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+uint32_t MaskCache::find_equal(uint32_t hash, uint32_t* slot) {
+  for (*slot = hash & slot_mask_; slots_[*slot] != 0; *slot = (*slot + 1) & slot_mask_) {
+    const uint32_t known = slots_[*slot];
+    if (entries_[known].hash != hash) continue;
+    if (equals_draft(entries_[known])) return known;
+  }
+  return kNoMask;
+}
+
+bool MaskCache::equals_draft(const Entry& entry) {
+  toggle(entry, buffer_);
+  bool equals = false;
+  if (entry.base == kNoMask) {
+    equals = std::all_of(buffer_, buffer_ + word_count_, [](uint64_t word) { return word == 0; });
+  } else {
+    equals = std::memcmp(buffer_, pool_words(entry.base), words_size()) == 0;
+  }
+  toggle(entry, buffer_);
+  return equals;
+}
+
+// Tokens in which the draft differs from the base, null for none; counts up to `most`.
+uint32_t MaskCache::difference(const uint64_t* base, uint32_t most) const {
+  const uint64_t* words = buffer_;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < word_count_ && count <= most; ++i) {
+    const uint64_t changed = base == nullptr ? words[i] : words[i] ^ base[i];
+    if (changed != 0) count += static_cast<uint32_t>(std::popcount(changed));
+  }
+  return count;
+}
+
+// Of a list, its base and length; of words, itself as the base.
+MaskCache::Entry MaskCache::choose_form(uint32_t hash) const {
+  Entry form{0, difference(nullptr, kListTokens), kNoMask, hash};
+  for (uint32_t i = 0; i < base_count_; ++i) {
+    if (form.count <= kListTokens / 16) break;
+    const uint32_t most = std::min(form.count, kListTokens + 1) - 1;
+    const uint32_t count = difference(pool_words(bases_[i]), most);
+    if (count <= most) form = {0, count, bases_[i], hash};
+  }
+  if (form.count > kListTokens) form = {0, 0, entry_count_, hash};
+  return form;
+}
+
+bool MaskCache::take(uint32_t alignment, size_t size, uint32_t* offset) {
+  *offset = (pool_size_ + alignment - 1) / alignment * alignment;
+  if (*offset > pool_capacity_ || pool_capacity_ - *offset < size) return false;
+  pool_size_ = *offset + static_cast<uint32_t>(size);
+  return true;
+}
+
+void MaskCache::write_list(const Entry& entry) {
+  const uint64_t* words = buffer_;
+  const uint64_t* base = entry.base == kNoMask ? nullptr : pool_words(entry.base);
+  auto* narrow = reinterpret_cast<uint16_t*>(pool_ + entry.offset);
+  auto* wide = reinterpret_cast<uint32_t*>(pool_ + entry.offset);
+  for (uint32_t i = 0; i < word_count_; ++i) {
+    uint64_t changed = base == nullptr ? words[i] : words[i] ^ base[i];
+    for (; changed != 0; changed &= changed - 1) {
+      const uint32_t token = i * 64 + static_cast<uint32_t>(std::countr_zero(changed));
+      if (has_narrow_tokens_) {
+        *narrow++ = static_cast<uint16_t>(token);
+      } else {
+        *wide++ = token;
+      }
+    }
+  }
+}
+
+uint32_t MaskCache::store_draft() {
+  const auto hash = static_cast<uint32_t>(hash_draft() >> 32);
+  uint32_t slot = 0;
+  uint32_t mask = find_equal(hash, &slot);
+  if (mask == kNoMask) {
+    if (entry_count_ == entry_capacity_) return kNoMask;
+    Entry entry = choose_form(hash);
+    const bool is_list = entry.base != entry_count_;
+    const size_t token_size = has_narrow_tokens_ ? sizeof(uint16_t) : sizeof(uint32_t);
+    const size_t size = is_list ? entry.count * token_size : words_size();
+    if (!take(is_list ? sizeof(uint32_t) : sizeof(uint64_t), size, &entry.offset)) return kNoMask;
+    mask = entry_count_++;
+    entries_[mask] = entry;
+    slots_[slot] = mask;
+    if (is_list) {
+      write_list(entry);
+    } else {
+      std::memcpy(pool_ + entry.offset, buffer_, size);
+      if (base_count_ < kBaseCount) bases_[base_count_++] = mask;
+    }
+  }
+  return shown_ = mask;
+}
+
+void MaskCache::toggle(const Entry& entry, uint64_t* words) const {
+  const auto flip = [&](const auto* tokens) {
+    for (uint32_t i = 0; i < entry.count; ++i) {
+      words[tokens[i] / 64] ^= uint64_t{1} << tokens[i] % 64;
+    }
+  };
+  const uint8_t* list = pool_ + entry.offset;
+  if (has_narrow_tokens_) {
+    flip(reinterpret_cast<const uint16_t*>(list));
+  } else {
+    flip(reinterpret_cast<const uint32_t*>(list));
+  }
+}
+
+void MaskCache::show(uint32_t mask) {
+  const Entry& entry = entries_[mask];
+  const uint32_t cheap = word_count_ / 16;  // changes that take no longer than a copy
+  const bool is_near = shown_ != kNoMask && entries_[shown_].base == entry.base && entries_[shown_].count <= cheap;
+  if (is_near) {
+    toggle(entries_[shown_], buffer_);
+  } else if (entry.base == kNoMask) {
+    std::memset(buffer_, 0, words_size());
+  } else {
+    std::memcpy(buffer_, pool_words(entry.base), words_size());
+  }
+  toggle(entry, buffer_);
+  shown_ = mask;
+}
+
+const uint64_t* MaskCache::words(uint32_t mask) {
+  if (entries_[mask].base == mask) return pool_words(mask);
+  if (shown_ != mask) show(mask);
+  return buffer_;
+}
+
+}  // namespace sotto

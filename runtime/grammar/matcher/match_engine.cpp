@@ -1,0 +1,191 @@
+#include "runtime/grammar/matcher/match_engine.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace sotto {
+
+void MatchEngine::lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits, uint32_t pin_count,
+                          uint32_t trail_count) {
+  pin_count_ = pin_count;
+  trail_count_ = trail_count;
+  united_capacity_ = limits.work_count;
+  pins_ = arena.take<uint32_t>(pin_count);
+  store_.lay_out(arena, grammar, limits);
+  // Only one of these works at a time, in the same memory.
+  SlotTable slots;
+  slots.lay_out(arena, limits.work_count);
+  Arena for_closure = arena;
+  Arena for_abstraction = arena;
+  Arena for_unions = arena;
+  Arena for_collection = arena;
+  closure_.lay_out(for_closure, grammar, limits, slots);
+  abstraction_.lay_out(for_abstraction, limits, slots);
+  united_ = for_unions.take<Item>(united_capacity_);
+  store_.lay_out_collection(for_collection, limits);
+  for (const Arena& used : {for_closure, for_abstraction, for_unions, for_collection}) {
+    if (used.overflowed() || (!arena.overflowed() && used.size() > arena.size())) arena = used;
+  }
+}
+
+StepResult MatchEngine::init(const CompiledGrammar& grammar, const MatcherLimits& limits, uint32_t longest) {
+  grammar_ = &grammar;
+  step_budget_ = limits.step_budget;
+  std::fill_n(pins_, pin_count_, kNotComputed);
+  store_.init(grammar);
+  closure_.init(grammar, store_);
+  abstraction_.init(grammar, store_, longest);
+  renew_budget();
+  return start(&pins_[0]);
+}
+
+void MatchEngine::collect(const uint32_t* newest, bool keep_shared) {
+  ++collection_count_;
+  const uint32_t* end = std::max<const uint32_t*>(trail() + held_trail_, newest + 1);
+  const std::span<uint32_t> pins{pins_, static_cast<size_t>(end - pins_)};
+  using Keep = ContextStore::Keep;
+  if (keep_shared) store_.collect(pins, Keep::kShared);
+  if (keep_shared && !store_.is_roomy()) store_.collect(pins, Keep::kUsed);
+  if (!keep_shared || !store_.is_roomy()) store_.collect(pins, Keep::kNothing);
+}
+
+// Cleans the store and tries again if it is full.
+template <typename Make>
+StepResult MatchEngine::make(uint32_t* to, Make make) {
+  uint32_t made = kNotComputed;
+  *to = kNotComputed;
+  StepResult result = make(&made);
+  for (const bool keep_shared : {true, false}) {
+    if (result != StepResult::kStoreFull) break;
+    const uint64_t stored = uint64_t{store_.config_count()} + store_.node_count() + store_.frame_count();
+    if (!spend(stored)) return StepResult::kTooComplex;
+    collect(to, keep_shared);
+    result = make(&made);
+  }
+
+  if (result == StepResult::kDone) *to = made;
+  return result;
+}
+
+StepResult MatchEngine::start(uint32_t* to) {
+  return make(to, [&](uint32_t* made) { return closure_.start(made); });
+}
+
+StepResult MatchEngine::end(uint32_t* to) {
+  return make(to, [&](uint32_t* made) {
+    const bool fits = store_.intern_config({}, Config::kAccepts, made);
+    return fits ? StepResult::kDone : StepResult::kStoreFull;
+  });
+}
+
+StepResult MatchEngine::make_step(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
+  assert(from != to);
+  const StepResult result = make(to, [&](uint32_t* made) { return closure_.step(*from, symbol_class, made); });
+  if (result == StepResult::kDone) {
+    store_.set_next(*from, symbol_class, *to);
+  }
+  return result;
+}
+
+StepResult MatchEngine::make_steps(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
+  const StepResult result = make_step(from, symbol_class, to);
+  if (result != StepResult::kDone) return result;
+  // Items that agree on each class; those without a move by this one must have none.
+  constexpr uint32_t kMostItems = 32;
+  constexpr uint8_t kDiffers = UINT8_MAX;
+  const auto items = store_.items(*from);
+  if (items.size() > kMostItems) return result;
+  uint8_t agreeing[256] = {};
+  uint32_t moving = 0;
+  for (const Item& item : items) {
+    const auto moves = grammar_->moves(item.state);
+    if (!spend(moves.size())) return result;
+    const auto has_class = [&](const GrammarMove& m) { return m.symbol_class == symbol_class; };
+    const auto move = std::find_if(moves.begin(), moves.end(), has_class);
+    const bool is_moving = move != moves.end();
+    if (is_moving && std::count_if(move, moves.end(), has_class) > 1) return result;
+    moving += is_moving ? 1 : 0;
+    for (size_t i = 0; i < moves.size(); ++i) {
+      const bool is_single = (i == 0 || moves[i - 1].symbol_class != moves[i].symbol_class) &&
+                             (i + 1 == moves.size() || moves[i + 1].symbol_class != moves[i].symbol_class);
+      if (moves[i].symbol_class >= grammar_->byte_class_count()) break;
+      const bool agrees = is_moving && is_single && moves[i].target == move->target;
+      uint8_t& count = agreeing[moves[i].symbol_class];
+      count = agrees && count != kDiffers ? static_cast<uint8_t>(count + 1) : kDiffers;
+    }
+  }
+  if (moving == 0) return result;
+  for (uint32_t c = 0; c < grammar_->byte_class_count(); ++c) {
+    if (agreeing[c] != moving || store_.next(*from, c) != kNotComputed) continue;
+    store_.set_next(*from, c, *to);
+  }
+  return result;
+}
+
+StepResult MatchEngine::make_text_step(const uint32_t* from, std::span<const char> text, size_t* taken, uint32_t* to) {
+  const StepResult result = make(to, [&](uint32_t* made) { return closure_.step_text(*from, text, taken, made); });
+  if (result == StepResult::kDone && *taken == 1) store_.set_next(*from, class_of(text[0]), *to);
+  return result;
+}
+
+StepResult MatchEngine::make_loop_step(const uint32_t* from, std::span<const char> text, size_t* taken, uint32_t* to) {
+  const StepResult result = make(to, [&](uint32_t* made) { return closure_.step_loop(*from, text, taken, made); });
+  if (result != StepResult::kDone || *taken > 1) return result;
+  if (*taken == 0) {
+    *taken = 1;
+    return make_step(from, class_of(text[0]), to);
+  }
+  store_.set_next(*from, class_of(text[0]), *to);
+  return result;
+}
+
+// Behind a configuration that was not there before lie others, most of which no other text
+// passes.
+StepResult MatchEngine::step_bytes(std::span<const char> bytes, uint32_t* config) {
+  uint32_t* from = trail();
+  uint32_t* to = from + 1;
+  *from = *config;
+  bool is_new = false;
+  while (!bytes.empty() && *from >= kFirstConfig) {
+    size_t taken = 1;
+    const uint32_t symbol_class = class_of(bytes[0]);
+    const uint32_t known = store_.next(*from, symbol_class);
+    if (known != kNotComputed) {
+      *to = known;
+      is_new = false;
+    } else {
+      const StepResult result = store_.config(*from).counts_on ? make_loop_step(from, bytes, &taken, to)
+                                : is_new                       ? make_text_step(from, bytes, &taken, to)
+                                                               : make_step(from, symbol_class, to);
+      if (result != StepResult::kDone) return result;
+      is_new = *to != *from && *to + 1 == store_.config_count();
+    }
+    *from = *to;
+    bytes = bytes.subspan(taken);
+  }
+  *config = *from;
+  return StepResult::kDone;
+}
+
+StepResult MatchEngine::unite(const uint32_t* a, const uint32_t* b, uint32_t* to) {
+  return make(to, [&](uint32_t* made) {
+    const auto x = store_.items(*a);
+    const auto y = store_.items(*b);
+    if (x.size() + y.size() > united_capacity_) return StepResult::kTooComplex;
+    const Item* end = std::set_union(x.begin(), x.end(), y.begin(), y.end(), united_, item_less);
+    const auto count = static_cast<size_t>(end - united_);
+    const auto flags = static_cast<uint8_t>(store_.config(*a).flags | store_.config(*b).flags);
+    return store_.intern_config({united_, count}, flags, made) ? StepResult::kDone : StepResult::kStoreFull;
+  });
+}
+
+StepResult MatchEngine::abstract(const uint32_t* from, uint32_t depth, uint32_t* to) {
+  return make(to, [&](uint32_t* made) {
+    uint64_t steps = budget();
+    const StepResult result = abstraction_.apply(*from, depth, &steps, made);
+    set_budget(steps);
+    return result;
+  });
+}
+
+}  // namespace sotto

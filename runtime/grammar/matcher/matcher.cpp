@@ -1,0 +1,310 @@
+#include "runtime/grammar/matcher/matcher.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace sotto {
+namespace {
+
+Status status_of(StepResult result) { return result == StepResult::kDone ? Status::kOk : Status::kGrammarTooLarge; }
+
+MatcherLimits resolve(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits) {
+  return resolve_limits(limits, grammar, vocabulary == nullptr ? 0 : vocabulary->token_count);
+}
+
+}  // namespace
+
+Status Matcher::check(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& given,
+                      Error* error) {
+  const MatcherLimits limits = resolve(grammar, vocabulary, given);
+  constexpr uint32_t kMostCount = 1u << 28;
+  constexpr uint32_t kMostSequences = 1u << 16;
+  constexpr uint32_t kLeastCount = 16;
+  const struct {
+    const char* name;
+    uint32_t value;
+    uint32_t least;
+    uint32_t most;
+  } ranges[] = {{"sequence_count", limits.sequence_count, 1, kMostSequences},
+                {"rollback_count", limits.rollback_count, 0, kMostCount},
+                {"context_count", limits.node_count, kLeastCount, kMostCount},
+                {"frame_count", limits.frame_count, kLeastCount, kMostCount},
+                {"config_count", limits.config_count, kLeastCount, kMostConfigs},
+                {"item_count", limits.item_count, kLeastCount, kMostCount},
+                {"work_count", limits.work_count, kLeastCount, kMostCount}};
+  for (const auto& range : ranges) {
+    if (range.value >= range.least && range.value <= range.most) continue;
+    return fail(error, Status::kInvalidArgument, range.name, " is ", range.value, ", must be ", range.least, " to ",
+                range.most);
+  }
+  if (vocabulary == nullptr) return Status::kOk;
+  const auto tokens = grammar.token_ranges();
+  if (!tokens.empty() && tokens.back().last >= vocabulary->token_count) {
+    return fail(error, Status::kInvalidArgument, "vocabulary has ", vocabulary->token_count,
+                " tokens, the grammar names token ", tokens.back().last);
+  }
+  MaskFinder masks;
+  Arena arena;
+  if (masks.lay_out(arena, grammar, *vocabulary, limits)) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, "mask_bytes is ", limits.mask_size, ", not enough for this vocabulary");
+}
+
+bool Matcher::lay_out(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary,
+                      const MatcherLimits& given) {
+  if (check(grammar, vocabulary, given, nullptr) != Status::kOk) return false;
+  const MatcherLimits& limits = limits_ = resolve(grammar, vocabulary, given);
+  const uint32_t trail = vocabulary == nullptr ? 2 : MaskFinder::trail_count(*vocabulary);
+  const uint32_t pins = 2 + limits.sequence_count + limits.rollback_count + kScratchPins + trail;
+  engine_.lay_out(arena, grammar, limits, pins, trail);
+  if (vocabulary == nullptr) return true;
+  steps_.lay_out(arena);
+  return masks_.lay_out(arena, grammar, *vocabulary, limits);
+}
+
+size_t Matcher::memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits) {
+  Arena arena;
+  Matcher matcher;
+  const bool fits = matcher.lay_out(arena, grammar, vocabulary, limits);
+  return fits && !arena.overflowed() ? arena.size() : 0;
+}
+
+Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits,
+                     void* memory, const MaskMethods& methods) {
+  vocabulary_ = vocabulary;
+  Arena arena(memory);
+  if (!lay_out(arena, grammar, vocabulary, limits)) return Status::kInvalidArgument;
+  const uint32_t longest = vocabulary == nullptr ? 0 : vocabulary->longest;
+  const StepResult result = engine_.init(grammar, limits, longest);
+  if (result != StepResult::kDone) return status_of(result);
+  // Only grammars from images may have no text at all.
+  if (engine_.pins()[0] == kDeadConfig) return Status::kGrammarCorrupt;
+  if (vocabulary != nullptr) {
+    masks_.init(engine_, *vocabulary, methods);
+    steps_.clear();
+    steps_collection_ = engine_.collection_count();
+  }
+  bool is_met[256] = {};
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    const uint8_t symbol_class = grammar.byte_class(static_cast<uint8_t>(byte));
+    is_single_[symbol_class] = !is_met[symbol_class];
+    is_met[symbol_class] = true;
+    class_bytes_[symbol_class] = static_cast<uint8_t>(byte);
+  }
+  for (uint32_t sequence = 0; sequence < limits_.sequence_count; ++sequence) reset(sequence);
+  mark_start();
+  return Status::kOk;
+}
+
+void Matcher::reset(uint32_t sequence) {
+  assert(sequence < limits_.sequence_count);
+  *pin(sequence) = engine_.pins()[0];
+  if (sequence != 0) return;
+  accepted_ = 0;
+  forget_history();
+}
+
+Status Matcher::mask(uint32_t sequence, TokenMask* mask) {
+  assert(sequence < limits_.sequence_count && vocabulary_ != nullptr);
+  engine_.renew_budget();
+  const uint64_t* words = nullptr;
+  const StepResult result = masks_.find(pin(sequence), scratch(), &words);
+  if (result != StepResult::kDone) return status_of(result);
+  if (words == nullptr) return Status::kGrammarDeadEnd;
+  *mask = {words, vocabulary_->token_count};
+  return Status::kOk;
+}
+
+// Whether the token is text that leads back to where the sequence stands, character by
+// character, as most tokens inside a string do.
+bool Matcher::stays(uint32_t sequence, uint32_t token) const {
+  const uint8_t sorts = engine_.store().config(config(sequence)).repeated_sorts;
+  const TextKind kind = vocabulary_->token_kinds[token];
+  if (!Slice{sorts, kLengthCount - 1}.holds(kind) || sorts == 0) return false;
+  if (engine_.grammar().token_class(token) != CompiledGrammar::kNoClass) return false;
+  return (kind & kOtherSort) == 0 || !ends_inside(vocabulary_->token_bytes(token));
+}
+
+StepResult Matcher::find_step(uint32_t sequence, uint32_t token, uint32_t* to) {
+  if (engine_.collection_count() == steps_collection_) {
+    *to = steps_.find(config(sequence), token);
+    if (*to != kNotComputed) return StepResult::kDone;
+  }
+  const StepResult result = step_token(sequence, token, to);
+  if (engine_.collection_count() != steps_collection_) {
+    steps_.clear();
+    steps_collection_ = engine_.collection_count();
+  }
+  if (result == StepResult::kDone) steps_.add(config(sequence), token, *to);
+  return result;
+}
+
+// scratch()[2] and [3] hold what bytes and literals lead to.
+StepResult Matcher::step_token(uint32_t sequence, uint32_t token, uint32_t* to) {
+  uint32_t* by_bytes = scratch() + MaskFinder::kPinCount;
+  uint32_t* by_literal = by_bytes + 1;
+  *by_bytes = *by_literal = kDeadConfig;
+  const auto bytes = vocabulary_->token_bytes(token);
+  if (!bytes.empty()) {
+    *by_bytes = *pin(sequence);
+    const StepResult result = engine_.step_bytes(bytes, by_bytes);
+    if (result != StepResult::kDone) return result;
+  }
+  const uint32_t symbol_class = engine_.grammar().token_class(token);
+  if (symbol_class != CompiledGrammar::kNoClass) {
+    const StepResult result = engine_.step(pin(sequence), symbol_class, by_literal);
+    if (result != StepResult::kDone) return result;
+  }
+  if (*by_literal == kDeadConfig && *by_bytes == kDeadConfig && accepts(sequence) &&
+      vocabulary_->source.is_end_token(token)) {
+    return engine_.end(to);
+  }
+  if (*by_literal == kDeadConfig) {
+    *to = *by_bytes;
+    return StepResult::kDone;
+  }
+  if (*by_bytes == kDeadConfig) {
+    *to = *by_literal;
+    return StepResult::kDone;
+  }
+  return engine_.unite(by_bytes, by_literal, to);
+}
+
+Status Matcher::advance(uint32_t sequence, StepResult result, uint32_t* to) {
+  if (result != StepResult::kDone) return status_of(result);
+  if (*to == kDeadConfig) return Status::kInvalidArgument;
+  if (sequence == 0) {
+    if (limits_.rollback_count > 0) {
+      history()[accepted_ % limits_.rollback_count] = *pin(0);
+      rewindable_ = std::min<uint64_t>(rewindable_ + 1, limits_.rollback_count);
+    }
+    ++accepted_;
+  }
+  *pin(sequence) = *to;
+  return Status::kOk;
+}
+
+Status Matcher::accept_token(uint32_t sequence, int32_t token) {
+  assert(sequence < limits_.sequence_count && vocabulary_ != nullptr);
+  if (token < 0 || static_cast<uint32_t>(token) >= vocabulary_->token_count) {
+    return Status::kInvalidArgument;
+  }
+  engine_.renew_budget();
+  uint32_t* to = scratch() + MaskFinder::kPinCount + 2;
+  if (stays(sequence, static_cast<uint32_t>(token))) {
+    return advance(sequence, StepResult::kDone, pin(sequence));
+  }
+  return advance(sequence, find_step(sequence, static_cast<uint32_t>(token), to), to);
+}
+
+Status Matcher::accept_bytes(uint32_t sequence, std::span<const char> bytes) {
+  assert(sequence < limits_.sequence_count);
+  engine_.renew_budget();
+  uint32_t* to = scratch() + MaskFinder::kPinCount + 2;
+  *to = *pin(sequence);
+  return advance(sequence, engine_.step_bytes(bytes, to), to);
+}
+
+Status Matcher::test_bytes(uint32_t sequence, std::span<const char> bytes, bool* begins, bool* matches) {
+  assert(sequence < limits_.sequence_count);
+  engine_.renew_budget();
+  uint32_t* to = scratch() + MaskFinder::kPinCount + 2;
+  *to = *pin(sequence);
+  const StepResult result = engine_.step_bytes(bytes, to);
+  if (result != StepResult::kDone) return status_of(result);
+  *begins = *to != kDeadConfig;
+  *matches = *begins && (engine_.store().config(*to).flags & Config::kAccepts) != 0;
+  return Status::kOk;
+}
+
+void Matcher::forget_history() {
+  rewindable_ = 0;
+  std::fill_n(history(), limits_.rollback_count, kNotComputed);
+}
+
+void Matcher::mark_start() {
+  *start_pin() = *pin(0);
+  accepted_at_start_ = accepted_;
+}
+
+void Matcher::restart() {
+  *pin(0) = *start_pin();
+  accepted_ = accepted_at_start_;
+  forget_history();
+}
+
+Status Matcher::rewind(uint64_t count) {
+  if (count > rewindable_) return Status::kInvalidState;
+  if (count == 0) return Status::kOk;
+  accepted_ -= count;
+  rewindable_ -= count;
+  *pin(0) = history()[accepted_ % limits_.rollback_count];
+  return Status::kOk;
+}
+
+void Matcher::fork(uint32_t from, uint32_t to) {
+  assert(from < limits_.sequence_count && to < limits_.sequence_count);
+  if (from == to) return;
+  *pin(to) = *pin(from);
+  if (to == 0) forget_history();
+}
+
+bool Matcher::accepts(uint32_t sequence) const {
+  return (engine_.store().config(config(sequence)).flags & Config::kAccepts) != 0;
+}
+
+bool Matcher::complete(uint32_t sequence) const {
+  return accepts(sequence) && engine_.store().items(config(sequence)).empty();
+}
+
+Status Matcher::forced_bytes(uint32_t sequence, std::span<char> forced, size_t* size) {
+  engine_.renew_budget();
+  *size = 0;
+  uint32_t* from = scratch();
+  uint32_t* to = from + 1;
+  *from = *pin(sequence);
+  const CompiledGrammar& grammar = engine_.grammar();
+  while (*size < forced.size() && (engine_.store().config(*from).flags & Config::kAccepts) == 0) {
+    uint32_t only = CompiledGrammar::kNoClass;
+    for (uint32_t c = 0; c < grammar.class_count(); ++c) {
+      const StepResult result = engine_.step(from, c, to);
+      if (result != StepResult::kDone) return status_of(result);
+      if (*to == kDeadConfig) continue;
+      const bool is_single = c < grammar.byte_class_count() && is_single_[c];
+      if (only != CompiledGrammar::kNoClass || !is_single) return Status::kOk;
+      only = c;
+    }
+    if (only == CompiledGrammar::kNoClass) return Status::kOk;
+    forced[(*size)++] = static_cast<char>(class_bytes_[only]);
+    const StepResult result = engine_.step(from, only, to);
+    if (result != StepResult::kDone) return status_of(result);
+    *from = *to;
+  }
+  return Status::kOk;
+}
+
+TokenConstraint Matcher::constraint(Matcher* matcher) {
+  return {
+      matcher,
+      [](void* self, uint32_t sequence, TokenMask* mask) { return static_cast<Matcher*>(self)->mask(sequence, mask); },
+      [](void* self, uint32_t sequence, int32_t token) {
+        return static_cast<Matcher*>(self)->accept_token(sequence, token);
+      },
+      [](void* self, uint32_t sequence) { return static_cast<Matcher*>(self)->complete(sequence); },
+      [](void* self, uint64_t count) { return static_cast<Matcher*>(self)->rewind(count); },
+      [](void* self, uint32_t from, uint32_t to) { static_cast<Matcher*>(self)->fork(from, to); },
+      [](void* self) { static_cast<Matcher*>(self)->mark_start(); },
+      [](void* self) { static_cast<Matcher*>(self)->restart(); },
+      [](void* self, uint32_t sequence, std::span<const char> text, bool* fits) {
+        bool matches = false;
+        return static_cast<Matcher*>(self)->test_bytes(sequence, text, fits, &matches);
+      },
+      [](void* self, uint32_t sequence, std::span<const char> text) {
+        return static_cast<Matcher*>(self)->accept_bytes(sequence, text);
+      },
+      [](void* self, uint32_t sequence, std::span<char> text, size_t* size) {
+        return static_cast<Matcher*>(self)->forced_bytes(sequence, text, size);
+      },
+  };
+}
+
+}  // namespace sotto

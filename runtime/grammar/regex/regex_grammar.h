@@ -1,0 +1,63 @@
+// Regular expressions and automata as rules of a grammar, their characters as they are or as
+// they are written in JSON strings.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "runtime/grammar/automata/regex_automaton.h"
+#include "runtime/grammar/automata/regex_sets.h"
+#include "runtime/grammar/compiler/grammar_builder.h"
+
+namespace sotto {
+
+enum class CharacterForm : uint8_t {
+  kRaw,
+  // In a JSON string, in one form only: as it is; else a short escape (\" \\ \b \f \n \r \t);
+  // else \u00XX with digits of either case.
+  kJsonString,
+};
+
+class RegexGrammar {
+ public:
+  RegexGrammar(GrammarBuilder& builder, CharacterForm form);
+
+  // One of the characters; sorted intervals. Matches nothing if there are none.
+  uint32_t characters(std::span<const Interval> intervals);
+  // The text itself.
+  uint32_t text(std::string_view text);
+  // kNone: anchors stand where only an automaton can say what they mean.
+  uint32_t regex(const RegexTree& tree, bool search);
+  uint32_t automaton(const CharacterAutomaton& automaton);
+  // An expression that matches nothing.
+  uint32_t never();
+
+ private:
+  struct Arc {
+    uint32_t target;
+    Interval characters;
+  };
+
+  uint32_t json_characters(std::span<const Interval> intervals);
+  uint32_t state(const CharacterAutomaton& automaton, uint32_t state, const uint32_t* rules, const uint32_t* bodies);
+  uint32_t rest(const CharacterAutomaton& automaton, uint32_t state);
+  uint32_t characters_between(const CharacterAutomaton& automaton, uint32_t from, uint32_t to);
+  void join(Interval characters);
+  uint32_t alternative(const RegexTree& tree, uint32_t node, bool search);
+  uint32_t body(const RegexTree& tree, uint32_t node);
+  uint32_t anything();
+
+  GrammarBuilder& builder_;
+  CharacterForm form_;
+  InternedSets shared_;  // sets of characters that have a rule
+  GrowingArray<uint32_t> shared_rules_;
+  GrowingArray<Arc> arcs_;  // of the state being written
+  GrowingArray<Interval> intervals_;
+  uint32_t never_ = kNone;
+};
+
+// The whole text matches: what a regular expression as a grammar means. Defines the rule `name`.
+Status build_regex_grammar(std::span<const char> pattern, std::span<const char> name, GrammarBuilder& builder,
+                           Error* error);
+
+}  // namespace sotto

@@ -1,0 +1,398 @@
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/base/utf8.h"
+#include "runtime/grammar/gbnf/gbnf_parser.h"
+#include "runtime/grammar/regex/regex_tree.h"
+
+namespace sotto {
+namespace {
+
+constexpr uint32_t kMaxNesting = 512;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+class RegexParser {
+ public:
+  RegexParser(std::span<const char> text, RegexTree& tree, Workspace& workspace, Error* error)
+      : text_(text), tree_(tree), error_(error), groups_(workspace), workspace_(workspace) {}
+
+  Status parse() {
+    groups_.push({});
+    if (workspace_.exhausted()) return no_memory();
+    while (at_ < text_.size()) {
+      SOTTO_TRY(item());
+      if (workspace_.exhausted()) return no_memory();
+    }
+    if (groups_.size() > 1) return fail(groups_.back().begin, "group that is not closed");
+    tree_.root = finish(groups_.back());
+    return Status::kOk;
+  }
+
+ private:
+  struct Group {
+    uint32_t alternatives = kNone;  // finished ones
+    uint32_t last_alternative = kNone;
+    uint32_t items = kNone;  // of the alternative at hand
+    uint32_t last_item = kNone;
+    uint32_t before_last = kNone;
+    bool repeatable = false;  // the last item
+    size_t begin = 0;
+  };
+
+  Status no_memory() { return fail_too_large(error_); }
+  Status fail(size_t offset, const char* what) {
+    return fail_in_source(error_, text_, offset, {what, std::strlen(what)});
+  }
+  // What no regular grammar, or no exact one, can say.
+  Status refuse(size_t offset, const char* what) {
+    return fail_in_source(error_, text_, offset, {what, std::strlen(what)}, Status::kGrammarUnsupported);
+  }
+  char peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+  bool take(char c) {
+    if (at_ >= text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  bool take(std::string_view word) {
+    if (text_.size() - at_ < word.size()) return false;
+    if (std::memcmp(text_.data() + at_, word.data(), word.size()) != 0) return false;
+    at_ += word.size();
+    return true;
+  }
+
+  uint32_t add(RegexKind kind, uint32_t first = kNone, uint32_t count = 0) {
+    return tree_.nodes.push({kind, first, count, 0, 0, kNone});
+  }
+
+  void append(uint32_t node, bool repeatable) {
+    Group& group = groups_.back();
+    if (group.last_item == kNone) {
+      group.items = node;
+    } else {
+      tree_.nodes[group.last_item].next = node;
+    }
+    group.before_last = group.last_item;
+    group.last_item = node;
+    group.repeatable = repeatable;
+  }
+
+  void close_alternative(Group& group) {
+    uint32_t node = group.items;
+    if (node == kNone) {
+      node = add(RegexKind::kEmpty);
+    } else if (tree_.nodes[node].next != kNone) {
+      node = add(RegexKind::kSequence, node);
+    }
+    if (group.alternatives == kNone) {
+      group.alternatives = node;
+    } else {
+      tree_.nodes[group.last_alternative].next = node;
+    }
+    group.last_alternative = node;
+    group.items = group.last_item = group.before_last = kNone;
+    group.repeatable = false;
+  }
+
+  uint32_t finish(Group& group) {
+    close_alternative(group);
+    if (group.alternatives == group.last_alternative) return group.alternatives;
+    return add(RegexKind::kChoice, group.alternatives);
+  }
+
+  Status item() {
+    const size_t begin = at_;
+    switch (peek()) {
+      case '|':
+        ++at_;
+        close_alternative(groups_.back());
+        return Status::kOk;
+      case '(':
+        return open();
+      case ')':
+        return close();
+      case '^':
+      case '$':
+        ++at_;
+        append(add(text_[begin] == '^' ? RegexKind::kBegin : RegexKind::kEnd), false);
+        return Status::kOk;
+      case '*':
+      case '+':
+      case '?':
+        return postfix();
+      case '{':
+        if (is_quantifier()) return postfix();
+        break;
+      case '[':
+        return bracket();
+      case '.': {
+        ++at_;
+        const uint32_t first = tree_.intervals.size();
+        for (const Interval other :
+             {Interval{0, 9}, Interval{0xB, 0xC}, Interval{0xE, 0x2027}, Interval{0x202A, kMaxCodePoint}}) {
+          tree_.intervals.push(other);
+        }
+        characters(first, false);
+        return Status::kOk;
+      }
+      default:
+        break;
+    }
+    const uint32_t first = tree_.intervals.size();
+    if (peek() == '\\') {
+      SOTTO_TRY(refuse_assertions());
+      bool is_set = false;
+      SOTTO_TRY(escape(false, &is_set));
+    } else {
+      SOTTO_TRY(literal());
+    }
+    characters(first, false);
+    return Status::kOk;
+  }
+
+  // The intervals from `first` on become a node.
+  void characters(uint32_t first, bool complement) {
+    normalize_code_points(tree_.intervals, first);
+    if (complement) complement_code_points(tree_.intervals, first);
+    append(add(RegexKind::kCharacters, first, tree_.intervals.size() - first), true);
+  }
+
+  Status open() {
+    const size_t begin = at_++;
+    if (groups_.size() > kMaxNesting) return fail(begin, "groups nested deeper than 512");
+    if (take('?')) {
+      if (peek() == '=' || peek() == '!') return refuse(begin, "look-ahead is not supported,");
+      if (peek() == '<' && (peek(1) == '=' || peek(1) == '!')) {
+        return refuse(begin, "look-behind is not supported,");
+      }
+      if (peek() == '>') return refuse(begin, "an atomic group is not supported,");
+      if (take("P<") || take('<')) {
+        const size_t name = at_;
+        while (is_letter(peek()) || is_digit(peek()) || peek() == '_' || peek() == '$') ++at_;
+        if (at_ == name || is_digit(text_[name]) || !take('>')) return fail(begin, "malformed group name");
+      } else if (!take(':')) {
+        return refuse(begin, "inline flags are not supported,");
+      }
+    }
+    Group group;
+    group.begin = begin;
+    groups_.push(group);
+    return Status::kOk;
+  }
+
+  Status close() {
+    if (groups_.size() == 1) return fail(at_, "parenthesis that was not opened");
+    ++at_;
+    const uint32_t node = finish(groups_.back());
+    groups_.pop();
+    append(node, true);
+    return Status::kOk;
+  }
+
+  // Whether the brace at hand begins {n} {n,} {n,m}; otherwise it stands for itself.
+  bool is_quantifier() const {
+    size_t ahead = 1;
+    while (is_digit(peek(ahead))) ++ahead;
+    if (ahead == 1) return false;
+    if (peek(ahead) == ',') {
+      ++ahead;
+      while (is_digit(peek(ahead))) ++ahead;
+    }
+    return peek(ahead) == '}';
+  }
+
+  uint32_t number(uint32_t otherwise) {
+    if (!is_digit(peek())) return otherwise;
+    uint64_t value = 0;
+    while (is_digit(peek())) {
+      value = std::min<uint64_t>(value * 10 + static_cast<uint64_t>(text_[at_++] - '0'), kUnbounded);
+    }
+    return static_cast<uint32_t>(value);
+  }
+
+  Status postfix() {
+    const size_t begin = at_;
+    Group& group = groups_.back();
+    if (!group.repeatable) {
+      return fail(begin, group.last_item == kNone ? "repetition of nothing" : "repetition of this is not allowed");
+    }
+    uint32_t minimum = 0;
+    uint32_t maximum = kUnbounded;
+    if (take('+')) {
+      minimum = 1;
+    } else if (take('?')) {
+      maximum = 1;
+    } else if (!take('*')) {
+      ++at_;
+      minimum = maximum = number(0);
+      if (take(',')) maximum = peek() == '}' ? kUnbounded : number(0);
+      ++at_;
+      if (minimum > kMaxRepetitions || (maximum > kMaxRepetitions && maximum != kUnbounded)) {
+        return fail(begin, "repetition count above 2147483648");
+      }
+      if (minimum > maximum) return fail(begin, "repetition whose bounds are swapped");
+    }
+    if (take('?')) {
+      // Lazy: the same language.
+    } else if (peek() == '+') {
+      return refuse(at_, "possessive repetition is not supported,");
+    }
+    const uint32_t body = group.last_item;
+    const uint32_t repeat = tree_.nodes.push({RegexKind::kRepeat, body, 0, minimum, maximum, kNone});
+    if (group.before_last == kNone) {
+      group.items = repeat;
+    } else {
+      tree_.nodes[group.before_last].next = repeat;
+    }
+    group.last_item = repeat;
+    group.repeatable = false;
+    return Status::kOk;
+  }
+
+  Status literal() {
+    const Utf8Character character = decode_utf8(text_.data() + at_, text_.size() - at_);
+    if (!character.valid) return fail(at_, "text that is not UTF-8");
+    tree_.intervals.push({character.code_point, character.code_point});
+    at_ += character.size;
+    return Status::kOk;
+  }
+
+  Status refuse_assertions() {
+    const char kind = peek(1);
+    if (kind == 'b' || kind == 'B') return refuse(at_, "a word boundary is not supported,");
+    if (kind >= '1' && kind <= '9') return refuse(at_, "a back-reference is not supported,");
+    if (kind == 'k') return refuse(at_, "a back-reference is not supported,");
+    return Status::kOk;
+  }
+
+  // At the backslash; adds the characters it stands for. `*is_set`: more than one.
+  Status escape(bool in_class, bool* is_set) {
+    static constexpr char kFrom[] = "tnvfr0";
+    static constexpr char kTo[] = "\t\n\v\f\r\0";
+    const size_t begin = at_++;
+    if (at_ == text_.size()) return fail(begin, "unfinished escape");
+    const char kind = text_[at_++];
+    const auto single = [&](uint32_t code_point) {
+      tree_.intervals.push({code_point, code_point});
+      return Status::kOk;
+    };
+    if (kind == '0' && is_digit(peek())) return refuse(begin, "an octal escape is not supported,");
+    if (kind != '\0' && std::strchr(kFrom, kind) != nullptr) {
+      return single(static_cast<uint8_t>(kTo[std::strchr(kFrom, kind) - kFrom]));
+    }
+    if (in_class && kind == 'b') return single('\b');
+    if (in_class && kind == '-') return single('-');
+    if (kind == 'c' && is_letter(peek())) return single(static_cast<uint32_t>(text_[at_++]) & 31);
+    if (kind == 'x' || kind == 'u') return hexadecimal(begin, kind);
+    if (std::memchr("dDwWsS", kind, 6) != nullptr) {
+      *is_set = true;
+      const uint32_t first = tree_.intervals.size();
+      add_regex_class(static_cast<char>(kind | 0x20), tree_.intervals);
+      if ((kind & 0x20) == 0) complement_code_points(tree_.intervals, first);
+      return Status::kOk;
+    }
+    if (kind == 'p' || kind == 'P') {
+      *is_set = true;
+      return property(begin, kind == 'P');
+    }
+    if (is_letter(kind) || is_digit(kind)) return fail(begin, "unknown escape");
+    --at_;
+    return literal();
+  }
+
+  Status property(size_t begin, bool complement) {
+    if (!take('{')) return fail(begin, "malformed character property");
+    const size_t name = at_;
+    while (at_ < text_.size() && text_[at_] != '}') ++at_;
+    const std::string_view property(text_.data() + name, at_ - name);
+    if (!take('}')) return fail(begin, "malformed character property");
+    const uint32_t first = tree_.intervals.size();
+    if (!add_regex_property(property, tree_.intervals)) return fail(begin, "unknown character property");
+    if (complement) complement_code_points(tree_.intervals, first);
+    return Status::kOk;
+  }
+
+  // Values beyond Unicode stay there.
+  bool digits(uint32_t least, size_t most, uint32_t* value) {
+    uint32_t count = 0;
+    *value = 0;
+    for (; count < most; ++count, ++at_) {
+      const char c = peek();
+      const char lower = static_cast<char>(c | 0x20);
+      if (!is_digit(c) && (lower < 'a' || lower > 'f')) break;
+      if (*value > kMaxCodePoint) continue;
+      *value = *value << 4 | static_cast<uint32_t>(is_digit(c) ? c - '0' : lower - 'a' + 10);
+    }
+    return count >= least;
+  }
+
+  Status hexadecimal(size_t begin, char kind) {
+    uint32_t value = 0;
+    bool fits = false;
+    if (kind == 'x') {
+      fits = digits(2, 2, &value);
+    } else if (take('{')) {
+      fits = digits(1, SIZE_MAX, &value) && take('}');
+    } else {
+      fits = digits(4, 4, &value);
+      if (fits && value >= 0xD800 && value < 0xDC00 && take("\\u")) {
+        uint32_t low = 0;
+        fits = digits(4, 4, &low) && low >= 0xDC00 && low <= 0xDFFF;
+        value = 0x10000 + ((value - 0xD800) << 10) + (low - 0xDC00);
+      }
+    }
+    if (!fits) return fail(begin, "malformed escape");
+    if (!is_scalar_value(value)) return fail(begin, "escape that is not a Unicode character");
+    tree_.intervals.push({value, value});
+    return Status::kOk;
+  }
+
+  Status class_atom(bool* is_set) {
+    *is_set = false;
+    if (peek() == '\\') return escape(true, is_set);
+    return literal();
+  }
+
+  Status bracket() {
+    const size_t begin = at_++;
+    const bool complement = take('^');
+    const uint32_t first = tree_.intervals.size();
+    while (!take(']')) {
+      if (at_ >= text_.size()) return fail(begin, "class that is not closed");
+      const size_t item = at_;
+      bool is_set = false;
+      SOTTO_TRY(class_atom(&is_set));
+      if (workspace_.exhausted()) return Status::kOk;
+      if (peek() != '-' || peek(1) == ']' || at_ + 1 >= text_.size()) continue;
+      ++at_;
+      bool upper_is_set = false;
+      const uint32_t lower = tree_.intervals.back().first;
+      SOTTO_TRY(class_atom(&upper_is_set));
+      if (is_set || upper_is_set) {
+        tree_.intervals.push({'-', '-'});  // it stands for itself
+        continue;
+      }
+      const uint32_t upper = tree_.intervals.back().first;
+      if (upper < lower) return fail(item, "range that runs backwards");
+      tree_.intervals.push({lower, upper});
+    }
+    characters(first, complement);
+    return Status::kOk;
+  }
+
+  std::span<const char> text_;
+  RegexTree& tree_;
+  Error* error_;
+  GrowingArray<Group> groups_;
+  Workspace& workspace_;
+  size_t at_ = 0;
+};
+
+}  // namespace
+
+Status parse_regex(std::span<const char> pattern, RegexTree& tree, Workspace& workspace, Error* error) {
+  return RegexParser(pattern, tree, workspace, error).parse();
+}
+
+}  // namespace sotto

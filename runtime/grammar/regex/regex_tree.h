@@ -1,0 +1,55 @@
+// Regular expressions as trees. The dialect is ECMA-262's with the u flag as JSON Schema
+// recommends, and what real patterns need of its Annex B (a literal '{', '[\w-.]').
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "runtime/base/status.h"
+#include "runtime/grammar/compiler/grammar_builder.h"
+#include "runtime/grammar/gbnf/code_points.h"
+
+namespace sotto {
+
+enum class RegexKind : uint8_t {
+  kEmpty,
+  kCharacters,  // one of the intervals; none: matches nothing
+  kSequence,
+  kChoice,
+  kRepeat,
+  kBegin,  // ^
+  kEnd,    // $
+};
+
+struct RegexNode {
+  RegexKind kind;
+  uint32_t first;  // interval, or child
+  uint32_t count;  // of intervals
+  uint32_t minimum;
+  uint32_t maximum;
+  uint32_t next;
+};
+
+struct RegexTree {
+  explicit RegexTree(Workspace& workspace) : nodes(workspace), intervals(workspace) {}
+
+  std::span<const Interval> characters(const RegexNode& node) const { return intervals.span(node.first, node.count); }
+  const RegexNode& operator[](uint32_t node) const { return nodes[node]; }
+
+  GrowingArray<RegexNode> nodes;
+  GrowingArray<Interval> intervals;
+  uint32_t root = kNone;
+};
+
+// Look-around, back-references, word boundaries, inline flags and unknown escapes are refused
+// by name, with line:column. Lazy repetition means the same as greedy: what matches, not how.
+Status parse_regex(std::span<const char> pattern, RegexTree& tree, Workspace& workspace, Error* error);
+
+// Adds the characters of a property ("Lu", "Letter", "gc=Lu", "Script=Greek", "Alphabetic").
+bool add_regex_property(std::string_view name, GrowingArray<Interval>& intervals);
+
+// Adds the characters of \d \w \s.
+void add_regex_class(char name, GrowingArray<Interval>& intervals);
+
+}  // namespace sotto

@@ -1,0 +1,160 @@
+#include "runtime/grammar/vocabulary/vocabulary.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sotto {
+namespace {
+
+size_t common_prefix(std::span<const char> a, std::span<const char> b) {
+  const size_t size = std::min(a.size(), b.size());
+  size_t common = 0;
+  while (common < size && a[common] == b[common]) ++common;
+  return common;
+}
+
+// Writes nodes in order; those of the current token's prefixes are still open.
+class TrieWriter {
+ public:
+  explicit TrieWriter(const VocabularyArrays& arrays) : arrays_(arrays) {}
+
+  void add(std::span<const char> bytes, uint32_t rank, TextKind kind) {
+    close(common_prefix(previous_, bytes));
+    while (depth_ < bytes.size()) {
+      first_tokens_[depth_] = rank;
+      path_[depth_] = count_;
+      bytes_[depth_] = static_cast<uint8_t>(bytes[depth_]);
+      arrays_.node_kinds[count_++] = 0;
+      ++depth_;
+    }
+    for (uint32_t i = 0; i < depth_; ++i) {
+      TextKind& known = arrays_.node_kinds[path_[i]];
+      known = join_kinds(known, kind);
+    }
+    previous_ = bytes;
+  }
+
+  void finish(uint32_t order_count) {
+    close(0);
+    arrays_.nodes[count_] = TrieNode(count_, order_count, 0, 0);
+  }
+
+ private:
+  void close(size_t depth) {
+    for (; depth_ > depth; --depth_) {
+      const uint32_t top = depth_ - 1;
+      arrays_.nodes[path_[top]] = TrieNode(count_, first_tokens_[top], depth_, bytes_[top]);
+    }
+  }
+
+  const VocabularyArrays& arrays_;
+  std::span<const char> previous_;
+  uint32_t count_ = 0;
+  uint32_t depth_ = 0;
+  uint32_t path_[TrieNode::kMaxDepth] = {};
+  uint32_t first_tokens_[TrieNode::kMaxDepth] = {};
+  uint8_t bytes_[TrieNode::kMaxDepth] = {};
+};
+
+}  // namespace
+
+Status check_vocabulary(const VocabularySource& source, uint32_t* text_count, Error* error) {
+  const uint32_t count = source.token_count();
+  if (count == 0 || count > TrieNode::kMaxIndex || source.bytes.size() > TrieNode::kMaxIndex) {
+    return fail(error, Status::kInvalidArgument, "vocabulary of ", count,
+                " tokens, must be 1 to 16777215, of as many bytes at most");
+  }
+  for (const int32_t token : source.end_tokens) {
+    if (token < 0 || static_cast<uint32_t>(token) >= count) {
+      return fail(error, Status::kInvalidArgument, "end_tokens: one is beyond the vocabulary");
+    }
+  }
+  *text_count = 0;
+  for (uint32_t token = 0; token < count; ++token) {
+    if (source.offsets[token] > source.offsets[token + 1] || source.offsets[token + 1] > source.bytes.size()) {
+      return fail(error, Status::kInvalidArgument, "offsets: token ", token, " lies outside the bytes");
+    }
+    const size_t size = source.text(token).size();
+    if (size > TrieNode::kMaxDepth) {
+      return fail(error, Status::kInvalidArgument, "token ", token, " has ", size, " bytes, more than 255");
+    }
+    *text_count += size > 0 ? 1 : 0;
+  }
+  return Status::kOk;
+}
+
+bool comes_before(const VocabularySource& source, uint32_t a, uint32_t b) {
+  const auto x = source.token(a);
+  const auto y = source.token(b);
+  const int compared = std::memcmp(x.data(), y.data(), std::min(x.size(), y.size()));
+  if (compared != 0) return compared < 0;
+  return x.size() != y.size() ? x.size() < y.size() : a < b;
+}
+
+Status sort_tokens(const VocabularySource& source, uint32_t* order, uint32_t* order_count, Error* error) {
+  SOTTO_TRY(check_vocabulary(source, order_count, error));
+  uint32_t sorted = 0;
+  for (uint32_t token = 0; token < source.token_count(); ++token) {
+    if (!source.text(token).empty()) order[sorted++] = token;
+  }
+  std::sort(order, order + sorted, [&](uint32_t a, uint32_t b) { return comes_before(source, a, b); });
+  return Status::kOk;
+}
+
+size_t count_trie_nodes(const VocabularySource& source, std::span<const uint32_t> order, std::span<const char> before) {
+  size_t count = 0;
+  for (const uint32_t token : order) {
+    const auto bytes = source.token(token);
+    count += bytes.size() - common_prefix(before, bytes);
+    before = bytes;
+  }
+  return count;
+}
+
+VocabularyArrays lay_out_vocabulary(Arena& arena, uint32_t token_count, size_t text_count, size_t node_count) {
+  return {arena.take<uint32_t>(text_count), arena.take<TrieNode>(node_count + 1), arena.take<TextKind>(node_count),
+          arena.take<TextKind>(token_kind_count(token_count))};
+}
+
+size_t vocabulary_memory_size(const VocabularySource& source, size_t text_count, size_t node_count) {
+  Arena arena;
+  lay_out_vocabulary(arena, source.token_count(), text_count, node_count);
+  arena.take<int32_t>(source.end_tokens.size());
+  return arena.size();
+}
+
+size_t vocabulary_memory_size(const VocabularySource& source, std::span<const uint32_t> order) {
+  return vocabulary_memory_size(source, order.size(), count_trie_nodes(source, order));
+}
+
+void build_vocabulary(const VocabularySource& source, std::span<const uint32_t> order, void* memory,
+                      Vocabulary* vocabulary) {
+  const size_t node_count = count_trie_nodes(source, order);
+  const size_t kind_count = token_kind_count(source.token_count());
+  Arena arena(memory);
+  const VocabularyArrays arrays = lay_out_vocabulary(arena, source.token_count(), order.size(), node_count);
+  auto* end_tokens = arena.take<int32_t>(source.end_tokens.size());
+  TrieWriter writer(arrays);
+  uint32_t longest = 0;
+  std::fill_n(arrays.token_kinds, kind_count, kOutsideKind);
+  for (uint32_t rank = 0; rank < order.size(); ++rank) {
+    const auto bytes = source.token(order[rank]);
+    const TextKind kind = kind_of(bytes);
+    writer.add(bytes, rank, kind);
+    arrays.token_kinds[order[rank]] = kind;
+    longest = std::max(longest, static_cast<uint32_t>(bytes.size()));
+    arrays.order[rank] = order[rank];
+  }
+  writer.finish(static_cast<uint32_t>(order.size()));
+  std::copy(source.end_tokens.begin(), source.end_tokens.end(), end_tokens);
+  *vocabulary = {source.token_count(),
+                 longest,
+                 {arrays.nodes, node_count + 1},
+                 {arrays.node_kinds, node_count},
+                 {arrays.token_kinds, kind_count},
+                 {arrays.order, order.size()},
+                 source};
+  vocabulary->source.end_tokens = {end_tokens, source.end_tokens.size()};
+}
+
+}  // namespace sotto

@@ -1,0 +1,28 @@
+#include "runtime/sampling/stages/adaptive.h"
+
+#include <algorithm>
+
+namespace sotto {
+
+void begin_adaptive(float target, float decay, SamplerState* state) {
+  state->adaptive_weight = 1 / (1 - decay);
+  state->adaptive_sum = target * state->adaptive_weight;
+}
+
+std::span<const float> adapt(Candidates& candidates, float target, const SamplerState& state) {
+  const float mean = state.adaptive_weight > 0 ? state.adaptive_sum / state.adaptive_weight : target;
+  const float goal = std::clamp(2 * target - mean, 0.0f, 1.0f);
+  const auto scale = static_cast<float>(1 / candidates.total());
+  const float* shares = candidates.shares();
+  float* before = candidates.whole();
+  const std::span<float> logits = candidates.edit();
+  candidates.kernels().aim(shares, logits.size(), scale, goal, before, logits.data());
+  return {before, logits.size()};
+}
+
+void record_adaptive(float probability, float decay, SamplerState* state) {
+  state->adaptive_sum = probability + decay * state->adaptive_sum;
+  state->adaptive_weight = 1 + decay * state->adaptive_weight;
+}
+
+}  // namespace sotto

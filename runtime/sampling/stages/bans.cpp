@@ -1,0 +1,55 @@
+#include "runtime/sampling/stages/bans.h"
+
+namespace sotto {
+
+void allow_only(Candidates& candidates, std::span<const int32_t> tokens) { candidates.keep_tokens(tokens); }
+
+void ban(Candidates& candidates, int32_t token) {
+  candidates.change(token, [](float) { return Candidates::kLowest; });
+}
+
+void ban(Candidates& candidates, std::span<const int32_t> tokens) {
+  for (const int32_t token : tokens) ban(candidates, token);
+}
+
+bool completes(const TokenHistory& history, std::span<const int32_t> tokens) {
+  const size_t before = tokens.size() - 1;
+  if (before > history.size()) return false;
+  for (size_t back = 0; back < before; ++back) {
+    if (history.from_end(back) != tokens[before - 1 - back]) return false;
+  }
+  return true;
+}
+
+void ban_bad_words(Candidates& candidates, std::span<const TokenList> words, const TokenHistory& history,
+                   int32_t end_token) {
+  for (const TokenList& word : words) {
+    const std::span<const int32_t> tokens(word.tokens, word.count);
+    if (tokens.size() == 1 && tokens[0] == end_token) continue;
+    if (completes(history, tokens)) ban(candidates, tokens.back());
+  }
+}
+
+void ban_repeated_ngrams(Candidates& candidates, PastTokens& past, uint32_t n) {
+  const size_t reach = past.reach(kWholeWindow);
+  if (reach < n) return;
+  const std::span<const int32_t> reversed = past.reversed();
+  if (n == 1) return ban(candidates, reversed.first(reach));
+  const std::span<const uint32_t> repeats = past.repeats();
+  for (size_t k = 1; k + n <= reach + 1; ++k) {
+    if (repeats[k] + 1 >= n) ban(candidates, reversed[k - 1]);
+  }
+}
+
+void force(Candidates& candidates, const SampleInput& input, std::span<const int32_t> prefix, int32_t last_token) {
+  int32_t token = kNoTokenId;
+  if (input.generated_count < prefix.size()) {
+    token = prefix[static_cast<size_t>(input.generated_count)];
+  } else if (input.token_limit > 0 && input.generated_count + 1 == input.token_limit) {
+    token = last_token;
+  }
+  if (token == kNoTokenId || !candidates.keep_tokens({&token, 1})) return;
+  candidates.change(token, [](float) { return 0.0f; });
+}
+
+}  // namespace sotto

@@ -1,0 +1,38 @@
+#include "runtime/sampling/stages/temperature.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "runtime/base/scalar_math.h"
+
+namespace sotto {
+
+void temperature(Candidates& candidates, float t) {
+  if (t > 0) return candidates.divide_by(t);
+  const size_t best = candidates.argmax();
+  uint64_t key = sort_key(candidates.logit(best), best);
+  candidates.keep({&key, 1});
+}
+
+float dynamic_temperature(Candidates& candidates, float t, float range, float exponent) {
+  if (candidates.count() < 2 || candidates.max() == Candidates::kLowest) return t;
+  const double least = std::max(0.0, static_cast<double>(t) - static_cast<double>(range));
+  const double most = static_cast<double>(t) + static_cast<double>(range);
+  const double evenness = candidates.entropy() / ln(static_cast<double>(candidates.count()));
+  // Rounding may leave the unit interval.
+  const double share = std::clamp(evenness, 0.0, 1.0);
+  const double power = share > 0 ? power_of(share, static_cast<double>(exponent)) : exponent > 0 ? 0.0 : 1.0;
+  return static_cast<float>(least + (most - least) * power);
+}
+
+void smooth(Candidates& candidates, float factor, float curve) {
+  if (!(factor > 0)) return;
+  const std::span<float> logits = candidates.edit();
+  const float max = candidates.max();
+  if (!(max > Candidates::kLowest) || max > std::numeric_limits<float>::max()) return;
+  const double f = static_cast<double>(factor), c = static_cast<double>(curve);
+  candidates.kernels().smooth(logits.data(), logits.size(), max, -f * (3 - c) / 2, f * (c - 1) / 2);
+  candidates.edit();
+}
+
+}  // namespace sotto

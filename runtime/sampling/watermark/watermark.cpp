@@ -1,0 +1,306 @@
+#include "runtime/sampling/watermark/watermark.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "runtime/base/scalar_math.h"
+#include "runtime/sampling/watermark/race.h"
+#include "runtime/sampling/watermark/watermark_hash.h"
+
+namespace sotto {
+
+namespace {
+
+// The newest tokens, oldest first.
+std::span<const int32_t> newest(const TokenHistory& history, size_t count, int32_t* context) {
+  for (size_t i = 0; i < count; ++i) context[i] = history.from_end(count - 1 - i);
+  return {context, count};
+}
+
+// All tokens: sixteen rows of four summands for the four bits of a nibble.
+void add_by_words(std::span<float> logits, uint64_t seed, uint32_t threshold, float delta) {
+  float rows[16][4];
+  for (int row = 0; row < 16; ++row) {
+    for (int bit = 0; bit < 4; ++bit) rows[row][bit] = (row >> bit & 1) != 0 ? delta : 0.0f;
+  }
+  size_t i = 0;
+  for (; i + 64 <= logits.size(); i += 64) {
+    uint64_t word = green_word(seed, threshold, i / 64);
+    float* l = logits.data() + i;
+    for (int nibble = 0; nibble < 16; ++nibble, word >>= 4, l += 4) {
+      const float* row = rows[word & 15];
+      for (int bit = 0; bit < 4; ++bit) l[bit] += row[bit];
+    }
+  }
+  if (i == logits.size()) return;
+  uint64_t word = green_word(seed, threshold, i / 64);
+  for (; i < logits.size(); ++i, word >>= 1) logits[i] += rows[word & 1][0];
+}
+
+void add_left_hash(Candidates& candidates, uint64_t seed, uint32_t threshold, float delta) {
+  const std::span<float> logits = candidates.edit();
+  if (candidates.ids() == nullptr) return add_by_words(logits, seed, threshold, delta);
+  uint64_t word = 0, block = UINT64_MAX;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    const auto token = static_cast<uint32_t>(candidates.id(i));
+    if (token / 64 != block) word = green_word(seed, threshold, block = token / 64);
+    if ((word >> (token % 64) & 1) != 0) logits[i] += delta;
+  }
+}
+
+void add_self_hash(Candidates& candidates, const SelfHash& hash, uint32_t threshold, float delta) {
+  const std::span<float> logits = candidates.edit();
+  const int32_t* ids = candidates.ids();
+  const auto below = static_cast<int32_t>(threshold);
+  constexpr size_t kBatch = 512;
+  int32_t hashes[kBatch];
+  for (size_t first = 0; first < logits.size(); first += kBatch) {
+    const size_t count = std::min(kBatch, logits.size() - first);
+    candidates.kernels().min_hash(hash.min_hash(), ids != nullptr ? ids + first : nullptr, static_cast<int32_t>(first),
+                                  count, hashes);
+    float* l = logits.data() + first;
+    for (size_t i = 0; i < count; ++i) l[i] += hashes[i] < below ? delta : 0.0f;
+  }
+}
+
+constexpr uint32_t kMostBits = 10;  // rounds in one go
+constexpr uint32_t kWordBits = 32;
+// What is less is lost: of what rounds make of shares, and of halves of factors.
+constexpr float kLeastPart = 0x1p-64f;
+constexpr double kLeastFactor = 0x1p-60;
+
+// What a token's probability is multiplied by, for each pattern of its g in some rounds, the first
+// round's lowest: low[pattern % 32] * high[pattern / 32].
+struct Factors {
+  static constexpr uint32_t kLowBits = 5;
+  float low[1 << kLowBits];
+  float high[1 << kLowBits];
+};
+
+// The sums after a round: each of `count` of two before it, which may be in the same place.
+// `added`: every fourth of them together.
+[[gnu::noinline]] void fold_sums(const double* sums, size_t count, double q, double* folded, double (&added)[4]) {
+  const auto fold = [=](size_t g) { return sums[2 * g] * (1 - q) + sums[2 * g + 1] * (2 - q); };
+  std::fill_n(added, 4, 0.0);
+  if (count < 4) {
+    for (size_t g = 0; g < count; ++g) added[g] = folded[g] = fold(g);
+    return;
+  }
+  for (size_t g = 0; g < count; g += 4) {
+    const double four[4] = {fold(g), fold(g + 1), fold(g + 2), fold(g + 3)};
+    for (size_t k = 0; k < 4; ++k) {
+      folded[g + k] = four[k];
+      added[k] += four[k];
+    }
+  }
+}
+
+// The factors of `bits` rounds. `sums`: the probabilities by pattern, together anything; each
+// round folds them by its bit. `room`: for as many; its first is what they are together at last.
+Factors play_rounds(const double* sums, uint32_t bits, double* room) {
+  double products[2][1 << Factors::kLowBits] = {{1}, {1}};
+  double added[4] = {};
+  for (size_t g = 0; g < size_t{1} << bits; ++g) added[g % 4] += sums[g];
+  for (uint32_t bit = 0; bit < bits; ++bit) {
+    const double zeros = added[0] + added[2], ones = added[1] + added[3];
+    const double q = ones / (zeros + ones);
+    fold_sums(sums, size_t{1} << (bits - bit - 1), q, room, added);
+    sums = room;
+    double* half = products[bit / Factors::kLowBits];
+    const size_t run = size_t{1} << bit % Factors::kLowBits;
+    for (size_t g = 0; g < run; ++g) {
+      half[run + g] = half[g] * (2 - q);
+      half[g] *= 1 - q;
+    }
+  }
+  const auto factor = [](double product) { return product >= kLeastFactor ? static_cast<float>(product) : 0.0f; };
+  Factors factors;
+  std::transform(products[0], products[0] + std::size(factors.low), factors.low, factor);
+  std::transform(products[1], products[1] + std::size(factors.high), factors.high, factor);
+  return factors;
+}
+
+// Rounds are played for all tokens at once, some layers in one go. Their last factors are never
+// multiplied in: the draw is one of a pattern, then one of the tokens that have it.
+class Tournament {
+ public:
+  // Takes the keys' place.
+  Tournament(Candidates& candidates, uint64_t seed, uint32_t layers)
+      : kernels_(candidates.kernels()),
+        ids_(candidates.ids()),
+        count_(candidates.count()),
+        p_(candidates.take_shares()),
+        words_(reinterpret_cast<uint32_t*>(candidates.keys())) {
+    auto* room = reinterpret_cast<double*>(candidates.bucket_sums());
+    uint32_t layer = 0;
+    bits_ = bits_from(layer, layers);
+    while (true) {
+      shift_ = layer % kWordBits;
+      if (shift_ == 0) mix_and_add(seed, layer > 0);
+      factors_ = play_rounds(sums_, bits_, room);
+      total_ = room[0];
+      layer += bits_;
+      if (layer == layers) return;
+      const uint32_t next = bits_from(layer, layers);
+      layer % kWordBits == 0 ? scale() : scale_and_add(next);
+      bits_ = next;
+    }
+  }
+
+  // The index that `share`, 0 ... 1, of the whole falls on.
+  size_t draw(double share) const {
+    const size_t patterns = size_t{1} << bits_;
+    const double target = share * total_;
+    double before = 0;
+    size_t likely = 0;  // the last with a probability
+    for (size_t g = 0; g < patterns; ++g) {
+      if (!(part(g) > 0)) continue;
+      likely = g;
+      if (before + part(g) > target) return draw_of(g, (target - before) / factor(g));
+      before += part(g);
+    }
+    // Rounding kept the sum at the target.
+    return draw_of(likely, std::numeric_limits<double>::infinity());
+  }
+
+ private:
+  static constexpr size_t kMostSummed = 1 << 16;  // by floats
+  static constexpr size_t kCollected = 1024;
+
+  uint32_t bits_from(uint32_t layer, uint32_t layers) const {
+    const auto few = static_cast<uint32_t>(std::bit_width(count_)) - 1;
+    return std::min({few, layers - layer, kMostBits, kWordBits - layer % kWordBits});
+  }
+
+  // Sums by pattern: `add(first, count, sums)` of some tokens.
+  template <typename Add>
+  void add_up(uint32_t bits, Add add) {
+    const size_t patterns = size_t{1} << bits;
+    std::fill_n(sums_, patterns, 0.0);
+    for (size_t first = 0; first < count_; first += kMostSummed) {
+      float some[1 << kMostBits] = {};
+      add(first, std::min(kMostSummed, count_ - first), some);
+      for (size_t g = 0; g < patterns; ++g) sums_[g] += static_cast<double>(some[g]);
+    }
+  }
+  void mix_and_add(uint64_t seed, bool high) {
+    add_up(bits_, [&](size_t first, size_t count, float* sums) {
+      kernels_.mix_and_add(seed, high, ids_ != nullptr ? ids_ + first : nullptr, static_cast<int32_t>(first), bits_,
+                           p_ + first, count, words_ + first, sums);
+    });
+  }
+  void scale_and_add(uint32_t next_bits) {
+    add_up(next_bits, [&](size_t first, size_t count, float* sums) {
+      kernels_.scale_and_add(words_ + first, shift_, bits_, factors_.low, factors_.high, kLeastPart, next_bits, count,
+                             p_ + first, p_ + first, sums);
+    });
+  }
+  void scale() {
+    kernels_.scale_by_bits(words_, shift_, bits_, factors_.low, factors_.high, kLeastPart, count_, p_, p_);
+  }
+
+  double factor(size_t pattern) const {
+    return static_cast<double>(factors_.low[pattern % 32] * factors_.high[pattern / 32]);
+  }
+  double part(size_t pattern) const { return sums_[pattern] * factor(pattern); }
+
+  // The first index of the pattern at which its sum of p exceeds `target`, or the last with a p.
+  size_t draw_of(size_t pattern, double target) const {
+    double sum = 0;
+    size_t last = 0;
+    for (size_t first = 0; first < count_; first += kCollected) {
+      int32_t indices[kCollected];
+      const size_t collected =
+          kernels_.collect_by_bits(words_ + first, shift_, bits_, static_cast<uint32_t>(pattern),
+                                   static_cast<int32_t>(first), std::min(kCollected, count_ - first), indices);
+      for (size_t k = 0; k < collected; ++k) {
+        const auto i = static_cast<size_t>(indices[k]);
+        if (!(p_[i] > 0)) continue;
+        last = i;
+        sum += static_cast<double>(p_[i]);
+        if (sum > target) return i;
+      }
+    }
+    return last;
+  }
+
+  const Kernels& kernels_;
+  const int32_t* ids_;
+  size_t count_;
+  float* p_;  // before the last rounds
+  uint32_t* words_;
+  uint32_t shift_ = 0;  // of the last rounds
+  uint32_t bits_ = 0;
+  Factors factors_;
+  double total_ = 0;             // after them
+  double sums_[1 << kMostBits];  // of p by their patterns
+};
+
+}  // namespace
+
+void add_green_bias(Candidates& candidates, const WatermarkParams& params, const TokenHistory& history) {
+  const size_t size = context_size(params);
+  if (replaces_selection(params.scheme) || history.size() < size) return;
+  int32_t tokens[kMaxContextWidth];
+  const std::span<const int32_t> context = newest(history, size, tokens);
+  const uint32_t threshold = green_threshold(params.gamma);
+  if (params.scheme == WatermarkScheme::kLeftHash) {
+    add_left_hash(candidates, context_seed(params, context), threshold, params.delta);
+  } else {
+    add_self_hash(candidates, SelfHash(params, context), threshold, params.delta);
+  }
+}
+
+Status check_watermark_built(const WatermarkParams&, Error*) { return Status::kOk; }
+
+bool replaces_selection(WatermarkScheme scheme) {
+  return scheme == WatermarkScheme::kTournament || scheme == WatermarkScheme::kGumbel;
+}
+
+bool watermark_seed(const WatermarkParams& params, PastTokens& past, uint64_t* seed) {
+  const size_t size = context_size(params);
+  if (past.history().size() < size) return false;
+  const std::span<const uint32_t> repeats = past.repeats();
+  const size_t last = std::min(past.generated_count(), repeats.size() - 1);
+  for (size_t back = 1; back <= last; ++back) {
+    if (repeats[back] >= size) return false;
+  }
+  int32_t tokens[kMaxContextWidth];
+  *seed = context_seed(params, newest(past.history(), size, tokens));
+  return true;
+}
+
+size_t select_tournament(Candidates& candidates, uint64_t seed, uint32_t layers, uint64_t random) {
+  if (candidates.count() == 1 || candidates.max() == Candidates::kLowest) return 0;
+  const Tournament tournament(candidates, seed, layers);
+  return tournament.draw(static_cast<double>(random >> 11) * 0x1p-53);
+}
+
+size_t select_gumbel_watermark(Candidates& candidates, uint64_t seed) {
+  if (candidates.count() == 1 || candidates.max() == Candidates::kLowest) return 0;
+  // -ln(r) / p is least where r^(1/p) is largest, and not less than (1 - r) / p. No product
+  // with a share of 0 is above anything.
+  const float* shares = candidates.shares();
+  RestStream rests(seed);
+  const auto time = [&](size_t i, double least) {
+    const auto share = static_cast<double>(shares[i]);
+    const double rest = rests.of(candidates.id(i));
+    return rest < least * share ? -ln(1 - rest) / share : least;
+  };
+  const auto write_words = [&](size_t first, size_t count, uint32_t* words) {
+    constexpr size_t kPairs = 256;
+    uint32_t low[kPairs], high[kPairs];
+    const auto pairs = static_cast<int32_t>(first / 2);
+    const size_t pair_count = (count + 1) / 2;
+    candidates.kernels().mix_words(seed, false, nullptr, pairs, pair_count, low);
+    candidates.kernels().mix_words(seed, true, nullptr, pairs, pair_count, high);
+    for (size_t i = 0; i < pair_count; ++i, words += 2) {
+      words[0] = ~low[i];
+      words[1] = ~high[i];
+    }
+  };
+  return find_winner(candidates, write_words, time);
+}
+
+}  // namespace sotto

@@ -1,0 +1,177 @@
+#include "runtime/sampling/watermark/watermark_detect.h"
+
+#include <bit>
+#include <cmath>
+
+#include "runtime/base/normal_tail.h"
+#include "runtime/base/scalar_math.h"
+#include "runtime/sampling/process_checks.h"
+#include "runtime/sampling/watermark/watermark_hash.h"
+
+namespace sotto {
+
+namespace {
+
+// Recognises what was never seen by one bit of its hash. The rest has to be looked for.
+class SeenFilter {
+ public:
+  // False: certainly new. Remembers it.
+  bool may_contain(uint64_t hash) {
+    const uint64_t place = hash >> 48;
+    const uint64_t bit = uint64_t{1} << (place % 64);
+    const bool seen = (words_[place / 64] & bit) != 0;
+    words_[place / 64] |= bit;
+    return seen;
+  }
+
+ private:
+  uint64_t words_[1024] = {};
+};
+
+class Detector {
+ public:
+  Detector(const WatermarkParams& params, std::span<const int32_t> tokens)
+      : params_(params), tokens_(tokens), size_(context_size(params)), threshold_(green_threshold(params.gamma)) {}
+
+  void score() {
+    for (size_t place = size_; place < tokens_.size(); ++place) {
+      switch (params_.scheme) {
+        case WatermarkScheme::kLeftHash:
+          score_left_hash(place);
+          break;
+        case WatermarkScheme::kSelfHash:
+          score_self_hash(place);
+          break;
+        case WatermarkScheme::kTournament:
+          score_tournament(place);
+          break;
+        case WatermarkScheme::kGumbel:
+          score_gumbel(place);
+          break;
+        case WatermarkScheme::kOff:
+          break;
+      }
+    }
+  }
+
+  WatermarkResult result() const {
+    WatermarkResult result;
+    if (count_ == 0) return result;
+    const auto n = static_cast<double>(count_);
+    const double gamma = green_fraction(threshold_);
+    result.token_count = count_;
+    if (params_.scheme == WatermarkScheme::kTournament) {
+      const double rounds = n * params_.tournament_layers;
+      result.score = sum_ / rounds;
+      result.z = (result.score - 0.5) * 2 * std::sqrt(rounds);
+    } else if (params_.scheme == WatermarkScheme::kGumbel) {
+      result.score = sum_ / n;
+      result.z = (cube_root(result.score) - (1 - 1 / (9 * n))) * 3 * std::sqrt(n);
+    } else {
+      result.score = sum_;
+      result.z = (sum_ - gamma * n) / std::sqrt(n * gamma * (1 - gamma));
+    }
+    result.p_value = normal_tail(result.z);
+    result.is_marked = result.z > kMarkedAbove;
+    return result;
+  }
+
+ private:
+  // Newton's method from above, x below 2^10.
+  static double cube_root(double x) {
+    double y = x > 1 ? x : 1;
+    for (int i = 0; i < 40; ++i) y = (2 * y + x / (y * y)) / 3;
+    return y;
+  }
+
+  std::span<const int32_t> context(size_t place) const { return tokens_.subspan(place - size_, size_); }
+  void add(double score) {
+    sum_ += score;
+    ++count_;
+  }
+
+  // Do the `count` tokens before `end` stand before an earlier place that was scored, or end
+  // with the token of one?
+  bool stands_earlier(size_t end, size_t count) const {
+    for (size_t other = end - 1; other >= size_ + (count > size_ ? 1 : 0); --other) {
+      size_t same = 0;
+      while (same < count && tokens_[other - 1 - same] == tokens_[end - 1 - same]) ++same;
+      if (same == count) return true;
+    }
+    return false;
+  }
+
+  void score_left_hash(size_t place) {
+    const uint64_t seed = context_seed(params_, context(place));
+    const auto token = static_cast<uint32_t>(tokens_[place]);
+    if (seen_.may_contain(split_mix(seed, token)) && stands_earlier(place + 1, size_ + 1)) return;
+    add(green_word(seed, threshold_, token / 64) >> (token % 64) & 1 ? 1 : 0);
+  }
+
+  // The token that decides about `place`.
+  int32_t anchor_token(size_t place, const SelfHash& hash) const {
+    const size_t anchor = hash.anchor(tokens_[place]);
+    return anchor == size_ ? kNoTokenId : context(place)[anchor];
+  }
+
+  void score_self_hash(size_t place) {
+    const SelfHash hash(params_, context(place));
+    const int32_t token = tokens_[place], decides = anchor_token(place, hash);
+    const uint64_t pair = uint64_t{static_cast<uint32_t>(decides)} << 32 | static_cast<uint32_t>(token);
+    if (seen_.may_contain(split_mix(params_.key, pair))) {
+      for (size_t other = size_; other < place; ++other) {
+        if (tokens_[other] != token) continue;
+        if (anchor_token(other, SelfHash(params_, context(other))) == decides) return;
+      }
+    }
+    add(hash.is_green(token) ? 1 : 0);
+  }
+
+  bool is_new_context(size_t place, uint64_t* seed) {
+    *seed = context_seed(params_, context(place));
+    return !(seen_.may_contain(*seed) && stands_earlier(place, size_));
+  }
+
+  void score_tournament(size_t place) {
+    uint64_t seed;
+    if (!is_new_context(place, &seed)) return;
+    const uint64_t g = split_mix(seed, static_cast<uint32_t>(tokens_[place]));
+    add(std::popcount(g << (64 - params_.tournament_layers)));
+  }
+
+  void score_gumbel(size_t place) {
+    uint64_t seed;
+    if (!is_new_context(place, &seed)) return;
+    add(-ln(1 - uniform_of(seed, tokens_[place])));
+  }
+
+  const WatermarkParams& params_;
+  std::span<const int32_t> tokens_;
+  size_t size_;  // of the context
+  uint32_t threshold_;
+  uint64_t count_ = 0;
+  double sum_ = 0;
+  SeenFilter seen_;
+};
+
+}  // namespace
+
+Status detect_watermark(const WatermarkParams& params, std::span<const int32_t> tokens, size_t vocabulary_size,
+                        WatermarkResult* result, Error* error) {
+  SOTTO_TRY(check_watermark(params, error));
+  if (params.scheme == WatermarkScheme::kOff) {
+    return fail(error, Status::kInvalidArgument, "watermark.scheme is NONE");
+  }
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i] < 0 || static_cast<size_t>(tokens[i]) >= vocabulary_size) {
+      return fail(error, Status::kInvalidArgument, "tokens[", uint64_t{i}, "] is not in the vocabulary of ",
+                  uint64_t{vocabulary_size});
+    }
+  }
+  Detector detector(params, tokens);
+  detector.score();
+  *result = detector.result();
+  return Status::kOk;
+}
+
+}  // namespace sotto

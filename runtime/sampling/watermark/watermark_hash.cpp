@@ -1,0 +1,78 @@
+#include "runtime/sampling/watermark/watermark_hash.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cassert>
+
+#include "kernels/math.h"
+
+namespace sotto {
+
+namespace {
+
+using Words = std::array<uint32_t, 4>;
+
+Words philox(Words counter, uint64_t key) {
+  return philox4x32_10(counter, {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)});
+}
+
+}  // namespace
+
+uint64_t context_seed(const WatermarkParams& params, std::span<const int32_t> context) {
+  uint64_t seed = params.key;
+  for (size_t i = 0; i < context.size(); ++i) {
+    const Words words = philox({static_cast<uint32_t>(context[i]), static_cast<uint32_t>(i),
+                                static_cast<uint32_t>(context.size()), static_cast<uint32_t>(params.scheme)},
+                               seed);
+    seed = words[0] | uint64_t{words[1]} << 32;
+  }
+  return seed;
+}
+
+uint32_t green_threshold(float gamma) {
+  const auto threshold = static_cast<uint32_t>(gamma * 0x1p24f + 0.5f);
+  return std::clamp<uint32_t>(threshold, 1, (1 << 24) - 1);
+}
+
+uint64_t green_word(uint64_t seed, uint32_t threshold, uint64_t block) {
+  // 64 comparisons at once, from the lowest bit up. Below the threshold's lowest one bit
+  // every number is no less.
+  uint64_t less = 0;
+  for (uint32_t bit = static_cast<uint32_t>(std::countr_zero(threshold)); bit < 24; ++bit) {
+    const uint64_t word = split_mix(seed, 24 * block + (23 - bit));
+    less = (threshold >> bit & 1) != 0 ? less | ~word : less & ~word;
+  }
+  return less;
+}
+
+SelfHash::SelfHash(const WatermarkParams& params, std::span<const int32_t> context)
+    : count_(context.size() + 1), threshold_(green_threshold(params.gamma)) {
+  assert(count_ <= kMaxContextWidth);
+  constexpr auto kScheme = static_cast<uint32_t>(WatermarkScheme::kSelfHash);
+  for (size_t i = 0; i < context.size(); ++i) {
+    const auto token = static_cast<uint32_t>(context[i]);
+    anchors_[i] = static_cast<int32_t>(philox({token, 1, 0, kScheme}, params.key)[0]);
+  }
+  const Words own = philox({0, 0, 0, kScheme}, params.key);
+  anchors_[context.size()] = static_cast<int32_t>(own[0]);
+  in_ = own[1];
+  out_ = own[2];
+}
+
+bool SelfHash::is_green(int32_t token) const {
+  const uint32_t mixed = mix32(static_cast<uint32_t>(token) ^ in_);
+  const uint32_t least = static_cast<uint32_t>(anchors_[anchor(token)]) ^ mixed;
+  return mix32(least ^ out_) >> 8 < threshold_;
+}
+
+size_t SelfHash::anchor(int32_t token) const {
+  const auto mixed = static_cast<int32_t>(mix32(static_cast<uint32_t>(token) ^ in_));
+  size_t least = 0;
+  for (size_t a = 1; a < count_; ++a) {
+    if ((anchors_[a] ^ mixed) < (anchors_[least] ^ mixed)) least = a;
+  }
+  return least;
+}
+
+}  // namespace sotto
