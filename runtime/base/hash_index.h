@@ -1,0 +1,119 @@
+// The hash index of the core: from the hash of an entry's key to the number of the entry.
+//
+// The owner stores the entries in an array of its own and compares keys itself, so the index needs to know neither.
+// It is an open-addressing table with linear probing (Knuth, The Art of Computer Programming, volume 3, section 6.4,
+// algorithm L) whose slots hold the number plus one, and zero if they are free. It never allocates: its slots come
+// from an arena (layout), or from any array of the owner (use, rehash).
+//
+//   uint32_t number = index.find(hash, [&](uint32_t known) { return entries[known].key == key; });
+//   if (number == HashIndex::kAbsent) {
+//     number = entry_count++;
+//     entries[number] = {key};
+//     index.insert(hash, number);
+//   }
+//
+// Only the low bits of a hash select the slot; they must be well mixed.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/base/arena.h"
+
+namespace sotto {
+
+class HashIndex {
+ public:
+  static constexpr uint32_t kAbsent = UINT32_MAX;
+
+  // Takes slots for `capacity` entries, of 16 bits if their numbers fit. clear() must follow before the first use.
+  void layout(Arena& arena, uint32_t capacity) {
+    const uint32_t slot_count = std::bit_ceil(std::max(capacity + capacity / 2 + 1, 16u));
+    mask_ = slot_count - 1;
+    narrow_ = nullptr;
+    wide_ = nullptr;
+    if (capacity <= UINT16_MAX) {
+      narrow_ = arena.take<uint16_t>(slot_count);
+    } else {
+      wide_ = arena.take<uint32_t>(slot_count);
+    }
+  }
+
+  // Empties the index and uses these slots from now on. `slot_count` is a power of two.
+  void use(uint32_t* slots, uint32_t slot_count) {
+    assert(std::has_single_bit(slot_count));
+    narrow_ = nullptr;
+    wide_ = slots;
+    mask_ = slot_count - 1;
+    clear();
+  }
+
+  void clear() {
+    if (narrow_ != nullptr) {
+      std::fill_n(narrow_, size_t{mask_} + 1, uint16_t{0});
+    } else {
+      std::fill_n(wide_, size_t{mask_} + 1, uint32_t{0});
+    }
+  }
+
+  // Returns the number inserted with this hash for which equals(number) is true, or kAbsent.
+  template <typename Equals>
+  uint32_t find(uint32_t hash, Equals equals) const {
+    for (uint32_t slot = hash & mask_; at(slot) != 0; slot = (slot + 1) & mask_) {
+      if (equals(at(slot) - 1)) return at(slot) - 1;
+    }
+    return kAbsent;
+  }
+
+  // The number must not be in the index, and one slot at least must stay free.
+  void insert(uint32_t hash, uint32_t number) {
+    uint32_t slot = hash & mask_;
+    while (at(slot) != 0) slot = (slot + 1) & mask_;
+    set(slot, number + 1);
+  }
+
+  // Erases the entry that was inserted last. Repeated, it empties the index in time proportional to its entries: with
+  // linear probing, erasing in the reverse order of insertion leaves no gap that find() would stop at.
+  void erase_newest(uint32_t hash, uint32_t number) {
+    uint32_t slot = hash & mask_;
+    while (at(slot) != number + 1) slot = (slot + 1) & mask_;
+    set(slot, 0);
+  }
+
+  // For an index that grows in slots given to use() and rehash(), and begins without any. Returns how many slots it
+  // should have before one more entry is inserted: zero if the present ones suffice, being at most half full.
+  uint32_t wanted_slots(uint32_t entry_count) const {
+    if (wide_ == nullptr) return std::max(kLeastSlots, 2 * std::bit_ceil(entry_count + 1));
+    return entry_count >= (mask_ + 1) / 2 ? 2 * (mask_ + 1) : 0;
+  }
+  // Moves all entries into these slots; hash_of(number) returns the hash with which the number was inserted.
+  template <typename HashOf>
+  void rehash(uint32_t* slots, uint32_t slot_count, HashOf hash_of) {
+    const HashIndex old = *this;
+    use(slots, slot_count);
+    for (uint32_t slot = 0; old.wide_ != nullptr && slot <= old.mask_; ++slot) {
+      if (old.wide_[slot] != 0) insert(hash_of(old.wide_[slot] - 1), old.wide_[slot] - 1);
+    }
+  }
+
+ private:
+  static constexpr uint32_t kLeastSlots = 64;
+
+  uint32_t at(uint32_t slot) const { return narrow_ != nullptr ? narrow_[slot] : wide_[slot]; }
+  void set(uint32_t slot, uint32_t value) {
+    if (narrow_ != nullptr) {
+      narrow_[slot] = static_cast<uint16_t>(value);
+    } else {
+      wide_[slot] = value;
+    }
+  }
+
+  uint32_t mask_ = 0;
+  uint16_t* narrow_ = nullptr;  // one of the two is null
+  uint32_t* wide_ = nullptr;
+};
+
+}  // namespace sotto
