@@ -72,13 +72,13 @@ Status BeamSearch::step() {
   SearchMemory& memory = run_.memory;
   // At first all groups share the row after the text.
   if (depth_ == 0) {
-    log_softmax(*run_.input.kernels, run_.input.model.logits(run_.input.model.self, 0));
+    log_softmax(*run_.input.kernels, run_.input.model.logits(0));
   }
   for (uint32_t g = 0; g < group_count_; ++g) {
     if (groups_[g].done) continue;
     for (uint32_t i = 0; depth_ > 0 && i < groups_[g].running_count; ++i) {
       const uint32_t row = memory.running[generation_][first_of(g) + i].row;
-      log_softmax(*run_.input.kernels, run_.input.model.logits(run_.input.model.self, row));
+      log_softmax(*run_.input.kernels, run_.input.model.logits(row));
     }
     discourage(g);
     advance_group(g);
@@ -117,11 +117,11 @@ Status BeamSearch::grow() {
     for (uint32_t i = 0; i < groups_[g].running_count; ++i) {
       const uint32_t beam = first_of(g) + i;
       RunningSequence& running = memory.running[generation_][beam];
-      memory.steps[count] = {depth_ == 1 ? BranchStep::kStream : running.row, tokens_of(beam).back()};
+      memory.steps[count] = {depth_ == 1 ? BeamStep::kStream : running.row, tokens_of(beam).back()};
       running.row = count++;
     }
   }
-  return run_.input.model.grow(run_.input.model.self, {memory.steps, count});
+  return run_.input.model.grow({memory.steps, count}, *run_.input.cancelled);
 }
 
 // Takes diversity_penalty from a token for each time that an earlier group has just chosen it.
@@ -133,7 +133,7 @@ void BeamSearch::discourage(uint32_t group) {
   const uint32_t row_count = depth_ == 0 ? 1 : groups_[group].running_count;
   for (uint32_t i = 0; i < row_count; ++i) {
     const uint32_t row = memory.running[generation_][first_of(group) + i].row;
-    const auto scores = run_.input.model.logits(run_.input.model.self, row);
+    const auto scores = run_.input.model.logits(row);
     for (uint32_t g = first_group; g < group; ++g) {
       for (uint32_t other = 0; other < groups_[g].running_count; ++other) {
         const int32_t token = memory.tokens_of(generation_ ^ 1, first_of(g) + other)[depth_];
@@ -159,7 +159,7 @@ void BeamSearch::scan_beam(uint32_t beam) {
     return;
   }
   const uint32_t row = run_.memory.running[generation_][beam].row;
-  const auto scores = run_.input.model.logits(run_.input.model.self, row);
+  const auto scores = run_.input.model.logits(row);
   const SampleInput sample = run_.sample_input(tokens_of(beam), beam);
   Sampler& sampler = *run_.input.sampler;
   if (run_.params.mode == SearchMode::kBeamSample) {

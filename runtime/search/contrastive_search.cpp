@@ -48,23 +48,23 @@ Status ContrastiveSearch::step() {
   int32_t* const tokens = memory.tokens_of(0, 0);
   TokenMask mask;
   SOTTO_TRY(run_.mask(depth_ == 0 ? 0 : 1, &mask));
-  const auto logits = run_.input.model.logits(run_.input.model.self, row_);
+  const auto logits = run_.input.model.logits(row_);
   const size_t count =
       find_likeliest(run_.input.sampler->reweigh(logits, mask, run_.sample_input({tokens, depth_}, 0)));
   if (count == 0) return Status::kStopBanned;
   for (size_t i = 0; i < count; ++i) {
-    memory.steps[i] = {depth_ == 0 ? BranchStep::kStream : 0, memory.best[i].token};
+    memory.steps[i] = {depth_ == 0 ? BeamStep::kStream : 0, memory.best[i].token};
   }
-  SOTTO_TRY(run_.input.model.grow(run_.input.model.self, {memory.steps, count}));
+  SOTTO_TRY(run_.input.model.grow({memory.steps, count}, *run_.input.cancelled));
   uint32_t chosen = 0;
   for (uint32_t i = 0; i < count; ++i) {
     BeamCandidate& candidate = memory.best[i];
     const double alpha = run_.params.contrastive_alpha;
-    const double similarity = run_.input.model.similarity(run_.input.model.self, i);
+    const double similarity = run_.input.model.similarity(i);
     candidate.score = (1 - alpha) * candidate.key - alpha * similarity;
     if (candidate.score > memory.best[chosen].score) chosen = i;
   }
-  run_.input.model.keep(run_.input.model.self, chosen);
+  run_.input.model.keep(chosen);
   row_ = chosen;
   const int32_t token = memory.best[chosen].token;
   log_probability_ += memory.best[chosen].log_probability;

@@ -43,11 +43,10 @@ Status SampleSearch::run(uint32_t* count) {
     if (status != Status::kOk || running_count_ == 0) break;
     for (uint32_t i = 0; i < running_count_; ++i) {
       RunningSequence& running = memory.running[0][i];
-      memory.steps[i] = {depth_ == 1 ? BranchStep::kStream : running.row,
-                         memory.tokens_of(0, running.index)[depth_ - 1]};
+      memory.steps[i] = {depth_ == 1 ? BeamStep::kStream : running.row, memory.tokens_of(0, running.index)[depth_ - 1]};
       running.row = i;
     }
-    status = run_.input.model.grow(run_.input.model.self, {memory.steps, running_count_});
+    status = run_.input.model.grow({memory.steps, running_count_}, *run_.input.cancelled);
     if (status != Status::kOk) break;
   }
   if (status < Status::kOk) return status;
@@ -90,7 +89,7 @@ Status SampleSearch::draw(RunningSequence* running) {
   int32_t* tokens = run_.memory.tokens_of(0, index);
   TokenMask mask;
   SOTTO_TRY(run_.mask(1 + index, &mask));
-  const auto logits = run_.input.model.logits(run_.input.model.self, running->row);
+  const auto logits = run_.input.model.logits(running->row);
   const SampledToken sampled = run_.input.sampler->sample(logits, mask, run_.sample_input({tokens, depth_}, index),
                                                           &run_.memory.sampler_states[index]);
   tokens[depth_] = sampled.token;

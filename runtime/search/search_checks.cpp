@@ -94,7 +94,7 @@ Status check_contrastive(const SearchParams& params, const SearchShape& shape, c
   SOTTO_TRY(check_count("contrastive_k", params.contrastive_k, 2, kMaxContrastive, error));
   SOTTO_TRY(check_range("contrastive_alpha", params.contrastive_alpha, 0, 1, error));
   if (params.mode != SearchMode::kContrastive) return Status::kOk;
-  SOTTO_TRY(check_only(true, input.model.similarity != nullptr, "SOTTO_SEARCH_CONTRASTIVE",
+  SOTTO_TRY(check_only(true, input.model.has_similarity(), "SOTTO_SEARCH_CONTRASTIVE",
                        "a session with SOTTO_FEATURE_HIDDEN_HISTORY", error));
   if (params.contrastive_k <= shape.sequence_count) return Status::kOk;
   return fail(error, Status::kInvalidArgument, "contrastive_k is ", params.contrastive_k,

@@ -13,7 +13,7 @@ void SearchMemory::lay_out(const SearchShape& given, Arena* arena) {
   }
   finished_tokens = arena->take<int32_t>(token_count);
   finished = arena->take<FinishedSequence>(count);
-  steps = arena->take<BranchStep>(count);
+  steps = arena->take<BeamStep>(count);
   best = arena->take<BeamCandidate>(count);
   going = arena->take<BeamCandidate>(going_capacity(count));
   sampler_states = arena->take<SamplerState>(count);

@@ -11,7 +11,7 @@
 #include "runtime/search/phrases.h"
 #include "runtime/search/search_input.h"
 #include "runtime/search/search_params.h"
-#include "runtime/transformer/branch_tree.h"
+#include "runtime/transformer/beams.h"
 
 namespace sotto {
 
@@ -51,7 +51,7 @@ struct SearchMemory {
   PhraseState* phrase_states[2] = {};      // (generation; sequence)
   int32_t* finished_tokens = nullptr;      // (sequence, token)
   FinishedSequence* finished = nullptr;    // (sequence)
-  BranchStep* steps = nullptr;             // (sequence)
+  BeamStep* steps = nullptr;               // (sequence)
   BeamCandidate* best = nullptr;           // (sequence)
   BeamCandidate* going = nullptr;          // (2 sequence + sequence * (kMaxPhrases + 1))
   SamplerState* sampler_states = nullptr;  // (sequence)

@@ -53,7 +53,7 @@ Status SearchRun::begin(bool needs_last) {
   begin_ns_ = monotonic_ns();
   if (is_cancelled()) return Status::kStopCancelled;
   uint32_t room = 0;
-  SOTTO_TRY(input.model.begin(input.model.self, &room));
+  SOTTO_TRY(input.model.begin(*input.cancelled, &room));
   if (!needs_last) ++room;
   uint64_t wanted = params.max_tokens;
   if (input.stops.max_tokens != 0) {

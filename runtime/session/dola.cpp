@@ -78,17 +78,17 @@ Status check_dola(const SamplerParams& params, const Model& model, uint32_t feat
   return fail(error, Status::kInvalidArgument, "dola: the model has too few layers, ", model.config().layer_count);
 }
 
-Status contrast_layers(Context* context, const Model& model, const SamplerParams& params, float* mixed) {
+Status contrast_layers(KvSequence* context, const Model& model, const SamplerParams& params, float* mixed) {
   const Kernels& kernels = model.kernels();
   const Layers layers = candidate_layers(model, params.dola);
-  SOTTO_TRY(context->compute_premature_logits(layers.view()));
+  SOTTO_TRY(context->forward().compute_premature_logits(context->batch_row_count() - 1, layers.view()));
   const std::span<const float> logits = context->logits();
   const LogProbabilities p(kernels, logits);
   const double own_entropy = entropy(kernels, logits, p);
   size_t best = 0;
   double largest = -std::numeric_limits<double>::infinity();
   for (size_t i = 0; i < layers.count; ++i) {
-    const std::span<const float> premature = context->premature_logits(i);
+    const std::span<const float> premature = context->forward().premature_logits(i);
     const LogProbabilities q(kernels, premature);
     // JSD = H((p + q) / 2) - (H(p) + H(q)) / 2
     const double divergence =
@@ -97,7 +97,7 @@ Status contrast_layers(Context* context, const Model& model, const SamplerParams
     largest = divergence;
     best = i;
   }
-  const std::span<const float> premature = context->premature_logits(best);
+  const std::span<const float> premature = context->forward().premature_logits(best);
   const LogProbabilities q(kernels, premature);
   const double floor = p.of_logit(p.max_logit()) + ln(static_cast<double>(params.dola_relative_top));
   for (size_t i = 0; i < logits.size(); ++i) {

@@ -5,7 +5,7 @@
 #include "runtime/base/status.h"
 #include "runtime/model/model.h"
 #include "runtime/sampling/sampler_params.h"
-#include "runtime/transformer/context.h"
+#include "runtime/transformer/kv_sequence.h"
 
 namespace sotto {
 
@@ -17,6 +17,6 @@ Status check_dola(const SamplerParams& params, const Model& model, uint32_t feat
 // q has the largest Jensen-Shannon divergence from the last one's p, the lowest of equals:
 // mixed = ln p - ln q where p >= dola_relative_top max p, else -infinity. After ensure_logits(),
 // for the stream's last token; logits() stay. `mixed`: (vocabulary).
-Status contrast_layers(Context* context, const Model& model, const SamplerParams& params, float* mixed);
+Status contrast_layers(KvSequence* context, const Model& model, const SamplerParams& params, float* mixed);
 
 }  // namespace sotto

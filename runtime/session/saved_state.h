@@ -1,6 +1,6 @@
 // A saved session: its stream as portable, checked bytes. In this order, little-endian:
 //   header: magic, version, size, the model's fingerprint, the shape;
-//   context: tokens, positions, keys and values in use (runtime/transformer/context_image.h);
+//   context: tokens, positions, keys and values in use (runtime/transformer/kv_sequence_image.h);
 //   stream: the token still to be evaluated, where the answer began, healing, tokens held and
 //   refused, why the text ends; a state for each token (sampler, text held back);
 //   XXH64 of all that.
@@ -18,7 +18,7 @@
 #include "runtime/session/held_tokens.h"
 #include "runtime/session/session_params.h"
 #include "runtime/session/token_states.h"
-#include "runtime/transformer/context_image.h"
+#include "runtime/transformer/kv_sequence_image.h"
 
 namespace sotto {
 

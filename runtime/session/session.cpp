@@ -54,7 +54,7 @@ Status resolve_sequences(const ModelConfig& config, SessionParams* params, Error
   return Status::kOk;
 }
 
-ContextParams context_params(const SessionParams& params) {
+KvSequenceParams context_params(const SessionParams& params) {
   return {params.context_tokens,
           params.batch_tokens,
           params.sink_tokens,
@@ -88,7 +88,8 @@ StopShape stop_shape(const Model& model, const SessionParams& params) {
 // Where the session's parts are.
 struct Session::Layout {
   Session* session;
-  Context context;
+  KvSequence context;
+  Beams beams;
   uint8_t* sampler;
   Stops stops;
   TokenStates states;
@@ -109,7 +110,7 @@ Status Session::resolve(const Model& model, const SessionParams& given, SessionP
   SOTTO_TRY(check_parameter("thread_count", params->thread_count, 1, kMaxThreads, error));
   SOTTO_TRY(check_parameter("features", params->features, 0, kAllFeatures, error));
   SOTTO_TRY(check_parameter("list_bytes", params->list_bytes, 0, kMaxListBytes, error));
-  SOTTO_TRY(check_parameter("draft_tokens", params->draft_tokens, 0, Context::kMaxDraftTokens, error));
+  SOTTO_TRY(check_parameter("draft_tokens", params->draft_tokens, 0, KvSequence::kMaxDraftTokens, error));
   SOTTO_TRY(resolve_sequences(model.config(), params, error));
   return resolve_overflow(params, error);
 }
@@ -119,7 +120,9 @@ size_t Session::lay_out(const Model& model, const SessionParams& params, Arena a
   const size_t vocabulary = model.config().vocabulary_size;
   const bool mixes = (params.features & (kFeatureGuide | kFeatureDola)) != 0;
   layout->session = reinterpret_cast<Session*>(arena.take<uint8_t>(kSessionBytes));
-  layout->context.lay_out(model.config(), context_params(params), &arena);
+  layout->context.layout(arena, model.config(), context_params(params));
+  layout->beams.layout(arena, params.sequence_count, params.sequence_tokens,
+                       layout->session == nullptr ? nullptr : &layout->session->context_);
   layout->sampler = arena.take<uint8_t>(Sampler::memory_size(vocabulary, params.list_bytes, params.context_tokens));
   layout->stops.place(stop_shape(model, params), &arena);
   layout->states.place(params.context_tokens, &arena);
@@ -172,6 +175,7 @@ Status Session::init(const Model& model, const SessionParams& given, void* memor
   session->params_ = params;
   session->pool_ = pool;
   session->context_ = layout.context;
+  session->beams_ = layout.beams;
   session->memory_bytes_ = needed;
   session->sampler_.init(model.kernels(), sampler_shape(model, params), layout.sampler);
   session->stops_ = layout.stops;
@@ -204,13 +208,13 @@ uint64_t Session::kv_bytes() const {
 
 SessionTimings Session::timings() const {
   SessionTimings timings = timings_;
-  timings.reanchor = context_.reanchor_timings();
+  timings.reanchor = context_.reanchor_timings;
   return timings;
 }
 
 void Session::reset_timings() {
   timings_ = {};
-  context_.reset_reanchor_timings();
+  context_.reanchor_timings = {};
   speculation_.info = {};
 }
 

@@ -25,7 +25,8 @@
 #include "runtime/session/stops.h"
 #include "runtime/session/text_stream.h"
 #include "runtime/session/token_states.h"
-#include "runtime/transformer/context.h"
+#include "runtime/transformer/beams.h"
+#include "runtime/transformer/kv_sequence.h"
 
 namespace sotto {
 
@@ -82,7 +83,7 @@ class Session {
 
   const Model& model() const { return *model_; }
   const SessionParams& params() const { return params_; }  // defaults resolved
-  const Context& context() const { return context_; }
+  const KvSequence& context() const { return context_; }
   uint64_t token_count() const { return context_.token_count() + (has_pending_ ? 1 : 0); }
   uint64_t kv_bytes() const;
   uint64_t memory_bytes() const { return memory_bytes_; }
@@ -179,12 +180,13 @@ class Session {
   const Model* model_ = nullptr;
   SessionParams params_;
   ThreadPool* pool_ = nullptr;
-  Context context_;
+  KvSequence context_;
   Sampler sampler_;
   Stops stops_;
   TokenStates states_;
   uint64_t* mask_words_ = nullptr;  // (vocabulary) bits
   Search search_;
+  Beams beams_;
   float* mixed_logits_ = nullptr;  // (vocabulary), with kFeatureGuide or kFeatureDola
   SessionTimings timings_;
   size_t memory_bytes_ = 0;

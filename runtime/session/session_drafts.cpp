@@ -65,7 +65,7 @@ void Session::draft_by_callback(size_t room, Speculation::Kind* kind) {
   // Behind forced drafts there is no state yet.
   std::span<const float> hidden;
   if (context_.batch_row_count() > 0 && speculation_.drafts().empty()) {
-    hidden = context_.final_states(context_.batch_row_count() - 1, 1);
+    hidden = context_.forward().final_states(context_.batch_row_count() - 1, 1);
   }
   const auto drafts = speculation_.rest().first(most);
   const size_t given =
@@ -170,11 +170,11 @@ Status Session::draft_by_early_exit(size_t room, Speculation::Kind* kind) {
 // What the model would have said behind the drafts it did not take.
 void Session::keep_guesses() {
   const auto drafts = context_.drafts();
-  std::array<int32_t, Context::kMaxDraftTokens + 1> tokens;
-  std::array<int32_t, Context::kMaxDraftTokens>& guesses = speculation_.guesses;
+  std::array<int32_t, KvSequence::kMaxDraftTokens + 1> tokens;
+  std::array<int32_t, KvSequence::kMaxDraftTokens>& guesses = speculation_.guesses;
   const size_t vocabulary = model_->config().vocabulary_size;
   for (size_t i = 0; i < drafts.size(); ++i) {
-    const auto logits = context_.row_logits(context_.batch_row_count() + i);
+    const auto logits = context_.forward().logits(context_.batch_row_count() + i);
     guesses[i] = static_cast<int32_t>(model_->kernels().argmax(logits.data(), vocabulary));
   }
   speculation_.guess_count = drafts.size();

@@ -196,7 +196,7 @@ bool Session::sees_only_allowed() const {
 
 // The row that the sampler sees: where the mask leaves little of it, only that.
 Status Session::find_logits(const TokenMask& mask, std::span<const float>* logits) {
-  if (sees_only_allowed() && context_.pays_to_restrict(mask)) {
+  if (sees_only_allowed() && context_.forward().pays_to_restrict(mask)) {
     SOTTO_TRY(evaluate_pending(&cancelled_, {}, /*want_logits=*/false));
     if (!context_.has_logits()) {
       Stopwatch stopwatch(&timings_.decode_ns);

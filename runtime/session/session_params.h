@@ -6,7 +6,7 @@
 
 #include "kernels/thread_pool.h"
 #include "runtime/session/log_probabilities.h"
-#include "runtime/transformer/context.h"
+#include "runtime/transformer/kv_sequence.h"
 
 namespace sotto {
 

@@ -55,12 +55,12 @@ Status Session::score_batch(std::span<const int32_t>* tokens, double* known, flo
   };
   add(*known);
   const size_t rows = std::min(count, tokens->size() - 1);  // that have a token after them
-  const size_t most = context_.logit_row_count();
+  const size_t most = context_.forward().logit_row_count();
   for (size_t row = 0; row < rows; ++row) {
     if (row % most == 0) {
       SOTTO_TRY(context_.compute_row_logits(row, std::min(most, rows - row)));
     }
-    const LogProbabilities model(model_->kernels(), context_.row_logits(row % most));
+    const LogProbabilities model(model_->kernels(), context_.forward().logits(row % most));
     *known = model.of((*tokens)[row + 1]);
     if (row + 1 < count) add(*known);
   }
@@ -74,7 +74,7 @@ Status Session::hidden(std::span<const float>* hidden) {
   const Status status = context_.ensure_last_row(cancelled_);
   if (status == Status::kStopCancelled) cancelled_.store(0, std::memory_order_relaxed);
   SOTTO_TRY(status);
-  *hidden = context_.final_states(context_.batch_row_count() - 1, 1);
+  *hidden = context_.forward().final_states(context_.batch_row_count() - 1, 1);
   return Status::kOk;
 }
 
@@ -96,7 +96,7 @@ Status Session::embed(std::span<const int32_t> tokens, Pooling pooling, float* e
       tokens = tokens.subspan(count);
       if (status != Status::kOk || (pooling == Pooling::kLast && !tokens.empty())) continue;
       const size_t skipped = pooling == Pooling::kLast ? count - 1 : 0;
-      const auto states = context_.final_states(skipped, count - skipped);
+      const auto states = context_.forward().final_states(skipped, count - skipped);
       for (size_t at = 0; at < states.size(); at += width) {
         model_->kernels().add(states.data() + at, width, embedding);
       }

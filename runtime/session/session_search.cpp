@@ -1,5 +1,4 @@
 // Searches that continue a session's text.
-#include "runtime/search/context_model.h"
 #include "runtime/session/session.h"
 
 namespace sotto {
@@ -51,9 +50,8 @@ Status Session::search(const SearchParams& params, std::span<const SearchSequenc
   if (!stops_.banned_strings().empty()) {
     return fail(error, Status::kInvalidArgument, "banned_strings does not go with a search");
   }
-  ContextModel model = {&context_, &cancelled_, (params_.features & kFeatureHiddenHistory) != 0};
   SearchInput input;
-  input.model = model.view();
+  input.model = SequenceModel(&beams_, (params_.features & kFeatureHiddenHistory) != 0);
   input.kernels = &model_->kernels();
   input.sampler = &sampler_;
   input.constraint = constraint();

@@ -100,10 +100,10 @@ Status Session::evaluate_ahead() {
     speculation_.accept_one();
     return Status::kOk;
   }
-  if (context_.drafts_left() > 0 && (speculation_.params().sources & kDraftLookahead) != 0) {
+  if (!context_.drafts().empty() && (speculation_.params().sources & kDraftLookahead) != 0) {
     keep_guesses();
   }
-  speculation_.close_batch(context_.drafts_left() > 0);
+  speculation_.close_batch(!context_.drafts().empty());
   size_t forced = 0;
   Speculation::Kind kind = Speculation::kShortMatch;
   Status status;
@@ -124,7 +124,7 @@ size_t Session::draft_room() const {
   uint64_t limit = call_limit_;
   if (stops_.max_tokens() != 0) limit = std::min(limit, stops_.max_tokens());
   const uint64_t wanted = limit - std::min(limit, token_count() - answer_start_);
-  const size_t most = std::min<size_t>(speculation_.params().draft_tokens, context_.draft_room());
+  const size_t most = std::min<size_t>(speculation_.params().draft_tokens, context_.draft_capacity());
   return static_cast<size_t>(std::min<uint64_t>(most, wanted - std::min<uint64_t>(wanted, 1)));
 }
 

@@ -44,7 +44,7 @@ struct Session::SavedStream {
   uint32_t refuse_newest = 0;
   int32_t end = 0;
 
-  bool read(const ContextPlace& place, const SessionParams& params, uint32_t vocabulary, ByteReader* reader) {
+  bool read(const KvSequencePosition& place, const SessionParams& params, uint32_t vocabulary, ByteReader* reader) {
     has_pending = reader->get<uint32_t>();
     pending = reader->get<int32_t>();
     answer_start = reader->get<uint64_t>();
@@ -70,7 +70,7 @@ struct Session::SavedStream {
 };
 
 void Session::write(ByteWriter* writer) const {
-  ContextImage::write(context_, model_->config(), writer);
+  KvSequenceImage::write(context_, model_->config(), writer);
   writer->put(uint32_t{has_pending_ ? 1u : 0u});
   writer->put(has_pending_ ? pending_ : 0);
   writer->put(answer_start_);
@@ -122,9 +122,9 @@ Status Session::restore(std::span<const uint8_t> bytes, Error* error) {
 // Reads everything as read() would, and changes nothing.
 bool Session::verify(ByteReader* reader) const {
   const uint32_t vocabulary = model_->config().vocabulary_size;
-  ContextPlace place;
+  KvSequencePosition place;
   SavedStream saved;
-  if (!ContextImage::verify(context_, model_->config(), reader, &place)) return false;
+  if (!KvSequenceImage::verify(context_, model_->config(), reader, &place)) return false;
   if (!saved.read(place, params_, vocabulary, reader)) return false;
   char healed[kMaxTokenBytes];
   reader->get_array(healed, saved.healing_size);
@@ -150,9 +150,9 @@ bool Session::verify(ByteReader* reader) const {
 
 // Into a session that has been reset.
 void Session::read(ByteReader* reader) {
-  ContextImage::read(&context_, model_->config(), reader);
+  KvSequenceImage::read(&context_, model_->config(), reader);
   SavedStream saved;
-  ContextPlace place;
+  KvSequencePosition place;
   place.token_count = context_.token_count();
   saved.read(place, params_, model_->config().vocabulary_size, reader);
   has_pending_ = saved.has_pending != 0;
@@ -218,7 +218,7 @@ Status Session::fork(const Session& from, Session* to, Error* error) {
     return fail(error, Status::kInvalidArgument, "context_tokens, sink_tokens, overflow or features of the two differ");
   }
   to->reset();
-  ContextImage::copy(from.context_, from.model_->config(), &to->context_);
+  KvSequenceImage::copy(from.context_, from.model_->config(), &to->context_);
   to->has_pending_ = from.has_pending_;
   to->pending_ = from.pending_;
   to->answer_start_ = from.answer_start_;

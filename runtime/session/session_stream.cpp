@@ -74,8 +74,8 @@ void Session::begin_text() {
 Status Session::evaluate_pending(std::atomic<uint32_t>* cancelled, std::span<const int32_t> drafts, bool want_logits) {
   if (!has_pending_) return Status::kOk;
   Stopwatch stopwatch(&timings_.decode_ns);
-  const size_t room = std::min(drafts.size(), context_.draft_room());
-  const Status status = context_.append_with_drafts(pending_, drafts.first(room), *cancelled, want_logits);
+  const size_t room = std::min(drafts.size(), context_.draft_capacity());
+  const Status status = context_.append({&pending_, 1}, *cancelled, drafts.first(room), want_logits);
   if (status == Status::kStopCancelled) cancelled->store(0, std::memory_order_relaxed);
   if (status != Status::kOk) return status;
   has_pending_ = false;

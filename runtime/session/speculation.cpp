@@ -7,7 +7,7 @@ namespace sotto {
 void Speculation::place(uint32_t context_tokens, uint32_t draft_tokens, Arena* arena) {
   const bool used = draft_tokens > 0;
   // The one beyond the drafts is the stream's pending token.
-  text_ = arena->take<int32_t>(used ? size_t{context_tokens} + Context::kMaxDraftTokens + 1 : 0);
+  text_ = arena->take<int32_t>(used ? size_t{context_tokens} + KvSequence::kMaxDraftTokens + 1 : 0);
   pool.place(used, arena);
 }
 
@@ -26,7 +26,7 @@ void Speculation::begin(const TokenHistory& text, const SamplerState& sampler) {
     text_count_ += piece.size();
   }
   known_count_ = text_count_;
-  room_end_ = text_count_ + Context::kMaxDraftTokens;
+  room_end_ = text_count_ + KvSequence::kMaxDraftTokens;
 }
 
 void Speculation::open_batch(size_t forced, Kind kind) {

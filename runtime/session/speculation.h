@@ -19,7 +19,7 @@
 #include "runtime/sampling/sample_input.h"
 #include "runtime/session/draft_pace.h"
 #include "runtime/session/draft_pool.h"
-#include "runtime/transformer/context.h"
+#include "runtime/transformer/kv_sequence.h"
 
 namespace sotto {
 
@@ -76,7 +76,7 @@ class Speculation {
   std::array<DraftPace, kKindCount> paces;
   DraftPool pool;
   // Of the places behind the next token, by rows whose drafts did not come.
-  std::array<int32_t, Context::kMaxDraftTokens> guesses = {};
+  std::array<int32_t, KvSequence::kMaxDraftTokens> guesses = {};
   size_t guess_count = 0;
   SamplerState state;  // after the drafts, if they come
 
@@ -84,7 +84,7 @@ class Speculation {
   void begin(const TokenHistory& text, const SamplerState& sampler);
   void add(int32_t draft) { text_[text_count_++] = draft; }
   void drop_from(size_t index) { text_count_ = known_count_ + index; }
-  // The text with the drafts behind it; room for Context::kMaxDraftTokens.
+  // The text with the drafts behind it; room for KvSequence::kMaxDraftTokens.
   std::span<const int32_t> text() const { return {text_, text_count_}; }
   std::span<const int32_t> drafts() const { return text().subspan(known_count_); }
   std::span<int32_t> rest() { return {text_ + text_count_, room_end_ - text_count_}; }
@@ -98,7 +98,7 @@ class Speculation {
 
  private:
   SpeculationParams params_ = {0};
-  int32_t* text_ = nullptr;  // (context_tokens + Context::kMaxDraftTokens)
+  int32_t* text_ = nullptr;  // (context_tokens + KvSequence::kMaxDraftTokens)
   size_t known_count_ = 0;
   size_t text_count_ = 0;
   size_t room_end_ = 0;

@@ -7,49 +7,48 @@
 namespace sotto {
 
 struct Forward::Batch {
-  std::span<const int32_t> tokens;  // of the stream
+  std::span<const int32_t> tokens;  // of the stream, or
   uint32_t first_position = 0;
-  std::span<const BranchRow> branches;  // or these
-  uint32_t layer_count = UINT32_MAX;    // the first ones, if not all
+  std::span<const BeamRow> beams;
+  uint32_t layer_count = UINT32_MAX;  // the first layers only
 
-  size_t row_count() const { return branches.empty() ? tokens.size() : branches.size(); }
-  int32_t token(size_t row) const { return branches.empty() ? tokens[row] : branches[row].token; }
+  size_t row_count() const { return beams.empty() ? tokens.size() : beams.size(); }
+  int32_t token(size_t row) const { return beams.empty() ? tokens[row] : beams[row].token; }
   uint32_t position(size_t row) const {
-    return branches.empty() ? first_position + static_cast<uint32_t>(row) : branches[row].position;
+    return beams.empty() ? first_position + static_cast<uint32_t>(row) : beams[row].position;
   }
   uint32_t slot(size_t row, const KvRing& ring) const {
-    return branches.empty() ? ring.slot_of(position(row)) : branches[row].slot;
+    return beams.empty() ? ring.slot_of(position(row)) : beams[row].slot;
   }
 };
 
-void Forward::lay_out(const ModelConfig& config, const ForwardShape& shape, Arena* arena) {
-  context_tokens_ = shape.context_tokens;
-  features_ = shape.features;
+void Forward::layout(Arena& arena, const ModelConfig& config, const ForwardConfig& sizes) {
+  context_tokens_ = sizes.context_tokens;
+  features_ = sizes.features;
   vocabulary_size_ = config.vocabulary_size;
-  state_rows_ = size_t{shape.draft_tokens} + 1;
-  logit_row_count_ = std::max(size_t{shape.sequence_count}, state_rows_);
-  visible_count_ = size_t{shape.context_tokens} + shape.sequence_tokens;
+  state_rows_ = size_t{sizes.draft_tokens} + 1;
+  logit_row_count_ = std::max(size_t{sizes.sequence_count}, state_rows_);
+  visible_count_ = size_t{sizes.context_tokens} + sizes.sequence_tokens;
   const bool keeps_layers = (features_ & kFeatureLayerStates) != 0;
   const size_t premature = keeps_layers ? premature_layer_count(config.layer_count) : 0;
-  const size_t rows = std::max({size_t{shape.batch_tokens}, size_t{shape.sequence_count}, premature, state_rows_});
+  const size_t rows = std::max({size_t{sizes.batch_tokens}, size_t{sizes.sequence_count}, premature, state_rows_});
   const size_t width = config.embedding_size;
   const size_t inner = config.feed_forward_size;
-  const uint32_t branch_slots = shape.sequence_count * shape.sequence_tokens;
-  ring_.lay_out(
-      {config.layer_count, config.head_count, config.head_size, shape.context_tokens, shape.sink_tokens, branch_slots},
-      arena);
-  hidden_ = arena->take<float>(rows * width);
-  branch_ = arena->take<float>(rows * width);
-  wide_ = arena->take<float>(rows * std::max(3 * width, inner));
+  const uint32_t beam_slots = sizes.sequence_count * sizes.sequence_tokens;
+  ring_.layout(arena, {config.layer_count, config.head_count, config.head_size, sizes.context_tokens, sizes.sink_tokens,
+                       beam_slots});
+  hidden_ = arena.take<float>(rows * width);
+  sublayer_output_ = arena.take<float>(rows * width);
+  scratch_ = arena.take<float>(rows * std::max(3 * width, inner));
   quantized_size_ = rows * std::max(width, inner) + kActivationPadding;
-  quantized_ = arena->take<int8_t>(quantized_size_);
-  quantization_ = arena->take<RowQuantization>(rows + kQuantizationPadding);
-  scores_ = arena->take<float>(saturating_product(config.head_count, visible_count_));
-  logits_ = arena->take<float>((logit_row_count_ + premature) * vocabulary_size_);
-  layer_states_ = arena->take<float>(keeps_layers ? config.layer_count * state_rows_ * width : 0);
+  quantized_ = arena.take<int8_t>(quantized_size_);
+  quantization_ = arena.take<RowQuantization>(rows + kQuantizationPadding);
+  scores_ = arena.take<float>(saturating_product(config.head_count, visible_count_));
+  logits_ = arena.take<float>((logit_row_count_ + premature) * vocabulary_size_);
+  layer_states_ = arena.take<float>(keeps_layers ? config.layer_count * state_rows_ * width : 0);
   const bool keeps_hidden = (features_ & kFeatureHiddenHistory) != 0;
-  hidden_history_.lay_out(keeps_hidden ? size_t{shape.context_tokens} + branch_slots : 0, width, arena);
-  operator_memory_ = arena->take<uint8_t>(kShapeCount * kLinearOperatorBytes);
+  hidden_history_.layout(arena, keeps_hidden ? size_t{sizes.context_tokens} + beam_slots : 0, width);
+  operator_memory_ = arena.take<uint8_t>(kLinearSlotCount * kLinearOperatorBytes);
 }
 
 Status Forward::init(const Model& model, ThreadPool* pool, Error* error) {
@@ -60,9 +59,9 @@ Status Forward::init(const Model& model, ThreadPool* pool, Error* error) {
   const uint32_t inner = config.feed_forward_size;
   const struct {
     uint32_t inputs, outputs;
-  } shapes[kShapeCount] = {
+  } shapes[kLinearSlotCount] = {
       {width, 3 * width}, {width, width}, {width, inner}, {inner, width}, {width, config.vocabulary_size}};
-  for (size_t i = 0; i < kShapeCount; ++i) {
+  for (size_t i = 0; i < kLinearSlotCount; ++i) {
     operators_[i] = create_linear_operator(shapes[i].inputs, shapes[i].outputs, model.isa(),
                                            operator_memory_ + i * kLinearOperatorBytes);
     if (operators_[i] == nullptr) {
@@ -85,7 +84,7 @@ Status Forward::evaluate_first_layers(int32_t token, uint32_t position, uint32_t
   return compute_logits(0, 1);
 }
 
-Status Forward::evaluate_branches(std::span<const BranchRow> rows, const std::atomic<uint32_t>& cancelled) {
+Status Forward::evaluate_beams(std::span<const BeamRow> rows, const std::atomic<uint32_t>& cancelled) {
   assert(!rows.empty() && rows.size() <= logit_row_count_);
   SOTTO_TRY(evaluate_layers({{}, 0, rows}, /*overwrites=*/false, cancelled));
   return compute_logits(0, rows.size());
@@ -108,28 +107,32 @@ Status Forward::evaluate_layers(const Batch& batch, bool overwrites, const std::
     SOTTO_TRY(evaluate_layer(layer, layer + 1 == layer_count, batch));
   }
   const bool is_whole = layer_count == model_->config().layer_count;
-  if ((features_ & kFeatureHiddenHistory) != 0 && is_whole) remember(batch);
+  if ((features_ & kFeatureHiddenHistory) == 0 || !is_whole) return Status::kOk;
+  final_norm(hidden_, batch.row_count());
+  for (size_t row = 0; row < batch.row_count(); ++row) {
+    hidden_history_.store(batch.slot(row, ring_), sublayer_output_ + row * width);
+  }
   return Status::kOk;
 }
 
-// x += attention(norm(x)); x += feed_forward(norm(x)). Whoever changes x takes the next norm.
+// x += attention(norm(x)); x += feed_forward(norm(x)). Each step that changes x also computes the next norm.
 Status Forward::evaluate_layer(uint32_t index, bool is_last, const Batch& batch) {
   const LayerView& layer = model_->layer(index);
   const size_t rows = batch.row_count();
 
-  SOTTO_TRY(multiply(kQkv, layer.attention_qkv, rows, wide_));
+  SOTTO_TRY(multiply(kQkv, layer.attention_qkv, rows, scratch_));
   attend(index, batch);
-  quantize(branch_, model_->config().embedding_size, rows);
-  SOTTO_TRY(multiply(kAttentionOutput, layer.attention_output, rows, branch_));
-  normalize(layer.feed_forward_norm, rows, branch_);
+  quantize(sublayer_output_, model_->config().embedding_size, rows);
+  SOTTO_TRY(multiply(kAttentionOutput, layer.attention_output, rows, sublayer_output_));
+  normalize(layer.feed_forward_norm, rows, sublayer_output_);
 
-  SOTTO_TRY(multiply(kUp, layer.feed_forward_up, rows, wide_));
+  SOTTO_TRY(multiply(kUp, layer.feed_forward_up, rows, scratch_));
   activate(rows);
-  SOTTO_TRY(multiply(kDown, layer.feed_forward_down, rows, branch_));
+  SOTTO_TRY(multiply(kDown, layer.feed_forward_down, rows, sublayer_output_));
   if (is_last) {
-    add_branch(rows);
+    add_sublayer_output(rows);
   } else {
-    normalize(model_->layer(index + 1).attention_norm, rows, branch_);
+    normalize(model_->layer(index + 1).attention_norm, rows, sublayer_output_);
   }
   return Status::kOk;
 }
@@ -141,9 +144,9 @@ Status Forward::compute_logits(size_t first_row, size_t count) {
 
 void Forward::compute_allowed_logits(size_t row, const TokenMask& mask) {
   const size_t width = model_->config().embedding_size;
-  normalize_finally(hidden_ + row * width, 1);
-  quantize(branch_, width, 1);
-  run_linear_outputs(operators_[kHead], model_->head(), mask.words, quantized_, quantization_[0], logits_, wide_);
+  final_norm(hidden_ + row * width, 1);
+  quantize(sublayer_output_, width, 1);
+  run_linear_outputs(operators_[kHead], model_->head(), mask.words, quantized_, quantization_[0], logits_, scratch_);
 }
 
 bool Forward::pays_to_restrict(const TokenMask& mask) const {
@@ -160,8 +163,8 @@ bool Forward::pays_to_restrict(const TokenMask& mask) const {
 
 std::span<const float> Forward::final_states(size_t first_row, size_t count) {
   const size_t width = model_->config().embedding_size;
-  normalize_finally(hidden_ + first_row * width, count);
-  return {branch_, count * width};
+  final_norm(hidden_ + first_row * width, count);
+  return {sublayer_output_, count * width};
 }
 
 Status Forward::compute_premature_logits(size_t row, std::span<const uint32_t> layers) {
@@ -171,36 +174,27 @@ Status Forward::compute_premature_logits(size_t row, std::span<const uint32_t> l
   const size_t width = model_->config().embedding_size;
   for (size_t i = 0; i < layers.size(); ++i) {
     const size_t state = layers[i] * state_rows_ + row - first_state_row_;
-    std::copy_n(layer_states_ + state * width, width, wide_ + i * width);
+    std::copy_n(layer_states_ + state * width, width, scratch_ + i * width);
   }
-  return multiply_head(wide_, layers.size(), premature_logits(0).data());
+  return multiply_head(scratch_, layers.size(), premature_logits(0).data());
 }
 
 // logits = head(norm(x))
 Status Forward::multiply_head(const float* x, size_t rows, float* logits) {
-  normalize_finally(x, rows);
-  quantize(branch_, model_->config().embedding_size, rows);
+  final_norm(x, rows);
+  quantize(sublayer_output_, model_->config().embedding_size, rows);
   return multiply(kHead, model_->head(), rows, logits);
 }
 
-// branch = norm(x)
-void Forward::normalize_finally(const float* x, size_t rows) {
+// sublayer_output = norm(x)
+void Forward::final_norm(const float* x, size_t rows) {
   const ModelConfig& config = model_->config();
   const NormView& norm = model_->final_norm();
   const size_t width = config.embedding_size;
   parallel_for(pool_, rows, [&](size_t row) {
     model_->kernels().layer_norm(x + row * width, norm.gain, norm.bias, config.norm_epsilon, width,
-                                 branch_ + row * width);
+                                 sublayer_output_ + row * width);
   });
-}
-
-// Keeps the final states of a batch for comparisons.
-void Forward::remember(const Batch& batch) {
-  const size_t width = model_->config().embedding_size;
-  normalize_finally(hidden_, batch.row_count());
-  for (size_t row = 0; row < batch.row_count(); ++row) {
-    hidden_history_.store(batch.slot(row, ring_), branch_ + row * width);
-  }
 }
 
 void Forward::embed(const Batch& batch) {
@@ -213,20 +207,20 @@ void Forward::embed(const Batch& batch) {
   });
 }
 
-// hidden += branch, unless that is null; quantized = norm(hidden)
-void Forward::normalize(const NormView& norm, size_t rows, const float* branch) {
+// hidden += sublayer_output, unless it is null; quantized = norm(hidden)
+void Forward::normalize(const NormView& norm, size_t rows, const float* sublayer_output) {
   const ModelConfig& config = model_->config();
   const Kernels& kernels = model_->kernels();
   const size_t width = config.embedding_size;
   parallel_for(pool_, rows, [&](size_t row) {
-    float* normalized = branch_ + row * width;
-    if (branch != nullptr) kernels.add(branch + row * width, width, hidden_ + row * width);
+    float* normalized = sublayer_output_ + row * width;
+    if (sublayer_output != nullptr) kernels.add(sublayer_output + row * width, width, hidden_ + row * width);
     kernels.layer_norm(hidden_ + row * width, norm.gain, norm.bias, config.norm_epsilon, width, normalized);
     kernels.quantize_row(normalized, width, quantized_ + row * width, &quantization_[row]);
   });
 }
 
-// branch = attention over the ring; wide holds (row, {query, key, value}, head, head_size).
+// sublayer_output = attention over the ring; scratch holds (row, {query, key, value}, head, head_size).
 void Forward::attend(uint32_t layer, const Batch& batch) {
   const size_t block = attention_block(batch);
   if (block > 1) {
@@ -239,8 +233,8 @@ void Forward::attend(uint32_t layer, const Batch& batch) {
   parallel_for(pool_, model_->config().head_count, [&](size_t head) {
     const auto h = static_cast<uint32_t>(head);
     if (block > 1) return attend_in_blocks(layer, h, batch, block);
-    // In order: a key may overwrite the slot that just left the window, and the next row is
-    // the first not to see it.
+    // Rows are stored in order, because a key may overwrite the slot that just left the window. The next row is the
+    // first that does not attend to it.
     for (size_t row = 0; row < batch.row_count(); ++row) {
       store_row(layer, h, batch, row);
       attend_row(layer, h, batch, row);
@@ -251,15 +245,15 @@ void Forward::attend(uint32_t layer, const Batch& batch) {
 void Forward::store_row(uint32_t layer, uint32_t head, const Batch& batch, size_t row) {
   const ModelConfig& config = model_->config();
   const size_t width = config.embedding_size;
-  const float* key = wide_ + (row * 3 + 1) * width + head * config.head_size;
+  const float* key = scratch_ + (row * 3 + 1) * width + head * config.head_size;
   ring_.store(model_->kernels(), layer, head, batch.slot(row, ring_), key, key + width);
 }
 
-// How many rows are attended to at once: their scores lie where quantized activations were; on
-// one thread, those of all heads in the same place.
+// Returns how many rows are processed per attention call. Their scores reuse the buffer of quantized activations; with
+// one thread, all heads use the same part of it.
 size_t Forward::attention_block(const Batch& batch) const {
   const size_t end = batch.first_position + batch.row_count();
-  if (batch.row_count() == 1 || !batch.branches.empty() || end > context_tokens_) return 1;
+  if (batch.row_count() == 1 || !batch.beams.empty() || end > context_tokens_) return 1;
   const size_t heads = pool_ == nullptr ? 1 : model_->config().head_count;
   const size_t group = attention_score_count(1, end) * sizeof(float);
   const size_t rows = quantized_size_ / (heads * group) * kAttentionGroupRows;
@@ -274,11 +268,11 @@ void Forward::attend_in_blocks(uint32_t layer, uint32_t head, const Batch& batch
   if (pool_ != nullptr) scores += head * attention_score_count(block, end);
   for (size_t row = 0; row < batch.row_count(); row += block) {
     AttentionRowsArgs rows = {};
-    rows.queries = wide_ + row * 3 * width + head * config.head_size;
+    rows.queries = scratch_ + row * 3 * width + head * config.head_size;
     rows.query_stride = 3 * width;
     rows.row_count = std::min(block, batch.row_count() - row);
     rows.scores = scores;
-    rows.outputs = branch_ + row * width + head * config.head_size;
+    rows.outputs = sublayer_output_ + row * width + head * config.head_size;
     rows.output_stride = width;
     ring_.attend_rows(model_->kernels(), layer, head, batch.position(row), rows);
   }
@@ -288,32 +282,33 @@ void Forward::attend_row(uint32_t layer, uint32_t head, const Batch& batch, size
   const ModelConfig& config = model_->config();
   const size_t width = config.embedding_size;
   SlotWindow window;
-  if (batch.branches.empty()) window = ring_.window_of(batch.position(row));
-  // On one thread always the same scores, which stay in the cache.
+  if (batch.beams.empty()) window = ring_.window_of(batch.position(row));
+  // With one thread, all heads share the same scores, which stay in the cache.
   float* scores = pool_ == nullptr ? scores_ : scores_ + head * visible_count_;
-  ring_.attend(model_->kernels(), layer, head, batch.branches.empty() ? window.view() : batch.branches[row].window,
-               wide_ + row * 3 * width + head * config.head_size, scores,
-               branch_ + row * width + head * config.head_size);
+  ring_.attend(model_->kernels(), layer, head, batch.beams.empty() ? window.view() : batch.beams[row].window,
+               scratch_ + row * 3 * width + head * config.head_size, scores,
+               sublayer_output_ + row * width + head * config.head_size);
 }
 
-// quantized = gelu(wide)
+// quantized = gelu(scratch)
 void Forward::activate(size_t rows) {
   const ModelConfig& config = model_->config();
   const Kernels& kernels = model_->kernels();
   const size_t inner = config.feed_forward_size;
   const auto gelu = config.activation == ActivationKind::kGeluTanh ? kernels.gelu_tanh : kernels.gelu_erf;
   parallel_for(pool_, rows, [&](size_t row) {
-    float* x = wide_ + row * inner;
+    float* x = scratch_ + row * inner;
     gelu(x, inner);
     kernels.quantize_row(x, inner, quantized_ + row * inner, &quantization_[row]);
   });
 }
 
-// hidden += branch
-void Forward::add_branch(size_t rows) {
+// hidden += sublayer_output
+void Forward::add_sublayer_output(size_t rows) {
   const size_t width = model_->config().embedding_size;
-  parallel_for(pool_, rows,
-               [&](size_t row) { model_->kernels().add(branch_ + row * width, width, hidden_ + row * width); });
+  parallel_for(pool_, rows, [&](size_t row) {
+    model_->kernels().add(sublayer_output_ + row * width, width, hidden_ + row * width);
+  });
 }
 
 void Forward::quantize(const float* x, size_t width, size_t rows) {
@@ -322,12 +317,13 @@ void Forward::quantize(const float* x, size_t width, size_t rows) {
   });
 }
 
-Status Forward::multiply(Shape shape, const LinearWeights& weights, size_t rows, float* y) {
-  // Whatever is not written to has been quantized or stored in the ring.
-  float* scratch = y == wide_ ? branch_ : wide_;
+Status Forward::multiply(LinearSlot slot, const LinearWeights& weights, size_t rows, float* y) {
+  // The other buffer is free: its contents have been quantized or stored in the ring.
+  float* workspace = y == scratch_ ? sublayer_output_ : scratch_;
   assert(linear_scratch_size(weights, rows) <= rows * weights.inputs * sizeof(float));
-  return run_linear(operators_[shape], weights, rows, quantized_, quantization_, y, scratch, pool_) ? Status::kOk
-                                                                                                    : Status::kInternal;
+  return run_linear(operators_[slot], weights, rows, quantized_, quantization_, y, workspace, pool_)
+             ? Status::kOk
+             : Status::kInternal;
 }
 
 }  // namespace sotto

@@ -1,5 +1,8 @@
-// The forward pass of GPT-2 (Radford et al. 2019) over a batch: consecutive tokens of the
-// stream, or tokens of sequences that branch off it.
+// The forward pass of GPT-2 (Radford et al. 2019, "Language Models are Unsupervised Multitask Learners") over a batch
+// of rows: consecutive tokens of a stream, or tokens of beams.
+//
+// Weights are int8 or int4, activations are quantized to int8 per row before each linear layer, and the residual stream
+// stays in float. Forward::evaluate_layer() in forward.cpp reads like the equations of the paper.
 #pragma once
 
 #include <algorithm>
@@ -14,30 +17,29 @@
 #include "runtime/base/status.h"
 #include "runtime/base/token_mask.h"
 #include "runtime/model/model.h"
-#include "runtime/transformer/hidden_history.h"
 #include "runtime/transformer/kv_ring.h"
 
 namespace sotto {
 
-// Bits of ForwardShape::features, numbered as SOTTO_FEATURE_.
+// Bits of ForwardConfig::features, numbered as SOTTO_FEATURE_.
 inline constexpr uint32_t kFeatureHiddenHistory = 1;
 inline constexpr uint32_t kFeatureLayerStates = 2;
 
-struct ForwardShape {
+struct ForwardConfig {
   uint32_t context_tokens = 0;
   uint32_t sink_tokens = 0;
   uint32_t batch_tokens = 0;
-  uint32_t sequence_count = 0;   // branch rows evaluated at once
-  uint32_t sequence_tokens = 0;  // branch slots for each
+  uint32_t sequence_count = 0;   // most beam rows per batch
+  uint32_t sequence_tokens = 0;  // KV slots per beam
   uint32_t features = 0;
-  uint32_t draft_tokens = 0;  // rows behind a token whose logits are wanted with its own
+  uint32_t draft_tokens = 0;  // most rows after a token whose logits are computed with its own
 };
 
-// Beside the last layer, the layers whose logits DoLa may compare (Chuang et al. 2024).
+// The largest number of layers that DoLa compares with the last one (Chuang et al. 2024).
 constexpr uint32_t premature_layer_count(uint32_t layer_count) { return std::min((layer_count + 3) / 4, uint32_t{10}); }
 
-// A token of a branch: where it goes, and what it sees, its own slot last.
-struct BranchRow {
+// A token of a beam: its position and slot, and the slots that it attends to, its own last.
+struct BeamRow {
   int32_t token = 0;
   uint32_t position = 0;
   uint32_t slot = 0;
@@ -46,73 +48,70 @@ struct BranchRow {
 
 class Forward {
  public:
-  // Takes buffers and the KV ring from `arena`, which may only measure.
-  void lay_out(const ModelConfig& config, const ForwardShape& shape, Arena* arena);
-  // After lay_out over real memory. `pool` may be null.
+  void layout(Arena& arena, const ModelConfig& config, const ForwardConfig& sizes);
+  // After layout() over real memory. `pool` may be null.
   Status init(const Model& model, ThreadPool* pool, Error* error);
 
-  // Evaluates tokens at positions first_position, +1, ... (at most batch_tokens): their keys
-  // and values enter the ring. With `want_logits`, logits(0) are those after the last one.
-  // Stops between layers with kStopCancelled once `cancelled` is set, unless a slot has
-  // been overwritten by then; nothing has happened in that case.
+  // Evaluates tokens at positions first_position, first_position + 1, ... (at most batch_tokens) and stores their keys
+  // and values in the ring. With `want_logits`, logits(0) are those after the last token. Stops between layers with
+  // kStopCancelled once `cancelled` is set, unless a slot has been overwritten by then; nothing has happened in that
+  // case.
   Status evaluate(std::span<const int32_t> tokens, uint32_t first_position, bool want_logits,
                   const std::atomic<uint32_t>& cancelled);
 
-  // Evaluates one token in the first `layer_count` layers alone: its keys and values enter
-  // theirs, and logits(0) are what the head makes of its state there.
+  // Evaluates one token in the first `layer_count` layers only and stores its keys and values there. logits(0) are the
+  // head's output for the hidden state after these layers.
   Status evaluate_first_layers(int32_t token, uint32_t position, uint32_t layer_count,
                                const std::atomic<uint32_t>& cancelled);
 
-  // Evaluates at most sequence_count rows of branches; logits(i) are those after row i.
-  Status evaluate_branches(std::span<const BranchRow> rows, const std::atomic<uint32_t>& cancelled);
+  // Evaluates at most sequence_count rows of beams. logits(i) are those after row i.
+  Status evaluate_beams(std::span<const BeamRow> rows, const std::atomic<uint32_t>& cancelled);
 
-  // logits(0), logits(1), ... of rows of the last batch; at most logit_row_count().
+  // Computes logits(0), logits(1), ... of at most logit_row_count() rows of the last batch.
   Status compute_logits(size_t first_row, size_t count);
   size_t logit_row_count() const { return logit_row_count_; }
-  // Of one row only the logits that `mask` allows; the rest of logits(0) is undefined. Few of
-  // them cost far less than all: pays_to_restrict().
+  std::span<float> logits(size_t index) const { return {logits_ + index * vocabulary_size_, vocabulary_size_}; }
+
+  // Computes only the logits of a row that `mask` allows; the rest of logits(0) is undefined. If the mask allows few
+  // tokens (pays_to_restrict()), this costs far less than computing all logits.
   void compute_allowed_logits(size_t row, const TokenMask& mask);
   bool pays_to_restrict(const TokenMask& mask) const;
 
-  std::span<float> logits(size_t index) const { return {logits_ + index * vocabulary_size_, vocabulary_size_}; }
-
-  // The hidden states of rows of the last batch behind the final norm, (row, embedding), until
-  // the next call.
+  // Returns the hidden states of rows of the last batch after the final norm, (row, embedding), valid until the next
+  // call.
   std::span<const float> final_states(size_t first_row, size_t count);
 
-  // With kFeatureLayerStates: what the head makes of a row's state as it entered some layers
-  // (0 ... layer_count - 1), at most premature_layer_count() of them, behind the final norm.
-  // The row is one of the last draft_tokens + 1 of the last batch. premature_logits(i) are
-  // those of layers[i]; logits() stay.
+  // Requires kFeatureLayerStates. Applies the final norm and the head to a row's hidden state as it entered each of
+  // `layers` (0 ... layer_count - 1), at most premature_layer_count() of them. The row is one of the last
+  // draft_tokens + 1 of the last batch. premature_logits(i) are those of layers[i]; logits() are kept.
   Status compute_premature_logits(size_t row, std::span<const uint32_t> layers);
   std::span<float> premature_logits(size_t index) const { return logits(logit_row_count_ + index); }
 
   const KvRing& ring() const { return ring_; }
-  // With kFeatureHiddenHistory.
-  const HiddenHistory& hidden_history() const { return hidden_history_; }
+  const HiddenHistory& hidden_history() const { return hidden_history_; }  // with kFeatureHiddenHistory
 
  private:
-  friend class ContextImage;
+  friend class KvSequenceImage;
 
-  enum Shape { kQkv, kAttentionOutput, kUp, kDown, kHead, kShapeCount };
+  // The five shapes of linear layers.
+  enum LinearSlot { kQkv, kAttentionOutput, kUp, kDown, kHead, kLinearSlotCount };
   struct Batch;
 
   Status evaluate_layers(const Batch& batch, bool overwrites, const std::atomic<uint32_t>& cancelled);
   Status evaluate_layer(uint32_t layer, bool is_last, const Batch& batch);
   void embed(const Batch& batch);
-  void normalize(const NormView& norm, size_t rows, const float* branch);
+  void normalize(const NormView& norm, size_t rows, const float* sublayer_output);
   void attend(uint32_t layer, const Batch& batch);
   void store_row(uint32_t layer, uint32_t head, const Batch& batch, size_t row);
   size_t attention_block(const Batch& batch) const;
   void attend_in_blocks(uint32_t layer, uint32_t head, const Batch& batch, size_t block);
   void attend_row(uint32_t layer, uint32_t head, const Batch& batch, size_t row);
   void activate(size_t rows);
-  void add_branch(size_t rows);
-  void remember(const Batch& batch);
+  void add_sublayer_output(size_t rows);
   Status multiply_head(const float* x, size_t rows, float* logits);
-  void normalize_finally(const float* x, size_t rows);
+  void final_norm(const float* x, size_t rows);
   void quantize(const float* x, size_t width, size_t rows);
-  Status multiply(Shape shape, const LinearWeights& weights, size_t rows, float* y);
+  Status multiply(LinearSlot slot, const LinearWeights& weights, size_t rows, float* y);
 
   const Model* model_ = nullptr;
   ThreadPool* pool_ = nullptr;
@@ -120,22 +119,22 @@ class Forward {
   HiddenHistory hidden_history_;
   uint32_t context_tokens_ = 0;
   uint32_t features_ = 0;
-  size_t state_rows_ = 0;       // rows of a batch whose layer states stay
-  size_t first_state_row_ = 0;  // of the last batch
+  size_t state_rows_ = 0;       // number of rows of a batch whose layer states are kept
+  size_t first_state_row_ = 0;  // in the last batch
   size_t vocabulary_size_ = 0;
   size_t logit_row_count_ = 0;
-  size_t visible_count_ = 0;  // slots a row can see
-  float* hidden_ = nullptr;   // (row, embedding): the residual stream
-  float* branch_ = nullptr;   // (row, embedding): what a sublayer adds to it
-  float* wide_ = nullptr;     // (row, 3 embedding or feed_forward)
+  size_t visible_count_ = 0;          // most slots that a row attends to
+  float* hidden_ = nullptr;           // (row, embedding): the residual stream
+  float* sublayer_output_ = nullptr;  // (row, embedding)
+  float* scratch_ = nullptr;          // (row, 3 embedding or feed_forward)
   size_t quantized_size_ = 0;
   int8_t* quantized_ = nullptr;              // (row, embedding or feed_forward)
   RowQuantization* quantization_ = nullptr;  // (row)
   float* scores_ = nullptr;                  // (head, visible slot)
   float* logits_ = nullptr;                  // (logit row, then premature layer; vocabulary)
-  float* layer_states_ = nullptr;            // (layer, row, embedding): the last rows entering it
+  float* layer_states_ = nullptr;            // (layer, row, embedding): the last rows as they entered the layer
   uint8_t* operator_memory_ = nullptr;
-  LinearOperator* operators_[kShapeCount] = {};
+  LinearOperator* operators_[kLinearSlotCount] = {};
 };
 
 }  // namespace sotto

@@ -1,89 +1,134 @@
 #include "runtime/transformer/kv_ring.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace sotto {
+namespace {
 
-// A prefill goes on to the next slots, whose lines come from memory in the meantime.
+// A prefill continues with the next slots, so their cache lines are prefetched.
 constexpr size_t kSlotsAhead = 3;
 
-void KvRing::lay_out(const KvShape& shape, Arena* arena) {
-  shape_ = shape;
-  row_stride_ = align_up(shape.head_size, kHeadAlignment);
-  score_scale_ = 1.0f / std::sqrt(static_cast<float>(shape.head_size));
-  const size_t slots = size_t{shape.slot_count} + shape.branch_slot_count;
-  const size_t head_count = saturating_product(shape.layer_count, shape.head_count);
-  const size_t rows = saturating_product(head_count, slots);
-  keys_ = arena->take<int8_t>(saturating_product(rows, row_stride_));
-  values_ = arena->take<int8_t>(saturating_product(rows, row_stride_));
-  key_scales_ = arena->take<float>(rows);
-  value_scales_ = arena->take<float>(rows);
+constexpr size_t kLanes = 16;
+
+// Sums in 16 lanes that are folded in halves, as kernels/kernels.h does, so that the bits are the same everywhere.
+float dot(const float* a, const float* b, size_t n) {
+  float lanes[kLanes] = {};
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (size_t j = 0; j < kLanes; ++j) lanes[j] += a[i + j] * b[i + j];
+  }
+  for (size_t j = 0; i + j < n; ++j) lanes[j] += a[i + j] * b[i + j];
+  for (size_t half = kLanes / 2; half > 0; half /= 2) {
+    for (size_t j = 0; j < half; ++j) lanes[j] += lanes[j + half];
+  }
+  return lanes[0];
 }
 
-size_t KvRing::byte_size(const KvShape& shape) {
+}  // namespace
+
+void KvRing::layout(Arena& arena, const KvConfig& config) {
+  config_ = config;
+  row_stride_ = align_up(config.head_size, kHeadAlignment);
+  score_scale_ = 1.0f / std::sqrt(static_cast<float>(config.head_size));
+  const size_t slots = size_t{config.slot_count} + config.beam_slot_count;
+  const size_t head_count = saturating_product(config.layer_count, config.head_count);
+  const size_t rows = saturating_product(head_count, slots);
+  keys_ = arena.take<int8_t>(saturating_product(rows, row_stride_));
+  values_ = arena.take<int8_t>(saturating_product(rows, row_stride_));
+  key_scales_ = arena.take<float>(rows);
+  value_scales_ = arena.take<float>(rows);
+}
+
+size_t KvRing::byte_size(const KvConfig& config) {
   Arena measure;
-  KvRing().lay_out(shape, &measure);
+  KvRing().layout(measure, config);
   return measure.size();
 }
 
 uint32_t KvRing::slot_of(uint32_t position) const {
-  if (position < shape_.slot_count) return position;
-  return shape_.sink_count + (position - shape_.sink_count) % (shape_.slot_count - shape_.sink_count);
+  if (position < config_.slot_count) return position;
+  return config_.sink_count + (position - config_.sink_count) % (config_.slot_count - config_.sink_count);
 }
 
 SlotWindow KvRing::window_of(uint32_t position) const {
-  if (position < shape_.slot_count) return {{{0, position + 1}}, 1};
+  if (position < config_.slot_count) return {{{0, position + 1}}, 1};
   SlotWindow window;
   const auto add = [&](uint32_t first, uint32_t end) {
     if (first < end) window.spans[window.span_count++] = {first, end - first};
   };
   const uint32_t oldest = slot_of(position) + 1;
-  add(0, shape_.sink_count);
-  add(oldest, shape_.slot_count);
-  add(shape_.sink_count, oldest);
+  add(0, config_.sink_count);
+  add(oldest, config_.slot_count);
+  add(config_.sink_count, oldest);
   return window;
 }
 
 void KvRing::store(const Kernels& kernels, uint32_t layer, uint32_t head, uint32_t slot, const float* key,
                    const float* value) {
   const size_t index = index_of(layer, head, slot);
-  const size_t padding = row_stride_ - shape_.head_size;
+  const size_t padding = row_stride_ - config_.head_size;
   int8_t* key_row = keys_ + index * row_stride_;
   int8_t* value_row = values_ + index * row_stride_;
   __builtin_prefetch(key_row + kSlotsAhead * row_stride_, 1);
   __builtin_prefetch(value_row + kSlotsAhead * row_stride_, 1);
-  key_scales_[index] = kernels.quantize_symmetric(key, shape_.head_size, key_row);
-  value_scales_[index] = kernels.quantize_symmetric(value, shape_.head_size, value_row);
+  key_scales_[index] = kernels.quantize_symmetric(key, config_.head_size, key_row);
+  value_scales_[index] = kernels.quantize_symmetric(value, config_.head_size, value_row);
   if (padding == 0) return;
-  std::memset(key_row + shape_.head_size, 0, padding);
-  std::memset(value_row + shape_.head_size, 0, padding);
+  std::memset(key_row + config_.head_size, 0, padding);
+  std::memset(value_row + config_.head_size, 0, padding);
 }
 
 void KvRing::attend(const Kernels& kernels, uint32_t layer, uint32_t head, std::span<const SlotSpan> window,
                     const float* query, float* scores, float* output) const {
   const size_t index = index_of(layer, head, 0);
-  const bool is_last = head + 1 == shape_.head_count;
+  const bool is_last = head + 1 == config_.head_count;
   const int8_t* next_keys = is_last ? nullptr : keys_ + index_of(layer, head + 1, 0) * row_stride_;
   kernels.attention({query, keys_ + index * row_stride_, key_scales_ + index, values_ + index * row_stride_,
-                     value_scales_ + index, shape_.head_size, row_stride_, score_scale_, window.data(), window.size(),
+                     value_scales_ + index, config_.head_size, row_stride_, score_scale_, window.data(), window.size(),
                      scores, output, next_keys});
 }
 
 void KvRing::attend_rows(const Kernels& kernels, uint32_t layer, uint32_t head, uint32_t first_position,
                          AttentionRowsArgs rows) const {
-  assert(first_position + rows.row_count <= shape_.slot_count);
+  assert(first_position + rows.row_count <= config_.slot_count);
   const size_t index = index_of(layer, head, 0);
   rows.slot_count = size_t{first_position} + 1;
   rows.keys = keys_ + index * row_stride_;
   rows.key_scales = key_scales_ + index;
   rows.values = values_ + index * row_stride_;
   rows.value_scales = value_scales_ + index;
-  rows.head_size = shape_.head_size;
+  rows.head_size = config_.head_size;
   rows.row_stride = row_stride_;
   rows.score_scale = score_scale_;
   kernels.attention_rows(rows);
+}
+
+void HiddenHistory::layout(Arena& arena, size_t slot_count, size_t width) {
+  width_ = width;
+  states_ = arena.take<float>(saturating_product(slot_count, width));
+}
+
+void HiddenHistory::store(uint32_t slot, const float* x) {
+  float* y = states_ + size_t{slot} * width_;
+  const float length = std::sqrt(dot(x, x, width_));
+  const float scale = length > 0 ? 1.0f / length : 0.0f;
+  for (size_t i = 0; i < width_; ++i) y[i] = x[i] * scale;
+}
+
+float HiddenHistory::max_similarity(uint32_t slot, std::span<const SlotSpan> window) const {
+  constexpr float kNone = -std::numeric_limits<float>::infinity();
+  float largest = kNone;
+  for (const SlotSpan span : window) {
+    for (uint32_t other = span.first; other < span.first + span.count; ++other) {
+      if (other == slot) continue;
+      largest = std::max(largest, dot(state(slot), state(other), width_));
+    }
+  }
+  return largest == kNone ? 0.0f : largest;
 }
 
 }  // namespace sotto

@@ -1,8 +1,10 @@
-// Keys and values of the newest tokens, int8 with a float scale a head and slot, in a ring of
-// a fixed number of slots. The first `sink_count` slots are never overwritten. Which slot a
-// token has and which slots it sees depend on its position alone, so the ring needs no
-// other state and taking tokens back is free. Behind the ring lie slots for tokens of
-// sequences that branch off the stream; whose they are is the caller's business.
+// The KV cache: int8 keys and values of the newest tokens, with one float scale per head and slot, in a ring with a
+// fixed number of slots.
+//
+// A token's position alone determines its slot and the slots it attends to, so the ring has no other state, and
+// removing tokens from the end costs nothing. The first `sink_count` slots are never overwritten: these are the
+// attention sinks of Xiao et al. 2023 ("Efficient Streaming Language Models with Attention Sinks"). After the ring
+// follow slots for the tokens of beams, which beams.h assigns.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +16,16 @@
 
 namespace sotto {
 
-struct KvShape {
+struct KvConfig {
   uint32_t layer_count = 0;
   uint32_t head_count = 0;
   uint32_t head_size = 0;
   uint32_t slot_count = 0;
-  uint32_t sink_count = 0;         // < slot_count
-  uint32_t branch_slot_count = 0;  // slots slot_count, slot_count + 1, ...
+  uint32_t sink_count = 0;       // < slot_count
+  uint32_t beam_slot_count = 0;  // slots slot_count, slot_count + 1, ...
 };
 
-// The slots a token sees, its own among them, oldest token first.
+// The slots that a token attends to, including its own, oldest token first.
 struct SlotWindow {
   SlotSpan spans[3];
   uint32_t span_count = 0;
@@ -33,45 +35,64 @@ struct SlotWindow {
 
 class KvRing {
  public:
-  // Takes the ring's memory from `arena`, which may only measure.
-  void lay_out(const KvShape& shape, Arena* arena);
+  void layout(Arena& arena, const KvConfig& config);
 
-  // 2 * layers * heads * (slots + branch slots) * (padded head size + sizeof(float)), each
-  // array on a boundary of its own.
-  static size_t byte_size(const KvShape& shape);
+  // 2 * layers * heads * (slots + beam slots) * (padded head size + sizeof(float)), with each array aligned.
+  static size_t byte_size(const KvConfig& config);
 
   uint32_t slot_of(uint32_t position) const;
   SlotWindow window_of(uint32_t position) const;
 
-  // Quantizes one head's key and value (head_size floats each) into a slot.
+  // Quantizes the key and the value of one head (head_size floats each) into a slot.
   void store(const Kernels& kernels, uint32_t layer, uint32_t head, uint32_t slot, const float* key,
              const float* value);
 
-  // Attention of one head's query (head_size) to the slots of `window`, oldest first.
-  // `scores`: as many floats.
+  // Computes the attention of one head's query (head_size) over the slots of `window`, oldest first. `scores` holds
+  // one float per slot of the window.
   void attend(const Kernels& kernels, uint32_t layer, uint32_t head, std::span<const SlotSpan> window,
               const float* query, float* scores, float* output) const;
 
-  // The same for rows at positions first_position, +1, ..., the last one below slot_count:
-  // `rows` has queries, scores and outputs, with their number and strides.
+  // Does the same for rows at positions first_position, first_position + 1, ..., the last one below slot_count.
+  // `rows` gives queries, scores and outputs with their number and strides.
   void attend_rows(const Kernels& kernels, uint32_t layer, uint32_t head, uint32_t first_position,
                    AttentionRowsArgs rows) const;
 
  private:
-  friend class ContextImage;
+  friend class KvSequenceImage;
 
   size_t index_of(uint32_t layer, uint32_t head, uint32_t slot) const {
-    const size_t slot_count = size_t{shape_.slot_count} + shape_.branch_slot_count;
-    return (size_t{layer} * shape_.head_count + head) * slot_count + slot;
+    const size_t slot_count = size_t{config_.slot_count} + config_.beam_slot_count;
+    return (size_t{layer} * config_.head_count + head) * slot_count + slot;
   }
 
-  KvShape shape_;
+  KvConfig config_;
   size_t row_stride_ = 0;
   float score_scale_ = 0;
   int8_t* keys_ = nullptr;         // (layer, head, slot, row_stride)
   int8_t* values_ = nullptr;       // (layer, head, slot, row_stride)
   float* key_scales_ = nullptr;    // (layer, head, slot)
   float* value_scales_ = nullptr;  // (layer, head, slot)
+};
+
+// The final hidden states of the tokens in the slots, normalized to length 1, for contrastive search (Su et al. 2022).
+class HiddenHistory {
+ public:
+  void layout(Arena& arena, size_t slot_count, size_t width);
+
+  // Stores x (width) normalized to length 1. A vector of zeros stays unchanged.
+  void store(uint32_t slot, const float* x);
+
+  // Returns the largest cosine between the state of `slot` and those of the other slots of `window`, or 0 if there are
+  // no others.
+  float max_similarity(uint32_t slot, std::span<const SlotSpan> window) const;
+
+ private:
+  friend class KvSequenceImage;
+
+  const float* state(size_t slot) const { return states_ + slot * width_; }
+
+  size_t width_ = 0;
+  float* states_ = nullptr;  // (slot, width)
 };
 
 }  // namespace sotto

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "converters/quantize/float_forward.h"
-#include "runtime/search/context_model.h"
 #include "tests/golden/golden_support.h"
 #include "tests/unit/search/search_bench.h"
 #include "tests/unit/transformer/test_model.h"
@@ -190,12 +189,11 @@ TEST_F(TinyRandomSearch, Int8ScoresStayWithinTheirError) {
     const Tokens prompt = item.at("prompt");
     const Tokens expected = behind(prompt, item.at("expected"));
     const auto max_tokens = static_cast<uint32_t>(expected.size());
-    TestContext memory(int8_model.get(),
-                       {.context_tokens = 64, .batch_tokens = 16, .sequence_count = 4, .sequence_tokens = max_tokens});
-    ASSERT_EQ(memory.context.append(prompt, running), Status::kOk);
-    ContextModel model = {&memory.context, &running, false};
+    TestSequence memory(int8_model.get(),
+                        {.context_tokens = 64, .batch_tokens = 16, .sequence_count = 4, .sequence_tokens = max_tokens});
+    ASSERT_EQ(memory.sequence.append(prompt, running), Status::kOk);
     SearchBench bench(float_model.shape.vocabulary_size, {4, max_tokens}, kEnd);
-    const SearchSequence best = bench.run(model.view(), {}).at(0);
+    const SearchSequence best = bench.run(SequenceModel(&memory.beams, false), {}).at(0);
 
     FloatText text(float_model, prompt);
     const auto score_of = [&](const Tokens& tokens) {

@@ -1,9 +1,8 @@
-// Searches over the int8 transformer: what branches compute is what plain streams compute.
+// Compares searches over the int8 transformer with searches over plain streams of the same tokens.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "runtime/search/context_model.h"
 #include "tests/unit/search/search_bench.h"
 #include "tests/unit/transformer/test_model.h"
 
@@ -24,26 +23,26 @@ const Model& model() {
   return model.get();
 }
 
-// The same model through plain streams, each from its beginning.
+// Evaluates each sequence as a plain stream from its start.
 std::vector<float> plain_logits(const Tokens& tokens) {
-  static TestContext plain(model(), {.context_tokens = 64, .batch_tokens = 16});
+  static TestSequence plain(model(), {.context_tokens = 64, .batch_tokens = 16});
   static const std::atomic<uint32_t> running = 0;
-  plain.context.clear();
+  plain.sequence.clear();
   Tokens text = kPrompt;
   text.insert(text.end(), tokens.begin(), tokens.end());
-  EXPECT_EQ(plain.context.append(text, running), Status::kOk);
-  return {plain.context.logits().begin(), plain.context.logits().end()};
+  EXPECT_EQ(plain.sequence.append(text, running), Status::kOk);
+  return {plain.sequence.logits().begin(), plain.sequence.logits().end()};
 }
 
 float plain_similarity(const Tokens& tokens) {
   plain_logits(tokens);
-  static TestContext plain(model(), {.context_tokens = 64, .batch_tokens = 64});
+  static TestSequence plain(model(), {.context_tokens = 64, .batch_tokens = 64});
   static const std::atomic<uint32_t> running = 0;
-  plain.context.clear();
+  plain.sequence.clear();
   Tokens text = kPrompt;
   text.insert(text.end(), tokens.begin(), tokens.end());
-  EXPECT_EQ(plain.context.append(text, running), Status::kOk);
-  const std::span<const float> states = plain.context.final_states(0, text.size());
+  EXPECT_EQ(plain.sequence.append(text, running), Status::kOk);
+  const std::span<const float> states = plain.sequence.forward().final_states(0, text.size());
   const size_t n = model().config().embedding_size;
   const float* last = states.data() + (text.size() - 1) * n;
   double largest = -1;
@@ -66,7 +65,7 @@ struct Subject {
                          .sequence_tokens = kTokens,
                          .features = kFeatureHiddenHistory}),
         bench(50, {kCount, kTokens}) {
-    EXPECT_EQ(memory.context.append(kPrompt, running), Status::kOk);
+    EXPECT_EQ(memory.sequence.append(kPrompt, running), Status::kOk);
     bench.input().end_token = 0;
     bench.input().token_count = kPrompt.size();
     bench.input().history = TokenHistory(kPrompt, {});
@@ -78,7 +77,7 @@ struct Subject {
   }
 
   const std::atomic<uint32_t> running = 0;
-  TestContext memory;
+  TestSequence memory;
   SearchBench bench;
 };
 
@@ -93,16 +92,15 @@ class ContextSearch : public testing::TestWithParam<SearchMode> {
 
 TEST_P(ContextSearch, EqualsPlainStreams) {
   Subject subject;
-  Context& context = subject.memory.context;
-  ContextModel model = {&context, &subject.running, true};
+  KvSequence& sequence = subject.memory.sequence;
   FunctionModel plain(plain_logits);
   plain.set_similarity(plain_similarity);
   SearchParams params;
   params.mode = GetParam();
-  const std::vector<float> before(context.logits().begin(), context.logits().end());
+  const std::vector<float> before(sequence.logits().begin(), sequence.logits().end());
   std::vector<std::vector<SearchSequence>> results;
   std::vector<std::vector<Tokens>> texts;
-  for (const SequenceModel& view : {model.view(), plain.view()}) {
+  for (const SequenceModel& view : {SequenceModel(&subject.memory.beams, true), plain.view()}) {
     results.push_back(subject.bench.run(view, params));
     texts.emplace_back();
     for (const SearchSequence& s : results.back()) texts.back().push_back(tokens_of(s));
@@ -112,9 +110,9 @@ TEST_P(ContextSearch, EqualsPlainStreams) {
     EXPECT_EQ(results[0][i].score, results[1][i].score);
     EXPECT_EQ(results[0][i].log_probability, results[1][i].log_probability);
   }
-  // The stream is what it was.
-  ASSERT_EQ(context.ensure_logits(subject.running), Status::kOk);
-  EXPECT_TRUE(std::equal(before.begin(), before.end(), context.logits().begin()));
+  // The stream is unchanged.
+  ASSERT_EQ(sequence.ensure_logits(subject.running), Status::kOk);
+  EXPECT_TRUE(std::equal(before.begin(), before.end(), sequence.logits().begin()));
 }
 
 std::string mode_name(const testing::TestParamInfo<SearchMode>& info) {

@@ -35,44 +35,23 @@ class FunctionModel {
   uint32_t grow_count() const { return grow_count_; }
   size_t most_rows() const { return most_rows_; }
 
-  SequenceModel view() {
-    SequenceModel model;
-    model.self = this;
-    model.begin = [](void* self, uint32_t* room) {
-      auto& m = *static_cast<FunctionModel*>(self);
-      m.live_.clear();
-      m.rows_ = {m.logits_({})};
-      *room = m.room_;
-      return Status::kOk;
-    };
-    model.grow = [](void* self, std::span<const BranchStep> steps) {
-      return static_cast<FunctionModel*>(self)->grow(steps);
-    };
-    model.logits = [](void* self, uint32_t i) {
-      return std::span<float>(static_cast<FunctionModel*>(self)->rows_.at(i));
-    };
-    model.keep = [](void* self, uint32_t i) {
-      auto& m = *static_cast<FunctionModel*>(self);
-      m.live_ = {m.live_.at(i)};
-    };
-    if (similarity_) {
-      model.similarity = [](void* self, uint32_t i) {
-        auto& m = *static_cast<FunctionModel*>(self);
-        return m.similarity_(m.live_.at(i));
-      };
-    }
-    return model;
-  }
+  SequenceModel view() { return {this, static_cast<bool>(similarity_)}; }
 
- private:
-  Status grow(std::span<const BranchStep> steps) {
+  // The members that SequenceModel calls.
+  Status begin(const std::atomic<uint32_t>&, uint32_t* capacity) {
+    live_.clear();
+    rows_ = {logits_({})};
+    *capacity = room_;
+    return Status::kOk;
+  }
+  Status grow(std::span<const BeamStep> steps, const std::atomic<uint32_t>&) {
     if (cancelled_ != nullptr && grow_count_ == cancel_at_) cancelled_->store(1);
     ++grow_count_;
     if (cancelled_ != nullptr && cancelled_->load() != 0) return Status::kStopCancelled;
     most_rows_ = std::max(most_rows_, steps.size());
     std::vector<Tokens> next;
-    for (const BranchStep& step : steps) {
-      next.push_back(step.from == BranchStep::kStream ? Tokens() : live_.at(step.from));
+    for (const BeamStep& step : steps) {
+      next.push_back(step.from == BeamStep::kStream ? Tokens() : live_.at(step.from));
       next.back().push_back(step.token);
       if (next.back().size() > room_) throw std::runtime_error("beyond the last position");
     }
@@ -81,7 +60,11 @@ class FunctionModel {
     for (const Tokens& tokens : live_) rows_.push_back(logits_(tokens));
     return Status::kOk;
   }
+  std::span<float> logits(uint32_t sequence) { return rows_.at(sequence); }
+  void keep(uint32_t sequence) { live_ = {live_.at(sequence)}; }
+  float similarity(uint32_t step) { return similarity_(live_.at(step)); }
 
+ private:
   Logits logits_;
   Similarity similarity_;
   uint32_t room_;

@@ -197,11 +197,11 @@ TEST(Dola, ContrastsTheLayerThatDivergesMost) {
     const std::vector<uint32_t> layers =
         which == DolaLayers::kLow ? std::vector<uint32_t>{2} : std::vector<uint32_t>{4, 6};
     OpenedSession session(model, [](SessionParams& params) { params.features = kFeatureDola; });
-    ContextParams shape;
+    KvSequenceParams shape;
     shape.context_tokens = shape.batch_tokens = 64;
     shape.features = kFeatureLayerStates;
-    TestContext own(model, shape);
-    Context& plain = own.context;
+    TestSequence own(model, shape);
+    KvSequence& plain = own.sequence;
     const std::atomic<uint32_t> never = 0;
     session.sample(0, [&](SamplerParams& params) {
       params.temperature = 0;
@@ -214,10 +214,10 @@ TEST(Dola, ContrastsTheLayerThatDivergesMost) {
     std::map<size_t, int> chosen;
     for (int i = 0; i < 40; ++i) {
       const auto p = log_softmax({plain.logits().begin(), plain.logits().end()});
-      ASSERT_EQ(plain.compute_premature_logits(layers), Status::kOk);
+      ASSERT_EQ(plain.forward().compute_premature_logits(plain.batch_row_count() - 1, layers), Status::kOk);
       std::vector<std::vector<double>> premature;
       for (size_t k = 0; k < layers.size(); ++k) {
-        const auto row = plain.premature_logits(k);
+        const auto row = plain.forward().premature_logits(k);
         premature.push_back(log_softmax({row.begin(), row.end()}));
       }
       size_t best = 0;

@@ -1,4 +1,4 @@
-// Logits made only where a mask allows tokens, bit for bit against all of them.
+// Compares logits that are computed only where a mask allows tokens with the full row, bit for bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,20 +46,20 @@ class AllowedLogitsTest : public testing::Test {
   void SetUp() override {
     if (model() == nullptr) GTEST_SKIP() << "this CPU or build lacks the instruction set";
     if (model()->head().packed != nullptr && !packed_rows_are_readable()) {
-      GTEST_SKIP() << "this instruction set shuffles its rows: nothing pays";
+      GTEST_SKIP() << "this instruction set interleaves the rows, so restricting never pays";
     }
   }
 };
 
-TEST_F(AllowedLogitsTest, AreThoseOfTheWholeRow) {
+TEST_F(AllowedLogitsTest, EqualTheFullRow) {
   std::mt19937 random(5);
-  const ContextParams params = {.context_tokens = 32, .batch_tokens = 4, .overflow = Overflow::kRing};
-  TestContext whole(*model(), params), part(*model(), params);
+  const KvSequenceParams params = {.context_tokens = 32, .batch_tokens = 4, .overflow = Overflow::kRing};
+  TestSequence whole(*model(), params), part(*model(), params);
   for (int step = 0; step < 100; ++step) {
     const std::vector<int32_t> tokens(1 + random() % 6, static_cast<int32_t>(random() % kVocabulary));
-    ASSERT_EQ(whole.context.append(tokens, kRunning), Status::kOk);
-    ASSERT_EQ(part.context.append(tokens, kRunning, /*want_logits=*/false), Status::kOk);
-    EXPECT_FALSE(part.context.has_logits());
+    ASSERT_EQ(whole.sequence.append(tokens, kRunning), Status::kOk);
+    ASSERT_EQ(part.sequence.append(tokens, kRunning, {}, /*want_logits=*/false), Status::kOk);
+    EXPECT_FALSE(part.sequence.has_logits());
     std::set<uint32_t> allowed = {0, kVocabulary - 1};
     while (allowed.size() < 2 + static_cast<size_t>(step) % 6) {
       allowed.insert(static_cast<uint32_t>(random() % kVocabulary));
@@ -67,31 +67,31 @@ TEST_F(AllowedLogitsTest, AreThoseOfTheWholeRow) {
     const Mask mask(allowed);
     std::span<const float> logits;
     if (step % 9 == 0) {
-      EXPECT_EQ(part.context.compute_allowed_logits(mask.get(), kRunning, &logits), Status::kOk);
-      part.context.rewind(part.context.token_count());  // the row is evaluated again
-      EXPECT_EQ(part.context.compute_allowed_logits(mask.get(), kCancelled, &logits), Status::kStopCancelled);
+      EXPECT_EQ(part.sequence.compute_allowed_logits(mask.get(), kRunning, &logits), Status::kOk);
+      part.sequence.rewind(part.sequence.token_count());  // the row is evaluated again
+      EXPECT_EQ(part.sequence.compute_allowed_logits(mask.get(), kCancelled, &logits), Status::kStopCancelled);
     }
-    ASSERT_EQ(part.context.compute_allowed_logits(mask.get(), kRunning, &logits), Status::kOk);
+    ASSERT_EQ(part.sequence.compute_allowed_logits(mask.get(), kRunning, &logits), Status::kOk);
     ASSERT_EQ(logits.size(), kVocabulary);
     for (const uint32_t token : allowed) {
-      EXPECT_EQ(std::memcmp(&logits[token], &whole.context.logits()[token], sizeof(float)), 0)
+      EXPECT_EQ(std::memcmp(&logits[token], &whole.sequence.logits()[token], sizeof(float)), 0)
           << "step " << step << ", token " << token;
     }
-    EXPECT_FALSE(part.context.has_logits());
+    EXPECT_FALSE(part.sequence.has_logits());
     if (step % 2 == 0) continue;
-    ASSERT_EQ(part.context.ensure_logits(kRunning), Status::kOk);
-    EXPECT_TRUE(std::ranges::equal(part.context.logits(), whole.context.logits()));
+    ASSERT_EQ(part.sequence.ensure_logits(kRunning), Status::kOk);
+    EXPECT_TRUE(std::ranges::equal(part.sequence.logits(), whole.sequence.logits()));
   }
 }
 
-TEST_F(AllowedLogitsTest, PayWhereTheyAreFew) {
-  TestContext test(*model(), {.context_tokens = 32, .batch_tokens = 4});
-  EXPECT_FALSE(test.context.pays_to_restrict({nullptr, kVocabulary}));
-  EXPECT_TRUE(test.context.pays_to_restrict(Mask({999}).get()));
-  EXPECT_TRUE(test.context.pays_to_restrict(Mask({1, 2, 3, 500, 998, 63, 64}).get()));
+TEST_F(AllowedLogitsTest, PayOnlyForFewTokens) {
+  TestSequence test(*model(), {.context_tokens = 32, .batch_tokens = 4});
+  EXPECT_FALSE(test.sequence.forward().pays_to_restrict({nullptr, kVocabulary}));
+  EXPECT_TRUE(test.sequence.forward().pays_to_restrict(Mask({999}).get()));
+  EXPECT_TRUE(test.sequence.forward().pays_to_restrict(Mask({1, 2, 3, 500, 998, 63, 64}).get()));
   std::set<uint32_t> many;
   while (many.size() < 100) many.insert(static_cast<uint32_t>(7 * many.size()));
-  EXPECT_FALSE(test.context.pays_to_restrict(Mask(many).get()));
+  EXPECT_FALSE(test.sequence.forward().pays_to_restrict(Mask(many).get()));
 }
 
 }  // namespace

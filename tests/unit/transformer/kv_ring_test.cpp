@@ -1,4 +1,4 @@
-// The ring's size: as documented, and never less than it needs where size_t cannot hold that.
+// Tests the size of the KV ring: the documented formula, and overflow of size_t.
 #include "runtime/transformer/kv_ring.h"
 
 #include <gtest/gtest.h>
@@ -6,24 +6,24 @@
 namespace sotto {
 namespace {
 
-TEST(KvRing, TakesWhatItSays) {
-  KvShape shape = {12, 12, 64, 1024, 4, 256};
+TEST(KvRing, SizeMatchesTheFormula) {
+  KvConfig config = {12, 12, 64, 1024, 4, 256};
   const size_t rows = 12 * 12 * (1024 + 256);
-  EXPECT_EQ(KvRing::byte_size(shape), 2 * rows * (64 + sizeof(float)));
-  shape.head_size = 60;  // padded
-  EXPECT_EQ(KvRing::byte_size(shape), 2 * rows * (64 + sizeof(float)));
+  EXPECT_EQ(KvRing::byte_size(config), 2 * rows * (64 + sizeof(float)));
+  config.head_size = 60;  // padded
+  EXPECT_EQ(KvRing::byte_size(config), 2 * rows * (64 + sizeof(float)));
 }
 
-// What 64 sequences of a 1.5 billion model take wraps around in 32 bits, these in 64.
-TEST(KvRing, TellsWhatNoMachineCanHold) {
-  const KvShape sequences = {48, 25, 64, 1024, 4, 64 * 1024};
-  const KvShape layers_by_heads = {UINT32_MAX, UINT32_MAX, 64, UINT32_MAX, 4, UINT32_MAX};
-  const KvShape rows_by_bytes = {1u << 20, 1u << 20, 256, 1u << 20, 4, 0};
-  for (const KvShape& shape : {sequences, layers_by_heads, rows_by_bytes}) {
-    if (sizeof(size_t) > 4 && shape.layer_count == sequences.layer_count) continue;
+// The size of 64 sequences of a model with 1.5 billion parameters overflows 32 bits; the other sizes overflow 64 bits.
+TEST(KvRing, ReportsSizesBeyondTheAddressSpace) {
+  const KvConfig sequences = {48, 25, 64, 1024, 4, 64 * 1024};
+  const KvConfig layers_by_heads = {UINT32_MAX, UINT32_MAX, 64, UINT32_MAX, 4, UINT32_MAX};
+  const KvConfig rows_by_bytes = {1u << 20, 1u << 20, 256, 1u << 20, 4, 0};
+  for (const KvConfig& config : {sequences, layers_by_heads, rows_by_bytes}) {
+    if (sizeof(size_t) > 4 && config.layer_count == sequences.layer_count) continue;
     Arena measure;
-    KvRing().lay_out(shape, &measure);
-    EXPECT_TRUE(measure.overflowed()) << shape.layer_count;
+    KvRing().layout(measure, config);
+    EXPECT_TRUE(measure.overflowed()) << config.layer_count;
   }
 }
 

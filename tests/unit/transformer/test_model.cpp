@@ -85,16 +85,18 @@ void TestModel::init(const std::vector<uint8_t>& file, Isa isa) {
   require(Model::init(file_->data(), file.size(), options, memory_->data(), size, &model_, &error), error);
 }
 
-TestContext::TestContext(const Model& model, const ContextParams& params)
+TestSequence::TestSequence(const Model& model, const KvSequenceParams& params)
     : memory([&] {
         Arena measure;
-        Context().lay_out(model.config(), params, &measure);
+        KvSequence().layout(measure, model.config(), params);
+        Beams().layout(measure, params.sequence_count, params.sequence_tokens, nullptr);
         return measure.size();
       }()) {
   Arena arena(memory.data());
-  context.lay_out(model.config(), params, &arena);
+  sequence.layout(arena, model.config(), params);
+  beams.layout(arena, params.sequence_count, params.sequence_tokens, &sequence);
   Error error;
-  require(context.init(model, nullptr, &error), error);
+  require(sequence.init(model, nullptr, &error), error);
 }
 
 }  // namespace sotto

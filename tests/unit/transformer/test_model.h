@@ -1,5 +1,4 @@
-// A model with random weights, made by the converter and loaded as the runtime does, and a
-// context over it.
+// A model with random weights, written by the converter and loaded by the runtime, and a KvSequence over it.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +7,14 @@
 
 #include "converters/readers/float_model.h"
 #include "runtime/model/model.h"
-#include "runtime/transformer/context.h"
+#include "runtime/transformer/beams.h"
 
 namespace sotto {
 
-// The instruction set named by SOTTO_TEST_ISA, or kAuto. Throws on an unknown name.
+// Returns the instruction set that SOTTO_TEST_ISA names, or kAuto. Throws on an unknown name.
 Isa isa_of_environment();
 
-// 64-byte aligned bytes, all zero.
+// Zeroed memory aligned to 64 bytes.
 class TestMemory {
  public:
   explicit TestMemory(size_t size) : storage_(size + kMemoryAlignment) {}
@@ -30,10 +29,10 @@ class TestMemory {
 
 class TestModel {
  public:
-  // Weights are normal(0, 0.02) times `gain`. No end of text unless given.
+  // Weights are drawn from normal(0, 0.02) times `gain`. Without `end_of_text` the model has no such token.
   explicit TestModel(const ModelShape& shape, uint64_t seed = 1, Isa isa = Isa::kAuto, float gain = 1,
                      int32_t end_of_text = -1);
-  // The bytes of a .sotto file.
+  // `file` holds the bytes of a .sotto file.
   explicit TestModel(const std::vector<uint8_t>& file, Isa isa = Isa::kAuto);
 
   const Model& get() const { return *model_; }
@@ -46,11 +45,12 @@ class TestModel {
   Model* model_ = nullptr;
 };
 
-struct TestContext {
-  TestContext(const Model& model, const ContextParams& params);
+struct TestSequence {
+  TestSequence(const Model& model, const KvSequenceParams& params);
 
   TestMemory memory;
-  Context context;
+  KvSequence sequence;
+  Beams beams;
 };
 
 }  // namespace sotto

@@ -1,0 +1,108 @@
+// Sequences that continue one stream in several ways at once, for beam search, parallel samples and contrastive
+// search.
+//
+// The tokens of all sequences form a tree with one KV slot per token. Sequences share the slots of the tokens on which
+// they agree, so reordering beams copies no keys or values. A slot is free again when no live sequence needs it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "runtime/base/arena.h"
+#include "runtime/transformer/kv_sequence.h"
+
+namespace sotto {
+
+// One more token after live sequence `from`, or after the stream.
+struct BeamStep {
+  static constexpr uint32_t kStream = UINT32_MAX;
+
+  uint32_t from = kStream;
+  int32_t token = 0;
+};
+
+// Assigns slots to the tokens of beams.
+class BeamSlots {
+ public:
+  // For at most `sequence_count` live sequences of at most `sequence_tokens` tokens each.
+  void layout(Arena& arena, uint32_t sequence_count, uint32_t sequence_tokens);
+  // Ends all sequences. Slots are numbered from `first_slot`, and new sequences start after a token that attends to
+  // `window`.
+  void begin(uint32_t first_slot, const SlotWindow& window);
+
+  // Assigns a slot to each of at most sequence_count steps. The steps become the live sequences with commit(); until
+  // then, and after roll_back(), the old sequences are live.
+  void grow(std::span<const BeamStep> steps);
+  void commit();
+  void roll_back();
+  // Ends all sequences but one, which becomes sequence 0.
+  void keep(uint32_t sequence);
+
+  uint32_t live_count() const { return live_count_; }
+  uint32_t depth(uint32_t sequence) const { return live_[sequence].depth; }  // in tokens
+  uint32_t slot(uint32_t sequence) const { return first_slot_ + live_[sequence].node; }
+
+  // For a step of the last grow(): the number of tokens before the new one, its slot, and the slots it attends to.
+  // The window is valid until the next grow().
+  uint32_t grown_depth(size_t step) const { return grown_[step].depth - 1; }
+  uint32_t grown_slot(size_t step) const { return first_slot_ + grown_[step].node; }
+  std::span<const SlotSpan> grown_window(size_t step);
+
+ private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+  struct Tip {
+    uint32_t node = kNone;
+    uint32_t depth = 0;
+  };
+
+  uint32_t take(uint32_t parent);
+  uint32_t find_free(uint32_t parent);
+  void release(uint32_t node);
+
+  uint32_t sequence_count_ = 0;
+  uint32_t sequence_tokens_ = 0;
+  uint32_t node_count_ = 0;
+  uint32_t first_slot_ = 0;
+  uint32_t cursor_ = 0;
+  uint32_t live_count_ = 0;
+  uint32_t grown_count_ = 0;
+  SlotWindow window_;
+  uint32_t* parents_ = nullptr;  // (node): kNone if the parent is the stream
+  uint32_t* uses_ = nullptr;     // (node): number of children and live tips; 0: free
+  Tip* live_ = nullptr;          // (sequence)
+  Tip* grown_ = nullptr;         // (sequence)
+  SlotSpan* spans_ = nullptr;    // (sequence, kMaxStreamSpans + sequence_tokens)
+};
+
+// Evaluates beams after the end of a KvSequence, which does not change. The beams are valid until the stream changes.
+class Beams {
+ public:
+  // `sequence` outlives this object.
+  void layout(Arena& arena, uint32_t sequence_count, uint32_t sequence_tokens, KvSequence* sequence);
+
+  // Ends all beams and makes logits(0) the logits after the stream's last token, which must exist. Sets `*capacity` to
+  // the number of tokens that a beam can have before the model's positions end.
+  Status begin(const std::atomic<uint32_t>& cancelled, uint32_t* capacity);
+
+  // Evaluates one token per step (1 ... sequence_count) in one batch. The steps become the live beams, and logits(i)
+  // are those after step i; the caller may overwrite them. On failure the old beams stay live, without logits. The
+  // stream's own logits are lost in either case.
+  Status grow(std::span<const BeamStep> steps, const std::atomic<uint32_t>& cancelled);
+  std::span<float> logits(uint32_t beam) { return sequence_->forward().logits(beam); }
+
+  // Ends all beams but one, which becomes beam 0. logits() keep their indices.
+  void keep(uint32_t beam) { slots_.keep(beam); }
+
+  // Requires kFeatureHiddenHistory. Returns the largest cosine between the final hidden state of step i of the last
+  // grow() and those of the tokens that it attends to.
+  float similarity(uint32_t step) const;
+
+ private:
+  KvSequence* sequence_ = nullptr;
+  BeamSlots slots_;
+  BeamRow* rows_ = nullptr;  // (sequence)
+};
+
+}  // namespace sotto

@@ -1,0 +1,234 @@
+#include "runtime/transformer/kv_sequence.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "runtime/base/clock.h"
+
+namespace sotto {
+
+void KvSequence::layout(Arena& arena, const ModelConfig& config, const KvSequenceParams& params) {
+  params_ = params;
+  position_limit_ = params.overflow == Overflow::kRing ? config.position_count : params.context_tokens;
+  position_count_ = config.position_count;
+  history_size_ = size_t{2} * params.context_tokens;
+  history_ = arena.take<int32_t>(history_size_);
+  sinks_ = arena.take<int32_t>(params.sink_tokens);
+  kept_batch_ = arena.take<int32_t>(params.batch_tokens);
+  forward_.layout(arena, config,
+                  {params.context_tokens, params.sink_tokens, params.batch_tokens, params.sequence_count,
+                   params.sequence_tokens, params.features, params.draft_tokens});
+}
+
+Status KvSequence::init(const Model& model, ThreadPool* pool, Error* error) {
+  return forward_.init(model, pool, error);
+}
+
+void KvSequence::clear() {
+  token_count_ = 0;
+  position_ = 0;
+  anchor_ = 0;
+  reanchor_due_ = false;
+  forget_rows();
+}
+
+void KvSequence::forget_rows() {
+  has_logits_ = false;
+  batch_row_count_ = logit_row_ = draft_rows_ = 0;
+}
+
+void KvSequence::remember(int32_t token) {
+  if (token_count_ < params_.sink_tokens) sinks_[token_count_] = token;
+  history_[token_count_ % history_size_] = token;
+  ++token_count_;
+}
+
+Status KvSequence::append(std::span<const int32_t> tokens, const std::atomic<uint32_t>& cancelled,
+                          std::span<const int32_t> drafts, bool want_logits) {
+  if (tokens.empty()) return Status::kOk;
+  if (params_.overflow == Overflow::kStop && tokens.size() > position_limit_ - position_) {
+    return Status::kStopContextFull;
+  }
+  if (tokens.size() == 1 && is_drafted(tokens[0])) {
+    if (cancelled.load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
+    accept_draft(batch_row_count_);
+    return Status::kOk;
+  }
+  if (!drafts.empty()) {
+    assert(tokens.size() == 1);
+    return evaluate_drafts(tokens[0], drafts, cancelled);
+  }
+  while (!tokens.empty()) {
+    size_t count;
+    SOTTO_TRY(append_batch(tokens, want_logits, &count, cancelled));
+    tokens = tokens.subspan(count);
+  }
+  return Status::kOk;
+}
+
+Status KvSequence::append_batch(std::span<const int32_t> tokens, bool want_logits, size_t* count,
+                                const std::atomic<uint32_t>& cancelled) {
+  *count = 0;
+  if (tokens.empty()) return Status::kOk;
+  if (params_.overflow == Overflow::kStop && tokens.size() > position_limit_ - position_) {
+    return Status::kStopContextFull;
+  }
+  if (reanchor_due_ || position_ == position_limit_) SOTTO_TRY(reanchor(cancelled));
+  const size_t taken = std::min({tokens.size(), size_t{params_.batch_tokens}, size_t{position_limit_ - position_}});
+  const bool wanted = want_logits && taken == tokens.size();
+  SOTTO_TRY(evaluate_batch(tokens.first(taken), wanted, cancelled));
+  for (const int32_t token : tokens.first(taken)) remember(token);
+  has_logits_ = wanted;
+  *count = taken;
+  return Status::kOk;
+}
+
+Status KvSequence::evaluate_batch(std::span<const int32_t> tokens, bool want_logits,
+                                  const std::atomic<uint32_t>& cancelled) {
+  forget_rows();
+  if (cancelled.load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
+  SOTTO_TRY(forward_.evaluate(tokens, position_, want_logits, cancelled));
+  position_ += static_cast<uint32_t>(tokens.size());
+  batch_row_count_ = tokens.size();
+  return Status::kOk;
+}
+
+Status KvSequence::ensure_logits(const std::atomic<uint32_t>& cancelled) {
+  if (has_logits_) return Status::kOk;
+  SOTTO_TRY(ensure_last_row(cancelled));
+  return compute_row_logits(batch_row_count_ - 1, 1);
+}
+
+Status KvSequence::compute_allowed_logits(const TokenMask& mask, const std::atomic<uint32_t>& cancelled,
+                                          std::span<const float>* logits) {
+  SOTTO_TRY(ensure_last_row(cancelled));
+  has_logits_ = false;
+  logit_row_ = draft_rows_ = 0;
+  forward_.compute_allowed_logits(batch_row_count_ - 1, mask);
+  *logits = forward_.logits(0);
+  return Status::kOk;
+}
+
+Status KvSequence::ensure_last_row(const std::atomic<uint32_t>& cancelled) {
+  assert(token_count_ > 0);
+  if (reanchor_due_) return reanchor(cancelled);
+  if (batch_row_count_ > 0) return Status::kOk;
+  const int32_t last = token_at(token_count_ - 1);
+  --position_;  // the token keeps its position, and its slot receives the same bytes again
+  const Status status = evaluate_batch({&last, 1}, /*want_logits=*/false, cancelled);
+  if (status != Status::kOk) ++position_;
+  return status;
+}
+
+Status KvSequence::compute_row_logits(size_t first_row, size_t count) {
+  assert(count > 0 && first_row + count <= batch_row_count_);
+  has_logits_ = false;
+  logit_row_ = draft_rows_ = 0;
+  SOTTO_TRY(forward_.compute_logits(first_row, count));
+  has_logits_ = first_row + 1 == batch_row_count_;
+  return Status::kOk;
+}
+
+// Once slots are overwritten, a draft would take one that the stream's own tokens still attend to.
+size_t KvSequence::draft_capacity() const {
+  if (reanchor_due_ || position_ + 1 >= params_.context_tokens) return 0;
+  return std::min(params_.draft_tokens, params_.context_tokens - position_ - 1);
+}
+
+std::span<const int32_t> KvSequence::drafts() const {
+  if (draft_rows_ == 0) return {};
+  return {draft_batch_ + batch_row_count_, draft_rows_ - batch_row_count_};
+}
+
+Status KvSequence::evaluate_drafts(int32_t token, std::span<const int32_t> drafts,
+                                   const std::atomic<uint32_t>& cancelled) {
+  assert(drafts.size() <= draft_capacity());
+  const size_t rows = drafts.size() + 1;
+  draft_batch_[0] = token;
+  std::copy(drafts.begin(), drafts.end(), draft_batch_ + 1);
+  forget_rows();
+  if (cancelled.load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
+  SOTTO_TRY(forward_.evaluate({draft_batch_, rows}, position_, /*want_logits=*/false, cancelled));
+  SOTTO_TRY(forward_.compute_logits(0, rows));
+  draft_rows_ = rows;
+  accept_draft(0);
+  return Status::kOk;
+}
+
+// Makes a row of the drafts' batch the stream's last token.
+void KvSequence::accept_draft(size_t row) {
+  remember(draft_batch_[row]);
+  ++position_;
+  batch_row_count_ = row + 1;
+  logit_row_ = row;
+  has_logits_ = true;
+}
+
+Status KvSequence::draft_by_first_layers(int32_t token, uint32_t ahead, uint32_t layer_count,
+                                         const std::atomic<uint32_t>& cancelled, std::span<const float>* logits) {
+  assert(ahead <= draft_capacity());
+  forget_rows();
+  if (cancelled.load(std::memory_order_relaxed) != 0) return Status::kStopCancelled;
+  SOTTO_TRY(forward_.evaluate_first_layers(token, position_ + ahead, layer_count, cancelled));
+  *logits = forward_.logits(0);
+  return Status::kOk;
+}
+
+// Returns how many tokens besides the sinks survive a re-anchoring.
+uint32_t KvSequence::newest_kept() const {
+  return params_.overflow == Overflow::kRing ? params_.context_tokens / 2 - params_.sink_tokens
+                                             : (params_.context_tokens - params_.sink_tokens) / 2;
+}
+
+// Evaluates the sinks and the newest tokens again from position 0.
+Status KvSequence::reanchor(const std::atomic<uint32_t>& cancelled) {
+  Stopwatch stopwatch(&reanchor_timings.ns);
+  const uint32_t newest = newest_kept();
+  const uint32_t kept = params_.sink_tokens + newest;
+  const auto kept_token = [&](uint32_t index) {
+    if (index < params_.sink_tokens) return sinks_[index];
+    return token_at(token_count_ - newest + (index - params_.sink_tokens));
+  };
+  reanchor_due_ = true;
+  position_ = 0;
+  while (position_ < kept) {
+    const uint32_t count = std::min(params_.batch_tokens, kept - position_);
+    for (uint32_t i = 0; i < count; ++i) kept_batch_[i] = kept_token(position_ + i);
+    SOTTO_TRY(evaluate_batch({kept_batch_, count}, /*want_logits=*/false, cancelled));
+  }
+  reanchor_due_ = false;
+  anchor_ = token_count_;
+  ++reanchor_count_;
+  reanchor_timings.tokens += kept;
+  return Status::kOk;
+}
+
+bool KvSequence::can_rewind(uint64_t count) const {
+  if (count > token_count_) return false;
+  if (count == token_count_) return true;
+  const uint64_t dropped = token_count_ - count;
+  // The keys and values from before the last re-anchoring are gone, and a token that has overwritten a slot removed it
+  // from the windows of all earlier tokens.
+  if (reanchor_due_ || count < anchor_) return false;
+  return position_ <= params_.context_tokens || dropped == 1;
+}
+
+void KvSequence::rewind(uint64_t count) {
+  assert(can_rewind(count));
+  position_ -= static_cast<uint32_t>(token_count_ - count);
+  token_count_ = count;
+  forget_rows();
+}
+
+void KvSequence::newest(uint64_t count, std::span<const int32_t>* older, std::span<const int32_t>* newer) const {
+  const auto wanted = static_cast<size_t>(std::min({count, uint64_t{params_.context_tokens}, token_count_}));
+  const auto end = static_cast<size_t>(token_count_ % history_size_);
+  const size_t newer_count = std::min(wanted, end);
+  const size_t older_count = wanted - newer_count;
+  *newer = {history_ + (end - newer_count), newer_count};
+  *older = {history_ + (history_size_ - older_count), older_count};
+}
+
+uint32_t KvSequence::cached_tokens() const { return std::min(position_, params_.context_tokens); }
+
+}  // namespace sotto

@@ -1,0 +1,143 @@
+// The evaluated tokens of one stream, with their keys and values.
+//
+// KvSequence feeds tokens to the forward pass in batches and keeps them within the KV ring by one of three overflow
+// rules: stop when the ring is full, overwrite the oldest slots until the model's positions end, or shift. When
+// positions run out, re-anchoring evaluates the sinks and the newest tokens again from position 0.
+//
+// It also evaluates drafts: tokens that may follow the last one. A batch of rows has the same bits as its rows one by
+// one, and slots after the stream's end belong to no token. So a draft that turns out right is accepted as it is, and
+// a wrong one needs no clean-up.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "runtime/transformer/forward.h"
+
+namespace sotto {
+
+// Numbered as sotto_overflow.
+enum class Overflow : int32_t { kStop = 0, kRing = 1, kShift = 2 };
+
+struct KvSequenceParams {
+  uint32_t context_tokens = 0;
+  uint32_t batch_tokens = 0;
+  uint32_t sink_tokens = 0;
+  Overflow overflow = Overflow::kStop;
+  uint32_t sequence_count = 0;   // capacity for beams
+  uint32_t sequence_tokens = 0;  // capacity of each beam
+  uint32_t features = 0;         // kFeatureHiddenHistory, kFeatureLayerStates
+  uint32_t draft_tokens = 0;     // most drafts per batch; 0: none
+};
+
+// Tokens that re-anchoring evaluated again, and the time it took.
+struct ReanchorTimings {
+  uint64_t tokens = 0;
+  uint64_t ns = 0;
+};
+
+class KvSequence {
+ public:
+  static constexpr uint32_t kMaxDraftTokens = 15;
+
+  void layout(Arena& arena, const ModelConfig& config, const KvSequenceParams& params);
+  // After layout() over real memory. `pool` may be null.
+  Status init(const Model& model, ThreadPool* pool, Error* error);
+
+  void clear();
+
+  // Evaluates tokens after those already present. logits() are then those after the last one; they may be absent
+  // without `want_logits`. `drafts` may be given with a single token: they are evaluated in the same batch, and if
+  // exactly these tokens are appended next, one by one, nothing remains to be evaluated.
+  // kStopContextFull: not all tokens fit (Overflow::kStop), and nothing has changed.
+  // kStopCancelled: token_count() says how many tokens were evaluated.
+  Status append(std::span<const int32_t> tokens, const std::atomic<uint32_t>& cancelled,
+                std::span<const int32_t> drafts = {}, bool want_logits = true);
+
+  // Does the same for as many of the first tokens as fit in one batch and returns their number in `count` (0 on
+  // failure). They are rows 0 ... count - 1 of the batch for the functions about rows below.
+  Status append_batch(std::span<const int32_t> tokens, bool want_logits, size_t* count,
+                      const std::atomic<uint32_t>& cancelled);
+
+  // Returns how many drafts append() accepts now. Drafts never overwrite a slot.
+  size_t draft_capacity() const;
+  // The drafts of the last batch that have not been appended.
+  std::span<const int32_t> drafts() const;
+  bool is_drafted(int32_t token) const { return !drafts().empty() && drafts()[0] == token; }
+  // Evaluates a token in the first layers only, `ahead` positions after the next one, whose predecessors were evaluated
+  // in the same way. The stream's logits are lost; the stream does not change.
+  Status draft_by_first_layers(int32_t token, uint32_t ahead, uint32_t layer_count,
+                               const std::atomic<uint32_t>& cancelled, std::span<const float>* logits);
+
+  // Computes the logits after the last token unless they are present. Requires a token.
+  Status ensure_logits(const std::atomic<uint32_t>& cancelled);
+  bool has_logits() const { return has_logits_; }
+  std::span<const float> logits() const { return forward_.logits(logit_row_); }
+  // Computes only the logits that `mask` allows, where Forward::pays_to_restrict(). `*logits` is (vocabulary) with the
+  // others undefined, valid until the next call. logits() are lost.
+  Status compute_allowed_logits(const TokenMask& mask, const std::atomic<uint32_t>& cancelled,
+                                std::span<const float>* logits);
+
+  // The number of rows of the last batch, of which the last row is the stream's last token; 0 if something else has
+  // been evaluated since.
+  size_t batch_row_count() const { return batch_row_count_; }
+  // Computes the logits after at most forward().logit_row_count() rows of the last batch. They are
+  // forward().logits(0), (1), ... until the next call. logits() are lost unless the first row is the last.
+  Status compute_row_logits(size_t first_row, size_t count);
+  // Evaluates the last token again unless it is the last row of the last batch.
+  Status ensure_last_row(const std::atomic<uint32_t>& cancelled);
+  Forward& forward() { return forward_; }
+
+  // Whether the stream can be cut to its first `count` tokens.
+  bool can_rewind(uint64_t count) const;
+  // Cuts it. Logits are lost.
+  void rewind(uint64_t count);
+
+  uint64_t token_count() const { return token_count_; }
+  // Returns a token of the stream, one of the newest 2 * context_tokens.
+  int32_t token_at(uint64_t index) const { return history_[index % history_size_]; }
+  // Returns the newest tokens, at most `count` and at most context_tokens, in up to two pieces.
+  void newest(uint64_t count, std::span<const int32_t>* older, std::span<const int32_t>* newer) const;
+
+  // The number of tokens whose keys and values are in the ring.
+  uint32_t cached_tokens() const;
+  uint64_t reanchor_count() const { return reanchor_count_; }
+
+  ReanchorTimings reanchor_timings;
+
+ private:
+  friend class Beams;
+  friend class KvSequenceImage;
+
+  void remember(int32_t token);
+  void forget_rows();
+  void accept_draft(size_t row);
+  Status evaluate_batch(std::span<const int32_t> tokens, bool want_logits, const std::atomic<uint32_t>& cancelled);
+  Status evaluate_drafts(int32_t token, std::span<const int32_t> drafts, const std::atomic<uint32_t>& cancelled);
+  Status reanchor(const std::atomic<uint32_t>& cancelled);
+  uint32_t newest_kept() const;
+
+  KvSequenceParams params_;
+  uint32_t position_limit_ = 0;  // the number of positions at which the ring is full or ends
+  uint32_t position_count_ = 0;  // of the model
+  Forward forward_;
+  size_t history_size_ = 0;        // twice the context, so that a rewind finds the tokens of a full window
+  int32_t* history_ = nullptr;     // (stream index % history_size)
+  int32_t* sinks_ = nullptr;       // (sink)
+  int32_t* kept_batch_ = nullptr;  // (batch): tokens that re-anchoring evaluates
+
+  uint64_t token_count_ = 0;   // of the stream
+  uint32_t position_ = 0;      // of the next token
+  uint64_t anchor_ = 0;        // token_count_ at the last re-anchoring
+  bool reanchor_due_ = false;  // a re-anchoring was cancelled before its end
+  bool has_logits_ = false;
+  size_t batch_row_count_ = 0;
+  size_t logit_row_ = 0;   // index of logits() in forward_
+  size_t draft_rows_ = 0;  // rows of the last batch with its drafts, all of which have logits
+  int32_t draft_batch_[1 + kMaxDraftTokens] = {};
+  uint64_t reanchor_count_ = 0;
+};
+
+}  // namespace sotto

@@ -1,0 +1,39 @@
+// The stream of a KvSequence as portable bytes: tokens, positions, the keys and values of the slots in use, and the
+// hidden states stored with them. Also copies a stream directly to another KvSequence of the same configuration.
+#pragma once
+
+#include "runtime/base/byte_stream.h"
+#include "runtime/model/model.h"
+#include "runtime/transformer/kv_sequence.h"
+
+namespace sotto {
+
+// The counters and positions of a stream.
+struct KvSequencePosition {
+  uint64_t token_count = 0;
+  uint64_t anchor = 0;
+  uint64_t reanchor_count = 0;
+  uint32_t position = 0;
+  uint32_t reanchor_due = 0;
+};
+
+class KvSequenceImage {
+ public:
+  static void write(const KvSequence& sequence, const ModelConfig& config, ByteWriter* writer);
+  // Reads the output of write() and returns whether `sequence` could have reached that state. Changes nothing.
+  static bool verify(const KvSequence& sequence, const ModelConfig& config, ByteReader* reader,
+                     KvSequencePosition* saved);
+  // Requires that verify() accepted the same bytes.
+  static void read(KvSequence* sequence, const ModelConfig& config, ByteReader* reader);
+
+  // Copies the logits as well.
+  static void copy(const KvSequence& from, const ModelConfig& config, KvSequence* to);
+
+ private:
+  struct Head;
+  static bool is_possible(const KvSequence& sequence, const ModelConfig& config, const KvSequencePosition& saved);
+  static KvSequencePosition read_position(ByteReader* reader);
+  static Head head(const KvSequence& sequence, uint32_t layer, uint32_t head);
+};
+
+}  // namespace sotto
