@@ -33,7 +33,7 @@ std::optional<VocabularyData> build_vocabulary_data(const TokenizerData& tokeniz
 
   VocabularyData data;
   data.text_count = text_count;
-  data.node_count = static_cast<uint32_t>(vocabulary.node_kinds.size());
+  data.node_count = static_cast<uint32_t>(vocabulary.node_summaries.size());
   data.longest = vocabulary.longest;
   const size_t size = prepared_vocabulary_size(source.token_count(), text_count, data.node_count);
   data.arrays.assign(memory.get(), memory.get() + size);

@@ -49,8 +49,8 @@ void compare_with_built(const sotto::VocabularySource& source, const sotto::Voca
   sotto::Vocabulary built;
   build_vocabulary(source, order, memory, &built);
   REQUIRE(opened.longest == built.longest && same(opened.order, built.order));
-  REQUIRE(same(opened.nodes, built.nodes) && same(opened.node_kinds, built.node_kinds));
-  REQUIRE(same(opened.token_kinds, built.token_kinds));
+  REQUIRE(same(opened.nodes, built.nodes) && same(opened.node_summaries, built.node_summaries));
+  REQUIRE(same(opened.token_summaries, built.token_summaries));
   std::free(memory);
 }
 

@@ -18,7 +18,7 @@ struct GrammarState {
   static constexpr uint8_t kLast = 2;    // it must: nothing leads on
   static constexpr uint8_t kSingle = 4;  // characters that have a sort lead to its end only
   static constexpr uint8_t kExact = 8;   // of those no more than any_count may follow at once
-  // Each that is of endless_sorts leads back here alone, by a move or as the text of the only
+  // Each that is of endless_classes leads back here alone, by a move or as the text of the only
   // rule called.
   static constexpr uint8_t kRepeats = 16;
   static constexpr uint8_t kStart = 32;  // a rule begins here that is called, or the first one
@@ -27,9 +27,9 @@ struct GrammarState {
   uint32_t first_call;
   uint8_t flags;
   // What may follow at least (state_texts.h):
-  uint8_t single_sorts;   // one character of these sorts, to the end of the rule
-  uint8_t endless_sorts;  // texts of these sorts, of any length
-  uint8_t any_count;      // texts of so many characters of any sorts; not if all are endless
+  uint8_t single_classes;   // one character of these classes, to the end of the rule
+  uint8_t endless_classes;  // texts of these classes, of any length
+  uint8_t any_count;        // texts of so many characters of any classes; not if all are endless
 };
 
 // By a byte or token of a class. Sorted by class; a state may have several of one class.

@@ -11,7 +11,7 @@
 
 namespace sotto {
 
-// Raised with every change of CompiledGrammar or of what its parts mean, sorts of characters
+// Raised with every change of CompiledGrammar or of what its parts mean, classes of characters
 // (slices.h) among them.
 inline constexpr uint32_t kGrammarVersion = 3;
 

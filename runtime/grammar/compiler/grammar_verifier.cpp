@@ -1,7 +1,7 @@
 #include "runtime/grammar/compiler/grammar_verifier.h"
 
 #include "runtime/grammar/compiler/grammar_builder.h"
-#include "runtime/grammar/compiler/state_texts.h"
+#include "runtime/grammar/compiler/lookahead.h"
 #include "runtime/grammar/vocabulary/vocabulary.h"
 
 namespace sotto {
@@ -110,7 +110,7 @@ Status GrammarVerifier::verify_states() const {
   const GrammarState* states = grammar_.states();
   const GrammarState& end = states[counts_.states];
   if (states[0].first_move != 0 || states[0].first_call != 0 || end.first_move != counts_.moves ||
-      end.first_call != counts_.calls || end.flags != 0 || end.single_sorts != 0 || end.endless_sorts != 0 ||
+      end.first_call != counts_.calls || end.flags != 0 || end.single_classes != 0 || end.endless_classes != 0 ||
       end.any_count != 0) {
     return corrupt("the states do not span the moves and calls");
   }
@@ -128,7 +128,7 @@ Status GrammarVerifier::verify_states() const {
   if (!is_start(grammar_.root_start()) || rules != grammar_.rule_count()) {
     return corrupt("wrong number of rules");
   }
-  const StateTexts texts(grammar_);
+  const Lookahead texts(grammar_);
   for (uint32_t state = 0; state < counts_.states; ++state) {
     if (!texts.holds(state)) return corrupt("wrong texts of state", state);
   }

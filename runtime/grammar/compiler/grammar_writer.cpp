@@ -4,7 +4,7 @@
 #include <cstring>
 #include <new>
 
-#include "runtime/grammar/compiler/state_texts.h"
+#include "runtime/grammar/compiler/lookahead.h"
 
 namespace sotto {
 
@@ -191,7 +191,7 @@ const CompiledGrammar* GrammarWriter::write(uint32_t root) {
   auto* grammar = new (memory) CompiledGrammar;
   grammar->size_ = size;
   fill(grammar, root);
-  StateTexts::find(grammar);
+  Lookahead::find(grammar);
   return grammar;
 }
 

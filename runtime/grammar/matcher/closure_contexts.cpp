@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cassert>
 
-#include "runtime/grammar/matcher/closure.h"
+#include "runtime/grammar/matcher/stack_stepper.h"
 
 namespace sotto {
 
-StepResult Closure::store_contexts() {
+StepResult StackStepper::store_contexts() {
   frame_count_ = 0;
   if (first_new_ > 0) drop_unreachable();
   if (is_in_order()) return store_in_order();
@@ -27,8 +27,8 @@ StepResult Closure::store_contexts() {
   return store_groups();
 }
 
-// Most contexts of earlier bytes have been left. Those that items still need keep their order.
-void Closure::drop_unreachable() {
+// Most contexts of earlier bytes have been left. Those that states still need keep their order.
+void StackStepper::drop_unreachable() {
   uint32_t* stack = members_;
   uint32_t* numbers = ends_;
   uint32_t stack_size = 0;
@@ -38,7 +38,7 @@ void Closure::drop_unreachable() {
     numbers[node - kPending] = 0;
     stack[stack_size++] = node - kPending;
   };
-  for (uint32_t i = 0; i < item_count_; ++i) need(items_[i].node);
+  for (uint32_t i = 0; i < state_count_; ++i) need(states_[i].node);
   while (stack_size > 0) {
     uint32_t l = pending_[stack[--stack_size]].first_link;
     for (; l != kEmpty; l = links_[l].next) need(links_[l].frame.parent);
@@ -53,7 +53,7 @@ void Closure::drop_unreachable() {
   const auto renumber = [&](uint32_t& node) {
     if ((node & kPending) != 0) node = kPending | numbers[node - kPending];
   };
-  for (uint32_t i = 0; i < item_count_; ++i) renumber(items_[i].node);
+  for (uint32_t i = 0; i < state_count_; ++i) renumber(states_[i].node);
   for (uint32_t p = 0; p < pending_count_; ++p) {
     for (uint32_t l = pending_[p].first_link; l != kEmpty; l = links_[l].next) {
       renumber(links_[l].frame.parent);
@@ -62,7 +62,7 @@ void Closure::drop_unreachable() {
 }
 
 // Whether all refer only to those before them and to stored ones.
-bool Closure::is_in_order() const {
+bool StackStepper::is_in_order() const {
   for (uint32_t p = 0; p < pending_count_; ++p) {
     for (uint32_t l = pending_[p].first_link; l != kEmpty; l = links_[l].next) {
       const uint32_t parent = links_[l].frame.parent;
@@ -72,7 +72,7 @@ bool Closure::is_in_order() const {
   return true;
 }
 
-StepResult Closure::store_in_order() {
+StepResult StackStepper::store_in_order() {
   StepResult result = StepResult::kDone;
   for (uint32_t p = 0; p < pending_count_ && result == StepResult::kDone; ++p) {
     pending_[p].group = p;
@@ -81,12 +81,12 @@ StepResult Closure::store_in_order() {
   return result;
 }
 
-uint32_t Closure::parent_of(const Link& link) const {
+uint32_t StackStepper::parent_of(const Link& link) const {
   const uint32_t parent = link.frame.parent;
   return (parent & kPending) == 0 ? parent : groups_[parent - kPending].node;
 }
 
-StepResult Closure::store_pending(const Pending& pending, uint32_t* node) {
+StepResult StackStepper::store_pending(const Pending& pending, uint32_t* node) {
   const Link& first = links_[pending.first_link];
   const bool is_single = first.next == kEmpty;
   if (is_single && first.is_tail() && !store_->node(parent_of(first)).is_cyclic) {
@@ -94,13 +94,13 @@ StepResult Closure::store_pending(const Pending& pending, uint32_t* node) {
     return StepResult::kDone;
   }
   if (is_single && !first.is_tail()) {
-    Frame frame = frame_of(pending.first_link);
+    StackFrame frame = frame_of(pending.first_link);
     frame.parent = parent_of(first);
     return store_->intern_node({&frame, 1}, node) ? StepResult::kDone : StepResult::kStoreFull;
   }
   frame_count_ = 0;
   for (uint32_t l = pending.first_link; l != kEmpty; l = links_[l].next) {
-    Frame frame = frame_of(l);
+    StackFrame frame = frame_of(l);
     frame.parent = parent_of(links_[l]);
     const bool fits = links_[l].is_tail() ? add_frames(store_->frames(frame.parent)) : add_frame(frame);
     if (!fits) return StepResult::kTooComplex;
@@ -110,7 +110,7 @@ StepResult Closure::store_pending(const Pending& pending, uint32_t* node) {
 }
 
 // Pending contexts that pass on each other's frames, in a circle, have the same frames.
-bool Closure::group_pending() {
+bool StackStepper::group_pending() {
   components_.clear();
   for (uint32_t p = 0; p < pending_count_; ++p) {
     components_.add_vertex();
@@ -144,19 +144,19 @@ bool Closure::group_pending() {
   return true;
 }
 
-Frame Closure::frame_of(uint32_t link) const {
+StackFrame StackStepper::frame_of(uint32_t link) const {
   const PlainFrame& frame = links_[link].frame;
   if (grammar_->counts().loops == 0) return {frame.state, frame.parent};
   return {frame.state, frame.parent, link_counts_[link].loop, link_counts_[link].count};
 }
 
-bool Closure::add_frame(const Frame& frame) {
+bool StackStepper::add_frame(const StackFrame& frame) {
   if (frame_count_ == frame_capacity_) return false;
   frames_.set(frame_count_++, frame);
   return true;
 }
 
-bool Closure::add_frames(FrameSpan frames) {
+bool StackStepper::add_frames(FrameSpan frames) {
   if (frame_capacity_ - frame_count_ < frames.size() || !spend(frames.size())) return false;
   frames_.copy(frames, frame_count_);
   frame_count_ += static_cast<uint32_t>(frames.size());
@@ -164,7 +164,7 @@ bool Closure::add_frames(FrameSpan frames) {
 }
 
 // All frames of a group; groups it takes frames from have lower numbers.
-bool Closure::collect_group(uint32_t group) {
+bool StackStepper::collect_group(uint32_t group) {
   Group& g = groups_[group];
   g.first_frame = frame_count_;
   const bool is_plain = components_.edge_count() == 0;
@@ -173,7 +173,7 @@ bool Closure::collect_group(uint32_t group) {
   for (uint32_t m = first; m < end; ++m) {
     const uint32_t p = is_plain ? m : members_[m];
     for (uint32_t l = pending_[p].first_link; l != kEmpty; l = links_[l].next) {
-      const Frame frame = frame_of(l);
+      const StackFrame frame = frame_of(l);
       bool fits = true;
       if (!links_[l].is_tail()) {
         fits = add_frame(frame);
@@ -191,7 +191,7 @@ bool Closure::collect_group(uint32_t group) {
 }
 
 // Sorts the frames and leaves out those that add nothing; returns how many are left.
-uint32_t Closure::normalize(uint32_t first, uint32_t count) {
+uint32_t StackStepper::normalize(uint32_t first, uint32_t count) {
   if (count < 2) return count;
   count = frames_.sort(first, count);
   return grammar_->counts().loops == 0 ? count : drop_dominated(first, count);
@@ -200,12 +200,12 @@ uint32_t Closure::normalize(uint32_t first, uint32_t count) {
 // Of counts that differ only in how much may still follow, the one that allows most is
 // enough: the lowest of those that may end with this text; in a loop without a maximum,
 // where all of these are alike, the highest.
-uint32_t Closure::drop_dominated(uint32_t first, uint32_t count) {
+uint32_t StackStepper::drop_dominated(uint32_t first, uint32_t count) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    const Frame frame = frames_[first + i];
+    const StackFrame frame = frames_[first + i];
     if (frame.loop != kNoLoop && kept > 0) {
-      const Frame last = frames_[first + kept - 1];
+      const StackFrame last = frames_[first + kept - 1];
       const bool is_same = last.loop == frame.loop && last.parent == frame.parent && last.state == frame.state;
       const GrammarLoop& loop = grammar_->loop(frame.loop);
       if (is_same && loop.maximum == UINT32_MAX) {
@@ -219,7 +219,7 @@ uint32_t Closure::drop_dominated(uint32_t first, uint32_t count) {
   return kept;
 }
 
-StepResult Closure::store_groups() {
+StepResult StackStepper::store_groups() {
   components_.clear();
   bool any = false;
   for (uint32_t group = 0; group < group_count_; ++group) {
@@ -259,13 +259,13 @@ StepResult Closure::store_groups() {
   return StepResult::kDone;
 }
 
-StepResult Closure::store_single(uint32_t group) {
+StepResult StackStepper::store_single(uint32_t group) {
   Group& g = groups_[group];
   const FrameSpan frames = frames_.span(g.first_frame, g.frame_count);
   return store_->intern_node(frames, &g.node) ? StepResult::kDone : StepResult::kStoreFull;
 }
 
-StepResult Closure::store_component(std::span<const uint32_t> members) {
+StepResult StackStepper::store_component(std::span<const uint32_t> members) {
   for (uint32_t i = 0; i < members.size(); ++i) groups_[members[i]].member = i;
   bool is_cyclic = false;
   uint32_t frame_total = 0;
@@ -305,7 +305,7 @@ StepResult Closure::store_component(std::span<const uint32_t> members) {
 // A component may say the same as one it refers to: left and right recursion of one rule
 // would otherwise add a context with every repetition. That is so if putting the known
 // members for the new ones makes their frames equal.
-bool Closure::equals_known_component(std::span<const uint32_t> members, uint32_t* first) {
+bool StackStepper::equals_known_component(std::span<const uint32_t> members, uint32_t* first) {
   constexpr uint32_t kMostMembers = 16;
   constexpr uint32_t kMostCandidates = 4;
   if (members.size() > kMostMembers) return false;
@@ -316,7 +316,7 @@ bool Closure::equals_known_component(std::span<const uint32_t> members, uint32_t
     const uint32_t parent = frames_[g.first_frame + i - 1].parent;
     if (parent >= kInternal) continue;
     const uint32_t known = store_->node(parent).component;
-    const Node& node = store_->node(known);
+    const StackNode& node = store_->node(known);
     if (known == last || !node.is_cyclic || node.component_size != members.size()) continue;
     last = known;
     ++candidates;
@@ -328,7 +328,7 @@ bool Closure::equals_known_component(std::span<const uint32_t> members, uint32_t
   return false;
 }
 
-bool Closure::same_under(std::span<const uint32_t> members, uint32_t known) {
+bool StackStepper::same_under(std::span<const uint32_t> members, uint32_t known) {
   const uint32_t begin = frame_count_;
   bool same = true;
   for (uint32_t i = 0; same && i < members.size(); ++i) {

@@ -11,13 +11,13 @@
 namespace sotto {
 
 // Where a rule's text leads to when it is complete.
-struct Frame {
+struct StackFrame {
   uint32_t state;
   uint32_t parent;  // a node
   uint32_t loop = kNoLoop;
   uint32_t count = 0;  // texts of the loop before this one
 
-  bool operator==(const Frame&) const = default;
+  bool operator==(const StackFrame&) const = default;
 };
 
 // In no loop.
@@ -28,7 +28,7 @@ struct PlainFrame {
   bool operator==(const PlainFrame&) const = default;
 };
 
-inline bool frame_less(const Frame& a, const Frame& b) {
+inline bool frame_less(const StackFrame& a, const StackFrame& b) {
   if (a.parent != b.parent) return a.parent < b.parent;
   if (a.state != b.state) return a.state < b.state;
   if (a.loop != b.loop) return a.loop < b.loop;
@@ -41,7 +41,7 @@ class FrameSpan {
   class Iterator {
    public:
     Iterator(const FrameSpan& span, size_t index) : span_(&span), index_(index) {}
-    Frame operator*() const { return (*span_)[index_]; }
+    StackFrame operator*() const { return (*span_)[index_]; }
     Iterator& operator++() {
       ++index_;
       return *this;
@@ -53,16 +53,18 @@ class FrameSpan {
     size_t index_;
   };
 
-  FrameSpan(const Frame* frames, size_t size) : frames_(frames), size_(size) {}
+  FrameSpan(const StackFrame* frames, size_t size) : frames_(frames), size_(size) {}
   FrameSpan(const PlainFrame* frames, size_t size) : plain_(frames), size_(size) {}
 
   size_t size() const { return size_; }
-  Frame operator[](size_t i) const { return plain_ == nullptr ? frames_[i] : Frame{plain_[i].state, plain_[i].parent}; }
+  StackFrame operator[](size_t i) const {
+    return plain_ == nullptr ? frames_[i] : StackFrame{plain_[i].state, plain_[i].parent};
+  }
   Iterator begin() const { return {*this, 0}; }
   Iterator end() const { return {*this, size_}; }
 
  private:
-  const Frame* frames_ = nullptr;
+  const StackFrame* frames_ = nullptr;
   const PlainFrame* plain_ = nullptr;
   size_t size_;
 };
@@ -74,9 +76,11 @@ class FrameArray {
   FrameSpan span(uint32_t first, uint32_t count) const {
     return has_loops_ ? FrameSpan(frames_ + first, count) : FrameSpan(plain_ + first, count);
   }
-  Frame operator[](uint32_t i) const { return has_loops_ ? frames_[i] : Frame{plain_[i].state, plain_[i].parent}; }
+  StackFrame operator[](uint32_t i) const {
+    return has_loops_ ? frames_[i] : StackFrame{plain_[i].state, plain_[i].parent};
+  }
   uint32_t& parent(uint32_t i) { return has_loops_ ? frames_[i].parent : plain_[i].parent; }
-  void set(uint32_t i, const Frame& frame) {
+  void set(uint32_t i, const StackFrame& frame) {
     if (has_loops_) {
       frames_[i] = frame;
     } else {
@@ -90,7 +94,7 @@ class FrameArray {
 
  private:
   bool has_loops_ = false;
-  Frame* frames_ = nullptr;
+  StackFrame* frames_ = nullptr;
   PlainFrame* plain_ = nullptr;
 };
 

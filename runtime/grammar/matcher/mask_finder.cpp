@@ -13,88 +13,87 @@ constexpr uint32_t kFirstDepth = 2;
 
 bool MaskFinder::lay_out(Arena& arena, const CompiledGrammar& grammar, const Vocabulary& vocabulary,
                          const MatcherLimits& limits) {
-  character_memory_ = arena.take<CharacterStep>(CharacterSteps::count(grammar));
+  transition_memory_ = arena.take<Utf8Transition>(Utf8Transitions::count(grammar));
   return cache_.lay_out(arena, vocabulary.token_count, limits.mask_size);
 }
 
-void MaskFinder::init(MatchEngine& engine, const Vocabulary& vocabulary, const MaskMethods& methods) {
+void MaskFinder::init(LazyAutomaton& engine, const Vocabulary& vocabulary, const MaskMethods& methods) {
   engine_ = &engine;
   vocabulary_ = &vocabulary;
   methods_ = methods;
   cache_.init();
-  characters_.init(engine.grammar(), character_memory_);
+  transitions_.init(engine.grammar(), transition_memory_);
 }
 
 uint32_t MaskFinder::trail_count(const Vocabulary& vocabulary) { return vocabulary.longest + 2; }
 
-StepResult MaskFinder::find(const uint32_t* config, uint32_t* pins, const uint64_t** words) {
+StepResult MaskFinder::find(const uint32_t* set, uint32_t* pins, const uint64_t** words) {
   boundaries_ = pins + 2;
-  uint32_t mask = engine_->store().config(*config).mask;
+  uint32_t mask = engine_->store().state_set(*set).mask;
   if (mask < kFirstMask) {
-    const StepResult result = find_abstract(config, pins, &mask);
+    const StepResult result = find_abstract(set, pins, &mask);
     if (result != StepResult::kDone) return result;
-    engine_->store().config(*config).mask = mask;
+    engine_->store().state_set(*set).mask = mask;
   }
-  engine_->store().config(*config).was_used = true;
+  engine_->store().state_set(*set).was_used = true;
   *words = cache_.is_empty(mask) ? nullptr : cache_.words(mask);
   return StepResult::kDone;
 }
 
-// pins[0]: the abstract configuration whose mask is that of `config`.
-StepResult MaskFinder::find_abstract(const uint32_t* config, uint32_t* pins, uint32_t* mask) {
+// pins[0]: the abstract configuration whose mask is that of `set`.
+StepResult MaskFinder::find_abstract(const uint32_t* set, uint32_t* pins, uint32_t* mask) {
   progress_ = {};
   for (uint32_t depth = kFirstDepth;; depth *= 2) {
     uint32_t* abstract = &pins[0];
-    const bool applies =
-        methods_.abstraction && depth <= 2 * TrieNode::kMaxDepth && engine_->can_abstract(*config, depth);
+    const bool applies = methods_.abstraction && depth <= 2 * TrieNode::kMaxDepth && engine_->can_abstract(*set, depth);
     if (!applies) {
-      *abstract = *config;
-    } else if (const StepResult result = engine_->abstract(config, depth, abstract); result != StepResult::kDone) {
-      *abstract = *config;  // the long way
+      *abstract = *set;
+    } else if (const StepResult result = engine_->abstract(set, depth, abstract); result != StepResult::kDone) {
+      *abstract = *set;  // the long way
     }
-    *mask = engine_->store().config(*abstract).mask;
+    *mask = engine_->store().state_set(*abstract).mask;
     if (*mask == kNoMask) {
       StepResult result = compute(abstract, mask);
-      if (result != StepResult::kDone && *abstract != *config) {
-        *abstract = *config;
+      if (result != StepResult::kDone && *abstract != *set) {
+        *abstract = *set;
         progress_ = {};
         result = compute(abstract, mask);
       }
       if (result != StepResult::kDone) return result;
-      Config& shared = engine_->store().config(*abstract);
+      StateSet& shared = engine_->store().state_set(*abstract);
       shared.mask = *mask;
       shared.is_shared = true;
     }
-    engine_->store().config(*abstract).was_used = true;
+    engine_->store().state_set(*abstract).was_used = true;
 
     if (*mask != kMaskCutOff) return StepResult::kDone;
   }
 }
 
 // Tokens that the mask holds before the walk.
-void MaskFinder::begin(const uint32_t* config) {
+void MaskFinder::begin(const uint32_t* set) {
   ++walk_count_;
   draft_ = cache_.begin_draft();
-  Slice slice;
-  Slice guess;
-  const uint32_t count = methods_.slices ? exact_count(*config) : kUnknownCount;
+  TokenPrefilter prefilter;
+  TokenPrefilter guess;
+  const uint32_t count = methods_.prefilters ? exact_count(*set) : kUnknownCount;
   if (count != kUnknownCount) {
     fill_exactly(count);
-    slice = {kAllSorts, kLengthCount - 1};
-  } else if (methods_.slices) {
-    slice = find_slice();
-    if (slice.length + 2u < kLengthCount) guess = guess_slice();
-    if (guess.sorts != 0) slice = {};
-    const Slice all = slice.sorts != 0 ? slice : guess;
-    if (all.sorts != 0) fill_slice(all, vocabulary_->token_kinds, draft_);
+    prefilter = {kAllClasses, kLengthCount - 1};
+  } else if (methods_.prefilters) {
+    prefilter = find_prefilter();
+    if (prefilter.length + 2u < kLengthCount) guess = guess_prefilter();
+    if (guess.classes != 0) prefilter = {};
+    const TokenPrefilter all = prefilter.classes != 0 ? prefilter : guess;
+    if (all.classes != 0) fill_mask(all, vocabulary_->token_summaries, draft_);
   }
-  progress_ = {slice, guess, 0, true};
+  progress_ = {prefilter, guess, 0, true};
 }
 
 // Goes on where contexts that were cut off earlier could not tell.
-StepResult MaskFinder::compute(const uint32_t* config, uint32_t* mask) {
-  engine_->trail()[0] = *config;
-  if (!progress_.has_begun) begin(config);
+StepResult MaskFinder::compute(const uint32_t* set, uint32_t* mask) {
+  engine_->trail()[0] = *set;
+  if (!progress_.has_begun) begin(set);
   bool cut_off = false;
   StepResult result = walk(&cut_off);
   if (result == StepResult::kDone && !cut_off) result = add_literals(&cut_off);
@@ -102,7 +101,7 @@ StepResult MaskFinder::compute(const uint32_t* config, uint32_t* mask) {
     *mask = kMaskCutOff;
     return result;
   }
-  if ((engine_->store().config(*config).flags & Config::kAccepts) != 0) {
+  if ((engine_->store().state_set(*set).flags & StateSet::kAccepts) != 0) {
     for (const int32_t token : vocabulary_->source.end_tokens) add(static_cast<uint32_t>(token));
   }
   *mask = store();
@@ -121,23 +120,23 @@ void MaskFinder::remove_run(uint32_t first, uint32_t end) {
 }
 
 // trail[0]: the configuration; trail[n]: behind the n bytes of a node's prefix. The draft
-// holds all of `slice`, which is right, or all of `guess`, some of which may be wrong.
+// holds all of `prefilter`, which is right, or all of `guess`, some of which may be wrong.
 StepResult MaskFinder::walk(bool* cut_off) {
-  const Slice slice = progress_.slice;
-  const Slice guess = progress_.guess;
+  const TokenPrefilter prefilter = progress_.prefilter;
+  const TokenPrefilter guess = progress_.guess;
   constexpr uint32_t kLargeSubtree = 32;
   const TrieNode* nodes = vocabulary_->nodes.data();
-  const TextKind* kinds = vocabulary_->node_kinds.data();
+  const TextSummary* kinds = vocabulary_->node_summaries.data();
   const auto node_count = static_cast<uint32_t>(vocabulary_->nodes.size() - 1);
   const CompiledGrammar& grammar = engine_->grammar();
   uint32_t* trail = engine_->trail();
-  const bool tries_below = methods_.slices && slice.sorts == 0;
+  const bool tries_below = methods_.prefilters && prefilter.classes == 0;
   uint32_t visited = 0;
   const StepResult retraced = retrace(progress_.node);
   if (retraced != StepResult::kDone) return retraced;
   for (uint32_t i = progress_.node; i < node_count;) {
     const TrieNode node = nodes[i];
-    if (slice.sorts != 0 && slice.holds(kinds[i])) {
+    if (prefilter.classes != 0 && prefilter.holds(kinds[i])) {
       i = node.next();
       continue;
     }
@@ -146,20 +145,20 @@ StepResult MaskFinder::walk(bool* cut_off) {
     const StepResult result = engine_->step(next - 1, grammar.byte_class(node.byte()), next);
     if (result != StepResult::kDone) return result;
     const uint32_t end = nodes[node.next()].first_token();
-    if (*next < kFirstConfig) {
-      if (*next == kUnknownConfig) {
+    if (*next < kFirstSet) {
+      if (*next == kUnknownSet) {
         *cut_off = true;
         progress_.node = i;
         return engine_->spend(visited) ? StepResult::kDone : StepResult::kTooComplex;
       }
-      if (guess.sorts != 0) remove_run(node.first_token(), end);
+      if (guess.classes != 0) remove_run(node.first_token(), end);
       i = node.next();
       continue;
     }
     if (tries_below && node.next() - i >= kLargeSubtree) {
-      const Slice below{endless_sorts(next), kLengthCount - 1};
-      if (below.sorts != 0 && below.holds(kinds[i])) {
-        if (!guess.holds(kinds[i]) || guess.sorts == 0) add_run(node.first_token(), end);
+      const TokenPrefilter below{endless_classes(next), kLengthCount - 1};
+      if (below.classes != 0 && below.holds(kinds[i])) {
+        if (!guess.holds(kinds[i]) || guess.classes == 0) add_run(node.first_token(), end);
         i = node.next();
         continue;
       }
@@ -194,17 +193,17 @@ StepResult MaskFinder::add_literals(bool* cut_off) {
   for (const TokenRange& range : grammar.token_ranges()) {
     const StepResult result = engine_->step(&trail[0], range.symbol_class, &trail[1]);
     if (result != StepResult::kDone) return result;
-    if (trail[1] == kDeadConfig) continue;
-    *cut_off |= trail[1] == kUnknownConfig;
+    if (trail[1] == kDeadSet) continue;
+    *cut_off |= trail[1] == kUnknownSet;
     for (uint32_t token = range.first; token <= range.last; ++token) add(token);
   }
   return StepResult::kDone;
 }
 
 void MaskFinder::forget_masks() {
-  ContextStore& store = engine_->store();
-  for (uint32_t config = kFirstConfig; config < store.config_count(); ++config) {
-    store.config(config).mask = kNoMask;
+  StackStore& store = engine_->store();
+  for (uint32_t set = kFirstSet; set < store.set_count(); ++set) {
+    store.state_set(set).mask = kNoMask;
   }
   cache_.flush();
 }

@@ -1,27 +1,27 @@
-// Finds a configuration's token mask: starts from the largest slice it contains and walks
+// Finds a configuration's token mask: starts from the largest prefilter it contains and walks
 // the vocabulary's trie over the rest.
 #pragma once
 
 #include <cstdint>
 
 #include "runtime/base/arena.h"
-#include "runtime/grammar/compiler/character_steps.h"
+#include "runtime/grammar/compiler/utf8_transitions.h"
+#include "runtime/grammar/matcher/lazy_automaton.h"
 #include "runtime/grammar/matcher/mask_cache.h"
-#include "runtime/grammar/matcher/match_engine.h"
 #include "runtime/grammar/vocabulary/vocabulary.h"
 
 namespace sotto {
 
 // What a matcher may leave out, for tests that show that it makes no difference.
 struct MaskMethods {
-  bool slices = true;
+  bool prefilters = true;
   bool abstraction = true;
 };
 
 class MaskFinder {
  public:
   bool lay_out(Arena& arena, const CompiledGrammar& grammar, const Vocabulary& vocabulary, const MatcherLimits& limits);
-  void init(MatchEngine& engine, const Vocabulary& vocabulary, const MaskMethods& methods);
+  void init(LazyAutomaton& engine, const Vocabulary& vocabulary, const MaskMethods& methods);
 
   static constexpr uint32_t kMostBoundaries = 160;  // configurations between characters
   static constexpr uint32_t kLongestCharacter = 4;
@@ -32,14 +32,14 @@ class MaskFinder {
 
   // The words of the mask of the pinned configuration, valid until the next call; null if
   // no token fits.
-  StepResult find(const uint32_t* config, uint32_t* pins, const uint64_t** words);
+  StepResult find(const uint32_t* set, uint32_t* pins, const uint64_t** words);
   const MaskCache& cache() const { return cache_; }
   uint64_t walk_count() const { return walk_count_; }  // masks found by a walk so far
 
  private:
-  StepResult find_abstract(const uint32_t* config, uint32_t* pins, uint32_t* mask);
-  StepResult compute(const uint32_t* config, uint32_t* mask);
-  void begin(const uint32_t* config);
+  StepResult find_abstract(const uint32_t* set, uint32_t* pins, uint32_t* mask);
+  StepResult compute(const uint32_t* set, uint32_t* mask);
+  void begin(const uint32_t* set);
   StepResult walk(bool* cut_off);
   StepResult retrace(uint32_t node);
   void add_run(uint32_t first, uint32_t end);
@@ -51,35 +51,35 @@ class MaskFinder {
 
   // mask_slices.cpp
   template <typename Search>
-  void search_slices(uint32_t held_trail, Search search);
-  Slice known_slice(uint32_t config) const;
-  Slice known_slice(const Item& item) const;
-  bool leads_to_endless(const Item& item, const CharacterStep& step, uint8_t sorts) const;
+  void search_prefilters(uint32_t held_trail, Search search);
+  TokenPrefilter known_prefilter(uint32_t set) const;
+  TokenPrefilter known_prefilter(const State& top) const;
+  bool leads_to_endless(const State& top, const Utf8Transition& step, uint8_t classes) const;
   static constexpr uint32_t kUnknownCount = UINT32_MAX;
-  uint32_t exact_count(const Item& item) const;
-  uint32_t exact_count(uint32_t config) const;
+  uint32_t exact_count(const State& top) const;
+  uint32_t exact_count(uint32_t set) const;
   void fill_exactly(uint32_t characters);
-  uint32_t texts_left(uint32_t state, const Frame& frame) const;
-  Slice slice_behind(uint32_t state, const Frame& frame, uint8_t sorts) const;
-  Slice slice_of_length(uint8_t sorts, uint32_t characters) const;
-  uint8_t endless_sorts(const uint32_t* config);
-  Slice find_slice();
-  Slice guess_slice();
+  uint32_t texts_left(uint32_t state, const StackFrame& frame) const;
+  TokenPrefilter prefilter_after(uint32_t state, const StackFrame& frame, uint8_t classes) const;
+  TokenPrefilter prefilter_of_length(uint8_t classes, uint32_t characters) const;
+  uint8_t endless_classes(const uint32_t* set);
+  TokenPrefilter find_prefilter();
+  TokenPrefilter guess_prefilter();
   void forget_met();
-  bool counts(uint32_t config) const;
-  uint32_t count_characters(uint8_t sorts, uint8_t* admitted);
+  bool counts(uint32_t set) const;
+  uint32_t count_characters(uint8_t classes, uint8_t* admitted);
   StepResult take_characters(uint32_t from, uint32_t* boundary_count, uint8_t* admitted);
 
-  MatchEngine* engine_ = nullptr;
+  LazyAutomaton* engine_ = nullptr;
   const Vocabulary* vocabulary_ = nullptr;
   MaskMethods methods_;
   MaskCache cache_;
-  CharacterStep* character_memory_ = nullptr;
-  CharacterSteps characters_;
+  Utf8Transition* transition_memory_ = nullptr;
+  Utf8Transitions transitions_;
   // Of the mask being found: what its draft holds is right up to a node.
   struct Progress {
-    Slice slice;
-    Slice guess;
+    TokenPrefilter prefilter;
+    TokenPrefilter guess;
     uint32_t node = 0;
     bool has_begun = false;
   };

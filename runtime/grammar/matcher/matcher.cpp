@@ -29,8 +29,8 @@ Status Matcher::check(const CompiledGrammar& grammar, const Vocabulary* vocabula
                 {"rollback_count", limits.rollback_count, 0, kMostCount},
                 {"context_count", limits.node_count, kLeastCount, kMostCount},
                 {"frame_count", limits.frame_count, kLeastCount, kMostCount},
-                {"config_count", limits.config_count, kLeastCount, kMostConfigs},
-                {"item_count", limits.item_count, kLeastCount, kMostCount},
+                {"set_count", limits.config_count, kLeastCount, kMaxStateSets},
+                {"state_count", limits.item_count, kLeastCount, kMostCount},
                 {"work_count", limits.work_count, kLeastCount, kMostCount}};
   for (const auto& range : ranges) {
     if (range.value >= range.least && range.value <= range.most) continue;
@@ -77,7 +77,7 @@ Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabular
   const StepResult result = engine_.init(grammar, limits, longest);
   if (result != StepResult::kDone) return status_of(result);
   // Only grammars from images may have no text at all.
-  if (engine_.pins()[0] == kDeadConfig) return Status::kGrammarCorrupt;
+  if (engine_.pins()[0] == kDeadSet) return Status::kGrammarCorrupt;
   if (vocabulary != nullptr) {
     masks_.init(engine_, *vocabulary, methods);
     steps_.clear();
@@ -117,16 +117,16 @@ Status Matcher::mask(uint32_t sequence, TokenMask* mask) {
 // Whether the token is text that leads back to where the sequence stands, character by
 // character, as most tokens inside a string do.
 bool Matcher::stays(uint32_t sequence, uint32_t token) const {
-  const uint8_t sorts = engine_.store().config(config(sequence)).repeated_sorts;
-  const TextKind kind = vocabulary_->token_kinds[token];
-  if (!Slice{sorts, kLengthCount - 1}.holds(kind) || sorts == 0) return false;
+  const uint8_t classes = engine_.store().state_set(state_set(sequence)).repeated_classes;
+  const TextSummary kind = vocabulary_->token_summaries[token];
+  if (!TokenPrefilter{classes, kLengthCount - 1}.holds(kind) || classes == 0) return false;
   if (engine_.grammar().token_class(token) != CompiledGrammar::kNoClass) return false;
-  return (kind & kOtherSort) == 0 || !ends_inside(vocabulary_->token_bytes(token));
+  return (kind & kOtherClass) == 0 || !ends_inside(vocabulary_->token_bytes(token));
 }
 
 StepResult Matcher::find_step(uint32_t sequence, uint32_t token, uint32_t* to) {
   if (engine_.collection_count() == steps_collection_) {
-    *to = steps_.find(config(sequence), token);
+    *to = steps_.find(state_set(sequence), token);
     if (*to != kNotComputed) return StepResult::kDone;
   }
   const StepResult result = step_token(sequence, token, to);
@@ -134,7 +134,7 @@ StepResult Matcher::find_step(uint32_t sequence, uint32_t token, uint32_t* to) {
     steps_.clear();
     steps_collection_ = engine_.collection_count();
   }
-  if (result == StepResult::kDone) steps_.add(config(sequence), token, *to);
+  if (result == StepResult::kDone) steps_.add(state_set(sequence), token, *to);
   return result;
 }
 
@@ -142,7 +142,7 @@ StepResult Matcher::find_step(uint32_t sequence, uint32_t token, uint32_t* to) {
 StepResult Matcher::step_token(uint32_t sequence, uint32_t token, uint32_t* to) {
   uint32_t* by_bytes = scratch() + MaskFinder::kPinCount;
   uint32_t* by_literal = by_bytes + 1;
-  *by_bytes = *by_literal = kDeadConfig;
+  *by_bytes = *by_literal = kDeadSet;
   const auto bytes = vocabulary_->token_bytes(token);
   if (!bytes.empty()) {
     *by_bytes = *pin(sequence);
@@ -154,15 +154,15 @@ StepResult Matcher::step_token(uint32_t sequence, uint32_t token, uint32_t* to) 
     const StepResult result = engine_.step(pin(sequence), symbol_class, by_literal);
     if (result != StepResult::kDone) return result;
   }
-  if (*by_literal == kDeadConfig && *by_bytes == kDeadConfig && accepts(sequence) &&
+  if (*by_literal == kDeadSet && *by_bytes == kDeadSet && accepts(sequence) &&
       vocabulary_->source.is_end_token(token)) {
     return engine_.end(to);
   }
-  if (*by_literal == kDeadConfig) {
+  if (*by_literal == kDeadSet) {
     *to = *by_bytes;
     return StepResult::kDone;
   }
-  if (*by_bytes == kDeadConfig) {
+  if (*by_bytes == kDeadSet) {
     *to = *by_literal;
     return StepResult::kDone;
   }
@@ -171,7 +171,7 @@ StepResult Matcher::step_token(uint32_t sequence, uint32_t token, uint32_t* to) 
 
 Status Matcher::advance(uint32_t sequence, StepResult result, uint32_t* to) {
   if (result != StepResult::kDone) return status_of(result);
-  if (*to == kDeadConfig) return Status::kInvalidArgument;
+  if (*to == kDeadSet) return Status::kInvalidArgument;
   if (sequence == 0) {
     if (limits_.rollback_count > 0) {
       history()[accepted_ % limits_.rollback_count] = *pin(0);
@@ -211,8 +211,8 @@ Status Matcher::test_bytes(uint32_t sequence, std::span<const char> bytes, bool*
   *to = *pin(sequence);
   const StepResult result = engine_.step_bytes(bytes, to);
   if (result != StepResult::kDone) return status_of(result);
-  *begins = *to != kDeadConfig;
-  *matches = *begins && (engine_.store().config(*to).flags & Config::kAccepts) != 0;
+  *begins = *to != kDeadSet;
+  *matches = *begins && (engine_.store().state_set(*to).flags & StateSet::kAccepts) != 0;
   return Status::kOk;
 }
 
@@ -249,11 +249,11 @@ void Matcher::fork(uint32_t from, uint32_t to) {
 }
 
 bool Matcher::accepts(uint32_t sequence) const {
-  return (engine_.store().config(config(sequence)).flags & Config::kAccepts) != 0;
+  return (engine_.store().state_set(state_set(sequence)).flags & StateSet::kAccepts) != 0;
 }
 
 bool Matcher::complete(uint32_t sequence) const {
-  return accepts(sequence) && engine_.store().items(config(sequence)).empty();
+  return accepts(sequence) && engine_.store().states(state_set(sequence)).empty();
 }
 
 Status Matcher::forced_bytes(uint32_t sequence, std::span<char> forced, size_t* size) {
@@ -263,12 +263,12 @@ Status Matcher::forced_bytes(uint32_t sequence, std::span<char> forced, size_t* 
   uint32_t* to = from + 1;
   *from = *pin(sequence);
   const CompiledGrammar& grammar = engine_.grammar();
-  while (*size < forced.size() && (engine_.store().config(*from).flags & Config::kAccepts) == 0) {
+  while (*size < forced.size() && (engine_.store().state_set(*from).flags & StateSet::kAccepts) == 0) {
     uint32_t only = CompiledGrammar::kNoClass;
     for (uint32_t c = 0; c < grammar.class_count(); ++c) {
       const StepResult result = engine_.step(from, c, to);
       if (result != StepResult::kDone) return status_of(result);
-      if (*to == kDeadConfig) continue;
+      if (*to == kDeadSet) continue;
       const bool is_single = c < grammar.byte_class_count() && is_single_[c];
       if (only != CompiledGrammar::kNoClass || !is_single) return Status::kOk;
       only = c;

@@ -10,8 +10,8 @@
 #include "runtime/base/constraint.h"
 #include "runtime/base/status.h"
 #include "runtime/base/token_mask.h"
+#include "runtime/grammar/matcher/lazy_automaton.h"
 #include "runtime/grammar/matcher/mask_finder.h"
-#include "runtime/grammar/matcher/match_engine.h"
 #include "runtime/grammar/matcher/token_steps.h"
 
 namespace sotto {
@@ -70,13 +70,13 @@ class Matcher {
   // `matcher` behind the interface of sessions and searches.
   static TokenConstraint constraint(Matcher* matcher);
 
-  const MatchEngine& engine() const { return engine_; }
+  const LazyAutomaton& engine() const { return engine_; }
   const MaskFinder& masks() const { return masks_; }
 
  private:
   bool lay_out(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits);
   uint32_t* pin(uint32_t sequence) { return engine_.pins() + 1 + sequence; }
-  uint32_t config(uint32_t sequence) const { return engine_.pins()[1 + sequence]; }
+  uint32_t state_set(uint32_t sequence) const { return engine_.pins()[1 + sequence]; }
   uint32_t* start_pin() { return engine_.pins() + 1 + limits_.sequence_count; }
   uint32_t* history() { return start_pin() + 1; }
   uint32_t* scratch() { return history() + limits_.rollback_count; }
@@ -88,7 +88,7 @@ class Matcher {
 
   static constexpr uint32_t kScratchPins = MaskFinder::kPinCount + 3;
 
-  MatchEngine engine_;
+  LazyAutomaton engine_;
   MaskFinder masks_;
   TokenSteps steps_;
   uint64_t steps_collection_ = 0;  // the last one before them: it numbered the configurations

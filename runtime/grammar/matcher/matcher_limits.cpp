@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/grammar/matcher/context_store.h"
+#include "runtime/grammar/matcher/stack_store.h"
 
 namespace sotto {
 namespace {
@@ -79,8 +79,8 @@ MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar
     limits.item_count = 8192 * growth;
   }
   // What can be taken back is kept, and each sequence of a search stands in contexts of its own.
-  const uint32_t sequences = std::min(limits.sequence_count, kMostConfigs / 4);
-  const uint32_t kept = std::min(limits.rollback_count, kMostConfigs / 2) + sequences;
+  const uint32_t sequences = std::min(limits.sequence_count, kMaxStateSets / 4);
+  const uint32_t kept = std::min(limits.rollback_count, kMaxStateSets / 2) + sequences;
   limits.config_count += kept;
   limits.item_count += (2 + faded(16, kTinyStates)) * kept;
   if (calls > 0 && sequences > 1) {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "runtime/base/arena.h"
-#include "runtime/grammar/matcher/context_store.h"
+#include "runtime/grammar/matcher/stack_store.h"
 
 namespace sotto {
 
@@ -16,12 +16,12 @@ class TokenSteps {
   void clear() { std::fill_n(steps_, kCount, Step{}); }
 
   // kNotComputed: not among them.
-  uint32_t find(uint32_t config, uint32_t token) const {
-    const Step& step = steps_[slot_of(config, token)];
-    return step.from == config && step.token == token ? step.to : kNotComputed;
+  uint32_t find(uint32_t set, uint32_t token) const {
+    const Step& step = steps_[slot_of(set, token)];
+    return step.from == set && step.token == token ? step.to : kNotComputed;
   }
-  void add(uint32_t config, uint32_t token, uint32_t to) {
-    steps_[slot_of(config, token)] = {token, static_cast<uint16_t>(config), static_cast<uint16_t>(to)};
+  void add(uint32_t set, uint32_t token, uint32_t to) {
+    steps_[slot_of(set, token)] = {token, static_cast<uint16_t>(set), static_cast<uint16_t>(to)};
   }
 
  private:
@@ -32,8 +32,8 @@ class TokenSteps {
   };
   static constexpr uint32_t kCountBits = 7;
   static constexpr uint32_t kCount = 1u << kCountBits;
-  static uint32_t slot_of(uint32_t config, uint32_t token) {
-    return (token * 0x9E3779B1u + config * 0x85EBCA77u) >> (32 - kCountBits);
+  static uint32_t slot_of(uint32_t set, uint32_t token) {
+    return (token * 0x9E3779B1u + set * 0x85EBCA77u) >> (32 - kCountBits);
   }
 
   Step* steps_ = nullptr;

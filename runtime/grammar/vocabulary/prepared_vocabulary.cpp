@@ -6,50 +6,50 @@
 namespace sotto {
 namespace {
 
-// What kind_of() makes of a text, a byte at a time: tables in place of its decisions.
+// What summarize() makes of a text, a byte at a time: tables in place of its decisions.
 class KindSteps {
  public:
   struct Prefix {
     uint8_t state = 0;
-    uint8_t sorts = 0;
+    uint8_t classes = 0;
     uint8_t characters = 0;  // at most kMostCharacters
   };
 
   KindSteps() {
     for (uint32_t byte = 0; byte < 256; ++byte) {
-      sorts_[byte] = sort_of(static_cast<uint8_t>(byte));
-      for (uint32_t state = 0; state < kSliceStates; ++state) {
-        const uint8_t next = slice_step(state, static_cast<uint8_t>(byte));
-        next_[state][byte] = next == kSliceDead ? uint8_t{kSliceStates} : next;
+      sorts_[byte] = char_class_of(static_cast<uint8_t>(byte));
+      for (uint32_t state = 0; state < kUtf8States; ++state) {
+        const uint8_t next = utf8_step(state, static_cast<uint8_t>(byte));
+        next_[state][byte] = next == kUtf8Reject ? uint8_t{kUtf8States} : next;
       }
-      next_[kSliceStates][byte] = kSliceStates;
+      next_[kUtf8States][byte] = kUtf8States;
     }
     char text[kMostCharacters];
     std::memset(text, 'a', sizeof text);
     for (size_t count = 0; count <= kMostCharacters; ++count) {
-      constexpr uint8_t kSorts = (1u << kSortCount) - 1;
-      lengths_[count] = kind_of({text, count}) & static_cast<uint8_t>(~kSorts);
+      constexpr uint8_t kClassBits = (1u << kCharClassCount) - 1;
+      lengths_[count] = summarize({text, count}) & static_cast<uint8_t>(~kClassBits);
     }
   }
 
   Prefix step(const Prefix& from, uint8_t byte) const {
     const bool begins = from.state == 0;
     const auto characters = static_cast<uint8_t>(from.characters + (begins ? 1 : 0));
-    return {next_[from.state][byte], static_cast<uint8_t>(from.sorts | (begins ? sorts_[byte] : 0)),
+    return {next_[from.state][byte], static_cast<uint8_t>(from.classes | (begins ? sorts_[byte] : 0)),
             std::min(characters, kMostCharacters)};
   }
-  TextKind kind(const Prefix& text) const {
-    if (text.state == kSliceStates) return kOutsideKind;
-    return static_cast<TextKind>(lengths_[text.characters] | text.sorts);
+  TextSummary kind(const Prefix& text) const {
+    if (text.state == kUtf8States) return kOutsidePrefilters;
+    return static_cast<TextSummary>(lengths_[text.characters] | text.classes);
   }
 
  private:
   // From here on all lengths are of one class.
   static constexpr uint8_t kMostCharacters = kLengthCharacters[kLengthCount - 2] + 1;
 
-  uint8_t next_[kSliceStates + 1][256];  // the last is where dead ends lead
+  uint8_t next_[kUtf8States + 1][256];  // the last is where dead ends lead
   uint8_t sorts_[256];
-  TextKind lengths_[kMostCharacters + 1];
+  TextSummary lengths_[kMostCharacters + 1];
 };
 
 // Walks the trie along the bytes of its texts: nodes are opened in order and closed where
@@ -74,7 +74,7 @@ class TrieCheck {
  private:
   struct Open {
     uint32_t node;
-    TextKind kind;  // of the tokens met in the subtree so far
+    TextSummary kind;  // of the tokens met in the subtree so far
     KindSteps::Prefix prefix;
   };
 
@@ -97,11 +97,11 @@ class TrieCheck {
     for (; depth_ > depth; --depth_) {
       const Open& closed = open_[depth_];
       const TrieNode node = arrays_.nodes[closed.node];
-      if (node.next() != next || node.first_token() == rank_ || arrays_.node_kinds[closed.node] != closed.kind) {
+      if (node.next() != next || node.first_token() == rank_ || arrays_.node_summaries[closed.node] != closed.kind) {
         return false;
       }
-      TextKind& outer = open_[depth_ - 1].kind;
-      outer = join_kinds(outer, closed.kind);
+      TextSummary& outer = open_[depth_ - 1].kind;
+      outer = join_summaries(outer, closed.kind);
     }
     return true;
   }
@@ -112,15 +112,15 @@ class TrieCheck {
     if (end < rank_ || end > text_count_) return false;
     if (end == rank_) return true;
     Open& newest = open_[depth_];
-    const TextKind kind = steps_.kind(newest.prefix);
-    newest.kind = join_kinds(newest.kind, kind);
+    const TextSummary kind = steps_.kind(newest.prefix);
+    newest.kind = join_summaries(newest.kind, kind);
     for (int64_t previous = -1; rank_ < end; ++rank_) {
       const uint32_t token = arrays_.order[rank_];
       if (token <= previous || token >= source_.token_count()) return false;
       const auto text = source_.text(token);
       if (text.size() != depth_ || std::memcmp(text.data(), text_, depth_) != 0) return false;
-      if (arrays_.token_kinds[token] != kind) return false;
-      inside_count_ += kind != kOutsideKind ? 1 : 0;
+      if (arrays_.token_summaries[token] != kind) return false;
+      inside_count_ += kind != kOutsidePrefilters ? 1 : 0;
       previous = token;
     }
     return true;
@@ -167,15 +167,16 @@ Status open_prepared_vocabulary(const VocabularySource& source, const PreparedVo
   if (!check.run() || check.longest() != prepared.longest) {
     return corrupt(error, "it is not the tree of this tokenizer's tokens");
   }
-  const std::span<const TextKind> kinds{arrays.token_kinds, token_kind_count(token_count)};
-  const auto inside = std::count_if(kinds.begin(), kinds.end(), [](TextKind kind) { return kind != kOutsideKind; });
+  const std::span<const TextSummary> kinds{arrays.token_summaries, token_summary_count(token_count)};
+  const auto inside =
+      std::count_if(kinds.begin(), kinds.end(), [](TextSummary kind) { return kind != kOutsidePrefilters; });
   if (static_cast<uint32_t>(inside) != check.inside_count()) {
     return corrupt(error, "it gives a kind to special tokens");
   }
   *vocabulary = {token_count,
                  prepared.longest,
                  {arrays.nodes, size_t{prepared.node_count} + 1},
-                 {arrays.node_kinds, prepared.node_count},
+                 {arrays.node_summaries, prepared.node_count},
                  kinds,
                  {arrays.order, text_count},
                  source};

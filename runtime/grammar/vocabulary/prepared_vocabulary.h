@@ -11,7 +11,7 @@ namespace sotto {
 
 // Raised with every change of TrieNode or of the arrays; in the upper half, as the kinds of
 // text count as well.
-inline constexpr uint32_t kPreparedVersion = kSliceVersion << 16 | 1;
+inline constexpr uint32_t kPreparedVersion = kPrefilterVersion << 16 | 1;
 
 struct PreparedVocabulary {
   uint32_t text_count = 0;

@@ -18,18 +18,18 @@ class TrieWriter {
  public:
   explicit TrieWriter(const VocabularyArrays& arrays) : arrays_(arrays) {}
 
-  void add(std::span<const char> bytes, uint32_t rank, TextKind kind) {
+  void add(std::span<const char> bytes, uint32_t rank, TextSummary kind) {
     close(common_prefix(previous_, bytes));
     while (depth_ < bytes.size()) {
       first_tokens_[depth_] = rank;
       path_[depth_] = count_;
       bytes_[depth_] = static_cast<uint8_t>(bytes[depth_]);
-      arrays_.node_kinds[count_++] = 0;
+      arrays_.node_summaries[count_++] = 0;
       ++depth_;
     }
     for (uint32_t i = 0; i < depth_; ++i) {
-      TextKind& known = arrays_.node_kinds[path_[i]];
-      known = join_kinds(known, kind);
+      TextSummary& known = arrays_.node_summaries[path_[i]];
+      known = join_summaries(known, kind);
     }
     previous_ = bytes;
   }
@@ -112,8 +112,8 @@ size_t count_trie_nodes(const VocabularySource& source, std::span<const uint32_t
 }
 
 VocabularyArrays lay_out_vocabulary(Arena& arena, uint32_t token_count, size_t text_count, size_t node_count) {
-  return {arena.take<uint32_t>(text_count), arena.take<TrieNode>(node_count + 1), arena.take<TextKind>(node_count),
-          arena.take<TextKind>(token_kind_count(token_count))};
+  return {arena.take<uint32_t>(text_count), arena.take<TrieNode>(node_count + 1), arena.take<TextSummary>(node_count),
+          arena.take<TextSummary>(token_summary_count(token_count))};
 }
 
 size_t vocabulary_memory_size(const VocabularySource& source, size_t text_count, size_t node_count) {
@@ -130,18 +130,18 @@ size_t vocabulary_memory_size(const VocabularySource& source, std::span<const ui
 void build_vocabulary(const VocabularySource& source, std::span<const uint32_t> order, void* memory,
                       Vocabulary* vocabulary) {
   const size_t node_count = count_trie_nodes(source, order);
-  const size_t kind_count = token_kind_count(source.token_count());
+  const size_t kind_count = token_summary_count(source.token_count());
   Arena arena(memory);
   const VocabularyArrays arrays = lay_out_vocabulary(arena, source.token_count(), order.size(), node_count);
   auto* end_tokens = arena.take<int32_t>(source.end_tokens.size());
   TrieWriter writer(arrays);
   uint32_t longest = 0;
-  std::fill_n(arrays.token_kinds, kind_count, kOutsideKind);
+  std::fill_n(arrays.token_summaries, kind_count, kOutsidePrefilters);
   for (uint32_t rank = 0; rank < order.size(); ++rank) {
     const auto bytes = source.token(order[rank]);
-    const TextKind kind = kind_of(bytes);
+    const TextSummary kind = summarize(bytes);
     writer.add(bytes, rank, kind);
-    arrays.token_kinds[order[rank]] = kind;
+    arrays.token_summaries[order[rank]] = kind;
     longest = std::max(longest, static_cast<uint32_t>(bytes.size()));
     arrays.order[rank] = order[rank];
   }
@@ -150,8 +150,8 @@ void build_vocabulary(const VocabularySource& source, std::span<const uint32_t> 
   *vocabulary = {source.token_count(),
                  longest,
                  {arrays.nodes, node_count + 1},
-                 {arrays.node_kinds, node_count},
-                 {arrays.token_kinds, kind_count},
+                 {arrays.node_summaries, node_count},
+                 {arrays.token_summaries, kind_count},
                  {arrays.order, order.size()},
                  source};
   vocabulary->source.end_tokens = {end_tokens, source.end_tokens.size()};

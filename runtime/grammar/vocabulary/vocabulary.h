@@ -8,7 +8,7 @@
 
 #include "runtime/base/arena.h"
 #include "runtime/base/status.h"
-#include "runtime/grammar/compiler/slices.h"
+#include "runtime/grammar/vocabulary/token_prefilter.h"
 
 namespace sotto {
 
@@ -65,21 +65,21 @@ class TrieNode {
 struct VocabularyArrays {
   uint32_t* order;  // first: where it is sorted
   TrieNode* nodes;
-  TextKind* node_kinds;
-  TextKind* token_kinds;
+  TextSummary* node_summaries;
+  TextSummary* token_summaries;
 };
 VocabularyArrays lay_out_vocabulary(Arena& arena, uint32_t token_count, size_t text_count, size_t node_count);
-// Of token_kinds: one for each bit of a mask's words.
-constexpr size_t token_kind_count(uint32_t token_count) { return (size_t{token_count} + 63) / 64 * 64; }
+// Of token_summaries: one for each bit of a mask's words.
+constexpr size_t token_summary_count(uint32_t token_count) { return (size_t{token_count} + 63) / 64 * 64; }
 
 struct Vocabulary {
   uint32_t token_count = 0;
-  uint32_t longest = 0;                   // bytes in the longest token
-  std::span<const TrieNode> nodes;        // and one more behind the last
-  std::span<const TextKind> node_kinds;   // by node: its subtree's tokens, joined
-  std::span<const TextKind> token_kinds;  // by token, to the end of its mask's last word
-  std::span<const uint32_t> order;        // by rank: the token
-  VocabularySource source;                // its end tokens are copied
+  uint32_t longest = 0;                          // bytes in the longest token
+  std::span<const TrieNode> nodes;               // and one more behind the last
+  std::span<const TextSummary> node_summaries;   // by node: its subtree's tokens, joined
+  std::span<const TextSummary> token_summaries;  // by token, to the end of its mask's last word
+  std::span<const uint32_t> order;               // by rank: the token
+  VocabularySource source;                       // its end tokens are copied
 
   // Empty for special tokens.
   std::span<const char> token_bytes(uint32_t token) const { return source.text(token); }
@@ -89,7 +89,7 @@ struct Vocabulary {
 // Checks the source. `*text_count`: its tokens that have text.
 Status check_vocabulary(const VocabularySource& source, uint32_t* text_count, Error* error);
 
-// Checks the source and sorts its tokens by their bytes into `order` (room for token_count).
+// Checks the source and classes its tokens by their bytes into `order` (room for token_count).
 Status sort_tokens(const VocabularySource& source, uint32_t* order, uint32_t* order_count, Error* error);
 
 // The order of tokens in the trie.

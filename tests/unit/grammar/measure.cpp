@@ -107,7 +107,7 @@ class Bench {
 
   std::vector<Tokens> walks(const CompiledGrammar& grammar, int walk_count, int step_count) {
     MatcherLimits large;
-    large.node_count = large.config_count = kMostConfigs;
+    large.node_count = large.config_count = kMaxStateSets;
     large.frame_count = large.item_count = large.work_count = 1u << 18;
     large.mask_size = 8u << 20;
     std::vector<Tokens> walks;

@@ -128,7 +128,7 @@ TEST(Metamorphic, TokensLeadWhereTheirBytesDo) {
     for (size_t at = 0; at <= sample.text.size(); at += 1 + sample.text.size() / 12) {
       matcher->reset(2);
       ASSERT_EQ(matcher->accept_bytes(2, as_span(sample.text.substr(0, at))), Status::kOk);
-      const bool repeats = matcher->engine().store().config(config(2)).repeated_sorts != 0;
+      const bool repeats = matcher->engine().store().state_set(config(2)).repeated_classes != 0;
       repeating += repeats ? 1 : 0;
       for (uint32_t token = 0; token < vocabulary->size(); token += repeats ? 1 : 17) {
         const auto bytes = vocabulary->view().token_bytes(token);
@@ -175,7 +175,7 @@ TEST(Metamorphic, PiecesLeadWhereTheirBytesDo) {
             ASSERT_EQ(matcher->accept_bytes(1, {&byte, 1}), Status::kOk) << sample.name << at;
           }
           ASSERT_EQ(config(0), config(1)) << sample.name << " at " << at << '+' << size;
-          counting += matcher->engine().store().config(config(0)).counts_on ? 1 : 0;
+          counting += matcher->engine().store().state_set(config(0)).counts_on ? 1 : 0;
           at += size;
         }
         EXPECT_EQ(matcher->accept_bytes(0, as_span("\x01 none has this")), Status::kInvalidArgument);

@@ -18,7 +18,8 @@ bool same(std::span<const T> a, std::span<const T> b) {
 
 bool same(const Vocabulary& a, const Vocabulary& b) {
   return a.token_count == b.token_count && a.longest == b.longest && same(a.nodes, b.nodes) &&
-         same(a.node_kinds, b.node_kinds) && same(a.token_kinds, b.token_kinds) && same(a.order, b.order);
+         same(a.node_summaries, b.node_summaries) && same(a.token_summaries, b.token_summaries) &&
+         same(a.order, b.order);
 }
 
 // The arrays of a vocabulary in memory of their own, to be changed.
@@ -26,7 +27,7 @@ class Prepared {
  public:
   explicit Prepared(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {
     view_.text_count = static_cast<uint32_t>(vocabulary.order.size());
-    view_.node_count = static_cast<uint32_t>(vocabulary.node_kinds.size());
+    view_.node_count = static_cast<uint32_t>(vocabulary.node_summaries.size());
     view_.longest = vocabulary.longest;
     const size_t size = prepared_vocabulary_size(vocabulary.token_count, view_.text_count, view_.node_count);
     memory_ = aligned_memory(size);
@@ -100,22 +101,22 @@ TEST(PreparedVocabulary, WrongCountsAreRefused) {
   EXPECT_EQ(prepared.open(&opened), Status::kModelCorrupt);
 }
 
-// Files hold what these make of tokens: whoever changes them raises kSliceVersion.
+// Files hold what these make of tokens: whoever changes them raises kPrefilterVersion.
 TEST(PreparedVocabulary, KindsOfTextBelongToTheVersion) {
   std::vector<uint8_t> bytes;
-  for (uint32_t state = 0; state < kSliceStates; ++state) {
+  for (uint32_t state = 0; state < kUtf8States; ++state) {
     for (uint32_t byte = 0; byte < 256; ++byte) {
-      bytes.push_back(slice_step(state, static_cast<uint8_t>(byte)));
+      bytes.push_back(utf8_step(state, static_cast<uint8_t>(byte)));
     }
   }
-  for (uint32_t byte = 0; byte < 256; ++byte) bytes.push_back(sort_of(static_cast<uint8_t>(byte)));
+  for (uint32_t byte = 0; byte < 256; ++byte) bytes.push_back(char_class_of(static_cast<uint8_t>(byte)));
   std::string text;
   for (int length = 0; length < 40; ++length) {
-    bytes.push_back(kind_of(as_span(text)));
+    bytes.push_back(summarize(as_span(text)));
     text += "aB 0\u00e9-\""[length % 4];
   }
-  bytes.push_back(kOutsideKind);
-  EXPECT_EQ(kSliceVersion, 2u);
+  bytes.push_back(kOutsidePrefilters);
+  EXPECT_EQ(kPrefilterVersion, 2u);
   EXPECT_EQ(xxhash64(bytes.data(), bytes.size()), 7564504631175593222u);
 }
 

@@ -39,9 +39,9 @@ TEST(SchemaKeywords, CharactersOfStringsChangeNothing) {
     Matcher matcher;
     ASSERT_EQ(matcher.init(grammar.view(), nullptr, {}, memory.get()), Status::kOk);
     ASSERT_EQ(matcher.accept_bytes(0, as_span(c.text)), Status::kOk) << c.text;
-    const MatchEngine& engine = matcher.engine();
-    const Config& config = engine.store().config(engine.pins()[1]);
-    EXPECT_EQ(config.repeated_sorts, c.repeats ? kAllSorts : 0) << c.schema << c.text;
+    const LazyAutomaton& engine = matcher.engine();
+    const StateSet& set = engine.store().state_set(engine.pins()[1]);
+    EXPECT_EQ(set.repeated_classes, c.repeats ? kAllClasses : 0) << c.schema << c.text;
   }
 }
 

@@ -1,4 +1,4 @@
-#include "runtime/grammar/compiler/state_texts.h"
+#include "runtime/grammar/compiler/lookahead.h"
 
 #include <algorithm>
 
@@ -6,8 +6,8 @@ namespace sotto {
 namespace {
 
 // Each is part of the one before, so that states that know different ones agree on a common one.
-constexpr uint8_t kSortChain[] = {kAllSorts, kAllSorts & ~kOtherSort, kLowerSort | kUpperSort | kDigitSort,
-                                  kLowerSort | kDigitSort, kLowerSort};
+constexpr uint8_t kClassChain[] = {kAllClasses, kAllClasses & ~kOtherClass, kLowerClass | kUpperClass | kDigitClass,
+                                   kLowerClass | kDigitClass, kLowerClass};
 constexpr uint32_t kMostSweeps = 32;
 // Flags of states while texts are being found: that take all small letters, by moves or as
 // texts of rules; or that call rules which do.
@@ -19,33 +19,33 @@ constexpr uint32_t kMostCount = kLengthCharacters[kLengthCount - 2];
 // have a higher or a lower number.
 uint32_t in_turn(uint32_t sweep, uint32_t i, uint32_t count) { return sweep % 2 == 0 ? count - 1 - i : i; }
 
-bool is_part(uint8_t sorts, uint8_t whole) { return (sorts & ~whole) == 0; }
+bool is_part(uint8_t classes, uint8_t whole) { return (classes & ~whole) == 0; }
 
 }  // namespace
 
-StateTexts::StateTexts(const CompiledGrammar& grammar) : grammar_(grammar) { steps_.init(grammar, memory_); }
+Lookahead::Lookahead(const CompiledGrammar& grammar) : grammar_(grammar) { steps_.init(grammar, memory_); }
 
-bool StateTexts::is_final(uint32_t state) const { return (grammar_.flags(state) & GrammarState::kFinal) != 0; }
+bool Lookahead::is_final(uint32_t state) const { return (grammar_.flags(state) & GrammarState::kFinal) != 0; }
 
-bool StateTexts::is_single(uint32_t state, uint8_t sorts) const {
+bool Lookahead::is_single(uint32_t state, uint8_t classes) const {
   const auto ends = [&](uint32_t target) { return is_final(target); };
-  for (const CharacterStep& step : steps_.from(0)) {
-    if ((step.sorts & sorts) == 0) continue;
+  for (const Utf8Transition& step : steps_.from(0)) {
+    if ((step.classes & classes) == 0) continue;
     if (!steps_.lead(grammar_, state, step, ends)) return false;
   }
   return true;
 }
 
-// Whether every character of these sorts leads to a state that is accepted, by moves or as the
+// Whether every character of these classes leads to a state that is accepted, by moves or as the
 // text of a rule.
 template <typename Accepts>
-bool StateTexts::takes(uint32_t state, uint8_t sorts, Accepts accepts) const {
+bool Lookahead::takes(uint32_t state, uint8_t classes, Accepts accepts) const {
   const auto ends = [&](uint32_t target) { return is_final(target); };
-  const auto is_text = [&](const GrammarCall& call, const CharacterStep& step) {
+  const auto is_text = [&](const GrammarCall& call, const Utf8Transition& step) {
     return call.loop == kNoLoop && accepts(call.target) && steps_.lead(grammar_, call.rule_start, step, ends);
   };
-  for (const CharacterStep& step : steps_.from(0)) {
-    if ((step.sorts & sorts) == 0 || steps_.lead(grammar_, state, step, accepts)) continue;
+  for (const Utf8Transition& step : steps_.from(0)) {
+    if ((step.classes & classes) == 0 || steps_.lead(grammar_, state, step, accepts)) continue;
     const auto calls = grammar_.calls(state);
     if (std::none_of(calls.begin(), calls.end(), [&](const GrammarCall& call) { return is_text(call, step); })) {
       return false;
@@ -56,35 +56,35 @@ bool StateTexts::takes(uint32_t state, uint8_t sorts, Accepts accepts) const {
 
 // Rules called by rules called do not count: those that begin with themselves would hold
 // themselves up.
-bool StateTexts::is_endless(uint32_t state, uint8_t sorts) const {
-  const auto is_endless = [&](uint32_t target) { return is_part(sorts, grammar_.state(target).endless_sorts); };
+bool Lookahead::is_endless(uint32_t state, uint8_t classes) const {
+  const auto is_endless = [&](uint32_t target) { return is_part(classes, grammar_.state(target).endless_classes); };
   for (const GrammarCall& call : grammar_.calls(state)) {
     const bool repeats = call.loop != kNoLoop && grammar_.loop(call.loop).maximum == UINT32_MAX;
-    if (repeats && is_part(sorts, grammar_.state(call.rule_start).single_sorts)) return true;
-    if (is_endless(call.rule_start) && takes(call.rule_start, sorts, is_endless)) return true;
+    if (repeats && is_part(classes, grammar_.state(call.rule_start).single_classes)) return true;
+    if (is_endless(call.rule_start) && takes(call.rule_start, classes, is_endless)) return true;
   }
-  return takes(state, sorts, is_endless);
+  return takes(state, classes, is_endless);
 }
 
-bool StateTexts::has_count(uint32_t state, uint32_t count) const {
+bool Lookahead::has_count(uint32_t state, uint32_t count) const {
   const auto is_enough = [&](uint32_t target) {
     const GrammarState& behind = grammar_.state(target);
-    return behind.any_count + 1u >= count || behind.endless_sorts == kAllSorts;
+    return behind.any_count + 1u >= count || behind.endless_classes == kAllClasses;
   };
   for (const GrammarCall& call : grammar_.calls(state)) {
     const GrammarState& rule = grammar_.state(call.rule_start);
     const bool repeats = call.loop != kNoLoop && grammar_.loop(call.loop).maximum >= count;
-    if (repeats && rule.single_sorts == kAllSorts) return true;
-    if (rule.endless_sorts == kAllSorts) return true;
-    if (rule.any_count >= count && takes(call.rule_start, kAllSorts, is_enough)) return true;
+    if (repeats && rule.single_classes == kAllClasses) return true;
+    if (rule.endless_classes == kAllClasses) return true;
+    if (rule.any_count >= count && takes(call.rule_start, kAllClasses, is_enough)) return true;
   }
-  return takes(state, kAllSorts, is_enough);
+  return takes(state, kAllClasses, is_enough);
 }
 
 // Whether the characters that lead anywhere by the state's own moves all lead to states that
 // are accepted.
 template <typename Accepts>
-bool StateTexts::takes_only(uint32_t state, Accepts accepts) const {
+bool Lookahead::takes_only(uint32_t state, Accepts accepts) const {
   uint64_t begun[4] = {};
   bool begins = false;
   for (const GrammarMove& move : grammar_.moves(state)) {
@@ -93,7 +93,7 @@ bool StateTexts::takes_only(uint32_t state, Accepts accepts) const {
     begins = true;
   }
   if (!begins) return true;
-  for (const CharacterStep& step : steps_.from(0)) {
+  for (const Utf8Transition& step : steps_.from(0)) {
     const bool is_begun = (begun[step.symbol_class / 64] >> step.symbol_class % 64 & 1) != 0;
     if (is_begun && !steps_.lead_only(grammar_, state, step, accepts)) return false;
   }
@@ -101,13 +101,13 @@ bool StateTexts::takes_only(uint32_t state, Accepts accepts) const {
 }
 
 // A rule of one character, if it has any of those that have a sort.
-bool StateTexts::is_only_single(uint32_t state) const {
+bool Lookahead::is_only_single(uint32_t state) const {
   const auto ends = [&](uint32_t target) { return (grammar_.flags(target) & GrammarState::kLast) != 0; };
   return grammar_.calls(state).empty() && !is_final(state) && takes_only(state, ends);
 }
 
 // Whether each character that may follow leads to a state behind which fewer may.
-bool StateTexts::is_exact(uint32_t state) const {
+bool Lookahead::is_exact(uint32_t state) const {
   if (is_final(state)) return false;
   const uint32_t count = grammar_.state(state).any_count;
   const auto is_below = [&](uint32_t target, uint64_t before) {
@@ -123,16 +123,16 @@ bool StateTexts::is_exact(uint32_t state) const {
   return takes_only(state, [&](uint32_t target) { return is_below(target, 1); });
 }
 
-// Whether texts of its endless sorts change nothing at all.
-bool StateTexts::repeats(uint32_t state) const {
-  const uint8_t sorts = grammar_.state(state).endless_sorts;
-  if (sorts == 0 || is_final(state)) return false;
+// Whether texts of its endless classes change nothing at all.
+bool Lookahead::repeats(uint32_t state) const {
+  const uint8_t classes = grammar_.state(state).endless_classes;
+  if (classes == 0 || is_final(state)) return false;
   const auto calls = grammar_.calls(state);
   const bool is_direct = calls.empty();
   if (!is_direct && (calls.size() > 1 || calls[0].loop != kNoLoop || calls[0].target != state)) {
     return false;
   }
-  const auto leads_back = [&](const CharacterStep& step) {
+  const auto leads_back = [&](const Utf8Transition& step) {
     if (is_direct) {
       return steps_.lead_plainly(grammar_, state, step, [&](uint32_t t) { return t == state; });
     }
@@ -142,14 +142,14 @@ bool StateTexts::repeats(uint32_t state) const {
   };
   const auto steps = steps_.from(0);
   return std::all_of(steps.begin(), steps.end(),
-                     [&](const CharacterStep& step) { return (step.sorts & sorts) == 0 || leads_back(step); });
+                     [&](const Utf8Transition& step) { return (step.classes & classes) == 0 || leads_back(step); });
 }
 
-bool StateTexts::holds(uint32_t state) const {
+bool Lookahead::holds(uint32_t state) const {
   const GrammarState& s = grammar_.state(state);
-  if (!is_part(s.single_sorts | s.endless_sorts, kAllSorts)) return false;
-  return (s.single_sorts == 0 || is_single(state, s.single_sorts)) &&
-         (s.endless_sorts == 0 || is_endless(state, s.endless_sorts)) &&
+  if (!is_part(s.single_classes | s.endless_classes, kAllClasses)) return false;
+  return (s.single_classes == 0 || is_single(state, s.single_classes)) &&
+         (s.endless_classes == 0 || is_endless(state, s.endless_classes)) &&
          (s.any_count == 0 || has_count(state, s.any_count)) &&
          ((s.flags & GrammarState::kSingle) == 0 || is_only_single(state)) &&
          ((s.flags & GrammarState::kExact) == 0 || is_exact(state)) &&
@@ -157,10 +157,10 @@ bool StateTexts::holds(uint32_t state) const {
 }
 
 // Marks the states that take at least small letters, whatever is behind: few do.
-void StateTexts::mark(GrammarState* states) const {
+void Lookahead::mark(GrammarState* states) const {
   const uint32_t count = grammar_.counts().states;
   for (uint32_t s = kUnknownState + 1; s < count; ++s) {
-    if (takes(s, kLowerSort, [](uint32_t) { return true; })) states[s].flags |= kTakes | kMayTake;
+    if (takes(s, kLowerClass, [](uint32_t) { return true; })) states[s].flags |= kTakes | kMayTake;
   }
   for (uint32_t s = kUnknownState + 1; s < count; ++s) {
     const auto calls = grammar_.calls(s);
@@ -171,13 +171,13 @@ void StateTexts::mark(GrammarState* states) const {
   }
 }
 
-void StateTexts::find_singles(GrammarState* states) const {
+void Lookahead::find_singles(GrammarState* states) const {
   for (uint32_t s = kUnknownState + 1; s < grammar_.counts().states; ++s) {
     if (is_only_single(s)) states[s].flags |= GrammarState::kSingle;
     if ((states[s].flags & kTakes) == 0) continue;
-    for (const uint8_t sorts : kSortChain) {
-      if (!is_single(s, sorts)) continue;
-      states[s].single_sorts = sorts;
+    for (const uint8_t classes : kClassChain) {
+      if (!is_single(s, classes)) continue;
+      states[s].single_classes = classes;
       break;
     }
   }
@@ -185,29 +185,29 @@ void StateTexts::find_singles(GrammarState* states) const {
 
 // Takes it of all states at first, and then back from those that have another one behind
 // them that does not have it.
-void StateTexts::find_endless(GrammarState* states, uint8_t sorts) const {
+void Lookahead::find_endless(GrammarState* states, uint8_t classes) const {
   const uint32_t count = grammar_.counts().states;
   for (uint32_t s = 0; s < count; ++s) {
     const bool may_take = (states[s].flags & kMayTake) != 0;
-    if (may_take && states[s].endless_sorts == 0) states[s].endless_sorts = sorts;
+    if (may_take && states[s].endless_classes == 0) states[s].endless_classes = classes;
   }
   bool changed = true;
   for (uint32_t sweep = 0; changed && sweep < kMostSweeps; ++sweep) {
     changed = false;
     for (uint32_t i = 0; i < count; ++i) {
       const uint32_t s = in_turn(sweep, i, count);
-      if (states[s].endless_sorts != sorts || is_endless(s, sorts)) continue;
-      states[s].endless_sorts = 0;
+      if (states[s].endless_classes != classes || is_endless(s, classes)) continue;
+      states[s].endless_classes = 0;
       changed = true;
     }
   }
   for (uint32_t s = 0; changed && s < count; ++s) {
-    if (states[s].endless_sorts == sorts) states[s].endless_sorts = 0;
+    if (states[s].endless_classes == classes) states[s].endless_classes = 0;
   }
 }
 
 // The longest that it has, if it has `known`: then it has all shorter ones, too.
-uint32_t StateTexts::longest_count(uint32_t state, uint32_t known) const {
+uint32_t Lookahead::longest_count(uint32_t state, uint32_t known) const {
   uint32_t least = known;
   for (uint32_t most = kMostCount; least < most;) {
     const uint32_t middle = (least + most + 1) / 2;
@@ -221,14 +221,14 @@ uint32_t StateTexts::longest_count(uint32_t state, uint32_t known) const {
 }
 
 // From the shortest on: each length follows from shorter ones.
-void StateTexts::find_counts(GrammarState* states) const {
+void Lookahead::find_counts(GrammarState* states) const {
   const uint32_t count = grammar_.counts().states;
   bool changed = true;
   for (uint32_t sweep = 0; changed && sweep < kMostSweeps; ++sweep) {
     changed = false;
     for (uint32_t i = 0; i < count; ++i) {
       const uint32_t s = in_turn(sweep, i, count);
-      if (states[s].endless_sorts == kAllSorts || (states[s].flags & kMayTake) == 0) continue;
+      if (states[s].endless_classes == kAllClasses || (states[s].flags & kMayTake) == 0) continue;
       const uint32_t known = states[s].any_count;
       if (known == kMostCount || !has_count(s, known + 1)) continue;
       states[s].any_count = static_cast<uint8_t>(longest_count(s, known + 1));
@@ -237,7 +237,7 @@ void StateTexts::find_counts(GrammarState* states) const {
   }
 }
 
-void StateTexts::find_exact(GrammarState* states) const {
+void Lookahead::find_exact(GrammarState* states) const {
   const uint32_t count = grammar_.counts().states;
   bool changed = true;
   for (uint32_t sweep = 0; changed && sweep < kMostSweeps; ++sweep) {
@@ -251,18 +251,18 @@ void StateTexts::find_exact(GrammarState* states) const {
   }
 }
 
-void StateTexts::find_repeating(GrammarState* states) const {
+void Lookahead::find_repeating(GrammarState* states) const {
   for (uint32_t s = kUnknownState + 1; s < grammar_.counts().states; ++s) {
     if (repeats(s)) states[s].flags |= GrammarState::kRepeats;
   }
 }
 
-void StateTexts::find(CompiledGrammar* grammar) {
-  const StateTexts texts(*grammar);
+void Lookahead::find(CompiledGrammar* grammar) {
+  const Lookahead texts(*grammar);
   auto* states = const_cast<GrammarState*>(&grammar->state(0));
   texts.mark(states);
   texts.find_singles(states);
-  for (const uint8_t sorts : kSortChain) texts.find_endless(states, sorts);
+  for (const uint8_t classes : kClassChain) texts.find_endless(states, classes);
   texts.find_counts(states);
   texts.find_exact(states);
   texts.find_repeating(states);

@@ -2,7 +2,7 @@
 // trying every token.
 #include <gtest/gtest.h>
 
-#include "runtime/grammar/compiler/state_texts.h"
+#include "runtime/grammar/compiler/lookahead.h"
 #include "tests/unit/grammar/grammar_support.h"
 
 namespace sotto::test {
@@ -10,31 +10,31 @@ namespace {
 
 const GrammarState& start_of(const TestGrammar& grammar) { return grammar.view().state(grammar.view().root_start()); }
 
-TEST(StateTexts, KnowEndlessSorts) {
+TEST(Lookahead, KnowEndlessSorts) {
   const struct {
     const char* text;
-    uint32_t sorts;
+    uint32_t classes;
   } cases[] = {
-      {"root ::= [^\"\\\\]*", kAllSorts},
-      {"root ::= c* \"x\"\nc ::= [^\"\\\\\\x00-\\x1F] | \"\\\\\" [nt]", kAllSorts},
-      {"root ::= ([a] root) | ([^a\"\\\\] root) | \"\\\"\"", kAllSorts},
-      {"root ::= [a-zA-Z0-9_ ]+", kAllSorts & ~kOtherSort},
-      {"root ::= [a-zA-Z0-9_]+ \".\"", kLowerSort | kUpperSort | kDigitSort},
-      {"root ::= [a-z]{3,}", kLowerSort},
+      {"root ::= [^\"\\\\]*", kAllClasses},
+      {"root ::= c* \"x\"\nc ::= [^\"\\\\\\x00-\\x1F] | \"\\\\\" [nt]", kAllClasses},
+      {"root ::= ([a] root) | ([^a\"\\\\] root) | \"\\\"\"", kAllClasses},
+      {"root ::= [a-zA-Z0-9_ ]+", kAllClasses & ~kOtherClass},
+      {"root ::= [a-zA-Z0-9_]+ \".\"", kLowerClass | kUpperClass | kDigitClass},
+      {"root ::= [a-z]{3,}", kLowerClass},
       {"root ::= root [a-y] | [a-y]", 0},
       {"root ::= [^\"\\\\]{0,1000}", 0},
       {"root ::= \"a\" [^\"]*", 0},
-      {"root ::= [^\u2028\"]*", kAllSorts & ~kOtherSort},
+      {"root ::= [^\u2028\"]*", kAllClasses & ~kOtherClass},
       {"root ::= root \"x\" | \"y\" ", 0},
   };
   for (const auto& c : cases) {
     const TestGrammar grammar(c.text);
     ASSERT_TRUE(grammar.valid()) << grammar.message();
-    EXPECT_EQ(start_of(grammar).endless_sorts, c.sorts) << c.text;
+    EXPECT_EQ(start_of(grammar).endless_classes, c.classes) << c.text;
   }
 }
 
-TEST(StateTexts, CountCharactersOfAnySort) {
+TEST(Lookahead, CountCharactersOfAnySort) {
   const struct {
     const char* text;
     uint32_t count;
@@ -57,7 +57,7 @@ TEST(StateTexts, CountCharactersOfAnySort) {
 }
 
 // Where bytes follow that are no character, a token may be the beginning of one.
-TEST(StateTexts, BytesThatAreNoCharacters) {
+TEST(Lookahead, BytesThatAreNoCharacters) {
   std::vector<uint64_t> memory(1 << 14);
   for (const std::string_view text : {"1\xD0\xD0x", "1\xE2\x82x", "1\xC3\xA9\xC3x"}) {
     Workspace workspace(memory.data(), memory.size() * sizeof(uint64_t));
@@ -83,7 +83,7 @@ TEST(StateTexts, BytesThatAreNoCharacters) {
   }
 }
 
-// Rules that take characters of many sorts, put together at random.
+// Rules that take characters of many classes, put together at random.
 class Writer {
  public:
   explicit Writer(uint64_t seed) : random_(seed) {}
@@ -136,7 +136,7 @@ class Writer {
   uint64_t random_;
 };
 
-TEST(StateTexts, MasksAreThoseOfTryingEveryToken) {
+TEST(Lookahead, MasksAreThoseOfTryingEveryToken) {
   const auto vocabulary = gpt2_vocabulary();
   if (vocabulary == nullptr) GTEST_SKIP() << "the shared test data is not there";
   size_t compared = 0;

@@ -1,39 +1,39 @@
-#include "runtime/grammar/compiler/abstraction.h"
+#include "runtime/grammar/matcher/stack_truncation.h"
 
 #include <algorithm>
 
 namespace sotto {
 
-void Abstraction::lay_out(Arena& arena, const MatcherLimits& limits, const SlotTable& slots) {
+void StackTruncation::lay_out(Arena& arena, const MatcherLimits& limits, const SlotTable& slots) {
   capacity_ = limits.work_count;
   frame_capacity_ = limits.work_count;
   slots_ = slots;
   entries_ = arena.take<Entry>(capacity_);
   stack_ = arena.take<uint32_t>(capacity_);
-  frames_ = arena.take<Frame>(frame_capacity_);
-  items_ = arena.take<Item>(capacity_);
+  frames_ = arena.take<StackFrame>(frame_capacity_);
+  states_ = arena.take<State>(capacity_);
 }
 
-void Abstraction::init(const CompiledGrammar& grammar, ContextStore& store, uint32_t longest) {
+void StackTruncation::init(const CompiledGrammar& grammar, StackStore& store, uint32_t longest) {
   grammar_ = &grammar;
   store_ = &store;
   longest_ = longest;
 }
 
 // Components that refer to themselves keep their counts: they would have to be unrolled.
-bool Abstraction::is_plain(uint32_t node, uint32_t depth) const {
-  const Node& n = store_->node(node);
+bool StackTruncation::is_plain(uint32_t node, uint32_t depth) const {
+  const StackNode& n = store_->node(node);
   return n.depth <= depth && (!n.counts || n.is_cyclic);
 }
 
-bool Abstraction::applies(uint32_t config, uint32_t depth) const {
-  for (const Item& item : store_->items(config)) {
-    if (!is_plain(item.node, depth)) return true;
+bool StackTruncation::applies(uint32_t set, uint32_t depth) const {
+  for (const State& top : store_->states(set)) {
+    if (!is_plain(top.node, depth)) return true;
   }
   return false;
 }
 
-Abstraction::Entry* Abstraction::find(Key key, uint32_t* slot) const {
+StackTruncation::Entry* StackTruncation::find(Key key, uint32_t* slot) const {
   const uint64_t hash = (uint64_t{key.node} << 32 | key.depth) * 0x9E3779B97F4A7C15u;
   *slot = slots_.first(static_cast<uint32_t>(hash >> 33));
   for (; slots_[*slot] != 0; *slot = slots_.next(*slot)) {
@@ -44,7 +44,7 @@ Abstraction::Entry* Abstraction::find(Key key, uint32_t* slot) const {
 }
 
 // kOpen: not yet.
-uint32_t Abstraction::known(uint32_t node, uint32_t depth) const {
+uint32_t StackTruncation::known(uint32_t node, uint32_t depth) const {
   if (is_plain(node, depth)) return node;
   if (depth == 0) return kUnknownNode;
   uint32_t slot = 0;
@@ -52,7 +52,7 @@ uint32_t Abstraction::known(uint32_t node, uint32_t depth) const {
   return entry == nullptr ? kOpen : entry->result;
 }
 
-bool Abstraction::push(Key key) {
+bool StackTruncation::push(Key key) {
   uint32_t slot = 0;
   if (entry_count_ == capacity_ || find(key, &slot) != nullptr) return entry_count_ != capacity_;
   entries_[entry_count_] = {key, kOpen, slot};
@@ -62,12 +62,12 @@ bool Abstraction::push(Key key) {
 }
 
 // Depths fall along the way, so nothing is pushed while it is on the stack.
-bool Abstraction::push_parents(const Entry& entry) {
+bool StackTruncation::push_parents(const Entry& entry) {
   const Key key = entry.key;
   const auto frames = store_->frames(key.node);
   if (frames.size() > steps_) return false;
   steps_ -= frames.size();
-  for (const Frame frame : frames) {
+  for (const StackFrame frame : frames) {
     if (known(frame.parent, key.depth - 1) == kOpen && !push({frame.parent, key.depth - 1})) {
       return false;
     }
@@ -77,7 +77,7 @@ bool Abstraction::push_parents(const Entry& entry) {
 
 // A count from which no token can reach the minimum is as good as none; one above, from
 // which no token can reach the maximum, as good as the minimum itself.
-uint32_t Abstraction::abstract_count(const Frame& frame) const {
+uint32_t StackTruncation::abstract_count(const StackFrame& frame) const {
   if (frame.loop == kNoLoop) return frame.count;
   const GrammarLoop& loop = grammar_->loop(frame.loop);
   const uint64_t reach = uint64_t{frame.count} + longest_;
@@ -86,14 +86,14 @@ uint32_t Abstraction::abstract_count(const Frame& frame) const {
   return frame.count >= loop.minimum && is_free ? loop.minimum : frame.count;
 }
 
-bool Abstraction::build(Entry& entry, StepResult* result) {
+bool StackTruncation::build(Entry& entry, StepResult* result) {
   const auto frames = store_->frames(entry.key.node);
   if (frames.size() > frame_capacity_) {
     *result = StepResult::kTooComplex;
     return false;
   }
   uint32_t count = 0;
-  for (const Frame frame : frames) {
+  for (const StackFrame frame : frames) {
     frames_[count++] = {frame.state, known(frame.parent, entry.key.depth - 1), frame.loop, abstract_count(frame)};
   }
   std::sort(frames_, frames_ + count, frame_less);
@@ -103,7 +103,7 @@ bool Abstraction::build(Entry& entry, StepResult* result) {
   return false;
 }
 
-StepResult Abstraction::resolve(Key root) {
+StepResult StackTruncation::resolve(Key root) {
   if (known(root.node, root.depth) != kOpen) return StepResult::kDone;
   if (!push(root)) return StepResult::kTooComplex;
   while (stack_size_ > 0) {
@@ -118,27 +118,27 @@ StepResult Abstraction::resolve(Key root) {
   return StepResult::kDone;
 }
 
-StepResult Abstraction::apply(uint32_t config, uint32_t depth, uint64_t* steps, uint32_t* abstract) {
+StepResult StackTruncation::apply(uint32_t set, uint32_t depth, uint64_t* steps, uint32_t* abstract) {
   entry_count_ = stack_size_ = 0;
   steps_ = *steps;
-  const StepResult result = make_config(config, depth, abstract);
+  const StepResult result = make_set(set, depth, abstract);
   for (uint32_t i = 0; i < entry_count_; ++i) slots_.set(entries_[i].slot, 0);
   *steps = steps_;
   return result;
 }
 
-StepResult Abstraction::make_config(uint32_t config, uint32_t depth, uint32_t* abstract) {
-  const auto items = store_->items(config);
-  if (items.size() > capacity_) return StepResult::kTooComplex;
+StepResult StackTruncation::make_set(uint32_t set, uint32_t depth, uint32_t* abstract) {
+  const auto states = store_->states(set);
+  if (states.size() > capacity_) return StepResult::kTooComplex;
   uint32_t count = 0;
-  for (const Item& item : items) {
-    const StepResult result = resolve({item.node, depth});
+  for (const State& top : states) {
+    const StepResult result = resolve({top.node, depth});
     if (result != StepResult::kDone) return result;
-    items_[count++] = {item.state, known(item.node, depth)};
+    states_[count++] = {top.state, known(top.node, depth)};
   }
-  std::sort(items_, items_ + count, item_less);
-  count = static_cast<uint32_t>(std::unique(items_, items_ + count) - items_);
-  const bool fits = store_->intern_config({items_, count}, store_->config(config).flags, abstract);
+  std::sort(states_, states_ + count, state_less);
+  count = static_cast<uint32_t>(std::unique(states_, states_ + count) - states_);
+  const bool fits = store_->intern_set({states_, count}, store_->state_set(set).flags, abstract);
   return fits ? StepResult::kDone : StepResult::kStoreFull;
 }
 

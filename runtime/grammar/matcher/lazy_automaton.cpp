@@ -1,12 +1,12 @@
-#include "runtime/grammar/matcher/match_engine.h"
+#include "runtime/grammar/matcher/lazy_automaton.h"
 
 #include <algorithm>
 #include <cassert>
 
 namespace sotto {
 
-void MatchEngine::lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits, uint32_t pin_count,
-                          uint32_t trail_count) {
+void LazyAutomaton::lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits,
+                            uint32_t pin_count, uint32_t trail_count) {
   pin_count_ = pin_count;
   trail_count_ = trail_count;
   united_capacity_ = limits.work_count;
@@ -15,35 +15,35 @@ void MatchEngine::lay_out(Arena& arena, const CompiledGrammar& grammar, const Ma
   // Only one of these works at a time, in the same memory.
   SlotTable slots;
   slots.lay_out(arena, limits.work_count);
-  Arena for_closure = arena;
-  Arena for_abstraction = arena;
+  Arena for_stepper = arena;
+  Arena for_truncation = arena;
   Arena for_unions = arena;
   Arena for_collection = arena;
-  closure_.lay_out(for_closure, grammar, limits, slots);
-  abstraction_.lay_out(for_abstraction, limits, slots);
-  united_ = for_unions.take<Item>(united_capacity_);
+  stepper_.lay_out(for_stepper, grammar, limits, slots);
+  truncation_.lay_out(for_truncation, limits, slots);
+  united_ = for_unions.take<State>(united_capacity_);
   store_.lay_out_collection(for_collection, limits);
-  for (const Arena& used : {for_closure, for_abstraction, for_unions, for_collection}) {
+  for (const Arena& used : {for_stepper, for_truncation, for_unions, for_collection}) {
     if (used.overflowed() || (!arena.overflowed() && used.size() > arena.size())) arena = used;
   }
 }
 
-StepResult MatchEngine::init(const CompiledGrammar& grammar, const MatcherLimits& limits, uint32_t longest) {
+StepResult LazyAutomaton::init(const CompiledGrammar& grammar, const MatcherLimits& limits, uint32_t longest) {
   grammar_ = &grammar;
   step_budget_ = limits.step_budget;
   std::fill_n(pins_, pin_count_, kNotComputed);
   store_.init(grammar);
-  closure_.init(grammar, store_);
-  abstraction_.init(grammar, store_, longest);
+  stepper_.init(grammar, store_);
+  truncation_.init(grammar, store_, longest);
   renew_budget();
   return start(&pins_[0]);
 }
 
-void MatchEngine::collect(const uint32_t* newest, bool keep_shared) {
+void LazyAutomaton::collect(const uint32_t* newest, bool keep_shared) {
   ++collection_count_;
   const uint32_t* end = std::max<const uint32_t*>(trail() + held_trail_, newest + 1);
   const std::span<uint32_t> pins{pins_, static_cast<size_t>(end - pins_)};
-  using Keep = ContextStore::Keep;
+  using Keep = StackStore::Keep;
   if (keep_shared) store_.collect(pins, Keep::kShared);
   if (keep_shared && !store_.is_roomy()) store_.collect(pins, Keep::kUsed);
   if (!keep_shared || !store_.is_roomy()) store_.collect(pins, Keep::kNothing);
@@ -51,13 +51,13 @@ void MatchEngine::collect(const uint32_t* newest, bool keep_shared) {
 
 // Cleans the store and tries again if it is full.
 template <typename Make>
-StepResult MatchEngine::make(uint32_t* to, Make make) {
+StepResult LazyAutomaton::make(uint32_t* to, Make make) {
   uint32_t made = kNotComputed;
   *to = kNotComputed;
   StepResult result = make(&made);
   for (const bool keep_shared : {true, false}) {
     if (result != StepResult::kStoreFull) break;
-    const uint64_t stored = uint64_t{store_.config_count()} + store_.node_count() + store_.frame_count();
+    const uint64_t stored = uint64_t{store_.set_count()} + store_.node_count() + store_.frame_count();
     if (!spend(stored)) return StepResult::kTooComplex;
     collect(to, keep_shared);
     result = make(&made);
@@ -67,38 +67,38 @@ StepResult MatchEngine::make(uint32_t* to, Make make) {
   return result;
 }
 
-StepResult MatchEngine::start(uint32_t* to) {
-  return make(to, [&](uint32_t* made) { return closure_.start(made); });
+StepResult LazyAutomaton::start(uint32_t* to) {
+  return make(to, [&](uint32_t* made) { return stepper_.start(made); });
 }
 
-StepResult MatchEngine::end(uint32_t* to) {
+StepResult LazyAutomaton::end(uint32_t* to) {
   return make(to, [&](uint32_t* made) {
-    const bool fits = store_.intern_config({}, Config::kAccepts, made);
+    const bool fits = store_.intern_set({}, StateSet::kAccepts, made);
     return fits ? StepResult::kDone : StepResult::kStoreFull;
   });
 }
 
-StepResult MatchEngine::make_step(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
+StepResult LazyAutomaton::make_step(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
   assert(from != to);
-  const StepResult result = make(to, [&](uint32_t* made) { return closure_.step(*from, symbol_class, made); });
+  const StepResult result = make(to, [&](uint32_t* made) { return stepper_.step(*from, symbol_class, made); });
   if (result == StepResult::kDone) {
     store_.set_next(*from, symbol_class, *to);
   }
   return result;
 }
 
-StepResult MatchEngine::make_steps(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
+StepResult LazyAutomaton::make_steps(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
   const StepResult result = make_step(from, symbol_class, to);
   if (result != StepResult::kDone) return result;
   // Items that agree on each class; those without a move by this one must have none.
-  constexpr uint32_t kMostItems = 32;
+  constexpr uint32_t kMostStates = 32;
   constexpr uint8_t kDiffers = UINT8_MAX;
-  const auto items = store_.items(*from);
-  if (items.size() > kMostItems) return result;
+  const auto states = store_.states(*from);
+  if (states.size() > kMostStates) return result;
   uint8_t agreeing[256] = {};
   uint32_t moving = 0;
-  for (const Item& item : items) {
-    const auto moves = grammar_->moves(item.state);
+  for (const State& top : states) {
+    const auto moves = grammar_->moves(top.state);
     if (!spend(moves.size())) return result;
     const auto has_class = [&](const GrammarMove& m) { return m.symbol_class == symbol_class; };
     const auto move = std::find_if(moves.begin(), moves.end(), has_class);
@@ -122,14 +122,16 @@ StepResult MatchEngine::make_steps(const uint32_t* from, uint32_t symbol_class, 
   return result;
 }
 
-StepResult MatchEngine::make_text_step(const uint32_t* from, std::span<const char> text, size_t* taken, uint32_t* to) {
-  const StepResult result = make(to, [&](uint32_t* made) { return closure_.step_text(*from, text, taken, made); });
+StepResult LazyAutomaton::make_text_step(const uint32_t* from, std::span<const char> text, size_t* taken,
+                                         uint32_t* to) {
+  const StepResult result = make(to, [&](uint32_t* made) { return stepper_.step_text(*from, text, taken, made); });
   if (result == StepResult::kDone && *taken == 1) store_.set_next(*from, class_of(text[0]), *to);
   return result;
 }
 
-StepResult MatchEngine::make_loop_step(const uint32_t* from, std::span<const char> text, size_t* taken, uint32_t* to) {
-  const StepResult result = make(to, [&](uint32_t* made) { return closure_.step_loop(*from, text, taken, made); });
+StepResult LazyAutomaton::make_loop_step(const uint32_t* from, std::span<const char> text, size_t* taken,
+                                         uint32_t* to) {
+  const StepResult result = make(to, [&](uint32_t* made) { return stepper_.step_loop(*from, text, taken, made); });
   if (result != StepResult::kDone || *taken > 1) return result;
   if (*taken == 0) {
     *taken = 1;
@@ -141,12 +143,12 @@ StepResult MatchEngine::make_loop_step(const uint32_t* from, std::span<const cha
 
 // Behind a configuration that was not there before lie others, most of which no other text
 // passes.
-StepResult MatchEngine::step_bytes(std::span<const char> bytes, uint32_t* config) {
+StepResult LazyAutomaton::step_bytes(std::span<const char> bytes, uint32_t* set) {
   uint32_t* from = trail();
   uint32_t* to = from + 1;
-  *from = *config;
+  *from = *set;
   bool is_new = false;
-  while (!bytes.empty() && *from >= kFirstConfig) {
+  while (!bytes.empty() && *from >= kFirstSet) {
     size_t taken = 1;
     const uint32_t symbol_class = class_of(bytes[0]);
     const uint32_t known = store_.next(*from, symbol_class);
@@ -154,35 +156,35 @@ StepResult MatchEngine::step_bytes(std::span<const char> bytes, uint32_t* config
       *to = known;
       is_new = false;
     } else {
-      const StepResult result = store_.config(*from).counts_on ? make_loop_step(from, bytes, &taken, to)
-                                : is_new                       ? make_text_step(from, bytes, &taken, to)
-                                                               : make_step(from, symbol_class, to);
+      const StepResult result = store_.state_set(*from).counts_on ? make_loop_step(from, bytes, &taken, to)
+                                : is_new                          ? make_text_step(from, bytes, &taken, to)
+                                                                  : make_step(from, symbol_class, to);
       if (result != StepResult::kDone) return result;
-      is_new = *to != *from && *to + 1 == store_.config_count();
+      is_new = *to != *from && *to + 1 == store_.set_count();
     }
     *from = *to;
     bytes = bytes.subspan(taken);
   }
-  *config = *from;
+  *set = *from;
   return StepResult::kDone;
 }
 
-StepResult MatchEngine::unite(const uint32_t* a, const uint32_t* b, uint32_t* to) {
+StepResult LazyAutomaton::unite(const uint32_t* a, const uint32_t* b, uint32_t* to) {
   return make(to, [&](uint32_t* made) {
-    const auto x = store_.items(*a);
-    const auto y = store_.items(*b);
+    const auto x = store_.states(*a);
+    const auto y = store_.states(*b);
     if (x.size() + y.size() > united_capacity_) return StepResult::kTooComplex;
-    const Item* end = std::set_union(x.begin(), x.end(), y.begin(), y.end(), united_, item_less);
+    const State* end = std::set_union(x.begin(), x.end(), y.begin(), y.end(), united_, state_less);
     const auto count = static_cast<size_t>(end - united_);
-    const auto flags = static_cast<uint8_t>(store_.config(*a).flags | store_.config(*b).flags);
-    return store_.intern_config({united_, count}, flags, made) ? StepResult::kDone : StepResult::kStoreFull;
+    const auto flags = static_cast<uint8_t>(store_.state_set(*a).flags | store_.state_set(*b).flags);
+    return store_.intern_set({united_, count}, flags, made) ? StepResult::kDone : StepResult::kStoreFull;
   });
 }
 
-StepResult MatchEngine::abstract(const uint32_t* from, uint32_t depth, uint32_t* to) {
+StepResult LazyAutomaton::abstract(const uint32_t* from, uint32_t depth, uint32_t* to) {
   return make(to, [&](uint32_t* made) {
     uint64_t steps = budget();
-    const StepResult result = abstraction_.apply(*from, depth, &steps, made);
+    const StepResult result = truncation_.apply(*from, depth, &steps, made);
     set_budget(steps);
     return result;
   });

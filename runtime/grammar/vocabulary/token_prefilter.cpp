@@ -1,4 +1,4 @@
-#include "runtime/grammar/compiler/slices.h"
+#include "runtime/grammar/vocabulary/token_prefilter.h"
 
 #include <bit>
 #include <cstring>
@@ -13,7 +13,7 @@ struct Expected {
   uint8_t next;
 };
 
-constexpr Expected kInside[kSliceStates] = {
+constexpr Expected kInside[kUtf8States] = {
     {},  // between characters
     {0x80, 0xBF, 0},
     {0x80, 0xBF, 1},
@@ -27,17 +27,17 @@ constexpr Expected kInside[kSliceStates] = {
 constexpr uint64_t kOnes = 0x0101010101010101;
 
 // The top bit of each byte of a word: whether the slice holds the kind.
-uint64_t held(Slice slice, uint64_t kinds) {
-  constexpr uint64_t kSorts = (1u << kSortCount) - 1;
-  const uint64_t foreign = kinds & (kOnes * (kSorts & ~uint64_t{slice.sorts}));
+uint64_t held(TokenPrefilter slice, uint64_t kinds) {
+  constexpr uint64_t kClassBits = (1u << kCharClassCount) - 1;
+  const uint64_t foreign = kinds & (kOnes * (kClassBits & ~uint64_t{slice.classes}));
   const uint64_t is_foreign = foreign + kOnes * 0x7F;
-  const uint64_t lengths = kinds >> kSortCount & kOnes * (0xFF >> kSortCount);
+  const uint64_t lengths = kinds >> kCharClassCount & kOnes * (0xFF >> kCharClassCount);
   const uint64_t is_short = kOnes * (0x80u | slice.length) - lengths;
   return is_short & ~is_foreign & kOnes * 0x80;
 }
 
 // Eight kinds from `kinds` on, the first one lowest.
-uint64_t load_kinds(const TextKind* kinds) {
+uint64_t load_kinds(const TextSummary* kinds) {
   uint64_t eight = 0;
   if constexpr (std::endian::native == std::endian::little) {
     std::memcpy(&eight, kinds, 8);
@@ -52,45 +52,45 @@ uint64_t top_bits(uint64_t bytes) { return (bytes >> 7 & kOnes) * 0x010204081020
 
 }  // namespace
 
-uint8_t sort_of(uint8_t byte) {
-  if (byte >= 'a' && byte <= 'z') return kLowerSort;
-  if (byte >= 'A' && byte <= 'Z') return kUpperSort;
-  if ((byte >= '0' && byte <= '9') || byte == '_') return kDigitSort;
-  if (byte == ' ') return kSpaceSort;
-  return slice_step(0, byte) == kSliceDead ? 0 : kOtherSort;
+uint8_t char_class_of(uint8_t byte) {
+  if (byte >= 'a' && byte <= 'z') return kLowerClass;
+  if (byte >= 'A' && byte <= 'Z') return kUpperClass;
+  if ((byte >= '0' && byte <= '9') || byte == '_') return kDigitClass;
+  if (byte == ' ') return kSpaceClass;
+  return utf8_step(0, byte) == kUtf8Reject ? 0 : kOtherClass;
 }
 
-uint8_t slice_step(uint32_t state, uint8_t byte) {
+uint8_t utf8_step(uint32_t state, uint8_t byte) {
   if (state != 0) {
     const Expected& expected = kInside[state];
-    return byte >= expected.first && byte <= expected.last ? expected.next : kSliceDead;
+    return byte >= expected.first && byte <= expected.last ? expected.next : kUtf8Reject;
   }
   if (byte < 0x80) {
     const bool is_plain = byte >= 0x20 && byte != '"' && byte != '\\' && byte != 0x7F;
-    return is_plain ? 0 : kSliceDead;
+    return is_plain ? 0 : kUtf8Reject;
   }
-  if (byte < 0xC2 || byte > 0xF4) return kSliceDead;
+  if (byte < 0xC2 || byte > 0xF4) return kUtf8Reject;
   if (byte < 0xE0) return 1;
   if (byte < 0xF0) return byte == 0xE0 ? 4 : byte == 0xED ? 5 : 2;
   return byte == 0xF0 ? 6 : byte == 0xF4 ? 7 : 3;
 }
 
-TextKind kind_of(std::span<const char> text) {
+TextSummary summarize(std::span<const char> text) {
   uint8_t state = 0;
-  uint8_t sorts = 0;
+  uint8_t classes = 0;
   uint32_t characters = 0;
   for (const char c : text) {
     const auto byte = static_cast<uint8_t>(c);
     if (state == 0) {
       ++characters;
-      sorts |= sort_of(byte);
+      classes |= char_class_of(byte);
     }
-    state = slice_step(state, byte);
-    if (state == kSliceDead) return kOutsideKind;
+    state = utf8_step(state, byte);
+    if (state == kUtf8Reject) return kOutsidePrefilters;
   }
   uint32_t length = 0;
   while (characters > kLengthCharacters[length]) ++length;
-  return static_cast<TextKind>(length << kSortCount | sorts);
+  return static_cast<TextSummary>(length << kCharClassCount | classes);
 }
 
 bool ends_inside(std::span<const char> text) {
@@ -103,17 +103,17 @@ bool ends_inside(std::span<const char> text) {
   return false;
 }
 
-uint64_t kinds_of_length(const TextKind* kinds, uint8_t length) {
+uint64_t summaries_of_length(const TextSummary* kinds, uint8_t length) {
   uint64_t word = 0;
   for (size_t i = 0; i < 64; i += 8) {
-    const uint64_t lengths = load_kinds(kinds + i) >> kSortCount & kOnes * (0xFF >> kSortCount);
+    const uint64_t lengths = load_kinds(kinds + i) >> kCharClassCount & kOnes * (0xFF >> kCharClassCount);
     const uint64_t differs = (lengths ^ kOnes * length) + kOnes * 0x7F;
     word |= top_bits(~differs) << i;
   }
   return word;
 }
 
-void fill_slice(Slice slice, std::span<const TextKind> kinds, uint64_t* words) {
+void fill_mask(TokenPrefilter slice, std::span<const TextSummary> kinds, uint64_t* words) {
   for (size_t begin = 0; begin < kinds.size(); begin += 64) {
     uint64_t word = 0;
     for (size_t i = 0; i < 64; i += 8) {

@@ -1,5 +1,5 @@
 // Walks through the characters that lead somewhere.
-#include "runtime/grammar/compiler/character_steps.h"
+#include "runtime/grammar/compiler/utf8_transitions.h"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ std::set<uint32_t> targets_of_characters(const CompiledGrammar& grammar, uint32_
   for (uint32_t c = 0; c <= kMaxCodePoint; ++c) {
     uint8_t bytes[4];
     const size_t size = is_scalar_value(c) ? encode_utf8(c, bytes) : 0;
-    if (size == 0 || sort_of(bytes[0]) == 0) continue;
+    if (size == 0 || char_class_of(bytes[0]) == 0) continue;
     uint32_t state = start;
     for (size_t i = 0; i < size; ++i) {
       const auto moves = grammar.moves(state, grammar.byte_class(bytes[i]));
@@ -44,18 +44,18 @@ std::string scattered_ranges() {
 
 // Few of the ways through the bytes of characters differ; a walk takes those only, and yet
 // comes to all states that characters lead to.
-TEST(CharacterSteps, WalksTakeNoWayTwice) {
+TEST(Utf8Transitions, WalksTakeNoWayTwice) {
   const std::string ranges = scattered_ranges();
   const TestGrammar built("root ::= [" + ranges + "] \"a\" | [^" + ranges + "] \"b\"");
   ASSERT_TRUE(built.valid()) << built.message();
   const CompiledGrammar& grammar = built.view();
   const uint32_t start = grammar.root_start();
-  std::vector<CharacterStep> memory(CharacterSteps::count(grammar));
-  CharacterSteps steps;
+  std::vector<Utf8Transition> memory(Utf8Transitions::count(grammar));
+  Utf8Transitions steps;
   steps.init(grammar, memory.data());
   std::set<uint32_t> targets;
   size_t visits = 0;
-  for (const CharacterStep& first : steps.from(0)) {
+  for (const Utf8Transition& first : steps.from(0)) {
     EXPECT_TRUE(steps.lead(grammar, start, first, [&](uint32_t target) {
       targets.insert(target);
       ++visits;

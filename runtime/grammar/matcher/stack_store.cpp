@@ -1,4 +1,4 @@
-#include "runtime/grammar/matcher/context_store.h"
+#include "runtime/grammar/matcher/stack_store.h"
 
 #include <algorithm>
 #include <cassert>
@@ -9,21 +9,21 @@ namespace sotto {
 namespace {
 
 constexpr uint32_t kUnset = UINT32_MAX;
-constexpr uint16_t kUnsetConfig = UINT16_MAX;
+constexpr uint16_t kNoNewSet = UINT16_MAX;
 
 uint64_t mix(uint64_t hash, uint64_t value) {
   hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
   return hash ^ hash >> 29;
 }
 
-uint64_t hash_frame(uint64_t hash, const Frame& frame, uint32_t parent) {
+uint64_t hash_frame(uint64_t hash, const StackFrame& frame, uint32_t parent) {
   hash = mix(hash, uint64_t{frame.state} << 32 | parent);
   return mix(hash, uint64_t{frame.loop} << 32 | frame.count);
 }
 
-uint32_t hash_items(std::span<const Item> items, uint8_t flags) {
+uint32_t hash_items(std::span<const State> states, uint8_t flags) {
   uint64_t hash = flags;
-  for (const Item& item : items) hash = mix(hash, uint64_t{item.state} << 32 | item.node);
+  for (const State& top : states) hash = mix(hash, uint64_t{top.state} << 32 | top.node);
   return static_cast<uint32_t>(hash >> 16);
 }
 
@@ -34,55 +34,55 @@ uint32_t relative(uint32_t parent, uint32_t first, uint32_t size) {
 
 }  // namespace
 
-void ContextStore::lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits) {
+void StackStore::lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits) {
   limits_ = limits;
   class_count_ = grammar.class_count();
-  nodes_ = arena.take<Node>(size_t{limits.node_count} + 1);
+  nodes_ = arena.take<StackNode>(size_t{limits.node_count} + 1);
   frames_.lay_out(arena, limits.frame_count, grammar.counts().loops > 0);
-  configs_ = arena.take<Config>(size_t{limits.config_count} + 1);
-  items_ = arena.take<Item>(limits.item_count);
+  sets_ = arena.take<StateSet>(size_t{limits.config_count} + 1);
+  states_ = arena.take<State>(limits.item_count);
   has_narrow_rows_ = limits.config_count <= UINT8_MAX + 1u;
   const size_t cells = size_t{limits.config_count} * class_count_;
   narrow_rows_ = arena.take<uint8_t>(has_narrow_rows_ ? cells : 0);
   wide_rows_ = arena.take<uint16_t>(has_narrow_rows_ ? 0 : cells);
   node_slots_.lay_out(arena, limits.node_count);
-  config_slots_.lay_out(arena, limits.config_count);
+  set_slots_.lay_out(arena, limits.config_count);
 }
 
-void ContextStore::lay_out_collection(Arena& arena, const MatcherLimits& limits) {
+void StackStore::lay_out_collection(Arena& arena, const MatcherLimits& limits) {
   new_nodes_ = arena.take<uint32_t>(limits.node_count);
-  new_configs_ = arena.take<uint16_t>(limits.config_count);
+  new_sets_ = arena.take<uint16_t>(limits.config_count);
   stack_ = arena.take<uint32_t>(limits.node_count);
 }
 
-void ContextStore::init(const CompiledGrammar& grammar) {
+void StackStore::init(const CompiledGrammar& grammar) {
   grammar_ = &grammar;
   node_slots_.clear();
-  config_slots_.clear();
+  set_slots_.clear();
   nodes_[0].first = 0;
-  node_count_ = frame_count_ = item_count_ = 0;
-  config_count_ = kFirstConfig;
+  node_count_ = frame_count_ = state_count_ = 0;
+  set_count_ = kFirstSet;
   uint32_t node = 0;
   for (const uint32_t state : {kAcceptState, kUnknownState}) {
-    const Frame outermost{state, 0};
+    const StackFrame outermost{state, 0};
     [[maybe_unused]] const bool fits = intern_node({&outermost, 1}, &node);
     assert(fits);
     nodes_[node].depth = 0;
     nodes_[node].is_cyclic = false;
   }
-  for (uint32_t config = 0; config <= kFirstConfig; ++config) configs_[config] = {};
+  for (uint32_t set = 0; set <= kFirstSet; ++set) sets_[set] = {};
 }
 
-bool ContextStore::component_equals(uint32_t first, FrameSpan frames, std::span<const uint32_t> ends) const {
+bool StackStore::component_equals(uint32_t first, FrameSpan frames, std::span<const uint32_t> ends) const {
   const auto size = static_cast<uint32_t>(ends.size());
   if (nodes_[first].component_size != size) return false;
   uint32_t begin = 0;
   for (uint32_t member = 0; member < size; ++member) {
-    const Node& known = nodes_[first + member];
+    const StackNode& known = nodes_[first + member];
     const uint32_t count = frame_count(first + member);
     if (count != ends[member] - begin) return false;
     for (uint32_t i = 0; i < count; ++i) {
-      Frame frame = frames_[known.first + i];
+      StackFrame frame = frames_[known.first + i];
       if (known.is_cyclic) frame.parent = relative(frame.parent, first, size);
       if (!(frame == frames[begin + i])) return false;
     }
@@ -91,12 +91,12 @@ bool ContextStore::component_equals(uint32_t first, FrameSpan frames, std::span<
   return true;
 }
 
-uint32_t ContextStore::hash_component(uint32_t first) const {
+uint32_t StackStore::hash_component(uint32_t first) const {
   const uint32_t size = nodes_[first].component_size;
   uint64_t hash = size;
   for (uint32_t member = 0; member < size; ++member) {
     const bool is_cyclic = nodes_[first + member].is_cyclic;
-    for (const Frame frame : frames(first + member)) {
+    for (const StackFrame frame : frames(first + member)) {
       const uint32_t parent = is_cyclic ? relative(frame.parent, first, size) : frame.parent;
       hash = hash_frame(hash, frame, parent);
     }
@@ -105,19 +105,19 @@ uint32_t ContextStore::hash_component(uint32_t first) const {
   return static_cast<uint32_t>(hash >> 16);
 }
 
-bool ContextStore::intern_node(FrameSpan frames, uint32_t* node) {
+bool StackStore::intern_node(FrameSpan frames, uint32_t* node) {
   const auto end = static_cast<uint32_t>(frames.size());
   return intern_component(frames, {&end, 1}, node);
 }
 
-bool ContextStore::intern_component(FrameSpan frames, std::span<const uint32_t> ends, uint32_t* first) {
+bool StackStore::intern_component(FrameSpan frames, std::span<const uint32_t> ends, uint32_t* first) {
   const auto size = static_cast<uint32_t>(ends.size());
   uint64_t hash = size;
   uint32_t begin = 0;
   bool is_cyclic = false;
   for (uint32_t member = 0; member < size; ++member) {
     for (; begin < ends[member]; ++begin) {
-      const Frame frame = frames[begin];
+      const StackFrame frame = frames[begin];
       hash = hash_frame(hash, frame, frame.parent);
       is_cyclic |= frame.parent >= kInternal;
     }
@@ -139,7 +139,7 @@ bool ContextStore::intern_component(FrameSpan frames, std::span<const uint32_t> 
   for (uint32_t member = 0; member < size; ++member) {
     nodes_[node_count_++] = {frame_count_, *first, member == 0 ? size : 0, 0, is_cyclic, false};
     for (; begin < ends[member]; ++begin) {
-      Frame frame = frames[begin];
+      StackFrame frame = frames[begin];
       if (frame.parent >= kInternal) frame.parent = *first + (frame.parent - kInternal);
       frames_.set(frame_count_++, frame);
     }
@@ -150,12 +150,12 @@ bool ContextStore::intern_component(FrameSpan frames, std::span<const uint32_t> 
   return true;
 }
 
-void ContextStore::measure(uint32_t first) {
+void StackStore::measure(uint32_t first) {
   const uint32_t size = nodes_[first].component_size;
   uint16_t depth = 0;
   bool counts = false;
   for (uint32_t member = first; member < first + size; ++member) {
-    for (const Frame frame : frames(member)) {
+    for (const StackFrame frame : frames(member)) {
       counts |= frame.loop != kNoLoop;
       if (frame.parent >= first && frame.parent - first < size) continue;
       counts |= nodes_[frame.parent].counts;
@@ -163,67 +163,67 @@ void ContextStore::measure(uint32_t first) {
     }
   }
   for (uint32_t member = first; member < first + size; ++member) {
-    nodes_[member].depth = depth == Node::kMostDepth ? depth : static_cast<uint16_t>(depth + 1);
+    nodes_[member].depth = depth == StackNode::kMostDepth ? depth : static_cast<uint16_t>(depth + 1);
     nodes_[member].counts = counts;
   }
 }
 
-bool ContextStore::intern_config(std::span<const Item> items, uint8_t flags, uint32_t* config) {
-  if (items.empty() && flags == 0) {
-    *config = kDeadConfig;
+bool StackStore::intern_set(std::span<const State> states, uint8_t flags, uint32_t* set) {
+  if (states.empty() && flags == 0) {
+    *set = kDeadSet;
     return true;
   }
-  const uint32_t hash = hash_items(items, flags);
-  uint32_t slot = config_slots_.first(hash);
-  for (; config_slots_[slot] != 0; slot = config_slots_.next(slot)) {
-    const uint32_t known = config_slots_[slot];
-    if (configs_[known].hash != hash || configs_[known].flags != flags) continue;
-    const auto known_items = this->items(known);
-    if (std::equal(items.begin(), items.end(), known_items.begin(), known_items.end())) {
-      *config = known;
+  const uint32_t hash = hash_items(states, flags);
+  uint32_t slot = set_slots_.first(hash);
+  for (; set_slots_[slot] != 0; slot = set_slots_.next(slot)) {
+    const uint32_t known = set_slots_[slot];
+    if (sets_[known].hash != hash || sets_[known].flags != flags) continue;
+    const auto known_items = this->states(known);
+    if (std::equal(states.begin(), states.end(), known_items.begin(), known_items.end())) {
+      *set = known;
       return true;
     }
   }
-  if (config_count_ == limits_.config_count || limits_.item_count - item_count_ < items.size()) {
+  if (set_count_ == limits_.config_count || limits_.item_count - state_count_ < states.size()) {
     return false;
   }
-  *config = config_count_++;
-  const uint8_t repeated = flags == 0 ? repeated_sorts(items) : uint8_t{0};
-  configs_[*config] = {item_count_, hash, 0, flags, false, false, false, Config::kUnknownSorts, repeated};
-  std::copy(items.begin(), items.end(), items_ + item_count_);
-  item_count_ += static_cast<uint32_t>(items.size());
-  configs_[config_count_].first = item_count_;
-  begin_row(*config);
-  config_slots_.set(slot, *config);
+  *set = set_count_++;
+  const uint8_t repeated = flags == 0 ? repeated_classes(states) : uint8_t{0};
+  sets_[*set] = {state_count_, hash, 0, flags, false, false, false, StateSet::kUnknownClasses, repeated};
+  std::copy(states.begin(), states.end(), states_ + state_count_);
+  state_count_ += static_cast<uint32_t>(states.size());
+  sets_[set_count_].first = state_count_;
+  begin_row(*set);
+  set_slots_.set(slot, *set);
   return true;
 }
 
 // Of a state that repeats alone, or of one with the rule that it calls, which leads back to
 // nothing else.
-uint8_t ContextStore::repeated_sorts(std::span<const Item> items) const {
-  if (items.size() > 2) return 0;
-  for (const Item& item : items) {
-    const GrammarState& state = grammar_->state(item.state);
+uint8_t StackStore::repeated_classes(std::span<const State> states) const {
+  if (states.size() > 2) return 0;
+  for (const State& top : states) {
+    const GrammarState& state = grammar_->state(top.state);
     if ((state.flags & GrammarState::kRepeats) == 0) continue;
-    const auto calls = grammar_->calls(item.state);
-    if (items.size() == 1) return calls.empty() ? state.endless_sorts : uint8_t{0};
-    const Item& other = items[&item == items.data() ? 1 : 0];
-    const Frame back{item.state, item.node};
+    const auto calls = grammar_->calls(top.state);
+    if (states.size() == 1) return calls.empty() ? state.endless_classes : uint8_t{0};
+    const State& other = states[&top == states.data() ? 1 : 0];
+    const StackFrame back{top.state, top.node};
     const auto called_by = frames(other.node);
     const bool is_called = !calls.empty() && calls[0].rule_start == other.state;
-    if (is_called && called_by.size() == 1 && called_by[0] == back) return state.endless_sorts;
+    if (is_called && called_by.size() == 1 && called_by[0] == back) return state.endless_classes;
   }
   return 0;
 }
 
-// What no item moves by is impossible.
-void ContextStore::begin_row(uint32_t config) {
+// What no top moves by is impossible.
+void StackStore::begin_row(uint32_t set) {
   const auto begin = [&](auto* rows) {
     using Cell = std::remove_pointer_t<decltype(rows)>;
-    Cell* row = rows + size_t{config} * class_count_;
-    std::fill_n(row, class_count_, static_cast<Cell>(kDeadConfig));
-    for (const Item& item : items(config)) {
-      for (const GrammarMove& move : grammar_->moves(item.state)) {
+    Cell* row = rows + size_t{set} * class_count_;
+    std::fill_n(row, class_count_, static_cast<Cell>(kDeadSet));
+    for (const State& top : states(set)) {
+      for (const GrammarMove& move : grammar_->moves(top.state)) {
         row[move.symbol_class] = static_cast<Cell>(kNotComputed);
       }
     }
@@ -235,41 +235,41 @@ void ContextStore::begin_row(uint32_t config) {
   }
 }
 
-void ContextStore::mark_node(uint32_t node, uint32_t* stack_size) {
+void StackStore::mark_node(uint32_t node, uint32_t* stack_size) {
   const uint32_t first = nodes_[node].component;
   if (new_nodes_[first] != kUnset) return;
   new_nodes_[first] = 0;
   stack_[(*stack_size)++] = first;
 }
 
-void ContextStore::mark_config(uint32_t config, uint32_t* stack_size) {
-  if (config < kFirstConfig || new_configs_[config] != kUnsetConfig) return;
-  new_configs_[config] = 0;
-  for (const Item& item : items(config)) mark_node(item.node, stack_size);
+void StackStore::mark_set(uint32_t set, uint32_t* stack_size) {
+  if (set < kFirstSet || new_sets_[set] != kNoNewSet) return;
+  new_sets_[set] = 0;
+  for (const State& top : states(set)) mark_node(top.node, stack_size);
 }
 
-void ContextStore::mark(std::span<const uint32_t> pins, Keep keep) {
-  std::memset(new_configs_, 0xFF, config_count_ * sizeof *new_configs_);
+void StackStore::mark(std::span<const uint32_t> pins, Keep keep) {
+  std::memset(new_sets_, 0xFF, set_count_ * sizeof *new_sets_);
   std::memset(new_nodes_, 0xFF, node_count_ * sizeof *new_nodes_);
   uint32_t stack_size = 0;
   mark_node(kRootNode, &stack_size);
   mark_node(kUnknownNode, &stack_size);
-  for (const uint32_t config : pins) mark_config(config, &stack_size);
-  for (uint32_t i = kFirstConfig; keep != Keep::kNothing && i < config_count_; ++i) {
-    const bool is_kept = configs_[i].was_used || keep == Keep::kShared;
-    if (configs_[i].is_shared && is_kept) mark_config(i, &stack_size);
+  for (const uint32_t set : pins) mark_set(set, &stack_size);
+  for (uint32_t i = kFirstSet; keep != Keep::kNothing && i < set_count_; ++i) {
+    const bool is_kept = sets_[i].was_used || keep == Keep::kShared;
+    if (sets_[i].is_shared && is_kept) mark_set(i, &stack_size);
   }
 
   while (stack_size > 0) {
     const uint32_t first = stack_[--stack_size];
     for (uint32_t i = 0; i < nodes_[first].component_size; ++i) {
-      for (const Frame frame : frames(first + i)) mark_node(frame.parent, &stack_size);
+      for (const StackFrame frame : frames(first + i)) mark_node(frame.parent, &stack_size);
     }
   }
 }
 
 // Components lie together and only refer to themselves and to what was there before.
-void ContextStore::move_nodes() {
+void StackStore::move_nodes() {
   uint32_t kept = 0;
   uint32_t kept_frames = 0;
   for (uint32_t first = 0; first < node_count_;) {
@@ -278,11 +278,11 @@ void ContextStore::move_nodes() {
       for (uint32_t i = 0; i < size; ++i) new_nodes_[first + i] = kept + i;
       const uint32_t new_first = kept;
       for (uint32_t i = 0; i < size; ++i) {
-        Node node = nodes_[first + i];
+        StackNode node = nodes_[first + i];
         const FrameSpan moving = frames(first + i);
         node.first = kept_frames;
         node.component = new_first;
-        for (Frame frame : moving) {
+        for (StackFrame frame : moving) {
           frame.parent = new_nodes_[frame.parent];
           frames_.set(kept_frames++, frame);
         }
@@ -295,67 +295,67 @@ void ContextStore::move_nodes() {
   frame_count_ = nodes_[kept].first = kept_frames;
 }
 
-void ContextStore::move_configs() {
-  uint32_t kept = kFirstConfig;
-  for (uint32_t config = kFirstConfig; config < config_count_; ++config) {
-    if (new_configs_[config] == kUnsetConfig) continue;
-    new_configs_[config] = static_cast<uint16_t>(kept++);
+void StackStore::move_sets() {
+  uint32_t kept = kFirstSet;
+  for (uint32_t set = kFirstSet; set < set_count_; ++set) {
+    if (new_sets_[set] == kNoNewSet) continue;
+    new_sets_[set] = static_cast<uint16_t>(kept++);
   }
   uint32_t kept_items = 0;
-  for (uint32_t config = kFirstConfig; config < config_count_; ++config) {
-    const uint16_t moved = new_configs_[config];
-    if (moved == kUnsetConfig) continue;
-    Config copy = configs_[config];
-    const auto moving = items(config);
+  for (uint32_t set = kFirstSet; set < set_count_; ++set) {
+    const uint16_t moved = new_sets_[set];
+    if (moved == kNoNewSet) continue;
+    StateSet copy = sets_[set];
+    const auto moving = states(set);
     copy.first = kept_items;
-    for (const Item& item : moving) items_[kept_items++] = {item.state, new_nodes_[item.node]};
-    move_row(config, moved);
-    configs_[moved] = copy;
+    for (const State& top : moving) states_[kept_items++] = {top.state, new_nodes_[top.node]};
+    move_row(set, moved);
+    sets_[moved] = copy;
   }
-  config_count_ = kept;
-  item_count_ = configs_[kept].first = kept_items;
+  set_count_ = kept;
+  state_count_ = sets_[kept].first = kept_items;
 }
 
-void ContextStore::move_row(uint32_t config, uint32_t moved) {
+void StackStore::move_row(uint32_t set, uint32_t moved) {
   for (uint32_t c = 0; c < class_count_; ++c) {
-    const uint32_t old = next(config, c);
-    const uint32_t kept = old < kFirstConfig ? old : new_configs_[old];
-    set_next(moved, c, kept == kUnsetConfig ? kNotComputed : kept);
+    const uint32_t old = next(set, c);
+    const uint32_t kept = old < kFirstSet ? old : new_sets_[old];
+    set_next(moved, c, kept == kNoNewSet ? kNotComputed : kept);
   }
 }
 
-void ContextStore::rebuild_slots() {
+void StackStore::rebuild_slots() {
   node_slots_.clear();
-  config_slots_.clear();
+  set_slots_.clear();
   for (uint32_t first = 0; first < node_count_; first += nodes_[first].component_size) {
     uint32_t slot = node_slots_.first(hash_component(first));
     while (node_slots_[slot] != 0) slot = node_slots_.next(slot);
     node_slots_.set(slot, first + 1);
   }
-  for (uint32_t config = kFirstConfig; config < config_count_; ++config) {
-    configs_[config].hash = hash_items(items(config), configs_[config].flags);
-    uint32_t slot = config_slots_.first(configs_[config].hash);
-    while (config_slots_[slot] != 0) slot = config_slots_.next(slot);
-    config_slots_.set(slot, config);
+  for (uint32_t set = kFirstSet; set < set_count_; ++set) {
+    sets_[set].hash = hash_items(states(set), sets_[set].flags);
+    uint32_t slot = set_slots_.first(sets_[set].hash);
+    while (set_slots_[slot] != 0) slot = set_slots_.next(slot);
+    set_slots_.set(slot, set);
   }
 }
 
-bool ContextStore::is_roomy() const {
+bool StackStore::is_roomy() const {
   const auto has_room = [](uint32_t count, uint32_t limit) { return count <= limit - limit / 3; };
-  return has_room(config_count_, limits_.config_count) && has_room(node_count_, limits_.node_count) &&
-         has_room(frame_count_, limits_.frame_count) && has_room(item_count_, limits_.item_count);
+  return has_room(set_count_, limits_.config_count) && has_room(node_count_, limits_.node_count) &&
+         has_room(frame_count_, limits_.frame_count) && has_room(state_count_, limits_.item_count);
 }
 
-void ContextStore::collect(std::span<uint32_t> pins, Keep keep) {
+void StackStore::collect(std::span<uint32_t> pins, Keep keep) {
   mark(pins, keep);
   move_nodes();
-  move_configs();
+  move_sets();
   rebuild_slots();
   for (uint32_t& pin : pins) {
-    if (pin >= kFirstConfig) pin = new_configs_[pin];
+    if (pin >= kFirstSet) pin = new_sets_[pin];
   }
   if (keep == Keep::kShared) return;
-  for (uint32_t i = kFirstConfig; i < config_count_; ++i) configs_[i].was_used = false;
+  for (uint32_t i = kFirstSet; i < set_count_; ++i) sets_[i].was_used = false;
 }
 
 }  // namespace sotto

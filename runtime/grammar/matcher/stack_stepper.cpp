@@ -1,18 +1,18 @@
-#include "runtime/grammar/matcher/closure.h"
+#include "runtime/grammar/matcher/stack_stepper.h"
 
 #include <algorithm>
 
 namespace sotto {
 
-void Closure::lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits,
-                      const SlotTable& slots) {
+void StackStepper::lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits,
+                           const SlotTable& slots) {
   work_capacity_ = limits.work_count;
   link_capacity_ = limits.work_count;
   frame_capacity_ = limits.frame_count;
   slots_ = slots;
   entries_ = arena.take<Entry>(work_capacity_);
-  items_ = arena.take<Item>(work_capacity_);
-  kept_ = arena.take<Item>(kFewItems);
+  states_ = arena.take<State>(work_capacity_);
+  kept_ = arena.take<State>(kFewStates);
   // Each made by one byte is of another rule and has two entries: its marker and its first state.
   constexpr uint32_t kMostOfTexts = 16;
   pending_capacity_ = std::min(work_capacity_ / 2 + 1, std::max(grammar.rule_count(), kMostOfTexts));
@@ -27,94 +27,94 @@ void Closure::lay_out(Arena& arena, const CompiledGrammar& grammar, const Matche
   components_.lay_out(arena, pending_capacity_, frame_capacity_);
 }
 
-void Closure::init(const CompiledGrammar& grammar, ContextStore& store) {
+void StackStepper::init(const CompiledGrammar& grammar, StackStore& store) {
   grammar_ = &grammar;
   store_ = &store;
   slots_.clear();
 }
 
-void Closure::begin() {
+void StackStepper::begin() {
   result_ = StepResult::kDone;
   pending_count_ = link_count_ = 0;
   begin_step();
 }
 
-void Closure::begin_step() {
+void StackStepper::begin_step() {
   flags_ = 0;
   is_unknown_ = false;
   ended_ = {};
-  entry_count_ = item_count_ = 0;
+  entry_count_ = state_count_ = 0;
   first_new_ = pending_count_;
 }
 
-StepResult Closure::start(uint32_t* config) {
+StepResult StackStepper::start(uint32_t* set) {
   begin();
   if ((grammar_->flags(grammar_->root_start()) & GrammarState::kFinal) != 0) {
-    flags_ = Config::kAccepts;
+    flags_ = StateSet::kAccepts;
   }
   call({grammar_->root_start(), kNoLoop, kAcceptState}, kRootNode);
   reach();
-  return store(config);
+  return store(set);
 }
 
-StepResult Closure::step(uint32_t config, uint32_t symbol_class, uint32_t* next) {
+StepResult StackStepper::step(uint32_t set, uint32_t symbol_class, uint32_t* next) {
   begin();
-  advance(store_->items(config), symbol_class);
+  advance(store_->states(set), symbol_class);
   return store(next);
 }
 
-StepResult Closure::step_text(uint32_t config, std::span<const char> text, size_t* taken, uint32_t* next) {
-  const StepResult result = take_text(config, text, taken, next);
+StepResult StackStepper::step_text(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next) {
+  const StepResult result = take_text(set, text, taken, next);
   if (result != StepResult::kTooComplex || *taken == 1) return result;
   *taken = 1;
-  return step(config, grammar_->byte_class(static_cast<uint8_t>(text[0])), next);
+  return step(set, grammar_->byte_class(static_cast<uint8_t>(text[0])), next);
 }
 
-StepResult Closure::take_text(uint32_t config, std::span<const char> text, size_t* taken, uint32_t* next) {
+StepResult StackStepper::take_text(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next) {
   begin();
-  std::span<const Item> items = store_->items(config);
-  for (*taken = 0; *taken < text.size(); items = {kept_, item_count_}) {
-    advance(items, grammar_->byte_class(static_cast<uint8_t>(text[(*taken)++])));
+  std::span<const State> states = store_->states(set);
+  for (*taken = 0; *taken < text.size(); states = {kept_, state_count_}) {
+    advance(states, grammar_->byte_class(static_cast<uint8_t>(text[(*taken)++])));
     if (result_ != StepResult::kDone || is_unknown_) break;
     const bool has_room = 2 * pending_count_ <= pending_capacity_ && 2 * link_count_ <= link_capacity_;
-    if (item_count_ == 0 || item_count_ > kFewItems || !has_room) break;
+    if (state_count_ == 0 || state_count_ > kFewStates || !has_room) break;
     if (*taken < text.size() && is_repeat()) repeat(text, taken);
-    std::copy_n(items_, item_count_, kept_);
+    std::copy_n(states_, state_count_, kept_);
   }
   return store(next);
 }
 
-void Closure::advance(std::span<const Item> items, uint32_t symbol_class) {
+void StackStepper::advance(std::span<const State> states, uint32_t symbol_class) {
   begin_step();
-  const bool is_plain = take_moves(items, symbol_class);
+  const bool is_plain = take_moves(states, symbol_class);
   if (!is_plain) reach();
 }
 
 // Most moves lead to where a rule neither ends nor calls another: if all do, nothing else is
 // reached.
-bool Closure::take_moves(std::span<const Item> items, uint32_t symbol_class) {
+bool StackStepper::take_moves(std::span<const State> states, uint32_t symbol_class) {
   bool is_plain = true;
   bool is_first = true;
-  for (const Item& item : items) {
-    const auto moves = grammar_->moves(item.state, symbol_class);
+  for (const State& top : states) {
+    const auto moves = grammar_->moves(top.state, symbol_class);
     if (!spend(1 + moves.size())) fail(StepResult::kTooComplex);
     if (moves.empty()) continue;
     const bool ends = moves.size() == 1 && (grammar_->flags(moves[0].target) & GrammarState::kLast) != 0;
-    ended_ = is_first && ends ? item : Item{};
+    ended_ = is_first && ends ? top : State{};
     is_first = false;
     for (const GrammarMove& move : moves) {
       const bool ends_or_calls = move.target <= kUnknownState ||
                                  (grammar_->flags(move.target) & GrammarState::kFinal) != 0 ||
                                  !grammar_->calls(move.target).empty();
-      if (is_plain && (ends_or_calls || item_count_ == work_capacity_)) {
+      if (is_plain && (ends_or_calls || state_count_ == work_capacity_)) {
         is_plain = false;
-        for (uint32_t i = 0; i < item_count_; ++i) add(items_[i].state, items_[i].node);
-        item_count_ = 0;
+        for (uint32_t i = 0; i < state_count_; ++i) add(states_[i].state, states_[i].node);
+        state_count_ = 0;
       }
       if (is_plain) {
-        items_[item_count_++] = {move.target, item.node};
+        states_[state_count_++] = {move.target, top.node};
       } else {
-        add(move.target, item.node);
+        add(move.target, top.node);
       }
     }
     if (result_ != StepResult::kDone) break;
@@ -123,7 +123,7 @@ bool Closure::take_moves(std::span<const Item> items, uint32_t symbol_class) {
 }
 
 // Everything from the entries.
-void Closure::reach() {
+void StackStepper::reach() {
   // Entries are added behind those being processed.
   for (uint32_t i = 0; i < entry_count_ && result_ == StepResult::kDone && !is_unknown_; ++i) {
     const Entry entry = entries_[i];
@@ -134,19 +134,19 @@ void Closure::reach() {
   for (uint32_t i = 0; i < entry_count_; ++i) slots_.set(entries_[i].slot, 0);
 }
 
-StepResult Closure::store(uint32_t* config) {
+StepResult StackStepper::store(uint32_t* set) {
   if (is_unknown_) {
-    *config = kUnknownConfig;
+    *set = kUnknownSet;
     return result_;
   }
   const bool counts_on = result_ == StepResult::kDone && is_repeat();
   if (result_ == StepResult::kDone && pending_count_ > 0) fail(store_contexts());
-  if (result_ == StepResult::kDone) fail(store_config(config));
-  if (counts_on && result_ == StepResult::kDone) store_->config(*config).counts_on = true;
+  if (result_ == StepResult::kDone) fail(store_set(set));
+  if (counts_on && result_ == StepResult::kDone) store_->state_set(*set).counts_on = true;
   return result_;
 }
 
-Closure::Entry* Closure::find_or_add(uint32_t state, uint32_t node, bool* is_new) {
+StackStepper::Entry* StackStepper::find_or_add(uint32_t state, uint32_t node, bool* is_new) {
   *is_new = false;
   if (entry_count_ <= kFewEntries) {
     for (uint32_t i = 0; i < entry_count_; ++i) {
@@ -170,13 +170,13 @@ Closure::Entry* Closure::find_or_add(uint32_t state, uint32_t node, bool* is_new
   return entry;
 }
 
-uint32_t Closure::slot_of(uint32_t state, uint32_t node) const {
+uint32_t StackStepper::slot_of(uint32_t state, uint32_t node) const {
   const uint64_t key = (uint64_t{state} << 32 | node) * 0x9E3779B97F4A7C15u;
   return slots_.first(static_cast<uint32_t>(key >> 33));
 }
 
 // Of the newest entry, and of all when they are not few any more.
-void Closure::fill_slots() {
+void StackStepper::fill_slots() {
   uint32_t i = entry_count_ == kFewEntries + 1 ? 0 : entry_count_ - 1;
   for (; i < entry_count_; ++i) {
     Entry& entry = entries_[i];
@@ -186,9 +186,9 @@ void Closure::fill_slots() {
   }
 }
 
-void Closure::add(uint32_t state, uint32_t node) {
+void StackStepper::add(uint32_t state, uint32_t node) {
   if (state == kAcceptState) {
-    flags_ |= Config::kAccepts;
+    flags_ |= StateSet::kAccepts;
   } else if (state == kUnknownState) {
     is_unknown_ = true;
   } else {
@@ -197,16 +197,16 @@ void Closure::add(uint32_t state, uint32_t node) {
   }
 }
 
-void Closure::process(const Entry& entry) {
+void StackStepper::process(const Entry& entry) {
   if (entry.state == kLeftMarker) return leave(entry.node);
   const bool is_final = (grammar_->flags(entry.state) & GrammarState::kFinal) != 0;
   // A rule called in this step has taken nothing: the grammar has an edge beside its call.
   if (is_final && !is_new(entry.node)) add_left(entry.node);
   for (const GrammarCall& c : grammar_->calls(entry.state)) call(c, entry.node);
-  if (!grammar_->moves(entry.state).empty()) items_[item_count_++] = {entry.state, entry.node};
+  if (!grammar_->moves(entry.state).empty()) states_[state_count_++] = {entry.state, entry.node};
 }
 
-void Closure::call(const GrammarCall& c, uint32_t node) {
+void StackStepper::call(const GrammarCall& c, uint32_t node) {
   const uint32_t pending = pending_for(c.rule_start);
   const bool is_last = (grammar_->flags(c.target) & GrammarState::kLast) != 0;
   if (c.loop != kNoLoop) {
@@ -218,19 +218,19 @@ void Closure::call(const GrammarCall& c, uint32_t node) {
   }
 }
 
-void Closure::add_left(uint32_t node) {
+void StackStepper::add_left(uint32_t node) {
   bool is_new = false;
   find_or_add(kLeftMarker, node, &is_new);
 }
 
-void Closure::leave(uint32_t node) {
+void StackStepper::leave(uint32_t node) {
   if ((node & kPending) != 0) return leave_pending(pending_[node - kPending]);
   const auto frames = store_->frames(node);
   if (!spend(frames.size())) return fail(StepResult::kTooComplex);
-  for (const Frame frame : frames) return_to(frame);
+  for (const StackFrame frame : frames) return_to(frame);
 }
 
-void Closure::leave_pending(const Pending& pending) {
+void StackStepper::leave_pending(const Pending& pending) {
   for (uint32_t l = pending.first_link; l != kEmpty; l = links_[l].next) {
     if (!spend(1)) return fail(StepResult::kTooComplex);
     if (links_[l].is_tail()) {
@@ -242,7 +242,7 @@ void Closure::leave_pending(const Pending& pending) {
 }
 
 // A rule's text is complete; in a loop another may follow.
-void Closure::return_to(const Frame& frame) {
+void StackStepper::return_to(const StackFrame& frame) {
   if (frame.loop == kNoLoop) return add(frame.state, frame.parent);
   const GrammarLoop& loop = grammar_->loop(frame.loop);
   const uint32_t count = frame.count + 1;
@@ -253,7 +253,7 @@ void Closure::return_to(const Frame& frame) {
   link(pending_for(loop.rule_start), {frame.state, frame.parent, frame.loop, kept});
 }
 
-uint32_t Closure::pending_for(uint32_t rule_start) {
+uint32_t StackStepper::pending_for(uint32_t rule_start) {
   bool is_new = false;
   Entry* marker = find_or_add(rule_start, kPendingMarker, &is_new);
   if (marker == nullptr) return 0;
@@ -269,21 +269,21 @@ uint32_t Closure::pending_for(uint32_t rule_start) {
   return pending;
 }
 
-void Closure::link(uint32_t pending, const Frame& frame) {
+void StackStepper::link(uint32_t pending, const StackFrame& frame) {
   if (link_count_ == link_capacity_ || pending_count_ == 0) return fail(StepResult::kTooComplex);
   links_[link_count_] = {{frame.state, frame.parent}, pending_[pending].first_link};
   if (grammar_->counts().loops > 0) link_counts_[link_count_] = {frame.loop, frame.count};
   pending_[pending].first_link = link_count_++;
 }
 
-StepResult Closure::store_config(uint32_t* config) {
-  for (uint32_t i = 0; i < item_count_; ++i) {
-    uint32_t& node = items_[i].node;
+StepResult StackStepper::store_set(uint32_t* set) {
+  for (uint32_t i = 0; i < state_count_; ++i) {
+    uint32_t& node = states_[i].node;
     if ((node & kPending) != 0) node = groups_[pending_[node - kPending].group].node;
   }
-  std::sort(items_, items_ + item_count_, item_less);
-  const auto count = static_cast<size_t>(std::unique(items_, items_ + item_count_) - items_);
-  const bool fits = store_->intern_config({items_, count}, flags_, config);
+  std::sort(states_, states_ + state_count_, state_less);
+  const auto count = static_cast<size_t>(std::unique(states_, states_ + state_count_) - states_);
+  const bool fits = store_->intern_set({states_, count}, flags_, set);
   return fits ? StepResult::kDone : StepResult::kStoreFull;
 }
 

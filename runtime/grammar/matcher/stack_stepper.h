@@ -9,7 +9,7 @@
 #include "runtime/base/arena.h"
 #include "runtime/grammar/automata/components.h"
 #include "runtime/grammar/compiler/compiled_grammar.h"
-#include "runtime/grammar/matcher/context_store.h"
+#include "runtime/grammar/matcher/stack_store.h"
 
 namespace sotto {
 
@@ -19,11 +19,11 @@ enum class StepResult : uint8_t {
   kTooComplex,  // the work space or the budget is used up
 };
 
-class Closure {
+class StackStepper {
  public:
   // `slots`: for limits.work_count states, all free whenever no step is being made.
   void lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits, const SlotTable& slots);
-  void init(const CompiledGrammar& grammar, ContextStore& store);
+  void init(const CompiledGrammar& grammar, StackStore& store);
   void set_budget(uint64_t budget) { budget_ = budget; }
   uint64_t budget() const { return budget_; }
   // False: used up.
@@ -34,14 +34,14 @@ class Closure {
   }
 
   // The configuration before the first byte.
-  StepResult start(uint32_t* config);
-  // The configuration after one more byte or token of a class; kDeadConfig if there is none.
-  StepResult step(uint32_t config, uint32_t symbol_class, uint32_t* next);
+  StepResult start(uint32_t* set);
+  // The configuration after one more byte or token of a class; kDeadSet if there is none.
+  StepResult step(uint32_t set, uint32_t symbol_class, uint32_t* next);
   // The configuration after the first `taken` bytes of a text, one at least: what lies between
   // is not stored.
-  StepResult step_text(uint32_t config, std::span<const char> text, size_t* taken, uint32_t* next);
+  StepResult step_text(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next);
   // The same, as far as each byte is a text of the same loop: none need be.
-  StepResult step_loop(uint32_t config, std::span<const char> text, size_t* taken, uint32_t* next);
+  StepResult step_loop(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next);
 
  private:
   // A state in a context, or a marker: which pending context a rule has, whether a context
@@ -84,16 +84,16 @@ class Closure {
   static constexpr uint32_t kTailState = UINT32_MAX;
   static constexpr uint32_t kEmpty = UINT32_MAX;
   static constexpr uint32_t kFewEntries = 8;  // not in slots: they are soon looked through
-  static constexpr uint32_t kFewItems = 16;   // kept from one byte of a text to the next
+  static constexpr uint32_t kFewStates = 16;  // kept from one byte of a text to the next
 
   // closure.cpp: what is reached
   void begin();
   void begin_step();
-  StepResult take_text(uint32_t config, std::span<const char> text, size_t* taken, uint32_t* next);
-  void advance(std::span<const Item> items, uint32_t symbol_class);
-  bool take_moves(std::span<const Item> items, uint32_t symbol_class);
+  StepResult take_text(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next);
+  void advance(std::span<const State> states, uint32_t symbol_class);
+  bool take_moves(std::span<const State> states, uint32_t symbol_class);
   void reach();
-  StepResult store(uint32_t* config);
+  StepResult store(uint32_t* set);
   bool is_new(uint32_t node) const { return (node & kPending) != 0 && node - kPending >= first_new_; }
   Entry* find_or_add(uint32_t state, uint32_t node, bool* is_new);
   uint32_t slot_of(uint32_t state, uint32_t node) const;
@@ -104,18 +104,18 @@ class Closure {
   void add_left(uint32_t node);
   void leave(uint32_t node);
   void leave_pending(const Pending& pending);
-  void return_to(const Frame& frame);
+  void return_to(const StackFrame& frame);
   uint32_t pending_for(uint32_t rule_start);
-  void link(uint32_t pending, const Frame& frame);
-  Frame frame_of(uint32_t link) const;
-  StepResult store_config(uint32_t* config);
+  void link(uint32_t pending, const StackFrame& frame);
+  StackFrame frame_of(uint32_t link) const;
+  StepResult store_set(uint32_t* set);
 
   // closure_repeats.cpp: texts of loops that are one byte
   bool is_repeat() const;
-  bool is_repeat(const Item& item) const;
+  bool is_repeat(const State& top) const;
   void repeat(std::span<const char> text, size_t* taken);
-  const Item* counting_item(std::span<const Item> items) const;
-  bool ends_only(std::span<const Item> items, const Item* item, uint32_t symbol_class);
+  const State* counting_state(std::span<const State> states) const;
+  bool ends_only(std::span<const State> states, const State* top, uint32_t symbol_class);
   bool count_on(uint32_t loop, uint32_t* count) const;
 
   // closure_contexts.cpp: the new contexts
@@ -128,7 +128,7 @@ class Closure {
   bool group_pending();
   bool collect_group(uint32_t group);
   bool add_frames(FrameSpan frames);
-  bool add_frame(const Frame& frame);
+  bool add_frame(const StackFrame& frame);
   uint32_t normalize(uint32_t first, uint32_t count);
   uint32_t drop_dominated(uint32_t first, uint32_t count);
   StepResult store_groups();
@@ -141,18 +141,18 @@ class Closure {
   }
 
   const CompiledGrammar* grammar_ = nullptr;
-  ContextStore* store_ = nullptr;
+  StackStore* store_ = nullptr;
   uint64_t budget_ = UINT64_MAX;
   StepResult result_ = StepResult::kDone;
   uint8_t flags_ = 0;
   bool is_unknown_ = false;  // a context that was cut off has been left
-  Item ended_ = {};          // the only one that moved, if that ended its rule: state 0 if not
+  State ended_ = {};         // the only one that moved, if that ended its rule: state 0 if not
   uint32_t work_capacity_ = 0;
   uint32_t pending_capacity_ = 0;
   uint32_t link_capacity_ = 0;
   uint32_t frame_capacity_ = 0;
   uint32_t entry_count_ = 0;
-  uint32_t item_count_ = 0;
+  uint32_t state_count_ = 0;
   uint32_t pending_count_ = 0;
   uint32_t first_new_ = 0;  // of the pending contexts: made by the newest byte
   uint32_t link_count_ = 0;
@@ -160,8 +160,8 @@ class Closure {
   uint32_t frame_count_ = 0;
   Entry* entries_ = nullptr;
   SlotTable slots_;  // entry + 1 by hash
-  Item* items_ = nullptr;
-  Item* kept_ = nullptr;
+  State* states_ = nullptr;
+  State* kept_ = nullptr;
   Pending* pending_ = nullptr;
   Link* links_ = nullptr;
   LinkCount* link_counts_ = nullptr;  // null in grammars without loops

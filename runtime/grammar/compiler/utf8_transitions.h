@@ -7,20 +7,20 @@
 #include <span>
 
 #include "runtime/grammar/compiler/compiled_grammar.h"
-#include "runtime/grammar/compiler/slices.h"
+#include "runtime/grammar/vocabulary/token_prefilter.h"
 
 namespace sotto {
 
-// By a byte of a character; of its first bytes: the sorts it may begin.
-struct CharacterStep {
+// By a byte of a character; of its first bytes: the classes it may begin.
+struct Utf8Transition {
   uint8_t symbol_class;
   uint8_t next;  // 0: the character is complete
-  uint8_t sorts;
+  uint8_t classes;
 };
 
 // From a state inside a character. Writes them if `steps` is not null; returns how many
 // there are, at most 256.
-uint32_t collect_character_steps(const CompiledGrammar& grammar, uint32_t state, CharacterStep* steps);
+uint32_t collect_utf8_transitions(const CompiledGrammar& grammar, uint32_t state, Utf8Transition* steps);
 
 // The places inside characters that a walk has entered: those that lead on lead on again.
 // Each falls out when another takes its slot.
@@ -36,13 +36,13 @@ class EnteredPlaces {
   uint64_t places_[kSlots];  // of the slots used
 };
 
-class CharacterSteps {
+class Utf8Transitions {
  public:
   static uint32_t count(const CompiledGrammar& grammar);
   // `steps`: room for count() of them.
-  void init(const CompiledGrammar& grammar, CharacterStep* steps);
+  void init(const CompiledGrammar& grammar, Utf8Transition* steps);
 
-  std::span<const CharacterStep> from(uint32_t state) const {
+  std::span<const Utf8Transition> from(uint32_t state) const {
     return {steps_ + ends_[state], steps_ + ends_[state + 1]};
   }
 
@@ -54,21 +54,21 @@ class CharacterSteps {
   // Whether every character that the step begins leads, by moves of one rule, to a state that
   // is accepted. Of several moves inside a character the first alone counts.
   template <typename Accepts>
-  bool lead(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first, Accepts accepts) const;
+  bool lead(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Accepts accepts) const;
   // Whether those of the characters that lead anywhere all lead to states that are accepted;
   // not if only the beginning of one leads anywhere.
   template <typename Accepts>
-  bool lead_only(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first, Accepts accepts) const;
+  bool lead_only(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Accepts accepts) const;
   // Whether every character that the step begins leads to one state alone, which is accepted,
   // through others where no rule ends or is called.
   template <typename Accepts>
-  bool lead_plainly(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first, Accepts accepts) const;
+  bool lead_plainly(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Accepts accepts) const;
 
  private:
   struct Place {
     uint32_t state;
-    const CharacterStep* step;
-    const CharacterStep* end;
+    const Utf8Transition* step;
+    const Utf8Transition* end;
   };
   static constexpr uint32_t kLongestCharacter = 4;
 
@@ -77,21 +77,21 @@ class CharacterSteps {
   // Visits the characters that the step begins, until one is refused: false. Not again those
   // that go on from a place as others did.
   template <typename Visit>
-  bool walk(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first, Visit visit) const;
+  bool walk(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Visit visit) const;
 
-  Place inside(uint32_t state, const CharacterStep& step) const {
+  Place inside(uint32_t state, const Utf8Transition& step) const {
     const auto steps = from(step.next);
     return {state, steps.data(), steps.data() + steps.size()};
   }
 
-  CharacterStep* steps_ = nullptr;        // from state 0, from state 1 ...
-  uint16_t ends_[kSliceStates + 1] = {};  // a state's: from this to the next
+  Utf8Transition* steps_ = nullptr;      // from state 0, from state 1 ...
+  uint16_t ends_[kUtf8States + 1] = {};  // a state's: from this to the next
   uint64_t first_classes_[4] = {};
 };
 
 template <typename Visit>
-bool CharacterSteps::walk(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first,
-                          Visit visit) const {
+bool Utf8Transitions::walk(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first,
+                           Visit visit) const {
   Place stack[kLongestCharacter] = {{state, &first, &first + 1}};
   EnteredPlaces entered;
   for (int depth = 0; depth >= 0;) {
@@ -100,7 +100,7 @@ bool CharacterSteps::walk(const CompiledGrammar& grammar, uint32_t state, const 
       --depth;
       continue;
     }
-    const CharacterStep& step = *top.step++;
+    const Utf8Transition& step = *top.step++;
     const auto moves = grammar.moves(top.state, step.symbol_class);
     const Turn turn = visit(moves, step);
     if (turn == Turn::kRefuse) return false;
@@ -111,9 +111,9 @@ bool CharacterSteps::walk(const CompiledGrammar& grammar, uint32_t state, const 
 }
 
 template <typename Accepts>
-bool CharacterSteps::lead(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first,
-                          Accepts accepts) const {
-  return walk(grammar, state, first, [&](auto moves, const CharacterStep& step) {
+bool Utf8Transitions::lead(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first,
+                           Accepts accepts) const {
+  return walk(grammar, state, first, [&](auto moves, const Utf8Transition& step) {
     if (moves.empty()) return Turn::kRefuse;
     if (step.next != 0) return Turn::kInside;
     const bool is_accepted =
@@ -123,13 +123,13 @@ bool CharacterSteps::lead(const CompiledGrammar& grammar, uint32_t state, const 
 }
 
 template <typename Accepts>
-bool CharacterSteps::lead_only(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first,
-                               Accepts accepts) const {
+bool Utf8Transitions::lead_only(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first,
+                                Accepts accepts) const {
   const auto goes_on = [&](const Place& place) {
     return std::any_of(place.step, place.end,
-                       [&](const CharacterStep& s) { return !grammar.moves(place.state, s.symbol_class).empty(); });
+                       [&](const Utf8Transition& s) { return !grammar.moves(place.state, s.symbol_class).empty(); });
   };
-  return walk(grammar, state, first, [&](auto moves, const CharacterStep& step) {
+  return walk(grammar, state, first, [&](auto moves, const Utf8Transition& step) {
     if (moves.empty()) return Turn::kDone;
     if (step.next != 0) {
       const bool is_one = moves.size() == 1 && goes_on(inside(moves[0].target, step));
@@ -142,9 +142,9 @@ bool CharacterSteps::lead_only(const CompiledGrammar& grammar, uint32_t state, c
 }
 
 template <typename Accepts>
-bool CharacterSteps::lead_plainly(const CompiledGrammar& grammar, uint32_t state, const CharacterStep& first,
-                                  Accepts accepts) const {
-  return walk(grammar, state, first, [&](auto moves, const CharacterStep& step) {
+bool Utf8Transitions::lead_plainly(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first,
+                                   Accepts accepts) const {
+  return walk(grammar, state, first, [&](auto moves, const Utf8Transition& step) {
     if (moves.size() != 1) return Turn::kRefuse;
     const uint32_t target = moves[0].target;
     if (step.next == 0) return accepts(target) ? Turn::kDone : Turn::kRefuse;

@@ -6,14 +6,14 @@
 #include <span>
 
 #include "runtime/base/arena.h"
-#include "runtime/grammar/compiler/abstraction.h"
 #include "runtime/grammar/compiler/compiled_grammar.h"
-#include "runtime/grammar/matcher/closure.h"
-#include "runtime/grammar/matcher/context_store.h"
+#include "runtime/grammar/matcher/stack_stepper.h"
+#include "runtime/grammar/matcher/stack_store.h"
+#include "runtime/grammar/matcher/stack_truncation.h"
 
 namespace sotto {
 
-class MatchEngine {
+class LazyAutomaton {
  public:
   // The last `trail_count` of the pins are in use only up to the one being written.
   void lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits, uint32_t pin_count,
@@ -21,8 +21,8 @@ class MatchEngine {
   StepResult init(const CompiledGrammar& grammar, const MatcherLimits& limits, uint32_t longest);
 
   const CompiledGrammar& grammar() const { return *grammar_; }
-  ContextStore& store() { return store_; }
-  const ContextStore& store() const { return store_; }
+  StackStore& store() { return store_; }
+  const StackStore& store() const { return store_; }
   uint32_t* pins() { return pins_; }
   const uint32_t* pins() const { return pins_; }
   uint32_t* trail() { return pins_ + pin_count_ - trail_count_; }
@@ -30,11 +30,11 @@ class MatchEngine {
   // The first of the trail that stay in use while other pins are written.
   void hold_trail(uint32_t count) { held_trail_ = count; }
   // A new call of the interface has the whole budget.
-  void renew_budget() { closure_.set_budget(step_budget_); }
+  void renew_budget() { stepper_.set_budget(step_budget_); }
   uint64_t collection_count() const { return collection_count_; }
-  uint64_t budget() const { return closure_.budget(); }
-  void set_budget(uint64_t budget) { closure_.set_budget(budget); }
-  bool spend(uint64_t steps) { return closure_.spend(steps); }
+  uint64_t budget() const { return stepper_.budget(); }
+  void set_budget(uint64_t budget) { stepper_.set_budget(budget); }
+  bool spend(uint64_t steps) { return stepper_.spend(steps); }
 
   // All of these read and write pins.
   StepResult start(uint32_t* to);
@@ -53,10 +53,10 @@ class MatchEngine {
     *to = known;
     return StepResult::kDone;
   }
-  StepResult step_bytes(std::span<const char> bytes, uint32_t* config);
+  StepResult step_bytes(std::span<const char> bytes, uint32_t* set);
   StepResult unite(const uint32_t* a, const uint32_t* b, uint32_t* to);
   StepResult abstract(const uint32_t* from, uint32_t depth, uint32_t* to);
-  bool can_abstract(uint32_t config, uint32_t depth) const { return abstraction_.applies(config, depth); }
+  bool can_abstract(uint32_t set, uint32_t depth) const { return truncation_.applies(set, depth); }
 
  private:
   StepResult make_step(const uint32_t* from, uint32_t symbol_class, uint32_t* to);
@@ -69,16 +69,16 @@ class MatchEngine {
   StepResult make(uint32_t* to, Make make);
 
   const CompiledGrammar* grammar_ = nullptr;
-  ContextStore store_;
-  Closure closure_;
-  Abstraction abstraction_;
+  StackStore store_;
+  StackStepper stepper_;
+  StackTruncation truncation_;
   uint64_t step_budget_ = 0;
   uint64_t collection_count_ = 0;
   uint32_t pin_count_ = 0;
   uint32_t trail_count_ = 0;
   uint32_t held_trail_ = 0;
   uint32_t* pins_ = nullptr;
-  Item* united_ = nullptr;
+  State* united_ = nullptr;
   uint32_t united_capacity_ = 0;
 };
 
