@@ -1,45 +1,32 @@
 /* cc generate.c -lsotto -o generate && ./generate demo.sotto "Once upon a time" */
 #include <sotto.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-static sotto_error error = {sizeof error, SOTTO_OK, 0, ""};
-
-static void check(sotto_status status) {
-  if (status >= 0) return;
-  fprintf(stderr, "%s: %s\n", sotto_status_text(status), error.message);
-  exit(1);
-}
-
-static void* block(size_t size) { /* of memory for the library to work in */
-  return aligned_alloc(SOTTO_MEMORY_ALIGNMENT, (size + 63) / 64 * 64);
-}
+/* Large enough for small models; sotto_model_memory_size and sotto_session_memory_size return the exact sizes. */
+static _Alignas(SOTTO_MEMORY_ALIGNMENT) char file[8 << 20], model_memory[8 << 20], session_memory[8 << 20];
+static sotto_token tokens[1024];
 
 static int32_t print(void* stream, const sotto_piece* piece) {
   fwrite(piece->text, 1, piece->text_size, stream);
-  return fflush(stream); /* anything but 0 stops */
+  return fflush(stream); /* a value other than 0 stops the generation */
 }
 
 int main(int argc, char** argv) {
-  FILE* file = argc == 3 ? fopen(argv[1], "rb") : NULL;
-  if (!file || fseek(file, 0, SEEK_END) != 0) return 2;
-  size_t file_size = (size_t)ftell(file), size, count;
-  void* bytes = block(file_size);
-  rewind(file);
-  if (!bytes || fread(bytes, 1, file_size, file) != file_size) return 2;
-
+  sotto_error error = {sizeof error, SOTTO_OK, 0, ""};
   sotto_model* model;
-  check(sotto_model_memory_size(bytes, file_size, NULL, &size, &error));
-  check(sotto_model_init(bytes, file_size, NULL, block(size), size, &model, &error));
   sotto_session* session;
-  check(sotto_session_memory_size(model, NULL, &size, &error));
-  check(sotto_session_init(model, NULL, block(size), size, &session, &error));
-
-  sotto_token tokens[1024];
-  check(sotto_tokenize(model, argv[2], strlen(argv[2]), 0, tokens, 1024, &count, &error));
-  check(sotto_session_generate(session, tokens, count, 100, print, stdout));
-  puts("");
+  size_t token_count;
+  FILE* input = argc == 3 ? fopen(argv[1], "rb") : NULL;
+  if (input == NULL) return 2;
+  size_t file_size = fread(file, 1, sizeof file, input);
+  if (sotto_model_init(file, file_size, NULL, model_memory, sizeof model_memory, &model, &error) < 0 ||
+      sotto_session_init(model, NULL, session_memory, sizeof session_memory, &session, &error) < 0 ||
+      sotto_tokenize(model, argv[2], strlen(argv[2]), 0, tokens, 1024, &token_count, &error) < 0) {
+    fprintf(stderr, "%s\n", error.message);
+    return 1;
+  }
+  sotto_status status = sotto_session_generate(session, tokens, token_count, 100, print, stdout);
   sotto_session_deinit(session);
-  return 0;
+  return status < 0;
 }
