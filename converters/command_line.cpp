@@ -15,27 +15,26 @@ constexpr int kUsageError = 2;
 
 constexpr char kDescription[] =
     "Converts a GPT-2 checkpoint to a .sotto model file: int8 or 4-bit weights, the tokenizer\n"
-    "and, if asked, int8 weights packed for one kind of CPU.\n";
+    "and optionally int8 weights packed for one kind of CPU.\n";
 
 constexpr char kFooter[] =
     "\nCHECKPOINT is a directory as transformers' save_pretrained() writes it: config.json,\n"
     "model.safetensors (or shards with model.safetensors.index.json; F32, F16, BF16 or F64) and\n"
-    "the tokenizer's files. Without these the model takes and gives token ids only.\n"
+    "the tokenizer's files. Without these files the model works on token ids only.\n"
     "\n"
-    "The output appears complete or not at all. An existing .sotto file of that name is\n"
-    "replaced in one step; any other file only with --force.\n"
+    "The output file appears only when it is complete. An existing .sotto file is replaced\n"
+    "atomically; any other existing file only with --force.\n"
     "\n"
     "The summary on standard output gives the signal-to-noise ratio of the quantized weights:\n"
     "the lowest and the mean over the tensors of a kind. --json adds every single tensor.\n"
     "\n"
-    "--weights int4 takes 4.25 bits a weight: little more than half the memory, nearly twice the\n"
-    "speed of generation, and some loss of quality, most of it in the head, which --head int8\n"
-    "leaves out. Every kind of CPU uses these weights in place, so --pack has nothing to do for\n"
-    "them.\n"
+    "--weights int4 uses 4.25 bits per weight: little more than half the memory, nearly twice\n"
+    "the speed of generation, and some loss of quality, most of it in the head, which --head\n"
+    "int8 keeps at 8 bits. Every CPU uses these weights in place, without packing.\n"
     "\n"
-    "--evaluate converts for itself and runs both models over the text, cut into windows of the\n"
-    "whole context: perplexity, KL divergence, agreement and error of the logits. With --weights\n"
-    "int4 it shows int8 beside it.\n"
+    "--evaluate converts in memory and runs the float32 and the quantized model over the text,\n"
+    "in windows of the whole context: perplexity, KL divergence, agreement and error of the\n"
+    "logits. With --weights int4 it also reports int8.\n"
     "\n"
     "Examples:\n"
     "  sotto-convert gpt2/ -o gpt2.sotto\n"
@@ -73,8 +72,8 @@ ShapeOptions add_shape_options(CLI::App& app, ModelShape& shape) {
                               "width of the feed-forward part (default: 4 x embedding)")};
 }
 
-// Settles the synthetic shape; throws CLI::ValidationError.
-void settle_shape(Command& command, const ShapeOptions& options) {
+// Resolves the shape of --synthetic. Throws CLI::ValidationError.
+void resolve_shape(Command& command, const ShapeOptions& options) {
   if (command.synthetic == "custom") {
     for (const CLI::Option* option : options.all()) {
       if (option == options.feed_forward || option->count() > 0) continue;
@@ -86,7 +85,7 @@ void settle_shape(Command& command, const ShapeOptions& options) {
   }
   for (const CLI::Option* option : options.all()) {
     if (option->count() == 0) continue;
-    throw CLI::ValidationError(option->get_name(), "is only for --synthetic custom");
+    throw CLI::ValidationError(option->get_name(), "requires --synthetic custom");
   }
   if (const auto shape = find_published_shape(command.synthetic)) command.synthetic_shape = *shape;
 }
@@ -101,19 +100,19 @@ std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code)
   auto* checkpoint = app.add_option("CHECKPOINT", command.checkpoint, "directory to convert");
   auto* output = app.add_option("-o,--output", command.output, "the .sotto file to write");
   auto* evaluate =
-      app.add_option("--evaluate", command.evaluation_text, "write nothing, measure against float32 on this text")
+      app.add_option("--evaluate", command.evaluation_text, "write no file; compare with float32 on this text")
           ->excludes(output);
-  app.add_option("--windows", command.window_limit, "of --evaluate: at most so many contexts")->needs(evaluate);
-  app.add_option("--name", command.name, "name of the model (default: that of the directory)")->excludes(evaluate);
-  app.add_option("--vocab", command.vocabulary, "take the tokenizer from this directory");
+  app.add_option("--windows", command.window_limit, "maximum number of windows that --evaluate uses")->needs(evaluate);
+  app.add_option("--name", command.name, "name of the model (default: the directory's name)")->excludes(evaluate);
+  app.add_option("--vocab", command.vocabulary, "directory to read the tokenizer from");
   const std::map<std::string, WeightKind> kinds = {{"int8", WeightKind::kInt8}, {"int4", WeightKind::kInt4}};
   app.add_option("--weights", command.weights, "int8 (default), or int4: smaller and faster")
       ->transform(CLI::CheckedTransformer(kinds))
       ->type_name("KIND");
-  auto* head = app.add_option("--head", command.head, "those of the head and of token embeddings (default: --weights)")
+  auto* head = app.add_option("--head", command.head, "kind of the head and token embeddings (default: --weights)")
                    ->transform(CLI::CheckedTransformer(kinds))
                    ->type_name("KIND");
-  app.add_option("--pack", command.pack, "pack the weights for a CPU: native, none, or its name")
+  app.add_option("--pack", command.pack, "instruction set to pack the weights for: native, none, or a name")
       ->check(CLI::IsMember(
           {"none", "native", "avx2", "avx512", "avx512vnni", "avx512amx", "neon", "neon_dotprod", "neon_i8mm"}))
       ->excludes(evaluate)
@@ -121,8 +120,8 @@ std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code)
   auto* synthetic = app.add_option("--synthetic", command.synthetic, "random weights instead of a checkpoint")
                         ->check(CLI::IsMember({"distilgpt2", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "custom"}))
                         ->excludes(checkpoint);
-  app.add_option("--seed", command.seed, "of the random weights")->capture_default_str()->needs(synthetic);
-  app.add_flag("--force", command.force, "replace an output file that is no .sotto file")->excludes(evaluate);
+  app.add_option("--seed", command.seed, "seed of the random weights")->capture_default_str()->needs(synthetic);
+  app.add_flag("--force", command.force, "replace an output file that is not a .sotto file")->excludes(evaluate);
   auto* json = app.add_flag("--json", command.json, "print the summary as JSON");
   app.add_flag("--quiet", command.quiet, "print nothing but errors")->excludes(evaluate)->excludes(json);
   const ShapeOptions shape = add_shape_options(app, command.synthetic_shape);
@@ -137,7 +136,7 @@ std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code)
     if (output->count() > 0 && command.output.empty()) {
       throw CLI::ValidationError("--output", "is empty");
     }
-    settle_shape(command, shape);
+    resolve_shape(command, shape);
     if (head->count() == 0) command.head = command.weights;
   } catch (const CLI::Success& success) {
     *exit_code = app.exit(success);

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "converters/model_writer.h"
-#include "converters/readers/float_model.h"
+#include "converters/readers/checkpoint.h"
 
 namespace sotto {
 
@@ -19,8 +19,8 @@ struct Command {
   std::filesystem::path output;  // empty: evaluate
   std::filesystem::path evaluation_text;
   uint32_t window_limit = 0;         // 0: all of the text
-  std::filesystem::path vocabulary;  // empty: that of the checkpoint
-  std::string name;                  // empty: that of the checkpoint
+  std::filesystem::path vocabulary;  // empty: the checkpoint
+  std::string name;                  // empty: the name of the checkpoint
   WeightKind weights = WeightKind::kInt8;
   WeightKind head = WeightKind::kInt8;
   std::string pack = "none";
@@ -29,7 +29,7 @@ struct Command {
   bool quiet = false;
 };
 
-// Nothing where the program should end, with `*exit_code`, usage having been printed.
+// Returns nullopt if the program must end with `*exit_code`; help or the error has been printed.
 std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code);
 
 }  // namespace sotto

@@ -12,7 +12,7 @@
 namespace sotto {
 namespace {
 
-constexpr size_t kTransferLimit = size_t{1} << 30;  // some systems refuse 2 GiB at once
+constexpr size_t kTransferLimit = size_t{1} << 30;  // some systems reject transfers of 2 GiB
 
 [[noreturn]] void fail_with_errno(const std::filesystem::path& path, const char* action) {
   throw std::runtime_error(path.string() + ": cannot " + action + ": " + std::strerror(errno));
@@ -37,7 +37,7 @@ void read_fully(int descriptor, const std::filesystem::path& path, uint64_t offs
 }  // namespace
 
 InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
-  // O_NONBLOCK: opening a pipe must not wait for its writer.
+  // With O_NONBLOCK, opening a pipe does not wait for its writer.
   descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) fail_with_errno(path_, "open");
   struct stat status;

@@ -1,5 +1,5 @@
-// Files as converters use them: input read at any offset, output that appears under its
-// name only when complete. Errors are std::runtime_error and name the file.
+// Input files read at any offset, and output files that appear under their name only when they are complete. Errors are
+// std::runtime_error and name the file.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class InputFile {
   uint64_t size_ = 0;
 };
 
-// Writes beside `path` under a temporary name, removed again unless commit() is reached.
+// Writes to a temporary name next to `path`. The destructor removes the file unless commit() has been called.
 class OutputFile {
  public:
   explicit OutputFile(std::filesystem::path path);
@@ -36,7 +36,7 @@ class OutputFile {
 
   void write_at(uint64_t offset, const void* bytes, size_t size);
   void read_at(uint64_t offset, void* bytes, size_t size) const;
-  // Makes the file durable and gives it its name, replacing what had it.
+  // Makes the file durable and renames it to `path`, replacing an existing file.
   void commit();
 
  private:
@@ -45,7 +45,7 @@ class OutputFile {
   int descriptor_ = -1;
 };
 
-// The whole of a small text file; refused beyond `limit` bytes.
+// Returns the contents of a text file. Throws if it has more than `limit` bytes.
 std::string read_text_file(const std::filesystem::path& path, uint64_t limit);
 
 }  // namespace sotto

@@ -24,7 +24,7 @@
 #include "converters/quantize/report.h"
 #include "converters/readers/hugging_face.h"
 #include "converters/synthetic.h"
-#include "converters/tokenizers/tokenizer_reader.h"
+#include "converters/tokenizers/reader.h"
 #include "runtime/model/file_header.h"
 
 namespace sotto {
@@ -34,7 +34,7 @@ volatile std::sig_atomic_t interrupted = 0;
 
 void note_interrupt(int) { interrupted = 1; }
 
-// Without SA_RESTART: what waits must not go on waiting.
+// SA_RESTART stays unset, so that a blocked system call returns.
 void catch_interrupts() {
   struct sigaction action = {};
   action.sa_handler = note_interrupt;
@@ -42,7 +42,7 @@ void catch_interrupts() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
-// A bar on standard error while that is a terminal, removed at the end.
+// A progress bar on standard error if that is a terminal. The destructor removes it.
 class ProgressBar {
  public:
   explicit ProgressBar(bool wanted) : shown_(wanted && isatty(STDERR_FILENO) == 1) {}
@@ -77,7 +77,7 @@ void check_output(const Command& command) {
     throw std::runtime_error(command.output.string() + ": exists and is not a regular file");
   }
   if (!command.force && !is_model_file(command.output)) {
-    throw std::runtime_error(command.output.string() + ": exists and is no .sotto file; --force replaces it");
+    throw std::runtime_error(command.output.string() + ": exists and is not a .sotto file; use --force to replace it");
   }
 }
 
@@ -103,7 +103,7 @@ std::optional<TokenizerData> read_tokenizer(const Command& command, const Checkp
   if (directory.empty()) return std::nullopt;
   auto tokenizer = read_tokenizer_directory(directory, info.shape.vocabulary_size);
   if (!tokenizer && !command.vocabulary.empty()) {
-    throw std::runtime_error(command.vocabulary.string() + ": no tokenizer here");
+    throw std::runtime_error(command.vocabulary.string() + ": contains no tokenizer");
   }
   if (tokenizer) notes.insert(notes.end(), tokenizer->notes.begin(), tokenizer->notes.end());
   return tokenizer;
@@ -135,10 +135,10 @@ void convert(const Command& command) {
   summary.output = command.output.string();
   summary.has_tokenizer = tokenizer.has_value();
   if (tokenizer && summary.written.vocabulary_size == 0) {
-    summary.notes.push_back("a token is longer than 255 bytes: grammars cannot be used");
+    summary.notes.push_back("a token is longer than 255 bytes, so grammars cannot be used");
   }
   if (packer && summary.written.packed_size == 0) {
-    summary.notes.push_back("weights of 4 bits need no packing: they run as they are everywhere");
+    summary.notes.push_back("4-bit weights need no packing: every CPU uses them in place");
   } else if (packer) {
     summary.packed_isa = packer->isa();
   }

@@ -1,4 +1,4 @@
-// The FlatBuffer of a .sotto file (runtime/model/model.fbs) from plain structs.
+// Builds the FlatBuffer of a .sotto file (runtime/model/model.fbs) from plain structs.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "converters/readers/checkpoint.h"
-#include "converters/tokenizers/tokenizer_builder.h"
+#include "converters/tokenizers/builder.h"
 
 namespace sotto {
 
@@ -63,13 +63,11 @@ struct ModelRanges {
   std::optional<PackedRanges> packed;
   std::optional<VocabularyRanges> vocabulary;
 
-  // Linear layers as the format orders packed ones: per layer qkv, output, up, down; then
-  // the head.
+  // Linear layers in the format's order: qkv, output, up and down of each layer, then the head.
   std::vector<const LinearRanges*> linears() const;
 };
 
-// The finished buffer. Its size depends on which ranges there are, not on their values.
-// `tokenizer` may be null.
+// Returns the finished buffer. Its size depends on which ranges exist, not on their values. `tokenizer` may be null.
 std::vector<uint8_t> build_metadata(const CheckpointInfo& info, const TokenizerData* tokenizer,
                                     const ModelRanges& ranges);
 

@@ -12,8 +12,8 @@
 
 #include "converters/file.h"
 #include "converters/metadata.h"
-#include "converters/quantize/quantize.h"
-#include "converters/quantize/quantize_int4.h"
+#include "converters/quantize/int4.h"
+#include "converters/quantize/int8.h"
 #include "converters/tokenizers/vocabulary_builder.h"
 #include "kernels/linear/int4_tiles.h"
 #include "runtime/base/arena.h"
@@ -38,7 +38,7 @@ LinearRanges empty_linear(uint32_t inputs, uint32_t outputs, bool has_bias, Weig
   return ranges;
 }
 
-// The ranges a checkpoint will have, all of them still without bytes.
+// Returns the ranges that a checkpoint will have, all of them empty.
 ModelRanges empty_ranges(const CheckpointInfo& info, const WriteOptions& options) {
   const ModelShape& shape = info.shape;
   const uint32_t embedding = shape.embedding_size;
@@ -69,9 +69,9 @@ struct AlignedDelete {
   void operator()(uint8_t* bytes) const { operator delete[](bytes, std::align_val_t{kDataAlignment}); }
 };
 
-// What a reader that runs packed weights uses for good comes last and in one piece: norms, scales
-// of embeddings, those weights. Of everything before them it uses little, other scales and biases
-// only until it has verified them.
+// Data that a reader of packed weights keeps using (norms, scales of embeddings, packed weights) is contiguous at the
+// end of the file. Such a reader uses little of the data before it, and releases scales and biases after their
+// verification.
 class ModelWriter {
  public:
   ModelWriter(const Checkpoint& checkpoint, const std::filesystem::path& path, const WriteOptions& options)
@@ -108,7 +108,7 @@ class ModelWriter {
     report_.vocabulary_size = vocabulary_->arrays.size();
   }
 
-  // Pads with zeros to the next boundary.
+  // Pads the file with zeros to the next boundary.
   void align_end(uint64_t alignment) {
     const std::vector<uint8_t> zeros((alignment - end_ % alignment) % alignment);
     file_.write_at(end_, zeros.data(), zeros.size());
@@ -141,7 +141,7 @@ class ModelWriter {
     return range;
   }
 
-  // Sets a tensor aside for write_deferred().
+  // Keeps a tensor for write_deferred().
   static void defer(std::vector<float> values, DataRange& range, std::vector<SmallTensor>& to) {
     range.size = values.size() * sizeof(float);
     to.push_back({std::move(values), &range});
@@ -270,7 +270,7 @@ class ModelWriter {
     }
   }
 
-  // Header and metadata, now that every range is known.
+  // Every range is known now: write the header and the metadata.
   void write_front() {
     const std::vector<uint8_t> bytes = metadata();
     if (bytes.size() != report_.metadata_size) {
@@ -298,12 +298,12 @@ class ModelWriter {
   const Checkpoint& checkpoint_;
   const WriteOptions& options_;
   ModelRanges ranges_;
-  std::vector<SmallTensor> kept_;      // by a reader that runs packed weights
-  std::vector<SmallTensor> verified_;  // by it, and then not used
+  std::vector<SmallTensor> kept_;      // used by a reader of packed weights
+  std::vector<SmallTensor> verified_;  // only verified by such a reader
   std::optional<VocabularyData> vocabulary_;
   OutputFile file_;
   WriteReport report_;
-  uint64_t end_ = 0;  // of what has been written
+  uint64_t end_ = 0;  // end of the bytes written so far
   size_t step_ = 0;
   size_t step_count_ = 0;
 };

@@ -1,5 +1,5 @@
-// Writes a checkpoint as a .sotto file (runtime/model/model.fbs, file_header.h): weights
-// are quantized and written one tensor at a time.
+// Writes a checkpoint as a .sotto file (runtime/model/model.fbs, file_header.h). Quantizes and writes one tensor at a
+// time.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "converters/quantize/packing.h"
 #include "converters/readers/checkpoint.h"
-#include "converters/tokenizers/tokenizer_builder.h"
+#include "converters/tokenizers/builder.h"
 
 namespace sotto {
 
@@ -18,7 +18,7 @@ struct TensorReport {
   std::string name;   // "layers.3.attention_qkv"
   std::string group;  // the name without the layer's number
   std::vector<uint32_t> shape;
-  uint32_t bits = 0;              // of a weight, 8 or 4; 0: float32 as it was
+  uint32_t bits = 0;              // bits per weight, 8 or 4; 0: unchanged float32
   uint64_t size = 0;              // bytes in the file: weights, scales and bias
   double signal_to_noise_db = 0;  // infinity: exact
 };
@@ -34,22 +34,22 @@ struct WriteReport {
 enum class WeightKind { kInt8, kInt4 };
 
 struct WriteOptions {
-  // Layers with fewer than 32 inputs have int8 weights in any case.
+  // Layers with fewer than 32 inputs always have int8 weights.
   WeightKind layers = WeightKind::kInt8;
   WeightKind head = WeightKind::kInt8;       // and token embeddings
   const TokenizerData* tokenizer = nullptr;  // null: none
-  // Null: no packed section. Nor is there one where all weights have 4 bits.
+  // Null: no packed section. Files whose weights all have 4 bits have none either.
   const Packer* packer = nullptr;
-  // Bytes of the largest pages in which systems map files. Packed weights of at least
-  // kLeastPages begin on such a page, together with what is read with them.
+  // Bytes of the largest pages in which systems map files. A packed section of at least kLeastPages of them begins on a
+  // page boundary, together with the data that is read with it.
   uint64_t page_size = uint64_t{2} << 20;
   static constexpr uint64_t kLeastPages = 32;
-  // Called between tensors with the part done, 0 ... 1. May throw to stop.
+  // Called between tensors with the completed fraction, 0 to 1. May throw to stop.
   std::function<void(double fraction)> progress = [](double) {};
 };
 
-// Equal arguments give equal bytes. On any exception nothing is left behind and what was
-// at `path` stays.
+// Equal arguments produce equal bytes. After an exception no temporary file remains and the file at `path` is
+// unchanged.
 WriteReport write_model(const Checkpoint& checkpoint, const std::filesystem::path& path, const WriteOptions& options);
 
 }  // namespace sotto

@@ -31,7 +31,7 @@ nlohmann::json parse_strict_json(std::string_view text, const std::string& where
     }
     return true;
   };
-  // The parser takes it for the end.
+  // The parser treats a zero byte as the end of the text.
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
     throw std::runtime_error(where + ": not valid JSON: byte " + std::to_string(zero) + " is a zero");
   }

@@ -1,4 +1,4 @@
-// JSON from files nobody vouches for: duplicate keys and deep nesting are errors.
+// Parses JSON from untrusted files. Duplicate keys and deep nesting are errors.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace sotto {
 
-// Throws std::runtime_error, its message beginning with `where`.
+// Throws std::runtime_error with a message that begins with `where`.
 nlohmann::json parse_strict_json(std::string_view text, const std::string& where);
 
-// `text` in quotes and on one line, for messages.
+// Returns `text` in quotes and on one line, for messages.
 std::string in_quotes(std::string_view text);
 
 }  // namespace sotto

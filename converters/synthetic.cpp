@@ -10,7 +10,7 @@ namespace {
 constexpr double kDeviation = 0.02;
 constexpr size_t kQuantileCount = size_t{1} << 16;
 
-// The numbers tensors are drawn under; layer i uses kFirstLayer + 4 i and the next three.
+// Streams of random numbers by tensor; layer i uses kFirstLayer + 4 i and the next three.
 enum : uint64_t { kPositions, kTokenEmbedding, kFirstLayer };
 
 // SplitMix64 (Steele, Lea and Flood 2014), its state being a counter.
@@ -21,8 +21,8 @@ uint64_t mix(uint64_t state) {
   return z ^ z >> 31;
 }
 
-// The middles of kQuantileCount equally likely slices of normal(0, kDeviation): drawing
-// one of them takes 16 random bits. Newton's method from each slice to the next.
+// The medians of kQuantileCount equally likely intervals of normal(0, kDeviation), so that drawing a weight takes 16
+// random bits. Newton's method computes each from the previous one.
 std::vector<float> normal_quantiles() {
   std::vector<float> quantiles(kQuantileCount);
   double x = 0;

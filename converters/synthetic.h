@@ -1,5 +1,5 @@
-// Models of any shape with random weights, as GPT-2 is initialised before training: for
-// benchmarks and tests of speed and memory, which do not depend on the values.
+// Models of any shape with random weights, initialised as GPT-2 before training, for benchmarks and tests of speed and
+// memory, which do not depend on the values.
 #pragma once
 
 #include <cstdint>

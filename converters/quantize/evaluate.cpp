@@ -15,7 +15,7 @@
 namespace sotto {
 namespace {
 
-// ln sum exp(x).
+// Returns ln sum exp(x).
 double log_sum_exp(std::span<const float> x) {
   const double max = *std::max_element(x.begin(), x.end());
   double sum = 0;
@@ -44,7 +44,7 @@ struct QuantizedSums {
   double max_error = 0;
 };
 
-// One prediction: the logits (vocabulary) and the token that came.
+// Adds one prediction: the logits (vocabulary) and the token that followed.
 void add_prediction(std::span<const float> logits, size_t token, FloatSums* sums) {
   sums->loss += log_sum_exp(logits) - logits[token];
   double mean = 0;
@@ -95,7 +95,7 @@ QuantizedEvaluation summarize(const std::string& name, const FloatSums& all, con
           .max_error = sums.max_error};
 }
 
-// A name in the system's directory for temporary files; the file is removed at the end.
+// A name in the system's directory for temporary files. The destructor removes the file.
 class TemporaryPath {
  public:
   TemporaryPath()

@@ -1,5 +1,5 @@
-// How much of a checkpoint's quality survives quantization: perplexity before and after, and
-// how far the runtime's predictions are from the float32 model's.
+// Measures the loss of quality by quantization: perplexity before and after, and the distance of the runtime's
+// predictions from those of the float32 model.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,15 @@
 #include "converters/model_writer.h"
 #include "converters/quantize/int8_runtime.h"
 #include "converters/readers/checkpoint.h"
-#include "converters/readers/float_model.h"
 
 namespace sotto {
 
-// The bytes write_model() would write, by way of a temporary file.
+// Returns the bytes that write_model() writes, by way of a temporary file.
 std::vector<uint8_t> convert_to_bytes(const Checkpoint& checkpoint, const WriteOptions& options);
 
 struct EvaluationOptions {
   size_t window_limit = 0;                                   // 0: the whole text
-  unsigned thread_count = 1;                                 // of the float32 model
+  unsigned thread_count = 1;                                 // threads of the float32 model
   std::function<void(size_t done, size_t total)> on_window;  // may be empty
 };
 
@@ -31,14 +30,14 @@ struct QuantizedModel {
   const Int8Model* model;
 };
 
-// Means are over the predictions.
+// Means are taken over the predictions.
 struct QuantizedEvaluation {
   std::string name;
   double loss = 0;             // mean -ln p of the text's next token
-  double mean_divergence = 0;  // Kullback-Leibler, float32 against this, nats
-  double top1_agreement = 0;   // share of predictions with the same most likely token
-  double error_rms = 0;        // of the logits minus those of float32
-  double mean_error = 0;       // of their magnitudes
+  double mean_divergence = 0;  // Kullback-Leibler divergence of this model from float32, in nats
+  double top1_agreement = 0;   // fraction of predictions with the same most likely token
+  double error_rms = 0;        // root mean square of the difference of the logits from float32
+  double mean_error = 0;       // mean magnitude of these differences
   double max_error = 0;
 
   double perplexity() const;
@@ -55,9 +54,8 @@ struct Evaluation {
   double float_perplexity() const;
 };
 
-// Cuts `tokens` into windows of the model's whole context, the last incomplete one left
-// out (a text shorter than one window is one window). Each starts at position 0 and
-// predicts all its tokens but the first.
+// Cuts `tokens` into windows of the model's whole context without the last incomplete one; a text shorter than one
+// window is one window. Each window starts at position 0 and predicts all its tokens except the first.
 Evaluation evaluate(const FloatModel& model, std::span<const QuantizedModel> quantized,
                     std::span<const sotto_token> tokens, const EvaluationOptions& options);
 

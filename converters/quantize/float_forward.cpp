@@ -26,7 +26,7 @@ void for_each_index(size_t count, unsigned thread_count, const Body& body) {
 
 constexpr size_t kPanelRows = 4;
 constexpr size_t kPanelOutputs = 8;
-// Left to itself GCC finds no good vector code for this shape of sums.
+// GCC does not vectorize these sums well without explicit vector types.
 using PanelOutputs [[gnu::vector_size(kPanelOutputs * sizeof(float))]] = float;
 
 // y (kPanelRows, kPanelOutputs) = x (kPanelRows, inputs) panel (inputs, kPanelOutputs).

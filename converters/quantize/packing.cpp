@@ -11,17 +11,17 @@ Isa find_isa(const std::string& name) {
        {Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Vnni, Isa::kAvx512Amx, Isa::kNeon, Isa::kNeonDotprod, Isa::kNeonI8mm}) {
     if (name == isa_name(isa)) return isa;
   }
-  throw std::runtime_error("\"" + name + "\" is no instruction set with packed weights");
+  throw std::runtime_error("\"" + name + "\" is not an instruction set with packed weights");
 }
 
 }  // namespace
 
 Packer::Packer(const std::string& name) : isa_(find_isa(name)) {
   if (!linear_needs_packing(isa_)) {
-    throw std::runtime_error("this CPU multiplies from plain weights; there is nothing to pack");
+    throw std::runtime_error("this CPU uses plain weights; packing does not apply");
   }
   if (find_kernels(isa_) == nullptr || !select_linear_isa(isa_)) {
-    throw std::runtime_error("weights for " + isa() + " can be packed only where that instruction set is");
+    throw std::runtime_error("weights for " + isa() + " can be packed only on a CPU that has this instruction set");
   }
 }
 

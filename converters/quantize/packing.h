@@ -1,4 +1,4 @@
-// Weights in the layout in which one kind of CPU multiplies from them (kernels/linear/linear.h).
+// Packs weights into the layout that the kernels of one instruction set read (kernels/linear/linear.h).
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,14 @@ namespace sotto {
 
 class Packer {
  public:
-  // `name`: an instruction set as isa_name() spells it, or "native" for the best here.
-  // Settles the instruction set of the process. Throws std::runtime_error where this CPU
-  // or build cannot pack for it.
+  // `name` is the name of an instruction set, or "native" for the best one of this CPU. Selects the instruction set of
+  // the process. Throws std::runtime_error if this CPU or build cannot pack for it.
   explicit Packer(const std::string& name);
 
   std::string isa() const { return isa_name(isa_); }
   uint64_t fingerprint() const;
   size_t size(uint32_t inputs, uint32_t outputs) const;
-  // Fills `packed`, size() bytes on a boundary of 64.
+  // Fills `packed`, size() bytes aligned to 64.
   void pack(const LinearWeights& weights, std::span<uint8_t> packed) const;
 
  private:

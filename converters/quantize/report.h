@@ -1,4 +1,4 @@
-// What a conversion tells its user: a table for people, JSON for programs.
+// The report of a conversion: a table for people, JSON for programs.
 #pragma once
 
 #include <string>
@@ -18,10 +18,10 @@ struct ConversionSummary {
   WriteReport written;
 };
 
-// One row a group of tensors, totals below. Ends with a newline.
+// Returns a table with one row per group of tensors, and totals. Ends with a newline.
 std::string summary_table(const ConversionSummary& summary);
 
-// The same and every single tensor. Ends with a newline.
+// Returns the same figures and those of every tensor as JSON. Ends with a newline.
 std::string summary_json(const ConversionSummary& summary);
 
 }  // namespace sotto

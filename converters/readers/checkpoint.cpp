@@ -14,7 +14,7 @@ constexpr uint32_t kCountLimit = uint32_t{1} << 24;
 
 void check_count(uint32_t value, uint32_t limit, const char* what, const std::string& where) {
   if (value < 1 || value > limit) {
-    throw std::runtime_error(where + ": " + what + " is " + std::to_string(value) + ", not between 1 and " +
+    throw std::runtime_error(where + ": " + what + " is " + std::to_string(value) + "; it must be between 1 and " +
                              std::to_string(limit));
   }
 }
@@ -31,7 +31,7 @@ void check_info(const CheckpointInfo& info, const std::string& where) {
   check_count(shape.layer_count, kInputLimit, "the number of layers", where);
   if (shape.embedding_size % shape.head_count != 0) {
     throw std::runtime_error(where + ": the embedding size " + std::to_string(shape.embedding_size) +
-                             " is no multiple of the " + std::to_string(shape.head_count) + " heads");
+                             " is not a multiple of the " + std::to_string(shape.head_count) + " heads");
   }
   check_count(shape.embedding_size / shape.head_count, kHeadSizeLimit, "the head size", where);
   if (!(info.norm_epsilon >= std::numeric_limits<float>::min()) || !std::isfinite(info.norm_epsilon)) {

@@ -1,26 +1,58 @@
-// A GPT-2 checkpoint read one part at a time, so that a large model is never in memory
-// whole.
+// A GPT-2 checkpoint, read one part at a time so that a large model is never whole in memory, and the float32 parts
+// that every reader produces and the quantizer consumes.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "converters/readers/float_model.h"
-
 namespace sotto {
 
-// What turns the last hidden state into logits.
+struct ModelShape {
+  uint32_t vocabulary_size = 0;
+  uint32_t position_count = 0;
+  uint32_t embedding_size = 0;
+  uint32_t head_count = 0;
+  uint32_t feed_forward_size = 0;
+  uint32_t layer_count = 0;
+};
+
+enum class Activation : uint8_t { kGeluTanh = 0, kGeluErf = 1 };
+
+// y = x W^T + b
+struct FloatLinear {
+  uint32_t inputs = 0;
+  uint32_t outputs = 0;
+  std::vector<float> weights;  // (outputs, inputs)
+  std::vector<float> bias;     // (outputs); empty: zero
+};
+
+struct FloatNorm {
+  std::vector<float> gain;  // (embedding)
+  std::vector<float> bias;  // (embedding)
+};
+
+struct FloatLayer {
+  FloatNorm attention_norm;
+  FloatLinear attention_qkv;
+  FloatLinear attention_output;
+  FloatNorm feed_forward_norm;
+  FloatLinear feed_forward_up;
+  FloatLinear feed_forward_down;
+};
+
+// The weights that turn the last hidden state into logits.
 enum class HeadKind : uint8_t {
   kTied,   // the token embedding
-  kPlain,  // weights of its own
-  kBiased  // weights and a bias
+  kPlain,  // separate weights
+  kBiased  // separate or tied weights, and a bias
 };
 
 struct CheckpointInfo {
   std::string name;
-  std::string source;  // where the weights came from, for people
+  std::string source;  // origin of the weights, for people
   ModelShape shape;
   Activation activation = Activation::kGeluTanh;
   HeadKind head_kind = HeadKind::kTied;
@@ -28,12 +60,11 @@ struct CheckpointInfo {
   int32_t end_of_text_token = -1;
 };
 
-// Throws std::runtime_error, its message beginning with `where`, unless the runtime can
-// run such a model.
+// Throws std::runtime_error, with a message that begins with `where`, if the runtime cannot run such a model.
 void check_info(const CheckpointInfo& info, const std::string& where);
 
-// What is handed out is finite and has the shapes that info() implies; reading may throw
-// std::runtime_error.
+// One reader per format derives from it. The values returned are finite and have the shapes that info() implies.
+// Reading may throw std::runtime_error, which names the file and the tensor.
 class Checkpoint {
  public:
   virtual ~Checkpoint() = default;
@@ -45,12 +76,27 @@ class Checkpoint {
   virtual std::vector<float> token_embedding() const = 0;  // (vocabulary, embedding)
   virtual FloatLayer layer(uint32_t index) const = 0;
   virtual FloatNorm final_norm() const = 0;
-  virtual FloatLinear head() const = 0;  // unless tied
+  virtual FloatLinear head() const = 0;  // only if not tied
 
  protected:
   explicit Checkpoint(CheckpointInfo info) : info_(std::move(info)) {}
 
   CheckpointInfo info_;
+};
+
+// A whole checkpoint in memory.
+struct FloatModel {
+  std::string name;
+  std::string source;
+  ModelShape shape;
+  Activation activation = Activation::kGeluTanh;
+  float norm_epsilon = 1e-5f;
+  int32_t end_of_text_token = -1;
+  std::vector<float> positions;        // (position, embedding)
+  std::vector<float> token_embedding;  // (vocabulary, embedding)
+  std::vector<FloatLayer> layers;
+  FloatNorm final_norm;
+  std::optional<FloatLinear> head;  // nullopt: tied to token_embedding
 };
 
 FloatModel load_float_model(const Checkpoint& checkpoint);

@@ -2,12 +2,109 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "converters/file.h"
 #include "converters/strict_json.h"
 
 namespace sotto {
 namespace {
+
+using nlohmann::json;
+
+constexpr uint64_t kConfigLimit = 10'000'000;
+constexpr int32_t kDefaultEndOfText = 50256;
+
+// The members of config.json. A null member counts as absent.
+class Config {
+ public:
+  explicit Config(const std::filesystem::path& path)
+      : where_(path.string()), root_(parse_strict_json(read_text_file(path, kConfigLimit), where_)) {
+    if (!root_.is_object()) throw std::runtime_error(where_ + ": not a JSON object");
+  }
+
+  // Returns the first of two members that is present, or null.
+  const json* find(const char* key, const char* alias = nullptr) const {
+    const auto found = root_.find(key);
+    if (found != root_.end() && !found->is_null()) return &*found;
+    return alias == nullptr ? nullptr : find(alias);
+  }
+
+  [[noreturn]] void fail(const std::string& key, const std::string& what) const {
+    throw std::runtime_error(where_ + ": " + in_quotes(key) + " " + what);
+  }
+
+  uint32_t count(const char* key, const char* alias, uint32_t otherwise) const {
+    const json* value = find(key, alias);
+    if (value == nullptr) return otherwise;
+    if (!value->is_number_unsigned() || *value > std::numeric_limits<int32_t>::max()) {
+      fail(key, "is " + value->dump() + ", not a count");
+    }
+    return value->get<uint32_t>();
+  }
+
+  bool flag(const char* key, bool otherwise) const {
+    const json* value = find(key);
+    if (value == nullptr) return otherwise;
+    if (!value->is_boolean()) fail(key, "is neither true nor false");
+    return value->get<bool>();
+  }
+
+  std::string text(const char* key, const char* otherwise) const {
+    const json* value = find(key);
+    if (value == nullptr) return otherwise;
+    if (!value->is_string()) fail(key, "is not a string");
+    return value->get<std::string>();
+  }
+
+  float real(const char* key, float otherwise) const {
+    const json* value = find(key);
+    if (value == nullptr) return otherwise;
+    if (!value->is_number()) fail(key, "is not a number");
+    const double number = value->get<double>();
+    if (!(number >= std::numeric_limits<float>::min()) || number > 1) {
+      fail(key, "is " + value->dump() + ", not a number in (0, 1]");
+    }
+    return static_cast<float>(number);
+  }
+
+ private:
+  std::string where_;
+  json root_;
+};
+
+Activation read_activation(const Config& config) {
+  const std::string name = config.text("activation_function", "gelu_new");
+  for (const char* tanh_form : {"gelu_new", "gelu_pytorch_tanh", "gelu_fast"}) {
+    if (name == tanh_form) return Activation::kGeluTanh;
+  }
+  for (const char* erf_form : {"gelu", "gelu_python"}) {
+    if (name == erf_form) return Activation::kGeluErf;
+  }
+  config.fail("activation_function",
+              "is " + in_quotes(name) + "; supported are gelu_new, gelu_pytorch_tanh, gelu_fast, gelu and gelu_python");
+}
+
+// Reads one id, or the first of a list; the runtime has one end-of-text token.
+int32_t read_end_of_text(const Config& config, uint32_t vocabulary_size, std::vector<std::string>& notes) {
+  const json* value = config.find("eos_token_id");
+  if (value == nullptr) {
+    return kDefaultEndOfText < static_cast<int64_t>(vocabulary_size) ? kDefaultEndOfText : -1;
+  }
+  if (value->is_array()) {
+    if (value->empty()) return -1;
+    if (value->size() > 1) notes.push_back("only the first of several end-of-text tokens is kept");
+    value = &value->front();
+  }
+  if (!value->is_number_integer()) config.fail("eos_token_id", "is not a token id");
+  if (*value < 0 || *value >= vocabulary_size) {
+    notes.push_back("the end-of-text token " + value->dump() + " is outside the vocabulary and is ignored");
+    return -1;
+  }
+  return value->get<int32_t>();
+}
 
 const std::filesystem::path& checked_directory(const std::filesystem::path& directory) {
   if (!std::filesystem::is_directory(directory)) {
@@ -37,7 +134,7 @@ bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-// (rows, columns) -> (columns, rows), in squares that stay in the cache.
+// Transposes (rows, columns) to (columns, rows) in square blocks that stay in the cache.
 std::vector<float> transpose(const std::vector<float>& in, size_t rows, size_t columns) {
   constexpr size_t kSquare = 32;
   std::vector<float> out(in.size());
@@ -69,6 +166,35 @@ constexpr char kHead[] = "lm_head.weight";
 constexpr char kHeadBias[] = "lm_head.bias";
 
 }  // namespace
+
+HuggingFaceConfig read_hugging_face_config(const std::filesystem::path& path) {
+  const Config config(path);
+  const std::string type = config.text("model_type", "");
+  if (type != "gpt2") {
+    config.fail("model_type", "is " + in_quotes(type) + "; only \"gpt2\" is supported");
+  }
+  if (config.flag("add_cross_attention", false)) {
+    config.fail("add_cross_attention", "is true; cross attention is not supported");
+  }
+  HuggingFaceConfig result;
+  result.name = config.text("_name_or_path", "");
+  ModelShape& shape = result.shape;
+  shape.vocabulary_size = config.count("vocab_size", nullptr, 50257);
+  shape.position_count = config.count("n_positions", "max_position_embeddings", config.count("n_ctx", nullptr, 1024));
+  shape.embedding_size = config.count("n_embd", "hidden_size", 768);
+  shape.head_count = config.count("n_head", "num_attention_heads", 12);
+  shape.layer_count = config.count("n_layer", "num_hidden_layers", 12);
+  constexpr uint32_t kEmbeddingLimit = std::numeric_limits<int32_t>::max() / 4;
+  if (shape.embedding_size > kEmbeddingLimit) config.fail("n_embd", "is too large");
+  shape.feed_forward_size = config.count("n_inner", nullptr, 4 * shape.embedding_size);
+  result.activation = read_activation(config);
+  result.norm_epsilon = config.real("layer_norm_epsilon", 1e-5f);
+  result.end_of_text_token = read_end_of_text(config, shape.vocabulary_size, result.notes);
+  result.tie_word_embeddings = config.flag("tie_word_embeddings", true);
+  result.scale_attention = config.flag("scale_attn_weights", true);
+  result.scale_attention_by_inverse_layer = config.flag("scale_attn_by_inverse_layer_idx", false);
+  return result;
+}
 
 HuggingFaceCheckpoint::HuggingFaceCheckpoint(const std::filesystem::path& directory)
     : Checkpoint({}),
@@ -126,7 +252,7 @@ void HuggingFaceCheckpoint::check_tensors() {
   check_norm(prefix_ + "ln_f");
 }
 
-// transformers keeps a bias of the head nowhere, but fine-tuned models have one.
+// GPT-2 in transformers has no bias in the head, but some fine-tuned models do.
 HeadKind HuggingFaceCheckpoint::find_head_kind() {
   const bool has_weights = tensors_.contains(kHead);
   const bool has_bias = tensors_.contains(kHeadBias);
@@ -159,7 +285,7 @@ bool HuggingFaceCheckpoint::head_equals_embedding() const {
   return true;
 }
 
-// Refuses tensors that belong to a model of another form; notes the others it leaves out.
+// Rejects tensors that belong to another architecture, and notes other tensors that are not used.
 void HuggingFaceCheckpoint::note_unknown_tensors() {
   std::sort(known_.begin(), known_.end());
   for (const std::string& name : tensors_.names()) {
@@ -170,10 +296,10 @@ void HuggingFaceCheckpoint::note_unknown_tensors() {
       throw std::runtime_error(tensors_.where(name) + ": cross attention is not supported");
     }
     if (name.rfind(prefix_ + "h.", 0) == 0) {
-      throw std::runtime_error(tensors_.where(name) + ": is no part of GPT-2 with the " +
+      throw std::runtime_error(tensors_.where(name) + ": does not belong to a GPT-2 with the " +
                                std::to_string(info_.shape.layer_count) + " layers that config.json gives it");
     }
-    notes_.push_back("tensor " + in_quotes(name) + " is left out");
+    notes_.push_back("tensor " + in_quotes(name) + " is not used");
   }
 }
 
@@ -195,8 +321,8 @@ FloatNorm HuggingFaceCheckpoint::read_norm(const std::string& name) const {
   return {read(name + ".weight"), read(name + ".bias")};
 }
 
-// The runtime scales every score by 1/sqrt(head_size) and nothing else; scores are linear
-// in the queries, so the difference goes into the rows that make these.
+// The runtime scales every score by 1/sqrt(head_size). Scores are linear in the queries, so any other factor is folded
+// into the rows that produce the queries.
 void HuggingFaceCheckpoint::fold_query_scale(uint32_t index, FloatLinear& qkv) const {
   const ModelShape& shape = info_.shape;
   double scale = 1;

@@ -1,20 +1,36 @@
-// Reads a GPT-2 checkpoint as Hugging Face transformers saves it: a directory with
-// config.json and safetensors.
+// Reads a GPT-2 checkpoint in the format of Hugging Face transformers: a directory with config.json and safetensors.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "converters/readers/checkpoint.h"
-#include "converters/readers/hugging_face_config.h"
 #include "converters/readers/safetensors.h"
 
 namespace sotto {
 
+// The contents of config.json.
+struct HuggingFaceConfig {
+  std::string name;  // "_name_or_path", may be empty
+  ModelShape shape;
+  Activation activation = Activation::kGeluTanh;
+  float norm_epsilon = 1e-5f;
+  int32_t end_of_text_token = -1;
+  bool tie_word_embeddings = true;
+  bool scale_attention = true;                    // scores are multiplied by 1/sqrt(head_size)
+  bool scale_attention_by_inverse_layer = false;  // and by 1/(layer + 1)
+  std::vector<std::string> notes;                 // remarks for the user
+};
+
+// Absent members have the defaults of transformers' GPT2Config. Throws std::runtime_error for anything that the runtime
+// cannot reproduce.
+HuggingFaceConfig read_hugging_face_config(const std::filesystem::path& path);
+
 class HuggingFaceCheckpoint final : public Checkpoint {
  public:
-  // Checks that every tensor is there with the right shape and type.
+  // Checks that every tensor exists and has the right shape and type.
   explicit HuggingFaceCheckpoint(const std::filesystem::path& directory);
 
   std::vector<float> positions() const override;
@@ -23,7 +39,7 @@ class HuggingFaceCheckpoint final : public Checkpoint {
   FloatNorm final_norm() const override;
   FloatLinear head() const override;
 
-  // What the user should know, such as tensors that are left out.
+  // Remarks for the user, such as tensors that are not used.
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:

@@ -46,7 +46,7 @@ std::string tensor_label(const std::filesystem::path& path, const std::string& n
   return path.string() + ": tensor " + in_quotes(name);
 }
 
-// The product of the shape; false where it, times the element's size, exceeds 64 bits.
+// Computes the product of the shape. Returns false if the product times the element's size exceeds 64 bits.
 bool multiply_shape(const std::vector<uint64_t>& shape, uint64_t element_size, uint64_t* count) {
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) {
     *count = 0;
@@ -108,7 +108,7 @@ TensorEntry parse_entry(const json& value, uint64_t data_offset, uint64_t data_s
   return entry;
 }
 
-// The format demands that tensors cover the data without gaps or overlaps.
+// The format requires that tensors cover the data without gaps or overlaps.
 void check_coverage(const std::map<std::string, TensorEntry>& tensors, uint64_t data_offset, uint64_t file_size,
                     const std::filesystem::path& path) {
   std::vector<const std::pair<const std::string, TensorEntry>*> order;
@@ -149,7 +149,7 @@ float float_of_half(uint16_t half) {
 
 float float_of_bfloat(uint16_t value) { return std::bit_cast<float>(static_cast<uint32_t>(value) << 16); }
 
-// Reads elements of type T in pieces and appends what `convert` makes of each.
+// Reads elements of type T in pieces and appends their conversions to float32.
 template <typename T, typename Convert>
 std::vector<float> read_converted(const InputFile& file, uint64_t offset, uint64_t count, Convert convert) {
   constexpr uint64_t kPiece = uint64_t{1} << 18;
@@ -209,7 +209,7 @@ std::vector<float> SafetensorsFile::read(const std::string& name, uint64_t first
       break;
     case TensorType::kF64:
       values = read_converted<double>(file_, entry.offset + 8 * first, count, [](double value) {
-        // Casting what float cannot hold would be undefined.
+        // The cast of a number outside the range of float is undefined.
         return std::abs(value) <= std::numeric_limits<float>::max() ? static_cast<float>(value)
                                                                     : std::numeric_limits<float>::infinity();
       });

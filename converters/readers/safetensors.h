@@ -1,6 +1,5 @@
-// Reads safetensors files and directories of them (one model.safetensors, or shards with
-// an index). Everything in a header is checked before any tensor is read; errors are
-// std::runtime_error and name the file, the tensor and the byte at fault.
+// Reads safetensors files, and directories with one model.safetensors or shards with an index. A header is validated
+// before any tensor is read. Errors are std::runtime_error and name the file, the tensor and the byte offset.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +30,8 @@ class SafetensorsFile {
 
   const std::filesystem::path& path() const { return file_.path(); }
   const std::map<std::string, TensorEntry>& tensors() const { return tensors_; }
-  // Elements [first, first + count) of a tensor of tensors() as float32. Refuses
-  // non-float types and numbers that are not finite in float32.
+  // Returns elements [first, first + count) of a tensor as float32. Rejects types other than floats, and numbers that
+  // are not finite in float32.
   std::vector<float> read(const std::string& name, uint64_t first, uint64_t count) const;
 
  private:
@@ -48,10 +47,10 @@ class SafetensorsDirectory {
 
   bool contains(const std::string& name) const { return files_.count(name) != 0; }
   std::vector<std::string> names() const;
-  // Throws where the tensor is missing.
+  // Throws if the tensor is missing.
   const TensorEntry& entry(const std::string& name) const;
   std::vector<float> read(const std::string& name, uint64_t first, uint64_t count) const;
-  // The file that holds the tensor and the tensor's name, for messages.
+  // Returns the name of the file and of the tensor for messages.
   std::string where(const std::string& name) const;
 
  private:

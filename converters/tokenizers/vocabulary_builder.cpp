@@ -25,7 +25,7 @@ std::optional<VocabularyData> build_vocabulary_data(const TokenizerData& tokeniz
   uint32_t text_count = 0;
   if (sort_tokens(source, order.data(), &text_count, nullptr) != Status::kOk) return std::nullopt;
   order.resize(text_count);
-  // Zeros between the arrays: equal tokenizers give equal bytes.
+  // The padding between the arrays is zero, so that equal tokenizers produce equal bytes.
   const std::unique_ptr<uint8_t[], AlignedDelete> memory(new (std::align_val_t{kMemoryAlignment})
                                                              uint8_t[vocabulary_memory_size(source, order)]());
   Vocabulary vocabulary;

@@ -5,11 +5,11 @@
 #include <optional>
 #include <vector>
 
-#include "converters/tokenizers/tokenizer_builder.h"
+#include "converters/tokenizers/builder.h"
 
 namespace sotto {
 
-// What PreparedVocabulary (runtime/grammar/vocabulary/prepared_vocabulary.h) views.
+// The arrays that PreparedVocabulary (runtime/grammar/vocabulary/prepared_vocabulary.h) refers to.
 struct VocabularyData {
   uint32_t text_count = 0;
   uint32_t node_count = 0;
@@ -17,7 +17,7 @@ struct VocabularyData {
   std::vector<uint8_t> arrays;
 };
 
-// Nothing if grammars cannot use these tokens: one is longer than 255 bytes.
+// Returns nullopt if grammars cannot use these tokens because one is longer than 255 bytes.
 std::optional<VocabularyData> build_vocabulary_data(const TokenizerData& tokenizer, int32_t end_token);
 
 }  // namespace sotto

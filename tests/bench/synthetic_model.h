@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "converters/readers/float_model.h"
+#include "converters/readers/checkpoint.h"
 #include "runtime/model/tokenizer_view.h"
 
 namespace sotto::bench {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "converters/tokenizers/tokenizer_builder.h"
+#include "converters/tokenizers/builder.h"
 
 namespace sotto::bench {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "converters/tokenizers/tokenizer_builder.h"
+#include "converters/tokenizers/builder.h"
 #include "runtime/text/tokenizer.h"
 
 namespace {

@@ -10,7 +10,7 @@
 
 #include "converters/quantize/evaluate.h"
 #include "converters/readers/hugging_face.h"
-#include "converters/tokenizers/tokenizer_reader.h"
+#include "converters/tokenizers/reader.h"
 
 namespace sotto {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "converters/model_writer.h"
 #include "converters/quantize/int8_runtime.h"
-#include "converters/readers/float_model.h"
+#include "converters/readers/checkpoint.h"
 
 namespace sotto {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "capi/include/sotto.h"
-#include "converters/readers/float_model.h"
+#include "converters/readers/checkpoint.h"
 
 namespace sotto {
 

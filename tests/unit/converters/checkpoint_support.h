@@ -12,7 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "converters/readers/float_model.h"
+#include "converters/readers/checkpoint.h"
 
 namespace sotto {
 

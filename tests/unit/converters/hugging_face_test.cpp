@@ -220,7 +220,7 @@ TEST_F(HuggingFaceTest, RefusesWrongConfigs) {
   const Case cases[] = {{"model_type", "llama", "\"model_type\" is \"llama\"; only \"gpt2\" is supported"},
                         {"model_type", nullptr, "\"model_type\" is \"\""},
                         {"add_cross_attention", true, "cross attention is not supported"},
-                        {"n_head", 3, "the embedding size 8 is no multiple of the 3 heads"},
+                        {"n_head", 3, "the embedding size 8 is not a multiple of the 3 heads"},
                         {"n_head", 0, "the number of heads is 0"},
                         {"n_layer", 0, "the number of layers is 0"},
                         {"n_layer", -1, "\"n_layer\" is -1, not a count"},
@@ -234,7 +234,7 @@ TEST_F(HuggingFaceTest, RefusesWrongConfigs) {
                         {"layer_norm_epsilon", 0, "\"layer_norm_epsilon\" is 0, not a number in (0, 1]"},
                         {"layer_norm_epsilon", "x", "is not a number"},
                         {"tie_word_embeddings", 1, "is neither true nor false"},
-                        {"n_layer", 1, "is no part of GPT-2 with the 1 layers"},
+                        {"n_layer", 1, "does not belong to a GPT-2 with the 1 layers"},
                         {"n_layer", 3, "h.2.ln_1.weight\": is missing"},
                         {"activation_function", 1, "is not a string"}};
   for (const Case& wrong : cases) {
@@ -245,7 +245,7 @@ TEST_F(HuggingFaceTest, RefusesWrongConfigs) {
 
 TEST_F(HuggingFaceTest, LimitsTheHeadSize) {
   tiny_.config["n_embd"] = 514;
-  EXPECT_ERROR(open(), "the head size is 257, not between 1 and 256");
+  EXPECT_ERROR(open(), "the head size is 257; it must be between 1 and 256");
 }
 
 TEST_F(HuggingFaceTest, RefusesWrongTensors) {
@@ -276,7 +276,7 @@ TEST_F(HuggingFaceTest, LeavesOutWhatIsNoWeight) {
   tiny_.tensors["transformer.h.1.attn.masked_bias"] = make_tensor("F32", {}, {-1e4f});
   EXPECT_TRUE(open().notes().empty());
   tiny_.tensors["score.weight"] = make_tensor("F32", {1}, {1});
-  EXPECT_EQ(open().notes(), std::vector<std::string>{"tensor \"score.weight\" is left out"});
+  EXPECT_EQ(open().notes(), std::vector<std::string>{"tensor \"score.weight\" is not used"});
   tiny_.tensors["transformer.h.1.crossattention.c_attn.weight"] = make_tensor("F32", {1}, {1});
   EXPECT_ERROR(open(), "cross attention is not supported");
 }

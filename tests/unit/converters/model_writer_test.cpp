@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "converters/quantize/quantize.h"
+#include "converters/quantize/int8.h"
 #include "converters/quantize/report.h"
 #include "converters/readers/hugging_face.h"
 #include "converters/synthetic.h"

@@ -18,8 +18,8 @@ struct AlignedBytes {
 };
 
 TEST(PackingTest, RefusesWhatNoEnginePacks) {
-  EXPECT_ERROR(Packer("reference"), "\"reference\" is no instruction set with packed weights");
-  EXPECT_ERROR(Packer("x87"), "\"x87\" is no instruction set");
+  EXPECT_ERROR(Packer("reference"), "\"reference\" is not an instruction set with packed weights");
+  EXPECT_ERROR(Packer("x87"), "\"x87\" is not an instruction set");
 }
 
 TEST(PackingTest, WritesWhatTheKernelsPack) {

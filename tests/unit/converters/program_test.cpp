@@ -70,7 +70,7 @@ TEST_F(ProgramTest, MakesSyntheticModels) {
   ASSERT_EQ(run(shape + " --seed 1 -o b.sotto"), 0) << err_;
   EXPECT_NE(read_bytes(directory_ / "a.sotto"), read_bytes(directory_ / "b.sotto"));
   expect_failure(shape + " --heads 3 -o c.sotto", 2, "--heads");
-  expect_failure("--synthetic gpt2 --layers 3 -o c.sotto", 2, "is only for --synthetic custom");
+  expect_failure("--synthetic gpt2 --layers 3 -o c.sotto", 2, "requires --synthetic custom");
   expect_failure("--synthetic custom --layers 3 -o c.sotto", 2, "needs --vocabulary-size");
   expect_failure("--synthetic gpt3 -o c.sotto", 2, "gpt3");
   expect_failure(". --synthetic gpt2 -o c.sotto", 2, "excludes");
@@ -88,7 +88,7 @@ TEST_F(ProgramTest, ExplainsWrongUsageAndInput) {
   }
   expect_failure("absent -o m.sotto", 1, "absent: not a directory");
   expect_failure(". -o absent/m.sotto", 1, "cannot create");
-  expect_failure(". --vocab . -o m.sotto", 1, "no tokenizer here");
+  expect_failure(". --vocab . -o m.sotto", 1, "contains no tokenizer");
   EXPECT_FALSE(std::filesystem::exists(directory_ / "m.sotto"));
   EXPECT_EQ(run("--help"), 0);
   EXPECT_PRED2(contains, out_, "Examples:");
@@ -140,13 +140,13 @@ TEST_F(ProgramTest, EvaluatesWhatPredictsSomething) {
 }
 
 TEST_F(ProgramTest, ReplacesOnlyModelFilesUnasked) {
-  expect_failure(". -o model.safetensors", 1, "exists and is no .sotto file");
+  expect_failure(". -o model.safetensors", 1, "exists and is not a .sotto file");
   expect_failure(". -o .", 1, "is not a regular file");
   ASSERT_EQ(run(". -o m.sotto"), 0) << err_;
   ASSERT_EQ(run(". -o m.sotto --name other"), 0) << err_;
   EXPECT_PRED2(contains, read_bytes(directory_ / "m.sotto"), "other");
   write_bytes(directory_ / "m.sotto", "something else");
-  expect_failure(". -o m.sotto", 1, "--force replaces it");
+  expect_failure(". -o m.sotto", 1, "use --force to replace it");
   EXPECT_EQ(run(". -o m.sotto --force"), 0) << err_;
 }
 

@@ -8,7 +8,7 @@
 
 #include "converters/model_writer.h"
 #include "converters/synthetic.h"
-#include "converters/tokenizers/tokenizer_builder.h"
+#include "converters/tokenizers/builder.h"
 
 namespace sotto {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "converters/tokenizers/tokenizer_reader.h"
+#include "converters/tokenizers/reader.h"
 #include "tests/unit/text/text_support.h"
 
 namespace sotto::test {

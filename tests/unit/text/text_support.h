@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "converters/tokenizers/tokenizer_builder.h"
+#include "converters/tokenizers/builder.h"
 #include "runtime/text/tokenizer.h"
 
 namespace sotto::test {

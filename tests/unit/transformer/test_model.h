@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "converters/readers/float_model.h"
+#include "converters/readers/checkpoint.h"
 #include "runtime/model/model.h"
 #include "runtime/transformer/beams.h"
 

@@ -1,5 +1,5 @@
-// A vocabulary as files have it: tokens by printable names, in which each byte is one
-// character of GPT-2's alphabet.
+// A vocabulary in the form of files: tokens by printable names, in which each byte is one character of GPT-2's
+// alphabet.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "converters/tokenizers/tokenizer_builder.h"
+#include "converters/tokenizers/builder.h"
 
 namespace sotto {
 
-// The bytes that `name` stands for; nullopt if it has other characters.
+// Returns the bytes that `name` stands for, or nullopt if it has other characters.
 std::optional<std::string> bytes_of_name(std::string_view name);
 
 // Every function throws std::runtime_error on a contradiction.
@@ -22,10 +22,10 @@ class TokenizerNames {
   explicit TokenizerNames(uint32_t vocabulary_size);
 
   void add_token(const std::string& name, int64_t id);
-  // The next merge in rank order. Its parts and its result must be there.
+  // Adds the next merge in rank order. Its parts and its result must be in the vocabulary.
   void add_merge(const std::string& left, const std::string& right);
-  // Text matched before BPE. `id` nullopt: the token of that name. The token of a byte does
-  // not become special: without it no grammar could have this byte.
+  // Adds text that is matched before BPE. Without `id` it is the token of that name. The token of a single byte does
+  // not become special, because grammars need every byte.
   void add_literal(const std::string& text, std::optional<int64_t> id, TokenKind kind);
 
   std::optional<uint32_t> find(const std::string& name) const;

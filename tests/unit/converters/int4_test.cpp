@@ -1,4 +1,4 @@
-#include "converters/quantize/quantize_int4.h"
+#include "converters/quantize/int4.h"
 
 #include <gtest/gtest.h>
 

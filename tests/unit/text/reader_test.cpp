@@ -1,11 +1,11 @@
 // Tokenizer files in all their forms, and what is refused.
-#include "converters/tokenizers/tokenizer_reader.h"
+#include "converters/tokenizers/reader.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "converters/tokenizers/tokenizer_reader_names.h"
+#include "converters/tokenizers/names.h"
 #include "tests/unit/text/text_support.h"
 
 namespace sotto::test {
@@ -141,8 +141,8 @@ TEST(TokenizerReader, DamagedVocabularies) {
   EXPECT_ERROR(files(kVocabulary, "b a\n"), "merges.txt: line 1", "\"ba\"");
   EXPECT_ERROR(files(kVocabulary, "a b\n\na b\n"), "merges.txt: line 2: not two tokens");
   EXPECT_ERROR(files(kVocabulary, "a b c\n"), "line 1: not two tokens");
-  EXPECT_ERROR((Files{{"vocab.json", kVocabulary}}), "merges.txt: not there");
-  EXPECT_ERROR((Files{{"vocab.bpe", kMerges}}), "encoder.json: not there");
+  EXPECT_ERROR((Files{{"vocab.json", kVocabulary}}), "merges.txt: missing");
+  EXPECT_ERROR((Files{{"vocab.bpe", kMerges}}), "encoder.json: missing");
 }
 
 TEST(TokenizerReader, DamagedSpecialTokens) {

@@ -1,5 +1,5 @@
-// Quantization of weights to 4 bits, a scale for every block of 32 inputs of an output, in the
-// layout of kernels/linear/int4_tiles.h.
+// Quantization of weights to 4 bits with one scale per block of 32 inputs of an output, in the layout of
+// kernels/linear/int4_tiles.h.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,13 @@ struct QuantizedInt4 {
   double noise = 0;                  // sum of (w - q * block_scale * scale)^2
 };
 
-// w ~ q * block_scale * scale. A row's scale gives its largest weight the block scale 127 and
-// the weight 8 or, by the sign of the block scale, -8. A block takes the block scale of least
-// squared error among some around that which its largest weight suggests, and the best one for
-// the weights that these lead to. The sums of a layer stay below 2^31. weights (outputs, inputs),
-// finite.
+// w ~ q * block_scale * scale. The scale of a row is chosen so that its largest weight has the block scale 127 and the
+// quantized weight 8, or -8 with a block scale of the other sign. For each block several block scales around the one
+// that its largest weight suggests are tried, each refined by least squares; the one with the least squared error is
+// used. The int32 sums of a layer stay below 2^31. `weights` is (outputs, inputs) and finite.
 QuantizedInt4 quantize_int4(std::span<const float> weights, uint32_t inputs, uint32_t outputs);
 
-// The layer's tiles. bias (outputs), or empty for zero.
+// Returns the layer's tiles. `bias` is (outputs), or empty for zero.
 std::vector<uint8_t> build_int4_tiles(const QuantizedInt4& layer, std::span<const float> bias);
 
 }  // namespace sotto

@@ -1,4 +1,4 @@
-#include "converters/quantize/quantize.h"
+#include "converters/quantize/int8.h"
 
 #include <algorithm>
 #include <cassert>
@@ -39,7 +39,7 @@ void round_row(const float* row, size_t count, float scale, int8_t* q) {
   }
 }
 
-// Relative to scale^2, so that neither overflows.
+// Sums are relative to scale^2, so that neither overflows.
 void add_energies(const float* row, const int8_t* q, size_t count, float scale, QuantizedLinear& result) {
   float signal[kLanes] = {};
   float noise[kLanes] = {};

@@ -1,4 +1,4 @@
-#include "converters/quantize/quantize_int4.h"
+#include "converters/quantize/int4.h"
 
 #include <algorithm>
 #include <array>
@@ -16,12 +16,12 @@ constexpr int kLowest = -kInt4Zero;
 constexpr int kHighest = 15 - kInt4Zero;
 constexpr int kMaxBlockScale = 127;
 
-// As in quantize.cpp: adding and subtracting it rounds to the nearest integer, ties to even.
+// As in int8.cpp: adding and subtracting it rounds to the nearest integer, ties to even.
 constexpr float kRoundToInteger = 12582912.0f;
 
-using Block = std::array<float, kInt4Block>;  // in scales of the row; behind the inputs zeros
+using Block = std::array<float, kInt4Block>;  // in units of the row's scale; padded with zeros after the inputs
 
-// As a tree, which compilers can vectorize.
+// Sums as a tree, which compilers can vectorize.
 float sum_of(Block values) {
   for (size_t width = kInt4Block / 2; width > 0; width /= 2) {
     for (size_t i = 0; i < width; ++i) values[i] += values[i + width];
@@ -32,7 +32,7 @@ float sum_of(Block values) {
 struct Choice {
   int scale = 0;
   Block weights = {};
-  float error = 0;  // squared
+  float error = 0;  // squared error
 };
 
 Choice round_block(const Block& block, int scale) {
@@ -51,7 +51,7 @@ Choice round_block(const Block& block, int scale) {
   return choice;
 }
 
-// The block scale that suits given weights best.
+// Returns the block scale with the least squared error for given quantized weights.
 int fit_scale(const Block& block, const Block& weights) {
   Block products, squares;
   for (size_t i = 0; i < kInt4Block; ++i) {
@@ -90,7 +90,7 @@ Choice choose_block(const Block& block, int max_scale) {
   return best;
 }
 
-// One row. Block scales up to `max_scale`. Returns the largest sum that activations can make.
+// Quantizes one row with block scales up to `max_scale`. Returns the largest sum that int8 activations can produce.
 int64_t quantize_row(const float* row, float max, int max_scale, QuantizedInt4& result, size_t output) {
   const size_t inputs = result.inputs, blocks = int4_block_count(inputs);
   const float scale =
@@ -140,7 +140,7 @@ QuantizedInt4 quantize_int4(std::span<const float> weights, uint32_t inputs, uin
     for (size_t i = 0; i < inputs; ++i) max = std::max(max, std::fabs(row[i]));
     int max_scale = kMaxBlockScale;
     while (quantize_row(row, max, max_scale, result, output) > std::numeric_limits<int32_t>::max()) {
-      max_scale /= 2;  // very wide layers of very even weights
+      max_scale /= 2;  // only in very wide layers with nearly equal weights
     }
     add_noise(row, output, result);
   }

@@ -20,11 +20,11 @@ struct TokenizerDescription {
 
   std::vector<Token> tokens;              // by id
   std::array<uint32_t, 256> byte_tokens;  // kNoToken: none
-  std::vector<TokenMerge> merges;         // in rank order; of equal pairs the last counts
+  std::vector<TokenMerge> merges;         // in rank order; the last of equal pairs is used
   bool add_prefix_space = false;
 };
 
-// What TokenizerView views.
+// The arrays that TokenizerView refers to.
 struct TokenizerData {
   std::vector<uint32_t> token_offsets;
   std::vector<char> token_bytes;
@@ -36,13 +36,12 @@ struct TokenizerData {
   std::vector<uint32_t> sorted_tokens;
   std::vector<uint32_t> added_tokens;
   bool add_prefix_space = false;
-  std::vector<std::string> notes;  // beside what the view views: what its user should know
+  std::vector<std::string> notes;  // remarks for the user; not part of the view
 
   TokenizerView view() const;  // verified
 };
 
-// Drops merges that no text can bring about. Throws std::runtime_error if the description
-// contradicts itself.
+// Drops merges that no text can trigger. Throws std::runtime_error if the description contradicts itself.
 TokenizerData build_tokenizer(const TokenizerDescription& description);
 
 }  // namespace sotto

@@ -1,4 +1,4 @@
-#include "converters/tokenizers/tokenizer_builder.h"
+#include "converters/tokenizers/builder.h"
 
 #include <gtest/gtest.h>
 

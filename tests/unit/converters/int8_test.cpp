@@ -1,4 +1,4 @@
-#include "converters/quantize/quantize.h"
+#include "converters/quantize/int8.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "converters/tokenizers/tokenizer_reader_names.h"
+#include "converters/tokenizers/names.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 namespace sotto {
 namespace {
 
-// The printable bytes of Latin-1 stand for themselves, the other 68 are U+0100 and on.
+// Printable bytes of Latin-1 are their own characters; the other 68 bytes are the characters from U+0100.
 constexpr uint32_t kAlphabetEnd = 256 + 68;
 
 std::array<int, kAlphabetEnd> make_alphabet() {

@@ -1,4 +1,4 @@
-// Symmetric int8 quantization of weights, one scale an output.
+// Symmetric int8 quantization of weights with one scale per output.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,12 @@ struct QuantizedLinear {
   double noise = 0;             // sum of (w - q * scale)^2
 };
 
-// w ~ q * scale with scale = max |w| / 127 over the row, so that no weight is off by more
-// than half a scale. A row of zeros has scale 1; scales are normal floats. Rows are not
-// clipped below their maximum: on real checkpoints that gains under 0.1 dB.
-// weights (outputs, inputs), finite.
+// w ~ q * scale with scale = max |w| / 127 over the row, so that no weight differs by more than half a scale. A row of
+// zeros has scale 1; scales are normal floats. Rows are not clipped below their maximum, which would gain less than 0.1
+// dB on real checkpoints. `weights` is (outputs, inputs) and finite.
 QuantizedLinear quantize(std::span<const float> weights, uint32_t inputs, uint32_t outputs);
 
-// 10 log10(signal / noise); infinity where there is no noise.
+// Returns 10 log10(signal / noise), or infinity without noise.
 double signal_to_noise_db(double signal, double noise);
 
 }  // namespace sotto

@@ -1,0 +1,17 @@
+// Reads the tokenizer of a checkpoint directory: tokenizer.json, or vocab.json and merges.txt (originally named
+// encoder.json and vocab.bpe) with the files that name special tokens.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "converters/tokenizers/builder.h"
+
+namespace sotto {
+
+// Returns nullopt if the directory has no tokenizer. Throws std::runtime_error, which names the file, if the tokenizer
+// is damaged or is not a byte-level BPE that the runtime can reproduce.
+std::optional<TokenizerData> read_tokenizer_directory(const std::filesystem::path& directory, uint32_t vocabulary_size);
+
+}  // namespace sotto
