@@ -53,7 +53,7 @@ sotto_status sotto_matcher_init(const sotto_grammar*, const sotto_vocabulary*, c
 }
 sotto_status sotto_matcher_reset(sotto_matcher*, uint32_t) { return SOTTO_UNSUPPORTED; }
 sotto_status sotto_matcher_mask(sotto_matcher*, uint32_t, uint64_t*, size_t) { return SOTTO_UNSUPPORTED; }
-sotto_status sotto_matcher_view_mask(sotto_matcher*, uint32_t, const uint64_t**) { return SOTTO_UNSUPPORTED; }
+sotto_status sotto_matcher_borrow_mask(sotto_matcher*, uint32_t, const uint64_t**) { return SOTTO_UNSUPPORTED; }
 sotto_status sotto_matcher_accept_token(sotto_matcher*, uint32_t, sotto_token) { return SOTTO_UNSUPPORTED; }
 sotto_status sotto_matcher_accept_text(sotto_matcher*, uint32_t, const char*, size_t) { return SOTTO_UNSUPPORTED; }
 sotto_status sotto_matcher_test(sotto_matcher*, uint32_t, const char*, size_t, uint32_t*, uint32_t*) {

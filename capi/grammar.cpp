@@ -25,12 +25,12 @@ constexpr sotto_grammar_params kDefaults = {sizeof(sotto_grammar_params),
                                             /*trigger_token_count=*/0,
                                             SOTTO_JSON_FLEXIBLE,
                                             /*maximum_space=*/20,
-                                            /*outer_space=*/0,
+                                            /*allow_surrounding_whitespace=*/0,
                                             /*schema_draft=*/2020,
                                             /*assert_formats=*/1,
                                             /*closed=*/0,
                                             /*distinct_names=*/0,
-                                            /*several_tools=*/0,
+                                            /*parallel_tool_calls=*/0,
                                             /*log=*/nullptr,
                                             /*log_user_data=*/nullptr};
 
@@ -86,11 +86,11 @@ sotto_status check_params(const sotto_grammar_params& given, ErrorOut* out) {
   const struct {
     const char* name;
     uint32_t value;
-  } flags[] = {{"outer_space", given.outer_space},
+  } flags[] = {{"allow_surrounding_whitespace", given.allow_surrounding_whitespace},
                {"assert_formats", given.assert_formats},
                {"closed", given.closed},
                {"distinct_names", given.distinct_names},
-               {"several_tools", given.several_tools}};
+               {"parallel_tool_calls", given.parallel_tool_calls}};
   for (const auto& flag : flags) {
     if (const sotto_status bad = check_flag(flag.name, flag.value, out); bad != SOTTO_OK) {
       return bad;
@@ -118,12 +118,12 @@ GrammarSource read_source(const sotto_grammar_params& given, std::span<const cha
   source.vocabulary = unwrap(given.vocabulary);
   source.triggers.texts = {reinterpret_cast<const TextView*>(given.triggers), given.trigger_count};
   source.triggers.tokens = {given.trigger_tokens, given.trigger_token_count};
-  source.schema.style = {read_space(given.json_space), given.maximum_space, given.outer_space != 0};
+  source.schema.style = {read_space(given.json_space), given.maximum_space, given.allow_surrounding_whitespace != 0};
   source.schema.draft = given.schema_draft == 7 ? SchemaDraft::kDraft7 : SchemaDraft::k2020;
   source.schema.assert_formats = given.assert_formats != 0;
   source.schema.closed = given.closed != 0;
   source.schema.distinct_names = given.distinct_names != 0;
-  source.tools = given.several_tools != 0 ? sotto::ToolChoice::kSeveral : sotto::ToolChoice::kOne;
+  source.tools = given.parallel_tool_calls != 0 ? sotto::ToolChoice::kSeveral : sotto::ToolChoice::kOne;
   return source;
 }
 

@@ -30,7 +30,7 @@ constexpr sotto_matcher_params kDefaults = {sizeof(sotto_matcher_params),
                                             kLimits.config_count,
                                             kLimits.item_count,
                                             kLimits.work_count,
-                                            kLimits.mask_size,
+                                            kLimits.mask_bytes,
                                             /*reserved=*/0,
                                             kLimits.step_budget};
 
@@ -44,12 +44,12 @@ bool has_sequence(const sotto_matcher* matcher, uint32_t sequence) {
 sotto_status read_limits(const sotto_matcher_params* params, MatcherLimits* limits, ErrorOut* out) {
   if (params != nullptr && params->struct_size == 0) return out->bad_struct("params");
   const sotto_matcher_params given = params == nullptr ? kDefaults : sotto::capi::read(params, kDefaults);
-  limits->node_count = given.context_count;
+  limits->node_count = given.node_count;
   limits->frame_count = given.frame_count;
   limits->config_count = given.config_count;
   limits->item_count = given.item_count;
   limits->work_count = given.work_count;
-  limits->mask_size = given.mask_bytes;
+  limits->mask_bytes = given.mask_bytes;
   limits->rollback_count = given.rollback_count;
   limits->sequence_count = given.sequence_count;
   limits->step_budget = given.step_budget;
@@ -132,7 +132,7 @@ sotto_status sotto_matcher_mask(sotto_matcher* handle, uint32_t sequence, uint64
   return wrap(status);
 }
 
-sotto_status sotto_matcher_view_mask(sotto_matcher* handle, uint32_t sequence, const uint64_t** words) {
+sotto_status sotto_matcher_borrow_mask(sotto_matcher* handle, uint32_t sequence, const uint64_t** words) {
   if (!has_sequence(handle, sequence) || words == nullptr) return SOTTO_INVALID_ARGUMENT;
   Matcher& matcher = *unwrap_matcher(handle);
   if (matcher.vocabulary() == nullptr) return SOTTO_INVALID_ARGUMENT;

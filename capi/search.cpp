@@ -21,7 +21,7 @@ constexpr sotto_search_params kDefaults = {sizeof(sotto_search_params),
                                            static_cast<int32_t>(kRuntimeDefaults.early_stopping),
                                            kRuntimeDefaults.group_count,
                                            kRuntimeDefaults.diversity_penalty,
-                                           static_cast<int32_t>(kRuntimeDefaults.choice),
+                                           static_cast<int32_t>(kRuntimeDefaults.rerank),
                                            kRuntimeDefaults.contrastive_k,
                                            kRuntimeDefaults.contrastive_alpha,
                                            /*reserved=*/0,
@@ -51,7 +51,7 @@ SearchParams read_params(const sotto_search_params& given) {
   read.early_stopping = static_cast<sotto::EarlyStopping>(given.early_stopping);
   read.group_count = given.group_count;
   read.diversity_penalty = given.diversity_penalty;
-  read.choice = static_cast<sotto::Choice>(given.choice);
+  read.rerank = static_cast<sotto::Rerank>(given.rerank);
   read.contrastive_k = given.contrastive_k;
   read.contrastive_alpha = given.contrastive_alpha;
   read.phrases = {reinterpret_cast<const TokenList*>(given.phrases), given.phrase_count};

@@ -89,17 +89,17 @@ typedef struct sotto_grammar_params {
   const sotto_token* trigger_tokens;
   size_t trigger_token_count;
   /* JSON of every kind. */
-  sotto_json_space json_space; /* default FLEXIBLE */
-  uint32_t maximum_space;      /* default 20; UINT32_MAX: any */
-  uint32_t outer_space;        /* 1: flexible space also around the document; default 0 */
+  sotto_json_space json_space;           /* default FLEXIBLE */
+  uint32_t maximum_space;                /* default 20; UINT32_MAX: any */
+  uint32_t allow_surrounding_whitespace; /* 1: flexible space also around the document; default 0 */
   /* JSON Schema, and the parameters of tools. */
-  uint32_t schema_draft;   /* where $schema names none: 7 or 2020; default 2020 */
-  uint32_t assert_formats; /* default 1: "format" is checked where the standard names it */
-  uint32_t closed;         /* 1: objects with "properties" and arrays with a tuple hold nothing else
-                              unless the schema says so; default 0 */
-  uint32_t distinct_names; /* 1: minProperties may count names that could repeat; default 0 */
-  uint32_t several_tools;  /* 1: an array of one or more calls; default 0 */
-  sotto_log_fn log;        /* default NULL. Warnings: rules that no text can use */
+  uint32_t schema_draft;        /* where $schema names none: 7 or 2020; default 2020 */
+  uint32_t assert_formats;      /* default 1: "format" is checked where the standard names it */
+  uint32_t closed;              /* 1: objects with "properties" and arrays with a tuple hold nothing else
+                                   unless the schema says so; default 0 */
+  uint32_t distinct_names;      /* 1: minProperties may count names that could repeat; default 0 */
+  uint32_t parallel_tool_calls; /* 1: an array of one or more calls; default 0 */
+  sotto_log_fn log;             /* default NULL. Warnings: rules that no text can use */
   void* log_user_data;
 } sotto_grammar_params;
 
@@ -141,12 +141,12 @@ typedef struct sotto_matcher_params {
                               that searches with n sequences needs 2n+1 */
   uint32_t rollback_count; /* newest tokens of sequence 0 that can be taken back; default 64 */
   /* Default 0 for each: enough for the grammar to be fast, unless it is very ambiguous. */
-  uint32_t context_count; /* places in rules where others are called */
-  uint32_t frame_count;   /* in all contexts */
-  uint32_t config_count;  /* sets of states; at most 65535 */
-  uint32_t item_count;    /* in all sets */
-  uint32_t work_count;    /* states visited in one step */
-  uint32_t mask_bytes;    /* of remembered masks */
+  uint32_t node_count;   /* places in rules where others are called */
+  uint32_t frame_count;  /* in all contexts */
+  uint32_t config_count; /* sets of states; at most 65535 */
+  uint32_t item_count;   /* in all sets */
+  uint32_t work_count;   /* states visited in one step */
+  uint32_t mask_bytes;   /* of remembered masks */
   uint32_t reserved;
   uint64_t step_budget; /* elementary steps of one call; default 20,000,000 */
 } sotto_matcher_params;
@@ -188,7 +188,7 @@ SOTTO_API sotto_status sotto_matcher_mask(sotto_matcher* matcher, uint32_t seque
  * of 8 bytes. They may be read, also by other threads, until the next call with this matcher, or
  * with a session that uses it; nobody may write to them. Errors: as above, and `*words` is as it
  * was. Since 1.1. */
-SOTTO_API sotto_status sotto_matcher_view_mask(sotto_matcher* matcher, uint32_t sequence, const uint64_t** words);
+SOTTO_API sotto_status sotto_matcher_borrow_mask(sotto_matcher* matcher, uint32_t sequence, const uint64_t** words);
 
 /* Accepts a token, or text, that may begin and end inside a token or character.
  * Errors: INVALID_ARGUMENT (it does not fit), GRAMMAR_TOO_LARGE; nothing has changed. */

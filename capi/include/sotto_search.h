@@ -27,7 +27,7 @@ enum {
   /* Beams drawn without replacement from the sampler's whole chain. */
   SOTTO_SEARCH_BEAM_SAMPLE = 1,
   /* Independent continuations, each drawn by the sampler with random numbers of its own, in
-   * order of `choice`. */
+   * order of `rerank`. */
   SOTTO_SEARCH_SAMPLE = 2,
   /* One sequence: of the contrastive_k likeliest the token with the largest
    * (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden states h_j (Su et al. 2022).
@@ -39,10 +39,10 @@ enum {
  * early_stopping). */
 typedef int32_t sotto_early_stopping;
 enum {
-  SOTTO_STOP_HEURISTIC = 0, /* when the best running one, at its present length, is no better
+  SOTTO_EARLY_STOPPING_HEURISTIC = 0, /* when the best running one, at its present length, is no better
                                than the worst finished one */
-  SOTTO_STOP_AT_ONCE = 1,
-  SOTTO_STOP_NEVER = 2 /* only when no better one is possible */
+  SOTTO_EARLY_STOPPING_AT_ONCE = 1,
+  SOTTO_EARLY_STOPPING_NEVER = 2 /* only when no better one is possible */
 };
 
 /* How scores of unlike lengths compare: sum of ln p, divided by ... */
@@ -53,16 +53,16 @@ enum {
 };
 
 /* What SOTTO_SEARCH_SAMPLE puts first. */
-typedef int32_t sotto_choice;
+typedef int32_t sotto_rerank;
 enum {
-  SOTTO_CHOICE_ORDER = 0, /* as drawn: score is the sum of ln p */
-  SOTTO_CHOICE_BEST = 1,  /* best of n: the largest length-normalised ln p under the model */
+  SOTTO_RERANK_ORDER = 0, /* as drawn: score is the sum of ln p */
+  SOTTO_RERANK_BEST = 1,  /* best of n: the largest length-normalised ln p under the model */
   /* Minimum Bayes risk (Kumar and Byrne 2004): the largest mean similarity to all of
    * them, itself among them. */
-  SOTTO_CHOICE_EXACT = 2,   /* similarity 1 for equal tokens, 0 otherwise: a vote
+  SOTTO_RERANK_EXACT = 2,   /* similarity 1 for equal tokens, 0 otherwise: a vote
                                (self-consistency, Wang et al. 2023) */
-  SOTTO_CHOICE_NGRAM = 3,   /* F1 of the token n-grams of order 1 to 4, averaged */
-  SOTTO_CHOICE_CALLBACK = 4 /* `similarity` */
+  SOTTO_RERANK_NGRAM = 3,   /* F1 of the token n-grams of order 1 to 4, averaged */
+  SOTTO_RERANK_CALLBACK = 4 /* `similarity` */
 };
 
 /* One continuation. Owned by the session, valid until its next call. */
@@ -96,7 +96,7 @@ typedef struct sotto_search_params {
   sotto_early_stopping early_stopping; /* default HEURISTIC */
   uint32_t group_count;                /* default 1; divides sequence_count */
   float diversity_penalty;             /* default 0; above 0 with more than one group; at most 100 */
-  sotto_choice choice;                 /* default ORDER */
+  sotto_rerank rerank;                 /* default ORDER */
   uint32_t contrastive_k;              /* default 4; 2 ... 64 */
   float contrastive_alpha;             /* default 0.6; 0 ... 1 */
   uint32_t reserved;

@@ -90,7 +90,7 @@ enum {
   SOTTO_GUIDE_OFF = 0,
   /* Classifier-free guidance (Sanchez et al. 2023): scale (ln p - ln p_guide) + ln p_guide.
    * The guide, of the same model, has been prefilled with the negative prompt. */
-  SOTTO_GUIDE_FREE = 1,
+  SOTTO_GUIDE_CFG = 1,
   /* Contrastive decoding (Li et al. 2022; O'Brien and Lewis 2023):
    * (1+beta) l - beta l_guide for tokens with p >= alpha max p, the others go. The guide runs
    * a weaker model with the same vocabulary over the same prompt. */

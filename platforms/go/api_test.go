@@ -184,7 +184,7 @@ func TestSearches(t *testing.T) {
 	equal(t, steps > 0, true)
 	params.PhraseGroups = nil
 	params.Phrases = nil
-	params.Mode, params.Choice = SearchSample, ChoiceCallback
+	params.Mode, params.Rerank = SearchSample, RerankCallback
 	params.Similarity = func(a, b []Token) float64 { return float64(len(a) - len(b)) }
 	equal(t, len(must[[]Sequence](t)(session.Search(params))), 4)
 	params = DefaultSearchParams()

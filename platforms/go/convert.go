@@ -286,7 +286,7 @@ func DefaultSearchParams() SearchParams {
 	p.EarlyStopping = EarlyStopping(c.early_stopping)
 	p.GroupCount = uint32(c.group_count)
 	p.DiversityPenalty = float32(c.diversity_penalty)
-	p.Choice = Choice(c.choice)
+	p.Rerank = Rerank(c.rerank)
 	p.ContrastiveK = uint32(c.contrastive_k)
 	p.ContrastiveAlpha = float32(c.contrastive_alpha)
 	return p
@@ -308,7 +308,7 @@ func (p *SearchParams) fill(c *C.sotto_search_params, a *arena) {
 	c.early_stopping = C.sotto_early_stopping(p.EarlyStopping)
 	c.group_count = C.uint32_t(p.GroupCount)
 	c.diversity_penalty = C.float(p.DiversityPenalty)
-	c.choice = C.sotto_choice(p.Choice)
+	c.rerank = C.sotto_rerank(p.Rerank)
 	c.contrastive_k = C.uint32_t(p.ContrastiveK)
 	c.contrastive_alpha = C.float(p.ContrastiveAlpha)
 	c.phrases, c.phrase_count = a.tokenLists(p.Phrases)
@@ -321,12 +321,12 @@ func DefaultGrammarParams() GrammarParams {
 	p.Language = GrammarLanguage(c.language)
 	p.JSONSpace = JSONSpace(c.json_space)
 	p.MaximumSpace = uint32(c.maximum_space)
-	p.OuterSpace = c.outer_space != 0
+	p.AllowSurroundingWhitespace = c.allow_surrounding_whitespace != 0
 	p.SchemaDraft = uint32(c.schema_draft)
 	p.AssertFormats = c.assert_formats != 0
 	p.Closed = c.closed != 0
 	p.DistinctNames = c.distinct_names != 0
-	p.SeveralTools = c.several_tools != 0
+	p.ParallelToolCalls = c.parallel_tool_calls != 0
 	return p
 }
 
@@ -345,12 +345,12 @@ func (p *GrammarParams) fill(c *C.sotto_grammar_params, a *arena) {
 	c.trigger_tokens, c.trigger_token_count = a.tokens(p.TriggerTokens)
 	c.json_space = C.sotto_json_space(p.JSONSpace)
 	c.maximum_space = C.uint32_t(p.MaximumSpace)
-	c.outer_space = flag(p.OuterSpace)
+	c.allow_surrounding_whitespace = flag(p.AllowSurroundingWhitespace)
 	c.schema_draft = C.uint32_t(p.SchemaDraft)
 	c.assert_formats = flag(p.AssertFormats)
 	c.closed = flag(p.Closed)
 	c.distinct_names = flag(p.DistinctNames)
-	c.several_tools = flag(p.SeveralTools)
+	c.parallel_tool_calls = flag(p.ParallelToolCalls)
 }
 
 // DefaultMatcherParams gives the library's defaults.
@@ -359,7 +359,7 @@ func DefaultMatcherParams() MatcherParams {
 	var p MatcherParams
 	p.SequenceCount = uint32(c.sequence_count)
 	p.RollbackCount = uint32(c.rollback_count)
-	p.ContextCount = uint32(c.context_count)
+	p.NodeCount = uint32(c.node_count)
 	p.FrameCount = uint32(c.frame_count)
 	p.ConfigCount = uint32(c.config_count)
 	p.ItemCount = uint32(c.item_count)
@@ -378,7 +378,7 @@ func defaultMatcherParamsC() C.sotto_matcher_params {
 func (p *MatcherParams) fill(c *C.sotto_matcher_params) {
 	c.sequence_count = C.uint32_t(p.SequenceCount)
 	c.rollback_count = C.uint32_t(p.RollbackCount)
-	c.context_count = C.uint32_t(p.ContextCount)
+	c.node_count = C.uint32_t(p.NodeCount)
 	c.frame_count = C.uint32_t(p.FrameCount)
 	c.config_count = C.uint32_t(p.ConfigCount)
 	c.item_count = C.uint32_t(p.ItemCount)

@@ -169,7 +169,7 @@ type GuideMode int32
 
 const (
 	GuideOff      GuideMode = 0
-	GuideFree     GuideMode = 1
+	GuideCFG      GuideMode = 1
 	GuideContrast GuideMode = 2
 )
 
@@ -200,15 +200,15 @@ const (
 	LengthGNMT  LengthNorm = 1
 )
 
-// Choice is what a search by sampling puts first.
-type Choice int32
+// Rerank is what a search by sampling puts first.
+type Rerank int32
 
 const (
-	ChoiceOrder    Choice = 0
-	ChoiceBest     Choice = 1
-	ChoiceExact    Choice = 2
-	ChoiceNGram    Choice = 3
-	ChoiceCallback Choice = 4
+	RerankOrder    Rerank = 0
+	RerankBest     Rerank = 1
+	RerankExact    Rerank = 2
+	RerankNGram    Rerank = 3
+	RerankCallback Rerank = 4
 )
 
 // GrammarLanguage is what the source of a grammar is written in.

@@ -106,7 +106,7 @@ func (m *Matcher) AllowedTokens(sequence uint32) ([]Token, error) {
 	var tokens []Token
 	err := m.call(func(handle *C.sotto_matcher) C.sotto_status {
 		var words *C.uint64_t
-		status := C.sotto_matcher_view_mask(handle, C.uint32_t(sequence), &words)
+		status := C.sotto_matcher_borrow_mask(handle, C.uint32_t(sequence), &words)
 		if words == nil {
 			return status
 		}

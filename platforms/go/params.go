@@ -145,7 +145,7 @@ type SearchParams struct {
 	EarlyStopping    EarlyStopping
 	GroupCount       uint32
 	DiversityPenalty float32
-	Choice           Choice
+	Rerank           Rerank
 	ContrastiveK     uint32
 	ContrastiveAlpha float32
 	Phrases          [][]Token
@@ -156,27 +156,27 @@ type SearchParams struct {
 
 // GrammarParams is how the source of a grammar is read.
 type GrammarParams struct {
-	Language      GrammarLanguage
-	Root          string
-	Vocabulary    *Vocabulary
-	Triggers      []string
-	TriggerTokens []Token
-	JSONSpace     JSONSpace
-	MaximumSpace  uint32
-	OuterSpace    bool
-	SchemaDraft   uint32
-	AssertFormats bool
-	Closed        bool
-	DistinctNames bool
-	SeveralTools  bool
-	Log           func(level LogLevel, message string)
+	Language                   GrammarLanguage
+	Root                       string
+	Vocabulary                 *Vocabulary
+	Triggers                   []string
+	TriggerTokens              []Token
+	JSONSpace                  JSONSpace
+	MaximumSpace               uint32
+	AllowSurroundingWhitespace bool
+	SchemaDraft                uint32
+	AssertFormats              bool
+	Closed                     bool
+	DistinctNames              bool
+	ParallelToolCalls          bool
+	Log                        func(level LogLevel, message string)
 }
 
 // MatcherParams is how much a matcher may keep.
 type MatcherParams struct {
 	SequenceCount uint32
 	RollbackCount uint32
-	ContextCount  uint32
+	NodeCount     uint32
 	FrameCount    uint32
 	ConfigCount   uint32
 	ItemCount     uint32

@@ -100,7 +100,7 @@ Status SampleSearch::draw(RunningSequence* running) {
 }
 
 void SampleSearch::end(const RunningSequence& running, uint32_t count, uint32_t length, Status stop) {
-  const bool by_length = run_.params.choice == Choice::kBest;
+  const bool by_length = run_.params.rerank == Rerank::kBest;
   const double score = by_length ? length_score(run_.params, running.log_probability, length) : running.log_probability;
   run_.memory.results[running.index] = {
       run_.memory.tokens_of(0, running.index), count, score, running.log_probability, stop, running.index};
@@ -108,8 +108,8 @@ void SampleSearch::end(const RunningSequence& running, uint32_t count, uint32_t 
 
 Status SampleSearch::rank() {
   const std::span<SearchSequence> results(run_.memory.results, run_.params.sequence_count);
-  if (run_.params.choice == Choice::kOrder) return Status::kOk;
-  if (run_.params.choice != Choice::kBest) {
+  if (run_.params.rerank == Rerank::kOrder) return Status::kOk;
+  if (run_.params.rerank != Rerank::kBest) {
     SOTTO_TRY(vote(run_.params, run_.memory.shape.sequence_tokens, run_.memory.order, results));
   }
   std::sort(results.begin(), results.end(),

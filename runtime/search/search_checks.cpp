@@ -82,11 +82,11 @@ Status check_phrases(const SearchParams& params, const SearchInput& input, uint3
   return Status::kOk;
 }
 
-Status check_choice(const SearchParams& params, Error* error) {
-  SOTTO_TRY(check_enum("choice", params.choice, Choice::kCallback, "SOTTO_CHOICE_", error));
-  SOTTO_TRY(check_only(params.choice != Choice::kOrder, params.mode == SearchMode::kSample, "choice",
+Status check_rerank(const SearchParams& params, Error* error) {
+  SOTTO_TRY(check_enum("rerank", params.rerank, Rerank::kCallback, "SOTTO_RERANK_", error));
+  SOTTO_TRY(check_only(params.rerank != Rerank::kOrder, params.mode == SearchMode::kSample, "rerank",
                        "SOTTO_SEARCH_SAMPLE", error));
-  return check_only(params.choice == Choice::kCallback, params.similarity != nullptr, "SOTTO_CHOICE_CALLBACK",
+  return check_only(params.rerank == Rerank::kCallback, params.similarity != nullptr, "SOTTO_RERANK_CALLBACK",
                     "similarity", error);
 }
 
@@ -126,9 +126,9 @@ Status resolve_search(const SearchParams& given, const SearchShape& shape, const
   SOTTO_TRY(check_range("length_penalty", params->length_penalty, -10, 10, error));
   SOTTO_TRY(check_enum("length_norm", params->length_norm, LengthNorm::kGnmt, "SOTTO_LENGTH_", error));
   SOTTO_TRY(check_enum("early_stopping", params->early_stopping, EarlyStopping::kNever,
-                       "SOTTO_STOP_HEURISTIC, AT_ONCE or NEVER", error));
+                       "SOTTO_EARLY_STOPPING_HEURISTIC, AT_ONCE or NEVER", error));
   SOTTO_TRY(check_groups(*params, error));
-  SOTTO_TRY(check_choice(*params, error));
+  SOTTO_TRY(check_rerank(*params, error));
   SOTTO_TRY(check_contrastive(*params, shape, input, error));
   SOTTO_TRY(check_phrases(*params, input, vocabulary_size, error));
   return check_sampler(*params, input.sampler->params(), error);

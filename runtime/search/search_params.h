@@ -19,8 +19,8 @@ enum class EarlyStopping : int32_t { kHeuristic = 0, kAtOnce = 1, kNever = 2 };
 // Numbered as sotto_length_norm.
 enum class LengthNorm : int32_t { kPower = 0, kGnmt = 1 };
 
-// Numbered as sotto_choice.
-enum class Choice : int32_t { kOrder = 0, kBest = 1, kExact = 2, kNgram = 3, kCallback = 4 };
+// Numbered as sotto_rerank.
+enum class Rerank : int32_t { kOrder = 0, kBest = 1, kExact = 2, kNgram = 3, kCallback = 4 };
 
 // Laid out as sotto_sequence.
 struct SearchSequence {
@@ -49,7 +49,7 @@ struct SearchParams {
   EarlyStopping early_stopping = EarlyStopping::kHeuristic;
   uint32_t group_count = 1;
   float diversity_penalty = 0;
-  Choice choice = Choice::kOrder;
+  Rerank rerank = Rerank::kOrder;
   uint32_t contrastive_k = 4;
   float contrastive_alpha = 0.6f;
   std::span<const TokenList> phrases;

@@ -44,12 +44,12 @@ class SortedNgrams {
 
 double similarity_of(const SearchParams& params, const SearchSequence& a, std::span<const uint32_t> a_order,
                      const SearchSequence& b, std::span<const uint32_t> b_order) {
-  switch (params.choice) {
-    case Choice::kExact: {
+  switch (params.rerank) {
+    case Rerank::kExact: {
       const auto x = tokens_of(a), y = tokens_of(b);
       return std::equal(x.begin(), x.end(), y.begin(), y.end()) ? 1 : 0;
     }
-    case Choice::kNgram:
+    case Rerank::kNgram:
       return ngram_similarity(tokens_of(a), a_order, tokens_of(b), b_order);
     default:
       return params.similarity(params.similarity_user_data, a.tokens, a.token_count, b.tokens, b.token_count);
@@ -92,7 +92,7 @@ double ngram_similarity(std::span<const int32_t> a, std::span<const uint32_t> a_
 Status vote(const SearchParams& params, size_t sequence_tokens, uint32_t* order, std::span<SearchSequence> sequences) {
   constexpr double kScale = 0x1p-32;  // the sum of finite similarities is finite
   const auto order_of = [&](size_t i) { return std::span(order + i * sequence_tokens, sequences[i].token_count); };
-  if (params.choice == Choice::kNgram) {
+  if (params.rerank == Rerank::kNgram) {
     for (size_t i = 0; i < sequences.size(); ++i) {
       sort_ngrams(tokens_of(sequences[i]), order_of(i));
     }

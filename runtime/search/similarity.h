@@ -21,7 +21,7 @@ double ngram_similarity(std::span<const int32_t> a, std::span<const uint32_t> a_
 // The places of a sequence, sorted by the up to four tokens that begin there.
 void sort_ngrams(std::span<const int32_t> tokens, std::span<uint32_t> order);
 
-// Scores all sequences by the similarity that params.choice names. `order` (sequence,
+// Scores all sequences by the similarity that params.rerank names. `order` (sequence,
 // sequence_tokens) is scratch. kInvalidArgument: the caller's similarity is not finite.
 Status vote(const SearchParams& params, size_t sequence_tokens, uint32_t* order, std::span<SearchSequence> sequences);
 

@@ -41,7 +41,7 @@ void mix_contrast(const Kernels& kernels, const GuideParams& params, std::span<c
 }  // namespace
 
 Status check_guide(const GuideParams& params, Error* error) {
-  if (params.mode != GuideMode::kFree && params.mode != GuideMode::kContrast) {
+  if (params.mode != GuideMode::kCfg && params.mode != GuideMode::kContrast) {
     return fail(error, Status::kInvalidArgument, "mode is not a SOTTO_GUIDE_ value with a guide");
   }
   SOTTO_TRY(check_range("scale", params.scale, 0, kMaxScale, error));
@@ -52,7 +52,7 @@ Status check_guide(const GuideParams& params, Error* error) {
 
 void mix_guide(const Kernels& kernels, const GuideParams& params, std::span<const float> logits,
                std::span<const float> guide, float* mixed) {
-  if (params.mode == GuideMode::kFree) {
+  if (params.mode == GuideMode::kCfg) {
     mix_free(kernels, static_cast<double>(params.scale), logits, guide, mixed);
   } else {
     mix_contrast(kernels, params, logits, guide, mixed);

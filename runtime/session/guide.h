@@ -14,7 +14,7 @@ enum class GuideMode : int32_t { kOff = 0, kFree = 1, kContrast = 2 };
 
 // As sotto_guide_params.
 struct GuideParams {
-  GuideMode mode = GuideMode::kFree;
+  GuideMode mode = GuideMode::kCfg;
   float scale = 1.5f;
   float alpha = 0.1f;
   float beta = 0.5f;

@@ -214,7 +214,7 @@ class Run {
   }
   bool read_mask(CallTimes* times, uint32_t sequence = 0) {
     const sotto_status status = timed(times, [&] {
-      if (masks_ == Masks::kInPlace) return sotto_matcher_view_mask(matcher_, sequence, &words_);
+      if (masks_ == Masks::kInPlace) return sotto_matcher_borrow_mask(matcher_, sequence, &words_);
       words_ = copy_.data();
       return sotto_matcher_mask(matcher_, sequence, copy_.data(), copy_.size());
     });

@@ -87,10 +87,10 @@ TEST_F(DecodingArguments, SearchFieldsOutOfRangeAreNamed) {
   add(cases, "early_stopping", &Params::early_stopping, {-1, 3});
   add(cases, "group_count", &Params::group_count, {0u, 3u});
   add(cases, "diversity_penalty", &Params::diversity_penalty, {-0.1f, 0.5f, 100.5f, kNan});
-  add(cases, "choice", &Params::choice, {-1, 5});
+  add(cases, "rerank", &Params::rerank, {-1, 5});
   cases.push_back({"similarity", [](Params& p) {
                      p.mode = SOTTO_SEARCH_SAMPLE;
-                     p.choice = SOTTO_CHOICE_CALLBACK;
+                     p.rerank = SOTTO_RERANK_CALLBACK;
                    }});
   for (const uint32_t k : {1u, 65u, 5u}) {
     cases.push_back({"contrastive_k", [k](Params& p) {

@@ -119,12 +119,12 @@ TEST_F(GrammarArguments, OfGrammars) {
   spoil("json_space", [](auto& p) { p.json_space = 3; });
   spoil("json_space", [](auto& p) { p.json_space = -1; });
   spoil("maximum_space", [](auto& p) { p.maximum_space = UINT32_MAX - 1; });
-  spoil("outer_space", [](auto& p) { p.outer_space = 2; });
+  spoil("allow_surrounding_whitespace", [](auto& p) { p.allow_surrounding_whitespace = 2; });
   spoil("schema_draft", [](auto& p) { p.schema_draft = 6; });
   spoil("assert_formats", [](auto& p) { p.assert_formats = 2; });
   spoil("closed", [](auto& p) { p.closed = 2; });
   spoil("distinct_names", [](auto& p) { p.distinct_names = 2; });
-  spoil("several_tools", [](auto& p) { p.several_tools = 2; });
+  spoil("parallel_tool_calls", [](auto& p) { p.parallel_tool_calls = 2; });
   spoil("triggers", [](auto& p) { p.trigger_count = 1; });
   spoil("trigger_tokens", [](auto& p) { p.trigger_token_count = 1; });
   const sotto_text empty = {"", 0}, null = {nullptr, 3}, wrong = {"\xC3", 1};
@@ -211,7 +211,7 @@ TEST_F(GrammarArguments, OfMatchers) {
   spoil("rollback_count", [](auto& p) { p.rollback_count = UINT32_MAX; });
   spoil("mask_bytes", [](auto& p) { p.mask_bytes = 1; });
   for (const uint32_t wrong : {1u, UINT32_MAX}) {
-    spoil("context_count", [&](auto& p) { p.context_count = wrong; });
+    spoil("node_count", [&](auto& p) { p.node_count = wrong; });
     spoil("frame_count", [&](auto& p) { p.frame_count = wrong; });
     spoil("config_count", [&](auto& p) { p.config_count = wrong; });
     spoil("item_count", [&](auto& p) { p.item_count = wrong; });
@@ -251,7 +251,7 @@ TEST_F(GrammarArguments, OfMatchersInMemoryOfExactlyTheirSize) {
     const sotto_status masked = sotto_matcher_mask(made, 0, &word, 1);
     EXPECT_EQ(masked, vocabulary == nullptr ? SOTTO_INVALID_ARGUMENT : SOTTO_OK);
     const uint64_t* view = nullptr;
-    EXPECT_EQ(sotto_matcher_view_mask(made, 0, &view), masked);
+    EXPECT_EQ(sotto_matcher_borrow_mask(made, 0, &view), masked);
     EXPECT_EQ(view != nullptr, masked == SOTTO_OK);
     EXPECT_EQ(sotto_matcher_accept_token(made, 0, 0), vocabulary == nullptr ? SOTTO_INVALID_ARGUMENT : SOTTO_OK);
     for (int i = 0; i < 300; ++i) {
@@ -276,9 +276,9 @@ TEST_F(GrammarArguments, OfCallsOfAMatcher) {
       sotto_matcher_mask(nullptr, 0, words, 2),
       sotto_matcher_mask(m, 1, words, 2),
       sotto_matcher_mask(m, 0, nullptr, 2),
-      sotto_matcher_view_mask(nullptr, 0, &view),
-      sotto_matcher_view_mask(m, 1, &view),
-      sotto_matcher_view_mask(m, 0, nullptr),
+      sotto_matcher_borrow_mask(nullptr, 0, &view),
+      sotto_matcher_borrow_mask(m, 1, &view),
+      sotto_matcher_borrow_mask(m, 0, nullptr),
       sotto_matcher_accept_token(nullptr, 0, 0),
       sotto_matcher_accept_token(m, 1, 0),
       sotto_matcher_accept_token(m, 0, 3),

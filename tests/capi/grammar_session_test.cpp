@@ -172,7 +172,7 @@ TEST(GrammarSession, LimitsStopItAndItGoesOnWithout) {
   EXPECT_EQ(grammar.status, SOTTO_GRAMMAR_SYNTAX);  // no text ends
   const OpenGrammar nested("root ::= \"(\" root \")\" | \"x\"");
   OpenMatcher matcher(nested, &words(), [](auto& p) {
-    p.context_count = 64;
+    p.node_count = 64;
     p.frame_count = 64;
   });
   GrammarSession session;

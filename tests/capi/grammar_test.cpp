@@ -54,7 +54,7 @@ TEST(Grammar, SpeaksEveryLanguage) {
   expect_texts(OpenGrammar(tools,
                            [](auto& p) {
                              p.language = SOTTO_GRAMMAR_TOOLS;
-                             p.several_tools = 1;
+                             p.parallel_tool_calls = 1;
                              p.json_space = SOTTO_JSON_COMPACT;
                            }),
                {R"([{"name":"stop","arguments":{}},{"name":"add","arguments":{"x":2}}])"},
@@ -77,7 +77,7 @@ TEST(Grammar, TakesEveryOption) {
   expect_texts(with([](auto& p) { p.json_space = SOTTO_JSON_ONE_SPACE; }), {spaced}, {compact});
   expect_texts(with([](auto& p) { p.maximum_space = 0; }), {compact}, {spaced});
   expect_texts(with([](auto& p) { p.maximum_space = UINT32_MAX; }), {"{" + std::string(5000, ' ') + "}"}, {});
-  expect_texts(with([](auto& p) { p.outer_space = 1; }), {" {}\n"}, {});
+  expect_texts(with([](auto& p) { p.allow_surrounding_whitespace = 1; }), {" {}\n"}, {});
   expect_texts(with([](auto& p) { p.assert_formats = 0; }), {wrong_date}, {});
   expect_texts(with([](auto& p) { p.closed = 1; }), {R"({"a":"2024-02-29"})"}, {compact});
   const std::string siblings = R"({"$ref":"#/definitions/a","enum":[1],"definitions":{"a":{"type":"integer"}}})";
@@ -221,7 +221,7 @@ TEST(Matcher, ForksForcesAndTests) {
 TEST(Matcher, LimitsGiveAStatusAndChangeNothing) {
   OpenGrammar grammar("root ::= \"a\" root \"b\" | \"c\"");
   OpenMatcher matcher(grammar, &little(), [](auto& p) {
-    p.context_count = 32;
+    p.node_count = 32;
     p.frame_count = 32;
     p.rollback_count = 0;
   });

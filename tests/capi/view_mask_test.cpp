@@ -35,7 +35,7 @@ class Pair {
   std::vector<sotto_token> compare(uint32_t sequence) {
     const uint64_t* words = nullptr;
     std::vector<uint64_t> copy((kTokens + 63) / 64);
-    const sotto_status status = sotto_matcher_view_mask(shown_.get(), sequence, &words);
+    const sotto_status status = sotto_matcher_borrow_mask(shown_.get(), sequence, &words);
     EXPECT_EQ(status, sotto_matcher_mask(copied_.get(), sequence, copy.data(), copy.size()));
     std::vector<sotto_token> allowed;
     if (status != SOTTO_OK) {
@@ -88,7 +88,7 @@ void walk(Pair& pair, uint32_t seed) {
   }
 }
 
-TEST(ViewMask, IsTheMaskThatIsCopied) {
+TEST(BorrowMask, IsTheMaskThatIsCopied) {
   const OpenVocabulary vocabulary(tokens(), {}, {kEndToken});
   const OpenGrammar grammars[] = {OpenGrammar("", SOTTO_GRAMMAR_JSON),
                                   OpenGrammar("root ::= root \",\" root | \"{\" root \"}\" | [a-b1]{1,40} | <[7]>",
@@ -103,18 +103,18 @@ TEST(ViewMask, IsTheMaskThatIsCopied) {
   }
 }
 
-TEST(ViewMask, StaysAsItIsUntilTheNextCall) {
+TEST(BorrowMask, StaysAsItIsUntilTheNextCall) {
   const OpenVocabulary vocabulary(tokens(), {}, {kEndToken});
   const OpenGrammar grammar("", SOTTO_GRAMMAR_JSON);
   OpenMatcher matcher(grammar, &vocabulary);
   const uint64_t* words = nullptr;
-  ASSERT_EQ(sotto_matcher_view_mask(matcher.get(), 0, &words), SOTTO_OK);
+  ASSERT_EQ(sotto_matcher_borrow_mask(matcher.get(), 0, &words), SOTTO_OK);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(words) % sizeof *words, 0u);
   const std::vector<uint64_t> seen(words, words + (kTokens + 63) / 64);
   EXPECT_EQ(matcher.info().may_end, 0u);
   EXPECT_EQ(std::vector<uint64_t>(words, words + seen.size()), seen);
   const uint64_t* again = nullptr;
-  ASSERT_EQ(sotto_matcher_view_mask(matcher.get(), 0, &again), SOTTO_OK);
+  ASSERT_EQ(sotto_matcher_borrow_mask(matcher.get(), 0, &again), SOTTO_OK);
   EXPECT_EQ(again, words);
 }
 

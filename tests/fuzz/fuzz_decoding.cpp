@@ -61,7 +61,7 @@ void search(sotto_session* session, sotto::FuzzBytes& bytes) {
   params.group_count = 1 + bytes.below(3);
   params.diversity_penalty = params.group_count > 1 ? 0.5f : 0.0f;
   params.early_stopping = static_cast<sotto_early_stopping>(bytes.below(4));
-  params.choice = static_cast<sotto_choice>(bytes.below(6));
+  params.rerank = static_cast<sotto_rerank>(bytes.below(6));
   params.contrastive_k = 2 + bytes.below(3);
   const sotto_token tokens[] = {static_cast<sotto_token>(bytes.byte()), 5, 6};
   const sotto_token_list phrase = {tokens, 1 + size_t{bytes.below(3)}};

@@ -141,7 +141,7 @@ MatcherLimits small_limits(FuzzBytes& bytes) {
   limits.config_count = count();
   limits.item_count = count() * 2;
   limits.work_count = count() * 2;
-  limits.mask_size = 512u << bytes.below(4);
+  limits.mask_bytes = 512u << bytes.below(4);
   limits.rollback_count = bytes.below(8);
   limits.sequence_count = 3;
   limits.step_budget = 200u << bytes.below(8);

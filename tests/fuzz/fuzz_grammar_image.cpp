@@ -54,7 +54,7 @@ sotto::MatcherLimits choose_limits(Numbers& numbers) {
   limits.config_count = count();
   limits.item_count = 2 * count();
   limits.work_count = count();
-  limits.mask_size = 2048;
+  limits.mask_bytes = 2048;
   limits.rollback_count = 4;
   limits.sequence_count = 2;
   limits.step_budget = 200u << numbers.below(9);

@@ -43,7 +43,7 @@ sotto::MatcherLimits ample_limits() {
   limits.config_count = 512;
   limits.item_count = 4096;
   limits.work_count = 2048;
-  limits.mask_size = 32 << 10;
+  limits.mask_bytes = 32 << 10;
   limits.rollback_count = 64;
   limits.sequence_count = kSequences;
   limits.step_budget = 400'000;

@@ -49,7 +49,7 @@ sotto::SchemaOptions read_options(sotto::FuzzBytes& bytes) {
   const uint32_t bits = bytes.byte();
   options.style.space = static_cast<sotto::JsonSpace>(bytes.below(3));
   options.style.maximum_space = (bits & 1) != 0 ? sotto::kUnbounded : bytes.below(30);
-  options.style.outer_space = (bits & 2) != 0;
+  options.style.allow_surrounding_whitespace = (bits & 2) != 0;
   options.draft = (bits & 4) != 0 ? sotto::SchemaDraft::kDraft7 : sotto::SchemaDraft::k2020;
   options.assert_formats = (bits & 8) == 0;
   options.closed = (bits & 16) != 0;

@@ -244,11 +244,11 @@ TEST_P(DecodingAllocation, Searches) {
   });
   search("beam sampling", [](auto& p) { p.mode = SOTTO_SEARCH_BEAM_SAMPLE; });
   search("contrastive", [](auto& p) { p.mode = SOTTO_SEARCH_CONTRASTIVE; });
-  for (const sotto_choice choice :
-       {SOTTO_CHOICE_ORDER, SOTTO_CHOICE_BEST, SOTTO_CHOICE_EXACT, SOTTO_CHOICE_NGRAM, SOTTO_CHOICE_CALLBACK}) {
-    search("samples " + std::to_string(choice), [&](auto& p) {
+  for (const sotto_rerank rerank :
+       {SOTTO_RERANK_ORDER, SOTTO_RERANK_BEST, SOTTO_RERANK_EXACT, SOTTO_RERANK_NGRAM, SOTTO_RERANK_CALLBACK}) {
+    search("samples " + std::to_string(rerank), [&](auto& p) {
       p.mode = SOTTO_SEARCH_SAMPLE;
-      p.choice = choice;
+      p.rerank = rerank;
       p.similarity = [](void*, const sotto_token*, size_t a, const sotto_token*, size_t b) {
         return a == b ? 1.0 : 0.0;
       };

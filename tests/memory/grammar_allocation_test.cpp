@@ -119,7 +119,7 @@ TEST_P(GrammarAllocation, OfAMatcherByItself) {
     for (int step = 0; step < 20; ++step) {
       expect_none("mask", [&] { return sotto_matcher_mask(matcher_, sequence, words.data(), words.size()); });
       const uint64_t* view = nullptr;
-      expect_none("view", [&] { return sotto_matcher_view_mask(matcher_, sequence, &view); });
+      expect_none("view", [&] { return sotto_matcher_borrow_mask(matcher_, sequence, &view); });
       sotto_token token = 0;
       for (size_t i = 0; i < kShape.vocabulary_size; ++i) {
         const size_t t = (i * 7 + static_cast<size_t>(step) * 31) % kShape.vocabulary_size;
@@ -192,10 +192,10 @@ TEST_P(GrammarAllocation, OfSearches) {
   });
   search("beam sampling", [](auto& p) { p.mode = SOTTO_SEARCH_BEAM_SAMPLE; });
   search("contrastive", [](auto& p) { p.mode = SOTTO_SEARCH_CONTRASTIVE; });
-  for (const sotto_choice choice : {SOTTO_CHOICE_ORDER, SOTTO_CHOICE_BEST, SOTTO_CHOICE_EXACT}) {
-    search("samples " + std::to_string(choice), [&](auto& p) {
+  for (const sotto_rerank rerank : {SOTTO_RERANK_ORDER, SOTTO_RERANK_BEST, SOTTO_RERANK_EXACT}) {
+    search("samples " + std::to_string(rerank), [&](auto& p) {
       p.mode = SOTTO_SEARCH_SAMPLE;
-      p.choice = choice;
+      p.rerank = rerank;
     });
   }
 }

@@ -32,7 +32,7 @@ sotto_matcher_params sized(const sotto_matcher_params& params, int shift) {
   constexpr uint32_t kMostConfigs = 65535;
   const auto times = [shift](auto count) { return shift < 0 ? count >> -shift : count << shift; };
   sotto_matcher_params result = params;
-  result.context_count = times(4096u);
+  result.node_count = times(4096u);
   result.frame_count = times(16384u);
   result.config_count = std::min(times(2048u), kMostConfigs);
   result.item_count = times(8192u);

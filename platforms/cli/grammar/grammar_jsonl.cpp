@@ -117,8 +117,8 @@ void read_option(const std::string& name, const Json& value, Request& request, S
     read_json_space(value, params);
   } else if (name == "max_space") {
     params.maximum_space = value == -1 || value.is_null() ? kUnbounded : to_count(value, name);
-  } else if (name == "outer_space") {
-    params.outer_space = to_flag(value, name);
+  } else if (name == "allow_surrounding_whitespace") {
+    params.allow_surrounding_whitespace = to_flag(value, name);
   } else if (name == "closed" || name == "strict_mode") {
     params.closed = to_flag(value, name);
   } else if (name == "schema_draft" || name == "draft") {
@@ -127,8 +127,8 @@ void read_option(const std::string& name, const Json& value, Request& request, S
     params.assert_formats = to_flag(value, name);
   } else if (name == "distinct_names") {
     params.distinct_names = to_flag(value, name);
-  } else if (name == "several_tools") {
-    params.several_tools = to_flag(value, name);
+  } else if (name == "parallel_tool_calls") {
+    params.parallel_tool_calls = to_flag(value, name);
   } else if (name == "trigger" || name == "triggers") {
     read_triggers(value, request);
   } else if (name == "any_whitespace") {

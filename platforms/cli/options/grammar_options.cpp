@@ -54,7 +54,7 @@ void add_json_settings(CLI::App& command, GrammarOptions& options) {
   grouped(add_translated<int64_t>(
       command, "--max-space", [&params](int64_t count) { params.maximum_space = parse_window(count, "--max-space"); },
       "Characters of free white space in one place; -1: any number", "N", std::to_string(params.maximum_space)));
-  flag("--outer-space", params.outer_space, 1, "Free white space around the document, too");
+  flag("--outer-space", params.allow_surrounding_whitespace, 1, "Free white space around the document, too");
   flag("--closed,--strict-mode", params.closed, 1,
        "Objects hold no members beside those of \"properties\" unless the schema says so");
   grouped(add_translated<uint32_t>(
@@ -63,7 +63,8 @@ void add_json_settings(CLI::App& command, GrammarOptions& options) {
   flag("--no-formats", params.assert_formats, 0, "\"format\" in a schema is not checked");
   flag("--distinct-names", params.distinct_names, 1,
        "minProperties counts names that the schema does not list, although they might repeat");
-  flag("--several-tools,--parallel-tool-calls", params.several_tools, 1, "A list of one or more calls instead of one");
+  flag("--several-tools,--parallel-tool-calls", params.parallel_tool_calls, 1,
+       "A list of one or more calls instead of one");
 }
 
 // The languages by the options that name them; in `sotto generate` each has a source.
@@ -257,7 +258,7 @@ Json grammar_json(const GrammarOptions& options) {
   if (is_json(language)) {
     object["json_space"] = name_of(json_space_names(), params.json_space);
     object["max_space"] = params.maximum_space;
-    object["outer_space"] = params.outer_space != 0;
+    object["allow_surrounding_whitespace"] = params.allow_surrounding_whitespace != 0;
   }
   if (has_schemas(language)) {
     object["closed"] = params.closed != 0;
@@ -265,7 +266,7 @@ Json grammar_json(const GrammarOptions& options) {
     object["formats"] = params.assert_formats != 0;
     object["distinct_names"] = params.distinct_names != 0;
   }
-  if (language == SOTTO_GRAMMAR_TOOLS) object["several_tools"] = params.several_tools != 0;
+  if (language == SOTTO_GRAMMAR_TOOLS) object["parallel_tool_calls"] = params.parallel_tool_calls != 0;
   if (!options.settings.triggers.empty()) object["triggers"] = options.settings.triggers;
   if (!options.settings.trigger_tokens.empty()) {
     object["trigger_tokens"] = options.settings.trigger_tokens;

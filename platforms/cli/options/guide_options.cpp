@@ -56,7 +56,7 @@ void settle_guide_options(const CLI::App& command, GuideOptions& options) {
   if (is_given(command, "--amateur")) {
     options.params.mode = SOTTO_GUIDE_CONTRAST;
   } else if (!first_given(command, {"--guidance-scale", "--negative-prompt"}).empty()) {
-    options.params.mode = SOTTO_GUIDE_FREE;
+    options.params.mode = SOTTO_GUIDE_CFG;
   }
 }
 
@@ -88,7 +88,7 @@ void Guide::lead(sotto_session* session) const {
 
 Json guide_json(const GuideOptions& options) {
   Json object = {{"mode", name_of(guide_names(), options.params.mode)}};
-  if (options.params.mode == SOTTO_GUIDE_FREE) {
+  if (options.params.mode == SOTTO_GUIDE_CFG) {
     object["scale"] = number_json(options.params.scale);
     object["negative_prompt"] = options.negative_prompt;
   } else {

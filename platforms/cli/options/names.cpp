@@ -67,21 +67,21 @@ constexpr Name kSearches[] = {{"beam", SOTTO_SEARCH_BEAM},
 
 constexpr Name kLengthNorms[] = {{"power", SOTTO_LENGTH_POWER}, {"gnmt", SOTTO_LENGTH_GNMT}};
 
-constexpr Name kEarlyStoppings[] = {{"heuristic", SOTTO_STOP_HEURISTIC},
-                                    {"at_once", SOTTO_STOP_AT_ONCE},
-                                    {"never", SOTTO_STOP_NEVER},
-                                    {"false", SOTTO_STOP_HEURISTIC},
-                                    {"true", SOTTO_STOP_AT_ONCE}};
+constexpr Name kEarlyStoppings[] = {{"heuristic", SOTTO_EARLY_STOPPING_HEURISTIC},
+                                    {"at_once", SOTTO_EARLY_STOPPING_AT_ONCE},
+                                    {"never", SOTTO_EARLY_STOPPING_NEVER},
+                                    {"false", SOTTO_EARLY_STOPPING_HEURISTIC},
+                                    {"true", SOTTO_EARLY_STOPPING_AT_ONCE}};
 
-constexpr Name kChoices[] = {{"order", SOTTO_CHOICE_ORDER},
-                             {"best", SOTTO_CHOICE_BEST},
-                             {"exact", SOTTO_CHOICE_EXACT},
-                             {"ngram", SOTTO_CHOICE_NGRAM}};
+constexpr Name kChoices[] = {{"order", SOTTO_RERANK_ORDER},
+                             {"best", SOTTO_RERANK_BEST},
+                             {"exact", SOTTO_RERANK_EXACT},
+                             {"ngram", SOTTO_RERANK_NGRAM}};
 
 constexpr Name kPoolings[] = {{"last", SOTTO_POOL_LAST}, {"mean", SOTTO_POOL_MEAN}};
 
 constexpr Name kGuides[] = {
-    {"off", SOTTO_GUIDE_OFF}, {"classifier_free", SOTTO_GUIDE_FREE}, {"contrastive", SOTTO_GUIDE_CONTRAST}};
+    {"off", SOTTO_GUIDE_OFF}, {"classifier_free", SOTTO_GUIDE_CFG}, {"contrastive", SOTTO_GUIDE_CONTRAST}};
 
 constexpr Name kStops[] = {{"end_of_text", SOTTO_STOP_END_OF_TEXT},
                            {"max_tokens", SOTTO_STOP_MAX_TOKENS},
@@ -119,7 +119,7 @@ Names overflow_names() { return kOverflows; }
 Names search_names() { return kSearches; }
 Names length_norm_names() { return kLengthNorms; }
 Names early_stopping_names() { return kEarlyStoppings; }
-Names choice_names() { return kChoices; }
+Names rerank_names() { return kChoices; }
 Names pooling_names() { return kPoolings; }
 Names guide_names() { return kGuides; }
 Names stop_names() { return kStops; }

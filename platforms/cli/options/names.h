@@ -28,7 +28,7 @@ Names overflow_names();
 Names search_names();
 Names length_norm_names();
 Names early_stopping_names();
-Names choice_names();
+Names rerank_names();
 Names pooling_names();
 Names guide_names();
 Names stop_names();

@@ -88,7 +88,7 @@ void settle_parallel(const CLI::App& command, const sotto_sampler_params& sample
   check_count(pool_option, pool);
   if (options.return_count > pool) refuse("--n", "more sequences than --best-of draws");
   if (votes && pool < 2) refuse("--vote", "needs --best-of or --n of at least 2");
-  if (has_pool && !votes) options.params.choice = SOTTO_CHOICE_BEST;
+  if (has_pool && !votes) options.params.rerank = SOTTO_RERANK_BEST;
   options.params.sequence_count = pool;
   options.params.return_count = options.return_count;
   const bool is_greedy = is_cold(sampler) || sampler.selection == SOTTO_SELECT_GREEDY;
@@ -133,10 +133,10 @@ void add_search_options(CLI::App& command, SearchOptions& options) {
                     "So many texts: drawn independently, or the best beams", "N"));
   grouped(add_value(command, "--best-of", options.best_of, "Draw so many texts, and give the likeliest", "N"))
       ->default_str("");
-  grouped(add_choice(command, "--vote", params.choice,
+  grouped(add_choice(command, "--vote", params.rerank,
                      "Put the text first that is most like the others (exact: is drawn most "
                      "often); of those of --n or --best-of",
-                     choice_names().subspan(2)))
+                     rerank_names().subspan(2)))
       ->default_str("");
   grouped(add_value(command, "--num-beams,--beams,--beam-size", options.beam_count,
                     "Beam search with so many beams; the best --n are given", "N"));
@@ -227,7 +227,7 @@ Json search_json(const SearchOptions& options) {
   object["length_penalty"] = number_json(params.length_penalty);
   object["length_norm"] = name_of(length_norm_names(), params.length_norm);
   if (params.mode == SOTTO_SEARCH_SAMPLE) {
-    object["choice"] = name_of(choice_names(), params.choice);
+    object["choice"] = name_of(rerank_names(), params.rerank);
     return object;
   }
   object["early_stopping"] = name_of(early_stopping_names(), params.early_stopping);

@@ -333,7 +333,7 @@ TEST(SearchTest, CallbacksAndPhrases) {
   }
   params.phrases.clear();
   params.mode = SOTTO_SEARCH_SAMPLE;
-  params.choice = SOTTO_CHOICE_CALLBACK;
+  params.rerank = SOTTO_RERANK_CALLBACK;
   size_t steps = 0;
   params.similarity = [](sotto::Tokens a, sotto::Tokens b) { return a[0] == b[0] ? 1.0 : 0.0; };
   params.on_step = [&](uint32_t, Token) { return ++steps > 0; };
@@ -357,7 +357,7 @@ TEST(GrammarTest, WithoutAModel) {
   EXPECT_EQ(matcher.mask(), std::vector<uint64_t>{0b00101});
   matcher.accept(Token{2});
   EXPECT_EQ(matcher.mask(), std::vector<uint64_t>{0b01101});
-  const uint64_t* words = matcher.view_mask();
+  const uint64_t* words = matcher.borrow_mask();
   EXPECT_EQ(words[0], 0b01101u);
   matcher.accept("a");
   EXPECT_EQ(matcher.forced_text(), "b");

@@ -78,7 +78,7 @@ NATIVE(jlongArray, matcherMask)
 NATIVE(jintArray, matcherAllowedTokens)
 (JNIEnv* env, jclass, jlong matcher, jint sequence, jint word_count) {
   const uint64_t* words = nullptr;
-  if (!check(env, sotto_matcher_view_mask(matcher_of(matcher), number(sequence), &words))) {
+  if (!check(env, sotto_matcher_borrow_mask(matcher_of(matcher), number(sequence), &words))) {
     return nullptr;
   }
   Arena arena;

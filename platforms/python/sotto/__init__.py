@@ -8,7 +8,7 @@
 """
 from ._callbacks import Piece, Sequence
 from ._library import BusyError, ClosedError, SottoError, build_text, version
-from .enums import (Choice, Dola, Draft, EarlyStopping, Feature, GrammarLanguage, GuideMode, Isa, JsonSpace, LengthNorm,
+from .enums import (Rerank, Dola, Draft, EarlyStopping, Feature, GrammarLanguage, GuideMode, Isa, JsonSpace, LengthNorm,
                     LogLevel, Order, Overflow, Pooling, SearchMode, Selection, Stage, Status, WatermarkScheme)
 from .grammar import Grammar, Matcher, Vocabulary
 from .info import (MatcherInfo, ModelInfo, Score, SessionInfo, SessionTimings, SpeculationInfo, WatermarkResult)

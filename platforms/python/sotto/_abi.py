@@ -178,7 +178,7 @@ class SearchParams(Struct):
     _fields_ = [
         ("struct_size", u32), ("mode", i32), ("sequence_count", u32), ("return_count", u32),
         ("max_tokens", u32), ("length_penalty", f32), ("length_norm", i32), ("early_stopping", i32),
-        ("group_count", u32), ("diversity_penalty", f32), ("choice", i32), ("contrastive_k", u32),
+        ("group_count", u32), ("diversity_penalty", f32), ("rerank", i32), ("contrastive_k", u32),
         ("contrastive_alpha", f32), ("reserved", u32), ("phrases", POINTER(TokenList)),
         ("phrase_groups", POINTER(u32)), ("phrase_count", size), ("similarity", SimilarityFn),
         ("similarity_user_data", pointer), ("on_step", StepFn), ("step_user_data", pointer)]
@@ -195,14 +195,14 @@ class GrammarParams(Struct):
     _fields_ = [
         ("struct_size", u32), ("language", i32), ("root", Text), ("vocabulary", pointer),
         ("triggers", POINTER(Text)), ("trigger_count", size), ("trigger_tokens", POINTER(i32)),
-        ("trigger_token_count", size), ("json_space", i32), ("maximum_space", u32), ("outer_space", u32),
+        ("trigger_token_count", size), ("json_space", i32), ("maximum_space", u32), ("allow_surrounding_whitespace", u32),
         ("schema_draft", u32), ("assert_formats", u32), ("closed", u32), ("distinct_names", u32),
-        ("several_tools", u32), ("log", LogFn), ("log_user_data", pointer)]
+        ("parallel_tool_calls", u32), ("log", LogFn), ("log_user_data", pointer)]
 
 
 class MatcherParams(Struct):
     _fields_ = [
-        ("struct_size", u32), ("sequence_count", u32), ("rollback_count", u32), ("context_count", u32),
+        ("struct_size", u32), ("sequence_count", u32), ("rollback_count", u32), ("node_count", u32),
         ("frame_count", u32), ("config_count", u32), ("item_count", u32), ("work_count", u32),
         ("mask_bytes", u32), ("reserved", u32), ("step_budget", u64)]
 
@@ -299,7 +299,7 @@ FUNCTIONS = {
         POINTER(Error)]),
     "sotto_matcher_reset": (i32, [pointer, u32]),
     "sotto_matcher_mask": (i32, [pointer, u32, POINTER(u64), size]),
-    "sotto_matcher_view_mask": (i32, [pointer, u32, POINTER(POINTER(u64))]),
+    "sotto_matcher_borrow_mask": (i32, [pointer, u32, POINTER(POINTER(u64))]),
     "sotto_matcher_accept_token": (i32, [pointer, u32, i32]),
     "sotto_matcher_accept_text": (i32, [pointer, u32, pointer, size]),
     "sotto_matcher_test": (i32, [pointer, u32, pointer, size, POINTER(u32), POINTER(u32)]),

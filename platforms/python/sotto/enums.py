@@ -133,7 +133,7 @@ class Pooling(enum.IntEnum):
 
 class GuideMode(enum.IntEnum):
     OFF = 0
-    FREE = 1
+    CFG = 1
     CONTRAST = 2
 
 
@@ -155,7 +155,7 @@ class LengthNorm(enum.IntEnum):
     GNMT = 1
 
 
-class Choice(enum.IntEnum):
+class Rerank(enum.IntEnum):
     ORDER = 0
     BEST = 1
     EXACT = 2

@@ -206,7 +206,7 @@ class Matcher(Resource):
         """The same as tokens."""
         words = ctypes.POINTER(ctypes.c_uint64)()
         with Exclusive(self) as handle:
-            check(lib.sotto_matcher_view_mask(handle, _sequence(sequence), ctypes.byref(words)))
+            check(lib.sotto_matcher_borrow_mask(handle, _sequence(sequence), ctypes.byref(words)))
             return [64 * place + bit for place, word in enumerate(words[:self._word_count]) if word
                     for bit in range(64) if word >> bit & 1]
 

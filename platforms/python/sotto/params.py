@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Union
 
-from .enums import (Choice, Dola, Draft, EarlyStopping, Feature, GrammarLanguage, GuideMode, Isa, JsonSpace, LengthNorm,
+from .enums import (Rerank, Dola, Draft, EarlyStopping, Feature, GrammarLanguage, GuideMode, Isa, JsonSpace, LengthNorm,
                     LogLevel, Order, Overflow, SearchMode, Selection, Stage, WatermarkScheme)
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class SearchParams:
     early_stopping: EarlyStopping | None = None
     group_count: int | None = None
     diversity_penalty: float | None = None
-    choice: Choice | None = None
+    rerank: Rerank | None = None
     contrastive_k: int | None = None
     contrastive_alpha: float | None = None
     phrases: Sequence[Sequence[int]] | None = None
@@ -181,12 +181,12 @@ class GrammarParams:
     trigger_tokens: Sequence[int] | None = None
     json_space: JsonSpace | None = None
     maximum_space: int | None = None
-    outer_space: bool | None = None
+    allow_surrounding_whitespace: bool | None = None
     schema_draft: int | None = None
     assert_formats: bool | None = None
     closed: bool | None = None
     distinct_names: bool | None = None
-    several_tools: bool | None = None
+    parallel_tool_calls: bool | None = None
     log: Callable[[LogLevel, str], None] | None = None
 
 
@@ -196,7 +196,7 @@ class MatcherParams:
 
     sequence_count: int | None = None
     rollback_count: int | None = None
-    context_count: int | None = None
+    node_count: int | None = None
     frame_count: int | None = None
     config_count: int | None = None
     item_count: int | None = None

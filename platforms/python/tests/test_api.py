@@ -185,7 +185,7 @@ class SessionTest(unittest.TestCase):
                                phrase_groups=[0, 0], on_step=lambda sequence, token: steps.append(token))
         self.assertTrue(all({MODEL.tokenize(" at")[0], MODEL.tokenize(" up")[0]} & set(one.tokens) for one in found))
         self.assertTrue(steps)
-        found = session.search(mode=sotto.SearchMode.SAMPLE, choice=sotto.Choice.CALLBACK, max_tokens=4,
+        found = session.search(mode=sotto.SearchMode.SAMPLE, rerank=sotto.Rerank.CALLBACK, max_tokens=4,
                                similarity=lambda a, b: float(len(set(a) & set(b))))
         self.assertEqual(sorted((one.score for one in found), reverse=True), [one.score for one in found])
         self.assertEqual(len(session.search(mode=sotto.SearchMode.CONTRASTIVE, max_tokens=4)), 1)

@@ -58,7 +58,7 @@ uint32_t JsonGrammar::quoted(std::string_view text) {
 uint32_t JsonGrammar::quoted(uint32_t characters) { return sequence(text("\""), characters, text("\"")); }
 
 uint32_t JsonGrammar::outer(uint32_t document) {
-  if (!style_.outer_space) return document;
+  if (!style_.allow_surrounding_whitespace) return document;
   const uint32_t before = space();
   return sequence(before, document, space());
 }

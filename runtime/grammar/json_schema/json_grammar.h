@@ -18,8 +18,8 @@ enum class JsonSpace : uint8_t {
 
 struct JsonStyle {
   JsonSpace space = JsonSpace::kFlexible;
-  uint32_t maximum_space = 20;  // kUnbounded: any
-  bool outer_space = false;     // flexible space also around the document
+  uint32_t maximum_space = 20;                // kUnbounded: any
+  bool allow_surrounding_whitespace = false;  // flexible space also around the document
 };
 
 enum class JsonType : uint8_t { kNull, kFalse, kTrue, kNumber, kString, kArray, kObject };

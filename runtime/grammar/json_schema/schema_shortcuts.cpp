@@ -86,7 +86,7 @@ Status build_tool_calls(std::span<const char> functions, ToolChoice choice, cons
     return fail_at(error, Status::kGrammarSyntax, document[0].offset, "the functions must be an array of at least one");
   }
   SchemaOptions inner = options;
-  inner.style.outer_space = false;
+  inner.style.allow_surrounding_whitespace = false;
   JsonGrammar json(builder, options.style);
   GrammarBuilder::List list;
   for (uint32_t item = document[0].first; item != kNone; item = document[item].next) {

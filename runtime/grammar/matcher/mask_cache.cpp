@@ -8,12 +8,12 @@
 
 namespace sotto {
 
-bool MaskCache::lay_out(Arena& arena, uint32_t token_count, uint32_t mask_size) {
+bool MaskCache::lay_out(Arena& arena, uint32_t token_count, uint32_t mask_bytes) {
   constexpr uint32_t kBytesPerEntry = 256;  // an estimate
   word_count_ = (token_count + 63) / 64;
   has_narrow_tokens_ = token_count <= UINT16_MAX + 1u;
-  pool_capacity_ = mask_size;
-  entry_capacity_ = kFirstMask + std::max(16u, mask_size / kBytesPerEntry);
+  pool_capacity_ = mask_bytes;
+  entry_capacity_ = kFirstMask + std::max(16u, mask_bytes / kBytesPerEntry);
   slot_mask_ = std::bit_ceil(entry_capacity_) * 2 - 1;
   pool_ = arena.take<uint8_t>(pool_capacity_);
   entries_ = arena.take<Entry>(entry_capacity_);

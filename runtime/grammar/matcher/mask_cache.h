@@ -15,8 +15,8 @@ inline constexpr uint32_t kFirstMask = 2;
 
 class MaskCache {
  public:
-  // False: `mask_size` cannot hold one mask of that many tokens.
-  bool lay_out(Arena& arena, uint32_t token_count, uint32_t mask_size);
+  // False: `mask_bytes` cannot hold one mask of that many tokens.
+  bool lay_out(Arena& arena, uint32_t token_count, uint32_t mask_bytes);
   void init();
 
   // Where a new mask is put together: all zero at first. Valid until the next call.

@@ -14,7 +14,7 @@ constexpr uint32_t kFirstDepth = 2;
 bool MaskFinder::lay_out(Arena& arena, const CompiledGrammar& grammar, const Vocabulary& vocabulary,
                          const MatcherLimits& limits) {
   transition_memory_ = arena.take<Utf8Transition>(Utf8Transitions::count(grammar));
-  return cache_.lay_out(arena, vocabulary.token_count, limits.mask_size);
+  return cache_.lay_out(arena, vocabulary.token_count, limits.mask_bytes);
 }
 
 void MaskFinder::init(LazyAutomaton& engine, const Vocabulary& vocabulary, const MaskMethods& methods) {

@@ -27,7 +27,7 @@ Status Matcher::check(const CompiledGrammar& grammar, const Vocabulary* vocabula
     uint32_t most;
   } ranges[] = {{"sequence_count", limits.sequence_count, 1, kMostSequences},
                 {"rollback_count", limits.rollback_count, 0, kMostCount},
-                {"context_count", limits.node_count, kLeastCount, kMostCount},
+                {"node_count", limits.node_count, kLeastCount, kMostCount},
                 {"frame_count", limits.frame_count, kLeastCount, kMostCount},
                 {"set_count", limits.config_count, kLeastCount, kMaxStateSets},
                 {"state_count", limits.item_count, kLeastCount, kMostCount},
@@ -46,7 +46,7 @@ Status Matcher::check(const CompiledGrammar& grammar, const Vocabulary* vocabula
   MaskFinder masks;
   Arena arena;
   if (masks.lay_out(arena, grammar, *vocabulary, limits)) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, "mask_bytes is ", limits.mask_size, ", not enough for this vocabulary");
+  return fail(error, Status::kInvalidArgument, "mask_bytes is ", limits.mask_bytes, ", not enough for this vocabulary");
 }
 
 bool Matcher::lay_out(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary,

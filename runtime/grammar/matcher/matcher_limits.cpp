@@ -91,7 +91,7 @@ MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar
   // JSON and the like soon come to all masks that they have.
   const bool is_dense = states <= 256 && calls >= states / 3 && calls > 0;
   const uint32_t lists_size = is_dense ? 3072 : 256 + 3 * std::min(states, 4096u);
-  limits.mask_size = std::max(4096u, (is_dense ? 4 : 2) * words_size + lists_size);
+  limits.mask_bytes = std::max(4096u, (is_dense ? 4 : 2) * words_size + lists_size);
   return limits;
 }
 
@@ -101,7 +101,7 @@ MatcherLimits resolve_limits(const MatcherLimits& given, const CompiledGrammar& 
   const MatcherLimits suggested = suggest(given, grammar, token_count);
   MatcherLimits limits = given;
   for (const auto limit : {&MatcherLimits::node_count, &MatcherLimits::frame_count, &MatcherLimits::config_count,
-                           &MatcherLimits::item_count, &MatcherLimits::work_count, &MatcherLimits::mask_size}) {
+                           &MatcherLimits::item_count, &MatcherLimits::work_count, &MatcherLimits::mask_bytes}) {
     if (limits.*limit == 0) limits.*limit = suggested.*limit;
   }
   return limits;

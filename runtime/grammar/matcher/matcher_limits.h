@@ -15,7 +15,7 @@ struct MatcherLimits {
   uint32_t config_count = 0;     // sets of states and contexts, at most 65535
   uint32_t item_count = 0;       // in all configurations
   uint32_t work_count = 0;       // states visited in one step
-  uint32_t mask_size = 0;        // bytes of remembered masks
+  uint32_t mask_bytes = 0;       // bytes of remembered masks
   uint32_t rollback_count = 64;  // tokens that can be taken back
   uint32_t sequence_count = 1;
   uint64_t step_budget = 20'000'000;  // elementary steps of one call

@@ -76,7 +76,7 @@ void use(const CompiledGrammar& grammar, const Vocabulary& vocabulary) {
   MatcherLimits limits;
   limits.node_count = limits.config_count = 64;
   limits.frame_count = limits.item_count = limits.work_count = 256;
-  limits.mask_size = 4096;
+  limits.mask_bytes = 4096;
   limits.step_budget = 20'000;
   const size_t size = Matcher::memory_size(grammar, &vocabulary, limits);
   if (size == 0) return;  // it names tokens that the vocabulary does not have

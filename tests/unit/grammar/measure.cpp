@@ -109,7 +109,7 @@ class Bench {
     MatcherLimits large;
     large.node_count = large.config_count = kMaxStateSets;
     large.frame_count = large.item_count = large.work_count = 1u << 18;
-    large.mask_size = 8u << 20;
+    large.mask_bytes = 8u << 20;
     std::vector<Tokens> walks;
     uint64_t random = 1;
     const Memory memory = aligned_memory(Matcher::memory_size(grammar, &view(), large));
@@ -140,7 +140,7 @@ class Bench {
          {&limits.node_count, &limits.frame_count, &limits.config_count, &limits.item_count, &limits.work_count}) {
       *count = std::max(16u, *count / divisor_);
     }
-    limits.mask_size = std::max(limits.mask_size / divisor_, 8192u);
+    limits.mask_bytes = std::max(limits.mask_bytes / divisor_, 8192u);
     const size_t size = Matcher::memory_size(grammar, &view(), limits);
     result->memory.record(static_cast<double>(size) / 1024);
     for (int run = 0; run < kRuns; ++run) {

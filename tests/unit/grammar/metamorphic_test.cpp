@@ -55,7 +55,7 @@ MatcherLimits tiny_limits() {
   limits.frame_count = 800;
   limits.config_count = 400;
   limits.item_count = 1200;
-  limits.mask_size = 16 << 10;
+  limits.mask_bytes = 16 << 10;
   limits.rollback_count = 0;
   return limits;
 }

@@ -60,7 +60,7 @@ class Mutator {
     limits.config_count = 16 + below(400);
     limits.item_count = 16 + below(2000);
     limits.work_count = 16 + below(1000);
-    limits.mask_size = 2000 + below(5000);
+    limits.mask_bytes = 2000 + below(5000);
     limits.rollback_count = 2 + below(6);
     limits.step_budget = 200'000;
     return limits;

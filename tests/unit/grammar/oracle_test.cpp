@@ -24,7 +24,7 @@ std::vector<Variant> variants() {
   tiny.frame_count = 256;
   tiny.config_count = 24;
   tiny.item_count = 160;
-  tiny.mask_size = 2048;
+  tiny.mask_bytes = 2048;
   // States that are not determinized are more at once than the default allows for.
   MatcherLimits roomy;
   roomy.node_count = roomy.work_count = 16384;

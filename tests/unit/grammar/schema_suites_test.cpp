@@ -184,7 +184,7 @@ TEST(SchemaSuites, JsonTestSuite) {
   if (!folder) GTEST_SKIP() << "test data is missing";
   JsonStyle style;
   style.maximum_space = kUnbounded;
-  style.outer_space = true;
+  style.allow_surrounding_whitespace = true;
   BuiltGrammar grammar = BuiltGrammar::json(style);
   ASSERT_TRUE(grammar.valid()) << grammar.message();
   size_t files = 0;

@@ -92,7 +92,7 @@ void BuiltGrammar::start() {
     limits.config_count = 1 << 13;
     limits.item_count = 1 << 17;
     limits.work_count = 1 << 15;
-    limits.mask_size = 4096;
+    limits.mask_bytes = 4096;
     limits.rollback_count = 20000;
     limits.step_budget = 2'000'000'000;
     memory_ = aligned_memory(Matcher::memory_size(view(), nullptr, limits));

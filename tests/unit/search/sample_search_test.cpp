@@ -19,10 +19,10 @@ double log_probability(const std::vector<float>& logits, int32_t token) {
   return logits[static_cast<size_t>(token)] - max - std::log(sum);
 }
 
-SearchParams sample_params(Choice choice = Choice::kOrder) {
+SearchParams sample_params(Rerank rerank = Rerank::kOrder) {
   SearchParams params;
   params.mode = SearchMode::kSample;
-  params.choice = choice;
+  params.rerank = rerank;
   return params;
 }
 
@@ -90,7 +90,7 @@ TEST(SampleSearch, BestOfNIsTheLikeliestForItsLength) {
     means.push_back(s.log_probability / static_cast<double>(s.token_count + (ended ? 1 : 0)));
   }
   std::sort(means.rbegin(), means.rend());
-  params.choice = Choice::kBest;
+  params.rerank = Rerank::kBest;
   params.return_count = 5;
   const auto best = bench.run(model.view(), params);
   ASSERT_EQ(best.size(), 5u);
@@ -103,7 +103,7 @@ TEST(SampleSearch, TheMostFrequentTextWinsTheVote) {
   const auto drawn = bench.run(model.view(), sample_params());
   std::map<Tokens, int> counts;
   for (const SearchSequence& s : drawn) ++counts[tokens_of(s)];
-  const auto voted = bench.run(model.view(), sample_params(Choice::kExact));
+  const auto voted = bench.run(model.view(), sample_params(Rerank::kExact));
   ASSERT_EQ(voted.size(), 60u);
   int most = 0;
   for (const auto& [tokens, count] : counts) most = std::max(most, count);
@@ -156,14 +156,14 @@ TEST(SampleSearch, MinimumBayesRiskUsesTheSimilarity) {
   const auto drawn = bench.run(model.view(), sample_params());
   std::vector<Tokens> texts;
   for (const SearchSequence& s : drawn) texts.push_back(tokens_of(s));
-  const auto by_ngrams = bench.run(model.view(), sample_params(Choice::kNgram));
+  const auto by_ngrams = bench.run(model.view(), sample_params(Rerank::kNgram));
   for (const SearchSequence& s : by_ngrams) {
     double sum = 0;
     for (const Tokens& other : texts) sum += ngram_f1(texts[s.index], other);
     EXPECT_NEAR(s.score, sum / 9, 1e-12);
   }
   // The caller's: the shorter text's share of the longer one, minus a constant.
-  SearchParams params = sample_params(Choice::kCallback);
+  SearchParams params = sample_params(Rerank::kCallback);
   params.similarity = [](void* offset, const int32_t*, size_t a, const int32_t*, size_t b) {
     const auto x = static_cast<double>(a), y = static_cast<double>(b);
     return std::min(x, y) / (std::max(x, y) + 1) - *static_cast<double*>(offset);

@@ -49,7 +49,7 @@ TEST_F(SearchChecks, Ranges) {
   for (const float value : {kNan, -0.5f, 101.0f}) {
     refuses("diversity_penalty", [&](auto& p) { p.group_count = 2, p.diversity_penalty = value; });
   }
-  refuses("choice", [](auto& p) { p.choice = static_cast<Choice>(5); });
+  refuses("rerank", [](auto& p) { p.rerank = static_cast<Rerank>(5); });
   for (const uint32_t k : {0u, 1u, 65u}) {
     refuses("contrastive_k", [&](auto& p) { p.contrastive_k = k; });
   }
@@ -63,10 +63,10 @@ TEST_F(SearchChecks, Combinations) {
   for (const SearchMode mode : {SearchMode::kBeamSample, SearchMode::kSample}) {
     refuses("group_count", [&](auto& p) { p.mode = mode, p.group_count = 2; });
   }
-  refuses("choice", [](auto& p) { p.choice = Choice::kBest; });
+  refuses("rerank", [](auto& p) { p.rerank = Rerank::kBest; });
   refuses("similarity", [](auto& p) {
     p.mode = SearchMode::kSample;
-    p.choice = Choice::kCallback;
+    p.rerank = Rerank::kCallback;
   });
   refuses("HIDDEN_HISTORY", [](auto& p) { p.mode = SearchMode::kContrastive; });
   model_.set_similarity([](const Tokens&) { return 0.0f; });

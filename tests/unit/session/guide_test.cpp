@@ -159,7 +159,7 @@ TEST(Guide, IsRefusedByName) {
   };
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const float wrong : {-0.5f, 101.0f, nan}) {
-    refuse(session, plain.get(), "scale", {GuideMode::kFree, wrong, 0.1f, 0.5f});
+    refuse(session, plain.get(), "scale", {GuideMode::kCfg, wrong, 0.1f, 0.5f});
     refuse(session, plain.get(), "beta", {GuideMode::kContrast, 1, 0.1f, wrong});
     refuse(session, plain.get(), "alpha", {GuideMode::kContrast, 1, wrong, 0.5f});
   }

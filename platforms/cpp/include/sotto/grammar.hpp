@@ -218,9 +218,9 @@ class Matcher {
     return words;
   }
   // The same without a copy, valid until the next call with this matcher.
-  Result<const uint64_t*> view_mask(uint32_t sequence = 0) {
+  Result<const uint64_t*> borrow_mask(uint32_t sequence = 0) {
     const uint64_t* words = nullptr;
-    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_view_mask(c_matcher(), sequence, &words));
+    SOTTO_HPP_TRY_PLAIN_(sotto_matcher_borrow_mask(c_matcher(), sequence, &words));
     return words;
   }
   Result<void> accept(Token token, uint32_t sequence = 0) {

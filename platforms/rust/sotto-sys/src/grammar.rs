@@ -49,12 +49,12 @@ pub struct sotto_grammar_params {
     pub trigger_token_count: usize,
     pub json_space: sotto_json_space,
     pub maximum_space: u32,
-    pub outer_space: u32,
+    pub allow_surrounding_whitespace: u32,
     pub schema_draft: u32,
     pub assert_formats: u32,
     pub closed: u32,
     pub distinct_names: u32,
-    pub several_tools: u32,
+    pub parallel_tool_calls: u32,
     pub log: sotto_log_fn,
     pub log_user_data: *mut c_void,
 }
@@ -67,7 +67,7 @@ pub struct sotto_matcher_params {
     pub struct_size: u32,
     pub sequence_count: u32,
     pub rollback_count: u32,
-    pub context_count: u32,
+    pub node_count: u32,
     pub frame_count: u32,
     pub config_count: u32,
     pub item_count: u32,
@@ -149,7 +149,7 @@ extern "C" {
         words: *mut u64,
         word_count: usize,
     ) -> sotto_status;
-    pub fn sotto_matcher_view_mask(
+    pub fn sotto_matcher_borrow_mask(
         matcher: *mut sotto_matcher,
         sequence: u32,
         words: *mut *const u64,

@@ -11,20 +11,20 @@ pub const SOTTO_SEARCH_SAMPLE: i32 = 2;
 pub const SOTTO_SEARCH_CONTRASTIVE: i32 = 3;
 
 pub type sotto_early_stopping = i32;
-pub const SOTTO_STOP_HEURISTIC: i32 = 0;
-pub const SOTTO_STOP_AT_ONCE: i32 = 1;
-pub const SOTTO_STOP_NEVER: i32 = 2;
+pub const SOTTO_EARLY_STOPPING_HEURISTIC: i32 = 0;
+pub const SOTTO_EARLY_STOPPING_AT_ONCE: i32 = 1;
+pub const SOTTO_EARLY_STOPPING_NEVER: i32 = 2;
 
 pub type sotto_length_norm = i32;
 pub const SOTTO_LENGTH_POWER: i32 = 0;
 pub const SOTTO_LENGTH_GNMT: i32 = 1;
 
-pub type sotto_choice = i32;
-pub const SOTTO_CHOICE_ORDER: i32 = 0;
-pub const SOTTO_CHOICE_BEST: i32 = 1;
-pub const SOTTO_CHOICE_EXACT: i32 = 2;
-pub const SOTTO_CHOICE_NGRAM: i32 = 3;
-pub const SOTTO_CHOICE_CALLBACK: i32 = 4;
+pub type sotto_rerank = i32;
+pub const SOTTO_RERANK_ORDER: i32 = 0;
+pub const SOTTO_RERANK_BEST: i32 = 1;
+pub const SOTTO_RERANK_EXACT: i32 = 2;
+pub const SOTTO_RERANK_NGRAM: i32 = 3;
+pub const SOTTO_RERANK_CALLBACK: i32 = 4;
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -62,7 +62,7 @@ pub struct sotto_search_params {
     pub early_stopping: sotto_early_stopping,
     pub group_count: u32,
     pub diversity_penalty: f32,
-    pub choice: sotto_choice,
+    pub rerank: sotto_rerank,
     pub contrastive_k: u32,
     pub contrastive_alpha: f32,
     pub reserved: u32,

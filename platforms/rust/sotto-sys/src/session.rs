@@ -37,7 +37,7 @@ pub const SOTTO_POOL_MEAN: i32 = 1;
 
 pub type sotto_guide_mode = i32;
 pub const SOTTO_GUIDE_OFF: i32 = 0;
-pub const SOTTO_GUIDE_FREE: i32 = 1;
+pub const SOTTO_GUIDE_CFG: i32 = 1;
 pub const SOTTO_GUIDE_CONTRAST: i32 = 2;
 
 #[repr(C)]

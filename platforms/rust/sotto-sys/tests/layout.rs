@@ -55,9 +55,9 @@ fn structs_lie_as_in_c() {
         sotto_vocabulary_params { struct_size token_count model bytes offsets special end_tokens
             end_token_count }
         sotto_grammar_params { struct_size language root vocabulary triggers trigger_count
-            trigger_tokens trigger_token_count json_space maximum_space outer_space schema_draft
-            assert_formats closed distinct_names several_tools log log_user_data }
-        sotto_matcher_params { struct_size sequence_count rollback_count context_count frame_count
+            trigger_tokens trigger_token_count json_space maximum_space allow_surrounding_whitespace schema_draft
+            assert_formats closed distinct_names parallel_tool_calls log log_user_data }
+        sotto_matcher_params { struct_size sequence_count rollback_count node_count frame_count
             config_count item_count work_count mask_bytes reserved step_budget }
         sotto_matcher_info { struct_size may_end must_end reserved token_count }
         sotto_token_bias { token bias }
@@ -83,7 +83,7 @@ fn structs_lie_as_in_c() {
             generated_count token_limit }
         sotto_sequence { tokens token_count score log_probability stop index }
         sotto_search_params { struct_size mode sequence_count return_count max_tokens
-            length_penalty length_norm early_stopping group_count diversity_penalty choice
+            length_penalty length_norm early_stopping group_count diversity_penalty rerank
             contrastive_k contrastive_alpha reserved phrases phrase_groups phrase_count similarity
             similarity_user_data on_step step_user_data }
         sotto_stop_params { struct_size include_stop_text max_tokens max_time_ns repetition_limit

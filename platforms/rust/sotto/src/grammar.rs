@@ -178,8 +178,8 @@ impl GrammarParams {
     }
 
     setters! {
-        language: Language, json_space: JsonSpace, maximum_space: u32, outer_space: bool, schema_draft: u32,
-        assert_formats: bool, closed: bool, distinct_names: bool, several_tools: bool,
+        language: Language, json_space: JsonSpace, maximum_space: u32, allow_surrounding_whitespace: bool, schema_draft: u32,
+        assert_formats: bool, closed: bool, distinct_names: bool, parallel_tool_calls: bool,
     }
     list_setters! { triggers: String, trigger_tokens: Token, }
 

@@ -61,7 +61,7 @@ pub use params::{Dola, Isa, ModelParams, Order, Overflow, Selection, SessionPara
 pub use sampler::{Sampler, SamplerInput};
 pub use sampler_params::{SamplerParams, WatermarkParams, WatermarkResult, WatermarkScheme};
 pub use search::{
-    Choice, EarlyStopping, LengthNorm, SearchMode, SearchParams, SearchResult, Sequence,
+    Rerank, EarlyStopping, LengthNorm, SearchMode, SearchParams, SearchResult, Sequence,
 };
 pub use session::{Canceller, Pooling, Score, Session};
 pub use session_info::{SessionInfo, SessionTimings};

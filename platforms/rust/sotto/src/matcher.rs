@@ -22,7 +22,7 @@ impl Default for MatcherParams {
 
 impl MatcherParams {
     setters! {
-        sequence_count: u32, rollback_count: u32, context_count: u32, frame_count: u32, config_count: u32,
+        sequence_count: u32, rollback_count: u32, node_count: u32, frame_count: u32, config_count: u32,
         item_count: u32, work_count: u32, mask_bytes: u32, step_budget: u64,
     }
 }
@@ -120,11 +120,11 @@ impl Matcher {
     }
 
     /// The same without a copy.
-    pub fn view_mask(&mut self, sequence: u32) -> Result<&[u64]> {
+    pub fn borrow_mask(&mut self, sequence: u32) -> Result<&[u64]> {
         let mut words = ptr::null();
         // SAFETY: the words are the matcher's own, and stay as they are while it is borrowed.
         unsafe {
-            check(sys::sotto_matcher_view_mask(self.raw(), sequence, &mut words))?;
+            check(sys::sotto_matcher_borrow_mask(self.raw(), sequence, &mut words))?;
             Ok(slice::from_raw_parts(words, self.word_count))
         }
     }

@@ -20,9 +20,9 @@ c_enum! {
 c_enum! {
     /// When beam search ends.
     EarlyStopping {
-        Heuristic = SOTTO_STOP_HEURISTIC,
-        AtOnce = SOTTO_STOP_AT_ONCE,
-        Never = SOTTO_STOP_NEVER,
+        Heuristic = SOTTO_EARLY_STOPPING_HEURISTIC,
+        AtOnce = SOTTO_EARLY_STOPPING_AT_ONCE,
+        Never = SOTTO_EARLY_STOPPING_NEVER,
     }
 }
 c_enum! {
@@ -34,12 +34,12 @@ c_enum! {
 }
 c_enum! {
     /// What a search of samples puts first.
-    Choice {
-        Order = SOTTO_CHOICE_ORDER,
-        Best = SOTTO_CHOICE_BEST,
-        Exact = SOTTO_CHOICE_EXACT,
-        Ngram = SOTTO_CHOICE_NGRAM,
-        Callback = SOTTO_CHOICE_CALLBACK,
+    Rerank {
+        Order = SOTTO_RERANK_ORDER,
+        Best = SOTTO_RERANK_BEST,
+        Exact = SOTTO_RERANK_EXACT,
+        Ngram = SOTTO_RERANK_NGRAM,
+        Callback = SOTTO_RERANK_CALLBACK,
     }
 }
 
@@ -71,11 +71,11 @@ impl<'f> SearchParams<'f> {
     setters! {
         mode: SearchMode, sequence_count: u32, return_count: u32, max_tokens: u32, length_penalty: f32,
         length_norm: LengthNorm, early_stopping: EarlyStopping, group_count: u32, diversity_penalty: f32,
-        choice: Choice, contrastive_k: u32, contrastive_alpha: f32,
+        rerank: Rerank, contrastive_k: u32, contrastive_alpha: f32,
     }
     list_setters! { phrases: Vec<Token>, phrase_groups: u32, }
 
-    /// For [`Choice::Callback`].
+    /// For [`Rerank::Callback`].
     #[must_use]
     pub fn similarity(mut self, similarity: impl FnMut(&[Token], &[Token]) -> f64 + 'f) -> Self {
         self.similarity = Some(Box::new(similarity));

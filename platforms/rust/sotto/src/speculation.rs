@@ -12,7 +12,7 @@ c_enum! {
     /// What a guide is for.
     GuideMode {
         Off = SOTTO_GUIDE_OFF,
-        Free = SOTTO_GUIDE_FREE,
+        Cfg = SOTTO_GUIDE_CFG,
         Contrast = SOTTO_GUIDE_CONTRAST,
     }
 }

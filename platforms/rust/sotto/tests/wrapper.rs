@@ -274,7 +274,7 @@ fn searches_call_back() {
     let mut steps = 0;
     let samples = SearchParams::default()
         .mode(SearchMode::Sample)
-        .choice(Choice::Callback)
+        .rerank(Rerank::Callback)
         .max_tokens(6)
         .similarity(|a, b| f64::from(u8::from(a[0] == b[0])))
         .on_step(|_, _| {
@@ -297,7 +297,7 @@ fn grammars_without_a_model() {
     assert_eq!(matcher.mask(0).unwrap(), [0b00101]);
     matcher.accept_token(0, 2).unwrap();
     assert_eq!(matcher.mask(0).unwrap(), [0b01101]);
-    assert_eq!(matcher.view_mask(0).unwrap(), [0b01101]);
+    assert_eq!(matcher.borrow_mask(0).unwrap(), [0b01101]);
     matcher.accept_text(0, "a").unwrap();
     assert_eq!(matcher.forced_text(0, 16).unwrap(), b"b");
     assert_eq!(matcher.test(0, "bc").unwrap(), (true, true));

@@ -149,7 +149,7 @@ public enum Pooling: Int32, Sendable {
 /// What a second session does.
 public enum GuideMode: Int32, Sendable {
   case off = 0
-  case free = 1
+  case cfg = 1
   case contrast = 2
 }
 
@@ -175,7 +175,7 @@ public enum LengthNorm: Int32, Sendable {
 }
 
 /// What a search by sampling puts first.
-public enum Choice: Int32, Sendable {
+public enum Rerank: Int32, Sendable {
   case order = 0
   case best = 1
   case exact = 2

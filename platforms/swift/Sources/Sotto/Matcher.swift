@@ -57,7 +57,7 @@ public final class Matcher: @unchecked Sendable {
   public func allowedTokens(_ sequence: UInt32 = 0) throws -> [Token] {
     try resource.run { matcher in
       var words: UnsafePointer<UInt64>?
-      try check(sotto_matcher_view_mask(matcher, sequence, &words))
+      try check(sotto_matcher_borrow_mask(matcher, sequence, &words))
       return UnsafeBufferPointer(start: words, count: wordCount).enumerated().flatMap { place, word in
         (0..<64).filter { word >> UInt64($0) & 1 == 1 }.map { Token(64 * place + $0) }
       }

@@ -203,7 +203,7 @@ public struct SearchParameters {
   public var earlyStopping: EarlyStopping
   public var groupCount: UInt32
   public var diversityPenalty: Float
-  public var choice: Choice
+  public var rerank: Rerank
   public var contrastiveK: UInt32
   public var contrastiveAlpha: Float
   public var phrases: [[Token]] = []
@@ -223,7 +223,7 @@ public struct SearchParameters {
     earlyStopping = EarlyStopping(rawValue: c.early_stopping)!
     groupCount = c.group_count
     diversityPenalty = c.diversity_penalty
-    choice = Choice(rawValue: c.choice)!
+    rerank = Rerank(rawValue: c.rerank)!
     contrastiveK = c.contrastive_k
     contrastiveAlpha = c.contrastive_alpha
   }
@@ -240,7 +240,7 @@ public struct SearchParameters {
     c.early_stopping = earlyStopping.rawValue
     c.group_count = groupCount
     c.diversity_penalty = diversityPenalty
-    c.choice = choice.rawValue
+    c.rerank = rerank.rawValue
     c.contrastive_k = contrastiveK
     c.contrastive_alpha = contrastiveAlpha
     c.phrases = arena.tokenLists(phrases)
@@ -258,12 +258,12 @@ public struct GrammarParameters {
   public var triggerTokens: [Token] = []
   public var jsonSpace: JSONSpace
   public var maximumSpace: UInt32
-  public var outerSpace: Bool
+  public var allowSurroundingWhitespace: Bool
   public var schemaDraft: UInt32
   public var assertFormats: Bool
   public var closed: Bool
   public var distinctNames: Bool
-  public var severalTools: Bool
+  public var parallelToolCalls: Bool
   public var log: ((LogLevel, String) -> Void)?
 
   public init() {
@@ -272,12 +272,12 @@ public struct GrammarParameters {
     language = GrammarLanguage(rawValue: c.language)!
     jsonSpace = JSONSpace(rawValue: c.json_space)!
     maximumSpace = c.maximum_space
-    outerSpace = c.outer_space != 0
+    allowSurroundingWhitespace = c.allow_surrounding_whitespace != 0
     schemaDraft = c.schema_draft
     assertFormats = c.assert_formats != 0
     closed = c.closed != 0
     distinctNames = c.distinct_names != 0
-    severalTools = c.several_tools != 0
+    parallelToolCalls = c.parallel_tool_calls != 0
   }
 
   func filled(_ arena: Arena) -> sotto_grammar_params {
@@ -291,12 +291,12 @@ public struct GrammarParameters {
     c.trigger_token_count = triggerTokens.count
     c.json_space = jsonSpace.rawValue
     c.maximum_space = maximumSpace
-    c.outer_space = outerSpace ? 1 : 0
+    c.allow_surrounding_whitespace = allowSurroundingWhitespace ? 1 : 0
     c.schema_draft = schemaDraft
     c.assert_formats = assertFormats ? 1 : 0
     c.closed = closed ? 1 : 0
     c.distinct_names = distinctNames ? 1 : 0
-    c.several_tools = severalTools ? 1 : 0
+    c.parallel_tool_calls = parallelToolCalls ? 1 : 0
     return c
   }
 }
@@ -305,7 +305,7 @@ public struct GrammarParameters {
 public struct MatcherParameters {
   public var sequenceCount: UInt32
   public var rollbackCount: UInt32
-  public var contextCount: UInt32
+  public var nodeCount: UInt32
   public var frameCount: UInt32
   public var configCount: UInt32
   public var itemCount: UInt32
@@ -318,7 +318,7 @@ public struct MatcherParameters {
     sotto_matcher_params_init(&c, MemoryLayout<sotto_matcher_params>.stride)
     sequenceCount = c.sequence_count
     rollbackCount = c.rollback_count
-    contextCount = c.context_count
+    nodeCount = c.node_count
     frameCount = c.frame_count
     configCount = c.config_count
     itemCount = c.item_count
@@ -332,7 +332,7 @@ public struct MatcherParameters {
     sotto_matcher_params_init(&c, MemoryLayout<sotto_matcher_params>.stride)
     c.sequence_count = sequenceCount
     c.rollback_count = rollbackCount
-    c.context_count = contextCount
+    c.node_count = nodeCount
     c.frame_count = frameCount
     c.config_count = configCount
     c.item_count = itemCount

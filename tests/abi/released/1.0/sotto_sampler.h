@@ -55,12 +55,12 @@ typedef struct sotto_token_bias {
   float bias;
 } sotto_token_bias;
 typedef struct sotto_sequence_bias {
-  const sotto_token *tokens;
+  const sotto_token* tokens;
   size_t count;
   float bias;
   uint32_t reserved;
 } sotto_sequence_bias;
-typedef void (*sotto_logits_fn)(void *user_data, float *logits, size_t count);
+typedef void (*sotto_logits_fn)(void* user_data, float* logits, size_t count);
 typedef int32_t sotto_watermark_scheme;
 enum {
   SOTTO_WATERMARK_NONE = 0,
@@ -86,11 +86,10 @@ typedef struct sotto_watermark_result {
   double z;
   double p_value;
 } sotto_watermark_result;
-SOTTO_API void sotto_watermark_params_init(sotto_watermark_params *params, size_t params_size);
-SOTTO_API sotto_status sotto_watermark_detect(const sotto_watermark_params *params,
-                                              size_t vocabulary_size, const sotto_token *tokens,
-                                              size_t count, sotto_watermark_result *result,
-                                              sotto_error *error);
+SOTTO_API void sotto_watermark_params_init(sotto_watermark_params* params, size_t params_size);
+SOTTO_API sotto_status sotto_watermark_detect(const sotto_watermark_params* params, size_t vocabulary_size,
+                                              const sotto_token* tokens, size_t count, sotto_watermark_result* result,
+                                              sotto_error* error);
 typedef int32_t sotto_dola;
 enum { SOTTO_DOLA_OFF = 0, SOTTO_DOLA_LOW = 1, SOTTO_DOLA_HIGH = 2 };
 typedef struct sotto_sampler_params {
@@ -105,7 +104,7 @@ typedef struct sotto_sampler_params {
   uint64_t seed;
   sotto_order order;
   uint32_t min_keep;
-  const sotto_stage *stages;
+  const sotto_stage* stages;
   size_t stage_count;
   float frequency_penalty;
   float presence_penalty;
@@ -119,9 +118,9 @@ typedef struct sotto_sampler_params {
   uint32_t guard_window;
   float guard_penalty;
   uint32_t reserved0;
-  const sotto_text *dry_breakers;
+  const sotto_text* dry_breakers;
   size_t dry_breaker_count;
-  const sotto_token *dry_breaker_tokens;
+  const sotto_token* dry_breaker_tokens;
   size_t dry_breaker_token_count;
   float temperature_range;
   float temperature_exponent;
@@ -151,57 +150,54 @@ typedef struct sotto_sampler_params {
   float end_decay_factor;
   sotto_token forced_last_token;
   uint32_t reserved1;
-  const sotto_token_bias *logit_bias;
+  const sotto_token_bias* logit_bias;
   size_t logit_bias_count;
-  const sotto_sequence_bias *sequence_bias;
+  const sotto_sequence_bias* sequence_bias;
   size_t sequence_bias_count;
-  const sotto_token_list *bad_words;
+  const sotto_token_list* bad_words;
   size_t bad_word_count;
-  const sotto_token *allowed_tokens;
+  const sotto_token* allowed_tokens;
   size_t allowed_token_count;
-  const sotto_token *suppressed_tokens;
+  const sotto_token* suppressed_tokens;
   size_t suppressed_token_count;
-  const sotto_token *begin_suppressed_tokens;
+  const sotto_token* begin_suppressed_tokens;
   size_t begin_suppressed_token_count;
-  const sotto_token *forced_prefix;
+  const sotto_token* forced_prefix;
   size_t forced_prefix_count;
   sotto_logits_fn logits_callback;
-  void *logits_user_data;
-  const sotto_watermark_params *watermark;
+  void* logits_user_data;
+  const sotto_watermark_params* watermark;
   sotto_dola dola;
   float dola_relative_top;
   uint32_t alternative_count;
   uint32_t reserved2;
 } sotto_sampler_params;
-SOTTO_API void sotto_sampler_params_init(sotto_sampler_params *params, size_t params_size);
-SOTTO_API sotto_status sotto_session_set_sampler(sotto_session *session,
-                                                 const sotto_sampler_params *params,
-                                                 sotto_error *error);
+SOTTO_API void sotto_sampler_params_init(sotto_sampler_params* params, size_t params_size);
+SOTTO_API sotto_status sotto_session_set_sampler(sotto_session* session, const sotto_sampler_params* params,
+                                                 sotto_error* error);
 typedef struct sotto_sampler sotto_sampler;
 typedef struct sotto_sampler_input {
   uint32_t struct_size;
   uint32_t sequence;
-  const float *logits;
-  const uint64_t *allowed;
-  const sotto_token *history;
+  const float* logits;
+  const uint64_t* allowed;
+  const sotto_token* history;
   size_t history_count;
   uint64_t generated_count;
   uint64_t token_limit;
 } sotto_sampler_input;
-SOTTO_API sotto_status sotto_sampler_memory_size(size_t vocabulary_size, uint32_t list_bytes,
-                                                 size_t *memory_size, sotto_error *error);
-SOTTO_API sotto_status sotto_sampler_init(const sotto_model *model, size_t vocabulary_size,
-                                          uint32_t list_bytes, void *memory, size_t memory_size,
-                                          sotto_sampler **sampler, sotto_error *error);
-SOTTO_API sotto_status sotto_sampler_set(sotto_sampler *sampler,
-                                         const sotto_sampler_params *params, sotto_error *error);
-SOTTO_API sotto_status sotto_sampler_pick(sotto_sampler *sampler,
-                                          const sotto_sampler_input *input, sotto_token *token,
-                                          sotto_error *error);
-SOTTO_API sotto_status sotto_sampler_apply(sotto_sampler *sampler,
-                                           const sotto_sampler_input *input,
-                                           sotto_token *tokens, float *probabilities,
-                                           size_t capacity, size_t *count, sotto_error *error);
+SOTTO_API sotto_status sotto_sampler_memory_size(size_t vocabulary_size, uint32_t list_bytes, size_t* memory_size,
+                                                 sotto_error* error);
+SOTTO_API sotto_status sotto_sampler_init(const sotto_model* model, size_t vocabulary_size, uint32_t list_bytes,
+                                          void* memory, size_t memory_size, sotto_sampler** sampler,
+                                          sotto_error* error);
+SOTTO_API sotto_status sotto_sampler_set(sotto_sampler* sampler, const sotto_sampler_params* params,
+                                         sotto_error* error);
+SOTTO_API sotto_status sotto_sampler_pick(sotto_sampler* sampler, const sotto_sampler_input* input, sotto_token* token,
+                                          sotto_error* error);
+SOTTO_API sotto_status sotto_sampler_apply(sotto_sampler* sampler, const sotto_sampler_input* input,
+                                           sotto_token* tokens, float* probabilities, size_t capacity, size_t* count,
+                                           sotto_error* error);
 #ifdef __cplusplus
 }
 #endif

@@ -12,12 +12,12 @@ public final class GrammarParams {
     public int[] triggerTokens;
     public JsonSpace jsonSpace;
     public int maximumSpace;
-    public boolean outerSpace;
+    public boolean allowSurroundingWhitespace;
     public int schemaDraft;
     public boolean assertFormats;
     public boolean closed;
     public boolean distinctNames;
-    public boolean severalTools;
+    public boolean parallelToolCalls;
     public Callbacks.Log log;
 
     public GrammarParams() {

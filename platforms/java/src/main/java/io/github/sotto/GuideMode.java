@@ -3,7 +3,7 @@ package io.github.sotto;
 /** What a second session does. */
 public enum GuideMode implements Constant {
     OFF(0),
-    FREE(1),
+    CFG(1),
     CONTRAST(2);
 
     private final int value;

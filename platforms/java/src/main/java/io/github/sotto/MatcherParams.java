@@ -7,7 +7,7 @@ package io.github.sotto;
 public final class MatcherParams {
     public int sequenceCount;
     public int rollbackCount;
-    public int contextCount;
+    public int nodeCount;
     public int frameCount;
     public int configCount;
     public int itemCount;

@@ -14,7 +14,7 @@ public final class SearchParams {
     public EarlyStopping earlyStopping;
     public int groupCount;
     public float diversityPenalty;
-    public Choice choice;
+    public Rerank rerank;
     public int contrastiveK;
     public float contrastiveAlpha;
     public int[][] phrases;

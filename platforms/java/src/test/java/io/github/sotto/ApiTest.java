@@ -230,7 +230,7 @@ final class ApiTest {
             fails(IllegalArgumentException.class, () -> session.search(params));
             SearchParams votes = new SearchParams();
             votes.mode = SearchMode.SAMPLE;
-            votes.choice = Choice.CALLBACK;
+            votes.rerank = Rerank.CALLBACK;
             votes.maxTokens = 4;
             votes.similarity = (a, b) -> a.length - b.length;
             same(session.search(votes).length, 4);

@@ -1,7 +1,7 @@
 package io.github.sotto;
 
 /** What a search by sampling puts first. */
-public enum Choice implements Constant {
+public enum Rerank implements Constant {
     ORDER(0),
     BEST(1),
     EXACT(2),
@@ -10,7 +10,7 @@ public enum Choice implements Constant {
 
     private final int value;
 
-    Choice(int value) {
+    Rerank(int value) {
         this.value = value;
     }
 
@@ -19,7 +19,7 @@ public enum Choice implements Constant {
         return value;
     }
 
-    static Choice of(int value) {
+    static Rerank of(int value) {
         return Constant.find(values(), value);
     }
 }
