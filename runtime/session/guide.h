@@ -10,7 +10,7 @@
 namespace sotto {
 
 // Numbered as sotto_guide_mode.
-enum class GuideMode : int32_t { kOff = 0, kFree = 1, kContrast = 2 };
+enum class GuideMode : int32_t { kOff = 0, kCfg = 1, kContrast = 2 };
 
 // As sotto_guide_params.
 struct GuideParams {
