@@ -9,7 +9,7 @@
 #ifndef SOTTO_GRAMMAR_H
 #define SOTTO_GRAMMAR_H
 
-#include "sotto.h"
+#include "sotto_session.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,16 +22,21 @@ typedef struct sotto_vocabulary sotto_vocabulary;
 /* Either `model`, or a vocabulary of the caller, whose arrays must outlive it. */
 typedef struct sotto_vocabulary_params {
   uint32_t struct_size;
-  uint32_t token_count;          /* 1 ... 2^24-1; 0 with a model */
-  const sotto_model* model;      /* default NULL. Must outlive the vocabulary. Its end-of-text token
-                                    is the end token */
-  const char* bytes;             /* of all tokens, one behind the other: up to 255 each. They may
-                                    begin and end inside a character */
-  const uint32_t* offsets;       /* token_count + 1, into bytes */
-  const uint8_t* special;        /* token_count of 0 or 1, or NULL: no token is special. A special
-                                    token has no place in a text, as an empty one: only a grammar's
-                                    token literal allows it. End tokens are special */
-  const sotto_token* end_tokens; /* allowed where the text may end, and only there */
+  /* Tokens of the vocabulary. Default 0: with a model; from 1 to 16777215. */
+  uint32_t token_count;
+  /* Must outlive the vocabulary. Its end-of-text token is the end token. NULL: a vocabulary of the
+   * caller. */
+  const sotto_model* model;
+  /* Bytes of all tokens, one after the other: up to 255 each. They may begin and end inside a
+   * character. */
+  const char* bytes;
+  /* token_count + 1 offsets into `bytes`. */
+  const uint32_t* offsets;
+  /* token_count flags, or NULL: no token is special. A special token has no text: only a token
+   * literal of a grammar allows it. End tokens are special. */
+  const uint8_t* special;
+  /* Tokens allowed where the text may end, and only there. */
+  const sotto_token* end_tokens;
   size_t end_token_count;
 } sotto_vocabulary_params;
 
@@ -51,55 +56,87 @@ SOTTO_API sotto_status sotto_vocabulary_init(const sotto_vocabulary_params* para
 
 typedef struct sotto_grammar sotto_grammar;
 
-/* What the source text of a grammar is. */
+/* Languages in which the source text of a grammar can be written. */
 typedef int32_t sotto_grammar_language;
 enum {
+  /* The grammars of llama.cpp. */
   SOTTO_GRAMMAR_GBNF = 0,
-  SOTTO_GRAMMAR_JSON_SCHEMA = 1, /* drafts 7 and 2020-12. What cannot be said exactly is
-                                    refused by keyword and JSON pointer, never ignored */
-  SOTTO_GRAMMAR_REGEX = 2,       /* the whole text matches. No look-around, no back-references */
-  SOTTO_GRAMMAR_JSON = 3,        /* any JSON value; no source */
-  SOTTO_GRAMMAR_JSON_OBJECT = 4, /* any JSON object; no source */
-  SOTTO_GRAMMAR_CHOICES = 5,     /* one of the strings in a JSON array */
-  SOTTO_GRAMMAR_NUMBER = 6,      /* a JSON number; source: a JSON object of "minimum", "maximum"
-                                    (both included) and "integer": true, all optional */
-  SOTTO_GRAMMAR_TOOLS = 7        /* a call {"name": ..., "arguments": {...}} of one of the
-                                    functions in a JSON array of {"name", "parameters"}, also
-                                    inside {"type": "function", "function": {...}} */
+  /* JSON Schema, drafts 7 and 2020-12. What has no exact grammar is rejected by keyword and JSON
+   * pointer, never ignored. */
+  SOTTO_GRAMMAR_JSON_SCHEMA = 1,
+  /* A regular expression that the whole text matches. No look-around, no back-references. */
+  SOTTO_GRAMMAR_REGEX = 2,
+  /* Any JSON value; no source. */
+  SOTTO_GRAMMAR_JSON = 3,
+  /* Any JSON object; no source. */
+  SOTTO_GRAMMAR_JSON_OBJECT = 4,
+  /* One of the strings in a JSON array. */
+  SOTTO_GRAMMAR_CHOICES = 5,
+  /* A JSON number. The source is a JSON object of "minimum" and "maximum" (both included) and
+   * "integer": true, all optional. */
+  SOTTO_GRAMMAR_NUMBER = 6,
+  /* A call {"name": ..., "arguments": {...}} of one of the functions in a JSON array of {"name",
+   * "parameters"}, also inside {"type": "function", "function": {...}}. */
+  SOTTO_GRAMMAR_TOOLS = 7
 };
 
+/* Whitespace of generated JSON. */
 typedef int32_t sotto_json_space;
 enum {
-  SOTTO_JSON_FLEXIBLE = 0, /* up to maximum_space blanks, tabs and line ends where JSON has them */
-  SOTTO_JSON_COMPACT = 1,  /* {"a":1,"b":[2,3]} */
-  SOTTO_JSON_ONE_SPACE = 2 /* {"a": 1, "b": [2, 3]} */
+  /* Up to maximum_space blanks, tabs and line ends where JSON allows them. */
+  SOTTO_JSON_FLEXIBLE = 0,
+  /* {"a":1,"b":[2,3]}. */
+  SOTTO_JSON_COMPACT = 1,
+  /* {"a": 1, "b": [2, 3]}. */
+  SOTTO_JSON_ONE_SPACE = 2
 };
 
+/* Parameters of a grammar. */
 typedef struct sotto_grammar_params {
   uint32_t struct_size;
-  sotto_grammar_language language;    /* default GBNF */
-  sotto_text root;                    /* GBNF: the start rule; default "root" */
-  const sotto_vocabulary* vocabulary; /* for GBNF's token literals, and trigger_tokens; default
-                                         NULL: there are none */
-  /* Lazy activation: if there are triggers, text is free until the first of them appears, and
-   * the grammar's text begins right behind it. Text may also end before. Trigger tokens that
-   * have text do not go with triggers; what comes before them is told by tokens, not by bytes. */
+  /* Language of the source. Default GBNF. */
+  sotto_grammar_language language;
+  /* GBNF: the start rule. Default "root". */
+  sotto_text root;
+  /* Vocabulary for GBNF's token literals and trigger_tokens; NULL: there are none. */
+  const sotto_vocabulary* vocabulary;
+
+  /* ---- Lazy activation: with triggers, text is free until the first of them appears, and the
+   * grammar's text begins right after it. Text may also end before ---- */
+
+  /* Strings that activate the grammar. */
   const sotto_text* triggers;
   size_t trigger_count;
+  /* Tokens that activate the grammar. One that has text cannot be combined with `triggers`, because
+   * free text is then matched by token, not by byte. */
   const sotto_token* trigger_tokens;
   size_t trigger_token_count;
-  /* JSON of every kind. */
-  sotto_json_space json_space;           /* default FLEXIBLE */
-  uint32_t maximum_space;                /* default 20; UINT32_MAX: any */
-  uint32_t allow_surrounding_whitespace; /* 1: flexible space also around the document; default 0 */
-  /* JSON Schema, and the parameters of tools. */
-  uint32_t schema_draft;        /* where $schema names none: 7 or 2020; default 2020 */
-  uint32_t assert_formats;      /* default 1: "format" is checked where the standard names it */
-  uint32_t closed;              /* 1: objects with "properties" and arrays with a tuple hold nothing else
-                                   unless the schema says so; default 0 */
-  uint32_t distinct_names;      /* 1: minProperties may count names that could repeat; default 0 */
-  uint32_t parallel_tool_calls; /* 1: an array of one or more calls; default 0 */
-  sotto_log_fn log;             /* default NULL. Warnings: rules that no text can use */
+
+  /* ---- JSON of every kind ---- */
+
+  /* Whitespace. Default FLEXIBLE. */
+  sotto_json_space json_space;
+  /* Characters of flexible whitespace at one place. Default 20; from 0 to 2147483648; UINT32_MAX:
+   * unlimited. */
+  uint32_t maximum_space;
+  /* 1: flexible whitespace is also allowed before and after the document. Default 0. */
+  uint32_t allow_surrounding_whitespace;
+
+  /* ---- JSON Schema, and the parameters of tools ---- */
+
+  /* Draft of JSON Schema where $schema names none. Default 2020; 7 or 2020. */
+  uint32_t schema_draft;
+  /* 1: "format" is enforced where the standard names it. Default 1. */
+  uint32_t assert_formats;
+  /* 1: objects with "properties" and arrays with a tuple hold nothing else unless the schema says
+   * so. Default 0. */
+  uint32_t closed;
+  /* 1: minProperties may count names that could repeat. Default 0. */
+  uint32_t distinct_names;
+  /* 1: an array of one or more calls. Default 0. */
+  uint32_t parallel_tool_calls;
+  /* Receives warnings about rules that no text can use; may be NULL. */
+  sotto_log_fn log;
   void* log_user_data;
 } sotto_grammar_params;
 
@@ -132,31 +169,47 @@ SOTTO_API sotto_status sotto_grammar_load(const void* image, size_t image_size, 
 
 typedef struct sotto_matcher sotto_matcher;
 
-/* How much a matcher may keep; all of it is reserved at init. What it has found out and no
- * longer needs makes room when a limit is reached; what does not fit even so is refused
- * (GRAMMAR_TOO_LARGE), and nothing has changed. */
+/* Capacities of a matcher; all memory is reserved at init. When a limit is reached, results that
+ * are no longer needed are evicted; what does not fit even so fails with GRAMMAR_TOO_LARGE and
+ * changes nothing. */
 typedef struct sotto_matcher_params {
   uint32_t struct_size;
-  uint32_t sequence_count; /* texts followed side by side; default 1, at most 65536. A session
-                              that searches with n sequences needs 2n+1 */
-  uint32_t rollback_count; /* newest tokens of sequence 0 that can be taken back; default 64 */
-  /* Default 0 for each: enough for the grammar to be fast, unless it is very ambiguous. */
-  uint32_t node_count;   /* places in rules where others are called */
-  uint32_t frame_count;  /* in all contexts */
-  uint32_t config_count; /* sets of states; at most 65535 */
-  uint32_t item_count;   /* in all sets */
-  uint32_t work_count;   /* states visited in one step */
-  uint32_t mask_bytes;   /* of remembered masks */
+  /* Texts followed at the same time. A session that searches with n sequences needs 2n+1. Default
+   * 1; from 1 to 65536. */
+  uint32_t sequence_count;
+  /* Newest tokens of sequence 0 that can be rolled back. Default 64; from 0 to 268435456. */
+  uint32_t rollback_count;
+
+  /* ---- Capacities. 0: enough for the grammar to be fast, unless it is very ambiguous ---- */
+
+  /* Stack nodes: places in rules where other rules are called. Default 0: automatic; from 16 to
+   * 268435456. */
+  uint32_t node_count;
+  /* Stack frames in all nodes. Default 0: automatic; from 16 to 268435456. */
+  uint32_t frame_count;
+  /* Sets of states. Default 0: automatic; from 16 to 65535. */
+  uint32_t config_count;
+  /* States in all sets. Default 0: automatic; from 16 to 268435456. */
+  uint32_t item_count;
+  /* States visited in one step. Default 0: automatic; from 16 to 268435456. */
+  uint32_t work_count;
+  /* Bytes of cached masks. Default 0: automatic. */
+  uint32_t mask_bytes;
   uint32_t reserved;
-  uint64_t step_budget; /* elementary steps of one call; default 20,000,000 */
+  /* Elementary steps of one call. Default 20000000; at least 1. */
+  uint64_t step_budget;
 } sotto_matcher_params;
 
+/* State of a sequence of a matcher. */
 typedef struct sotto_matcher_info {
   uint32_t struct_size;
-  uint32_t may_end;  /* 1: the text may end here */
-  uint32_t must_end; /* 1: nothing can follow */
+  /* 1: the text may end here. */
+  uint32_t may_end;
+  /* 1: nothing can follow. */
+  uint32_t must_end;
   uint32_t reserved;
-  uint64_t token_count; /* accepted by sequence 0 since its reset */
+  /* Tokens accepted by sequence 0 since its reset. */
+  uint64_t token_count;
 } sotto_matcher_info;
 
 SOTTO_API void sotto_matcher_params_init(sotto_matcher_params* params, size_t params_size);

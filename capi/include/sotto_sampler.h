@@ -4,7 +4,7 @@
 #ifndef SOTTO_SAMPLER_H
 #define SOTTO_SAMPLER_H
 
-#include "sotto.h"
+#include "sotto_session.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -12,91 +12,127 @@ extern "C" {
 
 /* ---- The chain ------------------------------------------------------------- */
 
-/* Notation: l logits, p = softmax(l) over the tokens still in play, H = -sum p ln p,
- * c(t) how often t stands in the penalty window. What may not come (a grammar's mask) is
- * left out before the first stage and never comes back. A truncation keeps at least min_keep
- * tokens; ties go to the lowest token id; NaN counts as -infinity. A stage whose parameters
- * are off does nothing. */
+/* Stages of the chain. Notation: l logits, p = softmax(l) over the tokens that are left, H = -sum p
+ * ln p, c(t) how often t occurs in the penalty window. Tokens that a grammar's mask excludes are
+ * removed before the first stage and never return. A truncation keeps at least min_keep tokens;
+ * ties go to the lowest token id; NaN counts as -infinity. A stage whose parameters are off does
+ * nothing. */
 typedef int32_t sotto_stage;
 enum {
+  /* Calls logits_callback. */
   SOTTO_STAGE_LOGITS_CALLBACK = 1,
-  SOTTO_STAGE_BIAS = 2, /* logit_bias */
+  /* Adds logit_bias. */
+  SOTTO_STAGE_BIAS = 2,
+  /* Adds sequence_bias. */
   SOTTO_STAGE_SEQUENCE_BIAS = 3,
-  SOTTO_STAGE_ALLOWED = 4,  /* allowed_tokens */
-  SOTTO_STAGE_SUPPRESS = 5, /* suppressed, begin_suppressed, ignore_end */
+  /* Removes all but allowed_tokens. */
+  SOTTO_STAGE_ALLOWED = 4,
+  /* Removes suppressed_tokens, begin_suppressed_tokens, and the end of text with ignore_end. */
+  SOTTO_STAGE_SUPPRESS = 5,
+  /* Removes tokens that would complete one of bad_words. */
   SOTTO_STAGE_BAD_WORDS = 6,
+  /* Removes the end of text before min_new_tokens. */
   SOTTO_STAGE_MIN_TOKENS = 7,
-  SOTTO_STAGE_FORCED = 8, /* forced_prefix, forced_last_token */
+  /* Forces forced_prefix and forced_last_token. */
+  SOTTO_STAGE_FORCED = 8,
+  /* Raises the end of text with the length. */
   SOTTO_STAGE_END_DECAY = 9,
-  SOTTO_STAGE_REPETITION = 10, /* repetition_penalty, guard */
+  /* Applies repetition_penalty and the guard. */
+  SOTTO_STAGE_REPETITION = 10,
+  /* Applies frequency_penalty. */
   SOTTO_STAGE_FREQUENCY = 11,
+  /* Applies presence_penalty. */
   SOTTO_STAGE_PRESENCE = 12,
+  /* Removes tokens that would repeat an n-gram. */
   SOTTO_STAGE_NO_REPEAT_NGRAM = 13,
+  /* Applies the DRY penalty. */
   SOTTO_STAGE_DRY = 14,
+  /* Divides by the temperature. */
   SOTTO_STAGE_TEMPERATURE = 15,
+  /* Applies quadratic smoothing. */
   SOTTO_STAGE_SMOOTHING = 16,
+  /* Truncates by top_k. */
   SOTTO_STAGE_TOP_K = 17,
+  /* Truncates by top_p. */
   SOTTO_STAGE_TOP_P = 18,
+  /* Truncates by min_p. */
   SOTTO_STAGE_MIN_P = 19,
+  /* Truncates by top_a. */
   SOTTO_STAGE_TOP_A = 20,
+  /* Truncates by tail_free. */
   SOTTO_STAGE_TAIL_FREE = 21,
+  /* Truncates by typical_p. */
   SOTTO_STAGE_TYPICAL = 22,
+  /* Truncates by epsilon. */
   SOTTO_STAGE_EPSILON = 23,
+  /* Truncates by eta. */
   SOTTO_STAGE_ETA = 24,
+  /* Truncates by top_n_sigma. */
   SOTTO_STAGE_TOP_N_SIGMA = 25,
+  /* Truncates by top_h. */
   SOTTO_STAGE_TOP_H = 26,
+  /* Removes the most likely tokens at random. */
   SOTTO_STAGE_XTC = 27,
-  SOTTO_STAGE_WATERMARK = 28 /* the bias of a green list */
+  /* Adds the bias of a green list. */
+  SOTTO_STAGE_WATERMARK = 28
 };
 
-/* Ready-made orders. Selection comes last in each. */
+/* Ready-made orders of the stages. Selection comes last in each. */
 typedef int32_t sotto_order;
 enum {
-  /* As llama.cpp: callback, bans, forcing, biases, penalties, n-grams, dry, end decay,
-   * top_n_sigma, top_k, typical, top_p, min_p, top_a, tail_free, epsilon, eta, top_h, xtc,
-   * temperature, smoothing, watermark. */
+  /* As llama.cpp. LOGITS_CALLBACK, ALLOWED, SUPPRESS, BAD_WORDS, MIN_TOKENS, FORCED, BIAS,
+   * SEQUENCE_BIAS, REPETITION, FREQUENCY, PRESENCE, NO_REPEAT_NGRAM, DRY, END_DECAY, TOP_N_SIGMA,
+   * TOP_K, TYPICAL, TOP_P, MIN_P, TOP_A, TAIL_FREE, EPSILON, ETA, TOP_H, XTC, TEMPERATURE,
+   * SMOOTHING, WATERMARK. */
   SOTTO_ORDER_DEFAULT = 0,
-  /* As transformers: callback, bias, sequence bias, repetition, frequency, presence, n-grams,
-   * dry, bad words, min tokens, forced, end decay, allowed, suppress, temperature, smoothing,
-   * top_h, top_n_sigma, top_k, top_p, min_p, top_a, tail_free, typical, epsilon, eta, xtc,
-   * watermark. */
+  /* As transformers. LOGITS_CALLBACK, BIAS, SEQUENCE_BIAS, REPETITION, FREQUENCY, PRESENCE,
+   * NO_REPEAT_NGRAM, DRY, BAD_WORDS, MIN_TOKENS, FORCED, END_DECAY, ALLOWED, SUPPRESS, TEMPERATURE,
+   * SMOOTHING, TOP_H, TOP_N_SIGMA, TOP_K, TOP_P, MIN_P, TOP_A, TAIL_FREE, TYPICAL, EPSILON, ETA,
+   * XTC, WATERMARK. */
   SOTTO_ORDER_HF = 1,
-  /* As vLLM: callback, allowed, suppress, bad words, min tokens, forced, bias, sequence bias,
-   * repetition, frequency, presence, n-grams, dry, end decay, temperature, smoothing, min_p,
-   * top_k, top_p, top_a, tail_free, typical, epsilon, eta, top_n_sigma, top_h, xtc, watermark. */
+  /* As vLLM. LOGITS_CALLBACK, ALLOWED, SUPPRESS, BAD_WORDS, MIN_TOKENS, FORCED, BIAS,
+   * SEQUENCE_BIAS, REPETITION, FREQUENCY, PRESENCE, NO_REPEAT_NGRAM, DRY, END_DECAY, TEMPERATURE,
+   * SMOOTHING, MIN_P, TOP_K, TOP_P, TOP_A, TAIL_FREE, TYPICAL, EPSILON, ETA, TOP_N_SIGMA, TOP_H,
+   * XTC, WATERMARK. */
   SOTTO_ORDER_OPENAI = 2
 };
 
-/* How one of the tokens that are left is picked. */
+/* How one of the remaining tokens is selected. */
 typedef int32_t sotto_selection;
 enum {
-  /* In proportion to p, by inversion in order of token id. */
+  /* In proportion to p, by inversion in the order of token ids. */
   SOTTO_SELECT_MULTINOMIAL = 0,
-  /* The most likely; also chosen by temperature 0. */
+  /* The most likely token; temperature 0 also selects it. */
   SOTTO_SELECT_GREEDY = 1,
-  /* The largest l plus Gumbel noise of the token (Gumbel 1954): the same distribution. */
+  /* The largest l plus Gumbel noise of the token (Gumbel 1954): the same distribution as
+   * MULTINOMIAL. */
   SOTTO_SELECT_GUMBEL = 2,
-  /* Keeps surprise near mirostat_tau bits (Basu et al. 2021): estimates the Zipf exponent from
-   * the mirostat_m likeliest and keeps the k that follow from it. */
+  /* Keeps the surprise near mirostat_tau bits (Basu et al. 2021): estimates the Zipf exponent from
+   * the mirostat_m most likely tokens and keeps the k that follow from it. */
   SOTTO_SELECT_MIROSTAT = 3,
-  /* The same by dropping tokens of more surprise than mu. In both mu begins at
-   * 2 tau and falls by eta (surprise - tau) a token. */
+  /* The same by removing tokens of more surprise than mu. In both, mu begins at 2 tau and falls by
+   * eta (surprise - tau) per token. */
   SOTTO_SELECT_MIROSTAT_V2 = 4,
-  /* Favours tokens whose p is near adaptive_target, corrected by the decayed mean of what was
-   * picked, so that the mean stays there. */
+  /* Favours tokens whose p is near adaptive_target, corrected by the decayed mean of the p
+   * selected, so that the mean stays there. */
   SOTTO_SELECT_ADAPTIVE_P = 5
 };
 
+/* Bias of a token. */
 typedef struct sotto_token_bias {
+  /* The token. */
   sotto_token token;
-  float bias; /* -infinity bans */
+  /* Added to its logit; -infinity bans it. */
+  float bias;
 } sotto_token_bias;
 
-/* Bias of the last token wherever the ones before it have just come. */
+/* Bias of the last token of a sequence wherever the tokens before it have just been generated. */
 typedef struct sotto_sequence_bias {
-  const sotto_token* tokens; /* `count` of them, at least 1 */
+  /* The sequence, at least one token. */
+  const sotto_token* tokens;
   size_t count;
-  float bias; /* -infinity bans */
+  /* Added to the logit; -infinity bans the token. */
+  float bias;
   uint32_t reserved;
 } sotto_sequence_bias;
 
@@ -106,44 +142,58 @@ typedef void (*sotto_logits_fn)(void* user_data, float* logits, size_t count);
 
 /* ---- Watermarks ------------------------------------------------------------ */
 
+/* Watermarks: statistical marks of generated text that sotto_watermark_detect finds. TOURNAMENT and
+ * GUMBEL replace the selection, which must be MULTINOMIAL with a temperature above 0; of the
+ * searches only SOTTO_SEARCH_SAMPLE supports them. They do not change the distribution over keys. */
 typedef int32_t sotto_watermark_scheme;
 enum {
+  /* No watermark. */
   SOTTO_WATERMARK_NONE = 0,
-  /* Green list (Kirchenbauer et al. 2023): delta is added to the logits of the tokens that a
-   * hash of key, context and token puts among the fraction gamma. LEFT_HASH: the context is
-   * the context_width tokens before. */
+  /* Green list (Kirchenbauer et al. 2023): delta is added to the logits of the tokens that a hash
+   * of key, context and token puts among the fraction gamma. The context is the context_width
+   * tokens before. */
   SOTTO_WATERMARK_LEFT_HASH = 1,
-  /* The token is part of its own context, anchored at the least hash (Kirchenbauer et al.
-   * 2024). */
+  /* Green list in which the token is part of its own context, anchored at the smallest hash
+   * (Kirchenbauer et al. 2024). */
   SOTTO_WATERMARK_SELF_HASH = 2,
-  /* Tournament sampling of tournament_layers rounds, in place of the selection (Dathathri et
-   * al. 2024), which must be MULTINOMIAL with a temperature above 0; of the searches only
-   * SOTTO_SEARCH_SAMPLE has one. The distribution over keys is unchanged. */
+  /* Tournament sampling of tournament_layers rounds (SynthID, Dathathri et al. 2024). */
   SOTTO_WATERMARK_TOURNAMENT = 3,
-  /* Gumbel noise from a hash of key, context and token, in place of the selection as there
-   * (Aaronson 2022). The distribution over keys is unchanged. */
+  /* Gumbel-max trick with noise from a hash of key, context and token (Aaronson 2022). */
   SOTTO_WATERMARK_GUMBEL = 4
 };
 
+/* Parameters of a watermark. Detection needs the same. */
 typedef struct sotto_watermark_params {
   uint32_t struct_size;
-  sotto_watermark_scheme scheme; /* default NONE */
-  uint32_t context_width;        /* tokens hashed, 1 ... 16; default 0: 4 for SELF_HASH, TOURNAMENT
-                                    and GUMBEL, 1 for LEFT_HASH */
-  float gamma;                   /* green fraction, above 0 and below 1; default 0.25 */
-  float delta;                   /* default 2; 0 ... 100 */
-  uint32_t tournament_layers;    /* default 30; 1 ... 64 */
-  uint64_t key;                  /* default 15485863; detection needs the same */
+  /* Kind of watermark. Default NONE. */
+  sotto_watermark_scheme scheme;
+  /* Tokens hashed. Default 0: 4 for SELF_HASH, TOURNAMENT and GUMBEL, 1 for LEFT_HASH; from 0 to
+   * 16. */
+  uint32_t context_width;
+  /* Green fraction of the vocabulary. Default 0.25; greater than 0 and less than 1. */
+  float gamma;
+  /* Added to the logits of green tokens. Default 2; from 0 to 100. */
+  float delta;
+  /* Rounds of the tournament. Default 30; from 1 to 64. */
+  uint32_t tournament_layers;
+  /* Secret key of the hashes. Default 15485863. */
+  uint64_t key;
 } sotto_watermark_params;
 
+/* What sotto_watermark_detect found. */
 typedef struct sotto_watermark_result {
   uint32_t struct_size;
-  uint32_t is_marked;   /* 1: z above 3 */
-  uint64_t token_count; /* scored: a context and token that came before count once */
-  double score;         /* green tokens; TOURNAMENT: mean g; GUMBEL: mean -ln(1-r) */
-  double z;             /* standard deviations above unmarked text:
-                           (g - gamma T) / sqrt(T gamma (1-gamma)) for green lists */
-  double p_value;       /* chance that unmarked text has such a z */
+  /* 1: z is above 3. */
+  uint32_t is_marked;
+  /* Tokens scored: a context and token that occurred before count once. */
+  uint64_t token_count;
+  /* Green tokens; TOURNAMENT: mean g; GUMBEL: mean -ln(1-r). */
+  double score;
+  /* Standard deviations above unmarked text: (g - gamma T) / sqrt(T gamma (1-gamma)) for green
+   * lists. */
+  double z;
+  /* Probability that unmarked text has such a z. */
+  double p_value;
 } sotto_watermark_result;
 
 SOTTO_API void sotto_watermark_params_init(sotto_watermark_params* params, size_t params_size);
@@ -157,129 +207,208 @@ SOTTO_API sotto_status sotto_watermark_detect(const sotto_watermark_params* para
 
 /* ---- Parameters ------------------------------------------------------------ */
 
-/* Layers against layers (Chuang et al. 2023): ln p of the last layer less ln p of the earlier
- * layer that differs most from it, chosen among the lower or upper half. */
+/* Decoding by contrasting layers (DoLa, Chuang et al. 2023): ln p of the last layer minus ln p of
+ * the earlier layer that differs most from it, chosen among the lower or the upper half. */
 typedef int32_t sotto_dola;
-enum { SOTTO_DOLA_OFF = 0, SOTTO_DOLA_LOW = 1, SOTTO_DOLA_HIGH = 2 };
+enum {
+  /* Off. */
+  SOTTO_DOLA_OFF = 0,
+  /* Against the lower layers. */
+  SOTTO_DOLA_LOW = 1,
+  /* Against the upper layers. */
+  SOTTO_DOLA_HIGH = 2
+};
 
-/* Arrays are copied by sotto_session_set_sampler and may be NULL where their count is 0.
- * Ranges include both ends unless said. "off" is the value that disables. */
+/* Parameters of the sampler. Arrays are copied by sotto_session_set_sampler and may be NULL where
+ * their count is 0. */
 typedef struct sotto_sampler_params {
   uint32_t struct_size;
-  float temperature;          /* l/T; 0: the most likely token that the other stages leave, as
-                                 they are at T = 1; default 0.8; 0 ... 100 */
-  uint32_t top_k;             /* exactly the k most likely stay; off 0; default 40 */
-  float top_p;                /* smallest set whose probability reaches p stays (Holtzman
-                                 et al. 2020); off 1; default 0.95; above 0 ... 1 */
-  float min_p;                /* p >= min_p * max p stay (Nguyen et al. 2024); off 0;
-                                 default 0.05; 0 ... 1 */
-  float repetition_penalty;   /* tokens of the window: l > 0 ? l/r : l*r (Keskar et al.
-                                 2019); off 1, the default; above 0 ... 100 */
-  uint32_t repetition_window; /* newest tokens that are penalised; default 64; 0: none;
-                                 UINT32_MAX: all the session holds, at most context_tokens */
-  uint32_t log_probabilities; /* 1: fill the log probabilities of sotto_piece; default 0 */
-  uint64_t seed;              /* default 0 */
+  /* T of l/T. 0 selects the most likely token that the other stages leave, which are computed with
+   * T = 1. Default 0.8; from 0 to 100; 1: off. */
+  float temperature;
+  /* Exactly the k most likely tokens are kept. Default 40; 0: off. */
+  uint32_t top_k;
+  /* The smallest set of tokens whose probability reaches p is kept (nucleus sampling, Holtzman et
+   * al. 2020). Default 0.95; greater than 0 and at most 1; 1: off. */
+  float top_p;
+  /* Tokens with p >= min_p max p are kept (Nguyen et al. 2024). Default 0.05; from 0 to 1; 0: off. */
+  float min_p;
+  /* r of l > 0 ? l/r : l*r for tokens in the window (Keskar et al. 2019). Default 1 (off); greater
+   * than 0 and at most 100. */
+  float repetition_penalty;
+  /* Newest tokens that repetition, frequency and presence penalties count. Default 64; UINT32_MAX:
+   * all that the session holds, at most context_tokens; 0: off. */
+  uint32_t repetition_window;
+  /* 1: the log probabilities of sotto_piece are computed. Default 0. */
+  uint32_t log_probabilities;
+  /* Seed of the random numbers. Default 0. */
+  uint64_t seed;
 
-  /* The chain. */
-  sotto_order order;         /* default SOTTO_ORDER_DEFAULT */
-  uint32_t min_keep;         /* fewest tokens a truncation leaves; default 1; at least 1 */
-  const sotto_stage* stages; /* instead of `order`: exactly these, none twice. A parameter that
-                                is on while its stage is missing is an error */
-  size_t stage_count;        /* 0: `order` holds */
+  /* ---- Chain ---- */
 
-  /* Repetition. */
-  float frequency_penalty;     /* l -= f c(t); off 0; -100 ... 100 */
-  float presence_penalty;      /* l -= v where c(t) > 0; off 0; -100 ... 100 */
-  uint32_t penalize_prompt;    /* default 1: the windows reach into the prompt */
-  float penalty_slope;         /* older tokens of the window weigh less in the three penalties;
-                                  off 0; 0 ... 10 */
-  uint32_t no_repeat_ngram;    /* no n tokens come twice; off 0 */
-  float dry_multiplier;        /* DRY (p-e-w 2024): l -= m b^(n-a) for the token that would repeat
-                                  a sequence of n >= a tokens; off 0; 0 ... 100 */
-  float dry_base;              /* b; default 1.75; 1 ... 10 */
-  uint32_t dry_allowed_length; /* a; default 2 */
-  uint32_t dry_window;         /* newest tokens searched; default UINT32_MAX: all */
-  uint32_t guard_window;       /* newest tokens whose repetitiveness (0 ... 1) raises the penalty
-                                  from repetition_penalty towards guard_penalty; off 0; at most
-                                  256 */
-  float guard_penalty;         /* default 1.5; 1 ... 100 */
+  /* Order of the stages. Default DEFAULT. */
+  sotto_order order;
+  /* Fewest tokens that a truncation keeps. Default 1; at least 1. */
+  uint32_t min_keep;
+  /* Instead of `order`: exactly these stages, none twice. A parameter that is on while its stage is
+   * missing is an error. None: `order` applies. */
+  const sotto_stage* stages;
+  size_t stage_count;
+
+  /* ---- Repetition ---- */
+
+  /* f of l -= f c(t). Default 0 (off); from -100 to 100. */
+  float frequency_penalty;
+  /* v of l -= v where c(t) > 0. Default 0 (off); from -100 to 100. */
+  float presence_penalty;
+  /* 1: the windows of all penalties reach into the prompt; 0: they hold generated tokens only.
+   * Default 1. */
+  uint32_t penalize_prompt;
+  /* Reduces the repetition, frequency and presence penalties of older tokens in the window. Default
+   * 0 (off); from 0 to 10. */
+  float penalty_slope;
+  /* No n consecutive tokens occur twice. Default 0 (off). */
+  uint32_t no_repeat_ngram;
+  /* m of DRY (p-e-w 2024): l -= m b^(n-a) for a token that would extend a repetition of n >= a
+   * tokens. Default 0 (off); from 0 to 100. */
+  float dry_multiplier;
+  /* b of DRY. Default 1.75; from 1 to 10. */
+  float dry_base;
+  /* a of DRY: shorter repetitions are free. Default 2. */
+  uint32_t dry_allowed_length;
+  /* Newest tokens that DRY searches. Default UINT32_MAX: all. */
+  uint32_t dry_window;
+  /* Newest tokens whose repetitiveness (0 to 1) raises the penalty from repetition_penalty towards
+   * guard_penalty. Default 0 (off); from 0 to 256. */
+  uint32_t guard_window;
+  /* Repetition penalty of a text that only repeats itself. Default 1.5; from 1 to 100. */
+  float guard_penalty;
   uint32_t reserved0;
-  const sotto_text* dry_breakers; /* sequences end at tokens that contain one of these;
-                                            default "\n" ":" "\"" "*" */
+  /* DRY's repetitions end at tokens that contain one of these strings. Default "\n" ":" "\"" "*". */
+  const sotto_text* dry_breakers;
   size_t dry_breaker_count;
-  const sotto_token* dry_breaker_tokens; /* these break sequences as well */
+  /* DRY's repetitions end at these tokens, too. */
+  const sotto_token* dry_breaker_tokens;
   size_t dry_breaker_token_count;
 
-  /* Temperature. */
-  float temperature_range;    /* dynamic temperature: T-r + 2r (H / ln N)^e, from max(0, T-r),
-                                 also where T is 0; off 0; 0 ... 100 */
-  float temperature_exponent; /* e; default 1; 0 ... 10 */
-  float smoothing_factor;     /* f; with d = l - max: l = max - k f d^2 + s f d^3,
-                                 k = (3-c)/2, s = (c-1)/2; off 0; 0 ... 100 */
-  float smoothing_curve;      /* c; default 1; 1 ... 10 */
+  /* ---- Temperature ---- */
 
-  /* Truncation. */
-  float top_p_decay;             /* p_t = max(top_p_min, top_p decay^t); off 1; above 0 ... 1 */
-  float top_p_min;               /* default 0; 0 ... top_p */
-  sotto_token top_p_reset_token; /* t begins again behind it; default -1: none */
-  float top_a;                   /* p >= a max p^2 stay; off 0; 0 ... 1 */
-  float tail_free;               /* the sorted prefix whose normalised |second differences| of p sum up to
-                                    z stays (Phan 2019); off 1; above 0 ... 1 */
-  float typical_p;               /* tokens nearest to |-ln p - H| = 0 with mass P stay (Meister et al.
-                                    2023); off 1; above 0 ... 1 */
-  float epsilon;                 /* p >= epsilon stay (Hewitt et al. 2022); off 0; 0 ... below 1 */
-  float eta;                     /* p >= min(eta, sqrt(eta) e^-H) stay (Hewitt et al. 2022); off 0;
-                                    0 ... below 1 */
-  float top_n_sigma;             /* l >= max - n sigma of the finite logits stay (Tang et al. 2024); off 0;
-                                    0 ... 100 */
-  float top_h;                   /* sorted prefix whose entropy stays within h H (Potraghloo et al. 2025);
-                                    off 1; above 0 ... 1 */
-  float xtc_probability;         /* with this chance all tokens with p >= threshold but the least likely
-                                    of them go (p-e-w 2024); off 0; 0 ... 1 */
-  float xtc_threshold;           /* default 0.1; above 0.5: off; 0 ... 1 */
+  /* r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, also where T is 0.
+   * Default 0 (off); from 0 to 100. */
+  float temperature_range;
+  /* e of the dynamic temperature. Default 1; from 0 to 10. */
+  float temperature_exponent;
+  /* f of quadratic smoothing: l = max - k f d^2 + s f d^3 with d = l - max, k = (3-c)/2, s =
+   * (c-1)/2. Default 0 (off); from 0 to 100. */
+  float smoothing_factor;
+  /* c of quadratic smoothing; 1: a parabola. Default 1; from 1 to 10. */
+  float smoothing_curve;
 
-  /* Selection. */
-  sotto_selection selection; /* default MULTINOMIAL */
-  float mirostat_tau;        /* bits; default 5; above 0 ... 20 */
-  float mirostat_eta;        /* default 0.1; above 0 ... 1 */
-  uint32_t mirostat_m;       /* default 100; at least 2 */
-  float adaptive_target;     /* 0 ... 1; default -1: off, an error with ADAPTIVE_P */
-  float adaptive_decay;      /* default 0.9; 0 ... 0.99 */
+  /* ---- Truncation ---- */
 
-  /* Bans, bias, forcing. Positions count generated tokens: those since the last prefill. */
-  uint32_t min_new_tokens;       /* no end of text before so many */
-  uint32_t ignore_end;           /* 1: end of text never comes */
-  uint32_t end_decay_start;      /* s, tokens; with t generated tokens t > s:
-                                    l_end += |l_end| (f^(t-s) - 1) */
-  float end_decay_factor;        /* f; off 1; 0 ... 10 */
-  sotto_token forced_last_token; /* the token at the limit of max_tokens; default -1: none */
+  /* After t generated tokens, top_p is max(top_p_min, top_p decay^t). Default 1 (off); greater than
+   * 0 and at most 1. */
+  float top_p_decay;
+  /* Lower limit of the decayed top_p. Default 0; from 0 to top_p. */
+  float top_p_min;
+  /* t begins again after this token. Default -1: none. */
+  sotto_token top_p_reset_token;
+  /* Tokens with p >= a (max p)^2 are kept. Default 0 (off); from 0 to 1. */
+  float top_a;
+  /* The sorted prefix whose normalised |second differences| of p sum up to z is kept (tail-free
+   * sampling, Phan 2019). Default 1 (off); greater than 0 and at most 1. */
+  float tail_free;
+  /* The tokens with the smallest |-ln p - H| whose probability reaches P are kept (Meister et al.
+   * 2023). Default 1 (off); greater than 0 and at most 1. */
+  float typical_p;
+  /* Tokens with p >= epsilon are kept (Hewitt et al. 2022). Default 0 (off); at least 0 and less
+   * than 1. */
+  float epsilon;
+  /* Tokens with p >= min(eta, sqrt(eta) e^-H) are kept (Hewitt et al. 2022). Default 0 (off); at
+   * least 0 and less than 1. */
+  float eta;
+  /* Tokens with l >= max - n sigma are kept, with sigma of the finite logits (Tang et al. 2024).
+   * Default 0 (off); from 0 to 100. */
+  float top_n_sigma;
+  /* The sorted prefix whose entropy stays within h H is kept (Potraghloo et al. 2025). Default 1
+   * (off); greater than 0 and at most 1. */
+  float top_h;
+  /* With this probability all tokens with p >= xtc_threshold except the least likely of them are
+   * removed (XTC, p-e-w 2024). Default 0 (off); from 0 to 1. */
+  float xtc_probability;
+  /* Threshold of XTC; above 0.5 it has no effect. Default 0.1; from 0 to 1. */
+  float xtc_threshold;
+
+  /* ---- Selection ---- */
+
+  /* How one of the remaining tokens is selected. Default MULTINOMIAL. */
+  sotto_selection selection;
+  /* Target surprise of Mirostat in bits. Default 5; greater than 0 and at most 20. */
+  float mirostat_tau;
+  /* Learning rate of Mirostat. Default 0.1; greater than 0 and at most 1. */
+  float mirostat_eta;
+  /* Tokens from which MIROSTAT estimates the Zipf exponent. Default 100; at least 2. */
+  uint32_t mirostat_m;
+  /* Target probability of ADAPTIVE_P. Default -1: not set, which ADAPTIVE_P rejects; from 0 to 1. */
+  float adaptive_target;
+  /* Decay of the mean of ADAPTIVE_P. Default 0.9; from 0 to 0.99. */
+  float adaptive_decay;
+
+  /* ---- Bans, bias, forcing (positions count generated tokens: those since the last prefill) ---- */
+
+  /* The end of text is not generated before this many tokens. Default 0 (off). */
+  uint32_t min_new_tokens;
+  /* 1: the end of text is never generated. Default 0 (off). */
+  uint32_t ignore_end;
+  /* s of l_end += |l_end| (f^(t-s) - 1) after t > s generated tokens. Default 0. */
+  uint32_t end_decay_start;
+  /* f of the same. Default 1 (off); from 0 to 10. */
+  float end_decay_factor;
+  /* Token that is generated at the limit of max_tokens. Default -1: none. */
+  sotto_token forced_last_token;
   uint32_t reserved1;
+  /* Biases of tokens. */
   const sotto_token_bias* logit_bias;
   size_t logit_bias_count;
+  /* Biases of sequences. */
   const sotto_sequence_bias* sequence_bias;
   size_t sequence_bias_count;
-  const sotto_token_list* bad_words; /* sequences that never come whole */
+  /* Token sequences that are never completed. */
+  const sotto_token_list* bad_words;
   size_t bad_word_count;
-  const sotto_token* allowed_tokens; /* only these; none given: all */
+  /* The only tokens that may be generated; none given: all. */
+  const sotto_token* allowed_tokens;
   size_t allowed_token_count;
-  const sotto_token* suppressed_tokens; /* never */
+  /* Tokens that are never generated. */
+  const sotto_token* suppressed_tokens;
   size_t suppressed_token_count;
-  const sotto_token* begin_suppressed_tokens; /* not as the first generated token */
+  /* Tokens that are not generated first. */
+  const sotto_token* begin_suppressed_tokens;
   size_t begin_suppressed_token_count;
-  const sotto_token* forced_prefix; /* the first generated tokens */
+  /* The first generated tokens. */
+  const sotto_token* forced_prefix;
   size_t forced_prefix_count;
-  sotto_logits_fn logits_callback; /* may be NULL */
+  /* Changes the logits before all other stages; may be NULL. */
+  sotto_logits_fn logits_callback;
   void* logits_user_data;
 
-  const sotto_watermark_params* watermark; /* copied; NULL: none */
+  /* ---- Watermark ---- */
 
-  /* Before the chain, with SOTTO_FEATURE_DOLA. */
-  sotto_dola dola;         /* default OFF */
-  float dola_relative_top; /* tokens with p below this share of max p under the last layer go;
-                              default 0.1; 0 ... 1 */
+  /* Copied; NULL: none. */
+  const sotto_watermark_params* watermark;
 
-  uint32_t alternative_count; /* likeliest tokens reported in each sotto_piece; default 0;
-                                 at most 64 */
+  /* ---- Layers (before the chain, with SOTTO_FEATURE_DOLA) ---- */
+
+  /* Layers that the last one is contrasted with. Default OFF. */
+  sotto_dola dola;
+  /* Tokens whose p under the last layer is below this fraction of max p are removed. Default 0.1;
+   * from 0 to 1. */
+  float dola_relative_top;
+
+  /* ---- Reports ---- */
+
+  /* Most likely tokens reported in each sotto_piece. Default 0; from 0 to 64. */
+  uint32_t alternative_count;
   uint32_t reserved2;
 } sotto_sampler_params;
 
@@ -297,18 +426,22 @@ SOTTO_API sotto_status sotto_session_set_sampler(sotto_session* session, const s
  * setting does. */
 typedef struct sotto_sampler sotto_sampler;
 
-/* One token's situation. */
+/* The situation of one token. */
 typedef struct sotto_sampler_input {
   uint32_t struct_size;
-  uint32_t sequence;          /* which stream of random numbers; default 0 */
-  const float* logits;        /* vocabulary_size; not changed */
-  const uint64_t* allowed;    /* bit i % 64 of word i / 64: token i may come; at least one;
-                                 NULL: all */
-  const sotto_token* history; /* the tokens before, newest last; may be NULL if there are none.
-                                 Stages look at the newest 2048 */
+  /* Number of the stream of random numbers. */
+  uint32_t sequence;
+  /* vocabulary_size logits, which are not changed. */
+  const float* logits;
+  /* Bit i % 64 of word i / 64 says whether token i is allowed, at least one; NULL: all are. */
+  const uint64_t* allowed;
+  /* The tokens before, newest last; may be NULL if there are none. Stages look at the newest 2048. */
+  const sotto_token* history;
   size_t history_count;
-  uint64_t generated_count; /* of them, at the end, generated; at most history_count */
-  uint64_t token_limit;     /* generated tokens at which the text ends; 0: not known */
+  /* How many of them, at the end, were generated; at most history_count. */
+  uint64_t generated_count;
+  /* Generated tokens at which the text ends; 0: not known. */
+  uint64_t token_limit;
 } sotto_sampler_input;
 
 /* Bytes sotto_sampler_init needs. `list_bytes` as in sotto_session_params. Errors:

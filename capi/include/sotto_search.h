@@ -10,70 +10,86 @@
 #ifndef SOTTO_SEARCH_H
 #define SOTTO_SEARCH_H
 
-#include "sotto.h"
+#include "sotto_session.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* What kind of search it is. */
 typedef int32_t sotto_search_mode;
 enum {
-  /* The sequence_count best prefixes go on. With group_count above 1: diverse beam search
-   * (Vijayakumar et al. 2018): groups choose one after the other, and a token that earlier
-   * groups chose c times at this step loses diversity_penalty * c. With phrases: constrained
-   * beam search (Post and Vilar 2018). The sampler's bans, biases and penalties hold; its
-   * temperature, truncations and selection do not. */
+  /* Beam search: the sequence_count best prefixes go on. With group_count above 1 it is diverse
+   * beam search (Vijayakumar et al. 2018): groups choose one after the other, and a token that
+   * earlier groups chose c times in this step loses diversity_penalty * c. With phrases it is
+   * constrained beam search (Post and Vilar 2018). The sampler's bans, biases and penalties apply;
+   * its temperature, truncations and selection do not. */
   SOTTO_SEARCH_BEAM = 0,
-  /* Beams drawn without replacement from the sampler's whole chain. */
+  /* Beams are drawn without replacement from the sampler's whole chain. */
   SOTTO_SEARCH_BEAM_SAMPLE = 1,
-  /* Independent continuations, each drawn by the sampler with random numbers of its own, in
-   * order of `rerank`. */
+  /* Independent continuations, each drawn by the sampler with random numbers of its own, ordered as
+   * `rerank` says. */
   SOTTO_SEARCH_SAMPLE = 2,
-  /* One sequence: of the contrastive_k likeliest the token with the largest
-   * (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden states h_j (Su et al. 2022).
-   * Needs SOTTO_FEATURE_HIDDEN_HISTORY and contrastive_k <= the session's sequence_count. */
+  /* Contrastive search of one sequence: of the contrastive_k most likely tokens the one with the
+   * largest (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden states h_j (Su et al.
+   * 2022). Needs SOTTO_FEATURE_HIDDEN_HISTORY and contrastive_k <= the session's sequence_count. */
   SOTTO_SEARCH_CONTRASTIVE = 3
 };
 
-/* When beam search ends, once sequence_count sequences are finished (transformers'
- * early_stopping). */
+/* When beam search ends, once sequence_count sequences are finished (early_stopping of
+ * transformers). */
 typedef int32_t sotto_early_stopping;
 enum {
-  SOTTO_EARLY_STOPPING_HEURISTIC = 0, /* when the best running one, at its present length, is no better
-                               than the worst finished one */
+  /* When the best running sequence, at its present length, is no better than the worst finished
+   * one. */
+  SOTTO_EARLY_STOPPING_HEURISTIC = 0,
+  /* Immediately. */
   SOTTO_EARLY_STOPPING_AT_ONCE = 1,
-  SOTTO_EARLY_STOPPING_NEVER = 2 /* only when no better one is possible */
+  /* Only when no better sequence is possible. */
+  SOTTO_EARLY_STOPPING_NEVER = 2
 };
 
-/* How scores of unlike lengths compare: sum of ln p, divided by ... */
+/* How scores of different lengths are compared: the sum of ln p is divided by this. */
 typedef int32_t sotto_length_norm;
 enum {
-  SOTTO_LENGTH_POWER = 0, /* length^alpha */
-  SOTTO_LENGTH_GNMT = 1   /* ((5 + length) / 6)^alpha (Wu et al. 2016) */
+  /* length^alpha. */
+  SOTTO_LENGTH_POWER = 0,
+  /* ((5 + length) / 6)^alpha (Wu et al. 2016). */
+  SOTTO_LENGTH_GNMT = 1
 };
 
-/* What SOTTO_SEARCH_SAMPLE puts first. */
+/* How SOTTO_SEARCH_SAMPLE orders its sequences. EXACT, NGRAM and CALLBACK are minimum Bayes risk
+ * (Kumar and Byrne 2004): the sequence with the largest mean similarity to all sequences, itself
+ * included, comes first. */
 typedef int32_t sotto_rerank;
 enum {
-  SOTTO_RERANK_ORDER = 0, /* as drawn: score is the sum of ln p */
-  SOTTO_RERANK_BEST = 1,  /* best of n: the largest length-normalised ln p under the model */
-  /* Minimum Bayes risk (Kumar and Byrne 2004): the largest mean similarity to all of
-   * them, itself among them. */
-  SOTTO_RERANK_EXACT = 2,   /* similarity 1 for equal tokens, 0 otherwise: a vote
-                               (self-consistency, Wang et al. 2023) */
-  SOTTO_RERANK_NGRAM = 3,   /* F1 of the token n-grams of order 1 to 4, averaged */
-  SOTTO_RERANK_CALLBACK = 4 /* `similarity` */
+  /* In the order drawn; the score is the sum of ln p. */
+  SOTTO_RERANK_ORDER = 0,
+  /* Best of n: the largest length-normalised ln p under the model. */
+  SOTTO_RERANK_BEST = 1,
+  /* Similarity 1 for equal tokens, 0 otherwise: a majority vote (self-consistency, Wang et al.
+   * 2023). */
+  SOTTO_RERANK_EXACT = 2,
+  /* Similarity is the F1 score of token n-grams of order 1 to 4, averaged. */
+  SOTTO_RERANK_NGRAM = 3,
+  /* Similarity is what `similarity` returns. */
+  SOTTO_RERANK_CALLBACK = 4
 };
 
 /* One continuation. Owned by the session, valid until its next call. */
 typedef struct sotto_sequence {
-  const sotto_token* tokens; /* new ones, without the end of text or stop token; at
-                                SOTTO_STOP_STRING the last one completes the string */
+  /* The new tokens without the end of text or stop token; at SOTTO_STOP_STRING the last one
+   * completes the string. */
+  const sotto_token* tokens;
   size_t token_count;
-  double score;           /* what the search ranks by */
-  double log_probability; /* sum of ln p under the distribution searched, end of text included */
-  sotto_status stop;      /* why it ended: SOTTO_STOP_ value */
-  uint32_t index;         /* of the random numbers it was drawn with */
+  /* What the search ranks by. */
+  double score;
+  /* Sum of ln p under the distribution searched, end of text included. */
+  double log_probability;
+  /* Why it ended: a SOTTO_STOP_ value. */
+  sotto_status stop;
+  /* Number of the random stream it was drawn with. */
+  uint32_t index;
 } sotto_sequence;
 
 /* Similarity of two continuations' tokens; any finite number. */
@@ -85,29 +101,45 @@ typedef double (*sotto_similarity_fn)(void* user_data, const sotto_token* a, siz
  * to stop the search with SOTTO_STOP_CALLBACK. */
 typedef int32_t (*sotto_step_fn)(void* user_data, uint32_t sequence, sotto_token token);
 
+/* Parameters of a search. */
 typedef struct sotto_search_params {
   uint32_t struct_size;
-  sotto_search_mode mode;              /* default BEAM */
-  uint32_t sequence_count;             /* beams or continuations; default 0: the session's */
-  uint32_t return_count;               /* best sequences returned; default 0: all */
-  uint32_t max_tokens;                 /* new tokens; default 0: the session's sequence_tokens */
-  float length_penalty;                /* alpha; default 1; -10 ... 10 */
-  sotto_length_norm length_norm;       /* default POWER */
-  sotto_early_stopping early_stopping; /* default HEURISTIC */
-  uint32_t group_count;                /* default 1; divides sequence_count */
-  float diversity_penalty;             /* default 0; above 0 with more than one group; at most 100 */
-  sotto_rerank rerank;                 /* default ORDER */
-  uint32_t contrastive_k;              /* default 4; 2 ... 64 */
-  float contrastive_alpha;             /* default 0.6; 0 ... 1 */
+  /* Kind of search. Default BEAM. */
+  sotto_search_mode mode;
+  /* Beams or continuations. Default 0: the session's; from 1 to the session's sequence_count. */
+  uint32_t sequence_count;
+  /* Best sequences returned. Default 0: all; from 1 to sequence_count. */
+  uint32_t return_count;
+  /* New tokens per sequence. Default 0: the session's; from 1 to the session's sequence_tokens. */
+  uint32_t max_tokens;
+  /* alpha of the length normalisation. Default 1; from -10 to 10. */
+  float length_penalty;
+  /* Length normalisation of scores. Default POWER. */
+  sotto_length_norm length_norm;
+  /* When beam search ends. Default HEURISTIC. */
+  sotto_early_stopping early_stopping;
+  /* Groups of diverse beam search; divides sequence_count. Default 1 (off); from 1 to 64. */
+  uint32_t group_count;
+  /* Penalty per choice of the same token by an earlier group. Default 0 (off); from 0 to 100. */
+  float diversity_penalty;
+  /* Order of the sequences of SOTTO_SEARCH_SAMPLE. Default ORDER. */
+  sotto_rerank rerank;
+  /* CONTRASTIVE: tokens compared per step. Default 4; from 2 to 64. */
+  uint32_t contrastive_k;
+  /* CONTRASTIVE: weight of the similarity. Default 0.6; from 0 to 1. */
+  float contrastive_alpha;
   uint32_t reserved;
-  /* BEAM: token sequences that must appear. Phrases with the same number in `phrase_groups`
-   * are alternatives: one of them must. At most 32. */
+  /* BEAM: token sequences that must appear, at most 32. */
   const sotto_token_list* phrases;
-  const uint32_t* phrase_groups; /* NULL: each stands for itself */
+  /* Phrases with the same number are alternatives, of which one must appear; NULL: every phrase
+   * must. */
+  const uint32_t* phrase_groups;
   size_t phrase_count;
+  /* For SOTTO_RERANK_CALLBACK. */
   sotto_similarity_fn similarity;
   void* similarity_user_data;
-  sotto_step_fn on_step; /* may be NULL */
+  /* Called per step and live sequence; may be NULL. */
+  sotto_step_fn on_step;
   void* step_user_data;
 } sotto_search_params;
 

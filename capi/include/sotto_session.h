@@ -1,38 +1,258 @@
-/* sotto_session.h - what a session offers beside prefill and next: stops, banned strings,
- * token healing, scores and hidden states, a second session as guide, saved states and forks.
- * Part of sotto.h, which includes it.
+/* sotto_session.h - sessions: streams of tokens that a model continues. Prefill and generation, stops, token healing,
+ * scores and hidden states, a second session as guide, saved states and forks.
  */
 #ifndef SOTTO_SESSION_H
 #define SOTTO_SESSION_H
 
-#include "sotto.h"
+#include "sotto_model.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* ---- Session -------------------------------------------------------------- */
+
+typedef struct sotto_session sotto_session;
+
+/* What happens when the KV ring is full. C is context_tokens, S is sink_tokens. */
+typedef int32_t sotto_overflow;
+enum {
+  /* Generation ends with SOTTO_STOP_CONTEXT_FULL. */
+  SOTTO_OVERFLOW_STOP = 0,
+  /* The first S tokens stay, the oldest other token is overwritten, and positions go on increasing
+   * (attention sinks, Xiao et al. 2023). At the last learned position the ring re-anchors: the
+   * sinks and the newest tokens, C/2 together, are evaluated again from position 0. */
+  SOTTO_OVERFLOW_RING = 1,
+  /* The sinks and the newer half of the rest, (C-S)/2 tokens, are evaluated again from position 0.
+   * Exact with respect to the kept text. */
+  SOTTO_OVERFLOW_SHIFT = 2
+};
+
+/* Threads lent by the host. Both functions are called from the session's thread, and the executor
+ * must outlive the session. */
+typedef struct sotto_executor {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* Returns how many tasks can run at once in addition to the caller. */
+  int32_t (*num_threads)(void* executor_context);
+  /* Must run task(context) on another thread, soon. */
+  void (*schedule)(void* executor_context, void* context, void (*task)(void* context));
+  /* Passed to both functions. */
+  void* executor_context;
+} sotto_executor;
+
+/* Features of a session that need memory of their own. */
+enum {
+  /* Contrastive search: embedding_size floats per slot. */
+  SOTTO_FEATURE_HIDDEN_HISTORY = 1,
+  /* Decoding by contrasting layers (sotto_dola). */
+  SOTTO_FEATURE_DOLA = 2,
+  /* sotto_session_set_guide. */
+  SOTTO_FEATURE_GUIDE = 4
+};
+
+/* Parameters of a session, which determine its memory. */
+typedef struct sotto_session_params {
+  uint32_t struct_size;
+  /* Slots of the KV ring. A model with fewer than 16 positions takes exactly these. Default 0: the
+   * model's maximum; from 16 to max_context_tokens. */
+  uint32_t context_tokens;
+  /* Tokens evaluated at once in a prefill, limited to context_tokens. Default 128; from 1 to 4096. */
+  uint32_t batch_tokens;
+  /* Threads that evaluate tokens; with 1 everything runs on the calling thread. Default 1; from 1
+   * to 64. */
+  uint32_t thread_count;
+  /* What happens when the KV ring is full. Default STOP. */
+  sotto_overflow overflow;
+  /* Tokens at the beginning that RING and SHIFT keep; must be 0 with SOTTO_OVERFLOW_STOP. Default
+   * UINT32_MAX: 4, or context_tokens / 4 if that is less; 0 with SOTTO_OVERFLOW_STOP; from 0 to
+   * context_tokens / 4. */
+  uint32_t sink_tokens;
+  /* Threads of the host; NULL: the session creates its own. */
+  const sotto_executor* executor;
+  /* Sequences of sotto_session_search. Default 0: no memory for searches; from 0 to 64. */
+  uint32_t sequence_count;
+  /* New tokens per sequence of a search. Default 0: 128 if sequence_count is not 0; from 0 to
+   * max_context_tokens. */
+  uint32_t sequence_tokens;
+  /* Features that need memory of their own. Default 0. */
+  uint32_t features;
+  /* Memory for the lists of the sampler, and as much again for those of the stops. Default 16384;
+   * from 0 to 16777216. */
+  uint32_t list_bytes;
+  /* Tokens that speculation may evaluate ahead of the stream (sotto_speculation.h). Default 0: no
+   * memory for speculation; from 0 to 15. */
+  uint32_t draft_tokens;
+  uint32_t reserved;
+} sotto_session_params;
+
+/* State of a session. */
+typedef struct sotto_session_info {
+  uint32_t struct_size;
+  /* Slots of the KV ring. */
+  uint32_t context_tokens;
+  /* Tokens evaluated at once. */
+  uint32_t batch_tokens;
+  /* Threads that evaluate tokens. */
+  uint32_t thread_count;
+  /* Tokens at the beginning that are kept. */
+  uint32_t sink_tokens;
+  /* Tokens whose keys and values are in the ring. */
+  uint32_t cached_tokens;
+  /* Tokens of the stream since init or reset. */
+  uint64_t token_count;
+  /* How often the ring was evaluated again. */
+  uint64_t reanchor_count;
+  /* Bytes of keys and values, part of memory_bytes. */
+  uint64_t kv_bytes;
+  /* Bytes of memory passed to sotto_session_init that are in use. */
+  uint64_t memory_bytes;
+} sotto_session_info;
+
+/* Wall-clock times since init or sotto_session_reset_timings, in nanoseconds. */
+typedef struct sotto_session_timings {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* Tokens evaluated in prefills. */
+  uint64_t prefill_tokens;
+  /* Time for them. */
+  uint64_t prefill_ns;
+  /* Tokens evaluated one at a time by sotto_session_next and sotto_session_generate. */
+  uint64_t decode_tokens;
+  /* Time for them. */
+  uint64_t decode_ns;
+  /* Tokens sampled. */
+  uint64_t sample_count;
+  /* Time for grammar masks, sampler stages and selection. */
+  uint64_t sample_ns;
+  /* Tokens evaluated again by RING and SHIFT. */
+  uint64_t reanchor_tokens;
+  /* Time for them, also part of prefill_ns or decode_ns. */
+  uint64_t reanchor_ns;
+} sotto_session_timings;
+
+/* A token that could have been generated. */
+typedef struct sotto_alternative {
+  /* The token. */
+  sotto_token token;
+  /* ln p under the model. */
+  float log_probability;
+} sotto_alternative;
+
+/* One generated token. Owned by the session, valid until its next call. */
+typedef struct sotto_piece {
+  /* Whole UTF-8 characters only; may be empty. Bytes that begin a character are held back until it
+   * is complete, and text that may begin a stop string until that is decided. Bytes that can never
+   * be part of a character become U+FFFD. */
+  const char* text;
+  size_t text_size;
+  /* -1: no token, only text that had been held back. */
+  sotto_token token;
+  /* ln p under the model; NaN unless requested. */
+  float log_probability;
+  /* ln p after the sampler's chain; NaN unless requested. */
+  float sampled_log_probability;
+  /* Elements of `alternatives`. */
+  uint32_t alternative_count;
+  /* The most likely tokens under the model, best first. */
+  const sotto_alternative* alternatives;
+  /* The raw bytes of the token. */
+  const char* bytes;
+  size_t byte_count;
+  /* Time from the call that began this token to its end. */
+  uint64_t elapsed_ns;
+} sotto_piece;
+
+/* Return 0 to go on, anything else to stop. Runs on the caller's thread. */
+typedef int32_t (*sotto_piece_fn)(void* user_data, const sotto_piece* piece);
+
+SOTTO_API void sotto_session_params_init(sotto_session_params* params, size_t params_size);
+
+/* Bytes sotto_session_init needs. Depends on the model's shape and these parameters
+ * only, not on the CPU; sotto_memory.h computes the same figure at compile time.
+ * Errors: INVALID_ARGUMENT naming the parameter. */
+SOTTO_API sotto_status sotto_session_memory_size(const sotto_model* model, const sotto_session_params* params,
+                                                 size_t* memory_size, sotto_error* error);
+
+/* Builds a session in `memory`; `model`, `memory` and the executor must outlive it.
+ * Errors: as above, MEMORY_TOO_SMALL, MEMORY_MISALIGNED, THREADS_UNAVAILABLE. */
+SOTTO_API sotto_status sotto_session_init(const sotto_model* model, const sotto_session_params* params, void* memory,
+                                          size_t memory_size, sotto_session** session, sotto_error* error);
+
+/* Ends the session's threads. `session` may be NULL. */
+SOTTO_API void sotto_session_deinit(sotto_session* session);
+
+/* Forgets all tokens and rewinds the sampler to its seed; the parameters stay. */
+SOTTO_API void sotto_session_reset(sotto_session* session);
+
+/* Evaluates prompt tokens after those already there. On SOTTO_STOP_CANCELLED and
+ * SOTTO_STOP_CONTEXT_FULL the tokens that were evaluated stay; token_count of
+ * sotto_session_get_info tells how many. A prompt that cannot fit
+ * (SOTTO_OVERFLOW_STOP) is refused whole with SOTTO_STOP_CONTEXT_FULL.
+ * Errors: INVALID_ARGUMENT (a token outside the vocabulary; nothing is evaluated). */
+SOTTO_API sotto_status sotto_session_prefill(sotto_session* session, const sotto_token* tokens, size_t count);
+
+/* Generates one token: SOTTO_OK and `*piece`. At a stop the reason is returned, and
+ * `*piece` has token -1 and whatever text was still held back. The token that ends a
+ * text is not part of the stream. Errors: INVALID_STATE (nothing was prefilled). */
+SOTTO_API sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piece);
+
+/* Prefills, then calls `on_piece` for each token until a stop, or for max_tokens
+ * tokens (0: none). Exactly the loop one would write over sotto_session_next.
+ * Returns the SOTTO_STOP_ reason or an error. `prompt` may be NULL when
+ * `prompt_count` is 0; `on_piece` may be NULL. */
+SOTTO_API sotto_status sotto_session_generate(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
+                                              size_t max_tokens, sotto_piece_fn on_piece, void* user_data);
+
+/* Logits after the last token, before the sampler: vocabulary_size floats, valid until
+ * the session's next call. Evaluates the token generated last if that is still to be done; where
+ * it cannot, SOTTO_STOP_CONTEXT_FULL or _CANCELLED. Errors: INVALID_STATE (no tokens). */
+SOTTO_API sotto_status sotto_session_logits(sotto_session* session, const float** logits, size_t* count);
+
+/* Makes the stream end after its first `token_count` tokens, as if the rest had never
+ * been evaluated, the sampler's random numbers included. Costs nothing now; the last
+ * kept token is evaluated again when logits are next needed.
+ * Errors: INVALID_ARGUMENT (beyond the end), INVALID_STATE (the ring no longer holds
+ * what those tokens had seen: it has overwritten or re-anchored since). */
+SOTTO_API sotto_status sotto_session_rewind(sotto_session* session, uint64_t token_count);
+
+/* Makes the running call, or the next one if none runs, stop with
+ * SOTTO_STOP_CANCELLED. Any thread, also a signal handler. */
+SOTTO_API void sotto_session_cancel(sotto_session* session);
+
+SOTTO_API sotto_status sotto_session_get_info(const sotto_session* session, sotto_session_info* info);
+SOTTO_API sotto_status sotto_session_get_timings(const sotto_session* session, sotto_session_timings* timings);
+SOTTO_API void sotto_session_reset_timings(sotto_session* session);
+
 /* ---- Stops ----------------------------------------------------------------- */
 
-/* Counts and times begin with the last prefill. Arrays are copied and may be NULL where their
- * count is 0. */
+/* Conditions that end generation. Counts and times begin with the last prefill. Arrays are copied
+ * and may be NULL where their count is 0. */
 typedef struct sotto_stop_params {
   uint32_t struct_size;
-  uint32_t include_stop_text;     /* 1: the stop string is part of the text; default 0: the text
-                                     ends before it */
-  uint64_t max_tokens;            /* SOTTO_STOP_MAX_TOKENS; default 0: none */
-  uint64_t max_time_ns;           /* SOTTO_STOP_TIME, checked once a token; default 0: none */
-  float repetition_limit;         /* SOTTO_STOP_REPETITION once the repetitiveness (0 ... 1) of the
-                                     newest repetition_window tokens exceeds it; default 0: off */
-  uint32_t repetition_window;     /* default 64; 8 ... context_tokens */
-  const sotto_token* stop_tokens; /* SOTTO_STOP_TOKEN; like the end of text not part of the
-                                     stream */
+  /* 1: a stop string is part of the text; 0: the text ends before it. Default 0. */
+  uint32_t include_stop_text;
+  /* Tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default 0 (off). */
+  uint64_t max_tokens;
+  /* Nanoseconds after which generation ends with SOTTO_STOP_TIME, checked once per token. Default 0
+   * (off). */
+  uint64_t max_time_ns;
+  /* Generation ends with SOTTO_STOP_REPETITION when the repetitiveness (0 to 1) of the newest
+   * repetition_window tokens exceeds this. Default 0 (off); from 0 to 1. */
+  float repetition_limit;
+  /* Tokens that repetition_limit looks at. Default 64; from 8 to context_tokens. */
+  uint32_t repetition_window;
+  /* Tokens that end generation with SOTTO_STOP_TOKEN; like the end of text they are not part of the
+   * stream. */
+  const sotto_token* stop_tokens;
   size_t stop_token_count;
-  const sotto_text* stop_strings; /* SOTTO_STOP_STRING wherever one ends, across tokens; 1 ...
-                                     1024 bytes each. The tokens stay in the stream */
+  /* Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING wherever one ends, also
+   * across tokens. Their tokens stay in the stream. */
+  const sotto_text* stop_strings;
   size_t stop_string_count;
-  /* Strings that never come: where one would, the stream goes back to the token it begins in
-   * and takes another there. Tokens are handed out once they cannot belong to one. If no way
-   * round is found: SOTTO_STOP_BANNED. */
+  /* Strings that are never generated: where one would be, the stream is rolled back to the token it
+   * begins in, and another token is drawn there. Tokens are emitted once they cannot be part of
+   * one. If all continuations fail: SOTTO_STOP_BANNED. */
   const sotto_text* banned_strings;
   size_t banned_string_count;
 } sotto_stop_params;
@@ -55,12 +275,16 @@ SOTTO_API sotto_status sotto_session_heal(sotto_session* session);
 
 /* ---- Scores and hidden states ------------------------------------------------ */
 
+/* How likely a text is. */
 typedef struct sotto_score {
   uint32_t struct_size;
   uint32_t reserved;
-  uint64_t token_count;   /* scored: all but a first token with nothing before it */
-  double log_probability; /* sum of ln p under the model */
-  double perplexity;      /* exp(-log_probability / token_count); NaN without tokens */
+  /* Tokens scored: all but a first token with nothing before it. */
+  uint64_t token_count;
+  /* Sum of ln p under the model. */
+  double log_probability;
+  /* exp(-log_probability / token_count); NaN without tokens. */
+  double perplexity;
 } sotto_score;
 
 /* Evaluates tokens as sotto_session_prefill does, and tells how likely each was after those
@@ -74,8 +298,14 @@ SOTTO_API sotto_status sotto_session_score(sotto_session* session, const sotto_t
  * sotto_session_logits. */
 SOTTO_API sotto_status sotto_session_hidden(sotto_session* session, const float** hidden, size_t* count);
 
+/* How the hidden states of a text become one embedding. */
 typedef int32_t sotto_pooling;
-enum { SOTTO_POOL_LAST = 0, SOTTO_POOL_MEAN = 1 };
+enum {
+  /* The last token's state. */
+  SOTTO_POOL_LAST = 0,
+  /* The mean of all states. */
+  SOTTO_POOL_MEAN = 1
+};
 
 /* Evaluates tokens as sotto_session_prefill does and writes their pooled hidden states after
  * the final LayerNorm to `embedding` (embedding_size floats, not normalised).
@@ -85,24 +315,32 @@ SOTTO_API sotto_status sotto_session_embed(sotto_session* session, const sotto_t
 
 /* ---- A second session as guide ----------------------------------------------- */
 
+/* How a second session, the guide, changes the logits of the first. */
 typedef int32_t sotto_guide_mode;
 enum {
+  /* No guide. */
   SOTTO_GUIDE_OFF = 0,
-  /* Classifier-free guidance (Sanchez et al. 2023): scale (ln p - ln p_guide) + ln p_guide.
-   * The guide, of the same model, has been prefilled with the negative prompt. */
+  /* Classifier-free guidance (Sanchez et al. 2023): scale (ln p - ln p_guide) + ln p_guide. The
+   * guide, of the same model, has been prefilled with the negative prompt. */
   SOTTO_GUIDE_CFG = 1,
-  /* Contrastive decoding (Li et al. 2022; O'Brien and Lewis 2023):
-   * (1+beta) l - beta l_guide for tokens with p >= alpha max p, the others go. The guide runs
-   * a weaker model with the same vocabulary over the same prompt. */
+  /* Contrastive decoding (Li et al. 2022; O'Brien and Lewis 2023): (1+beta) l - beta l_guide for
+   * tokens with p >= alpha max p; the others are removed. The guide runs a weaker model with the
+   * same vocabulary over the same prompt. */
   SOTTO_GUIDE_CONTRAST = 2
 };
 
+/* Parameters of guidance by a second session. */
 typedef struct sotto_guide_params {
   uint32_t struct_size;
-  sotto_guide_mode mode; /* default FREE */
-  float scale;           /* default 1.5; 1: no guidance; 0 ... 100 */
-  float alpha;           /* default 0.1; above 0 ... 1 */
-  float beta;            /* default 0.5; 0 ... 100 */
+  /* How the guide changes the logits. Default CFG. */
+  sotto_guide_mode mode;
+  /* CFG: strength. Default 1.5; from 0 to 100; 1: off. */
+  float scale;
+  /* CONTRAST: fraction of the largest probability that a token needs. Default 0.1; greater than 0
+   * and at most 1. */
+  float alpha;
+  /* CONTRAST: strength. Default 0.5; from 0 to 100. */
+  float beta;
   uint32_t reserved;
 } sotto_guide_params;
 

@@ -13,23 +13,28 @@
 #ifndef SOTTO_SPECULATION_H
 #define SOTTO_SPECULATION_H
 
-#include "sotto.h"
+#include "sotto_session.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Where guesses come from, as bits. Text that a matcher forces is evaluated ahead whenever the
- * session has memory for it, whatever the sources. Behind it, of the chosen ones, the first that
- * proposes anything is asked, in this order: CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD. */
+/* Sources of drafts, as bits. Text that a matcher forces is evaluated ahead whenever the session
+ * has memory for it, whatever the sources. After it, the first of the chosen sources that proposes
+ * anything is used, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD. */
 enum {
-  SOTTO_DRAFT_LOOKUP = 1,     /* what followed the last tokens where they came before */
-  SOTTO_DRAFT_SESSION = 2,    /* a session with a smaller model of the same vocabulary; it draws
-                                 with this session's sampler and random numbers */
-  SOTTO_DRAFT_EARLY_EXIT = 4, /* the model's own first layers */
-  SOTTO_DRAFT_LOOKAHEAD = 8,  /* n-grams of what the model said behind guesses that were wrong */
-  SOTTO_DRAFT_CALLBACK = 16   /* a function of the caller: heads trained for the model (Medusa,
-                                 EAGLE), or whatever knows what comes */
+  /* What followed the last tokens where they occurred before (prompt lookup). */
+  SOTTO_DRAFT_LOOKUP = 1,
+  /* A session with a smaller model of the same vocabulary; it draws with this session's sampler and
+   * random numbers. */
+  SOTTO_DRAFT_SESSION = 2,
+  /* The model's own first layers. */
+  SOTTO_DRAFT_EARLY_EXIT = 4,
+  /* N-grams that the model predicted after drafts that were wrong. */
+  SOTTO_DRAFT_LOOKAHEAD = 8,
+  /* A function of the caller: heads trained for the model (Medusa, EAGLE), or anything that knows
+   * what follows. */
+  SOTTO_DRAFT_CALLBACK = 16
 };
 
 /* Writes at most `capacity` tokens that may follow to `drafts` and returns how many. `tokens` are
@@ -40,33 +45,48 @@ enum {
 typedef size_t (*sotto_draft_fn)(void* user_data, const sotto_token* tokens, size_t token_count, const float* hidden,
                                  size_t hidden_count, sotto_token* drafts, size_t capacity);
 
+/* Parameters of speculative decoding. */
 typedef struct sotto_speculation_params {
   uint32_t struct_size;
-  uint32_t sources;      /* SOTTO_DRAFT_ bits; default LOOKUP */
-  uint32_t draft_tokens; /* most at a time, up to draft_tokens of the session; default 0: these.
-                            Guesses that fail make for shorter ones, and then for pauses */
-  uint32_t min_match;    /* LOOKUP: fewest last tokens that must have come before, 1 ... 64;
-                            default 2 */
-  uint32_t max_match;    /* the most that are compared, min_match ... 64; default 8 */
-  uint32_t exit_layer;   /* EARLY_EXIT: layers evaluated, below the model's; default 0: a third */
-  float draft_threshold; /* SESSION, EARLY_EXIT: guesses end where the draft gives less
-                            probability than this, 0 ... 1; default 0: never */
+  /* Sources of drafts. Default LOOKUP. */
+  uint32_t sources;
+  /* Draft tokens per evaluation. Rejected drafts lead to shorter ones, and then to pauses. Default
+   * 0: the session's; from 0 to the session's draft_tokens. */
+  uint32_t draft_tokens;
+  /* LOOKUP: fewest last tokens that must have occurred before. Default 2; from 1 to 64. */
+  uint32_t min_match;
+  /* LOOKUP: most tokens that are compared. Default 8; from min_match to 64. */
+  uint32_t max_match;
+  /* EARLY_EXIT: layers evaluated. Default 0: a third of the layers; from 1 to layer_count - 1. */
+  uint32_t exit_layer;
+  /* SESSION, EARLY_EXIT: a draft ends where its own probability is below this. Default 0 (off);
+   * from 0 to 1. */
+  float draft_threshold;
   uint32_t reserved;
-  sotto_session* draft_session; /* SESSION. Is reset now and at the end, must outlive its use,
-                                   belongs to the same thread, and is not used meanwhile */
-  sotto_draft_fn draft;         /* CALLBACK */
+  /* SESSION: is reset now and at the end, must outlive its use, belongs to the same thread, and
+   * must not be used for anything else meanwhile. */
+  sotto_session* draft_session;
+  /* For CALLBACK. */
+  sotto_draft_fn draft;
   void* user_data;
 } sotto_speculation_params;
 
+/* Counts of speculative decoding. */
 typedef struct sotto_speculation_info {
   uint32_t struct_size;
   uint32_t reserved;
-  uint64_t batch_count;           /* evaluations with guesses */
-  uint64_t proposed_count;        /* guesses evaluated */
-  uint64_t accepted_count;        /* of them, those that came */
-  uint64_t forced_proposed_count; /* part of both: forced by a matcher */
+  /* Evaluations with drafts. */
+  uint64_t batch_count;
+  /* Draft tokens evaluated. */
+  uint64_t proposed_count;
+  /* Draft tokens accepted. */
+  uint64_t accepted_count;
+  /* Part of proposed_count that a matcher forced. */
+  uint64_t forced_proposed_count;
+  /* Part of accepted_count that a matcher forced. */
   uint64_t forced_accepted_count;
-  uint64_t draft_ns; /* spent on making guesses */
+  /* Time spent on making drafts. */
+  uint64_t draft_ns;
 } sotto_speculation_info;
 
 SOTTO_API void sotto_speculation_params_init(sotto_speculation_params* params, size_t params_size);

@@ -1,0 +1,476 @@
+"""The tables of capi/params as Python objects, and the checks that they must pass.
+
+Every public enum, struct and field of the C interface is described once in capi/params/*.toml, one file per header. Emitters
+(the modules emit_*.py of this package) receive one `Tables` and return the text of the files that follow from it.
+"""
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import re
+import tomllib
+
+# Number types: size and alignment in bytes; None: those of a pointer.
+NUMBERS = {"float": 4, "double": 8, "int32_t": 4, "uint32_t": 4, "uint64_t": 8, "uint8_t": 1, "char": 1, "size_t": None,
+           "sotto_token": 4}
+FLOATS = {"float", "double"}
+LARGEST = {"UINT32_MAX": 2**32 - 1, "UINT64_MAX": 2**64 - 1}
+# What a struct is for. params: the caller fills it after _params_init; input: the caller fills it; output: the library fills
+# a struct whose struct_size the caller has set; result: the library hands out a pointer to it; value: part of others.
+STRUCT_KINDS = {"params", "input", "output", "result", "value"}
+WITH_STRUCT_SIZE = {"params", "input", "output"}
+FIELD_COLUMNS = {"type", "default", "range", "special", "off", "choices", "doc", "section", "count", "user_data", "needs",
+                 "excludes", "cli"}
+
+
+class TableError(Exception):
+    """A table breaks one of its rules."""
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def snake_to_camel(name: str) -> str:
+    """top_p_min: TopPMin."""
+    return "".join(part[:1].upper() + part[1:] for part in name.lower().split("_"))
+
+
+def snake_to_lower_camel(name: str) -> str:
+    """top_p_min: topPMin."""
+    camel = snake_to_camel(name)
+    return camel[:1].lower() + camel[1:]
+
+
+@dataclasses.dataclass(frozen=True)
+class Range:
+    """An interval. An end is a number, None (no limit), or text that names another parameter or quantity."""
+    low: int | float | str | None
+    high: int | float | str | None
+    low_open: bool
+    high_open: bool
+
+    @staticmethod
+    def parse(text: str) -> Range:
+        match = re.fullmatch(r"([\[(])(.+), (.+)([\])])", text)
+        if match is None:
+            raise TableError(f"range {text!r} is not an interval such as [0, 1) or [1, inf)")
+        return Range(*(parse_end(end) for end in match.group(2, 3)), match.group(1) == "(", match.group(4) == ")")
+
+    @property
+    def is_constant(self) -> bool:
+        return not isinstance(self.low, str) and not isinstance(self.high, str)
+
+    def __contains__(self, value) -> bool:
+        """Ends that are not constant contain everything."""
+        if isinstance(self.low, (int, float)) and (value < self.low or (self.low_open and value == self.low)):
+            return False
+        return not (isinstance(self.high, (int, float)) and (value > self.high or (self.high_open and value == self.high)))
+
+    def describe(self) -> str:
+        """The form of messages and documentation: "greater than 0 and at most 1"."""
+        if self.high is None:
+            return f"greater than {self.low}" if self.low_open else f"at least {self.low}"
+        if not self.low_open and not self.high_open:
+            return f"from {self.low} to {self.high}"
+        low = f"greater than {self.low}" if self.low_open else f"at least {self.low}"
+        return f"{low} and {'less than' if self.high_open else 'at most'} {self.high}"
+
+
+def parse_end(text: str) -> int | float | str | None:
+    if text == "inf":
+        return None
+    for convert in (int, float):
+        try:
+            return convert(text)
+        except ValueError:
+            pass
+    return text
+
+
+@dataclasses.dataclass(frozen=True)
+class Special:
+    """A value outside the range, or within it, that means something of its own."""
+    text: str  # as it is written in C: "-1", "UINT32_MAX"
+    value: int
+    meaning: str
+
+
+@dataclasses.dataclass
+class EnumValue:
+    enum: Enum
+    name: str  # without the prefix: TOP_P
+    value: int
+    doc: str
+    text: str  # for people: "top p", or what the table says
+    columns: dict  # columns that only some enums have, such as the stages of an order
+
+    @property
+    def c_name(self) -> str:
+        return self.enum.prefix + self.name
+
+    @property
+    def snake(self) -> str:
+        return self.name.lower()
+
+    @property
+    def camel(self) -> str:
+        return snake_to_camel(self.name)
+
+
+@dataclasses.dataclass
+class Enum:
+    name: str  # sotto_stage
+    header: str  # sotto_sampler.h
+    prefix: str  # SOTTO_STAGE_
+    flags: bool  # values are bits, and C has no type of this name
+    doc: str
+    values: list[EnumValue]
+    columns: dict
+
+    @property
+    def camel(self) -> str:
+        """The name in languages with namespaces: Stage."""
+        return snake_to_camel(self.name.removeprefix("sotto_"))
+
+    def find(self, name: str) -> EnumValue:
+        found = next((value for value in self.values if value.name == name), None)
+        if found is None:
+            raise TableError(f"{self.name} has no value {name}")
+        return found
+
+
+@dataclasses.dataclass
+class Field:
+    """One field, also those that the tables leave out: struct_size, counts of arrays, user data of callbacks.
+
+    kind  struct_size reserved number bool token enum flags array count struct pointer callback user_data function chars
+    """
+    struct: Struct
+    name: str
+    kind: str
+    type: str  # of number: its C type; enum, flags, struct, callback: their name; array: its element's type
+    c_type: str  # as a declaration has it; of functions with (*) in place of the name
+    doc: str = ""
+    default: object = None  # a number; of enums the EnumValue, of text and lists of texts str and list[str]
+    range: Range | None = None
+    special: list[Special] = dataclasses.field(default_factory=list)
+    off: int | float | None = None  # the value that disables
+    choices: list = dataclasses.field(default_factory=list)  # the only values allowed: EnumValues or numbers
+    section: str = ""  # heading of this field and those after it
+    count: str = ""  # of arrays: the field with the number of elements
+    counts: list[str] = dataclasses.field(default_factory=list)  # of counts: the arrays
+    user_data: str = ""  # of callbacks: the field passed to it
+    needs: list[str] = dataclasses.field(default_factory=list)  # has no effect unless one of these is on
+    excludes: list[str] = dataclasses.field(default_factory=list)
+    cli: dict = dataclasses.field(default_factory=dict)  # columns of the command line
+
+    @property
+    def camel(self) -> str:
+        return snake_to_camel(self.name)
+
+    @property
+    def lower_camel(self) -> str:
+        return snake_to_lower_camel(self.name)
+
+    @property
+    def is_float(self) -> bool:
+        return self.type in FLOATS
+
+    @property
+    def is_public(self) -> bool:
+        """Whether a binding shows it."""
+        return self.kind not in {"struct_size", "reserved", "count", "user_data"}
+
+    @property
+    def default_value(self) -> int | float | None:
+        """The default as a number; None where it is none."""
+        if isinstance(self.default, EnumValue):
+            return self.default.value
+        return self.default if isinstance(self.default, (int, float)) else None
+
+    @property
+    def c_default(self) -> str:
+        """The default as a C initialiser."""
+        if isinstance(self.default, EnumValue):
+            return self.default.c_name
+        if self.kind in {"array", "pointer", "callback", "user_data", "function"}:
+            return "NULL"
+        value = self.default if self.default is not None else 0
+        for special in self.special:
+            if special.value == value:
+                return special.text
+        if self.type == "float":
+            return f"{float(value)}f"
+        return str(float(value)) if self.type == "double" else str(value)
+
+    @property
+    def c_declaration(self) -> str:
+        if "(*)" in self.c_type:
+            return self.c_type.replace("(*)", f"(*{self.name})", 1)
+        array = re.fullmatch(r"(\w+)(\[\d+\])", self.c_type)
+        if array:
+            return f"{array.group(1)} {self.name}{array.group(2)}"
+        return f"{self.c_type} {self.name}"
+
+    def describe_values(self) -> str:
+        """Default, range and special values as a sentence for documentation: "Default 0.95; greater than 0 and ...". """
+        parts = []
+        specials = {special.value: special for special in self.special}
+        default = self.default
+        if self.struct.kind == "params" and self.kind in {"number", "token", "bool", "enum", "flags"}:
+            if isinstance(default, EnumValue):
+                parts.append(f"Default {default.name}")
+            elif self.default_value in specials:
+                special = specials.pop(self.default_value)
+                parts.append(f"Default {special.text}: {special.meaning}")
+            elif default is not None:
+                parts.append(f"Default {number_text(default)}" + (" (off)" if default == self.off else ""))
+        elif isinstance(default, str):
+            parts.append(f'Default "{default}"')
+        elif isinstance(default, list):
+            parts.append("Default " + " ".join(c_string(text) for text in default))
+        if self.range is not None:
+            parts.append(self.range.describe())
+        if self.choices and self.kind == "number":
+            parts.append(" or ".join(str(choice) for choice in self.choices))
+        for special in specials.values():
+            parts.append(f"{special.text}: {special.meaning}")
+        if self.off is not None and self.kind == "number" and self.off != default and self.off not in specials:
+            parts.append(f"{number_text(self.off)}: off")
+        if not parts:
+            return ""
+        text = "; ".join(parts)
+        return text[0].upper() + text[1:] + "."
+
+
+def number_text(value: int | float) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def c_string(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+@dataclasses.dataclass
+class Struct:
+    name: str  # sotto_sampler_params
+    header: str
+    kind: str
+    doc: str
+    fields: list[Field]
+    columns: dict
+
+    @property
+    def camel(self) -> str:
+        """The name in languages with namespaces: SamplerParams."""
+        return snake_to_camel(self.name.removeprefix("sotto_"))
+
+    @property
+    def has_struct_size(self) -> bool:
+        return self.kind in WITH_STRUCT_SIZE
+
+    @property
+    def public_fields(self) -> list[Field]:
+        return [field for field in self.fields if field.is_public]
+
+    def find(self, name: str) -> Field:
+        found = next((field for field in self.fields if field.name == name), None)
+        if found is None:
+            raise TableError(f"{self.name} has no field {name}")
+        return found
+
+
+@dataclasses.dataclass
+class Tables:
+    root: pathlib.Path  # of the source tree
+    enums: list[Enum]
+    structs: list[Struct]
+
+    def enum(self, name: str) -> Enum:
+        return next(enum for enum in self.enums if enum.name == name)
+
+    def struct(self, name: str) -> Struct:
+        return next(struct for struct in self.structs if struct.name == name)
+
+    def size_and_alignment(self, field: Field, pointer: int) -> tuple[int, int]:
+        """Of a field, on a machine with pointers of so many bytes."""
+        if field.kind == "struct":
+            return self.layout(self.struct(field.type), pointer)[1:]
+        if field.kind == "chars":
+            return int(re.search(r"\d+", field.c_type).group()), 1
+        if field.c_type in NUMBERS:
+            size = NUMBERS[field.c_type] or pointer
+        else:
+            size = 4 if field.kind == "enum" else pointer
+        return size, size
+
+    def layout(self, struct: Struct, pointer: int) -> tuple[list[tuple[Field, int, int]], int, int]:
+        """Fields with offset and size, then size and alignment of the struct. 64-bit integers are aligned to 8 bytes."""
+        rows, offset, alignment = [], 0, 1
+        for field in struct.fields:
+            size, field_alignment = self.size_and_alignment(field, pointer)
+            offset = -(-offset // field_alignment) * field_alignment
+            rows.append((field, offset, size))
+            offset += size
+            alignment = max(alignment, field_alignment)
+        return rows, -(-offset // alignment) * alignment, alignment
+
+
+class Loader:
+    def __init__(self, root: pathlib.Path):
+        self.root = root
+        self.tables = Tables(root, [], [])
+        self.enums: dict[str, Enum] = {}
+        self.struct_names: set[str] = set()
+
+    def load(self) -> Tables:
+        contents = {path.stem: tomllib.loads(path.read_text(encoding="utf-8"))
+                    for path in sorted((self.root / "capi/params").glob("*.toml"))}
+        for stem, content in contents.items():
+            for name, table in content.get("enum", {}).items():
+                self.tables.enums.append(self.read_enum(name, f"sotto_{stem}.h", table))
+            self.struct_names.update(content.get("struct", {}))
+        self.enums = {enum.name: enum for enum in self.tables.enums}
+        for stem, content in contents.items():
+            for name, table in content.get("struct", {}).items():
+                self.tables.structs.append(self.read_struct(name, f"sotto_{stem}.h", table))
+        for struct in self.tables.structs:
+            check_struct(struct)
+        check_stages(self.tables)
+        return self.tables
+
+    def read_enum(self, name: str, header: str, table: dict) -> Enum:
+        table = dict(table)
+        values = table.pop("values")
+        enum = Enum(name, header, table.pop("prefix"), table.pop("flags", False), one_line(table.pop("doc")), [], table)
+        for value_name, columns in values.items():
+            columns = dict(columns)
+            enum.values.append(EnumValue(enum, value_name, columns.pop("value"), one_line(columns.pop("doc")),
+                                         columns.pop("text", value_name.lower().replace("_", " ")), columns))
+        if len({value.value for value in enum.values}) != len(enum.values):
+            raise TableError(f"{name}: two values are equal")
+        if enum.flags and any(value.value & (value.value - 1) for value in enum.values):
+            raise TableError(f"{name}: a flag is not one bit")
+        return enum
+
+    def read_struct(self, name: str, header: str, table: dict) -> Struct:
+        table = dict(table)
+        rows = table.pop("fields")
+        struct = Struct(name, header, table.pop("kind"), one_line(table.pop("doc")), [], table)
+        if struct.kind not in STRUCT_KINDS:
+            raise TableError(f"{name}: kind {struct.kind!r} is none of {sorted(STRUCT_KINDS)}")
+        if struct.has_struct_size:
+            struct.fields.append(Field(struct, "struct_size", "struct_size", "uint32_t", "uint32_t"))
+        last_array = {row["count"]: field for field, row in rows.items() if "count" in row}
+        for field_name, row in rows.items():
+            try:
+                field = self.read_field(struct, field_name, row)
+            except TableError as error:
+                raise TableError(f"{name}.{field_name}: {error}") from None
+            struct.fields.append(field)
+            if field.count and field.count not in rows and last_array[field.count] == field_name:
+                arrays = [other for other, row in rows.items() if row.get("count") == field.count]
+                struct.fields.append(Field(struct, field.count, "count", "size_t", "size_t", counts=arrays, default=0))
+            if field.user_data:
+                struct.fields.append(Field(struct, field.user_data, "user_data", "void*", "void*"))
+        return struct
+
+    def read_field(self, struct: Struct, name: str, row: dict) -> Field:
+        if unknown := row.keys() - FIELD_COLUMNS:
+            raise TableError(f"unknown columns {sorted(unknown)}")
+        kind, type_name, c_type = self.classify(row["type"])
+        if kind == "reserved":
+            return Field(struct, name, kind, c_type, c_type)
+        field = Field(struct, name, kind, type_name, c_type, one_line(row["doc"]))
+        field.section = row.get("section", "")
+        field.count, field.user_data = row.get("count", ""), row.get("user_data", "")
+        field.needs, field.excludes = row.get("needs", []), row.get("excludes", [])
+        field.cli = row.get("cli", {})
+        field.special = [Special(text, LARGEST[text] if text in LARGEST else int(text), meaning)
+                         for text, meaning in row.get("special", {}).items()]
+        if "range" in row:
+            field.range = Range.parse(row["range"])
+        convert = self.value_converter(field)
+        if "default" in row:
+            field.default = convert(row["default"])
+        if "off" in row:
+            off = convert(row["off"])
+            field.off = off.value if isinstance(off, EnumValue) else off
+        field.choices = [convert(choice) for choice in row.get("choices", [])]
+        return field
+
+    def value_converter(self, field: Field):
+        def convert(value):
+            if field.kind in {"enum", "flags"} and isinstance(value, str):
+                return self.enums[field.type].find(value)
+            if isinstance(value, str) and value in LARGEST:
+                return LARGEST[value]
+            return value
+        return convert
+
+    def classify(self, text: str) -> tuple[str, str, str]:
+        """Kind, type and C type of a column `type`."""
+        if text == "reserved":
+            return "reserved", "uint32_t", "uint32_t"
+        if text == "bool":
+            return "bool", "uint32_t", "uint32_t"
+        if text == "sotto_token":
+            return "token", text, text
+        if text in NUMBERS:
+            return "number", text, text
+        if text in self.enums:
+            flags = self.enums[text].flags
+            return ("flags", text, "uint32_t") if flags else ("enum", text, text)
+        if text in self.struct_names:
+            return "struct", text, text
+        if text.endswith("_fn"):
+            return "callback", text, text
+        if "(*)" in text:
+            return "function", text, text
+        if match := re.fullmatch(r"char\[(\d+)\]", text):
+            return "chars", "char", text
+        if match := re.fullmatch(r"(\w+)\[\]", text):
+            return "array", match.group(1), f"const {match.group(1)}*"
+        if match := re.fullmatch(r"(?:const )?(\w+)\*", text):
+            return "pointer", match.group(1), text
+        raise TableError(f"unknown type {text!r}")
+
+
+def check_struct(struct: Struct) -> None:
+    names = [field.name for field in struct.fields]
+    if len(set(names)) != len(names):
+        raise TableError(f"{struct.name}: two fields have the same name")
+    for field in struct.fields:
+        where = f"{struct.name}.{field.name}"
+        if field.kind == "array" and not field.count:
+            raise TableError(f"{where}: an array needs a count")
+        if field.kind not in {"struct_size", "reserved", "count", "user_data"} and not field.doc:
+            raise TableError(f"{where}: doc is missing")
+        for other in field.needs + field.excludes:
+            struct.find(other)
+        special = {entry.value for entry in field.special}
+        numeric = field.kind in {"number", "token"}
+        if struct.kind == "params" and numeric and field.default is None:
+            raise TableError(f"{where}: default is missing")
+        for value in (field.default_value, field.off):
+            if value is not None and field.range is not None and value not in special and value not in field.range:
+                raise TableError(f"{where}: {value} is outside the range")
+
+
+def check_stages(tables: Tables) -> None:
+    """Every order holds every stage once, and stages name parameters of the sampler."""
+    sampler = tables.struct("sotto_sampler_params")
+    stages = tables.enum("sotto_stage")
+    for stage in stages.values:
+        for name in [*stage.columns["on"], *filter(None, [stage.columns.get("window")])]:
+            field = sampler.find(name)
+            if field.kind in {"number", "bool", "token"} and field.off is None:
+                raise TableError(f"stage {stage.name}: {name} has no value that is off")
+    for order in tables.enum("sotto_order").values:
+        if sorted(order.columns["stages"]) != sorted(stage.name for stage in stages.values):
+            raise TableError(f"order {order.name} does not hold every stage exactly once")
+
+
+def load(root: pathlib.Path) -> Tables:
+    return Loader(root).load()
