@@ -1,8 +1,9 @@
 /* sotto.h - the public interface of the runtime, and its specification.
  *
- * Read in this order: sotto_base.h, sotto_model.h, sotto_session.h, sotto_sampler.h; then, as needed, sotto_grammar.h,
- * sotto_search.h, sotto_speculation.h. sotto_memory.h, which this header does not include, computes memory sizes at compile
- * time. Enums and structs come from the tables in capi/params; functions are described here alone.
+ * Read in this order: sotto_base.h, sotto_model.h, sotto_session.h, sotto_sampler.h; then, as
+ * needed, sotto_grammar.h, sotto_search.h, sotto_speculation.h. sotto_memory.h, which this header
+ * does not include, computes memory sizes at compile time. Enums and structs come from the tables
+ * in capi/params; functions are described in the headers alone.
  *
  * What holds for every function below:
  *   Memory   The library allocates nothing for you: an object lives in the memory
