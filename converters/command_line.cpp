@@ -6,12 +6,19 @@
 #include <map>
 #include <vector>
 
+#include "converters/quantize/packing.h"
 #include "converters/synthetic.h"
 
 namespace sotto {
 namespace {
 
 constexpr int kUsageError = 2;
+
+std::vector<std::string> pack_choices() {
+  std::vector<std::string> choices = {"none", "native"};
+  for (const Isa isa : packing_isas()) choices.push_back(isa_name(isa));
+  return choices;
+}
 
 constexpr char kDescription[] =
     "Converts a GPT-2 checkpoint to a .sotto model file: int8 or 4-bit weights, the tokenizer\n"
@@ -113,8 +120,7 @@ std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code)
                    ->transform(CLI::CheckedTransformer(kinds))
                    ->type_name("KIND");
   app.add_option("--pack", command.pack, "instruction set to pack the weights for: native, none, or a name")
-      ->check(CLI::IsMember(
-          {"none", "native", "avx2", "avx512", "avx512vnni", "avx512amx", "neon", "neon_dotprod", "neon_i8mm"}))
+      ->check(CLI::IsMember(pack_choices()))
       ->excludes(evaluate)
       ->capture_default_str();
   auto* synthetic = app.add_option("--synthetic", command.synthetic, "random weights instead of a checkpoint")

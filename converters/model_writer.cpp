@@ -15,7 +15,7 @@
 #include "converters/quantize/int4.h"
 #include "converters/quantize/int8.h"
 #include "converters/tokenizers/vocabulary_builder.h"
-#include "kernels/linear/int4_tiles.h"
+#include "kernels/linear/int4.h"
 #include "runtime/base/arena.h"
 #include "runtime/base/xxhash64.h"
 #include "runtime/grammar/vocabulary/prepared_vocabulary.h"

@@ -1,5 +1,5 @@
-// Worker threads for kernels, own or lent by the host. Over pthreadpool; in a build
-// without threads (SOTTO_THREADS=OFF) everything runs on the caller.
+// Worker threads for kernels, created by pthreadpool or provided by the host. In a build without threads
+// (SOTTO_THREADS=OFF) everything runs on the calling thread.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +17,19 @@ struct HostExecutor {
   void* context = nullptr;
 };
 
-// Whether this build can run more than one thread.
+// Returns whether this build can run more than one thread.
 bool threads_available();
 
-// A pool in which the caller and thread_count - 1 workers run tasks; `executor` may be
-// null: the pool makes its own threads. The pool is kept by pthreadpool, outside any
-// arena. Null when the threads cannot be had. destroy: null is fine.
+// Creates a pool in which the caller and thread_count - 1 workers run tasks. `executor` null: the pool creates its own
+// threads. pthreadpool allocates the pool outside any arena. Null if the threads cannot be created.
 ThreadPool* create_thread_pool(uint32_t thread_count, const HostExecutor* executor);
-void destroy_thread_pool(ThreadPool* pool);
+void destroy_thread_pool(ThreadPool* pool);  // null is allowed
 
-// Runs task(context, i) for i in [0, count), in any order, and returns when all are
-// done. `pool` may be null: on the caller.
+// Runs task(context, i) for i in [0, count), in any order, and returns when all are done. `pool` null: on the calling
+// thread.
 void parallel_for(ThreadPool* pool, size_t count, void (*task)(void* context, size_t index), void* context);
 
-// parallel_for over a callable.
+// The same for a callable.
 template <typename F>
 void parallel_for(ThreadPool* pool, size_t count, F&& body) {
   using Body = std::remove_reference_t<F>;

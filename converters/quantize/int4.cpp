@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/linear/int4_tiles.h"
+#include "kernels/linear/int4.h"
 
 namespace sotto {
 namespace {
@@ -166,7 +166,7 @@ void fill_tile(const QuantizedInt4& layer, std::span<const float> bias, size_t f
     }
     for (size_t i = 0; i < inputs; ++i) {
       const int weight = layer.weights[output * inputs + i];
-      const NibblePlace place = int4_nibble(i, column);
+      const NibblePosition place = int4_nibble(i, column);
       const unsigned other = nibbles[place.byte] & ~(15u << place.shift);
       nibbles[place.byte] = static_cast<uint8_t>(other | static_cast<unsigned>(weight + kInt4Zero) << place.shift);
       frame.sums[column] += weight * scales[i / kInt4Block];

@@ -1,5 +1,5 @@
 // Quantization of weights to 4 bits with one scale per block of 32 inputs of an output, in the layout of
-// kernels/linear/int4_tiles.h.
+// kernels/linear/int4.h.
 #pragma once
 
 #include <cstdint>

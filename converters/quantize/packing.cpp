@@ -1,20 +1,28 @@
 #include "converters/quantize/packing.h"
 
 #include <stdexcept>
+#include <string_view>
 
 namespace sotto {
 namespace {
 
 Isa find_isa(const std::string& name) {
   if (name == "native") return find_kernels(Isa::kAuto)->isa;
-  for (const Isa isa :
-       {Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Vnni, Isa::kAvx512Amx, Isa::kNeon, Isa::kNeonDotprod, Isa::kNeonI8mm}) {
+  for (const Isa isa : packing_isas()) {
     if (name == isa_name(isa)) return isa;
   }
   throw std::runtime_error("\"" + name + "\" is not an instruction set with packed weights");
 }
 
 }  // namespace
+
+std::vector<Isa> packing_isas() {
+  std::vector<Isa> isas;
+  for (int32_t number = 1; std::string_view(isa_name(static_cast<Isa>(number))) != "unknown"; ++number) {
+    if (linear_needs_packing(static_cast<Isa>(number))) isas.push_back(static_cast<Isa>(number));
+  }
+  return isas;
+}
 
 Packer::Packer(const std::string& name) : isa_(find_isa(name)) {
   if (!linear_needs_packing(isa_)) {

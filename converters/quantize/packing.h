@@ -4,10 +4,14 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "kernels/linear/linear.h"
 
 namespace sotto {
+
+// Returns the instruction sets that multiply from packed weights.
+std::vector<Isa> packing_isas();
 
 class Packer {
  public:

@@ -1,4 +1,4 @@
-// What the CPU and its operating system support.
+// Detects what the CPU and its operating system support.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@ namespace sotto {
 
 constexpr uint32_t isa_bit(Isa isa) { return uint32_t{1} << static_cast<int32_t>(isa); }
 
-// The isa_bit of every instruction set that can run here, kReference always among them.
-// One file an architecture; asks the CPU each time.
+// Returns the isa_bit of every instruction set that can run here; kReference is always among them. Queries the CPU on
+// each call.
 uint32_t supported_isas();
 
-// Whether a CPU that has kAvx2 also multiplies int8 by vpdpbusd, without AVX-512. Only of x86-64.
+// Returns whether the CPU has AVX-VNNI: vpdpbusd in 256 bits.
 bool has_avx_vnni();
 
-// Whether the operating system lets this process run one of them; kAvx512Amx is asked for here.
+// Returns whether the operating system lets this process use `isa`. For kAvx512Amx this requests permission.
 bool may_use(Isa isa);
 
 }  // namespace sotto

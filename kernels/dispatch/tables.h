@@ -1,50 +1,73 @@
-// The tables this build contains. Most ops are the same templates (kernels/generic) over
-// each instruction set's vectors; attention's int8 dot products are its own.
+// The kernel table: one row per instruction set, with its transformer operations (kernels/kernels.h) and its linear
+// layers (kernels/linear). Most operations are the same templates (kernels/generic) over each instruction set's
+// vectors; int8 dot products are written for each.
 #pragma once
 
 #include "kernels/kernels.h"
+#include "kernels/linear/int4.h"
+#include "kernels/linear/int8.h"
 
 namespace sotto {
 
-// Null where the build lacks the instruction set. One file an architecture.
-const Kernels* built_table(Isa isa);
+struct InstructionSet {
+  Isa isa;
+  const char* name;
+  const Kernels* ops;             // null: not in this build
+  const Int8Kernels* int8;        // null: XNNPACK's kernels, or for kReference scalar code
+  const Int4Kernels* int4;        // null: not in this build
+  bool (*condition)() = nullptr;  // the row is skipped where this is false
+};
 
-// kernels/avx2: AVX2 with FMA.
+// Returns the row of an instruction set that this build contains, whether the CPU has it or not. Null: there is none.
+const InstructionSet* find_row(Isa isa);
+
+// Each folder of kernels defines its rows' parts.
+namespace reference {
+extern const Int4Kernels kInt4;
+}  // namespace reference
+
 namespace avx2 {
 extern const Kernels kTable;
+extern const Int8Kernels kInt8;
+extern const Int4Kernels kInt4;
 void attention(const AttentionArgs& args);
 }  // namespace avx2
 
-// kernels/avx512: F, BW, DQ and VL.
+namespace avxvnni {
+extern const Int8Kernels kInt8;
+}  // namespace avxvnni
+
 namespace avx512 {
 extern const Kernels kTable;
 extern const Kernels kVnniTable;
 extern const Kernels kAmxTable;
+extern const Int8Kernels kInt8;
+extern const Int4Kernels kInt4;
 void attention(const AttentionArgs& args);
 }  // namespace avx512
 
-// kernels/avx512vnni: vpdpbusd multiplies int8.
 namespace avx512vnni {
+extern const Int8Kernels kInt8;
+extern const Int4Kernels kInt4;
 void attention(const AttentionArgs& args);
 void attention_rows(const AttentionRowsArgs& args);
 }  // namespace avx512vnni
 
-// kernels/avx512amx: tile registers.
 namespace avx512amx {
+extern const Int8Kernels kInt8;
 void attention_rows(const AttentionRowsArgs& args);
 }  // namespace avx512amx
 
-// kernels/neon: the baseline of arm64. Nothing here multiplies matrices, so i8mm has the ops
-// of dotprod.
 namespace neon {
 extern const Kernels kTable;
 extern const Kernels kDotprodTable;
 extern const Kernels kI8mmTable;
+extern const Int4Kernels kInt4;
 void attention(const AttentionArgs& args);
 }  // namespace neon
 
-// kernels/neon_dotprod: sdot multiplies int8.
 namespace neon_dotprod {
+extern const Int4Kernels kInt4;
 void attention(const AttentionArgs& args);
 }  // namespace neon_dotprod
 

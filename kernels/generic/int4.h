@@ -1,11 +1,11 @@
-// Linear layers with 4-bit weights over an instruction set's `V`: kColumns outputs side by side,
-//   Weights(nibbles): those of a block of inputs, a byte each, 0 ... 15;
-//   Scales(bytes): the block's scales; Sums: int32 of each output;
-//   start(q): what add_block() wants to know of 32 activations;
-//   add_block(sums, weights, scales, q, start): sums + scale * (dot of q and weights, minus
-//   seven times the sum of q);
-//   finish(sums, frame, column, quantization, y).
-// Unnamed namespace in its users: see kernels/generic/block.h.
+// Multiplies rows of activations with 4-bit weights. `V` describes how an instruction set does this for kColumns
+// adjacent outputs:
+//   Weights(nibbles): the weights of a block of inputs, one per byte, 0 ... 15;
+//   Scales(bytes): the block's scales; Sums: an int32 per output;
+//   start(q): the start value that add_block() needs for 32 activations;
+//   add_block(sums, weights, scales, q, start): adds scale * (dot of q and weights, minus 7 times the sum of q);
+//   finish(sums, frame, column, quantization, y): stores the outputs.
+// It is defined in an unnamed namespace: see kernels/generic/block.h.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,15 @@
 #include <cstring>
 #include <utility>
 
-#include "kernels/linear/int4_linear.h"
+#include "kernels/linear/int4.h"
+#include "kernels/linear/row_blocks.h"
 
 namespace sotto::generic {
 
 // Fills a group of rows for multiply_int4().
 template <class V>
 inline void prepare_int4(const Int4Args& args, size_t index) {
-  const RowGroup group = row_group(args.rows, row_group_count(args.rows, V::kMaxRows), index);
+  const RowBlock group = RowBlocks(args.rows, V::kMaxRows)[index];
   const size_t blocks = int4_block_count(args.inputs);
   int8_t* to = args.grouped + group.first * blocks * kInt4Block;
   int32_t* start = args.starts + group.first * blocks;
@@ -41,7 +42,7 @@ inline void prepare_int4(const Int4Args& args, size_t index) {
   }
 }
 
-// One group of rows and one tile.
+// The operands of one group of rows and one tile.
 struct Int4Group {
   const int8_t* q;                      // (block, row, 32)
   const int32_t* starts;                // (block, row)
@@ -49,8 +50,8 @@ struct Int4Group {
   float* y;                             // of the tile; (row), outputs apart
 };
 
-// Outputs `column` ... + kStrips * V::kColumns - 1 of a tile. They are multiplied together where
-// few rows leave registers for that: the tile is read once, front to back.
+// Computes outputs column ... column + kStrips * V::kColumns - 1 of a tile. Where few rows leave enough registers, the
+// strips of a tile are multiplied together, so that the tile is read once from front to back.
 template <class V, size_t kRows, size_t kStrips>
 inline void multiply_strips(const Int4Args& args, const Int4Group& group, const uint8_t* tile, size_t column, float* y,
                             size_t y_stride) {
@@ -113,12 +114,11 @@ template <class V>
 inline void multiply_int4(const Int4Args& args, size_t first_tile, size_t tile_count) {
   const size_t blocks = int4_block_count(args.inputs);
   const size_t tile_size = int4_tile_size(args.inputs);
-  const size_t groups = row_group_count(args.rows, V::kMaxRows);
+  const RowBlocks groups(args.rows, V::kMaxRows);
   const uint8_t* tile = args.tiles + first_tile * tile_size;
   for (size_t t = first_tile; t < first_tile + tile_count; ++t, tile += tile_size) {
     const size_t columns = std::min(kInt4Columns, args.outputs - t * kInt4Columns);
-    for (size_t index = 0; index < groups; ++index) {
-      const RowGroup rows = row_group(args.rows, groups, index);
+    for (const RowBlock rows : groups) {
       const Int4Group group = {args.grouped + rows.first * blocks * kInt4Block, args.starts + rows.first * blocks,
                                args.quantization + rows.first, args.y + rows.first * args.outputs + t * kInt4Columns};
       multiply_group<V>(args, group, tile, columns, rows.count, std::make_index_sequence<V::kMaxRows>());

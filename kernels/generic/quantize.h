@@ -3,7 +3,7 @@
 
 #include "kernels/generic/block.h"
 #include "kernels/generic/math.h"
-#include "kernels/linear/row_mapping.h"
+#include "kernels/reference/row_mapping.h"
 
 namespace sotto::generic {
 

@@ -3,64 +3,72 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <cstring>
 #include <new>
 
-#include "kernels/linear/int4_linear.h"
-#include "kernels/linear/packed_tiles.h"
+#include "kernels/dispatch/tables.h"
 #include "kernels/linear/row_blocks.h"
-#include "kernels/reference/int4.h"
 #include "kernels/reference/linear.h"
 #include "kernels/xnnpack/fully_connected.h"
 #include "kernels/xnnpack/process_state.h"
 
 namespace sotto {
 
+// Features of this build. What depends on one that is missing is compiled, and dropped by the linker.
+static constexpr bool kHasInt4 = SOTTO_FEATURE_INT4 != 0;
+
+bool int4_available() { return kHasInt4; }
+
 class LinearOperator {
  public:
   uint32_t inputs;
   uint32_t outputs;
-  xnnpack::FullyConnected* fully_connected;  // null: the reference engine
-  const TileKernels* tiles;                  // null: fully_connected takes all batches
-  const Int4Kernels* int4;                   // null: the reference engine
+  xnnpack::FullyConnected* fully_connected;  // null: scalar code
+  const Int8Kernels* int8;                   // null: fully_connected multiplies all batches
+  const Int4Kernels* int4;                   // null: not in this build
 };
 
 bool linear_needs_packing(Isa isa) { return isa != Isa::kReference; }
 
+#if SOTTO_XNNPACK
+
 bool select_linear_isa(Isa isa) {
-  // AMX multiplies what XNNPACK packs for VNNI.
+  // The AMX kernels multiply from the layout that XNNPACK packs for VNNI.
   if (isa == Isa::kAvx512Amx) isa = Isa::kAvx512Vnni;
   return !linear_needs_packing(isa) || xnnpack::select_isa(isa);
 }
 
-uint64_t packed_layout_fingerprint() { return xnnpack::packed_layout_fingerprint(); }
+#else
 
-size_t packed_size(uint32_t inputs, uint32_t outputs) { return xnnpack::packed_size(inputs, outputs); }
+bool select_linear_isa(Isa isa) { return !linear_needs_packing(isa); }
+uint64_t packed_layout_fingerprint() { return 0; }
+size_t packed_size(uint32_t, uint32_t) { return 0; }
+size_t pack_linear(const LinearWeights&, void*) { return 0; }
+bool packed_rows_are_readable() { return false; }
+void read_packed_row(const LinearWeights&, size_t, int8_t*) {}
 
-size_t pack_linear(const LinearWeights& weights, void* packed) { return xnnpack::pack(weights, packed); }
-
-bool packed_rows_are_readable() { return xnnpack::packed_rows_are_readable(); }
-
-void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q) {
-  xnnpack::read_packed_row(weights, output, q);
-}
+#endif
 
 LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa isa, void* memory) {
-  auto* made = new (memory) LinearOperator{inputs, outputs, nullptr, nullptr, built_int4_kernels(isa)};
+  const InstructionSet& row = *find_row(isa);
+  auto* made = new (memory) LinearOperator{inputs, outputs, nullptr, nullptr, row.int4};
+#if SOTTO_XNNPACK
   if (!linear_needs_packing(isa)) return made;
   // XNNPACK's operator follows, in the rest of the block.
   constexpr size_t kUsed = 64;
   static_assert(sizeof(LinearOperator) <= kUsed);
   made->fully_connected = xnnpack::create_fully_connected(inputs, outputs, static_cast<uint8_t*>(memory) + kUsed,
                                                           kLinearOperatorBytes - kUsed);
-  const TileKernels* tiles = built_tile_kernels(isa);
-  if (tiles != nullptr && inputs >= kMinTileInputs && inputs <= kMaxTileInputs &&
-      xnnpack::packs_tiles(tiles->columns, kTileDepth)) {
-    made->tiles = tiles;
+  if (made->fully_connected == nullptr) return nullptr;
+  if (row.int8 != nullptr && inputs >= kMinTileInputs && inputs <= kMaxTileInputs &&
+      xnnpack::packs_tiles(row.int8->columns, kTileDepth)) {
+    made->int8 = row.int8;
   }
-  return made->fully_connected == nullptr ? nullptr : made;
+#endif
+  return made;
 }
 
-static void run_pass(const TileBatch& batch, size_t columns, const TileArgs& args, ThreadPool* pool) {
+static void run_pass(const Int8Batch& batch, size_t columns, const Int8Args& args, ThreadPool* pool) {
   if (batch.prepare != nullptr) batch.prepare(args);
   const size_t tile_count = (args.outputs + columns - 1) / columns;
   const size_t tiles_per_task = pool == nullptr ? tile_count : batch.task_tiles;
@@ -70,44 +78,57 @@ static void run_pass(const TileBatch& batch, size_t columns, const TileArgs& arg
   });
 }
 
-static void run_tiles(const TileKernels& tiles, const TileArgs& args, ThreadPool* pool) {
-  const TileBatch& batch = args.rows <= kSmallBatchRows ? tiles.small : tiles.large;
-  TileArgs part = args;
-  const size_t most_rows = (args.rows + batch.passes - 1) / batch.passes;
-  for (RowBlocks parts(args.rows, most_rows); parts.left() > 0; parts.next()) {
-    part.rows = parts.height();
-    run_pass(batch, tiles.columns, part, pool);
-    part.q += part.rows * args.inputs;
-    part.quantization += part.rows;
-    part.y += part.rows * args.outputs;
+static void run_int8(const Int8Kernels& kernels, const Int8Args& args, ThreadPool* pool) {
+  const Int8Batch& batch = args.rows <= kSmallBatchRows ? kernels.small : kernels.large;
+  for (const RowBlock block : RowBlocks(args.rows, (args.rows + batch.passes - 1) / batch.passes)) {
+    Int8Args part = args;
+    part.rows = block.count;
+    part.q += block.first * args.inputs;
+    part.quantization += block.first;
+    part.y += block.first * args.outputs;
+    run_pass(batch, kernels.columns, part, pool);
   }
 }
 
-static void run_int4(const LinearOperator& op, const LinearWeights& weights, size_t rows, const int8_t* q,
-                     const RowQuantization* quantization, float* y, void* scratch, ThreadPool* pool) {
+void run_int4_linear(const Int4Kernels& kernels, const Int4Args& args, ThreadPool* pool) {
+  constexpr size_t kTilesPerTask = 4;
+  if (kernels.prepare != nullptr) {
+    parallel_for(pool, RowBlocks(args.rows, kernels.group_rows).count(),
+                 [&](size_t group) { kernels.prepare(args, group); });
+  }
+  const size_t tile_count = int4_tile_count(args.outputs);
+  parallel_for(pool, (tile_count + kTilesPerTask - 1) / kTilesPerTask, [&](size_t task) {
+    const size_t first = task * kTilesPerTask;
+    kernels.multiply(args, first, std::min(kTilesPerTask, tile_count - first));
+  });
+}
+
+static Int4Args int4_args(const LinearWeights& weights, size_t rows, const int8_t* q,
+                          const RowQuantization* quantization, float* y, void* scratch) {
   auto* grouped = static_cast<int8_t*>(scratch);
-  const size_t grouped_size = rows * int4_block_count(op.inputs) * kInt4Block;
-  auto* starts = reinterpret_cast<int32_t*>(grouped + grouped_size);
-  run_int4_linear(op.int4, {weights.tiles, op.inputs, op.outputs, rows, q, quantization, y, grouped, starts}, pool);
+  auto* starts = reinterpret_cast<int32_t*>(grouped + rows * int4_block_count(weights.inputs) * kInt4Block);
+  return {weights.tiles, weights.inputs, weights.outputs, rows, q, quantization, y, grouped, starts};
 }
 
 bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, const int8_t* q,
                 RowQuantization* quantization, float* y, void* scratch, ThreadPool* pool) {
   assert(op->inputs == weights.inputs && op->outputs == weights.outputs);
-  if (weights.tiles != nullptr) {
-    run_int4(*op, weights, rows, q, quantization, y, scratch, pool);
+  if (kHasInt4 && weights.tiles != nullptr) {
+    run_int4_linear(*op->int4, int4_args(weights, rows, q, quantization, y, scratch), pool);
     return true;
   }
-  if (op->fully_connected == nullptr) {
-    reference::run_linear(weights, rows, q, quantization, y, pool);
+#if SOTTO_XNNPACK
+  if (op->int8 != nullptr) {
+    run_int8(*op->int8,
+             {weights.packed, op->inputs, op->outputs, rows, q, quantization, y, static_cast<int8_t*>(scratch)}, pool);
     return true;
   }
-  if (op->tiles != nullptr) {
-    run_tiles(*op->tiles,
-              {weights.packed, op->inputs, op->outputs, rows, q, quantization, y, static_cast<int8_t*>(scratch)}, pool);
-    return true;
+  if (op->fully_connected != nullptr) {
+    return xnnpack::run_fully_connected(op->fully_connected, weights.packed, rows, q, quantization, y, pool);
   }
-  return xnnpack::run_fully_connected(op->fully_connected, weights.packed, rows, q, quantization, y, pool);
+#endif
+  reference::run_linear(weights, rows, q, quantization, y, pool);
+  return true;
 }
 
 static void run_int8_outputs(const LinearWeights& weights, const uint64_t* wanted, const int8_t* q,
@@ -125,36 +146,53 @@ static void run_int8_outputs(const LinearWeights& weights, const uint64_t* wante
   }
 }
 
-static void run_int4_outputs(const Int4Kernels* kernels, const Int4Args& args, const uint64_t* wanted) {
+static void run_int4_outputs(const Int4Kernels& kernels, const Int4Args& args, const uint64_t* wanted) {
   static_assert(64 % kInt4Columns == 0);
   constexpr uint64_t kTile = (uint64_t{1} << kInt4Columns) - 1;
-  if (kernels != nullptr) kernels->prepare(args, 0);
-  const auto multiply = kernels == nullptr ? reference::multiply_int4 : kernels->multiply;
+  if (kernels.prepare != nullptr) kernels.prepare(args, 0);
   for (size_t output = 0; output < args.outputs; output += kInt4Columns) {
     if ((wanted[output / 64] >> (output % 64) & kTile) == 0) continue;
-    multiply(args, output / kInt4Columns, 1);
+    kernels.multiply(args, output / kInt4Columns, 1);
   }
 }
 
 void run_linear_outputs(const LinearOperator* op, const LinearWeights& weights, const uint64_t* wanted, const int8_t* q,
                         const RowQuantization& quantization, float* y, void* scratch) {
-  auto* bytes = static_cast<int8_t*>(scratch);
-  if (weights.tiles == nullptr) {
-    run_int8_outputs(weights, wanted, q, quantization, y, bytes);
-    return;
+  if (kHasInt4 && weights.tiles != nullptr) {
+    run_int4_outputs(*op->int4, int4_args(weights, 1, q, &quantization, y, scratch), wanted);
+  } else {
+    run_int8_outputs(weights, wanted, q, quantization, y, static_cast<int8_t*>(scratch));
   }
-  auto* starts = reinterpret_cast<int32_t*>(bytes + int4_block_count(op->inputs) * kInt4Block);
-  run_int4_outputs(op->int4, {weights.tiles, op->inputs, op->outputs, 1, q, &quantization, y, bytes, starts}, wanted);
 }
 
 size_t linear_scratch_size(const LinearWeights& weights, size_t rows) {
-  if (weights.tiles != nullptr) return int4_scratch_size(rows, weights.inputs);
-  return weights.inputs < kMinTileInputs ? 0 : tile_scratch_size(rows, weights.inputs);
+  if (kHasInt4 && weights.tiles != nullptr) return int4_scratch_size(rows, weights.inputs);
+  return weights.inputs < kMinTileInputs ? 0 : int8_scratch_size(rows, weights.inputs);
+}
+
+void embed_int4(const Kernels& kernels, const uint8_t* tiles, size_t inputs, size_t output, const float* position,
+                float* y) {
+  const uint8_t* tile = tiles + output / kInt4Columns * int4_tile_size(inputs);
+  const size_t column = output % kInt4Columns;
+  float scale;
+  std::memcpy(&scale, tile + offsetof(Int4Frame, scales) + column * sizeof scale, sizeof scale);
+  const uint8_t* block_scale = tile + sizeof(Int4Frame) + column;
+  const uint8_t* nibbles = tile + int4_nibbles_offset(inputs);
+  int8_t weights[kInt4Block];
+  for (size_t first = 0; first < inputs; first += kInt4Block, block_scale += kInt4Columns) {
+    const size_t count = std::min(kInt4Block, inputs - first);
+    for (size_t i = 0; i < count; ++i) {
+      const NibblePosition at = int4_nibble(first + i, column);
+      weights[i] = static_cast<int8_t>((nibbles[at.byte] >> at.shift & 15) - kInt4Zero);
+    }
+    const auto block = static_cast<float>(static_cast<int8_t>(*block_scale));
+    kernels.embed(weights, block * scale, position + first, count, y + first);
+  }
 }
 
 void embed_row(const Kernels& kernels, const LinearWeights& weights, size_t output, const float* position, int8_t* q,
                float* y) {
-  if (weights.tiles != nullptr) {
+  if (kHasInt4 && weights.tiles != nullptr) {
     embed_int4(kernels, weights.tiles, weights.inputs, output, position, y);
     return;
   }

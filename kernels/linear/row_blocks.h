@@ -1,26 +1,49 @@
-// Splits rows into blocks of nearly equal height, whose sums stay in registers.
-// Unnamed namespace: see kernels/generic/block.h.
+// Splits rows into blocks of nearly equal height. Unnamed namespace: see kernels/generic/block.h.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 
 namespace sotto {
 namespace {
 
-// The heights of all blocks: for (RowBlocks b(rows, 13); b.left() > 0; b.next()).
+// Rows first ... first + count - 1.
+struct RowBlock {
+  size_t first;
+  size_t count;
+};
+
+// As few blocks of at most `most` rows as possible, the higher ones first: for (RowBlock b : RowBlocks(rows, 13)).
 class RowBlocks {
  public:
-  RowBlocks(size_t rows, size_t most) : rows_left_(rows), left_((rows + most - 1) / most) {}
-  size_t left() const { return left_; }
-  size_t height() const { return (rows_left_ + left_ - 1) / left_; }
-  void next() {
-    rows_left_ -= height();
-    --left_;
+  RowBlocks(size_t rows, size_t most)
+      : count_((rows + most - 1) / most), least_(rows / count_), higher_(rows % count_) {
+    assert(rows > 0);
   }
 
+  size_t count() const { return count_; }
+  RowBlock operator[](size_t index) const {
+    return {index * least_ + (index < higher_ ? index : higher_), least_ + (index < higher_ ? 1 : 0)};
+  }
+
+  class Iterator {
+   public:
+    Iterator(const RowBlocks& blocks, size_t index) : blocks_(blocks), index_(index) {}
+    RowBlock operator*() const { return blocks_[index_]; }
+    void operator++() { ++index_; }
+    bool operator!=(const Iterator& other) const { return index_ != other.index_; }
+
+   private:
+    const RowBlocks& blocks_;
+    size_t index_;
+  };
+  Iterator begin() const { return {*this, 0}; }
+  Iterator end() const { return {*this, count_}; }
+
  private:
-  size_t rows_left_;
-  size_t left_;
+  size_t count_;
+  size_t least_;
+  size_t higher_;  // blocks that have one row more
 };
 
 }  // namespace

@@ -1,16 +1,14 @@
 // Linear layers in scalar code: the definition of kernels/linear/linear.h.
 #pragma once
 
-#include "kernels/kernels.h"
-#include "kernels/linear/linear_weights.h"
-#include "kernels/thread_pool.h"
+#include "kernels/linear/linear.h"
 
 namespace sotto::reference {
 
 void run_linear(const LinearWeights& weights, size_t rows, const int8_t* q, const RowQuantization* quantization,
                 float* y, ThreadPool* pool);
 
-// One output of one row q (inputs); `row` (inputs): the output's weights.
+// Returns one output of one row q (inputs); `row` (inputs) holds the output's weights.
 float run_linear_output(const LinearWeights& weights, size_t output, const int8_t* row, const int8_t* q,
                         RowQuantization quantization);
 

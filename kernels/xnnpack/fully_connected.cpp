@@ -21,13 +21,12 @@ static_assert(offsetof(RowQuantization, scale) == offsetof(xnn_quantization_para
 static_assert(kActivationPadding >= XNN_EXTRA_BYTES);
 static_assert(kQuantizationPadding >= XNN_EXTRA_QUANTIZATION_PARAMS);
 
-// One operator for all columns, and for batches that fill several tiles of rows one for
-// blocks of columns and one for those left over: a block's weights stay in the L2 cache while
-// all rows pass by.
+// Small batches use one operator for all columns. Batches that fill several tiles of rows use one for blocks of columns
+// and one for the columns left over, so that a block's weights stay in the L2 cache while all rows are multiplied.
 class FullyConnected {
  public:
   xnn_operator_t whole = nullptr;
-  xnn_operator_t block = nullptr;  // kBlockColumns columns; null: not worth it
+  xnn_operator_t block = nullptr;  // kBlockColumns columns; null: there are no more
   xnn_operator_t rest = nullptr;   // null: no columns left over
   uint32_t inputs = 0;
   uint32_t outputs = 0;
@@ -39,7 +38,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr uint32_t kBlockColumns = 256;  // a multiple of every kernel's width
-constexpr size_t kMaxRowsOfWhole = 16;   // weights are read once or twice: nothing to keep
+constexpr size_t kMaxRowsOfWhole = 16;   // weights are read once or twice: caching would not help
 
 xnn_status create_operator(uint32_t inputs, uint32_t outputs, uint32_t output_stride, const LinearWeights* weights,
                            xnn_weights_cache_provider* cache, xnn_operator_t* op) {
@@ -50,7 +49,7 @@ xnn_status create_operator(uint32_t inputs, uint32_t outputs, uint32_t output_st
       /*code_cache=*/nullptr, cache, op);
 }
 
-// The weights cache while packing: nothing is found, and space is the caller's memory.
+// The weights cache while packing: every look-up fails, and space comes from the caller's memory.
 struct PackTarget {
   void* memory;
   size_t capacity;
@@ -60,7 +59,7 @@ struct PackTarget {
 size_t find_nothing(void*, const xnn_weights_cache_look_up_key*) { return SIZE_MAX; }
 void* reserve_in_target(void* context, size_t size) {
   auto* target = static_cast<PackTarget*>(context);
-  size = (size + 63) / 64 * 64;  // ARM's builds ask for a multiple of 16
+  size = (size + 63) / 64 * 64;  // ARM builds reserve multiples of 16
   if (size > target->capacity) return nullptr;
   target->used = size;
   std::memset(target->memory, 0, size);  // padding must not depend on what was there
@@ -71,7 +70,7 @@ bool never_finalized(void*) { return false; }
 void* target_address(void* context, size_t) { return static_cast<PackTarget*>(context)->memory; }
 xnn_status keep_cache(void*) { return xnn_status_success; }
 
-// The weights cache while running: everything is found, wherever `packed` points.
+// The weights cache while running: every look-up finds the weights at `packed`.
 size_t find_packed(void*, const xnn_weights_cache_look_up_key*) { return 0; }
 void* reserve_nothing(void*, size_t) { return nullptr; }
 size_t insert_nothing(void*, const xnn_weights_cache_look_up_key*, void*, size_t) { return SIZE_MAX; }
@@ -86,66 +85,15 @@ uint64_t fnv1a(uint64_t hash, const void* bytes, size_t size) {
 
 }  // namespace
 
-// A column of packed weights: the inputs, then its sum, scale and bias.
+// Bytes of a column of packed weights: its inputs, sum, scale and bias.
 static size_t packed_column_size(const xnn_gemm_config& config, uint32_t inputs) {
   const size_t depth = size_t{1} << (config.log2_kr + config.log2_sr);
   return (inputs + depth - 1) / depth * depth + 3 * sizeof(float);
 }
 
-size_t packed_size(uint32_t inputs, uint32_t outputs) {
-  const xnn_gemm_config& config = *xnn_init_qd8_f32_qc8w_gemm_config();
-  const size_t columns = (outputs + config.nr - 1u) / config.nr * config.nr;
-  return (columns * packed_column_size(config, inputs) + 63) / 64 * 64;
-}
-
 bool packs_tiles(uint32_t columns, uint32_t depth) {
   const xnn_gemm_config& config = *xnn_init_qd8_f32_qc8w_gemm_config();
   return config.nr == columns && uint32_t{1} << config.log2_kr == depth && config.log2_sr == 0;
-}
-
-bool packed_rows_are_readable() { return xnn_init_qd8_f32_qc8w_gemm_config()->log2_sr == 0; }
-
-// A tile of columns: their sums, their weights, kr inputs of each in turn, scales, biases.
-void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q) {
-  const xnn_gemm_config& config = *xnn_init_qd8_f32_qc8w_gemm_config();
-  const size_t columns = config.nr;
-  const size_t depth = size_t{1} << config.log2_kr;
-  const size_t tile_size = columns * packed_column_size(config, weights.inputs);
-  const auto* tile = static_cast<const uint8_t*>(weights.packed) + output / columns * tile_size;
-  const uint8_t* from = tile + columns * sizeof(int32_t) + output % columns * depth;
-  for (size_t i = 0; i < weights.inputs; i += depth, from += columns * depth) {
-    std::memcpy(q + i, from, std::min(depth, weights.inputs - i));
-  }
-}
-
-size_t pack(const LinearWeights& weights, void* packed) {
-  alignas(64) uint8_t operator_memory[kLinearOperatorBytes];
-  ScopedArena arena(operator_memory, sizeof operator_memory);
-  PackTarget target = {packed, packed_size_bound(weights.inputs, weights.outputs), 0};
-  xnn_weights_cache_provider cache = {&target,         find_nothing,   reserve_in_target, keep_in_target,
-                                      never_finalized, target_address, keep_cache};
-  xnn_operator_t op = nullptr;
-  if (create_operator(weights.inputs, weights.outputs, weights.outputs, &weights, &cache, &op) != xnn_status_success) {
-    return 0;
-  }
-  xnn_delete_operator(op);
-  return target.used;
-}
-
-uint64_t packed_layout_fingerprint() {
-  // A matrix with tails in both directions, all of whose bytes differ from their neighbours.
-  constexpr uint32_t kInputs = 43, kOutputs = 67;
-  int8_t rows[kOutputs * kInputs];
-  float scales[kOutputs], bias[kOutputs];
-  for (uint32_t i = 0; i < kOutputs * kInputs; ++i) rows[i] = static_cast<int8_t>(i * 37 % 255 - 127);
-  for (uint32_t i = 0; i < kOutputs; ++i) {
-    scales[i] = static_cast<float>(1 + i);
-    bias[i] = static_cast<float>(1000 + i);
-  }
-  alignas(64) uint8_t packed[packed_size_bound(kInputs, kOutputs)];
-  const size_t size = pack({kInputs, kOutputs, rows, scales, bias, nullptr}, packed);
-  uint64_t hash = fnv1a(14695981039346656037u, packed, size);
-  return fnv1a(hash, xnn_experimental_get_build_identifier_data(), xnn_experimental_get_build_identifier_size());
 }
 
 FullyConnected* create_fully_connected(uint32_t inputs, uint32_t outputs, void* memory, size_t memory_size) {
@@ -167,7 +115,7 @@ FullyConnected* create_fully_connected(uint32_t inputs, uint32_t outputs, void* 
 
 namespace {
 
-// The rows that one run multiplies.
+// The rows of one run.
 struct Rows {
   size_t count;
   const int8_t* q;
@@ -187,7 +135,7 @@ bool run_operator(FullyConnected* made, xnn_operator_t op, const void* packed, c
 bool run_fully_connected(FullyConnected* made, const void* packed, size_t row_count, const int8_t* q,
                          RowQuantization* quantization, float* y, ThreadPool* pool) {
   assert(packed != nullptr && row_count > 0);
-  // A tile of fewer rows than the kernel's height repeats its last row, to the same place.
+  // A tile of fewer rows than the kernel's height computes its last row repeatedly and stores it to the same place.
   for (size_t i = 0; i < kQuantizationPadding; ++i) {
     quantization[row_count + i] = quantization[row_count - 1];
   }
@@ -209,3 +157,60 @@ bool run_fully_connected(FullyConnected* made, const void* packed, size_t row_co
 }
 
 }  // namespace sotto::xnnpack
+
+namespace sotto {
+
+using namespace xnnpack;
+
+size_t packed_size(uint32_t inputs, uint32_t outputs) {
+  const xnn_gemm_config& config = *xnn_init_qd8_f32_qc8w_gemm_config();
+  const size_t columns = (outputs + config.nr - 1u) / config.nr * config.nr;
+  return (columns * packed_column_size(config, inputs) + 63) / 64 * 64;
+}
+
+bool packed_rows_are_readable() { return xnn_init_qd8_f32_qc8w_gemm_config()->log2_sr == 0; }
+
+// A tile of columns consists of their sums, their weights (kr inputs of each in turn), scales and biases.
+void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q) {
+  const xnn_gemm_config& config = *xnn_init_qd8_f32_qc8w_gemm_config();
+  const size_t columns = config.nr;
+  const size_t depth = size_t{1} << config.log2_kr;
+  const size_t tile_size = columns * packed_column_size(config, weights.inputs);
+  const auto* tile = static_cast<const uint8_t*>(weights.packed) + output / columns * tile_size;
+  const uint8_t* from = tile + columns * sizeof(int32_t) + output % columns * depth;
+  for (size_t i = 0; i < weights.inputs; i += depth, from += columns * depth) {
+    std::memcpy(q + i, from, std::min(depth, weights.inputs - i));
+  }
+}
+
+size_t pack_linear(const LinearWeights& weights, void* packed) {
+  alignas(64) uint8_t operator_memory[kLinearOperatorBytes];
+  ScopedArena arena(operator_memory, sizeof operator_memory);
+  PackTarget target = {packed, packed_size_bound(weights.inputs, weights.outputs), 0};
+  xnn_weights_cache_provider cache = {&target,         find_nothing,   reserve_in_target, keep_in_target,
+                                      never_finalized, target_address, keep_cache};
+  xnn_operator_t op = nullptr;
+  if (create_operator(weights.inputs, weights.outputs, weights.outputs, &weights, &cache, &op) != xnn_status_success) {
+    return 0;
+  }
+  xnn_delete_operator(op);
+  return target.used;
+}
+
+uint64_t packed_layout_fingerprint() {
+  // A matrix with tails in both directions, in which neighbouring bytes differ.
+  constexpr uint32_t kInputs = 43, kOutputs = 67;
+  int8_t rows[kOutputs * kInputs];
+  float scales[kOutputs], bias[kOutputs];
+  for (uint32_t i = 0; i < kOutputs * kInputs; ++i) rows[i] = static_cast<int8_t>(i * 37 % 255 - 127);
+  for (uint32_t i = 0; i < kOutputs; ++i) {
+    scales[i] = static_cast<float>(1 + i);
+    bias[i] = static_cast<float>(1000 + i);
+  }
+  alignas(64) uint8_t packed[packed_size_bound(kInputs, kOutputs)];
+  const size_t size = pack_linear({kInputs, kOutputs, rows, scales, bias, nullptr}, packed);
+  uint64_t hash = fnv1a(14695981039346656037u, packed, size);
+  return fnv1a(hash, xnn_experimental_get_build_identifier_data(), xnn_experimental_get_build_identifier_size());
+}
+
+}  // namespace sotto

@@ -15,9 +15,9 @@ struct ArenaOfThread {
   size_t left = 0;
 };
 
-// The only mutable globals of the project.
+// The only mutable globals of the library.
 constinit thread_local ArenaOfThread arena_of_thread;
-constinit std::atomic<int32_t> selected_isa = 0;  // an Isa; 0: none yet, -1: being settled
+constinit std::atomic<int32_t> selected_isa = 0;  // an Isa; 0: none yet, -1: being initialised
 
 void* allocate_aligned(void*, size_t alignment, size_t size) {
   ArenaOfThread& arena = arena_of_thread;
@@ -31,7 +31,7 @@ void* allocate_aligned(void*, size_t alignment, size_t size) {
 
 void* allocate(void* context, size_t size) { return allocate_aligned(context, 64, size); }
 
-// XNNPACK's operators never reallocate; a request is refused.
+// XNNPACK's operators never reallocate.
 void* reallocate(void*, void*, size_t) { return nullptr; }
 
 void deallocate(void*, void*) {}
@@ -72,15 +72,15 @@ void limit_hardware(Isa isa) {
 
 bool select_isa(Isa isa) {
   assert(isa != Isa::kAuto && isa != Isa::kReference);
-  int32_t settled = 0;
-  if (selected_isa.compare_exchange_strong(settled, -1)) {
+  int32_t selected = 0;
+  if (selected_isa.compare_exchange_strong(selected, -1)) {
     limit_hardware(isa);
     const bool ready = xnn_initialize(&kArenaAllocator) == xnn_status_success;
     selected_isa.store(ready ? static_cast<int32_t>(isa) : 0);
     return ready;
   }
-  while (settled == -1) settled = selected_isa.load();  // microseconds, once per process
-  return settled == static_cast<int32_t>(isa);
+  while (selected == -1) selected = selected_isa.load();  // microseconds, once per process
+  return selected == static_cast<int32_t>(isa);
 }
 
 ScopedArena::ScopedArena(void* memory, size_t size) {

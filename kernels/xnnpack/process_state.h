@@ -1,5 +1,5 @@
-// Everything process-wide that XNNPACK forces on us: its allocator, set once and
-// forwarded to an arena of the calling thread, and the instruction set it settled on.
+// The process-wide state that XNNPACK requires: its allocator, set once, which forwards to an arena of the calling
+// thread, and the instruction set that it was initialised for.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace sotto::xnnpack {
 
-// Initialises XNNPACK for `isa` on the first call. Later calls: whether it is the same.
+// Initialises XNNPACK for `isa` on the first call. Later calls return whether `isa` is the same.
 bool select_isa(Isa isa);
 
-// While one lives, what XNNPACK allocates on this thread comes from `memory`; nothing is
-// ever given back. Without one XNNPACK gets no memory.
+// During its lifetime XNNPACK's allocations on this thread come from `memory`, which is never reused. Without one they
+// fail.
 class ScopedArena {
  public:
   ScopedArena(void* memory, size_t size);

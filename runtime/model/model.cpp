@@ -5,7 +5,7 @@
 #include <cstring>
 #include <new>
 
-#include "kernels/linear/int4_linear.h"
+#include "kernels/linear/int4.h"
 
 namespace sotto {
 

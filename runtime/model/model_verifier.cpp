@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include "kernels/linear/int4_tiles.h"
-#include "kernels/linear/linear_weights.h"
+#include "kernels/linear/int4.h"
+#include "kernels/linear/linear.h"
 #include "runtime/base/arena.h"
 #include "runtime/model/model_generated.h"
 

@@ -11,9 +11,6 @@
 namespace sotto::bench {
 namespace {
 
-constexpr Isa kIsas[] = {Isa::kReference, Isa::kAvx2, Isa::kAvx512,      Isa::kAvx512Vnni,
-                         Isa::kAvx512Amx, Isa::kNeon, Isa::kNeonDotprod, Isa::kNeonI8mm};
-
 void record_cases(const nlohmann::json& cases, const std::string& isa, Recorder& recorder) {
   for (const auto& entry : cases) {
     const std::string series = isa + '/' + entry.at("name").get<std::string>();
@@ -44,7 +41,9 @@ void add_figures(const nlohmann::json& cases, const std::string& isa, Plan* plan
 
 void add_micro(const LoadedModel& model, uint32_t thread_count, Plan* plan) {
   const sotto_model_info& info = model.info();
-  for (const Isa isa : kIsas) {
+  const std::string unknown = "unknown";
+  for (int32_t number = 1; unknown != isa_name(static_cast<Isa>(number)); ++number) {
+    const Isa isa = static_cast<Isa>(number);
     if (find_kernels(isa) == nullptr) continue;
     const std::vector<std::string> arguments = {kMicro,
                                                 std::to_string(static_cast<int32_t>(isa)),

@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "kernels/linear/int4_tiles.h"
+#include "kernels/linear/int4.h"
 #include "runtime/base/xxhash64.h"
 #include "runtime/model/file_header.h"
 #include "runtime/model/model_generated.h"

@@ -9,7 +9,7 @@
 
 #include "capi/include/sotto_grammar.h"
 #include "kernels/kernels.h"
-#include "kernels/linear/linear_weights.h"
+#include "kernels/linear/linear.h"
 #include "runtime/base/xxhash64.h"
 #include "runtime/model/file_header.h"
 #include "runtime/model/model_generated.h"

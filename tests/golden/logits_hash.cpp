@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/base/xxhash64.h"
@@ -25,7 +26,7 @@ using namespace sotto;
 constexpr int kSkipped = 77;
 
 sotto_isa parse_isa(const std::string& name) {
-  for (sotto_isa isa = SOTTO_ISA_AUTO; isa <= SOTTO_ISA_AVX512AMX; ++isa) {
+  for (sotto_isa isa = SOTTO_ISA_AUTO; std::string_view(sotto_isa_text(isa)) != "unknown"; ++isa) {
     if (name == sotto_isa_text(isa)) return isa;
   }
   throw std::runtime_error("no instruction set is called " + name);

@@ -3,15 +3,17 @@
 
 #include <cstddef>
 #include <cstring>
+#include <set>
+#include <sstream>
+#include <string>
 
 #include "kernels/dispatch/cpu_features.h"
 #include "kernels/dispatch/tables.h"
 #include "kernels/kernels.h"
+#include "tests/kernels/isa_test.h"
 
 namespace sotto::test {
 namespace {
-
-constexpr int32_t kLastIsa = static_cast<int32_t>(Isa::kAvx512Amx);
 
 TEST(Dispatch, TheReferenceIsAlwaysThere) {
   ASSERT_NE(find_kernels(Isa::kReference), nullptr);
@@ -20,17 +22,16 @@ TEST(Dispatch, TheReferenceIsAlwaysThere) {
 
 TEST(Dispatch, AutoIsTheHighestThatCanRun) {
   const Kernels* best = find_kernels(Isa::kReference);
-  for (int32_t i = 1; i <= kLastIsa; ++i) {
-    const Kernels* kernels = find_kernels(static_cast<Isa>(i));
+  for (const Isa isa : named_isas()) {
+    const Kernels* kernels = find_kernels(isa);
     if (kernels != nullptr) best = kernels;
   }
   EXPECT_EQ(find_kernels(Isa::kAuto), best);
 }
 
 TEST(Dispatch, ATableIsGivenExactlyWhereBuildAndCpuAllow) {
-  for (int32_t i = 1; i <= kLastIsa; ++i) {
-    const Isa isa = static_cast<Isa>(i);
-    const bool available = built_table(isa) != nullptr && (supported_isas() & isa_bit(isa)) != 0 && may_use(isa);
+  for (const Isa isa : named_isas()) {
+    const bool available = find_row(isa) != nullptr && (supported_isas() & isa_bit(isa)) != 0 && may_use(isa);
     const Kernels* kernels = find_kernels(isa);
     ASSERT_EQ(kernels != nullptr, available) << isa_name(isa);
     if (available) {
@@ -46,16 +47,38 @@ TEST(Dispatch, VectorKernelsAreTheBestOfWhatNeedsNoTiles) {
 }
 
 TEST(Dispatch, NumbersThatAreNoInstructionSet) {
-  for (const int32_t number : {-1, kLastIsa + 1, 1000}) {
+  const auto next = static_cast<int32_t>(named_isas().size()) + 1;
+  for (const int32_t number : {-1, next, 1000}) {
     EXPECT_EQ(find_kernels(static_cast<Isa>(number)), nullptr);
     EXPECT_STREQ(isa_name(static_cast<Isa>(number)), "unknown");
   }
 }
 
+// The tests of CMake that run once per instruction set take its list.
+TEST(Dispatch, CMakeListsTheInstructionSetsOfThisBuild) {
+  std::set<std::string> built;
+  for (const Isa isa : built_isas()) {
+    if (isa != Isa::kReference) built.insert(isa_name(isa));
+  }
+  std::set<std::string> listed;
+  std::istringstream list(SOTTO_INSTRUCTION_SETS);
+  for (std::string name; std::getline(list, name, ',');) listed.insert(name);
+  EXPECT_EQ(listed, built);
+}
+
+TEST(Dispatch, EveryRowBelongsToItsInstructionSet) {
+  for (const Isa isa : built_isas()) {
+    const InstructionSet& row = *find_row(isa);
+    EXPECT_EQ(row.isa, isa);
+    EXPECT_EQ(row.ops->isa, isa);
+    EXPECT_STREQ(row.name, isa_name(isa));
+    EXPECT_EQ(row.int4 != nullptr, int4_available());
+  }
+}
+
 TEST(Dispatch, TablesAreComplete) {
-  for (int32_t i = 1; i <= kLastIsa; ++i) {
-    const Kernels* kernels = built_table(static_cast<Isa>(i));
-    if (kernels == nullptr) continue;
+  for (const Isa isa : built_isas()) {
+    const Kernels* kernels = find_row(isa)->ops;
     const void* const null = nullptr;
     // After `isa` the table is function pointers only.
     const auto* bytes = reinterpret_cast<const char*>(kernels);

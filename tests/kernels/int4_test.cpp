@@ -1,6 +1,6 @@
 // Linear layers with 4-bit weights: the scalar code against a sum over plain numbers, and every
 // instruction set against the scalar code, bit for bit.
-#include "kernels/linear/int4_linear.h"
+#include "kernels/linear/int4.h"
 
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ struct Layer {
     int32_t sum = 0;
     for (size_t i = 0; i < inputs; ++i) {
       const int weight = weights[o * inputs + i];
-      const NibblePlace place = int4_nibble(i, column);
+      const NibblePosition place = int4_nibble(i, column);
       uint8_t& byte = tile[int4_nibbles_offset(inputs) + place.byte];
       byte = static_cast<uint8_t>((byte & ~(15u << place.shift)) | static_cast<unsigned>(weight + kInt4Zero)
                                                                        << place.shift);
@@ -106,7 +106,7 @@ struct Rows {
 };
 
 // Every array ends at a guard.
-std::vector<float> multiply(const Int4Kernels* kernels, const Layer& layer, const Rows& x, ThreadPool* pool) {
+std::vector<float> multiply(const Int4Kernels& kernels, const Layer& layer, const Rows& x, ThreadPool* pool) {
   const size_t rows = x.quantization.size();
   const size_t cells = rows * int4_block_count(layer.inputs);
   const GuardedArray<int8_t> q(x.q, Placement::kBeforeGuard);
@@ -134,7 +134,7 @@ TEST(Int4, ScalarCodeIsTheDefinition) {
     for (const Extreme extreme : {Extreme::kNone, Extreme::kLowest, Extreme::kHighest}) {
       const Layer layer(inputs, outputs, extreme, random);
       const Rows x(3, inputs, extreme, random);
-      const std::vector<float> y = multiply(nullptr, layer, x, nullptr);
+      const std::vector<float> y = multiply(reference::kInt4, layer, x, nullptr);
       for (size_t i = 0; i < y.size(); ++i) {
         const size_t row = i / outputs;
         const float expected = layer.dot(i % outputs, x.q.data() + row * inputs, x.quantization[row]);
@@ -147,8 +147,7 @@ TEST(Int4, ScalarCodeIsTheDefinition) {
 class Int4Isa : public IsaTest {};
 
 TEST_P(Int4Isa, EqualsScalarCodeBitForBit) {
-  const Int4Kernels* kernels = built_int4_kernels(GetParam());
-  ASSERT_EQ(kernels == nullptr, GetParam() == Isa::kReference);
+  const Int4Kernels& kernels = *find_row(GetParam())->int4;
   const uint64_t seed = test_seed();
   SCOPED_TRACE(seed);
   Random random(seed);
@@ -158,7 +157,7 @@ TEST_P(Int4Isa, EqualsScalarCodeBitForBit) {
       const Layer layer(inputs, outputs, extreme, random);
       for (const size_t rows : kRowCounts) {
         const Rows x(rows, inputs, extreme, random);
-        const std::vector<float> expected = multiply(nullptr, layer, x, nullptr);
+        const std::vector<float> expected = multiply(reference::kInt4, layer, x, nullptr);
         for (ThreadPool* pool : {static_cast<ThreadPool*>(nullptr), two}) {
           ASSERT_EQ(difference(expected, multiply(kernels, layer, x, pool)), "")
               << inputs << " -> " << outputs << ", rows " << rows;

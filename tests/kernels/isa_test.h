@@ -1,4 +1,4 @@
-// A test run for every instruction set, with the reference at its side.
+// Tests that run for every instruction set and compare it with the reference.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,12 +18,18 @@ inline void PrintTo(Isa isa, std::ostream* out) { *out << isa_name(isa); }
 
 namespace sotto::test {
 
-// All that this build has tables for; tests skip those the CPU cannot run.
-inline std::vector<Isa> built_isas() {
+// Returns all instruction sets that have a name.
+inline std::vector<Isa> named_isas() {
   std::vector<Isa> isas;
-  for (int32_t i = 0; i <= static_cast<int32_t>(Isa::kAvx512Amx); ++i) {
-    if (built_table(static_cast<Isa>(i)) != nullptr) isas.push_back(static_cast<Isa>(i));
-  }
+  const std::string unknown = "unknown";
+  for (int32_t i = 1; unknown != isa_name(static_cast<Isa>(i)); ++i) isas.push_back(static_cast<Isa>(i));
+  return isas;
+}
+
+// Returns those that this build has kernels for; tests skip the ones that the CPU cannot run.
+inline std::vector<Isa> built_isas() {
+  std::vector<Isa> isas = named_isas();
+  std::erase_if(isas, [](Isa isa) { return find_row(isa) == nullptr; });
   return isas;
 }
 

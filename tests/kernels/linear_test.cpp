@@ -11,11 +11,12 @@
 #include <cstdio>
 #include <cstring>
 #include <random>
+#include <string_view>
 #include <vector>
 
 #include "kernels/dispatch/cpu_features.h"
+#include "kernels/dispatch/tables.h"
 #include "kernels/linear/linear.h"
-#include "kernels/linear/packed_tiles.h"
 
 namespace sotto {
 namespace {
@@ -166,7 +167,7 @@ TEST(Linear, TheGreatestSumsAreExact) {
   }
 }
 
-// Those that CPUs with AVX-VNNI but without AVX-512 use, on any that can.
+// The kernels of CPUs with AVX-VNNI but without AVX-512, on any CPU that can run them.
 TEST(Linear, AvxVnniEqualsTheReferenceBitForBit) {
 #if defined(__x86_64__)
   if (isa_under_test != Isa::kAvx2 || !has_avx_vnni()) GTEST_SKIP() << "no AVX-VNNI to test";
@@ -175,18 +176,18 @@ TEST(Linear, AvxVnniEqualsTheReferenceBitForBit) {
        std::vector<std::pair<uint32_t, uint32_t>>{{32, 8}, {39, 7}, {33, 17}, {520, 24}, {768, 130}, {1025, 9}}) {
     Layer layer(inputs, outputs, true, random);
     layer.pack();
-    const size_t columns = avxvnni::kTileKernels.columns;
+    const size_t columns = avxvnni::kInt8.columns;
     const size_t tiles = (outputs + columns - 1) / columns;
     for (const size_t rows : kBatches) {
       const Activations x(rows, inputs, random);
       const auto expected = run(layer, Isa::kReference, x, rows, nullptr);
       std::vector<float> y(rows * outputs, -1.0f);
-      std::vector<uint8_t> storage(tile_scratch_size(rows, inputs) + 64);
+      std::vector<uint8_t> storage(int8_scratch_size(rows, inputs) + 64);
       auto* ordered = reinterpret_cast<int8_t*>((reinterpret_cast<uintptr_t>(storage.data()) + 63) / 64 * 64);
-      const TileArgs args = {layer.weights.packed,  inputs,   outputs, rows, x.q.data(),
+      const Int8Args args = {layer.weights.packed,  inputs,   outputs, rows, x.q.data(),
                              x.quantization.data(), y.data(), ordered};
-      const TileKernels& kernels = avxvnni::kTileKernels;
-      const TileBatch& batch = rows <= kSmallBatchRows ? kernels.small : kernels.large;
+      const Int8Kernels& kernels = avxvnni::kInt8;
+      const Int8Batch& batch = rows <= kSmallBatchRows ? kernels.small : kernels.large;
       ASSERT_EQ(batch.passes, 1u);
       batch.prepare(args);
       batch.multiply(args, 0, tiles);
@@ -299,16 +300,19 @@ TEST(Linear, OnlyAmxAsksForTiles) {
 #endif
 }
 
+Isa find_isa(std::string_view name) {
+  for (int32_t isa = 2; std::string_view(isa_name(static_cast<Isa>(isa))) != "unknown"; ++isa) {
+    if (name == isa_name(static_cast<Isa>(isa))) return static_cast<Isa>(isa);
+  }
+  return Isa::kAuto;
+}
+
 }  // namespace
 }  // namespace sotto
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  for (int32_t isa = 2; argc == 2 && isa <= 8; ++isa) {
-    if (std::strcmp(argv[1], sotto::isa_name(static_cast<sotto::Isa>(isa))) == 0) {
-      sotto::isa_under_test = static_cast<sotto::Isa>(isa);
-    }
-  }
+  if (argc == 2) sotto::isa_under_test = sotto::find_isa(argv[1]);
   if (sotto::isa_under_test == sotto::Isa::kAuto) {
     std::fprintf(stderr, "usage: linear_test ISA\n");
     return 2;

@@ -11,24 +11,21 @@ import subprocess
 import sys
 import tempfile
 
-COMMON = ["kernels/*.cpp", "kernels/dispatch/*.cpp", "kernels/linear/*.cpp", "kernels/reference/*.cpp", "kernels/xnnpack/*.cpp", "runtime/base/*.cpp",
+COMMON = ["kernels/*.cpp", "kernels/linear/*.cpp", "kernels/reference/*.cpp", "kernels/xnnpack/*.cpp", "runtime/base/*.cpp",
           "runtime/session/session.cpp", "runtime/model/*.cpp", "capi/*.cpp"]
-OF_ONE_TARGET = ("cpu_features_", "tables_", "int4_tables_", "absent")
-ARM64 = [("kernels/arm/neon/*.cpp", []), ("kernels/dispatch/tables_arm64.cpp", []), ("kernels/dispatch/int4_tables_arm64.cpp", []),
+OF_ONE_TARGET = ("absent",)
+ARM64 = [("kernels/dispatch/*.cpp", []), ("kernels/arm/neon/*.cpp", []),
          ("kernels/arm/neon_dotprod/*.cpp", ["-march=armv8.2-a+dotprod"])]
-APPLE = [("kernels/dispatch/cpu_features_arm64_apple.cpp", [])]
-LINUX_ARM64 = [("kernels/dispatch/cpu_features_arm64_linux.cpp", [])]
-X86 = [("kernels/dispatch/cpu_features_x86.cpp", []), ("kernels/dispatch/tables_x86.cpp", []), ("kernels/dispatch/int4_tables_x86.cpp", []),
-       ("kernels/x86/avx2/*.cpp", ["-mavx2", "-mfma"])]
+X86 = [("kernels/dispatch/*.cpp", []), ("kernels/x86/avx2/*.cpp", ["-mavx2", "-mfma"])]
 # triple: patterns and flags of its own files, and whether those that all share are checked for it. They ask for nothing
 # by which a simulator or another processor differs.
 TARGETS = {
-    "arm64-apple-macos12": (ARM64 + APPLE, True),
-    "arm64-apple-ios15": (ARM64 + APPLE, True),
-    "arm64-apple-ios15-simulator": (ARM64 + APPLE, False),
-    "aarch64-linux-android24": (ARM64 + LINUX_ARM64, True),
+    "arm64-apple-macos12": (ARM64, True),
+    "arm64-apple-ios15": (ARM64, True),
+    "arm64-apple-ios15-simulator": (ARM64, False),
+    "aarch64-linux-android24": (ARM64, True),
     "x86_64-linux-android24": (X86, False),
-    "aarch64-linux-musl": (ARM64 + LINUX_ARM64, False),
+    "aarch64-linux-musl": (ARM64, False),
 }
 
 
@@ -78,7 +75,8 @@ def main():
     ours = [f"-I{args.root}", f"-I{args.root}/capi/include"]
     ours += [option for path in args.include if os.path.realpath(path) not in paths
              for option in ("-isystem", path)]
-    defined = ["SOTTO_THREADS=1", "SOTTO_WATERMARK_OPS=1", "SOTTO_SAMPLER_OPS=1", 'SOTTO_BUILD_TEXT=""']
+    defined = ["SOTTO_THREADS=1", "SOTTO_WATERMARK_OPS=1", "SOTTO_SAMPLER_OPS=1", "SOTTO_XNNPACK=1",
+               "SOTTO_FEATURE_INT4=1", 'SOTTO_BUILD_TEXT=""']
     ours += [f"-D{name}" for name in args.define + defined]
 
     def check(job):

@@ -26,7 +26,7 @@ INCLUDES = {
     # kernels.h names the instruction sets that the ABI reports.
     "capi/": ["capi/", "runtime/", "kernels/kernels.h", "sotto*.h"],
     "capi/examples/": ["sotto*.h"],
-    "converters/": ["converters/", "runtime/", "kernels/linear/linear.h", "kernels/linear/int4_tiles.h"],
+    "converters/": ["converters/", "runtime/", "kernels/linear/linear.h", "kernels/linear/int4.h"],
     "platforms/": ["platforms/", "capi/include/", "sotto*.h"],
     # A Go module is built where it was fetched to: all it has is its own directory.
     "platforms/go/": ["bridge.h", "_cgo_export.h"],

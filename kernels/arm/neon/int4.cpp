@@ -1,5 +1,6 @@
 // 4-bit weights with smlal, whose sums stay in 16 bits for a whole block.
 #include "kernels/arm/neon/int4.h"
+#include "kernels/dispatch/tables.h"
 
 namespace sotto::neon {
 namespace {
@@ -21,6 +22,6 @@ struct Dot {
 
 }  // namespace
 
-constinit const Int4Kernels kInt4Kernels = generic::make_int4_kernels<Int4Vector<Dot>>();
+constinit const Int4Kernels kInt4 = generic::make_int4_kernels<Int4Vector<Dot>>();
 
 }  // namespace sotto::neon

@@ -1,5 +1,6 @@
 // 4-bit weights with sdot.
 #include "kernels/arm/neon/int4.h"
+#include "kernels/dispatch/tables.h"
 
 namespace sotto::neon_dotprod {
 namespace {
@@ -20,6 +21,6 @@ struct Dot {
 
 }  // namespace
 
-constinit const Int4Kernels kInt4Kernels = generic::make_int4_kernels<neon::Int4Vector<Dot>>();
+constinit const Int4Kernels kInt4 = generic::make_int4_kernels<neon::Int4Vector<Dot>>();
 
 }  // namespace sotto::neon_dotprod

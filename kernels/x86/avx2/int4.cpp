@@ -2,8 +2,9 @@
 // dot product is two int16, both of which vpmaddwd multiplies by the block's scale.
 #include <immintrin.h>
 
+#include "kernels/dispatch/tables.h"
 #include "kernels/generic/int4.h"
-#include "kernels/x86/avx2/int4.h"
+#include "kernels/x86/int4.h"
 
 namespace sotto::avx2 {
 namespace {
@@ -64,6 +65,6 @@ struct Vector {
 
 }  // namespace
 
-constinit const Int4Kernels kInt4Kernels = generic::make_int4_kernels<Vector>();
+constinit const Int4Kernels kInt4 = generic::make_int4_kernels<Vector>();
 
 }  // namespace sotto::avx2

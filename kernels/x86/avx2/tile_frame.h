@@ -4,7 +4,7 @@
 
 #include <immintrin.h>
 
-#include "kernels/linear/packed_tiles.h"
+#include "kernels/linear/int8.h"
 
 namespace sotto::avx2 {
 namespace {

@@ -1,8 +1,9 @@
 // 4-bit weights as kernels/x86/avx2/int4.cpp multiplies them, in registers twice as wide.
 #include <immintrin.h>
 
+#include "kernels/dispatch/tables.h"
 #include "kernels/generic/int4.h"
-#include "kernels/x86/avx2/int4.h"
+#include "kernels/x86/int4.h"
 
 namespace sotto::avx512 {
 namespace {
@@ -63,6 +64,6 @@ struct Vector {
 
 }  // namespace
 
-constinit const Int4Kernels kInt4Kernels = generic::make_int4_kernels<Vector>();
+constinit const Int4Kernels kInt4 = generic::make_int4_kernels<Vector>();
 
 }  // namespace sotto::avx512

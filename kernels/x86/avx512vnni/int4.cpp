@@ -2,8 +2,9 @@
 // 16 bits, so that vpdpwssd multiplies it by the block's scale and adds it up.
 #include <immintrin.h>
 
+#include "kernels/dispatch/tables.h"
 #include "kernels/generic/int4.h"
-#include "kernels/x86/avx2/int4.h"
+#include "kernels/x86/int4.h"
 
 namespace sotto::avx512vnni {
 namespace {
@@ -66,6 +67,6 @@ struct Vector {
 
 }  // namespace
 
-constinit const Int4Kernels kInt4Kernels = generic::make_int4_kernels<Vector>();
+constinit const Int4Kernels kInt4 = generic::make_int4_kernels<Vector>();
 
 }  // namespace sotto::avx512vnni

@@ -1,5 +1,6 @@
 // The options that say which model to load, and how.
 #include <string>
+#include <string_view>
 
 #include "platforms/cli/commands.h"
 #include "platforms/cli/options/option_tools.h"
@@ -11,14 +12,14 @@ namespace {
 // The library itself names the instruction sets.
 std::string isa_names() {
   std::string names;
-  for (sotto_isa isa = SOTTO_ISA_AUTO; isa <= SOTTO_ISA_AVX512AMX; ++isa) {
+  for (sotto_isa isa = SOTTO_ISA_AUTO; std::string_view(sotto_isa_text(isa)) != "unknown"; ++isa) {
     names += (names.empty() ? "" : ", ") + std::string(sotto_isa_text(isa));
   }
   return names;
 }
 
 void parse_isa(const std::string& name, ModelOptions& options) {
-  for (sotto_isa isa = SOTTO_ISA_AUTO; isa <= SOTTO_ISA_AVX512AMX; ++isa) {
+  for (sotto_isa isa = SOTTO_ISA_AUTO; std::string_view(sotto_isa_text(isa)) != "unknown"; ++isa) {
     if (name == sotto_isa_text(isa)) {
       options.isa = isa;
       return;

@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-#include "kernels/linear/int4_tiles.h"
+#include "kernels/linear/int4.h"
 
 namespace sotto {
 namespace {
@@ -125,7 +125,7 @@ TEST(QuantizeInt4Test, TilesHoldTheLayer) {
     EXPECT_EQ(frame.biases[column], exists ? bias[output] : 0.0f);
     int32_t sum = 0;
     for (size_t i = 0; i < int4_block_count(kInputs) * kInt4Block; ++i) {
-      const NibblePlace place = int4_nibble(i, column);
+      const NibblePosition place = int4_nibble(i, column);
       const int weight = (tile[int4_nibbles_offset(kInputs) + place.byte] >> place.shift & 15) - kInt4Zero;
       const auto scale = static_cast<int8_t>(tile[sizeof frame + i / kInt4Block * kInt4Columns + column]);
       sum += weight * scale;

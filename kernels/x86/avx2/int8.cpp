@@ -1,9 +1,10 @@
 // Linear layers with vpmaddwd: int8 are widened, as vpmaddubsw would saturate.
 #include <immintrin.h>
 
-#include "kernels/dispatch/flush_denormals_x86.h"
-#include "kernels/generic/linear_tiles.h"
+#include "kernels/dispatch/tables.h"
+#include "kernels/generic/int8.h"
 #include "kernels/x86/avx2/tile_frame.h"
+#include "kernels/x86/flush_denormals.h"
 
 namespace sotto::avx2 {
 namespace {
@@ -50,11 +51,11 @@ struct Vector {
   static void store(float* y, size_t columns, __m256 values) { store_columns(y, columns, values); }
 };
 
-using Tiles = generic::LinearTiles<Vector>;
+using Tiles = generic::Int8Tiles<Vector>;
 
 }  // namespace
 
-constinit const TileKernels kTileKernels = {
+constinit const Int8Kernels kInt8 = {
     Vector::kColumns,
     {Tiles::prepare, Tiles::multiply, 16},
     {Tiles::prepare, Tiles::multiply, 16, 2},

@@ -4,9 +4,10 @@
 
 #include <cstring>
 
-#include "kernels/dispatch/flush_denormals_x86.h"
-#include "kernels/generic/linear_tiles.h"
+#include "kernels/dispatch/tables.h"
+#include "kernels/generic/int8.h"
 #include "kernels/x86/avx2/tile_frame.h"
+#include "kernels/x86/flush_denormals.h"
 
 namespace sotto::avxvnni {
 namespace {
@@ -47,11 +48,11 @@ struct Vector {
   static void store(float* y, size_t columns, __m256 values) { avx2::store_columns(y, columns, values); }
 };
 
-using Tiles = generic::LinearTiles<Vector>;
+using Tiles = generic::Int8Tiles<Vector>;
 
 }  // namespace
 
-constinit const TileKernels kTileKernels = {
+constinit const Int8Kernels kInt8 = {
     Vector::kColumns,
     {Tiles::prepare, Tiles::multiply, 16},
     {Tiles::prepare, Tiles::multiply, 16},

@@ -1,4 +1,4 @@
-// The map from the range of a row to int8, shared by all instruction sets.
+// The map from the range of a row to int8. It is compiled once, for all instruction sets.
 #pragma once
 
 #include "kernels/kernels.h"
@@ -13,7 +13,7 @@ struct RowMapping {
   float high;
 };
 
-// As Kernels::quantize_row says; lo <= 0 <= hi.
+// Returns the mapping that Kernels::quantize_row defines; lo <= 0 <= hi.
 RowMapping map_row(float lo, float hi);
 
 }  // namespace sotto

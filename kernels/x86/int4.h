@@ -4,7 +4,7 @@
 
 #include <immintrin.h>
 
-#include "kernels/linear/int4_tiles.h"
+#include "kernels/linear/int4.h"
 
 namespace sotto::avx2 {
 namespace {

@@ -1,34 +1,34 @@
-// Rows over XNNPACK's packed weights (kernels/linear/packed_tiles.h): a tile comes from memory once, is
-// asked for meanwhile, and stays in the caches while groups of rows pass by. `V` is an instruction
-// set's vectors of sums: a depth of weights takes V::kTileVectors of them, and a pass as many as
-// leave registers for the sums of V::kMaxRows.
+// Multiplies rows of activations with XNNPACK's packed weights (kernels/linear/int8.h). Each tile comes from memory
+// once, is prefetched while the previous one is multiplied, and stays in the caches for all groups of rows. `V` is an
+// instruction set's vectors of sums: a depth of weights takes V::kTileVectors of them, and a pass as many as leave
+// registers for the sums of V::kMaxRows.
 #pragma once
 
 #include <algorithm>
 
-#include "kernels/linear/packed_tiles.h"
+#include "kernels/linear/int8.h"
 #include "kernels/linear/row_blocks.h"
 
 namespace sotto::generic {
 
 template <class V>
-class LinearTiles {
+class Int8Tiles {
  public:
   // `ordered` becomes (group, block, depth, row of the block, kTileDepth) of V::Activation.
-  static void prepare(const TileArgs& args) {
+  static void prepare(const Int8Args& args) {
     const int8_t* q = args.q;
     auto* to = reinterpret_cast<Activation*>(args.ordered);
-    for (RowBlocks groups(args.rows, kGroupRows); groups.left() > 0; groups.next()) {
-      for (RowBlocks blocks(groups.height(), V::kMaxRows); blocks.left() > 0; blocks.next()) {
-        to = order(args, q, blocks.height(), to);
-        q += blocks.height() * args.inputs;
+    for (const RowBlock group : RowBlocks(args.rows, kGroupRows)) {
+      for (const RowBlock block : RowBlocks(group.count, V::kMaxRows)) {
+        to = order(args, q, block.count, to);
+        q += block.count * args.inputs;
       }
     }
   }
 
-  static void multiply(const TileArgs& args, size_t first_tile, size_t tile_count) {
+  static void multiply(const Int8Args& args, size_t first_tile, size_t tile_count) {
     const typename V::FloatMode mode;
-    const LinearTiles tiles(args);
+    const Int8Tiles tiles(args);
     for (size_t tile = first_tile; tile < first_tile + tile_count; ++tile) {
       tiles.multiply_tile(tile);
     }
@@ -38,7 +38,7 @@ class LinearTiles {
   using Activation = typename V::Activation;
   using Ints = typename V::Ints;
 
-  static Activation* order(const TileArgs& args, const int8_t* q, size_t rows, Activation* to) {
+  static Activation* order(const Int8Args& args, const int8_t* q, size_t rows, Activation* to) {
     for (size_t input = 0; input < args.inputs; input += kTileDepth) {
       for (size_t r = 0; r < rows; ++r, to += kTileDepth) V::order(q + r * args.inputs + input, to);
     }
@@ -50,7 +50,7 @@ class LinearTiles {
   static constexpr size_t kVectorBytes = kDepthBytes / V::kTileVectors;
   static constexpr size_t kLine = 64;
   static constexpr size_t kLinesOfDepth = kDepthBytes / kLine;
-  static constexpr size_t kAhead = 8192;
+  static constexpr size_t kPrefetchDistance = 8192;
   static constexpr size_t kGroupRows = kSmallBatchRows;
 
   struct Sums {  // of a row and a tile
@@ -59,26 +59,25 @@ class LinearTiles {
 
   struct Group {
     const Activation* q;
-    size_t first;  // row
-    size_t count;
+    RowBlock rows;
   };
 
-  // Asks for lines two pages ahead: hardware looks no further than the end of a page.
-  struct Ahead {
+  // Prefetches lines two pages ahead, because the hardware prefetcher stops at the end of a page.
+  struct Prefetcher {
     const uint8_t* address;
     size_t step;
 
-    void ask() {
+    void prefetch() {
       for (size_t i = 0; i < kLinesOfDepth; ++i, address += step) __builtin_prefetch(address);
     }
   };
 
-  explicit LinearTiles(const TileArgs& args)
+  explicit Int8Tiles(const Int8Args& args)
       : args_(args), depths_((args.inputs + kTileDepth - 1) / kTileDepth), size_(kFrameBytes + depths_ * kDepthBytes) {
     size_t passes = 0;
-    for (RowBlocks groups(args.rows, kGroupRows); groups.left() > 0; groups.next()) {
-      const RowBlocks blocks(groups.height(), V::kMaxRows);
-      passes += blocks.left() * V::kTileVectors / V::pass_vectors(blocks.height());
+    for (const RowBlock group : RowBlocks(args.rows, kGroupRows)) {
+      const RowBlocks blocks(group.count, V::kMaxRows);
+      passes += blocks.count() * V::kTileVectors / V::pass_vectors(blocks[0].count);
     }
     const size_t lines = passes * depths_ * kLinesOfDepth;
     step_ = (size_ + lines - 1) / lines;
@@ -86,36 +85,32 @@ class LinearTiles {
 
   void multiply_tile(size_t tile) const {
     const uint8_t* packed = static_cast<const uint8_t*>(args_.packed) + tile * size_;
-    Ahead ahead = {packed + kAhead, step_};
-    Group group = {reinterpret_cast<const Activation*>(args_.ordered), 0, 0};
-    for (RowBlocks groups(args_.rows, kGroupRows); groups.left() > 0; groups.next()) {
-      group.count = groups.height();
-      multiply_group(group, packed, tile * V::kColumns, ahead);
-      group.first += group.count;
-      group.q += group.count * depths_ * kTileDepth;
+    Prefetcher prefetcher = {packed + kPrefetchDistance, step_};
+    const auto* q = reinterpret_cast<const Activation*>(args_.ordered);
+    for (const RowBlock rows : RowBlocks(args_.rows, kGroupRows)) {
+      multiply_group({q + rows.first * depths_ * kTileDepth, rows}, packed, tile * V::kColumns, prefetcher);
     }
   }
 
-  // All rows of a group take their turn on some depths, which stay in the L1 cache meanwhile.
-  void multiply_group(const Group& group, const uint8_t* packed, size_t column, Ahead& ahead) const {
+  // All rows of a group are multiplied with some depths before the next, so that these stay in the L1 cache.
+  void multiply_group(const Group& group, const uint8_t* packed, size_t column, Prefetcher& prefetcher) const {
     const uint8_t* weights = packed + V::kColumns * sizeof(int32_t);
     Sums sums[kGroupRows];
-    std::fill_n(sums, group.count, Sums{});
+    std::fill_n(sums, group.rows.count, Sums{});
     for (size_t first = 0; first < depths_; first += V::kDepthsAtOnce) {
       const size_t depths = std::min(V::kDepthsAtOnce, depths_ - first);
       Sums* block_sums = sums;
       const Activation* q = group.q;
-      for (RowBlocks blocks(group.count, V::kMaxRows); blocks.left() > 0; blocks.next()) {
-        const size_t rows = blocks.height();
-        add_rows<1>(rows, {q + first * rows * kTileDepth, weights, depths}, ahead, block_sums);
-        q += depths_ * rows * kTileDepth;
-        block_sums += rows;
+      for (const RowBlock block : RowBlocks(group.rows.count, V::kMaxRows)) {
+        add_rows<1>(block.count, {q + first * block.count * kTileDepth, weights, depths}, prefetcher, block_sums);
+        q += depths_ * block.count * kTileDepth;
+        block_sums += block.count;
       }
       weights += depths * kDepthBytes;
     }
     const typename V::Frame frame(packed, weights);
-    for (size_t r = 0; r < group.count; ++r) {
-      const size_t row = group.first + r;
+    for (size_t r = 0; r < group.rows.count; ++r) {
+      const size_t row = group.rows.first + r;
       V::store(args_.y + row * args_.outputs + column, args_.outputs - column,
                V::finish(sums[r].vectors, frame, args_.quantization[row]));
     }
@@ -128,19 +123,19 @@ class LinearTiles {
   };
 
   template <size_t kRows>
-  static void add_rows(size_t rows, const Operands& operands, Ahead& ahead, Sums* sums) {
+  static void add_rows(size_t rows, const Operands& operands, Prefetcher& prefetcher, Sums* sums) {
     if constexpr (kRows < V::kMaxRows) {
-      if (rows > kRows) return add_rows<kRows + 1>(rows, operands, ahead, sums);
+      if (rows > kRows) return add_rows<kRows + 1>(rows, operands, prefetcher, sums);
     }
     for (size_t first = 0; first < V::kTileVectors; first += V::pass_vectors(kRows)) {
-      add_depths<kRows>(operands, first, ahead, sums);
+      add_depths<kRows>(operands, first, prefetcher, sums);
     }
   }
 
   template <size_t kRows>
-  static void add_depths(const Operands& operands, size_t first, Ahead& ahead, Sums* total) {
+  static void add_depths(const Operands& operands, size_t first, Prefetcher& prefetcher, Sums* total) {
     constexpr size_t kVectors = V::pass_vectors(kRows);
-    Ahead asked = ahead;
+    Prefetcher local = prefetcher;  // stays in registers
     Ints sums[kRows][kVectors];
 #pragma GCC unroll 8
     for (size_t r = 0; r < kRows; ++r) {
@@ -150,7 +145,7 @@ class LinearTiles {
     const Activation* q = operands.q;
     const uint8_t* weights = operands.weights + first * kVectorBytes;
     for (size_t depth = 0; depth < operands.depths; ++depth) {
-      asked.ask();
+      local.prefetch();
       Ints w[kVectors];
 #pragma GCC unroll 4
       for (size_t v = 0; v < kVectors; ++v) w[v] = V::weights(weights + v * kVectorBytes);
@@ -163,7 +158,7 @@ class LinearTiles {
       weights += kDepthBytes;
       q += kRows * kTileDepth;
     }
-    ahead = asked;
+    prefetcher = local;
 #pragma GCC unroll 8
     for (size_t r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
@@ -173,10 +168,10 @@ class LinearTiles {
     }
   }
 
-  const TileArgs& args_;
+  const Int8Args& args_;
   size_t depths_;
   size_t size_;  // of a tile
-  size_t step_;  // of what is asked for
+  size_t step_;  // of the prefetcher
 };
 
 }  // namespace sotto::generic

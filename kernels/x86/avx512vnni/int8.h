@@ -1,14 +1,13 @@
-// What all batches do with a tile of 16 columns: vpdpbusd multiplies unsigned by signed, so
-// activations go in with 128 added, and the packed sums of the columns take that off again
-// together with the zero point. Unnamed namespace: see kernels/generic/block.h.
+// Tiles of 16 columns, for batches of any size. vpdpbusd multiplies unsigned by signed, so 128 is added to activations,
+// and the packed sums of the columns correct for it together with the zero point. Unnamed namespace: see
+// kernels/generic/block.h.
 #pragma once
 
 #include <immintrin.h>
 
 #include <cstring>
 
-#include "kernels/dispatch/flush_denormals_x86.h"
-#include "kernels/linear/packed_tiles.h"
+#include "kernels/linear/int8.h"
 
 namespace sotto::avx512vnni {
 namespace {
@@ -16,25 +15,24 @@ namespace {
 constexpr size_t kTileColumns = 16;
 constexpr size_t kDepthBytes = kTileColumns * kTileDepth;
 constexpr size_t kFrameBytes = kTileColumns * (sizeof(int32_t) + 2 * sizeof(float));
-constexpr size_t kHalfBytes = sizeof(__m512i);  // of a depth: half of the columns
+constexpr size_t kHalfBytes = sizeof(__m512i);  // half of the columns of a depth
 
 inline size_t depth_count(size_t inputs) { return (inputs + kTileDepth - 1) / kTileDepth; }
 inline size_t tile_size(size_t inputs) { return kFrameBytes + depth_count(inputs) * kDepthBytes; }
 
-// Eight activations in every column.
+// Broadcasts eight activations to every column.
 inline __m512i broadcast(const int8_t* q) {
   int64_t bytes;
   std::memcpy(&bytes, q, sizeof bytes);
   return _mm512_set1_epi64(bytes);
 }
 
-// Not the intrinsic: GCC 12 spills the sums of more than eight rows then, and copies them about
-// where it may change the order.
+// With the intrinsic, GCC 12 spills the sums of more than eight rows, and copies them where it may change the order.
 inline void multiply_add(__m512i& sums, __m512i activations, __m512i weights) {
   asm volatile("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(activations), "v"(weights));
 }
 
-// The sums of a row and a tile. A column's comes in two halves, side by side.
+// The sums of a row and a tile. A column's sum is in two adjacent halves.
 struct RowSums {
   __m512i low;
   __m512i high;
@@ -47,23 +45,23 @@ inline __m512i sums_of_columns(const RowSums& row) {
                           _mm512_permutex2var_epi32(row.low, odd, row.high));
 }
 
-// The frame around a tile's weights.
+// The sums, scales and biases around a tile's weights.
 class TileFrame {
  public:
   TileFrame() = default;
-  // `end`: behind the weights.
+  // `end` is the end of the weights.
   TileFrame(const uint8_t* tile, const uint8_t* end)
       : scales_(_mm512_load_ps(reinterpret_cast<const float*>(end))),
         biases_(_mm512_load_ps(reinterpret_cast<const float*>(end) + kTileColumns)) {
-    // Minus the sum, in two int16: what is above 7 bits, and these.
+    // Splits minus the sum into two int16: the bits above the lowest 7, and these.
     const __m512i minus_sums = _mm512_load_si512(tile);
     const __m512i above = _mm512_slli_epi32(_mm512_srai_epi32(minus_sums, 7), 16);
     minus_sums_ = _mm512_or_si512(above, _mm512_and_si512(minus_sums, _mm512_set1_epi32(127)));
   }
 
-  // Of a row: the sums of the columns.
+  // Converts a row's sums of the columns to outputs.
   __m512 finish(__m512i sums, const RowQuantization& quantization) const {
-    // 0 ... 255, in two int16: times 128, and as it is.
+    // 0 ... 255 in two int16: 128 times the offset, and the offset itself.
     const int32_t offset = quantization.zero_point + 128;
     const __m512i offsets = _mm512_set1_epi32(offset << 23 | offset);
     const __m512i dots = _mm512_dpwssd_epi32(sums, offsets, minus_sums_);
@@ -77,17 +75,14 @@ class TileFrame {
   __m512 biases_;
 };
 
-// The columns of a tile that exist.
-inline __mmask16 columns_of(const TileArgs& args, size_t tile) {
+// The mask of the columns of a tile that the layer has.
+inline __mmask16 columns_of(const Int8Args& args, size_t tile) {
   const size_t rest = args.outputs - tile * kTileColumns;
   return static_cast<__mmask16>(rest >= kTileColumns ? 0xffff : (1u << rest) - 1);
 }
 
 }  // namespace
 
-void multiply_small_batch(const TileArgs& args, size_t first_tile, size_t tile_count);
-
-void prepare_large_batch(const TileArgs& args);
-void multiply_large_batch(const TileArgs& args, size_t first_tile, size_t tile_count);
+void multiply_small_batch(const Int8Args& args, size_t first_tile, size_t tile_count);
 
 }  // namespace sotto::avx512vnni

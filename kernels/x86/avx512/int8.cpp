@@ -1,8 +1,9 @@
 // Linear layers with vpmaddwd, which multiplies widened int8.
 #include <immintrin.h>
 
-#include "kernels/dispatch/flush_denormals_x86.h"
-#include "kernels/generic/linear_tiles.h"
+#include "kernels/dispatch/tables.h"
+#include "kernels/generic/int8.h"
+#include "kernels/x86/flush_denormals.h"
 
 namespace sotto::avx512 {
 namespace {
@@ -77,11 +78,11 @@ struct Vector {
   }
 };
 
-using Tiles = generic::LinearTiles<Vector>;
+using Tiles = generic::Int8Tiles<Vector>;
 
 }  // namespace
 
-constinit const TileKernels kTileKernels = {
+constinit const Int8Kernels kInt8 = {
     Vector::kColumns,
     {Tiles::prepare, Tiles::multiply, 8},
     {Tiles::prepare, Tiles::multiply, 8, 2},

@@ -1,0 +1,133 @@
+// One section per architecture. x86-64: cpuid, and xgetbv for the register state that the operating system saves.
+// arm64: the kernel's hardware capabilities on Linux and Android, sysctl on Apple systems.
+#include "kernels/dispatch/cpu_features.h"
+
+#if SOTTO_XNNPACK && defined(__x86_64__)
+#  include <cpuid.h>
+#elif SOTTO_XNNPACK && defined(__APPLE__)
+#  include <sys/sysctl.h>
+
+#  include <cstddef>
+#elif SOTTO_XNNPACK
+#  include <sys/auxv.h>
+#endif
+
+namespace sotto {
+
+#if SOTTO_XNNPACK && defined(__x86_64__)
+
+namespace {
+
+constexpr bool has(uint32_t word, int bit) { return (word >> bit & 1) != 0; }
+
+uint32_t saved_state() {
+  uint32_t low = 0;
+  uint32_t high = 0;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return low;
+}
+
+constexpr uint32_t kYmmState = 0x06;      // xmm, ymm
+constexpr uint32_t kZmmState = 0xe6;      // also opmask, upper zmm, zmm16-31
+constexpr uint32_t kTileState = 0x60000;  // the configuration and data of AMX tiles
+
+#  if defined(__linux__) && defined(__x86_64__)
+constexpr long kArchPrctl = 158;
+constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+constexpr long kTileData = 18;
+
+// Linux (since 5.16) saves tile registers only for processes that have requested permission.
+bool request_tiles() {
+  long result = kArchPrctl;
+  __asm__ volatile("syscall" : "+a"(result) : "D"(kRequestPermission), "S"(kTileData) : "rcx", "r11", "memory");
+  return result == 0;
+}
+#  else
+bool request_tiles() { return false; }
+#  endif
+
+}  // namespace
+
+uint32_t supported_isas() {
+  uint32_t isas = isa_bit(Isa::kReference);
+  uint32_t eax = 0;
+  uint32_t ebx = 0;
+  uint32_t ecx = 0;
+  uint32_t edx = 0;
+  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return isas;
+  const bool fma = has(ecx, 12);
+  const bool osxsave = has(ecx, 27);
+  if (!osxsave || __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return isas;
+
+  const uint32_t state = saved_state();
+  const bool avx2 = fma && has(ebx, 5) && (state & kYmmState) == kYmmState;
+  if (!avx2) return isas;
+  isas |= isa_bit(Isa::kAvx2);
+
+  const bool f = has(ebx, 16);
+  const bool dq = has(ebx, 17);
+  const bool bw = has(ebx, 30);
+  const bool vl = has(ebx, 31);
+  if (!(f && dq && bw && vl) || (state & kZmmState) != kZmmState) return isas;
+  isas |= isa_bit(Isa::kAvx512);
+  if (!has(ecx, 11)) return isas;
+  isas |= isa_bit(Isa::kAvx512Vnni);
+  const bool amx_tile = has(edx, 24);
+  const bool amx_int8 = has(edx, 25);
+  if (amx_tile && amx_int8 && (state & kTileState) == kTileState) {
+    isas |= isa_bit(Isa::kAvx512Amx);
+  }
+  return isas;
+}
+
+bool has_avx_vnni() {
+  uint32_t eax = 0;
+  uint32_t ebx = 0;
+  uint32_t ecx = 0;
+  uint32_t edx = 0;
+  return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && has(eax, 4);
+}
+
+bool may_use(Isa isa) { return isa != Isa::kAvx512Amx || request_tiles(); }
+
+#elif SOTTO_XNNPACK && defined(__APPLE__)
+
+static bool has(const char* name) {
+  int value = 0;
+  size_t size = sizeof value;
+  return sysctlbyname(name, &value, &size, nullptr, 0) == 0 && value != 0;
+}
+
+uint32_t supported_isas() {
+  uint32_t isas = isa_bit(Isa::kReference) | isa_bit(Isa::kNeon);
+  if (!has("hw.optional.arm.FEAT_DotProd")) return isas;
+  isas |= isa_bit(Isa::kNeonDotprod);
+  if (has("hw.optional.arm.FEAT_I8MM")) isas |= isa_bit(Isa::kNeonI8mm);
+  return isas;
+}
+
+#elif SOTTO_XNNPACK
+
+uint32_t supported_isas() {
+  // As in <asm/hwcap.h>, parts of which old headers lack.
+  constexpr unsigned long kHwcapDotProduct = 1ul << 20;
+  constexpr unsigned long kHwcap2Int8Matmul = 1ul << 13;
+  uint32_t isas = isa_bit(Isa::kReference) | isa_bit(Isa::kNeon);
+  if ((getauxval(AT_HWCAP) & kHwcapDotProduct) == 0) return isas;
+  isas |= isa_bit(Isa::kNeonDotprod);
+  if ((getauxval(AT_HWCAP2) & kHwcap2Int8Matmul) != 0) isas |= isa_bit(Isa::kNeonI8mm);
+  return isas;
+}
+
+#else
+
+uint32_t supported_isas() { return isa_bit(Isa::kReference); }
+
+#endif
+
+#if !(SOTTO_XNNPACK && defined(__x86_64__))
+bool has_avx_vnni() { return false; }
+bool may_use(Isa) { return true; }
+#endif
+
+}  // namespace sotto

@@ -1,0 +1,74 @@
+// The rows of the kernel table, and the choice of one: the best that the build contains and the CPU can run.
+#include "kernels/dispatch/tables.h"
+
+#include "kernels/dispatch/cpu_features.h"
+#include "kernels/reference/reference.h"
+
+#if SOTTO_XNNPACK && defined(__x86_64__)
+#  define SOTTO_X86(...) __VA_ARGS__
+#else
+#  define SOTTO_X86(...) nullptr, nullptr, nullptr
+#endif
+#if SOTTO_XNNPACK && defined(__aarch64__)
+#  define SOTTO_ARM64(...) __VA_ARGS__
+#else
+#  define SOTTO_ARM64(...) nullptr, nullptr, nullptr
+#endif
+#if SOTTO_FEATURE_INT4
+#  define SOTTO_INT4(kernels) kernels
+#else
+#  define SOTTO_INT4(kernels) nullptr
+#endif
+
+namespace sotto {
+namespace {
+
+// XNNPACK's rule: a CPU with AVX-512 that runs kAvx2 does not use AVX-VNNI.
+bool has_only_avx_vnni() { return has_avx_vnni() && (supported_isas() & isa_bit(Isa::kAvx512)) == 0; }
+
+// From the best to the reference. Every build has all names.
+constexpr InstructionSet kInstructionSets[] = {
+    {Isa::kAvx512Amx, "avx512amx", SOTTO_X86(&avx512::kAmxTable, &avx512amx::kInt8, SOTTO_INT4(&avx512vnni::kInt4))},
+    {Isa::kAvx512Vnni, "avx512vnni",
+     SOTTO_X86(&avx512::kVnniTable, &avx512vnni::kInt8, SOTTO_INT4(&avx512vnni::kInt4))},
+    {Isa::kAvx512, "avx512", SOTTO_X86(&avx512::kTable, &avx512::kInt8, SOTTO_INT4(&avx512::kInt4))},
+    {Isa::kAvx2, "avx2", SOTTO_X86(&avx2::kTable, &avxvnni::kInt8, SOTTO_INT4(&avx2::kInt4)), has_only_avx_vnni},
+    {Isa::kAvx2, "avx2", SOTTO_X86(&avx2::kTable, &avx2::kInt8, SOTTO_INT4(&avx2::kInt4))},
+    // Only XNNPACK's kernels use the matrix instructions of i8mm.
+    {Isa::kNeonI8mm, "neon_i8mm", SOTTO_ARM64(&neon::kI8mmTable, nullptr, SOTTO_INT4(&neon_dotprod::kInt4))},
+    {Isa::kNeonDotprod, "neon_dotprod", SOTTO_ARM64(&neon::kDotprodTable, nullptr, SOTTO_INT4(&neon_dotprod::kInt4))},
+    {Isa::kNeon, "neon", SOTTO_ARM64(&neon::kTable, nullptr, SOTTO_INT4(&neon::kInt4))},
+    {Isa::kReference, "reference", &reference::kTable, nullptr, SOTTO_INT4(&reference::kInt4)},
+};
+
+const Kernels* find_usable(Isa isa, Isa except) {
+  const uint32_t supported = supported_isas();
+  for (const InstructionSet& row : kInstructionSets) {
+    const bool is_wanted = isa == Isa::kAuto ? row.isa != except : row.isa == isa;
+    if (is_wanted && row.ops != nullptr && (supported & isa_bit(row.isa)) != 0 && may_use(row.isa)) return row.ops;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const char* isa_name(Isa isa) {
+  if (isa == Isa::kAuto) return "auto";
+  for (const InstructionSet& row : kInstructionSets) {
+    if (row.isa == isa) return row.name;
+  }
+  return "unknown";
+}
+
+const InstructionSet* find_row(Isa isa) {
+  for (const InstructionSet& row : kInstructionSets) {
+    if (row.isa == isa && row.ops != nullptr && (row.condition == nullptr || row.condition())) return &row;
+  }
+  return nullptr;
+}
+
+const Kernels* find_kernels(Isa isa) { return find_usable(isa, Isa::kAuto); }
+
+const Kernels* find_vector_kernels() { return find_usable(Isa::kAuto, Isa::kAvx512Amx); }
+
+}  // namespace sotto

@@ -1,0 +1,100 @@
+// Linear layers with weights of 4 bits, stored in model files as every CPU multiplies from them:
+// W[o][i] = (nibble - 7) * block_scale * scale, with one int8 block scale per 32 inputs of an output and one float
+// scale per output.
+//
+// A tile holds 16 outputs. It consists of its frame (below), its block scales (block, output) with zeros up to a
+// multiple of 64 bytes, and its nibbles: for every 8 inputs 64 bytes (output, 4), byte i with input i in its low and
+// input i + 4 in its high half. Inputs and outputs beyond the layer's have the nibble 7: zero.
+//
+// The result for a row of activations q (RowQuantization) is defined by int32 arithmetic modulo 2^32, which is exact in
+// any order: sum = sum over blocks of block_scale * (sum of q * (nibble - 7)), minus zero_point * frame.sums; then
+// y = fma(float(sum) * row.scale, scale, bias).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/kernels.h"
+#include "kernels/thread_pool.h"
+
+namespace sotto {
+
+inline constexpr size_t kInt4Block = 32;
+inline constexpr size_t kInt4Columns = 16;
+inline constexpr int kInt4Zero = 7;  // the nibble that means zero: weights are -7 ... 8
+inline constexpr size_t kInt4ChunkInputs = 8;
+inline constexpr size_t kInt4ChunkBytes = kInt4Columns * 4;
+inline constexpr size_t kInt4BlockBytes = kInt4Columns * kInt4Block / 2;
+
+struct Int4Frame {
+  int32_t sums[kInt4Columns];  // of (nibble - 7) * block_scale, modulo 2^32
+  float scales[kInt4Columns];  // 1 for outputs beyond the layer's
+  float biases[kInt4Columns];
+};
+static_assert(sizeof(Int4Frame) == 192);
+
+constexpr size_t int4_block_count(size_t inputs) { return (inputs + kInt4Block - 1) / kInt4Block; }
+constexpr size_t int4_tile_count(size_t outputs) { return (outputs + kInt4Columns - 1) / kInt4Columns; }
+
+// Offset of the nibbles from the start of a tile.
+constexpr size_t int4_nibbles_offset(size_t inputs) {
+  return sizeof(Int4Frame) + (int4_block_count(inputs) * kInt4Columns + 63) / 64 * 64;
+}
+constexpr size_t int4_tile_size(size_t inputs) {
+  return int4_nibbles_offset(inputs) + int4_block_count(inputs) * kInt4BlockBytes;
+}
+
+// 64 bits, so that 32-bit machines can reject a shape that is too large for them.
+constexpr uint64_t int4_size(size_t inputs, size_t outputs) {
+  return uint64_t{int4_tile_count(outputs)} * int4_tile_size(inputs);
+}
+
+// The position of an input of an output (0 ... 15) among a tile's nibbles.
+struct NibblePosition {
+  size_t byte;
+  unsigned shift;
+};
+constexpr NibblePosition int4_nibble(size_t input, size_t output) {
+  const size_t within = input % kInt4ChunkInputs;
+  return {input / kInt4ChunkInputs * kInt4ChunkBytes + output * 4 + within % 4, within < 4 ? 0u : 4u};
+}
+
+// Returns whether this build can multiply such weights. Models that have them are rejected where it cannot.
+bool int4_available();
+
+// Rows of activations are split into groups of nearly equal size (RowBlocks). A group holds (block, row, 32)
+// activations, zero-padded, and (block, row) start values of the sums: -7 times the sum of the 32.
+struct Int4Args {
+  const uint8_t* tiles;
+  size_t inputs;
+  size_t outputs;
+  size_t rows;
+  const int8_t* q;                      // (row, inputs)
+  const RowQuantization* quantization;  // (row)
+  float* y;                             // (row, outputs)
+  int8_t* grouped;                      // (rows * blocks * 32)
+  int32_t* starts;                      // (rows * blocks)
+};
+
+struct Int4Kernels {
+  size_t group_rows;  // the most in a group
+  // Fills args.grouped and args.starts for a group; null: multiply() does not use them.
+  void (*prepare)(const Int4Args& args, size_t group);
+  // Computes tiles first_tile ... first_tile + tile_count - 1.
+  void (*multiply)(const Int4Args& args, size_t first_tile, size_t tile_count);
+};
+
+// Bytes of scratch memory that a multiplication of `rows` rows needs.
+constexpr size_t int4_scratch_size(size_t rows, size_t inputs) {
+  return rows * int4_block_count(inputs) * (kInt4Block + sizeof(int32_t));
+}
+
+// Computes a whole layer.
+void run_int4_linear(const Int4Kernels& kernels, const Int4Args& args, ThreadPool* pool);
+
+// y = fma(float(nibble - 7), float(block_scale) * scale, position): the embedding, at a position, of the token whose
+// weights are those of `output`. (inputs)
+void embed_int4(const Kernels& kernels, const uint8_t* tiles, size_t inputs, size_t output, const float* position,
+                float* y);
+
+}  // namespace sotto

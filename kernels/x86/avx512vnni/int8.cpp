@@ -1,0 +1,225 @@
+// Int8 linear layers with vpdpbusd.
+//
+// One to twelve rows take one pass over the weights, which are prefetched two pages ahead. More rows are multiplied in
+// blocks of seven to thirteen of nearly equal height: all sums of a block and a tile stay in registers, a block's
+// activations are ordered as they are used, and a tile's weights come from the cache for every block while the next
+// tile is prefetched.
+#include <cassert>
+
+#include "kernels/dispatch/tables.h"
+#include "kernels/linear/row_blocks.h"
+#include "kernels/x86/avx512vnni/int8.h"
+#include "kernels/x86/flush_denormals.h"
+
+namespace sotto::avx512vnni {
+namespace {
+
+constexpr size_t kPrefetchBytes = 8192;  // two pages: the hardware prefetcher stops at the end of a page
+
+template <size_t kRows>
+void multiply_tile(const Int8Args& args, const uint8_t* tile, float* y, __mmask16 columns) {
+  RowSums sums[kRows];
+#pragma GCC unroll 12
+  for (size_t r = 0; r < kRows; ++r) sums[r].low = sums[r].high = _mm512_setzero_si512();
+  const __m512i sign = _mm512_set1_epi8(-128);
+  const uint8_t* weights = tile + sizeof(__m512i);
+  for (size_t k = 0; k < args.inputs; k += kTileDepth, weights += kDepthBytes) {
+    const __m512i low_weights = _mm512_load_si512(weights);
+    const __m512i high_weights = _mm512_load_si512(weights + kHalfBytes);
+    _mm_prefetch(reinterpret_cast<const char*>(weights) + kPrefetchBytes, _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char*>(weights) + kPrefetchBytes + 64, _MM_HINT_T0);
+#pragma GCC unroll 12
+    for (size_t r = 0; r < kRows; ++r) {
+      const __m512i a = _mm512_xor_si512(broadcast(args.q + r * args.inputs + k), sign);
+      multiply_add(sums[r].low, a, low_weights);
+      multiply_add(sums[r].high, a, high_weights);
+    }
+  }
+  const TileFrame frame(tile, weights);
+#pragma GCC unroll 12
+  for (size_t r = 0; r < kRows; ++r) {
+    _mm512_mask_storeu_ps(y + r * args.outputs, columns, frame.finish(sums_of_columns(sums[r]), args.quantization[r]));
+  }
+}
+
+template <size_t kRows>
+void multiply_tiles(const Int8Args& args, size_t first_tile, size_t tile_count) {
+  const size_t size = tile_size(args.inputs);
+  const auto* packed = static_cast<const uint8_t*>(args.packed) + first_tile * size;
+  for (size_t tile = first_tile; tile < first_tile + tile_count; ++tile, packed += size) {
+    multiply_tile<kRows>(args, packed, args.y + tile * kTileColumns, columns_of(args, tile));
+  }
+}
+
+}  // namespace
+
+void multiply_small_batch(const Int8Args& args, size_t first_tile, size_t tile_count) {
+  const FlushDenormals flush;
+  switch (args.rows) {
+    case 1:
+      return multiply_tiles<1>(args, first_tile, tile_count);
+    case 2:
+      return multiply_tiles<2>(args, first_tile, tile_count);
+    case 3:
+      return multiply_tiles<3>(args, first_tile, tile_count);
+    case 4:
+      return multiply_tiles<4>(args, first_tile, tile_count);
+    case 5:
+      return multiply_tiles<5>(args, first_tile, tile_count);
+    case 6:
+      return multiply_tiles<6>(args, first_tile, tile_count);
+    case 7:
+      return multiply_tiles<7>(args, first_tile, tile_count);
+    case 8:
+      return multiply_tiles<8>(args, first_tile, tile_count);
+    case 9:
+      return multiply_tiles<9>(args, first_tile, tile_count);
+    case 10:
+      return multiply_tiles<10>(args, first_tile, tile_count);
+    case 11:
+      return multiply_tiles<11>(args, first_tile, tile_count);
+    case 12:
+      return multiply_tiles<12>(args, first_tile, tile_count);
+    default:
+      assert(false);
+  }
+}
+
+namespace {
+
+constexpr size_t kMaxBlockRows = 13;
+constexpr size_t kGroupDepths = sizeof(__m512i) / kTileDepth;
+
+size_t padded(size_t inputs) { return depth_count(inputs) * kTileDepth; }
+
+// Prefetches one line per kTileDepth inputs, `step` bytes apart.
+struct Prefetcher {
+  const char* address;
+  size_t step;
+};
+
+struct Block {
+  const int8_t* q;  // (group of depths, row, depth of the group)
+  const RowQuantization* quantization;
+  float* y;
+};
+
+template <size_t kRows>
+[[gnu::always_inline]] inline void add_depth(RowSums (&sums)[kRows], const uint8_t* weights, const int8_t* q,
+                                             size_t row_stride, Prefetcher* prefetcher) {
+  _mm_prefetch(prefetcher->address, _MM_HINT_T1);
+  prefetcher->address += prefetcher->step;
+  const __m512i low_weights = _mm512_load_si512(weights);
+  const __m512i high_weights = _mm512_load_si512(weights + kHalfBytes);
+#pragma GCC unroll 13
+  for (size_t r = 0; r < kRows; ++r) {
+    const __m512i a = broadcast(q + r * row_stride);
+    multiply_add(sums[r].low, a, low_weights);
+    multiply_add(sums[r].high, a, high_weights);
+  }
+}
+
+template <size_t kRows>
+void multiply_block(const Int8Args& args, const Block& block, const uint8_t* tile, __mmask16 columns,
+                    Prefetcher prefetcher) {
+  RowSums sums[kRows];
+#pragma GCC unroll 13
+  for (size_t r = 0; r < kRows; ++r) sums[r].low = sums[r].high = _mm512_setzero_si512();
+  const uint8_t* weights = tile + sizeof(__m512i);
+  const int8_t* q = block.q;
+  const size_t depths = depth_count(args.inputs);
+  for (size_t group = 0; group < depths / kGroupDepths; ++group) {
+    // Output rows are prefetched one at a time: all at once, they would delay the loads.
+    if (group < kRows) {
+      _mm_prefetch(reinterpret_cast<const char*>(block.y + group * args.outputs), _MM_HINT_T0);
+    }
+#pragma GCC unroll 8
+    for (size_t d = 0; d < kGroupDepths; ++d) {
+      add_depth(sums, weights + d * kDepthBytes, q + d * kTileDepth, sizeof(__m512i), &prefetcher);
+    }
+    weights += kGroupDepths * kDepthBytes;
+    q += kRows * sizeof(__m512i);
+  }
+  const size_t rest = depths % kGroupDepths;
+  for (size_t d = 0; d < rest; ++d, weights += kDepthBytes, q += kTileDepth) {
+    add_depth(sums, weights, q, rest * kTileDepth, &prefetcher);
+  }
+  const TileFrame frame(tile, weights);
+#pragma GCC unroll 13
+  for (size_t r = 0; r < kRows; ++r) {
+    _mm512_mask_storeu_ps(block.y + r * args.outputs, columns,
+                          frame.finish(sums_of_columns(sums[r]), block.quantization[r]));
+  }
+}
+
+using BlockFunction = void (*)(const Int8Args& args, const Block& block, const uint8_t* tile, __mmask16 columns,
+                               Prefetcher prefetcher);
+
+BlockFunction block_function(size_t rows) {
+  switch (rows) {
+    case 7:
+      return multiply_block<7>;
+    case 8:
+      return multiply_block<8>;
+    case 9:
+      return multiply_block<9>;
+    case 10:
+      return multiply_block<10>;
+    case 11:
+      return multiply_block<11>;
+    case 12:
+      return multiply_block<12>;
+    case 13:
+      return multiply_block<13>;
+    default:
+      assert(false);
+      return nullptr;
+  }
+}
+
+// Orders activations as Block::q describes, with 128 added: unsigned.
+void prepare_large_batch(const Int8Args& args) {
+  const __m512i sign = _mm512_set1_epi8(-128);
+  const int8_t* from = args.q;
+  int8_t* to = args.ordered;
+  for (const RowBlock block : RowBlocks(args.rows, kMaxBlockRows)) {
+    for (size_t i = 0; i < args.inputs; i += sizeof(__m512i)) {
+      const size_t width = args.inputs - i < sizeof(__m512i) ? args.inputs - i : sizeof(__m512i);
+      const size_t stride = padded(width);
+      const __mmask64 inputs = ~__mmask64{0} >> (sizeof(__m512i) - width);
+      const __mmask64 depths = ~__mmask64{0} >> (sizeof(__m512i) - stride);
+      for (size_t r = 0; r < block.count; ++r, to += stride) {
+        const __m512i a = _mm512_maskz_loadu_epi8(inputs, from + r * args.inputs + i);
+        _mm512_mask_storeu_epi8(to, depths, _mm512_xor_si512(a, sign));
+      }
+    }
+    from += block.count * args.inputs;
+  }
+}
+
+void multiply_large_batch(const Int8Args& args, size_t first_tile, size_t tile_count) {
+  assert(args.rows > kSmallBatchRows);
+  const FlushDenormals flush;
+  const size_t depths = depth_count(args.inputs);
+  const size_t size = tile_size(args.inputs);
+  const RowBlocks blocks(args.rows, kMaxBlockRows);
+  const size_t all_depths = blocks.count() * depths;
+  const size_t step = (size + all_depths - 1) / all_depths;
+  const auto* packed = static_cast<const uint8_t*>(args.packed) + first_tile * size;
+  for (size_t tile = first_tile; tile < first_tile + tile_count; ++tile, packed += size) {
+    Prefetcher prefetcher = {reinterpret_cast<const char*>(packed + size), step};
+    for (const RowBlock rows : blocks) {
+      const Block block = {args.ordered + rows.first * padded(args.inputs), args.quantization + rows.first,
+                           args.y + rows.first * args.outputs + tile * kTileColumns};
+      block_function(rows.count)(args, block, packed, columns_of(args, tile), prefetcher);
+      prefetcher.address += step * depths;
+    }
+  }
+}
+
+}  // namespace
+
+constinit const Int8Kernels kInt8 = {
+    kTileColumns, {nullptr, multiply_small_batch, 8}, {prepare_large_batch, multiply_large_batch, 4}};
+
+}  // namespace sotto::avx512vnni
