@@ -41,7 +41,8 @@ int main(int argc, char** argv) {
   const void* bytes = read_file(argv[1], &file_size);
   sotto_model_params params;
   sotto_model_params_init(&params, sizeof params);
-  while (strcmp(sotto_isa_text(params.isa), argv[2]) != 0 && strcmp(sotto_isa_text(params.isa), "unknown") != 0) ++params.isa;
+  while (strcmp(sotto_isa_text(params.isa), argv[2]) != 0 && strcmp(sotto_isa_text(params.isa), "unknown") != 0)
+    ++params.isa;
   sotto_model* model;
   check(sotto_model_memory_size(bytes, file_size, &params, &size, &error));
   check(sotto_model_init(bytes, file_size, &params, block(size), size, &model, &error));
