@@ -1,7 +1,7 @@
 #!/bin/sh
 # fetch_sources.sh DEST: puts the archives pinned in dependencies.txt into DEST, each checked by SHA-256.
 # Looks in DEST, in $SOTTO_DEPENDENCY_SOURCES, on the package mirrors this Debian or Ubuntu machine is
-# set up to use, and in third_party/ beside the checkout. Changes nothing outside DEST.
+# set up to use, and in third_party/ next to the checkout. Changes nothing outside DEST.
 set -u
 
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd) || exit 1
@@ -49,7 +49,7 @@ place() {
   done
   rm -f -- "$part"
   if matches "$here/../../shared/third_party/$file" "$3"; then
-    echo "   $file (from the directory beside the checkout)"
+    echo "   $file (from the directory next to the checkout)"
     cp -- "$here/../../shared/third_party/$file" "$part" && chmod u+w "$part" && mv -f -- "$part" "$dest/$file" && return 0
   fi
   echo "fetch_sources.sh: no place has $file with SHA-256 $3" >&2

@@ -109,7 +109,7 @@ install_toolchains() {
     is_updated=1
     candidate=$(LC_ALL=C apt-cache policy "$package" | sed -n 's/^ *Candidate: \([0-9]*:\)\{0,1\}//p')
     if [ -z "$candidate" ] || [ "$candidate" = '(none)' ] || ! at_least "$least_package" "$candidate"; then
-      say "$tool $least is not to be had here: its tests will be skipped"
+      say "$tool $least is not available here; its tests will be skipped"
     elif ! (packages=$package; install_packages); then
       say "$package could not be installed: its tests will be skipped"
     fi

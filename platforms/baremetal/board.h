@@ -1,4 +1,4 @@
-/* What main.c needs of a board. */
+/* The services of a board that main.c uses. */
 #ifndef SOTTO_BAREMETAL_BOARD_H
 #define SOTTO_BAREMETAL_BOARD_H
 

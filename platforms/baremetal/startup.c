@@ -1,4 +1,4 @@
-/* What runs before main on a Cortex-M, and the few services of the debugger that main uses (semihosting). */
+/* The start-up code of a Cortex-M, and the few services of the debugger that main uses (semihosting). */
 #include "platforms/baremetal/board.h"
 
 #include <stdint.h>

@@ -1,9 +1,9 @@
-# What the library has. A part that is left out keeps its functions, which refuse with SOTTO_UNSUPPORTED and name the
+# Features of the library. The functions of a disabled feature stay, which refuse with SOTTO_UNSUPPORTED and name the
 # option: a file absent_*.cpp stands in for it. sotto_build_text() tells a program what is there.
 
 option(SOTTO_FEATURE_GRAMMAR "Grammars, vocabularies and matchers" ON)
-option(SOTTO_FEATURE_SEARCH "Beam search and its kin" ON)
-option(SOTTO_FEATURE_SPECULATION "Tokens evaluated ahead" ON)
+option(SOTTO_FEATURE_SEARCH "Beam search, n continuations, contrastive search" ON)
+option(SOTTO_FEATURE_SPECULATION "Speculative decoding" ON)
 option(SOTTO_FEATURE_WATERMARK "Watermarks and their detection" ON)
 option(SOTTO_FEATURE_INT4 "Models with weights of 4 bits" ON)
 set(SOTTO_FEATURE_SAMPLERS full CACHE STRING

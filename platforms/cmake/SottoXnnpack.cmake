@@ -152,7 +152,7 @@ function(sotto_build_xnnpack prefix options)
   file(REMOVE_RECURSE "${work}")
 endfunction()
 
-# What the sub-build must be told to use this build's toolchain.
+# Options that make the sub-build use this build's toolchain.
 function(sotto_toolchain_options out)
   set(options -DCMAKE_BUILD_TYPE=Release "-DSOTTO_THREADS=${SOTTO_THREADS}")
   foreach(name IN ITEMS CMAKE_TOOLCHAIN_FILE CMAKE_MAKE_PROGRAM CMAKE_C_COMPILER CMAKE_CXX_COMPILER CMAKE_AR

@@ -1,5 +1,5 @@
 /* sotto_posix.h - memory for the runtime on Linux, macOS and other POSIX systems: a model
- * file mapped read-only, and blocks backed by huge pages. A convenience beside the core,
+ * file mapped read-only, and blocks backed by huge pages. A convenience outside the core,
  * which never allocates; link sotto_posix, or copy the two files.
  *
  * Functions return 0 or an errno value, and then write the reason, with the path, into

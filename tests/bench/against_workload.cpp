@@ -1,4 +1,4 @@
-// Two models at the same work, turn about: how many times as fast the one is.
+// Compares the speed of two models on the same work, in interleaved runs.
 #include <algorithm>
 #include <functional>
 #include <memory>

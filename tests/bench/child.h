@@ -13,7 +13,7 @@ namespace sotto::bench {
 // clock just before it was started. Throws with its message if it fails.
 nlohmann::json run_child(const std::vector<std::string>& arguments);
 
-// Where this program lies.
+// Returns the path of this program.
 std::string program_path();
 
 }  // namespace sotto::bench

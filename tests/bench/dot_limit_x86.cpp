@@ -48,7 +48,7 @@ constexpr size_t kSumsAvx2 = 10;
   for (auto& sum : sums) asm volatile("" : : "x"(sum));
 }
 
-// What avx2 stands for on CPUs with AVX-VNNI and without AVX-512.
+// The kernels of avx2 use these instructions on CPUs with AVX-VNNI and without AVX-512.
 [[gnu::target("avx2")]] void run_avxvnni(size_t iterations) {
   __m256i sums[kSumsAvx2];
   for (auto& sum : sums) sum = _mm256_setzero_si256();

@@ -1,4 +1,4 @@
-// What a user waits for and pays: a new process that loads the model and answers a prompt.
+// Measures time and memory of a new process that loads the model and answers a prompt.
 #pragma once
 
 #include <cstdint>

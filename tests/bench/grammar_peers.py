@@ -1,10 +1,10 @@
-"""Times Sotto's grammar engine beside llama.cpp's and xgrammar in one run: the same grammars, texts and tokens.
+"""Compares the times of Sotto's, llama.cpp's and xgrammar's grammar engines in one run: the same grammars, texts and tokens.
 
     pip install llama-cpp-python xgrammar numpy
     python3 tests/bench/grammar_peers.py build/release/lib/libsotto.so.1 --vocabulary ggml-vocab-gpt-2.gguf
 
 Runs by hand, not in CI. The vocabulary is any GGUF file of a byte-level tokenizer. For each grammar every engine in turn, in a
-process of its own, compiles the grammar, starts anew and follows the same texts token by token, several times; a mask is timed
+process of its own, compiles the grammar, starts again and follows the same texts token by token, several times; a mask is timed
 at every token, first visits included, and so is accepting it. An engine that takes more than --seconds for a grammar is
 stopped, and counted as failed there. A place's time is the least of all rounds: the same work, undisturbed. All engines use
 one thread and hold no compiled grammars from before. The times include the call from Python, which is printed by itself

@@ -117,7 +117,7 @@ class Tokens {
 // How masks are asked for.
 enum class Masks { kInPlace, kCopied };
 
-// What grammars and then matchers are made in, one after the other: its pages have been used.
+// Memory for grammars and then matchers, one after the other, so that no figure includes the first use of a page.
 class Workplace {
  public:
   Workplace() : compiling_(kCompileSize, Pages::kSmall) {}
@@ -136,7 +136,7 @@ class Workplace {
   std::unique_ptr<Memory> matching_;
 };
 
-// One grammar, compiled and matched anew.
+// Compiles one grammar and matches its texts, from scratch.
 class Run {
  public:
   Run(const Tokens& tokens, const GrammarSource& source, Masks masks, Workplace& workplace, Times* times)

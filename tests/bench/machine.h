@@ -1,4 +1,4 @@
-// What the figures were measured on.
+// Describes the machine on which the figures were measured.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace sotto::bench {
 
 nlohmann::ordered_json describe_machine(Pages pages);
 
-// Bytes of the shared library that belongs to this build that a process loads, so without
-// symbols and debug information; nullopt where it is not beside this program.
+// Returns the bytes of this build's shared library that a process loads, that is, without symbols and debug
+// information, or nullopt if the library is not next to this program.
 std::optional<uint64_t> library_size();
 
 }  // namespace sotto::bench

@@ -89,7 +89,7 @@ void run_logits_cases(const Kernels& kernels, const MicroShape& shape, Cases& ca
   });
 }
 
-// What stages and draws do with all shares.
+// Operations of sampling stages and draws on all weights.
 void run_share_cases(const Kernels& kernels, const MicroShape& shape, Cases& cases) {
   const size_t count = shape.vocabulary_size;
   const auto logits = random_floats(count);
@@ -132,7 +132,7 @@ void run_share_cases(const Kernels& kernels, const MicroShape& shape, Cases& cas
   });
 }
 
-// What changes all logits; over what it made before, which costs the same.
+// Operations that change all logits in place; repeated application costs the same.
 void run_reweighing_cases(const Kernels& kernels, const MicroShape& shape, Cases& cases) {
   const size_t count = shape.vocabulary_size;
   auto logits = random_floats(count);

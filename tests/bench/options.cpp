@@ -14,7 +14,7 @@ namespace {
 constexpr int kUsageError = 2;
 
 constexpr char kDescription[] =
-    "Measures a model's speed and memory, each figure beside the limit that this machine sets.\n";
+    "Measures a model's speed and memory, and compares each figure with the limit of this machine.\n";
 
 constexpr char kFooter[] =
     "\nEvery figure is the median of --runs rounds. A round measures each figure and each limit\n"
@@ -29,7 +29,7 @@ constexpr char kFooter[] =
     "  first_token    a prompt of 64 tokens and one token, in this process\n"
     "  process_...    the same in a new process, from before it is started, that maps the file\n"
     "                 (unchecked), verifies it (checked), and copies the weights (copied);\n"
-    "                 its peak resident memory, beside int8 weights and KV ring\n"
+    "                 its peak resident memory, compared with int8 weights and KV ring\n"
     "  search         32 tokens for each of 5 sequences, in times of one greedy sequence\n"
     "  sample         one token out of the logits, without evaluating them\n"
     "  mask           with --grammar: the tokens that a grammar allows, first visits included;\n"
@@ -81,7 +81,7 @@ void check_model(Options& options) {
 void add_options(CLI::App& app, Options& options) {
   app.add_option("-m,--model", options.model,
                  std::string("a .sotto file, or synthetic-NAME for random weights; NAME: ") + kSyntheticNames +
-                     "; with -int4 behind it for weights of 4 bits")
+                     "; append -int4 for weights of 4 bits")
       ->type_name("MODEL");
   app.add_flag("--json", options.json, "print everything, with every sample, as JSON");
   app.add_option("--threads", options.thread_count, "threads; above 1 also decode and prefill with fewer")
@@ -170,8 +170,8 @@ std::optional<Options> parse_options(int argc, char** argv, int* exit_code) {
 
 void settle_lengths(const sotto_model_info& info, Options* options) {
   const uint32_t most = info.max_context_tokens;
-  const auto settle = [&](std::vector<uint32_t>& lengths, std::vector<uint32_t> defaults, uint32_t room,
-                          const char* flag) {
+  const auto resolve = [&](std::vector<uint32_t>& lengths, std::vector<uint32_t> defaults, uint32_t room,
+                           const char* flag) {
     const bool given = !lengths.empty();
     if (!given) lengths = std::move(defaults);
     std::vector<uint32_t> fitting;
@@ -185,8 +185,8 @@ void settle_lengths(const sotto_model_info& info, Options* options) {
     }
     lengths = fitting;
   };
-  settle(options->prompt_lengths, {32, 128, 512}, 0, "--prompt-lengths");
-  settle(options->contexts, {0, 512, 1000}, kDecodeTokens + 1, "--contexts");
+  resolve(options->prompt_lengths, {32, 128, 512}, 0, "--prompt-lengths");
+  resolve(options->contexts, {0, 512, 1000}, kDecodeTokens + 1, "--contexts");
 }
 
 }  // namespace sotto::bench

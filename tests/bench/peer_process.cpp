@@ -22,7 +22,7 @@ struct Pipe {
     if (pipe(ends) != 0) throw std::runtime_error(std::string("pipe: ") + std::strerror(errno));
     from = ends[0];
     to = ends[1];
-    // What one peer inherits would keep another's pipe open.
+    // A pipe inherited by another peer would stay open.
     fcntl(from, F_SETFD, FD_CLOEXEC);
     fcntl(to, F_SETFD, FD_CLOEXEC);
   }

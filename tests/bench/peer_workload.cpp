@@ -1,4 +1,4 @@
-// Other runtimes beside Sotto: the same weights, asked for the same in the same rounds.
+// Other runtimes compared with Sotto: the same weights and the same work in the same rounds.
 #include <algorithm>
 #include <memory>
 #include <utility>

@@ -1,5 +1,5 @@
-// What a run measures: probes, run one after the other in every round so that drift hits
-// all alike, and the figures made of what they record.
+// The plan of a run: probes, which run one after the other in every round so that drift affects all of them, and the
+// figures computed from their records.
 #pragma once
 
 #include <cstddef>

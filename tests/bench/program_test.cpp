@@ -93,7 +93,7 @@ TEST(Program, MeasuresEverythingOnce) {
     expect_sound(figure.at("limit"), 1);
     EXPECT_GT(figure.at("ratio").get<double>(), 0);
   }
-  counts.erase("library_size");  // only beside a shared library
+  counts.erase("library_size");  // only next to a shared library
   EXPECT_EQ(counts, (std::map<std::string, size_t>{{"decode", 2},
                                                    {"prefill", 4},
                                                    {"decode_contended", 1},

@@ -12,7 +12,7 @@ namespace sotto::bench {
 // and the fastest of a few access patterns.
 class ReadLimit {
  public:
-  // `size`: as large as what the figures beside it read, for the caches' sake.
+  // `size` equals the bytes that the compared figures read, so that caches behave alike.
   ReadLimit(size_t size, Pages pages, size_t thread_count);
 
   // Reads for about `least_seconds`.

@@ -101,13 +101,13 @@ nlohmann::ordered_json figure_json(const Figure& figure) {
                                  {"better", figure.higher_is_better ? "higher" : "lower"}};
   json.update(summary_json(figure.samples));
   json["samples"] = figure.samples;
-  const char* beside = figure.limit_is_peer ? "peer" : "limit";
-  json[beside] = nullptr;
+  const char* column = figure.limit_is_peer ? "peer" : "limit";
+  json[column] = nullptr;
   json["ratio"] = nullptr;
   if (!figure.limits.empty()) {
-    json[beside] = {{"name", figure.limit_name}};
-    json[beside].update(summary_json(figure.limits));
-    json[beside]["samples"] = figure.limits;
+    json[column] = {{"name", figure.limit_name}};
+    json[column].update(summary_json(figure.limits));
+    json[column]["samples"] = figure.limits;
     json["ratio"] = share_of_limit(figure.samples, figure.limits, figure.higher_is_better);
   }
   return json;

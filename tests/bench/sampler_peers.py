@@ -1,4 +1,4 @@
-"""Times Sotto's sampler beside llama.cpp's in one run, over the same logits of 50,257 tokens.
+"""Compares the times of Sotto's and llama.cpp's samplers in one run over the same logits of 50,257 tokens.
 
     pip install llama-cpp-python numpy
     python3 tests/bench/sampler_peers.py build/release/lib/libsotto.so.1

@@ -1,5 +1,4 @@
-// Speculative decoding: a session that evaluates drafts ahead beside one that does not, turn
-// about over the same text.
+// Speculative decoding: sessions with and without drafts, interleaved over the same text.
 #include <algorithm>
 #include <memory>
 #include <string_view>
@@ -39,7 +38,7 @@ std::vector<sotto_token> tokens_of(const LoadedModel& model, std::string_view te
   return tokens;
 }
 
-// What is generated, and how.
+// The text to generate and the way of drafting.
 struct Text {
   std::string name;
   std::vector<sotto_token> prompt;

@@ -1,4 +1,4 @@
-// What a series of measurements amounts to.
+// Summary statistics of a series of measurements.
 #pragma once
 
 #include <vector>
@@ -11,13 +11,13 @@ struct Summary {
   double max = 0;
 };
 
-// Of at least one sample; of an even number the mean of the two in the middle.
+// `samples` has at least one element. The median of an even number is the mean of the two in the middle.
 double median(std::vector<double> samples);
 
 Summary summarize(const std::vector<double>& samples);
 
-// The share of its limit that a figure reaches: the median over rounds of sample / limit
-// where more is better, else of limit / sample. The two have equally many entries, taken in
+// The fraction of its limit that a figure reaches: the median over rounds of sample / limit if more is better, else of
+// limit / sample. The two have equally many entries, taken in
 // the same rounds, so what slows the machine for a while slows both.
 double share_of_limit(const std::vector<double>& samples, const std::vector<double>& limits, bool higher_is_better);
 

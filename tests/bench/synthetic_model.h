@@ -17,14 +17,14 @@ inline constexpr std::string_view kSyntheticPrefix = "synthetic-";
 // For help and messages.
 inline constexpr char kSyntheticNames[] = "gpt2-124M, gpt2-355M, gpt2-774M, gpt2-1558M, distilgpt2, tiny";
 
-// Behind a name: weights of 4 bits instead of 8.
+// Suffix of a name for weights of 4 bits instead of 8.
 inline constexpr std::string_view kInt4Suffix = "-int4";
 
-// The shape behind "synthetic-NAME", nullopt if there is none of that name.
+// Returns the shape of "synthetic-NAME", or nullopt for an unknown name.
 std::optional<ModelShape> synthetic_shape(std::string_view name);
 
 // Writes the model with weights packed for `isa` ("native", a name, or "none") and a
-// tokenizer as large as GPT-2's, whose merges are made up.
+// tokenizer as large as GPT-2's, with synthetic merges.
 void write_synthetic_model(const std::string& name, const ModelShape& shape, const std::string& isa,
                            const std::filesystem::path& path, const std::function<void(double)>& progress);
 

@@ -8,8 +8,8 @@
 
 namespace sotto::bench {
 
-// Of 257 tokens or more: the bytes, then joins of earlier tokens, letters mostly, the last
-// token being special. The same every time.
+// Makes a tokenizer of at least 257 tokens: the bytes, then joins of earlier tokens, mostly letters; the last token is
+// special. Deterministic.
 TokenizerData make_synthetic_tokenizer(uint32_t vocabulary_size);
 
 }  // namespace sotto::bench

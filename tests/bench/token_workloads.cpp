@@ -1,4 +1,4 @@
-// What surrounds the transformer: the sampler and the tokenizer.
+// The sampler and the tokenizer.
 #include <algorithm>
 #include <memory>
 
@@ -52,7 +52,7 @@ void add_samplers(const LoadedModel& model, Plan* plan) {
     plan->probes.push_back({std::string("sampler, ") + chain, [session, series, params = params](Recorder& recorder) {
                               session->set_sampler(params);
                               const uint64_t count = session->info().token_count;
-                              // Taking back a token that was only drawn costs no evaluation.
+                              // Rewinding over a token that has not been evaluated costs nothing.
                               const auto draw = [&] {
                                 const sotto_piece* piece = nullptr;
                                 check(sotto_session_next(session->get(), &piece), "next");

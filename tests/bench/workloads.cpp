@@ -94,7 +94,7 @@ void add_contended_decode(const LoadedModel& model, uint32_t thread_count, Plan*
              for (uint32_t i = 0; i < kDecodeTokens; ++i) session->next();
            });
   };
-  plan->probes.push_back({"decode beside a busy process", [decode](Recorder& recorder) {
+  plan->probes.push_back({"decode next to a busy process", [decode](Recorder& recorder) {
                             recorder.record("decode_alone", decode());
                             const BusyProcess busy;
                             recorder.record("decode_contended", decode());

@@ -1,5 +1,4 @@
-// What is measured inside this process: decoding, prefill, searches, the sampler, the
-// tokenizer, and the limits beside them.
+// The measurements inside this process: decoding, prefill, searches, the sampler, the tokenizer, and their limits.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +11,7 @@
 
 namespace sotto::bench {
 
-// What peers are asked for: the same as Sotto.
+// The work of peers, equal to that of Sotto.
 struct WorkloadOptions {
   std::vector<uint32_t> contexts;
   std::vector<uint32_t> prompt_lengths;
@@ -22,15 +21,15 @@ struct WorkloadOptions {
 // Tokens that one decode measurement generates before it rewinds.
 inline constexpr uint32_t kDecodeTokens = 16;
 
-// Of the prompt in the time to first token.
+// Tokens of the prompt in the time to first token.
 inline constexpr uint32_t kFirstTokenPrompt = 64;
 
 // Multiply-adds of the linear layers for a prompt, with logits for its last token alone.
 double prompt_macs(const sotto_model_info& info, uint32_t token_count);
 
 // The series that hold the limits for a number of threads.
-std::string read_series(size_t thread_count);  // bytes a second
-// Multiply-adds a second, of tiles where the model's instruction set has them.
+std::string read_series(size_t thread_count);  // bytes per second
+// Multiply-adds per second, of tiles where the model's instruction set has them.
 struct MacLimit {
   std::string name;
   std::string series;
@@ -42,7 +41,7 @@ void add_limits(const LoadedModel& model, uint32_t thread_count, Plan* plan);
 void add_decode(const LoadedModel& model, uint32_t context, uint32_t thread_count, Plan* plan);
 void add_prefill(const LoadedModel& model, uint32_t prompt_length, uint32_t thread_count, Plan* plan);
 void add_first_token(const LoadedModel& model, uint32_t thread_count, Plan* plan);
-// With two threads or more: decoding while another process keeps a core busy, beside decoding alone.
+// With two threads or more: decoding while another process keeps a core busy, compared with decoding alone.
 void add_contended_decode(const LoadedModel& model, uint32_t thread_count, Plan* plan);
 void add_searches(const LoadedModel& model, uint32_t thread_count, Plan* plan);
 void add_samplers(const LoadedModel& model, Plan* plan);
@@ -51,8 +50,8 @@ void add_tokenizer(const LoadedModel& model, Plan* plan);
 // `directory`: of more grammars; empty: none.
 void add_grammars(const LoadedModel& model, const std::string& directory, Plan* plan);
 
-// Decode, prefill and fresh processes of the peers in `directory`, beside Sotto's figures,
-// which are in `plan` already.
+// Decode, prefill and fresh processes of the peers in `directory`, compared with Sotto's figures, which `plan` already
+// holds.
 void add_peers(const std::string& directory, const WorkloadOptions& options, Plan* plan);
 
 // How many times as fast as `other`, which takes the same tokens and has as many positions.

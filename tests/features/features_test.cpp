@@ -1,4 +1,4 @@
-// What a library has and what it lacks, as sotto_build_text() says: the first streams the same bits
+// The features of a build as reported by sotto_build_text(): the first streams the same bits
 // in every build, the second is refused by status and by the name of the option.
 #include <gtest/gtest.h>
 

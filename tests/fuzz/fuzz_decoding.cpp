@@ -78,7 +78,7 @@ void search(sotto_session* session, sotto::FuzzBytes& bytes) {
   }
 }
 
-// What restores goes on alike; the copy has the same sampler and stops set.
+// A restored session continues identically; the copy has the same sampler and stops.
 void copy(Fuzzed& from, Fuzzed& to, bool by_bytes) {
   if (!by_bytes) {
     REQUIRE(sotto_session_fork(from.get(), to.get(), nullptr) == SOTTO_OK);

@@ -1,5 +1,5 @@
-// GBNF: whatever text comes, it is compiled, or refused with a message that says where; what
-// was compiled keeps the promises of a matcher.
+// GBNF: any text is compiled, or rejected with a message and a position; the invariants of a matcher hold for every
+// compiled grammar.
 
 #include "tests/fuzz/fuzz_grammar.h"
 

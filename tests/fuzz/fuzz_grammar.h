@@ -1,5 +1,5 @@
-// What the grammar targets share: memory that ends where its block ends, a vocabulary, and a
-// walk through a compiled grammar that checks what always holds.
+// Shared by the grammar targets: memory that ends at the end of its block, a vocabulary, and a walk through a compiled
+// grammar that checks its invariants.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,11 @@ namespace sotto {
 
 inline std::span<const char> as_span(std::string_view text) { return {text.data(), text.size()}; }
 
-// One block for all inputs; what is used lies at its end, so that a sanitizer sees whatever
-// reaches behind it.
+// One block for all inputs. The used part is at its end, so that a sanitizer detects accesses beyond it.
 class FuzzMemory {
  public:
   explicit FuzzMemory(size_t capacity);
-  // The last `size` bytes, and up to 63 more to be aligned.
+  // Returns the last `size` bytes, plus up to 63 for alignment.
   std::span<uint8_t> last(size_t size);
 
  private:
@@ -50,7 +49,7 @@ class FuzzVocabulary {
  private:
   FuzzVocabulary();
 
-  std::vector<std::string> texts_;  // the names of special tokens, too
+  std::vector<std::string> texts_;  // including the names of special tokens
   std::vector<char> bytes_;
   std::vector<uint32_t> offsets_{0};
   std::vector<uint8_t> special_;
@@ -59,8 +58,8 @@ class FuzzVocabulary {
   Vocabulary vocabulary_;
 };
 
-// An input in two parts: a text, and behind the first byte FF what settles everything else; a text
-// without one settles it itself.
+// An input in two parts: a text and, after the first byte FF, the bytes of all other choices. A text without FF also
+// supplies these bytes.
 struct FuzzInput {
   FuzzInput(const uint8_t* data, size_t size);
 
@@ -68,22 +67,22 @@ struct FuzzInput {
   FuzzBytes rest;
 };
 
-// Compiles what a front end built of `text`. Null: it was refused, with a status and a message,
-// and a place inside the text if there is one.
+// Compiles the result of a front end for `text`. Returns null if it was rejected with a status, a message and, if there
+// is one, a position inside the text.
 const CompiledGrammar* compile_built(Status built, std::string_view text, GrammarBuilder& builder, Error& error);
 void check_refusal(Status status, const Error& error, std::string_view text);
 
 MatcherLimits small_limits(FuzzBytes& bytes);
 
-// Follows tokens that masks allow. A mask's bit is set exactly when the token is accepted, some
-// token is allowed always, and a status that refuses leaves the sequence as it is.
+// Follows tokens that masks allow. Checks that a mask's bit is set exactly if the token is accepted, that some token is
+// always allowed, and that a failure leaves the sequence unchanged.
 class GrammarWalk {
  public:
   GrammarWalk(const CompiledGrammar& grammar, FuzzBytes& bytes);
 
-  // One token further. False: the text has ended, or a limit is reached.
+  // Advances by one token. Returns false if the text has ended or a limit is reached.
   bool step();
-  // What was accepted; tokens without bytes are no part of it.
+  // The accepted bytes; tokens without bytes add nothing.
   const std::string& text() const { return text_; }
   bool accepts() const { return matcher_.accepts(0); }
   bool is_open() const { return is_open_; }

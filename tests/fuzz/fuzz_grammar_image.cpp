@@ -1,6 +1,5 @@
-// Grammar images: any bytes are refused, or a grammar that does no harm to a matcher, however
-// little room it has. Corpus: images of small grammars. Sizes and checksum are set right, so
-// that what lies behind them is reached.
+// Grammar images: any bytes are rejected, or make a grammar that is safe for a matcher with any limits. Corpus: images
+// of small grammars. The target corrects sizes and the checksum, so that inputs reach the checks after them.
 
 #include <algorithm>
 
@@ -15,7 +14,7 @@ using sotto::Status;
 constexpr size_t kMostMemory = size_t{8} << 20;
 constexpr int kSteps = 24;
 
-// Of write_grammar_image.
+// The header that write_grammar_image writes.
 constexpr size_t kChecksum = 24;
 constexpr size_t kBlockSize = 60;
 constexpr size_t kBlock = 64;

@@ -1,5 +1,5 @@
-// A matcher with hardly any room beside one with plenty, the same calls to both: the same
-// answers, unless the one refuses for its limits; then it has not changed.
+// Compares a matcher with small limits and one with large limits under the same calls: the results are equal unless the
+// first reports that a limit is reached, and then its state is unchanged.
 
 #include <algorithm>
 

@@ -34,7 +34,7 @@ void write_file(const uint8_t* metadata, size_t size, sotto::AlignedBytes& file)
   }
 }
 
-// In place, made anew, or refused.
+// Used in place, rebuilt, or rejected.
 void prepare_vocabulary(sotto_model* model) {
   sotto_vocabulary_params params;
   sotto_vocabulary_params_init(&params, sizeof params);

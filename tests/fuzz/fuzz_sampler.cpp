@@ -1,6 +1,5 @@
-// Samplers: whatever parameters, logits, masks and histories come, parameters are taken or
-// refused with a message, no token comes that the mask forbids, and what the chain leaves is a
-// distribution over allowed tokens.
+// Samplers: for any parameters, logits, masks and histories, the parameters are accepted or rejected with a message,
+// the mask allows every sampled token, and the chain produces a distribution over allowed tokens.
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
-// Saved states: bytes from anyone are restored or refused. The first byte says whether the
-// checksum is put right, so that what lies behind it is reached.
+// Saved states: any bytes are restored or rejected. The first byte selects whether the target corrects the checksum, so
+// that inputs reach the checks after it.
 
 #include <cstring>
 #include <vector>

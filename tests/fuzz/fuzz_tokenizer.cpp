@@ -1,6 +1,6 @@
-// Damages the arrays of a valid tokenizer and encodes with whatever passes verification:
+// Damages the arrays of a valid tokenizer and encodes with those that pass verification:
 //   byte 0: which tokenizer, 1: repetitions of the text, 2: count of edits,
-//   4 bytes an edit: array, index, value (two bytes), the rest: text.
+//   4 bytes per edit: array, index, value (two bytes), the rest: text.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

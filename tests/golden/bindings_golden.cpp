@@ -1,6 +1,6 @@
-// What every binding must reproduce from the demo model, found through the C API. `bindings_golden
-// MODEL` prints data/bindings.txt; `bindings_golden MODEL FILE` compares. The bindings' tests read
-// the file, without this program.
+// Prints the results that every binding must reproduce with the demo model, computed through the C API.
+// `bindings_golden MODEL` prints data/bindings.txt; `bindings_golden MODEL FILE` compares. The bindings' tests read the
+// file, without this program.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -18,7 +18,7 @@ namespace {
 std::string written =
     "# What every binding must reproduce from the demo model; made by bindings_golden. A case\n"
     "# begins with its name; then come lines of a key, one space, and a value: what is put in,\n"
-    "# and behind it what must come out. In texts \\n is a line end and \\\\ a backslash; tokens "
+    "# and then the expected results. In texts \\n is a line end and \\\\ a backslash; tokens "
     "are\n"
     "# separated by spaces; what is not given keeps its default. Sessions have 256 tokens.\n";
 
@@ -203,7 +203,7 @@ void plain(const Model& model, const std::string& name, const Settings& settings
   generate(model, session, settings);
 }
 
-// What the bindings' examples print.
+// The output of the bindings' examples.
 void example(const Model& model) {
   begin("example");
   const Settings settings{.prompt = "Once upon a time", .max_tokens = 100};

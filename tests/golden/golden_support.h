@@ -1,4 +1,4 @@
-// What the golden tests share: where checkpoints are, both forms of a checkpoint, the
+// Shared by the golden tests: the paths of checkpoints, both forms of a checkpoint, the
 // runtime's logits for a window, and how far two sets of logits are apart.
 #pragma once
 
@@ -15,7 +15,7 @@
 namespace sotto {
 
 std::filesystem::path golden_data();  // in the source tree
-// Larger checkpoints: SOTTO_TEST_DATA, else ../shared/data beside the source tree.
+// The directory of larger checkpoints: SOTTO_TEST_DATA, or ../shared/data next to the source tree.
 std::filesystem::path shared_data();
 
 // Ends the test as skipped unless shared_data() holds `path`.

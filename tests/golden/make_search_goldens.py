@@ -59,7 +59,7 @@ def load(name):
 
 
 def generate(model, prompt, max_tokens, end_tokens, settings):
-    """The sequences behind the prompt, cut at the end token, with their scores."""
+    """Returns the sequences after the prompt, cut at the end token, with their scores."""
     beams = settings.get("num_beams", 1)
     returned = 1 if "penalty_alpha" in settings else beams
     output = model.generate(

@@ -1,4 +1,4 @@
-// What the KV ring must compute, without a ring: every token ever evaluated keeps its own
+// The result that the KV ring must reproduce, computed without a ring: every token ever evaluated keeps its own
 // keys and values, and overflow only edits the list of tokens that are still seen. Scalar
 // and slow; shares the reference ops and the model view with the runtime, nothing else.
 #pragma once

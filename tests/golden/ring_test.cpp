@@ -146,7 +146,7 @@ TEST_P(RingTest, EqualsOracleThroughoutALongStream) {
   EXPECT_GT(oracle.reanchor_count(), 5u);
 }
 
-// Where a rewind is granted, the session must be as if the rest had never been; while
+// After a successful rewind the session must be as if the later tokens had never been evaluated; while
 // nothing was overwritten it must be granted.
 TEST_P(RingTest, RewindEqualsAFreshStream) {
   const Case& c = GetParam();

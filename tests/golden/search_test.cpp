@@ -20,7 +20,7 @@ nlohmann::json read_json(const std::filesystem::path& path) {
   return nlohmann::json::parse(file);
 }
 
-// A checkpoint's float path behind a prompt.
+// The float32 model of a checkpoint after a prompt.
 class FloatText {
  public:
   FloatText(const FloatModel& model, Tokens prompt) : model_(model), prompt_(std::move(prompt)) {}
@@ -151,7 +151,7 @@ class TinyRandomSearch : public testing::Test {
   static constexpr int32_t kEnd = 98;
   void SetUp() override { SOTTO_NEEDS_SHARED(kDirectory); }
 
-  static Tokens behind(const Tokens& prompt, const Tokens& text) {
+  static Tokens joined(const Tokens& prompt, const Tokens& text) {
     return {text.begin() + static_cast<ptrdiff_t>(prompt.size()), text.end()};
   }
 };
@@ -163,7 +163,7 @@ TEST_F(TinyRandomSearch, FloatPathFindsThePublishedIds) {
   for (const char* kind : {"greedy", "beam"}) {
     for (const nlohmann::json& item : published.at(kind)) {
       const Tokens prompt = item.at("prompt");
-      const Tokens expected = behind(prompt, item.at("expected"));
+      const Tokens expected = joined(prompt, item.at("expected"));
       FloatText text(model, prompt);
       FunctionModel function([&](const Tokens& tokens) { return text.logits(tokens); });
       SearchBench bench(model.shape.vocabulary_size,
@@ -187,7 +187,7 @@ TEST_F(TinyRandomSearch, Int8ScoresStayWithinTheirError) {
   const std::atomic<uint32_t> running = 0;
   for (const nlohmann::json& item : published.at("beam")) {
     const Tokens prompt = item.at("prompt");
-    const Tokens expected = behind(prompt, item.at("expected"));
+    const Tokens expected = joined(prompt, item.at("expected"));
     const auto max_tokens = static_cast<uint32_t>(expected.size());
     TestSequence memory(int8_model.get(),
                         {.context_tokens = 64, .batch_tokens = 16, .sequence_count = 4, .sequence_tokens = max_tokens});

@@ -27,7 +27,7 @@ Golden read_golden(const std::string& name) {
   return golden;
 }
 
-// What int8 costs each configuration. Activations and weights each keep about 7 bits in
+// The loss by int8 for each configuration. Activations and weights each keep about 7 bits in
 // every product, 0.7% to 1% of noise a layer; unscaled attention amplifies it.
 struct Bound {
   double relative_rms;

@@ -2,7 +2,7 @@
 
     check_example.py [--json] [--shown-in README --source FILE] COMMAND...
 
-COMMAND gets the model and a prompt behind it. It must print the text of the case `example` of tests/golden/data/bindings.txt,
+The model and a prompt are appended to COMMAND. It must print the text of the case `example` of tests/golden/data/bindings.txt,
 or with --json an object with a name and an age. With --shown-in, README must hold FILE, or what FILE has between lines
 that contain "[readme]".
 """

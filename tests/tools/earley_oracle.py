@@ -306,7 +306,7 @@ class Prefix:
 
 
 def masks(rng, productions, tokens, walks, length):
-    """Pairs of a prefix, as tokens, and the mask behind it, as a hexadecimal number."""
+    """Pairs of a prefix, as tokens, and the mask after it, as a hexadecimal number."""
     earley = Earley(productions)
     known = {}
     for _ in range(walks):

@@ -44,7 +44,7 @@ CONFINED = [
 # <functional> for comparison objects; std::function is forbidden below.
 CORE_HEADERS = {"algorithm", "array", "atomic", "bit", "cassert", "cfloat", "cmath", "cstddef", "cstdint", "cstring",
                 "functional", "limits", "new", "span", "string_view", "type_traits", "utility", "stddef.h", "stdint.h", "time.h"}
-# Beside those: instructions and the detection of a CPU.
+# Additionally for kernels: intrinsics and detection of the CPU.
 KERNEL_HEADERS = {"immintrin.h", "arm_neon.h", "cpuid.h", "sys/auxv.h", "sys/sysctl.h", "asm/hwcap.h", "xnnpack.h",
                   "pthreadpool.h", "cpuinfo.h"}
 FORBIDDEN_IN_CORE = [
@@ -133,7 +133,7 @@ def include_directions(tree):
         room = max((p for p in INCLUDES if path.startswith(p)), key=len, default=None)
         if room is None:
             continue
-        beside = f"{path.rsplit('/', 1)[0]}/"
+        folder = f"{path.rsplit('/', 1)[0]}/"
         for number, quoted, name in includes(text):
             if not quoted:
                 continue
@@ -143,7 +143,7 @@ def include_directions(tree):
             if not fits:
                 yield f"{path}:{number}: {room} may not include {name}"
             elif "/" in name and name not in tree.files and not name.endswith("_generated.h") \
-                    and not name.startswith("xnnpack/") and beside + name not in tree.files:
+                    and not name.startswith("xnnpack/") and folder + name not in tree.files:
                 yield f"{path}:{number}: {name} is not a file of the project"
 
 

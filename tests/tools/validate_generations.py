@@ -6,7 +6,7 @@ Twenty grammars and schemas, COUNT texts of each: three quarters in searches of 
 text, each with its own seed. A finished text must be one of the grammar: GBNF by the Earley parser of
 earley_oracle.py over a GBNF reader of this file's own, regular expressions by the module regex, schemas by jsonschema.
 A text that the limit of tokens cut off must begin one: for GBNF and regular expressions exactly, for schemas as JSON.
-Needs the Python packages jsonschema and regex; DIR holds the shared test data (default: ../shared/data beside the
+Needs the Python packages jsonschema and regex; DIR holds the shared test data (default: ../shared/data next to the
 project). Prints a line for each grammar; the exit code is 1 if a text was wrong. Takes some minutes, so it is no part
 of the tests; tests/cli/grammar_generate_test.cpp does the same on a small scale.
 """

@@ -4,7 +4,7 @@ if(CMAKE_HOST_APPLE)
   set(CMAKE_OSX_DEPLOYMENT_TARGET 12.0)
 else()
   set(CMAKE_SYSTEM_NAME Darwin)
-  # What CMake takes itself on a Mac.
+  # CMake sets these by itself on a Mac.
   set(CMAKE_INSTALL_NAME_DIR @rpath)
   set(CMAKE_BUILD_WITH_INSTALL_NAME_DIR ON)
   set(CMAKE_SYSTEM_PROCESSOR arm64)

@@ -1,4 +1,4 @@
-"""Draws what `sotto-bench --peers DIRECTORY --json` printed: speed beside its limit and beside the peers'.
+"""Draws what `sotto-bench --peers DIRECTORY --json` printed: speed compared with its limit and with the peers.
 
     pip install matplotlib
     python3 tests/bench/peers/plot.py figures.json figures.svg
@@ -15,8 +15,8 @@ matplotlib.rcParams["svg.fonttype"] = "none"
 import matplotlib.pyplot as plt
 
 COLORS = {"Sotto": "#1b6ca8", "CTranslate2 int8": "#8d99ae", "llama.cpp Q8_0": "#d9a441", "llama.cpp Q4_0": "#e8cf9a"}
-PANELS = (("decode", "context", "Decode: tokens a second after so many tokens"),
-          ("prefill", "prompt_tokens", "Prefill: tokens a second of a prompt of so many"))
+PANELS = (("decode", "context", "Decode: tokens per second by context"),
+          ("prefill", "prompt_tokens", "Prefill: tokens per second by length of the prompt"))
 
 
 def collect(report, name, key):
@@ -49,7 +49,7 @@ def draw(axes, report, name, key, title):
         axes.plot([place - 0.45, place + 0.45], [limits[length]] * 2, "--", color="#b23a48", linewidth=1,
                   label="limit of the machine" if place == 0 else None)
     highest = max(values[2] for programs in speeds.values() for values in programs.values())
-    if min(limits.values()) > 2 * highest:  # nobody comes near: say so instead
+    if min(limits.values()) > 2 * highest:  # no bar is near the limit: print it as text
         axes.set_ylim(0, 1.15 * highest)
         axes.text(0.99, 1.0, f"limit of the machine: {min(limits.values()):.0f}", transform=axes.transAxes,
                   ha="right", va="top", fontsize=7, color="#b23a48")

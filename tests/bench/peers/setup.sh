@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sets up what `sotto-bench --peers DIRECTORY` measures beside Sotto: llama.cpp (built from source for this CPU) and
+# Sets up the peers of `sotto-bench --peers DIRECTORY`: llama.cpp (built from source for this CPU) and
 # CTranslate2 in a Python environment of their own, and one synthetic GPT-2 124M in the format of each.
 # Takes about a quarter of an hour on two cores and 3 GB; what is there already is kept.
 set -eu
@@ -17,7 +17,7 @@ convert=${SOTTO_CONVERT:-$root/build/release/bin/sotto-convert}
 mkdir -p "$directory"
 [ -x "$directory/venv/bin/python3" ] || python3 -m venv "$directory/venv"
 # Packages come with code for every CPU alike; llama.cpp is only itself when it is built for this one. Its code for AMX
-# crashes where the system does not hand out the tile registers, as most virtual machines do not.
+# crashes on systems that do not provide the tile registers, as most virtual machines.
 options="-DGGML_NATIVE=ON"
 if grep -q amx_int8 /proc/cpuinfo; then
   options="-DGGML_NATIVE=OFF -DGGML_SSE42=ON -DGGML_AVX2=ON -DGGML_FMA=ON -DGGML_F16C=ON -DGGML_BMI2=ON -DGGML_AVX512=ON"
