@@ -116,14 +116,15 @@ install_toolchains() {
   done
 }
 
-# The compiler of the presets that need Zig's, and what runs WebAssembly, in an environment of their own.
-install_zig() {
-  tools=$root/build/tools/zig
+# install_python_tools NAME PACKAGE...: an environment of its own in build/tools/NAME.
+install_python_tools() {
+  tools=$root/build/tools/$1
+  shift
   if [ -f "$tools/installed" ]; then return 0; fi
-  say "Installing Zig into build/tools/zig"
-  if ! { python3 -m venv "$tools" && "$tools/bin/python3" -m pip install -q ziglang==0.17.0 wasmtime==50.0.1; } >&2; then
-    fail "Zig could not be installed. Without a network, name a directory with the wheels of ziglang 0.17.0 and \
-wasmtime 50.0.1 in PIP_FIND_LINKS, and set PIP_NO_INDEX=1"
+  say "Installing $* into $tools"
+  if ! { python3 -m venv "$tools" && "$tools/bin/python3" -m pip install -q "$@"; } >&2; then
+    fail "$* could not be installed. Without a network, name a directory with these wheels in PIP_FIND_LINKS, and set \
+PIP_NO_INDEX=1"
   fi
   touch "$tools/installed"
 }
@@ -139,7 +140,10 @@ build() {
     directory=build/release
     configure=always
   fi
-  case $1 in linux-musl|wasm32|macos) [ "$(uname -s)" = Darwin ] || install_zig ;; esac
+  case $1 in
+    linux-musl|wasm32|macos) [ "$(uname -s)" = Darwin ] || install_python_tools zig ziglang==0.17.0 wasmtime==50.0.1 ;;
+    style) install_python_tools style clang-format==14.0.6 clang-tidy==14.0.6 ;;
+  esac
   cd "$root"
   if [ ! -f "$directory/build.ninja" ] || [ -n "$configure" ]; then
     say "Configuring $directory"
@@ -172,11 +176,18 @@ case $command in
 libstdc++-arm-none-eabi-newlib qemu-system-arm" ;;
       rpi-armv7|rpi-armv7-cpus) packages="$packages g++-arm-linux-gnueabihf qemu-user" ;;
       linux-musl|wasm32|macos) packages="$packages python3-venv" ;;
+      style) packages="$packages python3-venv doxygen" ;;
       *) misuse "there is no preset '$preset' to test" ;;
     esac
     [ $# -le 1 ] || misuse "test takes one preset"
     build "$preset"
-    if [ "$preset" = macos ]; then exit 0; fi
+    case $preset in
+      macos) exit 0 ;;
+      style)
+        tools=$root/build/tools/style/bin
+        exec python3 -B tests/tools/check_style.py . --format "$tools/clang-format" --tidy "$tools/clang-tidy" \
+          --build build/style --doxygen doxygen --output build/reference ;;
+    esac
     exec ctest --preset "$preset" -j "$(getconf _NPROCESSORS_ONLN)"
     ;;
   help|-h|--help) usage ;;
