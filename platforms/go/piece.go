@@ -5,6 +5,18 @@ import "C"
 
 import "unsafe"
 
+// TokenBias is added to the logit of a token; negative infinity bans the token.
+type TokenBias struct {
+	Token Token
+	Bias  float32
+}
+
+// SequenceBias is added to the logit of the last of its tokens after the others have been generated.
+type SequenceBias struct {
+	Tokens []Token
+	Bias   float32
+}
+
 // Alternative is a token that could have come.
 type Alternative struct {
 	Token          Token

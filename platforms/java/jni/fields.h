@@ -23,24 +23,6 @@ struct Fields {
   size_t count;
 };
 
-extern const Fields kModelParamsFields;
-extern const Fields kSessionParamsFields;
-extern const Fields kWatermarkParamsFields;
-extern const Fields kSamplerParamsFields;
-extern const Fields kStopParamsFields;
-extern const Fields kGuideParamsFields;
-extern const Fields kSearchParamsFields;
-extern const Fields kGrammarParamsFields;
-extern const Fields kMatcherParamsFields;
-extern const Fields kSpeculationParamsFields;
-extern const Fields kModelInfoFields;
-extern const Fields kSessionInfoFields;
-extern const Fields kSessionTimingsFields;
-extern const Fields kScoreFields;
-extern const Fields kWatermarkResultFields;
-extern const Fields kMatcherInfoFields;
-extern const Fields kSpeculationInfoFields;
-
 // Memory for what parameters point to, freed with the arena.
 class Arena {
  public:

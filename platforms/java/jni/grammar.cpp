@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "platforms/java/jni/fields.h"
+#include "platforms/java/jni/generated/tables.h"
 #include "platforms/java/jni/library.h"
 #include "platforms/java/jni/native.h"
 

@@ -137,22 +137,3 @@ NATIVE(jstring, buildText)(JNIEnv* env, jclass) { return env->NewStringUTF(sotto
 NATIVE(jstring, statusText)(JNIEnv* env, jclass, jint status) { return env->NewStringUTF(sotto_status_text(status)); }
 
 NATIVE(jstring, isaText)(JNIEnv* env, jclass, jint isa) { return env->NewStringUTF(sotto_isa_text(isa)); }
-
-// defaultsXxx(object): the fields of parameters as the library has them.
-#define DEFAULTS(java, type)                                       \
-  NATIVE(void, defaults##java)(JNIEnv * env, jclass, jobject to) { \
-    type##_params params;                                          \
-    type##_params_init(&params, sizeof params);                    \
-    write_fields(env, &params, k##java##Fields, to);               \
-  }
-
-DEFAULTS(ModelParams, sotto_model)
-DEFAULTS(SessionParams, sotto_session)
-DEFAULTS(WatermarkParams, sotto_watermark)
-DEFAULTS(SamplerParams, sotto_sampler)
-DEFAULTS(StopParams, sotto_stop)
-DEFAULTS(GuideParams, sotto_guide)
-DEFAULTS(SearchParams, sotto_search)
-DEFAULTS(GrammarParams, sotto_grammar)
-DEFAULTS(MatcherParams, sotto_matcher)
-DEFAULTS(SpeculationParams, sotto_speculation)

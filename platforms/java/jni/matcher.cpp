@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "platforms/java/jni/fields.h"
+#include "platforms/java/jni/generated/tables.h"
 #include "platforms/java/jni/library.h"
 #include "platforms/java/jni/native.h"
 

@@ -1,5 +1,6 @@
 // Native methods of sessions: scores, searches, states and information.
 #include "platforms/java/jni/fields.h"
+#include "platforms/java/jni/generated/tables.h"
 #include "platforms/java/jni/library.h"
 #include "platforms/java/jni/native.h"
 

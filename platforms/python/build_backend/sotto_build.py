@@ -53,7 +53,7 @@ def wheel_metadata(tag):
 
 
 def package_files():
-    return {f"sotto/{path.name}": path.read_bytes() for path in sorted((ROOT / "sotto").iterdir())
+    return {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in sorted((ROOT / "sotto").rglob("*"))
             if path.suffix == ".py" or path.name == "py.typed"}
 
 

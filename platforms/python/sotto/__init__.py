@@ -8,13 +8,11 @@
 """
 from ._callbacks import Piece, Sequence
 from ._library import BusyError, ClosedError, SottoError, build_text, version
-from .enums import (Rerank, Dola, Draft, EarlyStopping, Feature, GrammarLanguage, GuideMode, Isa, JsonSpace, LengthNorm,
-                    LogLevel, Order, Overflow, Pooling, SearchMode, Selection, Stage, Status, WatermarkScheme)
+from .generated.enums import *
+from .generated.info import *
+from .generated.params import *
 from .grammar import Grammar, Matcher, Vocabulary
-from .info import (MatcherInfo, ModelInfo, Score, SessionInfo, SessionTimings, SpeculationInfo, WatermarkResult)
 from .model import Model, isa_name, model_memory_size
-from .params import (GrammarParams, GuideParams, MatcherParams, ModelParams, SamplerParams, SearchParams, SessionParams,
-                     SpeculationParams, StopParams, WatermarkParams)
 from .sampler import Sampler, detect_watermark
 from .session import Session
 

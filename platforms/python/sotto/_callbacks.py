@@ -4,8 +4,8 @@ from __future__ import annotations
 import ctypes
 from typing import NamedTuple
 
-from . import _abi
 from ._convert import integers_in
+from .generated import abi
 
 _NAN = float("nan")
 
@@ -22,7 +22,7 @@ class Piece(NamedTuple):
     elapsed_ns: int = 0
 
     @classmethod
-    def of(cls, piece: _abi.Piece) -> Piece:
+    def of(cls, piece: abi.Piece) -> Piece:
         text = ctypes.string_at(piece.text, piece.text_size).decode() if piece.text_size else ""
         raw = ctypes.string_at(piece.bytes, piece.byte_count) if piece.byte_count else b""
         alternatives = tuple((piece.alternatives[i].token, piece.alternatives[i].log_probability)
@@ -41,7 +41,7 @@ class Sequence(NamedTuple):
     index: int
 
     @classmethod
-    def of(cls, sequence: _abi.Sequence) -> Sequence:
+    def of(cls, sequence: abi.Sequence) -> Sequence:
         return cls(sequence.tokens[:sequence.token_count], sequence.score, sequence.log_probability, sequence.stop,
                    sequence.index)
 
@@ -71,15 +71,15 @@ class Callbacks:
         return kind(call)
 
     def piece(self, function):
-        return self._guarded(_abi.PieceFn, lambda _, piece: bool(function(Piece.of(piece.contents))), 1)
+        return self._guarded(abi.PieceFn, lambda _, piece: bool(function(Piece.of(piece.contents))), 1)
 
     def step(self, function):
         return function and self._guarded(
-            _abi.StepFn, lambda _, sequence, token: bool(function(sequence, token)), 1)
+            abi.StepFn, lambda _, sequence, token: bool(function(sequence, token)), 1)
 
     def similarity(self, function):
         return function and self._guarded(
-            _abi.SimilarityFn, lambda _, a, a_count, b, b_count: function(a[:a_count], b[:b_count]), 0.0)
+            abi.SimilarityFn, lambda _, a, a_count, b, b_count: function(a[:a_count], b[:b_count]), 0.0)
 
     def logits(self, function, memory):
         """`function` gets the logits as a writable memoryview of floats."""
@@ -87,7 +87,7 @@ class Callbacks:
         def call(_, logits, count):
             function(memory.view(ctypes.cast(logits, ctypes.c_void_p).value, 4 * count, "f"))
 
-        return function and self._guarded(_abi.LogitsFn, call, None)
+        return function and self._guarded(abi.LogitsFn, call, None)
 
     def draft(self, function):
         """`function` gets the newest tokens, the hidden state or None, and how many tokens it may guess."""
@@ -95,9 +95,9 @@ class Callbacks:
         def call(_, tokens, token_count, hidden, hidden_count, drafts, capacity):
             state = memoryview(bytes((ctypes.c_float * hidden_count).from_address(
                 ctypes.addressof(hidden.contents)))).cast("f") if hidden else None
-            guesses, count = integers_in(_abi.i32, function(tokens[:token_count], state, capacity), "draft")
+            guesses, count = integers_in(abi.i32, function(tokens[:token_count], state, capacity), "draft")
             count = min(count, capacity)
-            ctypes.memmove(drafts, guesses, count * ctypes.sizeof(_abi.i32))
+            ctypes.memmove(drafts, guesses, count * ctypes.sizeof(abi.i32))
             return count
 
-        return function and self._guarded(_abi.DraftFn, call, 0)
+        return function and self._guarded(abi.DraftFn, call, 0)

@@ -5,11 +5,12 @@ import ctypes
 import dataclasses
 import operator
 
-from . import _abi
 from ._library import lib
+from .generated import abi
+from .generated.enums import Isa
 
 _POINTER = type(ctypes.POINTER(ctypes.c_int32))
-_INTEGERS = {_abi.i32, _abi.u8, _abi.u32, _abi.u64, _abi.size}
+_INTEGERS = {abi.i32, abi.u8, abi.u32, abi.u64, abi.size}
 
 
 def as_bytes(text) -> bytes:
@@ -37,12 +38,7 @@ def integer(kind, value, name: str) -> int:
 
 
 def tokens_in(tokens, name: str = "tokens"):
-    return integers_in(_abi.i32, tokens, name)
-
-
-def count_name(field: str) -> str:
-    plural = field.endswith("s") and not field.endswith("bias")
-    return (field[:-1] if plural else field) + "_count"
+    return integers_in(abi.i32, tokens, name)
 
 
 class Filler:
@@ -55,24 +51,24 @@ class Filler:
         self.kept.append(value)
         return value
 
-    def text(self, value) -> _abi.Text:
+    def text(self, value) -> abi.Text:
         data = self.keep(ctypes.create_string_buffer(as_bytes(value)))
-        return _abi.Text(ctypes.addressof(data), ctypes.sizeof(data) - 1)
+        return abi.Text(ctypes.addressof(data), ctypes.sizeof(data) - 1)
 
-    def token_list(self, tokens, name) -> _abi.TokenList:
+    def token_list(self, tokens, name) -> abi.TokenList:
         array, count = tokens_in(tokens, name)
-        return _abi.TokenList(ctypes.cast(self.keep(array), ctypes.POINTER(ctypes.c_int32)), count)
+        return abi.TokenList(ctypes.cast(self.keep(array), ctypes.POINTER(ctypes.c_int32)), count)
 
     def element(self, kind, value, name):
-        if kind is _abi.Text:
+        if kind is abi.Text:
             return self.text(value)
-        if kind is _abi.TokenList:
+        if kind is abi.TokenList:
             return self.token_list(value, name)
         biased, bias = value
-        if kind is _abi.TokenBias:
-            return _abi.TokenBias(integer(_abi.i32, biased, name), bias)
+        if kind is abi.TokenBias:
+            return abi.TokenBias(integer(abi.i32, biased, name), bias)
         listed = self.token_list(biased, name)
-        return _abi.SequenceBias(listed.tokens, listed.count, bias, 0)
+        return abi.SequenceBias(listed.tokens, listed.count, bias, 0)
 
     def array(self, struct, field, kind, values) -> None:
         if kind in _INTEGERS:
@@ -80,8 +76,8 @@ class Filler:
         else:
             array, count = array_of(kind, [self.element(kind, value, field) for value in values])
         setattr(struct, field, ctypes.cast(self.keep(array), ctypes.POINTER(kind)))
-        if hasattr(type(struct), count_name(field)):
-            setattr(struct, count_name(field), count)
+        if counter := struct.COUNTS.get(field):
+            setattr(struct, counter, count)
 
     def fill(self, kind, params, **special):
         """A struct of `kind` with the library's defaults, and every field of `params` that is set. `special` are the
@@ -100,7 +96,7 @@ class Filler:
                 setattr(struct, field.name, ctypes.pointer(nested))
             elif isinstance(c_type, _POINTER):
                 self.array(struct, field.name, c_type._type_, value)
-            elif c_type is _abi.Text:
+            elif c_type is abi.Text:
                 setattr(struct, field.name, self.text(value))
             elif c_type in _INTEGERS:
                 setattr(struct, field.name, integer(c_type, value, field.name))
@@ -115,3 +111,9 @@ class Filler:
 def changed(kind, params, changes):
     """Parameters with some fields replaced, for calls that take both an object and keywords."""
     return dataclasses.replace(params or kind(), **changes)
+
+
+def read(kind, struct):
+    """The information of class `kind` that the library wrote to `struct`."""
+    hints = {"bool": bool, "Isa": Isa, "int": int, "float": float}
+    return kind(**{name: hints[hint](getattr(struct, name)) for name, hint in kind.__annotations__.items()})

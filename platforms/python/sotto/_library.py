@@ -7,8 +7,8 @@ import os
 import pathlib
 import sys
 
-from . import _abi
-from .enums import Status
+from .generated import abi
+from .generated.enums import Status
 
 _NO_OFFSET = 2**64 - 1
 _VERSION_MAJOR = 1
@@ -54,7 +54,7 @@ def _load() -> ctypes.CDLL:
         except OSError as failure:
             failures.append(str(failure))
             continue
-        for name, (result, arguments) in _abi.FUNCTIONS.items():
+        for name, (result, arguments) in abi.FUNCTIONS.items():
             function = getattr(library, name)
             function.restype, function.argtypes = result, arguments
         major = library.sotto_version() >> 16
@@ -67,7 +67,7 @@ def _load() -> ctypes.CDLL:
 lib = _load()
 
 
-def check(status: int, error: _abi.Error | None = None) -> int:
+def check(status: int, error: abi.Error | None = None) -> int:
     """Raises for a failure; gives back OK or why a text ended."""
     if status >= 0:
         return status
@@ -77,7 +77,7 @@ def check(status: int, error: _abi.Error | None = None) -> int:
                      None if error.offset == _NO_OFFSET else error.offset)
 
 
-def check_whole(status: int, error: _abi.Error | None = None) -> None:
+def check_whole(status: int, error: abi.Error | None = None) -> None:
     """Raises also for a stop, where that leaves a call's outputs unwritten."""
     if check(status, error) != Status.OK:
         raise SottoError(status, f"the call ended with {Status(status).name}")

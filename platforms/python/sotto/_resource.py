@@ -6,8 +6,8 @@ import ctypes
 import mmap
 import threading
 
-from .enums import Status
 from ._library import BusyError, ClosedError
+from .generated.enums import Status
 
 _HUGE_PAGE = 2 << 20
 

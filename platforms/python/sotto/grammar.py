@@ -6,13 +6,13 @@ import json
 from array import array
 from collections.abc import Sequence
 
-from . import _abi, info
-from ._convert import Filler, as_bytes, changed, integer
+from ._convert import Filler, as_bytes, changed, integer, read
 from ._library import SottoError, check, lib
 from ._resource import Block, Exclusive, Resource, Shared
-from .enums import GrammarLanguage, Status
+from .generated import abi, info
+from .generated.enums import GrammarLanguage, Status
+from .generated.params import GrammarParams, MatcherParams, Text
 from .model import Model, log_callback
-from .params import GrammarParams, MatcherParams, Text
 
 
 class Vocabulary(Resource):
@@ -22,8 +22,8 @@ class Vocabulary(Resource):
                  *, _is_held: bool = False):
         """`special` are tokens with no place in a text, `end_tokens` are allowed where the text may end. A model
         brings both itself."""
-        filler, error, size, handle = Filler(), _abi.Error(), ctypes.c_size_t(), ctypes.c_void_p()
-        given = filler.fill(_abi.VocabularyParams, None)
+        filler, error, size, handle = Filler(), abi.Error(), ctypes.c_size_t(), ctypes.c_void_p()
+        given = filler.fill(abi.VocabularyParams, None)
         self._model = None
         if isinstance(tokens, Model):
             self._model = tokens._retain(_is_held)
@@ -55,7 +55,7 @@ class Vocabulary(Resource):
             offsets.append(offsets[-1] + len(token))
         flags = bytearray(len(tokens))
         for token in special:
-            flags[integer(_abi.u32, token, "special")] = 1
+            flags[integer(abi.u32, token, "special")] = 1
         given.token_count = len(tokens)
         given.bytes = filler.text(b"".join(tokens)).text
         filler.array(given, "offsets", ctypes.c_uint32, offsets)
@@ -79,11 +79,11 @@ class Grammar(Resource):
     def compile(cls, source: Text = b"", params: GrammarParams | None = None, **changes) -> Grammar:
         """Compiles a source: `Grammar.compile('root ::= "yes" | "no"')`, or in the language of the parameters."""
         params = changed(GrammarParams, params, changes)
-        data, filler, error = as_bytes(source), Filler(), _abi.Error()
+        data, filler, error = as_bytes(source), Filler(), abi.Error()
         handle, used = ctypes.c_void_p(), ctypes.c_size_t()
         vocabulary = params.vocabulary and params.vocabulary._retain()
         try:
-            given = filler.fill(_abi.GrammarParams, params, log=log_callback(params.log),
+            given = filler.fill(abi.GrammarParams, params, log=log_callback(params.log),
                                 vocabulary=vocabulary and vocabulary._handle)
             size = lib.sotto_grammar_typical_memory(len(data))
             limit = 64 * size
@@ -140,7 +140,7 @@ class Grammar(Resource):
     @classmethod
     def load(cls, image: bytes) -> Grammar:
         """The grammar of an image that `save` made; the image may come from anyone."""
-        memory, handle, error = Block.of_bytes(image), ctypes.c_void_p(), _abi.Error()
+        memory, handle, error = Block.of_bytes(image), ctypes.c_void_p(), abi.Error()
         check(lib.sotto_grammar_load(memory.address, memory.size, handle, error), error)
         return cls(memory, handle, memory.size)
 
@@ -158,7 +158,7 @@ class Grammar(Resource):
 
 
 def _sequence(number, name="sequence") -> int:
-    return integer(_abi.u32, number, name)
+    return integer(abi.u32, number, name)
 
 
 class Matcher(Resource):
@@ -166,8 +166,8 @@ class Matcher(Resource):
 
     def __init__(self, grammar: Grammar, vocabulary: Vocabulary | None = None, params: MatcherParams | None = None,
                  **changes):
-        filler, error, size, handle = Filler(), _abi.Error(), ctypes.c_size_t(), ctypes.c_void_p()
-        given = filler.fill(_abi.MatcherParams, changed(MatcherParams, params, changes))
+        filler, error, size, handle = Filler(), abi.Error(), ctypes.c_size_t(), ctypes.c_void_p()
+        given = filler.fill(abi.MatcherParams, changed(MatcherParams, params, changes))
         self._needs = [grammar._retain()]
         try:
             if vocabulary:
@@ -212,7 +212,7 @@ class Matcher(Resource):
 
     def accept_token(self, token: int, sequence: int = 0) -> None:
         with Exclusive(self) as handle:
-            check(lib.sotto_matcher_accept_token(handle, _sequence(sequence), integer(_abi.i32, token, "token")))
+            check(lib.sotto_matcher_accept_token(handle, _sequence(sequence), integer(abi.i32, token, "token")))
 
     def accept_text(self, text: Text, sequence: int = 0) -> None:
         data = as_bytes(text)
@@ -233,7 +233,7 @@ class Matcher(Resource):
     def rewind(self, count: int) -> None:
         """Takes back the newest tokens or texts of sequence 0."""
         with Exclusive(self) as handle:
-            check(lib.sotto_matcher_rewind(handle, integer(_abi.u64, count, "count")))
+            check(lib.sotto_matcher_rewind(handle, integer(abi.u64, count, "count")))
 
     def fork(self, source: int, target: int) -> None:
         """Sequence `target` becomes a copy of `source`."""
@@ -242,17 +242,17 @@ class Matcher(Resource):
 
     def forced_text(self, sequence: int = 0, capacity: int = 4096) -> bytes:
         """The text that must follow, at most `capacity` bytes of it."""
-        capacity = integer(_abi.size, capacity, "capacity")
+        capacity = integer(abi.size, capacity, "capacity")
         text, size = ctypes.create_string_buffer(max(capacity, 1)), ctypes.c_size_t()
         with Exclusive(self) as handle:
             check(lib.sotto_matcher_forced_text(handle, _sequence(sequence), text, capacity, size))
         return text.raw[:size.value]
 
     def info(self, sequence: int = 0) -> info.MatcherInfo:
-        struct = _abi.MatcherInfo()
+        struct = abi.MatcherInfo()
         with Exclusive(self) as handle:
             check(lib.sotto_matcher_get_info(handle, _sequence(sequence), struct))
-        return info.read(info.MatcherInfo, struct)
+        return read(info.MatcherInfo, struct)
 
     def _free(self) -> None:
         self._memory = self._handle = None

@@ -4,33 +4,33 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 
-from . import _abi, info
-from ._convert import Filler, as_bytes, changed, integer, tokens_in
+from ._convert import Filler, as_bytes, changed, integer, read, tokens_in
 from ._library import SottoError, check, lib
 from ._resource import Block, Resource, Shared
-from .enums import Isa, LogLevel, Status
-from .params import ModelParams, SessionParams, Text
+from .generated import abi, info
+from .generated.enums import Isa, LogLevel, Status
+from .generated.params import ModelParams, SessionParams, Text
 
 _TOKENIZE_SPECIAL = 1
 
 
 def isa_name(isa: Isa) -> str:
     """The name of an instruction set."""
-    return lib.sotto_isa_text(integer(_abi.i32, isa, "isa")).decode()
+    return lib.sotto_isa_text(integer(abi.i32, isa, "isa")).decode()
 
 
 def log_callback(log):
     """A C callback that hands a message to `log(level, text)`."""
-    return log and _abi.LogFn(lambda _, level, text: log(LogLevel(level), ctypes.string_at(text).decode()))
+    return log and abi.LogFn(lambda _, level, text: log(LogLevel(level), ctypes.string_at(text).decode()))
 
 
 class Model(Resource):
     """A model. Its sessions keep it: it can be closed, or dropped, before them."""
 
     def __init__(self, file: Block, params: ModelParams | None, mapped: bool):
-        error, size, handle, filler = _abi.Error(), ctypes.c_size_t(), ctypes.c_void_p(), Filler()
-        release = mapped and _abi.ReleaseFn(lambda _, address, count: file.drop_pages(address, count))
-        given = filler.fill(_abi.ModelParams, params, release=release or None,
+        error, size, handle, filler = abi.Error(), ctypes.c_size_t(), ctypes.c_void_p(), Filler()
+        release = mapped and abi.ReleaseFn(lambda _, address, count: file.drop_pages(address, count))
+        given = filler.fill(abi.ModelParams, params, release=release or None,
                             log=params and log_callback(params.log))
         check(lib.sotto_model_memory_size(file.address, file.size, given, size, error), error)
         memory = Block(size.value)
@@ -52,10 +52,10 @@ class Model(Resource):
 
     @property
     def info(self) -> info.ModelInfo:
-        struct = _abi.ModelInfo()
+        struct = abi.ModelInfo()
         with Shared(self) as handle:
             check(lib.sotto_model_get_info(handle, struct))
-        return info.read(info.ModelInfo, struct)
+        return read(info.ModelInfo, struct)
 
     @property
     def memory_bytes(self) -> int:
@@ -64,8 +64,8 @@ class Model(Resource):
 
     def session_memory_size(self, params: SessionParams | None = None, **changes) -> int:
         """Bytes of memory that a session would take."""
-        error, size, filler = _abi.Error(), ctypes.c_size_t(), Filler()
-        given = filler.fill(_abi.SessionParams, changed(SessionParams, params, changes))
+        error, size, filler = abi.Error(), ctypes.c_size_t(), Filler()
+        given = filler.fill(abi.SessionParams, changed(SessionParams, params, changes))
         with Shared(self) as handle:
             check(lib.sotto_session_memory_size(handle, given, size, error), error)
         return size.value
@@ -81,7 +81,7 @@ class Model(Resource):
 
     def _tokenize(self, text, special=False, is_held=False):
         data, flags = as_bytes(text), _TOKENIZE_SPECIAL if special else 0
-        error, count, capacity = _abi.Error(), ctypes.c_size_t(), len(data) // 2 + 8
+        error, count, capacity = abi.Error(), ctypes.c_size_t(), len(data) // 2 + 8
         with Shared(self, is_held) as handle:
             while True:
                 tokens = (ctypes.c_int32 * capacity)()
@@ -96,7 +96,7 @@ class Model(Resource):
         """The bytes of one token; they may begin or end inside a character."""
         data, size = ctypes.c_void_p(), ctypes.c_size_t()
         with Shared(self) as handle:
-            check(lib.sotto_token_bytes(handle, integer(_abi.i32, token, "token"), data, size))
+            check(lib.sotto_token_bytes(handle, integer(abi.i32, token, "token"), data, size))
             return ctypes.string_at(data, size.value) if size.value else b""
 
     def detokenize(self, tokens: Sequence[int]) -> bytes:
@@ -120,8 +120,8 @@ class Model(Resource):
 
 def model_memory_size(data, params: ModelParams | None = None, **changes) -> int:
     """Bytes of memory that a model would take beside its file, whose bytes `data` are."""
-    file, error, size, filler = Block.of_bytes(data), _abi.Error(), ctypes.c_size_t(), Filler()
-    given = filler.fill(_abi.ModelParams, changed(ModelParams, params, changes), log=None)
+    file, error, size, filler = Block.of_bytes(data), abi.Error(), ctypes.c_size_t(), Filler()
+    given = filler.fill(abi.ModelParams, changed(ModelParams, params, changes), log=None)
     check(lib.sotto_model_memory_size(file.address, file.size, given, size, error), error)
     return size.value
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 
-from . import _abi, info
 from ._callbacks import Callbacks
-from ._convert import Filler, changed, integer, integers_in, tokens_in
+from ._convert import Filler, changed, integer, integers_in, read, tokens_in
 from ._library import check, lib
 from ._resource import Block, Exclusive, Resource
+from .generated import abi, info
+from .generated.params import SamplerParams, WatermarkParams
 from .model import Model
-from .params import SamplerParams, WatermarkParams
 
 _LIST_BYTES = 16384
 
@@ -20,9 +20,9 @@ class Sampler(Resource):
 
     def __init__(self, vocabulary_size: int, params: SamplerParams | None = None, model: Model | None = None,
                  list_bytes: int = _LIST_BYTES, **changes):
-        error, size, handle = _abi.Error(), ctypes.c_size_t(), ctypes.c_void_p()
-        vocabulary_size = integer(_abi.size, vocabulary_size, "vocabulary_size")
-        list_bytes = integer(_abi.u32, list_bytes, "list_bytes")
+        error, size, handle = abi.Error(), ctypes.c_size_t(), ctypes.c_void_p()
+        vocabulary_size = integer(abi.size, vocabulary_size, "vocabulary_size")
+        list_bytes = integer(abi.u32, list_bytes, "list_bytes")
         check(lib.sotto_sampler_memory_size(vocabulary_size, list_bytes, size, error), error)
         memory = Block(size.value)
         self._model = model and model._retain()
@@ -40,8 +40,8 @@ class Sampler(Resource):
 
     def set(self, params: SamplerParams | None = None, **changes) -> None:
         """Sets the parameters and restarts the random numbers from the seed."""
-        params, filler, error = changed(SamplerParams, params, changes), Filler(), _abi.Error()
-        given = filler.fill(_abi.SamplerParams, params,
+        params, filler, error = changed(SamplerParams, params, changes), Filler(), abi.Error()
+        given = filler.fill(abi.SamplerParams, params,
                             logits_callback=self._callbacks.logits(params.logits_callback, self._memory))
         with Exclusive(self) as handle:
             check(lib.sotto_sampler_set(handle, given, error), error)
@@ -50,7 +50,7 @@ class Sampler(Resource):
     def pick(self, logits, history: Sequence[int] = (), **situation) -> int:
         """Picks a token. `logits` are any floats; `situation` may hold allowed (words of 64 bits, as of a matcher's
         mask), generated_count, token_limit and sequence."""
-        token, error = ctypes.c_int32(), _abi.Error()
+        token, error = ctypes.c_int32(), abi.Error()
         given, _kept = self._input(logits, history, **situation)
         with Exclusive(self) as handle:
             status = lib.sotto_sampler_pick(handle, given, token, error)
@@ -60,7 +60,7 @@ class Sampler(Resource):
 
     def apply(self, logits, history: Sequence[int] = (), **situation) -> dict[int, float]:
         """The distribution that the chain leaves: probability by token, in order of tokens."""
-        error, count = _abi.Error(), ctypes.c_size_t()
+        error, count = abi.Error(), ctypes.c_size_t()
         given, _kept = self._input(logits, history, **situation)
         tokens, probabilities = (ctypes.c_int32 * self.vocabulary_size)(), (ctypes.c_float * self.vocabulary_size)()
         with Exclusive(self) as handle:
@@ -78,11 +78,11 @@ class Sampler(Resource):
         if allowed is not None:
             if 64 * len(allowed) < self.vocabulary_size:
                 raise ValueError("too few words of allowed tokens")
-            words, _ = integers_in(_abi.u64, allowed, "allowed")
-        given = _abi.SamplerInput(sequence=integer(_abi.u32, sequence, "sequence"), logits=floats, allowed=words,
+            words, _ = integers_in(abi.u64, allowed, "allowed")
+        given = abi.SamplerInput(sequence=integer(abi.u32, sequence, "sequence"), logits=floats, allowed=words,
                                   history=tokens, history_count=count,
-                                  generated_count=integer(_abi.u64, generated_count, "generated_count"),
-                                  token_limit=integer(_abi.u64, token_limit, "token_limit"))
+                                  generated_count=integer(abi.u64, generated_count, "generated_count"),
+                                  token_limit=integer(abi.u64, token_limit, "token_limit"))
         return given, (floats, tokens, words)
 
     def _free(self) -> None:
@@ -94,12 +94,12 @@ class Sampler(Resource):
 def detect_watermark(tokens: Sequence[int], vocabulary_size: int, params: WatermarkParams | None = None,
                      **changes) -> info.WatermarkResult:
     """Looks for a watermark in the tokens of a model with so many tokens in its vocabulary."""
-    result, error, filler = _abi.WatermarkResult(), _abi.Error(), Filler()
-    given = filler.fill(_abi.WatermarkParams, changed(WatermarkParams, params, changes))
+    result, error, filler = abi.WatermarkResult(), abi.Error(), Filler()
+    given = filler.fill(abi.WatermarkParams, changed(WatermarkParams, params, changes))
     array, count = tokens_in(tokens)
-    vocabulary_size = integer(_abi.size, vocabulary_size, "vocabulary_size")
+    vocabulary_size = integer(abi.size, vocabulary_size, "vocabulary_size")
     check(lib.sotto_watermark_detect(given, vocabulary_size, array, count, result, error), error)
-    return info.read(info.WatermarkResult, result)
+    return read(info.WatermarkResult, result)
 
 
 __all__ = ["Sampler", "detect_watermark"]

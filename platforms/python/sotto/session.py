@@ -6,16 +6,17 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
 
-from . import _abi, info
 from ._callbacks import Callbacks, Piece
 from ._callbacks import Sequence as FoundSequence
-from ._convert import Filler, as_bytes, changed, integer, tokens_in
+from ._convert import Filler, as_bytes, changed, integer, read, tokens_in
 from ._library import check, check_whole, lib
 from ._resource import Block, Exclusive, Resource, Shared
-from .enums import Pooling, Status
+from .generated import abi, info
+from .generated.enums import Pooling, Status
+from .generated.params import (GuideParams, SamplerParams, SearchParams, SessionParams, SpeculationParams,
+                               StopParams, Text)
 from .grammar import Grammar, Matcher, Vocabulary
 from .model import Model
-from .params import (GuideParams, SamplerParams, SearchParams, SessionParams, SpeculationParams, StopParams, Text)
 
 
 _NO_LIMIT = ctypes.c_size_t(-1).value
@@ -28,8 +29,8 @@ class Session(Resource):
     """
 
     def __init__(self, model: Model, params: SessionParams | None = None, **changes):
-        error, size, handle, filler = _abi.Error(), ctypes.c_size_t(), ctypes.c_void_p(), Filler()
-        given = filler.fill(_abi.SessionParams, changed(SessionParams, params, changes))
+        error, size, handle, filler = abi.Error(), ctypes.c_size_t(), ctypes.c_void_p(), Filler()
+        given = filler.fill(abi.SessionParams, changed(SessionParams, params, changes))
         self.model = model._retain()
         try:
             check(lib.sotto_session_memory_size(model._handle, given, size, error), error)
@@ -51,32 +52,32 @@ class Session(Resource):
     def set_sampler(self, params: SamplerParams | None = None, **changes) -> None:
         """Sets the sampler: `session.set_sampler(temperature=0.7, top_p=0.9, seed=1)`."""
         params = changed(SamplerParams, params, changes)
-        self._set("sampler", lib.sotto_session_set_sampler, _abi.SamplerParams, params,
+        self._set("sampler", lib.sotto_session_set_sampler, abi.SamplerParams, params,
                   logits_callback=self._callbacks.logits(params.logits_callback, self._memory))
 
     def set_stops(self, params: StopParams | None = None, **changes) -> None:
         """Replaces the stops: `session.set_stops(stop_strings=["\\n\\n"], max_tokens=200)`."""
         params = changed(StopParams, params, changes)
-        self._set("stops", lib.sotto_session_set_stops, _abi.StopParams, params)
+        self._set("stops", lib.sotto_session_set_stops, abi.StopParams, params)
         self._stops, self._limit, self.stop_reason = params, None, None
 
     def set_speculation(self, params: SpeculationParams | None = None, **changes) -> None:
-        """How the session guesses at its next tokens: `session.set_speculation(sources=Draft.LOOKUP)`."""
+        """How the session guesses at its next tokens: `session.set_speculation(sources=DraftSource.LOOKUP)`."""
         params = changed(SpeculationParams, params, changes)
         draft = params.draft_session
         with self._new_attachment("draft", draft):
-            self._set("speculation", lib.sotto_session_set_speculation, _abi.SpeculationParams, params,
+            self._set("speculation", lib.sotto_session_set_speculation, abi.SpeculationParams, params,
                       draft_session=draft and draft._handle, draft=self._callbacks.draft(params.draft))
 
     def set_guide(self, guide: Session | None, params: GuideParams | None = None, **changes) -> None:
         """Lets a second session guide this one; None ends that."""
         with self._new_attachment("guide", guide):
-            self._set("guide", lib.sotto_session_set_guide, _abi.GuideParams, changed(GuideParams, params, changes),
+            self._set("guide", lib.sotto_session_set_guide, abi.GuideParams, changed(GuideParams, params, changes),
                       first=(guide and guide._handle,))
 
     def set_matcher(self, matcher: Matcher | None) -> None:
         """The text from here on continues the matcher's sequence 0; None ends that."""
-        error = _abi.Error()
+        error = abi.Error()
         with self._new_attachment("matcher", matcher), Exclusive(self) as handle:
             check(lib.sotto_session_set_matcher(handle, matcher and matcher._handle, error), error)
             self.stop_reason = None
@@ -90,7 +91,7 @@ class Session(Resource):
             return self.set_matcher(matcher)
 
     def _set(self, what, function, kind, params, first=(), **special) -> None:
-        filler, error = Filler(), _abi.Error()
+        filler, error = Filler(), abi.Error()
         given = filler.fill(kind, params, **special)
         with Exclusive(self) as handle:
             check(function(handle, *first, given, error), error)
@@ -115,7 +116,7 @@ class Session(Resource):
     def next(self) -> Piece | None:
         """Generates one token. None at a stop, unless text had been held back: that comes first, without a token.
         A cancelled text goes on at the next call, one that ended otherwise does not."""
-        piece = ctypes.POINTER(_abi.Piece)()
+        piece = ctypes.POINTER(abi.Piece)()
         with Exclusive(self) as handle:
             if self.stop_reason not in (None, Status.STOP_CANCELLED):
                 return None
@@ -147,10 +148,10 @@ class Session(Resource):
     def generate(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
                  on_piece: Callable[[Piece], object] | None = None) -> Status:
         """The same inside the library: `on_piece` gets the pieces, and ends the text by giving anything true."""
-        limit = _NO_LIMIT if max_tokens is None else integer(_abi.size, max_tokens, "max_tokens")
+        limit = _NO_LIMIT if max_tokens is None else integer(abi.size, max_tokens, "max_tokens")
         tokens, count = tokens_in(self._tokens(prompt))
         self._set_limit(None)
-        callback = self._callbacks.piece(on_piece) if on_piece else _abi.PieceFn()
+        callback = self._callbacks.piece(on_piece) if on_piece else abi.PieceFn()
         with Exclusive(self) as handle:
             self.stop_reason = None
             status = lib.sotto_session_generate(handle, tokens, count, limit, callback, None)
@@ -169,7 +170,7 @@ class Session(Resource):
         if max_tokens == self._limit:
             return
         params = self._stops if max_tokens is None else dataclasses.replace(self._stops, max_tokens=max_tokens)
-        self._set("stops", lib.sotto_session_set_stops, _abi.StopParams, params)
+        self._set("stops", lib.sotto_session_set_stops, abi.StopParams, params)
         self._limit = max_tokens
 
     def heal(self) -> None:
@@ -186,7 +187,7 @@ class Session(Resource):
     def rewind(self, token_count: int) -> None:
         """Makes the stream end after its first tokens."""
         with Exclusive(self) as handle:
-            check(lib.sotto_session_rewind(handle, integer(_abi.u64, token_count, "token_count")))
+            check(lib.sotto_session_rewind(handle, integer(abi.u64, token_count, "token_count")))
         self.stop_reason = None
 
     def reset(self) -> None:
@@ -216,26 +217,26 @@ class Session(Resource):
     def score(self, prompt: Text | Sequence[int]) -> tuple[info.Score, list[float]]:
         """Evaluates tokens and tells how likely each was: their sum, and ln p of each."""
         tokens, count = tokens_in(self._tokens(prompt))
-        each, score = (ctypes.c_float * max(count, 1))(*[math.nan] * count), _abi.Score()
+        each, score = (ctypes.c_float * max(count, 1))(*[math.nan] * count), abi.Score()
         check_whole(self._evaluate(lib.sotto_session_score, tokens, count, each, score))
-        return info.read(info.Score, score), each[:count]
+        return read(info.Score, score), each[:count]
 
     def embed(self, prompt: Text | Sequence[int], pooling: Pooling = Pooling.MEAN) -> list[float]:
         """Evaluates tokens and gives their pooled hidden states."""
         tokens, count = tokens_in(self._tokens(prompt))
-        pooling = integer(_abi.i32, pooling, "pooling")
+        pooling = integer(abi.i32, pooling, "pooling")
         embedding = (ctypes.c_float * self._embedding_size)()
         check_whole(self._evaluate(lib.sotto_session_embed, tokens, count, pooling, embedding))
         return list(embedding)
 
     def search(self, params: SearchParams | None = None, **changes) -> list[FoundSequence]:
         """Continues the stream in several ways at once, best first; the stream itself stays as it was."""
-        params, filler, error = changed(SearchParams, params, changes), Filler(), _abi.Error()
+        params, filler, error = changed(SearchParams, params, changes), Filler(), abi.Error()
         if params.phrase_groups is not None and len(params.phrase_groups) != len(params.phrases or ()):
             raise ValueError("phrase_groups must have a number for each phrase")
-        given = filler.fill(_abi.SearchParams, params, similarity=self._callbacks.similarity(params.similarity),
+        given = filler.fill(abi.SearchParams, params, similarity=self._callbacks.similarity(params.similarity),
                             on_step=self._callbacks.step(params.on_step))
-        found, count = ctypes.POINTER(_abi.Sequence)(), ctypes.c_size_t()
+        found, count = ctypes.POINTER(abi.Sequence)(), ctypes.c_size_t()
         with Exclusive(self) as handle:
             status = lib.sotto_session_search(handle, given, found, count, error)
             self._callbacks.raise_first()
@@ -257,14 +258,14 @@ class Session(Resource):
 
     def restore(self, state: bytes) -> None:
         """Goes on where a state was saved; the state may come from anyone."""
-        data, error = as_bytes(state), _abi.Error()
+        data, error = as_bytes(state), abi.Error()
         with Exclusive(self) as handle:
             check(lib.sotto_session_restore(handle, data, len(data), error), error)
         self.stop_reason = None
 
     def fork_into(self, other: Session) -> None:
         """Makes `other`, of the same shape, a copy of this stream."""
-        error = _abi.Error()
+        error = abi.Error()
         with Exclusive(self) as source, Exclusive(other) as target:
             check(lib.sotto_session_fork(source, target, error), error)
         other.stop_reason = self.stop_reason
@@ -273,20 +274,20 @@ class Session(Resource):
 
     @property
     def info(self) -> info.SessionInfo:
-        return self._read(info.SessionInfo, _abi.SessionInfo(), lib.sotto_session_get_info)
+        return self._read(info.SessionInfo, abi.SessionInfo(), lib.sotto_session_get_info)
 
     @property
     def timings(self) -> info.SessionTimings:
-        return self._read(info.SessionTimings, _abi.SessionTimings(), lib.sotto_session_get_timings)
+        return self._read(info.SessionTimings, abi.SessionTimings(), lib.sotto_session_get_timings)
 
     @property
     def speculation_info(self) -> info.SpeculationInfo:
-        return self._read(info.SpeculationInfo, _abi.SpeculationInfo(), lib.sotto_session_get_speculation_info)
+        return self._read(info.SpeculationInfo, abi.SpeculationInfo(), lib.sotto_session_get_speculation_info)
 
     def _read(self, kind, struct, function):
         with Exclusive(self) as handle:
             check(function(handle, struct))
-        return info.read(kind, struct)
+        return read(kind, struct)
 
     def reset_timings(self) -> None:
         with Exclusive(self) as handle:

@@ -6,11 +6,11 @@ import unittest
 
 from support import ROOT
 
-from sotto import _abi, enums, info, params
+from sotto.generated import abi, enums, info, params
 
 
 def struct_named(name):
-    return getattr(_abi, "".join(part.capitalize() for part in name.split("_")[1:]))
+    return getattr(abi, "".join(part.capitalize() for part in name.split("_")[1:]))
 
 
 class AbiTest(unittest.TestCase):
@@ -31,7 +31,7 @@ class AbiTest(unittest.TestCase):
 
     def test_every_function_is_declared(self):
         symbols = re.findall(r"^sotto_\w+$", (ROOT / "capi/symbols.txt").read_text(), flags=re.M)
-        self.assertEqual(sorted(_abi.FUNCTIONS), sorted(symbols))
+        self.assertEqual(sorted(abi.FUNCTIONS), sorted(symbols))
 
     def test_every_constant_is_there(self):
         headers = "".join(path.read_text() for path in sorted((ROOT / "capi/include").glob("*.h")))
@@ -47,7 +47,7 @@ class AbiTest(unittest.TestCase):
         for name, kind in vars(params).items():
             if not dataclasses.is_dataclass(kind):
                 continue
-            declared = [field for field, _ in getattr(_abi, name)._fields_
+            declared = [field for field, _ in getattr(abi, name)._fields_
                         if not re.fullmatch(r"reserved\d?|.*user_data", field)]
             counts = {field for field in declared if field.endswith("_count")
                       and any(other + "_count" == field or other.rstrip("s") + "_count" == field for other in declared)}
@@ -55,7 +55,7 @@ class AbiTest(unittest.TestCase):
             self.assertEqual(mine, [field for field in declared if field not in left_out | counts], name)
         for name, kind in vars(info).items():
             if dataclasses.is_dataclass(kind):
-                declared = [field for field, _ in getattr(_abi, name)._fields_]
+                declared = [field for field, _ in getattr(abi, name)._fields_]
                 self.assertEqual(list(kind.__annotations__),
                                  [field for field in declared if field not in ("struct_size", "reserved")], name)
 

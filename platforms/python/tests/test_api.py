@@ -228,7 +228,7 @@ class SessionTest(unittest.TestCase):
 
     def test_speculation(self):
         plain, fast = self.session(), self.session(draft_tokens=4)
-        fast.set_speculation(sources=sotto.Draft.CALLBACK | sotto.Draft.LOOKUP,
+        fast.set_speculation(sources=sotto.DraftSource.CALLBACK | sotto.DraftSource.LOOKUP,
                              draft=lambda tokens, hidden, capacity: [tokens[-1]] * capacity)
         for session in (plain, fast):
             session.set_sampler(temperature=0)

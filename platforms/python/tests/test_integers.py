@@ -32,7 +32,7 @@ class IntegerTest(unittest.TestCase):
             self.check_refused("key", lambda: session.set_sampler(watermark=sotto.WatermarkParams(key=-1)))
             self.check_refused("stop_tokens", lambda: session.set_stops(stop_tokens=[big]))
             self.assertEqual(session.info.token_count, len(MODEL.tokenize("It was")))
-            session.set_speculation(sources=sotto.Draft.CALLBACK, draft=lambda *_: [big])
+            session.set_speculation(sources=sotto.DraftSource.CALLBACK, draft=lambda *_: [big])
             self.check_refused("draft", lambda: list(session.stream("It was", 8)))
         self.check_refused("context_tokens", lambda: MODEL.session(context_tokens=2**32 + 64))
         self.check_refused("token", lambda: MODEL.token_bytes(big))

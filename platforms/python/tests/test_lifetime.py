@@ -72,7 +72,7 @@ class LifetimeTest(unittest.TestCase):
         guide.prefill(prompt)
         session.set_grammar(sotto.Grammar.regex("[a-z ]*"))
         session.set_guide(guide, scale=1.2)
-        session.set_speculation(sources=sotto.Draft.SESSION, draft_session=draft)
+        session.set_speculation(sources=sotto.DraftSource.SESSION, draft_session=draft)
         for used in (guide, draft):
             self.assertRaises(sotto.BusyError, used.next)
         for thing in (model, guide, draft):

@@ -1,6 +1,6 @@
 //! Streams an object under a JSON Schema: json MODEL PROMPT
 
-use sotto::{Grammar, GrammarParams, JsonSpace, Language, Matcher, Model, Stop, Vocabulary};
+use sotto::{Grammar, GrammarLanguage, GrammarParams, JsonSpace, Matcher, Model, Stop, Vocabulary};
 use std::io::Write;
 
 const SCHEMA: &str = r#"{
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let (path, prompt) = arguments.next().zip(arguments.next()).ok_or("json MODEL PROMPT")?;
     let model = Model::open(path)?;
-    let params = GrammarParams::new(Language::JsonSchema).json_space(JsonSpace::OneSpace);
+    let params = GrammarParams::new(GrammarLanguage::JsonSchema).json_space(JsonSpace::OneSpace);
     let grammar = Grammar::compile(SCHEMA, &params)?;
     let mut session = model.session()?;
     session.set_matcher(Matcher::new(&grammar, &Vocabulary::of_model(&model)?)?)?;

@@ -1,6 +1,7 @@
 //! What can go wrong, and why a stream ends.
 
 use crate::sys;
+use crate::Stop;
 use std::fmt;
 
 /// The result of what can fail.
@@ -51,56 +52,6 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
-
-/// Why a stream ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Stop {
-    /// The model produced its end-of-text token.
-    EndOfText,
-    /// The limit of tokens was reached.
-    MaxTokens,
-    /// [`Overflow::Stop`](crate::Overflow::Stop), and no slot is free.
-    ContextFull,
-    /// Nothing can follow under the grammar.
-    Grammar,
-    /// The callback said so.
-    Callback,
-    /// [`Canceller::cancel`](crate::Canceller::cancel) was called.
-    Cancelled,
-    /// A stop token.
-    Token,
-    /// A stop string.
-    String,
-    /// The time was over.
-    Time,
-    /// The text repeated itself.
-    Repetition,
-    /// Every way on led to a banned string.
-    Banned,
-    /// A reason of a later version of the library.
-    Other(i32),
-}
-
-impl Stop {
-    pub(crate) fn from_status(status: i32) -> Option<Stop> {
-        Some(match status {
-            sys::SOTTO_STOP_END_OF_TEXT => Stop::EndOfText,
-            sys::SOTTO_STOP_MAX_TOKENS => Stop::MaxTokens,
-            sys::SOTTO_STOP_CONTEXT_FULL => Stop::ContextFull,
-            sys::SOTTO_STOP_GRAMMAR => Stop::Grammar,
-            sys::SOTTO_STOP_CALLBACK => Stop::Callback,
-            sys::SOTTO_STOP_CANCELLED => Stop::Cancelled,
-            sys::SOTTO_STOP_TOKEN => Stop::Token,
-            sys::SOTTO_STOP_STRING => Stop::String,
-            sys::SOTTO_STOP_TIME => Stop::Time,
-            sys::SOTTO_STOP_REPETITION => Stop::Repetition,
-            sys::SOTTO_STOP_BANNED => Stop::Banned,
-            other if other > 0 => Stop::Other(other),
-            _ => return None,
-        })
-    }
-}
 
 /// The library's text for a status.
 pub(crate) fn status_text(status: i32) -> String {

@@ -3,36 +3,12 @@
 use crate::error::{check, Error, Report, Result};
 use crate::log::{call_log, LogFunction};
 use crate::memory::{pointer_of, Block};
-use crate::params::{c_enum, list_setters, setters, texts, with_defaults};
+use crate::params::{with_defaults, Lists};
 use crate::sys;
-use crate::{Model, Token};
+use crate::{GrammarLanguage, GrammarParams, Model, Token};
 use std::os::raw::c_void;
 use std::ptr::NonNull;
 use std::sync::Arc;
-
-c_enum! {
-    /// What the source text of a grammar is.
-    Language {
-        Gbnf = SOTTO_GRAMMAR_GBNF,
-        JsonSchema = SOTTO_GRAMMAR_JSON_SCHEMA,
-        Regex = SOTTO_GRAMMAR_REGEX,
-        /// Any JSON value; no source.
-        Json = SOTTO_GRAMMAR_JSON,
-        /// Any JSON object; no source.
-        JsonObject = SOTTO_GRAMMAR_JSON_OBJECT,
-        Choices = SOTTO_GRAMMAR_CHOICES,
-        Number = SOTTO_GRAMMAR_NUMBER,
-        Tools = SOTTO_GRAMMAR_TOOLS,
-    }
-}
-c_enum! {
-    /// Blanks in JSON.
-    JsonSpace {
-        Flexible = SOTTO_JSON_FLEXIBLE,
-        Compact = SOTTO_JSON_COMPACT,
-        OneSpace = SOTTO_JSON_ONE_SPACE,
-    }
-}
 
 /// The tokens of a model, or of anything else, prepared for masks.
 #[derive(Clone)]
@@ -141,87 +117,17 @@ impl Vocabulary {
     }
 }
 
-/// How a source becomes a grammar.
-#[derive(Clone)]
-pub struct GrammarParams {
-    raw: sys::sotto_grammar_params,
-    root: String,
-    vocabulary: Option<Vocabulary>,
-    triggers: Vec<String>,
-    trigger_tokens: Vec<Token>,
-    log: Option<LogFunction>,
-    memory_limit: usize,
-}
-
-// SAFETY: `raw` has no pointers but to the library's constants.
-unsafe impl Send for GrammarParams {}
-unsafe impl Sync for GrammarParams {}
-
-impl Default for GrammarParams {
-    fn default() -> Self {
-        GrammarParams {
-            raw: with_defaults!(sotto_grammar_params, sotto_grammar_params_init),
-            root: String::new(),
-            vocabulary: None,
-            triggers: Vec::new(),
-            trigger_tokens: Vec::new(),
-            log: None,
-            memory_limit: 1 << 30,
-        }
-    }
-}
-
 impl GrammarParams {
     /// The defaults for a language.
-    pub fn new(language: Language) -> Self {
+    pub fn new(language: GrammarLanguage) -> Self {
         GrammarParams::default().language(language)
     }
 
-    setters! {
-        language: Language, json_space: JsonSpace, maximum_space: u32, allow_surrounding_whitespace: bool, schema_draft: u32,
-        assert_formats: bool, closed: bool, distinct_names: bool, parallel_tool_calls: bool,
-    }
-    list_setters! { triggers: String, trigger_tokens: Token, }
-
-    /// GBNF's start rule.
-    #[must_use]
-    pub fn root(mut self, rule: impl Into<String>) -> Self {
-        self.root = rule.into();
-        self
-    }
-
-    /// For token literals and trigger tokens.
-    #[must_use]
-    pub fn vocabulary(mut self, vocabulary: &Vocabulary) -> Self {
-        self.vocabulary = Some(vocabulary.clone());
-        self
-    }
-
-    /// Hears warnings.
-    #[must_use]
-    pub fn log(mut self, log: impl Fn(i32, &str) + Send + Sync + 'static) -> Self {
-        self.log = Some(Arc::new(log));
-        self
-    }
-
-    /// The most bytes that compiling may take.
-    #[must_use]
-    pub fn memory_limit(mut self, bytes: usize) -> Self {
-        self.memory_limit = bytes;
-        self
-    }
-
+    /// Calls `use_raw` with the struct as the library takes it.
     fn lower<T>(&self, use_raw: impl FnOnce(&sys::sotto_grammar_params) -> T) -> T {
-        let mut raw = self.raw;
-        if !self.root.is_empty() {
-            raw.root = sys::sotto_text { text: self.root.as_ptr(), size: self.root.len() };
-        }
+        let mut lists = Lists::default();
+        let mut raw = self.fill(&mut lists);
         raw.vocabulary = self.vocabulary.as_ref().map_or(std::ptr::null(), Vocabulary::raw);
-        let triggers = texts(&self.triggers);
-        raw.triggers = pointer_of(&triggers);
-        raw.trigger_count = triggers.len();
-        raw.trigger_tokens = pointer_of(&self.trigger_tokens);
-        raw.trigger_token_count = self.trigger_tokens.len();
         if let Some(log) = &self.log {
             raw.log = Some(call_log);
             raw.log_user_data = log as *const LogFunction as *mut c_void;
@@ -251,16 +157,25 @@ impl Grammar {
 
     /// Compiles a JSON Schema.
     pub fn json_schema(source: &str) -> Result<Grammar> {
-        Grammar::compile(source, &GrammarParams::new(Language::JsonSchema))
+        Grammar::compile(source, &GrammarParams::new(GrammarLanguage::JsonSchema))
     }
 
     /// Compiles a regular expression, which the whole text is to match.
     pub fn regex(source: &str) -> Result<Grammar> {
-        Grammar::compile(source, &GrammarParams::new(Language::Regex))
+        Grammar::compile(source, &GrammarParams::new(GrammarLanguage::Regex))
     }
 
-    /// Compiles a source of any kind.
+    /// Compiles a source of any kind in at most 1 GiB of memory.
     pub fn compile(source: &str, params: &GrammarParams) -> Result<Grammar> {
+        Grammar::compile_within(source, params, 1 << 30)
+    }
+
+    /// Compiles a source of any kind in at most `memory_limit` bytes.
+    pub fn compile_within(
+        source: &str,
+        params: &GrammarParams,
+        memory_limit: usize,
+    ) -> Result<Grammar> {
         // SAFETY: the function computes a number.
         let mut size = unsafe { sys::sotto_grammar_typical_memory(source.len()) };
         loop {
@@ -281,7 +196,7 @@ impl Grammar {
                     report.out(),
                 )
             });
-            if status == sys::SOTTO_GRAMMAR_TOO_LARGE && size < params.memory_limit / 4 {
+            if status == sys::SOTTO_GRAMMAR_TOO_LARGE && size < memory_limit / 4 {
                 size *= 4;
                 continue;
             }

@@ -33,39 +33,31 @@
 pub use sotto_sys as sys;
 
 mod error;
+mod generated;
 mod grammar;
-mod huge_pages;
 mod log;
 mod matcher;
 mod memory;
 mod model;
 mod params;
 mod sampler;
-mod sampler_params;
 mod search;
 mod session;
-mod session_info;
 mod speculation;
 mod stream;
 
 /// A token of a vocabulary.
 pub type Token = i32;
 
-pub(crate) use error::Report;
-pub use error::{Error, Result, Stop};
-pub use grammar::{Grammar, GrammarParams, JsonSpace, Language, Vocabulary};
+pub use error::{Error, Result};
+pub use generated::*;
+pub use grammar::{Grammar, Vocabulary};
 pub use log::LogFunction;
-pub use matcher::{Matcher, MatcherInfo, MatcherParams};
-pub use model::{Model, ModelInfo};
-pub use params::{Dola, Isa, ModelParams, Order, Overflow, Selection, SessionParams, StopParams};
+pub use matcher::Matcher;
+pub use model::Model;
 pub use sampler::{Sampler, SamplerInput};
-pub use sampler_params::{SamplerParams, WatermarkParams, WatermarkResult, WatermarkScheme};
-pub use search::{
-    Rerank, EarlyStopping, LengthNorm, SearchMode, SearchParams, SearchResult, Sequence,
-};
-pub use session::{Canceller, Pooling, Score, Session};
-pub use session_info::{SessionInfo, SessionTimings};
-pub use speculation::{GuideMode, GuideParams, SpeculationInfo, SpeculationParams};
+pub use search::{SearchResult, Sequence};
+pub use session::{Canceller, Score, Session};
 pub use stream::{Chunk, Piece, Step, Stream};
 
 /// The version of the linked library: major << 16 | minor << 8 | patch.

@@ -2,39 +2,11 @@
 
 use crate::error::{check, Report, Result};
 use crate::memory::Block;
-use crate::params::{setters, with_defaults};
+use crate::params::read_info;
 use crate::sys;
-use crate::{Grammar, Token, Vocabulary};
+use crate::{Grammar, MatcherInfo, MatcherParams, Token, Vocabulary};
 use std::ptr::{self, NonNull};
 use std::slice;
-
-/// How much a matcher may keep.
-#[derive(Clone)]
-pub struct MatcherParams {
-    raw: sys::sotto_matcher_params,
-}
-
-impl Default for MatcherParams {
-    fn default() -> Self {
-        MatcherParams { raw: with_defaults!(sotto_matcher_params, sotto_matcher_params_init) }
-    }
-}
-
-impl MatcherParams {
-    setters! {
-        sequence_count: u32, rollback_count: u32, node_count: u32, frame_count: u32, config_count: u32,
-        item_count: u32, work_count: u32, mask_bytes: u32, step_budget: u64,
-    }
-}
-
-/// Where a text stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct MatcherInfo {
-    pub may_end: bool,
-    pub must_end: bool,
-    pub token_count: u64,
-}
 
 /// Follows texts through a grammar, and tells which tokens may come next. Given to a session, it is the
 /// session's until that gives it back, so that nobody calls it meanwhile:
@@ -190,18 +162,8 @@ impl Matcher {
 
     /// Where a sequence stands.
     pub fn info(&self, sequence: u32) -> Result<MatcherInfo> {
-        // SAFETY: the struct is plain numbers.
-        let info = unsafe {
-            let mut info: sys::sotto_matcher_info = std::mem::zeroed();
-            info.struct_size = std::mem::size_of_val(&info) as u32;
-            check(sys::sotto_matcher_get_info(self.raw(), sequence, &mut info))?;
-            info
-        };
-        Ok(MatcherInfo {
-            may_end: info.may_end != 0,
-            must_end: info.must_end != 0,
-            token_count: info.token_count,
-        })
+        let read = |info| unsafe { sys::sotto_matcher_get_info(self.raw(), sequence, info) };
+        read_info!(sotto_matcher_info, read).map(MatcherInfo::from)
     }
 
     pub(crate) fn raw(&self) -> *mut sys::sotto_matcher {

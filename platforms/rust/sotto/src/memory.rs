@@ -1,7 +1,6 @@
 //! Blocks of memory as the library wants them, and panics that may not cross it.
 
 use crate::error::{Error, Result};
-use crate::huge_pages;
 use crate::sys;
 use std::alloc::{alloc, dealloc, Layout};
 use std::any::Any;
@@ -9,6 +8,33 @@ use std::os::raw::c_void;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::ptr::NonNull;
 use std::sync::Mutex;
+
+/// Large blocks are on huge pages where the system has them: decoding reads every weight for every token.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod huge_pages {
+    use std::os::raw::{c_int, c_void};
+
+    pub(super) const SIZE: usize = 2 << 20;
+
+    const MADV_HUGEPAGE: c_int = 14;
+
+    extern "C" {
+        fn madvise(address: *mut c_void, size: usize, advice: c_int) -> c_int;
+    }
+
+    pub(super) fn advise(block: *mut c_void, size: usize) {
+        // SAFETY: the advice changes no byte, and touches nothing outside the block's pages.
+        unsafe { madvise(block, size, MADV_HUGEPAGE) };
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod huge_pages {
+    /// No block is that large.
+    pub(super) const SIZE: usize = 1 << (usize::BITS - 1);
+
+    pub(super) fn advise(_: *mut std::os::raw::c_void, _: usize) {}
+}
 
 /// Bytes aligned to `SOTTO_MEMORY_ALIGNMENT`.
 pub(crate) struct Block {
@@ -31,7 +57,7 @@ impl Block {
         // SAFETY: the layout's size is not 0.
         let data = NonNull::new(unsafe { alloc(layout) }).ok_or_else(no_memory)?;
         if is_large {
-            huge_pages::ask_for(data, size);
+            huge_pages::advise(data.as_ptr().cast(), size);
         }
         // SAFETY: these are the layout's bytes. Zeros come last: they make the pages.
         unsafe { data.as_ptr().write_bytes(0, layout.size()) };

@@ -3,9 +3,9 @@
 use crate::error::{check, Error, Report, Result};
 use crate::log::{call_log, LogFunction};
 use crate::memory::{pointer_of, slice, Block};
-use crate::params::{ModelParams, SessionParams};
+use crate::params::read_info;
 use crate::sys;
-use crate::{Session, Token};
+use crate::{Isa, ModelInfo, ModelParams, Session, SessionParams, Token};
 use std::fs::File;
 use std::io::Read;
 use std::os::raw::c_void;
@@ -41,30 +41,6 @@ impl Drop for Inner {
         // SAFETY: sessions and vocabularies hold an Arc of this, so they are gone.
         unsafe { sys::sotto_model_deinit(self.raw.as_ptr()) }
     }
-}
-
-/// The shape of a model and how it runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-#[allow(missing_docs)]
-pub struct ModelInfo {
-    pub vocabulary_size: usize,
-    pub max_context_tokens: usize,
-    pub layer_count: usize,
-    pub head_count: usize,
-    pub embedding_size: usize,
-    pub feed_forward_size: usize,
-    pub end_of_text_token: Option<Token>,
-    pub has_tokenizer: bool,
-    pub max_token_bytes: usize,
-    /// The instruction set in use, such as `"avx2"`.
-    pub isa: &'static str,
-    pub packed_in_place: bool,
-    pub parameter_count: u64,
-    pub weight_bytes: u64,
-    pub vocabulary_bytes: u64,
-    pub layer_weight_bits: u32,
-    pub head_weight_bits: u32,
 }
 
 impl Model {
@@ -161,37 +137,8 @@ impl Model {
 
     /// The model's shape.
     pub fn info(&self) -> ModelInfo {
-        // SAFETY: the struct is plain numbers; the model lives.
-        let info = unsafe {
-            let mut info: sys::sotto_model_info = std::mem::zeroed();
-            info.struct_size = std::mem::size_of_val(&info) as u32;
-            sys::sotto_model_get_info(self.raw(), &mut info);
-            info
-        };
-        // SAFETY: static, terminated text for any value.
-        let isa = unsafe { std::ffi::CStr::from_ptr(sys::sotto_isa_text(info.isa).cast()) };
-        ModelInfo {
-            vocabulary_size: info.vocabulary_size as usize,
-            max_context_tokens: info.max_context_tokens as usize,
-            layer_count: info.layer_count as usize,
-            head_count: info.head_count as usize,
-            embedding_size: info.embedding_size as usize,
-            feed_forward_size: info.feed_forward_size as usize,
-            end_of_text_token: if info.end_of_text_token < 0 {
-                None
-            } else {
-                Some(info.end_of_text_token)
-            },
-            has_tokenizer: info.has_tokenizer != 0,
-            max_token_bytes: info.max_token_bytes as usize,
-            isa: isa.to_str().unwrap_or("unknown"),
-            packed_in_place: info.packed_in_place != 0,
-            parameter_count: info.parameter_count,
-            weight_bytes: info.weight_bytes,
-            vocabulary_bytes: info.vocabulary_bytes,
-            layer_weight_bits: info.layer_weight_bits,
-            head_weight_bits: info.head_weight_bits,
-        }
+        let read = |info| unsafe { sys::sotto_model_get_info(self.raw(), info) };
+        read_info!(sotto_model_info, read).expect("a model of the library").into()
     }
 
     /// The tokens of a text, which must be UTF-8.
@@ -271,5 +218,13 @@ impl Model {
 
     pub(crate) fn raw(&self) -> *const sys::sotto_model {
         self.0.raw.as_ptr()
+    }
+}
+
+impl std::fmt::Display for Isa {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // SAFETY: static, terminated text for any value.
+        let name = unsafe { std::ffi::CStr::from_ptr(sys::sotto_isa_text(*self as i32).cast()) };
+        formatter.write_str(&name.to_string_lossy())
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::error::{Error, Report, Result};
 use crate::memory::{pointer_of, Block, Panics};
-use crate::sampler_params::LogitsCall;
+use crate::params::Lists;
 use crate::sys;
-use crate::{Model, SamplerParams, Token};
+use crate::{Model, SamplerParams, Token, WatermarkParams, WatermarkResult};
+use std::os::raw::c_void;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -159,4 +160,67 @@ impl Sampler {
             token_limit: input.token_limit,
         })
     }
+}
+
+impl WatermarkParams {
+    /// Looks for the watermark in tokens of a model of that vocabulary.
+    pub fn detect(&self, vocabulary_size: usize, tokens: &[Token]) -> Result<WatermarkResult> {
+        let mut report = Report::new();
+        // SAFETY: pointers and sizes are of slices and locals that live.
+        let result = unsafe {
+            let mut result: sys::sotto_watermark_result = std::mem::zeroed();
+            result.struct_size = std::mem::size_of_val(&result) as u32;
+            let status = sys::sotto_watermark_detect(
+                &self.raw,
+                vocabulary_size,
+                pointer_of(tokens),
+                tokens.len(),
+                &mut result,
+                report.out(),
+            );
+            report.check(status)?;
+            result
+        };
+        Ok(result.into())
+    }
+}
+
+pub(crate) type LogitsFunction = Arc<dyn Fn(&mut [f32]) + Send + Sync>;
+
+impl SamplerParams {
+    /// Calls `set` with the struct as the library wants it. What it needs to live as long as it is
+    /// the sampler's comes back.
+    pub(crate) fn lower(
+        &self,
+        panics: &Arc<Panics>,
+        set: impl FnOnce(&sys::sotto_sampler_params) -> std::result::Result<(), Error>,
+    ) -> Result<Option<Box<LogitsCall>>> {
+        let mut lists = Lists::default();
+        let mut raw = self.fill(&mut lists);
+        if let Some(watermark) = &self.watermark {
+            raw.watermark = &watermark.raw;
+        }
+        let call = self
+            .logits_callback
+            .clone()
+            .map(|function| Box::new(LogitsCall { function, panics: Arc::clone(panics) }));
+        if let Some(call) = &call {
+            raw.logits_callback = Some(call_logits);
+            raw.logits_user_data = call.as_ref() as *const LogitsCall as *mut c_void;
+        }
+        set(&raw)?;
+        Ok(call)
+    }
+}
+
+/// A callback over logits, where the library can reach it.
+pub(crate) struct LogitsCall {
+    function: LogitsFunction,
+    panics: Arc<Panics>,
+}
+
+unsafe extern "C" fn call_logits(call: *mut c_void, logits: *mut f32, count: usize) {
+    let call = &*(call as *const LogitsCall);
+    let logits = std::slice::from_raw_parts_mut(logits, count);
+    call.panics.catch(|| (call.function)(logits));
 }

@@ -1,94 +1,15 @@
 //! Several continuations of one prompt at once.
 
-use crate::error::{Error, Report, Result, Stop};
-use crate::memory::{pointer_of, slice, Panics};
-use crate::params::{c_enum, list_setters, setters, token_lists, with_defaults};
+use crate::error::{Error, Report, Result};
+use crate::memory::{slice, Panics};
+use crate::params::Lists;
 use crate::sys;
-use crate::{Session, Token};
+use crate::{SearchParams, Session, Stop, Token};
 use std::ops::ControlFlow;
 use std::os::raw::c_void;
 
-c_enum! {
-    /// Which search.
-    SearchMode {
-        Beam = SOTTO_SEARCH_BEAM,
-        BeamSample = SOTTO_SEARCH_BEAM_SAMPLE,
-        Sample = SOTTO_SEARCH_SAMPLE,
-        Contrastive = SOTTO_SEARCH_CONTRASTIVE,
-    }
-}
-c_enum! {
-    /// When beam search ends.
-    EarlyStopping {
-        Heuristic = SOTTO_EARLY_STOPPING_HEURISTIC,
-        AtOnce = SOTTO_EARLY_STOPPING_AT_ONCE,
-        Never = SOTTO_EARLY_STOPPING_NEVER,
-    }
-}
-c_enum! {
-    /// How scores of unlike lengths compare.
-    LengthNorm {
-        Power = SOTTO_LENGTH_POWER,
-        Gnmt = SOTTO_LENGTH_GNMT,
-    }
-}
-c_enum! {
-    /// What a search of samples puts first.
-    Rerank {
-        Order = SOTTO_RERANK_ORDER,
-        Best = SOTTO_RERANK_BEST,
-        Exact = SOTTO_RERANK_EXACT,
-        Ngram = SOTTO_RERANK_NGRAM,
-        Callback = SOTTO_RERANK_CALLBACK,
-    }
-}
-
-type Similarity<'f> = Box<dyn FnMut(&[Token], &[Token]) -> f64 + 'f>;
-type OnStep<'f> = Box<dyn FnMut(u32, Token) -> ControlFlow<()> + 'f>;
-
-/// What to search for.
-pub struct SearchParams<'f> {
-    raw: sys::sotto_search_params,
-    phrases: Vec<Vec<Token>>,
-    phrase_groups: Vec<u32>,
-    similarity: Option<Similarity<'f>>,
-    on_step: Option<OnStep<'f>>,
-}
-
-impl Default for SearchParams<'_> {
-    fn default() -> Self {
-        SearchParams {
-            raw: with_defaults!(sotto_search_params, sotto_search_params_init),
-            phrases: Vec::new(),
-            phrase_groups: Vec::new(),
-            similarity: None,
-            on_step: None,
-        }
-    }
-}
-
-impl<'f> SearchParams<'f> {
-    setters! {
-        mode: SearchMode, sequence_count: u32, return_count: u32, max_tokens: u32, length_penalty: f32,
-        length_norm: LengthNorm, early_stopping: EarlyStopping, group_count: u32, diversity_penalty: f32,
-        rerank: Rerank, contrastive_k: u32, contrastive_alpha: f32,
-    }
-    list_setters! { phrases: Vec<Token>, phrase_groups: u32, }
-
-    /// For [`Rerank::Callback`].
-    #[must_use]
-    pub fn similarity(mut self, similarity: impl FnMut(&[Token], &[Token]) -> f64 + 'f) -> Self {
-        self.similarity = Some(Box::new(similarity));
-        self
-    }
-
-    /// Hears of each step's tokens: the sequence and its newest token.
-    #[must_use]
-    pub fn on_step(mut self, on_step: impl FnMut(u32, Token) -> ControlFlow<()> + 'f) -> Self {
-        self.on_step = Some(Box::new(on_step));
-        self
-    }
-}
+pub(crate) type Similarity<'f> = Box<dyn FnMut(&[Token], &[Token]) -> f64 + 'f>;
+pub(crate) type OnStep<'f> = Box<dyn FnMut(u32, Token) -> ControlFlow<()> + 'f>;
 
 impl std::fmt::Debug for SearchParams<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -152,15 +73,17 @@ unsafe extern "C" fn call_step(call: *mut c_void, sequence: u32, token: Token) -
 impl Session {
     /// Continuations of the stream, which stays as it is; to go on with one, prefill its tokens.
     pub fn search(&mut self, params: SearchParams<'_>) -> Result<SearchResult> {
-        if !params.phrase_groups.is_empty() && params.phrase_groups.len() != params.phrases.len() {
-            return Err(Error::invalid("phrase_groups are not as many as phrases"));
+        let count_of = |list: Option<usize>| list.unwrap_or(0);
+        let groups = count_of(params.phrase_groups.as_ref().map(Vec::len));
+        let phrases = count_of(params.phrases.as_ref().map(Vec::len));
+        if groups != 0 && groups != phrases {
+            return Err(Error::invalid(format!(
+                "phrase_groups has {groups} elements; it must have as many as phrases, {phrases}"
+            )));
         }
         let panics = std::sync::Arc::clone(&self.panics);
-        let phrases = token_lists(&params.phrases);
-        let mut raw = params.raw;
-        raw.phrases = pointer_of(&phrases);
-        raw.phrase_count = phrases.len();
-        raw.phrase_groups = pointer_of(&params.phrase_groups);
+        let mut lists = Lists::default();
+        let mut raw = params.fill(&mut lists);
         let mut call =
             Call { similarity: params.similarity, on_step: params.on_step, panics: &panics };
         raw.similarity = call.similarity.as_ref().map(|_| call_similarity as _);

@@ -1,25 +1,20 @@
 //! Sessions: streams of text.
 
-use crate::error::{check, check_whole, Report, Result, Stop};
+use crate::error::{check, check_whole, Report, Result};
 use crate::memory::{pointer_of, slice, Block, Panics};
-use crate::params::c_enum;
-use crate::sampler_params::LogitsCall;
+use crate::params::{read_info, Lists};
+use crate::sampler::LogitsCall;
 use crate::speculation::DraftCall;
 use crate::stream::{Piece, Step, Stream};
 use crate::sys;
-use crate::{GuideParams, Matcher, Model, SamplerParams, SessionParams, StopParams, Token};
+use crate::{
+    GuideParams, Matcher, Model, Pooling, SamplerParams, SessionInfo, SessionParams,
+    SessionTimings, Stop, StopParams, Token,
+};
 use std::ops::ControlFlow;
 use std::os::raw::c_void;
 use std::ptr::NonNull;
 use std::sync::Arc;
-
-c_enum! {
-    /// How hidden states become one.
-    Pooling {
-        Last = SOTTO_POOL_LAST,
-        Mean = SOTTO_POOL_MEAN,
-    }
-}
 
 /// How likely tokens were.
 #[derive(Clone, Debug, PartialEq)]
@@ -152,9 +147,10 @@ impl Session {
     /// Sets when the stream stops.
     pub fn set_stops(&mut self, params: &StopParams) -> Result<()> {
         let mut report = Report::new();
+        let mut lists = Lists::default();
+        let raw = params.fill(&mut lists);
         // SAFETY: the library copies what the struct points to.
-        let status = params
-            .lower(|raw| unsafe { sys::sotto_session_set_stops(self.raw(), raw, report.out()) });
+        let status = unsafe { sys::sotto_session_set_stops(self.raw(), &raw, report.out()) };
         report.check(status).map(drop)
     }
 
@@ -380,6 +376,23 @@ impl Session {
         // SAFETY: two sessions, as one is borrowed exclusively.
         let status = unsafe { sys::sotto_session_fork(self.raw(), to.raw(), report.out()) };
         report.check(status).map(drop)
+    }
+
+    /// Where the session stands.
+    pub fn info(&self) -> SessionInfo {
+        let read = |info| unsafe { sys::sotto_session_get_info(self.raw(), info) };
+        read_info!(sotto_session_info, read).expect("a session of the library").into()
+    }
+
+    /// Where time went since the session was made, or [`Session::reset_timings`].
+    pub fn timings(&self) -> SessionTimings {
+        let read = |info| unsafe { sys::sotto_session_get_timings(self.raw(), info) };
+        read_info!(sotto_session_timings, read).expect("a session of the library").into()
+    }
+
+    /// Sets all counts and times to zero.
+    pub fn reset_timings(&mut self) {
+        unsafe { sys::sotto_session_reset_timings(self.raw()) }
     }
 
     /// What another thread may stop this session with.

@@ -1,9 +1,9 @@
 //! The pieces of a stream.
 
-use crate::error::{Result, Stop};
+use crate::error::Result;
 use crate::memory::slice;
 use crate::sys;
-use crate::{Session, Token};
+use crate::{Session, Stop, Token};
 use std::fmt;
 
 /// One generated token, valid until the session's next call.

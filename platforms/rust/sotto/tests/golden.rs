@@ -131,9 +131,9 @@ fn stops_at_a_string() {
 #[test]
 fn keeps_to_a_grammar() {
     let case = Case::named("grammar");
-    assert_eq!(case.number::<i32>("language"), Language::JsonSchema as i32);
+    assert_eq!(case.number::<i32>("language"), GrammarLanguage::JsonSchema as i32);
     assert_eq!(case.number::<i32>("json_space"), JsonSpace::OneSpace as i32);
-    let params = GrammarParams::new(Language::JsonSchema).json_space(JsonSpace::OneSpace);
+    let params = GrammarParams::new(GrammarLanguage::JsonSchema).json_space(JsonSpace::OneSpace);
     let model = demo();
     let grammar = Grammar::compile(&case.text("source"), &params).unwrap();
     let matcher = Matcher::new(&grammar, &Vocabulary::of_model(&model).unwrap()).unwrap();

@@ -1,5 +1,25 @@
 import CSotto
 
+/// A bias added to the logit of a token; negative infinity bans the token.
+public struct TokenBias: Sendable {
+  public var token: Token
+  public var bias: Float
+  public init(token: Token, bias: Float) {
+    self.token = token
+    self.bias = bias
+  }
+}
+
+/// A bias added to the logit of the last of its tokens after the others have been generated.
+public struct SequenceBias: Sendable {
+  public var tokens: [Token]
+  public var bias: Float
+  public init(tokens: [Token], bias: Float) {
+    self.tokens = tokens
+    self.bias = bias
+  }
+}
+
 /// One generated token.
 public struct Piece: Sendable {
   /// A token that could have come.

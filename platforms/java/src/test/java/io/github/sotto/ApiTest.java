@@ -250,7 +250,7 @@ final class ApiTest {
         shape.draftTokens = 4;
         try (Session plain = MODEL.session(shape()); Session fast = MODEL.session(shape)) {
             SpeculationParams params = new SpeculationParams();
-            params.sources = Draft.LOOKUP | Draft.CALLBACK;
+            params.sources = DraftSource.LOOKUP | DraftSource.CALLBACK;
             params.draft = (tokens, hidden, capacity) -> new int[] {tokens[tokens.length - 1]};
             fast.setSpeculation(params);
             same(text(fast, "It was", 30), text(plain, "It was", 30));

@@ -62,7 +62,7 @@ final class LifetimeTest {
             Session draft = model.session(shape());
             guide.prefill("It was");
             SpeculationParams guesses = new SpeculationParams();
-            guesses.sources = Draft.SESSION;
+            guesses.sources = DraftSource.SESSION;
             guesses.draftSession = draft;
             session.setGrammar(Grammar.regex("[a-z ]*"));
             session.setGuide(guide, new GuideParams());

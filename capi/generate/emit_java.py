@@ -1,0 +1,159 @@
+"""Emits the generated files of the Java binding: enumerations, parameters and information as classes, and the tables by
+which the JNI library copies their fields from and to the structs of C."""
+import html
+
+from bindings import MARK, counts_its_own, documentation, info_structs, params_structs, public_enums, visible, wrap
+from tables import Tables, snake_to_camel
+
+CLASSES = "platforms/java/generated/java/io/github/sotto"
+JNI = "platforms/java/jni/generated"
+# Number of C: type of Java, and its signature.
+NUMBERS = {"int32_t": ("int", "I"), "uint32_t": ("int", "I"), "uint64_t": ("long", "J"), "float": ("float", "F"),
+           "double": ("double", "D"), "sotto_token": ("int", "I")}
+ELEMENTS = {"sotto_text": "String", "sotto_token": "int", "uint32_t": "int", "sotto_token_list": "int[]"}
+CALLBACKS = {"sotto_log_fn": "Log", "sotto_logits_fn": "Logits", "sotto_similarity_fn": "Similarity",
+             "sotto_step_fn": "Step", "sotto_draft_fn": "Draft"}
+
+
+def class_name(c_name):
+    return snake_to_camel(c_name.removeprefix("sotto_"))
+
+
+def java_type(field):
+    if field.kind == "bool":
+        return "boolean"
+    if field.kind in ("number", "token"):
+        return NUMBERS[field.type][0]
+    if field.kind == "flags":
+        return "int"
+    if field.kind == "struct":
+        return "String"
+    if field.kind == "array":
+        return ELEMENTS.get(field.type, class_name(field.type)) + "[]"
+    if field.kind == "callback":
+        return f"Callbacks.{CALLBACKS[field.type]}"
+    return class_name(field.type)
+
+
+def signature(java):
+    """The type of a field as JNI writes it."""
+    if java.endswith("[]"):
+        return "[" + signature(java[:-2])
+    plain = {"boolean": "Z", "int": "I", "long": "J", "float": "F", "double": "D", "String": "Ljava/lang/String;"}
+    return plain.get(java, f"Lio/github/sotto/{java};")
+
+
+def doc(text, indent=""):
+    if not text:
+        return []
+    text = html.escape(text, quote=False)
+    one = f"{indent}/** {text} */"
+    return [one] if len(one) <= 120 else [f"{indent}/**", *wrap(text, f"{indent} * "), f"{indent} */"]
+
+
+def source(lines):
+    return "\n".join([f"// {MARK}", "package io.github.sotto;", "", *lines]) + "\n"
+
+
+def enum_text(enum):
+    lines = [*doc(enum.doc), f"public enum {enum.camel} implements Constant {{"]
+    for value in enum.values:
+        end = ";" if value is enum.values[-1] else ","
+        lines += [*doc(value.doc, "    "), f"    {value.name}({value.value}){end}"]
+    return source([*lines, "", "    private final int value;", "", f"    {enum.camel}(int value) {{",
+                   "        this.value = value;", "    }", "", "    @Override", "    public int value() {",
+                   "        return value;", "    }", "", f"    static {enum.camel} of(int value) {{",
+                   "        return Constant.find(values(), value);", "    }", "}"])
+
+
+def flags_text(enum):
+    lines = [*doc(enum.doc), f"public final class {enum.camel} {{"]
+    for value in enum.values:
+        lines += [*doc(value.doc, "    "), f"    public static final int {value.name} = {value.value};"]
+    return source([*lines, "", f"    private {enum.camel}() {{}}", "}"])
+
+
+def class_text(struct, is_params):
+    lines = [*doc(struct.doc), f"public final class {struct.camel} {{"]
+    for field in visible(struct):
+        lines += [*doc(documentation(field), "    "), f"    public {java_type(field)} {field.lower_camel};"]
+    if is_params:
+        lines += ["", "    /** The defaults of the library. */", f"    public {struct.camel}() {{",
+                  f"        Native.defaults{struct.camel}(this);", "    }", "}"]
+    else:
+        lines += ["", f"    {struct.camel}() {{}}", "}"]
+    return source(lines)
+
+
+def is_copied(field):
+    """Whether the JNI library copies the field by its table; callbacks and objects are for the functions that use them."""
+    if field.kind == "array":
+        return counts_its_own(field)
+    return field.kind != "callback" and (field.kind != "pointer" or field.type == "sotto_watermark_params")
+
+
+def row(struct, field):
+    java = f'"{field.lower_camel}", "{signature(java_type(field))}"'
+    if field.kind == "array":
+        return f"    LIST({struct.name}, {field.name}, {field.count}, {java}),"
+    return f"    FIELD({struct.name}, {field.name}, {java}),"
+
+
+TABLES_HEAD = f"""\
+// {MARK}
+#include "platforms/java/jni/generated/tables.h"
+
+#include <cstddef>
+
+#include "platforms/java/jni/native.h"
+
+namespace sotto_jni {{
+namespace {{
+
+#define FIELD(type, field, java, signature) {{ java, signature, offsetof(type, field), 0 }}
+#define LIST(type, field, count, java, signature) {{ java, signature, offsetof(type, field), offsetof(type, count) }}
+
+"""
+DEFAULTS = """\
+// Native.defaultsXxx(object) sets the fields of parameters to the defaults of the library.
+#define DEFAULTS(java, type) \\
+  NATIVE(void, defaults##java)(JNIEnv* env, jclass, jobject to) { \\
+    type params; \\
+    type##_init(&params, sizeof params); \\
+    sotto_jni::write_fields(env, &params, sotto_jni::k##java##Fields, to); \\
+  }
+
+"""
+
+
+def tables_text(tables):
+    structs = [*params_structs(tables), *info_structs(tables)]
+    text = TABLES_HEAD
+    for struct in structs:
+        rows = [row(struct, field) for field in visible(struct) if is_copied(field)]
+        text += "\n".join([f"constexpr Field k{struct.camel}[] = {{", *rows, "};", "", ""])
+    text += "}  // namespace\n\n"
+    for struct in structs:
+        text += f"const Fields k{struct.camel}Fields = {{k{struct.camel}, sizeof k{struct.camel} / sizeof(Field)}};\n"
+    text += "\n}  // namespace sotto_jni\n\n" + DEFAULTS
+    return text + "".join(f"DEFAULTS({struct.camel}, {struct.name})\n" for struct in params_structs(tables))
+
+
+def header_text(tables):
+    guard = "SOTTO_PLATFORMS_JAVA_JNI_GENERATED_TABLES_H"
+    structs = [*params_structs(tables), *info_structs(tables)]
+    return (f"// {MARK}\n#ifndef {guard}\n#define {guard}\n\n#include \"platforms/java/jni/fields.h\"\n\n"
+            "namespace sotto_jni {\n\n// The fields of the structs of sotto.h in the Java classes of the same names.\n"
+            + "".join(f"extern const Fields k{struct.camel}Fields;\n" for struct in structs)
+            + f"\n}}  // namespace sotto_jni\n\n#endif  // {guard}\n")
+
+
+def emit(tables: Tables) -> dict[str, str]:
+    """{path: text}"""
+    files = {f"{CLASSES}/{enum.camel}.java": (flags_text if enum.flags else enum_text)(enum)
+             for enum in public_enums(tables)}
+    files.update({f"{CLASSES}/{struct.camel}.java": class_text(struct, True) for struct in params_structs(tables)})
+    files.update({f"{CLASSES}/{struct.camel}.java": class_text(struct, False) for struct in info_structs(tables)})
+    files[f"{JNI}/tables.cpp"] = tables_text(tables)
+    files[f"{JNI}/tables.h"] = header_text(tables)
+    return files

@@ -1,0 +1,223 @@
+"""Emits the generated modules of the Python binding: declarations for ctypes, enumerations, parameters, information."""
+import re
+
+from bindings import (MARK, callbacks, counts_its_own, documentation, functions, info_structs, params_structs, public_enums,
+                      visible, wrap)
+from tables import Tables, snake_to_camel
+
+FOLDER = "platforms/python/sotto/generated"
+C_TYPES = {"int32_t": "i32", "uint8_t": "u8", "uint32_t": "u32", "uint64_t": "u64", "float": "f32", "double": "f64",
+           "size_t": "size", "sotto_token": "i32"}
+ELEMENTS = {"sotto_text": "Text", "sotto_token_list": "Sequence[int]", "sotto_token_bias": "tuple[int, float]",
+            "sotto_sequence_bias": "tuple[Sequence[int], float]"}
+CALLBACKS = {"sotto_log_fn": "Callable[[LogLevel, str], None]",
+             "sotto_logits_fn": "Callable[[memoryview], None]",
+             "sotto_similarity_fn": "Callable[[list[int], list[int]], float]",
+             "sotto_step_fn": "Callable[[int, int], object]",
+             "sotto_draft_fn": "Callable[[list[int], memoryview | None, int], Sequence[int]]"}
+
+ABI_HEAD = '''\
+import ctypes
+from ctypes import CFUNCTYPE, POINTER
+
+i32, u8, u32, u64 = ctypes.c_int32, ctypes.c_uint8, ctypes.c_uint32, ctypes.c_uint64
+f32, f64, size, pointer = ctypes.c_float, ctypes.c_double, ctypes.c_size_t, ctypes.c_void_p
+
+
+class Struct(ctypes.Structure):
+    """A struct that may begin with its own size. COUNTS names the field that counts each list."""
+
+    COUNTS: dict = {}
+
+    def __init__(self, *args, **values):
+        super().__init__(*args, **values)
+        if self._fields_[0][0] == "struct_size":
+            self.struct_size = ctypes.sizeof(self)
+'''
+
+
+def fill(items, opening, closing, indent=8, width=120):
+    """`items`, separated by commas and wrapped, between brackets."""
+    lines = wrap(", ".join(item.replace(" ", "\0") for item in items) + closing, " " * indent, width)
+    return (opening + "\n" + "\n".join(lines)).replace("\0", " ")
+
+
+def name_of(c_name):
+    return snake_to_camel(c_name.removeprefix("sotto_"))
+
+
+class Abi:
+    """The declarations for ctypes; each comes after those that it needs."""
+
+    def __init__(self, tables):
+        self.tables, self.callbacks, self.done, self.parts = tables, callbacks(tables), set(), [ABI_HEAD]
+        self.enums = {enum.name for enum in tables.enums}
+        self.structs = {struct.name: struct for struct in tables.structs}
+        for struct in tables.structs:
+            self.struct(struct)
+        for name in self.callbacks:
+            self.callback(name)
+
+    def type(self, c_type):
+        c_type = c_type.replace("const ", "")
+        if c_type in C_TYPES:
+            return C_TYPES[c_type]
+        if c_type in self.enums:
+            return "i32"
+        if c_type in self.structs:
+            self.struct(self.structs[c_type])
+            return name_of(c_type)
+        if c_type in self.callbacks:
+            self.callback(c_type)
+            return name_of(c_type)
+        if c_type == "void":
+            return "None"
+        if array := re.fullmatch(r"char\[(\d+)\]", c_type):
+            return f"ctypes.c_char * {array[1]}"
+        if c_type in ("void*", "char*") or "(*)" in c_type:
+            return "pointer"
+        target = c_type[:-1]
+        if not c_type.endswith("*"):
+            raise ValueError(f"no type for {c_type}")
+        is_known = target in C_TYPES or target.endswith("*") or target in self.enums or target in self.structs
+        return f"POINTER({self.type(target)})" if is_known else "pointer"
+
+    def struct(self, struct):
+        if struct.name in self.done:
+            return
+        self.done.add(struct.name)
+        fields = [f'("{field.name}", {self.type(field.c_type)})' for field in struct.fields]
+        text = f"class {struct.camel}(Struct):\n" + fill(fields, "    _fields_ = [", "]")
+        counts = [f'"{field.name}": "{field.count}"' for field in struct.fields
+                  if field.kind == "array" and counts_its_own(field)]
+        if counts:
+            text += "\n" + fill(counts, "    COUNTS = {", "}")
+        self.parts.append(text + "\n")
+
+    def callback(self, name):
+        if name in self.done:
+            return
+        self.done.add(name)
+        function = self.callbacks[name]
+        types = [self.type(function.result), *(self.type(c_type) for c_type, _ in function.parameters)]
+        self.parts.append(f"{name_of(name)} = CFUNCTYPE({', '.join(types)})\n")
+
+    def text(self):
+        listed = []
+        for function in functions(self.tables):
+            result = "ctypes.c_char_p" if function.result == "const char*" else self.type(function.result)
+            arguments = ", ".join(self.type(c_type) for c_type, _ in function.parameters)
+            line = f'    "{function.name}": ({result}, [{arguments}]),'
+            listed += wrap(line.strip().replace(", ", ",\0").replace(" ", "\1").replace("\0", " "), "    ")
+        lines = "\n".join(line.replace("\1", " ") if line.startswith('    "') else "    " + line.replace("\1", " ")
+                          for line in listed)
+        return "\n\n".join(self.parts) + f"\n\n# name: result, arguments\nFUNCTIONS = {{\n{lines}\n}}\n"
+
+
+def documented(line, doc):
+    """An attribute with its docstring."""
+    return [line, *docstring(doc)] if doc else [line]
+
+
+def docstring(doc):
+    text = doc.replace("\\", "\\\\") + (" " if doc.endswith('"') else "")
+    return wrap(f'"""{text}"""', "    ")
+
+
+def enums_text(tables):
+    classes = []
+    for enum in public_enums(tables):
+        lines = [f"class {enum.camel}(enum.{'IntFlag' if enum.flags else 'IntEnum'}):",
+                 *docstring(enum.doc), ""]
+        for value in enum.values:
+            lines += documented(f"    {value.name} = {value.value}", value.doc)
+        classes.append("\n".join(lines) + "\n")
+    return "import enum\n\n" + exported(tables, public_enums(tables)) + "\n\n" + "\n\n".join(classes)
+
+
+def exported(tables, items):
+    return fill([f'"{name}"' for name in sorted(item.camel for item in items)], "__all__ = [", "]\n", 4)
+
+
+def python_type(field):
+    if field.kind == "bool":
+        return "bool"
+    if field.kind in ("enum", "flags"):
+        return name_of(field.type)
+    if field.kind in ("number", "token"):
+        return "float" if field.type in ("float", "double") else "int"
+    if field.kind == "struct":
+        return "Text"
+    if field.kind == "array":
+        if field.type in ELEMENTS:
+            return f"Sequence[{ELEMENTS[field.type]}]"
+        return f"Sequence[{'int' if field.type in C_TYPES else name_of(field.type)}]"
+    if field.kind == "callback":
+        return CALLBACKS[field.type]
+    return name_of(field.type)
+
+
+def dataclasses_text(tables, structs, optional):
+    classes = []
+    for struct in structs:
+        lines = ["@dataclass(frozen=True)", f"class {struct.camel}:", *docstring(struct.doc), ""]
+        for field in visible(struct):
+            suffix = " | None = None" if optional else ""
+            lines += documented(f"    {field.name}: {python_type(field)}{suffix}", documentation(field))
+        classes.append("\n".join(lines) + "\n")
+    return "\n\n".join(classes)
+
+
+def enum_imports(tables, structs):
+    known = {enum.camel for enum in tables.enums}
+    names = sorted({name for struct in structs for field in visible(struct)
+                    for name in re.findall(r"[A-Z]\w+", python_type(field)) if name in known})
+    return fill(names, "from .enums import (", ")\n", 4)
+
+
+PARAMS_HEAD = '''\
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Union
+
+{imports}
+if TYPE_CHECKING:
+    from ..grammar import Vocabulary
+    from ..session import Session
+
+{all}
+Text = Union[str, bytes]
+
+
+'''
+INFO_HEAD = '''\
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+{imports}
+{all}
+
+'''
+
+
+def emit(tables: Tables) -> dict[str, str]:
+    """{path: text}"""
+    def module(name, doc, text):
+        return {f"{FOLDER}/{name}.py": f'# {MARK}\n"""{doc}"""\n{text}'}
+
+    params, info = params_structs(tables), info_structs(tables)
+    return {
+        f"{FOLDER}/__init__.py": f'# {MARK}\n"""What follows from the table of parameters."""\n',
+        **module("abi", "The C interface as ctypes declares it: every struct, callback and function of sotto.h.",
+                 Abi(tables).text()),
+        **module("enums", "The enumerations of sotto.h.", enums_text(tables)),
+        **module("params", "Parameters. A field that is None keeps the library's default.",
+                 PARAMS_HEAD.format(imports=enum_imports(tables, params), all=exported(tables, params))
+                 + dataclasses_text(tables, params, True)),
+        **module("info", "What the library reports about its objects.",
+                 INFO_HEAD.format(imports=enum_imports(tables, info), all=exported(tables, info))
+                 + dataclasses_text(tables, info, False)),
+    }

@@ -1,0 +1,321 @@
+"""Emits the generated files of the Rust crates: declarations of the C interface, enumerations, parameters, information,
+and the list of fields that the test of layouts checks."""
+import re
+
+from bindings import (MARK, callbacks, counts_its_own, documentation, functions, info_structs, params_structs, public_enums,
+                      visible, wrap)
+from tables import Tables, snake_to_camel
+
+C_TYPES = {"int32_t": "i32", "uint8_t": "u8", "uint32_t": "u32", "uint64_t": "u64", "float": "f32", "double": "f64",
+           "size_t": "usize", "sotto_token": "sotto_token", "void": "c_void", "char": "u8"}
+ELEMENTS = {"sotto_text": "String", "sotto_token": "Token", "sotto_stage": "Stage", "uint32_t": "u32",
+            "sotto_token_list": "Vec<Token>", "sotto_token_bias": "(Token, f32)",
+            "sotto_sequence_bias": "(Vec<Token>, f32)"}
+# How lists of other structs become C's; lists of plain values are used in place.
+CONVERSIONS = {"sotto_text": "texts", "sotto_token_list": "token_lists", "sotto_token_bias": "token_biases",
+               "sotto_sequence_bias": "sequence_biases"}
+# The type that holds a callback, what its setter takes, and how that is held.
+CALLBACKS = {
+    "sotto_log_fn": ("LogFunction", "impl Fn(i32, &str) + Send + Sync + 'static", "Arc"),
+    "sotto_logits_fn": ("LogitsFunction", "impl Fn(&mut [f32]) + Send + Sync + 'static", "Arc"),
+    "sotto_similarity_fn": ("Similarity<'f>", "impl FnMut(&[Token], &[Token]) -> f64 + 'f", "Box"),
+    "sotto_step_fn": ("OnStep<'f>", "impl FnMut(u32, Token) -> ControlFlow<()> + 'f", "Box"),
+    "sotto_draft_fn": ("DraftFunction", "impl FnMut(&[Token], &[f32], &mut [Token]) -> usize + Send + 'static", "Box"),
+}
+# What a setter takes of an object, and what of that is kept.
+OBJECTS = {"sotto_vocabulary": ("Vocabulary", "&Vocabulary", "clone()"), "sotto_session": ("Session", "Session", "")}
+# The functions of sotto_executor, which have no types of their own in C.
+EXECUTOR = {
+    "num_threads": 'Option<unsafe extern "C" fn(executor_context: *mut c_void) -> i32>',
+    "schedule": """Option<
+        unsafe extern "C" fn(
+            executor_context: *mut c_void,
+            context: *mut c_void,
+            task: Option<unsafe extern "C" fn(context: *mut c_void)>,
+        ),
+    >""",
+}
+# Structs whose callbacks may borrow, and those that cannot be shared between threads.
+BORROWING = {"sotto_search_params"}
+SEND_ONLY = {"sotto_speculation_params"}
+
+
+def doc(text, indent=""):
+    return wrap(text, indent + "/// ", 100)
+
+
+def rust_name(name):
+    return snake_to_camel(name.removeprefix("sotto_"))
+
+
+def c_type(text):
+    """A type of C in Rust."""
+    text = text.strip()
+    if array := re.fullmatch(r"char\[(\d+)\]", text):
+        return f"[u8; {array[1]}]"
+    if text.endswith("*"):
+        target = text[:-1]
+        is_const = target.startswith("const ") and not target.endswith("*")
+        return f"*{'const' if is_const else 'mut'} {c_type(target[6:] if is_const else target)}"
+    text = text.replace("const ", "")
+    return C_TYPES.get(text, text)
+
+
+def result(c_result):
+    return "" if c_result == "void" else f" -> {c_type(c_result)}"
+
+
+def function_type(c_result, parameters):
+    return f'Option<unsafe extern "C" fn({", ".join(f"{name}: {c_type(t)}" for t, name in parameters)}){result(c_result)}>'
+
+
+def signature(opening, parameters, closing, indent):
+    """A list of parameters as rustfmt breaks it."""
+    one = f"{indent}{opening}({', '.join(parameters)}){closing}"
+    if len(one) <= 100:
+        return [one]
+    return [f"{indent}{opening}(", *(f"{indent}    {part}," for part in parameters), f"{indent}){closing}"]
+
+
+def sys_text(tables):
+    known = {struct.name for struct in tables.structs} | {enum.name for enum in tables.enums} | {"sotto_token", *callbacks(tables)}
+    opaque = []
+    for function in functions(tables):
+        for name in re.findall(r"\bsotto_\w+", " ".join([function.result, *(t for t, _ in function.parameters)])):
+            if name not in known and name not in opaque:
+                opaque.append(name)
+    lines = ["//! The types, constants and functions of `sotto.h`.", "", "use core::ffi::c_void;", "",
+             "pub type sotto_token = i32;", ""]
+    lines += [f"opaque!({name});" for name in opaque] + [""]
+    for enum in tables.enums:
+        if not enum.flags:
+            lines += [*doc(enum.doc), f"pub type {enum.name} = i32;"]
+        kind = "u32" if enum.flags else "i32"
+        for value in enum.values:
+            lines += [*doc(value.doc), f"pub const {value.c_name}: {kind} = {value.value};"]
+        lines.append("")
+    for callback in callbacks(tables).values():
+        parameters = [f"{name}: {c_type(t)}" for t, name in callback.parameters]
+        one = f"pub type {callback.name} = {function_type(callback.result, callback.parameters)};"
+        if len(one) <= 100:
+            lines += [one, ""]
+            continue
+        one = f"    {function_type(callback.result, callback.parameters)};"
+        if len(one) <= 100:
+            lines += [f"pub type {callback.name} =", one, ""]
+        else:
+            lines += [f"pub type {callback.name} = Option<",
+                      *signature('unsafe extern "C" fn', parameters, f"{result(callback.result)},", "    "), ">;", ""]
+    for struct in tables.structs:
+        lines += [*doc(struct.doc), "#[repr(C)]", "#[derive(Clone, Copy)]", f"pub struct {struct.name} {{"]
+        for field in struct.fields:
+            lines += doc(documentation(field), "    ")
+            lines.append(f"    pub {field.name}: {EXECUTOR.get(field.name) or c_type(field.c_type)},")
+        lines += ["}", ""]
+    lines.append('extern "C" {')
+    for function in functions(tables):
+        lines += signature(f"pub fn {function.name}", [f"{name}: {c_type(t)}" for t, name in function.parameters],
+                           f"{result(function.result)};", "    ")
+    return "\n".join(lines + ["}"]) + "\n"
+
+
+def layout_text(tables):
+    """The fields that tests/layout compares with the layout of the C header."""
+    lines = ["macro_rules! each_field {", "    ($macro:ident; $lines:ident) => {", "        $macro! { $lines;"]
+    for struct in tables.structs:
+        lines.append(f"            {struct.name} {{")
+        lines += wrap(" ".join(field.name for field in struct.fields) + " }", " " * 16, 100)
+    return "\n".join([*lines, "        }", "    };", "}"]) + "\n"
+
+
+def rust_type(field, is_info=False):
+    if field.kind == "bool":
+        return "bool"
+    if field.kind == "enum":
+        return f"Option<{rust_name(field.type)}>" if is_info else rust_name(field.type)
+    if field.kind == "flags":
+        return "u32"
+    if field.kind in ("number", "token"):
+        if is_info and field.name.endswith("_token"):
+            return "Option<Token>"
+        if is_info and field.name.endswith("_size"):
+            return "usize"
+        return "Token" if field.type == "sotto_token" else C_TYPES[field.type]
+    if field.kind == "struct":
+        return "String"
+    if field.kind == "array":
+        return ELEMENTS[field.type]
+    raise ValueError(field.kind)
+
+
+def enums_lines(tables):
+    lines = []
+    for enum in public_enums(tables):
+        if enum.flags or enum.name in ("sotto_status", "sotto_log_level"):
+            continue
+        name = rust_name(enum.name)
+        lines += [*doc(enum.doc), "#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]", "#[non_exhaustive]", "#[repr(i32)]",
+                  "#[allow(missing_docs)]", f"pub enum {name} {{"]
+        for value in enum.values:
+            lines += [*doc(value.doc, "    "), f"    {value.camel} = sys::{value.c_name},"]
+        lines += ["}", "", f"impl {name} {{", "    /// The constant with a value of C; none for one that a later version has added.",
+                  "    pub fn from_value(value: i32) -> Option<Self> {", "        Some(match value {",
+                  *(f"            sys::{value.c_name} => {name}::{value.camel}," for value in enum.values),
+                  "            _ => return None,", "        })", "    }", "}", ""]
+    return lines
+
+
+def stop_lines(tables):
+    values = [value for value in tables.enum("sotto_status").values if value.value > 0]
+    variants = [(snake_to_camel(value.c_name[len("SOTTO_STOP_"):]), value) for value in values]
+    lines = ["/// Why a stream ended.", "#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]", "#[non_exhaustive]",
+             "#[allow(missing_docs)]", "pub enum Stop {"]
+    for name, value in variants:
+        lines += [*doc(value.doc, "    "), f"    {name},"]
+    return lines + [
+        "    /// A reason that a later version of the library has added.", "    Other(i32),", "}", "", "impl Stop {",
+        "    /// The reason that a status gives; none for success and failures.",
+        "    pub(crate) fn from_status(status: i32) -> Option<Stop> {", "        Some(match status {",
+        *(f"            sys::{value.c_name} => Stop::{name}," for name, value in variants),
+        "            other if other > 0 => Stop::Other(other),", "            _ => return None,", "        })", "    }",
+        "}", ""]
+
+
+def is_object(field):
+    return field.type in OBJECTS
+
+
+def held(field):
+    """The field of a Rust struct that holds what the C struct only points to."""
+    if field.kind == "array":
+        return f"Vec<{ELEMENTS[field.type]}>"
+    if field.kind == "struct":
+        return "String"
+    if field.kind == "callback":
+        return CALLBACKS[field.type][0]
+    return OBJECTS[field.type][0] if is_object(field) else rust_name(field.type)
+
+
+def setter(field):
+    name = field.name
+    if field.kind == "callback":
+        taken, kept = CALLBACKS[field.type][1], f"{CALLBACKS[field.type][2]}::new({name})"
+    elif is_object(field):
+        _, taken, how = OBJECTS[field.type]
+        kept = f"{name}.{how}" if how else name
+    elif field.kind in ("struct", "array"):
+        taken, kept = f"impl Into<{held(field)}>", f"{name}.into()"
+    else:
+        taken, kept = held(field), name
+    return [*doc(documentation(field) or f"Sets `{name}`.", "    "), "    #[must_use]",
+            *signature(f"pub fn {name}", ["mut self", f"{name}: {taken}"], " -> Self {", "    "),
+            f"        self.{name} = Some({kept});", "        self", "    }", ""]
+
+
+def lowered(field):
+    """The statements that give a list or text to the C struct."""
+    target = f"(raw.{field.name}, raw.{field.count})"
+    if field.kind == "struct":
+        value = f"raw.{field.name} = sys::sotto_text {{ text: list.as_ptr(), size: list.len() }};"
+    elif field.type in CONVERSIONS:
+        value = f"{target} = lists.keep({CONVERSIONS[field.type]}(list));"
+    elif not counts_its_own(field):
+        value = f"raw.{field.name} = pointer_of(list);"
+    else:
+        cast = "" if field.type in C_TYPES else ".cast()"
+        value = f"{target} = (pointer_of(list){cast}, list.len());"
+    if len(value) > 88:
+        value = value.replace(" = ", " =\n                ")
+    return [f"        if let Some(list) = &self.{field.name} {{", f"            {value}", "        }"]
+
+
+def params_lines(tables):
+    lines = []
+    for struct in params_structs(tables):
+        fields, name = visible(struct), rust_name(struct.name)
+        plain = [field for field in fields if field.kind in ("bool", "enum", "flags", "number", "token")]
+        others = [field for field in fields if field not in plain]
+        lists = [field for field in others if field.kind in ("array", "struct")]
+        is_clone = not any(field.kind == "callback" and CALLBACKS[field.type][2] == "Box" for field in fields)
+        life = "<'f>" if struct.name in BORROWING else ""
+        lines += [*doc(struct.doc), *(["#[derive(Clone)]"] if is_clone else []), f"pub struct {name}{life} {{",
+                  f"    pub(crate) raw: sys::{struct.name},",
+                  *(f"    pub(crate) {field.name}: Option<{held(field)}>," for field in others), "}", ""]
+        if any(field.kind in ("array", "pointer", "callback") for field in struct.fields) and not life:
+            lines += ["// SAFETY: `raw` has no pointers but to constants of the library.",
+                      f"unsafe impl Send for {name} {{}}"]
+            lines += ["", ] if struct.name in SEND_ONLY else [f"unsafe impl Sync for {name} {{}}", ""]
+        lines += [f"impl Default for {name}{life.replace(chr(39) + 'f', chr(39) + '_')} {{", "    fn default() -> Self {"]
+        raw = f"raw: with_defaults!({struct.name}, {struct.name}_init)"
+        one = f"        {name} {{ {', '.join([raw, *(f'{field.name}: None' for field in others)])} }}"
+        lines += [one] if len(one) <= 100 else [f"        {name} {{", f"            {raw},",
+                                                *(f"            {field.name}: None," for field in others), "        }"]
+        lines += ["    }", "}", "", f"impl{life} {name}{life} {{", "    setters! {"]
+        for field in plain:
+            lines += [*doc(documentation(field) or f"Sets `{field.name}`.", "        "),
+                      f"        {field.name}: {rust_type(field)},"]
+        lines += ["    }", ""]
+        for field in others:
+            lines += setter(field)
+        if lists:
+            lines += ["    /// The struct of C, with the lists; what it points to lives as long as `self` and `lists`.",
+                      f"    pub(crate) fn fill(&self, lists: &mut Lists) -> sys::{struct.name} {{",
+                      "        let mut raw = self.raw;", *(line for field in lists for line in lowered(field)),
+                      "        raw", "    }", ""]
+        lines[-1:] = ["}", ""]
+    return lines
+
+
+def info_value(field):
+    value = f"info.{field.name}"
+    if field.kind == "bool":
+        return f"{value} != 0"
+    if field.kind == "enum":
+        return f"{rust_name(field.type)}::from_value({value})"
+    kind = rust_type(field, True)
+    if kind == "Option<Token>":
+        return f"({value} >= 0).then_some({value})"
+    return f"{value} as usize" if kind == "usize" else value
+
+
+def info_lines(tables):
+    lines = []
+    for struct in info_structs(tables):
+        if struct.name == "sotto_score":  # has a list of its own in Rust
+            continue
+        fields, name = visible(struct), rust_name(struct.name)
+        eq = "" if any(field.type in ("float", "double") for field in fields) else ", Eq"
+        lines += [*doc(struct.doc), f"#[derive(Clone, Debug, PartialEq{eq})]", "#[non_exhaustive]", "#[allow(missing_docs)]",
+                  f"pub struct {name} {{"]
+        for field in fields:
+            lines += [*doc(documentation(field), "    "), f"    pub {field.name}: {rust_type(field, True)},"]
+        lines += ["}", "", f"impl From<sys::{struct.name}> for {name} {{",
+                  f"    fn from(info: sys::{struct.name}) -> Self {{", f"        {name} {{",
+                  *(f"            {field.name}: {info_value(field)}," for field in fields), "        }", "    }", "}", ""]
+    return lines
+
+
+HEAD = """\
+//! Enumerations, parameters and information of the C interface.
+
+use crate::log::LogFunction;
+use crate::memory::pointer_of;
+use crate::params::{
+    sequence_biases, setters, texts, token_biases, token_lists, with_defaults, Lists,
+};
+use crate::sampler::LogitsFunction;
+use crate::search::{OnStep, Similarity};
+use crate::speculation::DraftFunction;
+use crate::sys;
+use crate::{Session, Token, Vocabulary};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+"""
+
+
+def emit(tables: Tables) -> dict[str, str]:
+    """{path: text}"""
+    safe = [HEAD, *enums_lines(tables), *stop_lines(tables), *params_lines(tables), *info_lines(tables)[:-1]]
+    return {"platforms/rust/sotto-sys/src/generated.rs": f"// {MARK}\n" + sys_text(tables),
+            "platforms/rust/sotto-sys/tests/layout/generated.rs": f"// {MARK}\n" + layout_text(tables),
+            "platforms/rust/sotto/src/generated.rs": f"// {MARK}\n" + "\n".join(safe) + "\n"}

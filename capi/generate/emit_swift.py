@@ -1,0 +1,133 @@
+"""Emits the generated files of the Swift binding: enumerations, parameters and information, with their conversions."""
+from bindings import MARK, counts_its_own, documentation, info_structs, params_structs, public_enums, visible, wrap
+from tables import Tables, snake_to_camel, snake_to_lower_camel
+
+FOLDER = "platforms/swift/Sources/Sotto/Generated"
+NAMES = {"sotto_isa": "InstructionSet", "sotto_json_space": "JSONSpace"}  # in place of the name in C
+NUMBERS = {"int32_t": "Int32", "uint32_t": "UInt32", "uint64_t": "UInt64", "float": "Float", "double": "Double",
+           "sotto_token": "Token"}
+# Element of C: element of Swift, and the arena's function that copies an array of them.
+ELEMENTS = {"sotto_text": ("String", "texts"), "sotto_token": ("Token", "tokens"), "uint32_t": ("UInt32", ""),
+            "sotto_stage": ("Stage", "stages"), "sotto_token_list": ("[Token]", "tokenLists"),
+            "sotto_token_bias": ("TokenBias", "tokenBiases"), "sotto_sequence_bias": ("SequenceBias", "sequenceBiases")}
+CALLBACKS = {"sotto_log_fn": "(LogLevel, String) -> Void",
+             "sotto_logits_fn": "(UnsafeMutableBufferPointer<Float>) throws -> Void",
+             "sotto_similarity_fn": "([Token], [Token]) throws -> Double",
+             "sotto_step_fn": "(UInt32, Token) throws -> Bool",
+             "sotto_draft_fn": "([Token], [Float]?, Int) throws -> [Token]"}
+KEYWORDS = {"default", "internal"}
+
+
+def swift_name(c_name):
+    if c_name in NAMES:
+        return NAMES[c_name]
+    return snake_to_camel(c_name.removeprefix("sotto_")).replace("Params", "Parameters")
+
+
+def case_name(value):
+    name = snake_to_lower_camel(value.name)
+    return f"`{name}`" if name in KEYWORDS else name
+
+
+def doc(text, indent=""):
+    return wrap(text, indent + "/// ")
+
+
+def enum_lines(enum):
+    name = swift_name(enum.name)
+    if not enum.flags and enum.name != "sotto_status":
+        lines = [*doc(enum.doc), f"public enum {name}: Int32, Sendable {{"]
+        for value in enum.values:
+            lines += [*doc(value.doc, "  "), f"  case {case_name(value)} = {value.value}"]
+        return [*lines, "}", ""]
+    raw, protocols = ("UInt32", "OptionSet") if enum.flags else ("Int32", "RawRepresentable, Hashable")
+    lines = [*doc(enum.doc), f"public struct {name}: {protocols}, Sendable {{", f"  public let rawValue: {raw}",
+             f"  public init(rawValue: {raw}) {{ self.rawValue = rawValue }}", ""]
+    for value in enum.values:
+        lines += [*doc(value.doc, "  "), f"  public static let {case_name(value)} = {name}(rawValue: {value.value})"]
+    return [*lines, "}", ""]
+
+
+def swift_type(field):
+    if field.kind == "bool":
+        return "Bool"
+    if field.kind in ("enum", "flags"):
+        return swift_name(field.type)
+    if field.kind in ("number", "token"):
+        return NUMBERS[field.type]
+    if field.kind == "struct":
+        return "String?"
+    if field.kind == "array":
+        return f"[{ELEMENTS[field.type][0]}]" + ("" if counts_its_own(field) else "?")
+    if field.kind == "callback":
+        return f"({CALLBACKS[field.type]})?"
+    return swift_name(field.type) + "?"
+
+
+def from_c(field, is_info=False):
+    """The value of the field of `c` in Swift; None where the library has nothing to give."""
+    if field.kind == "bool":
+        return f"c.{field.name} != 0"
+    if field.kind == "enum":
+        return f"{swift_name(field.type)}(rawValue: c.{field.name})" + ("" if is_info else "!")
+    if field.kind == "flags":
+        return f"{swift_name(field.type)}(rawValue: c.{field.name})"
+    if field.kind in ("number", "token"):
+        return f"c.{field.name}"
+    if field.kind == "array" and field.type == "sotto_text":
+        return f"texts(c.{field.name}, c.{field.count})"
+    return None
+
+
+def to_c(field):
+    """The statements that fill the field of `c`; callbacks, objects and other parameters are for their users."""
+    name = field.lower_camel
+    if field.kind == "bool":
+        return [f"c.{field.name} = {name} ? 1 : 0"]
+    if field.kind in ("enum", "flags"):
+        return [f"c.{field.name} = {name}.rawValue"]
+    if field.kind in ("number", "token"):
+        return [f"c.{field.name} = {name}"]
+    if field.kind == "struct":
+        return [f"if let {name} {{ c.{field.name} = arena.text({name}) }}"]
+    if field.kind == "array" and counts_its_own(field):
+        return [f"c.{field.name} = arena.{ELEMENTS[field.type][1]}({name})", f"c.{field.count} = {name}.count"]
+    return []
+
+
+def params_lines(struct):
+    fields = visible(struct)
+    arena = "_ arena: Arena" if any(field.kind in ("array", "struct") for field in fields) else ""
+    lines = [*doc(struct.doc), f"public struct {swift_name(struct.name)} {{"]
+    for field in fields:
+        is_empty = field.kind == "array" and counts_its_own(field) and not from_c(field)
+        lines += [*doc(documentation(field), "  "),
+                  f"  public var {field.lower_camel}: {swift_type(field)}" + (" = []" if is_empty else "")]
+    begin = [f"    var c = {struct.name}()", f"    {struct.name}_init(&c, MemoryLayout<{struct.name}>.stride)"]
+    lines += ["", "  /// The defaults of the library.", "  public init() {", *begin]
+    lines += [f"    {field.lower_camel} = {from_c(field)}" for field in fields if from_c(field)]
+    lines += ["  }", "", f"  func filled({arena}) -> {struct.name} {{", *begin]
+    lines += [f"    {statement}" for field in fields for statement in to_c(field)]
+    return [*lines, "    return c", "  }", "}", ""]
+
+
+def info_lines(struct):
+    fields = visible(struct)
+    lines = [*doc(struct.doc), f"public struct {swift_name(struct.name)}: Sendable {{"]
+    for field in fields:
+        optional = "?" if field.kind == "enum" else ""
+        lines += [*doc(documentation(field), "  "), f"  public let {field.lower_camel}: {swift_type(field)}{optional}"]
+    lines += ["", f"  init(_ c: {struct.name}) {{"]
+    lines += [f"    {field.lower_camel} = {from_c(field, True)}" for field in fields]
+    return [*lines, "  }", "}", ""]
+
+
+def emit(tables: Tables) -> dict[str, str]:
+    """{path: text}"""
+    def file(name, parts, head=("import CSotto", "")):
+        lines = [line for part in parts for line in part]
+        return {f"{FOLDER}/{name}.swift": "\n".join([f"// {MARK}", *head, *lines[:-1]]) + "\n"}
+
+    return {**file("Constants", map(enum_lines, public_enums(tables)), ("",)),
+            **file("Parameters", map(params_lines, params_structs(tables))),
+            **file("Information", map(info_lines, info_structs(tables)))}
