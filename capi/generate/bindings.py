@@ -22,9 +22,13 @@ def wrap(text: str, prefix: str, width: int = 120) -> list[str]:
                          break_on_hyphens=False)
 
 
-def documentation(field: Field) -> str:
-    """The sentence of the table with default and range."""
-    return " ".join(filter(None, [field.doc, field.describe_values()]))
+def documentation(field: Field, null: str, true: str, false: str) -> str:
+    """The sentence of the table with default and range, with a language's own words for NULL, 1 and 0 of a bool."""
+    text = re.sub(r"\bNULL\b", null, " ".join(filter(None, [field.doc, field.describe_values()])))
+    if field.kind == "bool":
+        words = {"1": true, "0": false}
+        text = re.sub(r"\b([01])(?=:)|(?<=Default )([01])(?=\.)", lambda match: words[match[0]], text)
+    return text
 
 
 def visible(struct: Struct) -> list[Field]:

@@ -5,6 +5,8 @@ import html
 from bindings import MARK, counts_its_own, documentation, info_structs, params_structs, public_enums, visible, wrap
 from tables import Tables, snake_to_camel
 
+# NULL, 1 and 0 in the words of the language.
+WORDS_OF_C = ("null", "true", "false")
 CLASSES = "platforms/java/generated/java/io/github/sotto"
 JNI = "platforms/java/jni/generated"
 # Number of C: type of Java, and its signature.
@@ -76,7 +78,7 @@ def flags_text(enum):
 def class_text(struct, is_params):
     lines = [*doc(struct.doc), f"public final class {struct.camel} {{"]
     for field in visible(struct):
-        lines += [*doc(documentation(field), "    "), f"    public {java_type(field)} {field.lower_camel};"]
+        lines += [*doc(documentation(field, *WORDS_OF_C), "    "), f"    public {java_type(field)} {field.lower_camel};"]
     if is_params:
         lines += ["", "    /** The defaults of the library. */", f"    public {struct.camel}() {{",
                   f"        Native.defaults{struct.camel}(this);", "    }", "}"]

@@ -5,6 +5,8 @@ from bindings import (MARK, callbacks, counts_its_own, documentation, functions,
                       visible, wrap)
 from tables import Tables, snake_to_camel
 
+# NULL, 1 and 0 in the words of the language.
+WORDS_OF_C = ("None", "True", "False")
 FOLDER = "platforms/python/sotto/generated"
 C_TYPES = {"int32_t": "i32", "uint8_t": "u8", "uint32_t": "u32", "uint64_t": "u64", "float": "f32", "double": "f64",
            "size_t": "size", "sotto_token": "i32"}
@@ -136,7 +138,7 @@ def enums_text(tables):
 
 
 def exported(tables, items):
-    return fill([f'"{name}"' for name in sorted(item.camel for item in items)], "__all__ = [", "]\n", 4)
+    return fill([f'"{name}"' for name in sorted(item.camel for item in items)], "__all__ = [", "]", 4) + "\n"
 
 
 def python_type(field):
@@ -163,7 +165,7 @@ def dataclasses_text(tables, structs, optional):
         lines = ["@dataclass(frozen=True)", f"class {struct.camel}:", *docstring(struct.doc), ""]
         for field in visible(struct):
             suffix = " | None = None" if optional else ""
-            lines += documented(f"    {field.name}: {python_type(field)}{suffix}", documentation(field))
+            lines += documented(f"    {field.name}: {python_type(field)}{suffix}", documentation(field, *WORDS_OF_C))
         classes.append("\n".join(lines) + "\n")
     return "\n\n".join(classes)
 
@@ -172,7 +174,7 @@ def enum_imports(tables, structs):
     known = {enum.camel for enum in tables.enums}
     names = sorted({name for struct in structs for field in visible(struct)
                     for name in re.findall(r"[A-Z]\w+", python_type(field)) if name in known})
-    return fill(names, "from .enums import (", ")\n", 4)
+    return fill(names, "from .enums import (", ")", 4) + "\n"
 
 
 PARAMS_HEAD = '''\

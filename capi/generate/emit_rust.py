@@ -6,6 +6,8 @@ from bindings import (MARK, callbacks, counts_its_own, documentation, functions,
                       visible, wrap)
 from tables import Tables, snake_to_camel
 
+# NULL, 1 and 0 in the words of the language.
+WORDS_OF_C = ("none", "true", "false")
 C_TYPES = {"int32_t": "i32", "uint8_t": "u8", "uint32_t": "u32", "uint64_t": "u64", "float": "f32", "double": "f64",
            "size_t": "usize", "sotto_token": "sotto_token", "void": "c_void", "char": "u8"}
 ELEMENTS = {"sotto_text": "String", "sotto_token": "Token", "sotto_stage": "Stage", "uint32_t": "u32",
@@ -78,7 +80,7 @@ def signature(opening, parameters, closing, indent):
 
 
 def sys_text(tables):
-    known = {struct.name for struct in tables.structs} | {enum.name for enum in tables.enums} | {"sotto_token", *callbacks(tables)}
+    known = {"sotto_token", *callbacks(tables), *(item.name for item in [*tables.structs, *tables.enums])}
     opaque = []
     for function in functions(tables):
         for name in re.findall(r"\bsotto_\w+", " ".join([function.result, *(t for t, _ in function.parameters)])):
@@ -109,7 +111,7 @@ def sys_text(tables):
     for struct in tables.structs:
         lines += [*doc(struct.doc), "#[repr(C)]", "#[derive(Clone, Copy)]", f"pub struct {struct.name} {{"]
         for field in struct.fields:
-            lines += doc(documentation(field), "    ")
+            lines += doc(documentation(field, *WORDS_OF_C), "    ")
             lines.append(f"    pub {field.name}: {EXECUTOR.get(field.name) or c_type(field.c_type)},")
         lines += ["}", ""]
     lines.append('extern "C" {')
@@ -158,7 +160,8 @@ def enums_lines(tables):
                   "#[allow(missing_docs)]", f"pub enum {name} {{"]
         for value in enum.values:
             lines += [*doc(value.doc, "    "), f"    {value.camel} = sys::{value.c_name},"]
-        lines += ["}", "", f"impl {name} {{", "    /// The constant with a value of C; none for one that a later version has added.",
+        lines += ["}", "", f"impl {name} {{",
+                  "    /// The constant with a value of C; none for one that a later version has added.",
                   "    pub fn from_value(value: i32) -> Option<Self> {", "        Some(match value {",
                   *(f"            sys::{value.c_name} => {name}::{value.camel}," for value in enum.values),
                   "            _ => return None,", "        })", "    }", "}", ""]
@@ -207,7 +210,7 @@ def setter(field):
         taken, kept = f"impl Into<{held(field)}>", f"{name}.into()"
     else:
         taken, kept = held(field), name
-    return [*doc(documentation(field) or f"Sets `{name}`.", "    "), "    #[must_use]",
+    return [*doc(documentation(field, *WORDS_OF_C) or f"Sets `{name}`.", "    "), "    #[must_use]",
             *signature(f"pub fn {name}", ["mut self", f"{name}: {taken}"], " -> Self {", "    "),
             f"        self.{name} = Some({kept});", "        self", "    }", ""]
 
@@ -252,7 +255,7 @@ def params_lines(tables):
                                                 *(f"            {field.name}: None," for field in others), "        }"]
         lines += ["    }", "}", "", f"impl{life} {name}{life} {{", "    setters! {"]
         for field in plain:
-            lines += [*doc(documentation(field) or f"Sets `{field.name}`.", "        "),
+            lines += [*doc(documentation(field, *WORDS_OF_C) or f"Sets `{field.name}`.", "        "),
                       f"        {field.name}: {rust_type(field)},"]
         lines += ["    }", ""]
         for field in others:
@@ -288,7 +291,7 @@ def info_lines(tables):
         lines += [*doc(struct.doc), f"#[derive(Clone, Debug, PartialEq{eq})]", "#[non_exhaustive]", "#[allow(missing_docs)]",
                   f"pub struct {name} {{"]
         for field in fields:
-            lines += [*doc(documentation(field), "    "), f"    pub {field.name}: {rust_type(field, True)},"]
+            lines += [*doc(documentation(field, *WORDS_OF_C), "    "), f"    pub {field.name}: {rust_type(field, True)},"]
         lines += ["}", "", f"impl From<sys::{struct.name}> for {name} {{",
                   f"    fn from(info: sys::{struct.name}) -> Self {{", f"        {name} {{",
                   *(f"            {field.name}: {info_value(field)}," for field in fields), "        }", "    }", "}", ""]

@@ -2,6 +2,8 @@
 from bindings import MARK, counts_its_own, documentation, info_structs, params_structs, public_enums, visible, wrap
 from tables import Tables, snake_to_camel, snake_to_lower_camel
 
+# NULL, 1 and 0 in the words of the language.
+WORDS_OF_C = ("nil", "true", "false")
 FOLDER = "platforms/swift/Sources/Sotto/Generated"
 NAMES = {"sotto_isa": "InstructionSet", "sotto_json_space": "JSONSpace"}  # in place of the name in C
 NUMBERS = {"int32_t": "Int32", "uint32_t": "UInt32", "uint64_t": "UInt64", "float": "Float", "double": "Double",
@@ -101,7 +103,7 @@ def params_lines(struct):
     lines = [*doc(struct.doc), f"public struct {swift_name(struct.name)} {{"]
     for field in fields:
         is_empty = field.kind == "array" and counts_its_own(field) and not from_c(field)
-        lines += [*doc(documentation(field), "  "),
+        lines += [*doc(documentation(field, *WORDS_OF_C), "  "),
                   f"  public var {field.lower_camel}: {swift_type(field)}" + (" = []" if is_empty else "")]
     begin = [f"    var c = {struct.name}()", f"    {struct.name}_init(&c, MemoryLayout<{struct.name}>.stride)"]
     lines += ["", "  /// The defaults of the library.", "  public init() {", *begin]
@@ -116,7 +118,8 @@ def info_lines(struct):
     lines = [*doc(struct.doc), f"public struct {swift_name(struct.name)}: Sendable {{"]
     for field in fields:
         optional = "?" if field.kind == "enum" else ""
-        lines += [*doc(documentation(field), "  "), f"  public let {field.lower_camel}: {swift_type(field)}{optional}"]
+        lines += [*doc(documentation(field, *WORDS_OF_C), "  "),
+                  f"  public let {field.lower_camel}: {swift_type(field)}{optional}"]
     lines += ["", f"  init(_ c: {struct.name}) {{"]
     lines += [f"    {field.lower_camel} = {from_c(field, True)}" for field in fields]
     return [*lines, "  }", "}", ""]

@@ -2,7 +2,7 @@
 
 package sotto
 
-// Status: Negative: failure. Zero: success. Positive: generation ended normally. Values are frozen; new ones may be
+// Status: negative: failure. Zero: success. Positive: generation ended normally. Values are frozen; new ones may be
 // added.
 type Status int32
 
@@ -71,7 +71,7 @@ const (
 	Internal Status = -100
 )
 
-// LogLevel: How important a log message is.
+// LogLevel: how important a log message is.
 type LogLevel int32
 
 const (
@@ -83,7 +83,7 @@ const (
 	LogInfo LogLevel = 3
 )
 
-// GrammarLanguage: Languages in which the source text of a grammar can be written.
+// GrammarLanguage: languages in which the source text of a grammar can be written.
 type GrammarLanguage int32
 
 const (
@@ -108,7 +108,7 @@ const (
 	LanguageTools GrammarLanguage = 7
 )
 
-// JSONSpace: Whitespace of generated JSON.
+// JSONSpace: whitespace of generated JSON.
 type JSONSpace int32
 
 const (
@@ -120,7 +120,7 @@ const (
 	JSONOneSpace JSONSpace = 2
 )
 
-// ISA: Instruction sets. All compute the same bits. AUTO selects the best one of this CPU and build; for that it may
+// ISA: instruction sets. All compute the same bits. AUTO selects the best one of this CPU and build; for that it may
 // request tile registers from Linux (kernels/README.md, "AMX"), as AVX512AMX does.
 type ISA int32
 
@@ -145,7 +145,7 @@ const (
 	ISAAVX512AMX ISA = 8
 )
 
-// Stage: Stages of the chain. Notation: l logits, p = softmax(l) over the tokens that are left, H = -sum p ln p, c(t)
+// Stage: stages of the chain. Notation: l logits, p = softmax(l) over the tokens that are left, H = -sum p ln p, c(t)
 // how often t occurs in the penalty window. Tokens that a grammar's mask excludes are removed before the first stage
 // and never return. A truncation keeps at least min_keep tokens; ties go to the lowest token id; NaN counts as
 // -infinity. A stage whose parameters are off does nothing.
@@ -210,7 +210,7 @@ const (
 	StageWatermark Stage = 28
 )
 
-// Order: Ready-made orders of the stages. Selection comes last in each.
+// Order: ready-made orders of the stages. Selection comes last in each.
 type Order int32
 
 const (
@@ -222,7 +222,7 @@ const (
 	OrderOpenAI Order = 2
 )
 
-// Selection: How one of the remaining tokens is selected.
+// Selection: how one of the remaining tokens is selected.
 type Selection int32
 
 const (
@@ -243,7 +243,7 @@ const (
 	SelectAdaptiveP Selection = 5
 )
 
-// WatermarkScheme: Watermarks: statistical marks of generated text that sotto_watermark_detect finds. TOURNAMENT and
+// WatermarkScheme: watermarks: statistical marks of generated text that sotto_watermark_detect finds. TOURNAMENT and
 // GUMBEL replace the selection, which must be MULTINOMIAL with a temperature above 0; of the searches only
 // SOTTO_SEARCH_SAMPLE supports them. They do not change the distribution over keys.
 type WatermarkScheme int32
@@ -263,7 +263,7 @@ const (
 	WatermarkGumbel WatermarkScheme = 4
 )
 
-// Dola: Decoding by contrasting layers (DoLa, Chuang et al. 2023): ln p of the last layer minus ln p of the earlier
+// Dola: decoding by contrasting layers (DoLa, Chuang et al. 2023): ln p of the last layer minus ln p of the earlier
 // layer that differs most from it, chosen among the lower or the upper half.
 type Dola int32
 
@@ -276,7 +276,7 @@ const (
 	DolaHigh Dola = 2
 )
 
-// SearchMode: What kind of search it is.
+// SearchMode: what kind of search it is.
 type SearchMode int32
 
 const (
@@ -295,7 +295,7 @@ const (
 	SearchContrastive SearchMode = 3
 )
 
-// EarlyStopping: When beam search ends, once sequence_count sequences are finished (early_stopping of transformers).
+// EarlyStopping: when beam search ends, once sequence_count sequences are finished (early_stopping of transformers).
 type EarlyStopping int32
 
 const (
@@ -307,7 +307,7 @@ const (
 	EarlyStoppingNever EarlyStopping = 2
 )
 
-// LengthNorm: How scores of different lengths are compared: the sum of ln p is divided by this.
+// LengthNorm: how scores of different lengths are compared: the sum of ln p is divided by this.
 type LengthNorm int32
 
 const (
@@ -317,7 +317,7 @@ const (
 	LengthGNMT LengthNorm = 1
 )
 
-// Rerank: How SOTTO_SEARCH_SAMPLE orders its sequences. EXACT, NGRAM and CALLBACK are minimum Bayes risk (Kumar and
+// Rerank: how SOTTO_SEARCH_SAMPLE orders its sequences. EXACT, NGRAM and CALLBACK are minimum Bayes risk (Kumar and
 // Byrne 2004): the sequence with the largest mean similarity to all sequences, itself included, comes first.
 type Rerank int32
 
@@ -334,7 +334,7 @@ const (
 	RerankCallback Rerank = 4
 )
 
-// Overflow: What happens when the KV ring is full. C is context_tokens, S is sink_tokens.
+// Overflow: what happens when the KV ring is full. C is context_tokens, S is sink_tokens.
 type Overflow int32
 
 const (
@@ -349,7 +349,7 @@ const (
 	OverflowShift Overflow = 2
 )
 
-// Feature: Features of a session that need memory of their own.
+// Feature: features of a session that need memory of their own.
 type Feature uint32
 
 const (
@@ -361,7 +361,7 @@ const (
 	FeatureGuide Feature = 4
 )
 
-// Pooling: How the hidden states of a text become one embedding.
+// Pooling: how the hidden states of a text become one embedding.
 type Pooling int32
 
 const (
@@ -371,7 +371,7 @@ const (
 	PoolMean Pooling = 1
 )
 
-// GuideMode: How a second session, the guide, changes the logits of the first.
+// GuideMode: how a second session, the guide, changes the logits of the first.
 type GuideMode int32
 
 const (
@@ -385,7 +385,7 @@ const (
 	GuideContrast GuideMode = 2
 )
 
-// DraftSource: Sources of drafts, as bits. Text that a matcher forces is evaluated ahead whenever the session has
+// DraftSource: sources of drafts, as bits. Text that a matcher forces is evaluated ahead whenever the session has
 // memory for it, whatever the sources. After it, the first of the chosen sources that proposes anything is used, in the
 // order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
 type DraftSource uint32

@@ -5,11 +5,11 @@ package sotto
 // #include "bridge.h"
 import "C"
 
-// MatcherInfo: State of a sequence of a matcher.
+// MatcherInfo: state of a sequence of a matcher.
 type MatcherInfo struct {
-	// 1: the text may end here.
+	// true: the text may end here.
 	MayEnd bool
-	// 1: nothing can follow.
+	// true: nothing can follow.
 	MustEnd bool
 	// Tokens accepted by sequence 0 since its reset.
 	TokenCount uint64
@@ -23,7 +23,7 @@ func newMatcherInfo(c *C.sotto_matcher_info) MatcherInfo {
 	return info
 }
 
-// ModelInfo: Properties of a model.
+// ModelInfo: properties of a model.
 type ModelInfo struct {
 	// Tokens of the vocabulary.
 	VocabularySize uint32
@@ -39,13 +39,14 @@ type ModelInfo struct {
 	FeedForwardSize uint32
 	// The token that ends a text; -1: none.
 	EndOfTextToken int32
-	// 1: the file holds a tokenizer.
+	// true: the file holds a tokenizer.
 	HasTokenizer bool
 	// Bytes of the longest token; 0 without a tokenizer.
 	MaxTokenBytes uint32
 	// The instruction set in use.
 	ISA ISA
-	// 1: all weights are used from the file, those of 8 bits from its section packed for this CPU; 0 with copy_weights.
+	// true: all weights are used from the file, those of 8 bits from its section packed for this CPU; 0 with
+	// copy_weights.
 	PackedInPlace bool
 	// Parameters of the network.
 	ParameterCount uint64
@@ -80,9 +81,9 @@ func newModelInfo(c *C.sotto_model_info) ModelInfo {
 	return info
 }
 
-// WatermarkResult: What sotto_watermark_detect found.
+// WatermarkResult: what sotto_watermark_detect found.
 type WatermarkResult struct {
-	// 1: z is above 3.
+	// true: z is above 3.
 	IsMarked bool
 	// Tokens scored: a context and token that occurred before count once.
 	TokenCount uint64
@@ -104,7 +105,7 @@ func newWatermarkResult(c *C.sotto_watermark_result) WatermarkResult {
 	return info
 }
 
-// SessionInfo: State of a session.
+// SessionInfo: state of a session.
 type SessionInfo struct {
 	// Slots of the KV ring.
 	ContextTokens uint32
@@ -140,7 +141,7 @@ func newSessionInfo(c *C.sotto_session_info) SessionInfo {
 	return info
 }
 
-// SessionTimings: Wall-clock times since init or sotto_session_reset_timings, in nanoseconds.
+// SessionTimings: wall-clock times since init or sotto_session_reset_timings, in nanoseconds.
 type SessionTimings struct {
 	// Tokens evaluated in prefills.
 	PrefillTokens uint64
@@ -173,7 +174,7 @@ func newSessionTimings(c *C.sotto_session_timings) SessionTimings {
 	return info
 }
 
-// Score: How likely a text is.
+// Score: how likely a text is.
 type Score struct {
 	// Tokens scored: all but a first token with nothing before it.
 	TokenCount uint64
@@ -191,7 +192,7 @@ func newScore(c *C.sotto_score) Score {
 	return info
 }
 
-// SpeculationInfo: Counts of speculative decoding.
+// SpeculationInfo: counts of speculative decoding.
 type SpeculationInfo struct {
 	// Evaluations with drafts.
 	BatchCount uint64

@@ -5,13 +5,13 @@ package sotto
 // #include "bridge.h"
 import "C"
 
-// GrammarParams: Parameters of a grammar.
+// GrammarParams: parameters of a grammar.
 type GrammarParams struct {
 	// Language of the source. Default GBNF.
 	Language GrammarLanguage
 	// GBNF: the start rule. Default "root".
 	Root string
-	// Vocabulary for GBNF's token literals and trigger_tokens; NULL: there are none.
+	// Vocabulary for GBNF's token literals and trigger_tokens; nil: there are none.
 	Vocabulary *Vocabulary
 	// Strings that activate the grammar.
 	Triggers []string
@@ -22,19 +22,20 @@ type GrammarParams struct {
 	JSONSpace JSONSpace
 	// Characters of flexible whitespace at one place. Default 20; from 0 to 2147483648; UINT32_MAX: unlimited.
 	MaximumSpace uint32
-	// 1: flexible whitespace is also allowed before and after the document. Default 0.
+	// true: flexible whitespace is also allowed before and after the document. Default false.
 	AllowSurroundingWhitespace bool
 	// Draft of JSON Schema where $schema names none. Default 2020; 7 or 2020.
 	SchemaDraft uint32
-	// 1: "format" is enforced where the standard names it. Default 1.
+	// true: "format" is enforced where the standard names it. Default true.
 	AssertFormats bool
-	// 1: objects with "properties" and arrays with a tuple hold nothing else unless the schema says so. Default 0.
+	// true: objects with "properties" and arrays with a tuple hold nothing else unless the schema says so. Default
+	// false.
 	Closed bool
-	// 1: minProperties may count names that could repeat. Default 0.
+	// true: minProperties may count names that could repeat. Default false.
 	DistinctNames bool
-	// 1: an array of one or more calls. Default 0.
+	// true: an array of one or more calls. Default false.
 	ParallelToolCalls bool
-	// Receives warnings about rules that no text can use; may be NULL.
+	// Receives warnings about rules that no text can use; may be nil.
 	Log func(level LogLevel, message string)
 }
 
@@ -78,7 +79,7 @@ func (p *GrammarParams) fill(c *C.sotto_grammar_params, a *arena) {
 	c.parallel_tool_calls = flag(p.ParallelToolCalls)
 }
 
-// MatcherParams: Capacities of a matcher; all memory is reserved at init. When a limit is reached, results that are no
+// MatcherParams: capacities of a matcher; all memory is reserved at init. When a limit is reached, results that are no
 // longer needed are evicted; what does not fit even so fails with GRAMMAR_TOO_LARGE and changes nothing.
 type MatcherParams struct {
 	// Texts followed at the same time. A session that searches with n sequences needs 2n+1. Default 1; from 1 to 65536.
@@ -135,17 +136,17 @@ func (p *MatcherParams) fill(c *C.sotto_matcher_params) {
 	c.step_budget = C.uint64_t(p.StepBudget)
 }
 
-// ModelParams: Parameters of a model.
+// ModelParams: parameters of a model.
 type ModelParams struct {
 	// Instruction set. A process uses one (REFERENCE excepted): a different one later fails with INVALID_STATE. Default
 	// AUTO.
 	ISA ISA
-	// 1: tensor bytes are verified while they are read; 0: only the structure of the file is. Default 1.
+	// true: tensor bytes are verified while they are read; false: only the structure of the file is. Default true.
 	VerifyChecksums bool
-	// 0: weights that the file holds packed for this CPU are used in place. 1: they are copied into the model's memory
-	// (for example huge pages), with a call of `release` after each chunk. Default 0.
+	// false: weights that the file holds packed for this CPU are used in place. true: they are copied into the model's
+	// memory (for example huge pages), with a call of `release` after each chunk. Default false.
 	CopyWeights bool
-	// Receives messages; NULL: none.
+	// Receives messages; nil: none.
 	Log func(level LogLevel, message string)
 }
 
@@ -171,7 +172,7 @@ func (p *ModelParams) fill(c *C.sotto_model_params) {
 	c.copy_weights = flag(p.CopyWeights)
 }
 
-// WatermarkParams: Parameters of a watermark. Detection needs the same.
+// WatermarkParams: parameters of a watermark. Detection needs the same.
 type WatermarkParams struct {
 	// Kind of watermark. Default NONE.
 	Scheme WatermarkScheme
@@ -215,7 +216,7 @@ func (p *WatermarkParams) fill(c *C.sotto_watermark_params) {
 	c.key = C.uint64_t(p.Key)
 }
 
-// SamplerParams: Parameters of the sampler. Arrays are copied by sotto_session_set_sampler and may be NULL where their
+// SamplerParams: parameters of the sampler. Arrays are copied by sotto_session_set_sampler and may be NULL where their
 // count is 0.
 type SamplerParams struct {
 	// T of l/T. 0 selects the most likely token that the other stages leave, which are computed with T = 1. Default
@@ -234,7 +235,7 @@ type SamplerParams struct {
 	// Newest tokens that repetition, frequency and presence penalties count. Default 64; UINT32_MAX: all that the
 	// session holds, at most context_tokens; 0: off.
 	RepetitionWindow uint32
-	// 1: the log probabilities of sotto_piece are computed. Default 0.
+	// true: the log probabilities of sotto_piece are computed. Default false.
 	LogProbabilities bool
 	// Seed of the random numbers. Default 0.
 	Seed uint64
@@ -249,7 +250,7 @@ type SamplerParams struct {
 	FrequencyPenalty float32
 	// v of l -= v where c(t) > 0. Default 0 (off); from -100 to 100.
 	PresencePenalty float32
-	// 1: the windows of all penalties reach into the prompt; 0: they hold generated tokens only. Default 1.
+	// true: the windows of all penalties reach into the prompt; false: they hold generated tokens only. Default true.
 	PenalizePrompt bool
 	// Reduces the repetition, frequency and presence penalties of older tokens in the window. Default 0 (off); from 0
 	// to 10.
@@ -328,7 +329,7 @@ type SamplerParams struct {
 	AdaptiveDecay float32
 	// The end of text is not generated before this many tokens. Default 0 (off).
 	MinNewTokens uint32
-	// 1: the end of text is never generated. Default 0 (off).
+	// true: the end of text is never generated. Default 0 (off).
 	IgnoreEnd bool
 	// s of l_end += |l_end| (f^(t-s) - 1) after t > s generated tokens. Default 0.
 	EndDecayStart uint32
@@ -350,9 +351,9 @@ type SamplerParams struct {
 	BeginSuppressedTokens []Token
 	// The first generated tokens.
 	ForcedPrefix []Token
-	// Changes the logits before all other stages; may be NULL.
+	// Changes the logits before all other stages; may be nil.
 	LogitsCallback func(logits []float32)
-	// Copied; NULL: none.
+	// Copied; nil: none.
 	Watermark *WatermarkParams
 	// Layers that the last one is contrasted with. Default OFF.
 	Dola Dola
@@ -491,7 +492,7 @@ func (p *SamplerParams) fill(c *C.sotto_sampler_params, a *arena) {
 	c.alternative_count = C.uint32_t(p.AlternativeCount)
 }
 
-// SearchParams: Parameters of a search.
+// SearchParams: parameters of a search.
 type SearchParams struct {
 	// Kind of search. Default BEAM.
 	Mode SearchMode
@@ -519,11 +520,11 @@ type SearchParams struct {
 	ContrastiveAlpha float32
 	// BEAM: token sequences that must appear, at most 32.
 	Phrases [][]Token
-	// Phrases with the same number are alternatives, of which one must appear; NULL: every phrase must.
+	// Phrases with the same number are alternatives, of which one must appear; nil: every phrase must.
 	PhraseGroups []uint32
 	// For SOTTO_RERANK_CALLBACK.
 	Similarity func(a, b []Token) float64
-	// Called per step and live sequence; may be NULL.
+	// Called per step and live sequence; may be nil.
 	OnStep func(sequence uint32, token Token) (stop bool)
 }
 
@@ -568,7 +569,7 @@ func (p *SearchParams) fill(c *C.sotto_search_params, a *arena) {
 	c.phrases, c.phrase_count = a.tokenLists(p.Phrases)
 }
 
-// SessionParams: Parameters of a session, which determine its memory.
+// SessionParams: parameters of a session, which determine its memory.
 type SessionParams struct {
 	// Slots of the KV ring. A model with fewer than 16 positions takes exactly these. Default 0: the model's maximum;
 	// from 16 to max_context_tokens.
@@ -631,10 +632,10 @@ func (p *SessionParams) fill(c *C.sotto_session_params) {
 	c.draft_tokens = C.uint32_t(p.DraftTokens)
 }
 
-// StopParams: Conditions that end generation. Counts and times begin with the last prefill. Arrays are copied and may
+// StopParams: conditions that end generation. Counts and times begin with the last prefill. Arrays are copied and may
 // be NULL where their count is 0.
 type StopParams struct {
-	// 1: a stop string is part of the text; 0: the text ends before it. Default 0.
+	// true: a stop string is part of the text; false: the text ends before it. Default false.
 	IncludeStopText bool
 	// Tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default 0 (off).
 	MaxTokens uint64
@@ -687,7 +688,7 @@ func (p *StopParams) fill(c *C.sotto_stop_params, a *arena) {
 	c.banned_strings, c.banned_string_count = a.texts(p.BannedStrings)
 }
 
-// GuideParams: Parameters of guidance by a second session.
+// GuideParams: parameters of guidance by a second session.
 type GuideParams struct {
 	// How the guide changes the logits. Default CFG.
 	Mode GuideMode
@@ -723,7 +724,7 @@ func (p *GuideParams) fill(c *C.sotto_guide_params) {
 	c.beta = C.float(p.Beta)
 }
 
-// SpeculationParams: Parameters of speculative decoding.
+// SpeculationParams: parameters of speculative decoding.
 type SpeculationParams struct {
 	// Sources of drafts. Default LOOKUP.
 	Sources DraftSource

@@ -7,6 +7,7 @@ __all__ = [
     "LogLevel", "Order", "Overflow", "Pooling", "Rerank", "SearchMode", "Selection", "Stage", "Status",
     "WatermarkScheme"]
 
+
 class Status(enum.IntEnum):
     """Negative: failure. Zero: success. Positive: generation ended normally. Values are frozen; new ones may be
     added."""

@@ -6,17 +6,19 @@ from dataclasses import dataclass
 
 from .enums import (
     Isa)
+
 __all__ = [
     "MatcherInfo", "ModelInfo", "Score", "SessionInfo", "SessionTimings", "SpeculationInfo", "WatermarkResult"]
+
 
 @dataclass(frozen=True)
 class MatcherInfo:
     """State of a sequence of a matcher."""
 
     may_end: bool
-    """1: the text may end here."""
+    """True: the text may end here."""
     must_end: bool
-    """1: nothing can follow."""
+    """True: nothing can follow."""
     token_count: int
     """Tokens accepted by sequence 0 since its reset."""
 
@@ -40,13 +42,13 @@ class ModelInfo:
     end_of_text_token: int
     """The token that ends a text; -1: none."""
     has_tokenizer: bool
-    """1: the file holds a tokenizer."""
+    """True: the file holds a tokenizer."""
     max_token_bytes: int
     """Bytes of the longest token; 0 without a tokenizer."""
     isa: Isa
     """The instruction set in use."""
     packed_in_place: bool
-    """1: all weights are used from the file, those of 8 bits from its section packed for this CPU; 0 with
+    """True: all weights are used from the file, those of 8 bits from its section packed for this CPU; 0 with
     copy_weights."""
     parameter_count: int
     """Parameters of the network."""
@@ -65,7 +67,7 @@ class WatermarkResult:
     """What sotto_watermark_detect found."""
 
     is_marked: bool
-    """1: z is above 3."""
+    """True: z is above 3."""
     token_count: int
     """Tokens scored: a context and token that occurred before count once."""
     score: float

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Union
 from .enums import (
     Dola, DraftSource, EarlyStopping, Feature, GrammarLanguage, GuideMode, Isa, JsonSpace, LengthNorm, LogLevel, Order,
     Overflow, Rerank, SearchMode, Selection, Stage, WatermarkScheme)
+
 if TYPE_CHECKING:
     from ..grammar import Vocabulary
     from ..session import Session
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GrammarParams", "GuideParams", "MatcherParams", "ModelParams", "SamplerParams", "SearchParams", "SessionParams",
     "SpeculationParams", "StopParams", "WatermarkParams"]
+
 Text = Union[str, bytes]
 
 
@@ -28,7 +30,7 @@ class GrammarParams:
     root: Text | None = None
     """GBNF: the start rule. Default "root"."""
     vocabulary: Vocabulary | None = None
-    """Vocabulary for GBNF's token literals and trigger_tokens; NULL: there are none."""
+    """Vocabulary for GBNF's token literals and trigger_tokens; None: there are none."""
     triggers: Sequence[Text] | None = None
     """Strings that activate the grammar."""
     trigger_tokens: Sequence[int] | None = None
@@ -39,19 +41,20 @@ class GrammarParams:
     maximum_space: int | None = None
     """Characters of flexible whitespace at one place. Default 20; from 0 to 2147483648; UINT32_MAX: unlimited."""
     allow_surrounding_whitespace: bool | None = None
-    """1: flexible whitespace is also allowed before and after the document. Default 0."""
+    """True: flexible whitespace is also allowed before and after the document. Default False."""
     schema_draft: int | None = None
     """Draft of JSON Schema where $schema names none. Default 2020; 7 or 2020."""
     assert_formats: bool | None = None
-    """1: "format" is enforced where the standard names it. Default 1."""
+    """True: "format" is enforced where the standard names it. Default True."""
     closed: bool | None = None
-    """1: objects with "properties" and arrays with a tuple hold nothing else unless the schema says so. Default 0."""
+    """True: objects with "properties" and arrays with a tuple hold nothing else unless the schema says so. Default
+    False."""
     distinct_names: bool | None = None
-    """1: minProperties may count names that could repeat. Default 0."""
+    """True: minProperties may count names that could repeat. Default False."""
     parallel_tool_calls: bool | None = None
-    """1: an array of one or more calls. Default 0."""
+    """True: an array of one or more calls. Default False."""
     log: Callable[[LogLevel, str], None] | None = None
-    """Receives warnings about rules that no text can use; may be NULL."""
+    """Receives warnings about rules that no text can use; may be None."""
 
 
 @dataclass(frozen=True)
@@ -88,12 +91,12 @@ class ModelParams:
     """Instruction set. A process uses one (REFERENCE excepted): a different one later fails with INVALID_STATE. Default
     AUTO."""
     verify_checksums: bool | None = None
-    """1: tensor bytes are verified while they are read; 0: only the structure of the file is. Default 1."""
+    """True: tensor bytes are verified while they are read; False: only the structure of the file is. Default True."""
     copy_weights: bool | None = None
-    """0: weights that the file holds packed for this CPU are used in place. 1: they are copied into the model's memory
-    (for example huge pages), with a call of `release` after each chunk. Default 0."""
+    """False: weights that the file holds packed for this CPU are used in place. True: they are copied into the model's
+    memory (for example huge pages), with a call of `release` after each chunk. Default False."""
     log: Callable[[LogLevel, str], None] | None = None
-    """Receives messages; NULL: none."""
+    """Receives messages; None: none."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,7 @@ class SamplerParams:
     """Newest tokens that repetition, frequency and presence penalties count. Default 64; UINT32_MAX: all that the
     session holds, at most context_tokens; 0: off."""
     log_probabilities: bool | None = None
-    """1: the log probabilities of sotto_piece are computed. Default 0."""
+    """True: the log probabilities of sotto_piece are computed. Default False."""
     seed: int | None = None
     """Seed of the random numbers. Default 0."""
     order: Order | None = None
@@ -151,7 +154,8 @@ class SamplerParams:
     presence_penalty: float | None = None
     """v of l -= v where c(t) > 0. Default 0 (off); from -100 to 100."""
     penalize_prompt: bool | None = None
-    """1: the windows of all penalties reach into the prompt; 0: they hold generated tokens only. Default 1."""
+    """True: the windows of all penalties reach into the prompt; False: they hold generated tokens only. Default
+    True."""
     penalty_slope: float | None = None
     """Reduces the repetition, frequency and presence penalties of older tokens in the window. Default 0 (off); from 0
     to 10."""
@@ -231,7 +235,7 @@ class SamplerParams:
     min_new_tokens: int | None = None
     """The end of text is not generated before this many tokens. Default 0 (off)."""
     ignore_end: bool | None = None
-    """1: the end of text is never generated. Default 0 (off)."""
+    """True: the end of text is never generated. Default 0 (off)."""
     end_decay_start: int | None = None
     """s of l_end += |l_end| (f^(t-s) - 1) after t > s generated tokens. Default 0."""
     end_decay_factor: float | None = None
@@ -253,9 +257,9 @@ class SamplerParams:
     forced_prefix: Sequence[int] | None = None
     """The first generated tokens."""
     logits_callback: Callable[[memoryview], None] | None = None
-    """Changes the logits before all other stages; may be NULL."""
+    """Changes the logits before all other stages; may be None."""
     watermark: WatermarkParams | None = None
-    """Copied; NULL: none."""
+    """Copied; None: none."""
     dola: Dola | None = None
     """Layers that the last one is contrasted with. Default OFF."""
     dola_relative_top: float | None = None
@@ -295,11 +299,11 @@ class SearchParams:
     phrases: Sequence[Sequence[int]] | None = None
     """BEAM: token sequences that must appear, at most 32."""
     phrase_groups: Sequence[int] | None = None
-    """Phrases with the same number are alternatives, of which one must appear; NULL: every phrase must."""
+    """Phrases with the same number are alternatives, of which one must appear; None: every phrase must."""
     similarity: Callable[[list[int], list[int]], float] | None = None
     """For SOTTO_RERANK_CALLBACK."""
     on_step: Callable[[int, int], object] | None = None
-    """Called per step and live sequence; may be NULL."""
+    """Called per step and live sequence; may be None."""
 
 
 @dataclass(frozen=True)
@@ -338,7 +342,7 @@ class StopParams:
     where their count is 0."""
 
     include_stop_text: bool | None = None
-    """1: a stop string is part of the text; 0: the text ends before it. Default 0."""
+    """True: a stop string is part of the text; False: the text ends before it. Default False."""
     max_tokens: int | None = None
     """Tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default 0 (off)."""
     max_time_ns: int | None = None

@@ -420,7 +420,7 @@ pub struct sotto_error {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_token_list {
-    /// The tokens; may be NULL where the count is 0.
+    /// The tokens; may be none where the count is 0.
     pub tokens: *const sotto_token,
     pub count: usize,
 }
@@ -441,7 +441,7 @@ pub struct sotto_vocabulary_params {
     pub struct_size: u32,
     /// Tokens of the vocabulary. Default 0: with a model; from 1 to 16777215.
     pub token_count: u32,
-    /// Must outlive the vocabulary. Its end-of-text token is the end token. NULL: a vocabulary of
+    /// Must outlive the vocabulary. Its end-of-text token is the end token. none: a vocabulary of
     /// the caller.
     pub model: *const sotto_model,
     /// Bytes of all tokens, one after the other: up to 255 each. They may begin and end inside a
@@ -449,7 +449,7 @@ pub struct sotto_vocabulary_params {
     pub bytes: *const u8,
     /// token_count + 1 offsets into `bytes`.
     pub offsets: *const u32,
-    /// token_count flags, or NULL: no token is special. A special token has no text: only a token
+    /// token_count flags, or none: no token is special. A special token has no text: only a token
     /// literal of a grammar allows it. End tokens are special.
     pub special: *const u8,
     /// Tokens allowed where the text may end, and only there.
@@ -466,7 +466,7 @@ pub struct sotto_grammar_params {
     pub language: sotto_grammar_language,
     /// GBNF: the start rule. Default "root".
     pub root: sotto_text,
-    /// Vocabulary for GBNF's token literals and trigger_tokens; NULL: there are none.
+    /// Vocabulary for GBNF's token literals and trigger_tokens; none: there are none.
     pub vocabulary: *const sotto_vocabulary,
     /// Strings that activate the grammar.
     pub triggers: *const sotto_text,
@@ -480,20 +480,20 @@ pub struct sotto_grammar_params {
     /// Characters of flexible whitespace at one place. Default 20; from 0 to 2147483648;
     /// UINT32_MAX: unlimited.
     pub maximum_space: u32,
-    /// 1: flexible whitespace is also allowed before and after the document. Default 0.
+    /// true: flexible whitespace is also allowed before and after the document. Default false.
     pub allow_surrounding_whitespace: u32,
     /// Draft of JSON Schema where $schema names none. Default 2020; 7 or 2020.
     pub schema_draft: u32,
-    /// 1: "format" is enforced where the standard names it. Default 1.
+    /// true: "format" is enforced where the standard names it. Default true.
     pub assert_formats: u32,
-    /// 1: objects with "properties" and arrays with a tuple hold nothing else unless the schema
-    /// says so. Default 0.
+    /// true: objects with "properties" and arrays with a tuple hold nothing else unless the schema
+    /// says so. Default false.
     pub closed: u32,
-    /// 1: minProperties may count names that could repeat. Default 0.
+    /// true: minProperties may count names that could repeat. Default false.
     pub distinct_names: u32,
-    /// 1: an array of one or more calls. Default 0.
+    /// true: an array of one or more calls. Default false.
     pub parallel_tool_calls: u32,
-    /// Receives warnings about rules that no text can use; may be NULL.
+    /// Receives warnings about rules that no text can use; may be none.
     pub log: sotto_log_fn,
     pub log_user_data: *mut c_void,
 }
@@ -533,9 +533,9 @@ pub struct sotto_matcher_params {
 #[derive(Clone, Copy)]
 pub struct sotto_matcher_info {
     pub struct_size: u32,
-    /// 1: the text may end here.
+    /// true: the text may end here.
     pub may_end: u32,
-    /// 1: nothing can follow.
+    /// true: nothing can follow.
     pub must_end: u32,
     pub reserved: u32,
     /// Tokens accepted by sequence 0 since its reset.
@@ -550,17 +550,17 @@ pub struct sotto_model_params {
     /// Instruction set. A process uses one (REFERENCE excepted): a different one later fails with
     /// INVALID_STATE. Default AUTO.
     pub isa: sotto_isa,
-    /// 1: tensor bytes are verified while they are read; 0: only the structure of the file is.
-    /// Default 1.
+    /// true: tensor bytes are verified while they are read; false: only the structure of the file
+    /// is. Default true.
     pub verify_checksums: u32,
-    /// 0: weights that the file holds packed for this CPU are used in place. 1: they are copied
-    /// into the model's memory (for example huge pages), with a call of `release` after each chunk.
-    /// Default 0.
+    /// false: weights that the file holds packed for this CPU are used in place. true: they are
+    /// copied into the model's memory (for example huge pages), with a call of `release` after each
+    /// chunk. Default false.
     pub copy_weights: u32,
-    /// Receives messages; NULL: none.
+    /// Receives messages; none: none.
     pub log: sotto_log_fn,
     pub log_user_data: *mut c_void,
-    /// Learns which bytes of the file are no longer read; may be NULL.
+    /// Learns which bytes of the file are no longer read; may be none.
     pub release: sotto_release_fn,
     pub release_user_data: *mut c_void,
 }
@@ -584,14 +584,14 @@ pub struct sotto_model_info {
     pub feed_forward_size: u32,
     /// The token that ends a text; -1: none.
     pub end_of_text_token: i32,
-    /// 1: the file holds a tokenizer.
+    /// true: the file holds a tokenizer.
     pub has_tokenizer: u32,
     /// Bytes of the longest token; 0 without a tokenizer.
     pub max_token_bytes: u32,
     /// The instruction set in use.
     pub isa: sotto_isa,
-    /// 1: all weights are used from the file, those of 8 bits from its section packed for this CPU;
-    /// 0 with copy_weights.
+    /// true: all weights are used from the file, those of 8 bits from its section packed for this
+    /// CPU; 0 with copy_weights.
     pub packed_in_place: u32,
     /// Parameters of the network.
     pub parameter_count: u64,
@@ -653,7 +653,7 @@ pub struct sotto_watermark_params {
 #[derive(Clone, Copy)]
 pub struct sotto_watermark_result {
     pub struct_size: u32,
-    /// 1: z is above 3.
+    /// true: z is above 3.
     pub is_marked: u32,
     /// Tokens scored: a context and token that occurred before count once.
     pub token_count: u64,
@@ -689,7 +689,7 @@ pub struct sotto_sampler_params {
     /// Newest tokens that repetition, frequency and presence penalties count. Default 64;
     /// UINT32_MAX: all that the session holds, at most context_tokens; 0: off.
     pub repetition_window: u32,
-    /// 1: the log probabilities of sotto_piece are computed. Default 0.
+    /// true: the log probabilities of sotto_piece are computed. Default false.
     pub log_probabilities: u32,
     /// Seed of the random numbers. Default 0.
     pub seed: u64,
@@ -705,8 +705,8 @@ pub struct sotto_sampler_params {
     pub frequency_penalty: f32,
     /// v of l -= v where c(t) > 0. Default 0 (off); from -100 to 100.
     pub presence_penalty: f32,
-    /// 1: the windows of all penalties reach into the prompt; 0: they hold generated tokens only.
-    /// Default 1.
+    /// true: the windows of all penalties reach into the prompt; false: they hold generated tokens
+    /// only. Default true.
     pub penalize_prompt: u32,
     /// Reduces the repetition, frequency and presence penalties of older tokens in the window.
     /// Default 0 (off); from 0 to 10.
@@ -792,7 +792,7 @@ pub struct sotto_sampler_params {
     pub adaptive_decay: f32,
     /// The end of text is not generated before this many tokens. Default 0 (off).
     pub min_new_tokens: u32,
-    /// 1: the end of text is never generated. Default 0 (off).
+    /// true: the end of text is never generated. Default 0 (off).
     pub ignore_end: u32,
     /// s of l_end += |l_end| (f^(t-s) - 1) after t > s generated tokens. Default 0.
     pub end_decay_start: u32,
@@ -822,10 +822,10 @@ pub struct sotto_sampler_params {
     /// The first generated tokens.
     pub forced_prefix: *const sotto_token,
     pub forced_prefix_count: usize,
-    /// Changes the logits before all other stages; may be NULL.
+    /// Changes the logits before all other stages; may be none.
     pub logits_callback: sotto_logits_fn,
     pub logits_user_data: *mut c_void,
-    /// Copied; NULL: none.
+    /// Copied; none: none.
     pub watermark: *const sotto_watermark_params,
     /// Layers that the last one is contrasted with. Default OFF.
     pub dola: sotto_dola,
@@ -846,9 +846,9 @@ pub struct sotto_sampler_input {
     pub sequence: u32,
     /// vocabulary_size logits, which are not changed.
     pub logits: *const f32,
-    /// Bit i % 64 of word i / 64 says whether token i is allowed, at least one; NULL: all are.
+    /// Bit i % 64 of word i / 64 says whether token i is allowed, at least one; none: all are.
     pub allowed: *const u64,
-    /// The tokens before, newest last; may be NULL if there are none. Stages look at the newest
+    /// The tokens before, newest last; may be none if there are none. Stages look at the newest
     /// 2048.
     pub history: *const sotto_token,
     pub history_count: usize,
@@ -908,14 +908,14 @@ pub struct sotto_search_params {
     pub reserved: u32,
     /// BEAM: token sequences that must appear, at most 32.
     pub phrases: *const sotto_token_list,
-    /// Phrases with the same number are alternatives, of which one must appear; NULL: every phrase
+    /// Phrases with the same number are alternatives, of which one must appear; none: every phrase
     /// must.
     pub phrase_groups: *const u32,
     pub phrase_count: usize,
     /// For SOTTO_RERANK_CALLBACK.
     pub similarity: sotto_similarity_fn,
     pub similarity_user_data: *mut c_void,
-    /// Called per step and live sequence; may be NULL.
+    /// Called per step and live sequence; may be none.
     pub on_step: sotto_step_fn,
     pub step_user_data: *mut c_void,
 }
@@ -961,7 +961,7 @@ pub struct sotto_session_params {
     /// Default UINT32_MAX: 4, or context_tokens / 4 if that is less; 0 with SOTTO_OVERFLOW_STOP;
     /// from 0 to context_tokens / 4.
     pub sink_tokens: u32,
-    /// Threads of the host; NULL: the session creates its own.
+    /// Threads of the host; none: the session creates its own.
     pub executor: *const sotto_executor,
     /// Sequences of sotto_session_search. Default 0: no memory for searches; from 0 to 64.
     pub sequence_count: u32,
@@ -1070,7 +1070,7 @@ pub struct sotto_piece {
 #[derive(Clone, Copy)]
 pub struct sotto_stop_params {
     pub struct_size: u32,
-    /// 1: a stop string is part of the text; 0: the text ends before it. Default 0.
+    /// true: a stop string is part of the text; false: the text ends before it. Default false.
     pub include_stop_text: u32,
     /// Tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default 0 (off).
     pub max_tokens: u64,

@@ -656,18 +656,18 @@ impl GrammarParams {
         /// Characters of flexible whitespace at one place. Default 20; from 0 to 2147483648;
         /// UINT32_MAX: unlimited.
         maximum_space: u32,
-        /// 1: flexible whitespace is also allowed before and after the document. Default 0.
+        /// true: flexible whitespace is also allowed before and after the document. Default false.
         allow_surrounding_whitespace: bool,
         /// Draft of JSON Schema where $schema names none. Default 2020; 7 or 2020.
         schema_draft: u32,
-        /// 1: "format" is enforced where the standard names it. Default 1.
+        /// true: "format" is enforced where the standard names it. Default true.
         assert_formats: bool,
-        /// 1: objects with "properties" and arrays with a tuple hold nothing else unless the schema
-        /// says so. Default 0.
+        /// true: objects with "properties" and arrays with a tuple hold nothing else unless the
+        /// schema says so. Default false.
         closed: bool,
-        /// 1: minProperties may count names that could repeat. Default 0.
+        /// true: minProperties may count names that could repeat. Default false.
         distinct_names: bool,
-        /// 1: an array of one or more calls. Default 0.
+        /// true: an array of one or more calls. Default false.
         parallel_tool_calls: bool,
     }
 
@@ -678,7 +678,7 @@ impl GrammarParams {
         self
     }
 
-    /// Vocabulary for GBNF's token literals and trigger_tokens; NULL: there are none.
+    /// Vocabulary for GBNF's token literals and trigger_tokens; none: there are none.
     #[must_use]
     pub fn vocabulary(mut self, vocabulary: &Vocabulary) -> Self {
         self.vocabulary = Some(vocabulary.clone());
@@ -700,7 +700,7 @@ impl GrammarParams {
         self
     }
 
-    /// Receives warnings about rules that no text can use; may be NULL.
+    /// Receives warnings about rules that no text can use; may be none.
     #[must_use]
     pub fn log(mut self, log: impl Fn(i32, &str) + Send + Sync + 'static) -> Self {
         self.log = Some(Arc::new(log));
@@ -784,16 +784,16 @@ impl ModelParams {
         /// Instruction set. A process uses one (REFERENCE excepted): a different one later fails
         /// with INVALID_STATE. Default AUTO.
         isa: Isa,
-        /// 1: tensor bytes are verified while they are read; 0: only the structure of the file is.
-        /// Default 1.
+        /// true: tensor bytes are verified while they are read; false: only the structure of the
+        /// file is. Default true.
         verify_checksums: bool,
-        /// 0: weights that the file holds packed for this CPU are used in place. 1: they are copied
-        /// into the model's memory (for example huge pages), with a call of `release` after each
-        /// chunk. Default 0.
+        /// false: weights that the file holds packed for this CPU are used in place. true: they are
+        /// copied into the model's memory (for example huge pages), with a call of `release` after
+        /// each chunk. Default false.
         copy_weights: bool,
     }
 
-    /// Receives messages; NULL: none.
+    /// Receives messages; none: none.
     #[must_use]
     pub fn log(mut self, log: impl Fn(i32, &str) + Send + Sync + 'static) -> Self {
         self.log = Some(Arc::new(log));
@@ -893,7 +893,7 @@ impl SamplerParams {
         /// Newest tokens that repetition, frequency and presence penalties count. Default 64;
         /// UINT32_MAX: all that the session holds, at most context_tokens; 0: off.
         repetition_window: u32,
-        /// 1: the log probabilities of sotto_piece are computed. Default 0.
+        /// true: the log probabilities of sotto_piece are computed. Default false.
         log_probabilities: bool,
         /// Seed of the random numbers. Default 0.
         seed: u64,
@@ -905,8 +905,8 @@ impl SamplerParams {
         frequency_penalty: f32,
         /// v of l -= v where c(t) > 0. Default 0 (off); from -100 to 100.
         presence_penalty: f32,
-        /// 1: the windows of all penalties reach into the prompt; 0: they hold generated tokens
-        /// only. Default 1.
+        /// true: the windows of all penalties reach into the prompt; false: they hold generated
+        /// tokens only. Default true.
         penalize_prompt: bool,
         /// Reduces the repetition, frequency and presence penalties of older tokens in the window.
         /// Default 0 (off); from 0 to 10.
@@ -984,7 +984,7 @@ impl SamplerParams {
         adaptive_decay: f32,
         /// The end of text is not generated before this many tokens. Default 0 (off).
         min_new_tokens: u32,
-        /// 1: the end of text is never generated. Default 0 (off).
+        /// true: the end of text is never generated. Default 0 (off).
         ignore_end: bool,
         /// s of l_end += |l_end| (f^(t-s) - 1) after t > s generated tokens. Default 0.
         end_decay_start: u32,
@@ -1076,7 +1076,7 @@ impl SamplerParams {
         self
     }
 
-    /// Changes the logits before all other stages; may be NULL.
+    /// Changes the logits before all other stages; may be none.
     #[must_use]
     pub fn logits_callback(
         mut self,
@@ -1086,7 +1086,7 @@ impl SamplerParams {
         self
     }
 
-    /// Copied; NULL: none.
+    /// Copied; none: none.
     #[must_use]
     pub fn watermark(mut self, watermark: WatermarkParams) -> Self {
         self.watermark = Some(watermark);
@@ -1190,7 +1190,7 @@ impl<'f> SearchParams<'f> {
         self
     }
 
-    /// Phrases with the same number are alternatives, of which one must appear; NULL: every phrase
+    /// Phrases with the same number are alternatives, of which one must appear; none: every phrase
     /// must.
     #[must_use]
     pub fn phrase_groups(mut self, phrase_groups: impl Into<Vec<u32>>) -> Self {
@@ -1205,7 +1205,7 @@ impl<'f> SearchParams<'f> {
         self
     }
 
-    /// Called per step and live sequence; may be NULL.
+    /// Called per step and live sequence; may be none.
     #[must_use]
     pub fn on_step(mut self, on_step: impl FnMut(u32, Token) -> ControlFlow<()> + 'f) -> Self {
         self.on_step = Some(Box::new(on_step));
@@ -1301,7 +1301,7 @@ impl Default for StopParams {
 
 impl StopParams {
     setters! {
-        /// 1: a stop string is part of the text; 0: the text ends before it. Default 0.
+        /// true: a stop string is part of the text; false: the text ends before it. Default false.
         include_stop_text: bool,
         /// Tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default 0 (off).
         max_tokens: u64,
@@ -1445,9 +1445,9 @@ impl SpeculationParams {
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub struct MatcherInfo {
-    /// 1: the text may end here.
+    /// true: the text may end here.
     pub may_end: bool,
-    /// 1: nothing can follow.
+    /// true: nothing can follow.
     pub must_end: bool,
     /// Tokens accepted by sequence 0 since its reset.
     pub token_count: u64,
@@ -1482,14 +1482,14 @@ pub struct ModelInfo {
     pub feed_forward_size: usize,
     /// The token that ends a text; -1: none.
     pub end_of_text_token: Option<Token>,
-    /// 1: the file holds a tokenizer.
+    /// true: the file holds a tokenizer.
     pub has_tokenizer: bool,
     /// Bytes of the longest token; 0 without a tokenizer.
     pub max_token_bytes: u32,
     /// The instruction set in use.
     pub isa: Option<Isa>,
-    /// 1: all weights are used from the file, those of 8 bits from its section packed for this CPU;
-    /// 0 with copy_weights.
+    /// true: all weights are used from the file, those of 8 bits from its section packed for this
+    /// CPU; 0 with copy_weights.
     pub packed_in_place: bool,
     /// Parameters of the network.
     pub parameter_count: u64,
@@ -1532,7 +1532,7 @@ impl From<sys::sotto_model_info> for ModelInfo {
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub struct WatermarkResult {
-    /// 1: z is above 3.
+    /// true: z is above 3.
     pub is_marked: bool,
     /// Tokens scored: a context and token that occurred before count once.
     pub token_count: u64,

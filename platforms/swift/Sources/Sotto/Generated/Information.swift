@@ -3,9 +3,9 @@ import CSotto
 
 /// State of a sequence of a matcher.
 public struct MatcherInfo: Sendable {
-  /// 1: the text may end here.
+  /// true: the text may end here.
   public let mayEnd: Bool
-  /// 1: nothing can follow.
+  /// true: nothing can follow.
   public let mustEnd: Bool
   /// Tokens accepted by sequence 0 since its reset.
   public let tokenCount: UInt64
@@ -33,13 +33,14 @@ public struct ModelInfo: Sendable {
   public let feedForwardSize: UInt32
   /// The token that ends a text; -1: none.
   public let endOfTextToken: Int32
-  /// 1: the file holds a tokenizer.
+  /// true: the file holds a tokenizer.
   public let hasTokenizer: Bool
   /// Bytes of the longest token; 0 without a tokenizer.
   public let maxTokenBytes: UInt32
   /// The instruction set in use.
   public let isa: InstructionSet?
-  /// 1: all weights are used from the file, those of 8 bits from its section packed for this CPU; 0 with copy_weights.
+  /// true: all weights are used from the file, those of 8 bits from its section packed for this CPU; 0 with
+  /// copy_weights.
   public let packedInPlace: Bool
   /// Parameters of the network.
   public let parameterCount: UInt64
@@ -74,7 +75,7 @@ public struct ModelInfo: Sendable {
 
 /// What sotto_watermark_detect found.
 public struct WatermarkResult: Sendable {
-  /// 1: z is above 3.
+  /// true: z is above 3.
   public let isMarked: Bool
   /// Tokens scored: a context and token that occurred before count once.
   public let tokenCount: UInt64

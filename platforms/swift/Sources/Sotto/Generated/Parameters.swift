@@ -7,7 +7,7 @@ public struct GrammarParameters {
   public var language: GrammarLanguage
   /// GBNF: the start rule. Default "root".
   public var root: String?
-  /// Vocabulary for GBNF's token literals and trigger_tokens; NULL: there are none.
+  /// Vocabulary for GBNF's token literals and trigger_tokens; nil: there are none.
   public var vocabulary: Vocabulary?
   /// Strings that activate the grammar.
   public var triggers: [String]
@@ -18,19 +18,20 @@ public struct GrammarParameters {
   public var jsonSpace: JSONSpace
   /// Characters of flexible whitespace at one place. Default 20; from 0 to 2147483648; UINT32_MAX: unlimited.
   public var maximumSpace: UInt32
-  /// 1: flexible whitespace is also allowed before and after the document. Default 0.
+  /// true: flexible whitespace is also allowed before and after the document. Default false.
   public var allowSurroundingWhitespace: Bool
   /// Draft of JSON Schema where $schema names none. Default 2020; 7 or 2020.
   public var schemaDraft: UInt32
-  /// 1: "format" is enforced where the standard names it. Default 1.
+  /// true: "format" is enforced where the standard names it. Default true.
   public var assertFormats: Bool
-  /// 1: objects with "properties" and arrays with a tuple hold nothing else unless the schema says so. Default 0.
+  /// true: objects with "properties" and arrays with a tuple hold nothing else unless the schema says so. Default
+  /// false.
   public var closed: Bool
-  /// 1: minProperties may count names that could repeat. Default 0.
+  /// true: minProperties may count names that could repeat. Default false.
   public var distinctNames: Bool
-  /// 1: an array of one or more calls. Default 0.
+  /// true: an array of one or more calls. Default false.
   public var parallelToolCalls: Bool
-  /// Receives warnings about rules that no text can use; may be NULL.
+  /// Receives warnings about rules that no text can use; may be nil.
   public var log: ((LogLevel, String) -> Void)?
 
   /// The defaults of the library.
@@ -128,12 +129,12 @@ public struct ModelParameters {
   /// Instruction set. A process uses one (REFERENCE excepted): a different one later fails with INVALID_STATE. Default
   /// AUTO.
   public var isa: InstructionSet
-  /// 1: tensor bytes are verified while they are read; 0: only the structure of the file is. Default 1.
+  /// true: tensor bytes are verified while they are read; false: only the structure of the file is. Default true.
   public var verifyChecksums: Bool
-  /// 0: weights that the file holds packed for this CPU are used in place. 1: they are copied into the model's memory
-  /// (for example huge pages), with a call of `release` after each chunk. Default 0.
+  /// false: weights that the file holds packed for this CPU are used in place. true: they are copied into the model's
+  /// memory (for example huge pages), with a call of `release` after each chunk. Default false.
   public var copyWeights: Bool
-  /// Receives messages; NULL: none.
+  /// Receives messages; nil: none.
   public var log: ((LogLevel, String) -> Void)?
 
   /// The defaults of the library.
@@ -213,7 +214,7 @@ public struct SamplerParameters {
   /// Newest tokens that repetition, frequency and presence penalties count. Default 64; UINT32_MAX: all that the
   /// session holds, at most context_tokens; 0: off.
   public var repetitionWindow: UInt32
-  /// 1: the log probabilities of sotto_piece are computed. Default 0.
+  /// true: the log probabilities of sotto_piece are computed. Default false.
   public var logProbabilities: Bool
   /// Seed of the random numbers. Default 0.
   public var seed: UInt64
@@ -228,7 +229,7 @@ public struct SamplerParameters {
   public var frequencyPenalty: Float
   /// v of l -= v where c(t) > 0. Default 0 (off); from -100 to 100.
   public var presencePenalty: Float
-  /// 1: the windows of all penalties reach into the prompt; 0: they hold generated tokens only. Default 1.
+  /// true: the windows of all penalties reach into the prompt; false: they hold generated tokens only. Default true.
   public var penalizePrompt: Bool
   /// Reduces the repetition, frequency and presence penalties of older tokens in the window. Default 0 (off); from 0 to
   /// 10.
@@ -307,7 +308,7 @@ public struct SamplerParameters {
   public var adaptiveDecay: Float
   /// The end of text is not generated before this many tokens. Default 0 (off).
   public var minNewTokens: UInt32
-  /// 1: the end of text is never generated. Default 0 (off).
+  /// true: the end of text is never generated. Default 0 (off).
   public var ignoreEnd: Bool
   /// s of l_end += |l_end| (f^(t-s) - 1) after t > s generated tokens. Default 0.
   public var endDecayStart: UInt32
@@ -329,9 +330,9 @@ public struct SamplerParameters {
   public var beginSuppressedTokens: [Token] = []
   /// The first generated tokens.
   public var forcedPrefix: [Token] = []
-  /// Changes the logits before all other stages; may be NULL.
+  /// Changes the logits before all other stages; may be nil.
   public var logitsCallback: ((UnsafeMutableBufferPointer<Float>) throws -> Void)?
-  /// Copied; NULL: none.
+  /// Copied; nil: none.
   public var watermark: WatermarkParameters?
   /// Layers that the last one is contrasted with. Default OFF.
   public var dola: Dola
@@ -504,11 +505,11 @@ public struct SearchParameters {
   public var contrastiveAlpha: Float
   /// BEAM: token sequences that must appear, at most 32.
   public var phrases: [[Token]] = []
-  /// Phrases with the same number are alternatives, of which one must appear; NULL: every phrase must.
+  /// Phrases with the same number are alternatives, of which one must appear; nil: every phrase must.
   public var phraseGroups: [UInt32]?
   /// For SOTTO_RERANK_CALLBACK.
   public var similarity: (([Token], [Token]) throws -> Double)?
-  /// Called per step and live sequence; may be NULL.
+  /// Called per step and live sequence; may be nil.
   public var onStep: ((UInt32, Token) throws -> Bool)?
 
   /// The defaults of the library.
@@ -612,7 +613,7 @@ public struct SessionParameters {
 /// Conditions that end generation. Counts and times begin with the last prefill. Arrays are copied and may be NULL
 /// where their count is 0.
 public struct StopParameters {
-  /// 1: a stop string is part of the text; 0: the text ends before it. Default 0.
+  /// true: a stop string is part of the text; false: the text ends before it. Default false.
   public var includeStopText: Bool
   /// Tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default 0 (off).
   public var maxTokens: UInt64

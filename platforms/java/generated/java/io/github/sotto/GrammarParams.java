@@ -7,7 +7,7 @@ public final class GrammarParams {
     public GrammarLanguage language;
     /** GBNF: the start rule. Default "root". */
     public String root;
-    /** Vocabulary for GBNF's token literals and trigger_tokens; NULL: there are none. */
+    /** Vocabulary for GBNF's token literals and trigger_tokens; null: there are none. */
     public Vocabulary vocabulary;
     /** Strings that activate the grammar. */
     public String[] triggers;
@@ -20,19 +20,22 @@ public final class GrammarParams {
     public JsonSpace jsonSpace;
     /** Characters of flexible whitespace at one place. Default 20; from 0 to 2147483648; UINT32_MAX: unlimited. */
     public int maximumSpace;
-    /** 1: flexible whitespace is also allowed before and after the document. Default 0. */
+    /** true: flexible whitespace is also allowed before and after the document. Default false. */
     public boolean allowSurroundingWhitespace;
     /** Draft of JSON Schema where $schema names none. Default 2020; 7 or 2020. */
     public int schemaDraft;
-    /** 1: "format" is enforced where the standard names it. Default 1. */
+    /** true: "format" is enforced where the standard names it. Default true. */
     public boolean assertFormats;
-    /** 1: objects with "properties" and arrays with a tuple hold nothing else unless the schema says so. Default 0. */
+    /**
+     * true: objects with "properties" and arrays with a tuple hold nothing else unless the schema says so. Default
+     * false.
+     */
     public boolean closed;
-    /** 1: minProperties may count names that could repeat. Default 0. */
+    /** true: minProperties may count names that could repeat. Default false. */
     public boolean distinctNames;
-    /** 1: an array of one or more calls. Default 0. */
+    /** true: an array of one or more calls. Default false. */
     public boolean parallelToolCalls;
-    /** Receives warnings about rules that no text can use; may be NULL. */
+    /** Receives warnings about rules that no text can use; may be null. */
     public Callbacks.Log log;
 
     /** The defaults of the library. */

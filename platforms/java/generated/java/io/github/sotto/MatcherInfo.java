@@ -3,9 +3,9 @@ package io.github.sotto;
 
 /** State of a sequence of a matcher. */
 public final class MatcherInfo {
-    /** 1: the text may end here. */
+    /** true: the text may end here. */
     public boolean mayEnd;
-    /** 1: nothing can follow. */
+    /** true: nothing can follow. */
     public boolean mustEnd;
     /** Tokens accepted by sequence 0 since its reset. */
     public long tokenCount;

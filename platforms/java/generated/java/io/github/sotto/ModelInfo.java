@@ -17,14 +17,15 @@ public final class ModelInfo {
     public int feedForwardSize;
     /** The token that ends a text; -1: none. */
     public int endOfTextToken;
-    /** 1: the file holds a tokenizer. */
+    /** true: the file holds a tokenizer. */
     public boolean hasTokenizer;
     /** Bytes of the longest token; 0 without a tokenizer. */
     public int maxTokenBytes;
     /** The instruction set in use. */
     public Isa isa;
     /**
-     * 1: all weights are used from the file, those of 8 bits from its section packed for this CPU; 0 with copy_weights.
+     * true: all weights are used from the file, those of 8 bits from its section packed for this CPU; 0 with
+     * copy_weights.
      */
     public boolean packedInPlace;
     /** Parameters of the network. */

@@ -8,14 +8,14 @@ public final class ModelParams {
      * AUTO.
      */
     public Isa isa;
-    /** 1: tensor bytes are verified while they are read; 0: only the structure of the file is. Default 1. */
+    /** true: tensor bytes are verified while they are read; false: only the structure of the file is. Default true. */
     public boolean verifyChecksums;
     /**
-     * 0: weights that the file holds packed for this CPU are used in place. 1: they are copied into the model's memory
-     * (for example huge pages), with a call of `release` after each chunk. Default 0.
+     * false: weights that the file holds packed for this CPU are used in place. true: they are copied into the model's
+     * memory (for example huge pages), with a call of `release` after each chunk. Default false.
      */
     public boolean copyWeights;
-    /** Receives messages; NULL: none. */
+    /** Receives messages; null: none. */
     public Callbacks.Log log;
 
     /** The defaults of the library. */

@@ -27,7 +27,7 @@ public final class SamplerParams {
      * session holds, at most context_tokens; 0: off.
      */
     public int repetitionWindow;
-    /** 1: the log probabilities of sotto_piece are computed. Default 0. */
+    /** true: the log probabilities of sotto_piece are computed. Default false. */
     public boolean logProbabilities;
     /** Seed of the random numbers. Default 0. */
     public long seed;
@@ -44,7 +44,9 @@ public final class SamplerParams {
     public float frequencyPenalty;
     /** v of l -= v where c(t) &gt; 0. Default 0 (off); from -100 to 100. */
     public float presencePenalty;
-    /** 1: the windows of all penalties reach into the prompt; 0: they hold generated tokens only. Default 1. */
+    /**
+     * true: the windows of all penalties reach into the prompt; false: they hold generated tokens only. Default true.
+     */
     public boolean penalizePrompt;
     /**
      * Reduces the repetition, frequency and presence penalties of older tokens in the window. Default 0 (off); from 0
@@ -147,7 +149,7 @@ public final class SamplerParams {
     public float adaptiveDecay;
     /** The end of text is not generated before this many tokens. Default 0 (off). */
     public int minNewTokens;
-    /** 1: the end of text is never generated. Default 0 (off). */
+    /** true: the end of text is never generated. Default 0 (off). */
     public boolean ignoreEnd;
     /** s of l_end += |l_end| (f^(t-s) - 1) after t &gt; s generated tokens. Default 0. */
     public int endDecayStart;
@@ -169,9 +171,9 @@ public final class SamplerParams {
     public int[] beginSuppressedTokens;
     /** The first generated tokens. */
     public int[] forcedPrefix;
-    /** Changes the logits before all other stages; may be NULL. */
+    /** Changes the logits before all other stages; may be null. */
     public Callbacks.Logits logitsCallback;
-    /** Copied; NULL: none. */
+    /** Copied; null: none. */
     public WatermarkParams watermark;
     /** Layers that the last one is contrasted with. Default OFF. */
     public Dola dola;

@@ -29,11 +29,11 @@ public final class SearchParams {
     public float contrastiveAlpha;
     /** BEAM: token sequences that must appear, at most 32. */
     public int[][] phrases;
-    /** Phrases with the same number are alternatives, of which one must appear; NULL: every phrase must. */
+    /** Phrases with the same number are alternatives, of which one must appear; null: every phrase must. */
     public int[] phraseGroups;
     /** For SOTTO_RERANK_CALLBACK. */
     public Callbacks.Similarity similarity;
-    /** Called per step and live sequence; may be NULL. */
+    /** Called per step and live sequence; may be null. */
     public Callbacks.Step onStep;
 
     /** The defaults of the library. */

@@ -6,7 +6,7 @@ package io.github.sotto;
  * their count is 0.
  */
 public final class StopParams {
-    /** 1: a stop string is part of the text; 0: the text ends before it. Default 0. */
+    /** true: a stop string is part of the text; false: the text ends before it. Default false. */
     public boolean includeStopText;
     /** Tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default 0 (off). */
     public long maxTokens;

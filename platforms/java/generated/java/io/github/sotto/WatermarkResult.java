@@ -3,7 +3,7 @@ package io.github.sotto;
 
 /** What sotto_watermark_detect found. */
 public final class WatermarkResult {
-    /** 1: z is above 3. */
+    /** true: z is above 3. */
     public boolean isMarked;
     /** Tokens scored: a context and token that occurred before count once. */
     public long tokenCount;
