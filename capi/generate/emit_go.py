@@ -94,7 +94,7 @@ def to_c(field):
     if field.kind == "enum":
         return [f"c.{field.name} = C.{field.type}({name})"]
     if field.kind in ("number", "token", "flags"):
-        return [f"c.{field.name} = {C_NUMBERS.get(field.type, 'C.' + field.type)}({name})"]
+        return [f"c.{field.name} = {C_NUMBERS.get(field.type, 'C.' + field.c_type)}({name})"]
     if field.kind == "struct":
         return [f'if {name} != "" {{', f"\tc.{field.name} = a.text({name})", "}"]
     if field.kind == "array" and counts_its_own(field):

@@ -43,7 +43,7 @@ SEND_ONLY = {"sotto_speculation_params"}
 
 
 def doc(text, indent=""):
-    return wrap(text, indent + "/// ", 100)
+    return wrap(re.sub(r"[\[\]]", r"\\\g<0>", text), indent + "/// ", 100)
 
 
 def rust_name(name):

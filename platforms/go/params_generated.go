@@ -627,7 +627,7 @@ func (p *SessionParams) fill(c *C.sotto_session_params) {
 	c.sink_tokens = C.uint32_t(p.SinkTokens)
 	c.sequence_count = C.uint32_t(p.SequenceCount)
 	c.sequence_tokens = C.uint32_t(p.SequenceTokens)
-	c.features = C.sotto_feature(p.Features)
+	c.features = C.uint32_t(p.Features)
 	c.list_bytes = C.uint32_t(p.ListBytes)
 	c.draft_tokens = C.uint32_t(p.DraftTokens)
 }
@@ -766,7 +766,7 @@ func defaultSpeculationParamsC() C.sotto_speculation_params {
 }
 
 func (p *SpeculationParams) fill(c *C.sotto_speculation_params) {
-	c.sources = C.sotto_draft_source(p.Sources)
+	c.sources = C.uint32_t(p.Sources)
 	c.draft_tokens = C.uint32_t(p.DraftTokens)
 	c.min_match = C.uint32_t(p.MinMatch)
 	c.max_match = C.uint32_t(p.MaxMatch)

@@ -113,9 +113,9 @@ pub const SOTTO_GRAMMAR_TOOLS: i32 = 7;
 pub type sotto_json_space = i32;
 /// Up to maximum_space blanks, tabs and line ends where JSON allows them.
 pub const SOTTO_JSON_FLEXIBLE: i32 = 0;
-/// {"a":1,"b":[2,3]}.
+/// {"a":1,"b":\[2,3\]}.
 pub const SOTTO_JSON_COMPACT: i32 = 1;
-/// {"a": 1, "b": [2, 3]}.
+/// {"a": 1, "b": \[2, 3\]}.
 pub const SOTTO_JSON_ONE_SPACE: i32 = 2;
 
 /// Instruction sets. All compute the same bits. AUTO selects the best one of this CPU and build;

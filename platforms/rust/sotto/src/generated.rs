@@ -66,9 +66,9 @@ impl GrammarLanguage {
 pub enum JsonSpace {
     /// Up to maximum_space blanks, tabs and line ends where JSON allows them.
     Flexible = sys::SOTTO_JSON_FLEXIBLE,
-    /// {"a":1,"b":[2,3]}.
+    /// {"a":1,"b":\[2,3\]}.
     Compact = sys::SOTTO_JSON_COMPACT,
-    /// {"a": 1, "b": [2, 3]}.
+    /// {"a": 1, "b": \[2, 3\]}.
     OneSpace = sys::SOTTO_JSON_ONE_SPACE,
 }
 
