@@ -33,29 +33,28 @@ class HashIndex {
   void layout(Arena& arena, uint32_t capacity) {
     const uint32_t slot_count = std::bit_ceil(std::max(capacity + capacity / 2 + 1, 16u));
     mask_ = slot_count - 1;
-    narrow_ = nullptr;
-    wide_ = nullptr;
-    if (capacity <= UINT16_MAX) {
-      narrow_ = arena.take<uint16_t>(slot_count);
+    is_narrow_ = capacity <= UINT16_MAX;
+    if (is_narrow_) {
+      slots_ = arena.take<uint16_t>(slot_count);
     } else {
-      wide_ = arena.take<uint32_t>(slot_count);
+      slots_ = arena.take<uint32_t>(slot_count);
     }
   }
 
   // Empties the index and uses these slots from now on. `slot_count` is a power of two.
   void use(uint32_t* slots, uint32_t slot_count) {
     assert(std::has_single_bit(slot_count));
-    narrow_ = nullptr;
-    wide_ = slots;
+    is_narrow_ = false;
+    slots_ = slots;
     mask_ = slot_count - 1;
     clear();
   }
 
   void clear() {
-    if (narrow_ != nullptr) {
-      std::fill_n(narrow_, size_t{mask_} + 1, uint16_t{0});
+    if (is_narrow_) {
+      std::fill_n(static_cast<uint16_t*>(slots_), size_t{mask_} + 1, uint16_t{0});
     } else {
-      std::fill_n(wide_, size_t{mask_} + 1, uint32_t{0});
+      std::fill_n(static_cast<uint32_t*>(slots_), size_t{mask_} + 1, uint32_t{0});
     }
   }
 
@@ -86,7 +85,7 @@ class HashIndex {
   // For an index that grows in slots given to use() and rehash(), and begins without any. Returns how many slots it
   // should have before one more entry is inserted: zero if the present ones suffice, being at most half full.
   uint32_t wanted_slots(uint32_t entry_count) const {
-    if (wide_ == nullptr) return std::max(kLeastSlots, 2 * std::bit_ceil(entry_count + 1));
+    if (slots_ == nullptr) return std::max(kLeastSlots, 2 * std::bit_ceil(entry_count + 1));
     return entry_count >= (mask_ + 1) / 2 ? 2 * (mask_ + 1) : 0;
   }
   // Moves all entries into these slots; hash_of(number) returns the hash with which the number was inserted.
@@ -94,26 +93,28 @@ class HashIndex {
   void rehash(uint32_t* slots, uint32_t slot_count, HashOf hash_of) {
     const HashIndex old = *this;
     use(slots, slot_count);
-    for (uint32_t slot = 0; old.wide_ != nullptr && slot <= old.mask_; ++slot) {
-      if (old.wide_[slot] != 0) insert(hash_of(old.wide_[slot] - 1), old.wide_[slot] - 1);
+    for (uint32_t slot = 0; old.slots_ != nullptr && slot <= old.mask_; ++slot) {
+      if (old.at(slot) != 0) insert(hash_of(old.at(slot) - 1), old.at(slot) - 1);
     }
   }
 
  private:
   static constexpr uint32_t kLeastSlots = 64;
 
-  uint32_t at(uint32_t slot) const { return narrow_ != nullptr ? narrow_[slot] : wide_[slot]; }
+  uint32_t at(uint32_t slot) const {
+    return is_narrow_ ? static_cast<const uint16_t*>(slots_)[slot] : static_cast<const uint32_t*>(slots_)[slot];
+  }
   void set(uint32_t slot, uint32_t value) {
-    if (narrow_ != nullptr) {
-      narrow_[slot] = static_cast<uint16_t>(value);
+    if (is_narrow_) {
+      static_cast<uint16_t*>(slots_)[slot] = static_cast<uint16_t>(value);
     } else {
-      wide_[slot] = value;
+      static_cast<uint32_t*>(slots_)[slot] = value;
     }
   }
 
+  void* slots_ = nullptr;
   uint32_t mask_ = 0;
-  uint16_t* narrow_ = nullptr;  // one of the two is null
-  uint32_t* wide_ = nullptr;
+  bool is_narrow_ = false;  // slots of 16 bits
 };
 
 }  // namespace sotto

@@ -5,24 +5,24 @@
 
 namespace sotto {
 
-void LazyAutomaton::lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits,
-                            uint32_t pin_count, uint32_t trail_count) {
+void LazyAutomaton::layout(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits,
+                           uint32_t pin_count, uint32_t trail_count) {
   pin_count_ = pin_count;
   trail_count_ = trail_count;
   united_capacity_ = limits.work_count;
   pins_ = arena.take<uint32_t>(pin_count);
-  store_.lay_out(arena, grammar, limits);
-  // Only one of these works at a time, in the same memory.
-  SlotTable slots;
-  slots.lay_out(arena, limits.work_count);
+  store_.layout(arena, grammar, limits);
+  // Of these four only one works at a time, so they share the memory after this index, which the first two also share.
+  HashIndex index;
+  index.layout(arena, limits.work_count);
   Arena for_stepper = arena;
   Arena for_truncation = arena;
   Arena for_unions = arena;
   Arena for_collection = arena;
-  stepper_.lay_out(for_stepper, grammar, limits, slots);
-  truncation_.lay_out(for_truncation, limits, slots);
+  stepper_.layout(for_stepper, grammar, limits, index);
+  truncation_.layout(for_truncation, limits, index);
   united_ = for_unions.take<State>(united_capacity_);
-  store_.lay_out_collection(for_collection, limits);
+  store_.layout_collection(for_collection, limits);
   for (const Arena& used : {for_stepper, for_truncation, for_unions, for_collection}) {
     if (used.overflowed() || (!arena.overflowed() && used.size() > arena.size())) arena = used;
   }
@@ -33,10 +33,10 @@ StepResult LazyAutomaton::init(const CompiledGrammar& grammar, const MatcherLimi
   step_budget_ = limits.step_budget;
   std::fill_n(pins_, pin_count_, kNotComputed);
   store_.init(grammar);
-  stepper_.init(grammar, store_);
-  truncation_.init(grammar, store_, longest);
+  stepper_.init(grammar, store_, budget_);
+  truncation_.init(grammar, store_, budget_, longest);
   renew_budget();
-  return start(&pins_[0]);
+  return make(&pins_[0], [&](uint32_t* made) { return stepper_.start(made); });
 }
 
 void LazyAutomaton::collect(const uint32_t* newest, bool keep_shared) {
@@ -49,7 +49,7 @@ void LazyAutomaton::collect(const uint32_t* newest, bool keep_shared) {
   if (!keep_shared || !store_.is_roomy()) store_.collect(pins, Keep::kNothing);
 }
 
-// Cleans the store and tries again if it is full.
+// Calls make, after a collection or two if the store is full.
 template <typename Make>
 StepResult LazyAutomaton::make(uint32_t* to, Make make) {
   uint32_t made = kNotComputed;
@@ -58,20 +58,15 @@ StepResult LazyAutomaton::make(uint32_t* to, Make make) {
   for (const bool keep_shared : {true, false}) {
     if (result != StepResult::kStoreFull) break;
     const uint64_t stored = uint64_t{store_.set_count()} + store_.node_count() + store_.frame_count();
-    if (!spend(stored)) return StepResult::kTooComplex;
+    if (!budget_.spend(stored)) return StepResult::kTooComplex;
     collect(to, keep_shared);
     result = make(&made);
   }
-
   if (result == StepResult::kDone) *to = made;
   return result;
 }
 
-StepResult LazyAutomaton::start(uint32_t* to) {
-  return make(to, [&](uint32_t* made) { return stepper_.start(made); });
-}
-
-StepResult LazyAutomaton::end(uint32_t* to) {
+StepResult LazyAutomaton::make_end(uint32_t* to) {
   return make(to, [&](uint32_t* made) {
     const bool fits = store_.intern_set({}, StateSet::kAccepts, made);
     return fits ? StepResult::kDone : StepResult::kStoreFull;
@@ -90,16 +85,17 @@ StepResult LazyAutomaton::make_step(const uint32_t* from, uint32_t symbol_class,
 StepResult LazyAutomaton::make_steps(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
   const StepResult result = make_step(from, symbol_class, to);
   if (result != StepResult::kDone) return result;
-  // Items that agree on each class; those without a move by this one must have none.
-  constexpr uint32_t kMostStates = 32;
+  // Count for each class the states that move by it to where they move by this one, and by no other way. A class on
+  // which all moving states agree, and no other state moves, leads to the same set.
+  constexpr uint32_t kMaxStates = 32;
   constexpr uint8_t kDiffers = UINT8_MAX;
   const auto states = store_.states(*from);
-  if (states.size() > kMostStates) return result;
+  if (states.size() > kMaxStates) return result;
   uint8_t agreeing[256] = {};
   uint32_t moving = 0;
   for (const State& top : states) {
     const auto moves = grammar_->moves(top.state);
-    if (!spend(moves.size())) return result;
+    if (!budget_.spend(moves.size())) return result;
     const auto has_class = [&](const GrammarMove& m) { return m.symbol_class == symbol_class; };
     const auto move = std::find_if(moves.begin(), moves.end(), has_class);
     const bool is_moving = move != moves.end();
@@ -141,8 +137,7 @@ StepResult LazyAutomaton::make_loop_step(const uint32_t* from, std::span<const c
   return result;
 }
 
-// Behind a configuration that was not there before lie others, most of which no other text
-// passes.
+// From a set that is new, a text goes on without storing the sets in between: most of them would never be used again.
 StepResult LazyAutomaton::step_bytes(std::span<const char> bytes, uint32_t* set) {
   uint32_t* from = trail();
   uint32_t* to = from + 1;
@@ -181,13 +176,8 @@ StepResult LazyAutomaton::unite(const uint32_t* a, const uint32_t* b, uint32_t* 
   });
 }
 
-StepResult LazyAutomaton::abstract(const uint32_t* from, uint32_t depth, uint32_t* to) {
-  return make(to, [&](uint32_t* made) {
-    uint64_t steps = budget();
-    const StepResult result = truncation_.apply(*from, depth, &steps, made);
-    set_budget(steps);
-    return result;
-  });
+StepResult LazyAutomaton::truncate(const uint32_t* from, uint32_t depth, uint32_t* to) {
+  return make(to, [&](uint32_t* made) { return truncation_.apply(*from, depth, made); });
 }
 
 }  // namespace sotto

@@ -1,5 +1,11 @@
-// Steps between configurations, remembered as they are made, over a store that is cleaned
-// when it is full. Configurations in use are pinned: their numbers change in a cleaning.
+// A deterministic automaton over state sets whose transitions are made when they are first needed and then remembered,
+// as in RE2's lazy DFA (Cox, Regular Expression Matching in the Wild, 2010). Here its states are not sets of NFA states
+// but sets of states on stacks, of which there may be infinitely many; the store holds as many as fit and is collected
+// when it is full.
+//
+// A collection renumbers the sets. Therefore every set in use is held in a pin, a slot that a collection updates, and
+// functions take pointers to pins. Two kinds of pins come last: the trail has one pin per byte of a token, for walks
+// that go forward and back along a token's bytes. Only its part up to the pin being written is in use.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +16,16 @@
 #include "runtime/grammar/matcher/stack_stepper.h"
 #include "runtime/grammar/matcher/stack_store.h"
 #include "runtime/grammar/matcher/stack_truncation.h"
+#include "runtime/grammar/matcher/step_budget.h"
 
 namespace sotto {
 
 class LazyAutomaton {
  public:
-  // The last `trail_count` of the pins are in use only up to the one being written.
-  void lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits, uint32_t pin_count,
-               uint32_t trail_count);
+  // The last `trail_count` of the pins are the trail.
+  void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits, uint32_t pin_count,
+              uint32_t trail_count);
+  // Writes the start set to the first pin.
   StepResult init(const CompiledGrammar& grammar, const MatcherLimits& limits, uint32_t longest);
 
   const CompiledGrammar& grammar() const { return *grammar_; }
@@ -26,37 +34,36 @@ class LazyAutomaton {
   uint32_t* pins() { return pins_; }
   const uint32_t* pins() const { return pins_; }
   uint32_t* trail() { return pins_ + pin_count_ - trail_count_; }
-  uint32_t trail_count() const { return trail_count_; }
-  // The first of the trail that stay in use while other pins are written.
+  // Keeps the first `count` pins of the trail in use while other pins are written.
   void hold_trail(uint32_t count) { held_trail_ = count; }
-  // A new call of the interface has the whole budget.
-  void renew_budget() { stepper_.set_budget(step_budget_); }
+  StepBudget& budget() { return budget_; }
+  // Gives a new call of the interface the whole budget.
+  void renew_budget() { budget_.set(step_budget_); }
+  // Counts the collections so far: numbers of sets kept outside the pins are valid until it changes.
   uint64_t collection_count() const { return collection_count_; }
-  uint64_t budget() const { return stepper_.budget(); }
-  void set_budget(uint64_t budget) { stepper_.set_budget(budget); }
-  bool spend(uint64_t steps) { return stepper_.spend(steps); }
+  bool accepts(uint32_t set) const { return (store_.state_set(set).flags & StateSet::kAccepts) != 0; }
 
-  // All of these read and write pins.
-  StepResult start(uint32_t* to);
-  // Behind the end, where only the end can follow.
-  StepResult end(uint32_t* to);
+  // All of the following read and write pins. `to` differs from `from`.
   StepResult step(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
     const uint32_t known = store_.next(*from, symbol_class);
     if (known == kNotComputed) return make_step(from, symbol_class, to);
     *to = known;
     return StepResult::kDone;
   }
-  // The same, and steps by other classes that lead to the same states.
+  // The same; also remembers the transitions by other classes that lead to the same states.
   StepResult step_alike(const uint32_t* from, uint32_t symbol_class, uint32_t* to) {
     const uint32_t known = store_.next(*from, symbol_class);
     if (known == kNotComputed) return make_steps(from, symbol_class, to);
     *to = known;
     return StepResult::kDone;
   }
+  // Steps by all bytes; uses the trail.
   StepResult step_bytes(std::span<const char> bytes, uint32_t* set);
+  // Makes the set after an end token: it accepts, and nothing follows.
+  StepResult make_end(uint32_t* to);
   StepResult unite(const uint32_t* a, const uint32_t* b, uint32_t* to);
-  StepResult abstract(const uint32_t* from, uint32_t depth, uint32_t* to);
-  bool can_abstract(uint32_t set, uint32_t depth) const { return truncation_.applies(set, depth); }
+  StepResult truncate(const uint32_t* from, uint32_t depth, uint32_t* to);
+  bool can_truncate(uint32_t set, uint32_t depth) const { return truncation_.applies(set, depth); }
 
  private:
   StepResult make_step(const uint32_t* from, uint32_t symbol_class, uint32_t* to);
@@ -69,6 +76,7 @@ class LazyAutomaton {
   StepResult make(uint32_t* to, Make make);
 
   const CompiledGrammar* grammar_ = nullptr;
+  StepBudget budget_;
   StackStore store_;
   StackStepper stepper_;
   StackTruncation truncation_;

@@ -8,21 +8,18 @@
 
 namespace sotto {
 
-bool MaskCache::lay_out(Arena& arena, uint32_t token_count, uint32_t mask_bytes) {
+bool MaskCache::layout(Arena& arena, uint32_t token_count, uint32_t mask_bytes) {
   constexpr uint32_t kBytesPerEntry = 256;  // an estimate
   word_count_ = (token_count + 63) / 64;
   has_narrow_tokens_ = token_count <= UINT16_MAX + 1u;
   pool_capacity_ = mask_bytes;
   entry_capacity_ = kFirstMask + std::max(16u, mask_bytes / kBytesPerEntry);
-  slot_mask_ = std::bit_ceil(entry_capacity_) * 2 - 1;
   pool_ = arena.take<uint8_t>(pool_capacity_);
   entries_ = arena.take<Entry>(entry_capacity_);
-  slots_ = arena.take<uint32_t>(size_t{slot_mask_} + 1);
+  index_.layout(arena, entry_capacity_);
   buffer_ = arena.take<uint64_t>(word_count_);
   return pool_capacity_ >= words_size();
 }
-
-void MaskCache::init() { flush(); }
 
 uint64_t* MaskCache::begin_draft() {
   shown_ = kNoMask;
@@ -35,10 +32,10 @@ void MaskCache::flush() {
   pool_size_ = 0;
   base_count_ = 0;
   entry_count_ = kFirstMask;
-  std::memset(slots_, 0, (size_t{slot_mask_} + 1) * sizeof *slots_);
+  index_.clear();
 }
 
-// Most masks allow few tokens: then only the words that hold them are looked at closely.
+// Most masks allow few tokens: then only the words that hold them are hashed.
 uint64_t MaskCache::hash_draft() const {
   constexpr uint32_t kFewWords = 64;
   uint64_t hash = 0;
@@ -52,15 +49,7 @@ uint64_t MaskCache::hash_draft() const {
   return hash;
 }
 
-uint32_t MaskCache::find_equal(uint32_t hash, uint32_t* slot) {
-  for (*slot = hash & slot_mask_; slots_[*slot] != 0; *slot = (*slot + 1) & slot_mask_) {
-    const uint32_t known = slots_[*slot];
-    if (entries_[known].hash != hash) continue;
-    if (equals_draft(entries_[known])) return known;
-  }
-  return kNoMask;
-}
-
+// Flips the listed tokens in the draft, compares it with the base, and flips them back.
 bool MaskCache::equals_draft(const Entry& entry) {
   toggle(entry, buffer_);
   bool equals = false;
@@ -73,7 +62,7 @@ bool MaskCache::equals_draft(const Entry& entry) {
   return equals;
 }
 
-// Tokens in which the draft differs from the base, null for none; counts up to `most`.
+// Counts the tokens in which the draft differs from the base (null: the empty mask), up to `most`.
 uint32_t MaskCache::difference(const uint64_t* base, uint32_t most) const {
   const uint64_t* words = buffer_;
   uint32_t count = 0;
@@ -84,7 +73,7 @@ uint32_t MaskCache::difference(const uint64_t* base, uint32_t most) const {
   return count;
 }
 
-// Of a list, its base and length; of words, itself as the base.
+// Returns the shortest form of the draft: the base and length of its list, or itself as the base for words.
 MaskCache::Entry MaskCache::choose_form(uint32_t hash) const {
   Entry form{0, difference(nullptr, kListTokens), kNoMask, hash};
   for (uint32_t i = 0; i < base_count_; ++i) {
@@ -124,9 +113,9 @@ void MaskCache::write_list(const Entry& entry) {
 
 uint32_t MaskCache::store_draft() {
   const auto hash = static_cast<uint32_t>(hash_draft() >> 32);
-  uint32_t slot = 0;
-  uint32_t mask = find_equal(hash, &slot);
-  if (mask == kNoMask) {
+  uint32_t mask =
+      index_.find(hash, [&](uint32_t known) { return entries_[known].hash == hash && equals_draft(entries_[known]); });
+  if (mask == HashIndex::kAbsent) {
     if (entry_count_ == entry_capacity_) return kNoMask;
     Entry entry = choose_form(hash);
     const bool is_list = entry.base != entry_count_;
@@ -135,7 +124,7 @@ uint32_t MaskCache::store_draft() {
     if (!take(is_list ? sizeof(uint32_t) : sizeof(uint64_t), size, &entry.offset)) return kNoMask;
     mask = entry_count_++;
     entries_[mask] = entry;
-    slots_[slot] = mask;
+    index_.insert(hash, mask);
     if (is_list) {
       write_list(entry);
     } else {
@@ -162,7 +151,7 @@ void MaskCache::toggle(const Entry& entry, uint64_t* words) const {
 
 void MaskCache::show(uint32_t mask) {
   const Entry& entry = entries_[mask];
-  const uint32_t cheap = word_count_ / 16;  // changes that take no longer than a copy
+  const uint32_t cheap = word_count_ / 16;  // flips that take no longer than a copy
   const bool is_near = shown_ != kNoMask && entries_[shown_].base == entry.base && entries_[shown_].count <= cheap;
   if (is_near) {
     toggle(entries_[shown_], buffer_);

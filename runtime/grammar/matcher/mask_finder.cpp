@@ -1,37 +1,35 @@
 #include "runtime/grammar/matcher/mask_finder.h"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 
 namespace sotto {
 namespace {
 
-// Contexts are cut off at this depth first, then at twice that.
+// Stacks are truncated at this depth first, then at twice that, and so on.
 constexpr uint32_t kFirstDepth = 2;
 
 }  // namespace
 
-bool MaskFinder::lay_out(Arena& arena, const CompiledGrammar& grammar, const Vocabulary& vocabulary,
-                         const MatcherLimits& limits) {
-  transition_memory_ = arena.take<Utf8Transition>(Utf8Transitions::count(grammar));
-  return cache_.lay_out(arena, vocabulary.token_count, limits.mask_bytes);
+bool MaskFinder::layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary& vocabulary,
+                        const MatcherLimits& limits) {
+  prefilters_.layout(arena, grammar);
+  return cache_.layout(arena, vocabulary.token_count, limits.mask_bytes);
 }
 
 void MaskFinder::init(LazyAutomaton& engine, const Vocabulary& vocabulary, const MaskMethods& methods) {
   engine_ = &engine;
   vocabulary_ = &vocabulary;
   methods_ = methods;
-  cache_.init();
-  transitions_.init(engine.grammar(), transition_memory_);
+  cache_.flush();
+  prefilters_.init(engine, vocabulary);
 }
 
-uint32_t MaskFinder::trail_count(const Vocabulary& vocabulary) { return vocabulary.longest + 2; }
-
 StepResult MaskFinder::find(const uint32_t* set, uint32_t* pins, const uint64_t** words) {
-  boundaries_ = pins + 2;
+  prefilters_.use_pins(pins + 1);
   uint32_t mask = engine_->store().state_set(*set).mask;
   if (mask < kFirstMask) {
-    const StepResult result = find_abstract(set, pins, &mask);
+    const StepResult result = find_truncated(set, pins, &mask);
     if (result != StepResult::kDone) return result;
     engine_->store().state_set(*set).mask = mask;
   }
@@ -40,49 +38,48 @@ StepResult MaskFinder::find(const uint32_t* set, uint32_t* pins, const uint64_t*
   return StepResult::kDone;
 }
 
-// pins[0]: the abstract configuration whose mask is that of `set`.
-StepResult MaskFinder::find_abstract(const uint32_t* set, uint32_t* pins, uint32_t* mask) {
+// Uses pins[0] for the truncated set that has the same mask.
+StepResult MaskFinder::find_truncated(const uint32_t* set, uint32_t* pins, uint32_t* mask) {
   progress_ = {};
   for (uint32_t depth = kFirstDepth;; depth *= 2) {
-    uint32_t* abstract = &pins[0];
-    const bool applies = methods_.abstraction && depth <= 2 * TrieNode::kMaxDepth && engine_->can_abstract(*set, depth);
+    uint32_t* truncated = &pins[0];
+    const bool applies = methods_.truncation && depth <= 2 * TrieNode::kMaxDepth && engine_->can_truncate(*set, depth);
     if (!applies) {
-      *abstract = *set;
-    } else if (const StepResult result = engine_->abstract(set, depth, abstract); result != StepResult::kDone) {
-      *abstract = *set;  // the long way
+      *truncated = *set;
+    } else if (const StepResult result = engine_->truncate(set, depth, truncated); result != StepResult::kDone) {
+      *truncated = *set;  // slower, but it may fit
     }
-    *mask = engine_->store().state_set(*abstract).mask;
+    *mask = engine_->store().state_set(*truncated).mask;
     if (*mask == kNoMask) {
-      StepResult result = compute(abstract, mask);
-      if (result != StepResult::kDone && *abstract != *set) {
-        *abstract = *set;
+      StepResult result = compute(truncated, mask);
+      if (result != StepResult::kDone && *truncated != *set) {
+        *truncated = *set;
         progress_ = {};
-        result = compute(abstract, mask);
+        result = compute(truncated, mask);
       }
       if (result != StepResult::kDone) return result;
-      StateSet& shared = engine_->store().state_set(*abstract);
+      StateSet& shared = engine_->store().state_set(*truncated);
       shared.mask = *mask;
       shared.is_shared = true;
     }
-    engine_->store().state_set(*abstract).was_used = true;
-
+    engine_->store().state_set(*truncated).was_used = true;
     if (*mask != kMaskCutOff) return StepResult::kDone;
   }
 }
 
-// Tokens that the mask holds before the walk.
+// Writes the tokens that the mask holds before the walk.
 void MaskFinder::begin(const uint32_t* set) {
   ++walk_count_;
   draft_ = cache_.begin_draft();
   TokenPrefilter prefilter;
   TokenPrefilter guess;
-  const uint32_t count = methods_.prefilters ? exact_count(*set) : kUnknownCount;
-  if (count != kUnknownCount) {
+  const uint32_t count = methods_.prefilters ? prefilters_.exact_count(*set) : PrefilterFinder::kUnknownCount;
+  if (count != PrefilterFinder::kUnknownCount) {
     fill_exactly(count);
     prefilter = {kAllClasses, kLengthCount - 1};
   } else if (methods_.prefilters) {
-    prefilter = find_prefilter();
-    if (prefilter.length + 2u < kLengthCount) guess = guess_prefilter();
+    prefilter = prefilters_.find();
+    if (prefilter.length + 2u < kLengthCount) guess = prefilters_.guess();
     if (guess.classes != 0) prefilter = {};
     const TokenPrefilter all = prefilter.classes != 0 ? prefilter : guess;
     if (all.classes != 0) fill_mask(all, vocabulary_->token_summaries, draft_);
@@ -90,7 +87,29 @@ void MaskFinder::begin(const uint32_t* set) {
   progress_ = {prefilter, guess, 0, true};
 }
 
-// Goes on where contexts that were cut off earlier could not tell.
+// Adds the tokens of at most so many characters of any class.
+void MaskFinder::fill_exactly(uint32_t characters) {
+  if (characters == 0) return;
+  uint8_t next = 0;  // the first length class of which not all tokens are in the mask
+  while (next < kLengthCount - 1 && kLengthCharacters[next] <= characters) ++next;
+  const auto summaries = vocabulary_->token_summaries;
+  if (next > 0) fill_mask({kAllClasses, static_cast<uint8_t>(next - 1)}, summaries, draft_);
+  if (next > 0 && kLengthCharacters[next - 1] == characters) return;
+  const auto is_first = [](char byte) { return (static_cast<uint8_t>(byte) & 0xC0) != 0x80; };
+  for (uint32_t begin = 0; begin < summaries.size(); begin += 64) {
+    uint64_t left = summaries_of_length(&summaries[begin], next);
+    for (; left != 0; left &= left - 1) {
+      const uint32_t token = begin + static_cast<uint32_t>(std::countr_zero(left));
+      const auto text = vocabulary_->source.token(token);
+      const bool is_ascii = (summaries[token] & kOtherClass) == 0;
+      const size_t count =
+          is_ascii ? text.size() : static_cast<size_t>(std::count_if(text.begin(), text.end(), is_first));
+      if (count <= characters) add(token);
+    }
+  }
+}
+
+// Computes the mask, or goes on where an earlier truncation was too short to decide.
 StepResult MaskFinder::compute(const uint32_t* set, uint32_t* mask) {
   engine_->trail()[0] = *set;
   if (!progress_.has_begun) begin(set);
@@ -101,7 +120,7 @@ StepResult MaskFinder::compute(const uint32_t* set, uint32_t* mask) {
     *mask = kMaskCutOff;
     return result;
   }
-  if ((engine_->store().state_set(*set).flags & StateSet::kAccepts) != 0) {
+  if (engine_->accepts(*set)) {
     for (const int32_t token : vocabulary_->source.end_tokens) add(static_cast<uint32_t>(token));
   }
   *mask = store();
@@ -119,8 +138,7 @@ void MaskFinder::remove_run(uint32_t first, uint32_t end) {
   }
 }
 
-// trail[0]: the configuration; trail[n]: behind the n bytes of a node's prefix. The draft
-// holds all of `prefilter`, which is right, or all of `guess`, some of which may be wrong.
+// Walks the trie. trail[n] is the set after the n bytes of a node's prefix.
 StepResult MaskFinder::walk(bool* cut_off) {
   const TokenPrefilter prefilter = progress_.prefilter;
   const TokenPrefilter guess = progress_.guess;
@@ -149,14 +167,14 @@ StepResult MaskFinder::walk(bool* cut_off) {
       if (*next == kUnknownSet) {
         *cut_off = true;
         progress_.node = i;
-        return engine_->spend(visited) ? StepResult::kDone : StepResult::kTooComplex;
+        return engine_->budget().spend(visited) ? StepResult::kDone : StepResult::kTooComplex;
       }
       if (guess.classes != 0) remove_run(node.first_token(), end);
       i = node.next();
       continue;
     }
     if (tries_below && node.next() - i >= kLargeSubtree) {
-      const TokenPrefilter below{endless_classes(next), kLengthCount - 1};
+      const TokenPrefilter below{prefilters_.endless_classes(next), kLengthCount - 1};
       if (below.classes != 0 && below.holds(kinds[i])) {
         if (!guess.holds(kinds[i]) || guess.classes == 0) add_run(node.first_token(), end);
         i = node.next();
@@ -167,10 +185,10 @@ StepResult MaskFinder::walk(bool* cut_off) {
     ++i;
   }
   progress_.node = node_count;
-  return engine_->spend(visited) ? StepResult::kDone : StepResult::kTooComplex;
+  return engine_->budget().spend(visited) ? StepResult::kDone : StepResult::kTooComplex;
 }
 
-// Takes trail[0] along the prefixes of the node.
+// Writes the sets of the node's prefixes to the trail.
 StepResult MaskFinder::retrace(uint32_t node) {
   const TrieNode* nodes = vocabulary_->nodes.data();
   const CompiledGrammar& grammar = engine_->grammar();
@@ -187,6 +205,7 @@ StepResult MaskFinder::retrace(uint32_t node) {
   return StepResult::kDone;
 }
 
+// Adds the tokens that the grammar names as tokens.
 StepResult MaskFinder::add_literals(bool* cut_off) {
   const CompiledGrammar& grammar = engine_->grammar();
   uint32_t* trail = engine_->trail();
@@ -200,21 +219,14 @@ StepResult MaskFinder::add_literals(bool* cut_off) {
   return StepResult::kDone;
 }
 
-void MaskFinder::forget_masks() {
-  StackStore& store = engine_->store();
-  for (uint32_t set = kFirstSet; set < store.set_count(); ++set) {
-    store.state_set(set).mask = kNoMask;
-  }
-  cache_.flush();
-}
-
+// Stores the draft. If the cache is full, all masks are forgotten first.
 uint32_t MaskFinder::store() {
-  uint32_t mask = cache_.store_draft();
-  if (mask == kNoMask) {
-    forget_masks();
-    mask = cache_.store_draft();
-  }
-  return mask;
+  const uint32_t mask = cache_.store_draft();
+  if (mask != kNoMask) return mask;
+  StackStore& store = engine_->store();
+  for (uint32_t set = kFirstSet; set < store.set_count(); ++set) store.state_set(set).mask = kNoMask;
+  cache_.flush();
+  return cache_.store_draft();
 }
 
 }  // namespace sotto

@@ -17,54 +17,57 @@ MatcherLimits resolve(const CompiledGrammar& grammar, const Vocabulary* vocabula
 Status Matcher::check(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& given,
                       Error* error) {
   const MatcherLimits limits = resolve(grammar, vocabulary, given);
-  constexpr uint32_t kMostCount = 1u << 28;
-  constexpr uint32_t kMostSequences = 1u << 16;
-  constexpr uint32_t kLeastCount = 16;
+  constexpr uint32_t kMaxCount = 1u << 28;
+  constexpr uint32_t kMaxSequences = 1u << 16;
+  constexpr uint32_t kMinCount = 16;
   const struct {
     const char* name;
     uint32_t value;
     uint32_t least;
     uint32_t most;
-  } ranges[] = {{"sequence_count", limits.sequence_count, 1, kMostSequences},
-                {"rollback_count", limits.rollback_count, 0, kMostCount},
-                {"node_count", limits.node_count, kLeastCount, kMostCount},
-                {"frame_count", limits.frame_count, kLeastCount, kMostCount},
-                {"set_count", limits.config_count, kLeastCount, kMaxStateSets},
-                {"state_count", limits.item_count, kLeastCount, kMostCount},
-                {"work_count", limits.work_count, kLeastCount, kMostCount}};
+  } ranges[] = {{"sequence_count", limits.sequence_count, 1, kMaxSequences},
+                {"rollback_count", limits.rollback_count, 0, kMaxCount},
+                {"node_count", limits.node_count, kMinCount, kMaxCount},
+                {"frame_count", limits.frame_count, kMinCount, kMaxCount},
+                {"set_count", limits.config_count, kMinCount, kMaxStateSets},
+                {"state_count", limits.item_count, kMinCount, kMaxCount},
+                {"work_count", limits.work_count, kMinCount, kMaxCount}};
   for (const auto& range : ranges) {
     if (range.value >= range.least && range.value <= range.most) continue;
-    return fail(error, Status::kInvalidArgument, range.name, " is ", range.value, ", must be ", range.least, " to ",
+    return fail(error, Status::kInvalidArgument, range.name, " is ", range.value, "; it must be ", range.least, " to ",
                 range.most);
   }
   if (vocabulary == nullptr) return Status::kOk;
   const auto tokens = grammar.token_ranges();
   if (!tokens.empty() && tokens.back().last >= vocabulary->token_count) {
-    return fail(error, Status::kInvalidArgument, "vocabulary has ", vocabulary->token_count,
-                " tokens, the grammar names token ", tokens.back().last);
+    return fail(error, Status::kInvalidArgument, "the vocabulary has ", vocabulary->token_count,
+                " tokens, but the grammar names token ", tokens.back().last);
   }
   MaskFinder masks;
   Arena arena;
-  if (masks.lay_out(arena, grammar, *vocabulary, limits)) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, "mask_bytes is ", limits.mask_bytes, ", not enough for this vocabulary");
+  if (masks.layout(arena, grammar, *vocabulary, limits)) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, "mask_bytes is ", limits.mask_bytes,
+              "; one mask of this vocabulary needs more");
 }
 
-bool Matcher::lay_out(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary,
-                      const MatcherLimits& given) {
+bool Matcher::layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary,
+                     const MatcherLimits& given) {
   if (check(grammar, vocabulary, given, nullptr) != Status::kOk) return false;
-  const MatcherLimits& limits = limits_ = resolve(grammar, vocabulary, given);
+  const MatcherLimits limits = resolve(grammar, vocabulary, given);
+  sequence_count_ = limits.sequence_count;
+  rollback_count_ = limits.rollback_count;
   const uint32_t trail = vocabulary == nullptr ? 2 : MaskFinder::trail_count(*vocabulary);
   const uint32_t pins = 2 + limits.sequence_count + limits.rollback_count + kScratchPins + trail;
-  engine_.lay_out(arena, grammar, limits, pins, trail);
+  engine_.layout(arena, grammar, limits, pins, trail);
   if (vocabulary == nullptr) return true;
-  steps_.lay_out(arena);
-  return masks_.lay_out(arena, grammar, *vocabulary, limits);
+  steps_.layout(arena);
+  return masks_.layout(arena, grammar, *vocabulary, limits);
 }
 
 size_t Matcher::memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits) {
   Arena arena;
   Matcher matcher;
-  const bool fits = matcher.lay_out(arena, grammar, vocabulary, limits);
+  const bool fits = matcher.layout(arena, grammar, vocabulary, limits);
   return fits && !arena.overflowed() ? arena.size() : 0;
 }
 
@@ -72,11 +75,11 @@ Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabular
                      void* memory, const MaskMethods& methods) {
   vocabulary_ = vocabulary;
   Arena arena(memory);
-  if (!lay_out(arena, grammar, vocabulary, limits)) return Status::kInvalidArgument;
+  if (!layout(arena, grammar, vocabulary, limits)) return Status::kInvalidArgument;
   const uint32_t longest = vocabulary == nullptr ? 0 : vocabulary->longest;
   const StepResult result = engine_.init(grammar, limits, longest);
   if (result != StepResult::kDone) return status_of(result);
-  // Only grammars from images may have no text at all.
+  // The compiler rejects grammars without any text, but an image may hold one.
   if (engine_.pins()[0] == kDeadSet) return Status::kGrammarCorrupt;
   if (vocabulary != nullptr) {
     masks_.init(engine_, *vocabulary, methods);
@@ -90,13 +93,13 @@ Status Matcher::init(const CompiledGrammar& grammar, const Vocabulary* vocabular
     is_met[symbol_class] = true;
     class_bytes_[symbol_class] = static_cast<uint8_t>(byte);
   }
-  for (uint32_t sequence = 0; sequence < limits_.sequence_count; ++sequence) reset(sequence);
+  for (uint32_t sequence = 0; sequence < sequence_count_; ++sequence) reset(sequence);
   mark_start();
   return Status::kOk;
 }
 
 void Matcher::reset(uint32_t sequence) {
-  assert(sequence < limits_.sequence_count);
+  assert(sequence < sequence_count_);
   *pin(sequence) = engine_.pins()[0];
   if (sequence != 0) return;
   accepted_ = 0;
@@ -104,7 +107,7 @@ void Matcher::reset(uint32_t sequence) {
 }
 
 Status Matcher::mask(uint32_t sequence, TokenMask* mask) {
-  assert(sequence < limits_.sequence_count && vocabulary_ != nullptr);
+  assert(sequence < sequence_count_ && vocabulary_ != nullptr);
   engine_.renew_budget();
   const uint64_t* words = nullptr;
   const StepResult result = masks_.find(pin(sequence), scratch(), &words);
@@ -114,8 +117,8 @@ Status Matcher::mask(uint32_t sequence, TokenMask* mask) {
   return Status::kOk;
 }
 
-// Whether the token is text that leads back to where the sequence stands, character by
-// character, as most tokens inside a string do.
+// Returns whether the token leads back to the set of the sequence, character by character, as most tokens inside a
+// string do.
 bool Matcher::stays(uint32_t sequence, uint32_t token) const {
   const uint8_t classes = engine_.store().state_set(state_set(sequence)).repeated_classes;
   const TextSummary kind = vocabulary_->token_summaries[token];
@@ -138,7 +141,7 @@ StepResult Matcher::find_step(uint32_t sequence, uint32_t token, uint32_t* to) {
   return result;
 }
 
-// scratch()[2] and [3] hold what bytes and literals lead to.
+// A token may be read as bytes, as a token literal, or as an end token.
 StepResult Matcher::step_token(uint32_t sequence, uint32_t token, uint32_t* to) {
   uint32_t* by_bytes = scratch() + MaskFinder::kPinCount;
   uint32_t* by_literal = by_bytes + 1;
@@ -156,7 +159,7 @@ StepResult Matcher::step_token(uint32_t sequence, uint32_t token, uint32_t* to) 
   }
   if (*by_literal == kDeadSet && *by_bytes == kDeadSet && accepts(sequence) &&
       vocabulary_->source.is_end_token(token)) {
-    return engine_.end(to);
+    return engine_.make_end(to);
   }
   if (*by_literal == kDeadSet) {
     *to = *by_bytes;
@@ -173,9 +176,9 @@ Status Matcher::advance(uint32_t sequence, StepResult result, uint32_t* to) {
   if (result != StepResult::kDone) return status_of(result);
   if (*to == kDeadSet) return Status::kInvalidArgument;
   if (sequence == 0) {
-    if (limits_.rollback_count > 0) {
-      history()[accepted_ % limits_.rollback_count] = *pin(0);
-      rewindable_ = std::min<uint64_t>(rewindable_ + 1, limits_.rollback_count);
+    if (rollback_count_ > 0) {
+      history()[accepted_ % rollback_count_] = *pin(0);
+      rewindable_ = std::min<uint64_t>(rewindable_ + 1, rollback_count_);
     }
     ++accepted_;
   }
@@ -184,7 +187,7 @@ Status Matcher::advance(uint32_t sequence, StepResult result, uint32_t* to) {
 }
 
 Status Matcher::accept_token(uint32_t sequence, int32_t token) {
-  assert(sequence < limits_.sequence_count && vocabulary_ != nullptr);
+  assert(sequence < sequence_count_ && vocabulary_ != nullptr);
   if (token < 0 || static_cast<uint32_t>(token) >= vocabulary_->token_count) {
     return Status::kInvalidArgument;
   }
@@ -197,7 +200,7 @@ Status Matcher::accept_token(uint32_t sequence, int32_t token) {
 }
 
 Status Matcher::accept_bytes(uint32_t sequence, std::span<const char> bytes) {
-  assert(sequence < limits_.sequence_count);
+  assert(sequence < sequence_count_);
   engine_.renew_budget();
   uint32_t* to = scratch() + MaskFinder::kPinCount + 2;
   *to = *pin(sequence);
@@ -205,20 +208,20 @@ Status Matcher::accept_bytes(uint32_t sequence, std::span<const char> bytes) {
 }
 
 Status Matcher::test_bytes(uint32_t sequence, std::span<const char> bytes, bool* begins, bool* matches) {
-  assert(sequence < limits_.sequence_count);
+  assert(sequence < sequence_count_);
   engine_.renew_budget();
   uint32_t* to = scratch() + MaskFinder::kPinCount + 2;
   *to = *pin(sequence);
   const StepResult result = engine_.step_bytes(bytes, to);
   if (result != StepResult::kDone) return status_of(result);
   *begins = *to != kDeadSet;
-  *matches = *begins && (engine_.store().state_set(*to).flags & StateSet::kAccepts) != 0;
+  *matches = *begins && engine_.accepts(*to);
   return Status::kOk;
 }
 
 void Matcher::forget_history() {
   rewindable_ = 0;
-  std::fill_n(history(), limits_.rollback_count, kNotComputed);
+  std::fill_n(history(), rollback_count_, kNotComputed);
 }
 
 void Matcher::mark_start() {
@@ -237,20 +240,18 @@ Status Matcher::rewind(uint64_t count) {
   if (count == 0) return Status::kOk;
   accepted_ -= count;
   rewindable_ -= count;
-  *pin(0) = history()[accepted_ % limits_.rollback_count];
+  *pin(0) = history()[accepted_ % rollback_count_];
   return Status::kOk;
 }
 
 void Matcher::fork(uint32_t from, uint32_t to) {
-  assert(from < limits_.sequence_count && to < limits_.sequence_count);
+  assert(from < sequence_count_ && to < sequence_count_);
   if (from == to) return;
   *pin(to) = *pin(from);
   if (to == 0) forget_history();
 }
 
-bool Matcher::accepts(uint32_t sequence) const {
-  return (engine_.store().state_set(state_set(sequence)).flags & StateSet::kAccepts) != 0;
-}
+bool Matcher::accepts(uint32_t sequence) const { return engine_.accepts(state_set(sequence)); }
 
 bool Matcher::complete(uint32_t sequence) const {
   return accepts(sequence) && engine_.store().states(state_set(sequence)).empty();
@@ -263,7 +264,7 @@ Status Matcher::forced_bytes(uint32_t sequence, std::span<char> forced, size_t* 
   uint32_t* to = from + 1;
   *from = *pin(sequence);
   const CompiledGrammar& grammar = engine_.grammar();
-  while (*size < forced.size() && (engine_.store().state_set(*from).flags & StateSet::kAccepts) == 0) {
+  while (*size < forced.size() && !engine_.accepts(*from)) {
     uint32_t only = CompiledGrammar::kNoClass;
     for (uint32_t c = 0; c < grammar.class_count(); ++c) {
       const StepResult result = engine_.step(from, c, to);

@@ -1,7 +1,16 @@
-// Follows texts, byte by byte or token by token, through a compiled grammar: which tokens
-// may come next, exactly. Several sequences share what has been found out so far.
+// Follows texts, byte by byte or token by token, through a compiled grammar, and computes which tokens may come next.
+//
+// From bottom to top: the stack store (stack_store.h) holds the stacks of open rules and the sets of states on them;
+// the stepper (stack_stepper.h) makes the set after a byte; the lazy automaton (lazy_automaton.h) remembers these
+// transitions; the mask finder (mask_finder.h) finds the mask of a set. The matcher adds sequences: each is a pin that
+// holds its set, so copying a sequence copies a number, and a ring of earlier pins rolls sequence 0 back. All sequences
+// share what has been computed.
+//
+// The pins, in order: the start set; one per sequence; the set that restart() goes back to; the ring of rollback_count
+// earlier sets of sequence 0; scratch pins; the trail.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,74 +21,103 @@
 #include "runtime/base/token_mask.h"
 #include "runtime/grammar/matcher/lazy_automaton.h"
 #include "runtime/grammar/matcher/mask_finder.h"
-#include "runtime/grammar/matcher/token_steps.h"
 
 namespace sotto {
 
+// Remembers where the latest accepted tokens led, by set and token: step_bytes() does not store the sets between the
+// bytes, and a collection forgets transitions. A direct-mapped cache: a new entry replaces the old one in its slot.
+class TokenStepCache {
+ public:
+  void layout(Arena& arena) { steps_ = arena.take<Step>(kCount); }
+  void clear() { std::fill_n(steps_, kCount, Step{}); }
+
+  // Returns kNotComputed if the step is not cached.
+  uint32_t find(uint32_t set, uint32_t token) const {
+    const Step& step = steps_[slot_of(set, token)];
+    return step.from == set && step.token == token ? step.to : kNotComputed;
+  }
+  void add(uint32_t set, uint32_t token, uint32_t to) {
+    steps_[slot_of(set, token)] = {token, static_cast<uint16_t>(set), static_cast<uint16_t>(to)};
+  }
+
+ private:
+  struct Step {
+    uint32_t token = 0;
+    uint16_t from = kNotComputed;
+    uint16_t to = kNotComputed;
+  };
+  static constexpr uint32_t kCountBits = 7;
+  static constexpr uint32_t kCount = 1u << kCountBits;
+  static uint32_t slot_of(uint32_t set, uint32_t token) {
+    return (token * 0x9E3779B1u + set * 0x85EBCA77u) >> (32 - kCountBits);
+  }
+
+  Step* steps_ = nullptr;
+};
+
 class Matcher {
  public:
-  // Whether limits, grammar and vocabulary suit each other; names the limit at fault.
+  // Checks that limits, grammar and vocabulary are compatible. The message names the limit at fault.
   static Status check(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits,
                       Error* error);
 
-  // Bytes of working memory; 0 if a limit is too small or the sum is beyond SIZE_MAX.
-  // `vocabulary` may be null: the matcher takes bytes only.
+  // Returns the bytes of working memory, or 0 if a limit is too small or the sum exceeds SIZE_MAX. Without a vocabulary
+  // (null) the matcher takes bytes only.
   static size_t memory_size(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits);
 
-  // `memory`: memory_size bytes, 64-byte aligned. Grammar and vocabulary must outlive the
-  // matcher. All sequences are empty.
+  // `memory`: memory_size bytes, 64-byte aligned. Grammar and vocabulary must outlive the matcher. All sequences start
+  // empty.
   Status init(const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits, void* memory,
               const MaskMethods& methods = {});
 
   // Empties a sequence.
   void reset(uint32_t sequence);
 
-  // The tokens that may come next, end tokens where the text may end. The words are valid
-  // until the next call. kGrammarDeadEnd: the vocabulary has none that fits.
+  // Finds the tokens that may come next; end tokens are among them where the text may end. The words are valid until
+  // the next call. kGrammarDeadEnd: no token of the vocabulary is possible.
   Status mask(uint32_t sequence, TokenMask* mask);
 
-  // kInvalidArgument: the mask does not allow it. On failure nothing has changed.
+  // kInvalidArgument: the mask does not allow the token. On failure nothing has changed.
   Status accept_token(uint32_t sequence, int32_t token);
-  // kInvalidArgument: no text of the grammar begins so. On failure nothing has changed.
+  // kInvalidArgument: no text of the grammar begins like this. On failure nothing has changed.
   Status accept_bytes(uint32_t sequence, std::span<const char> bytes);
 
-  // Whether sequence and bytes together begin a text of the grammar, and are one.
+  // Returns whether the sequence followed by the bytes begins a text of the grammar, and whether it is a complete one.
   Status test_bytes(uint32_t sequence, std::span<const char> bytes, bool* begins, bool* matches);
 
-  // Takes back the newest accepted tokens, or byte strings, of sequence 0. kInvalidState: more
-  // than rollback_count, or than there are since restart() or a fork.
+  // Rolls back the newest accepted tokens, or byte strings, of sequence 0. kInvalidState: `count` is more than
+  // rollback_count or than were accepted since the last restart() or fork().
   Status rewind(uint64_t count);
-  // Remembers where sequence 0 stands, for restart() to go back there.
+  // Marks where sequence 0 is; restart() goes back there.
   void mark_start();
   void restart();
-  // Sequence `to` becomes a copy of `from`; of sequence 0, nothing can be taken back then.
+  // Makes sequence `to` a copy of `from`. A copy in sequence 0 cannot be rolled back beyond the fork.
   void fork(uint32_t from, uint32_t to);
 
-  // The text may end here.
+  // Returns whether the text may end here.
   bool accepts(uint32_t sequence) const;
-  // The text must end here.
+  // Returns whether the text must end here.
   bool complete(uint32_t sequence) const;
-  // Writes bytes as long as only one is possible and the text may not end; returns kOk also
-  // if `forced` is full.
+  // Writes bytes while exactly one is possible and the text may not end; stops without an error when `forced` is full.
   Status forced_bytes(uint32_t sequence, std::span<char> forced, size_t* size);
 
-  uint32_t sequence_count() const { return limits_.sequence_count; }
+  uint32_t sequence_count() const { return sequence_count_; }
   const Vocabulary* vocabulary() const { return vocabulary_; }
   uint64_t accepted_count() const { return accepted_; }  // by sequence 0
 
-  // `matcher` behind the interface of sessions and searches.
+  // Returns the interface through which sessions and searches use the matcher.
   static TokenConstraint constraint(Matcher* matcher);
 
   const LazyAutomaton& engine() const { return engine_; }
   const MaskFinder& masks() const { return masks_; }
 
  private:
-  bool lay_out(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits);
+  bool layout(Arena& arena, const CompiledGrammar& grammar, const Vocabulary* vocabulary, const MatcherLimits& limits);
   uint32_t* pin(uint32_t sequence) { return engine_.pins() + 1 + sequence; }
   uint32_t state_set(uint32_t sequence) const { return engine_.pins()[1 + sequence]; }
-  uint32_t* start_pin() { return engine_.pins() + 1 + limits_.sequence_count; }
+  uint32_t* start_pin() { return engine_.pins() + 1 + sequence_count_; }
   uint32_t* history() { return start_pin() + 1; }
-  uint32_t* scratch() { return history() + limits_.rollback_count; }
+  uint32_t* scratch() { return history() + rollback_count_; }
   void forget_history();
   bool stays(uint32_t sequence, uint32_t token) const;
   StepResult find_step(uint32_t sequence, uint32_t token, uint32_t* to);
@@ -90,15 +128,16 @@ class Matcher {
 
   LazyAutomaton engine_;
   MaskFinder masks_;
-  TokenSteps steps_;
-  uint64_t steps_collection_ = 0;  // the last one before them: it numbered the configurations
+  TokenStepCache steps_;
+  uint64_t steps_collection_ = 0;  // the collection count for which steps_ is valid
   const Vocabulary* vocabulary_ = nullptr;
-  MatcherLimits limits_;
+  uint32_t sequence_count_ = 0;
+  uint32_t rollback_count_ = 0;
   uint64_t accepted_ = 0;    // by sequence 0
   uint64_t rewindable_ = 0;  // of those
   uint64_t accepted_at_start_ = 0;
-  bool is_single_[256] = {};       // by class: it is of one byte,
-  uint8_t class_bytes_[256] = {};  // this
+  bool is_single_[256] = {};       // by class: it has one byte,
+  uint8_t class_bytes_[256] = {};  // this one
 };
 
 }  // namespace sotto

@@ -9,18 +9,18 @@ namespace {
 
 constexpr uint32_t kSmallStates = 200;
 constexpr uint32_t kTinyStates = 50;
-constexpr uint32_t kMostRules = 64;   // looked at from one
-constexpr uint32_t kMostCalls = 512;  // grammars with more are taken to have no left recursion
+constexpr uint32_t kMaxRules = 64;   // that are searched from one
+constexpr uint32_t kMaxCalls = 512;  // a grammar with more is assumed to have no left recursion
 
-// Whether the rule's text may begin with a text of the rule itself.
+// Returns whether a text of the rule may begin with a text of the same rule.
 bool is_left_recursive(const CompiledGrammar& grammar, uint32_t rule_start) {
-  uint32_t met[kMostRules] = {rule_start};
+  uint32_t met[kMaxRules] = {rule_start};
   uint32_t count = 1;
   for (uint32_t i = 0; i < count; ++i) {
     for (const GrammarCall& call : grammar.calls(met[i])) {
       if (call.rule_start == rule_start) return true;
       if (std::find(met, met + count, call.rule_start) != met + count) continue;
-      if (count == kMostRules) return false;
+      if (count == kMaxRules) return false;
       met[count++] = call.rule_start;
     }
   }
@@ -28,7 +28,7 @@ bool is_left_recursive(const CompiledGrammar& grammar, uint32_t rule_start) {
 }
 
 bool has_left_recursion(const CompiledGrammar& grammar) {
-  if (grammar.counts().calls > kMostCalls) return false;
+  if (grammar.counts().calls > kMaxCalls) return false;
   for (uint32_t state = 0; state < grammar.counts().states; ++state) {
     for (const GrammarCall& call : grammar.calls(state)) {
       if (is_left_recursive(grammar, call.rule_start)) return true;
@@ -37,29 +37,28 @@ bool has_left_recursion(const CompiledGrammar& grammar) {
   return false;
 }
 
-// By what GBNF files, JSON schemas and random grammars of all kinds were seen to need. What a
-// grammar needs while one way to read a text is open grows with its size. In small grammars
-// many may be open at once, in as many contexts: what is set aside for them fades with the
-// square of the states. Left recursion and counting at run time need much more: there may be
-// many contexts, and counts, at once.
+// Estimates fitted to what GBNF files, JSON schemas and random grammars were measured to need. While a text has one
+// reading, a grammar needs memory in proportion to its size. A small grammar may have many readings open at once: the
+// extra for them fades with the square of the number of states. Left recursion and counting at run time need much more,
+// as many nodes and counts may be live at once.
 MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar, uint32_t token_count) {
   const CompiledGrammar::Counts& counts = grammar.counts();
   const uint32_t states = std::min(counts.states, 1u << 14);
   const uint32_t calls = std::min(counts.calls, 1u << 14);
-  // A text may begin with all rules at once: each is visited twice, in a context of its own.
+  // A text may begin with all rules at once: each is visited twice, on a node of its own.
   const uint32_t rules = std::min(grammar.rule_count(), calls);
   const uint32_t visits = 2 * rules;
   const auto faded = [=](uint32_t most, uint32_t small = kSmallStates) {
     const uint32_t divisor = std::max(states, small);
     return static_cast<uint32_t>(uint64_t{most} * small * small / divisor / divisor);
   };
-  constexpr uint32_t kMost = 1024;
+  constexpr uint32_t kMax = 1024;
   MatcherLimits limits = given;
   const uint32_t more_calls = calls - std::min(visits, calls);
-  limits.work_count = std::min(96 + visits + faded(64 + states / 16 + more_calls), kMost);
-  limits.config_count = std::min(40 + (states + calls) / 8 + faded(28), kMost);
-  const uint32_t contexts = std::max(96 + calls / 4, 64 + rules) + faded(128);
-  limits.node_count = calls == 0 ? 32 : std::min(contexts, kMost);
+  limits.work_count = std::min(96 + visits + faded(64 + states / 16 + more_calls), kMax);
+  limits.config_count = std::min(40 + (states + calls) / 8 + faded(28), kMax);
+  const uint32_t nodes = std::max(96 + calls / 4, 64 + rules) + faded(128);
+  limits.node_count = calls == 0 ? 32 : std::min(nodes, kMax);
   limits.frame_count = limits.node_count + limits.node_count / 8 + faded(limits.node_count);
   limits.item_count = limits.config_count * 3 / 2 + 96 + faded(limits.config_count * 3 / 2 + 32);
   if (counts.loops > 0) {
@@ -70,7 +69,7 @@ MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar
     limits.item_count = 3072;
   }
   if (has_left_recursion(grammar)) {
-    // In large grammars any rule may stand open inside any other.
+    // In a large grammar any rule may be open inside any other.
     const uint32_t growth = 1 + std::min(calls * calls / (1u << 14), 7u);
     limits.work_count = 4096 * growth;
     limits.config_count = 2048 * growth;
@@ -78,7 +77,7 @@ MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar
     limits.frame_count = 16384 * growth * std::min(growth, 2u);
     limits.item_count = 8192 * growth;
   }
-  // What can be taken back is kept, and each sequence of a search stands in contexts of its own.
+  // The sets of the rollback ring are kept, and each sequence of a search has stacks of its own.
   const uint32_t sequences = std::min(limits.sequence_count, kMaxStateSets / 4);
   const uint32_t kept = std::min(limits.rollback_count, kMaxStateSets / 2) + sequences;
   limits.config_count += kept;
@@ -88,7 +87,7 @@ MatcherLimits suggest(const MatcherLimits& given, const CompiledGrammar& grammar
     limits.frame_count += 96 * (sequences - 1);
   }
   const uint32_t words_size = (token_count + 63) / 64 * static_cast<uint32_t>(sizeof(uint64_t));
-  // JSON and the like soon come to all masks that they have.
+  // Grammars like JSON soon visit all their masks.
   const bool is_dense = states <= 256 && calls >= states / 3 && calls > 0;
   const uint32_t lists_size = is_dense ? 3072 : 256 + 3 * std::min(states, 4096u);
   limits.mask_bytes = std::max(4096u, (is_dense ? 4 : 2) * words_size + lists_size);

@@ -3,55 +3,45 @@
 #include <algorithm>
 
 namespace sotto {
+namespace {
 
-void StackStepper::lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits,
-                           const SlotTable& slots) {
-  work_capacity_ = limits.work_count;
-  link_capacity_ = limits.work_count;
-  frame_capacity_ = limits.frame_count;
-  slots_ = slots;
-  entries_ = arena.take<Entry>(work_capacity_);
-  states_ = arena.take<State>(work_capacity_);
-  kept_ = arena.take<State>(kFewStates);
-  // Each made by one byte is of another rule and has two entries: its marker and its first state.
-  constexpr uint32_t kMostOfTexts = 16;
-  pending_capacity_ = std::min(work_capacity_ / 2 + 1, std::max(grammar.rule_count(), kMostOfTexts));
-  pending_ = arena.take<Pending>(pending_capacity_);
-  const bool has_loops = grammar.counts().loops > 0;
-  links_ = arena.take<Link>(link_capacity_);
-  link_counts_ = arena.take<LinkCount>(has_loops ? link_capacity_ : 0);
-  groups_ = arena.take<Group>(pending_capacity_);
-  frames_.lay_out(arena, frame_capacity_, has_loops);
-  members_ = arena.take<uint32_t>(pending_capacity_);
-  ends_ = arena.take<uint32_t>(pending_capacity_);
-  components_.lay_out(arena, pending_capacity_, frame_capacity_);
+uint32_t hash_entry(uint32_t state, uint32_t node) {
+  const uint64_t key = (uint64_t{state} << 32 | node) * 0x9E3779B97F4A7C15u;
+  return static_cast<uint32_t>(key >> 33);
 }
 
-void StackStepper::init(const CompiledGrammar& grammar, StackStore& store) {
+}  // namespace
+
+void StackStepper::layout(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits,
+                          const HashIndex& index) {
+  capacity_ = limits.work_count;
+  index_ = index;
+  entries_ = arena.take<Entry>(capacity_);
+  states_ = arena.take<State>(capacity_);
+  kept_ = arena.take<State>(kFewStates);
+  pending_.layout(arena, grammar, limits);
+}
+
+void StackStepper::init(const CompiledGrammar& grammar, StackStore& store, StepBudget& budget) {
   grammar_ = &grammar;
   store_ = &store;
-  slots_.clear();
+  budget_ = &budget;
+  pending_.init(grammar, store, budget);
+  index_.clear();
 }
 
 void StackStepper::begin() {
   result_ = StepResult::kDone;
-  pending_count_ = link_count_ = 0;
-  begin_step();
-}
-
-void StackStepper::begin_step() {
   flags_ = 0;
   is_unknown_ = false;
   ended_ = {};
   entry_count_ = state_count_ = 0;
-  first_new_ = pending_count_;
+  pending_.clear();
 }
 
 StepResult StackStepper::start(uint32_t* set) {
   begin();
-  if ((grammar_->flags(grammar_->root_start()) & GrammarState::kFinal) != 0) {
-    flags_ = StateSet::kAccepts;
-  }
+  if ((grammar_->flags(grammar_->root_start()) & GrammarState::kFinal) != 0) flags_ = StateSet::kAccepts;
   call({grammar_->root_start(), kNoLoop, kAcceptState}, kRootNode);
   reach();
   return store(set);
@@ -76,28 +66,31 @@ StepResult StackStepper::take_text(uint32_t set, std::span<const char> text, siz
   for (*taken = 0; *taken < text.size(); states = {kept_, state_count_}) {
     advance(states, grammar_->byte_class(static_cast<uint8_t>(text[(*taken)++])));
     if (result_ != StepResult::kDone || is_unknown_) break;
-    const bool has_room = 2 * pending_count_ <= pending_capacity_ && 2 * link_count_ <= link_capacity_;
-    if (state_count_ == 0 || state_count_ > kFewStates || !has_room) break;
-    if (*taken < text.size() && is_repeat()) repeat(text, taken);
+    if (state_count_ == 0 || state_count_ > kFewStates || !pending_.is_roomy()) break;
+    if (*taken < text.size()) repeat(text, taken);
     std::copy_n(states_, state_count_, kept_);
   }
   return store(next);
 }
 
 void StackStepper::advance(std::span<const State> states, uint32_t symbol_class) {
-  begin_step();
-  const bool is_plain = take_moves(states, symbol_class);
-  if (!is_plain) reach();
+  flags_ = 0;
+  is_unknown_ = false;
+  ended_ = {};
+  entry_count_ = state_count_ = 0;
+  pending_.begin_byte();
+  const bool is_complete = take_moves(states, symbol_class);
+  if (!is_complete) reach();
 }
 
-// Most moves lead to where a rule neither ends nor calls another: if all do, nothing else is
-// reached.
+// Takes the moves of all states. Returns true if none of them leads to where a rule ends or calls another, as is usual:
+// then states_ holds all that is reached. Otherwise the entries hold where the moves lead.
 bool StackStepper::take_moves(std::span<const State> states, uint32_t symbol_class) {
   bool is_plain = true;
   bool is_first = true;
   for (const State& top : states) {
     const auto moves = grammar_->moves(top.state, symbol_class);
-    if (!spend(1 + moves.size())) fail(StepResult::kTooComplex);
+    if (!budget_->spend(1 + moves.size())) fail(StepResult::kTooComplex);
     if (moves.empty()) continue;
     const bool ends = moves.size() == 1 && (grammar_->flags(moves[0].target) & GrammarState::kLast) != 0;
     ended_ = is_first && ends ? top : State{};
@@ -106,7 +99,7 @@ bool StackStepper::take_moves(std::span<const State> states, uint32_t symbol_cla
       const bool ends_or_calls = move.target <= kUnknownState ||
                                  (grammar_->flags(move.target) & GrammarState::kFinal) != 0 ||
                                  !grammar_->calls(move.target).empty();
-      if (is_plain && (ends_or_calls || state_count_ == work_capacity_)) {
+      if (is_plain && (ends_or_calls || state_count_ == capacity_)) {
         is_plain = false;
         for (uint32_t i = 0; i < state_count_; ++i) add(states_[i].state, states_[i].node);
         state_count_ = 0;
@@ -122,16 +115,15 @@ bool StackStepper::take_moves(std::span<const State> states, uint32_t symbol_cla
   return is_plain;
 }
 
-// Everything from the entries.
+// Processes the entries, which adds more at their end, and collects in states_ those that can move.
 void StackStepper::reach() {
-  // Entries are added behind those being processed.
   for (uint32_t i = 0; i < entry_count_ && result_ == StepResult::kDone && !is_unknown_; ++i) {
     const Entry entry = entries_[i];
-    if (entry.node != kPendingMarker) process(entry);
+    if (entry.node != kRuleMarker) process(entry);
   }
-  if (!spend(1 + entry_count_ + link_count_)) fail(StepResult::kTooComplex);
+  if (!budget_->spend(1 + entry_count_ + pending_.link_count())) fail(StepResult::kTooComplex);
   if (entry_count_ <= kFewEntries) return;
-  for (uint32_t i = 0; i < entry_count_; ++i) slots_.set(entries_[i].slot, 0);
+  for (uint32_t i = entry_count_; i-- > 0;) index_.erase_newest(hash_entry(entries_[i].state, entries_[i].node), i);
 }
 
 StepResult StackStepper::store(uint32_t* set) {
@@ -139,51 +131,46 @@ StepResult StackStepper::store(uint32_t* set) {
     *set = kUnknownSet;
     return result_;
   }
-  const bool counts_on = result_ == StepResult::kDone && is_repeat();
-  if (result_ == StepResult::kDone && pending_count_ > 0) fail(store_contexts());
+  const bool counts_on = result_ == StepResult::kDone && find_repeat() != nullptr;
+  if (result_ == StepResult::kDone) fail(pending_.store({states_, state_count_}));
   if (result_ == StepResult::kDone) fail(store_set(set));
   if (counts_on && result_ == StepResult::kDone) store_->state_set(*set).counts_on = true;
   return result_;
 }
 
+StepResult StackStepper::store_set(uint32_t* set) {
+  std::sort(states_, states_ + state_count_, state_less);
+  const auto count = static_cast<size_t>(std::unique(states_, states_ + state_count_) - states_);
+  const bool fits = store_->intern_set({states_, count}, flags_, set);
+  return fits ? StepResult::kDone : StepResult::kStoreFull;
+}
+
 StackStepper::Entry* StackStepper::find_or_add(uint32_t state, uint32_t node, bool* is_new) {
   *is_new = false;
+  const auto equals = [&](uint32_t i) { return entries_[i].state == state && entries_[i].node == node; };
   if (entry_count_ <= kFewEntries) {
     for (uint32_t i = 0; i < entry_count_; ++i) {
-      if (entries_[i].state == state && entries_[i].node == node) return &entries_[i];
+      if (equals(i)) return &entries_[i];
     }
   } else {
-    uint32_t slot = slot_of(state, node);
-    for (; slots_[slot] != 0; slot = slots_.next(slot)) {
-      Entry& known = entries_[slots_[slot] - 1];
-      if (known.state == state && known.node == node) return &known;
-    }
+    const uint32_t known = index_.find(hash_entry(state, node), equals);
+    if (known != HashIndex::kAbsent) return &entries_[known];
   }
-  if (entry_count_ == work_capacity_) {
+  if (entry_count_ == capacity_) {
     fail(StepResult::kTooComplex);
     return nullptr;
   }
   *is_new = true;
   Entry* entry = &entries_[entry_count_++];
-  *entry = {state, node, 0, 0};
-  if (entry_count_ > kFewEntries) fill_slots();
+  *entry = {state, node, 0};
+  if (entry_count_ > kFewEntries) index_entries();
   return entry;
 }
 
-uint32_t StackStepper::slot_of(uint32_t state, uint32_t node) const {
-  const uint64_t key = (uint64_t{state} << 32 | node) * 0x9E3779B97F4A7C15u;
-  return slots_.first(static_cast<uint32_t>(key >> 33));
-}
-
-// Of the newest entry, and of all when they are not few any more.
-void StackStepper::fill_slots() {
+// Inserts the newest entry into the index, or all of them once they are no longer few.
+void StackStepper::index_entries() {
   uint32_t i = entry_count_ == kFewEntries + 1 ? 0 : entry_count_ - 1;
-  for (; i < entry_count_; ++i) {
-    Entry& entry = entries_[i];
-    entry.slot = slot_of(entry.state, entry.node);
-    while (slots_[entry.slot] != 0) entry.slot = slots_.next(entry.slot);
-    slots_.set(entry.slot, i + 1);
-  }
+  for (; i < entry_count_; ++i) index_.insert(hash_entry(entries_[i].state, entries_[i].node), i);
 }
 
 void StackStepper::add(uint32_t state, uint32_t node) {
@@ -200,8 +187,8 @@ void StackStepper::add(uint32_t state, uint32_t node) {
 void StackStepper::process(const Entry& entry) {
   if (entry.state == kLeftMarker) return leave(entry.node);
   const bool is_final = (grammar_->flags(entry.state) & GrammarState::kFinal) != 0;
-  // A rule called in this step has taken nothing: the grammar has an edge beside its call.
-  if (is_final && !is_new(entry.node)) add_left(entry.node);
+  // A rule pushed by this byte has read nothing yet, and the grammar has an edge around its call.
+  if (is_final && !pending_.is_new(entry.node)) add_left(entry.node);
   for (const GrammarCall& c : grammar_->calls(entry.state)) call(c, entry.node);
   if (!grammar_->moves(entry.state).empty()) states_[state_count_++] = {entry.state, entry.node};
 }
@@ -209,13 +196,15 @@ void StackStepper::process(const Entry& entry) {
 void StackStepper::call(const GrammarCall& c, uint32_t node) {
   const uint32_t pending = pending_for(c.rule_start);
   const bool is_last = (grammar_->flags(c.target) & GrammarState::kLast) != 0;
+  bool fits = false;
   if (c.loop != kNoLoop) {
-    link(pending, {c.target, node, c.loop, 0});
+    fits = pending_.link(pending, {c.target, node, c.loop, 0});
   } else if (is_last && c.target != kAcceptState) {
-    link(pending, {kTailState, node});
+    fits = pending_.link_tail(pending, node);
   } else {
-    link(pending, {c.target, node});
+    fits = pending_.link(pending, {c.target, node});
   }
+  if (!fits) fail(StepResult::kTooComplex);
 }
 
 void StackStepper::add_left(uint32_t node) {
@@ -223,25 +212,25 @@ void StackStepper::add_left(uint32_t node) {
   find_or_add(kLeftMarker, node, &is_new);
 }
 
+// Pops a node: its rule is complete.
 void StackStepper::leave(uint32_t node) {
-  if ((node & kPending) != 0) return leave_pending(pending_[node - kPending]);
-  const auto frames = store_->frames(node);
-  if (!spend(frames.size())) return fail(StepResult::kTooComplex);
-  for (const StackFrame frame : frames) return_to(frame);
-}
-
-void StackStepper::leave_pending(const Pending& pending) {
-  for (uint32_t l = pending.first_link; l != kEmpty; l = links_[l].next) {
-    if (!spend(1)) return fail(StepResult::kTooComplex);
-    if (links_[l].is_tail()) {
-      add_left(links_[l].frame.parent);
+  if (!PendingNodes::is_pending(node)) {
+    const auto frames = store_->frames(node);
+    if (!budget_->spend(frames.size())) return fail(StepResult::kTooComplex);
+    for (const StackFrame frame : frames) return_to(frame);
+    return;
+  }
+  for (uint32_t l = pending_.first_link(node); l != PendingNodes::kNone; l = pending_.next_link(l)) {
+    if (!budget_->spend(1)) return fail(StepResult::kTooComplex);
+    if (pending_.is_tail(l)) {
+      add_left(pending_.frame_of(l).parent);
     } else {
-      return_to(frame_of(l));
+      return_to(pending_.frame_of(l));
     }
   }
 }
 
-// A rule's text is complete; in a loop another may follow.
+// Continues after a complete rule; in a loop another repetition may follow.
 void StackStepper::return_to(const StackFrame& frame) {
   if (frame.loop == kNoLoop) return add(frame.state, frame.parent);
   const GrammarLoop& loop = grammar_->loop(frame.loop);
@@ -250,41 +239,130 @@ void StackStepper::return_to(const StackFrame& frame) {
   if (count >= loop.maximum) return;
   const bool is_unbounded = loop.maximum == UINT32_MAX;
   const uint32_t kept = is_unbounded ? std::min(count, loop.minimum) : count;
-  link(pending_for(loop.rule_start), {frame.state, frame.parent, frame.loop, kept});
+  if (!pending_.link(pending_for(loop.rule_start), {frame.state, frame.parent, frame.loop, kept})) {
+    fail(StepResult::kTooComplex);
+  }
 }
 
+// Returns the index of the pending node for the rule, made at its first call in this step. kNone: no memory.
 uint32_t StackStepper::pending_for(uint32_t rule_start) {
   bool is_new = false;
-  Entry* marker = find_or_add(rule_start, kPendingMarker, &is_new);
-  if (marker == nullptr) return 0;
+  Entry* marker = find_or_add(rule_start, kRuleMarker, &is_new);
+  if (marker == nullptr) return PendingNodes::kNone;
   if (!is_new) return marker->pending;
-  if (pending_count_ == pending_capacity_) {
-    fail(StepResult::kTooComplex);
-    return 0;
-  }
-  const uint32_t pending = pending_count_++;
+  const uint32_t pending = pending_.add(rule_start);
   marker->pending = pending;
-  pending_[pending] = {rule_start, kEmpty, 0};
-  add(rule_start, kPending | pending);
+  if (pending == PendingNodes::kNone) {
+    fail(StepResult::kTooComplex);
+  } else {
+    add(rule_start, PendingNodes::kPending | pending);
+  }
   return pending;
 }
 
-void StackStepper::link(uint32_t pending, const StackFrame& frame) {
-  if (link_count_ == link_capacity_ || pending_count_ == 0) return fail(StepResult::kTooComplex);
-  links_[link_count_] = {{frame.state, frame.parent}, pending_[pending].first_link};
-  if (grammar_->counts().loops > 0) link_counts_[link_count_] = {frame.loop, frame.count};
-  pending_[pending].first_link = link_count_++;
+// If the newest byte was one repetition of a loop and nothing else, returns the state that begins the next repetition.
+// Then all states follow from it, and the next repetition leads to the same states with a higher count, until the
+// count reaches one of the loop's bounds.
+const State* StackStepper::find_repeat() const {
+  if (ended_.state == 0 || grammar_->counts().loops == 0) return nullptr;
+  const State* end = states_ + state_count_;
+  const State* found =
+      std::find_if(static_cast<const State*>(states_), end, [&](const State& s) { return is_repeat(s); });
+  return found == end ? nullptr : found;
 }
 
-StepResult StackStepper::store_set(uint32_t* set) {
-  for (uint32_t i = 0; i < state_count_; ++i) {
-    uint32_t& node = states_[i].node;
-    if ((node & kPending) != 0) node = groups_[pending_[node - kPending].group].node;
+// Returns whether the state begins the rule that has just ended, called by the same loop alone.
+bool StackStepper::is_repeat(const State& top) const {
+  if (top.state != ended_.state || !pending_.is_new(top.node)) return false;
+  const uint32_t link = pending_.first_link(top.node);
+  if (pending_.rule_start(top.node) != top.state || pending_.next_link(link) != PendingNodes::kNone ||
+      pending_.is_tail(link)) {
+    return false;
   }
-  std::sort(states_, states_ + state_count_, state_less);
-  const auto count = static_cast<size_t>(std::unique(states_, states_ + state_count_) - states_);
-  const bool fits = store_->intern_set({states_, count}, flags_, set);
-  return fits ? StepResult::kDone : StepResult::kStoreFull;
+  const StackFrame now = pending_.frame_of(link);
+  const auto is_same = [&](const StackFrame& before) {
+    return before.loop == now.loop && before.state == now.state && before.parent == now.parent;
+  };
+  if (now.loop == kNoLoop) return false;
+  if (!PendingNodes::is_pending(ended_.node)) {
+    const FrameSpan frames = store_->frames(ended_.node);
+    return frames.size() == 1 && is_same(frames[0]);
+  }
+  const uint32_t before = pending_.first_link(ended_.node);
+  return pending_.next_link(before) == PendingNodes::kNone && is_same(pending_.frame_of(before));
+}
+
+// After a repetition: takes more of them by counting in place.
+void StackStepper::repeat(std::span<const char> text, size_t* taken) {
+  const State* top = find_repeat();
+  if (top == nullptr) return;
+  const uint32_t link = pending_.first_link(top->node);
+  StackFrame frame = pending_.frame_of(link);
+  for (; *taken < text.size(); ++*taken) {
+    const uint32_t symbol_class = grammar_->byte_class(static_cast<uint8_t>(text[*taken]));
+    if (!ends_only({states_, state_count_}, top, symbol_class) || !count_on(frame.loop, &frame.count)) break;
+  }
+  pending_.set_count(link, frame.count);
+}
+
+StepResult StackStepper::step_loop(uint32_t set, std::span<const char> text, size_t* taken, uint32_t* next) {
+  *taken = 0;
+  const std::span<const State> states = store_->states(set);
+  const State* top = counting_state(states);
+  if (top == nullptr || states.size() > capacity_) return StepResult::kDone;
+  StackFrame frame = store_->frames(top->node)[0];
+  for (; *taken < text.size(); ++*taken) {
+    const uint32_t symbol_class = grammar_->byte_class(static_cast<uint8_t>(text[*taken]));
+    if (!ends_only(states, top, symbol_class) || !count_on(frame.loop, &frame.count)) break;
+  }
+  if (*taken == 0) return StepResult::kDone;
+  begin();
+  flags_ = store_->state_set(set).flags;
+  uint32_t node = 0;
+  if (!store_->intern_node({&frame, 1}, &node)) return StepResult::kStoreFull;
+  for (const State& s : states) states_[state_count_++] = {s.state, &s == top ? node : s.node};
+  const StepResult result = store_set(next);
+  if (result == StepResult::kDone) store_->state_set(*next).counts_on = true;
+  return result;
+}
+
+// Returns the only state that begins a repetition of a loop and whose node has one frame. Nothing else refers to that
+// node then, so the count can be replaced.
+const State* StackStepper::counting_state(std::span<const State> states) const {
+  const State* found = nullptr;
+  for (const State& top : states) {
+    const FrameSpan frames = store_->frames(top.node);
+    if (frames.size() != 1 || frames[0].loop == kNoLoop) continue;
+    if (grammar_->loop(frames[0].loop).rule_start != top.state) continue;
+    if (found != nullptr) return nullptr;
+    found = &top;
+  }
+  const bool is_alone =
+      found != nullptr && !store_->node(found->node).is_cyclic && grammar_->calls(found->state).empty();
+  return is_alone ? found : nullptr;
+}
+
+// Returns whether the class moves no other state, and this one only to the end of its rule.
+bool StackStepper::ends_only(std::span<const State> states, const State* top, uint32_t symbol_class) {
+  if (!budget_->spend(states.size())) return false;
+  for (const State& s : states) {
+    const auto moves = grammar_->moves(s.state, symbol_class);
+    if (&s != top) {
+      if (!moves.empty()) return false;
+    } else if (moves.size() != 1 || (grammar_->flags(moves[0].target) & GrammarState::kLast) == 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Counts one more repetition, unless it reaches a bound, after which something else may follow.
+bool StackStepper::count_on(uint32_t loop, uint32_t* count) const {
+  const GrammarLoop& bounds = grammar_->loop(loop);
+  const uint32_t more = *count + 1;
+  if (more == bounds.minimum || more >= bounds.maximum) return false;
+  if (bounds.maximum != UINT32_MAX || more < bounds.minimum) *count = more;
+  return true;
 }
 
 }  // namespace sotto

@@ -21,35 +21,68 @@ uint64_t hash_frame(uint64_t hash, const StackFrame& frame, uint32_t parent) {
   return mix(hash, uint64_t{frame.loop} << 32 | frame.count);
 }
 
-uint32_t hash_items(std::span<const State> states, uint8_t flags) {
+uint32_t hash_states(std::span<const State> states, uint8_t flags) {
   uint64_t hash = flags;
   for (const State& top : states) hash = mix(hash, uint64_t{top.state} << 32 | top.node);
   return static_cast<uint32_t>(hash >> 16);
 }
 
-// A parent's number as its component counts it.
+// Returns the parent as intern_component() takes it: by its index if it is in the component.
 uint32_t relative(uint32_t parent, uint32_t first, uint32_t size) {
   return parent >= first && parent - first < size ? kInternal | (parent - first) : parent;
 }
 
 }  // namespace
 
-void StackStore::lay_out(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits) {
+void FrameArray::layout(Arena& arena, uint32_t capacity, bool has_loops) {
+  has_loops_ = has_loops;
+  frames_ = arena.take<StackFrame>(has_loops ? capacity : 0);
+  plain_ = arena.take<PlainFrame>(has_loops ? 0 : capacity);
+}
+
+void FrameArray::copy(FrameSpan from, uint32_t to) {
+  for (const StackFrame frame : from) set(to++, frame);
+}
+
+// Shellsort (Shell 1959) with Knuth's distances 1, 4, 13, 40, ...: most lists are very short, and no list of n frames
+// takes more than O(n^1.5) steps.
+uint32_t FrameArray::sort(uint32_t first, uint32_t count) {
+  uint32_t distance = 1;
+  while (distance < count / 3) distance = 3 * distance + 1;
+  for (; distance > 0; distance /= 3) {
+    for (uint32_t i = first + distance; i < first + count; ++i) {
+      const StackFrame frame = (*this)[i];
+      uint32_t to = i;
+      for (; to >= first + distance && frame_less(frame, (*this)[to - distance]); to -= distance) {
+        set(to, (*this)[to - distance]);
+      }
+      set(to, frame);
+    }
+  }
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const StackFrame frame = (*this)[first + i];
+    if (kept == 0 || !(frame == (*this)[first + kept - 1])) set(first + kept++, frame);
+  }
+  return kept;
+}
+
+void StackStore::layout(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits) {
   limits_ = limits;
   class_count_ = grammar.class_count();
   nodes_ = arena.take<StackNode>(size_t{limits.node_count} + 1);
-  frames_.lay_out(arena, limits.frame_count, grammar.counts().loops > 0);
+  frames_.layout(arena, limits.frame_count, grammar.counts().loops > 0);
   sets_ = arena.take<StateSet>(size_t{limits.config_count} + 1);
   states_ = arena.take<State>(limits.item_count);
   has_narrow_rows_ = limits.config_count <= UINT8_MAX + 1u;
   const size_t cells = size_t{limits.config_count} * class_count_;
   narrow_rows_ = arena.take<uint8_t>(has_narrow_rows_ ? cells : 0);
   wide_rows_ = arena.take<uint16_t>(has_narrow_rows_ ? 0 : cells);
-  node_slots_.lay_out(arena, limits.node_count);
-  set_slots_.lay_out(arena, limits.config_count);
+  node_index_.layout(arena, limits.node_count);
+  set_index_.layout(arena, limits.config_count);
 }
 
-void StackStore::lay_out_collection(Arena& arena, const MatcherLimits& limits) {
+void StackStore::layout_collection(Arena& arena, const MatcherLimits& limits) {
   new_nodes_ = arena.take<uint32_t>(limits.node_count);
   new_sets_ = arena.take<uint16_t>(limits.config_count);
   stack_ = arena.take<uint32_t>(limits.node_count);
@@ -57,8 +90,8 @@ void StackStore::lay_out_collection(Arena& arena, const MatcherLimits& limits) {
 
 void StackStore::init(const CompiledGrammar& grammar) {
   grammar_ = &grammar;
-  node_slots_.clear();
-  set_slots_.clear();
+  node_index_.clear();
+  set_index_.clear();
   nodes_[0].first = 0;
   node_count_ = frame_count_ = state_count_ = 0;
   set_count_ = kFirstSet;
@@ -123,13 +156,12 @@ bool StackStore::intern_component(FrameSpan frames, std::span<const uint32_t> en
     }
     hash = mix(hash, member);
   }
-  uint32_t slot = node_slots_.first(static_cast<uint32_t>(hash >> 16));
-  for (; node_slots_[slot] != 0; slot = node_slots_.next(slot)) {
-    const uint32_t known = node_slots_[slot] - 1;
-    if (component_equals(known, frames, ends)) {
-      *first = known;
-      return true;
-    }
+  const auto index_hash = static_cast<uint32_t>(hash >> 16);
+  const uint32_t known =
+      node_index_.find(index_hash, [&](uint32_t candidate) { return component_equals(candidate, frames, ends); });
+  if (known != HashIndex::kAbsent) {
+    *first = known;
+    return true;
   }
   if (limits_.node_count - node_count_ < size || limits_.frame_count - frame_count_ < frames.size()) {
     return false;
@@ -145,7 +177,7 @@ bool StackStore::intern_component(FrameSpan frames, std::span<const uint32_t> en
     }
     nodes_[node_count_].first = frame_count_;
   }
-  node_slots_.set(slot, *first + 1);
+  node_index_.insert(index_hash, *first);
   measure(*first);
   return true;
 }
@@ -163,7 +195,7 @@ void StackStore::measure(uint32_t first) {
     }
   }
   for (uint32_t member = first; member < first + size; ++member) {
-    nodes_[member].depth = depth == StackNode::kMostDepth ? depth : static_cast<uint16_t>(depth + 1);
+    nodes_[member].depth = depth == StackNode::kMaxDepth ? depth : static_cast<uint16_t>(depth + 1);
     nodes_[member].counts = counts;
   }
 }
@@ -173,16 +205,15 @@ bool StackStore::intern_set(std::span<const State> states, uint8_t flags, uint32
     *set = kDeadSet;
     return true;
   }
-  const uint32_t hash = hash_items(states, flags);
-  uint32_t slot = set_slots_.first(hash);
-  for (; set_slots_[slot] != 0; slot = set_slots_.next(slot)) {
-    const uint32_t known = set_slots_[slot];
-    if (sets_[known].hash != hash || sets_[known].flags != flags) continue;
-    const auto known_items = this->states(known);
-    if (std::equal(states.begin(), states.end(), known_items.begin(), known_items.end())) {
-      *set = known;
-      return true;
-    }
+  const uint32_t hash = hash_states(states, flags);
+  const uint32_t known = set_index_.find(hash, [&](uint32_t candidate) {
+    if (sets_[candidate].hash != hash || sets_[candidate].flags != flags) return false;
+    const auto other = this->states(candidate);
+    return std::equal(states.begin(), states.end(), other.begin(), other.end());
+  });
+  if (known != HashIndex::kAbsent) {
+    *set = known;
+    return true;
   }
   if (set_count_ == limits_.config_count || limits_.item_count - state_count_ < states.size()) {
     return false;
@@ -194,12 +225,12 @@ bool StackStore::intern_set(std::span<const State> states, uint8_t flags, uint32
   state_count_ += static_cast<uint32_t>(states.size());
   sets_[set_count_].first = state_count_;
   begin_row(*set);
-  set_slots_.set(slot, *set);
+  set_index_.insert(hash, *set);
   return true;
 }
 
-// Of a state that repeats alone, or of one with the rule that it calls, which leads back to
-// nothing else.
+// Handles the two forms that a repeating state takes (GrammarState::kRepeats): the state alone, or the state together
+// with the rule that it calls, which returns to nothing else.
 uint8_t StackStore::repeated_classes(std::span<const State> states) const {
   if (states.size() > 2) return 0;
   for (const State& top : states) {
@@ -216,7 +247,7 @@ uint8_t StackStore::repeated_classes(std::span<const State> states) const {
   return 0;
 }
 
-// What no top moves by is impossible.
+// Marks the classes by which no state moves as dead.
 void StackStore::begin_row(uint32_t set) {
   const auto begin = [&](auto* rows) {
     using Cell = std::remove_pointer_t<decltype(rows)>;
@@ -268,7 +299,7 @@ void StackStore::mark(std::span<const uint32_t> pins, Keep keep) {
   }
 }
 
-// Components lie together and only refer to themselves and to what was there before.
+// A component is contiguous and refers only to itself and to nodes before it, so one pass in order suffices.
 void StackStore::move_nodes() {
   uint32_t kept = 0;
   uint32_t kept_frames = 0;
@@ -301,19 +332,19 @@ void StackStore::move_sets() {
     if (new_sets_[set] == kNoNewSet) continue;
     new_sets_[set] = static_cast<uint16_t>(kept++);
   }
-  uint32_t kept_items = 0;
+  uint32_t kept_states = 0;
   for (uint32_t set = kFirstSet; set < set_count_; ++set) {
     const uint16_t moved = new_sets_[set];
     if (moved == kNoNewSet) continue;
     StateSet copy = sets_[set];
     const auto moving = states(set);
-    copy.first = kept_items;
-    for (const State& top : moving) states_[kept_items++] = {top.state, new_nodes_[top.node]};
+    copy.first = kept_states;
+    for (const State& top : moving) states_[kept_states++] = {top.state, new_nodes_[top.node]};
     move_row(set, moved);
     sets_[moved] = copy;
   }
   set_count_ = kept;
-  state_count_ = sets_[kept].first = kept_items;
+  state_count_ = sets_[kept].first = kept_states;
 }
 
 void StackStore::move_row(uint32_t set, uint32_t moved) {
@@ -324,19 +355,15 @@ void StackStore::move_row(uint32_t set, uint32_t moved) {
   }
 }
 
-void StackStore::rebuild_slots() {
-  node_slots_.clear();
-  set_slots_.clear();
+void StackStore::rebuild_indices() {
+  node_index_.clear();
+  set_index_.clear();
   for (uint32_t first = 0; first < node_count_; first += nodes_[first].component_size) {
-    uint32_t slot = node_slots_.first(hash_component(first));
-    while (node_slots_[slot] != 0) slot = node_slots_.next(slot);
-    node_slots_.set(slot, first + 1);
+    node_index_.insert(hash_component(first), first);
   }
   for (uint32_t set = kFirstSet; set < set_count_; ++set) {
-    sets_[set].hash = hash_items(states(set), sets_[set].flags);
-    uint32_t slot = set_slots_.first(sets_[set].hash);
-    while (set_slots_[slot] != 0) slot = set_slots_.next(slot);
-    set_slots_.set(slot, set);
+    sets_[set].hash = hash_states(states(set), sets_[set].flags);
+    set_index_.insert(sets_[set].hash, set);
   }
 }
 
@@ -350,7 +377,7 @@ void StackStore::collect(std::span<uint32_t> pins, Keep keep) {
   mark(pins, keep);
   move_nodes();
   move_sets();
-  rebuild_slots();
+  rebuild_indices();
   for (uint32_t& pin : pins) {
     if (pin >= kFirstSet) pin = new_sets_[pin];
   }

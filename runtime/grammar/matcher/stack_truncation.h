@@ -1,28 +1,33 @@
-// Contexts with everything left out that one token cannot notice: what lies deeper than a
-// number of contexts, and how far a loop's count is from bounds it cannot reach. Masks are
-// found, and remembered, for these.
+// Truncates stacks for the search of a mask: drops everything that one token cannot notice.
+//
+// A token can pop only the few rules on top of a stack, and move a loop's count only by its number of bytes. So the
+// mask of a state set is, nearly always, that of the set with its stacks cut off below a small depth (where
+// kUnknownNode takes the place of the rest) and with every count that is far from its loop's bounds replaced by one
+// representative. Ten thousand different depths of nesting then share a handful of masks, and `x{0,100000}` needs one.
+// If the search does pop into kUnknownNode it repeats at twice the depth, so masks stay exact. Only masks use truncated
+// sets; accepting a token never does.
 #pragma once
 
 #include <cstdint>
 
 #include "runtime/base/arena.h"
-#include "runtime/grammar/matcher/stack_stepper.h"
+#include "runtime/base/hash_index.h"
 #include "runtime/grammar/matcher/stack_store.h"
+#include "runtime/grammar/matcher/step_budget.h"
 
 namespace sotto {
 
 class StackTruncation {
  public:
-  // `slots`: as of StackStepper.
-  void lay_out(Arena& arena, const MatcherLimits& limits, const SlotTable& slots);
-  // `longest`: bytes of the longest token; a text of a loop has one byte at least.
-  void init(const CompiledGrammar& grammar, StackStore& store, uint32_t longest);
+  // `index`: as for StackStepper.
+  void layout(Arena& arena, const MatcherLimits& limits, const HashIndex& index);
+  // `longest`: bytes of the longest token. A repetition of a loop takes at least one byte.
+  void init(const CompiledGrammar& grammar, StackStore& store, StepBudget& budget, uint32_t longest);
 
-  // Whether anything in the configuration could be left out.
+  // Returns whether the set at this depth differs from the set itself.
   bool applies(uint32_t set, uint32_t depth) const;
-  // `set` with its contexts cut off at `depth` and its counts abstracted.
-  // Takes the frames visited from `*steps`.
-  StepResult apply(uint32_t set, uint32_t depth, uint64_t* steps, uint32_t* abstract);
+  // Makes the set with its stacks cut off at `depth` and its counts replaced by representatives.
+  StepResult apply(uint32_t set, uint32_t depth, uint32_t* truncated);
 
  private:
   struct Key {
@@ -31,33 +36,31 @@ class StackTruncation {
   };
   struct Entry {
     Key key;
-    uint32_t result;  // kOpen: on the stack
-    uint32_t slot;
+    uint32_t result;  // the truncated node; kOpen: on the stack
   };
 
   static constexpr uint32_t kOpen = UINT32_MAX;
 
-  StepResult make_set(uint32_t set, uint32_t depth, uint32_t* abstract);
-  bool is_plain(uint32_t node, uint32_t depth) const;
-  uint32_t known(uint32_t node, uint32_t depth) const;
-  Entry* find(Key key, uint32_t* slot) const;
+  StepResult make_set(uint32_t set, uint32_t depth, uint32_t* truncated);
+  bool is_unchanged(uint32_t node, uint32_t depth) const;
+  uint32_t result_of(uint32_t node, uint32_t depth) const;
+  uint32_t find(Key key) const;
   StepResult resolve(Key root);
   bool push_parents(const Entry& entry);
   bool push(Key key);
-  bool build(Entry& entry, StepResult* result);
-  uint32_t abstract_count(const StackFrame& frame) const;
+  StepResult build(Entry& entry);
+  uint32_t representative_count(const StackFrame& frame) const;
 
   const CompiledGrammar* grammar_ = nullptr;
   StackStore* store_ = nullptr;
+  StepBudget* budget_ = nullptr;
   uint32_t longest_ = 0;
-  uint64_t steps_ = 0;  // left
   uint32_t capacity_ = 0;
-  uint32_t frame_capacity_ = 0;
   uint32_t entry_count_ = 0;
   uint32_t stack_size_ = 0;
   Entry* entries_ = nullptr;
-  SlotTable slots_;            // entry + 1 by hash
-  uint32_t* stack_ = nullptr;  // entries
+  HashIndex index_;            // of entries
+  uint32_t* stack_ = nullptr;  // of entries
   StackFrame* frames_ = nullptr;
   State* states_ = nullptr;
 };

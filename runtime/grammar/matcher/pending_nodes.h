@@ -1,0 +1,130 @@
+// The stack nodes that a step of the matcher makes, before they are stored.
+//
+// A rule that is called in a step gets one pending node, however many states call it; each call links a frame to it.
+// The node may end up equal to a stored one, and pending nodes may refer to each other in any order: a rule that
+// calls itself first (left recursion) is below itself. So they are collected while the step runs and stored together
+// when it is complete, by store():
+//  1. If every pending node refers only to earlier ones, which is the rule, they are stored one by one.
+//  2. Otherwise nodes that pass on each other's frames in a circle, by tail calls, have the same frames: they become a
+//     group (the strongly connected components of the tail links).
+//  3. Groups that refer to each other as parents become one component of the stack store (the strongly connected
+//     components of the parent links). Such a component is replaced by a stored one below it that says the same, so
+//     that repeated left and right recursion of a rule does not add a node with every repetition.
+// Components are found with Tarjan's algorithm (automata/components.h).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "runtime/base/arena.h"
+#include "runtime/grammar/automata/components.h"
+#include "runtime/grammar/compiler/compiled_grammar.h"
+#include "runtime/grammar/matcher/stack_store.h"
+#include "runtime/grammar/matcher/step_budget.h"
+
+namespace sotto {
+
+class PendingNodes {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  void layout(Arena& arena, const CompiledGrammar& grammar, const MatcherLimits& limits);
+  void init(const CompiledGrammar& grammar, StackStore& store, StepBudget& budget);
+
+  // A State refers to pending node i as `kPending | i`.
+  static constexpr uint32_t kPending = kInternal;
+  static bool is_pending(uint32_t node) { return (node & kPending) != 0; }
+
+  void clear() { count_ = link_count_ = first_new_ = 0; }
+  // Begins the next byte of a text: the nodes before stay, but are not new any more.
+  void begin_byte() { first_new_ = count_; }
+  bool is_new(uint32_t node) const { return is_pending(node) && node - kPending >= first_new_; }
+  uint32_t link_count() const { return link_count_; }
+  // Returns whether at least half of the memory is free.
+  bool is_roomy() const { return 2 * count_ <= capacity_ && 2 * link_count_ <= link_capacity_; }
+
+  // Makes a node for a rule, without frames, and returns its index, or kNone if there is no memory.
+  uint32_t add(uint32_t rule_start);
+  // Adds a frame to a pending node. Returns false if there is no memory.
+  bool link(uint32_t index, const StackFrame& frame);
+  // Adds all frames of a node, pending or stored: a tail call returns to where its caller would.
+  bool link_tail(uint32_t index, uint32_t node) { return link(index, {kTailState, node}); }
+
+  // The frames of a pending node, as a list of links that ends with kNone. The frame of a tail link only has a parent:
+  // the node whose frames it passes on.
+  uint32_t rule_start(uint32_t node) const { return nodes_[node - kPending].rule_start; }
+  uint32_t first_link(uint32_t node) const { return nodes_[node - kPending].first_link; }
+  uint32_t next_link(uint32_t link) const { return links_[link].next; }
+  bool is_tail(uint32_t link) const { return links_[link].is_tail(); }
+  StackFrame frame_of(uint32_t link) const;
+  void set_count(uint32_t link, uint32_t count) { link_counts_[link].count = count; }
+
+  // Stores the nodes that the states need and replaces the states' pending nodes by the stored ones.
+  StepResult store(std::span<State> states);
+
+ private:
+  static constexpr uint32_t kTailState = UINT32_MAX;
+
+  struct Link {
+    PlainFrame frame;
+    uint32_t next;
+
+    bool is_tail() const { return frame.state == kTailState; }
+  };
+  struct LinkCount {
+    uint32_t loop;
+    uint32_t count;
+  };
+  struct Pending {
+    uint32_t rule_start;
+    uint32_t first_link;
+    uint32_t group;
+  };
+  // Pending nodes with the same frames.
+  struct Group {
+    uint32_t rule_start;  // the lowest of its nodes
+    uint32_t first_frame;
+    uint32_t frame_count;
+    uint32_t node;    // kNone until it is stored
+    uint32_t member;  // where its nodes begin in members_; later its index in its component
+  };
+
+  void drop_unreachable(std::span<State> states);
+  bool is_in_order() const;
+  StepResult store_in_order();
+  StepResult store_node(const Pending& pending, uint32_t* node);
+  uint32_t stored_parent(const Link& link) const;
+  bool find_groups();
+  bool collect_group(uint32_t group);
+  bool add_frames(FrameSpan frames);
+  bool add_frame(const StackFrame& frame);
+  uint32_t normalize(uint32_t first, uint32_t count);
+  uint32_t drop_dominated(uint32_t first, uint32_t count);
+  StepResult store_groups();
+  StepResult store_single(uint32_t group);
+  StepResult store_component(std::span<const uint32_t> members);
+  bool equals_known_component(std::span<const uint32_t> members, uint32_t* first);
+  bool equals_below(std::span<const uint32_t> members, uint32_t known);
+
+  const CompiledGrammar* grammar_ = nullptr;
+  StackStore* store_ = nullptr;
+  StepBudget* budget_ = nullptr;
+  uint32_t capacity_ = 0;
+  uint32_t link_capacity_ = 0;
+  uint32_t frame_capacity_ = 0;
+  uint32_t count_ = 0;
+  uint32_t first_new_ = 0;  // the first node made by the newest byte
+  uint32_t link_count_ = 0;
+  uint32_t group_count_ = 0;
+  uint32_t frame_count_ = 0;
+  Pending* nodes_ = nullptr;
+  Link* links_ = nullptr;
+  LinkCount* link_counts_ = nullptr;  // null in grammars without loops
+  Group* groups_ = nullptr;
+  FrameArray frames_;
+  uint32_t* members_ = nullptr;  // groups by component
+  uint32_t* ends_ = nullptr;
+  Components components_;
+};
+
+}  // namespace sotto

@@ -1,0 +1,71 @@
+// Finds the largest token prefilter that a state set contains: a prepared set of tokens (token_prefilter.h) all of
+// which are possible, so that the walk over the vocabulary can skip them.
+//
+// A set contains a prefilter if every text of its characters may follow. There are two sources for this:
+//  - What the compiler has found out about each grammar state alone (compiler/lookahead.h). It costs nothing here and
+//    answers for strings and free text, which is most of the masks.
+//  - A search that takes every character of the prefilter's classes from the set, level by level as in breadth-first
+//    search, until no new set appears (then texts of any length are possible) or a character is impossible (then texts
+//    up to that length are). It sees the whole stack: texts that leave a rule and go on in its caller, and several
+//    stacks that accept different characters. It is rare but bounds the slowest masks: without it the longest mask of
+//    the measured schemas takes five times as long. What takes too long, or too much memory, counts as impossible.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/base/arena.h"
+#include "runtime/grammar/compiler/utf8_transitions.h"
+#include "runtime/grammar/matcher/lazy_automaton.h"
+#include "runtime/grammar/vocabulary/vocabulary.h"
+
+namespace sotto {
+
+class PrefilterFinder {
+ public:
+  static constexpr uint32_t kMaxBoundaries = 160;  // sets between characters
+  static constexpr uint32_t kLongestCharacter = 4;
+  static constexpr uint32_t kPinCount = kMaxBoundaries + kLongestCharacter + 1;
+  static constexpr uint32_t kUnknownCount = UINT32_MAX;
+
+  void layout(Arena& arena, const CompiledGrammar& grammar);
+  void init(LazyAutomaton& engine, const Vocabulary& vocabulary);
+  // Gives the finder kPinCount pins to use until the next call.
+  void use_pins(uint32_t* pins) { boundaries_ = pins; }
+
+  // Returns how many characters of any class may follow, if it is an exact number, or kUnknownCount: then the tokens of
+  // these classes that the mask allows are those of at most so many characters.
+  uint32_t exact_count(uint32_t set) const;
+  // Finds the prefilter that the first set of the trail contains; one without classes if there is none.
+  TokenPrefilter find();
+  // Guesses a prefilter most of which the first set of the trail may contain.
+  TokenPrefilter guess();
+  // Returns the classes of which texts of any length may follow a set of the trail.
+  uint8_t endless_classes(const uint32_t* set);
+
+ private:
+  template <typename Search>
+  void limit_search(uint32_t held_trail, Search search);
+  TokenPrefilter prefilter_of_length(uint8_t classes, uint32_t characters) const;
+  uint32_t repetitions_left(uint32_t state, const StackFrame& frame) const;
+  TokenPrefilter prefilter_after(uint32_t state, const StackFrame& frame, uint8_t classes) const;
+  TokenPrefilter known_prefilter(const State& top) const;
+  TokenPrefilter known_prefilter(uint32_t set) const;
+  bool leads_to_endless(const State& top, const Utf8Transition& step, uint8_t classes) const;
+  uint32_t exact_count(const State& top) const;
+  bool counts(uint32_t set) const;
+  void forget_met();
+  uint32_t count_characters(uint8_t classes, uint8_t* admitted);
+  StepResult take_characters(uint32_t from, uint32_t* boundary_count, uint8_t* admitted);
+
+  LazyAutomaton* engine_ = nullptr;
+  const Vocabulary* vocabulary_ = nullptr;
+  Utf8Transition* transition_memory_ = nullptr;
+  Utf8Transitions transitions_;
+  uint32_t* boundaries_ = nullptr;  // pins: sets between characters, then those inside one
+  // Some of the boundaries, by their numbers modulo kMetCount. A collection invalidates them.
+  static constexpr uint32_t kMetCount = 128;
+  uint16_t met_[kMetCount] = {};
+  uint64_t met_collection_ = 0;
+};
+
+}  // namespace sotto
