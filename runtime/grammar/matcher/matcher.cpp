@@ -29,8 +29,8 @@ Status Matcher::check(const CompiledGrammar& grammar, const Vocabulary* vocabula
                 {"rollback_count", limits.rollback_count, 0, kMaxCount},
                 {"node_count", limits.node_count, kMinCount, kMaxCount},
                 {"frame_count", limits.frame_count, kMinCount, kMaxCount},
-                {"set_count", limits.config_count, kMinCount, kMaxStateSets},
-                {"state_count", limits.item_count, kMinCount, kMaxCount},
+                {"config_count", limits.config_count, kMinCount, kMaxStateSets},
+                {"item_count", limits.item_count, kMinCount, kMaxCount},
                 {"work_count", limits.work_count, kMinCount, kMaxCount}};
   for (const auto& range : ranges) {
     if (range.value >= range.least && range.value <= range.most) continue;
