@@ -1,27 +1,96 @@
 // Attention of one query over the int8 KV ring (Vaswani et al. 2017, equation 1).
 //
-// `Dots` is the instruction set's way to multiply one int8 query with rows of keys: built
-// from the query, zero-padded to 256, and the row stride; dots(keys, count, scores) leaves
-// the dot products as floats, reading whole blocks of kHeadAlignment within each row.
+// `Dots` multiplies one int8 query with rows of keys on an instruction set. It is built from the query, zero-padded to
+// 256, and the row stride; dots(keys, count, scores) writes the dot products as floats, reading whole blocks of
+// kHeadAlignment within each row.
 #pragma once
 
 #include <algorithm>
 #include <cassert>
 
 #include "kernels/generic/quantize.h"
-#include "kernels/generic/read_ahead.h"
 #include "kernels/generic/softmax.h"
+#include "kernels/kernels.h"
 
 namespace sotto::generic {
 
 inline constexpr size_t kMaxHeadSize = 256;
 
-// Slots that are asked for at once.
+// Slots that are prefetched together.
 inline constexpr size_t kSlotGroup = 16;
 
-// Dots of all slots, then scores; returns how many.
+// Prefetches what attention reads two pages ahead of the reads, because the hardware prefetcher stops at the end of a
+// page: the keys of all spans, their scales, the scales of the values, the values, and the first keys of the next head.
+// Rows in no span are not prefetched. A template, so that no instance is shared between instruction sets: see block.h.
+template <class V>
+class Prefetcher {
+ public:
+  explicit Prefetcher(const AttentionArgs& args) : args_(args) {
+    enter(0);
+    advance(kDistance, [](const int8_t*, size_t) {});
+  }
+
+  // Prefetches as many bytes as the caller is about to read.
+  void prefetch(size_t bytes) {
+    owed_ += bytes;
+    const size_t due = owed_ / kLine * kLine;
+    owed_ -= due;
+    advance(due, [](const int8_t* from, size_t size) {
+      for (size_t i = 0; i < size; i += kLine) __builtin_prefetch(from + i);
+    });
+  }
+
+ private:
+  static constexpr size_t kLine = 64;
+  static constexpr size_t kDistance = 8192;
+
+  template <class Pass>
+  void advance(size_t bytes, Pass&& pass) {
+    while (bytes > 0 && at_ != nullptr) {
+      const size_t size = std::min(bytes, rest_);
+      pass(at_, size);
+      at_ += size;
+      rest_ -= size;
+      bytes -= size;
+      if (rest_ == 0) enter(range_ + 1);
+    }
+  }
+
+  void enter(size_t range) {
+    range_ = range;
+    const SlotSpan& span = args_.spans[range % args_.span_count];
+    const size_t scales = span.count * sizeof(float);
+    const size_t rows = span.count * args_.row_stride;
+    switch (range / args_.span_count) {
+      case 0:
+        return begin(args_.keys + span.first * args_.row_stride, rows);
+      case 1:
+        return begin(args_.key_scales + span.first, scales);
+      case 2:
+        return begin(args_.value_scales + span.first, scales);
+      case 3:
+        return begin(args_.values + span.first * args_.row_stride, rows);
+    }
+    at_ = nullptr;
+    const bool is_next = range == 4 * args_.span_count && args_.next_keys != nullptr;
+    if (is_next) begin(args_.next_keys + span.first * args_.row_stride, std::min(rows, kDistance));
+  }
+
+  void begin(const void* from, size_t size) {
+    at_ = static_cast<const int8_t*>(from);
+    rest_ = (size + kLine - 1) / kLine * kLine;
+  }
+
+  const AttentionArgs& args_;
+  const int8_t* at_;  // null: everything has been prefetched
+  size_t rest_ = 0;   // of the range, in whole lines
+  size_t range_;      // a kind of data and a span
+  size_t owed_ = 0;   // bytes read whose counterparts are not prefetched yet
+};
+
+// Computes the scores of all slots and returns their number.
 template <class V, class Dots>
-inline size_t score_slots(const AttentionArgs& args, ReadAhead<V>& ahead) {
+inline size_t score_slots(const AttentionArgs& args, Prefetcher<V>& prefetcher) {
   alignas(64) int8_t query[kMaxHeadSize] = {};
   const float s = quantize_symmetric<V>(args.query, args.head_size, query);
   const V query_scale = V::broadcast(s * args.score_scale);
@@ -33,11 +102,11 @@ inline size_t score_slots(const AttentionArgs& args, ReadAhead<V>& ahead) {
     for (size_t i = 0; i < span.count;) {
       const size_t left = span.count - i;
       const size_t count = left < 2 * kSlotGroup ? left : kSlotGroup;
-      ahead.ask(count * args.row_stride);
+      prefetcher.prefetch(count * args.row_stride);
       dots(keys + i * args.row_stride, count, scores + i);
       i += count;
     }
-    ahead.ask(span.count * sizeof(float));
+    prefetcher.prefetch(span.count * sizeof(float));
     const float* key_scales = args.key_scales + span.first;
     for_each_block<V>(span.count, [&](size_t i, auto extent) {
       const V scale = query_scale * V::load(key_scales + i, extent);
@@ -48,13 +117,13 @@ inline size_t score_slots(const AttentionArgs& args, ReadAhead<V>& ahead) {
   return static_cast<size_t>(scores - args.scores);
 }
 
-// Probabilities in args.scores become weights of the int8 values.
+// Replaces the probabilities in args.scores by the weights of the int8 values.
 template <class V>
-inline void weigh_slots(const AttentionArgs& args, ReadAhead<V>& ahead) {
+inline void weigh_slots(const AttentionArgs& args, Prefetcher<V>& prefetcher) {
   float* weights = args.scores;
   for (size_t k = 0; k < args.span_count; ++k) {
     const SlotSpan span = args.spans[k];
-    ahead.ask(span.count * sizeof(float));
+    prefetcher.prefetch(span.count * sizeof(float));
     const float* value_scales = args.value_scales + span.first;
     for_each_block<V>(span.count, [&](size_t i, auto extent) {
       (V::load(weights + i, extent) * V::load(value_scales + i, extent)).store(weights + i, extent);
@@ -63,9 +132,9 @@ inline void weigh_slots(const AttentionArgs& args, ReadAhead<V>& ahead) {
   }
 }
 
-// Output [first, first + 16 kBlocks), as far as the head goes: the sums stay in registers.
+// Computes outputs [first, first + 16 kBlocks), as far as the head has them. The sums stay in registers.
 template <class V, size_t kBlocks>
-inline void mix_values(const AttentionArgs& args, size_t first, V inverse, ReadAhead<V>& ahead) {
+inline void mix_values(const AttentionArgs& args, size_t first, V inverse, Prefetcher<V>& prefetcher) {
   V sums[kBlocks];
 #pragma GCC unroll 4
   for (size_t b = 0; b < kBlocks; ++b) sums[b] = V::zero();
@@ -75,7 +144,7 @@ inline void mix_values(const AttentionArgs& args, size_t first, V inverse, ReadA
     const int8_t* row = args.values + span.first * args.row_stride + first;
     for (size_t left = span.count; left > 0;) {
       const size_t count = std::min(left, kSlotGroup);
-      if (first == 0) ahead.ask(count * args.row_stride);  // whole rows
+      if (first == 0) prefetcher.prefetch(count * args.row_stride);  // whole rows
       for (size_t i = 0; i < count; ++i) {
         const V w = V::broadcast(*weight++);
 #pragma GCC unroll 4
@@ -102,27 +171,47 @@ template <class V, class Dots>
 inline void attention(const AttentionArgs& args) {
   assert(args.head_size <= kMaxHeadSize && args.row_stride % kHeadAlignment == 0);
   assert(args.span_count > 0);
-  ReadAhead<V> ahead(args);
-  const size_t count = score_slots<V, Dots>(args, ahead);
+  Prefetcher<V> prefetcher(args);
+  const size_t count = score_slots<V, Dots>(args, prefetcher);
   const float m = max<V>(args.scores, count);
   const V sum = V::broadcast(exp_shifted<V>(args.scores, count, m, args.scores));
-  weigh_slots<V>(args, ahead);
+  weigh_slots<V>(args, prefetcher);
 
   const V inverse = V::broadcast(1.0f) / sum;
   size_t d = 0;
   for (; d + 4 * kLanes <= args.row_stride; d += 4 * kLanes) {
-    mix_values<V, 4>(args, d, inverse, ahead);
+    mix_values<V, 4>(args, d, inverse, prefetcher);
   }
   switch ((args.row_stride - d) / kLanes) {
     case 3:
-      mix_values<V, 3>(args, d, inverse, ahead);
+      mix_values<V, 3>(args, d, inverse, prefetcher);
       break;
     case 2:
-      mix_values<V, 2>(args, d, inverse, ahead);
+      mix_values<V, 2>(args, d, inverse, prefetcher);
       break;
     case 1:
-      mix_values<V, 1>(args, d, inverse, ahead);
+      mix_values<V, 1>(args, d, inverse, prefetcher);
       break;
+  }
+}
+
+// Attention of consecutive queries, one after the other.
+template <void (*kAttention)(const AttentionArgs& args)>
+void attention_rows(const AttentionRowsArgs& args) {
+  for (size_t row = 0; row < args.row_count; ++row) {
+    const SlotSpan span = {0, static_cast<uint32_t>(args.slots_of(row))};
+    kAttention({.query = args.queries + row * args.query_stride,
+                .keys = args.keys,
+                .key_scales = args.key_scales,
+                .values = args.values,
+                .value_scales = args.value_scales,
+                .head_size = args.head_size,
+                .row_stride = args.row_stride,
+                .score_scale = args.score_scale,
+                .spans = &span,
+                .span_count = 1,
+                .scores = args.scores,
+                .output = args.outputs + row * args.output_stride});
   }
 }
 

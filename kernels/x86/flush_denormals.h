@@ -6,7 +6,7 @@
 namespace sotto {
 namespace {
 
-// Denormals are zero while it lives, as in XNNPACK.
+// Treats denormals as zero during its lifetime, as XNNPACK does.
 class FlushDenormals {
  public:
   FlushDenormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040); }

@@ -7,7 +7,7 @@
 namespace sotto::avx2 {
 namespace {
 
-// Blocks of 16 bytes, eight rows at a time.
+// Multiplies blocks of 16 bytes, eight rows at a time.
 class Dots {
  public:
   Dots(const int8_t* query, size_t row_stride) : row_stride_(row_stride) {
@@ -22,7 +22,7 @@ class Dots {
     for (size_t i = 0; i + kRows <= count; i += kRows) {
       multiply_8(keys + i * row_stride_, scores + i);
     }
-    // The last eight, some of them again.
+    // The last eight, some of which are computed twice.
     if (count % kRows != 0) {
       const size_t i = count - kRows;
       multiply_8(keys + i * row_stride_, scores + i);

@@ -8,7 +8,7 @@
 namespace sotto::avx512 {
 namespace {
 
-// Blocks of 32 bytes, and at the end of a row perhaps one of 16.
+// Multiplies blocks of 32 bytes, and one of 16 where a row ends with it.
 class Dots {
  public:
   Dots(const int8_t* query, size_t row_stride) : row_stride_(row_stride) {
@@ -26,7 +26,7 @@ class Dots {
     for (size_t i = 0; i + kLanes <= count; i += kLanes) {
       multiply_16(keys + i * row_stride_, scores + i);
     }
-    // The last 16, some of them again.
+    // The last 16, some of which are computed twice.
     if (count % kLanes != 0) {
       const size_t i = count - kLanes;
       multiply_16(keys + i * row_stride_, scores + i);
@@ -38,7 +38,7 @@ class Dots {
     return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
 
-  // Sixteen bytes, and zeros.
+  // Widens sixteen bytes and appends zeros.
   static __m512i widen_half(const int8_t* p) {
     const __m128i half = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     return _mm512_cvtepi8_epi16(_mm256_zextsi128_si256(half));

@@ -1,5 +1,5 @@
-// Attention of many consecutive queries, with keys as they lie in the ring for rows of a tile and
-// queries for columns: the sums are scores in the order in which they are wanted.
+// Attention of many consecutive queries on AMX tile registers. The rows of a tile are keys, loaded from the ring as
+// they are, and its columns are queries, so that the sums are in the order of the scores.
 #include "kernels/x86/avx512vnni/attention_rows.h"
 
 #include <cstring>
@@ -31,7 +31,7 @@ class Scorer {
         groups_((args.row_count + kAttentionGroupRows - 1) / kAttentionGroupRows),
         steps_((args.row_stride + kTileRowBytes - 1) / kTileRowBytes) {}
 
-  // While keys are multiplied, those before become scores.
+  // Multiplies a tile of keys while the sums of the previous one become scores.
   void score() {
     const TileState state;
     Dots dots[2];
@@ -63,7 +63,7 @@ class Scorer {
     }
   }
 
-  // The last kCount groups.
+  // Multiplies the last kCount groups.
   template <size_t kCount>
   void multiply(const int8_t* keys, size_t stride, Dots* dots) const {
     const size_t group = groups_ - kCount;
@@ -89,7 +89,7 @@ class Scorer {
     if (kCount > 2) store_tile<2>(dots->sums[group + 2]);
   }
 
-  // Whole tiles of what is left.
+  // Copies the last keys, zero-padded to a whole tile.
   const int8_t* copy_last(size_t first) {
     std::memset(last_, 0, sizeof last_);
     for (size_t i = 0; first + i < count_ && i < kKeys; ++i) {

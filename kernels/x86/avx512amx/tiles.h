@@ -1,5 +1,5 @@
-// The tile registers of AMX. Not the intrinsics: GCC's take literal numbers only, and do not
-// say that tiles are loaded from memory. Unnamed namespace: see kernels/generic/block.h.
+// The tile registers of AMX. GCC's intrinsics take only literal numbers, and do not declare that loading a tile reads
+// memory. Unnamed namespace: see kernels/generic/block.h.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@ inline constexpr size_t kTileRows = 16;
 inline constexpr size_t kTileRowBytes = 64;
 inline constexpr size_t kTileBytes = kTileRows * kTileRowBytes;
 
-// All eight tiles of full size while it lives.
+// Configures all eight tiles at full size during its lifetime.
 class TileState {
  public:
   TileState() {
-    alignas(64) uint8_t shapes[64] = {1};  // palette 1; from 16 on widths, from 48 on heights
+    alignas(64) uint8_t shapes[64] = {1};  // palette 1; widths from byte 16, heights from byte 48
     for (size_t i = 0; i < 8; ++i) {
       shapes[16 + 2 * i] = kTileRowBytes;
       shapes[48 + i] = kTileRows;

@@ -1,6 +1,5 @@
-// Attention of a few consecutive queries, which share what they read: sixteen keys at a time are
-// transposed, so that a register has four dimensions of each, and values are widened to floats
-// once for all queries.
+// Attention of a few consecutive queries, which share the keys and values that they read. Sixteen keys at a time are
+// transposed, so that a register holds four dimensions of each, and values are widened to floats once for all queries.
 #include <algorithm>
 #include <cassert>
 
@@ -8,7 +7,7 @@
 #include "kernels/x86/avx512/fold_rows.h"
 #include "kernels/x86/avx512/transpose.h"
 #include "kernels/x86/avx512/vector.h"
-#include "kernels/x86/avx512vnni/attention_few_rows.h"
+#include "kernels/x86/avx512vnni/attention_rows.h"
 
 namespace sotto::avx512vnni {
 namespace {
@@ -18,11 +17,11 @@ using generic::kMaxHeadSize;
 using generic::Part;
 using generic::Whole;
 
-// Of each row: its scores are so far from those of the next.
+// The distance between the score rows, in floats.
 size_t score_stride(const AttentionRowsArgs& args) { return args.slots_of(args.row_count - 1); }
 
-// Four dimensions of a query and of 16 keys. Not the intrinsic: GCC 12 broadcasts by way of a
-// general register.
+// Four dimensions of a query, which are multiplied with those of 16 keys. With the intrinsic GCC 12 broadcasts them by
+// way of a general register.
 struct Four {
   int8_t q[4];
 };
@@ -30,13 +29,13 @@ inline void multiply_add(__m512i& sums, __m512i keys, const Four& four) {
   asm("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(sums) : "v"(keys), "m"(four));
 }
 
-struct Queries {
+struct FewQueries {
   alignas(64) Four q[kFewRows][kMaxHeadSize / 4];
   float scales[kFewRows];
   int32_t excess[16];  // 128 times the sum of q
 };
 
-void quantize_queries(const AttentionRowsArgs& args, Queries* queries) {
+void quantize_queries(const AttentionRowsArgs& args, FewQueries* queries) {
   const size_t padded = (args.row_stride + 63) / 64 * 64;
   for (size_t r = 0; r < args.row_count; ++r) {
     int8_t* q = queries->q[r]->q;
@@ -55,7 +54,7 @@ void quantize_queries(const AttentionRowsArgs& args, Queries* queries) {
   _mm512_storeu_si512(queries->excess, _mm512_slli_epi32(avx512::sum_rows(sums), 7));
 }
 
-// Dimensions [64 group, 64 group + 64) of up to 16 keys, unsigned; four of each a register.
+// Loads dimensions [64 group, 64 group + 64) of up to 16 keys, unsigned, four dimensions of each key per register.
 void load_keys(const AttentionRowsArgs& args, size_t first, size_t count, size_t group, __m512i (&keys)[16]) {
   const size_t width = std::min<size_t>(args.row_stride - group * 64, 64);
   const auto mask = static_cast<__mmask16>((1u << width / 4) - 1);
@@ -79,8 +78,8 @@ inline __m512i multiply_add(__m512i sums, const __m512i (&keys)[16], const Four*
   return _mm512_add_epi32(sums, odd);
 }
 
-// Also takes what each row sees of them into its maximum, lane by lane.
-void score_keys(const AttentionRowsArgs& args, const Queries& queries, size_t first, size_t count, Vector* maxima) {
+// Computes the scores of up to 16 keys, and updates each row's maximum, lane by lane, with the ones that it sees.
+void score_keys(const AttentionRowsArgs& args, const FewQueries& queries, size_t first, size_t count, Vector* maxima) {
   __m512i sums[kFewRows];
   for (size_t group = 0; group * 64 < args.row_stride; ++group) {
     __m512i keys[16];
@@ -109,8 +108,8 @@ void score_keys(const AttentionRowsArgs& args, const Queries& queries, size_t fi
   }
 }
 
-// Scores of a row become weights of the values, 0 for those that only later rows see. Returns
-// the sums of the row's exponentials, lane by lane.
+// Replaces a row's scores by weights of the values, 0 for those that only later rows see. Returns the sums of the row's
+// exponentials, lane by lane.
 Vector weigh(const AttentionRowsArgs& args, size_t row, Vector maximum) {
   float* scores = args.scores + row * score_stride(args);
   const size_t count = args.slots_of(row);
@@ -125,7 +124,7 @@ Vector weigh(const AttentionRowsArgs& args, size_t row, Vector maximum) {
   return sum;
 }
 
-// The weights of a slot: of rows a stride (in bytes) apart, of which four share a pointer.
+// Reads the weights of a slot, which are a stride (in bytes) apart; four rows share a pointer.
 template <size_t kRows>
 class Weights {
  public:
@@ -154,8 +153,8 @@ class Weights {
   const char* groups_[kGroups];
 };
 
-// Output [d, d + 16 kBlocks) of all rows. Adding 0 times a value that a row does not see
-// changes no bit: no sum is -0.
+// Computes outputs [d, d + 16 kBlocks) of all rows. Adding 0 times a value that a row does not see changes no bit,
+// because no sum is -0.
 template <size_t kRows, size_t kBlocks>
 void mix(const AttentionRowsArgs& args, size_t d, const Vector* inverses) {
   Vector sums[kRows][kBlocks];
@@ -207,7 +206,7 @@ void mix_rows(const AttentionRowsArgs& args, const Vector* inverses) {
 void attention_few_rows(const AttentionRowsArgs& args) {
   assert(args.head_size <= kMaxHeadSize && args.row_stride % kHeadAlignment == 0);
   assert(args.row_count > 0 && args.row_count <= kFewRows);
-  Queries queries;
+  FewQueries queries;
   quantize_queries(args, &queries);
   const size_t count = args.slots_of(args.row_count - 1);
   Vector rows[kFewRows];

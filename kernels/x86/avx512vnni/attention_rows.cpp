@@ -1,6 +1,6 @@
-// Attention of many consecutive queries, which share what they read. A register's lanes are sixteen
-// queries, so that softmaxes need nothing across lanes, and keys are broadcast; values are
-// widened to floats once for all queries.
+// Attention of many consecutive queries, which share the keys and values that they read. The lanes of a register are
+// sixteen queries, so that a softmax needs no operations across lanes, and keys are broadcast. Values are widened to
+// floats once for all queries.
 #include <algorithm>
 #include <cassert>
 #include <cstring>
@@ -12,9 +12,7 @@
 #include "kernels/x86/avx512/fold_rows.h"
 #include "kernels/x86/avx512/transpose.h"
 #include "kernels/x86/avx512/vector.h"
-#include "kernels/x86/avx512vnni/attention_few_rows.h"
 #include "kernels/x86/avx512vnni/attention_rows.h"
-#include "kernels/x86/avx512vnni/mix_rows.h"
 
 namespace sotto::avx512vnni {
 namespace {
@@ -28,8 +26,8 @@ constexpr size_t kTileKeys = 8;
 constexpr size_t kKeysAhead = 64;
 static_assert(kAttentionGroupRows == kLanes);
 
-// q as Kernels::quantize_symmetric has it, one register's worth. Of NaN and what is too low,
-// converting and packing make -128.
+// Quantizes 64 floats as Kernels::quantize_symmetric does. Conversion and packing turn NaN and values that are too low
+// into -128.
 inline __m512i quantize_64(const float* x, size_t count, Vector inverse) {
   __m512i integers[4];
 #pragma GCC unroll 4
@@ -46,7 +44,7 @@ inline __m512i quantize_64(const float* x, size_t count, Vector inverse) {
   return _mm512_max_epi8(_mm512_permutexvar_epi32(order, bytes), _mm512_set1_epi8(-127));
 }
 
-// Rows [16 group, 16 group + 16), as far as there are any; others repeat the last.
+// Quantizes rows [16 group, 16 group + 16); rows beyond the last repeat it.
 void quantize_queries(const AttentionRowsArgs& args, size_t group, Queries* queries) {
   const float* rows[kLanes];
   __m512i magnitudes[kLanes];
@@ -79,13 +77,13 @@ void quantize_queries(const AttentionRowsArgs& args, size_t group, Queries* quer
   }
 }
 
-// The first keys; each of these asks for one further on, and for its value.
-void ask_for_keys(const AttentionRowsArgs& args) {
+// Prefetches the first keys. Each key then prefetches a later one, and its own value.
+void prefetch_keys(const AttentionRowsArgs& args) {
   const size_t count = std::min(args.slots_of(args.row_count - 1), kKeysAhead);
   for (size_t i = 0; i < count; ++i) __builtin_prefetch(args.keys + i * args.row_stride);
 }
 
-// Sixteen keys, or fewer, with 128 added: vpdpbusd multiplies unsigned by signed.
+// Up to sixteen keys with 128 added, because vpdpbusd multiplies unsigned by signed.
 struct Keys {
   alignas(64) uint8_t k[kLanes][kMaxHeadSize];
 
@@ -104,7 +102,7 @@ struct Keys {
   }
 };
 
-// -128 times the sums of the queries of each group.
+// Computes -128 times the sums of the queries of each group.
 void find_excess(const AttentionRowsArgs& args, const Queries& queries, __m512i* minus_excess) {
   for (size_t g = 0; g * kLanes < args.row_count; ++g) {
     __m512i sums = _mm512_setzero_si512();
@@ -116,15 +114,14 @@ void find_excess(const AttentionRowsArgs& args, const Queries& queries, __m512i*
   }
 }
 
-// Four dimensions of a key in all lanes. Not the intrinsic of integers: GCC 12 takes the way
-// through a general register.
+// Broadcasts four dimensions of a key. With the intrinsic for integers GCC 12 uses a general register.
 inline __m512i broadcast(const uint8_t* key) {
   float four;
   std::memcpy(&four, key, sizeof four);
   return _mm512_castps_si512(_mm512_set1_ps(four));
 }
 
-// Dot products of kKeys keys with the queries of kCount groups; all sums stay in registers.
+// Computes the dot products of kKeys keys with the queries of kCount groups. All sums stay in registers.
 template <size_t kCount, size_t kKeys>
 [[gnu::always_inline]] inline void multiply(const int8_t (*queries)[kMaxFours][kLanes][4],
                                             const uint8_t (*keys)[kMaxHeadSize], size_t width,
@@ -162,9 +159,8 @@ template <size_t kCount, size_t kKeys>
   }
 }
 
-// Scores of kKeys keys for groups first_group ... first_group + kCount - 1, (group, slot, row).
-// Also takes what each row sees of them into its maximum. Not inline: GCC 12 keeps the sums in
-// memory then.
+// Computes the scores of kKeys keys for groups first_group ... first_group + kCount - 1, (group, slot, row), and
+// updates each row's maximum with the ones that it sees. If this is inlined, GCC 12 keeps the sums in memory.
 template <size_t kCount, size_t kKeys>
 [[gnu::noinline]] void score_keys(const AttentionRowsArgs& args, Queries* queries, size_t first_group, size_t first,
                                   const uint8_t (*keys)[kMaxHeadSize], const __m512i* minus_excess) {
@@ -220,15 +216,15 @@ void score(const AttentionRowsArgs& args, Queries* queries) {
   }
 }
 
-// The queries of the sixteen rows that a later call has in place of a group, line by line.
-class LaterQueries {
+// Prefetches, line by line, the queries of the sixteen rows that a later call has in place of a group.
+class QueryPrefetcher {
  public:
-  LaterQueries(const AttentionRowsArgs& args, size_t group)
+  QueryPrefetcher(const AttentionRowsArgs& args, size_t group)
       : row_(args.queries + (args.row_count + group * kLanes) * args.query_stride),
         stride_(args.query_stride),
         width_(args.head_size) {}
 
-  void ask() {
+  void prefetch() {
     if (rows_left_ == 0) return;
     __builtin_prefetch(row_ + at_);
     at_ += kLanes;
@@ -246,8 +242,8 @@ class LaterQueries {
   size_t rows_left_ = kLanes;
 };
 
-// Scores of a group become weights of the values, 0 for rows that do not see them. Writes 1 by
-// the sum of each row's exponentials; of these, slot t goes into sum t % 16.
+// Replaces the scores of a group by weights of the values, 0 for rows that do not see them. Writes the inverse of the
+// sum of each row's exponentials, of which slot t is added to sum t % 16.
 void weigh(const AttentionRowsArgs& args, size_t group, __m512 maximum, float* inverses) {
   constexpr size_t kStep = 4;
   float* scores = scores_of(args, group, 0);
@@ -255,12 +251,12 @@ void weigh(const AttentionRowsArgs& args, size_t group, __m512 maximum, float* i
   const size_t count = args.slots_of(std::min(group * kLanes + kLanes, args.row_count) - 1);
   const Vector m = Vector{maximum} + Vector::zero();
   const float* value_scales = args.value_scales;
-  LaterQueries later(args, group);
+  QueryPrefetcher later(args, group);
   Vector sums[kLanes];
   for (size_t i = 0; i < kLanes; i += kStep) {  // few sums at a time, in registers
     Vector some[kStep] = {};
     const auto weigh_slots = [&](size_t t, auto all_see) {
-      later.ask();
+      later.prefetch();
       Vector e[kStep];
       avx512::for_all<kStep>([&](size_t j) {
         const size_t slot = all_see ? t + j : std::min(t + j, count - 1);
@@ -285,6 +281,124 @@ void weigh(const AttentionRowsArgs& args, size_t group, __m512 maximum, float* i
   (Vector::broadcast(1.0f) / sums[0]).store(inverses, Whole{});
 }
 
+constexpr size_t kMixWidth = 2 * kLanes;
+constexpr size_t kMixRows = 8;
+constexpr size_t kMixSlots = 96;
+
+struct Mix {
+  alignas(64) float sums[kAttentionRows][kMixWidth];
+  alignas(64) float values[kMixSlots][kMixWidth];  // of the slots widened so far
+};
+
+// A part of the slots, at most kMixSlots, whose values are widened by the first rows that see them.
+struct Slots {
+  const int8_t* values;  // (slot), stride apart
+  size_t stride;
+  size_t count;
+  size_t widened;
+};
+
+template <size_t kBlocks>
+using Sums = Vector[kMixRows][kBlocks];
+
+// Adds the products of a slot for kMixRows rows: weights are (lane).
+template <size_t kBlocks>
+[[gnu::always_inline]] inline void add_slot(const float* weights, const Vector (&values)[kBlocks],
+                                            Sums<kBlocks>& sums) {
+#pragma GCC unroll 8
+  for (size_t r = 0; r < kMixRows; ++r) {
+    const Vector w = Vector::broadcast(weights[r]);
+#pragma GCC unroll 2
+    for (size_t b = 0; b < kBlocks; ++b) sums[r][b] = fma(w, values[b], sums[r][b]);
+  }
+}
+
+// Reads the values that are already widened from `values`, and writes the others to it.
+template <size_t kBlocks>
+[[gnu::always_inline]] inline void add_slots(const float* weights, const Slots& slots, float (*values)[kMixWidth],
+                                             Sums<kBlocks>& sums) {
+  size_t t = 0;
+  Vector v[kBlocks];
+  for (const size_t end = std::min(slots.widened, slots.count); t < end; ++t) {
+#pragma GCC unroll 2
+    for (size_t b = 0; b < kBlocks; ++b) {
+      v[b] = Vector::load(values[t] + b * kLanes, Whole{});
+    }
+    add_slot(weights + t * kLanes, v, sums);
+  }
+  const int8_t* from = slots.values + t * slots.stride;
+  for (; t < slots.count; ++t, from += slots.stride) {
+#pragma GCC unroll 2
+    for (size_t b = 0; b < kBlocks; ++b) {
+      v[b] = Vector::load(from + b * kLanes, Whole{});
+      v[b].store(values[t] + b * kLanes, Whole{});
+    }
+    add_slot(weights + t * kLanes, v, sums);
+  }
+}
+
+// Adds to the sums so far, or to zeros.
+template <size_t kBlocks>
+void add_slots(const float* weights, const Slots& slots, bool to_zeros, size_t row, Mix* mix) {
+  Sums<kBlocks> sums;
+#pragma GCC unroll 8
+  for (size_t r = 0; r < kMixRows; ++r) {
+#pragma GCC unroll 2
+    for (size_t b = 0; b < kBlocks; ++b) {
+      const float* at = mix->sums[row + r] + b * kLanes;
+      sums[r][b] = to_zeros ? Vector::zero() : Vector::load(at, Whole{});
+    }
+  }
+  add_slots(weights, slots, mix->values, sums);
+#pragma GCC unroll 8
+  for (size_t r = 0; r < kMixRows; ++r) {
+#pragma GCC unroll 2
+    for (size_t b = 0; b < kBlocks; ++b) {
+      sums[r][b].store(mix->sums[row + r] + b * kLanes, Whole{});
+    }
+  }
+}
+
+// Prefetches the outputs of these rows, which are about to be written.
+void prefetch_outputs(const AttentionRowsArgs& args, size_t row, size_t d) {
+  const size_t end = std::min(row + kMixRows, args.row_count);
+  for (; row < end; ++row) {
+    const float* output = args.outputs + row * args.output_stride + d;
+    for (size_t i = 0; i < kMixWidth; i += kLanes) __builtin_prefetch(output + i, 1);
+  }
+}
+
+// Computes outputs [d, d + kMixWidth), as far as the head has them. Scores have become weights, (group of 16 rows,
+// slot, row). Adding 0 times a value that a row does not see changes no bit, because no sum is -0.
+void mix_rows(const AttentionRowsArgs& args, size_t d, const float* inverses) {
+  Mix mix;
+  const size_t count = args.slots_of(args.row_count - 1);
+  for (size_t first = 0; first < count; first += kMixSlots) {
+    Slots slots = {args.values + first * args.row_stride + d, args.row_stride, 0, 0};
+    for (size_t row = 0; row < args.row_count; row += kMixRows) {
+      const size_t end = args.slots_of(std::min(row + kMixRows, args.row_count) - 1);
+      if (end <= first) continue;
+      if (first == 0) prefetch_outputs(args, row, d);
+      slots.widened = slots.count;
+      slots.count = std::min(end - first, kMixSlots);
+      const float* weights = args.scores + (row / kLanes * count + first) * kLanes + row % kLanes;
+      if (args.row_stride - d > kLanes) {
+        add_slots<2>(weights, slots, first == 0, row, &mix);
+      } else {
+        add_slots<1>(weights, slots, first == 0, row, &mix);
+      }
+    }
+  }
+  const size_t outputs = d < args.head_size ? std::min(args.head_size - d, kMixWidth) : 0;
+  for (size_t r = 0; r < args.row_count; ++r) {
+    const Vector inverse = Vector::broadcast(inverses[r]);
+    float* output = args.outputs + r * args.output_stride + d;
+    generic::for_each_block<Vector>(outputs, [&](size_t i, auto extent) {
+      (Vector::load(mix.sums[r] + i, Whole{}) * inverse).store(output + i, extent);
+    });
+  }
+}
+
 }  // namespace
 
 void attention_rows(const AttentionRowsArgs& args, ScoreRows score_rows) {
@@ -293,7 +407,7 @@ void attention_rows(const AttentionRowsArgs& args, ScoreRows score_rows) {
   if (args.row_count <= kFewRows) return attention_few_rows(args);
   Queries queries;
   const size_t groups = (args.row_count + kLanes - 1) / kLanes;
-  ask_for_keys(args);
+  prefetch_keys(args);
   for (size_t g = 0; g < groups; ++g) quantize_queries(args, g, &queries);
   score_rows(args, &queries);
   alignas(64) float inverses[kAttentionRows];

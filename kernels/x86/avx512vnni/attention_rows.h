@@ -1,4 +1,4 @@
-// Attention of many consecutive queries with either way to score keys.
+// Attention of consecutive queries. AVX512-VNNI and AMX share everything but the scoring of keys.
 #pragma once
 
 #include <immintrin.h>
@@ -19,19 +19,24 @@ struct Queries {
   __m512 maxima[kGroups];  // of the scores that each row sees
 };
 
-// Leaves scores, (group, slot, row), and takes them into the maxima.
+// Computes scores, (group, slot, row), and updates the maxima.
 using ScoreRows = void (*)(const AttentionRowsArgs& args, Queries* queries);
 
 void attention_rows(const AttentionRowsArgs& args, ScoreRows score);
 
+// A faster way for up to kFewRows rows, which attention_rows() uses.
+inline constexpr size_t kFewRows = 12;
+static_assert(kFewRows <= kAttentionGroupRows);
+void attention_few_rows(const AttentionRowsArgs& args);
+
 namespace {
 
-// The first group that sees slot `slot`.
+// Returns the first group that sees `slot`.
 inline size_t first_group(const AttentionRowsArgs& args, size_t slot) {
   return slot < args.slot_count ? 0 : (slot + 1 - args.slot_count) / kAttentionGroupRows;
 }
 
-// The lanes of a group that see slot `slot`.
+// Returns the lanes of a group that see `slot`.
 inline __mmask16 lanes_that_see(const AttentionRowsArgs& args, size_t group, size_t slot) {
   const size_t begin = args.slots_of(group * kAttentionGroupRows);  // all see what is before
   return static_cast<__mmask16>(slot < begin ? 0xffff : 0xffffu << std::min<size_t>(slot - begin + 1, 16));
