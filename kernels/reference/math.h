@@ -1,8 +1,9 @@
-// The functions of kernels/math.h for one number.
+// The functions of kernels/math.h for one number, and the lanes of a reduction.
 #pragma once
 
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -30,5 +31,24 @@ inline float clamp(float x, float low, float high) {
 
 // For |x| < 2^22.
 inline int32_t round_to_int(float x) { return static_cast<int32_t>((x + kRoundToInteger) - kRoundToInteger); }
+
+// The 16 virtual lanes of a reduction: element i belongs to lane i % 16, and the lanes are folded as a tree.
+class Lanes {
+ public:
+  // The lane of element `i`; lanes begin at 0.
+  float& operator[](size_t i) { return values_[i % kLanes]; }
+
+  float fold() const {
+    float v[kLanes];
+    for (int j = 0; j < kLanes; ++j) v[j] = values_[j];
+    for (int half = kLanes / 2; half > 0; half /= 2) {
+      for (int j = 0; j < half; ++j) v[j] = v[j] + v[j + half];
+    }
+    return v[0];
+  }
+
+ private:
+  float values_[kLanes] = {};
+};
 
 }  // namespace sotto::reference

@@ -1,0 +1,167 @@
+// The operations of kernels/kernels.h in scalar code: their definition.
+#include <cassert>
+#include <cmath>
+#include <limits>
+
+#include "kernels/reference/math.h"
+#include "kernels/reference/reference.h"
+#include "kernels/reference/row_mapping.h"
+
+namespace sotto {
+
+RowMapping map_row(float lo, float hi) {
+  const float range = hi - lo;
+  const float scale = range == 0.0f ? 1.0f : range / 255.0f;
+  const float inverse = range == 0.0f ? 1.0f : 255.0f / range;
+  const int32_t zero_point = reference::round_to_int(reference::clamp(-128.0f - lo * inverse, -128.0f, 127.0f));
+  return {.quantization = {zero_point, scale},
+          .inverse = inverse,
+          .low = static_cast<float>(-128 - zero_point),
+          .high = static_cast<float>(127 - zero_point)};
+}
+
+namespace reference {
+
+// Layer normalization (Ba et al. 2016).
+void layer_norm(const float* x, const float* gain, const float* bias, float epsilon, size_t n, float* y) {
+  const float count = static_cast<float>(n);
+  Lanes sum;
+  for (size_t i = 0; i < n; ++i) sum[i] = sum[i] + x[i];
+  const float mean = sum.fold() / count;
+
+  Lanes squares;
+  for (size_t i = 0; i < n; ++i) {
+    const float d = x[i] - mean;
+    squares[i] = std::fma(d, d, squares[i]);
+  }
+  const float variance = squares.fold() / count;
+  const float r = 1.0f / std::sqrt(variance + epsilon);
+
+  for (size_t i = 0; i < n; ++i) y[i] = std::fma((x[i] - mean) * r, gain[i], bias[i]);
+}
+
+void quantize_row(const float* x, size_t n, int8_t* q, RowQuantization* quantization) {
+  float lo = 0.0f;
+  float hi = 0.0f;
+  for (size_t i = 0; i < n; ++i) {
+    if (x[i] < lo) lo = x[i];
+    if (x[i] > hi) hi = x[i];
+  }
+  const RowMapping mapping = map_row(lo, hi);
+  *quantization = mapping.quantization;
+  for (size_t i = 0; i < n; ++i) {
+    const float scaled = clamp(x[i] * mapping.inverse, mapping.low, mapping.high);
+    q[i] = static_cast<int8_t>(round_to_int(scaled) + mapping.quantization.zero_point);
+  }
+}
+
+float quantize_symmetric(const float* x, size_t n, int8_t* q) {
+  float m = 0.0f;
+  for (size_t i = 0; i < n; ++i) {
+    const float magnitude = std::fabs(x[i]);
+    if (magnitude > m) m = magnitude;
+  }
+  const float inverse = m == 0.0f ? 0.0f : 127.0f / m;
+  for (size_t i = 0; i < n; ++i) {
+    q[i] = static_cast<int8_t>(round_to_int(clamp(x[i] * inverse, -127.0f, 127.0f)));
+  }
+  return m / 127.0f;
+}
+
+// Gaussian error linear units (Hendrycks and Gimpel 2016).
+void gelu_tanh(float* x, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    const float s = x[i] * x[i];
+    const float u = x[i] * std::fma(s, kGeluCubic, kGeluLinear);
+    x[i] = x[i] / (1.0f + exp_or_infinity(u));
+  }
+}
+
+void gelu_erf(float* x, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    const float a = std::fabs(x[i]);
+    const float t = 1.0f / std::fma(a, kErfcSlope, 1.0f);
+    float p = kErfc[8];
+    for (int k = 7; k >= 0; --k) p = std::fma(p, t, kErfc[k]);
+    const float e = (p * t) * exp((x[i] * x[i]) * -0.5f);
+    x[i] = (x[i] > 0.0f ? x[i] : 0.0f) - (a * 0.5f) * e;
+  }
+}
+
+void add(const float* x, size_t n, float* y) {
+  for (size_t i = 0; i < n; ++i) y[i] = y[i] + x[i];
+}
+
+void embed(const int8_t* q, float scale, const float* position, size_t n, float* y) {
+  for (size_t i = 0; i < n; ++i) y[i] = std::fma(static_cast<float>(q[i]), scale, position[i]);
+}
+
+float max(const float* x, size_t n) {
+  float m = -std::numeric_limits<float>::infinity();
+  for (size_t i = 0; i < n; ++i) m = x[i] > m ? x[i] : m;
+  return m + 0.0f;
+}
+
+size_t argmax(const float* x, size_t n) {
+  const float m = max(x, n);
+  for (size_t i = 0; i < n; ++i) {
+    if (x[i] == m) return i;
+  }
+  return 0;
+}
+
+float exp_shifted(const float* x, size_t n, float max, float* y) {
+  Lanes sum;
+  for (size_t i = 0; i < n; ++i) {
+    const float e = exp(x[i] - max);
+    sum[i] = sum[i] + e;
+    if (y != nullptr) y[i] = e;
+  }
+  return sum.fold();
+}
+
+// Attention of one query over the int8 KV ring (Vaswani et al. 2017, equation 1).
+static constexpr size_t kMaxHeadSize = 256;
+
+// Computes the scores of all slots in order and returns their number.
+static size_t score_slots(const AttentionArgs& args) {
+  int8_t query[kMaxHeadSize];
+  const float s = quantize_symmetric(args.query, args.head_size, query);
+  const float query_scale = s * args.score_scale;
+  size_t t = 0;
+  for (size_t k = 0; k < args.span_count; ++k) {
+    const SlotSpan span = args.spans[k];
+    for (size_t slot = span.first; slot < size_t{span.first} + span.count; ++slot, ++t) {
+      const int8_t* key = args.keys + slot * args.row_stride;
+      int32_t dot = 0;
+      for (size_t d = 0; d < args.head_size; ++d) dot += query[d] * key[d];
+      args.scores[t] = static_cast<float>(dot) * (query_scale * args.key_scales[slot]);
+    }
+  }
+  return t;
+}
+
+void attention(const AttentionArgs& args) {
+  assert(args.head_size <= kMaxHeadSize);
+  const size_t count = score_slots(args);
+  const float m = max(args.scores, count);
+  const float sum = exp_shifted(args.scores, count, m, args.scores);
+
+  float output[kMaxHeadSize] = {};
+  size_t t = 0;
+  for (size_t k = 0; k < args.span_count; ++k) {
+    const SlotSpan span = args.spans[k];
+    for (size_t slot = span.first; slot < size_t{span.first} + span.count; ++slot, ++t) {
+      const int8_t* value = args.values + slot * args.row_stride;
+      const float w = args.scores[t] * args.value_scales[slot];
+      for (size_t d = 0; d < args.head_size; ++d) {
+        output[d] = std::fma(w, static_cast<float>(value[d]), output[d]);
+      }
+    }
+  }
+  const float inverse = 1.0f / sum;
+  for (size_t d = 0; d < args.head_size; ++d) args.output[d] = output[d] * inverse;
+}
+
+}  // namespace reference
+}  // namespace sotto
