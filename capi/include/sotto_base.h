@@ -145,6 +145,7 @@ typedef void (*sotto_log_fn)(void* user_data, sotto_log_level level, const char*
 
 /* ---- Tokens and text ---- */
 
+/* Id of a token: its index in the vocabulary. */
 typedef int32_t sotto_token;
 
 /* Tokens of the caller. */

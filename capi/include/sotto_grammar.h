@@ -17,6 +17,7 @@ extern "C" {
 
 /* ---- Vocabulary ------------------------------------------------------------ */
 
+/* The tokens of a tokenizer, prepared for masks. Any number of threads may use one. */
 typedef struct sotto_vocabulary sotto_vocabulary;
 
 /* Either `model`, or a vocabulary of the caller, whose arrays must outlive it. */
@@ -54,6 +55,7 @@ SOTTO_API sotto_status sotto_vocabulary_init(const sotto_vocabulary_params* para
 
 /* ---- Grammar --------------------------------------------------------------- */
 
+/* A compiled grammar. Any number of threads may use one. */
 typedef struct sotto_grammar sotto_grammar;
 
 /* Languages in which the source text of a grammar can be written. */
@@ -167,6 +169,7 @@ SOTTO_API sotto_status sotto_grammar_load(const void* image, size_t image_size, 
 
 /* ---- Matcher --------------------------------------------------------------- */
 
+/* The state of one or more sequences under a grammar. Used by one thread at a time. */
 typedef struct sotto_matcher sotto_matcher;
 
 /* Capacities of a matcher; all memory is reserved at init. When a limit is reached, results that
@@ -246,6 +249,7 @@ SOTTO_API sotto_status sotto_matcher_borrow_mask(sotto_matcher* matcher, uint32_
 /* Accepts a token, or text, that may begin and end inside a token or character.
  * Errors: INVALID_ARGUMENT (it does not fit), GRAMMAR_TOO_LARGE; nothing has changed. */
 SOTTO_API sotto_status sotto_matcher_accept_token(sotto_matcher* matcher, uint32_t sequence, sotto_token token);
+/* The same for text. */
 SOTTO_API sotto_status sotto_matcher_accept_text(sotto_matcher* matcher, uint32_t sequence, const char* text,
                                                  size_t text_size);
 
@@ -267,6 +271,7 @@ SOTTO_API sotto_status sotto_matcher_fork(sotto_matcher* matcher, uint32_t from,
 SOTTO_API sotto_status sotto_matcher_forced_text(sotto_matcher* matcher, uint32_t sequence, char* text, size_t capacity,
                                                  size_t* size);
 
+/* Writes the state of a sequence and the use of the limits to *info. */
 SOTTO_API sotto_status sotto_matcher_get_info(const sotto_matcher* matcher, uint32_t sequence,
                                               sotto_matcher_info* info);
 

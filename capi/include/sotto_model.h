@@ -11,6 +11,7 @@ extern "C" {
 
 /* ---- Model ---------------------------------------------------------------- */
 
+/* A loaded model. Any number of threads may use one. */
 typedef struct sotto_model sotto_model;
 
 /* Instruction sets. All compute the same bits. AUTO selects the best one of this CPU and build; for
@@ -125,6 +126,7 @@ SOTTO_API sotto_status sotto_model_init(const void* file, size_t file_size, cons
 /* `model` may be NULL. Sessions of the model must be gone. */
 SOTTO_API void sotto_model_deinit(sotto_model* model);
 
+/* Writes the properties of the model to *info. */
 SOTTO_API sotto_status sotto_model_get_info(const sotto_model* model, sotto_model_info* info);
 
 /* ---- Tokens --------------------------------------------------------------- */

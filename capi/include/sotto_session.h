@@ -12,6 +12,7 @@ extern "C" {
 
 /* ---- Session -------------------------------------------------------------- */
 
+/* One stream of tokens over a model. Used by one thread at a time. */
 typedef struct sotto_session sotto_session;
 
 /* What happens when the KV ring is full. C is context_tokens, S is sink_tokens. */
@@ -220,8 +221,11 @@ SOTTO_API sotto_status sotto_session_rewind(sotto_session* session, uint64_t tok
  * SOTTO_STOP_CANCELLED. Any thread, also a signal handler. */
 SOTTO_API void sotto_session_cancel(sotto_session* session);
 
+/* Writes the state of the session to *info. */
 SOTTO_API sotto_status sotto_session_get_info(const sotto_session* session, sotto_session_info* info);
+/* Writes the counts and times since init or the last reset to *timings. */
 SOTTO_API sotto_status sotto_session_get_timings(const sotto_session* session, sotto_session_timings* timings);
+/* Sets all counts and times to zero. */
 SOTTO_API void sotto_session_reset_timings(sotto_session* session);
 
 /* ---- Stops ----------------------------------------------------------------- */
