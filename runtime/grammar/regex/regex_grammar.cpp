@@ -344,7 +344,9 @@ uint32_t RegexGrammar::rest(const CharacterAutomaton& automaton, uint32_t state)
   uint32_t last = state;
   if (automaton.accepts[state] == 0) {
     last = only_target(automaton, state);
-    builder_.append(parts, characters_between(automaton, state, last));
+    const uint32_t characters = characters_between(automaton, state, last);
+    if (characters == kNone) return builder_.empty();  // out of memory
+    builder_.append(parts, characters);
   }
   const uint32_t repeated = characters_between(automaton, last, last);
   if (repeated != kNone) builder_.append(parts, builder_.repeat(repeated, 0, kUnbounded));
