@@ -1,6 +1,6 @@
 #include "capi/sotto_handles.h"
 #include "runtime/grammar/compiler/grammar_source.h"
-#include "runtime/grammar/gbnf/gbnf_parser.h"
+#include "runtime/grammar/gbnf/parser.h"
 
 using sotto::CompiledGrammar;
 using sotto::Error;

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "runtime/base/utf8.h"
-#include "runtime/grammar/automata/regex_automaton.h"
-#include "runtime/grammar/regex/regex_grammar.h"
+#include "runtime/grammar/regex/automaton.h"
+#include "runtime/grammar/regex/grammar.h"
 #include "tests/fuzz/fuzz_grammar.h"
 
 namespace {

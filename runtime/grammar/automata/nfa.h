@@ -1,20 +1,25 @@
-// Rules as nondeterministic automata over bytes, tokens and calls of other rules, all in one
-// pool of states.
+// Nondeterministic finite automata with epsilon edges, all states of a grammar or of a pattern in one pool.
+//
+// Rules of a grammar (compiler/rule_nfa.h) and regular expressions (regex/automaton.h) use the same structure with
+// different labels. What the labels stand for as symbols of an alphabet is the business of the owner of that alphabet:
+// see SubsetConstruction in dfa.h.
 #pragma once
 
 #include <cstdint>
 
-#include "runtime/base/status.h"
-#include "runtime/grammar/compiler/grammar_builder.h"
+#include "runtime/base/workspace.h"
 
 namespace sotto {
 
 enum class NfaLabel : uint8_t {
   kEpsilon,
-  kByte,    // one of lo..hi
-  kTokens,  // value: an expression with intervals
-  kCall,    // value: a rule
-  kLoop,    // value: a loop
+  kByte,        // one of lo..hi
+  kTokens,      // value: an expression with intervals
+  kCall,        // value: a rule
+  kLoop,        // value: a loop
+  kCharacters,  // value: a set of code points
+  kTextBegin,   // passes only at the beginning of the text
+  kTextEnd,     // passes only at its end
   kRemoved,
 };
 
@@ -32,20 +37,8 @@ struct NfaState {
   uint32_t exit_of;     // rule + 1 that ends here; 0: none
 };
 
-// Calls of `rule`, counted.
-struct Loop {
-  uint32_t rule;
-  uint32_t minimum;
-  uint32_t maximum;  // kUnbounded: no limit
-};
-
-struct RuleAutomaton {
-  uint32_t start;
-  uint32_t exit;
-};
-
 struct Nfa {
-  explicit Nfa(Workspace& workspace) : states(workspace), edges(workspace), loops(workspace), rules(workspace) {
+  explicit Nfa(Workspace& workspace) : states(workspace), edges(workspace) {
     states.push({});
     edges.push({});
   }
@@ -57,20 +50,16 @@ struct Nfa {
   void add_bytes(uint32_t from, uint8_t lo, uint8_t hi, uint32_t target) {
     link(from, {NfaLabel::kByte, lo, hi, 0, target, 0});
   }
+
+  GrowingArray<NfaState> states;  // 0: unused
+  GrowingArray<NfaEdge> edges;    // 0: unused
+
+ private:
   void link(uint32_t from, NfaEdge edge) {
     edge.next = states[from].first_edge;
     const uint32_t index = edges.push(edge);
     if (index != 0) states[from].first_edge = index;
   }
-
-  GrowingArray<NfaState> states;  // 0: unused
-  GrowingArray<NfaEdge> edges;    // 0: unused
-  GrowingArray<Loop> loops;
-  GrowingArray<RuleAutomaton> rules;
 };
-
-// Adds an automaton for every rule of the builder. A repetition that takes more than
-// `unrolled_states` becomes a loop, whose body is a rule added to the builder.
-void build_nfa(GrammarBuilder& builder, uint32_t unrolled_states, Nfa& nfa);
 
 }  // namespace sotto

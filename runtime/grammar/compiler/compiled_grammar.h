@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/base/status.h"
+
 namespace sotto {
 
 // The states of all rules, numbered through. The first two stand for what is outside.
@@ -144,5 +146,10 @@ class CompiledGrammar {
   uint32_t rule_count_;
 };
 static_assert(sizeof(CompiledGrammar) == 320);  // in images, the same everywhere
+
+// Verifies a compiled grammar that may come from anyone, in time linear in the size of its block: whatever passes is
+// harmless to every matcher. What only decides which texts are in the language is left to the author of the grammar.
+// Failure: kGrammarCorrupt.
+Status verify_grammar(std::span<const uint8_t> block, const CompiledGrammar** grammar, Error* error);
 
 }  // namespace sotto

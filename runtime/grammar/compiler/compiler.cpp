@@ -2,9 +2,8 @@
 
 #include <cstring>
 
-#include "runtime/grammar/automata/nfa.h"
-#include "runtime/grammar/automata/nfa_analysis.h"
 #include "runtime/grammar/compiler/grammar_writer.h"
+#include "runtime/grammar/compiler/rule_nfa.h"
 
 namespace sotto {
 namespace {
@@ -14,6 +13,14 @@ void warn(const GrammarBuilder& builder, uint32_t rule, const RuleWarnings& warn
   warnings.unreachable(warnings.self, builder.rule_name(rule), builder.rule_at(rule).defined);
 }
 
+// Returns how many states the DFA of a rule may have: `allowance`, and eight times those of its NFA.
+uint64_t state_limit(const RuleNfa& nfa, uint32_t rule, uint32_t allowance) {
+  constexpr uint64_t kStateGrowth = 8;
+  const bool is_last = rule + 1 == nfa.rules.size();
+  const uint32_t end = is_last ? nfa.states.size() : nfa.rules[rule + 1].start;
+  return allowance == 0 ? 0 : allowance + kStateGrowth * (end - nfa.rules[rule].start);
+}
+
 }  // namespace
 
 Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, const StartRules& start,
@@ -21,7 +28,7 @@ Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, co
                        Error* error) {
   Workspace& workspace = builder.workspace();
   if (workspace.exhausted()) return fail_too_large(error);
-  Nfa nfa(workspace);
+  RuleNfa nfa(workspace);
   build_nfa(builder, tuning.unrolled_states, nfa);
   if (workspace.exhausted()) return fail_too_large(error);
   NfaAnalysis analysis(workspace);
@@ -34,22 +41,23 @@ Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, co
   Symbols symbols(workspace);
   symbols.init(builder, nfa);
   GrammarWriter writer(nfa, symbols, workspace);
-  Determinizer determinizer(builder, nfa, symbols, workspace);
+  SubsetConstruction<Symbols> subsets(nfa, symbols, workspace);
   Minimizer minimizer(workspace);
-  RuleGraph graph(workspace);
+  Dfa dfa(workspace);
   for (uint32_t rule = 0; rule < builder.rule_count(); ++rule) {
     if (workspace.exhausted()) return fail_too_large(error);
     if (analysis.reachable[rule] == 0) {
       warn(builder, rule, warnings);
       continue;
     }
-    if (determinizer.determinize(rule, tuning.determinized_states, &graph)) {
+    const auto [start_state, exit_state] = nfa.rules[rule];
+    if (subsets.determinize(start_state, exit_state, {state_limit(nfa, rule, tuning.determinized_states)}, &dfa)) {
       if (workspace.exhausted()) return fail_too_large(error);
-      minimizer.minimize(&graph);
+      minimizer.minimize(&dfa);
     } else {
-      determinizer.remove_epsilons(rule, &graph);
+      subsets.remove_epsilons(start_state, exit_state, &dfa);
     }
-    writer.add_rule(rule, &graph);
+    writer.add_rule(rule, &dfa);
   }
   *grammar = workspace.exhausted() ? nullptr : writer.write(start.first);
   return *grammar == nullptr ? fail_too_large(error) : Status::kOk;

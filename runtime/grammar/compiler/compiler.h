@@ -8,7 +8,7 @@
 #include "runtime/base/status.h"
 #include "runtime/grammar/compiler/compiled_grammar.h"
 #include "runtime/grammar/compiler/grammar_builder.h"
-#include "runtime/grammar/gbnf/gbnf_parser.h"
+#include "runtime/grammar/gbnf/parser.h"
 
 namespace sotto {
 

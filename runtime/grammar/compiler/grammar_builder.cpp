@@ -54,44 +54,38 @@ std::span<const Interval> GrammarBuilder::intervals(const Expression& expression
   return intervals_.span(expression.first, expression.count);
 }
 
-uint32_t GrammarBuilder::slot_of(std::span<const char> name) const {
-  const uint32_t mask = slot_count_ - 1;
-  for (auto slot = static_cast<uint32_t>(xxhash64(name.data(), name.size())) & mask;; slot = (slot + 1) & mask) {
-    if (slots_[slot] == 0) return slot;
-    const auto other = rule_name(slots_[slot] - 1);
-    if (std::equal(name.begin(), name.end(), other.begin(), other.end())) return slot;
-  }
+uint32_t GrammarBuilder::hash_of(std::span<const char> name) {
+  return static_cast<uint32_t>(xxhash64(name.data(), name.size()));
 }
 
-bool GrammarBuilder::rehash() {
-  const uint32_t count = std::max(64u, slot_count_ * 2);
-  auto* slots = workspace_.take<uint32_t>(count);
+bool GrammarBuilder::rehash(uint32_t slot_count) {
+  auto* slots = workspace_.take<uint32_t>(slot_count);
   if (slots == nullptr) return false;
-  std::memset(slots, 0, count * sizeof *slots);
-  slots_ = slots;
-  slot_count_ = count;
-  for (uint32_t rule = 0; rule < rules_.size(); ++rule) {
-    if (rules_[rule].name_size > 0) slots_[slot_of(rule_name(rule))] = rule + 1;
-  }
+  names_index_.rehash(slots, slot_count, [&](uint32_t rule) { return hash_of(rule_name(rule)); });
   return true;
 }
 
 uint32_t GrammarBuilder::find_rule(std::span<const char> name) const {
-  if (slot_count_ == 0) return kNone;
-  return slots_[slot_of(name)] - 1;  // 0 - 1 = kNone
+  if (named_rules_ == 0) return kNone;
+  return names_index_.find(hash_of(name), [&](uint32_t rule) {
+    const auto other = rule_name(rule);
+    return std::equal(name.begin(), name.end(), other.begin(), other.end());
+  });
 }
 
 uint32_t GrammarBuilder::rule(std::span<const char> name, uint64_t source_offset) {
   assert(!name.empty());
-  if (2 * (rules_.size() + 1) > slot_count_ && !rehash()) return 0;
-  const uint32_t slot = slot_of(name);
-  if (slots_[slot] != 0) return slots_[slot] - 1;
+  if (const uint32_t known = find_rule(name); known != kNone) return known;
+  const uint32_t wanted = names_index_.wanted_slots(named_rules_);
+  if (wanted != 0 && !rehash(wanted)) return 0;
   const uint32_t begin = names_.size();
   for (const char byte : name) names_.push(byte);
   if (names_.size() != begin + name.size()) return 0;
   const uint32_t before = rules_.size();
   const uint32_t index = rules_.push({begin, static_cast<uint32_t>(name.size()), kNone, source_offset, source_offset});
-  if (rules_.size() != before) slots_[slot] = index + 1;
+  if (rules_.size() == before) return 0;
+  names_index_.insert(hash_of(name), index);
+  ++named_rules_;
   return index;
 }
 
@@ -170,6 +164,30 @@ uint32_t GrammarBuilder::group(const List& list, ExpressionKind kind) {
 uint32_t GrammarBuilder::sequence(const List& list) { return group(list, ExpressionKind::kSequence); }
 
 uint32_t GrammarBuilder::choice(const List& list) { return group(list, ExpressionKind::kChoice); }
+
+Status fail_in_source(Error* error, std::span<const char> source, uint64_t offset, std::span<const char> what,
+                      Status status) {
+  constexpr size_t kShown = 32;
+  uint64_t line = 1;
+  uint64_t column = 1;
+  for (size_t i = 0; i < offset && i < source.size(); ++i) {
+    if (source[i] == '\n') {
+      ++line;
+      column = 1;
+    } else if ((static_cast<uint8_t>(source[i]) & 0xC0) != 0x80) {
+      ++column;
+    }
+  }
+  const auto rest = source.subspan(static_cast<size_t>(std::min<uint64_t>(offset, source.size())));
+  size_t size = 0;
+  while (size < rest.size() && size < kShown && rest[size] != '\n') ++size;
+  if (size == 0) {
+    const bool ends = offset >= source.size();
+    return fail_at(error, status, offset, line, ":", column, ": ", what,
+                   ends ? " at the end of the text" : " at the end of the line");
+  }
+  return fail_at(error, status, offset, line, ":", column, ": ", what, " at '", rest.first(size), "'");
+}
 
 Status fail_too_large(Error* error) {
   return fail(error, Status::kGrammarTooLarge, "the grammar does not fit the memory for compiling");

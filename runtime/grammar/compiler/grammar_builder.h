@@ -6,14 +6,13 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/base/hash_index.h"
 #include "runtime/base/status.h"
-#include "runtime/grammar/compiler/workspace.h"
-#include "runtime/grammar/gbnf/code_points.h"
+#include "runtime/base/workspace.h"
+#include "runtime/grammar/automata/code_points.h"
 
 namespace sotto {
 
-inline constexpr uint32_t kNone = UINT32_MAX;
-inline constexpr uint32_t kUnbounded = UINT32_MAX;
 inline constexpr uint32_t kMaxRepetitions = uint32_t{1} << 31;
 
 enum class ExpressionKind : uint8_t {
@@ -93,8 +92,8 @@ class GrammarBuilder {
  private:
   uint32_t add(const Expression& expression);
   uint32_t group(const List& list, ExpressionKind kind);
-  bool rehash();
-  uint32_t slot_of(std::span<const char> name) const;
+  static uint32_t hash_of(std::span<const char> name);
+  bool rehash(uint32_t slot_count);
 
   Workspace& workspace_;
   GrowingArray<Expression> expressions_;
@@ -102,11 +101,14 @@ class GrammarBuilder {
   GrowingArray<char> texts_;
   GrowingArray<char> names_;
   GrowingArray<Rule> rules_;
-  uint32_t* slots_ = nullptr;  // rule + 1 by hash of the name
-  uint32_t slot_count_ = 0;
+  HashIndex names_index_;
+  uint32_t named_rules_ = 0;
 };
 
-// What front ends answer once the builder's workspace is exhausted.
+// Fails because the workspace is exhausted.
 Status fail_too_large(Error* error);
+// Fails with a message that begins with line:column of `offset` and ends with the text there.
+Status fail_in_source(Error* error, std::span<const char> source, uint64_t offset, std::span<const char> what,
+                      Status status = Status::kGrammarSyntax);
 
 }  // namespace sotto

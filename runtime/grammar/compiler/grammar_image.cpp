@@ -4,7 +4,6 @@
 
 #include "runtime/base/arena.h"
 #include "runtime/base/xxhash64.h"
-#include "runtime/grammar/compiler/grammar_verifier.h"
 #include "runtime/grammar/grammar_generated.h"
 
 namespace sotto {

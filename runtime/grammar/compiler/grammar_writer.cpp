@@ -8,14 +8,7 @@
 
 namespace sotto {
 
-uint32_t CompiledGrammar::named_token_class(uint32_t token) const {
-  const auto ranges = token_ranges();
-  const auto range =
-      std::lower_bound(ranges.begin(), ranges.end(), token, [](const TokenRange& r, uint32_t t) { return r.last < t; });
-  return range == ranges.end() || token < range->first ? kNoClass : range->symbol_class;
-}
-
-GrammarWriter::GrammarWriter(const Nfa& nfa, const Symbols& symbols, Workspace& workspace)
+GrammarWriter::GrammarWriter(const RuleNfa& nfa, const Symbols& symbols, Workspace& workspace)
     : nfa_(nfa),
       symbols_(symbols),
       workspace_(workspace),
@@ -33,19 +26,19 @@ GrammarWriter::GrammarWriter(const Nfa& nfa, const Symbols& symbols, Workspace& 
   rule_starts_.resize(nfa.rules.size());
 }
 
-void GrammarWriter::add_rule(uint32_t rule, RuleGraph* graph) {
-  std::sort(graph->edges.begin(), graph->edges.end(), [](const RuleEdge& a, const RuleEdge& b) {
+void GrammarWriter::add_rule(uint32_t rule, Dfa* dfa) {
+  std::sort(dfa->edges.begin(), dfa->edges.end(), [](const DfaEdge& a, const DfaEdge& b) {
     return a.from != b.from ? a.from < b.from : a.symbol != b.symbol ? a.symbol < b.symbol : a.to < b.to;
   });
   const uint32_t base = states_.size();
   rule_starts_[rule] = base;
   uint32_t e = 0;
-  for (uint32_t state = 0; state < graph->state_count(); ++state) {
+  for (uint32_t state = 0; state < dfa->state_count(); ++state) {
     const uint32_t first = e;
     const uint32_t first_move = moves_.size();
     const uint32_t first_call = calls_.size();
-    for (; e < graph->edges.size() && graph->edges[e].from == state; ++e) {
-      const RuleEdge& edge = graph->edges[e];
+    for (; e < dfa->edges.size() && dfa->edges[e].from == state; ++e) {
+      const DfaEdge& edge = dfa->edges[e];
       if (!symbols_.is_call(edge.symbol)) {
         moves_.push({edge.symbol, base + edge.to});
         continue;
@@ -55,7 +48,7 @@ void GrammarWriter::add_rule(uint32_t rule, RuleGraph* graph) {
       symbols_.call_of(nfa_, edge.symbol, &callee, &loop);
       calls_.push({callee, loop, base + edge.to});
     }
-    const uint32_t final_flag = graph->finals[state] != 0 ? GrammarState::kFinal : 0;
+    const uint32_t final_flag = dfa->finals[state] != 0 ? GrammarState::kFinal : 0;
     const uint32_t last_flag = e == first ? GrammarState::kLast : 0;
     const auto flags = static_cast<uint8_t>(final_flag | last_flag);
     states_.push({first_move, first_call, flags, 0, 0, 0});

@@ -4,17 +4,17 @@
 
 #include <cstdint>
 
-#include "runtime/grammar/automata/rule_graph.h"
-#include "runtime/grammar/automata/symbols.h"
+#include "runtime/grammar/automata/dfa.h"
 #include "runtime/grammar/compiler/compiled_grammar.h"
+#include "runtime/grammar/compiler/rule_nfa.h"
 
 namespace sotto {
 
 class GrammarWriter {
  public:
-  GrammarWriter(const Nfa& nfa, const Symbols& symbols, Workspace& workspace);
+  GrammarWriter(const RuleNfa& nfa, const Symbols& symbols, Workspace& workspace);
 
-  void add_rule(uint32_t rule, RuleGraph* graph);
+  void add_rule(uint32_t rule, Dfa* dfa);
   // Null if the workspace is exhausted.
   const CompiledGrammar* write(uint32_t root);
 
@@ -35,7 +35,7 @@ class GrammarWriter {
   void link_calls(uint32_t root);
   void fill(CompiledGrammar* grammar, uint32_t root) const;
 
-  const Nfa& nfa_;
+  const RuleNfa& nfa_;
   const Symbols& symbols_;
   Workspace& workspace_;
   GrowingArray<GrammarState> states_;

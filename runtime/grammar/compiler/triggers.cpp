@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "runtime/base/utf8.h"
-#include "runtime/grammar/automata/regex_automaton.h"
+#include "runtime/grammar/regex/automaton.h"
 
 namespace sotto {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "runtime/base/status.h"
+#include "runtime/base/workspace.h"
 #include "runtime/grammar/compiler/grammar_builder.h"
-#include "runtime/grammar/compiler/workspace.h"
 
 namespace sotto {
 

@@ -6,7 +6,7 @@
 
 #include "runtime/grammar/compiler/grammar_builder.h"
 #include "runtime/grammar/json_schema/json_document.h"
-#include "runtime/grammar/regex/regex_grammar.h"
+#include "runtime/grammar/regex/grammar.h"
 
 namespace sotto {
 

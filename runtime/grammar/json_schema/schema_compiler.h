@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "runtime/grammar/automata/regex_sets.h"
+#include "runtime/grammar/automata/interned_sets.h"
 #include "runtime/grammar/json_schema/json_schema.h"
 #include "runtime/grammar/json_schema/schema_keywords.h"
 

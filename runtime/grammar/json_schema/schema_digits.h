@@ -1,7 +1,7 @@
 // Automata over numbers as they are written: "-?digits(.digits)?".
 #pragma once
 
-#include "runtime/grammar/automata/regex_automaton.h"
+#include "runtime/grammar/regex/automaton.h"
 #include "runtime/grammar/json_schema/schema_decimal.h"
 
 namespace sotto {

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "runtime/base/status.h"
-#include "runtime/grammar/regex/regex_tree.h"
+#include "runtime/grammar/regex/parser.h"
 
 namespace sotto {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "runtime/grammar/regex/regex_grammar.h"
+#include "runtime/grammar/regex/grammar.h"
 
 namespace sotto::test {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <set>
 
-#include "runtime/grammar/gbnf/code_points.h"
+#include "runtime/grammar/automata/code_points.h"
 #include "tests/unit/grammar/grammar_support.h"
 
 namespace sotto::test {

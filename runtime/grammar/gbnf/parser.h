@@ -22,8 +22,4 @@ struct TokenNames {
 // mentioned but not defined are errors, too.
 Status parse_gbnf(std::span<const char> text, const TokenNames& names, GrammarBuilder& builder, Error* error);
 
-// Fails with a message that begins with line:column of `offset` and ends with the text there.
-Status fail_in_source(Error* error, std::span<const char> source, uint64_t offset, std::span<const char> what,
-                      Status status = Status::kGrammarSyntax);
-
 }  // namespace sotto

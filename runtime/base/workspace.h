@@ -11,6 +11,9 @@
 
 namespace sotto {
 
+inline constexpr uint32_t kNone = UINT32_MAX;       // no index
+inline constexpr uint32_t kUnbounded = UINT32_MAX;  // no maximum
+
 class Workspace {
  public:
   Workspace(void* memory, size_t size)

@@ -1,4 +1,4 @@
-#include "runtime/grammar/gbnf/code_points.h"
+#include "runtime/grammar/automata/code_points.h"
 
 #include <algorithm>
 

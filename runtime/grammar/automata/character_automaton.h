@@ -1,17 +1,21 @@
-// Deterministic automata over code points: what patterns become where they meet other
-// patterns, lengths or lists of words.
+// Deterministic automata over code points, as tables.
+//
+// Patterns, lengths and lists of words become automata where they meet each other: "pattern" and "maxLength" of one
+// JSON string, names that "patternProperties" leaves to "additionalProperties", the bounds of a number. Their products
+// say exactly what all of them allow. Code points that no automaton distinguishes share a class, so a table has one
+// column per class.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string_view>
 
-#include "runtime/grammar/regex/regex_tree.h"
+#include "runtime/grammar/automata/dfa.h"
 
 namespace sotto {
 
 struct CharacterAutomaton {
-  // The characters from `first` up to the next range's belong to one class.
+  // The code points from `first` up to the next range's belong to one class.
   struct Range {
     uint32_t first;
     uint32_t kind;
@@ -33,18 +37,21 @@ struct CharacterAutomaton {
   uint32_t step(uint32_t state, uint32_t kind) const { return next[state * class_count + kind]; }
 };
 
-// Each of these returns false if the automaton would be too large or memory ends.
+// Each of these returns false if the automaton would be too large or the workspace is exhausted.
 inline constexpr uint32_t kMaxAutomatonStates = 20000;
 
-// search: what contains a match; otherwise what is a match as a whole.
-bool automaton_of_regex(const RegexTree& tree, bool search, Workspace& workspace, CharacterAutomaton* automaton);
-// Texts of minimum to maximum code points.
+// Accepts texts of minimum to maximum code points; kUnbounded: no maximum.
 bool automaton_of_length(uint32_t minimum, uint32_t maximum, Workspace& workspace, CharacterAutomaton* automaton);
 bool automaton_of_words(std::span<const std::string_view> words, Workspace& workspace, CharacterAutomaton* automaton);
-// What both accept; or, where negated, what the one does not accept.
+// Accepts what both accept; of a negated one, what it does not accept.
 bool intersect_automata(const CharacterAutomaton& a, bool negate_a, const CharacterAutomaton& b, bool negate_b,
                         Workspace& workspace, CharacterAutomaton* automaton);
-// Leaves out states from which nothing is accepted and joins those that are alike.
+// Removes states from which nothing is accepted and joins equivalent ones.
 bool minimize_automaton(const CharacterAutomaton& automaton, Workspace& workspace, CharacterAutomaton* minimized);
+
+// Makes the minimal table of a DFA whose symbols are the classes of `ranges`. What was taken from the workspace since
+// its size was `mark`, which may include the DFA and the ranges, is released.
+bool make_table(Dfa& dfa, std::span<const CharacterAutomaton::Range> ranges, uint32_t class_count, size_t mark,
+                Workspace& workspace, CharacterAutomaton* automaton);
 
 }  // namespace sotto

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/grammar/compiler/workspace.h"
+#include "runtime/base/workspace.h"
 
 namespace sotto {
 

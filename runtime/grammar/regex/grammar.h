@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/grammar/automata/regex_automaton.h"
-#include "runtime/grammar/automata/regex_sets.h"
+#include "runtime/grammar/automata/interned_sets.h"
 #include "runtime/grammar/compiler/grammar_builder.h"
+#include "runtime/grammar/regex/automaton.h"
 
 namespace sotto {
 

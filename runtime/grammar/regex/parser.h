@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "runtime/base/status.h"
+#include "runtime/grammar/automata/code_points.h"
 #include "runtime/grammar/compiler/grammar_builder.h"
-#include "runtime/grammar/gbnf/code_points.h"
 
 namespace sotto {
 
@@ -45,11 +45,5 @@ struct RegexTree {
 // Look-around, back-references, word boundaries, inline flags and unknown escapes are refused
 // by name, with line:column. Lazy repetition means the same as greedy: what matches, not how.
 Status parse_regex(std::span<const char> pattern, RegexTree& tree, Workspace& workspace, Error* error);
-
-// Adds the characters of a property ("Lu", "Letter", "gc=Lu", "Script=Greek", "Alphabetic").
-bool add_regex_property(std::string_view name, GrowingArray<Interval>& intervals);
-
-// Adds the characters of \d \w \s.
-void add_regex_class(char name, GrowingArray<Interval>& intervals);
 
 }  // namespace sotto

@@ -1,4 +1,4 @@
-#include "runtime/grammar/regex/regex_grammar.h"
+#include "runtime/grammar/regex/grammar.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,0 +1,79 @@
+// Interned sequences of numbers: equal ones share one id, and ids are consecutive.
+//
+// The subset construction interns sets of NFA states, products intern pairs of states, and the JSON Schema front end
+// interns goals; the id of a sequence is the number of the state or rule made for it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "runtime/base/hash_index.h"
+#include "runtime/base/workspace.h"
+#include "runtime/base/xxhash64.h"
+
+namespace sotto {
+
+class InternedSets {
+ public:
+  explicit InternedSets(Workspace& workspace)
+      : workspace_(workspace), items_(workspace), begins_(workspace), slots_(workspace) {
+    begins_.push(0);
+  }
+
+  void clear() {
+    items_.truncate(0);
+    begins_.truncate(1);
+    index_ = {};
+  }
+  uint32_t count() const { return begins_.empty() ? 0 : begins_.size() - 1; }
+  uint32_t item_count() const { return items_.size(); }
+  std::span<const uint32_t> operator[](uint32_t set) const {
+    return items_.span(begins_[set], begins_[set + 1] - begins_[set]);
+  }
+
+  // Returns the id of the sequence. Once the workspace is exhausted, the id is meaningless, but not too large.
+  uint32_t intern(std::span<const uint32_t> items) {
+    if (const uint32_t wanted = index_.wanted_slots(count()); wanted != 0 && !rehash(wanted)) return 0;
+    const uint32_t hash = hash_of(items);
+    const uint32_t known = index_.find(hash, [&](uint32_t set) {
+      const auto other = (*this)[set];
+      return std::equal(items.begin(), items.end(), other.begin(), other.end());
+    });
+    if (known != HashIndex::kAbsent) return known;
+    const uint32_t before = count();
+    append(items);
+    if (count() == before) return 0;
+    index_.insert(hash, before);
+    return before;
+  }
+
+  // Adds a set that no equal one is joined with.
+  uint32_t append(std::span<const uint32_t> items) {
+    const uint32_t id = count();
+    for (const uint32_t item : items) items_.push(item);
+    if (!workspace_.exhausted()) begins_.push(items_.size());
+    return count() == id ? 0 : id;
+  }
+
+ private:
+  static uint32_t hash_of(std::span<const uint32_t> items) {
+    return static_cast<uint32_t>(xxhash64(items.data(), items.size_bytes()));
+  }
+  bool rehash(uint32_t slot_count) {
+    GrowingArray<uint32_t>& slots = slots_;
+    slots.truncate(0);
+    if (!slots.resize(slot_count)) return false;
+    index_.use(slots.begin(), slot_count);
+    for (uint32_t set = 0; set < count(); ++set) index_.insert(hash_of((*this)[set]), set);
+    return true;
+  }
+
+  Workspace& workspace_;
+  GrowingArray<uint32_t> items_;
+  GrowingArray<uint32_t> begins_;
+  GrowingArray<uint32_t> slots_;
+  HashIndex index_;
+};
+
+}  // namespace sotto
