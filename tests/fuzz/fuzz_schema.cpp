@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "runtime/grammar/json_schema/schema_shortcuts.h"
+#include "runtime/grammar/json_schema/json_schema.h"
 #include "tests/fuzz/fuzz_grammar.h"
 
 namespace {

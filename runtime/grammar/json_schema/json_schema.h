@@ -10,7 +10,7 @@
 // - A number that the schema constrains is written without exponent, an integer without
 //   fraction, zero without sign; values of enum and const also as the schema writes them.
 // - Formats that the standard names are asserted unless told otherwise; unknown formats are
-//   annotations, as the standard says. See schema_format.h for their exact languages.
+//   annotations, as the standard says. See format.h for their exact languages.
 //
 // What cannot be said exactly is refused by keyword and JSON pointer: no text that the schema
 // does not validate is ever in the grammar.
@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "runtime/base/status.h"
 #include "runtime/grammar/compiler/grammar_builder.h"
@@ -43,5 +44,25 @@ struct SchemaOptions {
 // than 64 KiB of it and all but four less than 1.4 MiB.
 Status build_json_schema(std::span<const char> schema, const SchemaOptions& options, std::span<const char> name,
                          GrammarBuilder& builder, Error* error);
+
+// One of the texts, as they are. At least one; empty ones are allowed.
+Status build_choices(std::span<const std::string_view> choices, std::span<const char> name, GrammarBuilder& builder,
+                     Error* error);
+
+// A number between two others, both included, written as JSON numbers; an empty one is no
+// bound. Without exponent, and an integer without fraction.
+Status build_number_range(std::string_view minimum, std::string_view maximum, bool integer, std::span<const char> name,
+                          GrammarBuilder& builder, Error* error);
+
+enum class ToolChoice : uint8_t {
+  kOne,      // {"name": ..., "arguments": {...}}
+  kSeveral,  // an array of at least one of them
+};
+
+// A call of one of the functions in a JSON array: each element is a function
+// {"name", "parameters", ...} or {"type": "function", "function": {"name", "parameters", ...}};
+// without "parameters" the arguments are any object.
+Status build_tool_calls(std::span<const char> functions, ToolChoice choice, const SchemaOptions& options,
+                        std::span<const char> name, GrammarBuilder& builder, Error* error);
 
 }  // namespace sotto

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "runtime/grammar/json_schema/schema_shortcuts.h"
+#include "runtime/grammar/json_schema/json_schema.h"
 #include "tests/unit/grammar/schema_support.h"
 
 namespace sotto::test {

@@ -1,7 +1,7 @@
-// Objects: the names that the schema mentions in their order, others after them.
+// Objects: the names that the schema mentions in their order, other names after them.
 #include <algorithm>
 
-#include "runtime/grammar/json_schema/schema_object.h"
+#include "runtime/grammar/json_schema/compiler.h"
 
 namespace sotto {
 namespace {
@@ -9,9 +9,75 @@ namespace {
 constexpr uint32_t kMaxStates = 40000;
 constexpr uint32_t kRunLength = 32;  // names written into one rule: states share the rest
 
-}  // namespace
+class ObjectBuilder {
+ public:
+  ObjectBuilder(SchemaCompiler& compiler, std::span<const Literal> atoms)
+      : compiler_(compiler),
+        schema_(compiler.schema()),
+        document_(schema_.document()),
+        builder_(compiler.builder()),
+        json_(compiler.json()),
+        atoms_(atoms),
+        groups_(schema_.workspace()),
+        names_(schema_.workspace()),
+        mentioned_(schema_.workspace()),
+        literals_(schema_.workspace()),
+        due_(schema_.workspace()) {}
 
-Status SchemaObjectBuilder::build(uint32_t* expression) {
+  // kNone: no object satisfies them.
+  Status build(uint32_t* expression);
+
+ private:
+  // A name that the schema mentions.
+  struct Name {
+    std::string_view text;
+    bool required;
+    bool absent;
+    uint32_t pair;  // the rule of "name":value
+  };
+  struct Due {
+    uint32_t position;
+    uint32_t count;
+  };
+
+  Status read_atoms();
+  Status read_names();
+  void mention(std::string_view text, bool required, bool absent);
+  Status meet_names(const CharacterAutomaton& names, bool negated, uint32_t node);
+  Status collect(std::string_view name, bool* allowed);
+  void add_additional(uint32_t group, bool* allowed);
+  Status build_others(uint32_t* others);
+  Status append_others(const CharacterAutomaton* names, std::span<const uint32_t> patterns, uint32_t matched,
+                       uint32_t* others);
+  Status build_content(uint32_t* content);
+  uint32_t state(uint32_t position, uint32_t count);
+  uint32_t tail(uint32_t count);
+  uint32_t reference(uint32_t position, uint32_t count);
+  uint32_t pair(uint32_t rule, uint32_t count);
+
+  SchemaCompiler& compiler_;
+  const Schema& schema_;
+  const JsonDocument& document_;
+  GrammarBuilder& builder_;
+  JsonGrammar& json_;
+  std::span<const Literal> atoms_;
+  GrowingArray<uint32_t> groups_;
+  GrowingArray<Name> names_;                  // that can be there
+  GrowingArray<std::string_view> mentioned_;  // all that the schema says something about
+  GrowingArray<Literal> literals_;
+  GrowingArray<Due> due_;      // states whose rules have no body yet
+  uint32_t* rules_ = nullptr;  // (position, count)
+  uint32_t last_count_ = 1;
+  uint32_t required_ = 0;
+  uint32_t minimum_ = 0;
+  uint32_t maximum_ = kUnbounded;
+  uint32_t counting_ = kNone;  // minProperties
+  uint32_t others_ = kNone;    // the rule of a pair whose name is not mentioned
+  bool restricted_ = false;
+  CharacterAutomaton allowed_;  // names, if restricted
+};
+
+Status ObjectBuilder::build(uint32_t* expression) {
   *expression = kNone;
   SOTTO_TRY(read_atoms());
   SOTTO_TRY(read_names());
@@ -35,7 +101,7 @@ Status SchemaObjectBuilder::build(uint32_t* expression) {
     if (name.required) ++required_;
     names_[kept++] = name;
   }
-  if (!possible) return compiler_.check_memory();
+  if (!possible) return schema_.check_memory();
   uint32_t others = kNone;
   names_.truncate(kept);
   SOTTO_TRY(build_others(&others));
@@ -43,22 +109,22 @@ Status SchemaObjectBuilder::build(uint32_t* expression) {
   uint32_t content = kNone;
   SOTTO_TRY(build_content(&content));
   if (content != kNone) *expression = json_.container('{', content);
-  return compiler_.check_memory();
+  return schema_.check_memory();
 }
 
-Status SchemaObjectBuilder::read_atoms() {
+Status ObjectBuilder::read_atoms() {
   for (const Literal& atom : atoms_) {
     if (atom.kind == LiteralKind::kGroup) groups_.push(atom.node);
     if (atom.kind != LiteralKind::kKeyword) continue;
-    const Keyword keyword = compiler_.keyword(atom.node);
+    const Keyword keyword = schema_.keyword(atom.node);
     if (keyword == Keyword::kPropertyNames) {
       CharacterAutomaton names;
-      SOTTO_TRY(compiler_.names_automaton(atom.node, &names));
+      SOTTO_TRY(names_automaton(compiler_, atom.node, &names));
       SOTTO_TRY(meet_names(names, false, atom.node));
       continue;
     }
     uint32_t count = 0;
-    SOTTO_TRY(compiler_.count_of(atom.node, &count));
+    SOTTO_TRY(schema_.count_of(atom.node, &count));
     if (keyword == Keyword::kMinProperties && !atom.negated) minimum_ = std::max(minimum_, count);
     if (keyword == Keyword::kMaxProperties && !atom.negated) maximum_ = std::min(maximum_, count);
     if (keyword == Keyword::kMaxProperties && atom.negated) minimum_ = std::max(minimum_, count + 1);
@@ -71,19 +137,19 @@ Status SchemaObjectBuilder::read_atoms() {
   return Status::kOk;
 }
 
-Status SchemaObjectBuilder::meet_names(const CharacterAutomaton& names, bool negated, uint32_t node) {
+Status ObjectBuilder::meet_names(const CharacterAutomaton& names, bool negated, uint32_t node) {
   CharacterAutomaton result;
   const CharacterAutomaton& self = restricted_ ? allowed_ : names;
-  if (!intersect_automata(self, !restricted_ && negated, names, negated, compiler_.workspace_, &result)) {
-    SOTTO_TRY(compiler_.check_memory());
-    return compiler_.refuse(node, "the names of properties together are too large");
+  if (!intersect_automata(self, !restricted_ && negated, names, negated, schema_.workspace(), &result)) {
+    SOTTO_TRY(schema_.check_memory());
+    return schema_.refuse(node, "the names of properties together are too large");
   }
   allowed_ = result;
   restricted_ = true;
   return Status::kOk;
 }
 
-void SchemaObjectBuilder::mention(std::string_view text, bool required, bool absent) {
+void ObjectBuilder::mention(std::string_view text, bool required, bool absent) {
   for (uint32_t i = 0; i < names_.size(); ++i) {
     if (names_[i].text != text) continue;
     names_[i].required = names_[i].required || required;
@@ -93,29 +159,29 @@ void SchemaObjectBuilder::mention(std::string_view text, bool required, bool abs
   names_.push({text, required, absent, kNone});
 }
 
-Status SchemaObjectBuilder::read_names() {
+Status ObjectBuilder::read_names() {
   for (const Literal& atom : atoms_) {
     uint32_t members = kNone;
     if (atom.kind == LiteralKind::kEquals) members = atom.node;
-    if (atom.kind == LiteralKind::kGroup) members = compiler_.assertion(atom.node, Keyword::kProperties);
+    if (atom.kind == LiteralKind::kGroup) members = schema_.assertion(atom.node, Keyword::kProperties);
     if (members == kNone) continue;
-    if (document_.kind(members) != JsonKind::kObject) return compiler_.reject(members, "must be an object");
+    if (document_.kind(members) != JsonKind::kObject) return schema_.reject(members, "must be an object");
     const bool required = atom.kind == LiteralKind::kEquals;
     for (uint32_t m = document_[members].first; m != kNone; m = document_[m].next) {
       mention(document_.name(m), required, false);
     }
-    if (document_[members].count > 4096) return compiler_.refuse(members, "too many properties");
+    if (document_[members].count > 4096) return schema_.refuse(members, "too many properties");
   }
   for (const Literal& atom : atoms_) {
     if (atom.kind == LiteralKind::kProperty) mention(document_.name(atom.node), false, false);
     if (atom.kind != LiteralKind::kPresent && atom.kind != LiteralKind::kNamed) continue;
-    mention(compiler_.name_of(atom), !atom.negated, atom.negated);
+    mention(name_of(document_, atom), !atom.negated, atom.negated);
   }
-  return compiler_.check_memory();
+  return schema_.check_memory();
 }
 
 // What a property of this name must satisfy.
-Status SchemaObjectBuilder::collect(std::string_view name, bool* allowed) {
+Status ObjectBuilder::collect(std::string_view name, bool* allowed) {
   literals_.truncate(0);
   *allowed = !restricted_ || allowed_.matches(name);
   for (const Literal& atom : atoms_) {
@@ -126,17 +192,17 @@ Status SchemaObjectBuilder::collect(std::string_view name, bool* allowed) {
     } else if (atom.kind == LiteralKind::kProperty && document_.name(atom.node) == name) {
       literals_.push({atom.node, LiteralKind::kSchema, atom.negated});
     } else if (atom.kind == LiteralKind::kGroup) {
-      const uint32_t properties = compiler_.assertion(atom.node, Keyword::kProperties);
+      const uint32_t properties = schema_.assertion(atom.node, Keyword::kProperties);
       const uint32_t own = document_.member(properties, name);
       bool matched = own != kNone;
       if (matched) literals_.push({own, LiteralKind::kSchema, false});
-      const uint32_t patterns = compiler_.assertion(atom.node, Keyword::kPatternProperties);
+      const uint32_t patterns = schema_.assertion(atom.node, Keyword::kPatternProperties);
       if (patterns != kNone && document_.kind(patterns) != JsonKind::kObject) {
-        return compiler_.reject(patterns, "must be an object");
+        return schema_.reject(patterns, "must be an object");
       }
       for (uint32_t p = patterns == kNone ? kNone : document_[patterns].first; p != kNone; p = document_[p].next) {
         CharacterAutomaton automaton;
-        SOTTO_TRY(compiler_.pattern_automaton(p, &automaton));
+        SOTTO_TRY(compiler_.patterns().automaton(p, &automaton));
         if (!automaton.matches(name)) continue;
         literals_.push({p, LiteralKind::kSchema, false});
         matched = true;
@@ -144,36 +210,36 @@ Status SchemaObjectBuilder::collect(std::string_view name, bool* allowed) {
       if (!matched) add_additional(atom.node, allowed);
     }
   }
-  return compiler_.check_memory();
+  return schema_.check_memory();
 }
 
-void SchemaObjectBuilder::add_additional(uint32_t group, bool* allowed) {
-  const uint32_t additional = compiler_.additional_of(group);
+void ObjectBuilder::add_additional(uint32_t group, bool* allowed) {
+  const uint32_t additional = schema_.additional_of(group);
   if (additional != kNone) {
     literals_.push({additional, LiteralKind::kSchema, false});
-  } else if (compiler_.options_.closed) {
+  } else if (schema_.options().closed) {
     *allowed = false;
   }
 }
 
 // Pairs of names that are not mentioned: a choice over which patterns they match.
-Status SchemaObjectBuilder::build_others(uint32_t* others) {
+Status ObjectBuilder::build_others(uint32_t* others) {
   for (const Literal& atom : atoms_) {
     if (atom.kind == LiteralKind::kEquals) return Status::kOk;
   }
-  GrowingArray<uint32_t> patterns(compiler_.workspace_);
+  GrowingArray<uint32_t> patterns(schema_.workspace());
   for (const uint32_t group : groups_.span()) {
-    const uint32_t own = compiler_.assertion(group, Keyword::kPatternProperties);
+    const uint32_t own = schema_.assertion(group, Keyword::kPatternProperties);
     for (uint32_t p = own == kNone ? kNone : document_[own].first; p != kNone; p = document_[p].next) patterns.push(p);
   }
-  if (patterns.size() > 16) return compiler_.refuse(patterns[16], "too many patterns for names");
+  if (patterns.size() > 16) return schema_.refuse(patterns[16], "too many patterns for names");
   if (patterns.empty() && !restricted_ && mentioned_.empty()) {
     return append_others(nullptr, {}, 0, others);
   }
   CharacterAutomaton named;
-  if (!automaton_of_words(mentioned_.span(), compiler_.workspace_, &named)) {
-    SOTTO_TRY(compiler_.check_memory());
-    return compiler_.refuse(atoms_[0].node, "the names of properties together are too large");
+  if (!automaton_of_words(mentioned_.span(), schema_.workspace(), &named)) {
+    SOTTO_TRY(schema_.check_memory());
+    return schema_.refuse(atoms_[0].node, "the names of properties together are too large");
   }
   // Nothing else may be allowed: then the names need not be told apart.
   bool none = patterns.empty();
@@ -187,24 +253,24 @@ Status SchemaObjectBuilder::build_others(uint32_t* others) {
     CharacterAutomaton names;
     uint32_t matched;
   };
-  GrowingArray<Part> parts(compiler_.workspace_);
+  GrowingArray<Part> parts(schema_.workspace());
   parts.push({allowed_, 0});
   for (uint32_t i = 0; i < patterns.size(); ++i) {
     CharacterAutomaton pattern;
-    SOTTO_TRY(compiler_.pattern_automaton(patterns[i], &pattern));
+    SOTTO_TRY(compiler_.patterns().automaton(patterns[i], &pattern));
     for (uint32_t j = 0, count = parts.size(); j < count; ++j) {
       Part inside = parts[j];
       Part outside = parts[j];
       inside.matched |= 1u << i;
-      if (!intersect_automata(parts[j].names, false, pattern, false, compiler_.workspace_, &inside.names) ||
-          !intersect_automata(parts[j].names, false, pattern, true, compiler_.workspace_, &outside.names)) {
-        SOTTO_TRY(compiler_.check_memory());
-        return compiler_.refuse(patterns[i], "the patterns of names together are too large");
+      if (!intersect_automata(parts[j].names, false, pattern, false, schema_.workspace(), &inside.names) ||
+          !intersect_automata(parts[j].names, false, pattern, true, schema_.workspace(), &outside.names)) {
+        SOTTO_TRY(schema_.check_memory());
+        return schema_.refuse(patterns[i], "the patterns of names together are too large");
       }
       parts[j] = outside;
       if (inside.names.state_count > 0) parts.push(inside);
     }
-    if (parts.size() > 64) return compiler_.refuse(patterns[i], "too many patterns overlap");
+    if (parts.size() > 64) return schema_.refuse(patterns[i], "too many patterns overlap");
   }
   for (uint32_t i = 0; i < parts.size(); ++i) {
     const Part part = parts[i];
@@ -213,16 +279,16 @@ Status SchemaObjectBuilder::build_others(uint32_t* others) {
     SOTTO_TRY(append_others(&part.names, patterns.span(), part.matched, &choice));
     *others = choice;
   }
-  return compiler_.check_memory();
+  return schema_.check_memory();
 }
 
 // Adds the pairs whose names match exactly these patterns to the choice.
-Status SchemaObjectBuilder::append_others(const CharacterAutomaton* names, std::span<const uint32_t> patterns,
-                                          uint32_t matched, uint32_t* others) {
+Status ObjectBuilder::append_others(const CharacterAutomaton* names, std::span<const uint32_t> patterns,
+                                    uint32_t matched, uint32_t* others) {
   literals_.truncate(0);
   bool allowed = true;
   for (const uint32_t group : groups_.span()) {
-    const uint32_t own = compiler_.assertion(group, Keyword::kPatternProperties);
+    const uint32_t own = schema_.assertion(group, Keyword::kPatternProperties);
     bool any = false;
     for (uint32_t i = 0; i < patterns.size(); ++i) {
       if ((matched >> i & 1) == 0 || document_[patterns[i]].parent != own) continue;
@@ -245,33 +311,33 @@ Status SchemaObjectBuilder::append_others(const CharacterAutomaton* names, std::
 
 // The chain of pairs. A state is a position and the number of pairs so far, which stops
 // counting where it no longer matters.
-Status SchemaObjectBuilder::build_content(uint32_t* content) {
+Status ObjectBuilder::build_content(uint32_t* content) {
   const auto count = names_.size();
   if (others_ == kNone && minimum_ > count) return Status::kOk;
   if (others_ == kNone && maximum_ >= count) maximum_ = kUnbounded;
   if (minimum_ <= required_) minimum_ = 0;
   if (required_ > maximum_ || minimum_ > maximum_) return Status::kOk;
-  if (others_ != kNone && minimum_ > required_ + 1 && !compiler_.options_.distinct_names) {
-    return compiler_.refuse(counting_ == kNone ? atoms_[0].node : counting_,
-                            "not supported where names that the schema does not list could repeat");
+  if (others_ != kNone && minimum_ > required_ + 1 && !schema_.options().distinct_names) {
+    return schema_.refuse(counting_ == kNone ? atoms_[0].node : counting_,
+                          "not supported where names that the schema does not list could repeat");
   }
   last_count_ = maximum_ != kUnbounded ? maximum_ : std::max(1u, minimum_);
   if ((count + 1ull) * (last_count_ + 1ull) > kMaxStates) {
-    return compiler_.refuse(atoms_[0].node, "too many properties to count");
+    return schema_.refuse(atoms_[0].node, "too many properties to count");
   }
-  rules_ = compiler_.workspace_.take<uint32_t>((count + 1) * (last_count_ + 1));
-  if (rules_ == nullptr) return compiler_.check_memory();
+  rules_ = schema_.workspace().take<uint32_t>((count + 1) * (last_count_ + 1));
+  if (rules_ == nullptr) return schema_.check_memory();
   std::fill(rules_, rules_ + (count + 1) * (last_count_ + 1), kNone);
   *content = state(0, 0);
   for (uint32_t i = 0; i < due_.size(); ++i) {
-    SOTTO_TRY(compiler_.check_memory());
+    SOTTO_TRY(schema_.check_memory());
     const Due due = due_[i];
     builder_.define(rules_[due.position * (last_count_ + 1) + due.count], state(due.position, due.count), 0);
   }
   return Status::kOk;
 }
 
-uint32_t SchemaObjectBuilder::reference(uint32_t position, uint32_t count) {
+uint32_t ObjectBuilder::reference(uint32_t position, uint32_t count) {
   uint32_t& rule = rules_[position * (last_count_ + 1) + count];
   if (rule == kNone) {
     rule = builder_.anonymous_rule(kNone);
@@ -280,14 +346,14 @@ uint32_t SchemaObjectBuilder::reference(uint32_t position, uint32_t count) {
   return builder_.reference(rule);
 }
 
-uint32_t SchemaObjectBuilder::pair(uint32_t rule, uint32_t count) {
+uint32_t ObjectBuilder::pair(uint32_t rule, uint32_t count) {
   if (count == 0) return builder_.reference(rule);
   const uint32_t comma = json_.comma();
   return json_.sequence(comma, builder_.reference(rule));
 }
 
 // What may follow after `count` pairs, from the name at `position` on.
-uint32_t SchemaObjectBuilder::state(uint32_t position, uint32_t count) {
+uint32_t ObjectBuilder::state(uint32_t position, uint32_t count) {
   const bool limited = maximum_ != kUnbounded;
   const auto after = [&](uint32_t pairs) { return std::min(pairs + 1, last_count_); };
   GrammarBuilder::List list;
@@ -319,7 +385,7 @@ uint32_t SchemaObjectBuilder::state(uint32_t position, uint32_t count) {
 }
 
 // Other pairs, after all names.
-uint32_t SchemaObjectBuilder::tail(uint32_t count) {
+uint32_t ObjectBuilder::tail(uint32_t count) {
   const bool limited = maximum_ != kUnbounded;
   const uint32_t least = count < minimum_ ? minimum_ - count : 0;
   const uint32_t most = limited ? maximum_ - count : kUnbounded;
@@ -331,8 +397,10 @@ uint32_t SchemaObjectBuilder::tail(uint32_t count) {
   return least == 0 ? builder_.repeat(all, 0, 1) : all;
 }
 
-Status SchemaCompiler::build_object(Atoms atoms, uint32_t* expression) {
-  return SchemaObjectBuilder(*this, atoms).build(expression);
+}  // namespace
+
+Status build_object(SchemaCompiler& compiler, Atoms atoms, uint32_t* expression) {
+  return ObjectBuilder(compiler, atoms).build(expression);
 }
 
 }  // namespace sotto

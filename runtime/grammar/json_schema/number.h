@@ -1,10 +1,10 @@
-// Exact decimal numbers, as JSON writes them.
+// Numbers of JSON Schema: exact decimal numbers, and automata over numbers as they are written: "-?digits(.digits)?".
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
-#include "runtime/base/workspace.h"
+#include "runtime/grammar/automata/character_automaton.h"
 
 namespace sotto {
 
@@ -38,5 +38,18 @@ class Decimal {
 };
 
 bool same_number(std::string_view a, std::string_view b, Workspace& workspace);
+
+enum class NumberShape : uint8_t { kNumber, kInteger, kFraction };
+
+// The numbers without exponent; zero has no sign, an integer no fraction, a fraction one that
+// is not zero.
+bool automaton_of_shape(NumberShape shape, Workspace& workspace, CharacterAutomaton* automaton);
+
+// Of numbers of that form, those up to (upper) or from `bound` on. False: too many digits.
+bool automaton_of_bound(const Decimal& bound, bool upper, bool exclusive, Workspace& workspace,
+                        CharacterAutomaton* automaton);
+
+// The multiples of a positive number. False: it has too many digits.
+bool automaton_of_multiples(const Decimal& divisor, Workspace& workspace, CharacterAutomaton* automaton);
 
 }  // namespace sotto

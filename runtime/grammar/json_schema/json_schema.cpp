@@ -1,9 +1,21 @@
-#include "runtime/grammar/json_schema/schema_shortcuts.h"
+#include "runtime/grammar/json_schema/json_schema.h"
 
-#include "runtime/grammar/json_schema/schema_compiler.h"
-#include "runtime/grammar/json_schema/schema_digits.h"
+#include "runtime/grammar/json_schema/compiler.h"
+#include "runtime/grammar/json_schema/number.h"
+#include "runtime/grammar/regex/grammar.h"
 
 namespace sotto {
+
+Status build_json_schema(std::span<const char> schema, const SchemaOptions& options, std::span<const char> name,
+                         GrammarBuilder& builder, Error* error) {
+  JsonDocument document(builder.workspace());
+  SOTTO_TRY(document.parse(schema, error));
+  SchemaCompiler compiler(document, options, builder, error);
+  uint32_t expression = kNone;
+  SOTTO_TRY(compiler.compile(0, &expression));
+  builder.define(builder.rule(name, 0), expression, 0);
+  return Status::kOk;
+}
 
 Status build_choices(std::span<const std::string_view> choices, std::span<const char> name, GrammarBuilder& builder,
                      Error* error) {

@@ -1,7 +1,7 @@
 // Arrays: tuples, elements, counts, "contains" and unique elements together.
 #include <algorithm>
 
-#include "runtime/grammar/json_schema/schema_compiler.h"
+#include "runtime/grammar/json_schema/compiler.h"
 
 namespace sotto {
 namespace {
@@ -9,16 +9,16 @@ namespace {
 constexpr uint32_t kMaxStates = 20000;
 constexpr uint32_t kMaxTuple = 4096;
 
-}  // namespace
-
-class SchemaArrayBuilder {
+class ArrayBuilder {
  public:
-  SchemaArrayBuilder(SchemaCompiler& compiler, std::span<const Literal> atoms)
+  ArrayBuilder(SchemaCompiler& compiler, std::span<const Literal> atoms)
       : compiler_(compiler),
-        document_(compiler.document_),
-        builder_(compiler.builder_),
+        schema_(compiler.schema()),
+        document_(schema_.document()),
+        builder_(compiler.builder()),
+        json_(compiler.json()),
         atoms_(atoms),
-        literals_(compiler.workspace_) {}
+        literals_(schema_.workspace()) {}
 
   Status build(uint32_t* expression) {
     *expression = kNone;
@@ -32,7 +32,7 @@ class SchemaArrayBuilder {
     tuple_ = std::min(tuple_, maximum_);
     if (minimum_ > maximum_) return Status::kOk;
     if (unique_ != kNone && maximum_ > 1) {
-      return compiler_.refuse(unique_, "unique elements are not supported where there may be several");
+      return schema_.refuse(unique_, "unique elements are not supported where there may be several");
     }
     uint32_t content = kNone;
     if (wanted_.node == kNone) {
@@ -40,8 +40,8 @@ class SchemaArrayBuilder {
     } else {
       SOTTO_TRY(counted(&content));
     }
-    *expression = compiler_.json_.container('[', content);
-    return compiler_.check_memory();
+    *expression = json_.container('[', content);
+    return schema_.check_memory();
   }
 
  private:
@@ -57,8 +57,8 @@ class SchemaArrayBuilder {
     for (const Literal& atom : atoms_) {
       switch (atom.kind) {
         case LiteralKind::kTuple:
-          tuple_ = std::max(tuple_, compiler_.tuple_of(atom.node).count);
-          if (compiler_.options_.closed) close(atom.node);
+          tuple_ = std::max(tuple_, schema_.tuple_of(atom.node).count);
+          if (schema_.options().closed) close(atom.node);
           break;
         case LiteralKind::kEquals:
           tuple_ = std::max(tuple_, document_[atom.node].count);
@@ -84,24 +84,24 @@ class SchemaArrayBuilder {
           break;
       }
     }
-    if (tuple_ > kMaxTuple) return compiler_.refuse(atoms_[0].node, "the tuple is too long");
+    if (tuple_ > kMaxTuple) return schema_.refuse(atoms_[0].node, "the tuple is too long");
     return Status::kOk;
   }
 
   void close(uint32_t schema) {
-    const auto tuple = compiler_.tuple_of(schema);
+    const auto tuple = schema_.tuple_of(schema);
     if (tuple.list != kNone && tuple.rest == kNone) maximum_ = std::min(maximum_, tuple.count);
   }
 
   Status read_count(const Literal& atom) {
-    const Keyword keyword = compiler_.keyword(atom.node);
+    const Keyword keyword = schema_.keyword(atom.node);
     if (keyword == Keyword::kUniqueItems) {
-      if (document_.kind(atom.node) != JsonKind::kTrue) return compiler_.reject(atom.node, "must be a boolean");
+      if (document_.kind(atom.node) != JsonKind::kTrue) return schema_.reject(atom.node, "must be a boolean");
       unique_ = atom.node;
       return Status::kOk;
     }
     uint32_t count = 0;
-    SOTTO_TRY(compiler_.count_of(atom.node, &count));
+    SOTTO_TRY(schema_.count_of(atom.node, &count));
     if (keyword == Keyword::kMinItems && !atom.negated) minimum_ = std::max(minimum_, count);
     if (keyword == Keyword::kMaxItems && !atom.negated) maximum_ = std::min(maximum_, count);
     if (keyword == Keyword::kMaxItems && atom.negated) minimum_ = std::max(minimum_, count + 1);
@@ -115,7 +115,7 @@ class SchemaArrayBuilder {
 
   Status want(const Wanted& wanted) {
     if (wanted_.node != kNone) {
-      return compiler_.refuse(wanted.node, "several \"contains\" of one array are not supported");
+      return schema_.refuse(wanted.node, "several \"contains\" of one array are not supported");
     }
     wanted_ = wanted;
     return Status::kOk;
@@ -123,11 +123,11 @@ class SchemaArrayBuilder {
 
   Status read_contains(uint32_t schema) {
     Wanted wanted;
-    wanted.node = compiler_.assertion(schema, Keyword::kContains);
-    const uint32_t minimum = compiler_.assertion(schema, Keyword::kMinContains);
-    const uint32_t maximum = compiler_.assertion(schema, Keyword::kMaxContains);
-    if (minimum != kNone) SOTTO_TRY(compiler_.count_of(minimum, &wanted.minimum));
-    if (maximum != kNone) SOTTO_TRY(compiler_.count_of(maximum, &wanted.maximum));
+    wanted.node = schema_.assertion(schema, Keyword::kContains);
+    const uint32_t minimum = schema_.assertion(schema, Keyword::kMinContains);
+    const uint32_t maximum = schema_.assertion(schema, Keyword::kMaxContains);
+    if (minimum != kNone) SOTTO_TRY(schema_.count_of(minimum, &wanted.minimum));
+    if (maximum != kNone) SOTTO_TRY(schema_.count_of(maximum, &wanted.maximum));
     if (wanted.minimum == 0 && wanted.maximum == kUnbounded) return Status::kOk;
     return want(wanted);
   }
@@ -145,7 +145,7 @@ class SchemaArrayBuilder {
         if (value != kNone) literals_.push({value, LiteralKind::kEquals, false});
       }
       if (atom.kind != LiteralKind::kTuple) continue;
-      const auto tuple = compiler_.tuple_of(atom.node);
+      const auto tuple = schema_.tuple_of(atom.node);
       const uint32_t schema = index < tuple.count ? document_.element(tuple.list, index) : tuple.rest;
       if (schema != kNone) literals_.push({schema, LiteralKind::kSchema, false});
     }
@@ -153,12 +153,10 @@ class SchemaArrayBuilder {
 
   uint32_t element(uint32_t index) {
     collect(std::min(index, tuple_));
-    return compiler_.json_.item(compiler_.value(literals_));
+    return json_.item(compiler_.value(literals_));
   }
 
-  uint32_t element_after(bool comma, uint32_t value) {
-    return comma ? compiler_.json_.sequence(compiler_.json_.comma(), value) : value;
-  }
+  uint32_t element_after(bool comma, uint32_t value) { return comma ? json_.sequence(json_.comma(), value) : value; }
 
   // x0 (, x1 (, x2 (, rest)*)?)?
   uint32_t plain() {
@@ -168,20 +166,20 @@ class SchemaArrayBuilder {
       const uint32_t least = minimum_ > tuple_ ? minimum_ - tuple_ : 0;
       const uint32_t most = maximum_ == kUnbounded ? kUnbounded : maximum_ - tuple_;
       if (tuple_ > 0) {
-        const uint32_t comma = compiler_.json_.comma();
-        content = builder_.repeat(compiler_.json_.sequence(comma, element(tuple_)), least, most);
+        const uint32_t comma = json_.comma();
+        content = builder_.repeat(json_.sequence(comma, element(tuple_)), least, most);
       } else {
         const uint32_t first = element(0);
-        const uint32_t comma = compiler_.json_.comma();
-        const uint32_t more = compiler_.json_.sequence(comma, element(0));
-        content = compiler_.json_.sequence(
+        const uint32_t comma = json_.comma();
+        const uint32_t more = json_.sequence(comma, element(0));
+        content = json_.sequence(
             first, builder_.repeat(more, least > 0 ? least - 1 : 0, most == kUnbounded ? most : most - 1));
         if (least == 0) content = builder_.repeat(content, 0, 1);
       }
     }
     for (uint32_t i = tuple_; i > 0; --i) {
       const uint32_t own = element_after(i > 1, element(i - 1));
-      content = content == kNone ? own : compiler_.json_.sequence(own, content);
+      content = content == kNone ? own : json_.sequence(own, content);
       if (i > minimum_) content = builder_.repeat(content, 0, 1);
     }
     return content;
@@ -194,15 +192,15 @@ class SchemaArrayBuilder {
     const bool limited = wanted_.maximum != kUnbounded;
     const uint32_t last_wanted = limited ? wanted_.maximum : wanted_.minimum;
     if (wanted_.minimum > wanted_.maximum) {
-      *content = compiler_.json_.never();
+      *content = json_.never();
       return Status::kOk;
     }
     const uint64_t states = (last + 2ull) * (last_wanted + 1ull);
-    if (states > kMaxStates) return compiler_.refuse(wanted_.node, "too many elements to count \"contains\" among");
+    if (states > kMaxStates) return schema_.refuse(wanted_.node, "too many elements to count \"contains\" among");
     // One more row, so that only the first element has no comma before it.
     const uint32_t rows = bounded || last > 0 ? last + 1 : 2;
-    auto* rules = compiler_.workspace_.take<uint32_t>(size_t{rows} * (last_wanted + 1));
-    if (rules == nullptr) return compiler_.check_memory();
+    auto* rules = schema_.workspace().take<uint32_t>(size_t{rows} * (last_wanted + 1));
+    if (rules == nullptr) return schema_.check_memory();
     const auto rule = [&](uint32_t row, uint32_t count) { return rules[row * (last_wanted + 1) + count]; };
     for (uint32_t i = 0; i < rows * (last_wanted + 1); ++i) rules[i] = builder_.anonymous_rule(kNone);
     for (uint32_t row = 0; row < rows; ++row) {
@@ -216,14 +214,14 @@ class SchemaArrayBuilder {
           if (is_wanted && !limited && count == last_wanted) continue;  // any element will do
           collect(std::min(row, tuple_));
           if (is_wanted || limited) literals_.push({wanted_.node, LiteralKind::kSchema, wanted_.negated == is_wanted});
-          const uint32_t item = compiler_.json_.item(compiler_.value(literals_));
+          const uint32_t item = json_.item(compiler_.value(literals_));
           const uint32_t value = element_after(row > 0, item);
           const uint32_t after = rule(next, is_wanted ? count + 1 : count);
-          builder_.append(choices, compiler_.json_.sequence(value, builder_.reference(after)));
+          builder_.append(choices, json_.sequence(value, builder_.reference(after)));
         }
-        const uint32_t body = choices.first == kNone ? compiler_.json_.never() : builder_.choice(choices);
+        const uint32_t body = choices.first == kNone ? json_.never() : builder_.choice(choices);
         builder_.define(rule(row, count), body, 0);
-        SOTTO_TRY(compiler_.check_memory());
+        SOTTO_TRY(schema_.check_memory());
       }
     }
     *content = builder_.reference(rule(0, 0));
@@ -231,8 +229,10 @@ class SchemaArrayBuilder {
   }
 
   SchemaCompiler& compiler_;
+  const Schema& schema_;
   const JsonDocument& document_;
   GrammarBuilder& builder_;
+  JsonGrammar& json_;
   std::span<const Literal> atoms_;
   GrowingArray<Literal> literals_;
   uint32_t tuple_ = 0;  // elements that differ from the rest
@@ -242,8 +242,10 @@ class SchemaArrayBuilder {
   Wanted wanted_;
 };
 
-Status SchemaCompiler::build_array(Atoms atoms, uint32_t* expression) {
-  return SchemaArrayBuilder(*this, atoms).build(expression);
+}  // namespace
+
+Status build_array(SchemaCompiler& compiler, Atoms atoms, uint32_t* expression) {
+  return ArrayBuilder(compiler, atoms).build(expression);
 }
 
 }  // namespace sotto

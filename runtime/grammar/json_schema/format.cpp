@@ -1,4 +1,4 @@
-#include "runtime/grammar/json_schema/schema_format.h"
+#include "runtime/grammar/json_schema/format.h"
 
 namespace sotto {
 namespace {

@@ -1,0 +1,432 @@
+#include "runtime/grammar/json_schema/expansion.h"
+
+#include <algorithm>
+
+namespace sotto {
+namespace {
+
+constexpr uint32_t kMaxAlternatives = 512;
+constexpr uint32_t kMaxSteps = 200000;  // of one goal and type
+constexpr uint64_t kMaxStepsInAll = 10000000;
+
+}  // namespace
+
+std::string_view name_of(const JsonDocument& document, const Literal& literal) {
+  return literal.kind == LiteralKind::kNamed ? document.text(literal.node) : document.name(literal.node);
+}
+
+void Expansion::push(uint32_t* list, Literal literal) { *list = cells_.push({literal, *list}); }
+
+void Expansion::fork(const Branch& branch, std::span<const Literal> literals) {
+  Branch fresh = branch;
+  for (const Literal& literal : literals) push(&fresh.pending, literal);
+  branches_.push(fresh);
+}
+
+Status Expansion::expand(std::span<const Literal> goal, JsonType type, Alternatives& alternatives) {
+  type_ = type;
+  cells_.truncate(0);
+  branches_.truncate(0);
+  cells_.push({{}, kNone});  // what a full workspace hands out
+  SOTTO_TRY(schema_.check_memory());
+  Branch start;
+  for (size_t i = goal.size(); i > 0; --i) push(&start.pending, goal[i - 1]);
+  branches_.push(start);
+  uint32_t steps = 0;
+  while (!branches_.empty()) {
+    Branch branch = branches_.back();
+    branches_.pop();
+    while (branch.pending != kNone && !branch.dead) {
+      SOTTO_TRY(schema_.check_memory());
+      if (++steps > kMaxSteps || ++steps_ > kMaxStepsInAll)
+        return schema_.refuse(goal[0].node, "too many combinations of alternatives");
+      const Literal literal = cells_[branch.pending].literal;
+      branch.pending = cells_[branch.pending].next;
+      SOTTO_TRY(apply(branch, literal));
+    }
+    if (branch.dead) continue;
+    const uint32_t begin = alternatives.literals.size();
+    for (uint32_t cell = branch.atoms; cell != kNone; cell = cells_[cell].next) {
+      alternatives.literals.push(cells_[cell].literal);
+    }
+    std::reverse(alternatives.literals.begin() + begin, alternatives.literals.end());
+    alternatives.ends.push(alternatives.literals.size());
+    if (alternatives.ends.size() > kMaxAlternatives) {
+      return schema_.refuse(goal[0].node, "too many combinations of alternatives");
+    }
+    if (alternatives.literals.size() == begin) break;  // anything goes
+  }
+  return schema_.check_memory();
+}
+
+// A branch that wants both of two opposites is dead.
+void Expansion::add_atom(Branch& branch, Literal literal) {
+  const auto names = [](LiteralKind kind) { return kind == LiteralKind::kPresent || kind == LiteralKind::kNamed; };
+  for (uint32_t cell = branch.atoms; cell != kNone; cell = cells_[cell].next) {
+    const Literal& other = cells_[cell].literal;
+    const bool same = names(literal.kind) && names(other.kind)
+                          ? name_of(document_, literal) == name_of(document_, other)
+                          : literal.kind == other.kind && literal.node == other.node;
+    if (!same) continue;
+    if (literal.negated != other.negated) branch.dead = true;
+    return;
+  }
+  push(&branch.atoms, literal);
+}
+
+Status Expansion::apply(Branch& branch, Literal literal) {
+  switch (literal.kind) {
+    case LiteralKind::kSchema:
+      return apply_schema(branch, literal);
+    case LiteralKind::kEquals:
+      return apply_equals(branch, literal);
+    case LiteralKind::kKeyword:
+      return apply_keyword(branch, literal);
+    case LiteralKind::kDependency:
+      return apply_dependency(branch, literal);
+    case LiteralKind::kNames:
+      return apply_required(branch, literal);
+    default:
+      add_atom(branch, literal);
+      return Status::kOk;
+  }
+}
+
+Status Expansion::apply_schema(Branch& branch, Literal literal) {
+  for (uint32_t cell = branch.seen; cell != kNone; cell = cells_[cell].next) {
+    if (cells_[cell].literal.node != literal.node) continue;
+    if (cells_[cell].literal.negated != literal.negated) branch.dead = true;
+    return Status::kOk;
+  }
+  push(&branch.seen, literal);
+  const JsonKind kind = document_.kind(literal.node);
+  if (kind == JsonKind::kTrue || kind == JsonKind::kFalse) {
+    if ((kind == JsonKind::kTrue) == literal.negated) branch.dead = true;
+    return Status::kOk;
+  }
+  if (kind != JsonKind::kObject) return schema_.reject(literal.node, "a schema must be an object or a boolean");
+  // The schema is the conjunction of its keywords that are open for this type.
+  GrowingArray<Literal> open(workspace_);
+  for (uint32_t m = document_[literal.node].first; m != kNone; m = document_[m].next) {
+    Verdict verdict = Verdict::kOpen;
+    SOTTO_TRY(TypeVerdicts(schema_, type_).of_keyword(m, &verdict));
+    if (verdict == Verdict::kFalse) {
+      if (!literal.negated) branch.dead = true;
+      return Status::kOk;
+    }
+    if (verdict == Verdict::kOpen) open.push({m, LiteralKind::kKeyword, literal.negated});
+  }
+  if (!literal.negated) {
+    for (uint32_t i = open.size(); i > 0; --i) push(&branch.pending, open[i - 1]);
+    return Status::kOk;
+  }
+  if (open.size() == 1) {
+    push(&branch.pending, open[0]);
+    return Status::kOk;
+  }
+  for (const Literal& keyword : open.span()) fork(branch, {&keyword, 1});
+  branch.dead = true;
+  return Status::kOk;
+}
+
+Status Expansion::apply_equals(Branch& branch, Literal literal) {
+  if (schema_.type_of(literal.node) != type_) {
+    if (!literal.negated) branch.dead = true;
+    return Status::kOk;
+  }
+  if (type_ < JsonType::kNumber) {
+    if (literal.negated) branch.dead = true;
+    return Status::kOk;
+  }
+  if (literal.negated && type_ >= JsonType::kArray) {
+    return schema_.refuse(literal.node, "\"not\" with an array or object as value is not supported");
+  }
+  add_atom(branch, literal);
+  return Status::kOk;
+}
+
+Status Expansion::apply_keyword(Branch& branch, Literal literal) {
+  const uint32_t member = literal.node;
+  switch (schema_.keyword(member)) {
+    case Keyword::kUnsupported:
+      return schema_.refuse(member, "the keyword is not supported");
+    case Keyword::kType:
+      add_atom(branch, {member, LiteralKind::kInteger, literal.negated});
+      return Status::kOk;
+    case Keyword::kEnum:
+    case Keyword::kConst:
+      return apply_values(branch, literal);
+    case Keyword::kRef: {
+      uint32_t target = kNone;
+      SOTTO_TRY(schema_.resolve(member, &target));
+      push(&branch.pending, {target, LiteralKind::kSchema, literal.negated});
+      return Status::kOk;
+    }
+    case Keyword::kAllOf:
+      return apply_all(branch, literal, !literal.negated);
+    case Keyword::kAnyOf:
+      return apply_all(branch, literal, literal.negated);
+    case Keyword::kOneOf:
+      return apply_one(branch, literal);
+    case Keyword::kNot:
+      push(&branch.pending, {member, LiteralKind::kSchema, !literal.negated});
+      return Status::kOk;
+    case Keyword::kIf:
+      return apply_if(branch, literal);
+    case Keyword::kRequired:
+      return apply_required(branch, literal);
+    case Keyword::kDependencies:
+    case Keyword::kDependentRequired:
+    case Keyword::kDependentSchemas:
+      return apply_dependencies(branch, literal);
+    case Keyword::kProperties:
+    case Keyword::kPatternProperties:
+    case Keyword::kAdditionalProperties:
+      return apply_properties(branch, literal);
+    case Keyword::kUnevaluatedProperties:
+      if (schema_.is_seen_through(document_[member].parent)) {
+        return schema_.refuse(member, "not supported beside keywords that combine schemas");
+      }
+      return apply_properties(branch, literal);
+    case Keyword::kUnevaluatedItems:
+      if (schema_.is_seen_through(document_[member].parent)) {
+        return schema_.refuse(member, "not supported beside keywords that combine schemas, or contains");
+      }
+      return apply_tuple(branch, literal);
+    case Keyword::kItems:
+    case Keyword::kPrefixItems:
+    case Keyword::kAdditionalItems:
+      return apply_tuple(branch, literal);
+    case Keyword::kContains:
+    case Keyword::kMinContains:
+    case Keyword::kMaxContains:
+      return apply_contains(branch, literal);
+    case Keyword::kPropertyNames:
+      if (literal.negated) return schema_.refuse(member, "\"not\" around propertyNames is not supported");
+      break;
+    case Keyword::kUniqueItems:
+      if (literal.negated) return schema_.refuse(member, "\"not\" around uniqueItems is not supported");
+      break;
+    default:
+      break;
+  }
+  add_atom(branch, literal);
+  return Status::kOk;
+}
+
+Status Expansion::apply_values(Branch& branch, Literal literal) {
+  const uint32_t member = literal.node;
+  const bool is_const = schema_.keyword(member) == Keyword::kConst;
+  if (type_ < JsonType::kArray) {
+    add_atom(branch, literal);
+    return Status::kOk;
+  }
+  for (uint32_t v = is_const ? member : document_[member].first; v != kNone; v = is_const ? kNone : document_[v].next) {
+    if (schema_.type_of(v) != type_) continue;
+    const Literal equals{v, LiteralKind::kEquals, literal.negated};
+    if (literal.negated) {
+      push(&branch.pending, equals);
+    } else {
+      fork(branch, {&equals, 1});
+    }
+  }
+  if (!literal.negated) branch.dead = true;
+  return Status::kOk;
+}
+
+Status Expansion::apply_required(Branch& branch, Literal literal) {
+  if (document_.kind(literal.node) != JsonKind::kArray)
+    return schema_.reject(literal.node, "must be an array of names");
+  for (uint32_t name = document_[literal.node].first; name != kNone; name = document_[name].next) {
+    if (document_.kind(name) != JsonKind::kString) return schema_.reject(name, "must be a name");
+    const Literal named{name, LiteralKind::kNamed, literal.negated};
+    if (literal.negated) {
+      fork(branch, {&named, 1});
+    } else {
+      add_atom(branch, named);
+    }
+  }
+  if (literal.negated) branch.dead = true;
+  return Status::kOk;
+}
+
+// a -> b is: not a, or a and b.
+Status Expansion::apply_dependencies(Branch& branch, Literal literal) {
+  if (document_.kind(literal.node) != JsonKind::kObject) return schema_.reject(literal.node, "must be an object");
+  for (uint32_t m = document_[literal.node].first; m != kNone; m = document_[m].next) {
+    const Literal dependency{m, LiteralKind::kDependency, literal.negated};
+    if (literal.negated) {
+      fork(branch, {&dependency, 1});
+    } else {
+      push(&branch.pending, dependency);
+    }
+  }
+  if (literal.negated) branch.dead = true;
+  return Status::kOk;
+}
+
+Status Expansion::apply_dependency(Branch& branch, Literal literal) {
+  const uint32_t member = literal.node;
+  const Literal present{member, LiteralKind::kPresent, false};
+  const Literal absent{member, LiteralKind::kPresent, true};
+  const bool is_list = document_.kind(member) == JsonKind::kArray;
+  if (!literal.negated) fork(branch, {&absent, 1});
+  push(&branch.pending, {member, is_list ? LiteralKind::kNames : LiteralKind::kSchema, literal.negated});
+  push(&branch.pending, present);
+  return Status::kOk;
+}
+
+// Of a list of schemas: all hold, or (no conjunction) at least one does; each perhaps negated.
+Status Expansion::apply_all(Branch& branch, Literal literal, bool conjunction) {
+  const JsonNode& list = document_[literal.node];
+  if (list.kind != JsonKind::kArray || list.count == 0) {
+    return schema_.reject(literal.node, "must be an array of at least one schema");
+  }
+  GrowingArray<Literal> open(workspace_);
+  for (uint32_t child = list.first; child != kNone; child = document_[child].next) {
+    const Literal schema{child, LiteralKind::kSchema, literal.negated};
+    Verdict verdict = Verdict::kOpen;
+    if (!conjunction) SOTTO_TRY(TypeVerdicts(schema_, type_).of_schema(child, &verdict));
+    if (verdict == (literal.negated ? Verdict::kFalse : Verdict::kTrue)) return Status::kOk;
+    if (verdict == Verdict::kOpen) open.push(schema);
+  }
+  if (conjunction || open.size() == 1) {
+    for (uint32_t i = open.size(); i > 0; --i) push(&branch.pending, open[i - 1]);
+    return Status::kOk;
+  }
+  for (uint32_t i = open.size(); i > 0; --i) fork(branch, {&open[i - 1], 1});
+  branch.dead = true;
+  return Status::kOk;
+}
+
+// Exactly one holds: each in turn, without those of the others that it may overlap.
+Status Expansion::apply_one(Branch& branch, Literal literal) {
+  const JsonNode& list = document_[literal.node];
+  if (list.kind != JsonKind::kArray || list.count == 0) {
+    return schema_.reject(literal.node, "must be an array of at least one schema");
+  }
+  GrowingArray<uint32_t> open(workspace_);
+  uint32_t certain = 0;
+  for (uint32_t child = list.first; child != kNone; child = document_[child].next) {
+    Verdict verdict = Verdict::kOpen;
+    SOTTO_TRY(TypeVerdicts(schema_, type_).of_schema(child, &verdict));
+    if (verdict == Verdict::kTrue) ++certain;
+    if (verdict == Verdict::kOpen) open.push(child);
+  }
+  // With n certain ones: one in all means that none of the open ones holds, or one if n is 0.
+  GrowingArray<Literal> literals(workspace_);
+  const auto none = [&] {
+    literals.truncate(0);
+    for (const uint32_t child : open.span()) literals.push({child, LiteralKind::kSchema, true});
+    fork(branch, literals.span());
+  };
+  if (!literal.negated) {
+    if (certain == 1) none();
+    for (const uint32_t one : open.span()) {
+      if (certain > 0) break;
+      literals.truncate(0);
+      for (const uint32_t other : open.span()) {
+        bool apart = other == one;
+        if (!apart) SOTTO_TRY(TypeVerdicts(schema_, type_).disjoint(one, other, &apart));
+        if (!apart) literals.push({other, LiteralKind::kSchema, true});
+      }
+      literals.push({one, LiteralKind::kSchema, false});
+      fork(branch, literals.span());
+    }
+  } else {
+    if (certain == 0) none();
+    if (certain > 1) return Status::kOk;
+    for (uint32_t i = 0; i < open.size(); ++i) {
+      if (certain == 1) {
+        const Literal one{open[i], LiteralKind::kSchema, false};
+        fork(branch, {&one, 1});
+        continue;
+      }
+      for (uint32_t j = 0; j < i; ++j) {
+        const Literal pair[] = {{open[i], LiteralKind::kSchema, false}, {open[j], LiteralKind::kSchema, false}};
+        bool apart = false;
+        SOTTO_TRY(TypeVerdicts(schema_, type_).disjoint(open[i], open[j], &apart));
+        if (!apart) fork(branch, pair);
+      }
+    }
+  }
+  branch.dead = true;
+  return Status::kOk;
+}
+
+Status Expansion::apply_if(Branch& branch, Literal literal) {
+  const uint32_t schema = document_[literal.node].parent;
+  const uint32_t consequences[] = {schema_.assertion(schema, Keyword::kThen),
+                                   schema_.assertion(schema, Keyword::kElse)};
+  Verdict verdict = Verdict::kOpen;
+  SOTTO_TRY(TypeVerdicts(schema_, type_).of_schema(literal.node, &verdict));
+  for (uint32_t i = 0; i < 2; ++i) {
+    const bool holds = i == 0;
+    if (verdict == (holds ? Verdict::kFalse : Verdict::kTrue)) continue;
+    // Without a consequence this side always holds.
+    if (consequences[i] == kNone && literal.negated) continue;
+    Literal both[2] = {{literal.node, LiteralKind::kSchema, !holds},
+                       {consequences[i], LiteralKind::kSchema, literal.negated}};
+    fork(branch, {both, consequences[i] == kNone ? size_t{1} : size_t{2}});
+  }
+  branch.dead = true;
+  return Status::kOk;
+}
+
+Status Expansion::apply_properties(Branch& branch, Literal literal) {
+  const uint32_t schema = document_[literal.node].parent;
+  if (!literal.negated) {
+    add_atom(branch, {schema, LiteralKind::kGroup, false});
+    return Status::kOk;
+  }
+  const uint32_t patterns = schema_.assertion(schema, Keyword::kPatternProperties);
+  const uint32_t others = schema_.additional_of(schema);
+  if (patterns != kNone) return schema_.refuse(patterns, "\"not\" around patternProperties is not supported");
+  if (others != kNone && document_.kind(others) != JsonKind::kTrue) {
+    return schema_.refuse(others, "\"not\" around additionalProperties is not supported");
+  }
+  const uint32_t properties = schema_.assertion(schema, Keyword::kProperties);
+  for (uint32_t p = properties == kNone ? kNone : document_[properties].first; p != kNone; p = document_[p].next) {
+    const Literal wrong[] = {{p, LiteralKind::kProperty, true}, {p, LiteralKind::kPresent, false}};
+    if (document_.kind(p) != JsonKind::kTrue) fork(branch, wrong);
+  }
+  branch.dead = true;
+  return Status::kOk;
+}
+
+Status Expansion::apply_tuple(Branch& branch, Literal literal) {
+  const uint32_t schema = document_[literal.node].parent;
+  if (!literal.negated) {
+    add_atom(branch, {schema, LiteralKind::kTuple, false});
+    return Status::kOk;
+  }
+  const Schema::Tuple tuple = schema_.tuple_of(schema);
+  for (uint32_t i = tuple.prefix; i != kNone; i = document_[i].next) {
+    const Literal wrong[] = {{i, LiteralKind::kElement, true}, {i, LiteralKind::kLonger, false}};
+    fork(branch, wrong);
+  }
+  if (tuple.rest != kNone && document_.kind(tuple.rest) != JsonKind::kTrue) {
+    if (tuple.prefix != kNone)
+      return schema_.refuse(tuple.rest, "\"not\" around the elements after a tuple is not supported");
+    const Literal exists{tuple.rest, LiteralKind::kExists, true};
+    fork(branch, {&exists, 1});
+  }
+  branch.dead = true;
+  return Status::kOk;
+}
+
+Status Expansion::apply_contains(Branch& branch, Literal literal) {
+  const uint32_t schema = document_[literal.node].parent;
+  if (!literal.negated) {
+    add_atom(branch, {schema, LiteralKind::kContains, false});
+    return Status::kOk;
+  }
+  for (const Keyword bound : {Keyword::kMinContains, Keyword::kMaxContains}) {
+    const uint32_t node = schema_.assertion(schema, bound);
+    if (node != kNone) return schema_.refuse(node, "\"not\" around minContains or maxContains is not supported");
+  }
+  add_atom(branch, {literal.node, LiteralKind::kEvery, true});
+  return Status::kOk;
+}
+
+}  // namespace sotto

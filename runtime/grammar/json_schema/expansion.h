@@ -1,0 +1,115 @@
+// The expansion of goals to alternatives.
+//
+// A goal is a set of literals that one value must satisfy together: schemas, keywords, values, or negations of them.
+// For one JSON type, expansion replaces schemas by their keywords and keywords that combine schemas (allOf, anyOf,
+// oneOf, not, if, dependencies) by what they mean, until only "atoms" are left that the builder of that type
+// understands. The result is a disjunctive normal form: alternatives, each a list of atoms. It is built branch by
+// branch with an explicit list of pending literals, as a tableau is in logic; a branch that demands opposites is dead.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "runtime/grammar/json_schema/schema.h"
+
+namespace sotto {
+
+enum class LiteralKind : uint8_t {
+  kSchema,
+  kEquals,   // the value `node`
+  kKeyword,  // the member `node` of a schema
+  // The rest arise in expansion only.
+  kInteger,
+  kNames,       // properties of the names in the array `node` are there
+  kDependency,  // if a property of the name of member `node` is there, `node` holds
+  kGroup,       // "properties" and its companions in the schema `node`
+  kPresent,     // a property of the name of member `node`
+  kNamed,       // a property of the name of string `node`
+  kProperty,    // the property named as member `node`, if there, satisfies the schema `node`
+  kTuple,       // "items" and its companions in the schema `node`
+  kContains,    // "contains" and its companions in the schema `node`
+  kExists,      // some element satisfies the schema `node`, or, negated, does not
+  kEvery,       // every element does
+  kElement,     // the element of the index of `node` does, if there
+  kLonger,      // there are more elements than the index of `node`
+};
+
+struct Literal {
+  uint32_t node;
+  LiteralKind kind;
+  bool negated;
+
+  bool operator==(const Literal&) const = default;
+};
+
+using Atoms = std::span<const Literal>;
+
+// Returns the name of the property that a kPresent, kNamed or kProperty literal is about.
+std::string_view name_of(const JsonDocument& document, const Literal& literal);
+
+// The alternatives of an expansion: runs of literals.
+struct Alternatives {
+  explicit Alternatives(Workspace& workspace) : literals(workspace), ends(workspace) {}
+  uint32_t size() const { return ends.size(); }
+  Atoms operator[](uint32_t i) const {
+    const uint32_t begin = i == 0 ? 0 : ends[i - 1];
+    return literals.span(begin, ends[i] - begin);
+  }
+  GrowingArray<Literal> literals;
+  GrowingArray<uint32_t> ends;
+};
+
+class Expansion {
+ public:
+  explicit Expansion(const Schema& schema)
+      : schema_(schema),
+        document_(schema.document()),
+        workspace_(schema.workspace()),
+        cells_(workspace_),
+        branches_(workspace_) {}
+
+  // Adds the alternatives of the goal for values of the type. An empty alternative: every value satisfies the goal.
+  Status expand(std::span<const Literal> goal, JsonType type, Alternatives& alternatives);
+
+ private:
+  struct Cell {
+    Literal literal;
+    uint32_t next;
+  };
+  // One alternative in the making: lists of cells.
+  struct Branch {
+    uint32_t pending = kNone;
+    uint32_t atoms = kNone;
+    uint32_t seen = kNone;
+    bool dead = false;
+  };
+
+  void push(uint32_t* list, Literal literal);
+  void fork(const Branch& branch, std::span<const Literal> literals);
+  void add_atom(Branch& branch, Literal literal);
+  Status apply(Branch& branch, Literal literal);
+  Status apply_schema(Branch& branch, Literal literal);
+  Status apply_equals(Branch& branch, Literal literal);
+  Status apply_keyword(Branch& branch, Literal literal);
+  Status apply_all(Branch& branch, Literal literal, bool conjunction);
+  Status apply_one(Branch& branch, Literal literal);
+  Status apply_if(Branch& branch, Literal literal);
+  Status apply_values(Branch& branch, Literal literal);
+  Status apply_required(Branch& branch, Literal literal);
+  Status apply_dependencies(Branch& branch, Literal literal);
+  Status apply_dependency(Branch& branch, Literal literal);
+  Status apply_properties(Branch& branch, Literal literal);
+  Status apply_tuple(Branch& branch, Literal literal);
+  Status apply_contains(Branch& branch, Literal literal);
+
+  const Schema& schema_;
+  const JsonDocument& document_;
+  Workspace& workspace_;
+  JsonType type_ = JsonType::kNull;
+  uint64_t steps_ = 0;  // of all expansions
+  GrowingArray<Cell> cells_;
+  GrowingArray<Branch> branches_;
+};
+
+}  // namespace sotto

@@ -1,0 +1,482 @@
+#include "runtime/grammar/json_schema/number.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "runtime/grammar/json_schema/compiler.h"
+
+namespace sotto {
+namespace {
+
+constexpr int64_t kMaxExponent = 1000000;
+constexpr uint32_t kMaxDigits = 400;
+constexpr uint32_t kDead = CharacterAutomaton::kDead;
+
+// Classes of characters: others, '-', '.', and the digits.
+constexpr uint32_t kMinus = 1;
+constexpr uint32_t kPoint = 2;
+constexpr uint32_t kDigits = 3;
+constexpr uint32_t kClassCount = 13;
+constexpr CharacterAutomaton::Range kRanges[] = {{0, 0},   {'-', 1},  {'.', 2},  {'/', 0},  {'0', 3},
+                                                 {'1', 4}, {'2', 5},  {'3', 6},  {'4', 7},  {'5', 8},
+                                                 {'6', 9}, {'7', 10}, {'8', 11}, {'9', 12}, {':', 0}};
+
+class Table {
+ public:
+  explicit Table(Workspace& workspace) : next_(workspace), accepts_(workspace) {}
+
+  uint32_t add(bool accepts) {
+    next_.resize(next_.size() + kClassCount, 0xFF);
+    return accepts_.push(accepts ? 1 : 0);
+  }
+  void set(uint32_t state, uint32_t kind, uint32_t target) {
+    const size_t cell = size_t{state} * kClassCount + kind;
+    if (cell < next_.size()) next_[cell] = target;  // else out of memory
+  }
+  void set_digit(uint32_t state, uint32_t digit, uint32_t target) { set(state, kDigits + digit, target); }
+  void set_digits(uint32_t state, uint32_t target) {
+    for (uint32_t digit = 0; digit < 10; ++digit) set_digit(state, digit, target);
+  }
+  void give(CharacterAutomaton* automaton) {
+    *automaton = {kRanges, kClassCount, accepts_.size(), next_.begin(), accepts_.begin()};
+  }
+
+ private:
+  GrowingArray<uint32_t> next_;
+  GrowingArray<uint8_t> accepts_;
+};
+
+// The magnitudes that stand in a relation to a bound, digit by digit.
+class Magnitudes {
+ public:
+  Magnitudes(Table& table, const Decimal& bound, bool less, bool equal, bool greater)
+      : table_(table), bound_(bound), less_(less), equal_(equal), greater_(greater) {}
+
+  // The transitions of digits from `state`, where a magnitude begins.
+  void build(uint32_t state) {
+    const uint32_t whole = bound_.whole_digits();
+    below_ = absorbing(less_);
+    above_ = absorbing(greater_);
+    build_fraction();
+    // A whole part of zero is one of no digits. States (digits so far, relation so far).
+    const uint32_t zero = table_.add(verdict_without_fraction(whole > 0 ? -1 : 0));
+    table_.set(zero, kPoint, whole > 0 ? below_ : equal_states_);
+    table_.set_digit(state, 0, zero);
+    const uint32_t overflow = table_.add(greater_);
+    table_.set_digits(overflow, overflow);
+    table_.set(overflow, kPoint, above_);
+    uint32_t previous[3] = {kDead, state, kDead};
+    for (uint32_t count = 1; count <= whole; ++count) {
+      uint32_t states[3];
+      for (int relation = -1; relation <= 1; ++relation) {
+        const int settled = count < whole ? -1 : relation;
+        const uint32_t fresh = table_.add(verdict_without_fraction(settled));
+        states[relation + 1] = fresh;
+        table_.set(fresh, kPoint, settled < 0 ? below_ : settled > 0 ? above_ : equal_states_);
+      }
+      for (int relation = -1; relation <= 1; ++relation) {
+        const uint32_t from = previous[relation + 1];
+        for (uint32_t digit = count == 1 ? 1 : 0; digit < 10 && from != kDead; ++digit) {
+          const uint32_t own = bound_.digit(count - 1);
+          const int after = relation != 0 ? relation : digit < own ? -1 : digit > own ? 1 : 0;
+          table_.set_digit(from, digit, states[after + 1]);
+        }
+      }
+      std::copy(states, states + 3, previous);
+    }
+    for (const uint32_t from : previous) {
+      for (uint32_t digit = from == state ? 1 : 0; digit < 10 && from != kDead; ++digit) {
+        table_.set_digit(from, digit, overflow);
+      }
+    }
+  }
+
+ private:
+  uint32_t absorbing(bool accepts) {
+    const uint32_t state = table_.add(accepts);
+    table_.set_digits(state, state);
+    return state;
+  }
+
+  // Whole parts in this relation, nothing after them.
+  bool verdict_without_fraction(int relation) const {
+    if (relation < 0) return less_;
+    if (relation > 0) return greater_;
+    return bound_.fraction_digits() > 0 ? less_ : equal_;
+  }
+
+  void build_fraction() {
+    const uint32_t whole = bound_.whole_digits();
+    const uint32_t count = bound_.fraction_digits();
+    uint32_t last = kDead;
+    for (uint32_t i = 0; i <= count; ++i) {
+      const uint32_t state = table_.add(i < count ? less_ : equal_);
+      if (i == 0) equal_states_ = state;
+      if (last != kDead) table_.set_digit(last, bound_.digit(whole + i - 1), state);
+      last = state;
+      const uint32_t own = i < count ? bound_.digit(whole + i) : 0;
+      for (uint32_t digit = 0; digit < 10; ++digit) {
+        if (digit != own) table_.set_digit(state, digit, digit < own ? below_ : above_);
+      }
+    }
+    table_.set_digit(last, 0, last);
+  }
+
+  Table& table_;
+  const Decimal& bound_;
+  bool less_;
+  bool equal_;
+  bool greater_;
+  uint32_t below_ = kDead;
+  uint32_t above_ = kDead;
+  uint32_t equal_states_ = kDead;  // after a point, all digits equal so far
+};
+
+// Builds the numbers that satisfy bounds, multiples and lists of values together: one automaton over their digits.
+class NumberBuilder {
+ public:
+  NumberBuilder(SchemaCompiler& compiler, std::span<const Literal> atoms)
+      : compiler_(compiler),
+        schema_(compiler.schema()),
+        document_(schema_.document()),
+        workspace_(schema_.workspace()),
+        atoms_(atoms) {}
+
+  Status build(uint32_t* expression) {
+    *expression = kNone;
+    NumberShape shape = NumberShape::kNumber;
+    bool only_integers = true;  // and nothing else is said
+    for (const Literal& atom : atoms_) {
+      if (atom.kind != LiteralKind::kInteger) {
+        only_integers = false;
+        if (is_listing(atom) && !atom.negated && listing_ == nullptr) listing_ = &atom;
+        continue;
+      }
+      const NumberShape wanted = atom.negated ? NumberShape::kFraction : NumberShape::kInteger;
+      if (shape != NumberShape::kNumber && shape != wanted) return Status::kOk;
+      shape = wanted;
+    }
+    if (only_integers && shape == NumberShape::kInteger) {
+      *expression = compiler_.json().integer();
+      return Status::kOk;
+    }
+    if (!automaton_of_shape(shape, workspace_, &automaton_)) return too_large(atoms_[0].node);
+    for (const Literal& atom : atoms_) {
+      if (atom.kind == LiteralKind::kInteger || &atom == listing_) continue;
+      SOTTO_TRY(restrict_by(atom));
+    }
+    if (listing_ != nullptr) return listed(expression);
+    if (automaton_.state_count > 0) *expression = compiler_.json().characters().automaton(automaton_);
+    return schema_.check_memory();
+  }
+
+ private:
+  bool is_listing(const Literal& atom) const {
+    if (atom.kind == LiteralKind::kEquals) return true;
+    const Keyword keyword = schema_.keyword(atom.node);
+    return keyword == Keyword::kEnum || keyword == Keyword::kConst;
+  }
+
+  Status too_large(uint32_t node) {
+    SOTTO_TRY(schema_.check_memory());
+    return schema_.refuse(node, "the number has too many digits for an exact grammar");
+  }
+
+  Status meet(const CharacterAutomaton& other, bool negated, uint32_t node) {
+    CharacterAutomaton result;
+    if (!intersect_automata(automaton_, false, other, negated, workspace_, &result)) return too_large(node);
+    automaton_ = result;
+    return Status::kOk;
+  }
+
+  Status restrict_by(const Literal& atom) {
+    if (is_listing(atom)) return restrict_by_values(atom);
+    const uint32_t node = atom.node;
+    Decimal number(workspace_);
+    if (document_.kind(node) != JsonKind::kNumber || !number.parse(document_.text(node))) {
+      return schema_.reject(node, "must be a number");
+    }
+    const Keyword keyword = schema_.keyword(node);
+    CharacterAutomaton other;
+    if (keyword == Keyword::kMultipleOf) {
+      if (number.negative() || number.is_zero()) return schema_.reject(node, "must be above 0");
+      if (!automaton_of_multiples(number, workspace_, &other)) return too_large(node);
+      return meet(other, atom.negated, node);
+    }
+    bool upper = keyword == Keyword::kMaximum || keyword == Keyword::kExclusiveMaximum;
+    bool exclusive = keyword == Keyword::kExclusiveMinimum || keyword == Keyword::kExclusiveMaximum;
+    if (!exclusive) {
+      // Draft 4: a flag beside the bound.
+      const uint32_t flag =
+          schema_.assertion(document_[node].parent, upper ? Keyword::kExclusiveMaximum : Keyword::kExclusiveMinimum);
+      exclusive = flag != kNone && document_.kind(flag) == JsonKind::kTrue;
+    }
+    if (atom.negated) {
+      upper = !upper;
+      exclusive = !exclusive;
+    }
+    if (!automaton_of_bound(number, upper, exclusive, workspace_, &other)) return too_large(node);
+    return meet(other, false, node);
+  }
+
+  void collect(const Literal& atom, GrowingArray<uint32_t>& values) const {
+    const bool is_list = atom.kind == LiteralKind::kKeyword && schema_.keyword(atom.node) == Keyword::kEnum;
+    for (uint32_t v = is_list ? document_[atom.node].first : atom.node; v != kNone;
+         v = is_list ? document_[v].next : kNone) {
+      if (document_.kind(v) == JsonKind::kNumber) values.push(v);
+    }
+  }
+
+  // Leaves out the values; a second list of all values is met in listed().
+  Status restrict_by_values(const Literal& atom) {
+    if (!atom.negated) return Status::kOk;
+    GrowingArray<uint32_t> values(workspace_);
+    collect(atom, values);
+    for (const uint32_t value : values.span()) {
+      Decimal number(workspace_);
+      CharacterAutomaton to;
+      CharacterAutomaton from;
+      CharacterAutomaton equal;
+      if (!number.parse(document_.text(value)) || !automaton_of_bound(number, true, false, workspace_, &to) ||
+          !automaton_of_bound(number, false, false, workspace_, &from) ||
+          !intersect_automata(to, false, from, false, workspace_, &equal)) {
+        return too_large(value);
+      }
+      SOTTO_TRY(meet(equal, true, value));
+    }
+    return Status::kOk;
+  }
+
+  bool in_all_lists(uint32_t value) {
+    for (const Literal& atom : atoms_) {
+      if (atom.kind == LiteralKind::kInteger || !is_listing(atom) || atom.negated) continue;
+      GrowingArray<uint32_t> values(workspace_);
+      collect(atom, values);
+      bool found = false;
+      for (const uint32_t other : values.span()) found = found || schema_.same_value(value, other);
+      if (!found) return false;
+    }
+    return true;
+  }
+
+  // The listed values that all else allows, as the schema writes them and without exponent.
+  Status listed(uint32_t* expression) {
+    GrowingArray<uint32_t> values(workspace_);
+    collect(*listing_, values);
+    GrammarBuilder::List choices;
+    for (const uint32_t value : values.span()) {
+      Decimal number(workspace_);
+      if (!number.parse(document_.text(value)) || number.whole_digits() > 400 || number.fraction_digits() > 400) {
+        return too_large(value);
+      }
+      GrowingArray<char> plain(workspace_);
+      write(number, plain);
+      const std::string_view text(plain.begin(), plain.size());
+      SOTTO_TRY(schema_.check_memory());
+      if (!automaton_.matches(text) || !in_all_lists(value)) continue;
+      compiler_.builder().append(choices, compiler_.json().text(text));
+      const std::string_view own = document_.text(value);
+      if (own != text) compiler_.builder().append(choices, compiler_.json().text(own));
+    }
+    if (choices.first != kNone) *expression = compiler_.builder().choice(choices);
+    return Status::kOk;
+  }
+
+  static void write(const Decimal& number, GrowingArray<char>& text) {
+    if (number.negative()) text.push('-');
+    const uint32_t whole = number.whole_digits();
+    if (whole == 0) text.push('0');
+    for (uint32_t i = 0; i < whole + number.fraction_digits(); ++i) {
+      if (i == whole) text.push('.');
+      text.push(static_cast<char>('0' + number.digit(i)));
+    }
+  }
+
+  SchemaCompiler& compiler_;
+  const Schema& schema_;
+  const JsonDocument& document_;
+  Workspace& workspace_;
+  std::span<const Literal> atoms_;
+  const Literal* listing_ = nullptr;
+  CharacterAutomaton automaton_;
+};
+
+}  // namespace
+
+bool Decimal::parse(std::string_view text) {
+  digits_.truncate(0);
+  size_t at = 0;
+  negative_ = !text.empty() && text[0] == '-';
+  if (negative_) ++at;
+  int64_t exponent = 0;
+  bool fraction = false;
+  for (; at < text.size() && text[at] != 'e' && text[at] != 'E'; ++at) {
+    if (text[at] == '.') {
+      fraction = true;
+      continue;
+    }
+    if (text[at] < '0' || text[at] > '9') return false;
+    const auto digit = static_cast<uint8_t>(text[at] - '0');
+    const bool leading = digits_.empty() && digit == 0;
+    if (!fraction && !leading) ++exponent;
+    if (fraction && leading) --exponent;
+    if (!leading) digits_.push(digit);
+  }
+  if (at < text.size()) {
+    ++at;
+    const bool minus = at < text.size() && text[at] == '-';
+    if (at < text.size() && (text[at] == '-' || text[at] == '+')) ++at;
+    int64_t power = 0;
+    for (; at < text.size(); ++at) {
+      if (text[at] < '0' || text[at] > '9') return false;
+      power = std::min<int64_t>(power * 10 + (text[at] - '0'), 2 * kMaxExponent);
+    }
+    exponent += minus ? -power : power;
+  }
+  while (!digits_.empty() && digits_.back() == 0) digits_.pop();
+  if (digits_.empty()) {
+    exponent = 0;
+    negative_ = false;
+  }
+  if (exponent > kMaxExponent || exponent < -kMaxExponent) return false;
+  exponent_ = static_cast<int32_t>(exponent);
+  return true;
+}
+
+uint64_t Decimal::to_integer() const {
+  uint64_t value = 0;
+  for (uint32_t i = 0; i < whole_digits(); ++i) {
+    if (value > (UINT64_MAX - 9) / 10) return UINT64_MAX;
+    value = value * 10 + digit(i);
+  }
+  return value;
+}
+
+uint32_t Decimal::fraction_digits() const {
+  const int32_t count = static_cast<int32_t>(digits_.size()) - exponent_;
+  return is_zero() || count < 0 ? 0 : static_cast<uint32_t>(count);
+}
+
+uint32_t Decimal::digit(uint32_t position) const {
+  // Below 0.1 the digits begin after -exponent_ zeros.
+  const int64_t index = static_cast<int64_t>(position) + (exponent_ < 0 ? exponent_ : 0);
+  return index < 0 || index >= static_cast<int64_t>(digits_.size()) ? 0 : digits_[static_cast<size_t>(index)];
+}
+
+void Decimal::copy(const Decimal& other) {
+  digits_.truncate(0);
+  for (const uint8_t digit : other.digits_.span()) digits_.push(digit);
+  exponent_ = other.exponent_;
+  negative_ = other.negative_;
+}
+
+int Decimal::compare_magnitude(const Decimal& other) const {
+  if (is_zero() || other.is_zero()) return (is_zero() ? 0 : 1) - (other.is_zero() ? 0 : 1);
+  if (exponent_ != other.exponent_) return exponent_ < other.exponent_ ? -1 : 1;
+  const uint32_t count = std::max(digits_.size(), other.digits_.size());
+  for (uint32_t i = 0; i < count; ++i) {
+    const int a = i < digits_.size() ? digits_[i] : 0;
+    const int b = i < other.digits_.size() ? other.digits_[i] : 0;
+    if (a != b) return a < b ? -1 : 1;
+  }
+  return 0;
+}
+
+int Decimal::compare(const Decimal& other) const {
+  if (negative_ != other.negative_) return negative_ ? -1 : 1;
+  const int magnitude = compare_magnitude(other);
+  return negative_ ? -magnitude : magnitude;
+}
+
+bool same_number(std::string_view a, std::string_view b, Workspace& workspace) {
+  Decimal first(workspace);
+  Decimal second(workspace);
+  return first.parse(a) && second.parse(b) ? first.compare(second) == 0 : a == b;
+}
+
+bool automaton_of_shape(NumberShape shape, Workspace& workspace, CharacterAutomaton* automaton) {
+  constexpr std::string_view kShapes[] = {
+      "0(?:\\.0+)?|-?[1-9]\\d*(?:\\.\\d+)?|-?0\\.\\d*[1-9]\\d*",
+      "0|-?[1-9]\\d*",
+      "-?(?:0|[1-9]\\d*)\\.\\d*[1-9]\\d*",
+  };
+  RegexTree tree(workspace);
+  const std::string_view expression = kShapes[static_cast<uint32_t>(shape)];
+  if (parse_regex(expression, tree, workspace, nullptr) != Status::kOk) return false;
+  return automaton_of_regex(tree, false, workspace, automaton);
+}
+
+bool automaton_of_bound(const Decimal& bound, bool upper, bool exclusive, Workspace& workspace,
+                        CharacterAutomaton* automaton) {
+  if (bound.whole_digits() > kMaxDigits || bound.fraction_digits() > kMaxDigits) return false;
+  Table table(workspace);
+  const uint32_t start = table.add(false);
+  const uint32_t minus = table.add(false);
+  const uint32_t any = table.add(true);
+  table.set_digits(any, any);
+  table.set(any, kPoint, any);
+  // On the bound's own side of zero magnitudes decide; the other side is all or nothing.
+  const bool negative = bound.negative();
+  table.set(start, kMinus, minus);
+  const bool up_to = upper != negative;
+  Magnitudes(table, bound, up_to, !exclusive, !up_to).build(negative ? minus : start);
+  if (upper && !negative) table.set_digits(minus, any);
+  if (!upper && negative) table.set_digits(start, any);
+  if (workspace.exhausted()) return false;
+  CharacterAutomaton raw;
+  table.give(&raw);
+  return minimize_automaton(raw, workspace, automaton);
+}
+
+bool automaton_of_multiples(const Decimal& divisor, Workspace& workspace, CharacterAutomaton* automaton) {
+  constexpr uint32_t kMaxScale = 15;
+  constexpr uint64_t kMaxStates = 24000;
+  const uint32_t scale = divisor.fraction_digits();
+  if (divisor.whole_digits() > kMaxScale || scale > kMaxScale) return false;
+  uint64_t period = divisor.to_integer();
+  for (uint32_t i = 0; i < scale; ++i) {
+    if (period > UINT64_MAX / 20) return false;
+    period = period * 10 + divisor.digit(divisor.whole_digits() + i);
+  }
+  if (period == 0 || period * (scale + 2) > kMaxStates) return false;
+  // States (digits after the point so far, or none yet; residue of the number times 10^scale).
+  const auto count = static_cast<uint32_t>(period);
+  Table table(workspace);
+  const uint32_t start = table.add(false);
+  for (uint32_t phase = 0; phase <= scale + 1; ++phase) {
+    for (uint32_t residue = 0; residue < count; ++residue) table.add(residue == 0);
+  }
+  const auto state = [&](uint32_t phase, uint64_t residue) {
+    return 1 + phase * count + static_cast<uint32_t>(residue % count);
+  };
+  uint64_t unit = 1;
+  for (uint32_t i = 0; i < scale; ++i) unit = unit * 10 % count;
+  if (workspace.exhausted()) return false;
+  table.set(start, kMinus, start);
+  for (uint32_t digit = 0; digit < 10; ++digit) table.set_digit(start, digit, state(0, digit * unit));
+  for (uint32_t residue = 0; residue < count; ++residue) {
+    table.set(state(0, residue), kPoint, state(1, residue));
+    for (uint32_t digit = 0; digit < 10; ++digit) {
+      table.set_digit(state(0, residue), digit, state(0, residue * 10ull + digit * unit));
+    }
+    table.set_digit(state(scale + 1, residue), 0, state(scale + 1, residue));
+  }
+  uint64_t weight = 1;
+  for (uint32_t phase = scale; phase >= 1; --phase, weight = weight * 10 % count) {
+    for (uint32_t residue = 0; residue < count; ++residue) {
+      for (uint32_t digit = 0; digit < 10; ++digit) {
+        table.set_digit(state(phase, residue), digit, state(phase + 1, residue + digit * weight));
+      }
+    }
+  }
+  if (workspace.exhausted()) return false;
+  CharacterAutomaton raw;
+  table.give(&raw);
+  return minimize_automaton(raw, workspace, automaton);
+}
+
+Status build_number(SchemaCompiler& compiler, Atoms atoms, uint32_t* expression) {
+  return NumberBuilder(compiler, atoms).build(expression);
+}
+
+}  // namespace sotto

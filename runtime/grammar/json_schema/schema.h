@@ -1,0 +1,161 @@
+// A JSON Schema document: its keywords, its references, and what can be said of a schema at a glance.
+//
+// The document is kept as parsed; a schema, a keyword and a value are all node numbers. Schema answers questions about
+// nodes: which keyword a member is and whether it asserts anything, which schema a $ref names, and what a keyword means
+// for the values of one JSON type. Expansion (expansion.h) and the builders of each type work on these answers.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "runtime/grammar/json_schema/json_schema.h"
+
+namespace sotto {
+
+enum class Keyword : uint8_t {
+  kAnnotation,  // anything that asserts nothing
+  kType,
+  kEnum,
+  kConst,
+  kMultipleOf,
+  kMaximum,
+  kExclusiveMaximum,
+  kMinimum,
+  kExclusiveMinimum,
+  kMaxLength,
+  kMinLength,
+  kPattern,
+  kFormat,
+  kItems,
+  kAdditionalItems,
+  kPrefixItems,
+  kMaxItems,
+  kMinItems,
+  kUniqueItems,
+  kContains,
+  kMinContains,
+  kMaxContains,
+  kMaxProperties,
+  kMinProperties,
+  kRequired,
+  kProperties,
+  kPatternProperties,
+  kAdditionalProperties,
+  kUnevaluatedItems,
+  kUnevaluatedProperties,
+  kPropertyNames,
+  kDependencies,
+  kDependentRequired,
+  kDependentSchemas,
+  kAllOf,
+  kAnyOf,
+  kOneOf,
+  kNot,
+  kIf,
+  kThen,
+  kElse,
+  kRef,
+  kUnsupported,  // assertions that are rejected
+};
+
+// `modern`: the schema is not of draft 7 or before, which lack some keywords.
+Keyword find_keyword(std::string_view name, bool modern);
+
+// Returns false if every value of this type satisfies the keyword.
+bool concerns(Keyword keyword, JsonType type);
+
+class Schema {
+ public:
+  Schema(const JsonDocument& document, const SchemaOptions& options, Workspace& workspace, Error* error)
+      : document_(document),
+        options_(options),
+        workspace_(workspace),
+        error_(error),
+        modern_(options.draft == SchemaDraft::k2020) {}
+
+  // Makes a node the root, whose $schema may name the draft.
+  void set_root(uint32_t node);
+
+  const JsonDocument& document() const { return document_; }
+  const SchemaOptions& options() const { return options_; }
+  Workspace& workspace() const { return workspace_; }
+  Error* error() const { return error_; }
+
+  // A keyword is refused if no exact grammar is known for it, and rejected if it is used wrongly.
+  Status refuse(uint32_t node, const char* what) const { return fail_at_node(Status::kGrammarUnsupported, node, what); }
+  Status reject(uint32_t node, const char* what) const { return fail_at_node(Status::kGrammarSyntax, node, what); }
+  Status fail_at_node(Status status, uint32_t node, const char* what) const;
+  Status check_memory() const;
+
+  Keyword keyword(uint32_t member) const { return find_keyword(document_.name(member), modern_); }
+  bool is_asserting(uint32_t member) const;
+  // Returns the member of a schema that is this keyword, or kNone.
+  uint32_t assertion(uint32_t schema, Keyword keyword) const;
+  Status count_of(uint32_t node, uint32_t* count) const;
+  JsonType type_of(uint32_t value) const { return static_cast<JsonType>(document_.kind(value)); }
+  // Returns false for arrays and objects.
+  bool same_value(uint32_t a, uint32_t b) const;
+
+  // "items" and the keywords next to it: the schemas of the first elements, and that of the rest.
+  struct Tuple {
+    uint32_t list = kNone;
+    uint32_t prefix = kNone;
+    uint32_t count = 0;
+    uint32_t rest = kNone;
+  };
+  Tuple tuple_of(uint32_t schema) const;
+  // Returns additionalProperties, or unevaluatedProperties where that means the same.
+  uint32_t additional_of(uint32_t schema) const;
+  // Returns whether unevaluatedProperties and unevaluatedItems look through keywords of this schema into others.
+  bool is_seen_through(uint32_t schema) const;
+
+  // Finds the schema that a $ref names: by JSON pointer, anchor or identifier, inside the document.
+  Status resolve(uint32_t member, uint32_t* target) const;
+  // Follows schemas that consist of a $ref.
+  Status skip_references(uint32_t* schema) const;
+
+ private:
+  uint32_t resource_of(uint32_t node) const;
+  uint32_t identifier_of(uint32_t node) const;
+  bool is_schema_place(uint32_t node) const;
+  std::string_view base_uri(uint32_t resource) const;
+  std::string_view absolute_base(uint32_t resource) const;
+  uint32_t find_identifier(std::string_view uri, uint32_t from) const;
+  uint32_t find_anchor(uint32_t resource, std::string_view name) const;
+  uint32_t child_of(uint32_t node, std::string_view token) const;
+  uint32_t follow_pointer(uint32_t from, std::string_view pointer) const;
+
+  const JsonDocument& document_;
+  const SchemaOptions& options_;
+  Workspace& workspace_;
+  Error* error_;
+  uint32_t root_ = 0;
+  bool modern_;  // not draft 7 or before, where $ref hides its siblings
+};
+
+enum class Verdict : uint8_t { kFalse, kTrue, kOpen };
+
+// What can be said at a glance about the values of one type: that a schema holds for all of them or for none, or that
+// two schemas have no value in common.
+class TypeVerdicts {
+ public:
+  TypeVerdicts(const Schema& schema, JsonType type) : schema_(schema), document_(schema.document()), type_(type) {}
+
+  Status of_schema(uint32_t schema, Verdict* verdict) const;
+  Status of_keyword(uint32_t member, Verdict* verdict) const;
+  // `*result` is true if no value satisfies both; false if that is not known.
+  Status disjoint(uint32_t a, uint32_t b, bool* result) const;
+
+ private:
+  Status of_type_keyword(uint32_t member, Verdict* verdict) const;
+  bool values_disjoint(uint32_t a, uint32_t b) const;
+  bool requires_name(uint32_t schema, std::string_view name) const;
+  Status properties_disjoint(uint32_t a, uint32_t b, bool* result) const;
+  uint32_t finite_values(uint32_t schema, bool* is_list) const;
+
+  const Schema& schema_;
+  const JsonDocument& document_;
+  JsonType type_;
+};
+
+}  // namespace sotto
