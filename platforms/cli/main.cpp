@@ -1,10 +1,10 @@
-// sotto: text generation on the command line, over the C API only.
+// sotto: text generation on the command line, on top of the C++ binding.
 #include <cstdio>
 #include <exception>
 #include <string>
 
 #include "platforms/cli/commands.h"
-#include "platforms/cli/options/help.h"
+#include "platforms/cli/options/cli11.h"
 #include "platforms/cli/support/failure.h"
 
 namespace sotto::cli {

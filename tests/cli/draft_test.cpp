@@ -15,7 +15,7 @@ TEST(Draft, EverySourceGivesTheSameText) {
   const std::vector<Words> modes = {
       {"-n", "60", "--greedy", "--logprobs", "2"},
       {"-n", "60", "--seed", "3", "--logprobs", "2", "--repeat-penalty", "1.2"},
-      {"-n", "60", "--seed", "4", "--ban", "the ", "--stop", "said", "--mirostat", "2"},
+      {"-n", "60", "--seed", "4", "--banned-string", "the ", "--stop", "said", "--mirostat", "2"},
       {"-n", "90", "--seed", "5", "--ctx", "48", "--overflow", "shift"},
   };
   for (const Words& mode : modes) {

@@ -116,14 +116,14 @@ TEST(Generate, EmptyPromptStartsANewText) {
   const json model = json_of(run_sotto({"inspect", "--json", SOTTO_DEMO_MODEL}));
   const json object = generate_json({"-p", "", "-n", "4"});
   EXPECT_EQ(object["prompt_tokens"], json::array({model["end_of_text_token"]}));
-  const json special = generate_json({"-p", "<|endoftext|>", "--special", "-n", "4"});
+  const json special = generate_json({"-p", "<|endoftext|>", "--parse-special", "-n", "4"});
   EXPECT_EQ(special["tokens"], object["tokens"]);
 }
 
 TEST(Generate, SpellingsOfOtherPrograms) {
   const Words ours = {"-p",      kPrompt, "-n",         "9",    "--temp",           "1.1", "--top-k",         "9",
                       "--top-p", "0.9",   "--min-p",    "0.01", "--repeat-penalty", "1.3", "--repeat-last-n", "-1",
-                      "--ctx",   "64",    "--overflow", "ring", "--sinks",          "2"};
+                      "--ctx",   "64",    "--overflow", "ring", "--sink-tokens",    "2"};
   const Words theirs = {
       "-p",        kPrompt, "--max_new_tokens", "9",    "--temperature",        "1.1", "--top_k",         "9",
       "--top_p",   "0.9",   "--min_p",          "0.01", "--repetition_penalty", "1.3", "--repeat_last_n", "-1",

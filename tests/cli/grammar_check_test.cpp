@@ -70,10 +70,10 @@ TEST(GrammarCheck, EveryKindOfGrammar) {
       {"[a-z]{2}", "--regex", "--test", "ab"},
       {"--choices", "yes,no", "--test", "no"},
       {"--choices", "[\"a,b\", \"c\"]", "--test", "a,b"},
-      {"--any-json", "--test", " []", "--outer-space"},
+      {"--any-json", "--test", " []", "--allow-surrounding-whitespace"},
       {"--json-object", "--test", "{\"a\": [1]}"},
       {"--tools", folder.file("tools.json"), "--test", call},
-      {"--tools", folder.file("tools.json"), "--several-tools", "--test", "[" + call + "]"},
+      {"--tools", folder.file("tools.json"), "--parallel-tool-calls", "--test", "[" + call + "]"},
       {"--number-range", "1,10", "--integer", "--test", "10"},
       {"--number-range=-5,5", "--test", "-4.5"},
       {"--number-range", ",5", "--test", "-1000"},
@@ -200,12 +200,12 @@ TEST(GrammarCheck, WrongUse) {
   expect_usage({"--regex", "a", "--choices", "b"}, "one kind");
   expect_usage({"x", "--json-space", "compact"}, "--json-space");
   expect_usage({"--regex", "x", "--grammar-root", "y"}, "--grammar-root");
-  expect_usage({"--schema", "{}", "--several-tools"}, "--several-tools");
+  expect_usage({"--schema", "{}", "--parallel-tool-calls"}, "--parallel-tool-calls");
   expect_usage({"--any-json", "--json-space", "wide"}, "wide");
   expect_usage({"--schema", "{}", "--json-space", "one", "--max-space", "3"}, "--max-space");
   expect_usage({"--schema", "{}", "--schema-draft", "3"}, "--schema-draft");
   expect_usage({"--number-range", "1"}, "comma");
-  expect_usage({"--number-range", "1,x"}, "no number");
+  expect_usage({"--number-range", "1,x"}, "not a number");
   expect_usage({"x", "--trigger", ""}, "--trigger");
   expect_usage({"x", "--trigger-token", "1"}, "--trigger-token");
   expect_usage({"--jsonl", "--test", "x"}, "--test");

@@ -29,7 +29,7 @@ const std::vector<Words> kModes = {{"--greedy"},
                                    {"--dola", "low"},
                                    {"--repeat-penalty", "1.3", "--dry-multiplier", "1"},
                                    {"--watermark", "lefthash"},
-                                   {"--ban", "zq", "--stop", "zzq"},
+                                   {"--banned-string", "zq", "--stop", "zzq"},
                                    {"--min-tokens", "3"},
                                    {"--logprobs", "3"},
                                    {"--overflow", "ring", "--ctx", "32"}};
@@ -168,15 +168,15 @@ TEST(GrammarGenerate, TriggersLeaveTextFreeBefore) {
 
 TEST(GrammarGenerate, HealedTokensBelongToThePrompt) {
   const json object =
-      json_of(run_on_demo("generate", {"-p", "Once upon a t", "--heal", "--json", "--regex", "[a-z]{1,8}"}));
+      json_of(run_on_demo("generate", {"-p", "Once upon a t", "--token-healing", "--json", "--regex", "[a-z]{1,8}"}));
   const std::string text = object["text"];
   EXPECT_TRUE(object["stop"] == "grammar" || object["stop"] == "end_of_text") << object;
   EXPECT_TRUE(std::regex_match(text, std::regex("[a-z]{1,8}"))) << text;
 }
 
 TEST(GrammarGenerate, WrongUse) {
-  expect_usage_error({"--regex", "a", "--any-json"}, "--regex: does not go with --any-json");
-  expect_usage_error({"--grammar", "x", "--json-schema", "y"}, "does not go with");
+  expect_usage_error({"--regex", "a", "--any-json"}, "--regex: cannot be combined with --any-json");
+  expect_usage_error({"--grammar", "x", "--json-schema", "y"}, "cannot be combined with");
   expect_usage_error({"--json-space", "one"}, "--json-space");
   expect_usage_error({"--regex", "a", "--closed"}, "--closed");
   expect_usage_error({"--trigger", "x"}, "--trigger");

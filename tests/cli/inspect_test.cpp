@@ -25,7 +25,7 @@ TEST(Inspect, JsonAndTextAgree) {
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_NE(text.out.find("layers           " + object["layers"].dump()), std::string::npos);
   EXPECT_NE(text.out.find("prepared in the file"), std::string::npos);
-  EXPECT_NE(text.out.find("bits a weight    8, 8 in the head"), std::string::npos);
+  EXPECT_NE(text.out.find("bits per weight  8, 8 in the head"), std::string::npos);
   EXPECT_NE(text.out.find(object["isa"].get<std::string>()), std::string::npos);
 }
 

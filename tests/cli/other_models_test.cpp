@@ -49,8 +49,8 @@ TEST(OtherModels, WithoutATokenizerGiveEmptyTexts) {
 TEST(OtherModels, OfAnotherVocabularyAreNoAmateurs) {
   const TemporaryFolder folder;
   const std::string path = write_other_model(folder, {300, 32, 16, 1, 16, 1}, true);
-  expect_refused(run_on_demo("generate", {"-p", "hello there", "--amateur", path}), 1,
-                 "--amateur: vocabulary_size is 300");
+  expect_refused(run_on_demo("generate", {"-p", "hello there", "--contrastive-model", path}), 1,
+                 "--contrastive-model: vocabulary_size is 300");
 }
 
 TEST(OtherModels, OfOneTokenScoreNothing) {

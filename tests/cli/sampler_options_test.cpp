@@ -162,9 +162,9 @@ TEST(SamplerOptions, BansAndBiases) {
                                                {"--bad-word", "the"},
                                                {"--bad-words", "\" the\""},
                                                {"--bad-word", id},
-                                               {"--suppress", id},
+                                               {"--suppress-tokens", id},
                                                {"--suppress-tokens", id + ",5"},
-                                               {"--suppress", " the"},
+                                               {"--suppress-tokens", " the"},
                                                {"--sequence-bias", "the=-100"},
                                                {"--sequence_bias", " the=-inf"}}) {
     Words all = {"-n", "24", "--greedy"};
@@ -173,13 +173,13 @@ TEST(SamplerOptions, BansAndBiases) {
     const json object = generated(all);
     EXPECT_EQ(count(object, the), 0);
   }
-  const json only = generated({"-n", "8", "--allow", " the", "--allow", "11,278"});
+  const json only = generated({"-n", "8", "--allowed-tokens", " the", "--allowed-tokens", "11,278"});
   for (const json& token : only["tokens"]) {
     EXPECT_TRUE(token == the || token == 11 || token == 278) << token;
   }
   EXPECT_EQ(only["parameters"]["allowed_tokens"].size(), 3u);
   const json first = plain["tokens"][0];
-  const json other = generated({"-n", "8", "--greedy", "--begin-suppress", first.dump()});
+  const json other = generated({"-n", "8", "--greedy", "--begin-suppress-tokens", first.dump()});
   EXPECT_NE(other["tokens"][0], first);
   EXPECT_GT(count(other, first), 0);
 }
@@ -233,7 +233,7 @@ TEST(SamplerOptions, ThreadsChangeNothing) {
                                                {"--negative-prompt", "The sea", "--guidance-scale", "1.7"},
                                                {"--dola", "low", "--watermark", "selfhash"},
                                                {"--penalty-alpha", "0.6", "--top-k", "3"},
-                                               {"--ban", " the", "--logprobs", "3"}}) {
+                                               {"--banned-string", " the", "--logprobs", "3"}}) {
     Words one = {"-n", "12", "--threads", "1"};
     Words two = {"-n", "12", "--threads", "2", "--batch", "3"};
     one.insert(one.end(), words.begin(), words.end());

@@ -107,9 +107,9 @@ TEST(Searches, SampledAndDiverseBeams) {
 }
 
 TEST(Searches, PhrasesAppear) {
-  const json moon = search({"--num-beams", "6", "--phrase", "moon"});
+  const json moon = search({"--num-beams", "6", "--force-phrase", "moon"});
   EXPECT_NE(moon["text"].get<std::string>().find("moon"), std::string::npos) << moon["text"];
-  const json either = search({"--num-beams", "6", "--phrase", "[\"river\", \"moon\"]", "--phrase", "sea"});
+  const json either = search({"--num-beams", "6", "--force-phrase", "[\"river\", \"moon\"]", "--force-phrase", "sea"});
   const std::string text = either["text"];
   EXPECT_NE(text.find("sea"), std::string::npos) << text;
   EXPECT_NE(std::min(text.find("river"), text.find("moon")), std::string::npos) << text;
@@ -124,12 +124,12 @@ TEST(Searches, SeveralDrawsChoicesAndVotes) {
   EXPECT_EQ(drawn["tokens"], generated({"-n", "12", "--seed", "3"})["tokens"]);
   const json best = search({"--best-of", "4", "--seed", "3"});
   ASSERT_EQ(best["sequences"].size(), 1u);
-  EXPECT_EQ(best["parameters"]["search"]["choice"], "best");
+  EXPECT_EQ(best["parameters"]["search"]["rerank"], "best");
   const std::set<json> pool = distinct(drawn["sequences"]);
   EXPECT_TRUE(pool.count(best["tokens"]) != 0);
   for (const char* vote : {"exact", "ngram"}) {
     const json object = search({"--n", "4", "--seed", "3", "--vote", vote});
-    EXPECT_EQ(object["parameters"]["search"]["choice"], vote);
+    EXPECT_EQ(object["parameters"]["search"]["rerank"], vote);
     EXPECT_EQ(distinct(object["sequences"]), pool);
     for (size_t i = 1; i < 4; ++i) {
       EXPECT_LE(object["sequences"][i]["score"], object["sequences"][i - 1]["score"]);
@@ -152,7 +152,7 @@ TEST(Searches, BansHold) {
   for (const Words& mode : std::vector<Words>{
            {"--num-beams", "3"}, {"--num-beams", "3", "--do-sample"}, {"--n", "3"}, {"--penalty-alpha", "0.5"}}) {
     Words words = mode;
-    words.insert(words.end(), {"--bad-word", "the", "--suppress", ","});
+    words.insert(words.end(), {"--bad-word", "the", "--suppress-tokens", ","});
     SCOPED_TRACE(joined(words));
     const json found = search(words);
     for (const json& sequence : found["sequences"]) {

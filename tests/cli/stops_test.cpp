@@ -62,8 +62,8 @@ TEST(Stops, TokensTimeAndRepetition) {
 TEST(Stops, BannedStringsNeverCome) {
   const json plain = generated({"-n", "60", "--greedy"});
   ASSERT_TRUE(has(plain, " the"));
-  for (const char* name : {"--ban", "--ban-string", "--banned_strings"}) {
-    const json object = generated({"-n", "60", "--greedy", name, "the", "--ban", "had"});
+  for (const char* name : {"--banned-string", "--banned-strings", "--banned_strings"}) {
+    const json object = generated({"-n", "60", "--greedy", name, "the", "--banned-string", "had"});
     EXPECT_FALSE(has(object, "the")) << text_of(object);
     EXPECT_FALSE(has(object, "had")) << text_of(object);
     EXPECT_EQ(object["tokens"].size(), 60u);
@@ -71,10 +71,10 @@ TEST(Stops, BannedStringsNeverCome) {
 }
 
 TEST(Stops, HealedPromptsGoOnInTheWord) {
-  const Words words = {"-p", "Once upon a ti", "-n", "4", "--greedy", "--json", "--heal"};
+  const Words words = {"-p", "Once upon a ti", "-n", "4", "--greedy", "--json", "--token-healing"};
   const json healed = json_of(run_on_demo("generate", words));
   EXPECT_EQ(text_of(healed).rfind("me", 0), 0u) << text_of(healed);
-  EXPECT_EQ(healed["parameters"]["heal"], true);
+  EXPECT_EQ(healed["parameters"]["token_healing"], true);
 }
 
 TEST(Outputs, AlternativesAndPromptScores) {
@@ -118,7 +118,7 @@ TEST(Guides, NegativePromptAndScale) {
 TEST(Guides, Amateur) {
   const json plain = generated({"-n", "16", "--greedy"});
   const auto with = [](const Words& more) {
-    Words words = {"-n", "16", "--greedy", "--amateur", SOTTO_DEMO_MODEL};
+    Words words = {"-n", "16", "--greedy", "--contrastive-model", SOTTO_DEMO_MODEL};
     words.insert(words.end(), more.begin(), more.end());
     return generated(words);
   };
@@ -128,7 +128,7 @@ TEST(Guides, Amateur) {
   const json set = with({"--contrast-alpha", "0.3", "--contrast-beta", "0.8"});
   EXPECT_EQ(set["parameters"]["guide"]["alpha"], 0.3);
   EXPECT_EQ(set["parameters"]["guide"]["beta"], 0.8);
-  expect_refused(run_on_demo("generate", {"-p", "x", "--amateur", "none.sotto"}), 1, "none.sotto");
+  expect_refused(run_on_demo("generate", {"-p", "x", "--contrastive-model", "none.sotto"}), 1, "none.sotto");
 }
 
 TEST(States, GoOnWhereTheyWereSaved) {

@@ -58,7 +58,7 @@ TEST(Tokenize, PiecesJoinToTheText) {
 
 TEST(Tokenize, SpecialTokensOnRequestOnly) {
   const json model = json_of(run_sotto({"inspect", "--json", SOTTO_DEMO_MODEL}));
-  const json special = json_of(run_on_demo("tokenize", {"--json", "--special", "<|endoftext|>"}));
+  const json special = json_of(run_on_demo("tokenize", {"--json", "--parse-special", "<|endoftext|>"}));
   EXPECT_EQ(special["ids"], json::array({model["end_of_text_token"]}));
   const json plain = json_of(run_on_demo("tokenize", {"--json", "<|endoftext|>"}));
   EXPECT_GT(plain["ids"].size(), 1u);

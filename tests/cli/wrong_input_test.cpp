@@ -226,7 +226,7 @@ TEST(WrongParameters, OutOfRange) {
                                     {"--ctx", "1000000"},
                                     {"--batch", "5000"},
                                     {"--threads", "65"},
-                                    {"--overflow", "ring", "--sinks", "1000"}};
+                                    {"--overflow", "ring", "--sink-tokens", "1000"}};
   for (const Words& words : cases) {
     Words all = {"-p", "Once"};
     all.insert(all.end(), words.begin(), words.end());
@@ -249,7 +249,7 @@ TEST(WrongParameters, Usage) {
   expect_refused(run_on_demo("generate", {"-p", "x", "--overflow", "grow"}), kUsage, "--overflow");
   expect_refused(run_on_demo("generate", {"-p", "x", "--repeat-last-n", "-2"}), kUsage, "--repeat-last-n");
   expect_refused(run_on_demo("tokenize", {"--json", "--pieces", "x"}), kUsage, "--pieces");
-  expect_refused(run_on_demo("tokenize", {"--special", "--decode", "1"}), kUsage, "--special");
+  expect_refused(run_on_demo("tokenize", {"--parse-special", "--decode", "1"}), kUsage, "--parse-special");
   expect_refused(run_sotto({"inspect"}), kUsage, "MODEL");
 }
 

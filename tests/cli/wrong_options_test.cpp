@@ -40,8 +40,8 @@ TEST(WrongOptions, WithoutWhatTheyBelongTo) {
                                     {"--repetition-limit-window", "16"},
                                     {"--num-beam-groups", "2"},
                                     {"--diversity-penalty", "1", "--num-beams", "2"},
-                                    {"--phrase", "x"},
-                                    {"--phrase", "x", "--num-beams", "1"},
+                                    {"--force-phrase", "x"},
+                                    {"--force-phrase", "x", "--num-beams", "1"},
                                     {"--early-stopping", "never"},
                                     {"--length-penalty", "1"},
                                     {"--length-penalty", "2", "--num-beams", "1"},
@@ -70,10 +70,10 @@ TEST(WrongOptions, Together) {
                                     {"--temp", "0", "--selection", "mirostat"},
                                     {"--do-sample", "--penalty-alpha", "0.5"},
                                     {"--min-keep", "4", "--num-beams", "3"},
-                                    {"--phrase", "[]", "--num-beams", "3"},
+                                    {"--force-phrase", "[]", "--num-beams", "3"},
                                     {"--stages", "top_k", "--order", "hf"},
-                                    {"--amateur", "x", "--guidance-scale", "2"},
-                                    {"--heal", "--negative-prompt", "x"},
+                                    {"--contrastive-model", "x", "--guidance-scale", "2"},
+                                    {"--token-healing", "--negative-prompt", "x"},
                                     {"--num-beams", "4", "--best-of", "4"},
                                     {"--num-beams", "4", "--penalty-alpha", "0.5"},
                                     {"--n", "5", "--num-beams", "4"},
@@ -89,10 +89,10 @@ TEST(WrongOptions, Together) {
                                     {"--penalty-alpha", "0.5", "--n", "2"},
                                     {"--top-p", "0.5", "--penalty-alpha", "0.5"},
                                     {"--top-k", "1", "--penalty-alpha", "0.5"},
-                                    {"--ban", "x", "--num-beams", "4"},
-                                    {"--ban", "x", "--n", "2"},
-                                    {"--heal", "--n", "2"},
-                                    {"--heal", "--best-of", "2"},
+                                    {"--banned-string", "x", "--num-beams", "4"},
+                                    {"--banned-string", "x", "--n", "2"},
+                                    {"--token-healing", "--n", "2"},
+                                    {"--token-healing", "--best-of", "2"},
                                     {"--guidance-scale", "2", "--n", "2"},
                                     {"--logprobs", "3", "--n", "2"},
                                     {"--max-tokens", "-1", "--num-beams", "2"},
@@ -104,7 +104,7 @@ TEST(WrongOptions, Together) {
     all.insert(all.end(), words.begin(), words.end());
     expect_refused(run_on_demo("generate", all), 2, words[0]);
   }
-  expect_refused(run_on_demo("generate", {"--load-state", "x", "--heal"}), 2, "--heal");
+  expect_refused(run_on_demo("generate", {"--load-state", "x", "--token-healing"}), 2, "--token-healing");
 }
 
 TEST(WrongOptions, Values) {
@@ -124,7 +124,7 @@ TEST(WrongOptions, Values) {
                                     {"--best-of", "0"},
                                     {"--max-time", "-1"},
                                     {"--stop", ""},
-                                    {"--ban", ""},
+                                    {"--banned-string", ""},
                                     {"--stop", "\"\\x\""},
                                     {"--logit-bias", "the"},
                                     {"--logit-bias", "the=much"},
@@ -165,8 +165,8 @@ TEST(WrongOptions, Numbers) {
 }
 
 TEST(WrongOptions, EmptyNamesOfFiles) {
-  for (const char* option :
-       {"--load-state", "--save-state", "--amateur", "--draft", "--grammar", "--json-schema", "--tools", "--model"}) {
+  for (const char* option : {"--load-state", "--save-state", "--contrastive-model", "--draft", "--grammar",
+                             "--json-schema", "--tools", "--model"}) {
     expect_usage_error({option, ""}, std::string(option) + ": the name of the file is empty");
   }
   const std::string file = "--file: the name of the file is empty";
@@ -206,7 +206,7 @@ TEST(WrongOptions, ValuesOutOfRange) {
       {{"--num-beams", "2", "--length-penalty", "11"}, "length_penalty"},
       {{"--num-beams", "2", "--num-beam-groups", "2", "--diversity-penalty", "101"}, "diversity_penalty"},
       {{"--penalty-alpha", "2"}, "contrastive_alpha"},
-      {{"--suppress", "99999"}, "--suppress"},
+      {{"--suppress-tokens", "99999"}, "--suppress-tokens"},
       {{"--forced-last-token", "two tokens"}, "--forced-last-token"},
       {{"--logit-bias", " unbelievably=1"}, "--logit-bias"},
       {{"--stop-token", "two tokens"}, "--stop-token"}};

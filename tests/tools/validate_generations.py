@@ -301,7 +301,7 @@ def grammars(data):
     yield gbnf("cjk", CJK)
     yield gbnf("palindrome", PALINDROME)
     yield gbnf("left recursion", LEFT)
-    yield "any json", ["--any-json", "--outer-space"], ByEarley(STRICT_JSON)
+    yield "any json", ["--any-json", "--allow-surrounding-whitespace"], ByEarley(STRICT_JSON)
     for name, pattern in (("email", EMAIL), ("date", DATE), ("cyrillic", WORDS)):
         yield name, ["--regex", pattern], ByRegex(pattern)
     yield schema("enums, arrays", PERSON, "--json-space", "compact")

@@ -1,10 +1,9 @@
 // How the program fails: one line on standard error and an exit code.
 #pragma once
 
+#include <sotto.hpp>
 #include <stdexcept>
 #include <string>
-
-#include "capi/include/sotto.h"
 
 namespace sotto::cli {
 
@@ -25,11 +24,33 @@ class Failure : public std::runtime_error {
   ExitCode exit_code_;
 };
 
-// A sotto_error ready to be filled.
-sotto_error no_error();
+// The Failure "subject: message", with the place in the input if the library knows it.
+inline Failure failure_of(const std::string& subject, const Error& error) {
+  std::string message = subject + ": " + error.what();
+  if (error.offset() != Error::no_offset) message += " (byte " + std::to_string(error.offset()) + ")";
+  return Failure(message);
+}
 
-// Throws a Failure "subject: what is wrong" if `status` is negative.
-void check(sotto_status status, const sotto_error& error, const std::string& subject);
-void check(sotto_status status, const std::string& subject);
+// Calls the library. Its errors become Failures that name `subject`.
+template <typename Call>
+auto call(const std::string& subject, Call&& function) -> decltype(function()) {
+  try {
+    return function();
+  } catch (const Error& error) {
+    throw failure_of(subject, error);
+  }
+}
+
+// The same for calls that throw a stop if it left them without a result. Returns the stop, or Status::ok.
+template <typename Call>
+Status call_until_stop(const std::string& subject, Call&& function) {
+  try {
+    function();
+    return Status::ok;
+  } catch (const Error& error) {
+    if (error.status() > 0) return Status{error.status()};
+    throw failure_of(subject, error);
+  }
+}
 
 }  // namespace sotto::cli

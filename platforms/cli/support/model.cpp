@@ -1,18 +1,14 @@
-// Loads models and sessions: map, ask for the size, allocate, init.
 #include "platforms/cli/support/model.h"
 
-#include <utility>
+#include <memory>
 
-#include "platforms/cli/support/failure.h"
+#include "platforms/posix/sotto_posix.h"
 
 namespace sotto::cli {
 namespace {
 
-constexpr size_t kMessageSize = 4096;
-
-sotto_model_params model_params(const ModelOptions& options) {
-  sotto_model_params params;
-  sotto_model_params_init(&params, sizeof params);
+ModelParams model_params(const ModelOptions& options) {
+  ModelParams params;
   params.isa = options.isa;
   params.verify_checksums = options.verify_checksums ? 1 : 0;
   params.copy_weights = options.copy_weights ? 1 : 0;
@@ -20,114 +16,45 @@ sotto_model_params model_params(const ModelOptions& options) {
   return params;
 }
 
-Memory model_memory(const MappedFile& file, const ModelOptions& options) {
-  const sotto_model_params params = model_params(options);
-  sotto_error error = no_error();
-  size_t size = 0;
-  check(sotto_model_memory_size(file.bytes(), file.size(), &params, &size, &error), error, options.path);
-  return Memory(size);
-}
-
-Memory session_memory(const Model& model, const sotto_session_params& params) {
-  sotto_error error = no_error();
-  size_t size = 0;
-  check(sotto_session_memory_size(model.get(), &params, &size, &error), error, model.path());
-  return Memory(size);
+// Maps the file as long as the model and what is made of it live.
+Model map_model(const ModelOptions& options, size_t* file_size) {
+  sotto_posix_mapping mapping = {};
+  char message[4096];
+  if (sotto_posix_map_file(options.path.c_str(), &mapping, message, sizeof message) != 0) throw Failure(message);
+  *file_size = mapping.size;
+  const std::shared_ptr<const void> owner(mapping.bytes,
+                                          [mapping](const void*) mutable { sotto_posix_unmap_file(&mapping); });
+  const Bytes bytes(static_cast<const uint8_t*>(mapping.bytes), mapping.size);
+  return call(options.path, [&] { return Model::from_bytes(bytes, model_params(options), owner); });
 }
 
 }  // namespace
 
-MappedFile::MappedFile(const std::string& path) {
-  char message[kMessageSize];
-  if (sotto_posix_map_file(path.c_str(), &mapping_, message, sizeof message) != 0) {
-    throw Failure(message);
-  }
+LoadedModel::LoadedModel(const ModelOptions& options)
+    : path_(options.path), model_(map_model(options, &file_size_)), info_(model_.info()) {}
+
+Session LoadedModel::new_session(const SessionParams& params) const {
+  return call(path_, [&] { return Session::create(model_, params); });
 }
 
-Memory::Memory(size_t size) {
-  char message[kMessageSize];
-  if (sotto_posix_allocate(size, &memory_, message, sizeof message) != 0) throw Failure(message);
+TokenList LoadedModel::tokenize(std::string_view text, bool special, const std::string& subject) const {
+  return call(info_.has_tokenizer != 0 ? subject : path_, [&] { return model_.tokenize(text, special); });
 }
 
-Memory::Memory(Memory&& other) noexcept : memory_(std::exchange(other.memory_, {})) {}
-
-Memory& Memory::operator=(Memory&& other) noexcept {
-  std::swap(memory_, other.memory_);
-  return *this;
-}
-
-Model::Model(const ModelOptions& options)
-    : path_(options.path), file_(options.path), memory_(model_memory(file_, options)) {
-  const sotto_model_params params = model_params(options);
-  sotto_error error = no_error();
-  check(sotto_model_init(file_.bytes(), file_.size(), &params, memory_.bytes(), memory_.size(), &model_, &error), error,
-        path_);
-  info_.struct_size = sizeof info_;
-  check(sotto_model_get_info(model_, &info_), path_);
-}
-
-std::vector<sotto_token> Model::tokenize(std::string_view text, bool special, const std::string& subject) const {
-  std::vector<sotto_token> tokens(text.size());  // at most one token a byte
-  size_t count = 0;
-  sotto_error error = no_error();
-  const uint32_t flags = special ? SOTTO_TOKENIZE_SPECIAL : 0;
-  const sotto_status status =
-      sotto_tokenize(model_, text.data(), text.size(), flags, tokens.data(), tokens.size(), &count, &error);
-  check(status, error, status == SOTTO_TOKENIZER_MISSING ? path_ : subject);
-  tokens.resize(count);
-  return tokens;
-}
-
-std::string Model::detokenize(const std::vector<sotto_token>& tokens) const {
+std::string LoadedModel::detokenize(const TokenList& tokens) const {
   std::string text;
-  for (const sotto_token token : tokens) {
-    const char* bytes = nullptr;
-    size_t size = 0;
-    const sotto_status status = sotto_token_bytes(model_, token, &bytes, &size);
-    if (status == SOTTO_INVALID_ARGUMENT) {
+  for (const Token token : tokens) {
+    if (token < 0 || static_cast<uint32_t>(token) >= info_.vocabulary_size) {
       throw Failure("token " + std::to_string(token) + ": the vocabulary has " + std::to_string(info_.vocabulary_size) +
                     " tokens, from 0");
     }
-    check(status, path_);
-    text.append(bytes, size);
+    text += call(path_, [&] { return model_.token_bytes(token); });
   }
   return text;
 }
 
-std::string Model::text_of(const std::vector<sotto_token>& tokens) const {
+std::string LoadedModel::text_of(const TokenList& tokens) const {
   return info_.has_tokenizer != 0 ? detokenize(tokens) : "";
-}
-
-Session::Session(const Model& model, const sotto_session_params& params) : memory_(session_memory(model, params)) {
-  sotto_error error = no_error();
-  check(sotto_session_init(model.get(), &params, memory_.bytes(), memory_.size(), &session_, &error), error,
-        model.path());
-}
-
-sotto_session_info Session::info() const {
-  sotto_session_info info = {};
-  info.struct_size = sizeof info;
-  check(sotto_session_get_info(session_, &info), "session");
-  return info;
-}
-
-sotto_session_timings Session::timings() const {
-  sotto_session_timings timings = {};
-  timings.struct_size = sizeof timings;
-  check(sotto_session_get_timings(session_, &timings), "session");
-  return timings;
-}
-
-sotto_session_params default_session_params() {
-  sotto_session_params params;
-  sotto_session_params_init(&params, sizeof params);
-  return params;
-}
-
-sotto_sampler_params default_sampler_params() {
-  sotto_sampler_params params;
-  sotto_sampler_params_init(&params, sizeof params);
-  return params;
 }
 
 }  // namespace sotto::cli

@@ -1,15 +1,13 @@
-// `sotto embed`: a text as a vector, the pooled hidden states of its tokens.
+// `sotto embed`: computes the vector of a text, the pooled hidden states of its tokens.
 #include <cmath>
 #include <memory>
 #include <string>
 
 #include "platforms/cli/commands.h"
-#include "platforms/cli/generate/generate_output.h"
-#include "platforms/cli/options/option_tools.h"
-#include "platforms/cli/options/session_options.h"
-#include "platforms/cli/support/failure.h"
+#include "platforms/cli/options/cli11.h"
+#include "platforms/cli/options/common.h"
+#include "platforms/cli/support/output.h"
 #include "platforms/cli/support/text.h"
-#include "platforms/cli/support/text_input.h"
 
 namespace sotto::cli {
 namespace {
@@ -17,7 +15,7 @@ namespace {
 struct EmbedOptions {
   ModelOptions model;
   TextInput input;
-  sotto_session_params session = default_session_params();
+  SessionParams session;
   sotto_pooling pooling = SOTTO_POOL_MEAN;
   bool normalises = false;
   bool special = false;
@@ -35,15 +33,14 @@ void normalise(std::vector<float>& vector) {
 
 int run_embed(const EmbedOptions& options) {
   const std::string text = options.input.read();
-  const Model model(options.model);
-  const Session session(model, options.session);
-  const Tokens tokens = model.tokenize(text, options.special, options.input.name());
+  const LoadedModel model(options.model);
+  Session session = model.new_session(options.session);
+  const TokenList tokens = model.tokenize(text, options.special, options.input.name());
   if (tokens.empty()) throw Failure(options.input.name() + ": empty");
-  std::vector<float> embedding(model.info().embedding_size);
-  const sotto_status status =
-      sotto_session_embed(session.get(), tokens.data(), tokens.size(), options.pooling, embedding.data());
-  check(status, options.input.name());
-  if (status == SOTTO_STOP_CONTEXT_FULL) {
+  std::vector<float> embedding;
+  const Status status =
+      call_until_stop(options.input.name(), [&] { embedding = session.embed(tokens, options.pooling); });
+  if (status == Status::context_full) {
     throw Failure(options.input.name() + ": " + std::to_string(tokens.size()) + " tokens do not fit a context of " +
                   std::to_string(session.info().context_tokens));
   }
@@ -52,7 +49,7 @@ int run_embed(const EmbedOptions& options) {
   for (const float value : embedding) values.push_back(shortest(value));
   const Json answer = options.json ? Json{{"model", to_utf8(model.path())},
                                           {"tokens", tokens},
-                                          {"pooling", name_of(pooling_names(), options.pooling)},
+                                          {"pooling", name_of(kPoolingNames, options.pooling)},
                                           {"normalised", options.normalises},
                                           {"embedding", std::move(values)}}
                                    : std::move(values);
@@ -64,23 +61,23 @@ int run_embed(const EmbedOptions& options) {
 
 void add_embed(CLI::App& app, Run& run) {
   auto options = std::make_shared<EmbedOptions>();
-  CLI::App* command = app.add_subcommand("embed", "Turn a text into a vector");
+  CLI::App* command = app.add_subcommand("embed", "Compute the vector of a text");
   add_model_option(*command, options->model);
   add_text_input(*command, options->input);
   add_choice(*command, "--pool,--pooling", options->pooling, "The last token's hidden state, or the mean of all",
-             pooling_names());
-  command->add_flag("--normalise,--normalize", options->normalises, "Make its length 1");
-  command->add_flag("--special", options->special, "<|endoftext|> and the like in the text are special tokens");
-  add_thread_option(*command, options->session);
-  add_context_option(*command, options->session);
+             kPoolingNames);
+  command->add_flag("--normalise,--normalize", options->normalises, "Scale the vector to length 1");
+  command->add_flag(with_underscores("--parse-special"), options->special, kSpecialHelp);
+  add_thread_and_context_options(*command, options->session);
   add_weight_options(*command, options->model);
-  command->add_flag("--json", options->json, "A JSON object with tokens and settings, not the list of numbers alone");
+  command->add_flag("--json", options->json,
+                    "A JSON object with tokens and settings instead of only the list of numbers");
   command->footer(
       "Examples:\n"
       "  sotto embed -m demo.sotto \"It was a dark and stormy night\"\n"
       "  sotto embed -m demo.sotto -f chapter.txt --pool last --normalise --json");
   command->callback([&run, options, command] {
-    settle_text_input(*command, options->input);
+    validate_text_input(*command, options->input);
     run = [options] { return run_embed(*options); };
   });
 }

@@ -1,22 +1,19 @@
-// `sotto inspect`: what a model file holds and what running it takes.
+// `sotto inspect`: shows what a model file contains and how much memory it takes.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "platforms/cli/commands.h"
-#include "platforms/cli/grammar/grammar.h"
-#include "platforms/cli/options/option_tools.h"
-#include "platforms/cli/support/failure.h"
+#include "platforms/cli/grammar/matching.h"
+#include "platforms/cli/options/cli11.h"
+#include "platforms/cli/options/common.h"
 #include "platforms/cli/support/text.h"
 
 namespace sotto::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct InspectOptions {
   ModelOptions model;
@@ -29,15 +26,13 @@ struct SessionMemory {
 };
 
 // For contexts that double up to the model's maximum, the maximum included.
-std::vector<SessionMemory> session_memory(const Model& model) {
+std::vector<SessionMemory> session_memory(const LoadedModel& model) {
   const uint32_t most = model.info().max_context_tokens;
   std::vector<SessionMemory> rows;
   for (uint64_t context = 128;; context *= 2) {
-    sotto_session_params params = default_session_params();
+    SessionParams params;
     params.context_tokens = static_cast<uint32_t>(std::min<uint64_t>(context, most));
-    size_t size = 0;
-    sotto_error error = no_error();
-    check(sotto_session_memory_size(model.get(), &params, &size, &error), error, model.path());
+    const size_t size = call(model.path(), [&] { return Session::required_memory(model.get(), params); });
     rows.push_back({params.context_tokens, size});
     if (context >= most) return rows;
   }
@@ -45,8 +40,8 @@ std::vector<SessionMemory> session_memory(const Model& model) {
 
 void print_row(const char* name, const std::string& value) { std::printf("%-16s %s\n", name, value.c_str()); }
 
-void print_text(const Model& model) {
-  const sotto_model_info& info = model.info();
+void print_text(const LoadedModel& model) {
+  const ModelInfo& info = model.info();
   print_row("file", model.path() + ", " + byte_size(model.file_size()));
   print_row("parameters", with_thousands(info.parameter_count));
   print_row("layers", std::to_string(info.layer_count));
@@ -66,16 +61,16 @@ void print_text(const Model& model) {
   print_row("instruction set", sotto_isa_text(info.isa));
   print_row("weights", byte_size(info.weight_bytes) + " read for each token, " +
                            (info.packed_in_place != 0 ? "in place from the file" : "packed at load"));
-  print_row("bits a weight",
+  print_row("bits per weight",
             std::to_string(info.layer_weight_bits) + ", " + std::to_string(info.head_weight_bits) + " in the head");
-  print_row("model memory", byte_size(model.memory_size()));
+  print_row("model memory", byte_size(model.get().memory_size()));
   for (const SessionMemory& row : session_memory(model)) {
     print_row("session memory", byte_size(row.size) + " for " + with_thousands(row.context_tokens) + " tokens");
   }
 }
 
-void print_json(const Model& model) {
-  const sotto_model_info& info = model.info();
+void print_json(const LoadedModel& model) {
+  const ModelInfo& info = model.info();
   Json sessions = Json::array();
   for (const SessionMemory& row : session_memory(model)) {
     sessions.push_back({{"context_tokens", row.context_tokens}, {"bytes", row.size}});
@@ -100,15 +95,15 @@ void print_json(const Model& model) {
                        {"head_weight_bits", info.head_weight_bits},
                        {"vocabulary_bytes", info.vocabulary_bytes},
                        {"packed_in_place", info.packed_in_place != 0},
-                       {"model_memory_bytes", model.memory_size()},
+                       {"model_memory_bytes", model.get().memory_size()},
                        {"session_memory", sessions}};
   std::printf("%s\n", object.dump(2).c_str());
 }
 
 int run_inspect(const InspectOptions& options) {
-  const Model model(options.model);
-  // Loading leaves the vocabulary to its first user.
-  if (options.model.verify_checksums && model.info().vocabulary_bytes != 0) Vocabulary{model};
+  const LoadedModel model(options.model);
+  // Loading does not check the vocabulary; its first use does.
+  if (options.model.verify_checksums && model.info().vocabulary_bytes != 0) model_vocabulary(model);
   if (options.json) {
     print_json(model);
   } else {
@@ -123,11 +118,10 @@ int run_inspect(const InspectOptions& options) {
 void add_inspect(CLI::App& app, Run& run) {
   auto options = std::make_shared<InspectOptions>();
   options->model.verify_checksums = false;
-  CLI::App* command = app.add_subcommand("inspect", "Show a model's shape and memory");
+  CLI::App* command = app.add_subcommand("inspect", "Show the shape and the memory of a model");
   command->add_option("MODEL", options->model.path, "A .sotto file")->required()->type_name("")->check(file_name());
   command->add_flag("--verify", options->model.verify_checksums,
-                    "Check the bytes of the tensors and the vocabulary too, not the structure "
-                    "alone");
+                    "Check also the bytes of the tensors and the vocabulary, not only the structure");
   command->add_flag("--json", options->json, "One JSON object");
   add_isa_option(*command, options->model);
   command->footer(

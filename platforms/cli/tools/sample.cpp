@@ -1,11 +1,16 @@
-// `sotto sample`: what a chain of settings makes of given logits; needs no model.
+// `sotto sample`: shows what a chain of settings leaves of given logits; needs no model.
+#include <cmath>
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "platforms/cli/commands.h"
-#include "platforms/cli/options/option_tools.h"
-#include "platforms/cli/support/failure.h"
-#include "platforms/cli/tools/sample_jsonl.h"
+#include "platforms/cli/options/common.h"
+#include "platforms/cli/options/sampler.h"
+#include "platforms/cli/support/text.h"
 
 namespace sotto::cli {
 namespace {
@@ -15,39 +20,198 @@ struct SampleOptions {
   std::string path = "-";
 };
 
+// {"logits" or "probs", "history", "generated", "mask", "params", "draws"}.
+struct SampleRequest {
+  std::vector<float> logits;
+  TokenList history;
+  uint64_t generated_count = 0;
+  uint64_t token_limit = 0;
+  std::vector<uint64_t> allowed;  // one bit per token; empty: all
+  uint32_t draw_count = 0;
+  SamplerParams params;  // what is not given is off
+};
+
+constexpr size_t kMaxVocabulary = size_t{1} << 22;
+
+std::vector<float> read_logits(const Json& object) {
+  if (object.contains("logits") == object.contains("probs")) {
+    throw Failure("give either \"logits\" or \"probs\"");
+  }
+  const bool are_logits = object.contains("logits");
+  const std::string name = are_logits ? "logits" : "probs";
+  std::vector<float> logits;
+  for (const Json& value : to_list(object[name], name)) {
+    const float number = to_float(value, name);
+    if (!are_logits && !(number >= 0.0f && std::isfinite(number))) {
+      throw Failure("probs contains " + value.dump() + ", which is not a probability");
+    }
+    logits.push_back(are_logits ? number : std::log(number));
+  }
+  if (logits.empty() || logits.size() > kMaxVocabulary) {
+    throw Failure(name + " contains " + std::to_string(logits.size()) + " numbers; it must contain 1 to 4194304");
+  }
+  return logits;
+}
+
+std::vector<uint64_t> read_mask(const Json& list, size_t vocabulary_size) {
+  if (to_list(list, "mask").size() != vocabulary_size) {
+    throw Failure("mask contains " + std::to_string(list.size()) + " entries for " + std::to_string(vocabulary_size) +
+                  " tokens");
+  }
+  std::vector<uint64_t> words((vocabulary_size + 63) / 64);
+  for (size_t i = 0; i < vocabulary_size; ++i) {
+    if (to_bool(list[i], "mask")) words[i / 64] |= uint64_t{1} << i % 64;
+  }
+  return words;
+}
+
+void check_names(const Json& object) {
+  if (!object.is_object()) throw Failure("a line is an object with \"logits\" or \"probs\"");
+  constexpr const char* kKnown[] = {"logits", "probs", "history", "generated", "mask", "params", "draws", "id"};
+  for (const auto& item : object.items()) {
+    bool is_known = false;
+    for (const char* known : kKnown) is_known |= item.key() == known;
+    if (!is_known) throw Failure("\"" + item.key() + "\": no such field");
+  }
+}
+
+// The limit belongs to the input, not to the sampler.
+void read_params(Json params, SampleRequest& request) {
+  if (params.is_object()) {
+    for (const char* name : {"max_tokens", "max_new_tokens", "num_predict"}) {
+      if (!params.contains(name)) continue;
+      if (!params[name].is_null()) request.token_limit = to_count(params[name], name);
+      params.erase(name);
+    }
+  }
+  read_sampler_json(params, request.params);
+}
+
+std::string in_line(const std::string& message, uint64_t number) {
+  return to_utf8("line " + std::to_string(number) + ": " + message);
+}
+
+// Throws a Failure that names the part that is wrong.
+SampleRequest read_request(const Json& object) {
+  check_names(object);
+  SampleRequest request;
+  request.params.temperature = 1.0f;
+  request.params.top_k = 0;
+  request.params.top_p = 1.0f;
+  request.params.min_p = 0.0f;
+  request.logits = read_logits(object);
+  if (object.contains("history")) request.history = to_tokens(object["history"], "history");
+  if (object.contains("generated")) {
+    request.generated_count = to_count(object["generated"], "generated");
+  }
+  if (object.contains("mask")) request.allowed = read_mask(object["mask"], request.logits.size());
+  if (object.contains("draws")) request.draw_count = to_count(object["draws"], "draws");
+  if (object.contains("params")) read_params(object["params"], request);
+  return request;
+}
+
+// A sampler without a session. It is made again when a request needs another size.
+class ChainRunner {
+ public:
+  explicit ChainRunner(const ModelOptions& options) {
+    if (!options.path.empty()) model_.emplace(options);
+  }
+
+  // {"kept": {id: p}}, and with draws {"counts": {id: n}}.
+  Json run(const SampleRequest& request) {
+    fit(request.logits.size(), list_bytes(request.params));
+    call("params", [&] { sampler_->set(request.params); });
+    SamplerInput input;
+    input.logits = request.logits;
+    input.allowed = request.allowed;
+    input.history = request.history;
+    input.generated_count = request.generated_count;
+    input.token_limit = request.token_limit;
+    Json answer = {{"kept", kept(input)}};
+    if (request.draw_count > 0) answer["counts"] = counts(input, request.draw_count);
+    return answer;
+  }
+
+ private:
+  void fit(size_t vocabulary_size, uint32_t list_bytes) {
+    if (sampler_ && vocabulary_size == vocabulary_size_ && list_bytes <= list_bytes_) return;
+    if (model_ && model_->info().vocabulary_size != vocabulary_size) {
+      throw Failure("sampler: vocabulary_size is " + std::to_string(vocabulary_size) + ", the model's is " +
+                    std::to_string(model_->info().vocabulary_size));
+    }
+    sampler_ = call("sampler", [&] {
+      return model_ ? Sampler::create(model_->get(), list_bytes) : Sampler::create(vocabulary_size, list_bytes);
+    });
+    vocabulary_size_ = vocabulary_size;
+    list_bytes_ = list_bytes;
+  }
+
+  Json kept(const SamplerInput& input) {
+    const std::vector<Candidate> candidates = call("sampler", [&] { return sampler_->apply(input); });
+    Json object = Json::object();
+    auto& entries = object.get_ref<Json::object_t&>();
+    entries.reserve(candidates.size());  // ordered objects search for a key that is set by name
+    for (const Candidate& candidate : candidates) {
+      if (candidate.probability == 0.0f) continue;  // left by the chain, but never selected
+      entries.emplace_back(std::to_string(candidate.token), number_json(candidate.probability));
+    }
+    return object;
+  }
+
+  Json counts(SamplerInput input, uint32_t draw_count) {
+    std::map<Token, uint64_t> counts;
+    for (uint32_t draw = 0; draw < draw_count; ++draw) {
+      input.sequence = draw;  // has random numbers of its own
+      ++counts[call("sampler", [&] { return sampler_->pick(input); })];
+    }
+    Json object = Json::object();
+    for (const auto& [token, count] : counts) object[std::to_string(token)] = count;
+    return object;
+  }
+
+  std::optional<LoadedModel> model_;
+  std::optional<Sampler> sampler_;
+  size_t vocabulary_size_ = 0;
+  uint32_t list_bytes_ = 0;
+};
+
 int run_sample(const SampleOptions& options) {
-  std::unique_ptr<Model> model;
-  if (!options.model.path.empty()) model = std::make_unique<Model>(options.model);
-  ChainRunner runner(model.get());
-  return sample_lines(options.path, runner) ? kExitOk : kExitFailure;
+  ChainRunner runner(options.model);
+  const auto sample = [&](const std::string& line) {
+    const Json object = parse_python_json(line);
+    Json answer = runner.run(read_request(object));
+    if (object.contains("id")) answer["id"] = object["id"];
+    return answer;
+  };
+  const auto refuse = [](const std::string& message, uint64_t number) {
+    return Json{{"error", in_line(message, number)}, {"line", number}};
+  };
+  return answer_lines(options.path, sample, refuse) ? kExitOk : kExitFailure;
 }
 
 }  // namespace
 
 void add_sample(CLI::App& app, Run& run) {
   auto options = std::make_shared<SampleOptions>();
-  CLI::App* command = app.add_subcommand("sample", "Show which tokens settings leave of given logits, and how likely");
+  CLI::App* command =
+      app.add_subcommand("sample", "Show which tokens the sampler keeps of given logits, and how likely");
   command->add_option("--jsonl", options->path, "Lines of JSON from FILE; -: standard input")
       ->type_name("[FILE]")
       ->expected(0, 1)
       ->default_str("-")
       ->required();
-  command
-      ->add_option("-m,--model", options->model.path,
-                   "A model for the texts of tokens and the end of text; without it no token "
-                   "has a text or ends one")
-      ->type_name("FILE")
-      ->check(file_name());
+  add_optional_model(*command, options->model,
+                     "A model for the texts of tokens and the end of text; without it no token has a text or ends one");
   command->footer(
       "A line: {\"logits\": [...], \"history\": [...], \"params\": {...}}; its answer:\n"
       "{\"kept\": {id: probability}}, the distribution that the chain leaves.\n"
-      "  logits or probs  a number for each token; null, \"-inf\", \"nan\" are possible logits\n"
+      "  logits or probs  a number for each token; logits may be null, \"-inf\", \"nan\"\n"
       "  history          the tokens before; \"generated\": how many of them, at the end, were\n"
       "                   generated [0]\n"
       "  mask             true or false for each token: whether it may come\n"
       "  params           as the options of sotto generate, with _ for -; what is not given is\n"
       "                   off (temperature 1, no truncation)\n"
-      "  draws            so many tokens are drawn as well: {\"counts\": {id: number}}\n"
+      "  draws            number of tokens to draw as well: {\"counts\": {id: number}}\n"
       "  id               is repeated in the answer\n"
       "A bad line becomes {\"error\":...,\"line\":N}, and the exit code is 1 at the end.\n"
       "\n"

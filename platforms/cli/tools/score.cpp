@@ -1,4 +1,4 @@
-// `sotto score`: how likely a model finds a text.
+// `sotto score`: computes how likely a model finds a text.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -6,13 +6,10 @@
 #include <string>
 
 #include "platforms/cli/commands.h"
-#include "platforms/cli/generate/generate_output.h"
-#include "platforms/cli/options/option_tools.h"
-#include "platforms/cli/options/session_options.h"
-#include "platforms/cli/support/failure.h"
-#include "platforms/cli/support/progress.h"
+#include "platforms/cli/options/cli11.h"
+#include "platforms/cli/options/common.h"
+#include "platforms/cli/support/output.h"
 #include "platforms/cli/support/text.h"
-#include "platforms/cli/support/text_input.h"
 
 namespace sotto::cli {
 namespace {
@@ -20,7 +17,7 @@ namespace {
 struct ScoreOptions {
   ModelOptions model;
   TextInput input;
-  sotto_session_params session = default_session_params();
+  SessionParams session;
   uint32_t stride = 0;  // 0: half the context
   bool starts = false;
   bool special = false;
@@ -29,7 +26,7 @@ struct ScoreOptions {
 };
 
 struct Scores {
-  Tokens tokens;
+  TokenList tokens;
   std::vector<float> log_probabilities;  // NaN: not scored
   uint64_t scored_count = 0;
   uint64_t scored_bytes = 0;
@@ -39,15 +36,9 @@ struct Scores {
   double bits_per_byte() const { return -log_probability / std::log(2.0) / static_cast<double>(scored_bytes); }
 };
 
-void evaluate(const Session& session, const sotto_token* tokens, size_t count, float* values) {
-  sotto_score score = {};
-  score.struct_size = sizeof score;
-  check(sotto_session_score(session.get(), tokens, count, values, &score), "text");
-}
-
-// Texts beyond the context are scored in windows that begin `stride` tokens apart: each token
-// once, with at least context - stride tokens before it.
-void score_windows(const ScoreOptions& options, const Session& session, Scores& scores) {
+// Texts longer than the context are scored in windows that begin `stride` tokens apart: each token once, with at least
+// context - stride tokens before it.
+void score_windows(const ScoreOptions& options, Session& session, Scores& scores) {
   const size_t count = scores.tokens.size();
   const size_t context = session.info().context_tokens;
   const size_t stride = options.stride != 0 ? options.stride : context / 2;
@@ -59,19 +50,21 @@ void score_windows(const ScoreOptions& options, const Session& session, Scores& 
     const size_t end = std::min(count, begin + context);
     std::vector<float> values(end - begin);
     // In batches, so that progress can be seen.
+    std::vector<float> batch;
     for (size_t from = begin; from < end;) {
       const size_t size = std::min<size_t>(end - from, session.info().batch_tokens);
-      evaluate(session, scores.tokens.data() + from, size, values.data() + (from - begin));
+      call("text", [&] { session.score({scores.tokens.data() + from, size}, &batch); });
+      std::copy(batch.begin(), batch.end(), values.begin() + static_cast<ptrdiff_t>(from - begin));
       from += size;
       progress.show(std::max(from, done));
     }
     for (; done < end; ++done) scores.log_probabilities[done] = values[done - begin];
     begin += stride;
-    if (done < count) sotto_session_reset(session.get());
+    if (done < count) session.reset();
   }
 }
 
-Scores score_text(const ScoreOptions& options, const Model& model, const Session& session, const std::string& text) {
+Scores score_text(const ScoreOptions& options, const LoadedModel& model, Session& session, const std::string& text) {
   Scores scores;
   if (options.starts) {
     if (model.info().end_of_text_token < 0) {
@@ -79,7 +72,7 @@ Scores score_text(const ScoreOptions& options, const Model& model, const Session
     }
     scores.tokens.push_back(model.info().end_of_text_token);
   }
-  const Tokens tokens = model.tokenize(text, options.special, options.input.name());
+  const TokenList tokens = model.tokenize(text, options.special, options.input.name());
   scores.tokens.insert(scores.tokens.end(), tokens.begin(), tokens.end());
   if (scores.tokens.size() < 2) {
     throw Failure(options.input.name() + ": nothing to score: the first token follows no other" +
@@ -95,7 +88,7 @@ Scores score_text(const ScoreOptions& options, const Model& model, const Session
   return scores;
 }
 
-void print_scores(const ScoreOptions& options, const Model& model, const Scores& scores) {
+void print_scores(const ScoreOptions& options, const LoadedModel& model, const Scores& scores) {
   TextStream stream;
   if (options.per_token) {
     for (size_t i = 0; i < scores.tokens.size(); ++i) {
@@ -114,7 +107,7 @@ void print_scores(const ScoreOptions& options, const Model& model, const Scores&
   stream.write(lines);
 }
 
-Json scores_json(const ScoreOptions& options, const Model& model, const Scores& scores) {
+Json scores_json(const ScoreOptions& options, const LoadedModel& model, const Scores& scores) {
   Json values = Json::array();
   for (size_t i = 0; i < scores.tokens.size(); ++i) {
     values.push_back(i == 0 ? Json() : number_json(scores.log_probabilities[i]));
@@ -132,12 +125,13 @@ Json scores_json(const ScoreOptions& options, const Model& model, const Scores& 
 
 int run_score(const ScoreOptions& options) {
   const std::string text = options.input.read();
-  const Model model(options.model);
-  const Session session(model, options.session);
+  const LoadedModel model(options.model);
+  Session session = model.new_session(options.session);
   // Of a window's tokens the first follows no other: the window before it must score that one.
   const uint32_t context = session.info().context_tokens;
   if (options.stride >= context) {
-    throw Failure("--stride: must be less than the " + std::to_string(context) + " tokens of the context");
+    throw Failure("--stride: is " + std::to_string(options.stride) + "; it must be less than the context of " +
+                  std::to_string(context) + " tokens");
   }
   const Scores scores = score_text(options, model, session, text);
   if (options.json) {
@@ -152,17 +146,17 @@ int run_score(const ScoreOptions& options) {
 
 void add_score(CLI::App& app, Run& run) {
   auto options = std::make_shared<ScoreOptions>();
-  CLI::App* command = app.add_subcommand("score", "Tell how likely a model finds a text");
+  CLI::App* command = app.add_subcommand("score", "Compute how likely a model finds a text");
   add_model_option(*command, options->model);
   add_text_input(*command, options->input);
-  command->add_flag("--special", options->special, "<|endoftext|> and the like in the text are special tokens");
+  command->add_flag(with_underscores("--parse-special"), options->special, kSpecialHelp);
   command->add_flag("--start", options->starts,
-                    "Score the first token too, as the start of a text: behind the end of another");
-  command->add_flag("--tokens", options->per_token, "One token a line first: id, ln p, text");
-  add_value(*command, "--stride", options->stride, "Texts beyond the context: windows begin so many tokens apart", "N")
+                    "Score also the first token, as the start of a text after the end of another");
+  command->add_flag("--tokens", options->per_token, "First one line per token: id, ln p, text");
+  add_value(*command, "--stride", options->stride,
+            "For texts longer than the context: number of tokens from one window to the next", "N")
       ->default_str("half the context");
-  add_thread_option(*command, options->session);
-  add_context_option(*command, options->session);
+  add_thread_and_context_options(*command, options->session);
   add_weight_options(*command, options->model);
   command->add_flag("--json", options->json, "One JSON object");
   command->footer(
@@ -171,8 +165,8 @@ void add_score(CLI::App& app, Run& run) {
       "  sotto score -m demo.sotto -f chapter.txt --json\n"
       "  sotto score -m demo.sotto --tokens --start < chapter.txt");
   command->callback([&run, options, command] {
-    settle_text_input(*command, options->input);
-    refuse_with(*command, "--tokens", {"--json"}, "it tells them as well");
+    validate_text_input(*command, options->input);
+    reject_with(*command, "--tokens", {"--json"}, "JSON contains them");
     run = [options] { return run_score(*options); };
   });
 }

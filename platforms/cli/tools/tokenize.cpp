@@ -1,23 +1,21 @@
-// `sotto tokenize`: text to token ids and back.
+// `sotto tokenize`: converts text to token ids and back.
 #include <unistd.h>
 
 #include <cstdio>
 #include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "platforms/cli/commands.h"
-#include "platforms/cli/support/failure.h"
+#include "platforms/cli/options/cli11.h"
+#include "platforms/cli/options/common.h"
+#include "platforms/cli/support/json.h"
 #include "platforms/cli/support/text.h"
-#include "platforms/cli/support/token_text.h"
-#include "platforms/cli/tools/tokenize_jsonl.h"
+#include "platforms/cli/support/tokens.h"
 
 namespace sotto::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct TokenizeOptions {
   ModelOptions model;
@@ -33,31 +31,30 @@ struct TokenizeOptions {
 
 void print_line(const std::string& line) { std::printf("%s\n", line.c_str()); }
 
-void print_pieces(const Model& model, const std::vector<sotto_token>& tokens) {
-  for (const sotto_token token : tokens) {
+void print_pieces(const LoadedModel& model, const TokenList& tokens) {
+  for (const Token token : tokens) {
     print_line(std::to_string(token) + '\t' + in_quotes(model.detokenize({token})));
   }
 }
 
-void encode(const TokenizeOptions& options, const Model& model) {
+void encode(const TokenizeOptions& options, const LoadedModel& model) {
   const std::string text = options.has_text ? options.text : read_all("-");
-  const std::vector<sotto_token> tokens =
-      model.tokenize(text, options.special, options.has_text ? "text" : "standard input");
+  const TokenList tokens = model.tokenize(text, options.special, options.has_text ? "text" : "standard input");
   if (options.pieces) return print_pieces(model, tokens);
   if (options.json) {
     return print_line(Json{{"text", text}, {"ids", tokens}, {"count", tokens.size()}}.dump());
   }
   std::string line;
-  for (const sotto_token token : tokens) {
+  for (const Token token : tokens) {
     line += (line.empty() ? "" : " ") + std::to_string(token);
   }
   print_line(line);
 }
 
-void decode(const TokenizeOptions& options, const Model& model) {
+void decode(const TokenizeOptions& options, const LoadedModel& model) {
   std::string list;
   for (const std::string& word : options.ids) list += word + ' ';
-  std::vector<sotto_token> tokens = require_ids(list);
+  TokenList tokens = require_ids(list);
   if (tokens.empty()) tokens = require_ids(read_all("-"));
   if (options.pieces) return print_pieces(model, tokens);
   const std::string bytes = model.detokenize(tokens);
@@ -70,8 +67,28 @@ void decode(const TokenizeOptions& options, const Model& model) {
   std::fwrite(bytes.data(), 1, bytes.size(), stdout);  // exactly, for pipes and files
 }
 
+Json convert_line(const LoadedModel& model, bool special, const std::string& line) {
+  const Json request = parse_json(line);
+  const bool has_text = request.is_object() && request.contains("text");
+  const bool has_ids = request.is_object() && request.contains("ids");
+  if (has_text == has_ids) throw Failure("needs to be an object with \"text\" or with \"ids\"");
+  if (has_ids) return text_json(model.detokenize(to_tokens(request["ids"], "ids")));
+  if (!request["text"].is_string()) throw Failure("\"text\" is not a string");
+  const auto& text = request["text"].get_ref<const std::string&>();
+  return {{"ids", model.tokenize(text, special, "text")}};
+}
+
+// Converts the lines of standard input. Returns false if one was not a request.
+bool convert_lines(const LoadedModel& model, bool special) {
+  const auto convert = [&](const std::string& line) { return convert_line(model, special, line); };
+  const auto refuse = [](const std::string& message, uint64_t number) {
+    return Json{{"error", to_utf8(message)}, {"line", number}};
+  };
+  return answer_lines("-", convert, refuse);
+}
+
 int run_tokenize(const TokenizeOptions& options) {
-  const Model model(options.model);
+  const LoadedModel model(options.model);
   bool good = true;
   if (options.jsonl) {
     good = convert_lines(model, options.special);
@@ -88,13 +105,13 @@ void check_combination(const TokenizeOptions& options) {
   const int forms = options.pieces + options.json + options.jsonl;
   if (forms > 1) throw CLI::ValidationError("Give one of --pieces, --json and --jsonl");
   if (options.has_text && (options.decode || options.jsonl)) {
-    throw CLI::ValidationError("TEXT does not go with --decode or --jsonl");
+    throw CLI::ValidationError("TEXT cannot be combined with --decode or --jsonl");
   }
   if (options.decode && options.special) {
-    throw CLI::ValidationError("--special", "has no effect with --decode");
+    reject("--parse-special", "has no effect with --decode");
   }
   if (options.decode && options.jsonl) {
-    throw CLI::ValidationError("--jsonl finds out by itself what to decode");
+    throw CLI::ValidationError("--decode cannot be combined with --jsonl, which decodes the lines that have ids");
   }
 }
 
@@ -102,18 +119,20 @@ void check_combination(const TokenizeOptions& options) {
 
 void add_tokenize(CLI::App& app, Run& run) {
   auto options = std::make_shared<TokenizeOptions>();
-  CLI::App* command = app.add_subcommand("tokenize", "Turn text into token ids, or back");
+  CLI::App* command = app.add_subcommand("tokenize", "Convert text to token ids, or back");
   add_model_option(*command, options->model);
   command->add_option("TEXT", options->text, "The text; standard input if absent")->type_name("");
-  command->add_option("--decode", options->ids, "Turn ids into text; from standard input if there are none here")
+  command
+      ->add_option("--decode", options->ids,
+                   "Convert ids to text; reads them from standard input if there are none here")
       ->expected(0, std::numeric_limits<int>::max())
       ->type_name("IDS...");
-  command->add_flag("--special", options->special, "<|endoftext|> and the like in the text are special tokens");
-  command->add_flag("--pieces", options->pieces, "One token a line: id, tab, its text");
+  command->add_flag(with_underscores("--parse-special"), options->special, kSpecialHelp);
+  command->add_flag("--pieces", options->pieces, "One line per token: id, tab, text");
   command->add_flag("--json", options->json, "One JSON object");
   command->add_flag("--jsonl", options->jsonl,
-                    "For each line {\"text\":...} of standard input a line {\"ids\":[...]}, and "
-                    "the other way round; a bad line becomes {\"error\":...,\"line\":N}");
+                    "Answer each line {\"text\":...} of standard input with {\"ids\":[...]} and the other way round; "
+                    "a bad line becomes {\"error\":...,\"line\":N}");
   command->footer(
       "Examples:\n"
       "  sotto tokenize -m demo.sotto \"Once upon a time\"\n"

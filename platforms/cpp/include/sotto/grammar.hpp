@@ -2,6 +2,7 @@
 #ifndef SOTTO_GRAMMAR_HPP
 #define SOTTO_GRAMMAR_HPP
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -123,7 +124,9 @@ class Grammar {
       lowered.log = &detail::call_log;
       lowered.log_user_data = const_cast<LogFunction*>(&params.log);
     }
-    for (size_t size = sotto_grammar_typical_memory(source.size());; size *= 4) {
+    const size_t limit = params.memory_limit;
+    for (size_t size = std::min(sotto_grammar_typical_memory(source.size()), limit);;
+         size = size < limit / 2 ? 2 * size : limit) {
       detail::Report report;
       Memory memory;
       SOTTO_HPP_TRY_(detail::allocate(size, memory));
@@ -131,12 +134,12 @@ class Grammar {
       size_t kept = 0;
       const sotto_status status = sotto_grammar_compile(source.data(), source.size(), &lowered, memory.data(), size,
                                                         &grammar, &kept, report.out());
-      if (status == SOTTO_GRAMMAR_TOO_LARGE && size < params.memory_limit / 4) continue;
+      if (status == SOTTO_GRAMMAR_TOO_LARGE && size < limit) continue;
       SOTTO_HPP_TRY_(status);
       // An image takes no more than it needs; what was compiled keeps its work room.
       Memory image;
       SOTTO_HPP_TRY_PLAIN_(save(grammar, image));
-      return load(std::move(image));
+      return load(std::move(image), size);
     }
   }
 
@@ -145,7 +148,7 @@ class Grammar {
     Memory memory;
     SOTTO_HPP_TRY_PLAIN_(detail::allocate(image.size(), memory));
     if (!image.empty()) std::memcpy(memory.data(), image.data(), image.size());
-    return load(std::move(memory));
+    return load(std::move(memory), image.size());
   }
 
   Grammar(Grammar&&) = default;
@@ -157,11 +160,17 @@ class Grammar {
     return std::vector<uint8_t>(image, image + state_->memory.size());
   }
 
+  // Bytes of the grammar, and bytes of memory that compiling it took (the same for a loaded one).
+  size_t size() const { return state_->memory.size(); }
+  size_t compile_memory_size() const { return state_->compile_memory_size; }
+
   const sotto_grammar* c_grammar() const { return state_->handle; }
   std::shared_ptr<const void> state() const { return state_; }
 
  private:
-  using State = detail::ObjectState<const sotto_grammar>;
+  struct State : detail::ObjectState<const sotto_grammar> {
+    size_t compile_memory_size = 0;
+  };
 
   explicit Grammar(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
@@ -172,9 +181,10 @@ class Grammar {
     return status < 0 ? status : sotto_grammar_save(grammar, image.data(), size, &size);
   }
 
-  static Result<Grammar> load(Memory image) {
+  static Result<Grammar> load(Memory image, size_t compile_memory_size) {
     auto state = std::make_shared<State>();
     state->memory = std::move(image);
+    state->compile_memory_size = compile_memory_size;
     detail::Report report;
     SOTTO_HPP_TRY_(sotto_grammar_load(state->memory.data(), state->memory.size(), &state->handle, report.out()));
     return Grammar(std::move(state));
@@ -202,6 +212,33 @@ class Matcher {
   // For texts only.
   static Result<Matcher> create(const Grammar& grammar, const MatcherParams& params = {}) {
     return create(grammar, nullptr, params);
+  }
+  // `vocabulary` may be null.
+  static Result<Matcher> create(const Grammar& grammar, const Vocabulary* vocabulary, const MatcherParams& params) {
+    auto state = std::make_shared<State>();
+    state->uses.push_back(grammar.state());
+    if (vocabulary) {
+      state->uses.push_back(vocabulary->state());
+      state->token_count = vocabulary->size();
+    }
+    const sotto_vocabulary* c_vocabulary = vocabulary ? vocabulary->c_vocabulary() : nullptr;
+    detail::Report report;
+    size_t size = 0;
+    SOTTO_HPP_TRY_(sotto_matcher_memory_size(grammar.c_grammar(), c_vocabulary, &params, &size, report.out()));
+    SOTTO_HPP_TRY_(detail::allocate(size, state->memory));
+    SOTTO_HPP_TRY_(sotto_matcher_init(grammar.c_grammar(), c_vocabulary, &params, state->memory.data(), size,
+                                      &state->handle, report.out()));
+    return Matcher(std::move(state));
+  }
+
+  // Bytes of memory that create() would allocate.
+  static Result<size_t> required_memory(const Grammar& grammar, const Vocabulary* vocabulary,
+                                        const MatcherParams& params) {
+    detail::Report report;
+    size_t size = 0;
+    SOTTO_HPP_TRY_(sotto_matcher_memory_size(grammar.c_grammar(), vocabulary ? vocabulary->c_vocabulary() : nullptr,
+                                             &params, &size, report.out()));
+    return size;
   }
 
   Matcher(Matcher&&) = default;
@@ -259,6 +296,8 @@ class Matcher {
     return info;
   }
 
+  size_t memory_size() const { return state_->memory.size(); }
+
   sotto_matcher* c_matcher() { return state_->handle; }
   std::shared_ptr<const void> state() const { return state_; }
 
@@ -268,23 +307,6 @@ class Matcher {
   };
 
   explicit Matcher(std::shared_ptr<State> state) : state_(std::move(state)) {}
-
-  static Result<Matcher> create(const Grammar& grammar, const Vocabulary* vocabulary, const MatcherParams& params) {
-    auto state = std::make_shared<State>();
-    state->uses.push_back(grammar.state());
-    if (vocabulary) {
-      state->uses.push_back(vocabulary->state());
-      state->token_count = vocabulary->size();
-    }
-    const sotto_vocabulary* c_vocabulary = vocabulary ? vocabulary->c_vocabulary() : nullptr;
-    detail::Report report;
-    size_t size = 0;
-    SOTTO_HPP_TRY_(sotto_matcher_memory_size(grammar.c_grammar(), c_vocabulary, &params, &size, report.out()));
-    SOTTO_HPP_TRY_(detail::allocate(size, state->memory));
-    SOTTO_HPP_TRY_(sotto_matcher_init(grammar.c_grammar(), c_vocabulary, &params, state->memory.data(), size,
-                                      &state->handle, report.out()));
-    return Matcher(std::move(state));
-  }
 
   std::shared_ptr<State> state_;
 };

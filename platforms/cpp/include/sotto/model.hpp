@@ -27,6 +27,7 @@ inline void call_log(void* function, sotto_log_level level, const char* message)
 }
 
 struct ModelState {
+  std::shared_ptr<const void> file_owner;
   Memory file;  // empty if the caller keeps it
   Memory memory;
   LogFunction log;
@@ -61,12 +62,15 @@ class Model {
   // The bytes of a file, kept by the model.
   static Result<Model> from_memory(Memory file, const ModelParams& params = {}) {
     const Bytes bytes(static_cast<const uint8_t*>(file.data()), file.size());
-    return create(bytes, std::move(file), params);
+    return create(bytes, std::move(file), nullptr, params);
   }
 
-  // The bytes of a file, which the caller keeps as long as the model and what is made of it live:
-  // mapped, or constants of the program. Aligned to SOTTO_MEMORY_ALIGNMENT.
-  static Result<Model> from_bytes(Bytes file, const ModelParams& params = {}) { return create(file, Memory(), params); }
+  // The bytes of a file that is mapped or a constant of the program, aligned to SOTTO_MEMORY_ALIGNMENT. They must stay
+  // as long as the model and what is made of it live; `owner`, if given, is kept alive as long.
+  static Result<Model> from_bytes(Bytes file, const ModelParams& params = {},
+                                  std::shared_ptr<const void> owner = nullptr) {
+    return create(file, Memory(), std::move(owner), params);
+  }
 
   Model(Model&&) = default;
   Model& operator=(Model&&) = default;
@@ -77,6 +81,8 @@ class Model {
     sotto_model_get_info(c_model(), &info);
     return info;
   }
+  // Bytes of memory that the model takes, without its file.
+  size_t memory_size() const { return state_->memory.size(); }
 
   // With `special`, text such as <|endoftext|> becomes its special token.
   Result<std::vector<Token>> tokenize(std::string_view text, bool special = false) const {
@@ -125,8 +131,9 @@ class Model {
     return Error(SOTTO_INVALID_ARGUMENT, (path + " cannot be read").c_str());
   }
 
-  static Result<Model> create(Bytes bytes, Memory file, const ModelParams& params) {
+  static Result<Model> create(Bytes bytes, Memory file, std::shared_ptr<const void> owner, const ModelParams& params) {
     auto state = std::make_shared<detail::ModelState>();
+    state->file_owner = std::move(owner);
     state->file = std::move(file);
     state->log = params.log;
     sotto_model_params lowered = params;

@@ -2,6 +2,7 @@
 #ifndef SOTTO_SESSION_HPP
 #define SOTTO_SESSION_HPP
 
+#include <cmath>
 #include <vector>
 
 #include "grammar.hpp"
@@ -80,6 +81,14 @@ class Session {
     SOTTO_HPP_TRY_(
         sotto_session_init(model.c_model(), &params, state->memory.data(), size, &state->handle, report.out()));
     return Session(std::move(state));
+  }
+
+  // Bytes of memory that create() would allocate.
+  static Result<size_t> required_memory(const Model& model, const SessionParams& params = {}) {
+    detail::Report report;
+    size_t size = 0;
+    SOTTO_HPP_TRY_(sotto_session_memory_size(model.c_model(), &params, &size, report.out()));
+    return size;
   }
 
   Session(Session&&) = default;
@@ -237,12 +246,12 @@ class Session {
     return sequences;
   }
 
-  // Evaluates tokens and tells how likely each was; ln p of each goes to `log_probabilities` if
-  // that is given.
+  // Evaluates tokens and returns how likely they were. ln p of each goes to `log_probabilities` if that is given; it is
+  // NaN for a token that was not scored.
   Result<sotto_score> score(Tokens tokens, std::vector<float>* log_probabilities = nullptr) {
     sotto_score score{};
     score.struct_size = sizeof score;
-    if (log_probabilities) log_probabilities->assign(tokens.size(), 0.0f);
+    if (log_probabilities) log_probabilities->assign(tokens.size(), NAN);
     SOTTO_HPP_TRY_WHOLE_(sotto_session_score(c_session(), tokens.data(), tokens.size(),
                                              log_probabilities ? log_probabilities->data() : nullptr, &score));
     return score;

@@ -1,0 +1,220 @@
+#include "platforms/cli/generate/report.h"
+
+#include <sys/resource.h>
+
+#include <cstdio>
+
+#include "platforms/cli/support/text.h"
+
+namespace sotto::cli {
+namespace {
+
+const char* name_of_stop(Status stop) { return name_of(kStopNames, static_cast<sotto_status>(stop)); }
+
+uint64_t peak_resident_bytes() {
+  struct rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+#ifdef __APPLE__
+  return static_cast<uint64_t>(usage.ru_maxrss);
+#else
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+#endif
+}
+
+void print_phase(const char* name, uint64_t tokens, uint64_t nanoseconds) {
+  const double time = static_cast<double>(nanoseconds) * 1e-9;
+  std::fprintf(stderr, "%-12s %8s tokens %10s   %s\n", name, with_thousands(tokens).c_str(), duration(time).c_str(),
+               rate(tokens, time).c_str());
+}
+
+std::string heading(size_t number, const Sequence& sequence) {
+  char text[160];
+  std::snprintf(text, sizeof text, "[%zu] score %.5g, ln p %.5g, %zu tokens, %s\n", number, sequence.score,
+                sequence.log_probability, sequence.tokens.size(), name_of_stop(sequence.stop));
+  return text;
+}
+
+void print_scores(const Continuation& continuation, const LoadedModel& model, TextStream& stream) {
+  const TokenList& tokens = continuation.sequence.tokens;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const Token token = tokens[i];
+    stream.write(score_line(token, continuation.log_probabilities[i], model.text_of({token})) + '\n');
+  }
+}
+
+Json phase(uint64_t tokens, uint64_t nanoseconds) {
+  const double time = static_cast<double>(nanoseconds) * 1e-9;
+  const bool has_rate = tokens > 0 && time > 0.0;
+  return {{"tokens", tokens},
+          {"seconds", time},
+          {"tokens_per_second", has_rate ? Json(static_cast<double>(tokens) / time) : Json()}};
+}
+
+Json parameters_json(const GenerateOptions& options, const LoadedModel& model, const SessionInfo& session) {
+  Json object = {{"max_tokens", options.token_limit}};
+  object.update(sampler_json(options.sampler.params));
+  object.update(stops_json(options.stops));
+  if (options.search.is_on) object["search"] = search_json(options.search.params);
+  if (options.grammar.is_on()) object["grammar"] = grammar_json(options.grammar);
+  if (options.guide.is_on()) object["guide"] = guide_json(options.guide);
+  if (options.drafts.is_on()) object["draft"] = draft_json(options.drafts);
+  object.update(Json{{"context_tokens", session.context_tokens},
+                     {"batch_tokens", session.batch_tokens},
+                     {"threads", session.thread_count},
+                     {"overflow", name_of(kOverflowNames, options.session.overflow)},
+                     {"sink_tokens", session.sink_tokens},
+                     {"isa", sotto_isa_text(model.info().isa)}});
+  return object;
+}
+
+Json timings_json(const Generation& generation, const SessionTimings& timings) {
+  const double first = generation.first_token_seconds;
+  return {{"load_seconds", generation.load_seconds},
+          {"first_token_seconds", first >= 0.0 ? Json(first) : Json()},
+          {"total_seconds", generation.total_seconds},
+          {"prefill", phase(timings.prefill_tokens, timings.prefill_ns)},
+          {"decode", phase(timings.decode_tokens, timings.decode_ns)},
+          {"sample", phase(timings.sample_count, timings.sample_ns)},
+          {"reanchor", phase(timings.reanchor_tokens, timings.reanchor_ns)}};
+}
+
+Json numbers_json(const std::vector<float>& numbers) {
+  Json list = Json::array();
+  for (const float number : numbers) list.push_back(number_json(number));
+  return list;
+}
+
+// Three lists with one entry per token.
+void add_scores(const std::vector<TokenScore>& scores, bool with_alternatives, const LoadedModel& model, Json& object) {
+  Json& model_values = object["log_probabilities"] = Json::array();
+  for (const TokenScore& score : scores) {
+    model_values.push_back(number_json(score.log_probability));
+  }
+  Json& sampled_values = object["sampled_log_probabilities"] = Json::array();
+  for (const TokenScore& score : scores) {
+    sampled_values.push_back(number_json(score.sampled_log_probability));
+  }
+  if (!with_alternatives) return;
+  Json& lists = object["alternatives"] = Json::array();
+  for (const TokenScore& score : scores) {
+    Json list = Json::array();
+    for (const sotto_alternative& alternative : score.alternatives) {
+      list.push_back({{"token", alternative.token},
+                      {"text", to_utf8(model.text_of({alternative.token}))},
+                      {"log_probability", number_json(alternative.log_probability)}});
+    }
+    lists.push_back(std::move(list));
+  }
+}
+
+Json sequence_json(const Continuation& continuation, bool with_scores) {
+  const Sequence& sequence = continuation.sequence;
+  Json object = {{"text", continuation.text},
+                 {"tokens", sequence.tokens},
+                 {"score", sequence.score},
+                 {"log_probability", sequence.log_probability},
+                 {"stop", name_of_stop(sequence.stop)},
+                 {"index", sequence.index}};
+  if (with_scores) object["log_probabilities"] = numbers_json(continuation.log_probabilities);
+  return object;
+}
+
+}  // namespace
+
+void print_prompt_scores(const Generation& generation, const LoadedModel& model, TextStream& stream) {
+  for (size_t i = 0; i < generation.prompt_tokens.size(); ++i) {
+    const Token token = generation.prompt_tokens[i];
+    stream.write(score_line(token, generation.prompt_log_probabilities[i], model.text_of({token})) + '\n');
+  }
+  stream.write("\n");
+}
+
+void print_sequences(const Generation& generation, const GenerateOptions& options, const LoadedModel& model,
+                     TextStream& stream) {
+  const bool are_several = options.search.params.return_count > 1;
+  if (!options.hide_prompt && !options.log_probabilities) {
+    stream.write_prompt(generation.prompt);
+    if (are_several) stream.end_line();
+  }
+  if (options.scores_prompt) print_prompt_scores(generation, model, stream);
+  for (size_t i = 0; i < generation.sequences.size(); ++i) {
+    const Continuation& continuation = generation.sequences[i];
+    if (are_several) stream.write((i == 0 ? "" : "\n") + heading(i + 1, continuation.sequence));
+    if (options.log_probabilities) {
+      print_scores(continuation, model, stream);
+    } else {
+      stream.write(continuation.text);
+      stream.end_line();
+    }
+  }
+  stream.end_line();
+}
+
+void print_timings(const Generation& generation, const GenerateOptions& options, const LoadedModel& model,
+                   const Session& session) {
+  const SessionTimings timings = session.timings();
+  std::fprintf(stderr, "\n");
+  print_phase("prefill", timings.prefill_tokens, timings.prefill_ns);
+  print_phase("decode", timings.decode_tokens, timings.decode_ns);
+  print_phase("sample", timings.sample_count, timings.sample_ns);
+  if (timings.reanchor_tokens > 0) {
+    print_phase("re-anchor", timings.reanchor_tokens, timings.reanchor_ns);
+  }
+  if (generation.first_token_seconds >= 0.0) {
+    std::fprintf(stderr, "%-12s %s after the prompt, model loaded in %s\n", "first token",
+                 duration(generation.first_token_seconds).c_str(), duration(generation.load_seconds).c_str());
+  }
+  std::fprintf(stderr, "%-12s %s model, %s session, %s resident at most\n", "memory",
+               byte_size(model.get().memory_size()).c_str(), byte_size(session.info().memory_bytes).c_str(),
+               byte_size(peak_resident_bytes()).c_str());
+  if (options.grammar.is_on()) {
+    std::fprintf(stderr, "%-12s %s, matcher %s\n", "grammar", byte_size(generation.grammar_bytes).c_str(),
+                 byte_size(generation.matcher_bytes).c_str());
+  }
+  if (options.session.draft_tokens > 0) {
+    const SpeculationInfo info = session.speculation_info();
+    std::fprintf(stderr, "%-12s %8s of %s accepted, %s of them forced by the grammar\n", "drafts",
+                 with_thousands(info.accepted_count).c_str(), with_thousands(info.proposed_count).c_str(),
+                 with_thousands(info.forced_accepted_count).c_str());
+  }
+  const auto seed = static_cast<unsigned long long>(options.sampler.params.seed);
+  std::fprintf(stderr, "%-12s %s; the seed was %llu\n", "stopped by", name_of_stop(generation.stop), seed);
+}
+
+void print_json(const Generation& generation, const GenerateOptions& options, const LoadedModel& model,
+                const Session& session) {
+  const SessionInfo info = session.info();
+  Json object = {
+      {"model", to_utf8(model.path())}, {"prompt", generation.prompt}, {"prompt_tokens", generation.prompt_tokens}};
+  if (options.scores_prompt) {
+    object["prompt_log_probabilities"] = numbers_json(generation.prompt_log_probabilities);
+    object["prompt_perplexity"] = generation.prompt_perplexity;
+  }
+  object["text"] = generation.text;
+  object["tokens"] = generation.tokens;
+  if (options.search.is_on) {
+    Json& list = object["sequences"] = Json::array();
+    for (const Continuation& continuation : generation.sequences) {
+      list.push_back(sequence_json(continuation, options.log_probabilities));
+    }
+  } else if (options.log_probabilities) {
+    add_scores(generation.scores, options.alternative_count > 0, model, object);
+  }
+  object["stop"] = name_of_stop(generation.stop);
+  object["timings"] = timings_json(generation, session.timings());
+  if (options.session.draft_tokens > 0) {
+    object["speculation"] = speculation_json(session.speculation_info());
+  }
+  object["memory"] = {{"model_bytes", model.get().memory_size()},
+                      {"session_bytes", info.memory_bytes},
+                      {"kv_bytes", info.kv_bytes},
+                      {"peak_resident_bytes", peak_resident_bytes()}};
+  if (options.grammar.is_on()) {
+    object["memory"]["grammar_bytes"] = generation.grammar_bytes;
+    object["memory"]["matcher_bytes"] = generation.matcher_bytes;
+  }
+  object["parameters"] = parameters_json(options, model, info);
+  TextStream().write(object.dump() + '\n');
+}
+
+}  // namespace sotto::cli

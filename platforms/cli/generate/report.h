@@ -1,0 +1,22 @@
+// What `sotto generate` prints: scores, sequences and timings for people, or one JSON object.
+#pragma once
+
+#include "platforms/cli/generate/generate.h"
+#include "platforms/cli/support/output.h"
+
+namespace sotto::cli {
+
+// The tokens of the prompt with their log probabilities.
+void print_prompt_scores(const Generation& generation, const LoadedModel& model, TextStream& stream);
+
+// The results of a search: one text after its prompt, or several with numbers.
+void print_sequences(const Generation& generation, const GenerateOptions& options, const LoadedModel& model,
+                     TextStream& stream);
+
+void print_timings(const Generation& generation, const GenerateOptions& options, const LoadedModel& model,
+                   const Session& session);
+
+void print_json(const Generation& generation, const GenerateOptions& options, const LoadedModel& model,
+                const Session& session);
+
+}  // namespace sotto::cli

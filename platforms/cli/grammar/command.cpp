@@ -1,0 +1,114 @@
+#include "platforms/cli/grammar/command.h"
+
+#include "platforms/cli/options/cli11.h"
+#include "platforms/cli/options/common.h"
+#include "platforms/cli/support/text.h"
+
+namespace sotto::cli {
+namespace {
+
+constexpr LanguageOption kInputOptions[] = {
+    {"--schema,--json-schema", SOTTO_GRAMMAR_JSON_SCHEMA, "[FILE]", "It is a JSON Schema"},
+    {"--regex", SOTTO_GRAMMAR_REGEX, "[RE]", "It is a regular expression, not a file with one"},
+    {"--choices", SOTTO_GRAMMAR_CHOICES, "[A,B,C]", "It is a list of texts, between commas or as a JSON list"},
+    {"--any-json", SOTTO_GRAMMAR_JSON, nullptr, "Any JSON; there is no GRAMMAR"},
+    {"--json-object", SOTTO_GRAMMAR_JSON_OBJECT, nullptr, "Any JSON object; there is no GRAMMAR"},
+    {"--tools", SOTTO_GRAMMAR_TOOLS, "[FILE]", "It is a JSON list of functions that can be called"},
+    {"--number-range", SOTTO_GRAMMAR_NUMBER, "[MIN,MAX]", "It is a range of numbers; either end may be left out"}};
+
+void name_language(GrammarOptions& options, const LanguageOption& option, const std::string& source) {
+  if (options.language && *options.language != option.language) {
+    reject(std::string("--") + name_of(kGrammarNames, *options.language), "a grammar is of one kind");
+  }
+  options.language = option.language;
+  options.source = source;
+}
+
+}  // namespace
+
+void add_grammar_input(CLI::App& command, GrammarInput& input, const std::string& model_help) {
+  command
+      .add_option("GRAMMAR", input.source,
+                  "A file: GBNF, an image made by sotto grammar compile, or what the options below say; -: standard "
+                  "input")
+      ->type_name("");
+  GrammarOptions& options = input.grammar;
+  for (const LanguageOption& option : kInputOptions) {
+    if (option.metavar == nullptr) {
+      command.add_flag_callback(
+          with_underscores(option.spellings), [&options, &option] { name_language(options, option, ""); }, option.help);
+      continue;
+    }
+    command
+        .add_option_function<std::string>(
+            with_underscores(option.spellings),
+            [&options, &option](const std::string& source) { name_language(options, option, source); }, option.help)
+        ->expected(0, 1)
+        ->type_name(option.metavar);
+  }
+  add_optional_model(command, input.model, model_help);
+  add_grammar_settings(command, options);
+}
+
+void validate_grammar_input(const CLI::App& command, GrammarInput& input) {
+  GrammarOptions& options = input.grammar;
+  const bool has_source = is_given(command, "GRAMMAR");
+  if (has_source && !options.source.empty()) {
+    reject("GRAMMAR", in_quotes(input.source) + " is one grammar too many");
+  }
+  if (has_source) options.source = input.source;
+  if (!options.language) options.language = SOTTO_GRAMMAR_GBNF;
+  const bool needs_source = *options.language != SOTTO_GRAMMAR_JSON && *options.language != SOTTO_GRAMMAR_JSON_OBJECT;
+  const bool may_be_empty = *options.language == SOTTO_GRAMMAR_REGEX;
+  if (needs_source && options.source.empty() && !may_be_empty) {
+    throw CLI::ValidationError("Give a GRAMMAR");
+  }
+  if (!needs_source && has_source) {
+    reject("GRAMMAR", "cannot be combined with --any-json or --json-object");
+  }
+  validate_grammar_settings(command, options);
+  require_with(command, "--trigger-token", {"--model"});
+}
+
+LoadedInput::LoadedInput(GrammarInput& input) : source(read_grammar(input.grammar)) {
+  if (input.model.path.empty()) return;
+  model.emplace(input.model);
+  vocabulary.emplace(model_vocabulary(*model));
+  read_trigger_tokens(input.grammar, *model);
+}
+
+CompiledGrammar compile_input(const GrammarInput& input, const LoadedInput& loaded) {
+  return compile_grammar(loaded.source, input.grammar.params, loaded.vocabulary ? &*loaded.vocabulary : nullptr);
+}
+
+std::string described(const CompiledGrammar& compiled, const GrammarSource& source) {
+  const std::string size = byte_size(compiled.grammar.size());
+  if (compiled.was_loaded) return "image, " + size + ", verified in " + duration(compiled.seconds);
+  return std::string(name_of(kGrammarNames, source.language)) + ", " + size + " compiled in " +
+         duration(compiled.seconds) + ", working in " + byte_size(compiled.grammar.compile_memory_size());
+}
+
+Json described_json(const CompiledGrammar& compiled, const GrammarSource& source) {
+  Json warnings = Json::array();
+  for (const std::string& warning : compiled.warnings) warnings.push_back(to_utf8(warning));
+  return {{"language", compiled.was_loaded ? "image" : name_of(kGrammarNames, source.language)},
+          {"grammar_bytes", compiled.grammar.size()},
+          {"working_bytes", compiled.grammar.compile_memory_size()},
+          {"seconds", compiled.seconds},
+          {"warnings", std::move(warnings)}};
+}
+
+void add_grammar(CLI::App& app, Run& run) {
+  CLI::App* command = app.add_subcommand("grammar", "Check, inspect and compile grammars");
+  command->require_subcommand(1);
+  add_grammar_check(*command, run);
+  add_grammar_mask(*command, run);
+  add_grammar_compile(*command, run);
+  command->footer(
+      "Examples:\n"
+      "  sotto grammar check answer.gbnf --test yes\n"
+      "  sotto grammar mask --regex '[0-9]{4}' --prefix 19 -m demo.sotto\n"
+      "  sotto grammar compile --schema person.json -o person.sottog");
+}
+
+}  // namespace sotto::cli

@@ -1,0 +1,174 @@
+#include "platforms/cli/grammar/matching.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "platforms/cli/grammar/place.h"
+#include "platforms/cli/support/text.h"
+
+namespace sotto::cli {
+namespace {
+
+constexpr int kMaxDoublings = 6;
+constexpr std::string_view kImageIdentifier = "SOTG";
+constexpr size_t kIdentifierOffset = 4;
+
+// Explicit limits, a power of two times what most grammars need, instead of those of the library; not of what the
+// caller counts.
+MatcherParams sized(const MatcherParams& params, int shift) {
+  constexpr uint32_t kMaxConfigs = 65535;
+  const auto times = [shift](auto count) { return shift < 0 ? count >> -shift : count << shift; };
+  MatcherParams result = params;
+  result.node_count = times(4096u);
+  result.frame_count = times(16384u);
+  result.config_count = std::min(times(2048u), kMaxConfigs);
+  result.item_count = times(8192u);
+  result.work_count = times(4096u);
+  result.mask_bytes = times(262144u);
+  result.step_budget = times(uint64_t{20'000'000});
+  return result;
+}
+
+// SIZE_MAX: not possible with these limits.
+size_t matcher_size(const Grammar& grammar, const Vocabulary* vocabulary, const MatcherParams& params) {
+  try {
+    return Matcher::required_memory(grammar, vocabulary, params);
+  } catch (const Error&) {
+    return SIZE_MAX;
+  }
+}
+
+Bytes bytes_of(std::string_view text) { return {reinterpret_cast<const uint8_t*>(text.data()), text.size()}; }
+
+}  // namespace
+
+GrammarFailure::GrammarFailure(const Error& error, const GrammarSource& source)
+    : Failure(with_place(source.name, source.text, error.offset(), error.what())), error_(error) {}
+
+Json error_json(const GrammarFailure& failure, const GrammarSource& source) {
+  const Error& error = failure.error();
+  Json object = {{"message", to_utf8(error.what())}, {"line", nullptr}, {"column", nullptr}, {"offset", nullptr}};
+  if (error.offset() > source.text.size()) return object;
+  const Place place = place_of(source.text, error.offset());
+  object["line"] = place.line;
+  object["column"] = place.column;
+  object["offset"] = error.offset();
+  return object;
+}
+
+CompiledGrammar compile_grammar(const GrammarSource& source, GrammarParams params, const Vocabulary* vocabulary) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto seconds = [start] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  if (is_grammar_image(source.text)) {
+    Grammar grammar = call(source.name, [&] { return Grammar::load(bytes_of(source.text)); });
+    return {std::move(grammar), true, seconds(), {}};
+  }
+  std::vector<std::string> warnings;
+  params.language = source.language;
+  params.vocabulary = vocabulary;
+  params.log = [&warnings](sotto_log_level level, const char* message) {
+    // Compiling starts again with more memory, and then warns again.
+    const bool is_known = std::find(warnings.begin(), warnings.end(), message) != warnings.end();
+    if (level == SOTTO_LOG_WARNING && !is_known) warnings.push_back(message);
+  };
+  try {
+    Grammar grammar = Grammar::compile(source.text, params);
+    return {std::move(grammar), false, seconds(), std::move(warnings)};
+  } catch (const Error& error) {
+    const bool is_of_source = error.status() != SOTTO_INVALID_ARGUMENT || error.offset() != Error::no_offset;
+    if (is_of_source) throw GrammarFailure(error, source);
+    throw failure_of(source.name, error);
+  }
+}
+
+void print_warnings(const CompiledGrammar& grammar) {
+  for (const std::string& warning : grammar.warnings) {
+    std::fprintf(stderr, "sotto: warning: %s\n", to_utf8(warning).c_str());
+  }
+}
+
+bool is_grammar_image(std::string_view bytes) {
+  return bytes.size() >= kIdentifierOffset &&
+         bytes.substr(kIdentifierOffset, kImageIdentifier.size()) == kImageIdentifier;
+}
+
+Vocabulary model_vocabulary(const LoadedModel& model) {
+  return call(model.path(), [&] { return Vocabulary::create(model.get()); });
+}
+
+GrowingMatcher::GrowingMatcher(const Grammar& grammar, const Vocabulary* vocabulary, const MatcherParams& params)
+    : grammar_(grammar), vocabulary_(vocabulary), params_(params), matcher_(create()) {}
+
+Matcher GrowingMatcher::create() {
+  while (true) {
+    try {
+      return Matcher::create(grammar_, vocabulary_, params_);
+    } catch (const Error& error) {
+      if (error.status() != SOTTO_GRAMMAR_TOO_LARGE || doubling_count_ == kMaxDoublings) {
+        throw failure_of("matcher", error);
+      }
+    }
+    enlarge();
+  }
+}
+
+void GrowingMatcher::grow() {
+  if (doubling_count_ == kMaxDoublings) {
+    throw MatcherTooLarge("this takes more than " + byte_size(matcher_.memory_size()) + ", or too many steps");
+  }
+  enlarge();
+  matcher_ = create();
+}
+
+// Skips sizes that are not more than the library's choice.
+void GrowingMatcher::enlarge() {
+  const size_t size = matcher_size(grammar_, vocabulary_, params_);
+  do {
+    params_ = sized(params_, ++doubling_count_);
+  } while (doubling_count_ < kMaxDoublings && matcher_size(grammar_, vocabulary_, params_) <= size);
+}
+
+MatcherParams fitted(const Grammar& grammar, const Vocabulary& vocabulary, const MatcherParams& params,
+                     size_t memory_size) {
+  constexpr int kLeast = -7;
+  constexpr int kMost = 16;
+  for (int shift = kMost; shift >= kLeast; --shift) {
+    const MatcherParams tried = sized(params, shift);
+    if (matcher_size(grammar, &vocabulary, tried) <= memory_size) return tried;
+  }
+  const size_t least = matcher_size(grammar, &vocabulary, sized(params, kLeast));
+  throw Failure("--grammar-memory: this grammar takes at least " + byte_size(least), kExitUsage);
+}
+
+MatchTest GrammarTester::match(std::string_view text) {
+  while (true) {
+    try {
+      return matcher_.get().test(text);
+    } catch (const Error& error) {
+      if (error.status() != SOTTO_GRAMMAR_TOO_LARGE) throw failure_of("matcher", error);
+    }
+    matcher_.grow();
+  }
+}
+
+Verdict GrammarTester::test(std::string_view text) {
+  try {
+    const MatchTest whole = match(text);
+    if (whole.begins) return {whole.matches ? Fit::kAccepted : Fit::kBeginning, text.size()};
+    // Binary search: the first `fits` bytes begin a text of the grammar, the first `rejected` do not.
+    size_t fits = 0;
+    size_t rejected = text.size();
+    while (rejected - fits > 1) {
+      const size_t middle = fits + (rejected - fits) / 2;
+      (match(text.substr(0, middle)).begins ? fits : rejected) = middle;
+    }
+    return {Fit::kRejected, fits};
+  } catch (const MatcherTooLarge&) {
+    return {Fit::kUndecided, 0};
+  }
+}
+
+}  // namespace sotto::cli

@@ -1,0 +1,108 @@
+// Grammars that are compiled with messages about their source, matchers whose memory grows until it is enough, and
+// tests of whole texts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "platforms/cli/support/json.h"
+#include "platforms/cli/support/model.h"
+
+namespace sotto::cli {
+
+struct GrammarSource {
+  sotto_grammar_language language = SOTTO_GRAMMAR_GBNF;
+  std::string text;
+  std::string name;  // for messages: a path, or the option that held the text
+};
+
+// What is wrong with a grammar, and where. The message shows the line.
+class GrammarFailure : public Failure {
+ public:
+  GrammarFailure(const Error& error, const GrammarSource& source);
+  const Error& error() const { return error_; }
+
+ private:
+  Error error_;
+};
+
+// {"message", "line", "column", "offset"}; null for what is not known.
+Json error_json(const GrammarFailure& failure, const GrammarSource& source);
+
+struct CompiledGrammar {
+  Grammar grammar;
+  bool was_loaded;  // an image was
+  double seconds;
+  std::vector<std::string> warnings;
+};
+
+// Compiles, or loads an image. `vocabulary` may be null. Throws a GrammarFailure.
+CompiledGrammar compile_grammar(const GrammarSource& source, GrammarParams params, const Vocabulary* vocabulary);
+
+// Prints the warnings to standard error.
+void print_warnings(const CompiledGrammar& grammar);
+
+// Whether these are the bytes of an image made by `sotto grammar compile`.
+bool is_grammar_image(std::string_view bytes);
+
+Vocabulary model_vocabulary(const LoadedModel& model);
+
+class MatcherTooLarge : public Failure {
+ public:
+  using Failure::Failure;
+};
+
+// A matcher whose memory can grow up to 64 times what most grammars need.
+class GrowingMatcher {
+ public:
+  // `vocabulary` may be null; both must outlive the matcher.
+  GrowingMatcher(const Grammar& grammar, const Vocabulary* vocabulary, const MatcherParams& params = {});
+
+  Matcher& get() { return matcher_; }
+  Matcher release() { return std::move(matcher_); }
+
+  // Makes a matcher with about twice the memory; all its sequences are empty. Throws a MatcherTooLarge.
+  void grow();
+
+ private:
+  Matcher create();
+  void enlarge();
+
+  const Grammar& grammar_;
+  const Vocabulary* vocabulary_;
+  MatcherParams params_;
+  int doubling_count_ = 0;
+  Matcher matcher_;
+};
+
+// With as much of everything except sequences as fits `memory_size`. Throws a usage error if nothing does.
+MatcherParams fitted(const Grammar& grammar, const Vocabulary& vocabulary, const MatcherParams& params,
+                     size_t memory_size);
+
+enum class Fit { kAccepted, kBeginning, kRejected, kUndecided };
+
+struct Verdict {
+  Fit fit;
+  size_t offset;  // the first byte that does not match, or the size of the text
+};
+
+// Tests whether texts match a grammar, and how far.
+class GrammarTester {
+ public:
+  explicit GrammarTester(const Grammar& grammar) : matcher_(grammar, nullptr) {}
+
+  // kUndecided: the test takes more memory or steps than GrowingMatcher::grow allows.
+  Verdict test(std::string_view text);
+
+  size_t memory_size() { return matcher_.get().memory_size(); }
+
+ private:
+  MatchTest match(std::string_view text);
+
+  GrowingMatcher matcher_;
+};
+
+}  // namespace sotto::cli

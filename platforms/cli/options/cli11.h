@@ -1,0 +1,112 @@
+// What the options share on top of CLI11: spellings, checked numbers, names of values, options that need or exclude
+// others, and the form of help texts.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "platforms/cli/options/parameters.h"
+
+namespace sotto::cli {
+
+// "--a,--b" as a list.
+std::vector<std::string> split_names(std::string_view names);
+
+// "-n,--max-tokens" with each name also written with underscores; a name after ! negates a flag.
+std::string with_underscores(std::string_view names);
+
+// What is wrong with a number of type T, or "". Numbers are decimal; `text` loses its leading zeros.
+template <typename T>
+std::string check_number(std::string& text) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return text.empty() ? "\"\" is not a number" : "";
+  } else {
+    T value = 0;
+    const char* end = text.data() + text.size();
+    const auto result = std::from_chars(text.data(), end, value);
+    if (result.ec != std::errc() || result.ptr != end) {
+      return '"' + text + "\" is not a whole number from " + std::to_string(std::numeric_limits<T>::min()) + " to " +
+             std::to_string(std::numeric_limits<T>::max());
+    }
+    text = std::to_string(value);
+    return "";
+  }
+}
+
+// CLI11 itself would read an empty number as 0, one out of range as the last in it, and a leading zero as octal.
+template <typename T>
+CLI::Option* with_check(CLI::Option* option) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    option->transform(CLI::Validator(check_number<T>, ""));
+  }
+  return option;
+}
+
+template <typename T>
+CLI::Option* add_value(CLI::App& command, std::string_view names, T& value, const std::string& description,
+                       const char* metavar) {
+  return with_check<T>(command.add_option(with_underscores(names), value, description))
+      ->type_name(metavar)
+      ->capture_default_str();
+}
+
+// For values that need translating; `standard` is what help shows as the default.
+template <typename T, typename Set>
+CLI::Option* add_translated(CLI::App& command, std::string_view names, Set set, const std::string& description,
+                            const char* metavar, const std::string& standard) {
+  return with_check<T>(command.add_option_function<T>(with_underscores(names), set, description))
+      ->type_name(metavar)
+      ->default_str(standard);
+}
+
+// One of `choices`, which the description lists.
+CLI::Option* add_choice(CLI::App& command, std::string_view names, int32_t& value, const std::string& description,
+                        Names choices);
+
+// May be given several times, one value each.
+CLI::Option* add_texts(CLI::App& command, std::string_view names, std::vector<std::string>& texts,
+                       const std::string& description, const char* metavar = "TEXT");
+
+// Rejects an empty file name.
+CLI::Validator file_name();
+
+// -1: everything (UINT32_MAX), otherwise the number of tokens.
+uint32_t parse_window(int64_t count, const std::string& option);
+
+bool is_given(const CLI::App& command, const std::string& option);
+
+// The first of `options` that was given, or "".
+std::string first_given(const CLI::App& command, const std::vector<std::string>& options);
+
+// A usage error.
+[[noreturn]] void reject(const std::string& option, const std::string& why);
+
+// A usage error if `option` was given, but none of `needed`.
+void require_with(const CLI::App& command, const std::string& option, const std::vector<std::string>& needed);
+
+// A usage error if `option` was given together with one of `others`.
+void reject_with(const CLI::App& command, const std::string& option, const std::vector<std::string>& others,
+                 const std::string& why = "");
+
+// Help texts list every option under its one or two main names. Its other spellings stand in a line at the end.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter();
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override;
+  std::string make_option_opts(const CLI::Option* option) const override;
+  std::string make_option_desc(const CLI::Option* option) const override;
+};
+
+// "-n, --max-tokens" of "-n,--max-tokens,--max_new_tokens": what help and messages call it.
+std::string main_names(const CLI::Option* option);
+
+// A line for the footer of `command`: the spellings that the list of options leaves out.
+std::string other_spellings(const CLI::App& command);
+
+}  // namespace sotto::cli

@@ -1,0 +1,100 @@
+#include "platforms/cli/options/common.h"
+
+#include <string_view>
+#include <thread>
+
+#include "platforms/cli/options/cli11.h"
+#include "platforms/cli/support/text.h"
+
+namespace sotto::cli {
+namespace {
+
+// The library itself names the instruction sets.
+std::string isa_names() {
+  std::string names;
+  for (sotto_isa isa = SOTTO_ISA_AUTO; std::string_view(sotto_isa_text(isa)) != "unknown"; ++isa) {
+    names += (names.empty() ? "" : ", ") + std::string(sotto_isa_text(isa));
+  }
+  return names;
+}
+
+void parse_isa(const std::string& name, ModelOptions& options) {
+  for (sotto_isa isa = SOTTO_ISA_AUTO; std::string_view(sotto_isa_text(isa)) != "unknown"; ++isa) {
+    if (name == sotto_isa_text(isa)) {
+      options.isa = isa;
+      return;
+    }
+  }
+  reject("--isa", '"' + name + "\" is not one of " + isa_names());
+}
+
+void add_session_parameter(CLI::App& command, const char* name, SessionParams& params) {
+  sotto_session_params& c_params = params;
+  add_parameter(command, *find_parameter(kSessionParameters, name), &c_params);
+}
+
+}  // namespace
+
+CLI::Option* add_model_option(CLI::App& command, ModelOptions& options) {
+  return add_optional_model(command, options, "The model, a .sotto file")->required();
+}
+
+CLI::Option* add_optional_model(CLI::App& command, ModelOptions& options, const std::string& help) {
+  return command.add_option("-m,--model", options.path, help)->type_name("FILE")->check(file_name());
+}
+
+CLI::Option* add_isa_option(CLI::App& command, ModelOptions& options) {
+  return command
+      .add_option_function<std::string>(
+          "--isa", [&options](const std::string& name) { parse_isa(name, options); },
+          "Instruction set: " + isa_names() + "; all give the same text")
+      ->type_name("NAME");
+}
+
+void add_weight_options(CLI::App& command, ModelOptions& options) {
+  add_isa_option(command, options)->group(kSessionGroup);
+  command
+      .add_flag(with_underscores("--no-mmap"), options.copy_weights,
+                "Copy packed weights to huge pages instead of using them in the mapped file: starts later, may "
+                "generate faster on old systems")
+      ->group(kSessionGroup);
+}
+
+void add_thread_and_context_options(CLI::App& command, SessionParams& params) {
+  add_translated<uint32_t>(
+      command, "-t,--threads",
+      [&params](uint32_t count) {
+        const unsigned cpus = std::thread::hardware_concurrency();
+        params.thread_count = count != 0 ? count : cpus != 0 ? cpus : 1;
+      },
+      "Number of threads; 0: one per CPU; the text stays the same", "N", std::to_string(params.thread_count))
+      ->group(kSessionGroup);
+  add_session_parameter(command, "context_tokens", params);
+}
+
+void add_session_options(CLI::App& command, SessionParams& params) {
+  add_thread_and_context_options(command, params);
+  for (const char* name : {"batch_tokens", "overflow", "sink_tokens"}) add_session_parameter(command, name, params);
+}
+
+std::string TextInput::name() const {
+  if (has_text) return "text";
+  return file.empty() || file == "-" ? "standard input" : file;
+}
+
+std::string TextInput::read() const {
+  if (has_text) return text;
+  return read_all(file.empty() ? "-" : file);
+}
+
+void add_text_input(CLI::App& command, TextInput& input) {
+  command.add_option("TEXT", input.text, "The text; standard input if absent")->type_name("");
+  command.add_option("-f,--file", input.file, "Read the text from a file")->type_name("FILE")->check(file_name());
+}
+
+void validate_text_input(const CLI::App& command, TextInput& input) {
+  reject_with(command, "--file", {"TEXT"});
+  input.has_text = is_given(command, "TEXT");
+}
+
+}  // namespace sotto::cli

@@ -1,0 +1,42 @@
+// Options that several commands share: the model, the session, and the text to read.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "platforms/cli/support/model.h"
+
+namespace sotto::cli {
+
+constexpr char kSessionGroup[] = "Session";
+constexpr char kSpecialHelp[] = "<|endoftext|> and the like in the text are special tokens";
+
+// The functions below keep references to `options`, `params` and `input`, which must outlive `command`.
+
+// -m, required or not.
+CLI::Option* add_model_option(CLI::App& command, ModelOptions& options);
+CLI::Option* add_optional_model(CLI::App& command, ModelOptions& options, const std::string& help);
+CLI::Option* add_isa_option(CLI::App& command, ModelOptions& options);
+
+// For commands that run the model: --isa, and --no-mmap, which copies the weights.
+void add_weight_options(CLI::App& command, ModelOptions& options);
+
+// Threads and the context; the rest of the session.
+void add_thread_and_context_options(CLI::App& command, SessionParams& params);
+void add_session_options(CLI::App& command, SessionParams& params);
+
+// The text that a command reads: of the command line, of a file, or of standard input.
+struct TextInput {
+  std::string text;
+  std::string file;
+  bool has_text = false;
+
+  std::string name() const;  // for messages
+  std::string read() const;  // throws a Failure
+};
+
+// TEXT and -f.
+void add_text_input(CLI::App& command, TextInput& input);
+void validate_text_input(const CLI::App& command, TextInput& input);
+
+}  // namespace sotto::cli

@@ -1,0 +1,248 @@
+#include "platforms/cli/options/grammar.h"
+
+#include <cmath>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "platforms/cli/options/cli11.h"
+#include "platforms/cli/support/text.h"
+#include "platforms/cli/support/tokens.h"
+
+namespace sotto::cli {
+namespace {
+
+constexpr double kMebibyte = 1048576.0;
+
+// The parameters that a language uses, for JSON.
+bool uses(sotto_grammar_language language, const Parameter& parameter) {
+  const bool has_calls = language == SOTTO_GRAMMAR_TOOLS;
+  const bool has_schemas = language == SOTTO_GRAMMAR_JSON_SCHEMA || has_calls;
+  const bool is_json = has_schemas || language == SOTTO_GRAMMAR_JSON || language == SOTTO_GRAMMAR_JSON_OBJECT;
+  const std::string_view needs = parameter.needs;
+  if (needs == "--tools") return has_calls;
+  return needs.find("--any-json") != std::string_view::npos ? is_json : has_schemas;
+}
+
+constexpr LanguageOption kLanguages[] = {
+    {"--grammar,--grammar-file,--guided-grammar", SOTTO_GRAMMAR_GBNF, "FILE",
+     "The text matches this grammar: GBNF, or an image made by sotto grammar compile; -: standard input; a value with "
+     "::= in it is the grammar itself"},
+    {"--json-schema,--json-schema-file,--guided-json", SOTTO_GRAMMAR_JSON_SCHEMA, "FILE",
+     "The text is JSON that this JSON Schema validates; a value that begins with { is the schema itself"},
+    {"--regex,--guided-regex", SOTTO_GRAMMAR_REGEX, "RE", "This regular expression matches the whole text"},
+    {"--choices,--guided-choice", SOTTO_GRAMMAR_CHOICES, "A,B,C",
+     "The text is one of these; also a JSON list of texts"},
+    {"--any-json", SOTTO_GRAMMAR_JSON, nullptr, "The text is JSON"},
+    {"--json-object", SOTTO_GRAMMAR_JSON_OBJECT, nullptr, "The text is a JSON object"},
+    {"--tools", SOTTO_GRAMMAR_TOOLS, "FILE",
+     "The text is a call of one of the functions of a JSON list: {\"name\": ..., \"arguments\": ...}"},
+    {"--number-range", SOTTO_GRAMMAR_NUMBER, "MIN,MAX",
+     "The text is a number from MIN to MAX; either may be left out"}};
+
+std::string option_of(const LanguageOption& option) { return split_names(option.spellings).front(); }
+
+std::string source_name(const GrammarOptions& options) {
+  for (const LanguageOption& option : kLanguages) {
+    if (option.language == *options.language) return option_of(option).substr(2);
+  }
+  return "grammar";
+}
+
+bool is_text_itself(const GrammarOptions& options) {
+  const std::string& source = options.source;
+  switch (*options.language) {
+    case SOTTO_GRAMMAR_GBNF:
+      return source.find("::=") != std::string::npos;
+    case SOTTO_GRAMMAR_JSON_SCHEMA:
+      return source.starts_with('{') || source == "true" || source == "false";
+    case SOTTO_GRAMMAR_TOOLS:
+      return source.starts_with('[');
+    default:
+      return true;
+  }
+}
+
+// Checks a number and returns it as it is written, so that no digit is lost.
+std::string checked_number(const std::string& text) {
+  if (nlohmann::json::parse(text, nullptr, false).is_number()) return text;
+  throw Failure("--number-range: " + in_quotes(text) + " is not a number", kExitUsage);
+}
+
+// The source of "1,10"; either number may be missing.
+std::string number_range_source(const std::string& text, bool whole_numbers) {
+  const size_t comma = text.find(',');
+  if (comma == std::string::npos) {
+    throw Failure("--number-range: " + in_quotes(text) + " has no comma", kExitUsage);
+  }
+  const std::string minimum = text.substr(0, comma);
+  const std::string maximum = text.substr(comma + 1);
+  std::string source;
+  if (!minimum.empty()) source += ",\"minimum\":" + checked_number(minimum);
+  if (!maximum.empty()) source += ",\"maximum\":" + checked_number(maximum);
+  if (whole_numbers) source += ",\"integer\":true";
+  return '{' + (source.empty() ? source : source.substr(1)) + '}';
+}
+
+// The source of "a,b,c", or of a JSON list, which it is already.
+std::string choices_source(const std::string& text) {
+  if (text.starts_with('[')) return text;
+  if (!is_utf8(text)) throw Failure("--choices: not UTF-8", kExitUsage);
+  nlohmann::json list = nlohmann::json::array();
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    list.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return list.dump();
+}
+
+}  // namespace
+
+void add_grammar_settings(CLI::App& command, GrammarOptions& options) {
+  sotto_grammar_params& c_params = options.params;
+  add_value(command, "--grammar-root,--root", options.params.root, "The start rule of a grammar in GBNF", "NAME")
+      ->default_str("root")
+      ->group(kGrammarGroup);
+  command.add_flag("--integer", options.whole_numbers, "Only whole numbers, with --number-range")->group(kGrammarGroup);
+  add_parameters(command, kGrammarParameters, &c_params);
+  add_texts(command, "--trigger,--grammar-trigger", options.params.triggers,
+            "The text is free until TEXT occurs; the grammar begins after it")
+      ->group(kGrammarGroup);
+  add_texts(command, "--trigger-token,--trigger-tokens", options.trigger_tokens,
+            "The same for one of these tokens (ids, or the text of one token)", "TOKENS")
+      ->group(kGrammarGroup);
+}
+
+void validate_grammar_settings(const CLI::App& command, GrammarOptions& options) {
+  require_needed_options(command, kGrammarParameters);
+  require_with(command, "--integer", {"--number-range"});
+  if (is_given(command, "--grammar-root") && options.language != SOTTO_GRAMMAR_GBNF) {
+    reject("--grammar-root", "has no effect without a grammar in GBNF");
+  }
+  options.compile_option = first_given(command, {"--grammar-root", "--trigger", "--trigger-token"});
+  const sotto_grammar_params& params = options.params;
+  if (is_given(command, "--max-space") && params.json_space != SOTTO_JSON_FLEXIBLE) {
+    reject("--max-space", "has no effect without --json-space flexible");
+  }
+  if (params.schema_draft != 7 && params.schema_draft != 2020) {
+    reject("--schema-draft", "is " + std::to_string(params.schema_draft) + "; it must be 7 or 2020");
+  }
+  for (std::string& text : options.params.triggers) {
+    text = unquoted(text, "--trigger");
+    if (text.empty()) reject("--trigger", "the text is empty");
+  }
+}
+
+void add_grammar_options(CLI::App& command, GrammarOptions& options) {
+  for (const LanguageOption& option : kLanguages) {
+    if (option.metavar == nullptr) {
+      command
+          .add_flag_callback(
+              with_underscores(option.spellings), [&options, &option] { options.language = option.language; },
+              option.help)
+          ->group(kGrammarGroup);
+      continue;
+    }
+    CLI::Option* added = command.add_option_function<std::string>(
+        with_underscores(option.spellings),
+        [&options, &option](const std::string& source) {
+          options.language = option.language;
+          options.source = source;
+        },
+        option.help);
+    added->type_name(option.metavar)->group(kGrammarGroup);
+    if (option.metavar == std::string_view("FILE")) added->check(file_name());
+  }
+  add_grammar_settings(command, options);
+  add_value(command, "--grammar-memory", options.memory_mebibytes, "Memory for matching the text with the grammar",
+            "MIB")
+      ->default_str("about 2")
+      ->group(kGrammarGroup);
+}
+
+void validate_grammar_options(const CLI::App& command, GrammarOptions& options) {
+  std::string given;
+  for (const LanguageOption& option : kLanguages) {
+    const std::string name = option_of(option);
+    if (!is_given(command, name)) continue;
+    if (!given.empty()) reject(given, "cannot be combined with " + name);
+    given = name;
+  }
+  validate_grammar_settings(command, options);
+  if (is_given(command, "--grammar-memory") &&
+      !(options.memory_mebibytes > 0.0 && options.memory_mebibytes <= 65536.0)) {
+    reject("--grammar-memory", "must be greater than 0 and at most 65536 MiB");
+  }
+  const std::string option = first_given(command, {"--trigger", "--trigger-token", "--grammar-memory"});
+  if (!option.empty() && given.empty()) reject(option, "has no effect without a grammar");
+}
+
+GrammarSource read_grammar(const GrammarOptions& options) {
+  GrammarSource source;
+  source.language = *options.language;
+  source.name = source_name(options);
+  switch (source.language) {
+    case SOTTO_GRAMMAR_JSON:
+    case SOTTO_GRAMMAR_JSON_OBJECT:
+      break;
+    case SOTTO_GRAMMAR_CHOICES:
+      source.text = choices_source(options.source);
+      break;
+    case SOTTO_GRAMMAR_NUMBER:
+      source.text = number_range_source(options.source, options.whole_numbers);
+      break;
+    default:
+      source.text = options.source;
+      if (is_text_itself(options)) break;
+      source.text = read_all(options.source);
+      source.name = options.source == "-" ? "standard input" : options.source;
+  }
+  if (is_grammar_image(source.text) && source.language != SOTTO_GRAMMAR_GBNF) {
+    throw Failure(source.name + ": is a compiled grammar, not " + name_of(kGrammarNames, source.language), kExitUsage);
+  }
+  if (is_grammar_image(source.text) && !options.compile_option.empty()) {
+    throw Failure(options.compile_option + ": has no effect on " + source.name + ", which is compiled already",
+                  kExitUsage);
+  }
+  return source;
+}
+
+bool reads_standard_input(const GrammarOptions& options) {
+  return options.is_on() && options.source == "-" && !is_text_itself(options);
+}
+
+void read_trigger_tokens(GrammarOptions& options, const LoadedModel& model) {
+  options.params.trigger_tokens = TokenReader(model).single_tokens(options.trigger_tokens, "--trigger-token");
+}
+
+SessionGrammar compile_for_session(const GrammarOptions& options, const LoadedModel& model, uint32_t sequence_count,
+                                   uint32_t rollback_count) {
+  const Vocabulary vocabulary = model_vocabulary(model);
+  CompiledGrammar compiled = compile_grammar(read_grammar(options), options.params, &vocabulary);
+  MatcherParams params;
+  params.sequence_count = sequence_count;
+  params.rollback_count = rollback_count;
+  if (options.memory_mebibytes != 0.0) {
+    const double size = std::floor(options.memory_mebibytes * kMebibyte);
+    params = fitted(compiled.grammar, vocabulary, params, static_cast<size_t>(size));
+  }
+  GrowingMatcher matcher(compiled.grammar, &vocabulary, params);
+  return {std::move(compiled), matcher.release()};
+}
+
+Json grammar_json(const GrammarOptions& options) {
+  const sotto_grammar_params& params = options.params;
+  const sotto_grammar_language language = *options.language;
+  Json object = {{"language", name_of(kGrammarNames, language)}};
+  if (!options.source.empty()) object["source"] = to_utf8(options.source);
+  if (!options.params.root.empty()) object["root"] = options.params.root;
+  if (language == SOTTO_GRAMMAR_NUMBER) object["integer"] = options.whole_numbers;
+  for (const Parameter& parameter : kGrammarParameters) {
+    if (uses(language, parameter)) object[parameter.json_name()] = parameter_json(parameter, &params);
+  }
+  if (!options.params.triggers.empty()) object["triggers"] = options.params.triggers;
+  if (!options.params.trigger_tokens.empty()) object["trigger_tokens"] = options.params.trigger_tokens;
+  return object;
+}
+
+}  // namespace sotto::cli

@@ -1,0 +1,185 @@
+#include "platforms/cli/options/parameters.h"
+
+#include "platforms/cli/options/cli11.h"
+#include "platforms/cli/support/failure.h"
+
+namespace sotto::cli {
+namespace {
+
+// "top_p_decay" of "--top-p-decay".
+std::string json_name_of(std::string_view option) {
+  std::string name(option.substr(option.find_first_not_of('-')));
+  for (char& c : name) c = c == '-' ? '_' : c;
+  return name;
+}
+
+CLI::Option* add_flag(CLI::App& command, const Parameter& parameter, uint32_t& value) {
+  const uint32_t given = parameter.kind == ParameterKind::kOn ? 1 : 0;
+  return command.add_flag_callback(
+      with_underscores(parameter.spellings), [&value, given] { value = given; }, parameter.help);
+}
+
+CLI::Option* add_option(CLI::App& command, const Parameter& parameter, void* params, TokenTexts* tokens) {
+  const std::string option = parameter.option();
+  switch (parameter.kind) {
+    case ParameterKind::kNumber:
+      return add_value(command, parameter.spellings, member<float>(parameter, params), parameter.help,
+                       parameter.metavar);
+    case ParameterKind::kCount:
+      return add_value(command, parameter.spellings, member<uint32_t>(parameter, params), parameter.help,
+                       parameter.metavar);
+    case ParameterKind::kKey:
+      return add_value(command, parameter.spellings, member<uint64_t>(parameter, params), parameter.help,
+                       parameter.metavar);
+    case ParameterKind::kWindow: {
+      uint32_t& value = member<uint32_t>(parameter, params);
+      const auto set = [&value, option](int64_t count) { value = parse_window(count, option); };
+      const std::string standard = value == UINT32_MAX ? "-1" : std::to_string(value);
+      return add_translated<int64_t>(command, parameter.spellings, set, parameter.help, parameter.metavar, standard);
+    }
+    case ParameterKind::kOn:
+    case ParameterKind::kOff:
+      return add_flag(command, parameter, member<uint32_t>(parameter, params));
+    case ParameterKind::kToken: {
+      const auto set = [&parameter, tokens](const std::string& text) { tokens->emplace_back(&parameter, text); };
+      return add_translated<std::string>(command, parameter.spellings, set, parameter.help, parameter.metavar, "");
+    }
+    case ParameterKind::kName:
+      break;
+  }
+  return add_choice(command, parameter.spellings, member<int32_t>(parameter, params), parameter.help, parameter.names);
+}
+
+}  // namespace
+
+std::optional<int32_t> find_value(Names names, std::string_view name) {
+  std::string plain(name);
+  for (char& c : plain) {
+    if (c == '-' || c == '.') c = '_';
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  for (const Name& known : names) {
+    if (plain == known.name) return known.value;
+  }
+  return std::nullopt;
+}
+
+const char* name_of(Names names, int32_t value) {
+  for (const Name& known : names) {
+    if (known.value == value) return known.name;
+  }
+  return "unknown";
+}
+
+std::string listed(Names names) {
+  std::string text;
+  for (const Name& known : names) {
+    const bool is_first = name_of(names, known.value) == known.name;
+    if (is_first) text += (text.empty() ? "" : ", ") + std::string(known.name);
+  }
+  return text;
+}
+
+std::string Parameter::option() const { return split_names(spellings).front(); }
+
+std::string Parameter::json_name() const { return split_names(json).front(); }
+
+bool Parameter::is_named(std::string_view json_name) const {
+  for (const std::string& name : split_names(json)) {
+    if (json_name == name) return true;
+  }
+  for (const std::string& option : split_names(spellings)) {
+    if (json_name == json_name_of(option)) return true;
+  }
+  return false;
+}
+
+const Parameter* find_parameter(Parameters table, std::string_view json_name) {
+  for (const Parameter& parameter : table) {
+    if (parameter.is_named(json_name)) return &parameter;
+  }
+  return nullptr;
+}
+
+CLI::Option* add_parameter(CLI::App& command, const Parameter& parameter, void* params, TokenTexts* tokens) {
+  CLI::Option* option = add_option(command, parameter, params, tokens);
+  if (parameter.shown[0] != '\0') option->default_str(parameter.shown);
+  return option->group(parameter.group);
+}
+
+void add_parameters(CLI::App& command, Parameters table, void* params, std::string_view group, TokenTexts* tokens) {
+  for (const Parameter& parameter : table) {
+    if (group.empty() || group == parameter.group) add_parameter(command, parameter, params, tokens);
+  }
+}
+
+void require_needed_options(const CLI::App& command, Parameters table) {
+  for (const Parameter& parameter : table) {
+    const std::vector<std::string> needed = split_names(parameter.needs);
+    if (!needed.empty()) require_with(command, parameter.option(), needed);
+  }
+}
+
+Json parameter_json(const Parameter& parameter, const void* params) {
+  void* const data = const_cast<void*>(params);
+  switch (parameter.kind) {
+    case ParameterKind::kNumber:
+      return number_json(member<float>(parameter, data));
+    case ParameterKind::kCount:
+    case ParameterKind::kWindow:
+      return member<uint32_t>(parameter, data);
+    case ParameterKind::kKey:
+      return member<uint64_t>(parameter, data);
+    case ParameterKind::kOn:
+    case ParameterKind::kOff:
+      return member<uint32_t>(parameter, data) != 0;
+    case ParameterKind::kToken:
+      return member<int32_t>(parameter, data);
+    case ParameterKind::kName:
+      break;
+  }
+  return name_of(parameter.names, member<int32_t>(parameter, data));
+}
+
+Json parameters_json(Parameters table, const void* params) {
+  Json object = Json::object();
+  for (const Parameter& parameter : table) object[parameter.json_name()] = parameter_json(parameter, params);
+  return object;
+}
+
+void read_parameter(const Parameter& parameter, const Json& value, const std::string& name, void* params) {
+  switch (parameter.kind) {
+    case ParameterKind::kNumber:
+      member<float>(parameter, params) = to_float(value, name);
+      break;
+    case ParameterKind::kCount:
+      member<uint32_t>(parameter, params) = to_count(value, name);
+      break;
+    case ParameterKind::kWindow:
+      member<uint32_t>(parameter, params) = value == -1 ? UINT32_MAX : to_count(value, name);
+      break;
+    case ParameterKind::kKey:
+      member<uint64_t>(parameter, params) = static_cast<uint64_t>(to_integer(value, name));
+      break;
+    case ParameterKind::kOn:
+    case ParameterKind::kOff: {
+      const bool is_negated = parameter.kind == ParameterKind::kOff && name != parameter.json_name();
+      member<uint32_t>(parameter, params) = to_bool(value, name) != is_negated ? 1 : 0;
+      break;
+    }
+    case ParameterKind::kToken:
+      member<int32_t>(parameter, params) = value == -1 ? -1 : to_token(value, name);
+      break;
+    case ParameterKind::kName:
+      member<int32_t>(parameter, params) = read_name(value, name, parameter.names);
+  }
+}
+
+int32_t read_name(const Json& value, const std::string& name, Names names) {
+  const std::string& text = to_text(value, name);
+  const std::optional<int32_t> found = find_value(names, text);
+  if (!found) throw Failure(name + ": \"" + text + "\" is not one of " + listed(names));
+  return *found;
+}
+
+}  // namespace sotto::cli

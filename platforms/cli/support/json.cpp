@@ -1,0 +1,383 @@
+#include "platforms/cli/support/json.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+#include "platforms/cli/support/failure.h"
+#include "platforms/cli/support/text.h"
+
+namespace sotto::cli {
+namespace {
+
+[[noreturn]] void refuse(const std::string& name, const Json& value, const char* what) {
+  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (text.size() > 60) text = text.substr(0, 57) + "...";
+  throw Failure(name + " is " + text + ", not " + what);
+}
+
+bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+// Puts quotes around the names of non-finite numbers, outside of strings.
+std::string with_quoted_names(const std::string& text) {
+  constexpr std::string_view kNames[] = {"-Infinity", "Infinity", "NaN"};
+  std::string result;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size();) {
+    std::string_view found;
+    if (!in_string && (i == 0 || !is_word(text[i - 1]))) {
+      for (const std::string_view name : kNames) {
+        if (std::string_view(text).substr(i).starts_with(name)) found = name;
+      }
+    }
+    if (!found.empty()) {
+      result.append("\"").append(found).append("\"");
+      i += found.size();
+      continue;
+    }
+    if (text[i] == '"') in_string = !in_string;
+    if (in_string && text[i] == '\\' && i + 1 < text.size()) result += text[i++];
+    result += text[i++];
+  }
+  return result;
+}
+
+std::string lower(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
+constexpr std::string_view kSpace = " \t\r\n";
+constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+class PartReader {
+ public:
+  explicit PartReader(std::string_view text) : text_(text) { skip_space(); }
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Failure("not JSON: " + what + " at byte " + std::to_string(at_));
+  }
+
+  void skip_space() { at_ = std::min(text_.find_first_not_of(kSpace, at_), text_.size()); }
+
+  bool take(char c) {
+    if (at_ == text_.size() || text_[at_] != c) return false;
+    ++at_;
+    skip_space();
+    return true;
+  }
+
+  void expect(char c) {
+    if (!take(c)) fail(std::string("'") + c + "' is expected");
+  }
+
+  void expect_end() const {
+    if (at_ != text_.size()) fail("text after the value");
+  }
+
+  std::string_view value() {
+    const size_t begin = at_;
+    if (at_ < text_.size() && text_[at_] == '"') {
+      skip_string();
+    } else if (at_ < text_.size() && (text_[at_] == '{' || text_[at_] == '[')) {
+      skip_container();
+    } else {
+      at_ = std::min(text_.find_first_of(" \t\r\n,:]}", at_), text_.size());
+    }
+    if (at_ == begin) fail("a value is expected");
+    const std::string_view value = text_.substr(begin, at_ - begin);
+    skip_space();
+    return value;
+  }
+
+ private:
+  void skip_string() {
+    for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
+      if (text_[at_] == '\\') ++at_;
+    }
+    if (at_ >= text_.size()) {
+      at_ = text_.size();
+      fail("a string is not closed");
+    }
+    ++at_;
+  }
+
+  void skip_container() {
+    uint64_t depth = 0;
+    do {
+      if (at_ == text_.size()) fail("a list or an object is not closed");
+      const char c = text_[at_];
+      if (c == '"') {
+        skip_string();
+        continue;
+      }
+      if (c == '{' || c == '[') ++depth;
+      if (c == '}' || c == ']') --depth;
+      ++at_;
+    } while (depth > 0);
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+};
+
+uint32_t hexadecimal_unit(std::string_view string, size_t at) {
+  uint32_t unit = 0;
+  for (size_t i = at; i < at + 4; ++i) {
+    const char c = i < string.size() ? string[i] : '\0';
+    const bool is_digit = c >= '0' && c <= '9';
+    const char letter = static_cast<char>(c | 0x20);
+    if (!is_digit && !(letter >= 'a' && letter <= 'f')) throw Failure("not JSON: malformed \\u");
+    unit = unit << 4 | static_cast<uint32_t>(is_digit ? c - '0' : letter - 'a' + 10);
+  }
+  return unit;
+}
+
+void append_code(uint32_t code, std::string& text) {
+  const auto add = [&text](uint32_t byte) { text += static_cast<char>(byte); };
+  if (code < 0x80) {
+    add(code);
+  } else if (code < 0x800) {
+    add(0xc0 | code >> 6);
+    add(0x80 | (code & 0x3f));
+  } else if (code < 0x10000) {
+    add(0xe0 | code >> 12);
+    add(0x80 | (code >> 6 & 0x3f));
+    add(0x80 | (code & 0x3f));
+  } else {
+    add(0xf0 | code >> 18);
+    add(0x80 | (code >> 12 & 0x3f));
+    add(0x80 | (code >> 6 & 0x3f));
+    add(0x80 | (code & 0x3f));
+  }
+}
+
+// `at` is behind "\u"; it is moved behind the digits.
+uint32_t escaped_code(std::string_view string, size_t& at) {
+  const uint32_t high = hexadecimal_unit(string, at);
+  at += 4;
+  if (high < 0xd800 || high > 0xdbff || string.substr(at, 2) != "\\u") return high;
+  const uint32_t low = hexadecimal_unit(string, at + 2);
+  if (low < 0xdc00 || low > 0xdfff) return high;
+  at += 6;
+  return 0x10000 + ((high & 0x3ff) << 10 | (low & 0x3ff));
+}
+
+// Returns false at the end. The last line need not be ended.
+bool read_line(const Input& input, uint64_t number, std::string& line) {
+  const auto fail = [&](const std::string& what) {
+    throw Failure(input.name + ": line " + std::to_string(number) + ": " + what);
+  };
+  FILE* file = input.file.get();
+  line.clear();
+  int c;
+  while ((c = getc_unlocked(file)) != EOF && c != '\n') {
+    if (line.size() == kMaxTextSize) fail("longer than 256 MiB");
+    line += static_cast<char>(c);
+  }
+  if (std::ferror(file)) fail(std::strerror(errno));
+  return c == '\n' || !line.empty();
+}
+
+}  // namespace
+
+double shortest(float value) {
+  char text[32];
+  for (int digits = 6; digits <= 9; ++digits) {
+    std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(value));
+    if (std::strtof(text, nullptr) == value) break;
+  }
+  return std::strtod(text, nullptr);
+}
+
+Json number_json(float value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value < 0.0f ? "-inf" : "inf";
+  return shortest(value);
+}
+
+Json text_json(const std::string& bytes) {
+  if (is_utf8(bytes)) return {{"text", bytes}};
+  return {{"text", to_utf8(bytes)}, {"bytes_hex", hexadecimal(bytes)}};
+}
+
+Json parse_json(const std::string& text) {
+  // The parser takes it for the end.
+  if (const size_t zero = text.find('\0'); zero != std::string::npos) {
+    throw Failure("not JSON: byte " + std::to_string(zero) + " is a zero");
+  }
+  try {
+    return Json::parse(text);
+  } catch (const Json::exception& exception) {
+    // Its message begins with a code in brackets that means nothing to a reader.
+    const std::string message = exception.what();
+    const size_t end = message.find("] ");
+    throw Failure("not JSON: " + (end == std::string::npos ? message : message.substr(end + 2)));
+  }
+}
+
+Json parse_python_json(const std::string& text) { return parse_json(with_quoted_names(text)); }
+
+float to_float(const Json& value, const std::string& name) {
+  if (value.is_number()) return value.get<float>();
+  if (value.is_null()) return -INFINITY;
+  const std::string text = value.is_string() ? lower(value.get<std::string>()) : "";
+  if (text == "nan") return NAN;
+  if (text == "inf" || text == "+inf" || text == "infinity") return INFINITY;
+  if (text == "-inf" || text == "-infinity") return -INFINITY;
+  refuse(name, value, "a number");
+}
+
+int64_t to_integer(const Json& value, const std::string& name) {
+  constexpr int64_t kMost = int64_t{1} << 53;
+  if (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{kMost}) {
+    refuse(name, value, "an integer in range");
+  }
+  if (value.is_number_integer()) return value.get<int64_t>();
+  // 40.0 is an integer to many a writer of JSON.
+  const double number = value.is_number() ? value.get<double>() : NAN;
+  if (!(std::fabs(number) <= static_cast<double>(kMost)) || number != std::floor(number)) {
+    refuse(name, value, "an integer");
+  }
+  return static_cast<int64_t>(number);
+}
+
+uint32_t to_count(const Json& value, const std::string& name) {
+  const int64_t number = to_integer(value, name);
+  if (number < 0 || number > std::numeric_limits<uint32_t>::max()) {
+    refuse(name, value, "a count");
+  }
+  return static_cast<uint32_t>(number);
+}
+
+sotto_token to_token(const Json& value, const std::string& name) {
+  const int64_t number = to_integer(value, name);
+  if (number < 0 || number > std::numeric_limits<sotto_token>::max()) {
+    refuse(name, value, "a token id");
+  }
+  return static_cast<sotto_token>(number);
+}
+
+bool to_bool(const Json& value, const std::string& name) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (value == 0 || value == 1) return value == 1;
+  refuse(name, value, "true or false");
+}
+
+std::vector<sotto_token> to_tokens(const Json& value, const std::string& name) {
+  std::vector<sotto_token> tokens;
+  for (const Json& token : to_list(value, name)) tokens.push_back(to_token(token, name));
+  return tokens;
+}
+
+const std::string& to_text(const Json& value, const std::string& name) {
+  if (!value.is_string()) refuse(name, value, "a text");
+  return value.get_ref<const std::string&>();
+}
+
+const Json& to_list(const Json& value, const std::string& name) {
+  if (!value.is_array()) refuse(name, value, "a list");
+  return value;
+}
+
+std::vector<JsonMember> members_of(std::string_view object) {
+  PartReader reader(object);
+  std::vector<JsonMember> members;
+  reader.expect('{');
+  if (!reader.take('}')) {
+    do {
+      std::string name = text_of(reader.value());
+      reader.expect(':');
+      members.push_back({std::move(name), reader.value()});
+    } while (reader.take(','));
+    reader.expect('}');
+  }
+  reader.expect_end();
+  return members;
+}
+
+std::vector<std::string_view> elements_of(std::string_view list) {
+  PartReader reader(list);
+  std::vector<std::string_view> elements;
+  reader.expect('[');
+  if (!reader.take(']')) {
+    do {
+      elements.push_back(reader.value());
+    } while (reader.take(','));
+    reader.expect(']');
+  }
+  reader.expect_end();
+  return elements;
+}
+
+std::string text_of(std::string_view string) {
+  if (string.size() < 2 || string.front() != '"' || string.back() != '"') {
+    throw Failure("not JSON: a string is expected");
+  }
+  constexpr std::string_view kNames = "\"\\/bfnrt";
+  constexpr std::string_view kMeant = "\"\\/\b\f\n\r\t";
+  string = string.substr(1, string.size() - 2);
+  std::string text;
+  for (size_t i = 0; i < string.size();) {
+    if (static_cast<unsigned char>(string[i]) < 0x20) {
+      throw Failure("not JSON: control character in a string");
+    }
+    if (string[i] != '\\') {
+      text += string[i++];
+      continue;
+    }
+    const char name = i + 1 < string.size() ? string[i + 1] : '\0';
+    i += 2;
+    const size_t known = kNames.find(name);
+    if (name == 'u') {
+      append_code(escaped_code(string, i), text);
+    } else if (known != std::string_view::npos) {
+      text += kMeant[known];
+    } else {
+      throw Failure("not JSON: unknown escape in a string");
+    }
+  }
+  return text;
+}
+
+std::string from_base64(std::string_view text) {
+  while (text.ends_with('=')) text.remove_suffix(1);
+  std::string bytes;
+  uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    const size_t digit = kBase64.find(c);
+    if (digit == std::string_view::npos) throw Failure("malformed base64");
+    bits = (bits << 6 | static_cast<uint32_t>(digit)) & 0xffffff;
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    bytes += static_cast<char>(bits >> count & 0xff);
+  }
+  if (count == 6) throw Failure("malformed base64");
+  return bytes;
+}
+
+bool answer_lines(const std::string& path, const AnswerLine& answer, const RefuseLine& refuse) {
+  const Input input(path);
+  bool good = true;
+  std::string line;
+  for (uint64_t number = 1; read_line(input, number, line); ++number) {
+    Json object;
+    try {
+      object = answer(line);
+    } catch (const Failure& failure) {
+      object = refuse(failure.what(), number);
+      good = false;
+    }
+    std::printf("%s\n", object.dump().c_str());
+    flush_output();  // the other end of a pipe may wait for each answer
+  }
+  return good;
+}
+
+}  // namespace sotto::cli

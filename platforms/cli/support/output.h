@@ -1,0 +1,52 @@
+// What the program shows: text on standard output, the progress of long work on standard error.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "platforms/cli/support/failure.h"
+
+namespace sotto::cli {
+
+// Standard output, flushed piece by piece. Throws a Failure when it cannot be written.
+class TextStream {
+ public:
+  TextStream();
+  void write_prompt(std::string_view text);  // in bold on a terminal
+  void write(std::string_view text);
+  void end_line();  // unless the text ended one
+
+ private:
+  void write_bytes(std::string_view bytes);
+
+  bool is_terminal_;
+  bool use_colour_;
+  bool at_line_start_ = true;
+};
+
+// "    318   -1.23456  \" was\""
+std::string score_line(Token token, float log_probability, const std::string& bytes);
+
+// Shows how far long work has come if standard error is a terminal.
+class Progress {
+ public:
+  // "what: 12 of 128 tokens"; with a total of 0 without "of".
+  Progress(std::string what, uint64_t total);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  void show(uint64_t done);  // at most ten times per second, and only for work of more than half a second
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::string what_;
+  uint64_t total_;
+  bool is_terminal_;
+  bool is_shown_ = false;
+  Clock::time_point next_;
+};
+
+}  // namespace sotto::cli
