@@ -51,7 +51,7 @@ static void log_message(void* handle, sotto_log_level level, const char* message
   sottoGoLog((uintptr_t)handle, level, (char*)message);
 }
 
-/* Gives whole pages of a mapped file back; they are read again if they are touched. */
+/* Drops whole pages of a mapped file; an access reads them from the file again. */
 static void release(void* unused, const void* bytes, size_t size) {
   (void)unused;
 #if defined(__unix__) || defined(__APPLE__)

@@ -1,17 +1,17 @@
-/* What Go needs between itself and sotto.h: memory, and callbacks that carry a handle. */
+/* Bridge between Go and sotto.h: memory, and callbacks that carry a handle. */
 #ifndef SOTTO_GO_BRIDGE_H
 #define SOTTO_GO_BRIDGE_H
 
 #include <sotto.h>
 
-/* Memory for an object, aligned and zeroed; NULL if there is none. */
+/* Returns aligned, zeroed memory for an object, or NULL. */
 void* sotto_go_allocate(size_t size);
 void sotto_go_free(void* memory);
 
-/* How many blocks are allocated now, for the tests of leaks. */
+/* Returns the number of allocated blocks, for leak tests. */
 int64_t sotto_go_blocks(void);
 
-/* A handle as user_data, so that Go makes no pointer of it. */
+/* Pass a handle as user_data without a conversion to a Go pointer. */
 void sotto_go_set_log(sotto_model_params* params, uintptr_t handle);
 void sotto_go_set_release(sotto_model_params* params);
 void sotto_go_set_grammar_log(sotto_grammar_params* params, uintptr_t handle);

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// callbacks are the functions that C may call for one object. What one panics with goes on where the call began.
+// callbacks holds the functions that C may call for one object. A panic in one is raised again by the call from Go.
 type callbacks struct {
 	handle     cgo.Handle
 	panicked   bool
@@ -31,7 +31,7 @@ func (c *callbacks) free() { c.handle.Delete() }
 
 func (c *callbacks) pointer() C.uintptr_t { return C.uintptr_t(c.handle) }
 
-// repanic goes on with what a callback panicked with.
+// repanic raises the panic of a callback again.
 func (c *callbacks) repanic() {
 	if c.panicked {
 		value := c.value
@@ -40,7 +40,7 @@ func (c *callbacks) repanic() {
 	}
 }
 
-// guard keeps a panic from unwinding C.
+// guard catches a panic, which must not unwind C frames.
 func (c *callbacks) guard(call func()) (ok bool) {
 	defer func() {
 		if !ok {

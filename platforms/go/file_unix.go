@@ -13,7 +13,7 @@ import (
 	"unsafe"
 )
 
-// file is the bytes of a model: a mapped file, or a copy.
+// file holds the bytes of a model: a mapped file or a copy.
 type file struct {
 	block
 	mapped []byte

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// fields are the lines of one case of the file of figures that every binding must reproduce.
+// fields holds the lines of one case of the golden figures that every binding must reproduce.
 type fields map[string][]string
 
 func environment(name, otherwise string) string {

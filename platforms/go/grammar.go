@@ -10,7 +10,7 @@ import (
 	"unsafe"
 )
 
-// Vocabulary is the tokens that a matcher chooses among.
+// Vocabulary holds the tokens that a matcher selects from.
 type Vocabulary struct{ core *vocabularyCore }
 
 type vocabularyCore struct {
@@ -22,7 +22,7 @@ type vocabularyCore struct {
 	count  int
 }
 
-// NewVocabulary is the vocabulary of a model, which brings its end of text.
+// NewVocabulary creates the vocabulary of a model, with the model's end of text.
 func NewVocabulary(model *Model) (*Vocabulary, error) {
 	defer runtime.KeepAlive(model)
 	return newModelVocabulary(model.core, model.core.retain)
@@ -37,8 +37,8 @@ func newModelVocabulary(model *modelCore, retain func() error) (*Vocabulary, err
 	return newVocabulary(&vocabularyCore{model: model, count: int(model.info.VocabularySize)}, &given)
 }
 
-// NewTokenVocabulary is a vocabulary of any tokens. special are those with no place in a text, ends are allowed where
-// the text may end.
+// NewTokenVocabulary creates a vocabulary of any tokens. special lists tokens without text, ends those that are allowed
+// where the text may end.
 func NewTokenVocabulary(tokens [][]byte, special, ends []Token) (*Vocabulary, error) {
 	core := &vocabularyCore{count: len(tokens)}
 	given := defaultVocabularyParamsC()
@@ -97,13 +97,13 @@ func (v *vocabularyCore) free() {
 	}
 }
 
-// Close frees the vocabulary once no matcher needs it.
+// Close frees the vocabulary when no matcher uses it.
 func (v *Vocabulary) Close() {
 	runtime.SetFinalizer(v, nil)
 	v.core.close()
 }
 
-// Grammar is a compiled grammar. It never changes and may be shared.
+// Grammar is a compiled grammar. It is immutable and may be shared.
 type Grammar struct{ core *grammarCore }
 
 type grammarCore struct {
@@ -166,16 +166,16 @@ func compileIn(language GrammarLanguage, source string) (*Grammar, error) {
 	return CompileGrammar(source, params)
 }
 
-// GBNFGrammar compiles GBNF, from its rule root.
+// GBNFGrammar compiles GBNF with the start rule root.
 func GBNFGrammar(source string) (*Grammar, error) { return compileIn(LanguageGBNF, source) }
 
-// JSONSchemaGrammar is JSON that fits a schema.
+// JSONSchemaGrammar compiles a JSON Schema.
 func JSONSchemaGrammar(schema string) (*Grammar, error) { return compileIn(LanguageJSONSchema, schema) }
 
-// RegexGrammar is the texts that match a regular expression as a whole.
+// RegexGrammar compiles a regular expression that the whole text must match.
 func RegexGrammar(pattern string) (*Grammar, error) { return compileIn(LanguageRegex, pattern) }
 
-// ChoicesGrammar is one of several strings.
+// ChoicesGrammar compiles a choice between strings.
 func ChoicesGrammar(choices ...string) (*Grammar, error) {
 	source, err := json.Marshal(choices)
 	if err != nil {
@@ -184,7 +184,7 @@ func ChoicesGrammar(choices ...string) (*Grammar, error) {
 	return compileIn(LanguageChoices, string(source))
 }
 
-// LoadGrammar uses a copy of an image that Save made; the image may come from anyone.
+// LoadGrammar loads a copy of an image that Save returned. The image is validated and may be untrusted.
 func LoadGrammar(image []byte) (*Grammar, error) {
 	memory, err := copyToBlock(image)
 	if err != nil {
@@ -199,7 +199,7 @@ func LoadGrammar(image []byte) (*Grammar, error) {
 	return newGrammar(handle, memory), nil
 }
 
-// Save gives the grammar as an image: the same bytes on every platform.
+// Save returns the grammar as an image, with the same bytes on every platform.
 func (g *Grammar) Save() ([]byte, error) {
 	if err := g.core.retain(); err != nil {
 		return nil, err
@@ -212,7 +212,7 @@ func (g *Grammar) Save() ([]byte, error) {
 	return image, check(C.sotto_grammar_save(g.core.handle, bytesOf(image), size, &size), nil)
 }
 
-// Close frees the grammar once no matcher needs it.
+// Close frees the grammar when no matcher uses it.
 func (g *Grammar) Close() {
 	runtime.SetFinalizer(g, nil)
 	g.core.close()

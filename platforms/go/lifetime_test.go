@@ -19,7 +19,7 @@ func collect(t testing.TB, session *Session, prompt string, maxTokens int) strin
 	return text.String()
 }
 
-// openEndless opens a session whose text has no end of its own.
+// openEndless opens a session whose text never reaches the end of text.
 func openEndless(t testing.TB, model *Model) *Session {
 	t.Helper()
 	session := openSession(t, model, func(p *SessionParams) { p.Overflow = OverflowRing })
@@ -219,7 +219,7 @@ func TestSessionsRunSideBySide(t *testing.T) {
 	}
 }
 
-// use makes one of everything, and closes nothing if the collector is to find it.
+// use creates one object of each kind and leaves them open if the garbage collector is to find them.
 func use(t *testing.T, isClosed bool) {
 	model := must[*Model](t)(OpenModel(modelPath, nil))
 	params := DefaultSessionParams()

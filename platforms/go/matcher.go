@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// Matcher follows texts through a grammar and tells which tokens may come next.
+// Matcher follows texts through a grammar and reports which tokens may come next.
 type Matcher struct{ core *matcherCore }
 
 type matcherCore struct {
@@ -20,7 +20,7 @@ type matcherCore struct {
 	memory     block
 }
 
-// NewMatcher makes a matcher. A nil vocabulary allows texts only; nil stands for the default parameters.
+// NewMatcher creates a matcher. Without a vocabulary it follows texts only; nil parameters are the defaults.
 func NewMatcher(grammar *Grammar, vocabulary *Vocabulary, params *MatcherParams) (*Matcher, error) {
 	defer runtime.KeepAlive(grammar)
 	defer runtime.KeepAlive(vocabulary)
@@ -66,7 +66,7 @@ func (m *matcherCore) free() {
 	}
 }
 
-// Close frees the matcher once no session uses it.
+// Close frees the matcher when no session uses it.
 func (m *Matcher) Close() {
 	runtime.SetFinalizer(m, nil)
 	m.core.close()
@@ -81,15 +81,15 @@ func (m *Matcher) call(f func(handle *C.sotto_matcher) C.sotto_status) error {
 	return check(f(m.core.handle), nil)
 }
 
-// MemoryBytes is the memory that the matcher takes.
+// MemoryBytes returns the bytes of memory that the matcher uses.
 func (m *Matcher) MemoryBytes() uint64 { return uint64(m.core.memory.size) }
 
-// Reset empties a sequence.
+// Reset sets a sequence to the empty text.
 func (m *Matcher) Reset(sequence uint32) error {
 	return m.call(func(h *C.sotto_matcher) C.sotto_status { return C.sotto_matcher_reset(h, C.uint32_t(sequence)) })
 }
 
-// Mask tells the tokens that may come next: token t's is bit t % 64 of word t / 64.
+// Mask returns the tokens that may come next: bit t % 64 of word t / 64 is token t.
 func (m *Matcher) Mask(sequence uint32) (words []uint64, err error) {
 	err = m.call(func(handle *C.sotto_matcher) C.sotto_status {
 		if m.core.vocabulary != nil {
@@ -101,7 +101,7 @@ func (m *Matcher) Mask(sequence uint32) (words []uint64, err error) {
 	return words, err
 }
 
-// AllowedTokens is Mask as tokens.
+// AllowedTokens returns the tokens of Mask as a list.
 func (m *Matcher) AllowedTokens(sequence uint32) ([]Token, error) {
 	var tokens []Token
 	err := m.call(func(handle *C.sotto_matcher) C.sotto_status {
@@ -136,7 +136,7 @@ func (m *Matcher) AcceptText(sequence uint32, text string) error {
 	})
 }
 
-// Test tells whether sequence and text together begin a text of the grammar, and are one.
+// Test reports whether the sequence and the text are a prefix of a text of the grammar, and a complete one.
 func (m *Matcher) Test(sequence uint32, text string) (begins, matches bool, err error) {
 	var b, e C.uint32_t
 	err = m.call(func(handle *C.sotto_matcher) C.sotto_status {
@@ -146,19 +146,19 @@ func (m *Matcher) Test(sequence uint32, text string) (begins, matches bool, err 
 	return b != 0, e != 0, err
 }
 
-// Rewind takes back the newest tokens or texts of sequence 0.
+// Rewind rolls back the newest tokens or texts of sequence 0.
 func (m *Matcher) Rewind(count uint64) error {
 	return m.call(func(h *C.sotto_matcher) C.sotto_status { return C.sotto_matcher_rewind(h, C.uint64_t(count)) })
 }
 
-// Fork makes sequence to a copy of from.
+// Fork makes the sequence to a copy of the sequence from.
 func (m *Matcher) Fork(from, to uint32) error {
 	return m.call(func(handle *C.sotto_matcher) C.sotto_status {
 		return C.sotto_matcher_fork(handle, C.uint32_t(from), C.uint32_t(to))
 	})
 }
 
-// ForcedText gives the text that must follow, at most capacity bytes of it.
+// ForcedText returns the text that must follow, at most capacity bytes of it.
 func (m *Matcher) ForcedText(sequence uint32, capacity int) ([]byte, error) {
 	text := make([]byte, max(capacity, 0))
 	var size C.size_t
@@ -169,7 +169,7 @@ func (m *Matcher) ForcedText(sequence uint32, capacity int) ([]byte, error) {
 	return text[:size], err
 }
 
-// Info tells where a sequence stands.
+// Info returns the state of a sequence.
 func (m *Matcher) Info(sequence uint32) (MatcherInfo, error) {
 	info := C.sotto_matcher_info{struct_size: C.sizeof_sotto_matcher_info}
 	err := m.call(func(handle *C.sotto_matcher) C.sotto_status {

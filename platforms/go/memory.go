@@ -5,7 +5,7 @@ import "C"
 
 import "unsafe"
 
-// block is memory of C for an object to live in.
+// block is C memory that holds an object of the library.
 type block struct {
 	address unsafe.Pointer
 	size    C.size_t
@@ -29,7 +29,7 @@ func copyToBlock(data []byte) (block, error) {
 
 func (b block) free() { C.sotto_go_free(b.address) }
 
-// arena holds what parameters point to while a call reads them.
+// arena holds the C memory that parameters point to during a call.
 type arena struct{ blocks []unsafe.Pointer }
 
 func (a *arena) free() {
@@ -39,7 +39,7 @@ func (a *arena) free() {
 	a.blocks = nil
 }
 
-// array allocates count values of C in an arena.
+// array allocates count C values in an arena.
 func array[T any](a *arena, count int) []T {
 	var one T
 	address := C.sotto_go_allocate(C.size_t(max(count, 1)) * C.size_t(unsafe.Sizeof(one)))
@@ -124,7 +124,7 @@ func goTokens(tokens *C.sotto_token, count C.size_t) []Token {
 	return append([]Token(nil), unsafe.Slice((*Token)(unsafe.Pointer(tokens)), count)...)
 }
 
-// tokensOf is the address of tokens, for the length of one call.
+// tokensOf returns the address of tokens, valid during one call.
 func tokensOf(tokens []Token) (*C.sotto_token, C.size_t) {
 	return (*C.sotto_token)(unsafe.Pointer(unsafe.SliceData(tokens))), C.size_t(len(tokens))
 }
@@ -135,5 +135,5 @@ func charsOf(text string) (*C.char, C.size_t) {
 	return (*C.char)(unsafe.Pointer(unsafe.StringData(text))), C.size_t(len(text))
 }
 
-// liveBlocks counts the blocks that are allocated now.
+// liveBlocks returns the number of allocated blocks.
 func liveBlocks() int64 { return int64(C.sotto_go_blocks()) }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// kernelFlags are those of the mapping that has the address, as proc(5) describes them.
+// kernelFlags returns the kernel flags of the mapping at an address (proc(5), VmFlags).
 func kernelFlags(t *testing.T, address uintptr) string {
 	t.Helper()
 	inside := false

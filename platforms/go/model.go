@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// Model is the weights and the tokenizer of one file. Sessions keep their model: it can be closed before them.
+// Model holds the weights and the tokenizer of one file. Sessions keep their model alive, so it may be closed first.
 type Model struct{ core *modelCore }
 
 type modelCore struct {
@@ -20,8 +20,8 @@ type modelCore struct {
 	info      ModelInfo
 }
 
-// OpenModel opens a model file, which is mapped and must not change while the model is in use. nil stands for the
-// default parameters.
+// OpenModel opens a model file, which is mapped and must not change while the model is in use. nil parameters are the
+// defaults.
 func OpenModel(path string, params *ModelParams) (*Model, error) {
 	f, err := openFile(path)
 	if err != nil {
@@ -39,7 +39,7 @@ func NewModel(data []byte, params *ModelParams) (*Model, error) {
 	return newModel(file{block: b}, params)
 }
 
-// ModelMemorySize tells the bytes of memory that a model takes beside its file, whose bytes are data.
+// ModelMemorySize returns the bytes of memory that a model uses in addition to its file, whose bytes are data.
 func ModelMemorySize(data []byte, params *ModelParams) (uint64, error) {
 	b, err := copyToBlock(data)
 	if err != nil {
@@ -109,13 +109,13 @@ func (m *modelCore) freeMemory() {
 	m.callbacks.free()
 }
 
-// Close frees the model once no session needs it.
+// Close frees the model when no session uses it.
 func (m *Model) Close() {
 	runtime.SetFinalizer(m, nil)
 	m.core.close()
 }
 
-// call runs f while the model cannot be freed.
+// call runs f and keeps the model alive meanwhile.
 func (m *Model) call(f func(handle *C.sotto_model) error) error {
 	if err := m.core.retain(); err != nil {
 		return err
@@ -125,16 +125,16 @@ func (m *Model) call(f func(handle *C.sotto_model) error) error {
 	return f(m.core.handle)
 }
 
-// Info tells what the model is; also after Close.
+// Info describes the model, also after Close.
 func (m *Model) Info() ModelInfo { return m.core.info }
 
-// MemoryBytes is the memory that the model takes beside its file.
+// MemoryBytes returns the bytes of memory that the model uses in addition to its file.
 func (m *Model) MemoryBytes() uint64 { return uint64(m.core.memory.size) }
 
 // Tokenize encodes text.
 func (m *Model) Tokenize(text string) ([]Token, error) { return m.tokenize(text, 0) }
 
-// TokenizeSpecial encodes text in which texts such as <|endoftext|> are special tokens.
+// TokenizeSpecial encodes text, in which strings such as <|endoftext|> become special tokens.
 func (m *Model) TokenizeSpecial(text string) ([]Token, error) {
 	return m.tokenize(text, C.SOTTO_TOKENIZE_SPECIAL)
 }
@@ -164,7 +164,7 @@ func (m *modelCore) tokenize(text string, flags C.uint32_t) ([]Token, error) {
 	}
 }
 
-// TokenBytes gives the bytes of one token; they may begin or end inside a character.
+// TokenBytes returns the bytes of one token; they may begin or end inside a character.
 func (m *Model) TokenBytes(token Token) (data []byte, err error) {
 	err = m.call(func(handle *C.sotto_model) error {
 		var chars *C.char
@@ -178,7 +178,7 @@ func (m *Model) TokenBytes(token Token) (data []byte, err error) {
 	return data, err
 }
 
-// Detokenize gives the bytes of tokens: exactly what was encoded.
+// Detokenize returns the bytes of tokens: exactly what was encoded.
 func (m *Model) Detokenize(tokens []Token) (data []byte, err error) {
 	err = m.call(func(handle *C.sotto_model) error {
 		array, count := tokensOf(tokens)
@@ -193,7 +193,7 @@ func (m *Model) Detokenize(tokens []Token) (data []byte, err error) {
 	return data, err
 }
 
-// SessionMemorySize tells the bytes of memory that a session takes.
+// SessionMemorySize returns the bytes of memory that a session uses.
 func (m *Model) SessionMemorySize(params *SessionParams) (size uint64, err error) {
 	err = m.call(func(handle *C.sotto_model) error {
 		given, details, bytes := sessionParams(params), newError(), C.size_t(0)

@@ -17,7 +17,7 @@ type SequenceBias struct {
 	Bias   float32
 }
 
-// Alternative is a token that could have come.
+// Alternative is a token that the model considered, with its ln p.
 type Alternative struct {
 	Token          Token
 	LogProbability float32
@@ -25,12 +25,12 @@ type Alternative struct {
 
 // Piece is one generated token.
 type Piece struct {
-	Text                  string // whole characters; may be empty while a character or a stop string is undecided
-	Token                 Token  // -1: none, only text that had been held back
-	Bytes                 []byte // the token's own
+	Text                  string // whole characters; empty while a character or a stop string is incomplete
+	Token                 Token  // -1: no token, only text that was held back
+	Bytes                 []byte // the bytes of the token
 	LogProbability        float32
-	SampledLogProbability float32       // after the sampler's chain; like the other NaN unless asked for
-	Alternatives          []Alternative // likeliest first
+	SampledLogProbability float32       // after the sampler's chain; both are NaN unless LogProbabilities is set
+	Alternatives          []Alternative // most likely first
 	ElapsedNS             uint64
 }
 
@@ -51,7 +51,7 @@ func newPiece(p *C.sotto_piece) Piece {
 	return piece
 }
 
-// Sequence is one continuation that a search found.
+// Sequence is one continuation that a search returned.
 type Sequence struct {
 	Tokens         []Token
 	Score          float64 // what the search ranks by

@@ -2,15 +2,15 @@ package sotto
 
 import "sync"
 
-// resource is freed once it is closed and nothing uses it any more: no call, and no object that needs it.
+// resource is freed when it has been closed and has no users left: neither calls nor dependent objects.
 type resource struct {
 	mu        sync.Mutex
-	users     int // one until it is closed, one for each call and each object that needs it
+	users     int // one until it is closed, and one per call and per dependent object
 	closed    bool
 	busy      bool   // inside an exclusive call
-	attached  bool   // given to a session: nobody else may call it
-	free      func() // ends the object; nobody calls it any more
-	interrupt func() // makes a running call end soon; may be nil
+	attached  bool   // lent to a session: other calls are rejected
+	free      func() // destroys the object, which has no users left
+	interrupt func() // makes a running call return soon; may be nil
 }
 
 func newResource(free, interrupt func()) *resource {
@@ -31,7 +31,7 @@ func (r *resource) close() {
 	r.release()
 }
 
-// retain keeps the object for a call or for another object.
+// retain adds a call or a dependent object as a user.
 func (r *resource) retain() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,7 +42,7 @@ func (r *resource) retain() error {
 	return nil
 }
 
-// retainHeld is retain for one who keeps the object already, even if its owner has closed it.
+// retainHeld adds a user on behalf of a user, so that the object may already be closed.
 func (r *resource) retainHeld() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,7 +82,7 @@ func (r *resource) leave() {
 	r.release()
 }
 
-// attach gives the object to a session, detach takes it back.
+// attach lends the object to a session, detach returns it.
 func (r *resource) attach() error {
 	if err := r.enter(); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// samplerParams makes C's parameters, with callbacks that find their functions in calls.
+// samplerParams returns C parameters whose callbacks call the functions in calls.
 func samplerParams(params *SamplerParams, a *arena, calls *callbacks) C.sotto_sampler_params {
 	given := defaultSamplerParamsC()
 	params.fill(&given, a)
@@ -25,7 +25,7 @@ func samplerParams(params *SamplerParams, a *arena, calls *callbacks) C.sotto_sa
 	return given
 }
 
-// Sampler is the chain without a session, for the logits of any runtime.
+// Sampler applies the sampler's chain without a session, to the logits of any runtime.
 type Sampler struct{ core *samplerCore }
 
 type samplerCore struct {
@@ -39,7 +39,7 @@ type samplerCore struct {
 
 const defaultListBytes = 16384
 
-// NewSampler makes a sampler for so many tokens. model, which may be nil, gives their texts and end of text.
+// NewSampler creates a sampler for vocabularySize tokens. model may be nil; it defines their text and the end of text.
 func NewSampler(vocabularySize int, model *Model, params SamplerParams) (*Sampler, error) {
 	var size C.size_t
 	details := newError()
@@ -116,13 +116,13 @@ func (s *Sampler) Set(params SamplerParams) error {
 	})
 }
 
-// SamplerInput is one token's situation.
+// SamplerInput is the input for one token.
 type SamplerInput struct {
 	Logits         []float32
-	Allowed        []uint64 // bit i % 64 of word i / 64: token i may come; nil: all
-	History        []Token  // the tokens before, newest last
-	GeneratedCount uint64   // of them, at the end, generated
-	TokenLimit     uint64   // generated tokens at which the text ends; 0: not known
+	Allowed        []uint64 // bit i % 64 of word i / 64 allows token i; nil allows all
+	History        []Token  // the previous tokens, newest last
+	GeneratedCount uint64   // how many of the last ones were generated
+	TokenLimit     uint64   // number of generated tokens at which the text ends; 0: unknown
 	Sequence       uint32   // which stream of random numbers
 }
 
@@ -151,7 +151,7 @@ func (s *Sampler) with(input SamplerInput, f func(*C.sotto_sampler, *C.sotto_sam
 	})
 }
 
-// Pick picks a token.
+// Pick selects a token.
 func (s *Sampler) Pick(input SamplerInput) (Token, error) {
 	var token C.sotto_token
 	err := s.with(input, func(h *C.sotto_sampler, in *C.sotto_sampler_input, details *C.sotto_error) C.sotto_status {
@@ -160,7 +160,7 @@ func (s *Sampler) Pick(input SamplerInput) (Token, error) {
 	return Token(token), err
 }
 
-// Apply gives the distribution that the chain leaves: tokens in order, and their probabilities.
+// Apply returns the distribution after the chain: tokens in order and their probabilities.
 func (s *Sampler) Apply(input SamplerInput) ([]Token, []float32, error) {
 	tokens, probabilities := make([]Token, s.core.size), make([]float32, s.core.size)
 	var count C.size_t
@@ -172,7 +172,7 @@ func (s *Sampler) Apply(input SamplerInput) ([]Token, []float32, error) {
 	return tokens[:count], probabilities[:count], err
 }
 
-// DetectWatermark looks for a watermark in tokens of a model with so many tokens in its vocabulary.
+// DetectWatermark tests the tokens of a model with vocabularySize tokens for a watermark.
 func DetectWatermark(params WatermarkParams, vocabularySize int, tokens []Token) (WatermarkResult, error) {
 	given, details := defaultWatermarkParamsC(), newError()
 	params.fill(&given)

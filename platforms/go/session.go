@@ -29,7 +29,7 @@ func sessionParams(params *SessionParams) C.sotto_session_params {
 	return given
 }
 
-// NewSession makes a session; nil stands for the default parameters.
+// NewSession creates a session; nil parameters are the defaults.
 func (m *Model) NewSession(params *SessionParams) (*Session, error) {
 	core := &sessionCore{model: m.core, uses: map[string]*resource{}, stops: DefaultStopParams()}
 	err := m.call(func(handle *C.sotto_model) (err error) {
@@ -85,7 +85,7 @@ func (s *Session) Cancel() {
 	runtime.KeepAlive(s)
 }
 
-// call runs f as the session's only call, and goes on with a panic of its callbacks.
+// call runs f as the session's only call and raises the panic of a callback again.
 func (s *Session) call(f func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error)) (Status, error) {
 	if err := s.core.enter(); err != nil {
 		return 0, err
@@ -97,12 +97,12 @@ func (s *Session) call(f func(handle *C.sotto_session) (C.sotto_status, *C.sotto
 	return Status(status), check(status, details)
 }
 
-// plain is call for functions without details of a failure.
+// plain is call for functions that report no details of a failure.
 func (s *Session) plain(f func(handle *C.sotto_session) C.sotto_status) (Status, error) {
 	return s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) { return f(handle), nil })
 }
 
-// attach gives another object to the session, or none, in the place of the one before.
+// attach replaces one object that the session uses; used may be nil.
 func (s *Session) attach(what string, used *resource, f func(handle *C.sotto_session, details *C.sotto_error) C.sotto_status) error {
 	isNew := used != nil && used != s.core.attachment(what)
 	if isNew {
@@ -142,7 +142,7 @@ func (s *sessionCore) attachment(what string) *resource {
 	return s.uses[what]
 }
 
-// SetSampler sets how tokens are chosen and restarts the random numbers from the seed.
+// SetSampler sets the sampler's parameters and restarts the random numbers from the seed.
 func (s *Session) SetSampler(params SamplerParams) error {
 	var a arena
 	defer a.free()
@@ -177,7 +177,7 @@ func setStops(handle *C.sotto_session, params *StopParams) (C.sotto_status, *C.s
 	return C.sotto_session_set_stops(handle, &given, &details), &details
 }
 
-// setLimit lets one text end after maxTokens; 0: where SetStops said.
+// setLimit sets the token limit of one text; 0 restores that of SetStops.
 func (s *Session) setLimit(maxTokens uint64) error {
 	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
 		params := s.core.stops
@@ -196,7 +196,7 @@ func (s *Session) setLimit(maxTokens uint64) error {
 	return err
 }
 
-// SetSpeculation sets how the session guesses at its next tokens.
+// SetSpeculation sets the parameters of speculative decoding.
 func (s *Session) SetSpeculation(params SpeculationParams) error {
 	given := defaultSpeculationParamsC()
 	params.fill(&given)
@@ -218,7 +218,7 @@ func (s *Session) SetSpeculation(params SpeculationParams) error {
 	})
 }
 
-// SetGuide lets a second session guide this one; a nil guide ends that.
+// SetGuide sets a second session as the guide of this one; nil removes it.
 func (s *Session) SetGuide(guide *Session, params GuideParams) error {
 	given := defaultGuideParamsC()
 	params.fill(&given)
@@ -233,7 +233,7 @@ func (s *Session) SetGuide(guide *Session, params GuideParams) error {
 	})
 }
 
-// SetMatcher lets the text from here on continue the matcher's sequence 0; nil ends that.
+// SetMatcher sets a matcher whose sequence 0 the generated text continues; nil removes it.
 func (s *Session) SetMatcher(matcher *Matcher) error {
 	var used *resource
 	var given *C.sotto_matcher
@@ -246,7 +246,7 @@ func (s *Session) SetMatcher(matcher *Matcher) error {
 	})
 }
 
-// SetGrammar lets the text from here on fit a grammar, with a matcher of its own; nil ends that.
+// SetGrammar sets a grammar for the generated text, with a matcher of its own; nil removes it.
 func (s *Session) SetGrammar(grammar *Grammar) error {
 	if grammar == nil {
 		return s.SetMatcher(nil)

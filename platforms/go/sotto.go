@@ -11,7 +11,7 @@
 //		fmt.Print(text)
 //	}
 //
-// Objects may be closed or dropped in any order: what a session needs lives as long as it does. Calls of a closed
+// Objects may be closed or dropped in any order: a session keeps the objects alive that it uses. Calls of a closed
 // object fail with ErrClosed. Models, grammars and vocabularies may be used by any number of goroutines at once; a
 // session, matcher or sampler by one at a time (ErrBusy), but Cancel and Close may come from any.
 package sotto
@@ -29,14 +29,14 @@ import (
 type Token int32
 
 var (
-	// ErrClosed is what calls of a closed object give.
+	// ErrClosed is returned by calls of a closed object.
 	ErrClosed = errors.New("sotto: the object is closed")
-	// ErrBusy is what a call gives while another one runs, or while a session uses the object.
+	// ErrBusy is returned by a call while another one runs or a session uses the object.
 	ErrBusy   = errors.New("sotto: the object is in use")
 	errMemory = errors.New("sotto: out of memory")
 )
 
-// Error tells why the library refused something. errors.Is compares it with a Status.
+// Error describes a failed call. errors.Is compares it with a Status.
 type Error struct {
 	Status  Status
 	Message string
@@ -50,25 +50,25 @@ func (e *Error) Error() string {
 	return "sotto: " + e.Status.Error() + ": " + e.Message
 }
 
-// Is tells whether target is the error's Status.
+// Is reports whether target is the error's Status.
 func (e *Error) Is(target error) bool {
 	status, ok := target.(Status)
 	return ok && status == e.Status
 }
 
-// Error is the library's text for a status; it also makes statuses fit for errors.Is.
+// Error returns the library's text for a status; with it a Status can be the target of errors.Is.
 func (s Status) Error() string { return C.GoString(C.sotto_status_text(C.sotto_status(s))) }
 
-// Version is that of the linked library.
+// Version returns the version of the linked library.
 func Version() (major, minor, patch int) {
 	v := int(C.sotto_version())
 	return v >> 16, v >> 8 & 255, v & 255
 }
 
-// BuildText tells what the linked library was built with: words separated by spaces.
+// BuildText returns the features of the linked library as words separated by spaces.
 func BuildText() string { return C.GoString(C.sotto_build_text()) }
 
-// String is the name of an instruction set.
+// String returns the name of an instruction set.
 func (isa ISA) String() string { return C.GoString(C.sotto_isa_text(C.sotto_isa(isa))) }
 
 func init() {
@@ -81,7 +81,7 @@ func newError() C.sotto_error {
 	return C.sotto_error{struct_size: C.sizeof_sotto_error, offset: C.UINT64_MAX}
 }
 
-// checkWhole makes an error of a stop, too, where that leaves nothing to give.
+// checkWhole returns an error for a stop as well, for calls whose outputs a stop leaves unwritten.
 func checkWhole(status Status, err error) error {
 	if err != nil || status == OK {
 		return err
@@ -89,7 +89,7 @@ func checkWhole(status Status, err error) error {
 	return &Error{Status: status, Offset: -1}
 }
 
-// check makes an error of a failure.
+// check returns an error for a failure.
 func check(status C.sotto_status, details *C.sotto_error) error {
 	if status >= 0 {
 		return nil

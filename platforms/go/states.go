@@ -9,14 +9,14 @@ import (
 	"unsafe"
 )
 
-// Logits gives the logits after the last token, before the sampler.
+// Logits returns the logits after the last token, before the sampler.
 func (s *Session) Logits() ([]float32, error) {
 	return s.floats(func(handle *C.sotto_session, values **C.float, count *C.size_t) C.sotto_status {
 		return C.sotto_session_logits(handle, values, count)
 	})
 }
 
-// Hidden gives the last token's hidden state.
+// Hidden returns the hidden state of the last token.
 func (s *Session) Hidden() ([]float32, error) {
 	return s.floats(func(handle *C.sotto_session, values **C.float, count *C.size_t) C.sotto_status {
 		return C.sotto_session_hidden(handle, values, count)
@@ -36,7 +36,7 @@ func (s *Session) floats(f func(*C.sotto_session, **C.float, *C.size_t) C.sotto_
 	return copied, err
 }
 
-// Score evaluates tokens and tells how likely they were together, and ln p of each.
+// Score evaluates tokens and returns their total score and ln p of each.
 func (s *Session) Score(tokens []Token) (Score, []float32, error) {
 	score, each := C.sotto_score{struct_size: C.sizeof_sotto_score}, make([]float32, len(tokens))
 	err := checkWhole(s.plain(func(handle *C.sotto_session) C.sotto_status {
@@ -47,7 +47,7 @@ func (s *Session) Score(tokens []Token) (Score, []float32, error) {
 	return newScore(&score), each, err
 }
 
-// Embed evaluates tokens and gives their pooled hidden states.
+// Embed evaluates tokens and returns their pooled hidden states.
 func (s *Session) Embed(tokens []Token, pooling Pooling) ([]float32, error) {
 	embedding := make([]float32, s.core.model.info.EmbeddingSize)
 	err := checkWhole(s.plain(func(handle *C.sotto_session) C.sotto_status {
@@ -59,7 +59,7 @@ func (s *Session) Embed(tokens []Token, pooling Pooling) ([]float32, error) {
 	return embedding, err
 }
 
-// Search continues the stream in several ways at once, best first; the stream itself stays as it was.
+// Search returns several continuations of the stream, best first; the stream itself does not change.
 func (s *Session) Search(params SearchParams) (found []Sequence, err error) {
 	if params.PhraseGroups != nil && len(params.PhraseGroups) != len(params.Phrases) {
 		return nil, &Error{InvalidArgument, fmt.Sprintf("%d phrase groups for %d phrases",
@@ -97,7 +97,7 @@ func (s *Session) Search(params SearchParams) (found []Sequence, err error) {
 	return found, err
 }
 
-// Save gives the stream as bytes: the same on every platform.
+// Save returns the stream as bytes, the same on every platform.
 func (s *Session) Save() (state []byte, err error) {
 	_, err = s.plain(func(handle *C.sotto_session) C.sotto_status {
 		var size C.size_t
@@ -112,7 +112,7 @@ func (s *Session) Save() (state []byte, err error) {
 	return state, err
 }
 
-// Restore goes on where a state was saved; the state may come from anyone.
+// Restore restores a saved state. The state is validated and may be untrusted.
 func (s *Session) Restore(state []byte) error {
 	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
 		details := newError()
@@ -140,21 +140,21 @@ func (s *Session) ForkInto(other *Session) error {
 	return err
 }
 
-// Info tells the session's shape and state.
+// Info returns the session's dimensions and state.
 func (s *Session) Info() (SessionInfo, error) {
 	info := C.sotto_session_info{struct_size: C.sizeof_sotto_session_info}
 	_, err := s.plain(func(h *C.sotto_session) C.sotto_status { return C.sotto_session_get_info(h, &info) })
 	return newSessionInfo(&info), err
 }
 
-// Timings tells what the session has spent its time on.
+// Timings returns what the session has spent its time on.
 func (s *Session) Timings() (SessionTimings, error) {
 	times := C.sotto_session_timings{struct_size: C.sizeof_sotto_session_timings}
 	_, err := s.plain(func(h *C.sotto_session) C.sotto_status { return C.sotto_session_get_timings(h, &times) })
 	return newSessionTimings(&times), err
 }
 
-// ResetTimings begins to count anew.
+// ResetTimings sets all counts and times to zero.
 func (s *Session) ResetTimings() error {
 	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {
 		C.sotto_session_reset_timings(handle)
@@ -163,7 +163,7 @@ func (s *Session) ResetTimings() error {
 	return err
 }
 
-// SpeculationInfo tells how guesses fared.
+// SpeculationInfo returns how many draft tokens were proposed and accepted.
 func (s *Session) SpeculationInfo() (SpeculationInfo, error) {
 	info := C.sotto_speculation_info{struct_size: C.sizeof_sotto_speculation_info}
 	_, err := s.plain(func(h *C.sotto_session) C.sotto_status {

@@ -9,7 +9,7 @@ import (
 	"runtime"
 )
 
-// Prefill evaluates a prompt's tokens after those that are there. It gives OK, StopContextFull or StopCancelled.
+// Prefill evaluates a prompt after the stream. It returns OK, StopContextFull or StopCancelled.
 func (s *Session) Prefill(prompt []Token) (Status, error) {
 	return s.plain(func(handle *C.sotto_session) C.sotto_status {
 		s.core.stop = OK
@@ -18,7 +18,7 @@ func (s *Session) Prefill(prompt []Token) (Status, error) {
 	})
 }
 
-// Next generates one token. At the end of a text stop tells why, and the piece has whatever text was held back.
+// Next generates one token. At the end of a text, stop is the reason and the piece has the text that was held back.
 func (s *Session) Next() (piece Piece, stop Status, err error) {
 	stop, err = s.plain(func(handle *C.sotto_session) C.sotto_status {
 		var made *C.sotto_piece
@@ -32,7 +32,7 @@ func (s *Session) Next() (piece Piece, stop Status, err error) {
 	return piece, stop, err
 }
 
-// StopReason is why the newest text ended; OK while it goes on.
+// StopReason returns why the newest text ended; OK while it continues.
 func (s *Session) StopReason() Status {
 	var stop Status
 	if _, err := s.plain(func(*C.sotto_session) C.sotto_status {
@@ -45,7 +45,7 @@ func (s *Session) StopReason() Status {
 }
 
 // Pieces evaluates a prompt and yields what follows it, until a stop, or after maxTokens if that is not 0. It yields
-// an error as its last, ctx.Err() among them. StopReason tells how the text ended.
+// an error last, such as ctx.Err(). StopReason returns how the text ended.
 func (s *Session) Pieces(ctx context.Context, prompt []Token, maxTokens int) iter.Seq2[Piece, error] {
 	return func(yield func(Piece, error) bool) {
 		if err := s.run(ctx, prompt, maxTokens, func(piece Piece) bool { return yield(piece, nil) }); err != nil {
@@ -54,7 +54,7 @@ func (s *Session) Pieces(ctx context.Context, prompt []Token, maxTokens int) ite
 	}
 }
 
-// Stream is Pieces for texts.
+// Stream is like Pieces, but yields text.
 func (s *Session) Stream(ctx context.Context, prompt string, maxTokens int) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		tokens, err := s.tokenize(prompt)
@@ -79,7 +79,7 @@ func (s *Session) tokenize(text string) (tokens []Token, err error) {
 	return s.core.model.tokenize(text, 0)
 }
 
-// run is the loop of the iterators. The consumer has had enough where yield is false.
+// run is the loop of the iterators. It ends when yield returns false.
 func (s *Session) run(ctx context.Context, prompt []Token, maxTokens int, yield func(Piece) bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -130,8 +130,8 @@ func (s *Session) setStop(status Status) {
 	}
 }
 
-// Generate does the same inside the library: onPiece, which may be nil, gets the pieces, and ends the text by
-// giving true. A maxTokens below 0 sets no limit.
+// Generate generates inside the library: onPiece, which may be nil, receives the pieces and ends the text by
+// returning true. A negative maxTokens sets no limit.
 func (s *Session) Generate(prompt []Token, maxTokens int, onPiece func(Piece) (stop bool)) (Status, error) {
 	if err := s.setLimit(0); err != nil {
 		return 0, err
@@ -155,13 +155,13 @@ func (s *Session) Generate(prompt []Token, maxTokens int, onPiece func(Piece) (s
 	})
 }
 
-// Heal lets the text go on inside the prompt's last word. It comes after Prefill.
+// Heal applies token healing, for prompts that end inside a word. Call it after Prefill.
 func (s *Session) Heal() error {
 	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status { return C.sotto_session_heal(handle) })
 	return err
 }
 
-// Rewind makes the stream end after its first tokens.
+// Rewind rolls the stream back to its first tokens.
 func (s *Session) Rewind(tokenCount uint64) error {
 	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {
 		return C.sotto_session_rewind(handle, C.uint64_t(tokenCount))
@@ -169,7 +169,7 @@ func (s *Session) Rewind(tokenCount uint64) error {
 	return err
 }
 
-// Reset forgets all tokens; the parameters stay.
+// Reset removes all tokens; the parameters stay.
 func (s *Session) Reset() error {
 	_, err := s.plain(func(handle *C.sotto_session) C.sotto_status {
 		C.sotto_session_reset(handle)

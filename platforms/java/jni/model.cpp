@@ -18,7 +18,7 @@ using namespace sotto_jni;
 
 namespace {
 
-// Gives whole pages of a mapped file back; they are read again if they are touched.
+// Drops whole pages of a mapped file; an access reads them from the file again.
 void drop_pages(void*, const void* bytes, size_t size) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const uintptr_t first = (reinterpret_cast<uintptr_t>(bytes) + page - 1) / page * page;

@@ -21,13 +21,13 @@ MACHINES = {3: "i686", 40: "armv7l", 62: "x86_64", 183: "aarch64", 243: "riscv64
 
 
 def project():
-    """The [project] table's strings; this file writes them on one line each, so no TOML reader is needed."""
+    """Returns the strings of the [project] table. Each is on one line, so no TOML reader is needed."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     return dict(re.findall(r'^([a-z-]+) = "(.*)"$', text[text.index("[project]"):], flags=re.M))
 
 
 def platform_tag(library):
-    """Of an ELF file: its machine, and the newest version of glibc that it asks for. Elsewhere Python's own."""
+    """Returns the tag of an ELF file: machine and newest glibc that it requires. Elsewhere Python's own tag."""
     if library[:4] != b"\x7fELF":
         return re.sub(r"[-.]", "_", sysconfig.get_platform())
     order = "<" if library[5] == 1 else ">"

@@ -1,4 +1,4 @@
-"""C callbacks around Python functions. An exception in one stops the call, which then raises it."""
+"""C callbacks that call Python functions. An exception in one ends the library's call, which then raises it."""
 from __future__ import annotations
 
 import ctypes
@@ -13,12 +13,12 @@ _NAN = float("nan")
 class Piece(NamedTuple):
     """One generated token."""
 
-    text: str  # whole characters only; may be empty while a character or a stop string is undecided
-    token: int  # -1: none, only text that had been held back
-    bytes: bytes  # the token's own
-    log_probability: float = _NAN  # under the model; NaN unless asked for
+    text: str  # whole characters; empty while a character or a stop string is incomplete
+    token: int  # -1: no token, only text that was held back
+    bytes: bytes  # the bytes of the token
+    log_probability: float = _NAN  # under the model; NaN unless log_probabilities is set
     sampled_log_probability: float = _NAN  # after the sampler's chain
-    alternatives: tuple[tuple[int, float], ...] = ()  # token and log probability, likeliest first
+    alternatives: tuple[tuple[int, float], ...] = ()  # token and log probability, most likely first
     elapsed_ns: int = 0
 
     @classmethod
@@ -32,7 +32,7 @@ class Piece(NamedTuple):
 
 
 class Sequence(NamedTuple):
-    """One continuation that a search found."""
+    """One continuation that a search returned."""
 
     tokens: list[int]
     score: float
@@ -47,7 +47,7 @@ class Sequence(NamedTuple):
 
 
 class Callbacks:
-    """Makes callbacks for one session and remembers what they raised."""
+    """Creates the callbacks of one session and keeps the exceptions that they raise."""
 
     def __init__(self):
         self._raised = []
@@ -59,7 +59,7 @@ class Callbacks:
             raise exception
 
     def _guarded(self, kind, function, failed):
-        """`failed` is what C gets where `function` raised."""
+        """Wraps `function`; C receives `failed` if it raises."""
 
         def call(*arguments):
             try:
@@ -82,7 +82,7 @@ class Callbacks:
             abi.SimilarityFn, lambda _, a, a_count, b, b_count: function(a[:a_count], b[:b_count]), 0.0)
 
     def logits(self, function, memory):
-        """`function` gets the logits as a writable memoryview of floats."""
+        """Calls `function` with the logits as a writable memoryview of floats."""
 
         def call(_, logits, count):
             function(memory.view(ctypes.cast(logits, ctypes.c_void_p).value, 4 * count, "f"))
@@ -90,7 +90,7 @@ class Callbacks:
         return function and self._guarded(abi.LogitsFn, call, None)
 
     def draft(self, function):
-        """`function` gets the newest tokens, the hidden state or None, and how many tokens it may guess."""
+        """Calls `function` with the newest tokens, the hidden state or None, and the capacity for draft tokens."""
 
         def call(_, tokens, token_count, hidden, hidden_count, drafts, capacity):
             state = memoryview(bytes((ctypes.c_float * hidden_count).from_address(

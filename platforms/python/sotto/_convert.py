@@ -1,4 +1,4 @@
-"""Between Python's values and the ABI's structs."""
+"""Conversions between Python values and C structs."""
 from __future__ import annotations
 
 import ctypes
@@ -18,12 +18,12 @@ def as_bytes(text) -> bytes:
 
 
 def array_of(kind, values):
-    """An array of a C type, and how many values it has; at least one long, as C wants an address."""
+    """Returns an array of a C type and its length; the array has at least one element, so that it has an address."""
     return (kind * max(len(values), 1))(*values), len(values)
 
 
 def integers_in(kind, values, name: str):
-    """The same for integers; ctypes would wrap those that are out of range."""
+    """Like array_of for integers, but rejects values that are out of range, which ctypes would wrap."""
     values = [operator.index(value) for value in values]
     array, count = array_of(kind, values)
     for value, kept in zip(values, array):
@@ -33,7 +33,7 @@ def integers_in(kind, values, name: str):
 
 
 def integer(kind, value, name: str) -> int:
-    """One such integer."""
+    """Converts one integer and rejects it if it is out of range."""
     return integers_in(kind, [value], name)[0][0]
 
 
@@ -42,7 +42,7 @@ def tokens_in(tokens, name: str = "tokens"):
 
 
 class Filler:
-    """Fills C structs from parameters, and keeps alive what they point to."""
+    """Fills C structs from parameters and keeps the objects alive that they point to."""
 
     def __init__(self):
         self.kept = []
@@ -80,8 +80,8 @@ class Filler:
             setattr(struct, counter, count)
 
     def fill(self, kind, params, **special):
-        """A struct of `kind` with the library's defaults, and every field of `params` that is set. `special` are the
-        fields that need more than this, converted."""
+        """Returns a struct of `kind` with the library's defaults and the fields of `params` that are set. `special` holds
+        fields that the caller has converted."""
         struct = kind()
         name = "".join("_" + c.lower() if c.isupper() else c for c in kind.__name__)
         getattr(lib, f"sotto{name}_init")(struct, ctypes.sizeof(struct))
@@ -109,11 +109,11 @@ class Filler:
 
 
 def changed(kind, params, changes):
-    """Parameters with some fields replaced, for calls that take both an object and keywords."""
+    """Returns parameters with some fields replaced, for calls that take an object and keywords."""
     return dataclasses.replace(params or kind(), **changes)
 
 
 def read(kind, struct):
-    """The information of class `kind` that the library wrote to `struct`."""
+    """Returns the information of class `kind` that the library wrote to `struct`."""
     hints = {"bool": bool, "Isa": Isa, "int": int, "float": float}
     return kind(**{name: hints[hint](getattr(struct, name)) for name, hint in kind.__annotations__.items()})

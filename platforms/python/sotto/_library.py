@@ -15,7 +15,7 @@ _VERSION_MAJOR = 1
 
 
 class SottoError(RuntimeError):
-    """A call failed. `status` says how, the text what was wrong, `offset` where in the input, if anywhere."""
+    """A failed call: its status, a message, and the offset in the input if one is known."""
 
     def __init__(self, status: int, message: str = "", offset: int | None = None):
         try:
@@ -37,7 +37,7 @@ class BusyError(SottoError):
 
 
 def _candidates():
-    """Where the library may be: named by the user, in the wheel, or installed in the system."""
+    """Returns the places to look for the library: named by the user, in the wheel, or installed in the system."""
     if named := os.environ.get("SOTTO_LIBRARY"):
         return [named]
     name = "libsotto.dylib" if sys.platform == "darwin" else "libsotto.so"
@@ -68,7 +68,7 @@ lib = _load()
 
 
 def check(status: int, error: abi.Error | None = None) -> int:
-    """Raises for a failure; gives back OK or why a text ended."""
+    """Raises for a failure; returns OK or the reason why generation ended."""
     if status >= 0:
         return status
     if error is None:
@@ -78,17 +78,17 @@ def check(status: int, error: abi.Error | None = None) -> int:
 
 
 def check_whole(status: int, error: abi.Error | None = None) -> None:
-    """Raises also for a stop, where that leaves a call's outputs unwritten."""
+    """Raises for a stop as well, for calls whose outputs a stop leaves unwritten."""
     if check(status, error) != Status.OK:
         raise SottoError(status, f"the call ended with {Status(status).name}")
 
 
 def version() -> tuple[int, int, int]:
-    """Version of the loaded library."""
+    """Returns the version of the loaded library."""
     number = lib.sotto_version()
     return number >> 16, number >> 8 & 255, number & 255
 
 
 def build_text() -> str:
-    """What the loaded library was built with: words separated by spaces."""
+    """Returns the features of the loaded library as words separated by spaces."""
     return lib.sotto_build_text().decode()

@@ -1,4 +1,4 @@
-"""Objects of the library and the memory they live in: who keeps what alive, and who may call."""
+"""Objects of the library and their memory: lifetimes and exclusive calls."""
 from __future__ import annotations
 
 import contextlib
@@ -17,7 +17,7 @@ def _address(writable) -> int:
 
 
 def _map_huge_pages(size: int) -> memoryview:
-    """Private memory that begins at a huge page. Systems without them give it small ones."""
+    """Maps private memory aligned to a huge page. A system without huge pages backs it with small ones."""
     mapping = mmap.mmap(-1, size + _HUGE_PAGE, flags=mmap.MAP_PRIVATE)
     begin = -_address(mapping) % _HUGE_PAGE
     with contextlib.suppress(OSError):
@@ -26,9 +26,9 @@ def _map_huge_pages(size: int) -> memoryview:
 
 
 class Block:
-    """Memory from the system, page-aligned and zeroed. Views of it keep it mapped, whatever becomes of the object.
+    """Memory from the system, page-aligned and zeroed. It stays mapped as long as a view of it exists.
 
-    Decoding reads all weights for every token, so large blocks are on huge pages where there are any.
+    Decoding reads all weights for every token, so large blocks use huge pages where the system has them.
     """
 
     def __init__(self, size: int, mapping: mmap.mmap | None = None):
@@ -48,13 +48,13 @@ class Block:
 
     @classmethod
     def of_file(cls, path) -> Block:
-        """A file's bytes, mapped; they are read, never written."""
+        """Maps the bytes of a file, which are only read."""
         with open(path, "rb") as file:
             mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
         return cls(len(mapping), mapping)
 
     def drop_pages(self, address: int, size: int) -> None:
-        """Gives whole pages of a mapped file back; they are read from it again if they are touched."""
+        """Drops whole pages of a mapped file; an access reads them from the file again."""
         mapping = self._bytes.obj
         if not hasattr(mapping, "madvise"):
             return
@@ -64,7 +64,7 @@ class Block:
             mapping.madvise(mmap.MADV_DONTNEED, first, end - first)
 
     def view(self, address: int, size: int, kind: str) -> memoryview:
-        """The values at an address inside the block."""
+        """Returns a view of the values at an address inside the block."""
         begin = address - self.address
         if not 0 <= begin <= self.size - size:
             raise AssertionError("values outside the block")
@@ -72,7 +72,7 @@ class Block:
 
 
 class Resource:
-    """A handle that is freed once it is closed and nothing uses it any more.
+    """A handle that is freed when it has been closed and has no users left.
 
     One that is closed while a call runs or while another object needs it is freed after that; from its closing on
     every new call raises ClosedError.
@@ -80,13 +80,13 @@ class Resource:
 
     def __init__(self):
         self._lock = threading.RLock()
-        self._users = 1  # one until it is closed, one for each call and each object that needs it
+        self._users = 1  # one until it is closed, and one per call and per dependent object
         self._closed = False
         self._busy = False
         self._attached = False
 
     def close(self) -> None:
-        """Frees the object, after the call that is running, if any. May be called again."""
+        """Frees the object, after the running call if there is one. May be called more than once."""
         with self._lock:
             if self._closed:
                 return
@@ -110,13 +110,13 @@ class Resource:
             self.close()
 
     def _free(self) -> None:
-        """Ends the object; nobody calls it any more."""
+        """Destroys the object, which has no users left."""
 
     def _interrupt(self) -> None:
-        """Makes a running call end soon."""
+        """Makes a running call return soon."""
 
     def _retain(self, is_held=False):
-        """`is_held`: by one who keeps the object already, even if it has been closed."""
+        """Adds a user. `is_held`: the caller is a user already, so that the object may be closed."""
         with self._lock:
             if self._closed and not is_held:
                 raise ClosedError(Status.INVALID_STATE, f"the {type(self).__name__.lower()} is closed")
@@ -131,7 +131,7 @@ class Resource:
             self._free()
 
     def _attach(self):
-        """Gives the object to a session: nobody else may call it until _detach."""
+        """Lends the object to a session: other calls are rejected until _detach."""
         with self._lock:
             self._check_idle()
             self._retain()

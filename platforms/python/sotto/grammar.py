@@ -16,12 +16,12 @@ from .model import Model, log_callback
 
 
 class Vocabulary(Resource):
-    """The tokens that a matcher chooses among: a model's, or any byte strings."""
+    """The tokens that a matcher selects from: those of a model, or any byte strings."""
 
     def __init__(self, tokens: Model | Sequence[Text], special: Sequence[int] = (), end_tokens: Sequence[int] = (),
                  *, _is_held: bool = False):
-        """`special` are tokens with no place in a text, `end_tokens` are allowed where the text may end. A model
-        brings both itself."""
+        """`special` tokens have no text; `end_tokens` are allowed where the text may end. A model defines both
+        itself."""
         filler, error, size, handle = Filler(), abi.Error(), ctypes.c_size_t(), ctypes.c_void_p()
         given = filler.fill(abi.VocabularyParams, None)
         self._model = None
@@ -45,7 +45,7 @@ class Vocabulary(Resource):
 
     @classmethod
     def of_session(cls, session) -> Vocabulary:
-        """That of a session's model, even if the model has been closed."""
+        """Returns the vocabulary of a session's model, even if the model has been closed."""
         return cls(session.model, _is_held=True)
 
     @staticmethod
@@ -69,7 +69,7 @@ class Vocabulary(Resource):
 
 
 class Grammar(Resource):
-    """A compiled grammar, which never changes and may be shared between threads."""
+    """A compiled grammar. It is immutable and may be shared between threads."""
 
     def __init__(self, memory: Block, handle, size: int):
         self._memory, self._handle, self.size = memory, handle, size
@@ -101,51 +101,51 @@ class Grammar(Resource):
 
     @classmethod
     def json_schema(cls, schema: Text | dict | bool, **params) -> Grammar:
-        """JSON that fits a schema, given as text or as Python's values."""
+        """Compiles a JSON Schema, given as text or as Python values."""
         source = schema if isinstance(schema, (str, bytes)) else json.dumps(schema)
         return cls.compile(source, language=GrammarLanguage.JSON_SCHEMA, **params)
 
     @classmethod
     def json(cls, **params) -> Grammar:
-        """Any JSON value."""
+        """Compiles the grammar of any JSON value."""
         return cls.compile(language=GrammarLanguage.JSON, **params)
 
     @classmethod
     def json_object(cls, **params) -> Grammar:
-        """Any JSON object."""
+        """Compiles the grammar of any JSON object."""
         return cls.compile(language=GrammarLanguage.JSON_OBJECT, **params)
 
     @classmethod
     def regex(cls, pattern: Text, **params) -> Grammar:
-        """Texts that match a regular expression as a whole."""
+        """Compiles a regular expression that the whole text must match."""
         return cls.compile(pattern, language=GrammarLanguage.REGEX, **params)
 
     @classmethod
     def choices(cls, choices: Sequence[str], **params) -> Grammar:
-        """One of several strings."""
+        """Compiles a choice between strings."""
         return cls.compile(json.dumps(list(choices)), language=GrammarLanguage.CHOICES, **params)
 
     @classmethod
     def number(cls, minimum=None, maximum=None, integer: bool = False, **params) -> Grammar:
-        """A JSON number in a range that includes both ends."""
+        """Compiles a JSON number in a range that includes both ends."""
         limits = {"minimum": minimum, "maximum": maximum, "integer": integer or None}
         source = json.dumps({name: value for name, value in limits.items() if value is not None})
         return cls.compile(source, language=GrammarLanguage.NUMBER, **params)
 
     @classmethod
     def tools(cls, tools: Sequence[dict], **params) -> Grammar:
-        """A call of one of the functions."""
+        """Compiles a call of one of the functions."""
         return cls.compile(json.dumps(list(tools)), language=GrammarLanguage.TOOLS, **params)
 
     @classmethod
     def load(cls, image: bytes) -> Grammar:
-        """The grammar of an image that `save` made; the image may come from anyone."""
+        """Loads an image that `save` returned. The image is validated, so it may come from an untrusted source."""
         memory, handle, error = Block.of_bytes(image), ctypes.c_void_p(), abi.Error()
         check(lib.sotto_grammar_load(memory.address, memory.size, handle, error), error)
         return cls(memory, handle, memory.size)
 
     def save(self) -> bytes:
-        """The grammar as an image: the same bytes on every platform."""
+        """Returns the grammar as an image, with the same bytes on every platform."""
         size = ctypes.c_size_t()
         with Shared(self) as handle:
             lib.sotto_grammar_save(handle, None, 0, size)
@@ -162,7 +162,7 @@ def _sequence(number, name="sequence") -> int:
 
 
 class Matcher(Resource):
-    """Follows texts through a grammar and tells which tokens may come next."""
+    """Follows texts through a grammar and reports which tokens may come next."""
 
     def __init__(self, grammar: Grammar, vocabulary: Vocabulary | None = None, params: MatcherParams | None = None,
                  **changes):
@@ -190,12 +190,12 @@ class Matcher(Resource):
         return self._memory.size
 
     def reset(self, sequence: int = 0) -> None:
-        """Empties a sequence."""
+        """Resets a sequence to the empty text."""
         with Exclusive(self) as handle:
             check(lib.sotto_matcher_reset(handle, _sequence(sequence)))
 
     def mask(self, sequence: int = 0) -> array:
-        """The tokens that may come next, as words of 64 bits: token t's is bit t % 64 of word t // 64."""
+        """Returns the tokens that may come next as words of 64 bits: bit t % 64 of word t // 64 is token t."""
         words = array("Q", bytes(8 * self._word_count))
         address = (ctypes.c_uint64 * self._word_count).from_buffer(words) if words else None
         with Exclusive(self) as handle:
@@ -203,7 +203,7 @@ class Matcher(Resource):
         return words
 
     def allowed_tokens(self, sequence: int = 0) -> list[int]:
-        """The same as tokens."""
+        """Returns the tokens that may come next as a list."""
         words = ctypes.POINTER(ctypes.c_uint64)()
         with Exclusive(self) as handle:
             check(lib.sotto_matcher_borrow_mask(handle, _sequence(sequence), ctypes.byref(words)))
@@ -220,28 +220,28 @@ class Matcher(Resource):
             check(lib.sotto_matcher_accept_text(handle, _sequence(sequence), data, len(data)))
 
     def test(self, text: Text, sequence: int = 0) -> tuple[bool, bool]:
-        """Whether sequence and text together begin a text of the grammar, and are one."""
+        """Returns whether the sequence and the text are a prefix of a text of the grammar, and a complete one."""
         data, begins, matches = as_bytes(text), ctypes.c_uint32(), ctypes.c_uint32()
         with Exclusive(self) as handle:
             check(lib.sotto_matcher_test(handle, _sequence(sequence), data, len(data), begins, matches))
         return bool(begins.value), bool(matches.value)
 
     def matches(self, text: Text) -> bool:
-        """Whether sequence 0 and text together are a text of the grammar."""
+        """Returns whether sequence 0 followed by the text is a complete text of the grammar."""
         return self.test(text)[1]
 
     def rewind(self, count: int) -> None:
-        """Takes back the newest tokens or texts of sequence 0."""
+        """Rolls back the newest tokens or texts of sequence 0."""
         with Exclusive(self) as handle:
             check(lib.sotto_matcher_rewind(handle, integer(abi.u64, count, "count")))
 
     def fork(self, source: int, target: int) -> None:
-        """Sequence `target` becomes a copy of `source`."""
+        """Makes sequence `target` a copy of `source`."""
         with Exclusive(self) as handle:
             check(lib.sotto_matcher_fork(handle, _sequence(source, "source"), _sequence(target, "target")))
 
     def forced_text(self, sequence: int = 0, capacity: int = 4096) -> bytes:
-        """The text that must follow, at most `capacity` bytes of it."""
+        """Returns the text that must follow, at most `capacity` bytes of it."""
         capacity = integer(abi.size, capacity, "capacity")
         text, size = ctypes.create_string_buffer(max(capacity, 1)), ctypes.c_size_t()
         with Exclusive(self) as handle:

@@ -1,4 +1,4 @@
-"""Models: weights and tokenizer of one file, shared by any number of sessions and threads."""
+"""Models: the weights and tokenizer of one file, shared by any number of sessions and threads."""
 from __future__ import annotations
 
 import ctypes
@@ -15,17 +15,17 @@ _TOKENIZE_SPECIAL = 1
 
 
 def isa_name(isa: Isa) -> str:
-    """The name of an instruction set."""
+    """Returns the name of an instruction set."""
     return lib.sotto_isa_text(integer(abi.i32, isa, "isa")).decode()
 
 
 def log_callback(log):
-    """A C callback that hands a message to `log(level, text)`."""
+    """Returns a C callback that calls `log(level, text)`."""
     return log and abi.LogFn(lambda _, level, text: log(LogLevel(level), ctypes.string_at(text).decode()))
 
 
 class Model(Resource):
-    """A model. Its sessions keep it: it can be closed, or dropped, before them."""
+    """A model. Its sessions keep it alive, so it may be closed or dropped before them."""
 
     def __init__(self, file: Block, params: ModelParams | None, mapped: bool):
         error, size, handle, filler = abi.Error(), ctypes.c_size_t(), ctypes.c_void_p(), Filler()
@@ -59,11 +59,11 @@ class Model(Resource):
 
     @property
     def memory_bytes(self) -> int:
-        """Memory that the model takes beside its file."""
+        """Returns the bytes of memory that the model uses in addition to its file."""
         return self._memory.size
 
     def session_memory_size(self, params: SessionParams | None = None, **changes) -> int:
-        """Bytes of memory that a session would take."""
+        """Returns the bytes of memory that a session would use."""
         error, size, filler = abi.Error(), ctypes.c_size_t(), Filler()
         given = filler.fill(abi.SessionParams, changed(SessionParams, params, changes))
         with Shared(self) as handle:
@@ -71,7 +71,7 @@ class Model(Resource):
         return size.value
 
     def session(self, params: SessionParams | None = None, **changes):
-        """A new session: `model.session(context_tokens=256, thread_count=2)`."""
+        """Creates a session: `model.session(context_tokens=256, thread_count=2)`."""
         from .session import Session
         return Session(self, changed(SessionParams, params, changes))
 
@@ -93,14 +93,14 @@ class Model(Resource):
         return tokens[:count.value]
 
     def token_bytes(self, token: int) -> bytes:
-        """The bytes of one token; they may begin or end inside a character."""
+        """Returns the bytes of one token; they may begin or end inside a character."""
         data, size = ctypes.c_void_p(), ctypes.c_size_t()
         with Shared(self) as handle:
             check(lib.sotto_token_bytes(handle, integer(abi.i32, token, "token"), data, size))
             return ctypes.string_at(data, size.value) if size.value else b""
 
     def detokenize(self, tokens: Sequence[int]) -> bytes:
-        """The bytes of tokens: exactly what was encoded."""
+        """Returns the bytes of tokens: exactly what was encoded."""
         array, count = tokens_in(tokens)
         size = ctypes.c_size_t()
         with Shared(self) as handle:
@@ -119,7 +119,7 @@ class Model(Resource):
 
 
 def model_memory_size(data, params: ModelParams | None = None, **changes) -> int:
-    """Bytes of memory that a model would take beside its file, whose bytes `data` are."""
+    """Returns the bytes of memory that a model would use in addition to its file, whose bytes are `data`."""
     file, error, size, filler = Block.of_bytes(data), abi.Error(), ctypes.c_size_t(), Filler()
     given = filler.fill(abi.ModelParams, changed(ModelParams, params, changes), log=None)
     check(lib.sotto_model_memory_size(file.address, file.size, given, size, error), error)

@@ -16,7 +16,7 @@ _LIST_BYTES = 16384
 
 
 class Sampler(Resource):
-    """Stages of a chain over logits; `model` gives the tokens' text and end, where the parameters need them."""
+    """The sampler's chain for any logits. `model` defines the text of tokens and the end of text."""
 
     def __init__(self, vocabulary_size: int, params: SamplerParams | None = None, model: Model | None = None,
                  list_bytes: int = _LIST_BYTES, **changes):
@@ -48,7 +48,7 @@ class Sampler(Resource):
         self._kept = filler
 
     def pick(self, logits, history: Sequence[int] = (), **situation) -> int:
-        """Picks a token. `logits` are any floats; `situation` may hold allowed (words of 64 bits, as of a matcher's
+        """Selects a token. `logits` are any floats; `situation` may hold allowed (words of 64 bits, such as a matcher's
         mask), generated_count, token_limit and sequence."""
         token, error = ctypes.c_int32(), abi.Error()
         given, _kept = self._input(logits, history, **situation)
@@ -59,7 +59,7 @@ class Sampler(Resource):
         return token.value
 
     def apply(self, logits, history: Sequence[int] = (), **situation) -> dict[int, float]:
-        """The distribution that the chain leaves: probability by token, in order of tokens."""
+        """Returns the distribution after the chain: probabilities by token, in the order of tokens."""
         error, count = abi.Error(), ctypes.c_size_t()
         given, _kept = self._input(logits, history, **situation)
         tokens, probabilities = (ctypes.c_int32 * self.vocabulary_size)(), (ctypes.c_float * self.vocabulary_size)()
@@ -93,7 +93,7 @@ class Sampler(Resource):
 
 def detect_watermark(tokens: Sequence[int], vocabulary_size: int, params: WatermarkParams | None = None,
                      **changes) -> info.WatermarkResult:
-    """Looks for a watermark in the tokens of a model with so many tokens in its vocabulary."""
+    """Tests the tokens of a model with `vocabulary_size` tokens for a watermark."""
     result, error, filler = abi.WatermarkResult(), abi.Error(), Filler()
     given = filler.fill(abi.WatermarkParams, changed(WatermarkParams, params, changes))
     array, count = tokens_in(tokens)

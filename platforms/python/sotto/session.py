@@ -62,7 +62,7 @@ class Session(Resource):
         self._stops, self._limit, self.stop_reason = params, None, None
 
     def set_speculation(self, params: SpeculationParams | None = None, **changes) -> None:
-        """How the session guesses at its next tokens: `session.set_speculation(sources=DraftSource.LOOKUP)`."""
+        """Sets speculative decoding: `session.set_speculation(sources=DraftSource.LOOKUP)`."""
         params = changed(SpeculationParams, params, changes)
         draft = params.draft_session
         with self._new_attachment("draft", draft):
@@ -70,20 +70,20 @@ class Session(Resource):
                       draft_session=draft and draft._handle, draft=self._callbacks.draft(params.draft))
 
     def set_guide(self, guide: Session | None, params: GuideParams | None = None, **changes) -> None:
-        """Lets a second session guide this one; None ends that."""
+        """Sets a second session as the guide of this one; None removes it."""
         with self._new_attachment("guide", guide):
             self._set("guide", lib.sotto_session_set_guide, abi.GuideParams, changed(GuideParams, params, changes),
                       first=(guide and guide._handle,))
 
     def set_matcher(self, matcher: Matcher | None) -> None:
-        """The text from here on continues the matcher's sequence 0; None ends that."""
+        """Sets a matcher whose sequence 0 the generated text continues; None removes it."""
         error = abi.Error()
         with self._new_attachment("matcher", matcher), Exclusive(self) as handle:
             check(lib.sotto_session_set_matcher(handle, matcher and matcher._handle, error), error)
             self.stop_reason = None
 
     def set_grammar(self, grammar: Grammar | None, **changes) -> None:
-        """The text from here on fits a grammar: a new matcher of it over the model's vocabulary. None ends that."""
+        """Sets a grammar for the generated text, with a new matcher over the model's vocabulary; None removes it."""
         if grammar is None:
             return self.set_matcher(None)
         changes.setdefault("sequence_count", self._matched_sequences)
@@ -103,19 +103,19 @@ class Session(Resource):
     # ---- The stream
 
     def prefill(self, prompt: Text | Sequence[int]) -> Status:
-        """Evaluates a prompt, text or tokens, after what is there. Gives OK, STOP_CONTEXT_FULL or STOP_CANCELLED."""
+        """Evaluates a prompt, text or tokens, after the stream. Returns OK, STOP_CONTEXT_FULL or STOP_CANCELLED."""
         return self._evaluate(lib.sotto_session_prefill, *tokens_in(self._tokens(prompt)))
 
     def _evaluate(self, function, *arguments) -> Status:
-        """A call that evaluates tokens: another text follows them."""
+        """Calls a function that evaluates tokens; the next text begins after them."""
         with Exclusive(self) as handle:
             status = check(function(handle, *arguments))
             self.stop_reason = None
         return Status(status)
 
     def next(self) -> Piece | None:
-        """Generates one token. None at a stop, unless text had been held back: that comes first, without a token.
-        A cancelled text goes on at the next call, one that ended otherwise does not."""
+        """Generates one token. Returns None at a stop, after a piece without a token if text was held back.
+        A cancelled text continues at the next call; one that ended for another reason does not."""
         piece = ctypes.POINTER(abi.Piece)()
         with Exclusive(self) as handle:
             if self.stop_reason not in (None, Status.STOP_CANCELLED):
@@ -130,7 +130,7 @@ class Session(Resource):
 
     def pieces(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
                heal: bool = False) -> Iterator[Piece]:
-        """Prefills, then yields tokens until a stop; `heal` goes on inside a prompt's last word."""
+        """Evaluates the prompt and yields pieces until a stop; `heal` applies token healing to the end of the prompt."""
         self._set_limit(max_tokens)
         status = self.prefill(prompt)
         if status != Status.OK:
@@ -142,12 +142,12 @@ class Session(Resource):
 
     def stream(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
                heal: bool = False) -> Iterator[str]:
-        """The same as text, as it comes."""
+        """Like pieces, but yields text."""
         return (piece.text for piece in self.pieces(prompt, max_tokens, heal) if piece.text)
 
     def generate(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
                  on_piece: Callable[[Piece], object] | None = None) -> Status:
-        """The same inside the library: `on_piece` gets the pieces, and ends the text by giving anything true."""
+        """Generates inside the library: `on_piece` receives the pieces and ends the text by returning a true value."""
         limit = _NO_LIMIT if max_tokens is None else integer(abi.size, max_tokens, "max_tokens")
         tokens, count = tokens_in(self._tokens(prompt))
         self._set_limit(None)
@@ -162,11 +162,11 @@ class Session(Resource):
     def _tokens(self, prompt):
         if not isinstance(prompt, (str, bytes)):
             return prompt
-        with Shared(self):  # which keeps its model, closed or not
+        with Shared(self):  # the session keeps its model alive, closed or not
             return self.model._tokenize(prompt, is_held=True)
 
     def _set_limit(self, max_tokens) -> None:
-        """Lets one text end at a limit of its own; the other stops stay."""
+        """Sets the token limit of one text; the other stops stay."""
         if max_tokens == self._limit:
             return
         params = self._stops if max_tokens is None else dataclasses.replace(self._stops, max_tokens=max_tokens)
@@ -174,37 +174,37 @@ class Session(Resource):
         self._limit = max_tokens
 
     def heal(self) -> None:
-        """Lets the text go on inside the prompt's last word. Comes after prefill."""
+        """Applies token healing, for prompts that end inside a word. Call it after prefill."""
         with Exclusive(self) as handle:
             check(lib.sotto_session_heal(handle))
 
     def cancel(self) -> None:
-        """Stops the running call, or the next one. From any thread."""
+        """Stops the running call, or the next one. May be called from any thread."""
         with self._lock:
             if not self._closed:
                 lib.sotto_session_cancel(self._handle)
 
     def rewind(self, token_count: int) -> None:
-        """Makes the stream end after its first tokens."""
+        """Rolls the stream back to its first tokens."""
         with Exclusive(self) as handle:
             check(lib.sotto_session_rewind(handle, integer(abi.u64, token_count, "token_count")))
         self.stop_reason = None
 
     def reset(self) -> None:
-        """Forgets all tokens; the parameters stay."""
+        """Removes all tokens; the parameters stay."""
         with Exclusive(self) as handle:
             lib.sotto_session_reset(handle)
         self.stop_reason = None
 
-    # ---- What the model thinks
+    # ---- Logits, hidden states and scores
 
     def logits(self) -> memoryview:
-        """Logits after the last token: read-only floats inside the session, true until its next call.
+        """Returns the logits after the last token: read-only floats inside the session, valid until its next call.
         numpy.asarray takes them without a copy."""
         return self._floats(lib.sotto_session_logits)
 
     def hidden(self) -> memoryview:
-        """The last token's hidden state, as logits are given."""
+        """Returns the hidden state of the last token, in the form of logits()."""
         return self._floats(lib.sotto_session_hidden)
 
     def _floats(self, function) -> memoryview:
@@ -215,14 +215,14 @@ class Session(Resource):
             return self._memory.view(address, 4 * count.value, "f").toreadonly()
 
     def score(self, prompt: Text | Sequence[int]) -> tuple[info.Score, list[float]]:
-        """Evaluates tokens and tells how likely each was: their sum, and ln p of each."""
+        """Evaluates tokens and returns their total score and ln p of each."""
         tokens, count = tokens_in(self._tokens(prompt))
         each, score = (ctypes.c_float * max(count, 1))(*[math.nan] * count), abi.Score()
         check_whole(self._evaluate(lib.sotto_session_score, tokens, count, each, score))
         return read(info.Score, score), each[:count]
 
     def embed(self, prompt: Text | Sequence[int], pooling: Pooling = Pooling.MEAN) -> list[float]:
-        """Evaluates tokens and gives their pooled hidden states."""
+        """Evaluates tokens and returns their pooled hidden states."""
         tokens, count = tokens_in(self._tokens(prompt))
         pooling = integer(abi.i32, pooling, "pooling")
         embedding = (ctypes.c_float * self._embedding_size)()
@@ -230,7 +230,7 @@ class Session(Resource):
         return list(embedding)
 
     def search(self, params: SearchParams | None = None, **changes) -> list[FoundSequence]:
-        """Continues the stream in several ways at once, best first; the stream itself stays as it was."""
+        """Searches for several continuations of the stream, best first; the stream itself does not change."""
         params, filler, error = changed(SearchParams, params, changes), Filler(), abi.Error()
         if params.phrase_groups is not None and len(params.phrase_groups) != len(params.phrases or ()):
             raise ValueError("phrase_groups must have a number for each phrase")
@@ -248,7 +248,7 @@ class Session(Resource):
     # ---- States
 
     def save(self) -> bytes:
-        """The stream as bytes: the same on every platform."""
+        """Returns the stream as bytes, the same on every platform."""
         size = ctypes.c_size_t()
         with Exclusive(self) as handle:
             check(lib.sotto_session_saved_size(handle, size))
@@ -257,7 +257,7 @@ class Session(Resource):
         return state.raw[:size.value]
 
     def restore(self, state: bytes) -> None:
-        """Goes on where a state was saved; the state may come from anyone."""
+        """Restores a saved state. The state is validated, so it may come from an untrusted source."""
         data, error = as_bytes(state), abi.Error()
         with Exclusive(self) as handle:
             check(lib.sotto_session_restore(handle, data, len(data), error), error)
@@ -306,7 +306,7 @@ class Session(Resource):
 
 
 class _NewAttachment:
-    """`with` it, a call that gives `resource` to a session in the place of what was there before."""
+    """A context in which a session replaces one attached resource with `resource`."""
 
     def __init__(self, attachments: dict, what: str, resource: Resource | None):
         self._attachments, self._what, self._resource = attachments, what, resource

@@ -1,4 +1,4 @@
-"""What the tests share: the demo model, and the figures that every binding must reproduce."""
+"""Helpers of the tests: the demo model and the golden figures that every binding must reproduce."""
 import os
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""The declarations for ctypes are those of the header: every struct, field and function."""
+"""Tests that the ctypes declarations match the header: every struct, field and function."""
 import ctypes
 import dataclasses
 import re

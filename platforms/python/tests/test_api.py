@@ -1,4 +1,4 @@
-"""Each part of the interface does its work from Python."""
+"""Tests of every part of the Python interface."""
 import math
 import pathlib
 import re
@@ -308,7 +308,7 @@ class PackageTest(unittest.TestCase):
             pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-index", "--no-deps"]
             try:
                 run(*pip, f"{directory}/{wheel}")
-            except subprocess.CalledProcessError:  # no pip, or one from before --python: a wheel is an archive
+            except subprocess.CalledProcessError:  # pip is missing or lacks --python; a wheel is a zip archive
                 site = next(pathlib.Path(directory).glob("venv/lib/python*/site-packages"))
                 run(sys.executable, "-m", "zipfile", "-e", f"{directory}/{wheel}", str(site))
             clean = {"PATH": "/usr/bin:/bin"}  # the library is the wheel's own

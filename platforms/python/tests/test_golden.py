@@ -1,4 +1,4 @@
-"""The demo model gives what every other language gets from it."""
+"""The demo model produces the golden figures that all bindings share."""
 import struct
 import unittest
 

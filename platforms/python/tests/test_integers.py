@@ -1,4 +1,4 @@
-"""Integers that C has no room for are refused, not wrapped."""
+"""Integers that are out of range for C are rejected, not wrapped."""
 import unittest
 
 from support import MODEL

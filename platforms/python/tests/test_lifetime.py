@@ -1,4 +1,4 @@
-"""Nothing is used after it was freed, nothing stays behind, and callbacks may do what they like."""
+"""Tests of lifetimes: no use after free, no leaks, and callbacks that call back or raise."""
 import gc
 import pathlib
 import threading
@@ -11,13 +11,13 @@ from sotto._resource import Block
 
 
 def memory_in_use():
-    """Bytes of the process that are resident."""
+    """Returns the resident bytes of the process."""
     fields = pathlib.Path("/proc/self/statm").read_text().split()
     return int(fields[1]) * 4096
 
 
 def kernel_flags(address):
-    """Of the mapping that has the address, as proc(5) describes them."""
+    """Returns the kernel flags of the mapping at an address (proc(5), VmFlags)."""
     is_inside = False
     for line in pathlib.Path("/proc/self/smaps").read_text().splitlines():
         name, *fields = line.split()

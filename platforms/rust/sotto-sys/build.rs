@@ -1,5 +1,5 @@
-//! Finds libsotto. In this order: the directory SOTTO_LIB_DIR; the source tree SOTTO_SOURCE_DIR, or the one this crate
-//! lies in, which CMake builds; an installed library that pkg-config knows. SOTTO_STATIC=1 links libsotto.a from
+//! Finds libsotto, in this order: the directory SOTTO_LIB_DIR; the source tree SOTTO_SOURCE_DIR, or the one
+//! around this crate, which CMake builds; an installed library that pkg-config finds. SOTTO_STATIC=1 links libsotto.a from
 //! SOTTO_LIB_DIR or pkg-config.
 
 use std::env;

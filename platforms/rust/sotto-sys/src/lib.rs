@@ -1,13 +1,13 @@
-//! The C interface of Sotto, as declared by `sotto.h`, whose comments are its specification; under the names of C.
+//! The C interface of Sotto under its C names, as declared and specified by `sotto.h`.
 //!
 //! The crate needs neither `std` nor an allocator. C's `char` is `u8` here, since texts are UTF-8 bytes; enumerations
 //! are `i32`, as in the interface, and sets of bits `u32`. The crate `sotto` wraps all of it safely.
 //!
-//! How the library is found is told in the crate's README.
+//! The README of the crate describes how the library is found.
 #![no_std]
 #![allow(non_camel_case_types)]
 
-/// A type that only the library can look into. It may be sent and shared as the comments of `sotto.h` say, no more.
+/// An opaque type of the library. Sending and sharing it follow the rules in `sotto.h`.
 macro_rules! opaque {
     ($name:ident) => {
         #[repr(C)]
@@ -22,7 +22,7 @@ mod generated;
 
 pub use generated::*;
 
-/// The version of the header that these declarations follow; `sotto_version` tells that of the library.
+/// The version of the header that these declarations follow; `sotto_version` returns that of the library.
 pub const SOTTO_VERSION: u32 = 1 << 16 | 1 << 8;
 
 /// Alignment in bytes of a model file's bytes and of every block passed to an `_init` function.

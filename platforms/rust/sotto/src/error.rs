@@ -1,13 +1,13 @@
-//! What can go wrong, and why a stream ends.
+//! Errors.
 
 use crate::sys;
 use crate::Stop;
 use std::fmt;
 
-/// The result of what can fail.
+/// The result of a call that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A failure: its status, what is wrong, and where in the input, if that is known.
+/// A failure: its status, a message, and the offset in the input if one is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     status: i32,
@@ -24,22 +24,22 @@ impl Error {
         Error::new(sys::SOTTO_INVALID_ARGUMENT, message)
     }
 
-    /// A value of `sotto_status`: negative, or a stop that ended a call before it had anything to give.
+    /// Returns a value of `sotto_status`: negative, or a stop that left the outputs of a call unwritten.
     pub fn status(&self) -> i32 {
         self.status
     }
 
-    /// The byte of the input (file, text, grammar) at fault.
+    /// Returns the byte of the input (file, text, grammar) at fault.
     pub fn offset(&self) -> Option<u64> {
         self.offset
     }
 
-    /// What is wrong, for people.
+    /// Returns a message for people.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The stop that ended a call before it had anything to give, such as a prompt that does not fit.
+    /// Returns the stop that left the outputs of a call unwritten, such as a prompt that does not fit.
     pub fn stop(&self) -> Option<Stop> {
         Stop::from_status(self.status)
     }
@@ -53,14 +53,14 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The library's text for a status.
+/// Returns the library's text for a status.
 pub(crate) fn status_text(status: i32) -> String {
     // SAFETY: the function returns static, terminated text for any value.
     let text = unsafe { std::ffi::CStr::from_ptr(sys::sotto_status_text(status).cast()) };
     text.to_string_lossy().into_owned()
 }
 
-/// Where the library writes what is wrong.
+/// Receives the details of a failure from the library.
 pub(crate) struct Report(sys::sotto_error);
 
 impl Report {
@@ -78,7 +78,7 @@ impl Report {
         &mut self.0
     }
 
-    /// The error of a status that the call has just returned.
+    /// Returns the error for a status that the call has just returned.
     pub(crate) fn check(&self, status: i32) -> Result<i32> {
         if status >= 0 {
             return Ok(status);
@@ -93,7 +93,7 @@ impl Report {
     }
 }
 
-/// The error of a status of a call that tells no more.
+/// Returns the error for a status of a call that reports no details.
 pub(crate) fn check(status: i32) -> Result<i32> {
     if status >= 0 {
         Ok(status)
@@ -102,7 +102,7 @@ pub(crate) fn check(status: i32) -> Result<i32> {
     }
 }
 
-/// The same where a stop leaves nothing to give: an error whose [`Error::stop`] tells.
+/// Like [`check`], but a stop is an error as well; [`Error::stop`] returns it.
 pub(crate) fn check_whole(status: i32) -> Result<()> {
     match check(status)? {
         0 => Ok(()),

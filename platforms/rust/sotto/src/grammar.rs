@@ -1,4 +1,4 @@
-//! Vocabularies and grammars. Both never change once made, and any number of threads may use one.
+//! Vocabularies and grammars. Both are immutable and may be shared between threads.
 
 use crate::error::{check, Error, Report, Result};
 use crate::log::{call_log, LogFunction};
@@ -10,7 +10,7 @@ use std::os::raw::c_void;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// The tokens of a model, or of anything else, prepared for masks.
+/// The tokens of a model, or any others, prepared for masks.
 #[derive(Clone)]
 pub struct Vocabulary(Arc<VocabularyInner>);
 
@@ -22,7 +22,7 @@ struct VocabularyInner {
     _tokens: OwnTokens,
 }
 
-/// What a vocabulary of the caller reads in place.
+/// The tokens that a vocabulary of the caller reads in place.
 #[derive(Default)]
 struct OwnTokens {
     bytes: Vec<u8>,
@@ -36,7 +36,7 @@ unsafe impl Send for VocabularyInner {}
 unsafe impl Sync for VocabularyInner {}
 
 impl Vocabulary {
-    /// The tokens of a model; its end of text ends a grammar's text.
+    /// Creates the vocabulary of a model, whose end of text ends a grammar's text.
     pub fn of_model(model: &Model) -> Result<Vocabulary> {
         let mut params = with_defaults!(sotto_vocabulary_params, sotto_vocabulary_params_init);
         params.model = model.raw();
@@ -44,12 +44,12 @@ impl Vocabulary {
         Vocabulary::create(&params, size, Some(model.clone()), OwnTokens::default())
     }
 
-    /// Tokens of the caller, of which `end_tokens` end a text.
+    /// Creates a vocabulary of any tokens, of which `end_tokens` end a text.
     pub fn of_tokens<T: AsRef<[u8]>>(tokens: &[T], end_tokens: &[Token]) -> Result<Vocabulary> {
         Vocabulary::of_tokens_with_special(tokens, end_tokens, |_| false)
     }
 
-    /// The same, and tokens for which `is_special` holds have no place in a text.
+    /// Like [`Vocabulary::of_tokens`]; tokens for which `is_special` holds have no text.
     pub fn of_tokens_with_special<T: AsRef<[u8]>>(
         tokens: &[T],
         end_tokens: &[Token],
@@ -107,7 +107,7 @@ impl Vocabulary {
         }
     }
 
-    /// How many tokens there are.
+    /// Returns the number of tokens.
     pub fn token_count(&self) -> usize {
         self.0.size
     }
@@ -118,7 +118,7 @@ impl Vocabulary {
 }
 
 impl GrammarParams {
-    /// The defaults for a language.
+    /// Returns the defaults with a language.
     pub fn new(language: GrammarLanguage) -> Self {
         GrammarParams::default().language(language)
     }
@@ -160,7 +160,7 @@ impl Grammar {
         Grammar::compile(source, &GrammarParams::new(GrammarLanguage::JsonSchema))
     }
 
-    /// Compiles a regular expression, which the whole text is to match.
+    /// Compiles a regular expression that the whole text must match.
     pub fn regex(source: &str) -> Result<Grammar> {
         Grammar::compile(source, &GrammarParams::new(GrammarLanguage::Regex))
     }
@@ -201,7 +201,7 @@ impl Grammar {
                 continue;
             }
             report.check(status)?;
-            // An image takes no more than it needs; what was compiled keeps its work room.
+            // An image has no unused memory; the compiled grammar keeps the compiler's working memory.
             // SAFETY: `raw` lives in `memory`; the image has the size asked for.
             unsafe {
                 let mut image_size = 0;
@@ -215,7 +215,7 @@ impl Grammar {
         }
     }
 
-    /// Verifies and uses what [`Grammar::save`] gave; it may come from anyone.
+    /// Loads an image that [`Grammar::save`] returned. It is validated and may be untrusted.
     pub fn load(image: &[u8]) -> Result<Grammar> {
         Grammar::of_image(Block::of(image)?)
     }
@@ -232,7 +232,7 @@ impl Grammar {
         Ok(Grammar(Arc::new(GrammarInner { raw, image })))
     }
 
-    /// The grammar as bytes, the same on every platform.
+    /// Returns the grammar as bytes, the same on every platform.
     pub fn save(&self) -> Vec<u8> {
         self.0.image.bytes().to_vec()
     }

@@ -25,8 +25,8 @@
 //! shared::<sotto::Session>();
 //! ```
 //!
-//! Parameters are those of `sotto.h`, under the same names; its comments specify them. Nothing of it allocates after
-//! the objects are made, but what this crate gives as `String` or `Vec` does.
+//! Parameters have the names and meanings of `sotto.h`. The library does not allocate after an object is created; the
+//! functions of this crate that return a `String` or `Vec` do.
 #![warn(missing_docs)]
 
 /// The declarations of the C interface.
@@ -66,7 +66,7 @@ pub fn version() -> u32 {
     unsafe { sys::sotto_version() }
 }
 
-/// What the linked library was built with: words separated by spaces.
+/// Returns the features of the linked library as words separated by spaces.
 pub fn build_text() -> &'static str {
     // SAFETY: the function returns static, terminated ASCII.
     let text = unsafe { std::ffi::CStr::from_ptr(sys::sotto_build_text().cast()) };

@@ -1,12 +1,12 @@
-//! Messages of the library to a function of the caller.
+//! Log messages of the library.
 
 use std::os::raw::c_void;
 use std::sync::Arc;
 
-/// What a log callback gets: a level, 1 (error) to 3 (information), and a message.
+/// A log callback. It receives a level, 1 (error) to 3 (information), and a message.
 pub type LogFunction = Arc<dyn Fn(i32, &str) + Send + Sync>;
 
-/// Hands a message to a [`LogFunction`]; a panic there is dropped, as it may not cross the library.
+/// Calls a [`LogFunction`] and drops its panic, which must not unwind C frames.
 pub(crate) unsafe extern "C" fn call_log(function: *mut c_void, level: i32, message: *const u8) {
     let function = &*(function as *const LogFunction);
     let message = std::ffi::CStr::from_ptr(message.cast()).to_string_lossy();

@@ -1,4 +1,4 @@
-//! Matchers: texts on their way through a grammar.
+//! Matchers, which follow texts through a grammar.
 
 use crate::error::{check, Report, Result};
 use crate::memory::Block;
@@ -8,8 +8,8 @@ use crate::{Grammar, MatcherInfo, MatcherParams, Token, Vocabulary};
 use std::ptr::{self, NonNull};
 use std::slice;
 
-/// Follows texts through a grammar, and tells which tokens may come next. Given to a session, it is the
-/// session's until that gives it back, so that nobody calls it meanwhile:
+/// Follows texts through a grammar and reports which tokens may come next. A session owns its
+/// matcher, so that nothing else calls it:
 ///
 /// ```compile_fail
 /// # fn example(session: &mut sotto::Session, mut matcher: sotto::Matcher) -> sotto::Result<()> {
@@ -29,12 +29,12 @@ pub struct Matcher {
 unsafe impl Send for Matcher {}
 
 impl Matcher {
-    /// A matcher with default limits.
+    /// Creates a matcher with default capacities.
     pub fn new(grammar: &Grammar, vocabulary: &Vocabulary) -> Result<Matcher> {
         Matcher::create(grammar, Some(vocabulary), &MatcherParams::default())
     }
 
-    /// With any limits; without a vocabulary it follows texts only.
+    /// Creates a matcher with parameters; without a vocabulary it follows texts only.
     pub fn create(
         grammar: &Grammar,
         vocabulary: Option<&Vocabulary>,
@@ -75,13 +75,13 @@ impl Matcher {
         }
     }
 
-    /// Empties a sequence.
+    /// Resets a sequence to the empty text.
     pub fn reset(&mut self, sequence: u32) -> Result<()> {
         // SAFETY: the matcher lives; numbers are checked by the library, here and below.
         check(unsafe { sys::sotto_matcher_reset(self.raw(), sequence) }).map(drop)
     }
 
-    /// The tokens that may come next: token t's is bit `t % 64` of word `t / 64`.
+    /// Returns the tokens that may come next: bit `t % 64` of word `t / 64` is token t.
     pub fn mask(&mut self, sequence: u32) -> Result<Vec<u64>> {
         let mut words = vec![0; self.word_count];
         // SAFETY: pointer and size are of one vector.
@@ -91,7 +91,7 @@ impl Matcher {
         Ok(words)
     }
 
-    /// The same without a copy.
+    /// Like [`Matcher::mask`], without a copy.
     pub fn borrow_mask(&mut self, sequence: u32) -> Result<&[u64]> {
         let mut words = ptr::null();
         // SAFETY: the words are the matcher's own, and stay as they are while it is borrowed.
@@ -101,13 +101,13 @@ impl Matcher {
         }
     }
 
-    /// Accepts a token, or nothing changes.
+    /// Accepts a token; on failure nothing changes.
     pub fn accept_token(&mut self, sequence: u32, token: Token) -> Result<()> {
         // SAFETY: as reset.
         check(unsafe { sys::sotto_matcher_accept_token(self.raw(), sequence, token) }).map(drop)
     }
 
-    /// Accepts bytes that may begin and end inside a token or character, or nothing changes.
+    /// Accepts bytes that may begin and end inside a token or character; on failure nothing changes.
     pub fn accept_text(&mut self, sequence: u32, text: impl AsRef<[u8]>) -> Result<()> {
         let text = text.as_ref();
         // SAFETY: pointer and size are of one slice.
@@ -117,7 +117,7 @@ impl Matcher {
         .map(drop)
     }
 
-    /// Whether the sequence and `text` begin a text of the grammar, and whether they are one.
+    /// Returns whether the sequence and `text` are a prefix of a text of the grammar, and a complete one.
     pub fn test(&mut self, sequence: u32, text: impl AsRef<[u8]>) -> Result<(bool, bool)> {
         let text = text.as_ref();
         let (mut begins, mut matches) = (0, 0);
@@ -135,7 +135,7 @@ impl Matcher {
         Ok((begins != 0, matches != 0))
     }
 
-    /// Takes back the newest tokens or texts of sequence 0.
+    /// Rolls back the newest tokens or texts of sequence 0.
     pub fn rewind(&mut self, count: u64) -> Result<()> {
         // SAFETY: as reset.
         check(unsafe { sys::sotto_matcher_rewind(self.raw(), count) }).map(drop)
@@ -147,7 +147,7 @@ impl Matcher {
         check(unsafe { sys::sotto_matcher_fork(self.raw(), from, to) }).map(drop)
     }
 
-    /// Text that must follow, at most `capacity` bytes of it.
+    /// Returns text that must follow, at most `capacity` bytes of it.
     pub fn forced_text(&mut self, sequence: u32, capacity: usize) -> Result<Vec<u8>> {
         let mut text = vec![0; capacity];
         let mut size = 0;
@@ -160,7 +160,7 @@ impl Matcher {
         Ok(text)
     }
 
-    /// Where a sequence stands.
+    /// Returns the state of a sequence.
     pub fn info(&self, sequence: u32) -> Result<MatcherInfo> {
         let read = |info| unsafe { sys::sotto_matcher_get_info(self.raw(), sequence, info) };
         read_info!(sotto_matcher_info, read).map(MatcherInfo::from)

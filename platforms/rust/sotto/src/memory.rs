@@ -1,4 +1,4 @@
-//! Blocks of memory as the library wants them, and panics that may not cross it.
+//! Aligned memory for the library, and panics that must not unwind its frames.
 
 use crate::error::{Error, Result};
 use crate::sys;
@@ -9,7 +9,7 @@ use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::ptr::NonNull;
 use std::sync::Mutex;
 
-/// Large blocks are on huge pages where the system has them: decoding reads every weight for every token.
+/// Huge pages for large blocks: decoding reads every weight for every token.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod huge_pages {
     use std::os::raw::{c_int, c_void};
@@ -43,7 +43,7 @@ pub(crate) struct Block {
     size: usize,
 }
 
-// SAFETY: a block is plain memory with one owner; who may use its bytes is for its owner to say.
+// SAFETY: a block is plain memory with one owner, who controls access to its bytes.
 unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
@@ -59,7 +59,7 @@ impl Block {
         if is_large {
             huge_pages::advise(data.as_ptr().cast(), size);
         }
-        // SAFETY: these are the layout's bytes. Zeros come last: they make the pages.
+        // SAFETY: these are the layout's bytes. The zeros come last because they allocate the pages.
         unsafe { data.as_ptr().write_bytes(0, layout.size()) };
         Ok(Block { data, layout, size })
     }
@@ -96,7 +96,7 @@ impl Drop for Block {
     }
 }
 
-/// A slice of the library's; empty where the pointer is null.
+/// Returns a slice of the library's memory; empty if the pointer is null.
 ///
 /// # Safety
 /// `data` is null or points to `count` elements that live and do not change during `'a`.
@@ -108,7 +108,7 @@ pub(crate) unsafe fn slice<'a, T>(data: *const T, count: usize) -> &'a [T] {
     }
 }
 
-/// Null for an empty slice, as the interface likes it.
+/// Returns the address of a slice, or null if it is empty.
 pub(crate) fn pointer_of<T>(list: &[T]) -> *const T {
     if list.is_empty() {
         std::ptr::null()
@@ -117,7 +117,7 @@ pub(crate) fn pointer_of<T>(list: &[T]) -> *const T {
     }
 }
 
-/// Holds what a callback panicked with while the library returns to its caller.
+/// Holds the panic of a callback until the library has returned.
 #[derive(Default)]
 pub(crate) struct Panics(Mutex<Option<Box<dyn Any + Send>>>);
 
@@ -133,7 +133,7 @@ impl Panics {
         }
     }
 
-    /// Goes on with the panic, outside the library.
+    /// Resumes the panic after the library has returned.
     pub(crate) fn resume(&self) {
         let payload = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
         if let Some(payload) = payload {
@@ -147,7 +147,7 @@ mod tests {
     use super::Block;
     use std::path::Path;
 
-    /// Those of the mapping that has the address, as proc(5) describes them.
+    /// Returns the kernel flags of the mapping at an address (proc(5), VmFlags).
     fn kernel_flags(address: usize) -> String {
         let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
         let mut is_inside = false;

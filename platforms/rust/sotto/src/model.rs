@@ -13,8 +13,8 @@ use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// A model. Cloning gives another handle to the same one; sessions and vocabularies hold handles, so
-/// that a model lives as long as anything made of it.
+/// A model. A clone is another handle to the same model; sessions and vocabularies hold handles, so a
+/// model lives as long as they do.
 ///
 /// Any number of threads may use one model:
 ///
@@ -49,7 +49,7 @@ impl Model {
         Model::open_with(path, &ModelParams::default())
     }
 
-    /// [`Model::open`] with parameters.
+    /// Like [`Model::open`], with parameters.
     pub fn open_with(path: impl AsRef<Path>, params: &ModelParams) -> Result<Model> {
         let read = || -> std::io::Result<Result<Block>> {
             let mut file = File::open(&path)?;
@@ -82,8 +82,8 @@ impl Model {
     /// Uses the bytes of a model file in place, such as a mapped one, aligned to 64 bytes.
     ///
     /// # Safety
-    /// The bytes must stay readable and unchanged as long as the model, its clones and whatever was made
-    /// of them live.
+    /// The bytes must stay readable and unchanged as long as the model, its clones and the objects that
+    /// use them live.
     pub unsafe fn from_mapped(data: *const u8, size: usize, params: &ModelParams) -> Result<Model> {
         Model::create(data, size, None, params)
     }
@@ -103,7 +103,7 @@ impl Model {
         let mut report = Report::new();
         let mut memory_size = 0;
         // SAFETY: `data` has `size` bytes, which the caller keeps or `file` owns; a null pointer or a
-        // wrong alignment is refused. All out-pointers are of locals.
+        // wrong alignment is rejected. All out-pointers are of locals.
         unsafe {
             let status = sys::sotto_model_memory_size(
                 data.cast(),
@@ -130,23 +130,23 @@ impl Model {
         }
     }
 
-    /// A session with default parameters: a stream of text of this model.
+    /// Creates a session with default parameters.
     pub fn session(&self) -> Result<Session> {
         Session::new(self, &SessionParams::default())
     }
 
-    /// The model's shape.
+    /// Returns the dimensions of the model.
     pub fn info(&self) -> ModelInfo {
         let read = |info| unsafe { sys::sotto_model_get_info(self.raw(), info) };
         read_info!(sotto_model_info, read).expect("a model of the library").into()
     }
 
-    /// The tokens of a text, which must be UTF-8.
+    /// Encodes a text, which must be UTF-8.
     pub fn tokenize(&self, text: impl AsRef<[u8]>) -> Result<Vec<Token>> {
         self.tokenize_flags(text.as_ref(), 0)
     }
 
-    /// The same, and text such as `<|endoftext|>` becomes its special token.
+    /// Like [`Model::tokenize`]; text such as `<|endoftext|>` becomes its special token.
     pub fn tokenize_special(&self, text: impl AsRef<[u8]>) -> Result<Vec<Token>> {
         self.tokenize_flags(text.as_ref(), sys::SOTTO_TOKENIZE_SPECIAL)
     }
@@ -179,7 +179,7 @@ impl Model {
         }
     }
 
-    /// The bytes of tokens, one after the other.
+    /// Returns the bytes of tokens.
     pub fn detokenize(&self, tokens: &[Token]) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let mut size = 0;
@@ -205,7 +205,7 @@ impl Model {
         }
     }
 
-    /// The bytes of one token; they may begin or end inside a character.
+    /// Returns the bytes of one token; they may begin or end inside a character.
     pub fn token_bytes(&self, token: Token) -> Result<&[u8]> {
         let mut bytes = std::ptr::null();
         let mut size = 0;

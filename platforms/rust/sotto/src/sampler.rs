@@ -1,4 +1,4 @@
-//! The sampler's chain over logits of any origin.
+//! The sampler's chain for any logits.
 
 use crate::error::{Error, Report, Result};
 use crate::memory::{pointer_of, Block, Panics};
@@ -9,24 +9,24 @@ use std::os::raw::c_void;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// One token's situation.
+/// The input for one token.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SamplerInput<'a> {
-    /// One for each token of the vocabulary.
+    /// One per token of the vocabulary.
     pub logits: &'a [f32],
-    /// Bit `i % 64` of word `i / 64`: token i may come; `None`: all.
+    /// Bit `i % 64` of word `i / 64` allows token i; `None` allows all.
     pub allowed: Option<&'a [u64]>,
-    /// The tokens before, newest last.
+    /// The previous tokens, newest last.
     pub history: &'a [Token],
-    /// How many of them, at the end, were generated.
+    /// How many of the last ones were generated.
     pub generated_count: u64,
-    /// Generated tokens at which the text ends; 0: not known.
+    /// Number of generated tokens at which the text ends; 0: unknown.
     pub token_limit: u64,
     /// Which stream of random numbers.
     pub sequence: u32,
 }
 
-/// The chain without a session. It may be sent to another thread.
+/// The sampler's chain without a session. It may be sent to another thread.
 pub struct Sampler {
     raw: NonNull<sys::sotto_sampler>,
     vocabulary_size: usize,
@@ -36,21 +36,21 @@ pub struct Sampler {
     _model: Option<Model>,
 }
 
-// SAFETY: sotto.h: what is no model, grammar or vocabulary belongs to one thread at a time.
+// SAFETY: sotto.h: a sampler belongs to one thread at a time.
 unsafe impl Send for Sampler {}
 
 impl Sampler {
-    /// For a vocabulary whose tokens have no text.
+    /// Creates a sampler for a vocabulary whose tokens have no text.
     pub fn new(vocabulary_size: usize) -> Result<Sampler> {
         Sampler::create(None, vocabulary_size, 16384)
     }
 
-    /// For a model's vocabulary.
+    /// Creates a sampler for a model's vocabulary.
     pub fn of_model(model: &Model) -> Result<Sampler> {
         Sampler::create(Some(model.clone()), model.info().vocabulary_size, 16384)
     }
 
-    /// With room for lists of that many bytes.
+    /// Creates a sampler with `list_bytes` of memory for the lists of its parameters.
     pub fn create(
         model: Option<Model>,
         vocabulary_size: usize,
@@ -91,7 +91,7 @@ impl Sampler {
         }
     }
 
-    /// Sets the chain and begins anew with its random numbers.
+    /// Sets the parameters and restarts the random numbers from the seed.
     pub fn set(&mut self, params: &SamplerParams) -> Result<()> {
         let raw = self.raw.as_ptr();
         self._logits = params.lower(&self.panics, |params| {
@@ -103,7 +103,7 @@ impl Sampler {
         Ok(())
     }
 
-    /// Picks a token.
+    /// Selects a token.
     pub fn pick(&mut self, input: &SamplerInput<'_>) -> Result<Token> {
         let raw_input = self.lower(input)?;
         let mut report = Report::new();
@@ -117,7 +117,7 @@ impl Sampler {
         Ok(token)
     }
 
-    /// The tokens that the chain leaves, in order, with their probabilities.
+    /// Returns the distribution after the chain: tokens in order with their probabilities.
     pub fn apply(&mut self, input: &SamplerInput<'_>) -> Result<Vec<(Token, f32)>> {
         let raw_input = self.lower(input)?;
         let mut report = Report::new();
@@ -163,7 +163,7 @@ impl Sampler {
 }
 
 impl WatermarkParams {
-    /// Looks for the watermark in tokens of a model of that vocabulary.
+    /// Tests tokens of a model with `vocabulary_size` tokens for the watermark.
     pub fn detect(&self, vocabulary_size: usize, tokens: &[Token]) -> Result<WatermarkResult> {
         let mut report = Report::new();
         // SAFETY: pointers and sizes are of slices and locals that live.
@@ -188,8 +188,8 @@ impl WatermarkParams {
 pub(crate) type LogitsFunction = Arc<dyn Fn(&mut [f32]) + Send + Sync>;
 
 impl SamplerParams {
-    /// Calls `set` with the struct as the library wants it. What it needs to live as long as it is
-    /// the sampler's comes back.
+    /// Calls `set` with the C struct. Returns the callback, which must live as long as the parameters
+    /// are set.
     pub(crate) fn lower(
         &self,
         panics: &Arc<Panics>,
@@ -213,7 +213,7 @@ impl SamplerParams {
     }
 }
 
-/// A callback over logits, where the library can reach it.
+/// A callback for logits and the place for its panic, as user data of C.
 pub(crate) struct LogitsCall {
     function: LogitsFunction,
     panics: Arc<Panics>,

@@ -1,4 +1,4 @@
-//! Several continuations of one prompt at once.
+//! Searches for several continuations of a stream.
 
 use crate::error::{Error, Report, Result};
 use crate::memory::{slice, Panics};
@@ -17,24 +17,24 @@ impl std::fmt::Debug for SearchParams<'_> {
     }
 }
 
-/// One continuation.
+/// One continuation that a search returned.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub struct Sequence {
     pub tokens: Vec<Token>,
     pub score: f64,
     pub log_probability: f64,
-    /// Why it ended.
+    /// The reason why it ended.
     pub stop: Option<Stop>,
     pub index: u32,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchResult {
     /// Best first.
     pub sequences: Vec<Sequence>,
-    /// [`Stop::Cancelled`] or [`Stop::Callback`] if the search did not come to its end.
+    /// [`Stop::Cancelled`] or [`Stop::Callback`] if the search did not finish.
     pub stop: Option<Stop>,
 }
 
@@ -71,7 +71,7 @@ unsafe extern "C" fn call_step(call: *mut c_void, sequence: u32, token: Token) -
 }
 
 impl Session {
-    /// Continuations of the stream, which stays as it is; to go on with one, prefill its tokens.
+    /// Returns continuations of the stream, which does not change; to continue with one, prefill its tokens.
     pub fn search(&mut self, params: SearchParams<'_>) -> Result<SearchResult> {
         let count_of = |list: Option<usize>| list.unwrap_or(0);
         let groups = count_of(params.phrase_groups.as_ref().map(Vec::len));

@@ -16,18 +16,18 @@ use std::os::raw::c_void;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// How likely tokens were.
+/// The probability of tokens.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub struct Score {
     pub token_count: u64,
     pub log_probability: f64,
     pub perplexity: f64,
-    /// ln p of each token; NaN for a first one with nothing before it.
+    /// ln p of each token; NaN for a first token without context.
     pub log_probabilities: Vec<f32>,
 }
 
-/// The library's session and what it reads.
+/// The session of the library and the objects that it reads.
 struct Handle {
     raw: NonNull<sys::sotto_session>,
     _memory: Block,
@@ -46,7 +46,7 @@ impl Drop for Handle {
     }
 }
 
-/// Stops a session's running call, or its next one if none runs. Any thread, also after the session is gone.
+/// Stops the running call of a session, or its next one. May be used by any thread, also after the session is dropped.
 #[derive(Clone)]
 pub struct Canceller(Arc<Handle>);
 
@@ -58,7 +58,7 @@ impl Canceller {
     }
 }
 
-/// A stream of text. It holds its model, and what is set on it: a matcher, a guide, a session that drafts.
+/// A stream of text. It owns its matcher, its guide and its draft session, and holds its model.
 pub struct Session {
     handle: Arc<Handle>,
     pub(crate) model: Model,
@@ -74,7 +74,7 @@ pub struct Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // A Canceller may keep the handle: it must not refer to what goes now.
+        // A Canceller may outlive the session: its handle must not refer to the objects that are dropped now.
         drop(self.take_guide());
         drop(self.clear_speculation());
         drop(self.take_matcher());
@@ -82,7 +82,7 @@ impl Drop for Session {
 }
 
 impl Session {
-    /// A session of a model.
+    /// Creates a session of a model.
     pub fn new(model: &Model, params: &SessionParams) -> Result<Session> {
         let mut report = Report::new();
         let mut size = 0;
@@ -121,18 +121,18 @@ impl Session {
         self.handle.raw.as_ptr()
     }
 
-    /// The model.
+    /// Returns the model.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// Forgets all tokens and rewinds the sampler; parameters stay.
+    /// Removes all tokens and restarts the sampler; parameters stay.
     pub fn reset(&mut self) {
         // SAFETY: the session lives, here and below.
         unsafe { sys::sotto_session_reset(self.raw()) }
     }
 
-    /// Sets how tokens are chosen, and begins anew with the random numbers.
+    /// Sets the sampler's parameters and restarts the random numbers from the seed.
     pub fn set_sampler(&mut self, params: &SamplerParams) -> Result<()> {
         let raw = self.raw();
         self.logits = params.lower(&self.panics, |params| {
@@ -144,7 +144,7 @@ impl Session {
         Ok(())
     }
 
-    /// Sets when the stream stops.
+    /// Replaces the stops.
     pub fn set_stops(&mut self, params: &StopParams) -> Result<()> {
         let mut report = Report::new();
         let mut lists = Lists::default();
@@ -154,7 +154,7 @@ impl Session {
         report.check(status).map(drop)
     }
 
-    /// The text from here on continues the matcher's, which is the session's meanwhile.
+    /// Sets a matcher whose sequence 0 the generated text continues; the session owns it until it is cleared.
     pub fn set_matcher(&mut self, matcher: Matcher) -> Result<()> {
         let mut report = Report::new();
         // SAFETY: the session keeps the matcher as long as it is set.
@@ -165,8 +165,8 @@ impl Session {
         Ok(())
     }
 
-    /// Gives the matcher back, and goes on without. If tokens held for banned strings forbid that, the
-    /// library's refusal is overcome by forgetting the stream.
+    /// Removes the matcher and returns it. If the library rejects that because tokens are held back for
+    /// banned strings, the stream is reset first.
     pub fn take_matcher(&mut self) -> Option<Matcher> {
         let matcher = self.matcher.take()?;
         // SAFETY: null ends the use.
@@ -180,7 +180,7 @@ impl Session {
         Some(matcher)
     }
 
-    /// Guides this stream by another, which has been prefilled and is this session's meanwhile. Needs
+    /// Sets a prefilled session as the guide of this one, which owns it until it is cleared. Needs
     /// `SOTTO_FEATURE_GUIDE`.
     pub fn set_guide(&mut self, guide: Session, params: &GuideParams) -> Result<()> {
         let mut report = Report::new();
@@ -193,7 +193,7 @@ impl Session {
         Ok(())
     }
 
-    /// Gives the guide back, and goes on without.
+    /// Removes the guide and returns it.
     pub fn take_guide(&mut self) -> Option<Session> {
         let guide = self.guide.take()?;
         let none = std::ptr::null_mut();
@@ -204,8 +204,8 @@ impl Session {
         Some(*guide)
     }
 
-    /// Evaluates a prompt behind what is there. A prompt that does not fit, or was cancelled, is an error
-    /// whose [`Error::stop`](crate::Error::stop) tells.
+    /// Evaluates a prompt after the stream. A prompt that does not fit, or was cancelled, is an error
+    /// with a [`stop`](crate::Error::stop).
     pub fn prefill(&mut self, tokens: &[Token]) -> Result<()> {
         // SAFETY: pointer and size are of one slice.
         let status =
@@ -213,18 +213,18 @@ impl Session {
         check_whole(status)
     }
 
-    /// [`Session::prefill`] with a text's tokens.
+    /// Like [`Session::prefill`], with the tokens of a text.
     pub fn prefill_text(&mut self, text: impl AsRef<[u8]>) -> Result<()> {
         let tokens = self.model.tokenize(text)?;
         self.prefill(&tokens)
     }
 
-    /// Token healing, for prompts that end inside a word; behind a prefill.
+    /// Applies token healing, for prompts that end inside a word. Call it after a prefill.
     pub fn heal(&mut self) -> Result<()> {
         check(unsafe { sys::sotto_session_heal(self.raw()) }).map(drop)
     }
 
-    /// Generates one token; costs no allocation.
+    /// Generates one token without an allocation.
     pub fn next_piece(&mut self) -> Result<Step<'_>> {
         let mut piece = std::ptr::null();
         // SAFETY: on success `piece` is the session's until its next call, which the borrow prevents.
@@ -238,12 +238,12 @@ impl Session {
         })
     }
 
-    /// The tokens to come, at most `max_tokens` unless that is 0.
+    /// Returns an iterator over the tokens to come, at most `max_tokens` unless that is 0.
     pub fn stream(&mut self, max_tokens: usize) -> Stream<'_> {
         Stream::new(self, max_tokens)
     }
 
-    /// Calls `on_piece` for each token until it breaks, or another stop.
+    /// Calls `on_piece` for each token until it breaks or another stop occurs.
     pub fn generate(
         &mut self,
         max_tokens: usize,
@@ -280,7 +280,7 @@ impl Session {
         Ok(Stop::from_status(status).unwrap_or(Stop::Other(status)))
     }
 
-    /// Evaluates tokens and tells how likely each was.
+    /// Evaluates tokens and returns their total score and ln p of each.
     pub fn score(&mut self, tokens: &[Token]) -> Result<Score> {
         let mut log_probabilities = vec![f32::NAN; tokens.len()];
         // SAFETY: both arrays have `tokens.len()` elements; the struct is plain numbers.
@@ -321,7 +321,7 @@ impl Session {
         Ok(embedding)
     }
 
-    /// Logits after the last token.
+    /// Returns the logits after the last token.
     pub fn logits(&mut self) -> Result<&[f32]> {
         let (mut data, mut count) = (std::ptr::null(), 0);
         // SAFETY: the floats are the session's until its next call, which the borrow prevents.
@@ -331,7 +331,7 @@ impl Session {
         }
     }
 
-    /// The last token's hidden state.
+    /// Returns the hidden state of the last token.
     pub fn hidden(&mut self) -> Result<&[f32]> {
         let (mut data, mut count) = (std::ptr::null(), 0);
         // SAFETY: as for logits.
@@ -341,12 +341,12 @@ impl Session {
         }
     }
 
-    /// Makes the stream end after its first `token_count` tokens.
+    /// Rolls the stream back to its first `token_count` tokens.
     pub fn rewind(&mut self, token_count: u64) -> Result<()> {
         check(unsafe { sys::sotto_session_rewind(self.raw(), token_count) }).map(drop)
     }
 
-    /// The stream as bytes, the same on every platform.
+    /// Returns the stream as bytes, the same on every platform.
     pub fn save(&self) -> Result<Vec<u8>> {
         let mut size = 0;
         // SAFETY: pointer and size are of one vector.
@@ -360,7 +360,7 @@ impl Session {
         }
     }
 
-    /// Goes on where a stream was saved; the bytes may come from anyone.
+    /// Restores a saved stream. The bytes are validated and may be untrusted.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<()> {
         let mut report = Report::new();
         // SAFETY: pointer and size are of one slice.
@@ -370,7 +370,7 @@ impl Session {
         report.check(status).map(drop)
     }
 
-    /// Makes `to` a copy of this stream; sampler, stops and matcher stay its own.
+    /// Makes `to` a copy of this stream; its sampler, stops and matcher stay.
     pub fn fork_to(&self, to: &mut Session) -> Result<()> {
         let mut report = Report::new();
         // SAFETY: two sessions, as one is borrowed exclusively.
@@ -378,13 +378,13 @@ impl Session {
         report.check(status).map(drop)
     }
 
-    /// Where the session stands.
+    /// Returns the session's dimensions and state.
     pub fn info(&self) -> SessionInfo {
         let read = |info| unsafe { sys::sotto_session_get_info(self.raw(), info) };
         read_info!(sotto_session_info, read).expect("a session of the library").into()
     }
 
-    /// Where time went since the session was made, or [`Session::reset_timings`].
+    /// Returns the times since the session was created, or since [`Session::reset_timings`].
     pub fn timings(&self) -> SessionTimings {
         let read = |info| unsafe { sys::sotto_session_get_timings(self.raw(), info) };
         read_info!(sotto_session_timings, read).expect("a session of the library").into()
@@ -395,7 +395,7 @@ impl Session {
         unsafe { sys::sotto_session_reset_timings(self.raw()) }
     }
 
-    /// What another thread may stop this session with.
+    /// Returns an object with which another thread may stop this session.
     pub fn canceller(&self) -> Canceller {
         Canceller(Arc::clone(&self.handle))
     }

@@ -1,4 +1,4 @@
-//! Guides, and tokens evaluated ahead.
+//! Speculative decoding.
 
 use crate::error::{Report, Result};
 use crate::memory::{slice, Panics};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 pub(crate) type DraftFunction = Box<dyn FnMut(&[Token], &[f32], &mut [Token]) -> usize + Send>;
 
-/// A callback that drafts, where the library can reach it.
+/// A draft callback and the place for its panic, as user data of C.
 pub(crate) struct DraftCall {
     function: DraftFunction,
     panics: Arc<Panics>,
@@ -34,7 +34,7 @@ unsafe extern "C" fn call_draft(
 }
 
 impl Session {
-    /// Sets how the session guesses. Not a bit of the text changes.
+    /// Sets speculative decoding, which does not change the text.
     pub fn set_speculation(&mut self, params: SpeculationParams) -> Result<()> {
         let mut raw = params.raw;
         let panics = Arc::clone(&self.panics);
@@ -54,7 +54,7 @@ impl Session {
         Ok(())
     }
 
-    /// Goes on without guesses but those that a matcher forces. Gives the session that drafted back.
+    /// Ends speculation except for text that a matcher forces. Returns the draft session.
     pub fn clear_speculation(&mut self) -> Option<Session> {
         if self.draft.is_some() || self.draft_session.is_some() {
             let none = std::ptr::null();
@@ -65,7 +65,7 @@ impl Session {
         self.draft_session.take().map(|session| *session)
     }
 
-    /// Counts since the session was made, or [`Session::reset_timings`].
+    /// Returns counts since the session was created, or since [`Session::reset_timings`].
     pub fn speculation_info(&self) -> SpeculationInfo {
         let read = |info| unsafe { sys::sotto_session_get_speculation_info(self.raw(), info) };
         read_info!(sotto_speculation_info, read).expect("a session of the library").into()

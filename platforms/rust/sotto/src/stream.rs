@@ -11,14 +11,14 @@ use std::fmt;
 pub struct Piece<'s>(pub(crate) &'s sys::sotto_piece);
 
 impl<'s> Piece<'s> {
-    /// Whole characters, maybe none: bytes that begin a character are held back until it is whole.
+    /// Returns whole characters, possibly none: the bytes of an incomplete character are held back.
     pub fn text(&self) -> &'s str {
         // SAFETY: the session keeps the text until its next call.
         let bytes = unsafe { slice(self.0.text, self.0.text_size) };
         std::str::from_utf8(bytes).expect("the library gives whole characters")
     }
 
-    /// The token; none where only text comes that had been held back.
+    /// The token; `None` for a piece with only text that was held back.
     pub fn token(&self) -> Option<Token> {
         if self.0.token < 0 {
             None
@@ -27,30 +27,30 @@ impl<'s> Piece<'s> {
         }
     }
 
-    /// The token's own bytes.
+    /// Returns the bytes of the token.
     pub fn bytes(&self) -> &'s [u8] {
         // SAFETY: as for the text.
         unsafe { slice(self.0.bytes, self.0.byte_count) }
     }
 
-    /// ln p under the model; NaN unless asked for.
+    /// ln p under the model; NaN unless `log_probabilities` is set.
     pub fn log_probability(&self) -> f32 {
         self.0.log_probability
     }
 
-    /// ln p after the sampler's chain; NaN unless asked for.
+    /// ln p after the sampler's chain; NaN unless `log_probabilities` is set.
     pub fn sampled_log_probability(&self) -> f32 {
         self.0.sampled_log_probability
     }
 
-    /// The likeliest tokens and their ln p, if asked for.
+    /// The most likely tokens and their ln p, if `alternative_count` is set.
     pub fn alternatives(&self) -> impl Iterator<Item = (Token, f32)> + 's {
         // SAFETY: as for the text.
         let list = unsafe { slice(self.0.alternatives, self.0.alternative_count as usize) };
         list.iter().map(|alternative| (alternative.token, alternative.log_probability))
     }
 
-    /// Nanoseconds that the token took.
+    /// Time that the token took in nanoseconds.
     pub fn elapsed_ns(&self) -> u64 {
         self.0.elapsed_ns
     }
@@ -62,23 +62,23 @@ impl fmt::Debug for Piece<'_> {
     }
 }
 
-/// What [`Session::next_piece`] gives.
+/// The result of [`Session::next_piece`].
 #[derive(Debug)]
 pub enum Step<'s> {
     /// A token.
     Piece(Piece<'s>),
-    /// The end, with text that had been held back, maybe none.
+    /// The end, with text that was held back, possibly none.
     Stop(Stop, &'s str),
 }
 
-/// What a [`Stream`] gives: the text and token of a piece, owned. Displays as its text.
+/// An item of a [`Stream`]: the owned text and token of a piece. Displays as its text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chunk {
-    /// Whole characters, maybe none.
+    /// Whole characters, possibly none.
     pub text: String,
-    /// The token; none where only text comes that had been held back.
+    /// The token; `None` for a piece with only text that was held back.
     pub token: Option<Token>,
-    /// ln p under the model; NaN unless asked for.
+    /// ln p under the model; NaN unless `log_probabilities` is set.
     pub log_probability: f32,
 }
 
@@ -88,9 +88,9 @@ impl fmt::Display for Chunk {
     }
 }
 
-/// The tokens to come, pulled one by one. Ends at a stop, of which [`Stream::stop`] then tells, or behind an error.
+/// An iterator over the tokens to come. It ends at a stop, which [`Stream::stop`] returns, or after an error.
 ///
-/// It borrows the session, which cannot be used or dropped meanwhile:
+/// It borrows the session, which cannot be used or dropped in the meantime:
 ///
 /// ```compile_fail
 /// # fn example(mut session: sotto::Session) -> sotto::Result<()> {
@@ -120,7 +120,7 @@ impl<'s> Stream<'s> {
         Stream { session, left, stop: None, failed: false }
     }
 
-    /// Why the stream ended, once it has.
+    /// Returns why the stream ended, or `None` before that.
     pub fn stop(&self) -> Option<Stop> {
         self.stop
     }

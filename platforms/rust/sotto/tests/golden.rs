@@ -1,4 +1,4 @@
-//! What every binding must give, from tests/golden/data/bindings.txt.
+//! Golden figures that every binding must reproduce, from tests/golden/data/bindings.txt.
 
 use sotto::*;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! What the crate adds to the C interface: lifetimes, callbacks, panics through them; and that every part is reached.
+//! Tests of lifetimes, callbacks and panics, and a call of every part of the interface.
 
 use sotto::*;
 use std::ops::ControlFlow;

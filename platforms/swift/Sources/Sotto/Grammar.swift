@@ -1,6 +1,6 @@
 import CSotto
 
-/// The tokens that a matcher chooses among.
+/// The tokens that a matcher selects from.
 public final class Vocabulary: @unchecked Sendable {
   let resource: Resource
   let tokenCount: Int
@@ -139,7 +139,7 @@ public final class Grammar: @unchecked Sendable {
   /// One of the strings in a JSON array.
   public convenience init(choices: String) throws { try self.init(.choices, choices) }
 
-  /// The grammar of an image that save made; the image may come from anyone.
+  /// Loads an image that save returned. The image is validated and may be untrusted.
   public convenience init(image: [UInt8]) throws {
     let memory = Block(copying: image)
     var made: OpaquePointer?
@@ -148,7 +148,7 @@ public final class Grammar: @unchecked Sendable {
     self.init(made!, memory)
   }
 
-  /// The grammar as an image: the same bytes on every platform.
+  /// Returns the grammar as an image, with the same bytes on every platform.
   public func save() throws -> [UInt8] {
     try resource.share { grammar in
       var size = 0

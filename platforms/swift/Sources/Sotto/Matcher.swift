@@ -1,6 +1,6 @@
 import CSotto
 
-/// Follows texts through a grammar and tells which tokens may come next.
+/// Follows texts through a grammar and reports which tokens may come next.
 public final class Matcher: @unchecked Sendable {
   let resource: Resource
   public let memoryBytes: Int
@@ -39,7 +39,7 @@ public final class Matcher: @unchecked Sendable {
   /// Frees the matcher once no session uses it.
   public func close() { resource.close() }
 
-  /// Empties a sequence.
+  /// Resets a sequence to the empty text.
   public func reset(_ sequence: UInt32 = 0) throws {
     try resource.run { try check(sotto_matcher_reset($0, sequence)) }
   }
@@ -75,7 +75,7 @@ public final class Matcher: @unchecked Sendable {
     withExtendedLifetime(arena) {}
   }
 
-  /// Whether sequence and text together begin a text of the grammar, and are one.
+  /// Returns whether the sequence and the text are a prefix of a text of the grammar, and a complete one.
   public func test(_ text: String, sequence: UInt32 = 0) throws -> (begins: Bool, matches: Bool) {
     let arena = Arena()
     let bytes = arena.text(text)
@@ -88,17 +88,17 @@ public final class Matcher: @unchecked Sendable {
     return (begins != 0, matches != 0)
   }
 
-  /// Takes back the newest tokens or texts of sequence 0.
+  /// Rolls back the newest tokens or texts of sequence 0.
   public func rewind(_ count: UInt64) throws {
     try resource.run { try check(sotto_matcher_rewind($0, count)) }
   }
 
-  /// Sequence `to` becomes a copy of `from`.
+  /// Makes sequence `to` a copy of `from`.
   public func fork(from: UInt32, to: UInt32) throws {
     try resource.run { try check(sotto_matcher_fork($0, from, to)) }
   }
 
-  /// The text that must follow, at most so many bytes of it.
+  /// Returns the text that must follow, at most capacity bytes of it.
   public func forcedText(_ sequence: UInt32 = 0, capacity: Int = 4096) throws -> [UInt8] {
     try resource.run { matcher in
       var text = [CChar](repeating: 0, count: max(capacity, 1))

@@ -64,7 +64,7 @@ final class ModelFile {
   }
 }
 
-/// Gives whole pages of a mapped file back; they are read again if they are touched.
+/// Drops whole pages of a mapped file; an access reads them from the file again.
 func dropPages(_: UnsafeMutableRawPointer?, _ bytes: UnsafeRawPointer?, _ size: Int) {
   guard let bytes else { return }
   let page = Int(getpagesize())

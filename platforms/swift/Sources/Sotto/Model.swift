@@ -79,7 +79,7 @@ public final class Model: @unchecked Sendable {
     try resource.share { try encode($0, text, special: special) }
   }
 
-  /// The bytes of one token; they may begin or end inside a character.
+  /// Returns the bytes of one token; they may begin or end inside a character.
   public func bytes(of token: Token) throws -> [UInt8] {
     try resource.share { model in
       var bytes: UnsafePointer<CChar>?
@@ -89,7 +89,7 @@ public final class Model: @unchecked Sendable {
     }
   }
 
-  /// The bytes of tokens: exactly what was encoded.
+  /// Returns the bytes of tokens: exactly what was encoded.
   public func detokenize(_ tokens: [Token]) throws -> [UInt8] {
     try resource.share { model in
       var size = 0

@@ -30,7 +30,7 @@ public struct Piece: Sendable {
 
   /// Whole characters; may be empty while a character or a stop string is undecided.
   public let text: String
-  /// -1: none, only text that had been held back.
+  /// -1: no token, only text that was held back.
   public let token: Token
   /// The token's own.
   public let bytes: [UInt8]
@@ -55,13 +55,13 @@ public struct Piece: Sendable {
   }
 }
 
-/// One continuation that a search found.
+/// One continuation that a search returned.
 public struct FoundSequence: Sendable {
   public let tokens: [Token]
   /// What the search ranks by.
   public let score: Double
   public let logProbability: Double
-  /// Why it ended.
+  /// The reason why it ended.
   public let stop: Status
   /// Of the random numbers it was drawn with.
   public let index: UInt32

@@ -7,7 +7,7 @@ final class Resource: @unchecked Sendable {
   private let free: (OpaquePointer) -> Void
   private let interrupt: ((OpaquePointer) -> Void)?
   private let needs: [Resource]
-  private var users = 1  // one until it is closed, one for each call and each object that needs it
+  private var users = 1  // one until it is closed, and one per call and per dependent object
   private var isClosed = false
   private var isBusy = false
   private var isAttached = false

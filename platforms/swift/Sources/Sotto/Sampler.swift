@@ -15,17 +15,17 @@ extension SamplerParameters {
 
 /// The chain without a session, for the logits of any runtime.
 public final class Sampler: @unchecked Sendable {
-  /// One token's situation.
+  /// The input for one token.
   public struct Input: Sendable {
-    /// One for each token of the vocabulary.
+    /// One per token of the vocabulary.
     public var logits: [Float]
     /// Bit i % 64 of word i / 64: token i may come; nil: all.
     public var allowed: [UInt64]?
-    /// The tokens before, newest last.
+    /// The previous tokens, newest last.
     public var history: [Token] = []
     /// Of them, at the end, generated.
     public var generatedCount: UInt64 = 0
-    /// Generated tokens at which the text ends; 0: not known.
+    /// Number of generated tokens at which the text ends; 0: unknown.
     public var tokenLimit: UInt64 = 0
     /// Which stream of random numbers.
     public var sequence: UInt32 = 0
@@ -87,7 +87,7 @@ public final class Sampler: @unchecked Sendable {
     withExtendedLifetime(arena) {}
   }
 
-  /// Picks a token.
+  /// Selects a token.
   public func pick(_ input: Input) throws -> Token {
     try with(input) { sampler, given in
       var token: Token = 0

@@ -102,7 +102,7 @@ public final class Session: @unchecked Sendable {
     withExtendedLifetime(arena) {}
   }
 
-  /// Lets one text end at a limit of its own; the other stops stay.
+  /// Sets the token limit of one text; the other stops stay.
   func setLimit(_ maxTokens: UInt64) throws {
     try run { session in
       var stops = state.stops
@@ -236,10 +236,10 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// Lets the text go on inside the prompt's last word. Comes after prefill.
+  /// Applies token healing, for prompts that end inside a word. Call it after prefill.
   public func heal() throws { try run { try check(sotto_session_heal($0)) } }
 
-  /// Makes the stream end after its first tokens.
+  /// Rolls the stream back to its first tokens.
   public func rewind(to tokenCount: UInt64) throws {
     try run { session in
       try check(sotto_session_rewind(session, tokenCount))
@@ -247,7 +247,7 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// Forgets all tokens; the parameters stay.
+  /// Removes all tokens; the parameters stay.
   public func reset() throws {
     try run { session in
       sotto_session_reset(session)

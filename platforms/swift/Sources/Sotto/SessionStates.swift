@@ -1,12 +1,12 @@
 import CSotto
 
 extension Session {
-  // MARK: What the model thinks
+  // MARK: Logits, hidden states and scores
 
   /// Logits after the last token, before the sampler.
   public func logits() throws -> [Float] { try floats(sotto_session_logits) }
 
-  /// The last token's hidden state.
+  /// Returns the hidden state of the last token.
   public func hidden() throws -> [Float] { try floats(sotto_session_hidden) }
 
   private func floats(
@@ -31,7 +31,7 @@ extension Session {
     }
   }
 
-  /// Evaluates tokens and gives their pooled hidden states.
+  /// Evaluates tokens and returns their pooled hidden states.
   public func embed(_ tokens: [Token], pooling: Pooling = .mean) throws -> [Float] {
     try run { session in
       var embedding = [Float](repeating: 0, count: embeddingSize)
@@ -40,7 +40,7 @@ extension Session {
     }
   }
 
-  /// Continues the stream in several ways at once, best first; the stream itself stays as it was.
+  /// Searches for several continuations of the stream, best first; the stream itself does not change.
   public func search(_ parameters: SearchParameters = SearchParameters()) throws -> [FoundSequence] {
     if let groups = parameters.phraseGroups, groups.count != parameters.phrases.count {
       throw SottoError(.invalidArgument, "\(groups.count) phrase groups for \(parameters.phrases.count) phrases")
@@ -77,7 +77,7 @@ extension Session {
 
   // MARK: States
 
-  /// The stream as bytes: the same on every platform.
+  /// Returns the stream as bytes, the same on every platform.
   public func save() throws -> [UInt8] {
     try run { session in
       var size = 0
@@ -88,7 +88,7 @@ extension Session {
     }
   }
 
-  /// Goes on where a state was saved; the state may come from anyone.
+  /// Restores a saved state. The state is validated, so it may come from an untrusted source.
   public func restore(_ state: [UInt8]) throws {
     try run { session in
       var details = newError()

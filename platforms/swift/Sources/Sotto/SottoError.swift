@@ -31,10 +31,10 @@ public struct SottoError: Error, CustomStringConvertible, Sendable {
   }
 }
 
-/// A closed object was called.
+/// Thrown by a call of a closed object.
 public struct ClosedError: Error, Sendable {}
 
-/// An object was called that is inside another call, or that a session uses.
+/// Thrown by a call of an object that is inside another call or that a session uses.
 public struct BusyError: Error, Sendable {}
 
 func newError() -> sotto_error {
@@ -63,7 +63,7 @@ public func sottoVersion() -> (major: UInt32, minor: UInt32, patch: UInt32) {
   return (version >> 16, version >> 8 & 255, version & 255)
 }
 
-/// What the linked library was built with: words separated by spaces.
+/// Returns the features of the linked library as words separated by spaces.
 public func sottoBuildText() -> String {
   String(cString: sotto_build_text())
 }

@@ -1,4 +1,4 @@
-//! The declarations against the layout that is kept of the C header, and against its list of exported names.
+//! Compares the declarations with the recorded layout of the C header and its list of exported names.
 
 #[macro_use]
 mod generated;

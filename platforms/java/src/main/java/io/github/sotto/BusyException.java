@@ -1,6 +1,6 @@
 package io.github.sotto;
 
-/** An object was called that is inside another call, or that a session uses. */
+/** Thrown by a call of an object that is inside another call or that a session uses. */
 public class BusyException extends IllegalStateException {
     private static final long serialVersionUID = 1L;
 

@@ -1,13 +1,13 @@
 package io.github.sotto;
 
-/** The functions that the library calls for one object. An exception ends the call, which throws it. */
+/** The functions that the library calls for one object. An exception in one ends the call, which throws it again. */
 public final class Callbacks {
-    /** Gets messages. */
+    /** Receives log messages. */
     public interface Log {
         void log(LogLevel level, String message);
     }
 
-    /** Gets each piece of a text, and ends it by giving true. */
+    /** Receives each piece of a text and ends it by returning true. */
     public interface Pieces {
         boolean onPiece(Piece piece);
     }
@@ -17,17 +17,17 @@ public final class Callbacks {
         void change(float[] logits);
     }
 
-    /** How similar two continuations are. */
+    /** Returns the similarity of two continuations. */
     public interface Similarity {
         double of(int[] a, int[] b);
     }
 
-    /** Gets each step of a search, and ends it by giving true. */
+    /** Receives each step of a search and ends it by returning true. */
     public interface Step {
         boolean onStep(int sequence, int token);
     }
 
-    /** Guesses at most so many tokens; hidden may be null. */
+    /** Proposes at most capacity tokens; hidden may be null. */
     public interface Draft {
         int[] guess(int[] tokens, float[] hidden, int capacity);
     }

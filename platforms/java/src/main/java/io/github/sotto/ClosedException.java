@@ -1,6 +1,6 @@
 package io.github.sotto;
 
-/** A closed object was called. */
+/** Thrown by a call of a closed object. */
 public class ClosedException extends IllegalStateException {
     private static final long serialVersionUID = 1L;
 

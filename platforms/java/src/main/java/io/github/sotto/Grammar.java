@@ -1,6 +1,6 @@
 package io.github.sotto;
 
-/** A compiled grammar. It never changes and may be shared between threads. */
+/** A compiled grammar. It is immutable and may be shared between threads. */
 public final class Grammar extends Owned {
     private Grammar(long handle) {
         super(new Resource(handle, Native::grammarFree, null));
@@ -23,32 +23,32 @@ public final class Grammar extends Owned {
         return compile(source, params);
     }
 
-    /** GBNF, from its rule root. */
+    /** Compiles GBNF with the start rule root. */
     public static Grammar gbnf(String source) {
         return compile(GrammarLanguage.GBNF, source);
     }
 
-    /** JSON that fits a schema. */
+    /** Compiles a JSON Schema. */
     public static Grammar jsonSchema(String schema) {
         return compile(GrammarLanguage.JSON_SCHEMA, schema);
     }
 
-    /** Texts that match a regular expression as a whole. */
+    /** Compiles a regular expression that the whole text must match. */
     public static Grammar regex(String pattern) {
         return compile(GrammarLanguage.REGEX, pattern);
     }
 
-    /** One of the strings in a JSON array. */
+    /** Compiles a choice between the strings of a JSON array. */
     public static Grammar choices(String array) {
         return compile(GrammarLanguage.CHOICES, array);
     }
 
-    /** The grammar of an image that save made; the image may come from anyone. */
+    /** Loads an image that save returned. The image is validated and may be untrusted. */
     public static Grammar load(byte[] image) {
         return new Grammar(Native.grammarLoad(image));
     }
 
-    /** The grammar as an image: the same bytes on every platform. */
+    /** Returns the grammar as an image, with the same bytes on every platform. */
     public byte[] save() {
         return resource.share(Native::grammarSave);
     }

@@ -3,7 +3,7 @@ package io.github.sotto;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Follows texts through a grammar and tells which tokens may come next. */
+/** Follows texts through a grammar and reports which tokens may come next. */
 public final class Matcher extends Owned {
     private final int wordCount;
 
@@ -11,7 +11,7 @@ public final class Matcher extends Owned {
         this(grammar, vocabulary, new MatcherParams());
     }
 
-    /** The vocabulary may be null: texts only. */
+    /** Without a vocabulary (null) the matcher follows texts only. */
     public Matcher(Grammar grammar, Vocabulary vocabulary, MatcherParams params) {
         super(make(grammar, vocabulary, params));
         wordCount = vocabulary == null ? 0 : (vocabulary.tokenCount + 63) / 64;
@@ -39,17 +39,17 @@ public final class Matcher extends Owned {
         return resource.run(Native::matcherMemoryBytes);
     }
 
-    /** Empties a sequence. */
+    /** Resets a sequence to the empty text. */
     public void reset(int sequence) {
         resource.act(matcher -> Native.matcherReset(matcher, sequence));
     }
 
-    /** The tokens that may come next: token t's is bit t % 64 of word t / 64. */
+    /** Returns the tokens that may come next: bit t % 64 of word t / 64 is token t. */
     public long[] mask(int sequence) {
         return resource.run(matcher -> Native.matcherMask(matcher, sequence, wordCount));
     }
 
-    /** The same as tokens. */
+    /** Returns the tokens that may come next as a list. */
     public int[] allowedTokens(int sequence) {
         return resource.run(matcher -> Native.matcherAllowedTokens(matcher, sequence, wordCount));
     }
@@ -62,12 +62,12 @@ public final class Matcher extends Owned {
         resource.act(matcher -> Native.matcherAcceptText(matcher, sequence, Native.toUtf8(text)));
     }
 
-    /** Whether sequence and text together begin a text of the grammar. */
+    /** Returns whether the sequence followed by the text is a prefix of a text of the grammar. */
     public boolean begins(int sequence, String text) {
         return (test(sequence, text) & 1) != 0;
     }
 
-    /** Whether sequence and text together are a text of the grammar. */
+    /** Returns whether the sequence followed by the text is a complete text of the grammar. */
     public boolean matches(int sequence, String text) {
         return (test(sequence, text) & 2) != 0;
     }
@@ -76,17 +76,17 @@ public final class Matcher extends Owned {
         return resource.run(matcher -> Native.matcherTest(matcher, sequence, Native.toUtf8(text)));
     }
 
-    /** Takes back the newest tokens or texts of sequence 0. */
+    /** Rolls back the newest tokens or texts of sequence 0. */
     public void rewind(long count) {
         resource.act(matcher -> Native.matcherRewind(matcher, count));
     }
 
-    /** Sequence `to` becomes a copy of `from`. */
+    /** Makes sequence `to` a copy of `from`. */
     public void fork(int from, int to) {
         resource.act(matcher -> Native.matcherFork(matcher, from, to));
     }
 
-    /** The text that must follow, at most so many bytes of it. */
+    /** Returns the text that must follow, at most capacity bytes of it. */
     public byte[] forcedText(int sequence, int capacity) {
         if (capacity < 0) {
             throw new IllegalArgumentException("capacity is " + capacity);

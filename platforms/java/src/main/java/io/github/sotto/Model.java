@@ -65,12 +65,12 @@ public final class Model extends Owned {
         return resource.share(model -> Native.tokenize(model, text, special));
     }
 
-    /** The bytes of one token; they may begin or end inside a character. */
+    /** Returns the bytes of one token; they may begin or end inside a character. */
     public byte[] tokenBytes(int token) {
         return resource.share(model -> Native.tokenBytes(model, token));
     }
 
-    /** The bytes of tokens: exactly what was encoded. */
+    /** Returns the bytes of tokens: exactly what was encoded. */
     public byte[] detokenize(int[] tokens) {
         return resource.share(model -> Native.detokenize(model, tokens));
     }

@@ -11,7 +11,7 @@ final class Resource {
     private final LongConsumer free;
     private final LongConsumer interrupt; // makes a running call end soon; may be null
     private final Resource[] needs; // retained for this one
-    private int users = 1; // one until it is closed, one for each call and each object that needs it
+    private int users = 1; // one until it is closed, and one per call and per dependent object
     private boolean isClosed;
     private boolean isBusy;
     private boolean isAttached;

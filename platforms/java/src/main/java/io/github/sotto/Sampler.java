@@ -12,7 +12,7 @@ public final class Sampler extends Owned {
         public int[] history;
         /** Of them, at the end, generated. */
         public long generatedCount;
-        /** Generated tokens at which the text ends; 0: not known. */
+        /** Number of generated tokens at which the text ends; 0: unknown. */
         public long tokenLimit;
         /** Which stream of random numbers. */
         public int sequence;

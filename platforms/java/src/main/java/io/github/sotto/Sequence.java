@@ -1,6 +1,6 @@
 package io.github.sotto;
 
-/** One continuation that a search found. */
+/** One continuation that a search returned. */
 public final class Sequence {
     public final int[] tokens;
     /** What the search ranks by. */

@@ -263,7 +263,7 @@ public final class Session extends Owned {
         });
     }
 
-    /** Lets one text end at a limit of its own; the other stops stay. */
+    /** Sets the token limit of one text; the other stops stay. */
     private void setLimit(long maxTokens) {
         long wanted = maxTokens == 0 ? stops.maxTokens : maxTokens;
         resource.act(session -> {
@@ -281,17 +281,17 @@ public final class Session extends Owned {
         });
     }
 
-    /** Lets the text go on inside the prompt's last word. Comes after prefill. */
+    /** Applies token healing, for prompts that end inside a word. Call it after prefill. */
     public void heal() {
         resource.act(Native::sessionHeal);
     }
 
-    /** Stops the running call, or the next one. From any thread. */
+    /** Stops the running call, or the next one. May be called from any thread. */
     public void cancel() {
         resource.cancel();
     }
 
-    /** Makes the stream end after its first tokens. */
+    /** Rolls the stream back to its first tokens. */
     public void rewind(long tokenCount) {
         resource.act(session -> {
             Native.sessionRewind(session, tokenCount);
@@ -299,7 +299,7 @@ public final class Session extends Owned {
         });
     }
 
-    /** Forgets all tokens; the parameters stay. */
+    /** Removes all tokens; the parameters stay. */
     public void reset() {
         resource.act(session -> {
             Native.sessionReset(session);
@@ -327,7 +327,7 @@ public final class Session extends Owned {
         });
     }
 
-    /** Evaluates tokens and gives their pooled hidden states. */
+    /** Evaluates tokens and returns their pooled hidden states. */
     public float[] embed(int[] tokens, Pooling pooling) {
         return resource.run(session -> {
             stopReason = Status.OK;
@@ -335,7 +335,7 @@ public final class Session extends Owned {
         });
     }
 
-    /** Continues the stream in several ways at once, best first; the stream itself stays as it was. */
+    /** Searches for several continuations of the stream, best first; the stream itself does not change. */
     public Sequence[] search(SearchParams params) {
         return resource.run(session -> {
             callbacks.similarity = params.similarity;
@@ -352,12 +352,12 @@ public final class Session extends Owned {
 
     // ---- States and information
 
-    /** The stream as bytes: the same on every platform. */
+    /** Returns the stream as bytes, the same on every platform. */
     public byte[] save() {
         return resource.run(Native::sessionSave);
     }
 
-    /** Goes on where a state was saved; the state may come from anyone. */
+    /** Restores a saved state. The state is validated, so it may come from an untrusted source. */
     public void restore(byte[] state) {
         resource.act(session -> {
             Native.sessionRestore(session, state);

@@ -13,12 +13,12 @@ public class SottoException extends RuntimeException {
         this.offset = offset;
     }
 
-    /** How it failed; null for a status that a newer library has added. */
+    /** Returns the status; null for one that a newer library has added. */
     public Status status() {
         return Status.of(code);
     }
 
-    /** The byte of the input at fault; -1: none. */
+    /** Returns the byte of the input at fault, or -1. */
     public long offset() {
         return offset;
     }

@@ -2,7 +2,7 @@ package io.github.sotto;
 
 import java.io.ByteArrayOutputStream;
 
-/** The tokens that a matcher chooses among. */
+/** The tokens that a matcher selects from. */
 public final class Vocabulary extends Owned {
     final int tokenCount;
 
@@ -11,12 +11,12 @@ public final class Vocabulary extends Owned {
         this.tokenCount = tokenCount;
     }
 
-    /** Those of a model, which brings its end of text. */
+    /** Creates the vocabulary of a model, with the model's end of text. */
     public static Vocabulary of(Model model) {
         return of(model.resource, model.resource.retain());
     }
 
-    /** The same for one who keeps the model, even if it has been closed. */
+    /** Creates the vocabulary on behalf of a user of the model, which may already be closed. */
     static Vocabulary ofHeld(Resource model) {
         return of(model, model.retainHeld());
     }
@@ -34,8 +34,8 @@ public final class Vocabulary extends Owned {
     }
 
     /**
-     * Any tokens. `special` are those with no place in a text, `ends` are allowed where the text may end; both may be
-     * empty.
+     * Creates a vocabulary of any tokens. `special` lists tokens without text, `ends` those that are allowed where the
+     * text may end; both may be empty.
      */
     public static Vocabulary of(byte[][] tokens, int[] special, int[] ends) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** The demo model gives what every other language gets from it. */
+/** The demo model produces the golden figures that all bindings share. */
 final class GoldenTest {
     private GoldenTest() {}
 

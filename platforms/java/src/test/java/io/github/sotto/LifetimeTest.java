@@ -14,7 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 
-/** Nothing is used after it was freed, nothing stays behind, and callbacks may do what they like. */
+/** Tests of lifetimes: no use after free, no leaks, and callbacks that call back or raise. */
 final class LifetimeTest {
     private LifetimeTest() {}
 
