@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs Go 1.23 or later: go.sh GO DIRECTORY ARGUMENT... where GO may be older. From 1.21 it fetches what it needs itself;
-# before, the pinned toolchain is fetched as a module into DIRECTORY. Where that cannot be, the test is skipped.
+# Runs Go 1.23 or later: go.sh GO DIRECTORY ARGUMENT... where GO may be older. Go 1.21 and later fetch the toolchain
+# themselves; for older ones it is fetched as a module into DIRECTORY. If that fails, the test is skipped.
 set -eu
 go=$1 directory=$2
 shift 2

@@ -29,7 +29,7 @@ static const char* why_unusable(const struct stat* status) {
 
 int sotto_posix_map_file(const char* path, sotto_posix_mapping* mapping, char* message, size_t message_size) {
   memset(mapping, 0, sizeof *mapping);
-  /* O_NONBLOCK: opening a pipe must not wait for its writer. */
+  /* O_NONBLOCK: opening a pipe must not block until it has a writer. */
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     const int code = errno;
@@ -78,7 +78,7 @@ int sotto_posix_allocate(size_t size, sotto_posix_memory* memory, char* message,
   const size_t huge = SOTTO_POSIX_HUGE_PAGE_SIZE;
   const size_t slack = size >= huge ? huge : 0;
   if (size == 0 || size > SIZE_MAX - slack - page) {
-    return fail(EINVAL, subject, "no such block", message, message_size);
+    return fail(EINVAL, subject, "the size must be greater than 0 and fit the address space", message, message_size);
   }
   const size_t mapped_size = (size + page - 1) / page * page;
   char* block = mmap(NULL, mapped_size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -87,7 +87,7 @@ int sotto_posix_allocate(size_t size, sotto_posix_memory* memory, char* message,
     return fail(code, subject, strerror(code), message, message_size);
   }
   if (slack > 0) {
-    /* Keep the aligned part of a block that is one huge page longer. */
+    /* The mapping is one huge page longer than needed; keep its aligned part. */
     const size_t before = (huge - (uintptr_t)block % huge) % huge;
     const size_t after = slack - before;
     if (before > 0) munmap(block, before);

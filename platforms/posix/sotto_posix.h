@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* A file in memory: page-aligned, so aligned well enough for sotto_model_init. */
+/* A mapped file. It is page-aligned, which satisfies SOTTO_MEMORY_ALIGNMENT. */
 typedef struct sotto_posix_mapping {
   const void* bytes;
   size_t size;
@@ -27,22 +27,21 @@ int sotto_posix_map_file(const char* path, sotto_posix_mapping* mapping, char* m
 /* Does nothing for a mapping that is all zero. */
 void sotto_posix_unmap_file(sotto_posix_mapping* mapping);
 
-/* A sotto_release_fn for sotto_model_params.release: gives the whole pages inside `bytes`
- * back to the system. They are read from the file again if they are touched again, so use it
- * for mapped files only. `user_data` is ignored. */
+/* A sotto_release_fn for sotto_model_params.release: drops the whole pages inside `bytes`. An access
+ * reads them from the file again, so use it for mapped files only. `user_data` is ignored. */
 void sotto_posix_release(void* user_data, const void* bytes, size_t size);
 
 /* Memory from the system: zeroed, aligned to at least a page. */
 typedef struct sotto_posix_memory {
   void* bytes;
-  size_t size; /* as asked for */
+  size_t size; /* the requested size */
   size_t mapped_size;
-  int huge_pages; /* 1: the system was asked for huge pages and agreed to try */
+  int huge_pages; /* 1: the system accepted the advice to use huge pages */
 } sotto_posix_memory;
 
-/* Blocks of at least SOTTO_POSIX_HUGE_PAGE_SIZE are aligned to it, and huge pages are asked
- * for; where there are none the block has plain pages. Decoding reads every weight for every
- * token, and huge pages make that 1.2 to 2 times faster. */
+/* Allocates a block. One of at least SOTTO_POSIX_HUGE_PAGE_SIZE is aligned to it and advised to use
+ * huge pages; a system without them uses small pages. Decoding reads every weight for every token,
+ * and huge pages make that 1.2 to 2 times faster. */
 int sotto_posix_allocate(size_t size, sotto_posix_memory* memory, char* message, size_t message_size);
 
 /* Does nothing for memory that is all zero. */

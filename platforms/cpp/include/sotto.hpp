@@ -1,25 +1,19 @@
-// sotto.hpp - Sotto in C++17: handles that own their memory, errors, ranges, callbacks of any kind.
-// Header only, over the C interface sotto.h, whose comments say what every parameter and function
-// means; link libsotto.
+// sotto.hpp - Sotto in C++17: handles that own their memory, errors, ranges, and callbacks of any kind. It is header
+// only and wraps the C interface sotto.h, whose comments specify every parameter and function; link libsotto.
 //
 //   auto model = sotto::Model::open("demo.sotto");
 //   auto session = sotto::Session::create(model);
 //   session.prefill("Once upon a time");
 //   for (const sotto::Piece& piece : session.stream(100)) std::cout << piece.text();
 //
-// Errors   What fails throws sotto::Error. With SOTTO_HPP_NO_EXCEPTIONS defined every function that
-// can fail returns
-//          sotto::Expected<T> in place of T instead; both kinds may live in one program.
-// Handles  Move only. Each keeps alive what it uses: a session its model, a matcher its grammar,
-// and so on. A handle
-//          that was moved from may only be assigned to or destroyed.
-// Threads  Any number of threads may use one Model, Vocabulary or Grammar; anything else belongs to
-// one at a time.
-//          Session::canceller() gives what another thread may call.
-// Params   Structs of the C interface with their defaults filled in, under the same names; lists
-// are vectors, and
-//          callbacks std::functions, so that pointers and counts of the C struct of the same name
-//          are ignored.
+// Errors   A failed call throws sotto::Error. With SOTTO_HPP_NO_EXCEPTIONS defined every function that can fail
+//          returns sotto::Expected<T> instead of T. One program may contain both kinds.
+// Handles  Handles are move-only and keep the objects alive that they use: a session its model, a matcher its
+//          grammar, and so on. A moved-from handle may only be assigned to or destroyed.
+// Threads  Any number of threads may use one Model, Vocabulary or Grammar; other objects belong to one thread at a
+//          time. Session::canceller() returns an object that another thread may use.
+// Params   Parameters inherit the C structs of the same names and set their defaults. Lists are vectors and callbacks
+//          are std::functions; they replace the pointers and counts of the C struct.
 #ifndef SOTTO_HPP
 #define SOTTO_HPP
 
@@ -36,5 +30,6 @@
 #undef SOTTO_HPP_DONE_
 #undef SOTTO_HPP_TRY_
 #undef SOTTO_HPP_TRY_PLAIN_
+#undef SOTTO_HPP_TRY_WHOLE_
 
 #endif  // SOTTO_HPP

@@ -1,4 +1,4 @@
-// Reads tests/golden/data/bindings.txt: what every binding must reproduce.
+// Reads tests/golden/data/bindings.txt, the golden figures that every binding must reproduce.
 #pragma once
 
 #include <cstdlib>

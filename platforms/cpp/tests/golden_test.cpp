@@ -1,4 +1,4 @@
-// sotto.hpp gives what every binding must give.
+// Tests sotto.hpp against the golden figures that every binding must reproduce.
 #include <gtest/gtest.h>
 
 #include <cstring>

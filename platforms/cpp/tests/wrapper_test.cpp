@@ -1,5 +1,4 @@
-// What sotto.hpp adds to the C interface: lifetimes, callbacks of any kind, exceptions through
-// them, and that every part of the interface is reached.
+// Tests of lifetimes, callbacks and exceptions in sotto.hpp, and a call of every part of the interface.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -85,7 +84,7 @@ TEST(Lifetimes, AssignmentReplaces) {
 }
 
 #if defined(__linux__)
-// Those of the mapping that has the address, as proc(5) describes them.
+// Returns the kernel flags of the mapping at an address (proc(5), VmFlags).
 std::string kernel_flags(uintptr_t address) {
   std::ifstream smaps("/proc/self/smaps");
   bool is_inside = false;
@@ -208,7 +207,7 @@ TEST(SessionTest, StatesForksAndRewinds) {
   EXPECT_EQ(fork.timings().decode_tokens, 0u);
 }
 
-// What was not computed is not given: here the context is full.
+// Outputs that were not computed are not returned: here the context is full.
 TEST(SessionTest, StopsThatLeaveNothingAreFailures) {
   auto model = demo();
   sotto::SessionParams params;

@@ -1,4 +1,4 @@
-// Calls from C into Java, and the pieces of text that go there.
+// Callbacks from C into Java, and the conversion of pieces.
 #include <algorithm>
 #include <cstring>
 
@@ -9,7 +9,7 @@
 namespace sotto_jni {
 namespace {
 
-// A callback's local references end with it, however many callbacks one call has.
+// A frame of local references, so that the callbacks of one call do not accumulate them.
 class Frame {
  public:
   Frame() : env_(environment()) { is_open_ = !env_->ExceptionCheck() && env_->PushLocalFrame(16) == 0; }

@@ -41,7 +41,7 @@ bool read_bias(JNIEnv* env, jobject from, Arena* arena, sotto_sequence_bias* to)
   return is_read;
 }
 
-// One element of a list into its place; what it is follows from the field's signature.
+// Reads one element of a list into its place; its type follows from the field's signature.
 bool read_element(JNIEnv* env, const Field& field, jobject from, Arena* arena, void* to, size_t place) {
   if (from == nullptr) {
     jclass type = env->FindClass("java/lang/NullPointerException");
@@ -101,7 +101,7 @@ bool read_watermark(JNIEnv* env, jobject from, Arena* arena, const sotto_waterma
   return read_fields(env, from, kWatermarkParamsFields, arena, params);
 }
 
-// Fields that hold an object: null leaves the default of C.
+// Reads a field that holds an object; null keeps the default of C.
 bool read_object(JNIEnv* env, const Field& field, jobject from, Arena* arena, void* to) {
   if (field.count_offset != 0) return read_list(env, field, from, arena, to);
   if (from == nullptr) return true;
@@ -144,7 +144,7 @@ jobject new_texts(JNIEnv* env, const sotto_text* texts, size_t count) {
   return array;
 }
 
-// The object for a field, or nullptr where C has nothing to tell.
+// Returns the object for a field, or nullptr if C has no value.
 jobject new_object(JNIEnv* env, const Field& field, const void* from) {
   if (is(field, "[Ljava/lang/String;")) {
     return new_texts(env, at<const sotto_text*>(from, field.offset), at<size_t>(from, field.count_offset));

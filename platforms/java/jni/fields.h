@@ -1,4 +1,4 @@
-// Between Java objects and structs of C, field by field as tables say.
+// Conversions between Java objects and C structs, driven by tables of fields.
 #ifndef SOTTO_PLATFORMS_JAVA_JNI_FIELDS_H
 #define SOTTO_PLATFORMS_JAVA_JNI_FIELDS_H
 
@@ -10,7 +10,7 @@
 
 namespace sotto_jni {
 
-// One field: its name and type in Java, and where it and, for lists, its count lie in C.
+// A field: its name and type in Java, and the offsets of it and, for lists, of its count in C.
 struct Field {
   const char* name;
   const char* signature;
@@ -23,7 +23,7 @@ struct Fields {
   size_t count;
 };
 
-// Memory for what parameters point to, freed with the arena.
+// Memory for the targets of pointers in parameters, freed with the arena.
 class Arena {
  public:
   Arena() = default;
@@ -31,7 +31,7 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
   ~Arena();
 
-  // Zeroed memory, at least a byte; nullptr, and an exception is pending, if there is none.
+  // Returns zeroed memory of at least one byte, or nullptr with a pending exception.
   void* allocate(JNIEnv* env, size_t size);
 
   template <class T>
@@ -46,18 +46,18 @@ class Arena {
   Block* blocks_ = nullptr;
 };
 
-// Copies arrays of Java into an arena; null is an empty one. False: an exception is pending.
+// Copy Java arrays into an arena; null is an empty array. Return false with a pending exception.
 bool read_tokens(JNIEnv* env, jintArray from, Arena* arena, const sotto_token** tokens, size_t* count);
 bool read_text(JNIEnv* env, jstring from, Arena* arena, sotto_text* text);
 bool read_bytes(JNIEnv* env, jbyteArray from, Arena* arena, const char** bytes, size_t* size);
 
-// Fills a struct from the fields of an object. False: an exception is pending.
+// Fills a struct from the fields of an object. Returns false with a pending exception.
 bool read_fields(JNIEnv* env, jobject from, const Fields& fields, Arena* arena, void* to);
 
-// Sets the fields of an object that a struct has values for.
+// Sets the fields of an object from a struct.
 void write_fields(JNIEnv* env, const void* from, const Fields& fields, jobject to);
 
-// New objects of Java; nullptr, and an exception is pending, if that fails.
+// Return new Java objects, or nullptr with a pending exception.
 jintArray new_ints(JNIEnv* env, const int32_t* values, size_t count);
 jfloatArray new_floats(JNIEnv* env, const float* values, size_t count);
 jbyteArray new_bytes(JNIEnv* env, const void* bytes, size_t size);

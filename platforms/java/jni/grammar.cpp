@@ -28,8 +28,8 @@ bool init(JNIEnv* env, const sotto_vocabulary_params& params, Vocabulary* vocabu
   return check(env, status, &error);
 }
 
-// The caller's tokens in one block: offsets, end tokens, flags and bytes. Java made the arrays
-// and knows that they fit each other.
+// Copies the caller's tokens into one block: offsets, end tokens, flags and bytes. The Java code has created
+// the arrays with matching lengths.
 bool copy_tokens(JNIEnv* env, jbyteArray bytes, jintArray offsets, jbyteArray special, jintArray ends,
                  sotto_vocabulary_params* params, Vocabulary* vocabulary) {
   const jsize byte_count = env->GetArrayLength(bytes);

@@ -1,4 +1,4 @@
-// See library.h; also what has no object of its own: version, texts and defaults.
+// See library.h; also the native methods of the library itself: version and texts.
 #include "platforms/java/jni/library.h"
 
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// The parts of Java that the library calls, found once when it is loaded, and what failures become.
+// The Java classes and methods that the library calls, looked up once at load time, and the conversion of failures.
 #ifndef SOTTO_PLATFORMS_JAVA_JNI_LIBRARY_H
 #define SOTTO_PLATFORMS_JAVA_JNI_LIBRARY_H
 
@@ -30,7 +30,7 @@ struct Library {
 
 const Library& library();
 
-// The environment of a thread that is inside a call from Java.
+// Returns the environment of a thread that is inside a call from Java.
 JNIEnv* environment();
 
 inline sotto_error new_error() {
@@ -40,16 +40,16 @@ inline sotto_error new_error() {
   return error;
 }
 
-// Throws SottoException for a failure, unless a callback has thrown already; true if the status is
-// none and nothing was thrown.
+// Throws SottoException for a failure, unless a callback has thrown already. Returns whether nothing
+// was thrown.
 bool check(JNIEnv* env, sotto_status status, const sotto_error* error = nullptr);
 
-// The same where a stop leaves nothing to give: it counts as a failure.
+// Like check, but a stop is a failure as well, for calls whose outputs a stop leaves unwritten.
 bool check_whole(JNIEnv* env, sotto_status status);
 
 void throw_out_of_memory(JNIEnv* env);
 
-// Handles, as Java keeps them.
+// Converts handles, which are longs in Java.
 template <class T>
 T* as(jlong handle) {
   return reinterpret_cast<T*>(handle);

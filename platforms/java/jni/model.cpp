@@ -110,7 +110,7 @@ NATIVE(jlong, modelNew)
   if (callbacks != nullptr) model->callbacks = env->NewGlobalRef(callbacks);
   if (path != nullptr) {
     is_ready = read_text(env, path, &arena, &name);
-    // The arena's memory is zeroed and a byte longer than what is asked for.
+    // The arena's memory is zeroed and one byte longer than requested.
     if (is_ready) is_ready = map_file(env, name.text, model);
   } else {
     is_ready = copy_file(env, bytes, model);

@@ -1,4 +1,4 @@
-// Names of native methods, and the objects that their handles point to.
+// The names of native methods, and the objects that handles point to.
 #ifndef SOTTO_PLATFORMS_JAVA_JNI_NATIVE_H
 #define SOTTO_PLATFORMS_JAVA_JNI_NATIVE_H
 
@@ -52,7 +52,7 @@ struct Sampler {
 };
 
 // Callbacks of C for io.github.sotto.Callbacks, whose global reference is the user_data. While an
-// exception is pending they do nothing, and ask to stop.
+// exception is pending they do nothing and end generation.
 void on_log(void* callbacks, sotto_log_level level, const char* message);
 int32_t on_piece(void* callbacks, const sotto_piece* piece);
 void on_logits(void* callbacks, float* logits, size_t count);
@@ -61,7 +61,7 @@ int32_t on_step(void* callbacks, uint32_t sequence, sotto_token token);
 size_t on_draft(void* callbacks, const sotto_token* tokens, size_t token_count, const float* hidden,
                 size_t hidden_count, sotto_token* drafts, size_t capacity);
 
-// A piece as Java has it; nullptr, and an exception is pending, if that fails.
+// Returns a new io.github.sotto.Piece, or nullptr with a pending exception.
 jobject new_piece(JNIEnv* env, const sotto_piece& piece, sotto_status stop);
 
 }  // namespace sotto_jni

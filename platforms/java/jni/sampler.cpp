@@ -95,7 +95,7 @@ NATIVE(jint, samplerPick)
   return token;
 }
 
-// The tokens still in play; their probabilities go to `probabilities`, as long as the vocabulary.
+// Returns the remaining tokens and writes their probabilities to `probabilities`, as long as the vocabulary.
 NATIVE(jintArray, samplerApply)
 (JNIEnv* env, jclass, jlong sampler, jfloatArray logits, jlongArray allowed, jintArray history, jlong generated_count,
  jlong token_limit, jint sequence, jfloatArray probabilities) {

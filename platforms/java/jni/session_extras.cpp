@@ -28,7 +28,7 @@ jobjectArray new_sequences(JNIEnv* env, const sotto_sequence* sequences, size_t 
   return array;
 }
 
-// The numbers of phrases' groups, which are int[] in Java.
+// Reads the group numbers of phrases, which are int[] in Java.
 bool read_groups(JNIEnv* env, jintArray groups, Arena* arena, sotto_search_params* params) {
   if (groups == nullptr) return true;
   const sotto_token* numbers;

@@ -1,4 +1,4 @@
-// Arrays and texts between Java and C.
+// Conversions of arrays and texts between Java and C.
 #include <cstdlib>
 #include <cstring>
 
@@ -47,7 +47,7 @@ bool read_bytes(JNIEnv* env, jbyteArray from, Arena* arena, const char** bytes, 
   return true;
 }
 
-// JNI's own functions know a UTF-8 that is none, so Java encodes and decodes.
+// JNI's own functions use modified UTF-8, so Java encodes and decodes.
 bool read_text(JNIEnv* env, jstring from, Arena* arena, sotto_text* text) {
   const Library& java = library();
   auto* bytes = static_cast<jbyteArray>(env->CallStaticObjectMethod(java.native_class, java.to_utf8, from));

@@ -26,7 +26,7 @@
 #  define SOTTO_HPP_NO_EXCEPTIONS
 #endif
 
-// Two kinds of errors are two sets of types, so that a program may hold both.
+// Each way to report errors has its own set of types, so that one program may contain both.
 #ifdef SOTTO_HPP_NO_EXCEPTIONS
 #  define SOTTO_HPP_ERRORS_ expecting
 #else
@@ -38,7 +38,7 @@ inline namespace SOTTO_HPP_ERRORS_ {
 
 using Token = sotto_token;
 
-// Values of sotto_status that are no failure. New ones may come.
+// The values of sotto_status that are not failures. New ones may be added.
 enum class Status : sotto_status {
   ok = SOTTO_OK,
   end_of_text = SOTTO_STOP_END_OF_TEXT,
@@ -56,8 +56,8 @@ enum class Status : sotto_status {
 
 inline const char* text_of(Status status) { return sotto_status_text(static_cast<sotto_status>(status)); }
 
-// A failure: its status (SOTTO_INVALID_ARGUMENT, ...), what is wrong, and where in the input, if
-// that is known.
+// A failure: its status (SOTTO_INVALID_ARGUMENT, ...), a message, and the offset in the input if
+// one is known.
 class Error : public std::exception {
  public:
   static constexpr uint64_t no_offset = UINT64_MAX;
@@ -80,7 +80,7 @@ class Error : public std::exception {
 };
 
 #ifdef SOTTO_HPP_NO_EXCEPTIONS
-// A value, or why there is none. value() of an error ends the program.
+// A value or an error. value() of an error aborts the program.
 template <class T>
 class [[nodiscard]] Expected {
  public:
@@ -128,14 +128,14 @@ using Result = T;
 #  define SOTTO_HPP_DONE_ return
 #endif
 
-// In a function that returns a Result: the call's failure is the function's. The second form is for
-// calls that tell more through a detail::Report named `report`.
+// Returns the failure of a call from a function that returns a Result. SOTTO_HPP_TRY_ is for calls that
+// report details through a detail::Report named `report`.
 #define SOTTO_HPP_TRY_PLAIN_(call)                             \
   do {                                                         \
     const sotto_status status_ = (call);                       \
     if (status_ < 0) SOTTO_HPP_FAIL_(::sotto::Error(status_)); \
   } while (false)
-// For calls that give something back: a stop that left nothing is a failure, too.
+// For calls whose outputs a stop leaves unwritten: a stop is a failure as well.
 #define SOTTO_HPP_TRY_WHOLE_(call)                              \
   do {                                                          \
     const sotto_status status_ = (call);                        \
@@ -149,7 +149,7 @@ using Result = T;
 
 namespace detail {
 
-// Where a call of the C interface writes what is wrong.
+// Receives the details of a failure from a call of the C interface.
 class Report {
  public:
   Report() { error_.struct_size = sizeof error_; }
@@ -160,7 +160,7 @@ class Report {
   sotto_error error_{};
 };
 
-// Runs callbacks of the caller inside the C library, which no exception may cross.
+// Runs callbacks inside the C library, whose frames no exception may unwind.
 class Guard {
  public:
   template <class Function>
@@ -192,8 +192,8 @@ class Guard {
 
 }  // namespace detail
 
-// Elements of someone else, as std::span. Made from vectors, arrays, strings, spans and lists in
-// braces, which must live as long as the view is used.
+// A view of elements like std::span. It is made from vectors, arrays, strings, spans and lists in
+// braces, which must outlive it.
 template <class T>
 class View {
  public:
@@ -241,9 +241,9 @@ struct Release {
 
 }  // namespace detail
 
-// A block as the library wants it: aligned to SOTTO_MEMORY_ALIGNMENT. Empty if there was not
-// enough. Decoding reads all weights for every token: large blocks are on huge pages where there
-// are any.
+// A block aligned to SOTTO_MEMORY_ALIGNMENT; empty if there is not enough memory. Decoding reads all
+// weights for every token, so large blocks use huge pages where the system has them. The header is
+// all of this binding, so it does not use sotto_posix.
 class Memory {
  public:
   Memory() = default;

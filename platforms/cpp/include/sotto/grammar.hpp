@@ -14,7 +14,7 @@ inline namespace SOTTO_HPP_ERRORS_ {
 
 namespace detail {
 
-// What a library object of one block needs to live; `uses` is kept alive with it.
+// The state of a library object in one block of memory; `uses` is kept alive with it.
 template <class Handle>
 struct ObjectState {
   Memory memory;
@@ -24,7 +24,7 @@ struct ObjectState {
 
 }  // namespace detail
 
-// Tokens of the caller's own, copied by Vocabulary::create.
+// Tokens of the caller, copied by Vocabulary::create.
 struct VocabularyTokens {
   std::vector<std::string> texts;
   std::vector<uint8_t> special;  // 0 or 1 each; empty: no token is special
@@ -112,7 +112,7 @@ struct GrammarParams : sotto_grammar_params {
 
 class Grammar {
  public:
-  // GBNF, unless `params` say otherwise.
+  // Compiles GBNF, unless `params` select another language.
   static Result<Grammar> compile(std::string_view source, const GrammarParams& params = {}) {
     sotto_grammar_params lowered = params;
     if (!params.root.empty()) lowered.root = {params.root.data(), params.root.size()};
@@ -136,14 +136,14 @@ class Grammar {
                                                         &grammar, &kept, report.out());
       if (status == SOTTO_GRAMMAR_TOO_LARGE && size < limit) continue;
       SOTTO_HPP_TRY_(status);
-      // An image takes no more than it needs; what was compiled keeps its work room.
+      // An image has no unused memory; the compiled grammar keeps the compiler's working memory.
       Memory image;
       SOTTO_HPP_TRY_PLAIN_(save(grammar, image));
       return load(std::move(image), size);
     }
   }
 
-  // What save() wrote; it may come from anyone.
+  // Loads an image that save() returned. It is validated and may be untrusted.
   static Result<Grammar> load(Bytes image) {
     Memory memory;
     SOTTO_HPP_TRY_PLAIN_(detail::allocate(image.size(), memory));
@@ -154,7 +154,7 @@ class Grammar {
   Grammar(Grammar&&) = default;
   Grammar& operator=(Grammar&&) = default;
 
-  // The same bytes on every platform.
+  // Returns an image with the same bytes on every platform.
   std::vector<uint8_t> save() const {
     const auto* image = static_cast<const uint8_t*>(state_->memory.data());
     return std::vector<uint8_t>(image, image + state_->memory.size());
@@ -209,7 +209,7 @@ class Matcher {
                                 const MatcherParams& params = {}) {
     return create(grammar, &vocabulary, params);
   }
-  // For texts only.
+  // Creates a matcher that follows texts only.
   static Result<Matcher> create(const Grammar& grammar, const MatcherParams& params = {}) {
     return create(grammar, nullptr, params);
   }
@@ -248,13 +248,13 @@ class Matcher {
     SOTTO_HPP_TRY_PLAIN_(sotto_matcher_reset(c_matcher(), sequence));
     SOTTO_HPP_DONE_;
   }
-  // Bit t % 64 of word t / 64: token t may come.
+  // Returns the tokens that may come next: bit t % 64 of word t / 64 is token t.
   Result<std::vector<uint64_t>> mask(uint32_t sequence = 0) {
     std::vector<uint64_t> words((state_->token_count + 63) / 64);
     SOTTO_HPP_TRY_PLAIN_(sotto_matcher_mask(c_matcher(), sequence, words.data(), words.size()));
     return words;
   }
-  // The same without a copy, valid until the next call with this matcher.
+  // Returns the mask without a copy, valid until the next call with this matcher.
   Result<const uint64_t*> borrow_mask(uint32_t sequence = 0) {
     const uint64_t* words = nullptr;
     SOTTO_HPP_TRY_PLAIN_(sotto_matcher_borrow_mask(c_matcher(), sequence, &words));
@@ -281,7 +281,7 @@ class Matcher {
     SOTTO_HPP_TRY_PLAIN_(sotto_matcher_fork(c_matcher(), from, to));
     SOTTO_HPP_DONE_;
   }
-  // Text that must follow, at most `capacity` bytes of it.
+  // Returns text that must follow, at most `capacity` bytes of it.
   Result<std::string> forced_text(uint32_t sequence = 0, size_t capacity = 4096) {
     std::string text(capacity, '\0');
     size_t size = 0;

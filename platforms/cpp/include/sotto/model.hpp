@@ -59,14 +59,14 @@ class Model {
     return from_memory(std::move(memory), params);
   }
 
-  // The bytes of a file, kept by the model.
+  // Opens the bytes of a file, which the model keeps.
   static Result<Model> from_memory(Memory file, const ModelParams& params = {}) {
     const Bytes bytes(static_cast<const uint8_t*>(file.data()), file.size());
     return create(bytes, std::move(file), nullptr, params);
   }
 
-  // The bytes of a file that is mapped or a constant of the program, aligned to SOTTO_MEMORY_ALIGNMENT. They must stay
-  // as long as the model and what is made of it live; `owner`, if given, is kept alive as long.
+  // Opens the bytes of a file in place, such as a mapped file or constants of the program. They must be aligned to
+  // SOTTO_MEMORY_ALIGNMENT and outlive the model and the objects that use it; `owner`, if given, is kept alive as long.
   static Result<Model> from_bytes(Bytes file, const ModelParams& params = {},
                                   std::shared_ptr<const void> owner = nullptr) {
     return create(file, Memory(), std::move(owner), params);
@@ -81,10 +81,10 @@ class Model {
     sotto_model_get_info(c_model(), &info);
     return info;
   }
-  // Bytes of memory that the model takes, without its file.
+  // Returns the bytes of memory that the model uses in addition to its file.
   size_t memory_size() const { return state_->memory.size(); }
 
-  // With `special`, text such as <|endoftext|> becomes its special token.
+  // Encodes text. With `special`, text such as <|endoftext|> becomes its special token.
   Result<std::vector<Token>> tokenize(std::string_view text, bool special = false) const {
     std::vector<Token> tokens(text.size() + 1);
     const uint32_t flags = special ? SOTTO_TOKENIZE_SPECIAL : 0;
@@ -113,7 +113,7 @@ class Model {
     return text;
   }
 
-  // The bytes of a token, owned by the model; they may begin or end inside a character.
+  // Returns the bytes of a token, owned by the model; they may begin or end inside a character.
   Result<std::string_view> token_bytes(Token token) const {
     const char* bytes = nullptr;
     size_t size = 0;

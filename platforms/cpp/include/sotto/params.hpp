@@ -1,6 +1,6 @@
 // Part of sotto.hpp: the parameters of samplers, sessions, stops, guides, speculation and searches.
-// Each is the C struct with its defaults; lists and callbacks stand in front of the C fields of the
-// same name, whose counts follow from them.
+// Each inherits the C struct and sets its defaults; lists and callbacks hide the C fields of the same
+// name, which are filled from them.
 #ifndef SOTTO_PARAMS_HPP
 #define SOTTO_PARAMS_HPP
 
@@ -59,7 +59,7 @@ struct GuideParams : sotto_guide_params {
   GuideParams() { sotto_guide_params_init(this, sizeof(sotto_guide_params)); }
 };
 
-// Fills `drafts` with tokens that may follow, and returns how many.
+// Writes tokens that may follow to `drafts` and returns how many.
 using DraftFunction = std::function<size_t(Tokens tokens, View<const float> hidden, View<Token> drafts)>;
 
 struct SpeculationParams : sotto_speculation_params {
@@ -78,7 +78,7 @@ struct SearchParams : sotto_search_params {
   std::function<bool(uint32_t sequence, Token token)> on_step;  // true goes on
 };
 
-// One continuation that a search found.
+// One continuation that a search returned.
 struct Sequence {
   std::vector<Token> tokens;
   double score;
@@ -95,7 +95,7 @@ void lower(const std::vector<T>& list, const T*& data, size_t& count) {
   count = list.size();
 }
 
-// Arrays of texts or token lists that point into a list of the caller.
+// Arrays of C texts or token lists that point into a list of the caller.
 class Texts {
  public:
   Texts() = default;
@@ -119,7 +119,7 @@ class TokenLists {
   std::vector<sotto_token_list> lists_;
 };
 
-// Sampler parameters as the C interface has them, but for the callback; `params` must outlive it.
+// The C struct of sampler parameters without the callback; `params` must outlive it.
 class LoweredSampler {
  public:
   explicit LoweredSampler(const SamplerParams& params) : c_(params), bad_words_(params.bad_words) {
@@ -157,7 +157,7 @@ class LoweredSampler {
   std::vector<sotto_sequence_bias> sequences_;
 };
 
-// A callback over logits and the exception it may end with.
+// A callback for logits and the exception that it may end with.
 struct LogitsCall {
   std::function<void(View<float>)> function;
   Guard* guard;

@@ -1,5 +1,4 @@
-// Part of sotto.hpp: the sampler's chain over logits of any origin, and the detection of
-// watermarks.
+// Part of sotto.hpp: the sampler's chain for any logits, and the detection of watermarks.
 #ifndef SOTTO_SAMPLER_HPP
 #define SOTTO_SAMPLER_HPP
 
@@ -11,7 +10,7 @@
 namespace sotto {
 inline namespace SOTTO_HPP_ERRORS_ {
 
-// One token's situation.
+// The input for one token.
 struct SamplerInput {
   View<const float> logits;
   View<const uint64_t> allowed;  // bit i % 64 of word i / 64: token i may come; empty: all
@@ -28,11 +27,11 @@ struct Candidate {
 
 class Sampler {
  public:
-  // `model` gives tokens their text and the end of text.
+  // `model` defines the text of tokens and the end of text.
   static Result<Sampler> create(const Model& model, uint32_t list_bytes = 16384) {
     return create(&model, model.info().vocabulary_size, list_bytes);
   }
-  // No token has text or ends one.
+  // Creates a sampler whose tokens have no text and no end of text.
   static Result<Sampler> create(size_t vocabulary_size, uint32_t list_bytes = 16384) {
     return create(nullptr, vocabulary_size, list_bytes);
   }
@@ -64,7 +63,7 @@ class Sampler {
     return token;
   }
 
-  // What the chain leaves to the selection, in order of token.
+  // Returns the distribution after the chain, in the order of tokens.
   Result<std::vector<Candidate>> apply(const SamplerInput& input) {
     const sotto_sampler_input lowered = lower(input);
     detail::Report report;

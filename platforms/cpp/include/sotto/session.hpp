@@ -21,7 +21,7 @@ class Piece {
  public:
   explicit Piece(const sotto_piece* piece = nullptr) : piece_(piece) {}
 
-  // Whole UTF-8 characters, maybe none.
+  // Returns whole UTF-8 characters, possibly none.
   std::string_view text() const { return {piece_->text, piece_->text_size}; }
   Token token() const { return piece_->token; }  // -1: only text that had been held back
   std::string_view bytes() const { return {piece_->bytes, piece_->byte_count}; }
@@ -55,8 +55,8 @@ struct SessionState {
 
 }  // namespace detail
 
-// Cancels a session's running call, or its next one if none runs. Any thread, also after the
-// session is gone.
+// Cancels the running call of a session, or its next one. May be used by any thread, also after the
+// session is destroyed.
 class Canceller {
  public:
   explicit Canceller(std::shared_ptr<const detail::SessionState> state) : state_(std::move(state)) {}
@@ -94,7 +94,7 @@ class Session {
   Session(Session&&) = default;
   Session& operator=(Session&&) = default;
 
-  // Forgets all tokens; parameters stay.
+  // Removes all tokens; parameters stay.
   void reset() { sotto_session_reset(c_session()); }
 
   Result<void> set_sampler(const SamplerParams& params) {
@@ -121,11 +121,12 @@ class Session {
     SOTTO_HPP_DONE_;
   }
 
-  // The text from here on continues the matcher's, which nobody else calls meanwhile.
+  // Sets a matcher whose sequence 0 the generated text continues. It must not be called otherwise.
   Result<void> set_matcher(Matcher& matcher) { return use_matcher(matcher.c_matcher(), matcher.state()); }
   Result<void> clear_matcher() { return use_matcher(nullptr, nullptr); }
 
-  // Needs SOTTO_FEATURE_GUIDE. The guide is not used on its own meanwhile.
+  // Sets a prefilled session as the guide of this one. It must not be called otherwise. Needs
+  // SOTTO_FEATURE_GUIDE.
   Result<void> set_guide(Session& guide, const GuideParams& params = {}) {
     return use_guide(guide.c_session(), guide.state_, params);
   }
@@ -155,7 +156,7 @@ class Session {
     SOTTO_HPP_DONE_;
   }
 
-  // Evaluates a prompt behind what is there: Status::ok, cancelled or context_full.
+  // Evaluates a prompt after the stream. Returns Status::ok, cancelled or context_full.
   Result<Status> prefill(Tokens tokens) {
     const sotto_status status = sotto_session_prefill(c_session(), tokens.data(), tokens.size());
     SOTTO_HPP_TRY_PLAIN_(status);
@@ -170,14 +171,14 @@ class Session {
     return prefill(Tokens(tokens.data(), count));
   }
 
-  // Token healing, for prompts that end inside a word; behind a prefill.
+  // Applies token healing, for prompts that end inside a word. Call it after a prefill.
   Result<void> heal() {
     SOTTO_HPP_TRY_PLAIN_(sotto_session_heal(c_session()));
     SOTTO_HPP_DONE_;
   }
 
-  // One token: Status::ok and `piece`; at a stop its reason, and a piece of whatever text was held
-  // back.
+  // Generates one token: returns Status::ok and sets `piece`. At a stop, returns its reason and sets
+  // `piece` to the text that was held back.
   Result<Status> next(Piece& piece) {
     const sotto_piece* c_piece = nullptr;
     const sotto_status status = sotto_session_next(c_session(), &c_piece);
@@ -187,10 +188,10 @@ class Session {
     return Status{status};
   }
 
-  // Pieces for a range-based for; `max_tokens` 0: until another stop.
+  // Returns the pieces for a range-based for; `max_tokens` 0: until another stop.
   Stream stream(size_t max_tokens = 0);
 
-  // Calls `on_piece` with each Piece; if it returns a bool, false stops. Returns why it ended.
+  // Calls `on_piece` with each Piece; if it returns a bool, false ends generation. Returns the stop.
   template <class Function>
   Result<Status> generate(size_t max_tokens, Function&& on_piece) {
     using Call = std::pair<std::remove_reference_t<Function>*, detail::Guard*>;
@@ -213,8 +214,8 @@ class Session {
     return Status{status};
   }
 
-  // Continuations of the stream, best first. `ended`, if given, gets Status::ok, cancelled or
-  // callback.
+  // Returns continuations of the stream, best first. `ended`, if given, is set to Status::ok, cancelled
+  // or callback.
   Result<std::vector<Sequence>> search(const SearchParams& params = {}, Status* ended = nullptr) {
     sotto_search_params lowered = params;
     if (!params.phrase_groups.empty() && params.phrase_groups.size() != params.phrases.size()) {
@@ -246,8 +247,8 @@ class Session {
     return sequences;
   }
 
-  // Evaluates tokens and returns how likely they were. ln p of each goes to `log_probabilities` if that is given; it is
-  // NaN for a token that was not scored.
+  // Evaluates tokens and returns their total score. ln p of each is written to `log_probabilities` if that is given; it
+  // is NaN for a token that was not scored.
   Result<sotto_score> score(Tokens tokens, std::vector<float>* log_probabilities = nullptr) {
     sotto_score score{};
     score.struct_size = sizeof score;
@@ -271,7 +272,7 @@ class Session {
   Result<View<const float>> logits() { return floats(&sotto_session_logits); }
   Result<View<const float>> hidden() { return floats(&sotto_session_hidden); }
 
-  // Makes the stream end after its first `token_count` tokens.
+  // Rolls the stream back to its first `token_count` tokens.
   Result<void> rewind(uint64_t token_count) {
     SOTTO_HPP_TRY_PLAIN_(sotto_session_rewind(c_session(), token_count));
     SOTTO_HPP_DONE_;
@@ -290,7 +291,7 @@ class Session {
     SOTTO_HPP_TRY_(sotto_session_restore(c_session(), bytes.data(), bytes.size(), report.out()));
     SOTTO_HPP_DONE_;
   }
-  // Makes `to` a copy of this stream; its sampler, stops and matcher are its own.
+  // Makes `to` a copy of this stream; its sampler, stops and matcher stay.
   Result<void> fork_to(Session& to) const {
     detail::Report report;
     SOTTO_HPP_TRY_(sotto_session_fork(c_session(), to.c_session(), report.out()));
@@ -327,7 +328,7 @@ class Session {
     }
   };
 
-  // Must not throw: a guess cannot fail.
+  // A draft callback must not throw.
   static size_t call_draft(void* function, const Token* tokens, size_t token_count, const float* hidden,
                            size_t hidden_count, Token* drafts, size_t capacity) noexcept {
     return (*static_cast<const DraftFunction*>(function))(Tokens(tokens, token_count),

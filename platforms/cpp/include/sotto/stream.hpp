@@ -10,8 +10,8 @@
 namespace sotto {
 inline namespace SOTTO_HPP_ERRORS_ {
 
-// The tokens to come, pulled one by one. Ends at a stop; status() then tells which. Without
-// exceptions a failure ends it too, and error() has it.
+// A range of the tokens to come. It ends at a stop, which status() returns. Without exceptions it also
+// ends at a failure, which error() returns.
 class Stream {
  public:
   class Iterator {

@@ -1,6 +1,6 @@
 import CSotto
 
-/// The functions that the library calls for one object. What one throws ends the call, which throws it.
+/// The functions that the library calls for one object. An error that one throws ends the call, which throws it again.
 final class Callbacks {
   var log: ((LogLevel, String) -> Void)?
   var piece: ((Piece) throws -> Bool)?
@@ -10,7 +10,7 @@ final class Callbacks {
   var draft: (([Token], [Float]?, Int) throws -> [Token])?
   private var thrown: Error?
 
-  /// What C hands back to the functions below. The object must outlive its use there.
+  /// The user data of the functions below. The object must outlive its use in C.
   var pointer: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
   static func at(_ pointer: UnsafeMutableRawPointer?) -> Callbacks {

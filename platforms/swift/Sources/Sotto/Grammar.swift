@@ -5,13 +5,13 @@ public final class Vocabulary: @unchecked Sendable {
   let resource: Resource
   let tokenCount: Int
 
-  /// Those of a model, which brings its end of text.
+  /// Creates the vocabulary of a model, with the model's end of text.
   public convenience init(_ model: Model) throws {
     try model.resource.retain()
     try self.init(retained: model.resource)
   }
 
-  /// The same for one who keeps the model, even if it has been closed.
+  /// Creates the vocabulary on behalf of a user of the model, which may already be closed.
   convenience init(held model: Resource) throws {
     try model.retain(isHeld: true)
     try self.init(retained: model)
@@ -31,7 +31,7 @@ public final class Vocabulary: @unchecked Sendable {
     }
   }
 
-  /// Any tokens. `special` are those with no place in a text, `ends` are allowed where the text may end.
+  /// Creates a vocabulary of any tokens. `special` lists tokens without text, `ends` those that may end a text.
   public init(tokens: [[UInt8]], special: [Token] = [], ends: [Token] = []) throws {
     let arena = Arena()
     var offsets: [UInt32] = [0]
@@ -58,7 +58,7 @@ public final class Vocabulary: @unchecked Sendable {
 
   deinit { resource.close() }
 
-  /// Frees the vocabulary once no matcher needs it.
+  /// Frees the vocabulary when no matcher uses it.
   public func close() { resource.close() }
 }
 
@@ -72,7 +72,7 @@ private func makeVocabulary(_ given: inout sotto_vocabulary_params) throws -> (O
   return (made!, memory)
 }
 
-/// Compiles in more and more memory, up to a limit.
+/// Compiles with increasing amounts of memory, up to a limit.
 private func compile(_ source: String, _ parameters: GrammarParameters) throws -> (OpaquePointer, Block) {
   let arena = Arena()
   let callbacks = Callbacks()
@@ -105,7 +105,7 @@ private func compile(_ source: String, _ parameters: GrammarParameters) throws -
   }
 }
 
-/// A compiled grammar. It never changes and may be shared.
+/// A compiled grammar. It is immutable and may be shared.
 public final class Grammar: @unchecked Sendable {
   let resource: Resource
 
@@ -115,7 +115,7 @@ public final class Grammar: @unchecked Sendable {
 
   deinit { resource.close() }
 
-  /// Frees the grammar once no matcher needs it.
+  /// Frees the grammar when no matcher uses it.
   public func close() { resource.close() }
 
   /// Compiles a source in the language of the parameters.
@@ -130,13 +130,13 @@ public final class Grammar: @unchecked Sendable {
     try self.init(source, parameters)
   }
 
-  /// JSON that fits a schema.
+  /// Compiles a JSON Schema.
   public convenience init(jsonSchema: String) throws { try self.init(.jsonSchema, jsonSchema) }
 
-  /// Texts that match a regular expression as a whole.
+  /// Compiles a regular expression that the whole text must match.
   public convenience init(regex: String) throws { try self.init(.regex, regex) }
 
-  /// One of the strings in a JSON array.
+  /// Compiles a choice between the strings of a JSON array.
   public convenience init(choices: String) throws { try self.init(.choices, choices) }
 
   /// Loads an image that save returned. The image is validated and may be untrusted.

@@ -6,7 +6,7 @@ public final class Matcher: @unchecked Sendable {
   public let memoryBytes: Int
   private let wordCount: Int
 
-  /// Without a vocabulary: texts only.
+  /// Without a vocabulary the matcher follows texts only.
   public init(
     _ grammar: Grammar, _ vocabulary: Vocabulary? = nil, _ parameters: MatcherParameters = MatcherParameters()
   ) throws {
@@ -36,7 +36,7 @@ public final class Matcher: @unchecked Sendable {
 
   deinit { resource.close() }
 
-  /// Frees the matcher once no session uses it.
+  /// Frees the matcher when no session uses it.
   public func close() { resource.close() }
 
   /// Resets a sequence to the empty text.
@@ -44,7 +44,7 @@ public final class Matcher: @unchecked Sendable {
     try resource.run { try check(sotto_matcher_reset($0, sequence)) }
   }
 
-  /// The tokens that may come next: token t's is bit t % 64 of word t / 64.
+  /// Returns the tokens that may come next: bit t % 64 of word t / 64 is token t.
   public func mask(_ sequence: UInt32 = 0) throws -> [UInt64] {
     try resource.run { matcher in
       var words = [UInt64](repeating: 0, count: wordCount)
@@ -53,7 +53,7 @@ public final class Matcher: @unchecked Sendable {
     }
   }
 
-  /// The same as tokens.
+  /// Returns the tokens that may come next as a list.
   public func allowedTokens(_ sequence: UInt32 = 0) throws -> [Token] {
     try resource.run { matcher in
       var words: UnsafePointer<UInt64>?

@@ -7,8 +7,8 @@ import Foundation
   private let hugePage = Int.max  // no block has one
 #endif
 
-/// Memory for an object of the library to live in, freed with the block. Decoding reads all weights for every token:
-/// large blocks are on huge pages where there are any.
+/// Memory for an object of the library, freed with the block. Decoding reads all weights for every token, so large
+/// blocks use huge pages where the system has them.
 final class Block {
   let address: UnsafeMutableRawPointer
   let size: Int
@@ -74,7 +74,7 @@ func dropPages(_: UnsafeMutableRawPointer?, _ bytes: UnsafeRawPointer?, _ size: 
   if end > first { _ = madvise(UnsafeMutableRawPointer(bitPattern: first), end - first, MADV_DONTNEED) }
 }
 
-/// What parameters point to, kept until the arena goes.
+/// The targets of pointers in parameters, freed with the arena.
 final class Arena {
   private var blocks: [UnsafeMutableRawPointer] = []
 

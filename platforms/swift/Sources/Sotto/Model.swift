@@ -1,10 +1,10 @@
 import CSotto
 
-/// Weights and tokenizer of one file, for any number of sessions and threads. Sessions keep their model.
+/// The weights and tokenizer of one file, for any number of sessions and threads. Sessions keep their model alive.
 public final class Model: @unchecked Sendable {
   let resource: Resource
   public let info: ModelInfo
-  /// The memory that the model takes beside its file.
+  /// The bytes of memory that the model uses in addition to its file.
   public let memoryBytes: Int
 
   /// Opens a model file, which is mapped and must not change while the model is in use.
@@ -43,10 +43,10 @@ public final class Model: @unchecked Sendable {
 
   deinit { resource.close() }
 
-  /// Frees the model once no session needs it. Calls from now on throw ClosedError.
+  /// Frees the model when no session uses it. Later calls throw ClosedError.
   public func close() { resource.close() }
 
-  /// Bytes of memory that a model takes beside its file, whose bytes these are.
+  /// Returns the bytes of memory that a model uses in addition to its file, whose bytes these are.
   public static func memorySize(bytes: [UInt8], parameters: ModelParameters = ModelParameters()) throws -> Int {
     let file = Block(copying: bytes)
     var given = parameters.filled()
@@ -58,7 +58,7 @@ public final class Model: @unchecked Sendable {
     return size
   }
 
-  /// Bytes of memory that a session takes.
+  /// Returns the bytes of memory that a session uses.
   public func sessionMemorySize(_ parameters: SessionParameters = SessionParameters()) throws -> Int {
     var given = parameters.filled()
     var details = newError()
@@ -74,7 +74,7 @@ public final class Model: @unchecked Sendable {
     try tokenize(Array(text.utf8), special: special)
   }
 
-  /// The same for bytes, which must be UTF-8.
+  /// Encodes bytes, which must be UTF-8.
   public func tokenize(_ text: [UInt8], special: Bool = false) throws -> [Token] {
     try resource.share { try encode($0, text, special: special) }
   }

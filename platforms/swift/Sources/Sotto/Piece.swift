@@ -22,23 +22,23 @@ public struct SequenceBias: Sendable {
 
 /// One generated token.
 public struct Piece: Sendable {
-  /// A token that could have come.
+  /// A token that the model considered, with its ln p.
   public struct Alternative: Sendable {
     public let token: Token
     public let logProbability: Float
   }
 
-  /// Whole characters; may be empty while a character or a stop string is undecided.
+  /// Whole characters; empty while a character or a stop string is incomplete.
   public let text: String
   /// -1: no token, only text that was held back.
   public let token: Token
-  /// The token's own.
+  /// The bytes of the token.
   public let bytes: [UInt8]
-  /// Under the model; NaN unless asked for.
+  /// ln p under the model; NaN unless logProbabilities is set.
   public let logProbability: Float
-  /// After the sampler's chain; NaN unless asked for.
+  /// ln p after the sampler's chain; NaN unless logProbabilities is set.
   public let sampledLogProbability: Float
-  /// The likeliest tokens, best first.
+  /// The most likely tokens, best first.
   public let alternatives: [Alternative]
   public let elapsedNanoseconds: UInt64
 
@@ -58,12 +58,12 @@ public struct Piece: Sendable {
 /// One continuation that a search returned.
 public struct FoundSequence: Sendable {
   public let tokens: [Token]
-  /// What the search ranks by.
+  /// The score by which the search ranks sequences.
   public let score: Double
   public let logProbability: Double
   /// The reason why it ended.
   public let stop: Status
-  /// Of the random numbers it was drawn with.
+  /// The stream of random numbers that it was sampled with.
   public let index: UInt32
 
   init(_ sequence: sotto_sequence) {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What follows a prompt, piece by piece. Each iteration evaluates the prompt anew, behind what is there, on the
-/// session's own queue. A task that is cancelled ends the text at once, also inside a long prompt, with
-/// CancellationError; the session can go on.
+/// The pieces that follow a prompt. Each iteration evaluates the prompt again, after the stream, on the session's
+/// own queue. A cancelled task ends the text immediately, also inside a long prompt, with CancellationError; the
+/// session stays usable.
 public struct Pieces: AsyncSequence, Sendable {
   public typealias Element = Piece
 
@@ -39,7 +39,7 @@ public struct Pieces: AsyncSequence, Sendable {
   }
 }
 
-/// The same as texts, as they come.
+/// Like Pieces, but returns text.
 public struct Texts: AsyncSequence, Sendable {
   public typealias Element = String
 
@@ -59,7 +59,7 @@ public struct Texts: AsyncSequence, Sendable {
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(pieces: pieces.makeAsyncIterator()) }
 }
 
-/// Whether a task's cancellation has reached the session.
+/// Records whether the cancellation of a task has reached the session.
 private final class Cancellation: @unchecked Sendable {
   private let lock = NSLock()
   private var isRequested = false
@@ -79,17 +79,17 @@ private final class Cancellation: @unchecked Sendable {
 }
 
 extension Session {
-  /// What follows a prompt, until a stop, or for maxTokens if that is not 0.
+  /// Returns the pieces that follow a prompt, until a stop or, if it is not 0, maxTokens.
   public func pieces(_ prompt: [Token], maxTokens: Int = 0) -> Pieces {
     Pieces(session: self, prompt: prompt, maxTokens: maxTokens)
   }
 
-  /// The same as texts: `for try await text in try session.stream("Once upon a time")`.
+  /// Like pieces, but returns text: `for try await text in try session.stream("Once upon a time")`.
   public func stream(_ prompt: String, maxTokens: Int = 0) throws -> Texts {
     Texts(pieces: pieces(try tokenize(prompt), maxTokens: maxTokens))
   }
 
-  /// Runs a blocking call on the session's queue, and cancels it with the task.
+  /// Runs a blocking call on the session's queue and cancels it with the task.
   fileprivate func cancellable<Value: Sendable>(_ call: @escaping @Sendable () throws -> Value) async throws -> Value {
     try Task.checkCancellation()
     let cancellation = Cancellation()
@@ -107,7 +107,7 @@ extension Session {
     return try outcome.get()
   }
 
-  /// Whether the library took the cancellation: from a prefill's status, or from why the text ended.
+  /// Returns whether the library has observed the cancellation: from the status of a prefill or the stop reason.
   private func endedByCancellation<Value>(_ outcome: Result<Value, Error>) -> Bool {
     guard case .success(let value) = outcome else { return false }
     if let status = value as? Status { return status == .stopCancelled }

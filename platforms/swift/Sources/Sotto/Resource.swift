@@ -1,6 +1,6 @@
 import Foundation
 
-/// A handle of the library, freed once it is closed and nothing uses it any more: no call, and no object that needs it.
+/// A handle of the library, freed when it has been closed and has neither running calls nor dependent objects.
 final class Resource: @unchecked Sendable {
   let handle: OpaquePointer
   private let lock = NSLock()
@@ -12,7 +12,7 @@ final class Resource: @unchecked Sendable {
   private var isBusy = false
   private var isAttached = false
 
-  /// `needs` were retained for this object, which lets them go at its end.
+  /// `needs` were retained for this object, which releases them at its end.
   init(
     _ handle: OpaquePointer, needs: [Resource] = [], interrupt: ((OpaquePointer) -> Void)? = nil,
     free: @escaping (OpaquePointer) -> Void
@@ -29,7 +29,7 @@ final class Resource: @unchecked Sendable {
     return try body()
   }
 
-  /// Refuses new calls; one that runs is stopped, and the object freed after it.
+  /// Rejects new calls. A running call is stopped; the object is freed after it.
   func close() {
     let wasOpen: Bool = locked {
       if isClosed { return false }
@@ -40,7 +40,7 @@ final class Resource: @unchecked Sendable {
     if wasOpen { release() }
   }
 
-  /// Keeps the object. `isHeld`: for one who keeps it already, even if it has been closed.
+  /// Adds a user. `isHeld`: on behalf of a user, so that the object may already be closed.
   func retain(isHeld: Bool = false) throws {
     try locked {
       if isClosed && !isHeld { throw ClosedError() }
@@ -73,7 +73,7 @@ final class Resource: @unchecked Sendable {
     release()
   }
 
-  /// Gives the object to a session, which alone uses it until detach.
+  /// Lends the object to a session, which alone uses it until detach.
   func attach() throws {
     try enter()
     locked {
@@ -94,14 +94,14 @@ final class Resource: @unchecked Sendable {
     }
   }
 
-  /// A call beside others.
+  /// Runs a call that others may run next to.
   func share<Result>(_ call: (OpaquePointer) throws -> Result) throws -> Result {
     try retain()
     defer { release() }
     return try call(handle)
   }
 
-  /// A call alone.
+  /// Runs an exclusive call.
   @discardableResult
   func run<Result>(_ call: (OpaquePointer) throws -> Result) throws -> Result {
     try enter()

@@ -1,7 +1,7 @@
 import CSotto
 
 extension SamplerParameters {
-  /// The struct of C, with what needs more than values: callback and watermark.
+  /// Returns the C struct with callback and watermark.
   func filled(_ arena: Arena, _ callbacks: Callbacks) -> sotto_sampler_params {
     var given = filled(arena)
     if logitsCallback != nil {
@@ -13,21 +13,21 @@ extension SamplerParameters {
   }
 }
 
-/// The chain without a session, for the logits of any runtime.
+/// The sampler's chain without a session, for the logits of any runtime.
 public final class Sampler: @unchecked Sendable {
   /// The input for one token.
   public struct Input: Sendable {
     /// One per token of the vocabulary.
     public var logits: [Float]
-    /// Bit i % 64 of word i / 64: token i may come; nil: all.
+    /// Bit i % 64 of word i / 64 allows token i; nil allows all.
     public var allowed: [UInt64]?
     /// The previous tokens, newest last.
     public var history: [Token] = []
-    /// Of them, at the end, generated.
+    /// How many of the last ones were generated.
     public var generatedCount: UInt64 = 0
     /// Number of generated tokens at which the text ends; 0: unknown.
     public var tokenLimit: UInt64 = 0
-    /// Which stream of random numbers.
+    /// The stream of random numbers.
     public var sequence: UInt32 = 0
 
     public init(logits: [Float]) { self.logits = logits }
@@ -37,7 +37,7 @@ public final class Sampler: @unchecked Sendable {
   private let callbacks: Callbacks
   private let vocabularySize: Int
 
-  /// A sampler for so many tokens. The model, if any, gives their texts and end of text.
+  /// Creates a sampler for vocabularySize tokens. The model, if any, defines their text and the end of text.
   public init(vocabularySize: Int, model: Model? = nil, _ parameters: SamplerParameters = SamplerParameters()) throws {
     let listBytes: UInt32 = 16384
     var details = newError()
@@ -97,7 +97,7 @@ public final class Sampler: @unchecked Sendable {
     }
   }
 
-  /// The distribution that the chain leaves: tokens in order, and their probabilities.
+  /// Returns the distribution after the chain: tokens in order and their probabilities.
   public func apply(_ input: Input) throws -> (tokens: [Token], probabilities: [Float]) {
     try with(input) { sampler, given in
       var tokens = [Token](repeating: 0, count: vocabularySize)
@@ -132,7 +132,7 @@ public final class Sampler: @unchecked Sendable {
   }
 }
 
-/// Looks for a watermark in tokens of a model with so many tokens in its vocabulary.
+/// Tests the tokens of a model with vocabularySize tokens for a watermark.
 public func detectWatermark(
   in tokens: [Token], vocabularySize: Int, _ parameters: WatermarkParameters
 ) throws -> WatermarkResult {

@@ -1,19 +1,19 @@
 import CSotto
 import Dispatch
 
-/// One stream of text over a model. One call runs at a time; others meanwhile throw BusyError, but cancel and close may
-/// come from anywhere.
+/// One stream of text over a model. One call runs at a time; others throw BusyError meanwhile, but cancel and close may
+/// be called from any thread.
 public final class Session: @unchecked Sendable {
   let resource: Resource
   let model: Resource
   let callbacks: Callbacks
-  /// Where the library's blocking calls run for sequences that are awaited.
+  /// The queue on which the library's blocking calls run for sequences that are awaited.
   let queue = DispatchQueue(label: "sotto.session")
   private let state: State
   let embeddingSize: Int
   private let matchedSequences: UInt32
 
-  /// What calls change; each holds the resource meanwhile.
+  /// The state that calls change while they hold the resource.
   private final class State {
     var stops = StopParameters()
     var limit: UInt64 = 0
@@ -55,13 +55,13 @@ public final class Session: @unchecked Sendable {
 
   deinit { resource.close() }
 
-  /// Stops a running call and frees the session after it. Calls from now on throw ClosedError.
+  /// Stops a running call and frees the session after it. Later calls throw ClosedError.
   public func close() { resource.close() }
 
   /// Stops the running call, or the next one, with Status.stopCancelled.
   public func cancel() { resource.cancel() }
 
-  /// A call alone; what its callbacks throw goes on from here.
+  /// Runs an exclusive call and throws the error of a callback again.
   @discardableResult
   func run<Result>(_ call: (OpaquePointer) throws -> Result) throws -> Result {
     try resource.run { session in
@@ -73,7 +73,7 @@ public final class Session: @unchecked Sendable {
 
   // MARK: Parameters
 
-  /// How tokens are chosen; restarts the random numbers from the seed.
+  /// Sets the sampler's parameters and restarts the random numbers from the seed.
   public func setSampler(_ parameters: SamplerParameters) throws {
     let arena = Arena()
     try run { session in
@@ -85,7 +85,7 @@ public final class Session: @unchecked Sendable {
     withExtendedLifetime(arena) {}
   }
 
-  /// When a text ends, and what never comes.
+  /// Replaces the stops.
   public func setStops(_ parameters: StopParameters) throws {
     try run { session in
       try setStops(session, parameters)
@@ -111,7 +111,7 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// How the session guesses at its next tokens.
+  /// Sets the parameters of speculative decoding.
   public func setSpeculation(_ parameters: SpeculationParameters) throws {
     try use("draft", parameters.draftSession?.resource) { session, used in
       var given = parameters.filled()
@@ -126,7 +126,7 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// Lets a second session guide this one; nil ends that.
+  /// Sets a second session as the guide of this one; nil removes it.
   public func setGuide(_ guide: Session?, _ parameters: GuideParameters = GuideParameters()) throws {
     try use("guide", guide?.resource) { session, used in
       var given = parameters.filled()
@@ -135,7 +135,7 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// The text from here on continues the matcher's sequence 0; nil ends that.
+  /// Sets a matcher whose sequence 0 the generated text continues; nil removes it.
   public func setMatcher(_ matcher: Matcher?) throws {
     try use("matcher", matcher?.resource) { session, used in
       var details = newError()
@@ -143,7 +143,7 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// The text from here on fits a grammar, with a matcher of its own; nil ends that.
+  /// Sets a grammar for the generated text, with a matcher of its own; nil removes it.
   public func setGrammar(_ grammar: Grammar?) throws {
     guard let grammar else { return try setMatcher(nil) }
     var parameters = MatcherParameters()
@@ -152,7 +152,7 @@ public final class Session: @unchecked Sendable {
     try setMatcher(Matcher(grammar, vocabulary, parameters))
   }
 
-  /// Gives another object to the session, or none, in the place of the one before.
+  /// Replaces one object that the session uses; it may be removed.
   private func use(
     _ what: String, _ used: Resource?, _ set: (OpaquePointer, OpaquePointer?) throws -> Void
   ) throws {
@@ -182,7 +182,7 @@ public final class Session: @unchecked Sendable {
     try resource.share { _ in try encode(model.handle, Array(text.utf8), special: false) }
   }
 
-  /// Evaluates a prompt after what is there. Gives ok, stopContextFull or stopCancelled.
+  /// Evaluates a prompt after the stream. Returns ok, stopContextFull or stopCancelled.
   @discardableResult
   public func prefill(_ prompt: [Token]) throws -> Status {
     try run { session in
@@ -192,7 +192,7 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// Generates one token. Nil at a stop, unless text had been held back: that comes first, without a token.
+  /// Generates one token. Returns nil at a stop, after a piece without a token if text was held back.
   public func next() throws -> Piece? {
     try run { session in
       if state.stopReason != .ok { return nil }
@@ -203,12 +203,12 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// Why the newest text ended; ok while it goes on.
+  /// Returns why the newest text ended; ok while it continues.
   public func stopReason() throws -> Status { try run { _ in state.stopReason } }
 
   func setStopReason(_ status: Status) throws { try run { _ in state.stopReason = status } }
 
-  /// Takes back a cancellation that came too late for a call to end with it.
+  /// Clears a cancellation that came too late to end a call.
   func clearCancellation() throws {
     try run { session in
       var made: UnsafePointer<sotto_piece>?
@@ -216,8 +216,8 @@ public final class Session: @unchecked Sendable {
     }
   }
 
-  /// Evaluates a prompt and gives what follows to `onPiece`, until a stop, or until that gives true. Without maxTokens
-  /// there is no limit. Runs on the calling thread.
+  /// Evaluates a prompt and calls `onPiece` with the pieces that follow, until a stop or until it returns true.
+  /// Without maxTokens there is no limit. Runs on the calling thread.
   @discardableResult
   public func generate(
     _ prompt: [Token], maxTokens: Int? = nil, onPiece receive: ((Piece) throws -> Bool)? = nil

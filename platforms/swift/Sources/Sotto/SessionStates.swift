@@ -3,7 +3,7 @@ import CSotto
 extension Session {
   // MARK: Logits, hidden states and scores
 
-  /// Logits after the last token, before the sampler.
+  /// Returns the logits after the last token, before the sampler.
   public func logits() throws -> [Float] { try floats(sotto_session_logits) }
 
   /// Returns the hidden state of the last token.
@@ -20,7 +20,7 @@ extension Session {
     }
   }
 
-  /// Evaluates tokens and tells how likely they were together, and ln p of each.
+  /// Evaluates tokens and returns their total score and ln p of each.
   public func score(_ tokens: [Token]) throws -> (score: Score, logProbabilities: [Float]) {
     try run { session in
       var score = sotto_score()

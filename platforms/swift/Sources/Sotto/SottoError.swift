@@ -3,7 +3,7 @@ import CSotto
 /// The number of a token in a model's vocabulary.
 public typealias Token = Int32
 
-/// Why a call was refused.
+/// A failed call.
 public struct SottoError: Error, CustomStringConvertible, Sendable {
   public let status: Status
   public let message: String
@@ -44,14 +44,14 @@ func newError() -> sotto_error {
   return error
 }
 
-/// Throws for a failure; gives back OK, or why a text ended.
+/// Throws for a failure; returns ok or the reason why generation ended.
 @discardableResult
 func check(_ status: Int32, _ details: sotto_error = newError()) throws -> Status {
   if status < 0 { throw SottoError(status, details) }
   return Status(rawValue: status)
 }
 
-/// For calls that give something back: throws for a stop that left nothing, too.
+/// Throws for a stop as well, for calls whose outputs a stop leaves unwritten.
 func checkWhole(_ status: Int32) throws {
   let stop = try check(status)
   if stop != .ok { throw SottoError(stop, "") }

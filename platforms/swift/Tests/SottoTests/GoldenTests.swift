@@ -13,7 +13,7 @@ func shape() -> SessionParameters {
   return parameters
 }
 
-/// The lines of one case of the file of figures that every binding must reproduce.
+/// The lines of one case of the golden figures that every binding must reproduce.
 struct Case {
   private var fields: [String: [String]] = [:]
 

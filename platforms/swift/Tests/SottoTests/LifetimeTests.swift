@@ -2,7 +2,7 @@ import XCTest
 
 @testable import Sotto
 
-/// Nothing is used after it was freed, and callbacks and tasks may do what they like.
+/// Tests of lifetimes: no use after free, and callbacks and tasks that call back or throw.
 final class LifetimeTests: XCTestCase {
   private func text(_ session: Session, _ prompt: String, _ maxTokens: Int) async throws -> String {
     var text = ""

@@ -2,7 +2,7 @@ package io.github.sotto;
 
 import java.io.IOException;
 
-/** Weights and tokenizer of one file, for any number of sessions and threads. Sessions keep their model. */
+/** The weights and tokenizer of one file, for any number of sessions and threads. Sessions keep their model alive. */
 public final class Model extends Owned {
     final ModelInfo info = new ModelInfo();
 
@@ -32,12 +32,12 @@ public final class Model extends Owned {
         return params.log == null ? null : new Callbacks(params.log);
     }
 
-    /** Bytes of memory that a model takes beside its file, whose bytes these are. */
+    /** Returns the bytes of memory that a model uses in addition to its file, whose bytes these are. */
     public static long memorySize(byte[] bytes, ModelParams params) {
         return Native.modelMemorySize(bytes, params);
     }
 
-    /** The memory that this model takes beside its file. */
+    /** Returns the bytes of memory that this model uses in addition to its file. */
     public long memoryBytes() {
         return resource.share(Native::modelMemoryBytes);
     }
@@ -60,7 +60,7 @@ public final class Model extends Owned {
         return tokenize(Native.toUtf8(text), special);
     }
 
-    /** The same for bytes, which must be UTF-8. */
+    /** Encodes bytes, which must be UTF-8. */
     public int[] tokenize(byte[] text, boolean special) {
         return resource.share(model -> Native.tokenize(model, text, special));
     }
@@ -75,7 +75,7 @@ public final class Model extends Owned {
         return resource.share(model -> Native.detokenize(model, tokens));
     }
 
-    /** Bytes of memory that a session takes. */
+    /** Returns the bytes of memory that a session uses. */
     public long sessionMemorySize(SessionParams params) {
         return resource.share(model -> Native.sessionMemorySize(model, params));
     }

@@ -5,7 +5,7 @@ import java.lang.ref.ReferenceQueue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** An object that owns a handle: closed by its owner, or after the collector found it dropped. */
+/** An object that owns a handle, closed explicitly or after the garbage collector has found it unreachable. */
 abstract class Owned implements AutoCloseable {
     private static final ReferenceQueue<Owned> DROPPED = new ReferenceQueue<>();
     private static final Set<Watch> WATCHES = ConcurrentHashMap.newKeySet();
@@ -20,7 +20,7 @@ abstract class Owned implements AutoCloseable {
         reap();
     }
 
-    /** Frees the object once nothing uses it. Calls from now on throw {@link ClosedException}. */
+    /** Frees the object when it has no users left. Later calls throw {@link ClosedException}. */
     @Override
     public void close() {
         WATCHES.remove(watch);

@@ -2,17 +2,17 @@ package io.github.sotto;
 
 /** One generated token. */
 public final class Piece {
-    /** Whole characters; may be empty while a character or a stop string is undecided. */
+    /** Whole characters; empty while a character or a stop string is incomplete. */
     public final String text;
-    /** -1: none, only text that had been held back. */
+    /** -1: no token, only text that was held back. */
     public final int token;
-    /** The token's own. */
+    /** The bytes of the token. */
     public final byte[] bytes;
-    /** Under the model; NaN unless asked for. */
+    /** ln p under the model; NaN unless logProbabilities is set. */
     public final float logProbability;
-    /** After the sampler's chain; NaN unless asked for. */
+    /** ln p after the sampler's chain; NaN unless logProbabilities is set. */
     public final float sampledLogProbability;
-    /** The likeliest tokens, best first, and their log-probabilities. */
+    /** The most likely tokens, best first, and their ln p. */
     public final int[] alternatives;
     public final float[] alternativeLogProbabilities;
     public final long elapsedNs;

@@ -4,7 +4,7 @@ import java.util.function.LongConsumer;
 import java.util.function.LongFunction;
 
 /**
- * A handle of the library, freed once it is closed and nothing uses it any more: no call, and no object that needs it.
+ * A handle of the library, freed when it has been closed and has neither running calls nor dependent objects.
  */
 final class Resource {
     private final long handle;
@@ -24,12 +24,12 @@ final class Resource {
         this.needs = needs;
     }
 
-    /** What happens behind the end of the object: other objects are let go. */
+    /** Releases the objects that this one used, after its end. */
     synchronized void atEnd(Runnable action) {
         atEnd = action;
     }
 
-    /** Refuses new calls; a running one is stopped if `interrupts`, and the object freed after it. */
+    /** Rejects new calls. A running call is stopped if `interrupts` is true; the object is freed after it. */
     void close(boolean interrupts) {
         synchronized (this) {
             if (isClosed) {
@@ -47,7 +47,7 @@ final class Resource {
         return isClosed;
     }
 
-    /** Keeps the object, for a call or for another object. */
+    /** Adds a call or a dependent object as a user. */
     synchronized long retain() {
         if (isClosed) {
             throw new ClosedException();
@@ -56,7 +56,7 @@ final class Resource {
         return handle;
     }
 
-    /** The same for one who keeps the object already, even if its owner has closed it. */
+    /** Adds a user on behalf of a user, so that the object may already be closed. */
     synchronized long retainHeld() {
         ++users;
         return handle;
@@ -77,7 +77,7 @@ final class Resource {
         }
     }
 
-    /** Begins a call that is the only one. */
+    /** Begins an exclusive call. */
     private synchronized long enter() {
         long entered = retain();
         if (isBusy || isAttached) {
@@ -95,7 +95,7 @@ final class Resource {
         release();
     }
 
-    /** Gives the object to a session, which alone uses it until detach. */
+    /** Lends the object to a session, which alone uses it until detach. */
     synchronized long attach() {
         long attached = enter();
         isBusy = false;
@@ -117,7 +117,7 @@ final class Resource {
         }
     }
 
-    /** A call beside others. */
+    /** Runs a call that others may run next to. */
     <T> T share(LongFunction<T> call) {
         long shared = retain();
         try {
@@ -127,7 +127,7 @@ final class Resource {
         }
     }
 
-    /** A call alone. */
+    /** Runs an exclusive call. */
     <T> T run(LongFunction<T> call) {
         long entered = enter();
         try {

@@ -1,20 +1,20 @@
 package io.github.sotto;
 
-/** The chain without a session, for the logits of any runtime. */
+/** The sampler's chain without a session, for the logits of any runtime. */
 public final class Sampler extends Owned {
-    /** One token's situation. */
+    /** The input for one token. */
     public static final class Input {
-        /** One for each token of the vocabulary. */
+        /** One per token of the vocabulary. */
         public float[] logits;
-        /** Bit i % 64 of word i / 64: token i may come; null: all. */
+        /** Bit i % 64 of word i / 64 allows token i; null allows all. */
         public long[] allowed;
-        /** The tokens before, newest last. */
+        /** The previous tokens, newest last. */
         public int[] history;
-        /** Of them, at the end, generated. */
+        /** How many of the last ones were generated. */
         public long generatedCount;
         /** Number of generated tokens at which the text ends; 0: unknown. */
         public long tokenLimit;
-        /** Which stream of random numbers. */
+        /** The stream of random numbers. */
         public int sequence;
 
         public Input(float... logits) {
@@ -22,7 +22,7 @@ public final class Sampler extends Owned {
         }
     }
 
-    /** The distribution that the chain leaves: tokens in order, and their probabilities. */
+    /** The distribution after the chain: tokens in order and their probabilities. */
     public static final class Distribution {
         public final int[] tokens;
         public final float[] probabilities;
@@ -37,7 +37,7 @@ public final class Sampler extends Owned {
     private final Callbacks callbacks;
     private final int vocabularySize;
 
-    /** A sampler for so many tokens. The model, which may be null, gives their texts and end of text. */
+    /** Creates a sampler for any vocabulary. The model may be null; it defines the text of tokens and the end of text. */
     public Sampler(int vocabularySize, Model model, SamplerParams params) {
         this(vocabularySize, model, new Callbacks());
         try {
@@ -83,7 +83,7 @@ public final class Sampler extends Owned {
         });
     }
 
-    /** Picks a token. */
+    /** Selects a token. */
     public int pick(Input input) {
         float[] logits = input.logits;
         long[] allowed = input.allowed;
@@ -92,7 +92,7 @@ public final class Sampler extends Owned {
                 input.generatedCount, input.tokenLimit, input.sequence));
     }
 
-    /** What the chain leaves to the selection. */
+    /** Returns the distribution after the chain. */
     public Distribution apply(Input input) {
         float[] logits = input.logits;
         long[] allowed = input.allowed;

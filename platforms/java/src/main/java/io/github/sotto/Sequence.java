@@ -3,12 +3,12 @@ package io.github.sotto;
 /** One continuation that a search returned. */
 public final class Sequence {
     public final int[] tokens;
-    /** What the search ranks by. */
+    /** The score by which the search ranks sequences. */
     public final double score;
     public final double logProbability;
-    /** Why it ended. */
+    /** The reason why it ended. */
     public final Status stop;
-    /** Of the random numbers it was drawn with. */
+    /** The stream of random numbers that it was sampled with. */
     public final int index;
 
     private Sequence(int[] tokens, double score, double logProbability, int stop, int index) {

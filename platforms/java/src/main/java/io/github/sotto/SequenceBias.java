@@ -1,6 +1,6 @@
 package io.github.sotto;
 
-/** Adds to the logit of the last token where those before it have just come. */
+/** A bias added to the logit of the last of its tokens after the others have been generated. */
 public final class SequenceBias {
     public final int[] tokens;
     public final float bias;

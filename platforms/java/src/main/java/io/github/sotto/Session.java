@@ -50,7 +50,7 @@ public final class Session extends Owned {
 
     // ---- Parameters
 
-    /** How tokens are chosen; restarts the random numbers from the seed. */
+    /** Sets the sampler's parameters and restarts the random numbers from the seed. */
     public void setSampler(SamplerParams params) {
         resource.act(session -> {
             Callbacks.Logits before = callbacks.logits;
@@ -64,7 +64,7 @@ public final class Session extends Owned {
         });
     }
 
-    /** When a text ends, and what never comes. The object is read again when a text sets a limit of its own. */
+    /** Replaces the stops. The object is read again when a text sets a token limit of its own. */
     public void setStops(StopParams params) {
         resource.act(session -> {
             Native.sessionSetStops(session, params);
@@ -74,7 +74,7 @@ public final class Session extends Owned {
         });
     }
 
-    /** How the session guesses at its next tokens. */
+    /** Sets the parameters of speculative decoding. */
     public void setSpeculation(SpeculationParams params) {
         Session draft = params.draftSession;
         use("draft", draft, (session, used) -> {
@@ -89,12 +89,12 @@ public final class Session extends Owned {
         });
     }
 
-    /** Lets a second session guide this one; null ends that. */
+    /** Sets a second session as the guide of this one; null removes it. */
     public void setGuide(Session guide, GuideParams params) {
         use("guide", guide, (session, used) -> Native.sessionSetGuide(session, used, params));
     }
 
-    /** The text from here on continues the matcher's sequence 0; null ends that. */
+    /** Sets a matcher whose sequence 0 the generated text continues; null removes it. */
     public void setMatcher(Matcher matcher) {
         use("matcher", matcher, (session, used) -> {
             Native.sessionSetMatcher(session, used);
@@ -102,7 +102,7 @@ public final class Session extends Owned {
         });
     }
 
-    /** The text from here on fits a grammar, with a matcher of its own; null ends that. */
+    /** Sets a grammar for the generated text, with a matcher of its own; null removes it. */
     public void setGrammar(Grammar grammar) {
         if (grammar == null) {
             setMatcher(null);
@@ -123,7 +123,7 @@ public final class Session extends Owned {
         void set(long session, long used);
     }
 
-    /** Gives another object to the session, or none, in the place of the one before. */
+    /** Replaces one object that the session uses; it may be removed. */
     private void use(String what, Owned owner, Setter setter) {
         Resource used = owner == null ? null : owner.resource;
         Resource old = resource.run(session -> {
@@ -176,7 +176,7 @@ public final class Session extends Owned {
         return prefill(tokensOf(prompt));
     }
 
-    /** Evaluates a prompt after what is there. Gives OK, STOP_CONTEXT_FULL or STOP_CANCELLED. */
+    /** Evaluates a prompt after the stream. Returns OK, STOP_CONTEXT_FULL or STOP_CANCELLED. */
     public Status prefill(int[] prompt) {
         return resource.run(session -> {
             stopReason = Status.OK;
@@ -185,8 +185,8 @@ public final class Session extends Owned {
     }
 
     /**
-     * Generates one token. Null at a stop, unless text had been held back: that comes first, without a token. A
-     * cancelled text goes on at the next call, one that ended otherwise does not.
+     * Generates one token. Returns null at a stop, after a piece without a token if text was held back. A
+     * cancelled text continues at the next call; one that ended for another reason does not.
      */
     public Piece next() {
         return resource.run(session -> {
@@ -199,7 +199,7 @@ public final class Session extends Owned {
         });
     }
 
-    /** Why the newest text ended; OK while it goes on. */
+    /** Returns why the newest text ended; OK while it continues. */
     public Status stopReason() {
         return stopReason;
     }
@@ -208,7 +208,7 @@ public final class Session extends Owned {
         return pieces(tokensOf(prompt), maxTokens);
     }
 
-    /** Evaluates a prompt; then gives what follows, until a stop, or for maxTokens if that is not 0. */
+    /** Evaluates a prompt and returns the pieces that follow, until a stop or, if it is not 0, maxTokens. */
     public Iterator<Piece> pieces(int[] prompt, long maxTokens) {
         setLimit(maxTokens);
         Status status = prefill(prompt);
@@ -218,7 +218,7 @@ public final class Session extends Owned {
         return new Pieces();
     }
 
-    /** The same as texts, as they come. */
+    /** Like pieces, but returns text. */
     public Stream<String> stream(String prompt, long maxTokens) {
         int characteristics = Spliterator.ORDERED | Spliterator.NONNULL;
         Spliterator<Piece> pieces = Spliterators.spliteratorUnknownSize(pieces(prompt, maxTokens), characteristics);
@@ -248,7 +248,7 @@ public final class Session extends Owned {
         }
     }
 
-    /** The same inside the library; a maxTokens below 0 sets no limit, and onPiece may be null. */
+    /** Generates inside the library. A negative maxTokens sets no limit, and onPiece may be null. */
     public Status generate(int[] prompt, long maxTokens, Callbacks.Pieces onPiece) {
         setLimit(0);
         return resource.run(session -> {
@@ -307,19 +307,19 @@ public final class Session extends Owned {
         });
     }
 
-    // ---- What the model thinks
+    // ---- Logits, hidden states and scores
 
-    /** Logits after the last token, before the sampler. */
+    /** Returns the logits after the last token, before the sampler. */
     public float[] logits() {
         return resource.run(Native::sessionLogits);
     }
 
-    /** The last token's hidden state. */
+    /** Returns the hidden state of the last token. */
     public float[] hidden() {
         return resource.run(Native::sessionHidden);
     }
 
-    /** Evaluates tokens; gives ln p of each, and fills in how likely they were together. */
+    /** Evaluates tokens, returns ln p of each and fills in their total score. */
     public float[] score(int[] tokens, Score score) {
         return resource.run(session -> {
             stopReason = Status.OK;

@@ -1,6 +1,6 @@
 package io.github.sotto;
 
-/** Adds to the logit of a token; negative infinity bans it. */
+/** A bias added to the logit of a token; negative infinity bans the token. */
 public final class TokenBias {
     public final int token;
     public final float bias;

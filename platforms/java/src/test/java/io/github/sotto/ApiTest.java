@@ -14,7 +14,7 @@ import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 
-/** Each part of the interface does its work from Java. */
+/** Tests of every part of the Java interface. */
 final class ApiTest {
     private ApiTest() {}
 

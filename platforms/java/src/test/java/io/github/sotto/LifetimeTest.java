@@ -153,7 +153,7 @@ final class LifetimeTest {
         same(texts.stream().distinct().count(), 1L);
     }
 
-    /** The bytes of the largest mapping that begins at a huge page and asks for them, as proc(5) describes it. */
+    /** Returns the size of the largest mapping that is aligned to a huge page and advised to use them (proc(5)). */
     private static long largestOnHugePages() throws Exception {
         long largest = 0;
         long begin = 0;
@@ -185,7 +185,7 @@ final class LifetimeTest {
         }
     }
 
-    /** One of everything; what is not closed is left to the collector. */
+    /** Creates one object of each kind; those that are not closed are left to the garbage collector. */
     private static void use(boolean isClosed) {
         Model model = Tests.open();
         SessionParams shape = shape();

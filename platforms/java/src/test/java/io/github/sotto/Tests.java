@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.Arrays;
 
-/** Runs the methods of the test classes, and has what they share. No test library is needed. */
+/** Runs the methods of the test classes and holds their helpers. No test library is needed. */
 public final class Tests {
     private static final Class<?>[] CLASSES = {GoldenTest.class, LifetimeTest.class, ApiTest.class};
 

@@ -11,9 +11,9 @@ import kotlinx.coroutines.flow.flowOn
 import kotlinx.coroutines.flow.map
 
 /**
- * The pieces that follow a prompt, until a stop, or for [maxTokens] if that is not 0. Collecting runs the session, in
- * [context]; each collection evaluates the prompt anew, behind what is there. A collector that is cancelled ends the
- * text at its next token; [Session.cancel] also ends a long prompt.
+ * Returns the pieces that follow a prompt, until a stop or, if it is not 0, [maxTokens]. Collecting runs the session in
+ * [context]; each collection evaluates the prompt again, after the stream. A cancelled collector ends the text at its
+ * next token; [Session.cancel] also ends a long prompt.
  */
 fun Session.pieceFlow(
     prompt: String,
@@ -26,14 +26,14 @@ fun Session.pieceFlow(
     }
 }.flowOn(context)
 
-/** The same as texts, as they come. */
+/** Like pieces, but returns text. */
 fun Session.textFlow(
     prompt: String,
     maxTokens: Long = 0,
     context: CoroutineContext = Dispatchers.Default,
 ): Flow<String> = pieceFlow(prompt, maxTokens, context).map { it.text }.filter { it.isNotEmpty() }
 
-/** A session with parameters set in place: `model.session { contextTokens = 256 }`. */
+/** Creates a session with parameters set in place: `model.session { contextTokens = 256 }`. */
 inline fun Model.session(set: SessionParams.() -> Unit): Session = session(SessionParams().apply(set))
 
 /** `session.sampler { temperature = 0.7f }` */

@@ -8,7 +8,7 @@ import kotlinx.coroutines.flow.toList
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 
-/** Flows give the text that streams give, and end with their collectors. */
+/** Tests that flows return the text of streams and end with their collectors. */
 fun main(arguments: Array<String>) = runBlocking {
     Model.open(arguments[0]).use { model ->
         model.session { contextTokens = 256 }.use { session ->
