@@ -1,9 +1,9 @@
 /* sotto_posix.h - memory for the runtime on Linux, macOS and other POSIX systems: a model
- * file mapped read-only, and blocks backed by huge pages. A convenience outside the core,
- * which never allocates; link sotto_posix, or copy the two files.
+ * file mapped read-only, and blocks backed by huge pages. The core never allocates, so this is
+ * a separate helper: link sotto_posix, or copy the two files.
  *
- * Functions return 0 or an errno value, and then write the reason, with the path, into
- * `message` (cut to `message_size` bytes, always terminated; may be NULL if the size is 0).
+ * Functions return 0 or an errno value. On failure they write the reason, with the path, to
+ * `message` (truncated to `message_size` bytes, always terminated; may be NULL if the size is 0).
  */
 #ifndef SOTTO_POSIX_H
 #define SOTTO_POSIX_H

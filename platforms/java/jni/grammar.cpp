@@ -12,8 +12,8 @@ using namespace sotto_jni;
 namespace {
 
 void destroy(Vocabulary* vocabulary) {
-  release(vocabulary->memory);
-  release(vocabulary->tokens);
+  sotto_posix_free(&vocabulary->memory);
+  sotto_posix_free(&vocabulary->tokens);
   std::free(vocabulary);
 }
 
@@ -22,9 +22,8 @@ bool init(JNIEnv* env, const sotto_vocabulary_params& params, Vocabulary* vocabu
   sotto_error error = new_error();
   sotto_status status = sotto_vocabulary_memory_size(&params, &size, &error);
   if (!check(env, status, &error)) return false;
-  vocabulary->memory = allocate(env, size);
-  if (vocabulary->memory == nullptr) return false;
-  status = sotto_vocabulary_init(&params, vocabulary->memory, size, &vocabulary->vocabulary, &error);
+  if (!allocate(env, size, &vocabulary->memory)) return false;
+  status = sotto_vocabulary_init(&params, vocabulary->memory.bytes, size, &vocabulary->vocabulary, &error);
   return check(env, status, &error);
 }
 
@@ -38,9 +37,8 @@ bool copy_tokens(JNIEnv* env, jbyteArray bytes, jintArray offsets, jbyteArray sp
   const jsize flag_count = env->GetArrayLength(special);
   const size_t ints = 4 * (static_cast<size_t>(offset_count) + static_cast<size_t>(end_count));
   const size_t flags = static_cast<size_t>(flag_count);
-  auto* block = static_cast<char*>(allocate(env, ints + flags + static_cast<size_t>(byte_count)));
-  if (block == nullptr) return false;
-  vocabulary->tokens = block;
+  if (!allocate(env, ints + flags + static_cast<size_t>(byte_count), &vocabulary->tokens)) return false;
+  auto* block = static_cast<char*>(vocabulary->tokens.bytes);
   auto* numbers = reinterpret_cast<jint*>(block);
   env->GetIntArrayRegion(offsets, 0, offset_count, numbers);
   env->GetIntArrayRegion(ends, 0, end_count, numbers + offset_count);
@@ -62,10 +60,10 @@ T* new_handle(JNIEnv* env) {
   return made;
 }
 
-jlong new_grammar(JNIEnv* env, const sotto_grammar* grammar, void* memory) {
+jlong new_grammar(JNIEnv* env, const sotto_grammar* grammar, sotto_posix_memory memory) {
   auto* made = new_handle<Grammar>(env);
   if (made == nullptr) {
-    release(memory);
+    sotto_posix_free(&memory);
     return 0;
   }
   made->grammar = grammar;
@@ -110,15 +108,15 @@ NATIVE(jlong, grammarCompile)
   }
   size_t room = sotto_grammar_typical_memory(size);
   for (const size_t limit = 64 * room;; room *= 4) {
-    void* memory = allocate(env, room);
-    if (memory == nullptr) return 0;
+    sotto_posix_memory memory;
+    if (!allocate(env, room, &memory)) return 0;
     sotto_grammar* grammar = nullptr;
     size_t used = 0;
     sotto_error error = new_error();
-    const sotto_status status = sotto_grammar_compile(text, size, &params, memory, room, &grammar, &used, &error);
+    const sotto_status status = sotto_grammar_compile(text, size, &params, memory.bytes, room, &grammar, &used, &error);
     const bool is_too_large = status == SOTTO_GRAMMAR_TOO_LARGE && room < limit;
     if (!env->ExceptionCheck() && status >= 0) return new_grammar(env, grammar, memory);
-    release(memory);
+    sotto_posix_free(&memory);
     if (is_too_large && !env->ExceptionCheck()) continue;
     check(env, status, &error);
     return 0;
@@ -127,14 +125,14 @@ NATIVE(jlong, grammarCompile)
 
 NATIVE(jlong, grammarLoad)(JNIEnv* env, jclass, jbyteArray image) {
   const jsize length = env->GetArrayLength(image);
-  void* memory = allocate(env, static_cast<size_t>(length));
-  if (memory == nullptr) return 0;
-  env->GetByteArrayRegion(image, 0, length, static_cast<jbyte*>(memory));
+  sotto_posix_memory memory;
+  if (!allocate(env, static_cast<size_t>(length), &memory)) return 0;
+  env->GetByteArrayRegion(image, 0, length, static_cast<jbyte*>(memory.bytes));
   const sotto_grammar* grammar = nullptr;
   sotto_error error = new_error();
-  const sotto_status status = sotto_grammar_load(memory, static_cast<size_t>(length), &grammar, &error);
+  const sotto_status status = sotto_grammar_load(memory.bytes, static_cast<size_t>(length), &grammar, &error);
   if (check(env, status, &error)) return new_grammar(env, grammar, memory);
-  release(memory);
+  sotto_posix_free(&memory);
   return 0;
 }
 
@@ -149,6 +147,6 @@ NATIVE(jbyteArray, grammarSave)(JNIEnv* env, jclass, jlong handle) {
 }
 
 NATIVE(void, grammarFree)(JNIEnv*, jclass, jlong grammar) {
-  release(as<Grammar>(grammar)->memory);
+  sotto_posix_free(&as<Grammar>(grammar)->memory);
   std::free(as<Grammar>(grammar));
 }

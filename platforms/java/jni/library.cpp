@@ -1,10 +1,6 @@
 // See library.h; also the native methods of the library itself: version and texts.
 #include "platforms/java/jni/library.h"
 
-#include <sys/mman.h>
-
-#include <cstdint>
-#include <cstdlib>
 #include <cstring>
 
 #include "platforms/java/jni/fields.h"
@@ -12,14 +8,6 @@
 
 namespace sotto_jni {
 namespace {
-
-#ifdef MADV_HUGEPAGE
-constexpr size_t kHugePage = size_t{2} << 20;
-void ask_for_huge_pages(void* memory, size_t size) { madvise(memory, size, MADV_HUGEPAGE); }
-#else
-constexpr size_t kHugePage = SIZE_MAX;  // no block has one
-void ask_for_huge_pages(void*, size_t) {}
-#endif
 
 Library the_library;  // written by JNI_OnLoad only
 
@@ -105,19 +93,11 @@ void throw_out_of_memory(JNIEnv* env) {
   if (type != nullptr) env->ThrowNew(type, "no memory outside the heap");
 }
 
-// Decoding reads all weights for every token: large blocks are on huge pages where there are any.
-void* allocate(JNIEnv* env, size_t size) {
-  const size_t alignment = size < kHugePage ? SOTTO_MEMORY_ALIGNMENT : kHugePage;
-  void* memory = nullptr;
-  if (posix_memalign(&memory, alignment, size == 0 ? 1 : size) != 0) {
-    throw_out_of_memory(env);
-    return nullptr;
-  }
-  if (size >= kHugePage) ask_for_huge_pages(memory, size);
-  return memory;
+bool allocate(JNIEnv* env, size_t size, sotto_posix_memory* memory) {
+  if (sotto_posix_allocate(size == 0 ? 1 : size, memory, nullptr, 0) == 0) return true;
+  throw_out_of_memory(env);
+  return false;
 }
-
-void release(void* memory) { std::free(memory); }
 
 }  // namespace sotto_jni
 

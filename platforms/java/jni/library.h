@@ -4,6 +4,7 @@
 
 #include <jni.h>
 #include <sotto.h>
+#include <sotto_posix.h>
 
 namespace sotto_jni {
 
@@ -57,9 +58,9 @@ T* as(jlong handle) {
 
 inline jlong handle_of(const void* pointer) { return reinterpret_cast<jlong>(pointer); }
 
-// Memory for an object of sotto.h; nullptr, and an exception is pending, if there is none.
-void* allocate(JNIEnv* env, size_t size);
-void release(void* memory);
+// Allocates memory for an object of sotto.h, which sotto_posix_free frees. Returns false with a pending
+// exception if there is none.
+bool allocate(JNIEnv* env, size_t size, sotto_posix_memory* memory);
 
 }  // namespace sotto_jni
 

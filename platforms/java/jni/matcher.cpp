@@ -20,18 +20,17 @@ bool init(JNIEnv* env, const sotto_grammar* grammar, const sotto_vocabulary* voc
   sotto_matcher_params params;
   sotto_matcher_params_init(&params, sizeof params);
   if (!read_fields(env, from, kMatcherParamsFields, &arena, &params)) return false;
+  size_t size = 0;
   sotto_error error = new_error();
-  sotto_status status = sotto_matcher_memory_size(grammar, vocabulary, &params, &matcher->memory_size, &error);
+  sotto_status status = sotto_matcher_memory_size(grammar, vocabulary, &params, &size, &error);
   if (!check(env, status, &error)) return false;
-  matcher->memory = allocate(env, matcher->memory_size);
-  if (matcher->memory == nullptr) return false;
-  status = sotto_matcher_init(grammar, vocabulary, &params, matcher->memory, matcher->memory_size, &matcher->matcher,
-                              &error);
+  if (!allocate(env, size, &matcher->memory)) return false;
+  status = sotto_matcher_init(grammar, vocabulary, &params, matcher->memory.bytes, size, &matcher->matcher, &error);
   return check(env, status, &error);
 }
 
 void destroy(Matcher* matcher) {
-  release(matcher->memory);
+  sotto_posix_free(&matcher->memory);
   std::free(matcher);
 }
 
@@ -53,7 +52,7 @@ NATIVE(jlong, matcherNew)
 NATIVE(void, matcherFree)(JNIEnv*, jclass, jlong matcher) { destroy(as<Matcher>(matcher)); }
 
 NATIVE(jlong, matcherMemoryBytes)(JNIEnv*, jclass, jlong matcher) {
-  return static_cast<jlong>(as<Matcher>(matcher)->memory_size);
+  return static_cast<jlong>(as<Matcher>(matcher)->memory.size);
 }
 
 NATIVE(void, matcherReset)(JNIEnv* env, jclass, jlong matcher, jint sequence) {

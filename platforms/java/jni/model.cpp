@@ -1,11 +1,5 @@
 // Native methods of models.
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -18,54 +12,32 @@ using namespace sotto_jni;
 
 namespace {
 
-// Drops whole pages of a mapped file; an access reads them from the file again.
-void drop_pages(void*, const void* bytes, size_t size) {
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const uintptr_t first = (reinterpret_cast<uintptr_t>(bytes) + page - 1) / page * page;
-  const uintptr_t end = (reinterpret_cast<uintptr_t>(bytes) + size) / page * page;
-  if (end > first) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
-}
-
-void throw_io(JNIEnv* env, const char* path, int number) {
-  char message[512];
-  std::snprintf(message, sizeof message, "%.400s: %s", path, std::strerror(number));
-  jclass type = env->FindClass("java/io/IOException");
-  if (type != nullptr) env->ThrowNew(type, message);
-}
-
 bool map_file(JNIEnv* env, const char* path, Model* model) {
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  struct stat about = {};
-  void* bytes = MAP_FAILED;
-  if (file >= 0 && fstat(file, &about) == 0) {
-    model->file_size = static_cast<size_t>(about.st_size);
-    bytes = mmap(nullptr, model->file_size, PROT_READ, MAP_SHARED, file, 0);
+  char message[512];
+  if (sotto_posix_map_file(path, &model->mapping, message, sizeof message) != 0) {
+    jclass type = env->FindClass("java/io/IOException");
+    if (type != nullptr) env->ThrowNew(type, message);
+    return false;
   }
-  if (bytes == MAP_FAILED) throw_io(env, path, errno);
-  if (file >= 0) close(file);
-  if (bytes == MAP_FAILED) return false;
-  model->file = bytes;
-  model->is_mapped = true;
+  model->file = model->mapping.bytes;
+  model->file_size = model->mapping.size;
   return true;
 }
 
 bool copy_file(JNIEnv* env, jbyteArray bytes, Model* model) {
   const jsize length = env->GetArrayLength(bytes);
+  if (!allocate(env, static_cast<size_t>(length), &model->copy)) return false;
+  model->file = model->copy.bytes;
   model->file_size = static_cast<size_t>(length);
-  model->file = allocate(env, model->file_size);
-  if (model->file == nullptr) return false;
-  env->GetByteArrayRegion(bytes, 0, length, static_cast<jbyte*>(model->file));
+  env->GetByteArrayRegion(bytes, 0, length, static_cast<jbyte*>(model->copy.bytes));
   return true;
 }
 
 void destroy(JNIEnv* env, Model* model) {
   sotto_model_deinit(model->model);
-  if (model->is_mapped) {
-    munmap(model->file, model->file_size);
-  } else {
-    release(model->file);
-  }
-  release(model->memory);
+  sotto_posix_unmap_file(&model->mapping);
+  sotto_posix_free(&model->copy);
+  sotto_posix_free(&model->memory);
   if (model->callbacks != nullptr) env->DeleteGlobalRef(model->callbacks);
   std::free(model);
 }
@@ -78,7 +50,7 @@ bool read_params(JNIEnv* env, jobject from, const Model& model, sotto_model_para
     params->log = on_log;
     params->log_user_data = model.callbacks;
   }
-  if (model.is_mapped) params->release = drop_pages;
+  if (model.mapping.bytes != nullptr) params->release = sotto_posix_release;
   return true;
 }
 
@@ -86,12 +58,10 @@ bool init(JNIEnv* env, jobject from, Model* model) {
   sotto_model_params params;
   sotto_error error = new_error();
   if (!read_params(env, from, *model, &params)) return false;
-  sotto_status status = sotto_model_memory_size(model->file, model->file_size, &params, &model->memory_size, &error);
-  if (!check(env, status, &error)) return false;
-  model->memory = allocate(env, model->memory_size);
-  if (model->memory == nullptr) return false;
-  status = sotto_model_init(model->file, model->file_size, &params, model->memory, model->memory_size, &model->model,
-                            &error);
+  size_t size = 0;
+  sotto_status status = sotto_model_memory_size(model->file, model->file_size, &params, &size, &error);
+  if (!check(env, status, &error) || !allocate(env, size, &model->memory)) return false;
+  status = sotto_model_init(model->file, model->file_size, &params, model->memory.bytes, size, &model->model, &error);
   return check(env, status, &error);
 }
 
@@ -123,7 +93,7 @@ NATIVE(jlong, modelNew)
 NATIVE(void, modelFree)(JNIEnv* env, jclass, jlong model) { destroy(env, as<Model>(model)); }
 
 NATIVE(jlong, modelMemoryBytes)(JNIEnv*, jclass, jlong model) {
-  return static_cast<jlong>(as<Model>(model)->memory_size);
+  return static_cast<jlong>(as<Model>(model)->memory.size);
 }
 
 NATIVE(jlong, modelMemorySize)(JNIEnv* env, jclass, jbyteArray bytes, jobject from) {
@@ -134,7 +104,7 @@ NATIVE(jlong, modelMemorySize)(JNIEnv* env, jclass, jbyteArray bytes, jobject fr
   if (copy_file(env, bytes, &model) && read_params(env, from, model, &params)) {
     check(env, sotto_model_memory_size(model.file, model.file_size, &params, &size, &error), &error);
   }
-  release(model.file);
+  sotto_posix_free(&model.copy);
   return static_cast<jlong>(size);
 }
 

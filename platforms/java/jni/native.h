@@ -4,6 +4,7 @@
 
 #include <jni.h>
 #include <sotto.h>
+#include <sotto_posix.h>
 
 #include <cstddef>
 
@@ -13,40 +14,39 @@ namespace sotto_jni {
 
 struct Model {
   sotto_model* model;
-  void* file;
+  const void* file;  // the bytes of mapping or copy
   size_t file_size;
-  bool is_mapped;
-  void* memory;
-  size_t memory_size;
+  sotto_posix_mapping mapping;
+  sotto_posix_memory copy;
+  sotto_posix_memory memory;
   jobject callbacks;  // a global reference, or nullptr
 };
 
 struct Session {
   sotto_session* session;
-  void* memory;
+  sotto_posix_memory memory;
   jobject callbacks;
 };
 
 struct Vocabulary {
   sotto_vocabulary* vocabulary;
-  void* memory;
-  void* tokens;  // one block of the caller's tokens, or nullptr
+  sotto_posix_memory memory;
+  sotto_posix_memory tokens;  // the caller's tokens in one block
 };
 
 struct Grammar {
   const sotto_grammar* grammar;
-  void* memory;
+  sotto_posix_memory memory;
 };
 
 struct Matcher {
   sotto_matcher* matcher;
-  void* memory;
-  size_t memory_size;
+  sotto_posix_memory memory;
 };
 
 struct Sampler {
   sotto_sampler* sampler;
-  void* memory;
+  sotto_posix_memory memory;
   size_t vocabulary_size;
   jobject callbacks;
 };

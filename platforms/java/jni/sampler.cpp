@@ -11,7 +11,7 @@ using namespace sotto_jni;
 namespace {
 
 void destroy(JNIEnv* env, Sampler* sampler) {
-  release(sampler->memory);
+  sotto_posix_free(&sampler->memory);
   if (sampler->callbacks != nullptr) env->DeleteGlobalRef(sampler->callbacks);
   std::free(sampler);
 }
@@ -22,9 +22,9 @@ bool init(JNIEnv* env, const sotto_model* model, jint list_bytes, Sampler* sampl
   const auto lists = static_cast<uint32_t>(list_bytes);
   sotto_status status = sotto_sampler_memory_size(sampler->vocabulary_size, lists, &size, &error);
   if (!check(env, status, &error)) return false;
-  sampler->memory = allocate(env, size);
-  if (sampler->memory == nullptr) return false;
-  status = sotto_sampler_init(model, sampler->vocabulary_size, lists, sampler->memory, size, &sampler->sampler, &error);
+  if (!allocate(env, size, &sampler->memory)) return false;
+  status = sotto_sampler_init(model, sampler->vocabulary_size, lists, sampler->memory.bytes, size, &sampler->sampler,
+                              &error);
   return check(env, status, &error);
 }
 

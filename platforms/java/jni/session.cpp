@@ -14,7 +14,7 @@ sotto_session* session_of(jlong handle) { return as<Session>(handle)->session; }
 
 void destroy(JNIEnv* env, Session* session) {
   sotto_session_deinit(session->session);
-  release(session->memory);
+  sotto_posix_free(&session->memory);
   if (session->callbacks != nullptr) env->DeleteGlobalRef(session->callbacks);
   std::free(session);
 }
@@ -28,9 +28,8 @@ bool init(JNIEnv* env, const sotto_model* model, jobject from, Session* session)
   sotto_error error = new_error();
   sotto_status status = sotto_session_memory_size(model, &params, &size, &error);
   if (!check(env, status, &error)) return false;
-  session->memory = allocate(env, size);
-  if (session->memory == nullptr) return false;
-  status = sotto_session_init(model, &params, session->memory, size, &session->session, &error);
+  if (!allocate(env, size, &session->memory)) return false;
+  status = sotto_session_init(model, &params, session->memory.bytes, size, &session->session, &error);
   return check(env, status, &error);
 }
 
