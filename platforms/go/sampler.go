@@ -126,11 +126,15 @@ type SamplerInput struct {
 	Sequence       uint32   // which stream of random numbers
 }
 
-func (s *Sampler) with(input SamplerInput, f func(*C.sotto_sampler, *C.sotto_sampler_input, *C.sotto_error) C.sotto_status) error {
+func (s *Sampler) with(input SamplerInput,
+	f func(*C.sotto_sampler, *C.sotto_sampler_input, *C.sotto_error) C.sotto_status) error {
 	size := s.core.size
-	if len(input.Logits) != size || input.Allowed != nil && len(input.Allowed) < (size+63)/64 {
-		return &Error{InvalidArgument, fmt.Sprintf("%d logits and %d words for %d tokens", len(input.Logits),
-			len(input.Allowed), size), -1}
+	if len(input.Logits) != size {
+		return &Error{InvalidArgument, fmt.Sprintf("logits has %d elements; it must have %d", len(input.Logits), size), -1}
+	}
+	if words := (size + 63) / 64; input.Allowed != nil && len(input.Allowed) < words {
+		return &Error{InvalidArgument, fmt.Sprintf("allowed has %d words; it must have at least %d", len(input.Allowed),
+			words), -1}
 	}
 	var pinner runtime.Pinner
 	defer pinner.Unpin()

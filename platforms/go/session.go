@@ -103,7 +103,8 @@ func (s *Session) plain(f func(handle *C.sotto_session) C.sotto_status) (Status,
 }
 
 // attach replaces one object that the session uses; used may be nil.
-func (s *Session) attach(what string, used *resource, f func(handle *C.sotto_session, details *C.sotto_error) C.sotto_status) error {
+func (s *Session) attach(what string, used *resource,
+	f func(handle *C.sotto_session, details *C.sotto_error) C.sotto_status) error {
 	isNew := used != nil && used != s.core.attachment(what)
 	if isNew {
 		if err := used.attach(); err != nil {

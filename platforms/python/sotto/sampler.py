@@ -71,13 +71,13 @@ class Sampler(Resource):
 
     def _input(self, logits, history, allowed=None, generated_count=0, token_limit=0, sequence=0):
         if len(logits) != self.vocabulary_size:
-            raise ValueError(f"{len(logits)} logits for a vocabulary of {self.vocabulary_size}")
+            raise ValueError(f"logits has {len(logits)} elements; it must have {self.vocabulary_size}")
         floats = (ctypes.c_float * self.vocabulary_size)(*logits)
         tokens, count = tokens_in(history, "history")
         words = None
         if allowed is not None:
             if 64 * len(allowed) < self.vocabulary_size:
-                raise ValueError("too few words of allowed tokens")
+                raise ValueError(f"allowed has {len(allowed)} words; it must have at least {(self.vocabulary_size + 63) // 64}")
             words, _ = integers_in(abi.u64, allowed, "allowed")
         given = abi.SamplerInput(sequence=integer(abi.u32, sequence, "sequence"), logits=floats, allowed=words,
                                   history=tokens, history_count=count,

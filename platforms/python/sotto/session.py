@@ -233,7 +233,7 @@ class Session(Resource):
         """Searches for several continuations of the stream, best first; the stream itself does not change."""
         params, filler, error = changed(SearchParams, params, changes), Filler(), abi.Error()
         if params.phrase_groups is not None and len(params.phrase_groups) != len(params.phrases or ()):
-            raise ValueError("phrase_groups must have a number for each phrase")
+            raise ValueError(f"phrase_groups has {len(params.phrase_groups)} elements; it must have one per phrase")
         given = filler.fill(abi.SearchParams, params, similarity=self._callbacks.similarity(params.similarity),
                             on_step=self._callbacks.step(params.on_step))
         found, count = ctypes.POINTER(abi.Sequence)(), ctypes.c_size_t()

@@ -44,7 +44,7 @@ class Vocabulary {
 
   static Result<Vocabulary> create(const VocabularyTokens& tokens) {
     if (!tokens.special.empty() && tokens.special.size() != tokens.texts.size()) {
-      SOTTO_HPP_FAIL_(Error(SOTTO_INVALID_ARGUMENT, "special is not as long as texts"));
+      SOTTO_HPP_FAIL_(Error(SOTTO_INVALID_ARGUMENT, "special must have as many elements as texts"));
     }
     auto state = std::make_shared<State>();
     state->offsets.push_back(0);

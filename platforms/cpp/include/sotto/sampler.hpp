@@ -112,7 +112,7 @@ class Sampler {
     return input.logits.size() == state_->vocabulary_size && (input.allowed.empty() || input.allowed.size() >= words);
   }
   static Error wrong_size() {
-    return Error(SOTTO_INVALID_ARGUMENT, "logits or allowed are not of the vocabulary's size");
+    return Error(SOTTO_INVALID_ARGUMENT, "logits must have one element per token, allowed one bit per token");
   }
 
   static sotto_sampler_input lower(const SamplerInput& input) {

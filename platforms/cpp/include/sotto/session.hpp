@@ -219,7 +219,7 @@ class Session {
   Result<std::vector<Sequence>> search(const SearchParams& params = {}, Status* ended = nullptr) {
     sotto_search_params lowered = params;
     if (!params.phrase_groups.empty() && params.phrase_groups.size() != params.phrases.size()) {
-      SOTTO_HPP_FAIL_(Error(SOTTO_INVALID_ARGUMENT, "phrase_groups is not as long as phrases"));
+      SOTTO_HPP_FAIL_(Error(SOTTO_INVALID_ARGUMENT, "phrase_groups must have as many elements as phrases"));
     }
     const detail::TokenLists phrases(params.phrases);
     phrases.lower_to(lowered.phrases, lowered.phrase_count);

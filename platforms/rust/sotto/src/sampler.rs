@@ -144,10 +144,11 @@ impl Sampler {
     fn lower(&self, input: &SamplerInput<'_>) -> Result<sys::sotto_sampler_input> {
         let words = (self.vocabulary_size + 63) / 64;
         if input.logits.len() != self.vocabulary_size {
-            return Err(Error::invalid("logits are not as many as the vocabulary has tokens"));
+            let (count, size) = (input.logits.len(), self.vocabulary_size);
+            return Err(Error::invalid(format!("logits has {count} elements; it must have {size}")));
         }
         if input.allowed.map_or(false, |allowed| allowed.len() < words) {
-            return Err(Error::invalid("allowed has fewer bits than the vocabulary has tokens"));
+            return Err(Error::invalid(format!("allowed must have at least {words} words")));
         }
         Ok(sys::sotto_sampler_input {
             struct_size: std::mem::size_of::<sys::sotto_sampler_input>() as u32,

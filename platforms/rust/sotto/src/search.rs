@@ -73,12 +73,11 @@ unsafe extern "C" fn call_step(call: *mut c_void, sequence: u32, token: Token) -
 impl Session {
     /// Returns continuations of the stream, which does not change; to continue with one, prefill its tokens.
     pub fn search(&mut self, params: SearchParams<'_>) -> Result<SearchResult> {
-        let count_of = |list: Option<usize>| list.unwrap_or(0);
-        let groups = count_of(params.phrase_groups.as_ref().map(Vec::len));
-        let phrases = count_of(params.phrases.as_ref().map(Vec::len));
+        let groups = params.phrase_groups.as_ref().map_or(0, Vec::len);
+        let phrases = params.phrases.as_ref().map_or(0, Vec::len);
         if groups != 0 && groups != phrases {
             return Err(Error::invalid(format!(
-                "phrase_groups has {groups} elements; it must have as many as phrases, {phrases}"
+                "phrase_groups has {groups} elements; it must have {phrases}, one per phrase"
             )));
         }
         let panics = std::sync::Arc::clone(&self.panics);

@@ -114,7 +114,7 @@ public final class Sampler: @unchecked Sendable {
     _ input: Input, _ call: (OpaquePointer, inout sotto_sampler_input) throws -> Result
   ) throws -> Result {
     guard input.logits.count == vocabularySize, 64 * (input.allowed?.count ?? vocabularySize) >= vocabularySize else {
-      throw SottoError(.invalidArgument, "\(input.logits.count) logits for \(vocabularySize) tokens")
+      throw SottoError(.invalidArgument, "logits must have \(vocabularySize) elements, allowed one bit for each")
     }
     let arena = Arena()
     var given = sotto_sampler_input()

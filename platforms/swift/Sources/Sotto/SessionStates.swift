@@ -43,7 +43,7 @@ extension Session {
   /// Searches for several continuations of the stream, best first; the stream itself does not change.
   public func search(_ parameters: SearchParameters = SearchParameters()) throws -> [FoundSequence] {
     if let groups = parameters.phraseGroups, groups.count != parameters.phrases.count {
-      throw SottoError(.invalidArgument, "\(groups.count) phrase groups for \(parameters.phrases.count) phrases")
+      throw SottoError(.invalidArgument, "phrase_groups has \(groups.count) elements; it must have one per phrase")
     }
     let arena = Arena()
     return try run { session in

@@ -89,7 +89,7 @@ public final class Matcher extends Owned {
     /** Returns the text that must follow, at most capacity bytes of it. */
     public byte[] forcedText(int sequence, int capacity) {
         if (capacity < 0) {
-            throw new IllegalArgumentException("capacity is " + capacity);
+            throw new IllegalArgumentException("capacity is " + capacity + "; it must be at least 0");
         }
         return resource.run(matcher -> Native.matcherForcedText(matcher, sequence, capacity));
     }

@@ -105,10 +105,12 @@ public final class Sampler extends Owned {
 
     private void check(float[] logits, long[] allowed) {
         if (logits.length != vocabularySize) {
-            throw new IllegalArgumentException(logits.length + " logits for " + vocabularySize + " tokens");
+            throw new IllegalArgumentException("logits has " + logits.length + " elements; it must have " + vocabularySize);
         }
-        if (allowed != null && allowed.length < (vocabularySize + 63) / 64) {
-            throw new IllegalArgumentException("too few words of allowed tokens");
+        int words = (vocabularySize + 63) / 64;
+        if (allowed != null && allowed.length < words) {
+            throw new IllegalArgumentException(
+                    "allowed has " + allowed.length + " words; it must have at least " + words);
         }
     }
 }
