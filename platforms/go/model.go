@@ -115,7 +115,7 @@ func (m *Model) Close() {
 	m.core.close()
 }
 
-// call runs f and keeps the model alive meanwhile.
+// call runs f while the model is kept alive.
 func (m *Model) call(f func(handle *C.sotto_model) error) error {
 	if err := m.core.retain(); err != nil {
 		return err

@@ -51,7 +51,7 @@ func (m *Model) NewSession(params *SessionParams) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := m.core.retain(); err != nil { // closed meanwhile
+	if err := m.core.retain(); err != nil { // it has been closed since
 		C.sotto_session_deinit(core.handle)
 		core.memory.free()
 		return nil, err

@@ -41,9 +41,9 @@ def _candidates():
     if named := os.environ.get("SOTTO_LIBRARY"):
         return [named]
     name = "libsotto.dylib" if sys.platform == "darwin" else "libsotto.so"
-    beside = pathlib.Path(__file__).with_name(name)
+    packaged = pathlib.Path(__file__).with_name(name)
     versioned = "libsotto.1.dylib" if sys.platform == "darwin" else "libsotto.so.1"
-    return [str(beside)] if beside.exists() else [versioned, ctypes.util.find_library("sotto") or name]
+    return [str(packaged)] if packaged.exists() else [versioned, ctypes.util.find_library("sotto") or name]
 
 
 def _load() -> ctypes.CDLL:

@@ -25,7 +25,7 @@ _NO_LIMIT = ctypes.c_size_t(-1).value
 class Session(Resource):
     """One stream of text. A session belongs to one thread at a time; only cancel and close may come from another.
 
-    `stop_reason` is why the newest text ended, None while it goes on.
+    `stop_reason` is the reason why the newest text ended, None while it continues.
     """
 
     def __init__(self, model: Model, params: SessionParams | None = None, **changes):

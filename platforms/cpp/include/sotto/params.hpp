@@ -75,7 +75,7 @@ struct SearchParams : sotto_search_params {
   std::vector<std::vector<Token>> phrases;
   std::vector<uint32_t> phrase_groups;  // as many as phrases, or none
   std::function<double(Tokens a, Tokens b)> similarity;
-  std::function<bool(uint32_t sequence, Token token)> on_step;  // true goes on
+  std::function<bool(uint32_t sequence, Token token)> on_step;  // true continues the search
 };
 
 // One continuation that a search returned.

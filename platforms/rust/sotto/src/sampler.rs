@@ -145,7 +145,9 @@ impl Sampler {
         let words = (self.vocabulary_size + 63) / 64;
         if input.logits.len() != self.vocabulary_size {
             let (count, size) = (input.logits.len(), self.vocabulary_size);
-            return Err(Error::invalid(format!("logits has {count} elements; it must have {size}")));
+            return Err(Error::invalid(format!(
+                "logits has {count} elements; it must have {size}"
+            )));
         }
         if input.allowed.map_or(false, |allowed| allowed.len() < words) {
             return Err(Error::invalid(format!("allowed must have at least {words} words")));

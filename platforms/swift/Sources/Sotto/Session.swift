@@ -1,7 +1,7 @@
 import CSotto
 import Dispatch
 
-/// One stream of text over a model. One call runs at a time; others throw BusyError meanwhile, but cancel and close may
+/// One stream of text over a model. One call runs at a time; other calls throw BusyError, but cancel and close may
 /// be called from any thread.
 public final class Session: @unchecked Sendable {
   let resource: Resource

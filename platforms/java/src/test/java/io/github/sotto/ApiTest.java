@@ -190,7 +190,7 @@ final class ApiTest {
                 same(session.next(), null);
                 way.run();
                 same(session.stopReason(), Status.OK);
-                check(session.next() != null, "goes on");
+                check(session.next() != null, "the text continues");
             }
             session.reset();
             String whole = text(other, "It was", 8);
