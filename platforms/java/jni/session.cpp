@@ -1,4 +1,5 @@
-// Native methods of sessions: parameters and the stream.
+// Native methods of sessions: parameters, the stream, scores, searches, saved states and information.
+
 #include <cstdlib>
 
 #include "platforms/java/jni/fields.h"
@@ -31,6 +32,39 @@ bool init(JNIEnv* env, const sotto_model* model, jobject from, Session* session)
   if (!allocate(env, size, &session->memory)) return false;
   status = sotto_session_init(model, &params, session->memory.bytes, size, &session->session, &error);
   return check(env, status, &error);
+}
+
+jobjectArray new_sequences(JNIEnv* env, const sotto_sequence* sequences, size_t count) {
+  const Library& java = library();
+  jobjectArray array = env->NewObjectArray(static_cast<jsize>(count), java.sequence_class, nullptr);
+  for (size_t i = 0; array != nullptr && i < count; ++i) {
+    const sotto_sequence& sequence = sequences[i];
+    jintArray tokens = new_ints(env, sequence.tokens, sequence.token_count);
+    if (tokens == nullptr) return nullptr;
+    jobject made = env->NewObject(java.sequence_class, java.new_sequence, tokens, sequence.score,
+                                  sequence.log_probability, sequence.stop, static_cast<jint>(sequence.index));
+    if (made == nullptr) return nullptr;
+    env->SetObjectArrayElement(array, static_cast<jsize>(i), made);
+    if (env->ExceptionCheck()) return nullptr;
+    env->DeleteLocalRef(made);
+    env->DeleteLocalRef(tokens);
+  }
+  return array;
+}
+
+// Reads the group numbers of phrases, which are int[] in Java.
+bool read_groups(JNIEnv* env, jintArray groups, Arena* arena, sotto_search_params* params) {
+  if (groups == nullptr) return true;
+  const sotto_token* numbers;
+  size_t count;
+  if (!read_tokens(env, groups, arena, &numbers, &count)) return false;
+  if (count != params->phrase_count) {
+    jclass type = env->FindClass("java/lang/IllegalArgumentException");
+    if (type != nullptr) env->ThrowNew(type, "phraseGroups must have a number for each phrase");
+    return false;
+  }
+  params->phrase_groups = reinterpret_cast<const uint32_t*>(numbers);
+  return true;
 }
 
 }  // namespace
@@ -142,3 +176,119 @@ NATIVE(void, sessionRewind)(JNIEnv* env, jclass, jlong session, jlong token_coun
 }
 
 NATIVE(void, sessionReset)(JNIEnv*, jclass, jlong session) { sotto_session_reset(session_of(session)); }
+
+NATIVE(jfloatArray, sessionLogits)(JNIEnv* env, jclass, jlong session) {
+  const float* values;
+  size_t count;
+  const sotto_status status = sotto_session_logits(session_of(session), &values, &count);
+  return check_whole(env, status) ? new_floats(env, values, count) : nullptr;
+}
+
+NATIVE(jfloatArray, sessionHidden)(JNIEnv* env, jclass, jlong session) {
+  const float* values;
+  size_t count;
+  const sotto_status status = sotto_session_hidden(session_of(session), &values, &count);
+  return check_whole(env, status) ? new_floats(env, values, count) : nullptr;
+}
+
+NATIVE(jfloatArray, sessionScore)
+(JNIEnv* env, jclass, jlong session, jintArray from, jobject to) {
+  Arena arena;
+  const sotto_token* tokens;
+  size_t count;
+  if (!read_tokens(env, from, &arena, &tokens, &count)) return nullptr;
+  auto* each = arena.array<float>(env, count);
+  if (each == nullptr) return nullptr;
+  sotto_score score = {};
+  score.struct_size = sizeof score;
+  const sotto_status status = sotto_session_score(session_of(session), tokens, count, each, &score);
+  if (!check_whole(env, status)) return nullptr;
+  write_fields(env, &score, kScoreFields, to);
+  return env->ExceptionCheck() ? nullptr : new_floats(env, each, count);
+}
+
+NATIVE(jfloatArray, sessionEmbed)
+(JNIEnv* env, jclass, jlong session, jintArray from, jint pooling, jint size) {
+  Arena arena;
+  const sotto_token* tokens;
+  size_t count;
+  if (!read_tokens(env, from, &arena, &tokens, &count)) return nullptr;
+  auto* embedding = arena.array<float>(env, static_cast<size_t>(size));
+  if (embedding == nullptr) return nullptr;
+  const sotto_status status = sotto_session_embed(session_of(session), tokens, count, pooling, embedding);
+  return check_whole(env, status) ? new_floats(env, embedding, static_cast<size_t>(size)) : nullptr;
+}
+
+NATIVE(jobjectArray, sessionSearch)
+(JNIEnv* env, jclass, jlong session, jobject from, jintArray groups, jboolean compares, jboolean steps) {
+  Arena arena;
+  sotto_search_params params;
+  sotto_search_params_init(&params, sizeof params);
+  if (!read_fields(env, from, kSearchParamsFields, &arena, &params)) return nullptr;
+  if (!read_groups(env, groups, &arena, &params)) return nullptr;
+  if (compares) {
+    params.similarity = on_similarity;
+    params.similarity_user_data = as<Session>(session)->callbacks;
+  }
+  if (steps) {
+    params.on_step = on_step;
+    params.step_user_data = as<Session>(session)->callbacks;
+  }
+  const sotto_sequence* sequences = nullptr;
+  size_t count = 0;
+  sotto_error error = new_error();
+  const sotto_status status = sotto_session_search(session_of(session), &params, &sequences, &count, &error);
+  if (!check(env, status, &error)) return nullptr;
+  if (count == 0 && !check_whole(env, status)) return nullptr;
+  return new_sequences(env, sequences, count);
+}
+
+NATIVE(jbyteArray, sessionSave)(JNIEnv* env, jclass, jlong session) {
+  Arena arena;
+  size_t size = 0;
+  if (!check(env, sotto_session_saved_size(session_of(session), &size))) return nullptr;
+  char* bytes = arena.array<char>(env, size);
+  if (bytes == nullptr) return nullptr;
+  const sotto_status status = sotto_session_save(session_of(session), bytes, size, &size);
+  return check(env, status) ? new_bytes(env, bytes, size) : nullptr;
+}
+
+NATIVE(void, sessionRestore)(JNIEnv* env, jclass, jlong session, jbyteArray state) {
+  Arena arena;
+  const char* bytes;
+  size_t size;
+  sotto_error error = new_error();
+  if (!read_bytes(env, state, &arena, &bytes, &size)) return;
+  check(env, sotto_session_restore(session_of(session), bytes, size, &error), &error);
+}
+
+NATIVE(void, sessionFork)(JNIEnv* env, jclass, jlong from, jlong to) {
+  sotto_error error = new_error();
+  check(env, sotto_session_fork(session_of(from), session_of(to), &error), &error);
+}
+
+NATIVE(void, sessionInfo)(JNIEnv* env, jclass, jlong session, jobject to) {
+  sotto_session_info info = {};
+  info.struct_size = sizeof info;
+  if (check(env, sotto_session_get_info(session_of(session), &info))) {
+    write_fields(env, &info, kSessionInfoFields, to);
+  }
+}
+
+NATIVE(void, sessionTimings)(JNIEnv* env, jclass, jlong session, jobject to) {
+  sotto_session_timings timings = {};
+  timings.struct_size = sizeof timings;
+  if (check(env, sotto_session_get_timings(session_of(session), &timings))) {
+    write_fields(env, &timings, kSessionTimingsFields, to);
+  }
+}
+
+NATIVE(void, sessionResetTimings)(JNIEnv*, jclass, jlong session) { sotto_session_reset_timings(session_of(session)); }
+
+NATIVE(void, sessionSpeculationInfo)(JNIEnv* env, jclass, jlong session, jobject to) {
+  sotto_speculation_info info = {};
+  info.struct_size = sizeof info;
+  if (check(env, sotto_session_get_speculation_info(session_of(session), &info))) {
+    write_fields(env, &info, kSpeculationInfoFields, to);
+  }
+}
