@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "capi/sotto_handles.h"
-#include "runtime/grammar/vocabulary/prepared_vocabulary.h"
+#include "runtime/grammar/vocabulary/model_vocabulary.h"
 
 using sotto::Model;
 using sotto::ModelConfig;

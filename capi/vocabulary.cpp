@@ -1,6 +1,5 @@
 #include "capi/sotto_handles.h"
 #include "runtime/grammar/vocabulary/model_vocabulary.h"
-#include "runtime/grammar/vocabulary/vocabulary_memory.h"
 
 using sotto::Status;
 using sotto::Vocabulary;

@@ -18,7 +18,7 @@
 #include "kernels/linear/int4.h"
 #include "runtime/base/arena.h"
 #include "runtime/base/xxhash64.h"
-#include "runtime/grammar/vocabulary/prepared_vocabulary.h"
+#include "runtime/grammar/vocabulary/model_vocabulary.h"
 #include "runtime/model/file_header.h"
 
 namespace sotto {

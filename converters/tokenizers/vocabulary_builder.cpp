@@ -4,7 +4,6 @@
 #include <new>
 
 #include "runtime/grammar/vocabulary/model_vocabulary.h"
-#include "runtime/grammar/vocabulary/prepared_vocabulary.h"
 
 namespace sotto {
 namespace {

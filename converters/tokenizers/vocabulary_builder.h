@@ -9,7 +9,7 @@
 
 namespace sotto {
 
-// The arrays that PreparedVocabulary (runtime/grammar/vocabulary/prepared_vocabulary.h) refers to.
+// The arrays that PreparedVocabulary (runtime/grammar/vocabulary/model_vocabulary.h) refers to.
 struct VocabularyData {
   uint32_t text_count = 0;
   uint32_t node_count = 0;

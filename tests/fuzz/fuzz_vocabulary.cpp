@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/grammar/vocabulary/prepared_vocabulary.h"
+#include "runtime/grammar/vocabulary/model_vocabulary.h"
 #include "tests/fuzz/fuzz_bytes.h"
 
 namespace {

@@ -6,7 +6,7 @@
 namespace sotto {
 namespace {
 
-// What may follow in a character: its next byte's range and the state behind it.
+// The range of the next byte inside a character, and the state after it (Unicode, table 3-7).
 struct Expected {
   uint8_t first;
   uint8_t last;
@@ -17,37 +17,37 @@ constexpr Expected kInside[kUtf8States] = {
     {},  // between characters
     {0x80, 0xBF, 0},
     {0x80, 0xBF, 1},
-    {0x80, 0xBF, 2},  // one, two, three bytes to go
-    {0xA0, 0xBF, 1},  // behind E0
-    {0x80, 0x9F, 1},  // behind ED
-    {0x90, 0xBF, 2},  // behind F0
-    {0x80, 0x8F, 2},  // behind F4
+    {0x80, 0xBF, 2},  // one, two, three bytes are left
+    {0xA0, 0xBF, 1},  // after E0
+    {0x80, 0x9F, 1},  // after ED
+    {0x90, 0xBF, 2},  // after F0
+    {0x80, 0x8F, 2},  // after F4
 };
 
 constexpr uint64_t kOnes = 0x0101010101010101;
 
-// The top bit of each byte of a word: whether the slice holds the kind.
-uint64_t held(TokenPrefilter slice, uint64_t kinds) {
+// Compares eight summaries with the prefilter. Returns in the top bit of each byte whether it holds.
+uint64_t held(TokenPrefilter prefilter, uint64_t summaries) {
   constexpr uint64_t kClassBits = (1u << kCharClassCount) - 1;
-  const uint64_t foreign = kinds & (kOnes * (kClassBits & ~uint64_t{slice.classes}));
+  const uint64_t foreign = summaries & (kOnes * (kClassBits & ~uint64_t{prefilter.classes}));
   const uint64_t is_foreign = foreign + kOnes * 0x7F;
-  const uint64_t lengths = kinds >> kCharClassCount & kOnes * (0xFF >> kCharClassCount);
-  const uint64_t is_short = kOnes * (0x80u | slice.length) - lengths;
+  const uint64_t lengths = summaries >> kCharClassCount & kOnes * (0xFF >> kCharClassCount);
+  const uint64_t is_short = kOnes * (0x80u | prefilter.length) - lengths;
   return is_short & ~is_foreign & kOnes * 0x80;
 }
 
-// Eight kinds from `kinds` on, the first one lowest.
-uint64_t load_kinds(const TextSummary* kinds) {
+// Loads eight summaries, the first one lowest.
+uint64_t load_summaries(const TextSummary* summaries) {
   uint64_t eight = 0;
   if constexpr (std::endian::native == std::endian::little) {
-    std::memcpy(&eight, kinds, 8);
+    std::memcpy(&eight, summaries, 8);
   } else {
-    for (size_t k = 0; k < 8; ++k) eight |= uint64_t{kinds[k]} << 8 * k;
+    for (size_t k = 0; k < 8; ++k) eight |= uint64_t{summaries[k]} << 8 * k;
   }
   return eight;
 }
 
-// The top bits of eight bytes, moved together.
+// Gathers the top bits of eight bytes.
 uint64_t top_bits(uint64_t bytes) { return (bytes >> 7 & kOnes) * 0x0102040810204080 >> 56; }
 
 }  // namespace
@@ -103,21 +103,21 @@ bool ends_inside(std::span<const char> text) {
   return false;
 }
 
-uint64_t summaries_of_length(const TextSummary* kinds, uint8_t length) {
+uint64_t summaries_of_length(const TextSummary* summaries, uint8_t length) {
   uint64_t word = 0;
   for (size_t i = 0; i < 64; i += 8) {
-    const uint64_t lengths = load_kinds(kinds + i) >> kCharClassCount & kOnes * (0xFF >> kCharClassCount);
+    const uint64_t lengths = load_summaries(summaries + i) >> kCharClassCount & kOnes * (0xFF >> kCharClassCount);
     const uint64_t differs = (lengths ^ kOnes * length) + kOnes * 0x7F;
     word |= top_bits(~differs) << i;
   }
   return word;
 }
 
-void fill_mask(TokenPrefilter slice, std::span<const TextSummary> kinds, uint64_t* words) {
-  for (size_t begin = 0; begin < kinds.size(); begin += 64) {
+void fill_mask(TokenPrefilter prefilter, std::span<const TextSummary> summaries, uint64_t* words) {
+  for (size_t begin = 0; begin < summaries.size(); begin += 64) {
     uint64_t word = 0;
     for (size_t i = 0; i < 64; i += 8) {
-      word |= top_bits(held(slice, load_kinds(kinds.data() + begin + i))) << i;
+      word |= top_bits(held(prefilter, load_summaries(summaries.data() + begin + i))) << i;
     }
     words[begin / 64] = word;
   }

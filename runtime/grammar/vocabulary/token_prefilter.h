@@ -1,5 +1,10 @@
-// Token sets prepared with the vocabulary, so that a mask can start from thousands of tokens
-// at once: texts of at most n characters of some classes.
+// Token sets prepared with the vocabulary, from which the search for a mask can start with thousands of tokens at once.
+//
+// Characters are divided into five classes, small enough in number that a text's classes fit a bit set. Characters that
+// a JSON string must escape, and bytes that are not UTF-8, belong to none, so texts of these classes are what may stand
+// inside a JSON string. The summary of a text is one byte: the classes that occur in it and the class of its length. A
+// prefilter is a bit set of classes and a greatest length; it holds the texts that are within both, and the summaries
+// of 64 tokens are compared with it at a time, eight per word.
 #pragma once
 
 #include <cstddef>
@@ -8,38 +13,37 @@
 
 namespace sotto {
 
-// Changes whenever token kinds do: prepared vocabularies hold them. Sorts are in compiled
-// grammars, too (kGrammarVersion).
+// Increased when summaries change, as prepared vocabularies hold them. Compiled grammars hold character classes; their
+// version is kGrammarVersion.
 inline constexpr uint32_t kPrefilterVersion = 2;
 
-// Sorts of characters. What a JSON string must escape is of no sort.
+// Character classes, as bits.
 inline constexpr uint32_t kCharClassCount = 5;
 inline constexpr uint8_t kLowerClass = 1;
 inline constexpr uint8_t kUpperClass = 2;
 inline constexpr uint8_t kDigitClass = 4;  // and _
 inline constexpr uint8_t kSpaceClass = 8;
-inline constexpr uint8_t kOtherClass = 16;  // other ASCII, and all beyond it
+inline constexpr uint8_t kOtherClass = 16;  // other ASCII, and everything beyond ASCII
 inline constexpr uint8_t kAllClasses = (1u << kCharClassCount) - 1;
-// Of the character that begins with the byte; 0: none.
+// Returns the class of the characters that begin with the byte, or 0.
 uint8_t char_class_of(uint8_t byte);
 
-// States inside a UTF-8 character; 0 is between characters.
+// A deterministic automaton for UTF-8 characters that have a class. State 0 is between characters.
 inline constexpr uint32_t kUtf8States = 8;
 inline constexpr uint8_t kUtf8Reject = 0xFF;
-// Of characters that have a sort.
 uint8_t utf8_step(uint32_t state, uint8_t byte);
 
-// Length classes: most characters of a text. One class more is for texts outside all slices.
+// Length classes, by the greatest number of characters. Texts outside all prefilters have one class more.
 inline constexpr uint32_t kLengthCount = 7;
 inline constexpr uint32_t kLengthCharacters[kLengthCount] = {2, 4, 6, 8, 11, 16, UINT32_MAX};
 
-// What decides which slices hold a text: its classes, and above them its length class.
+// The character classes of a text, and above them its length class.
 using TextSummary = uint8_t;
 inline constexpr TextSummary kOutsidePrefilters = kLengthCount << kCharClassCount;
 TextSummary summarize(std::span<const char> text);
-// Whether a text that some slice holds ends inside a character.
+// Returns whether a text that some prefilter holds ends inside a character.
 bool ends_inside(std::span<const char> text);
-// Of both texts: in the slices that hold them both.
+// Returns the summary of two texts together: the prefilters that hold both hold it.
 constexpr TextSummary join_summaries(TextSummary a, TextSummary b) {
   constexpr uint32_t kClassBits = (1u << kCharClassCount) - 1;
   const uint32_t length = (a > b ? a : b) & ~kClassBits;
@@ -48,18 +52,18 @@ constexpr TextSummary join_summaries(TextSummary a, TextSummary b) {
 
 struct TokenPrefilter {
   uint8_t classes = 0;
-  uint8_t length = 0;  // class
+  uint8_t length = 0;  // length class
 
-  // Also true for all subtrees of such kinds.
-  bool holds(TextSummary kind) const {
-    return (kind & ~classes & ((1u << kCharClassCount) - 1)) == 0 && kind >> kCharClassCount <= length;
+  // Returns whether all texts with this summary are in the prefilter; for a trie node, all tokens of its subtree.
+  bool holds(TextSummary summary) const {
+    return (summary & ~classes & ((1u << kCharClassCount) - 1)) == 0 && summary >> kCharClassCount <= length;
   }
   bool operator==(const TokenPrefilter&) const = default;
 };
 
-// Writes, bit by bit, which of the kinds the slice holds. `kinds`: 64 for each word.
-void fill_mask(TokenPrefilter slice, std::span<const TextSummary> kinds, uint64_t* words);
-// Which of 64 kinds are of the length class.
-uint64_t summaries_of_length(const TextSummary* kinds, uint8_t length);
+// Writes a mask of the texts that the prefilter holds. `summaries`: 64 for each word.
+void fill_mask(TokenPrefilter prefilter, std::span<const TextSummary> summaries, uint64_t* words);
+// Returns which of 64 summaries have the length class, as bits.
+uint64_t summaries_of_length(const TextSummary* summaries, uint8_t length);
 
 }  // namespace sotto

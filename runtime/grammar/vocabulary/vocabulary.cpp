@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 namespace sotto {
 namespace {
@@ -13,12 +14,12 @@ size_t common_prefix(std::span<const char> a, std::span<const char> b) {
   return common;
 }
 
-// Writes nodes in order; those of the current token's prefixes are still open.
+// Writes the nodes of tokens that come in byte order. Those of the newest token's prefixes are still open.
 class TrieWriter {
  public:
   explicit TrieWriter(const VocabularyArrays& arrays) : arrays_(arrays) {}
 
-  void add(std::span<const char> bytes, uint32_t rank, TextSummary kind) {
+  void add(std::span<const char> bytes, uint32_t rank, TextSummary summary) {
     close(common_prefix(previous_, bytes));
     while (depth_ < bytes.size()) {
       first_tokens_[depth_] = rank;
@@ -29,7 +30,7 @@ class TrieWriter {
     }
     for (uint32_t i = 0; i < depth_; ++i) {
       TextSummary& known = arrays_.node_summaries[path_[i]];
-      known = join_summaries(known, kind);
+      known = join_summaries(known, summary);
     }
     previous_ = bytes;
   }
@@ -56,17 +57,92 @@ class TrieWriter {
   uint8_t bytes_[TrieNode::kMaxDepth] = {};
 };
 
+// The order of tokens in the trie.
+bool comes_before(const VocabularySource& source, uint32_t a, uint32_t b) {
+  const auto x = source.token(a);
+  const auto y = source.token(b);
+  const int compared = std::memcmp(x.data(), y.data(), std::min(x.size(), y.size()));
+  if (compared != 0) return compared < 0;
+  return x.size() != y.size() ? x.size() < y.size() : a < b;
+}
+
+// Counts the nodes that tokens in order add after one with the text `before`.
+size_t count_trie_nodes(const VocabularySource& source, std::span<const uint32_t> order,
+                        std::span<const char> before = {}) {
+  size_t count = 0;
+  for (const uint32_t token : order) {
+    const auto bytes = source.token(token);
+    count += bytes.size() - common_prefix(before, bytes);
+    before = bytes;
+  }
+  return count;
+}
+
+constexpr uint32_t kMaxCountedTokens = 1u << 18;
+
+// Yields the tokens with text in order, in batches, without the memory to sort them all: each batch is the smallest
+// tokens, kept in a heap, that come after the batch before.
+class TokenBatches {
+ public:
+  explicit TokenBatches(const VocabularySource& source) : source_(source) {}
+
+  std::span<const uint32_t> next() {
+    const auto before = [this](uint32_t a, uint32_t b) { return comes_before(source_, a, b); };
+    const uint32_t last = count_ == 0 ? 0 : batch_[count_ - 1];
+    const bool is_first = count_ == 0;
+    count_ = 0;
+    for (uint32_t token = 0; token < source_.token_count(); ++token) {
+      if (source_.text(token).empty() || (!is_first && !before(last, token))) continue;
+      if (count_ == kBatch) {
+        if (!before(token, batch_[0])) continue;
+        std::pop_heap(batch_, batch_ + count_--, before);
+      }
+      batch_[count_++] = token;
+      std::push_heap(batch_, batch_ + count_, before);
+    }
+    std::sort_heap(batch_, batch_ + count_, before);
+    return {batch_, count_};
+  }
+
+ private:
+  static constexpr uint32_t kBatch = 4096;
+
+  const VocabularySource& source_;
+  uint32_t count_ = 0;
+  uint32_t batch_[kBatch];
+};
+
+size_t count_nodes(const VocabularySource& source) {
+  TokenBatches batches(source);
+  size_t count = 0;
+  std::span<const char> last;
+  for (;;) {
+    const auto batch = batches.next();
+    if (batch.empty()) return count;
+    count += count_trie_nodes(source, batch, last);
+    last = source.token(batch.back());
+  }
+}
+
+size_t bound_nodes(const VocabularySource& source) {
+  size_t count = 0;
+  for (uint32_t token = 0; token < source.token_count(); ++token) {
+    count += source.text(token).size();
+  }
+  return count;
+}
+
 }  // namespace
 
 Status check_vocabulary(const VocabularySource& source, uint32_t* text_count, Error* error) {
   const uint32_t count = source.token_count();
   if (count == 0 || count > TrieNode::kMaxIndex || source.bytes.size() > TrieNode::kMaxIndex) {
     return fail(error, Status::kInvalidArgument, "vocabulary of ", count,
-                " tokens, must be 1 to 16777215, of as many bytes at most");
+                " tokens; it must have 1 to 16777215 tokens, of at most as many bytes");
   }
   for (const int32_t token : source.end_tokens) {
     if (token < 0 || static_cast<uint32_t>(token) >= count) {
-      return fail(error, Status::kInvalidArgument, "end_tokens: one is beyond the vocabulary");
+      return fail(error, Status::kInvalidArgument, "end_tokens: one of them is not in the vocabulary");
     }
   }
   *text_count = 0;
@@ -76,19 +152,11 @@ Status check_vocabulary(const VocabularySource& source, uint32_t* text_count, Er
     }
     const size_t size = source.text(token).size();
     if (size > TrieNode::kMaxDepth) {
-      return fail(error, Status::kInvalidArgument, "token ", token, " has ", size, " bytes, more than 255");
+      return fail(error, Status::kInvalidArgument, "token ", token, " has ", size, " bytes; it must have at most 255");
     }
     *text_count += size > 0 ? 1 : 0;
   }
   return Status::kOk;
-}
-
-bool comes_before(const VocabularySource& source, uint32_t a, uint32_t b) {
-  const auto x = source.token(a);
-  const auto y = source.token(b);
-  const int compared = std::memcmp(x.data(), y.data(), std::min(x.size(), y.size()));
-  if (compared != 0) return compared < 0;
-  return x.size() != y.size() ? x.size() < y.size() : a < b;
 }
 
 Status sort_tokens(const VocabularySource& source, uint32_t* order, uint32_t* order_count, Error* error) {
@@ -101,47 +169,37 @@ Status sort_tokens(const VocabularySource& source, uint32_t* order, uint32_t* or
   return Status::kOk;
 }
 
-size_t count_trie_nodes(const VocabularySource& source, std::span<const uint32_t> order, std::span<const char> before) {
-  size_t count = 0;
-  for (const uint32_t token : order) {
-    const auto bytes = source.token(token);
-    count += bytes.size() - common_prefix(before, bytes);
-    before = bytes;
-  }
-  return count;
-}
-
-VocabularyArrays lay_out_vocabulary(Arena& arena, uint32_t token_count, size_t text_count, size_t node_count) {
+VocabularyArrays layout_vocabulary(Arena& arena, uint32_t token_count, size_t text_count, size_t node_count) {
   return {arena.take<uint32_t>(text_count), arena.take<TrieNode>(node_count + 1), arena.take<TextSummary>(node_count),
           arena.take<TextSummary>(token_summary_count(token_count))};
 }
 
-size_t vocabulary_memory_size(const VocabularySource& source, size_t text_count, size_t node_count) {
+static size_t memory_size_of(const VocabularySource& source, size_t text_count, size_t node_count) {
   Arena arena;
-  lay_out_vocabulary(arena, source.token_count(), text_count, node_count);
+  layout_vocabulary(arena, source.token_count(), text_count, node_count);
   arena.take<int32_t>(source.end_tokens.size());
   return arena.size();
 }
 
 size_t vocabulary_memory_size(const VocabularySource& source, std::span<const uint32_t> order) {
-  return vocabulary_memory_size(source, order.size(), count_trie_nodes(source, order));
+  return memory_size_of(source, order.size(), count_trie_nodes(source, order));
 }
 
 void build_vocabulary(const VocabularySource& source, std::span<const uint32_t> order, void* memory,
                       Vocabulary* vocabulary) {
   const size_t node_count = count_trie_nodes(source, order);
-  const size_t kind_count = token_summary_count(source.token_count());
+  const size_t summary_count = token_summary_count(source.token_count());
   Arena arena(memory);
-  const VocabularyArrays arrays = lay_out_vocabulary(arena, source.token_count(), order.size(), node_count);
+  const VocabularyArrays arrays = layout_vocabulary(arena, source.token_count(), order.size(), node_count);
   auto* end_tokens = arena.take<int32_t>(source.end_tokens.size());
   TrieWriter writer(arrays);
   uint32_t longest = 0;
-  std::fill_n(arrays.token_summaries, kind_count, kOutsidePrefilters);
+  std::fill_n(arrays.token_summaries, summary_count, kOutsidePrefilters);
   for (uint32_t rank = 0; rank < order.size(); ++rank) {
     const auto bytes = source.token(order[rank]);
-    const TextSummary kind = summarize(bytes);
-    writer.add(bytes, rank, kind);
-    arrays.token_summaries[order[rank]] = kind;
+    const TextSummary summary = summarize(bytes);
+    writer.add(bytes, rank, summary);
+    arrays.token_summaries[order[rank]] = summary;
     longest = std::max(longest, static_cast<uint32_t>(bytes.size()));
     arrays.order[rank] = order[rank];
   }
@@ -151,10 +209,41 @@ void build_vocabulary(const VocabularySource& source, std::span<const uint32_t> 
                  longest,
                  {arrays.nodes, node_count + 1},
                  {arrays.node_summaries, node_count},
-                 {arrays.token_summaries, kind_count},
+                 {arrays.token_summaries, summary_count},
                  {arrays.order, order.size()},
                  source};
   vocabulary->source.end_tokens = {end_tokens, source.end_tokens.size()};
+}
+
+Status measure_vocabulary(const VocabularySource& source, size_t* size, Error* error) {
+  uint32_t text_count = 0;
+  SOTTO_TRY(check_vocabulary(source, &text_count, error));
+  const size_t nodes = text_count <= kMaxCountedTokens ? count_nodes(source) : bound_nodes(source);
+  *size = kVocabularyBytes + memory_size_of(source, text_count, nodes);
+  return Status::kOk;
+}
+
+Status place_vocabulary(const VocabularySource& source, void* memory, size_t memory_size, Vocabulary** vocabulary,
+                        Error* error) {
+  uint32_t count = 0;
+  SOTTO_TRY(check_vocabulary(source, &count, error));
+  auto* order = reinterpret_cast<uint32_t*>(static_cast<uint8_t*>(memory) + kVocabularyBytes);
+  size_t needed = 0;
+  if (memory_size < kVocabularyBytes + count * sizeof *order || count > kMaxCountedTokens) {
+    SOTTO_TRY(measure_vocabulary(source, &needed, error));
+  }
+  if (memory_size >= needed) {
+    SOTTO_TRY(sort_tokens(source, order, &count, error));
+    const size_t exact = vocabulary_memory_size(source, {order, count});
+    needed = std::max(needed, kVocabularyBytes + exact);
+  }
+  if (memory_size < needed) {
+    return fail(error, Status::kMemoryTooSmall, "the vocabulary needs ", needed, " bytes, got ", memory_size);
+  }
+  auto* made = new (memory) Vocabulary;
+  build_vocabulary(source, {order, count}, order, made);
+  *vocabulary = made;
+  return Status::kOk;
 }
 
 }  // namespace sotto

@@ -1,5 +1,10 @@
-// A vocabulary's byte strings as a trie in byte order, with what decides which slices hold
-// them: plain arrays, built once, used in place and shared.
+// A vocabulary as masks need it: the tokens' byte strings as a trie in byte order.
+//
+// Tokens are ranked in byte order, so that the tokens below a trie node are one range of ranks. The trie is an array of
+// nodes in depth-first order, of eight bytes each: a walk goes from a node to the next one, or past its subtree when
+// the prefix is dead. Next to each node, and to each token, stands a summary of its texts (token_prefilter.h), which
+// decides whether a prefilter covers them. All of it is plain arrays, built once and then shared: either here, in
+// memory of the caller, or by the converter, in the model file (model_vocabulary.h).
 #pragma once
 
 #include <cstddef>
@@ -12,14 +17,14 @@
 
 namespace sotto {
 
-// What a vocabulary is built from. Special tokens, and empty ones, have no place in a text:
-// they are allowed only as the end of it, or by token literals.
+// What a vocabulary is built from. Special and empty tokens never occur in a text: they are allowed only as its end, or
+// where the grammar names them.
 struct VocabularySource {
   std::span<const char> bytes;
   std::span<const uint32_t> offsets;  // token_count + 1
-  std::span<const uint8_t> special;   // token_count, or empty: only end tokens are special
+  std::span<const uint8_t> special;   // token_count, or empty: then only end tokens are special
   std::span<const int32_t> end_tokens;
-  uint8_t least_special = 1;  // of the values in `special`
+  uint8_t least_special = 1;  // the lowest value in `special` that marks a special token
 
   uint32_t token_count() const { return static_cast<uint32_t>(offsets.size() - 1); }
   std::span<const char> token(uint32_t token) const {
@@ -34,13 +39,13 @@ struct VocabularySource {
   bool is_special(uint32_t token) const {
     return (!special.empty() && special[token] >= least_special) || is_end_token(token);
   }
-  // Empty for special tokens.
+  // Returns the bytes of a token, none if it is special.
   std::span<const char> text(uint32_t token) const {
     return is_special(token) ? std::span<const char>() : this->token(token);
   }
 };
 
-// A node for each prefix, in the order of a walk that visits parents first.
+// A node for each prefix of a token.
 class TrieNode {
  public:
   static constexpr uint32_t kMaxIndex = (1u << 24) - 1;
@@ -50,38 +55,37 @@ class TrieNode {
   TrieNode(uint32_t next, uint32_t first_token, uint32_t depth, uint8_t byte)
       : bits_(uint64_t{next} << 40 | uint64_t{first_token} << 16 | depth << 8 | byte) {}
 
-  uint32_t next() const { return static_cast<uint32_t>(bits_ >> 40); }  // behind its subtree
-  // Rank of the first token in its subtree. Those that end here come before the next node's.
+  uint32_t next() const { return static_cast<uint32_t>(bits_ >> 40); }  // the first node after its subtree
+  // Returns the rank of the first token in its subtree. The tokens that end at this node come before the next node's.
   uint32_t first_token() const { return static_cast<uint32_t>(bits_ >> 16) & kMaxIndex; }
-  uint32_t depth() const { return static_cast<uint32_t>(bits_ >> 8) & 0xFF; }  // 1: one byte
+  uint32_t depth() const { return static_cast<uint32_t>(bits_ >> 8) & 0xFF; }  // bytes of the prefix
   uint8_t byte() const { return static_cast<uint8_t>(bits_); }
 
  private:
   uint64_t bits_ = 0;
 };
 
-// The arrays of a vocabulary, in memory as in model files: each begins on a boundary of
-// kMemoryAlignment.
+// The arrays of a vocabulary, in memory as in model files. Each begins on a boundary of kMemoryAlignment.
 struct VocabularyArrays {
-  uint32_t* order;  // first: where it is sorted
+  uint32_t* order;  // the first array: tokens are sorted in place
   TrieNode* nodes;
   TextSummary* node_summaries;
   TextSummary* token_summaries;
 };
-VocabularyArrays lay_out_vocabulary(Arena& arena, uint32_t token_count, size_t text_count, size_t node_count);
-// Of token_summaries: one for each bit of a mask's words.
+VocabularyArrays layout_vocabulary(Arena& arena, uint32_t token_count, size_t text_count, size_t node_count);
+// Returns the length of token_summaries: one for each bit of a mask's words.
 constexpr size_t token_summary_count(uint32_t token_count) { return (size_t{token_count} + 63) / 64 * 64; }
 
 struct Vocabulary {
   uint32_t token_count = 0;
-  uint32_t longest = 0;                          // bytes in the longest token
-  std::span<const TrieNode> nodes;               // and one more behind the last
-  std::span<const TextSummary> node_summaries;   // by node: its subtree's tokens, joined
-  std::span<const TextSummary> token_summaries;  // by token, to the end of its mask's last word
-  std::span<const uint32_t> order;               // by rank: the token
-  VocabularySource source;                       // its end tokens are copied
+  uint32_t longest = 0;                          // bytes of the longest token
+  std::span<const TrieNode> nodes;               // and one more after the last
+  std::span<const TextSummary> node_summaries;   // by node, of the tokens in its subtree
+  std::span<const TextSummary> token_summaries;  // by token, up to the end of the mask's last word
+  std::span<const uint32_t> order;               // the token of each rank
+  VocabularySource source;                       // its end tokens have been copied
 
-  // Empty for special tokens.
+  // Returns the bytes of a token, none if it is special.
   std::span<const char> token_bytes(uint32_t token) const { return source.text(token); }
   size_t word_count() const { return (size_t{token_count} + 63) / 64; }
 };
@@ -89,22 +93,27 @@ struct Vocabulary {
 // Checks the source. `*text_count`: its tokens that have text.
 Status check_vocabulary(const VocabularySource& source, uint32_t* text_count, Error* error);
 
-// Checks the source and classes its tokens by their bytes into `order` (room for token_count).
+// Checks the source and sorts its tokens by their bytes into `order`, of capacity token_count.
 Status sort_tokens(const VocabularySource& source, uint32_t* order, uint32_t* order_count, Error* error);
 
-// The order of tokens in the trie.
-bool comes_before(const VocabularySource& source, uint32_t a, uint32_t b);
-
-// Nodes that tokens in order add behind one with the text `before`.
-size_t count_trie_nodes(const VocabularySource& source, std::span<const uint32_t> order,
-                        std::span<const char> before = {});
-
-size_t vocabulary_memory_size(const VocabularySource& source, size_t text_count, size_t node_count);
 size_t vocabulary_memory_size(const VocabularySource& source, std::span<const uint32_t> order);
 
-// `memory`: vocabulary_memory_size bytes, 64-byte aligned; `order` may be its beginning. The
-// source's bytes, offsets and special flags are referred to, not copied.
+// `memory`: vocabulary_memory_size bytes, 64-byte aligned; `order` may be at its beginning. The vocabulary refers to
+// the source's bytes, offsets and special flags; it copies the end tokens.
 void build_vocabulary(const VocabularySource& source, std::span<const uint32_t> order, void* memory,
                       Vocabulary* vocabulary);
+
+// A vocabulary together with its object, in one block of the caller's memory.
+
+// Set aside for the object itself on every platform: memory sizes are part of the API.
+inline constexpr size_t kVocabularyBytes = 256;
+static_assert(sizeof(Vocabulary) <= kVocabularyBytes);
+
+// Computes the size of the block without any memory: exactly, up to 2^18 tokens with text; above that, an upper bound.
+Status measure_vocabulary(const VocabularySource& source, size_t* size, Error* error);
+
+// `memory`: 64-byte aligned. References as of build_vocabulary.
+Status place_vocabulary(const VocabularySource& source, void* memory, size_t memory_size, Vocabulary** vocabulary,
+                        Error* error);
 
 }  // namespace sotto

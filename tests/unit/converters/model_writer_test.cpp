@@ -12,7 +12,7 @@
 #include "converters/readers/hugging_face.h"
 #include "converters/synthetic.h"
 #include "runtime/base/xxhash64.h"
-#include "runtime/grammar/vocabulary/prepared_vocabulary.h"
+#include "runtime/grammar/vocabulary/model_vocabulary.h"
 #include "runtime/model/file_header.h"
 #include "runtime/model/model_generated.h"
 #include "tests/unit/converters/checkpoint_support.h"

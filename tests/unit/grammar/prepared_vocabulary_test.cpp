@@ -1,5 +1,5 @@
 // Vocabularies prepared before: what is opened is what would be built, or it is refused.
-#include "runtime/grammar/vocabulary/prepared_vocabulary.h"
+#include "runtime/grammar/vocabulary/model_vocabulary.h"
 
 #include <gtest/gtest.h>
 
