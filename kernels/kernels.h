@@ -92,42 +92,10 @@ constexpr size_t attention_score_count(size_t row_count, size_t slot_count) {
   return (row_count + kAttentionGroupRows - 1) / kAttentionGroupRows * kAttentionGroupRows * slot_count;
 }
 
+// The result of split().
 struct Split {
   uint64_t sum;
   size_t collected;
-};
-
-struct FiniteSum {
-  double sum;
-  size_t count;
-};
-
-// Of min_hash: a token x hashes to mix32(m ^ out) >> 8 (kernels/math.h), where m is the least
-// of anchors_a ^ mix32(x ^ in) as signed numbers. At least one anchor.
-struct MinHash {
-  const int32_t* anchors;
-  size_t anchor_count;
-  uint32_t in;
-  uint32_t out;
-};
-
-// Of slice_numbers: the shares from 1 down, in sections of as many floats each, and those in
-// slices of as many floats each: a section's first slice and how many it has.
-inline constexpr size_t kSections = 32;
-struct Slices {
-  float scale;
-  float first[kSections];
-  float width[kSections];
-};
-
-// Of sort_columns.
-inline constexpr size_t kColumns = 16;
-inline constexpr size_t kColumnRows = 16;
-
-// Of move_to_columns: a share whose column was full.
-struct LeftShare {
-  uint32_t column;
-  float share;
 };
 
 struct Kernels {
@@ -181,110 +149,23 @@ struct Kernels {
   // gives 0; x_i <= max.
   float (*exp_shifted)(const float* x, size_t n, float max, float* y);
 
-  // y_i = 1 where x_i = max, else exp((x_i - max) * scale), and the sum of weight_of(y_i)
-  // (kernels/math.h). -infinity and NaN give 0. y may be x; no x_i > max.
+  // Weights, which are unnormalised probabilities: y_i = 1 where x_i = max, else
+  // exp((x_i - max) * scale), and the sum of to_fixed(y_i) (kernels/math.h). -infinity and NaN
+  // give 0. y may be x; no x_i > max.
   uint64_t (*exp_weights)(const float* x, size_t n, float max, float scale, float* y);
 
-  // The same without the sum.
-  void (*exp_shares)(const float* x, size_t n, float max, float scale, float* y);
-
-  // Keeps those i, in order, where key_i >= floor (so no NaN): x_i and ids_i, or first_id + i
-  // where ids is null. Returns how many. kept_x and kept_ids have room for n, of which what is
-  // behind the kept ones may be written, too; they may be x and ids, or key.
+  // Keeps those i, in order, where key_i >= floor (so no NaN): writes x_i and ids_i, or
+  // first_id + i where ids is null, and returns how many. kept_x and kept_ids have capacity for n
+  // elements, of which those after the kept ones may be overwritten; they may be x and ids, or key.
   size_t (*keep_from)(const float* key, float floor, const float* x, const int32_t* ids, int32_t first_id, size_t n,
                       float* kept_x, int32_t* kept_ids);
 
-  // Sums integer_of(value_i, base) (kernels/math.h), of values of at most base / 1024, where
-  // x_i >= ceiling; of the other i, in order, collects first + i where x_i >= floor. Of
-  // between, which has room for n, what is behind the collected ones may be written, too; null
-  // where floor >= ceiling. A NaN as ceiling is above all.
-  Split (*split)(const float* x, float floor, float ceiling, const float* values, double base, int32_t first, size_t n,
+  // Sums to_fixed(weight_i) over the i where x_i >= ceiling; of the other i, collects first + i
+  // where x_i >= floor, in order. `between` has capacity for n elements, of which those after the
+  // collected ones may be overwritten; it may be null where floor >= ceiling. No x_i reaches a
+  // ceiling that is NaN. Weights are 0 ... 1.
+  Split (*split)(const float* x, float floor, float ceiling, const float* weights, int32_t first, size_t n,
                  int32_t* between);
-
-  // y_i = -|(max - x_i) * scale - center|, where the product is 0 if x_i >= max; -infinity
-  // instead of NaN.
-  void (*nearness)(const float* x, size_t n, float max, float scale, float center, float* y);
-
-  // The sum of y_i gap_i, where gap_i is 0 if x_i >= max, else (max - x_i) * scale, over the
-  // y_i that are not 0: products of floats, added as doubles, element i to sum i % 8 of eight,
-  // which are folded as a tree (4, 2, 1 apart). Each y_i is 0 or normal.
-  double (*sum_gaps)(const float* x, const float* y, size_t n, float max, float scale);
-
-  // The sum of |(p_i - p_i+1) - (p_i+1 - p_i+2)|, in floats, over i < n, added likewise.
-  double (*sum_bends)(const float* p, size_t n);
-
-  // That of the first n bends, and that of the next n, which is faster than each by itself.
-  void (*sum_bends_twice)(const float* p, size_t n, double sums[2]);
-
-  // The sum of d_i, or of d_i^2, where d_i = x_i - shift in doubles, over the finite x_i, added
-  // likewise, and how many these are; n < 2^24.
-  FiniteSum (*sum_finite)(const float* x, size_t n, double shift, bool squares);
-
-  // x_i = max + d d (square + cube d), in doubles, where d = x_i - max; -infinity and NaN become
-  // -infinity, and infinity is not there.
-  void (*smooth)(float* x, size_t n, float max, double square, double cube);
-
-  // p_i = shares_i * scale, and x_i = 5 - 10 d d / (1 + d), where d = |p_i - goal| * (1 / 0.3);
-  // x_i as in smooth.
-  void (*aim)(const float* shares, size_t n, float scale, float goal, float* p, float* x);
-
-  // y_i = shares_i * (gap_i + offset), with the gap of sum_gaps, or 0 where shares_i is 0, and
-  // the sum of integer_of(y_i, base). Each share is 0 or normal, no y_i more than base / 1024.
-  uint64_t (*surprises)(const float* x, const float* shares, size_t n, float max, float scale, float offset,
-                        double base, float* y);
-
-  // Collects first + i, in order, where (words_i >> 8) * 2^-24 <= y_i * factor, in floats, none of
-  // which is NaN but the product; returns how many. As with split, more may be written.
-  size_t (*collect_below)(const uint32_t* words, const float* y, float factor, int32_t first, size_t n, int32_t* below);
-
-  // words_i: the low or the high half of output x of SplitMix64 (kernels/math.h) seeded with
-  // `seed`, where x is ids_i, or first_id + i where ids is null.
-  void (*mix_words)(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, size_t n, uint32_t* words);
-
-  // The words of mix_words, and sums[the low `bits` of words_i] += p_i, in order of i.
-  void (*mix_and_add)(uint64_t seed, bool high, const int32_t* ids, int32_t first_id, uint32_t bits, const float* p,
-                      size_t n, uint32_t* words, float* sums);
-
-  // y_i = p_i * (low[b % 32] * high[b / 32]), where b is bits [shift, shift + bits) of words_i,
-  // 1 ... 10, or 0 if that is below `least`. Both tables have 32 entries. y may be p.
-  void (*scale_by_bits)(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low, const float* high,
-                        float least, size_t n, const float* p, float* y);
-
-  // scale_by_bits, and sums[the next_bits above those of words_i] += y_i, in order of i.
-  void (*scale_and_add)(const uint32_t* words, uint32_t shift, uint32_t bits, const float* low, const float* high,
-                        float least, uint32_t next_bits, size_t n, const float* p, float* y, float* sums);
-
-  // Collects first + i, in order, where bits [shift, shift + bits) of words_i are `pattern`;
-  // returns how many. As with split, more may be written.
-  size_t (*collect_by_bits)(const uint32_t* words, uint32_t shift, uint32_t bits, uint32_t pattern, int32_t first,
-                            size_t n, int32_t* collected);
-
-  // numbers_i, which grows as x_i falls: with d = the bits of 1 - the bits of x_i, as a float,
-  // t = min(d * scale, 31) and s = floor(t), it is floor(fma(t - s, width_s, first_s)), less than
-  // 2^16. Each x_i is 0 ... 1.
-  void (*slice_numbers)(const float* x, size_t n, const Slices& slices, uint16_t* numbers);
-
-  // Adds each x_i to the column of its number of slice_numbers, which is less than stride: in order,
-  // to table[counts_c * stride + c] of column c, and counts it; where kColumnRows are counted, to
-  // `left`, which has room for n. Returns how many are left.
-  size_t (*move_to_columns)(const float* x, size_t n, const Slices& slices, float* table, size_t stride,
-                            uint8_t* counts, LeftShare* left);
-
-  // Sorts 16 columns, the number in row r of column c being x[r * stride + c], of which
-  // column c has counts_c, at most 16, from row 0; none is NaN or less than 0, nor -0. Writes one
-  // column behind the other, each from its largest; returns how many numbers. There are 16 rows to
-  // be read, and room for 256 numbers, of which what is behind the sorted ones may be written.
-  size_t (*sort_columns)(const float* x, size_t stride, const uint8_t* counts, float* sorted);
-
-  // The sum of the bends, as of sum_bends, that begin in such columns, each sorted and put behind
-  // its predecessor, which has no smaller number. next[0] and next[1] follow the last, and become
-  // the first two of all. Where a column is empty, or the first number exceeds 1.25 next[1],
-  // nothing is done, and the result is -1: so all are few multiples of one bit, and no sum
-  // rounds. Null where the other ops are as fast.
-  double (*sum_column_bends)(const float* x, size_t stride, const uint8_t* counts, float next[2]);
-
-  // hashes_i: of the token ids_i, or first_id + i where ids is null.
-  void (*min_hash)(const MinHash& hash, const int32_t* ids, int32_t first_id, size_t n, int32_t* hashes);
 };
 
 // The table of one instruction set; kAuto: the best this CPU has. Null where this build or

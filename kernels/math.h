@@ -40,16 +40,14 @@ static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16, "float is evaluated
 
 inline constexpr int kLanes = 16;
 
-// A share of the largest probability, 0 ... 1, rounded to a multiple of 2^-kWeightBits, as an
-// integer: sums of these are exact, whatever their order. In [2^12, 2^13) a double's last bit
-// is 2^-40.
-inline constexpr int kWeightBits = 40;
-inline constexpr double kWeightBase = 0x1p12;
-// x, 0 ... base, likewise, as an integer of units of 2^-52 base; base is a power of 2.
-inline uint64_t integer_of(float x, double base) {
-  return std::bit_cast<uint64_t>(static_cast<double>(x) + base) - std::bit_cast<uint64_t>(base);
+// A weight (an unnormalised probability, 0 ... 1) as an integer: rounded to a multiple of
+// 2^-kFixedBits. Sums of these are exact, whatever their order. In [2^12, 2^13) the last bit of a
+// double is 2^-40, so that adding 2^12 rounds.
+inline constexpr int kFixedBits = 40;
+inline uint64_t to_fixed(float weight) {
+  constexpr double kBase = 0x1p12;
+  return std::bit_cast<uint64_t>(static_cast<double>(weight) + kBase) - std::bit_cast<uint64_t>(kBase);
 }
-inline uint64_t weight_of(float share) { return integer_of(share, kWeightBase); }
 
 // Output `index` of SplitMix64 (Steele et al. 2014) seeded with `seed`.
 inline uint64_t mix64(uint64_t seed, uint64_t index) {

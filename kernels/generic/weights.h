@@ -1,5 +1,7 @@
-// The parts of sampling that look at a whole vocabulary.
+// The sampling ops over a whole vocabulary.
 #pragma once
+
+#include <cfloat>
 
 #include "kernels/generic/block.h"
 #include "kernels/generic/math.h"
@@ -7,15 +9,12 @@
 
 namespace sotto::generic {
 
-// The sum of integer_of(x, base) over lanes of 0 ... base / 1024. As a float has no room for an
-// integer of that size, x is rounded to the next multiple of 2^-32 base, which is an integer,
-// and what that leaves, exactly, to one of 2^-52 base: together x to the nearest even.
+// The sum of to_fixed(x) over lanes of 0 ... 1. A float cannot hold an integer of that size, so x is
+// rounded to the next multiple of 2^-20, and the remainder, which is exact, to one of 2^-40: together
+// x is rounded to the nearest, ties to even. Adding kCoarse or kFine rounds.
 template <class V>
-class IntegerSum {
+class FixedSum {
  public:
-  explicit IntegerSum(double base)
-      : coarse_(static_cast<float>(base * (1.5 * 0x1p-9))), fine_(static_cast<float>(base * (1.5 * 0x1p-29))) {}
-
   void add(V x) {
     const V one[] = {x};
     add(one);
@@ -24,7 +23,7 @@ class IntegerSum {
   [[gnu::always_inline]] void add(const V (&x)[kCount]) {
     if (added_ + kCount > kMost) flush();
     added_ += kCount;
-    const V coarse = V::broadcast(coarse_), fine = V::broadcast(fine_);
+    const V coarse = V::broadcast(kCoarse), fine = V::broadcast(kFine);
 #pragma GCC unroll 4
     for (const V& number : x) {
       const V rounded = number + coarse;
@@ -38,13 +37,15 @@ class IntegerSum {
   }
 
  private:
-  static constexpr uint32_t kMost = 512;  // with which no lane's sum exceeds 32 bits
+  static constexpr float kCoarse = 0x1.8p3f;
+  static constexpr float kFine = 0x1.8p-17f;
+  static constexpr uint32_t kMost = 512;  // additions after which no lane's sum exceeds 32 bits
 
   void flush() {
     uint32_t coarse[kLanes], fine[kLanes];
     coarse_bits_.store(coarse);
     fine_bits_.store(fine);
-    const uint32_t coarse_base = added_ * bits_of(coarse_), fine_base = added_ * bits_of(fine_);
+    const uint32_t coarse_base = added_ * bits_of(kCoarse), fine_base = added_ * bits_of(kFine);
     uint64_t coarse_sum = 0;
     int64_t fine_sum = 0;
     for (int lane = 0; lane < kLanes; ++lane) {
@@ -58,30 +59,18 @@ class IntegerSum {
   }
   static uint32_t bits_of(float x) { return __builtin_bit_cast(uint32_t, x); }
 
-  float coarse_;
-  float fine_;
   typename V::BitSums coarse_bits_;
   typename V::BitSums fine_bits_;
   uint32_t added_ = 0;
   uint64_t total_ = 0;
 };
 
-// Adds nothing.
-template <class V>
-class NoSum {
- public:
-  explicit NoSum(double) {}
-  template <class Numbers>
-  void add(const Numbers&) {}
-  uint64_t total() const { return 0; }
-};
-
-// `exponent(l)`: of the logits l, what y is exp() of. Inline, as it holds vectors.
-template <class V, class Sum, class Exponent>
+// y = exp(exponent(x)) and the sum of to_fixed(y). Always inlined, because `exponent` holds vectors.
+template <class V, class Exponent>
 [[gnu::always_inline]] inline uint64_t sum_exps(const float* x, size_t n, float* y, Exponent exponent) {
-  Sum sum(kWeightBase);
+  FixedSum<V> sum;
   size_t begin = 0;
-  // Several at once where there is an exp() of them.
+  // Instruction sets with exp_each() compute four vectors at once.
   if constexpr (requires(V(&four)[4]) { exp_each(four); }) {
     for (; begin + 4 * kLanes <= n; begin += 4 * kLanes) {
       V e[4];
@@ -104,25 +93,10 @@ template <class V, class Sum, class Exponent>
 }
 
 template <class V>
-inline bool is_plain_exp(float max, float scale) {
-  return scale == 1 && __builtin_fabsf(max) <= FLT_MAX;
-}
-
-template <class V>
 inline uint64_t exp_weights(const float* x, size_t n, float max, float scale, float* y) {
   const V largest = V::broadcast(max), scales = V::broadcast(scale);
-  if (is_plain_exp<V>(max, scale)) {
-    return sum_exps<V, IntegerSum<V>>(x, n, y, [=](V l) { return l - largest; });
-  }
-  return sum_exps<V, IntegerSum<V>>(x, n, y,
-                                    [=](V l) { return select_ge(l, largest, V::zero(), (l - largest) * scales); });
-}
-
-template <class V>
-inline void exp_shares(const float* x, size_t n, float max, float scale, float* y) {
-  if (!is_plain_exp<V>(max, scale)) return static_cast<void>(exp_weights<V>(x, n, max, scale, y));
-  const V largest = V::broadcast(max);
-  sum_exps<V, NoSum<V>>(x, n, y, [=](V l) { return l - largest; });
+  if (scale == 1 && __builtin_fabsf(max) <= FLT_MAX) return sum_exps<V>(x, n, y, [=](V l) { return l - largest; });
+  return sum_exps<V>(x, n, y, [=](V l) { return select_ge(l, largest, V::zero(), (l - largest) * scales); });
 }
 
 template <class V>
@@ -139,7 +113,7 @@ inline size_t keep_from(const float* key, float floor, const float* x, const int
       kept += kLanes;
       continue;
     }
-    // What is read here is whole before anything is written: x may be kept_x.
+    // compress() reads all 16 before it writes any: x may be kept_x.
     const auto from = first_id + static_cast<int32_t>(i);
     kept += V::compress(mask, x + i, ids != nullptr ? ids + i : nullptr, from, kept_x + kept, kept_ids + kept);
   }
@@ -152,13 +126,13 @@ inline size_t keep_from(const float* key, float floor, const float* x, const int
 }
 
 template <class V>
-inline Split split(const float* x, float floor, float ceiling, const float* values, double base, int32_t first,
-                   size_t n, int32_t* between) {
+inline Split split(const float* x, float floor, float ceiling, const float* weights, int32_t first, size_t n,
+                   int32_t* between) {
   const V least = V::broadcast(floor), most = V::broadcast(ceiling);
-  IntegerSum<V> sum(base);
-  if (floor >= ceiling) {  // there is nothing between
+  FixedSum<V> sum;
+  if (floor >= ceiling) {  // nothing lies between
     for_each_block<V>(n, [&](size_t i, auto extent) {
-      sum.add(select_ge(V::load(x + i, extent), most, V::load(values + i, extent), V::zero()));
+      sum.add(select_ge(V::load(x + i, extent), most, V::load(weights + i, extent), V::zero()));
     });
     return {sum.total(), 0};
   }
@@ -166,96 +140,21 @@ inline Split split(const float* x, float floor, float ceiling, const float* valu
   size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     const V number = V::load(x + i, Whole{});
-    sum.add(select_ge(number, most, V::load(values + i, Whole{}), V::zero()));
+    sum.add(select_ge(number, most, V::load(weights + i, Whole{}), V::zero()));
     const uint32_t above = greater_equal_mask(number, most);
-    // Also where it is empty: a branch could not be predicted.
+    // Empty masks are compressed as well: a branch could not be predicted.
     const uint32_t mask = greater_equal_mask(number, least) & ~above;
     collected += V::compress_ids(mask, first + static_cast<int32_t>(i), between + collected);
   }
   if (i < n) {
     const Part rest = {n - i};
-    sum.add(select_ge(V::load(x + i, rest), most, V::load(values + i, rest), V::zero()));
+    sum.add(select_ge(V::load(x + i, rest), most, V::load(weights + i, rest), V::zero()));
   }
   for (; i < n; ++i) {
     if (!(x[i] >= floor) || x[i] >= ceiling) continue;
     between[collected++] = first + static_cast<int32_t>(i);
   }
   return {sum.total(), collected};
-}
-
-// (max - l) * scale, 0 where l >= max.
-template <class V>
-class Gap {
- public:
-  Gap(float max, float scale) : max_(V::broadcast(max)), scale_(V::broadcast(scale)) {}
-  V operator()(V l) const { return select_ge(l, max_, V::zero(), (max_ - l) * scale_); }
-
- private:
-  V max_;
-  V scale_;
-};
-
-template <class V>
-inline double sum_gaps(const float* x, const float* y, size_t n, float max, float scale) {
-  const Gap<V> gap(max, scale);
-  const V least = V::broadcast(FLT_MIN);
-  typename V::DoubleSums sums;
-  for_each_block<V>(n, [&](size_t i, auto extent) {
-    const V share = V::load(y + i, extent);
-    sums.add(select_ge(share, least, share * gap(V::load(x + i, extent)), V::zero()));
-  });
-  return sums.fold();
-}
-
-template <class V, class Extent>
-inline V bends(const float* p, Extent extent) {
-  const V middle = V::load(p + 1, extent);
-  return abs((V::load(p, extent) - middle) - (middle - V::load(p + 2, extent)));
-}
-
-template <class V>
-inline double sum_bends(const float* p, size_t n) {
-  typename V::DoubleSums sums;
-  for_each_block<V>(n, [&](size_t i, auto extent) { sums.add(bends<V>(p + i, extent)); });
-  return sums.fold();
-}
-
-// A sum waits for its last addition: there are two that do not wait for each other.
-template <class V>
-inline void sum_bends_twice(const float* p, size_t n, double sums[2]) {
-  typename V::DoubleSums first, second;
-  for_each_block<V>(n, [&](size_t i, auto extent) {
-    first.add(bends<V>(p + i, extent));
-    second.add(bends<V>(p + n + i, extent));
-  });
-  sums[0] = first.fold();
-  sums[1] = second.fold();
-}
-
-template <class V>
-inline uint64_t surprises(const float* x, const float* shares, size_t n, float max, float scale, float offset,
-                          double base, float* y) {
-  const Gap<V> gap(max, scale);
-  const V least = V::broadcast(FLT_MIN), offsets = V::broadcast(offset);
-  IntegerSum<V> sum(base);
-  for_each_block<V>(n, [&](size_t i, auto extent) {
-    const V share = V::load(shares + i, extent);
-    const V all = share * (gap(V::load(x + i, extent)) + offsets);
-    const V surprise = select_ge(share, least, all, V::zero());
-    surprise.store(y + i, extent);
-    sum.add(surprise);
-  });
-  return sum.total();
-}
-
-template <class V>
-inline void nearness(const float* x, size_t n, float top, float scale, float center, float* y) {
-  const Gap<V> gap(top, scale);
-  const V centers = V::broadcast(center), lowest = V::broadcast(-__builtin_inff());
-  for_each_block<V>(n, [&](size_t i, auto extent) {
-    const V near = V::broadcast(-0.0f) - abs(gap(V::load(x + i, extent)) - centers);
-    max(near, lowest).store(y + i, extent);  // of NaN, the second
-  });
 }
 
 }  // namespace sotto::generic

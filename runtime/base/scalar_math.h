@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -63,5 +64,18 @@ inline float next_above(float x) {
   const auto bits = std::bit_cast<uint32_t>(x + 0.0f);  // -0 is 0
   return std::bit_cast<float>((bits >> 31) != 0 ? bits - 1 : bits + 1);
 }
+
+// A sum in a fixed order that compilers can vectorize: term i is added to sum i % 8 of eight, and these
+// are folded as a tree.
+class FoldedSum {
+ public:
+  void add(size_t i, double term) { sums_[i % 8] += term; }
+  double fold() const {
+    return ((sums_[0] + sums_[4]) + (sums_[2] + sums_[6])) + ((sums_[1] + sums_[5]) + (sums_[3] + sums_[7]));
+  }
+
+ private:
+  double sums_[8] = {};
+};
 
 }  // namespace sotto

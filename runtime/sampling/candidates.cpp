@@ -5,11 +5,13 @@
 #include <cstring>
 #include <functional>
 
-#include "runtime/base/scalar_math.h"
+#include "runtime/base/random.h"
 
 namespace sotto {
 
 namespace {
+
+constexpr size_t kBorderSample = 2048;
 
 size_t divide_up(size_t value, size_t divisor) { return (value + divisor - 1) / divisor; }
 
@@ -22,12 +24,13 @@ void Candidates::place(size_t vocabulary_size, Arena& arena) {
   vocabulary_size_ = vocabulary_size;
   own_logits_ = arena.take<float>(vocabulary_size);
   own_ids_ = arena.take<int32_t>(vocabulary_size);
-  shares_ = arena.take<float>(vocabulary_size);
+  weights_ = arena.take<float>(vocabulary_size);
   keys_ = arena.take<uint64_t>(vocabulary_size);
   block_maxima_ = arena.take<float>(2 * divide_up(vocabulary_size, kBlock));
-  chunk_weights_ = arena.take<uint64_t>(divide_up(vocabulary_size, kChunk));
-  chunk_ = arena.take<float>(kChunk);
-  bucket_sums_ = arena.take<uint64_t>(kBuckets);
+  chunk_totals_ = arena.take<uint64_t>(divide_up(vocabulary_size, kChunk));
+  ones_ = arena.take<float>(kChunk);
+  if (ones_ != nullptr) std::fill_n(ones_, kChunk, 1.0f);
+  bucket_sums_ = arena.take<uint64_t>(kBucketCount);
 }
 
 void Candidates::begin(const Kernels& kernels, std::span<const float> logits, const TokenMask& mask) {
@@ -71,7 +74,7 @@ void Candidates::begin(const Kernels& kernels, std::span<const float> logits, co
 void Candidates::changed() {
   has_max_ = false;
   has_block_maxima_ = false;
-  has_shares_ = false;
+  has_weights_ = false;
 }
 
 float Candidates::max() {
@@ -87,8 +90,38 @@ size_t Candidates::argmax() const {
   return logits_[best] > kLowest ? best : 0;
 }
 
-// What is divided so far is divided for good. A factor that would make a logit infinite is
-// as large as it can be without: the order of the tokens stays.
+size_t Candidates::find(int32_t token) const {
+  if (token < 0 || static_cast<size_t>(token) >= vocabulary_size_) return count_;
+  if (ids_ == nullptr) return static_cast<size_t>(token);
+  const int32_t* place = std::lower_bound(ids_, ids_ + count_, token);
+  return place != ids_ + count_ && *place == token ? static_cast<size_t>(place - ids_) : count_;
+}
+
+std::span<float> Candidates::edit() {
+  own_logits();
+  changed();
+  return {own_logits_, count_};
+}
+
+void Candidates::rewrite(LogitsFunction function, void* user_data) {
+  const std::span<float> own = edit();
+  if (ids_ == nullptr) {
+    function(user_data, own.data(), own.size());
+    for (float& logit : own) logit = logit == logit ? logit : kLowest;
+    return;
+  }
+  auto* whole = reinterpret_cast<float*>(keys_);
+  std::fill_n(whole, vocabulary_size_, kLowest);
+  for (size_t i = 0; i < count_; ++i) whole[ids_[i]] = own[i];
+  function(user_data, whole, vocabulary_size_);
+  for (size_t i = 0; i < count_; ++i) {
+    const float logit = whole[ids_[i]];
+    own[i] = logit == logit ? logit : kLowest;
+  }
+}
+
+// Carries out the pending division. The factor is limited so that no finite logit becomes infinite and
+// the order of the tokens stays.
 void Candidates::own_logits() {
   if (inverse_temperature_ != 1.0f) {
     float factor = inverse_temperature_;
@@ -113,53 +146,41 @@ void Candidates::divide_by(float temperature) {
   assert(temperature > 0);
   // The largest float keeps 0 * inverse at 0 where 1/T would overflow.
   inverse_temperature_ = std::min(inverse_temperature_ * (1.0f / temperature), std::numeric_limits<float>::max());
-  has_shares_ = false;
+  has_weights_ = false;
 }
 
-const float* Candidates::shares() {
-  if (has_shares_) return shares_;
+const float* Candidates::weights() {
+  if (has_weights_) return weights_;
   const float largest = max();
   assert(largest > kLowest);
-  total_weight_ = 0;
+  total_fixed_ = 0;
   for (size_t first = 0; first < count_; first += kChunk) {
     const size_t count = std::min(kChunk, count_ - first);
-    const uint64_t weight =
-        kernels_->exp_weights(logits_ + first, count, largest, inverse_temperature_, shares_ + first);
-    chunk_weights_[first / kChunk] = weight;
-    total_weight_ += weight;
+    const uint64_t total =
+        kernels_->exp_weights(logits_ + first, count, largest, inverse_temperature_, weights_ + first);
+    chunk_totals_[first / kChunk] = total;
+    total_fixed_ += total;
   }
-  has_shares_ = has_weights_ = true;
-  return shares_;
+  has_weights_ = true;
+  return weights_;
 }
 
-const float* Candidates::shares_alone() {
-  if (has_shares_) return shares_;
-  const float largest = max();
-  assert(largest > kLowest);
-  kernels_->exp_shares(logits_, count_, largest, inverse_temperature_, shares_);
-  has_shares_ = true;
+uint64_t Candidates::total_fixed() {
+  weights();
+  return total_fixed_;
+}
+
+float* Candidates::take_weights() {
+  weights();
   has_weights_ = false;
-  return shares_;
+  return weights_;
 }
-
-float* Candidates::take_shares() {
-  shares_alone();
-  has_shares_ = false;
-  return shares_;
-}
-
-uint64_t Candidates::total_weight() {
-  shares();
-  if (!has_weights_) weigh({shares_, 0, count_});
-  return total_weight_;
-}
-
-Gaps Candidates::gaps() { return {logits_, max(), inverse_temperature_}; }
 
 double Candidates::entropy() {
-  const float* y = shares();
-  const double sum = kernels_->sum_gaps(logits_, y, count_, max(), inverse_temperature_);
-  return ln(total()) + sum / total();
+  const float* w = weights();
+  FoldedSum sum;
+  for (size_t i = 0; i < count_; ++i) sum.add(i, zero_unless(w[i] != 0, w[i] * gap(i)));
+  return ln(total()) + sum.fold() / total();
 }
 
 double Candidates::log_probability(size_t index) {
@@ -168,6 +189,126 @@ double Candidates::log_probability(size_t index) {
   if (logits_[index] == max()) return -ln(sum);
   const double difference = static_cast<double>(logits_[index]) - static_cast<double>(max());
   return difference * static_cast<double>(inverse_temperature_) - ln(sum);
+}
+
+size_t Candidates::draw(uint64_t random) {
+  if (cut_.numbers != nullptr) {
+    weigh_kept();
+  } else {
+    weights();
+  }
+  return find_cumulative(multiply_high(random, total_fixed_));
+}
+
+size_t Candidates::find_cumulative(uint64_t target) {
+  assert(target < total_fixed());
+  size_t chunk = 0;
+  while (target >= chunk_totals_[chunk]) target -= chunk_totals_[chunk++];
+  for (size_t i = chunk * kChunk;; ++i) {
+    const uint64_t weight = stays(i) ? to_fixed(weights_[i]) : 0;
+    if (target < weight) return i;
+    target -= weight;
+  }
+}
+
+// Sums the weights of those that a pending truncation keeps.
+[[gnu::noinline]] void Candidates::weigh_kept() {
+  const float floor = cut_.floor;
+  const float above = floor < std::numeric_limits<float>::infinity() ? next_above(floor) : floor;
+  total_fixed_ = 0;
+  for (size_t first = 0; first < count_; first += kChunk) {
+    const size_t count = std::min(kChunk, count_ - first);
+    const size_t reaching = cut_.end <= first ? 0 : std::min(count, cut_.end - first);
+    const float* n = cut_.numbers + first;
+    const float* w = weights_ + first;
+    uint64_t total = kernels_->split(n, floor, floor, w, 0, reaching, nullptr).sum;
+    if (reaching < count && above > floor) {
+      total += kernels_->split(n + reaching, above, above, w + reaching, 0, count - reaching, nullptr).sum;
+    }
+    chunk_totals_[first / kChunk] = total;
+    total_fixed_ += total;
+  }
+}
+
+bool Candidates::stays(size_t index) const {
+  if (cut_.numbers == nullptr) return true;
+  const float number = cut_.numbers[index];
+  return index < cut_.end ? number >= cut_.floor : number > cut_.floor;
+}
+
+void Candidates::kept_in_own(size_t count) {
+  assert(count > 0 && cut_.numbers == nullptr);
+  const bool kept_all = count == count_;
+  count_ = count;
+  ids_ = own_ids_;
+  logits_ = own_logits_;
+  if (!kept_all) changed();
+}
+
+size_t Candidates::keep_part(const float* numbers, float floor, size_t first, size_t count, size_t kept) {
+  return kept + kernels_->keep_from(numbers + first, floor, logits_ + first, ids_ == nullptr ? nullptr : ids_ + first,
+                                    static_cast<int32_t>(first), count, own_logits_ + kept, own_ids_ + kept);
+}
+
+// Whether a truncation stays pending: testing all tokens in draw() costs less than moving many and
+// computing their weights again. `least_weight`: of those that stay.
+bool Candidates::leaves_to_draw(float least_weight) {
+  constexpr double kFew = 0.125;
+  return draws_next_ && has_weights_ &&
+         total() >= kFew * static_cast<double>(count_) * static_cast<double>(least_weight);
+}
+
+void Candidates::keep_up_to(uint64_t key) {
+  const size_t last = key_index(key);
+  const float floor = logits_[last];
+  if (!(floor > kLowest)) return keep_if([&](size_t i) { return logits_[i] > kLowest || i <= last; });
+  if (leaves_to_draw(has_weights_ ? weights_[last] : 0)) {
+    cut_ = {logits_, floor, last + 1};
+    return;
+  }
+  const bool has_max = has_max_;
+  size_t kept = keep_part(logits_, floor, 0, last + 1, 0);
+  if (floor < std::numeric_limits<float>::infinity()) {
+    kept = keep_part(logits_, next_above(floor), last + 1, count_ - (last + 1), kept);
+  }
+  kept_in_own(kept);
+  has_max_ = has_max;
+}
+
+void Candidates::keep_from_logit(float floor) {
+  const bool has_max = has_max_;
+  kept_in_own(keep_part(logits_, floor, 0, count_, 0));
+  has_max_ = has_max;
+}
+
+void Candidates::keep_from_weight(float floor) {
+  const float* w = weights();
+  if (leaves_to_draw(floor)) {
+    cut_ = {w, floor, count_};
+    return;
+  }
+  kept_in_own(keep_part(w, floor, 0, count_, 0));
+  has_max_ = true;
+}
+
+bool Candidates::keep_tokens(std::span<const int32_t> tokens) {
+  size_t kept = 0;
+  size_t next = 0;  // indices before it may be overwritten
+  for (const int32_t token : tokens) {
+    if (token < 0 || static_cast<size_t>(token) >= vocabulary_size_) continue;
+    size_t index = static_cast<size_t>(token);
+    if (ids_ != nullptr) {
+      const int32_t* place = std::lower_bound(ids_ + next, ids_ + count_, token);
+      index = static_cast<size_t>(place - ids_);
+      if (index == count_ || *place != token) continue;
+    }
+    assert(kept <= index);
+    own_ids_[kept] = token;
+    own_logits_[kept++] = logits_[index];
+    next = index + 1;
+  }
+  if (kept > 0) kept_in_own(kept);
+  return kept > 0;
 }
 
 const float* Candidates::block_maxima() {
@@ -193,30 +334,24 @@ float Candidates::reached_by(size_t k) {
   return order[k - 1];
 }
 
-std::span<uint64_t> Candidates::collect_keys(float floor) {
-  if (!(floor > kLowest)) {
-    for (size_t i = 0; i < count_; ++i) keys_[i] = sort_key(logits_[i], i);
-    return {keys_, count_};
+// Sums the weights above the range and collects the indices of the tokens in it, in order. Null
+// weights are all 1.
+Split Candidates::split(LogitRange range, const float* weights) {
+  Split all = {};
+  const size_t step = has_block_maxima_ ? kBlock : kChunk;
+  for (size_t first = 0; first < count_; first += step) {
+    if (has_block_maxima_ && !(block_maxima_[first / kBlock] >= range.floor)) continue;
+    const size_t count = std::min(step, count_ - first);
+    const Split part =
+        kernels_->split(logits_ + first, range.floor, range.ceiling, weights == nullptr ? ones_ : weights + first,
+                        static_cast<int32_t>(first), count, indices() + all.collected);
+    all.sum += part.sum;
+    all.collected += part.collected;
   }
-  return keys_of_indices(count_between(floor, kNoCeiling).between);
+  return all;
 }
 
-std::span<uint64_t> Candidates::collect_up_to(uint64_t key) {
-  const size_t last = key_index(key);
-  const float floor = logits_[last];
-  if (!(floor > kLowest)) {
-    const std::span<uint64_t> all = collect_keys(kLowest);
-    const auto end = std::remove_if(all.begin(), all.end(), [key](uint64_t k) { return k > key; });
-    return all.first(static_cast<size_t>(end - all.begin()));
-  }
-  // Of those that are equal to the last, many may lie behind it.
-  size_t collected = collect_part(floor, kNoCeiling, 0, last + 1, 0).collected;
-  if (floor < std::numeric_limits<float>::infinity()) {
-    collected += collect_part(next_above(floor), kNoCeiling, last + 1, count_, collected).collected;
-  }
-  return keys_of_indices(collected);
-}
-
+// The keys of the first `count` collected indices, in their place.
 std::span<uint64_t> Candidates::keys_of_indices(size_t count) {
   const int32_t* all = indices();
   for (size_t i = 0; i < count; ++i) {
@@ -226,29 +361,152 @@ std::span<uint64_t> Candidates::keys_of_indices(size_t count) {
   return {keys_, count};
 }
 
-Candidates::Counts Candidates::count_between(float floor, float ceiling) {
-  const Split split = collect_part(floor, ceiling, 0, count_, 0);
-  return {static_cast<size_t>(split.sum >> kWeightBits), split.collected};
+std::span<uint64_t> Candidates::collect_keys(float floor) {
+  if (floor > kLowest) return keys_of_indices(split({floor, kNoCeiling}, nullptr).collected);
+  for (size_t i = 0; i < count_; ++i) keys_[i] = sort_key(logits_[i], i);
+  return {keys_, count_};
 }
 
-// Of the indices [begin, end); behind those that are collected already.
-Split Candidates::collect_part(float floor, float ceiling, size_t begin, size_t end, size_t collected) {
-  float ones[kChunk];
-  std::fill_n(ones, kChunk, 1.0f);
-  Split all = {};
-  int32_t* room = indices() + collected;
-  const size_t step = has_block_maxima_ ? kBlock : kChunk;
-  for (size_t first = begin; first < end;) {
-    const size_t next = std::min(end, (first / step + 1) * step);
-    if (!has_block_maxima_ || block_maxima_[first / kBlock] >= floor) {
-      const Split split = kernels_->split(logits_ + first, floor, ceiling, ones, kWeightBase,
-                                          static_cast<int32_t>(first), next - first, room + all.collected);
-      all.sum += split.sum;
-      all.collected += split.collected;
-    }
-    first = next;
+// Estimates, from an even sample, logits between which the border lies that leaves weights of `after`
+// below it: three standard deviations to either side.
+[[gnu::noinline]] Candidates::LogitRange Candidates::estimate_border(const float* weights, uint64_t after) {
+  struct Bucket {
+    float sum;
+    float squares;
+  } buckets[kBucketCount] = {};
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  const size_t stride = count_ / kBorderSample;
+  float lowest = kLargest, highest = -kLargest;  // of the finite logits
+  for (size_t i = 0; i < kBorderSample; ++i) {
+    const float l = logits_[i * stride];
+    if (!(std::fabs(l) <= kLargest)) continue;
+    lowest = std::min(lowest, l);
+    highest = std::max(highest, l);
   }
-  return all;
+  LogitRange range = {kLowest, kNoCeiling};
+  const float width = (highest - lowest) / kBucketCount;
+  const float inverse_width = 1 / width;
+  if (!(width > 0 && std::max(width, inverse_width) <= kLargest)) return range;
+  for (size_t i = 0; i < kBorderSample; ++i) {
+    const float l = logits_[i * stride];
+    const float bounded = std::min(l > lowest ? l : lowest, highest);
+    const auto place = static_cast<uint32_t>((highest - bounded) * inverse_width);
+    Bucket& bucket = buckets[std::min<size_t>(place, kBucketCount - 1)];
+    const float weight = weights == nullptr ? 1.0f : weights[i * stride];
+    bucket.sum += weight;
+    bucket.squares += weight * weight;
+  }
+  const double scale = static_cast<double>(count_) / kBorderSample;
+  const double wanted = static_cast<double>(after) * 0x1p-40;
+  double sum = 0, squares = 0;
+  for (size_t bucket = kBucketCount - 1; bucket > 0; --bucket) {
+    if (buckets[bucket].sum == 0) continue;
+    sum += static_cast<double>(buckets[bucket].sum);
+    squares += static_cast<double>(buckets[bucket].squares);
+    const double deviation = 3 * std::sqrt(squares);
+    if (!(sum > deviation)) continue;  // fewer than nine equal weights say nothing
+    const float top = highest - static_cast<float>(bucket) * width;
+    if (scale * (sum + deviation) <= wanted) range.floor = top;
+    if (scale * (sum - deviation) > wanted) {
+      range.ceiling = top;
+      break;
+    }
+  }
+  return range;
+}
+
+// The key if the border is among the tokens of this logit, else kNoKey.
+uint64_t Candidates::find_among_equals(float logit, const float* weights, uint64_t target) {
+  if (!(logit > kLowest && logit < std::numeric_limits<float>::infinity())) return kNoKey;
+  const Split equal = split({logit, next_above(logit)}, weights);
+  if (equal.collected == 0 || equal.sum >= target) return kNoKey;
+  const uint64_t each = to_fixed(weights == nullptr ? 1.0f : weights[indices()[0]]);
+  if (equal.sum + each * equal.collected < target) return kNoKey;
+  return sort_key(logit, static_cast<size_t>(indices()[(target - equal.sum - 1) / each]));
+}
+
+// The key at which the sum of weights, over the keys in ascending order, reaches `target`; kNoKey if it
+// does not. Null weights are all 1. Permutes the keys.
+uint64_t Candidates::select(std::span<uint64_t> keys, const float* weights, uint64_t target) {
+  if (weights != nullptr) {
+    return select_by_sum(
+        keys, [=](size_t i) { return to_fixed(weights[i]); }, target, bucket_sums_);
+  }
+  const uint64_t rank = target >> kFixedBits;
+  if (rank > keys.size()) return kNoKey;
+  const auto place = keys.begin() + static_cast<ptrdiff_t>(rank - 1);
+  std::nth_element(keys.begin(), place, keys.end());
+  return *place;
+}
+
+// The key at which the sum of weights in the sorted order reaches `target`. A sample tells between
+// which logits it most likely lies, one pass sums the weights above these and collects the tokens
+// between them, and a weighted selection among those finds it. Null weights are all 1.
+uint64_t Candidates::find_border(const float* weights, uint64_t total, uint64_t target) {
+  constexpr size_t kMany = 8192;
+  if (count_ >= 2 * kBorderSample) {
+    LogitRange range = estimate_border(weights, total - target);
+    if (range.floor > kLowest) {
+      Split found = split(range, weights);
+      if (found.sum >= target) {  // the estimate was too low
+        range = {range.ceiling, kNoCeiling};
+        found = split(range, weights);
+      }
+      if (found.collected > kMany) {  // mostly because they are equal
+        const float middle = logits_[indices()[found.collected / 2]];
+        const uint64_t key = find_among_equals(middle, weights, target);
+        if (key != kNoKey) return key;
+        found = split(range, weights);
+      }
+      const uint64_t key = select(keys_of_indices(found.collected), weights, target - found.sum);
+      if (key != kNoKey) return key;
+    }
+    const uint64_t key = find_among_equals(without_nan(logits_[0]), weights, target);
+    if (key != kNoKey) return key;
+  }
+  return select(collect_keys(kLowest), weights, target);
+}
+
+uint64_t Candidates::key_of_rank(size_t rank) {
+  constexpr size_t kFew = 8192;
+  assert(rank >= 1 && rank <= count_);
+  if (rank == 1) {
+    const size_t best = argmax();
+    return sort_key(logits_[best], best);
+  }
+  const uint64_t target = uint64_t{rank} << kFixedBits;
+  const float reached = reached_by(rank);
+  if (reached > kLowest) {
+    const size_t reaching = split({reached, kNoCeiling}, nullptr).collected;
+    if (reaching <= kFew) return select(keys_of_indices(reaching), nullptr, target);
+    // Many reach it because they are equal.
+    const uint64_t key = find_among_equals(reached, nullptr, target);
+    if (key != kNoKey) return key;
+  }
+  return find_border(nullptr, uint64_t{count_} << kFixedBits, target);
+}
+
+uint64_t Candidates::find_prefix(uint64_t target) {
+  constexpr size_t kFew = 1024, kLikeliest = 128;
+  constexpr uint64_t kPeaked = uint64_t{100} << kFixedBits;  // the largest probability is above 1%
+  const float* w = weights();
+  // Where the distribution has a peak, the border is mostly among the likeliest tokens.
+  const float floor = count_ > kFew && total_fixed_ < kPeaked ? reached_by(kLikeliest) : kLowest;
+  if (count_ <= kFew || floor > kLowest) {
+    const uint64_t key = select(collect_keys(floor), w, target);
+    if (key != kNoKey) return key;
+  }
+  return find_border(w, total_fixed_, target);
+}
+
+std::span<uint64_t> Candidates::sorted_prefix(size_t size) {
+  std::span<uint64_t> keys = collect_keys(reached_by(size));
+  if (size < keys.size()) {
+    std::nth_element(keys.begin(), keys.begin() + static_cast<ptrdiff_t>(size - 1), keys.end());
+    keys = keys.first(size);
+  }
+  sort_numbers(keys.begin(), keys.end());
+  return keys;
 }
 
 }  // namespace sotto

@@ -1,12 +1,16 @@
-// The working set of the sampling chain: the tokens still in play and their logits, in
-// order of id, so that the lowest index is the lowest id everywhere.
+// The working set of the sampling chain: the tokens still in play and their logits, in order of id,
+// so that the lowest index is the lowest id everywhere.
 //
-// At first the set is the caller's whole array, unread and uncopied; a stage that changes
-// logits or drops tokens moves it into the sampler's own memory.
+// At first the set is the caller's whole array, neither read nor copied. A stage that changes logits
+// or drops tokens moves the set into the sampler's own memory. Dividing by a temperature only
+// records the divisor.
 //
-// A share is a probability relative to the largest, exp((l - max) / T). Shares are summed
-// exactly, as integers (weight_of in kernels/math.h), so that no sum depends on an order.
-// NaN counts as -infinity: its share is 0.
+// A token's weight is its unnormalised probability, exp((l - max) / T), so the largest is 1. Weights
+// are summed exactly, as fixed-point integers (to_fixed in kernels/math.h), so no sum depends on
+// an order. NaN counts as -infinity, whose weight is 0.
+//
+// Truncations refer to the sorted order: descending logit, ascending index. A token's place in it is
+// given by its sort_key.
 #pragma once
 
 #include <bit>
@@ -22,13 +26,13 @@
 #include "runtime/base/scalar_math.h"
 #include "runtime/base/token_mask.h"
 #include "runtime/sampling/sampler_params.h"
+#include "runtime/sampling/weighted_select.h"
 
 namespace sotto {
 
 inline constexpr size_t kMaxVocabularySize = size_t{1} << 22;  // keeps sums below 2^63
 
-// Sorts as (descending logit, ascending index) and holds the index in its low half.
-// NaN sorts as -infinity, -0 as 0.
+// Ascending keys are in the sorted order; the low half is the index. NaN sorts as -infinity, -0 as 0.
 inline uint64_t sort_key(float logit, size_t index) {
   const float value = logit != logit ? -std::numeric_limits<float>::infinity() : logit + 0.0f;
   const auto bits = std::bit_cast<uint32_t>(value);
@@ -37,152 +41,127 @@ inline uint64_t sort_key(float logit, size_t index) {
   return uint64_t{descending} << 32 | static_cast<uint32_t>(index);
 }
 
-inline size_t key_index(uint64_t key) { return static_cast<uint32_t>(key); }
-
-// (max - l) / T by index; NaN of NaN. For loops that are to be vectorized.
-struct Gaps {
-  const float* logits;
-  float max;
-  float inverse_temperature;
-
-  float operator()(size_t index) const {
-    const float l = logits[index];
-    return zero_unless(!(l >= max), (max - l) * inverse_temperature);
-  }
-};
-
 class Candidates {
  public:
   static constexpr float kLowest = -std::numeric_limits<float>::infinity();
-  static constexpr size_t kBlock = 128;     // tokens under one maximum
-  static constexpr size_t kChunk = 1024;    // tokens under one sum of weights
-  static constexpr size_t kBuckets = 1024;  // slices of an order
+  static constexpr size_t kChunk = 1024;  // tokens per sum of weights
 
-  // Lays the working memory out; over a measuring arena it only adds up.
+  // Lays out the working memory; a measuring arena only adds up its size.
   void place(size_t vocabulary_size, Arena& arena);
 
-  // Begins a token: all that the mask allows, at temperature 1.
+  // Starts a token: all tokens that the mask allows, at temperature 1.
   void begin(const Kernels& kernels, std::span<const float> logits, const TokenMask& mask);
 
-  const Kernels& kernels() const { return *kernels_; }
   size_t vocabulary_size() const { return vocabulary_size_; }
   size_t count() const { return count_; }
   int32_t id(size_t index) const { return ids_ == nullptr ? static_cast<int32_t>(index) : ids_[index]; }
-  // Before any division by a temperature that is not yet done: see divide_by.
+  const int32_t* ids() const { return ids_; }  // null: the identity
+  // Logits before a pending division by a temperature (divide_by).
   float logit(size_t index) const { return logits_[index]; }
   const float* logits() const { return logits_; }
-  const int32_t* ids() const { return ids_; }  // null: the identity
   float max();
-  size_t argmax() const;  // index
-
-  // The index of a token, or count() if it is not in the set. Any number may be asked for.
+  size_t argmax() const;
+  // The index of a token, or count() if it is not in the set, whatever the number is.
   size_t find(int32_t token) const;
+
   // Changes the logit of a token, if it is in the set, by `change(float) -> float`.
   template <typename Change>
   void change(int32_t token, Change change);
-  // The logits, to be written; whoever divided them before sees the quotients.
+  // The logits for writing, divided by the temperature so far.
   std::span<float> edit();
-  // Has `function` change the logits of the whole vocabulary; those of tokens that are not
-  // in the set are -infinity and do not come back. NaN becomes -infinity.
+  // Lets `function` change the logits of the whole vocabulary. Tokens outside the set have -infinity
+  // and stay outside. NaN becomes -infinity.
   void rewrite(LogitsFunction function, void* user_data);
-  // Keeps those of `tokens` (ascending, none twice) that are in the set; all if none is.
-  // True if one is.
-  bool keep_tokens(std::span<const int32_t> tokens);
-
-  // Divides logits by T > 0. Lazily: they are kept as they are, and only probabilities see
-  // it, until a stage changes logits.
+  // Divides logits by T > 0, lazily: logits stay as they are, and only weights see the division,
+  // until a stage changes logits.
   void divide_by(float temperature);
   float inverse_temperature() const { return inverse_temperature_; }
 
-  // The shares of all, until the set or the temperature changes. max() is not kLowest.
-  const float* shares();
-  // The same; the sum of the weights, which most draws need, takes another look at them.
-  const float* shares_alone();
-  // To be written over; whoever asks for them later has them computed anew.
-  float* take_shares();
-  // The sum of their weights.
-  uint64_t total_weight();
-  double total() { return static_cast<double>(total_weight()) * 0x1p-40; }
-  // The first index at which the sum of the weights, in order of id, exceeds `target`;
-  // target < total_weight().
-  size_t find_cumulative(uint64_t target);
-  // The same for `random` / 2^64 of the whole.
-  size_t draw(uint64_t random);
-  // Lets the next truncation leave the set as it is if that saves time: draw() looks only at
-  // what it would have kept. Nothing but draw() may follow it, and id() and log_probability()
-  // of what that draws.
-  void draw_after_truncation() { draws_next_ = true; }
-  // Room for a number a token, until the next call that collects keys.
-  std::span<uint64_t> scratch() { return {keys_, count_}; }
-  Gaps gaps();
+  // The members from here to draw() require max() > kLowest.
+  // Weights by index, valid until the set or the temperature changes.
+  const float* weights();
+  uint64_t total_fixed();
+  double total() { return static_cast<double>(total_fixed()) * 0x1p-40; }
+  // The same array, to be overwritten; the next call of weights() computes them again.
+  float* take_weights();
+  // (max - l) / T = -ln weight; NaN of a NaN.
+  float gap(size_t index) {
+    const float l = logits_[index];
+    return zero_unless(!(l >= max_), (max_ - l) * inverse_temperature_);
+  }
   // H = -sum p ln p = ln total + sum p gap.
   double entropy();
   // ln p = (l - max) / T - ln total; -infinity of -infinity.
   double log_probability(size_t index);
-
-  // A logit that at least `k` tokens reach, found without looking at every token; kLowest
-  // if it would take that.
-  float reached_by(size_t k);
-  // Sort keys of the tokens whose logit is at least `floor`, in order of id. The array
-  // holds until the next call and may be permuted.
-  std::span<uint64_t> collect_keys(float floor);
-  // The same of the tokens up to `key` in the sorted order.
-  std::span<uint64_t> collect_up_to(uint64_t key);
-  // How many tokens have at least `ceiling`, and how many others at least `floor`, whose
-  // indices it leaves in indices(), in order, until the next call that collects.
-  static constexpr float kNoCeiling = std::numeric_limits<float>::quiet_NaN();
-  struct Counts {
-    size_t above;
-    size_t between;
-  };
-  Counts count_between(float floor, float ceiling);
-  // The keys of the first `count` indices there.
-  std::span<uint64_t> keys_of_indices(size_t count);
+  // Draws by inversion: find_cumulative() of `random` / 2^64 of the total.
+  size_t draw(uint64_t random);
+  // The first index at which the sum of weights, in order of id, exceeds `target` < total_fixed().
+  size_t find_cumulative(uint64_t target);
 
   // Truncations. At least one token must stay.
-  void keep(std::span<uint64_t> keys);  // these; permutes them
-  void keep_up_to(uint64_t key);        // a prefix of the sorted order
-  void keep_from_logit(float floor);    // NaN goes too
-  void keep_from_share(float least);
-  void keep_before(uint64_t key);       // the same without the last; its logit is not kLowest
-  void drop(std::span<uint64_t> keys);  // all but these; permutes them
-  // The tokens of at least `floor` before index `end`, of more from there, by other numbers
-  // than logits: numbers(first, count) -> const float*, of up to kChunk tokens.
-  template <typename Numbers>
-  void keep_by(Numbers numbers, float floor, size_t end);
-  // The same by numbers that stay where they are until the draw, if only that follows and the
-  // likeliest stays, to which shares relate; else false. `likeliest`: its number.
-  bool leave_to_draw(const float* numbers, float floor, size_t end, float likeliest);
+  void keep_up_to(uint64_t key);  // a prefix of the sorted order
+  void keep_from_logit(float floor);
+  void keep_from_weight(float floor);
+  template <typename Stays>
+  void keep_if(Stays stays);  // stays(index) -> bool
+  // Keeps those of `tokens` (ascending, distinct) that are in the set and returns true; keeps all and
+  // returns false if none is.
+  bool keep_tokens(std::span<const int32_t> tokens);
+  // Allows the next truncation to leave the set as it is if that saves time; draw() then considers
+  // only what it would have kept. Nothing may follow that truncation but draw(), and id() and
+  // log_probability() of the drawn index.
+  void draw_after_truncation() { draws_next_ = true; }
 
-  // For the stages: room for anything until the next call of a member.
-  uint64_t* keys() { return keys_; }  // (vocabulary)
-  // (vocabulary), in the upper half of that place: keys may be written over them in order.
-  int32_t* indices() { return reinterpret_cast<int32_t*>(keys_) + vocabulary_size_; }
-  float* whole() { return reinterpret_cast<float*>(keys_); }  // (vocabulary), in their place
-  // (vocabulary), or null if the logits are the sampler's own; may be the numbers to keep by.
-  float* unused_own() { return logits_ == own_logits_ ? nullptr : own_logits_; }
-  uint64_t* bucket_sums() { return bucket_sums_; }  // (kBuckets)
-  float* chunk() { return chunk_; }                 // (kChunk)
+  // The key of the `rank`-th token of the sorted order, 1 ... count().
+  uint64_t key_of_rank(size_t rank);
+  // The key of the last token of the shortest prefix of the sorted order whose weights sum to at
+  // least `target`, 1 ... total_fixed().
+  uint64_t find_prefix(uint64_t target);
+  // The keys of the first `size` tokens, sorted; they lie in scratch().
+  std::span<uint64_t> sorted_prefix(size_t size);
+
+  // The keys of the tokens that reach `floor`, in order of id; they lie in scratch().
+  std::span<uint64_t> collect_keys(float floor);
+  // A logit that at least `k` tokens reach, found quickly; kLowest if k is too large for that.
+  float reached_by(size_t k);
+
+  // Scratch for stages, until the next call of a member that ranks or truncates.
+  std::span<uint64_t> scratch() { return {keys_, count_}; }
+  uint64_t* bucket_sums() { return bucket_sums_; }  // (kBucketCount)
 
  private:
-  // Tokens stay that have at least `floor` before index `end`, more from there.
+  static constexpr size_t kBlock = 128;  // tokens per maximum
+  static constexpr float kNoCeiling = std::numeric_limits<float>::quiet_NaN();
+
+  // floor <= l < ceiling.
+  struct LogitRange {
+    float floor;
+    float ceiling;
+  };
+  // A pending truncation: tokens stay whose number is at least `floor` before index `end`, and more
+  // than `floor` from there.
   struct Cut {
-    const float* numbers;  // (count); null: there is none
+    const float* numbers;  // (count); null: nothing is pending
     float floor;
     size_t end;
   };
 
   void own_logits();
   void changed();
-  Split collect_part(float floor, float ceiling, size_t begin, size_t end, size_t collected);
-  bool leaves_to_draw(float least_share);
-  double estimate_total() const;
-  void weigh(const Cut& cut);
-  bool stays(size_t index) const;
   void kept_in_own(size_t count);
-  const float* block_maxima();
-  void keep_logits(size_t border, size_t end);
   size_t keep_part(const float* numbers, float floor, size_t first, size_t count, size_t kept);
+  bool leaves_to_draw(float least_weight);
+  void weigh_kept();
+  bool stays(size_t index) const;
+
+  const float* block_maxima();
+  Split split(LogitRange range, const float* weights);
+  std::span<uint64_t> keys_of_indices(size_t count);
+  LogitRange estimate_border(const float* weights, uint64_t after);
+  uint64_t select(std::span<uint64_t> keys, const float* weights, uint64_t target);
+  uint64_t find_border(const float* weights, uint64_t total, uint64_t target);
+  uint64_t find_among_equals(float logit, const float* weights, uint64_t target);
+  int32_t* indices() { return reinterpret_cast<int32_t*>(keys_) + vocabulary_size_; }
 
   const Kernels* kernels_ = nullptr;
   size_t vocabulary_size_ = 0;
@@ -191,24 +170,23 @@ class Candidates {
   const float* logits_ = nullptr;
   const int32_t* ids_ = nullptr;  // null: the identity
   float inverse_temperature_ = 1.0f;
-  // What is known of it.
+  bool draws_next_ = false;
+  Cut cut_ = {};
+  // Derived from it, on demand.
   float max_ = kLowest;
   bool has_max_ = false;
   bool has_block_maxima_ = false;
-  bool has_shares_ = false;
-  bool has_weights_ = false;  // of these
-  uint64_t total_weight_ = 0;
-  bool draws_next_ = false;
-  Cut cut_ = {};
+  bool has_weights_ = false;
+  uint64_t total_fixed_ = 0;
   // Working memory.
-  float* own_logits_ = nullptr;        // (vocabulary)
-  int32_t* own_ids_ = nullptr;         // (vocabulary)
-  float* shares_ = nullptr;            // (vocabulary)
-  uint64_t* keys_ = nullptr;           // (vocabulary)
-  float* block_maxima_ = nullptr;      // (block), twice: the second half is for selection
-  uint64_t* chunk_weights_ = nullptr;  // (chunk), valid with total_weight_
-  float* chunk_ = nullptr;             // (kChunk)
-  uint64_t* bucket_sums_ = nullptr;    // (kBuckets)
+  float* own_logits_ = nullptr;       // (vocabulary)
+  int32_t* own_ids_ = nullptr;        // (vocabulary)
+  float* weights_ = nullptr;          // (vocabulary)
+  uint64_t* keys_ = nullptr;          // (vocabulary); the upper half also holds indices
+  float* block_maxima_ = nullptr;     // (block), twice: the second half is for selection
+  uint64_t* chunk_totals_ = nullptr;  // (chunk), valid with total_fixed_
+  float* ones_ = nullptr;             // (kChunk), all 1
+  uint64_t* bucket_sums_ = nullptr;   // (kBucketCount)
 };
 
 template <typename Change>
@@ -220,21 +198,18 @@ void Candidates::change(int32_t token, Change change) {
   changed();
 }
 
-template <typename Numbers>
-void Candidates::keep_by(Numbers numbers, float floor, size_t end) {
-  size_t kept_count = 0;
-  for (size_t first = 0; first < count_; first += kChunk) {
-    const size_t count = count_ - first < kChunk ? count_ - first : kChunk;
-    const float* n = numbers(first, count);
-    const size_t reaching = end <= first ? 0 : end - first < count ? end - first : count;
-    kept_count = keep_part(n, floor, first, reaching, kept_count);
-    // Floats have no gaps but these: what is more than floor is at least the next one.
-    if (reaching < count && floor < std::numeric_limits<float>::infinity()) {
-      const float above = next_above(floor);
-      kept_count = keep_part(n + reaching, above, first + reaching, count - reaching, kept_count);
-    }
+template <typename Stays>
+void Candidates::keep_if(Stays stays) {
+  size_t kept = 0;
+  for (size_t i = 0; i < count_; ++i) {
+    const bool kept_too = stays(i);
+    const float logit = logits_[i];
+    // Written always and counted if it stays: a branch could not be predicted.
+    own_ids_[kept] = id(i);
+    own_logits_[kept] = logit;
+    kept += kept_too ? 1 : 0;
   }
-  kept_in_own(kept_count);
+  kept_in_own(kept);
 }
 
 }  // namespace sotto

@@ -72,9 +72,9 @@ void write_probabilities(Candidates& candidates, float* probabilities) {
     return;
   }
   const double whole = candidates.total();
-  const float* shares = candidates.shares();
+  const float* weights = candidates.weights();
   for (size_t i = 0; i < count; ++i) {
-    probabilities[i] = static_cast<float>(static_cast<double>(shares[i]) / whole);
+    probabilities[i] = static_cast<float>(static_cast<double>(weights[i]) / whole);
   }
 }
 

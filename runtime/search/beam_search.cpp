@@ -197,7 +197,7 @@ void BeamSearch::scan_drawn(uint32_t beam, Candidates& candidates) {
   const double max = candidates.max();
   if (max == kLowest) return;
   const double scale = candidates.inverse_temperature();
-  const double log_sum = ln(static_cast<double>(candidates.total_weight()) * 0x1p-40);
+  const double log_sum = ln(candidates.total());
   const uint64_t draw = run_.input.token_count + depth_;
   for (size_t i = 0; i < candidates.count(); ++i) {
     const double difference = static_cast<double>(candidates.logit(i)) - max;

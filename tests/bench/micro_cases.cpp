@@ -85,62 +85,8 @@ void run_logits_cases(const Kernels& kernels, const MicroShape& shape, Cases& ca
         kernels.keep_from(logits.data(), 0.0f, logits.data(), nullptr, 0, count, numbers.data(), ids.data()));
   });
   cases.time("split, vocabulary", [&] {
-    sink = static_cast<float>(kernels.split(logits.data(), -0.1f, 0.1f, y.data(), 0x1p12, 0, count, ids.data()).sum);
+    sink = static_cast<float>(kernels.split(logits.data(), -0.1f, 0.1f, y.data(), 0, count, ids.data()).sum);
   });
-}
-
-// Operations of sampling stages and draws on all weights.
-void run_share_cases(const Kernels& kernels, const MicroShape& shape, Cases& cases) {
-  const size_t count = shape.vocabulary_size;
-  const auto logits = random_floats(count);
-  const float max = kernels.max(logits.data(), count);
-  std::vector<float> shares(count), y(count), factors(64, 0.5f);
-  kernels.exp_weights(logits.data(), count, max, 1.0f, shares.data());
-  std::vector<uint32_t> words(count);
-  std::vector<int32_t> indices(count);
-  std::vector<float> sums(1024);
-  volatile double sink = 0;
-  cases.time("nearness, vocabulary", [&] { kernels.nearness(logits.data(), count, max, 1.0f, 2.0f, y.data()); });
-  cases.time("sum_gaps, vocabulary", [&] { sink = kernels.sum_gaps(logits.data(), shares.data(), count, max, 1.0f); });
-  cases.time("sum_bends, vocabulary", [&] { sink = kernels.sum_bends(shares.data(), count - 2); });
-  cases.time("sum_bends_twice, vocabulary", [&] {
-    double twice[2];
-    kernels.sum_bends_twice(shares.data(), count / 2 - 1, twice);
-    sink = twice[0];
-  });
-  cases.time("sum_finite, vocabulary", [&] { sink = kernels.sum_finite(logits.data(), count, 0.1, true).sum; });
-  cases.time("surprises, vocabulary", [&] {
-    sink =
-        static_cast<double>(kernels.surprises(logits.data(), shares.data(), count, max, 1.0f, 9.0f, 0x1p16, y.data()));
-  });
-  cases.time("mix_words, vocabulary", [&] { kernels.mix_words(3, false, nullptr, 0, count, words.data()); });
-  cases.time("collect_below, vocabulary", [&] {
-    sink = static_cast<double>(kernels.collect_below(words.data(), shares.data(), 1e-3f, 0, count, indices.data()));
-  });
-  cases.time("mix_and_add, vocabulary",
-             [&] { kernels.mix_and_add(3, false, nullptr, 0, 10, shares.data(), count, words.data(), sums.data()); });
-  cases.time("scale_by_bits, vocabulary", [&] {
-    kernels.scale_by_bits(words.data(), 5, 10, factors.data(), factors.data() + 32, 0x1p-64f, count, shares.data(),
-                          y.data());
-  });
-  cases.time("scale_and_add, vocabulary", [&] {
-    kernels.scale_and_add(words.data(), 5, 10, factors.data(), factors.data() + 32, 0x1p-64f, 10, count, shares.data(),
-                          y.data(), sums.data());
-  });
-  cases.time("collect_by_bits, vocabulary", [&] {
-    sink = static_cast<double>(kernels.collect_by_bits(words.data(), 5, 10, 77, 0, count, indices.data()));
-  });
-}
-
-// Operations that change all logits in place; repeated application costs the same.
-void run_reweighing_cases(const Kernels& kernels, const MicroShape& shape, Cases& cases) {
-  const size_t count = shape.vocabulary_size;
-  auto logits = random_floats(count);
-  const auto shares = random_floats(count);
-  std::vector<float> probabilities(count);
-  cases.time("smooth, vocabulary", [&] { kernels.smooth(logits.data(), count, 5.0f, -1e-9, 1e-9); });
-  cases.time("aim, vocabulary",
-             [&] { kernels.aim(shares.data(), count, 0.1f, 0.3f, probabilities.data(), logits.data()); });
 }
 
 // One query of one head; its keys and values stay in the nearest cache that holds them.
@@ -171,8 +117,6 @@ nlohmann::json run_micro_cases(Isa isa, const MicroShape& shape) {
   const Kernels& kernels = *find_kernels(isa);
   run_row_cases(kernels, shape, cases);
   run_logits_cases(kernels, shape, cases);
-  run_share_cases(kernels, shape, cases);
-  run_reweighing_cases(kernels, shape, cases);
   run_attention_cases(kernels, shape, cases);
   if (shape.thread_count > 1 && threads_available()) {
     ThreadPool* pool = create_thread_pool(shape.thread_count, nullptr);

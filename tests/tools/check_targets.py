@@ -75,7 +75,7 @@ def main():
     ours = [f"-I{args.root}", f"-I{args.root}/capi/include"]
     ours += [option for path in args.include if os.path.realpath(path) not in paths
              for option in ("-isystem", path)]
-    defined = ["SOTTO_THREADS=1", "SOTTO_WATERMARK_OPS=1", "SOTTO_SAMPLER_OPS=1", "SOTTO_XNNPACK=1",
+    defined = ["SOTTO_THREADS=1", "SOTTO_XNNPACK=1",
                "SOTTO_FEATURE_INT4=1", 'SOTTO_BUILD_TEXT=""']
     ours += [f"-D{name}" for name in args.define + defined]
 

@@ -1,5 +1,4 @@
 // The ops of kernels/generic over NEON vectors, with either attention.
-#include "kernels/arm/neon/columns.h"
 #include "kernels/arm/neon/vector.h"
 #include "kernels/dispatch/tables.h"
 #include "kernels/generic/attention_rows.h"
@@ -7,11 +6,10 @@
 
 namespace sotto::neon {
 
-constinit const Kernels kTable =
-    generic::make_table<Vector, Columns>(Isa::kNeon, attention, generic::attention_rows<attention>);
-constinit const Kernels kDotprodTable = generic::make_table<Vector, Columns>(
-    Isa::kNeonDotprod, neon_dotprod::attention, generic::attention_rows<neon_dotprod::attention>);
-constinit const Kernels kI8mmTable = generic::make_table<Vector, Columns>(
-    Isa::kNeonI8mm, neon_dotprod::attention, generic::attention_rows<neon_dotprod::attention>);
+constinit const Kernels kTable = generic::make_table<Vector>(Isa::kNeon, attention, generic::attention_rows<attention>);
+constinit const Kernels kDotprodTable = generic::make_table<Vector>(Isa::kNeonDotprod, neon_dotprod::attention,
+                                                                    generic::attention_rows<neon_dotprod::attention>);
+constinit const Kernels kI8mmTable = generic::make_table<Vector>(Isa::kNeonI8mm, neon_dotprod::attention,
+                                                                 generic::attention_rows<neon_dotprod::attention>);
 
 }  // namespace sotto::neon

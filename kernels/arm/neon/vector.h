@@ -98,64 +98,6 @@ struct Vector {
     return kept;
   }
 
-  // word >> 8 of 16 words.
-  static Vector from_high_bits(const uint32_t* words) {
-    const auto four = [words](int k) { return vcvtq_f32_u32(vshrq_n_u32(vld1q_u32(words + 4 * k), 8)); };
-    return {{four(0), four(1), four(2), four(3)}};
-  }
-
-  // word >> shift & mask of 4 words, and of 16.
-  static uint32x4_t bits_of(const uint32_t* words, uint32_t shift, uint32_t mask) {
-    const int32x4_t right = vdupq_n_s32(-static_cast<int32_t>(shift));
-    return vandq_u32(vshlq_u32(vld1q_u32(words), right), vdupq_n_u32(mask));
-  }
-  static void store_bits(const uint32_t* words, uint32_t shift, uint32_t mask, uint32_t* bits) {
-    for (int k = 0; k < 16; k += 4) vst1q_u32(bits + k, bits_of(words + k, shift, mask));
-  }
-
-  // low[b % 32] * high[b / 32] for b = word >> shift & mask of 16 words.
-  class Factors {
-   public:
-    Factors(const float* low, const float* high, uint32_t mask) {
-      for (uint32_t b = 0; b <= mask; ++b) table_[b] = low[b % 32] * high[b / 32];
-    }
-    Vector of(const uint32_t* words, uint32_t shift, uint32_t mask) const {
-      float lanes[kLanes];
-      for (int i = 0; i < kLanes; ++i) lanes[i] = table_[words[i] >> shift & mask];
-      return load(lanes, Whole{});
-    }
-
-   private:
-    float table_[1024];
-  };
-
-  // 32 numbers, to be had by their indices, which are integers.
-  class Table {
-   public:
-    explicit Table(const float* numbers) : numbers_(numbers) {}
-    Vector at(Vector index) const {
-      float lanes[kLanes];
-      index.store(lanes, Whole{});
-      for (float& lane : lanes) lane = numbers_[static_cast<size_t>(lane)];
-      return load(lanes, Whole{});
-    }
-
-   private:
-    const float* numbers_;
-  };
-
-  // The lanes of 16 words where word >> shift & mask = pattern.
-  static uint32_t equal_bits(const uint32_t* words, uint32_t shift, uint32_t mask, uint32_t pattern) {
-    const uint32_t bit[4] = {1, 2, 4, 8};
-    const uint32x4_t bits = vld1q_u32(bit);
-    uint32_t equal = 0;
-    for (int k = 0; k < 4; ++k) {
-      const uint32x4_t b = bits_of(words + 4 * k, shift, mask);
-      equal |= vaddvq_u32(vandq_u32(vceqq_u32(b, vdupq_n_u32(pattern)), bits)) << 4 * k;
-    }
-    return equal;
-  }
-
   // Sums of the bits of each lane, modulo 2^32.
   struct BitSums {
     uint32x4_t v[4] = {vdupq_n_u32(0), vdupq_n_u32(0), vdupq_n_u32(0), vdupq_n_u32(0)};
@@ -164,56 +106,6 @@ struct Vector {
     }
     void store(uint32_t* p) const {
       for (int k = 0; k < 4; ++k) vst1q_u32(p + 4 * k, v[k]);
-    }
-  };
-
-  // The lanes as doubles.
-  struct Doubles {
-    float64x2_t v[8];
-
-    static Doubles broadcast(double x) {
-      const float64x2_t d = vdupq_n_f64(x);
-      return {{d, d, d, d, d, d, d, d}};
-    }
-    static Doubles of(Vector x) {
-      Doubles d;
-      for (int k = 0; k < 4; ++k) {
-        d.v[2 * k] = vcvt_f64_f32(vget_low_f32(x.v[k]));
-        d.v[2 * k + 1] = vcvt_high_f64_f32(x.v[k]);
-      }
-      return d;
-    }
-    Vector to_floats() const {
-      Vector x;
-      for (int k = 0; k < 4; ++k) {
-        x.v[k] = vcvt_high_f32_f64(vcvt_f32_f64(v[2 * k]), v[2 * k + 1]);
-      }
-      return x;
-    }
-    friend Doubles operator+(Doubles a, Doubles b) {
-      for (int k = 0; k < 8; ++k) a.v[k] = vaddq_f64(a.v[k], b.v[k]);
-      return a;
-    }
-    friend Doubles operator-(Doubles a, Doubles b) {
-      for (int k = 0; k < 8; ++k) a.v[k] = vsubq_f64(a.v[k], b.v[k]);
-      return a;
-    }
-    friend Doubles operator*(Doubles a, Doubles b) {
-      for (int k = 0; k < 8; ++k) a.v[k] = vmulq_f64(a.v[k], b.v[k]);
-      return a;
-    }
-  };
-
-  // Eight sums of doubles: lane i is added to sum i % 8, the lower lane first.
-  struct DoubleSums {
-    float64x2_t v[4] = {vdupq_n_f64(0), vdupq_n_f64(0), vdupq_n_f64(0), vdupq_n_f64(0)};
-    void add(Vector x) { add(Doubles::of(x)); }
-    void add(Doubles x) {
-      for (int k = 0; k < 8; ++k) v[k % 4] = vaddq_f64(v[k % 4], x.v[k]);
-    }
-    double fold() const {
-      const float64x2_t v2 = vaddq_f64(vaddq_f64(v[0], v[2]), vaddq_f64(v[1], v[3]));
-      return vgetq_lane_f64(v2, 0) + vgetq_lane_f64(v2, 1);
     }
   };
 
@@ -245,20 +137,6 @@ struct Vector {
     store_rounded(bytes, offset, Whole{});
     for (size_t i = 0; i < part.count; ++i) p[i] = bytes[i];
   }
-
-  // Rounded down, 0 ... 2^16 - 1.
-  void store_floor(uint16_t* p, Whole) const {
-    const auto eight = [this](int k) {
-      return vcombine_u16(vmovn_u32(vcvtq_u32_f32(v[k])), vmovn_u32(vcvtq_u32_f32(v[k + 1])));
-    };
-    vst1q_u16(p, eight(0));
-    vst1q_u16(p + 8, eight(2));
-  }
-  void store_floor(uint16_t* p, Part part) const {
-    uint16_t lanes[kLanes];
-    store_floor(lanes, Whole{});
-    for (size_t i = 0; i < part.count; ++i) p[i] = lanes[i];
-  }
 };
 
 inline Vector operator+(Vector a, Vector b) {
@@ -281,19 +159,6 @@ inline Vector sqrt(Vector a) {
   return {{vsqrtq_f32(a.v[0]), vsqrtq_f32(a.v[1]), vsqrtq_f32(a.v[2]), vsqrtq_f32(a.v[3])}};
 }
 inline Vector abs(Vector a) { return {{vabsq_f32(a.v[0]), vabsq_f32(a.v[1]), vabsq_f32(a.v[2]), vabsq_f32(a.v[3])}}; }
-
-inline Vector floor(Vector a) {
-  return {{vrndmq_f32(a.v[0]), vrndmq_f32(a.v[1]), vrndmq_f32(a.v[2]), vrndmq_f32(a.v[3])}};
-}
-
-// The bits of 1 less those of a, 0 ... 1, as a number.
-inline float32x4_t bits_below_one(float32x4_t a) {
-  const uint32x4_t one = vreinterpretq_u32_f32(vdupq_n_f32(1.0f));
-  return vcvtq_f32_u32(vsubq_u32(one, vreinterpretq_u32_f32(a)));
-}
-inline Vector bits_below_one(Vector a) {
-  return {{bits_below_one(a.v[0]), bits_below_one(a.v[1]), bits_below_one(a.v[2]), bits_below_one(a.v[3])}};
-}
 
 // a > b ? a : b and a < b ? a : b; b where either is NaN.
 inline float32x4_t max(float32x4_t a, float32x4_t b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }

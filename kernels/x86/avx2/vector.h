@@ -96,63 +96,6 @@ struct Vector {
     return static_cast<size_t>(low_count + __builtin_popcount(high));
   }
 
-  // word >> 8 of 16 words.
-  static Vector from_high_bits(const uint32_t* words) {
-    const auto* eight = reinterpret_cast<const __m256i*>(words);
-    return {_mm256_cvtepi32_ps(_mm256_srli_epi32(_mm256_loadu_si256(eight), 8)),
-            _mm256_cvtepi32_ps(_mm256_srli_epi32(_mm256_loadu_si256(eight + 1), 8))};
-  }
-
-  // word >> shift & mask of 8 words, and of 16.
-  static __m256i bits_of(const uint32_t* words, uint32_t shift, uint32_t mask) {
-    const __m128i count = _mm_cvtsi32_si128(static_cast<int>(shift));
-    const __m256i word = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words));
-    return _mm256_and_si256(_mm256_srl_epi32(word, count), _mm256_set1_epi32(static_cast<int>(mask)));
-  }
-  static void store_bits(const uint32_t* words, uint32_t shift, uint32_t mask, uint32_t* bits) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(bits), bits_of(words, shift, mask));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(bits + 8), bits_of(words + 8, shift, mask));
-  }
-
-  // low[b % 32] * high[b / 32] for b = word >> shift & mask of 16 words.
-  class Factors {
-   public:
-    Factors(const float* low, const float* high, uint32_t mask) {
-      for (uint32_t b = 0; b <= mask; ++b) table_[b] = low[b % 32] * high[b / 32];
-    }
-    Vector of(const uint32_t* words, uint32_t shift, uint32_t mask) const {
-      const auto eight = [=, this](const uint32_t* w) {
-        return _mm256_i32gather_ps(table_, bits_of(w, shift, mask), sizeof *table_);
-      };
-      return {eight(words), eight(words + 8)};
-    }
-
-   private:
-    float table_[1024];
-  };
-
-  // 32 numbers, to be had by their indices, which are integers.
-  class Table {
-   public:
-    explicit Table(const float* numbers) : numbers_(numbers) {}
-    Vector at(Vector index) const {
-      return {_mm256_i32gather_ps(numbers_, _mm256_cvttps_epi32(index.low), sizeof *numbers_),
-              _mm256_i32gather_ps(numbers_, _mm256_cvttps_epi32(index.high), sizeof *numbers_)};
-    }
-
-   private:
-    const float* numbers_;
-  };
-
-  // The lanes of 16 words where word >> shift & mask = pattern.
-  static uint32_t equal_bits(const uint32_t* words, uint32_t shift, uint32_t mask, uint32_t pattern) {
-    const auto eight = [=](const uint32_t* w) {
-      const __m256i same = _mm256_cmpeq_epi32(bits_of(w, shift, mask), _mm256_set1_epi32(static_cast<int>(pattern)));
-      return _mm256_movemask_ps(_mm256_castsi256_ps(same));
-    };
-    return static_cast<uint32_t>(eight(words) | eight(words + 8) << 8);
-  }
-
   // Sums of the bits of each lane, modulo 2^32.
   struct BitSums {
     __m256i low = _mm256_setzero_si256();
@@ -164,52 +107,6 @@ struct Vector {
     void store(uint32_t* p) const {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), low);
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 8), high);
-    }
-  };
-
-  // The lanes as doubles.
-  struct Doubles {
-    __m256d v[4];
-
-    static Doubles broadcast(double x) {
-      const __m256d d = _mm256_set1_pd(x);
-      return {{d, d, d, d}};
-    }
-    static Doubles of(Vector x) {
-      return {{_mm256_cvtps_pd(_mm256_castps256_ps128(x.low)), _mm256_cvtps_pd(_mm256_extractf128_ps(x.low, 1)),
-               _mm256_cvtps_pd(_mm256_castps256_ps128(x.high)), _mm256_cvtps_pd(_mm256_extractf128_ps(x.high, 1))}};
-    }
-    Vector to_floats() const {
-      return {_mm256_set_m128(_mm256_cvtpd_ps(v[1]), _mm256_cvtpd_ps(v[0])),
-              _mm256_set_m128(_mm256_cvtpd_ps(v[3]), _mm256_cvtpd_ps(v[2]))};
-    }
-    friend Doubles operator+(Doubles a, Doubles b) {
-      return {{_mm256_add_pd(a.v[0], b.v[0]), _mm256_add_pd(a.v[1], b.v[1]), _mm256_add_pd(a.v[2], b.v[2]),
-               _mm256_add_pd(a.v[3], b.v[3])}};
-    }
-    friend Doubles operator-(Doubles a, Doubles b) {
-      return {{_mm256_sub_pd(a.v[0], b.v[0]), _mm256_sub_pd(a.v[1], b.v[1]), _mm256_sub_pd(a.v[2], b.v[2]),
-               _mm256_sub_pd(a.v[3], b.v[3])}};
-    }
-    friend Doubles operator*(Doubles a, Doubles b) {
-      return {{_mm256_mul_pd(a.v[0], b.v[0]), _mm256_mul_pd(a.v[1], b.v[1]), _mm256_mul_pd(a.v[2], b.v[2]),
-               _mm256_mul_pd(a.v[3], b.v[3])}};
-    }
-  };
-
-  // Eight sums of doubles: lane i is added to sum i % 8, the lower lane first.
-  struct DoubleSums {
-    __m256d low = _mm256_setzero_pd();
-    __m256d high = _mm256_setzero_pd();
-    void add(Vector x) { add(Doubles::of(x)); }
-    void add(Doubles x) {
-      low = _mm256_add_pd(_mm256_add_pd(low, x.v[0]), x.v[2]);
-      high = _mm256_add_pd(_mm256_add_pd(high, x.v[1]), x.v[3]);
-    }
-    double fold() const {
-      const __m256d v4 = _mm256_add_pd(low, high);
-      const __m128d v2 = _mm_add_pd(_mm256_castpd256_pd128(v4), _mm256_extractf128_pd(v4, 1));
-      return _mm_cvtsd_f64(v2) + _mm_cvtsd_f64(_mm_unpackhi_pd(v2, v2));
     }
   };
 
@@ -238,17 +135,6 @@ struct Vector {
     _mm_store_si128(reinterpret_cast<__m128i*>(bytes), rounded(offset));
     for (size_t i = 0; i < part.count; ++i) p[i] = bytes[i];
   }
-
-  // Rounded down, 0 ... 2^16 - 1.
-  void store_floor(uint16_t* p, Whole) const {
-    const __m256i words = _mm256_packus_epi32(_mm256_cvttps_epi32(low), _mm256_cvttps_epi32(high));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_permute4x64_epi64(words, 0xd8));
-  }
-  void store_floor(uint16_t* p, Part part) const {
-    uint16_t lanes[kLanes];
-    store_floor(lanes, Whole{});
-    for (size_t i = 0; i < part.count; ++i) p[i] = lanes[i];
-  }
 };
 
 inline Vector operator+(Vector a, Vector b) { return {_mm256_add_ps(a.low, b.low), _mm256_add_ps(a.high, b.high)}; }
@@ -263,15 +149,6 @@ inline Vector abs(Vector a) {
   const __m256 sign = _mm256_set1_ps(-0.0f);
   return {_mm256_andnot_ps(sign, a.low), _mm256_andnot_ps(sign, a.high)};
 }
-
-inline Vector floor(Vector a) { return {_mm256_floor_ps(a.low), _mm256_floor_ps(a.high)}; }
-
-// The bits of 1 less those of a, 0 ... 1, as a number.
-inline __m256 bits_below_one(__m256 a) {
-  const __m256i one = _mm256_castps_si256(_mm256_set1_ps(1.0f));
-  return _mm256_cvtepi32_ps(_mm256_sub_epi32(one, _mm256_castps_si256(a)));
-}
-inline Vector bits_below_one(Vector a) { return {bits_below_one(a.low), bits_below_one(a.high)}; }
 
 // a > b ? a : b and a < b ? a : b; b where either is NaN.
 inline Vector max(Vector a, Vector b) { return {_mm256_max_ps(a.low, b.low), _mm256_max_ps(a.high, b.high)}; }

@@ -2,17 +2,16 @@
 #include "kernels/dispatch/tables.h"
 #include "kernels/generic/attention_rows.h"
 #include "kernels/generic/table.h"
-#include "kernels/x86/avx512/columns.h"
 #include "kernels/x86/avx512/exp.h"
 #include "kernels/x86/avx512/vector.h"
 
 namespace sotto::avx512 {
 
 constinit const Kernels kTable =
-    generic::make_table<Vector, Columns>(Isa::kAvx512, attention, generic::attention_rows<attention>);
+    generic::make_table<Vector>(Isa::kAvx512, attention, generic::attention_rows<attention>);
 constinit const Kernels kVnniTable =
-    generic::make_table<Vector, Columns>(Isa::kAvx512Vnni, avx512vnni::attention, avx512vnni::attention_rows);
+    generic::make_table<Vector>(Isa::kAvx512Vnni, avx512vnni::attention, avx512vnni::attention_rows);
 constinit const Kernels kAmxTable =
-    generic::make_table<Vector, Columns>(Isa::kAvx512Amx, avx512vnni::attention, avx512amx::attention_rows);
+    generic::make_table<Vector>(Isa::kAvx512Amx, avx512vnni::attention, avx512amx::attention_rows);
 
 }  // namespace sotto::avx512

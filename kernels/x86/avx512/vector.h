@@ -51,98 +51,11 @@ struct Vector {
     return static_cast<size_t>(__builtin_popcount(mask));
   }
 
-  // word >> 8 of 16 words.
-  static Vector from_high_bits(const uint32_t* words) {
-    return {_mm512_cvtepi32_ps(_mm512_srli_epi32(_mm512_loadu_si512(words), 8))};
-  }
-
-  // word >> shift & mask of 16 words.
-  static __m512i bits_of(const uint32_t* words, uint32_t shift, uint32_t mask) {
-    const __m128i count = _mm_cvtsi32_si128(static_cast<int>(shift));
-    const __m512i shifted = _mm512_srl_epi32(_mm512_loadu_si512(words), count);
-    return _mm512_and_si512(shifted, _mm512_set1_epi32(static_cast<int>(mask)));
-  }
-  static void store_bits(const uint32_t* words, uint32_t shift, uint32_t mask, uint32_t* bits) {
-    _mm512_storeu_si512(bits, bits_of(words, shift, mask));
-  }
-
-  // low[b % 32] * high[b / 32] for b = word >> shift & mask of 16 words.
-  class Factors {
-   public:
-    Factors(const float* low, const float* high, uint32_t)
-        : low_{_mm512_loadu_ps(low), _mm512_loadu_ps(low + 16)},
-          high_{_mm512_loadu_ps(high), _mm512_loadu_ps(high + 16)} {}
-    Vector of(const uint32_t* words, uint32_t shift, uint32_t mask) const {
-      const __m512i b = bits_of(words, shift, mask);
-      return {_mm512_mul_ps(_mm512_permutex2var_ps(low_[0], b, low_[1]),
-                            _mm512_permutex2var_ps(high_[0], _mm512_srli_epi32(b, 5), high_[1]))};
-    }
-
-   private:
-    __m512 low_[2];
-    __m512 high_[2];
-  };
-
-  // 32 numbers, to be had by their indices, which are integers.
-  class Table {
-   public:
-    explicit Table(const float* numbers) : low_(_mm512_loadu_ps(numbers)), high_(_mm512_loadu_ps(numbers + 16)) {}
-    Vector at(Vector index) const { return {_mm512_permutex2var_ps(low_, _mm512_cvttps_epi32(index.v), high_)}; }
-
-   private:
-    __m512 low_;
-    __m512 high_;
-  };
-
-  // The lanes of 16 words where word >> shift & mask = pattern.
-  static uint32_t equal_bits(const uint32_t* words, uint32_t shift, uint32_t mask, uint32_t pattern) {
-    return _mm512_cmpeq_epi32_mask(bits_of(words, shift, mask), _mm512_set1_epi32(static_cast<int>(pattern)));
-  }
-
   // Sums of the bits of each lane, modulo 2^32.
   struct BitSums {
     __m512i v = _mm512_setzero_si512();
     void add(Vector x) { v = _mm512_add_epi32(v, _mm512_castps_si512(x.v)); }
     void store(uint32_t* p) const { _mm512_storeu_si512(p, v); }
-  };
-
-  // The lanes as doubles.
-  struct Doubles {
-    __m512d low;
-    __m512d high;
-
-    static Doubles broadcast(double x) { return {_mm512_set1_pd(x), _mm512_set1_pd(x)}; }
-    static Doubles of(Vector x) {
-      return {_mm512_cvtps_pd(_mm512_castps512_ps256(x.v)), _mm512_cvtps_pd(_mm512_extractf32x8_ps(x.v, 1))};
-    }
-    Vector to_floats() const {
-      const __m512 half = _mm512_castps256_ps512(_mm512_cvtpd_ps(low));
-      return {_mm512_insertf32x8(half, _mm512_cvtpd_ps(high), 1)};
-    }
-    friend Doubles operator+(Doubles a, Doubles b) {
-      return {_mm512_add_pd(a.low, b.low), _mm512_add_pd(a.high, b.high)};
-    }
-    friend Doubles operator-(Doubles a, Doubles b) {
-      return {_mm512_sub_pd(a.low, b.low), _mm512_sub_pd(a.high, b.high)};
-    }
-    friend Doubles operator*(Doubles a, Doubles b) {
-      return {_mm512_mul_pd(a.low, b.low), _mm512_mul_pd(a.high, b.high)};
-    }
-  };
-
-  // Eight sums of doubles: lane i is added to sum i % 8, the lower lane first.
-  struct DoubleSums {
-    __m512d v = _mm512_setzero_pd();
-    void add(Vector x) { add(Doubles::of(x)); }
-    void add(Doubles x) {
-      v = _mm512_add_pd(v, x.low);
-      v = _mm512_add_pd(v, x.high);
-    }
-    double fold() const {
-      const __m256d v4 = _mm256_add_pd(_mm512_castpd512_pd256(v), _mm512_extractf64x4_pd(v, 1));
-      const __m128d v2 = _mm_add_pd(_mm256_castpd256_pd128(v4), _mm256_extractf128_pd(v4, 1));
-      return _mm_cvtsd_f64(v2) + _mm_cvtsd_f64(_mm_unpackhi_pd(v2, v2));
-    }
   };
 
   void store(float* p, Whole) const { _mm512_storeu_ps(p, v); }
@@ -184,14 +97,6 @@ struct Vector {
     const __m512i bytes = rounded_64(x, factor, broadcast(127.0f), 0);
     _mm512_storeu_si512(q, _mm512_max_epi8(bytes, _mm512_set1_epi8(-127)));
   }
-
-  // Rounded down, 0 ... 2^16 - 1.
-  void store_floor(uint16_t* p, Whole) const {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(_mm512_cvttps_epi32(v)));
-  }
-  void store_floor(uint16_t* p, Part part) const {
-    _mm512_mask_cvtepi32_storeu_epi16(p, mask_of(part), _mm512_cvttps_epi32(v));
-  }
 };
 
 inline Vector operator+(Vector a, Vector b) { return {_mm512_add_ps(a.v, b.v)}; }
@@ -201,14 +106,6 @@ inline Vector operator/(Vector a, Vector b) { return {_mm512_div_ps(a.v, b.v)}; 
 inline Vector fma(Vector a, Vector b, Vector c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
 inline Vector sqrt(Vector a) { return {_mm512_sqrt_ps(a.v)}; }
 inline Vector abs(Vector a) { return {_mm512_abs_ps(a.v)}; }
-
-inline Vector floor(Vector a) { return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEG_INF)}; }
-
-// The bits of 1 less those of a, 0 ... 1, as a number.
-inline Vector bits_below_one(Vector a) {
-  const __m512i one = _mm512_castps_si512(_mm512_set1_ps(1.0f));
-  return {_mm512_cvtepi32_ps(_mm512_sub_epi32(one, _mm512_castps_si512(a.v)))};
-}
 
 // a > b ? a : b and a < b ? a : b; b where either is NaN.
 inline Vector max(Vector a, Vector b) { return {_mm512_max_ps(a.v, b.v)}; }

@@ -1,6 +1,7 @@
 #include "runtime/sampling/stages/adaptive.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace sotto {
 
@@ -13,10 +14,14 @@ std::span<const float> adapt(Candidates& candidates, float target, const Sampler
   const float mean = state.adaptive_weight > 0 ? state.adaptive_sum / state.adaptive_weight : target;
   const float goal = std::clamp(2 * target - mean, 0.0f, 1.0f);
   const auto scale = static_cast<float>(1 / candidates.total());
-  const float* shares = candidates.shares();
-  float* before = candidates.whole();
+  const float* weights = candidates.weights();
+  auto* before = reinterpret_cast<float*>(candidates.scratch().data());
   const std::span<float> logits = candidates.edit();
-  candidates.kernels().aim(shares, logits.size(), scale, goal, before, logits.data());
+  for (size_t i = 0; i < logits.size(); ++i) {
+    before[i] = weights[i] * scale;
+    const float d = std::fabs(before[i] - goal) * (1 / 0.3f);
+    logits[i] = logits[i] > Candidates::kLowest ? 5 - 10 * (d * d) / (1 + d) : Candidates::kLowest;
+  }
   return {before, logits.size()};
 }
 

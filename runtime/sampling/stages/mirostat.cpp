@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "runtime/base/scalar_math.h"
 #include "runtime/sampling/stages/truncation.h"
-#include "runtime/sampling/stages/truncation_border.h"
 
 namespace sotto {
 
@@ -15,11 +15,11 @@ constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 
 // The exponent of Zipf's law over the sorted keys. Infinite where the second token has no
 // probability.
-double zipf_exponent(const Gaps& gaps, std::span<const uint64_t> keys) {
+double zipf_exponent(Candidates& candidates, std::span<const uint64_t> keys) {
   double products = 0, squares = 0;
   for (size_t i = 0; i + 1 < keys.size(); ++i) {
-    const double gap = static_cast<double>(gaps(key_index(keys[i])));
-    const double next = static_cast<double>(gaps(key_index(keys[i + 1])));
+    const double gap = static_cast<double>(candidates.gap(key_index(keys[i])));
+    const double next = static_cast<double>(candidates.gap(key_index(keys[i + 1])));
     const double t = ln(static_cast<double>(i + 2) / static_cast<double>(i + 1));
     if (!(next <= 1e30)) break;
     products += t * (next - gap);
@@ -41,8 +41,8 @@ double token_count(double s, double mu, double n) {
 void cut_mirostat(Candidates& candidates, uint32_t m, float mu) {
   const size_t count = candidates.count();
   if (count < 2 || candidates.max() == Candidates::kLowest) return;
-  const std::span<const uint64_t> keys = sorted_prefix(candidates, std::min<size_t>(m, count));
-  const double s = zipf_exponent(candidates.gaps(), keys);
+  const std::span<const uint64_t> keys = candidates.sorted_prefix(std::min<size_t>(m, count));
+  const double s = zipf_exponent(candidates, keys);
   if (!(s < std::numeric_limits<double>::infinity())) return top_k(candidates, 1);
   if (!(s > 0)) return;  // all equal: the law has no end
   const double k = token_count(s, static_cast<double>(mu), static_cast<double>(count));

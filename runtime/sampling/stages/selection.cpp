@@ -4,7 +4,7 @@
 #include "runtime/base/scalar_math.h"
 #include "runtime/sampling/stage_settings.h"
 #include "runtime/sampling/stages/more_samplers.h"
-#include "runtime/sampling/watermark/race.h"
+#include "runtime/sampling/watermark/gumbel_max.h"
 #include "runtime/sampling/watermark/watermark.h"
 
 namespace sotto {
@@ -45,38 +45,23 @@ size_t select_multinomial(Candidates& candidates, uint64_t random) {
 
 size_t select_gumbel(Candidates& candidates, uint64_t seed) {
   if (candidates.max() == Candidates::kLowest) return 0;
-  const float* shares = candidates.shares();
-  // 1 - u: four tokens share a number for its first 16 bits, the next 48 are for whoever
-  // may win: -ln u >= 1 - u.
+  const float* weights = candidates.weights();
+  // Four tokens share one hash for the first 16 bits of their 1 - u; the other 48 bits are computed only
+  // for tokens that may win, as -ln u >= 1 - u.
   uint32_t four = UINT32_MAX;
   uint64_t bits = 0;
-  const auto time = [&](size_t i, double least) {
+  return find_first_arrival(candidates.count(), [&](size_t i, double earliest) {
     const auto id = static_cast<uint32_t>(candidates.id(i));
     if (id / 4 != four) {
       four = id / 4;
       bits = split_mix(seed, four);
     }
     const auto first = static_cast<uint32_t>(bits >> 16 * (id % 4) & 0xffff);
-    const auto share = static_cast<double>(shares[i]);
-    if (!(static_cast<double>(first) * 0x1p-16 < least * share)) return least;
+    const auto weight = static_cast<double>(weights[i]);
+    if (!(static_cast<double>(first) * 0x1p-16 < earliest * weight)) return earliest;
     const auto rest = static_cast<double>(split_mix(~seed, id) >> 16) + 0.5;
-    return -ln(1 - (static_cast<double>(first) + rest * 0x1p-48) * 0x1p-16) / share;
-  };
-  const auto write_words = [&](size_t first, size_t count, uint32_t* words) {
-    constexpr size_t kFours = 128;
-    uint32_t low[kFours], high[kFours];
-    const auto fours = static_cast<int32_t>(first / 4);
-    const size_t four_count = (count + 3) / 4;
-    candidates.kernels().mix_words(seed, false, nullptr, fours, four_count, low);
-    candidates.kernels().mix_words(seed, true, nullptr, fours, four_count, high);
-    for (size_t i = 0; i < four_count; ++i, words += 4) {
-      words[0] = low[i] << 16;
-      words[1] = low[i] & 0xffff0000;
-      words[2] = high[i] << 16;
-      words[3] = high[i] & 0xffff0000;
-    }
-  };
-  return find_winner(candidates, write_words, time);
+    return -ln(1 - (static_cast<double>(first) + rest * 0x1p-48) * 0x1p-16) / weight;
+  });
 }
 
 }  // namespace sotto

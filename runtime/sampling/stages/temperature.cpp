@@ -10,8 +10,7 @@ namespace sotto {
 void temperature(Candidates& candidates, float t) {
   if (t > 0) return candidates.divide_by(t);
   const size_t best = candidates.argmax();
-  uint64_t key = sort_key(candidates.logit(best), best);
-  candidates.keep({&key, 1});
+  candidates.keep_if([best](size_t i) { return i == best; });
 }
 
 float dynamic_temperature(Candidates& candidates, float t, float range, float exponent) {
@@ -31,7 +30,12 @@ void smooth(Candidates& candidates, float factor, float curve) {
   const float max = candidates.max();
   if (!(max > Candidates::kLowest) || max > std::numeric_limits<float>::max()) return;
   const double f = static_cast<double>(factor), c = static_cast<double>(curve);
-  candidates.kernels().smooth(logits.data(), logits.size(), max, -f * (3 - c) / 2, f * (c - 1) / 2);
+  const double square = -f * (3 - c) / 2, cube = f * (c - 1) / 2;
+  for (float& l : logits) {
+    const double d = static_cast<double>(l) - static_cast<double>(max);
+    const double smoothed = static_cast<double>(max) + d * d * (square + cube * d);
+    l = l > Candidates::kLowest ? static_cast<float>(smoothed) : Candidates::kLowest;
+  }
   candidates.edit();
 }
 

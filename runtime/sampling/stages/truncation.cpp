@@ -1,62 +1,55 @@
 #include "runtime/sampling/stages/truncation.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "runtime/base/scalar_math.h"
-#include "runtime/sampling/stages/truncation_border.h"
 
 namespace sotto {
 
 namespace {
 
-// Keeps the sorted tokens up to a border, but at least so many.
-void keep_likely(Candidates& candidates, uint64_t border, size_t min_keep) {
-  if (min_keep > 1) {
-    const size_t least = std::min(min_keep, candidates.count());
-    border = std::max(border, key_of_rank(candidates, least));
-  }
+bool is_empty(Candidates& candidates) { return candidates.max() == Candidates::kLowest; }
+
+// Keeps a prefix of the sorted order that ends at `border`, but at least `min_keep` tokens.
+void keep_prefix(Candidates& candidates, uint64_t border, size_t min_keep) {
+  if (min_keep > 1) border = std::max(border, candidates.key_of_rank(std::min(min_keep, candidates.count())));
   candidates.keep_up_to(border);
 }
 
-// Keeps those whose share is at least `least`, and at least `min_keep`.
-void keep_shares(Candidates& candidates, double least, size_t min_keep) {
-  // The most likely of all stays even if it is not likely enough.
+// Keeps the tokens of at least this weight, but at least `min_keep`, of which the most likely is
+// always one.
+void keep_weights(Candidates& candidates, double least, size_t min_keep) {
   const float floor = least < 1 ? static_cast<float>(least) : 1.0f;
   if (min_keep >= candidates.count()) return;
   if (min_keep > 1 || least > 1) {
-    const uint64_t key = key_of_rank(candidates, min_keep);
-    if (least > 1 || !(candidates.shares()[key_index(key)] >= floor)) {
-      return candidates.keep_up_to(key);
-    }
+    const uint64_t key = candidates.key_of_rank(min_keep);
+    if (least > 1 || !(candidates.weights()[key_index(key)] >= floor)) return candidates.keep_up_to(key);
   }
-  candidates.keep_from_share(floor);
+  candidates.keep_from_weight(floor);
 }
 
-bool is_empty(Candidates& candidates) { return candidates.max() == Candidates::kLowest; }
+// The fixed-point total of the smallest set that has at least this part of the probability.
+uint64_t fixed_mass(Candidates& candidates, float mass) {
+  const uint64_t total = candidates.total_fixed();
+  const double wanted = std::ceil(static_cast<double>(mass) * static_cast<double>(total));
+  return std::clamp<uint64_t>(static_cast<uint64_t>(wanted), 1, total);
+}
 
 }  // namespace
 
 void top_k(Candidates& candidates, size_t k, size_t min_keep) {
   if (k == 0) return;
   k = std::max(k, min_keep);
-  if (k < candidates.count()) candidates.keep_up_to(key_of_rank(candidates, k));
+  if (k < candidates.count()) candidates.keep_up_to(candidates.key_of_rank(k));
 }
 
 void top_p(Candidates& candidates, float p, size_t min_keep) {
   if (!(p < 1) || is_empty(candidates)) return;
-  const uint64_t total = candidates.total_weight();
-  const double share = std::ceil(static_cast<double>(p) * static_cast<double>(total));
-  const uint64_t target = std::clamp<uint64_t>(static_cast<uint64_t>(share), 1, total);
-  const float* shares = candidates.shares();
-  const auto weight = [shares](size_t i) { return weight_of(shares[i]); };
-  std::span<uint64_t> keys = likely_keys(candidates);
-  if (sum_of(keys, weight) < target) keys = {};
-  keep_likely(candidates,
-              keys.empty() ? find_likely_border(candidates, shares, kWeightBase, total, target)
-                           : find_border_key(candidates, keys, weight, target),
-              min_keep);
+  keep_prefix(candidates, candidates.find_prefix(fixed_mass(candidates, p)), min_keep);
 }
 
 float decayed_top_p(float p, float decay, float least, uint32_t step) {
@@ -68,9 +61,10 @@ float decayed_top_p(float p, float decay, float least, uint32_t step) {
 }
 
 void min_p(Candidates& candidates, float ratio, size_t min_keep) {
+  constexpr size_t kMany = 1024;
   if (!(ratio > 0) || is_empty(candidates)) return;
-  if (candidates.count() > Candidates::kChunk && min_keep <= 1) {
-    // Logits well below the border go before any probability is computed.
+  if (candidates.count() > kMany && min_keep <= 1) {
+    // Drops logits well below the border before any weight is computed.
     const double max = static_cast<double>(candidates.max());
     const double margin = 1e-6 * std::fabs(max);
     const double floor =
@@ -79,17 +73,17 @@ void min_p(Candidates& candidates, float ratio, size_t min_keep) {
       candidates.keep_from_logit(static_cast<float>(floor));
     }
   }
-  keep_shares(candidates, static_cast<double>(ratio), min_keep);
+  keep_weights(candidates, static_cast<double>(ratio), min_keep);
 }
 
 void top_a(Candidates& candidates, float a, size_t min_keep) {
   if (!(a > 0) || is_empty(candidates)) return;
-  keep_shares(candidates, static_cast<double>(a) / candidates.total(), min_keep);
+  keep_weights(candidates, static_cast<double>(a) / candidates.total(), min_keep);
 }
 
 void keep_probable(Candidates& candidates, double least, size_t min_keep) {
   if (is_empty(candidates)) return;
-  keep_shares(candidates, least * candidates.total(), min_keep);
+  keep_weights(candidates, least * candidates.total(), min_keep);
 }
 
 void epsilon_cutoff(Candidates& candidates, float epsilon, size_t min_keep) {
@@ -102,26 +96,166 @@ void eta_cutoff(Candidates& candidates, float eta, size_t min_keep) {
   keep_probable(candidates, std::min(e, std::sqrt(e) * e_to(-candidates.entropy())), min_keep);
 }
 
+namespace {
+
+// The population standard deviation of the finite logits; 0 if there are none.
+double standard_deviation(const float* logits, size_t count) {
+  FoldedSum sum, squares;
+  size_t finite_count = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const bool is_finite = std::fabs(logits[i]) <= std::numeric_limits<float>::max();
+    sum.add(i, static_cast<double>(zero_unless(is_finite, logits[i])));
+    finite_count += is_finite ? 1 : 0;
+  }
+  if (finite_count == 0) return 0;
+  const auto n = static_cast<double>(finite_count);
+  const double mean = sum.fold() / n;
+  for (size_t i = 0; i < count; ++i) {
+    if (!(std::fabs(logits[i]) <= std::numeric_limits<float>::max())) continue;
+    const double d = static_cast<double>(logits[i]) - mean;
+    squares.add(i, d * d);
+  }
+  return std::sqrt(squares.fold() / n);
+}
+
+}  // namespace
+
 void top_n_sigma(Candidates& candidates, float n, size_t min_keep) {
   if (!(n > 0) || is_empty(candidates) || min_keep >= candidates.count()) return;
-  const float* logits = candidates.logits();
-  const size_t count = candidates.count();
-  const FiniteSum finite = candidates.kernels().sum_finite(logits, count, 0, false);
-  double sigma = 0;  // of no finite logit
-  if (finite.count > 0) {
-    const auto n_finite = static_cast<double>(finite.count);
-    const double mean = finite.sum / n_finite;
-    const FiniteSum spread = candidates.kernels().sum_finite(logits, count, mean, true);
-    sigma = std::sqrt(spread.sum / n_finite);
-  }
-  // T scales both sides alike.
+  // A temperature scales both sides alike.
+  const double sigma = standard_deviation(candidates.logits(), candidates.count());
   const double floor = static_cast<double>(candidates.max()) - static_cast<double>(n) * sigma;
   const auto least = static_cast<float>(std::max(floor, -static_cast<double>(std::numeric_limits<float>::max())));
   if (min_keep > 1) {
-    const uint64_t key = key_of_rank(candidates, min_keep);
+    const uint64_t key = candidates.key_of_rank(min_keep);
     if (!(candidates.logit(key_index(key)) >= least)) return candidates.keep_up_to(key);
   }
   candidates.keep_from_logit(least);
+}
+
+void top_h(Candidates& candidates, float h, size_t min_keep) {
+  if (!(h < 1) || is_empty(candidates) || min_keep >= candidates.count()) return;
+  const float* weights = candidates.weights();
+  const auto log_total = static_cast<float>(ln(candidates.total()));
+  // -p ln p = weight (gap + ln total) / total, without the division, in integer units of 2^-36:
+  // the last bit of a double in [2^16, 2^17).
+  const auto surprise = [&](size_t i) {
+    constexpr double kBase = 0x1p16;
+    const float s = zero_unless(weights[i] > 0, weights[i] * (candidates.gap(i) + log_total));
+    return std::bit_cast<uint64_t>(static_cast<double>(s) + kBase) - std::bit_cast<uint64_t>(kBase);
+  };
+  const std::span<uint64_t> keys = candidates.scratch();
+  uint64_t total = 0;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    keys[i] = sort_key(candidates.logit(i), i);
+    total += surprise(i);
+  }
+  uint64_t border = 0;  // the first token that is too much
+  if (total > 0) {
+    const double most = std::floor(static_cast<double>(h) * static_cast<double>(total));
+    const uint64_t target = std::min(static_cast<uint64_t>(most) + 1, total);
+    border = select_by_sum(keys, surprise, target, candidates.bucket_sums());
+  }
+  const uint64_t least = candidates.key_of_rank(min_keep);
+  if (border <= least) return candidates.keep_up_to(least);
+  candidates.keep_if([&](size_t i) { return sort_key(candidates.logit(i), i) < border; });
+}
+
+void typical(Candidates& candidates, float mass, size_t min_keep) {
+  if (!(mass < 1) || is_empty(candidates) || min_keep >= candidates.count()) return;
+  const float* weights = candidates.weights();
+  const auto center = static_cast<float>(candidates.entropy() - ln(candidates.total()));
+  // |-ln p - H| = |gap - center| gives the order; a NaN comes last.
+  const auto key_of = [&](size_t i) {
+    constexpr float kFarthest = std::numeric_limits<float>::infinity();
+    const float distance = std::fabs(candidates.gap(i) - center);
+    return uint64_t{std::bit_cast<uint32_t>(distance < kFarthest ? distance : kFarthest)} << 32 | i;
+  };
+  const std::span<uint64_t> keys = candidates.scratch();
+  const auto select = [&](auto measure, uint64_t target) {
+    for (size_t i = 0; i < keys.size(); ++i) keys[i] = key_of(i);
+    return select_by_sum(keys, measure, target, candidates.bucket_sums());
+  };
+  uint64_t border = select([=](size_t i) { return to_fixed(weights[i]); }, fixed_mass(candidates, mass));
+  if (min_keep > 1) border = std::max(border, select([](size_t) { return uint64_t{1}; }, min_keep));
+  candidates.keep_if([&](size_t i) { return key_of(i) <= border; });
+}
+
+namespace {
+
+// Sorts the weights, from the largest, by radix: digits of ten bits of their distance from 1, the
+// lowest digit first. They lie in the candidates' scratch.
+std::span<const float> sort_weights(Candidates& candidates) {
+  constexpr uint32_t kOne = std::bit_cast<uint32_t>(1.0f);  // of 30 bits
+  const std::span<uint64_t> scratch = candidates.scratch();
+  const size_t count = scratch.size();
+  auto* from = reinterpret_cast<uint32_t*>(scratch.data());
+  uint32_t* to = from + count;
+  uint64_t* places = candidates.bucket_sums();
+  const float* weights = candidates.weights();
+  for (size_t i = 0; i < count; ++i) from[i] = kOne - std::bit_cast<uint32_t>(weights[i]);
+  for (int shift = 0; shift < 30; shift += kBucketBits) {
+    const auto digit = [shift](uint32_t number) { return number >> shift & (kBucketCount - 1); };
+    std::fill_n(places, kBucketCount, 0);
+    for (size_t i = 0; i < count; ++i) ++places[digit(from[i])];
+    uint64_t next = 0;
+    for (size_t d = 0; d < kBucketCount; ++d) next += std::exchange(places[d], next);
+    for (size_t i = 0; i < count; ++i) to[places[digit(from[i])]++] = from[i];
+    std::swap(from, to);
+  }
+  for (size_t i = 0; i < count; ++i) from[i] = kOne - from[i];
+  return {reinterpret_cast<const float*>(from), count};
+}
+
+// The second difference of neighbouring weights.
+double bend(const float* p) { return static_cast<double>(std::fabs((p[0] - p[1]) - (p[1] - p[2]))); }
+
+}  // namespace
+
+void tail_free(Candidates& candidates, float z, size_t min_keep) {
+  constexpr size_t kBlock = 256;  // bends per sum
+  if (!(z < 1) || candidates.count() <= 2 || min_keep >= candidates.count() || is_empty(candidates)) return;
+  const std::span<const float> sorted = sort_weights(candidates);
+  const size_t bend_count = sorted.size() - 2;
+  const auto sum_block = [&](size_t first) {
+    FoldedSum sum;
+    for (size_t i = 0; i < std::min(kBlock, bend_count - first); ++i) sum.add(i, bend(&sorted[first + i]));
+    return sum.fold();
+  };
+  double total = 0;
+  for (size_t first = 0; first < bend_count; first += kBlock) total += sum_block(first);
+  if (total == 0) return;
+  const double most = static_cast<double>(z) * total;
+  double sum = 0;
+  size_t kept = 0;
+  while (kept + kBlock < bend_count) {
+    const double next = sum + sum_block(kept);
+    if (!(next <= most)) break;
+    sum = next;
+    kept += kBlock;
+  }
+  for (; kept < bend_count; ++kept) {
+    sum += bend(&sorted[kept]);
+    if (!(sum <= most)) break;
+  }
+  candidates.keep_up_to(candidates.key_of_rank(std::max({kept, min_keep, size_t{1}})));
+}
+
+void xtc(Candidates& candidates, float threshold, size_t min_keep) {
+  if (is_empty(candidates)) return;
+  const double least = static_cast<double>(threshold) * candidates.total();
+  if (!(least <= 1)) return;
+  const auto floor = static_cast<float>(least);
+  const float* weights = candidates.weights();
+  size_t likely = 0;
+  uint64_t last = 0;  // the key of the least likely of them
+  for (size_t i = 0; i < candidates.count(); ++i) {
+    if (!(weights[i] >= floor)) continue;
+    ++likely;
+    last = std::max(last, sort_key(candidates.logit(i), i));
+  }
+  if (likely < 2 || candidates.count() - (likely - 1) < min_keep) return;
+  candidates.keep_if([&](size_t i) { return !(weights[i] >= floor) || i == key_index(last); });
 }
 
 }  // namespace sotto

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "runtime/base/scalar_math.h"
-#include "runtime/sampling/watermark/race.h"
+#include "runtime/sampling/watermark/gumbel_max.h"
 #include "runtime/sampling/watermark/watermark_hash.h"
 
 namespace sotto {
@@ -49,19 +49,9 @@ void add_left_hash(Candidates& candidates, uint64_t seed, uint32_t threshold, fl
   }
 }
 
-void add_self_hash(Candidates& candidates, const SelfHash& hash, uint32_t threshold, float delta) {
+void add_self_hash(Candidates& candidates, const SelfHash& hash, float delta) {
   const std::span<float> logits = candidates.edit();
-  const int32_t* ids = candidates.ids();
-  const auto below = static_cast<int32_t>(threshold);
-  constexpr size_t kBatch = 512;
-  int32_t hashes[kBatch];
-  for (size_t first = 0; first < logits.size(); first += kBatch) {
-    const size_t count = std::min(kBatch, logits.size() - first);
-    candidates.kernels().min_hash(hash.min_hash(), ids != nullptr ? ids + first : nullptr, static_cast<int32_t>(first),
-                                  count, hashes);
-    float* l = logits.data() + first;
-    for (size_t i = 0; i < count; ++i) l[i] += hashes[i] < below ? delta : 0.0f;
-  }
+  for (size_t i = 0; i < logits.size(); ++i) logits[i] += hash.is_green(candidates.id(i)) ? delta : 0.0f;
 }
 
 constexpr uint32_t kMostBits = 10;  // rounds in one go
@@ -121,39 +111,35 @@ Factors play_rounds(const double* sums, uint32_t bits, double* room) {
   return factors;
 }
 
-// Rounds are played for all tokens at once, some layers in one go. Their last factors are never
-// multiplied in: the draw is one of a pattern, then one of the tokens that have it.
+// Plays the rounds for all tokens at once, several layers in one pass. The factors of the last pass are
+// never multiplied in: the draw picks a pattern of those layers, then one of the tokens that have it.
 class Tournament {
  public:
-  // Takes the keys' place.
+  // Uses the candidates' weights and scratch.
   Tournament(Candidates& candidates, uint64_t seed, uint32_t layers)
-      : kernels_(candidates.kernels()),
-        ids_(candidates.ids()),
-        count_(candidates.count()),
-        p_(candidates.take_shares()),
-        words_(reinterpret_cast<uint32_t*>(candidates.keys())) {
+      : candidates_(candidates),
+        p_(candidates.take_weights()),
+        words_(reinterpret_cast<uint32_t*>(candidates.scratch().data())) {
     auto* room = reinterpret_cast<double*>(candidates.bucket_sums());
-    uint32_t layer = 0;
-    bits_ = bits_from(layer, layers);
-    while (true) {
+    for (uint32_t layer = 0;;) {
       shift_ = layer % kWordBits;
-      if (shift_ == 0) mix_and_add(seed, layer > 0);
+      if (shift_ == 0) hash_words(seed, layer > 0);
+      bits_ = bits_from(layer, layers);
+      sum_by_pattern();
       factors_ = play_rounds(sums_, bits_, room);
       total_ = room[0];
       layer += bits_;
       if (layer == layers) return;
-      const uint32_t next = bits_from(layer, layers);
-      layer % kWordBits == 0 ? scale() : scale_and_add(next);
-      bits_ = next;
+      scale();
     }
   }
 
-  // The index that `share`, 0 ... 1, of the whole falls on.
-  size_t draw(double share) const {
+  // The index that `random`, 0 ... 1, of the total falls on.
+  size_t draw(double random) const {
     const size_t patterns = size_t{1} << bits_;
-    const double target = share * total_;
+    const double target = random * total_;
     double before = 0;
-    size_t likely = 0;  // the last with a probability
+    size_t likely = 0;  // the last pattern with a probability
     for (size_t g = 0; g < patterns; ++g) {
       if (!(part(g) > 0)) continue;
       likely = g;
@@ -165,39 +151,36 @@ class Tournament {
   }
 
  private:
-  static constexpr size_t kMostSummed = 1 << 16;  // by floats
-  static constexpr size_t kCollected = 1024;
-
   uint32_t bits_from(uint32_t layer, uint32_t layers) const {
-    const auto few = static_cast<uint32_t>(std::bit_width(count_)) - 1;
+    const auto few = static_cast<uint32_t>(std::bit_width(candidates_.count())) - 1;
     return std::min({few, layers - layer, kMostBits, kWordBits - layer % kWordBits});
   }
+  size_t pattern(size_t i) const { return words_[i] >> shift_ & ((1u << bits_) - 1); }
 
-  // Sums by pattern: `add(first, count, sums)` of some tokens.
-  template <typename Add>
-  void add_up(uint32_t bits, Add add) {
-    const size_t patterns = size_t{1} << bits;
+  // The low or high half of each token's hash: the g of 32 layers.
+  void hash_words(uint64_t seed, bool high) {
+    for (size_t i = 0; i < candidates_.count(); ++i) {
+      const uint64_t hash = split_mix(seed, static_cast<uint32_t>(candidates_.id(i)));
+      words_[i] = static_cast<uint32_t>(high ? hash >> 32 : hash);
+    }
+  }
+  // Sums p in floats, over parts small enough for their precision.
+  void sum_by_pattern() {
+    constexpr size_t kPart = 1 << 16;
+    const size_t patterns = size_t{1} << bits_, count = candidates_.count();
     std::fill_n(sums_, patterns, 0.0);
-    for (size_t first = 0; first < count_; first += kMostSummed) {
+    for (size_t first = 0; first < count; first += kPart) {
       float some[1 << kMostBits] = {};
-      add(first, std::min(kMostSummed, count_ - first), some);
+      for (size_t i = first; i < std::min(first + kPart, count); ++i) some[pattern(i)] += p_[i];
       for (size_t g = 0; g < patterns; ++g) sums_[g] += static_cast<double>(some[g]);
     }
   }
-  void mix_and_add(uint64_t seed, bool high) {
-    add_up(bits_, [&](size_t first, size_t count, float* sums) {
-      kernels_.mix_and_add(seed, high, ids_ != nullptr ? ids_ + first : nullptr, static_cast<int32_t>(first), bits_,
-                           p_ + first, count, words_ + first, sums);
-    });
-  }
-  void scale_and_add(uint32_t next_bits) {
-    add_up(next_bits, [&](size_t first, size_t count, float* sums) {
-      kernels_.scale_and_add(words_ + first, shift_, bits_, factors_.low, factors_.high, kLeastPart, next_bits, count,
-                             p_ + first, p_ + first, sums);
-    });
-  }
   void scale() {
-    kernels_.scale_by_bits(words_, shift_, bits_, factors_.low, factors_.high, kLeastPart, count_, p_, p_);
+    for (size_t i = 0; i < candidates_.count(); ++i) {
+      const size_t g = pattern(i);
+      const float scaled = p_[i] * (factors_.low[g % 32] * factors_.high[g / 32]);
+      p_[i] = scaled >= kLeastPart ? scaled : 0.0f;
+    }
   }
 
   double factor(size_t pattern) const {
@@ -206,28 +189,19 @@ class Tournament {
   double part(size_t pattern) const { return sums_[pattern] * factor(pattern); }
 
   // The first index of the pattern at which its sum of p exceeds `target`, or the last with a p.
-  size_t draw_of(size_t pattern, double target) const {
+  size_t draw_of(size_t wanted, double target) const {
     double sum = 0;
     size_t last = 0;
-    for (size_t first = 0; first < count_; first += kCollected) {
-      int32_t indices[kCollected];
-      const size_t collected =
-          kernels_.collect_by_bits(words_ + first, shift_, bits_, static_cast<uint32_t>(pattern),
-                                   static_cast<int32_t>(first), std::min(kCollected, count_ - first), indices);
-      for (size_t k = 0; k < collected; ++k) {
-        const auto i = static_cast<size_t>(indices[k]);
-        if (!(p_[i] > 0)) continue;
-        last = i;
-        sum += static_cast<double>(p_[i]);
-        if (sum > target) return i;
-      }
+    for (size_t i = 0; i < candidates_.count(); ++i) {
+      if (pattern(i) != wanted || !(p_[i] > 0)) continue;
+      last = i;
+      sum += static_cast<double>(p_[i]);
+      if (sum > target) return i;
     }
     return last;
   }
 
-  const Kernels& kernels_;
-  const int32_t* ids_;
-  size_t count_;
+  Candidates& candidates_;
   float* p_;  // before the last rounds
   uint32_t* words_;
   uint32_t shift_ = 0;  // of the last rounds
@@ -248,7 +222,7 @@ void add_green_bias(Candidates& candidates, const WatermarkParams& params, const
   if (params.scheme == WatermarkScheme::kLeftHash) {
     add_left_hash(candidates, context_seed(params, context), threshold, params.delta);
   } else {
-    add_self_hash(candidates, SelfHash(params, context), threshold, params.delta);
+    add_self_hash(candidates, SelfHash(params, context), params.delta);
   }
 }
 
@@ -279,28 +253,14 @@ size_t select_tournament(Candidates& candidates, uint64_t seed, uint32_t layers,
 
 size_t select_gumbel_watermark(Candidates& candidates, uint64_t seed) {
   if (candidates.count() == 1 || candidates.max() == Candidates::kLowest) return 0;
-  // -ln(r) / p is least where r^(1/p) is largest, and not less than (1 - r) / p. No product
-  // with a share of 0 is above anything.
-  const float* shares = candidates.shares();
+  // -ln(r) / p is least where r^(1/p) is largest, and not less than (1 - r) / p.
+  const float* weights = candidates.weights();
   RestStream rests(seed);
-  const auto time = [&](size_t i, double least) {
-    const auto share = static_cast<double>(shares[i]);
+  return find_first_arrival(candidates.count(), [&](size_t i, double earliest) {
+    const auto weight = static_cast<double>(weights[i]);
     const double rest = rests.of(candidates.id(i));
-    return rest < least * share ? -ln(1 - rest) / share : least;
-  };
-  const auto write_words = [&](size_t first, size_t count, uint32_t* words) {
-    constexpr size_t kPairs = 256;
-    uint32_t low[kPairs], high[kPairs];
-    const auto pairs = static_cast<int32_t>(first / 2);
-    const size_t pair_count = (count + 1) / 2;
-    candidates.kernels().mix_words(seed, false, nullptr, pairs, pair_count, low);
-    candidates.kernels().mix_words(seed, true, nullptr, pairs, pair_count, high);
-    for (size_t i = 0; i < pair_count; ++i, words += 2) {
-      words[0] = ~low[i];
-      words[1] = ~high[i];
-    }
-  };
-  return find_winner(candidates, write_words, time);
+    return rest < earliest * weight ? -ln(1 - rest) / weight : earliest;
+  });
 }
 
 }  // namespace sotto

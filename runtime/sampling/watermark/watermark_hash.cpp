@@ -60,10 +60,11 @@ SelfHash::SelfHash(const WatermarkParams& params, std::span<const int32_t> conte
   out_ = own[2];
 }
 
-bool SelfHash::is_green(int32_t token) const {
-  const uint32_t mixed = mix32(static_cast<uint32_t>(token) ^ in_);
-  const uint32_t least = static_cast<uint32_t>(anchors_[anchor(token)]) ^ mixed;
-  return mix32(least ^ out_) >> 8 < threshold_;
+uint32_t SelfHash::hash(int32_t token) const {
+  const auto mixed = static_cast<int32_t>(mix32(static_cast<uint32_t>(token) ^ in_));
+  int32_t least = INT32_MAX;
+  for (size_t a = 0; a < count_; ++a) least = std::min(least, anchors_[a] ^ mixed);
+  return mix32(static_cast<uint32_t>(least) ^ out_) >> 8;
 }
 
 size_t SelfHash::anchor(int32_t token) const {

@@ -26,7 +26,6 @@
 #include <cstdint>
 #include <span>
 
-#include "kernels/kernels.h"
 #include "runtime/base/random.h"
 #include "runtime/sampling/sampler_params.h"
 
@@ -59,10 +58,8 @@ class SelfHash {
  public:
   SelfHash(const WatermarkParams& params, std::span<const int32_t> context);
 
-  // For the kernel of that name, whose hashes are below the threshold if a token is green.
-  MinHash min_hash() const { return {anchors_, count_, in_, out_}; }
-
-  bool is_green(int32_t token) const;
+  uint32_t hash(int32_t token) const;  // 24 bits
+  bool is_green(int32_t token) const { return hash(token) < threshold_; }
   // Which token of the context decides; the context's size: the token itself.
   size_t anchor(int32_t token) const;
 

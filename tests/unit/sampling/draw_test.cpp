@@ -100,15 +100,15 @@ TEST(Draw, FollowsTheDistribution) {
   }
 }
 
-// Equal logits: token i owns the sums [i, i + 1) * 2^kWeightBits, exactly.
+// Equal logits: token i owns the sums [i, i + 1) * 2^kFixedBits, exactly.
 TEST(Draw, BordersBetweenTokensAreExact) {
   constexpr size_t kCount = 2 * Candidates::kChunk + 100;
   const std::vector<float> logits(kCount, -3.5f);
   TestCandidates bench(kCount);
   Candidates& candidates = bench.begin(logits);
-  ASSERT_EQ(candidates.total_weight(), uint64_t{kCount} << kWeightBits);
+  ASSERT_EQ(candidates.total_fixed(), uint64_t{kCount} << kFixedBits);
   for (size_t i = 0; i < kCount; ++i) {
-    const uint64_t border = uint64_t{i} << kWeightBits;
+    const uint64_t border = uint64_t{i} << kFixedBits;
     ASSERT_EQ(candidates.find_cumulative(border), i);
     if (i > 0) {
       ASSERT_EQ(candidates.find_cumulative(border - 1), i - 1);
@@ -127,7 +127,7 @@ TEST(Draw, LooksOnlyAtWhatATruncationWouldHaveKept) {
       [](Candidates& c) { tail_free(c, 0.9f); },
       [](Candidates& c) { typical(c, 0.5f); },
       [](Candidates& c) {
-        c.shares();
+        c.weights();
         top_k(c, 5000);
       },
   };

@@ -64,10 +64,10 @@ void apply(const std::string& stage, const Json& params, Candidates& candidates)
 
 std::map<int32_t, double> probabilities_of(Candidates& candidates) {
   std::map<int32_t, double> p;
-  const auto total = static_cast<double>(candidates.total_weight());
-  const float* y = candidates.shares();
+  const auto total = static_cast<double>(candidates.total_fixed());
+  const float* y = candidates.weights();
   for (size_t i = 0; i < candidates.count(); ++i) {
-    p[candidates.id(i)] = static_cast<double>(weight_of(y[i])) / total;
+    p[candidates.id(i)] = static_cast<double>(to_fixed(y[i])) / total;
   }
   return p;
 }
