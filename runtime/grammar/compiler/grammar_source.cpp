@@ -13,110 +13,70 @@ namespace {
 
 constexpr std::span<const char> kDocument{"document", 8};
 
-class SourceReader {
- public:
-  SourceReader(const GrammarSource& source, GrammarBuilder& builder, Error* error)
-      : source_(source), builder_(builder), error_(error) {}
-
-  // Adds the source's rules; `*root` is its start rule.
-  Status read(uint32_t* root) {
-    if (source_.language == GrammarLanguage::kGbnf) return read_gbnf(root);
-    SOTTO_TRY(read_document());
-    *root = builder_.find_rule(kDocument);
-    return *root == kNone ? fail_too_large(error_) : Status::kOk;
-  }
-
- private:
-  Status read_gbnf(uint32_t* root) {
-    SOTTO_TRY(parse_gbnf(source_.text, token_names(source_.vocabulary), builder_, error_));
-    *root = builder_.find_rule(source_.root);
-    if (*root != kNone) return Status::kOk;
-    return fail_at(error_, Status::kGrammarSyntax, 0, "1:1: no rule named '", source_.root, "'");
-  }
-
-  Status read_document() {
-    switch (source_.language) {
-      case GrammarLanguage::kJsonSchema:
-        return build_json_schema(source_.text, source_.schema, kDocument, builder_, error_);
-      case GrammarLanguage::kRegex:
-        return build_regex_grammar(source_.text, kDocument, builder_, error_);
-      case GrammarLanguage::kJson:
-      case GrammarLanguage::kJsonObject:
-        return read_nothing();
-      case GrammarLanguage::kChoices:
-        return read_choices();
-      case GrammarLanguage::kNumber:
-        return read_number();
-      case GrammarLanguage::kTools:
-        return build_tool_calls(source_.text, source_.tools, source_.schema, kDocument, builder_, error_);
-      case GrammarLanguage::kGbnf:
-        break;
-    }
-    return fail(error_, Status::kInvalidArgument, "language is not a SOTTO_GRAMMAR_ value");
-  }
-
-  Status read_nothing() {
-    if (!source_.text.empty()) {
-      return fail(error_, Status::kInvalidArgument, "source must be empty for this language");
-    }
-    const bool only_objects = source_.language == GrammarLanguage::kJsonObject;
-    build_json_grammar(source_.schema.style, only_objects, kDocument, builder_);
-    return Status::kOk;
-  }
-
-  Status wrong(const JsonDocument& document, uint32_t node, const char* what) {
-    return fail_in_source(error_, source_.text, document[node].offset, {what, std::strlen(what)});
-  }
-
-  Status read_choices() {
-    Workspace& workspace = builder_.workspace();
-    JsonDocument document(workspace);
-    SOTTO_TRY(document.parse(source_.text, error_));
-    if (document.kind(0) != JsonKind::kArray || document[0].count == 0) {
-      return wrong(document, 0, "an array of at least one string is expected");
-    }
-    auto* choices = workspace.take<std::string_view>(document[0].count);
-    if (choices == nullptr) return fail_too_large(error_);
-    for (uint32_t node = document[0].first; node != kNone; node = document[node].next) {
-      if (document.kind(node) != JsonKind::kString) {
-        return wrong(document, node, "a string is expected");
-      }
-      choices[document[node].index] = document.text(node);
-    }
-    return build_choices({choices, document[0].count}, kDocument, builder_, error_);
-  }
-
-  Status read_number() {
-    JsonDocument document(builder_.workspace());
-    SOTTO_TRY(document.parse(source_.text, error_));
-    if (document.kind(0) != JsonKind::kObject) {
-      return wrong(document, 0, "an object is expected");
-    }
-    std::string_view minimum;
-    std::string_view maximum;
-    bool integer = false;
-    for (uint32_t node = document[0].first; node != kNone; node = document[node].next) {
-      const std::string_view name = document.name(node);
-      const JsonKind kind = document.kind(node);
-      if (name == "minimum" || name == "maximum") {
-        if (kind != JsonKind::kNumber) return wrong(document, node, "a number is expected");
-        (name == "minimum" ? minimum : maximum) = document.text(node);
-      } else if (name == "integer") {
-        if (kind != JsonKind::kTrue && kind != JsonKind::kFalse) {
-          return wrong(document, node, "true or false is expected");
-        }
-        integer = kind == JsonKind::kTrue;
-      } else {
-        return wrong(document, node, "member other than minimum, maximum and integer");
-      }
-    }
-    return build_number_range(minimum, maximum, integer, kDocument, builder_, error_);
-  }
-
-  const GrammarSource& source_;
-  GrammarBuilder& builder_;
-  Error* error_;
+// A front end adds the rules of a source and defines the start rule.
+struct Language {
+  GrammarLanguage language;
+  Status (*build)(const GrammarSource& source, std::span<const char> start, GrammarBuilder& builder, Error* error);
 };
+
+Status reject_text(const GrammarSource& source, Error* error) {
+  if (source.text.empty()) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, "source must be empty for this language");
+}
+
+// All languages. A new one is a row here, next to its value in GrammarLanguage.
+constexpr Language kLanguages[] = {
+    {GrammarLanguage::kGbnf,
+     [](const GrammarSource& source, std::span<const char>, GrammarBuilder& builder, Error* error) {
+       return parse_gbnf(source.text, token_names(source.vocabulary), builder, error);
+     }},
+    {GrammarLanguage::kJsonSchema,
+     [](const GrammarSource& source, std::span<const char> start, GrammarBuilder& builder, Error* error) {
+       return build_json_schema(source.text, source.schema, start, builder, error);
+     }},
+    {GrammarLanguage::kRegex, [](const GrammarSource& source, std::span<const char> start, GrammarBuilder& builder,
+                                 Error* error) { return build_regex_grammar(source.text, start, builder, error); }},
+    {GrammarLanguage::kJson,
+     [](const GrammarSource& source, std::span<const char> start, GrammarBuilder& builder, Error* error) {
+       SOTTO_TRY(reject_text(source, error));
+       build_json_grammar(source.schema.style, false, start, builder);
+       return Status::kOk;
+     }},
+    {GrammarLanguage::kJsonObject,
+     [](const GrammarSource& source, std::span<const char> start, GrammarBuilder& builder, Error* error) {
+       SOTTO_TRY(reject_text(source, error));
+       build_json_grammar(source.schema.style, true, start, builder);
+       return Status::kOk;
+     }},
+    {GrammarLanguage::kChoices, [](const GrammarSource& source, std::span<const char> start, GrammarBuilder& builder,
+                                   Error* error) { return build_choice_list(source.text, start, builder, error); }},
+    {GrammarLanguage::kNumber, [](const GrammarSource& source, std::span<const char> start, GrammarBuilder& builder,
+                                  Error* error) { return build_number_object(source.text, start, builder, error); }},
+    {GrammarLanguage::kTools,
+     [](const GrammarSource& source, std::span<const char> start, GrammarBuilder& builder, Error* error) {
+       return build_tool_calls(source.text, source.tools, source.schema, start, builder, error);
+     }},
+};
+
+const Language* find_language(GrammarLanguage language) {
+  const auto* found = std::find_if(std::begin(kLanguages), std::end(kLanguages),
+                                   [&](const Language& known) { return known.language == language; });
+  return found == std::end(kLanguages) ? nullptr : found;
+}
+
+// Adds the rules of the source; `*root` is its start rule.
+Status read_source(const GrammarSource& source, GrammarBuilder& builder, uint32_t* root, Error* error) {
+  const Language* language = find_language(source.language);
+  if (language == nullptr) {
+    return fail(error, Status::kInvalidArgument, "language is not a SOTTO_GRAMMAR_ value");
+  }
+  const bool names_its_root = source.language == GrammarLanguage::kGbnf;
+  SOTTO_TRY(language->build(source, kDocument, builder, error));
+  *root = builder.find_rule(names_its_root ? source.root : kDocument);
+  if (*root != kNone) return Status::kOk;
+  if (!names_its_root) return fail_too_large(error);
+  return fail_at(error, Status::kGrammarSyntax, 0, "1:1: no rule named '", source.root, "'");
+}
 
 bool is_text(const VocabularySource& source, uint32_t token, std::span<const char> text) {
   const auto bytes = source.token(token);
@@ -149,12 +109,14 @@ TokenNames token_names(const Vocabulary* vocabulary) {
   return {vocabulary, vocabulary->token_count, find_token};
 }
 
+bool is_grammar_language(GrammarLanguage language) { return find_language(language) != nullptr; }
+
 Status compile_source(const GrammarSource& source, const RuleWarnings& warnings, std::span<uint8_t> memory,
                       const CompiledGrammar** grammar, Error* error) {
   Workspace workspace(memory.data(), memory.size());
   GrammarBuilder builder(workspace);
   StartRules start;
-  SOTTO_TRY(SourceReader(source, builder, error).read(&start.text));
+  SOTTO_TRY(read_source(source, builder, &start.text, error));
   start.first = start.text;
   if (!source.triggers.empty()) {
     SOTTO_TRY(build_triggers(source.triggers, source.vocabulary, start.text, builder, &start.first, error));

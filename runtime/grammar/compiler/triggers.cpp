@@ -1,71 +1,65 @@
-// The automaton of Aho and Corasick ("Efficient string matching", CACM 1975) over code points:
-// a state is the longest beginning of a trigger that the text ends in.
 #include "runtime/grammar/compiler/triggers.h"
 
 #include <algorithm>
-#include <string_view>
 
+#include "runtime/base/aho_corasick.h"
+#include "runtime/base/sort.h"
 #include "runtime/base/utf8.h"
-#include "runtime/grammar/regex/automaton.h"
 
 namespace sotto {
 namespace {
 
+// Free text as rules: one rule per state of the automaton of the triggers. A state reads a character and goes on with
+// the rule of the next state; the end of a trigger is the root.
 class TriggerRules {
  public:
-  // `active`: the rule that begins with trigger tokens, kNone: there are none.
+  // `active`: the rule that begins with trigger tokens; kNone: there are none.
   TriggerRules(uint32_t root, uint32_t active, GrammarBuilder& builder)
       : root_(root),
         active_(active),
         builder_(builder),
         workspace_(builder.workspace()),
-        next_(workspace_),
-        found_(workspace_),
         rules_(workspace_),
         letters_(workspace_) {}
 
-  bool build(std::span<const std::string_view> texts, uint32_t* start) {
-    CharacterAutomaton trie;
-    if (!automaton_of_words(texts, workspace_, &trie)) return false;
-    if (!complete(trie) || !letters_.resize(trie.class_count)) return false;
-    for (const auto& range : trie.ranges) {
-      if (range.kind != 0) letters_[range.kind] = range.first;
-    }
-    for (uint32_t state = 0; state < trie.state_count; ++state) {
-      rules_.push(found_[state] != 0 ? root_ : builder_.anonymous_rule(kNone));
+  bool build(std::span<const TextView> texts, uint32_t* start) {
+    if (!build_automaton(texts)) return false;
+    sort_numbers(letters_.begin(), letters_.end());
+    letters_.truncate(static_cast<size_t>(std::unique(letters_.begin(), letters_.end()) - letters_.begin()));
+    const auto count = static_cast<uint32_t>(automaton_.state_count());
+    if (uint64_t{count} * letters_.size() > kMaxSteps) return false;
+    for (uint32_t state = 0; state < count; ++state) {
+      rules_.push(automaton_.matched(state) != 0 ? root_ : builder_.anonymous_rule(kNone));
     }
     if (workspace_.exhausted()) return false;
-    for (uint32_t state = 0; state < trie.state_count; ++state) {
-      if (found_[state] == 0) builder_.define(rules_[state], body(state, trie.class_count), 0);
+    for (uint32_t state = 0; state < count; ++state) {
+      if (automaton_.matched(state) == 0) builder_.define(rules_[state], body(state), 0);
     }
     *start = rules_[0];
     return !workspace_.exhausted();
   }
 
  private:
-  // Where the trie leads nowhere, the text goes on from the next shorter beginning of a trigger.
-  bool complete(const CharacterAutomaton& trie) {
-    const uint32_t classes = trie.class_count;
-    const size_t cells = size_t{trie.state_count} * classes;
-    GrowingArray<uint32_t> shorter(workspace_);  // by state
-    GrowingArray<uint32_t> queue(workspace_);
-    if (!next_.resize(cells) || !shorter.resize(trie.state_count) || !found_.resize(trie.state_count)) {
-      return false;
-    }
-    queue.push(0);
-    for (uint32_t i = 0; i < queue.size(); ++i) {
-      const uint32_t state = queue[i];
-      found_[state] = trie.accepts[state] | (state == 0 ? 0 : found_[shorter[state]]);
-      for (uint32_t c = 0; c < classes; ++c) {
-        const uint32_t other = state == 0 ? 0 : next_[shorter[state] * classes + c];
-        const uint32_t target = trie.step(state, c);
-        next_[state * classes + c] = target == CharacterAutomaton::kDead ? other : target;
-        if (target == CharacterAutomaton::kDead) continue;
-        shorter[target] = other;
-        queue.push(target);
+  using Automaton = AhoCorasick<uint32_t, uint32_t>;
+  static constexpr uint32_t kMaxSteps = 8000000;
+
+  bool build_automaton(std::span<const TextView> texts) {
+    size_t bytes = 0;
+    for (const TextView& text : texts) bytes += text.size;
+    auto* memory = workspace_.take<uint8_t>(Automaton::memory_size(bytes));
+    if (memory == nullptr) return false;
+    automaton_.init(memory);
+    for (const TextView& text : texts) {
+      const uint32_t begin = letters_.size();
+      for (size_t at = 0; at < text.size;) {
+        const Utf8Character character = decode_utf8(text.text + at, text.size - at);
+        letters_.push(character.code_point);
+        at += character.size;
       }
       if (workspace_.exhausted()) return false;
+      automaton_.insert(letters_.span(begin, letters_.size() - begin));
     }
+    automaton_.link();
     return true;
   }
 
@@ -76,19 +70,19 @@ class TriggerRules {
     return builder_.sequence(list);
   }
 
-  uint32_t body(uint32_t state, uint32_t class_count) {
-    const uint32_t* next = &next_[size_t{state} * class_count];
+  uint32_t body(uint32_t state) {
     GrammarBuilder::List choices;
     builder_.append(choices, builder_.empty());
-    for (uint32_t c = 1; c < class_count; ++c) {
-      if (next[c] == 0) continue;
+    for (const uint32_t letter : letters_.span()) {
+      const uint32_t next = automaton_.step(state, letter);
+      if (next == 0) continue;
       const uint32_t begin = builder_.begin_intervals();
-      builder_.add_interval({letters_[c], letters_[c]});
-      append(choices, builder_.characters(begin, false), rules_[next[c]]);
+      builder_.add_interval({letter, letter});
+      append(choices, builder_.characters(begin, false), rules_[next]);
     }
     const uint32_t begin = builder_.begin_intervals();
-    for (uint32_t c = 1; c < class_count; ++c) {
-      if (next[c] != 0) builder_.add_interval({letters_[c], letters_[c]});
+    for (const uint32_t letter : letters_.span()) {
+      if (automaton_.step(state, letter) != 0) builder_.add_interval({letter, letter});
     }
     append(choices, builder_.characters(begin, true), rules_[0]);
     if (active_ != kNone) builder_.append(choices, builder_.reference(active_));
@@ -103,10 +97,9 @@ class TriggerRules {
   const uint32_t active_;
   GrammarBuilder& builder_;
   Workspace& workspace_;
-  GrowingArray<uint32_t> next_;  // (state, class)
-  GrowingArray<uint8_t> found_;  // by state: a trigger ends here
-  GrowingArray<uint32_t> rules_;
-  GrowingArray<uint32_t> letters_;  // by class; class 0 is all other characters
+  Automaton automaton_;
+  GrowingArray<uint32_t> rules_;    // by state
+  GrowingArray<uint32_t> letters_;  // code points of the triggers
 };
 
 Status check_triggers(const Triggers& triggers, const Vocabulary* vocabulary, bool* by_text, Error* error) {
@@ -180,16 +173,10 @@ Status build_triggers(const Triggers& triggers, const Vocabulary* vocabulary, ui
     *start = build_free_tokens(triggers, *vocabulary, active, builder);
     return Status::kOk;
   }
-  Workspace& workspace = builder.workspace();
-  auto* texts = workspace.take<std::string_view>(triggers.texts.size());
-  if (texts == nullptr) return fail_too_large(error);
-  for (size_t i = 0; i < triggers.texts.size(); ++i) {
-    texts[i] = {triggers.texts[i].text, triggers.texts[i].size};
-  }
-  const bool fits = TriggerRules(root, active, builder).build({texts, triggers.texts.size()}, start);
+  const bool fits = TriggerRules(root, active, builder).build(triggers.texts, start);
   if (fits) return Status::kOk;
-  return workspace.exhausted() ? fail_too_large(error)
-                               : fail(error, Status::kGrammarTooLarge, "the triggers together are too large");
+  return builder.workspace().exhausted() ? fail_too_large(error)
+                                         : fail(error, Status::kGrammarTooLarge, "the triggers together are too large");
 }
 
 }  // namespace sotto

@@ -26,6 +26,26 @@ Status build_choices(std::span<const std::string_view> choices, std::span<const 
   return Status::kOk;
 }
 
+Status build_choice_list(std::span<const char> list, std::span<const char> name, GrammarBuilder& builder,
+                         Error* error) {
+  Workspace& workspace = builder.workspace();
+  JsonDocument document(workspace);
+  SOTTO_TRY(document.parse(list, error));
+  if (document.kind(0) != JsonKind::kArray || document[0].count == 0) {
+    return fail_in_source(error, list, document[0].offset,
+                          std::string_view("an array of at least one string is expected"));
+  }
+  auto* choices = workspace.take<std::string_view>(document[0].count);
+  if (choices == nullptr) return fail_too_large(error);
+  for (uint32_t node = document[0].first; node != kNone; node = document[node].next) {
+    if (document.kind(node) != JsonKind::kString) {
+      return fail_in_source(error, list, document[node].offset, std::string_view("a string is expected"));
+    }
+    choices[document[node].index] = document.text(node);
+  }
+  return build_choices({choices, document[0].count}, name, builder, error);
+}
+
 Status build_number_range(std::string_view minimum, std::string_view maximum, bool integer, std::span<const char> name,
                           GrammarBuilder& builder, Error* error) {
   Workspace& workspace = builder.workspace();
@@ -57,6 +77,33 @@ Status build_number_range(std::string_view minimum, std::string_view maximum, bo
   RegexGrammar grammar(builder, CharacterForm::kRaw);
   builder.define(builder.rule(name, 0), grammar.automaton(numbers), 0);
   return Status::kOk;
+}
+
+Status build_number_object(std::span<const char> object, std::span<const char> name, GrammarBuilder& builder,
+                           Error* error) {
+  JsonDocument document(builder.workspace());
+  SOTTO_TRY(document.parse(object, error));
+  const auto reject = [&](uint32_t node, std::string_view what) {
+    return fail_in_source(error, object, document[node].offset, what);
+  };
+  if (document.kind(0) != JsonKind::kObject) return reject(0, "an object is expected");
+  std::string_view minimum;
+  std::string_view maximum;
+  bool integer = false;
+  for (uint32_t node = document[0].first; node != kNone; node = document[node].next) {
+    const std::string_view member = document.name(node);
+    const JsonKind kind = document.kind(node);
+    if (member == "minimum" || member == "maximum") {
+      if (kind != JsonKind::kNumber) return reject(node, "a number is expected");
+      (member == "minimum" ? minimum : maximum) = document.text(node);
+    } else if (member == "integer") {
+      if (kind != JsonKind::kTrue && kind != JsonKind::kFalse) return reject(node, "true or false is expected");
+      integer = kind == JsonKind::kTrue;
+    } else {
+      return reject(node, "member other than minimum, maximum and integer");
+    }
+  }
+  return build_number_range(minimum, maximum, integer, name, builder, error);
 }
 
 namespace {

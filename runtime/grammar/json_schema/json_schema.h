@@ -49,10 +49,17 @@ Status build_json_schema(std::span<const char> schema, const SchemaOptions& opti
 Status build_choices(std::span<const std::string_view> choices, std::span<const char> name, GrammarBuilder& builder,
                      Error* error);
 
+// The same, of a JSON array of at least one string.
+Status build_choice_list(std::span<const char> list, std::span<const char> name, GrammarBuilder& builder, Error* error);
+
 // A number between two others, both included, written as JSON numbers; an empty one is no
 // bound. Without exponent, and an integer without fraction.
 Status build_number_range(std::string_view minimum, std::string_view maximum, bool integer, std::span<const char> name,
                           GrammarBuilder& builder, Error* error);
+
+// The same, of a JSON object with the members "minimum", "maximum" and "integer", all optional.
+Status build_number_object(std::span<const char> object, std::span<const char> name, GrammarBuilder& builder,
+                           Error* error);
 
 enum class ToolChoice : uint8_t {
   kOne,      // {"name": ..., "arguments": {...}}

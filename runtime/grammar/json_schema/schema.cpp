@@ -77,7 +77,10 @@ int hex_value(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-std::string_view without_fragment(std::string_view uri) { return uri.substr(0, uri.find('#')); }
+// Returns the first `size` characters, or all if there are fewer: substr() refers to exceptions.
+std::string_view first(std::string_view text, size_t size) { return {text.data(), std::min(size, text.size())}; }
+
+std::string_view without_fragment(std::string_view uri) { return first(uri, uri.find('#')); }
 
 bool has_scheme(std::string_view uri) {
   const size_t colon = uri.find(':');
@@ -95,14 +98,14 @@ struct Resolved {
     const size_t authority = base_uri.find("//");
     const size_t path = authority == std::string_view::npos ? 0 : base_uri.find('/', authority + 2);
     if (!uri.empty() && uri[0] == '/') {
-      base = base_uri.substr(0, path);
+      base = first(base_uri, path);
       return;
     }
     const size_t slash = base_uri.rfind('/');
     if (uri.empty()) {
       base = base_uri;
     } else if (slash != std::string_view::npos) {
-      base = base_uri.substr(0, slash + 1);
+      base = first(base_uri, slash + 1);
     }
   }
   size_t size() const { return base.size() + reference.size(); }
@@ -315,15 +318,16 @@ std::string_view Schema::base_uri(uint32_t resource) const {
   return id == kNone ? std::string_view() : without_fragment(document_.text(id));
 }
 
+// Relative identifiers resolve against the nearest absolute one around them.
+std::string_view Schema::absolute_base(uint32_t resource) const {
+  while (resource != root_) {
+    if (has_scheme(base_uri(resource))) return base_uri(resource);
+    resource = resource_of(document_[resource].parent);
+  }
+  return base_uri(root_);
+}
+
 uint32_t Schema::find_identifier(std::string_view uri, uint32_t from) const {
-  // Relative identifiers resolve against the nearest absolute one around them.
-  const auto absolute_base = [&](uint32_t resource) {
-    while (resource != root_) {
-      if (has_scheme(base_uri(resource))) return base_uri(resource);
-      resource = resource_of(document_[resource].parent);
-    }
-    return base_uri(root_);
-  };
   const Resolved wanted(absolute_base(from), uri);
   for (uint32_t node = 0; node < document_.count(); ++node) {
     const uint32_t id = identifier_of(node);
@@ -364,7 +368,7 @@ uint32_t Schema::child_of(uint32_t node, std::string_view token) const {
 uint32_t Schema::follow_pointer(uint32_t from, std::string_view pointer) const {
   while (!pointer.empty() && from != kNone) {
     pointer.remove_prefix(1);  // '/'
-    const std::string_view token = pointer.substr(0, pointer.find('/'));
+    const std::string_view token = first(pointer, pointer.find('/'));
     pointer.remove_prefix(token.size());
     from = child_of(from, token);
   }
@@ -382,7 +386,7 @@ Status Schema::resolve(uint32_t member, uint32_t* target) const {
   }
   *target = resource;
   if (uri.size() > path.size() + 1) {
-    const std::string_view fragment = uri.substr(path.size() + 1);
+    const std::string_view fragment(uri.data() + path.size() + 1, uri.size() - path.size() - 1);
     *target = fragment[0] == '/' ? follow_pointer(resource, fragment) : find_anchor(resource, fragment);
   }
   if (*target == kNone) return reject(member, "reference to nothing in this document");

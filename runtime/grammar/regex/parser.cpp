@@ -38,7 +38,7 @@ bool add_property_named(std::string_view name, GrowingArray<Interval>& intervals
   bool any_kind = true;
   RegexPropertyKind kind = RegexPropertyKind::kCategory;
   if (const size_t equals = name.find('='); equals != std::string_view::npos) {
-    const std::string_view property = name.substr(0, equals);
+    const std::string_view property(name.data(), equals);
     name.remove_prefix(equals + 1);
     any_kind = false;
     if (property == "Script" || property == "sc" || property == "Script_Extensions" || property == "scx") {

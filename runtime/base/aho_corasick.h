@@ -1,0 +1,98 @@
+// Finds any of a list of strings in a text that arrives letter by letter, in time linear in the text: the automaton of
+// Aho and Corasick ("Efficient String Matching: An Aid to Bibliographic Search", CACM 1975).
+//
+// A state is the longest prefix of a string that the text so far ends with: a node of the trie of all strings. Where
+// the trie does not go on, the failure link leads to the next shorter prefix. Letters may be bytes or code points;
+// nodes are numbered by `Index`, whose size decides the memory per node.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+
+namespace sotto {
+
+template <typename Letter, typename Index>
+class AhoCorasick {
+ public:
+  using State = Index;  // 0: no prefix of a string
+
+  // Returns the bytes that strings with so many letters together need.
+  static constexpr size_t memory_size(size_t letter_count) { return (letter_count + 1) * sizeof(Node); }
+
+  // `memory` is aligned for Index and Letter. insert() follows for every string, none of them empty, and then link().
+  void init(void* memory) {
+    nodes_ = static_cast<Node*>(memory);
+    node_count_ = 0;
+    add_node();
+  }
+  void insert(std::span<const Letter> string) {
+    Index node = 0;
+    for (size_t i = 0; i < string.size(); ++i) {
+      Index child = child_of(node, string[i]);
+      if (child == 0) {
+        child = add_node();
+        nodes_[child].letter = string[i];
+        nodes_[child].depth = static_cast<Index>(i + 1);
+        nodes_[child].next_sibling = nodes_[node].first_child;
+        nodes_[node].first_child = child;
+      }
+      node = child;
+    }
+    nodes_[node].matched = static_cast<Index>(string.size());
+  }
+  // Finds the failure links, in order of depth: that order is a list through the nodes.
+  void link() {
+    Index last = 0;
+    for (Index node = 0;; node = nodes_[node].next_in_order) {
+      for (Index child = nodes_[node].first_child; child != 0; child = nodes_[child].next_sibling) {
+        const Index failure = node == 0 ? Index{0} : step(nodes_[node].failure, nodes_[child].letter);
+        nodes_[child].failure = failure;
+        if (nodes_[child].matched == 0) nodes_[child].matched = nodes_[failure].matched;
+        nodes_[last].next_in_order = child;
+        last = child;
+      }
+      if (node == last) return;
+    }
+  }
+
+  size_t state_count() const { return node_count_; }
+  State step(State state, Letter letter) const {
+    for (;;) {
+      if (const Index child = child_of(state, letter); child != 0) return child;
+      if (state == 0) return 0;
+      state = nodes_[state].failure;
+    }
+  }
+  // Letters at the end of the text that may begin a string.
+  size_t depth(State state) const { return nodes_[state].depth; }
+  // Returns the size of the longest string that the text ends with, or 0.
+  size_t matched(State state) const { return nodes_[state].matched; }
+
+ private:
+  struct Node {
+    Index first_child;
+    Index next_sibling;
+    Index failure;
+    Index depth;
+    Index matched;
+    Index next_in_order;
+    Letter letter;
+  };
+
+  Index add_node() {
+    new (&nodes_[node_count_]) Node();
+    return static_cast<Index>(node_count_++);
+  }
+  Index child_of(Index node, Letter letter) const {
+    Index child = nodes_[node].first_child;
+    while (child != 0 && nodes_[child].letter != letter) child = nodes_[child].next_sibling;
+    return child;
+  }
+
+  Node* nodes_ = nullptr;
+  size_t node_count_ = 0;
+};
+
+}  // namespace sotto
