@@ -1,5 +1,5 @@
-// Memory of the caller for work whose size shows only as it goes: a bump allocator and
-// arrays that grow inside it. Running out is remembered, not reported at each step.
+// Memory of the caller for work whose size is not known in advance: a bump allocator, and arrays that grow inside it.
+// Exhaustion is recorded, not reported at each step.
 #pragma once
 
 #include <cassert>
@@ -21,7 +21,7 @@ class Workspace {
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
-  // Null once the memory is used up.
+  // Returns null once the memory is exhausted.
   template <typename T>
   T* take(size_t count) {
     static_assert(alignof(T) <= kAlignment);
@@ -42,7 +42,7 @@ class Workspace {
     return true;
   }
 
-  // Gives back what was taken since size() was `mark`.
+  // Releases what was taken since size() was `mark`.
   void release(size_t mark) {
     assert(mark <= size_);
     size_ = mark;
@@ -60,8 +60,8 @@ class Workspace {
   bool exhausted_ = false;
 };
 
-// Element 0 can always be written and read, also when nothing could be stored: code that
-// goes on after the workspace is exhausted stays inside its memory.
+// Element 0 can always be written and read, even if nothing could be stored, so that code that continues after the
+// workspace is exhausted stays inside its memory.
 template <typename T>
 class GrowingArray {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -71,14 +71,14 @@ class GrowingArray {
   GrowingArray(const GrowingArray&) = delete;
   GrowingArray& operator=(const GrowingArray&) = delete;
 
-  // The element's index; 0 if there is no room.
+  // Returns the index of the element, or 0 if the workspace is exhausted.
   uint32_t push(const T& value) {
     if (size_ == capacity_ && !grow(size_ + 1)) return 0;
     data_[size_] = value;
     return static_cast<uint32_t>(size_++);
   }
 
-  // Appends elements with all bytes `fill`.
+  // Appends elements whose bytes are all `fill`.
   bool resize(size_t size, int fill = 0) {
     if (size > capacity_ && !grow(size)) return false;
     if (size > size_) std::memset(static_cast<void*>(data_ + size_), fill, (size - size_) * sizeof(T));

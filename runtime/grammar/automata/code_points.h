@@ -19,7 +19,7 @@ inline bool is_scalar_value(uint32_t code_point) {
   return code_point <= kMaxCodePoint && (code_point < 0xD800 || code_point > 0xDFFF);
 }
 
-// Sorts and joins the intervals from `begin` on, and leaves out the surrogates.
+// Sorts and joins the intervals from `begin` on and removes the surrogates.
 void normalize_code_points(GrowingArray<Interval>& intervals, uint32_t begin);
 
 // Replaces the normalized intervals from `begin` on by all other scalar values.
@@ -28,17 +28,17 @@ void complement_code_points(GrowingArray<Interval>& intervals, uint32_t begin);
 // Sorts and joins intervals of any numbers.
 void normalize_intervals(GrowingArray<Interval>& intervals, uint32_t begin);
 
-// Writes the UTF-8 form of a scalar value; returns its size.
+// Writes the UTF-8 form of a scalar value and returns its size.
 uint32_t encode_utf8(uint32_t code_point, uint8_t bytes[4]);
 
-// Byte ranges, one a position, that together spell a part of an interval.
+// One range of bytes per position; together they spell a part of an interval.
 struct ByteSequence {
   uint8_t first[4];
   uint8_t last[4];
   uint32_t size;
 };
 
-// Takes an interval of scalar values apart into byte sequences.
+// Splits an interval of scalar values into byte sequences.
 class Utf8Sequences {
  public:
   explicit Utf8Sequences(Interval interval) { stack_[count_++] = interval; }

@@ -1,4 +1,5 @@
-// Strongly connected components (Tarjan 1972) with an explicit stack.
+// Strongly connected components of a graph (Tarjan, "Depth-First Search and Linear Graph Algorithms", 1972), with an
+// explicit stack.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,7 @@
 
 namespace sotto {
 
-// Edges are added from one vertex after the other, in order of their numbers.
+// Vertices are added in order of their numbers, each followed by its edges.
 class Components {
  public:
   void lay_out(Arena& arena, uint32_t vertex_capacity, uint32_t edge_capacity);
@@ -17,14 +18,14 @@ class Components {
     edge_count_ = 0;
   }
   void add_vertex() { first_edges_[vertex_count_++] = edge_count_; }
-  // From the newest vertex. False: no room.
+  // Adds an edge from the newest vertex. Returns false if there is no capacity left.
   bool add_edge(uint32_t to) {
     if (edge_count_ == edge_capacity_) return false;
     edges_[edge_count_++] = to;
     return true;
   }
 
-  // Numbers the components so that every edge leads to one of the same or a lower number.
+  // Numbers the components so that every edge leads to a component with the same or a lower number.
   void find();
   uint32_t component_count() const { return component_count_; }
   uint32_t component_of(uint32_t vertex) const { return component_[vertex]; }

@@ -32,7 +32,7 @@ class GrammarVerifier {
   Status verify_moves(uint32_t state) const;
   Status verify_calls(uint32_t state) const;
 
-  // States that stand for what is outside are led to by nothing but the matcher itself.
+  // Nothing but the matcher itself leads to the states outside all rules.
   bool is_inside(uint32_t state) const { return state > kUnknownState && state < counts_.states; }
   bool is_start(uint32_t state) const { return (grammar_.flags(state) & GrammarState::kStart) != 0; }
   Status corrupt(const char* what) const { return fail(error_, Status::kGrammarCorrupt, "grammar: ", what); }
@@ -53,7 +53,7 @@ Status GrammarVerifier::verify(uint64_t size) const {
   return verify_states();
 }
 
-// The arrays lie one behind the other and fill the block.
+// The arrays follow each other without gaps and fill the block.
 Status GrammarVerifier::verify_layout(uint64_t size) const {
   uint64_t end = sizeof(CompiledGrammar);
   bool fits = grammar_.size_ == size;
@@ -71,7 +71,7 @@ Status GrammarVerifier::verify_layout(uint64_t size) const {
   return Status::kOk;
 }
 
-// Every class has bytes; they are numbered by the first of them.
+// Every class has bytes, and classes are numbered by their first bytes.
 Status GrammarVerifier::verify_byte_classes() const {
   uint32_t known = 0;
   for (uint32_t byte = 0; byte < 256; ++byte) {
@@ -83,7 +83,7 @@ Status GrammarVerifier::verify_byte_classes() const {
   return Status::kOk;
 }
 
-// Ascending, disjoint. One class may be without tokens: that of those no state moves by.
+// Ranges are ascending and disjoint. One class may have no range: that of the tokens that no state reads.
 Status GrammarVerifier::verify_token_ranges() const {
   if (counts_.classes < counts_.byte_classes ||
       counts_.classes - counts_.byte_classes > uint64_t{counts_.token_ranges} + 1) {
@@ -114,7 +114,7 @@ Status GrammarVerifier::verify_loops() const {
   return Status::kOk;
 }
 
-// Their moves and calls lie in the order of the states, which end where the arrays end.
+// Moves and calls are in the order of their states, and the last state's end where the arrays end.
 Status GrammarVerifier::verify_states() const {
   const GrammarState* states = grammar_.states();
   const GrammarState& end = states[counts_.states];
@@ -144,7 +144,7 @@ Status GrammarVerifier::verify_states() const {
   return Status::kOk;
 }
 
-// A state that leads nowhere is final, and says both.
+// A state without moves and calls is final, and its flags say both.
 Status GrammarVerifier::verify_state(uint32_t state) const {
   constexpr uint32_t kNoWayOn = GrammarState::kFinal | GrammarState::kLast;
   constexpr uint32_t kOthers =

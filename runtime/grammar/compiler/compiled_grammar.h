@@ -1,5 +1,9 @@
-// A compiled grammar: one block of memory that refers to itself by offsets only, never
-// changes, and may be shared between threads, moved and stored.
+// A compiled grammar: the automata of all rules in one block of memory. The block refers to itself by offsets only and
+// never changes, so it can be moved, stored, and shared between threads.
+//
+// A state has moves, which read one byte or token of a class, and calls, which read a text of another rule. The matcher
+// (matcher/) runs these automata with a stack. Every state also records what may follow it at least (lookahead.h), so
+// that most masks need no search.
 #pragma once
 
 #include <cstddef>
@@ -10,37 +14,36 @@
 
 namespace sotto {
 
-// The states of all rules, numbered through. The first two stand for what is outside.
+// The states of all rules share one numbering. The first two are outside all rules.
 inline constexpr uint32_t kAcceptState = 0;   // the text is complete
-inline constexpr uint32_t kUnknownState = 1;  // a context that was cut off
+inline constexpr uint32_t kUnknownState = 1;  // a stack that was truncated
 inline constexpr uint32_t kNoLoop = UINT32_MAX;
 
 struct GrammarState {
   static constexpr uint8_t kFinal = 1;   // the rule may end here
-  static constexpr uint8_t kLast = 2;    // it must: nothing leads on
-  static constexpr uint8_t kSingle = 4;  // characters that have a sort lead to its end only
-  static constexpr uint8_t kExact = 8;   // of those no more than any_count may follow at once
-  // Each that is of endless_classes leads back here alone, by a move or as the text of the only
-  // rule called.
+  static constexpr uint8_t kLast = 2;    // the rule must end: there are no moves and calls
+  static constexpr uint8_t kSingle = 4;  // characters with a class lead to the end of the rule only
+  static constexpr uint8_t kExact = 8;   // at most any_count such characters may follow
+  // Each character of endless_classes leads back to this state alone, by a move or as the text of the only rule called.
   static constexpr uint8_t kRepeats = 16;
-  static constexpr uint8_t kStart = 32;  // a rule begins here that is called, or the first one
+  static constexpr uint8_t kStart = 32;  // a rule begins here that is called, or the root
 
   uint32_t first_move;  // the next state's is the end
   uint32_t first_call;
   uint8_t flags;
-  // What may follow at least (state_texts.h):
+  // What may follow at least (lookahead.h):
   uint8_t single_classes;   // one character of these classes, to the end of the rule
   uint8_t endless_classes;  // texts of these classes, of any length
-  uint8_t any_count;        // texts of so many characters of any classes; not if all are endless
+  uint8_t any_count;        // texts of that many characters of any classes; 0 if all are endless
 };
 
-// By a byte or token of a class. Sorted by class; a state may have several of one class.
+// A move reads a byte or token of a class. Moves are sorted by class; a state may have several of one class.
 struct GrammarMove {
   uint32_t symbol_class;
   uint32_t target;
 };
 
-// By a text of a rule that is not empty, or by as many of them as a loop asks for.
+// A call reads a text of a rule that is not empty, or as many of them as a loop demands.
 struct GrammarCall {
   uint32_t rule_start;
   uint32_t loop;  // kNoLoop: none
@@ -53,7 +56,7 @@ struct GrammarLoop {
   uint32_t maximum;  // UINT32_MAX: no limit
 };
 
-// Tokens that literals name. The others have no class.
+// Tokens that literals name. Other tokens have no class.
 struct TokenRange {
   uint32_t first;
   uint32_t last;
@@ -94,7 +97,7 @@ class CompiledGrammar {
     const auto all = moves(state);
     const GrammarMove* begin = all.data();
     const GrammarMove* end = begin + all.size();
-    // With one move by each class, few classes without a move leave few places.
+    // If a state has at most one move per class, the number of classes without a move bounds the position.
     const size_t rest = counts_.classes - symbol_class;
     const size_t least = all.size() > rest ? all.size() - rest : 0;
     const size_t most = all.size() < symbol_class ? all.size() : symbol_class;
@@ -108,9 +111,9 @@ class CompiledGrammar {
     return {first, last};
   }
   const GrammarLoop& loop(uint32_t index) const { return at<GrammarLoop>(loops_)[index]; }
-  // Sorted, disjoint.
+  // Sorted and disjoint.
   std::span<const TokenRange> token_ranges() const { return {at<TokenRange>(token_ranges_), counts_.token_ranges}; }
-  // kNoClass if no literal names the token.
+  // Returns kNoClass if no literal names the token.
   static constexpr uint32_t kNoClass = UINT32_MAX;
   uint32_t token_class(uint32_t token) const { return token_ranges().empty() ? kNoClass : named_token_class(token); }
 
@@ -123,7 +126,7 @@ class CompiledGrammar {
   const T* at(uint32_t offset) const {
     return reinterpret_cast<const T*>(reinterpret_cast<const uint8_t*>(this) + offset);
   }
-  // Bisects without branches that depend on the moves: they could not be predicted.
+  // Binary search without branches that depend on the moves, which could not be predicted.
   static const GrammarMove* lower_bound(const GrammarMove* first, size_t count, uint32_t symbol_class) {
     while (count > 0) {
       const size_t half = (count + 1) / 2;

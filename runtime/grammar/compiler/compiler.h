@@ -1,4 +1,8 @@
-// Grammars, from any front end, to CompiledGrammar.
+// The compiler: from the rules that a front end built to a CompiledGrammar.
+//
+// The rules become nondeterministic automata (rule_nfa.h), which are analyzed so that every path can be completed. The
+// automaton of each reachable rule is then made deterministic and minimal (automata/dfa.h), unless it would become too
+// large, and GrammarWriter joins symbols that no state distinguishes and writes the block.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +16,11 @@
 
 namespace sotto {
 
-// Where one way of saying the same gives way to another.
+// Thresholds for unrolling repetitions and for determinizing.
 struct CompileTuning {
-  uint32_t unrolled_states = 64;       // a repetition that takes more is counted at run time
-  uint32_t determinized_states = 512;  // an automaton that takes more, and eight times more
-                                       // than before, is left as it is
+  uint32_t unrolled_states = 64;       // a repetition that takes more states is counted at run time
+  uint32_t determinized_states = 512;  // an automaton with more states, and eight times more than
+                                       // before, stays nondeterministic
 };
 
 struct CompileOptions {
@@ -25,7 +29,7 @@ struct CompileOptions {
   CompileTuning tuning;
 };
 
-// Receives rules that no text of the root can use.
+// Receives the rules that no text of the root uses.
 struct RuleWarnings {
   void* self = nullptr;
   void (*unreachable)(void* self, std::span<const char> rule, uint64_t source_offset) = nullptr;
@@ -36,19 +40,18 @@ struct StartRules {
   StartRules(uint32_t rule) : first(rule), text(rule) {}
 
   uint32_t first = 0;  // where texts begin
-  uint32_t text = 0;   // the source's own, which must have texts
+  uint32_t text = 0;   // the start rule of the source, which must have texts
 };
 
-// Compiles into the builder's workspace; the result lies there until it is released.
-// `source` is what the front end read: error messages quote it.
+// Compiles into the workspace of the builder, where the result stays until it is released. Error messages quote
+// `source`, the text that the front end read.
 Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, const StartRules& start,
                        const CompileTuning& tuning, const RuleWarnings& warnings, const CompiledGrammar** grammar,
                        Error* error);
 
-// Parses and compiles GBNF. `workspace_memory`, aligned to 8, is free again once the grammar has
-// been copied out of it (it is `(*grammar)->size()` bytes that can be moved anywhere, aligned to
-// 8). About 16 KiB and 200 bytes a byte of source are enough for most grammars; if it is not,
-// the status is kGrammarTooLarge.
+// Parses and compiles GBNF. `workspace_memory`, aligned to 8, can be reused once the grammar has been copied out of it:
+// `(*grammar)->size()` bytes that can be moved to any address aligned to 8. About 16 KiB plus 200 bytes per byte of
+// source suffice for most grammars; otherwise the status is kGrammarTooLarge.
 Status compile_gbnf(std::span<const char> text, const CompileOptions& options, const RuleWarnings& warnings,
                     std::span<uint8_t> workspace_memory, const CompiledGrammar** grammar, Error* error);
 

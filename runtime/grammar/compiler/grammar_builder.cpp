@@ -15,7 +15,7 @@ uint32_t add_sizes(uint64_t a, uint64_t b) { return static_cast<uint32_t>(std::m
 
 uint32_t multiply_sizes(uint64_t a, uint64_t b) { return static_cast<uint32_t>(std::min<uint64_t>(a * b, kSizeLimit)); }
 
-// A product of repetition counts; kNone if it is beyond what can be counted.
+// Returns the product of two repetition counts, or kNone if it exceeds kMaxRepetitions.
 uint32_t multiply_counts(uint64_t a, uint64_t b) {
   if (a == 0 || b == 0) return 0;
   if (a == kUnbounded || b == kUnbounded) return kUnbounded;

@@ -1,6 +1,6 @@
-// A grammar as rules over expressions, before compilation: what every front end (GBNF, JSON
-// Schema, regular expressions) builds. Lives in a workspace. Once that is exhausted, calls
-// do nothing harmful; the compiler reports it.
+// A grammar as rules over expressions: what every front end (GBNF, JSON Schema, regular expressions) builds and the
+// compiler reads. It lives in a workspace. Once that is exhausted, calls have no harmful effect, and the compiler
+// reports the failure.
 #pragma once
 
 #include <cstdint>
@@ -49,21 +49,21 @@ class GrammarBuilder {
  public:
   explicit GrammarBuilder(Workspace& workspace);
 
-  // The rule of that name, created at its first mention.
+  // Returns the rule of that name, which is created at its first mention.
   uint32_t rule(std::span<const char> name, uint64_t source_offset);
-  // kNone if nothing mentions it.
+  // Returns kNone if nothing mentions the rule.
   uint32_t find_rule(std::span<const char> name) const;
-  // A rule without a name.
+  // Adds a rule without a name.
   uint32_t anonymous_rule(uint32_t body);
   // The rule must not have a body yet.
   void define(uint32_t rule, uint32_t body, uint64_t source_offset);
 
-  // Every expression may be used once, as a child or as a body.
+  // Each of these returns an expression, which may be used once, as a child or as a body.
   uint32_t empty();
   uint32_t text(std::span<const char> bytes);
   uint32_t reference(uint32_t rule);
-  // Intervals collected with add_interval since begin_intervals, or all others. kNone: no
-  // character is left.
+  // One of the characters in the intervals added since begin_intervals(), or one of all others. Returns kNone if there
+  // is none.
   uint32_t begin_intervals() const { return intervals_.size(); }
   void add_interval(Interval interval) { intervals_.push(interval); }
   uint32_t characters(uint32_t begin, bool complement);

@@ -9,12 +9,12 @@
 namespace sotto {
 namespace {
 
-// What FlatBuffers has before the block: always the same but for checksum and size, so that
-// it can be written without a builder, which would allocate.
+// The bytes of the FlatBuffer before the block. They are constant except for checksum and size, so they can be written
+// without a FlatBufferBuilder, which would allocate.
 struct ImageHead {
   uint32_t root;  // from here to the table
   uint8_t identifier[4];
-  // How the table is laid out: sizes and positions in bytes.
+  // The layout of the table (vtable): sizes and positions in bytes.
   uint16_t layout_size;
   uint16_t table_size;
   uint16_t version_position;

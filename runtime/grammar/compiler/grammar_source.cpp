@@ -83,7 +83,7 @@ bool is_text(const VocabularySource& source, uint32_t token, std::span<const cha
   return std::equal(bytes.begin(), bytes.end(), text.begin(), text.end());
 }
 
-// The first token that spells the text, special ones before others.
+// Returns the first token with this text; special tokens come before others.
 uint32_t find_token(const void* self, std::span<const char> text) {
   const Vocabulary& vocabulary = *static_cast<const Vocabulary*>(self);
   const VocabularySource& source = vocabulary.source;

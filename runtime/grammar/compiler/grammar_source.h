@@ -1,4 +1,5 @@
-// From the source text of a grammar, in any language, to the compiled grammar.
+// From the source text of a grammar, in any language, to the compiled grammar. The languages are a table in the source
+// file.
 #pragma once
 
 #include <cstddef>
@@ -36,15 +37,15 @@ struct GrammarSource {
   ToolChoice tools = ToolChoice::kOne;
 };
 
-// Compiles in `memory`, aligned to 8; the grammar lies at its beginning then, `(*grammar)->size()`
-// bytes. Errors carry the offset in the text where one is known.
+// Compiles in `memory`, aligned to 8. The grammar is at its beginning then, `(*grammar)->size()` bytes. Errors carry
+// the offset in the text where one is known.
 Status compile_source(const GrammarSource& source, const RuleWarnings& warnings, std::span<uint8_t> memory,
                       const CompiledGrammar** grammar, Error* error);
 
-// Memory that is enough for most sources of that size.
+// Returns how much memory is enough for most sources of that size.
 size_t typical_compile_memory(size_t source_size);
 
-// How GBNF's token literals find their tokens; null: there are none. `vocabulary` must outlive it.
+// Finds the tokens of token literals in the vocabulary, which must outlive the result; null: there are no tokens.
 TokenNames token_names(const Vocabulary* vocabulary);
 
 }  // namespace sotto

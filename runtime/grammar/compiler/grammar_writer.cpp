@@ -63,7 +63,7 @@ bool GrammarWriter::same_targets(const ClassMoves& a, const ClassMoves& b) const
   return true;
 }
 
-// Classes that were alike up to now stay so only if this state treats them alike.
+// Classes that are joined so far stay joined only if this state has the same moves by them.
 void GrammarWriter::refine(uint32_t first_move, uint32_t end_move) {
   groups_.truncate(0);
   for (uint32_t m = first_move; m < end_move; ++m) {
@@ -125,7 +125,7 @@ void GrammarWriter::number_classes() {
   if (symbols_.token_class_count() == 0) byte_class_count_ = class_count_;
 }
 
-// Rewrites the moves; those of joined classes are the same and become one.
+// Rewrites the moves. The moves by joined classes are the same and become one.
 void GrammarWriter::apply_classes() {
   uint32_t kept = 0;
   uint32_t next = 0;

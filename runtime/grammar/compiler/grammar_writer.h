@@ -1,5 +1,5 @@
-// Collects the rules' automata, joins symbol classes that nothing tells apart, and writes
-// the compiled grammar.
+// Collects the automata of all rules, joins symbol classes that no state distinguishes, and writes the compiled
+// grammar.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ class GrammarWriter {
   GrammarWriter(const RuleNfa& nfa, const Symbols& symbols, Workspace& workspace);
 
   void add_rule(uint32_t rule, Dfa* dfa);
-  // Null if the workspace is exhausted.
+  // Returns null if the workspace is exhausted.
   const CompiledGrammar* write(uint32_t root);
 
  private:
-  // A state's moves of one class: a range of moves_.
+  // The moves of a state by one class: a range of moves_.
   struct ClassMoves {
     uint32_t joined;  // the class it has been joined with so far
     uint32_t symbol_class;

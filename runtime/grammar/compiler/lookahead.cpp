@@ -5,18 +5,17 @@
 namespace sotto {
 namespace {
 
-// Each is part of the one before, so that states that know different ones agree on a common one.
+// Each set contains the next one, so that states with different sets have a common one.
 constexpr uint8_t kClassChain[] = {kAllClasses, kAllClasses & ~kOtherClass, kLowerClass | kUpperClass | kDigitClass,
                                    kLowerClass | kDigitClass, kLowerClass};
 constexpr uint32_t kMostSweeps = 32;
-// Flags of states while texts are being found: that take all small letters, by moves or as
-// texts of rules; or that call rules which do.
+// Temporary flags: the state reads all lower-case letters, by moves or as texts of rules; or it calls rules which do.
 constexpr uint8_t kTakes = 64;
 constexpr uint8_t kMayTake = 128;
 constexpr uint32_t kMostCount = kLengthCharacters[kLengthCount - 2];
 
-// The sweep's ith of all states: backwards and forwards in turn, as what is behind a state may
-// have a higher or a lower number.
+// Returns the ith state of a sweep. Sweeps go backwards and forwards in turn, since a state may lead to higher and
+// lower numbers.
 uint32_t in_turn(uint32_t sweep, uint32_t i, uint32_t count) { return sweep % 2 == 0 ? count - 1 - i : i; }
 
 bool is_part(uint8_t classes, uint8_t whole) { return (classes & ~whole) == 0; }
@@ -36,8 +35,7 @@ bool Lookahead::is_single(uint32_t state, uint8_t classes) const {
   return true;
 }
 
-// Whether every character of these classes leads to a state that is accepted, by moves or as the
-// text of a rule.
+// Returns whether every character of these classes leads to an accepted state, by moves or as the text of a rule.
 template <typename Accepts>
 bool Lookahead::takes(uint32_t state, uint8_t classes, Accepts accepts) const {
   const auto ends = [&](uint32_t target) { return is_final(target); };
@@ -54,8 +52,7 @@ bool Lookahead::takes(uint32_t state, uint8_t classes, Accepts accepts) const {
   return true;
 }
 
-// Rules called by rules called do not count: those that begin with themselves would hold
-// themselves up.
+// Calls are followed one level deep only: a rule that begins with itself would justify its own lookahead.
 bool Lookahead::is_endless(uint32_t state, uint8_t classes) const {
   const auto is_endless = [&](uint32_t target) { return is_part(classes, grammar_.state(target).endless_classes); };
   for (const GrammarCall& call : grammar_.calls(state)) {
@@ -68,8 +65,8 @@ bool Lookahead::is_endless(uint32_t state, uint8_t classes) const {
 
 bool Lookahead::has_count(uint32_t state, uint32_t count) const {
   const auto is_enough = [&](uint32_t target) {
-    const GrammarState& behind = grammar_.state(target);
-    return behind.any_count + 1u >= count || behind.endless_classes == kAllClasses;
+    const GrammarState& after = grammar_.state(target);
+    return after.any_count + 1u >= count || after.endless_classes == kAllClasses;
   };
   for (const GrammarCall& call : grammar_.calls(state)) {
     const GrammarState& rule = grammar_.state(call.rule_start);
@@ -81,8 +78,7 @@ bool Lookahead::has_count(uint32_t state, uint32_t count) const {
   return takes(state, kAllClasses, is_enough);
 }
 
-// Whether the characters that lead anywhere by the state's own moves all lead to states that
-// are accepted.
+// Returns whether all characters that the state's own moves read lead to accepted states.
 template <typename Accepts>
 bool Lookahead::takes_only(uint32_t state, Accepts accepts) const {
   uint64_t begun[4] = {};
@@ -100,19 +96,19 @@ bool Lookahead::takes_only(uint32_t state, Accepts accepts) const {
   return true;
 }
 
-// A rule of one character, if it has any of those that have a sort.
+// Returns whether texts that begin with a character of some class consist of that character.
 bool Lookahead::is_only_single(uint32_t state) const {
   const auto ends = [&](uint32_t target) { return (grammar_.flags(target) & GrammarState::kLast) != 0; };
   return grammar_.calls(state).empty() && !is_final(state) && takes_only(state, ends);
 }
 
-// Whether each character that may follow leads to a state behind which fewer may.
+// Returns whether every character that may follow leads to a state after which fewer may follow.
 bool Lookahead::is_exact(uint32_t state) const {
   if (is_final(state)) return false;
   const uint32_t count = grammar_.state(state).any_count;
   const auto is_below = [&](uint32_t target, uint64_t before) {
-    const GrammarState& behind = grammar_.state(target);
-    return (behind.flags & GrammarState::kExact) != 0 && behind.any_count + before <= count;
+    const GrammarState& after = grammar_.state(target);
+    return (after.flags & GrammarState::kExact) != 0 && after.any_count + before <= count;
   };
   for (const GrammarCall& call : grammar_.calls(state)) {
     if (is_below(call.rule_start, 0)) continue;
@@ -123,7 +119,7 @@ bool Lookahead::is_exact(uint32_t state) const {
   return takes_only(state, [&](uint32_t target) { return is_below(target, 1); });
 }
 
-// Whether texts of its endless classes change nothing at all.
+// Returns whether characters of the endless classes lead back to the same state alone.
 bool Lookahead::repeats(uint32_t state) const {
   const uint8_t classes = grammar_.state(state).endless_classes;
   if (classes == 0 || is_final(state)) return false;
@@ -156,7 +152,7 @@ bool Lookahead::holds(uint32_t state) const {
          ((s.flags & GrammarState::kRepeats) == 0 || repeats(state));
 }
 
-// Marks the states that take at least small letters, whatever is behind: few do.
+// Marks the states that read at least all lower-case letters, wherever they lead. Few do.
 void Lookahead::mark(GrammarState* states) const {
   const uint32_t count = grammar_.counts().states;
   for (uint32_t s = kUnknownState + 1; s < count; ++s) {
@@ -183,8 +179,7 @@ void Lookahead::find_singles(GrammarState* states) const {
   }
 }
 
-// Takes it of all states at first, and then back from those that have another one behind
-// them that does not have it.
+// Assumes the classes to be endless in all states and withdraws that from states that lead to others without it.
 void Lookahead::find_endless(GrammarState* states, uint8_t classes) const {
   const uint32_t count = grammar_.counts().states;
   for (uint32_t s = 0; s < count; ++s) {
@@ -206,7 +201,7 @@ void Lookahead::find_endless(GrammarState* states, uint8_t classes) const {
   }
 }
 
-// The longest that it has, if it has `known`: then it has all shorter ones, too.
+// Returns the largest count that holds for the state, given that `known` holds. Smaller counts then hold as well.
 uint32_t Lookahead::longest_count(uint32_t state, uint32_t known) const {
   uint32_t least = known;
   for (uint32_t most = kMostCount; least < most;) {
@@ -220,7 +215,7 @@ uint32_t Lookahead::longest_count(uint32_t state, uint32_t known) const {
   return least;
 }
 
-// From the shortest on: each length follows from shorter ones.
+// Counts grow from 0: each follows from smaller ones.
 void Lookahead::find_counts(GrammarState* states) const {
   const uint32_t count = grammar_.counts().states;
   bool changed = true;

@@ -1,7 +1,10 @@
-// What every state of a grammar lets follow at least, so that no mask has to find it out: of
-// which classes of characters texts of any length are possible, and of all classes how long ones.
-// Found once, when a grammar is compiled, from each state's own moves and what is known of
-// the states behind them.
+// Per-state lookahead, computed once when a grammar is compiled, so that no mask has to search for it: which character
+// classes may repeat freely after a state, and how many arbitrary characters may follow at least.
+//
+// Each fact about a state follows from its own moves and from facts about the states they lead to. Facts of unlimited
+// length are a greatest fixed point: they are assumed of all states and withdrawn where they do not hold. Counts are a
+// least fixed point: they grow from 0. Sweeps over the states, backwards and forwards in turn, compute both. The
+// verifier checks the facts of a loaded grammar in the same way.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +18,9 @@ class Lookahead {
  public:
   explicit Lookahead(const CompiledGrammar& grammar);
 
-  // Writes what is true of all states.
+  // Computes the lookahead of all states and writes it into the grammar.
   static void find(CompiledGrammar* grammar);
-  // Whether what the state's fields say follows from what those of others say.
+  // Returns whether the lookahead of the state follows from that of the states it leads to.
   bool holds(uint32_t state) const;
 
  private:

@@ -18,7 +18,7 @@ class NfaBuilder {
         loop_of_(grammar.workspace()) {}
 
   void build() {
-    // Loops add rules at the end while this goes on.
+    // Loops add rules at the end while this loop runs.
     for (uint32_t rule = 0; rule < grammar_.rule_count(); ++rule) {
       if (grammar_.workspace().exhausted()) return;
       const RuleAutomaton automaton{nfa_.add_state(), nfa_.add_state()};
@@ -106,7 +106,7 @@ class NfaBuilder {
     }
   }
 
-  // A state from which the bytes lead to `target`; shared between the newest sequences.
+  // Returns a state from which the bytes lead to `target`. Recent sequences share such states.
   uint32_t suffix(uint8_t lo, uint8_t hi, uint32_t target) {
     constexpr uint32_t kRemembered = 16;
     for (uint32_t i = 0; i < std::min(suffixes_.size(), kRemembered); ++i) {
@@ -140,15 +140,15 @@ class NfaBuilder {
     }
   }
 
-  // entry -> inside -body-> behind -> exit, and back from behind to inside.
+  // entry -> inside -body-> after -> exit, and back from after to inside.
   void star(uint32_t body, uint32_t entry, uint32_t exit, bool at_least_once) {
     const uint32_t inside = nfa_.add_state();
-    const uint32_t behind = nfa_.add_state();
+    const uint32_t after = nfa_.add_state();
     nfa_.add_edge(entry, NfaLabel::kEpsilon, 0, inside);
-    nfa_.add_edge(behind, NfaLabel::kEpsilon, 0, inside);
-    nfa_.add_edge(behind, NfaLabel::kEpsilon, 0, exit);
+    nfa_.add_edge(after, NfaLabel::kEpsilon, 0, inside);
+    nfa_.add_edge(after, NfaLabel::kEpsilon, 0, exit);
     if (!at_least_once) nfa_.add_edge(inside, NfaLabel::kEpsilon, 0, exit);
-    tasks_.push({body, inside, behind});
+    tasks_.push({body, inside, after});
   }
 
   void unroll(const Expression& expression, const Task& task) {
@@ -168,7 +168,7 @@ class NfaBuilder {
     }
   }
 
-  // The body as a rule of its own. A body that unrolling copies is still one rule.
+  // Makes the body a rule. A body that unrolling copies is still one rule.
   void loop(const Expression& expression, const Task& task) {
     if (!loop_of_.resize(grammar_.expression_count())) return;
     uint32_t& known = loop_of_[expression.first];
@@ -195,8 +195,7 @@ uint32_t callee(const RuleNfa& nfa, const NfaEdge& edge) {
   return edge.label == NfaLabel::kCall ? edge.value : nfa.loops[edge.value].rule;
 }
 
-// The edges that belong together, as lists in arrays: all calls of a rule, all edges into a
-// state.
+// Lists of edges by key: all calls of a rule, or all edges into a state.
 class EdgeIndex {
  public:
   explicit EdgeIndex(Workspace& workspace) : heads_(workspace), next_(workspace), source_(workspace) {}
@@ -268,7 +267,7 @@ class Analyzer {
     return nfa_.loops[edge.value].minimum == 0 || nullable_[nfa_.loops[edge.value].rule] != 0;
   }
 
-  // Marks what a rule's start reaches without taking anything.
+  // Marks the states that the start of a rule reaches without reading anything.
   void find_nullable() {
     for (const RuleAutomaton& rule : nfa_.rules.span()) mark_empty(rule.start);
     while (!work_.empty() && !workspace_.exhausted()) {

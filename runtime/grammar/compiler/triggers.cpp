@@ -136,7 +136,7 @@ bool is_trigger(const Triggers& triggers, uint32_t token) {
          triggers.tokens.end();
 }
 
-// Any number of tokens with text that are no triggers, alone or before `active`.
+// Builds any number of tokens that have text and are not triggers, alone or before `active`.
 uint32_t build_free_tokens(const Triggers& triggers, const Vocabulary& vocabulary, uint32_t active,
                            GrammarBuilder& builder) {
   const uint32_t begin = builder.begin_intervals();

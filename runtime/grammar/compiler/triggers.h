@@ -1,6 +1,5 @@
-// Lazy activation: text is free until the first of several triggers, and a grammar's text
-// begins right behind it. Said as rules, so that masks stay exact and nothing is left to do
-// at run time.
+// Lazy activation: text is free until the first of several triggers appears, and a text of the grammar begins right
+// after it. Triggers are compiled into rules, so masks stay exact and nothing special happens at run time.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +18,10 @@ struct Triggers {
   bool empty() const { return texts.empty() && tokens.empty(); }
 };
 
-// Adds the rule `*start`: text without any trigger, alone or followed by a trigger and a text
-// of `root`. At least one trigger. Free text is UTF-8; a trigger token that has text of its own
-// can be told from that text by tokens only: then free text is any such tokens but the
-// triggers, and there can be no trigger texts beside it.
-// `vocabulary` may be null where there are no trigger tokens.
+// Adds the rule `*start`: text without any trigger, alone or followed by a trigger and a text of `root`. There is at
+// least one trigger. Free text is UTF-8. If a trigger token has text of its own, only its number distinguishes it from
+// that text; free text is then any sequence of tokens with text except the triggers, and trigger strings are not
+// allowed. `vocabulary` may be null if there are no trigger tokens.
 Status build_triggers(const Triggers& triggers, const Vocabulary* vocabulary, uint32_t root, GrammarBuilder& builder,
                       uint32_t* start, Error* error);
 

@@ -1,5 +1,5 @@
-// How a grammar takes the characters that have a sort: the bytes of each, joined into
-// classes, as steps from one state inside a character to the next.
+// The transitions by which a grammar reads the characters that have a character class: from one state inside a UTF-8
+// character to the next, by symbol classes of bytes.
 #pragma once
 
 #include <algorithm>
@@ -11,22 +11,21 @@
 
 namespace sotto {
 
-// By a byte of a character; of its first bytes: the classes it may begin.
+// One byte of a character. For first bytes, `classes` are the character classes that may begin with it.
 struct Utf8Transition {
   uint8_t symbol_class;
   uint8_t next;  // 0: the character is complete
   uint8_t classes;
 };
 
-// From a state inside a character. Writes them if `steps` is not null; returns how many
-// there are, at most 256.
+// Writes the transitions from a state inside a character, if `steps` is not null, and returns how many there are: at
+// most 256.
 uint32_t collect_utf8_transitions(const CompiledGrammar& grammar, uint32_t state, Utf8Transition* steps);
 
-// The places inside characters that a walk has entered: those that lead on lead on again.
-// Each falls out when another takes its slot.
+// A lossy set of the places inside characters that a walk has entered, so that it does not enter them again.
 class EnteredPlaces {
  public:
-  // Whether the place is not known to have been entered.
+  // Returns false if the place is known to have been entered.
   bool enter(uint32_t state, uint8_t next);
 
  private:
@@ -39,28 +38,28 @@ class EnteredPlaces {
 class Utf8Transitions {
  public:
   static uint32_t count(const CompiledGrammar& grammar);
-  // `steps`: room for count() of them.
+  // `steps` has capacity for count() transitions.
   void init(const CompiledGrammar& grammar, Utf8Transition* steps);
 
   std::span<const Utf8Transition> from(uint32_t state) const {
     return {steps_ + ends_[state], steps_ + ends_[state + 1]};
   }
 
-  // Whether a character that has a sort begins with a byte of the class.
+  // Returns whether a character that has a character class begins with a byte of the symbol class.
   bool begins(uint32_t symbol_class) const {
     return symbol_class < 256 && (first_classes_[symbol_class / 64] >> symbol_class % 64 & 1) != 0;
   }
 
-  // Whether every character that the step begins leads, by moves of one rule, to a state that
-  // is accepted. Of several moves inside a character the first alone counts.
+  // Returns whether every character that begins with the step leads, by moves of one rule, to an accepted state. Inside
+  // a character, only the first of several moves counts.
   template <typename Accepts>
   bool lead(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Accepts accepts) const;
-  // Whether those of the characters that lead anywhere all lead to states that are accepted;
-  // not if only the beginning of one leads anywhere.
+  // Returns whether all characters that can be read completely lead to accepted states, and no character can be read
+  // only in part.
   template <typename Accepts>
   bool lead_only(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Accepts accepts) const;
-  // Whether every character that the step begins leads to one state alone, which is accepted,
-  // through others where no rule ends or is called.
+  // Returns whether every character that begins with the step leads to exactly one state, which is accepted, through
+  // states where no rule ends or is called.
   template <typename Accepts>
   bool lead_plainly(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Accepts accepts) const;
 
@@ -72,10 +71,10 @@ class Utf8Transitions {
   };
   static constexpr uint32_t kLongestCharacter = 4;
 
-  // What follows a step by its moves: kInside goes on through the first of them.
-  enum class Turn : uint8_t { kRefuse, kDone, kInside };
-  // Visits the characters that the step begins, until one is refused: false. Not again those
-  // that go on from a place as others did.
+  // How a walk continues after a step; kInside follows its first move.
+  enum class Turn : uint8_t { kReject, kDone, kInside };
+  // Visits the characters that begin with the step until one is rejected, and returns false then. Places that were
+  // entered before are skipped.
   template <typename Visit>
   bool walk(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Visit visit) const;
 
@@ -84,8 +83,8 @@ class Utf8Transitions {
     return {state, steps.data(), steps.data() + steps.size()};
   }
 
-  Utf8Transition* steps_ = nullptr;      // from state 0, from state 1 ...
-  uint16_t ends_[kUtf8States + 1] = {};  // a state's: from this to the next
+  Utf8Transition* steps_ = nullptr;      // from state 0, then from state 1, and so on
+  uint16_t ends_[kUtf8States + 1] = {};  // the first transition of each state
   uint64_t first_classes_[4] = {};
 };
 
@@ -103,7 +102,7 @@ bool Utf8Transitions::walk(const CompiledGrammar& grammar, uint32_t state, const
     const Utf8Transition& step = *top.step++;
     const auto moves = grammar.moves(top.state, step.symbol_class);
     const Turn turn = visit(moves, step);
-    if (turn == Turn::kRefuse) return false;
+    if (turn == Turn::kReject) return false;
     if (turn == Turn::kDone || !entered.enter(moves[0].target, step.next)) continue;
     stack[++depth] = inside(moves[0].target, step);
   }
@@ -114,11 +113,11 @@ template <typename Accepts>
 bool Utf8Transitions::lead(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first,
                            Accepts accepts) const {
   return walk(grammar, state, first, [&](auto moves, const Utf8Transition& step) {
-    if (moves.empty()) return Turn::kRefuse;
+    if (moves.empty()) return Turn::kReject;
     if (step.next != 0) return Turn::kInside;
     const bool is_accepted =
         std::any_of(moves.begin(), moves.end(), [&](const GrammarMove& move) { return accepts(move.target); });
-    return is_accepted ? Turn::kDone : Turn::kRefuse;
+    return is_accepted ? Turn::kDone : Turn::kReject;
   });
 }
 
@@ -133,11 +132,11 @@ bool Utf8Transitions::lead_only(const CompiledGrammar& grammar, uint32_t state, 
     if (moves.empty()) return Turn::kDone;
     if (step.next != 0) {
       const bool is_one = moves.size() == 1 && goes_on(inside(moves[0].target, step));
-      return is_one ? Turn::kInside : Turn::kRefuse;
+      return is_one ? Turn::kInside : Turn::kReject;
     }
     const bool is_accepted =
         std::all_of(moves.begin(), moves.end(), [&](const GrammarMove& move) { return accepts(move.target); });
-    return is_accepted ? Turn::kDone : Turn::kRefuse;
+    return is_accepted ? Turn::kDone : Turn::kReject;
   });
 }
 
@@ -145,12 +144,12 @@ template <typename Accepts>
 bool Utf8Transitions::lead_plainly(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first,
                                    Accepts accepts) const {
   return walk(grammar, state, first, [&](auto moves, const Utf8Transition& step) {
-    if (moves.size() != 1) return Turn::kRefuse;
+    if (moves.size() != 1) return Turn::kReject;
     const uint32_t target = moves[0].target;
-    if (step.next == 0) return accepts(target) ? Turn::kDone : Turn::kRefuse;
+    if (step.next == 0) return accepts(target) ? Turn::kDone : Turn::kReject;
     const bool is_final = (grammar.flags(target) & GrammarState::kFinal) != 0;
     const bool is_plain = target > kUnknownState && !is_final && grammar.calls(target).empty();
-    return is_plain ? Turn::kInside : Turn::kRefuse;
+    return is_plain ? Turn::kInside : Turn::kReject;
   });
 }
 

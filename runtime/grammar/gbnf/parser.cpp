@@ -31,7 +31,7 @@ class GbnfLexer {
   size_t offset() const { return at_; }
   void seek(size_t offset) { at_ = offset; }
   bool at_end() const { return at_ == text_.size(); }
-  // NUL at the end.
+  // Returns NUL at the end.
   char peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
   bool at(char c) const { return at_ < text_.size() && text_[at_] == c; }
   bool take(char c) {
@@ -41,13 +41,13 @@ class GbnfLexer {
   }
   bool take(const char* word);
 
-  // Blanks and a comment, and also line ends if `newlines`.
+  // Skips blanks and a comment, and line ends if `newlines`.
   void skip_space(bool newlines);
-  // Empty if there is none. Dots count only between other characters of a name.
+  // Reads a name; empty if there is none. A dot belongs to it only between other characters of a name.
   std::span<const char> name();
-  // At most kMaxRepetitions; `*digits` is false if there is no number.
+  // Reads a number of at most kMaxRepetitions; `*digits` is false if there is none.
   Status number(uint32_t* value, bool* digits);
-  // One character of a text or class, escaped or not.
+  // Reads one character of a text or class, escaped or not.
   Status character(uint32_t* code_point);
 
   std::span<const char> text() const { return text_; }
@@ -173,18 +173,18 @@ class GbnfParser {
       lexer_.skip_space(true);
       if (lexer_.at_end()) break;
       SOTTO_TRY(rule());
-      if (builder_.workspace().exhausted()) break;  // the compiler says so
+      if (builder_.workspace().exhausted()) break;  // the compiler reports it
     }
     if (builder_.rule_count() == 0) return lexer_.fail(lexer_.offset(), "no rule");
     return check_references();
   }
 
  private:
-  // What is open: a rule, and every parenthesis in it.
+  // An open rule, or an open parenthesis in it.
   struct Group {
     GrammarBuilder::List alternatives;
     GrammarBuilder::List sequence;
-    uint32_t atom;  // not in the sequence yet, since postfixes may follow
+    uint32_t atom;  // not yet in the sequence, since postfixes may follow
     size_t begin;
   };
 
@@ -426,7 +426,7 @@ class GbnfParser {
     return Status::kOk;
   }
 
-  // The brackets are part of the token's text.
+  // The angle brackets are part of the text of the token.
   Status token_text(Interval* tokens) {
     const size_t begin = lexer_.offset();
     while (!lexer_.at_end() && lexer_.peek() != '>') lexer_.seek(lexer_.offset() + 1);
@@ -459,7 +459,7 @@ class GbnfParser {
 
 Status parse_gbnf(std::span<const char> text, const TokenNames& names, GrammarBuilder& builder, Error* error) {
   const Status status = GbnfParser(text, names, builder, error).parse();
-  // What was found without the memory to keep it says nothing.
+  // An error found after the workspace was exhausted may be a consequence of that.
   return builder.workspace().exhausted() ? fail_too_large(error) : status;
 }
 

@@ -1,5 +1,5 @@
-// Reads GBNF, the grammar language of llama.cpp with the extensions people use, into a
-// GrammarBuilder.
+// The parser of GBNF, the grammar language of llama.cpp with the extensions people use. It has no recursion: open
+// parentheses are on an explicit stack.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace sotto {
 
-// How token literals find their tokens.
+// The lookup of token literals.
 struct TokenNames {
   const void* self = nullptr;
   uint32_t token_count = 0;  // 0: the grammar may hold no token literals
-  // kNone: no token has this text.
+  // Returns kNone if no token has this text.
   uint32_t (*find)(const void* self, std::span<const char> text) = nullptr;
 };
 
-// Errors name line:column, counted from 1 in characters, and the text there. Rules that are
-// mentioned but not defined are errors, too.
+// Errors give line:column, counted from 1 in characters, and the text there. A rule that is mentioned but not defined
+// is an error.
 Status parse_gbnf(std::span<const char> text, const TokenNames& names, GrammarBuilder& builder, Error* error);
 
 }  // namespace sotto

@@ -32,7 +32,7 @@ class ArrayBuilder {
     tuple_ = std::min(tuple_, maximum_);
     if (minimum_ > maximum_) return Status::kOk;
     if (unique_ != kNone && maximum_ > 1) {
-      return schema_.refuse(unique_, "unique elements are not supported where there may be several");
+      return schema_.unsupported(unique_, "unique elements are not supported where there may be several");
     }
     uint32_t content = kNone;
     if (wanted_.node == kNone) {
@@ -45,7 +45,7 @@ class ArrayBuilder {
   }
 
  private:
-  // The elements that "contains" wants.
+  // The elements that "contains" demands.
   struct Wanted {
     uint32_t node = kNone;
     bool negated = false;
@@ -84,7 +84,7 @@ class ArrayBuilder {
           break;
       }
     }
-    if (tuple_ > kMaxTuple) return schema_.refuse(atoms_[0].node, "the tuple is too long");
+    if (tuple_ > kMaxTuple) return schema_.unsupported(atoms_[0].node, "the tuple is too long");
     return Status::kOk;
   }
 
@@ -115,7 +115,7 @@ class ArrayBuilder {
 
   Status want(const Wanted& wanted) {
     if (wanted_.node != kNone) {
-      return schema_.refuse(wanted.node, "several \"contains\" of one array are not supported");
+      return schema_.unsupported(wanted.node, "several \"contains\" of one array are not supported");
     }
     wanted_ = wanted;
     return Status::kOk;
@@ -132,7 +132,7 @@ class ArrayBuilder {
     return want(wanted);
   }
 
-  // What the element at `index` must satisfy; at tuple_ and beyond all are alike.
+  // Collects what the element at `index` must satisfy. From tuple_ on, all elements must satisfy the same.
   void collect(uint32_t index) {
     literals_.truncate(0);
     for (const Literal& atom : atoms_) {
@@ -185,7 +185,7 @@ class ArrayBuilder {
     return content;
   }
 
-  // A rule for each number of elements and of wanted ones so far.
+  // Makes a rule per number of elements and number of wanted elements so far.
   Status counted(uint32_t* content) {
     const bool bounded = maximum_ != kUnbounded;
     const uint32_t last = bounded ? maximum_ : std::max(tuple_, minimum_);
@@ -196,7 +196,7 @@ class ArrayBuilder {
       return Status::kOk;
     }
     const uint64_t states = (last + 2ull) * (last_wanted + 1ull);
-    if (states > kMaxStates) return schema_.refuse(wanted_.node, "too many elements to count \"contains\" among");
+    if (states > kMaxStates) return schema_.unsupported(wanted_.node, "too many elements to count \"contains\" among");
     // One more row, so that only the first element has no comma before it.
     const uint32_t rows = bounded || last > 0 ? last + 1 : 2;
     auto* rules = schema_.workspace().take<uint32_t>(size_t{rows} * (last_wanted + 1));
@@ -211,7 +211,7 @@ class ArrayBuilder {
         for (const bool is_wanted : {true, false}) {
           if (next == kNone) break;
           if (is_wanted && limited && count == last_wanted) continue;
-          if (is_wanted && !limited && count == last_wanted) continue;  // any element will do
+          if (is_wanted && !limited && count == last_wanted) continue;  // any element suffices
           collect(std::min(row, tuple_));
           if (is_wanted || limited) literals_.push({wanted_.node, LiteralKind::kSchema, wanted_.negated == is_wanted});
           const uint32_t item = json_.item(compiler_.value(literals_));

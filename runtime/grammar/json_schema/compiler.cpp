@@ -9,7 +9,6 @@ constexpr uint32_t kMaxGoals = 50000;
 
 }  // namespace
 
-// Leaves out what is always true and sorts the rest.
 SchemaCompiler::Goal SchemaCompiler::normalize(GrowingArray<Literal>& literals) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < literals.size(); ++i) {
@@ -120,7 +119,7 @@ Status SchemaCompiler::body(uint32_t goal, uint32_t* expression) {
   return Status::kOk;
 }
 
-// A schema that only says $ref or anyOf is a choice between the rules of others.
+// A schema whose only keyword is $ref or anyOf is a choice between the rules of others.
 Status SchemaCompiler::alternatives_of_references(uint32_t schema, uint32_t* expression) {
   if (document_.kind(schema) != JsonKind::kObject) return Status::kOk;
   uint32_t only = kNone;

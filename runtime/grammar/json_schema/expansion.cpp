@@ -27,7 +27,7 @@ Status Expansion::expand(std::span<const Literal> goal, JsonType type, Alternati
   type_ = type;
   cells_.truncate(0);
   branches_.truncate(0);
-  cells_.push({{}, kNone});  // what a full workspace hands out
+  cells_.push({{}, kNone});  // cell 0, which push() returns once the workspace is exhausted
   SOTTO_TRY(schema_.check_memory());
   Branch start;
   for (size_t i = goal.size(); i > 0; --i) push(&start.pending, goal[i - 1]);
@@ -39,7 +39,7 @@ Status Expansion::expand(std::span<const Literal> goal, JsonType type, Alternati
     while (branch.pending != kNone && !branch.dead) {
       SOTTO_TRY(schema_.check_memory());
       if (++steps > kMaxSteps || ++steps_ > kMaxStepsInAll)
-        return schema_.refuse(goal[0].node, "too many combinations of alternatives");
+        return schema_.unsupported(goal[0].node, "too many combinations of alternatives");
       const Literal literal = cells_[branch.pending].literal;
       branch.pending = cells_[branch.pending].next;
       SOTTO_TRY(apply(branch, literal));
@@ -52,14 +52,14 @@ Status Expansion::expand(std::span<const Literal> goal, JsonType type, Alternati
     std::reverse(alternatives.literals.begin() + begin, alternatives.literals.end());
     alternatives.ends.push(alternatives.literals.size());
     if (alternatives.ends.size() > kMaxAlternatives) {
-      return schema_.refuse(goal[0].node, "too many combinations of alternatives");
+      return schema_.unsupported(goal[0].node, "too many combinations of alternatives");
     }
-    if (alternatives.literals.size() == begin) break;  // anything goes
+    if (alternatives.literals.size() == begin) break;  // every value satisfies the goal
   }
   return schema_.check_memory();
 }
 
-// A branch that wants both of two opposites is dead.
+// A branch with a literal and its negation is dead.
 void Expansion::add_atom(Branch& branch, Literal literal) {
   const auto names = [](LiteralKind kind) { return kind == LiteralKind::kPresent || kind == LiteralKind::kNamed; };
   for (uint32_t cell = branch.atoms; cell != kNone; cell = cells_[cell].next) {
@@ -105,7 +105,7 @@ Status Expansion::apply_schema(Branch& branch, Literal literal) {
     return Status::kOk;
   }
   if (kind != JsonKind::kObject) return schema_.reject(literal.node, "a schema must be an object or a boolean");
-  // The schema is the conjunction of its keywords that are open for this type.
+  // The schema is the conjunction of those keywords whose verdict is open for this type.
   GrowingArray<Literal> open(workspace_);
   for (uint32_t m = document_[literal.node].first; m != kNone; m = document_[m].next) {
     Verdict verdict = Verdict::kOpen;
@@ -139,7 +139,7 @@ Status Expansion::apply_equals(Branch& branch, Literal literal) {
     return Status::kOk;
   }
   if (literal.negated && type_ >= JsonType::kArray) {
-    return schema_.refuse(literal.node, "\"not\" with an array or object as value is not supported");
+    return schema_.unsupported(literal.node, "\"not\" with an array or object as value is not supported");
   }
   add_atom(branch, literal);
   return Status::kOk;
@@ -149,7 +149,7 @@ Status Expansion::apply_keyword(Branch& branch, Literal literal) {
   const uint32_t member = literal.node;
   switch (schema_.keyword(member)) {
     case Keyword::kUnsupported:
-      return schema_.refuse(member, "the keyword is not supported");
+      return schema_.unsupported(member, "the keyword is not supported");
     case Keyword::kType:
       add_atom(branch, {member, LiteralKind::kInteger, literal.negated});
       return Status::kOk;
@@ -185,12 +185,12 @@ Status Expansion::apply_keyword(Branch& branch, Literal literal) {
       return apply_properties(branch, literal);
     case Keyword::kUnevaluatedProperties:
       if (schema_.is_seen_through(document_[member].parent)) {
-        return schema_.refuse(member, "not supported beside keywords that combine schemas");
+        return schema_.unsupported(member, "not supported next to keywords that combine schemas");
       }
       return apply_properties(branch, literal);
     case Keyword::kUnevaluatedItems:
       if (schema_.is_seen_through(document_[member].parent)) {
-        return schema_.refuse(member, "not supported beside keywords that combine schemas, or contains");
+        return schema_.unsupported(member, "not supported next to keywords that combine schemas, or contains");
       }
       return apply_tuple(branch, literal);
     case Keyword::kItems:
@@ -202,10 +202,10 @@ Status Expansion::apply_keyword(Branch& branch, Literal literal) {
     case Keyword::kMaxContains:
       return apply_contains(branch, literal);
     case Keyword::kPropertyNames:
-      if (literal.negated) return schema_.refuse(member, "\"not\" around propertyNames is not supported");
+      if (literal.negated) return schema_.unsupported(member, "\"not\" around propertyNames is not supported");
       break;
     case Keyword::kUniqueItems:
-      if (literal.negated) return schema_.refuse(member, "\"not\" around uniqueItems is not supported");
+      if (literal.negated) return schema_.unsupported(member, "\"not\" around uniqueItems is not supported");
       break;
     default:
       break;
@@ -250,7 +250,7 @@ Status Expansion::apply_required(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// a -> b is: not a, or a and b.
+// A dependency a -> b means: not a, or a and b.
 Status Expansion::apply_dependencies(Branch& branch, Literal literal) {
   if (document_.kind(literal.node) != JsonKind::kObject) return schema_.reject(literal.node, "must be an object");
   for (uint32_t m = document_[literal.node].first; m != kNone; m = document_[m].next) {
@@ -276,7 +276,7 @@ Status Expansion::apply_dependency(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// Of a list of schemas: all hold, or (no conjunction) at least one does; each perhaps negated.
+// All schemas of a list hold (a conjunction), or at least one does; each may be negated.
 Status Expansion::apply_all(Branch& branch, Literal literal, bool conjunction) {
   const JsonNode& list = document_[literal.node];
   if (list.kind != JsonKind::kArray || list.count == 0) {
@@ -299,7 +299,7 @@ Status Expansion::apply_all(Branch& branch, Literal literal, bool conjunction) {
   return Status::kOk;
 }
 
-// Exactly one holds: each in turn, without those of the others that it may overlap.
+// Exactly one schema holds: one branch per schema, in which the others that it may overlap are negated.
 Status Expansion::apply_one(Branch& branch, Literal literal) {
   const JsonNode& list = document_[literal.node];
   if (list.kind != JsonKind::kArray || list.count == 0) {
@@ -313,7 +313,7 @@ Status Expansion::apply_one(Branch& branch, Literal literal) {
     if (verdict == Verdict::kTrue) ++certain;
     if (verdict == Verdict::kOpen) open.push(child);
   }
-  // With n certain ones: one in all means that none of the open ones holds, or one if n is 0.
+  // If n schemas certainly hold, "exactly one" means that none of the open ones does, or one of them if n is 0.
   GrowingArray<Literal> literals(workspace_);
   const auto none = [&] {
     literals.truncate(0);
@@ -363,7 +363,7 @@ Status Expansion::apply_if(Branch& branch, Literal literal) {
   for (uint32_t i = 0; i < 2; ++i) {
     const bool holds = i == 0;
     if (verdict == (holds ? Verdict::kFalse : Verdict::kTrue)) continue;
-    // Without a consequence this side always holds.
+    // A side without a consequence always holds.
     if (consequences[i] == kNone && literal.negated) continue;
     Literal both[2] = {{literal.node, LiteralKind::kSchema, !holds},
                        {consequences[i], LiteralKind::kSchema, literal.negated}};
@@ -381,9 +381,9 @@ Status Expansion::apply_properties(Branch& branch, Literal literal) {
   }
   const uint32_t patterns = schema_.assertion(schema, Keyword::kPatternProperties);
   const uint32_t others = schema_.additional_of(schema);
-  if (patterns != kNone) return schema_.refuse(patterns, "\"not\" around patternProperties is not supported");
+  if (patterns != kNone) return schema_.unsupported(patterns, "\"not\" around patternProperties is not supported");
   if (others != kNone && document_.kind(others) != JsonKind::kTrue) {
-    return schema_.refuse(others, "\"not\" around additionalProperties is not supported");
+    return schema_.unsupported(others, "\"not\" around additionalProperties is not supported");
   }
   const uint32_t properties = schema_.assertion(schema, Keyword::kProperties);
   for (uint32_t p = properties == kNone ? kNone : document_[properties].first; p != kNone; p = document_[p].next) {
@@ -407,7 +407,7 @@ Status Expansion::apply_tuple(Branch& branch, Literal literal) {
   }
   if (tuple.rest != kNone && document_.kind(tuple.rest) != JsonKind::kTrue) {
     if (tuple.prefix != kNone)
-      return schema_.refuse(tuple.rest, "\"not\" around the elements after a tuple is not supported");
+      return schema_.unsupported(tuple.rest, "\"not\" around the elements after a tuple is not supported");
     const Literal exists{tuple.rest, LiteralKind::kExists, true};
     fork(branch, {&exists, 1});
   }
@@ -423,7 +423,7 @@ Status Expansion::apply_contains(Branch& branch, Literal literal) {
   }
   for (const Keyword bound : {Keyword::kMinContains, Keyword::kMaxContains}) {
     const uint32_t node = schema_.assertion(schema, bound);
-    if (node != kNone) return schema_.refuse(node, "\"not\" around minContains or maxContains is not supported");
+    if (node != kNone) return schema_.unsupported(node, "\"not\" around minContains or maxContains is not supported");
   }
   add_atom(branch, {literal.node, LiteralKind::kEvery, true});
   return Status::kOk;

@@ -19,19 +19,19 @@ enum class LiteralKind : uint8_t {
   kSchema,
   kEquals,   // the value `node`
   kKeyword,  // the member `node` of a schema
-  // The rest arise in expansion only.
+  // The others arise only in expansion.
   kInteger,
-  kNames,       // properties of the names in the array `node` are there
-  kDependency,  // if a property of the name of member `node` is there, `node` holds
-  kGroup,       // "properties" and its companions in the schema `node`
-  kPresent,     // a property of the name of member `node`
-  kNamed,       // a property of the name of string `node`
-  kProperty,    // the property named as member `node`, if there, satisfies the schema `node`
-  kTuple,       // "items" and its companions in the schema `node`
-  kContains,    // "contains" and its companions in the schema `node`
+  kNames,       // properties with the names in the array `node` are present
+  kDependency,  // if a property named as member `node` is present, `node` holds
+  kGroup,       // "properties" and related keywords in the schema `node`
+  kPresent,     // a property named as member `node` is present
+  kNamed,       // a property named as string `node` is present
+  kProperty,    // the property named as member `node`, if present, satisfies the schema `node`
+  kTuple,       // "items" and related keywords in the schema `node`
+  kContains,    // "contains" and related keywords in the schema `node`
   kExists,      // some element satisfies the schema `node`, or, negated, does not
   kEvery,       // every element does
-  kElement,     // the element of the index of `node` does, if there
+  kElement,     // the element with the index of `node` does, if present
   kLonger,      // there are more elements than the index of `node`
 };
 

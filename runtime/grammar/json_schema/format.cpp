@@ -121,7 +121,7 @@ void append_clock(uint32_t minutes, GrowingArray<char>& pattern) {
   append({text, sizeof(text)}, pattern);
 }
 
-// A time, and 23:59:60 in UTC as it is written where clocks differ by quarters of an hour.
+// Appends the times, and 23:59:60 in UTC as written with offsets of quarter hours.
 void append_time(GrowingArray<char>& pattern) {
   append("(?:" TIME, pattern);
   for (uint32_t local = 14; local < kMinutesOfDay; local += 15) {

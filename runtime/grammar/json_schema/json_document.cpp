@@ -59,7 +59,7 @@ class JsonReader {
     }
   }
 
-  // Closes what ends here; on return the next value of open_ begins, or nothing is open.
+  // Closes the containers that end here. Then the next value of open_ begins, or no container is open.
   Status after_value() {
     while (open_ != kNone) {
       const bool is_array = node(open_).kind == JsonKind::kArray;
@@ -209,7 +209,7 @@ class JsonReader {
     return Status::kOk;
   }
 
-  // At the 'u'; four digits follow.
+  // At the 'u', which four digits follow.
   bool hexadecimal(uint32_t* value) {
     if (text_.size() - at_ < 5) return false;
     *value = 0;

@@ -1,5 +1,4 @@
-// A strict reader of JSON (RFC 8259): the document as an array of nodes in a workspace, with
-// offsets into the source.
+// A strict reader of JSON (RFC 8259). The document is an array of nodes in a workspace, with offsets into the source.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +32,8 @@ class JsonDocument {
  public:
   explicit JsonDocument(Workspace& workspace) : workspace_(workspace), nodes_(workspace), texts_(workspace) {}
 
-  // Node 0 is the document. Surrogates without a partner and names that occur twice in an
-  // object are errors. `text` may be let go afterwards.
+  // Node 0 is the document. Unpaired surrogates and names that occur twice in an object are errors. `text` need not
+  // outlive the call.
   Status parse(std::span<const char> text, Error* error);
 
   const JsonNode& operator[](uint32_t node) const { return nodes_[node]; }
@@ -46,11 +45,11 @@ class JsonDocument {
   std::string_view name(uint32_t node) const {
     return {texts_.span().data() + nodes_[node].name, nodes_[node].name_size};
   }
-  // kNone: `object` is none, or has no such member.
+  // Returns kNone if `object` is not an object or has no such member.
   uint32_t member(uint32_t object, std::string_view name) const;
-  // kNone: no such element.
+  // Returns kNone if there is no such element.
   uint32_t element(uint32_t array, uint32_t index) const;
-  // Writes the JSON pointer of `node` as a fragment ("#/a/0"), cut to `capacity`; returns its size.
+  // Writes the JSON pointer of `node` as a fragment ("#/a/0"), truncated to `capacity`, and returns its size.
   size_t pointer(uint32_t node, char* out, size_t capacity) const;
 
  private:

@@ -17,7 +17,7 @@ uint32_t JsonGrammar::sequence(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   return builder_.sequence(list);
 }
 
-// Characters as pairs of bounds: "azAZ" is [a-zA-Z].
+// Makes a character class of pairs of bounds: "azAZ" is [a-zA-Z].
 uint32_t JsonGrammar::set(std::string_view ranges) {
   const uint32_t begin = builder_.begin_intervals();
   for (size_t i = 0; i + 1 < ranges.size(); i += 2) {

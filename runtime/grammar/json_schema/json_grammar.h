@@ -1,4 +1,4 @@
-// The rules of JSON text: values of each type, and the white space between them.
+// The rules of JSON text: values of each type and the white space between them.
 #pragma once
 
 #include <cstdint>
@@ -29,25 +29,25 @@ class JsonGrammar {
  public:
   JsonGrammar(GrammarBuilder& builder, const JsonStyle& style);
 
-  // Any value of one type, any value at all, any character inside a string. Names in objects
-  // may repeat, as RFC 8259 allows. Surrogates come in pairs.
+  // Any value of one type, any value, any character of a string. Names in objects may repeat, as RFC 8259 allows.
+  // Surrogates come in pairs.
   uint32_t any(JsonType type);
   uint32_t any_value();
   uint32_t string_character();
   // -?(0|[1-9][0-9]*)
   uint32_t integer();
 
-  // A value or member with the space behind it. Nothing else puts space before a comma or a
-  // closing bracket, so that no two runs of it meet where there are no items.
+  // A value or member with the white space after it. Nothing else puts space before a comma or a closing bracket, so
+  // two runs of space never meet where there are no items.
   uint32_t item(uint32_t value) { return sequence(value, space()); }
   uint32_t comma();
   uint32_t colon();
-  // [ items ] and { members } from item() and comma(); kNone: there are none.
+  // [ items ] or { members }, made with item() and comma(); kNone: no items.
   uint32_t container(char open, uint32_t items);
   // "text" with quotes, in its canonical form.
   uint32_t quoted(std::string_view text);
   uint32_t quoted(uint32_t characters);
-  // The document with the space around it.
+  // The document with the white space around it.
   uint32_t outer(uint32_t document);
 
   uint32_t text(std::string_view text) { return builder_.text(text); }
@@ -73,7 +73,7 @@ class JsonGrammar {
   uint32_t character_ = kNone;
 };
 
-// Any JSON text (RFC 8259), or only objects. Defines the rule `name`.
+// Defines the rule `name`: any JSON text (RFC 8259), or only objects.
 void build_json_grammar(const JsonStyle& style, bool only_objects, std::span<const char> name, GrammarBuilder& builder);
 
 }  // namespace sotto

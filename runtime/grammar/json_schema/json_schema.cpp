@@ -64,7 +64,7 @@ Status build_number_range(std::string_view minimum, std::string_view maximum, bo
       return fail(error, Status::kInvalidArgument, name_of_bound, " is not a number: ", text);
     }
     if (!bound.parse(text)) {
-      return fail(error, Status::kGrammarUnsupported, name_of_bound, " is too far from 1: ", text);
+      return fail(error, Status::kGrammarUnsupported, name_of_bound, " has an exponent beyond a million: ", text);
     }
     CharacterAutomaton side;
     CharacterAutomaton both;

@@ -1,19 +1,18 @@
-// JSON Schema (drafts 4 to 7 and 2020-12) as a grammar.
+// JSON Schema (drafts 4 to 7 and 2020-12) as a grammar, and small languages next to it.
 //
-// The grammar's texts are JSON values that the schema validates; of those, the ones in this
-// form:
-// - White space as the style says. Members that the schema names come in the order of their
-//   first mention ("properties", then "required"), other members after them.
-// - A string or name that the schema constrains is written in one form: characters as they
-//   are, except \" \\ \b \f \n \r \t and \u00XX for other control characters. Free strings may
-//   use any escape.
-// - A number that the schema constrains is written without exponent, an integer without
-//   fraction, zero without sign; values of enum and const also as the schema writes them.
-// - Formats that the standard names are asserted unless told otherwise; unknown formats are
-//   annotations, as the standard says. See format.h for their exact languages.
+// The texts of the grammar are JSON values that the schema validates, written in this form:
+// - White space follows the style. Members that the schema names come in the order of their first mention
+// ("properties",
+//   then "required"), other members after them.
+// - A string or name that the schema constrains has one form: characters as they are, except \" \\ \b \f \n \r \t and
+//   \u00XX for other control characters. Free strings may use any escape.
+// - A number that the schema constrains has no exponent, an integer no fraction, and zero no sign. Values of enum and
+//   const may also be written as in the schema.
+// - Formats that the standard names are asserted unless the options say otherwise; unknown formats are annotations, as
+//   in the standard. format.h defines their exact languages.
 //
-// What cannot be said exactly is refused by keyword and JSON pointer: no text that the schema
-// does not validate is ever in the grammar.
+// A schema without an exact grammar is rejected by keyword and JSON pointer: no text outside the schema is ever in the
+// grammar.
 #pragma once
 
 #include <cstdint>
@@ -32,32 +31,31 @@ struct SchemaOptions {
   JsonStyle style;
   SchemaDraft draft = SchemaDraft::k2020;  // if $schema names none
   bool assert_formats = true;
-  // Objects whose schema has "properties" or "patternProperties", and arrays whose schema has
-  // a tuple, hold nothing else unless the schema says so.
+  // Objects whose schema has "properties" or "patternProperties", and arrays whose schema has a tuple, contain nothing
+  // else unless the schema allows it.
   bool closed = false;
-  // Lets minProperties count names that the schema does not list although they could repeat.
+  // minProperties counts names that the schema does not list, although they could repeat.
   bool distinct_names = false;
 };
 
-// Defines the rule `name`. Errors begin with a JSON pointer, or line:column if the text is no
-// JSON; a workspace that is too small is kGrammarTooLarge. Of 374 real schemas half need less
-// than 64 KiB of it and all but four less than 1.4 MiB.
+// Defines the rule `name`. Errors begin with a JSON pointer, or with line:column if the text is not JSON. A workspace
+// that is too small is kGrammarTooLarge: of 374 real schemas, half need less than 64 KiB.
 Status build_json_schema(std::span<const char> schema, const SchemaOptions& options, std::span<const char> name,
                          GrammarBuilder& builder, Error* error);
 
-// One of the texts, as they are. At least one; empty ones are allowed.
+// Defines the rule `name`: one of the texts. There is at least one; empty ones are allowed.
 Status build_choices(std::span<const std::string_view> choices, std::span<const char> name, GrammarBuilder& builder,
                      Error* error);
 
-// The same, of a JSON array of at least one string.
+// The same for a JSON array of at least one string.
 Status build_choice_list(std::span<const char> list, std::span<const char> name, GrammarBuilder& builder, Error* error);
 
-// A number between two others, both included, written as JSON numbers; an empty one is no
-// bound. Without exponent, and an integer without fraction.
+// Defines the rule `name`: a number between two JSON numbers, both included; an empty text is no bound. The number has
+// no exponent, and an integer has no fraction.
 Status build_number_range(std::string_view minimum, std::string_view maximum, bool integer, std::span<const char> name,
                           GrammarBuilder& builder, Error* error);
 
-// The same, of a JSON object with the members "minimum", "maximum" and "integer", all optional.
+// The same for a JSON object with the members "minimum", "maximum" and "integer", all optional.
 Status build_number_object(std::span<const char> object, std::span<const char> name, GrammarBuilder& builder,
                            Error* error);
 
@@ -66,9 +64,9 @@ enum class ToolChoice : uint8_t {
   kSeveral,  // an array of at least one of them
 };
 
-// A call of one of the functions in a JSON array: each element is a function
-// {"name", "parameters", ...} or {"type": "function", "function": {"name", "parameters", ...}};
-// without "parameters" the arguments are any object.
+// Defines the rule `name`: a call of one of the functions in a JSON array. Each element is a function {"name",
+// "parameters", ...} or {"type": "function", "function": {"name", "parameters", ...}}; without "parameters", the
+// arguments are any object.
 Status build_tool_calls(std::span<const char> functions, ToolChoice choice, const SchemaOptions& options,
                         std::span<const char> name, GrammarBuilder& builder, Error* error);
 

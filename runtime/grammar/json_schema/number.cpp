@@ -46,19 +46,19 @@ class Table {
   GrowingArray<uint8_t> accepts_;
 };
 
-// The magnitudes that stand in a relation to a bound, digit by digit.
+// The magnitudes that are less than, equal to or greater than a bound, compared digit by digit.
 class Magnitudes {
  public:
   Magnitudes(Table& table, const Decimal& bound, bool less, bool equal, bool greater)
       : table_(table), bound_(bound), less_(less), equal_(equal), greater_(greater) {}
 
-  // The transitions of digits from `state`, where a magnitude begins.
+  // Adds the transitions of the digits from `state`, where a magnitude begins.
   void build(uint32_t state) {
     const uint32_t whole = bound_.whole_digits();
     below_ = absorbing(less_);
     above_ = absorbing(greater_);
     build_fraction();
-    // A whole part of zero is one of no digits. States (digits so far, relation so far).
+    // A whole part of zero counts as no digits. A state is (digits so far, relation so far).
     const uint32_t zero = table_.add(verdict_without_fraction(whole > 0 ? -1 : 0));
     table_.set(zero, kPoint, whole > 0 ? below_ : equal_states_);
     table_.set_digit(state, 0, zero);
@@ -98,7 +98,7 @@ class Magnitudes {
     return state;
   }
 
-  // Whole parts in this relation, nothing after them.
+  // Returns the verdict on whole parts in this relation without a fraction.
   bool verdict_without_fraction(int relation) const {
     if (relation < 0) return less_;
     if (relation > 0) return greater_;
@@ -145,7 +145,7 @@ class NumberBuilder {
   Status build(uint32_t* expression) {
     *expression = kNone;
     NumberShape shape = NumberShape::kNumber;
-    bool only_integers = true;  // and nothing else is said
+    bool only_integers = true;  // there is no other restriction
     for (const Literal& atom : atoms_) {
       if (atom.kind != LiteralKind::kInteger) {
         only_integers = false;
@@ -179,7 +179,7 @@ class NumberBuilder {
 
   Status too_large(uint32_t node) {
     SOTTO_TRY(schema_.check_memory());
-    return schema_.refuse(node, "the number has too many digits for an exact grammar");
+    return schema_.unsupported(node, "the number has too many digits for an exact grammar");
   }
 
   Status meet(const CharacterAutomaton& other, bool negated, uint32_t node) {
@@ -206,7 +206,7 @@ class NumberBuilder {
     bool upper = keyword == Keyword::kMaximum || keyword == Keyword::kExclusiveMaximum;
     bool exclusive = keyword == Keyword::kExclusiveMinimum || keyword == Keyword::kExclusiveMaximum;
     if (!exclusive) {
-      // Draft 4: a flag beside the bound.
+      // Draft 4: a flag next to the bound.
       const uint32_t flag =
           schema_.assertion(document_[node].parent, upper ? Keyword::kExclusiveMaximum : Keyword::kExclusiveMinimum);
       exclusive = flag != kNone && document_.kind(flag) == JsonKind::kTrue;
@@ -227,7 +227,7 @@ class NumberBuilder {
     }
   }
 
-  // Leaves out the values; a second list of all values is met in listed().
+  // Removes the values of a negated list. listed() handles a second list that is not negated.
   Status restrict_by_values(const Literal& atom) {
     if (!atom.negated) return Status::kOk;
     GrowingArray<uint32_t> values(workspace_);
@@ -259,7 +259,7 @@ class NumberBuilder {
     return true;
   }
 
-  // The listed values that all else allows, as the schema writes them and without exponent.
+  // Makes the listed values that all other atoms allow, as the schema writes them and without exponent.
   Status listed(uint32_t* expression) {
     GrowingArray<uint32_t> values(workspace_);
     collect(*listing_, values);
@@ -415,7 +415,7 @@ bool automaton_of_bound(const Decimal& bound, bool upper, bool exclusive, Worksp
   const uint32_t any = table.add(true);
   table.set_digits(any, any);
   table.set(any, kPoint, any);
-  // On the bound's own side of zero magnitudes decide; the other side is all or nothing.
+  // On the bound's side of zero, magnitudes decide; on the other side, all numbers qualify or none.
   const bool negative = bound.negative();
   table.set(start, kMinus, minus);
   const bool up_to = upper != negative;
@@ -439,7 +439,7 @@ bool automaton_of_multiples(const Decimal& divisor, Workspace& workspace, Charac
     period = period * 10 + divisor.digit(divisor.whole_digits() + i);
   }
   if (period == 0 || period * (scale + 2) > kMaxStates) return false;
-  // States (digits after the point so far, or none yet; residue of the number times 10^scale).
+  // A state is (digits after the point so far, residue of the number times 10^scale).
   const auto count = static_cast<uint32_t>(period);
   Table table(workspace);
   const uint32_t start = table.add(false);

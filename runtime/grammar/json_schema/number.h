@@ -13,17 +13,17 @@ class Decimal {
  public:
   explicit Decimal(Workspace& workspace) : digits_(workspace) {}
 
-  // False: no JSON number, or one with an exponent beyond a million.
+  // Returns false if the text is not a JSON number, or has an exponent beyond a million.
   bool parse(std::string_view text);
   bool negative() const { return negative_; }
   bool is_zero() const { return digits_.empty(); }
   bool is_integer() const { return digits_.empty() || static_cast<int32_t>(digits_.size()) <= exponent_; }
-  // Of the magnitude; saturated.
+  // Returns the integer part of the magnitude, saturated.
   uint64_t to_integer() const;
-  // Digits before the point (none for numbers below 1), and after it.
+  // The numbers of digits before the point (0 for numbers below 1) and after it.
   uint32_t whole_digits() const { return exponent_ > 0 && !is_zero() ? static_cast<uint32_t>(exponent_) : 0; }
   uint32_t fraction_digits() const;
-  // 0 ... 9; position 0 is the first before the point of whole_digits(), then on after it.
+  // Returns a digit; position 0 is the first of whole_digits(), and those after the point follow.
   uint32_t digit(uint32_t position) const;
 
   void negate() { negative_ = !negative_ && !is_zero(); }
@@ -41,15 +41,15 @@ bool same_number(std::string_view a, std::string_view b, Workspace& workspace);
 
 enum class NumberShape : uint8_t { kNumber, kInteger, kFraction };
 
-// The numbers without exponent; zero has no sign, an integer no fraction, a fraction one that
-// is not zero.
+// Accepts the numbers of a shape, without exponent; zero has no sign, an integer no fraction, and kFraction a fraction
+// that is not zero.
 bool automaton_of_shape(NumberShape shape, Workspace& workspace, CharacterAutomaton* automaton);
 
-// Of numbers of that form, those up to (upper) or from `bound` on. False: too many digits.
+// Accepts the numbers up to (upper) or from `bound` on. Returns false if it has too many digits.
 bool automaton_of_bound(const Decimal& bound, bool upper, bool exclusive, Workspace& workspace,
                         CharacterAutomaton* automaton);
 
-// The multiples of a positive number. False: it has too many digits.
+// Accepts the multiples of a positive number. Returns false if it has too many digits.
 bool automaton_of_multiples(const Decimal& divisor, Workspace& workspace, CharacterAutomaton* automaton);
 
 }  // namespace sotto

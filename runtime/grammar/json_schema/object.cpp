@@ -24,7 +24,7 @@ class ObjectBuilder {
         literals_(schema_.workspace()),
         due_(schema_.workspace()) {}
 
-  // kNone: no object satisfies them.
+  // Makes the objects that satisfy all atoms; kNone: there is none.
   Status build(uint32_t* expression);
 
  private:
@@ -62,8 +62,8 @@ class ObjectBuilder {
   JsonGrammar& json_;
   std::span<const Literal> atoms_;
   GrowingArray<uint32_t> groups_;
-  GrowingArray<Name> names_;                  // that can be there
-  GrowingArray<std::string_view> mentioned_;  // all that the schema says something about
+  GrowingArray<Name> names_;                  // that may be present
+  GrowingArray<std::string_view> mentioned_;  // all names in the schema
   GrowingArray<Literal> literals_;
   GrowingArray<Due> due_;      // states whose rules have no body yet
   uint32_t* rules_ = nullptr;  // (position, count)
@@ -142,7 +142,7 @@ Status ObjectBuilder::meet_names(const CharacterAutomaton& names, bool negated, 
   const CharacterAutomaton& self = restricted_ ? allowed_ : names;
   if (!intersect_automata(self, !restricted_ && negated, names, negated, schema_.workspace(), &result)) {
     SOTTO_TRY(schema_.check_memory());
-    return schema_.refuse(node, "the names of properties together are too large");
+    return schema_.unsupported(node, "the names of properties are too large to be combined");
   }
   allowed_ = result;
   restricted_ = true;
@@ -170,7 +170,7 @@ Status ObjectBuilder::read_names() {
     for (uint32_t m = document_[members].first; m != kNone; m = document_[m].next) {
       mention(document_.name(m), required, false);
     }
-    if (document_[members].count > 4096) return schema_.refuse(members, "too many properties");
+    if (document_[members].count > 4096) return schema_.unsupported(members, "too many properties");
   }
   for (const Literal& atom : atoms_) {
     if (atom.kind == LiteralKind::kProperty) mention(document_.name(atom.node), false, false);
@@ -180,7 +180,7 @@ Status ObjectBuilder::read_names() {
   return schema_.check_memory();
 }
 
-// What a property of this name must satisfy.
+// Collects what a property of this name must satisfy.
 Status ObjectBuilder::collect(std::string_view name, bool* allowed) {
   literals_.truncate(0);
   *allowed = !restricted_ || allowed_.matches(name);
@@ -222,7 +222,7 @@ void ObjectBuilder::add_additional(uint32_t group, bool* allowed) {
   }
 }
 
-// Pairs of names that are not mentioned: a choice over which patterns they match.
+// Builds the pairs whose names are not mentioned: a choice over the sets of patterns that a name can match.
 Status ObjectBuilder::build_others(uint32_t* others) {
   for (const Literal& atom : atoms_) {
     if (atom.kind == LiteralKind::kEquals) return Status::kOk;
@@ -232,16 +232,16 @@ Status ObjectBuilder::build_others(uint32_t* others) {
     const uint32_t own = schema_.assertion(group, Keyword::kPatternProperties);
     for (uint32_t p = own == kNone ? kNone : document_[own].first; p != kNone; p = document_[p].next) patterns.push(p);
   }
-  if (patterns.size() > 16) return schema_.refuse(patterns[16], "too many patterns for names");
+  if (patterns.size() > 16) return schema_.unsupported(patterns[16], "too many patterns for names");
   if (patterns.empty() && !restricted_ && mentioned_.empty()) {
     return append_others(nullptr, {}, 0, others);
   }
   CharacterAutomaton named;
   if (!automaton_of_words(mentioned_.span(), schema_.workspace(), &named)) {
     SOTTO_TRY(schema_.check_memory());
-    return schema_.refuse(atoms_[0].node, "the names of properties together are too large");
+    return schema_.unsupported(atoms_[0].node, "the names of properties are too large to be combined");
   }
-  // Nothing else may be allowed: then the names need not be told apart.
+  // If nothing else is allowed, the names need not be distinguished.
   bool none = patterns.empty();
   literals_.truncate(0);
   bool open = true;
@@ -265,12 +265,12 @@ Status ObjectBuilder::build_others(uint32_t* others) {
       if (!intersect_automata(parts[j].names, false, pattern, false, schema_.workspace(), &inside.names) ||
           !intersect_automata(parts[j].names, false, pattern, true, schema_.workspace(), &outside.names)) {
         SOTTO_TRY(schema_.check_memory());
-        return schema_.refuse(patterns[i], "the patterns of names together are too large");
+        return schema_.unsupported(patterns[i], "the patterns of names are too large to be combined");
       }
       parts[j] = outside;
       if (inside.names.state_count > 0) parts.push(inside);
     }
-    if (parts.size() > 64) return schema_.refuse(patterns[i], "too many patterns overlap");
+    if (parts.size() > 64) return schema_.unsupported(patterns[i], "too many patterns overlap");
   }
   for (uint32_t i = 0; i < parts.size(); ++i) {
     const Part part = parts[i];
@@ -309,8 +309,8 @@ Status ObjectBuilder::append_others(const CharacterAutomaton* names, std::span<c
   return Status::kOk;
 }
 
-// The chain of pairs. A state is a position and the number of pairs so far, which stops
-// counting where it no longer matters.
+// Builds the chain of pairs. A state is a position and the number of pairs so far, which saturates where it no longer
+// matters.
 Status ObjectBuilder::build_content(uint32_t* content) {
   const auto count = names_.size();
   if (others_ == kNone && minimum_ > count) return Status::kOk;
@@ -318,12 +318,12 @@ Status ObjectBuilder::build_content(uint32_t* content) {
   if (minimum_ <= required_) minimum_ = 0;
   if (required_ > maximum_ || minimum_ > maximum_) return Status::kOk;
   if (others_ != kNone && minimum_ > required_ + 1 && !schema_.options().distinct_names) {
-    return schema_.refuse(counting_ == kNone ? atoms_[0].node : counting_,
-                          "not supported where names that the schema does not list could repeat");
+    return schema_.unsupported(counting_ == kNone ? atoms_[0].node : counting_,
+                               "not supported where names that the schema does not list could repeat");
   }
   last_count_ = maximum_ != kUnbounded ? maximum_ : std::max(1u, minimum_);
   if ((count + 1ull) * (last_count_ + 1ull) > kMaxStates) {
-    return schema_.refuse(atoms_[0].node, "too many properties to count");
+    return schema_.unsupported(atoms_[0].node, "too many properties to count");
   }
   rules_ = schema_.workspace().take<uint32_t>((count + 1) * (last_count_ + 1));
   if (rules_ == nullptr) return schema_.check_memory();
@@ -352,7 +352,7 @@ uint32_t ObjectBuilder::pair(uint32_t rule, uint32_t count) {
   return json_.sequence(comma, builder_.reference(rule));
 }
 
-// What may follow after `count` pairs, from the name at `position` on.
+// Builds what may follow after `count` pairs, from the name at `position` on.
 uint32_t ObjectBuilder::state(uint32_t position, uint32_t count) {
   const bool limited = maximum_ != kUnbounded;
   const auto after = [&](uint32_t pairs) { return std::min(pairs + 1, last_count_); };
@@ -384,7 +384,7 @@ uint32_t ObjectBuilder::state(uint32_t position, uint32_t count) {
   return builder_.sequence(list);
 }
 
-// Other pairs, after all names.
+// Builds the pairs with other names, after all names.
 uint32_t ObjectBuilder::tail(uint32_t count) {
   const bool limited = maximum_ != kUnbounded;
   const uint32_t least = count < minimum_ ? minimum_ - count : 0;

@@ -119,7 +119,7 @@ struct Resolved {
   }
 };
 
-// Takes the next character of a token, which is not empty; undoes its escape of URIs.
+// Takes the next character of a token, which is not empty, and decodes its percent-encoding.
 char take_character(std::string_view* token) {
   const std::string_view text = *token;
   const bool is_escaped = text.size() > 2 && text[0] == '%' && hex_value(text[1]) >= 0 && hex_value(text[2]) >= 0;
@@ -127,7 +127,7 @@ char take_character(std::string_view* token) {
   return is_escaped ? static_cast<char>(hex_value(text[1]) << 4 | hex_value(text[2])) : text[0];
 }
 
-// Escapes of pointers are undone after those of URIs.
+// JSON pointer escapes are decoded after percent-encoding.
 char take_unescaped(std::string_view* token) {
   const char c = take_character(token);
   if (c != '~' || token->empty()) return c;
@@ -138,7 +138,7 @@ char take_unescaped(std::string_view* token) {
   return kind == '0' ? '~' : '/';
 }
 
-// Whether a pointer's token is the member's name.
+// Returns whether a token of a pointer is the name of the member.
 bool names(std::string_view token, std::string_view name) {
   for (const char c : name) {
     if (token.empty() || take_unescaped(&token) != c) return false;
@@ -146,7 +146,7 @@ bool names(std::string_view token, std::string_view name) {
   return token.empty();
 }
 
-// Of an element; kNone: the token is no index.
+// Returns the index of an element, or kNone if the token is not an index.
 uint32_t index_of(std::string_view token) {
   if (token.empty()) return kNone;
   uint64_t index = 0;
@@ -263,7 +263,6 @@ uint32_t Schema::additional_of(uint32_t schema) const {
   return additional != kNone ? additional : assertion(schema, Keyword::kUnevaluatedProperties);
 }
 
-// Whether keywords of other schemas about the same value count as beside these.
 bool Schema::is_seen_through(uint32_t schema) const {
   for (const Keyword keyword : {Keyword::kRef, Keyword::kAllOf, Keyword::kAnyOf, Keyword::kOneOf, Keyword::kIf,
                                 Keyword::kDependencies, Keyword::kDependentSchemas, Keyword::kContains}) {
@@ -272,7 +271,7 @@ bool Schema::is_seen_through(uint32_t schema) const {
   return false;
 }
 
-// The schema with an identifier that is `node` or encloses it most closely; else the document.
+// Returns the nearest schema with an identifier that is or encloses `node`, or the root.
 uint32_t Schema::resource_of(uint32_t node) const {
   for (; node != kNone && node != root_; node = document_[node].parent) {
     if (identifier_of(node) != kNone) return node;
@@ -280,7 +279,7 @@ uint32_t Schema::resource_of(uint32_t node) const {
   return root_;
 }
 
-// The member that gives a schema an identifier other than a fragment.
+// Returns the member that gives a schema an identifier other than a fragment.
 uint32_t Schema::identifier_of(uint32_t node) const {
   if (document_.kind(node) != JsonKind::kObject) return kNone;
   if (!modern_ && document_.member(node, "$ref") != kNone) return kNone;
@@ -293,7 +292,7 @@ uint32_t Schema::identifier_of(uint32_t node) const {
   return kNone;
 }
 
-// Whether a schema can stand here: not in values, nor in what no keyword knows.
+// Returns whether a schema can stand here: not inside values.
 bool Schema::is_schema_place(uint32_t node) const {
   while (node != root_ && node != 0) {
     const uint32_t parent = document_[node].parent;
@@ -382,7 +381,7 @@ Status Schema::resolve(uint32_t member, uint32_t* target) const {
   const std::string_view path = without_fragment(uri);
   if (!path.empty()) {
     resource = find_identifier(path, resource);
-    if (resource == kNone) return refuse(member, "reference to another document");
+    if (resource == kNone) return unsupported(member, "reference to another document");
   }
   *target = resource;
   if (uri.size() > path.size() + 1) {
@@ -469,7 +468,7 @@ Status TypeVerdicts::of_keyword(uint32_t member, Verdict* verdict) const {
       break;
     case Keyword::kMinContains:
     case Keyword::kMaxContains:
-      idle = true;  // said together with "contains"
+      idle = true;  // handled with "contains"
       break;
     case Keyword::kPatternProperties:
       idle = has(Keyword::kProperties);
@@ -491,14 +490,14 @@ Status TypeVerdicts::of_keyword(uint32_t member, Verdict* verdict) const {
       idle = has(Keyword::kPrefixItems);
       break;
     case Keyword::kAdditionalItems:
-      idle = true;  // said together with "items"
+      idle = true;  // handled with "items"
       break;
     case Keyword::kUniqueItems:
       idle = kind == JsonKind::kFalse;
       break;
     case Keyword::kExclusiveMinimum:
     case Keyword::kExclusiveMaximum:
-      idle = kind == JsonKind::kFalse || kind == JsonKind::kTrue;  // draft 4: said with the bound
+      idle = kind == JsonKind::kFalse || kind == JsonKind::kTrue;  // draft 4: handled with the bound
       break;
     default:
       break;
@@ -564,7 +563,7 @@ bool TypeVerdicts::requires_name(uint32_t schema, std::string_view name) const {
   return false;
 }
 
-// Both schemas want a property that cannot satisfy both.
+// Returns true if both schemas demand a property that cannot satisfy both.
 Status TypeVerdicts::properties_disjoint(uint32_t a, uint32_t b, bool* result) const {
   const uint32_t properties = schema_.assertion(a, Keyword::kProperties);
   const uint32_t others = schema_.assertion(b, Keyword::kProperties);

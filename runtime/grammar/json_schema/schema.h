@@ -81,8 +81,10 @@ class Schema {
   Workspace& workspace() const { return workspace_; }
   Error* error() const { return error_; }
 
-  // A keyword is refused if no exact grammar is known for it, and rejected if it is used wrongly.
-  Status refuse(uint32_t node, const char* what) const { return fail_at_node(Status::kGrammarUnsupported, node, what); }
+  // unsupported: no exact grammar is known for the keyword. reject: the keyword is used wrongly.
+  Status unsupported(uint32_t node, const char* what) const {
+    return fail_at_node(Status::kGrammarUnsupported, node, what);
+  }
   Status reject(uint32_t node, const char* what) const { return fail_at_node(Status::kGrammarSyntax, node, what); }
   Status fail_at_node(Status status, uint32_t node, const char* what) const;
   Status check_memory() const;

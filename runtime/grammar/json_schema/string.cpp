@@ -81,7 +81,7 @@ Status StringBuilder::find_facts(Atoms atoms, StringFacts* facts) {
         facts->pattern = atom.node;
         facts->negations = facts->negations || atom.negated;
         break;
-      default:  // enum, const, a value
+      default:  // enum, const or a value
         if (atom.negated) facts->negations = true;
         if (!atom.negated) facts->listing = i;
         break;
@@ -94,10 +94,10 @@ Status StringBuilder::restrict_by(Atoms atoms, bool with_length, CharacterAutoma
   const auto meet = [&](const CharacterAutomaton& other, bool negated, uint32_t node) {
     const CharacterAutomaton& self = *any ? other : *automaton;
     CharacterAutomaton result;
-    // On its own, what is negated meets the complement of itself: all of it.
+    // A negated automaton alone is intersected with itself, negated on both sides.
     if (!intersect_automata(self, *any && negated, other, negated, workspace_, &result)) {
       SOTTO_TRY(schema_.check_memory());
-      return schema_.refuse(node, "the string's keywords together are too large");
+      return schema_.unsupported(node, "the keywords of the string are too large to be combined");
     }
     *automaton = result;
     *any = false;
@@ -120,7 +120,7 @@ Status StringBuilder::restrict_by(Atoms atoms, bool with_length, CharacterAutoma
       }
       if (!automaton_of_words(words.span(), workspace_, &other)) {
         SOTTO_TRY(schema_.check_memory());
-        return schema_.refuse(atom.node, "the values are too many together with what else concerns them");
+        return schema_.unsupported(atom.node, "the values are too many to be combined with the other keywords");
       }
     }
     SOTTO_TRY(meet(other, atom.negated, atom.node));
@@ -140,12 +140,12 @@ Status StringBuilder::restrict_by(Atoms atoms, bool with_length, CharacterAutoma
   }
   if (!automaton_of_length(facts.minimum, facts.maximum, workspace_, &length)) {
     SOTTO_TRY(schema_.check_memory());
-    return schema_.refuse(atoms[0].node, "the length is too large together with what else concerns the string");
+    return schema_.unsupported(atoms[0].node, "the length is too large to be combined with the other keywords");
   }
   return meet(length, false, atoms[0].node);
 }
 
-// All values that one atom lists and the others allow.
+// Makes the values that one atom lists and the others allow.
 Status StringBuilder::listed_strings(Atoms atoms, uint32_t* expression) {
   StringFacts facts;
   SOTTO_TRY(find_facts(atoms, &facts));
@@ -208,9 +208,9 @@ Status Patterns::parse(uint32_t node, RegexTree& tree) const {
   if (is_text && schema_.keyword(node) == Keyword::kFormat) {
     if (parse_format(document_.text(node), tree, workspace_)) return schema_.check_memory();
     SOTTO_TRY(schema_.check_memory());
-    return schema_.refuse(node, "the format is not supported");
+    return schema_.unsupported(node, "the format is not supported");
   }
-  // A keyword's text, or the name of a schema in patternProperties.
+  // The text of a keyword, or the name of a member of patternProperties.
   const std::string_view pattern = is_text ? document_.text(node) : document_.name(node);
   Error inner;
   const Status status = parse_regex(pattern, tree, workspace_, &inner);
@@ -229,20 +229,19 @@ Status Patterns::automaton(uint32_t node, CharacterAutomaton* automaton) {
   const bool search = document_.kind(node) != JsonKind::kString || schema_.keyword(node) != Keyword::kFormat;
   if (!automaton_of_regex(tree, search, workspace_, automaton)) {
     SOTTO_TRY(schema_.check_memory());
-    return schema_.refuse(node, "the pattern is too large together with what else concerns it");
+    return schema_.unsupported(node, "the pattern is too large to be combined with other keywords");
   }
   known_.push({node, *automaton});
   return schema_.check_memory();
 }
 
-// The strings that satisfy a schema, as an automaton.
 Status names_automaton(SchemaCompiler& compiler, uint32_t schema, CharacterAutomaton* automaton) {
   const Literal goal{schema, LiteralKind::kSchema, false};
   const Schema& facts = compiler.schema();
   Workspace& workspace = facts.workspace();
   Alternatives alternatives(workspace);
   SOTTO_TRY(compiler.expansion().expand({&goal, 1}, JsonType::kString, alternatives));
-  // The union, as the complement of what no alternative accepts.
+  // The union is the complement of what no alternative accepts.
   CharacterAutomaton rejected;
   if (!automaton_of_length(0, kUnbounded, workspace, &rejected)) return facts.check_memory();
   const CharacterAutomaton all = rejected;
@@ -252,12 +251,12 @@ Status names_automaton(SchemaCompiler& compiler, uint32_t schema, CharacterAutom
     if (!alternatives[i].empty()) SOTTO_TRY(StringBuilder(compiler).restrict_by(alternatives[i], true, &one, &any));
     if (!intersect_automata(rejected, false, one, true, workspace, &rejected)) {
       SOTTO_TRY(facts.check_memory());
-      return facts.refuse(schema, "the names are too many alternatives");
+      return facts.unsupported(schema, "the names are too many alternatives");
     }
   }
   if (!intersect_automata(all, false, rejected, true, workspace, automaton)) {
     SOTTO_TRY(facts.check_memory());
-    return facts.refuse(schema, "the names are too many alternatives");
+    return facts.unsupported(schema, "the names are too many alternatives");
   }
   return Status::kOk;
 }

@@ -17,7 +17,7 @@ bool contains(std::span<const Interval> intervals, uint32_t code_point) {
                      [&](Interval i) { return i.first <= code_point && code_point <= i.last; });
 }
 
-// Whether the text may end here, and nothing leads to another state.
+// Returns whether the text may end here and no character leads to another state.
 bool ends(const CharacterAutomaton& automaton, uint32_t state) {
   for (uint32_t kind = 0; kind < automaton.class_count; ++kind) {
     const uint32_t target = automaton.step(state, kind);
@@ -26,8 +26,7 @@ bool ends(const CharacterAutomaton& automaton, uint32_t state) {
   return automaton.accepts[state] != 0;
 }
 
-// The one state that all characters lead to, if the text may not end here; kNone if there are
-// several.
+// Returns the only state that characters lead to, if the text may not end here; kNone if there are several.
 uint32_t only_target(const CharacterAutomaton& automaton, uint32_t state) {
   uint32_t only = kNone;
   for (uint32_t kind = 0; kind < automaton.class_count; ++kind) {
@@ -39,7 +38,7 @@ uint32_t only_target(const CharacterAutomaton& automaton, uint32_t state) {
   return automaton.accepts[state] == 0 ? only : kNone;
 }
 
-// At most one character, then any number of others.
+// Returns whether at most one character and then a repetition follow.
 bool little_follows(const CharacterAutomaton& automaton, uint32_t state) {
   const uint32_t target = only_target(automaton, state);
   return ends(automaton, target == kNone ? state : target);
@@ -172,7 +171,7 @@ uint32_t RegexGrammar::regex(const RegexTree& tree, bool search) {
   return builder_.choice(alternatives);
 }
 
-// An alternative with its anchors, if any; without them a search may begin and end anywhere.
+// Builds an alternative. Where it has no anchor, a search allows any text before or after it.
 uint32_t RegexGrammar::alternative(const RegexTree& tree, uint32_t node, bool search) {
   const bool sequence = tree[node].kind == RegexKind::kSequence;
   const uint32_t first = sequence ? tree[node].first : node;
@@ -190,7 +189,7 @@ uint32_t RegexGrammar::alternative(const RegexTree& tree, uint32_t node, bool se
   return builder_.sequence(parts);
 }
 
-// The expression of `root`, a subtree without anchors.
+// Builds the expression of `root`, a subtree without anchors.
 uint32_t RegexGrammar::body(const RegexTree& tree, uint32_t root) {
   struct Frame {
     uint32_t node;
@@ -240,8 +239,8 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
   const uint32_t count = automaton.state_count;
   if (count == 0) return never();
   Workspace& workspace = builder_.workspace();
-  // States with one predecessor are written inside it, and those that little follows inside each;
-  // the others are rules.
+  // States with one predecessor are written inside it, and states with a short rest inside each predecessor. The others
+  // become rules.
   auto* rules = workspace.take<uint32_t>(count);
   auto* bodies = workspace.take<uint32_t>(count);
   auto* sources = workspace.take<uint32_t>(count);
@@ -270,7 +269,7 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
       if (sources[target] != state && rules[target] == kNone) rules[target] = builder_.anonymous_rule(kNone);
     });
   }
-  // In `order` a state comes before those written inside it.
+  // In `order`, a state comes before the states written inside it.
   uint32_t ordered = 0;
   for (uint32_t root = 0; root < count; ++root) {
     if (root != 0 && rules[root] == kNone) continue;
@@ -293,7 +292,7 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
   return rules[0] == kNone ? bodies[0] : builder_.reference(rules[0]);
 }
 
-// Adds characters behind the others.
+// Appends characters above all others.
 void RegexGrammar::join(Interval characters) {
   if (!intervals_.empty() && intervals_.back().last + 1 == characters.first) {
     intervals_.back().last = characters.last;
@@ -338,7 +337,7 @@ uint32_t RegexGrammar::state(const CharacterAutomaton& automaton, uint32_t state
   return builder_.sequence(whole);
 }
 
-// What follows a state that little follows.
+// Builds the rest of the text after a state with a short rest (see little_follows).
 uint32_t RegexGrammar::rest(const CharacterAutomaton& automaton, uint32_t state) {
   GrammarBuilder::List parts;
   uint32_t last = state;
@@ -353,7 +352,7 @@ uint32_t RegexGrammar::rest(const CharacterAutomaton& automaton, uint32_t state)
   return builder_.sequence(parts);
 }
 
-// kNone if there are none.
+// Returns kNone if there are none.
 uint32_t RegexGrammar::characters_between(const CharacterAutomaton& automaton, uint32_t from, uint32_t to) {
   intervals_.truncate(0);
   for (size_t i = 0; i < automaton.ranges.size(); ++i) {

@@ -1,5 +1,5 @@
-// Regular expressions and automata as rules of a grammar, their characters as they are or as
-// they are written in JSON strings.
+// From regular expressions and character automata to rules of a grammar. Characters are written as they are or as in
+// JSON strings.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace sotto {
 
 enum class CharacterForm : uint8_t {
   kRaw,
-  // In a JSON string, in one form only: as it is; else a short escape (\" \\ \b \f \n \r \t);
-  // else \u00XX with digits of either case.
+  // As in a JSON string, in one form only: as it is, else as a short escape (\" \\ \b \f \n \r \t), else as \u00XX with
+  // digits of either case.
   kJsonString,
 };
 
@@ -22,14 +22,14 @@ class RegexGrammar {
  public:
   RegexGrammar(GrammarBuilder& builder, CharacterForm form);
 
-  // One of the characters; sorted intervals. Matches nothing if there are none.
+  // Makes one of the characters in sorted intervals; matches nothing if there are none.
   uint32_t characters(std::span<const Interval> intervals);
-  // The text itself.
+  // Makes the text itself.
   uint32_t text(std::string_view text);
-  // kNone: anchors stand where only an automaton can say what they mean.
+  // Returns kNone if anchors stand where only an automaton can express them.
   uint32_t regex(const RegexTree& tree, bool search);
   uint32_t automaton(const CharacterAutomaton& automaton);
-  // An expression that matches nothing.
+  // Makes an expression that matches nothing.
   uint32_t never();
 
  private:
@@ -56,7 +56,7 @@ class RegexGrammar {
   uint32_t never_ = kNone;
 };
 
-// The whole text matches: what a regular expression as a grammar means. Defines the rule `name`.
+// Defines the rule `name`: the texts that match the pattern as a whole.
 Status build_regex_grammar(std::span<const char> pattern, std::span<const char> name, GrammarBuilder& builder,
                            Error* error);
 

@@ -42,7 +42,7 @@ bool add_property_named(std::string_view name, GrowingArray<Interval>& intervals
     name.remove_prefix(equals + 1);
     any_kind = false;
     if (property == "Script" || property == "sc" || property == "Script_Extensions" || property == "scx") {
-      if (property.size() == 3 || property.size() > 6) return false;  // extensions: no table
+      if (property.size() == 3 || property.size() > 6) return false;  // there is no table of script extensions
       kind = RegexPropertyKind::kScript;
     } else if (property != "General_Category" && property != "gc") {
       return false;
@@ -100,7 +100,7 @@ class RegexParser {
   struct Group {
     uint32_t alternatives = kNone;  // finished ones
     uint32_t last_alternative = kNone;
-    uint32_t items = kNone;  // of the alternative at hand
+    uint32_t items = kNone;  // of the current alternative
     uint32_t last_item = kNone;
     uint32_t before_last = kNone;
     bool repeatable = false;  // the last item
@@ -111,8 +111,8 @@ class RegexParser {
   Status fail(size_t offset, const char* what) {
     return fail_in_source(error_, text_, offset, {what, std::strlen(what)});
   }
-  // What no regular grammar, or no exact one, can say.
-  Status refuse(size_t offset, const char* what) {
+  // Rejects what has no exact regular grammar.
+  Status unsupported(size_t offset, const char* what) {
     return fail_in_source(error_, text_, offset, {what, std::strlen(what)}, Status::kGrammarUnsupported);
   }
   char peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
@@ -207,7 +207,7 @@ class RegexParser {
     }
     const uint32_t first = tree_.intervals.size();
     if (peek() == '\\') {
-      SOTTO_TRY(refuse_assertions());
+      SOTTO_TRY(reject_assertions());
       bool is_set = false;
       SOTTO_TRY(escape(false, &is_set));
     } else {
@@ -217,7 +217,7 @@ class RegexParser {
     return Status::kOk;
   }
 
-  // The intervals from `first` on become a node.
+  // Makes a node of the intervals from `first` on.
   void characters(uint32_t first, bool complement) {
     normalize_code_points(tree_.intervals, first);
     if (complement) complement_code_points(tree_.intervals, first);
@@ -228,17 +228,17 @@ class RegexParser {
     const size_t begin = at_++;
     if (groups_.size() > kMaxNesting) return fail(begin, "groups nested deeper than 512");
     if (take('?')) {
-      if (peek() == '=' || peek() == '!') return refuse(begin, "look-ahead is not supported,");
+      if (peek() == '=' || peek() == '!') return unsupported(begin, "look-ahead is not supported,");
       if (peek() == '<' && (peek(1) == '=' || peek(1) == '!')) {
-        return refuse(begin, "look-behind is not supported,");
+        return unsupported(begin, "look-behind is not supported,");
       }
-      if (peek() == '>') return refuse(begin, "an atomic group is not supported,");
+      if (peek() == '>') return unsupported(begin, "an atomic group is not supported,");
       if (take("P<") || take('<')) {
         const size_t name = at_;
         while (is_letter(peek()) || is_digit(peek()) || peek() == '_' || peek() == '$') ++at_;
         if (at_ == name || is_digit(text_[name]) || !take('>')) return fail(begin, "malformed group name");
       } else if (!take(':')) {
-        return refuse(begin, "inline flags are not supported,");
+        return unsupported(begin, "inline flags are not supported,");
       }
     }
     Group group;
@@ -256,7 +256,7 @@ class RegexParser {
     return Status::kOk;
   }
 
-  // Whether the brace at hand begins {n} {n,} {n,m}; otherwise it stands for itself.
+  // Returns whether the brace begins {n}, {n,} or {n,m}; otherwise it is a literal.
   bool is_quantifier() const {
     size_t ahead = 1;
     while (is_digit(peek(ahead))) ++ahead;
@@ -300,9 +300,9 @@ class RegexParser {
       if (minimum > maximum) return fail(begin, "repetition whose bounds are swapped");
     }
     if (take('?')) {
-      // Lazy: the same language.
+      // Lazy repetition has the same language.
     } else if (peek() == '+') {
-      return refuse(at_, "possessive repetition is not supported,");
+      return unsupported(at_, "possessive repetition is not supported,");
     }
     const uint32_t body = group.last_item;
     const uint32_t repeat = tree_.nodes.push({RegexKind::kRepeat, body, 0, minimum, maximum, kNone});
@@ -324,15 +324,15 @@ class RegexParser {
     return Status::kOk;
   }
 
-  Status refuse_assertions() {
+  Status reject_assertions() {
     const char kind = peek(1);
-    if (kind == 'b' || kind == 'B') return refuse(at_, "a word boundary is not supported,");
-    if (kind >= '1' && kind <= '9') return refuse(at_, "a back-reference is not supported,");
-    if (kind == 'k') return refuse(at_, "a back-reference is not supported,");
+    if (kind == 'b' || kind == 'B') return unsupported(at_, "a word boundary is not supported,");
+    if (kind >= '1' && kind <= '9') return unsupported(at_, "a back-reference is not supported,");
+    if (kind == 'k') return unsupported(at_, "a back-reference is not supported,");
     return Status::kOk;
   }
 
-  // At the backslash; adds the characters it stands for. `*is_set`: more than one.
+  // At the backslash; adds the characters of the escape. `*is_set`: the escape is a set.
   Status escape(bool in_class, bool* is_set) {
     static constexpr char kFrom[] = "tnvfr0";
     static constexpr char kTo[] = "\t\n\v\f\r\0";
@@ -343,7 +343,7 @@ class RegexParser {
       tree_.intervals.push({code_point, code_point});
       return Status::kOk;
     };
-    if (kind == '0' && is_digit(peek())) return refuse(begin, "an octal escape is not supported,");
+    if (kind == '0' && is_digit(peek())) return unsupported(begin, "an octal escape is not supported,");
     if (kind != '\0' && std::strchr(kFrom, kind) != nullptr) {
       return single(static_cast<uint8_t>(kTo[std::strchr(kFrom, kind) - kFrom]));
     }
@@ -379,7 +379,7 @@ class RegexParser {
     return Status::kOk;
   }
 
-  // Values beyond Unicode stay there.
+  // A value above U+10FFFF saturates.
   bool digits(uint32_t least, size_t most, uint32_t* value) {
     uint32_t count = 0;
     *value = 0;

@@ -1,5 +1,5 @@
-// Regular expressions as trees. The dialect is ECMA-262's with the u flag as JSON Schema
-// recommends, and what real patterns need of its Annex B (a literal '{', '[\w-.]').
+// The parser of regular expressions, which makes a tree. The dialect is that of ECMA-262 with the u flag, as JSON
+// Schema recommends, and what real patterns need of its Annex B (a literal '{', '[\w-.]').
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ struct RegexTree {
   uint32_t root = kNone;
 };
 
-// Look-around, back-references, word boundaries, inline flags and unknown escapes are refused
-// by name, with line:column. Lazy repetition means the same as greedy: what matches, not how.
+// Rejects look-around, back-references, word boundaries, inline flags and unknown escapes by name, with line:column.
+// Lazy repetition is read as greedy: it matches the same texts.
 Status parse_regex(std::span<const char> pattern, RegexTree& tree, Workspace& workspace, Error* error);
 
 }  // namespace sotto

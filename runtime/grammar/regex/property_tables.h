@@ -1,4 +1,4 @@
-// The character properties that \p{...} names.
+// The character properties of \p{...}.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct RegexProperty {
 
 inline constexpr uint32_t kRegexPropertyCount = 80;
 extern const RegexProperty kRegexProperties[kRegexPropertyCount];
-// In turn the gap to the next interval and its length - 1, as base-128 numbers, low digits
-// first, bit 7 set on all but the last byte of a number.
+// Intervals as the gap before each and its length - 1, in base 128: low digits first, bit 7 set on all but the last
+// byte of a number (LEB128).
 extern const uint8_t kRegexPropertyIntervals[];
 
 }  // namespace sotto

@@ -93,7 +93,7 @@ void use(const CompiledGrammar& grammar, const Vocabulary& vocabulary) {
   }
 }
 
-TEST(GrammarImage, IsTheSameWhereverTheGrammarLies) {
+TEST(GrammarImage, DoesNotDependOnTheAddress) {
   for (const char* text : kGrammars) {
     const auto vocabulary = small_vocabulary();
     const TestGrammar grammar(text, {}, &vocabulary);
@@ -108,7 +108,7 @@ TEST(GrammarImage, IsTheSameWhereverTheGrammarLies) {
 }
 
 // Images made before, and elsewhere: whoever makes this fail raises kGrammarVersion.
-TEST(GrammarImage, OfThisVersionStaysReadable) {
+TEST(GrammarImage, ThisVersionStaysReadable) {
   const std::string corpus = SOTTO_SOURCE_DIR "/tests/fuzz/corpus/grammar_image/";
   const struct {
     const char* name;
@@ -146,7 +146,7 @@ TEST(GrammarImage, IsAFlatBuffer) {
   EXPECT_EQ(std::memcmp(loaded, &grammar.view(), grammar.view().size()), 0);
 }
 
-TEST(GrammarImage, TruncatedOnesAreRefused) {
+TEST(GrammarImage, TruncatedImagesAreRejected) {
   const auto vocabulary = small_vocabulary();
   for (Image& image : images(vocabulary)) {
     for (size_t size = 0; size < image.bytes().size(); ++size) {
@@ -157,7 +157,7 @@ TEST(GrammarImage, TruncatedOnesAreRefused) {
 }
 
 // The checksum sees every change of the block; what stands before it is small.
-TEST(GrammarImage, ChangedBytesAreRefusedOrHarmless) {
+TEST(GrammarImage, ChangedBytesAreRejectedOrHarmless) {
   const auto vocabulary = small_vocabulary({"ab", "(a", "12"});
   size_t harmless = 0;
   for (Image& original : images(vocabulary)) {
@@ -181,7 +181,7 @@ TEST(GrammarImage, ChangedBytesAreRefusedOrHarmless) {
   EXPECT_GT(harmless, 100u);  // the checks behind the checksum were reached, and passed
 }
 
-TEST(GrammarImage, OtherVersionsAreRefusedByNumber) {
+TEST(GrammarImage, OtherVersionsAreRejectedByNumber) {
   const TestGrammar grammar(kGrammars[0]);
   Image image(grammar.view());
   image[32] = 77;

@@ -1,5 +1,4 @@
-// What states are known to let follow, and masks that are found from it: the same as by
-// trying every token.
+// The lookahead of states, and masks computed with it compared with masks computed by trying every token.
 #include <gtest/gtest.h>
 
 #include "runtime/grammar/compiler/lookahead.h"

@@ -86,7 +86,7 @@ TEST(Regex, Characters) {
   expect_matches("[a-z]{3,100000}", {"abc", std::string(100000, 'x')}, {"ab", std::string(100001, 'x')});
 }
 
-TEST(Regex, RefusedByName) {
+TEST(Regex, UnsupportedSyntaxIsNamed) {
   constexpr auto kWrong = Status::kGrammarSyntax;
   constexpr auto kUnsupported = Status::kGrammarUnsupported;
   const struct {

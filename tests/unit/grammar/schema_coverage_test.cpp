@@ -98,15 +98,15 @@ void expect(const Supported& s) {
   EXPECT_FALSE(grammar.matches(s.rejected)) << s.keyword << ": " << s.rejected;
 }
 
-TEST(SchemaCoverage, WhatLlguidanceSupports) {
+TEST(SchemaCoverage, KeywordsSupportedByLlguidance) {
   for (const Supported& s : kOfLlguidance) expect(s);
 }
 
-TEST(SchemaCoverage, AndMore) {
+TEST(SchemaCoverage, KeywordsUnsupportedByLlguidance) {
   for (const Supported& s : kMore) expect(s);
 }
 
-TEST(SchemaCoverage, AnnotationsSayNothing) {
+TEST(SchemaCoverage, AnnotationsAreIgnored) {
   for (const char* keyword :
        {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment", "$id",
         "$anchor", "contentMediaType", "contentEncoding", "contentSchema", "x-order", "nullable", "discriminator"}) {
@@ -118,7 +118,7 @@ TEST(SchemaCoverage, AnnotationsSayNothing) {
   }
 }
 
-TEST(SchemaCoverage, RefusedByName) {
+TEST(SchemaCoverage, UnsupportedKeywordsAreNamed) {
   const char* const schemas[] = {
       R"({"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false})",
       R"({"$dynamicRef":"#a"})",

@@ -21,7 +21,7 @@ std::string decimal(int hundredths) {
 }
 
 // Inside strings, and in names once no listed one is left, more characters change nothing.
-TEST(SchemaKeywords, CharactersOfStringsChangeNothing) {
+TEST(SchemaKeywords, FreeStringsRepeatTheirState) {
   constexpr char kStrings[] = R"({"type":"string"})";
   constexpr char kNames[] = R"({"type":"object","properties":{"ab":{"type":"null"},"b":{}}})";
   const struct {
@@ -45,7 +45,7 @@ TEST(SchemaKeywords, CharactersOfStringsChangeNothing) {
   }
 }
 
-TEST(SchemaKeywords, NumbersByBruteForce) {
+TEST(SchemaKeywords, NumbersMatchBruteForce) {
   std::mt19937 random(5);
   const auto pick = [&](int low, int high) {
     return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
@@ -87,7 +87,7 @@ void expect(const std::string& schema, std::vector<std::string> accepted, std::v
   for (const auto& text : rejected) EXPECT_FALSE(grammar.matches(text)) << schema << " " << text;
 }
 
-TEST(SchemaKeywords, FormsOfStrings) {
+TEST(SchemaKeywords, StringsHaveOneForm) {
   // Free strings in any form; each escape, and each pair of surrogates, is one character.
   expect(R"({"type":"string","minLength":2,"maxLength":2})",
          {R"("ab")", R"("\u00e9\n")", R"("\ud83d\ude00x")", "\"\xF0\x9F\x98\x80\xC3\xA9\"", R"("\/\\")"},
@@ -121,7 +121,7 @@ TEST(SchemaKeywords, WhiteSpace) {
 }
 
 // _ is where space may stand: as much as is allowed in all places, and more in none.
-TEST(SchemaKeywords, SpaceIsBoundedInEachPlace) {
+TEST(SchemaKeywords, WhiteSpaceIsBoundedPerPlace) {
   SchemaOptions options;
   options.style.maximum_space = 2;
   const std::pair<const char*, std::vector<const char*>> cases[] = {
@@ -164,7 +164,7 @@ TEST(SchemaKeywords, RecursionAndOrder) {
       {deep}, {deep + "}"});
 }
 
-TEST(SchemaKeywords, NoStringIsShorterThanNone) {
+TEST(SchemaKeywords, NegatedMinLengthZeroMatchesNothing) {
   for (const char* schema :
        {R"({"type":"string","not":{"minLength":0}})", R"({"type":"string","pattern":"^a","not":{"minLength":0}})",
         R"({"enum":["a","b"],"not":{"minLength":0}})", R"({"type":"string","maxLength":5,"not":{"minLength":0}})"}) {
@@ -175,7 +175,7 @@ TEST(SchemaKeywords, NoStringIsShorterThanNone) {
   expect(R"({"type":"object","propertyNames":{"not":{"minLength":0}}})", {"{}"}, {R"({"a":1})", R"({"":1})"});
 }
 
-TEST(SchemaKeywords, PointersOfReferences) {
+TEST(SchemaKeywords, ReferencesResolvePointers) {
   const std::string name(1000, 'n');
   const std::string long_name = R"({"$ref":"#/$defs/)" + name + R"(","$defs":{")" + name;
   expect(long_name + R"(x":false,")" + name + R"(":{"type":"null"}}})", {"null"}, {"1"});
@@ -196,7 +196,7 @@ TEST(SchemaKeywords, PointersOfReferences) {
   }
 }
 
-TEST(SchemaKeywords, RefusedByPointer) {
+TEST(SchemaKeywords, ErrorsNameThePointer) {
   const std::pair<const char*, const char*> cases[] = {
       {R"_({"properties":{"a/b":{"pattern":"(?=x)"}}})_", "#/properties/a~1b/pattern: 1:1: look-ahead"},
       {R"({"items":{"uniqueItems":true}})", "#/items/uniqueItems: unique elements"},
@@ -315,7 +315,24 @@ TEST(SchemaKeywords, Shortcuts) {
                spaced.matches(R"([ { "name" : "now" , "arguments" : {  } } ])"));
 }
 
-// However little memory there is, and whatever the text: a status, and nothing else.
+// Every point at which the workspace can run out while the automaton of names becomes rules.
+TEST(SchemaKeywords, EveryWorkspaceSizeFailsCleanly) {
+  const std::string_view schema =
+      R"({"type":"object","properties":{"id":{"type":"string"}},"additionalProperties":{}})";
+  std::vector<uint64_t> memory(1 << 16);
+  bool built = false;
+  for (size_t size = 0; size < memory.size() * 8 && !built; size += 8) {
+    Workspace workspace(memory.data(), size);
+    GrammarBuilder builder(workspace);
+    Error error;
+    const Status status = build_json_schema(as_span(schema), {}, as_span("root"), builder, &error);
+    built = status == Status::kOk && !workspace.exhausted();
+    EXPECT_TRUE(built || workspace.exhausted()) << size << " " << error.message;
+  }
+  EXPECT_TRUE(built);
+}
+
+// A workspace of any size, and any text, give a status and nothing worse.
 TEST(SchemaKeywords, SmallWorkspaces) {
   const std::string schema =
       R"({"type":"object","properties":{"a":{"type":"string","pattern":"^[a-z]{2,5}x|y$","maxLength":9},
