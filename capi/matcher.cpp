@@ -208,13 +208,13 @@ sotto_status sotto_session_set_matcher(sotto_session* handle, sotto_matcher* mat
   sotto::Session& session = *unwrap(handle);
   if (matcher == nullptr) return wrap(session.set_constraint(nullptr));
   Matcher& used = *unwrap_matcher(matcher);
-  const uint32_t own = session.model().config().vocabulary_size;
+  const uint32_t own = session.stream().model().config().vocabulary_size;
   const uint32_t other = used.vocabulary() == nullptr ? 0 : used.vocabulary()->token_count;
   if (own != other) {
     return wrap(fail(out.get(), Status::kInvalidArgument, "matcher: its vocabulary has ", other,
                      " tokens, the session's ", own));
   }
-  const uint32_t searched = session.params().sequence_count;
+  const uint32_t searched = session.stream().params().sequence_count;
   const uint32_t needed = searched == 0 ? 1 : 2 * searched + 1;
   if (used.sequence_count() < needed) {
     return wrap(fail(out.get(), Status::kInvalidArgument, "matcher: sequence_count is ", used.sequence_count(),

@@ -78,10 +78,14 @@ sotto_status sotto_session_search(sotto_session* session, const sotto_search_par
   if (params != nullptr && params->struct_size == 0) return out.bad_struct("params");
   const sotto_search_params given = params == nullptr ? kDefaults : sotto::capi::read(params, kDefaults);
   if (given.phrases == nullptr && given.phrase_count != 0) return out.null_argument("phrases");
-  std::span<const SearchSequence> found;
-  const Status status = unwrap(session)->search(read_params(given), &found, out.get());
-  if (wrap(status) < 0) return wrap(status);
-  *sequences = reinterpret_cast<const sotto_sequence*>(found.data());
-  *count = found.size();
-  return wrap(status);
+  if constexpr (!sotto::kHasSearch) {
+    return wrap(fail(out.get(), Status::kUnsupported, "searches: this library is built with SOTTO_FEATURE_SEARCH=OFF"));
+  } else {
+    std::span<const SearchSequence> found;
+    const Status status = unwrap(session)->search(read_params(given), &found, out.get());
+    if (wrap(status) < 0) return wrap(status);
+    *sequences = reinterpret_cast<const sotto_sequence*>(found.data());
+    *count = found.size();
+    return wrap(status);
+  }
 }

@@ -45,6 +45,10 @@ sotto_status sotto_session_set_speculation(sotto_session* session, const sotto_s
   read.draft_session = unwrap(given.draft_session);
   read.draft = given.draft;
   read.user_data = given.user_data;
+  if (!sotto::kHasSpeculation && read.sources != 0) {
+    return wrap(fail(out.get(), sotto::Status::kUnsupported,
+                     "speculation: this library is built with SOTTO_FEATURE_SPECULATION=OFF"));
+  }
   return wrap(unwrap(session)->set_speculation(read, out.get()));
 }
 

@@ -1,7 +1,12 @@
-// Ways to go on that beams compete with, and bounded lists of the best of them.
+// The tokens with which beams may continue: their order, bounded lists of the best, and phrases that have to appear.
+//
+// Phrases use dynamic beam allocation (Post and Vilar 2018, "Fast Lexically Constrained Decoding with Dynamic Beam
+// Allocation for Neural Machine Translation"): candidates are put into banks by the number of phrase tokens that their
+// sequence has, and the beams are distributed evenly over the banks.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,26 +16,26 @@
 namespace sotto {
 
 struct BeamCandidate {
-  double key = 0;              // what candidates are ranked by: the score, but where drawn
+  double key = 0;              // by which candidates are ranked: the score, plus noise in beam sampling
   double score = 0;            // of the sequence with this token
-  double log_probability = 0;  // of the same
+  double log_probability = 0;  // of the same sequence
   int32_t token = 0;
   uint32_t beam = 0;  // index of the running sequence
-  uint32_t bank = 0;  // tokens of phrases that the sequence has
+  uint32_t bank = 0;  // number of phrase tokens that the sequence has
 };
 
-// Ties go to the lowest token, then to the lowest beam.
+// Orders candidates, best first. Ties go to the lowest token, then to the lowest beam.
 inline bool is_better(const BeamCandidate& a, const BeamCandidate& b) {
   if (a.key != b.key) return a.key > b.key;
   if (a.token != b.token) return a.token < b.token;
   return a.beam < b.beam;
 }
 
-// Candidates kept of those that go on: twice the beams, and with phrases for each beam the
-// likeliest token and those that bring a phrase further.
-constexpr size_t going_capacity(size_t sequence_count) { return sequence_count * (2 + 1 + kMaxPhrases); }
+// Returns the capacity for candidates that do not end their sequence: twice the beams, and for phrases the most likely
+// token of each beam and the next token of each phrase.
+constexpr size_t continuing_capacity(size_t sequence_count) { return sequence_count * (2 + 1 + kMaxPhrases); }
 
-// The best candidates, best first.
+// A bounded list of the best candidates, best first.
 class BestList {
  public:
   BestList() = default;
@@ -39,7 +44,7 @@ class BestList {
   void clear() { count_ = 0; }
   bool full() const { return count_ == capacity_; }
   std::span<BeamCandidate> view() { return {memory_, count_}; }
-  // Whether a candidate with this key may still come in.
+  // Returns whether a candidate with this key may enter the list.
   bool takes(double key) const { return !full() || key >= memory_[count_ - 1].key; }
 
   void insert(const BeamCandidate& candidate) {
@@ -58,5 +63,44 @@ class BestList {
   size_t capacity_ = 0;
   size_t count_ = 0;
 };
+
+// The phrases of a sequence that have appeared or begun.
+struct PhraseState {
+  uint32_t met = 0;                                 // bit i: group i has appeared
+  std::array<uint32_t, kMaxPhrases> progress = {};  // (phrase): number of its tokens at the end of the sequence
+};
+
+// Phrases that have to appear in a continuation.
+class Phrases {
+ public:
+  Phrases() = default;
+  // Phrases with the same number in `groups` are alternatives, of which one has to appear.
+  Phrases(std::span<const TokenList> phrases, const uint32_t* groups);
+
+  bool empty() const { return phrases_.empty(); }
+  // Returns the number of phrase tokens that the sequence has. A group counts its most advanced alternative, but at
+  // most the length of its shortest one.
+  uint32_t bank(const PhraseState& state) const;
+  bool all_met(const PhraseState& state) const { return state.met == all_; }
+
+  // Returns the state after `token` follows `tokens`.
+  PhraseState advance(const PhraseState& state, std::span<const int32_t> tokens, int32_t token) const;
+
+  // Finds the next tokens of the missing phrases, possibly with duplicates. Returns their number.
+  size_t next_tokens(const PhraseState& state, std::array<int32_t, kMaxPhrases>* tokens) const;
+
+ private:
+  bool is_missing(const PhraseState& state, size_t phrase) const { return (state.met >> group_of_[phrase] & 1) == 0; }
+
+  std::span<const TokenList> phrases_;
+  std::array<uint8_t, kMaxPhrases> group_of_ = {};
+  std::array<uint32_t, kMaxPhrases> shortest_ = {};  // (group)
+  size_t group_count_ = 0;
+  uint32_t all_ = 0;
+};
+
+// Moves `wanted` candidates to the front, best first: the same number of each bank, and the remainder of the fullest
+// banks. Returns the number of chosen candidates.
+size_t allocate_banks(std::span<BeamCandidate> candidates, size_t wanted);
 
 }  // namespace sotto

@@ -13,10 +13,11 @@ namespace {
 
 constexpr double kLowest = -std::numeric_limits<double>::infinity();
 
-// The standard Gumbel distribution: the k largest of ln p + noise are a draw of k without
-// replacement (Gumbel-top-k: Kool et al. 2019). A number for each token of a beam's draw.
+// Returns noise of the standard Gumbel distribution for a token of a beam's draw. The k tokens with the largest
+// ln p + noise are a sample of k tokens without replacement (Kool et al. 2019, "Stochastic Beams and Where to Find
+// Them: The Gumbel-Top-k Trick").
 double gumbel(uint64_t seed, uint64_t draw, uint32_t beam, int32_t token) {
-  constexpr uint32_t kLanes = uint32_t{1} << 31;  // apart from those of single draws
+  constexpr uint32_t kLanes = uint32_t{1} << 31;  // disjoint from the lanes of single draws
   const uint64_t bits = random_bits(seed, draw, beam, kLanes | static_cast<uint32_t>(token));
   const double uniform = (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
   return -ln(-ln(uniform));
@@ -31,8 +32,8 @@ BeamSearch::BeamSearch(const SearchInput& input, const SearchParams& params, Sea
       group_size_(params.sequence_count / params.group_count) {
   assert(group_count_ <= kMaxGroups);
   best_ = BestList(memory->best, group_size_);
-  going_ = BestList(memory->going, size_t{2} * group_size_);
-  extras_ = memory->going + size_t{2} * group_size_;
+  continuing_ = BestList(memory->continuing, size_t{2} * group_size_);
+  extras_ = memory->continuing + size_t{2} * group_size_;
 }
 
 std::span<const int32_t> BeamSearch::tokens_of(uint32_t beam) {
@@ -66,11 +67,11 @@ Status BeamSearch::run(uint32_t* count) {
   return *count == 0 && status == Status::kOk ? failure_ : status;
 }
 
-// Chooses every group's next token.
+// Chooses the next tokens of every group.
 Status BeamSearch::step() {
   SOTTO_TRY(run_.interruption());
   SearchMemory& memory = run_.memory;
-  // At first all groups share the row after the text.
+  // In the first step, all groups share the row after the text.
   if (depth_ == 0) {
     log_softmax(*run_.input.kernels, run_.input.model.logits(0));
   }
@@ -80,10 +81,10 @@ Status BeamSearch::step() {
       const uint32_t row = memory.running[generation_][first_of(g) + i].row;
       log_softmax(*run_.input.kernels, run_.input.model.logits(row));
     }
-    discourage(g);
+    penalize_repeats(g);
     advance_group(g);
   }
-  // Only now: groups look at what earlier ones have chosen.
+  // Sequences end at the limit only now, because groups look at the choices of earlier groups.
   for (uint32_t g = 0; at_limit() && g < group_count_; ++g) {
     end_running(g, generation_ ^ 1, depth_ + 1, run_.limit_stop);
   }
@@ -97,7 +98,7 @@ Status BeamSearch::step() {
   return report() ? Status::kStopCallback : Status::kOk;
 }
 
-// Tells of the tokens that go on; true if the caller wants no more.
+// Reports the new tokens to the caller. Returns whether the caller wants to stop.
 bool BeamSearch::report() {
   bool stops = false;
   for (uint32_t g = 0; g < group_count_; ++g) {
@@ -109,7 +110,7 @@ bool BeamSearch::report() {
   return stops;
 }
 
-// Evaluates the newest token of every sequence that goes on.
+// Evaluates the newest token of every running sequence.
 Status BeamSearch::grow() {
   SearchMemory& memory = run_.memory;
   uint32_t count = 0;
@@ -124,12 +125,12 @@ Status BeamSearch::grow() {
   return run_.input.model.grow({memory.steps, count}, *run_.input.cancelled);
 }
 
-// Takes diversity_penalty from a token for each time that an earlier group has just chosen it.
-void BeamSearch::discourage(uint32_t group) {
+// Subtracts diversity_penalty from a token for each time that an earlier group has chosen it in this step.
+void BeamSearch::penalize_repeats(uint32_t group) {
   const float penalty = run_.params.diversity_penalty;
   if (penalty == 0 || group == 0) return;
   SearchMemory& memory = run_.memory;
-  const uint32_t first_group = depth_ == 0 ? group - 1 : 0;  // a shared row remembers
+  const uint32_t first_group = depth_ == 0 ? group - 1 : 0;  // a shared row keeps earlier penalties
   const uint32_t row_count = depth_ == 0 ? 1 : groups_[group].running_count;
   for (uint32_t i = 0; i < row_count; ++i) {
     const uint32_t row = memory.running[generation_][first_of(group) + i].row;
@@ -145,7 +146,7 @@ void BeamSearch::discourage(uint32_t group) {
 
 void BeamSearch::advance_group(uint32_t group) {
   best_.clear();
-  going_.clear();
+  continuing_.clear();
   extra_count_ = 0;
   for (uint32_t i = 0; i < groups_[group].running_count; ++i) scan_beam(first_of(group) + i);
   choose(group);
@@ -172,14 +173,14 @@ void BeamSearch::scan_beam(uint32_t beam) {
   }
 }
 
-// Of one beam no more than twice the group's size matter, and those that end the text.
+// Offers the most likely tokens of a beam: at most 2 * group_size continuations, and those that end the text.
 void BeamSearch::scan_likeliest(uint32_t beam, Candidates& candidates) {
   const size_t most = size_t{2} * group_size_ + 1 + run_.input.stops.token_count;
   const size_t wanted = std::min(most, candidates.count());
   float floor = candidates.reached_by(wanted);
-  if (going_.full() && best_.full()) {
-    // Nothing below the lists' ends comes in; a little lower, for what rounding may do.
-    const double gap = going_.view().back().key - run_.memory.running[generation_][beam].score;
+  if (continuing_.full() && best_.full()) {
+    // Candidates below the last ones of the lists cannot enter. The margin allows for rounding.
+    const double gap = continuing_.view().back().key - run_.memory.running[generation_][beam].score;
     floor = std::max(floor, static_cast<float>(gap - 1e-4 * (1 + std::fabs(gap))));
   }
   std::span<uint64_t> keys = candidates.collect_keys(floor);
@@ -207,7 +208,7 @@ void BeamSearch::scan_drawn(uint32_t beam, Candidates& candidates) {
   }
 }
 
-// The beam's likeliest token, and those that bring its phrases further.
+// Adds the most likely token of the beam and the next tokens of its phrases to the extra candidates.
 void BeamSearch::scan_phrases(uint32_t beam, Candidates& candidates) {
   const RunningSequence& running = run_.memory.running[generation_][beam];
   std::array<int32_t, kMaxPhrases> tokens;
@@ -231,17 +232,18 @@ void BeamSearch::offer(uint32_t beam, int32_t token, double log_probability, dou
   const RunningSequence& running = run_.memory.running[generation_][beam];
   const double score = running.score + log_probability;
   const double key = score + noise;
-  if (!best_.takes(key) && !going_.takes(key)) return;
+  if (!best_.takes(key) && !continuing_.takes(key)) return;
   const BeamCandidate candidate = {key, score, running.log_probability + log_probability, token, beam, 0};
   const bool ends = run_.stop_of(token) != Status::kOk;
-  if (!ends) going_.insert(candidate);
+  if (!ends) continuing_.insert(candidate);
   if (ends && !phrases_.all_met(run_.memory.phrase_states[generation_][beam])) return;
   best_.insert(candidate);
 }
 
-// With phrases: also the extras, of which some are in the list already.
-std::span<BeamCandidate> BeamSearch::candidates_that_go_on() {
-  const std::span<BeamCandidate> listed = going_.view();
+// Returns the candidates that do not end their sequence: the list, and with phrases the extra candidates that are not
+// in it.
+std::span<BeamCandidate> BeamSearch::continuing_candidates() {
+  const std::span<BeamCandidate> listed = continuing_.view();
   if (phrases_.empty()) return listed;
   const auto is_listed = [&](const BeamCandidate& extra) {
     return std::any_of(listed.begin(), listed.end(), [&](const BeamCandidate& other) {
@@ -257,7 +259,7 @@ std::span<BeamCandidate> BeamSearch::candidates_that_go_on() {
   return {listed.data(), end};
 }
 
-// The group's best candidates end or go on.
+// Ends or continues sequences with the best candidates of the group.
 void BeamSearch::choose(uint32_t group) {
   const uint32_t old_count = groups_[group].running_count;
   groups_[group].running_count = 0;
@@ -265,19 +267,147 @@ void BeamSearch::choose(uint32_t group) {
     const Status stop = run_.stop_of(candidate.token);
     if (stop != Status::kOk) finish(group, candidate, stop);
   }
-  std::span<BeamCandidate> going = candidates_that_go_on();
+  std::span<BeamCandidate> continuing = continuing_candidates();
   if (!phrases_.empty()) {
-    going = going.first(allocate_banks(going, at_limit() ? going.size() : group_size_));
+    continuing = continuing.first(allocate_banks(continuing, at_limit() ? continuing.size() : group_size_));
   }
-  for (const BeamCandidate& candidate : going) {
+  for (const BeamCandidate& candidate : continuing) {
     if (groups_[group].running_count == group_size_) break;
-    go_on(group, candidate);
+    continue_beam(group, candidate);
   }
   const bool stuck = groups_[group].running_count == 0 && groups_[group].finished_count == 0;
   if (stuck && failure_ == Status::kOk && phrases_.empty()) {
     groups_[group].running_count = old_count;
     end_running(group, generation_, depth_, Status::kStopBanned);
   }
+}
+
+// Makes the candidate the next running sequence of the group if phrases and constraint allow it.
+void BeamSearch::continue_beam(uint32_t group, const BeamCandidate& candidate) {
+  SearchMemory& memory = run_.memory;
+  const uint32_t parent = candidate.beam;
+  const uint32_t next = generation_ ^ 1;
+  const uint32_t beam = first_of(group) + groups_[group].running_count;
+  PhraseState state;
+  if (!phrases_.empty()) {
+    state = phrases_.advance(memory.phrase_states[generation_][parent], tokens_of(parent), candidate.token);
+  }
+  const bool has_phrases = phrases_.all_met(state);
+  if (at_limit() && !has_phrases) return;
+  int32_t* const parent_tokens = memory.tokens_of(generation_, parent);
+  parent_tokens[depth_] = candidate.token;
+  SequenceText text = memory.running[generation_][parent].text;
+  const Status status = run_.follow(depth_ == 0 ? 0 : constraint_of(generation_, parent), constraint_of(next, beam),
+                                    {parent_tokens, depth_ + 1}, &text);
+  if (status > Status::kOk) {
+    if (has_phrases) finish(group, candidate, status);
+    return;
+  }
+  if (status != Status::kOk) {
+    failure_ = status;
+    return;
+  }
+  memory.phrase_states[next][beam] = state;
+  memory.running[next][beam] = {candidate.score, candidate.log_probability + diversity_loss(group, candidate.token),
+                                memory.running[generation_][parent].row, beam, text};
+  std::copy_n(parent_tokens, depth_ + 1, memory.tokens_of(next, beam));
+  ++groups_[group].running_count;
+}
+
+// Returns what the diversity penalty has subtracted from a token in this step.
+double BeamSearch::diversity_loss(uint32_t group, int32_t token) const {
+  if (run_.params.diversity_penalty == 0) return 0;
+  uint32_t count = 0;
+  for (uint32_t g = 0; g < group; ++g) {
+    for (uint32_t i = 0; i < groups_[g].running_count; ++i) {
+      count += run_.memory.tokens_of(generation_ ^ 1, first_of(g) + i)[depth_] == token ? 1 : 0;
+    }
+  }
+  return static_cast<double>(run_.params.diversity_penalty) * count;
+}
+
+void BeamSearch::finish(uint32_t group, const BeamCandidate& candidate, Status stop) {
+  // The last token fits after the others.
+  int32_t* tokens = run_.memory.tokens_of(generation_, candidate.beam);
+  tokens[depth_] = candidate.token;
+  const uint32_t count = SearchRun::keeps_token(stop) ? depth_ + 1 : depth_;
+  keep_finished(group, {tokens, count}, depth_ + 1, candidate.score,
+                candidate.log_probability + diversity_loss(group, candidate.token), stop);
+}
+
+// Ends the running sequences of a generation as they are.
+void BeamSearch::end_running(uint32_t group, uint32_t generation, uint32_t length, Status stop) {
+  for (uint32_t i = 0; i < groups_[group].running_count; ++i) {
+    const uint32_t beam = first_of(group) + i;
+    const RunningSequence& running = run_.memory.running[generation][beam];
+    keep_finished(group, {run_.memory.tokens_of(generation, beam), length}, length, running.score,
+                  running.log_probability, stop);
+  }
+  groups_[group].running_count = 0;
+}
+
+// Stores a finished sequence if it is one of the group's best. `length` includes the token that ended it.
+void BeamSearch::keep_finished(uint32_t group, std::span<const int32_t> tokens, uint32_t length, double score,
+                               double log_probability, Status stop) {
+  SearchMemory& memory = run_.memory;
+  score = length_score(run_.params, score, length);
+  uint32_t& count = groups_[group].finished_count;
+  uint32_t place = first_of(group) + count;
+  if (count < group_size_) {
+    ++count;
+  } else {
+    FinishedSequence* const first = memory.finished + first_of(group);
+    FinishedSequence* worst = first;
+    for (FinishedSequence* f = first; f != first + count; ++f) {
+      if (f->score <= worst->score) worst = f;
+    }
+    if (!(score > worst->score)) return;
+    place = static_cast<uint32_t>(worst - memory.finished);
+  }
+  memory.finished[place] = {score, log_probability, static_cast<uint32_t>(tokens.size()), stop};
+  std::copy(tokens.begin(), tokens.end(), memory.finished_tokens_of(place));
+}
+
+// Returns whether no running sequence can, or needs to, become one of the group's best, by the rules of early_stopping
+// in transformers.
+bool BeamSearch::is_done(uint32_t group) const {
+  const Group& state = groups_[group];
+  if (state.running_count == 0) return true;
+  if (state.finished_count < group_size_) return false;
+  const SearchParams& params = run_.params;
+  if (params.early_stopping == EarlyStopping::kAtOnce) return true;
+  const bool longer_is_better = params.early_stopping == EarlyStopping::kNever && params.length_penalty > 0;
+  const SearchMemory& memory = run_.memory;
+  const RunningSequence* running = memory.running[generation_] + first_of(group);
+  double best = running->score;
+  for (uint32_t i = 1; i < state.running_count; ++i) best = std::max(best, running[i].score);
+  double worst = memory.finished[first_of(group)].score;
+  for (uint32_t i = 1; i < state.finished_count; ++i) {
+    worst = std::min(worst, memory.finished[first_of(group) + i].score);
+  }
+  return length_score(params, best, longer_is_better ? run_.limit : depth_) <= worst;
+}
+
+// Collects the results of all groups, best first, in order of arrival if scores are equal. Returns their number.
+uint32_t BeamSearch::collect() {
+  SearchMemory& memory = run_.memory;
+  uint32_t count = 0;
+  for (uint32_t g = 0; g < group_count_; ++g) {
+    for (uint32_t i = 0; i < groups_[g].finished_count; ++i) {
+      const uint32_t place = first_of(g) + i;
+      const FinishedSequence& f = memory.finished[place];
+      const SearchSequence result = {
+          memory.finished_tokens_of(place), f.token_count, f.score, f.log_probability, f.stop, place};
+      SearchSequence* const end = memory.results + count;
+      SearchSequence* const at =
+          std::upper_bound(memory.results, end, result,
+                           [](const SearchSequence& a, const SearchSequence& b) { return a.score > b.score; });
+      std::move_backward(at, end, end + 1);
+      *at = result;
+      ++count;
+    }
+  }
+  return std::min(count, run_.params.return_count);
 }
 
 }  // namespace sotto

@@ -1,9 +1,13 @@
-// Beam search as in transformers, with its relatives: beams drawn without replacement, in
-// groups that avoid each other's tokens (Vijayakumar et al. 2018), and with phrases that must
+// Beam search, as in transformers, and its variants: stochastic beams drawn without replacement (Kool et al. 2019),
+// groups that avoid each other's tokens (Vijayakumar et al. 2018, "Diverse Beam Search"), and phrases that have to
 // appear (Post and Vilar 2018).
+//
+// Each step computes ln p of every running sequence, offers the best tokens of all beams of a group to two bounded
+// lists (all candidates, and those that do not end their sequence), ends or continues sequences with them, and
+// evaluates the new tokens in one batch.
 #pragma once
 
-#include "runtime/search/phrases.h"
+#include "runtime/search/beam_candidates.h"
 #include "runtime/search/search_run.h"
 
 namespace sotto {
@@ -12,11 +16,11 @@ class BeamSearch {
  public:
   BeamSearch(const SearchInput& input, const SearchParams& params, SearchMemory* memory);
 
-  // `*count` results, best first, in the memory.
+  // Leaves `*count` results in the memory, best first.
   Status run(uint32_t* count);
 
  private:
-  // Beams that compete with each other.
+  // Beams of one group compete with each other.
   struct Group {
     uint32_t running_count = 0;
     uint32_t finished_count = 0;
@@ -26,7 +30,7 @@ class BeamSearch {
 
   uint32_t first_of(uint32_t group) const { return group * group_size_; }
   std::span<const int32_t> tokens_of(uint32_t beam);
-  // Which of the constraint's sequences a running one is.
+  // Returns the constraint's sequence for a running sequence.
   uint32_t constraint_of(uint32_t generation, uint32_t beam) const {
     return 1 + generation * run_.params.sequence_count + beam;
   }
@@ -36,16 +40,16 @@ class BeamSearch {
   bool report();
   Status grow();
   void advance_group(uint32_t group);
-  void discourage(uint32_t group);
+  void penalize_repeats(uint32_t group);
   void scan_beam(uint32_t beam);
   void scan_likeliest(uint32_t beam, Candidates& candidates);
   void scan_drawn(uint32_t beam, Candidates& candidates);
   void scan_phrases(uint32_t beam, Candidates& candidates);
   void offer(uint32_t beam, int32_t token, double log_probability, double noise);
-  std::span<BeamCandidate> candidates_that_go_on();
+  std::span<BeamCandidate> continuing_candidates();
   void choose(uint32_t group);
-  void go_on(uint32_t group, const BeamCandidate& candidate);
-  double given_up(uint32_t group, int32_t token) const;
+  void continue_beam(uint32_t group, const BeamCandidate& candidate);
+  double diversity_loss(uint32_t group, int32_t token) const;
   void finish(uint32_t group, const BeamCandidate& candidate, Status stop);
   void keep_finished(uint32_t group, std::span<const int32_t> tokens, uint32_t length, double score,
                      double log_probability, Status stop);
@@ -58,13 +62,13 @@ class BeamSearch {
   uint32_t group_count_ = 1;
   uint32_t group_size_ = 0;
   Group groups_[kMaxGroups];
-  BestList best_;                    // of all candidates of a group
-  BestList going_;                   // of those that do not end their sequence
-  BeamCandidate* extras_ = nullptr;  // candidates for the sake of phrases
+  BestList best_;                    // all candidates of a group
+  BestList continuing_;              // those that do not end their sequence
+  BeamCandidate* extras_ = nullptr;  // candidates that phrases need
   size_t extra_count_ = 0;
-  uint32_t depth_ = 0;            // tokens that running sequences have
-  uint32_t generation_ = 0;       // of the running ones
-  Status failure_ = Status::kOk;  // why a beam could not go on
+  uint32_t depth_ = 0;            // number of tokens of the running sequences
+  uint32_t generation_ = 0;       // of the running sequences
+  Status failure_ = Status::kOk;  // why a beam could not continue
 };
 
 }  // namespace sotto

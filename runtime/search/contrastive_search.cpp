@@ -19,7 +19,7 @@ class ContrastiveSearch {
   size_t find_likeliest(Candidates& candidates);
 
   SearchRun run_;
-  uint32_t row_ = 0;  // of the logits after the newest token
+  uint32_t row_ = 0;  // row of the logits after the newest token
   uint32_t depth_ = 0;
   double log_probability_ = 0;
   SequenceText text_;
@@ -41,7 +41,7 @@ Status ContrastiveSearch::run(uint32_t* count) {
   return interrupted ? status : Status::kOk;
 }
 
-// kOk: there is one token more.
+// Adds a token (kOk), or returns why there is none.
 Status ContrastiveSearch::step() {
   SOTTO_TRY(run_.interruption());
   SearchMemory& memory = run_.memory;
@@ -77,7 +77,7 @@ Status ContrastiveSearch::step() {
   return run_.stops_at_step(0, token) ? Status::kStopCallback : status;
 }
 
-// The k likeliest candidates into memory.best, in order of the token, p as their key.
+// Stores the k most likely candidates in memory.best, in order of the token, with p as their key.
 size_t ContrastiveSearch::find_likeliest(Candidates& candidates) {
   if (candidates.max() == Candidates::kLowest) return 0;
   const size_t wanted = std::min(size_t{run_.params.contrastive_k}, candidates.count());

@@ -1,15 +1,143 @@
 #include "runtime/search/search.h"
 
+#include <cmath>
+
+#include "runtime/sampling/watermark/watermark.h"
 #include "runtime/search/beam_search.h"
 #include "runtime/search/contrastive_search.h"
 #include "runtime/search/sample_search.h"
-#include "runtime/search/search_checks.h"
 
 namespace sotto {
 namespace {
 
-// Why nothing may follow the text; or kOk.
-Status stop_at_once(const SearchInput& input) {
+constexpr uint32_t kMaxGroupCount = 64;
+
+Status check_count(const char* name, uint64_t value, uint64_t low, uint64_t high, Error* error) {
+  if (value >= low && value <= high) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, name, " is ", value, ", must be ", low, " to ", high);
+}
+
+Status check_range(const char* name, float value, float low, float high, Error* error) {
+  if (value >= low && value <= high) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, name, " is ", value, ", must be ", low, " to ", high);
+}
+
+template <typename Enum>
+Status check_enum(const char* name, Enum value, Enum last, const char* prefix, Error* error) {
+  if (value >= Enum{} && value <= last) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, name, " is not a ", prefix, " value");
+}
+
+// Rejects a setting that the mode does not have.
+Status check_only(bool given, bool has, const char* name, const char* what, Error* error) {
+  if (!given || has) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, name, " needs ", what);
+}
+
+Status resolve_counts(const SearchShape& shape, SearchParams* params, Error* error) {
+  if (params->sequence_count == 0) params->sequence_count = shape.sequence_count;
+  SOTTO_TRY(check_count("sequence_count", params->sequence_count, 1, shape.sequence_count, error));
+  const bool one_result = params->mode == SearchMode::kContrastive;
+  const uint32_t most = one_result ? 1 : params->sequence_count;
+  if (params->return_count == 0) params->return_count = most;
+  SOTTO_TRY(check_count("return_count", params->return_count, 1, most, error));
+  if (params->max_tokens == 0) params->max_tokens = shape.sequence_tokens;
+  return check_count("max_tokens", params->max_tokens, 1, shape.sequence_tokens, error);
+}
+
+Status check_groups(const SearchParams& params, Error* error) {
+  SOTTO_TRY(check_count("group_count", params.group_count, 1, kMaxGroupCount, error));
+  SOTTO_TRY(
+      check_only(params.group_count > 1, params.mode == SearchMode::kBeam, "group_count", "SOTTO_SEARCH_BEAM", error));
+  if (params.sequence_count % params.group_count != 0) {
+    return fail(error, Status::kInvalidArgument, "group_count is ", params.group_count, ", must divide sequence_count ",
+                params.sequence_count);
+  }
+  SOTTO_TRY(check_range("diversity_penalty", params.diversity_penalty, 0, 100, error));
+  return check_only(params.diversity_penalty > 0, params.group_count > 1, "diversity_penalty", "a group_count above 1",
+                    error);
+}
+
+Status check_phrases(const SearchParams& params, const SearchInput& input, uint32_t vocabulary_size, Error* error) {
+  if (params.phrases.empty()) return Status::kOk;
+  SOTTO_TRY(check_only(true, params.mode == SearchMode::kBeam && params.group_count == 1, "phrases",
+                       "SOTTO_SEARCH_BEAM and one group", error));
+  SOTTO_TRY(check_count("phrase_count", params.phrases.size(), 0, kMaxPhrases, error));
+  for (const TokenList& phrase : params.phrases) {
+    if (phrase.tokens == nullptr || phrase.count == 0) {
+      return fail(error, Status::kInvalidArgument, "phrases: one is empty");
+    }
+    if (phrase.count > params.max_tokens) {
+      return fail(error, Status::kInvalidArgument, "phrases: one has ", phrase.count, " tokens, max_tokens is ",
+                  params.max_tokens);
+    }
+    for (size_t i = 0; i < phrase.count; ++i) {
+      const int32_t token = phrase.tokens[i];
+      if (token < 0 || static_cast<uint32_t>(token) >= vocabulary_size) {
+        return fail(error, Status::kInvalidArgument, "phrases: a token is not in the vocabulary");
+      }
+      const SearchStops& stops = input.stops;
+      if (token == input.end_token || (stops.is_token != nullptr && stops.is_token(stops.self, token))) {
+        return fail(error, Status::kInvalidArgument, "phrases: a token ends the text");
+      }
+    }
+  }
+  return Status::kOk;
+}
+
+Status check_rerank(const SearchParams& params, Error* error) {
+  SOTTO_TRY(check_enum("rerank", params.rerank, Rerank::kCallback, "SOTTO_RERANK_", error));
+  SOTTO_TRY(check_only(params.rerank != Rerank::kOrder, params.mode == SearchMode::kSample, "rerank",
+                       "SOTTO_SEARCH_SAMPLE", error));
+  return check_only(params.rerank == Rerank::kCallback, params.similarity != nullptr, "SOTTO_RERANK_CALLBACK",
+                    "similarity", error);
+}
+
+Status check_contrastive(const SearchParams& params, const SearchShape& shape, const SearchInput& input, Error* error) {
+  SOTTO_TRY(check_count("contrastive_k", params.contrastive_k, 2, kMaxContrastive, error));
+  SOTTO_TRY(check_range("contrastive_alpha", params.contrastive_alpha, 0, 1, error));
+  if (params.mode != SearchMode::kContrastive) return Status::kOk;
+  SOTTO_TRY(check_only(true, input.model.has_similarity(), "SOTTO_SEARCH_CONTRASTIVE",
+                       "a session with SOTTO_FEATURE_HIDDEN_HISTORY", error));
+  if (params.contrastive_k <= shape.sequence_count) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, "contrastive_k is ", params.contrastive_k,
+              ", the session's sequence_count is ", shape.sequence_count);
+}
+
+Status check_sampler(const SearchParams& params, const SamplerParams& sampler, Error* error) {
+  if (sampler.dola != DolaLayers::kOff) {
+    return fail(error, Status::kInvalidArgument, "dola does not go with a search");
+  }
+  return check_only(replaces_selection(sampler.watermark.scheme), params.mode == SearchMode::kSample,
+                    "a watermark that replaces the selection", "SOTTO_SEARCH_SAMPLE", error);
+}
+
+// Validates the parameters and resolves the defaults.
+Status resolve_search(const SearchParams& given, const SearchShape& shape, const SearchInput& input,
+                      uint32_t vocabulary_size, SearchParams* params, Error* error) {
+  if (shape.sequence_count == 0 || shape.sequence_tokens == 0) {
+    return fail(error, Status::kInvalidState,
+                "the session has no sequences: its sequence_count or sequence_tokens is 0");
+  }
+  if (input.token_count == 0) {
+    return fail(error, Status::kInvalidState, "the session has no tokens");
+  }
+  *params = given;
+  SOTTO_TRY(check_enum("mode", params->mode, SearchMode::kContrastive, "SOTTO_SEARCH_", error));
+  SOTTO_TRY(resolve_counts(shape, params, error));
+  SOTTO_TRY(check_range("length_penalty", params->length_penalty, -10, 10, error));
+  SOTTO_TRY(check_enum("length_norm", params->length_norm, LengthNorm::kGnmt, "SOTTO_LENGTH_", error));
+  SOTTO_TRY(check_enum("early_stopping", params->early_stopping, EarlyStopping::kNever,
+                       "SOTTO_EARLY_STOPPING_HEURISTIC, AT_ONCE or NEVER", error));
+  SOTTO_TRY(check_groups(*params, error));
+  SOTTO_TRY(check_rerank(*params, error));
+  SOTTO_TRY(check_contrastive(*params, shape, input, error));
+  SOTTO_TRY(check_phrases(*params, input, vocabulary_size, error));
+  return check_sampler(*params, input.sampler->params(), error);
+}
+
+// Returns why nothing may follow the text, or kOk.
+Status initial_stop(const SearchInput& input) {
   const uint64_t most = input.stops.max_tokens;
   if (most != 0 && input.generated_count >= most) return Status::kStopMaxTokens;
   const TokenConstraint* constraint = input.constraint;
@@ -34,14 +162,14 @@ Status Search::run(const SearchInput& input, uint32_t vocabulary_size, const Sea
   const Status status = run_mode(input, params, &count);
   *sequences = {memory_.results, count};
   if (status == Status::kInvalidArgument) {
-    return fail(error, status, "similarity gave a value that is not finite");
+    return fail(error, status, "similarity returned a value that is not finite");
   }
   if (status < Status::kOk) return fail(error, status, status_text(status));
   return status;
 }
 
 Status Search::run_mode(const SearchInput& input, const SearchParams& params, uint32_t* count) {
-  if (const Status stop = stop_at_once(input); stop != Status::kOk) {
+  if (const Status stop = initial_stop(input); stop != Status::kOk) {
     *count = params.mode == SearchMode::kSample ? params.return_count : 1;
     for (uint32_t i = 0; i < *count; ++i) {
       memory_.results[i] = {memory_.tokens_of(0, i), 0, 0, 0, stop, i};

@@ -1,26 +1,26 @@
-// Searches over sequences that continue a session's text.
+// Searches over sequences that continue a session's text: beam search, parallel samples, contrastive search. README.md
+// of this folder describes them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "runtime/search/search_input.h"
-#include "runtime/search/search_memory.h"
 #include "runtime/search/search_params.h"
+#include "runtime/search/search_run.h"
 
 namespace sotto {
 
 class Search {
  public:
-  // Takes the memory of all searches of this shape from `arena`, which may only measure.
-  void lay_out(const SearchShape& shape, Arena* arena) { memory_.lay_out(shape, arena); }
+  // Lays out the memory of all searches of this shape.
+  void layout(Arena& arena, const SearchShape& shape) { memory_.layout(arena, shape); }
 
-  // What run() checks before it evaluates anything.
+  // Validates everything that run() validates before it evaluates anything.
   Status check(const SearchInput& input, uint32_t vocabulary_size, const SearchParams& params, Error* error) const;
 
-  // Checks everything, evaluates, and leaves the results, best first, in the memory until the
-  // next call. kStopCancelled and kStopCallback: the sequences as far as they came.
+  // Validates the parameters and runs the search. The results are valid until the next call, best first. After
+  // kStopCancelled and kStopCallback they are the sequences so far.
   Status run(const SearchInput& input, uint32_t vocabulary_size, const SearchParams& params,
              std::span<const SearchSequence>* sequences, Error* error);
 

@@ -15,6 +15,25 @@ constexpr float kHighest = std::numeric_limits<float>::infinity();
 
 }  // namespace
 
+void SearchMemory::layout(Arena& arena, const SearchShape& given) {
+  shape = given;
+  const size_t count = shape.sequence_count;
+  const size_t token_count = count * shape.sequence_tokens;
+  for (int generation = 0; generation < 2; ++generation) {
+    tokens[generation] = arena.take<int32_t>(token_count);
+    running[generation] = arena.take<RunningSequence>(count);
+    phrase_states[generation] = arena.take<PhraseState>(count);
+  }
+  finished_tokens = arena.take<int32_t>(token_count);
+  finished = arena.take<FinishedSequence>(count);
+  steps = arena.take<BeamStep>(count);
+  best = arena.take<BeamCandidate>(count);
+  continuing = arena.take<BeamCandidate>(continuing_capacity(count));
+  sampler_states = arena.take<SamplerState>(count);
+  order = arena.take<uint32_t>(token_count);
+  results = arena.take<SearchSequence>(count);
+}
+
 double length_score(const SearchParams& params, double log_probability, uint32_t length) {
   const double n = length;
   const double base = params.length_norm == LengthNorm::kGnmt ? (5 + n) / 6 : n;
@@ -26,7 +45,7 @@ double length_score(const SearchParams& params, double log_probability, uint32_t
 void log_softmax(const Kernels& kernels, std::span<float> logits) {
   float max = kernels.max(logits.data(), logits.size());
   if (max == kLowest || max == kHighest) {
-    // All of the largest logits share the probability.
+    // The largest logits share the probability equally.
     for (float& l : logits) l = (l == max || max == kLowest) ? 0.0f : kLowest;
     max = 0;
   }

@@ -1,24 +1,154 @@
-// One search while it runs: what all its modes share.
+// What all modes of a search share: the model and the stream that it continues, its memory, and SearchRun.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "runtime/search/search_input.h"
-#include "runtime/search/search_memory.h"
+#include "runtime/base/arena.h"
+#include "runtime/base/constraint.h"
+#include "runtime/base/status.h"
+#include "runtime/base/utf8.h"
+#include "runtime/sampling/sampler.h"
+#include "runtime/search/beam_candidates.h"
 #include "runtime/search/search_params.h"
+#include "runtime/transformer/beams.h"
 
 namespace sotto {
 
-// How a sum of ln p over `length` tokens compares with those of other lengths: divided by
-// length^alpha, or by ((5 + length) / 6)^alpha (Wu et al. 2016, equation 14).
+// The model as a search sees it: sequences that continue one text and are evaluated together. It refers to any class
+// with the members begin, grow, logits, keep and similarity of Beams; tests use functions instead.
+class SequenceModel {
+ public:
+  SequenceModel() = default;
+  template <typename Model>
+  SequenceModel(Model* model, bool has_similarity)
+      : self_(model),
+        has_similarity_(has_similarity),
+        begin_([](void* self, const std::atomic<uint32_t>& cancelled, uint32_t* capacity) {
+          return static_cast<Model*>(self)->begin(cancelled, capacity);
+        }),
+        grow_([](void* self, std::span<const BeamStep> steps, const std::atomic<uint32_t>& cancelled) {
+          return static_cast<Model*>(self)->grow(steps, cancelled);
+        }),
+        logits_([](void* self, uint32_t sequence) { return static_cast<Model*>(self)->logits(sequence); }),
+        keep_([](void* self, uint32_t sequence) { static_cast<Model*>(self)->keep(sequence); }),
+        similarity_([](void* self, uint32_t step) { return static_cast<Model*>(self)->similarity(step); }) {}
+
+  Status begin(const std::atomic<uint32_t>& cancelled, uint32_t* capacity) const {
+    return begin_(self_, cancelled, capacity);
+  }
+  // kStopCancelled: nothing has been added.
+  Status grow(std::span<const BeamStep> steps, const std::atomic<uint32_t>& cancelled) const {
+    return grow_(self_, steps, cancelled);
+  }
+  std::span<float> logits(uint32_t sequence) const { return logits_(self_, sequence); }
+  void keep(uint32_t sequence) const { keep_(self_, sequence); }
+  bool has_similarity() const { return has_similarity_; }
+  float similarity(uint32_t step) const { return similarity_(self_, step); }
+
+ private:
+  void* self_ = nullptr;
+  bool has_similarity_ = false;
+  Status (*begin_)(void* self, const std::atomic<uint32_t>& cancelled, uint32_t* capacity) = nullptr;
+  Status (*grow_)(void* self, std::span<const BeamStep> steps, const std::atomic<uint32_t>& cancelled) = nullptr;
+  std::span<float> (*logits_)(void* self, uint32_t sequence) = nullptr;
+  void (*keep_)(void* self, uint32_t sequence) = nullptr;
+  float (*similarity_)(void* self, uint32_t step) = nullptr;
+};
+
+// The state of matching stop strings at the end of a sequence's text.
+struct SequenceText {
+  uint16_t stop_state = 0;
+  Utf8Stream characters;
+};
+
+// What ends a sequence besides the end-of-text token and the search's own limits.
+struct SearchStops {
+  const void* self = nullptr;
+  bool (*is_token)(const void* self, int32_t token) = nullptr;  // null: no token is a stop token
+  size_t token_count = 0;                                       // number of stop tokens
+  // Adds a token's text and returns whether that completes a stop string. Null: there are no stop strings.
+  bool (*completes_string)(const void* self, int32_t token, SequenceText* text) = nullptr;
+  SequenceText text;           // the stream's
+  uint64_t max_tokens = 0;     // generated ones; 0: no limit
+  uint64_t max_time_ns = 0;    // of the search; 0: no limit
+  float repetition_limit = 0;  // 0: none
+  uint32_t repetition_window = 0;
+};
+
+struct SearchInput {
+  SequenceModel model;
+  const Kernels* kernels = nullptr;
+  Sampler* sampler = nullptr;
+  SamplerState sampler_state;
+  const TokenConstraint* constraint = nullptr;  // null: none
+  const std::atomic<uint32_t>* cancelled = nullptr;
+  int32_t end_token = -1;
+  SearchStops stops;
+  TokenHistory history;          // of the stream; its third piece is empty
+  uint64_t token_count = 0;      // of the stream
+  uint64_t generated_count = 0;  // tokens at its end that were generated
+};
+
+// Returns how many sequences a constraint needs for searches with `sequence_count` sequences, including the session's
+// own.
+constexpr uint32_t constraint_sequence_count(uint32_t sequence_count) { return 2 * sequence_count + 1; }
+
+struct SearchShape {
+  uint32_t sequence_count = 0;   // most sequences at once
+  uint32_t sequence_tokens = 0;  // most tokens of each
+};
+
+// A sequence that has not ended.
+struct RunningSequence {
+  double score = 0;            // by which beams are compared
+  double log_probability = 0;  // sum of ln p
+  uint32_t row = 0;            // index among the model's live sequences
+  uint32_t index = 0;          // index of the sequence in the result
+  SequenceText text;
+};
+
+// A sequence that has ended. Its tokens are in finished_tokens.
+struct FinishedSequence {
+  double score = 0;
+  double log_probability = 0;
+  uint32_t token_count = 0;
+  Status stop = Status::kOk;
+};
+
+struct SearchMemory {
+  void layout(Arena& arena, const SearchShape& shape);
+
+  int32_t* tokens_of(uint32_t generation, uint32_t sequence) {
+    return tokens[generation] + size_t{sequence} * shape.sequence_tokens;
+  }
+  int32_t* finished_tokens_of(uint32_t sequence) { return finished_tokens + size_t{sequence} * shape.sequence_tokens; }
+
+  SearchShape shape;
+  int32_t* tokens[2] = {};                 // (generation; sequence, token): of running sequences
+  RunningSequence* running[2] = {};        // (generation; sequence)
+  PhraseState* phrase_states[2] = {};      // (generation; sequence)
+  int32_t* finished_tokens = nullptr;      // (sequence, token)
+  FinishedSequence* finished = nullptr;    // (sequence)
+  BeamStep* steps = nullptr;               // (sequence)
+  BeamCandidate* best = nullptr;           // (sequence)
+  BeamCandidate* continuing = nullptr;     // (continuing_capacity)
+  SamplerState* sampler_states = nullptr;  // (sequence)
+  uint32_t* order = nullptr;               // (sequence, token): n-grams, sorted
+  SearchSequence* results = nullptr;       // (sequence)
+};
+
+// Normalizes a sum of ln p over `length` tokens by length: divides it by length^alpha, or by ((5 + length) / 6)^alpha
+// (Wu et al. 2016, "Google's Neural Machine Translation System", equation 14).
 double length_score(const SearchParams& params, double log_probability, uint32_t length);
 
-// logits become ln softmax(logits), in place. NaN becomes -infinity; where that leaves nothing,
-// all are equal.
+// Replaces logits by ln softmax(logits). NaN counts as -infinity; if nothing else is left, all tokens are equally
+// likely.
 void log_softmax(const Kernels& kernels, std::span<float> logits);
 
-// ln p of one token, under the same.
+// Returns ln p of one token under the same rules.
 double log_probability_of(const Kernels& kernels, std::span<const float> logits, int32_t token);
 
 class SearchRun {
@@ -26,23 +156,22 @@ class SearchRun {
   SearchRun(const SearchInput& search_input, const SearchParams& search_params, SearchMemory* search_memory)
       : input(search_input), params(search_params), memory(*search_memory) {}
 
-  // Begins the sequences. `needs_last`: also the last token of a sequence is evaluated; the
-  // limit may be 0 then.
+  // Begins the sequences. With `needs_last`, the last token of a sequence is evaluated as well, and the limit may be 0.
   Status begin(bool needs_last);
 
   bool is_cancelled() const;
-  // Why there is no next step: kStopCancelled or kStopTime; or kOk.
+  // Returns kStopCancelled or kStopTime if the search has to stop, else kOk.
   Status interruption() const;
-  // The stop that a token is, or kOk.
+  // Returns the stop that a token means, or kOk.
   Status stop_of(int32_t token) const;
-  // Whether the token that a sequence stopped at is part of it.
+  // Returns whether the token at which a sequence stopped is a part of it.
   static bool keeps_token(Status stop) { return stop != Status::kStopEndOfText && stop != Status::kStopToken; }
   SampleInput sample_input(std::span<const int32_t> tokens, uint32_t sequence) const;
 
-  // The tokens that may follow a sequence of the constraint.
+  // Finds the tokens that may follow a sequence of the constraint.
   Status mask(uint32_t constraint_sequence, TokenMask* mask) const;
-  // Makes constraint sequence `to` that of `from` with one more token, the last of `tokens`, and
-  // `text` that of the sequence with it. A stop: the sequence ends behind the token.
+  // Makes constraint sequence `to` a copy of `from` with one more token, the last of `tokens`, and adds that token's
+  // text to `text`. A stop: the sequence ends after the token.
   Status follow(uint32_t from, uint32_t to, std::span<const int32_t> tokens, SequenceText* text) const;
   bool stops_at_step(uint32_t sequence, int32_t token) const {
     return params.on_step != nullptr && params.on_step(params.step_user_data, sequence, token) != 0;
@@ -51,8 +180,8 @@ class SearchRun {
   const SearchInput& input;
   const SearchParams& params;  // defaults resolved
   SearchMemory& memory;
-  uint32_t limit = 0;                          // tokens of a sequence
-  Status limit_stop = Status::kStopMaxTokens;  // why they end there
+  uint32_t limit = 0;                          // most tokens of a sequence
+  Status limit_stop = Status::kStopMaxTokens;  // the stop at the limit
 
  private:
   bool repeats_itself(std::span<const int32_t> tokens) const;

@@ -15,7 +15,7 @@ bool begins_with(std::span<const char> bytes, std::span<const char> prefix) {
   return bytes.size() >= prefix.size() && std::memcmp(bytes.data(), prefix.data(), prefix.size()) == 0;
 }
 
-// The tokens that begin with `prefix`, in order of their bytes.
+// Returns the tokens that begin with `prefix`, in order of their bytes.
 std::span<const uint32_t> find_prefix(const TokenizerView& tokenizer, std::span<const char> prefix) {
   const auto tokens = tokenizer.sorted_tokens;
   const auto first = std::lower_bound(tokens.begin(), tokens.end(), prefix, [&](uint32_t token, auto bytes) {
@@ -64,11 +64,11 @@ void Healing::restore(std::span<const char> bytes, uint64_t place) {
 }
 
 void Healing::allow(const TokenizerView& tokenizer, uint64_t* words) const {
-  const auto due = bytes().subspan(done_);
+  const auto remaining = bytes().subspan(done_);
   const auto set = [&](uint32_t token) { words[token / 64] |= uint64_t{1} << (token % 64); };
-  for (const uint32_t token : find_prefix(tokenizer, due)) set(token);
-  for (size_t size = 1; size < due.size(); ++size) {
-    const auto found = find_prefix(tokenizer, due.first(size));
+  for (const uint32_t token : find_prefix(tokenizer, remaining)) set(token);
+  for (size_t size = 1; size < remaining.size(); ++size) {
+    const auto found = find_prefix(tokenizer, remaining.first(size));
     if (!found.empty() && tokenizer.bytes_of(found.front()).size() == size) set(found.front());
   }
 }

@@ -1,5 +1,5 @@
-// Token healing: a prompt that ends inside a word has lost its last tokens, and the next ones
-// must spell the same bytes and go on from there.
+// Token healing (Lundberg 2023, "The Art of Prompt Design: Prompt Boundaries and Token Healing"): if a prompt ends
+// inside a word, its last tokens are removed, and the next tokens have to spell the same bytes and continue from there.
 #pragma once
 
 #include <algorithm>
@@ -16,15 +16,15 @@ class Healing {
  public:
   static constexpr size_t kMaxTokens = 4;
 
-  // How many of the text's last tokens, up to kMaxTokens, are together the beginning of a
-  // longer token: the most there can be; 0: none. `tokens` are oldest first.
+  // Returns the largest number of last tokens, at most kMaxTokens, whose bytes together are the beginning of a longer
+  // token; 0 if there is none. `tokens` are oldest first.
   static size_t count_unfinished(const TokenizerView& tokenizer, std::span<const int32_t> tokens);
 
   void clear() {
     size_ = done_ = 0;
     place_ = 0;
   }
-  // The stream now ends at `place`, where these tokens were.
+  // Begins healing after these tokens have been removed from the stream, which ends at `place` now.
   void begin(const TokenizerView& tokenizer, std::span<const int32_t> tokens, uint64_t place);
 
   bool is_over() const { return done_ == size_; }
@@ -33,13 +33,13 @@ class Healing {
   std::span<const char> bytes() const { return {bytes_.data(), size_}; }
   void restore(std::span<const char> bytes, uint64_t place);
 
-  // Of a token of that many bytes, those that belong to the prompt.
+  // Returns how many bytes of a token with `size` bytes belong to the prompt.
   size_t hidden(size_t size) const { return std::min(size, size_ - done_); }
   void advance(size_t size) { done_ += hidden(size); }
-  // The stream is at `place` again; advance() follows for the tokens behind it.
+  // Starts again at `place`; advance() follows for the tokens after it.
   void restart() { done_ = 0; }
 
-  // Sets the bits of the tokens that begin with the bytes still due, or that they begin with.
+  // Sets the bits of the tokens that begin with the remaining bytes, or are a beginning of them.
   void allow(const TokenizerView& tokenizer, uint64_t* words) const;
 
  private:

@@ -1,4 +1,4 @@
-// ln p of tokens under the model itself, whatever a sampler does with its logits.
+// ln p of tokens under the model itself, before any sampler changes its logits.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,7 @@ struct Alternative {
 };
 inline constexpr size_t kMaxAlternatives = 64;
 
-// ln softmax of a row: ln p = l - max - ln sum exp(l - max). The sum is taken in double, in
-// order of id.
+// The log softmax of a row: ln p = l - max - ln sum exp(l - max). The sum is in double, in order of the token id.
 class LogProbabilities {
  public:
   LogProbabilities(const Kernels& kernels, std::span<const float> logits);
@@ -27,7 +26,7 @@ class LogProbabilities {
   float max_logit() const { return static_cast<float>(max_); }
   double sum() const { return sum_; }  // of exp(l - max)
 
-  // The likeliest tokens, best first, the lowest id of equals; returns how many.
+  // Finds the most likely tokens, best first, with ties to the lowest id. Returns their number.
   size_t find_likeliest(std::span<Alternative> alternatives) const;
 
  private:

@@ -1,23 +1,25 @@
 #include "runtime/session/saved_state.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/xxhash64.h"
+#include "runtime/transformer/kv_sequence_image.h"
 
 namespace sotto {
 namespace {
 
 Status mismatch(const char* name, uint64_t saved, uint64_t own, Error* error) {
-  return fail(error, Status::kInvalidArgument, name, " of the saved state is ", saved, ", the session's ", own);
+  return fail(error, Status::kInvalidArgument, name, " of the saved state is ", saved, "; the session's is ", own);
 }
 
 Status corrupt(const char* what, uint64_t offset, Error* error) {
   return fail_at(error, Status::kStateCorrupt, offset, what);
 }
 
-}  // namespace
-
+// The fingerprint is the same for every file with the same quantized weights, packed or not.
 uint64_t model_fingerprint(const Model& model) {
   const ModelConfig& config = model.config();
   uint64_t hash = 0;
@@ -37,9 +39,150 @@ uint64_t model_fingerprint(const Model& model) {
   return hash;
 }
 
-SavedHeader make_header(const Model& model, const SessionParams& params) {
-  SavedHeader header;
-  header.fingerprint = model_fingerprint(model);
+bool is_end(int32_t value) {
+  switch (static_cast<Status>(value)) {
+    case Status::kOk:
+    case Status::kStopEndOfText:
+    case Status::kStopMaxTokens:
+    case Status::kStopContextFull:
+    case Status::kStopGrammar:
+    case Status::kStopToken:
+    case Status::kStopString:
+    case Status::kStopTime:
+    case Status::kStopRepetition:
+    case Status::kStopBanned:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void write_state(const TokenState& state, ByteWriter* writer) {
+  constexpr uint16_t kKept = TokenState::kGenerated | TokenState::kAnswerEnd | TokenState::kTextEnd;
+  writer->put(state.sampler.mirostat_mu);
+  writer->put(state.sampler.adaptive_sum);
+  writer->put(state.sampler.adaptive_weight);
+  writer->put(state.sampler.top_p_step);
+  writer->put(state.withheld);
+  writer->put(static_cast<uint16_t>(state.flags & kKept));
+}
+
+// Fails the reader if the state is impossible.
+TokenState read_state(ByteReader* reader) {
+  TokenState state;
+  state.sampler.mirostat_mu = reader->get<float>();
+  state.sampler.adaptive_sum = reader->get<float>();
+  state.sampler.adaptive_weight = reader->get<float>();
+  state.sampler.top_p_step = reader->get<uint32_t>();
+  state.withheld = reader->get<uint16_t>();
+  state.flags = reader->get<uint16_t>();
+  constexpr uint16_t kKept = TokenState::kGenerated | TokenState::kAnswerEnd | TokenState::kTextEnd;
+  if (!std::isfinite(state.sampler.mirostat_mu) || !std::isfinite(state.sampler.adaptive_sum) ||
+      !std::isfinite(state.sampler.adaptive_weight) || (state.flags & ~kKept) != 0 ||
+      state.withheld > StringMatcher::kMaxStringBytes) {
+    reader->fail();
+  }
+  return state;
+}
+
+void write_buffered(const BufferedToken& buffered, ByteWriter* writer) {
+  writer->put(buffered.log_probability);
+  writer->put(buffered.sampled_log_probability);
+  writer->put(buffered.alternative_count);
+  for (size_t i = 0; i < buffered.alternative_count; ++i) {
+    writer->put(buffered.alternatives[i].token);
+    writer->put(buffered.alternatives[i].log_probability);
+  }
+}
+
+void read_buffered(uint32_t vocabulary_size, ByteReader* reader, BufferedToken* buffered) {
+  buffered->log_probability = reader->get<float>();
+  buffered->sampled_log_probability = reader->get<float>();
+  buffered->alternative_count = reader->get<uint32_t>();
+  buffered->elapsed_ns = 0;
+  if (buffered->alternative_count > kMaxAlternatives) {
+    buffered->alternative_count = 0;
+    reader->fail();
+  }
+  for (size_t i = 0; i < buffered->alternative_count; ++i) {
+    buffered->alternatives[i].token = reader->get<int32_t>();
+    buffered->alternatives[i].log_probability = reader->get<float>();
+    if (static_cast<uint32_t>(buffered->alternatives[i].token) >= vocabulary_size) reader->fail();
+  }
+}
+
+}  // namespace
+
+struct SavedState::Header {
+  static constexpr uint8_t kMagic[8] = {'S', 'O', 'T', 'T', 'O', 'S', 'E', 'S'};
+  static constexpr uint32_t kVersion = 1;
+  static constexpr size_t kChecksumSize = sizeof(uint64_t);
+
+  uint64_t size = 0;
+  uint64_t fingerprint = 0;
+  uint32_t context_tokens = 0;
+  uint32_t sink_tokens = 0;
+  int32_t overflow = 0;
+  uint32_t features = 0;  // those that store something with the stream
+
+  void write(ByteWriter* writer) const {
+    writer->put_array(kMagic, sizeof kMagic);
+    writer->put(kVersion);
+    writer->put(uint32_t{0});
+    writer->put(size);
+    writer->put(fingerprint);
+    writer->put(context_tokens);
+    writer->put(sink_tokens);
+    writer->put(overflow);
+    writer->put(features);
+  }
+};
+
+// The numbers of a stream besides the KV sequence, with the sizes of the lists after them.
+struct SavedState::Counts {
+  uint32_t has_pending = 0;
+  int32_t pending = 0;
+  uint64_t token_count = 0;
+  uint64_t answer_start = 0;
+  uint64_t states_begin = 0;
+  uint64_t healing_place = 0;
+  uint32_t healing_size = 0;
+  uint32_t buffered_count = 0;
+  uint32_t rejected_count = 0;
+  uint32_t rejected_attempts = 0;
+  uint32_t reject_newest = 0;
+  int32_t end = 0;
+
+  // Returns whether the numbers are possible.
+  bool read(uint64_t evaluated_count, const SessionParams& params, uint32_t vocabulary, ByteReader* reader) {
+    has_pending = reader->get<uint32_t>();
+    pending = reader->get<int32_t>();
+    answer_start = reader->get<uint64_t>();
+    states_begin = reader->get<uint64_t>();
+    healing_place = reader->get<uint64_t>();
+    healing_size = reader->get<uint32_t>();
+    buffered_count = reader->get<uint32_t>();
+    rejected_count = reader->get<uint32_t>();
+    rejected_attempts = reader->get<uint32_t>();
+    reject_newest = reader->get<uint32_t>();
+    end = reader->get<int32_t>();
+    token_count = evaluated_count + has_pending;
+    const uint64_t capacity = uint64_t{2} * params.context_tokens;
+    return !reader->failed() && has_pending <= 1 &&
+           static_cast<uint32_t>(pending) < (has_pending != 0 ? vocabulary : 1) && answer_start <= token_count &&
+           states_begin <= token_count && token_count - states_begin <= capacity &&
+           (token_count == 0 || states_begin < token_count) && healing_place <= token_count &&
+           healing_size <= kMaxTokenBytes && buffered_count <= TokenBuffer::kCapacity &&
+           buffered_count <= token_count - states_begin && (buffered_count == 0 || buffered_count < token_count) &&
+           rejected_count <= RejectedTokens::kCapacity && rejected_attempts <= RejectedTokens::kMaxAttempts &&
+           reject_newest <= 1 && is_end(end);
+  }
+};
+
+SavedState::Header SavedState::make_header(const Session& session) {
+  const SessionParams& params = session.stream_.params();
+  Header header;
+  header.fingerprint = model_fingerprint(session.stream_.model());
   header.context_tokens = params.context_tokens;
   header.sink_tokens = params.sink_tokens;
   header.overflow = static_cast<int32_t>(params.overflow);
@@ -47,39 +190,28 @@ SavedHeader make_header(const Model& model, const SessionParams& params) {
   return header;
 }
 
-void write_header(const SavedHeader& header, ByteWriter* writer) {
-  writer->put_array(SavedHeader::kMagic, sizeof SavedHeader::kMagic);
-  writer->put(SavedHeader::kVersion);
-  writer->put(uint32_t{0});
-  writer->put(header.size);
-  writer->put(header.fingerprint);
-  writer->put(header.context_tokens);
-  writer->put(header.sink_tokens);
-  writer->put(header.overflow);
-  writer->put(header.features);
-}
-
-Status check_saved(std::span<const uint8_t> bytes, const SavedHeader& expected, Error* error) {
-  if (bytes.size() < kSavedHeaderSize + SavedHeader::kChecksumSize) {
+// Checks the checksum, and the whole header against `expected`.
+Status SavedState::check_header(std::span<const uint8_t> bytes, const Header& expected, Error* error) {
+  if (bytes.size() < kHeaderSize + Header::kChecksumSize) {
     return corrupt("shorter than a saved state's header", bytes.size(), error);
   }
   ByteReader reader(bytes);
-  uint8_t magic[sizeof SavedHeader::kMagic];
+  uint8_t magic[sizeof Header::kMagic];
   reader.get_array(magic, sizeof magic);
-  if (std::memcmp(magic, SavedHeader::kMagic, sizeof magic) != 0) {
+  if (std::memcmp(magic, Header::kMagic, sizeof magic) != 0) {
     return corrupt("not a saved state: its first bytes are not SOTTOSES", 0, error);
   }
   const auto version = reader.get<uint32_t>();
-  if (version != SavedHeader::kVersion) {
+  if (version != Header::kVersion) {
     return fail_at(error, Status::kStateCorrupt, sizeof magic, "version ", version, "; this library reads version ",
-                   SavedHeader::kVersion);
+                   Header::kVersion);
   }
   if (reader.get<uint32_t>() != 0) return corrupt("the header is damaged", 12, error);
   const auto size = reader.get<uint64_t>();
   if (size != bytes.size()) {
     return fail_at(error, Status::kStateCorrupt, bytes.size(), "has ", bytes.size(), " bytes, should have ", size);
   }
-  const size_t hashed = bytes.size() - SavedHeader::kChecksumSize;
+  const size_t hashed = bytes.size() - Header::kChecksumSize;
   ByteReader tail(bytes.subspan(hashed));
   if (tail.get<uint64_t>() != xxhash64(bytes.data(), hashed)) {
     return corrupt("does not have its checksum", hashed, error);
@@ -104,57 +236,157 @@ Status check_saved(std::span<const uint8_t> bytes, const SavedHeader& expected, 
   return mismatch("features", features, expected.features, error);
 }
 
-void write_state(const TokenState& state, ByteWriter* writer) {
-  constexpr uint16_t kKept = TokenState::kGenerated | TokenState::kAnswerEnd | TokenState::kTextEnd;
-  writer->put(state.sampler.mirostat_mu);
-  writer->put(state.sampler.adaptive_sum);
-  writer->put(state.sampler.adaptive_weight);
-  writer->put(state.sampler.top_p_step);
-  writer->put(state.untaken);
-  writer->put(static_cast<uint16_t>(state.flags & kKept));
-}
-
-TokenState read_state(ByteReader* reader) {
-  TokenState state;
-  state.sampler.mirostat_mu = reader->get<float>();
-  state.sampler.adaptive_sum = reader->get<float>();
-  state.sampler.adaptive_weight = reader->get<float>();
-  state.sampler.top_p_step = reader->get<uint32_t>();
-  state.untaken = reader->get<uint16_t>();
-  state.flags = reader->get<uint16_t>();
-  constexpr uint16_t kKept = TokenState::kGenerated | TokenState::kAnswerEnd | TokenState::kTextEnd;
-  if (!std::isfinite(state.sampler.mirostat_mu) || !std::isfinite(state.sampler.adaptive_sum) ||
-      !std::isfinite(state.sampler.adaptive_weight) || (state.flags & ~kKept) != 0 ||
-      state.untaken > StringMatcher::kMaxStringBytes) {
-    reader->fail();
-  }
-  return state;
-}
-
-void write_held(const HeldToken& held, ByteWriter* writer) {
-  writer->put(held.log_probability);
-  writer->put(held.sampled_log_probability);
-  writer->put(held.alternative_count);
-  for (size_t i = 0; i < held.alternative_count; ++i) {
-    writer->put(held.alternatives[i].token);
-    writer->put(held.alternatives[i].log_probability);
+void SavedState::write(const Session& session, ByteWriter* writer) {
+  const TokenStream& stream = session.stream_;
+  const TextOutput& output = session.output_;
+  const TokenStates& states = stream.states();
+  KvSequenceImage::write(stream.kv(), stream.model().config(), writer);
+  writer->put(uint32_t{stream.has_pending_ ? 1u : 0u});
+  writer->put(stream.has_pending_ ? stream.pending_ : 0);
+  writer->put(stream.answer_start_);
+  writer->put(states.begin());
+  writer->put(output.healing_.place());
+  writer->put(static_cast<uint32_t>(output.healing_.bytes().size()));
+  writer->put(static_cast<uint32_t>(output.buffer_.size()));
+  writer->put(static_cast<uint32_t>(output.rejected_.all().size()));
+  writer->put(output.rejected_.attempts());
+  writer->put(uint32_t{output.reject_newest_ ? 1u : 0u});
+  writer->put(static_cast<int32_t>(output.end_));
+  writer->put_array(output.healing_.bytes().data(), output.healing_.bytes().size());
+  for (uint64_t i = states.begin(); i < stream.token_count(); ++i) write_state(states[i], writer);
+  for (size_t i = 0; i < output.buffer_.size(); ++i) write_buffered(output.buffer_[i], writer);
+  for (const RejectedTokens::Rejection& rejection : output.rejected_.all()) {
+    writer->put(rejection.place);
+    writer->put(rejection.token);
   }
 }
 
-void read_held(uint32_t vocabulary_size, ByteReader* reader, HeldToken* held) {
-  held->log_probability = reader->get<float>();
-  held->sampled_log_probability = reader->get<float>();
-  held->alternative_count = reader->get<uint32_t>();
-  held->elapsed_ns = 0;
-  if (held->alternative_count > kMaxAlternatives) {
-    held->alternative_count = 0;
-    reader->fail();
+size_t SavedState::size(const Session& session) {
+  ByteWriter measure(nullptr);
+  write(session, &measure);
+  return kHeaderSize + measure.size() + Header::kChecksumSize;
+}
+
+void SavedState::save(const Session& session, uint8_t* bytes) {
+  Header header = make_header(session);
+  header.size = size(session);
+  ByteWriter writer(bytes);
+  header.write(&writer);
+  write(session, &writer);
+  writer.put(xxhash64(bytes, writer.size()));
+}
+
+Status SavedState::restore(std::span<const uint8_t> bytes, Session* session, Error* error) {
+  SOTTO_TRY(check_header(bytes, make_header(*session), error));
+  const auto body = bytes.subspan(kHeaderSize).first(bytes.size() - kHeaderSize - Header::kChecksumSize);
+  ByteReader verifier(body);
+  if (!verify(*session, &verifier) || verifier.failed() || verifier.rest() != 0) {
+    return fail(error, Status::kStateCorrupt, "the saved state contradicts itself");
   }
-  for (size_t i = 0; i < held->alternative_count; ++i) {
-    held->alternatives[i].token = reader->get<int32_t>();
-    held->alternatives[i].log_probability = reader->get<float>();
-    if (static_cast<uint32_t>(held->alternatives[i].token) >= vocabulary_size) reader->fail();
+  session->reset();
+  ByteReader reader(body);
+  read(&reader, session);
+  return Status::kOk;
+}
+
+// Reads everything as read() would, and changes nothing.
+bool SavedState::verify(const Session& session, ByteReader* reader) {
+  const TokenStream& stream = session.stream_;
+  const uint32_t vocabulary = stream.model().config().vocabulary_size;
+  KvSequencePosition position;
+  Counts saved;
+  if (!KvSequenceImage::verify(stream.kv(), stream.model().config(), reader, &position)) return false;
+  if (!saved.read(position.token_count, stream.params(), vocabulary, reader)) return false;
+  char healed[kMaxTokenBytes];
+  reader->get_array(healed, saved.healing_size);
+  if (saved.healing_size > 0 && stream.model().tokenizer() == nullptr) return false;
+  for (uint64_t i = saved.states_begin; i < saved.token_count && !reader->failed(); ++i) {
+    const TokenState state = read_state(reader);
+    const bool is_buffered = i + saved.buffered_count >= saved.token_count;
+    if (is_buffered && !state.has(TokenState::kGenerated)) return false;
   }
+  for (uint32_t i = 0; i < saved.buffered_count && !reader->failed(); ++i) {
+    BufferedToken buffered;
+    read_buffered(vocabulary, reader, &buffered);
+  }
+  uint64_t before = 0;
+  for (uint32_t i = 0; i < saved.rejected_count && !reader->failed(); ++i) {
+    const auto at = reader->get<uint64_t>();
+    if (at < before || at > saved.token_count) return false;
+    if (reader->get<uint32_t>() >= vocabulary) return false;
+    before = at;
+  }
+  return true;
+}
+
+// Reads into a session that has been reset.
+void SavedState::read(ByteReader* reader, Session* session) {
+  TokenStream& stream = session->stream_;
+  TextOutput& output = session->output_;
+  const ModelConfig& config = stream.model().config();
+  KvSequenceImage::read(&stream.kv(), config, reader);
+  Counts saved;
+  saved.read(stream.kv().token_count(), stream.params(), config.vocabulary_size, reader);
+  stream.has_pending_ = saved.has_pending != 0;
+  stream.pending_ = saved.pending;
+  stream.answer_start_ = saved.answer_start;
+  stream.answer_begin_ns_ = monotonic_ns();
+  char healed[kMaxTokenBytes];
+  reader->get_array(healed, saved.healing_size);
+  output.healing_.restore({healed, saved.healing_size}, saved.healing_place);
+  stream.states_.drop_before(saved.states_begin);
+  for (uint64_t i = saved.states_begin; i < saved.token_count; ++i) {
+    stream.states_.set(i, read_state(reader));
+  }
+  for (uint32_t i = 0; i < saved.buffered_count; ++i) {
+    BufferedToken& buffered = output.buffer_.push();
+    read_buffered(config.vocabulary_size, reader, &buffered);
+    buffered.token = stream.token_at(saved.token_count - saved.buffered_count + i);
+  }
+  RejectedTokens::Rejection rejections[RejectedTokens::kCapacity];
+  for (uint32_t i = 0; i < saved.rejected_count; ++i) {
+    const auto at = reader->get<uint64_t>();
+    rejections[i] = {at, reader->get<int32_t>()};
+  }
+  output.rejected_.restore({rejections, saved.rejected_count}, saved.rejected_attempts);
+  output.reject_newest_ = saved.reject_newest != 0;
+  output.end_ = static_cast<Status>(saved.end);
+  output.rebuild();
+}
+
+Status SavedState::fork(const Session& from, Session* to, Error* error) {
+  if (&from == to) return fail(error, Status::kInvalidArgument, "to is the session itself");
+  const Header own = make_header(*to);
+  const Header other = make_header(from);
+  if (own.fingerprint != other.fingerprint) {
+    return fail(error, Status::kInvalidArgument, "to is a session of another model");
+  }
+  if (own.context_tokens != other.context_tokens || own.sink_tokens != other.sink_tokens ||
+      own.overflow != other.overflow || own.features != other.features) {
+    return fail(error, Status::kInvalidArgument, "context_tokens, sink_tokens, overflow or features of the two differ");
+  }
+  to->reset();
+  const TokenStream& source = from.stream_;
+  TokenStream& stream = to->stream_;
+  KvSequenceImage::copy(source.kv(), source.model().config(), &stream.kv());
+  stream.has_pending_ = source.has_pending_;
+  stream.pending_ = source.pending_;
+  stream.answer_start_ = source.answer_start_;
+  stream.answer_begin_ns_ = source.answer_begin_ns_;
+  stream.states_.drop_before(source.states_.begin());
+  for (uint64_t i = source.states_.begin(); i < source.token_count(); ++i) {
+    stream.states_.set(i, source.states_[i]);
+  }
+  stream.states_.clear_flag(TokenState::kConstrained, stream.token_count());
+  stream.states_.clear_flag(TokenState::kGuided, stream.token_count());
+  TextOutput& output = to->output_;
+  output.healing_ = from.output_.healing_;
+  output.buffer_ = from.output_.buffer_;
+  output.rejected_ = from.output_.rejected_;
+  output.reject_newest_ = from.output_.reject_newest_;
+  output.end_ = from.output_.end_;
+  output.rebuild();
+  return Status::kOk;
 }
 
 }  // namespace sotto

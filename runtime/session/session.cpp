@@ -1,15 +1,16 @@
 #include "runtime/session/session.h"
 
 #include <algorithm>
+#include <limits>
 #include <new>
 
 #include "runtime/base/clock.h"
-#include "runtime/session/dola.h"
+#include "runtime/session/scoring.h"
 
 namespace sotto {
 namespace {
 
-// Set aside for the object itself, on every platform: memory sizes are part of the API.
+// The space for the object itself, the same on every platform, because memory sizes are part of the API.
 constexpr size_t kSessionBytes = 40960;
 static_assert(sizeof(Session) <= kSessionBytes);
 
@@ -54,53 +55,8 @@ Status resolve_sequences(const ModelConfig& config, SessionParams* params, Error
   return Status::kOk;
 }
 
-KvSequenceParams context_params(const SessionParams& params) {
-  return {params.context_tokens,
-          params.batch_tokens,
-          params.sink_tokens,
-          params.overflow,
-          params.sequence_count,
-          params.sequence_tokens,
-          params.features & (kFeatureHiddenHistory | kFeatureDola),
-          params.draft_tokens};
-}
-
-std::span<const char> token_bytes(const void* tokenizer, int32_t token) {
-  return static_cast<const TokenizerView*>(tokenizer)->bytes_of(static_cast<uint32_t>(token));
-}
-
-SamplerShape sampler_shape(const Model& model, const SessionParams& params) {
-  SamplerShape shape;
-  shape.vocabulary_size = model.config().vocabulary_size;
-  shape.end_token = model.config().end_of_text_token;
-  shape.list_bytes = params.list_bytes;
-  shape.history_capacity = params.context_tokens;
-  if (model.tokenizer() != nullptr) shape.bytes = {model.tokenizer(), token_bytes};
-  return shape;
-}
-
-StopShape stop_shape(const Model& model, const SessionParams& params) {
-  return {model.config().vocabulary_size, params.context_tokens, model.tokenizer() != nullptr, params.list_bytes};
-}
-
-}  // namespace
-
-// Where the session's parts are.
-struct Session::Layout {
-  Session* session;
-  KvSequence context;
-  Beams beams;
-  uint8_t* sampler;
-  Stops stops;
-  TokenStates states;
-  uint64_t* mask_words;
-  float* mixed_logits;
-  Search search;
-  Speculation speculation;
-};
-
-// Checks the parameters and puts the defaults in place.
-Status Session::resolve(const Model& model, const SessionParams& given, SessionParams* params, Error* error) {
+// Validates the parameters and resolves the defaults.
+Status resolve(const Model& model, const SessionParams& given, SessionParams* params, Error* error) {
   const uint32_t most = model.config().position_count;
   *params = given;
   if (params->context_tokens == 0) params->context_tokens = most;
@@ -115,29 +71,72 @@ Status Session::resolve(const Model& model, const SessionParams& given, SessionP
   return resolve_overflow(params, error);
 }
 
-// Places the session's parts, one after the other; over an empty arena it only measures.
-size_t Session::lay_out(const Model& model, const SessionParams& params, Arena arena, Layout* layout) {
-  const size_t vocabulary = model.config().vocabulary_size;
-  const bool mixes = (params.features & (kFeatureGuide | kFeatureDola)) != 0;
-  layout->session = reinterpret_cast<Session*>(arena.take<uint8_t>(kSessionBytes));
-  layout->context.layout(arena, model.config(), context_params(params));
-  layout->beams.layout(arena, params.sequence_count, params.sequence_tokens,
-                       layout->session == nullptr ? nullptr : &layout->session->context_);
-  layout->sampler = arena.take<uint8_t>(Sampler::memory_size(vocabulary, params.list_bytes, params.context_tokens));
-  layout->stops.place(stop_shape(model, params), &arena);
-  layout->states.place(params.context_tokens, &arena);
-  layout->mask_words = arena.take<uint64_t>(TokenMask::word_count(vocabulary));
-  layout->mixed_logits = arena.take<float>(mixes ? vocabulary : 0);
-  layout->search.lay_out({params.sequence_count, params.sequence_tokens}, &arena);
-  layout->speculation.place(params.context_tokens, params.draft_tokens, &arena);
-  return arena.overflowed() ? 0 : arena.size();
+// Lays out the memory of the parts.
+void layout(Arena& arena, const Model& model, const SessionParams& params, TokenStream& stream, Stops& stops,
+            Decoder& decoder, Drafting& drafting, Beams& beams, Search& search) {
+  stream.layout(arena, model, params);
+  decoder.layout(arena, model, params);
+  stops.layout(
+      arena, {model.config().vocabulary_size, params.context_tokens, model.tokenizer() != nullptr, params.list_bytes});
+  beams.layout(arena, params.sequence_count, params.sequence_tokens, &stream.kv());
+  search.layout(arena, {params.sequence_count, params.sequence_tokens});
+  drafting.layout(arena, params.context_tokens, params.draft_tokens);
 }
+
+bool is_failure(Status status) { return static_cast<int32_t>(status) < 0; }
+
+// The callbacks of a search, over the parts that know the text.
+struct SearchText {
+  const Stops* stops;
+  const TokenStream* stream;
+
+  static bool is_stop_token(const void* self, int32_t token) {
+    return static_cast<const SearchText*>(self)->stops->is_stop_token(token);
+  }
+  static bool completes_stop_string(const void* self, int32_t token, SequenceText* text) {
+    const auto& search = *static_cast<const SearchText*>(self);
+    const StringMatcher& strings = search.stops->stop_strings();
+    char characters[TextStream::kTokenTextBytes];
+    const size_t size = text->characters.append(search.stream->bytes_of(token), characters);
+    for (size_t i = 0; i < size; ++i) {
+      text->stop_state = strings.step(text->stop_state, characters[i]);
+      if (strings.matched(text->stop_state) != 0) return true;
+    }
+    return false;
+  }
+};
+
+// Banned strings are not among them, because sequences that share KV slots cannot be rewound.
+SearchStops search_stops(const SearchText& text, const TextMark& mark) {
+  const Stops& given = *text.stops;
+  SearchStops stops;
+  stops.self = &text;
+  stops.is_token = SearchText::is_stop_token;
+  stops.token_count = given.stop_token_count();
+  if (!given.stop_strings().empty()) stops.completes_string = SearchText::completes_stop_string;
+  stops.text = {mark.stop, mark.characters};
+  stops.max_tokens = given.max_tokens();
+  stops.max_time_ns = given.max_time_ns();
+  stops.repetition_limit = given.repetition_limit();
+  stops.repetition_window = given.repetition_window();
+  return stops;
+}
+
+}  // namespace
 
 Status Session::memory_size(const Model& model, const SessionParams& given, size_t* size, Error* error) {
   SessionParams params;
   SOTTO_TRY(resolve(model, given, &params, error));
-  Layout layout;
-  *size = lay_out(model, params, Arena(), &layout);
+  TokenStream stream;
+  Stops stops;
+  Decoder decoder;
+  Drafting drafting;
+  Beams beams;
+  Search search;
+  Arena measure;
+  measure.take<uint8_t>(kSessionBytes);
+  layout(measure, model, params, stream, stops, decoder, drafting, beams, search);
+  *size = measure.overflowed() ? 0 : measure.size();
   if (*size != 0) return Status::kOk;
   return fail(error, Status::kInvalidArgument, "context_tokens: the session is larger than the address space");
 }
@@ -159,138 +158,290 @@ Status Session::init(const Model& model, const SessionParams& given, void* memor
     pool = create_thread_pool(params.thread_count, params.has_executor ? &params.executor : nullptr);
     if (pool == nullptr) {
       return fail(error, Status::kThreadsUnavailable,
-                  threads_available() ? "the threads could not be made"
+                  threads_available() ? "the threads could not be created"
                                       : "thread_count: this library is built without threads");
     }
   }
-  Layout layout;
-  lay_out(model, params, Arena(memory), &layout);
-  const Status status = layout.context.init(model, pool, error);
+  Arena arena(memory);
+  auto* session = new (arena.take<uint8_t>(kSessionBytes)) Session;
+  layout(arena, model, params, session->stream_, session->stops_, session->decoder_, session->drafting_,
+         session->beams_, session->search_);
+  const Status status = session->stream_.init(pool, error);
   if (status != Status::kOk) {
     destroy_thread_pool(pool);
     return status;
   }
-  auto* session = new (layout.session) Session;
-  session->model_ = &model;
-  session->params_ = params;
   session->pool_ = pool;
-  session->context_ = layout.context;
-  session->beams_ = layout.beams;
-  session->memory_bytes_ = needed;
-  session->sampler_.init(model.kernels(), sampler_shape(model, params), layout.sampler);
-  session->stops_ = layout.stops;
-  session->states_ = layout.states;
-  session->mask_words_ = layout.mask_words;
-  session->mixed_logits_ = layout.mixed_logits;
-  session->search_ = layout.search;
-  session->speculation_ = layout.speculation;
-  SpeculationParams speculation;
-  speculation.sources = 0;
-  SOTTO_TRY(session->set_speculation(speculation, error));
+  session->decoder_.init(&session->stops_, &session->stream_, &session->output_, &session->cancellation_);
+  session->drafting_.init(&session->decoder_, &session->stream_, &session->output_, &session->cancellation_);
   *out = session;
   return Status::kOk;
 }
 
 void Session::deinit() {
   if (guide_ != nullptr) guide_->guided_ = nullptr;
-  if (guided_ != nullptr) guided_->lose_guide();
-  if (drafted_ != nullptr) drafted_->lose_drafter();
-  lose_drafter();
+  if (guided_ != nullptr) guided_->drop_guide();
+  if (drafted_ != nullptr) drafted_->drop_drafter();
+  drop_drafter();
   destroy_thread_pool(pool_);
   pool_ = nullptr;
 }
 
-uint64_t Session::kv_bytes() const {
-  const ModelConfig& config = model_->config();
-  return KvRing::byte_size({config.layer_count, config.head_count, config.head_size, params_.context_tokens,
-                            params_.sink_tokens, params_.sequence_count * params_.sequence_tokens});
-}
-
 SessionTimings Session::timings() const {
-  SessionTimings timings = timings_;
-  timings.reanchor = context_.reanchor_timings;
+  SessionTimings timings = stream_.timings;
+  timings.reanchor = stream_.kv().reanchor_timings;
   return timings;
 }
 
 void Session::reset_timings() {
-  timings_ = {};
-  context_.reanchor_timings = {};
-  speculation_.info = {};
-}
-
-std::span<const char> Session::bytes_of(int32_t token) const {
-  const TokenizerView* tokenizer = model_->tokenizer();
-  if (tokenizer == nullptr) return {"", size_t{0}};
-  return tokenizer->bytes_of(static_cast<uint32_t>(token));
+  stream_.timings = {};
+  stream_.kv().reanchor_timings = {};
+  drafting_.info = {};
 }
 
 Status Session::set_sampler(const SamplerParams& params, Error* error) {
-  SOTTO_TRY(check_dola(params, *model_, params_.features, error));
-  SOTTO_TRY(sampler_.set_params(params, error));
-  // Those that a ring cannot take back come out as they were drawn.
-  (void)take_back_held();
-  if (token_count() > 0) states_[token_count() - 1].sampler = sampler_.initial_state();
+  SOTTO_TRY(decoder_.set_sampler(params, error));
+  // Buffered tokens that cannot be rolled back are emitted as they were drawn.
+  (void)output_.roll_back();
+  if (token_count() > 0) stream_.states()[token_count() - 1].sampler = decoder_.sampler().initial_state();
   return Status::kOk;
 }
 
 Status Session::set_stops(const StopParams& params, Error* error) {
   SOTTO_TRY(stops_.set(params, error));
-  // Tokens that a ring cannot take back stay held, and come out whatever is banned now.
-  (void)take_back_held();
-  if (token_count() > 0) rebuild_text(handed_out());
-  hold_text_again();
+  // Buffered tokens that cannot be rolled back are emitted even if they are banned now.
+  (void)output_.roll_back();
+  output_.rebuild();
   return Status::kOk;
 }
 
 Status Session::set_constraint(const TokenConstraint* constraint) {
-  const Status status = take_back_held();
+  const Status status = output_.roll_back();
   if (status != Status::kOk && constraint != nullptr) return status;
-  constraint_ = constraint == nullptr ? TokenConstraint() : *constraint;
-  if (constraint != nullptr) constraint_.mark_start(constraint_.self);
-  lost_ = Status::kOk;
-  constrained_count_ = 0;
-  states_.clear_flag(TokenState::kConstrained, token_count());
+  stream_.set_constraint(constraint == nullptr ? TokenConstraint() : *constraint);
   return Status::kOk;
 }
 
 Status Session::set_guide(Session* guide, const GuideParams& params, Error* error) {
+  const auto invalid = [&](auto... parts) { return fail(error, Status::kInvalidArgument, parts...); };
   if (guide != nullptr) {
     SOTTO_TRY(check_guide(params, error));
-    if ((params_.features & kFeatureGuide) == 0) {
-      return fail(error, Status::kInvalidState, "features: the session has no memory for a guide");
+    if ((stream_.params().features & kFeatureGuide) == 0) {
+      return fail(error, Status::kInvalidState, "features: the session was created without SOTTO_FEATURE_GUIDE");
     }
-    if (guide == this) return fail(error, Status::kInvalidArgument, "guide is the session itself");
-    if (guide->guide_ != nullptr || guided_ != nullptr) {
-      return fail(error, Status::kInvalidArgument, "guide: a guide cannot be guided");
-    }
-    if (guide->guided_ != nullptr && guide->guided_ != this) {
-      return fail(error, Status::kInvalidArgument, "guide already guides another session");
-    }
-    const uint32_t own = model_->config().vocabulary_size;
-    const uint32_t other = guide->model_->config().vocabulary_size;
-    if (own != other) {
-      return fail(error, Status::kInvalidArgument, "guide: vocabulary_size is ", other, ", the session's ", own);
-    }
-    if (guide->drafted_ != nullptr) {
-      return fail(error, Status::kInvalidArgument, "guide drafts for a session");
-    }
-    SOTTO_TRY(guide->take_back_held(error));
+    if (guide == this) return invalid("guide is the session itself");
+    if (guide->guide_ != nullptr || guided_ != nullptr) return invalid("guide: a guide cannot be guided itself");
+    if (guide->guided_ != nullptr && guide->guided_ != this) return invalid("guide already guides another session");
+    const uint32_t own = stream_.model().config().vocabulary_size;
+    const uint32_t other = guide->stream_.model().config().vocabulary_size;
+    if (own != other) return invalid("guide: vocabulary_size is ", other, "; the session's is ", own);
+    if (guide->drafted_ != nullptr) return invalid("guide drafts for a session");
+    SOTTO_TRY(guide->output_.roll_back(error));
   }
-  const Status status = take_back_held(error);
+  const Status status = output_.roll_back(error);
   if (status != Status::kOk && guide != nullptr) return status;
   if (guide_ != nullptr) guide_->guided_ = nullptr;
-  lose_guide();
   guide_ = guide;
   if (guide_ != nullptr) guide_->guided_ = this;
-  guide_params_ = params;
-  lost_ = Status::kOk;
+  stream_.set_guide(guide == nullptr ? nullptr : &guide->stream_);
+  decoder_.set_guide_params(params);
   return Status::kOk;
 }
 
-void Session::lose_guide() {
+void Session::drop_guide() {
   guide_ = nullptr;
-  guided_count_ = 0;
-  states_.clear_flag(TokenState::kGuided, token_count());
+  stream_.set_guide(nullptr);
+}
+
+Status Session::set_speculation(const SpeculationParams& params, Error* error) {
+  const auto invalid = [&](auto... parts) { return fail(error, Status::kInvalidArgument, parts...); };
+  Session* drafter = (params.sources & kDraftSession) != 0 ? params.draft_session : nullptr;
+  if (params.sources != 0) SOTTO_TRY(drafting_.check(params, error));
+  if (drafter != nullptr) {
+    if (drafter == this) return invalid("draft_session is the session itself");
+    if (drafter->guide_ != nullptr || drafter->guided_ != nullptr || drafter->drafter_ != nullptr) {
+      return invalid("draft_session has a guide or a draft session, or is a guide");
+    }
+    if (drafter->drafted_ != nullptr && drafter->drafted_ != this) {
+      return invalid("draft_session drafts for another session");
+    }
+    if (drafted_ != nullptr) return invalid("draft_session: the session drafts for another");
+    const uint32_t own = stream_.model().config().vocabulary_size;
+    const uint32_t other = drafter->stream_.model().config().vocabulary_size;
+    if (own != other) return invalid("draft_session: vocabulary_size is ", other, "; the session's is ", own);
+  }
+  drop_drafter();
+  if (drafter != nullptr) {
+    drafter_ = drafter;
+    drafter_->drafted_ = this;
+    drafter_->reset();
+  }
+  drafting_.set_params(params, drafter == nullptr ? nullptr : &drafter->stream_);
+  return Status::kOk;
+}
+
+void Session::drop_drafter() {
+  if (drafter_ == nullptr) return;
+  drafter_->drafted_ = nullptr;
+  drafter_->reset();
+  drafter_ = nullptr;
+  drafting_.drop_drafter();
+}
+
+void Session::reset() {
+  stream_.clear();
+  output_.clear();
+}
+
+// Begins an answer after `tokens`, which `evaluate` appends to the stream.
+template <typename Evaluate>
+Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evaluate) {
+  const uint32_t vocabulary = stream_.model().config().vocabulary_size;
+  for (const int32_t token : tokens) {
+    if (static_cast<uint32_t>(token) >= vocabulary) return Status::kInvalidArgument;
+  }
+  if (!tokens.empty()) {
+    output_.drop_buffered();
+    const SessionParams& params = stream_.params();
+    if (params.overflow == Overflow::kStop && token_count() + tokens.size() > params.context_tokens) {
+      return Status::kStopContextFull;
+    }
+    SOTTO_TRY(stream_.evaluate(&cancellation_));
+    output_.clear();
+    // The text ends here even if the evaluation is cancelled before its first token.
+    if (token_count() > 0) stream_.states()[token_count() - 1].flags |= TokenState::kTextEnd;
+  }
+  const uint64_t first = output_.emitted_count();
+  Status status;
+  {
+    Stopwatch stopwatch(&stream_.timings.prefill_ns);
+    status = evaluate(first);
+  }
+  stream_.begin_answer(first, output_.emitted_count(), decoder_.sampler().initial_state());
+  return cancellation_.consume(status);
+}
+
+Status Session::prefill(std::span<const int32_t> tokens) {
+  return evaluate_prompt(tokens, [&](uint64_t) { return stream_.kv().append(tokens, cancellation_.flag()); });
+}
+
+Status Session::score(std::span<const int32_t> tokens, float* log_probabilities, ScoreResult* score) {
+  *score = {};
+  score->perplexity = std::numeric_limits<double>::quiet_NaN();
+  return evaluate_prompt(tokens, [&](uint64_t first) {
+    return score_tokens(tokens, /*has_context=*/first > 0, &stream_, &cancellation_, log_probabilities, score);
+  });
+}
+
+Status Session::embed(std::span<const int32_t> tokens, Pooling pooling, float* embedding) {
+  if (tokens.empty()) return Status::kInvalidArgument;
+  if (pooling != Pooling::kLast && pooling != Pooling::kMean) return Status::kInvalidArgument;
+  return evaluate_prompt(tokens,
+                         [&](uint64_t) { return embed_tokens(tokens, pooling, &stream_, &cancellation_, embedding); });
+}
+
+Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, PieceFunction on_piece,
+                         void* user_data) {
+  if (!prompt.empty()) SOTTO_TRY(prefill(prompt));
+  (void)output_.roll_back();                           // buffered tokens were drawn without this call's limit
+  const uint64_t outer_limit = decoder_.call_limit();  // of a call that contains this one
+  const uint64_t generated = output_.emitted_count() - stream_.answer_start();
+  decoder_.set_call_limit(generated + std::min(max_tokens, UINT64_MAX - generated));
+  Status status = Status::kOk;
+  while (status == Status::kOk) {
+    status = next();
+    if (is_failure(status) || on_piece == nullptr) continue;
+    if (status != Status::kOk && piece_.text_size == 0) continue;
+    if (on_piece(user_data, piece_) != 0 && status == Status::kOk) status = Status::kStopCallback;
+  }
+  decoder_.set_call_limit(outer_limit);
+  output_.forget_stop(Status::kStopMaxTokens);  // the buffered tokens may go on after this call
+  return status;
+}
+
+Status Session::next() {
+  constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
+  piece_ = {"", 0, -1, kUnknown, kUnknown, 0, nullptr, "", 0, 0};
+  if (token_count() == 0) return Status::kInvalidState;
+  SOTTO_TRY(stream_.guide_status());
+  if (cancellation_.take()) return output_.flush(Status::kStopCancelled, &piece_);
+  while (!output_.is_ready()) {
+    const Status status = decode_token();
+    if (is_failure(status)) return status;
+    if (status == Status::kStopCancelled) return output_.flush(status, &piece_);
+    if (status != Status::kOk) output_.end_text(status);
+  }
+  return output_.emit(&piece_);
+}
+
+// Appends one more token to the stream and the output, or returns why there is none.
+Status Session::decode_token() {
+  const uint64_t begin_ns = monotonic_ns();
+  SOTTO_TRY(decoder_.check_limits());
+  if constexpr (kHasSpeculation) SOTTO_TRY(drafting_.evaluate_ahead());
+  SampledToken sampled;
+  TokenState state;
+  SOTTO_TRY(decoder_.decode(&sampled, &state.sampler));
+  SOTTO_TRY(stream_.push(sampled.token, output_.hidden_bytes(sampled.token), state));
+  decoder_.describe(sampled, &output_.buffer(sampled.token));
+  output_.add_text(begin_ns);
+  return Status::kOk;
+}
+
+Status Session::logits(std::span<const float>* logits) {
+  if (token_count() == 0) return Status::kInvalidState;
+  SOTTO_TRY(stream_.evaluate_logits(&cancellation_));
+  *logits = stream_.kv().logits();
+  return Status::kOk;
+}
+
+Status Session::hidden(std::span<const float>* hidden) {
+  if (token_count() == 0) return Status::kInvalidState;
+  SOTTO_TRY(stream_.evaluate(&cancellation_));
+  KvSequence& kv = stream_.kv();
+  SOTTO_TRY(cancellation_.consume(kv.ensure_last_row(cancellation_.flag())));
+  *hidden = kv.forward().final_states(kv.batch_row_count() - 1, 1);
+  return Status::kOk;
+}
+
+Status Session::search(const SearchParams& params, std::span<const SearchSequence>* sequences, Error* error) {
+  const Model& model = stream_.model();
+  if (stream_.params().sequence_count == 0) {
+    return fail(error, Status::kInvalidState, "the session was created with sequence_count 0");
+  }
+  if (token_count() == 0) {
+    return fail(error, Status::kInvalidState, "the session has no tokens: prefill it first");
+  }
+  if (guide_ != nullptr) {
+    return fail(error, Status::kInvalidState, "a search cannot use a guide: remove the session's guide first");
+  }
+  if (!output_.healing().is_over()) {
+    return fail(error, Status::kInvalidState, "token healing of the prompt is not finished");
+  }
+  if (!stops_.banned_strings().empty()) {
+    return fail(error, Status::kInvalidArgument, "banned_strings is not supported in a search");
+  }
+  const SearchText text = {&stops_, &stream_};
+  const uint32_t vocabulary = model.config().vocabulary_size;
+  SearchInput input;
+  input.model = SequenceModel(&beams_, (stream_.params().features & kFeatureHiddenHistory) != 0);
+  input.kernels = &model.kernels();
+  input.sampler = &decoder_.sampler();
+  input.constraint = stream_.constraint().mask == nullptr ? nullptr : &stream_.constraint();
+  input.cancelled = &cancellation_.flag();
+  input.end_token = model.config().end_of_text_token;
+  input.stops = search_stops(text, output_.mark());
+  input.token_count = token_count();
+  SOTTO_TRY(search_.check(input, vocabulary, params, error));
+  SOTTO_TRY(output_.roll_back(error));
+  SOTTO_TRY(stream_.evaluate_logits(&cancellation_));
+  const SampleInput next = decoder_.sample_input();
+  input.sampler_state = stream_.states()[token_count() - 1].sampler;
+  input.history = next.history;
+  input.token_count = token_count();
+  input.generated_count = next.generated_count;
+  input.stops = search_stops(text, output_.mark());
+  return cancellation_.consume(search_.run(input, vocabulary, params, sequences, error));
 }
 
 }  // namespace sotto

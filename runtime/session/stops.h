@@ -1,5 +1,4 @@
-// What ends a text, and what may not be in it: the caller's settings, copied and made ready
-// to match.
+// The settings that end a text or ban strings from it, copied from the caller and prepared for matching.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +7,7 @@
 
 #include "runtime/base/arena.h"
 #include "runtime/base/status.h"
-#include "runtime/session/string_matcher.h"
+#include "runtime/sampling/sampler_params.h"
 
 namespace sotto {
 
@@ -24,7 +23,7 @@ struct StopParams {
   std::span<const TextView> banned_strings;
 };
 
-// What the session can have stops for.
+// The limits of a session for its stops.
 struct StopShape {
   uint32_t vocabulary_size = 0;
   uint32_t context_tokens = 0;
@@ -32,12 +31,53 @@ struct StopShape {
   size_t list_bytes = 0;
 };
 
+// Finds any string of a list in a text that arrives byte by byte, in time linear in the text (Aho and Corasick 1975,
+// "Efficient String Matching"). The automaton lies in memory of the caller, and its state is one small number.
+class StringMatcher {
+ public:
+  using State = uint16_t;  // 0: no string has begun
+
+  static constexpr size_t kMaxStringBytes = 1024;
+  static constexpr size_t kMaxTotalBytes = 65534;
+
+  // Returns the memory that build() needs. The strings have at most kMaxTotalBytes in total.
+  static size_t memory_size(std::span<const TextView> strings);
+
+  // `memory` has memory_size() bytes and is aligned to 2. No string is empty.
+  void build(std::span<const TextView> strings, void* memory);
+
+  bool empty() const { return nodes_ == nullptr; }
+  State step(State state, char byte) const;
+
+  // Returns the length of the longest end of the text that may begin a string.
+  size_t held(State state) const { return empty() ? 0 : nodes_[state].depth; }
+  // Returns the size of the longest string that ends here, or 0.
+  size_t matched(State state) const { return empty() ? 0 : nodes_[state].matched; }
+
+ private:
+  struct Node {
+    uint16_t first_child;
+    uint16_t next_sibling;
+    uint16_t fail;  // the node of the longest proper suffix that is in the trie
+    uint16_t depth;
+    uint16_t matched;
+    uint16_t next_in_order;
+    char byte;
+  };
+
+  uint16_t child_of(uint16_t node, char byte) const;
+  void insert(const TextView& string);
+  void link();
+
+  Node* nodes_ = nullptr;
+  uint16_t node_count_ = 0;
+};
+
 class Stops {
  public:
-  // Takes the memory of the lists from `arena`, which may only measure.
-  void place(const StopShape& shape, Arena* arena);
+  void layout(Arena& arena, const StopShape& shape);
 
-  // Checks and takes the parameters; on failure the old ones stay.
+  // Validates and copies the parameters. On failure the old ones stay.
   Status set(const StopParams& params, Error* error);
 
   bool includes_stop_text() const { return include_stop_text_; }

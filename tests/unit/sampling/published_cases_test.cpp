@@ -8,7 +8,7 @@
 
 #include "runtime/sampling/stages/temperature.h"
 #include "runtime/sampling/stages/truncation.h"
-#include "runtime/session/guide.h"
+#include "runtime/session/contrast.h"
 #include "tests/unit/sampling/published_process.h"
 #include "tests/unit/sampling/workbench.h"
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-#include "runtime/search/similarity.h"
+#include "runtime/search/sample_search.h"
 #include "tests/unit/search/search_bench.h"
 
 namespace sotto {

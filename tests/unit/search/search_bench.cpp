@@ -81,9 +81,9 @@ SamplerParams plain_sampler() {
 
 SearchBench::SearchBench(uint32_t vocabulary, const SearchShape& shape, int32_t end_token) : vocabulary_(vocabulary) {
   Arena measure;
-  Search().lay_out(shape, &measure);
+  Search().layout(measure, shape);
   Arena arena(align(search_storage_, measure.size()));
-  search_.lay_out(shape, &arena);
+  search_.layout(arena, shape);
   constexpr size_t kListBytes = 4096;
   SamplerShape sampler_shape = {};
   sampler_shape.vocabulary_size = vocabulary;

@@ -63,14 +63,14 @@ TEST_P(Allocations, None) {
         });
       }
     }
-    std::vector<uint8_t> bytes(session->saved_size());
+    std::vector<uint8_t> bytes(SavedState::size(*session));
     expect_none("save", [&] {
-      session->save(bytes.data());
+      SavedState::save(*session, bytes.data());
       return Status::kOk;
     });
     expect_none("set_guide", [&] { return session->set_guide(nullptr, {}, nullptr); });
-    expect_none("restore", [&] { return session->restore(bytes, nullptr); });
-    expect_none("fork", [&] { return Session::fork(*session, forked.get(), nullptr); });
+    expect_none("restore", [&] { return SavedState::restore(bytes, session.get(), nullptr); });
+    expect_none("fork", [&] { return SavedState::fork(*session, forked.get(), nullptr); });
     expect_none("next", [&] { return forked->next(); });
     expect_none("reset", [&] {
       session->reset();

@@ -4,9 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/session/draft_lookup.h"
-#include "runtime/session/draft_pace.h"
-#include "runtime/session/draft_pool.h"
+#include "runtime/session/drafting.h"
 #include "tests/unit/transformer/test_model.h"
 
 namespace sotto {
@@ -86,10 +84,10 @@ TEST(DraftLookup, FindsTheLatestOfTheLongestMatches) {
 TEST(DraftPool, KeepsTheNewestOfAToken) {
   Arena measure;
   DraftPool pool;
-  pool.place(true, &measure);
+  pool.layout(measure, true);
   TestMemory memory(measure.size());
   Arena arena(memory.data());
-  pool.place(true, &arena);
+  pool.layout(arena, true);
   pool.clear();
   EXPECT_TRUE(pool.find(0).empty());
   const std::vector<int32_t> first = {7, 1, 2, 3}, second = {7, 4}, alone = {9};

@@ -48,9 +48,9 @@ TEST(Generate, GoesOnWhereTheLastCallEnded) {
     Pieces expected, found;
     EXPECT_EQ(generate(whole, 24, &expected), Status::kStopMaxTokens);
     EXPECT_EQ(generate(parts, 2, &found), Status::kStopMaxTokens);
-    std::vector<uint8_t> bytes(parts->saved_size());
-    parts->save(bytes.data());
-    ASSERT_EQ(restored->restore(bytes, nullptr), Status::kOk);
+    std::vector<uint8_t> bytes(SavedState::size(*parts));
+    SavedState::save(*parts, bytes.data());
+    ASSERT_EQ(SavedState::restore(bytes, restored.get(), nullptr), Status::kOk);
     EXPECT_EQ(generate(restored, 13, &found), Status::kStopMaxTokens);
     EXPECT_EQ(generate(restored, 9, &found), Status::kStopMaxTokens);
     EXPECT_EQ(found.tokens, expected.tokens) << seed;

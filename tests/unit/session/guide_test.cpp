@@ -1,7 +1,7 @@
 // A second session as guide, and layers against layers, against the formulas in double.
 #include <cmath>
 
-#include "runtime/session/dola.h"
+#include "runtime/session/contrast.h"
 #include "tests/unit/session/session_support.h"
 
 namespace sotto {
@@ -261,7 +261,7 @@ TEST(Dola, WorksWithEverythingElse) {
   forked.sample(3, layers);
   session.prefill(kPrompt);
   const Generated some = session.generate(9);
-  ASSERT_EQ(Session::fork(*session, forked.get(), nullptr), Status::kOk);
+  ASSERT_EQ(SavedState::fork(*session, forked.get(), nullptr), Status::kOk);
   EXPECT_EQ(forked.generate(30).tokens, session.generate(30).tokens);
   session.prefill(kPrompt);
   guide.prefill(kNegative);

@@ -86,7 +86,7 @@ class RandomCalls {
     }
     // What a ring cannot take back would come out whatever is banned now.
     const int32_t token = 1;
-    if (session_->params().overflow != Overflow::kStop) (void)session_->prefill({&token, 1});
+    if (session_->stream().params().overflow != Overflow::kStop) (void)session_->prefill({&token, 1});
     text_.clear();
   }
 
@@ -164,13 +164,13 @@ class RandomCalls {
     (void)session_->next();
     if (session_->set_constraint(nullptr) != Status::kOk) return;
     if (session_->set_guide(nullptr, {}, nullptr) != Status::kOk) return;
-    std::vector<uint8_t> bytes(session_->saved_size());
-    session_->save(bytes.data());
+    std::vector<uint8_t> bytes(SavedState::size(*session_));
+    SavedState::save(*session_, bytes.data());
     if (random_() % 2 == 0) {
       Error error;
-      ASSERT_EQ(copy_->restore(bytes, &error), Status::kOk) << error.message;
+      ASSERT_EQ(SavedState::restore(bytes, copy_.get(), &error), Status::kOk) << error.message;
     } else {
-      ASSERT_EQ(Session::fork(*session_, copy_.get(), nullptr), Status::kOk);
+      ASSERT_EQ(SavedState::fork(*session_, copy_.get(), nullptr), Status::kOk);
     }
     for (int i = 0; i < 12; ++i) {
       const Status status = session_->next();

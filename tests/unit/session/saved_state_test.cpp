@@ -11,8 +11,8 @@ namespace {
 const std::vector<int32_t> kPrompt = {1, 2, 3, 6};
 
 std::vector<uint8_t> save(const Session& session) {
-  std::vector<uint8_t> bytes(session.saved_size());
-  session.save(bytes.data());
+  std::vector<uint8_t> bytes(SavedState::size(session));
+  SavedState::save(session, bytes.data());
   return bytes;
 }
 
@@ -82,20 +82,20 @@ TEST_P(SavedStates, GoOnWhereTheyWereCut) {
       }
       const std::vector<uint8_t> bytes = save(*session);
       Error error;
-      ASSERT_EQ(restored->restore(bytes, &error), Status::kOk) << error.message;
-      ASSERT_EQ(Session::fork(*session, forked.get(), &error), Status::kOk) << error.message;
+      ASSERT_EQ(SavedState::restore(bytes, restored.get(), &error), Status::kOk) << error.message;
+      ASSERT_EQ(SavedState::fork(*session, forked.get(), &error), Status::kOk) << error.message;
       EXPECT_EQ(save(*restored), bytes);
       EXPECT_EQ(save(*forked), bytes);
       ASSERT_EQ(restored->token_count(), session->token_count());
-      ASSERT_EQ(restored->context().cached_tokens(), session->context().cached_tokens());
+      ASSERT_EQ(restored->stream().kv().cached_tokens(), session->stream().kv().cached_tokens());
       // Three that go on must not be the one the test goes on with.
       OpenedSession original(text_model(), shape);
       prepare(original, seed);
-      ASSERT_EQ(original->restore(bytes, nullptr), Status::kOk);
+      ASSERT_EQ(SavedState::restore(bytes, original.get(), nullptr), Status::kOk);
       go_on_as(original, restored, 30);
-      ASSERT_EQ(original->restore(bytes, nullptr), Status::kOk);
+      ASSERT_EQ(SavedState::restore(bytes, original.get(), nullptr), Status::kOk);
       go_on_as(original, forked, 30);
-      ASSERT_EQ(original->restore(bytes, nullptr), Status::kOk);
+      ASSERT_EQ(SavedState::restore(bytes, original.get(), nullptr), Status::kOk);
       const uint64_t back = std::min<uint64_t>(session->token_count() - 1, random() % 5);
       ASSERT_EQ(original->rewind(original->token_count() - back), session->rewind(session->token_count() - back));
       go_on_as(session, original, 8);
@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, SavedStates,
 TEST(SavedState, OfAnEmptySession) {
   OpenedSession session(text_model()), other(text_model());
   other.prefill(kPrompt);
-  ASSERT_EQ(other->restore(save(*session), nullptr), Status::kOk);
+  ASSERT_EQ(SavedState::restore(save(*session), other.get(), nullptr), Status::kOk);
   EXPECT_EQ(other->token_count(), 0u);
   EXPECT_EQ(other->next(), Status::kInvalidState);
 }
@@ -172,16 +172,16 @@ TEST(SavedState, EveryFlippedByteIsNoticed) {
       std::vector<uint8_t> bytes = small.bytes;
       bytes[i] ^= bits;
       Error error;
-      ASSERT_EQ(target->restore(bytes, &error), Status::kStateCorrupt) << i;
+      ASSERT_EQ(SavedState::restore(bytes, target.get(), &error), Status::kStateCorrupt) << i;
       ASSERT_NE(error.message[0], '\0');
     }
   }
   for (size_t size = 0; size < small.bytes.size(); ++size) {
-    ASSERT_EQ(target->restore({small.bytes.data(), size}, nullptr), Status::kStateCorrupt) << size;
+    ASSERT_EQ(SavedState::restore({small.bytes.data(), size}, target.get(), nullptr), Status::kStateCorrupt) << size;
   }
   std::vector<uint8_t> longer = small.bytes;
   longer.push_back(0);
-  EXPECT_EQ(target->restore(longer, nullptr), Status::kStateCorrupt);
+  EXPECT_EQ(SavedState::restore(longer, target.get(), nullptr), Status::kStateCorrupt);
   EXPECT_EQ(target->token_count(), 3u);
   EXPECT_EQ(target.logits(), logits);
 }
@@ -201,7 +201,7 @@ TEST(SavedState, MadeUpStatesAreSafe) {
     const size_t changes = 1 + random() % 3;
     for (size_t i = 0; i < changes; ++i) {
       // Keys and values fill the middle; the fields lie at both ends.
-      const size_t at = random() % 2 == 0 ? kSavedHeaderSize + random() % 64 : bytes.size() - 9 - random() % 700;
+      const size_t at = random() % 2 == 0 ? SavedState::kHeaderSize + random() % 64 : bytes.size() - 9 - random() % 700;
       const uint8_t values[] = {0, 1, 0x7F, 0x80, 0xFF, static_cast<uint8_t>(random())};
       bytes[at] = values[random() % 6];
     }
@@ -211,7 +211,7 @@ TEST(SavedState, MadeUpStatesAreSafe) {
     target.ban({"ab", "ca"});
     target.prefill({3, 3, 3});
     Error error;
-    const Status status = target->restore(bytes, &error);
+    const Status status = SavedState::restore(bytes, target.get(), &error);
     if (status != Status::kOk) {
       ASSERT_EQ(status, Status::kStateCorrupt);
       ASSERT_EQ(target->token_count(), 3u);
@@ -239,9 +239,9 @@ TEST(SavedState, OfAnotherShapeIsRefusedByName) {
     });
     target.prefill({1});
     Error error;
-    EXPECT_EQ(target->restore(small.bytes, &error), Status::kInvalidArgument);
+    EXPECT_EQ(SavedState::restore(small.bytes, target.get(), &error), Status::kInvalidArgument);
     EXPECT_NE(std::string(error.message).find(name), std::string::npos) << error.message;
-    EXPECT_EQ(Session::fork(*small.session, target.get(), &error), Status::kInvalidArgument);
+    EXPECT_EQ(SavedState::fork(*small.session, target.get(), &error), Status::kInvalidArgument);
     EXPECT_NE(std::string(error.message).find(name), std::string::npos) << error.message;
     EXPECT_EQ(target->token_count(), 1u);
   };
@@ -254,7 +254,7 @@ TEST(SavedState, OfAnotherShapeIsRefusedByName) {
   });
   refuse(text_model(), "features", [](SessionParams& params) { params.features = kFeatureHiddenHistory; });
   Error error;
-  EXPECT_EQ(Session::fork(*small.session, small.session.get(), &error), Status::kInvalidArgument);
+  EXPECT_EQ(SavedState::fork(*small.session, small.session.get(), &error), Status::kInvalidArgument);
 }
 
 TEST(SavedState, HiddenStatesComeAlong) {
@@ -262,9 +262,9 @@ TEST(SavedState, HiddenStatesComeAlong) {
   OpenedSession session(text_model(), keep), other(text_model(), keep);
   session.prefill(kPrompt);
   const std::vector<uint8_t> bytes = save(*session);
-  ASSERT_EQ(other->restore(bytes, nullptr), Status::kOk);
+  ASSERT_EQ(SavedState::restore(bytes, other.get(), nullptr), Status::kOk);
   EXPECT_EQ(save(*other), bytes);
-  ASSERT_EQ(Session::fork(*session, other.get(), nullptr), Status::kOk);
+  ASSERT_EQ(SavedState::fork(*session, other.get(), nullptr), Status::kOk);
   EXPECT_EQ(save(*other), bytes);
 }
 
@@ -277,7 +277,7 @@ TEST(SavedState, BringsTheConstraintBackToItsBeginning) {
   ASSERT_EQ(session->set_constraint(automaton.get()), Status::kOk);
   session.generate(5);
   EXPECT_EQ(automaton.accepted(), 5u);
-  ASSERT_EQ(session->restore(bytes, nullptr), Status::kOk);
+  ASSERT_EQ(SavedState::restore(bytes, session.get(), nullptr), Status::kOk);
   EXPECT_EQ(automaton.accepted(), 0u);
   EXPECT_EQ(session.generate(4).tokens, (std::vector<int32_t>{1, 2, 1, 2}));
 }

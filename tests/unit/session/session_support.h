@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/session/saved_state.h"
 #include "runtime/session/session.h"
 #include "tests/unit/transformer/test_model.h"
 

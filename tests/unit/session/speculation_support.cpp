@@ -31,8 +31,8 @@ std::vector<RecordedPiece> record(OpenedSession& session, size_t count) {
 }
 
 std::vector<uint8_t> saved_bytes(const Session& session) {
-  std::vector<uint8_t> bytes(session.saved_size());
-  session.save(bytes.data());
+  std::vector<uint8_t> bytes(SavedState::size(session));
+  SavedState::save(session, bytes.data());
   return bytes;
 }
 

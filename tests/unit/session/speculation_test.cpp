@@ -271,7 +271,7 @@ TEST(Speculation, ForksAndStatesAreThoseOfTheStream) {
   OpenedSession plain(model(), share_features);
   plain.sample(4, report_all);
   Error error;
-  ASSERT_EQ(Session::fork(*first.operator->(), plain.get(), &error), Status::kOk);
+  ASSERT_EQ(SavedState::fork(*first.operator->(), plain.get(), &error), Status::kOk);
   EXPECT_EQ(record(*first, 12), record(plain, 12));
 }
 

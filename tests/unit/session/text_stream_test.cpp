@@ -13,7 +13,7 @@ class OwnedStops {
  public:
   explicit OwnedStops(size_t list_bytes = 1 << 16) : memory_(list_bytes) {
     Arena arena(memory_.data());
-    stops.place({static_cast<uint32_t>(vocabulary().size()), 64, true, list_bytes}, &arena);
+    stops.layout(arena, {static_cast<uint32_t>(vocabulary().size()), 64, true, list_bytes});
   }
   Status set(const std::vector<std::string>& strings, const std::vector<std::string>& bans = {}, bool include = false) {
     const auto stop_views = views(strings);
@@ -82,7 +82,7 @@ TEST(TextStream, HandsOutWhatTheDefinitionSaysAtOnceAndNoMore) {
       const std::string& token = vocabulary()[random() % vocabulary().size()];
       bytes += token;
       const auto found = stream.append(token, 0);
-      const auto taken = stream.take(stream.held_from());
+      const auto taken = stream.take(stream.withheld_from());
       out.append(taken.data(), taken.size());
       const std::string text = whole_characters(bytes);
       const Found expected = find_first(text, strings);
@@ -122,7 +122,7 @@ TEST(TextStream, FindsABannedStringWhereItBegins) {
       }
       bytes += token;
       ASSERT_EQ(stream.end() - stream.bannable_from(), count_held(text, strings));
-      stream.take(stream.held_from());
+      stream.take(stream.withheld_from());
     }
   }
   EXPECT_GT(found_count, 1000u);
@@ -142,7 +142,7 @@ TEST(TextStream, LongStringsAndTokensFit) {
   size_t out = 0;
   for (int i = 0; i < 10; ++i) {
     EXPECT_EQ(stream.append(token, 0), TextStream::Found::kNothing);
-    out += stream.take(stream.held_from()).size();
+    out += stream.take(stream.withheld_from()).size();
   }
   EXPECT_EQ(stream.append(std::string("a"), 0), TextStream::Found::kStop);
   out += stream.take(stream.end()).size();

@@ -1,4 +1,4 @@
-#include "runtime/session/dola.h"
+#include "runtime/session/contrast.h"
 
 #include <algorithm>
 #include <array>
@@ -10,6 +10,36 @@
 namespace sotto {
 namespace {
 
+constexpr float kMaxScale = 100;
+constexpr float kMaxBeta = 100;
+
+Status check_range(const char* name, float value, float low, float high, Error* error) {
+  if (value >= low && value <= high) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, name, " is ", value, ", must be ", low, " to ", high);
+}
+
+void mix_cfg(const Kernels& kernels, double scale, std::span<const float> logits, std::span<const float> guide,
+              float* mixed) {
+  const LogProbabilities model(kernels, logits);
+  const LogProbabilities other(kernels, guide);
+  for (size_t i = 0; i < logits.size(); ++i) {
+    const double unguided = other.of_logit(guide[i]);
+    const double difference = model.of_logit(logits[i]) - unguided;
+    mixed[i] = static_cast<float>(scale * difference + unguided);
+  }
+}
+
+void mix_contrast(const Kernels& kernels, const GuideParams& params, std::span<const float> logits,
+                  std::span<const float> guide, float* mixed) {
+  const double max = static_cast<double>(kernels.max(logits.data(), logits.size()));
+  const double floor = max + ln(static_cast<double>(params.alpha));
+  for (size_t i = 0; i < logits.size(); ++i) {
+    const bool plausible = static_cast<double>(logits[i]) >= floor;
+    mixed[i] =
+        plausible ? (1 + params.beta) * logits[i] - params.beta * guide[i] : -std::numeric_limits<float>::infinity();
+  }
+}
+
 struct Layers {
   std::array<uint32_t, 10> layers;
   size_t count = 0;
@@ -17,8 +47,8 @@ struct Layers {
   std::span<const uint32_t> view() const { return {layers.data(), count}; }
 };
 
-// As transformers chooses them; where the head is the embedding, the states of the first
-// layers mostly say which token came in.
+// Returns the layers that transformers compares. If the head is the token embedding, the states of the first layers
+// mostly encode the input token, so these layers are excluded.
 Layers candidate_layers(const Model& model, DolaLayers which) {
   const uint32_t last = model.config().layer_count;
   const uint32_t half = std::min<uint32_t>(last / 2, 20);
@@ -33,7 +63,7 @@ Layers candidate_layers(const Model& model, DolaLayers which) {
   return found;
 }
 
-// sum of -x ln x of the means of two distributions.
+// Returns the entropy of the mean of two distributions.
 double mean_entropy(const Kernels& kernels, std::span<const float> a, const LogProbabilities& p,
                     std::span<const float> b, const LogProbabilities& q) {
   constexpr size_t kChunk = 1024;
@@ -69,26 +99,45 @@ double entropy(const Kernels& kernels, std::span<const float> logits, const LogP
 
 }  // namespace
 
+Status check_guide(const GuideParams& params, Error* error) {
+  if (params.mode != GuideMode::kCfg && params.mode != GuideMode::kContrast) {
+    return fail(error, Status::kInvalidArgument, "mode is not a SOTTO_GUIDE_ value with a guide");
+  }
+  SOTTO_TRY(check_range("scale", params.scale, 0, kMaxScale, error));
+  SOTTO_TRY(check_range("alpha", params.alpha, 0, 1, error));
+  if (params.alpha == 0) return fail(error, Status::kInvalidArgument, "alpha is 0, must be above");
+  return check_range("beta", params.beta, 0, kMaxBeta, error);
+}
+
+void mix_guide(const Kernels& kernels, const GuideParams& params, std::span<const float> logits,
+               std::span<const float> guide, float* mixed) {
+  if (params.mode == GuideMode::kCfg) {
+    mix_cfg(kernels, static_cast<double>(params.scale), logits, guide, mixed);
+  } else {
+    mix_contrast(kernels, params, logits, guide, mixed);
+  }
+}
+
 Status check_dola(const SamplerParams& params, const Model& model, uint32_t features, Error* error) {
   if (params.dola != DolaLayers::kLow && params.dola != DolaLayers::kHigh) return Status::kOk;
   if ((features & kFeatureLayerStates) == 0) {
-    return fail(error, Status::kInvalidArgument, "dola: the session's features lack it");
+    return fail(error, Status::kInvalidArgument, "dola: the session was created without SOTTO_FEATURE_DOLA");
   }
   if (candidate_layers(model, params.dola).count > 0) return Status::kOk;
   return fail(error, Status::kInvalidArgument, "dola: the model has too few layers, ", model.config().layer_count);
 }
 
-Status contrast_layers(KvSequence* context, const Model& model, const SamplerParams& params, float* mixed) {
+Status contrast_layers(KvSequence* sequence, const Model& model, const SamplerParams& params, float* mixed) {
   const Kernels& kernels = model.kernels();
   const Layers layers = candidate_layers(model, params.dola);
-  SOTTO_TRY(context->forward().compute_premature_logits(context->batch_row_count() - 1, layers.view()));
-  const std::span<const float> logits = context->logits();
+  SOTTO_TRY(sequence->forward().compute_premature_logits(sequence->batch_row_count() - 1, layers.view()));
+  const std::span<const float> logits = sequence->logits();
   const LogProbabilities p(kernels, logits);
   const double own_entropy = entropy(kernels, logits, p);
   size_t best = 0;
   double largest = -std::numeric_limits<double>::infinity();
   for (size_t i = 0; i < layers.count; ++i) {
-    const std::span<const float> premature = context->forward().premature_logits(i);
+    const std::span<const float> premature = sequence->forward().premature_logits(i);
     const LogProbabilities q(kernels, premature);
     // JSD = H((p + q) / 2) - (H(p) + H(q)) / 2
     const double divergence =
@@ -97,7 +146,7 @@ Status contrast_layers(KvSequence* context, const Model& model, const SamplerPar
     largest = divergence;
     best = i;
   }
-  const std::span<const float> premature = context->forward().premature_logits(best);
+  const std::span<const float> premature = sequence->forward().premature_logits(best);
   const LogProbabilities q(kernels, premature);
   const double floor = p.of_logit(p.max_logit()) + ln(static_cast<double>(params.dola_relative_top));
   for (size_t i = 0; i < logits.size(); ++i) {

@@ -1,20 +1,18 @@
-#include "runtime/search/phrases.h"
+#include "runtime/search/beam_candidates.h"
 
 #include <algorithm>
 #include <cassert>
 
-#include "runtime/search/beam_candidates.h"
-
 namespace sotto {
 namespace {
 
-// Whether the last `count` tokens, `token` being the newest, are the phrase's first.
+// Returns whether the last `count` tokens, of which `token` is the newest, are the first ones of the phrase.
 bool ends_with(std::span<const int32_t> tokens, int32_t token, const TokenList& phrase, size_t count) {
   if (phrase.tokens[count - 1] != token || tokens.size() < count - 1) return false;
   return std::equal(phrase.tokens, phrase.tokens + (count - 1), tokens.end() - static_cast<ptrdiff_t>(count - 1));
 }
 
-// Best first; by bank: those of the fullest first.
+// Sorts candidates best first; with `by_bank`, those of fuller banks first.
 [[gnu::noinline]] void sort(std::span<BeamCandidate> candidates, bool by_bank) {
   std::sort(candidates.begin(), candidates.end(), [by_bank](const auto& a, const auto& b) {
     return by_bank && a.bank != b.bank ? a.bank > b.bank : is_better(a, b);
@@ -87,7 +85,7 @@ size_t allocate_banks(std::span<BeamCandidate> candidates, size_t wanted) {
   };
   size_t bank_count = 0;
   for (size_t first = 0; first < candidates.size(); first = bank_end(first)) ++bank_count;
-  // Each bank's best take its share; the fullest banks share the remainder.
+  // The same number of candidates comes from each bank; the fullest banks get one more each for the remainder.
   const size_t share = wanted / bank_count, remainder = wanted % bank_count;
   size_t chosen = 0, bank = 0;
   for (size_t first = 0; first < candidates.size(); ++bank) {
@@ -98,7 +96,7 @@ size_t allocate_banks(std::span<BeamCandidate> candidates, size_t wanted) {
     chosen += taken;
     first = end;
   }
-  // What banks could not fill goes to the fullest of the rest, which are in order again.
+  // Places that banks could not fill go to the fullest of the other banks.
   sort(candidates.subspan(chosen), /*by_bank=*/true);
   sort(candidates.first(wanted), /*by_bank=*/false);
   return wanted;

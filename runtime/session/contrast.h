@@ -1,0 +1,47 @@
+// Logits made from two distributions: of two models, of one model for two prompts, or of two layers of one model.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "kernels/kernels.h"
+#include "runtime/base/status.h"
+#include "runtime/model/model.h"
+#include "runtime/sampling/sampler_params.h"
+#include "runtime/transformer/kv_sequence.h"
+
+namespace sotto {
+
+// Numbered as sotto_guide_mode.
+enum class GuideMode : int32_t { kOff = 0, kCfg = 1, kContrast = 2 };
+
+// As sotto_guide_params.
+struct GuideParams {
+  GuideMode mode = GuideMode::kCfg;
+  float scale = 1.5f;
+  float alpha = 0.1f;
+  float beta = 0.5f;
+};
+
+Status check_guide(const GuideParams& params, Error* error);
+
+// Combines the logits of a session and of its guide into a row of `logits.size()`, `mixed`.
+// GuideMode::kCfg is classifier-free guidance (Sanchez et al. 2023, "Stay on topic with Classifier-Free Guidance"):
+// scale (ln p - ln p_guide) + ln p_guide. At scale 1 this is exactly ln p.
+// GuideMode::kContrast is contrastive decoding (Li et al. 2022) in the form of O'Brien and Lewis 2023 ("Contrastive
+// Decoding Improves Reasoning in Large Language Models"): (1 + beta) l - beta l_guide where l >= max l + ln alpha, else
+// -infinity.
+void mix_guide(const Kernels& kernels, const GuideParams& params, std::span<const float> logits,
+               std::span<const float> guide, float* mixed);
+
+// Rejects the parameter dola if the session or the model does not support it.
+Status check_dola(const SamplerParams& params, const Model& model, uint32_t features, Error* error);
+
+// DoLa, decoding by contrasting layers (Chuang et al. 2024). The candidate layers are every other layer of the lower
+// half from layer 2 on (kLow; the first layers only see the tokens themselves) or of the upper half (kHigh). Among
+// them, the distribution q of the layer with the largest Jensen-Shannon divergence from the last layer's p is chosen,
+// the lowest layer if several are equal. mixed = ln p - ln q where p >= dola_relative_top * max p, else -infinity.
+// Requires KvSequence::ensure_logits(); the logits are kept. `mixed` is (vocabulary).
+Status contrast_layers(KvSequence* sequence, const Model& model, const SamplerParams& params, float* mixed);
+
+}  // namespace sotto

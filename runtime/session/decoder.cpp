@@ -1,0 +1,211 @@
+#include "runtime/session/decoder.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "runtime/base/clock.h"
+#include "runtime/sampling/repetition_severity.h"
+
+namespace sotto {
+namespace {
+
+// The random streams of draws after a rejection. If such a draw reused the random number of the rejected one, the
+// remaining tokens would not be drawn in proportion to their probabilities.
+constexpr uint32_t kRejectionSequence = 0x80000000;
+
+std::span<const char> token_bytes(const void* tokenizer, int32_t token) {
+  return static_cast<const TokenizerView*>(tokenizer)->bytes_of(static_cast<uint32_t>(token));
+}
+
+SamplerShape sampler_shape(const Model& model, const SessionParams& params) {
+  SamplerShape shape;
+  shape.vocabulary_size = model.config().vocabulary_size;
+  shape.end_token = model.config().end_of_text_token;
+  shape.list_bytes = params.list_bytes;
+  shape.history_capacity = params.context_tokens;
+  if (model.tokenizer() != nullptr) shape.bytes = {model.tokenizer(), token_bytes};
+  return shape;
+}
+
+void allow_all(uint64_t* words, size_t token_count) {
+  const size_t count = TokenMask::word_count(token_count);
+  std::fill_n(words, count, ~uint64_t{0});
+  if (token_count % 64 != 0) words[count - 1] = (uint64_t{1} << (token_count % 64)) - 1;
+}
+
+bool any(const uint64_t* words, size_t token_count) {
+  const size_t count = TokenMask::word_count(token_count);
+  return std::any_of(words, words + count, [](uint64_t word) { return word != 0; });
+}
+
+}  // namespace
+
+void Decoder::layout(Arena& arena, const Model& model, const SessionParams& params) {
+  const size_t vocabulary = model.config().vocabulary_size;
+  const bool mixes = (params.features & (kFeatureGuide | kFeatureDola)) != 0;
+  model_ = &model;
+  sampler_memory_ = arena.take<uint8_t>(Sampler::memory_size(vocabulary, params.list_bytes, params.context_tokens));
+  mask_words_ = arena.take<uint64_t>(TokenMask::word_count(vocabulary));
+  mixed_logits_ = arena.take<float>(mixes ? vocabulary : 0);
+}
+
+void Decoder::init(const Stops* stops, TokenStream* stream, TextOutput* output, Cancellation* cancellation) {
+  stops_ = stops;
+  stream_ = stream;
+  output_ = output;
+  cancellation_ = cancellation;
+  sampler_.init(model_->kernels(), sampler_shape(*model_, stream->params()), sampler_memory_);
+}
+
+Status Decoder::set_sampler(const SamplerParams& params, Error* error) {
+  SOTTO_TRY(check_dola(params, *model_, stream_->params().features, error));
+  return sampler_.set_params(params, error);
+}
+
+uint64_t Decoder::token_limit() const {
+  return stops_->max_tokens() == 0 ? call_limit_ : std::min(call_limit_, stops_->max_tokens());
+}
+
+Status Decoder::check_limits() const {
+  const uint64_t generated = stream_->generated_count();
+  if (generated >= token_limit()) return Status::kStopMaxTokens;
+  if (stops_->max_time_ns() != 0 && stream_->answer_ns() >= stops_->max_time_ns()) return Status::kStopTime;
+  if (stops_->repetition_limit() > 0 && generated > 0) {
+    const TokenHistory history = stream_->history(stops_->repetition_window());
+    if (repetition_severity(history, stops_->repetition_window()) > stops_->repetition_limit()) {
+      return Status::kStopRepetition;
+    }
+  }
+  return Status::kOk;
+}
+
+Status Decoder::check_end(int32_t token) const {
+  if (token == model_->config().end_of_text_token) return Status::kStopEndOfText;
+  return stops_->is_stop_token(token) ? Status::kStopToken : Status::kOk;
+}
+
+Status Decoder::decode(SampledToken* sampled, SamplerState* state) {
+  TokenMask mask;
+  std::span<const float> logits;
+  SOTTO_TRY(find_mask(&mask));
+  SOTTO_TRY(find_logits(mask, &logits));
+  *state = stream_->states()[stream_->token_count() - 1].sampler;
+  {
+    Stopwatch stopwatch(&stream_->timings.sample_ns);
+    ++stream_->timings.sample_count;
+    *sampled = sampler_.sample(logits, mask, sample_input(), state);
+  }
+  return check_end(sampled->token);
+}
+
+Status Decoder::find_mask(TokenMask* mask) {
+  Stopwatch stopwatch(&stream_->timings.sample_ns);
+  const size_t vocabulary = model_->config().vocabulary_size;
+  const TokenConstraint& constraint = stream_->constraint();
+  if (constraint.mask != nullptr && constraint.complete(constraint.self, 0)) return Status::kStopGrammar;
+  const auto rejections = output_->rejections();
+  if (!output_->healing().is_over()) {
+    SOTTO_TRY(find_healing_mask());
+  } else {
+    if (constraint.mask != nullptr) SOTTO_TRY(constraint.mask(constraint.self, 0, mask));
+    if (rejections.empty()) return Status::kOk;
+    if (mask->allows_all()) {
+      allow_all(mask_words_, vocabulary);
+    } else {
+      std::copy_n(mask->words, TokenMask::word_count(vocabulary), mask_words_);
+    }
+  }
+  for (const RejectedTokens::Rejection& rejection : rejections) {
+    const auto token = static_cast<size_t>(rejection.token);
+    mask_words_[token / 64] &= ~(uint64_t{1} << (token % 64));
+  }
+  *mask = {mask_words_, vocabulary};
+  return any(mask_words_, vocabulary) ? Status::kOk : Status::kStopBanned;
+}
+
+// Allows the tokens that spell the missing end of the prompt. If a token continues after it, the constraint has to
+// allow the continuation.
+Status Decoder::find_healing_mask() {
+  const size_t word_count = TokenMask::word_count(model_->config().vocabulary_size);
+  const TokenConstraint& constraint = stream_->constraint();
+  std::fill_n(mask_words_, word_count, 0);
+  output_->healing().allow(*model_->tokenizer(), mask_words_);
+  for (size_t i = 0; i < word_count && constraint.mask != nullptr; ++i) {
+    for (uint64_t rest = mask_words_[i]; rest != 0; rest &= rest - 1) {
+      const auto bit = static_cast<size_t>(std::countr_zero(rest));
+      const auto token = static_cast<int32_t>(64 * i + bit);
+      const auto text = stream_->bytes_of(token).subspan(output_->hidden_bytes(token));
+      bool fits = true;
+      if (!text.empty()) SOTTO_TRY(constraint.test_text(constraint.self, 0, text, &fits));
+      if (!fits) mask_words_[i] &= ~(uint64_t{1} << bit);
+    }
+  }
+  return any(mask_words_, model_->config().vocabulary_size) ? Status::kOk : Status::kGrammarDeadEnd;
+}
+
+SampleInput Decoder::sample_input() const {
+  SampleInput input;
+  input.history = stream_->history(stream_->params().context_tokens);
+  input.draw = stream_->token_count();
+  const auto rejected = output_->rejections().size();
+  if (rejected > 0) input.sequence = kRejectionSequence + static_cast<uint32_t>(rejected);
+  input.generated_count = stream_->generated_count();
+  input.token_limit = token_limit() == UINT64_MAX ? 0 : token_limit();
+  return input;
+}
+
+// Returns whether nothing uses the logits of tokens that the mask excludes.
+bool Decoder::needs_only_allowed() const {
+  const SamplerParams& params = sampler_.params();
+  return !params.log_probabilities && params.alternative_count == 0 && params.dola == DolaLayers::kOff &&
+         stream_->guide() == nullptr;
+}
+
+Status Decoder::find_logits(const TokenMask& mask, std::span<const float>* logits) {
+  KvSequence& kv = stream_->kv();
+  if (needs_only_allowed() && kv.forward().pays_to_restrict(mask)) {
+    SOTTO_TRY(stream_->evaluate(cancellation_, {}, /*want_logits=*/false));
+    if (!kv.has_logits()) {
+      Stopwatch stopwatch(&stream_->timings.decode_ns);
+      return cancellation_->consume(kv.compute_allowed_logits(mask, cancellation_->flag(), logits));
+    }
+  }
+  SOTTO_TRY(stream_->evaluate_logits(cancellation_));
+  return mix_logits(logits);
+}
+
+// Combines the model's logits with those of an earlier layer and of the guide.
+Status Decoder::mix_logits(std::span<const float>* logits) {
+  KvSequence& kv = stream_->kv();
+  *logits = kv.logits();
+  if (sampler_.params().dola != DolaLayers::kOff) {
+    SOTTO_TRY(cancellation_->consume(kv.ensure_last_row(cancellation_->flag())));
+    SOTTO_TRY(cancellation_->consume(kv.ensure_logits(cancellation_->flag())));
+    SOTTO_TRY(contrast_layers(&kv, *model_, sampler_.params(), mixed_logits_));
+    *logits = {mixed_logits_, logits->size()};
+  }
+  TokenStream* guide = stream_->guide();
+  if (guide == nullptr) return Status::kOk;
+  if (guide->token_count() == 0) return Status::kInvalidState;
+  SOTTO_TRY(guide->evaluate(cancellation_, kv.drafts()));
+  SOTTO_TRY(guide->evaluate_logits(cancellation_));
+  mix_guide(model_->kernels(), guide_params_, *logits, guide->kv().logits(), mixed_logits_);
+  *logits = {mixed_logits_, logits->size()};
+  return Status::kOk;
+}
+
+void Decoder::describe(const SampledToken& sampled, BufferedToken* buffered) const {
+  buffered->log_probability = buffered->sampled_log_probability = std::numeric_limits<float>::quiet_NaN();
+  buffered->alternative_count = 0;
+  const SamplerParams& params = sampler_.params();
+  if (!params.log_probabilities && params.alternative_count == 0) return;
+  const LogProbabilities model(model_->kernels(), stream_->kv().logits());
+  const size_t wanted = std::min(size_t{params.alternative_count}, kMaxAlternatives);
+  buffered->alternative_count = static_cast<uint32_t>(model.find_likeliest({buffered->alternatives.data(), wanted}));
+  if (!params.log_probabilities) return;
+  buffered->log_probability = static_cast<float>(model.of(sampled.token));
+  buffered->sampled_log_probability = sampled.sampled_log_probability;
+}
+
+}  // namespace sotto

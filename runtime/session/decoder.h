@@ -1,0 +1,69 @@
+// Chooses the next token: which tokens are allowed (mask), what the model says (logits), and the draw (sample).
+//
+// The mask combines the constraint, token healing and the tokens rejected at this place. The logits are the model's, or
+// are combined with those of a guide or of an earlier layer (contrast.h). Where the mask allows only few tokens and
+// nothing needs the others, only their logits are computed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "runtime/base/token_mask.h"
+#include "runtime/sampling/sampler.h"
+#include "runtime/session/contrast.h"
+#include "runtime/session/stops.h"
+#include "runtime/session/text_output.h"
+#include "runtime/session/token_stream.h"
+
+namespace sotto {
+
+class Decoder {
+ public:
+  void layout(Arena& arena, const Model& model, const SessionParams& params);
+  // After layout() over real memory. The other objects outlive this one.
+  void init(const Stops* stops, TokenStream* stream, TextOutput* output, Cancellation* cancellation);
+
+  Status set_sampler(const SamplerParams& params, Error* error);
+  Sampler& sampler() { return sampler_; }
+  void set_guide_params(const GuideParams& params) { guide_params_ = params; }
+
+  // The most tokens that an answer may have by the current call of generate(); UINT64_MAX: no limit.
+  uint64_t call_limit() const { return call_limit_; }
+  void set_call_limit(uint64_t limit) { call_limit_ = limit; }
+  // The most tokens that an answer may have by any limit; UINT64_MAX: no limit.
+  uint64_t token_limit() const;
+
+  // Returns the stop that the text has reached before another token, or kOk.
+  Status check_limits() const;
+  // Returns the stop that `token` means, or kOk if it is a part of the text.
+  Status check_end(int32_t token) const;
+
+  // Draws the next token: kOk, or the stop that ends the text.
+  Status decode(SampledToken* sampled, SamplerState* state);
+  // Finds the tokens that may follow. kStopBanned: all of them have been rejected.
+  Status find_mask(TokenMask* mask);
+  // Describes the stream's position to the sampler.
+  SampleInput sample_input() const;
+  // Fills in what is reported with a token, from the model's own logits.
+  void describe(const SampledToken& sampled, BufferedToken* buffered) const;
+
+ private:
+  Status find_healing_mask();
+  bool needs_only_allowed() const;
+  Status find_logits(const TokenMask& mask, std::span<const float>* logits);
+  Status mix_logits(std::span<const float>* logits);
+
+  const Model* model_ = nullptr;
+  const Stops* stops_ = nullptr;
+  TokenStream* stream_ = nullptr;
+  TextOutput* output_ = nullptr;
+  Cancellation* cancellation_ = nullptr;
+  uint8_t* sampler_memory_ = nullptr;
+  uint64_t* mask_words_ = nullptr;  // (vocabulary) bits
+  float* mixed_logits_ = nullptr;   // (vocabulary), with kFeatureGuide or kFeatureDola
+  Sampler sampler_;
+  GuideParams guide_params_;
+  uint64_t call_limit_ = UINT64_MAX;
+};
+
+}  // namespace sotto

@@ -1,0 +1,417 @@
+#include "runtime/session/drafting.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "runtime/base/clock.h"
+#include "runtime/base/scalar_math.h"
+#include "runtime/session/log_probabilities.h"
+#include "runtime/text/tokenizer.h"
+
+namespace sotto {
+namespace {
+
+// The cost of one more row in a batch, relative to evaluating one token.
+constexpr float kRowCost = 0.06f;
+
+// The most text that a constraint is asked to force.
+constexpr size_t kForcedBytes = 256;
+
+// Returns the number of weights that the first layers and the head multiply with.
+float weight_count(const ModelConfig& config, uint32_t layer_count) {
+  const float width = static_cast<float>(config.embedding_size);
+  const float layer = (4 * width + 2 * static_cast<float>(config.feed_forward_size)) * width;
+  return static_cast<float>(layer_count) * layer + static_cast<float>(config.vocabulary_size) * width;
+}
+
+Status check_source(const SpeculationParams& params, uint32_t source, bool is_given, const char* message,
+                    Error* error) {
+  if ((params.sources & source) == 0 || is_given) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, message);
+}
+
+}  // namespace
+
+LookupMatch find_latest_match(std::span<const int32_t> text, size_t min_match, size_t max_match) {
+  LookupMatch best;
+  if (text.size() < 2) return best;
+  const size_t end = text.size() - 1;
+  const int32_t last = text[end];
+  for (size_t i = end; i-- > 0 && best.size < max_match;) {
+    if (text[i] != last) continue;
+    const size_t most = std::min(i + 1, max_match);
+    size_t size = 1;
+    while (size < most && text[i - size] == text[end - size]) ++size;
+    if (size >= min_match && size > best.size) best = {size, i + 1};
+  }
+  return best;
+}
+
+void DraftPace::restart() {
+  rate_ = kFirstRate;
+  pause_ = kFirstPause;
+  waited_ = 0;
+}
+
+size_t DraftPace::length(float cost, size_t most) {
+  constexpr float kMargin = 1.5f;
+  size_t worth = 0;
+  for (float chance = rate_; worth < most && chance > kMargin * cost; chance *= rate_) ++worth;
+  is_hopeless_ = kMargin * cost >= 1;
+  if (worth > 0 || most == 0) return worth;
+  if (++waited_ < pause_) return 0;
+  waited_ = 0;
+  return 1;
+}
+
+void DraftPace::report(size_t accepted, bool rejected) {
+  constexpr float kRevivedRate = 0.35f;
+  constexpr float kGain = 0.15f;
+  constexpr float kLoss = 0.2f;
+  constexpr uint32_t kLongestPause = 64;
+  for (size_t i = 0; i < accepted; ++i) rate_ += (1 - rate_) * kGain;
+  if (accepted > 0 && !is_hopeless_) {
+    pause_ = kFirstPause;
+    rate_ = std::max(rate_, kRevivedRate);
+  }
+  if (rejected) rate_ -= rate_ * kLoss;
+  if ((rejected && accepted == 0) || is_hopeless_) pause_ = std::min(2 * pause_, kLongestPause);
+}
+
+void DraftPool::layout(Arena& arena, bool used) { entries_ = arena.take<Entry>(used ? kEntryCount : 0); }
+
+void DraftPool::clear() { std::fill_n(entries_, kEntryCount, Entry{-1, 0, {}}); }
+
+void DraftPool::add(std::span<const int32_t> tokens) {
+  if (tokens.size() < 2) return;
+  Entry& entry = entries_[index_of(tokens[0])];
+  entry.key = tokens[0];
+  entry.count = static_cast<uint32_t>(std::min(tokens.size() - 1, kMaxTokens));
+  std::copy_n(tokens.data() + 1, entry.count, entry.tokens);
+}
+
+std::span<const int32_t> DraftPool::find(int32_t token) const {
+  const Entry& entry = entries_[index_of(token)];
+  if (entry.key != token) return {};
+  return {entry.tokens, entry.count};
+}
+
+void DraftText::layout(Arena& arena, uint32_t context_tokens, bool used) {
+  // The one more is the stream's pending token.
+  tokens_ = arena.take<int32_t>(used ? size_t{context_tokens} + KvSequence::kMaxDraftTokens + 1 : 0);
+}
+
+void DraftText::begin(const TokenHistory& text) {
+  count_ = 0;
+  for (const auto piece : text.pieces()) {
+    std::copy(piece.begin(), piece.end(), tokens_ + count_);
+    count_ += piece.size();
+  }
+  known_count_ = count_;
+}
+
+void Drafting::layout(Arena& arena, uint32_t context_tokens, uint32_t draft_tokens) {
+  text_.layout(arena, context_tokens, draft_tokens > 0);
+  pool_.layout(arena, draft_tokens > 0);
+}
+
+void Drafting::init(Decoder* decoder, TokenStream* stream, TextOutput* output, Cancellation* cancellation) {
+  decoder_ = decoder;
+  stream_ = stream;
+  output_ = output;
+  cancellation_ = cancellation;
+  SpeculationParams none;
+  none.sources = 0;
+  set_params(none, nullptr);
+}
+
+Status Drafting::check(const SpeculationParams& params, Error* error) const {
+  const uint32_t most = stream_->params().draft_tokens;
+  if (most == 0) {
+    return fail(error, Status::kInvalidState, "draft_tokens: the session has no memory for speculation");
+  }
+  if (params.sources > kAllDrafts) {
+    return fail(error, Status::kInvalidArgument, "sources has bits that are no SOTTO_DRAFT_");
+  }
+  if (params.draft_tokens > most) {
+    return fail(error, Status::kInvalidArgument, "draft_tokens is ", params.draft_tokens,
+                ", the session has memory for ", most);
+  }
+  if (params.min_match < 1 || params.min_match > params.max_match || params.max_match > 64) {
+    return fail(error, Status::kInvalidArgument, "min_match is ", params.min_match, ", max_match ", params.max_match,
+                ": must be 1 to 64, in this order");
+  }
+  if (!(params.draft_threshold >= 0 && params.draft_threshold <= 1)) {
+    return fail(error, Status::kInvalidArgument, "draft_threshold is ", params.draft_threshold, ", must be 0 to 1");
+  }
+  const uint32_t layers = stream_->model().config().layer_count;
+  const bool exits = (params.sources & kDraftEarlyExit) != 0;
+  if (exits && (params.exit_layer >= layers || layers < 2)) {
+    return fail(error, Status::kInvalidArgument, "exit_layer is ", params.exit_layer, ", must be below the model's ",
+                layers, " layers");
+  }
+  SOTTO_TRY(
+      check_source(params, kDraftCallback, params.draft != nullptr, "draft is NULL with SOTTO_DRAFT_CALLBACK", error));
+  return check_source(params, kDraftSession, params.draft_session != nullptr,
+                      "draft_session is NULL with SOTTO_DRAFT_SESSION", error);
+}
+
+void Drafting::set_params(const SpeculationParams& params, TokenStream* drafter) {
+  if (stream_->params().draft_tokens == 0) return;
+  params_ = params;
+  if (params_.draft_tokens == 0) params_.draft_tokens = stream_->params().draft_tokens;
+  if (params_.exit_layer == 0) params_.exit_layer = (stream_->model().config().layer_count + 2) / 3;
+  drafter_ = drafter;
+  batch_.count = guess_count_ = 0;
+  for (DraftPace& pace : paces_) pace.restart();
+  pool_.clear();
+}
+
+void Drafting::drop_drafter() {
+  drafter_ = nullptr;
+  params_.sources &= ~kDraftSession;
+}
+
+Status Drafting::evaluate_ahead() {
+  KvSequence& kv = stream_->kv();
+  if (!stream_->has_pending() || stream_->params().draft_tokens == 0) return Status::kOk;
+  // After a rejection, the text may end before the pending token is evaluated.
+  if (!output_->rejections().empty()) return Status::kOk;
+  if (kv.is_drafted(stream_->pending())) {
+    accept_draft();
+    return Status::kOk;
+  }
+  const bool rejected = !kv.drafts().empty();
+  if (rejected && (params_.sources & kDraftLookahead) != 0) learn_guesses();
+  close_batch(rejected);
+  Batch batch;
+  {
+    Stopwatch stopwatch(&info.draft_ns);
+    SOTTO_TRY(cancellation_->consume(propose(&batch)));
+  }
+  if (batch.count == 0) return Status::kOk;
+  batch_ = batch;
+  ++info.batch_count;
+  info.proposed_count += batch.count;
+  info.forced_proposed_count += batch.forced;
+  return stream_->evaluate(cancellation_, text_.drafts());
+}
+
+void Drafting::accept_draft() {
+  if (batch_.accepted < batch_.forced) ++info.forced_accepted_count;
+  ++batch_.accepted;
+  ++info.accepted_count;
+}
+
+// Learns from a batch that is over. `rejected`: another token came in place of the next draft.
+void Drafting::close_batch(bool rejected) {
+  if (batch_.count > batch_.forced && batch_.accepted >= batch_.forced) {
+    paces_[batch_.kind].report(batch_.accepted - batch_.forced, rejected);
+  }
+  batch_.count = 0;
+}
+
+// Returns how many drafts after the pending token can be of use.
+size_t Drafting::capacity() const {
+  const uint64_t limit = decoder_->token_limit();
+  const uint64_t wanted = limit - std::min(limit, stream_->generated_count());
+  const size_t most = std::min<size_t>(params_.draft_tokens, stream_->kv().draft_capacity());
+  return static_cast<size_t>(std::min<uint64_t>(most, wanted - std::min<uint64_t>(wanted, 1)));
+}
+
+// Proposes what the constraint forces, and then the drafts of the first source that has any.
+Status Drafting::propose(Batch* batch) {
+  const size_t most = capacity();
+  text_.begin(stream_->history(stream_->params().context_tokens));
+  sampler_state_ = stream_->states()[stream_->token_count() - 1].sampler;
+  if (most == 0) return Status::kOk;
+  draft_forced(most);
+  batch->forced = text_.drafts().size();
+  const size_t free = most - batch->forced;
+  const auto is_open = [&](uint32_t source) {
+    return (params_.sources & source) != 0 && free > 0 && text_.drafts().size() == batch->forced;
+  };
+  if (is_open(kDraftCallback)) {
+    batch->kind = kCallback;
+    draft_by_callback(free);
+  }
+  if (is_open(kDraftLookup)) draft_by_lookup(free, &batch->kind);
+  if (is_open(kDraftSession)) {
+    batch->kind = kSession;
+    SOTTO_TRY(draft_by_session(free));
+  }
+  if (is_open(kDraftEarlyExit)) {
+    batch->kind = kEarlyExit;
+    SOTTO_TRY(draft_by_early_exit(free));
+  }
+  if (is_open(kDraftLookahead)) {
+    batch->kind = kLookahead;
+    draft_by_lookahead(free);
+  }
+  if (text_.drafts().size() > batch->forced) drop_disallowed(batch->forced);
+  batch->count = text_.drafts().size();
+  return Status::kOk;
+}
+
+// Drafts the text that the constraint forces, as the tokenizer writes it. Its last tokens may be the beginning of
+// longer ones, so they are left to the sampler.
+void Drafting::draft_forced(size_t most) {
+  const TokenizerView* tokenizer = stream_->model().tokenizer();
+  const TokenConstraint& constraint = stream_->constraint();
+  if (constraint.forced == nullptr || tokenizer == nullptr || !output_->healing().is_over()) return;
+  std::array<char, kForcedBytes> text;
+  size_t size = 0;
+  if (constraint.forced(constraint.self, 0, text, &size) != Status::kOk || size == 0) return;
+  std::array<int32_t, 2 * kForcedBytes> tokens;
+  size_t count = 0;
+  const std::span<const char> whole = {text.data(), size};
+  if (encode(*tokenizer, whole, {}, tokens, &count, nullptr) != Status::kOk) return;
+  const std::span<const int32_t> found = {tokens.data(), count};
+  const size_t tail = std::min(count, Healing::kMaxTokens);
+  count -= Healing::count_unfinished(*tokenizer, found.last(tail));
+  for (size_t i = 0; i < std::min(count, most); ++i) text_.add(tokens[i]);
+}
+
+void Drafting::draft_by_callback(size_t free) {
+  const size_t most = paces_[kCallback].length(kRowCost, free);
+  if (most == 0) return;
+  KvSequence& kv = stream_->kv();
+  const auto text = text_.text();
+  const size_t before = text_.drafts().size();
+  // After forced drafts there is no hidden state yet.
+  std::span<const float> hidden;
+  if (kv.batch_row_count() > 0 && before == 0) hidden = kv.forward().final_states(kv.batch_row_count() - 1, 1);
+  const auto drafts = text_.space().first(most);
+  const size_t given =
+      params_.draft(params_.user_data, text.data(), text.size(), hidden.data(), hidden.size(), drafts.data(), most);
+  if (given > most) return;
+  const uint32_t vocabulary = stream_->model().config().vocabulary_size;
+  const auto end = std::find_if(drafts.begin(), drafts.begin() + static_cast<ptrdiff_t>(given),
+                                [&](int32_t token) { return static_cast<uint32_t>(token) >= vocabulary; });
+  text_.keep(before + static_cast<size_t>(end - drafts.begin()));
+}
+
+void Drafting::draft_by_lookup(size_t free, Kind* kind) {
+  const LookupMatch match = find_latest_match(text_.text(), params_.min_match, params_.max_match);
+  if (match.size == 0) return;
+  *kind = match.size <= 2 ? kShortMatch : match.size <= 4 ? kMatch : kLongMatch;
+  const size_t count = paces_[*kind].length(kRowCost, free);
+  // If the match is near the end, this reads drafts that it has just added.
+  for (size_t i = 0; i < count; ++i) text_.add(text_.text()[match.next + i]);
+}
+
+Status Drafting::draft_by_session(size_t free) {
+  const ModelConfig& config = stream_->model().config();
+  const ModelConfig& other = drafter_->model().config();
+  const float cost = kRowCost + weight_count(other, other.layer_count) / weight_count(config, config.layer_count);
+  const size_t count = paces_[kSession].length(cost, free);
+  for (size_t i = 0; i < count; ++i) {
+    const auto text = text_.text();
+    const uint64_t end = stream_->token_count() + text_.drafts().size();
+    SOTTO_TRY(drafter_->follow(text, end - text.size(), cancellation_));
+    if (!draft_from(drafter_->kv().logits())) break;
+  }
+  return Status::kOk;
+}
+
+// Self-speculation: the head is applied after the first layers of the same model.
+Status Drafting::draft_by_early_exit(size_t free) {
+  const ModelConfig& config = stream_->model().config();
+  const float cost = kRowCost + weight_count(config, params_.exit_layer) / weight_count(config, config.layer_count);
+  const size_t count = paces_[kEarlyExit].length(cost, free);
+  if (count == 0) return Status::kOk;
+  const size_t pending = text_.text().size() - text_.drafts().size() - 1;
+  const size_t end = text_.drafts().size() + count;
+  for (size_t ahead = 0; ahead < end; ++ahead) {
+    std::span<const float> logits;
+    SOTTO_TRY(stream_->kv().draft_by_first_layers(text_.text()[pending + ahead], static_cast<uint32_t>(ahead),
+                                                  params_.exit_layer, cancellation_->flag(), &logits));
+    if (ahead == text_.drafts().size() && !draft_from(logits)) break;
+  }
+  return Status::kOk;
+}
+
+// Adds one more draft, as the session's own sampler draws it from other logits. Returns false if the draft is not
+// likely enough or ends the text.
+bool Drafting::draft_from(std::span<const float> logits) {
+  const Kernels& kernels = stream_->model().kernels();
+  Sampler& sampler = decoder_->sampler();
+  const size_t ahead = text_.drafts().size();
+  SampleInput input = decoder_->sample_input();
+  input.history = TokenHistory(text_.text(), {}).last(stream_->params().context_tokens);
+  input.draw += ahead;
+  input.generated_count += ahead;
+  if (ahead > 0) input.sequence = 0;
+  TokenMask mask;
+  if (ahead == 0 && decoder_->find_mask(&mask) != Status::kOk) return false;
+  // The caller's logits callback only sees the stream's own logits.
+  const bool can_sample = sampler.params().logits_callback == nullptr;
+  const int32_t token = can_sample ? sampler.sample(logits, mask, input, &sampler_state_).token
+                                   : static_cast<int32_t>(kernels.argmax(logits.data(), logits.size()));
+  if (decoder_->check_end(token) != Status::kOk) return false;
+  if (params_.draft_threshold > 0) {
+    const double p = LogProbabilities(kernels, logits).of(token);
+    if (p < ln(static_cast<double>(params_.draft_threshold))) return false;
+  }
+  text_.add(token);
+  return true;
+}
+
+// Adds to the pool what the model guesses after drafts that did not come.
+void Drafting::learn_guesses() {
+  KvSequence& kv = stream_->kv();
+  const auto drafts = kv.drafts();
+  std::array<int32_t, KvSequence::kMaxDraftTokens + 1> tokens;
+  const size_t vocabulary = stream_->model().config().vocabulary_size;
+  for (size_t i = 0; i < drafts.size(); ++i) {
+    const auto logits = kv.forward().logits(kv.batch_row_count() + i);
+    guesses_[i] = static_cast<int32_t>(stream_->model().kernels().argmax(logits.data(), vocabulary));
+  }
+  guess_count_ = drafts.size();
+  for (size_t i = 0; i < drafts.size(); ++i) {
+    const std::span<const int32_t> rest = {guesses_.data() + i, drafts.size() - i};
+    tokens[0] = drafts[i];
+    std::copy(rest.begin(), rest.end(), tokens.begin() + 1);
+    pool_.add({tokens.data(), rest.size() + 1});
+    pool_.add(rest);
+  }
+}
+
+// Drafts n-grams of the pool. After them come the guesses for these places, and then arbitrary tokens: the model's
+// guesses after them are the next n-grams (Jacobi iteration).
+void Drafting::draft_by_lookahead(size_t free) {
+  const size_t before = text_.drafts().size();
+  const size_t end = before + paces_[kLookahead].length(kRowCost, free);
+  while (text_.drafts().size() < end) {
+    const auto found = pool_.find(text_.text().back());
+    if (found.empty()) break;
+    for (const int32_t token : found.first(std::min(found.size(), end - text_.drafts().size()))) text_.add(token);
+  }
+  for (size_t i = text_.drafts().size(); i < end; ++i) {
+    const bool guessed = before == 0 && i < guess_count_;
+    text_.add(guessed ? guesses_[i] : text_.text().back());
+  }
+}
+
+// Drops the drafts from the first one that the constraint does not allow.
+void Drafting::drop_disallowed(size_t first) {
+  const TokenConstraint& constraint = stream_->constraint();
+  if (constraint.test_text == nullptr || !output_->healing().is_over()) return;
+  std::array<char, kForcedBytes> text;
+  size_t size = 0;
+  for (size_t i = 0; i < text_.drafts().size(); ++i) {
+    const auto bytes = stream_->bytes_of(text_.drafts()[i]);
+    bool fits = !bytes.empty() && bytes.size() <= text.size() - size;
+    if (fits) {
+      std::copy(bytes.begin(), bytes.end(), text.begin() + static_cast<ptrdiff_t>(size));
+      size += bytes.size();
+    }
+    if (fits && i >= first) {
+      const std::span<const char> whole = {text.data(), size};
+      fits = constraint.test_text(constraint.self, 0, whole, &fits) == Status::kOk && fits;
+    }
+    if (!fits) return text_.keep(i);
+  }
+}
+
+}  // namespace sotto

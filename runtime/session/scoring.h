@@ -1,0 +1,24 @@
+// What a model says about given tokens: how likely they are, and a vector that represents them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "runtime/base/status.h"
+#include "runtime/session/session_params.h"
+#include "runtime/session/token_stream.h"
+
+namespace sotto {
+
+// Appends tokens to the stream and writes ln p of each, given the tokens before it, to `log_probabilities`, which may
+// be null. The first token of a stream has NaN. `has_context`: the first token follows another one, which is evaluated
+// if it is pending.
+Status score_tokens(std::span<const int32_t> tokens, bool has_context, TokenStream* stream, Cancellation* cancellation,
+                    float* log_probabilities, ScoreResult* score);
+
+// Appends tokens to the stream and writes the last one's final hidden state, or the mean of all, to `embedding`
+// (embedding_size).
+Status embed_tokens(std::span<const int32_t> tokens, Pooling pooling, TokenStream* stream, Cancellation* cancellation,
+                    float* embedding);
+
+}  // namespace sotto

@@ -1,0 +1,371 @@
+#include "runtime/session/text_output.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "runtime/base/clock.h"
+
+namespace sotto {
+
+void TextStream::clear() {
+  mark_ = {};
+  taken_ = 0;
+  start_ = 0;
+}
+
+// Writes the token's whole characters after the text, of which only the part that has not been taken is kept. Returns
+// their size.
+size_t TextStream::write(std::span<const char> bytes, size_t hidden) {
+  // Only a forged saved state can exceed the capacity.
+  taken_ = std::max(taken_, mark_.end - std::min<uint64_t>(mark_.end, kCapacity - kTokenTextBytes));
+  const auto kept = static_cast<size_t>(mark_.end - taken_);
+  std::memmove(text_, at(taken_), kept);
+  start_ = taken_;
+  mark_.characters.append(bytes.first(hidden), at(mark_.end));
+  return mark_.characters.append(bytes.subspan(hidden), at(mark_.end));
+}
+
+TextStream::Found TextStream::append(std::span<const char> bytes, size_t hidden) {
+  const size_t size = write(bytes, hidden);
+  const StringMatcher& stops = stops_->stop_strings();
+  const StringMatcher& bans = stops_->banned_strings();
+  for (size_t i = 0; i < size; ++i) {
+    const char byte = *at(mark_.end++);
+    mark_.ban = bans.step(mark_.ban, byte);
+    if (const size_t banned = bans.matched(mark_.ban); banned != 0) {
+      ban_start_ = mark_.end - banned;
+      return Found::kBan;
+    }
+    mark_.stop = stops.step(mark_.stop, byte);
+    if (const size_t stop = stops.matched(mark_.stop); stop != 0) {
+      if (!stops_->includes_stop_text()) mark_.end = std::max(mark_.end - stop, taken_);
+      mark_.stop = mark_.ban = 0;
+      mark_.characters.clear();
+      return Found::kStop;
+    }
+  }
+  return Found::kNothing;
+}
+
+void TextStream::replay(std::span<const char> bytes, size_t hidden) {
+  const size_t size = write(bytes, hidden);
+  const StringMatcher& stops = stops_->stop_strings();
+  const StringMatcher& bans = stops_->banned_strings();
+  for (size_t i = 0; i < size; ++i) {
+    const char byte = *at(mark_.end++);
+    mark_.ban = bans.step(mark_.ban, byte);
+    if (bans.matched(mark_.ban) != 0) mark_.ban = 0;
+    mark_.stop = stops.step(mark_.stop, byte);
+    if (stops.matched(mark_.stop) != 0) mark_.stop = 0;
+  }
+  constexpr uint64_t kKept = StringMatcher::kMaxStringBytes;
+  if (mark_.end - taken_ > kKept) taken_ = mark_.end - kKept;
+}
+
+void TextStream::cut(const TextMark& mark) {
+  assert(mark.end >= taken_);  // it may lie after the end, because a stop string cuts the text
+  mark_ = mark;
+}
+
+std::span<const char> TextStream::take(uint64_t end) {
+  if (end <= taken_) return {at(taken_), size_t{0}};
+  assert(end <= mark_.end);
+  const std::span<const char> text(at(taken_), static_cast<size_t>(end - taken_));
+  taken_ = end;
+  return text;
+}
+
+void TextStream::finish() {
+  mark_.end += mark_.characters.flush(at(mark_.end));
+  mark_.stop = mark_.ban = 0;
+}
+
+void TextStream::resume(uint64_t withheld) { taken_ = std::max(mark_.end - std::min(withheld, mark_.end), start_); }
+
+bool RejectedTokens::add(uint64_t place, int32_t token) {
+  drop_from(place + 1);
+  if (count_ == kCapacity || attempts_ == kMaxAttempts) return false;
+  ++attempts_;
+  rejections_[count_++] = {place, token};
+  return true;
+}
+
+void RejectedTokens::drop_from(uint64_t place) {
+  while (count_ > 0 && rejections_[count_ - 1].place >= place) --count_;
+}
+
+void RejectedTokens::settle(uint64_t place) {
+  attempts_ = 0;
+  size_t settled = 0;
+  while (settled < count_ && rejections_[settled].place < place) ++settled;
+  for (size_t i = settled; i < count_; ++i) rejections_[i - settled] = rejections_[i];
+  count_ -= settled;
+}
+
+void RejectedTokens::restore(std::span<const Rejection> rejections, uint32_t attempts) {
+  attempts_ = attempts;
+  count_ = rejections.size();
+  std::copy(rejections.begin(), rejections.end(), rejections_.begin());
+}
+
+std::span<const RejectedTokens::Rejection> RejectedTokens::at(uint64_t place) const {
+  size_t first = count_;
+  while (first > 0 && rejections_[first - 1].place >= place) --first;
+  size_t end = first;
+  while (end < count_ && rejections_[end].place == place) ++end;
+  return {rejections_.data() + first, end - first};
+}
+
+void TextOutput::clear() {
+  text_.clear();
+  emitted_mark_ = text_.mark();
+  buffer_.keep(0);
+  rejected_.restore({}, 0);
+  reject_newest_ = false;
+  healing_.clear();
+  end_ = Status::kOk;
+}
+
+BufferedToken& TextOutput::buffer(int32_t token) {
+  assert(!buffer_.full());
+  BufferedToken& buffered = buffer_.push();
+  buffered.token = token;
+  return buffered;
+}
+
+void TextOutput::add_text(uint64_t begin_ns) {
+  BufferedToken& newest = buffer_.newest();
+  const auto bytes = stream_->bytes_of(newest.token);
+  const TextStream::Found found = text_.append(bytes, healing_.hidden(bytes.size()));
+  healing_.advance(bytes.size());
+  newest.mark = text_.mark();
+  newest.elapsed_ns = monotonic_ns() - begin_ns;
+  if (found == TextStream::Found::kStop) end_ = Status::kStopString;
+  if (found == TextStream::Found::kBan) reject(find_ban_start());
+}
+
+void TextOutput::end_text(Status stop) {
+  if (stop == Status::kStopBanned && !reject_newest_) {
+    reject_newest_ = true;
+    rejected_.drop_from(stream_->token_count());
+  } else if (stop == Status::kStopBanned && !buffer_.empty()) {
+    reject(buffer_.size() - 1);
+  } else {
+    end_ = stop;
+  }
+}
+
+void TextOutput::forget_stop(Status stop) {
+  if (end_ == stop) end_ = Status::kOk;
+}
+
+bool TextOutput::is_ready() const {
+  if (end_ != Status::kOk) return true;
+  return !buffer_.empty() && (buffer_.full() || buffer_[0].mark.end <= text_.bannable_from());
+}
+
+// Returns the index of the buffered token in which the banned string begins, or of the newest one if that token has
+// been emitted.
+size_t TextOutput::find_ban_start() const {
+  const uint64_t start = text_.ban_start();
+  size_t index = 0;
+  if (reject_newest_ || start < emitted_mark_.end) return buffer_.size() - 1;
+  while (buffer_[index].mark.end <= start) ++index;
+  return index;
+}
+
+// Rewinds the stream to before a buffered token and rejects the token there. If the ring or the constraint cannot
+// rewind that far, the newest token is rejected instead. If they cannot rewind at all, it stays in the stream, and the
+// text ends before it.
+void TextOutput::reject(size_t index) {
+  const uint64_t first = emitted_count();
+  const size_t newest = buffer_.size() - 1;
+  if (stream_->rewind(first + index) != Status::kOk) {
+    index = newest;
+    if (stream_->rewind(first + newest) != Status::kOk) end_ = Status::kStopBanned;
+  }
+  const int32_t token = buffer_[index].token;
+  text_.cut(index == 0 ? emitted_mark_ : buffer_[index - 1].mark);
+  if (end_ != Status::kOk) {
+    buffer_[newest].mark = text_.mark();
+    return;
+  }
+  buffer_.keep(index);
+  rebuild_healing(stream_->token_count());
+  if (!rejected_.add(stream_->token_count(), token)) end_ = Status::kStopBanned;
+}
+
+Status TextOutput::emit(Piece* piece) {
+  if (buffer_.empty()) return flush(end_, piece);
+  const uint64_t index = emitted_count();
+  const BufferedToken& oldest = buffer_.pop();
+  const uint64_t end = std::min(oldest.mark.end, text_.end());
+  const auto text = text_.take(std::min(end, text_.withheld_from()));
+  stream_->states()[index].withheld = static_cast<uint16_t>(end - std::min(end, text_.taken()));
+  emitted_mark_ = oldest.mark;
+  rejected_.settle(index + 1);
+  reject_newest_ = false;
+  const auto bytes = stream_->bytes_of(oldest.token);
+  *piece = {text.data(),
+            text.size(),
+            oldest.token,
+            oldest.log_probability,
+            oldest.sampled_log_probability,
+            oldest.alternative_count,
+            oldest.alternatives.data(),
+            bytes.data(),
+            bytes.size(),
+            oldest.elapsed_ns};
+  return Status::kOk;
+}
+
+Status TextOutput::flush(Status stop, Piece* piece) {
+  const bool ends = stop != Status::kStopCancelled;
+  if (ends) text_.finish();
+  const auto text = text_.take(ends ? text_.end() : emitted_mark_.end);
+  piece->text = text.data();
+  piece->text_size = text.size();
+  if (const uint64_t count = emitted_count(); count > 0) {
+    TokenState& last = stream_->states()[count - 1];
+    last.withheld = 0;
+    if (ends) last.flags |= TokenState::kTextEnd;
+  }
+  if (ends) {
+    emitted_mark_ = text_.mark();
+    end_ = Status::kOk;
+  }
+  return stop;
+}
+
+Status TextOutput::roll_back(Error* error) {
+  const Status status = buffer_.empty() ? Status::kOk : rewind(emitted_count());
+  if (status == Status::kOk) return status;
+  return fail(error, status,
+              "buffered tokens cannot be rolled back: the KV ring or the constraint does not go back that far");
+}
+
+void TextOutput::drop_buffered() {
+  if (roll_back() != Status::kOk) buffer_.keep(0);
+}
+
+Status TextOutput::rewind(uint64_t count) {
+  if (count > stream_->token_count()) return Status::kInvalidArgument;
+  if (count == stream_->token_count()) return Status::kOk;
+  const uint64_t emitted = emitted_count();
+  SOTTO_TRY(stream_->rewind(count));
+  if (count == 0) {
+    clear();
+    return Status::kOk;
+  }
+  stream_->find_answer_start();
+  rejected_.drop_from(count);
+  reject_newest_ = false;
+  end_ = Status::kOk;
+  buffer_.keep(count > emitted ? static_cast<size_t>(count - emitted) : 0);
+  if (count < emitted) {
+    rebuild_text(count);
+  } else {
+    text_.cut(buffer_.empty() ? emitted_mark_ : buffer_.newest().mark);
+    rebuild_healing(count);
+  }
+  return Status::kOk;
+}
+
+// Returns the place from which tokens must be replayed to restore the state of matching after `count` tokens.
+uint64_t TextOutput::find_text_start(uint64_t count) const {
+  constexpr size_t kBytes = 2 * StringMatcher::kMaxStringBytes;
+  const TokenStates& states = stream_->states();
+  uint64_t start = count;
+  for (size_t bytes = 0; start > states.begin() && bytes < kBytes; --start) {
+    const TokenState& before = states[start - 1];
+    if (!before.has(TokenState::kGenerated) || before.has(TokenState::kTextEnd)) break;
+    bytes += stream_->bytes_of(stream_->token_at(start - 1)).size();
+  }
+  return start;
+}
+
+// Restores the state of healing after `count` tokens.
+void TextOutput::rebuild_healing(uint64_t count) {
+  if (!healing_.was_begun()) return;
+  if (count < healing_.place() || stream_->states().begin() > healing_.place()) {
+    return healing_.clear();
+  }
+  healing_.restart();
+  for (uint64_t i = healing_.place(); i < count && !healing_.is_over(); ++i) {
+    healing_.advance(stream_->bytes_of(stream_->token_at(i)).size());
+  }
+}
+
+// Restores the text as it was when the last of `count` tokens had been emitted.
+void TextOutput::rebuild_text(uint64_t count) {
+  const uint64_t start = find_text_start(count);
+  text_.clear();
+  rebuild_healing(start);
+  for (uint64_t i = start; i < count; ++i) {
+    const auto bytes = stream_->bytes_of(stream_->token_at(i));
+    text_.replay(bytes, healing_.hidden(bytes.size()));
+    healing_.advance(bytes.size());
+  }
+  text_.resume(start < count ? stream_->states()[count - 1].withheld : 0);
+  emitted_mark_ = text_.mark();
+}
+
+// Adds the text of the buffered tokens after that of the emitted ones.
+void TextOutput::rebuffer() {
+  using Found = TextStream::Found;
+  if (buffer_.empty() && end_ == Status::kStopString) {  // the text ended at the string
+    text_.clear();
+    emitted_mark_ = text_.mark();
+  }
+  for (size_t i = 0; i < buffer_.size(); ++i) {
+    const auto bytes = stream_->bytes_of(buffer_[i].token);
+    const TextMark before = text_.mark();
+    const size_t hidden = healing_.hidden(bytes.size());
+    const bool last = i + 1 == buffer_.size();
+    const Found found = text_.append(bytes, hidden);
+    const bool is_stop = found == Found::kStop && last && end_ == Status::kStopString;
+    const bool is_ban = found == Found::kBan && last && end_ == Status::kStopBanned;
+    if (found != Found::kNothing && !is_stop) text_.cut(before);
+    // The strings may differ from those of the time when the token was buffered.
+    if (found != Found::kNothing && !is_stop && !is_ban) text_.replay(bytes, hidden);
+    healing_.advance(bytes.size());
+    buffer_[i].mark = text_.mark();
+  }
+}
+
+void TextOutput::rebuild() {
+  if (stream_->token_count() > 0) rebuild_text(emitted_count());
+  rebuffer();
+}
+
+Status TextOutput::heal() {
+  const TokenizerView* tokenizer = stream_->model().tokenizer();
+  if (tokenizer == nullptr) return Status::kTokenizerMissing;
+  const uint64_t count = stream_->token_count();
+  TokenStates& states = stream_->states();
+  if (count == 0 || stream_->answer_start() != count || states[count - 1].has(TokenState::kGenerated)) {
+    return Status::kInvalidState;
+  }
+  if (healing_.was_begun()) return Status::kOk;
+  std::array<int32_t, Healing::kMaxTokens> last;
+  size_t known = 0;
+  while (known < last.size() && known < count - states.begin() &&
+         !states[count - 1 - known].has(TokenState::kGenerated)) {
+    ++known;
+  }
+  for (size_t i = 0; i < known; ++i) last[i] = stream_->token_at(count - known + i);
+  // At least one token must stay, because the answer continues from it.
+  const auto usable =
+      std::span<const int32_t>(last).first(known).last(static_cast<size_t>(std::min<uint64_t>(known, count - 1)));
+  size_t taken = Healing::count_unfinished(*tokenizer, usable);
+  while (taken > 0 && !stream_->can_truncate(count - taken)) --taken;
+  if (taken == 0) return Status::kOk;
+  const auto unfinished = usable.last(taken);
+  SOTTO_TRY(rewind(count - taken));
+  stream_->mark_answer_start();
+  healing_.begin(*tokenizer, unfinished, stream_->token_count());
+  return Status::kOk;
+}
+
+}  // namespace sotto

@@ -1,0 +1,219 @@
+// The text of an answer between the decoder and the caller.
+//
+// TextStream turns token bytes into whole UTF-8 characters and matches stop strings and banned strings across token
+// borders. Text that may begin a stop string is withheld until that is decided. Tokens whose text may be part of a
+// banned string are buffered: if the string completes, the stream is rewound to the token in which it begins, and that
+// token is rejected at that place, so that another one is drawn. TextOutput combines both with token healing and
+// decides what the caller gets: emit() for a token, flush() at a stop.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "runtime/base/status.h"
+#include "runtime/base/utf8.h"
+#include "runtime/model/tokenizer_view.h"
+#include "runtime/session/healing.h"
+#include "runtime/session/log_probabilities.h"
+#include "runtime/session/session_params.h"
+#include "runtime/session/stops.h"
+#include "runtime/session/token_stream.h"
+
+namespace sotto {
+
+// The state of matching after a token. Offsets count bytes of the text.
+struct TextMark {
+  uint64_t end = 0;
+  StringMatcher::State stop = 0;
+  StringMatcher::State ban = 0;
+  Utf8Stream characters;
+};
+
+class TextStream {
+ public:
+  static constexpr size_t kTokenTextBytes = Utf8Stream::output_bound(kMaxTokenBytes);
+
+  enum class Found { kNothing, kStop, kBan };
+
+  explicit TextStream(const Stops& stops) : stops_(&stops) {}
+
+  // Begins an empty text.
+  void clear();
+
+  // Adds the text of one more token, without its first `hidden` bytes. At a stop string, the text ends before it, or
+  // after it if the settings say so. At a banned string, ban_start() is its offset, and the caller has to cut() it.
+  Found append(std::span<const char> bytes, size_t hidden);
+  uint64_t ban_start() const { return ban_start_; }
+  // Adds the text of a token that has been accepted before: strings in it are ignored.
+  void replay(std::span<const char> bytes, size_t hidden);
+
+  const TextMark& mark() const { return mark_; }
+  uint64_t end() const { return mark_.end; }
+  // Returns to an earlier state. Text that has been taken since then is not taken again.
+  void cut(const TextMark& mark);
+
+  // Offsets of the text that may begin a stop string or a banned string; end() if there is none.
+  uint64_t withheld_from() const { return end() - stops_->stop_strings().held(mark_.stop); }
+  uint64_t bannable_from() const { return end() - stops_->banned_strings().held(mark_.ban); }
+
+  // Returns the text before `end` that has not been taken yet, valid until the next append().
+  std::span<const char> take(uint64_t end);
+  // Ends the text: an unfinished character becomes U+FFFD, and matching starts again.
+  void finish();
+
+  uint64_t taken() const { return taken_; }
+  // After replay(): all but the last `withheld` bytes have been taken.
+  void resume(uint64_t withheld);
+
+ private:
+  // Text that may begin a stop string, a token that begins a banned string, the rest of that string, and one more
+  // token.
+  static constexpr size_t kCapacity =
+      2 * kTokenTextBytes + 2 * StringMatcher::kMaxStringBytes + Utf8Stream::output_bound(0);
+
+  char* at(uint64_t offset) { return text_ + (offset - start_); }
+  size_t write(std::span<const char> bytes, size_t hidden);
+
+  const Stops* stops_;
+  TextMark mark_;
+  uint64_t ban_start_ = 0;
+  uint64_t taken_ = 0;  // text before this offset has been taken
+  uint64_t start_ = 0;  // offset of text_[0]
+  char text_[kCapacity];
+};
+
+// A token that has been generated but not emitted.
+struct BufferedToken {
+  int32_t token = 0;
+  float log_probability = 0;
+  float sampled_log_probability = 0;
+  uint32_t alternative_count = 0;
+  uint64_t elapsed_ns = 0;
+  TextMark mark;  // after this token's text
+  std::array<Alternative, kMaxAlternatives> alternatives;
+};
+
+// A queue of tokens whose newest ones may be dropped.
+class TokenBuffer {
+ public:
+  static constexpr size_t kCapacity = 32;
+
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  bool full() const { return size_ == kCapacity; }
+  const BufferedToken& operator[](size_t index) const { return tokens_[(first_ + index) % kCapacity]; }
+  BufferedToken& operator[](size_t index) { return tokens_[(first_ + index) % kCapacity]; }
+  BufferedToken& newest() { return (*this)[size_ - 1]; }
+  BufferedToken& push() { return (*this)[size_++]; }
+  // The token remains valid until the next push().
+  const BufferedToken& pop() {
+    const BufferedToken& oldest = (*this)[0];
+    first_ = (first_ + 1) % kCapacity;
+    --size_;
+    return oldest;
+  }
+  void keep(size_t count) { size_ = count; }
+
+ private:
+  std::array<BufferedToken, kCapacity> tokens_;
+  size_t first_ = 0;
+  size_t size_ = 0;
+};
+
+// The tokens rejected at places of the stream, in order of place. A rejection is valid as long as the stream before its
+// place stays the same.
+class RejectedTokens {
+ public:
+  static constexpr size_t kCapacity = 256;
+  // If so many tokens are rejected before one is emitted, the text ends.
+  static constexpr uint32_t kMaxAttempts = 1024;
+
+  struct Rejection {
+    uint64_t place;
+    int32_t token;
+  };
+
+  // Adds a rejection and drops those at later places. Returns false if there are too many.
+  bool add(uint64_t place, int32_t token);
+  void drop_from(uint64_t place);
+  // A token before `place` has been emitted: drops the rejections before it and restarts the count of attempts.
+  void settle(uint64_t place);
+  void restore(std::span<const Rejection> rejections, uint32_t attempts);
+
+  uint32_t attempts() const { return attempts_; }
+  std::span<const Rejection> all() const { return {rejections_.data(), count_}; }
+  std::span<const Rejection> at(uint64_t place) const;
+
+ private:
+  std::array<Rejection, kCapacity> rejections_;
+  size_t count_ = 0;
+  uint32_t attempts_ = 0;
+};
+
+class TextOutput {
+ public:
+  TextOutput(const Stops& stops, TokenStream& stream) : stream_(&stream), text_(stops) {}
+
+  // Begins an empty text and drops everything that is buffered.
+  void clear();
+
+  // Buffers the stream's newest token, whose BufferedToken the caller describes before add_text().
+  BufferedToken& buffer(int32_t token);
+  // Adds the text of the newest token, which was begun at `begin_ns`. A stop string ends the text; a banned string
+  // rejects a token.
+  void add_text(uint64_t begin_ns);
+  // Handles a stop of the decoder: the text ends, unless rejecting an earlier token can lead past banned strings.
+  void end_text(Status stop);
+  // The text does not end at this stop any more.
+  void forget_stop(Status stop);
+
+  // Whether emit() or flush() comes next, not another token.
+  bool is_ready() const;
+  // Returns the oldest buffered token with the text that is certain by now; if there is none, flushes the text.
+  Status emit(Piece* piece);
+  // Returns the withheld text at a stop. Any stop but kStopCancelled ends the text.
+  Status flush(Status stop, Piece* piece);
+
+  uint64_t emitted_count() const { return stream_->token_count() - buffer_.size(); }
+  // Rewinds the stream to its emitted tokens. On failure the buffered tokens stay.
+  Status roll_back(Error* error = nullptr);
+  // Starts a prompt: rolls back the buffered tokens, or leaves them in the stream unseen where that is impossible.
+  void drop_buffered();
+  Status rewind(uint64_t count);
+  // Replays the emitted and the buffered text after stop strings or banned strings have changed, or the stream.
+  void rebuild();
+
+  // Removes the last tokens of the prompt if a longer token begins with their bytes; see healing.h.
+  Status heal();
+  const Healing& healing() const { return healing_; }
+  // The number of the token's first bytes that spell the end of the prompt.
+  size_t hidden_bytes(int32_t token) const { return healing_.hidden(stream_->bytes_of(token).size()); }
+  // The tokens rejected at the stream's end.
+  std::span<const RejectedTokens::Rejection> rejections() const { return rejected_.at(stream_->token_count()); }
+  const TextMark& mark() const { return text_.mark(); }
+
+ private:
+  friend class SavedState;
+
+  void reject(size_t index);
+  size_t find_ban_start() const;
+  uint64_t find_text_start(uint64_t count) const;
+  void rebuild_healing(uint64_t count);
+  void rebuild_text(uint64_t count);
+  void rebuffer();
+
+  TokenStream* stream_;
+  TextStream text_;
+  TextMark emitted_mark_;  // after the last emitted token
+  TokenBuffer buffer_;
+  RejectedTokens rejected_;
+  // Rejecting the token in which a banned string begins has left nothing; until a token is emitted, the newest token is
+  // rejected instead.
+  bool reject_newest_ = false;
+  Status end_ = Status::kOk;  // why the text ends after the buffered tokens
+  Healing healing_;
+};
+
+}  // namespace sotto

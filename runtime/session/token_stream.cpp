@@ -1,0 +1,240 @@
+#include "runtime/session/token_stream.h"
+
+#include <cassert>
+
+#include "runtime/base/clock.h"
+
+namespace sotto {
+namespace {
+
+KvSequenceParams kv_params(const SessionParams& params) {
+  return {params.context_tokens,
+          params.batch_tokens,
+          params.sink_tokens,
+          params.overflow,
+          params.sequence_count,
+          params.sequence_tokens,
+          params.features & (kFeatureHiddenHistory | kFeatureDola),
+          params.draft_tokens};
+}
+
+}  // namespace
+
+uint64_t TokenStates::count(uint64_t first, uint64_t end, TokenState::Flags flag) const {
+  uint64_t found = 0;
+  for (uint64_t index = first; index < end; ++index) found += (*this)[index].has(flag) ? 1 : 0;
+  return found;
+}
+
+void TokenStates::clear_flag(TokenState::Flags flag, uint64_t end) {
+  for (uint64_t index = begin_; index < end; ++index) {
+    (*this)[index].flags = static_cast<uint16_t>((*this)[index].flags & ~flag);
+  }
+}
+
+void TokenStream::layout(Arena& arena, const Model& model, const SessionParams& params) {
+  model_ = &model;
+  params_ = params;
+  kv_.layout(arena, model.config(), kv_params(params));
+  states_.layout(arena, params.context_tokens);
+}
+
+TokenHistory TokenStream::history(uint64_t count) const {
+  std::span<const int32_t> older, newer;
+  kv_.newest(count, &older, &newer);
+  if (!has_pending_) return {older, newer};
+  return TokenHistory(older, newer, {&pending_, 1}).last(static_cast<size_t>(count));
+}
+
+std::span<const char> TokenStream::bytes_of(int32_t token) const {
+  const TokenizerView* tokenizer = model_->tokenizer();
+  if (tokenizer == nullptr) return {"", size_t{0}};
+  return tokenizer->bytes_of(static_cast<uint32_t>(token));
+}
+
+uint64_t TokenStream::answer_ns() const { return monotonic_ns() - answer_begin_ns_; }
+
+void TokenStream::begin_answer(uint64_t first, uint64_t count, const SamplerState& sampler) {
+  timings.prefill_tokens += count - first;
+  TokenState state;
+  state.sampler = sampler;
+  const uint64_t capacity = states_.capacity();
+  for (uint64_t i = std::max(first, count > capacity ? count - capacity : 0); i < count; ++i) {
+    states_.set(i, state);
+  }
+  if (count == first && count > 0) states_[count - 1].flags |= TokenState::kAnswerEnd;
+  answer_start_ = count;
+  answer_begin_ns_ = monotonic_ns();
+}
+
+void TokenStream::find_answer_start() {
+  uint64_t start = token_count();
+  while (start > states_.begin() && states_[start - 1].has(TokenState::kGenerated) &&
+         !states_[start - 1].has(TokenState::kAnswerEnd)) {
+    --start;
+  }
+  answer_start_ = start == states_.begin() ? std::min(start, answer_start_) : start;
+}
+
+void TokenStream::mark_answer_start() {
+  answer_start_ = token_count();
+  states_[answer_start_ - 1].flags |= TokenState::kAnswerEnd | TokenState::kTextEnd;
+}
+
+Status TokenStream::evaluate(Cancellation* cancellation, std::span<const int32_t> drafts, bool want_logits) {
+  if (!has_pending_) return Status::kOk;
+  Stopwatch stopwatch(&timings.decode_ns);
+  const size_t count = std::min(drafts.size(), kv_.draft_capacity());
+  const Status status = kv_.append({&pending_, 1}, cancellation->flag(), drafts.first(count), want_logits);
+  SOTTO_TRY(cancellation->consume(status));
+  has_pending_ = false;
+  ++timings.decode_tokens;
+  return Status::kOk;
+}
+
+Status TokenStream::evaluate_logits(Cancellation* cancellation) {
+  SOTTO_TRY(evaluate(cancellation));
+  return cancellation->consume(kv_.ensure_logits(cancellation->flag()));
+}
+
+Status TokenStream::push(int32_t token, size_t hidden, TokenState state) {
+  state.flags = TokenState::kGenerated;
+  SOTTO_TRY(constrain(token, hidden, &state));
+  if (guide_ != nullptr) {
+    guide_->set_pending(token, {});
+    state.flags |= TokenState::kGuided;
+    ++guided_count_;
+  }
+  set_pending(token, state);
+  return Status::kOk;
+}
+
+void TokenStream::set_pending(int32_t token, const TokenState& state) {
+  assert(!has_pending_);
+  states_.set(token_count(), state);
+  pending_ = token;
+  has_pending_ = true;
+}
+
+// The constraint accepts the token, or the part of it that token healing does not hide.
+Status TokenStream::constrain(int32_t token, size_t hidden, TokenState* state) {
+  if (constraint_.mask == nullptr) return Status::kOk;
+  Stopwatch stopwatch(&timings.sample_ns);
+  const auto bytes = bytes_of(token);
+  if (hidden == 0) {
+    SOTTO_TRY(constraint_.accept(constraint_.self, 0, token));
+  } else if (hidden < bytes.size()) {
+    SOTTO_TRY(constraint_.accept_text(constraint_.self, 0, bytes.subspan(hidden)));
+  } else {
+    return Status::kOk;
+  }
+  state->flags |= TokenState::kConstrained;
+  ++constrained_count_;
+  return Status::kOk;
+}
+
+bool TokenStream::can_truncate(uint64_t count) const {
+  // Unless only the pending token goes, the last kept token becomes pending and is evaluated again for its logits.
+  return count == 0 || count >= kv_.token_count() || kv_.can_rewind(count - 1);
+}
+
+void TokenStream::truncate(uint64_t count) {
+  assert(can_truncate(count) && count <= token_count());
+  if (count == token_count()) return;
+  if (count == kv_.token_count()) {
+    has_pending_ = false;
+  } else if (count == 0) {
+    kv_.clear();
+    has_pending_ = false;
+  } else {
+    pending_ = kv_.token_at(count - 1);
+    has_pending_ = true;
+    kv_.rewind(count - 1);
+  }
+}
+
+Status TokenStream::rewind(uint64_t count) {
+  if (!can_truncate(count)) return Status::kInvalidState;
+  const uint64_t end = token_count();
+  const uint64_t constrained = count == 0 ? constrained_count_ : states_.count(count, end, TokenState::kConstrained);
+  const uint64_t guided = count == 0 ? guided_count_ : states_.count(count, end, TokenState::kGuided);
+  if (guided > 0) {
+    if (guided > guide_->token_count() || !guide_->can_truncate(guide_->token_count() - guided)) {
+      return Status::kInvalidState;
+    }
+  }
+  if (constrained > 0 && constrained == constrained_count_) {
+    constraint_.restart(constraint_.self);
+  } else if (constrained > 0) {
+    SOTTO_TRY(constraint_.rewind(constraint_.self, constrained));
+  }
+  if (guided > 0) guide_->truncate(guide_->token_count() - guided);
+  constrained_count_ -= constrained;
+  guided_count_ -= guided;
+  truncate(count);
+  if (count == 0) {
+    answer_start_ = 0;
+    states_.clear();
+  }
+  return Status::kOk;
+}
+
+void TokenStream::clear() {
+  if (constrained_count_ > 0) constraint_.restart(constraint_.self);
+  if (guided_count_ > 0) {
+    if (guided_count_ <= guide_->token_count() && guide_->can_truncate(guide_->token_count() - guided_count_)) {
+      guide_->truncate(guide_->token_count() - guided_count_);
+    } else {
+      guide_status_ = Status::kInvalidState;
+    }
+  }
+  constrained_count_ = guided_count_ = 0;
+  kv_.clear();
+  has_pending_ = false;
+  answer_start_ = 0;
+  states_.clear();
+}
+
+Status TokenStream::follow(std::span<const int32_t> text, uint64_t first, Cancellation* cancellation) {
+  has_pending_ = false;
+  const uint64_t known = kv_.token_count();
+  const uint64_t remembered = uint64_t{2} * params_.context_tokens;
+  const uint64_t oldest = std::max(first, followed_from_ + known - std::min(known, remembered));
+  const uint64_t end = std::min(first + text.size(), followed_from_ + known);
+  uint64_t agreed = oldest;
+  while (agreed < end && kv_.token_at(agreed - followed_from_) == text[static_cast<size_t>(agreed - first)]) {
+    ++agreed;
+  }
+  const uint64_t kept = agreed - std::min(agreed, followed_from_);
+  const bool fits =
+      params_.overflow != Overflow::kStop || first + text.size() - followed_from_ <= params_.context_tokens;
+  if (agreed > oldest && kv_.can_rewind(kept) && fits) {
+    if (kept < known) kv_.rewind(kept);
+  } else {
+    const size_t most = params_.context_tokens;
+    const size_t taken = text.size() < most ? text.size() : most / 2;
+    kv_.clear();
+    states_.clear();
+    agreed = followed_from_ = first + text.size() - taken;
+  }
+  SOTTO_TRY(cancellation->consume(kv_.append(text.subspan(static_cast<size_t>(agreed - first)), cancellation->flag())));
+  for (uint64_t i = agreed - followed_from_; i < token_count(); ++i) states_.set(i, {});
+  return cancellation->consume(kv_.ensure_logits(cancellation->flag()));
+}
+
+void TokenStream::set_constraint(const TokenConstraint& constraint) {
+  constraint_ = constraint;
+  if (constraint_.mask != nullptr) constraint_.mark_start(constraint_.self);
+  guide_status_ = Status::kOk;
+  constrained_count_ = 0;
+  states_.clear_flag(TokenState::kConstrained, token_count());
+}
+
+void TokenStream::set_guide(TokenStream* guide) {
+  guide_ = guide;
+  guide_status_ = Status::kOk;
+  guided_count_ = 0;
+  states_.clear_flag(TokenState::kGuided, token_count());
+}
+
+}  // namespace sotto
