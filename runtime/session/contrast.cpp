@@ -19,7 +19,7 @@ Status check_range(const char* name, float value, float low, float high, Error* 
 }
 
 void mix_cfg(const Kernels& kernels, double scale, std::span<const float> logits, std::span<const float> guide,
-              float* mixed) {
+             float* mixed) {
   const LogProbabilities model(kernels, logits);
   const LogProbabilities other(kernels, guide);
   for (size_t i = 0; i < logits.size(); ++i) {
