@@ -160,7 +160,7 @@ class Grammar {
     return std::vector<uint8_t>(image, image + state_->memory.size());
   }
 
-  // Bytes of the grammar, and bytes of memory that compiling it took (the same for a loaded one).
+  // Return the bytes of the grammar, and the bytes of memory that compiling it used (the same for a loaded one).
   size_t size() const { return state_->memory.size(); }
   size_t compile_memory_size() const { return state_->compile_memory_size; }
 
@@ -231,7 +231,7 @@ class Matcher {
     return Matcher(std::move(state));
   }
 
-  // Bytes of memory that create() would allocate.
+  // Returns the bytes of memory that create() would allocate.
   static Result<size_t> required_memory(const Grammar& grammar, const Vocabulary* vocabulary,
                                         const MatcherParams& params) {
     detail::Report report;

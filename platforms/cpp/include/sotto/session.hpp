@@ -83,7 +83,7 @@ class Session {
     return Session(std::move(state));
   }
 
-  // Bytes of memory that create() would allocate.
+  // Returns the bytes of memory that create() would allocate.
   static Result<size_t> required_memory(const Model& model, const SessionParams& params = {}) {
     detail::Report report;
     size_t size = 0;
