@@ -61,6 +61,7 @@ class Abi:
             self.callback(name)
 
     def type(self, c_type):
+        """The ctypes name of a C type, whose struct or callback is emitted first if it has one."""
         c_type = c_type.replace("const ", "")
         if c_type in C_TYPES:
             return C_TYPES[c_type]
@@ -105,23 +106,22 @@ class Abi:
         self.parts.append(f"{name_of(name)} = CFUNCTYPE({', '.join(types)})\n")
 
     def text(self):
-        listed = []
+        lines = []
         for function in functions(self.tables):
             result = "ctypes.c_char_p" if function.result == "const char*" else self.type(function.result)
             arguments = ", ".join(self.type(c_type) for c_type, _ in function.parameters)
-            line = f'    "{function.name}": ({result}, [{arguments}]),'
-            listed += wrap(line.strip().replace(", ", ",\0").replace(" ", "\1").replace("\0", " "), "    ")
-        lines = "\n".join(line.replace("\1", " ") if line.startswith('    "') else "    " + line.replace("\1", " ")
-                          for line in listed)
-        return "\n\n".join(self.parts) + f"\n\n# name: result, arguments\nFUNCTIONS = {{\n{lines}\n}}\n"
+            lines += wrap(f'"{function.name}": ({result}, [{arguments}]),', "    ")
+        listed = "\n".join(line if line.startswith('    "') else "    " + line for line in lines)
+        return "\n\n".join(self.parts) + f"\n\n# name: result, arguments\nFUNCTIONS = {{\n{listed}\n}}\n"
 
 
 def documented(line, doc):
-    """An attribute with its docstring."""
+    """Returns an attribute with its docstring."""
     return [line, *docstring(doc)] if doc else [line]
 
 
 def docstring(doc):
+    """Returns the lines of a docstring inside a class."""
     text = doc.replace("\\", "\\\\") + (" " if doc.endswith('"') else "")
     return wrap(f'"""{text}"""', "    ")
 

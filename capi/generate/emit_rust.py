@@ -200,6 +200,7 @@ def held(field):
 
 
 def setter(field):
+    """Returns the setter of a field that the struct holds outside the C struct."""
     name = field.name
     if field.kind == "callback":
         taken, kept = CALLBACKS[field.type][1], f"{CALLBACKS[field.type][2]}::new({name})"
