@@ -9,7 +9,7 @@
 namespace sotto::cli {
 namespace {
 
-const char* name_of_stop(Status stop) { return name_of(kStopNames, static_cast<sotto_status>(stop)); }
+const char* name_of_stop(Status stop) { return name_of(kStatusNames, static_cast<sotto_status>(stop)); }
 
 uint64_t peak_resident_bytes() {
   struct rusage usage = {};

@@ -18,7 +18,7 @@ constexpr LanguageOption kInputOptions[] = {
 
 void name_language(GrammarOptions& options, const LanguageOption& option, const std::string& source) {
   if (options.language && *options.language != option.language) {
-    reject(std::string("--") + name_of(kGrammarNames, *options.language), "a grammar is of one kind");
+    reject(std::string("--") + name_of(kGrammarLanguageNames, *options.language), "a grammar is of one kind");
   }
   options.language = option.language;
   options.source = source;
@@ -84,14 +84,14 @@ CompiledGrammar compile_input(const GrammarInput& input, const LoadedInput& load
 std::string described(const CompiledGrammar& compiled, const GrammarSource& source) {
   const std::string size = byte_size(compiled.grammar.size());
   if (compiled.was_loaded) return "image, " + size + ", verified in " + duration(compiled.seconds);
-  return std::string(name_of(kGrammarNames, source.language)) + ", " + size + " compiled in " +
+  return std::string(name_of(kGrammarLanguageNames, source.language)) + ", " + size + " compiled in " +
          duration(compiled.seconds) + ", working in " + byte_size(compiled.grammar.compile_memory_size());
 }
 
 Json described_json(const CompiledGrammar& compiled, const GrammarSource& source) {
   Json warnings = Json::array();
   for (const std::string& warning : compiled.warnings) warnings.push_back(to_utf8(warning));
-  return {{"language", compiled.was_loaded ? "image" : name_of(kGrammarNames, source.language)},
+  return {{"language", compiled.was_loaded ? "image" : name_of(kGrammarLanguageNames, source.language)},
           {"grammar_bytes", compiled.grammar.size()},
           {"working_bytes", compiled.grammar.compile_memory_size()},
           {"seconds", compiled.seconds},

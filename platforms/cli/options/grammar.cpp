@@ -198,7 +198,8 @@ GrammarSource read_grammar(const GrammarOptions& options) {
       source.name = options.source == "-" ? "standard input" : options.source;
   }
   if (is_grammar_image(source.text) && source.language != SOTTO_GRAMMAR_GBNF) {
-    throw Failure(source.name + ": is a compiled grammar, not " + name_of(kGrammarNames, source.language), kExitUsage);
+    throw Failure(source.name + ": is a compiled grammar, not " + name_of(kGrammarLanguageNames, source.language),
+                  kExitUsage);
   }
   if (is_grammar_image(source.text) && !options.compile_option.empty()) {
     throw Failure(options.compile_option + ": has no effect on " + source.name + ", which is compiled already",
@@ -233,7 +234,7 @@ SessionGrammar compile_for_session(const GrammarOptions& options, const LoadedMo
 Json grammar_json(const GrammarOptions& options) {
   const sotto_grammar_params& params = options.params;
   const sotto_grammar_language language = *options.language;
-  Json object = {{"language", name_of(kGrammarNames, language)}};
+  Json object = {{"language", name_of(kGrammarLanguageNames, language)}};
   if (!options.source.empty()) object["source"] = to_utf8(options.source);
   if (!options.params.root.empty()) object["root"] = options.params.root;
   if (language == SOTTO_GRAMMAR_NUMBER) object["integer"] = options.whole_numbers;

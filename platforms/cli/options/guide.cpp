@@ -74,7 +74,7 @@ Session new_guide(const GenerateOptions& options, const LoadedModel& model, cons
 }
 
 Json guide_json(const GuideOptions& options) {
-  Json object = {{"mode", name_of(kGuideNames, options.params.mode)}};
+  Json object = {{"mode", name_of(kGuideModeNames, options.params.mode)}};
   if (options.params.mode == SOTTO_GUIDE_CFG) {
     object["scale"] = number_json(options.params.scale);
     object["negative_prompt"] = options.negative_prompt;

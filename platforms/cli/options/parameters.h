@@ -1,4 +1,4 @@
-// The parameters of the C interface as options and as JSON. One table per C struct says for each parameter
+// The parameters of the C interface as options and as JSON. One generated table per C struct says for each parameter
 // how it is spelled, what kind of value it has and which other options it needs. The functions here make the options
 // from a table, check them after parsing, and read and write the parameters as JSON.
 #pragma once

@@ -193,7 +193,7 @@ void read_search_texts(SearchOptions& options, const LoadedModel& model) {
 }
 
 Json search_json(const SearchParams& params) {
-  Json object = {{"mode", name_of(kSearchNames, params.mode)},
+  Json object = {{"mode", name_of(kSearchModeNames, params.mode)},
                  {"sequence_count", params.sequence_count},
                  {"return_count", params.return_count},
                  {"max_tokens", params.max_tokens}};
