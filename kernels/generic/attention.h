@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "kernels/generic/quantize.h"
+#include "kernels/generic/layers.h"
 #include "kernels/generic/softmax.h"
 #include "kernels/kernels.h"
 

@@ -5,7 +5,7 @@
 //   start(q): the start value that add_block() needs for 32 activations;
 //   add_block(sums, weights, scales, q, start): adds scale * (dot of q and weights, minus 7 times the sum of q);
 //   finish(sums, frame, column, quantization, y): stores the outputs.
-// It is defined in an unnamed namespace: see kernels/generic/block.h.
+// It is defined in an unnamed namespace: see kernels/generic/vector.h.
 #pragma once
 
 #include <algorithm>

@@ -1,15 +1,15 @@
-// The parts of a softmax over logits, and the greedy choice.
+// The parts of a softmax over logits, the greedy choice, and the selection of candidates by their weights.
 #pragma once
 
+#include <cfloat>
 #include <cstdint>
 
-#include "kernels/generic/block.h"
-#include "kernels/generic/math.h"
+#include "kernels/generic/vector.h"
+#include "kernels/kernels.h"
 
 namespace sotto::generic {
 
-// Lane by lane, in four chains to hide latency; order does not matter to a maximum, but
-// for the sign of zero.
+// Returns the maximum of each lane, in four chains to hide latency. The order matters only to the sign of zero.
 template <class V>
 inline V max_lanes(const float* x, size_t n) {
   V a = V::broadcast(-__builtin_inff());
@@ -18,7 +18,7 @@ inline V max_lanes(const float* x, size_t n) {
   V d = a;
   size_t i = 0;
   if (n >= 2 * kLanes) {
-    // From here on, none lies on two cache lines; some are looked at twice.
+    // From here on no load crosses cache lines; some elements are read twice.
     a = max(V::load(x, Whole{}), a);
     i = kLanes - reinterpret_cast<uintptr_t>(x) / sizeof(float) % kLanes;
   }
@@ -38,7 +38,7 @@ inline float max(const float* x, size_t n) {
   return fold_max(max_lanes<V>(x, n)) + 0.0f;
 }
 
-// The first of x equal to m, or n.
+// Returns the index of the first of x that equals m, or n.
 template <class V>
 inline size_t find(const float* x, size_t n, float m) {
   const V wanted = V::broadcast(m);
@@ -54,7 +54,7 @@ inline size_t find(const float* x, size_t n, float m) {
   return n;
 }
 
-// One pass for the maximum of each block, then a search in the first block that has it.
+// Computes the maximum of each block, then searches the first block that has it.
 template <class V>
 inline size_t argmax(const float* x, size_t n) {
   constexpr size_t kBlock = 2048;
@@ -88,6 +88,154 @@ inline float exp_shifted(const float* x, size_t n, float max, float* y) {
     });
   }
   return fold_add(sum);
+}
+
+// The sum of to_fixed(x) over lanes of 0 ... 1. A float cannot hold an integer of that size, so x is
+// rounded to the next multiple of 2^-20, and the remainder, which is exact, to one of 2^-40: together
+// x is rounded to the nearest, ties to even. Adding kCoarse or kFine rounds.
+template <class V>
+class FixedSum {
+ public:
+  void add(V x) {
+    const V one[] = {x};
+    add(one);
+  }
+  template <size_t kCount>
+  [[gnu::always_inline]] void add(const V (&x)[kCount]) {
+    if (added_ + kCount > kMost) flush();
+    added_ += kCount;
+    const V coarse = V::broadcast(kCoarse), fine = V::broadcast(kFine);
+#pragma GCC unroll 4
+    for (const V& number : x) {
+      const V rounded = number + coarse;
+      coarse_bits_.add(rounded);
+      fine_bits_.add((number - (rounded - coarse)) + fine);
+    }
+  }
+  uint64_t total() {
+    flush();
+    return total_;
+  }
+
+ private:
+  static constexpr float kCoarse = 0x1.8p3f;
+  static constexpr float kFine = 0x1.8p-17f;
+  static constexpr uint32_t kMost = 512;  // additions after which no lane's sum exceeds 32 bits
+
+  void flush() {
+    uint32_t coarse[kLanes], fine[kLanes];
+    coarse_bits_.store(coarse);
+    fine_bits_.store(fine);
+    const uint32_t coarse_base = added_ * bits_of(kCoarse), fine_base = added_ * bits_of(kFine);
+    uint64_t coarse_sum = 0;
+    int64_t fine_sum = 0;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      coarse_sum += coarse[lane] - coarse_base;
+      fine_sum += static_cast<int32_t>(fine[lane] - fine_base);
+    }
+    total_ += (coarse_sum << 20) + static_cast<uint64_t>(fine_sum);
+    coarse_bits_ = {};
+    fine_bits_ = {};
+    added_ = 0;
+  }
+  static uint32_t bits_of(float x) { return __builtin_bit_cast(uint32_t, x); }
+
+  typename V::BitSums coarse_bits_;
+  typename V::BitSums fine_bits_;
+  uint32_t added_ = 0;
+  uint64_t total_ = 0;
+};
+
+// y = exp(exponent(x)) and the sum of to_fixed(y). Always inlined, because `exponent` holds vectors.
+template <class V, class Exponent>
+[[gnu::always_inline]] inline uint64_t sum_exps(const float* x, size_t n, float* y, Exponent exponent) {
+  FixedSum<V> sum;
+  size_t begin = 0;
+  // Instruction sets with exp_each() compute four vectors at once.
+  if constexpr (requires(V(&four)[4]) { exp_each(four); }) {
+    for (; begin + 4 * kLanes <= n; begin += 4 * kLanes) {
+      V e[4];
+#pragma GCC unroll 4
+      for (size_t i = 0; i < 4; ++i) e[i] = exponent(V::load(x + begin + i * kLanes, Whole{}));
+      exp_each(e);
+#pragma GCC unroll 4
+      for (size_t i = 0; i < 4; ++i) e[i].store(y + begin + i * kLanes, Whole{});
+      sum.add(e);
+    }
+  }
+  x += begin;
+  y += begin;
+  for_each_block<V>(n - begin, [&](size_t i, auto extent) {
+    const V e = merge(exp(exponent(V::load(x + i, extent))), extent, V::zero());
+    e.store(y + i, extent);
+    sum.add(e);
+  });
+  return sum.total();
+}
+
+template <class V>
+inline uint64_t exp_weights(const float* x, size_t n, float max, float scale, float* y) {
+  const V largest = V::broadcast(max), scales = V::broadcast(scale);
+  if (scale == 1 && __builtin_fabsf(max) <= FLT_MAX) return sum_exps<V>(x, n, y, [=](V l) { return l - largest; });
+  return sum_exps<V>(x, n, y, [=](V l) { return select_ge(l, largest, V::zero(), (l - largest) * scales); });
+}
+
+template <class V>
+inline size_t keep_from(const float* key, float floor, const float* x, const int32_t* ids, int32_t first_id, size_t n,
+                        float* kept_x, int32_t* kept_ids) {
+  const V least = V::broadcast(floor);
+  const bool in_place = kept_x == x && kept_ids == ids;
+  size_t kept = 0;
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const uint32_t mask = greater_equal_mask(V::load(key + i, Whole{}), least);
+    if (mask == 0) continue;
+    if (in_place && kept == i && mask == 0xffff) {
+      kept += kLanes;
+      continue;
+    }
+    // compress() reads all 16 before it writes any: x may be kept_x.
+    const auto from = first_id + static_cast<int32_t>(i);
+    kept += V::compress(mask, x + i, ids != nullptr ? ids + i : nullptr, from, kept_x + kept, kept_ids + kept);
+  }
+  for (; i < n; ++i) {
+    if (!(key[i] >= floor)) continue;
+    kept_x[kept] = x[i];
+    kept_ids[kept++] = ids != nullptr ? ids[i] : first_id + static_cast<int32_t>(i);
+  }
+  return kept;
+}
+
+template <class V>
+inline Split split(const float* x, float floor, float ceiling, const float* weights, int32_t first, size_t n,
+                   int32_t* between) {
+  const V least = V::broadcast(floor), most = V::broadcast(ceiling);
+  FixedSum<V> sum;
+  if (floor >= ceiling) {  // nothing lies between
+    for_each_block<V>(n, [&](size_t i, auto extent) {
+      sum.add(select_ge(V::load(x + i, extent), most, V::load(weights + i, extent), V::zero()));
+    });
+    return {sum.total(), 0};
+  }
+  size_t collected = 0;
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const V number = V::load(x + i, Whole{});
+    sum.add(select_ge(number, most, V::load(weights + i, Whole{}), V::zero()));
+    const uint32_t above = greater_equal_mask(number, most);
+    // Empty masks are compressed as well: a branch could not be predicted.
+    const uint32_t mask = greater_equal_mask(number, least) & ~above;
+    collected += V::compress_ids(mask, first + static_cast<int32_t>(i), between + collected);
+  }
+  if (i < n) {
+    const Part rest = {n - i};
+    sum.add(select_ge(V::load(x + i, rest), most, V::load(weights + i, rest), V::zero()));
+  }
+  for (; i < n; ++i) {
+    if (!(x[i] >= floor) || x[i] >= ceiling) continue;
+    between[collected++] = first + static_cast<int32_t>(i);
+  }
+  return {sum.total(), collected};
 }
 
 }  // namespace sotto::generic

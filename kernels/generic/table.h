@@ -1,12 +1,8 @@
 // The table of an instruction set: the generic ops over its vectors `V`, and its attention.
 #pragma once
 
-#include "kernels/generic/elementwise.h"
-#include "kernels/generic/gelu.h"
-#include "kernels/generic/layer_norm.h"
-#include "kernels/generic/quantize.h"
+#include "kernels/generic/layers.h"
 #include "kernels/generic/softmax.h"
-#include "kernels/generic/weights.h"
 #include "kernels/kernels.h"
 
 namespace sotto::generic {

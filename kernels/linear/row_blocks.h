@@ -1,4 +1,4 @@
-// Splits rows into blocks of nearly equal height. Unnamed namespace: see kernels/generic/block.h.
+// Splits rows into blocks of nearly equal height. Unnamed namespace: see kernels/generic/vector.h.
 #pragma once
 
 #include <cassert>

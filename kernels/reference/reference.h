@@ -1,7 +1,7 @@
-// The scalar ops: their meaning, and the table of CPUs nothing better was written for.
+// The operations in scalar code: their definition, and the table for CPUs that have no kernels of their own.
 #pragma once
 
-#include "kernels/generic/attention_rows.h"
+#include "kernels/generic/attention.h"
 #include "kernels/kernels.h"
 
 namespace sotto::reference {

@@ -1,5 +1,5 @@
 // What x86's instruction sets do alike with 4-bit weights. Unnamed namespace: see
-// kernels/generic/block.h.
+// kernels/generic/vector.h.
 #pragma once
 
 #include <immintrin.h>

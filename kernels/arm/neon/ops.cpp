@@ -1,7 +1,7 @@
 // The ops of kernels/generic over NEON vectors, with either attention.
 #include "kernels/arm/neon/vector.h"
 #include "kernels/dispatch/tables.h"
-#include "kernels/generic/attention_rows.h"
+#include "kernels/generic/attention.h"
 #include "kernels/generic/table.h"
 
 namespace sotto::neon {

@@ -1,4 +1,4 @@
-// The 16 lanes in four NEON registers. Unnamed namespace: see kernels/generic/block.h.
+// The 16 lanes in four NEON registers. Unnamed namespace: see kernels/generic/vector.h.
 #pragma once
 
 #include <arm_neon.h>
@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/generic/block.h"
+#include "kernels/generic/vector.h"
 
 namespace sotto::neon {
 namespace {

@@ -1,6 +1,6 @@
 // The ops of kernels/generic over AVX2 vectors.
 #include "kernels/dispatch/tables.h"
-#include "kernels/generic/attention_rows.h"
+#include "kernels/generic/attention.h"
 #include "kernels/generic/table.h"
 #include "kernels/x86/avx2/vector.h"
 

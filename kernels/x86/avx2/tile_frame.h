@@ -1,5 +1,5 @@
 // What is around the weights of a tile of 8 columns, and outputs. Unnamed namespace: see
-// kernels/generic/block.h.
+// kernels/generic/vector.h.
 #pragma once
 
 #include <immintrin.h>

@@ -2,7 +2,7 @@
 #include "kernels/generic/attention.h"
 
 #include "kernels/dispatch/tables.h"
-#include "kernels/x86/avx512/fold_rows.h"
+#include "kernels/x86/avx512/lanes.h"
 #include "kernels/x86/avx512/vector.h"
 
 namespace sotto::avx512 {

@@ -1,8 +1,7 @@
 // The ops of kernels/generic over AVX-512 vectors, with each attention.
 #include "kernels/dispatch/tables.h"
-#include "kernels/generic/attention_rows.h"
+#include "kernels/generic/attention.h"
 #include "kernels/generic/table.h"
-#include "kernels/x86/avx512/exp.h"
 #include "kernels/x86/avx512/vector.h"
 
 namespace sotto::avx512 {

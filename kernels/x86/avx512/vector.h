@@ -1,4 +1,4 @@
-// The 16 lanes in one AVX-512 register. Unnamed namespace: see kernels/generic/block.h.
+// The 16 lanes in one AVX-512 register. Unnamed namespace: see kernels/generic/vector.h.
 #pragma once
 
 #include <immintrin.h>
@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/generic/block.h"
+#include "kernels/generic/vector.h"
 
 namespace sotto::avx512 {
 namespace {
@@ -144,6 +144,37 @@ inline float fold_max(Vector a) {
   const __m128 v4 = _mm_max_ps(_mm256_castps256_ps128(v8), _mm256_extractf128_ps(v8, 1));
   const __m128 v2 = _mm_max_ps(v4, _mm_movehl_ps(v4, v4));
   return _mm_cvtss_f32(_mm_max_ss(v2, _mm_movehdup_ps(v2)));
+}
+
+// Calls step(i) for all.
+template <size_t kCount, class Step>
+[[gnu::always_inline]] inline void for_all(Step&& step) {
+#pragma GCC unroll 4
+  for (size_t i = 0; i < kCount; ++i) step(i);
+}
+
+// Computes generic::exp() of several vectors step by step, so that their latencies overlap.
+template <size_t kCount>
+[[gnu::always_inline]] inline void exp_each(Vector (&x)[kCount]) {
+  const Vector magic = Vector::broadcast(kRoundToInteger);
+  Vector t[kCount], r[kCount], p[kCount];
+  __mmask16 kept[kCount];
+  const auto each = [](auto&& step) { for_all<kCount>(step); };
+  each([&](size_t i) { t[i] = fma(x[i], Vector::broadcast(kLog2E), magic); });
+  each([&](size_t i) { kept[i] = _mm512_cmp_ps_mask(x[i].v, _mm512_set1_ps(kExpMin), _CMP_GE_OQ); });
+  each([&](size_t i) { r[i] = magic - t[i]; });
+  each([&](size_t i) { x[i] = fma(r[i], Vector::broadcast(kLn2High), x[i]); });
+  each([&](size_t i) { r[i] = fma(r[i], Vector::broadcast(kLn2Low), x[i]); });
+  each([&](size_t i) { p[i] = fma(Vector::broadcast(kExp[6]), r[i], Vector::broadcast(kExp[5])); });
+#pragma GCC unroll 5
+  for (int k = 4; k >= 0; --k) {
+    each([&](size_t i) { p[i] = fma(p[i], r[i], Vector::broadcast(kExp[k])); });
+  }
+  each([&](size_t i) {
+    const __m512i n = _mm512_slli_epi32(_mm512_castps_si512(t[i].v), 23);
+    const __m512i bits = _mm512_maskz_add_epi32(kept[i], _mm512_castps_si512(p[i].v), n);
+    x[i].v = _mm512_castsi512_ps(bits);
+  });
 }
 
 }  // namespace

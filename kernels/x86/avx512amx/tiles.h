@@ -1,5 +1,5 @@
 // The tile registers of AMX. GCC's intrinsics take only literal numbers, and do not declare that loading a tile reads
-// memory. Unnamed namespace: see kernels/generic/block.h.
+// memory. Unnamed namespace: see kernels/generic/vector.h.
 #pragma once
 
 #include <cstddef>

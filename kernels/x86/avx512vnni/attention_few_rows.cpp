@@ -4,8 +4,7 @@
 #include <cassert>
 
 #include "kernels/generic/attention.h"
-#include "kernels/x86/avx512/fold_rows.h"
-#include "kernels/x86/avx512/transpose.h"
+#include "kernels/x86/avx512/lanes.h"
 #include "kernels/x86/avx512/vector.h"
 #include "kernels/x86/avx512vnni/attention_rows.h"
 

@@ -8,9 +8,7 @@
 
 #include "kernels/dispatch/tables.h"
 #include "kernels/generic/attention.h"
-#include "kernels/x86/avx512/exp.h"
-#include "kernels/x86/avx512/fold_rows.h"
-#include "kernels/x86/avx512/transpose.h"
+#include "kernels/x86/avx512/lanes.h"
 #include "kernels/x86/avx512/vector.h"
 #include "kernels/x86/avx512vnni/attention_rows.h"
 

@@ -1,6 +1,6 @@
 // Tiles of 16 columns, for batches of any size. vpdpbusd multiplies unsigned by signed, so 128 is added to activations,
 // and the packed sums of the columns correct for it together with the zero point. Unnamed namespace: see
-// kernels/generic/block.h.
+// kernels/generic/vector.h.
 #pragma once
 
 #include <immintrin.h>

@@ -1,0 +1,57 @@
+// Walks arrays in blocks of 16 elements, one per virtual lane, and the elementary functions of kernels/math.h for a
+// block.
+//
+// `V`, everywhere in this folder, is an instruction set's vector of 16 floats (for example kernels/x86/avx2/vector.h).
+// Its types are local to the file that includes it, so that no instance of a template is shared between files compiled
+// for different instruction sets: the linker keeps one copy of each, which a CPU might not be able to run. For the same
+// reason headers that several instruction sets include have unnamed namespaces.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/math.h"
+
+namespace sotto::generic {
+
+struct Whole {};  // a block of 16
+
+struct Part {  // the first `count` of 16; loads leave 0 in the rest
+  size_t count;
+};
+
+// Calls body(i, Whole or Part) for each block; i is the index of its first element.
+template <class V, class Body>
+inline void for_each_block(size_t n, Body&& body) {
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) body(i, Whole{});
+  if (i < n) body(i, Part{n - i});
+}
+
+template <class V>
+inline V exp(V x) {
+  const V magic = V::broadcast(kRoundToInteger);
+  const V t = fma(x, V::broadcast(kLog2E), magic);
+  const V minus_n = magic - t;
+  V r = fma(minus_n, V::broadcast(kLn2High), x);
+  r = fma(minus_n, V::broadcast(kLn2Low), r);
+  V p = V::broadcast(kExp[6]);
+  p = fma(p, r, V::broadcast(kExp[5]));
+  p = fma(p, r, V::broadcast(kExp[4]));
+  p = fma(p, r, V::broadcast(kExp[3]));
+  p = fma(p, r, V::broadcast(kExp[2]));
+  p = fma(p, r, V::broadcast(kExp[1]));
+  p = fma(p, r, V::broadcast(kExp[0]));
+  return select_ge(x, V::broadcast(kExpMin), scale(p, t), V::zero());
+}
+
+template <class V>
+inline V exp_or_infinity(V x) {
+  return select_ge(V::broadcast(kExpMax), x, exp(x), V::broadcast(__builtin_inff()));
+}
+
+template <class V>
+inline V clamp(V x, V low, V high) {
+  return min(max(x, low), high);
+}
+
+}  // namespace sotto::generic
