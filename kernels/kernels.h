@@ -1,5 +1,5 @@
-// The table of the project's own kernels: every op with its contract. Each instruction
-// set fills it with functions that return the same bits as kernels/reference.
+// The operations of the transformer and of the sampling that every token pays for, each with its contract. Every
+// instruction set implements them, with the bits of kernels/reference.
 //
 // What makes the bits equal: integer dot products are exact; every float reduction runs
 // in 16 virtual lanes, element i in lane i % 16 in order of i, and the lanes are then
@@ -7,8 +7,8 @@
 // element by element with IEEE operations and explicit fma. Products and sums are never
 // contracted (-ffp-contract=off). Rounding is to nearest, ties to even.
 //
-// Inputs are finite unless a comment says otherwise; others give unspecified numbers,
-// never a fault. Pointers need no alignment, arrays do not overlap unless said.
+// Inputs are finite unless a comment says otherwise; other inputs give unspecified numbers, never a fault. Pointers
+// need no alignment. Arrays do not overlap unless a comment says so.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,8 @@ enum class Isa : int32_t {
   kAvx512Amx = 8,
 };
 
-const char* isa_name(Isa isa);  // "unknown" for other values
+// Returns the public name of an instruction set, and "unknown" for other values. Numbers are consecutive from 0.
+const char* isa_name(Isa isa);
 
 // x ~ (q - zero_point) * scale. Laid out as XNNPACK's xnn_quantization_params.
 struct RowQuantization {
@@ -37,13 +38,13 @@ struct RowQuantization {
   float scale;
 };
 
-// `count` consecutive slots of a KV ring, beginning at `first`.
+// `count` consecutive slots of a KV ring from `first` on.
 struct SlotSpan {
   uint32_t first;
   uint32_t count;
 };
 
-// One query of one head against the slots it may see.
+// One query of one head and the slots that it may see.
 struct AttentionArgs {
   const float* query;         // (head_size)
   const int8_t* keys;         // (slot, row_stride), zero beyond head_size
@@ -53,11 +54,11 @@ struct AttentionArgs {
   size_t head_size;           // 1 ... 256
   size_t row_stride;          // head_size rounded up to kHeadAlignment
   float score_scale;          // 1/sqrt(head_size)
-  const SlotSpan* spans;      // in order of the tokens' age, oldest first
+  const SlotSpan* spans;      // in order of the tokens, oldest first
   size_t span_count;          // at least one
   float* scores;              // scratch, as many floats as the spans have slots
   float* output;              // (head_size)
-  // Of what is likely attended to next, in the same spans; null: not known.
+  // The keys that are probably read next, in the same spans, for prefetching; null: not known.
   const int8_t* next_keys = nullptr;
 };
 
@@ -80,11 +81,11 @@ struct AttentionRowsArgs {
   float* outputs;  // (row), output_stride apart
   size_t output_stride;
 
-  // That row `row` sees.
+  // The number of slots that row `row` sees.
   size_t slots_of(size_t row) const { return slot_count + row; }
 };
 
-// Rows go by groups; the more at once, the better.
+// Rows are processed in groups, the more at once the faster.
 inline constexpr size_t kAttentionGroupRows = 16;
 inline constexpr size_t kAttentionRows = 3 * kAttentionGroupRows;
 
@@ -110,7 +111,7 @@ struct Kernels {
   // scale is 1, else scale = (hi - lo) / 255, inverse = 255 / (hi - lo).
   // zero_point = clamp(round(-128 - lo * inverse), -128, 127);
   // q = round(clamp(x * inverse, -128 - zero_point, 127 - zero_point)) + zero_point.
-  // A NaN is taken for the lower bound.
+  // NaN counts as the lower bound.
   void (*quantize_row)(const float* x, size_t n, int8_t* q, RowQuantization* quantization);
 
   // Symmetric int8 of one head: m = max |x|; where m = 0 all q and the result are 0, else
@@ -136,7 +137,7 @@ struct Kernels {
   // The lanes of sum p count t through all spans. At least one slot.
   void (*attention)(const AttentionArgs& args);
 
-  // attention of every row.
+  // Computes attention() of every row.
   void (*attention_rows)(const AttentionRowsArgs& args);
 
   // The largest of x (n > 0), NaN ignored; -infinity if there is no other.
@@ -168,12 +169,12 @@ struct Kernels {
                  int32_t* between);
 };
 
-// The table of one instruction set; kAuto: the best this CPU has. Null where this build or
-// CPU lacks it. kReference always exists.
+// Returns the operations of one instruction set; kAuto: of the best that this CPU has. Null if this build or CPU lacks
+// it. kReference always exists.
 const Kernels* find_kernels(Isa isa);
 
-// For work without linear layers: as kAuto, but never kAvx512Amx, whose kernels are those of
-// kAvx512Vnni, and for which the operating system would be asked.
+// The same as kAuto for work without linear layers, except that it never returns kAvx512Amx, which would need
+// permission from the operating system and has the operations of kAvx512Vnni.
 const Kernels* find_vector_kernels();
 
 }  // namespace sotto

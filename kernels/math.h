@@ -1,5 +1,5 @@
-// Elementary functions as constants and an order of operations. Every operation named is
-// one correctly rounded IEEE operation, so whoever follows the order gets the same bits.
+// Elementary functions, defined by constants and an order of operations. Every operation is one correctly rounded IEEE
+// operation, so that all implementations of this order give the same bits.
 //
 // exp(x), for x <= kExpMax (Cody and Waite 1980):
 //   t = fma(x, kLog2E, kRoundToInteger); n = t - kRoundToInteger
@@ -7,8 +7,7 @@
 //   p = kExp[6]; then k = 5 ... 0: p = fma(p, r, kExp[k])
 //   exp = p * 2^n, where 2^n has the bits (bits(t) + kExponentBias) << 23; as both factors and
 //   the product are normal, its bits are bits(p) + (bits(t) << 23)
-// Where x >= kExpMin does not hold the result is 0: what is less than FLT_MIN is flushed,
-// and 2^n is never denormal.
+// The result is 0 unless x >= kExpMin: results below FLT_MIN are flushed, and 2^n is never denormal.
 //
 // exp_or_infinity(x), for any x: infinity where x <= kExpMax does not hold, else exp(x).
 //

@@ -1,5 +1,4 @@
-// What x86's instruction sets do alike with 4-bit weights. Unnamed namespace: see
-// kernels/generic/vector.h.
+// Parts of the 4-bit kernels that the instruction sets of x86 share. Unnamed namespace: see kernels/generic/vector.h.
 #pragma once
 
 #include <immintrin.h>
@@ -9,7 +8,7 @@
 namespace sotto::avx2 {
 namespace {
 
-// -7 times the sum of 32 activations, in two int16: the first and the last two of every four.
+// Returns -7 times the sum of 32 activations in two int16: one for the first two of every four, one for the last two.
 inline __m128i start_halves(const int8_t* q) {
   const __m256i pairs =
       _mm256_maddubs_epi16(_mm256_set1_epi8(1), _mm256_loadu_si256(reinterpret_cast<const __m256i*>(q)));
@@ -19,12 +18,12 @@ inline __m128i start_halves(const int8_t* q) {
   return _mm_mullo_epi16(sum, _mm_set1_epi16(-kInt4Zero));
 }
 
-// Asks for what most likely comes two pages on: hardware looks no further than a page's end.
+// Prefetches the block two pages ahead, because the hardware prefetcher stops at the end of a page.
 inline void prefetch_block(const uint8_t* nibbles) {
-  constexpr size_t kAhead = 8192;
+  constexpr size_t kDistance = 8192;
 #pragma GCC unroll 4
   for (size_t i = 0; i < 4; ++i) {
-    _mm_prefetch(reinterpret_cast<const char*>(nibbles) + kAhead + i * kInt4ChunkBytes, _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char*>(nibbles) + kDistance + i * kInt4ChunkBytes, _MM_HINT_T0);
   }
 }
 

@@ -1,5 +1,4 @@
-// 4-bit weights over NEON, four outputs side by side. `Dot` is how a CPU multiplies a block:
-// its dot product of each output.
+// 4-bit weights over NEON, four adjacent outputs at a time. `Dot` multiplies a block: its dot product per output.
 #pragma once
 
 #include <arm_neon.h>
@@ -43,9 +42,9 @@ struct Int4Vector {
   }
 
   static void prefetch(const uint8_t* nibbles) {
-    constexpr size_t kAhead = 1024;
+    constexpr size_t kDistance = 1024;
 #pragma GCC unroll 4
-    for (size_t i = 0; i < 4; ++i) __builtin_prefetch(nibbles + kAhead + i * kInt4ChunkBytes);
+    for (size_t i = 0; i < 4; ++i) __builtin_prefetch(nibbles + kDistance + i * kInt4ChunkBytes);
   }
 
   static void add_block(Sums& sums, const Weights& weights, const Scales& scales, const int8_t* q,

@@ -1,4 +1,4 @@
-// The ops of kernels/generic over NEON vectors, with either attention.
+// The operations of kernels/generic over NEON vectors, with the attention of each instruction set.
 #include "kernels/arm/neon/vector.h"
 #include "kernels/dispatch/tables.h"
 #include "kernels/generic/attention.h"

@@ -1,5 +1,5 @@
-// 4-bit weights with vpmaddubsw, whose pairs stay in 16 bits for a whole block: an output's
-// dot product is two int16, both of which vpmaddwd multiplies by the block's scale.
+// 4-bit weights with vpmaddubsw, whose pairs fit 16 bits for a whole block: the dot product of an output is two int16,
+// both of which vpmaddwd multiplies by the block's scale.
 #include <immintrin.h>
 
 #include "kernels/dispatch/tables.h"
@@ -29,7 +29,7 @@ struct Vector {
     }
   };
 
-  // Twice, for the two int16 of an output.
+  // Each scale is there twice, for the two int16 of an output.
   struct Scales {
     __m256i values;
     explicit Scales(const int8_t* bytes) {

@@ -1,4 +1,4 @@
-// Linear layers with vpmaddwd: int8 are widened, as vpmaddubsw would saturate.
+// Int8 linear layers with vpmaddwd on widened int8, because vpmaddubsw would saturate.
 #include <immintrin.h>
 
 #include "kernels/dispatch/tables.h"
@@ -32,7 +32,7 @@ struct Vector {
   static Ints broadcast(const int16_t* q) {
     return _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(q)));
   }
-  // Not the intrinsics: GCC 12 moves them about until sums do not fit the registers.
+  // Assembly, because GCC 12 reorders the intrinsics until the sums do not fit the registers.
   static void multiply_add(Ints& sums, Ints activations, Ints weights) {
     Ints products;
     asm volatile("vpmaddwd %2, %1, %0" : "=x"(products) : "x"(activations), "x"(weights));

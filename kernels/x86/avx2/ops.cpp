@@ -1,4 +1,4 @@
-// The ops of kernels/generic over AVX2 vectors.
+// The operations of kernels/generic over AVX2 vectors.
 #include "kernels/dispatch/tables.h"
 #include "kernels/generic/attention.h"
 #include "kernels/generic/table.h"

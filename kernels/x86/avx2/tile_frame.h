@@ -1,4 +1,4 @@
-// What is around the weights of a tile of 8 columns, and outputs. Unnamed namespace: see
+// The sums, scales and biases of a tile of 8 columns, and the stores of its outputs. Unnamed namespace: see
 // kernels/generic/vector.h.
 #pragma once
 
@@ -13,13 +13,13 @@ class TileFrame {
  public:
   static constexpr size_t kColumns = 8;
 
-  // `end`: behind the weights.
+  // `end` is the end of the weights.
   TileFrame(const uint8_t* tile, const uint8_t* end)
       : minus_sums_(_mm256_load_si256(reinterpret_cast<const __m256i*>(tile))),
         scales_(_mm256_load_ps(reinterpret_cast<const float*>(end))),
         biases_(_mm256_load_ps(reinterpret_cast<const float*>(end) + kColumns)) {}
 
-  // Of a row of activations to which `added` has been added.
+  // Converts the sums of a row of activations, to which `added` was added, to outputs.
   __m256 finish(__m256i sums, int32_t added, const RowQuantization& quantization) const {
     const __m256i shift = _mm256_mullo_epi32(minus_sums_, _mm256_set1_epi32(quantization.zero_point + added));
     const __m256 scaled =
@@ -33,7 +33,7 @@ class TileFrame {
   __m256 biases_;
 };
 
-// The first `columns` of them, where there are no more.
+// Stores the first `columns` values, or all.
 inline void store_columns(float* y, size_t columns, __m256 values) {
   if (columns >= TileFrame::kColumns) {
     _mm256_storeu_ps(y, values);

@@ -1,4 +1,4 @@
-// 4-bit weights as kernels/x86/avx2/int4.cpp multiplies them, in registers twice as wide.
+// 4-bit weights with the instructions of kernels/x86/avx2/int4.cpp in registers twice as wide.
 #include <immintrin.h>
 
 #include "kernels/dispatch/tables.h"
@@ -28,7 +28,7 @@ struct Vector {
     }
   };
 
-  // Twice, for the two int16 of an output.
+  // Each scale is there twice, for the two int16 of an output.
   struct Scales {
     __m512i values;
     explicit Scales(const int8_t* bytes) {

@@ -1,4 +1,4 @@
-// Linear layers with vpmaddwd, which multiplies widened int8.
+// Int8 linear layers with vpmaddwd on widened int8.
 #include <immintrin.h>
 
 #include "kernels/dispatch/tables.h"
@@ -31,14 +31,14 @@ struct Vector {
   static Ints broadcast(const int16_t* q) {
     return _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(q)));
   }
-  // Not the intrinsics: GCC 12 moves them about until sums do not fit the registers.
+  // Assembly, because GCC 12 reorders the intrinsics until the sums do not fit the registers.
   static void multiply_add(Ints& sums, Ints activations, Ints weights) {
     Ints products;
     asm volatile("vpmaddwd %2, %1, %0" : "=v"(products) : "v"(activations), "v"(weights));
     asm volatile("vpaddd %1, %0, %0" : "+v"(sums) : "v"(products));
   }
 
-  // What is around a tile's weights; `end`: behind them.
+  // The sums, scales and biases around a tile's weights; `end` is the end of the weights.
   class Frame {
    public:
     Frame(const uint8_t* tile, const uint8_t* end)
@@ -59,7 +59,7 @@ struct Vector {
     __m512 biases_;
   };
 
-  // In every quarter: a0 + a2, b0 + b2, a1 + a3, b1 + b3.
+  // Returns, in every quarter, a0 + a2, b0 + b2, a1 + a3, b1 + b3.
   static __m512i add_pairs(__m512i a, __m512i b) {
     return _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
   }

@@ -1,4 +1,4 @@
-// The ops of kernels/generic over AVX-512 vectors, with each attention.
+// The operations of kernels/generic over AVX-512 vectors, with the attention of each instruction set.
 #include "kernels/dispatch/tables.h"
 #include "kernels/generic/attention.h"
 #include "kernels/generic/table.h"

@@ -1,5 +1,5 @@
-// 4-bit weights with vpdpbusd: a block's dot product of each output, its start included, fits
-// 16 bits, so that vpdpwssd multiplies it by the block's scale and adds it up.
+// 4-bit weights with vpdpbusd: a block's dot product per output, including its start value, fits 16 bits, so that
+// vpdpwssd multiplies it by the block's scale and accumulates it.
 #include <immintrin.h>
 
 #include "kernels/dispatch/tables.h"
@@ -29,7 +29,7 @@ struct Vector {
     }
   };
 
-  // In the low half of each int32; the high one is zero.
+  // Each scale is in the low half of an int32; the high half is zero.
   struct Scales {
     __m512i values;
     explicit Scales(const int8_t* bytes)
@@ -47,7 +47,7 @@ struct Vector {
     __m512i dots = _mm512_set1_epi32(*start);
 #pragma GCC unroll 8
     for (size_t i = 0; i < 8; ++i) {
-      // Not the intrinsic: the activations are broadcast by the load that belongs to it.
+      // Assembly, because with the intrinsic the load of the activations does not broadcast them.
       asm("vpdpbusd %2%{1to16%}, %1, %0"
           : "+v"(dots)
           : "v"(weights.bytes[i]), "m"(*reinterpret_cast<const int32_t*>(q + 4 * i)));
