@@ -48,21 +48,6 @@ inline uint64_t to_fixed(float weight) {
   return std::bit_cast<uint64_t>(static_cast<double>(weight) + kBase) - std::bit_cast<uint64_t>(kBase);
 }
 
-// Output `index` of SplitMix64 (Steele et al. 2014) seeded with `seed`.
-inline uint64_t mix64(uint64_t seed, uint64_t index) {
-  uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-  z = (z ^ z >> 27) * 0x94d049bb133111eb;
-  return z ^ z >> 31;
-}
-
-// The 32-bit hash of Wellons (2018, "prospecting for hash functions").
-inline uint32_t mix32(uint32_t h) {
-  h = (h ^ h >> 16) * 0x21f0aaad;
-  h = (h ^ h >> 15) * 0xd35a2d97;
-  return h ^ h >> 15;
-}
-
 // 1.5 * 2^23: adding it leaves the nearest integer, ties to even, in the low bits.
 inline constexpr float kRoundToInteger = 12582912.0f;
 inline constexpr uint32_t kExponentBias = 127;

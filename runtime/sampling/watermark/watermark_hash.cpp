@@ -5,11 +5,16 @@
 #include <bit>
 #include <cassert>
 
-#include "kernels/math.h"
-
 namespace sotto {
 
 namespace {
+
+// The 32-bit hash of Wellons (2018, "prospecting for hash functions").
+uint32_t mix32(uint32_t h) {
+  h = (h ^ h >> 16) * 0x21f0aaad;
+  h = (h ^ h >> 15) * 0xd35a2d97;
+  return h ^ h >> 15;
+}
 
 using Words = std::array<uint32_t, 4>;
 
