@@ -1,5 +1,5 @@
-// The reference against the mathematics in double, within stated bounds. The other
-// instruction sets have its bits.
+// Compares the reference with the mathematics in double precision, within stated bounds. The other instruction sets
+// have its bits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ const Kernels& reference() { return *find_kernels(Isa::kReference); }
 
 double ulp_of(double x) { return std::ldexp(1.0, std::ilogb(x) - 23); }
 
-// Every step-th float from -limit to limit.
+// Returns every step-th float from -limit to limit.
 std::vector<float> sweep(float limit, uint32_t step) {
   std::vector<float> values;
   for (uint32_t bits = 0; bits <= std::bit_cast<uint32_t>(limit); bits += step) {
@@ -130,14 +130,14 @@ TEST(Accuracy, QuantizedRowsAreWithinHalfAStep) {
       reference().quantize_row(x.data(), n, q.data(), &quantization);
       for (size_t i = 0; i < n; ++i) {
         const float back = static_cast<float>(q[i] - quantization.zero_point) * quantization.scale;
-        // A step more where the zero point's own rounding moves an end of the range.
+        // The rounding of the zero point may move an end of the range by one more step.
         ASSERT_NEAR(back, x[i], quantization.scale * 1.001f);
       }
     }
   }
 }
 
-TEST(Accuracy, QuantizedRowsWhoseRangeIsASide) {
+TEST(Accuracy, QuantizedRowsOfOneSign) {
   const float x[] = {0.0f, 1.0f, 2.0f, 255.0f};
   int8_t q[4];
   RowQuantization quantization{};
@@ -196,7 +196,7 @@ TEST(Accuracy, Attention) {
   for (size_t d = 0; d < kHead; ++d) ASSERT_NEAR(output[d], mixed[d] / sum, 1e-5);
 }
 
-// The lanes and the tree: each sum here depends on the order.
+// These sums depend on the order of the lanes and of the tree.
 TEST(Accuracy, SumsFollowTheSixteenLanes) {
   Random random(5);
   const std::vector<float> x = make_floats(Numbers::kActivations, 1000, random);

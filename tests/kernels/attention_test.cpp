@@ -1,4 +1,4 @@
-// Attention of every instruction set against the reference, bit for bit.
+// Compares attention of every instruction set with the reference, bit for bit.
 #include <cmath>
 
 #include "tests/kernels/isa_test.h"
@@ -16,7 +16,7 @@ struct Ring {
   std::vector<float> value_scales;
 };
 
-// Rows zero beyond the head.
+// Rows are zero beyond the head.
 std::vector<int8_t> make_rows(const Ring& ring, size_t slots, Random& random) {
   std::vector<int8_t> rows = make_int8(slots * ring.row_stride, random);
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -124,7 +124,7 @@ TEST_P(Attention, EverySlotCount) {
   }
 }
 
-// Consecutive queries at once are as each by itself.
+// Several consecutive queries at once give the results of each alone.
 TEST_P(Attention, Rows) {
   const uint64_t seed = test_seed();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -179,7 +179,7 @@ TEST_P(Attention, Rows) {
   }
 }
 
-// Sinks at the front, then a ring that wraps: the older part lies behind the newer.
+// Sinks at the front, then a ring that wraps: the older part is stored after the newer.
 TEST_P(Attention, SinksAndWraps) {
   const uint64_t seed = test_seed();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -216,7 +216,7 @@ TEST_P(Attention, UnusualNumbers) {
   }
 }
 
-// The largest products there are, with keys of -128, which quantization does not make.
+// The largest possible products, with keys of -128, which quantization never produces.
 TEST_P(Attention, LargestDotProducts) {
   Random random(1);
   for (const size_t head_size : {64, 256}) {

@@ -1,4 +1,4 @@
-// Which table find_kernels gives.
+// The rows of the kernel table, and the choice of one.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 namespace sotto::test {
 namespace {
 
-TEST(Dispatch, TheReferenceIsAlwaysThere) {
+TEST(Dispatch, TheReferenceAlwaysExists) {
   ASSERT_NE(find_kernels(Isa::kReference), nullptr);
   EXPECT_EQ(find_kernels(Isa::kReference)->isa, Isa::kReference);
 }
@@ -29,7 +29,7 @@ TEST(Dispatch, AutoIsTheHighestThatCanRun) {
   EXPECT_EQ(find_kernels(Isa::kAuto), best);
 }
 
-TEST(Dispatch, ATableIsGivenExactlyWhereBuildAndCpuAllow) {
+TEST(Dispatch, FindsKernelsExactlyWhereBuildAndCpuAllow) {
   for (const Isa isa : named_isas()) {
     const bool available = find_row(isa) != nullptr && (supported_isas() & isa_bit(isa)) != 0 && may_use(isa);
     const Kernels* kernels = find_kernels(isa);
@@ -40,13 +40,13 @@ TEST(Dispatch, ATableIsGivenExactlyWhereBuildAndCpuAllow) {
   }
 }
 
-TEST(Dispatch, VectorKernelsAreTheBestOfWhatNeedsNoTiles) {
+TEST(Dispatch, VectorKernelsAreTheBestThatNeedNoTiles) {
   const Kernels* best = find_kernels(Isa::kAuto);
   if (best->isa == Isa::kAvx512Amx) best = find_kernels(Isa::kAvx512Vnni);
   EXPECT_EQ(find_vector_kernels(), best);
 }
 
-TEST(Dispatch, NumbersThatAreNoInstructionSet) {
+TEST(Dispatch, UnknownNumbersHaveNoKernels) {
   const auto next = static_cast<int32_t>(named_isas().size()) + 1;
   for (const int32_t number : {-1, next, 1000}) {
     EXPECT_EQ(find_kernels(static_cast<Isa>(number)), nullptr);

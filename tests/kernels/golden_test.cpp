@@ -1,4 +1,4 @@
-// One hash of the outputs of each op over fixed inputs, the same on every CPU.
+// A committed hash of the outputs of each operation over fixed inputs, the same on every CPU.
 #include <cstring>
 
 #include "tests/kernels/isa_test.h"
@@ -22,7 +22,7 @@ class Hash {
   uint64_t value_ = 0xcbf29ce484222325u;
 };
 
-// The same numbers everywhere, which the standard distributions do not promise.
+// The same numbers with every library, which the standard distributions do not guarantee.
 class Inputs {
  public:
   float next() {  // in [-8, 8), most of them small

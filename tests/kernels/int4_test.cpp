@@ -1,5 +1,5 @@
-// Linear layers with 4-bit weights: the scalar code against a sum over plain numbers, and every
-// instruction set against the scalar code, bit for bit.
+// Linear layers with 4-bit weights: compares the scalar code with a sum over plain numbers, and every instruction set
+// with the scalar code, bit for bit.
 #include "kernels/linear/int4.h"
 
 #include <gtest/gtest.h>
@@ -15,12 +15,12 @@
 namespace sotto::test {
 namespace {
 
-// The largest shape of a model file, which no 32-bit machine can hold, keeps its size there.
+// The size of the largest shape of a model file is right on 32-bit machines, which cannot hold it.
 static_assert(int4_size(1u << 18, 1u << 22) > uint64_t{1} << 38);
 
 enum class Extreme { kNone, kLowest, kHighest };
 
-// A layer's tiles with the numbers they hold.
+// The tiles of a layer, and the numbers that they hold.
 struct Layer {
   size_t inputs, outputs;
   std::vector<int> weights;       // (output, input), -7 ... 8

@@ -1,5 +1,5 @@
-// Linear layers against the scalar definition, bit for bit. An instruction set is settled
-// once a process, so ctest runs this program once for each: linear_test ISA.
+// Compares linear layers with the scalar definition, bit for bit. A process uses one instruction set, so ctest runs
+// this program once for each: linear_test ISA.
 
 #include <gtest/gtest.h>
 #if defined(__linux__) && defined(__x86_64__)
@@ -41,7 +41,7 @@ struct Layer {
     weights = {inputs, outputs, rows.data(), scales.data(), with_bias ? bias.data() : nullptr, nullptr};
   }
 
-  // Packs into memory that is dirty, with a canary behind.
+  // Packs into memory that is not zero, with a canary after it.
   void pack() {
     const size_t bound = packed_size_bound(weights.inputs, weights.outputs);
     storage.assign(bound + 128, 0xA5);
@@ -84,7 +84,7 @@ std::vector<float> run(const Layer& layer, Isa isa, Activations x, size_t rows, 
   EXPECT_NE(op, nullptr);
   constexpr size_t kCanary = 16;
   std::vector<float> y(rows * layer.weights.outputs + kCanary, -1.0f);
-  // Dirty, with a canary behind.
+  // Not zero, with a canary after it.
   const size_t scratch_size = linear_scratch_size(layer.weights, rows);
   std::vector<uint8_t> storage(scratch_size + 128, 0xA5);
   auto* scratch = reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(storage.data()) + 63) / 64 * 64);
@@ -95,7 +95,7 @@ std::vector<float> run(const Layer& layer, Isa isa, Activations x, size_t rows, 
   return y;
 }
 
-// What kernels do differently: few rows, blocks of rows, tiles of 16 of them, groups of 128.
+// Batch sizes on both sides of every limit in the kernels: few rows, blocks of rows, tiles of 16 rows, groups of 128.
 constexpr size_t kBatches[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,  13,
                                14, 16, 17, 18, 20, 22, 24, 31, 32, 33, 80, 127, 145};
 constexpr size_t kMostRows = std::end(kBatches)[-1];
@@ -142,8 +142,8 @@ TEST(Linear, EqualsTheReferenceBitForBit) {
   destroy_thread_pool(four);
 }
 
-// Sums of products of one sign, as wide as tiles take them and a bit wider.
-TEST(Linear, TheGreatestSumsAreExact) {
+// Sums of products of one sign, for the widest layers that tiles can hold and slightly wider ones.
+TEST(Linear, LargestSumsAreExact) {
   std::mt19937 random(12);
   constexpr size_t kRows = 13;
   for (const uint32_t inputs : {32u, 3072u, 32768u, 32769u}) {
@@ -196,11 +196,11 @@ TEST(Linear, AvxVnniEqualsTheReferenceBitForBit) {
     }
   }
 #else
-  GTEST_SKIP() << "only of x86-64";
+  GTEST_SKIP() << "only for x86-64";
 #endif
 }
 
-// Every number of outputs from none to all, with what must not be written to poisoned.
+// Every number of outputs from none to all. Memory that must not be written is poisoned.
 TEST(Linear, SomeOutputsEqualThoseOfTheWhole) {
   if (!packed_rows_are_readable()) GTEST_SKIP() << "this instruction set shuffles its rows";
   std::mt19937 random(11);
@@ -285,18 +285,18 @@ TEST(Linear, AProcessKeepsItsInstructionSet) {
   EXPECT_FALSE(select_linear_isa(other));
 }
 
-TEST(Linear, OnlyAmxAsksForTiles) {
+TEST(Linear, OnlyAmxRequestsTilePermission) {
 #if defined(__linux__) && defined(__x86_64__)
   constexpr long kGetPermission = 0x1022;  // ARCH_GET_XCOMP_PERM
   constexpr int kTileData = 18;
   EXPECT_NE(find_vector_kernels(), nullptr);
   uint64_t features = 0;
   if (syscall(SYS_arch_prctl, kGetPermission, &features) != 0) {
-    GTEST_SKIP() << "this kernel gives no leave for registers";
+    GTEST_SKIP() << "this kernel has no permissions for registers";
   }
   EXPECT_EQ((features >> kTileData & 1) != 0, isa_under_test == Isa::kAvx512Amx);
 #else
-  GTEST_SKIP() << "only Linux on x86-64 is asked";
+  GTEST_SKIP() << "only for Linux on x86-64";
 #endif
 }
 

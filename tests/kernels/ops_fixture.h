@@ -1,4 +1,4 @@
-// Cases for ops of every instruction set, in arrays that end at an inaccessible page.
+// Test cases for operations of every instruction set, in arrays that end at an inaccessible page.
 #pragma once
 
 #include <vector>
@@ -28,7 +28,7 @@ class OpsTest : public IsaTest {
     }
   }
 
-  // Runs op(kernels, data) on guarded copies of x and compares what became of it.
+  // Runs op(kernels, data) on guarded copies of x and compares the results.
   template <typename Op>
   void expect_same_in_place(const std::vector<float>& x, Placement placement, Op&& op) {
     std::vector<float> expected = x;

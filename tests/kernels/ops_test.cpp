@@ -1,5 +1,4 @@
-// Every instruction set against the reference, bit for bit, in arrays that end at an
-// inaccessible page.
+// Compares every instruction set with the reference, bit for bit, in arrays that end at an inaccessible page.
 #include <cmath>
 #include <limits>
 
@@ -151,7 +150,7 @@ TEST_P(Ops, ExpShifted) {
   });
 }
 
-// Around the ends of exp's range, in every lane.
+// Numbers around both ends of the range of exp, in every lane.
 TEST_P(Ops, ExpAtTheEndsOfItsRange) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const float ends[] = {kExpMin, std::nextafter(kExpMin, 0.0f), std::nextafter(kExpMin, -kInfinity), -0.0f, 0.0f};
@@ -165,8 +164,8 @@ TEST_P(Ops, ExpAtTheEndsOfItsRange) {
   }
 }
 
-// The infinity beyond which gelu's exp ends: -8.4 ... -12 crosses it.
-TEST_P(Ops, GeluWhereItsExpEnds) {
+// The range -8.4 ... -12 crosses the point where the exponential in GELU becomes infinite.
+TEST_P(Ops, GeluWhereItsExpOverflows) {
   std::vector<float> x;
   for (float v = -8.0f; v > -12.0f; v = std::nextafter(v * 1.00001f, -13.0f)) x.push_back(v);
   std::vector<float> expected = x;

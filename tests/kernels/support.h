@@ -1,4 +1,4 @@
-// What the kernel tests share: guarded arrays, hostile numbers, comparison of bits.
+// Guarded arrays, hostile numbers and comparison of bits for the kernel tests.
 #pragma once
 
 #include <cstddef>
@@ -67,15 +67,15 @@ using Random = std::mt19937_64;
 std::vector<float> make_floats(Numbers kind, size_t n, Random& random);
 std::vector<int8_t> make_int8(size_t n, Random& random);  // all of [-128, 127]
 
-// A new seed each run, or SOTTO_TEST_SEED. Put it into a SCOPED_TRACE.
+// Returns a new seed on each run, or SOTTO_TEST_SEED. Put it into a SCOPED_TRACE.
 uint64_t test_seed();
 
-// Lengths around the blocks of 16, 32 and 64, and those of GPT-2.
+// Lengths around multiples of 16, 32 and 64, and those of GPT-2.
 std::vector<size_t> edge_lengths();
 
-// Same bits, any NaN equal to any other: whose payload survives is not specified.
+// Returns whether the bits are the same; any NaN equals any other, because payloads are not specified.
 bool same_bits(float a, float b);
-// Empty where all are the same; else says where they differ.
+// Returns an empty string if all are the same, else a description of the first difference.
 std::string difference(const std::vector<float>& expected, const std::vector<float>& actual);
 std::string difference(const std::vector<int8_t>& expected, const std::vector<int8_t>& actual);
 
