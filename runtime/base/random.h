@@ -13,8 +13,8 @@ std::array<uint32_t, 4> philox4x32_10(std::array<uint32_t, 4> counter, std::arra
 // name.
 uint64_t random_bits(uint64_t seed, uint64_t index, uint32_t sequence = 0, uint32_t lane = 0);
 
-// 64 uniform bits: output `index` of SplitMix64 (Steele et al. 2014) seeded with `seed`. It costs several times less than
-// Philox, for one value per token.
+// 64 uniform bits: output `index` of SplitMix64 (Steele et al. 2014) seeded with `seed`. It costs several times less
+// than Philox, for one value per token.
 inline uint64_t split_mix(uint64_t seed, uint64_t index) {
   uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
