@@ -87,7 +87,7 @@ func (s *Session) run(ctx context.Context, prompt []Token, maxTokens int, yield 
 	if err := s.setLimit(uint64(max(maxTokens, 0))); err != nil {
 		return err
 	}
-	isCancelled := false // the library has told so
+	isCancelled := false // the library has reported it
 	isDone := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		s.Cancel()

@@ -136,7 +136,7 @@ impl GrammarParams {
     }
 }
 
-/// A compiled grammar. Cloning gives another handle to the same one.
+/// A compiled grammar. A clone is another handle to the same grammar.
 #[derive(Clone)]
 pub struct Grammar(Arc<GrammarInner>);
 
