@@ -114,7 +114,7 @@ class SubsetConstruction {
     }
     // Equal sets reached later are not the start: there the text does not begin.
     dfa->finals.push(is_final(true));
-    sets_.append(closure_.span());
+    sets_.append_unshared(closure_.span());
   }
 
   void visit(uint32_t state) {

@@ -25,6 +25,7 @@ class InternedSets {
     items_.truncate(0);
     begins_.truncate(1);
     index_ = {};
+    first_shared_ = 0;
   }
   uint32_t count() const { return begins_.empty() ? 0 : begins_.size() - 1; }
   uint32_t item_count() const { return items_.size(); }
@@ -48,24 +49,25 @@ class InternedSets {
     return before;
   }
 
-  // Adds a set that no equal one is joined with.
-  uint32_t append(std::span<const uint32_t> items) {
-    const uint32_t id = count();
-    for (const uint32_t item : items) items_.push(item);
-    if (!workspace_.exhausted()) begins_.push(items_.size());
-    return count() == id ? 0 : id;
+  // Adds the first sequence so that equal ones added later get another id.
+  void append_unshared(std::span<const uint32_t> items) {
+    append(items);
+    first_shared_ = count();
   }
 
  private:
+  void append(std::span<const uint32_t> items) {
+    for (const uint32_t item : items) items_.push(item);
+    if (!workspace_.exhausted()) begins_.push(items_.size());
+  }
   static uint32_t hash_of(std::span<const uint32_t> items) {
     return static_cast<uint32_t>(xxhash64(items.data(), items.size_bytes()));
   }
   bool rehash(uint32_t slot_count) {
-    GrowingArray<uint32_t>& slots = slots_;
-    slots.truncate(0);
-    if (!slots.resize(slot_count)) return false;
-    index_.use(slots.begin(), slot_count);
-    for (uint32_t set = 0; set < count(); ++set) index_.insert(hash_of((*this)[set]), set);
+    slots_.truncate(0);
+    if (!slots_.resize(slot_count)) return false;
+    index_.use(slots_.begin(), slot_count);
+    for (uint32_t set = first_shared_; set < count(); ++set) index_.insert(hash_of((*this)[set]), set);
     return true;
   }
 
@@ -74,6 +76,7 @@ class InternedSets {
   GrowingArray<uint32_t> begins_;
   GrowingArray<uint32_t> slots_;
   HashIndex index_;
+  uint32_t first_shared_ = 0;
 };
 
 }  // namespace sotto

@@ -207,7 +207,7 @@ TEST(SchemaKeywords, ErrorsNameThePointer) {
       {R"({"format":"idn-hostname"})", "#/format: the format is not supported"},
       {R"({"minProperties":3})", "#/minProperties: not supported where names"},
       {R"({"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false})",
-       "#/unevaluatedProperties: not supported beside"},
+       "#/unevaluatedProperties: not supported next to"},
       {R"({"not":{"patternProperties":{"a":{"type":"null"}}}})", "#/not/patternProperties: \"not\" around"},
       {R"({"$dynamicRef":"#x"})", "#/$dynamicRef: the keyword is not supported"},
       {R"(["a"])", "#: a schema must be an object or a boolean"},
