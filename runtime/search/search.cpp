@@ -14,12 +14,12 @@ constexpr uint32_t kMaxGroupCount = 64;
 
 Status check_count(const char* name, uint64_t value, uint64_t low, uint64_t high, Error* error) {
   if (value >= low && value <= high) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, name, " is ", value, ", must be ", low, " to ", high);
+  return fail(error, Status::kInvalidArgument, name, " is ", value, "; it must be ", low, " to ", high);
 }
 
 Status check_range(const char* name, float value, float low, float high, Error* error) {
   if (value >= low && value <= high) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, name, " is ", value, ", must be ", low, " to ", high);
+  return fail(error, Status::kInvalidArgument, name, " is ", value, "; it must be ", low, " to ", high);
 }
 
 template <typename Enum>
@@ -106,7 +106,7 @@ Status check_contrastive(const SearchParams& params, const SearchShape& shape, c
 
 Status check_sampler(const SearchParams& params, const SamplerParams& sampler, Error* error) {
   if (sampler.dola != DolaLayers::kOff) {
-    return fail(error, Status::kInvalidArgument, "dola does not go with a search");
+    return fail(error, Status::kInvalidArgument, "dola is not supported in a search");
   }
   return check_only(replaces_selection(sampler.watermark.scheme), params.mode == SearchMode::kSample,
                     "a watermark that replaces the selection", "SOTTO_SEARCH_SAMPLE", error);

@@ -1,4 +1,4 @@
-// What all modes of a search share: the model and the stream that it continues, its memory, and SearchRun.
+// The parts that all modes of a search share: the model and the stream that it continues, its memory, and SearchRun.
 #pragma once
 
 #include <atomic>
@@ -64,7 +64,7 @@ struct SequenceText {
   Utf8Stream characters;
 };
 
-// What ends a sequence besides the end-of-text token and the search's own limits.
+// The stops of a sequence besides the end-of-text token and the search's own limits.
 struct SearchStops {
   const void* self = nullptr;
   bool (*is_token)(const void* self, int32_t token) = nullptr;  // null: no token is a stop token

@@ -15,7 +15,7 @@ constexpr float kMaxBeta = 100;
 
 Status check_range(const char* name, float value, float low, float high, Error* error) {
   if (value >= low && value <= high) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, name, " is ", value, ", must be ", low, " to ", high);
+  return fail(error, Status::kInvalidArgument, name, " is ", value, "; it must be ", low, " to ", high);
 }
 
 void mix_cfg(const Kernels& kernels, double scale, std::span<const float> logits, std::span<const float> guide,
@@ -104,8 +104,10 @@ Status check_guide(const GuideParams& params, Error* error) {
     return fail(error, Status::kInvalidArgument, "mode is not a SOTTO_GUIDE_ value with a guide");
   }
   SOTTO_TRY(check_range("scale", params.scale, 0, kMaxScale, error));
-  SOTTO_TRY(check_range("alpha", params.alpha, 0, 1, error));
-  if (params.alpha == 0) return fail(error, Status::kInvalidArgument, "alpha is 0, must be above");
+  if (!(params.alpha > 0 && params.alpha <= 1)) {
+    return fail(error, Status::kInvalidArgument, "alpha is ", params.alpha,
+                "; it must be greater than 0 and at most 1");
+  }
   return check_range("beta", params.beta, 0, kMaxBeta, error);
 }
 

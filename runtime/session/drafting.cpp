@@ -131,7 +131,7 @@ Status Drafting::check(const SpeculationParams& params, Error* error) const {
     return fail(error, Status::kInvalidState, "draft_tokens: the session has no memory for speculation");
   }
   if (params.sources > kAllDrafts) {
-    return fail(error, Status::kInvalidArgument, "sources has bits that are no SOTTO_DRAFT_");
+    return fail(error, Status::kInvalidArgument, "sources has bits that are not SOTTO_DRAFT_ values");
   }
   if (params.draft_tokens > most) {
     return fail(error, Status::kInvalidArgument, "draft_tokens is ", params.draft_tokens,
@@ -139,15 +139,15 @@ Status Drafting::check(const SpeculationParams& params, Error* error) const {
   }
   if (params.min_match < 1 || params.min_match > params.max_match || params.max_match > 64) {
     return fail(error, Status::kInvalidArgument, "min_match is ", params.min_match, ", max_match ", params.max_match,
-                ": must be 1 to 64, in this order");
+                "; they must be 1 to 64, in this order");
   }
   if (!(params.draft_threshold >= 0 && params.draft_threshold <= 1)) {
-    return fail(error, Status::kInvalidArgument, "draft_threshold is ", params.draft_threshold, ", must be 0 to 1");
+    return fail(error, Status::kInvalidArgument, "draft_threshold is ", params.draft_threshold, "; it must be 0 to 1");
   }
   const uint32_t layers = stream_->model().config().layer_count;
   const bool exits = (params.sources & kDraftEarlyExit) != 0;
   if (exits && (params.exit_layer >= layers || layers < 2)) {
-    return fail(error, Status::kInvalidArgument, "exit_layer is ", params.exit_layer, ", must be below the model's ",
+    return fail(error, Status::kInvalidArgument, "exit_layer is ", params.exit_layer, "; it must be below the model's ",
                 layers, " layers");
   }
   SOTTO_TRY(

@@ -1,4 +1,4 @@
-// What a model says about given tokens: how likely they are, and a vector that represents them.
+// Scores and embeddings of given tokens: how likely the model finds them, and a vector that represents them.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ constexpr uint32_t kMaxListBytes = 1u << 24;
 
 Status check_parameter(const char* name, uint64_t value, uint64_t low, uint64_t high, Error* error) {
   if (value >= low && value <= high) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, name, " is ", value, ", must be ", low, " to ", high);
+  return fail(error, Status::kInvalidArgument, name, " is ", value, "; it must be ", low, " to ", high);
 }
 
 Status resolve_overflow(SessionParams* params, Error* error) {
@@ -37,7 +37,7 @@ Status resolve_overflow(SessionParams* params, Error* error) {
     params->sink_tokens = stops ? 0 : std::min(kDefaultSinkTokens, params->context_tokens / 4);
   }
   if (stops && params->sink_tokens != 0) {
-    return fail(error, Status::kInvalidArgument, "sink_tokens has no meaning with SOTTO_OVERFLOW_STOP");
+    return fail(error, Status::kInvalidArgument, "sink_tokens is not supported with SOTTO_OVERFLOW_STOP");
   }
   return check_parameter("sink_tokens", params->sink_tokens, 0, params->context_tokens / 4, error);
 }
@@ -47,7 +47,7 @@ Status resolve_sequences(const ModelConfig& config, SessionParams* params, Error
   SOTTO_TRY(check_parameter("sequence_count", params->sequence_count, 0, kMaxSequences, error));
   SOTTO_TRY(check_parameter("sequence_tokens", params->sequence_tokens, 0, most, error));
   if (params->sequence_count == 0 && params->sequence_tokens != 0) {
-    return fail(error, Status::kInvalidArgument, "sequence_tokens has no meaning with sequence_count 0");
+    return fail(error, Status::kInvalidArgument, "sequence_tokens requires a sequence_count above 0");
   }
   if (params->sequence_count != 0 && params->sequence_tokens == 0) {
     params->sequence_tokens = std::min(kDefaultSequenceTokens, most);

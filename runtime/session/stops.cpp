@@ -109,11 +109,12 @@ void Stops::layout(Arena& arena, const StopShape& shape) {
 
 Status Stops::check(const StopParams& params, Error* error) const {
   if (!(params.repetition_limit >= 0 && params.repetition_limit <= 1)) {
-    return fail(error, Status::kInvalidArgument, "repetition_limit is ", params.repetition_limit, ", must be 0 to 1");
+    return fail(error, Status::kInvalidArgument, "repetition_limit is ", params.repetition_limit,
+                "; it must be 0 to 1");
   }
   if (params.repetition_limit > 0 &&
       (params.repetition_window < kMinRepetitionWindow || params.repetition_window > shape_.context_tokens)) {
-    return fail(error, Status::kInvalidArgument, "repetition_window is ", params.repetition_window, ", must be ",
+    return fail(error, Status::kInvalidArgument, "repetition_window is ", params.repetition_window, "; it must be ",
                 kMinRepetitionWindow, " to ", shape_.context_tokens);
   }
   if (params.stop_tokens.size() > shape_.list_bytes / sizeof(int32_t)) {

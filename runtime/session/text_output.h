@@ -169,7 +169,7 @@ class TextOutput {
   // The text does not end at this stop any more.
   void forget_stop(Status stop);
 
-  // Whether emit() or flush() comes next, not another token.
+  // Returns whether emit() comes next, and not another token.
   bool is_ready() const;
   // Returns the oldest buffered token with the text that is certain by now; if there is none, flushes the text.
   Status emit(Piece* piece);

@@ -129,7 +129,7 @@ class TokenStream {
   // Appends a generated token, which becomes pending, and passes it to the constraint and the guide. Token healing
   // hides the first `hidden` bytes from the constraint. On failure nothing has changed.
   Status push(int32_t token, size_t hidden, TokenState state);
-  // Whether truncate(count) is possible.
+  // Returns whether truncate(count) is possible.
   bool can_truncate(uint64_t count) const;
   // Cuts the stream to its first `count` tokens, for a stream without constraint and guide.
   void truncate(uint64_t count);

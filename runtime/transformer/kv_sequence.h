@@ -90,7 +90,7 @@ class KvSequence {
   Status ensure_last_row(const std::atomic<uint32_t>& cancelled);
   Forward& forward() { return forward_; }
 
-  // Whether the stream can be cut to its first `count` tokens.
+  // Returns whether the stream can be cut to its first `count` tokens.
   bool can_rewind(uint64_t count) const;
   // Cuts it. Logits are lost.
   void rewind(uint64_t count);

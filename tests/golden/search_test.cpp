@@ -9,7 +9,7 @@
 
 #include "converters/quantize/float_forward.h"
 #include "tests/golden/golden_support.h"
-#include "tests/unit/search/search_bench.h"
+#include "tests/unit/search/search_fixture.h"
 #include "tests/unit/transformer/test_model.h"
 
 namespace sotto {
@@ -120,7 +120,7 @@ TEST(SearchGoldens, FloatPathFindsWhatTransformersFinds) {
     FunctionModel function([&](const Tokens& tokens) { return text->logits(tokens); });
     function.set_similarity([&](const Tokens& tokens) { return text->similarity(tokens); });
 
-    SearchBench bench(model.shape.vocabulary_size, {12, max_tokens}, end_token);
+    SearchFixture bench(model.shape.vocabulary_size, {12, max_tokens}, end_token);
     bench.set_sampler(sampler_params(settings));
     bench.input().history = TokenHistory(prompt, {});
     bench.input().token_count = prompt.size();
@@ -166,8 +166,8 @@ TEST_F(TinyRandomSearch, FloatPathFindsThePublishedIds) {
       const Tokens expected = joined(prompt, item.at("expected"));
       FloatText text(model, prompt);
       FunctionModel function([&](const Tokens& tokens) { return text.logits(tokens); });
-      SearchBench bench(model.shape.vocabulary_size,
-                        {item.value("num_beams", 1u), static_cast<uint32_t>(expected.size())}, kEnd);
+      SearchFixture bench(model.shape.vocabulary_size,
+                          {item.value("num_beams", 1u), static_cast<uint32_t>(expected.size())}, kEnd);
       SearchParams params;
       params.length_penalty = item.value("length_penalty", 1.0f);
       EXPECT_EQ(tokens_of(bench.run(function.view(), params).at(0)), expected);
@@ -192,7 +192,7 @@ TEST_F(TinyRandomSearch, Int8ScoresStayWithinTheirError) {
     TestSequence memory(int8_model.get(),
                         {.context_tokens = 64, .batch_tokens = 16, .sequence_count = 4, .sequence_tokens = max_tokens});
     ASSERT_EQ(memory.sequence.append(prompt, running), Status::kOk);
-    SearchBench bench(float_model.shape.vocabulary_size, {4, max_tokens}, kEnd);
+    SearchFixture bench(float_model.shape.vocabulary_size, {4, max_tokens}, kEnd);
     const SearchSequence best = bench.run(SequenceModel(&memory.beams, false), {}).at(0);
 
     FloatText text(float_model, prompt);

@@ -15,7 +15,7 @@ TEST(BeamSearch, WideBeamsFindTheBestTexts) {
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     const size_t vocabulary = 3 + seed % 3;
     const uint32_t limit = 4;
-    SearchBench bench(static_cast<uint32_t>(vocabulary), {700, limit});
+    SearchFixture bench(static_cast<uint32_t>(vocabulary), {700, limit});
     bench.input().end_token = kEnd;
     const auto logits = scrambled(vocabulary, seed);
     FunctionModel model(logits);
@@ -37,7 +37,7 @@ TEST(BeamSearch, WideBeamsFindTheBestTexts) {
 TEST(BeamSearch, WideBeamsFindTheBestTextsOfAGrammar) {
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     const uint32_t limit = 5, count = 300;
-    SearchBench bench(5, {count, limit});
+    SearchFixture bench(5, {count, limit});
     bench.input().end_token = kEnd;
     const auto logits = scrambled(5, seed);
     FunctionModel model(logits);
@@ -65,7 +65,7 @@ TEST(BeamSearch, NarrowBeamsStayWithinTheGrammar) {
   groups.diversity_penalty = 1.5f;
   phrases.phrases = {&phrase, 1};
   for (uint64_t seed = 1; seed <= 100; ++seed) {
-    SearchBench bench(5, {4, 8});
+    SearchFixture bench(5, {4, 8});
     bench.input().end_token = kEnd;
     FunctionModel model(scrambled(5, seed));
     ToyGrammar grammar = toy_grammar(constraint_sequence_count(4));
@@ -92,7 +92,7 @@ TEST(BeamSearch, NarrowBeamsStayWithinTheGrammar) {
 TEST(BeamSearch, OneBeamIsGreedy) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     const size_t vocabulary = 200;
-    SearchBench bench(vocabulary, {4, 12});
+    SearchFixture bench(vocabulary, {4, 12});
     bench.input().end_token = kEnd;
     const auto logits = scrambled(vocabulary, seed);
     FunctionModel model(logits);
@@ -113,7 +113,7 @@ TEST(BeamSearch, OneBeamIsGreedy) {
 }
 
 TEST(BeamSearch, TiesGoToTheLowestTokenThenBeam) {
-  SearchBench bench(6, {3, 2});
+  SearchFixture bench(6, {3, 2});
   FunctionModel model([](const Tokens&) { return std::vector<float>(6, 1.5f); });
   const auto found = bench.run(model.view(), {});
   ASSERT_EQ(found.size(), 3u);
@@ -127,7 +127,7 @@ TEST(BeamSearch, TiesGoToTheLowestTokenThenBeam) {
 TEST(BeamSearch, GroupsAvoidEachOther) {
   const float penalty = 0.7f;
   const auto logits = scrambled(9, 5);
-  SearchBench bench(9, {3, 6});
+  SearchFixture bench(9, {3, 6});
   FunctionModel model(logits);
   SearchParams params;
   params.group_count = 3;
@@ -171,7 +171,7 @@ TEST(BeamSearch, PhrasesAppearAndTheBestTextIsFound) {
         for (const Tokens& phrase : phrases) lists.push_back({phrase.data(), phrase.size()});
         const std::vector<uint32_t> groups(phrases.size(), 7);
         const uint32_t limit = 5;
-        SearchBench bench(4, {800, limit});
+        SearchFixture bench(4, {800, limit});
         bench.input().end_token = kEnd;
         const auto logits = scrambled(4, seed);
         FunctionModel model(logits);
@@ -204,12 +204,12 @@ TEST(BeamSearch, PhrasesAppearAndTheBestTextIsFound) {
   }
 }
 
-// Over a grown vocabulary, too, few beams bring improbable phrases in.
+// Few beams find improbable phrases in a larger vocabulary as well.
 TEST(BeamSearch, FewBeamsPlaceImprobablePhrases) {
   const Tokens first = {41, 17, 99}, second = {5, 88};
   const std::vector<TokenList> lists = {{first.data(), first.size()}, {second.data(), second.size()}};
   for (uint64_t seed = 1; seed <= 10; ++seed) {
-    SearchBench bench(120, {4, 9});
+    SearchFixture bench(120, {4, 9});
     bench.input().end_token = kEnd;
     FunctionModel model([=](const Tokens& tokens) {
       std::vector<float> logits = scrambled_logits(tokens, 120, seed, 8);
@@ -232,7 +232,7 @@ TEST(BeamSearch, FewBeamsPlaceImprobablePhrases) {
 TEST(BeamSearch, DrawnBeamsFollowTheDistribution) {
   const std::vector<float> logits = {1.2f, 0.1f, -0.4f, 0.9f, 2.0f};
   FunctionModel model([&](const Tokens&) { return logits; });
-  SearchBench bench(5, {2, 1});
+  SearchFixture bench(5, {2, 1});
   SearchParams params;
   params.mode = SearchMode::kBeamSample;
   SamplerParams sampler = plain_sampler();
@@ -265,7 +265,7 @@ TEST(BeamSearch, DrawnBeamsFollowTheDistribution) {
 // Only the first token is drawn from more than the likeliest one.
 TEST(BeamSearch, DrawnBeamsDecayTopP) {
   FunctionModel model(scrambled(6, 5));
-  SearchBench bench(6, {1, 8});
+  SearchFixture bench(6, {1, 8});
   SearchParams params;
   params.mode = SearchMode::kBeamSample;
   SamplerParams sampler = plain_sampler();
@@ -282,7 +282,7 @@ TEST(BeamSearch, DrawnBeamsDecayTopP) {
 
 TEST(BeamSearch, GreedyBeamsAreNotDrawn) {
   FunctionModel model(scrambled(6, 5));
-  SearchBench bench(6, {3, 8});
+  SearchFixture bench(6, {3, 8});
   SearchParams params;
   params.mode = SearchMode::kBeamSample;
   SamplerParams sampler = plain_sampler();
@@ -296,14 +296,14 @@ TEST(BeamSearch, GreedyBeamsAreNotDrawn) {
 }
 
 // Many tokens end the text, and all of them are likelier than those that do not.
-TEST(BeamSearch, LooksBehindAllTokensThatEnd) {
+TEST(BeamSearch, LooksPastAllTokensThatEnd) {
   constexpr int32_t kEnds = 60;
   FunctionModel model([](const Tokens& tokens) {
     std::vector<float> logits(64);
     for (size_t i = 0; i < logits.size(); ++i) logits[i] = i < kEnds ? 3 : tokens.empty() ? 0 : 9;
     return logits;
   });
-  SearchBench bench(64, {2, 4});
+  SearchFixture bench(64, {2, 4});
   SearchStops& stops = bench.input().stops;
   stops.is_token = [](const void*, int32_t token) { return token < kEnds; };
   stops.token_count = kEnds;
@@ -313,8 +313,8 @@ TEST(BeamSearch, LooksBehindAllTokensThatEnd) {
   for (const SearchSequence& s : bench.run(model.view(), params)) EXPECT_EQ(s.token_count, 4u);
 }
 
-TEST(BeamSearch, CancellingLeavesWhatThereIs) {
-  SearchBench bench(7, {3, 10});
+TEST(BeamSearch, CancellingReturnsTheSequencesSoFar) {
+  SearchFixture bench(7, {3, 10});
   FunctionModel model(scrambled(7, 3));
   model.cancel_at(4, &bench.cancelled());
   const auto found = bench.run(model.view(), {}, Status::kStopCancelled);
@@ -325,8 +325,8 @@ TEST(BeamSearch, CancellingLeavesWhatThereIs) {
   }
 }
 
-TEST(BeamSearch, TheCallerCanStop) {
-  SearchBench bench(7, {3, 10});
+TEST(BeamSearch, CallbackCanStop) {
+  SearchFixture bench(7, {3, 10});
   FunctionModel model(scrambled(7, 3));
   struct Seen {
     int count = 0;
@@ -345,8 +345,8 @@ TEST(BeamSearch, TheCallerCanStop) {
   EXPECT_EQ(found[0].stop, Status::kStopCallback);
 }
 
-TEST(BeamSearch, PositionsMayEndFirst) {
-  SearchBench bench(7, {3, 10});
+TEST(BeamSearch, EndsWithTheModelsPositions) {
+  SearchFixture bench(7, {3, 10});
   FunctionModel model(scrambled(7, 3), 4);
   const auto found = bench.run(model.view(), {});
   for (const SearchSequence& sequence : found) {
@@ -357,7 +357,7 @@ TEST(BeamSearch, PositionsMayEndFirst) {
 
 // Penalties and bans of the sampler hold for each beam's own text.
 TEST(BeamSearch, TheSamplerReweighs) {
-  SearchBench bench(6, {4, 5});
+  SearchFixture bench(6, {4, 5});
   SamplerParams sampler = plain_sampler();
   sampler.no_repeat_ngram = 1;
   const TokenBias ban = {3, -std::numeric_limits<float>::infinity()};

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "tests/unit/search/search_bench.h"
+#include "tests/unit/search/search_fixture.h"
 #include "tests/unit/transformer/test_model.h"
 
 namespace sotto {
@@ -78,7 +78,7 @@ struct Subject {
 
   const std::atomic<uint32_t> running = 0;
   TestSequence memory;
-  SearchBench bench;
+  SearchFixture bench;
 };
 
 class ContextSearch : public testing::TestWithParam<SearchMode> {

@@ -1,7 +1,7 @@
 // Every text that a tiny model can make: what beam search must find if it loses nothing.
 #pragma once
 
-#include "tests/unit/search/search_bench.h"
+#include "tests/unit/search/search_fixture.h"
 
 namespace sotto {
 

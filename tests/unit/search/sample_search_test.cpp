@@ -6,7 +6,7 @@
 #include <random>
 
 #include "runtime/search/sample_search.h"
-#include "tests/unit/search/search_bench.h"
+#include "tests/unit/search/search_fixture.h"
 
 namespace sotto {
 namespace {
@@ -32,7 +32,7 @@ struct Alone {
   double log_probability = 0;
   uint32_t length = 0;
 };
-Alone sample_alone(SearchBench& bench, const FunctionModel::Logits& model, uint32_t sequence, uint32_t limit) {
+Alone sample_alone(SearchFixture& bench, const FunctionModel::Logits& model, uint32_t sequence, uint32_t limit) {
   Alone text;
   SamplerState state = bench.sampler().initial_state();
   while (text.tokens.size() < limit) {
@@ -54,7 +54,7 @@ Alone sample_alone(SearchBench& bench, const FunctionModel::Logits& model, uint3
 
 TEST(SampleSearch, EqualsSeparateRuns) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
-    SearchBench bench(11, {7, 9});
+    SearchFixture bench(11, {7, 9});
     bench.input().end_token = kEnd;
     SamplerParams sampler = plain_sampler();
     sampler.seed = seed;
@@ -78,8 +78,8 @@ TEST(SampleSearch, EqualsSeparateRuns) {
   }
 }
 
-TEST(SampleSearch, BestOfNIsTheLikeliestForItsLength) {
-  SearchBench bench(11, {20, 9});
+TEST(SampleSearch, BestOfNHasTheBestLengthScore) {
+  SearchFixture bench(11, {20, 9});
   bench.input().end_token = kEnd;
   FunctionModel model(scrambled(11, 4));
   SearchParams params = sample_params();
@@ -98,7 +98,7 @@ TEST(SampleSearch, BestOfNIsTheLikeliestForItsLength) {
 }
 
 TEST(SampleSearch, TheMostFrequentTextWinsTheVote) {
-  SearchBench bench(3, {60, 2});
+  SearchFixture bench(3, {60, 2});
   FunctionModel model([](const Tokens&) { return std::vector<float>{0.1f, 1.4f, 0.2f}; });
   const auto drawn = bench.run(model.view(), sample_params());
   std::map<Tokens, int> counts;
@@ -150,7 +150,7 @@ TEST(Similarity, OfNgramsIsTheirF1) {
 }
 
 TEST(SampleSearch, MinimumBayesRiskUsesTheSimilarity) {
-  SearchBench bench(4, {9, 6});
+  SearchFixture bench(4, {9, 6});
   bench.input().end_token = kEnd;
   FunctionModel model(scrambled(4, 2, 1));
   const auto drawn = bench.run(model.view(), sample_params());
@@ -194,7 +194,7 @@ ToyGrammar counting_grammar(uint32_t sequence_count) {
 }
 
 TEST(SampleSearch, FollowsAGrammar) {
-  SearchBench bench(4, {8, 20});
+  SearchFixture bench(4, {8, 20});
   bench.input().end_token = kEnd;
   FunctionModel model(scrambled(4, 2, 1));
   ToyGrammar grammar = counting_grammar(constraint_sequence_count(8));
@@ -208,8 +208,8 @@ TEST(SampleSearch, FollowsAGrammar) {
   }
 }
 
-TEST(Searches, HaveNothingToAddToACompleteText) {
-  SearchBench bench(3, {4, 5});
+TEST(Searches, AddNothingToACompleteText) {
+  SearchFixture bench(3, {4, 5});
   FunctionModel model(scrambled(3, 2));
   ToyGrammar grammar({{ToyGrammar::kDead, ToyGrammar::kDead, ToyGrammar::kDead}}, {true}, kEnd,
                      constraint_sequence_count(4));
@@ -226,8 +226,8 @@ TEST(Searches, HaveNothingToAddToACompleteText) {
   EXPECT_EQ(model.grow_count(), 0u);
 }
 
-TEST(SampleSearch, CancellingAndStoppingLeaveWhatThereIs) {
-  SearchBench bench(7, {3, 10});
+TEST(SampleSearch, CancellingAndStoppingReturnTheSequencesSoFar) {
+  SearchFixture bench(7, {3, 10});
   {
     FunctionModel model(scrambled(7, 3));
     model.cancel_at(4, &bench.cancelled());
@@ -260,7 +260,7 @@ TEST(ContrastiveSearch, WeighsProbabilityAgainstSimilarity) {
       const auto logits = scrambled(30, seed);
       FunctionModel model(logits);
       model.set_similarity(similarity);
-      SearchBench bench(30, {5, 12});
+      SearchFixture bench(30, {5, 12});
       bench.input().end_token = kEnd;
       SearchParams params;
       params.mode = SearchMode::kContrastive;
@@ -298,11 +298,11 @@ TEST(ContrastiveSearch, WeighsProbabilityAgainstSimilarity) {
   }
 }
 
-TEST(ContrastiveSearch, EndsWithThePositions) {
+TEST(ContrastiveSearch, EndsWithTheModelsPositions) {
   for (const uint32_t room : {0u, 3u}) {
     FunctionModel model(scrambled(8, 1), room);
     model.set_similarity([](const Tokens&) { return 0.0f; });
-    SearchBench bench(8, {4, 9});
+    SearchFixture bench(8, {4, 9});
     SearchParams params;
     params.mode = SearchMode::kContrastive;
     const auto found = bench.run(model.view(), params);
@@ -313,7 +313,7 @@ TEST(ContrastiveSearch, EndsWithThePositions) {
 }
 
 TEST(ContrastiveSearch, FollowsAGrammar) {
-  SearchBench bench(4, {4, 9});
+  SearchFixture bench(4, {4, 9});
   bench.input().end_token = kEnd;
   FunctionModel model(scrambled(4, 6, 1));
   model.set_similarity([](const Tokens&) { return 0.5f; });

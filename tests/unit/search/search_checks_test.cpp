@@ -5,7 +5,7 @@
 #include <functional>
 #include <limits>
 
-#include "tests/unit/search/search_bench.h"
+#include "tests/unit/search/search_fixture.h"
 
 namespace sotto {
 namespace {
@@ -25,7 +25,7 @@ class SearchChecks : public testing::Test {
         << name << ": " << bench_.refusal(model_.view(), params);
   }
 
-  SearchBench bench_;
+  SearchFixture bench_;
   FunctionModel model_;
 };
 
@@ -113,7 +113,7 @@ TEST_F(SearchChecks, Phrases) {
 TEST_F(SearchChecks, States) {
   bench_.input().token_count = 0;
   EXPECT_NE(bench_.refusal(model_.view(), {}, Status::kInvalidState).find("no tokens"), std::string::npos);
-  SearchBench none(10, {0, 0});
+  SearchFixture none(10, {0, 0});
   EXPECT_NE(none.refusal(model_.view(), {}, Status::kInvalidState).find("sequence_count"), std::string::npos);
 }
 

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "runtime/search/search_run.h"
-#include "tests/unit/search/search_bench.h"
+#include "tests/unit/search/search_fixture.h"
 
 namespace sotto {
 namespace {
@@ -41,7 +41,7 @@ TEST(LogSoftmax, IsTheDefinition) {
   }
 }
 
-TEST(LogSoftmax, SharesProbabilityWhereNothingElseCan) {
+TEST(LogSoftmax, SharesProbabilityIfNoLogitIsFinite) {
   std::vector<float> logits = {1, kInfinity, kNan, kInfinity, -kInfinity};
   EXPECT_NEAR(log_probability_of(reference_kernels(), logits, 3), -std::log(2.0), 1e-9);
   EXPECT_EQ(log_probability_of(reference_kernels(), logits, 0), -kInfinity);
@@ -71,8 +71,8 @@ TEST(LengthScore, FollowsBothNorms) {
   EXPECT_EQ(length_score(params, -3, 0), -3);
 }
 
-// Slots of phrases: even shares among the banks that have candidates, the rest to the fullest.
-TEST(AllocateBanks, SharesSlots) {
+// Banks that have candidates get the same number of beams; the fullest banks get the rest.
+TEST(AllocateBanks, DistributesBeamsOverBanks) {
   const auto counts = [](std::vector<uint32_t> banks, size_t wanted) {
     std::vector<BeamCandidate> candidates;
     for (size_t i = 0; i < banks.size(); ++i) {

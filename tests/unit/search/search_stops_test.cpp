@@ -14,7 +14,7 @@ constexpr SearchMode kModes[] = {SearchMode::kBeam, SearchMode::kBeamSample, Sea
                                  SearchMode::kContrastive};
 
 // Greedy samples would all be the same.
-void sample_freely(SearchBench& bench) {
+void sample_freely(SearchFixture& bench) {
   SamplerParams sampler = plain_sampler();
   sampler.temperature = 1;
   bench.set_sampler(sampler);
@@ -35,7 +35,7 @@ FunctionModel similar_model(FunctionModel::Logits logits) {
 TEST(SearchStops, WideBeamsFindTheBestTextsThatEndAtStopStrings) {
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     const uint32_t limit = 5, count = 300;
-    SearchBench bench(5, {count, limit});
+    SearchFixture bench(5, {count, limit});
     bench.input().end_token = kEnd;
     bench.input().stops = pair_stops();
     const auto logits = scrambled(5, seed);
@@ -54,11 +54,11 @@ TEST(SearchStops, WideBeamsFindTheBestTextsThatEndAtStopStrings) {
   }
 }
 
-// Each sequence drawn without stop strings, cut behind its first one.
+// Each sequence is drawn without stop strings and cut after its first one.
 TEST(SearchStops, SamplesEndWhereTheirStopStringIsComplete) {
   size_t stopped = 0;
   for (uint64_t seed = 1; seed <= 10; ++seed) {
-    SearchBench bench(5, {8, 12});
+    SearchFixture bench(5, {8, 12});
     bench.input().end_token = kEnd;
     sample_freely(bench);
     FunctionModel model(scrambled(5, seed, 1));
@@ -81,7 +81,7 @@ TEST(SearchStops, SamplesEndWhereTheirStopStringIsComplete) {
 
 TEST(SearchStops, AStopStringMayHaveBegunInTheStream) {
   for (const SearchMode mode : kModes) {
-    SearchBench bench(4, {4, 6});
+    SearchFixture bench(4, {4, 6});
     sample_freely(bench);
     FunctionModel model = similar_model([](const Tokens&) { return std::vector<float>{0, 0, 50, 0}; });
     bench.input().stops = pair_stops();
@@ -95,7 +95,7 @@ TEST(SearchStops, AStopStringMayHaveBegunInTheStream) {
 
 TEST(SearchStops, TokensOfTheAnswerCount) {
   for (const SearchMode mode : kModes) {
-    SearchBench bench(9, {4, 8});
+    SearchFixture bench(9, {4, 8});
     FunctionModel model = similar_model(scrambled(9, 2));
     bench.input().stops.max_tokens = 6;
     for (const uint64_t generated : {0u, 2u, 5u, 6u, 9u}) {
@@ -110,9 +110,9 @@ TEST(SearchStops, TokensOfTheAnswerCount) {
   }
 }
 
-TEST(SearchStops, TimeEndsWhatThereIs) {
+TEST(SearchStops, TimeLimitEndsSequences) {
   for (const SearchMode mode : kModes) {
-    SearchBench bench(9, {4, 100000});
+    SearchFixture bench(9, {4, 100000});
     FunctionModel model = similar_model([](const Tokens&) { return std::vector<float>(9, 1.0f); });
     bench.input().stops.max_time_ns = 2000000;
     const auto found = bench.run(model.view(), params_of(mode));
@@ -125,9 +125,9 @@ TEST(SearchStops, TimeEndsWhatThereIs) {
 }
 
 // Time that is over before the first token.
-TEST(SearchStops, TimeLeavesWhatThereIs) {
+TEST(SearchStops, TimeLimitReturnsTheSequencesSoFar) {
   for (const SearchMode mode : kModes) {
-    SearchBench bench(9, {4, 8});
+    SearchFixture bench(9, {4, 8});
     FunctionModel model = similar_model([](const Tokens&) { return std::vector<float>(9, 1.0f); });
     bench.input().stops.max_time_ns = 1;
     const auto found = bench.run(model.view(), params_of(mode));
@@ -141,7 +141,7 @@ TEST(SearchStops, TimeLeavesWhatThereIs) {
 
 TEST(SearchStops, RepetitionEndsASequence) {
   for (const SearchMode mode : kModes) {
-    SearchBench bench(9, {4, 60});
+    SearchFixture bench(9, {4, 60});
     FunctionModel model = similar_model([](const Tokens& tokens) {
       std::vector<float> logits(9, 0.0f);
       logits[1 + tokens.size() % 3] = 40;

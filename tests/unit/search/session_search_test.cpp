@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/session/session.h"
-#include "tests/unit/search/search_bench.h"
+#include "tests/unit/search/search_fixture.h"
 #include "tests/unit/transformer/test_model.h"
 
 namespace sotto {
@@ -73,7 +73,7 @@ class SessionSearch : public testing::Test {
 };
 
 // The last token drawn is still to be evaluated when the search begins.
-TEST_F(SessionSearch, FirstSampleIsWhatTheSessionWouldDraw) {
+TEST_F(SessionSearch, FirstSampleEqualsTheSessionsDraw) {
   set_sampler(1.1f, 1.3f);
   next(3);
   SearchParams params;
@@ -85,7 +85,7 @@ TEST_F(SessionSearch, FirstSampleIsWhatTheSessionWouldDraw) {
   EXPECT_EQ(next(8), texts[0]);
 }
 
-TEST_F(SessionSearch, OneBeamIsWhatTheSessionPicksGreedily) {
+TEST_F(SessionSearch, OneBeamEqualsGreedyDecoding) {
   set_sampler(0);
   SearchParams params;
   params.sequence_count = 1;
@@ -98,7 +98,7 @@ TEST_F(SessionSearch, OneBeamIsWhatTheSessionPicksGreedily) {
   }
 }
 
-TEST_F(SessionSearch, CancellingIsTakenOnce) {
+TEST_F(SessionSearch, CancellationIsConsumedOnce) {
   set_sampler(0);
   const Tokens undisturbed = search({}).at(0);
   session_->cancel();
@@ -106,7 +106,7 @@ TEST_F(SessionSearch, CancellingIsTakenOnce) {
   EXPECT_EQ(search({}).at(0), undisturbed);
 }
 
-TEST_F(SessionSearch, ARefusalEvaluatesNothing) {
+TEST_F(SessionSearch, RejectionEvaluatesNothing) {
   set_sampler(1);
   next(1);
   SearchParams params;

@@ -45,7 +45,7 @@ TEST(BannedStrings, NeverAppear) {
 }
 
 // Where the banned string begins, the rest of the vocabulary is drawn in proportion.
-TEST(BannedStrings, LeaveTheOthersInProportion) {
+TEST(BannedStrings, KeepOtherTextsInProportion) {
   OpenedSession session(text_model());
   session.ban({"abc"});
   session.sample(0, endless);
@@ -79,7 +79,7 @@ TEST(BannedStrings, LeaveTheOthersInProportion) {
   EXPECT_LT(chi, 36);  // 10 degrees of freedom: p = 1e-4
 }
 
-TEST(BannedStrings, AreRefusedAtTheTokenTheyBeginIn) {
+TEST(BannedStrings, RejectTheTokenInWhichTheyBegin) {
   size_t tried = 0;
   for (uint64_t seed = 0; seed < 100; ++seed) {
     OpenedSession session(text_model());
@@ -101,7 +101,7 @@ TEST(BannedStrings, AreRefusedAtTheTokenTheyBeginIn) {
   EXPECT_GE(tried, 5u);
 }
 
-TEST(BannedStrings, GiveUpWhereNothingIsLeft) {
+TEST(BannedStrings, EndTheTextIfNothingIsLeft) {
   const int32_t a = token_of("a"), b = token_of("b");
   Automaton endless_ab({{{a, 0}, {b, 0}}}, {});
   OpenedSession session(text_model());
@@ -146,7 +146,7 @@ TEST(BannedStrings, ReplayAfterRewindingAndResetting) {
   }
 }
 
-TEST(BannedStrings, TogetherWithStopStrings) {
+TEST(BannedStrings, WorkWithStopStrings) {
   std::mt19937 random(9);
   size_t stopped = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
@@ -175,7 +175,7 @@ TEST(BannedStrings, TogetherWithStopStrings) {
   EXPECT_GT(stopped, 40u);
 }
 
-TEST(BannedStrings, PrefillTakesBackWhatIsHeld) {
+TEST(BannedStrings, PrefillRollsBackBufferedTokens) {
   OpenedSession session(text_model()), fresh(text_model());
   session.sample(4, endless);
   fresh.sample(4, endless);

@@ -12,7 +12,7 @@ Automaton rounds() {
   return Automaton({{{ab, 0}, {a, 1}, {c, 2}}, {{b, 0}, {bc, 0}}, {}}, {0, 2});
 }
 
-TEST(Constraint, AllowsWhatItSaysAndEndsWhenComplete) {
+TEST(Constraint, LimitsTokensAndEndsWhenComplete) {
   std::map<Status, int> ends;
   for (uint64_t seed = 0; seed < 200; ++seed) {
     Automaton automaton = rounds();
@@ -59,7 +59,7 @@ TEST(Constraint, FollowsEveryRewind) {
 }
 
 // Where one token is left, only its logit is made; who asks for more sees everything.
-TEST(Constraint, LogitsThatNobodyAskedForChangeNothing) {
+TEST(Constraint, RestrictedLogitsDoNotChangeTheText) {
   const int32_t a = token_of("a"), b = token_of("b"), c = token_of("c");
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Automaton automaton({{{a, 1}}, {{b, 2}, {c, 2}}, {{c, 0}}}, {});
@@ -84,7 +84,7 @@ TEST(Constraint, LogitsThatNobodyAskedForChangeNothing) {
   }
 }
 
-TEST(Constraint, WhatItCannotTakeBackStays) {
+TEST(Constraint, TokensItCannotRollBackStay) {
   const int32_t a = token_of("a"), b = token_of("b");
   Automaton automaton({{{a, 0}, {b, 0}}}, {});
   automaton.memory = 2;
@@ -108,7 +108,7 @@ TEST(Constraint, WhatItCannotTakeBackStays) {
   EXPECT_EQ(session->next(), Status::kOk);
 }
 
-TEST(Constraint, GoesEvenWhereItCannotTakeBackWhatIsHeld) {
+TEST(Constraint, CanBeRemovedIfBufferedTokensStay) {
   const int32_t a = token_of("a"), b = token_of("b");
   Automaton automaton({{{a, 0}, {b, 0}}}, {});
   OpenedSession session(text_model());
@@ -118,7 +118,7 @@ TEST(Constraint, GoesEvenWhereItCannotTakeBackWhatIsHeld) {
   ASSERT_EQ(session->set_constraint(automaton.get()), Status::kOk);
   const Generated some = session.generate(3);
   ASSERT_EQ(some.tokens.size(), 3u);
-  ASSERT_GT(session->token_count(), kPrompt.size() + 3);  // more are held
+  ASSERT_GT(session->token_count(), kPrompt.size() + 3);  // more are buffered
   automaton.memory = 0;
   EXPECT_EQ(session->set_constraint(automaton.get()), Status::kInvalidState);
   const uint64_t held = session->token_count();
@@ -127,7 +127,7 @@ TEST(Constraint, GoesEvenWhereItCannotTakeBackWhatIsHeld) {
   EXPECT_EQ(session->next(), Status::kOk);
 }
 
-TEST(Constraint, WithBannedStringsAndRings) {
+TEST(Constraint, WorksWithBannedStringsAndRings) {
   std::mt19937 random(4);
   const int32_t a = token_of("a"), b = token_of("b"), ab = token_of("ab"), bc = token_of("bc");
   for (uint64_t seed = 0; seed < 200; ++seed) {
@@ -157,7 +157,7 @@ TEST(Constraint, WithBannedStringsAndRings) {
   }
 }
 
-TEST(Constraint, AndHealingTogether) {
+TEST(Constraint, WorksWithHealing) {
   const int32_t ab = token_of("ab"), abc = token_of("abc"), cb = token_of("cb");
   OpenedSession session(text_model());
   session.sample(1);

@@ -1,5 +1,4 @@
-// The parts that drafts are made by, alone: how far ahead, where the text came before, and what
-// was guessed before.
+// Tests the parts of drafting: the pace, prompt lookup, and the pool of n-grams.
 #include <random>
 
 #include <gtest/gtest.h>
@@ -13,7 +12,7 @@ namespace {
 constexpr float kCheap = 0.06f;
 constexpr size_t kMost = 7;
 
-TEST(DraftPace, GoesAsFarAsDraftsSucceed) {
+TEST(DraftPace, DraftsAsFarAsDraftsSucceed) {
   DraftPace pace;
   pace.restart();
   const size_t first = pace.length(kCheap, kMost);
@@ -24,7 +23,7 @@ TEST(DraftPace, GoesAsFarAsDraftsSucceed) {
   EXPECT_EQ(pace.length(kCheap, 0), 0u);
 }
 
-TEST(DraftPace, FailuresLeaveOneTrialInManyTokens) {
+TEST(DraftPace, FailuresLeaveRareTrials) {
   DraftPace pace;
   pace.restart();
   size_t tried = 0;
@@ -42,7 +41,7 @@ TEST(DraftPace, FailuresLeaveOneTrialInManyTokens) {
   EXPECT_GT(pace.length(kCheap, kMost), 1u);
 }
 
-TEST(DraftPace, DearDraftsAreShortAndTooDearOnesRare) {
+TEST(DraftPace, ExpensiveDraftsAreShortOrRare) {
   DraftPace cheap, dear, hopeless;
   for (DraftPace* pace : {&cheap, &dear, &hopeless}) pace->restart();
   EXPECT_GT(cheap.length(kCheap, kMost), dear.length(0.3f, kMost));
@@ -57,7 +56,7 @@ TEST(DraftPace, DearDraftsAreShortAndTooDearOnesRare) {
 
 LookupMatch find_by_definition(const std::vector<int32_t>& text, size_t least, size_t most) {
   LookupMatch best;
-  for (size_t end = 1; end < text.size(); ++end) {  // a place behind `end` tokens
+  for (size_t end = 1; end < text.size(); ++end) {  // a place after `end` tokens
     size_t size = 0;
     while (size < most && size < end && text[end - 1 - size] == text[text.size() - 1 - size]) {
       ++size;
@@ -81,7 +80,7 @@ TEST(DraftLookup, FindsTheLatestOfTheLongestMatches) {
   }
 }
 
-TEST(DraftPool, KeepsTheNewestOfAToken) {
+TEST(DraftPool, KeepsTheNewestNgramOfAToken) {
   Arena measure;
   DraftPool pool;
   pool.layout(measure, true);

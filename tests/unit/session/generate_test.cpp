@@ -10,7 +10,7 @@ const std::vector<std::string> kBans = {"abcab", "cabca", "aaaaa", "bbbbb"};  //
 struct Pieces {
   std::vector<int32_t> tokens;
   std::string text;
-  size_t most = SIZE_MAX;  // stops after so many
+  size_t most = SIZE_MAX;  // stops after this many tokens
 
   static int32_t add(void* self, const Piece& piece) {
     auto& pieces = *static_cast<Pieces*>(self);
@@ -37,7 +37,7 @@ void counting(SamplerParams& params) {
   params.begin_suppressed_tokens = kSuppressed;
 }
 
-TEST(Generate, GoesOnWhereTheLastCallEnded) {
+TEST(Generate, ContinuesAfterTheLastCall) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     OpenedSession whole(text_model()), parts(text_model()), restored(text_model());
     for (OpenedSession* session : {&whole, &parts, &restored}) {
@@ -57,7 +57,7 @@ TEST(Generate, GoesOnWhereTheLastCallEnded) {
   }
 }
 
-TEST(Generate, CountsTheTokensItHandsOut) {
+TEST(Generate, CountsEmittedTokens) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     OpenedSession session(text_model());
     session.sample(seed, endless);
@@ -75,7 +75,7 @@ TEST(Generate, CountsTheTokensItHandsOut) {
   }
 }
 
-TEST(Generate, KeepsItsLimitAroundACallWithin) {
+TEST(Generate, NestedCallsKeepTheOuterLimit) {
   struct Within {
     OpenedSession* session;
     Pieces outer, inner;
@@ -96,7 +96,7 @@ TEST(Generate, KeepsItsLimitAroundACallWithin) {
   EXPECT_EQ(within.outer.tokens.size(), 2u);
 }
 
-TEST(Generate, APrefillOfNothingBeginsBeforeTokensThatAreHeld) {
+TEST(Generate, EmptyPrefillStartsBeforeBufferedTokens) {
   OpenedSession session(text_model());
   session.sample(3, endless);
   session.ban(kBans);
@@ -113,8 +113,8 @@ TEST(Generate, APrefillOfNothingBeginsBeforeTokensThatAreHeld) {
   EXPECT_EQ(all.tokens.size(), 4u);
 }
 
-// Tokens that were drawn already are drawn anew.
-TEST(Generate, ANewSamplerReachesTokensThatAreHeld) {
+// Tokens that have been drawn already are drawn again.
+TEST(Generate, NewSamplerRedrawsBufferedTokens) {
   size_t changed = 0;
   for (uint64_t seed = 0; seed < 20; ++seed) {
     OpenedSession session(text_model()), other(text_model());

@@ -85,7 +85,7 @@ class ModelGrammar {
 
 bool ended_whole(Status stop) { return stop == Status::kStopGrammar || stop == Status::kStopEndOfText; }
 
-TEST(Grammar, EverySampledTextIsOfTheLanguage) {
+TEST(Grammar, SampledTextsMatchTheGrammar) {
   for (const Language& language : kLanguages) {
     ModelGrammar grammar(language.gbnf);
     OpenedSession session(text_model());
@@ -109,7 +109,7 @@ TEST(Grammar, EverySampledTextIsOfTheLanguage) {
   }
 }
 
-TEST(Grammar, EverySearchFindsTextsOfTheLanguage) {
+TEST(Grammar, SearchesFindTextsOfTheGrammar) {
   for (const Language& language : kLanguages) {
     ModelGrammar grammar(language.gbnf);
     OpenedSession session(text_model(), [](SessionParams& params) {
@@ -143,7 +143,7 @@ TEST(Grammar, EverySearchFindsTextsOfTheLanguage) {
 }
 
 // Text that a grammar forces is drafted, and taken where the model spells it so.
-TEST(Grammar, ForcedTextIsEvaluatedAheadAndStaysTheSame) {
+TEST(Grammar, ForcedTextIsDraftedWithoutChange) {
   uint64_t accepted = 0;
   for (uint64_t seed = 0; seed < 30; ++seed) {
     ModelGrammar grammar(R"(root ::= ("abcabcaabca" [ab] "ccbcabcbcaab" | "bca" root)+)");

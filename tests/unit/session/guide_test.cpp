@@ -56,7 +56,7 @@ void expect_choices(const Model& guide_model, const GuideParams& params,
   EXPECT_EQ(guide.logits(), other.logits());
 }
 
-TEST(Guide, FreeGuidance) {
+TEST(Guide, ClassifierFreeGuidance) {
   for (const float scale : {0.0f, 0.5f, 1.0f, 1.5f, 6.0f}) {
     GuideParams params;
     params.scale = scale;
@@ -79,7 +79,7 @@ TEST(Guide, Contrast) {
   }
 }
 
-TEST(Guide, RowsInDouble) {
+TEST(Guide, EqualsTheFormulaInDouble) {
   std::mt19937 random(1);
   std::normal_distribution<float> normal(0, 3);
   const Kernels& kernels = text_model().kernels();
@@ -134,7 +134,7 @@ TEST(Guide, FollowsRewindsBansAndReset) {
   }
 }
 
-TEST(Guide, ItsContextEndsTheText) {
+TEST(Guide, FullGuideContextEndsTheText) {
   OpenedSession session(text_model(), with_guide);
   OpenedSession guide(text_model(), [](SessionParams& params) { params.context_tokens = 16; });
   session.sample(1, [](SamplerParams& params) { params.ignore_end = true; });
@@ -148,7 +148,7 @@ TEST(Guide, ItsContextEndsTheText) {
   EXPECT_EQ(session->next(), Status::kOk);
 }
 
-TEST(Guide, IsRefusedByName) {
+TEST(Guide, RejectionNamesTheArgument) {
   OpenedSession session(text_model(), with_guide), other(text_model(), with_guide);
   OpenedSession plain(text_model()), third(text_model());
   const auto refuse = [](OpenedSession& from, Session* guide, const std::string& name, const GuideParams& params = {},
@@ -269,7 +269,7 @@ TEST(Dola, WorksWithEverythingElse) {
   EXPECT_EQ(session.generate(30).tokens.size(), 30u);
 }
 
-TEST(Dola, IsRefusedWhereItCannotBe) {
+TEST(Dola, RejectedWithoutFeatureOrLayers) {
   SamplerParams params;
   params.dola = DolaLayers::kLow;
   Error error;

@@ -20,7 +20,7 @@ std::set<int32_t> allowed_by_definition(const std::string& due) {
   return allowed;
 }
 
-TEST(Healing, AllowsWhatGoesOnFromTheBytes) {
+TEST(Healing, AllowsTokensThatContinueTheBytes) {
   const TokenizerView& tokenizer = *text_model().tokenizer();
   for (size_t first = 1; first < vocabulary().size(); ++first) {
     for (size_t second = 1; second < vocabulary().size(); ++second) {
@@ -45,7 +45,7 @@ TEST(Healing, AllowsWhatGoesOnFromTheBytes) {
   }
 }
 
-TEST(Healing, TakesBackWhatOneTokenContinues) {
+TEST(Healing, RemovesTokensThatOneTokenContinues) {
   const TokenizerView& tokenizer = *text_model().tokenizer();
   const auto count = [&](std::vector<std::string> texts) {
     std::vector<int32_t> tokens;
@@ -62,7 +62,7 @@ TEST(Healing, TakesBackWhatOneTokenContinues) {
   EXPECT_EQ(Healing::count_unfinished(tokenizer, std::vector<int32_t>{kEndToken}), 0u);
 }
 
-TEST(Healing, TheTextGoesOnFromThePrompt) {
+TEST(Healing, TextContinuesFromThePrompt) {
   std::mt19937 random(2);
   size_t healed = 0, rewritten = 0;
   for (uint64_t seed = 0; seed < 300; ++seed) {
@@ -101,7 +101,7 @@ TEST(Healing, TheTextGoesOnFromThePrompt) {
   EXPECT_GT(rewritten, 100u);
 }
 
-TEST(Healing, NeedsAPromptAndText) {
+TEST(Healing, RequiresPromptAndTokenizer) {
   OpenedSession session(text_model());
   EXPECT_EQ(session->heal(), Status::kInvalidState);
   session.prefill({1, 2});

@@ -8,7 +8,7 @@ namespace {
 
 const std::vector<int32_t> kPrompt = {1, 2, 3};
 
-TEST(Pieces, TellBytesProbabilitiesAndAlternatives) {
+TEST(Pieces, ReportBytesProbabilitiesAndAlternatives) {
   for (const bool held : {false, true}) {
     OpenedSession session(text_model()), watched(text_model());
     const auto warm = [](SamplerParams& params) {
@@ -72,7 +72,7 @@ TEST(LogProbabilities, OddRows) {
   EXPECT_EQ(LogProbabilities(kernels, row).find_likeliest(alternatives), 5u);  // without the NaN
 }
 
-TEST(SessionSize, OnlyWhatIsAskedForTakesMemory) {
+TEST(SessionSize, UnusedFeaturesTakeNoMemory) {
   const auto size_with = [](auto change) {
     SessionParams params;
     change(params);

@@ -84,7 +84,7 @@ class RandomCalls {
     for (OpenedSession* each : {&session_, &copy_}) {
       ASSERT_EQ((*each)->set_stops(params, nullptr), Status::kOk);
     }
-    // What a ring cannot take back would come out whatever is banned now.
+    // Tokens that a ring cannot roll back would be emitted even if they are banned now.
     const int32_t token = 1;
     if (session_->stream().params().overflow != Overflow::kStop) (void)session_->prefill({&token, 1});
     text_.clear();
@@ -190,7 +190,7 @@ class RandomCalls {
   std::string text_;
 };
 
-TEST(RandomCalls, KeepEveryPromise) {
+TEST(RandomCalls, KeepEveryInvariant) {
   for (uint32_t seed = 0; seed < 400 && !testing::Test::HasFatalFailure(); ++seed) {
     SCOPED_TRACE(seed);
     RandomCalls(seed).run(80);

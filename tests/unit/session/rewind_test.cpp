@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, Rewinding,
                                                           Selection::kMirostatV2, Selection::kAdaptiveP),
                                           testing::Values(Overflow::kStop, Overflow::kRing, Overflow::kShift)));
 
-TEST(Rewinding, IntoTheMiddleOfACharacterHoldsItsBeginningBack) {
+TEST(Rewinding, IntoACharacterWithholdsItsFirstBytes) {
   OpenedSession session(text_model());
   const int32_t order[] = {token_of("\xE2"), token_of("\x82"), token_of("\xAC")};
   session.sample(1, [&](SamplerParams& params) { params.forced_prefix = order; });
@@ -93,7 +93,7 @@ TEST(Rewinding, IntoTheMiddleOfACharacterHoldsItsBeginningBack) {
   }
 }
 
-TEST(Rewinding, AcrossAnswersFindsTheEarlierOne) {
+TEST(Rewinding, AcrossAnswersFindsTheEarlierAnswer) {
   OpenedSession session(text_model());
   StopParams limit;
   limit.max_tokens = 6;

@@ -61,7 +61,7 @@ class SavedStates : public testing::TestWithParam<std::tuple<Selection, Overflow
   const std::vector<std::string> kBans = {"abca", "bcbcb", "\xC3\xA9\xC3\xA9"};
 };
 
-TEST_P(SavedStates, GoOnWhereTheyWereCut) {
+TEST_P(SavedStates, ContinueWhereTheyWereSaved) {
   std::mt19937 random(11);
   for (uint64_t seed = 0; seed < 10; ++seed) {
     const auto shape = [&](SessionParams& params) { adjust(params); };
@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, SavedStates,
                                                           Selection::kMirostatV2, Selection::kAdaptiveP),
                                           testing::Values(Overflow::kStop, Overflow::kRing, Overflow::kShift)));
 
-TEST(SavedState, OfAnEmptySession) {
+TEST(SavedState, SavesAnEmptySession) {
   OpenedSession session(text_model()), other(text_model());
   other.prefill(kPrompt);
   ASSERT_EQ(SavedState::restore(save(*session), other.get(), nullptr), Status::kOk);
@@ -162,7 +162,7 @@ struct Small {
   std::vector<uint8_t> bytes;
 };
 
-TEST(SavedState, EveryFlippedByteIsNoticed) {
+TEST(SavedState, DetectsEveryFlippedByte) {
   Small small;
   OpenedSession target(text_model(), [](SessionParams& params) { params.context_tokens = 16; });
   target.prefill({3, 3, 3});
@@ -192,7 +192,7 @@ void sign(std::vector<uint8_t>& bytes) {
 }
 
 // With a checksum that fits, damage may go unnoticed, but never does harm.
-TEST(SavedState, MadeUpStatesAreSafe) {
+TEST(SavedState, ForgedStatesAreSafe) {
   Small small;
   std::mt19937 random(12);
   size_t taken = 0, refused = 0;
@@ -230,7 +230,7 @@ TEST(SavedState, MadeUpStatesAreSafe) {
   EXPECT_GT(refused, 300u);
 }
 
-TEST(SavedState, OfAnotherShapeIsRefusedByName) {
+TEST(SavedState, MismatchNamesTheParameter) {
   Small small;
   const auto refuse = [&](const Model& model, const std::string& name, auto change) {
     OpenedSession target(model, [&](SessionParams& params) {
@@ -257,7 +257,7 @@ TEST(SavedState, OfAnotherShapeIsRefusedByName) {
   EXPECT_EQ(SavedState::fork(*small.session, small.session.get(), &error), Status::kInvalidArgument);
 }
 
-TEST(SavedState, HiddenStatesComeAlong) {
+TEST(SavedState, IncludesHiddenStates) {
   const auto keep = [](SessionParams& params) { params.features = kFeatureHiddenHistory; };
   OpenedSession session(text_model(), keep), other(text_model(), keep);
   session.prefill(kPrompt);
@@ -268,7 +268,7 @@ TEST(SavedState, HiddenStatesComeAlong) {
   EXPECT_EQ(save(*other), bytes);
 }
 
-TEST(SavedState, BringsTheConstraintBackToItsBeginning) {
+TEST(SavedState, RestartsTheConstraint) {
   Automaton automaton({{{1, 1}}, {{2, 0}}}, {});
   OpenedSession session(text_model());
   session.sample(1);

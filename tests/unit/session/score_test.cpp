@@ -15,7 +15,7 @@ std::vector<int32_t> random_tokens(size_t count, uint32_t seed) {
 
 bool same_bits(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
-TEST(Score, IsWhatTheTokensWouldHaveHadOneByOne) {
+TEST(Score, EqualsTokensScoredOneByOne) {
   for (const uint32_t batch : {1u, 5u, 64u}) {
     for (const uint32_t sequences : {0u, 3u}) {
       for (const Overflow overflow : {Overflow::kStop, Overflow::kRing, Overflow::kShift}) {
@@ -63,7 +63,7 @@ TEST(Score, IsWhatTheTokensWouldHaveHadOneByOne) {
   }
 }
 
-TEST(Score, TheFirstTokenHasNothingBeforeIt) {
+TEST(Score, FirstTokenHasNoScore) {
   OpenedSession session(text_model());
   const std::vector<int32_t> tokens = {1, 2, 3};
   float values[3];

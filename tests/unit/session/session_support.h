@@ -1,5 +1,4 @@
-// What the session's tests share: a model over a few short tokens, so that strings meet token
-// borders all the time, and sessions over it.
+// A model over a few short tokens, so that strings often cross token borders, and sessions over it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -73,7 +72,7 @@ class Automaton {
   const TokenConstraint* get() const { return &constraint_; }
   int state() const { return trail_.back(); }
   size_t accepted() const { return trail_.size() - 1; }
-  // So many tokens can be taken back at most, but for the whole way back.
+  // The most tokens that can be rolled back, except to the start.
   size_t memory = SIZE_MAX;
 
  private:

@@ -91,7 +91,7 @@ TEST(Speculation, ChangesNothingInAnyModeOfSampling) {
   }
 }
 
-TEST(Speculation, ChangesNothingWhereTheRingOverflows) {
+TEST(Speculation, ChangesNothingIfTheRingOverflows) {
   for (const Overflow overflow : {Overflow::kStop, Overflow::kRing, Overflow::kShift}) {
     for (const uint32_t threads : {1u, 2u}) {
       compare(
@@ -188,7 +188,7 @@ TEST(Speculation, ChangesNothingUnderAConstraint) {
 }
 
 // Dead ends where a text must end before its pending token is evaluated, if it has one.
-TEST(Speculation, ChangesNothingWhereAConstraintAndBansLeaveNothing) {
+TEST(Speculation, ChangesNothingIfConstraintAndBansLeaveNothing) {
   std::mt19937 random(9);
   for (uint64_t seed = 0; seed < 120; ++seed) {
     std::vector<std::map<int32_t, int>> moves(7);
@@ -223,7 +223,7 @@ TEST(Speculation, ChangesNothingWhereAConstraintAndBansLeaveNothing) {
   }
 }
 
-TEST(Speculation, ChangesNothingBesideAGuide) {
+TEST(Speculation, ChangesNothingWithAGuide) {
   for (const uint32_t guide_drafts : {0u, 4u}) {
     compare(
         model(), share_features,
@@ -242,7 +242,7 @@ TEST(Speculation, ChangesNothingBesideAGuide) {
   }
 }
 
-TEST(Speculation, GoesOnAfterEveryCancel) {
+TEST(Speculation, ContinuesAfterEveryCancel) {
   compare(
       model(), share_features,
       [&](OpenedSession& session) {
@@ -263,7 +263,7 @@ TEST(Speculation, GoesOnAfterEveryCancel) {
       "cancel");
 }
 
-TEST(Speculation, ForksAndStatesAreThoseOfTheStream) {
+TEST(Speculation, ForksAndStatesExcludeDrafts) {
   SpeculatingSession first(model(), kAllDrafts, share_features);
   (*first).sample(4, report_all);
   (*first).prefill(repetitive_prompt());
@@ -275,7 +275,7 @@ TEST(Speculation, ForksAndStatesAreThoseOfTheStream) {
   EXPECT_EQ(record(*first, 12), record(plain, 12));
 }
 
-TEST(Speculation, SearchesBeginWhereDraftsWereTaken) {
+TEST(Speculation, SearchesStartAfterAcceptedDrafts) {
   const auto use = [](OpenedSession& session) {
     session.sample(4);
     session.prefill(repetitive_prompt());
@@ -329,7 +329,7 @@ size_t guess_a(void*, const int32_t*, size_t, const float*, size_t, int32_t* dra
   return 1;
 }
 
-TEST(Speculation, SamplesFromTheModelsDistributionAndAcceptsAsLikely) {
+TEST(Speculation, SamplesAndAcceptsWithTheModelsProbabilities) {
   constexpr uint64_t kRuns = 4000;
   const std::vector<int32_t> first = {4};
   OpenedSession session(model(), [](SessionParams& params) { params.draft_tokens = 1; });
@@ -339,7 +339,7 @@ TEST(Speculation, SamplesFromTheModelsDistributionAndAcceptsAsLikely) {
   std::vector<double> seen(vocabulary().size());
   session.prefill(repetitive_prompt());
   for (uint64_t seed = 0; seed < kRuns; ++seed) {
-    // The pace of guesses begins anew, so that all are tried.
+    // The pace of guesses starts again, so that all are tried.
     ASSERT_EQ(session->set_speculation(params, nullptr), Status::kOk);
     ASSERT_EQ(session->rewind(repetitive_prompt().size()), Status::kOk);
     session.sample(seed, [&](SamplerParams& sampled) {
@@ -386,7 +386,7 @@ TEST(Speculation, SamplesFromTheModelsDistributionAndAcceptsAsLikely) {
   EXPECT_GT(seen[1], 50);
 }
 
-TEST(Speculation, ParametersAreCheckedByName) {
+TEST(Speculation, RejectionNamesTheParameter) {
   OpenedSession drafter(text_model());
   OpenedSession other(model_without_text());
   OpenedSession session(model(), [](SessionParams& params) { params.draft_tokens = 4; });
@@ -424,7 +424,7 @@ TEST(Speculation, ParametersAreCheckedByName) {
   EXPECT_EQ(without->set_speculation({0}, &error), Status::kOk);
 }
 
-TEST(Speculation, ADrafterThatEndsIsMissedByNobody) {
+TEST(Speculation, DrafterMayBeDestroyed) {
   OpenedSession session(model(), [](SessionParams& params) { params.draft_tokens = 4; });
   session.sample(1);
   session.prefill(repetitive_prompt());

@@ -1,4 +1,4 @@
-// Every way a text ends, and which parameters are refused.
+// Tests every way in which a text ends, and the validation of the parameters.
 #include "tests/unit/session/session_support.h"
 
 namespace sotto {
@@ -6,7 +6,7 @@ namespace {
 
 const std::vector<int32_t> kPrompt = {1, 2, 3};
 
-TEST(StopStrings, EndTheTextThatWouldHaveCome) {
+TEST(StopStrings, EndTheUnstoppedText) {
   std::mt19937 random(1);
   OpenedSession free(text_model()), stopped(text_model());
   size_t stops = 0;
@@ -42,7 +42,7 @@ TEST(StopStrings, EndTheTextThatWouldHaveCome) {
   EXPECT_GT(stops, 50u);
 }
 
-TEST(StopStrings, TheTextGoesOnBehindOne) {
+TEST(StopStrings, TextContinuesAfterAStop) {
   OpenedSession session(text_model()), free(text_model());
   session.sample(3, [](SamplerParams& params) { params.ignore_end = true; });
   free.sample(3, [](SamplerParams& params) { params.ignore_end = true; });
@@ -61,7 +61,7 @@ TEST(StopStrings, TheTextGoesOnBehindOne) {
   EXPECT_EQ(tokens, free.generate(40).tokens);
 }
 
-TEST(StopStrings, WhatIsHeldBackComesOutAtAnyOtherStop) {
+TEST(StopStrings, WithheldTextIsFlushedAtOtherStops) {
   for (uint64_t seed = 0; seed < 30; ++seed) {
     OpenedSession session(text_model()), free(text_model());
     for (OpenedSession* each : {&session, &free}) {
@@ -84,7 +84,7 @@ TEST(StopStrings, WhatIsHeldBackComesOutAtAnyOtherStop) {
   }
 }
 
-TEST(StopTokens, EndTheTextAndAreNoPartOfIt) {
+TEST(StopTokens, EndTheTextWithoutBeingPartOfIt) {
   OpenedSession free(text_model()), session(text_model());
   free.sample(5);
   session.sample(5);
@@ -162,7 +162,7 @@ Status collect(Session* session, uint64_t max_tokens, std::string* text, size_t*
       &out);
 }
 
-TEST(Generate, LeavesNothingHeldBack) {
+TEST(Generate, LeavesNothingWithheld) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     OpenedSession pushed(text_model()), pulled(text_model());
     for (OpenedSession* each : {&pushed, &pulled}) {
@@ -183,7 +183,7 @@ TEST(Generate, LeavesNothingHeldBack) {
   }
 }
 
-TEST(Generate, AStopAtTheLastTokenIsTheReason) {
+TEST(Generate, ReportsAStopAtTheLastToken) {
   OpenedSession session(text_model()), counted(text_model());
   for (OpenedSession* each : {&session, &counted}) {
     each->sample(2, [](SamplerParams& params) { params.ignore_end = true; });
@@ -204,7 +204,7 @@ void expect_refused(Session* session, const StopParams& params, const std::strin
   EXPECT_NE(std::string(error.message).find(name), std::string::npos) << error.message;
 }
 
-TEST(StopParameters, AreRefusedByName) {
+TEST(StopParameters, RejectionNamesTheParameter) {
   OpenedSession session(text_model(), [](SessionParams& params) { params.list_bytes = 2000; });
   session.stop_at({"abc"});
   const auto refuse = [&](const std::string& name, auto change) {
@@ -251,7 +251,7 @@ TEST(StopParameters, AreRefusedByName) {
   expect_refused(mute.get(), params, "stop_strings", Status::kTokenizerMissing);
 }
 
-TEST(SessionParameters, AreRefusedByName) {
+TEST(SessionParameters, RejectionNamesTheParameter) {
   const auto refuse = [](const std::string& name, auto change) {
     SessionParams params;
     change(params);
@@ -270,7 +270,7 @@ TEST(SessionParameters, AreRefusedByName) {
   refuse("sequence_tokens", [](SessionParams& params) { params.sequence_tokens = 5; });
 }
 
-TEST(Cancelling, HandsOutWhatIsHeldBackAndGoesOn) {
+TEST(Cancelling, FlushesWithheldTextAndContinues) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     OpenedSession session(text_model()), free(text_model());
     for (OpenedSession* each : {&session, &free}) {

@@ -68,7 +68,7 @@ size_t count_held(const std::string& text, const std::vector<std::string>& strin
   return held;
 }
 
-TEST(TextStream, HandsOutWhatTheDefinitionSaysAtOnceAndNoMore) {
+TEST(TextStream, EmitsTextAsSoonAsTheDefinitionAllows) {
   std::mt19937 random(5);
   for (int round = 0; round < 4000; ++round) {
     const auto strings = random_strings(random, 1 + random() % 5, 1 + random() % 9);
@@ -149,7 +149,7 @@ TEST(TextStream, LongStringsAndTokensFit) {
   EXPECT_EQ(out, 10 * 3 * kMaxTokenBytes - (longest.size() - 1));
 }
 
-TEST(TextStream, HiddenBytesAreNoPartOfTheText) {
+TEST(TextStream, HiddenBytesAreNotInTheText) {
   OwnedStops owned;
   ASSERT_EQ(owned.set({"abc"}), Status::kOk);
   TextStream stream(owned.stops);

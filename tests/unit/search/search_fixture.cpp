@@ -1,4 +1,4 @@
-#include "tests/unit/search/search_bench.h"
+#include "tests/unit/search/search_fixture.h"
 
 #include <algorithm>
 
@@ -79,7 +79,8 @@ SamplerParams plain_sampler() {
   return params;
 }
 
-SearchBench::SearchBench(uint32_t vocabulary, const SearchShape& shape, int32_t end_token) : vocabulary_(vocabulary) {
+SearchFixture::SearchFixture(uint32_t vocabulary, const SearchShape& shape, int32_t end_token)
+    : vocabulary_(vocabulary) {
   Arena measure;
   Search().layout(measure, shape);
   Arena arena(align(search_storage_, measure.size()));
@@ -99,13 +100,14 @@ SearchBench::SearchBench(uint32_t vocabulary, const SearchShape& shape, int32_t 
   input_.token_count = 1;
 }
 
-void SearchBench::set_sampler(const SamplerParams& params) {
+void SearchFixture::set_sampler(const SamplerParams& params) {
   Error error;
   if (sampler_.set_params(params, &error) != Status::kOk) throw std::runtime_error(error.message);
   input_.sampler_state = sampler_.initial_state();
 }
 
-std::vector<SearchSequence> SearchBench::run(const SequenceModel& model, const SearchParams& params, Status expected) {
+std::vector<SearchSequence> SearchFixture::run(const SequenceModel& model, const SearchParams& params,
+                                               Status expected) {
   input_.model = model;
   std::span<const SearchSequence> sequences;
   Error error;
@@ -116,7 +118,7 @@ std::vector<SearchSequence> SearchBench::run(const SequenceModel& model, const S
   return {sequences.begin(), sequences.end()};
 }
 
-std::string SearchBench::refusal(const SequenceModel& model, const SearchParams& params, Status expected) {
+std::string SearchFixture::refusal(const SequenceModel& model, const SearchParams& params, Status expected) {
   input_.model = model;
   std::span<const SearchSequence> sequences;
   Error error;

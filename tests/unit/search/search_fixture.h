@@ -1,4 +1,4 @@
-// What tests of the searches run on: a made-up model, a toy grammar, and a search over them.
+// A model made of a function, a toy grammar, and a search over them.
 #pragma once
 
 #include <algorithm>
@@ -113,9 +113,9 @@ class ToyGrammar {
   std::vector<uint64_t> words_;
 };
 
-class SearchBench {
+class SearchFixture {
  public:
-  SearchBench(uint32_t vocabulary, const SearchShape& shape, int32_t end_token = -1);
+  SearchFixture(uint32_t vocabulary, const SearchShape& shape, int32_t end_token = -1);
 
   Sampler& sampler() { return sampler_; }
   void set_sampler(const SamplerParams& params);
