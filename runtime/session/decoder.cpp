@@ -90,7 +90,7 @@ Status Decoder::decode(SampledToken* sampled, SamplerState* state) {
   std::span<const float> logits;
   SOTTO_TRY(find_mask(&mask));
   SOTTO_TRY(find_logits(mask, &logits));
-  *state = stream_->states()[stream_->token_count() - 1].sampler;
+  *state = stream_->states[stream_->token_count() - 1].sampler;
   {
     Stopwatch stopwatch(&stream_->timings.sample_ns);
     ++stream_->timings.sample_count;

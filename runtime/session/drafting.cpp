@@ -177,7 +177,7 @@ Status Drafting::evaluate_ahead() {
   if (!stream_->has_pending() || stream_->params().draft_tokens == 0) return Status::kOk;
   // After a rejection, the text may end before the pending token is evaluated.
   if (!output_->rejections().empty()) return Status::kOk;
-  if (kv.is_drafted(stream_->pending())) {
+  if (kv.is_drafted(stream_->token_at(stream_->token_count() - 1))) {
     accept_draft();
     return Status::kOk;
   }
@@ -223,7 +223,7 @@ size_t Drafting::capacity() const {
 Status Drafting::propose(Batch* batch) {
   const size_t most = capacity();
   text_.begin(stream_->history(stream_->params().context_tokens));
-  sampler_state_ = stream_->states()[stream_->token_count() - 1].sampler;
+  sampler_state_ = stream_->states[stream_->token_count() - 1].sampler;
   if (most == 0) return Status::kOk;
   draft_forced(most);
   batch->forced = text_.drafts().size();

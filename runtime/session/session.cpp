@@ -203,7 +203,7 @@ Status Session::set_sampler(const SamplerParams& params, Error* error) {
   SOTTO_TRY(decoder_.set_sampler(params, error));
   // Buffered tokens that cannot be rolled back are emitted as they were drawn.
   (void)output_.roll_back();
-  if (token_count() > 0) stream_.states()[token_count() - 1].sampler = decoder_.sampler().initial_state();
+  if (token_count() > 0) stream_.states[token_count() - 1].sampler = decoder_.sampler().initial_state();
   return Status::kOk;
 }
 
@@ -309,7 +309,7 @@ Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evalua
     SOTTO_TRY(stream_.evaluate(&cancellation_));
     output_.clear();
     // The text ends here even if the evaluation is cancelled before its first token.
-    if (token_count() > 0) stream_.states()[token_count() - 1].flags |= TokenState::kTextEnd;
+    if (token_count() > 0) stream_.states[token_count() - 1].flags |= TokenState::kTextEnd;
   }
   const uint64_t first = output_.emitted_count();
   Status status;
@@ -436,7 +436,7 @@ Status Session::search(const SearchParams& params, std::span<const SearchSequenc
   SOTTO_TRY(output_.roll_back(error));
   SOTTO_TRY(stream_.evaluate_logits(&cancellation_));
   const SampleInput next = decoder_.sample_input();
-  input.sampler_state = stream_.states()[token_count() - 1].sampler;
+  input.sampler_state = stream_.states[token_count() - 1].sampler;
   input.history = next.history;
   input.token_count = token_count();
   input.generated_count = next.generated_count;

@@ -36,7 +36,7 @@ void TokenStream::layout(Arena& arena, const Model& model, const SessionParams& 
   model_ = &model;
   params_ = params;
   kv_.layout(arena, model.config(), kv_params(params));
-  states_.layout(arena, params.context_tokens);
+  states.layout(arena, params.context_tokens);
 }
 
 TokenHistory TokenStream::history(uint64_t count) const {
@@ -58,27 +58,27 @@ void TokenStream::begin_answer(uint64_t first, uint64_t count, const SamplerStat
   timings.prefill_tokens += count - first;
   TokenState state;
   state.sampler = sampler;
-  const uint64_t capacity = states_.capacity();
+  const uint64_t capacity = states.capacity();
   for (uint64_t i = std::max(first, count > capacity ? count - capacity : 0); i < count; ++i) {
-    states_.set(i, state);
+    states.set(i, state);
   }
-  if (count == first && count > 0) states_[count - 1].flags |= TokenState::kAnswerEnd;
+  if (count == first && count > 0) states[count - 1].flags |= TokenState::kAnswerEnd;
   answer_start_ = count;
   answer_begin_ns_ = monotonic_ns();
 }
 
 void TokenStream::find_answer_start() {
   uint64_t start = token_count();
-  while (start > states_.begin() && states_[start - 1].has(TokenState::kGenerated) &&
-         !states_[start - 1].has(TokenState::kAnswerEnd)) {
+  while (start > states.begin() && states[start - 1].has(TokenState::kGenerated) &&
+         !states[start - 1].has(TokenState::kAnswerEnd)) {
     --start;
   }
-  answer_start_ = start == states_.begin() ? std::min(start, answer_start_) : start;
+  answer_start_ = start == states.begin() ? std::min(start, answer_start_) : start;
 }
 
 void TokenStream::mark_answer_start() {
   answer_start_ = token_count();
-  states_[answer_start_ - 1].flags |= TokenState::kAnswerEnd | TokenState::kTextEnd;
+  states[answer_start_ - 1].flags |= TokenState::kAnswerEnd | TokenState::kTextEnd;
 }
 
 Status TokenStream::evaluate(Cancellation* cancellation, std::span<const int32_t> drafts, bool want_logits) {
@@ -111,7 +111,7 @@ Status TokenStream::push(int32_t token, size_t hidden, TokenState state) {
 
 void TokenStream::set_pending(int32_t token, const TokenState& state) {
   assert(!has_pending_);
-  states_.set(token_count(), state);
+  states.set(token_count(), state);
   pending_ = token;
   has_pending_ = true;
 }
@@ -156,8 +156,8 @@ void TokenStream::truncate(uint64_t count) {
 Status TokenStream::rewind(uint64_t count) {
   if (!can_truncate(count)) return Status::kInvalidState;
   const uint64_t end = token_count();
-  const uint64_t constrained = count == 0 ? constrained_count_ : states_.count(count, end, TokenState::kConstrained);
-  const uint64_t guided = count == 0 ? guided_count_ : states_.count(count, end, TokenState::kGuided);
+  const uint64_t constrained = count == 0 ? constrained_count_ : states.count(count, end, TokenState::kConstrained);
+  const uint64_t guided = count == 0 ? guided_count_ : states.count(count, end, TokenState::kGuided);
   if (guided > 0) {
     if (guided > guide_->token_count() || !guide_->can_truncate(guide_->token_count() - guided)) {
       return Status::kInvalidState;
@@ -174,7 +174,7 @@ Status TokenStream::rewind(uint64_t count) {
   truncate(count);
   if (count == 0) {
     answer_start_ = 0;
-    states_.clear();
+    states.clear();
   }
   return Status::kOk;
 }
@@ -192,7 +192,7 @@ void TokenStream::clear() {
   kv_.clear();
   has_pending_ = false;
   answer_start_ = 0;
-  states_.clear();
+  states.clear();
 }
 
 Status TokenStream::follow(std::span<const int32_t> text, uint64_t first, Cancellation* cancellation) {
@@ -214,11 +214,11 @@ Status TokenStream::follow(std::span<const int32_t> text, uint64_t first, Cancel
     const size_t most = params_.context_tokens;
     const size_t taken = text.size() < most ? text.size() : most / 2;
     kv_.clear();
-    states_.clear();
+    states.clear();
     agreed = followed_from_ = first + text.size() - taken;
   }
   SOTTO_TRY(cancellation->consume(kv_.append(text.subspan(static_cast<size_t>(agreed - first)), cancellation->flag())));
-  for (uint64_t i = agreed - followed_from_; i < token_count(); ++i) states_.set(i, {});
+  for (uint64_t i = agreed - followed_from_; i < token_count(); ++i) states.set(i, {});
   return cancellation->consume(kv_.ensure_logits(cancellation->flag()));
 }
 
@@ -227,14 +227,14 @@ void TokenStream::set_constraint(const TokenConstraint& constraint) {
   if (constraint_.mask != nullptr) constraint_.mark_start(constraint_.self);
   guide_status_ = Status::kOk;
   constrained_count_ = 0;
-  states_.clear_flag(TokenState::kConstrained, token_count());
+  states.clear_flag(TokenState::kConstrained, token_count());
 }
 
 void TokenStream::set_guide(TokenStream* guide) {
   guide_ = guide;
   guide_status_ = Status::kOk;
   guided_count_ = 0;
-  states_.clear_flag(TokenState::kGuided, token_count());
+  states.clear_flag(TokenState::kGuided, token_count());
 }
 
 }  // namespace sotto

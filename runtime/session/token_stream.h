@@ -97,8 +97,6 @@ class TokenStream {
   const SessionParams& params() const { return params_; }
   KvSequence& kv() { return kv_; }
   const KvSequence& kv() const { return kv_; }
-  TokenStates& states() { return states_; }
-  const TokenStates& states() const { return states_; }
 
   uint64_t token_count() const { return kv_.token_count() + (has_pending_ ? 1 : 0); }
   int32_t token_at(uint64_t index) const { return index == kv_.token_count() ? pending_ : kv_.token_at(index); }
@@ -107,7 +105,6 @@ class TokenStream {
   // Returns the token's bytes, or none if the model has no tokenizer.
   std::span<const char> bytes_of(int32_t token) const;
   bool has_pending() const { return has_pending_; }
-  int32_t pending() const { return pending_; }
 
   // The answer starts at this token.
   uint64_t answer_start() const { return answer_start_; }
@@ -150,6 +147,7 @@ class TokenStream {
   // kOk, or why the guide could not follow clear().
   Status guide_status() const { return guide_status_; }
 
+  TokenStates states;
   SessionTimings timings;
 
  private:
@@ -161,7 +159,6 @@ class TokenStream {
   const Model* model_ = nullptr;
   SessionParams params_;
   KvSequence kv_;
-  TokenStates states_;
   bool has_pending_ = false;  // a token of the stream that has not been evaluated
   int32_t pending_ = 0;
   uint64_t answer_start_ = 0;
