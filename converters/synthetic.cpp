@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "runtime/base/random.h"
+
 namespace sotto {
 namespace {
 
@@ -13,13 +15,8 @@ constexpr size_t kQuantileCount = size_t{1} << 16;
 // Streams of random numbers by tensor; layer i uses kFirstLayer + 4 i and the next three.
 enum : uint64_t { kPositions, kTokenEmbedding, kFirstLayer };
 
-// SplitMix64 (Steele, Lea and Flood 2014), its state being a counter.
-uint64_t mix(uint64_t state) {
-  uint64_t z = state * 0x9E3779B97F4A7C15u;
-  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-  return z ^ z >> 31;
-}
+// SplitMix64 with a counter as its state.
+uint64_t mix(uint64_t state) { return split_mix(0, state - 1); }
 
 // The medians of kQuantileCount equally likely intervals of normal(0, kDeviation), so that drawing a weight takes 16
 // random bits. Newton's method computes each from the previous one.

@@ -1,4 +1,4 @@
-// Numbers and arrays as little-endian bytes, the same on every platform.
+// Reading and writing of numbers and arrays as little-endian bytes.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace sotto {
 
-// The bytes of a number in little-endian order; its own inverse.
+// Converts a number to or from little-endian byte order.
 template <typename T>
 T little_endian(T value) {
   static_assert(std::is_arithmetic_v<T>);
@@ -26,7 +26,7 @@ T little_endian(T value) {
 
 class ByteWriter {
  public:
-  // Over null it only measures.
+  // With null it only measures.
   explicit ByteWriter(uint8_t* bytes) : bytes_(bytes) {}
 
   template <typename T>
@@ -54,7 +54,7 @@ class ByteWriter {
   size_t size_ = 0;
 };
 
-// Beyond the end it reads zeros, and failed() tells.
+// Reads zeros beyond the end, and failed() returns true then.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const uint8_t> bytes) : bytes_(bytes) {}

@@ -5,10 +5,10 @@
 
 namespace sotto {
 
-// Nanoseconds of a clock that never goes back; 0 where the platform has none.
+// Returns the nanoseconds of a clock that never goes back; 0 on platforms without one.
 uint64_t monotonic_ns();
 
-// Adds the time it lives to a counter.
+// Adds its lifetime to a counter.
 class Stopwatch {
  public:
   explicit Stopwatch(uint64_t* total) : total_(total), begin_(monotonic_ns()) {}

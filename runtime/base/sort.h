@@ -1,5 +1,5 @@
-// Sorting numbers. libc++ keeps std::sort of them in its library, which libsotto is linked without;
-// a comparison of our own is compiled here.
+// Sorting of numbers. libc++ has std::sort for them in its binary, which libsotto is linked without; with a comparison
+// of its own the template is compiled here.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Text of a caller, not terminated. Laid out as sotto_text.
+// A text of the caller, not terminated. It has the layout of sotto_text.
 #pragma once
 
 #include <cstddef>

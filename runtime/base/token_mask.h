@@ -1,4 +1,4 @@
-// One bit a token: set = allowed. How a grammar and the sampler meet.
+// The tokens that are allowed next, one bit per token. A grammar writes it, the sampler reads it.
 #pragma once
 
 #include <cstddef>

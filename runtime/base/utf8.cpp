@@ -7,7 +7,7 @@ namespace {
 
 constexpr char kReplacement[] = {'\xEF', '\xBF', '\xBD'};  // U+FFFD
 
-// What may follow a lead byte (Unicode, table 3-7).
+// The bytes that may follow a lead byte (Unicode, table 3-7).
 struct Lead {
   uint32_t size = 0;  // of the character; 0: not a lead byte
   uint8_t second_min = 0x80;

@@ -1,4 +1,4 @@
-// UTF-8: validation, decoding, and the hold-back of characters cut in two.
+// UTF-8: validation, decoding, and streams that keep characters whole.
 #pragma once
 
 #include <cstddef>
@@ -17,23 +17,22 @@ struct Utf8Character {
 
 Utf8Character decode_utf8(const char* bytes, size_t size);
 
-// The offset of the first byte that is not part of valid UTF-8; text.size() if all is.
+// Returns the offset of the first byte that is not part of valid UTF-8, or text.size().
 size_t find_invalid_utf8(std::span<const char> text);
 
-// Turns a stream of byte strings that cut characters anywhere into whole characters.
-// Bytes that may begin a character wait; bytes that can never be one become U+FFFD,
-// one for each maximal subpart.
+// Turns a stream of byte strings, which may end inside characters, into whole characters. Bytes that may begin a
+// character are withheld; bytes that cannot belong to one become U+FFFD, one per maximal subpart.
 class Utf8Stream {
  public:
-  // Most bytes append() writes for `size` bytes.
+  // Returns the most bytes that append() writes for `size` bytes.
   static constexpr size_t output_bound(size_t size) { return 3 * (size + 3); }
 
-  // Appends to the stream; writes whole characters to `output` and returns their size.
+  // Appends to the stream, writes whole characters to `output` and returns their size.
   size_t append(std::span<const char> bytes, char* output);
   // Ends the stream: an unfinished character becomes U+FFFD. At most output_bound(0) bytes.
   size_t flush(char* output);
   void clear() { pending_size_ = 0; }
-  // Begins anew after text that ends in `tail`: holds back what of it begins a character.
+  // Starts after a text that ends in `tail`: withholds an unfinished character at its end.
   void resume(std::span<const char> tail);
 
  private:

@@ -10,7 +10,7 @@ struct FileHeader {
   static constexpr uint32_t kVersion = 1;
 
   uint8_t magic[8];
-  uint32_t version;            // readers refuse any other
+  uint32_t version;            // readers reject any other
   uint32_t reserved;           // 0
   uint64_t file_size;          // of the whole file
   uint64_t metadata_size;      // of the FlatBuffer that starts at byte 64

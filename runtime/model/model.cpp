@@ -9,7 +9,7 @@
 
 namespace sotto {
 
-// Set aside for the objects themselves, on every platform: memory sizes are part of the API.
+// Set aside for the objects themselves on every platform: memory sizes are part of the API.
 constexpr size_t kModelBytes = 1024;
 constexpr size_t kLayerBytes = 256;
 static_assert(sizeof(Model) <= kModelBytes);
@@ -20,8 +20,8 @@ static void release(const ModelOptions& options, const ByteRange& range) {
   options.release(options.release_context, range.bytes, range.size);
 }
 
-// Those that packed weights have, too, if the file has them in one piece; else nothing. A tied
-// head's scales are used for embeddings.
+// Returns the range of the scales and biases, which packed weights also hold, if they are contiguous in the file; else
+// an empty one. It leaves out a tied head, whose scales the embedding uses.
 static ByteRange scales_and_biases(const ModelView& view) {
   uintptr_t begin = UINTPTR_MAX, end = 0;
   size_t total = 0;
@@ -42,7 +42,7 @@ static ByteRange scales_and_biases(const ModelView& view) {
   return {reinterpret_cast<const uint8_t*>(begin), end - begin, 0};
 }
 
-// A piece at a time, so that few pages of a mapped file are resident beside their copy.
+// Copies in pieces, so that few pages of a mapped file are resident at the same time as their copy.
 static void copy_range(const ModelOptions& options, const ByteRange& range, uint8_t* to) {
   constexpr size_t kPieceBytes = size_t{4} << 20;
   for (size_t done = 0; done < range.size; done += kPieceBytes) {
@@ -59,19 +59,19 @@ static bool has_int4_weights(const ModelView& view) {
   return false;
 }
 
-// The bytes of one linear layer in the file as they are read: packed for this CPU or not.
+// Returns the bytes of a linear layer that are read: those packed for this CPU, if the file has them.
 static ByteRange stored_linear(const ModelView& view, int packed_section, size_t index) {
   const bool is_packed = packed_section >= 0 && view.linear(index).tiles == nullptr;
   return is_packed ? view.packed_linear(packed_section, index) : view.linear_bytes(index);
 }
 
-// What init will do, settled before any memory is touched.
+// What init() will do, decided before any memory is touched.
 struct Model::Plan {
   ModelView view;
   const Kernels* kernels = nullptr;
   int packed_section = -1;
   bool pack = false;  // into the caller's memory
-  bool copy = false;  // what is not packed there
+  bool copy = false;  // what is not packed is copied there
 
   size_t memory_of_linear(size_t index) const {
     const LinearWeights weights = view.linear(index);
@@ -103,14 +103,12 @@ Status Model::make_plan(const void* file, size_t file_size, const ModelOptions& 
   return Status::kOk;
 }
 
-// Places the model's parts; over an empty arena it only measures.
-size_t Model::lay_out(const Plan& plan, Arena arena, Model** model, LayerView** layers, uint8_t** weights) {
+void Model::layout(Arena& arena, const Plan& plan, Model** model, LayerView** layers, uint8_t** weights) {
   *model = reinterpret_cast<Model*>(arena.take<uint8_t>(kModelBytes));
   *layers = reinterpret_cast<LayerView*>(arena.take<uint8_t>(kLayerBytes * plan.view.config().layer_count));
   size_t weight_bytes = 0;
   for (size_t i = 0; i < plan.view.linear_count(); ++i) weight_bytes += plan.memory_of_linear(i);
   *weights = arena.take<uint8_t>(weight_bytes);
-  return arena.size();
 }
 
 Status Model::memory_size(const void* file, size_t file_size, const ModelOptions& options, size_t* memory_size,
@@ -120,11 +118,13 @@ Status Model::memory_size(const void* file, size_t file_size, const ModelOptions
   Model* model;
   LayerView* layers;
   uint8_t* weights;
-  *memory_size = lay_out(plan, Arena(), &model, &layers, &weights);
+  Arena measure;
+  layout(measure, plan, &model, &layers, &weights);
+  *memory_size = measure.size();
   return Status::kOk;
 }
 
-// Finds, copies or packs the weights of one linear layer. `*memory`: where the next ones go.
+// Finds, copies or packs the weights of one linear layer. `*memory` advances past them.
 Status Model::load_linear(const Plan& plan, const ModelOptions& options, size_t index, uint8_t** memory,
                           LinearWeights* weights, Error* error) {
   *weights = view_.linear(index);
@@ -155,7 +155,7 @@ Status Model::load_linear(const Plan& plan, const ModelOptions& options, size_t 
   return Status::kOk;
 }
 
-// What stays in the file and is not read by load_linear.
+// Verifies the tensors that stay in the file and that load_linear() does not read.
 Status Model::verify_tensors_in_place(const ModelOptions& options, Error* error) const {
   SOTTO_TRY(view_.verify_small_tensors(error));
   const bool is_in_use = view_.token_embedding().tiles != nullptr || packed_section_ < 0;
@@ -177,11 +177,13 @@ Status Model::init(const void* file, size_t file_size, const ModelOptions& optio
   Model* place;
   LayerView* layers;
   uint8_t* weights;
-  const size_t needed = lay_out(plan, Arena(), &place, &layers, &weights);
-  if (memory_size < needed) {
-    return fail(error, Status::kMemoryTooSmall, "the model needs ", needed, " bytes, got ", memory_size);
+  Arena measure;
+  layout(measure, plan, &place, &layers, &weights);
+  if (memory_size < measure.size()) {
+    return fail(error, Status::kMemoryTooSmall, "the model needs ", measure.size(), " bytes, got ", memory_size);
   }
-  lay_out(plan, Arena(memory), &place, &layers, &weights);
+  Arena arena(memory);
+  layout(arena, plan, &place, &layers, &weights);
 
   auto* model = new (place) Model;
   model->view_ = plan.view;
@@ -200,7 +202,7 @@ Status Model::init(const void* file, size_t file_size, const ModelOptions& optio
   }
   SOTTO_TRY(model->load_linear(plan, options, plan.view.linear_count() - 1, &weights, &model->head_, error));
   model->token_embedding_ = plan.view.token_embedding();
-  // Tied to the head, whose pages are in use anyway.
+  // A tied embedding shares the pages of the head.
   if (plan.view.has_tied_head()) {
     model->token_embedding_.rows = model->head_.rows;
     model->token_embedding_.tiles = model->head_.tiles;
@@ -208,7 +210,7 @@ Status Model::init(const void* file, size_t file_size, const ModelOptions& optio
   }
   model->positions_ = plan.view.positions();
   model->final_norm_ = plan.view.final_norm();
-  // Read to be verified; of what comes back, a text needs little.
+  // These pages have only been read to be verified; generating text needs few of them.
   if (plan.pack || plan.packed_section >= 0) release(options, scales_and_biases(plan.view));
   release(options, plan.view.position_bytes());
   release(options, plan.view.metadata());

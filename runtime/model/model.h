@@ -1,5 +1,5 @@
-// A model ready to run: the verified file, the instruction set in use, and one packed copy
-// of the weights, in the file or in the caller's memory. Immutable, shared by sessions.
+// A model ready to run: the verified file, the instruction set in use, and one packed copy of the weights, in the file
+// or in the caller's memory. It is immutable, and sessions share it.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@ namespace sotto {
 struct ModelOptions {
   Isa isa = Isa::kAuto;
   bool verify_checksums = true;
-  // Weights that could be used in place are copied into the caller's memory.
+  // Copies weights into the caller's memory that could be used in place.
   bool copy_weights = false;
-  // Called when init is done with bytes of the file; null: nobody wants to know.
+  // Called when init() has finished with bytes of the file; may be null.
   void (*release)(void* context, const void* bytes, size_t size) = nullptr;
   void* release_context = nullptr;
 };
@@ -33,14 +33,14 @@ class Model {
   const TokenizerView* tokenizer() const { return view_.tokenizer(); }
   const Kernels& kernels() const { return *kernels_; }
   Isa isa() const { return kernels_->isa; }
-  // All weights run from the file, and not because the reference engine takes any.
+  // Returns whether all weights are used from the file, packed for the instruction set.
   bool packed_in_place() const { return !copies_weights_ && (packed_section_ >= 0 || !view_.has_int8_linears()); }
 
-  // With `packed` set where the instruction set wants it.
+  // `packed` is set if the instruction set uses it.
   const LayerView& layer(size_t index) const { return layers_[index]; }
   const LinearWeights& head() const { return head_; }
 
-  // With `packed` set where its rows are better read from there.
+  // `packed` is set if rows are read from there.
   const LinearWeights& token_embedding() const { return token_embedding_; }
   const float* positions() const { return positions_; }
   const NormView& final_norm() const { return final_norm_; }
@@ -48,7 +48,7 @@ class Model {
  private:
   struct Plan;
   static Status make_plan(const void* file, size_t file_size, const ModelOptions& options, Plan* plan, Error* error);
-  static size_t lay_out(const Plan& plan, Arena arena, Model** model, LayerView** layers, uint8_t** weights);
+  static void layout(Arena& arena, const Plan& plan, Model** model, LayerView** layers, uint8_t** weights);
   Status verify_tensors_in_place(const ModelOptions& options, Error* error) const;
   Status load_linear(const Plan& plan, const ModelOptions& options, size_t index, uint8_t** memory,
                      LinearWeights* weights, Error* error);

@@ -12,7 +12,7 @@
 namespace sotto {
 namespace {
 
-// Walks the tensors of one owner after the other, stopping at the first failure.
+// Walks the tensors of each owner in turn and stops at the first failure.
 class TensorWalk {
  public:
   TensorWalk(Status (*visit)(void*, const TensorSpec&), void* context) : visit_(visit), context_(context) {}
@@ -62,13 +62,13 @@ T load(const uint8_t* bytes, uint64_t index) {
   return value;
 }
 
-// By the bits of a float, so that a block of them takes no branches.
+// Decides by the bits of a float, so that a block of them needs no branches.
 bool is_usable(TensorKind kind, uint32_t bits) {
   constexpr uint32_t kLeast = 0x00800000, kInfinity = 0x7f800000;
   return kind == TensorKind::kFinite ? bits << 1 < kInfinity << 1 : bits - kLeast < kInfinity - kLeast;
 }
 
-// The index of the first that is not, or `count`.
+// Returns the index of the first unusable float, or `count`.
 template <TensorKind kKind>
 uint64_t find_unusable(const uint8_t* floats, uint64_t count) {
   constexpr uint64_t kBlock = 256;
@@ -81,7 +81,7 @@ uint64_t find_unusable(const uint8_t* floats, uint64_t count) {
   return i;
 }
 
-// Scales and biases of one tile after the other.
+// Checks the scales and biases of all tiles.
 Status verify_tiles(const uint8_t* file, const TensorSpec& spec, Error* error) {
   for (uint64_t tile = 0; tile < spec.expected_size; tile += spec.tile_size) {
     const uint64_t frame = spec.range->offset() + tile;

@@ -1,4 +1,4 @@
-// The checks behind ModelView::open, one tensor after the other.
+// The checks of ModelView::open() and verify_contents(), tensor by tensor.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,17 @@ struct Norm;
 
 namespace sotto {
 
-// What a tensor's bytes have to be.
+// What the bytes of a tensor must be.
 enum class TensorKind : uint8_t {
   kInt8,    // rows of a linear layer
   kFinite,  // float32, all finite
-  kScale,   // float32, all finite, positive and not denormal
+  kScale,   // float32, all finite, positive and normal
   kTiles,   // a linear layer with 4-bit weights: its scales and biases as these two
 };
 
 // Names a tensor in messages: "layer 3 attention_qkv scales".
 struct TensorName {
-  int64_t layer;  // -1: not of a layer
+  int64_t layer;  // -1 outside the layers
   const char* owner;
   const char* part;
 };
@@ -41,11 +41,11 @@ struct TensorSpec {
 // Checks that a linear layer has int8 weights or tiles, and not parts of both.
 Status verify_form(const format::Linear& linear, const TensorName& name, Error* error);
 
-// Calls visit(context, spec) for every tensor of a model, in file order, until it fails. The
-// forms of its linear layers have been verified.
+// Calls visit(context, spec) for every tensor of a model, in file order, until it fails. The forms of the linear layers
+// must have been verified.
 Status visit_tensors(const format::Model& model, Status (*visit)(void* context, const TensorSpec& spec), void* context);
 
-// A failure whose message begins with the tensor's name.
+// Fails with a message that begins with the name of the tensor.
 template <typename... Parts>
 Status fail_tensor(Error* error, Status status, uint64_t offset, const TensorName& name, const Parts&... parts) {
   if (name.layer < 0) {
@@ -64,10 +64,10 @@ struct FileBytes {
 // Checks that `range` is aligned, inside the data and of its expected size.
 Status verify_extent(const FileBytes& file, const TensorSpec& spec, Error* error);
 
-// Checks that float tensors hold usable numbers. Their extents have been verified.
+// Checks that float tensors hold usable numbers. Their extents must have been verified.
 Status verify_numbers(const uint8_t* file, const TensorSpec& spec, Error* error);
 
-// Alignment and position alone.
+// Checks only alignment and position.
 Status verify_placement(const FileBytes& file, const format::DataRange& range, const TensorName& name, Error* error);
 
 }  // namespace sotto

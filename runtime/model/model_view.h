@@ -1,5 +1,5 @@
-// A model file verified and seen in place: configuration, tokenizer and typed pointers to
-// every tensor. Holds no memory of its own; the file must outlive it.
+// A model file, verified and used in place: configuration, tokenizer and typed pointers to every tensor. It has no
+// memory of its own; the file must outlive it.
 #pragma once
 
 #include <cstddef>
@@ -46,14 +46,14 @@ struct LayerView {
   LinearWeights feed_forward_down;
 };
 
-// Bytes of the file with the checksum they should have.
+// Bytes of the file and their expected checksum.
 struct ByteRange {
   const uint8_t* bytes = nullptr;
   size_t size = 0;
   uint64_t checksum = 0;
 };
 
-// What the file says of its vocabulary section; the bytes are for its user to check.
+// The vocabulary section as the file describes it. Its user verifies the bytes.
 struct VocabularySection {
   uint32_t version = 0;
   uint32_t text_count = 0;
@@ -66,8 +66,8 @@ class ModelView {
  public:
   // Verifies header, metadata, and every shape, offset, alignment and range.
   Status open(const void* file, size_t file_size, Error* error);
-  // Before anything is computed: that the small float tensors are finite and the tokenizer's
-  // tables agree with each other. Tensor checksums are left to verify_range.
+  // Verifies that the small float tensors are finite and that the tokenizer's tables are consistent. Checksums of
+  // tensors are left to verify_range().
   Status verify_contents(Error* error);
 
   const ModelConfig& config() const { return config_; }
@@ -91,22 +91,20 @@ class ModelView {
   ByteRange linear_bytes(size_t index) const;  // its int8 weights or tiles
   bool has_int8_linears() const;
 
-  // The section packed for a layout, or -1. Its sizes must suit `packed_size` (kernels/
-  // linear.h), so the instruction set is settled before. Failure: a section of this layout
-  // that does not fit its model.
+  // Finds the section packed for a layout, or -1. Its sizes must be those of packed_size() (kernels/linear/linear.h),
+  // so the instruction set must be selected before. Fails if a section of this layout does not fit the model.
   Status find_packed(uint64_t fingerprint, int* section, Error* error) const;
   ByteRange packed_linear(int section, size_t index) const;
   size_t packed_section_count() const;
   const char* packed_section_isa(size_t section) const;
 
-  // False: the file has none. Nothing reads its pages before its user does.
+  // Returns false if the file has none. Does not read the section's pages.
   bool find_vocabulary(VocabularySection* section) const;
 
-  // Checks the bytes of everything but the linear layers' weights and tiles, packed sections
-  // and the vocabulary: scales, biases, norms, positions.
+  // Verifies the checksums of scales, biases, norms and positions.
   Status verify_small_tensors(Error* error) const;
 
-  // kModelCorrupt, naming `what`, where the bytes do not have their checksum.
+  // Fails with kModelCorrupt, naming `what`, if the bytes do not have their checksum.
   Status verify_range(const ByteRange& range, const char* what, Error* error) const;
 
  private:

@@ -15,7 +15,7 @@ struct Tokenizer;
 
 enum class TokenKind : uint8_t { kNormal = 0, kAdded = 1, kSpecial = 2, kUnused = 3 };
 
-// A BPE merge; its rank is its index. Token ids.
+// A BPE merge of two tokens. Its rank is its index.
 struct TokenMerge {
   uint32_t left;
   uint32_t right;
@@ -34,11 +34,11 @@ struct TokenizerView {
   std::span<const TokenMerge> merges;       // in rank order
   std::span<const uint32_t> merge_index;    // power of two; rank + 1, 0: empty
   std::span<const uint32_t> token_merges;   // token_count: the rank that makes it, kNoMerge
-  std::span<const uint32_t> sorted_tokens;  // what BPE can produce, by their bytes
-  std::span<const uint32_t> added_tokens;   // kAdded and kSpecial, by their bytes
+  std::span<const uint32_t> sorted_tokens;  // all that BPE can produce, in byte order
+  std::span<const uint32_t> added_tokens;   // kAdded and kSpecial, in byte order
   bool add_prefix_space = false;
 
-  // Not in the file: verify_tokenizer() finds them.
+  // Not in the file; verify_tokenizer() computes them.
   uint32_t max_token_bytes = 0;
   bool merges_ascend = false;  // every merge ranks after those that make its parts
 
@@ -47,19 +47,19 @@ struct TokenizerView {
   }
 };
 
-// Where the open-addressing probe for a pair starts; linear probing from there.
+// The slot, modulo the table size, at which the linear probing for a pair starts.
 constexpr uint32_t merge_hash(uint32_t left, uint32_t right) {
   uint64_t key = (static_cast<uint64_t>(left) << 32 | right) * 0x9E3779B97F4A7C15u;
   return static_cast<uint32_t>(key >> 32);
 }
 
-// No probe passes more than this many full slots.
+// No probe visits more full slots than this.
 inline constexpr size_t kMaxMergeProbes = 256;
 
-// Longer tokens are refused, so that text buffers have a fixed size.
+// Longer tokens are rejected, so that text buffers have a fixed size.
 inline constexpr uint32_t kMaxTokenBytes = 1024;
 
-// Longest token that merges which do not ascend may make.
+// The longest token that merges may make if they do not ascend.
 inline constexpr size_t kMaxUnorderedTokenBytes = 128;
 
 // Points `view` at the arrays of a table that FlatBuffers has verified.

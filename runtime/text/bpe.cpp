@@ -21,10 +21,10 @@ uint32_t byte_token(const TokenizerView& tokenizer, char byte) {
   return tokenizer.byte_tokens[static_cast<uint8_t>(byte)];
 }
 
-// Merges `count` tokens in place; returns how many are left.
+// Merges `count` tokens in place. Returns how many are left.
 size_t merge_tokens(const TokenizerView& tokenizer, uint32_t* tokens, size_t count) {
   assert(count >= 1 && count <= kShortWordBytes);
-  uint32_t ranks[kShortWordBytes];  // of the pair (i, i + 1)
+  uint32_t ranks[kShortWordBytes];  // ranks[i]: of the pair (i, i + 1)
   for (size_t i = 0; i + 1 < count; ++i) {
     ranks[i] = find_merge(tokenizer, tokens[i], tokens[i + 1]);
   }
@@ -51,14 +51,13 @@ bool compatible_by_merging(const TokenizerView& tokenizer, uint32_t left, uint32
   return merge_tokens(tokenizer, tokens, count) == 2 && tokens[0] == left && tokens[1] == right;
 }
 
-// Whether the bytes of two tokens, encoded together, stay these two. As long as nothing
-// merges across the boundary each side is made as it is alone, so it is enough to go back
-// in time, always undoing the later of the two merges at the boundary, and to see whether
-// the pair that meets there would have merged before one of the two was used up. Of equal
-// ranks the leftmost comes first: left's own merge, the boundary, right's own merge.
+// Returns whether the bytes of two tokens, encoded together, stay these two. While nothing merges across the boundary,
+// each side merges as it does alone. So it is enough to go back in time, always undoing the later of the two merges at
+// the boundary, and to check whether the pair that meets there would have merged before one of the two was used up.
+// Among equal ranks the leftmost merge comes first: left's own, the boundary's, right's own.
 bool compatible(const TokenizerView& tokenizer, uint32_t left, uint32_t right) {
   if (!tokenizer.merges_ascend) return compatible_by_merging(tokenizer, left, right);
-  uint32_t left_used = kNoMerge;  // the rank that uses up `left`; kNoMerge: it stays
+  uint32_t left_used = kNoMerge;  // the rank of the merge that uses up `left`, if any
   uint32_t right_used = kNoMerge;
   for (;;) {
     const uint32_t rank = find_merge(tokenizer, left, right);
@@ -76,7 +75,7 @@ bool compatible(const TokenizerView& tokenizer, uint32_t left, uint32_t right) {
   }
 }
 
-// How many of the first `size` bytes of the word `bytes` begins with.
+// Returns the length of the common prefix of `bytes` and the first `size` bytes of the word.
 size_t common_size(std::span<const char> bytes, Word word, size_t size) {
   size = std::min(size, bytes.size());
   size_t skip = 0;
@@ -94,7 +93,7 @@ char byte_at(Word word, size_t at) {
   return at == 0 ? ' ' : word.bytes[at - 1];
 }
 
-// What is left of a word after `size` > 0 bytes.
+// Returns the rest of a word after `size` > 0 bytes.
 Word after(Word word, size_t size) { return {word.bytes.subspan(word.space_before ? size - 1 : size)}; }
 
 }  // namespace
@@ -109,8 +108,8 @@ size_t merge_word(const TokenizerView& tokenizer, Word word, uint32_t* tokens) {
 uint32_t longest_token(const TokenizerView& tokenizer, std::span<const uint32_t> sorted, Word word, size_t limit) {
   size_t size = std::min(limit, word.size());
   while (size > 0) {
-    // The last token that is not after the first `size` bytes of the word. What it has in
-    // common with them bounds every shorter match.
+    // Find the last token that is not after the first `size` bytes of the word. Its common prefix with them bounds
+    // every shorter match.
     const auto is_after = [&](size_t limit_size, uint32_t token) {
       const auto bytes = tokenizer.bytes_of(token);
       const size_t common = common_size(bytes, word, limit_size);
@@ -128,10 +127,9 @@ uint32_t longest_token(const TokenizerView& tokenizer, std::span<const uint32_t>
   return kNoToken;
 }
 
-// Tokens are an encoding if each adjacent pair is compatible, and then so are the first few
-// of them. Hence the last token of a prefix's encoding is the only one that can end there:
-// the encodings of all prefixes form a tree, with one node a position. This walks it depth
-// first, longest token first, until it meets the end of the word.
+// The first tokens of an encoding are an encoding, too. Hence the last token of a prefix's encoding is the only one
+// that can end there, and the encodings of all prefixes form a tree with one node per position. This walks the tree
+// depth first, longest token first, to the end of the word.
 SearchResult search_word(const TokenizerView& tokenizer, Word word, std::span<int32_t> tokens, size_t* count) {
   size_t used = 0;  // tokens on the path
   size_t limit = word.size();
@@ -144,13 +142,13 @@ SearchResult search_word(const TokenizerView& tokenizer, Word word, std::span<in
     } while (token != kNoToken && used > 0 && !compatible(tokenizer, static_cast<uint32_t>(tokens[used - 1]), token));
     if (token != kNoToken) {
       if (++steps > word.size()) return SearchResult::kInconsistent;
-      if (used == tokens.size()) return SearchResult::kNoRoom;
+      if (used == tokens.size()) return SearchResult::kNoSpace;
       tokens[used++] = static_cast<int32_t>(token);
       rest = after(rest, tokenizer.bytes_of(token).size());
       limit = rest.size();
       continue;
     }
-    // A dead end: the token before was the wrong one to take.
+    // A dead end: the previous token was wrong.
     if (used == 0) return SearchResult::kInconsistent;
     const size_t size = tokenizer.bytes_of(static_cast<uint32_t>(tokens[--used])).size();
     const size_t position = word.size() - rest.size() - size;

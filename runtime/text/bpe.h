@@ -1,5 +1,11 @@
-// Byte pair encoding of one word: merge the adjacent pair of lowest rank, the leftmost of
-// equals, until no pair merges. Two ways to the same tokens.
+// Byte pair encoding (Sennrich et al. 2016) of one word: merge the adjacent pair of lowest rank, the leftmost among
+// equals, until no pair merges.
+//
+// There are two implementations with the same result. merge_word() follows the definition and is quadratic in the word,
+// which is fastest for short ones. search_word() is linear. It uses that a token sequence is the encoding of its bytes
+// exactly if each pair of neighbours is compatible: encoded together they stay these two tokens. So it looks for the
+// sequence of compatible neighbours that spells the word, longest token first (as in van Antwerpen and Neubeck's bpe,
+// 2023).
 #pragma once
 
 #include <cstddef>
@@ -15,23 +21,21 @@ inline constexpr size_t kShortWordBytes = 256;
 // A word of text; every byte of it has a token.
 struct Word {
   std::span<const char> bytes;
-  bool space_before = false;  // a space that is not in `bytes` belongs to the word
+  bool space_before = false;  // the word begins with a space that is not in `bytes`
 
   size_t size() const { return bytes.size() + (space_before ? 1 : 0); }
 };
 
-// Literally: quadratic in the word. word.size() is 1 ... kShortWordBytes; `tokens` has room
-// for one token a byte. Returns how many there are.
+// Encodes a word of 1 to kShortWordBytes bytes. `tokens` has space for one token per byte. Returns their number.
 size_t merge_word(const TokenizerView& tokenizer, Word word, uint32_t* tokens);
 
-enum class SearchResult { kFound, kNoRoom, kInconsistent };
+enum class SearchResult { kFound, kNoSpace, kInconsistent };
 
-// In linear time, for words of any size. kNoRoom: there may be more tokens than room;
-// word.size() suffices. kInconsistent: sorted_tokens is not what the merges produce.
+// Encodes a word of any size. kNoSpace: there may be more tokens than `tokens` can hold; word.size() suffices.
+// kInconsistent: sorted_tokens is not what the merges produce.
 SearchResult search_word(const TokenizerView& tokenizer, Word word, std::span<int32_t> tokens, size_t* count);
 
-// The longest of `sorted` tokens that word.bytes begins with, of at most `limit` bytes;
-// kNoToken: none.
+// Returns the longest of the sorted tokens with which the word begins, of at most `limit` bytes, or kNoToken.
 uint32_t longest_token(const TokenizerView& tokenizer, std::span<const uint32_t> sorted, Word word, size_t limit);
 
 }  // namespace sotto

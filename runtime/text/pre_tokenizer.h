@@ -7,10 +7,10 @@
 
 namespace sotto {
 
-// The end of the word that starts at `start` < text.size().
+// Returns the end of the word that starts at `start` < text.size().
 size_t word_end(std::span<const char> text, size_t start);
 
-// The end in `text` of the first word of " " + text; text is not empty. May be 0.
+// Returns the end in `text` of the first word of " " + text, which may be 0. The text is not empty.
 size_t word_end_after_space(std::span<const char> text);
 
 }  // namespace sotto

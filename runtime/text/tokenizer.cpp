@@ -21,7 +21,7 @@ class Encoder {
     ++count_;
   }
 
-  // Of tokens so far. Beyond tokens.size(): a capacity that suffices for the text so far.
+  // Returns the number of tokens so far. If it exceeds tokens.size(), that capacity suffices for the text so far.
   size_t count() const { return count_; }
 
  private:
@@ -36,7 +36,7 @@ class Encoder {
   size_t count_ = 0;
 };
 
-// Text without added tokens, which the pre-tokenizer sees alone.
+// Encodes text between added tokens.
 Status Encoder::encode_segment(size_t start, size_t end) {
   if (start == end) return Status::kOk;
   const auto segment = text_.subspan(start, end - start);
@@ -63,7 +63,7 @@ Status Encoder::encode_word(Word word) {
 }
 
 Status Encoder::encode_long_word(Word word) {
-  auto result = SearchResult::kNoRoom;
+  auto result = SearchResult::kNoSpace;
   size_t count = 0;
   if (count_ < tokens_.size()) {
     result = search_word(tokenizer_, word, tokens_.subspan(count_), &count);
@@ -106,7 +106,7 @@ Status encode(const TokenizerView& tokenizer, std::span<const char> text, Encode
   }
   *count = encoder.count();
   if (*count <= tokens.size()) return Status::kOk;
-  return fail(error, Status::kBufferTooSmall, "more tokens than room for them");
+  return fail(error, Status::kBufferTooSmall, "the text has more tokens than the buffer can hold");
 }
 
 }  // namespace sotto

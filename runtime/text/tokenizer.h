@@ -1,5 +1,8 @@
-// Byte-level BPE as GPT-2 defines it (Radford et al. 2019): text -> token ids. Works on
-// the model file's arrays in place and allocates nothing. Threads: const, shareable.
+// Byte-level BPE as GPT-2 defines it (Radford et al. 2019): from text to token ids. It works on the arrays of the model
+// file in place, allocates nothing, and may be called from several threads.
+//
+// The text is cut at added tokens, which are matched as literal text; the pieces between them are split into words
+// (pre_tokenizer.h), and each word is encoded by itself (bpe.h).
 #pragma once
 
 #include <cstddef>
@@ -12,13 +15,12 @@
 namespace sotto {
 
 struct EncodeOptions {
-  bool parse_special = false;  // text of TokenKind::kSpecial becomes that token
+  bool parse_special = false;  // the text of a special token becomes that token
 };
 
-// Encodes UTF-8 `text` into `tokens`. `*count`: tokens written, or on kBufferTooSmall a
-// capacity that suffices: at most text.size(), twice that with add_prefix_space. It is
-// more than the final count only for words beyond 256 bytes, whose search may need room
-// for one token a byte.
+// Encodes UTF-8 `text` into `tokens`. `*count`: the tokens written, or on kBufferTooSmall a capacity that suffices: at
+// most text.size(), or twice that with add_prefix_space. It exceeds the final count only if a word has more than 256
+// bytes, because its search may need one token per byte.
 Status encode(const TokenizerView& tokenizer, std::span<const char> text, EncodeOptions options,
               std::span<int32_t> tokens, size_t* count, Error* error);
 

@@ -1,4 +1,4 @@
-// The classes of characters that GPT-2's split pattern tells apart.
+// The character classes of GPT-2's split pattern.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ enum class CharacterClass : uint8_t {
   kSpace = 3,   // \s
 };
 
-// Two stages: code point / 256 -> block of eight words -> two bits a character. Code points
-// after the last block are kOther.
+// A two-stage table: code point / 256 selects a block of eight words with two bits per character. Code points after the
+// last block are kOther.
 inline constexpr size_t kCharacterBlockCount = 804;
 extern const uint8_t kCharacterBlocks[kCharacterBlockCount];
 extern const uint64_t kCharacterClasses[];

@@ -93,6 +93,7 @@ class CompiledGrammar {
     const GrammarState* s = states() + state;
     return {at<GrammarCall>(calls_) + s->first_call, s[1].first_call - s->first_call};
   }
+  // Returns the moves by one class: a binary search, as moves are sorted by class.
   std::span<const GrammarMove> moves(uint32_t state, uint32_t symbol_class) const {
     const auto all = moves(state);
     const GrammarMove* begin = all.data();

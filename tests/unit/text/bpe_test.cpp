@@ -167,7 +167,7 @@ TEST(Bpe, SearchReportsMissingRoomAndWrongTables) {
   const std::string word = "abab";
   Tokens tokens(1);
   size_t count = 0;
-  EXPECT_EQ(search_word(data.view(), {word}, tokens, &count), SearchResult::kNoRoom);
+  EXPECT_EQ(search_word(data.view(), {word}, tokens, &count), SearchResult::kNoSpace);
   tokens.resize(2);
   EXPECT_EQ(search_word(data.view(), {word}, tokens, &count), SearchResult::kFound);
   EXPECT_EQ(count, 2u);
