@@ -68,6 +68,8 @@ LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa is
   return made;
 }
 
+#if SOTTO_XNNPACK
+
 static void run_pass(const Int8Batch& batch, size_t columns, const Int8Args& args, ThreadPool* pool) {
   if (batch.prepare != nullptr) batch.prepare(args);
   const size_t tile_count = (args.outputs + columns - 1) / columns;
@@ -89,6 +91,8 @@ static void run_int8(const Int8Kernels& kernels, const Int8Args& args, ThreadPoo
     run_pass(batch, kernels.columns, part, pool);
   }
 }
+
+#endif
 
 void run_int4_linear(const Int4Kernels& kernels, const Int4Args& args, ThreadPool* pool) {
   constexpr size_t kTilesPerTask = 4;
