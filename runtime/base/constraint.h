@@ -1,6 +1,5 @@
-// What a grammar, or anything else that limits which token may come next, looks like to the
-// session and the searches: plain functions over numbered sequences, so that neither side
-// includes the other.
+// The interface of a grammar, or of anything else that limits the next token, to sessions and searches: plain functions
+// over numbered sequences, so that neither side includes the other.
 #pragma once
 
 #include <cstdint>
@@ -15,34 +14,31 @@ namespace sotto {
 struct TokenConstraint {
   void* self = nullptr;
 
-  // The tokens that may follow, end of text among them where the sequence may end. At least
-  // one is allowed on success. The words belong to the constraint until its next call.
+  // Finds the tokens that may follow; end of text is among them where the sequence may end. On success at least one is
+  // allowed. The words belong to the constraint and are valid until its next call.
   Status (*mask)(void* self, uint32_t sequence, TokenMask* mask) = nullptr;
 
-  // Takes a token that mask() allows. On failure nothing has changed.
+  // Accepts a token that mask() allows. On failure nothing has changed.
   Status (*accept)(void* self, uint32_t sequence, int32_t token) = nullptr;
 
-  // Nothing but end of text may follow.
+  // Returns whether only end of text may follow.
   bool (*complete)(void* self, uint32_t sequence) = nullptr;
 
-  // Takes back what sequence 0 accepted in its newest `count` calls. On failure nothing has
-  // changed.
+  // Rolls back what sequence 0 accepted in its newest `count` calls. On failure nothing has changed.
   Status (*rewind)(void* self, uint64_t count) = nullptr;
 
-  // Sequence `to` becomes a copy of `from`. Costs next to nothing.
+  // Makes sequence `to` a copy of `from`, in constant time.
   void (*fork)(void* self, uint32_t from, uint32_t to) = nullptr;
 
-  // Remembers where sequence 0 stands: restart() goes back there, however far that is.
+  // Marks where sequence 0 is; restart() goes back there, however far that is.
   void (*mark_start)(void* self) = nullptr;
   void (*restart)(void* self) = nullptr;
 
-  // Whether text that is no whole token may come next, and taking it. On failure nothing has
-  // changed.
+  // Test and accept text that need not be a whole token. On failure nothing has changed.
   Status (*test_text)(void* self, uint32_t sequence, std::span<const char> text, bool* fits) = nullptr;
   Status (*accept_text)(void* self, uint32_t sequence, std::span<const char> text) = nullptr;
 
-  // May be null. The text that must come next, as far as `text` has room and it does not end:
-  // `*size` bytes.
+  // Writes the text that must come next, at most as much as fits; `*size`: its bytes. May be null.
   Status (*forced)(void* self, uint32_t sequence, std::span<char> text, size_t* size) = nullptr;
 };
 
