@@ -9,7 +9,7 @@ constexpr uint32_t kNoComponent = UINT32_MAX;
 
 }  // namespace
 
-void Components::lay_out(Arena& arena, uint32_t vertex_capacity, uint32_t edge_capacity) {
+void Components::layout(Arena& arena, uint32_t vertex_capacity, uint32_t edge_capacity) {
   edge_capacity_ = edge_capacity;
   first_edges_ = arena.take<uint32_t>(size_t{vertex_capacity} + 1);
   edges_ = arena.take<uint32_t>(edge_capacity);

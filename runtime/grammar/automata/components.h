@@ -11,7 +11,7 @@ namespace sotto {
 // Vertices are added in order of their numbers, each followed by its edges.
 class Components {
  public:
-  void lay_out(Arena& arena, uint32_t vertex_capacity, uint32_t edge_capacity);
+  void layout(Arena& arena, uint32_t vertex_capacity, uint32_t edge_capacity);
 
   void clear() {
     vertex_count_ = 0;

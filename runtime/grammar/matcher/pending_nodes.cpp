@@ -20,7 +20,7 @@ void PendingNodes::layout(Arena& arena, const CompiledGrammar& grammar, const Ma
   frames_.layout(arena, frame_capacity_, has_loops);
   members_ = arena.take<uint32_t>(capacity_);
   ends_ = arena.take<uint32_t>(capacity_);
-  components_.lay_out(arena, capacity_, frame_capacity_);
+  components_.layout(arena, capacity_, frame_capacity_);
 }
 
 void PendingNodes::init(const CompiledGrammar& grammar, StackStore& store, StepBudget& budget) {
