@@ -15,16 +15,6 @@ sotto_status refuse(sotto_error* error) {
 
 }  // namespace
 
-void sotto_grammar_params_init(sotto_grammar_params* params, size_t size) {
-  sotto::capi::init_params(params, size, {});
-}
-void sotto_vocabulary_params_init(sotto_vocabulary_params* params, size_t size) {
-  sotto::capi::init_params(params, size, {});
-}
-void sotto_matcher_params_init(sotto_matcher_params* params, size_t size) {
-  sotto::capi::init_params(params, size, {});
-}
-
 sotto_status sotto_vocabulary_memory_size(const sotto_vocabulary_params*, size_t*, sotto_error* error) {
   return refuse(error);
 }

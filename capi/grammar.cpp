@@ -1,4 +1,4 @@
-#include "capi/sotto_handles.h"
+#include "capi/generated/params.h"
 #include "runtime/grammar/compiler/grammar_source.h"
 #include "runtime/grammar/gbnf/parser.h"
 
@@ -14,25 +14,6 @@ using sotto::capi::unwrap;
 using sotto::capi::wrap;
 
 namespace {
-
-constexpr sotto_grammar_params kDefaults = {sizeof(sotto_grammar_params),
-                                            SOTTO_GRAMMAR_GBNF,
-                                            /*root=*/{"root", 4},
-                                            /*vocabulary=*/nullptr,
-                                            /*triggers=*/nullptr,
-                                            /*trigger_count=*/0,
-                                            /*trigger_tokens=*/nullptr,
-                                            /*trigger_token_count=*/0,
-                                            SOTTO_JSON_FLEXIBLE,
-                                            /*maximum_space=*/20,
-                                            /*allow_surrounding_whitespace=*/0,
-                                            /*schema_draft=*/2020,
-                                            /*assert_formats=*/1,
-                                            /*closed=*/0,
-                                            /*distinct_names=*/0,
-                                            /*parallel_tool_calls=*/0,
-                                            /*log=*/nullptr,
-                                            /*log_user_data=*/nullptr};
 
 static_assert(static_cast<int32_t>(sotto::GrammarLanguage::kTools) == SOTTO_GRAMMAR_TOOLS);
 static_assert(sizeof(TextView) == sizeof(sotto_text));
@@ -129,10 +110,6 @@ GrammarSource read_source(const sotto_grammar_params& given, std::span<const cha
 
 }  // namespace
 
-void sotto_grammar_params_init(sotto_grammar_params* params, size_t params_size) {
-  sotto::capi::init_params(params, params_size, kDefaults);
-}
-
 size_t sotto_grammar_typical_memory(size_t source_size) { return sotto::typical_compile_memory(source_size); }
 
 sotto_status sotto_grammar_compile(const char* source, size_t source_size, const sotto_grammar_params* params,
@@ -144,7 +121,7 @@ sotto_status sotto_grammar_compile(const char* source, size_t source_size, const
   if (grammar == nullptr) return out.null_argument("grammar");
   if (grammar_size == nullptr) return out.null_argument("grammar_size");
   if (params != nullptr && params->struct_size == 0) return out.bad_struct("params");
-  const sotto_grammar_params given = params == nullptr ? kDefaults : sotto::capi::read(params, kDefaults);
+  const sotto_grammar_params given = sotto::capi::read(params, sotto::capi::kGrammarDefaults);
   if (const sotto_status bad = check_params(given, &out); bad != SOTTO_OK) return bad;
   if (!sotto::capi::is_aligned(memory)) return out.misaligned("memory");
   const std::span<const char> text = {source == nullptr ? "" : source, source_size};

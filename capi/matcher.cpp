@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "capi/sotto_handles.h"
+#include "capi/generated/params.h"
 #include "runtime/base/arena.h"
 
 using sotto::Matcher;
@@ -21,19 +21,6 @@ namespace {
 constexpr size_t kMatcherBytes = 1792;
 static_assert(sizeof(Matcher) <= kMatcherBytes);
 
-constexpr MatcherLimits kLimits;
-constexpr sotto_matcher_params kDefaults = {sizeof(sotto_matcher_params),
-                                            kLimits.sequence_count,
-                                            kLimits.rollback_count,
-                                            kLimits.node_count,
-                                            kLimits.frame_count,
-                                            kLimits.config_count,
-                                            kLimits.item_count,
-                                            kLimits.work_count,
-                                            kLimits.mask_bytes,
-                                            /*reserved=*/0,
-                                            kLimits.step_budget};
-
 Matcher* unwrap_matcher(sotto_matcher* matcher) { return reinterpret_cast<Matcher*>(matcher); }
 const Matcher* unwrap_matcher(const sotto_matcher* matcher) { return reinterpret_cast<const Matcher*>(matcher); }
 
@@ -43,7 +30,7 @@ bool has_sequence(const sotto_matcher* matcher, uint32_t sequence) {
 
 sotto_status read_limits(const sotto_matcher_params* params, MatcherLimits* limits, ErrorOut* out) {
   if (params != nullptr && params->struct_size == 0) return out->bad_struct("params");
-  const sotto_matcher_params given = params == nullptr ? kDefaults : sotto::capi::read(params, kDefaults);
+  const sotto_matcher_params given = sotto::capi::read(params, sotto::capi::kMatcherDefaults);
   limits->node_count = given.node_count;
   limits->frame_count = given.frame_count;
   limits->config_count = given.config_count;
@@ -70,10 +57,6 @@ sotto_status find_size(const sotto_grammar* grammar, const sotto_vocabulary* voc
 }
 
 }  // namespace
-
-void sotto_matcher_params_init(sotto_matcher_params* params, size_t params_size) {
-  sotto::capi::init_params(params, params_size, kDefaults);
-}
 
 sotto_status sotto_matcher_memory_size(const sotto_grammar* grammar, const sotto_vocabulary* vocabulary,
                                        const sotto_matcher_params* params, size_t* memory_size, sotto_error* error) {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "capi/sotto_handles.h"
+#include "capi/generated/params.h"
 #include "runtime/grammar/vocabulary/model_vocabulary.h"
 
 using sotto::Model;
@@ -11,24 +11,15 @@ using sotto::capi::wrap;
 
 namespace {
 
-constexpr sotto_model_params kDefaults = {sizeof(sotto_model_params),
-                                          SOTTO_ISA_AUTO,
-                                          /*verify_checksums=*/1,
-                                          /*copy_weights=*/0,
-                                          /*log=*/nullptr,
-                                          nullptr,
-                                          /*release=*/nullptr,
-                                          nullptr};
-
 sotto::ModelOptions read_options(const sotto_model_params* params) {
-  const sotto_model_params given = params == nullptr ? kDefaults : sotto::capi::read(params, kDefaults);
+  const sotto_model_params given = sotto::capi::read(params, sotto::capi::kModelDefaults);
   return {static_cast<sotto::Isa>(given.isa), given.verify_checksums != 0, given.copy_weights != 0, given.release,
           given.release_user_data};
 }
 
 void log_model(const sotto_model_params* params, const Model& model) {
   if (params == nullptr) return;
-  const sotto_model_params given = sotto::capi::read(params, kDefaults);
+  const sotto_model_params given = sotto::capi::read(params, sotto::capi::kModelDefaults);
   if (given.log == nullptr) return;
   sotto::Error text;
   sotto::MessageWriter writer(&text);
@@ -72,10 +63,6 @@ uint32_t most_layer_weight_bits(const Model& model) {
 }
 
 }  // namespace
-
-void sotto_model_params_init(sotto_model_params* params, size_t params_size) {
-  sotto::capi::init_params(params, params_size, kDefaults);
-}
 
 sotto_status sotto_model_memory_size(const void* file, size_t file_size, const sotto_model_params* params,
                                      size_t* memory_size, sotto_error* error) {

@@ -1,4 +1,4 @@
-#include "capi/sotto_handles.h"
+#include "capi/generated/params.h"
 #include "runtime/sampling/standalone_sampler.h"
 
 using sotto::SampleInput;
@@ -7,6 +7,7 @@ using sotto::StandaloneSampler;
 using sotto::Status;
 using sotto::TokenMask;
 using sotto::capi::ErrorOut;
+using sotto::capi::read_params;
 using sotto::capi::unwrap;
 using sotto::capi::wrap;
 
@@ -72,10 +73,9 @@ sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_in
 sotto_status sotto_session_set_sampler(sotto_session* session, const sotto_sampler_params* params, sotto_error* error) {
   ErrorOut out(error);
   if (session == nullptr) return out.null_argument("session");
+  if (params == nullptr) return out.null_argument("params");
   SamplerParams read;
-  if (const sotto_status bad = read_sampler_params(params, &read, &out); bad != SOTTO_OK) {
-    return bad;
-  }
+  if (const sotto_status bad = read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;
   return wrap(unwrap(session)->set_sampler(read, out.get()));
 }
 
@@ -111,10 +111,9 @@ sotto_status sotto_sampler_init(const sotto_model* handle, size_t vocabulary_siz
 sotto_status sotto_sampler_set(sotto_sampler* sampler, const sotto_sampler_params* params, sotto_error* error) {
   ErrorOut out(error);
   if (sampler == nullptr) return out.null_argument("sampler");
+  if (params == nullptr) return out.null_argument("params");
   SamplerParams read;
-  if (const sotto_status bad = read_sampler_params(params, &read, &out); bad != SOTTO_OK) {
-    return bad;
-  }
+  if (const sotto_status bad = read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;
   return wrap(unwrap_sampler(sampler)->set_params(read, out.get()));
 }
 

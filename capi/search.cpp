@@ -1,4 +1,4 @@
-#include "capi/sotto_handles.h"
+#include "capi/generated/params.h"
 
 using sotto::SearchParams;
 using sotto::SearchSequence;
@@ -9,29 +9,6 @@ using sotto::capi::unwrap;
 using sotto::capi::wrap;
 
 namespace {
-
-constexpr SearchParams kRuntimeDefaults;
-constexpr sotto_search_params kDefaults = {sizeof(sotto_search_params),
-                                           static_cast<int32_t>(kRuntimeDefaults.mode),
-                                           kRuntimeDefaults.sequence_count,
-                                           kRuntimeDefaults.return_count,
-                                           kRuntimeDefaults.max_tokens,
-                                           kRuntimeDefaults.length_penalty,
-                                           static_cast<int32_t>(kRuntimeDefaults.length_norm),
-                                           static_cast<int32_t>(kRuntimeDefaults.early_stopping),
-                                           kRuntimeDefaults.group_count,
-                                           kRuntimeDefaults.diversity_penalty,
-                                           static_cast<int32_t>(kRuntimeDefaults.rerank),
-                                           kRuntimeDefaults.contrastive_k,
-                                           kRuntimeDefaults.contrastive_alpha,
-                                           /*reserved=*/0,
-                                           /*phrases=*/nullptr,
-                                           /*phrase_groups=*/nullptr,
-                                           /*phrase_count=*/0,
-                                           /*similarity=*/nullptr,
-                                           /*similarity_user_data=*/nullptr,
-                                           /*on_step=*/nullptr,
-                                           /*step_user_data=*/nullptr};
 
 static_assert(sizeof(SearchSequence) == sizeof(sotto_sequence));
 static_assert(offsetof(SearchSequence, score) == offsetof(sotto_sequence, score));
@@ -65,10 +42,6 @@ SearchParams read_params(const sotto_search_params& given) {
 
 }  // namespace
 
-void sotto_search_params_init(sotto_search_params* params, size_t params_size) {
-  sotto::capi::init_params(params, params_size, kDefaults);
-}
-
 sotto_status sotto_session_search(sotto_session* session, const sotto_search_params* params,
                                   const sotto_sequence** sequences, size_t* count, sotto_error* error) {
   ErrorOut out(error);
@@ -76,7 +49,7 @@ sotto_status sotto_session_search(sotto_session* session, const sotto_search_par
   if (sequences == nullptr) return out.null_argument("sequences");
   if (count == nullptr) return out.null_argument("count");
   if (params != nullptr && params->struct_size == 0) return out.bad_struct("params");
-  const sotto_search_params given = params == nullptr ? kDefaults : sotto::capi::read(params, kDefaults);
+  const sotto_search_params given = sotto::capi::read(params, sotto::capi::kSearchDefaults);
   if (given.phrases == nullptr && given.phrase_count != 0) return out.null_argument("phrases");
   if constexpr (!sotto::kHasSearch) {
     return wrap(fail(out.get(), Status::kUnsupported, "searches: this library is built with SOTTO_FEATURE_SEARCH=OFF"));

@@ -1,4 +1,4 @@
-#include "capi/sotto_handles.h"
+#include "capi/generated/params.h"
 
 using sotto::Piece;
 using sotto::Session;
@@ -9,23 +9,8 @@ using sotto::capi::wrap;
 
 namespace {
 
-constexpr sotto::SessionParams kRuntimeDefaults;
-constexpr sotto_session_params kDefaults = {sizeof(sotto_session_params),
-                                            kRuntimeDefaults.context_tokens,
-                                            kRuntimeDefaults.batch_tokens,
-                                            kRuntimeDefaults.thread_count,
-                                            static_cast<int32_t>(kRuntimeDefaults.overflow),
-                                            kRuntimeDefaults.sink_tokens,
-                                            /*executor=*/nullptr,
-                                            kRuntimeDefaults.sequence_count,
-                                            kRuntimeDefaults.sequence_tokens,
-                                            kRuntimeDefaults.features,
-                                            kRuntimeDefaults.list_bytes,
-                                            kRuntimeDefaults.draft_tokens,
-                                            /*reserved=*/0};
-
 sotto::SessionParams read_params(const sotto_session_params* params) {
-  const sotto_session_params given = params == nullptr ? kDefaults : sotto::capi::read(params, kDefaults);
+  const sotto_session_params given = sotto::capi::read(params, sotto::capi::kSessionDefaults);
   sotto::SessionParams read;
   read.context_tokens = given.context_tokens;
   read.batch_tokens = given.batch_tokens;
@@ -47,7 +32,7 @@ sotto::SessionParams read_params(const sotto_session_params* params) {
 sotto_status check_params(const sotto_session_params* params, ErrorOut* out) {
   if (params == nullptr) return SOTTO_OK;
   if (params->struct_size == 0) return out->bad_struct("params");
-  const sotto_executor* executor = sotto::capi::read(params, kDefaults).executor;
+  const sotto_executor* executor = sotto::capi::read(params, sotto::capi::kSessionDefaults).executor;
   if (executor == nullptr) return SOTTO_OK;
   constexpr size_t kNeeded = offsetof(sotto_executor, executor_context) + sizeof(void*);
   if (executor->struct_size < kNeeded) return out->bad_struct("executor");
@@ -79,10 +64,6 @@ int32_t receive(void* receiver, const Piece& piece) {
 }
 
 }  // namespace
-
-void sotto_session_params_init(sotto_session_params* params, size_t params_size) {
-  sotto::capi::init_params(params, params_size, kDefaults);
-}
 
 sotto_status sotto_session_memory_size(const sotto_model* model, const sotto_session_params* params,
                                        size_t* memory_size, sotto_error* error) {

@@ -1,4 +1,4 @@
-#include "capi/sotto_handles.h"
+#include "capi/generated/params.h"
 
 using sotto::GuideParams;
 using sotto::Session;
@@ -11,25 +11,6 @@ using sotto::capi::wrap;
 
 namespace {
 
-constexpr StopParams kRuntimeStops;
-constexpr sotto_stop_params kStopDefaults = {sizeof(sotto_stop_params),      kRuntimeStops.include_stop_text ? 1u : 0u,
-                                             kRuntimeStops.max_tokens,       kRuntimeStops.max_time_ns,
-                                             kRuntimeStops.repetition_limit, kRuntimeStops.repetition_window,
-                                             /*stop_tokens=*/nullptr,
-                                             /*stop_token_count=*/0,
-                                             /*stop_strings=*/nullptr,
-                                             /*stop_string_count=*/0,
-                                             /*banned_strings=*/nullptr,
-                                             /*banned_string_count=*/0};
-
-constexpr GuideParams kRuntimeGuide;
-constexpr sotto_guide_params kGuideDefaults = {sizeof(sotto_guide_params),
-                                               static_cast<int32_t>(kRuntimeGuide.mode),
-                                               kRuntimeGuide.scale,
-                                               kRuntimeGuide.alpha,
-                                               kRuntimeGuide.beta,
-                                               /*reserved=*/0};
-
 static_assert(sizeof(TextView) == sizeof(sotto_text));
 static_assert(offsetof(TextView, size) == offsetof(sotto_text, size));
 
@@ -39,16 +20,12 @@ std::span<const TextView> texts(const sotto_text* items, size_t count) {
 
 }  // namespace
 
-void sotto_stop_params_init(sotto_stop_params* params, size_t params_size) {
-  sotto::capi::init_params(params, params_size, kStopDefaults);
-}
-
 sotto_status sotto_session_set_stops(sotto_session* session, const sotto_stop_params* params, sotto_error* error) {
   ErrorOut out(error);
   if (session == nullptr) return out.null_argument("session");
   if (params == nullptr) return out.null_argument("params");
   if (params->struct_size == 0) return out.bad_struct("params");
-  const sotto_stop_params given = sotto::capi::read(params, kStopDefaults);
+  const sotto_stop_params given = sotto::capi::read(params, sotto::capi::kStopDefaults);
   if (given.stop_tokens == nullptr && given.stop_token_count != 0) {
     return out.null_argument("stop_tokens");
   }
@@ -75,16 +52,12 @@ sotto_status sotto_session_heal(sotto_session* session) {
   return wrap(unwrap(session)->heal());
 }
 
-void sotto_guide_params_init(sotto_guide_params* params, size_t params_size) {
-  sotto::capi::init_params(params, params_size, kGuideDefaults);
-}
-
 sotto_status sotto_session_set_guide(sotto_session* session, sotto_session* guide, const sotto_guide_params* params,
                                      sotto_error* error) {
   ErrorOut out(error);
   if (session == nullptr) return out.null_argument("session");
   if (params != nullptr && params->struct_size == 0) return out.bad_struct("params");
-  const sotto_guide_params given = params == nullptr ? kGuideDefaults : sotto::capi::read(params, kGuideDefaults);
+  const sotto_guide_params given = sotto::capi::read(params, sotto::capi::kGuideDefaults);
   const GuideParams read = {static_cast<sotto::GuideMode>(given.mode), given.scale, given.alpha, given.beta};
   return wrap(unwrap(session)->set_guide(unwrap(guide), read, out.get()));
 }

@@ -47,11 +47,11 @@ void fill(T* target, const T& source) {
   copy_known(target, target->struct_size, source, sizeof(T));
 }
 
-// Reads a caller's struct over the defaults of fields it does not know.
+// Reads a caller's struct, which may be null, over the defaults of the fields that it does not know.
 template <typename T>
 T read(const T* given, const T& defaults) {
   T params = defaults;
-  copy_known(&params, sizeof(T), *given, given->struct_size);
+  if (given != nullptr) copy_known(&params, sizeof(T), *given, given->struct_size);
   return params;
 }
 
@@ -96,9 +96,5 @@ class ErrorOut {
   sotto_error* out_;
   Error error_;
 };
-
-// Checks that pointers are there, not what values mean.
-sotto_status read_sampler_params(const sotto_sampler_params* params, SamplerParams* read_params, ErrorOut* out);
-WatermarkParams read_watermark(const sotto_watermark_params& params);
 
 }  // namespace sotto::capi

@@ -1,4 +1,4 @@
-#include "capi/sotto_handles.h"
+#include "capi/generated/params.h"
 
 using sotto::SpeculationInfo;
 using sotto::SpeculationParams;
@@ -6,26 +6,7 @@ using sotto::capi::ErrorOut;
 using sotto::capi::unwrap;
 using sotto::capi::wrap;
 
-namespace {
-
-constexpr SpeculationParams kRuntimeDefaults;
-constexpr sotto_speculation_params kDefaults = {sizeof(sotto_speculation_params),
-                                                kRuntimeDefaults.sources,
-                                                kRuntimeDefaults.draft_tokens,
-                                                kRuntimeDefaults.min_match,
-                                                kRuntimeDefaults.max_match,
-                                                kRuntimeDefaults.exit_layer,
-                                                kRuntimeDefaults.draft_threshold,
-                                                /*reserved=*/0,
-                                                /*draft_session=*/nullptr,
-                                                /*draft=*/nullptr,
-                                                /*user_data=*/nullptr};
-
-}  // namespace
-
-void sotto_speculation_params_init(sotto_speculation_params* params, size_t params_size) {
-  sotto::capi::init_params(params, params_size, kDefaults);
-}
+namespace {}  // namespace
 
 sotto_status sotto_session_set_speculation(sotto_session* session, const sotto_speculation_params* params,
                                            sotto_error* error) {
@@ -35,7 +16,7 @@ sotto_status sotto_session_set_speculation(sotto_session* session, const sotto_s
   read.sources = 0;
   if (params == nullptr) return wrap(unwrap(session)->set_speculation(read, out.get()));
   if (params->struct_size == 0) return out.bad_struct("params");
-  const sotto_speculation_params given = sotto::capi::read(params, kDefaults);
+  const sotto_speculation_params given = sotto::capi::read(params, sotto::capi::kSpeculationDefaults);
   read.sources = given.sources;
   read.draft_tokens = given.draft_tokens;
   read.min_match = given.min_match;

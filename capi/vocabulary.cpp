@@ -1,4 +1,4 @@
-#include "capi/sotto_handles.h"
+#include "capi/generated/params.h"
 #include "runtime/grammar/vocabulary/model_vocabulary.h"
 
 using sotto::Status;
@@ -10,19 +10,10 @@ using sotto::capi::wrap;
 
 namespace {
 
-constexpr sotto_vocabulary_params kDefaults = {sizeof(sotto_vocabulary_params),
-                                               /*token_count=*/0,
-                                               /*model=*/nullptr,
-                                               /*bytes=*/nullptr,
-                                               /*offsets=*/nullptr,
-                                               /*special=*/nullptr,
-                                               /*end_tokens=*/nullptr,
-                                               /*end_token_count=*/0};
-
 sotto_status read_params(const sotto_vocabulary_params* params, sotto_vocabulary_params* given, ErrorOut* out) {
   if (params == nullptr) return out->null_argument("params");
   if (params->struct_size == 0) return out->bad_struct("params");
-  *given = sotto::capi::read(params, kDefaults);
+  *given = sotto::capi::read(params, sotto::capi::kVocabularyDefaults);
   if (given->model != nullptr) {
     if (given->token_count == 0) return SOTTO_OK;
     return wrap(fail(out->get(), Status::kInvalidArgument, "token_count: the model has a vocabulary of its own"));
@@ -51,10 +42,6 @@ VocabularySource source_of(const sotto_vocabulary_params& given) {
 }
 
 }  // namespace
-
-void sotto_vocabulary_params_init(sotto_vocabulary_params* params, size_t params_size) {
-  sotto::capi::init_params(params, params_size, kDefaults);
-}
 
 sotto_status sotto_vocabulary_memory_size(const sotto_vocabulary_params* params, size_t* memory_size,
                                           sotto_error* error) {

@@ -55,7 +55,7 @@ class Range:
         match = re.fullmatch(r"([\[(])(.+), (.+)([\])])", text)
         if match is None:
             raise TableError(f"range {text!r} is not an interval such as [0, 1) or [1, inf)")
-        return Range(*(parse_end(end) for end in match.group(2, 3)), match.group(1) == "(", match.group(4) == ")")
+        return Range(*(parse_end(end) for end in match.group(2, 3)), match.group(1) == "(", match.group(4) == ")" and match.group(3) != "inf")
 
     @property
     def is_constant(self) -> bool:
@@ -463,10 +463,10 @@ def check_stages(tables: Tables) -> None:
     sampler = tables.struct("sotto_sampler_params")
     stages = tables.enum("sotto_stage")
     for stage in stages.values:
-        for name in [*stage.columns["on"], *filter(None, [stage.columns.get("window")])]:
-            field = sampler.find(name)
-            if field.kind in {"number", "bool", "token"} and field.off is None:
-                raise TableError(f"stage {stage.name}: {name} has no value that is off")
+        for term in " and ".join(stage.columns["on"]).split(" and "):
+            field = sampler.find(term.split()[0])
+            if " " not in term and field.kind in {"number", "token"} and field.off is None:
+                raise TableError(f"stage {stage.name}: {term} has no value that is off")
     for order in tables.enum("sotto_order").values:
         if sorted(order.columns["stages"]) != sorted(stage.name for stage in stages.values):
             raise TableError(f"order {order.name} does not hold every stage exactly once")

@@ -25,7 +25,7 @@
 #include "runtime/base/arena.h"
 #include "runtime/base/scalar_math.h"
 #include "runtime/base/token_mask.h"
-#include "runtime/sampling/sampler_params.h"
+#include "runtime/generated/params.h"
 #include "runtime/sampling/weighted_select.h"
 
 namespace sotto {

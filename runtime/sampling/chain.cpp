@@ -4,7 +4,6 @@
 
 #include "runtime/sampling/past_tokens.h"
 #include "runtime/sampling/repetition_severity.h"
-#include "runtime/sampling/stage_settings.h"
 #include "runtime/sampling/stages/bans.h"
 #include "runtime/sampling/stages/bias.h"
 #include "runtime/sampling/stages/more_samplers.h"
@@ -18,27 +17,6 @@ namespace sotto {
 namespace {
 
 using enum StageKind;
-
-// As sotto_order says.
-constexpr StageKind kDefaultOrder[] = {
-    kLogitsCallback, kAllowed,    kSuppress,  kBadWords, kMinTokens,     kForced,    kBias,
-    kSequenceBias,   kRepetition, kFrequency, kPresence, kNoRepeatNgram, kDry,       kEndDecay,
-    kTopNSigma,      kTopK,       kTypical,   kTopP,     kMinP,          kTopA,      kTailFree,
-    kEpsilon,        kEta,        kTopH,      kXtc,      kTemperature,   kSmoothing, kWatermark};
-constexpr StageKind kHuggingFaceOrder[] = {
-    kLogitsCallback, kBias,      kSequenceBias, kRepetition, kFrequency, kPresence, kNoRepeatNgram, kDry,
-    kBadWords,       kMinTokens, kForced,       kEndDecay,   kAllowed,   kSuppress, kTemperature,   kSmoothing,
-    kTopH,           kTopNSigma, kTopK,         kTopP,       kMinP,      kTopA,     kTailFree,      kTypical,
-    kEpsilon,        kEta,       kXtc,          kWatermark};
-constexpr StageKind kOpenAiOrder[] = {
-    kLogitsCallback, kAllowed,    kSuppress,  kBadWords,  kMinTokens,     kForced, kBias,
-    kSequenceBias,   kRepetition, kFrequency, kPresence,  kNoRepeatNgram, kDry,    kEndDecay,
-    kTemperature,    kSmoothing,  kMinP,      kTopK,      kTopP,          kTopA,   kTailFree,
-    kTypical,        kEpsilon,    kEta,       kTopNSigma, kTopH,          kXtc,    kWatermark};
-
-static_assert(std::size(kDefaultOrder) == kStageKindCount);
-static_assert(std::size(kHuggingFaceOrder) == kStageKindCount);
-static_assert(std::size(kOpenAiOrder) == kStageKindCount);
 
 // Changes logits, and drops nothing.
 bool reweighs(StageKind stage) { return stage < kTemperature || stage == kWatermark; }
@@ -165,15 +143,7 @@ void run_stage(StageKind stage, Candidates& candidates, const StageInput& input)
 
 std::span<const StageKind> stage_order(const SamplerParams& params) {
   if (!params.stages.empty()) return params.stages;
-  switch (params.order) {
-    case ChainOrder::kHuggingFace:
-      return kHuggingFaceOrder;
-    case ChainOrder::kOpenAi:
-      return kOpenAiOrder;
-    case ChainOrder::kDefault:
-      break;
-  }
-  return kDefaultOrder;
+  return kStageOrders[static_cast<size_t>(params.order)];
 }
 
 Status check_stages(const SamplerParams& params, Error* error) {

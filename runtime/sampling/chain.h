@@ -7,9 +7,9 @@
 #include <span>
 
 #include "runtime/base/status.h"
+#include "runtime/generated/params.h"
 #include "runtime/sampling/candidates.h"
 #include "runtime/sampling/sample_input.h"
-#include "runtime/sampling/sampler_params.h"
 
 namespace sotto {
 
@@ -42,6 +42,14 @@ struct StageInput {
   PastTokens& past;
   const BreakerSet& breakers;
 };
+
+// The temperature is 0, whatever the entropy.
+inline bool is_cold(const SamplerParams& params) {
+  return !(params.temperature > 0) && !(params.temperature_range > 0);
+}
+
+// Cold, or Selection::kGreedy: the most likely token is selected.
+inline bool is_greedy(const SamplerParams& params) { return is_cold(params) || params.selection == Selection::kGreedy; }
 
 // The stages of some parameters that would change anything, in order.
 class Chain {

@@ -8,8 +8,8 @@
 #include <span>
 
 #include "runtime/base/arena.h"
+#include "runtime/generated/params.h"
 #include "runtime/sampling/sample_input.h"
-#include "runtime/sampling/sampler_params.h"
 #include "runtime/sampling/token_table.h"
 
 namespace sotto {

@@ -3,12 +3,12 @@
 #include <cassert>
 #include <limits>
 
-#include "runtime/sampling/sampler_checks.h"
-#include "runtime/sampling/stage_settings.h"
+#include "runtime/sampling/chain.h"
 #include "runtime/sampling/stages/adaptive.h"
 #include "runtime/sampling/stages/more_samplers.h"
 #include "runtime/sampling/stages/selection.h"
 #include "runtime/sampling/stages/temperature.h"
+#include "runtime/sampling/validate.h"
 
 namespace sotto {
 

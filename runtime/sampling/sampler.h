@@ -8,12 +8,12 @@
 #include "kernels/kernels.h"
 #include "runtime/base/status.h"
 #include "runtime/base/token_mask.h"
+#include "runtime/generated/params.h"
 #include "runtime/sampling/candidates.h"
 #include "runtime/sampling/chain.h"
 #include "runtime/sampling/list_memory.h"
 #include "runtime/sampling/past_tokens.h"
 #include "runtime/sampling/sample_input.h"
-#include "runtime/sampling/sampler_params.h"
 #include "runtime/sampling/stages/dry.h"
 
 namespace sotto {

@@ -7,7 +7,7 @@
 #include "kernels/kernels.h"
 #include "runtime/base/status.h"
 #include "runtime/model/model.h"
-#include "runtime/sampling/sampler_params.h"
+#include "runtime/generated/params.h"
 #include "runtime/transformer/kv_sequence.h"
 
 namespace sotto {

@@ -7,7 +7,7 @@
 
 #include "runtime/base/arena.h"
 #include "runtime/base/status.h"
-#include "runtime/sampling/sampler_params.h"
+#include "runtime/generated/params.h"
 
 namespace sotto {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/base/text_view.h"
+#include "runtime/generated/params.h"
 #include "runtime/grammar/compiler/grammar_builder.h"
 #include "runtime/grammar/vocabulary/vocabulary.h"
 

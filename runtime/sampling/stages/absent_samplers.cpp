@@ -1,5 +1,5 @@
 // SOTTO_FEATURE_SAMPLERS=basic: what would reach the other functions is refused at the door.
-#include "runtime/sampling/stage_settings.h"
+#include "runtime/sampling/chain.h"
 #include "runtime/sampling/stages/more_samplers.h"
 
 namespace sotto {

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/generated/params.h"
 #include "runtime/sampling/candidates.h"
 #include "runtime/sampling/past_tokens.h"
 #include "runtime/sampling/sample_input.h"
-#include "runtime/sampling/sampler_params.h"
 
 namespace sotto {
 

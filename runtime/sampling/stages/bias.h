@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/generated/params.h"
 #include "runtime/sampling/candidates.h"
-#include "runtime/sampling/sampler_params.h"
 #include "runtime/sampling/token_history.h"
 
 namespace sotto {

@@ -2,7 +2,7 @@
 
 #include "runtime/base/random.h"
 #include "runtime/base/scalar_math.h"
-#include "runtime/sampling/stage_settings.h"
+#include "runtime/sampling/chain.h"
 #include "runtime/sampling/stages/more_samplers.h"
 #include "runtime/sampling/watermark/gumbel_max.h"
 #include "runtime/sampling/watermark/watermark.h"

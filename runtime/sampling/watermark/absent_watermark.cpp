@@ -9,7 +9,7 @@ static Status refuse(Error* error) {
 }
 
 Status check_watermark_built(const WatermarkParams& params, Error* error) {
-  return params.scheme == WatermarkScheme::kOff ? Status::kOk : refuse(error);
+  return params.scheme == WatermarkScheme::kNone ? Status::kOk : refuse(error);
 }
 
 void add_green_bias(Candidates&, const WatermarkParams&, const TokenHistory&) {}

@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "runtime/base/status.h"
+#include "runtime/generated/params.h"
 #include "runtime/sampling/candidates.h"
 #include "runtime/sampling/past_tokens.h"
-#include "runtime/sampling/sampler_params.h"
 #include "runtime/sampling/token_history.h"
 
 namespace sotto {

@@ -5,7 +5,6 @@
 
 #include "runtime/base/normal_tail.h"
 #include "runtime/base/scalar_math.h"
-#include "runtime/sampling/process_checks.h"
 #include "runtime/sampling/watermark/watermark_hash.h"
 
 namespace sotto {
@@ -48,7 +47,7 @@ class Detector {
         case WatermarkScheme::kGumbel:
           score_gumbel(place);
           break;
-        case WatermarkScheme::kOff:
+        case WatermarkScheme::kNone:
           break;
       }
     }
@@ -158,8 +157,8 @@ class Detector {
 
 Status detect_watermark(const WatermarkParams& params, std::span<const int32_t> tokens, size_t vocabulary_size,
                         WatermarkResult* result, Error* error) {
-  SOTTO_TRY(check_watermark(params, error));
-  if (params.scheme == WatermarkScheme::kOff) {
+  SOTTO_TRY(check_ranges(params, error));
+  if (params.scheme == WatermarkScheme::kNone) {
     return fail(error, Status::kInvalidArgument, "watermark.scheme is NONE");
   }
   for (size_t i = 0; i < tokens.size(); ++i) {

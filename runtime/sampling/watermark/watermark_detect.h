@@ -6,7 +6,7 @@
 #include <span>
 
 #include "runtime/base/status.h"
-#include "runtime/sampling/sampler_params.h"
+#include "runtime/generated/params.h"
 
 namespace sotto {
 

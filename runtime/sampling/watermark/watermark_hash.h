@@ -27,7 +27,7 @@
 #include <span>
 
 #include "runtime/base/random.h"
-#include "runtime/sampling/sampler_params.h"
+#include "runtime/generated/params.h"
 
 namespace sotto {
 

@@ -6,7 +6,6 @@
 #include <set>
 #include <string>
 
-#include "runtime/sampling/stage_settings.h"
 #include "tests/unit/sampling/workbench.h"
 
 namespace sotto {
@@ -24,7 +23,7 @@ std::vector<StageKind> order_of(const SamplerParams& params, const std::set<Stag
 }
 
 TEST(Chain, PresetsHoldEveryStageOnce) {
-  for (const ChainOrder order : {ChainOrder::kDefault, ChainOrder::kHuggingFace, ChainOrder::kOpenAi}) {
+  for (const ChainOrder order : {ChainOrder::kDefault, ChainOrder::kHf, ChainOrder::kOpenai}) {
     SamplerParams params;
     params.order = order;
     const auto stages = stage_order(params);
@@ -38,12 +37,12 @@ TEST(Chain, PresetsAreInTheOrdersOfTheirModels) {
   const std::vector<StageKind> llama = {kBias,    kRepetition, kDry,  kTopNSigma, kTopK,
                                         kTypical, kTopP,       kMinP, kXtc,       kTemperature};
   EXPECT_EQ(order_of(params, {llama.begin(), llama.end()}), llama);
-  params.order = ChainOrder::kHuggingFace;
+  params.order = ChainOrder::kHf;
   const std::vector<StageKind> hugging_face = {
       kSequenceBias, kRepetition, kNoRepeatNgram, kBadWords, kMinTokens, kForced,  kEndDecay, kSuppress, kTemperature,
       kTopH,         kTopK,       kTopP,          kMinP,     kTypical,   kEpsilon, kEta,      kWatermark};
   EXPECT_EQ(order_of(params, {hugging_face.begin(), hugging_face.end()}), hugging_face);
-  params.order = ChainOrder::kOpenAi;
+  params.order = ChainOrder::kOpenai;
   const std::vector<StageKind> open_ai = {kAllowed,  kBadWords,    kMinTokens, kBias, kRepetition, kFrequency,
                                           kPresence, kTemperature, kMinP,      kTopK, kTopP};
   EXPECT_EQ(order_of(params, {open_ai.begin(), open_ai.end()}), open_ai);
@@ -61,7 +60,7 @@ TEST(Chain, RunsInTheOrderGiven) {
     return sampler->process(logits, {}, {}, sampler->initial_state()).count();
   };
   EXPECT_EQ(kept(), 2u);
-  params.order = ChainOrder::kHuggingFace;
+  params.order = ChainOrder::kHf;
   EXPECT_EQ(kept(), 4u);
   const StageKind first_top_p[] = {kTopP, kTemperature};
   params.stages = first_top_p;
@@ -310,39 +309,39 @@ TEST(Chain, RefusesWhatIsOutOfRange) {
     void (*change)(SamplerParams&);
   };
   const Refusal refusals[] = {
-      {"temperature is -1, allowed is 0 to 100", [](auto& p) { p.temperature = -1; }},
-      {"temperature_range is 101, allowed is 0 to 100", [](auto& p) { p.temperature_range = 101; }},
-      {"temperature_exponent is NaN, allowed", [](auto& p) { p.temperature_exponent = NAN; }},
-      {"smoothing_factor is -0.5, allowed", [](auto& p) { p.smoothing_factor = -0.5f; }},
-      {"smoothing_curve is 0, allowed is 1 to 10", [](auto& p) { p.smoothing_curve = 0; }},
-      {"top_p is 0, allowed is above 0 to 1", [](auto& p) { p.top_p = 0; }},
-      {"top_p_decay is 0, allowed is above 0 to 1", [](auto& p) { p.top_p_decay = 0; }},
-      {"top_p_min is 0.75, allowed is 0 to 0.5", [](auto& p) { p.top_p = 0.5f, p.top_p_min = 0.75f; }},
-      {"top_p_reset_token is not in the vocabulary", [](auto& p) { p.top_p_reset_token = 5; }},
-      {"top_p_reset_token is not in the vocabulary", [](auto& p) { p.top_p_reset_token = -2; }},
-      {"min_p is 2, allowed is 0 to 1", [](auto& p) { p.min_p = 2; }},
-      {"top_a is infinity, allowed", [](auto& p) { p.top_a = INFINITY; }},
-      {"tail_free is 0, allowed is above 0 to 1", [](auto& p) { p.tail_free = 0; }},
-      {"typical_p is -1, allowed is above 0 to 1", [](auto& p) { p.typical_p = -1; }},
-      {"epsilon is 1, allowed is 0 to below 1", [](auto& p) { p.epsilon = 1; }},
-      {"eta is 1, allowed is 0 to below 1", [](auto& p) { p.eta = 1; }},
-      {"top_n_sigma is -1, allowed is 0 to 100", [](auto& p) { p.top_n_sigma = -1; }},
-      {"top_h is 0, allowed is above 0 to 1", [](auto& p) { p.top_h = 0; }},
-      {"xtc_probability is 1.5, allowed is 0 to 1", [](auto& p) { p.xtc_probability = 1.5f; }},
-      {"xtc_threshold is -1, allowed is 0 to 1", [](auto& p) { p.xtc_threshold = -1; }},
-      {"mirostat_tau is 0, allowed is above 0 to 20", [](auto& p) { p.mirostat_tau = 0; }},
-      {"mirostat_eta is 2, allowed is above 0 to 1", [](auto& p) { p.mirostat_eta = 2; }},
-      {"mirostat_m is 1, allowed is at least 2", [](auto& p) { p.mirostat_m = 1; }},
-      {"adaptive_target is 1.5, allowed is 0 to 1", [](auto& p) { p.adaptive_target = 1.5f; }},
-      {"adaptive_target is NaN, allowed is 0 to 1", [](auto& p) { p.adaptive_target = NAN; }},
+      {"temperature is -1; it must be from 0 to 100", [](auto& p) { p.temperature = -1; }},
+      {"temperature_range is 101; it must be from 0 to 100", [](auto& p) { p.temperature_range = 101; }},
+      {"temperature_exponent is NaN; it must be", [](auto& p) { p.temperature_exponent = NAN; }},
+      {"smoothing_factor is -0.5; it must be", [](auto& p) { p.smoothing_factor = -0.5f; }},
+      {"smoothing_curve is 0; it must be from 1 to 10", [](auto& p) { p.smoothing_curve = 0; }},
+      {"top_p is 0; it must be greater than 0 and at most 1", [](auto& p) { p.top_p = 0; }},
+      {"top_p_decay is 0; it must be greater than 0 and at most 1", [](auto& p) { p.top_p_decay = 0; }},
+      {"top_p_min is 0.75; it must be from 0 to 0.5", [](auto& p) { p.top_p = 0.5f, p.top_p_min = 0.75f; }},
+      {"top_p_reset_token is 5; it must be -1 or in the vocabulary of 5", [](auto& p) { p.top_p_reset_token = 5; }},
+      {"top_p_reset_token is -2; it must be -1 or in the vocabulary of 5", [](auto& p) { p.top_p_reset_token = -2; }},
+      {"min_p is 2; it must be from 0 to 1", [](auto& p) { p.min_p = 2; }},
+      {"top_a is infinity; it must be", [](auto& p) { p.top_a = INFINITY; }},
+      {"tail_free is 0; it must be greater than 0 and at most 1", [](auto& p) { p.tail_free = 0; }},
+      {"typical_p is -1; it must be greater than 0 and at most 1", [](auto& p) { p.typical_p = -1; }},
+      {"epsilon is 1; it must be at least 0 and less than 1", [](auto& p) { p.epsilon = 1; }},
+      {"eta is 1; it must be at least 0 and less than 1", [](auto& p) { p.eta = 1; }},
+      {"top_n_sigma is -1; it must be from 0 to 100", [](auto& p) { p.top_n_sigma = -1; }},
+      {"top_h is 0; it must be greater than 0 and at most 1", [](auto& p) { p.top_h = 0; }},
+      {"xtc_probability is 1.5; it must be from 0 to 1", [](auto& p) { p.xtc_probability = 1.5f; }},
+      {"xtc_threshold is -1; it must be from 0 to 1", [](auto& p) { p.xtc_threshold = -1; }},
+      {"mirostat_tau is 0; it must be greater than 0 and at most 20", [](auto& p) { p.mirostat_tau = 0; }},
+      {"mirostat_eta is 2; it must be greater than 0 and at most 1", [](auto& p) { p.mirostat_eta = 2; }},
+      {"mirostat_m is 1; it must be at least 2", [](auto& p) { p.mirostat_m = 1; }},
+      {"adaptive_target is 1.5; it must be -1 or from 0 to 1", [](auto& p) { p.adaptive_target = 1.5f; }},
+      {"adaptive_target is NaN; it must be -1 or from 0 to 1", [](auto& p) { p.adaptive_target = NAN; }},
       {"adaptive_target is not set", [](auto& p) { p.selection = Selection::kAdaptiveP; }},
-      {"adaptive_decay is 1, allowed is 0 to 0.99", [](auto& p) { p.adaptive_decay = 1; }},
-      {"min_keep is 0, allowed is at least 1", [](auto& p) { p.min_keep = 0; }},
-      {"alternative_count is 65, allowed is 0 to 64", [](auto& p) { p.alternative_count = 65; }},
-      {"order is none of its values", [](auto& p) { p.order = static_cast<ChainOrder>(3); }},
-      {"selection is none of its values", [](auto& p) { p.selection = static_cast<Selection>(-1); }},
-      {"dola is none of its values", [](auto& p) { p.dola = static_cast<DolaLayers>(3); }},
-      {"dola_relative_top is 2, allowed is 0 to 1", [](auto& p) { p.dola_relative_top = 2; }},
+      {"adaptive_decay is 1; it must be from 0 to 0.99", [](auto& p) { p.adaptive_decay = 1; }},
+      {"min_keep is 0; it must be at least 1", [](auto& p) { p.min_keep = 0; }},
+      {"alternative_count is 65; it must be from 0 to 64", [](auto& p) { p.alternative_count = 65; }},
+      {"order is 3; it must be from 0 to 2", [](auto& p) { p.order = static_cast<ChainOrder>(3); }},
+      {"selection is -1; it must be from 0 to 5", [](auto& p) { p.selection = static_cast<Selection>(-1); }},
+      {"dola is 3; it must be from 0 to 2", [](auto& p) { p.dola = static_cast<DolaLayers>(3); }},
+      {"dola_relative_top is 2; it must be from 0 to 1", [](auto& p) { p.dola_relative_top = 2; }},
   };
   TestSampler sampler(5);
   SamplerParams old = plain();

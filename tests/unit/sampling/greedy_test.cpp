@@ -1,7 +1,7 @@
 // Greedy choices against the candidates that the whole chain leaves.
 #include <gtest/gtest.h>
 
-#include "runtime/sampling/stage_settings.h"
+#include "runtime/sampling/chain.h"
 #include "tests/unit/sampling/workbench.h"
 
 namespace sotto {

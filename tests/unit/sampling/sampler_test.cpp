@@ -73,7 +73,7 @@ TEST(SetParams, RefusesWhatIsOutOfRangeAndNamesIt) {
       Error error;
       EXPECT_EQ(sampler->set_params(params, &error), Status::kInvalidArgument);
       EXPECT_EQ(error.status, Status::kInvalidArgument);
-      const std::string start = std::string(refusal.name) + " is " + text + ", allowed is ";
+      const std::string start = std::string(refusal.name) + " is " + text + "; it must be ";
       EXPECT_EQ(std::string(error.message).substr(0, start.size()), start);
       EXPECT_EQ(sampler->set_params(params, nullptr), Status::kInvalidArgument);
       EXPECT_EQ(sampler->params().temperature, 0.25f);

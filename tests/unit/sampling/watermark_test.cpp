@@ -327,7 +327,7 @@ TEST(Watermark, AndPenaltiesPickTheSameTokensEverywhere) {
     for (float& l : logits) l = static_cast<float>(random() % 20000) * 0x1p-11f;
     uint64_t hash = 0;
     for (const Scheme scheme :
-         {Scheme::kOff, Scheme::kLeftHash, Scheme::kSelfHash, Scheme::kTournament, Scheme::kGumbel}) {
+         {Scheme::kNone, Scheme::kLeftHash, Scheme::kSelfHash, Scheme::kTournament, Scheme::kGumbel}) {
       SamplerParams p = ProcessBench::off();
       p.watermark = params_of(scheme);
       p.repetition_penalty = 1.3f;
@@ -382,10 +382,10 @@ TEST(Detector, RefusesWhatItCannotRead) {
     EXPECT_EQ(detect_watermark(params, tokens, 10, &result, &error), Status::kInvalidArgument);
     EXPECT_EQ(std::string(error.message), text);
   };
-  refuse(params_of(Scheme::kOff), {1, 2}, "watermark.scheme is NONE");
+  refuse(params_of(Scheme::kNone), {1, 2}, "watermark.scheme is NONE");
   refuse(params_of(Scheme::kGumbel), {1, 10}, "tokens[1] is not in the vocabulary of 10");
   refuse(params_of(Scheme::kGumbel), {-1}, "tokens[0] is not in the vocabulary of 10");
-  refuse(params_of(Scheme::kGumbel, 99), {1}, "watermark.context_width is 99, allowed is 0 to 16");
+  refuse(params_of(Scheme::kGumbel, 99), {1}, "watermark.context_width is 99; it must be from 0 to 16");
   for (const Scheme scheme : kSchemes) {
     for (const Tokens& few : {Tokens{}, Tokens{1}, Tokens{1, 2, 3}}) {
       const WatermarkResult none = detect(params_of(scheme, 5), few, 10);

@@ -1,13 +1,13 @@
-// Which values the parameters of a sampler may have.
+// Validates the parameters of a sampler.
 #pragma once
 
 #include "runtime/base/status.h"
+#include "runtime/generated/params.h"
 #include "runtime/sampling/chain.h"
-#include "runtime/sampling/sampler_params.h"
 
 namespace sotto {
 
-// Names the first parameter that is out of its range.
+// Rejects the first parameter, and its first element, that a sampler of this shape cannot have.
 Status check_sampler(const SamplerParams& params, const SamplerShape& shape, Error* error);
 
 }  // namespace sotto

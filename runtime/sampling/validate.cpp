@@ -1,0 +1,113 @@
+#include "runtime/sampling/validate.h"
+
+#include <limits>
+
+#include "runtime/base/range_check.h"
+#include "runtime/sampling/stages/more_samplers.h"
+#include "runtime/sampling/watermark/watermark.h"
+
+namespace sotto {
+namespace {
+
+bool is_token(int32_t token, const SamplerShape& shape) {
+  return token >= 0 && static_cast<size_t>(token) < shape.vocabulary_size;
+}
+
+uint32_t magnitude(int32_t token) {
+  return token < 0 ? 0 - static_cast<uint32_t>(token) : static_cast<uint32_t>(token);
+}
+
+Status reject_token(const char* name, uint64_t index, int32_t token, const SamplerShape& shape, Error* error) {
+  return fail(error, Status::kInvalidArgument, name, "[", index, "]: token ", token < 0 ? "-" : "", magnitude(token),
+              " is not in the vocabulary of ", uint64_t{shape.vocabulary_size});
+}
+
+Status check_tokens(const char* name, std::span<const int32_t> tokens, const SamplerShape& shape, Error* error) {
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (!is_token(tokens[i], shape)) return reject_token(name, i, tokens[i], shape, error);
+  }
+  return Status::kOk;
+}
+
+// `index` is that of the sequence, also in messages about its tokens.
+Status check_sequence(const char* name, uint64_t index, std::span<const int32_t> tokens, const SamplerShape& shape,
+                      Error* error) {
+  if (tokens.empty()) {
+    return fail(error, Status::kInvalidArgument, name, "[", index, "] is empty");
+  }
+  if (tokens.data() == nullptr) {
+    return fail(error, Status::kInvalidArgument, name, "[", index, "].tokens is NULL");
+  }
+  for (const int32_t token : tokens) {
+    if (!is_token(token, shape)) return reject_token(name, index, token, shape, error);
+  }
+  return Status::kOk;
+}
+
+Status check_bias(const char* name, uint64_t index, float bias, Error* error) {
+  if (bias <= std::numeric_limits<float>::max()) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, name, "[", index, "].bias is ", bias,
+              "; it must be finite or -infinity");
+}
+
+Status check_single_token(const char* name, int32_t token, const SamplerShape& shape, Error* error) {
+  if (token == kNoTokenId || is_token(token, shape)) return Status::kOk;
+  return fail(error, Status::kInvalidArgument, name, " is ", token < 0 ? "-" : "", magnitude(token),
+              "; it must be -1 or in the vocabulary of ", uint64_t{shape.vocabulary_size});
+}
+
+Status check_lists(const SamplerParams& p, const SamplerShape& shape, Error* error) {
+  for (size_t i = 0; i < p.logit_bias.size(); ++i) {
+    const TokenBias& entry = p.logit_bias[i];
+    if (!is_token(entry.token, shape)) return reject_token("logit_bias", i, entry.token, shape, error);
+    SOTTO_TRY(check_bias("logit_bias", i, entry.bias, error));
+  }
+  for (size_t i = 0; i < p.sequence_bias.size(); ++i) {
+    const SequenceBias& entry = p.sequence_bias[i];
+    SOTTO_TRY(check_sequence("sequence_bias", i, {entry.tokens, entry.count}, shape, error));
+    SOTTO_TRY(check_bias("sequence_bias", i, entry.bias, error));
+  }
+  for (size_t i = 0; i < p.bad_words.size(); ++i) {
+    const TokenList& word = p.bad_words[i];
+    SOTTO_TRY(check_sequence("bad_words", i, {word.tokens, word.count}, shape, error));
+  }
+  for (size_t i = 0; i < p.dry_breakers.size(); ++i) {
+    if (p.dry_breakers[i].size == 0 || p.dry_breakers[i].text == nullptr) {
+      return fail(error, Status::kInvalidArgument, "dry_breakers[", uint64_t{i}, "] is empty");
+    }
+  }
+  SOTTO_TRY(check_tokens("dry_breaker_tokens", p.dry_breaker_tokens, shape, error));
+  SOTTO_TRY(check_tokens("allowed_tokens", p.allowed_tokens, shape, error));
+  SOTTO_TRY(check_tokens("suppressed_tokens", p.suppressed_tokens, shape, error));
+  SOTTO_TRY(check_tokens("begin_suppressed_tokens", p.begin_suppressed_tokens, shape, error));
+  SOTTO_TRY(check_tokens("forced_prefix", p.forced_prefix, shape, error));
+  SOTTO_TRY(check_single_token("top_p_reset_token", p.top_p_reset_token, shape, error));
+  return check_single_token("forced_last_token", p.forced_last_token, shape, error);
+}
+
+// Tournament and Gumbel watermarks draw the token themselves.
+Status check_watermark_selection(const SamplerParams& p, Error* error) {
+  const bool replaces =
+      p.watermark.scheme == WatermarkScheme::kTournament || p.watermark.scheme == WatermarkScheme::kGumbel;
+  if (!replaces || (p.selection == Selection::kMultinomial && !is_cold(p))) return Status::kOk;
+  return fail(error, Status::kInvalidArgument,
+              "selection must be MULTINOMIAL and temperature greater than 0 with a watermark that replaces the "
+              "selection");
+}
+
+}  // namespace
+
+Status check_sampler(const SamplerParams& params, const SamplerShape& shape, Error* error) {
+  SOTTO_TRY(check_ranges(params, error));
+  SOTTO_TRY(check_range("top_p_min", params.top_p_min, 0, params.top_p, error));
+  if (params.selection == Selection::kAdaptiveP && params.adaptive_target == -1) {
+    return fail(error, Status::kInvalidArgument, "adaptive_target is not set; ADAPTIVE_P needs it");
+  }
+  SOTTO_TRY(check_lists(params, shape, error));
+  SOTTO_TRY(check_ranges(params.watermark, error));
+  SOTTO_TRY(check_watermark_selection(params, error));
+  SOTTO_TRY(check_watermark_built(params.watermark, error));
+  return check_samplers_built(params, error);
+}
+
+}  // namespace sotto
