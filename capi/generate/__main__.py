@@ -24,7 +24,10 @@ def main() -> int:
         tables = table_module.load(args.root.resolve())
         files = {}
         for path in sorted(HERE.glob("emit_*.py")):
-            files.update(importlib.import_module(path.stem).emit(tables))
+            emitted = importlib.import_module(path.stem).emit(tables)
+            if twice := files.keys() & emitted.keys():
+                raise table_module.TableError(f"{path.name} emits {sorted(twice)}, as another module does")
+            files.update(emitted)
     except table_module.TableError as error:
         print(f"capi/params: {error}", file=sys.stderr)
         return 1

@@ -53,6 +53,7 @@ ENUM = re.compile(COMMENT + r"(?:typedef int32_t \w+;\n)?enum \{(.*?)\};", re.S)
 
 def emit(tables: Tables) -> dict[str, str]:
     files = {}
+    version = dict(zip(("MAJOR", "MINOR", "PATCH"), tables.version.split(".")))
     for path in sorted((tables.root / "capi/include").glob("*.h")):
         structs = {struct.name: struct for struct in tables.structs if struct.header == path.name}
         enums = {enum.values[0].c_name: enum for enum in tables.enums if enum.header == path.name}
@@ -70,7 +71,7 @@ def emit(tables: Tables) -> dict[str, str]:
                 raise TableError(f"{path.name} has an enum with {first} that no table describes")
             return enum_text(enum)
 
-        text = path.read_text(encoding="utf-8")
+        text = VERSION.sub(lambda match: f"{match.group(1)} {version[match.group(2)]}", path.read_text(encoding="utf-8"))
         text = STRUCT.sub(replace_struct, text)
         text = ENUM.sub(replace_enum, text)
         for name in [*structs, *enums]:

@@ -287,6 +287,10 @@ class Tables:
     enums: list[Enum]
     structs: list[Struct]
 
+    @property
+    def version(self) -> str:
+        return (self.root / "capi/VERSION").read_text(encoding="utf-8").strip()
+
     def enum(self, name: str) -> Enum:
         return next(enum for enum in self.enums if enum.name == name)
 

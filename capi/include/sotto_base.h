@@ -26,7 +26,7 @@ extern "C" {
 
 /* One major version is one ABI: minor versions only add, also in place of reserved fields. */
 #define SOTTO_VERSION_MAJOR 1
-#define SOTTO_VERSION_MINOR 1
+#define SOTTO_VERSION_MINOR 0
 #define SOTTO_VERSION_PATCH 0
 #define SOTTO_VERSION ((SOTTO_VERSION_MAJOR << 16) | (SOTTO_VERSION_MINOR << 8) | SOTTO_VERSION_PATCH)
 

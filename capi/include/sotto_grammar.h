@@ -243,7 +243,7 @@ SOTTO_API sotto_status sotto_matcher_mask(sotto_matcher* matcher, uint32_t seque
 /* The same mask without a copy: `*words` is set to the matcher's own words, as many, on a boundary
  * of 8 bytes. They may be read, also by other threads, until the next call with this matcher, or
  * with a session that uses it; nobody may write to them. Errors: as above, and `*words` is as it
- * was. Since 1.1. */
+ * was. */
 SOTTO_API sotto_status sotto_matcher_borrow_mask(sotto_matcher* matcher, uint32_t sequence, const uint64_t** words);
 
 /* Accepts a token, or text, that may begin and end inside a token or character.

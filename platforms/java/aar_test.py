@@ -22,9 +22,9 @@ def main():
         subprocess.run([*command, "--abi", "x86_64", parts], check=True)
         refused = subprocess.run([*command, "--abi", "vax", parts], capture_output=True, text=True)
         assert refused.returncode != 0 and "vax" in refused.stderr, refused
-        pom = xml.etree.ElementTree.parse(pathlib.Path(directory) / "sotto-1.1.0.pom").getroot()
-        assert (pom.findtext(POM + "packaging"), pom.findtext(POM + "version")) == ("aar", "1.1.0")
-        with zipfile.ZipFile(pathlib.Path(directory) / "sotto-1.1.0.aar") as archive:
+        pom = xml.etree.ElementTree.parse(pathlib.Path(directory) / "sotto-1.0.0.pom").getroot()
+        assert (pom.findtext(POM + "packaging"), pom.findtext(POM + "version")) == ("aar", "1.0.0")
+        with zipfile.ZipFile(pathlib.Path(directory) / "sotto-1.0.0.aar") as archive:
             assert archive.testzip() is None
             read = archive.read
             names = set(archive.namelist())

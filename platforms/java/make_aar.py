@@ -68,7 +68,7 @@ def main():
     parser.add_argument("--classes", type=pathlib.Path, required=True)
     parser.add_argument("--headers", type=pathlib.Path, required=True)
     parser.add_argument("--abi", nargs=2, action="append", required=True, metavar=("ABI", "DIRECTORY"))
-    parser.add_argument("--version", default="1.1.0")
+    parser.add_argument("--version", default="1.0.0")
     parser.add_argument("--api", type=int, default=24, help="least API level that the libraries were built for")
     parser.add_argument("--ndk", type=int, default=27, help="major version of the NDK")
     options = parser.parse_args()

@@ -3,8 +3,7 @@
 A layout file has a line "struct field offset size" for each field and "struct - 0 size" for each struct: layout_lp64.txt
 where pointers have 64 bits, layout_ilp32.txt where they have 32 and 64-bit integers are aligned to 8 bytes (ARM, RISC-V,
 WebAssembly). Both are checked wherever one of the compilers can be told to compile for such a machine; no headers of its
-system are needed. Bindings compare their declarations with these files. `--write` makes them anew after a change that is
-meant. With --released, the structs must also serve programs compiled against those headers. `--release DIRECTORY` keeps
+system are needed. Bindings compare their declarations with these files, which capi/generate makes from the tables. With --released, the structs must also serve programs compiled against those headers. `--release DIRECTORY` keeps
 the headers for that, without their comments.
 """
 import argparse
@@ -185,7 +184,6 @@ def main():
     parser.add_argument("--include", type=pathlib.Path, default=HERE.parents[1] / "capi" / "include")
     parser.add_argument("--layouts", type=pathlib.Path, default=HERE, help="directory of the layout files")
     parser.add_argument("--released", type=pathlib.Path, help="headers of a version in use")
-    parser.add_argument("--write", action="store_true")
     parser.add_argument("--release", type=pathlib.Path)
     parser.add_argument("compilers", nargs="*", default=["cc"])
     args = parser.parse_args()
@@ -203,9 +201,6 @@ def main():
                 continue
             checked.setdefault(size, []).append(" ".join(compiler.command))
             path = args.layouts / LAYOUTS[size]
-            if args.write:
-                path.write_text("\n".join(compiler.layout(headers.structs, headers.all)) + "\n")
-                continue
             lines = path.read_text().splitlines()
             if not machine:
                 failures += language_failures(compiler, headers)
@@ -224,7 +219,7 @@ def main():
     for size, layout in LAYOUTS.items():
         print(f"{layout}: " + (", ".join(checked[size]) if size in checked else "SKIPPED, no compiler here has such pointers"))
     failures = [failure for failure in failures if failure]
-    print("\n".join(failures) or f"{len(headers.names)} headers, {len(lines) if not args.write else 0} layout lines")
+    print("\n".join(failures) or f"{len(headers.names)} headers, {len(lines)} layout lines")
     return 1 if failures else 0
 
 

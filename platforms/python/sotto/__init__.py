@@ -16,6 +16,6 @@ from .model import Model, isa_name, model_memory_size
 from .sampler import Sampler, detect_watermark
 from .session import Session
 
-__version__ = "1.1.0"
+__version__ = "1.0.0"
 
 __all__ = [name for name in dir() if not name.startswith("_")]

@@ -1,6 +1,6 @@
 #ifndef SOTTO_GRAMMAR_H
 #define SOTTO_GRAMMAR_H
-#include "sotto.h"
+#include "sotto_session.h"
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -1,6 +1,6 @@
 #ifndef SOTTO_SAMPLER_H
 #define SOTTO_SAMPLER_H
-#include "sotto.h"
+#include "sotto_session.h"
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -91,7 +91,11 @@ SOTTO_API sotto_status sotto_watermark_detect(const sotto_watermark_params* para
                                               const sotto_token* tokens, size_t count, sotto_watermark_result* result,
                                               sotto_error* error);
 typedef int32_t sotto_dola;
-enum { SOTTO_DOLA_OFF = 0, SOTTO_DOLA_LOW = 1, SOTTO_DOLA_HIGH = 2 };
+enum {
+  SOTTO_DOLA_OFF = 0,
+  SOTTO_DOLA_LOW = 1,
+  SOTTO_DOLA_HIGH = 2
+};
 typedef struct sotto_sampler_params {
   uint32_t struct_size;
   float temperature;

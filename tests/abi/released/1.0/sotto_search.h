@@ -1,6 +1,6 @@
 #ifndef SOTTO_SEARCH_H
 #define SOTTO_SEARCH_H
-#include "sotto.h"
+#include "sotto_session.h"
 #ifdef __cplusplus
 extern "C" {
 #endif

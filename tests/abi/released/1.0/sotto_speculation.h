@@ -1,6 +1,6 @@
 #ifndef SOTTO_SPECULATION_H
 #define SOTTO_SPECULATION_H
-#include "sotto.h"
+#include "sotto_session.h"
 #ifdef __cplusplus
 extern "C" {
 #endif

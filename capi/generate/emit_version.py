@@ -1,0 +1,32 @@
+"""The version of capi/VERSION in the header, in the manifests of the bindings, and in what shows it to people.
+
+CMakeLists.txt reads the file itself.
+"""
+import re
+
+import tables as t
+
+# File, and what stands before the version; it may occur several times.
+PLACES = [
+    ("platforms/cli/sotto.1", r'"Sotto '),
+    ("platforms/java/README.md", r"sotto[-:]"),
+    ("platforms/java/aar_test.py", r'(?:sotto-|"aar", ")'),
+    ("platforms/java/kotlin/pom.xml", r"<artifactId>sotto[\w-]*</artifactId>\s*<version>"),
+    ("platforms/java/make_aar.py", r'"--version", default="'),
+    ("platforms/python/README.md", r"sotto-"),
+    ("platforms/python/pyproject.toml", r'\nversion = "'),
+    ("platforms/python/sotto/__init__.py", r'__version__ = "'),
+    ("platforms/rust/Cargo.lock", r'name = "sotto(?:-sys)?"\nversion = "'),
+    ("platforms/rust/sotto-sys/Cargo.toml", r'\nversion = "'),
+    ("platforms/rust/sotto/Cargo.toml", r'(?:\n|path = "\.\./sotto-sys", )version = "'),
+]
+
+
+def emit(tables: t.Tables) -> dict[str, str]:
+    files = {}
+    for name, before in PLACES:
+        text, count = re.subn(rf"({before})\d+\.\d+\.\d+", rf"\g<1>{tables.version}", (tables.root / name).read_text("utf-8"))
+        if count == 0:
+            raise t.TableError(f"{name} has no version after {before!r}")
+        files[name] = text
+    return files
