@@ -81,7 +81,8 @@ Status check_rows(const void* params, std::span<const RangeRow> rows, Error* err
     const bool below = (row.flags & RangeRow::kBelowHigh) != 0 ? value < high : value <= high;
     if (above && below) continue;
     const bool is_unsigned = row.type == RangeRow::kUint32 || row.type == RangeRow::kUint64;
-    const double special = is_unsigned ? double{static_cast<uint32_t>(row.special)} : double{row.special};
+    const double special =
+        is_unsigned ? static_cast<double>(static_cast<uint32_t>(row.special)) : static_cast<double>(row.special);
     if ((row.flags & RangeRow::kHasSpecial) != 0 && value == special) continue;
     return reject(row.name, value, low, high, row.flags, special, error);
   }

@@ -1,0 +1,105 @@
+"""Adds a parameter with a stage of its own to a copy of the tree, generates what follows, and builds and runs it.
+
+It shows what capi/README.md promises: a table entry and the stage itself are the only edits by hand. The program checks the
+default, the range and its message, the conversion from C, and what turns the stage on; the objects with the stage and with all
+conversions must compile, and the header, documentation, layouts and every binding must have the parameter.
+
+    add_parameter.py ROOT COMPILER
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+
+FIELD = '''
+[struct.sotto_sampler_params.fields.probe_scale]
+type = "float"
+default = 1
+range = "(0, 4]"
+off = 1
+doc = """Factor of all logits."""
+'''
+STAGE = 'PROBE = { value = 29, on = ["probe_scale"], doc = "Multiplies by probe_scale." }\n'
+
+PROGRAM = r'''
+#include <cstdio>
+#include <cstring>
+
+#include "capi/generated/params.h"
+
+using namespace sotto;
+
+int main() {
+  sotto_sampler_params given;
+  sotto_sampler_params_init(&given, sizeof given);
+  if (given.probe_scale != 1.0f) return 1;
+  capi::ErrorOut out(nullptr);
+  SamplerParams params;
+  if (capi::read_params(&given, "params", &params, &out) != SOTTO_OK || is_on(StageKind::kProbe, params)) return 2;
+  given.probe_scale = 2;
+  if (capi::read_params(&given, "params", &params, &out) != SOTTO_OK || params.probe_scale != 2) return 3;
+  if (!is_on(StageKind::kProbe, params) || std::strcmp(stage_setting(StageKind::kProbe), "probe_scale") != 0) return 4;
+  // A caller that was compiled without the parameter has the default.
+  given.struct_size = offsetof(sotto_sampler_params, probe_scale);
+  if (capi::read_params(&given, "params", &params, &out) != SOTTO_OK || params.probe_scale != 1) return 5;
+  params.probe_scale = 5;
+  Error error;
+  if (check_ranges(params, &error) != Status::kInvalidArgument) return 6;
+  std::puts(error.message);
+  return std::strcmp(error.message, "probe_scale is 5; it must be greater than 0 and at most 4") == 0 ? 0 : 7;
+}
+'''
+
+
+def edit(path, pattern, replacement):
+    text, count = re.subn(pattern, replacement, path.read_text(encoding="utf-8"), flags=re.S)
+    if count == 0:
+        raise SystemExit(f"{path.name} has no {pattern!r}")
+    path.write_text(text, encoding="utf-8")
+
+
+def main():
+    root, compiler = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2]
+    with tempfile.TemporaryDirectory() as folder:
+        tree = pathlib.Path(folder) / "tree"
+        for part in ("capi", "runtime", "kernels", "platforms", "tests/abi"):
+            shutil.copytree(root / part, tree / part, ignore=shutil.ignore_patterns("*.sotto", "target", "build", "__pycache__"))
+
+        # The edits by hand.
+        table = tree / "capi/params/sampler.toml"
+        edit(table, r"(WATERMARK = \{ value = 28[^\n]*\n)", lambda match: match.group(1) + STAGE)
+        edit(table, r'"WATERMARK"\]', '"WATERMARK", "PROBE"]')
+        table.write_text(table.read_text(encoding="utf-8") + FIELD, encoding="utf-8")
+        edit(tree / "runtime/sampling/chain.cpp", r"(void run_stage\(.*?switch \(stage\) \{\n)",
+             r"\1    case kProbe:\n      return temperature(candidates, 1 / p.probe_scale);\n")
+        # sotto_sampler_input follows in the table; the new field is the last one of its own struct.
+        subprocess.run([sys.executable, str(tree / "capi/generate")], check=True)
+
+        for name in ("capi/include/sotto_sampler.h", "capi/PARAMETERS.md", "tests/abi/layout_lp64.txt",
+                     "tests/abi/layout_ilp32.txt"):
+            if "probe_scale" not in (tree / name).read_text(encoding="utf-8"):
+                raise SystemExit(f"{name} lacks the parameter")
+        for binding in ("python", "rust", "go", "java", "swift"):
+            if not (tree / "platforms" / binding).is_dir():
+                continue
+            words = re.compile(r"probe_?scale", re.I)
+            found = any(words.search(path.read_text(encoding="utf-8", errors="replace"))
+                        for path in (tree / "platforms" / binding).rglob("*") if path.is_file())
+            if not found:
+                raise SystemExit(f"platforms/{binding} lacks the parameter")
+
+        options = ["-std=c++20", "-O0", f"-I{tree}", f"-I{tree / 'capi/include'}"]
+        subprocess.run([compiler, *options, "-fsyntax-only", tree / "runtime/sampling/chain.cpp"], check=True)
+        (tree / "probe.cpp").write_text(PROGRAM, encoding="utf-8")
+        sources = ["probe.cpp", "capi/generated/params.cpp", "runtime/generated/params.cpp", "runtime/base/range_check.cpp",
+                   "runtime/base/status.cpp"]
+        subprocess.run([compiler, *options, *(tree / source for source in sources), "-o", tree / "probe"], check=True)
+        return subprocess.run([tree / "probe"]).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
