@@ -25,7 +25,7 @@ def default_text(field: t.Field) -> str:
 
 
 def range_text(field: t.Field) -> str:
-    parts = [field.range.describe()] if field.range else []
+    parts = [field.range.describe()] if field.range and field.kind != "bool" else []
     if field.kind == "bool":
         parts.append("0 or 1")
     if field.kind in {"enum", "flags"}:

@@ -230,7 +230,7 @@ class Field:
             parts.append(f'Default "{default}"')
         elif isinstance(default, list):
             parts.append("Default " + " ".join(c_string(text) for text in default))
-        if self.range is not None:
+        if self.range is not None and self.kind != "bool":
             parts.append(self.range.describe())
         if self.choices and self.kind == "number":
             parts.append(" or ".join(str(choice) for choice in self.choices))
