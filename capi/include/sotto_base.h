@@ -1,4 +1,4 @@
-/* sotto_base.h - what all headers of the library share: version, status, errors, memory, logging, tokens and text.
+/* sotto_base.h - what all headers share: version, status, errors, memory, logging, tokens and text.
  */
 #ifndef SOTTO_BASE_H
 #define SOTTO_BASE_H
@@ -32,9 +32,9 @@ extern "C" {
 
 /* Version of the linked library, to compare with SOTTO_VERSION of the header. */
 SOTTO_API uint32_t sotto_version(void);
-/* What the linked library has, static words separated by spaces: full-samplers (or basic-),
- * grammar search speculation watermark int4 threads xnnpack. What is missing is refused with
- * SOTTO_UNSUPPORTED (4-bit models: SOTTO_MODEL_UNSUPPORTED), naming the option of the build. */
+/* The features of the linked library: static words separated by spaces: full-samplers (or basic-),
+ * grammar search speculation watermark int4 threads xnnpack. Calls that need a missing feature fail
+ * with SOTTO_UNSUPPORTED (4-bit models: SOTTO_MODEL_UNSUPPORTED), naming the option of the build. */
 SOTTO_API const char* sotto_build_text(void);
 
 /* ---- Status -------------------------------------------------------------- */

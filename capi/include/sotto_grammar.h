@@ -1,10 +1,10 @@
-/* sotto_grammar.h - text that must fit a grammar: GBNF, JSON Schema, regular expressions.
- * Part of sotto.h, which includes it. Also usable without a model, with any vocabulary.
+/* sotto_grammar.h - grammars that constrain generated text: GBNF, JSON Schema, regular expressions.
  *
- * A grammar is compiled once, or loaded from an image made before; a vocabulary is prepared
- * once; both never change after that and may be shared between threads. A matcher follows texts
- * through a grammar and tells which tokens may come next, exactly: a token is allowed if, and
- * only if, some text of the grammar goes on with it. It belongs to one thread at a time.
+ * A grammar is compiled once, or loaded from an image; a vocabulary is prepared once. Neither
+ * changes after that, and both may be shared between threads. A matcher follows texts through a
+ * grammar and computes which tokens may come next, exactly: a token is allowed if and only if some
+ * text of the grammar continues with it. A matcher belongs to one thread at a time. All of this
+ * also works without a model, with any vocabulary.
  */
 #ifndef SOTTO_GRAMMAR_H
 #define SOTTO_GRAMMAR_H
@@ -43,9 +43,9 @@ typedef struct sotto_vocabulary_params {
 
 SOTTO_API void sotto_vocabulary_params_init(sotto_vocabulary_params* params, size_t params_size);
 
-/* Bytes sotto_vocabulary_init needs: some hundred for a model whose file holds its vocabulary
- * prepared, else about 23 a token. Checks the tokens.
- * Errors: INVALID_ARGUMENT naming parameter or token, TOKENIZER_MISSING, MODEL_CORRUPT. */
+/* Returns the bytes that sotto_vocabulary_init needs: some hundred for a model whose file holds its
+ * vocabulary prepared, else about 23 per token. Checks the tokens. Errors: INVALID_ARGUMENT naming
+ * parameter or token, TOKENIZER_MISSING, MODEL_CORRUPT. */
 SOTTO_API sotto_status sotto_vocabulary_memory_size(const sotto_vocabulary_params* params, size_t* memory_size,
                                                     sotto_error* error);
 
@@ -144,14 +144,14 @@ typedef struct sotto_grammar_params {
 
 SOTTO_API void sotto_grammar_params_init(sotto_grammar_params* params, size_t params_size);
 
-/* A size of memory that is enough to compile most sources of `source_size` bytes. */
+/* Returns a size of memory that suffices to compile most sources of `source_size` bytes. */
 SOTTO_API size_t sotto_grammar_typical_memory(size_t source_size);
 
 /* Compiles UTF-8 `source`, which may be NULL when `source_size` is 0, working in `memory`. The
- * grammar lies at the beginning of it and keeps `*grammar_size` bytes; the rest is free again.
- * Errors: GRAMMAR_SYNTAX (message: line:column or JSON pointer, and the text there;
- * error->offset: its byte), GRAMMAR_UNSUPPORTED, GRAMMAR_TOO_LARGE (try again with more memory),
- * MEMORY_MISALIGNED, INVALID_ARGUMENT naming the parameter. */
+ * grammar occupies the first `*grammar_size` bytes of it; the rest is free again. Errors:
+ * GRAMMAR_SYNTAX (message: line:column or JSON pointer, and the text there; error->offset: its
+ * byte), GRAMMAR_UNSUPPORTED, GRAMMAR_TOO_LARGE (try again with more memory), MEMORY_MISALIGNED,
+ * INVALID_ARGUMENT naming the parameter. */
 SOTTO_API sotto_status sotto_grammar_compile(const char* source, size_t source_size, const sotto_grammar_params* params,
                                              void* memory, size_t memory_size, sotto_grammar** grammar,
                                              size_t* grammar_size, sotto_error* error);
@@ -161,9 +161,8 @@ SOTTO_API sotto_status sotto_grammar_compile(const char* source, size_t source_s
  * `capacity` is 0. Errors: BUFFER_TOO_SMALL. */
 SOTTO_API sotto_status sotto_grammar_save(const sotto_grammar* grammar, void* image, size_t capacity, size_t* size);
 
-/* Verifies an image, which may come from anyone, and uses it in place: `image`, aligned to
- * SOTTO_MEMORY_ALIGNMENT, must outlive the grammar.
- * Errors: GRAMMAR_CORRUPT, MEMORY_MISALIGNED. */
+/* Verifies an image, which need not be trusted, and uses it in place: `image`, aligned to
+ * SOTTO_MEMORY_ALIGNMENT, must outlive the grammar. Errors: GRAMMAR_CORRUPT, MEMORY_MISALIGNED. */
 SOTTO_API sotto_status sotto_grammar_load(const void* image, size_t image_size, const sotto_grammar** grammar,
                                           sotto_error* error);
 
@@ -217,14 +216,14 @@ typedef struct sotto_matcher_info {
 
 SOTTO_API void sotto_matcher_params_init(sotto_matcher_params* params, size_t params_size);
 
-/* Bytes sotto_matcher_init needs. `params` may be NULL.
- * Errors: INVALID_ARGUMENT naming the parameter. */
+/* Returns the bytes that sotto_matcher_init needs. `params` may be NULL. Errors: INVALID_ARGUMENT
+ * naming the parameter. */
 SOTTO_API sotto_status sotto_matcher_memory_size(const sotto_grammar* grammar, const sotto_vocabulary* vocabulary,
                                                  const sotto_matcher_params* params, size_t* memory_size,
                                                  sotto_error* error);
 
 /* Builds a matcher in `memory`, all sequences empty. Grammar, vocabulary and memory must outlive
- * it. `vocabulary` may be NULL: texts only. Errors: as above, MEMORY_TOO_SMALL,
+ * it. `vocabulary` may be NULL for texts only. Errors: as above, MEMORY_TOO_SMALL,
  * MEMORY_MISALIGNED. */
 SOTTO_API sotto_status sotto_matcher_init(const sotto_grammar* grammar, const sotto_vocabulary* vocabulary,
                                           const sotto_matcher_params* params, void* memory, size_t memory_size,
@@ -240,10 +239,9 @@ SOTTO_API sotto_status sotto_matcher_reset(sotto_matcher* matcher, uint32_t sequ
 SOTTO_API sotto_status sotto_matcher_mask(sotto_matcher* matcher, uint32_t sequence, uint64_t* words,
                                           size_t word_count);
 
-/* The same mask without a copy: `*words` is set to the matcher's own words, as many, on a boundary
- * of 8 bytes. They may be read, also by other threads, until the next call with this matcher, or
- * with a session that uses it; nobody may write to them. Errors: as above, and `*words` is as it
- * was. */
+/* Returns the same mask without a copy: `*words` is set to the matcher's own words, aligned to 8
+ * bytes. They may be read, also by other threads, until the next call with this matcher or with a
+ * session that uses it, and must not be written. Errors: as above; `*words` is unchanged. */
 SOTTO_API sotto_status sotto_matcher_borrow_mask(sotto_matcher* matcher, uint32_t sequence, const uint64_t** words);
 
 /* Accepts a token, or text, that may begin and end inside a token or character.
@@ -258,15 +256,15 @@ SOTTO_API sotto_status sotto_matcher_accept_text(sotto_matcher* matcher, uint32_
 SOTTO_API sotto_status sotto_matcher_test(sotto_matcher* matcher, uint32_t sequence, const char* text, size_t text_size,
                                           uint32_t* begins, uint32_t* matches);
 
-/* Takes back the newest `count` tokens or texts accepted by sequence 0.
- * Errors: INVALID_STATE (more than rollback_count, or than there are since it was reset, forked
- * into, or taken back by a session to where it was set). */
+/* Rolls back the newest `count` tokens or texts accepted by sequence 0. Errors: INVALID_STATE (more
+ * than rollback_count, or than there are since it was reset, forked into, or rolled back by a
+ * session to where it was set). */
 SOTTO_API sotto_status sotto_matcher_rewind(sotto_matcher* matcher, uint64_t count);
 
-/* Sequence `to` becomes a copy of `from`; costs next to nothing. */
+/* Makes sequence `to` a copy of `from`, in constant time. */
 SOTTO_API sotto_status sotto_matcher_fork(sotto_matcher* matcher, uint32_t from, uint32_t to);
 
-/* Text that must follow: bytes as long as only one is possible and the text may not end.
+/* Writes the text that must follow: bytes as long as only one is possible and the text may not end.
  * `*size` is set to those written, at most `capacity`. Errors: GRAMMAR_TOO_LARGE. */
 SOTTO_API sotto_status sotto_matcher_forced_text(sotto_matcher* matcher, uint32_t sequence, char* text, size_t capacity,
                                                  size_t* size);
@@ -276,17 +274,17 @@ SOTTO_API sotto_status sotto_matcher_get_info(const sotto_matcher* matcher, uint
                                               sotto_matcher_info* info);
 
 /* The text that the session generates from here on continues the matcher's sequence 0, in every
- * mode of sampling and search: the mask comes before all else, end of text where the grammar
- * allows it, and SOTTO_STOP_GRAMMAR when nothing can follow. Bytes that healing hides are no
- * part of it. Before the next answer reset the matcher and set it again.
- * The matcher follows the session's rewinds, up to rollback_count tokens at once or all the way
- * back to where it was set (else sotto_session_rewind gives INVALID_STATE); reset, restore and
- * a fork into this session take it there, too: saved states do not hold it. Searches use its
- * other sequences. Nobody else calls it meanwhile, and it must outlive its use.
- * Where sotto_session_next gives GRAMMAR_TOO_LARGE or GRAMMAR_DEAD_END, nothing has changed, and
- * generation can go on without a matcher. NULL ends its use.
- * Errors: INVALID_ARGUMENT (the vocabulary is not the model's size, or too few sequences for the
- * session's searches), INVALID_STATE (tokens held for banned strings cannot be taken back). */
+ * mode of sampling and search: the mask comes before all else, end of text where the grammar allows
+ * it, and SOTTO_STOP_GRAMMAR when nothing can follow. Bytes that token healing hides are not part
+ * of it. Before the next answer, reset the matcher and set it again. The matcher follows the
+ * session's rewinds, up to rollback_count tokens at once or all the way back to where it was set
+ * (else sotto_session_rewind gives INVALID_STATE); reset, restore and a fork into this session also
+ * roll it back there, because saved states do not contain it. Searches use its other sequences. It
+ * must not be called by others meanwhile, and must outlive its use. Where sotto_session_next gives
+ * GRAMMAR_TOO_LARGE or GRAMMAR_DEAD_END, nothing has changed, and generation can go on without a
+ * matcher. NULL ends its use. Errors: INVALID_ARGUMENT (the vocabulary is not the model's size, or
+ * too few sequences for the session's searches), INVALID_STATE (tokens buffered for banned strings
+ * cannot be rolled back). */
 SOTTO_API sotto_status sotto_session_set_matcher(sotto_session* session, sotto_matcher* matcher, sotto_error* error);
 
 #ifdef __cplusplus

@@ -33,11 +33,11 @@
 #define SOTTO_SESSION_MEMORY_BYTES(...) SOTTO_PLAIN_SESSION_BYTES_(__VA_ARGS__)
 
 /* The same with sequence_count, sequence_tokens (128 for the default), features and list_bytes
- * behind. b sequences of n tokens need, beside a plain session, keys and values of b n tokens,
+ * added. Compared with a plain session, b sequences of n tokens need keys and values of b n tokens,
  * b - 1 rows of logits, and about 1.5 KB + 32 n bytes each. */
 #define SOTTO_SEARCH_SESSION_MEMORY_BYTES(...) SOTTO_SEARCH_SESSION_BYTES_(__VA_ARGS__)
 
-/* The same with draft_tokens behind: a row of logits and of activations for each, and 16 KB. */
+/* The same with draft_tokens added: a row of logits and of activations for each, and 16 KB. */
 #define SOTTO_DRAFT_SESSION_MEMORY_BYTES(...) SOTTO_SESSION_BYTES_(__VA_ARGS__)
 
 /* ---- How they come about ---------------------------------------------------- */

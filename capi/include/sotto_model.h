@@ -41,8 +41,8 @@ enum {
 /* Static name of an instruction set ("avx2"); "unknown" for other values. */
 SOTTO_API const char* sotto_isa_text(sotto_isa isa);
 
-/* Tells that _init has finished reading `size` bytes at `bytes` of the model file and will rarely
- * touch them again: a host may drop mapped pages (madvise DONTNEED). They must stay readable. */
+/* Reports that _init has finished reading `size` bytes at `bytes` of the model file and will rarely
+ * read them again: a host may release mapped pages (madvise DONTNEED). They must stay readable. */
 typedef void (*sotto_release_fn)(void* user_data, const void* bytes, size_t size);
 
 /* Parameters of a model. */
@@ -109,21 +109,21 @@ typedef struct sotto_model_info {
  * _memory_size and _init functions also take NULL for them. */
 SOTTO_API void sotto_model_params_init(sotto_model_params* params, size_t params_size);
 
-/* Bytes of memory sotto_model_init needs for this file and these parameters.
- * Verifies the file's structure. `file` must be aligned to SOTTO_MEMORY_ALIGNMENT.
- * Errors: MODEL_CORRUPT, MODEL_UNSUPPORTED, MEMORY_MISALIGNED, CPU_UNSUPPORTED,
- * INVALID_ARGUMENT, INVALID_STATE (isa). */
+/* Returns the bytes of memory that sotto_model_init needs for this file and these parameters, and
+ * verifies the file's structure. `file` must be aligned to SOTTO_MEMORY_ALIGNMENT. Errors:
+ * MODEL_CORRUPT, MODEL_UNSUPPORTED, MEMORY_MISALIGNED, CPU_UNSUPPORTED, INVALID_ARGUMENT,
+ * INVALID_STATE (isa). */
 SOTTO_API sotto_status sotto_model_memory_size(const void* file, size_t file_size, const sotto_model_params* params,
                                                size_t* memory_size, sotto_error* error);
 
-/* Builds a model in `memory`. `file` and `memory` must outlive the model; `file` is
- * used in place and never written. `params` is copied. Weights of 4 bits are used from
- * the file; those of 8 bits, too, if it holds a section packed for this CPU, and are
- * packed into `memory` otherwise. Errors: as above, and MEMORY_TOO_SMALL. */
+/* Builds a model in `memory`. `file` and `memory` must outlive the model; `file` is used in place
+ * and never written. `params` is copied. Weights of 4 bits are used from the file. Weights of 8
+ * bits are used from it if it holds a section packed for this CPU, and are packed into `memory`
+ * otherwise. Errors: as above, and MEMORY_TOO_SMALL. */
 SOTTO_API sotto_status sotto_model_init(const void* file, size_t file_size, const sotto_model_params* params,
                                         void* memory, size_t memory_size, sotto_model** model, sotto_error* error);
 
-/* `model` may be NULL. Sessions of the model must be gone. */
+/* `model` may be NULL. Sessions of the model must have ended before. */
 SOTTO_API void sotto_model_deinit(sotto_model* model);
 
 /* Writes the properties of the model to *info. */
@@ -137,25 +137,23 @@ enum {
   SOTTO_TOKENIZE_SPECIAL = 1
 };
 
-/* Encodes text with the model's byte-level BPE. At most one token a byte is written
- * (two for the rare vocabulary that puts a space before text).
- * `*count` is set to the tokens written, or, with SOTTO_BUFFER_TOO_SMALL, to a
- * capacity that suffices: never above that bound, and more than the final count only
- * for texts with words over 256 bytes, whose search may need a token a byte.
- * `tokens` may be NULL when `capacity` is 0. Time is near-linear in text_size.
- * Errors: TEXT_INVALID (error->offset: the byte), TOKENIZER_MISSING,
- * BUFFER_TOO_SMALL, INVALID_ARGUMENT (flags, or a byte the vocabulary lacks:
- * error->offset). */
+/* Encodes text with the model's byte-level BPE. At most one token per byte is written (two for the
+ * rare vocabulary that puts a space before text). `*count` is set to the tokens written, or, with
+ * SOTTO_BUFFER_TOO_SMALL, to a capacity that suffices: never above that bound, and more than the
+ * final count only for texts with words over 256 bytes, whose search may need one token per byte.
+ * `tokens` may be NULL when `capacity` is 0. Time is near-linear in text_size. Errors: TEXT_INVALID
+ * (error->offset: the byte), TOKENIZER_MISSING, BUFFER_TOO_SMALL, INVALID_ARGUMENT (flags, or a
+ * byte the vocabulary lacks: error->offset). */
 SOTTO_API sotto_status sotto_tokenize(const sotto_model* model, const char* text, size_t text_size, uint32_t flags,
                                       sotto_token* tokens, size_t capacity, size_t* count, sotto_error* error);
 
-/* The bytes of one token, owned by the model. They may begin or end inside a
- * character. Errors: INVALID_ARGUMENT (no such token), TOKENIZER_MISSING. */
+/* Returns the bytes of one token, owned by the model. They may begin or end inside a character.
+ * Errors: INVALID_ARGUMENT (no such token), TOKENIZER_MISSING. */
 SOTTO_API sotto_status sotto_token_bytes(const sotto_model* model, sotto_token token, const char** bytes, size_t* size);
 
-/* The bytes of many tokens, one after the other; exactly what was encoded. `*size` is
- * set to the bytes needed, also with SOTTO_BUFFER_TOO_SMALL; `bytes` may be NULL when
- * `capacity` is 0. */
+/* Writes the bytes of many tokens, one after the other: exactly the text that was encoded. `*size`
+ * is set to the bytes needed, also with SOTTO_BUFFER_TOO_SMALL; `bytes` may be NULL when `capacity`
+ * is 0. */
 SOTTO_API sotto_status sotto_detokenize(const sotto_model* model, const sotto_token* tokens, size_t count, char* bytes,
                                         size_t capacity, size_t* size);
 

@@ -1,5 +1,5 @@
-/* sotto_sampler.h - how a token is chosen: the chain of stages between a session's logits and
- * its token, watermarks, and the detectors of watermarks. Part of sotto.h, which includes it.
+/* sotto_sampler.h - how a token is chosen: the chain of stages between a session's logits and its
+ * token, watermarks and their detectors, and samplers for the logits of any runtime.
  */
 #ifndef SOTTO_SAMPLER_H
 #define SOTTO_SAMPLER_H
@@ -198,9 +198,9 @@ typedef struct sotto_watermark_result {
 
 SOTTO_API void sotto_watermark_params_init(sotto_watermark_params* params, size_t params_size);
 
-/* Looks for a watermark. Needs neither model nor session: `vocabulary_size` is that of the
- * model that wrote the tokens. Time grows with count squared at worst. Errors:
- * INVALID_ARGUMENT naming the parameter, or a token outside the vocabulary. */
+/* Detects a watermark. Needs neither model nor session: `vocabulary_size` is that of the model that
+ * wrote the tokens. Time grows with count squared at worst. Errors: INVALID_ARGUMENT naming the
+ * parameter, or a token outside the vocabulary. */
 SOTTO_API sotto_status sotto_watermark_detect(const sotto_watermark_params* params, size_t vocabulary_size,
                                               const sotto_token* tokens, size_t count, sotto_watermark_result* result,
                                               sotto_error* error);
@@ -414,16 +414,15 @@ typedef struct sotto_sampler_params {
 
 SOTTO_API void sotto_sampler_params_init(sotto_sampler_params* params, size_t params_size);
 
-/* Sets the sampler and restarts its random numbers from the seed; without a call the
- * defaults hold. Errors: INVALID_ARGUMENT naming the parameter (its lists together may take
+/* Sets the sampler's parameters and restarts its random numbers from the seed; without a call the
+ * defaults apply. Errors: INVALID_ARGUMENT naming the parameter (its lists together may take
  * list_bytes of sotto_session_params); the old ones stay. */
 SOTTO_API sotto_status sotto_session_set_sampler(sotto_session* session, const sotto_sampler_params* params,
                                                  sotto_error* error);
 
 /* ---- A sampler of its own ---------------------------------------------------- */
 
-/* The chain without a session, for the logits of any runtime, and for looking at what a
- * setting does. */
+/* The chain without a session, for the logits of any runtime and for experiments with parameters. */
 typedef struct sotto_sampler sotto_sampler;
 
 /* The situation of one token. */
@@ -449,10 +448,10 @@ typedef struct sotto_sampler_input {
 SOTTO_API sotto_status sotto_sampler_memory_size(size_t vocabulary_size, uint32_t list_bytes, size_t* memory_size,
                                                  sotto_error* error);
 
-/* Builds a sampler with the defaults in `memory`, which must outlive it; nothing needs to be
- * undone. `model` gives the bytes of tokens (dry_breakers) and its end of text; it may be
- * NULL: no token has text or ends one. Its vocabulary_size must be the given one.
- * Errors: as above, MEMORY_TOO_SMALL, MEMORY_MISALIGNED. */
+/* Builds a sampler with the defaults in `memory`, which must outlive it; it needs no _deinit.
+ * `model` gives the bytes of tokens (dry_breakers) and its end of text; it may be NULL: no token
+ * has text or ends one. Its vocabulary_size must be the given one. Errors: as above,
+ * MEMORY_TOO_SMALL, MEMORY_MISALIGNED. */
 SOTTO_API sotto_status sotto_sampler_init(const sotto_model* model, size_t vocabulary_size, uint32_t list_bytes,
                                           void* memory, size_t memory_size, sotto_sampler** sampler,
                                           sotto_error* error);
@@ -461,16 +460,16 @@ SOTTO_API sotto_status sotto_sampler_init(const sotto_model* model, size_t vocab
 SOTTO_API sotto_status sotto_sampler_set(sotto_sampler* sampler, const sotto_sampler_params* params,
                                          sotto_error* error);
 
-/* Picks a token. The random numbers are those of place history_count of the seed's stream.
- * What Mirostat and adaptive-p learn goes from call to call, until sotto_sampler_set.
- * Errors: INVALID_ARGUMENT naming the field. */
+/* Picks a token. The random numbers are those of place history_count of the seed's stream. The
+ * state of Mirostat and adaptive-p carries over from call to call, until sotto_sampler_set. Errors:
+ * INVALID_ARGUMENT naming the field. */
 SOTTO_API sotto_status sotto_sampler_pick(sotto_sampler* sampler, const sotto_sampler_input* input, sotto_token* token,
                                           sotto_error* error);
 
-/* The distribution that the chain leaves to the selection: the tokens still in play, in order
- * of id, and their probabilities; with temperature 0 or SOTTO_SELECT_GREEDY the most likely.
- * `*count` is set to their number, also with BUFFER_TOO_SMALL; the arrays may be NULL when
- * `capacity` is 0. */
+/* Computes the distribution that the chain leaves to the selection: the remaining tokens in the
+ * order of their ids, and their probabilities; with temperature 0 or SOTTO_SELECT_GREEDY the most
+ * likely token. `*count` is set to their number, also with BUFFER_TOO_SMALL; the arrays may be NULL
+ * when `capacity` is 0. */
 SOTTO_API sotto_status sotto_sampler_apply(sotto_sampler* sampler, const sotto_sampler_input* input,
                                            sotto_token* tokens, float* probabilities, size_t capacity, size_t* count,
                                            sotto_error* error);

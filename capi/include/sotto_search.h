@@ -1,11 +1,10 @@
-/* sotto_search.h - several continuations of one prompt at once: beam search and its kin,
- * parallel sampling, votes, contrastive search. Part of sotto.h, which includes it.
+/* sotto_search.h - several continuations of one prompt at once: beam search and its variants,
+ * parallel sampling, reranking, contrastive search.
  *
- * All sequences share the prompt's keys and values; each adds at most sequence_tokens of its
- * own. A session for b sequences of n tokens needs, beside what it needs without them,
- *   about b n / context_tokens times its kv_bytes, and b vocabulary_size floats.
- * All sequences are evaluated in one batch a step. A search leaves the session's stream as it
- * was; to go on with a sequence, prefill its tokens.
+ * All sequences share the keys and values of the prompt; each adds at most sequence_tokens of its
+ * own. A session for b sequences of n tokens needs additionally about b n / context_tokens times
+ * its kv_bytes, and b vocabulary_size floats. All sequences are evaluated in one batch per step. A
+ * search leaves the session's stream as it was; to continue with a sequence, prefill its tokens.
  */
 #ifndef SOTTO_SEARCH_H
 #define SOTTO_SEARCH_H
@@ -96,9 +95,9 @@ typedef struct sotto_sequence {
 typedef double (*sotto_similarity_fn)(void* user_data, const sotto_token* a, size_t a_count, const sotto_token* b,
                                       size_t b_count);
 
-/* Called once a step and live sequence with its newest token. In beam searches tokens are
- * those of the beams that go on, and may be given up later. Return 0 to go on, anything else
- * to stop the search with SOTTO_STOP_CALLBACK. */
+/* Called once per step and live sequence with its newest token. In beam searches tokens are those
+ * of the surviving beams, which may be abandoned later. Returns 0 to continue, anything else to
+ * stop the search with SOTTO_STOP_CALLBACK. */
 typedef int32_t (*sotto_step_fn)(void* user_data, uint32_t sequence, sotto_token token);
 
 /* Parameters of a search. */
@@ -145,15 +144,14 @@ typedef struct sotto_search_params {
 
 SOTTO_API void sotto_search_params_init(sotto_search_params* params, size_t params_size);
 
-/* Continues the session's stream. Uses its sampler, grammar, end of text and stops: each
- * sequence ends at its own, max_time_ns counts from this call, include_stop_text means nothing.
- * `*sequences` are the `*count` found, best first. Returns SOTTO_OK; or
- * SOTTO_STOP_CANCELLED or SOTTO_STOP_CALLBACK with the sequences as far as they came; or
- * SOTTO_STOP_CONTEXT_FULL with none, where the stream's newest token cannot be evaluated.
- * Errors: INVALID_STATE (no tokens, a session without sequences, a guide, a word that is still
- * to be healed), INVALID_ARGUMENT naming the parameter (also the sampler's dola, a watermark
- * that replaces the selection in another mode than SOTTO_SEARCH_SAMPLE, and banned_strings),
- * before anything is evaluated. */
+/* Continues the session's stream. Uses its sampler, grammar, end of text and stops: each sequence
+ * ends at its own, max_time_ns counts from this call, include_stop_text means nothing. `*sequences`
+ * receives the `*count` sequences found, best first. Returns SOTTO_OK; or SOTTO_STOP_CANCELLED or
+ * SOTTO_STOP_CALLBACK with the sequences as far as they came; or SOTTO_STOP_CONTEXT_FULL with none,
+ * where the stream's newest token cannot be evaluated. Errors: INVALID_STATE (no tokens, a session
+ * without sequences, a guide, a prompt whose token healing is pending), INVALID_ARGUMENT naming the
+ * parameter (also the sampler's dola, a watermark that replaces the selection in another mode than
+ * SOTTO_SEARCH_SAMPLE, and banned_strings), before anything is evaluated. */
 SOTTO_API sotto_status sotto_session_search(sotto_session* session, const sotto_search_params* params,
                                             const sotto_sequence** sequences, size_t* count, sotto_error* error);
 

@@ -164,14 +164,14 @@ typedef struct sotto_piece {
   uint64_t elapsed_ns;
 } sotto_piece;
 
-/* Return 0 to go on, anything else to stop. Runs on the caller's thread. */
+/* Returns 0 to continue, anything else to stop. Runs on the caller's thread. */
 typedef int32_t (*sotto_piece_fn)(void* user_data, const sotto_piece* piece);
 
 SOTTO_API void sotto_session_params_init(sotto_session_params* params, size_t params_size);
 
-/* Bytes sotto_session_init needs. Depends on the model's shape and these parameters
- * only, not on the CPU; sotto_memory.h computes the same figure at compile time.
- * Errors: INVALID_ARGUMENT naming the parameter. */
+/* Returns the bytes that sotto_session_init needs. They depend on the model's shape and these
+ * parameters only, not on the CPU; sotto_memory.h computes the same figure at compile time. Errors:
+ * INVALID_ARGUMENT naming the parameter. */
 SOTTO_API sotto_status sotto_session_memory_size(const sotto_model* model, const sotto_session_params* params,
                                                  size_t* memory_size, sotto_error* error);
 
@@ -188,9 +188,9 @@ SOTTO_API void sotto_session_reset(sotto_session* session);
 
 /* Evaluates prompt tokens after those already there. On SOTTO_STOP_CANCELLED and
  * SOTTO_STOP_CONTEXT_FULL the tokens that were evaluated stay; token_count of
- * sotto_session_get_info tells how many. A prompt that cannot fit
- * (SOTTO_OVERFLOW_STOP) is refused whole with SOTTO_STOP_CONTEXT_FULL.
- * Errors: INVALID_ARGUMENT (a token outside the vocabulary; nothing is evaluated). */
+ * sotto_session_get_info returns their number. A prompt that cannot fit (SOTTO_OVERFLOW_STOP) is
+ * rejected as a whole with SOTTO_STOP_CONTEXT_FULL. Errors: INVALID_ARGUMENT (a token outside the
+ * vocabulary; nothing is evaluated). */
 SOTTO_API sotto_status sotto_session_prefill(sotto_session* session, const sotto_token* tokens, size_t count);
 
 /* Generates one token: SOTTO_OK and `*piece`. At a stop the reason is returned, and
@@ -205,9 +205,9 @@ SOTTO_API sotto_status sotto_session_next(sotto_session* session, const sotto_pi
 SOTTO_API sotto_status sotto_session_generate(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
                                               size_t max_tokens, sotto_piece_fn on_piece, void* user_data);
 
-/* Logits after the last token, before the sampler: vocabulary_size floats, valid until
- * the session's next call. Evaluates the token generated last if that is still to be done; where
- * it cannot, SOTTO_STOP_CONTEXT_FULL or _CANCELLED. Errors: INVALID_STATE (no tokens). */
+/* Returns the logits after the last token, before the sampler: vocabulary_size floats, valid until
+ * the session's next call. Evaluates the token generated last if that has not been done; if it
+ * cannot, returns SOTTO_STOP_CONTEXT_FULL or _CANCELLED. Errors: INVALID_STATE (no tokens). */
 SOTTO_API sotto_status sotto_session_logits(sotto_session* session, const float** logits, size_t* count);
 
 /* Makes the stream end after its first `token_count` tokens, as if the rest had never
@@ -270,11 +270,10 @@ SOTTO_API sotto_status sotto_session_set_stops(sotto_session* session, const sot
 
 /* ---- Prompts that end inside a word ------------------------------------------ */
 
-/* Token healing: takes the last token back, and limits the next ones to those that begin with
- * its bytes or go on with the rest of them; their text leaves these bytes out, as the prompt
- * has them already. Call it after the prefill. A prompt that no other token could continue
- * stays as it is. Errors: INVALID_STATE (nothing was prefilled since the last token),
- * TOKENIZER_MISSING. */
+/* Token healing: rolls back the last token and restricts the next ones to those that begin with its
+ * bytes or continue the rest of them. Their text omits these bytes, which the prompt already has.
+ * Call it after the prefill. A prompt that no other token could continue stays as it is. Errors:
+ * INVALID_STATE (nothing was prefilled since the last token), TOKENIZER_MISSING. */
 SOTTO_API sotto_status sotto_session_heal(sotto_session* session);
 
 /* ---- Scores and hidden states ------------------------------------------------ */
@@ -291,14 +290,14 @@ typedef struct sotto_score {
   double perplexity;
 } sotto_score;
 
-/* Evaluates tokens as sotto_session_prefill does, and tells how likely each was after those
- * before it. `log_probabilities` (`count`, or NULL) receives ln p of each, NaN for a first
- * token with nothing before it. On SOTTO_STOP_CANCELLED only the evaluated ones are set. */
+/* Evaluates tokens as sotto_session_prefill does and computes how likely each was after those
+ * before it. `log_probabilities` (`count`, or NULL) receives ln p of each, NaN for a first token
+ * with nothing before it. On SOTTO_STOP_CANCELLED only the evaluated ones are set. */
 SOTTO_API sotto_status sotto_session_score(sotto_session* session, const sotto_token* tokens, size_t count,
                                            float* log_probabilities, sotto_score* score);
 
-/* The last token's hidden state after the final LayerNorm: embedding_size floats, valid until
- * the session's next call. Evaluates what is still to be done; stops and errors are those of
+/* Returns the last token's hidden state after the final LayerNorm: embedding_size floats, valid
+ * until the session's next call. Evaluates pending tokens; stops and errors are those of
  * sotto_session_logits. */
 SOTTO_API sotto_status sotto_session_hidden(sotto_session* session, const float** hidden, size_t* count);
 
@@ -350,32 +349,32 @@ typedef struct sotto_guide_params {
 
 SOTTO_API void sotto_guide_params_init(sotto_guide_params* params, size_t params_size);
 
-/* Each token that this session generates or takes back from here on, the guide does too. The
- * guide must outlive its use, belongs to the same thread, and is not used on its own
- * meanwhile. `guide` NULL ends it. Needs SOTTO_FEATURE_GUIDE. Searches refuse it.
- * Errors: INVALID_ARGUMENT naming the parameter or the vocabularies, INVALID_STATE. */
+/* From now on the guide follows each token that this session generates or rolls back. The guide
+ * must outlive its use, belongs to the same thread, and must not be used on its own meanwhile. A
+ * NULL `guide` ends the guidance. Needs SOTTO_FEATURE_GUIDE. Searches reject a session with a
+ * guide. Errors: INVALID_ARGUMENT naming the parameter or the vocabularies, INVALID_STATE. */
 SOTTO_API sotto_status sotto_session_set_guide(sotto_session* session, sotto_session* guide,
                                                const sotto_guide_params* params, sotto_error* error);
 
 /* ---- States ------------------------------------------------------------------ */
 
-/* Bytes sotto_session_save writes now. */
+/* Returns the bytes that sotto_session_save would write now. */
 SOTTO_API sotto_status sotto_session_saved_size(const sotto_session* session, size_t* size);
 
-/* Writes the stream: tokens, keys and values, what the sampler has learned, text held back;
- * its random numbers follow from its seed and the tokens' places. The same bytes on every
- * platform. Parameters are not part of it: set sampler and stops as they were.
- * `*size` is set to the bytes written. Errors: BUFFER_TOO_SMALL. */
+/* Writes the stream: tokens, keys and values, what the sampler has learned, text held back; its
+ * random numbers follow from its seed and the tokens' positions. The bytes are the same on every
+ * platform. Parameters are not part of them: set sampler and stops as they were. `*size` is set to
+ * the bytes written. Errors: BUFFER_TOO_SMALL. */
 SOTTO_API sotto_status sotto_session_save(const sotto_session* session, void* bytes, size_t capacity, size_t* size);
 
-/* Goes on where a state was saved, in a session of the same model, context_tokens,
- * sink_tokens, overflow and features: with the same sampler and stops the same tokens come as
- * would have there. `bytes` may come from anyone. Errors: STATE_CORRUPT, INVALID_ARGUMENT (of another shape); nothing
- * has changed. */
+/* Continues a saved state in a session of the same model, context_tokens, sink_tokens, overflow and
+ * features: with the same sampler and stops it generates the same tokens as the saved session would
+ * have. `bytes` need not be trusted. Errors, which change nothing: STATE_CORRUPT, INVALID_ARGUMENT
+ * (a session of another shape). */
 SOTTO_API sotto_status sotto_session_restore(sotto_session* session, const void* bytes, size_t size,
                                              sotto_error* error);
 
-/* Makes `to` a copy of `from`: as save and restore, without the bytes between. */
+/* Makes `to` a copy of `from`, as save and restore do, without intermediate bytes. */
 SOTTO_API sotto_status sotto_session_fork(const sotto_session* from, sotto_session* to, sotto_error* error);
 
 #ifdef __cplusplus

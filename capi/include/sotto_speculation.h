@@ -1,13 +1,12 @@
-/* sotto_speculation.h - speculative decoding: several tokens from one evaluation, and not a bit
- * of what comes out changed. Part of sotto.h, which includes it.
+/* sotto_speculation.h - speculative decoding: several tokens per evaluation with unchanged output.
  *
- * A session made with draft_tokens guesses what follows, evaluates its guesses in one batch with
- * the token before them, and draws each token from its own row of logits, as it would without.
- * A guess that equals the token drawn has saved an evaluation; the rest is dropped. Tokens, text,
- * probabilities, saved states: everything is the same in every mode of sampling, with grammars,
- * guides, stops and banned strings. Only time and sotto_speculation_info differ.
+ * A session made with draft_tokens drafts what may follow, evaluates the drafts in one batch with
+ * the token before them, and draws each token from its own row of logits, as it would without
+ * drafts. A draft that equals the token drawn has saved an evaluation; the rest is discarded.
+ * Tokens, text, probabilities and saved states are bit-identical in every mode of sampling, with
+ * grammars, guides, stops and banned strings. Only time and sotto_speculation_info differ.
  *
- * A guess d is accepted with the probability p(d) that the sampler gives it, which is the
+ * A draft d is accepted with the probability p(d) that the sampler gives it, which is the
  * min(1, p/q) of speculative sampling (Leviathan et al. 2023) for a draft that is always d.
  */
 #ifndef SOTTO_SPECULATION_H
@@ -38,10 +37,10 @@ enum {
 };
 
 /* Writes at most `capacity` tokens that may follow to `drafts` and returns how many. `tokens` are
- * the newest of the stream, at most context_tokens; `hidden` is the state that the last of them
- * was drawn from, after the final LayerNorm: embedding_size floats, or NULL where it is not at
- * hand. Guesses from one on that is no token are ignored, and all where more are returned than
- * there is room. It must not call the session. */
+ * the newest of the stream, at most context_tokens; `hidden` is the state that the last of them was
+ * drawn from, after the final LayerNorm: embedding_size floats, or NULL where it is not at hand.
+ * Drafts from the first invalid token on are ignored, and all of them if more than `capacity` are
+ * returned. It must not call the session. */
 typedef size_t (*sotto_draft_fn)(void* user_data, const sotto_token* tokens, size_t token_count, const float* hidden,
                                  size_t hidden_count, sotto_token* drafts, size_t capacity);
 
@@ -91,9 +90,9 @@ typedef struct sotto_speculation_info {
 
 SOTTO_API void sotto_speculation_params_init(sotto_speculation_params* params, size_t params_size);
 
-/* How the session guesses from here on; NULL: only what a matcher forces, as before the first
- * call. Errors: INVALID_STATE (the session was made with draft_tokens 0), INVALID_ARGUMENT naming
- * the parameter; the old way stays. */
+/* Sets how the session makes drafts from now on; NULL: only text that a matcher forces, as before
+ * the first call. Errors: INVALID_STATE (the session was made with draft_tokens 0),
+ * INVALID_ARGUMENT naming the parameter; the old parameters stay. */
 SOTTO_API sotto_status sotto_session_set_speculation(sotto_session* session, const sotto_speculation_params* params,
                                                      sotto_error* error);
 
