@@ -116,5 +116,6 @@ def emit(tables: Tables) -> dict[str, str]:
     page = (tables.root / MAN_PAGE).read_text(encoding="utf-8")
     if not MAN_SECTION.search(page):
         raise TableError(f"{MAN_PAGE} has no generated part")
+    page = re.sub(r'"Sotto [\d.]+"', f'"Sotto {tables.version}"', page, count=1)
     return {"platforms/cli/generated/parameters.inc": text,
             MAN_PAGE: MAN_SECTION.sub(lambda match: man_text(structs, tables), page)}

@@ -8,7 +8,6 @@ import tables as t
 
 # File, and what stands before the version; it may occur several times.
 PLACES = [
-    ("platforms/cli/sotto.1", r'"Sotto '),
     ("platforms/java/README.md", r"sotto[-:]"),
     ("platforms/java/aar_test.py", r'(?:sotto-|"aar", ")'),
     ("platforms/java/kotlin/pom.xml", r"<artifactId>sotto[\w-]*</artifactId>\s*<version>"),
