@@ -6,8 +6,8 @@
 
 #include "kernels/kernels.h"
 #include "runtime/base/status.h"
-#include "runtime/model/model.h"
 #include "runtime/generated/params.h"
+#include "runtime/model/model.h"
 #include "runtime/transformer/kv_sequence.h"
 
 namespace sotto {
