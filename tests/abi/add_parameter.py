@@ -92,7 +92,7 @@ def main():
             if not found:
                 raise SystemExit(f"platforms/{binding} lacks the parameter")
 
-        options = ["-std=c++20", "-O0", f"-I{tree}", f"-I{tree / 'capi/include'}"]
+        options = ["-std=c++20", "-O0", "-DSOTTO_HAS_SEARCH=1", "-DSOTTO_HAS_SPECULATION=1", f"-I{tree}", f"-I{tree / 'capi/include'}"]
         subprocess.run([compiler, *options, "-fsyntax-only", tree / "runtime/sampling/chain.cpp"], check=True)
         (tree / "probe.cpp").write_text(PROGRAM, encoding="utf-8")
         sources = ["probe.cpp", "capi/generated/params.cpp", "runtime/generated/params.cpp", "runtime/base/range_check.cpp",
