@@ -57,6 +57,7 @@ class AhoCorasick {
     }
   }
 
+  bool empty() const { return nodes_ == nullptr; }  // init() was not called
   size_t state_count() const { return node_count_; }
   State step(State state, Letter letter) const {
     for (;;) {
@@ -83,7 +84,7 @@ class AhoCorasick {
 
   Index add_node() {
     new (&nodes_[node_count_]) Node();
-    return static_cast<Index>(node_count_++);
+    return node_count_++;
   }
   Index child_of(Index node, Letter letter) const {
     Index child = nodes_[node].first_child;
@@ -92,7 +93,7 @@ class AhoCorasick {
   }
 
   Node* nodes_ = nullptr;
-  size_t node_count_ = 0;
+  Index node_count_ = 0;
 };
 
 }  // namespace sotto

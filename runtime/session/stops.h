@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/base/aho_corasick.h"
 #include "runtime/base/arena.h"
 #include "runtime/base/status.h"
 #include "runtime/generated/params.h"
@@ -31,11 +32,11 @@ struct StopShape {
   size_t list_bytes = 0;
 };
 
-// Finds any string of a list in a text that arrives byte by byte, in time linear in the text (Aho and Corasick 1975,
-// "Efficient String Matching"). The automaton lies in memory of the caller, and its state is one small number.
+// Finds any string of a list in a text that arrives byte by byte. The automaton lies in memory of the caller.
 class StringMatcher {
  public:
-  using State = uint16_t;  // 0: no string has begun
+  using Automaton = AhoCorasick<char, uint16_t>;
+  using State = Automaton::State;  // 0: no string has begun
 
   static constexpr size_t kMaxStringBytes = 1024;
   static constexpr size_t kMaxTotalBytes = 65534;
@@ -46,31 +47,16 @@ class StringMatcher {
   // `memory` has memory_size() bytes and is aligned to 2. No string is empty.
   void build(std::span<const TextView> strings, void* memory);
 
-  bool empty() const { return nodes_ == nullptr; }
-  State step(State state, char byte) const;
+  bool empty() const { return automaton_.empty(); }
+  State step(State state, char byte) const { return empty() ? State{0} : automaton_.step(state, byte); }
 
   // Returns the length of the longest end of the text that may begin a string.
-  size_t held(State state) const { return empty() ? 0 : nodes_[state].depth; }
+  size_t held(State state) const { return empty() ? 0 : automaton_.depth(state); }
   // Returns the size of the longest string that ends here, or 0.
-  size_t matched(State state) const { return empty() ? 0 : nodes_[state].matched; }
+  size_t matched(State state) const { return empty() ? 0 : automaton_.matched(state); }
 
  private:
-  struct Node {
-    uint16_t first_child;
-    uint16_t next_sibling;
-    uint16_t fail;  // the node of the longest proper suffix that is in the trie
-    uint16_t depth;
-    uint16_t matched;
-    uint16_t next_in_order;
-    char byte;
-  };
-
-  uint16_t child_of(uint16_t node, char byte) const;
-  void insert(const TextView& string);
-  void link();
-
-  Node* nodes_ = nullptr;
-  uint16_t node_count_ = 0;
+  Automaton automaton_;
 };
 
 class Stops {
