@@ -367,17 +367,20 @@ std::span<uint64_t> Candidates::collect_keys(float floor) {
   return {keys_, count_};
 }
 
-// Estimates, from an even sample, logits between which the border lies that leaves weights of `after`
-// below it: three standard deviations to either side.
-[[gnu::noinline]] Candidates::LogitRange Candidates::estimate_border(const float* weights, uint64_t after) {
+// Estimates, from an even sample, logits between which the border lies at which the weights from the largest
+// logit down sum to `target`: three standard deviations to either side.
+[[gnu::noinline]] Candidates::LogitRange Candidates::estimate_border(const float* weights, uint64_t total,
+                                                                     uint64_t target) {
   struct Bucket {
     float sum;
     float squares;
   } buckets[kBucketCount] = {};
   constexpr float kLargest = std::numeric_limits<float>::max();
-  const size_t stride = count_ / kBorderSample;
+  // Ranks need fewer samples than weights, whose sizes vary.
+  const size_t sampled = weights == nullptr ? kBorderSample / 2 : kBorderSample;
+  const size_t stride = count_ / sampled;
   float lowest = kLargest, highest = -kLargest;  // of the finite logits
-  for (size_t i = 0; i < kBorderSample; ++i) {
+  for (size_t i = 0; i < sampled; ++i) {
     const float l = logits_[i * stride];
     if (!(std::fabs(l) <= kLargest)) continue;
     lowest = std::min(lowest, l);
@@ -387,7 +390,7 @@ std::span<uint64_t> Candidates::collect_keys(float floor) {
   const float width = (highest - lowest) / kBucketCount;
   const float inverse_width = 1 / width;
   if (!(width > 0 && std::max(width, inverse_width) <= kLargest)) return range;
-  for (size_t i = 0; i < kBorderSample; ++i) {
+  for (size_t i = 0; i < sampled; ++i) {
     const float l = logits_[i * stride];
     const float bounded = std::min(l > lowest ? l : lowest, highest);
     const auto place = static_cast<uint32_t>((highest - bounded) * inverse_width);
@@ -396,18 +399,27 @@ std::span<uint64_t> Candidates::collect_keys(float floor) {
     bucket.sum += weight;
     bucket.squares += weight * weight;
   }
-  const double scale = static_cast<double>(count_) / kBorderSample;
-  const double wanted = static_cast<double>(after) * 0x1p-40;
-  double sum = 0, squares = 0;
+  double all_squares = 0;
+  for (const Bucket& bucket : buckets) all_squares += static_cast<double>(bucket.squares);
+  // The sums above and below a bucket's top follow from each other, as the total is known: uses the one with
+  // the smaller deviation.
+  const double scale = 0x1p-40 * static_cast<double>(sampled) / static_cast<double>(count_);
+  const double all = scale * static_cast<double>(total);
+  const double below_wanted = scale * static_cast<double>(total - target);
+  double below = 0, below_squares = 0, above = 0;
+  for (const Bucket& bucket : buckets) above += static_cast<double>(bucket.sum);
   for (size_t bucket = kBucketCount - 1; bucket > 0; --bucket) {
     if (buckets[bucket].sum == 0) continue;
-    sum += static_cast<double>(buckets[bucket].sum);
-    squares += static_cast<double>(buckets[bucket].squares);
-    const double deviation = 3 * std::sqrt(squares);
-    if (!(sum > deviation)) continue;  // fewer than nine equal weights say nothing
+    below += static_cast<double>(buckets[bucket].sum);
+    above -= static_cast<double>(buckets[bucket].sum);
+    below_squares += static_cast<double>(buckets[bucket].squares);
+    const bool uses_below = below_squares <= all_squares - below_squares;
+    const double deviation = 3 * std::sqrt(std::max(0.0, std::min(below_squares, all_squares - below_squares)));
+    if (!((uses_below ? below : above) > deviation)) continue;  // fewer than nine equal weights say nothing
+    const double estimate = uses_below ? below : all - above;
     const float top = highest - static_cast<float>(bucket) * width;
-    if (scale * (sum + deviation) <= wanted) range.floor = top;
-    if (scale * (sum - deviation) > wanted) {
+    if (estimate + deviation <= below_wanted) range.floor = top;
+    if (estimate - deviation > below_wanted) {
       range.ceiling = top;
       break;
     }
@@ -445,7 +457,7 @@ uint64_t Candidates::select(std::span<uint64_t> keys, const float* weights, uint
 uint64_t Candidates::find_border(const float* weights, uint64_t total, uint64_t target) {
   constexpr size_t kMany = 8192;
   if (count_ >= 2 * kBorderSample) {
-    LogitRange range = estimate_border(weights, total - target);
+    LogitRange range = estimate_border(weights, total, target);
     if (range.floor > kLowest) {
       Split found = split(range, weights);
       if (found.sum >= target) {  // the estimate was too low

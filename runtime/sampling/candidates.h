@@ -157,7 +157,7 @@ class Candidates {
   const float* block_maxima();
   Split split(LogitRange range, const float* weights);
   std::span<uint64_t> keys_of_indices(size_t count);
-  LogitRange estimate_border(const float* weights, uint64_t after);
+  LogitRange estimate_border(const float* weights, uint64_t total, uint64_t target);
   uint64_t select(std::span<uint64_t> keys, const float* weights, uint64_t target);
   uint64_t find_border(const float* weights, uint64_t total, uint64_t target);
   uint64_t find_among_equals(float logit, const float* weights, uint64_t target);

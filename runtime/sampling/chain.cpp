@@ -1,13 +1,18 @@
+// The table of stages, and the chain that runs those that are on.
+//
+// Adding a stage takes one row here and one function in stages/. Its parameters, its name, its place in each
+// order and when it is on are described in the tables of capi.
 #include "runtime/sampling/chain.h"
 
 #include <algorithm>
 
+#include "runtime/base/random.h"
+#include "runtime/sampling/features.h"
 #include "runtime/sampling/past_tokens.h"
 #include "runtime/sampling/repetition_severity.h"
 #include "runtime/sampling/stages/bans.h"
-#include "runtime/sampling/stages/bias.h"
-#include "runtime/sampling/stages/more_samplers.h"
 #include "runtime/sampling/stages/penalties.h"
+#include "runtime/sampling/stages/selection.h"
 #include "runtime/sampling/stages/temperature.h"
 #include "runtime/sampling/stages/truncation.h"
 #include "runtime/sampling/watermark/watermark.h"
@@ -18,26 +23,12 @@ namespace {
 
 using enum StageKind;
 
-// Changes logits, and drops nothing.
-bool reweighs(StageKind stage) { return stage < kTemperature || stage == kWatermark; }
+void ban_early_end(Candidates& candidates, const StageInput& input) {
+  if (input.input.generated_count < input.params.min_new_tokens) ban(candidates, input.shape.end_token);
+}
 
-// May make another token the most likely one.
-bool reorders(StageKind stage) { return reweighs(stage) || stage == kSmoothing || stage == kTypical || stage == kXtc; }
-
-bool bans(StageKind stage) { return (stage >= kLogitsCallback && stage < kForced) || stage == kNoRepeatNgram; }
-
-bool belongs_to(Chain::Part part, StageKind stage) {
-  switch (part) {
-    case Chain::Part::kAll:
-      return true;
-    case Chain::Part::kReweigh:
-      return reweighs(stage);
-    case Chain::Part::kWithoutBans:
-      return !bans(stage);
-    case Chain::Part::kReweighWithoutBans:
-      return reweighs(stage) && !bans(stage);
-  }
-  return true;
+void add_watermark(Candidates& candidates, const StageInput& input) {
+  add_green_bias(candidates, input.params.watermark, input.input.history);
 }
 
 void suppress(Candidates& candidates, const StageInput& input) {
@@ -66,7 +57,8 @@ void penalize_repetition(Candidates& candidates, const StageInput& input) {
   if (penalty != 1) repetition_penalty(candidates, penalty_window(input), penalty);
 }
 
-void set_temperature(Candidates& candidates, const SamplerParams& p) {
+void set_temperature(Candidates& candidates, const StageInput& input) {
+  const SamplerParams& p = input.params;
   float t = p.temperature;
   if (p.temperature_range > 0) {
     t = dynamic_temperature(candidates, t, p.temperature_range, p.temperature_exponent);
@@ -74,69 +66,101 @@ void set_temperature(Candidates& candidates, const SamplerParams& p) {
   temperature(candidates, t);
 }
 
-void run_stage(StageKind stage, Candidates& candidates, const StageInput& input) {
+void run_dry(Candidates& candidates, const StageInput& input) {
   const SamplerParams& p = input.params;
-  switch (stage) {
-    case kLogitsCallback:
-      candidates.rewrite(p.logits_callback, p.logits_user_data);
-      break;
-    case kBias:
-      add_bias(candidates, p.logit_bias);
-      break;
-    case kSequenceBias:
-      add_sequence_bias(candidates, p.sequence_bias, input.input.history);
-      break;
-    case kAllowed:
-      allow_only(candidates, p.allowed_tokens);
-      break;
-    case kSuppress:
-      suppress(candidates, input);
-      break;
-    case kBadWords:
-      ban_bad_words(candidates, p.bad_words, input.input.history, input.shape.end_token);
-      break;
-    case kMinTokens:
-      if (input.input.generated_count < p.min_new_tokens) ban(candidates, input.shape.end_token);
-      break;
-    case kForced:
-      force(candidates, input.input, p.forced_prefix, p.forced_last_token);
-      break;
-    case kEndDecay:
-      decay_to_end(candidates, input);
-      break;
-    case kRepetition:
-      penalize_repetition(candidates, input);
-      break;
-    case kFrequency:
-      frequency_penalty(candidates, penalty_window(input), p.frequency_penalty);
-      break;
-    case kPresence:
-      presence_penalty(candidates, penalty_window(input), p.presence_penalty);
-      break;
-    case kNoRepeatNgram:
-      ban_repeated_ngrams(candidates, input.past, p.no_repeat_ngram);
-      break;
-    case kWatermark:
-      add_green_bias(candidates, p.watermark, input.input.history);
-      break;
-    case kTemperature:
-      set_temperature(candidates, p);
-      break;
-    case kSmoothing:
-      smooth(candidates, p.smoothing_factor, p.smoothing_curve);
-      break;
-    case kTopK:
-      top_k(candidates, p.top_k, p.min_keep);
-      break;
-    case kTopP:
-      top_p(candidates, decayed_top_p(p.top_p, p.top_p_decay, p.top_p_min, input.state.top_p_step), p.min_keep);
-      break;
-    case kMinP:
-      min_p(candidates, p.min_p, p.min_keep);
-      break;
-    default:
-      run_more(stage, candidates, input);
-  }
+  dry(candidates, input.past, input.breakers, {p.dry_multiplier, p.dry_base, p.dry_allowed_length, p.dry_window});
+}
+
+void run_xtc(Candidates& candidates, const StageInput& input) {
+  const double random = static_cast<double>(draw_bits(input, DrawLane::kXtc) >> 11) * 0x1p-53;
+  if (random >= static_cast<double>(input.params.xtc_probability)) return;
+  xtc(candidates, input.params.xtc_threshold, input.params.min_keep);
+}
+
+// What a stage may do besides dropping unlikely tokens.
+enum Effect : uint8_t {
+  kTruncates = 0,
+  kReorders = 1,               // may make another token the most likely one
+  kReweighs = 2 | kReorders,   // changes logits because of the text, and drops nothing
+  kBansTokens = 4 | kReweighs  // may ban every token
+};
+
+using StageFunction = void (*)(Candidates&, const StageInput&);
+
+// A stage that SOTTO_FEATURE_SAMPLERS=basic leaves out.
+constexpr StageFunction optional_stage(StageFunction function) { return kHasAllSamplers ? function : nullptr; }
+
+struct Stage {
+  StageKind kind;
+  uint8_t effect;
+  StageFunction run;  // null: not built
+};
+
+using C = Candidates;
+using In = StageInput;
+
+// In the order of StageKind.
+constexpr Stage kStages[] = {
+    {kLogitsCallback, kBansTokens,
+     [](C& c, const In& in) { c.rewrite(in.params.logits_callback, in.params.logits_user_data); }},
+    {kBias, kBansTokens, [](C& c, const In& in) { add_bias(c, in.params.logit_bias); }},
+    {kSequenceBias, kBansTokens,
+     [](C& c, const In& in) { add_sequence_bias(c, in.params.sequence_bias, in.input.history); }},
+    {kAllowed, kBansTokens, [](C& c, const In& in) { allow_only(c, in.params.allowed_tokens); }},
+    {kSuppress, kBansTokens, suppress},
+    {kBadWords, kBansTokens,
+     [](C& c, const In& in) { ban_bad_words(c, in.params.bad_words, in.input.history, in.shape.end_token); }},
+    {kMinTokens, kBansTokens, ban_early_end},
+    {kForced, kReweighs,
+     [](C& c, const In& in) { force(c, in.input, in.params.forced_prefix, in.params.forced_last_token); }},
+    {kEndDecay, kReweighs, decay_to_end},
+    {kRepetition, kReweighs, penalize_repetition},
+    {kFrequency, kReweighs,
+     [](C& c, const In& in) { frequency_penalty(c, penalty_window(in), in.params.frequency_penalty); }},
+    {kPresence, kReweighs,
+     [](C& c, const In& in) { presence_penalty(c, penalty_window(in), in.params.presence_penalty); }},
+    {kNoRepeatNgram, kBansTokens,
+     [](C& c, const In& in) { ban_repeated_ngrams(c, in.past, in.params.no_repeat_ngram); }},
+    {kDry, kReweighs, optional_stage(run_dry)},
+    {kTemperature, kTruncates, set_temperature},
+    {kSmoothing, kReorders,
+     [](C& c, const In& in) { smooth(c, in.params.smoothing_factor, in.params.smoothing_curve); }},
+    {kTopK, kTruncates, [](C& c, const In& in) { top_k(c, in.params.top_k, in.params.min_keep); }},
+    {kTopP, kTruncates,
+     [](C& c, const In& in) {
+       top_p(c, decayed_top_p(in.params.top_p, in.params.top_p_decay, in.params.top_p_min, in.state.top_p_step),
+             in.params.min_keep);
+     }},
+    {kMinP, kTruncates, [](C& c, const In& in) { min_p(c, in.params.min_p, in.params.min_keep); }},
+    {kTopA, kTruncates, optional_stage([](C& c, const In& in) { top_a(c, in.params.top_a, in.params.min_keep); })},
+    {kTailFree, kTruncates,
+     optional_stage([](C& c, const In& in) { tail_free(c, in.params.tail_free, in.params.min_keep); })},
+    {kTypical, kReorders,
+     optional_stage([](C& c, const In& in) { typical(c, in.params.typical_p, in.params.min_keep); })},
+    {kEpsilon, kTruncates,
+     optional_stage([](C& c, const In& in) { epsilon_cutoff(c, in.params.epsilon, in.params.min_keep); })},
+    {kEta, kTruncates, optional_stage([](C& c, const In& in) { eta_cutoff(c, in.params.eta, in.params.min_keep); })},
+    {kTopNSigma, kTruncates,
+     optional_stage([](C& c, const In& in) { top_n_sigma(c, in.params.top_n_sigma, in.params.min_keep); })},
+    {kTopH, kTruncates, optional_stage([](C& c, const In& in) { top_h(c, in.params.top_h, in.params.min_keep); })},
+    {kXtc, kReorders, optional_stage(run_xtc)},
+    {kWatermark, kReweighs, kHasWatermark ? add_watermark : nullptr},
+};
+
+static_assert(std::size(kStages) == kStageKindCount);
+
+constexpr const Stage& stage_of(StageKind kind) { return kStages[static_cast<size_t>(kind) - 1]; }
+
+bool has(StageKind kind, Effect effect) { return (stage_of(kind).effect & effect) == effect; }
+
+bool belongs_to(Chain::Part part, StageKind kind) {
+  const bool without_bans = part == Chain::Part::kWithoutBans || part == Chain::Part::kReweighWithoutBans;
+  const bool only_reweighs = part == Chain::Part::kReweigh || part == Chain::Part::kReweighWithoutBans;
+  return !(without_bans && has(kind, kBansTokens)) && (!only_reweighs || has(kind, kReweighs));
+}
+
+Status fail_unbuilt(const char* name, Error* error) {
+  return fail(error, Status::kUnsupported, name, " is set: this library is built with SOTTO_FEATURE_SAMPLERS=basic");
 }
 
 }  // namespace
@@ -144,6 +168,15 @@ void run_stage(StageKind stage, Candidates& candidates, const StageInput& input)
 std::span<const StageKind> stage_order(const SamplerParams& params) {
   if (!params.stages.empty()) return params.stages;
   return kStageOrders[static_cast<size_t>(params.order)];
+}
+
+Status check_built(const SamplerParams& params, Error* error) {
+  if (!kHasWatermark && params.watermark.scheme != WatermarkScheme::kNone) return fail_without_watermark(error);
+  for (const Stage& stage : kStages) {
+    if (stage.run == nullptr && is_on(stage.kind, params)) return fail_unbuilt(stage_setting(stage.kind), error);
+  }
+  const bool is_basic = params.selection == Selection::kMultinomial || is_greedy(params);
+  return kHasAllSamplers || is_basic ? Status::kOk : fail_unbuilt("selection", error);
 }
 
 Status check_stages(const SamplerParams& params, Error* error) {
@@ -176,21 +209,21 @@ Chain Chain::make(const SamplerParams& params) {
     chain.stages_[chain.count_++] = stage;
   }
   if (!is_greedy(params)) return chain;
-  // What comes after leaves the most likely token.
-  while (chain.count_ > 0 && !reorders(chain.stages_[chain.count_ - 1])) --chain.count_;
+  // The stages after the last that reorders leave the most likely token as it is.
+  while (chain.count_ > 0 && !has(chain.stages_[chain.count_ - 1], kReorders)) --chain.count_;
   return chain;
 }
 
 bool Chain::can_ban() const {
   const auto all = stages();
-  return std::any_of(all.begin(), all.end(), bans);
+  return std::any_of(all.begin(), all.end(), [](StageKind kind) { return has(kind, kBansTokens); });
 }
 
 void Chain::run(Candidates& candidates, const StageInput& input, Part part, bool draws) const {
-  for (const StageKind& stage : stages()) {
-    if (!belongs_to(part, stage)) continue;
-    if (draws && &stage == &stages().back()) candidates.draw_after_truncation();
-    run_stage(stage, candidates, input);
+  for (const StageKind& kind : stages()) {
+    if (!belongs_to(part, kind)) continue;
+    if (draws && &kind == &stages().back()) candidates.draw_after_truncation();
+    stage_of(kind).run(candidates, input);
   }
 }
 

@@ -1,4 +1,4 @@
-// The order in which stages work on the candidates.
+// The chain: the stages that the parameters turn on, in their order.
 #pragma once
 
 #include <array>
@@ -16,15 +16,15 @@ namespace sotto {
 class BreakerSet;
 class PastTokens;
 
-// Bytes of a token, of whoever has a tokenizer.
+// Looks up the bytes of a token.
 struct TokenBytes {
   const void* self = nullptr;
-  std::span<const char> (*of)(const void* self, int32_t token) = nullptr;  // null: none
+  std::span<const char> (*of)(const void* self, int32_t token) = nullptr;  // null: there is no tokenizer
 };
 
 inline constexpr size_t kDefaultHistoryCapacity = 2048;
 
-// What a sampler is made for.
+// The fixed properties of a sampler.
 struct SamplerShape {
   size_t vocabulary_size = 0;
   int32_t end_token = kNoTokenId;
@@ -33,7 +33,7 @@ struct SamplerShape {
   size_t history_capacity = kDefaultHistoryCapacity;  // newest tokens that stages look at
 };
 
-// What a stage knows beside the candidates.
+// The input of a stage besides the candidates.
 struct StageInput {
   const SamplerParams& params;
   const SamplerShape& shape;
@@ -51,22 +51,21 @@ inline bool is_cold(const SamplerParams& params) {
 // Cold, or Selection::kGreedy: the most likely token is selected.
 inline bool is_greedy(const SamplerParams& params) { return is_cold(params) || params.selection == Selection::kGreedy; }
 
-// The stages of some parameters that would change anything, in order.
 class Chain {
  public:
   enum class Part : uint8_t {
     kAll,
-    kReweigh,             // changes logits by what the text is
-    kWithoutBans,         // all but what can ban a token
-    kReweighWithoutBans,  // of both
+    kReweigh,             // the stages that change logits because of the text
+    kWithoutBans,         // all but the stages that ban tokens
+    kReweighWithoutBans,  // the intersection of both
   };
 
-  // `params` are checked: see check_stages.
+  // `params` have passed check_stages().
   static Chain make(const SamplerParams& params);
 
   std::span<const StageKind> stages() const { return {stages_.data(), count_}; }
   bool can_ban() const;
-  // `draws`: Candidates::draw is all that follows.
+  // `draws` promises that only Candidates::draw() follows.
   void run(Candidates& candidates, const StageInput& input, Part part, bool draws) const;
 
  private:
@@ -74,11 +73,14 @@ class Chain {
   size_t count_ = 0;
 };
 
-// The whole order of `params`: a preset, or their own.
+// The order of all stages: a preset, or the one in `params`.
 std::span<const StageKind> stage_order(const SamplerParams& params);
 
-// `params.stages`: no stage twice, none that does not exist, and none left out that the
-// parameters turn on.
+// Checks that `params.stages` holds no stage twice, none that does not exist, and all that the parameters
+// turn on.
 Status check_stages(const SamplerParams& params, Error* error);
+
+// kUnsupported where the parameters need a stage or a selection that this build leaves out.
+Status check_built(const SamplerParams& params, Error* error);
 
 }  // namespace sotto

@@ -11,7 +11,7 @@ namespace sotto {
 
 namespace {
 
-// Copies every list to its place in `memory`, or over null adds them up.
+// Copies every list into `memory`; with null, only adds up their sizes.
 class Copier {
  public:
   explicit Copier(uint8_t* memory) : memory_(memory) {}
@@ -27,7 +27,7 @@ class Copier {
     std::memcpy(place, elements, count * sizeof(T));
     return place;
   }
-  // A list of lists: `copy_inner` is handed each outer element.
+  // Copies a list of lists; copy_inner() copies the list inside each element.
   template <typename T, typename CopyInner>
   void copy_nested(std::span<const T>* list, CopyInner copy_inner) {
     T* outer = take<T>(list->size());
@@ -61,7 +61,7 @@ class Copier {
   bool overflowed_ = false;
 };
 
-// Of a list that lies in the sampler's memory.
+// Requires a list in the sampler's memory.
 void sort_unique(std::span<const int32_t>* list) {
   auto* first = const_cast<int32_t*>(list->data());
   sort_numbers(first, first + list->size());
@@ -100,7 +100,7 @@ void ListMemory::place(size_t list_bytes, Arena& arena) {
 Status ListMemory::copy(SamplerParams* params, Error* error) {
   const size_t needed = list_size(*params);
   if (needed > size_) {
-    return fail(error, Status::kInvalidArgument, "list_bytes is ", size_, ", the sampler's lists need ", needed);
+    return fail(error, Status::kInvalidArgument, "list_bytes is ", size_, ", the lists of the sampler need ", needed);
   }
   copy_lists(params, needed > 0 ? halves_[1 - current_] : nullptr);
   return Status::kOk;

@@ -1,4 +1,4 @@
-// The sampler's copy of the lists that its parameters point at, in memory of its caller.
+// The sampler's copies of the lists that its parameters point to, in memory of the caller.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@
 
 namespace sotto {
 
-// Bytes that the lists of `params` take, each rounded up to 8; SIZE_MAX if it is beyond that.
+// The bytes that the lists of `params` take, each rounded up to 8; SIZE_MAX on overflow.
 size_t list_size(const SamplerParams& params);
 
 class ListMemory {
  public:
-  // Over a measuring arena it only adds up.
+  // A measuring arena only adds up.
   void place(size_t list_bytes, Arena& arena);
 
-  // Points the lists of `params` at copies. The lists taken last stay whole until the next
-  // call, so that they may be part of the new ones, or be kept if those are refused.
+  // Makes the lists of `params` point to copies. The lists of the previous call stay intact, so that they
+  // may be part of the new ones, or stay in use if those are rejected.
   Status copy(SamplerParams* params, Error* error);
-  // The next copy() may overwrite all lists but those copied last.
+  // Commits: the next copy() may overwrite all lists but those copied last.
   void keep_copied() { current_ = 1 - current_; }
 
  private:

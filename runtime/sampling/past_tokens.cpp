@@ -16,6 +16,25 @@ float slope_weight(size_t age, size_t window, float slope) {
 
 }  // namespace
 
+void TokenTable::place(size_t capacity, Arena& arena) {
+  entries_ = arena.take<PastToken>(capacity);
+  slots_ = arena.take<uint32_t>(slot_count(capacity));
+}
+
+void TokenTable::clear(size_t count) {
+  count_ = 0;
+  index_.use(slots_, slot_count(count));
+}
+
+PastToken& TokenTable::at(int32_t token) {
+  const auto hash =
+      static_cast<uint32_t>(static_cast<uint32_t>(token) * uint64_t{0x9E3779B1} >> 7);  // Fibonacci hashing
+  const uint32_t known = index_.find(hash, [&](uint32_t number) { return entries_[number].token == token; });
+  if (known != HashIndex::kAbsent) return entries_[known];
+  index_.insert(hash, static_cast<uint32_t>(count_));
+  return entries_[count_++] = {token, 0, 0, 0};
+}
+
 void PastTokens::place(size_t capacity, Arena& arena) {
   capacity_ = capacity;
   reversed_ = arena.take<int32_t>(capacity);

@@ -1,48 +1,78 @@
-// What the repetition stages of one token share about the history: the tokens newest first,
-// where its end has stood before, and the weights of the penalty window. Each is computed
-// once a token, when a stage asks for it.
+// Facts about the history that the repetition stages share: the tokens newest first, the earlier
+// occurrences of its end, and the weights of the penalty window. Each is computed at most once per token,
+// on demand.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "runtime/base/arena.h"
+#include "runtime/base/hash_index.h"
 #include "runtime/generated/params.h"
 #include "runtime/sampling/sample_input.h"
-#include "runtime/sampling/token_table.h"
 
 namespace sotto {
 
+// A distinct token of a window.
+struct PastToken {
+  int32_t token;
+  uint32_t longest;  // the repetition that it would continue, tokens
+  float newest;      // weight of its newest occurrence
+  float sum;         // of the weights of all its occurrences
+};
+
+// The distinct tokens of a window, in the order of their first occurrence.
+class TokenTable {
+ public:
+  // For up to `capacity` distinct tokens; a measuring arena only adds up.
+  void place(size_t capacity, Arena& arena);
+  // Empties the table, in time proportional to `count`, the most tokens that it will hold.
+  void clear(size_t count);
+  // The entry of a token; that of a new one is zero.
+  PastToken& at(int32_t token);
+  std::span<const PastToken> entries() const { return {entries_, count_}; }
+
+ private:
+  static uint32_t slot_count(size_t count) { return static_cast<uint32_t>(std::bit_ceil(2 * count)); }
+
+  PastToken* entries_ = nullptr;
+  uint32_t* slots_ = nullptr;
+  size_t count_ = 0;
+  HashIndex index_;
+};
+
 class PastTokens {
  public:
-  // Sees the newest `capacity` tokens of a history. Over a measuring arena it only adds up.
+  // Considers the newest `capacity` tokens of a history. A measuring arena only adds up.
   void place(size_t capacity, Arena& arena);
 
-  // Begins a token. The history must stay as it is until the next one.
+  // Starts a token. The history must stay unchanged until the next one.
   void begin(const SampleInput& input, bool penalize_prompt);
 
-  // The newest tokens that a window of that many reaches: neither beyond what is seen nor,
-  // unless the prompt counts, into the prompt.
+  // How many of the newest tokens a window contains: it reaches neither beyond the capacity nor, unless the
+  // prompt counts, into the prompt.
   size_t reach(size_t window) const;
-  // Tokens seen that were generated, all of them at the end.
+  // How many of the tokens were generated; these are the newest.
   size_t generated_count() const { return generated_count_; }
   const TokenHistory& history() const { return history_; }
 
   // Newest first.
   std::span<const int32_t> reversed();
 
-  // (k), k > 0: how many tokens before the newest k equal, one by one, as many newest ones:
-  // the Z-array of reversed() (Gusfield 1997), in linear time. (0) is meaningless.
+  // The Z-array of reversed() (Gusfield 1997), in linear time: element k > 0 is the length of the longest
+  // common prefix of reversed() and reversed() without its first k tokens, that is how many tokens before
+  // the newest k equal the newest ones. Element 0 is meaningless.
   std::span<const uint32_t> repeats();
 
-  // The distinct tokens of the penalty window. With slope s > 0 a token of age a in a window
-  // of w weighs (s x / (1 + |x| (s - 1)) + 1) / 2 with x = 1 - 2 a / (w - 1), KoboldAI's
-  // repetition penalty slope (warpers.py, AdvancedRepetitionPenalty): 1 the newest, 0 the
-  // oldest. Without: 1.
+  // The distinct tokens of the penalty window with their weights. With slope s > 0, a token of age a in a
+  // window of w has weight (s x / (1 + |x| (s - 1)) + 1) / 2 with x = 1 - 2 a / (w - 1): 1 for the newest, 0
+  // for the oldest (KoboldAI's repetition penalty slope, AdvancedRepetitionPenalty in warpers.py). With
+  // slope 0 all weights are 1.
   std::span<const PastToken> weigh(uint32_t window, float slope);
 
-  // For other uses than weigh(), which it makes forget.
+  // The table, for a use other than weigh(), which has to fill it again.
   TokenTable& table() {
     weighed_ = false;
     return table_;

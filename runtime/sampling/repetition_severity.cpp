@@ -17,8 +17,8 @@ size_t distinct_count(std::span<uint64_t> values) {
   return count;
 }
 
-// Of newest-first tokens: the largest value of their prefix function (Knuth, Morris and
-// Pratt 1977), the length of the longest prefix that stands elsewhere, too.
+// Returns the largest value of the prefix function (Knuth, Morris and Pratt 1977) of tokens that are newest
+// first: the length of the longest suffix of the text that also occurs earlier.
 size_t longest_repeat(std::span<const int32_t> tokens) {
   uint16_t border[kMaxGuardWindow];
   border[0] = 0;

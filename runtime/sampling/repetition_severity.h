@@ -1,4 +1,4 @@
-// How much a text repeats itself, as one number.
+// Measures how much a text repeats itself.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@ namespace sotto {
 
 inline constexpr size_t kMaxGuardWindow = 256;
 
-// 0: not at all, 1: entirely, of the newest `window` tokens, n of them, at most
-// kMaxGuardWindow: the mean of
-//   max(0, 1 - 2 d / n), d distinct tokens: half of the tokens of a text come twice anyway;
-//   1 - b / (n - 1), b distinct pairs of neighbours;
-//   min(1, 2 s / n), s the longest end of the text that also stands earlier in it.
-// 0 where n is less than 8. Needs no memory but the stack.
+// Returns 0 (no repetition) to 1 (nothing else) for the newest n <= kMaxGuardWindow tokens of a window: the
+// mean of
+//   max(0, 1 - 2 d / n) with d distinct tokens, as half of the tokens of any text occur twice;
+//   1 - b / (n - 1) with b distinct bigrams;
+//   min(1, 2 s / n) with s the length of the longest suffix that also occurs earlier.
+// Returns 0 for n < 8. Uses only the stack.
 float repetition_severity(const TokenHistory& history, size_t window);
 
 }  // namespace sotto

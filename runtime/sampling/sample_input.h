@@ -1,4 +1,4 @@
-// What the stages of a chain know beside the logits.
+// The input of one sampling step besides the logits, and the state that selections keep between steps.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,15 @@
 namespace sotto {
 
 struct SampleInput {
-  TokenHistory history;          // of the sequence, prompt included, at most the context
-  uint64_t draw = 0;             // tokens of the sequence so far: the place in the stream of
-                                 // random numbers, so that a rewound session draws the same again
-  uint32_t sequence = 0;         // of a search: 0 is the session's own stream
-  uint64_t generated_count = 0;  // tokens at the end of the history that were generated
-  uint64_t token_limit = 0;      // generated tokens after which the text ends; 0: not known
+  TokenHistory history;          // the sequence so far, prompt included, at most the context
+  uint64_t draw = 0;             // number of tokens in the sequence: the position in the stream of random
+                                 // numbers, so that a session that was rolled back draws the same again
+  uint32_t sequence = 0;         // number of a search's sequence; 0 is the session's own
+  uint64_t generated_count = 0;  // generated tokens, at the end of the history
+  uint64_t token_limit = 0;      // generated tokens after which the text ends; 0: unknown
 };
 
-// What selection learns from token to token. A session keeps one a token, so that a rewind
-// finds it again.
+// The state of selections. A session keeps one per token, so that it can be rolled back.
 struct SamplerState {
   float mirostat_mu = 0;      // bits
   float adaptive_sum = 0;     // of past probabilities, decayed

@@ -4,8 +4,7 @@
 #include <limits>
 
 #include "runtime/sampling/chain.h"
-#include "runtime/sampling/stages/adaptive.h"
-#include "runtime/sampling/stages/more_samplers.h"
+#include "runtime/sampling/features.h"
 #include "runtime/sampling/stages/selection.h"
 #include "runtime/sampling/stages/temperature.h"
 #include "runtime/sampling/validate.h"
@@ -45,7 +44,9 @@ Status Sampler::set_params(const SamplerParams& params, Error* error) {
   SOTTO_TRY(lists_.copy(&copied, error));
   lists_.keep_copied();
   params_ = copied;
-  if (has_dry) set_breakers(params_, shape_.bytes, &breakers_);
+  if (kHasAllSamplers && has_dry) {
+    breakers_.set(params_.dry_breakers, params_.dry_breaker_tokens, shape_.bytes);
+  }
   chain_ = Chain::make(params_);
   return Status::kOk;
 }

@@ -1,4 +1,4 @@
-// Logits and a mask -> one token: the sampling chain of a session.
+// The sampler of a session: takes logits and a mask, runs the chain of stages, and selects one token.
 #pragma once
 
 #include <cstddef>
@@ -14,49 +14,48 @@
 #include "runtime/sampling/list_memory.h"
 #include "runtime/sampling/past_tokens.h"
 #include "runtime/sampling/sample_input.h"
-#include "runtime/sampling/stages/dry.h"
+#include "runtime/sampling/stages/penalties.h"
 
 namespace sotto {
 
 struct SampledToken {
   int32_t token;
-  float log_probability;          // ln p under the raw logits; NaN unless asked for
-  float sampled_log_probability;  // ln p under what it was picked from: all stages, and the
-                                  // selection's own; for the most likely token, the stages that
-                                  // reweigh; NaN unless asked for
+  // Both are NaN unless SamplerParams::log_probabilities is set.
+  float log_probability;          // ln p under the raw logits
+  float sampled_log_probability;  // ln p under the distribution it was selected from; greedy selection
+                                  // uses the one after the stages that reweigh
 };
 
-// Whatever the stages are, a token is one that the mask allows, which is at least one. If
-// every allowed token is banned, the stages that ban are left out for that token. NaN
-// logits are -infinity; if all are, the lowest allowed id is picked. Logits of +infinity
-// share the whole probability.
+// The sampled token is always allowed by the mask, which must allow at least one. If the stages ban every
+// allowed token, the stages that ban are skipped for that token. NaN logits count as -infinity; if all
+// logits are, the lowest allowed id is selected. Logits of +infinity share the whole probability.
 class Sampler {
  public:
-  // Bytes of working memory, a multiple of 64. `list_bytes`: for a copy of the parameters'
-  // lists, of list_size() bytes.
+  // Returns the bytes of working memory, a multiple of 64. `list_bytes` is the capacity for copies of the
+  // parameters' lists (list_size).
   static size_t memory_size(size_t vocabulary_size, size_t list_bytes,
                             size_t history_capacity = kDefaultHistoryCapacity);
 
-  // `memory`: memory_size bytes, 64-byte aligned. The defaults are set.
+  // `memory` has memory_size() bytes and is aligned to 64. Sets the default parameters.
   void init(const Kernels& kernels, const SamplerShape& shape, void* memory);
 
-  // Checks and takes the parameters, lists included; on failure the old ones stay.
+  // Validates and copies the parameters, lists included; on failure the old ones stay.
   Status set_params(const SamplerParams& params, Error* error);
   const SamplerParams& params() const { return params_; }  // lists: the sampler's copies
 
   SamplerState initial_state() const;
 
-  // Picks a token. `logits` (vocabulary) is not changed.
+  // Selects a token. `logits` (vocabulary) is not changed.
   SampledToken sample(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
                       SamplerState* state);
 
-  // The candidates after the stages that change logits by what the text is: bans, biases,
-  // forcing, penalties, the watermark's bias; not temperature, smoothing and truncation.
+  // Returns the candidates after the stages that change logits because of the text: bans, biases, forcing,
+  // penalties and the watermark's bias, but not temperature, smoothing and truncation.
   Candidates& reweigh(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
-  // The candidates after all stages, before the selection; of a greedy one the most likely alone.
+  // Returns the candidates after all stages, before the selection; the most likely alone if that is greedy.
   Candidates& process(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
                       const SamplerState& state);
-  // `state` after tokens that process() was asked about, and something else selected.
+  // Returns `state` after tokens that the caller selected from the results of process().
   SamplerState state_after(SamplerState state, std::span<const int32_t> tokens) const;
 
  private:

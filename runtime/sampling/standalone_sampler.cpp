@@ -8,7 +8,7 @@
 namespace sotto {
 namespace {
 
-// Set aside for the object itself, on every platform: memory sizes are part of the API.
+// Reserved for the object itself, equal on every platform, as memory sizes are part of the API.
 constexpr size_t kObjectBytes = 4096;
 static_assert(sizeof(StandaloneSampler) <= kObjectBytes);
 

@@ -1,4 +1,4 @@
-// A sampler in memory of its own, for the logits of any runtime.
+// A sampler without a session, for the logits of any runtime.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@ namespace sotto {
 class StandaloneSampler {
  public:
   static Status memory_size(size_t vocabulary_size, uint32_t list_bytes, size_t* size, Error* error);
-  // `kernels`, and what `shape` points to, must outlive it.
+  // `kernels` and the objects that `shape` points to must outlive the sampler.
   static Status init(const Kernels& kernels, const SamplerShape& shape, void* memory, size_t memory_size,
                      StandaloneSampler** sampler, Error* error);
 
   size_t vocabulary_size() const { return vocabulary_size_; }
   Status set_params(const SamplerParams& params, Error* error);
-  // `logits` (vocabulary); the input's tokens are in the vocabulary.
+  // `logits` has vocabulary_size() elements; the input's tokens are in the vocabulary.
   int32_t pick(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
-  // Until the next call.
+  // The result is valid until the next call.
   Candidates& apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
 
  private:
@@ -30,8 +30,8 @@ class StandaloneSampler {
   SamplerState state_;
 };
 
-// The probability of each of the candidates; where all logits are -infinity the first, which
-// would be picked, has all of it.
+// Writes the probability of each candidate. If all logits are -infinity, the first, which would be
+// selected, has probability 1.
 void write_probabilities(Candidates& candidates, float* probabilities);
 
 }  // namespace sotto

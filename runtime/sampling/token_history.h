@@ -1,5 +1,5 @@
-// The newest tokens of a stream, oldest first, in at most three pieces: two of a ring and one
-// of a sequence that a search has branched off.
+// A view of the newest tokens of a stream, oldest first, in at most three pieces: two of a ring buffer and
+// one of a sequence that a search has branched off.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class TokenHistory {
 
   size_t size() const { return pieces_[0].size() + pieces_[1].size() + pieces_[2].size(); }
 
-  // The token `back` places before the newest one; back < size().
+  // The token `back` positions before the newest; back < size().
   int32_t from_end(size_t back) const {
     assert(back < size());
     size_t piece = 2;
@@ -37,7 +37,7 @@ class TokenHistory {
     return newest;
   }
 
-  // (piece): oldest first; pieces may be empty.
+  // The pieces, oldest first; some may be empty.
   std::span<const std::span<const int32_t>, 3> pieces() const { return pieces_; }
 
  private:

@@ -3,8 +3,6 @@
 #include <limits>
 
 #include "runtime/base/range_check.h"
-#include "runtime/sampling/stages/more_samplers.h"
-#include "runtime/sampling/watermark/watermark.h"
 
 namespace sotto {
 namespace {
@@ -106,8 +104,7 @@ Status check_sampler(const SamplerParams& params, const SamplerShape& shape, Err
   SOTTO_TRY(check_lists(params, shape, error));
   SOTTO_TRY(check_ranges(params.watermark, error));
   SOTTO_TRY(check_watermark_selection(params, error));
-  SOTTO_TRY(check_watermark_built(params.watermark, error));
-  return check_samplers_built(params, error);
+  return check_built(params, error);
 }
 
 }  // namespace sotto

@@ -1,4 +1,4 @@
-// Stages that rule tokens out, or all but one.
+// Stages that ban tokens, force one, or add to the logits of tokens named by the caller.
 #pragma once
 
 #include <cstdint>
@@ -8,31 +8,45 @@
 #include "runtime/sampling/candidates.h"
 #include "runtime/sampling/past_tokens.h"
 #include "runtime/sampling/sample_input.h"
+#include "runtime/sampling/token_history.h"
 
 namespace sotto {
 
-// Only `tokens` (ascending, none twice) stay; if none of them is left, the stage does nothing.
+// Keeps only `tokens` (ascending, distinct); does nothing if none of them is left.
 void allow_only(Candidates& candidates, std::span<const int32_t> tokens);
 
 // l = -infinity.
 void ban(Candidates& candidates, int32_t token);
 void ban(Candidates& candidates, std::span<const int32_t> tokens);
 
-// The last token of each list is banned where the ones before it have just come; a list of
-// one token always. End of text alone is no word: that would ban the end (as in transformers'
-// NoBadWordsLogitsProcessor).
+// Bans the last token of each list if the newest tokens are the ones before it; a list of one token is
+// always banned, unless it is the end of text (as transformers' NoBadWordsLogitsProcessor).
 void ban_bad_words(Candidates& candidates, std::span<const TokenList> words, const TokenHistory& history,
                    int32_t end_token);
 
-// A token is banned where it would complete n tokens that have come before (Paulus et al.
-// 2018): with n = 1, each token that has come.
+// Bans each token that would complete an n-gram of the history (Paulus et al. 2018); with n = 1, each token
+// of the history.
 void ban_repeated_ngrams(Candidates& candidates, PastTokens& past, uint32_t n);
 
-// Only the token stays that is forced at this place of the answer, with l = 0, unless it is
-// not among the candidates: the next of `prefix`, or at the token limit `last_token`.
+// Keeps only the token that is forced at this position of the answer, with l = 0, if it is a candidate: the
+// next one of `prefix`, or at the token limit `last_token`.
 void force(Candidates& candidates, const SampleInput& input, std::span<const int32_t> prefix, int32_t last_token);
 
-// Whether the newest tokens are `tokens`, all but the last.
+// Whether the newest tokens are all of `tokens` but the last.
 bool completes(const TokenHistory& history, std::span<const int32_t> tokens);
+
+// The stages below add to logits. A sum of infinities of both signs is NaN, which counts as -infinity.
+// l += bias, for each entry.
+void add_bias(Candidates& candidates, std::span<const TokenBias> biases);
+
+// l += bias for the last token of each sequence if the newest tokens are the ones before it.
+void add_sequence_bias(Candidates& candidates, std::span<const SequenceBias> biases, const TokenHistory& history);
+
+// l_end += |l_end| (factor^tokens - 1), limited to finite values: makes the end more likely, exponentially
+// in the tokens since the start of the decay (transformers' ExponentialDecayLengthPenalty).
+void raise_end(Candidates& candidates, int32_t end_token, float factor, uint64_t tokens);
+
+// Returns base^exponent by squaring, limited to the largest float.
+double bounded_power(double base, uint64_t exponent);
 
 }  // namespace sotto

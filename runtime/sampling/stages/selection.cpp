@@ -1,9 +1,14 @@
 #include "runtime/sampling/stages/selection.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "runtime/base/random.h"
 #include "runtime/base/scalar_math.h"
 #include "runtime/sampling/chain.h"
-#include "runtime/sampling/stages/more_samplers.h"
+#include "runtime/sampling/features.h"
+#include "runtime/sampling/stages/truncation.h"
 #include "runtime/sampling/watermark/gumbel_max.h"
 #include "runtime/sampling/watermark/watermark.h"
 
@@ -17,18 +22,47 @@ static size_t draw(Candidates& candidates, const StageInput& input) {
   return select_multinomial(candidates, draw_bits(input, DrawLane::kSelection));
 }
 
+static size_t run_mirostat(Candidates& candidates, const StageInput& input, SamplerState* state) {
+  const SamplerParams& p = input.params;
+  candidates.draw_after_truncation();
+  if (p.selection == Selection::kMirostat) {
+    cut_mirostat(candidates, p.mirostat_m, state->mirostat_mu);
+  } else {
+    cut_mirostat_v2(candidates, state->mirostat_mu);
+  }
+  const size_t picked = draw(candidates, input);
+  state->mirostat_mu = next_mu(candidates, picked, {p.mirostat_tau, p.mirostat_eta, p.mirostat_m}, state->mirostat_mu);
+  return picked;
+}
+
+static size_t run_adaptive(Candidates& candidates, const StageInput& input, SamplerState* state) {
+  if (candidates.max() == Candidates::kLowest) return 0;
+  const SamplerParams& p = input.params;
+  const std::span<const float> before = adapt(candidates, p.adaptive_target, *state);
+  const size_t picked = draw(candidates, input);
+  record_adaptive(before[picked], p.adaptive_decay, state);
+  return picked;
+}
+
 size_t select(Candidates& candidates, const StageInput& input, SamplerState* state) {
   if (is_greedy(input.params)) return select_greedy(candidates);
   const WatermarkParams& watermark = input.params.watermark;
-  if (uint64_t seed; replaces_selection(watermark.scheme) && watermark_seed(watermark, input.past, &seed)) {
-    if (watermark.scheme == WatermarkScheme::kGumbel) {
-      return select_gumbel_watermark(candidates, seed);
-    }
+  if (uint64_t seed;
+      kHasWatermark && replaces_selection(watermark.scheme) && watermark_seed(watermark, input.past, &seed)) {
+    if (watermark.scheme == WatermarkScheme::kGumbel) return select_gumbel_watermark(candidates, seed);
     return select_tournament(candidates, seed, watermark.tournament_layers, draw_bits(input, DrawLane::kSelection));
   }
-  const Selection selection = input.params.selection;
-  if (selection != Selection::kMultinomial) return select_otherwise(candidates, input, state);
-  return draw(candidates, input);
+  switch (kHasAllSamplers ? input.params.selection : Selection::kMultinomial) {
+    case Selection::kGumbel:
+      return select_gumbel(candidates, draw_bits(input, DrawLane::kGumbel));
+    case Selection::kMirostat:
+    case Selection::kMirostatV2:
+      return run_mirostat(candidates, input, state);
+    case Selection::kAdaptiveP:
+      return run_adaptive(candidates, input, state);
+    default:
+      return draw(candidates, input);
+  }
 }
 
 bool only_draws(const SamplerParams& params) {
@@ -62,6 +96,82 @@ size_t select_gumbel(Candidates& candidates, uint64_t seed) {
     const auto rest = static_cast<double>(split_mix(~seed, id) >> 16) + 0.5;
     return -ln(1 - (static_cast<double>(first) + rest * 0x1p-48) * 0x1p-16) / weight;
   });
+}
+
+namespace {
+
+constexpr double kLn2 = 0x1.62e42fefa39efp-1;
+
+// The exponent of Zipf's law over the sorted keys. Infinite where the second token has no
+// probability.
+double zipf_exponent(Candidates& candidates, std::span<const uint64_t> keys) {
+  double products = 0, squares = 0;
+  for (size_t i = 0; i + 1 < keys.size(); ++i) {
+    const double gap = static_cast<double>(candidates.gap(key_index(keys[i])));
+    const double next = static_cast<double>(candidates.gap(key_index(keys[i + 1])));
+    const double t = ln(static_cast<double>(i + 2) / static_cast<double>(i + 1));
+    if (!(next <= 1e30)) break;
+    products += t * (next - gap);
+    squares += t * t;
+  }
+  return squares > 0 ? products / squares : std::numeric_limits<double>::infinity();
+}
+
+double token_count(double s, double mu, double n) {
+  const double epsilon = s - 1;
+  const double whole = e_to(mu * kLn2);
+  // Near 1 the quotient's limit is 1 / ln N.
+  const double rate = std::fabs(epsilon) < 1e-9 ? 1 / ln(n) : epsilon / (1 - e_to(-epsilon * ln(n)));
+  return power_of(rate * whole, 1 / s);
+}
+
+}  // namespace
+
+void cut_mirostat(Candidates& candidates, uint32_t m, float mu) {
+  const size_t count = candidates.count();
+  if (count < 2 || candidates.max() == Candidates::kLowest) return;
+  const std::span<const uint64_t> keys = candidates.sorted_prefix(std::min<size_t>(m, count));
+  const double s = zipf_exponent(candidates, keys);
+  if (!(s < std::numeric_limits<double>::infinity())) return top_k(candidates, 1);
+  if (!(s > 0)) return;  // all equal: the law has no end
+  const double k = token_count(s, static_cast<double>(mu), static_cast<double>(count));
+  if (k < static_cast<double>(count)) top_k(candidates, k >= 1 ? static_cast<size_t>(k) : 1);
+}
+
+void cut_mirostat_v2(Candidates& candidates, float mu) {
+  keep_probable(candidates, e_to(-static_cast<double>(mu) * kLn2), 1);
+}
+
+float next_mu(Candidates& candidates, size_t picked, const MirostatParams& params, float mu) {
+  if (candidates.max() == Candidates::kLowest) return mu;
+  const double surprise = -candidates.log_probability(picked) / kLn2;
+  const double step = static_cast<double>(params.eta) * (surprise - static_cast<double>(params.tau));
+  return static_cast<float>(static_cast<double>(mu) - step);
+}
+
+void begin_adaptive(float target, float decay, SamplerState* state) {
+  state->adaptive_weight = 1 / (1 - decay);
+  state->adaptive_sum = target * state->adaptive_weight;
+}
+
+std::span<const float> adapt(Candidates& candidates, float target, const SamplerState& state) {
+  const float mean = state.adaptive_weight > 0 ? state.adaptive_sum / state.adaptive_weight : target;
+  const float goal = std::clamp(2 * target - mean, 0.0f, 1.0f);
+  const auto scale = static_cast<float>(1 / candidates.total());
+  const float* weights = candidates.weights();
+  auto* before = reinterpret_cast<float*>(candidates.scratch().data());
+  const std::span<float> logits = candidates.edit();
+  for (size_t i = 0; i < logits.size(); ++i) {
+    before[i] = weights[i] * scale;
+    const float d = std::fabs(before[i] - goal) * (1 / 0.3f);
+    logits[i] = logits[i] > Candidates::kLowest ? 5 - 10 * (d * d) / (1 + d) : Candidates::kLowest;
+  }
+  return {before, logits.size()};
+}
+
+void record_adaptive(float probability, float decay, SamplerState* state) {
+  state->adaptive_sum = probability + decay * state->adaptive_sum;
+  state->adaptive_weight = 1 + decay * state->adaptive_weight;
 }
 
 }  // namespace sotto

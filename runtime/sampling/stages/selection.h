@@ -1,38 +1,68 @@
-// The end of the chain: one token of those left.
+// The end of the chain: selecting one of the tokens left.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "runtime/sampling/candidates.h"
 #include "runtime/sampling/chain.h"
 
 namespace sotto {
 
-// Streams of random numbers within one draw.
+// The independent streams of random numbers within one draw.
 enum class DrawLane : uint32_t { kSelection = 0, kXtc = 1, kGumbel = 2 };
 
 // 64 uniform bits of this draw.
 uint64_t draw_bits(const StageInput& input, DrawLane lane);
 
-// The index of the token that `params.selection` picks, of the candidates, from which it
-// may have dropped some.
+// Returns the index of the token that `params.selection` selects. May drop candidates.
 size_t select(Candidates& candidates, const StageInput& input, SamplerState* state);
 
-// Whether that is a multinomial draw and nothing else.
+// Whether select() is a multinomial draw and nothing else.
 bool only_draws(const SamplerParams& params);
 
-// The most likely; the lowest id of equals.
+// Returns the most likely token, the lowest id among equals.
 size_t select_greedy(const Candidates& candidates);
 
-// The largest l / T + G with G = -ln -ln u, where u is a uniform number that `seed` and the
-// token's id give (Gumbel 1954): a token has the same luck whatever else is in play. Found as
-// the least -ln(u) / p, which is the same. If every logit is -infinity, the lowest id.
+// The Gumbel-max trick (gumbel_max.h): returns the argmax of l / T - ln(-ln u), where the uniform number u is
+// a function of `seed` and the token's id, so it does not depend on the other candidates. Returns the lowest
+// id if every logit is -infinity.
 size_t select_gumbel(Candidates& candidates, uint64_t seed);
 
-// Drawn in proportion to probability by inversion: the first token, in order of id, at
-// which the sum of the weights exceeds random / 2^64 of the whole. A token below 2^-41 of
-// the most likely is never drawn. If every logit is -infinity, the lowest id.
+// Draws in proportion to probability by inversion: returns the first token, in order of id, at which the sum
+// of weights exceeds random / 2^64 of the total. A token of less than 2^-41 of the largest probability is
+// never drawn. Returns the lowest id if every logit is -infinity.
 size_t select_multinomial(Candidates& candidates, uint64_t random);
+
+// Mirostat (Basu et al. 2021) keeps the surprise of the selected tokens near tau bits, by truncating the
+// distribution where its state mu says.
+struct MirostatParams {
+  float tau;
+  float eta;
+  uint32_t m;
+};
+
+// Version 1: keeps the k = ((s - 1) 2^mu / (1 - N^(1-s)))^(1/s) most likely, where s is the exponent of
+// Zipf's law fitted to the m most likely: s = sum t b / sum t^2 with t_i = ln((i+1)/i), b_i = ln(p_i / p_i+1).
+void cut_mirostat(Candidates& candidates, uint32_t m, float mu);
+
+// Version 2: keeps the tokens whose surprise -log2 p is at most mu.
+void cut_mirostat_v2(Candidates& candidates, float mu);
+
+// Returns mu - eta (S - tau), where S is the surprise of the selected token among those kept.
+float next_mu(Candidates& candidates, size_t picked, const MirostatParams& params, float mu);
+
+// Adaptive-p (MrJackSpade 2025, as in llama.cpp) favours tokens whose probability is near a target, which
+// moves so that the mean probability of the selected tokens stays at the parameter.
+// Initialises the mean to the target.
+void begin_adaptive(float target, float decay, SamplerState* state);
+
+// l = 5 - 10 x^2 / (1 + x) with x = |p - goal| / 0.3, where goal is 2 target - mean, limited to 0 ... 1.
+// Logits of -infinity stay. Returns the p before, in the candidates' scratch.
+std::span<const float> adapt(Candidates& candidates, float target, const SamplerState& state);
+
+// Adds the probability that the selected token had before adapt() to the mean.
+void record_adaptive(float probability, float decay, SamplerState* state);
 
 }  // namespace sotto

@@ -19,8 +19,8 @@ float dynamic_temperature(Candidates& candidates, float t, float range, float ex
   const double most = static_cast<double>(t) + static_cast<double>(range);
   const double evenness = candidates.entropy() / ln(static_cast<double>(candidates.count()));
   // Rounding may leave the unit interval.
-  const double share = std::clamp(evenness, 0.0, 1.0);
-  const double power = share > 0 ? power_of(share, static_cast<double>(exponent)) : exponent > 0 ? 0.0 : 1.0;
+  const double relative = std::clamp(evenness, 0.0, 1.0);
+  const double power = relative > 0 ? power_of(relative, static_cast<double>(exponent)) : exponent > 0 ? 0.0 : 1.0;
   return static_cast<float>(least + (most - least) * power);
 }
 

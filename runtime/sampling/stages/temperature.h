@@ -8,8 +8,8 @@ namespace sotto {
 // l / T; T <= 0: the most likely token alone stays.
 void temperature(Candidates& candidates, float t);
 
-// The T between t - range, but not below 0, and t + range that lies as far up as
-// (H / ln N)^exponent: dynamic temperature (kalomaze 2023).
+// Dynamic temperature (kalomaze 2023): returns lowest + (highest - lowest) (H / ln N)^exponent, where
+// lowest = max(0, t - range), highest = t + range, and H is the entropy of the N candidates.
 float dynamic_temperature(Candidates& candidates, float t, float range, float exponent);
 
 // Quadratic smoothing (kalomaze 2024): with d = l - max, l = max - k f d^2 + s f d^3, where

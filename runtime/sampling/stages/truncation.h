@@ -1,6 +1,6 @@
-// Stages that drop unlikely tokens. Among equal logits the lower id is the likelier.
-// Probabilities p are those of the tokens still in play, H is their entropy. Each keeps at
-// least `min_keep` tokens, 1 or more, or all if there are fewer.
+// Stages that drop unlikely tokens. Among equal logits, the lower id counts as more likely. Probabilities p
+// are normalised over the remaining tokens, and H is their entropy. Each stage keeps at least `min_keep`
+// tokens (1 or more), or all if there are fewer. The parameters that switch a stage off are named as `off`.
 #pragma once
 
 #include <cstddef>
@@ -10,49 +10,49 @@
 
 namespace sotto {
 
-// The k most likely stay; 0: all.
+// Top-k (Fan et al. 2018): keeps the k most likely; off 0.
 void top_k(Candidates& candidates, size_t k, size_t min_keep = 1);
 
-// The shortest prefix of the sorted tokens whose probability reaches p stays (Holtzman et
-// al. 2020); 1: all.
+// Top-p, nucleus sampling (Holtzman et al. 2020): keeps the shortest prefix of the sorted tokens whose
+// probability reaches p; off 1.
 void top_p(Candidates& candidates, float p, size_t min_keep = 1);
 
 // p decay^step, but no less than `least`.
 float decayed_top_p(float p, float decay, float least, uint32_t step);
 
-// p >= ratio * max p stay (Nguyen et al. 2024); 0: all.
+// Min-p (Nguyen et al. 2024): keeps p >= ratio * max p; off 0.
 void min_p(Candidates& candidates, float ratio, size_t min_keep = 1);
 
-// p >= least stay; more than 1: the most likely.
+// Keeps p >= least; the most likely token alone if least > 1.
 void keep_probable(Candidates& candidates, double least, size_t min_keep);
 
-// p >= a * (max p)^2 stay; 0: all.
+// Top-a (BlinkDL 2021): keeps p >= a * (max p)^2; off 0.
 void top_a(Candidates& candidates, float a, size_t min_keep = 1);
 
-// p >= epsilon stay (Hewitt et al. 2022); 0: all.
+// Epsilon sampling (Hewitt et al. 2022): keeps p >= epsilon; off 0.
 void epsilon_cutoff(Candidates& candidates, float epsilon, size_t min_keep = 1);
 
-// p >= min(eta, sqrt(eta) e^-H) stay (Hewitt et al. 2022); 0: all.
+// Eta sampling (Hewitt et al. 2022): keeps p >= min(eta, sqrt(eta) e^-H); off 0.
 void eta_cutoff(Candidates& candidates, float eta, size_t min_keep = 1);
 
-// l / T >= max - n sigma stay, with the standard deviation of all finite l / T (Tang et al.
-// 2024); 0: all.
+// Top-n-sigma (Tang et al. 2024): keeps l / T >= max - n sigma, where sigma is the standard deviation of
+// all finite l / T; off 0.
 void top_n_sigma(Candidates& candidates, float n, size_t min_keep = 1);
 
-// The longest prefix of the sorted tokens whose -sum p ln p is at most h H stays (Potraghloo
-// et al. 2025); 1: all.
+// Top-h (Potraghloo et al. 2025): keeps the longest prefix of the sorted tokens whose -sum p ln p is at most
+// h H; off 1.
 void top_h(Candidates& candidates, float h, size_t min_keep = 1);
 
-// The tokens whose -ln p is nearest to H, as many as it takes to reach the probability P, stay
-// (Meister et al. 2023); 1: all. `min_keep` counts in that order.
+// Locally typical sampling (Meister et al. 2023): keeps the tokens whose -ln p is nearest to H, as many as it
+// takes to reach the probability `mass`; off 1. `min_keep` counts in that order.
 void typical(Candidates& candidates, float mass, size_t min_keep = 1);
 
-// Of the sorted p, with d_i = |(p_i - p_i+1) - (p_i+1 - p_i+2)|: the longest prefix whose sum
-// of d is at most z of the whole stays (Phan 2019); 1, or without any d: all.
+// Tail-free sampling (Phan 2019): of the sorted p, with d_i = |(p_i - p_i+1) - (p_i+1 - p_i+2)|, keeps the
+// longest prefix whose sum of d is at most z of the total; off 1. Keeps all if the total is 0.
 void tail_free(Candidates& candidates, float z, size_t min_keep = 1);
 
-// All tokens with p >= threshold but the least likely of them go, if that leaves min_keep
-// (p-e-w 2024).
+// XTC, "exclude top choices" (p-e-w 2024): drops all tokens with p >= threshold but the least likely of them,
+// if that leaves min_keep.
 void xtc(Candidates& candidates, float threshold, size_t min_keep = 1);
 
 }  // namespace sotto

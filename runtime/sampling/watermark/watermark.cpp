@@ -18,7 +18,7 @@ std::span<const int32_t> newest(const TokenHistory& history, size_t count, int32
   return {context, count};
 }
 
-// All tokens: sixteen rows of four summands for the four bits of a nibble.
+// Adds delta to the green tokens of a whole vocabulary. rows[n] has the summands for the bits of nibble n.
 void add_by_words(std::span<float> logits, uint64_t seed, uint32_t threshold, float delta) {
   float rows[16][4];
   for (int row = 0; row < 16; ++row) {
@@ -54,22 +54,22 @@ void add_self_hash(Candidates& candidates, const SelfHash& hash, float delta) {
   for (size_t i = 0; i < logits.size(); ++i) logits[i] += hash.is_green(candidates.id(i)) ? delta : 0.0f;
 }
 
-constexpr uint32_t kMostBits = 10;  // rounds in one go
+constexpr uint32_t kMostBits = 10;  // layers per pass
 constexpr uint32_t kWordBits = 32;
-// What is less is lost: of what rounds make of shares, and of halves of factors.
+// Smaller values become 0: weights after some rounds, and factors.
 constexpr float kLeastPart = 0x1p-64f;
 constexpr double kLeastFactor = 0x1p-60;
 
-// What a token's probability is multiplied by, for each pattern of its g in some rounds, the first
-// round's lowest: low[pattern % 32] * high[pattern / 32].
+// The factors of a token's probability in some rounds, by the pattern of its g (the first round in the lowest
+// bit): low[pattern % 32] * high[pattern / 32].
 struct Factors {
   static constexpr uint32_t kLowBits = 5;
   float low[1 << kLowBits];
   float high[1 << kLowBits];
 };
 
-// The sums after a round: each of `count` of two before it, which may be in the same place.
-// `added`: every fourth of them together.
+// Computes the `count` sums after a round, each from two before it, possibly in place. `added` receives the
+// sums over every fourth.
 [[gnu::noinline]] void fold_sums(const double* sums, size_t count, double q, double* folded, double (&added)[4]) {
   const auto fold = [=](size_t g) { return sums[2 * g] * (1 - q) + sums[2 * g + 1] * (2 - q); };
   std::fill_n(added, 4, 0.0);
@@ -86,8 +86,8 @@ struct Factors {
   }
 }
 
-// The factors of `bits` rounds. `sums`: the probabilities by pattern, together anything; each
-// round folds them by its bit. `room`: for as many; its first is what they are together at last.
+// Returns the factors of `bits` rounds. `sums` has the unnormalised probabilities by pattern; each round
+// folds them by its bit. `room` has capacity for as many; room[0] receives the final total.
 Factors play_rounds(const double* sums, uint32_t bits, double* room) {
   double products[2][1 << Factors::kLowBits] = {{1}, {1}};
   double added[4] = {};
@@ -226,7 +226,9 @@ void add_green_bias(Candidates& candidates, const WatermarkParams& params, const
   }
 }
 
-Status check_watermark_built(const WatermarkParams&, Error*) { return Status::kOk; }
+Status fail_without_watermark(Error* error) {
+  return fail(error, Status::kUnsupported, "watermark: this library is built with SOTTO_FEATURE_WATERMARK=OFF");
+}
 
 bool replaces_selection(WatermarkScheme scheme) {
   return scheme == WatermarkScheme::kTournament || scheme == WatermarkScheme::kGumbel;

@@ -5,16 +5,18 @@
 
 #include "runtime/base/normal_tail.h"
 #include "runtime/base/scalar_math.h"
+#include "runtime/sampling/features.h"
+#include "runtime/sampling/watermark/watermark.h"
 #include "runtime/sampling/watermark/watermark_hash.h"
 
 namespace sotto {
 
 namespace {
 
-// Recognises what was never seen by one bit of its hash. The rest has to be looked for.
+// A Bloom filter with one hash function: recognises most hashes that were never seen.
 class SeenFilter {
  public:
-  // False: certainly new. Remembers it.
+  // Adds the hash. Returns false if it is certainly new.
   bool may_contain(uint64_t hash) {
     const uint64_t place = hash >> 48;
     const uint64_t bit = uint64_t{1} << (place % 64);
@@ -89,8 +91,7 @@ class Detector {
     ++count_;
   }
 
-  // Do the `count` tokens before `end` stand before an earlier place that was scored, or end
-  // with the token of one?
+  // Whether the `count` tokens before `end` also precede an earlier scored position, or end with its token.
   bool stands_earlier(size_t end, size_t count) const {
     for (size_t other = end - 1; other >= size_ + (count > size_ ? 1 : 0); --other) {
       size_t same = 0;
@@ -107,7 +108,7 @@ class Detector {
     add(green_word(seed, threshold_, token / 64) >> (token % 64) & 1 ? 1 : 0);
   }
 
-  // The token that decides about `place`.
+  // The token that decides whether the one at `place` is green.
   int32_t anchor_token(size_t place, const SelfHash& hash) const {
     const size_t anchor = hash.anchor(tokens_[place]);
     return anchor == size_ ? kNoTokenId : context(place)[anchor];
@@ -157,6 +158,7 @@ class Detector {
 
 Status detect_watermark(const WatermarkParams& params, std::span<const int32_t> tokens, size_t vocabulary_size,
                         WatermarkResult* result, Error* error) {
+  if constexpr (!kHasWatermark) return fail_without_watermark(error);
   SOTTO_TRY(check_ranges(params, error));
   if (params.scheme == WatermarkScheme::kNone) {
     return fail(error, Status::kInvalidArgument, "watermark.scheme is NONE");

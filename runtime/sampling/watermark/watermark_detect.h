@@ -1,4 +1,4 @@
-// Finds watermarks in text, with nothing but its tokens and the key.
+// Detects watermarks in a text from its tokens and the key, without a model.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +21,12 @@ struct WatermarkResult {
 
 inline constexpr double kMarkedAbove = 3;  // z
 
-// Scores the tokens that have a whole context before them in the text. What is no evidence of
-// its own is counted once: kLeftHash, a context with its token; kSelfHash, a token with the
-// token that decided; kTournament and kGumbel, a context, whose first token alone was marked.
-// z is the score's distance from its mean in unmarked text, in standard deviations; of kGumbel,
-// whose sum of -ln(1 - r) is gamma distributed, by Wilson and Hilferty's cube root (1931).
-// p_value is normal_tail(z).
+// Scores the tokens that have a whole context before them in the text. Repetitions that are not independent
+// evidence count once: for kLeftHash a context with its token, for kSelfHash a token with the token that
+// decided, for kTournament and kGumbel a context, as only its first occurrence was marked. z is the
+// distance of the score from its mean in unmarked text, in standard deviations; for kGumbel, whose sum of
+// -ln(1 - r) is gamma distributed, by the cube-root transform of Wilson and Hilferty (1931). p_value is
+// normal_tail(z).
 Status detect_watermark(const WatermarkParams& params, std::span<const int32_t> tokens, size_t vocabulary_size,
                         WatermarkResult* result, Error* error);
 

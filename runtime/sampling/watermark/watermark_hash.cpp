@@ -41,8 +41,8 @@ uint32_t green_threshold(float gamma) {
 }
 
 uint64_t green_word(uint64_t seed, uint32_t threshold, uint64_t block) {
-  // 64 comparisons at once, from the lowest bit up. Below the threshold's lowest one bit
-  // every number is no less.
+  // Compares 64 numbers with the threshold at once, from the lowest bit up. The bits below the threshold's
+  // lowest one do not matter.
   uint64_t less = 0;
   for (uint32_t bit = static_cast<uint32_t>(std::countr_zero(threshold)); bit < 24; ++bit) {
     const uint64_t word = split_mix(seed, 24 * block + (23 - bit));

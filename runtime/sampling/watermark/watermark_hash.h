@@ -1,4 +1,4 @@
-// The hashes behind the watermarks. They are all that a detector elsewhere has to do alike:
+// The hashes of the watermarks. A detector elsewhere only has to reproduce these:
 //
 // philox(a, b, c, d; key) is Philox4x32-10 of that counter, key's low half first. mix(s, i)
 // is split_mix: output i of SplitMix64 seeded with s. Tokens are numbers below 2^32.
@@ -33,22 +33,22 @@ namespace sotto {
 
 inline constexpr size_t kMaxContextWidth = 16;
 
-// Tokens that are hashed; of kSelfHash, one of them is the token itself.
+// The number of tokens that are hashed; with kSelfHash, one of them is the token itself.
 inline size_t context_width(const WatermarkParams& params) {
   if (params.context_width > 0) return params.context_width;
   return params.scheme == WatermarkScheme::kLeftHash ? 1 : 4;
 }
 
-// Tokens before a token that are hashed for it.
+// The number of preceding tokens that are hashed for a token.
 inline size_t context_size(const WatermarkParams& params) {
   return context_width(params) - (params.scheme == WatermarkScheme::kSelfHash ? 1 : 0);
 }
 
 uint64_t context_seed(const WatermarkParams& params, std::span<const int32_t> context);
 
-// gamma as a number of 24 bits, G above, 1 ... 2^24 - 1.
+// gamma as a 24-bit number, 1 ... 2^24 - 1 (G above).
 uint32_t green_threshold(float gamma);
-// The effective gamma.
+// The fraction of green tokens that a threshold gives.
 inline double green_fraction(uint32_t threshold) { return threshold * 0x1p-24; }
 
 // kLeftHash: bit i is set if token 64 block + i is green.
@@ -60,11 +60,11 @@ class SelfHash {
 
   uint32_t hash(int32_t token) const;  // 24 bits
   bool is_green(int32_t token) const { return hash(token) < threshold_; }
-  // Which token of the context decides; the context's size: the token itself.
+  // The index of the context token that decides; the context's size if it is the token itself.
   size_t anchor(int32_t token) const;
 
  private:
-  int32_t anchors_[kMaxContextWidth];  // of the context's tokens, then the token's own
+  int32_t anchors_[kMaxContextWidth];  // those of the context's tokens, then the token's own
   size_t count_;
   uint32_t in_;
   uint32_t out_;

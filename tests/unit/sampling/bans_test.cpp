@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "tests/unit/sampling/process_bench.h"
+#include "tests/unit/sampling/process_fixture.h"
 
 namespace sotto {
 namespace {
@@ -25,9 +25,9 @@ SampleInput generated(uint64_t count, uint64_t limit = 0) {
 TokenMask mask_of(uint64_t* words, size_t count) { return {words, count}; }
 
 TEST(Bans, AllowedTokensAreSortedAndMetWithTheMask) {
-  ProcessBench bench(8);
+  ProcessFixture bench(8);
   const Tokens allowed = {6, 2, 4, 2, 6};
-  SamplerParams p = ProcessBench::off();
+  SamplerParams p = ProcessFixture::off();
   p.allowed_tokens = allowed;
   ASSERT_EQ(bench.set(p, {K::kAllowed}), Status::kOk);
   const auto copy = bench->params().allowed_tokens;
@@ -43,14 +43,14 @@ TEST(Bans, AllowedTokensAreSortedAndMetWithTheMask) {
 TEST(Bans, ManyAllowedTokensUnderManyMasks) {
   std::mt19937_64 random(5);
   constexpr size_t kCount = 300;
-  ProcessBench bench(kCount);
+  ProcessFixture bench(kCount);
   for (int i = 0; i < 500; ++i) {
     Tokens allowed(random() % 100);
     for (int32_t& token : allowed) token = static_cast<int32_t>(random() % kCount);
     std::vector<uint64_t> words;
     const TokenMask mask = random() % 4 == 0 ? TokenMask() : make_mask(kCount, 0.3, random, words);
     const auto logits = make_logits(LogitKind::kNarrow, kCount, random);
-    SamplerParams p = ProcessBench::off();
+    SamplerParams p = ProcessFixture::off();
     p.allowed_tokens = allowed;
     ASSERT_EQ(bench.set(p, {K::kAllowed}), Status::kOk);
     const std::vector<float> left = bench.logits(logits, {}, mask);
@@ -65,13 +65,13 @@ TEST(Bans, ManyAllowedTokensUnderManyMasks) {
 }
 
 TEST(Bans, EndOfText) {
-  ProcessBench bench(8, 7);
-  SamplerParams p = ProcessBench::off();
+  ProcessFixture bench(8, 7);
+  SamplerParams p = ProcessFixture::off();
   p.min_new_tokens = 3;
   ASSERT_EQ(bench.set(p, {K::kMinTokens}), Status::kOk);
   EXPECT_EQ(bench.logits(kRising, generated(2))[7], kNegativeInfinity);
   EXPECT_EQ(bench.logits(kRising, generated(3))[7], 7);
-  p = ProcessBench::off();
+  p = ProcessFixture::off();
   p.ignore_end = true;
   ASSERT_EQ(bench.set(p, {K::kSuppress}), Status::kOk);
   EXPECT_EQ(bench.logits(kRising, generated(100))[7], kNegativeInfinity);
@@ -81,8 +81,8 @@ TEST(Bans, EndOfText) {
 }
 
 TEST(Bans, EndDecayIsAPowerOfTheTokensBeyondTheStart) {
-  ProcessBench bench(8, 7);
-  SamplerParams p = ProcessBench::off();
+  ProcessFixture bench(8, 7);
+  SamplerParams p = ProcessFixture::off();
   p.end_decay_start = 10;
   p.end_decay_factor = 1.5f;
   ASSERT_EQ(bench.set(p, {K::kEndDecay}), Status::kOk);
@@ -99,9 +99,9 @@ TEST(Bans, EndDecayIsAPowerOfTheTokensBeyondTheStart) {
 }
 
 TEST(Forcing, ThePrefixThenNothingThenTheLastToken) {
-  ProcessBench bench(8, 7);
+  ProcessFixture bench(8, 7);
   const Tokens prefix = {2, 5, 0};
-  SamplerParams p = ProcessBench::off();
+  SamplerParams p = ProcessFixture::off();
   p.forced_prefix = prefix;
   p.forced_last_token = 1;
   p.temperature = 0;
@@ -121,10 +121,10 @@ TEST(Forcing, ThePrefixThenNothingThenTheLastToken) {
 }
 
 TEST(Forcing, WinsOverBansBeforeAndAfterIt) {
-  ProcessBench bench(8, 7);
+  ProcessFixture bench(8, 7);
   const Tokens prefix = {2}, banned = {2, 3};
   const TokenBias bias[] = {{2, kNegativeInfinity}};
-  SamplerParams p = ProcessBench::off();
+  SamplerParams p = ProcessFixture::off();
   p.forced_prefix = prefix;
   p.suppressed_tokens = banned;
   p.logit_bias = bias;
@@ -137,9 +137,9 @@ TEST(Forcing, WinsOverBansBeforeAndAfterIt) {
 }
 
 TEST(Bias, AddsUpAndBans) {
-  ProcessBench bench(8);
+  ProcessFixture bench(8);
   const TokenBias bias[] = {{1, 0.5f}, {1, 0.25f}, {3, kNegativeInfinity}, {3, 100}};
-  SamplerParams p = ProcessBench::off();
+  SamplerParams p = ProcessFixture::off();
   p.logit_bias = bias;
   ASSERT_EQ(bench.set(p, {K::kBias}), Status::kOk);
   std::vector<float> logits = kRising;
@@ -167,11 +167,11 @@ struct Written {
 };
 
 TEST(Callback, SeesTheVocabularyAndMayWriteAnything) {
-  ProcessBench bench(8);
+  ProcessFixture bench(8);
   const float n = kNegativeInfinity;
   Written written;
   written.written = {NAN, 9, 8, n, 6, 5, NAN, 3};
-  SamplerParams p = ProcessBench::off();
+  SamplerParams p = ProcessFixture::off();
   p.logits_callback = Written::call;
   p.logits_user_data = &written;
   ASSERT_EQ(bench.set(p, {K::kLogitsCallback}), Status::kOk);
@@ -193,10 +193,10 @@ TEST(Callback, SeesTheVocabularyAndMayWriteAnything) {
 }
 
 TEST(Bans, ReweighingFallsBackToo) {
-  ProcessBench bench(8);
+  ProcessFixture bench(8);
   const Tokens all = {0, 1, 2, 3, 4, 5, 6, 7};
   const TokenBias bias[] = {{3, 50}};
-  SamplerParams p = ProcessBench::off();
+  SamplerParams p = ProcessFixture::off();
   p.suppressed_tokens = all;
   p.repetition_penalty = 2;
   p.top_k = 2;
@@ -259,7 +259,7 @@ TEST(Bans, NeverLeaveTheMaskNorNothing) {
     const size_t count = 1 + random() % 100;
     const auto token = [&] { return static_cast<int32_t>(random() % count); };
     const int32_t end = token();
-    ProcessBench bench(count, end);
+    ProcessFixture bench(count, end);
     const auto list = [&](size_t most) {
       Tokens tokens(random() % (most + 1));
       for (int32_t& t : tokens) t = token();
@@ -269,7 +269,7 @@ TEST(Bans, NeverLeaveTheMaskNorNothing) {
     const Tokens prefix = list(random() % 2 * 3), word = {token(), token()};
     const TokenList words[] = {{word.data(), 2}, {suppressed.data(), suppressed.size()}};
     const TokenBias bias[] = {{token(), kNegativeInfinity}, {token(), 5}};
-    SamplerParams p = ProcessBench::off();
+    SamplerParams p = ProcessFixture::off();
     p.suppressed_tokens = suppressed;
     p.begin_suppressed_tokens = begin;
     p.allowed_tokens = allowed;

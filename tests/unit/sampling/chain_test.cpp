@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "tests/unit/sampling/workbench.h"
+#include "tests/unit/sampling/sampling_fixture.h"
 
 namespace sotto {
 namespace {

@@ -6,7 +6,7 @@
 #include "runtime/sampling/stages/selection.h"
 #include "runtime/sampling/stages/truncation.h"
 #include "tests/unit/sampling/oracle.h"
-#include "tests/unit/sampling/workbench.h"
+#include "tests/unit/sampling/sampling_fixture.h"
 
 namespace sotto {
 namespace {

@@ -5,7 +5,7 @@
 #include "runtime/base/xxhash64.h"
 #include "runtime/sampling/stages/truncation.h"
 #include "tests/unit/sampling/oracle.h"
-#include "tests/unit/sampling/workbench.h"
+#include "tests/unit/sampling/sampling_fixture.h"
 
 namespace sotto {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/sampling/chain.h"
-#include "tests/unit/sampling/workbench.h"
+#include "tests/unit/sampling/sampling_fixture.h"
 
 namespace sotto {
 namespace {

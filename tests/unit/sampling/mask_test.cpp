@@ -1,7 +1,7 @@
 // Whatever the parameters and the logits, a token that the mask forbids never comes out.
 #include <gtest/gtest.h>
 
-#include "tests/unit/sampling/workbench.h"
+#include "tests/unit/sampling/sampling_fixture.h"
 
 namespace sotto {
 namespace {

@@ -1,11 +1,10 @@
 // Mirostat and adaptive-p: formulas, state, and the surprise or probability they hold.
-#include "runtime/sampling/stages/mirostat.h"
+#include "runtime/sampling/stages/selection.h"
 
 #include <gtest/gtest.h>
 
-#include "runtime/sampling/stages/adaptive.h"
+#include "tests/unit/sampling/sampling_fixture.h"
 #include "tests/unit/sampling/truncation_oracle.h"
-#include "tests/unit/sampling/workbench.h"
 
 namespace sotto {
 namespace {

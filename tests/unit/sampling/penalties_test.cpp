@@ -6,7 +6,7 @@
 #include <set>
 
 #include "runtime/sampling/repetition_severity.h"
-#include "tests/unit/sampling/process_bench.h"
+#include "tests/unit/sampling/process_fixture.h"
 
 namespace sotto {
 namespace {
@@ -99,12 +99,12 @@ std::vector<float> random_logits(size_t count, std::mt19937_64& random) {
 
 TEST(Penalties, AgreeWithTheirDefinition) {
   std::mt19937_64 random(1);
-  ProcessBench bench(40);
+  ProcessFixture bench(40);
   const auto one_of = [&](std::initializer_list<float> values) { return values.begin()[random() % values.size()]; };
   for (int i = 0; i < 4000 && !HasFatalFailure(); ++i) {
     Text text = make_text(random, 40);
     cut(text, random);
-    SamplerParams p = ProcessBench::off();
+    SamplerParams p = ProcessFixture::off();
     p.repetition_penalty = one_of({0.5f, 1, 1.2f, 3});
     p.frequency_penalty = one_of({0, 0.3f, -0.2f});
     p.presence_penalty = one_of({0, 0.7f, -0.1f});
@@ -121,13 +121,13 @@ TEST(Penalties, AgreeWithTheirDefinition) {
 
 // The oldest of the window, where a slope of nearly 0 bends most.
 TEST(Penalties, StayFiniteWithTheLeastSlopes) {
-  ProcessBench bench(4);
+  ProcessFixture bench(4);
   std::mt19937_64 random(3);
   Text text;
   text.tokens = {1, 2, 0};
   cut(text, random);
   for (const float slope : {1e-3f, 1e-8f, 1e-30f}) {
-    SamplerParams p = ProcessBench::off();
+    SamplerParams p = ProcessFixture::off();
     p.repetition_penalty = 1.3f;
     p.presence_penalty = 1;
     p.repetition_window = kWholeWindow;
@@ -140,11 +140,11 @@ TEST(Penalties, StayFiniteWithTheLeastSlopes) {
 
 TEST(Ngrams, AreBannedWhereTheyCameBefore) {
   std::mt19937_64 random(2);
-  ProcessBench bench(30);
+  ProcessFixture bench(30);
   for (int i = 0; i < 4000 && !HasFatalFailure(); ++i) {
     Text text = make_text(random, 30);
     cut(text, random);
-    SamplerParams p = ProcessBench::off();
+    SamplerParams p = ProcessFixture::off();
     p.no_repeat_ngram = 1 + static_cast<uint32_t>(random() % 6);
     p.penalize_prompt = random() % 3 != 0;
     ASSERT_EQ(bench.set(p, {K::kNoRepeatNgram}), Status::kOk);
@@ -194,13 +194,13 @@ TEST(Dry, AgreesWithItsDefinition) {
   texts[7] = "\n";
   texts[11] = "\": ";
   texts[12] = "";
-  ProcessBench bench(30, kNoTokenId, texts);
+  ProcessFixture bench(30, kNoTokenId, texts);
   const TextView all[] = {{"\n", 1}, {"\": ", 3}, {":x", 2}};
   int changed = 0;
   for (int i = 0; i < 6000 && !HasFatalFailure(); ++i) {
     Text text = make_text(random, 30);
     cut(text, random);
-    SamplerParams p = ProcessBench::off();
+    SamplerParams p = ProcessFixture::off();
     p.dry_multiplier = random() % 2 == 0 ? 0.8f : 5;
     p.dry_base = random() % 2 == 0 ? 1.75f : 1;
     p.dry_allowed_length = static_cast<uint32_t>(random() % 5);
@@ -229,8 +229,8 @@ TEST(Dry, AgreesWithItsDefinition) {
 
 // A long loop: base^n is beyond any float, and the token is as good as banned.
 TEST(Dry, StaysFiniteInALongLoop) {
-  ProcessBench bench(8);
-  SamplerParams p = ProcessBench::off();
+  ProcessFixture bench(8);
+  SamplerParams p = ProcessFixture::off();
   p.dry_multiplier = 100;
   p.dry_base = 10;
   ASSERT_EQ(bench.set(p, {K::kDry}), Status::kOk);
@@ -289,8 +289,8 @@ TEST(Severity, AgreesWithItsDefinition) {
 }
 
 TEST(Guard, RaisesThePenaltyWithTheSeverity) {
-  ProcessBench bench(8);
-  SamplerParams p = ProcessBench::off();
+  ProcessFixture bench(8);
+  SamplerParams p = ProcessFixture::off();
   p.guard_window = 64;
   p.guard_penalty = 1.5f;
   ASSERT_EQ(bench.set(p, {K::kRepetition}), Status::kOk);

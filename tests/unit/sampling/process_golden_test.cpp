@@ -5,7 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tests/unit/sampling/process_bench.h"
+#include "tests/unit/sampling/process_fixture.h"
 
 namespace sotto {
 namespace {
@@ -30,7 +30,7 @@ class Numbers {
 struct Case {
   std::vector<float> logits;
   Tokens history;
-  SamplerParams params = ProcessBench::off();
+  SamplerParams params = ProcessFixture::off();
   std::vector<K> stages;
   int32_t end_token = kNoTokenId;
   uint64_t generated_count = 0;
@@ -131,7 +131,7 @@ void check(const Json& json, const std::string& family, bool is_llama) {
   } else {
     read_transformers(family, json["p"], &c);
   }
-  ProcessBench bench(c.logits.size(), c.end_token);
+  ProcessFixture bench(c.logits.size(), c.end_token);
   Error error;
   ASSERT_EQ(bench.set(c.params, c.stages, &error), Status::kOk) << error.message;
   const size_t cut = json["seed"].get<size_t>() % (c.history.size() + 1);

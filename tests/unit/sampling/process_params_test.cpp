@@ -5,7 +5,7 @@
 #include <cmath>
 #include <functional>
 
-#include "tests/unit/sampling/process_bench.h"
+#include "tests/unit/sampling/process_fixture.h"
 
 namespace sotto {
 namespace {
@@ -89,16 +89,16 @@ const Refusal kRefusals[] = {
 };
 
 TEST(ProcessParams, OutOfRangeAreRefusedByNameAndTheOldOnesStay) {
-  ProcessBench bench(8, 7);
+  ProcessFixture bench(8, 7);
   const int32_t suppressed[] = {6, 5};
-  SamplerParams kept = ProcessBench::off();
+  SamplerParams kept = ProcessFixture::off();
   kept.temperature = 0;
   kept.suppressed_tokens = suppressed;
   ASSERT_EQ(bench->set_params(kept, nullptr), Status::kOk);
   const std::vector<float> logits = {0, 1, 2, 3, 4, 5, 6, -1};
   for (const Refusal& refusal : kRefusals) {
     SCOPED_TRACE(refusal.message);
-    SamplerParams p = ProcessBench::off();
+    SamplerParams p = ProcessFixture::off();
     refusal.change(p);
     Error error;
     EXPECT_EQ(bench->set_params(p, &error), Status::kInvalidArgument);
@@ -110,8 +110,8 @@ TEST(ProcessParams, OutOfRangeAreRefusedByNameAndTheOldOnesStay) {
 }
 
 TEST(ProcessParams, EndsOfRangesAreTaken) {
-  ProcessBench bench(8, 7);
-  SamplerParams p = ProcessBench::off();
+  ProcessFixture bench(8, 7);
+  SamplerParams p = ProcessFixture::off();
   for (const float sign : {-1.0f, 1.0f}) {
     p.repetition_penalty = sign < 0 ? 1e-30f : 100;
     p.frequency_penalty = p.presence_penalty = 100 * sign;
@@ -141,11 +141,11 @@ TEST(ProcessParams, EndsOfRangesAreTaken) {
 }
 
 TEST(ProcessParams, ListsAreCopiedAndTheirMemoryIsChecked) {
-  ProcessBench bench(8, 7, {}, 256);
+  ProcessFixture bench(8, 7, {}, 256);
   std::vector<int32_t> tokens = {6, 5};
   std::string text = "\n";
   const TextView breaker[] = {{text.data(), 1}};
-  SamplerParams p = ProcessBench::off();
+  SamplerParams p = ProcessFixture::off();
   p.temperature = 0;
   p.suppressed_tokens = tokens;
   p.bad_words = {};

@@ -10,7 +10,7 @@
 #include "runtime/sampling/stages/truncation.h"
 #include "runtime/session/contrast.h"
 #include "tests/unit/sampling/published_process.h"
-#include "tests/unit/sampling/workbench.h"
+#include "tests/unit/sampling/sampling_fixture.h"
 
 namespace sotto {
 namespace {

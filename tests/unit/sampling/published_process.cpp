@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "tests/unit/sampling/process_bench.h"
+#include "tests/unit/sampling/process_fixture.h"
 
 namespace sotto {
 namespace {
@@ -22,7 +22,7 @@ std::vector<float> logits_of(const Json& input) {
 
 // A case as parameters; the lists that they point at live here.
 struct Setting {
-  SamplerParams params = ProcessBench::off();
+  SamplerParams params = ProcessFixture::off();
   std::vector<StageKind> stages;
   Tokens history;
   int32_t end_token = kNoTokenId;
@@ -149,7 +149,7 @@ bool check_process_case(const Json& c) {
   Setting setting;
   if (!read(c["sampler"], c["params"], &setting)) return false;
   const std::vector<float> logits = logits_of(c["input"]);
-  ProcessBench bench(logits.size(), setting.end_token);
+  ProcessFixture bench(logits.size(), setting.end_token);
   Error error;
   EXPECT_EQ(bench.set(setting.params, setting.stages, &error), Status::kOk) << error.message;
   SampleInput input = input_of(split_history(setting.history, 1, 2), setting.generated_count);

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tests/unit/sampling/workbench.h"
+#include "tests/unit/sampling/sampling_fixture.h"
 
 namespace sotto {
 namespace {

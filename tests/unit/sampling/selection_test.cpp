@@ -5,12 +5,10 @@
 
 #include "runtime/base/random.h"
 #include "runtime/base/scalar_math.h"
-#include "runtime/sampling/stages/adaptive.h"
-#include "runtime/sampling/stages/mirostat.h"
 #include "runtime/sampling/stages/temperature.h"
 #include "runtime/sampling/stages/truncation.h"
+#include "tests/unit/sampling/sampling_fixture.h"
 #include "tests/unit/sampling/truncation_oracle.h"
-#include "tests/unit/sampling/workbench.h"
 
 namespace sotto {
 namespace {

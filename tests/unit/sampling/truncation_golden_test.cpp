@@ -4,8 +4,8 @@
 
 #include "runtime/base/random.h"
 #include "runtime/sampling/stages/truncation.h"
+#include "tests/unit/sampling/sampling_fixture.h"
 #include "tests/unit/sampling/truncation_goldens.h"
-#include "tests/unit/sampling/workbench.h"
 
 namespace sotto {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/sampling/sampling_fixture.h"
 #include "tests/unit/sampling/truncation_oracle.h"
-#include "tests/unit/sampling/workbench.h"
 
 namespace sotto {
 namespace {

@@ -7,7 +7,7 @@
 #include "runtime/base/normal_tail.h"
 #include "runtime/sampling/watermark/watermark.h"
 #include "runtime/sampling/watermark/watermark_hash.h"
-#include "tests/unit/sampling/process_bench.h"
+#include "tests/unit/sampling/process_fixture.h"
 
 namespace sotto {
 namespace {
@@ -75,8 +75,8 @@ TEST(GreenList, IsAsDescribed) {
     for (const WatermarkScheme scheme : {WatermarkScheme::kLeftHash, WatermarkScheme::kSelfHash}) {
       for (const uint32_t width : {0u, 1u, 3u, 16u}) {
         const size_t count = 60 + random() % 2000;
-        ProcessBench bench(count);
-        SamplerParams p = ProcessBench::off();
+        ProcessFixture bench(count);
+        SamplerParams p = ProcessFixture::off();
         p.watermark = params_of(scheme, width, gamma);
         p.watermark.key = random();
         ASSERT_EQ(bench.set(p, {StageKind::kWatermark}), Status::kOk);

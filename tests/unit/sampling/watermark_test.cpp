@@ -11,7 +11,7 @@
 #include "runtime/sampling/watermark/watermark.h"
 #include "runtime/sampling/watermark/watermark_detect.h"
 #include "runtime/sampling/watermark/watermark_hash.h"
-#include "tests/unit/sampling/process_bench.h"
+#include "tests/unit/sampling/process_fixture.h"
 
 namespace sotto {
 namespace {
@@ -46,7 +46,7 @@ std::vector<float> language(const Tokens& text) {
 }
 
 // `count` tokens after a prompt of 20, which are not returned.
-Tokens write(ProcessBench& bench, size_t count, uint64_t seed) {
+Tokens write(ProcessFixture& bench, size_t count, uint64_t seed) {
   SamplerParams p = bench->params();
   p.seed = seed;
   EXPECT_EQ(bench->set_params(p, nullptr), Status::kOk);
@@ -62,13 +62,13 @@ Tokens write(ProcessBench& bench, size_t count, uint64_t seed) {
 }
 
 SamplerParams marking(const WatermarkParams& watermark) {
-  SamplerParams p = ProcessBench::off();
+  SamplerParams p = ProcessFixture::off();
   p.watermark = watermark;
   return p;
 }
 
 TEST(Watermark, MarkedTextIsFoundAndUnmarkedIsNot) {
-  ProcessBench bench(kVocabulary);
+  ProcessFixture bench(kVocabulary);
   for (size_t s = 0; s < 4; ++s) {
     for (const uint32_t width : {0u, 1u, 2u, 6u}) {
       const WatermarkParams params = params_of(kSchemes[s], width);
@@ -88,7 +88,7 @@ TEST(Watermark, MarkedTextIsFoundAndUnmarkedIsNot) {
       EXPECT_GT(least, 5);
     }
   }
-  ASSERT_EQ(bench.set(ProcessBench::off(), {StageKind::kTopK}), Status::kOk);
+  ASSERT_EQ(bench.set(ProcessFixture::off(), {StageKind::kTopK}), Status::kOk);
   const Tokens unmarked = write(bench, 200, 1);
   for (const Scheme scheme : kSchemes) {
     EXPECT_FALSE(detect(params_of(scheme), unmarked).is_marked);
@@ -257,7 +257,7 @@ TEST(Watermark, GumbelIsTheLeastOfAll) {
 // A loop would repeat itself for ever if its contexts were marked again.
 TEST(Watermark, RepeatedContextsAreDrawnAtRandom) {
   for (const Scheme scheme : {Scheme::kTournament, Scheme::kGumbel}) {
-    ProcessBench bench(50);
+    ProcessFixture bench(50);
     ASSERT_EQ(bench.set(marking(params_of(scheme, 2)), {StageKind::kWatermark}), Status::kOk);
     const std::vector<float> flat(50);
     const Tokens loop = {1, 2, 3, 1, 2, 3, 1, 2}, fresh = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -285,8 +285,8 @@ TEST(Watermark, NeverAForbiddenTokenNorOneOfNoProbability) {
   std::mt19937_64 random(13);
   for (int i = 0; i < 3000; ++i) {
     const size_t count = 1 + random() % 200;
-    ProcessBench bench(count);
-    SamplerParams p = ProcessBench::off();
+    ProcessFixture bench(count);
+    SamplerParams p = ProcessFixture::off();
     p.watermark = params_of(kSchemes[random() % 4], static_cast<uint32_t>(random() % 3), random());
     p.watermark.delta = 100;
     p.watermark.tournament_layers = 1 + static_cast<uint32_t>(random() % 64);
@@ -321,14 +321,14 @@ TEST(Watermark, AndPenaltiesPickTheSameTokensEverywhere) {
   for (const Isa isa : {Isa::kReference, Isa::kAvx2, Isa::kAvx512, Isa::kNeon, Isa::kAuto}) {
     const Kernels* kernels = find_kernels(isa);
     if (kernels == nullptr) continue;
-    ProcessBench bench(kCount, 7, {}, 256, kernels);
+    ProcessFixture bench(kCount, 7, {}, 256, kernels);
     std::mt19937_64 random(15);
     std::vector<float> logits(kCount);
     for (float& l : logits) l = static_cast<float>(random() % 20000) * 0x1p-11f;
     uint64_t hash = 0;
     for (const Scheme scheme :
          {Scheme::kNone, Scheme::kLeftHash, Scheme::kSelfHash, Scheme::kTournament, Scheme::kGumbel}) {
-      SamplerParams p = ProcessBench::off();
+      SamplerParams p = ProcessFixture::off();
       p.watermark = params_of(scheme);
       p.repetition_penalty = 1.3f;
       p.penalty_slope = 0.7f;

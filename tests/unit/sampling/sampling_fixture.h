@@ -1,4 +1,4 @@
-// What the sampling tests share: memory for a sampler, kinds of logits, a random mask.
+// Fixtures of the sampling tests: memory for a sampler, kinds of logits, random masks.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace sotto {
 
 inline constexpr float kNegativeInfinity = -std::numeric_limits<float>::infinity();
 
-// Aligned memory of exactly the size asked for, so that sanitizers see an overrun.
+// Aligned memory of exactly the requested size, so that sanitizers detect an overrun.
 class Memory {
  public:
   explicit Memory(size_t size) : bytes_(std::aligned_alloc(64, size)) { std::memset(bytes_.get(), 0xa5, size); }
@@ -58,7 +58,7 @@ class TestSampler {
   Sampler sampler_;
 };
 
-// The candidates by themselves, to look at what a stage leaves.
+// Candidates without a sampler, to inspect the result of a stage.
 class TestCandidates {
  public:
   explicit TestCandidates(size_t vocabulary_size) : memory_(Sampler::memory_size(vocabulary_size, 0)) {
@@ -78,7 +78,7 @@ class TestCandidates {
   Candidates candidates_;
 };
 
-// What the penalties know of a history.
+// The history as the penalties see it.
 class TestPast {
  public:
   TestPast() : memory_(size()) {
@@ -109,7 +109,7 @@ inline std::vector<int32_t> ids_of(const Candidates& candidates) {
   return ids;
 }
 
-// Nothing changed, nothing truncated.
+// Parameters that change and truncate nothing.
 inline SamplerParams plain() {
   SamplerParams params;
   params.temperature = 1;
@@ -165,15 +165,15 @@ inline std::vector<float> make_logits(LogitKind kind, size_t count, std::mt19937
   return logits;
 }
 
-// A mask over `words` with about `share` of the tokens allowed, at least one.
-inline TokenMask make_mask(size_t count, double share, std::mt19937_64& random, std::vector<uint64_t>& words) {
-  // Bits beyond the vocabulary are set: nobody may read them as tokens.
-  words.assign(TokenMask::word_count(count), share >= 0.9 ? UINT64_MAX : 0);
+// A mask over `words` with about this `fraction` of the tokens allowed, at least one.
+inline TokenMask make_mask(size_t count, double fraction, std::mt19937_64& random, std::vector<uint64_t>& words) {
+  // Sets the bits beyond the vocabulary: they must not be read as tokens.
+  words.assign(TokenMask::word_count(count), fraction >= 0.9 ? UINT64_MAX : 0);
   if (count % 64 != 0) words.back() |= ~uint64_t{0} << (count % 64);
-  std::bernoulli_distribution allowed(share);
+  std::bernoulli_distribution allowed(fraction);
   for (size_t i = 0; i < count; ++i) {
     const uint64_t bit = uint64_t{1} << (i % 64);
-    if (share >= 0.9 && random() % 64 != 0) continue;
+    if (fraction >= 0.9 && random() % 64 != 0) continue;
     words[i / 64] = allowed(random) ? words[i / 64] | bit : words[i / 64] & ~bit;
   }
   const size_t one = random() % count;

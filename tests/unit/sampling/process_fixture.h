@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "runtime/sampling/sampler.h"
-#include "tests/unit/sampling/workbench.h"
+#include "tests/unit/sampling/sampling_fixture.h"
 
 namespace sotto {
 
-class ProcessBench {
+class ProcessFixture {
  public:
   // The bytes of token i are texts[i], if there are any.
-  explicit ProcessBench(size_t vocabulary_size, int32_t end_token = kNoTokenId, std::vector<std::string> texts = {},
-                        size_t list_bytes = 1 << 16, const Kernels* kernels = find_kernels(Isa::kAuto))
+  explicit ProcessFixture(size_t vocabulary_size, int32_t end_token = kNoTokenId, std::vector<std::string> texts = {},
+                          size_t list_bytes = 1 << 16, const Kernels* kernels = find_kernels(Isa::kAuto))
       : texts_(std::move(texts)), memory_(Sampler::memory_size(vocabulary_size, list_bytes)) {
     SamplerShape shape;
     shape.vocabulary_size = vocabulary_size;
