@@ -41,7 +41,7 @@ TEST(Draft, TheModelItselfIsAlwaysRight) {
   EXPECT_EQ(run["speculation"]["accepted"], run["speculation"]["proposed"]);
 }
 
-TEST(Draft, WhatAGrammarForcesIsEvaluatedAhead) {
+TEST(Draft, DraftsWhatTheGrammarForces) {
   const Words words = {"-n", "60",        "--seed",
                        "1",  "--choices", "the old house by the river,the young man from the town"};
   Words without = words;
@@ -62,7 +62,7 @@ TEST(Draft, WrongOptionsAreRefused) {
                  "min_match");
 }
 
-TEST(Draft, TimingsTellHowDraftsFared) {
+TEST(Draft, TimingsShowAcceptedDrafts) {
   const Result result = run_on_demo("generate", {"-p", kPrompt, "-n", "20", "--draft", "lookup"});
   EXPECT_NE(result.err.find("drafts"), std::string::npos) << result.err;
 }

@@ -14,7 +14,7 @@ using Words = std::vector<std::string>;
 
 inline const std::string kPrompt = "Once upon a time";
 
-// The JSON object of a run on the demo model with `words` behind "-p PROMPT".
+// The JSON object of a run on the demo model with `words` after "-p PROMPT".
 inline nlohmann::json generated(const Words& words) {
   Words all = {"-p", kPrompt, "--json"};
   all.insert(all.end(), words.begin(), words.end());

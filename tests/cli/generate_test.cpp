@@ -58,7 +58,7 @@ TEST(Generate, ThreadsBatchesAndInstructionSetsDoNotChangeTheText) {
   EXPECT_EQ(continuation({"--isa", "reference"}), text);
 }
 
-TEST(Generate, CopiesWeightsIfTheyAreNotToStayInTheFile) {
+TEST(Generate, NoMmapCopiesWeights) {
   const json mapped = generate_json({"-p", kPrompt, "--isa", "reference", "-n", "8"});
   const json copied = generate_json({"-p", kPrompt, "--isa", "reference", "-n", "8", "--no-mmap"});
   EXPECT_EQ(copied["tokens"], mapped["tokens"]);
@@ -77,7 +77,7 @@ TEST(Generate, ReadsThePromptFromStandardInputAndFiles) {
   EXPECT_EQ(from_file["tokens"], expected["tokens"]);
 }
 
-TEST(Generate, JsonTellsEverything) {
+TEST(Generate, JsonHasTextTokensTimingsAndParameters) {
   const json object = generate_json({"-p", kPrompt, "-n", "24", "--seed", "3"});
   EXPECT_EQ(object["text"].get<std::string>() + "\n", continuation({"--seed", "3"}));
   EXPECT_EQ(object["tokens"].size(), 24u);
@@ -136,7 +136,7 @@ TEST(Generate, SpellingsOfOtherPrograms) {
   EXPECT_EQ(object["parameters"]["repetition_window"], 4294967295u);
 }
 
-TEST(Generate, FullContextStopsOrGoesOn) {
+TEST(Generate, FullContextStopsOrContinues) {
   const json stopped = generate_json({"-p", kPrompt, "-n", "-1", "--ctx", "16", "--greedy"});
   EXPECT_EQ(stopped["stop"], "context_full");
   EXPECT_LE(stopped["tokens"].size() + stopped["prompt_tokens"].size(), 17u);

@@ -16,7 +16,7 @@ void expect_parts(const std::string& text, const std::vector<std::string>& parts
   }
 }
 
-TEST(GrammarCheck, TellsWhichTextsFit) {
+TEST(GrammarCheck, ReportsWhichTextsMatch) {
   const TemporaryFolder folder;
   write_file(folder.file("list.gbnf"), "root ::= item+\nitem ::= \"- \" [a-z]+ \"\\n\"\n");
   write_file(folder.file("good.txt"), "- ab\n- c\n");
@@ -148,7 +148,7 @@ TEST(GrammarCheck, ShowsThePlaceOfAnError) {
   EXPECT_EQ(object["error"]["offset"], 9);
 }
 
-TEST(GrammarCheck, WarnsOfRulesThatNoTextCanUse) {
+TEST(GrammarCheck, WarnsAboutUnusedRules) {
   const std::string grammar = "root ::= \"x\"\nspare ::= \"y\"";
   const Result result = run_grammar("check", {grammar, "--test", "x"});
   EXPECT_EQ(result.exit_code, 0);

@@ -51,7 +51,7 @@ Words texts_of(const Words& grammar, const Words& mode) {
   return texts;
 }
 
-TEST(GrammarGenerate, EveryModeKeepsToASchema) {
+TEST(GrammarGenerate, EveryModeFollowsASchema) {
   const Words grammar = {"--json-schema", kPersonSchema, "--json-space", "compact", "-n", "90"};
   for (const Words& mode : kModes) {
     for (const std::string& text : texts_of(grammar, mode)) {
@@ -65,7 +65,7 @@ TEST(GrammarGenerate, EveryModeKeepsToASchema) {
   }
 }
 
-TEST(GrammarGenerate, EveryModeKeepsToARegex) {
+TEST(GrammarGenerate, EveryModeFollowsARegex) {
   const std::string date = "[12][0-9]{3}-(0[1-9]|1[0-2])-[0-3][0-9]";
   const std::regex expected(date);
   for (const Words& mode : kModes) {
@@ -114,7 +114,7 @@ TEST(GrammarGenerate, ReadsGrammarsFromStandardInput) {
   expect_refused(run_on_demo("generate", words, "x"), 2, "standard input");
 }
 
-TEST(GrammarGenerate, TellsOfTheGrammar) {
+TEST(GrammarGenerate, ReportsTheGrammar) {
   const json object = generated({"--regex", "[ab]{3}", "--grammar-memory", "2", "--seed", "2"});
   EXPECT_EQ(object["stop"], "grammar");
   EXPECT_EQ(object["parameters"]["grammar"]["language"], "regex");
@@ -131,7 +131,7 @@ TEST(GrammarGenerate, TellsOfTheGrammar) {
   EXPECT_NE(people.err.find("stopped by   grammar"), std::string::npos) << people.err;
 }
 
-TEST(GrammarGenerate, TriggersLeaveTextFreeBefore) {
+TEST(GrammarGenerate, TextBeforeTriggersIsFree) {
   const json free = generated({"-n", "30", "--greedy"});
   const std::string text = free["text"];
   const json& tokens = free["tokens"];
@@ -146,7 +146,7 @@ TEST(GrammarGenerate, TriggersLeaveTextFreeBefore) {
   const std::string trigger = before.substr(before.size() - 6);
   ASSERT_EQ(text.find(trigger), before.size() - 6) << text;
   const Words grammar = {"-n", "60", "--greedy", "--regex", "[0-9]{5}"};
-  const auto digits_behind = [&](const Words& trigger_words) {
+  const auto digits_after = [&](const Words& trigger_words) {
     Words words = grammar;
     words.insert(words.end(), trigger_words.begin(), trigger_words.end());
     const json object = generated(words);
@@ -158,7 +158,7 @@ TEST(GrammarGenerate, TriggersLeaveTextFreeBefore) {
   for (const Words& words :
        {Words{"--trigger", '"' + trigger + '"'}, Words{"--trigger", "never seen", "--trigger", trigger},
         Words{"--trigger-token", tokens[last].dump()}}) {
-    const std::string digits = digits_behind(words);
+    const std::string digits = digits_after(words);
     EXPECT_TRUE(std::regex_match(digits, std::regex("[0-9]{5}"))) << joined(words) << digits;
   }
   // Without a trigger the text stays free.

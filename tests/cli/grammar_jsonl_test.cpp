@@ -94,7 +94,7 @@ TEST(GrammarJsonl, InvalidGrammarsAcceptNothing) {
   EXPECT_EQ(answers[0]["accepted"].size(), 2u);
 }
 
-TEST(GrammarJsonl, BadLinesDoNotEndIt) {
+TEST(GrammarJsonl, BadLinesDoNotEndTheRun) {
   const std::string good = R"({"regex": "a", "test": ["a"]})";
   const std::vector<std::string> bad = {"",
                                         "x",

@@ -74,7 +74,7 @@ TEST(GrammarMask, ForPeople) {
   EXPECT_EQ(mask({"--any-json", "--top", "0"})["tokens"], json::array());
 }
 
-TEST(GrammarMask, RefusesAPrefixThatDoesNotFit) {
+TEST(GrammarMask, RejectsAPrefixThatDoesNotMatch) {
   const Result result = run_grammar("mask", {"--any-json", "--prefix", "[1,\n tru]"});
   expect_refused(result, 1, "sotto: --prefix:2:5: ");
   EXPECT_NE(result.err.find("\n     tru]\n        ^\n"), std::string::npos) << result.err;
@@ -82,7 +82,7 @@ TEST(GrammarMask, RefusesAPrefixThatDoesNotFit) {
   expect_refused(run_grammar("mask", {"--any-json", "-m", "/no/model"}), 1, "/no/model");
 }
 
-TEST(GrammarCompile, ImagesStandForTheirSources) {
+TEST(GrammarCompile, ImagesBehaveAsTheirSources) {
   const TemporaryFolder folder;
   const std::string image = folder.file("person.sottog");
   const Words source = {"--schema", kPersonSchema, "--json-space", "compact"};

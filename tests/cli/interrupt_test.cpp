@@ -1,4 +1,4 @@
-// Ctrl-C while `sotto generate` searches, or tells how likely the tokens are.
+// Ctrl-C while `sotto generate` searches or computes scores.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -46,7 +46,7 @@ TEST(OtherModels, WithoutATokenizerGiveEmptyTexts) {
   expect_refused(run_sotto({"tokenize", "-m", path, "--decode", "1"}), 1, "no tokenizer");
 }
 
-TEST(OtherModels, OfAnotherVocabularyAreNoAmateurs) {
+TEST(OtherModels, OfAnotherVocabularyAreRejectedAsGuides) {
   const TemporaryFolder folder;
   const std::string path = write_other_model(folder, {300, 32, 16, 1, 16, 1}, true);
   expect_refused(run_on_demo("generate", {"-p", "hello there", "--contrastive-model", path}), 1,

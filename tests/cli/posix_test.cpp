@@ -13,7 +13,7 @@
 namespace sotto::test {
 namespace {
 
-TEST(Posix, MapsAFileAndGivesPagesBack) {
+TEST(Posix, MapsAFileAndReleasesPages) {
   const TemporaryFolder folder;
   std::string bytes(100'001, 'x');
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 7);
@@ -34,7 +34,7 @@ TEST(Posix, MapsAFileAndGivesPagesBack) {
   sotto_posix_unmap_file(&mapping);
 }
 
-TEST(Posix, TellsWhyAFileCannotBeMapped) {
+TEST(Posix, ReportsWhyAFileCannotBeMapped) {
   const TemporaryFolder folder;
   sotto_posix_mapping mapping;
   char message[200];
@@ -67,7 +67,7 @@ TEST(Posix, AllocatesAlignedZeroedMemory) {
   }
 }
 
-TEST(Posix, RefusesImpossibleSizes) {
+TEST(Posix, RejectsImpossibleSizes) {
   sotto_posix_memory memory;
   char message[200];
   EXPECT_EQ(sotto_posix_allocate(0, &memory, message, sizeof message), EINVAL);

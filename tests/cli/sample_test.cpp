@@ -40,7 +40,7 @@ std::vector<int> ids(const json& object) {
 const std::string kFour = "[0.1,0.2,0.3,0.4]";
 using Ids = std::vector<int>;
 
-TEST(Sample, WhatIsNotGivenIsOff) {
+TEST(Sample, ParametersNotGivenAreOff) {
   const json all = kept("[0.001,0.199,0.3,0.5]", "{}");
   EXPECT_EQ(ids(all), (Ids{0, 1, 2, 3}));
   EXPECT_NEAR(all["0"].get<double>(), 0.001, 1e-6);
@@ -54,7 +54,7 @@ TEST(Sample, LogitsThatAreNotFinite) {
   }
 }
 
-TEST(Sample, OptionsThatAreNoParametersByTheirNames) {
+TEST(Sample, AcceptsNamesOfOptionsThatAreNotParameters) {
   EXPECT_EQ(kept(kFour, "{\"greedy\":true}"), json({{"3", 1.0}}));
   EXPECT_EQ(ids(kept(kFour, "{\"greedy\":false}")), (Ids{0, 1, 2, 3}));
   const auto penalised = [](const std::string& name) {
@@ -134,7 +134,7 @@ TEST(Sample, EveryStageShows) {
     EXPECT_NE(kept(kFour, params, history), plain) << params;
   }
   EXPECT_NE(kept(kFour, "{\"begin_suppress_tokens\":[3]}"), plain);
-  // The order of stages matters: top_p before temperature, or behind it.
+  // The order of stages matters: top_p before or after temperature.
   const std::string both = "\"top_p\":0.75,\"temperature\":0.1}";
   EXPECT_EQ(ids(kept(kFour, "{\"order\":\"default\"," + both)), (Ids{1, 2, 3}));
   EXPECT_EQ(ids(kept(kFour, "{\"order\":\"hf\"," + both)), (Ids{3}));
@@ -165,7 +165,7 @@ TEST(Sample, DrawsFollowTheDistribution) {
   }
 }
 
-TEST(Sample, BadLinesAreNamedAndTheRestIsDone) {
+TEST(Sample, BadLinesAreReportedAndTheRestIsAnswered) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"nonsense", "not JSON"},
       {"[]", "object"},

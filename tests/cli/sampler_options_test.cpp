@@ -73,7 +73,7 @@ const std::vector<Case> kEffective = {
     {{"--stages", "top_k,temperature"}, "stages", {"top_k", "temperature"}},
     {{"-s,--seed", "77"}, "seed", 77}};
 
-TEST(SamplerOptions, EachReachesItsParameterAndTheText) {
+TEST(SamplerOptions, EachOptionSetsItsParameterAndChangesTheText) {
   const json plain = generated({"-n", "48"});
   for (const Case& option : kEffective) {
     json first;
@@ -91,8 +91,8 @@ TEST(SamplerOptions, EachReachesItsParameterAndTheText) {
   }
 }
 
-// Help tells all names; behind --bogus in the message come all others that are unknown.
-TEST(SamplerOptions, EveryNameGoesWithUnderscores) {
+// The help text has all names; the message lists the unknown ones after --bogus.
+TEST(SamplerOptions, EveryNameIsAcceptedWithUnderscores) {
   const std::string help = run_sotto({"generate", "--help"}).out;
   const std::regex name("--[a-z0-9]+(-[a-z0-9]+)+");
   std::set<std::string> names;
@@ -213,7 +213,7 @@ TEST(SamplerOptions, BeginningsAndEnds) {
   EXPECT_LT(decayed["tokens"].size(), 60u);
 }
 
-TEST(SamplerOptions, MirostatSwitchesTruncationsOffThatWereNotGiven) {
+TEST(SamplerOptions, MirostatDisablesTruncationsThatAreNotGiven) {
   const json object = generated({"-n", "4", "--mirostat", "2"});
   EXPECT_EQ(object["parameters"]["top_k"], 0);
   EXPECT_EQ(object["parameters"]["top_p"], 1.0);

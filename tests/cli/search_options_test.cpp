@@ -26,7 +26,7 @@ std::set<json> distinct(const json& sequences) {
   return tokens;
 }
 
-TEST(Searches, BeamsFindLikelierTextsThanGreed) {
+TEST(Searches, BeamsFindMoreLikelyTextsThanGreedySearch) {
   const json greedy = generated({"-n", "12", "--greedy", "--logprobs"});
   double greedy_sum = 0.0;
   for (const json& value : greedy["log_probabilities"]) greedy_sum += value.get<double>();
@@ -115,7 +115,7 @@ TEST(Searches, PhrasesAppear) {
   EXPECT_NE(std::min(text.find("river"), text.find("moon")), std::string::npos) << text;
 }
 
-TEST(Searches, SeveralDrawsChoicesAndVotes) {
+TEST(Searches, SamplesBestOfAndVotes) {
   const json drawn = search({"--n", "4", "--seed", "3"});
   EXPECT_EQ(drawn["parameters"]["search"]["mode"], "sample");
   EXPECT_EQ(distinct(drawn["sequences"]).size(), 4u);
@@ -148,7 +148,7 @@ TEST(Searches, Contrastive) {
   EXPECT_EQ(search({"--penalty-alpha", "0.00001"})["tokens"], greedy["tokens"]);
 }
 
-TEST(Searches, BansHold) {
+TEST(Searches, BannedTokensNeverOccur) {
   for (const Words& mode : std::vector<Words>{
            {"--num-beams", "3"}, {"--num-beams", "3", "--do-sample"}, {"--n", "3"}, {"--penalty-alpha", "0.5"}}) {
     Words words = mode;

@@ -59,7 +59,7 @@ TEST(Stops, TokensTimeAndRepetition) {
   EXPECT_EQ(repetitive["stop"], "repetition");
 }
 
-TEST(Stops, BannedStringsNeverCome) {
+TEST(Stops, BannedStringsNeverOccur) {
   const json plain = generated({"-n", "60", "--greedy"});
   ASSERT_TRUE(has(plain, " the"));
   for (const char* name : {"--banned-string", "--banned-strings", "--banned_strings"}) {
@@ -70,7 +70,7 @@ TEST(Stops, BannedStringsNeverCome) {
   }
 }
 
-TEST(Stops, HealedPromptsGoOnInTheWord) {
+TEST(Stops, HealedPromptsContinueTheWord) {
   const Words words = {"-p", "Once upon a ti", "-n", "4", "--greedy", "--json", "--token-healing"};
   const json healed = json_of(run_on_demo("generate", words));
   EXPECT_EQ(text_of(healed).rfind("me", 0), 0u) << text_of(healed);
@@ -115,7 +115,7 @@ TEST(Guides, NegativePromptAndScale) {
   EXPECT_NE(generated({"-n", "16", "--greedy", "--guidance-scale", "2.5"})["tokens"], plain["tokens"]);
 }
 
-TEST(Guides, Amateur) {
+TEST(Guides, ContrastiveModel) {
   const json plain = generated({"-n", "16", "--greedy"});
   const auto with = [](const Words& more) {
     Words words = {"-n", "16", "--greedy", "--contrastive-model", SOTTO_DEMO_MODEL};
@@ -131,7 +131,7 @@ TEST(Guides, Amateur) {
   expect_refused(run_on_demo("generate", {"-p", "x", "--contrastive-model", "none.sotto"}), 1, "none.sotto");
 }
 
-TEST(States, GoOnWhereTheyWereSaved) {
+TEST(States, ContinueWhereTheyWereSaved) {
   const TemporaryFolder folder;
   const std::string path = folder.file("state");
   for (const Words& sampler :
@@ -152,7 +152,7 @@ TEST(States, GoOnWhereTheyWereSaved) {
   }
 }
 
-TEST(States, TakeMorePromptAndTheBestOfASearch) {
+TEST(States, AcceptMorePromptAndTheBestOfASearch) {
   const TemporaryFolder folder;
   const std::string path = folder.file("state");
   generated({"-n", "0", "--greedy", "--save-state", path});
@@ -161,9 +161,9 @@ TEST(States, TakeMorePromptAndTheBestOfASearch) {
   const json whole = json_of(run_on_demo("generate", {"-p", kPrompt + " there was", "-n", "8", "--greedy", "--json"}));
   EXPECT_EQ(more["tokens"], whole["tokens"]);
   const json found = generated({"-n", "6", "--num-beams", "3", "--save-state", path});
-  const json behind = json_of(run_on_demo("generate", {"--load-state", path, "-n", "8", "--greedy", "--json"}));
+  const json after = json_of(run_on_demo("generate", {"--load-state", path, "-n", "8", "--greedy", "--json"}));
   const json same = json_of(run_on_demo("generate", {"-p", kPrompt + text_of(found), "-n", "8", "--greedy", "--json"}));
-  EXPECT_EQ(behind["tokens"], same["tokens"]);
+  EXPECT_EQ(after["tokens"], same["tokens"]);
 }
 
 // The texts are there, whatever cannot be done with them.

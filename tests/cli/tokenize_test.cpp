@@ -34,7 +34,7 @@ TEST(Tokenize, TextAndStandardInputGiveTheSameIds) {
   EXPECT_EQ(std::count(given.out.begin(), given.out.end(), ' ') + 1, object["count"]);
 }
 
-TEST(Tokenize, DecodeGivesBackTheExactBytes) {
+TEST(Tokenize, DecodeReturnsTheExactBytes) {
   const std::string ids = run_on_demo("tokenize", {}, kText).out;
   EXPECT_EQ(run_on_demo("tokenize", {"--decode"}, ids).out, kText);
   Words words = {"--decode"};
@@ -87,7 +87,7 @@ TEST(Tokenize, HalfACharacterIsShownAsBytes) {
   EXPECT_EQ(half["bytes_hex"].get<std::string>().substr(0, 2), "f0");
 }
 
-TEST(Tokenize, BadJsonLinesAreNamedAndTheRestGoesOn) {
+TEST(Tokenize, BadJsonLinesAreReportedAndTheRestIsAnswered) {
   const std::vector<std::string> bad = {"nonsense",
                                         "",
                                         "[]",

@@ -9,7 +9,7 @@
 namespace sotto::test {
 namespace {
 
-TEST(WrongOptions, WithoutWhatTheyBelongTo) {
+TEST(WrongOptions, WithoutTheOptionTheyNeed) {
   const std::vector<Words> cases = {{"--temp-exponent", "2"},
                                     {"--smoothing-curve", "2"},
                                     {"--xtc-threshold", "0.2"},

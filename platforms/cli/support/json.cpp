@@ -14,7 +14,7 @@
 namespace sotto::cli {
 namespace {
 
-[[noreturn]] void refuse(const std::string& name, const Json& value, const char* what) {
+[[noreturn]] void reject_value(const std::string& name, const Json& value, const char* what) {
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (text.size() > 60) text = text.substr(0, 57) + "...";
   throw Failure(name + " is " + text + ", not " + what);
@@ -156,7 +156,7 @@ void append_code(uint32_t code, std::string& text) {
   }
 }
 
-// `at` is behind "\u"; it is moved behind the digits.
+// `at` is after "\u"; it is moved after the digits.
 uint32_t escaped_code(std::string_view string, size_t& at) {
   const uint32_t high = hexadecimal_unit(string, at);
   at += 4;
@@ -229,19 +229,19 @@ float to_float(const Json& value, const std::string& name) {
   if (text == "nan") return NAN;
   if (text == "inf" || text == "+inf" || text == "infinity") return INFINITY;
   if (text == "-inf" || text == "-infinity") return -INFINITY;
-  refuse(name, value, "a number");
+  reject_value(name, value, "a number");
 }
 
 int64_t to_integer(const Json& value, const std::string& name) {
   constexpr int64_t kMost = int64_t{1} << 53;
   if (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{kMost}) {
-    refuse(name, value, "an integer in range");
+    reject_value(name, value, "an integer in range");
   }
   if (value.is_number_integer()) return value.get<int64_t>();
   // 40.0 is an integer to many a writer of JSON.
   const double number = value.is_number() ? value.get<double>() : NAN;
   if (!(std::fabs(number) <= static_cast<double>(kMost)) || number != std::floor(number)) {
-    refuse(name, value, "an integer");
+    reject_value(name, value, "an integer");
   }
   return static_cast<int64_t>(number);
 }
@@ -249,7 +249,7 @@ int64_t to_integer(const Json& value, const std::string& name) {
 uint32_t to_count(const Json& value, const std::string& name) {
   const int64_t number = to_integer(value, name);
   if (number < 0 || number > std::numeric_limits<uint32_t>::max()) {
-    refuse(name, value, "a count");
+    reject_value(name, value, "a count");
   }
   return static_cast<uint32_t>(number);
 }
@@ -257,7 +257,7 @@ uint32_t to_count(const Json& value, const std::string& name) {
 sotto_token to_token(const Json& value, const std::string& name) {
   const int64_t number = to_integer(value, name);
   if (number < 0 || number > std::numeric_limits<sotto_token>::max()) {
-    refuse(name, value, "a token id");
+    reject_value(name, value, "a token id");
   }
   return static_cast<sotto_token>(number);
 }
@@ -265,7 +265,7 @@ sotto_token to_token(const Json& value, const std::string& name) {
 bool to_bool(const Json& value, const std::string& name) {
   if (value.is_boolean()) return value.get<bool>();
   if (value == 0 || value == 1) return value == 1;
-  refuse(name, value, "true or false");
+  reject_value(name, value, "true or false");
 }
 
 std::vector<sotto_token> to_tokens(const Json& value, const std::string& name) {
@@ -275,12 +275,12 @@ std::vector<sotto_token> to_tokens(const Json& value, const std::string& name) {
 }
 
 const std::string& to_text(const Json& value, const std::string& name) {
-  if (!value.is_string()) refuse(name, value, "a text");
+  if (!value.is_string()) reject_value(name, value, "a text");
   return value.get_ref<const std::string&>();
 }
 
 const Json& to_list(const Json& value, const std::string& name) {
-  if (!value.is_array()) refuse(name, value, "a list");
+  if (!value.is_array()) reject_value(name, value, "a list");
   return value;
 }
 
@@ -362,7 +362,7 @@ std::string from_base64(std::string_view text) {
   return bytes;
 }
 
-bool answer_lines(const std::string& path, const AnswerLine& answer, const RefuseLine& refuse) {
+bool answer_lines(const std::string& path, const AnswerLine& answer, const RejectLine& reject) {
   const Input input(path);
   bool good = true;
   std::string line;
@@ -371,7 +371,7 @@ bool answer_lines(const std::string& path, const AnswerLine& answer, const Refus
     try {
       object = answer(line);
     } catch (const Failure& failure) {
-      object = refuse(failure.what(), number);
+      object = reject(failure.what(), number);
       good = false;
     }
     std::printf("%s\n", object.dump().c_str());

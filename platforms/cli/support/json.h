@@ -57,10 +57,10 @@ std::string text_of(std::string_view string);
 std::string from_base64(std::string_view text);
 
 // JSON lines: reads a request from each line of a file, or of standard input for "-", and writes its answer as a line
-// to standard output. Returns false if `answer` threw a Failure for a line, which `refuse` then answers. Throws a
+// to standard output. Returns false if `answer` threw a Failure for a line, which `reject` then answers. Throws a
 // Failure if a line cannot be read or its answer cannot be written.
 using AnswerLine = std::function<Json(const std::string& line)>;
-using RefuseLine = std::function<Json(const std::string& message, uint64_t number)>;
-bool answer_lines(const std::string& path, const AnswerLine& answer, const RefuseLine& refuse);
+using RejectLine = std::function<Json(const std::string& message, uint64_t number)>;
+bool answer_lines(const std::string& path, const AnswerLine& answer, const RejectLine& reject);
 
 }  // namespace sotto::cli

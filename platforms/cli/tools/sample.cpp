@@ -183,10 +183,10 @@ int run_sample(const SampleOptions& options) {
     if (object.contains("id")) answer["id"] = object["id"];
     return answer;
   };
-  const auto refuse = [](const std::string& message, uint64_t number) {
+  const auto reject_line = [](const std::string& message, uint64_t number) {
     return Json{{"error", in_line(message, number)}, {"line", number}};
   };
-  return answer_lines(options.path, sample, refuse) ? kExitOk : kExitFailure;
+  return answer_lines(options.path, sample, reject_line) ? kExitOk : kExitFailure;
 }
 
 }  // namespace

@@ -81,10 +81,10 @@ Json convert_line(const LoadedModel& model, bool special, const std::string& lin
 // Converts the lines of standard input. Returns false if one was not a request.
 bool convert_lines(const LoadedModel& model, bool special) {
   const auto convert = [&](const std::string& line) { return convert_line(model, special, line); };
-  const auto refuse = [](const std::string& message, uint64_t number) {
+  const auto reject_line = [](const std::string& message, uint64_t number) {
     return Json{{"error", to_utf8(message)}, {"line", number}};
   };
-  return answer_lines("-", convert, refuse);
+  return answer_lines("-", convert, reject_line);
 }
 
 int run_tokenize(const TokenizeOptions& options) {
