@@ -24,11 +24,11 @@ target_compile_options(sotto_core_options INTERFACE
   -Wconversion
   $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wglobal-constructors>)
 
-# sotto_in_large_pieces(TARGET): its files may be compiled several at a time. For programs that include JSON and
-# command-line headers, whose inline functions every file would otherwise instrument anew.
-option(SOTTO_LARGE_PIECES "Compile several files of a program together" ON)
-function(sotto_in_large_pieces target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${SOTTO_LARGE_PIECES} UNITY_BUILD_BATCH_SIZE 13)
+# sotto_precompile(TARGET HEADER...): large headers of libraries that most files of a program include.
+function(sotto_precompile target)
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  # GCC 12 warns about its own std::string again where it comes from a precompiled header (GCC bug 105651).
+  target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overread>")
 endfunction()
 
 # Sanitizers instrument everything built here.
