@@ -11,7 +11,7 @@
 
 namespace sotto {
 
-inline constexpr uint32_t kNone = UINT32_MAX;       // no index
+inline constexpr uint32_t kNoIndex = UINT32_MAX;    // no index
 inline constexpr uint32_t kUnbounded = UINT32_MAX;  // no maximum
 
 class Workspace {

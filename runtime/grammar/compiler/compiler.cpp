@@ -69,7 +69,7 @@ Status compile_gbnf(std::span<const char> text, const CompileOptions& options, c
   GrammarBuilder builder(workspace);
   SOTTO_TRY(parse_gbnf(text, options.tokens, builder, error));
   const uint32_t root = builder.find_rule(options.root);
-  if (root == kNone) {
+  if (root == kNoIndex) {
     return fail_at(error, Status::kGrammarSyntax, 0, "1:1: no rule named '", options.root, "'");
   }
   return compile_grammar(builder, text, root, options.tuning, warnings, grammar, error);

@@ -15,11 +15,11 @@ uint32_t add_sizes(uint64_t a, uint64_t b) { return static_cast<uint32_t>(std::m
 
 uint32_t multiply_sizes(uint64_t a, uint64_t b) { return static_cast<uint32_t>(std::min<uint64_t>(a * b, kSizeLimit)); }
 
-// Returns the product of two repetition counts, or kNone if it exceeds kMaxRepetitions.
+// Returns the product of two repetition counts, or kNoIndex if it exceeds kMaxRepetitions.
 uint32_t multiply_counts(uint64_t a, uint64_t b) {
   if (a == 0 || b == 0) return 0;
   if (a == kUnbounded || b == kUnbounded) return kUnbounded;
-  return a * b > kMaxRepetitions ? kNone : static_cast<uint32_t>(a * b);
+  return a * b > kMaxRepetitions ? kNoIndex : static_cast<uint32_t>(a * b);
 }
 
 // (x{inner}){outer} repeats x any number of times between the products of the bounds if the
@@ -66,7 +66,7 @@ bool GrammarBuilder::rehash(uint32_t slot_count) {
 }
 
 uint32_t GrammarBuilder::find_rule(std::span<const char> name) const {
-  if (named_rules_ == 0) return kNone;
+  if (named_rules_ == 0) return kNoIndex;
   return names_index_.find(hash_of(name), [&](uint32_t rule) {
     const auto other = rule_name(rule);
     return std::equal(name.begin(), name.end(), other.begin(), other.end());
@@ -75,14 +75,15 @@ uint32_t GrammarBuilder::find_rule(std::span<const char> name) const {
 
 uint32_t GrammarBuilder::rule(std::span<const char> name, uint64_t source_offset) {
   assert(!name.empty());
-  if (const uint32_t known = find_rule(name); known != kNone) return known;
+  if (const uint32_t known = find_rule(name); known != kNoIndex) return known;
   const uint32_t wanted = names_index_.wanted_slots(named_rules_);
   if (wanted != 0 && !rehash(wanted)) return 0;
   const uint32_t begin = names_.size();
   for (const char byte : name) names_.push(byte);
   if (names_.size() != begin + name.size()) return 0;
   const uint32_t before = rules_.size();
-  const uint32_t index = rules_.push({begin, static_cast<uint32_t>(name.size()), kNone, source_offset, source_offset});
+  const uint32_t index =
+      rules_.push({begin, static_cast<uint32_t>(name.size()), kNoIndex, source_offset, source_offset});
   if (rules_.size() == before) return 0;
   names_index_.insert(hash_of(name), index);
   ++named_rules_;
@@ -98,30 +99,32 @@ void GrammarBuilder::define(uint32_t rule, uint32_t body, uint64_t source_offset
 
 uint32_t GrammarBuilder::add(const Expression& expression) { return expressions_.push(expression); }
 
-uint32_t GrammarBuilder::empty() { return add({ExpressionKind::kEmpty, 0, 0, 0, 0, kNone, 0}); }
+uint32_t GrammarBuilder::empty() { return add({ExpressionKind::kEmpty, 0, 0, 0, 0, kNoIndex, 0}); }
 
 uint32_t GrammarBuilder::text(std::span<const char> bytes) {
   if (bytes.empty()) return empty();
   const uint32_t begin = texts_.size();
   for (const char byte : bytes) texts_.push(byte);
   const uint32_t count = texts_.size() - begin;
-  return add({ExpressionKind::kText, begin, count, 0, 0, kNone, count});
+  return add({ExpressionKind::kText, begin, count, 0, 0, kNoIndex, count});
 }
 
-uint32_t GrammarBuilder::reference(uint32_t rule) { return add({ExpressionKind::kReference, rule, 0, 0, 0, kNone, 1}); }
+uint32_t GrammarBuilder::reference(uint32_t rule) {
+  return add({ExpressionKind::kReference, rule, 0, 0, 0, kNoIndex, 1});
+}
 
 uint32_t GrammarBuilder::characters(uint32_t begin, bool complement) {
   normalize_code_points(intervals_, begin);
   if (complement) complement_code_points(intervals_, begin);
   const uint32_t count = intervals_.size() - begin;
-  if (count == 0) return kNone;
+  if (count == 0) return kNoIndex;
   const uint32_t size = intervals_[intervals_.size() - 1].last < 0x80 ? 1 : 4;
-  return add({ExpressionKind::kCharacters, begin, count, 0, 0, kNone, size});
+  return add({ExpressionKind::kCharacters, begin, count, 0, 0, kNoIndex, size});
 }
 
 uint32_t GrammarBuilder::tokens(uint32_t begin) {
   normalize_intervals(intervals_, begin);
-  return add({ExpressionKind::kTokens, begin, intervals_.size() - begin, 0, 0, kNone, 1});
+  return add({ExpressionKind::kTokens, begin, intervals_.size() - begin, 0, 0, kNoIndex, 1});
 }
 
 uint32_t GrammarBuilder::repeat(uint32_t expression, uint32_t minimum, uint32_t maximum) {
@@ -133,7 +136,7 @@ uint32_t GrammarBuilder::repeat(uint32_t expression, uint32_t minimum, uint32_t 
     const uint32_t least = multiply_counts(inner.minimum, minimum);
     const uint32_t most = multiply_counts(inner.maximum, maximum);
     const bool bounded = inner.maximum != kUnbounded && maximum != kUnbounded;
-    if (least != kNone && (!bounded || most != kNone)) {
+    if (least != kNoIndex && (!bounded || most != kNoIndex)) {
       inner.minimum = least;
       inner.maximum = most;
       const uint32_t body_size = expressions_[inner.first].size;
@@ -142,11 +145,11 @@ uint32_t GrammarBuilder::repeat(uint32_t expression, uint32_t minimum, uint32_t 
     }
   }
   const uint64_t copies = maximum == kUnbounded ? minimum + 1ull : maximum;
-  return add({ExpressionKind::kRepeat, expression, 0, minimum, maximum, kNone, multiply_sizes(inner.size, copies)});
+  return add({ExpressionKind::kRepeat, expression, 0, minimum, maximum, kNoIndex, multiply_sizes(inner.size, copies)});
 }
 
 void GrammarBuilder::append(List& list, uint32_t expression) {
-  if (list.first == kNone) {
+  if (list.first == kNoIndex) {
     list.first = expression;
   } else {
     expressions_[list.last].next = expression;
@@ -156,9 +159,9 @@ void GrammarBuilder::append(List& list, uint32_t expression) {
 }
 
 uint32_t GrammarBuilder::group(const List& list, ExpressionKind kind) {
-  if (list.first == kNone) return empty();
+  if (list.first == kNoIndex) return empty();
   if (list.first == list.last) return list.first;
-  return add({kind, list.first, 0, 0, 0, kNone, list.size});
+  return add({kind, list.first, 0, 0, 0, kNoIndex, list.size});
 }
 
 uint32_t GrammarBuilder::sequence(const List& list) { return group(list, ExpressionKind::kSequence); }

@@ -40,7 +40,7 @@ struct Expression {
 struct Rule {
   uint32_t name;  // offset in names
   uint32_t name_size;
-  uint32_t body;       // kNone: mentioned, but not defined
+  uint32_t body;       // kNoIndex: mentioned, but not defined
   uint64_t mentioned;  // offset in the source
   uint64_t defined;
 };
@@ -51,7 +51,7 @@ class GrammarBuilder {
 
   // Returns the rule of that name, which is created at its first mention.
   uint32_t rule(std::span<const char> name, uint64_t source_offset);
-  // Returns kNone if nothing mentions the rule.
+  // Returns kNoIndex if nothing mentions the rule.
   uint32_t find_rule(std::span<const char> name) const;
   // Adds a rule without a name.
   uint32_t anonymous_rule(uint32_t body);
@@ -62,8 +62,8 @@ class GrammarBuilder {
   uint32_t empty();
   uint32_t text(std::span<const char> bytes);
   uint32_t reference(uint32_t rule);
-  // One of the characters in the intervals added since begin_intervals(), or one of all others. Returns kNone if there
-  // is none.
+  // One of the characters in the intervals added since begin_intervals(), or one of all others. Returns kNoIndex if
+  // there is none.
   uint32_t begin_intervals() const { return intervals_.size(); }
   void add_interval(Interval interval) { intervals_.push(interval); }
   uint32_t characters(uint32_t begin, bool complement);
@@ -72,8 +72,8 @@ class GrammarBuilder {
   uint32_t repeat(uint32_t expression, uint32_t minimum, uint32_t maximum);
 
   struct List {
-    uint32_t first = kNone;
-    uint32_t last = kNone;
+    uint32_t first = kNoIndex;
+    uint32_t last = kNoIndex;
     uint32_t size = 0;
   };
   void append(List& list, uint32_t expression);

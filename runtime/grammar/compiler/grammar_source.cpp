@@ -73,7 +73,7 @@ Status read_source(const GrammarSource& source, GrammarBuilder& builder, uint32_
   const bool names_its_root = source.language == GrammarLanguage::kGbnf;
   SOTTO_TRY(language->build(source, kDocument, builder, error));
   *root = builder.find_rule(names_its_root ? source.root : kDocument);
-  if (*root != kNone) return Status::kOk;
+  if (*root != kNoIndex) return Status::kOk;
   if (!names_its_root) return fail_too_large(error);
   return fail_at(error, Status::kGrammarSyntax, 0, "1:1: no rule named '", source.root, "'");
 }
@@ -98,7 +98,7 @@ uint32_t find_token(const void* self, std::span<const char> text) {
         const auto bytes = source.token(token);
         return std::string_view(bytes.data(), bytes.size()) < std::string_view(wanted.data(), wanted.size());
       });
-  if (found == vocabulary.order.end() || !is_text(source, *found, text)) return kNone;
+  if (found == vocabulary.order.end() || !is_text(source, *found, text)) return kNoIndex;
   return *found;
 }
 

@@ -115,11 +115,11 @@ void GrammarWriter::join_classes() {
 // Numbers the joined classes in the order of their first bytes and tokens.
 void GrammarWriter::number_classes() {
   GrowingArray<uint32_t>& numbers = joined_counts_;
-  for (uint32_t i = 0; i < numbers.size(); ++i) numbers[i] = kNone;
+  for (uint32_t i = 0; i < numbers.size(); ++i) numbers[i] = kNoIndex;
   for (uint32_t c = 0; c < symbols_.class_count(); ++c) {
     if (c == symbols_.byte_class_count()) byte_class_count_ = class_count_;
     uint32_t& number = numbers[joined_[c]];
-    if (number == kNone) number = class_count_++;
+    if (number == kNoIndex) number = class_count_++;
     joined_[c] = number;
   }
   if (symbols_.token_class_count() == 0) byte_class_count_ = class_count_;

@@ -70,7 +70,7 @@ class NfaBuilder {
         sequence(expression, task);
         break;
       case ExpressionKind::kChoice:
-        for (uint32_t child = expression.first; child != kNone; child = grammar_.expression(child).next) {
+        for (uint32_t child = expression.first; child != kNoIndex; child = grammar_.expression(child).next) {
           tasks_.push({child, task.entry, task.exit});
         }
         break;
@@ -121,9 +121,9 @@ class NfaBuilder {
 
   void sequence(const Expression& expression, const Task& task) {
     uint32_t from = task.entry;
-    for (uint32_t child = expression.first; child != kNone;) {
+    for (uint32_t child = expression.first; child != kNoIndex;) {
       const uint32_t next = grammar_.expression(child).next;
-      const uint32_t to = next == kNone ? task.exit : nfa_.add_state();
+      const uint32_t to = next == kNoIndex ? task.exit : nfa_.add_state();
       tasks_.push({child, from, to});
       from = to;
       child = next;
@@ -317,7 +317,7 @@ class Analyzer {
         if (can_pass(nfa_.edges[e])) mark_live(incoming_.source(e));
       }
       const uint32_t rule = rule_starting_at(state);
-      if (rule == kNone) continue;
+      if (rule == kNoIndex) continue;
       analysis_.productive[rule] = 1;
       for (uint32_t e = calls_.first(rule); e != 0; e = calls_.next(e)) {
         if (analysis_.live[nfa_.edges[e].target] != 0) mark_live(calls_.source(e));
@@ -327,9 +327,9 @@ class Analyzer {
 
   // Rules are built in order, start first, then exit.
   uint32_t rule_starting_at(uint32_t state) const {
-    if (state + 1 >= nfa_.states.size()) return kNone;
+    if (state + 1 >= nfa_.states.size()) return kNoIndex;
     const uint32_t exit_of = nfa_.states[state + 1].exit_of;
-    if (exit_of == 0 || nfa_.rules[exit_of - 1].start != state) return kNone;
+    if (exit_of == 0 || nfa_.rules[exit_of - 1].start != state) return kNoIndex;
     return exit_of - 1;
   }
 
@@ -421,7 +421,7 @@ Interval Symbols::of_tokens(Interval tokens) const {
 void Symbols::call_of(const RuleNfa& nfa, uint32_t symbol, uint32_t* rule, uint32_t* loop) const {
   const uint32_t call = symbol - class_count();
   const bool is_loop = call >= rule_count_;
-  *loop = is_loop ? call - rule_count_ : kNone;
+  *loop = is_loop ? call - rule_count_ : kNoIndex;
   *rule = is_loop ? nfa.loops[*loop].rule : call;
 }
 

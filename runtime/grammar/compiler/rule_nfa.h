@@ -68,7 +68,7 @@ class Symbols {
   Interval tokens(uint32_t token_class) const { return {token_cuts_[token_class], token_cuts_[token_class + 1] - 1}; }
 
   bool is_call(uint32_t symbol) const { return symbol >= class_count(); }
-  // The rule of a call, and the loop (or kNone).
+  // The rule of a call, and the loop (or kNoIndex).
   void call_of(const RuleNfa& nfa, uint32_t symbol, uint32_t* rule, uint32_t* loop) const;
 
   // The symbols of an edge are one interval, except for token sets, which have several.

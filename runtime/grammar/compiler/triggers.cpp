@@ -13,7 +13,7 @@ namespace {
 // the rule of the next state; the end of a trigger is the root.
 class TriggerRules {
  public:
-  // `active`: the rule that begins with trigger tokens; kNone: there are none.
+  // `active`: the rule that begins with trigger tokens; kNoIndex: there are none.
   TriggerRules(uint32_t root, uint32_t active, GrammarBuilder& builder)
       : root_(root),
         active_(active),
@@ -29,7 +29,7 @@ class TriggerRules {
     const auto count = static_cast<uint32_t>(automaton_.state_count());
     if (uint64_t{count} * letters_.size() > kMaxSteps) return false;
     for (uint32_t state = 0; state < count; ++state) {
-      rules_.push(automaton_.matched(state) != 0 ? root_ : builder_.anonymous_rule(kNone));
+      rules_.push(automaton_.matched(state) != 0 ? root_ : builder_.anonymous_rule(kNoIndex));
     }
     if (workspace_.exhausted()) return false;
     for (uint32_t state = 0; state < count; ++state) {
@@ -85,12 +85,12 @@ class TriggerRules {
       if (automaton_.step(state, letter) != 0) builder_.add_interval({letter, letter});
     }
     append(choices, builder_.characters(begin, true), rules_[0]);
-    if (active_ != kNone) builder_.append(choices, builder_.reference(active_));
+    if (active_ != kNoIndex) builder_.append(choices, builder_.reference(active_));
     return builder_.choice(choices);
   }
 
   void append(GrammarBuilder::List& choices, uint32_t characters, uint32_t rule) {
-    if (characters != kNone) builder_.append(choices, step(characters, rule));
+    if (characters != kNoIndex) builder_.append(choices, step(characters, rule));
   }
 
   const uint32_t root_;
@@ -158,7 +158,7 @@ Status build_triggers(const Triggers& triggers, const Vocabulary* vocabulary, ui
                       uint32_t* start, Error* error) {
   bool by_text = true;
   SOTTO_TRY(check_triggers(triggers, vocabulary, &by_text, error));
-  uint32_t active = kNone;
+  uint32_t active = kNoIndex;
   if (!triggers.tokens.empty()) {
     const uint32_t begin = builder.begin_intervals();
     for (const int32_t token : triggers.tokens) {

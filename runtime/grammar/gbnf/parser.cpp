@@ -195,8 +195,8 @@ class GbnfParser {
     lexer_.skip_space(false);
     if (!lexer_.take("::=")) return lexer_.fail(lexer_.offset(), "'::=' is expected");
     const uint32_t index = builder_.rule(name, begin);
-    if (builder_.rule_at(index).body != kNone) return lexer_.fail(begin, "second rule of this name");
-    uint32_t body = kNone;
+    if (builder_.rule_at(index).body != kNoIndex) return lexer_.fail(begin, "second rule of this name");
+    uint32_t body = kNoIndex;
     SOTTO_TRY(alternatives(&body));
     builder_.define(index, body, begin);
     return Status::kOk;
@@ -204,7 +204,7 @@ class GbnfParser {
 
   Status alternatives(uint32_t* body) {
     groups_.truncate(0);
-    groups_.push({{}, {}, kNone, lexer_.offset()});
+    groups_.push({{}, {}, kNoIndex, lexer_.offset()});
     lexer_.skip_space(true);
     while (!builder_.workspace().exhausted()) {
       const bool nested = groups_.size() > 1;
@@ -239,8 +239,8 @@ class GbnfParser {
 
   void flush_atom() {
     Group& group = groups_.back();
-    if (group.atom != kNone) builder_.append(group.sequence, group.atom);
-    group.atom = kNone;
+    if (group.atom != kNoIndex) builder_.append(group.sequence, group.atom);
+    group.atom = kNoIndex;
   }
 
   void close_sequence() {
@@ -255,7 +255,7 @@ class GbnfParser {
     if (groups_.size() > kMaxNesting) {
       return lexer_.fail(lexer_.offset(), "parentheses nested deeper than 512");
     }
-    groups_.push({{}, {}, kNone, lexer_.offset()});
+    groups_.push({{}, {}, kNoIndex, lexer_.offset()});
     lexer_.take('(');
     return Status::kOk;
   }
@@ -305,7 +305,7 @@ class GbnfParser {
   Status postfix() {
     const size_t begin = lexer_.offset();
     uint32_t& repeated = groups_.back().atom;
-    if (repeated == kNone) return lexer_.fail(begin, "repetition of nothing");
+    if (repeated == kNoIndex) return lexer_.fail(begin, "repetition of nothing");
     uint32_t minimum = 0;
     uint32_t maximum = kUnbounded;
     if (lexer_.take('+')) {
@@ -381,7 +381,7 @@ class GbnfParser {
 
   Status characters_atom(uint32_t first, bool complement, size_t begin) {
     const uint32_t expression = builder_.characters(first, complement);
-    if (expression == kNone) return lexer_.fail(begin, "character class without a character");
+    if (expression == kNoIndex) return lexer_.fail(begin, "character class without a character");
     return atom(expression);
   }
 
@@ -432,15 +432,15 @@ class GbnfParser {
     while (!lexer_.at_end() && lexer_.peek() != '>') lexer_.seek(lexer_.offset() + 1);
     if (!lexer_.take('>')) return lexer_.fail(begin, "token literal that is not closed");
     const auto name = lexer_.text().subspan(begin, lexer_.offset() - begin);
-    const uint32_t token = names_.find == nullptr ? kNone : names_.find(names_.self, name);
-    if (token == kNone) return lexer_.fail(begin, "text that is no token of the vocabulary");
+    const uint32_t token = names_.find == nullptr ? kNoIndex : names_.find(names_.self, name);
+    if (token == kNoIndex) return lexer_.fail(begin, "text that is no token of the vocabulary");
     *tokens = {token, token};
     return Status::kOk;
   }
 
   Status check_references() {
     for (uint32_t rule = 0; rule < builder_.rule_count(); ++rule) {
-      if (builder_.rule_at(rule).body == kNone) {
+      if (builder_.rule_at(rule).body == kNoIndex) {
         const auto mentioned = static_cast<size_t>(builder_.rule_at(rule).mentioned);
         return lexer_.fail(mentioned, "rule that is not defined");
       }

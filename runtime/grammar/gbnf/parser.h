@@ -14,7 +14,7 @@ namespace sotto {
 struct TokenNames {
   const void* self = nullptr;
   uint32_t token_count = 0;  // 0: the grammar may hold no token literals
-  // Returns kNone if no token has this text.
+  // Returns kNoIndex if no token has this text.
   uint32_t (*find)(const void* self, std::span<const char> text) = nullptr;
 };
 

@@ -21,7 +21,7 @@ class ArrayBuilder {
         literals_(schema_.workspace()) {}
 
   Status build(uint32_t* expression) {
-    *expression = kNone;
+    *expression = kNoIndex;
     SOTTO_TRY(read_atoms());
     collect(tuple_);
     if (compiler_.normalize(literals_) == SchemaCompiler::Goal::kNever) maximum_ = std::min(maximum_, tuple_);
@@ -31,11 +31,11 @@ class ArrayBuilder {
     }
     tuple_ = std::min(tuple_, maximum_);
     if (minimum_ > maximum_) return Status::kOk;
-    if (unique_ != kNone && maximum_ > 1) {
+    if (unique_ != kNoIndex && maximum_ > 1) {
       return schema_.unsupported(unique_, "unique elements are not supported where there may be several");
     }
-    uint32_t content = kNone;
-    if (wanted_.node == kNone) {
+    uint32_t content = kNoIndex;
+    if (wanted_.node == kNoIndex) {
       content = plain();
     } else {
       SOTTO_TRY(counted(&content));
@@ -47,7 +47,7 @@ class ArrayBuilder {
  private:
   // The elements that "contains" demands.
   struct Wanted {
-    uint32_t node = kNone;
+    uint32_t node = kNoIndex;
     bool negated = false;
     uint32_t minimum = 1;
     uint32_t maximum = kUnbounded;
@@ -90,7 +90,7 @@ class ArrayBuilder {
 
   void close(uint32_t schema) {
     const auto tuple = schema_.tuple_of(schema);
-    if (tuple.list != kNone && tuple.rest == kNone) maximum_ = std::min(maximum_, tuple.count);
+    if (tuple.list != kNoIndex && tuple.rest == kNoIndex) maximum_ = std::min(maximum_, tuple.count);
   }
 
   Status read_count(const Literal& atom) {
@@ -114,7 +114,7 @@ class ArrayBuilder {
   }
 
   Status want(const Wanted& wanted) {
-    if (wanted_.node != kNone) {
+    if (wanted_.node != kNoIndex) {
       return schema_.unsupported(wanted.node, "several \"contains\" of one array are not supported");
     }
     wanted_ = wanted;
@@ -126,8 +126,8 @@ class ArrayBuilder {
     wanted.node = schema_.assertion(schema, Keyword::kContains);
     const uint32_t minimum = schema_.assertion(schema, Keyword::kMinContains);
     const uint32_t maximum = schema_.assertion(schema, Keyword::kMaxContains);
-    if (minimum != kNone) SOTTO_TRY(schema_.count_of(minimum, &wanted.minimum));
-    if (maximum != kNone) SOTTO_TRY(schema_.count_of(maximum, &wanted.maximum));
+    if (minimum != kNoIndex) SOTTO_TRY(schema_.count_of(minimum, &wanted.minimum));
+    if (maximum != kNoIndex) SOTTO_TRY(schema_.count_of(maximum, &wanted.maximum));
     if (wanted.minimum == 0 && wanted.maximum == kUnbounded) return Status::kOk;
     return want(wanted);
   }
@@ -142,12 +142,12 @@ class ArrayBuilder {
       }
       if (atom.kind == LiteralKind::kEquals) {
         const uint32_t value = document_.element(atom.node, index);
-        if (value != kNone) literals_.push({value, LiteralKind::kEquals, false});
+        if (value != kNoIndex) literals_.push({value, LiteralKind::kEquals, false});
       }
       if (atom.kind != LiteralKind::kTuple) continue;
       const auto tuple = schema_.tuple_of(atom.node);
       const uint32_t schema = index < tuple.count ? document_.element(tuple.list, index) : tuple.rest;
-      if (schema != kNone) literals_.push({schema, LiteralKind::kSchema, false});
+      if (schema != kNoIndex) literals_.push({schema, LiteralKind::kSchema, false});
     }
   }
 
@@ -160,8 +160,8 @@ class ArrayBuilder {
 
   // x0 (, x1 (, x2 (, rest)*)?)?
   uint32_t plain() {
-    if (maximum_ == 0) return kNone;
-    uint32_t content = kNone;
+    if (maximum_ == 0) return kNoIndex;
+    uint32_t content = kNoIndex;
     if (maximum_ > tuple_) {
       const uint32_t least = minimum_ > tuple_ ? minimum_ - tuple_ : 0;
       const uint32_t most = maximum_ == kUnbounded ? kUnbounded : maximum_ - tuple_;
@@ -179,7 +179,7 @@ class ArrayBuilder {
     }
     for (uint32_t i = tuple_; i > 0; --i) {
       const uint32_t own = element_after(i > 1, element(i - 1));
-      content = content == kNone ? own : json_.sequence(own, content);
+      content = content == kNoIndex ? own : json_.sequence(own, content);
       if (i > minimum_) content = builder_.repeat(content, 0, 1);
     }
     return content;
@@ -202,14 +202,14 @@ class ArrayBuilder {
     auto* rules = schema_.workspace().take<uint32_t>(size_t{rows} * (last_wanted + 1));
     if (rules == nullptr) return schema_.check_memory();
     const auto rule = [&](uint32_t row, uint32_t count) { return rules[row * (last_wanted + 1) + count]; };
-    for (uint32_t i = 0; i < rows * (last_wanted + 1); ++i) rules[i] = builder_.anonymous_rule(kNone);
+    for (uint32_t i = 0; i < rows * (last_wanted + 1); ++i) rules[i] = builder_.anonymous_rule(kNoIndex);
     for (uint32_t row = 0; row < rows; ++row) {
       for (uint32_t count = 0; count <= last_wanted; ++count) {
         GrammarBuilder::List choices;
         if (row >= minimum_ && count >= wanted_.minimum) builder_.append(choices, builder_.empty());
-        const uint32_t next = row + 1 < rows ? row + 1 : bounded ? kNone : row;
+        const uint32_t next = row + 1 < rows ? row + 1 : bounded ? kNoIndex : row;
         for (const bool is_wanted : {true, false}) {
-          if (next == kNone) break;
+          if (next == kNoIndex) break;
           if (is_wanted && limited && count == last_wanted) continue;
           if (is_wanted && !limited && count == last_wanted) continue;  // any element suffices
           collect(std::min(row, tuple_));
@@ -219,7 +219,7 @@ class ArrayBuilder {
           const uint32_t after = rule(next, is_wanted ? count + 1 : count);
           builder_.append(choices, json_.sequence(value, builder_.reference(after)));
         }
-        const uint32_t body = choices.first == kNone ? json_.never() : builder_.choice(choices);
+        const uint32_t body = choices.first == kNoIndex ? json_.never() : builder_.choice(choices);
         builder_.define(rule(row, count), body, 0);
         SOTTO_TRY(schema_.check_memory());
       }
@@ -238,7 +238,7 @@ class ArrayBuilder {
   uint32_t tuple_ = 0;  // elements that differ from the rest
   uint32_t minimum_ = 0;
   uint32_t maximum_ = kUnbounded;
-  uint32_t unique_ = kNone;
+  uint32_t unique_ = kNoIndex;
   Wanted wanted_;
 };
 

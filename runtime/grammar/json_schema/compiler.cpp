@@ -18,7 +18,7 @@ SchemaCompiler::Goal SchemaCompiler::normalize(GrowingArray<Literal>& literals) 
       bool always = kind == JsonKind::kTrue;
       if (kind == JsonKind::kObject) {
         always = true;
-        for (uint32_t m = document_[literal.node].first; m != kNone; m = document_[m].next) {
+        for (uint32_t m = document_[literal.node].first; m != kNoIndex; m = document_[m].next) {
           always = always && !schema_.is_asserting(m);
         }
       }
@@ -58,7 +58,7 @@ uint32_t SchemaCompiler::value(GrowingArray<Literal>& literals) {
   }
   const uint32_t before = goals_.count();
   const uint32_t goal = goals_.intern(key.span());
-  if (goals_.count() != before) goal_rules_.push(builder_.anonymous_rule(kNone));
+  if (goals_.count() != before) goal_rules_.push(builder_.anonymous_rule(kNoIndex));
   if (goal >= goal_rules_.size()) return builder_.empty();  // out of memory
   return builder_.reference(goal_rules_[goal]);
 }
@@ -69,7 +69,7 @@ Status SchemaCompiler::compile(uint32_t schema, uint32_t* expression) {
   root.push({schema, LiteralKind::kSchema, false});
   const uint32_t document = value(root);
   for (uint32_t goal = 0; goal < goals_.count(); ++goal) {
-    uint32_t body = kNone;
+    uint32_t body = kNoIndex;
     SOTTO_TRY(schema_.check_memory());
     SOTTO_TRY(this->body(goal, &body));
     SOTTO_TRY(schema_.check_memory());
@@ -90,7 +90,7 @@ Status SchemaCompiler::body(uint32_t goal, uint32_t* expression) {
   }
   if (literals.size() == 1 && literals[0].kind == LiteralKind::kSchema && !literals[0].negated) {
     SOTTO_TRY(alternatives_of_references(literals[0].node, expression));
-    if (*expression != kNone) return Status::kOk;
+    if (*expression != kNoIndex) return Status::kOk;
   }
   GrammarBuilder::List choices;
   uint32_t free_types = 0;
@@ -106,15 +106,15 @@ Status SchemaCompiler::body(uint32_t goal, uint32_t* expression) {
       continue;
     }
     for (uint32_t i = 0; i < alternatives.size(); ++i) {
-      uint32_t built = kNone;
+      uint32_t built = kNoIndex;
       SOTTO_TRY(build(type, alternatives[i], &built));
-      if (built != kNone) builder_.append(choices, built);
+      if (built != kNoIndex) builder_.append(choices, built);
     }
   }
   if (free_types == kJsonTypeCount) {
     *expression = json_.any_value();
   } else {
-    *expression = choices.first == kNone ? json_.never() : builder_.choice(choices);
+    *expression = choices.first == kNoIndex ? json_.never() : builder_.choice(choices);
   }
   return Status::kOk;
 }
@@ -122,22 +122,22 @@ Status SchemaCompiler::body(uint32_t goal, uint32_t* expression) {
 // A schema whose only keyword is $ref or anyOf is a choice between the rules of others.
 Status SchemaCompiler::alternatives_of_references(uint32_t schema, uint32_t* expression) {
   if (document_.kind(schema) != JsonKind::kObject) return Status::kOk;
-  uint32_t only = kNone;
-  for (uint32_t m = document_[schema].first; m != kNone; m = document_[m].next) {
+  uint32_t only = kNoIndex;
+  for (uint32_t m = document_[schema].first; m != kNoIndex; m = document_[m].next) {
     if (!schema_.is_asserting(m)) continue;
-    if (only != kNone) return Status::kOk;
+    if (only != kNoIndex) return Status::kOk;
     only = m;
   }
   GrowingArray<Literal> literals(workspace_);
   if (schema_.keyword(only) == Keyword::kRef) {
-    uint32_t target = kNone;
+    uint32_t target = kNoIndex;
     SOTTO_TRY(schema_.resolve(only, &target));
     literals.push({target, LiteralKind::kSchema, false});
     *expression = value(literals);
   } else if (schema_.keyword(only) == Keyword::kAnyOf && document_.kind(only) == JsonKind::kArray &&
              document_[only].count > 0) {
     GrammarBuilder::List choices;
-    for (uint32_t child = document_[only].first; child != kNone; child = document_[child].next) {
+    for (uint32_t child = document_[only].first; child != kNoIndex; child = document_[child].next) {
       literals.truncate(0);
       literals.push({child, LiteralKind::kSchema, false});
       builder_.append(choices, value(literals));

@@ -60,7 +60,7 @@ class SchemaCompiler {
   GrowingArray<uint32_t> goal_rules_;
 };
 
-// The builders of each type make the expression of the values that satisfy all atoms; kNone: there is no such value.
+// The builders of each type make the expression of the values that satisfy all atoms; kNoIndex: there is no such value.
 Status build_number(SchemaCompiler& compiler, Atoms atoms, uint32_t* expression);
 Status build_string(SchemaCompiler& compiler, Atoms atoms, uint32_t* expression);
 Status build_array(SchemaCompiler& compiler, Atoms atoms, uint32_t* expression);

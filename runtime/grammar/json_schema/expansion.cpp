@@ -27,7 +27,7 @@ Status Expansion::expand(std::span<const Literal> goal, JsonType type, Alternati
   type_ = type;
   cells_.truncate(0);
   branches_.truncate(0);
-  cells_.push({{}, kNone});  // cell 0, which push() returns once the workspace is exhausted
+  cells_.push({{}, kNoIndex});  // cell 0, which push() returns once the workspace is exhausted
   SOTTO_TRY(schema_.check_memory());
   Branch start;
   for (size_t i = goal.size(); i > 0; --i) push(&start.pending, goal[i - 1]);
@@ -36,7 +36,7 @@ Status Expansion::expand(std::span<const Literal> goal, JsonType type, Alternati
   while (!branches_.empty()) {
     Branch branch = branches_.back();
     branches_.pop();
-    while (branch.pending != kNone && !branch.dead) {
+    while (branch.pending != kNoIndex && !branch.dead) {
       SOTTO_TRY(schema_.check_memory());
       if (++steps > kMaxSteps || ++steps_ > kMaxStepsInAll)
         return schema_.unsupported(goal[0].node, "too many combinations of alternatives");
@@ -46,7 +46,7 @@ Status Expansion::expand(std::span<const Literal> goal, JsonType type, Alternati
     }
     if (branch.dead) continue;
     const uint32_t begin = alternatives.literals.size();
-    for (uint32_t cell = branch.atoms; cell != kNone; cell = cells_[cell].next) {
+    for (uint32_t cell = branch.atoms; cell != kNoIndex; cell = cells_[cell].next) {
       alternatives.literals.push(cells_[cell].literal);
     }
     std::reverse(alternatives.literals.begin() + begin, alternatives.literals.end());
@@ -62,7 +62,7 @@ Status Expansion::expand(std::span<const Literal> goal, JsonType type, Alternati
 // A branch with a literal and its negation is dead.
 void Expansion::add_atom(Branch& branch, Literal literal) {
   const auto names = [](LiteralKind kind) { return kind == LiteralKind::kPresent || kind == LiteralKind::kNamed; };
-  for (uint32_t cell = branch.atoms; cell != kNone; cell = cells_[cell].next) {
+  for (uint32_t cell = branch.atoms; cell != kNoIndex; cell = cells_[cell].next) {
     const Literal& other = cells_[cell].literal;
     const bool same = names(literal.kind) && names(other.kind)
                           ? name_of(document_, literal) == name_of(document_, other)
@@ -93,7 +93,7 @@ Status Expansion::apply(Branch& branch, Literal literal) {
 }
 
 Status Expansion::apply_schema(Branch& branch, Literal literal) {
-  for (uint32_t cell = branch.seen; cell != kNone; cell = cells_[cell].next) {
+  for (uint32_t cell = branch.seen; cell != kNoIndex; cell = cells_[cell].next) {
     if (cells_[cell].literal.node != literal.node) continue;
     if (cells_[cell].literal.negated != literal.negated) branch.dead = true;
     return Status::kOk;
@@ -107,7 +107,7 @@ Status Expansion::apply_schema(Branch& branch, Literal literal) {
   if (kind != JsonKind::kObject) return schema_.reject(literal.node, "a schema must be an object or a boolean");
   // The schema is the conjunction of those keywords whose verdict is open for this type.
   GrowingArray<Literal> open(workspace_);
-  for (uint32_t m = document_[literal.node].first; m != kNone; m = document_[m].next) {
+  for (uint32_t m = document_[literal.node].first; m != kNoIndex; m = document_[m].next) {
     Verdict verdict = Verdict::kOpen;
     SOTTO_TRY(TypeVerdicts(schema_, type_).of_keyword(m, &verdict));
     if (verdict == Verdict::kFalse) {
@@ -157,7 +157,7 @@ Status Expansion::apply_keyword(Branch& branch, Literal literal) {
     case Keyword::kConst:
       return apply_values(branch, literal);
     case Keyword::kRef: {
-      uint32_t target = kNone;
+      uint32_t target = kNoIndex;
       SOTTO_TRY(schema_.resolve(member, &target));
       push(&branch.pending, {target, LiteralKind::kSchema, literal.negated});
       return Status::kOk;
@@ -221,7 +221,8 @@ Status Expansion::apply_values(Branch& branch, Literal literal) {
     add_atom(branch, literal);
     return Status::kOk;
   }
-  for (uint32_t v = is_const ? member : document_[member].first; v != kNone; v = is_const ? kNone : document_[v].next) {
+  for (uint32_t v = is_const ? member : document_[member].first; v != kNoIndex;
+       v = is_const ? kNoIndex : document_[v].next) {
     if (schema_.type_of(v) != type_) continue;
     const Literal equals{v, LiteralKind::kEquals, literal.negated};
     if (literal.negated) {
@@ -237,7 +238,7 @@ Status Expansion::apply_values(Branch& branch, Literal literal) {
 Status Expansion::apply_required(Branch& branch, Literal literal) {
   if (document_.kind(literal.node) != JsonKind::kArray)
     return schema_.reject(literal.node, "must be an array of names");
-  for (uint32_t name = document_[literal.node].first; name != kNone; name = document_[name].next) {
+  for (uint32_t name = document_[literal.node].first; name != kNoIndex; name = document_[name].next) {
     if (document_.kind(name) != JsonKind::kString) return schema_.reject(name, "must be a name");
     const Literal named{name, LiteralKind::kNamed, literal.negated};
     if (literal.negated) {
@@ -253,7 +254,7 @@ Status Expansion::apply_required(Branch& branch, Literal literal) {
 // A dependency a -> b means: not a, or a and b.
 Status Expansion::apply_dependencies(Branch& branch, Literal literal) {
   if (document_.kind(literal.node) != JsonKind::kObject) return schema_.reject(literal.node, "must be an object");
-  for (uint32_t m = document_[literal.node].first; m != kNone; m = document_[m].next) {
+  for (uint32_t m = document_[literal.node].first; m != kNoIndex; m = document_[m].next) {
     const Literal dependency{m, LiteralKind::kDependency, literal.negated};
     if (literal.negated) {
       fork(branch, {&dependency, 1});
@@ -283,7 +284,7 @@ Status Expansion::apply_all(Branch& branch, Literal literal, bool conjunction) {
     return schema_.reject(literal.node, "must be an array of at least one schema");
   }
   GrowingArray<Literal> open(workspace_);
-  for (uint32_t child = list.first; child != kNone; child = document_[child].next) {
+  for (uint32_t child = list.first; child != kNoIndex; child = document_[child].next) {
     const Literal schema{child, LiteralKind::kSchema, literal.negated};
     Verdict verdict = Verdict::kOpen;
     if (!conjunction) SOTTO_TRY(TypeVerdicts(schema_, type_).of_schema(child, &verdict));
@@ -307,7 +308,7 @@ Status Expansion::apply_one(Branch& branch, Literal literal) {
   }
   GrowingArray<uint32_t> open(workspace_);
   uint32_t certain = 0;
-  for (uint32_t child = list.first; child != kNone; child = document_[child].next) {
+  for (uint32_t child = list.first; child != kNoIndex; child = document_[child].next) {
     Verdict verdict = Verdict::kOpen;
     SOTTO_TRY(TypeVerdicts(schema_, type_).of_schema(child, &verdict));
     if (verdict == Verdict::kTrue) ++certain;
@@ -364,10 +365,10 @@ Status Expansion::apply_if(Branch& branch, Literal literal) {
     const bool holds = i == 0;
     if (verdict == (holds ? Verdict::kFalse : Verdict::kTrue)) continue;
     // A side without a consequence always holds.
-    if (consequences[i] == kNone && literal.negated) continue;
+    if (consequences[i] == kNoIndex && literal.negated) continue;
     Literal both[2] = {{literal.node, LiteralKind::kSchema, !holds},
                        {consequences[i], LiteralKind::kSchema, literal.negated}};
-    fork(branch, {both, consequences[i] == kNone ? size_t{1} : size_t{2}});
+    fork(branch, {both, consequences[i] == kNoIndex ? size_t{1} : size_t{2}});
   }
   branch.dead = true;
   return Status::kOk;
@@ -381,12 +382,13 @@ Status Expansion::apply_properties(Branch& branch, Literal literal) {
   }
   const uint32_t patterns = schema_.assertion(schema, Keyword::kPatternProperties);
   const uint32_t others = schema_.additional_of(schema);
-  if (patterns != kNone) return schema_.unsupported(patterns, "\"not\" around patternProperties is not supported");
-  if (others != kNone && document_.kind(others) != JsonKind::kTrue) {
+  if (patterns != kNoIndex) return schema_.unsupported(patterns, "\"not\" around patternProperties is not supported");
+  if (others != kNoIndex && document_.kind(others) != JsonKind::kTrue) {
     return schema_.unsupported(others, "\"not\" around additionalProperties is not supported");
   }
   const uint32_t properties = schema_.assertion(schema, Keyword::kProperties);
-  for (uint32_t p = properties == kNone ? kNone : document_[properties].first; p != kNone; p = document_[p].next) {
+  for (uint32_t p = properties == kNoIndex ? kNoIndex : document_[properties].first; p != kNoIndex;
+       p = document_[p].next) {
     const Literal wrong[] = {{p, LiteralKind::kProperty, true}, {p, LiteralKind::kPresent, false}};
     if (document_.kind(p) != JsonKind::kTrue) fork(branch, wrong);
   }
@@ -401,12 +403,12 @@ Status Expansion::apply_tuple(Branch& branch, Literal literal) {
     return Status::kOk;
   }
   const Schema::Tuple tuple = schema_.tuple_of(schema);
-  for (uint32_t i = tuple.prefix; i != kNone; i = document_[i].next) {
+  for (uint32_t i = tuple.prefix; i != kNoIndex; i = document_[i].next) {
     const Literal wrong[] = {{i, LiteralKind::kElement, true}, {i, LiteralKind::kLonger, false}};
     fork(branch, wrong);
   }
-  if (tuple.rest != kNone && document_.kind(tuple.rest) != JsonKind::kTrue) {
-    if (tuple.prefix != kNone)
+  if (tuple.rest != kNoIndex && document_.kind(tuple.rest) != JsonKind::kTrue) {
+    if (tuple.prefix != kNoIndex)
       return schema_.unsupported(tuple.rest, "\"not\" around the elements after a tuple is not supported");
     const Literal exists{tuple.rest, LiteralKind::kExists, true};
     fork(branch, {&exists, 1});
@@ -423,7 +425,8 @@ Status Expansion::apply_contains(Branch& branch, Literal literal) {
   }
   for (const Keyword bound : {Keyword::kMinContains, Keyword::kMaxContains}) {
     const uint32_t node = schema_.assertion(schema, bound);
-    if (node != kNone) return schema_.unsupported(node, "\"not\" around minContains or maxContains is not supported");
+    if (node != kNoIndex)
+      return schema_.unsupported(node, "\"not\" around minContains or maxContains is not supported");
   }
   add_atom(branch, {literal.node, LiteralKind::kEvery, true});
   return Status::kOk;

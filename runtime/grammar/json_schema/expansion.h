@@ -79,9 +79,9 @@ class Expansion {
   };
   // One alternative in the making: lists of cells.
   struct Branch {
-    uint32_t pending = kNone;
-    uint32_t atoms = kNone;
-    uint32_t seen = kNone;
+    uint32_t pending = kNoIndex;
+    uint32_t atoms = kNoIndex;
+    uint32_t seen = kNoIndex;
     bool dead = false;
   };
 

@@ -40,9 +40,9 @@ class JsonReader {
   JsonNode& node(uint32_t index) { return document_.nodes_[index]; }
 
   Status values() {
-    open_ = kNone;
+    open_ = kNoIndex;
     for (;;) {
-      uint32_t value = kNone;
+      uint32_t value = kNoIndex;
       SOTTO_TRY(begin_value(&value));
       if (document_.workspace_.exhausted()) {
         return fail_too_large(error_);
@@ -55,13 +55,13 @@ class JsonReader {
         if (!closed && node(value).kind == JsonKind::kObject) SOTTO_TRY(member_name());
       }
       if (closed) SOTTO_TRY(after_value());
-      if (open_ == kNone) return Status::kOk;
+      if (open_ == kNoIndex) return Status::kOk;
     }
   }
 
   // Closes the containers that end here. Then the next value of open_ begins, or no container is open.
   Status after_value() {
-    while (open_ != kNone) {
+    while (open_ != kNoIndex) {
       const bool is_array = node(open_).kind == JsonKind::kArray;
       skip_space();
       if (take(is_array ? ']' : '}')) {
@@ -87,10 +87,10 @@ class JsonReader {
   Status begin_value(uint32_t* value) {
     skip_space();
     JsonNode fresh{};
-    fresh.first = fresh.last = fresh.next = kNone;
+    fresh.first = fresh.last = fresh.next = kNoIndex;
     fresh.parent = open_;
     fresh.offset = at_;
-    if (open_ != kNone && node(open_).kind == JsonKind::kObject) {
+    if (open_ != kNoIndex && node(open_).kind == JsonKind::kObject) {
       fresh.name = name_;
       fresh.name_size = name_size_;
     }
@@ -118,11 +118,11 @@ class JsonReader {
   }
 
   uint32_t link(JsonNode& fresh) {
-    if (open_ != kNone) fresh.index = node(open_).count;
+    if (open_ != kNoIndex) fresh.index = node(open_).count;
     const uint32_t index = document_.nodes_.push(fresh);
-    if (open_ != kNone && index != 0) {
+    if (open_ != kNoIndex && index != 0) {
       JsonNode& parent = node(open_);
-      (parent.first == kNone ? parent.first : node(parent.last).next) = index;
+      (parent.first == kNoIndex ? parent.first : node(parent.last).next) = index;
       parent.last = index;
       ++parent.count;
     }
@@ -235,7 +235,7 @@ class JsonReader {
     auto* members = workspace.take<uint32_t>(count);
     if (members == nullptr) return Status::kOk;  // values() reports it
     uint32_t filled = 0;
-    for (uint32_t i = node(open_).first; i != kNone; i = node(i).next) members[filled++] = i;
+    for (uint32_t i = node(open_).first; i != kNoIndex; i = node(i).next) members[filled++] = i;
     std::sort(members, members + filled, [&](uint32_t a, uint32_t b) { return document_.name(a) < document_.name(b); });
     for (uint32_t i = 1; i < filled; ++i) {
       if (document_.name(members[i]) != document_.name(members[i - 1])) continue;
@@ -250,7 +250,7 @@ class JsonReader {
   JsonDocument& document_;
   Error* error_;
   size_t at_ = 0;
-  uint32_t open_ = kNone;
+  uint32_t open_ = kNoIndex;
   uint32_t name_ = 0;
   uint32_t name_size_ = 0;
 };
@@ -262,17 +262,17 @@ Status JsonDocument::parse(std::span<const char> text, Error* error) {
 }
 
 uint32_t JsonDocument::member(uint32_t object, std::string_view name) const {
-  if (object == kNone || nodes_[object].kind != JsonKind::kObject) return kNone;
-  for (uint32_t node = nodes_[object].first; node != kNone; node = nodes_[node].next) {
+  if (object == kNoIndex || nodes_[object].kind != JsonKind::kObject) return kNoIndex;
+  for (uint32_t node = nodes_[object].first; node != kNoIndex; node = nodes_[node].next) {
     if (this->name(node) == name) return node;
   }
-  return kNone;
+  return kNoIndex;
 }
 
 uint32_t JsonDocument::element(uint32_t array, uint32_t index) const {
-  if (array == kNone || nodes_[array].kind != JsonKind::kArray) return kNone;
+  if (array == kNoIndex || nodes_[array].kind != JsonKind::kArray) return kNoIndex;
   uint32_t node = nodes_[array].first;
-  while (node != kNone && nodes_[node].index != index) node = nodes_[node].next;
+  while (node != kNoIndex && nodes_[node].index != index) node = nodes_[node].next;
   return node;
 }
 
@@ -280,7 +280,7 @@ size_t JsonDocument::pointer(uint32_t node, char* out, size_t capacity) const {
   constexpr uint32_t kMaxDepth = 48;
   uint32_t path[kMaxDepth];
   uint32_t depth = 0;
-  for (; node != kNone && nodes_[node].parent != kNone; node = nodes_[node].parent) {
+  for (; node != kNoIndex && nodes_[node].parent != kNoIndex; node = nodes_[node].parent) {
     if (depth < kMaxDepth) path[depth++] = node;
   }
   size_t size = 0;

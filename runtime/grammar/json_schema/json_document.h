@@ -45,9 +45,9 @@ class JsonDocument {
   std::string_view name(uint32_t node) const {
     return {texts_.span().data() + nodes_[node].name, nodes_[node].name_size};
   }
-  // Returns kNone if `object` is not an object or has no such member.
+  // Returns kNoIndex if `object` is not an object or has no such member.
   uint32_t member(uint32_t object, std::string_view name) const;
-  // Returns kNone if there is no such element.
+  // Returns kNoIndex if there is no such element.
   uint32_t element(uint32_t array, uint32_t index) const;
   // Writes the JSON pointer of `node` as a fragment ("#/a/0"), truncated to `capacity`, and returns its size.
   size_t pointer(uint32_t node, char* out, size_t capacity) const;

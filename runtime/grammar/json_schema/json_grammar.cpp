@@ -6,13 +6,13 @@ namespace sotto {
 
 JsonGrammar::JsonGrammar(GrammarBuilder& builder, const JsonStyle& style)
     : builder_(builder), style_(style), characters_(builder, CharacterForm::kJsonString) {
-  std::fill(types_, types_ + kJsonTypeCount, kNone);
+  std::fill(types_, types_ + kJsonTypeCount, kNoIndex);
 }
 
 uint32_t JsonGrammar::sequence(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   GrammarBuilder::List list;
   for (const uint32_t part : {a, b, c, d}) {
-    if (part != kNone) builder_.append(list, part);
+    if (part != kNoIndex) builder_.append(list, part);
   }
   return builder_.sequence(list);
 }
@@ -24,12 +24,12 @@ uint32_t JsonGrammar::set(std::string_view ranges) {
     builder_.add_interval({static_cast<uint8_t>(ranges[i]), static_cast<uint8_t>(ranges[i + 1])});
   }
   const uint32_t characters = builder_.characters(begin, false);
-  return characters == kNone ? builder_.empty() : characters;  // none: out of memory
+  return characters == kNoIndex ? builder_.empty() : characters;  // none: out of memory
 }
 
 uint32_t JsonGrammar::space() {
-  if (style_.space != JsonSpace::kFlexible || style_.maximum_space == 0) return kNone;
-  if (space_ == kNone) {
+  if (style_.space != JsonSpace::kFlexible || style_.maximum_space == 0) return kNoIndex;
+  if (space_ == kNoIndex) {
     space_ = builder_.anonymous_rule(builder_.repeat(set("\t\t\n\n\r\r  "), 0, style_.maximum_space));
   }
   return reference(space_);
@@ -64,7 +64,7 @@ uint32_t JsonGrammar::outer(uint32_t document) {
 }
 
 uint32_t JsonGrammar::string_character() {
-  if (character_ == kNone) character_ = builder_.anonymous_rule(define_character());
+  if (character_ == kNoIndex) character_ = builder_.anonymous_rule(define_character());
   return reference(character_);
 }
 
@@ -85,7 +85,7 @@ uint32_t JsonGrammar::define_character() {
     builder_.add_interval(raw);
   }
   const uint32_t raw = builder_.characters(begin, false);
-  builder_.append(characters, raw == kNone ? builder_.empty() : raw);
+  builder_.append(characters, raw == kNoIndex ? builder_.empty() : raw);
   builder_.append(characters, sequence(text("\\"), builder_.choice(escapes)));
   return builder_.choice(characters);
 }
@@ -120,9 +120,9 @@ uint32_t JsonGrammar::define_container(bool object) {
 
 uint32_t JsonGrammar::any(JsonType type) {
   uint32_t& rule = types_[static_cast<uint32_t>(type)];
-  if (rule != kNone) return reference(rule);
-  rule = builder_.anonymous_rule(kNone);
-  uint32_t body = kNone;
+  if (rule != kNoIndex) return reference(rule);
+  rule = builder_.anonymous_rule(kNoIndex);
+  uint32_t body = kNoIndex;
   switch (type) {
     case JsonType::kNull:
       body = text("null");
@@ -149,8 +149,8 @@ uint32_t JsonGrammar::any(JsonType type) {
 }
 
 uint32_t JsonGrammar::any_value() {
-  if (value_ == kNone) {
-    value_ = builder_.anonymous_rule(kNone);
+  if (value_ == kNoIndex) {
+    value_ = builder_.anonymous_rule(kNoIndex);
     GrammarBuilder::List types;
     for (uint32_t type = 0; type < kJsonTypeCount; ++type) {
       builder_.append(types, any(static_cast<JsonType>(type)));

@@ -42,7 +42,7 @@ class JsonGrammar {
   uint32_t item(uint32_t value) { return sequence(value, space()); }
   uint32_t comma();
   uint32_t colon();
-  // [ items ] or { members }, made with item() and comma(); kNone: no items.
+  // [ items ] or { members }, made with item() and comma(); kNoIndex: no items.
   uint32_t container(char open, uint32_t items);
   // "text" with quotes, in its canonical form.
   uint32_t quoted(std::string_view text);
@@ -51,7 +51,7 @@ class JsonGrammar {
   uint32_t outer(uint32_t document);
 
   uint32_t text(std::string_view text) { return builder_.text(text); }
-  uint32_t sequence(uint32_t a, uint32_t b, uint32_t c = kNone, uint32_t d = kNone);
+  uint32_t sequence(uint32_t a, uint32_t b, uint32_t c = kNoIndex, uint32_t d = kNoIndex);
   uint32_t reference(uint32_t rule) { return builder_.reference(rule); }
   uint32_t never() { return characters_.never(); }
   RegexGrammar& characters() { return characters_; }
@@ -68,9 +68,9 @@ class JsonGrammar {
   JsonStyle style_;
   RegexGrammar characters_;
   uint32_t types_[kJsonTypeCount];
-  uint32_t value_ = kNone;
-  uint32_t space_ = kNone;
-  uint32_t character_ = kNone;
+  uint32_t value_ = kNoIndex;
+  uint32_t space_ = kNoIndex;
+  uint32_t character_ = kNoIndex;
 };
 
 // Defines the rule `name`: any JSON text (RFC 8259), or only objects.

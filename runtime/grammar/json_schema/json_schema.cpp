@@ -11,7 +11,7 @@ Status build_json_schema(std::span<const char> schema, const SchemaOptions& opti
   JsonDocument document(builder.workspace());
   SOTTO_TRY(document.parse(schema, error));
   SchemaCompiler compiler(document, options, builder, error);
-  uint32_t expression = kNone;
+  uint32_t expression = kNoIndex;
   SOTTO_TRY(compiler.compile(0, &expression));
   builder.define(builder.rule(name, 0), expression, 0);
   return Status::kOk;
@@ -37,7 +37,7 @@ Status build_choice_list(std::span<const char> list, std::span<const char> name,
   }
   auto* choices = workspace.take<std::string_view>(document[0].count);
   if (choices == nullptr) return fail_too_large(error);
-  for (uint32_t node = document[0].first; node != kNone; node = document[node].next) {
+  for (uint32_t node = document[0].first; node != kNoIndex; node = document[node].next) {
     if (document.kind(node) != JsonKind::kString) {
       return fail_in_source(error, list, document[node].offset, std::string_view("a string is expected"));
     }
@@ -90,7 +90,7 @@ Status build_number_object(std::span<const char> object, std::span<const char> n
   std::string_view minimum;
   std::string_view maximum;
   bool integer = false;
-  for (uint32_t node = document[0].first; node != kNone; node = document[node].next) {
+  for (uint32_t node = document[0].first; node != kNoIndex; node = document[node].next) {
     const std::string_view member = document.name(node);
     const JsonKind kind = document.kind(node);
     if (member == "minimum" || member == "maximum") {
@@ -111,15 +111,15 @@ namespace {
 Status call_of(const JsonDocument& functions, uint32_t item, const SchemaOptions& options, JsonGrammar& json,
                GrammarBuilder& builder, uint32_t* call, Error* error) {
   const uint32_t wrapped = functions.member(item, "function");
-  const uint32_t function = wrapped == kNone ? item : wrapped;
+  const uint32_t function = wrapped == kNoIndex ? item : wrapped;
   const uint32_t name = functions.member(function, "name");
-  if (name == kNone || functions.kind(name) != JsonKind::kString) {
+  if (name == kNoIndex || functions.kind(name) != JsonKind::kString) {
     return fail_at(error, Status::kGrammarSyntax, functions[item].offset, "function ", functions[item].index,
                    " has no \"name\"");
   }
   const uint32_t parameters = functions.member(function, "parameters");
-  uint32_t arguments = kNone;
-  if (parameters == kNone) {
+  uint32_t arguments = kNoIndex;
+  if (parameters == kNoIndex) {
     arguments = json.any(JsonType::kObject);
   } else {
     SchemaCompiler compiler(functions, options, builder, error);
@@ -148,8 +148,8 @@ Status build_tool_calls(std::span<const char> functions, ToolChoice choice, cons
   inner.style.allow_surrounding_whitespace = false;
   JsonGrammar json(builder, options.style);
   GrammarBuilder::List list;
-  for (uint32_t item = document[0].first; item != kNone; item = document[item].next) {
-    uint32_t call = kNone;
+  for (uint32_t item = document[0].first; item != kNoIndex; item = document[item].next) {
+    uint32_t call = kNoIndex;
     SOTTO_TRY(call_of(document, item, inner, json, builder, &call, error));
     builder.append(list, call);
   }

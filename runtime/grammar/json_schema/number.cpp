@@ -143,7 +143,7 @@ class NumberBuilder {
         atoms_(atoms) {}
 
   Status build(uint32_t* expression) {
-    *expression = kNone;
+    *expression = kNoIndex;
     NumberShape shape = NumberShape::kNumber;
     bool only_integers = true;  // there is no other restriction
     for (const Literal& atom : atoms_) {
@@ -209,7 +209,7 @@ class NumberBuilder {
       // Draft 4: a flag next to the bound.
       const uint32_t flag =
           schema_.assertion(document_[node].parent, upper ? Keyword::kExclusiveMaximum : Keyword::kExclusiveMinimum);
-      exclusive = flag != kNone && document_.kind(flag) == JsonKind::kTrue;
+      exclusive = flag != kNoIndex && document_.kind(flag) == JsonKind::kTrue;
     }
     if (atom.negated) {
       upper = !upper;
@@ -221,8 +221,8 @@ class NumberBuilder {
 
   void collect(const Literal& atom, GrowingArray<uint32_t>& values) const {
     const bool is_list = atom.kind == LiteralKind::kKeyword && schema_.keyword(atom.node) == Keyword::kEnum;
-    for (uint32_t v = is_list ? document_[atom.node].first : atom.node; v != kNone;
-         v = is_list ? document_[v].next : kNone) {
+    for (uint32_t v = is_list ? document_[atom.node].first : atom.node; v != kNoIndex;
+         v = is_list ? document_[v].next : kNoIndex) {
       if (document_.kind(v) == JsonKind::kNumber) values.push(v);
     }
   }
@@ -278,7 +278,7 @@ class NumberBuilder {
       const std::string_view own = document_.text(value);
       if (own != text) compiler_.builder().append(choices, compiler_.json().text(own));
     }
-    if (choices.first != kNone) *expression = compiler_.builder().choice(choices);
+    if (choices.first != kNoIndex) *expression = compiler_.builder().choice(choices);
     return Status::kOk;
   }
 

@@ -24,7 +24,7 @@ class ObjectBuilder {
         literals_(schema_.workspace()),
         due_(schema_.workspace()) {}
 
-  // Makes the objects that satisfy all atoms; kNone: there is none.
+  // Makes the objects that satisfy all atoms; kNoIndex: there is none.
   Status build(uint32_t* expression);
 
  private:
@@ -71,14 +71,14 @@ class ObjectBuilder {
   uint32_t required_ = 0;
   uint32_t minimum_ = 0;
   uint32_t maximum_ = kUnbounded;
-  uint32_t counting_ = kNone;  // minProperties
-  uint32_t others_ = kNone;    // the rule of a pair whose name is not mentioned
+  uint32_t counting_ = kNoIndex;  // minProperties
+  uint32_t others_ = kNoIndex;    // the rule of a pair whose name is not mentioned
   bool restricted_ = false;
   CharacterAutomaton allowed_;  // names, if restricted
 };
 
 Status ObjectBuilder::build(uint32_t* expression) {
-  *expression = kNone;
+  *expression = kNoIndex;
   SOTTO_TRY(read_atoms());
   SOTTO_TRY(read_names());
   bool possible = true;
@@ -102,13 +102,13 @@ Status ObjectBuilder::build(uint32_t* expression) {
     names_[kept++] = name;
   }
   if (!possible) return schema_.check_memory();
-  uint32_t others = kNone;
+  uint32_t others = kNoIndex;
   names_.truncate(kept);
   SOTTO_TRY(build_others(&others));
-  if (others != kNone) others_ = builder_.anonymous_rule(others);
-  uint32_t content = kNone;
+  if (others != kNoIndex) others_ = builder_.anonymous_rule(others);
+  uint32_t content = kNoIndex;
   SOTTO_TRY(build_content(&content));
-  if (content != kNone) *expression = json_.container('{', content);
+  if (content != kNoIndex) *expression = json_.container('{', content);
   return schema_.check_memory();
 }
 
@@ -156,18 +156,18 @@ void ObjectBuilder::mention(std::string_view text, bool required, bool absent) {
     names_[i].absent = names_[i].absent || absent;
     return;
   }
-  names_.push({text, required, absent, kNone});
+  names_.push({text, required, absent, kNoIndex});
 }
 
 Status ObjectBuilder::read_names() {
   for (const Literal& atom : atoms_) {
-    uint32_t members = kNone;
+    uint32_t members = kNoIndex;
     if (atom.kind == LiteralKind::kEquals) members = atom.node;
     if (atom.kind == LiteralKind::kGroup) members = schema_.assertion(atom.node, Keyword::kProperties);
-    if (members == kNone) continue;
+    if (members == kNoIndex) continue;
     if (document_.kind(members) != JsonKind::kObject) return schema_.reject(members, "must be an object");
     const bool required = atom.kind == LiteralKind::kEquals;
-    for (uint32_t m = document_[members].first; m != kNone; m = document_[m].next) {
+    for (uint32_t m = document_[members].first; m != kNoIndex; m = document_[m].next) {
       mention(document_.name(m), required, false);
     }
     if (document_[members].count > 4096) return schema_.unsupported(members, "too many properties");
@@ -187,20 +187,21 @@ Status ObjectBuilder::collect(std::string_view name, bool* allowed) {
   for (const Literal& atom : atoms_) {
     if (atom.kind == LiteralKind::kEquals) {
       const uint32_t value = document_.member(atom.node, name);
-      if (value == kNone) *allowed = false;
-      if (value != kNone) literals_.push({value, LiteralKind::kEquals, false});
+      if (value == kNoIndex) *allowed = false;
+      if (value != kNoIndex) literals_.push({value, LiteralKind::kEquals, false});
     } else if (atom.kind == LiteralKind::kProperty && document_.name(atom.node) == name) {
       literals_.push({atom.node, LiteralKind::kSchema, atom.negated});
     } else if (atom.kind == LiteralKind::kGroup) {
       const uint32_t properties = schema_.assertion(atom.node, Keyword::kProperties);
       const uint32_t own = document_.member(properties, name);
-      bool matched = own != kNone;
+      bool matched = own != kNoIndex;
       if (matched) literals_.push({own, LiteralKind::kSchema, false});
       const uint32_t patterns = schema_.assertion(atom.node, Keyword::kPatternProperties);
-      if (patterns != kNone && document_.kind(patterns) != JsonKind::kObject) {
+      if (patterns != kNoIndex && document_.kind(patterns) != JsonKind::kObject) {
         return schema_.reject(patterns, "must be an object");
       }
-      for (uint32_t p = patterns == kNone ? kNone : document_[patterns].first; p != kNone; p = document_[p].next) {
+      for (uint32_t p = patterns == kNoIndex ? kNoIndex : document_[patterns].first; p != kNoIndex;
+           p = document_[p].next) {
         CharacterAutomaton automaton;
         SOTTO_TRY(compiler_.patterns().automaton(p, &automaton));
         if (!automaton.matches(name)) continue;
@@ -215,7 +216,7 @@ Status ObjectBuilder::collect(std::string_view name, bool* allowed) {
 
 void ObjectBuilder::add_additional(uint32_t group, bool* allowed) {
   const uint32_t additional = schema_.additional_of(group);
-  if (additional != kNone) {
+  if (additional != kNoIndex) {
     literals_.push({additional, LiteralKind::kSchema, false});
   } else if (schema_.options().closed) {
     *allowed = false;
@@ -230,7 +231,8 @@ Status ObjectBuilder::build_others(uint32_t* others) {
   GrowingArray<uint32_t> patterns(schema_.workspace());
   for (const uint32_t group : groups_.span()) {
     const uint32_t own = schema_.assertion(group, Keyword::kPatternProperties);
-    for (uint32_t p = own == kNone ? kNone : document_[own].first; p != kNone; p = document_[p].next) patterns.push(p);
+    for (uint32_t p = own == kNoIndex ? kNoIndex : document_[own].first; p != kNoIndex; p = document_[p].next)
+      patterns.push(p);
   }
   if (patterns.size() > 16) return schema_.unsupported(patterns[16], "too many patterns for names");
   if (patterns.empty() && !restricted_ && mentioned_.empty()) {
@@ -303,7 +305,7 @@ Status ObjectBuilder::append_others(const CharacterAutomaton* names, std::span<c
   const uint32_t colon = json_.colon();
   const uint32_t pair = json_.sequence(key, colon, compiler_.value(literals_));
   GrammarBuilder::List choices;
-  if (*others != kNone) builder_.append(choices, *others);
+  if (*others != kNoIndex) builder_.append(choices, *others);
   builder_.append(choices, json_.item(pair));
   *others = builder_.choice(choices);
   return Status::kOk;
@@ -313,12 +315,12 @@ Status ObjectBuilder::append_others(const CharacterAutomaton* names, std::span<c
 // matters.
 Status ObjectBuilder::build_content(uint32_t* content) {
   const auto count = names_.size();
-  if (others_ == kNone && minimum_ > count) return Status::kOk;
-  if (others_ == kNone && maximum_ >= count) maximum_ = kUnbounded;
+  if (others_ == kNoIndex && minimum_ > count) return Status::kOk;
+  if (others_ == kNoIndex && maximum_ >= count) maximum_ = kUnbounded;
   if (minimum_ <= required_) minimum_ = 0;
   if (required_ > maximum_ || minimum_ > maximum_) return Status::kOk;
-  if (others_ != kNone && minimum_ > required_ + 1 && !schema_.options().distinct_names) {
-    return schema_.unsupported(counting_ == kNone ? atoms_[0].node : counting_,
+  if (others_ != kNoIndex && minimum_ > required_ + 1 && !schema_.options().distinct_names) {
+    return schema_.unsupported(counting_ == kNoIndex ? atoms_[0].node : counting_,
                                "not supported where names that the schema does not list could repeat");
   }
   last_count_ = maximum_ != kUnbounded ? maximum_ : std::max(1u, minimum_);
@@ -327,7 +329,7 @@ Status ObjectBuilder::build_content(uint32_t* content) {
   }
   rules_ = schema_.workspace().take<uint32_t>((count + 1) * (last_count_ + 1));
   if (rules_ == nullptr) return schema_.check_memory();
-  std::fill(rules_, rules_ + (count + 1) * (last_count_ + 1), kNone);
+  std::fill(rules_, rules_ + (count + 1) * (last_count_ + 1), kNoIndex);
   *content = state(0, 0);
   for (uint32_t i = 0; i < due_.size(); ++i) {
     SOTTO_TRY(schema_.check_memory());
@@ -339,8 +341,8 @@ Status ObjectBuilder::build_content(uint32_t* content) {
 
 uint32_t ObjectBuilder::reference(uint32_t position, uint32_t count) {
   uint32_t& rule = rules_[position * (last_count_ + 1) + count];
-  if (rule == kNone) {
-    rule = builder_.anonymous_rule(kNone);
+  if (rule == kNoIndex) {
+    rule = builder_.anonymous_rule(kNoIndex);
     due_.push({position, count});
   }
   return builder_.reference(rule);
@@ -389,7 +391,7 @@ uint32_t ObjectBuilder::tail(uint32_t count) {
   const bool limited = maximum_ != kUnbounded;
   const uint32_t least = count < minimum_ ? minimum_ - count : 0;
   const uint32_t most = limited ? maximum_ - count : kUnbounded;
-  if (others_ == kNone || most == 0) return least == 0 ? builder_.empty() : json_.never();
+  if (others_ == kNoIndex || most == 0) return least == 0 ? builder_.empty() : json_.never();
   if (count > 0) return builder_.repeat(pair(others_, 1), least, most);
   const uint32_t first = pair(others_, 0);
   const uint32_t more = builder_.repeat(pair(others_, 1), least > 0 ? least - 1 : 0, limited ? most - 1 : most);

@@ -146,16 +146,16 @@ bool names(std::string_view token, std::string_view name) {
   return token.empty();
 }
 
-// Returns the index of an element, or kNone if the token is not an index.
+// Returns the index of an element, or kNoIndex if the token is not an index.
 uint32_t index_of(std::string_view token) {
-  if (token.empty()) return kNone;
+  if (token.empty()) return kNoIndex;
   uint64_t index = 0;
   for (bool is_first = true; !token.empty(); is_first = false) {
     const char c = take_character(&token);
     const bool leads_with_zero = !is_first && index == 0;
-    if (c < '0' || c > '9' || leads_with_zero) return kNone;
+    if (c < '0' || c > '9' || leads_with_zero) return kNoIndex;
     index = index * 10 + static_cast<uint64_t>(c - '0');
-    if (index >= kNone) return kNone;
+    if (index >= kNoIndex) return kNoIndex;
   }
   return static_cast<uint32_t>(index);
 }
@@ -183,7 +183,7 @@ bool concerns(Keyword keyword, JsonType type) {
 void Schema::set_root(uint32_t node) {
   root_ = node;
   const uint32_t draft = document_.member(node, "$schema");
-  if (draft != kNone && document_.kind(draft) == JsonKind::kString) {
+  if (draft != kNoIndex && document_.kind(draft) == JsonKind::kString) {
     modern_ = document_.text(draft).find("/draft-0") == std::string_view::npos;
   }
 }
@@ -203,15 +203,15 @@ bool Schema::is_asserting(uint32_t member) const {
   const Keyword keyword = this->keyword(member);
   if (keyword == Keyword::kAnnotation) return false;
   if (keyword == Keyword::kRef || modern_) return true;
-  return document_.member(document_[member].parent, "$ref") == kNone;
+  return document_.member(document_[member].parent, "$ref") == kNoIndex;
 }
 
 uint32_t Schema::assertion(uint32_t schema, Keyword keyword) const {
-  if (document_.kind(schema) != JsonKind::kObject) return kNone;
-  for (uint32_t node = document_[schema].first; node != kNone; node = document_[node].next) {
+  if (document_.kind(schema) != JsonKind::kObject) return kNoIndex;
+  for (uint32_t node = document_[schema].first; node != kNoIndex; node = document_[node].next) {
     if (this->keyword(node) == keyword && is_asserting(node)) return node;
   }
-  return kNone;
+  return kNoIndex;
 }
 
 Status Schema::count_of(uint32_t node, uint32_t* count) const {
@@ -243,15 +243,15 @@ Schema::Tuple Schema::tuple_of(uint32_t schema) const {
   Tuple tuple;
   const uint32_t prefix = assertion(schema, Keyword::kPrefixItems);
   const uint32_t items = assertion(schema, Keyword::kItems);
-  if (prefix != kNone) tuple.list = prefix;
-  if (items != kNone && document_.kind(items) == JsonKind::kArray) {
+  if (prefix != kNoIndex) tuple.list = prefix;
+  if (items != kNoIndex && document_.kind(items) == JsonKind::kArray) {
     tuple.list = items;
     tuple.rest = assertion(schema, Keyword::kAdditionalItems);
   } else {
     tuple.rest = items;
   }
-  if (tuple.rest == kNone) tuple.rest = assertion(schema, Keyword::kUnevaluatedItems);
-  if (tuple.list != kNone) {
+  if (tuple.rest == kNoIndex) tuple.rest = assertion(schema, Keyword::kUnevaluatedItems);
+  if (tuple.list != kNoIndex) {
     tuple.prefix = document_[tuple.list].first;
     tuple.count = document_[tuple.list].count;
   }
@@ -260,36 +260,36 @@ Schema::Tuple Schema::tuple_of(uint32_t schema) const {
 
 uint32_t Schema::additional_of(uint32_t schema) const {
   const uint32_t additional = assertion(schema, Keyword::kAdditionalProperties);
-  return additional != kNone ? additional : assertion(schema, Keyword::kUnevaluatedProperties);
+  return additional != kNoIndex ? additional : assertion(schema, Keyword::kUnevaluatedProperties);
 }
 
 bool Schema::is_seen_through(uint32_t schema) const {
   for (const Keyword keyword : {Keyword::kRef, Keyword::kAllOf, Keyword::kAnyOf, Keyword::kOneOf, Keyword::kIf,
                                 Keyword::kDependencies, Keyword::kDependentSchemas, Keyword::kContains}) {
-    if (assertion(schema, keyword) != kNone) return true;
+    if (assertion(schema, keyword) != kNoIndex) return true;
   }
   return false;
 }
 
 // Returns the nearest schema with an identifier that is or encloses `node`, or the root.
 uint32_t Schema::resource_of(uint32_t node) const {
-  for (; node != kNone && node != root_; node = document_[node].parent) {
-    if (identifier_of(node) != kNone) return node;
+  for (; node != kNoIndex && node != root_; node = document_[node].parent) {
+    if (identifier_of(node) != kNoIndex) return node;
   }
   return root_;
 }
 
 // Returns the member that gives a schema an identifier other than a fragment.
 uint32_t Schema::identifier_of(uint32_t node) const {
-  if (document_.kind(node) != JsonKind::kObject) return kNone;
-  if (!modern_ && document_.member(node, "$ref") != kNone) return kNone;
+  if (document_.kind(node) != JsonKind::kObject) return kNoIndex;
+  if (!modern_ && document_.member(node, "$ref") != kNoIndex) return kNoIndex;
   for (const std::string_view name : kIdentifiers) {
     if (modern_ && name == "id") continue;
     const uint32_t id = document_.member(node, name);
-    if (id == kNone || document_.kind(id) != JsonKind::kString) continue;
-    if (!document_.text(id).empty() && document_.text(id)[0] != '#') return is_schema_place(node) ? id : kNone;
+    if (id == kNoIndex || document_.kind(id) != JsonKind::kString) continue;
+    if (!document_.text(id).empty() && document_.text(id)[0] != '#') return is_schema_place(node) ? id : kNoIndex;
   }
-  return kNone;
+  return kNoIndex;
 }
 
 // Returns whether a schema can stand here: not inside values.
@@ -304,7 +304,7 @@ bool Schema::is_schema_place(uint32_t node) const {
     if (name == "const" || name == "enum" || name == "default" || name == "examples") {
       // Unless that is a property's name.
       const uint32_t grandparent = document_[parent].parent;
-      const std::string_view holder = grandparent == kNone ? std::string_view() : document_.name(parent);
+      const std::string_view holder = grandparent == kNoIndex ? std::string_view() : document_.name(parent);
       if (holder != "properties" && holder != "$defs" && holder != "definitions") return false;
     }
     node = parent;
@@ -314,7 +314,7 @@ bool Schema::is_schema_place(uint32_t node) const {
 
 std::string_view Schema::base_uri(uint32_t resource) const {
   const uint32_t id = identifier_of(resource);
-  return id == kNone ? std::string_view() : without_fragment(document_.text(id));
+  return id == kNoIndex ? std::string_view() : without_fragment(document_.text(id));
 }
 
 // Relative identifiers resolve against the nearest absolute one around them.
@@ -330,13 +330,13 @@ uint32_t Schema::find_identifier(std::string_view uri, uint32_t from) const {
   const Resolved wanted(absolute_base(from), uri);
   for (uint32_t node = 0; node < document_.count(); ++node) {
     const uint32_t id = identifier_of(node);
-    if (id == kNone) continue;
+    if (id == kNoIndex) continue;
     const std::string_view own = without_fragment(document_.text(id));
     const std::string_view base =
         node == root_ ? std::string_view() : absolute_base(resource_of(document_[node].parent));
     if (Resolved(base, own) == wanted) return node;
   }
-  return kNone;
+  return kNoIndex;
 }
 
 uint32_t Schema::find_anchor(uint32_t resource, std::string_view name) const {
@@ -344,7 +344,7 @@ uint32_t Schema::find_anchor(uint32_t resource, std::string_view name) const {
     if (document_.kind(node) != JsonKind::kObject || resource_of(node) != resource) continue;
     for (const std::string_view keyword : {"$anchor", "$dynamicAnchor", "$id", "id"}) {
       const uint32_t anchor = document_.member(node, keyword);
-      if (anchor == kNone || document_.kind(anchor) != JsonKind::kString) continue;
+      if (anchor == kNoIndex || document_.kind(anchor) != JsonKind::kString) continue;
       std::string_view text = document_.text(anchor);
       if (keyword == "$id" || keyword == "id") {
         if (text.empty() || text[0] != '#') continue;
@@ -353,19 +353,19 @@ uint32_t Schema::find_anchor(uint32_t resource, std::string_view name) const {
       if (text == name && is_schema_place(node)) return node;
     }
   }
-  return kNone;
+  return kNoIndex;
 }
 
 uint32_t Schema::child_of(uint32_t node, std::string_view token) const {
   if (document_.kind(node) == JsonKind::kArray) return document_.element(node, index_of(token));
-  if (document_.kind(node) != JsonKind::kObject) return kNone;
+  if (document_.kind(node) != JsonKind::kObject) return kNoIndex;
   uint32_t child = document_[node].first;
-  while (child != kNone && !names(token, document_.name(child))) child = document_[child].next;
+  while (child != kNoIndex && !names(token, document_.name(child))) child = document_[child].next;
   return child;
 }
 
 uint32_t Schema::follow_pointer(uint32_t from, std::string_view pointer) const {
-  while (!pointer.empty() && from != kNone) {
+  while (!pointer.empty() && from != kNoIndex) {
     pointer.remove_prefix(1);  // '/'
     const std::string_view token = first(pointer, pointer.find('/'));
     pointer.remove_prefix(token.size());
@@ -381,27 +381,27 @@ Status Schema::resolve(uint32_t member, uint32_t* target) const {
   const std::string_view path = without_fragment(uri);
   if (!path.empty()) {
     resource = find_identifier(path, resource);
-    if (resource == kNone) return unsupported(member, "reference to another document");
+    if (resource == kNoIndex) return unsupported(member, "reference to another document");
   }
   *target = resource;
   if (uri.size() > path.size() + 1) {
     const std::string_view fragment(uri.data() + path.size() + 1, uri.size() - path.size() - 1);
     *target = fragment[0] == '/' ? follow_pointer(resource, fragment) : find_anchor(resource, fragment);
   }
-  if (*target == kNone) return reject(member, "reference to nothing in this document");
+  if (*target == kNoIndex) return reject(member, "reference to nothing in this document");
   return Status::kOk;
 }
 
 Status Schema::skip_references(uint32_t* schema) const {
   for (uint32_t i = 0; i < kMaxReferences; ++i) {
     if (document_.kind(*schema) != JsonKind::kObject) return Status::kOk;
-    uint32_t reference = kNone;
-    for (uint32_t m = document_[*schema].first; m != kNone; m = document_[m].next) {
+    uint32_t reference = kNoIndex;
+    for (uint32_t m = document_[*schema].first; m != kNoIndex; m = document_[m].next) {
       if (!is_asserting(m)) continue;
       if (keyword(m) != Keyword::kRef) return Status::kOk;
       reference = m;
     }
-    if (reference == kNone) return Status::kOk;
+    if (reference == kNoIndex) return Status::kOk;
     SOTTO_TRY(resolve(reference, schema));
   }
   return Status::kOk;
@@ -421,7 +421,7 @@ Status TypeVerdicts::of_schema(uint32_t schema, Verdict* verdict) const {
     default:
       return schema_.reject(schema, "a schema must be an object or a boolean");
   }
-  for (uint32_t m = document_[schema].first; m != kNone; m = document_[m].next) {
+  for (uint32_t m = document_[schema].first; m != kNoIndex; m = document_[m].next) {
     Verdict one = Verdict::kTrue;
     SOTTO_TRY(of_keyword(m, &one));
     if (one == Verdict::kOpen) *verdict = one;
@@ -437,7 +437,7 @@ Status TypeVerdicts::of_keyword(uint32_t member, Verdict* verdict) const {
   const Keyword keyword = schema_.keyword(member);
   const uint32_t schema = document_[member].parent;
   const JsonKind kind = document_.kind(member);
-  const auto has = [&](Keyword other) { return schema_.assertion(schema, other) != kNone; };
+  const auto has = [&](Keyword other) { return schema_.assertion(schema, other) != kNoIndex; };
   *verdict = Verdict::kTrue;
   if (!schema_.is_asserting(member) || !concerns(keyword, type_)) return Status::kOk;
   *verdict = Verdict::kOpen;
@@ -450,8 +450,8 @@ Status TypeVerdicts::of_keyword(uint32_t member, Verdict* verdict) const {
       const bool is_const = keyword == Keyword::kConst;
       if (!is_const && kind != JsonKind::kArray) return schema_.reject(member, "must be an array");
       *verdict = Verdict::kFalse;
-      for (uint32_t v = is_const ? member : document_[member].first; v != kNone;
-           v = is_const ? kNone : document_[v].next) {
+      for (uint32_t v = is_const ? member : document_[member].first; v != kNoIndex;
+           v = is_const ? kNoIndex : document_[v].next) {
         if (schema_.type_of(v) == type_) *verdict = type_ < JsonType::kNumber ? Verdict::kTrue : Verdict::kOpen;
       }
       return Status::kOk;
@@ -510,8 +510,8 @@ Status TypeVerdicts::of_type_keyword(uint32_t member, Verdict* verdict) const {
   uint32_t mask = 0;
   bool integers = false;
   const bool is_list = document_.kind(member) == JsonKind::kArray;
-  for (uint32_t name = is_list ? document_[member].first : member; name != kNone;
-       name = is_list ? document_[name].next : kNone) {
+  for (uint32_t name = is_list ? document_[member].first : member; name != kNoIndex;
+       name = is_list ? document_[name].next : kNoIndex) {
     if (document_.kind(name) != JsonKind::kString) return schema_.reject(name, "must be the name of a type");
     const std::string_view text = document_.text(name);
     constexpr std::string_view kNames[] = {"null", "boolean", "boolean", "number", "string", "array", "object"};
@@ -532,10 +532,10 @@ Status TypeVerdicts::of_type_keyword(uint32_t member, Verdict* verdict) const {
 uint32_t TypeVerdicts::finite_values(uint32_t schema, bool* is_list) const {
   *is_list = false;
   const uint32_t value = schema_.assertion(schema, Keyword::kConst);
-  if (value != kNone) return value;
+  if (value != kNoIndex) return value;
   const uint32_t values = schema_.assertion(schema, Keyword::kEnum);
-  *is_list = values != kNone && document_.kind(values) == JsonKind::kArray;
-  return *is_list ? values : kNone;
+  *is_list = values != kNoIndex && document_.kind(values) == JsonKind::kArray;
+  return *is_list ? values : kNoIndex;
 }
 
 bool TypeVerdicts::values_disjoint(uint32_t a, uint32_t b) const {
@@ -543,10 +543,11 @@ bool TypeVerdicts::values_disjoint(uint32_t a, uint32_t b) const {
   bool list_b = false;
   const uint32_t values_a = finite_values(a, &list_a);
   const uint32_t values_b = finite_values(b, &list_b);
-  if (values_a == kNone || values_b == kNone) return false;
-  for (uint32_t v = list_a ? document_[values_a].first : values_a; v != kNone; v = list_a ? document_[v].next : kNone) {
-    for (uint32_t w = list_b ? document_[values_b].first : values_b; w != kNone;
-         w = list_b ? document_[w].next : kNone) {
+  if (values_a == kNoIndex || values_b == kNoIndex) return false;
+  for (uint32_t v = list_a ? document_[values_a].first : values_a; v != kNoIndex;
+       v = list_a ? document_[v].next : kNoIndex) {
+    for (uint32_t w = list_b ? document_[values_b].first : values_b; w != kNoIndex;
+         w = list_b ? document_[w].next : kNoIndex) {
       const bool composite = schema_.type_of(v) >= JsonType::kArray && schema_.type_of(v) == schema_.type_of(w);
       if (composite || schema_.same_value(v, w)) return false;
     }
@@ -556,8 +557,8 @@ bool TypeVerdicts::values_disjoint(uint32_t a, uint32_t b) const {
 
 bool TypeVerdicts::requires_name(uint32_t schema, std::string_view name) const {
   const uint32_t required = schema_.assertion(schema, Keyword::kRequired);
-  if (required == kNone || document_.kind(required) != JsonKind::kArray) return false;
-  for (uint32_t n = document_[required].first; n != kNone; n = document_[n].next) {
+  if (required == kNoIndex || document_.kind(required) != JsonKind::kArray) return false;
+  for (uint32_t n = document_[required].first; n != kNoIndex; n = document_[n].next) {
     if (document_.kind(n) == JsonKind::kString && document_.text(n) == name) return true;
   }
   return false;
@@ -567,10 +568,11 @@ bool TypeVerdicts::requires_name(uint32_t schema, std::string_view name) const {
 Status TypeVerdicts::properties_disjoint(uint32_t a, uint32_t b, bool* result) const {
   const uint32_t properties = schema_.assertion(a, Keyword::kProperties);
   const uint32_t others = schema_.assertion(b, Keyword::kProperties);
-  for (uint32_t p = properties == kNone ? kNone : document_[properties].first; p != kNone; p = document_[p].next) {
+  for (uint32_t p = properties == kNoIndex ? kNoIndex : document_[properties].first; p != kNoIndex;
+       p = document_[p].next) {
     const std::string_view name = document_.name(p);
     uint32_t q = document_.member(others, name);
-    if (q == kNone || (!requires_name(a, name) && !requires_name(b, name))) continue;
+    if (q == kNoIndex || (!requires_name(a, name) && !requires_name(b, name))) continue;
     uint32_t value = p;
     SOTTO_TRY(schema_.skip_references(&value));
     SOTTO_TRY(schema_.skip_references(&q));
@@ -588,12 +590,13 @@ Status TypeVerdicts::properties_disjoint(uint32_t a, uint32_t b, bool* result) c
     if (*result) return Status::kOk;
   }
   const uint32_t additional = schema_.assertion(b, Keyword::kAdditionalProperties);
-  const bool closed = additional != kNone && document_.kind(additional) == JsonKind::kFalse &&
-                      schema_.assertion(b, Keyword::kPatternProperties) == kNone;
+  const bool closed = additional != kNoIndex && document_.kind(additional) == JsonKind::kFalse &&
+                      schema_.assertion(b, Keyword::kPatternProperties) == kNoIndex;
   const uint32_t required = schema_.assertion(a, Keyword::kRequired);
-  if (!closed || required == kNone) return Status::kOk;
-  for (uint32_t n = document_[required].first; n != kNone; n = document_[n].next) {
-    if (document_.kind(n) == JsonKind::kString && document_.member(others, document_.text(n)) == kNone) *result = true;
+  if (!closed || required == kNoIndex) return Status::kOk;
+  for (uint32_t n = document_[required].first; n != kNoIndex; n = document_[n].next) {
+    if (document_.kind(n) == JsonKind::kString && document_.member(others, document_.text(n)) == kNoIndex)
+      *result = true;
   }
   return Status::kOk;
 }

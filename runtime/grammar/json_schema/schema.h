@@ -91,7 +91,7 @@ class Schema {
 
   Keyword keyword(uint32_t member) const { return find_keyword(document_.name(member), modern_); }
   bool is_asserting(uint32_t member) const;
-  // Returns the member of a schema that is this keyword, or kNone.
+  // Returns the member of a schema that is this keyword, or kNoIndex.
   uint32_t assertion(uint32_t schema, Keyword keyword) const;
   Status count_of(uint32_t node, uint32_t* count) const;
   JsonType type_of(uint32_t value) const { return static_cast<JsonType>(document_.kind(value)); }
@@ -100,10 +100,10 @@ class Schema {
 
   // "items" and the keywords next to it: the schemas of the first elements, and that of the rest.
   struct Tuple {
-    uint32_t list = kNone;
-    uint32_t prefix = kNone;
+    uint32_t list = kNoIndex;
+    uint32_t prefix = kNoIndex;
     uint32_t count = 0;
-    uint32_t rest = kNone;
+    uint32_t rest = kNoIndex;
   };
   Tuple tuple_of(uint32_t schema) const;
   // Returns additionalProperties, or unevaluatedProperties where that means the same.

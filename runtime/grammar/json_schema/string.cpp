@@ -18,10 +18,10 @@ uint32_t count_characters(std::string_view text) {
 struct StringFacts {
   uint32_t minimum = 0;
   uint32_t maximum = kUnbounded;
-  uint32_t listing = kNone;  // an atom that lists all values
-  uint32_t patterns = 0;     // of patterns and formats
-  uint32_t pattern = kNone;  // one of them
-  bool negations = false;    // negated ones, or values left out
+  uint32_t listing = kNoIndex;  // an atom that lists all values
+  uint32_t patterns = 0;        // of patterns and formats
+  uint32_t pattern = kNoIndex;  // one of them
+  bool negations = false;       // negated ones, or values left out
 };
 
 // Builds the strings that satisfy lengths, patterns, formats and lists of values together.
@@ -114,8 +114,8 @@ Status StringBuilder::restrict_by(Atoms atoms, bool with_length, CharacterAutoma
     } else {
       words.truncate(0);
       const bool is_list = keyword == Keyword::kEnum;
-      for (uint32_t v = is_list ? document_[atom.node].first : atom.node; v != kNone;
-           v = is_list ? document_[v].next : kNone) {
+      for (uint32_t v = is_list ? document_[atom.node].first : atom.node; v != kNoIndex;
+           v = is_list ? document_[v].next : kNoIndex) {
         if (document_.kind(v) == JsonKind::kString) words.push(document_.text(v));
       }
       if (!automaton_of_words(words.span(), workspace_, &other)) {
@@ -159,8 +159,8 @@ Status StringBuilder::listed_strings(Atoms atoms, uint32_t* expression) {
   if (!others.empty()) SOTTO_TRY(restrict_by(others.span(), false, &automaton, &any));
   GrammarBuilder::List choices;
   const bool is_list = listing.kind == LiteralKind::kKeyword && schema_.keyword(listing.node) == Keyword::kEnum;
-  for (uint32_t v = is_list ? document_[listing.node].first : listing.node; v != kNone;
-       v = is_list ? document_[v].next : kNone) {
+  for (uint32_t v = is_list ? document_[listing.node].first : listing.node; v != kNoIndex;
+       v = is_list ? document_[v].next : kNoIndex) {
     if (document_.kind(v) != JsonKind::kString) continue;
     const std::string_view text = document_.text(v);
     const uint32_t length = count_characters(text);
@@ -168,15 +168,15 @@ Status StringBuilder::listed_strings(Atoms atoms, uint32_t* expression) {
     if (!any && !automaton.matches(text)) continue;
     builder_.append(choices, json_.quoted(text));
   }
-  *expression = choices.first == kNone ? kNone : builder_.choice(choices);
+  *expression = choices.first == kNoIndex ? kNoIndex : builder_.choice(choices);
   return Status::kOk;
 }
 
 Status StringBuilder::build(Atoms atoms, uint32_t* expression) {
   StringFacts facts;
   SOTTO_TRY(find_facts(atoms, &facts));
-  *expression = kNone;
-  if (facts.listing != kNone) return listed_strings(atoms, expression);
+  *expression = kNoIndex;
+  if (facts.listing != kNoIndex) return listed_strings(atoms, expression);
   if (facts.minimum > facts.maximum) return Status::kOk;
   const bool free_length = facts.minimum == 0 && facts.maximum == kUnbounded;
   if (facts.patterns == 0 && !facts.negations) {
@@ -190,8 +190,8 @@ Status StringBuilder::build(Atoms atoms, uint32_t* expression) {
     SOTTO_TRY(compiler_.patterns().parse(facts.pattern, tree));
     const bool search = schema_.keyword(facts.pattern) == Keyword::kPattern;
     const uint32_t characters = json_.characters().regex(tree, search);
-    if (characters != kNone) *expression = json_.quoted(characters);
-    if (characters != kNone) return schema_.check_memory();
+    if (characters != kNoIndex) *expression = json_.quoted(characters);
+    if (characters != kNoIndex) return schema_.check_memory();
   }
   CharacterAutomaton automaton;
   bool any = true;

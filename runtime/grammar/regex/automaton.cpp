@@ -24,7 +24,7 @@ class RegexNfa {
 
   // Returns false if it would be too large. search: anything may stand before and after a match.
   bool build(bool search) {
-    set_nodes_.push(kNone);
+    set_nodes_.push(kNoIndex);
     if (!set_of_node_.resize(tree_.nodes.size(), 0xFF)) return false;
     uint32_t in = start = nfa.add_state();
     if (search) {
@@ -44,7 +44,7 @@ class RegexNfa {
 
   uint32_t set_count() const { return set_nodes_.size(); }
   std::span<const Interval> set(uint32_t set) const {
-    return set_nodes_[set] == kNone ? std::span<const Interval>(kAll) : tree_.characters(tree_[set_nodes_[set]]);
+    return set_nodes_[set] == kNoIndex ? std::span<const Interval>(kAll) : tree_.characters(tree_[set_nodes_[set]]);
   }
 
   Nfa nfa;
@@ -64,29 +64,29 @@ class RegexNfa {
 
   void epsilon(uint32_t from, uint32_t to) { nfa.add_edge(from, NfaLabel::kEpsilon, 0, to); }
   uint32_t set_of(uint32_t node) {
-    if (set_of_node_[node] == kNone) set_of_node_[node] = set_nodes_.push(node);
+    if (set_of_node_[node] == kNoIndex) set_of_node_[node] = set_nodes_.push(node);
     return set_of_node_[node];
   }
-  void push(uint32_t node, uint32_t in) { frames_.push({node, in, kNone, kNone, kNone}); }
+  void push(uint32_t node, uint32_t in) { frames_.push({node, in, kNoIndex, kNoIndex, kNoIndex}); }
 
   bool compile(uint32_t in, uint32_t* out) {
     push(tree_.root, in);
-    uint32_t done = kNone;  // the last state of the node that was compiled last
+    uint32_t done = kNoIndex;  // the last state of the node that was compiled last
     while (!frames_.empty()) {
       if (nfa.states.size() > kMaxNfaStates || workspace_.exhausted()) return false;
       done = step(done);
     }
     *out = done;
-    return done != kNone;
+    return done != kNoIndex;
   }
 
-  // Continues the innermost frame. Returns the state it ends in, or kNone if a child must be compiled first.
+  // Continues the innermost frame. Returns the state it ends in, or kNoIndex if a child must be compiled first.
   uint32_t step(uint32_t done) {
     Frame& frame = frames_.back();
     const RegexNode node = tree_[frame.node];
-    const bool entered = frame.done == kNone;
+    const bool entered = frame.done == kNoIndex;
     if (entered) frame.done = 0;
-    uint32_t end = kNone;
+    uint32_t end = kNoIndex;
     switch (node.kind) {
       case RegexKind::kEmpty:
         end = frame.in;
@@ -115,19 +115,19 @@ class RegexNfa {
   uint32_t sequence(Frame& frame, const RegexNode& node, bool entered, uint32_t done) {
     frame.child = entered ? node.first : tree_[frame.child].next;
     const uint32_t in = entered ? frame.in : done;
-    if (frame.child == kNone) {
+    if (frame.child == kNoIndex) {
       frames_.pop();
       return in;
     }
     push(frame.child, in);
-    return kNone;
+    return kNoIndex;
   }
 
   uint32_t choice(Frame& frame, const RegexNode& node, bool entered, uint32_t done) {
     if (entered) frame.out = nfa.add_state();
     if (!entered) epsilon(done, frame.out);
     frame.child = entered ? node.first : tree_[frame.child].next;
-    if (frame.child == kNone) {
+    if (frame.child == kNoIndex) {
       const uint32_t out = frame.out;
       frames_.pop();
       return out;
@@ -135,7 +135,7 @@ class RegexNfa {
     const uint32_t in = nfa.add_state();
     epsilon(frame.in, in);
     push(frame.child, in);
-    return kNone;
+    return kNoIndex;
   }
 
   // x{2,4} is x x (x (x)?)?, and x{2,} is x x x*.
@@ -160,7 +160,7 @@ class RegexNfa {
       return out;
     }
     push(node.first, at);
-    return kNone;
+    return kNoIndex;
   }
 
   const RegexTree& tree_;
@@ -223,14 +223,14 @@ class CodePointClasses {
     const size_t mark = workspace_.size();
     auto* parts = workspace_.take<uint32_t>(2 * size_t{count_});
     if (parts == nullptr) return false;
-    std::fill_n(parts, 2 * size_t{count_}, kNone);
+    std::fill_n(parts, 2 * size_t{count_}, kNoIndex);
     uint32_t known = 0;
     size_t at = 0;
     for (uint32_t i = 0; i < points_.size(); ++i) {
       while (at < set.size() && set[at].last < points_[i]) ++at;
       const bool is_inside = at < set.size() && set[at].first <= points_[i];
       uint32_t& kind = parts[2 * kinds_[i] + (is_inside ? 1 : 0)];
-      if (kind == kNone) kind = known++;
+      if (kind == kNoIndex) kind = known++;
       kinds_[i] = kind;
     }
     count_ = known;

@@ -26,22 +26,22 @@ bool ends(const CharacterAutomaton& automaton, uint32_t state) {
   return automaton.accepts[state] != 0;
 }
 
-// Returns the only state that characters lead to, if the text may not end here; kNone if there are several.
+// Returns the only state that characters lead to, if the text may not end here; kNoIndex if there are several.
 uint32_t only_target(const CharacterAutomaton& automaton, uint32_t state) {
-  uint32_t only = kNone;
+  uint32_t only = kNoIndex;
   for (uint32_t kind = 0; kind < automaton.class_count; ++kind) {
     const uint32_t target = automaton.step(state, kind);
     if (target == CharacterAutomaton::kDead) continue;
-    if (only != kNone && target != only) return kNone;
+    if (only != kNoIndex && target != only) return kNoIndex;
     only = target;
   }
-  return automaton.accepts[state] == 0 ? only : kNone;
+  return automaton.accepts[state] == 0 ? only : kNoIndex;
 }
 
 // Returns whether at most one character and then a repetition follow.
 bool little_follows(const CharacterAutomaton& automaton, uint32_t state) {
   const uint32_t target = only_target(automaton, state);
-  return ends(automaton, target == kNone ? state : target);
+  return ends(automaton, target == kNoIndex ? state : target);
 }
 
 }  // namespace
@@ -55,8 +55,8 @@ RegexGrammar::RegexGrammar(GrammarBuilder& builder, CharacterForm form)
       intervals_(builder.workspace()) {}
 
 uint32_t RegexGrammar::never() {
-  if (never_ == kNone) {
-    never_ = builder_.anonymous_rule(kNone);
+  if (never_ == kNoIndex) {
+    never_ = builder_.anonymous_rule(kNoIndex);
     builder_.define(never_, builder_.reference(never_), 0);
   }
   return builder_.reference(never_);
@@ -73,7 +73,7 @@ uint32_t RegexGrammar::characters(std::span<const Interval> intervals) {
     const uint32_t begin = builder_.begin_intervals();
     for (const Interval interval : intervals) builder_.add_interval(interval);
     const uint32_t characters = builder_.characters(begin, false);
-    return characters == kNone ? never() : characters;
+    return characters == kNoIndex ? never() : characters;
   };
   if (plain && intervals.size() <= 4) return direct();
   const std::span<const uint32_t> key(&intervals.front().first, 2 * intervals.size());
@@ -97,14 +97,14 @@ uint32_t RegexGrammar::json_characters(std::span<const Interval> intervals) {
     if (first <= interval.last) builder_.add_interval({first, interval.last});
   }
   const uint32_t raw = builder_.characters(begin, false);
-  if (raw != kNone) builder_.append(forms, raw);
+  if (raw != kNoIndex) builder_.append(forms, raw);
   begin = builder_.begin_intervals();
   for (uint32_t i = 0; i < 7; ++i) {
     const auto letter = static_cast<uint8_t>(kShortEscapes[i]);
     if (contains(intervals, static_cast<uint8_t>(kShortEscaped[i]))) builder_.add_interval({letter, letter});
   }
   const uint32_t letters = builder_.characters(begin, false);
-  if (letters != kNone) {
+  if (letters != kNoIndex) {
     GrammarBuilder::List escape;
     builder_.append(escape, builder_.text(std::string_view("\\")));
     builder_.append(escape, letters);
@@ -120,13 +120,13 @@ uint32_t RegexGrammar::json_characters(std::span<const Interval> intervals) {
       if (low >= 10) builder_.add_interval({digit - 32, digit - 32});
     }
     const uint32_t digits = builder_.characters(begin, false);
-    if (digits == kNone) continue;
+    if (digits == kNoIndex) continue;
     GrammarBuilder::List escape;
     builder_.append(escape, builder_.text(std::string_view(high == 0 ? "\\u000" : "\\u001")));
     builder_.append(escape, digits);
     builder_.append(forms, builder_.sequence(escape));
   }
-  return forms.first == kNone ? never() : builder_.choice(forms);
+  return forms.first == kNoIndex ? never() : builder_.choice(forms);
 }
 
 uint32_t RegexGrammar::text(std::string_view text) {
@@ -156,16 +156,16 @@ uint32_t RegexGrammar::regex(const RegexTree& tree, bool search) {
   const bool choice = tree[tree.root].kind == RegexKind::kChoice;
   const uint32_t first = choice ? tree[tree.root].first : tree.root;
   uint32_t at_borders = 0;
-  for (uint32_t node = first; node != kNone; node = choice ? tree[node].next : kNone) {
+  for (uint32_t node = first; node != kNoIndex; node = choice ? tree[node].next : kNoIndex) {
     const bool sequence = tree[node].kind == RegexKind::kSequence;
     if (tree[sequence ? tree[node].first : node].kind == RegexKind::kBegin) ++at_borders;
     uint32_t last = sequence ? tree[node].first : node;
-    while (sequence && tree[last].next != kNone) last = tree[last].next;
+    while (sequence && tree[last].next != kNoIndex) last = tree[last].next;
     if (tree[last].kind == RegexKind::kEnd) ++at_borders;
   }
-  if (at_borders != anchors) return kNone;
+  if (at_borders != anchors) return kNoIndex;
   GrammarBuilder::List alternatives;
-  for (uint32_t node = first; node != kNone; node = choice ? tree[node].next : kNone) {
+  for (uint32_t node = first; node != kNoIndex; node = choice ? tree[node].next : kNoIndex) {
     builder_.append(alternatives, alternative(tree, node, search));
   }
   return builder_.choice(alternatives);
@@ -177,11 +177,11 @@ uint32_t RegexGrammar::alternative(const RegexTree& tree, uint32_t node, bool se
   const uint32_t first = sequence ? tree[node].first : node;
   const bool begins = tree[first].kind == RegexKind::kBegin;
   uint32_t last = first;
-  while (sequence && tree[last].next != kNone) last = tree[last].next;
+  while (sequence && tree[last].next != kNoIndex) last = tree[last].next;
   const bool ends = tree[last].kind == RegexKind::kEnd;
   GrammarBuilder::List parts;
   if (search && !begins) builder_.append(parts, anything());
-  for (uint32_t child = first; child != kNone; child = sequence ? tree[child].next : kNone) {
+  for (uint32_t child = first; child != kNoIndex; child = sequence ? tree[child].next : kNoIndex) {
     if ((begins && child == first) || (ends && child == last)) continue;
     builder_.append(parts, body(tree, child));
   }
@@ -197,20 +197,20 @@ uint32_t RegexGrammar::body(const RegexTree& tree, uint32_t root) {
     GrammarBuilder::List list;
   };
   GrowingArray<Frame> frames(builder_.workspace());
-  frames.push({root, tree[root].kind >= RegexKind::kSequence ? tree[root].first : kNone, {}});
-  uint32_t done = kNone;
+  frames.push({root, tree[root].kind >= RegexKind::kSequence ? tree[root].first : kNoIndex, {}});
+  uint32_t done = kNoIndex;
   while (!frames.empty()) {
     if (builder_.workspace().exhausted()) return builder_.empty();
     Frame& frame = frames.back();
     const RegexNode& node = tree[frame.node];
-    if (done != kNone) {
+    if (done != kNoIndex) {
       builder_.append(frame.list, done);
-      frame.child = node.kind == RegexKind::kRepeat ? kNone : tree[frame.child].next;
-      done = kNone;
+      frame.child = node.kind == RegexKind::kRepeat ? kNoIndex : tree[frame.child].next;
+      done = kNoIndex;
     }
-    if (frame.child != kNone) {
+    if (frame.child != kNoIndex) {
       const uint32_t child = frame.child;
-      frames.push({child, tree[child].kind >= RegexKind::kSequence ? tree[child].first : kNone, {}});
+      frames.push({child, tree[child].kind >= RegexKind::kSequence ? tree[child].first : kNoIndex, {}});
       continue;
     }
     switch (node.kind) {
@@ -232,7 +232,7 @@ uint32_t RegexGrammar::body(const RegexTree& tree, uint32_t root) {
     }
     frames.pop();
   }
-  return done == kNone ? builder_.empty() : done;
+  return done == kNoIndex ? builder_.empty() : done;
 }
 
 uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
@@ -249,9 +249,9 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
   if (rules == nullptr || bodies == nullptr || sources == nullptr || order == nullptr || is_short == nullptr) {
     return builder_.empty();
   }
-  std::fill(rules, rules + count, kNone);
-  std::fill(bodies, bodies + count, kNone);
-  std::fill(sources, sources + count, kNone);
+  std::fill(rules, rules + count, kNoIndex);
+  std::fill(bodies, bodies + count, kNoIndex);
+  std::fill(sources, sources + count, kNoIndex);
   sources[0] = count;  // what stands before the automaton
   const auto each_target = [&](uint32_t state, auto&& visit) {
     for (uint32_t kind = 0; kind < automaton.class_count; ++kind) {
@@ -265,19 +265,19 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
   }
   for (uint32_t state = 0; state < count; ++state) {
     each_target(state, [&](uint32_t target) {
-      if (sources[target] == kNone) sources[target] = state;
-      if (sources[target] != state && rules[target] == kNone) rules[target] = builder_.anonymous_rule(kNone);
+      if (sources[target] == kNoIndex) sources[target] = state;
+      if (sources[target] != state && rules[target] == kNoIndex) rules[target] = builder_.anonymous_rule(kNoIndex);
     });
   }
   // In `order`, a state comes before the states written inside it.
   uint32_t ordered = 0;
   for (uint32_t root = 0; root < count; ++root) {
-    if (root != 0 && rules[root] == kNone) continue;
+    if (root != 0 && rules[root] == kNoIndex) continue;
     uint32_t next = ordered;
     order[ordered++] = root;
     for (; next < ordered; ++next) {
       each_target(order[next], [&](uint32_t target) {
-        if (rules[target] != kNone || bodies[target] == 0) return;
+        if (rules[target] != kNoIndex || bodies[target] == 0) return;
         bodies[target] = 0;  // seen
         order[ordered++] = target;
       });
@@ -287,9 +287,9 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
     if (workspace.exhausted()) return builder_.empty();
     const uint32_t at = order[--ordered];
     bodies[at] = state(automaton, at, rules, bodies);
-    if (rules[at] != kNone) builder_.define(rules[at], bodies[at], 0);
+    if (rules[at] != kNoIndex) builder_.define(rules[at], bodies[at], 0);
   }
-  return rules[0] == kNone ? bodies[0] : builder_.reference(rules[0]);
+  return rules[0] == kNoIndex ? bodies[0] : builder_.reference(rules[0]);
 }
 
 // Appends characters above all others.
@@ -328,12 +328,12 @@ uint32_t RegexGrammar::state(const CharacterAutomaton& automaton, uint32_t state
     }
     GrammarBuilder::List step;
     builder_.append(step, characters);
-    builder_.append(step, rules[target] != kNone    ? builder_.reference(rules[target])
-                          : bodies[target] != kNone ? bodies[target]
-                                                    : rest(automaton, target));
+    builder_.append(step, rules[target] != kNoIndex    ? builder_.reference(rules[target])
+                          : bodies[target] != kNoIndex ? bodies[target]
+                                                       : rest(automaton, target));
     builder_.append(alternatives, builder_.sequence(step));
   }
-  if (alternatives.first != kNone) builder_.append(whole, builder_.choice(alternatives));
+  if (alternatives.first != kNoIndex) builder_.append(whole, builder_.choice(alternatives));
   return builder_.sequence(whole);
 }
 
@@ -344,21 +344,21 @@ uint32_t RegexGrammar::rest(const CharacterAutomaton& automaton, uint32_t state)
   if (automaton.accepts[state] == 0) {
     last = only_target(automaton, state);
     const uint32_t characters = characters_between(automaton, state, last);
-    if (characters == kNone) return builder_.empty();  // out of memory
+    if (characters == kNoIndex) return builder_.empty();  // out of memory
     builder_.append(parts, characters);
   }
   const uint32_t repeated = characters_between(automaton, last, last);
-  if (repeated != kNone) builder_.append(parts, builder_.repeat(repeated, 0, kUnbounded));
+  if (repeated != kNoIndex) builder_.append(parts, builder_.repeat(repeated, 0, kUnbounded));
   return builder_.sequence(parts);
 }
 
-// Returns kNone if there are none.
+// Returns kNoIndex if there are none.
 uint32_t RegexGrammar::characters_between(const CharacterAutomaton& automaton, uint32_t from, uint32_t to) {
   intervals_.truncate(0);
   for (size_t i = 0; i < automaton.ranges.size(); ++i) {
     if (automaton.step(from, automaton.ranges[i].kind) == to) join(automaton.characters(i));
   }
-  return intervals_.empty() ? kNone : characters(intervals_.span());
+  return intervals_.empty() ? kNoIndex : characters(intervals_.span());
 }
 
 Status build_regex_grammar(std::span<const char> pattern, std::span<const char> name, GrammarBuilder& builder,
@@ -367,7 +367,7 @@ Status build_regex_grammar(std::span<const char> pattern, std::span<const char> 
   SOTTO_TRY(parse_regex(pattern, tree, builder.workspace(), error));
   RegexGrammar grammar(builder, CharacterForm::kRaw);
   uint32_t expression = grammar.regex(tree, false);
-  if (expression == kNone) {
+  if (expression == kNoIndex) {
     CharacterAutomaton automaton;
     if (!automaton_of_regex(tree, false, builder.workspace(), &automaton)) {
       if (builder.workspace().exhausted()) return fail_too_large(error);

@@ -26,7 +26,7 @@ class RegexGrammar {
   uint32_t characters(std::span<const Interval> intervals);
   // Makes the text itself.
   uint32_t text(std::string_view text);
-  // Returns kNone if anchors stand where only an automaton can express them.
+  // Returns kNoIndex if anchors stand where only an automaton can express them.
   uint32_t regex(const RegexTree& tree, bool search);
   uint32_t automaton(const CharacterAutomaton& automaton);
   // Makes an expression that matches nothing.
@@ -53,7 +53,7 @@ class RegexGrammar {
   GrowingArray<uint32_t> shared_rules_;
   GrowingArray<Arc> arcs_;  // of the state being written
   GrowingArray<Interval> intervals_;
-  uint32_t never_ = kNone;
+  uint32_t never_ = kNoIndex;
 };
 
 // Defines the rule `name`: the texts that match the pattern as a whole.

@@ -98,11 +98,11 @@ class RegexParser {
 
  private:
   struct Group {
-    uint32_t alternatives = kNone;  // finished ones
-    uint32_t last_alternative = kNone;
-    uint32_t items = kNone;  // of the current alternative
-    uint32_t last_item = kNone;
-    uint32_t before_last = kNone;
+    uint32_t alternatives = kNoIndex;  // finished ones
+    uint32_t last_alternative = kNoIndex;
+    uint32_t items = kNoIndex;  // of the current alternative
+    uint32_t last_item = kNoIndex;
+    uint32_t before_last = kNoIndex;
     bool repeatable = false;  // the last item
     size_t begin = 0;
   };
@@ -128,13 +128,13 @@ class RegexParser {
     return true;
   }
 
-  uint32_t add(RegexKind kind, uint32_t first = kNone, uint32_t count = 0) {
-    return tree_.nodes.push({kind, first, count, 0, 0, kNone});
+  uint32_t add(RegexKind kind, uint32_t first = kNoIndex, uint32_t count = 0) {
+    return tree_.nodes.push({kind, first, count, 0, 0, kNoIndex});
   }
 
   void append(uint32_t node, bool repeatable) {
     Group& group = groups_.back();
-    if (group.last_item == kNone) {
+    if (group.last_item == kNoIndex) {
       group.items = node;
     } else {
       tree_.nodes[group.last_item].next = node;
@@ -146,18 +146,18 @@ class RegexParser {
 
   void close_alternative(Group& group) {
     uint32_t node = group.items;
-    if (node == kNone) {
+    if (node == kNoIndex) {
       node = add(RegexKind::kEmpty);
-    } else if (tree_.nodes[node].next != kNone) {
+    } else if (tree_.nodes[node].next != kNoIndex) {
       node = add(RegexKind::kSequence, node);
     }
-    if (group.alternatives == kNone) {
+    if (group.alternatives == kNoIndex) {
       group.alternatives = node;
     } else {
       tree_.nodes[group.last_alternative].next = node;
     }
     group.last_alternative = node;
-    group.items = group.last_item = group.before_last = kNone;
+    group.items = group.last_item = group.before_last = kNoIndex;
     group.repeatable = false;
   }
 
@@ -281,7 +281,7 @@ class RegexParser {
     const size_t begin = at_;
     Group& group = groups_.back();
     if (!group.repeatable) {
-      return fail(begin, group.last_item == kNone ? "repetition of nothing" : "repetition of this is not allowed");
+      return fail(begin, group.last_item == kNoIndex ? "repetition of nothing" : "repetition of this is not allowed");
     }
     uint32_t minimum = 0;
     uint32_t maximum = kUnbounded;
@@ -305,8 +305,8 @@ class RegexParser {
       return unsupported(at_, "possessive repetition is not supported,");
     }
     const uint32_t body = group.last_item;
-    const uint32_t repeat = tree_.nodes.push({RegexKind::kRepeat, body, 0, minimum, maximum, kNone});
-    if (group.before_last == kNone) {
+    const uint32_t repeat = tree_.nodes.push({RegexKind::kRepeat, body, 0, minimum, maximum, kNoIndex});
+    if (group.before_last == kNoIndex) {
       group.items = repeat;
     } else {
       tree_.nodes[group.before_last].next = repeat;

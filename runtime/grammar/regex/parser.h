@@ -39,7 +39,7 @@ struct RegexTree {
 
   GrowingArray<RegexNode> nodes;
   GrowingArray<Interval> intervals;
-  uint32_t root = kNone;
+  uint32_t root = kNoIndex;
 };
 
 // Rejects look-around, back-references, word boundaries, inline flags and unknown escapes by name, with line:column.

@@ -81,7 +81,7 @@ TokenNames TestVocabulary::names() const {
             const auto& texts = static_cast<const TestVocabulary*>(self)->texts_;
             const std::string wanted(text.begin(), text.end());
             const auto found = std::find(texts.begin(), texts.end(), wanted);
-            return found == texts.end() ? kNone : static_cast<uint32_t>(found - texts.begin());
+            return found == texts.end() ? kNoIndex : static_cast<uint32_t>(found - texts.begin());
           }};
 }
 
