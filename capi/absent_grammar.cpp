@@ -1,4 +1,4 @@
-// SOTTO_FEATURE_GRAMMAR=OFF: the functions of sotto_grammar.h without what is behind them. No
+// SOTTO_FEATURE_GRAMMAR=OFF: the functions of sotto_grammar.h without their implementation. No
 // grammar, vocabulary or matcher can come into being.
 #include "capi/sotto_handles.h"
 

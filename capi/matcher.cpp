@@ -206,5 +206,5 @@ sotto_status sotto_session_set_matcher(sotto_session* handle, sotto_matcher* mat
   const TokenConstraint constraint = Matcher::constraint(&used);
   const Status status = session.set_constraint(&constraint);
   if (status == Status::kOk) return SOTTO_OK;
-  return wrap(fail(out.get(), status, "tokens are held that cannot be taken back"));
+  return wrap(fail(out.get(), status, "buffered tokens cannot be rolled back"));
 }

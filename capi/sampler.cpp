@@ -29,7 +29,7 @@ bool any_allowed(const uint64_t* words, size_t vocabulary_size) {
   return false;
 }
 
-// What one call of pick or apply works on.
+// The data of one call of pick or apply.
 struct Situation {
   std::span<const float> logits;
   TokenMask mask;

@@ -52,7 +52,7 @@ static_assert(sizeof(sotto::Alternative) == sizeof(sotto_alternative));
 
 const sotto_piece* as_sotto(const Piece& piece) { return reinterpret_cast<const sotto_piece*>(&piece); }
 
-// The caller's callback, behind the runtime's.
+// Adapts the caller's callback to the runtime's.
 struct PieceReceiver {
   sotto_piece_fn on_piece;
   void* user_data;

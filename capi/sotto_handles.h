@@ -1,4 +1,4 @@
-// What the functions of sotto.h share: handles to objects, statuses, errors, and structs of
+// Shared by the functions of sotto.h: handles to objects, statuses, errors, and structs of
 // callers that know fewer or more fields than this library.
 #pragma once
 

@@ -40,7 +40,7 @@ static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16, "float is evaluated
 inline constexpr int kLanes = 16;
 
 // A weight (an unnormalised probability, 0 ... 1) as an integer: rounded to a multiple of
-// 2^-kFixedBits. Sums of these are exact, whatever their order. In [2^12, 2^13) the last bit of a
+// 2^-kFixedBits. Sums of these are exact in any order. In [2^12, 2^13) the last bit of a
 // double is 2^-40, so that adding 2^12 rounds.
 inline constexpr int kFixedBits = 40;
 inline uint64_t to_fixed(float weight) {

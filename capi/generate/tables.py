@@ -16,7 +16,7 @@ NUMBERS = {"float": 4, "double": 8, "int32_t": 4, "uint32_t": 4, "uint64_t": 8, 
 FLOATS = {"float", "double"}
 LARGEST = {"UINT32_MAX": 2**32 - 1, "UINT64_MAX": 2**64 - 1}
 # What a struct is for. params: the caller fills it after _params_init; input: the caller fills it; output: the library fills
-# a struct whose struct_size the caller has set; result: the library hands out a pointer to it; value: part of others.
+# a struct whose struct_size the caller has set; result: the library returns a pointer to it; value: part of others.
 STRUCT_KINDS = {"params", "input", "output", "result", "value"}
 WITH_STRUCT_SIZE = {"params", "input", "output"}
 FIELD_COLUMNS = {"type", "default", "range", "special", "off", "choices", "doc", "section", "count", "user_data", "needs",
@@ -298,7 +298,7 @@ class Tables:
         return next(struct for struct in self.structs if struct.name == name)
 
     def size_and_alignment(self, field: Field, pointer: int) -> tuple[int, int]:
-        """Of a field, on a machine with pointers of so many bytes."""
+        """The size of a field on a machine with pointers of this size."""
         if field.kind == "struct":
             return self.layout(self.struct(field.type), pointer)[1:]
         if field.kind == "chars":

@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 /* Sources of drafts, as bits. Text that a matcher forces is evaluated ahead whenever the session
- * has memory for it, whatever the sources. After it, the first of the chosen sources that proposes
+ * has memory for it, for any source. After it, the first of the chosen sources that proposes
  * anything is used, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD. */
 enum {
   /* What followed the last tokens where they occurred before (prompt lookup). */

@@ -254,7 +254,7 @@ void SafetensorsDirectory::open_shards(const std::filesystem::path& index) {
     const std::filesystem::path plain = std::filesystem::path(shard_name).filename();
     if (shard_name.empty() || plain != shard_name || plain == ".." || plain == "." ||
         shard_name.find('\0') != std::string::npos) {
-      fail_at(where, in_quotes(shard_name) + " is not the name of a file beside the index");
+      fail_at(where, in_quotes(shard_name) + " is not the name of a file next to the index");
     }
     auto& shard = shards[shard_name];
     if (!shard) shard = std::make_shared<const SafetensorsFile>(directory_ / plain);

@@ -22,7 +22,7 @@ using nlohmann::json;
 
 constexpr uint64_t kLargestFile = uint64_t{256} << 20;
 
-// Runs `read`, and adds the path in front of the message of whatever it throws.
+// Runs `read`, and adds the path in front of the message of any exception that it throws.
 template <typename Read>
 auto with_path(const std::filesystem::path& path, Read read) {
   try {

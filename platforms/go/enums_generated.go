@@ -386,8 +386,8 @@ const (
 )
 
 // DraftSource: sources of drafts, as bits. Text that a matcher forces is evaluated ahead whenever the session has
-// memory for it, whatever the sources. After it, the first of the chosen sources that proposes anything is used, in the
-// order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
+// memory for it, for any source. After it, the first of the chosen sources that proposes anything is used, in the order
+// CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
 type DraftSource uint32
 
 const (

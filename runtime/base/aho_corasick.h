@@ -18,7 +18,7 @@ class AhoCorasick {
  public:
   using State = Index;  // 0: no prefix of a string
 
-  // Returns the bytes that strings with so many letters together need.
+  // Returns the bytes of memory for strings with `letter_count` letters in total.
   static constexpr size_t memory_size(size_t letter_count) { return (letter_count + 1) * sizeof(Node); }
 
   // `memory` is aligned for Index and Letter. insert() follows for every string, none of them empty, and then link().

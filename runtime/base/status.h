@@ -45,7 +45,7 @@ enum class [[nodiscard]] Status : int32_t{
 
 const char* status_text(Status status);
 
-// What went wrong, for people. Filled by the function that fails.
+// The details of a failure, for people. Filled in by the function that fails.
 struct Error {
   static constexpr uint64_t kNoOffset = UINT64_MAX;
 

@@ -65,7 +65,7 @@ static ByteRange stored_linear(const ModelView& view, int packed_section, size_t
   return is_packed ? view.packed_linear(packed_section, index) : view.linear_bytes(index);
 }
 
-// What init() will do, decided before any memory is touched.
+// The decisions of init(), made before any memory is touched.
 struct Model::Plan {
   ModelView view;
   const Kernels* kernels = nullptr;

@@ -107,7 +107,7 @@ Status verify_form(const format::Linear& linear, const TensorName& name, Error* 
                        "neither int8 weights and scales nor tiles");
   }
   if (linear.weights() != nullptr || linear.scales() != nullptr || linear.bias() != nullptr) {
-    return fail_tensor(error, Status::kModelCorrupt, Error::kNoOffset, name, "parts of int8 weights beside tiles");
+    return fail_tensor(error, Status::kModelCorrupt, Error::kNoOffset, name, "parts of int8 weights next to tiles");
   }
   if (linear.inputs() < kInt4Block) {
     return fail_tensor(error, Status::kModelCorrupt, Error::kNoOffset, name, "tiles of ", linear.inputs(),

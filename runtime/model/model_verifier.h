@@ -15,7 +15,7 @@ struct Norm;
 
 namespace sotto {
 
-// What the bytes of a tensor must be.
+// The required bytes of a tensor.
 enum class TensorKind : uint8_t {
   kInt8,    // rows of a linear layer
   kFinite,  // float32, all finite

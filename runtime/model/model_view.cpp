@@ -76,7 +76,7 @@ Status read_config(const format::Model& model, ModelConfig* config, Error* error
   SOTTO_TRY(check_range("head_count", model.head_count(), 1, model.embedding_size(), error));
   if (model.embedding_size() % model.head_count() != 0) {
     return fail(error, Status::kModelCorrupt, "embedding_size ", model.embedding_size(),
-                " is no multiple of head_count ", model.head_count());
+                "; it must be a multiple of head_count ", model.head_count());
   }
   const uint32_t head_size = model.embedding_size() / model.head_count();
   SOTTO_TRY(check_range("head size", head_size, 1, kMaxHeadSize, error));

@@ -250,7 +250,7 @@ size_t Candidates::keep_part(const float* numbers, float floor, size_t first, si
                                     static_cast<int32_t>(first), count, own_logits_ + kept, own_ids_ + kept);
 }
 
-// Whether a truncation stays pending: testing all tokens in draw() costs less than moving many and
+// Returns whether a truncation stays pending: testing all tokens in draw() costs less than moving many and
 // computing their weights again. `least_weight`: of those that stay.
 bool Candidates::leaves_to_draw(float least_weight) {
   constexpr double kFew = 0.125;
@@ -502,7 +502,7 @@ uint64_t Candidates::find_prefix(uint64_t target) {
   constexpr size_t kFew = 1024, kLikeliest = 128;
   constexpr uint64_t kPeaked = uint64_t{100} << kFixedBits;  // the largest probability is above 1%
   const float* w = weights();
-  // Where the distribution has a peak, the border is mostly among the likeliest tokens.
+  // In a peaked distribution the border is usually among the most likely tokens.
   const float floor = count_ > kFew && total_fixed_ < kPeaked ? reached_by(kLikeliest) : kLowest;
   if (count_ <= kFew || floor > kLowest) {
     const uint64_t key = select(collect_keys(floor), w, target);

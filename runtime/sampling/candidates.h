@@ -61,7 +61,7 @@ class Candidates {
   const float* logits() const { return logits_; }
   float max();
   size_t argmax() const;
-  // The index of a token, or count() if it is not in the set, whatever the number is.
+  // Returns the index of a token, or count() if it is not in the set. `token` may be any number.
   size_t find(int32_t token) const;
 
   // Changes the logit of a token, if it is in the set, by `change(float) -> float`.

@@ -77,7 +77,7 @@ void run_xtc(Candidates& candidates, const StageInput& input) {
   xtc(candidates, input.params.xtc_threshold, input.params.min_keep);
 }
 
-// What a stage may do besides dropping unlikely tokens.
+// Effects of a stage other than dropping unlikely tokens.
 enum Effect : uint8_t {
   kTruncates = 0,
   kReorders = 1,               // may make another token the most likely one

@@ -37,9 +37,9 @@ class Session {
   Status set_sampler(const SamplerParams& params, Error* error);
   // New stop strings and banned strings may begin in text that has been emitted.
   Status set_stops(const StopParams& params, Error* error);
-  // Constrains the text generated from here on; null: removes the constraint. The object behind `self` outlives its
-  // use. kInvalidState: buffered tokens cannot be rolled back. If a constraint is removed, they stay and are emitted
-  // later.
+  // Constrains the text generated from here on; null: removes the constraint. The object that `self` points to must
+  // outlive its use. kInvalidState: buffered tokens cannot be rolled back. If a constraint is removed, they stay and
+  // are emitted later.
   Status set_constraint(const TokenConstraint* constraint);
   // See sotto_session_set_guide(); null: removes the guide.
   Status set_guide(Session* guide, const GuideParams& params, Error* error);

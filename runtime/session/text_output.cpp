@@ -95,12 +95,12 @@ void RejectedTokens::drop_from(uint64_t place) {
   while (count_ > 0 && rejections_[count_ - 1].place >= place) --count_;
 }
 
-void RejectedTokens::settle(uint64_t place) {
+void RejectedTokens::discard_before(uint64_t place) {
   attempts_ = 0;
-  size_t settled = 0;
-  while (settled < count_ && rejections_[settled].place < place) ++settled;
-  for (size_t i = settled; i < count_; ++i) rejections_[i - settled] = rejections_[i];
-  count_ -= settled;
+  size_t count = 0;
+  while (count < count_ && rejections_[count].place < place) ++count;
+  for (size_t i = count; i < count_; ++i) rejections_[i - count] = rejections_[i];
+  count_ -= count;
 }
 
 void RejectedTokens::restore(std::span<const Rejection> rejections, uint32_t attempts) {
@@ -204,7 +204,7 @@ Status TextOutput::emit(Piece* piece) {
   const auto text = text_.take(std::min(end, text_.withheld_from()));
   stream_->states[index].withheld = static_cast<uint16_t>(end - std::min(end, text_.taken()));
   emitted_mark_ = oldest.mark;
-  rejected_.settle(index + 1);
+  rejected_.discard_before(index + 1);
   reject_newest_ = false;
   const auto bytes = stream_->bytes_of(oldest.token);
   *piece = {text.data(),

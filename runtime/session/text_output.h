@@ -127,7 +127,7 @@ class TokenBuffer {
 class RejectedTokens {
  public:
   static constexpr size_t kCapacity = 256;
-  // If so many tokens are rejected before one is emitted, the text ends.
+  // The text ends if this many tokens are rejected before one is emitted.
   static constexpr uint32_t kMaxAttempts = 1024;
 
   struct Rejection {
@@ -139,7 +139,7 @@ class RejectedTokens {
   bool add(uint64_t place, int32_t token);
   void drop_from(uint64_t place);
   // A token before `place` has been emitted: drops the rejections before it and restarts the count of attempts.
-  void settle(uint64_t place);
+  void discard_before(uint64_t place);
   void restore(std::span<const Rejection> rejections, uint32_t attempts);
 
   uint32_t attempts() const { return attempts_; }

@@ -2,7 +2,7 @@
 
 A library is compiled from the headers alone, in which every function is declared there and does nothing, so that its
 debug information holds every type of the interface; abidw describes it and abidiff compares. `--write` makes the
-description anew after a change that old programs survive: functions, fields at the end of structs that say
+description again after a change that old programs survive: functions, fields at the end of structs that say
 their size, constants. `--self-test` breaks the headers in many ways and expects each to be told.
 """
 import argparse
@@ -90,7 +90,7 @@ def main():
     parser.add_argument("--compiler", required=True, help="a C compiler")
     parser.add_argument("--include", type=pathlib.Path, required=True, help="where the headers are")
     parser.add_argument("--released", type=pathlib.Path, required=True, help="description of the released interface")
-    parser.add_argument("--write", action="store_true", help="make the description anew")
+    parser.add_argument("--write", action="store_true", help="write the description again")
     parser.add_argument("--self-test", action="store_true", help="see that breaks are told")
     tools = parser.parse_args()
     for name in ("abidw", "abidiff"):

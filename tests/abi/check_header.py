@@ -17,7 +17,7 @@ LAYOUTS = {8: "layout_lp64.txt", 4: "layout_ilp32.txt"}
 # Names of a standard in newer and older compilers.
 C_STANDARDS = [["c99"], ["c11"], ["c17"], ["c23", "c2x"]]
 CXX_STANDARDS = [["c++11"], ["c++14"], ["c++17"], ["c++20"], ["c++23", "c++2b"]]
-# Beside the machine that a compiler is for. On 32-bit x86 alone, 64-bit integers lie on 4 bytes otherwise.
+# In addition to the compiler's own machine. On 32-bit x86 alone, 64-bit integers lie on 4 bytes otherwise.
 OTHER_MACHINES = [["-m32", "-malign-double", "-ffreestanding"], ["--target=armv7-linux-gnueabihf", "-ffreestanding"],
                   ["--target=wasm32", "-ffreestanding"]]
 
@@ -26,7 +26,7 @@ WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Wshadow", "-Wundef", "-Wconversio
 C_WARNINGS = ["-Wstrict-prototypes", "-Wmissing-prototypes", "-Wold-style-definition", "-Wc++-compat"]
 CXX_WARNINGS = ["-Wold-style-cast", "-Wzero-as-null-pointer-constant", "-Wmissing-declarations"]
 GCC_WARNINGS = ["-Wlogical-op", "-Wduplicated-cond", "-Wduplicated-branches", "-Wdouble-promotion"]
-# All that Clang has, but what speaks of other standards, of padding and of macros that nobody has used yet.
+# All of Clang's warnings except those about other standards, padding and unused macros.
 CLANG_WARNINGS = ["-Weverything", "-Wno-c++98-compat", "-Wno-c++98-compat-pedantic", "-Wno-padded", "-Wno-unused-macros",
                   "-Wno-declaration-after-statement", "-Wno-unsafe-buffer-usage", "-Wno-unknown-warning-option"]
 

@@ -137,7 +137,7 @@ void add_options(CLI::App& app, Options& options) {
       ->excludes("--speculation")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
-  app.add_option("--against", options.against, "measure instead how many times as fast as this model, turn about")
+  app.add_option("--against", options.against, "measure instead the speed relative to this model, interleaved")
       ->excludes("--micro")
       ->excludes("--grammar")
       ->excludes("--speculation")

@@ -240,7 +240,7 @@ TEST(Matcher, LimitsGiveAStatusAndChangeNothing) {
   EXPECT_EQ(hurried.info().token_count, 0u);
 }
 
-// The text behind the first trigger, npos: there is none.
+// Returns the text after the first trigger; npos if there is none.
 size_t behind_first(const std::string& text, const std::vector<std::string>& triggers) {
   for (size_t end = 1; end <= text.size(); ++end) {
     for (const std::string& trigger : triggers) {

@@ -195,7 +195,7 @@ TEST(ModelFile, FloatsMustBeUsable) {
   }
 }
 
-// Packing reads whole words, up to kWeightPadding bytes behind the rows.
+// Packing reads whole words, up to kWeightPadding bytes after the rows.
 TEST(ModelFile, WeightsEndBeforeTheFileDoes) {
   const auto good = make_model_file(kShape, false);
   for (const size_t padding : {size_t{0}, kWeightPadding - 1, kWeightPadding}) {

@@ -1,4 +1,4 @@
-// The vocabulary in the model file: used in place, made anew for files without one, and
+// The vocabulary in the model file: used in place, rebuilt for files without one, and
 // refused or harmless when it is damaged.
 #include <algorithm>
 #include <cstring>
@@ -104,10 +104,10 @@ TEST(VocabularySection, OtherVersionsAreMadeAnew) {
   const Outcome in_place = use_vocabulary(file);
   set(file, format::Vocabulary::VT_VERSION, section_of(file)->version() + 1);
   repair_checksums(file);
-  const Outcome anew = use_vocabulary(file);
-  ASSERT_EQ(anew.status, SOTTO_OK) << anew.message;
-  EXPECT_GT(anew.size, 256u * 9);
-  EXPECT_EQ(anew.mask, in_place.mask);
+  const Outcome rebuilt = use_vocabulary(file);
+  ASSERT_EQ(rebuilt.status, SOTTO_OK) << rebuilt.message;
+  EXPECT_GT(rebuilt.size, 256u * 9);
+  EXPECT_EQ(rebuilt.mask, in_place.mask);
   EXPECT_EQ(vocabulary_bytes(file), 0u);
 }
 
@@ -118,7 +118,7 @@ TEST(VocabularySection, FilesWithoutATokenizerHaveNone) {
   EXPECT_EQ(use_vocabulary(file).status, SOTTO_TOKENIZER_MISSING);
 }
 
-// The model loads, checksums and all: nobody reads these pages until they are used.
+// The model loads, checksums and all: these pages are not read until they are used.
 TEST(VocabularySection, DamageIsNoticedByItsUser) {
   const auto good = make_model_file(kShape, true);
   const Outcome expected = use_vocabulary(good);

@@ -45,6 +45,8 @@ OFFENCES = [
     ("machine_paths", "platforms/a.sh", "cd /" + "home/someone/sotto\n"),
     ("left_open", "tests/unit/a.cpp", "// TO" + "DO: later\n"),
     ("addresses", "platforms/a.sh", "curl http" + "://mirror.invalid/pool\n"),
+    ("plain_words", "runtime/a.cpp", "// The token be" + "hind the prompt.\n"),
+    ("plain_words", "README.md", "Bits are hand" + "ed out.\n"),
     ("tests_can_fail", "tests/unit/a.cpp", "TEST(A, DIS" + "ABLED_B) {}\n"),
 ]
 

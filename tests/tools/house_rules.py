@@ -194,10 +194,33 @@ def addresses(tree):
                 yield f"{path}: address of {match.group(1)}"
 
 
+# Words that this project once used in meanings of its own, with the field's word: .github/CONTRIBUTING.md, "Style".
+PRIVATE_WORDS = {
+    "be" + "hind": "after", "be" + "side": "next to, compared with", "a" + "new": "again, from scratch",
+    "turn a" + "bout": "interleaved", "so m" + "any": "this number of", "to be h" + "ad": "available", "no" + "body": "no",
+    "who" + "ever": "the caller", "hand(s|ed)? o" + "ut": "emit, return", "tak(e|es|en|ing) b" + "ack": "roll back",
+    "ask(s|ed)? for (weights|lines|keys|pages)": "prefetch",
+}
+PRIVATE_WORD = re.compile(r"(?<![\w-])(" + "|".join(PRIVATE_WORDS) + r")\b", flags=re.I)
+PROSE_SUFFIXES = SOURCE_SUFFIXES | {".md", ".txt", ".toml", ".fbs"}
+QUOTED = ("tests/abi/released/", "tests/fuzz/corpus/", "tests/unit/base/xxhash64_test.cpp")
+
+
+def plain_words(tree):
+    """Comments, messages and documents use the words of the field."""
+    for path, text in tree.texts(suffixes=PROSE_SUFFIXES):
+        if path.startswith(QUOTED) or "/data/" in path:
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            found = PRIVATE_WORD.search(line)
+            if found:
+                yield f"{path}:{number}: '{found.group(1)}': use the field's word: {line.strip()[:80]}"
+
+
 def tests_can_fail(tree):
     """A disabled test is no test."""
     return lines_matching(tree, re.compile(r"\bDISABLED_[A-Z]\w*"), "disabled test", skip=("tests/tools/house_rules.py",))
 
 
 RULES = [top_level, include_directions, confined_headers, core_subset, machine_paths, left_open,
-         addresses, tests_can_fail]
+         addresses, plain_words, tests_can_fail]

@@ -42,7 +42,7 @@ void add_stop_options(CLI::App& command, StopOptions& options) {
   add_value(command, "--max-time", options.max_seconds, "Stop after this time; 0: never", "SECONDS")->group(kStopGroup);
   add_parameters(command, kStopParameters, &c_params);
   add_texts(command, "--banned-string,--banned-strings", options.params.banned_strings,
-            "Never generate TEXT, in whatever tokens: roll back to its first token and select another")
+            "Never generate TEXT, in any tokenization: roll back to its first token and select another")
       ->group(kStopGroup);
   command
       .add_flag(with_underscores("--token-healing"), options.heals,

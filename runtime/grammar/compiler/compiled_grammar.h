@@ -31,7 +31,7 @@ struct GrammarState {
   uint32_t first_move;  // the next state's is the end
   uint32_t first_call;
   uint8_t flags;
-  // What may follow at least (lookahead.h):
+  // Lower bounds of the texts that may follow (lookahead.h):
   uint8_t single_classes;   // one character of these classes, to the end of the rule
   uint8_t endless_classes;  // texts of these classes, of any length
   uint8_t any_count;        // texts of that many characters of any classes; 0 if all are endless

@@ -137,7 +137,7 @@ class Schema {
 
 enum class Verdict : uint8_t { kFalse, kTrue, kOpen };
 
-// What can be said at a glance about the values of one type: that a schema holds for all of them or for none, or that
+// The cheap verdicts on the values of one type: that a schema holds for all of them or for none, or that
 // two schemas have no value in common.
 class TypeVerdicts {
  public:

@@ -87,7 +87,7 @@ void MaskFinder::begin(const uint32_t* set) {
   progress_ = {prefilter, guess, 0, true};
 }
 
-// Adds the tokens of at most so many characters of any class.
+// Adds the tokens of at most this many characters of any class.
 void MaskFinder::fill_exactly(uint32_t characters) {
   if (characters == 0) return;
   uint8_t next = 0;  // the first length class of which not all tokens are in the mask

@@ -23,7 +23,7 @@
 
 namespace sotto {
 
-// What a matcher may leave out, for tests which show that it makes no difference.
+// Shortcuts that tests disable to show that they do not change masks.
 struct MaskMethods {
   bool prefilters = true;
   bool truncation = true;
@@ -45,7 +45,7 @@ class MaskFinder {
   uint64_t walk_count() const { return walk_count_; }  // masks computed so far
 
  private:
-  // Of the mask being computed: its draft is right up to `node`.
+  // The draft of the mask being computed is complete up to `node`.
   struct Progress {
     TokenPrefilter prefilter;  // all of it is in the draft, rightly
     TokenPrefilter guess;      // all of it was in the draft at the beginning

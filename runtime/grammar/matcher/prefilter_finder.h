@@ -33,7 +33,7 @@ class PrefilterFinder {
   void use_pins(uint32_t* pins) { boundaries_ = pins; }
 
   // Returns how many characters of any class may follow, if it is an exact number, or kUnknownCount: then the tokens of
-  // these classes that the mask allows are those of at most so many characters.
+  // these classes that the mask allows are those of at most this many characters.
   uint32_t exact_count(uint32_t set) const;
   // Finds the prefilter that the first set of the trail contains; one without classes if there is none.
   TokenPrefilter find();

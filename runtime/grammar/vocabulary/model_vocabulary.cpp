@@ -177,7 +177,7 @@ Status open_prepared_vocabulary(const VocabularySource& source, const PreparedVo
       prepared.arrays.size() != prepared_vocabulary_size(token_count, text_count, prepared.node_count)) {
     return corrupt(error, "its size is not that of this tokenizer");
   }
-  // Only read, whatever the type says.
+  // The memory is only read, although its type is not const.
   Arena arena(const_cast<uint8_t*>(prepared.arrays.data()));
   const VocabularyArrays arrays = layout_vocabulary(arena, token_count, text_count, prepared.node_count);
   TrieCheck check(source, arrays, prepared.node_count, text_count);

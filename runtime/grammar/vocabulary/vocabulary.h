@@ -17,7 +17,7 @@
 
 namespace sotto {
 
-// What a vocabulary is built from. Special and empty tokens never occur in a text: they are allowed only as its end, or
+// The source of a vocabulary. Special and empty tokens never occur in a text: they are allowed only as its end, or
 // where the grammar names them.
 struct VocabularySource {
   std::span<const char> bytes;

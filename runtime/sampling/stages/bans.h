@@ -32,7 +32,7 @@ void ban_repeated_ngrams(Candidates& candidates, PastTokens& past, uint32_t n);
 // next one of `prefix`, or at the token limit `last_token`.
 void force(Candidates& candidates, const SampleInput& input, std::span<const int32_t> prefix, int32_t last_token);
 
-// Whether the newest tokens are all of `tokens` but the last.
+// Returns whether the newest tokens equal `tokens` without its last one.
 bool completes(const TokenHistory& history, std::span<const int32_t> tokens);
 
 // The stages below add to logits. A sum of infinities of both signs is NaN, which counts as -infinity.

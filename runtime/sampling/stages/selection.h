@@ -19,7 +19,7 @@ uint64_t draw_bits(const StageInput& input, DrawLane lane);
 // Returns the index of the token that `params.selection` selects. May drop candidates.
 size_t select(Candidates& candidates, const StageInput& input, SamplerState* state);
 
-// Whether select() is a multinomial draw and nothing else.
+// Returns whether select() is a plain multinomial draw.
 bool only_draws(const SamplerParams& params);
 
 // Returns the most likely token, the lowest id among equals.

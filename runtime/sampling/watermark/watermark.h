@@ -1,4 +1,4 @@
-// Watermarks mark text so that whoever knows the key can tell it from chance: see README.md here. The
+// Watermarks mark text so that a holder of the key can distinguish it from chance: see README.md here. The
 // hashes are specified in watermark_hash.h.
 #pragma once
 
@@ -21,7 +21,7 @@ Status fail_without_watermark(Error* error);
 // nothing if the history is shorter than the context, or the scheme has no list.
 void add_green_bias(Candidates& candidates, const WatermarkParams& params, const TokenHistory& history);
 
-// Whether the scheme replaces the selection.
+// Returns whether the scheme replaces the selection.
 bool replaces_selection(WatermarkScheme scheme);
 
 // Writes the seed for the next token of a scheme that replaces the selection. Returns false if there is none:

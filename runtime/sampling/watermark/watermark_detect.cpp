@@ -91,7 +91,7 @@ class Detector {
     ++count_;
   }
 
-  // Whether the `count` tokens before `end` also precede an earlier scored position, or end with its token.
+  // Returns whether the `count` tokens before `end` also precede an earlier scored position, or end with its token.
   bool stands_earlier(size_t end, size_t count) const {
     for (size_t other = end - 1; other >= size_ + (count > size_ ? 1 : 0); --other) {
       size_t same = 0;

@@ -35,7 +35,7 @@ class ProgramTest : public testing::Test {
     EXPECT_PRED2(contains, err_, part);
   }
 
-  // Beside it a text that it can encode.
+  // Next to it is a text that it can encode.
   void save_tokenizer() {
     write_bytes(directory_ / "vocab.json", R"({"a": 0, "b": 1})");
     write_bytes(directory_ / "merges.txt", "");

@@ -188,7 +188,7 @@ TEST_F(SafetensorsDirectoryTest, RefusesWrongIndexes) {
   EXPECT_ERROR(open(), "three.safetensors: cannot open");
   for (const char* name : {"../one.safetensors", "/etc/passwd", "..", "", "x/one.safetensors"}) {
     save_shards({{"a", name}});
-    EXPECT_ERROR(open(), "is not the name of a file beside the index");
+    EXPECT_ERROR(open(), "is not the name of a file next to the index");
   }
   save_shards({{"a", 1}});
   EXPECT_ERROR(open(), "the file of tensor \"a\" is not a string");

@@ -280,7 +280,7 @@ TEST(Adversarial, LimitsLeaveTheStateUnchanged) {
 
 constexpr char kPalindrome[] = "root ::= \"a\" root \"a\" | \"b\" root \"b\" | \"\"";
 
-// Each letter may be the middle, and each state before can be taken back.
+// Each letter may be the middle, and each state before can be rolled back to.
 TEST(Adversarial, AmbiguousTextsFitTheDefaultLimits) {
   const TestGrammar grammar(kPalindrome);
   const TestVocabulary vocabulary = small_vocabulary();

@@ -89,7 +89,7 @@ class TestMatcher {
 
   Matcher& operator*() { return matcher_; }
   Matcher* operator->() { return &matcher_; }
-  // Starting anew: whether the text is in the language; nothing if a limit was hit.
+  // Returns whether the text is in the language, from the start state; nothing if a limit was reached.
   std::optional<bool> matches(std::string_view text);
   Status accept(std::string_view text) { return matcher_.accept_bytes(0, as_span(text)); }
   // The allowed tokens of sequence 0. Empty at a dead end; fails the test at a limit.

@@ -107,7 +107,7 @@ TEST(GrammarImage, DoesNotDependOnTheAddress) {
   }
 }
 
-// Images made before, and elsewhere: whoever makes this fail raises kGrammarVersion.
+// Images made earlier and on other machines. A change that makes this fail must raise kGrammarVersion.
 TEST(GrammarImage, ThisVersionStaysReadable) {
   const std::string corpus = SOTTO_SOURCE_DIR "/tests/fuzz/corpus/grammar_image/";
   const struct {
@@ -178,7 +178,7 @@ TEST(GrammarImage, ChangedBytesAreRejectedOrHarmless) {
       }
     }
   }
-  EXPECT_GT(harmless, 100u);  // the checks behind the checksum were reached, and passed
+  EXPECT_GT(harmless, 100u);  // the checks after the checksum were reached, and passed
 }
 
 TEST(GrammarImage, OtherVersionsAreRejectedByNumber) {

@@ -117,7 +117,7 @@ TEST(Metamorphic, TokensLeadWhereTheirBytesDo) {
   auto all = samples();
   all.push_back({"direct", "root ::= [^x]* \"x\" ([a-z] | \"\u00e9\")*", "\u00e9 a_bxcc"});
   all.push_back({"called twice", "root ::= c* \".\" | c* \"!\" d*\nc ::= [^.!]\nd ::= [a-z] d?", "a \u4e16!zz"});
-  all.push_back({"optional behind", "root ::= \"(\" c* (\")\" | c \"]\")\nc ::= [^()] | \"(\" c", "(ab((\u00e9"});
+  all.push_back({"optional after", "root ::= \"(\" c* (\")\" | c \"]\")\nc ::= [^()] | \"(\" c", "(ab((\u00e9"});
   MatcherLimits limits;
   limits.sequence_count = 3;
   size_t repeating = 0;

@@ -87,7 +87,7 @@ bool compare_masks(TestMatcher& small, TestMatcher& plain, uint32_t token_count,
 
 void follow(TestMatcher& small, TestMatcher& plain, uint32_t token_count, Mutator* mutator) {
   std::vector<int32_t> allowed;
-  uint32_t kept = 0;  // tokens that can be taken back
+  uint32_t kept = 0;  // tokens that can be rolled back
   for (int step = 0; step < 30; ++step) {
     if (!compare_masks(small, plain, token_count, &allowed)) return;
     const auto other = static_cast<int32_t>(mutator->below(token_count));

@@ -101,7 +101,7 @@ TEST(PreparedVocabulary, WrongCountsAreRefused) {
   EXPECT_EQ(prepared.open(&opened), Status::kModelCorrupt);
 }
 
-// Files hold what these make of tokens: whoever changes them raises kPrefilterVersion.
+// Files hold the results of these functions. A change of them must raise kPrefilterVersion.
 TEST(PreparedVocabulary, KindsOfTextBelongToTheVersion) {
   std::vector<uint8_t> bytes;
   for (uint32_t state = 0; state < kUtf8States; ++state) {

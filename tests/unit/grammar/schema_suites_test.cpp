@@ -149,7 +149,7 @@ std::string spaced(std::string_view json) {
   return text;
 }
 
-// Long space is where most states stand side by side, and each can be taken back.
+// Long white space has the most simultaneous states, and each can be rolled back.
 TEST(SchemaSuites, BenchFitsTheDefaultLimits) {
   const auto folder = shared_data("grammars/jsonschemabench");
   if (!folder) GTEST_SKIP() << "test data is missing";

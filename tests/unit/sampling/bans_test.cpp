@@ -180,7 +180,7 @@ TEST(Callback, SeesTheVocabularyAndMayWriteAnything) {
   uint64_t words = 0b11100001;  // what the mask forbids does not come back
   EXPECT_EQ(bench.logits(kRising, {}, mask_of(&words, 8)), (std::vector<float>{n, n, n, n, n, 5, n, 3}));
   EXPECT_EQ(written.seen, (std::vector<float>{0, n, n, n, n, 5, 6, 7}));
-  // Behind the temperature it sees divided logits, and others see what it leaves.
+  // After the temperature it receives divided logits, and later stages receive its result.
   p.temperature = 2;
   ASSERT_EQ(bench.set(p, {K::kTemperature, K::kLogitsCallback}), Status::kOk);
   EXPECT_EQ(bench.logits(kRising, {})[1], 9);

@@ -157,7 +157,7 @@ TEST(ProcessParams, ListsAreCopiedAndTheirMemoryIsChecked) {
   const std::vector<float> logits = {0, 1, 2, 3, 4, 5, 6, -1};
   EXPECT_EQ(bench.sample(logits, {}).token, 4);
   EXPECT_EQ(bench->params().dry_breakers[0].text[0], '\n');
-  // The sampler's own lists may be given back, also beside others.
+  // The sampler's own lists may be passed again, also together with others.
   SamplerParams again = bench->params();
   const int32_t more[] = {4};
   again.begin_suppressed_tokens = more;

@@ -193,7 +193,7 @@ TEST(PublishedCases, AllHold) {
     if (sampler == "classifier_free_guidance") {
       expect_guidance(c);
     } else if (!check_case(c)) {
-      EXPECT_TRUE(check_process_case(c)) << "nobody knows " << sampler;
+      EXPECT_TRUE(check_process_case(c)) << "unknown sampler " << sampler;
     }
   }
   int count = 0;

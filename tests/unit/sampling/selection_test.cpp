@@ -95,7 +95,7 @@ TEST(Gumbel, FollowsTheDistribution) {
   expect_distribution(softmax(masked, 0.8), draw(sampler, logits, kDraws, mask));
 }
 
-// The same luck whoever else is in play: if the winner is still there, it wins again.
+// The noise of a token does not depend on the other candidates: a winner that remains wins again.
 TEST(Gumbel, LuckIsTheTokensOwn) {
   constexpr size_t kCount = 3001;
   const std::vector<float> logits = some_logits(kCount, 3);
@@ -171,7 +171,7 @@ TEST(Temperature, ZeroAndLessIsTheMostLikely) {
   }
 }
 
-// A stage behind the temperature sees l / T.
+// A stage after the temperature receives l / T.
 TEST(Temperature, IsDoneWhenLogitsChangeAfterIt) {
   const std::vector<float> logits = {1, 3, -2, 0.5f};
   TestCandidates bench(4);

@@ -135,7 +135,7 @@ TEST(TopP, DecaysToItsLeast) {
   EXPECT_EQ(decayed_top_p(1, 0.5f, 0, UINT32_MAX), 0.0f);
 }
 
-// The sampler counts the tokens and begins again behind the reset token.
+// The sampler counts the tokens and begins again after the reset token.
 TEST(TopP, DecaysFromTokenToToken) {
   const std::vector<float> logits = {0, 0, 0, 0, 0, 0, 0, 0};
   TestSampler sampler(8);

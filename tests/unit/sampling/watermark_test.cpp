@@ -81,7 +81,7 @@ TEST(Watermark, MarkedTextIsFoundAndUnmarkedIsNot) {
         EXPECT_EQ(result.p_value, normal_tail(result.z));
         EXPECT_GE(result.token_count, width == 1 ? 130u : 180u);
         least = std::min(least, result.z);
-        // Nobody else's key finds it.
+        // Another key does not find it.
         EXPECT_LT(std::fabs(detect(params_of(kSchemes[s], width, 5), tokens).z), 4.5);
       }
       std::printf("%s, width %u: least z of 4 texts of 200 tokens %.1f\n", kNames[s], width, least);

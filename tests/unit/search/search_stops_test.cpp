@@ -1,4 +1,4 @@
-// What ends the sequences of a search beside the end of text: stop strings, limits of tokens
+// The ends of a search's sequences other than the end of text: stop strings, limits of tokens
 // and time, repetition.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Speculation changes nothing but time: whatever drafts are, in every mode, a session hands out
+// Speculation changes nothing but time: with any drafts, in every mode, a session emits
 // the same tokens, text and probabilities, bit by bit, and is left in the same state.
 #include "tests/unit/session/speculation_support.h"
 

@@ -14,7 +14,7 @@
 
 namespace sotto::test {
 
-// Below SOTTO_TEST_DATA, else ../shared/data beside the source tree; nullopt: not there.
+// Below SOTTO_TEST_DATA, else ../shared/data next to the source tree; nullopt if it is missing.
 std::optional<std::filesystem::path> shared_data(const std::string& name);
 #define SOTTO_REQUIRE_DATA(path) \
   if (!(path)) GTEST_SKIP() << "test data is missing; set SOTTO_TEST_DATA"

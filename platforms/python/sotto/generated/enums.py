@@ -375,8 +375,8 @@ class GuideMode(enum.IntEnum):
 
 class DraftSource(enum.IntFlag):
     """Sources of drafts, as bits. Text that a matcher forces is evaluated ahead whenever the session has memory for it,
-    whatever the sources. After it, the first of the chosen sources that proposes anything is used, in the order
-    CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD."""
+    for any source. After it, the first of the chosen sources that proposes anything is used, in the order CALLBACK,
+    LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD."""
 
     LOOKUP = 1
     """What followed the last tokens where they occurred before (prompt lookup)."""

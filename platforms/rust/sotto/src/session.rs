@@ -41,7 +41,7 @@ unsafe impl Sync for Handle {}
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: nobody else has the handle any more.
+        // SAFETY: no other reference to the handle exists.
         unsafe { sys::sotto_session_deinit(self.raw.as_ptr()) }
     }
 }

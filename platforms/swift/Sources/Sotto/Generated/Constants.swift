@@ -353,8 +353,8 @@ public enum GuideMode: Int32, Sendable {
 }
 
 /// Sources of drafts, as bits. Text that a matcher forces is evaluated ahead whenever the session has memory for it,
-/// whatever the sources. After it, the first of the chosen sources that proposes anything is used, in the order
-/// CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
+/// for any source. After it, the first of the chosen sources that proposes anything is used, in the order CALLBACK,
+/// LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
 public struct DraftSource: OptionSet, Sendable {
   public let rawValue: UInt32
   public init(rawValue: UInt32) { self.rawValue = rawValue }

@@ -2,9 +2,9 @@
 package io.github.sotto;
 
 /**
- * Sources of drafts, as bits. Text that a matcher forces is evaluated ahead whenever the session has memory for it,
- * whatever the sources. After it, the first of the chosen sources that proposes anything is used, in the order
- * CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
+ * Sources of drafts, as bits. Text that a matcher forces is evaluated ahead whenever the session has memory for it, for
+ * any source. After it, the first of the chosen sources that proposes anything is used, in the order CALLBACK, LOOKUP,
+ * SESSION, EARLY_EXIT, LOOKAHEAD.
  */
 public final class DraftSource {
     /** What followed the last tokens where they occurred before (prompt lookup). */
