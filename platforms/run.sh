@@ -142,9 +142,10 @@ build() {
   fi
   case $1 in
     linux-musl|wasm32|macos) [ "$(uname -s)" = Darwin ] || install_python_tools zig ziglang==0.17.0 wasmtime==50.0.1 ;;
-    style) install_python_tools style clang-format==14.0.6 clang-tidy==14.0.6 ;;
+    style|tidy) install_python_tools style clang-format==14.0.6 clang-tidy==14.0.6 ;;
   esac
   cd "$root"
+  if [ "$1" = style ]; then return 0; fi
   if [ ! -f "$directory/build.ninja" ] || [ -n "$configure" ]; then
     say "Configuring $directory"
     # shellcheck disable=SC2086  # one word an option
@@ -170,14 +171,14 @@ case $command in
     preset=${1-release}
     case $preset in
       release|debug) packages="$packages abigail-tools" ;;
-      asan) packages="$packages clang libclang-rt-dev" ;;
-      tsan|bindings|small|bare) ;;
+      asan|tsan|bindings|small|bare) ;;
       rpi-aarch64|rpi-aarch64-cpus|rpi-aarch64-small) packages="$packages g++-aarch64-linux-gnu qemu-user" ;;
       baremetal) packages="$packages gcc-arm-none-eabi libnewlib-arm-none-eabi
 libstdc++-arm-none-eabi-newlib qemu-system-arm" ;;
       rpi-armv7|rpi-armv7-cpus) packages="$packages g++-arm-linux-gnueabihf qemu-user" ;;
       linux-musl|wasm32|macos) packages="$packages python3-venv" ;;
       style) packages="$packages python3-venv doxygen" ;;
+      tidy) packages="$packages python3-venv" ;;
       *) misuse "there is no preset '$preset' to test" ;;
     esac
     [ $# -le 1 ] || misuse "test takes one preset"
@@ -186,8 +187,8 @@ libstdc++-arm-none-eabi-newlib qemu-system-arm" ;;
       macos) exit 0 ;;
       style)
         tools=$root/build/tools/style/bin
-        exec python3 -B tests/tools/check_style.py . --format "$tools/clang-format" --tidy "$tools/clang-tidy" \
-          --build build/style --doxygen doxygen --output build/reference ;;
+        exec python3 -B tests/tools/check_style.py . --format "$tools/clang-format" --doxygen doxygen --output build/reference ;;
+      tidy) exec python3 -B tests/tools/check_style.py . --tidy "$root/build/tools/style/bin/clang-tidy" --build build/tidy ;;
     esac
     exec ctest --preset "$preset" -j "$(getconf _NPROCESSORS_ONLN)"
     ;;
