@@ -103,7 +103,7 @@ TokenNames FuzzVocabulary::names() const {
   return {this, size(), [](const void* self, std::span<const char> text) {
             const auto& texts = static_cast<const FuzzVocabulary*>(self)->texts_;
             const auto found = std::find(texts.begin(), texts.end(), std::string_view(text.data(), text.size()));
-            return found == texts.end() ? kNone : static_cast<uint32_t>(found - texts.begin());
+            return found == texts.end() ? kNoIndex : static_cast<uint32_t>(found - texts.begin());
           }};
 }
 

@@ -25,7 +25,7 @@ Status build(std::string_view pattern, bool search, sotto::GrammarBuilder& build
   SOTTO_TRY(sotto::parse_regex(sotto::as_span(pattern), tree, builder.workspace(), error));
   sotto::RegexGrammar grammar(builder, sotto::CharacterForm::kRaw);
   const uint32_t expression = grammar.regex(tree, true);
-  if (expression == sotto::kNone) return sotto::fail_too_large(error);
+  if (expression == sotto::kNoIndex) return sotto::fail_too_large(error);
   builder.define(builder.rule(name, 0), expression, 0);
   return Status::kOk;
 }
