@@ -28,5 +28,5 @@ int main(int argc, char** argv) {
   }
   sotto_status status = sotto_session_generate(session, tokens, token_count, 100, print, stdout);
   sotto_session_deinit(session);
-  return status < 0;
+  return puts("") < 0 || status < 0;
 }

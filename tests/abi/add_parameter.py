@@ -74,8 +74,8 @@ def main():
         edit(table, r"(WATERMARK = \{ value = 28[^\n]*\n)", lambda match: match.group(1) + STAGE)
         edit(table, r'"WATERMARK"\]', '"WATERMARK", "PROBE"]')
         table.write_text(table.read_text(encoding="utf-8") + FIELD, encoding="utf-8")
-        edit(tree / "runtime/sampling/chain.cpp", r"(void run_stage\(.*?switch \(stage\) \{\n)",
-             r"\1    case kProbe:\n      return temperature(candidates, 1 / p.probe_scale);\n")
+        edit(tree / "runtime/sampling/chain.cpp", r"(    \{kWatermark, [^\n]*\n)",
+             r"\1    {kProbe, kReweighs, [](C& c, const In& in) { temperature(c, 1 / in.params.probe_scale); }},\n")
         # sotto_sampler_input follows in the table; the new field is the last one of its own struct.
         subprocess.run([sys.executable, str(tree / "capi/generate")], check=True)
 
@@ -92,7 +92,8 @@ def main():
             if not found:
                 raise SystemExit(f"platforms/{binding} lacks the parameter")
 
-        options = ["-std=c++20", "-O0", "-DSOTTO_HAS_SEARCH=1", "-DSOTTO_HAS_SPECULATION=1", f"-I{tree}", f"-I{tree / 'capi/include'}"]
+        options = ["-std=c++20", "-O0", "-DSOTTO_HAS_SEARCH=1", "-DSOTTO_HAS_SPECULATION=1", "-DSOTTO_HAS_ALL_SAMPLERS=1",
+                   "-DSOTTO_HAS_WATERMARK=1", f"-I{tree}", f"-I{tree / 'capi/include'}"]
         subprocess.run([compiler, *options, "-fsyntax-only", tree / "runtime/sampling/chain.cpp"], check=True)
         (tree / "probe.cpp").write_text(PROGRAM, encoding="utf-8")
         sources = ["probe.cpp", "capi/generated/params.cpp", "runtime/generated/params.cpp", "runtime/base/range_check.cpp",

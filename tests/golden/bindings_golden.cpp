@@ -16,8 +16,8 @@
 namespace {
 
 std::string written =
-    "# What every binding must reproduce from the demo model; made by bindings_golden. A case\n"
-    "# begins with its name; then come lines of a key, one space, and a value: what is put in,\n"
+    "# The results that every binding must reproduce with the demo model; made by bindings_golden. A case\n"
+    "# begins with its name; then come lines of a key, one space, and a value: the input,\n"
     "# and then the expected results. In texts \\n is a line end and \\\\ a backslash; tokens "
     "are\n"
     "# separated by spaces; what is not given keeps its default. Sessions have 256 tokens.\n";
