@@ -147,7 +147,13 @@ constexpr Stage kStages[] = {
     {kWatermark, kReweighs, kHasWatermark ? add_watermark : nullptr},
 };
 
-static_assert(std::size(kStages) == kStageKindCount);
+constexpr bool stages_are_in_order() {
+  for (size_t i = 0; i < std::size(kStages); ++i) {
+    if (static_cast<size_t>(kStages[i].kind) != i + 1) return false;
+  }
+  return std::size(kStages) == kStageKindCount;
+}
+static_assert(stages_are_in_order());
 
 constexpr const Stage& stage_of(StageKind kind) { return kStages[static_cast<size_t>(kind) - 1]; }
 
