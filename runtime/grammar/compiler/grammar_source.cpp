@@ -109,8 +109,6 @@ TokenNames token_names(const Vocabulary* vocabulary) {
   return {vocabulary, vocabulary->token_count, find_token};
 }
 
-bool is_grammar_language(GrammarLanguage language) { return find_language(language) != nullptr; }
-
 Status compile_source(const GrammarSource& source, const RuleWarnings& warnings, std::span<uint8_t> memory,
                       const CompiledGrammar** grammar, Error* error) {
   Workspace workspace(memory.data(), memory.size());

@@ -24,8 +24,6 @@ enum class GrammarLanguage : int32_t {
   kTools = 7,
 };
 
-bool is_grammar_language(GrammarLanguage language);
-
 // As sotto_grammar_params.
 struct GrammarSource {
   std::span<const char> text;
