@@ -1,9 +1,9 @@
-// Finds any of a list of strings in a text that arrives letter by letter, in time linear in the text: the automaton of
-// Aho and Corasick ("Efficient String Matching: An Aid to Bibliographic Search", CACM 1975).
+// The Aho-Corasick automaton ("Efficient String Matching: An Aid to Bibliographic Search", CACM 1975). It finds any of
+// a list of strings in a text that arrives letter by letter, in time linear in the text.
 //
-// A state is the longest prefix of a string that the text so far ends with: a node of the trie of all strings. Where
-// the trie does not go on, the failure link leads to the next shorter prefix. Letters may be bytes or code points;
-// nodes are numbered by `Index`, whose size decides the memory per node.
+// A state is the longest prefix of a string that the text so far ends with: a node of the trie of all strings. If a
+// node has no child for the next letter, the failure link leads to the next shorter prefix. Letters may be bytes or
+// code points. Nodes are numbered by `Index`, whose size decides the memory per node.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,13 @@ namespace sotto {
 template <typename Letter, typename Index>
 class AhoCorasick {
  public:
-  using State = Index;  // 0: no prefix of a string
+  using State = Index;  // state 0 is the empty prefix
 
   // Returns the bytes of memory for strings with `letter_count` letters in total.
   static constexpr size_t memory_size(size_t letter_count) { return (letter_count + 1) * sizeof(Node); }
 
-  // `memory` is aligned for Index and Letter. insert() follows for every string, none of them empty, and then link().
+  // `memory` is aligned for Index and Letter. The caller then inserts every string, none of them empty, and calls
+  // link().
   void init(void* memory) {
     nodes_ = static_cast<Node*>(memory);
     node_count_ = 0;
@@ -42,7 +43,7 @@ class AhoCorasick {
     }
     nodes_[node].matched = static_cast<Index>(string.size());
   }
-  // Finds the failure links, in order of depth: that order is a list through the nodes.
+  // Computes the failure links breadth first. The queue is a list that is threaded through the nodes.
   void link() {
     Index last = 0;
     for (Index node = 0;; node = nodes_[node].next_in_order) {
@@ -66,7 +67,7 @@ class AhoCorasick {
       state = nodes_[state].failure;
     }
   }
-  // Letters at the end of the text that may begin a string.
+  // Returns how many letters at the end of the text may begin a string.
   size_t depth(State state) const { return nodes_[state].depth; }
   // Returns the size of the longest string that the text ends with, or 0.
   size_t matched(State state) const { return nodes_[state].matched; }

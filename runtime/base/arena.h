@@ -12,7 +12,7 @@ inline constexpr size_t kMemoryAlignment = 64;
 
 constexpr size_t align_up(size_t value, size_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
-// SIZE_MAX, which Arena::take() refuses, where the product is larger.
+// Returns a * b, or SIZE_MAX if that overflows. Arena::take() rejects SIZE_MAX.
 constexpr size_t saturating_product(size_t a, size_t b) {
   size_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? SIZE_MAX : product;
@@ -20,9 +20,9 @@ constexpr size_t saturating_product(size_t a, size_t b) {
 
 class Arena {
  public:
-  // Measures: take() returns null pointers and only adds up.
+  // Makes an arena that measures: take() returns null pointers and only adds up sizes.
   Arena() = default;
-  // Places: `base` is aligned to kMemoryAlignment.
+  // Makes an arena that places objects from `base` on, which is aligned to kMemoryAlignment.
   explicit Arena(void* base) : base_(static_cast<uint8_t*>(base)) {}
 
   // Reserves `count` elements on a boundary of kMemoryAlignment.
@@ -39,7 +39,10 @@ class Arena {
   }
 
   size_t size() const { return size_; }
-  bool overflowed() const { return overflowed_; }  // beyond SIZE_MAX (32-bit hosts)
+  bool overflowed() const {
+    return overflowed_;
+  }  // true once the sum has exceeded SIZE_MAX, which can happen on
+     // 32-bit hosts
 
  private:
   uint8_t* base_ = nullptr;

@@ -1,4 +1,4 @@
-// Reading and writing of numbers and arrays as little-endian bytes.
+// Readers and writers of numbers and arrays as little-endian bytes.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ T little_endian(T value) {
 
 class ByteWriter {
  public:
-  // With null it only measures.
+  // With null bytes it only measures.
   explicit ByteWriter(uint8_t* bytes) : bytes_(bytes) {}
 
   template <typename T>

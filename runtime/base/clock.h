@@ -5,10 +5,10 @@
 
 namespace sotto {
 
-// Returns the nanoseconds of a clock that never goes back; 0 on platforms without one.
+// Returns nanoseconds of a monotonic clock, or 0 on platforms without one.
 uint64_t monotonic_ns();
 
-// Adds its lifetime to a counter.
+// Adds the time between its construction and destruction to a counter.
 class Stopwatch {
  public:
   explicit Stopwatch(uint64_t* total) : total_(total), begin_(monotonic_ns()) {}

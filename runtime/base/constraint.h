@@ -1,5 +1,5 @@
-// The interface of a grammar, or of anything else that limits the next token, to sessions and searches: plain functions
-// over numbered sequences, so that neither side includes the other.
+// The interface between anything that limits the next token, such as a grammar, and sessions and searches. It consists
+// of plain functions over numbered sequences, so that neither side includes the other.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace sotto {
 struct TokenConstraint {
   void* self = nullptr;
 
-  // Finds the tokens that may follow; end of text is among them where the sequence may end. On success at least one is
-  // allowed. The words belong to the constraint and are valid until its next call.
+  // Finds the tokens that may follow. The end-of-text token is among them if the sequence may end here. On success at
+  // least one token is allowed. The words belong to the constraint and are valid until its next call.
   Status (*mask)(void* self, uint32_t sequence, TokenMask* mask) = nullptr;
 
   // Accepts a token that mask() allows. On failure nothing has changed.
   Status (*accept)(void* self, uint32_t sequence, int32_t token) = nullptr;
 
-  // Returns whether only end of text may follow.
+  // Returns whether only the end-of-text token may follow.
   bool (*complete)(void* self, uint32_t sequence) = nullptr;
 
   // Rolls back what sequence 0 accepted in its newest `count` calls. On failure nothing has changed.
@@ -30,7 +30,7 @@ struct TokenConstraint {
   // Makes sequence `to` a copy of `from`, in constant time.
   void (*fork)(void* self, uint32_t from, uint32_t to) = nullptr;
 
-  // Marks where sequence 0 is; restart() goes back there, however far that is.
+  // Marks the present place of sequence 0. restart() returns to it, however many tokens were accepted since.
   void (*mark_start)(void* self) = nullptr;
   void (*restart)(void* self) = nullptr;
 
@@ -38,7 +38,8 @@ struct TokenConstraint {
   Status (*test_text)(void* self, uint32_t sequence, std::span<const char> text, bool* fits) = nullptr;
   Status (*accept_text)(void* self, uint32_t sequence, std::span<const char> text) = nullptr;
 
-  // Writes the text that must come next, at most as much as fits; `*size`: its bytes. May be null.
+  // Writes the text that must come next, at most as much as fits, and stores its size in `*size`. This function may be
+  // null.
   Status (*forced)(void* self, uint32_t sequence, std::span<char> text, size_t* size) = nullptr;
 };
 

@@ -82,8 +82,8 @@ class HashIndex {
     set(slot, 0);
   }
 
-  // For an index that grows in slots given to use() and rehash(), and begins without any. Returns how many slots it
-  // should have before one more entry is inserted: zero if the present ones suffice, being at most half full.
+  // For an index that starts without slots and receives them through use() and rehash(). Returns how many slots it
+  // should have before one more entry is inserted, or 0 if it is at most half full.
   uint32_t wanted_slots(uint32_t entry_count) const {
     if (slots_ == nullptr) return std::max(kLeastSlots, 2 * std::bit_ceil(entry_count + 1));
     return entry_count >= (mask_ + 1) / 2 ? 2 * (mask_ + 1) : 0;
@@ -114,7 +114,7 @@ class HashIndex {
 
   void* slots_ = nullptr;
   uint32_t mask_ = 0;
-  bool is_narrow_ = false;  // slots of 16 bits
+  bool is_narrow_ = false;  // whether slots have 16 bits
 };
 
 }  // namespace sotto

@@ -8,9 +8,9 @@ namespace sotto {
 
 namespace {
 
-// exp(x), -708 < x <= 0: 2^n exp(r) with |r| <= ln(2) / 2, by Taylor's series.
+// Returns exp(x) for -708 < x <= 0 as 2^n exp(r) with |r| <= ln(2) / 2, by Taylor's series.
 double exp_negative(double x) {
-  constexpr double kLn2High = 0x1.62e42fefp-1;  // 32 bits: exact times n
+  constexpr double kLn2High = 0x1.62e42fefp-1;  // has 32 bits, so that its product with n is exact
   constexpr double kLn2Low = 0x1.473de6af278edp-34;
   const double n = std::ceil(x * 0x1.71547652b82fep+0 - 0.5);
   const double r = (x - n * kLn2High) - n * kLn2Low;
@@ -27,7 +27,7 @@ double normal_tail(double z) {
   constexpr double kDensityAtZero = 0.39894228040143267794;  // 1 / sqrt(2 pi)
   const double density = kDensityAtZero * exp_negative(-z * z / 2);
   if (z < 2.5) {
-    // 1/2 - density (z + z^3/3 + z^5/(3 5) + ...)
+    // The series is 1/2 - density (z + z^3/3 + z^5/(3 5) + ...).
     double term = z, sum = z;
     for (int k = 3; k < 81; k += 2) {
       term *= z * z / k;
@@ -35,7 +35,7 @@ double normal_tail(double z) {
     }
     return 0.5 - density * sum;
   }
-  // density / (z + 1/(z + 2/(z + 3/(z + ...)))) (Laplace 1805)
+  // The continued fraction is density / (z + 1/(z + 2/(z + 3/(z + ...)))) (Laplace 1805).
   double fraction = z;
   for (int k = 160; k >= 1; --k) fraction = z + k / fraction;
   return density / fraction;

@@ -3,7 +3,8 @@
 
 namespace sotto {
 
-// Returns P(Z >= z) for a standard normal Z, to a relative error of 5e-13; 0 beyond z = 37; NaN: 1.
+// Returns P(Z >= z) for a standard normal Z, with a relative error of at most 5e-13. Returns 0 for z > 37 and 1 for
+// NaN.
 double normal_tail(double z);
 
 }  // namespace sotto

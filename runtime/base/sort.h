@@ -1,5 +1,5 @@
-// Sorting of numbers. libc++ has std::sort for them in its binary, which libsotto is linked without; with a comparison
-// of its own the template is compiled here.
+// Sorts numbers. In libc++ std::sort for numbers is a library function, and libsotto is linked without that library. A
+// custom comparison makes the compiler instantiate the template here.
 #pragma once
 
 #include <algorithm>

@@ -45,23 +45,23 @@ enum class [[nodiscard]] Status : int32_t{
 
 const char* status_text(Status status);
 
-// The details of a failure, for people. Filled in by the function that fails.
+// The details of a failure for people, filled in by the function that fails.
 struct Error {
   static constexpr uint64_t kNoOffset = UINT64_MAX;
 
   Status status = Status::kOk;
-  uint64_t offset = kNoOffset;  // byte of the input at fault
+  uint64_t offset = kNoOffset;  // offset of the faulty byte in the input
   char message[240] = {};
 };
 
-// Writes an error's message piece by piece, without allocating or printf; longer text is cut.
-// `error` may be null: nothing is written.
+// Composes an error's message piece by piece, without allocating or printf. Longer text is truncated. If `error` is
+// null, nothing is written.
 class MessageWriter {
  public:
   explicit MessageWriter(Error* error) : error_(error) {}
   void add(const char* text);
-  void add(std::span<const char> text);  // unprintable bytes become '?'
-  void add(float value);                 // six significant digits
+  void add(std::span<const char> text);  // replaces unprintable bytes by '?'
+  void add(float value);                 // writes six significant digits
   template <typename T>
   requires std::is_unsigned_v<T>
   void add(T value) { add_integer(value); }
@@ -73,9 +73,9 @@ class MessageWriter {
   size_t size_ = 0;
 };
 
-// Fills `error`, if there is one, with a message joined from text and numbers; returns
-// `status`. The offset is that of the input's byte at fault.
-//   return fail(error, Status::kInvalidArgument, "top_k is ", top_k, ", must be 1 or more");
+// Fills `error`, unless it is null, with a message joined from text and numbers, and returns `status`. `offset` is that
+// of the faulty byte of the input.
+//   return fail(error, Status::kInvalidArgument, "top_k is ", top_k, "; it must be at least 1");
 template <typename... Parts>
 Status fail_at(Error* error, Status status, uint64_t offset, const Parts&... parts) {
   if (error == nullptr) return status;
@@ -90,7 +90,7 @@ Status fail(Error* error, Status status, const Parts&... parts) {
   return fail_at(error, status, Error::kNoOffset, parts...);
 }
 
-// Passes on any status other than kOk.
+// Returns from the calling function with any status other than kOk.
 #define SOTTO_TRY(expression)                                                                            \
   do {                                                                                                   \
     if (const ::sotto::Status sotto_try_status = (expression); sotto_try_status != ::sotto::Status::kOk) \

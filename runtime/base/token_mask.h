@@ -1,4 +1,4 @@
-// The tokens that are allowed next, one bit per token. A grammar writes it, the sampler reads it.
+// The tokens that are allowed next, one bit per token. A grammar writes the mask, and the sampler reads it.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 namespace sotto {
 
 struct TokenMask {
-  const uint64_t* words = nullptr;  // null: every token is allowed
+  const uint64_t* words = nullptr;  // if null, every token is allowed
   size_t token_count = 0;
 
   static constexpr size_t word_count(size_t token_count) { return (token_count + 63) / 64; }

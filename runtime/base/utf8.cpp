@@ -9,7 +9,7 @@ constexpr char kReplacement[] = {'\xEF', '\xBF', '\xBD'};  // U+FFFD
 
 // The bytes that may follow a lead byte (Unicode, table 3-7).
 struct Lead {
-  uint32_t size = 0;  // of the character; 0: not a lead byte
+  uint32_t size = 0;  // size of the character; 0 if the byte is not a lead byte
   uint8_t second_min = 0x80;
   uint8_t second_max = 0xBF;
 };

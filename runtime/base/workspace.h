@@ -1,5 +1,5 @@
 // Memory of the caller for work whose size is not known in advance: a bump allocator, and arrays that grow inside it.
-// Exhaustion is recorded, not reported at each step.
+// Running out of memory is recorded, so that the caller checks once at the end.
 #pragma once
 
 #include <cassert>
@@ -11,8 +11,8 @@
 
 namespace sotto {
 
-inline constexpr uint32_t kNoIndex = UINT32_MAX;    // no index
-inline constexpr uint32_t kUnbounded = UINT32_MAX;  // no maximum
+inline constexpr uint32_t kNoIndex = UINT32_MAX;    // means that there is no index
+inline constexpr uint32_t kUnbounded = UINT32_MAX;  // means that there is no maximum
 
 class Workspace {
  public:
@@ -34,7 +34,7 @@ class Workspace {
     return reinterpret_cast<T*>(base_ + offset);
   }
 
-  // Enlarges the newest block in place.
+  // Enlarges the newest block in place and returns whether there was enough memory.
   bool extend(const void* block, size_t old_size, size_t new_size) {
     const auto offset = static_cast<size_t>(static_cast<const uint8_t*>(block) - base_);
     if (offset + old_size != size_ || new_size > capacity_ - offset) return false;
@@ -42,7 +42,7 @@ class Workspace {
     return true;
   }
 
-  // Releases what was taken since size() was `mark`.
+  // Releases everything taken since size() returned `mark`.
   void release(size_t mark) {
     assert(mark <= size_);
     size_ = mark;

@@ -9,7 +9,7 @@
 
 namespace sotto {
 
-// Set aside for the objects themselves on every platform: memory sizes are part of the API.
+// Memory for the objects themselves, equal on every platform, because memory sizes are part of the API.
 constexpr size_t kModelBytes = 1024;
 constexpr size_t kLayerBytes = 256;
 static_assert(sizeof(Model) <= kModelBytes);
@@ -20,8 +20,8 @@ static void release(const ModelOptions& options, const ByteRange& range) {
   options.release(options.release_context, range.bytes, range.size);
 }
 
-// Returns the range of the scales and biases, which packed weights also hold, if they are contiguous in the file; else
-// an empty one. It leaves out a tied head, whose scales the embedding uses.
+// Returns the range of the scales and biases that packed weights hold as well, or an empty range if they are not
+// contiguous in the file. The range leaves out a tied head, because the embedding uses its scales.
 static ByteRange scales_and_biases(const ModelView& view) {
   uintptr_t begin = UINTPTR_MAX, end = 0;
   size_t total = 0;
@@ -59,19 +59,19 @@ static bool has_int4_weights(const ModelView& view) {
   return false;
 }
 
-// Returns the bytes of a linear layer that are read: those packed for this CPU, if the file has them.
+// Returns the bytes of a linear layer that are read: those packed for this CPU if the file has them.
 static ByteRange stored_linear(const ModelView& view, int packed_section, size_t index) {
   const bool is_packed = packed_section >= 0 && view.linear(index).tiles == nullptr;
   return is_packed ? view.packed_linear(packed_section, index) : view.linear_bytes(index);
 }
 
-// The decisions of init(), made before any memory is touched.
+// What init() decides before it touches any memory.
 struct Model::Plan {
   ModelView view;
   const Kernels* kernels = nullptr;
   int packed_section = -1;
-  bool pack = false;  // into the caller's memory
-  bool copy = false;  // what is not packed is copied there
+  bool pack = false;  // whether to pack into the caller's memory
+  bool copy = false;  // whether to copy there what is not packed
 
   size_t memory_of_linear(size_t index) const {
     const LinearWeights weights = view.linear(index);
@@ -124,7 +124,7 @@ Status Model::memory_size(const void* file, size_t file_size, const ModelOptions
   return Status::kOk;
 }
 
-// Finds, copies or packs the weights of one linear layer. `*memory` advances past them.
+// Finds, copies or packs the weights of one linear layer. Moves `*memory` past them.
 Status Model::load_linear(const Plan& plan, const ModelOptions& options, size_t index, uint8_t** memory,
                           LinearWeights* weights, Error* error) {
   *weights = view_.linear(index);
@@ -159,7 +159,7 @@ Status Model::load_linear(const Plan& plan, const ModelOptions& options, size_t 
 Status Model::verify_tensors_in_place(const ModelOptions& options, Error* error) const {
   SOTTO_TRY(view_.verify_small_tensors(error));
   const bool is_in_use = view_.token_embedding().tiles != nullptr || packed_section_ < 0;
-  if (view_.has_tied_head() && is_in_use) return Status::kOk;  // checked as the head
+  if (view_.has_tied_head() && is_in_use) return Status::kOk;  // verified as part of the head
   const ByteRange bytes = view_.token_embedding_bytes();
   SOTTO_TRY(view_.verify_range(bytes, "token embeddings", error));
   release(options, bytes);
@@ -202,7 +202,7 @@ Status Model::init(const void* file, size_t file_size, const ModelOptions& optio
   }
   SOTTO_TRY(model->load_linear(plan, options, plan.view.linear_count() - 1, &weights, &model->head_, error));
   model->token_embedding_ = plan.view.token_embedding();
-  // A tied embedding shares the pages of the head.
+  // A tied embedding uses the same pages as the head.
   if (plan.view.has_tied_head()) {
     model->token_embedding_.rows = model->head_.rows;
     model->token_embedding_.tiles = model->head_.tiles;
@@ -210,7 +210,7 @@ Status Model::init(const void* file, size_t file_size, const ModelOptions& optio
   }
   model->positions_ = plan.view.positions();
   model->final_norm_ = plan.view.final_norm();
-  // These pages have only been read to be verified; generating text needs few of them.
+  // These pages were only read for verification, and generating text needs few of them.
   if (plan.pack || plan.packed_section >= 0) release(options, scales_and_biases(plan.view));
   release(options, plan.view.position_bytes());
   release(options, plan.view.metadata());

@@ -14,9 +14,9 @@ namespace sotto {
 struct ModelOptions {
   Isa isa = Isa::kAuto;
   bool verify_checksums = true;
-  // Copies weights into the caller's memory that could be used in place.
+  // Copies weights into the caller's memory even if they could be used in place.
   bool copy_weights = false;
-  // Called when init() has finished with bytes of the file; may be null.
+  // Called when init() no longer needs these bytes of the file. May be null.
   void (*release)(void* context, const void* bytes, size_t size) = nullptr;
   void* release_context = nullptr;
 };
@@ -36,11 +36,11 @@ class Model {
   // Returns whether all weights are used from the file, packed for the instruction set.
   bool packed_in_place() const { return !copies_weights_ && (packed_section_ >= 0 || !view_.has_int8_linears()); }
 
-  // `packed` is set if the instruction set uses it.
+  // In the result, `packed` is set if the instruction set uses it.
   const LayerView& layer(size_t index) const { return layers_[index]; }
   const LinearWeights& head() const { return head_; }
 
-  // `packed` is set if rows are read from there.
+  // In the result, `packed` is set if rows are read from there.
   const LinearWeights& token_embedding() const { return token_embedding_; }
   const float* positions() const { return positions_; }
   const NormView& final_norm() const { return final_norm_; }

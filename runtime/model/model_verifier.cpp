@@ -12,7 +12,7 @@
 namespace sotto {
 namespace {
 
-// Walks the tensors of each owner in turn and stops at the first failure.
+// Visits the tensors of each owner in turn and stops at the first failure.
 class TensorWalk {
  public:
   TensorWalk(Status (*visit)(void*, const TensorSpec&), void* context) : visit_(visit), context_(context) {}
@@ -62,7 +62,7 @@ T load(const uint8_t* bytes, uint64_t index) {
   return value;
 }
 
-// Decides by the bits of a float, so that a block of them needs no branches.
+// Returns whether a float is usable. It looks only at the bits, so that a block of floats needs no branches.
 bool is_usable(TensorKind kind, uint32_t bits) {
   constexpr uint32_t kLeast = 0x00800000, kInfinity = 0x7f800000;
   return kind == TensorKind::kFinite ? bits << 1 < kInfinity << 1 : bits - kLeast < kInfinity - kLeast;

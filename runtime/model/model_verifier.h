@@ -15,17 +15,17 @@ struct Norm;
 
 namespace sotto {
 
-// The required bytes of a tensor.
+// What the bytes of a tensor must be.
 enum class TensorKind : uint8_t {
   kInt8,    // rows of a linear layer
-  kFinite,  // float32, all finite
-  kScale,   // float32, all finite, positive and normal
-  kTiles,   // a linear layer with 4-bit weights: its scales and biases as these two
+  kFinite,  // float32, all numbers finite
+  kScale,   // float32, all numbers finite, positive and normal
+  kTiles,   // a linear layer with 4-bit weights, whose scales and biases obey the two rules above
 };
 
 // Names a tensor in messages: "layer 3 attention_qkv scales".
 struct TensorName {
-  int64_t layer;  // -1 outside the layers
+  int64_t layer;  // -1 for a tensor outside the layers
   const char* owner;
   const char* part;
 };
@@ -35,10 +35,10 @@ struct TensorSpec {
   TensorKind kind;
   const format::DataRange* range;
   uint64_t expected_size;
-  uint64_t tile_size;  // of kTiles
+  uint64_t tile_size;  // tile size of kTiles
 };
 
-// Checks that a linear layer has int8 weights or tiles, and not parts of both.
+// Checks that a linear layer has either int8 weights or tiles, and not parts of both.
 Status verify_form(const format::Linear& linear, const TensorName& name, Error* error);
 
 // Calls visit(context, spec) for every tensor of a model, in file order, until it fails. The forms of the linear layers
@@ -58,7 +58,7 @@ Status fail_tensor(Error* error, Status status, uint64_t offset, const TensorNam
 struct FileBytes {
   const uint8_t* bytes;
   size_t size;
-  size_t data_begin;  // where metadata ends
+  size_t data_begin;  // offset at which the metadata ends
 };
 
 // Checks that `range` is aligned, inside the data and of its expected size.

@@ -33,8 +33,8 @@ struct ModelConfig {
 };
 
 struct NormView {
-  const float* gain = nullptr;  // (embedding)
-  const float* bias = nullptr;  // (embedding)
+  const float* gain = nullptr;  // size: embedding
+  const float* bias = nullptr;  // size: embedding
 };
 
 struct LayerView {
@@ -53,7 +53,7 @@ struct ByteRange {
   uint64_t checksum = 0;
 };
 
-// The vocabulary section as the file describes it. Its user verifies the bytes.
+// The vocabulary section as the file describes it. The code that uses the section verifies its bytes.
 struct VocabularySection {
   uint32_t version = 0;
   uint32_t text_count = 0;
@@ -72,8 +72,8 @@ class ModelView {
 
   const ModelConfig& config() const { return config_; }
   const TokenizerView* tokenizer() const { return has_tokenizer_ ? &tokenizer_ : nullptr; }
-  const char* name() const;    // "" if there is none
-  const char* source() const;  // "" if there is none
+  const char* name() const;    // empty if the file has none
+  const char* source() const;  // empty if the file has none
 
   ByteRange metadata() const;
   const float* positions() const;  // (position, embedding)
@@ -91,14 +91,14 @@ class ModelView {
   ByteRange linear_bytes(size_t index) const;  // its int8 weights or tiles
   bool has_int8_linears() const;
 
-  // Finds the section packed for a layout, or -1. Its sizes must be those of packed_size() (kernels/linear/linear.h),
-  // so the instruction set must be selected before. Fails if a section of this layout does not fit the model.
+  // Finds the section that is packed for a layout, or -1. Its sizes must equal packed_size() (kernels/linear/linear.h),
+  // so the instruction set must be selected first. Fails if a section of this layout does not fit the model.
   Status find_packed(uint64_t fingerprint, int* section, Error* error) const;
   ByteRange packed_linear(int section, size_t index) const;
   size_t packed_section_count() const;
   const char* packed_section_isa(size_t section) const;
 
-  // Returns false if the file has none. Does not read the section's pages.
+  // Returns false if the file has no section. Does not read the section's pages.
   bool find_vocabulary(VocabularySection* section) const;
 
   // Verifies the checksums of scales, biases, norms and positions.

@@ -54,7 +54,7 @@ Status verify_tokens(const TokenizerView& view, Error* error) {
   return Status::kOk;
 }
 
-// The bytes of a merge's result are those of its parts, and both parts have some.
+// Returns whether the result of a merge has the bytes of its two parts, neither of which may be empty.
 bool is_concatenation(const TokenizerView& view, const TokenMerge& merge) {
   const auto left = view.bytes_of(merge.left);
   const auto right = view.bytes_of(merge.right);
@@ -89,7 +89,7 @@ Status verify_merge_index(const TokenizerView& view, Error* error) {
   }
   const auto last_empty = std::find(index.rbegin(), index.rend(), 0u);
   if (last_empty == index.rend()) return corrupt("merge_index is full", error);
-  auto run = static_cast<size_t>(last_empty - index.rbegin());  // goes on at slot 0
+  auto run = static_cast<size_t>(last_empty - index.rbegin());  // continues at slot 0
   for (size_t slot = 0; slot < index.size(); ++slot) {
     if (index[slot] > view.merges.size()) return corrupt("bad merge_index slot", slot, error);
     run = index[slot] == 0 ? 0 : run + 1;
@@ -98,7 +98,7 @@ Status verify_merge_index(const TokenizerView& view, Error* error) {
   return Status::kOk;
 }
 
-// Ids in range, with text, in strictly ascending order of it.
+// Checks that ids are in range, that their tokens have text, and that the texts ascend strictly.
 Status verify_sorted(const TokenizerView& view, std::span<const uint32_t> tokens, const char* name, Error* error) {
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i] >= view.token_count || view.bytes_of(tokens[i]).empty() ||

@@ -27,39 +27,39 @@ inline constexpr uint32_t kNoMerge = 0xFFFFFFFF;
 
 struct TokenizerView {
   uint32_t token_count = 0;
-  std::span<const uint32_t> token_offsets;  // token_count + 1, into token_bytes
+  std::span<const uint32_t> token_offsets;  // token_count + 1 offsets into token_bytes
   std::span<const char> token_bytes;
-  std::span<const TokenKind> token_kinds;   // token_count
-  std::span<const uint32_t> byte_tokens;    // 256, kNoToken: none
+  std::span<const TokenKind> token_kinds;   // one per token
+  std::span<const uint32_t> byte_tokens;    // one per byte value; kNoToken if no token is this byte
   std::span<const TokenMerge> merges;       // in rank order
-  std::span<const uint32_t> merge_index;    // power of two; rank + 1, 0: empty
-  std::span<const uint32_t> token_merges;   // token_count: the rank that makes it, kNoMerge
-  std::span<const uint32_t> sorted_tokens;  // all that BPE can produce, in byte order
-  std::span<const uint32_t> added_tokens;   // kAdded and kSpecial, in byte order
+  std::span<const uint32_t> merge_index;    // a power of two of slots; each holds rank + 1, or 0 if it is empty
+  std::span<const uint32_t> token_merges;   // per token, the rank of the merge that makes it, or kNoMerge
+  std::span<const uint32_t> sorted_tokens;  // all tokens that BPE can produce, in byte order
+  std::span<const uint32_t> added_tokens;   // tokens of kind kAdded and kSpecial, in byte order
   bool add_prefix_space = false;
 
-  // Not in the file; verify_tokenizer() computes them.
+  // These fields are not in the file; verify_tokenizer() computes them.
   uint32_t max_token_bytes = 0;
-  bool merges_ascend = false;  // every merge ranks after those that make its parts
+  bool merges_ascend = false;  // whether every merge ranks after the merges that make its parts
 
   std::span<const char> bytes_of(uint32_t token) const {
     return token_bytes.subspan(token_offsets[token], token_offsets[token + 1] - token_offsets[token]);
   }
 };
 
-// The slot, modulo the table size, at which the linear probing for a pair starts.
+// Returns the slot, modulo the table size, at which the linear probing for a pair starts.
 constexpr uint32_t merge_hash(uint32_t left, uint32_t right) {
   uint64_t key = (static_cast<uint64_t>(left) << 32 | right) * 0x9E3779B97F4A7C15u;
   return static_cast<uint32_t>(key >> 32);
 }
 
-// No probe visits more full slots than this.
+// The maximal number of occupied slots that a probe visits.
 inline constexpr size_t kMaxMergeProbes = 256;
 
-// Longer tokens are rejected, so that text buffers have a fixed size.
+// The maximal size of a token; longer ones are rejected, so that text buffers have a fixed size.
 inline constexpr uint32_t kMaxTokenBytes = 1024;
 
-// The longest token that merges may make if they do not ascend.
+// The maximal size of a token that merges make if their ranks do not ascend.
 inline constexpr size_t kMaxUnorderedTokenBytes = 128;
 
 // Points `view` at the arrays of a table that FlatBuffers has verified.

@@ -11,14 +11,14 @@ namespace sotto {
 
 class AddedTokenFinder {
  public:
-  // Finds special tokens only if `parse_special`.
+  // Finds special tokens only if `parse_special` is set.
   AddedTokenFinder(const TokenizerView& tokenizer, bool parse_special);
 
   struct Match {
-    size_t start;  // text.size() if there is none
+    size_t start;  // text.size() if no token is found
     uint32_t token;
   };
-  // Returns the leftmost token at or after `start`, the longest one there.
+  // Returns the leftmost token at or after `start`, and among those the longest.
   Match find(std::span<const char> text, size_t start) const;
 
  private:
@@ -26,7 +26,7 @@ class AddedTokenFinder {
   uint32_t token_at(std::span<const char> text, size_t at) const;
   bool is_wanted(uint32_t token) const;
 
-  // A Bloom filter (1970) of the tokens' first two bytes. Tokens of one byte are in single_.
+  // A Bloom filter (1970) of the first two bytes of the tokens. Tokens of one byte are in single_.
   static constexpr size_t kPairBits = 4096;
   static size_t pair_bit(uint8_t first, uint8_t second) { return (first * 16u ^ second * 37u) % kPairBits; }
 

@@ -24,7 +24,7 @@ uint32_t byte_token(const TokenizerView& tokenizer, char byte) {
 // Merges `count` tokens in place. Returns how many are left.
 size_t merge_tokens(const TokenizerView& tokenizer, uint32_t* tokens, size_t count) {
   assert(count >= 1 && count <= kShortWordBytes);
-  uint32_t ranks[kShortWordBytes];  // ranks[i]: of the pair (i, i + 1)
+  uint32_t ranks[kShortWordBytes];  // ranks[i] is the rank of the pair (i, i + 1)
   for (size_t i = 0; i + 1 < count; ++i) {
     ranks[i] = find_merge(tokenizer, tokens[i], tokens[i + 1]);
   }
@@ -51,13 +51,14 @@ bool compatible_by_merging(const TokenizerView& tokenizer, uint32_t left, uint32
   return merge_tokens(tokenizer, tokens, count) == 2 && tokens[0] == left && tokens[1] == right;
 }
 
-// Returns whether the bytes of two tokens, encoded together, stay these two. While nothing merges across the boundary,
-// each side merges as it does alone. So it is enough to go back in time, always undoing the later of the two merges at
-// the boundary, and to check whether the pair that meets there would have merged before one of the two was used up.
-// Among equal ranks the leftmost merge comes first: left's own, the boundary's, right's own.
+// Returns whether the bytes of two tokens, encoded together, stay these two tokens. While nothing merges across the
+// boundary, each side merges as it does alone. So it is enough to go back in time: undo the later of the two merges at
+// the boundary, again and again, and check whether the pair that meets there would have merged before one of its two
+// parts was used up. Among equal ranks the leftmost merge comes first: the left token's own, then the boundary's, then
+// the right token's own.
 bool compatible(const TokenizerView& tokenizer, uint32_t left, uint32_t right) {
   if (!tokenizer.merges_ascend) return compatible_by_merging(tokenizer, left, right);
-  uint32_t left_used = kNoMerge;  // the rank of the merge that uses up `left`, if any
+  uint32_t left_used = kNoMerge;  // rank of the merge that uses up `left`, if any
   uint32_t right_used = kNoMerge;
   for (;;) {
     const uint32_t rank = find_merge(tokenizer, left, right);
@@ -127,11 +128,11 @@ uint32_t longest_token(const TokenizerView& tokenizer, std::span<const uint32_t>
   return kNoToken;
 }
 
-// The first tokens of an encoding are an encoding, too. Hence the last token of a prefix's encoding is the only one
-// that can end there, and the encodings of all prefixes form a tree with one node per position. This walks the tree
-// depth first, longest token first, to the end of the word.
+// Any number of leading tokens of an encoding are themselves the encoding of their bytes. Hence only one token can end
+// the encoding of a given prefix, and the encodings of all prefixes form a tree with one node per position. This walks
+// the tree depth first, longest token first, to the end of the word.
 SearchResult search_word(const TokenizerView& tokenizer, Word word, std::span<int32_t> tokens, size_t* count) {
-  size_t used = 0;  // tokens on the path
+  size_t used = 0;  // number of tokens on the path
   size_t limit = word.size();
   Word rest = word;
   for (size_t steps = 0; rest.size() > 0;) {
@@ -148,7 +149,7 @@ SearchResult search_word(const TokenizerView& tokenizer, Word word, std::span<in
       limit = rest.size();
       continue;
     }
-    // A dead end: the previous token was wrong.
+    // This is a dead end: the previous token was wrong.
     if (used == 0) return SearchResult::kInconsistent;
     const size_t size = tokenizer.bytes_of(static_cast<uint32_t>(tokens[--used])).size();
     const size_t position = word.size() - rest.size() - size;

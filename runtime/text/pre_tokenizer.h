@@ -1,4 +1,4 @@
-// GPT-2's split of text into the words that BPE never crosses (Radford et al. 2019):
+// Splits text into the words that BPE never crosses, as GPT-2 does (Radford et al. 2019):
 //   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 #pragma once
 

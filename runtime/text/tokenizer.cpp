@@ -21,7 +21,8 @@ class Encoder {
     ++count_;
   }
 
-  // Returns the number of tokens so far. If it exceeds tokens.size(), that capacity suffices for the text so far.
+  // Returns the number of tokens so far. If it exceeds tokens.size(), a buffer of that size suffices for the text so
+  // far.
   size_t count() const { return count_; }
 
  private:

@@ -15,12 +15,12 @@
 namespace sotto {
 
 struct EncodeOptions {
-  bool parse_special = false;  // the text of a special token becomes that token
+  bool parse_special = false;  // whether the text of a special token becomes that token
 };
 
-// Encodes UTF-8 `text` into `tokens`. `*count`: the tokens written, or on kBufferTooSmall a capacity that suffices: at
-// most text.size(), or twice that with add_prefix_space. It exceeds the final count only if a word has more than 256
-// bytes, because its search may need one token per byte.
+// Encodes UTF-8 `text` into `tokens` and stores their number in `*count`. On kBufferTooSmall `*count` is a sufficient
+// capacity: at most text.size(), or twice that with add_prefix_space. It exceeds the final count only if a word has
+// more than 256 bytes, because the search for its tokens may need one entry per byte.
 Status encode(const TokenizerView& tokenizer, std::span<const char> text, EncodeOptions options,
               std::span<int32_t> tokens, size_t* count, Error* error);
 

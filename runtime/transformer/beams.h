@@ -15,7 +15,7 @@
 
 namespace sotto {
 
-// One more token after live sequence `from`, or after the stream.
+// One more token after the live sequence `from`, or after the stream.
 struct BeamStep {
   static constexpr uint32_t kStream = UINT32_MAX;
 
@@ -26,7 +26,7 @@ struct BeamStep {
 // Assigns slots to the tokens of beams.
 class BeamSlots {
  public:
-  // For at most `sequence_count` live sequences of at most `sequence_tokens` tokens each.
+  // Reserves memory for at most `sequence_count` live sequences of at most `sequence_tokens` tokens each.
   void layout(Arena& arena, uint32_t sequence_count, uint32_t sequence_tokens);
   // Ends all sequences. Slots are numbered from `first_slot`, and new sequences start after a token that attends to
   // `window`.
@@ -41,7 +41,10 @@ class BeamSlots {
   void keep(uint32_t sequence);
 
   uint32_t live_count() const { return live_count_; }
-  uint32_t depth(uint32_t sequence) const { return live_[sequence].depth; }  // in tokens
+  uint32_t depth(uint32_t sequence) const {
+    return live_[sequence].depth;
+  }  // Returns the number of tokens of a
+     // sequence.
   uint32_t slot(uint32_t sequence) const { return first_slot_ + live_[sequence].node; }
 
   // For a step of the last grow(): the number of tokens before the new one, its slot, and the slots it attends to.
@@ -69,17 +72,17 @@ class BeamSlots {
   uint32_t live_count_ = 0;
   uint32_t grown_count_ = 0;
   SlotWindow window_;
-  uint32_t* parents_ = nullptr;  // (node): kNone if the parent is the stream
-  uint32_t* uses_ = nullptr;     // (node): number of children and live tips; 0: free
-  Tip* live_ = nullptr;          // (sequence)
-  Tip* grown_ = nullptr;         // (sequence)
+  uint32_t* parents_ = nullptr;  // per node, its parent; kNone if that is the stream
+  uint32_t* uses_ = nullptr;     // per node, the number of children and live tips; 0 if the node is free
+  Tip* live_ = nullptr;          // one per sequence
+  Tip* grown_ = nullptr;         // one per sequence
   SlotSpan* spans_ = nullptr;    // (sequence, kMaxStreamSpans + sequence_tokens)
 };
 
 // Evaluates beams after the end of a KvSequence, which does not change. The beams are valid until the stream changes.
 class Beams {
  public:
-  // `sequence` outlives this object.
+  // `sequence` must outlive this object.
   void layout(Arena& arena, uint32_t sequence_count, uint32_t sequence_tokens, KvSequence* sequence);
 
   // Ends all beams and makes logits(0) the logits after the stream's last token, which must exist. Sets `*capacity` to

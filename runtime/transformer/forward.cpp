@@ -7,10 +7,10 @@
 namespace sotto {
 
 struct Forward::Batch {
-  std::span<const int32_t> tokens;  // of the stream, or
+  std::span<const int32_t> tokens;  // tokens of the stream, or the rows of beams
   uint32_t first_position = 0;
   std::span<const BeamRow> beams;
-  uint32_t layer_count = UINT32_MAX;  // the first layers only
+  uint32_t layer_count = UINT32_MAX;  // evaluates only the first layers
 
   size_t row_count() const { return beams.empty() ? tokens.size() : beams.size(); }
   int32_t token(size_t row) const { return beams.empty() ? tokens[row] : beams[row].token; }
@@ -115,7 +115,8 @@ Status Forward::evaluate_layers(const Batch& batch, bool overwrites, const std::
   return Status::kOk;
 }
 
-// x += attention(norm(x)); x += feed_forward(norm(x)). Each step that changes x also computes the next norm.
+// Computes x += attention(norm(x)) and x += feed_forward(norm(x)). Each step that changes x also computes the next
+// norm.
 Status Forward::evaluate_layer(uint32_t index, bool is_last, const Batch& batch) {
   const LayerView& layer = model_->layer(index);
   const size_t rows = batch.row_count();
@@ -179,14 +180,14 @@ Status Forward::compute_premature_logits(size_t row, std::span<const uint32_t> l
   return multiply_head(scratch_, layers.size(), premature_logits(0).data());
 }
 
-// logits = head(norm(x))
+// Computes logits = head(norm(x)).
 Status Forward::multiply_head(const float* x, size_t rows, float* logits) {
   final_norm(x, rows);
   quantize(sublayer_output_, model_->config().embedding_size, rows);
   return multiply(kHead, model_->head(), rows, logits);
 }
 
-// sublayer_output = norm(x)
+// Computes sublayer_output = norm(x).
 void Forward::final_norm(const float* x, size_t rows) {
   const ModelConfig& config = model_->config();
   const NormView& norm = model_->final_norm();
@@ -207,7 +208,7 @@ void Forward::embed(const Batch& batch) {
   });
 }
 
-// hidden += sublayer_output, unless it is null; quantized = norm(hidden)
+// Computes hidden += sublayer_output, unless that is null, and quantized = norm(hidden).
 void Forward::normalize(const NormView& norm, size_t rows, const float* sublayer_output) {
   const ModelConfig& config = model_->config();
   const Kernels& kernels = model_->kernels();
@@ -220,7 +221,7 @@ void Forward::normalize(const NormView& norm, size_t rows, const float* sublayer
   });
 }
 
-// sublayer_output = attention over the ring; scratch holds (row, {query, key, value}, head, head_size).
+// Computes sublayer_output = attention over the ring. scratch holds (row, {query, key, value}, head, head_size).
 void Forward::attend(uint32_t layer, const Batch& batch) {
   const size_t block = attention_block(batch);
   if (block > 1) {
@@ -290,7 +291,7 @@ void Forward::attend_row(uint32_t layer, uint32_t head, const Batch& batch, size
                sublayer_output_ + row * width + head * config.head_size);
 }
 
-// quantized = gelu(scratch)
+// Computes quantized = gelu(scratch).
 void Forward::activate(size_t rows) {
   const ModelConfig& config = model_->config();
   const Kernels& kernels = model_->kernels();
@@ -303,7 +304,7 @@ void Forward::activate(size_t rows) {
   });
 }
 
-// hidden += sublayer_output
+// Computes hidden += sublayer_output.
 void Forward::add_sublayer_output(size_t rows) {
   const size_t width = model_->config().embedding_size;
   parallel_for(pool_, rows, [&](size_t row) {

@@ -21,7 +21,7 @@
 
 namespace sotto {
 
-// Bits of ForwardConfig::features, numbered as SOTTO_FEATURE_.
+// Bits of ForwardConfig::features, with the values of SOTTO_FEATURE_*.
 inline constexpr uint32_t kFeatureHiddenHistory = 1;
 inline constexpr uint32_t kFeatureLayerStates = 2;
 
@@ -29,16 +29,17 @@ struct ForwardConfig {
   uint32_t context_tokens = 0;
   uint32_t sink_tokens = 0;
   uint32_t batch_tokens = 0;
-  uint32_t sequence_count = 0;   // most beam rows per batch
-  uint32_t sequence_tokens = 0;  // KV slots per beam
+  uint32_t sequence_count = 0;   // maximal number of beam rows per batch
+  uint32_t sequence_tokens = 0;  // number of KV slots per beam
   uint32_t features = 0;
-  uint32_t draft_tokens = 0;  // most rows after a token whose logits are computed with its own
+  uint32_t draft_tokens = 0;  // maximal number of drafts per batch, whose logits are computed together with those of
+                              // the token before them
 };
 
 // The largest number of layers that DoLa compares with the last one (Chuang et al. 2024).
 constexpr uint32_t premature_layer_count(uint32_t layer_count) { return std::min((layer_count + 3) / 4, uint32_t{10}); }
 
-// A token of a beam: its position and slot, and the slots that it attends to, its own last.
+// A token of a beam: its position, its slot, and the slots that it attends to, its own last.
 struct BeamRow {
   int32_t token = 0;
   uint32_t position = 0;
@@ -49,13 +50,13 @@ struct BeamRow {
 class Forward {
  public:
   void layout(Arena& arena, const ModelConfig& config, const ForwardConfig& sizes);
-  // After layout() over real memory. `pool` may be null.
+  // Must follow layout() over real memory. `pool` may be null.
   Status init(const Model& model, ThreadPool* pool, Error* error);
 
-  // Evaluates tokens at positions first_position, first_position + 1, ... (at most batch_tokens) and stores their keys
-  // and values in the ring. With `want_logits`, logits(0) are those after the last token. Stops between layers with
-  // kStopCancelled once `cancelled` is set, unless a slot has been overwritten by then; nothing has happened in that
-  // case.
+  // Evaluates at most batch_tokens tokens at positions first_position, first_position + 1, ... and stores their keys
+  // and values in the ring. With `want_logits`, logits(0) are those after the last token. If `cancelled` is set,
+  // evaluation stops between two layers with kStopCancelled, and nothing has changed. Once a slot of an older token has
+  // been overwritten it no longer stops.
   Status evaluate(std::span<const int32_t> tokens, uint32_t first_position, bool want_logits,
                   const std::atomic<uint32_t>& cancelled);
 
@@ -88,7 +89,7 @@ class Forward {
   std::span<float> premature_logits(size_t index) const { return logits(logit_row_count_ + index); }
 
   const KvRing& ring() const { return ring_; }
-  const HiddenHistory& hidden_history() const { return hidden_history_; }  // with kFeatureHiddenHistory
+  const HiddenHistory& hidden_history() const { return hidden_history_; }  // valid with kFeatureHiddenHistory
 
  private:
   friend class KvSequenceImage;
@@ -123,7 +124,7 @@ class Forward {
   size_t first_state_row_ = 0;  // in the last batch
   size_t vocabulary_size_ = 0;
   size_t logit_row_count_ = 0;
-  size_t visible_count_ = 0;          // most slots that a row attends to
+  size_t visible_count_ = 0;          // maximal number of slots that a row attends to
   float* hidden_ = nullptr;           // (row, embedding): the residual stream
   float* sublayer_output_ = nullptr;  // (row, embedding)
   float* scratch_ = nullptr;          // (row, 3 embedding or feed_forward)
@@ -131,8 +132,9 @@ class Forward {
   int8_t* quantized_ = nullptr;              // (row, embedding or feed_forward)
   RowQuantization* quantization_ = nullptr;  // (row)
   float* scores_ = nullptr;                  // (head, visible slot)
-  float* logits_ = nullptr;                  // (logit row, then premature layer; vocabulary)
-  float* layer_states_ = nullptr;            // (layer, row, embedding): the last rows as they entered the layer
+  float* logits_ = nullptr;                  // (logit row, then premature layer; each with a value per token)
+  float* layer_states_ = nullptr;            // (layer, row, embedding): the last rows of the batch as they entered the
+                                             // layer
   uint8_t* operator_memory_ = nullptr;
   LinearOperator* operators_[kLinearSlotCount] = {};
 };

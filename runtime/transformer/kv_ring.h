@@ -3,8 +3,8 @@
 //
 // A token's position alone determines its slot and the slots it attends to, so the ring has no other state, and
 // removing tokens from the end costs nothing. The first `sink_count` slots are never overwritten: these are the
-// attention sinks of Xiao et al. 2023 ("Efficient Streaming Language Models with Attention Sinks"). After the ring
-// follow slots for the tokens of beams, which beams.h assigns.
+// attention sinks of Xiao et al. 2023 ("Efficient Streaming Language Models with Attention Sinks"). The slots after the
+// ring are for the tokens of beams; beams.h assigns them.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ struct KvConfig {
   uint32_t head_count = 0;
   uint32_t head_size = 0;
   uint32_t slot_count = 0;
-  uint32_t sink_count = 0;       // < slot_count
-  uint32_t beam_slot_count = 0;  // slots slot_count, slot_count + 1, ...
+  uint32_t sink_count = 0;       // below slot_count
+  uint32_t beam_slot_count = 0;  // these are slots slot_count, slot_count + 1, ...
 };
 
 // The slots that a token attends to, including its own, oldest token first.
@@ -37,7 +37,7 @@ class KvRing {
  public:
   void layout(Arena& arena, const KvConfig& config);
 
-  // 2 * layers * heads * (slots + beam slots) * (padded head size + sizeof(float)), with each array aligned.
+  // Returns 2 * layers * heads * (slots + beam slots) * (padded head size + sizeof(float)), with each array aligned.
   static size_t byte_size(const KvConfig& config);
 
   uint32_t slot_of(uint32_t position) const;
@@ -52,7 +52,7 @@ class KvRing {
   void attend(const Kernels& kernels, uint32_t layer, uint32_t head, std::span<const SlotSpan> window,
               const float* query, float* scores, float* output) const;
 
-  // Does the same for rows at positions first_position, first_position + 1, ..., the last one below slot_count.
+  // Does the same for rows at positions first_position, first_position + 1, ..., of which the last is below slot_count.
   // `rows` gives queries, scores and outputs with their number and strides.
   void attend_rows(const Kernels& kernels, uint32_t layer, uint32_t head, uint32_t first_position,
                    AttentionRowsArgs rows) const;

@@ -18,7 +18,7 @@
 
 namespace sotto {
 
-// Numbered as sotto_overflow.
+// The values are those of sotto_overflow.
 enum class Overflow : int32_t { kStop = 0, kRing = 1, kShift = 2 };
 
 struct KvSequenceParams {
@@ -28,8 +28,8 @@ struct KvSequenceParams {
   Overflow overflow = Overflow::kStop;
   uint32_t sequence_count = 0;   // capacity for beams
   uint32_t sequence_tokens = 0;  // capacity of each beam
-  uint32_t features = 0;         // kFeatureHiddenHistory, kFeatureLayerStates
-  uint32_t draft_tokens = 0;     // most drafts per batch; 0: none
+  uint32_t features = 0;         // a combination of kFeatureHiddenHistory and kFeatureLayerStates
+  uint32_t draft_tokens = 0;     // maximal number of drafts per batch, or 0
 };
 
 // Tokens that re-anchoring evaluated again, and the time it took.
@@ -43,16 +43,17 @@ class KvSequence {
   static constexpr uint32_t kMaxDraftTokens = 15;
 
   void layout(Arena& arena, const ModelConfig& config, const KvSequenceParams& params);
-  // After layout() over real memory. `pool` may be null.
+  // Must follow layout() over real memory. `pool` may be null.
   Status init(const Model& model, ThreadPool* pool, Error* error);
 
   void clear();
 
-  // Evaluates tokens after those already present. logits() are then those after the last one; they may be absent
-  // without `want_logits`. `drafts` may be given with a single token: they are evaluated in the same batch, and if
-  // exactly these tokens are appended next, one by one, nothing remains to be evaluated.
-  // kStopContextFull: not all tokens fit (Overflow::kStop), and nothing has changed.
-  // kStopCancelled: token_count() says how many tokens were evaluated.
+  // Evaluates tokens after those already present. Afterwards logits() are those after the last token, but they may be
+  // absent without `want_logits`. `drafts` may be given with a single token: they are evaluated in the same batch, and
+  // if exactly these tokens are appended next, one by one, nothing remains to be evaluated.
+  //
+  // Returns kStopContextFull if not all tokens fit (Overflow::kStop); nothing has changed then. After kStopCancelled
+  // token_count() is the number of tokens that were evaluated.
   Status append(std::span<const int32_t> tokens, const std::atomic<uint32_t>& cancelled,
                 std::span<const int32_t> drafts = {}, bool want_logits = true);
 
@@ -71,20 +72,20 @@ class KvSequence {
   Status draft_by_first_layers(int32_t token, uint32_t ahead, uint32_t layer_count,
                                const std::atomic<uint32_t>& cancelled, std::span<const float>* logits);
 
-  // Computes the logits after the last token unless they are present. Requires a token.
+  // Computes the logits after the last token unless they are present. The stream must have a token.
   Status ensure_logits(const std::atomic<uint32_t>& cancelled);
   bool has_logits() const { return has_logits_; }
   std::span<const float> logits() const { return forward_.logits(logit_row_); }
-  // Computes only the logits that `mask` allows, where Forward::pays_to_restrict(). `*logits` is (vocabulary) with the
-  // others undefined, valid until the next call. logits() are lost.
+  // Computes only the logits that `mask` allows, where Forward::pays_to_restrict(). `*logits` has one value per token,
+  // undefined for the others, and is valid until the next call. logits() are lost.
   Status compute_allowed_logits(const TokenMask& mask, const std::atomic<uint32_t>& cancelled,
                                 std::span<const float>* logits);
 
-  // The number of rows of the last batch, of which the last row is the stream's last token; 0 if something else has
+  // Returns the number of rows of the last batch, whose last row is the stream's last token, or 0 if something else has
   // been evaluated since.
   size_t batch_row_count() const { return batch_row_count_; }
-  // Computes the logits after at most forward().logit_row_count() rows of the last batch. They are
-  // forward().logits(0), (1), ... until the next call. logits() are lost unless the first row is the last.
+  // Computes the logits after at most forward().logit_row_count() rows of the last batch. They are forward().logits(0),
+  // (1), ... until the next call. logits() are lost unless the first row is the last row of the batch.
   Status compute_row_logits(size_t first_row, size_t count);
   // Evaluates the last token again unless it is the last row of the last batch.
   Status ensure_last_row(const std::atomic<uint32_t>& cancelled);
@@ -92,16 +93,16 @@ class KvSequence {
 
   // Returns whether the stream can be cut to its first `count` tokens.
   bool can_rewind(uint64_t count) const;
-  // Cuts it. Logits are lost.
+  // Cuts the stream to its first `count` tokens. Logits are lost.
   void rewind(uint64_t count);
 
   uint64_t token_count() const { return token_count_; }
-  // Returns a token of the stream, one of the newest 2 * context_tokens.
+  // Returns a token of the stream, which must be one of the newest 2 * context_tokens.
   int32_t token_at(uint64_t index) const { return history_[index % history_size_]; }
   // Returns the newest tokens, at most `count` and at most context_tokens, in up to two pieces.
   void newest(uint64_t count, std::span<const int32_t>* older, std::span<const int32_t>* newer) const;
 
-  // The number of tokens whose keys and values are in the ring.
+  // Returns the number of tokens whose keys and values are in the ring.
   uint32_t cached_tokens() const;
   uint64_t reanchor_count() const { return reanchor_count_; }
 
@@ -120,18 +121,18 @@ class KvSequence {
   uint32_t newest_kept() const;
 
   KvSequenceParams params_;
-  uint32_t position_limit_ = 0;  // the number of positions at which the ring is full or ends
-  uint32_t position_count_ = 0;  // of the model
+  uint32_t position_limit_ = 0;  // the number of positions after which the ring is full or the model's positions end
+  uint32_t position_count_ = 0;  // number of the model's positions
   Forward forward_;
   size_t history_size_ = 0;        // twice the context, so that a rewind finds the tokens of a full window
   int32_t* history_ = nullptr;     // (stream index % history_size)
   int32_t* sinks_ = nullptr;       // (sink)
   int32_t* kept_batch_ = nullptr;  // (batch): tokens that re-anchoring evaluates
 
-  uint64_t token_count_ = 0;   // of the stream
-  uint32_t position_ = 0;      // of the next token
+  uint64_t token_count_ = 0;   // number of tokens of the stream
+  uint32_t position_ = 0;      // position of the next token
   uint64_t anchor_ = 0;        // token_count_ at the last re-anchoring
-  bool reanchor_due_ = false;  // a re-anchoring was cancelled before its end
+  bool reanchor_due_ = false;  // whether a re-anchoring was cancelled before its end
   bool has_logits_ = false;
   size_t batch_row_count_ = 0;
   size_t logit_row_ = 0;   // index of logits() in forward_

@@ -9,7 +9,7 @@ namespace {
 
 bool is_scale(float value) { return std::isfinite(value) && value >= 0; }
 
-// Sizes of the buffers through which rows and floats are verified.
+// Sizes of the buffers in which rows and floats are verified.
 constexpr size_t kMaxRow = 256;
 constexpr size_t kChunk = 256;
 
@@ -45,7 +45,7 @@ uint32_t slots_in_use(uint32_t position, uint32_t context_tokens) { return std::
 
 }  // namespace
 
-// The rows of one head of one layer: (slot, row_stride) and (slot).
+// The rows of one head of one layer: keys and values (slot, row_stride) and their scales (slot).
 struct KvSequenceImage::Head {
   int8_t* keys;
   int8_t* values;
@@ -155,7 +155,7 @@ void KvSequenceImage::read(KvSequence* sequence, const ModelConfig& config, Byte
   for (uint32_t layer = 0; layer < config.layer_count; ++layer) {
     for (uint32_t h = 0; h < config.head_count; ++h) {
       const Head rows = head(*sequence, layer, h);
-      std::memset(rows.keys, 0, slots * rows.stride);  // including the padding after each row
+      std::memset(rows.keys, 0, slots * rows.stride);  // clears the padding after each row as well
       std::memset(rows.values, 0, slots * rows.stride);
       for (size_t i = 0; i < slots; ++i) {
         reader->get_array(rows.keys + i * rows.stride, config.head_size);

@@ -20,7 +20,8 @@ struct KvSequencePosition {
 class KvSequenceImage {
  public:
   static void write(const KvSequence& sequence, const ModelConfig& config, ByteWriter* writer);
-  // Reads the output of write() and returns whether `sequence` could have reached that state. Changes nothing.
+  // Reads the output of write() and returns whether `sequence` could have reached that state. Does not change
+  // `sequence`.
   static bool verify(const KvSequence& sequence, const ModelConfig& config, ByteReader* reader,
                      KvSequencePosition* saved);
   // Requires that verify() accepted the same bytes.
