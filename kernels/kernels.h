@@ -1,14 +1,14 @@
 // The operations of the transformer and of the sampling that every token pays for, each with its contract. Every
 // instruction set implements them, with the bits of kernels/reference.
 //
-// What makes the bits equal: integer dot products are exact; every float reduction runs
-// in 16 virtual lanes, element i in lane i % 16 in order of i, and the lanes are then
-// folded as a tree (lane j + lane j+8, then j+4, j+2, j+1); everything else is done
-// element by element with IEEE operations and explicit fma. Products and sums are never
-// contracted (-ffp-contract=off). Rounding is to nearest, ties to even.
+// Three rules make the bits equal. Integer dot products are exact. Every float reduction runs in 16 virtual lanes:
+// element i is added to lane i % 16 in order of i, and the lanes are then folded as a tree (lane j + lane j+8, then
+// j+4, j+2, j+1). Everything else is done element by element with IEEE operations and explicit fma. Products and sums
+// are never contracted (-ffp-contract=off). Rounding is to nearest, ties to even.
 //
-// Inputs are finite unless a comment says otherwise; other inputs give unspecified numbers, never a fault. Pointers
-// need no alignment. Arrays do not overlap unless a comment says so.
+// Inputs are finite unless a comment says otherwise. Other inputs give unspecified numbers, never a fault. Pointers
+// need no alignment. Arrays do not overlap unless a comment says so. A comment such as (slot, row_stride) is the shape
+// of an array, outermost dimension first.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace sotto {
 
-// Values as in sotto.h.
+// The values are those of sotto.h.
 enum class Isa : int32_t {
   kAuto = 0,
   kReference = 1,
@@ -29,16 +29,17 @@ enum class Isa : int32_t {
   kAvx512Amx = 8,
 };
 
-// Returns the public name of an instruction set, and "unknown" for other values. Numbers are consecutive from 0.
+// Returns the public name of an instruction set, or "unknown" for other values. Numbers are consecutive from 0.
 const char* isa_name(Isa isa);
 
-// x ~ (q - zero_point) * scale. Laid out as XNNPACK's xnn_quantization_params.
+// The affine quantization of a row: x ~ (q - zero_point) * scale. The layout is that of XNNPACK's
+// xnn_quantization_params.
 struct RowQuantization {
   int32_t zero_point;
   float scale;
 };
 
-// `count` consecutive slots of a KV ring from `first` on.
+// `count` consecutive slots of a KV ring, starting at `first`.
 struct SlotSpan {
   uint32_t first;
   uint32_t count;
@@ -54,38 +55,38 @@ struct AttentionArgs {
   size_t head_size;           // 1 ... 256
   size_t row_stride;          // head_size rounded up to kHeadAlignment
   float score_scale;          // 1/sqrt(head_size)
-  const SlotSpan* spans;      // in order of the tokens, oldest first
+  const SlotSpan* spans;      // in the order of the tokens, oldest first
   size_t span_count;          // at least one
   float* scores;              // scratch, as many floats as the spans have slots
   float* output;              // (head_size)
-  // The keys that are probably read next, in the same spans, for prefetching; null: not known.
+  // The keys that are probably read next, in the same spans, for prefetching. May be null.
   const int8_t* next_keys = nullptr;
 };
 
 inline constexpr size_t kHeadAlignment = 16;
 
-// Queries of one head and of consecutive tokens: row r sees slots 0 ... slot_count - 1 + r.
+// Queries of one head for consecutive tokens: row r sees slots 0 ... slot_count - 1 + r.
 struct AttentionRowsArgs {
   const float* queries;  // (row), query_stride apart
   size_t query_stride;
   size_t row_count;    // 1 ... kAttentionRows
   size_t slot_count;   // at least 1
-  const int8_t* keys;  // these as in AttentionArgs
+  const int8_t* keys;  // this and the following arrays are those of AttentionArgs
   const float* key_scales;
   const int8_t* values;
   const float* value_scales;
   size_t head_size;
   size_t row_stride;
   float score_scale;
-  float* scores;   // scratch: attention_score_count() of the slots that the last row sees
+  float* scores;   // scratch memory: attention_score_count() of the slots that the last row sees
   float* outputs;  // (row), output_stride apart
   size_t output_stride;
 
-  // The number of slots that row `row` sees.
+  // Returns the number of slots that row `row` sees.
   size_t slots_of(size_t row) const { return slot_count + row; }
 };
 
-// Rows are processed in groups, the more at once the faster.
+// Rows are processed in groups of this size. More rows at once are faster per row.
 inline constexpr size_t kAttentionGroupRows = 16;
 inline constexpr size_t kAttentionRows = 3 * kAttentionGroupRows;
 
@@ -118,15 +119,15 @@ struct Kernels {
   // q = round(clamp(x * (127 / m), -127, 127)); returns the scale m / 127.
   float (*quantize_symmetric)(const float* x, size_t n, int8_t* q);
 
-  // x = gelu(x) in place. tanh form (Hendrycks and Gimpel 2016): with
-  // u = sqrt(2/pi) (x + 0.044715 x^3), x / (1 + exp(-2u)). erf form: x/2 (1 + erf(x/sqrt 2)).
+  // Computes x = gelu(x) in place. The tanh form (Hendrycks and Gimpel 2016) is x / (1 + exp(-2u)) with u = sqrt(2/pi)
+  // (x + 0.044715 x^3). The erf form is x/2 (1 + erf(x/sqrt 2)).
   void (*gelu_tanh)(float* x, size_t n);
   void (*gelu_erf)(float* x, size_t n);
 
-  // y += x.
+  // Computes y += x.
   void (*add)(const float* x, size_t n, float* y);
 
-  // y = fma(q, scale, position): a token's embedding at a position.
+  // Computes y = fma(q, scale, position): a token's embedding at a position.
   void (*embed)(const int8_t* q, float scale, const float* position, size_t n, float* y);
 
   // output = softmax(query . keys * score_scale) . values, with the query quantized
@@ -140,41 +141,39 @@ struct Kernels {
   // Computes attention() of every row.
   void (*attention_rows)(const AttentionRowsArgs& args);
 
-  // The largest of x (n > 0), NaN ignored; -infinity if there is no other.
+  // Returns the largest element of x (n > 0), ignoring NaN, or -infinity if all are NaN.
   float (*max)(const float* x, size_t n);
 
-  // The lowest index of the largest of x (n > 0), NaN ignored; 0 if all are NaN.
+  // Returns the lowest index of the largest element of x (n > 0), ignoring NaN, or 0 if all are NaN.
   size_t (*argmax)(const float* x, size_t n);
 
-  // y_i = exp(x_i - max) and their sum. y may be x, or null: only the sum. -infinity
-  // gives 0; x_i <= max.
+  // Computes y_i = exp(x_i - max) and returns their sum. No x_i exceeds max; -infinity gives 0. y may be x. If it is
+  // null, only the sum is computed.
   float (*exp_shifted)(const float* x, size_t n, float max, float* y);
 
-  // Weights, which are unnormalised probabilities: y_i = 1 where x_i = max, else
-  // exp((x_i - max) * scale), and the sum of to_fixed(y_i) (kernels/math.h). -infinity and NaN
-  // give 0. y may be x; no x_i > max.
+  // Computes weights, which are unnormalised probabilities: y_i = 1 if x_i = max, else exp((x_i - max) * scale).
+  // Returns the sum of to_fixed(y_i) (kernels/math.h). No x_i exceeds max; -infinity and NaN give 0. y may be x.
   uint64_t (*exp_weights)(const float* x, size_t n, float max, float scale, float* y);
 
-  // Keeps those i, in order, where key_i >= floor (so no NaN): writes x_i and ids_i, or
-  // first_id + i where ids is null, and returns how many. kept_x and kept_ids have capacity for n
-  // elements, of which those after the kept ones may be overwritten; they may be x and ids, or key.
+  // Keeps those i, in order, for which key_i >= floor (hence no NaN): writes x_i and ids_i, or first_id + i if ids is
+  // null, and returns their number. kept_x and kept_ids have capacity for n elements, of which those after the kept
+  // ones may be overwritten. They may be x and ids, or key.
   size_t (*keep_from)(const float* key, float floor, const float* x, const int32_t* ids, int32_t first_id, size_t n,
                       float* kept_x, int32_t* kept_ids);
 
-  // Sums to_fixed(weight_i) over the i where x_i >= ceiling; of the other i, collects first + i
-  // where x_i >= floor, in order. `between` has capacity for n elements, of which those after the
-  // collected ones may be overwritten; it may be null where floor >= ceiling. No x_i reaches a
-  // ceiling that is NaN. Weights are 0 ... 1.
+  // Sums to_fixed(weight_i) over those i for which x_i >= ceiling. Of the other i it collects, in order, first + i if
+  // x_i >= floor. `between` has capacity for n elements, of which those after the collected ones may be overwritten. It
+  // may be null if floor >= ceiling. No x_i reaches a ceiling that is NaN. Weights are 0 ... 1.
   Split (*split)(const float* x, float floor, float ceiling, const float* weights, int32_t first, size_t n,
                  int32_t* between);
 };
 
-// Returns the operations of one instruction set; kAuto: of the best that this CPU has. Null if this build or CPU lacks
-// it. kReference always exists.
+// Returns the operations of one instruction set, or with kAuto those of the best that this CPU has. Returns null if
+// this build or CPU lacks it. kReference always exists.
 const Kernels* find_kernels(Isa isa);
 
-// The same as kAuto for work without linear layers, except that it never returns kAvx512Amx, which would need
-// permission from the operating system and has the operations of kAvx512Vnni.
+// Does what find_kernels(Isa::kAuto) does, for work without linear layers. It never returns kAvx512Amx, which would
+// need permission from the operating system and has the same operations as kAvx512Vnni.
 const Kernels* find_vector_kernels();
 
 }  // namespace sotto

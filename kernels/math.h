@@ -4,25 +4,27 @@
 // exp(x), for x <= kExpMax (Cody and Waite 1980):
 //   t = fma(x, kLog2E, kRoundToInteger); n = t - kRoundToInteger
 //   r = fma(-n, kLn2High, x); r = fma(-n, kLn2Low, r)
-//   p = kExp[6]; then k = 5 ... 0: p = fma(p, r, kExp[k])
+//   p = kExp[6]; then for k = 5 ... 0: p = fma(p, r, kExp[k])
 //   exp = p * 2^n, where 2^n has the bits (bits(t) + kExponentBias) << 23; as both factors and
 //   the product are normal, its bits are bits(p) + (bits(t) << 23)
 // The result is 0 unless x >= kExpMin: results below FLT_MIN are flushed, and 2^n is never denormal.
 //
-// exp_or_infinity(x), for any x: infinity where x <= kExpMax does not hold, else exp(x).
+// exp_or_infinity(x), for any x, is exp(x) if x <= kExpMax, and infinity otherwise, NaN included.
 //
-// gelu_tanh(x): s = x * x; u = x * fma(s, kGeluCubic, kGeluLinear), which is
-//   -2 sqrt(2/pi) (x + 0.044715 x^3); x / (1 + exp_or_infinity(u)).
-//   A large |x| makes u infinite and the result x or -0.
+// gelu_tanh(x):
+//   s = x * x; u = x * fma(s, kGeluCubic, kGeluLinear), which is -2 sqrt(2/pi) (x + 0.044715 x^3)
+//   gelu = x / (1 + exp_or_infinity(u))
+// A large |x| makes u infinite and the result x or -0.
 //
-// gelu_erf(x): with a = |x| and e = 1 - erf(a / sqrt 2) = P(t) t exp(-x^2/2), which keeps
-//   the relative accuracy of the left tail:
+// gelu_erf(x), with a = |x| and e = 1 - erf(a / sqrt 2) = P(t) t exp(-x^2/2), which keeps the relative accuracy of the
+// left tail:
 //   t = 1 / fma(a, kErfcSlope, 1)
-//   p = kErfc[8]; then k = 7 ... 0: p = fma(p, t, kErfc[k])
-//   e = (p * t) * exp((x * x) * -0.5); (x > 0 ? x : 0) - (a * 0.5) * e
+//   p = kErfc[8]; then for k = 7 ... 0: p = fma(p, t, kErfc[k])
+//   e = (p * t) * exp((x * x) * -0.5)
+//   gelu = (x > 0 ? x : 0) - (a * 0.5) * e
 //
-// clamp(x, low, high), NaN to low: y = x > low ? x : low; y < high ? y : high.
-// max of an array: m = -infinity; x > m ? x : m; at the end m + 0, so that -0 is 0.
+// clamp(x, low, high) is y = x > low ? x : low; y < high ? y : high. It maps NaN to low. The max of an array starts
+// with m = -infinity and takes m = x > m ? x : m for each element. At the end it adds 0, so that -0 becomes 0.
 #pragma once
 
 #include <bit>
@@ -39,16 +41,16 @@ static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16, "float is evaluated
 
 inline constexpr int kLanes = 16;
 
-// A weight (an unnormalised probability, 0 ... 1) as an integer: rounded to a multiple of
-// 2^-kFixedBits. Sums of these are exact in any order. In [2^12, 2^13) the last bit of a
-// double is 2^-40, so that adding 2^12 rounds.
+// The number of fraction bits of a weight (an unnormalised probability, 0 ... 1) as an integer: it is rounded to a
+// multiple of 2^-kFixedBits, so that sums are exact in any order. In [2^12, 2^13) the last bit of a double is 2^-40, so
+// that adding 2^12 rounds.
 inline constexpr int kFixedBits = 40;
 inline uint64_t to_fixed(float weight) {
   constexpr double kBase = 0x1p12;
   return std::bit_cast<uint64_t>(static_cast<double>(weight) + kBase) - std::bit_cast<uint64_t>(kBase);
 }
 
-// 1.5 * 2^23: adding it leaves the nearest integer, ties to even, in the low bits.
+// 1.5 * 2^23. Adding it leaves the nearest integer, ties to even, in the low bits.
 inline constexpr float kRoundToInteger = 12582912.0f;
 inline constexpr uint32_t kExponentBias = 127;
 
@@ -56,11 +58,11 @@ inline constexpr float kLog2E = 0x1.715476p+0f;
 inline constexpr float kLn2High = 0x1.62e430p-1f;
 inline constexpr float kLn2Low = -0x1.05c610p-29f;
 
-// ln FLT_MIN rounded up, and somewhat less than 127.5 ln 2, beyond which n would be 128.
+// The bounds of exp: ln FLT_MIN rounded up, and a number slightly below 127.5 ln 2, beyond which n would be 128.
 inline constexpr float kExpMin = -0x1.5d589ep+6f;
 inline constexpr float kExpMax = 88.375f;
 
-// Minimax on |r| <= ln(2)/2, relative error 3e-9.
+// The minimax polynomial on |r| <= ln(2)/2, with a relative error of 3e-9.
 inline constexpr float kExp[7] = {
     1.0f, 1.0f, 0x1.fffffcp-2f, 0x1.555492p-3f, 0x1.5558f2p-5f, 0x1.123a20p-7f, 0x1.6a23d0p-10f,
 };
@@ -68,7 +70,7 @@ inline constexpr float kExp[7] = {
 inline constexpr float kGeluLinear = -1.5957691216f;  // -2 sqrt(2/pi)
 inline constexpr float kGeluCubic = -1.5957691216f * 0.044715f;
 
-// Minimax of erfc(a / sqrt 2) exp(a^2 / 2) / t on a in [0, 13.4], relative error 8e-8.
+// The minimax polynomial of erfc(a / sqrt 2) exp(a^2 / 2) / t on a in [0, 13.4], with a relative error of 8e-8.
 inline constexpr float kErfcSlope = 0.28125f;
 inline constexpr float kErfc[9] = {
     0.22436137f, 0.2251819f,  0.20108086f,  0.19126232f, 0.087762974f,

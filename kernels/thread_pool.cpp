@@ -10,7 +10,7 @@ bool threads_available() { return SOTTO_THREADS != 0; }
 
 #if SOTTO_THREADS
 
-// ThreadPool is pthreadpool's own object under our name.
+// A ThreadPool is pthreadpool's own object under another name.
 static pthreadpool_t unwrap(ThreadPool* pool) { return reinterpret_cast<pthreadpool_t>(pool); }
 
 ThreadPool* create_thread_pool(uint32_t thread_count, const HostExecutor* executor) {

@@ -10,7 +10,7 @@ namespace sotto {
 
 class ThreadPool;
 
-// As sotto_executor in sotto.h.
+// The same struct as sotto_executor in sotto.h.
 struct HostExecutor {
   int32_t (*num_threads)(void* context) = nullptr;
   void (*schedule)(void* context, void* task_context, void (*task)(void* task_context)) = nullptr;
@@ -20,16 +20,16 @@ struct HostExecutor {
 // Returns whether this build can run more than one thread.
 bool threads_available();
 
-// Creates a pool in which the caller and thread_count - 1 workers run tasks. `executor` null: the pool creates its own
-// threads. pthreadpool allocates the pool outside any arena. Null if the threads cannot be created.
+// Creates a pool in which the caller and thread_count - 1 workers run tasks. If `executor` is null, the pool creates
+// its own threads. pthreadpool allocates the pool outside any arena. Returns null if the threads cannot be created.
 ThreadPool* create_thread_pool(uint32_t thread_count, const HostExecutor* executor);
-void destroy_thread_pool(ThreadPool* pool);  // null is allowed
+void destroy_thread_pool(ThreadPool* pool);  // `pool` may be null
 
-// Runs task(context, i) for i in [0, count), in any order, and returns when all are done. `pool` null: on the calling
-// thread.
+// Runs task(context, i) for i in [0, count), in any order, and returns when all are done. If `pool` is null, they run
+// on the calling thread.
 void parallel_for(ThreadPool* pool, size_t count, void (*task)(void* context, size_t index), void* context);
 
-// The same for a callable.
+// Does the same for a callable object.
 template <typename F>
 void parallel_for(ThreadPool* pool, size_t count, F&& body) {
   using Body = std::remove_reference_t<F>;

@@ -1,5 +1,6 @@
-// One section per architecture. x86-64: cpuid, and xgetbv for the register state that the operating system saves.
-// arm64: the kernel's hardware capabilities on Linux and Android, sysctl on Apple systems.
+// Detection of instruction sets, with one section per architecture. On x86-64 it uses cpuid, and xgetbv for the
+// register state that the operating system saves. On arm64 it uses the kernel's hardware capabilities on Linux and
+// Android, and sysctl on Apple systems.
 #include "kernels/dispatch/cpu_features.h"
 
 #if SOTTO_XNNPACK && defined(__x86_64__)
@@ -27,8 +28,8 @@ uint32_t saved_state() {
   return low;
 }
 
-constexpr uint32_t kYmmState = 0x06;      // xmm, ymm
-constexpr uint32_t kZmmState = 0xe6;      // also opmask, upper zmm, zmm16-31
+constexpr uint32_t kYmmState = 0x06;      // xmm and ymm
+constexpr uint32_t kZmmState = 0xe6;      // the same, opmask, the upper halves of zmm and zmm16-31
 constexpr uint32_t kTileState = 0x60000;  // the configuration and data of AMX tiles
 
 #  if defined(__linux__) && defined(__x86_64__)
@@ -109,7 +110,7 @@ uint32_t supported_isas() {
 #elif SOTTO_XNNPACK
 
 uint32_t supported_isas() {
-  // As in <asm/hwcap.h>, parts of which old headers lack.
+  // The values are those of <asm/hwcap.h>, of which old headers lack a part.
   constexpr unsigned long kHwcapDotProduct = 1ul << 20;
   constexpr unsigned long kHwcap2Int8Matmul = 1ul << 13;
   uint32_t isas = isa_bit(Isa::kReference) | isa_bit(Isa::kNeon);

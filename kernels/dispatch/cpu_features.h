@@ -9,11 +9,11 @@ namespace sotto {
 
 constexpr uint32_t isa_bit(Isa isa) { return uint32_t{1} << static_cast<int32_t>(isa); }
 
-// Returns the isa_bit of every instruction set that can run here; kReference is always among them. Queries the CPU on
+// Returns the isa_bit() of every instruction set that can run here, which always include kReference. Queries the CPU on
 // each call.
 uint32_t supported_isas();
 
-// Returns whether the CPU has AVX-VNNI: vpdpbusd in 256 bits.
+// Returns whether the CPU has AVX-VNNI, which is vpdpbusd in 256 bits.
 bool has_avx_vnni();
 
 // Returns whether the operating system lets this process use `isa`. For kAvx512Amx this requests permission.

@@ -1,4 +1,4 @@
-// The rows of the kernel table, and the choice of one: the best that the build contains and the CPU can run.
+// The rows of the kernel table and the choice of a row: the best that the build contains and the CPU can run.
 #include "kernels/dispatch/tables.h"
 
 #include "kernels/dispatch/cpu_features.h"
@@ -23,10 +23,10 @@
 namespace sotto {
 namespace {
 
-// XNNPACK's rule: a CPU with AVX-512 that runs kAvx2 does not use AVX-VNNI.
+// XNNPACK does not use AVX-VNNI for kAvx2 if the CPU has AVX-512, so the kernels here follow that rule.
 bool has_only_avx_vnni() { return has_avx_vnni() && (supported_isas() & isa_bit(Isa::kAvx512)) == 0; }
 
-// From the best to the reference. Every build has all names.
+// The rows are ordered from the best to the reference. Every build has all names.
 constexpr InstructionSet kInstructionSets[] = {
     {Isa::kAvx512Amx, "avx512amx", SOTTO_X86(&avx512::kAmxTable, &avx512amx::kInt8, SOTTO_INT4(&avx512vnni::kInt4))},
     {Isa::kAvx512Vnni, "avx512vnni",

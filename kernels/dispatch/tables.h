@@ -12,16 +12,17 @@ namespace sotto {
 struct InstructionSet {
   Isa isa;
   const char* name;
-  const Kernels* ops;             // null: not in this build
-  const Int8Kernels* int8;        // null: XNNPACK's kernels, or for kReference scalar code
-  const Int4Kernels* int4;        // null: not in this build
-  bool (*condition)() = nullptr;  // the row is skipped where this is false
+  const Kernels* ops;             // null if this build has none
+  const Int8Kernels* int8;        // null if XNNPACK's kernels, or for kReference scalar code, multiply
+  const Int4Kernels* int4;        // null if this build has none
+  bool (*condition)() = nullptr;  // the row is skipped if this returns false
 };
 
-// Returns the row of an instruction set that this build contains, whether the CPU has it or not. Null: there is none.
+// Returns the row of an instruction set that this build contains, whether the CPU has it or not, or null if there is
+// none.
 const InstructionSet* find_row(Isa isa);
 
-// Each folder of kernels defines its rows' parts.
+// Each folder of kernels defines the parts of its rows.
 namespace reference {
 extern const Int4Kernels kInt4;
 }  // namespace reference

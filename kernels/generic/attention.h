@@ -16,12 +16,13 @@ namespace sotto::generic {
 
 inline constexpr size_t kMaxHeadSize = 256;
 
-// Slots that are prefetched together.
+// Number of slots that are prefetched together.
 inline constexpr size_t kSlotGroup = 16;
 
 // Prefetches what attention reads two pages ahead of the reads, because the hardware prefetcher stops at the end of a
-// page: the keys of all spans, their scales, the scales of the values, the values, and the first keys of the next head.
-// Rows in no span are not prefetched. A template, so that no instance is shared between instruction sets: see block.h.
+// page. The order is that of the reads: the keys of all spans, their scales, the scales of the values, the values, and
+// the first keys of the next head. Rows in no span are not prefetched. This is a template so that no instance is shared
+// between instruction sets; see vector.h.
 template <class V>
 class Prefetcher {
  public:
@@ -82,10 +83,10 @@ class Prefetcher {
   }
 
   const AttentionArgs& args_;
-  const int8_t* at_;  // null: everything has been prefetched
-  size_t rest_ = 0;   // of the range, in whole lines
-  size_t range_;      // a kind of data and a span
-  size_t owed_ = 0;   // bytes read whose counterparts are not prefetched yet
+  const int8_t* at_;  // null once everything has been prefetched
+  size_t rest_ = 0;   // bytes left of the range, in whole lines
+  size_t range_;      // index of the current range: a kind of data and a span
+  size_t owed_ = 0;   // bytes that were read without prefetching as many yet
 };
 
 // Computes the scores of all slots and returns their number.
@@ -132,7 +133,7 @@ inline void weigh_slots(const AttentionArgs& args, Prefetcher<V>& prefetcher) {
   }
 }
 
-// Computes outputs [first, first + 16 kBlocks), as far as the head has them. The sums stay in registers.
+// Computes outputs [first, first + 16 kBlocks), limited to the size of the head. The sums stay in registers.
 template <class V, size_t kBlocks>
 inline void mix_values(const AttentionArgs& args, size_t first, V inverse, Prefetcher<V>& prefetcher) {
   V sums[kBlocks];
@@ -144,7 +145,7 @@ inline void mix_values(const AttentionArgs& args, size_t first, V inverse, Prefe
     const int8_t* row = args.values + span.first * args.row_stride + first;
     for (size_t left = span.count; left > 0;) {
       const size_t count = std::min(left, kSlotGroup);
-      if (first == 0) prefetcher.prefetch(count * args.row_stride);  // whole rows
+      if (first == 0) prefetcher.prefetch(count * args.row_stride);  // prefetches whole rows
       for (size_t i = 0; i < count; ++i) {
         const V w = V::broadcast(*weight++);
 #pragma GCC unroll 4
@@ -195,7 +196,7 @@ inline void attention(const AttentionArgs& args) {
   }
 }
 
-// Attention of consecutive queries, one after the other.
+// Computes the attention of consecutive queries one after the other.
 template <void (*kAttention)(const AttentionArgs& args)>
 void attention_rows(const AttentionRowsArgs& args) {
   for (size_t row = 0; row < args.row_count; ++row) {

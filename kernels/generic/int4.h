@@ -5,7 +5,7 @@
 //   start(q): the start value that add_block() needs for 32 activations;
 //   add_block(sums, weights, scales, q, start): adds scale * (dot of q and weights, minus 7 times the sum of q);
 //   finish(sums, frame, column, quantization, y): stores the outputs.
-// It is defined in an unnamed namespace: see kernels/generic/vector.h.
+// `V` is defined in an unnamed namespace; see kernels/generic/vector.h.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace sotto::generic {
 
-// Fills a group of rows for multiply_int4().
+// Fills args.grouped and args.starts for a group of rows, as multiply_int4() needs them.
 template <class V>
 inline void prepare_int4(const Int4Args& args, size_t index) {
   const RowBlock group = RowBlocks(args.rows, V::kMaxRows)[index];
@@ -47,10 +47,10 @@ struct Int4Group {
   const int8_t* q;                      // (block, row, 32)
   const int32_t* starts;                // (block, row)
   const RowQuantization* quantization;  // (row)
-  float* y;                             // of the tile; (row), outputs apart
+  float* y;                             // the first output of the tile for each row; rows are `outputs` apart
 };
 
-// Computes outputs column ... column + kStrips * V::kColumns - 1 of a tile. Where few rows leave enough registers, the
+// Computes outputs column ... column + kStrips * V::kColumns - 1 of a tile. If few rows leave enough registers, the
 // strips of a tile are multiplied together, so that the tile is read once from front to back.
 template <class V, size_t kRows, size_t kStrips>
 inline void multiply_strips(const Int4Args& args, const Int4Group& group, const uint8_t* tile, size_t column, float* y,

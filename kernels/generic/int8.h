@@ -1,7 +1,7 @@
-// Multiplies rows of activations with XNNPACK's packed weights (kernels/linear/int8.h). Each tile comes from memory
+// Multiplies rows of activations with XNNPACK's packed weights (kernels/linear/int8.h). Each tile is read from memory
 // once, is prefetched while the previous one is multiplied, and stays in the caches for all groups of rows. `V` is an
-// instruction set's vectors of sums: a depth of weights takes V::kTileVectors of them, and a pass as many as leave
-// registers for the sums of V::kMaxRows.
+// instruction set's vectors of sums. A depth of weights takes V::kTileVectors of them. One pass multiplies as many
+// columns as leave registers for the sums of V::kMaxRows rows.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace sotto::generic {
 template <class V>
 class Int8Tiles {
  public:
-  // `ordered` becomes (group, block, depth, row of the block, kTileDepth) of V::Activation.
+  // Reorders activations: `ordered` becomes (group, block, depth, row of the block, kTileDepth) of V::Activation.
   static void prepare(const Int8Args& args) {
     const int8_t* q = args.q;
     auto* to = reinterpret_cast<Activation*>(args.ordered);
@@ -53,7 +53,7 @@ class Int8Tiles {
   static constexpr size_t kPrefetchDistance = 8192;
   static constexpr size_t kGroupRows = kSmallBatchRows;
 
-  struct Sums {  // of a row and a tile
+  struct Sums {  // The sums of a row and a tile.
     Ints vectors[V::kTileVectors];
   };
 
@@ -92,7 +92,7 @@ class Int8Tiles {
     }
   }
 
-  // All rows of a group are multiplied with some depths before the next, so that these stay in the L1 cache.
+  // Multiplies all rows of a group with some depths before the next ones, so that these depths stay in the L1 cache.
   void multiply_group(const Group& group, const uint8_t* packed, size_t column, Prefetcher& prefetcher) const {
     const uint8_t* weights = packed + V::kColumns * sizeof(int32_t);
     Sums sums[kGroupRows];
@@ -135,7 +135,7 @@ class Int8Tiles {
   template <size_t kRows>
   static void add_depths(const Operands& operands, size_t first, Prefetcher& prefetcher, Sums* total) {
     constexpr size_t kVectors = V::pass_vectors(kRows);
-    Prefetcher local = prefetcher;  // stays in registers
+    Prefetcher local = prefetcher;  // a local copy, which stays in registers
     Ints sums[kRows][kVectors];
 #pragma GCC unroll 8
     for (size_t r = 0; r < kRows; ++r) {
@@ -170,8 +170,8 @@ class Int8Tiles {
 
   const Int8Args& args_;
   size_t depths_;
-  size_t size_;  // of a tile
-  size_t step_;  // of the prefetcher
+  size_t size_;  // size of a tile
+  size_t step_;  // step of the prefetcher
 };
 
 }  // namespace sotto::generic

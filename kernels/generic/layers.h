@@ -1,5 +1,5 @@
-// The operations of a transformer layer but attention and linear layers: layer normalization, GELU, quantization of
-// activations, the residual sum and a token's embedding.
+// The operations of a transformer layer except attention and linear layers: layer normalization, GELU, quantization of
+// activations, the residual sum, and the embedding of a token.
 #pragma once
 
 #include "kernels/generic/vector.h"
@@ -86,7 +86,7 @@ inline void gelu_erf(float* x, size_t n) {
 
 template <class V>
 inline void quantize_row(const float* x, size_t n, int8_t* q, RowQuantization* quantization) {
-  // Two chains each, to hide latency. The order matters only to the sign of zero, which does not affect the mapping.
+  // Two chains per bound hide latency. The order matters only to the sign of zero, which does not affect the mapping.
   V lo[2] = {V::zero(), V::zero()};
   V hi[2] = {V::zero(), V::zero()};
   size_t begin = 0;

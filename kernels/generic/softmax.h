@@ -9,7 +9,7 @@
 
 namespace sotto::generic {
 
-// Returns the maximum of each lane, in four chains to hide latency. The order matters only to the sign of zero.
+// Returns the maximum of each lane, in four chains that hide latency. The order matters only to the sign of zero.
 template <class V>
 inline V max_lanes(const float* x, size_t n) {
   V a = V::broadcast(-__builtin_inff());
@@ -18,7 +18,7 @@ inline V max_lanes(const float* x, size_t n) {
   V d = a;
   size_t i = 0;
   if (n >= 2 * kLanes) {
-    // From here on no load crosses cache lines; some elements are read twice.
+    // From here on no load crosses a cache line. Some elements are read twice.
     a = max(V::load(x, Whole{}), a);
     i = kLanes - reinterpret_cast<uintptr_t>(x) / sizeof(float) % kLanes;
   }
@@ -38,7 +38,7 @@ inline float max(const float* x, size_t n) {
   return fold_max(max_lanes<V>(x, n)) + 0.0f;
 }
 
-// Returns the index of the first of x that equals m, or n.
+// Returns the index of the first element of x that equals m, or n.
 template <class V>
 inline size_t find(const float* x, size_t n, float m) {
   const V wanted = V::broadcast(m);
@@ -67,7 +67,7 @@ inline size_t argmax(const float* x, size_t n) {
       best = i;
     }
   }
-  // All -infinity or NaN: the first -infinity, if any.
+  // If all are -infinity or NaN, the result is the first -infinity, if any.
   if (best == n) best = 0;
   const size_t index = best + find<V>(x + best, n - best, m);
   return index < n ? index : 0;
@@ -90,9 +90,9 @@ inline float exp_shifted(const float* x, size_t n, float max, float* y) {
   return fold_add(sum);
 }
 
-// The sum of to_fixed(x) over lanes of 0 ... 1. A float cannot hold an integer of that size, so x is
-// rounded to the next multiple of 2^-20, and the remainder, which is exact, to one of 2^-40: together
-// x is rounded to the nearest, ties to even. Adding kCoarse or kFine rounds.
+// Sums to_fixed(x) over lanes of 0 ... 1. A float cannot hold an integer of that size. So x is rounded to the next
+// multiple of 2^-20, and the remainder, which is exact, to a multiple of 2^-40. Together x is rounded to nearest, ties
+// to even. Adding kCoarse or kFine rounds.
 template <class V>
 class FixedSum {
  public:
@@ -120,7 +120,7 @@ class FixedSum {
  private:
   static constexpr float kCoarse = 0x1.8p3f;
   static constexpr float kFine = 0x1.8p-17f;
-  static constexpr uint32_t kMost = 512;  // additions after which no lane's sum exceeds 32 bits
+  static constexpr uint32_t kMost = 512;  // number of additions after which no lane's sum exceeds 32 bits
 
   void flush() {
     uint32_t coarse[kLanes], fine[kLanes];
@@ -146,7 +146,7 @@ class FixedSum {
   uint64_t total_ = 0;
 };
 
-// y = exp(exponent(x)) and the sum of to_fixed(y). Always inlined, because `exponent` holds vectors.
+// Computes y = exp(exponent(x)) and the sum of to_fixed(y). It is always inlined, because `exponent` holds vectors.
 template <class V, class Exponent>
 [[gnu::always_inline]] inline uint64_t sum_exps(const float* x, size_t n, float* y, Exponent exponent) {
   FixedSum<V> sum;
@@ -194,7 +194,7 @@ inline size_t keep_from(const float* key, float floor, const float* x, const int
       kept += kLanes;
       continue;
     }
-    // compress() reads all 16 before it writes any: x may be kept_x.
+    // compress() reads all 16 before it writes any, so kept_x may be x.
     const auto from = first_id + static_cast<int32_t>(i);
     kept += V::compress(mask, x + i, ids != nullptr ? ids + i : nullptr, from, kept_x + kept, kept_ids + kept);
   }
@@ -211,7 +211,7 @@ inline Split split(const float* x, float floor, float ceiling, const float* weig
                    int32_t* between) {
   const V least = V::broadcast(floor), most = V::broadcast(ceiling);
   FixedSum<V> sum;
-  if (floor >= ceiling) {  // nothing lies between
+  if (floor >= ceiling) {  // no element lies between the two
     for_each_block<V>(n, [&](size_t i, auto extent) {
       sum.add(select_ge(V::load(x + i, extent), most, V::load(weights + i, extent), V::zero()));
     });
@@ -223,7 +223,7 @@ inline Split split(const float* x, float floor, float ceiling, const float* weig
     const V number = V::load(x + i, Whole{});
     sum.add(select_ge(number, most, V::load(weights + i, Whole{}), V::zero()));
     const uint32_t above = greater_equal_mask(number, most);
-    // Empty masks are compressed as well: a branch could not be predicted.
+    // Empty masks are compressed as well, because a branch on them could not be predicted.
     const uint32_t mask = greater_equal_mask(number, least) & ~above;
     collected += V::compress_ids(mask, first + static_cast<int32_t>(i), between + collected);
   }

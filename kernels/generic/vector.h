@@ -1,10 +1,10 @@
-// Walks arrays in blocks of 16 elements, one per virtual lane, and the elementary functions of kernels/math.h for a
-// block.
+// Loops over arrays in blocks of 16 elements, one per virtual lane, and the elementary functions of kernels/math.h for
+// a block.
 //
-// `V`, everywhere in this folder, is an instruction set's vector of 16 floats (for example kernels/x86/avx2/vector.h).
-// Its types are local to the file that includes it, so that no instance of a template is shared between files compiled
-// for different instruction sets: the linker keeps one copy of each, which a CPU might not be able to run. For the same
-// reason headers that several instruction sets include have unnamed namespaces.
+// In this folder `V` is an instruction set's vector of 16 floats, for example that of kernels/x86/avx2/vector.h. Its
+// types are local to the file that includes it, so that no instance of a template is shared between files compiled for
+// different instruction sets. Otherwise the linker would keep one copy of each instance, which a CPU might not be able
+// to run. For the same reason headers that several instruction sets include have unnamed namespaces.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace sotto::generic {
 
 struct Whole {};  // a block of 16
 
-struct Part {  // the first `count` of 16; loads leave 0 in the rest
+struct Part {  // The first `count` of 16 elements. Loads leave 0 in the rest.
   size_t count;
 };
 

@@ -21,13 +21,13 @@ namespace sotto {
 
 inline constexpr size_t kInt4Block = 32;
 inline constexpr size_t kInt4Columns = 16;
-inline constexpr int kInt4Zero = 7;  // the nibble that means zero: weights are -7 ... 8
+inline constexpr int kInt4Zero = 7;  // the nibble that means zero, so that weights are -7 ... 8
 inline constexpr size_t kInt4ChunkInputs = 8;
 inline constexpr size_t kInt4ChunkBytes = kInt4Columns * 4;
 inline constexpr size_t kInt4BlockBytes = kInt4Columns * kInt4Block / 2;
 
 struct Int4Frame {
-  int32_t sums[kInt4Columns];  // of (nibble - 7) * block_scale, modulo 2^32
+  int32_t sums[kInt4Columns];  // sums of (nibble - 7) * block_scale, modulo 2^32
   float scales[kInt4Columns];  // 1 for outputs beyond the layer's
   float biases[kInt4Columns];
 };
@@ -44,7 +44,7 @@ constexpr size_t int4_tile_size(size_t inputs) {
   return int4_nibbles_offset(inputs) + int4_block_count(inputs) * kInt4BlockBytes;
 }
 
-// 64 bits, so that 32-bit machines can reject a shape that is too large for them.
+// The result has 64 bits, so that 32-bit machines can reject a shape that is too large for them.
 constexpr uint64_t int4_size(size_t inputs, size_t outputs) {
   return uint64_t{int4_tile_count(outputs)} * int4_tile_size(inputs);
 }
@@ -59,7 +59,7 @@ constexpr NibblePosition int4_nibble(size_t input, size_t output) {
   return {input / kInt4ChunkInputs * kInt4ChunkBytes + output * 4 + within % 4, within < 4 ? 0u : 4u};
 }
 
-// Returns whether this build can multiply such weights. Models that have them are rejected where it cannot.
+// Returns whether this build can multiply 4-bit weights. If it cannot, models that have them are rejected.
 bool int4_available();
 
 // Rows of activations are split into groups of nearly equal size (RowBlocks). A group holds (block, row, 32)
@@ -77,14 +77,14 @@ struct Int4Args {
 };
 
 struct Int4Kernels {
-  size_t group_rows;  // the most in a group
-  // Fills args.grouped and args.starts for a group; null: multiply() does not use them.
+  size_t group_rows;  // maximal number of rows in a group
+  // Fills args.grouped and args.starts for a group. If it is null, multiply() does not use them.
   void (*prepare)(const Int4Args& args, size_t group);
   // Computes tiles first_tile ... first_tile + tile_count - 1.
   void (*multiply)(const Int4Args& args, size_t first_tile, size_t tile_count);
 };
 
-// Bytes of scratch memory that a multiplication of `rows` rows needs.
+// Returns the bytes of scratch memory that a multiplication of `rows` rows needs.
 constexpr size_t int4_scratch_size(size_t rows, size_t inputs) {
   return rows * int4_block_count(inputs) * (kInt4Block + sizeof(int32_t));
 }
@@ -92,8 +92,8 @@ constexpr size_t int4_scratch_size(size_t rows, size_t inputs) {
 // Computes a whole layer.
 void run_int4_linear(const Int4Kernels& kernels, const Int4Args& args, ThreadPool* pool);
 
-// y = fma(float(nibble - 7), float(block_scale) * scale, position): the embedding, at a position, of the token whose
-// weights are those of `output`. (inputs)
+// Computes the embedding, at a position, of the token whose weights are those of `output`: y = fma(float(nibble - 7),
+// float(block_scale) * scale, position), with `inputs` elements.
 void embed_int4(const Kernels& kernels, const uint8_t* tiles, size_t inputs, size_t output, const float* position,
                 float* y);
 

@@ -1,5 +1,5 @@
-// Int8 weights in XNNPACK's packed layout, and the kernels that multiply from it where XNNPACK's own leave much of the
-// machine idle.
+// Int8 weights in XNNPACK's packed layout, and the kernels of this library that multiply from it on x86, where
+// XNNPACK's own leave much of the machine idle.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,17 @@
 
 namespace sotto {
 
-// XNNPACK packs a tile of columns as: minus their sums (int32); for each kTileDepth inputs (zero-padded) the columns
-// one after the other; scales; biases.
+// The inputs per depth. A packed tile of columns holds minus the sums of the columns (int32), then for each kTileDepth
+// inputs (zero-padded) the weights of each column in turn, then the scales and the biases.
 inline constexpr uint32_t kTileDepth = 8;
-// With fewer inputs, scratch memory would exceed four times the activations. With more, a column's sum would not fit 22
-// bits and a sign.
+// The bounds of the inputs of a layer. With fewer inputs, scratch memory would exceed four times the activations. With
+// more, the sum of a column would not fit 22 bits and a sign.
 inline constexpr uint32_t kMinTileInputs = 32;
 inline constexpr uint32_t kMaxTileInputs = 32768;
 
-// Scratch for reordered activations: up to 12 rows, 2 bytes per input padded to 8; more rows, tiles of 16 rows by 64
-// inputs, which also hold 2 bytes per input of half the rows.
+// The maximal number of rows of a small batch. Scratch memory for reordered activations is 2 bytes per input, padded to
+// 8, for each row of a small batch. Larger batches are tiles of 16 rows by 64 inputs, which also hold 2 bytes per input
+// of half the rows.
 inline constexpr size_t kSmallBatchRows = 12;
 constexpr size_t int8_scratch_size(size_t rows, size_t inputs) {
   if (rows <= kSmallBatchRows) return rows * ((inputs + 7) / 8 * 8) * sizeof(int16_t);
@@ -37,19 +38,20 @@ struct Int8Args {
 };
 
 struct Int8Batch {
-  void (*prepare)(const Int8Args& args);  // writes `ordered`; null: nothing to prepare
+  void (*prepare)(const Int8Args& args);  // writes `ordered`; null if nothing has to be prepared
   // Computes tiles first_tile ... first_tile + tile_count - 1, with the bits of kernels/linear/linear.h.
   void (*multiply)(const Int8Args& args, size_t first_tile, size_t tile_count);
   size_t task_tiles;  // tiles per task where several threads share the work
-  size_t passes = 1;  // passes over the tiles, each for a part of the rows
+  size_t passes = 1;  // number of passes over the tiles, each for a part of the rows
 };
 
-// Decoding has one row per step, beam search a few: the weights come from memory once, and the multiplications hide
-// in the time that this takes. With more rows, as in a prefill, the multiplications are the limit.
+// The kernels of an instruction set, for small and large batches. Decoding has one row per step and beam search a few.
+// Then the time is that of reading the weights once, and the multiplications hide in it. With more rows, as in a
+// prefill, the multiplications are the limit.
 struct Int8Kernels {
-  uint32_t columns;  // of a tile
-  Int8Batch small;   // at most kSmallBatchRows
-  Int8Batch large;   // more
+  uint32_t columns;  // number of columns of a tile
+  Int8Batch small;   // for at most kSmallBatchRows rows
+  Int8Batch large;   // for more rows
 };
 
 }  // namespace sotto

@@ -14,7 +14,7 @@
 
 namespace sotto {
 
-// Features of this build. What depends on one that is missing is compiled, and dropped by the linker.
+// Whether this build has a feature. Code that depends on a missing one is compiled, and the linker drops it.
 static constexpr bool kHasInt4 = SOTTO_FEATURE_INT4 != 0;
 
 bool int4_available() { return kHasInt4; }
@@ -23,9 +23,9 @@ class LinearOperator {
  public:
   uint32_t inputs;
   uint32_t outputs;
-  xnnpack::FullyConnected* fully_connected;  // null: scalar code
-  const Int8Kernels* int8;                   // null: fully_connected multiplies all batches
-  const Int4Kernels* int4;                   // null: not in this build
+  xnnpack::FullyConnected* fully_connected;  // null if scalar code multiplies
+  const Int8Kernels* int8;                   // null if fully_connected multiplies all batches
+  const Int4Kernels* int4;                   // null if this build has none
 };
 
 bool linear_needs_packing(Isa isa) { return isa != Isa::kReference; }
@@ -54,7 +54,7 @@ LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa is
   auto* made = new (memory) LinearOperator{inputs, outputs, nullptr, nullptr, row.int4};
 #if SOTTO_XNNPACK
   if (!linear_needs_packing(isa)) return made;
-  // XNNPACK's operator follows, in the rest of the block.
+  // XNNPACK's operator is in the rest of the block, after this object.
   constexpr size_t kUsed = 64;
   static_assert(sizeof(LinearOperator) <= kUsed);
   made->fully_connected = xnnpack::create_fully_connected(inputs, outputs, static_cast<uint8_t*>(memory) + kUsed,

@@ -1,4 +1,4 @@
-// Splits rows into blocks of nearly equal height. Unnamed namespace: see kernels/generic/vector.h.
+// Splits rows into blocks of nearly equal height. For the unnamed namespace see kernels/generic/vector.h.
 #pragma once
 
 #include <cassert>
@@ -7,13 +7,14 @@
 namespace sotto {
 namespace {
 
-// Rows first ... first + count - 1.
+// The rows first ... first + count - 1.
 struct RowBlock {
   size_t first;
   size_t count;
 };
 
-// As few blocks of at most `most` rows as possible, the higher ones first: for (RowBlock b : RowBlocks(rows, 13)).
+// A range of as few blocks of at most `most` rows as possible, the higher ones first: for (RowBlock b : RowBlocks(rows,
+// 13)).
 class RowBlocks {
  public:
   RowBlocks(size_t rows, size_t most)
@@ -43,7 +44,7 @@ class RowBlocks {
  private:
   size_t count_;
   size_t least_;
-  size_t higher_;  // blocks that have one row more
+  size_t higher_;  // number of blocks that have one row more
 };
 
 }  // namespace

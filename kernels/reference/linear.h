@@ -8,7 +8,7 @@ namespace sotto::reference {
 void run_linear(const LinearWeights& weights, size_t rows, const int8_t* q, const RowQuantization* quantization,
                 float* y, ThreadPool* pool);
 
-// Returns one output of one row q (inputs); `row` (inputs) holds the output's weights.
+// Returns one output for one row q (inputs). `row` (inputs) holds the output's weights.
 float run_linear_output(const LinearWeights& weights, size_t output, const int8_t* row, const int8_t* q,
                         RowQuantization quantization);
 

@@ -29,13 +29,13 @@ inline float clamp(float x, float low, float high) {
   return y < high ? y : high;
 }
 
-// For |x| < 2^22.
+// Requires |x| < 2^22.
 inline int32_t round_to_int(float x) { return static_cast<int32_t>((x + kRoundToInteger) - kRoundToInteger); }
 
 // The 16 virtual lanes of a reduction: element i belongs to lane i % 16, and the lanes are folded as a tree.
 class Lanes {
  public:
-  // The lane of element `i`; lanes begin at 0.
+  // Returns the lane of element `i`. Lanes start at 0.
   float& operator[](size_t i) { return values_[i % kLanes]; }
 
   float fold() const {

@@ -1,4 +1,4 @@
-// The operations of kernels/kernels.h in scalar code: their definition.
+// The operations of kernels/kernels.h in scalar code, which defines their results.
 #include <cassert>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-// The operations in scalar code: their definition, and the table for CPUs that have no kernels of their own.
+// The operations in scalar code, which defines their results, and the table for CPUs without kernels of their own.
 #pragma once
 
 #include "kernels/generic/attention.h"

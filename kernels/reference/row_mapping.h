@@ -1,11 +1,11 @@
-// The map from the range of a row to int8. It is compiled once, for all instruction sets.
+// The mapping from the range of a row to int8. It is compiled once, for all instruction sets.
 #pragma once
 
 #include "kernels/kernels.h"
 
 namespace sotto {
 
-// q = round(clamp(x * inverse, low, high)) + zero_point.
+// Computes q = round(clamp(x * inverse, low, high)) + zero_point.
 struct RowMapping {
   RowQuantization quantization;
   float inverse;
@@ -13,7 +13,7 @@ struct RowMapping {
   float high;
 };
 
-// Returns the mapping that Kernels::quantize_row defines; lo <= 0 <= hi.
+// Returns the mapping that Kernels::quantize_row defines, for lo <= 0 <= hi.
 RowMapping map_row(float lo, float hi);
 
 }  // namespace sotto

@@ -1,4 +1,4 @@
-// Unnamed namespace: see kernels/generic/vector.h.
+// For the unnamed namespace see kernels/generic/vector.h.
 #pragma once
 
 #include <immintrin.h>

@@ -1,4 +1,5 @@
-// Parts of the 4-bit kernels that the instruction sets of x86 share. Unnamed namespace: see kernels/generic/vector.h.
+// Parts of the 4-bit kernels that the instruction sets of x86 share. For the unnamed namespace see
+// kernels/generic/vector.h.
 #pragma once
 
 #include <immintrin.h>
@@ -8,7 +9,8 @@
 namespace sotto::avx2 {
 namespace {
 
-// Returns -7 times the sum of 32 activations in two int16: one for the first two of every four, one for the last two.
+// Returns -7 times the sum of 32 activations in two int16: one for the first two of every four inputs, one for the last
+// two.
 inline __m128i start_halves(const int8_t* q) {
   const __m256i pairs =
       _mm256_maddubs_epi16(_mm256_set1_epi8(1), _mm256_loadu_si256(reinterpret_cast<const __m256i*>(q)));

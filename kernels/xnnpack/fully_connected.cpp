@@ -26,11 +26,11 @@ static_assert(kQuantizationPadding >= XNN_EXTRA_QUANTIZATION_PARAMS);
 class FullyConnected {
  public:
   xnn_operator_t whole = nullptr;
-  xnn_operator_t block = nullptr;  // kBlockColumns columns; null: there are no more
-  xnn_operator_t rest = nullptr;   // null: no columns left over
+  xnn_operator_t block = nullptr;  // for kBlockColumns columns; null if there are no more columns than that
+  xnn_operator_t rest = nullptr;   // null if no columns are left over
   uint32_t inputs = 0;
   uint32_t outputs = 0;
-  const void* packed = nullptr;  // of the next run
+  const void* packed = nullptr;  // packed weights of the next run
   xnn_weights_cache_provider cache = {};
 };
 
@@ -38,7 +38,8 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr uint32_t kBlockColumns = 256;  // a multiple of every kernel's width
-constexpr size_t kMaxRowsOfWhole = 16;   // weights are read once or twice: caching would not help
+constexpr size_t kMaxRowsOfWhole = 16;   // up to this number weights are read once or twice, and keeping blocks in the
+                                         // cache would not help
 
 xnn_status create_operator(uint32_t inputs, uint32_t outputs, uint32_t output_stride, const LinearWeights* weights,
                            xnn_weights_cache_provider* cache, xnn_operator_t* op) {
@@ -49,7 +50,7 @@ xnn_status create_operator(uint32_t inputs, uint32_t outputs, uint32_t output_st
       /*code_cache=*/nullptr, cache, op);
 }
 
-// The weights cache while packing: every look-up fails, and space comes from the caller's memory.
+// The weights cache during packing: every look-up fails, and space comes from the caller's memory.
 struct PackTarget {
   void* memory;
   size_t capacity;
@@ -62,7 +63,7 @@ void* reserve_in_target(void* context, size_t size) {
   size = (size + 63) / 64 * 64;  // ARM builds reserve multiples of 16
   if (size > target->capacity) return nullptr;
   target->used = size;
-  std::memset(target->memory, 0, size);  // padding must not depend on what was there
+  std::memset(target->memory, 0, size);  // the padding must not depend on previous contents
   return target->memory;
 }
 size_t keep_in_target(void*, const xnn_weights_cache_look_up_key*, void*, size_t) { return 0; }
@@ -70,7 +71,7 @@ bool never_finalized(void*) { return false; }
 void* target_address(void* context, size_t) { return static_cast<PackTarget*>(context)->memory; }
 xnn_status keep_cache(void*) { return xnn_status_success; }
 
-// The weights cache while running: every look-up finds the weights at `packed`.
+// The weights cache during a run: every look-up finds the weights at `packed`.
 size_t find_packed(void*, const xnn_weights_cache_look_up_key*) { return 0; }
 void* reserve_nothing(void*, size_t) { return nullptr; }
 size_t insert_nothing(void*, const xnn_weights_cache_look_up_key*, void*, size_t) { return SIZE_MAX; }
@@ -85,7 +86,7 @@ uint64_t fnv1a(uint64_t hash, const void* bytes, size_t size) {
 
 }  // namespace
 
-// Bytes of a column of packed weights: its inputs, sum, scale and bias.
+// Returns the bytes of a column of packed weights: its inputs, sum, scale and bias.
 static size_t packed_column_size(const xnn_gemm_config& config, uint32_t inputs) {
   const size_t depth = size_t{1} << (config.log2_kr + config.log2_sr);
   return (inputs + depth - 1) / depth * depth + 3 * sizeof(float);
@@ -124,7 +125,7 @@ struct Rows {
 };
 
 bool run_operator(FullyConnected* made, xnn_operator_t op, const void* packed, const Rows& rows, float* y) {
-  made->packed = packed;  // read while reshaping
+  made->packed = packed;  // the reshaping call reads it
   return xnn_reshape_fully_connected_nc_qd8_f32_qc8w(op, rows.count, rows.pool) == xnn_status_success &&
          xnn_setup_fully_connected_nc_qd8_f32_qc8w(op, rows.q, y, rows.quantization) == xnn_status_success &&
          xnn_run_operator(op, rows.pool) == xnn_status_success;
@@ -170,7 +171,7 @@ size_t packed_size(uint32_t inputs, uint32_t outputs) {
 
 bool packed_rows_are_readable() { return xnn_init_qd8_f32_qc8w_gemm_config()->log2_sr == 0; }
 
-// A tile of columns consists of their sums, their weights (kr inputs of each in turn), scales and biases.
+// A packed tile of columns consists of their sums, their weights (kr inputs of each column in turn), scales and biases.
 void read_packed_row(const LinearWeights& weights, size_t output, int8_t* q) {
   const xnn_gemm_config& config = *xnn_init_qd8_f32_qc8w_gemm_config();
   const size_t columns = config.nr;
@@ -198,7 +199,7 @@ size_t pack_linear(const LinearWeights& weights, void* packed) {
 }
 
 uint64_t packed_layout_fingerprint() {
-  // A matrix with tails in both directions, in which neighbouring bytes differ.
+  // A matrix with remainders in both directions, in which neighbouring bytes differ.
   constexpr uint32_t kInputs = 43, kOutputs = 67;
   int8_t rows[kOutputs * kInputs];
   float scales[kOutputs], bias[kOutputs];

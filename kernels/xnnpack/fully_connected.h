@@ -13,7 +13,7 @@ bool packs_tiles(uint32_t columns, uint32_t depth);
 
 class FullyConnected;
 
-// Builds an operator in `memory` (64-byte aligned). Null on failure.
+// Builds an operator in `memory`, which is aligned to 64. Returns null on failure.
 FullyConnected* create_fully_connected(uint32_t inputs, uint32_t outputs, void* memory, size_t memory_size);
 
 bool run_fully_connected(FullyConnected* op, const void* packed, size_t rows, const int8_t* q,

@@ -12,8 +12,8 @@ namespace sotto::xnnpack {
 // Initialises XNNPACK for `isa` on the first call. Later calls return whether `isa` is the same.
 bool select_isa(Isa isa);
 
-// During its lifetime XNNPACK's allocations on this thread come from `memory`, which is never reused. Without one they
-// fail.
+// During its lifetime XNNPACK's allocations on this thread come from `memory`, which is never reused. Without a
+// ScopedArena they fail.
 class ScopedArena {
  public:
   ScopedArena(void* memory, size_t size);

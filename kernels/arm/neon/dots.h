@@ -1,5 +1,5 @@
 // Dot products of one int8 query with rows of keys, in blocks of 16 bytes, four rows at a time. `Step` multiplies a
-// block: add(sum, query, key) -> sum.
+// block: add(sum, query, key) returns the new sum.
 #pragma once
 
 #include <arm_neon.h>

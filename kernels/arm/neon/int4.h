@@ -1,4 +1,5 @@
-// 4-bit weights over NEON, four adjacent outputs at a time. `Dot` multiplies a block: its dot product per output.
+// 4-bit linear layers over NEON, four adjacent outputs at a time. `Dot` computes the dot product of a block for each
+// output.
 #pragma once
 
 #include <arm_neon.h>
@@ -15,7 +16,7 @@ struct Int4Vector {
   using Sums = int32x4_t;
 
   struct Weights {
-    int8x16_t bytes[8];  // four inputs each
+    int8x16_t bytes[8];  // four inputs per register
 
     explicit Weights(const uint8_t* nibbles) {
 #pragma GCC unroll 4

@@ -1,4 +1,4 @@
-// The 16 lanes in four NEON registers. Unnamed namespace: see kernels/generic/vector.h.
+// The 16 lanes in four NEON registers. For the unnamed namespace see kernels/generic/vector.h.
 #pragma once
 
 #include <arm_neon.h>
@@ -14,7 +14,7 @@ namespace {
 using generic::Part;
 using generic::Whole;
 
-// For every mask of 4 lanes: the numbers of the bytes of the set lanes, from the lowest.
+// Holds, for every mask of 4 lanes, the positions of the bytes of the set lanes, lowest first.
 struct Compressions {
   uint8_t order[16][16] = {};
 
@@ -33,7 +33,7 @@ struct Compressions {
 inline constexpr Compressions kCompressions;
 
 struct Vector {
-  float32x4_t v[4];  // lanes 4k ... 4k + 3 in v[k]
+  float32x4_t v[4];  // v[k] holds lanes 4k ... 4k + 3
 
   static Vector zero() { return broadcast(0.0f); }
   static Vector broadcast(float x) {
@@ -62,8 +62,8 @@ struct Vector {
     return load(bytes, Whole{});
   }
 
-  // Stores the lanes of x and ids (first_id, first_id + 1, ... where null) that are set in `mask` one after the other,
-  // and unspecified lanes after them up to 16. Returns the number of set lanes.
+  // Stores those lanes of x and ids that are set in `mask`, one after the other. If ids is null, they are first_id,
+  // first_id + 1, ... After the set lanes it may store unspecified ones, 16 in all. Returns the number of set lanes.
   static size_t compress(uint32_t mask, const float* x, const int32_t* ids, int32_t first_id, float* kept_x,
                          int32_t* kept_ids) {
     const int32_t lane[4] = {0, 1, 2, 3};
@@ -84,7 +84,7 @@ struct Vector {
     return kept;
   }
 
-  // Does the same with first_id, first_id + 1, ... alone.
+  // Does the same for ids first_id, first_id + 1, ... only.
   static size_t compress_ids(uint32_t mask, int32_t first_id, int32_t* kept_ids) {
     const int32_t lane[4] = {0, 1, 2, 3};
     size_t kept = 0;
@@ -98,7 +98,7 @@ struct Vector {
     return kept;
   }
 
-  // Sums of the bits of each lane as integers, modulo 2^32.
+  // Sums the bits of each lane as integers, modulo 2^32.
   struct BitSums {
     uint32x4_t v[4] = {vdupq_n_u32(0), vdupq_n_u32(0), vdupq_n_u32(0), vdupq_n_u32(0)};
     void add(Vector x) {
@@ -121,7 +121,7 @@ struct Vector {
     for (size_t i = 0; i < part.count; ++i) p[i] = lanes[i];
   }
 
-  // Stores the lanes rounded to integers, plus `offset`, as int8.
+  // Stores the lanes, rounded to integers, plus `offset`, as int8.
   void store_rounded(int8_t* p, int32_t offset, Whole) const {
     const int32x4_t offsets = vdupq_n_s32(offset);
     const int32x4_t a = vaddq_s32(vcvtnq_s32_f32(v[0]), offsets);
@@ -160,7 +160,7 @@ inline Vector sqrt(Vector a) {
 }
 inline Vector abs(Vector a) { return {{vabsq_f32(a.v[0]), vabsq_f32(a.v[1]), vabsq_f32(a.v[2]), vabsq_f32(a.v[3])}}; }
 
-// Return a > b ? a : b and a < b ? a : b, which is b where either is NaN.
+// These return a > b ? a : b and a < b ? a : b, which is b if either is NaN.
 inline float32x4_t max(float32x4_t a, float32x4_t b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
 inline float32x4_t min(float32x4_t a, float32x4_t b) { return vbslq_f32(vcltq_f32(a, b), a, b); }
 inline Vector max(Vector a, Vector b) {
@@ -178,7 +178,7 @@ inline Vector select_ge(Vector a, Vector b, Vector yes, Vector no) {
            vbslq_f32(vcgeq_f32(a.v[3], b.v[3]), yes.v[3], no.v[3])}};
 }
 
-// Returns v in the extent, `other` beyond it.
+// Returns v inside the extent and `other` beyond it.
 inline Vector merge(Vector v, Whole, Vector) { return v; }
 inline Vector merge(Vector v, Part part, Vector other) {
   float lanes[kLanes];
@@ -207,7 +207,7 @@ inline uint32_t greater_equal_mask(Vector a, Vector b) {
   return mask;
 }
 
-// Returns p 2^n for t = n + kRoundToInteger; p and the result are normal.
+// Returns p 2^n for t = n + kRoundToInteger. Both p and the result are normal.
 inline float32x4_t scale(float32x4_t p, float32x4_t t) {
   const uint32x4_t n = vshlq_n_u32(vreinterpretq_u32_f32(t), 23);
   return vreinterpretq_f32_u32(vaddq_u32(vreinterpretq_u32_f32(p), n));
@@ -216,14 +216,14 @@ inline Vector scale(Vector p, Vector t) {
   return {{scale(p.v[0], t.v[0]), scale(p.v[1], t.v[1]), scale(p.v[2], t.v[2]), scale(p.v[3], t.v[3])}};
 }
 
-// Folds the lanes as a tree: 8, 4, 2, 1 apart.
+// Folds the lanes as a tree: 8, 4, 2 and 1 apart.
 inline float fold_add(Vector a) {
   const float32x4_t v4 = vaddq_f32(vaddq_f32(a.v[0], a.v[2]), vaddq_f32(a.v[1], a.v[3]));
   const float32x2_t v2 = vadd_f32(vget_low_f32(v4), vget_high_f32(v4));
   return vget_lane_f32(v2, 0) + vget_lane_f32(v2, 1);
 }
 
-// Returns the largest lane. No lane is NaN.
+// Returns the largest lane. No lane may be NaN.
 inline float fold_max(Vector a) { return vmaxvq_f32(max(max(a.v[0], a.v[2]), max(a.v[1], a.v[3]))); }
 
 }  // namespace

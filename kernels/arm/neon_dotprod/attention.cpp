@@ -1,4 +1,4 @@
-// Attention with sdot.
+// Attention with the dot product instruction sdot.
 #include "kernels/generic/attention.h"
 
 #include "kernels/arm/neon/dots.h"

@@ -1,4 +1,4 @@
-// 4-bit weights with sdot.
+// 4-bit linear layers with the dot product instruction sdot.
 #include "kernels/arm/neon/int4.h"
 #include "kernels/dispatch/tables.h"
 

@@ -1,4 +1,4 @@
-// Attention with int8 widened to int16 and vpmaddwd.
+// Attention that widens int8 to int16 and multiplies with vpmaddwd.
 #include "kernels/generic/attention.h"
 
 #include "kernels/dispatch/tables.h"
@@ -22,7 +22,7 @@ class Dots {
     for (size_t i = 0; i + kRows <= count; i += kRows) {
       multiply_8(keys + i * row_stride_, scores + i);
     }
-    // The last eight, some of which are computed twice.
+    // The last eight rows, some of which are computed twice.
     if (count % kRows != 0) {
       const size_t i = count - kRows;
       multiply_8(keys + i * row_stride_, scores + i);
@@ -52,7 +52,7 @@ class Dots {
     return static_cast<float>(_mm_cvtsi128_si32(s));
   }
 
-  // All sums stay in registers.
+  // Multiplies eight rows. All sums stay in registers.
   void multiply_8(const int8_t* keys, float* scores) const {
     __m256i sums[kRows];
 #pragma GCC unroll 8

@@ -1,5 +1,5 @@
-// 4-bit weights with vpmaddubsw, whose pairs fit 16 bits for a whole block: the dot product of an output is two int16,
-// both of which vpmaddwd multiplies by the block's scale.
+// 4-bit linear layers with vpmaddubsw, whose sums of pairs fit 16 bits for a whole block. The dot product of an output
+// is two int16, both of which vpmaddwd multiplies by the block's scale.
 #include <immintrin.h>
 
 #include "kernels/dispatch/tables.h"
@@ -16,7 +16,7 @@ struct Vector {
   using Sums = __m256i;
 
   struct Weights {
-    __m256i bytes[8];  // four inputs each
+    __m256i bytes[8];  // four inputs per register
 
     explicit Weights(const uint8_t* nibbles) {
       const __m256i low = _mm256_set1_epi8(15);
@@ -29,7 +29,7 @@ struct Vector {
     }
   };
 
-  // Each scale is there twice, for the two int16 of an output.
+  // Each scale is stored twice, for the two int16 of an output.
   struct Scales {
     __m256i values;
     explicit Scales(const int8_t* bytes) {

@@ -1,4 +1,4 @@
-// The sums, scales and biases of a tile of 8 columns, and the stores of its outputs. Unnamed namespace: see
+// The sums, scales and biases of a tile of 8 columns, and the stores of its outputs. For the unnamed namespace see
 // kernels/generic/vector.h.
 #pragma once
 
@@ -13,7 +13,7 @@ class TileFrame {
  public:
   static constexpr size_t kColumns = 8;
 
-  // `end` is the end of the weights.
+  // `end` is where the weights end.
   TileFrame(const uint8_t* tile, const uint8_t* end)
       : minus_sums_(_mm256_load_si256(reinterpret_cast<const __m256i*>(tile))),
         scales_(_mm256_load_ps(reinterpret_cast<const float*>(end))),
@@ -33,7 +33,7 @@ class TileFrame {
   __m256 biases_;
 };
 
-// Stores the first `columns` values, or all.
+// Stores the first `columns` values, or all if there are fewer.
 inline void store_columns(float* y, size_t columns, __m256 values) {
   if (columns >= TileFrame::kColumns) {
     _mm256_storeu_ps(y, values);

@@ -1,4 +1,4 @@
-// The 16 lanes in two AVX2 registers. Unnamed namespace: see kernels/generic/vector.h.
+// The 16 lanes in two AVX2 registers. For the unnamed namespace see kernels/generic/vector.h.
 #pragma once
 
 #include <immintrin.h>
@@ -14,13 +14,13 @@ namespace {
 using generic::Part;
 using generic::Whole;
 
-// Returns a mask of lanes [first, first + 8): all ones in those of `part`.
+// Returns a mask of lanes [first, first + 8), with all bits of the lanes in `part` set.
 inline __m256i mask_of(Part part, int first) {
   const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(part.count) - first), lane);
 }
 
-// For every mask of 8 lanes: the numbers of the set lanes, one per byte from the lowest.
+// Holds, for every mask of 8 lanes, the numbers of the set lanes, one per byte, lowest first.
 struct Compressions {
   uint64_t order[256] = {};
 
@@ -59,8 +59,8 @@ struct Vector {
             _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8)))};
   }
 
-  // Stores the lanes of x and ids (first_id, first_id + 1, ... where null) that are set in `mask` one after the other,
-  // and unspecified lanes after them up to 16. Returns the number of set lanes.
+  // Stores those lanes of x and ids that are set in `mask`, one after the other. If ids is null, they are first_id,
+  // first_id + 1, ... After the set lanes it may store unspecified ones, 16 in all. Returns the number of set lanes.
   static size_t compress(uint32_t mask, const float* x, const int32_t* ids, int32_t first_id, float* kept_x,
                          int32_t* kept_ids) {
     const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
@@ -86,7 +86,7 @@ struct Vector {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to_ids), _mm256_permutevar8x32_epi32(ids, order));
   }
 
-  // Does the same with first_id, first_id + 1, ... alone.
+  // Does the same for ids first_id, first_id + 1, ... only.
   static size_t compress_ids(uint32_t mask, int32_t first_id, int32_t* kept_ids) {
     const uint32_t low = mask & 0xff, high = mask >> 8;
     const int low_count = __builtin_popcount(low);
@@ -96,7 +96,7 @@ struct Vector {
     return static_cast<size_t>(low_count + __builtin_popcount(high));
   }
 
-  // Sums of the bits of each lane as integers, modulo 2^32.
+  // Sums the bits of each lane as integers, modulo 2^32.
   struct BitSums {
     __m256i low = _mm256_setzero_si256();
     __m256i high = _mm256_setzero_si256();
@@ -119,7 +119,7 @@ struct Vector {
     _mm256_maskstore_ps(p + 8, mask_of(part, 8), high);
   }
 
-  // Stores the lanes rounded to integers, plus `offset`, as int8.
+  // Returns the lanes, rounded to integers, plus `offset`, as int8.
   __m128i rounded(int32_t offset) const {
     const __m256i offsets = _mm256_set1_epi32(offset);
     const __m256i a = _mm256_add_epi32(_mm256_cvtps_epi32(low), offsets);
@@ -150,7 +150,7 @@ inline Vector abs(Vector a) {
   return {_mm256_andnot_ps(sign, a.low), _mm256_andnot_ps(sign, a.high)};
 }
 
-// Return a > b ? a : b and a < b ? a : b, which is b where either is NaN.
+// These return a > b ? a : b and a < b ? a : b, which is b if either is NaN.
 inline Vector max(Vector a, Vector b) { return {_mm256_max_ps(a.low, b.low), _mm256_max_ps(a.high, b.high)}; }
 inline Vector min(Vector a, Vector b) { return {_mm256_min_ps(a.low, b.low), _mm256_min_ps(a.high, b.high)}; }
 
@@ -160,7 +160,7 @@ inline Vector select_ge(Vector a, Vector b, Vector yes, Vector no) {
           _mm256_blendv_ps(no.high, yes.high, _mm256_cmp_ps(a.high, b.high, _CMP_GE_OQ))};
 }
 
-// Returns v in the extent, `other` beyond it.
+// Returns v inside the extent and `other` beyond it.
 inline Vector merge(Vector v, Whole, Vector) { return v; }
 inline Vector merge(Vector v, Part part, Vector other) {
   return {_mm256_blendv_ps(other.low, v.low, _mm256_castsi256_ps(mask_of(part, 0))),
@@ -179,14 +179,14 @@ inline uint32_t greater_equal_mask(Vector a, Vector b) {
   return static_cast<uint32_t>(low | high << 8);
 }
 
-// Returns p 2^n for t = n + kRoundToInteger; p and the result are normal.
+// Returns p 2^n for t = n + kRoundToInteger. Both p and the result are normal.
 inline __m256 scale(__m256 p, __m256 t) {
   const __m256i n = _mm256_slli_epi32(_mm256_castps_si256(t), 23);
   return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(p), n));
 }
 inline Vector scale(Vector p, Vector t) { return {scale(p.low, t.low), scale(p.high, t.high)}; }
 
-// Folds the lanes as a tree: 8, 4, 2, 1 apart.
+// Folds the lanes as a tree: 8, 4, 2 and 1 apart.
 inline float fold_add(Vector a) {
   const __m256 v8 = _mm256_add_ps(a.low, a.high);
   const __m128 v4 = _mm_add_ps(_mm256_castps256_ps128(v8), _mm256_extractf128_ps(v8, 1));
@@ -194,7 +194,7 @@ inline float fold_add(Vector a) {
   return _mm_cvtss_f32(_mm_add_ss(v2, _mm_movehdup_ps(v2)));
 }
 
-// Returns the largest lane. No lane is NaN.
+// Returns the largest lane. No lane may be NaN.
 inline float fold_max(Vector a) {
   const __m256 v8 = _mm256_max_ps(a.low, a.high);
   const __m128 v4 = _mm_max_ps(_mm256_castps256_ps128(v8), _mm256_extractf128_ps(v8, 1));

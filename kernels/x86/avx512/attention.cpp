@@ -1,4 +1,4 @@
-// Attention with int8 widened to int16 and vpmaddwd.
+// Attention that widens int8 to int16 and multiplies with vpmaddwd.
 #include "kernels/generic/attention.h"
 
 #include "kernels/dispatch/tables.h"
@@ -8,7 +8,7 @@
 namespace sotto::avx512 {
 namespace {
 
-// Multiplies blocks of 32 bytes, and one of 16 where a row ends with it.
+// Multiplies blocks of 32 bytes, and a last block of 16 if the row ends with it.
 class Dots {
  public:
   Dots(const int8_t* query, size_t row_stride) : row_stride_(row_stride) {
@@ -26,7 +26,7 @@ class Dots {
     for (size_t i = 0; i + kLanes <= count; i += kLanes) {
       multiply_16(keys + i * row_stride_, scores + i);
     }
-    // The last 16, some of which are computed twice.
+    // The last 16 rows, some of which are computed twice.
     if (count % kLanes != 0) {
       const size_t i = count - kLanes;
       multiply_16(keys + i * row_stride_, scores + i);
@@ -56,7 +56,7 @@ class Dots {
     return sum;
   }
 
-  // All sums stay in registers.
+  // Multiplies 16 rows. All sums stay in registers.
   void multiply_16(const int8_t* keys, float* scores) const {
     __m512i sums[kLanes];
 #pragma GCC unroll 16

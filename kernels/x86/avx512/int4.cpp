@@ -1,4 +1,4 @@
-// 4-bit weights with the instructions of kernels/x86/avx2/int4.cpp in registers twice as wide.
+// 4-bit linear layers with the instructions of kernels/x86/avx2/int4.cpp, in registers twice as wide.
 #include <immintrin.h>
 
 #include "kernels/dispatch/tables.h"
@@ -15,7 +15,7 @@ struct Vector {
   using Sums = __m512i;
 
   struct Weights {
-    __m512i bytes[8];  // four inputs each
+    __m512i bytes[8];  // four inputs per register
 
     explicit Weights(const uint8_t* nibbles) {
       const __m512i low = _mm512_set1_epi8(15);
@@ -28,7 +28,7 @@ struct Vector {
     }
   };
 
-  // Each scale is there twice, for the two int16 of an output.
+  // Each scale is stored twice, for the two int16 of an output.
   struct Scales {
     __m512i values;
     explicit Scales(const int8_t* bytes) {

@@ -1,4 +1,4 @@
-// Int8 linear layers with vpmaddwd on widened int8.
+// Int8 linear layers that widen int8 to int16 and multiply with vpmaddwd.
 #include <immintrin.h>
 
 #include "kernels/dispatch/tables.h"
@@ -31,14 +31,14 @@ struct Vector {
   static Ints broadcast(const int16_t* q) {
     return _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(q)));
   }
-  // Assembly, because GCC 12 reorders the intrinsics until the sums do not fit the registers.
+  // This is assembly, because GCC 12 reorders the intrinsics until the sums do not fit the registers.
   static void multiply_add(Ints& sums, Ints activations, Ints weights) {
     Ints products;
     asm volatile("vpmaddwd %2, %1, %0" : "=v"(products) : "v"(activations), "v"(weights));
     asm volatile("vpaddd %1, %0, %0" : "+v"(sums) : "v"(products));
   }
 
-  // The sums, scales and biases around a tile's weights; `end` is the end of the weights.
+  // The sums, scales and biases around a tile's weights. `end` is where the weights end.
   class Frame {
    public:
     Frame(const uint8_t* tile, const uint8_t* end)
@@ -59,12 +59,12 @@ struct Vector {
     __m512 biases_;
   };
 
-  // Returns, in every quarter, a0 + a2, b0 + b2, a1 + a3, b1 + b3.
+  // Returns a0 + a2, b0 + b2, a1 + a3, b1 + b3 in every quarter.
   static __m512i add_pairs(__m512i a, __m512i b) {
     return _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
   }
 
-  // A vector of sums has four columns, one in each quarter.
+  // Converts sums to outputs. A vector of sums has four columns, one in each quarter.
   static __m512 finish(const Ints (&sums)[kTileVectors], const Frame& frame, const RowQuantization& quantization) {
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15);
     const __m512i columns =

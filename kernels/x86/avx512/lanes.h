@@ -1,4 +1,4 @@
-// Operations across the lanes of 16 registers: sums, maxima and a transposition. Unnamed namespace: see
+// Operations across the lanes of 16 registers: sums, maxima and a transposition. For the unnamed namespace see
 // kernels/generic/vector.h.
 #pragma once
 
@@ -9,7 +9,7 @@
 namespace sotto::avx512 {
 namespace {
 
-// Each joins the halves of two registers.
+// These join the halves of two registers.
 template <typename Join>
 inline __m512i fold_32(__m512i a, __m512i b, Join join) {
   return join(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));

@@ -1,4 +1,4 @@
-// The 16 lanes in one AVX-512 register. Unnamed namespace: see kernels/generic/vector.h.
+// The 16 lanes in one AVX-512 register. For the unnamed namespace see kernels/generic/vector.h.
 #pragma once
 
 #include <immintrin.h>
@@ -30,8 +30,8 @@ struct Vector {
   static Vector load(const int8_t* p, Part part) { return from_bytes(_mm_maskz_loadu_epi8(mask_of(part), p)); }
   static Vector from_bytes(__m128i bytes) { return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes))}; }
 
-  // Stores the lanes of x and ids (first_id, first_id + 1, ... where null) that are set in `mask` one after the other,
-  // and unspecified lanes after them up to 16. Returns the number of set lanes.
+  // Stores those lanes of x and ids that are set in `mask`, one after the other. If ids is null, they are first_id,
+  // first_id + 1, ... After the set lanes it may store unspecified ones, 16 in all. Returns the number of set lanes.
   static size_t compress(uint32_t mask, const float* x, const int32_t* ids, int32_t first_id, float* kept_x,
                          int32_t* kept_ids) {
     const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
@@ -43,7 +43,7 @@ struct Vector {
     return static_cast<size_t>(__builtin_popcount(mask));
   }
 
-  // Does the same with first_id, first_id + 1, ... alone.
+  // Does the same for ids first_id, first_id + 1, ... only.
   static size_t compress_ids(uint32_t mask, int32_t first_id, int32_t* kept_ids) {
     const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i id = _mm512_add_epi32(lane, _mm512_set1_epi32(first_id));
@@ -51,7 +51,7 @@ struct Vector {
     return static_cast<size_t>(__builtin_popcount(mask));
   }
 
-  // Sums of the bits of each lane as integers, modulo 2^32.
+  // Sums the bits of each lane as integers, modulo 2^32.
   struct BitSums {
     __m512i v = _mm512_setzero_si512();
     void add(Vector x) { v = _mm512_add_epi32(v, _mm512_castps_si512(x.v)); }
@@ -61,7 +61,7 @@ struct Vector {
   void store(float* p, Whole) const { _mm512_storeu_ps(p, v); }
   void store(float* p, Part part) const { _mm512_mask_storeu_ps(p, mask_of(part), v); }
 
-  // Stores the lanes rounded to integers, plus `offset`, as int8.
+  // Returns the lanes, rounded to integers, plus `offset`, as int8.
   __m128i rounded(int32_t offset) const {
     return _mm512_cvtepi32_epi8(_mm512_add_epi32(_mm512_cvtps_epi32(v), _mm512_set1_epi32(offset)));
   }
@@ -72,27 +72,28 @@ struct Vector {
     _mm_mask_storeu_epi8(p, mask_of(part), rounded(offset));
   }
 
-  // Stores 64 of x * factor, at most `high`, rounded, plus `offset`. Everything else that int8 cannot represent,
+  // Returns 64 of x * factor, at most `high`, rounded, plus `offset`. Everything else that int8 cannot represent,
   // including NaN, becomes -128.
   static __m512i rounded_64(const float* x, Vector factor, Vector high, int32_t offset) {
     __m512i integers[4];
 #pragma GCC unroll 4
     for (size_t i = 0; i < 4; ++i) {
       const __m512 product = _mm512_mul_ps(_mm512_loadu_ps(x + 16 * i), factor.v);
-      integers[i] = _mm512_cvtps_epi32(_mm512_min_ps(high.v, product));  // of NaN, the second
+      integers[i] = _mm512_cvtps_epi32(_mm512_min_ps(high.v, product));  // if one is NaN, min returns the second
+                                                                         // operand
     }
     const __m512i offsets = _mm512_set1_epi16(static_cast<int16_t>(offset));
     const __m512i low = _mm512_packs_epi32(integers[0], integers[1]);
     const __m512i high_half = _mm512_packs_epi32(integers[2], integers[3]);
     const __m512i bytes = _mm512_packs_epi16(_mm512_adds_epi16(low, offsets), _mm512_adds_epi16(high_half, offsets));
-    // Packing leaves four of each source adjacent.
+    // Packing leaves four lanes of each source adjacent.
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     return _mm512_permutexvar_epi32(order, bytes);
   }
   static void store_64_rounded(const float* x, Vector factor, Vector high, int32_t offset, int8_t* q) {
     _mm512_storeu_si512(q, rounded_64(x, factor, high, offset));
   }
-  // Stores 64 of x * factor without an offset, in -127 ... 127.
+  // Stores 64 of x * factor without an offset, limited to -127 ... 127.
   static void store_64_symmetric(const float* x, Vector factor, int8_t* q) {
     const __m512i bytes = rounded_64(x, factor, broadcast(127.0f), 0);
     _mm512_storeu_si512(q, _mm512_max_epi8(bytes, _mm512_set1_epi8(-127)));
@@ -107,7 +108,7 @@ inline Vector fma(Vector a, Vector b, Vector c) { return {_mm512_fmadd_ps(a.v, b
 inline Vector sqrt(Vector a) { return {_mm512_sqrt_ps(a.v)}; }
 inline Vector abs(Vector a) { return {_mm512_abs_ps(a.v)}; }
 
-// Return a > b ? a : b and a < b ? a : b, which is b where either is NaN.
+// These return a > b ? a : b and a < b ? a : b, which is b if either is NaN.
 inline Vector max(Vector a, Vector b) { return {_mm512_max_ps(a.v, b.v)}; }
 inline Vector min(Vector a, Vector b) { return {_mm512_min_ps(a.v, b.v)}; }
 
@@ -116,7 +117,7 @@ inline Vector select_ge(Vector a, Vector b, Vector yes, Vector no) {
   return {_mm512_mask_blend_ps(_mm512_cmp_ps_mask(a.v, b.v, _CMP_GE_OQ), no.v, yes.v)};
 }
 
-// Returns v in the extent, `other` beyond it.
+// Returns v inside the extent and `other` beyond it.
 inline Vector merge(Vector v, Whole, Vector) { return v; }
 inline Vector merge(Vector v, Part part, Vector other) { return {_mm512_mask_blend_ps(mask_of(part), other.v, v.v)}; }
 
@@ -124,13 +125,13 @@ inline uint32_t equal_mask(Vector a, Vector b) { return _mm512_cmp_ps_mask(a.v, 
 
 inline uint32_t greater_equal_mask(Vector a, Vector b) { return _mm512_cmp_ps_mask(a.v, b.v, _CMP_GE_OQ); }
 
-// Returns p 2^n for t = n + kRoundToInteger; p and the result are normal.
+// Returns p 2^n for t = n + kRoundToInteger. Both p and the result are normal.
 inline Vector scale(Vector p, Vector t) {
   const __m512i n = _mm512_slli_epi32(_mm512_castps_si512(t.v), 23);
   return {_mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(p.v), n))};
 }
 
-// Folds the lanes as a tree: 8, 4, 2, 1 apart.
+// Folds the lanes as a tree: 8, 4, 2 and 1 apart.
 inline float fold_add(Vector a) {
   const __m256 v8 = _mm256_add_ps(_mm512_castps512_ps256(a.v), _mm512_extractf32x8_ps(a.v, 1));
   const __m128 v4 = _mm_add_ps(_mm256_castps256_ps128(v8), _mm256_extractf128_ps(v8, 1));
@@ -138,7 +139,7 @@ inline float fold_add(Vector a) {
   return _mm_cvtss_f32(_mm_add_ss(v2, _mm_movehdup_ps(v2)));
 }
 
-// Returns the largest lane. No lane is NaN.
+// Returns the largest lane. No lane may be NaN.
 inline float fold_max(Vector a) {
   const __m256 v8 = _mm256_max_ps(_mm512_castps512_ps256(a.v), _mm512_extractf32x8_ps(a.v, 1));
   const __m128 v4 = _mm_max_ps(_mm256_castps256_ps128(v8), _mm256_extractf128_ps(v8, 1));
@@ -146,7 +147,7 @@ inline float fold_max(Vector a) {
   return _mm_cvtss_f32(_mm_max_ss(v2, _mm_movehdup_ps(v2)));
 }
 
-// Calls step(i) for all.
+// Calls step(i) for each i below kCount.
 template <size_t kCount, class Step>
 [[gnu::always_inline]] inline void for_all(Step&& step) {
 #pragma GCC unroll 4

@@ -17,7 +17,7 @@ using avx512vnni::Queries;
 constexpr size_t kKeys = kTileRows;
 static_assert(kTileRows == kAttentionGroupRows && kGroups == 3);
 
-// (group, key, row)
+// Dot products, (group, key, row).
 struct Dots {
   alignas(64) int32_t sums[kGroups][kKeys][kAttentionGroupRows];
 };

@@ -1,6 +1,6 @@
-// Int8 linear layers on AMX tile registers, for more than twelve rows: two tiles of rows are multiplied by two of
+// Int8 linear layers on AMX tile registers, for more than twelve rows. Two tiles of rows are multiplied by two tiles of
 // columns over all inputs. Between the multiplications other instructions reorder the weights of later steps for the
-// tile registers, and convert the sums of the previous rows to floats.
+// tile registers and convert the sums of the previous rows to floats.
 #include <algorithm>
 #include <cassert>
 
@@ -17,20 +17,20 @@ static_assert(kTileRows == kTileColumns);
 
 constexpr size_t kStepInputs = kTileRowBytes;
 constexpr size_t kStepDepths = kStepInputs / kTileDepth;
-constexpr size_t kPair = 2;  // tiles of columns, and of rows, at once
+constexpr size_t kPair = 2;  // number of tiles of columns, and of rows, that are multiplied together
 
 // The sums of one tile of rows.
 struct Sums {
   int32_t columns[kPair][kTileRows][kTileColumns];
 };
 
-// A step's weights in the order of tile registers: (four inputs, column, of the four).
+// The weights of a step in the order of tile registers: (group of four inputs, column, input of the group).
 struct StepWeights {
   alignas(64) int8_t columns[kPair][kTileBytes];
 };
 
-// Reorders packed weights, which are (eight inputs, column, of the eight): all steps of two tiles of columns, `turns`
-// times, then those of the next two.
+// Reorders packed weights, which are (group of eight inputs, column, input of the group). It reorders all steps of two
+// tiles of columns, `turns` times, then those of the next two.
 class WeightOrder {
  public:
   // `passes` is the number of times that two tiles of columns are multiplied.
@@ -45,13 +45,13 @@ class WeightOrder {
     prefetch_step_ = (kPair * size_ + steps - 1) / steps;
   }
 
-  // Prefetches, at every step, a part of the next two tiles.
+  // Prefetches a part of the next two tiles. It is called at every step.
   [[gnu::always_inline]] void prefetch() {
     for (size_t i = 0; i < prefetch_step_; i += 64) _mm_prefetch(prefetch_address_ + i, _MM_HINT_T1);
     prefetch_address_ += prefetch_step_;
   }
 
-  // Reorders the weights of the next step. Inputs beyond the layer's become zero.
+  // Reorders the weights of the next step. Inputs beyond those of the layer become zero.
   [[gnu::always_inline]] void next(StepWeights* to) {
     if (tiles_left_ == 0) return;
     const uint8_t* from = tile_ + sizeof(__m512i) + depth_ * avx512vnni::kDepthBytes;
@@ -94,7 +94,7 @@ class WeightOrder {
     _mm512_store_si512(to + avx512vnni::kHalfBytes, _mm512_permutex2var_epi32(low, odd, high));
   }
 
-  size_t depths_;  // of a tile
+  size_t depths_;  // depths of a tile
   size_t size_;
   const uint8_t* tile_;
   size_t tiles_left_;
@@ -150,13 +150,13 @@ class Finish {
   size_t rows_ = 0;
 };
 
-// Reordered weights are kept for all rows if they have at most kKeptSteps steps and there are enough rows; else a few
+// The maximal number of steps whose reordered weights are kept for all rows, if there are enough rows. Otherwise a few
 // steps are reordered ahead of their use, again for every two tiles of rows.
 constexpr size_t kKeptSteps = 16;
 constexpr size_t kKeptPasses = 3;
 constexpr size_t kStepsAhead = 4;
 
-// Passes of two tiles of rows over two of columns.
+// Multiplies two tiles of rows by two of columns in passes.
 class Passes {
  public:
   Passes(const Int8Args& args, size_t first_tile, size_t tile_count)
@@ -238,8 +238,8 @@ class Passes {
   alignas(64) Sums sums_[2][kPair];
 };
 
-// Writes tiles of rows, their steps one after the other, with 128 added: unsigned. Rows and inputs beyond the batch are
-// zero.
+// Writes tiles of rows, their steps one after the other, with 128 added, which makes them unsigned. Rows and inputs
+// beyond the batch are zero.
 void prepare_large_batch(const Int8Args& args) {
   const __m512i sign = _mm512_set1_epi8(-128);
   int8_t* to = args.ordered;

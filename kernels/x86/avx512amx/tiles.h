@@ -1,5 +1,5 @@
 // The tile registers of AMX. GCC's intrinsics take only literal numbers, and do not declare that loading a tile reads
-// memory. Unnamed namespace: see kernels/generic/vector.h.
+// memory. For the unnamed namespace see kernels/generic/vector.h.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ inline constexpr size_t kTileBytes = kTileRows * kTileRowBytes;
 class TileState {
  public:
   TileState() {
-    alignas(64) uint8_t shapes[64] = {1};  // palette 1; widths from byte 16, heights from byte 48
+    alignas(64) uint8_t shapes[64] = {1};  // palette 1, with widths from byte 16 and heights from byte 48
     for (size_t i = 0; i < 8; ++i) {
       shapes[16 + 2 * i] = kTileRowBytes;
       shapes[48 + i] = kTileRows;
@@ -33,7 +33,7 @@ template <int kTile>
   asm volatile("tilezero %%tmm%c0" : : "i"(kTile));
 }
 
-// Rows `stride` apart.
+// Loads a tile whose rows are `stride` apart.
 template <int kTile>
 [[gnu::always_inline]] inline void load_tile(const void* from, size_t stride = kTileRowBytes) {
   asm volatile("tileloadd (%1,%2,1), %%tmm%c0" : : "i"(kTile), "r"(from), "r"(stride) : "memory");
@@ -44,13 +44,14 @@ template <int kTile>
   asm volatile("tilestored %%tmm%c0, (%1,%2,1)" : : "i"(kTile), "r"(to), "r"(kTileRowBytes) : "memory");
 }
 
-// Sums (row, column) += unsigned (row, 64) times signed (16 times four, column, of the four).
+// Adds to the sums (row, column) the products of an unsigned tile (row, 64) and a signed tile (group of four inputs,
+// column, input of the group).
 template <int kSums, int kUnsigned, int kSigned>
 [[gnu::always_inline]] inline void multiply_tiles() {
   asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kUnsigned), "i"(kSigned));
 }
 
-// The same of signed rows.
+// Does the same for signed rows.
 template <int kSums, int kRows, int kColumns>
 [[gnu::always_inline]] inline void multiply_signed_tiles() {
   asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kRows), "i"(kColumns));

@@ -1,5 +1,5 @@
 // Attention of a few consecutive queries, which share the keys and values that they read. Sixteen keys at a time are
-// transposed, so that a register holds four dimensions of each, and values are widened to floats once for all queries.
+// transposed, so that a register holds four dimensions of each. Values are widened to floats once for all queries.
 #include <algorithm>
 #include <cassert>
 
@@ -16,11 +16,11 @@ using generic::kMaxHeadSize;
 using generic::Part;
 using generic::Whole;
 
-// The distance between the score rows, in floats.
+// Returns the distance between the score rows, in floats.
 size_t score_stride(const AttentionRowsArgs& args) { return args.slots_of(args.row_count - 1); }
 
-// Four dimensions of a query, which are multiplied with those of 16 keys. With the intrinsic GCC 12 broadcasts them by
-// way of a general register.
+// Four dimensions of a query, which are multiplied with those of 16 keys. The multiplication is assembly, because with
+// the intrinsic GCC 12 broadcasts the four through a general register.
 struct Four {
   int8_t q[4];
 };
@@ -53,7 +53,8 @@ void quantize_queries(const AttentionRowsArgs& args, FewQueries* queries) {
   _mm512_storeu_si512(queries->excess, _mm512_slli_epi32(avx512::sum_rows(sums), 7));
 }
 
-// Loads dimensions [64 group, 64 group + 64) of up to 16 keys, unsigned, four dimensions of each key per register.
+// Loads dimensions [64 group, 64 group + 64) of up to 16 keys as unsigned bytes, four dimensions of each key per
+// register.
 void load_keys(const AttentionRowsArgs& args, size_t first, size_t count, size_t group, __m512i (&keys)[16]) {
   const size_t width = std::min<size_t>(args.row_stride - group * 64, 64);
   const auto mask = static_cast<__mmask16>((1u << width / 4) - 1);
@@ -77,7 +78,8 @@ inline __m512i multiply_add(__m512i sums, const __m512i (&keys)[16], const Four*
   return _mm512_add_epi32(sums, odd);
 }
 
-// Computes the scores of up to 16 keys, and updates each row's maximum, lane by lane, with the ones that it sees.
+// Computes the scores of up to 16 keys, and updates each row's maximum, lane by lane, with the scores of keys that it
+// sees.
 void score_keys(const AttentionRowsArgs& args, const FewQueries& queries, size_t first, size_t count, Vector* maxima) {
   __m512i sums[kFewRows];
   for (size_t group = 0; group * 64 < args.row_stride; ++group) {
@@ -107,8 +109,8 @@ void score_keys(const AttentionRowsArgs& args, const FewQueries& queries, size_t
   }
 }
 
-// Replaces a row's scores by weights of the values, 0 for those that only later rows see. Returns the sums of the row's
-// exponentials, lane by lane.
+// Replaces a row's scores by weights of the values. The weight is 0 for values that only later rows see. Returns the
+// sums of the row's exponentials, lane by lane.
 Vector weigh(const AttentionRowsArgs& args, size_t row, Vector maximum) {
   float* scores = args.scores + row * score_stride(args);
   const size_t count = args.slots_of(row);
@@ -141,7 +143,7 @@ class Weights {
 #pragma GCC unroll 3
     for (size_t i = 0; i < kGroups; ++i) {
       groups_[i] += sizeof(float);
-      asm("" : "+r"(groups_[i]));  // one register each, not one for every row
+      asm("" : "+r"(groups_[i]));  // keeps one register per group instead of one for every row
     }
   }
 

@@ -42,7 +42,7 @@ inline __m512i quantize_64(const float* x, size_t count, Vector inverse) {
   return _mm512_max_epi8(_mm512_permutexvar_epi32(order, bytes), _mm512_set1_epi8(-127));
 }
 
-// Quantizes rows [16 group, 16 group + 16); rows beyond the last repeat it.
+// Quantizes rows [16 group, 16 group + 16). Rows beyond the last one repeat it.
 void quantize_queries(const AttentionRowsArgs& args, size_t group, Queries* queries) {
   const float* rows[kLanes];
   __m512i magnitudes[kLanes];
@@ -81,7 +81,7 @@ void prefetch_keys(const AttentionRowsArgs& args) {
   for (size_t i = 0; i < count; ++i) __builtin_prefetch(args.keys + i * args.row_stride);
 }
 
-// Up to sixteen keys with 128 added, because vpdpbusd multiplies unsigned by signed.
+// Up to sixteen keys with 128 added, because vpdpbusd multiplies unsigned by signed bytes.
 struct Keys {
   alignas(64) uint8_t k[kLanes][kMaxHeadSize];
 
@@ -112,7 +112,8 @@ void find_excess(const AttentionRowsArgs& args, const Queries& queries, __m512i*
   }
 }
 
-// Broadcasts four dimensions of a key. With the intrinsic for integers GCC 12 uses a general register.
+// Broadcasts four dimensions of a key, as a float, because GCC 12 would broadcast an integer through a general
+// register.
 inline __m512i broadcast(const uint8_t* key) {
   float four;
   std::memcpy(&four, key, sizeof four);
@@ -158,7 +159,8 @@ template <size_t kCount, size_t kKeys>
 }
 
 // Computes the scores of kKeys keys for groups first_group ... first_group + kCount - 1, (group, slot, row), and
-// updates each row's maximum with the ones that it sees. If this is inlined, GCC 12 keeps the sums in memory.
+// updates each row's maximum with the scores of keys that it sees. It must not be inlined, because GCC 12 would then
+// keep the sums in memory.
 template <size_t kCount, size_t kKeys>
 [[gnu::noinline]] void score_keys(const AttentionRowsArgs& args, Queries* queries, size_t first_group, size_t first,
                                   const uint8_t (*keys)[kMaxHeadSize], const __m512i* minus_excess) {
@@ -214,7 +216,7 @@ void score(const AttentionRowsArgs& args, Queries* queries) {
   }
 }
 
-// Prefetches, line by line, the queries of the sixteen rows that a later call has in place of a group.
+// Prefetches, line by line, the queries of the sixteen rows that a later call processes in place of a group.
 class QueryPrefetcher {
  public:
   QueryPrefetcher(const AttentionRowsArgs& args, size_t group)
@@ -240,8 +242,8 @@ class QueryPrefetcher {
   size_t rows_left_ = kLanes;
 };
 
-// Replaces the scores of a group by weights of the values, 0 for rows that do not see them. Writes the inverse of the
-// sum of each row's exponentials, of which slot t is added to sum t % 16.
+// Replaces the scores of a group by weights of the values. The weight is 0 for rows that do not see the value. Writes
+// the inverse of the sum of each row's exponentials, of which slot t is added to sum t % 16.
 void weigh(const AttentionRowsArgs& args, size_t group, __m512 maximum, float* inverses) {
   constexpr size_t kStep = 4;
   float* scores = scores_of(args, group, 0);
@@ -251,7 +253,7 @@ void weigh(const AttentionRowsArgs& args, size_t group, __m512 maximum, float* i
   const float* value_scales = args.value_scales;
   QueryPrefetcher later(args, group);
   Vector sums[kLanes];
-  for (size_t i = 0; i < kLanes; i += kStep) {  // few sums at a time, in registers
+  for (size_t i = 0; i < kLanes; i += kStep) {  // a few sums at a time, which stay in registers
     Vector some[kStep] = {};
     const auto weigh_slots = [&](size_t t, auto all_see) {
       later.prefetch();
@@ -285,7 +287,7 @@ constexpr size_t kMixSlots = 96;
 
 struct Mix {
   alignas(64) float sums[kAttentionRows][kMixWidth];
-  alignas(64) float values[kMixSlots][kMixWidth];  // of the slots widened so far
+  alignas(64) float values[kMixSlots][kMixWidth];  // values of the slots widened so far
 };
 
 // A part of the slots, at most kMixSlots, whose values are widened by the first rows that see them.
@@ -299,7 +301,7 @@ struct Slots {
 template <size_t kBlocks>
 using Sums = Vector[kMixRows][kBlocks];
 
-// Adds the products of a slot for kMixRows rows: weights are (lane).
+// Adds the products of a slot for kMixRows rows. There is one weight per lane.
 template <size_t kBlocks>
 [[gnu::always_inline]] inline void add_slot(const float* weights, const Vector (&values)[kBlocks],
                                             Sums<kBlocks>& sums) {
@@ -335,7 +337,7 @@ template <size_t kBlocks>
   }
 }
 
-// Adds to the sums so far, or to zeros.
+// Adds to the sums so far, or starts from zeros.
 template <size_t kBlocks>
 void add_slots(const float* weights, const Slots& slots, bool to_zeros, size_t row, Mix* mix) {
   Sums<kBlocks> sums;
@@ -366,7 +368,7 @@ void prefetch_outputs(const AttentionRowsArgs& args, size_t row, size_t d) {
   }
 }
 
-// Computes outputs [d, d + kMixWidth), as far as the head has them. Scores have become weights, (group of 16 rows,
+// Computes outputs [d, d + kMixWidth), limited to the size of the head. Scores have become weights, (group of 16 rows,
 // slot, row). Adding 0 times a value that a row does not see changes no bit, because no sum is -0.
 void mix_rows(const AttentionRowsArgs& args, size_t d, const float* inverses) {
   Mix mix;

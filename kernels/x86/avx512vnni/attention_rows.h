@@ -13,10 +13,10 @@ inline constexpr size_t kGroups = kAttentionRows / kAttentionGroupRows;
 inline constexpr size_t kMaxFours = generic::kMaxHeadSize / 4;
 
 struct Queries {
-  // (group, four dimensions, row, dimension)
+  // (group, group of four dimensions, row, dimension of the group)
   alignas(64) int8_t q[kGroups][kMaxFours][kAttentionGroupRows][4];
   __m512 scales[kGroups];
-  __m512 maxima[kGroups];  // of the scores that each row sees
+  __m512 maxima[kGroups];  // maxima of the scores that each row sees
 };
 
 // Computes scores, (group, slot, row), and updates the maxima.
@@ -24,7 +24,7 @@ using ScoreRows = void (*)(const AttentionRowsArgs& args, Queries* queries);
 
 void attention_rows(const AttentionRowsArgs& args, ScoreRows score);
 
-// A faster way for up to kFewRows rows, which attention_rows() uses.
+// Up to this number of rows attention_rows() calls attention_few_rows(), which is faster.
 inline constexpr size_t kFewRows = 12;
 static_assert(kFewRows <= kAttentionGroupRows);
 void attention_few_rows(const AttentionRowsArgs& args);
@@ -38,7 +38,7 @@ inline size_t first_group(const AttentionRowsArgs& args, size_t slot) {
 
 // Returns the lanes of a group that see `slot`.
 inline __mmask16 lanes_that_see(const AttentionRowsArgs& args, size_t group, size_t slot) {
-  const size_t begin = args.slots_of(group * kAttentionGroupRows);  // all see what is before
+  const size_t begin = args.slots_of(group * kAttentionGroupRows);  // all rows see the slots before this one
   return static_cast<__mmask16>(slot < begin ? 0xffff : 0xffffu << std::min<size_t>(slot - begin + 1, 16));
 }
 

@@ -1,5 +1,5 @@
-// 4-bit weights with vpdpbusd: a block's dot product per output, including its start value, fits 16 bits, so that
-// vpdpwssd multiplies it by the block's scale and accumulates it.
+// 4-bit linear layers with vpdpbusd. The dot product of a block and an output, including its start value, fits 16 bits,
+// so that vpdpwssd multiplies it by the block's scale and accumulates it.
 #include <immintrin.h>
 
 #include "kernels/dispatch/tables.h"
@@ -16,7 +16,7 @@ struct Vector {
   using Sums = __m512i;
 
   struct Weights {
-    __m512i bytes[8];  // four inputs each
+    __m512i bytes[8];  // four inputs per register
 
     explicit Weights(const uint8_t* nibbles) {
       const __m512i low = _mm512_set1_epi8(15);
@@ -47,7 +47,8 @@ struct Vector {
     __m512i dots = _mm512_set1_epi32(*start);
 #pragma GCC unroll 8
     for (size_t i = 0; i < 8; ++i) {
-      // Assembly, because with the intrinsic the load of the activations does not broadcast them.
+      // This is assembly, because with the intrinsic the compiler does not broadcast the activations as part of the
+      // load.
       asm("vpdpbusd %2%{1to16%}, %1, %0"
           : "+v"(dots)
           : "v"(weights.bytes[i]), "m"(*reinterpret_cast<const int32_t*>(q + 4 * i)));

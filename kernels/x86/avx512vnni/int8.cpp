@@ -1,9 +1,9 @@
 // Int8 linear layers with vpdpbusd.
 //
-// One to twelve rows take one pass over the weights, which are prefetched two pages ahead. More rows are multiplied in
-// blocks of seven to thirteen of nearly equal height: all sums of a block and a tile stay in registers, a block's
-// activations are ordered as they are used, and a tile's weights come from the cache for every block while the next
-// tile is prefetched.
+// A batch of up to twelve rows takes one pass over the weights, which are prefetched two pages ahead. More rows are
+// multiplied in blocks of seven to thirteen rows of nearly equal height. All sums of a block and a tile stay in
+// registers, and a block's activations are stored in the order of their use. A tile's weights come from the cache for
+// every block while the next tile is prefetched.
 #include <cassert>
 
 #include "kernels/dispatch/tables.h"
@@ -14,7 +14,7 @@
 namespace sotto::avx512vnni {
 namespace {
 
-constexpr size_t kPrefetchBytes = 8192;  // two pages: the hardware prefetcher stops at the end of a page
+constexpr size_t kPrefetchBytes = 8192;  // two pages, because the hardware prefetcher stops at the end of a page
 
 template <size_t kRows>
 void multiply_tile(const Int8Args& args, const uint8_t* tile, float* y, __mmask16 columns) {
@@ -129,7 +129,7 @@ void multiply_block(const Int8Args& args, const Block& block, const uint8_t* til
   const int8_t* q = block.q;
   const size_t depths = depth_count(args.inputs);
   for (size_t group = 0; group < depths / kGroupDepths; ++group) {
-    // Output rows are prefetched one at a time: all at once, they would delay the loads.
+    // Output rows are prefetched one at a time, because all of them at once would delay the loads.
     if (group < kRows) {
       _mm_prefetch(reinterpret_cast<const char*>(block.y + group * args.outputs), _MM_HINT_T0);
     }
@@ -177,7 +177,7 @@ BlockFunction block_function(size_t rows) {
   }
 }
 
-// Orders activations as Block::q describes, with 128 added: unsigned.
+// Reorders activations as Block::q describes, with 128 added, which makes them unsigned.
 void prepare_large_batch(const Int8Args& args) {
   const __m512i sign = _mm512_set1_epi8(-128);
   const int8_t* from = args.q;

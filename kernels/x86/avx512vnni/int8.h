@@ -1,6 +1,6 @@
-// Tiles of 16 columns, for batches of any size. vpdpbusd multiplies unsigned by signed, so 128 is added to activations,
-// and the packed sums of the columns correct for it together with the zero point. Unnamed namespace: see
-// kernels/generic/vector.h.
+// Tiles of 16 columns, for batches of any size. vpdpbusd multiplies unsigned by signed bytes, so 128 is added to
+// activations, and the packed sums of the columns correct for it together with the zero point. For the unnamed
+// namespace see kernels/generic/vector.h.
 #pragma once
 
 #include <immintrin.h>
@@ -27,7 +27,8 @@ inline __m512i broadcast(const int8_t* q) {
   return _mm512_set1_epi64(bytes);
 }
 
-// With the intrinsic, GCC 12 spills the sums of more than eight rows, and copies them where it may change the order.
+// This is assembly, because with the intrinsic GCC 12 spills the sums of more than eight rows, and copies them where it
+// may change the order.
 inline void multiply_add(__m512i& sums, __m512i activations, __m512i weights) {
   asm volatile("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(activations), "v"(weights));
 }
@@ -49,11 +50,11 @@ inline __m512i sums_of_columns(const RowSums& row) {
 class TileFrame {
  public:
   TileFrame() = default;
-  // `end` is the end of the weights.
+  // `end` is where the weights end.
   TileFrame(const uint8_t* tile, const uint8_t* end)
       : scales_(_mm512_load_ps(reinterpret_cast<const float*>(end))),
         biases_(_mm512_load_ps(reinterpret_cast<const float*>(end) + kTileColumns)) {
-    // Splits minus the sum into two int16: the bits above the lowest 7, and these.
+    // Splits minus the sum into two int16: the lowest 7 bits, and the bits above them.
     const __m512i minus_sums = _mm512_load_si512(tile);
     const __m512i above = _mm512_slli_epi32(_mm512_srai_epi32(minus_sums, 7), 16);
     minus_sums_ = _mm512_or_si512(above, _mm512_and_si512(minus_sums, _mm512_set1_epi32(127)));
@@ -61,7 +62,7 @@ class TileFrame {
 
   // Converts a row's sums of the columns to outputs.
   __m512 finish(__m512i sums, const RowQuantization& quantization) const {
-    // 0 ... 255 in two int16: 128 times the offset, and the offset itself.
+    // The offset of 0 ... 255 as two int16: 128 times the offset, and the offset itself.
     const int32_t offset = quantization.zero_point + 128;
     const __m512i offsets = _mm512_set1_epi32(offset << 23 | offset);
     const __m512i dots = _mm512_dpwssd_epi32(sums, offsets, minus_sums_);
@@ -75,7 +76,7 @@ class TileFrame {
   __m512 biases_;
 };
 
-// The mask of the columns of a tile that the layer has.
+// Returns the mask of the columns of a tile that the layer has.
 inline __mmask16 columns_of(const Int8Args& args, size_t tile) {
   const size_t rest = args.outputs - tile * kTileColumns;
   return static_cast<__mmask16>(rest >= kTileColumns ? 0xffff : (1u << rest) - 1);
