@@ -12,15 +12,15 @@
 namespace sotto {
 
 struct Command {
-  std::filesystem::path checkpoint;  // empty: synthetic
-  std::string synthetic;             // name of the shape
+  std::filesystem::path checkpoint;  // empty with --synthetic
+  std::string synthetic;             // name of the shape of a synthetic model
   ModelShape synthetic_shape;
   uint64_t seed = 0;
-  std::filesystem::path output;  // empty: evaluate
+  std::filesystem::path output;  // empty with --evaluate
   std::filesystem::path evaluation_text;
-  uint32_t window_limit = 0;         // 0: all of the text
-  std::filesystem::path vocabulary;  // empty: the checkpoint
-  std::string name;                  // empty: the name of the checkpoint
+  uint32_t window_limit = 0;         // 0 means all of the text
+  std::filesystem::path vocabulary;  // if empty, the directory of the checkpoint
+  std::string name;                  // if empty, the name of the checkpoint
   WeightKind weights = WeightKind::kInt8;
   WeightKind head = WeightKind::kInt8;
   std::string pack = "none";
@@ -29,7 +29,7 @@ struct Command {
   bool quiet = false;
 };
 
-// Returns nullopt if the program must end with `*exit_code`; help or the error has been printed.
+// Returns nullopt if the program must end with `*exit_code`. Help or the error has been printed then.
 std::optional<Command> parse_command_line(int argc, char** argv, int* exit_code);
 
 }  // namespace sotto

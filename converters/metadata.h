@@ -23,7 +23,7 @@ struct LinearRanges {
   DataRange weights;
   DataRange scales;
   std::optional<DataRange> bias;
-  std::optional<DataRange> tiles;  // instead of the other three
+  std::optional<DataRange> tiles;  // used instead of the other three
 };
 
 struct NormRanges {
@@ -63,7 +63,7 @@ struct ModelRanges {
   std::optional<PackedRanges> packed;
   std::optional<VocabularyRanges> vocabulary;
 
-  // Linear layers in the format's order: qkv, output, up and down of each layer, then the head.
+  // Returns the linear layers in the order of the format: qkv, output, up and down of each layer, then the head.
   std::vector<const LinearRanges*> linears() const;
 };
 

@@ -69,9 +69,9 @@ struct AlignedDelete {
   void operator()(uint8_t* bytes) const { operator delete[](bytes, std::align_val_t{kDataAlignment}); }
 };
 
-// Data that a reader of packed weights keeps using (norms, scales of embeddings, packed weights) is contiguous at the
-// end of the file. Such a reader uses little of the data before it, and releases scales and biases after their
-// verification.
+// Writes the parts of a file in order. Data that a reader of packed weights keeps using (norms, scales of embeddings,
+// packed weights) is contiguous at the end of the file. Such a reader uses little of the data before it, and releases
+// scales and biases after their verification.
 class ModelWriter {
  public:
   ModelWriter(const Checkpoint& checkpoint, const std::filesystem::path& path, const WriteOptions& options)
@@ -270,7 +270,7 @@ class ModelWriter {
     }
   }
 
-  // Every range is known now: write the header and the metadata.
+  // Writes the header and the metadata, now that every range is known.
   void write_front() {
     const std::vector<uint8_t> bytes = metadata();
     if (bytes.size() != report_.metadata_size) {
@@ -298,8 +298,8 @@ class ModelWriter {
   const Checkpoint& checkpoint_;
   const WriteOptions& options_;
   ModelRanges ranges_;
-  std::vector<SmallTensor> kept_;      // used by a reader of packed weights
-  std::vector<SmallTensor> verified_;  // only verified by such a reader
+  std::vector<SmallTensor> kept_;      // for readers of packed weights to use
+  std::vector<SmallTensor> verified_;  // for readers of packed weights only to verify
   std::optional<VocabularyData> vocabulary_;
   OutputFile file_;
   WriteReport report_;

@@ -15,12 +15,12 @@
 namespace sotto {
 
 struct TensorReport {
-  std::string name;   // "layers.3.attention_qkv"
+  std::string name;   // for example "layers.3.attention_qkv"
   std::string group;  // the name without the layer's number
   std::vector<uint32_t> shape;
-  uint32_t bits = 0;              // bits per weight, 8 or 4; 0: unchanged float32
-  uint64_t size = 0;              // bytes in the file: weights, scales and bias
-  double signal_to_noise_db = 0;  // infinity: exact
+  uint32_t bits = 0;              // 8 or 4 bits per weight; 0 for unchanged float32
+  uint64_t size = 0;              // bytes in the file for weights, scales and bias
+  double signal_to_noise_db = 0;  // infinity if the values are exact
 };
 
 struct WriteReport {
@@ -28,7 +28,7 @@ struct WriteReport {
   uint64_t file_size = 0;
   uint64_t metadata_size = 0;
   uint64_t packed_size = 0;
-  uint64_t vocabulary_size = 0;  // bytes; 0: none
+  uint64_t vocabulary_size = 0;  // bytes; 0 if the file has none
 };
 
 enum class WeightKind { kInt8, kInt4 };
@@ -36,19 +36,19 @@ enum class WeightKind { kInt8, kInt4 };
 struct WriteOptions {
   // Layers with fewer than 32 inputs always have int8 weights.
   WeightKind layers = WeightKind::kInt8;
-  WeightKind head = WeightKind::kInt8;       // and token embeddings
-  const TokenizerData* tokenizer = nullptr;  // null: none
-  // Null: no packed section. Files whose weights all have 4 bits have none either.
+  WeightKind head = WeightKind::kInt8;       // also of the token embeddings
+  const TokenizerData* tokenizer = nullptr;  // null if the file gets none
+  // May be null for a file without a packed section. Files whose weights all have 4 bits have none either.
   const Packer* packer = nullptr;
-  // Bytes of the largest pages in which systems map files. A packed section of at least kLeastPages of them begins on a
-  // page boundary, together with the data that is read with it.
+  // Size of the largest pages with which systems map files. A packed section of at least kLeastPages of them begins on
+  // a page boundary, together with the data that is read with it.
   uint64_t page_size = uint64_t{2} << 20;
   static constexpr uint64_t kLeastPages = 32;
   // Called between tensors with the completed fraction, 0 to 1. May throw to stop.
   std::function<void(double fraction)> progress = [](double) {};
 };
 
-// Equal arguments produce equal bytes. After an exception no temporary file remains and the file at `path` is
+// Equal arguments produce equal bytes. After an exception no temporary file remains, and the file at `path` is
 // unchanged.
 WriteReport write_model(const Checkpoint& checkpoint, const std::filesystem::path& path, const WriteOptions& options);
 

@@ -10,7 +10,7 @@ using nlohmann::json;
 
 nlohmann::json parse_strict_json(std::string_view text, const std::string& where) {
   constexpr size_t kDepthLimit = 64;
-  std::vector<std::set<std::string>> keys;  // of the open objects and arrays
+  std::vector<std::set<std::string>> keys;  // keys of the objects and arrays that are open
   const auto check = [&](int, json::parse_event_t event, json& value) {
     switch (event) {
       case json::parse_event_t::object_start:

@@ -1,5 +1,5 @@
-// Models of any shape with random weights, initialised as GPT-2 before training, for benchmarks and tests of speed and
-// memory, which do not depend on the values.
+// Models of any shape with random weights, initialised as GPT-2 is before training. They serve benchmarks and tests of
+// speed and memory, which do not depend on the values of weights.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace sotto {
 
-// gpt2, distilgpt2, gpt2-medium, gpt2-large, gpt2-xl.
+// Knows gpt2, distilgpt2, gpt2-medium, gpt2-large and gpt2-xl.
 std::optional<ModelShape> find_published_shape(std::string_view name);
 
-// Linear weights and embeddings are drawn from normal(0, 0.02), biases are 0, norms the
-// identity. The same seed gives the same weights.
+// Linear weights and embeddings are drawn from normal(0, 0.02), biases are 0, and norms are the identity. The same seed
+// gives the same weights.
 class SyntheticCheckpoint final : public Checkpoint {
  public:
   SyntheticCheckpoint(const std::string& name, const ModelShape& shape, uint64_t seed);

@@ -15,7 +15,7 @@
 namespace sotto {
 namespace {
 
-// Returns ln sum exp(x).
+// Returns ln(sum of exp(x)).
 double log_sum_exp(std::span<const float> x) {
   const double max = *std::max_element(x.begin(), x.end());
   double sum = 0;
@@ -27,7 +27,7 @@ size_t argmax(std::span<const float> x) {
   return static_cast<size_t>(std::max_element(x.begin(), x.end()) - x.begin());
 }
 
-// Sums over predictions; the means are taken at the end.
+// Sums over predictions. The means are taken at the end.
 struct FloatSums {
   size_t prediction_count = 0;
   size_t logit_count = 0;
@@ -71,7 +71,7 @@ void add_prediction(std::span<const float> expected, std::span<const float> actu
   sums->agreement_count += argmax(expected) == argmax(actual);
 }
 
-// `expected`: the float32 logits (token, vocabulary).
+// `expected` holds the float32 logits (token, vocabulary).
 void evaluate_window(std::span<const float> expected, std::span<const sotto_token> window, Int8Session* session,
                      QuantizedSums* sums) {
   const size_t vocabulary = expected.size() / window.size();

@@ -1,4 +1,4 @@
-// Measures the loss of quality by quantization: perplexity before and after, and the distance of the runtime's
+// Measures how much quality is lost by quantization: perplexity before and after, and the distance of the runtime's
 // predictions from those of the float32 model.
 #pragma once
 
@@ -15,28 +15,28 @@
 
 namespace sotto {
 
-// Returns the bytes that write_model() writes, by way of a temporary file.
+// Returns the bytes that write_model() writes, through a temporary file.
 std::vector<uint8_t> convert_to_bytes(const Checkpoint& checkpoint, const WriteOptions& options);
 
 struct EvaluationOptions {
-  size_t window_limit = 0;                                   // 0: the whole text
-  unsigned thread_count = 1;                                 // threads of the float32 model
+  size_t window_limit = 0;                                   // 0 means the whole text
+  unsigned thread_count = 1;                                 // number of threads for the float32 model
   std::function<void(size_t done, size_t total)> on_window;  // may be empty
 };
 
-// The same model, quantized.
+// A quantized version of the model.
 struct QuantizedModel {
-  std::string name;  // "int8"
+  std::string name;  // for example "int8"
   const Int8Model* model;
 };
 
-// Means are taken over the predictions.
+// The means are taken over all predictions.
 struct QuantizedEvaluation {
   std::string name;
-  double loss = 0;             // mean -ln p of the text's next token
+  double loss = 0;             // mean of -ln p for the next token of the text
   double mean_divergence = 0;  // Kullback-Leibler divergence of this model from float32, in nats
   double top1_agreement = 0;   // fraction of predictions with the same most likely token
-  double error_rms = 0;        // root mean square of the difference of the logits from float32
+  double error_rms = 0;        // root mean square of the differences between the logits and those of float32
   double mean_error = 0;       // mean magnitude of these differences
   double max_error = 0;
 
@@ -48,13 +48,13 @@ struct Evaluation {
   size_t window_tokens = 0;
   size_t prediction_count = 0;
   double float_loss = 0;
-  double logit_rms = 0;  // of the float32 logits around their row's mean
+  double logit_rms = 0;  // root mean square of the float32 logits around the mean of their row
   std::vector<QuantizedEvaluation> quantized;
 
   double float_perplexity() const;
 };
 
-// Cuts `tokens` into windows of the model's whole context without the last incomplete one; a text shorter than one
+// Cuts `tokens` into windows of the model's whole context and drops the last incomplete one. A text shorter than one
 // window is one window. Each window starts at position 0 and predicts all its tokens except the first.
 Evaluation evaluate(const FloatModel& model, std::span<const QuantizedModel> quantized,
                     std::span<const sotto_token> tokens, const EvaluationOptions& options);

@@ -29,7 +29,7 @@ constexpr size_t kPanelOutputs = 8;
 // GCC does not vectorize these sums well without explicit vector types.
 using PanelOutputs [[gnu::vector_size(kPanelOutputs * sizeof(float))]] = float;
 
-// y (kPanelRows, kPanelOutputs) = x (kPanelRows, inputs) panel (inputs, kPanelOutputs).
+// Computes y (kPanelRows, kPanelOutputs) = x (kPanelRows, inputs) panel (inputs, kPanelOutputs).
 void multiply_panel(const float* x, size_t inputs, const PanelOutputs* panel, float (&y)[kPanelRows][kPanelOutputs]) {
   PanelOutputs sums[kPanelRows] = {};
   for (size_t i = 0; i < inputs; ++i) {
@@ -38,10 +38,10 @@ void multiply_panel(const float* x, size_t inputs, const PanelOutputs* panel, fl
   std::memcpy(y, sums, sizeof y);
 }
 
-// y = x W^T + b. x has whole groups of kPanelRows rows.
+// Rows of a batch for y = x W^T + b. x has whole groups of kPanelRows rows.
 struct Rows {
-  size_t count;         // tokens
-  size_t padded_count;  // rounded up to kPanelRows
+  size_t count;         // number of tokens
+  size_t padded_count;  // count rounded up to kPanelRows
   unsigned thread_count;
 };
 
@@ -79,7 +79,7 @@ std::vector<float> linear(const Rows& rows, const std::vector<float>& x, const F
   return linear(rows, x, layer.weights, layer.bias);
 }
 
-// y = (x - mean) / sqrt(variance + epsilon) * gain + bias, each row (Ba et al. 2016).
+// Computes y = (x - mean) / sqrt(variance + epsilon) * gain + bias for each row (Ba et al. 2016).
 std::vector<float> layer_norm(const Rows& rows, const std::vector<float>& x, const FloatNorm& norm, float epsilon) {
   const size_t n = norm.gain.size();
   std::vector<float> y(x.size());
@@ -98,7 +98,7 @@ std::vector<float> layer_norm(const Rows& rows, const std::vector<float>& x, con
   return y;
 }
 
-// x / sum x over exp(x - max), in place.
+// Computes x = exp(x - max) and divides by the sum, in place.
 void softmax(std::span<float> x) {
   const float max = *std::max_element(x.begin(), x.end());
   float sum = 0;
@@ -106,8 +106,8 @@ void softmax(std::span<float> x) {
   for (float& value : x) value /= sum;
 }
 
-// Causal attention of one head: softmax(Q K^T / sqrt(head_size)) V (Vaswani et al. 2017).
-// qkv (token, 3 embedding), y (token, embedding).
+// Computes causal attention of one head: softmax(Q K^T / sqrt(head_size)) V (Vaswani et al. 2017). qkv is (token, 3
+// embedding), y is (token, embedding).
 void attend(const Rows& rows, const std::vector<float>& qkv, size_t head, size_t head_size, size_t embedding,
             std::vector<float>& y) {
   const size_t stride = 3 * embedding;
@@ -147,7 +147,7 @@ std::vector<float> attention(const Rows& rows, const std::vector<float>& qkv, co
   return y;
 }
 
-// Gaussian error linear units, both forms (Hendrycks and Gimpel 2016).
+// Gaussian error linear units in both forms (Hendrycks and Gimpel 2016).
 float gelu(float x, Activation activation) {
   if (activation == Activation::kGeluErf) {
     return x / 2 * (1 + std::erf(x / std::numbers::sqrt2_v<float>));

@@ -16,10 +16,10 @@ constexpr int kLowest = -kInt4Zero;
 constexpr int kHighest = 15 - kInt4Zero;
 constexpr int kMaxBlockScale = 127;
 
-// As in int8.cpp: adding and subtracting it rounds to the nearest integer, ties to even.
+// Adding and subtracting this rounds to the nearest integer, ties to even, as in int8.cpp.
 constexpr float kRoundToInteger = 12582912.0f;
 
-using Block = std::array<float, kInt4Block>;  // in units of the row's scale; padded with zeros after the inputs
+using Block = std::array<float, kInt4Block>;  // values in units of the row's scale, padded with zeros after the inputs
 
 // Sums as a tree, which compilers can vectorize.
 float sum_of(Block values) {
@@ -140,7 +140,7 @@ QuantizedInt4 quantize_int4(std::span<const float> weights, uint32_t inputs, uin
     for (size_t i = 0; i < inputs; ++i) max = std::max(max, std::fabs(row[i]));
     int max_scale = kMaxBlockScale;
     while (quantize_row(row, max, max_scale, result, output) > std::numeric_limits<int32_t>::max()) {
-      max_scale /= 2;  // only in very wide layers with nearly equal weights
+      max_scale /= 2;  // needed only in very wide layers with nearly equal weights
     }
     add_noise(row, output, result);
   }

@@ -18,10 +18,10 @@ struct QuantizedInt4 {
   double noise = 0;                  // sum of (w - q * block_scale * scale)^2
 };
 
-// w ~ q * block_scale * scale. The scale of a row is chosen so that its largest weight has the block scale 127 and the
-// quantized weight 8, or -8 with a block scale of the other sign. For each block several block scales around the one
-// that its largest weight suggests are tried, each refined by least squares; the one with the least squared error is
-// used. The int32 sums of a layer stay below 2^31. `weights` is (outputs, inputs) and finite.
+// Quantizes w to q * block_scale * scale. The scale of a row is chosen so that its largest weight has the block scale
+// 127 and the quantized weight 8, or -8 with a block scale of the other sign. Each block tries several block scales
+// around the one that its largest weight suggests, refines each by least squares, and uses the one with the least
+// squared error. The int32 sums of a layer stay below 2^31. `weights` is (outputs, inputs) and finite.
 QuantizedInt4 quantize_int4(std::span<const float> weights, uint32_t inputs, uint32_t outputs);
 
 // Returns the layer's tiles. `bias` is (outputs), or empty for zero.

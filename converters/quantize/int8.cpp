@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kLanes = 16;  // independent sums, so that compilers can vectorize them
 
-// float(1.5 * 2^23): adding and subtracting it rounds to the nearest integer, ties to even.
+// 1.5 * 2^23. Adding and subtracting it rounds to the nearest integer, ties to even.
 constexpr float kRounding = 12582912.0f;
 
 float max_magnitude(const float* row, size_t count) {
@@ -39,7 +39,7 @@ void round_row(const float* row, size_t count, float scale, int8_t* q) {
   }
 }
 
-// Sums are relative to scale^2, so that neither overflows.
+// Adds signal and noise in units of scale^2, so that neither overflows.
 void add_energies(const float* row, const int8_t* q, size_t count, float scale, QuantizedLinear& result) {
   float signal[kLanes] = {};
   float noise[kLanes] = {};

@@ -16,9 +16,9 @@ struct QuantizedLinear {
   double noise = 0;             // sum of (w - q * scale)^2
 };
 
-// w ~ q * scale with scale = max |w| / 127 over the row, so that no weight differs by more than half a scale. A row of
-// zeros has scale 1; scales are normal floats. Rows are not clipped below their maximum, which would gain less than 0.1
-// dB on real checkpoints. `weights` is (outputs, inputs) and finite.
+// Quantizes w to q * scale with scale = max |w| / 127 over the row, so that no weight differs by more than half a
+// scale. A row of zeros has scale 1. Scales are normal floats. Rows are not clipped below their maximum, which would
+// gain less than 0.1 dB on real checkpoints. `weights` is (outputs, inputs) and finite.
 QuantizedLinear quantize(std::span<const float> weights, uint32_t inputs, uint32_t outputs);
 
 // Returns 10 log10(signal / noise), or infinity without noise.

@@ -1,5 +1,5 @@
-// The runtime as a C++ program uses it: sotto.h with owned memory and failures as
-// exceptions. What converted models are evaluated and tested with.
+// The runtime as a C++ program uses it: sotto.h with owned memory, and failures as exceptions. Evaluation and tests of
+// converted models use it.
 #pragma once
 
 #include <sotto.h>
@@ -15,7 +15,7 @@
 
 namespace sotto {
 
-// A call of sotto.h that failed or, where that was not asked for, stopped.
+// A call of sotto.h that failed, or that stopped although no stop was asked for.
 class RuntimeFailure : public std::runtime_error {
  public:
   RuntimeFailure(sotto_status status, const std::string& message) : std::runtime_error(message), status_(status) {}
@@ -30,12 +30,12 @@ struct FreeAligned {
 };
 using AlignedBytes = std::unique_ptr<uint8_t, FreeAligned>;
 
-// At least one byte, aligned to SOTTO_MEMORY_ALIGNMENT.
+// Allocates at least one byte, aligned to SOTTO_MEMORY_ALIGNMENT.
 AlignedBytes allocate_aligned(size_t size);
 
 class Int8Model {
  public:
-  // `file`: the bytes of a .sotto file; copied.
+  // Copies `file`, the bytes of a .sotto file.
   explicit Int8Model(std::span<const uint8_t> file, sotto_isa isa = SOTTO_ISA_AUTO);
   ~Int8Model() { sotto_model_deinit(model_); }
   Int8Model(const Int8Model&) = delete;
@@ -43,7 +43,7 @@ class Int8Model {
 
   const sotto_model* get() const { return model_; }
   const sotto_model_info& info() const { return info_; }
-  std::vector<sotto_token> tokenize(std::string_view text) const;  // no special tokens
+  std::vector<sotto_token> tokenize(std::string_view text) const;  // does not parse special tokens
 
  private:
   AlignedBytes file_;
@@ -52,7 +52,7 @@ class Int8Model {
   sotto_model_info info_ = {};
 };
 
-// Defaults with the sizes of this interface filled in.
+// Returns the defaults, with the sizes of this version of the interface.
 sotto_session_params default_session_params();
 
 class Int8Session {
@@ -65,7 +65,7 @@ class Int8Session {
   sotto_session* get() { return session_; }
   sotto_session_info info() const;
   void prefill(std::span<const sotto_token> tokens);
-  std::span<const float> logits();  // after the last token; valid until the next call
+  std::span<const float> logits();  // logits after the last token, valid until the next call
   void reset() { sotto_session_reset(session_); }
 
  private:

@@ -22,7 +22,7 @@ class Packer {
   std::string isa() const { return isa_name(isa_); }
   uint64_t fingerprint() const;
   size_t size(uint32_t inputs, uint32_t outputs) const;
-  // Fills `packed`, size() bytes aligned to 64.
+  // Fills `packed`, which has size() bytes aligned to 64.
   void pack(const LinearWeights& weights, std::span<uint8_t> packed) const;
 
  private:

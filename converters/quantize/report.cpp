@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Tensors of one kind in all layers.
+// The tensors of one kind in all layers.
 struct Group {
   std::string name;
   std::string shape;

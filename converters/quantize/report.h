@@ -13,7 +13,7 @@ struct ConversionSummary {
   CheckpointInfo info;
   std::string output;
   bool has_tokenizer = false;
-  std::string packed_isa;  // empty: not packed
+  std::string packed_isa;  // empty if the weights are not packed
   std::vector<std::string> notes;
   WriteReport written;
 };

@@ -8,7 +8,7 @@ namespace sotto {
 namespace {
 
 constexpr uint32_t kHeadSizeLimit = 256;
-// Keeps int32 accumulators of int8 products exact: 127 * 255 * 65536 < 2^31.
+// A limit that keeps int32 sums of int8 products exact: 127 * 255 * 65536 < 2^31.
 constexpr uint32_t kInputLimit = 65536;
 constexpr uint32_t kCountLimit = uint32_t{1} << 24;
 

@@ -1,5 +1,5 @@
-// A GPT-2 checkpoint, read one part at a time so that a large model is never whole in memory, and the float32 parts
-// that every reader produces and the quantizer consumes.
+// A GPT-2 checkpoint, read one part at a time so that a large model is never in memory as a whole, and the float32
+// parts that every reader produces and the quantizer consumes.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ struct ModelShape {
 
 enum class Activation : uint8_t { kGeluTanh = 0, kGeluErf = 1 };
 
-// y = x W^T + b
+// A linear layer y = x W^T + b.
 struct FloatLinear {
   uint32_t inputs = 0;
   uint32_t outputs = 0;
   std::vector<float> weights;  // (outputs, inputs)
-  std::vector<float> bias;     // (outputs); empty: zero
+  std::vector<float> bias;     // (outputs), or empty for zero
 };
 
 struct FloatNorm {
@@ -52,7 +52,7 @@ enum class HeadKind : uint8_t {
 
 struct CheckpointInfo {
   std::string name;
-  std::string source;  // origin of the weights, for people
+  std::string source;  // where the weights come from, for people
   ModelShape shape;
   Activation activation = Activation::kGeluTanh;
   HeadKind head_kind = HeadKind::kTied;
@@ -60,11 +60,11 @@ struct CheckpointInfo {
   int32_t end_of_text_token = -1;
 };
 
-// Throws std::runtime_error, with a message that begins with `where`, if the runtime cannot run such a model.
+// Throws std::runtime_error if the runtime cannot run such a model. The message begins with `where`.
 void check_info(const CheckpointInfo& info, const std::string& where);
 
-// One reader per format derives from it. The values returned are finite and have the shapes that info() implies.
-// Reading may throw std::runtime_error, which names the file and the tensor.
+// The interface of a checkpoint; one reader per format derives from it. The values returned are finite and have the
+// shapes that info() implies. Reading may throw std::runtime_error, which names the file and the tensor.
 class Checkpoint {
  public:
   virtual ~Checkpoint() = default;
@@ -76,7 +76,7 @@ class Checkpoint {
   virtual std::vector<float> token_embedding() const = 0;  // (vocabulary, embedding)
   virtual FloatLayer layer(uint32_t index) const = 0;
   virtual FloatNorm final_norm() const = 0;
-  virtual FloatLinear head() const = 0;  // only if not tied
+  virtual FloatLinear head() const = 0;  // only for a head that is not tied
 
  protected:
   explicit Checkpoint(CheckpointInfo info) : info_(std::move(info)) {}
@@ -96,7 +96,7 @@ struct FloatModel {
   std::vector<float> token_embedding;  // (vocabulary, embedding)
   std::vector<FloatLayer> layers;
   FloatNorm final_norm;
-  std::optional<FloatLinear> head;  // nullopt: tied to token_embedding
+  std::optional<FloatLinear> head;  // nullopt if the head is tied to token_embedding
 };
 
 FloatModel load_float_model(const Checkpoint& checkpoint);

@@ -87,7 +87,7 @@ Activation read_activation(const Config& config) {
               "is " + in_quotes(name) + "; supported are gelu_new, gelu_pytorch_tanh, gelu_fast, gelu and gelu_python");
 }
 
-// Reads one id, or the first of a list; the runtime has one end-of-text token.
+// Reads one id, or the first of a list, because the runtime has only one end-of-text token.
 int32_t read_end_of_text(const Config& config, uint32_t vocabulary_size, std::vector<std::string>& notes) {
   const json* value = config.find("eos_token_id");
   if (value == nullptr) {
@@ -256,7 +256,7 @@ void HuggingFaceCheckpoint::check_tensors() {
 HeadKind HuggingFaceCheckpoint::find_head_kind() {
   const bool has_weights = tensors_.contains(kHead);
   const bool has_bias = tensors_.contains(kHeadBias);
-  if (!has_weights && !config_.tie_word_embeddings) tensors_.entry(kHead);  // throws
+  if (!has_weights && !config_.tie_word_embeddings) tensors_.entry(kHead);  // entry() throws
   if (has_weights) {
     check_tensor(kHead, {info_.shape.vocabulary_size, info_.shape.embedding_size});
   }
@@ -290,7 +290,7 @@ void HuggingFaceCheckpoint::note_unknown_tensors() {
   std::sort(known_.begin(), known_.end());
   for (const std::string& name : tensors_.names()) {
     if (std::binary_search(known_.begin(), known_.end(), name)) continue;
-    // Constants of the causal mask that older versions saved.
+    // These are constants of the causal mask that older versions saved.
     if (ends_with(name, ".attn.bias") || ends_with(name, ".attn.masked_bias")) continue;
     if (name.find("crossattention") != std::string::npos || name.find("ln_cross_attn") != std::string::npos) {
       throw std::runtime_error(tensors_.where(name) + ": cross attention is not supported");

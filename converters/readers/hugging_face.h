@@ -13,14 +13,14 @@ namespace sotto {
 
 // The contents of config.json.
 struct HuggingFaceConfig {
-  std::string name;  // "_name_or_path", may be empty
+  std::string name;  // "_name_or_path"; may be empty
   ModelShape shape;
   Activation activation = Activation::kGeluTanh;
   float norm_epsilon = 1e-5f;
   int32_t end_of_text_token = -1;
   bool tie_word_embeddings = true;
   bool scale_attention = true;                    // scores are multiplied by 1/sqrt(head_size)
-  bool scale_attention_by_inverse_layer = false;  // and by 1/(layer + 1)
+  bool scale_attention_by_inverse_layer = false;  // scores are also multiplied by 1/(layer + 1)
   std::vector<std::string> notes;                 // remarks for the user
 };
 
@@ -61,7 +61,7 @@ class HuggingFaceCheckpoint final : public Checkpoint {
 
   SafetensorsDirectory tensors_;
   HuggingFaceConfig config_;
-  std::string prefix_;              // "transformer." or ""
+  std::string prefix_;              // either "transformer." or empty
   std::vector<std::string> known_;  // names of the tensors that are used
   std::vector<std::string> notes_;
 };

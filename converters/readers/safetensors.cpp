@@ -16,7 +16,7 @@ using nlohmann::json;
 
 static_assert(std::endian::native == std::endian::little, "safetensors is little-endian");
 
-constexpr uint64_t kHeaderLimit = 100'000'000;  // as in the reference implementation
+constexpr uint64_t kHeaderLimit = 100'000'000;  // the limit of the reference implementation
 constexpr uint64_t kIndexLimit = 100'000'000;
 
 struct TypeInfo {
@@ -139,7 +139,7 @@ float float_of_half(uint16_t half) {
   const uint32_t sign = static_cast<uint32_t>(half & 0x8000) << 16;
   const uint32_t exponent = half >> 10 & 31;
   const uint32_t mantissa = half & 0x3FF;
-  if (exponent == 0) {  // zero and subnormal: mantissa * 2^-24
+  if (exponent == 0) {  // zero and subnormal numbers are mantissa * 2^-24
     const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
     return sign != 0 ? -magnitude : magnitude;
   }
@@ -209,7 +209,7 @@ std::vector<float> SafetensorsFile::read(const std::string& name, uint64_t first
       break;
     case TensorType::kF64:
       values = read_converted<double>(file_, entry.offset + 8 * first, count, [](double value) {
-        // The cast of a number outside the range of float is undefined.
+        // Casting a number outside the range of float is undefined behaviour.
         return std::abs(value) <= std::numeric_limits<float>::max() ? static_cast<float>(value)
                                                                     : std::numeric_limits<float>::infinity();
       });

@@ -17,10 +17,10 @@ enum class TensorType : uint8_t { kF16, kBf16, kF32, kF64, kOther };
 
 struct TensorEntry {
   TensorType type = TensorType::kOther;
-  std::string type_name;  // as in the file, such as "BF16"
+  std::string type_name;  // the name in the file, for example "BF16"
   std::vector<uint64_t> shape;
   uint64_t element_count = 0;
-  uint64_t offset = 0;  // in the file
+  uint64_t offset = 0;  // offset in the file
   uint64_t size = 0;
 };
 
@@ -58,7 +58,7 @@ class SafetensorsDirectory {
   const SafetensorsFile& file_of(const std::string& name) const;
 
   std::filesystem::path directory_;
-  std::map<std::string, std::shared_ptr<const SafetensorsFile>> files_;  // by tensor
+  std::map<std::string, std::shared_ptr<const SafetensorsFile>> files_;  // the file of each tensor
 };
 
 }  // namespace sotto

@@ -45,13 +45,13 @@ class Builder {
 
   const TokenizerDescription& description_;
   const std::unordered_map<uint64_t, uint32_t> ranks_;
-  std::vector<uint32_t> original_merges_;  // by token: rank in the description
+  std::vector<uint32_t> original_merges_;  // for each token, the rank in the description of the merge that makes it
   TokenizerData data_;
 };
 
-// Finds whether BPE encodes the bytes of `token` as that token, and by which last merge. Only such tokens and merges
-// occur in the encoding of any text, because a piece of text is encoded as if it stood alone unless a merge crosses its
-// ends.
+// Finds whether BPE encodes the bytes of `token` as that token, and which merge is the last. Only such tokens and
+// merges occur in the encoding of any text, because a piece of text is encoded as if it stood alone unless a merge
+// crosses its ends.
 bool Builder::is_produced(uint32_t token, uint32_t* last_rank) const {
   std::vector<uint32_t> tokens;
   for (const char byte : description_.tokens[token].bytes) {

@@ -18,9 +18,9 @@ struct TokenizerDescription {
 
   TokenizerDescription() { byte_tokens.fill(kNoToken); }
 
-  std::vector<Token> tokens;              // by id
-  std::array<uint32_t, 256> byte_tokens;  // kNoToken: none
-  std::vector<TokenMerge> merges;         // in rank order; the last of equal pairs is used
+  std::vector<Token> tokens;              // indexed by id
+  std::array<uint32_t, 256> byte_tokens;  // kNoToken if no token is this byte
+  std::vector<TokenMerge> merges;         // in rank order; of equal pairs the last one is used
   bool add_prefix_space = false;
 };
 
@@ -36,12 +36,13 @@ struct TokenizerData {
   std::vector<uint32_t> sorted_tokens;
   std::vector<uint32_t> added_tokens;
   bool add_prefix_space = false;
-  std::vector<std::string> notes;  // remarks for the user; not part of the view
+  std::vector<std::string> notes;  // remarks for the user, not part of the view
 
-  TokenizerView view() const;  // verified
+  TokenizerView view() const;  // returns a verified view
 };
 
-// Drops merges that no text can trigger. Throws std::runtime_error if the description contradicts itself.
+// Builds the arrays, without the merges that no text can trigger. Throws std::runtime_error if the description
+// contradicts itself.
 TokenizerData build_tokenizer(const TokenizerDescription& description);
 
 }  // namespace sotto

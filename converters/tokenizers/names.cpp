@@ -10,7 +10,8 @@
 namespace sotto {
 namespace {
 
-// Printable bytes of Latin-1 are their own characters; the other 68 bytes are the characters from U+0100.
+// In GPT-2's alphabet, printable bytes of Latin-1 are their own characters, and the other 68 bytes are the characters
+// from U+0100.
 constexpr uint32_t kAlphabetEnd = 256 + 68;
 
 std::array<int, kAlphabetEnd> make_alphabet() {
@@ -98,7 +99,7 @@ bool TokenizerNames::is_byte_token(uint32_t token) const {
   return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
 }
 
-// Several files may name the same token.
+// Adds a remark, unless it has been made before. Several files may name the same token.
 void TokenizerNames::note(const std::string& text) {
   if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
 }

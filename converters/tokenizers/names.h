@@ -1,4 +1,4 @@
-// A vocabulary in the form of files: tokens by printable names, in which each byte is one character of GPT-2's
+// A vocabulary as files represent it: tokens have printable names in which each byte is one character of GPT-2's
 // alphabet.
 #pragma once
 
@@ -24,8 +24,8 @@ class TokenizerNames {
   void add_token(const std::string& name, int64_t id);
   // Adds the next merge in rank order. Its parts and its result must be in the vocabulary.
   void add_merge(const std::string& left, const std::string& right);
-  // Adds text that is matched before BPE. Without `id` it is the token of that name. The token of a single byte does
-  // not become special, because grammars need every byte.
+  // Adds text that is matched before BPE. Without `id` the text is the name of an existing token. The token of a single
+  // byte does not become special, because grammars need every byte.
   void add_literal(const std::string& text, std::optional<int64_t> id, TokenKind kind);
 
   std::optional<uint32_t> find(const std::string& name) const;
@@ -38,7 +38,7 @@ class TokenizerNames {
   void note(const std::string& text);
 
   TokenizerDescription description_;
-  std::vector<const std::string*> names_;  // by id; null: free
+  std::vector<const std::string*> names_;  // names indexed by id; null if an id is free
   std::unordered_map<std::string, uint32_t> ids_;
   std::vector<std::string> notes_;
 };

@@ -38,7 +38,7 @@ json read_json_object(const std::filesystem::path& path) {
   return value;
 }
 
-// A member of an object; null if it is absent.
+// Returns a member of an object, or null if it is absent.
 const json& find_member(const json& object, const char* key) {
   static const json null;
   const auto found = object.find(key);
@@ -51,7 +51,7 @@ std::string text_member(const json& object, const char* key) {
   return value.get<std::string>();
 }
 
-// False if the member is absent or null.
+// Returns false if the member is absent or null.
 bool flag_member(const json& object, const char* key) {
   const json& value = find_member(object, key);
   if (value.is_null()) return false;
@@ -82,7 +82,7 @@ void check_plain_match(const json& token, const std::string& text) {
   }
 }
 
-// tokenizer.json, the format of the `tokenizers` library.
+// The following functions read tokenizer.json, the format of the `tokenizers` library.
 
 std::string type_of(const json& component) {
   const json& type = find_member(component, "type");
@@ -143,7 +143,7 @@ void check_model(const json& model) {
   }
 }
 
-// ["left", "right"] or "left right".
+// Reads a merge of the form ["left", "right"] or "left right".
 std::pair<std::string, std::string> tokens_of(const json& merge) {
   if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
     return {merge[0].get<std::string>(), merge[1].get<std::string>()};
@@ -169,7 +169,7 @@ void add_merges(const json& merges, TokenizerNames* names) {
   }
 }
 
-// Returns whether `inner` and `outer` agree wherever they overlap if inner starts within outer.
+// Returns whether a text can have `outer` at some place and `inner` at a later one that is still within `outer`.
 bool can_start_within(std::string_view inner, std::string_view outer) {
   for (size_t at = 0; at < outer.size(); ++at) {
     const std::string_view rest = outer.substr(at);
@@ -179,8 +179,9 @@ bool can_start_within(std::string_view inner, std::string_view outer) {
   return false;
 }
 
-// The tokenizers library searches for tokens with "normalized" only in the text that the others leave. The runtime
-// searches for all at once, which differs where one of the others begins inside a normalized one.
+// Adds the tokens that are matched as literal text. The tokenizers library searches for those with "normalized" only in
+// the text that the others leave, whereas the runtime searches for all at once. The results differ if one of the others
+// begins inside a normalized one, so such tokens are rejected.
 void add_added_tokens(const json& tokens, TokenizerNames* names) {
   std::vector<std::string> first, second;
   for (const json& token : tokens) {
@@ -217,7 +218,7 @@ TokenizerData read_tokenizer_json(const std::filesystem::path& path, uint32_t vo
 
 constexpr const char* kEndOfText = "<|endoftext|>";
 
-// vocab.json and merges.txt, and the small files next to them that name added tokens.
+// The following functions read vocab.json and merges.txt, and the small files next to them that name added tokens.
 
 // Adds one merge "left right" per line, after an optional line "#version: ...".
 void add_merge_lines(std::string_view text, TokenizerNames* names) {
@@ -259,7 +260,7 @@ void add_named_specials(const json& settings, TokenizerNames* names) {
   }
 }
 
-// {"50257": {"content": ..., "special": ...}, ...}
+// Reads {"50257": {"content": ..., "special": ...}, ...}.
 void add_decoder_tokens(const json& settings, TokenizerNames* names) {
   constexpr const char* kKey = "added_tokens_decoder";
   for (const auto& [key, token] : find_member(settings, kKey).items()) {

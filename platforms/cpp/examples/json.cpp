@@ -1,4 +1,4 @@
-// Streams an object under a JSON Schema, without exceptions, until Ctrl-C or its end: json MODEL
+// Streams an object under a JSON Schema, without exceptions, until it is complete or Ctrl-C is pressed: json MODEL
 // PROMPT
 #define SOTTO_HPP_NO_EXCEPTIONS
 #include <csignal>

@@ -30,7 +30,7 @@ class GoldenTest : public ::testing::Test {
     return params;
   }
 
-  // Prefills and streams; the session has everything else.
+  // Prefills and streams with a session that is otherwise set up.
   void expect_stream(sotto::Session& session, const golden::Case& from) const {
     session.set_sampler(sampler(from));
     EXPECT_EQ(session.prefill(golden::text(from, "prompt")), sotto::Status::ok);

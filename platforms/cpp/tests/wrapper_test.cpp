@@ -146,7 +146,7 @@ TEST(Callbacks, ExceptionsPassTheLibrary) {
   Session session = session_of(model);
   session.prefill("It was");
   EXPECT_THROW(session.generate(9, [](sotto::Piece) { throw std::runtime_error("piece"); }), std::runtime_error);
-  EXPECT_EQ(take(session, 3).size(), 3u);  // usable as before
+  EXPECT_EQ(take(session, 3).size(), 3u);  // the session is usable as before
 
   sotto::SamplerParams params;
   params.logits_callback = [](sotto::View<float>) { throw std::runtime_error("logits"); };
@@ -207,7 +207,7 @@ TEST(SessionTest, StatesForksAndRewinds) {
   EXPECT_EQ(fork.timings().decode_tokens, 0u);
 }
 
-// Outputs that were not computed are not returned: here the context is full.
+// Outputs that were not computed are not returned. In this test the context is full.
 TEST(SessionTest, StopsThatLeaveNothingAreFailures) {
   auto model = demo();
   sotto::SessionParams params;
@@ -228,7 +228,7 @@ TEST(SessionTest, StopsThatLeaveNothingAreFailures) {
   EXPECT_TRUE(is_full([&] { (void)session.embed(tokens); }));
   EXPECT_TRUE(is_full([&] { (void)session.score(tokens); }));
   session.prefill(room);
-  take(session, 2);  // the second one is still to be evaluated
+  take(session, 2);  // the second token has not been evaluated yet
   EXPECT_TRUE(is_full([&] { (void)session.logits(); }));
   EXPECT_TRUE(is_full([&] { (void)session.hidden(); }));
   EXPECT_TRUE(is_full([&] { (void)session.search(); }));
@@ -315,7 +315,7 @@ TEST(SessionTest, Guides) {
   EXPECT_EQ(take(session, 5).size(), 5u);
   session.clear_guide();
   Session other = session_of(model);
-  EXPECT_THROW(other.set_guide(guide), sotto::Error);  // without the feature
+  EXPECT_THROW(other.set_guide(guide), sotto::Error);  // it was created without the feature
 }
 
 TEST(SearchTest, CallbacksAndPhrases) {

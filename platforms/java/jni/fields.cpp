@@ -1,4 +1,4 @@
-// See fields.h.
+// For a description see fields.h.
 #include "platforms/java/jni/fields.h"
 
 #include <cstdlib>
@@ -49,7 +49,7 @@ bool read_bytes(JNIEnv* env, jbyteArray from, Arena* arena, const char** bytes, 
   return true;
 }
 
-// JNI's own functions use modified UTF-8, so Java encodes and decodes.
+// Java encodes and decodes UTF-8, because JNI's own functions use modified UTF-8.
 bool read_text(JNIEnv* env, jstring from, Arena* arena, sotto_text* text) {
   const Library& java = library();
   auto* bytes = static_cast<jbyteArray>(env->CallStaticObjectMethod(java.native_class, java.to_utf8, from));
@@ -200,7 +200,7 @@ bool read_object(JNIEnv* env, const Field& field, jobject from, Arena* arena, vo
 }
 
 jobject new_constant(JNIEnv* env, const Field& field, int32_t value) {
-  char name[64] = {};  // between L and ;
+  char name[64] = {};  // the text between L and ;
   const size_t length = std::strlen(field.signature) - 2;
   std::memcpy(name, field.signature + 1, length < sizeof name ? length : sizeof name - 1);
   char signature[80] = "(I)";
@@ -228,7 +228,7 @@ jobject new_texts(JNIEnv* env, const sotto_text* texts, size_t count) {
   return array;
 }
 
-// Returns the object for a field, or nullptr if C has no value.
+// Returns the object for a field, or nullptr if the C struct has no value.
 jobject new_object(JNIEnv* env, const Field& field, const void* from) {
   if (is(field, "[Ljava/lang/String;")) {
     return new_texts(env, at<const sotto_text*>(from, field.offset), at<size_t>(from, field.count_offset));

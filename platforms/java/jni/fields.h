@@ -10,7 +10,7 @@
 
 namespace sotto_jni {
 
-// A field: its name and type in Java, and the offsets of it and, for lists, of its count in C.
+// The name and type of a field in Java, its offset in the C struct and, for lists, the offset of the count.
 struct Field {
   const char* name;
   const char* signature;
@@ -46,7 +46,7 @@ class Arena {
   Block* blocks_ = nullptr;
 };
 
-// Copy Java arrays into an arena; null is an empty array. Return false with a pending exception.
+// These copy Java arrays into an arena; null is an empty array. They return false with a pending exception.
 bool read_tokens(JNIEnv* env, jintArray from, Arena* arena, const sotto_token** tokens, size_t* count);
 bool read_text(JNIEnv* env, jstring from, Arena* arena, sotto_text* text);
 bool read_bytes(JNIEnv* env, jbyteArray from, Arena* arena, const char** bytes, size_t* size);
@@ -57,7 +57,7 @@ bool read_fields(JNIEnv* env, jobject from, const Fields& fields, Arena* arena, 
 // Sets the fields of an object from a struct.
 void write_fields(JNIEnv* env, const void* from, const Fields& fields, jobject to);
 
-// Return new Java objects, or nullptr with a pending exception.
+// These return new Java objects, or nullptr with a pending exception.
 jintArray new_ints(JNIEnv* env, const int32_t* values, size_t count);
 jfloatArray new_floats(JNIEnv* env, const float* values, size_t count);
 jbyteArray new_bytes(JNIEnv* env, const void* bytes, size_t size);

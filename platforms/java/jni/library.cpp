@@ -1,4 +1,4 @@
-// See library.h; also the native methods of the library itself: version and texts.
+// The native methods of the library itself: version and texts. For the rest see library.h.
 #include "platforms/java/jni/library.h"
 
 #include <cstring>

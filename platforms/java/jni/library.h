@@ -45,7 +45,7 @@ inline sotto_error new_error() {
 // was thrown.
 bool check(JNIEnv* env, sotto_status status, const sotto_error* error = nullptr);
 
-// Like check, but a stop is a failure as well, for calls whose outputs a stop leaves unwritten.
+// Like check(), but a stop is a failure as well, for calls whose outputs a stop leaves unwritten.
 bool check_whole(JNIEnv* env, sotto_status status);
 
 void throw_out_of_memory(JNIEnv* env);
@@ -58,8 +58,8 @@ T* as(jlong handle) {
 
 inline jlong handle_of(const void* pointer) { return reinterpret_cast<jlong>(pointer); }
 
-// Allocates memory for an object of sotto.h, which sotto_posix_free frees. Returns false with a pending
-// exception if there is none.
+// Allocates memory for an object of sotto.h, which sotto_posix_free() frees. Returns false with a pending exception if
+// there is none.
 bool allocate(JNIEnv* env, size_t size, sotto_posix_memory* memory);
 
 }  // namespace sotto_jni

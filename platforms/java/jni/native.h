@@ -14,7 +14,7 @@ namespace sotto_jni {
 
 struct Model {
   sotto_model* model;
-  const void* file;  // the bytes of mapping or copy
+  const void* file;  // bytes of the mapping or of the copy
   size_t file_size;
   sotto_posix_mapping mapping;
   sotto_posix_memory copy;
@@ -51,8 +51,8 @@ struct Sampler {
   jobject callbacks;
 };
 
-// Callbacks of C for io.github.sotto.Callbacks, whose global reference is the user_data. While an
-// exception is pending they do nothing and end generation.
+// These call io.github.sotto.Callbacks, whose global reference is the user_data. While an exception is pending they do
+// nothing and end generation.
 void on_log(void* callbacks, sotto_log_level level, const char* message);
 int32_t on_piece(void* callbacks, const sotto_piece* piece);
 void on_logits(void* callbacks, float* logits, size_t count);

@@ -95,7 +95,8 @@ NATIVE(jint, samplerPick)
   return token;
 }
 
-// Returns the remaining tokens and writes their probabilities to `probabilities`, as long as the vocabulary.
+// Returns the remaining tokens and writes their probabilities to `probabilities`, which has one element per token of
+// the vocabulary.
 NATIVE(jintArray, samplerApply)
 (JNIEnv* env, jclass, jlong sampler, jfloatArray logits, jlongArray allowed, jintArray history, jlong generated_count,
  jlong token_limit, jint sequence, jfloatArray probabilities) {

@@ -135,7 +135,7 @@ using Result = T;
     const sotto_status status_ = (call);                       \
     if (status_ < 0) SOTTO_HPP_FAIL_(::sotto::Error(status_)); \
   } while (false)
-// For calls whose outputs a stop leaves unwritten: a stop is a failure as well.
+// Does the same for calls whose outputs a stop leaves unwritten: a stop is then a failure as well.
 #define SOTTO_HPP_TRY_WHOLE_(call)                              \
   do {                                                          \
     const sotto_status status_ = (call);                        \
@@ -226,7 +226,7 @@ namespace detail {
 constexpr size_t huge_page = size_t{2} << 20;
 inline void ask_for_huge_pages(void* memory, size_t size) { madvise(memory, size, MADV_HUGEPAGE); }
 #else
-constexpr size_t huge_page = SIZE_MAX;  // no block has one
+constexpr size_t huge_page = SIZE_MAX;  // no block reaches this size
 inline void ask_for_huge_pages(void*, size_t) {}
 #endif
 
@@ -241,9 +241,9 @@ struct Release {
 
 }  // namespace detail
 
-// A block aligned to SOTTO_MEMORY_ALIGNMENT; empty if there is not enough memory. Decoding reads all
-// weights for every token, so large blocks use huge pages where the system has them. The header is
-// all of this binding, so it does not use sotto_posix.
+// A block aligned to SOTTO_MEMORY_ALIGNMENT. It is empty if there is not enough memory. Decoding reads all weights for
+// every token, so large blocks use huge pages if the system has them. This code repeats a part of sotto_posix, because
+// the binding consists of headers only.
 class Memory {
  public:
   Memory() = default;

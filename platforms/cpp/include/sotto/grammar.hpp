@@ -14,7 +14,7 @@ inline namespace SOTTO_HPP_ERRORS_ {
 
 namespace detail {
 
-// The state of a library object in one block of memory; `uses` is kept alive with it.
+// The state of a library object in one block of memory. It keeps `uses` alive.
 template <class Handle>
 struct ObjectState {
   Memory memory;
@@ -27,7 +27,7 @@ struct ObjectState {
 // Tokens of the caller, copied by Vocabulary::create.
 struct VocabularyTokens {
   std::vector<std::string> texts;
-  std::vector<uint8_t> special;  // 0 or 1 each; empty: no token is special
+  std::vector<uint8_t> special;  // 0 or 1 per token; if empty, no token is special
   std::vector<Token> end_tokens;
 };
 
@@ -102,17 +102,17 @@ struct GrammarParams : sotto_grammar_params {
   GrammarParams() { sotto_grammar_params_init(this, sizeof(sotto_grammar_params)); }
   explicit GrammarParams(sotto_grammar_language which) : GrammarParams() { language = which; }
 
-  std::string root;                        // empty: "root"
-  const Vocabulary* vocabulary = nullptr;  // while compiling
+  std::string root;                        // empty means "root"
+  const Vocabulary* vocabulary = nullptr;  // used only while compiling
   std::vector<std::string> triggers;
   std::vector<Token> trigger_tokens;
-  LogFunction log;                        // while compiling; must not throw
-  size_t memory_limit = size_t{1} << 30;  // most bytes that compiling may take
+  LogFunction log;                        // called only while compiling; must not throw
+  size_t memory_limit = size_t{1} << 30;  // maximal number of bytes that compiling may take
 };
 
 class Grammar {
  public:
-  // Compiles GBNF, unless `params` select another language.
+  // Compiles `source`, which is GBNF unless `params` select another language.
   static Result<Grammar> compile(std::string_view source, const GrammarParams& params = {}) {
     sotto_grammar_params lowered = params;
     if (!params.root.empty()) lowered.root = {params.root.data(), params.root.size()};
@@ -136,14 +136,14 @@ class Grammar {
                                                         &grammar, &kept, report.out());
       if (status == SOTTO_GRAMMAR_TOO_LARGE && size < limit) continue;
       SOTTO_HPP_TRY_(status);
-      // An image has no unused memory; the compiled grammar keeps the compiler's working memory.
+      // The image has no unused memory, unlike the compiled grammar, which keeps the compiler's working memory.
       Memory image;
       SOTTO_HPP_TRY_PLAIN_(save(grammar, image));
       return load(std::move(image), size);
     }
   }
 
-  // Loads an image that save() returned. It is validated and may be untrusted.
+  // Loads an image that save() returned. The image is validated and may be untrusted.
   static Result<Grammar> load(Bytes image) {
     Memory memory;
     SOTTO_HPP_TRY_PLAIN_(detail::allocate(image.size(), memory));
@@ -154,13 +154,14 @@ class Grammar {
   Grammar(Grammar&&) = default;
   Grammar& operator=(Grammar&&) = default;
 
-  // Returns an image with the same bytes on every platform.
+  // Returns an image, which has the same bytes on every platform.
   std::vector<uint8_t> save() const {
     const auto* image = static_cast<const uint8_t*>(state_->memory.data());
     return std::vector<uint8_t>(image, image + state_->memory.size());
   }
 
-  // Return the bytes of the grammar, and the bytes of memory that compiling it used (the same for a loaded one).
+  // These return the size of the grammar, and the memory that compiling it used, which for a loaded grammar is its
+  // size.
   size_t size() const { return state_->memory.size(); }
   size_t compile_memory_size() const { return state_->compile_memory_size; }
 
@@ -199,8 +200,8 @@ struct MatcherParams : sotto_matcher_params {
 using MatcherInfo = sotto_matcher_info;
 
 struct MatchTest {
-  bool begins;   // a text of the grammar
-  bool matches;  // is one
+  bool begins;   // whether it begins a text of the grammar
+  bool matches;  // whether it is a text of the grammar
 };
 
 class Matcher {

@@ -28,7 +28,7 @@ inline void call_log(void* function, sotto_log_level level, const char* message)
 
 struct ModelState {
   std::shared_ptr<const void> file_owner;
-  Memory file;  // empty if the caller keeps it
+  Memory file;  // empty if the caller owns the file
   Memory memory;
   LogFunction log;
   sotto_model* handle = nullptr;
@@ -113,7 +113,7 @@ class Model {
     return text;
   }
 
-  // Returns the bytes of a token, owned by the model; they may begin or end inside a character.
+  // Returns the bytes of a token, owned by the model. They may begin or end inside a character.
   Result<std::string_view> token_bytes(Token token) const {
     const char* bytes = nullptr;
     size_t size = 0;

@@ -1,6 +1,5 @@
-// Part of sotto.hpp: the parameters of samplers, sessions, stops, guides, speculation and searches.
-// Each inherits the C struct and sets its defaults; lists and callbacks hide the C fields of the same
-// name, which are filled from them.
+// Part of sotto.hpp: the parameters of samplers, sessions, stops, guides, speculation and searches. Each inherits the C
+// struct and sets its defaults. Lists and callbacks hide the C fields of the same names, which are filled from them.
 #ifndef SOTTO_PARAMS_HPP
 #define SOTTO_PARAMS_HPP
 
@@ -30,7 +29,7 @@ struct SamplerParams : sotto_sampler_params {
   SamplerParams() { sotto_sampler_params_init(this, sizeof(sotto_sampler_params)); }
 
   std::vector<sotto_stage> stages;
-  std::optional<std::vector<std::string>> dry_breakers;  // default: those of the C interface
+  std::optional<std::vector<std::string>> dry_breakers;  // nullopt means the defaults of the C interface
   std::vector<Token> dry_breaker_tokens;
   std::vector<TokenBias> logit_bias;
   std::vector<SequenceBias> sequence_bias;
@@ -59,13 +58,13 @@ struct GuideParams : sotto_guide_params {
   GuideParams() { sotto_guide_params_init(this, sizeof(sotto_guide_params)); }
 };
 
-// Writes tokens that may follow to `drafts` and returns how many.
+// Writes tokens that may follow to `drafts` and returns their number.
 using DraftFunction = std::function<size_t(Tokens tokens, View<const float> hidden, View<Token> drafts)>;
 
 struct SpeculationParams : sotto_speculation_params {
   SpeculationParams() { sotto_speculation_params_init(this, sizeof(sotto_speculation_params)); }
 
-  const Session* draft_session = nullptr;  // is kept alive as long as it is used
+  const Session* draft_session = nullptr;  // kept alive by the session that uses it
   DraftFunction draft;
 };
 
@@ -73,9 +72,9 @@ struct SearchParams : sotto_search_params {
   SearchParams() { sotto_search_params_init(this, sizeof(sotto_search_params)); }
 
   std::vector<std::vector<Token>> phrases;
-  std::vector<uint32_t> phrase_groups;  // as many as phrases, or none
+  std::vector<uint32_t> phrase_groups;  // one per phrase, or empty
   std::function<double(Tokens a, Tokens b)> similarity;
-  std::function<bool(uint32_t sequence, Token token)> on_step;  // true continues the search
+  std::function<bool(uint32_t sequence, Token token)> on_step;  // returns true to continue the search
 };
 
 // One continuation that a search returned.
@@ -157,7 +156,7 @@ class LoweredSampler {
   std::vector<sotto_sequence_bias> sequences_;
 };
 
-// A callback for logits and the exception that it may end with.
+// A callback for logits, and the exception that ended it, if any.
 struct LogitsCall {
   std::function<void(View<float>)> function;
   Guard* guard;

@@ -13,9 +13,9 @@ inline namespace SOTTO_HPP_ERRORS_ {
 // The input for one token.
 struct SamplerInput {
   View<const float> logits;
-  View<const uint64_t> allowed;  // bit i % 64 of word i / 64: token i may come; empty: all
-  Tokens history;                // the tokens before, newest last
-  uint64_t generated_count = 0;  // of them
+  View<const uint64_t> allowed;  // bit i % 64 of word i / 64 allows token i; empty allows all
+  Tokens history;                // the previous tokens, newest last
+  uint64_t generated_count = 0;  // number of them that were generated
   uint64_t token_limit = 0;
   uint32_t sequence = 0;
 };
@@ -27,11 +27,11 @@ struct Candidate {
 
 class Sampler {
  public:
-  // `model` defines the text of tokens and the end of text.
+  // Creates a sampler for a model, which defines the text of tokens and the end-of-text token.
   static Result<Sampler> create(const Model& model, uint32_t list_bytes = 16384) {
     return create(&model, model.info().vocabulary_size, list_bytes);
   }
-  // Creates a sampler whose tokens have no text and no end of text.
+  // Creates a sampler whose tokens have no text and which has no end-of-text token.
   static Result<Sampler> create(size_t vocabulary_size, uint32_t list_bytes = 16384) {
     return create(nullptr, vocabulary_size, list_bytes);
   }
@@ -106,7 +106,7 @@ class Sampler {
     return Sampler(std::move(state));
   }
 
-  // The library cannot know how long the caller's arrays are.
+  // Returns whether the arrays are long enough, which the library itself cannot know.
   bool fits(const SamplerInput& input) const {
     const size_t words = (state_->vocabulary_size + 63) / 64;
     return input.logits.size() == state_->vocabulary_size && (input.allowed.empty() || input.allowed.size() >= words);

@@ -23,7 +23,7 @@ class Piece {
 
   // Returns whole UTF-8 characters, possibly none.
   std::string_view text() const { return {piece_->text, piece_->text_size}; }
-  Token token() const { return piece_->token; }  // -1: only text that had been held back
+  Token token() const { return piece_->token; }  // -1 if there is only text that was withheld before
   std::string_view bytes() const { return {piece_->bytes, piece_->byte_count}; }
   float log_probability() const { return piece_->log_probability; }
   float sampled_log_probability() const { return piece_->sampled_log_probability; }
@@ -55,8 +55,7 @@ struct SessionState {
 
 }  // namespace detail
 
-// Cancels the running call of a session, or its next one. May be used by any thread, also after the
-// session is destroyed.
+// Cancels the running call of a session, or its next one. Any thread may use it, even after the session is destroyed.
 class Canceller {
  public:
   explicit Canceller(std::shared_ptr<const detail::SessionState> state) : state_(std::move(state)) {}
@@ -94,7 +93,7 @@ class Session {
   Session(Session&&) = default;
   Session& operator=(Session&&) = default;
 
-  // Removes all tokens; parameters stay.
+  // Removes all tokens and keeps the parameters.
   void reset() { sotto_session_reset(c_session()); }
 
   Result<void> set_sampler(const SamplerParams& params) {
@@ -121,11 +120,11 @@ class Session {
     SOTTO_HPP_DONE_;
   }
 
-  // Sets a matcher whose sequence 0 the generated text continues. It must not be called otherwise.
+  // Sets a matcher whose sequence 0 the generated text continues. The caller must not use that matcher otherwise.
   Result<void> set_matcher(Matcher& matcher) { return use_matcher(matcher.c_matcher(), matcher.state()); }
   Result<void> clear_matcher() { return use_matcher(nullptr, nullptr); }
 
-  // Sets a prefilled session as the guide of this one. It must not be called otherwise. Needs
+  // Sets a prefilled session as the guide of this one. The caller must not use the guide otherwise. Needs
   // SOTTO_FEATURE_GUIDE.
   Result<void> set_guide(Session& guide, const GuideParams& params = {}) {
     return use_guide(guide.c_session(), guide.state_, params);
@@ -171,14 +170,14 @@ class Session {
     return prefill(Tokens(tokens.data(), count));
   }
 
-  // Applies token healing, for prompts that end inside a word. Call it after a prefill.
+  // Applies token healing, for prompts that end inside a word. Must be called after a prefill.
   Result<void> heal() {
     SOTTO_HPP_TRY_PLAIN_(sotto_session_heal(c_session()));
     SOTTO_HPP_DONE_;
   }
 
-  // Generates one token: returns Status::ok and sets `piece`. At a stop, returns its reason and sets
-  // `piece` to the text that was held back.
+  // Generates one token: returns Status::ok and sets `piece`. At a stop, returns the reason and sets `piece` to the
+  // text that was withheld.
   Result<Status> next(Piece& piece) {
     const sotto_piece* c_piece = nullptr;
     const sotto_status status = sotto_session_next(c_session(), &c_piece);
@@ -188,10 +187,10 @@ class Session {
     return Status{status};
   }
 
-  // Returns the pieces for a range-based for; `max_tokens` 0: until another stop.
+  // Returns the pieces for a range-based for. With `max_tokens` 0 it generates until another stop.
   Stream stream(size_t max_tokens = 0);
 
-  // Calls `on_piece` with each Piece; if it returns a bool, false ends generation. Returns the stop.
+  // Calls `on_piece` with each Piece. If it returns a bool, false ends generation. Returns the reason of the stop.
   template <class Function>
   Result<Status> generate(size_t max_tokens, Function&& on_piece) {
     using Call = std::pair<std::remove_reference_t<Function>*, detail::Guard*>;
@@ -247,8 +246,8 @@ class Session {
     return sequences;
   }
 
-  // Evaluates tokens and returns their total score. ln p of each is written to `log_probabilities` if that is given; it
-  // is NaN for a token that was not scored.
+  // Evaluates tokens and returns their total score. If `log_probabilities` is given, ln p of each token is written to
+  // it, or NaN for a token that was not scored.
   Result<sotto_score> score(Tokens tokens, std::vector<float>* log_probabilities = nullptr) {
     sotto_score score{};
     score.struct_size = sizeof score;
@@ -268,7 +267,7 @@ class Session {
     return embedding;
   }
 
-  // Valid until the next call.
+  // The result is valid until the next call.
   Result<View<const float>> logits() { return floats(&sotto_session_logits); }
   Result<View<const float>> hidden() { return floats(&sotto_session_hidden); }
 
@@ -291,7 +290,7 @@ class Session {
     SOTTO_HPP_TRY_(sotto_session_restore(c_session(), bytes.data(), bytes.size(), report.out()));
     SOTTO_HPP_DONE_;
   }
-  // Makes `to` a copy of this stream; its sampler, stops and matcher stay.
+  // Makes `to` a copy of this stream. The sampler, stops and matcher of `to` stay.
   Result<void> fork_to(Session& to) const {
     detail::Report report;
     SOTTO_HPP_TRY_(sotto_session_fork(c_session(), to.c_session(), report.out()));

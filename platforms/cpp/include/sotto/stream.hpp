@@ -10,8 +10,8 @@
 namespace sotto {
 inline namespace SOTTO_HPP_ERRORS_ {
 
-// A range of the tokens to come. It ends at a stop, which status() returns. Without exceptions it also
-// ends at a failure, which error() returns.
+// A range over the next tokens. It ends at a stop, which status() returns. Without exceptions it also ends at a
+// failure, which error() returns.
 class Stream {
  public:
   class Iterator {
@@ -44,7 +44,7 @@ class Stream {
   }
   Iterator end() { return Iterator(); }
 
-  Status status() const { return status_; }  // Status::ok: not at an end
+  Status status() const { return status_; }  // Status::ok unless the stream is at its end
   const Error* error() const { return error_ ? &*error_ : nullptr; }
 
  private:
