@@ -168,6 +168,21 @@ def enums_lines(tables):
     return lines
 
 
+def status_lines(tables):
+    values = [value for value in tables.enum("sotto_status").values if value.value < 0]
+    lines = ["/// What is wrong with a call.", "#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]", "#[non_exhaustive]",
+             "pub enum Status {"]
+    for value in values:
+        lines += [*doc(value.doc, "    "), f"    {value.camel},"]
+    return lines + [
+        "    /// The call stopped before it had a result.", "    Stop(Stop),",
+        "    /// A failure that a later version of the library has added.", "    Other(i32),", "}", "", "impl Status {",
+        "    pub(crate) fn of(status: i32) -> Status {", "        match status {",
+        *(f"            sys::{value.c_name} => Status::{value.camel}," for value in values),
+        "            other => Stop::from_status(other).map_or(Status::Other(other), Status::Stop),", "        }", "    }",
+        "}", ""]
+
+
 def stop_lines(tables):
     values = [value for value in tables.enum("sotto_status").values if value.value > 0]
     variants = [(snake_to_camel(value.c_name[len("SOTTO_STOP_"):]), value) for value in values]
@@ -319,7 +334,7 @@ use std::sync::Arc;
 
 def emit(tables: Tables) -> dict[str, str]:
     """{path: text}"""
-    safe = [HEAD, *enums_lines(tables), *stop_lines(tables), *params_lines(tables), *info_lines(tables)[:-1]]
+    safe = [HEAD, *enums_lines(tables), *status_lines(tables), *stop_lines(tables), *params_lines(tables), *info_lines(tables)[:-1]]
     return {"platforms/rust/sotto-sys/src/generated.rs": f"// {MARK}\n" + sys_text(tables),
             "platforms/rust/sotto-sys/tests/layout/generated.rs": f"// {MARK}\n" + layout_text(tables),
             "platforms/rust/sotto/src/generated.rs": f"// {MARK}\n" + "\n".join(safe) + "\n"}

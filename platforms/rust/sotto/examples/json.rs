@@ -1,7 +1,9 @@
 //! Streams an object under a JSON Schema: json MODEL PROMPT
 
-use sotto::{Grammar, GrammarLanguage, GrammarParams, JsonSpace, Matcher, Model, Stop, Vocabulary};
+use sotto::{Grammar, GrammarLanguage, GrammarParams, JsonSpace, Model, Stop};
+use std::error::Error;
 use std::io::Write;
+use std::process::exit;
 
 const SCHEMA: &str = r#"{
   "type": "object", "required": ["name", "age"], "additionalProperties": false,
@@ -9,23 +11,36 @@ const SCHEMA: &str = r#"{
     "name": {"type": "string", "maxLength": 20},
     "age": {"type": "integer", "minimum": 0, "maximum": 120}}}"#;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let (path, prompt) = arguments.next().zip(arguments.next()).ok_or("json MODEL PROMPT")?;
+/// Returns why the text ended.
+fn stream(path: &str, prompt: &str) -> Result<Option<Stop>, Box<dyn Error>> {
     let model = Model::open(path)?;
     let params = GrammarParams::new(GrammarLanguage::JsonSchema).json_space(JsonSpace::OneSpace);
-    let grammar = Grammar::compile(SCHEMA, &params)?;
     let mut session = model.session()?;
-    session.set_matcher(Matcher::new(&grammar, &Vocabulary::of_model(&model)?)?)?;
-    session.prefill_text(prompt)?;
-    let mut stream = session.stream(400);
+    session.set_grammar(&Grammar::compile(SCHEMA, &params)?)?;
+    let mut stream = session.stream(prompt, 400)?;
     for chunk in &mut stream {
-        print!("{}", chunk?);
+        write!(std::io::stdout(), "{}", chunk?)?;
         std::io::stdout().flush()?;
     }
-    println!();
-    match stream.stop() {
-        Some(Stop::Grammar) => Ok(()),
-        other => Err(format!("the object is not complete: {other:?}").into()),
+    writeln!(std::io::stdout())?;
+    Ok(stream.stop())
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if arguments.len() != 3 {
+        eprintln!("usage: json MODEL PROMPT");
+        exit(2);
+    }
+    match stream(&arguments[1], &arguments[2]) {
+        Ok(Some(Stop::Grammar)) => {}
+        Ok(stop) => {
+            eprintln!("json: the object is not complete: {stop:?}");
+            exit(3);
+        }
+        Err(error) => {
+            eprintln!("json: {error}");
+            exit(1);
+        }
     }
 }

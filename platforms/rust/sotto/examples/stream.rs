@@ -1,17 +1,27 @@
 //! Streams text: stream MODEL PROMPT
 
+use std::error::Error;
 use std::io::Write;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let (path, prompt) = arguments.next().zip(arguments.next()).ok_or("stream MODEL PROMPT")?;
+fn stream(path: &str, prompt: &str) -> Result<(), Box<dyn Error>> {
     let model = sotto::Model::open(path)?;
     let mut session = model.session()?;
-    session.prefill_text(prompt)?;
-    for chunk in session.stream(100) {
-        print!("{}", chunk?);
+    for chunk in session.stream(prompt, 100)? {
+        write!(std::io::stdout(), "{}", chunk?)?;
         std::io::stdout().flush()?;
     }
-    println!();
+    writeln!(std::io::stdout())?;
     Ok(())
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if arguments.len() != 3 {
+        eprintln!("usage: stream MODEL PROMPT");
+        std::process::exit(2);
+    }
+    if let Err(error) = stream(&arguments[1], &arguments[2]) {
+        eprintln!("stream: {error}");
+        std::process::exit(1);
+    }
 }

@@ -1,8 +1,9 @@
 //! Errors.
 
 use crate::sys;
-use crate::Stop;
+use crate::{Status, Stop};
 use std::fmt;
+use std::path::Path;
 
 /// The result of a call that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -10,22 +11,28 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// A failure: its status, a message, and the offset in the input if one is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    status: i32,
+    status: Status,
     offset: Option<u64>,
     message: String,
 }
 
 impl Error {
     pub(crate) fn new(status: i32, message: impl Into<String>) -> Self {
-        Error { status, offset: None, message: message.into() }
+        Error { status: Status::of(status), offset: None, message: message.into() }
+    }
+
+    /// Begins the message with the name of a file.
+    pub(crate) fn of_file(mut self, path: &Path) -> Self {
+        self.message = format!("{}: {}", path.display(), self.message);
+        self
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Error::new(sys::SOTTO_INVALID_ARGUMENT, message)
     }
 
-    /// Returns a value of `sotto_status`: negative, or a stop that left the outputs of a call unwritten.
-    pub fn status(&self) -> i32 {
+    /// Returns what is wrong, which a program may match on.
+    pub fn status(&self) -> Status {
         self.status
     }
 
@@ -39,9 +46,12 @@ impl Error {
         &self.message
     }
 
-    /// Returns the stop that left the outputs of a call unwritten, such as a prompt that does not fit.
+    /// Returns the stop that left the outputs of a call unwritten.
     pub fn stop(&self) -> Option<Stop> {
-        Stop::from_status(self.status)
+        match self.status {
+            Status::Stop(stop) => Some(stop),
+            _ => None,
+        }
     }
 }
 
@@ -89,7 +99,7 @@ impl Report {
         let end = self.0.message.iter().position(|&byte| byte == 0).unwrap_or(self.0.message.len());
         let message = String::from_utf8_lossy(&self.0.message[..end]).into_owned();
         let offset = if self.0.offset == u64::MAX { None } else { Some(self.0.offset) };
-        Err(Error { status, offset, message })
+        Err(Error { status: Status::of(status), offset, message })
     }
 }
 

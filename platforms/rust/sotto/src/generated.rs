@@ -567,6 +567,81 @@ impl GuideMode {
     }
 }
 
+/// What is wrong with a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Status {
+    /// An argument or parameter has a value that it must not have.
+    InvalidArgument,
+    /// The call does not fit what happened before it.
+    InvalidState,
+    /// The memory passed to an _init function is too small.
+    MemoryTooSmall,
+    /// A block does not begin on a multiple of SOTTO_MEMORY_ALIGNMENT.
+    MemoryMisaligned,
+    /// The capacity of an output array is too small.
+    BufferTooSmall,
+    /// The model file is truncated, damaged or inconsistent.
+    ModelCorrupt,
+    /// The model file has a format version or feature that this library lacks.
+    ModelUnsupported,
+    /// The source of a grammar is wrong, or matches no text at all.
+    GrammarSyntax,
+    /// The vocabulary has no token that fits the grammar at this place.
+    GrammarDeadEnd,
+    /// The memory, the limits or the step budget do not suffice.
+    GrammarTooLarge,
+    /// The requested instruction set is not available.
+    CpuUnsupported,
+    /// The text is not UTF-8.
+    TextInvalid,
+    /// The model file holds no tokenizer.
+    TokenizerMissing,
+    /// The worker threads could not be started.
+    ThreadsUnavailable,
+    /// A saved state is damaged, or belongs to another model.
+    StateCorrupt,
+    /// The source uses something for which no exact grammar is known.
+    GrammarUnsupported,
+    /// A grammar image is damaged or of another version.
+    GrammarCorrupt,
+    /// The feature is not part of this build of the library.
+    Unsupported,
+    /// An error of the library itself.
+    Internal,
+    /// The call stopped before it had a result.
+    Stop(Stop),
+    /// A failure that a later version of the library has added.
+    Other(i32),
+}
+
+impl Status {
+    pub(crate) fn of(status: i32) -> Status {
+        match status {
+            sys::SOTTO_INVALID_ARGUMENT => Status::InvalidArgument,
+            sys::SOTTO_INVALID_STATE => Status::InvalidState,
+            sys::SOTTO_MEMORY_TOO_SMALL => Status::MemoryTooSmall,
+            sys::SOTTO_MEMORY_MISALIGNED => Status::MemoryMisaligned,
+            sys::SOTTO_BUFFER_TOO_SMALL => Status::BufferTooSmall,
+            sys::SOTTO_MODEL_CORRUPT => Status::ModelCorrupt,
+            sys::SOTTO_MODEL_UNSUPPORTED => Status::ModelUnsupported,
+            sys::SOTTO_GRAMMAR_SYNTAX => Status::GrammarSyntax,
+            sys::SOTTO_GRAMMAR_DEAD_END => Status::GrammarDeadEnd,
+            sys::SOTTO_GRAMMAR_TOO_LARGE => Status::GrammarTooLarge,
+            sys::SOTTO_CPU_UNSUPPORTED => Status::CpuUnsupported,
+            sys::SOTTO_TEXT_INVALID => Status::TextInvalid,
+            sys::SOTTO_TOKENIZER_MISSING => Status::TokenizerMissing,
+            sys::SOTTO_THREADS_UNAVAILABLE => Status::ThreadsUnavailable,
+            sys::SOTTO_STATE_CORRUPT => Status::StateCorrupt,
+            sys::SOTTO_GRAMMAR_UNSUPPORTED => Status::GrammarUnsupported,
+            sys::SOTTO_GRAMMAR_CORRUPT => Status::GrammarCorrupt,
+            sys::SOTTO_UNSUPPORTED => Status::Unsupported,
+            sys::SOTTO_INTERNAL => Status::Internal,
+            other => Stop::from_status(other).map_or(Status::Other(other), Status::Stop),
+        }
+    }
+}
+
 /// Why a stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -37,32 +37,37 @@ unsafe impl Sync for VocabularyInner {}
 
 impl Vocabulary {
     /// Creates the vocabulary of a model, whose end of text ends a grammar's text.
-    pub fn of_model(model: &Model) -> Result<Vocabulary> {
+    pub fn new(model: &Model) -> Result<Vocabulary> {
         let mut params = with_defaults!(sotto_vocabulary_params, sotto_vocabulary_params_init);
         params.model = model.raw();
         let size = model.info().vocabulary_size;
         Vocabulary::create(&params, size, Some(model.clone()), OwnTokens::default())
     }
 
-    /// Creates a vocabulary of any tokens, of which `end_tokens` end a text.
-    pub fn of_tokens<T: AsRef<[u8]>>(tokens: &[T], end_tokens: &[Token]) -> Result<Vocabulary> {
-        Vocabulary::of_tokens_with_special(tokens, end_tokens, |_| false)
-    }
-
-    /// Like [`Vocabulary::of_tokens`]; tokens for which `is_special` holds have no text.
-    pub fn of_tokens_with_special<T: AsRef<[u8]>>(
+    /// Creates a vocabulary of any tokens. `special` lists those without text, `end_tokens` those that are allowed
+    /// where the text may end.
+    pub fn from_tokens<T: AsRef<[u8]>>(
         tokens: &[T],
+        special: &[Token],
         end_tokens: &[Token],
-        is_special: impl Fn(usize) -> bool,
     ) -> Result<Vocabulary> {
-        let mut own =
-            OwnTokens { offsets: vec![0], end_tokens: end_tokens.to_vec(), ..OwnTokens::default() };
-        for (index, token) in tokens.iter().enumerate() {
+        let mut own = OwnTokens {
+            offsets: vec![0],
+            special: vec![0; tokens.len()],
+            end_tokens: end_tokens.to_vec(),
+            ..OwnTokens::default()
+        };
+        for &token in special {
+            let flag = usize::try_from(token).ok().and_then(|token| own.special.get_mut(token));
+            *flag.ok_or_else(|| {
+                Error::invalid(format!("special token {token} is not in the vocabulary"))
+            })? = 1;
+        }
+        for token in tokens {
             own.bytes.extend_from_slice(token.as_ref());
             let offset = u32::try_from(own.bytes.len())
                 .map_err(|_| Error::invalid("the tokens have more than 4 GB"))?;
             own.offsets.push(offset);
-            own.special.push(u8::from(is_special(index)));
         }
         let mut params = with_defaults!(sotto_vocabulary_params, sotto_vocabulary_params_init);
         params.token_count = u32::try_from(tokens.len()).unwrap_or(u32::MAX);

@@ -6,8 +6,7 @@
 //! # let path = match std::env::var("SOTTO_DEMO_MODEL") { Ok(path) => path, Err(_) => return Ok(()) };
 //! let model = sotto::Model::open(path)?;
 //! let mut session = model.session()?;
-//! session.prefill_text("Once upon a time")?;
-//! for chunk in session.stream(20) {
+//! for chunk in session.stream("Once upon a time", 20)? {
 //!     print!("{}", chunk?);
 //! }
 //! # Ok(()) }
@@ -58,7 +57,7 @@ pub use model::Model;
 pub use sampler::{Sampler, SamplerInput};
 pub use search::{SearchResult, Sequence};
 pub use session::{Canceller, Score, Session};
-pub use stream::{Chunk, Piece, Step, Stream};
+pub use stream::{Chunk, Piece, Prompt, Step, Stream};
 
 /// The version of the linked library: major << 16 | minor << 8 | patch.
 pub fn version() -> u32 {

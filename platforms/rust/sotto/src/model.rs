@@ -51,20 +51,18 @@ impl Model {
 
     /// Like [`Model::open`], with parameters.
     pub fn open_with(path: impl AsRef<Path>, params: &ModelParams) -> Result<Model> {
-        let read = || -> std::io::Result<Result<Block>> {
-            let mut file = File::open(&path)?;
-            let size = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-            Ok(match Block::new(size) {
-                Ok(mut block) => {
-                    file.read_exact(block.bytes_mut())?;
-                    Ok(block)
-                }
-                Err(error) => Err(error),
-            })
+        let invalid = |error: std::io::Error| Error::invalid(error.to_string());
+        let read = || {
+            let mut file = File::open(&path).map_err(invalid)?;
+            let about = file.metadata().map_err(invalid)?;
+            if about.is_dir() {
+                return Err(Error::invalid("is a directory, not a file"));
+            }
+            let mut block = Block::new(usize::try_from(about.len()).unwrap_or(usize::MAX))?;
+            file.read_exact(block.bytes_mut()).map_err(invalid)?;
+            Model::create(block.bytes().as_ptr(), block.size(), Some(block), params)
         };
-        let block = read()
-            .map_err(|error| Error::invalid(format!("{}: {error}", path.as_ref().display())))??;
-        Model::create(block.bytes().as_ptr(), block.size(), Some(block), params)
+        read().map_err(|error: Error| error.of_file(path.as_ref()))
     }
 
     /// Copies the bytes of a model file.

@@ -5,11 +5,11 @@ use crate::memory::{pointer_of, slice, Block, Panics};
 use crate::params::{read_info, Lists};
 use crate::sampler::LogitsCall;
 use crate::speculation::DraftCall;
-use crate::stream::{Piece, Step, Stream};
+use crate::stream::{Piece, Prompt, Step, Stream};
 use crate::sys;
 use crate::{
-    GuideParams, Matcher, Model, Pooling, SamplerParams, SessionInfo, SessionParams,
-    SessionTimings, Stop, StopParams, Token,
+    Grammar, GuideParams, Matcher, MatcherParams, Model, Pooling, SamplerParams, SessionInfo,
+    SessionParams, SessionTimings, Stop, StopParams, Token, Vocabulary,
 };
 use std::ops::ControlFlow;
 use std::os::raw::c_void;
@@ -68,6 +68,7 @@ pub struct Session {
     pub(crate) draft_session: Option<Box<Session>>,
     pub(crate) draft: Option<Box<DraftCall>>,
     logits: Option<Box<LogitsCall>>,
+    matched_sequences: u32,
     // The library's objects belong to one thread at a time.
     _not_sync: std::marker::PhantomData<std::cell::Cell<()>>,
 }
@@ -112,6 +113,7 @@ impl Session {
                 draft_session: None,
                 draft: None,
                 logits: None,
+                matched_sequences: 2 * params.raw.sequence_count + 1,
                 _not_sync: std::marker::PhantomData,
             })
         }
@@ -152,6 +154,14 @@ impl Session {
         // SAFETY: the library copies what the struct points to.
         let status = unsafe { sys::sotto_session_set_stops(self.raw(), &raw, report.out()) };
         report.check(status).map(drop)
+    }
+
+    /// Sets a grammar for the generated text, with a new matcher over the model's vocabulary, which
+    /// [`Session::take_matcher`] removes.
+    pub fn set_grammar(&mut self, grammar: &Grammar) -> Result<()> {
+        let params = MatcherParams::default().sequence_count(self.matched_sequences);
+        let vocabulary = Vocabulary::new(&self.model)?;
+        self.set_matcher(Matcher::create(grammar, Some(&vocabulary), &params)?)
     }
 
     /// Sets a matcher whose sequence 0 the generated text continues; the session owns it until it is cleared.
@@ -204,19 +214,14 @@ impl Session {
         Some(*guide)
     }
 
-    /// Evaluates a prompt after the stream. A prompt that does not fit, or was cancelled, is an error
-    /// with a [`stop`](crate::Error::stop).
-    pub fn prefill(&mut self, tokens: &[Token]) -> Result<()> {
+    /// Evaluates a prompt after the stream. If it is cancelled, that is an error with a
+    /// [`stop`](crate::Error::stop).
+    pub fn prefill(&mut self, prompt: impl Prompt) -> Result<()> {
+        let tokens = prompt.tokens(&self.model)?;
         // SAFETY: pointer and size are of one slice.
         let status =
-            unsafe { sys::sotto_session_prefill(self.raw(), pointer_of(tokens), tokens.len()) };
+            unsafe { sys::sotto_session_prefill(self.raw(), pointer_of(&tokens), tokens.len()) };
         check_whole(status)
-    }
-
-    /// Like [`Session::prefill`], with the tokens of a text.
-    pub fn prefill_text(&mut self, text: impl AsRef<[u8]>) -> Result<()> {
-        let tokens = self.model.tokenize(text)?;
-        self.prefill(&tokens)
     }
 
     /// Applies token healing, for prompts that end inside a word. Call it after a prefill.
@@ -238,12 +243,27 @@ impl Session {
         })
     }
 
-    /// Returns an iterator over the tokens to come, at most `max_tokens` unless that is 0.
-    pub fn stream(&mut self, max_tokens: usize) -> Stream<'_> {
-        Stream::new(self, max_tokens)
+    /// Evaluates a prompt and returns an iterator over the tokens that follow, at most `max_tokens` of them; `None` sets
+    /// no limit. An empty prompt continues the stream.
+    pub fn stream(
+        &mut self,
+        prompt: impl Prompt,
+        max_tokens: impl Into<Option<usize>>,
+    ) -> Result<Stream<'_>> {
+        let tokens = prompt.tokens(&self.model)?;
+        let stop = match tokens.is_empty() {
+            true => None,
+            false => match self.prefill(&*tokens) {
+                Ok(()) => None,
+                Err(error) => {
+                    Some(error.stop().filter(|&stop| stop == Stop::Cancelled).ok_or(error)?)
+                }
+            },
+        };
+        Ok(Stream::new(self, max_tokens.into(), stop))
     }
 
-    /// Calls `on_piece` for each token until it breaks or another stop occurs.
+    /// Continues the stream and calls `on_piece` for each token until it breaks or another stop occurs.
     pub fn generate(
         &mut self,
         max_tokens: usize,

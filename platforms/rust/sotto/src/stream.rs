@@ -3,8 +3,45 @@
 use crate::error::Result;
 use crate::memory::slice;
 use crate::sys;
-use crate::{Session, Stop, Token};
+use crate::{Model, Session, Stop, Token};
+use std::borrow::Cow;
 use std::fmt;
+
+/// A text or tokens that a session evaluates.
+pub trait Prompt {
+    /// Returns the tokens.
+    fn tokens(&self, model: &Model) -> Result<Cow<'_, [Token]>>;
+}
+
+impl Prompt for str {
+    fn tokens(&self, model: &Model) -> Result<Cow<'_, [Token]>> {
+        model.tokenize(self).map(Cow::Owned)
+    }
+}
+
+impl Prompt for String {
+    fn tokens(&self, model: &Model) -> Result<Cow<'_, [Token]>> {
+        self.as_str().tokens(model)
+    }
+}
+
+impl Prompt for [Token] {
+    fn tokens(&self, _: &Model) -> Result<Cow<'_, [Token]>> {
+        Ok(Cow::Borrowed(self))
+    }
+}
+
+impl Prompt for Vec<Token> {
+    fn tokens(&self, _: &Model) -> Result<Cow<'_, [Token]>> {
+        Ok(Cow::Borrowed(self))
+    }
+}
+
+impl<T: Prompt + ?Sized> Prompt for &T {
+    fn tokens(&self, model: &Model) -> Result<Cow<'_, [Token]>> {
+        (**self).tokens(model)
+    }
+}
 
 /// One generated token, valid until the session's next call.
 #[derive(Clone, Copy)]
@@ -94,14 +131,14 @@ impl fmt::Display for Chunk {
 ///
 /// ```compile_fail
 /// # fn example(mut session: sotto::Session) -> sotto::Result<()> {
-/// let mut stream = session.stream(10);
+/// let mut stream = session.stream("It was", 10)?;
 /// session.reset();
 /// stream.next();
 /// # Ok(()) }
 /// ```
 /// ```compile_fail
 /// # fn example(mut session: sotto::Session) -> sotto::Result<()> {
-/// let mut stream = session.stream(10);
+/// let mut stream = session.stream("It was", 10)?;
 /// drop(session);
 /// stream.next();
 /// # Ok(()) }
@@ -115,9 +152,8 @@ pub struct Stream<'s> {
 }
 
 impl<'s> Stream<'s> {
-    pub(crate) fn new(session: &'s mut Session, max_tokens: usize) -> Self {
-        let left = if max_tokens == 0 { None } else { Some(max_tokens) };
-        Stream { session, left, stop: None, failed: false }
+    pub(crate) fn new(session: &'s mut Session, left: Option<usize>, stop: Option<Stop>) -> Self {
+        Stream { session, left, stop, failed: false }
     }
 
     /// Returns why the stream ended, or `None` before that.

@@ -73,8 +73,8 @@ fn session(model: &Model) -> Session {
 
 fn expect_stream(session: &mut Session, case: &Case) {
     session.set_sampler(&case.sampler()).unwrap();
-    session.prefill_text(case.text("prompt")).unwrap();
-    let mut stream = session.stream(case.number("max_tokens"));
+    let limit: usize = case.number("max_tokens");
+    let mut stream = session.stream(case.text("prompt"), limit).unwrap();
     let (mut text, mut tokens) = (String::new(), Vec::new());
     for chunk in &mut stream {
         let chunk = chunk.unwrap();
@@ -94,7 +94,14 @@ fn expect_stream(session: &mut Session, case: &Case) {
 
 fn expect_error<T: std::fmt::Debug>(case: &Case, result: Result<T>) {
     let error = result.unwrap_err();
-    assert_eq!(error.status(), case.number::<i32>("status"));
+    let status = match case.number("status") {
+        sys::SOTTO_INVALID_ARGUMENT => Status::InvalidArgument,
+        sys::SOTTO_GRAMMAR_SYNTAX => Status::GrammarSyntax,
+        sys::SOTTO_TEXT_INVALID => Status::TextInvalid,
+        sys::SOTTO_MODEL_CORRUPT => Status::ModelCorrupt,
+        other => panic!("status {other}"),
+    };
+    assert_eq!(error.status(), status);
     assert_eq!(error.message(), case.text("message"));
     let offset = error.offset().map_or("none".to_string(), |offset| offset.to_string());
     assert_eq!(offset, case.text("offset"));
@@ -136,9 +143,8 @@ fn keeps_to_a_grammar() {
     let params = GrammarParams::new(GrammarLanguage::JsonSchema).json_space(JsonSpace::OneSpace);
     let model = demo();
     let grammar = Grammar::compile(&case.text("source"), &params).unwrap();
-    let matcher = Matcher::new(&grammar, &Vocabulary::of_model(&model).unwrap()).unwrap();
     let mut session = session(&model);
-    session.set_matcher(matcher).unwrap();
+    session.set_grammar(&grammar).unwrap();
     expect_stream(&mut session, &case);
 }
 
@@ -148,7 +154,7 @@ fn searches() {
     let params = SessionParams::default().context_tokens(256);
     let params = params.sequence_count(case.number("sequence_count"));
     let mut session = Session::new(&demo(), &params).unwrap();
-    session.prefill_text(case.text("prompt")).unwrap();
+    session.prefill(case.text("prompt")).unwrap();
     let params = SearchParams::default().max_tokens(case.number("max_tokens"));
     let found = session.search(params).unwrap();
     let tokens: Vec<Vec<Token>> =

@@ -20,7 +20,7 @@ fn session(model: &Model) -> Session {
 }
 
 fn take(session: &mut Session, count: usize) -> Vec<Token> {
-    session.stream(count).filter_map(|chunk| chunk.unwrap().token).collect()
+    session.stream("", count).unwrap().filter_map(|chunk| chunk.unwrap().token).collect()
 }
 
 #[test]
@@ -28,13 +28,12 @@ fn objects_keep_what_they_use() {
     let mut session = {
         let model = demo();
         let grammar = Grammar::gbnf("root ::= \"yes, \" [a-z]+").unwrap();
-        let matcher = Matcher::new(&grammar, &Vocabulary::of_model(&model).unwrap()).unwrap();
         let mut session = session(&model);
-        session.set_matcher(matcher).unwrap();
+        session.set_grammar(&grammar).unwrap();
         session
     };
-    session.prefill_text("Is it so?").unwrap();
-    let text: String = session.stream(5).map(|chunk| chunk.unwrap().text).collect();
+    let text: String =
+        session.stream("Is it so?", 5).unwrap().map(|chunk| chunk.unwrap().text).collect();
     assert!(text.starts_with("yes, "), "{text}");
     let mut matcher = session.take_matcher().unwrap();
     assert!(matcher.info(0).unwrap().token_count > 0);
@@ -53,8 +52,7 @@ fn sessions_move_between_threads_and_are_cancelled_from_others() {
             let (began, begun) = std::sync::mpsc::channel();
             let worker = std::thread::spawn(move || {
                 session.set_sampler(&SamplerParams::default().ignore_end(true)).unwrap();
-                session.prefill_text("It was").unwrap();
-                let mut stream = session.stream(0);
+                let mut stream = session.stream("It was", None).unwrap();
                 for chunk in &mut stream {
                     chunk.unwrap();
                     let _ = began.send(());
@@ -91,13 +89,46 @@ fn models_come_from_anywhere() {
     let end = model.info().end_of_text_token.unwrap();
     assert_eq!(model.tokenize_special("<|endoftext|>").unwrap(), [end]);
     assert!(model.token_bytes(-1).is_err());
-    assert!(Model::open("no such file").unwrap_err().message().contains("no such file"));
+}
+
+#[test]
+fn errors_of_files_name_the_file() {
+    let directory = std::env::temp_dir();
+    let damaged = directory.join(format!("sotto-damaged-{}", std::process::id()));
+    std::fs::write(&damaged, b"no model").unwrap();
+    for path in [directory.join("no such file"), directory, damaged.clone()] {
+        let message = Model::open(&path).unwrap_err().to_string();
+        assert!(message.starts_with(&format!("{}: ", path.display())), "{message}");
+    }
+    std::fs::remove_file(damaged).unwrap();
+}
+
+#[test]
+fn streams_end_at_their_limit_of_tokens() {
+    let mut session = session(&demo());
+    for (limit, count) in [(0, 0), (2, 2)] {
+        let mut stream = session.stream("It was", limit).unwrap();
+        assert_eq!((&mut stream).count(), count);
+        assert_eq!(stream.stop(), Some(Stop::MaxTokens));
+    }
+    let mut stream = session.stream("", None).unwrap();
+    assert!((&mut stream).count() > 2);
+    assert_ne!(stream.stop(), Some(Stop::MaxTokens));
+}
+
+#[test]
+fn a_prompt_that_is_cancelled_ends_its_stream() {
+    let mut session = session(&demo());
+    session.canceller().cancel();
+    let mut stream = session.stream("It was", None).unwrap();
+    assert!(stream.next().is_none());
+    assert_eq!(stream.stop(), Some(Stop::Cancelled));
 }
 
 #[test]
 fn generate_passes_pieces_until_a_break() {
     let mut session = session(&demo());
-    session.prefill_text("It was").unwrap();
+    session.prefill("It was").unwrap();
     let mut count = 0;
     let stop = session.generate(10, |piece| {
         count += usize::from(piece.token().is_some());
@@ -113,7 +144,7 @@ fn generate_passes_pieces_until_a_break() {
 #[test]
 fn panics_pass_the_library() {
     let mut session = session(&demo());
-    session.prefill_text("It was").unwrap();
+    session.prefill("It was").unwrap();
     let outcome =
         catch_unwind(AssertUnwindSafe(|| session.generate(9, |_| panic!("in a callback"))));
     assert_eq!(*outcome.unwrap_err().downcast::<&str>().unwrap(), "in a callback");
@@ -134,7 +165,7 @@ fn panics_pass_the_library() {
 fn streams_are_saved_forked_and_rewound() {
     let model = demo();
     let mut first = session(&model);
-    first.prefill_text("It was a").unwrap();
+    first.prefill("It was a").unwrap();
     take(&mut first, 5);
     let saved = first.save().unwrap();
     let place = first.info().token_count;
@@ -150,9 +181,12 @@ fn streams_are_saved_forked_and_rewound() {
     let mut damaged = saved;
     let middle = damaged.len() / 2;
     damaged[middle] ^= 1;
-    assert_eq!(restored.restore(&damaged).unwrap_err().status(), sys::SOTTO_STATE_CORRUPT);
+    assert_eq!(restored.restore(&damaged).unwrap_err().status(), Status::StateCorrupt);
     first.reset();
-    assert_eq!(first.stream(1).next().unwrap().unwrap_err().status(), sys::SOTTO_INVALID_STATE);
+    assert_eq!(
+        first.stream("", 1).unwrap().next().unwrap().unwrap_err().status(),
+        Status::InvalidState
+    );
     assert!(fork.timings().decode_tokens > 0);
     fork.reset_timings();
     assert_eq!(fork.timings().decode_tokens, 0);
@@ -191,7 +225,7 @@ fn a_stop_that_leaves_nothing_to_give_is_an_error() {
     let long = vec![11; 500];
     assert_eq!(session.score(&long).unwrap_err().stop(), Some(Stop::ContextFull));
     assert_eq!(session.embed(&long, Pooling::Mean).unwrap_err().stop(), Some(Stop::ContextFull));
-    session.prefill_text("It was").unwrap();
+    session.prefill("It was").unwrap();
     take(&mut session, 1);
     session.canceller().cancel();
     assert_eq!(session.logits().unwrap_err().stop(), Some(Stop::Cancelled));
@@ -217,12 +251,12 @@ fn the_sampler_takes_lists() {
         .forced_prefix(model.tokenize(" was").unwrap())
         .watermark(watermark.clone());
     session.set_sampler(&params).unwrap();
-    session.prefill_text("The end of all wa").unwrap();
+    session.prefill("The end of all wa").unwrap();
     let tokens = take(&mut session, 60);
     assert_eq!(tokens[0], model.tokenize(" was").unwrap()[0]);
     assert!(!tokens.contains(&the[0]));
     assert!(watermark.detect(model.info().vocabulary_size, &tokens).unwrap().z > 2.0);
-    session.prefill_text("On a dark nig").unwrap();
+    session.prefill("On a dark nig").unwrap();
     session.heal().unwrap();
     assert_eq!(take(&mut session, 1).len(), 1);
 }
@@ -231,9 +265,9 @@ fn the_sampler_takes_lists() {
 fn speculation_and_guides() {
     let model = demo();
     let mut plain = session(&model);
-    plain.prefill_text("It was a").unwrap();
+    plain.prefill("It was a").unwrap();
     let mut fast = Session::new(&model, &params().draft_tokens(4)).unwrap();
-    fast.prefill_text("It was a").unwrap();
+    fast.prefill("It was a").unwrap();
     let calls = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&calls);
     let speculation = SpeculationParams::default()
@@ -251,9 +285,9 @@ fn speculation_and_guides() {
 
     let features = params().features(sys::SOTTO_FEATURE_GUIDE);
     let mut guided = Session::new(&model, &features).unwrap();
-    guided.prefill_text("She was very").unwrap();
+    guided.prefill("She was very").unwrap();
     let mut guide = session(&model);
-    guide.prefill_text("He").unwrap();
+    guide.prefill("He").unwrap();
     assert!(session(&model).set_guide(session(&model), &GuideParams::default()).is_err());
     guided.set_guide(guide, &GuideParams::default().scale(2.0)).unwrap();
     assert_eq!(take(&mut guided, 5).len(), 5);
@@ -264,7 +298,7 @@ fn speculation_and_guides() {
 fn searches_call_back() {
     let model = demo();
     let mut session = Session::new(&model, &params().sequence_count(4)).unwrap();
-    session.prefill_text("It was").unwrap();
+    session.prefill("It was").unwrap();
     let phrases = [model.tokenize(" house").unwrap()];
     let found = session.search(SearchParams::default().max_tokens(12).phrases(phrases)).unwrap();
     for sequence in &found.sequences {
@@ -289,7 +323,7 @@ fn searches_call_back() {
 
 #[test]
 fn grammars_without_a_model() {
-    let vocabulary = Vocabulary::of_tokens(&["a", "b", "ab", "c", ""], &[4]).unwrap();
+    let vocabulary = Vocabulary::from_tokens(&["a", "b", "ab", "c", ""], &[], &[4]).unwrap();
     let params = GrammarParams::default().root("start");
     let compiled = Grammar::compile("start ::= \"ab\"+ \"c\"", &params).unwrap();
     let grammar = Grammar::load(&compiled.save()).unwrap();
