@@ -1,4 +1,6 @@
 """capi/PARAMETERS.md: the parameters of every struct that a caller fills, as tables."""
+import textwrap
+
 import tables as t
 
 HEAD = """# Parameters
@@ -43,7 +45,7 @@ def emit(tables: t.Tables) -> dict[str, str]:
     for struct in tables.structs:
         if struct.kind != "params":
             continue
-        text += f"\n## {struct.name}\n\n{struct.doc}\n"
+        text += f"\n## {struct.name}\n\n{textwrap.fill(struct.doc, 120)}\n"
         text += "\n| Parameter | Default | Range | Meaning |\n|---|---|---|---|\n"
         for field in struct.public_fields:
             if field.section:

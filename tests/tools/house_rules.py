@@ -3,6 +3,7 @@
 Each rule is a function from a Tree to messages; house_check.py runs them, house_check_test.py shows that each fires.
 """
 import dataclasses
+import fnmatch
 import pathlib
 import re
 
@@ -217,10 +218,76 @@ def plain_words(tree):
                 yield f"{path}:{number}: '{found.group(1)}': use the field's word: {line.strip()[:80]}"
 
 
+MARKDOWN_COLUMNS = 120
+FENCED = re.compile(r"^```.*?^```", flags=re.M | re.S)
+CODE_SPAN = re.compile(r"`([^`\n]+)`")
+PATH = re.compile(r"[\w.*/-]*(/[\w.*/-]*|\.(c|h|hpp|cpp|inc|py|sh|cmake|toml|fbs|rs|go|swift))")
+NAME = re.compile(r"~?[A-Za-z_]\w*(::~?\w+)*(\(\))?")
+COMPOUND_NAME = re.compile(r"k[A-Z]|[A-Z][a-z]+[A-Z]|.*(_|::|\()")
+# Build output, placeholders in recipes, and names that belong to other programs.
+NOT_IN_TREE = re.compile(r"(\.\./)*build/.*|.*(NAME|my_language).*|arch_prctl|PascalCase|snake_case|member_|sotto_noun_verb|"
+                         r"platforms/go/v[\d.]+")
+NAMES_OLD_VERSIONS = "capi/CHANGELOG.md"
+
+
+def expand_braces(path):
+    match = re.search(r"\{([^{}]*)\}", path)
+    return [path] if match is None else [longer for part in match.group(1).split(",") for longer in
+                                         expand_braces(path[:match.start()] + part + path[match.end():])]
+
+
+def path_endings(tree):
+    """Every file and folder, with and without the folders above it and the suffix."""
+    endings = set()
+    for path in tree.files:
+        parts = pathlib.PurePosixPath(path).parts
+        for end in range(1, len(parts) + 1):
+            for start in range(end):
+                endings.add("/".join(parts[start:end]))
+        for start in range(len(parts)):
+            endings.add("/".join(parts[start:]).rsplit(".", 1)[0])
+    return endings
+
+
+def documents_name_what_exists(tree):
+    """Paths, functions, classes and constants between backticks in Markdown are in the tree."""
+    endings = path_endings(tree)
+    words = set(endings)
+    for path, text in tree.texts():
+        if not path.endswith(".md"):
+            words.update(re.findall(r"\w+", text))
+    for path, text in tree.texts(suffixes={".md"}):
+        if path == NAMES_OLD_VERSIONS:
+            continue
+        prose = FENCED.sub(lambda match: "\n" * match.group(0).count("\n"), text)
+        for number, line in enumerate(prose.splitlines(), 1):
+            for span in CODE_SPAN.findall(line):
+                missing = False
+                if NOT_IN_TREE.fullmatch(span):
+                    continue
+                if NAME.fullmatch(span) and COMPOUND_NAME.match(span):
+                    missing = any(word not in words for word in re.findall(r"\w+", span))
+                for name in expand_braces(span):
+                    if not PATH.fullmatch(name):
+                        continue
+                    name = re.sub(r"^(\.{1,2}/)+", "", name).rstrip("/")
+                    missing |= name not in endings if "*" not in name else not fnmatch.filter(endings, name)
+                if missing:
+                    yield f"{path}:{number}: `{span}` is not in the tree"
+
+
+def documents_fit_columns(tree):
+    """Markdown has at most 120 columns; tables and lines with a link may have more."""
+    for path, text in tree.texts(suffixes={".md"}):
+        for number, line in enumerate(text.splitlines(), 1):
+            if len(line) > MARKDOWN_COLUMNS and not line.startswith("|") and "](" not in line:
+                yield f"{path}:{number}: {len(line)} columns"
+
+
 def tests_can_fail(tree):
     """A disabled test is no test."""
     return lines_matching(tree, re.compile(r"\bDISABLED_[A-Z]\w*"), "disabled test", skip=("tests/tools/house_rules.py",))
 
 
 RULES = [top_level, include_directions, confined_headers, core_subset, machine_paths, left_open,
-         addresses, plain_words, tests_can_fail]
+         addresses, plain_words, documents_name_what_exists, documents_fit_columns, tests_can_fail]
