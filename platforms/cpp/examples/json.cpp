@@ -25,7 +25,10 @@ int report(const sotto::Error& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: json MODEL PROMPT\n");
+    return 2;
+  }
   auto model = sotto::Model::open(argv[1]);
   if (!model) return report(model.error());
   auto session = sotto::Session::create(*model);
@@ -34,22 +37,18 @@ int main(int argc, char** argv) {
   params.json_space = SOTTO_JSON_ONE_SPACE;
   auto grammar = sotto::Grammar::compile(kSchema, params);
   if (!grammar) return report(grammar.error());
-  auto vocabulary = sotto::Vocabulary::create(*model);
-  if (!vocabulary) return report(vocabulary.error());
-  auto matcher = sotto::Matcher::create(*grammar, *vocabulary);
-  if (!matcher) return report(matcher.error());
-  if (auto set = session->set_matcher(*matcher); !set) return report(set.error());
-  if (auto status = session->prefill(argv[2]); !status) return report(status.error());
+  if (auto set = session->set_grammar(*grammar); !set) return report(set.error());
 
   running = session->c_session();
   std::signal(SIGINT, cancel);
-  auto stream = session->stream(400);
+  auto stream = session->stream(argv[2], 400);
   for (const sotto::Piece& piece : stream) {
     std::fwrite(piece.text().data(), 1, piece.text().size(), stdout);
   }
   std::signal(SIGINT, SIG_DFL);
   std::printf("\n");
   if (stream.error()) return report(*stream.error());
-  std::fprintf(stderr, "%s\n", text_of(stream.status()));
-  return stream.status() == sotto::Status::grammar ? 0 : 3;
+  if (stream.status() == sotto::Status::grammar) return 0;
+  std::fprintf(stderr, "the object is not complete: %s\n", text_of(stream.status()));
+  return 3;
 }

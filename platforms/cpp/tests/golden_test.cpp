@@ -33,10 +33,9 @@ class GoldenTest : public ::testing::Test {
   // Prefills and streams with a session that is otherwise set up.
   void expect_stream(sotto::Session& session, const golden::Case& from) const {
     session.set_sampler(sampler(from));
-    EXPECT_EQ(session.prefill(golden::text(from, "prompt")), sotto::Status::ok);
     std::string text;
     std::vector<sotto::Token> tokens;
-    auto stream = session.stream(static_cast<size_t>(golden::number(from, "max_tokens")));
+    auto stream = session.stream(golden::text(from, "prompt"), static_cast<size_t>(golden::number(from, "max_tokens")));
     for (const sotto::Piece& piece : stream) {
       text += piece.text();
       if (piece.token() >= 0) tokens.push_back(piece.token());
@@ -97,17 +96,15 @@ TEST_F(GoldenTest, KeepsToAGrammar) {
   sotto::GrammarParams params(static_cast<sotto_grammar_language>(golden::number(from, "language")));
   params.json_space = static_cast<sotto_json_space>(golden::number(from, "json_space"));
   const auto grammar = sotto::Grammar::compile(golden::text(from, "source"), params);
-  const auto vocabulary = sotto::Vocabulary::create(model_);
-  auto matcher = sotto::Matcher::create(grammar, vocabulary);
   sotto::Session session = new_session();
-  session.set_matcher(matcher);
+  session.set_grammar(grammar);
   expect_stream(session, from);
 }
 
 TEST_F(GoldenTest, Searches) {
   const golden::Case& from = expected("search");
   sotto::Session session = new_session(static_cast<uint32_t>(golden::number(from, "sequence_count")));
-  session.prefill(golden::text(from, "prompt"));
+  EXPECT_EQ(session.prefill(golden::text(from, "prompt")), sotto::Status::ok);
   sotto::SearchParams params;
   params.max_tokens = static_cast<uint32_t>(golden::number(from, "max_tokens"));
   const std::vector<sotto::Sequence> sequences = session.search(params);

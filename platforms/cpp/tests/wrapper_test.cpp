@@ -32,9 +32,14 @@ Session session_of(const sotto::Model& model, uint32_t features = 0, uint32_t dr
   return Session::create(model, params);
 }
 
+template <class Prompt>
+void prefill(Session& session, const Prompt& prompt) {
+  ASSERT_EQ(session.prefill(prompt), Status::ok);
+}
+
 std::vector<Token> take(Session& session, size_t count) {
   std::vector<Token> tokens;
-  for (const sotto::Piece& piece : session.stream(count)) {
+  for (const sotto::Piece& piece : session.stream("", count)) {
     if (piece.token() >= 0) tokens.push_back(piece.token());
   }
   return tokens;
@@ -49,23 +54,18 @@ TEST(Lifetimes, HandlesKeepWhatTheyUse) {
   std::optional<Session> session;
   {
     auto model = demo();
-    const auto vocabulary = sotto::Vocabulary::create(model);
-    const auto grammar = sotto::Grammar::compile(R"(root ::= "yes, " [a-z]+)");
-    auto matcher = sotto::Matcher::create(grammar, vocabulary);
     Session made = session_of(model);
-    made.set_matcher(matcher);
+    made.set_grammar(sotto::Grammar::compile(R"(root ::= "yes, " [a-z]+)"));
     session = std::move(made);
   }
-  session->prefill("Is it so?");
   std::string text;
-  for (const sotto::Piece& piece : session->stream(5)) text += piece.text();
+  for (const sotto::Piece& piece : session->stream("Is it so?", 5)) text += piece.text();
   EXPECT_EQ(text.rfind("yes, ", 0), 0u) << text;
 }
 
 TEST(Lifetimes, AStreamAndACancellerOutliveTheSession) {
   std::optional<Session> session = session_of(demo());
-  session->prefill("It was");
-  auto stream = session->stream(3);
+  auto stream = session->stream("It was", 3);
   const sotto::Canceller cancel = session->canceller();
   session.reset();
   size_t count = 0;
@@ -78,7 +78,7 @@ TEST(Lifetimes, AStreamAndACancellerOutliveTheSession) {
 TEST(Lifetimes, AssignmentReplaces) {
   auto model = demo();
   Session session = session_of(model);
-  session.prefill("One");
+  prefill(session, "One");
   session = session_of(model);
   EXPECT_EQ(session.info().token_count, 0u);
 }
@@ -127,13 +127,53 @@ TEST(ModelTest, TellsAboutItself) {
   const auto same = sotto::Model::from_bytes({static_cast<const uint8_t*>(bytes.data()), bytes.size()}, params);
   EXPECT_EQ(same.tokenize("<|endoftext|>", true), std::vector<Token>{model.info().end_of_text_token});
   EXPECT_THROW(static_cast<void>(model.token_bytes(-1)), sotto::Error);
-  EXPECT_THROW(static_cast<void>(sotto::Model::open("no such file")), sotto::Error);
+}
+
+std::string failure_of_opening(const std::string& path) {
+  try {
+    static_cast<void>(sotto::Model::open(path));
+  } catch (const sotto::Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ModelTest, ErrorsOfFilesNameTheFile) {
+  const std::string directory = testing::TempDir(), damaged = directory + "/damaged.sotto";
+  std::ofstream(damaged) << "no model";
+  for (const std::string& path : {directory + "/missing.sotto", directory, damaged}) {
+    EXPECT_EQ(failure_of_opening(path).rfind(path + ": ", 0), 0u) << failure_of_opening(path);
+  }
+  EXPECT_NE(failure_of_opening(directory).find("directory"), std::string::npos);
+  std::remove(damaged.c_str());
+}
+
+TEST(StreamTest, EndsAtItsLimitOfTokens) {
+  auto model = demo();
+  Session session = session_of(model);
+  for (const size_t limit : {0, 2}) {
+    auto stream = session.stream("It was", limit);
+    EXPECT_EQ(static_cast<size_t>(std::distance(stream.begin(), stream.end())), limit);
+    EXPECT_EQ(stream.status(), Status::max_tokens);
+  }
+  auto stream = session.stream("");
+  EXPECT_GT(std::distance(stream.begin(), stream.end()), 2);
+  EXPECT_NE(stream.status(), Status::max_tokens);
+}
+
+TEST(StreamTest, IsEmptyIfThePromptWasCancelled) {
+  auto model = demo();
+  Session session = session_of(model);
+  session.canceller()();
+  auto stream = session.stream("It was");
+  EXPECT_EQ(stream.begin(), stream.end());
+  EXPECT_EQ(stream.status(), Status::cancelled);
 }
 
 TEST(Callbacks, GeneratePassesPiecesUntilFalse) {
   auto model = demo();
   Session session = session_of(model);
-  session.prefill("It was");
+  prefill(session, "It was");
   size_t count = 0;
   EXPECT_EQ(session.generate(10, [&](sotto::Piece) { return ++count < 4; }), Status::callback);
   EXPECT_EQ(count, 4u);
@@ -144,7 +184,7 @@ TEST(Callbacks, GeneratePassesPiecesUntilFalse) {
 TEST(Callbacks, ExceptionsPassTheLibrary) {
   auto model = demo();
   Session session = session_of(model);
-  session.prefill("It was");
+  prefill(session, "It was");
   EXPECT_THROW(session.generate(9, [](sotto::Piece) { throw std::runtime_error("piece"); }), std::runtime_error);
   EXPECT_EQ(take(session, 3).size(), 3u);  // the session is usable as before
 
@@ -169,13 +209,12 @@ TEST(Callbacks, CancelFromAnotherThread) {
   sotto::SamplerParams sampler;
   sampler.ignore_end = 1;
   session.set_sampler(sampler);
-  session.prefill("It was");
   std::atomic<bool> began = false;
   std::thread other([&, cancel = session.canceller()] {
     while (!began) std::this_thread::yield();
     cancel();
   });
-  auto stream = session.stream();
+  auto stream = session.stream("It was");
   for (const sotto::Piece& piece : stream) began = piece.token() >= 0;
   other.join();
   EXPECT_EQ(stream.status(), Status::cancelled);
@@ -184,7 +223,7 @@ TEST(Callbacks, CancelFromAnotherThread) {
 TEST(SessionTest, StatesForksAndRewinds) {
   auto model = demo();
   Session session = session_of(model);
-  session.prefill("It was a");
+  prefill(session, "It was a");
   take(session, 5);
   const std::vector<uint8_t> saved = session.save();
   const uint64_t place = session.info().token_count;
@@ -227,7 +266,7 @@ TEST(SessionTest, StopsThatLeaveNothingAreFailures) {
   };
   EXPECT_TRUE(is_full([&] { (void)session.embed(tokens); }));
   EXPECT_TRUE(is_full([&] { (void)session.score(tokens); }));
-  session.prefill(room);
+  prefill(session, room);
   take(session, 2);  // the second token has not been evaluated yet
   EXPECT_TRUE(is_full([&] { (void)session.logits(); }));
   EXPECT_TRUE(is_full([&] { (void)session.hidden(); }));
@@ -273,13 +312,13 @@ TEST(SessionTest, HealsAndListsOfTheSampler) {
   params.watermark.emplace();
   params.watermark->scheme = SOTTO_WATERMARK_LEFT_HASH;
   session.set_sampler(params);
-  session.prefill("The end of all wa");
+  prefill(session, "The end of all wa");
   const std::vector<Token> tokens = take(session, 60);
   EXPECT_EQ(tokens.front(), model.tokenize(" was").front());
   EXPECT_EQ(std::count(tokens.begin(), tokens.end(), the.front()), 0);
   const auto found = sotto::detect_watermark(*params.watermark, model.info().vocabulary_size, tokens);
   EXPECT_GT(found.z, 2);
-  session.prefill("On a dark nig");
+  prefill(session, "On a dark nig");
   session.heal();
   EXPECT_EQ(take(session, 1).size(), 1u);
 }
@@ -288,8 +327,8 @@ TEST(SessionTest, SpeculationChangesNoToken) {
   auto model = demo();
   Session plain = session_of(model), session = session_of(model, 0, 4);
   std::optional<Session> draft = session_of(model);
-  plain.prefill("It was a");
-  session.prefill("It was a");
+  prefill(plain, "It was a");
+  prefill(session, "It was a");
   sotto::SpeculationParams params;
   params.sources = SOTTO_DRAFT_SESSION | SOTTO_DRAFT_CALLBACK;
   params.draft_session = &*draft;
@@ -309,8 +348,8 @@ TEST(SessionTest, SpeculationChangesNoToken) {
 TEST(SessionTest, Guides) {
   auto model = demo();
   Session session = session_of(model, SOTTO_FEATURE_GUIDE), guide = session_of(model);
-  session.prefill("She was very");
-  guide.prefill("He");
+  prefill(session, "She was very");
+  prefill(guide, "He");
   session.set_guide(guide);
   EXPECT_EQ(take(session, 5).size(), 5u);
   session.clear_guide();
@@ -323,7 +362,7 @@ TEST(SearchTest, CallbacksAndPhrases) {
   sotto::SessionParams session_params;
   session_params.sequence_count = 4;
   Session session = Session::create(model, session_params);
-  session.prefill("It was");
+  prefill(session, "It was");
   sotto::SearchParams params;
   params.max_tokens = 12;
   params.phrases = {model.tokenize(" house")};

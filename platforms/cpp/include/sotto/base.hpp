@@ -121,12 +121,19 @@ template <class T>
 using Result = Expected<T>;
 #  define SOTTO_HPP_FAIL_(error) return (error)
 #  define SOTTO_HPP_DONE_ return Expected<void>()
+#  define SOTTO_HPP_VALUE_(name, call)                           \
+    auto name##_result = (call);                                 \
+    if (!name##_result) return std::move(name##_result).error(); \
+    auto& name = *name##_result
 #else
 template <class T>
 using Result = T;
 #  define SOTTO_HPP_FAIL_(error) throw(error)
 #  define SOTTO_HPP_DONE_ return
+#  define SOTTO_HPP_VALUE_(name, call) auto name = (call)
 #endif
+
+// SOTTO_HPP_VALUE_(name, call) declares the variable `name` with the value of a Result.
 
 // Returns the failure of a call from a function that returns a Result. SOTTO_HPP_TRY_ is for calls that
 // report details through a detail::Report named `report`.
@@ -149,14 +156,23 @@ using Result = T;
 
 namespace detail {
 
-// Receives the details of a failure from a call of the C interface.
+// Receives the details of a failure from a call of the C interface. The message begins with the name of the
+// file at fault, if there is one.
 class Report {
  public:
-  Report() { error_.struct_size = sizeof error_; }
+  explicit Report(std::string file = {}) : file_(std::move(file)) { error_.struct_size = sizeof error_; }
   sotto_error* out() { return &error_; }
-  Error error(sotto_status status) const { return error_.status == status ? Error(error_) : Error(status); }
+  Error error(sotto_status status) const {
+    sotto_error found = error_.status == status ? error_ : Error(status).c_error();
+    if (!file_.empty()) {
+      const std::string message = file_ + ": " + found.message;
+      std::snprintf(found.message, sizeof found.message, "%s", message.c_str());
+    }
+    return Error(found);
+  }
 
  private:
+  std::string file_;
   sotto_error error_{};
 };
 

@@ -2,6 +2,7 @@
 #ifndef SOTTO_MODEL_HPP
 #define SOTTO_MODEL_HPP
 
+#include <cerrno>
 #include <cstring>
 #include <functional>
 #include <vector>
@@ -41,12 +42,16 @@ struct ModelState {
 
 }  // namespace detail
 
+class Session;
+
 class Model {
  public:
   // Reads the file at `path` into memory.
   static Result<Model> open(const std::string& path, const ModelParams& params = {}) {
     std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-    if (!file || std::fseek(file.get(), 0, SEEK_END) != 0) {
+    // Reading a byte fails for a directory, which can be opened and has a size.
+    if (!file || (std::fgetc(file.get()) == EOF && std::ferror(file.get())) ||
+        std::fseek(file.get(), 0, SEEK_END) != 0) {
       SOTTO_HPP_FAIL_(unreadable(path));
     }
     const long size = std::ftell(file.get());
@@ -56,7 +61,8 @@ class Model {
     if (std::fread(memory.data(), 1, memory.size(), file.get()) != memory.size()) {
       SOTTO_HPP_FAIL_(unreadable(path));
     }
-    return from_memory(std::move(memory), params);
+    const Bytes bytes(static_cast<const uint8_t*>(memory.data()), memory.size());
+    return create(bytes, std::move(memory), nullptr, params, path);
   }
 
   // Opens the bytes of a file, which the model keeps.
@@ -125,13 +131,16 @@ class Model {
   const std::shared_ptr<const detail::ModelState>& state() const { return state_; }
 
  private:
+  friend class Session;
+
   explicit Model(std::shared_ptr<const detail::ModelState> state) : state_(std::move(state)) {}
 
   static Error unreadable(const std::string& path) {
-    return Error(SOTTO_INVALID_ARGUMENT, (path + " cannot be read").c_str());
+    return Error(SOTTO_INVALID_ARGUMENT, (path + ": " + std::strerror(errno)).c_str());
   }
 
-  static Result<Model> create(Bytes bytes, Memory file, std::shared_ptr<const void> owner, const ModelParams& params) {
+  static Result<Model> create(Bytes bytes, Memory file, std::shared_ptr<const void> owner, const ModelParams& params,
+                              const std::string& path = {}) {
     auto state = std::make_shared<detail::ModelState>();
     state->file_owner = std::move(owner);
     state->file = std::move(file);
@@ -141,7 +150,7 @@ class Model {
       lowered.log = &detail::call_log;
       lowered.log_user_data = &state->log;
     }
-    detail::Report report;
+    detail::Report report(path);
     size_t size = 0;
     SOTTO_HPP_TRY_(sotto_model_memory_size(bytes.data(), bytes.size(), &lowered, &size, report.out()));
     SOTTO_HPP_TRY_(detail::allocate(size, state->memory));

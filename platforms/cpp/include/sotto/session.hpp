@@ -3,6 +3,7 @@
 #define SOTTO_SESSION_HPP
 
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "grammar.hpp"
@@ -120,6 +121,15 @@ class Session {
     SOTTO_HPP_DONE_;
   }
 
+  // Sets a grammar for the generated text, with a new matcher over the model's vocabulary, which clear_matcher()
+  // removes.
+  Result<void> set_grammar(const Grammar& grammar) {
+    MatcherParams params;
+    params.sequence_count = 2 * state_->params.sequence_count + 1;
+    SOTTO_HPP_VALUE_(vocabulary, Vocabulary::create(Model(state_->model)));
+    SOTTO_HPP_VALUE_(matcher, Matcher::create(grammar, vocabulary, params));
+    return set_matcher(matcher);
+  }
   // Sets a matcher whose sequence 0 the generated text continues. The caller must not use that matcher otherwise.
   Result<void> set_matcher(Matcher& matcher) { return use_matcher(matcher.c_matcher(), matcher.state()); }
   Result<void> clear_matcher() { return use_matcher(nullptr, nullptr); }
@@ -156,18 +166,14 @@ class Session {
   }
 
   // Evaluates a prompt after the stream. Returns Status::ok, cancelled or context_full.
-  Result<Status> prefill(Tokens tokens) {
+  [[nodiscard]] Result<Status> prefill(Tokens tokens) {
     const sotto_status status = sotto_session_prefill(c_session(), tokens.data(), tokens.size());
     SOTTO_HPP_TRY_PLAIN_(status);
     return Status{status};
   }
-  Result<Status> prefill(std::string_view text, bool special = false) {
-    std::vector<Token> tokens(2 * text.size() + 1);
-    size_t count = 0;
-    detail::Report report;
-    SOTTO_HPP_TRY_(sotto_tokenize(state_->model->handle, text.data(), text.size(), special ? SOTTO_TOKENIZE_SPECIAL : 0,
-                                  tokens.data(), tokens.size(), &count, report.out()));
-    return prefill(Tokens(tokens.data(), count));
+  [[nodiscard]] Result<Status> prefill(std::string_view text, bool special = false) {
+    SOTTO_HPP_VALUE_(tokens, Model(state_->model).tokenize(text, special));
+    return prefill(Tokens(tokens));
   }
 
   // Applies token healing, for prompts that end inside a word. Must be called after a prefill.
@@ -187,10 +193,13 @@ class Session {
     return Status{status};
   }
 
-  // Returns the pieces for a range-based for. With `max_tokens` 0 it generates until another stop.
-  Stream stream(size_t max_tokens = 0);
+  // Evaluates a prompt and returns the pieces that follow for a range-based for, at most `max_tokens` tokens if that is
+  // given. An empty prompt continues the stream.
+  Stream stream(std::string_view prompt, std::optional<size_t> max_tokens = std::nullopt);
+  Stream stream(Tokens prompt, std::optional<size_t> max_tokens = std::nullopt);
 
-  // Calls `on_piece` with each Piece. If it returns a bool, false ends generation. Returns the reason of the stop.
+  // Continues the stream and calls `on_piece` with each Piece. If it returns a bool, false ends generation. Returns the
+  // reason of the stop.
   template <class Function>
   Result<Status> generate(size_t max_tokens, Function&& on_piece) {
     using Call = std::pair<std::remove_reference_t<Function>*, detail::Guard*>;

@@ -3,7 +3,6 @@
 #define SOTTO_STREAM_HPP
 
 #include <iterator>
-#include <optional>
 
 #include "session.hpp"
 
@@ -50,45 +49,53 @@ class Stream {
  private:
   friend class Session;
 
-  Stream(std::shared_ptr<detail::SessionState> session, size_t max_tokens)
-      : session_(std::move(session)), max_tokens_(max_tokens) {}
-  void pull();
+  Stream(std::shared_ptr<detail::SessionState> session, std::optional<size_t> max_tokens)
+      : session_(std::move(session)), left_(max_tokens) {}
+
+  // Keeps the status of a call; without exceptions, a failure ends the range.
+  void take(const Result<Status>& result) {
+#ifdef SOTTO_HPP_NO_EXCEPTIONS
+    if (!result) {
+      error_ = result.error();
+      is_over_ = true;
+      return;
+    }
+    status_ = result.value();
+#else
+    status_ = result;
+#endif
+  }
+
+  void pull() {
+    if (status_ == Status::ok && left_ == 0) status_ = Status::max_tokens;
+    if (status_ != Status::ok) is_over_ = true;
+    if (is_over_) return;
+    take(session_.next(piece_));
+    if (status_ != Status::ok) {
+      is_over_ = piece_.text().empty();
+    } else if (left_) {
+      --*left_;
+    }
+  }
 
   Session session_;
   Piece piece_;
-  size_t max_tokens_;
-  size_t token_count_ = 0;
+  std::optional<size_t> left_;  // tokens until the limit
   Status status_ = Status::ok;
   std::optional<Error> error_;
   bool is_over_ = false;
 };
 
-inline Stream Session::stream(size_t max_tokens) { return Stream(state_, max_tokens); }
+inline Stream Session::stream(std::string_view prompt, std::optional<size_t> max_tokens) {
+  Stream stream(state_, max_tokens);
+  if (!prompt.empty()) stream.take(prefill(prompt));
+  return stream;
+}
 
-inline void Stream::pull() {
-  if (status_ == Status::ok && max_tokens_ != 0 && token_count_ == max_tokens_) {
-    status_ = Status::max_tokens;
-  }
-  if (status_ != Status::ok) {
-    is_over_ = true;
-    return;
-  }
-#ifdef SOTTO_HPP_NO_EXCEPTIONS
-  const Result<Status> status = session_.next(piece_);
-  if (!status) {
-    error_ = status.error();
-    is_over_ = true;
-    return;
-  }
-  status_ = status.value();
-#else
-  status_ = session_.next(piece_);
-#endif
-  if (status_ == Status::ok) {
-    ++token_count_;
-  } else {
-    is_over_ = piece_.text().empty();
-  }
+inline Stream Session::stream(Tokens prompt, std::optional<size_t> max_tokens) {
+  Stream stream(state_, max_tokens);
+  if (!prompt.empty()) stream.take(prefill(prompt));
+  return stream;
 }
 
 }  // namespace SOTTO_HPP_ERRORS_
