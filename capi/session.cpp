@@ -1,66 +1,27 @@
 #include "capi/generated/params.h"
+#include "runtime/session/saved_state.h"
 
-using sotto::Piece;
+using sotto::SavedState;
 using sotto::Session;
+using sotto::SessionParams;
 using sotto::Status;
 using sotto::capi::ErrorOut;
+using sotto::capi::read_params;
 using sotto::capi::unwrap;
 using sotto::capi::wrap;
 
 namespace {
 
-sotto::SessionParams read_params(const sotto_session_params* params) {
-  const sotto_session_params given = sotto::capi::read(params, sotto::capi::kSessionDefaults);
-  sotto::SessionParams read;
-  read.context_tokens = given.context_tokens;
-  read.batch_tokens = given.batch_tokens;
-  read.thread_count = given.thread_count;
-  read.overflow = static_cast<sotto::Overflow>(given.overflow);
-  read.sink_tokens = given.sink_tokens;
-  if (given.executor != nullptr) {
-    read.has_executor = true;
-    read.executor = {given.executor->num_threads, given.executor->schedule, given.executor->executor_context};
-  }
-  read.sequence_count = given.sequence_count;
-  read.sequence_tokens = given.sequence_tokens;
-  read.features = given.features;
-  read.list_bytes = given.list_bytes;
-  read.draft_tokens = given.draft_tokens;
-  return read;
-}
-
-sotto_status check_params(const sotto_session_params* params, ErrorOut* out) {
-  if (params == nullptr) return SOTTO_OK;
-  if (params->struct_size == 0) return out->bad_struct("params");
-  const sotto_executor* executor = sotto::capi::read(params, sotto::capi::kSessionDefaults).executor;
+// Reads the parameters and checks that the executor is complete.
+sotto_status read_session_params(const sotto_session_params* given, SessionParams* params, ErrorOut* out) {
+  if (const sotto_status bad = read_params(given, "params", params, out); bad != SOTTO_OK) return bad;
+  const sotto_executor* executor = params->executor;
   if (executor == nullptr) return SOTTO_OK;
   constexpr size_t kNeeded = offsetof(sotto_executor, executor_context) + sizeof(void*);
   if (executor->struct_size < kNeeded) return out->bad_struct("executor");
   if (executor->num_threads == nullptr) return out->null_argument("executor->num_threads");
   if (executor->schedule == nullptr) return out->null_argument("executor->schedule");
   return SOTTO_OK;
-}
-
-static_assert(sizeof(Piece) == sizeof(sotto_piece));
-static_assert(offsetof(Piece, text_size) == offsetof(sotto_piece, text_size));
-static_assert(offsetof(Piece, token) == offsetof(sotto_piece, token));
-static_assert(offsetof(Piece, log_probability) == offsetof(sotto_piece, log_probability));
-static_assert(offsetof(Piece, alternatives) == offsetof(sotto_piece, alternatives));
-static_assert(offsetof(Piece, bytes) == offsetof(sotto_piece, bytes));
-static_assert(offsetof(Piece, elapsed_ns) == offsetof(sotto_piece, elapsed_ns));
-static_assert(sizeof(sotto::Alternative) == sizeof(sotto_alternative));
-
-const sotto_piece* as_sotto(const Piece& piece) { return reinterpret_cast<const sotto_piece*>(&piece); }
-
-// Adapts the caller's callback to the runtime's.
-struct PieceReceiver {
-  sotto_piece_fn on_piece;
-  void* user_data;
-};
-
-int32_t receive(void* receiver, const Piece& piece) {
-  const auto* caller = static_cast<const PieceReceiver*>(receiver);
-  return caller->on_piece(caller->user_data, as_sotto(piece));
 }
 
 }  // namespace
@@ -70,8 +31,9 @@ sotto_status sotto_session_memory_size(const sotto_model* model, const sotto_ses
   ErrorOut out(error);
   if (model == nullptr) return out.null_argument("model");
   if (memory_size == nullptr) return out.null_argument("memory_size");
-  if (const sotto_status bad = check_params(params, &out); bad != SOTTO_OK) return bad;
-  return wrap(Session::memory_size(*unwrap(model), read_params(params), memory_size, out.get()));
+  SessionParams read;
+  if (const sotto_status bad = read_session_params(params, &read, &out); bad != SOTTO_OK) return bad;
+  return wrap(Session::memory_size(*unwrap(model), read, memory_size, out.get()));
 }
 
 sotto_status sotto_session_init(const sotto_model* model, const sotto_session_params* params, void* memory,
@@ -80,9 +42,10 @@ sotto_status sotto_session_init(const sotto_model* model, const sotto_session_pa
   if (model == nullptr) return out.null_argument("model");
   if (memory == nullptr) return out.null_argument("memory");
   if (session == nullptr) return out.null_argument("session");
-  if (const sotto_status bad = check_params(params, &out); bad != SOTTO_OK) return bad;
+  SessionParams read;
+  if (const sotto_status bad = read_session_params(params, &read, &out); bad != SOTTO_OK) return bad;
   Session* made = nullptr;
-  const Status status = Session::init(*unwrap(model), read_params(params), memory, memory_size, &made, out.get());
+  const Status status = Session::init(*unwrap(model), read, memory, memory_size, &made, out.get());
   if (status == Status::kOk) *session = reinterpret_cast<sotto_session*>(made);
   return wrap(status);
 }
@@ -103,7 +66,7 @@ sotto_status sotto_session_prefill(sotto_session* session, const sotto_token* to
 sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piece) {
   if (session == nullptr || piece == nullptr) return SOTTO_INVALID_ARGUMENT;
   const Status status = unwrap(session)->next();
-  if (wrap(status) >= 0) *piece = as_sotto(unwrap(session)->piece());
+  if (wrap(status) >= 0) *piece = &unwrap(session)->piece();
   return wrap(status);
 }
 
@@ -112,9 +75,7 @@ sotto_status sotto_session_generate(sotto_session* session, const sotto_token* p
   if (session == nullptr || (prompt == nullptr && prompt_count != 0)) {
     return SOTTO_INVALID_ARGUMENT;
   }
-  PieceReceiver receiver = {on_piece, user_data};
-  return wrap(unwrap(session)->generate({prompt, prompt_count}, max_tokens, on_piece == nullptr ? nullptr : receive,
-                                        &receiver));
+  return wrap(unwrap(session)->generate({prompt, prompt_count}, max_tokens, on_piece, user_data));
 }
 
 sotto_status sotto_session_logits(sotto_session* session, const float** logits, size_t* count) {
@@ -163,20 +124,92 @@ sotto_status sotto_session_get_timings(const sotto_session* handle, sotto_sessio
   if (handle == nullptr || timings == nullptr || timings->struct_size == 0) {
     return SOTTO_INVALID_ARGUMENT;
   }
-  const sotto::SessionTimings known = unwrap(handle)->timings();
-  sotto_session_timings filled = {};
-  filled.prefill_tokens = known.prefill_tokens;
-  filled.prefill_ns = known.prefill_ns;
-  filled.decode_tokens = known.decode_tokens;
-  filled.decode_ns = known.decode_ns;
-  filled.sample_count = known.sample_count;
-  filled.sample_ns = known.sample_ns;
-  filled.reanchor_tokens = known.reanchor.tokens;
-  filled.reanchor_ns = known.reanchor.ns;
-  sotto::capi::fill(timings, filled);
+  sotto::capi::fill(timings, unwrap(handle)->timings());
   return SOTTO_OK;
 }
 
 void sotto_session_reset_timings(sotto_session* session) {
   if (session != nullptr) unwrap(session)->reset_timings();
+}
+
+sotto_status sotto_session_set_stops(sotto_session* session, const sotto_stop_params* params, sotto_error* error) {
+  ErrorOut out(error);
+  if (session == nullptr) return out.null_argument("session");
+  if (params == nullptr) return out.null_argument("params");
+  sotto::StopParams stops;
+  if (const sotto_status bad = read_params(params, "params", &stops, &out); bad != SOTTO_OK) return bad;
+  return wrap(unwrap(session)->set_stops(stops, out.get()));
+}
+
+sotto_status sotto_session_heal(sotto_session* session) {
+  if (session == nullptr) return SOTTO_INVALID_ARGUMENT;
+  return wrap(unwrap(session)->heal());
+}
+
+sotto_status sotto_session_set_guide(sotto_session* session, sotto_session* guide, const sotto_guide_params* params,
+                                     sotto_error* error) {
+  ErrorOut out(error);
+  if (session == nullptr) return out.null_argument("session");
+  sotto::GuideParams read;
+  if (const sotto_status bad = read_params(params, "params", &read, &out); bad != SOTTO_OK) return bad;
+  return wrap(unwrap(session)->set_guide(unwrap(guide), read, out.get()));
+}
+
+sotto_status sotto_session_score(sotto_session* session, const sotto_token* tokens, size_t count,
+                                 float* log_probabilities, sotto_score* score) {
+  if (session == nullptr || score == nullptr || score->struct_size == 0) {
+    return SOTTO_INVALID_ARGUMENT;
+  }
+  if (tokens == nullptr && count != 0) return SOTTO_INVALID_ARGUMENT;
+  sotto::ScoreResult result;
+  const Status status = unwrap(session)->score({tokens, count}, log_probabilities, &result);
+  if (wrap(status) < 0) return wrap(status);
+  sotto::capi::fill(score, result);
+  return wrap(status);
+}
+
+sotto_status sotto_session_hidden(sotto_session* session, const float** hidden, size_t* count) {
+  if (session == nullptr || hidden == nullptr || count == nullptr) return SOTTO_INVALID_ARGUMENT;
+  std::span<const float> found;
+  const Status status = unwrap(session)->hidden(&found);
+  if (status != Status::kOk) return wrap(status);
+  *hidden = found.data();
+  *count = found.size();
+  return SOTTO_OK;
+}
+
+sotto_status sotto_session_embed(sotto_session* session, const sotto_token* tokens, size_t count, sotto_pooling pooling,
+                                 float* embedding) {
+  if (session == nullptr || embedding == nullptr) return SOTTO_INVALID_ARGUMENT;
+  if (tokens == nullptr && count != 0) return SOTTO_INVALID_ARGUMENT;
+  return wrap(unwrap(session)->embed({tokens, count}, static_cast<sotto::Pooling>(pooling), embedding));
+}
+
+sotto_status sotto_session_saved_size(const sotto_session* session, size_t* size) {
+  if (session == nullptr || size == nullptr) return SOTTO_INVALID_ARGUMENT;
+  *size = SavedState::size(*unwrap(session));
+  return SOTTO_OK;
+}
+
+sotto_status sotto_session_save(const sotto_session* session, void* bytes, size_t capacity, size_t* size) {
+  if (session == nullptr || bytes == nullptr || size == nullptr) return SOTTO_INVALID_ARGUMENT;
+  const size_t needed = SavedState::size(*unwrap(session));
+  if (needed > capacity) return SOTTO_BUFFER_TOO_SMALL;
+  SavedState::save(*unwrap(session), static_cast<uint8_t*>(bytes));
+  *size = needed;
+  return SOTTO_OK;
+}
+
+sotto_status sotto_session_restore(sotto_session* session, const void* bytes, size_t size, sotto_error* error) {
+  ErrorOut out(error);
+  if (session == nullptr) return out.null_argument("session");
+  if (bytes == nullptr) return out.null_argument("bytes");
+  return wrap(SavedState::restore({static_cast<const uint8_t*>(bytes), size}, unwrap(session), out.get()));
+}
+
+sotto_status sotto_session_fork(const sotto_session* from, sotto_session* to, sotto_error* error) {
+  ErrorOut out(error);
+  if (from == nullptr) return out.null_argument("from");
+  if (to == nullptr) return out.null_argument("to");
+  return wrap(SavedState::fork(*unwrap(from), unwrap(to), out.get()));
 }

@@ -38,7 +38,7 @@ namespace sotto::capi {
     for struct in tables.structs:
         if struct.kind == "params":
             text += defaults(struct) + "\n"
-    text += "// Read the caller's parameters, `name` in messages: fields that it does not know have their defaults.\n"
+    text += "// Read the caller's parameters, `name` in messages. Fields that it does not know, or all if it is null, have their defaults.\n"
     for name in runtime.PARAMS:
         text += f"{signature(tables.struct(name))};\n"
     return text + "\n}  // namespace sotto::capi\n"
@@ -54,15 +54,15 @@ def array(field: t.Field) -> str:
     pointer = f"c.{field.name}"
     if field.type in runtime.ENUMS:
         pointer = f"reinterpret_cast<const {element}*>({pointer})"
-    return f"{{{pointer}, c.{field.count}}}"
+    return f"{{{pointer}, c.{field.count}}}" if runtime.owns_count(field) else pointer
 
 
 def read_function(struct: t.Struct) -> str:
     text = signature(struct) + " {\n"
-    text += "  if (given->struct_size == 0) return out->bad_struct(name);\n"
+    text += "  if (given != nullptr && given->struct_size == 0) return out->bad_struct(name);\n"
     text += f"  const {struct.name} c = read(given, {constant(struct, 'Defaults')});\n"
     for field in struct.fields:
-        if field.kind == "array":
+        if field.kind == "array" and runtime.owns_count(field):
             text += f"  if (c.{field.name} == nullptr && c.{field.count} != 0) return out->null_argument(\"{field.name}\");\n"
     for field in struct.fields:
         if field.kind in {"struct_size", "reserved", "count"}:
@@ -74,7 +74,9 @@ def read_function(struct: t.Struct) -> str:
             value = f"static_cast<{runtime.ENUMS[field.type]}>({value})"
         elif field.kind == "array":
             value = array(field)
-        elif field.kind == "pointer":
+        elif field.type in runtime.HANDLES:
+            value = f"unwrap({value})"
+        elif field.kind == "pointer" and field.type in runtime.PARAMS:
             text += f"  if ({value} != nullptr) {{\n"
             text += f"    const sotto_status bad = read_params({value}, \"{field.name}\", &params->{field.name}, out);\n"
             text += "    if (bad != SOTTO_OK) return bad;\n  }\n"

@@ -19,8 +19,8 @@ LARGEST = {"UINT32_MAX": 2**32 - 1, "UINT64_MAX": 2**64 - 1}
 # a struct whose struct_size the caller has set; result: the library returns a pointer to it; value: part of others.
 STRUCT_KINDS = {"params", "input", "output", "result", "value"}
 WITH_STRUCT_SIZE = {"params", "input", "output"}
-FIELD_COLUMNS = {"type", "default", "range", "special", "off", "choices", "doc", "section", "count", "user_data", "needs",
-                 "excludes", "cli"}
+FIELD_COLUMNS = {"type", "default", "range", "special", "off", "choices", "doc", "section", "count", "limit", "user_data",
+                 "needs", "excludes", "cli"}
 
 
 class TableError(Exception):
@@ -152,6 +152,7 @@ class Field:
     type: str  # of number: its C type; enum, flags, struct, callback: their name; array: its element's type
     c_type: str  # as a declaration has it; of functions with (*) in place of the name
     doc: str = ""
+    enum: Enum | None = None  # of kind enum and flags
     default: object = None  # a number; of enums the EnumValue, of text and lists of texts str and list[str]
     range: Range | None = None
     special: list[Special] = dataclasses.field(default_factory=list)
@@ -159,6 +160,7 @@ class Field:
     choices: list = dataclasses.field(default_factory=list)  # the only values allowed: EnumValues or numbers
     section: str = ""  # heading of this field and those after it
     count: str = ""  # of arrays: the field with the number of elements
+    limit: int | None = None  # of arrays: the most elements
     counts: list[str] = dataclasses.field(default_factory=list)  # of counts: the arrays
     user_data: str = ""  # of callbacks: the field passed to it
     needs: list[str] = dataclasses.field(default_factory=list)  # has no effect unless one of these is on
@@ -232,6 +234,8 @@ class Field:
             parts.append("Default " + " ".join(c_string(text) for text in default))
         if self.range is not None and self.kind != "bool":
             parts.append(self.range.describe())
+        if self.limit is not None:
+            parts.append(f"at most {self.limit}")
         if self.choices and self.kind == "number":
             parts.append(" or ".join(str(choice) for choice in self.choices))
         for special in specials.values():
@@ -387,6 +391,8 @@ class Loader:
         if kind == "reserved":
             return Field(struct, name, kind, c_type, c_type)
         field = Field(struct, name, kind, type_name, c_type, one_line(row["doc"]))
+        field.limit = row.get("limit")
+        field.enum = self.enums.get(type_name)
         field.section = row.get("section", "")
         field.count, field.user_data = row.get("count", ""), row.get("user_data", "")
         field.needs, field.excludes = row.get("needs", []), row.get("excludes", [])

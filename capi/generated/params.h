@@ -233,10 +233,20 @@ inline constexpr sotto_speculation_params kSpeculationDefaults = {
     .user_data = nullptr,
 };
 
-// Read the caller's parameters, `name` in messages: fields that it does not know have their defaults.
+// Read the caller's parameters, `name` in messages. Fields that it does not know, or all if it is null, have their defaults.
 sotto_status read_params(const sotto_watermark_params* given, const char* name, WatermarkParams* params,
                          ErrorOut* out);
 sotto_status read_params(const sotto_sampler_params* given, const char* name, SamplerParams* params,
+                         ErrorOut* out);
+sotto_status read_params(const sotto_session_params* given, const char* name, SessionParams* params,
+                         ErrorOut* out);
+sotto_status read_params(const sotto_stop_params* given, const char* name, StopParams* params,
+                         ErrorOut* out);
+sotto_status read_params(const sotto_guide_params* given, const char* name, GuideParams* params,
+                         ErrorOut* out);
+sotto_status read_params(const sotto_search_params* given, const char* name, SearchParams* params,
+                         ErrorOut* out);
+sotto_status read_params(const sotto_speculation_params* given, const char* name, SpeculationParams* params,
                          ErrorOut* out);
 
 }  // namespace sotto::capi

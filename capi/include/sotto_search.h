@@ -128,7 +128,7 @@ typedef struct sotto_search_params {
   /* CONTRASTIVE: weight of the similarity. Default 0.6; from 0 to 1. */
   float contrastive_alpha;
   uint32_t reserved;
-  /* BEAM: token sequences that must appear, at most 32. */
+  /* BEAM: token sequences that must appear. At most 32. */
   const sotto_token_list* phrases;
   /* Phrases with the same number are alternatives, of which one must appear; NULL: every phrase
    * must. */

@@ -52,9 +52,9 @@ typedef struct sotto_speculation_params {
   /* Draft tokens per evaluation. Rejected drafts lead to shorter ones, and then to pauses. Default
    * 0: the session's; from 0 to the session's draft_tokens. */
   uint32_t draft_tokens;
-  /* LOOKUP: fewest last tokens that must have occurred before. Default 2; from 1 to 64. */
+  /* LOOKUP: fewest last tokens that must have occurred before. Default 2; from 1 to max_match. */
   uint32_t min_match;
-  /* LOOKUP: most tokens that are compared. Default 8; from min_match to 64. */
+  /* LOOKUP: most tokens that are compared. Default 8; from 1 to 64. */
   uint32_t max_match;
   /* EARLY_EXIT: layers evaluated. Default 0: a third of the layers; from 1 to layer_count - 1. */
   uint32_t exit_layer;

@@ -518,7 +518,7 @@ type SearchParams struct {
 	ContrastiveK uint32
 	// CONTRASTIVE: weight of the similarity. Default 0.6; from 0 to 1.
 	ContrastiveAlpha float32
-	// BEAM: token sequences that must appear, at most 32.
+	// BEAM: token sequences that must appear. At most 32.
 	Phrases [][]Token
 	// Phrases with the same number are alternatives, of which one must appear; nil: every phrase must.
 	PhraseGroups []uint32
@@ -731,9 +731,9 @@ type SpeculationParams struct {
 	// Draft tokens per evaluation. Rejected drafts lead to shorter ones, and then to pauses. Default 0: the session's;
 	// from 0 to the session's draft_tokens.
 	DraftTokens uint32
-	// LOOKUP: fewest last tokens that must have occurred before. Default 2; from 1 to 64.
+	// LOOKUP: fewest last tokens that must have occurred before. Default 2; from 1 to max_match.
 	MinMatch uint32
-	// LOOKUP: most tokens that are compared. Default 8; from min_match to 64.
+	// LOOKUP: most tokens that are compared. Default 8; from 1 to 64.
 	MaxMatch uint32
 	// EARLY_EXIT: layers evaluated. Default 0: a third of the layers; from 1 to layer_count - 1.
 	ExitLayer uint32

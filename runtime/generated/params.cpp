@@ -59,6 +59,60 @@ Status check_ranges(const SamplerParams& params, Error* error) {
   return check_rows(&params, kRows, error);
 }
 
+Status check_ranges(const SessionParams& params, Error* error) {
+  static constexpr RangeRow kRows[] = {
+    {"batch_tokens", offsetof(SessionParams, batch_tokens), RangeRow::kUint32, 0, 1.0f, 4096.0f, 0},
+    {"thread_count", offsetof(SessionParams, thread_count), RangeRow::kUint32, 0, 1.0f, 64.0f, 0},
+    {"overflow", offsetof(SessionParams, overflow), RangeRow::kInt32, 0, 0.0f, 2.0f, 0},
+    {"sequence_count", offsetof(SessionParams, sequence_count), RangeRow::kUint32, 0, 0.0f, 64.0f, 0},
+    {"features", offsetof(SessionParams, features), RangeRow::kUint32, 0, 0.0f, 7.0f, 0},
+    {"list_bytes", offsetof(SessionParams, list_bytes), RangeRow::kUint32, 0, 0.0f, 16777216.0f, 0},
+    {"draft_tokens", offsetof(SessionParams, draft_tokens), RangeRow::kUint32, 0, 0.0f, 15.0f, 0},
+  };
+  return check_rows(&params, kRows, error);
+}
+
+Status check_ranges(const StopParams& params, Error* error) {
+  static constexpr RangeRow kRows[] = {
+    {"repetition_limit", offsetof(StopParams, repetition_limit), RangeRow::kFloat, 0, 0.0f, 1.0f, 0},
+  };
+  return check_rows(&params, kRows, error);
+}
+
+Status check_ranges(const GuideParams& params, Error* error) {
+  static constexpr RangeRow kRows[] = {
+    {"mode", offsetof(GuideParams, mode), RangeRow::kInt32, 0, 1.0f, 2.0f, 0},
+    {"scale", offsetof(GuideParams, scale), RangeRow::kFloat, 0, 0.0f, 100.0f, 0},
+    {"alpha", offsetof(GuideParams, alpha), RangeRow::kFloat, RangeRow::kAboveLow, 0.0f, 1.0f, 0},
+    {"beta", offsetof(GuideParams, beta), RangeRow::kFloat, 0, 0.0f, 100.0f, 0},
+  };
+  return check_rows(&params, kRows, error);
+}
+
+Status check_ranges(const SearchParams& params, Error* error) {
+  static constexpr RangeRow kRows[] = {
+    {"mode", offsetof(SearchParams, mode), RangeRow::kInt32, 0, 0.0f, 3.0f, 0},
+    {"length_penalty", offsetof(SearchParams, length_penalty), RangeRow::kFloat, 0, -10.0f, 10.0f, 0},
+    {"length_norm", offsetof(SearchParams, length_norm), RangeRow::kInt32, 0, 0.0f, 1.0f, 0},
+    {"early_stopping", offsetof(SearchParams, early_stopping), RangeRow::kInt32, 0, 0.0f, 2.0f, 0},
+    {"group_count", offsetof(SearchParams, group_count), RangeRow::kUint32, 0, 1.0f, 64.0f, 0},
+    {"diversity_penalty", offsetof(SearchParams, diversity_penalty), RangeRow::kFloat, 0, 0.0f, 100.0f, 0},
+    {"rerank", offsetof(SearchParams, rerank), RangeRow::kInt32, 0, 0.0f, 4.0f, 0},
+    {"contrastive_k", offsetof(SearchParams, contrastive_k), RangeRow::kUint32, 0, 2.0f, 64.0f, 0},
+    {"contrastive_alpha", offsetof(SearchParams, contrastive_alpha), RangeRow::kFloat, 0, 0.0f, 1.0f, 0},
+  };
+  return check_rows(&params, kRows, error);
+}
+
+Status check_ranges(const SpeculationParams& params, Error* error) {
+  static constexpr RangeRow kRows[] = {
+    {"sources", offsetof(SpeculationParams, sources), RangeRow::kUint32, 0, 0.0f, 31.0f, 0},
+    {"max_match", offsetof(SpeculationParams, max_match), RangeRow::kUint32, 0, 1.0f, 64.0f, 0},
+    {"draft_threshold", offsetof(SpeculationParams, draft_threshold), RangeRow::kFloat, 0, 0.0f, 1.0f, 0},
+  };
+  return check_rows(&params, kRows, error);
+}
+
 bool is_on(StageKind stage, const SamplerParams& params) {
   switch (stage) {
     case StageKind::kLogitsCallback:

@@ -10,12 +10,23 @@
 
 namespace sotto {
 
+class Session;
+
 // Types that cross the C interface unchanged.
 using TextView = sotto_text;
 using TokenList = sotto_token_list;
 using TokenBias = sotto_token_bias;
 using SequenceBias = sotto_sequence_bias;
 using LogitsFunction = sotto_logits_fn;
+using Alternative = sotto_alternative;
+using Piece = sotto_piece;
+using PieceFunction = sotto_piece_fn;
+using DraftFunction = sotto_draft_fn;
+using SimilarityFunction = sotto_similarity_fn;
+using StepFunction = sotto_step_fn;
+using SessionTimings = sotto_session_timings;
+using SpeculationInfo = sotto_speculation_info;
+using ScoreResult = sotto_score;
 
 inline constexpr int32_t kNoTokenId = -1;
 inline constexpr uint32_t kWholeWindow = UINT32_MAX;
@@ -79,6 +90,80 @@ enum class DolaLayers : int32_t {
   kLow = 1,
   kHigh = 2,
 };
+
+enum class Overflow : int32_t {
+  kStop = 0,
+  kRing = 1,
+  kShift = 2,
+};
+
+enum class Pooling : int32_t {
+  kLast = 0,
+  kMean = 1,
+};
+
+enum class GuideMode : int32_t {
+  kOff = 0,
+  kCfg = 1,
+  kContrast = 2,
+};
+
+enum class SearchMode : int32_t {
+  kBeam = 0,
+  kBeamSample = 1,
+  kSample = 2,
+  kContrastive = 3,
+};
+
+enum class EarlyStopping : int32_t {
+  kHeuristic = 0,
+  kAtOnce = 1,
+  kNever = 2,
+};
+
+enum class LengthNorm : int32_t {
+  kPower = 0,
+  kGnmt = 1,
+};
+
+enum class Rerank : int32_t {
+  kOrder = 0,
+  kBest = 1,
+  kExact = 2,
+  kNgram = 3,
+  kCallback = 4,
+};
+
+// Features of a session that need memory of their own.
+inline constexpr uint32_t kFeatureHiddenHistory = 1;
+inline constexpr uint32_t kFeatureDola = 2;
+inline constexpr uint32_t kFeatureGuide = 4;
+inline constexpr uint32_t kFeatureAll = 7;
+
+// Sources of drafts, as bits. Text that a matcher forces is evaluated ahead whenever the session has memory for it, for any source. After it, the first of the chosen sources that proposes anything is used, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD.
+inline constexpr uint32_t kDraftLookup = 1;
+inline constexpr uint32_t kDraftSession = 2;
+inline constexpr uint32_t kDraftEarlyExit = 4;
+inline constexpr uint32_t kDraftLookahead = 8;
+inline constexpr uint32_t kDraftCallback = 16;
+inline constexpr uint32_t kDraftAll = 31;
+
+// One continuation. Owned by the session, valid until its next call.
+struct SearchSequence {
+  const sotto_token* tokens;
+  size_t token_count;
+  double score;
+  double log_probability;
+  Status stop;
+  uint32_t index;
+};
+static_assert(sizeof(SearchSequence) == sizeof(sotto_sequence));
+static_assert(offsetof(SearchSequence, tokens) == offsetof(sotto_sequence, tokens));
+static_assert(offsetof(SearchSequence, token_count) == offsetof(sotto_sequence, token_count));
+static_assert(offsetof(SearchSequence, score) == offsetof(sotto_sequence, score));
+static_assert(offsetof(SearchSequence, log_probability) == offsetof(sotto_sequence, log_probability));
+static_assert(offsetof(SearchSequence, stop) == offsetof(sotto_sequence, stop));
+static_assert(offsetof(SearchSequence, index) == offsetof(sotto_sequence, index));
 
 inline constexpr int32_t kStageKindCount = 28;
 
@@ -172,6 +257,8 @@ inline constexpr StageKind kStageOrders[3][kStageKindCount] = {
 
 // Parameters of a watermark. Detection needs the same.
 struct WatermarkParams {
+  static constexpr uint32_t kMaxContextWidth = 16;
+  static constexpr uint32_t kMaxTournamentLayers = 64;
   WatermarkScheme scheme = WatermarkScheme::kNone;
   uint32_t context_width = 0;
   float gamma = 0.25f;
@@ -182,6 +269,8 @@ struct WatermarkParams {
 
 // Parameters of the sampler. Arrays are copied by sotto_session_set_sampler and may be NULL where their count is 0.
 struct SamplerParams {
+  static constexpr uint32_t kMaxGuardWindow = 256;
+  static constexpr uint32_t kMaxAlternativeCount = 64;
   float temperature = 0.8f;
   uint32_t top_k = 40;
   float top_p = 0.95f;
@@ -248,9 +337,93 @@ struct SamplerParams {
   uint32_t alternative_count = 0;
 };
 
+// Parameters of a session, which determine its memory.
+struct SessionParams {
+  static constexpr uint32_t kMaxBatchTokens = 4096;
+  static constexpr uint32_t kMaxThreadCount = 64;
+  static constexpr uint32_t kMaxSequenceCount = 64;
+  static constexpr uint32_t kMaxListBytes = 16777216;
+  static constexpr uint32_t kMaxDraftTokens = 15;
+  uint32_t context_tokens = 0;
+  uint32_t batch_tokens = 128;
+  uint32_t thread_count = 1;
+  Overflow overflow = Overflow::kStop;
+  uint32_t sink_tokens = UINT32_MAX;
+  const sotto_executor* executor = nullptr;
+  uint32_t sequence_count = 0;
+  uint32_t sequence_tokens = 0;
+  uint32_t features = 0;
+  uint32_t list_bytes = 16384;
+  uint32_t draft_tokens = 0;
+};
+
+// Conditions that end generation. Counts and times begin with the last prefill. Arrays are copied and may be NULL where their count is 0.
+struct StopParams {
+  bool include_stop_text = false;
+  uint64_t max_tokens = 0;
+  uint64_t max_time_ns = 0;
+  float repetition_limit = 0.0f;
+  uint32_t repetition_window = 64;
+  std::span<const int32_t> stop_tokens;
+  std::span<const TextView> stop_strings;
+  std::span<const TextView> banned_strings;
+};
+
+// Parameters of guidance by a second session.
+struct GuideParams {
+  GuideMode mode = GuideMode::kCfg;
+  float scale = 1.5f;
+  float alpha = 0.1f;
+  float beta = 0.5f;
+};
+
+// Parameters of a search.
+struct SearchParams {
+  static constexpr uint32_t kMaxPhraseCount = 32;
+  static constexpr uint32_t kMaxGroupCount = 64;
+  static constexpr uint32_t kMaxContrastiveK = 64;
+  SearchMode mode = SearchMode::kBeam;
+  uint32_t sequence_count = 0;
+  uint32_t return_count = 0;
+  uint32_t max_tokens = 0;
+  float length_penalty = 1.0f;
+  LengthNorm length_norm = LengthNorm::kPower;
+  EarlyStopping early_stopping = EarlyStopping::kHeuristic;
+  uint32_t group_count = 1;
+  float diversity_penalty = 0.0f;
+  Rerank rerank = Rerank::kOrder;
+  uint32_t contrastive_k = 4;
+  float contrastive_alpha = 0.6f;
+  std::span<const TokenList> phrases;
+  const uint32_t* phrase_groups = nullptr;
+  sotto_similarity_fn similarity = nullptr;
+  void* similarity_user_data = nullptr;
+  sotto_step_fn on_step = nullptr;
+  void* step_user_data = nullptr;
+};
+
+// Parameters of speculative decoding.
+struct SpeculationParams {
+  static constexpr uint32_t kMaxMaxMatch = 64;
+  uint32_t sources = kDraftLookup;
+  uint32_t draft_tokens = 0;
+  uint32_t min_match = 2;
+  uint32_t max_match = 8;
+  uint32_t exit_layer = 0;
+  float draft_threshold = 0.0f;
+  Session* draft_session = nullptr;
+  sotto_draft_fn draft = nullptr;
+  void* user_data = nullptr;
+};
+
 // Rejects the first parameter that is outside its range, where that does not depend on other values.
 Status check_ranges(const WatermarkParams& params, Error* error);
 Status check_ranges(const SamplerParams& params, Error* error);
+Status check_ranges(const SessionParams& params, Error* error);
+Status check_ranges(const StopParams& params, Error* error);
+Status check_ranges(const GuideParams& params, Error* error);
+Status check_ranges(const SearchParams& params, Error* error);
+Status check_ranges(const SpeculationParams& params, Error* error);
 
 // Whether the stage changes anything with these parameters.
 bool is_on(StageKind stage, const SamplerParams& params);

@@ -20,7 +20,7 @@ size_t distinct_count(std::span<uint64_t> values) {
 // Returns the largest value of the prefix function (Knuth, Morris and Pratt 1977) of tokens that are newest
 // first: the length of the longest suffix of the text that also occurs earlier.
 size_t longest_repeat(std::span<const int32_t> tokens) {
-  uint16_t border[kMaxGuardWindow];
+  uint16_t border[SamplerParams::kMaxGuardWindow];
   border[0] = 0;
   size_t longest = 0;
   for (size_t i = 1, length = 0; i < tokens.size(); ++i) {
@@ -36,16 +36,16 @@ size_t longest_repeat(std::span<const int32_t> tokens) {
 
 float repetition_severity(const TokenHistory& history, size_t window) {
   constexpr size_t kFewest = 8;
-  const TokenHistory newest = history.last(std::min(window, kMaxGuardWindow));
+  const TokenHistory newest = history.last(std::min<size_t>(window, SamplerParams::kMaxGuardWindow));
   const size_t n = newest.size();
   if (n < kFewest) return 0;
-  int32_t tokens[kMaxGuardWindow];
+  int32_t tokens[SamplerParams::kMaxGuardWindow];
   int32_t* place = tokens;
   for (size_t piece = 3; piece-- > 0;) {
     const auto part = newest.pieces()[piece];
     place = std::reverse_copy(part.begin(), part.end(), place);
   }
-  uint64_t values[kMaxGuardWindow];
+  uint64_t values[SamplerParams::kMaxGuardWindow];
   for (size_t i = 0; i < n; ++i) values[i] = static_cast<uint32_t>(tokens[i]);
   const auto singles = static_cast<float>(distinct_count({values, n}));
   for (size_t i = 0; i + 1 < n; ++i) {

@@ -3,14 +3,13 @@
 
 #include <cstddef>
 
+#include "runtime/generated/params.h"
 #include "runtime/sampling/token_history.h"
 
 namespace sotto {
 
-inline constexpr size_t kMaxGuardWindow = 256;
-
-// Returns 0 (no repetition) to 1 (nothing else) for the newest n <= kMaxGuardWindow tokens of a window: the
-// mean of
+// Returns 0 (no repetition) to 1 (nothing else) for the newest n <= SamplerParams::kMaxGuardWindow tokens of a
+// window: the mean of
 //   max(0, 1 - 2 d / n) with d distinct tokens, as half of the tokens of any text occur twice;
 //   1 - b / (n - 1) with b distinct bigrams;
 //   min(1, 2 s / n) with s the length of the longest suffix that also occurs earlier.

@@ -22,7 +22,7 @@ bool ends_with(std::span<const int32_t> tokens, int32_t token, const TokenList& 
 }  // namespace
 
 Phrases::Phrases(std::span<const TokenList> phrases, const uint32_t* groups) : phrases_(phrases) {
-  assert(phrases.size() <= kMaxPhrases);
+  assert(phrases.size() <= SearchParams::kMaxPhraseCount);
   for (size_t i = 0; i < phrases.size(); ++i) {
     size_t first = i;
     if (groups != nullptr) {
@@ -41,7 +41,7 @@ Phrases::Phrases(std::span<const TokenList> phrases, const uint32_t* groups) : p
 }
 
 uint32_t Phrases::bank(const PhraseState& state) const {
-  std::array<uint32_t, kMaxPhrases> missing = shortest_;
+  std::array<uint32_t, SearchParams::kMaxPhraseCount> missing = shortest_;
   for (size_t i = 0; i < phrases_.size(); ++i) {
     uint32_t& least = missing[group_of_[i]];
     const auto rest = static_cast<uint32_t>(phrases_[i].count) - state.progress[i];
@@ -64,7 +64,8 @@ PhraseState Phrases::advance(const PhraseState& state, std::span<const int32_t> 
   return next;
 }
 
-size_t Phrases::next_tokens(const PhraseState& state, std::array<int32_t, kMaxPhrases>* tokens) const {
+size_t Phrases::next_tokens(const PhraseState& state,
+                            std::array<int32_t, SearchParams::kMaxPhraseCount>* tokens) const {
   size_t count = 0;
   for (size_t i = 0; i < phrases_.size(); ++i) {
     if (is_missing(state, i)) (*tokens)[count++] = phrases_[i].tokens[state.progress[i]];

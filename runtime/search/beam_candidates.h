@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/search/search_params.h"
+#include "runtime/generated/params.h"
 
 namespace sotto {
 
@@ -33,7 +33,9 @@ inline bool is_better(const BeamCandidate& a, const BeamCandidate& b) {
 
 // Returns the capacity for candidates that do not end their sequence: twice the beams, and for phrases the most likely
 // token of each beam and the next token of each phrase.
-constexpr size_t continuing_capacity(size_t sequence_count) { return sequence_count * (2 + 1 + kMaxPhrases); }
+constexpr size_t continuing_capacity(size_t sequence_count) {
+  return sequence_count * (2 + 1 + SearchParams::kMaxPhraseCount);
+}
 
 // A bounded list of the best candidates, best first.
 class BestList {
@@ -66,8 +68,9 @@ class BestList {
 
 // The phrases of a sequence that have appeared or begun.
 struct PhraseState {
-  uint32_t met = 0;                                 // bit i: group i has appeared
-  std::array<uint32_t, kMaxPhrases> progress = {};  // (phrase): number of its tokens at the end of the sequence
+  uint32_t met = 0;  // bit i: group i has appeared
+  std::array<uint32_t, SearchParams::kMaxPhraseCount> progress =
+      {};  // (phrase): number of its tokens at the end of the sequence
 };
 
 // Phrases that have to appear in a continuation.
@@ -87,14 +90,14 @@ class Phrases {
   PhraseState advance(const PhraseState& state, std::span<const int32_t> tokens, int32_t token) const;
 
   // Finds the next tokens of the missing phrases, possibly with duplicates. Returns their number.
-  size_t next_tokens(const PhraseState& state, std::array<int32_t, kMaxPhrases>* tokens) const;
+  size_t next_tokens(const PhraseState& state, std::array<int32_t, SearchParams::kMaxPhraseCount>* tokens) const;
 
  private:
   bool is_missing(const PhraseState& state, size_t phrase) const { return (state.met >> group_of_[phrase] & 1) == 0; }
 
   std::span<const TokenList> phrases_;
-  std::array<uint8_t, kMaxPhrases> group_of_ = {};
-  std::array<uint32_t, kMaxPhrases> shortest_ = {};  // (group)
+  std::array<uint8_t, SearchParams::kMaxPhraseCount> group_of_ = {};
+  std::array<uint32_t, SearchParams::kMaxPhraseCount> shortest_ = {};  // (group)
   size_t group_count_ = 0;
   uint32_t all_ = 0;
 };

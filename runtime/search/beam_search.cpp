@@ -211,7 +211,7 @@ void BeamSearch::scan_drawn(uint32_t beam, Candidates& candidates) {
 // Adds the most likely token of the beam and the next tokens of its phrases to the extra candidates.
 void BeamSearch::scan_phrases(uint32_t beam, Candidates& candidates) {
   const RunningSequence& running = run_.memory.running[generation_][beam];
-  std::array<int32_t, kMaxPhrases> tokens;
+  std::array<int32_t, SearchParams::kMaxPhraseCount> tokens;
   size_t count = phrases_.next_tokens(run_.memory.phrase_states[generation_][beam], &tokens);
   const auto add = [&](size_t index) {
     if (index == candidates.count()) return;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "runtime/base/range_check.h"
 #include "runtime/sampling/watermark/watermark.h"
 #include "runtime/search/beam_search.h"
 #include "runtime/search/contrastive_search.h"
@@ -9,24 +10,6 @@
 
 namespace sotto {
 namespace {
-
-constexpr uint32_t kMaxGroupCount = 64;
-
-Status check_count(const char* name, uint64_t value, uint64_t low, uint64_t high, Error* error) {
-  if (value >= low && value <= high) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, name, " is ", value, "; it must be ", low, " to ", high);
-}
-
-Status check_range(const char* name, float value, float low, float high, Error* error) {
-  if (value >= low && value <= high) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, name, " is ", value, "; it must be ", low, " to ", high);
-}
-
-template <typename Enum>
-Status check_enum(const char* name, Enum value, Enum last, const char* prefix, Error* error) {
-  if (value >= Enum{} && value <= last) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, name, " is not a ", prefix, " value");
-}
 
 // Rejects a setting that the mode does not have.
 Status check_only(bool given, bool has, const char* name, const char* what, Error* error) {
@@ -36,24 +19,22 @@ Status check_only(bool given, bool has, const char* name, const char* what, Erro
 
 Status resolve_counts(const SearchShape& shape, SearchParams* params, Error* error) {
   if (params->sequence_count == 0) params->sequence_count = shape.sequence_count;
-  SOTTO_TRY(check_count("sequence_count", params->sequence_count, 1, shape.sequence_count, error));
+  SOTTO_TRY(check_range("sequence_count", params->sequence_count, 1, shape.sequence_count, error));
   const bool one_result = params->mode == SearchMode::kContrastive;
   const uint32_t most = one_result ? 1 : params->sequence_count;
   if (params->return_count == 0) params->return_count = most;
-  SOTTO_TRY(check_count("return_count", params->return_count, 1, most, error));
+  SOTTO_TRY(check_range("return_count", params->return_count, 1, most, error));
   if (params->max_tokens == 0) params->max_tokens = shape.sequence_tokens;
-  return check_count("max_tokens", params->max_tokens, 1, shape.sequence_tokens, error);
+  return check_range("max_tokens", params->max_tokens, 1, shape.sequence_tokens, error);
 }
 
 Status check_groups(const SearchParams& params, Error* error) {
-  SOTTO_TRY(check_count("group_count", params.group_count, 1, kMaxGroupCount, error));
   SOTTO_TRY(
       check_only(params.group_count > 1, params.mode == SearchMode::kBeam, "group_count", "SOTTO_SEARCH_BEAM", error));
   if (params.sequence_count % params.group_count != 0) {
-    return fail(error, Status::kInvalidArgument, "group_count is ", params.group_count, ", must divide sequence_count ",
-                params.sequence_count);
+    return fail(error, Status::kInvalidArgument, "group_count is ", params.group_count,
+                "; it must divide sequence_count, ", params.sequence_count);
   }
-  SOTTO_TRY(check_range("diversity_penalty", params.diversity_penalty, 0, 100, error));
   return check_only(params.diversity_penalty > 0, params.group_count > 1, "diversity_penalty", "a group_count above 1",
                     error);
 }
@@ -62,7 +43,8 @@ Status check_phrases(const SearchParams& params, const SearchInput& input, uint3
   if (params.phrases.empty()) return Status::kOk;
   SOTTO_TRY(check_only(true, params.mode == SearchMode::kBeam && params.group_count == 1, "phrases",
                        "SOTTO_SEARCH_BEAM and one group", error));
-  SOTTO_TRY(check_count("phrase_count", params.phrases.size(), 0, kMaxPhrases, error));
+  SOTTO_TRY(
+      check_range("phrase_count", static_cast<double>(params.phrases.size()), 0, SearchParams::kMaxPhraseCount, error));
   for (const TokenList& phrase : params.phrases) {
     if (phrase.tokens == nullptr || phrase.count == 0) {
       return fail(error, Status::kInvalidArgument, "phrases: one is empty");
@@ -86,7 +68,6 @@ Status check_phrases(const SearchParams& params, const SearchInput& input, uint3
 }
 
 Status check_rerank(const SearchParams& params, Error* error) {
-  SOTTO_TRY(check_enum("rerank", params.rerank, Rerank::kCallback, "SOTTO_RERANK_", error));
   SOTTO_TRY(check_only(params.rerank != Rerank::kOrder, params.mode == SearchMode::kSample, "rerank",
                        "SOTTO_SEARCH_SAMPLE", error));
   return check_only(params.rerank == Rerank::kCallback, params.similarity != nullptr, "SOTTO_RERANK_CALLBACK",
@@ -94,8 +75,6 @@ Status check_rerank(const SearchParams& params, Error* error) {
 }
 
 Status check_contrastive(const SearchParams& params, const SearchShape& shape, const SearchInput& input, Error* error) {
-  SOTTO_TRY(check_count("contrastive_k", params.contrastive_k, 2, kMaxContrastive, error));
-  SOTTO_TRY(check_range("contrastive_alpha", params.contrastive_alpha, 0, 1, error));
   if (params.mode != SearchMode::kContrastive) return Status::kOk;
   SOTTO_TRY(check_only(true, input.model.has_similarity(), "SOTTO_SEARCH_CONTRASTIVE",
                        "a session with SOTTO_FEATURE_HIDDEN_HISTORY", error));
@@ -122,13 +101,9 @@ Status resolve_search(const SearchParams& given, const SearchShape& shape, const
   if (input.token_count == 0) {
     return fail(error, Status::kInvalidState, "the session has no tokens");
   }
+  SOTTO_TRY(check_ranges(given, error));
   *params = given;
-  SOTTO_TRY(check_enum("mode", params->mode, SearchMode::kContrastive, "SOTTO_SEARCH_", error));
   SOTTO_TRY(resolve_counts(shape, params, error));
-  SOTTO_TRY(check_range("length_penalty", params->length_penalty, -10, 10, error));
-  SOTTO_TRY(check_enum("length_norm", params->length_norm, LengthNorm::kGnmt, "SOTTO_LENGTH_", error));
-  SOTTO_TRY(check_enum("early_stopping", params->early_stopping, EarlyStopping::kNever,
-                       "SOTTO_EARLY_STOPPING_HEURISTIC, AT_ONCE or NEVER", error));
   SOTTO_TRY(check_groups(*params, error));
   SOTTO_TRY(check_rerank(*params, error));
   SOTTO_TRY(check_contrastive(*params, shape, input, error));

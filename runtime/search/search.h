@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/search/search_params.h"
+#include "runtime/generated/params.h"
 #include "runtime/search/search_run.h"
 
 namespace sotto {

@@ -10,9 +10,9 @@
 #include "runtime/base/constraint.h"
 #include "runtime/base/status.h"
 #include "runtime/base/utf8.h"
+#include "runtime/generated/params.h"
 #include "runtime/sampling/sampler.h"
 #include "runtime/search/beam_candidates.h"
-#include "runtime/search/search_params.h"
 #include "runtime/transformer/beams.h"
 
 namespace sotto {

@@ -10,14 +10,6 @@
 namespace sotto {
 namespace {
 
-constexpr float kMaxScale = 100;
-constexpr float kMaxBeta = 100;
-
-Status check_range(const char* name, float value, float low, float high, Error* error) {
-  if (value >= low && value <= high) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, name, " is ", value, "; it must be ", low, " to ", high);
-}
-
 void mix_cfg(const Kernels& kernels, double scale, std::span<const float> logits, std::span<const float> guide,
              float* mixed) {
   const LogProbabilities model(kernels, logits);
@@ -99,18 +91,6 @@ double entropy(const Kernels& kernels, std::span<const float> logits, const LogP
 
 }  // namespace
 
-Status check_guide(const GuideParams& params, Error* error) {
-  if (params.mode != GuideMode::kCfg && params.mode != GuideMode::kContrast) {
-    return fail(error, Status::kInvalidArgument, "mode is not a SOTTO_GUIDE_ value with a guide");
-  }
-  SOTTO_TRY(check_range("scale", params.scale, 0, kMaxScale, error));
-  if (!(params.alpha > 0 && params.alpha <= 1)) {
-    return fail(error, Status::kInvalidArgument, "alpha is ", params.alpha,
-                "; it must be greater than 0 and at most 1");
-  }
-  return check_range("beta", params.beta, 0, kMaxBeta, error);
-}
-
 void mix_guide(const Kernels& kernels, const GuideParams& params, std::span<const float> logits,
                std::span<const float> guide, float* mixed) {
   if (params.mode == GuideMode::kCfg) {
@@ -122,7 +102,7 @@ void mix_guide(const Kernels& kernels, const GuideParams& params, std::span<cons
 
 Status check_dola(const SamplerParams& params, const Model& model, uint32_t features, Error* error) {
   if (params.dola != DolaLayers::kLow && params.dola != DolaLayers::kHigh) return Status::kOk;
-  if ((features & kFeatureLayerStates) == 0) {
+  if ((features & kFeatureDola) == 0) {
     return fail(error, Status::kInvalidArgument, "dola: the session was created without SOTTO_FEATURE_DOLA");
   }
   if (candidate_layers(model, params.dola).count > 0) return Status::kOk;

@@ -12,19 +12,6 @@
 
 namespace sotto {
 
-// Numbered as sotto_guide_mode.
-enum class GuideMode : int32_t { kOff = 0, kCfg = 1, kContrast = 2 };
-
-// As sotto_guide_params.
-struct GuideParams {
-  GuideMode mode = GuideMode::kCfg;
-  float scale = 1.5f;
-  float alpha = 0.1f;
-  float beta = 0.5f;
-};
-
-Status check_guide(const GuideParams& params, Error* error);
-
 // Combines the logits of a session and of its guide into a row of `logits.size()`, `mixed`.
 // GuideMode::kCfg is classifier-free guidance (Sanchez et al. 2023, "Stay on topic with Classifier-Free Guidance"):
 // scale (ln p - ln p_guide) + ln p_guide. At scale 1 this is exactly ln p.

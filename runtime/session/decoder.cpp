@@ -201,7 +201,7 @@ void Decoder::describe(const SampledToken& sampled, BufferedToken* buffered) con
   const SamplerParams& params = sampler_.params();
   if (!params.log_probabilities && params.alternative_count == 0) return;
   const LogProbabilities model(model_->kernels(), stream_->kv().logits());
-  const size_t wanted = std::min(size_t{params.alternative_count}, kMaxAlternatives);
+  const uint32_t wanted = std::min(params.alternative_count, SamplerParams::kMaxAlternativeCount);
   buffered->alternative_count = static_cast<uint32_t>(model.find_likeliest({buffered->alternatives.data(), wanted}));
   if (!params.log_probabilities) return;
   buffered->log_probability = static_cast<float>(model.of(sampled.token));

@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/range_check.h"
 #include "runtime/base/scalar_math.h"
 #include "runtime/session/log_probabilities.h"
 #include "runtime/text/tokenizer.h"
@@ -130,19 +131,11 @@ Status Drafting::check(const SpeculationParams& params, Error* error) const {
   if (most == 0) {
     return fail(error, Status::kInvalidState, "draft_tokens: the session has no memory for speculation");
   }
-  if (params.sources > kAllDrafts) {
-    return fail(error, Status::kInvalidArgument, "sources has bits that are not SOTTO_DRAFT_ values");
-  }
-  if (params.draft_tokens > most) {
-    return fail(error, Status::kInvalidArgument, "draft_tokens is ", params.draft_tokens,
-                ", the session has memory for ", most);
-  }
-  if (params.min_match < 1 || params.min_match > params.max_match || params.max_match > 64) {
-    return fail(error, Status::kInvalidArgument, "min_match is ", params.min_match, ", max_match ", params.max_match,
-                "; they must be 1 to 64, in this order");
-  }
-  if (!(params.draft_threshold >= 0 && params.draft_threshold <= 1)) {
-    return fail(error, Status::kInvalidArgument, "draft_threshold is ", params.draft_threshold, "; it must be 0 to 1");
+  SOTTO_TRY(check_ranges(params, error));
+  SOTTO_TRY(check_range("draft_tokens", params.draft_tokens, 0, most, error));
+  if (params.min_match < 1 || params.min_match > params.max_match) {
+    return fail(error, Status::kInvalidArgument, "min_match is ", params.min_match,
+                "; it must be from 1 to max_match, which is ", params.max_match);
   }
   const uint32_t layers = stream_->model().config().layer_count;
   const bool exits = (params.sources & kDraftEarlyExit) != 0;

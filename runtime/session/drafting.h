@@ -20,9 +20,9 @@
 
 #include "runtime/base/arena.h"
 #include "runtime/base/status.h"
+#include "runtime/generated/params.h"
 #include "runtime/sampling/sample_input.h"
 #include "runtime/session/decoder.h"
-#include "runtime/session/session_params.h"
 #include "runtime/session/text_output.h"
 #include "runtime/session/token_stream.h"
 #include "runtime/transformer/kv_sequence.h"
@@ -124,7 +124,7 @@ class Drafting {
   // Evaluates the pending token together with drafts, unless an earlier batch has evaluated it as a draft.
   Status evaluate_ahead();
 
-  SpeculationInfo info;
+  SpeculationInfo info = {};
 
  private:
   // Kinds of drafts with different rates of success. Lookups differ by the number of tokens that match.

@@ -6,15 +6,9 @@
 #include <span>
 
 #include "kernels/kernels.h"
+#include "runtime/generated/params.h"
 
 namespace sotto {
-
-// Laid out as sotto_alternative.
-struct Alternative {
-  int32_t token;
-  float log_probability;
-};
-inline constexpr size_t kMaxAlternatives = 64;
 
 // The log softmax of a row: ln p = l - max - ln sum exp(l - max). The sum is in double, in order of the token id.
 class LogProbabilities {

@@ -100,7 +100,7 @@ void read_buffered(uint32_t vocabulary_size, ByteReader* reader, BufferedToken* 
   buffered->sampled_log_probability = reader->get<float>();
   buffered->alternative_count = reader->get<uint32_t>();
   buffered->elapsed_ns = 0;
-  if (buffered->alternative_count > kMaxAlternatives) {
+  if (buffered->alternative_count > SamplerParams::kMaxAlternativeCount) {
     buffered->alternative_count = 0;
     reader->fail();
   }

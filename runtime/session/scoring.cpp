@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "runtime/base/scalar_math.h"
+#include "runtime/session/log_probabilities.h"
 
 namespace sotto {
 namespace {

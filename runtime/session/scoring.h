@@ -5,7 +5,7 @@
 #include <span>
 
 #include "runtime/base/status.h"
-#include "runtime/session/session_params.h"
+#include "runtime/generated/params.h"
 #include "runtime/session/token_stream.h"
 
 namespace sotto {

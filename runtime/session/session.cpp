@@ -5,6 +5,7 @@
 #include <new>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/range_check.h"
 #include "runtime/session/scoring.h"
 
 namespace sotto {
@@ -14,38 +15,24 @@ namespace {
 constexpr size_t kSessionBytes = 40960;
 static_assert(sizeof(Session) <= kSessionBytes);
 
-constexpr uint32_t kMaxBatchTokens = 4096;
-constexpr uint32_t kMaxThreads = 64;
 constexpr uint32_t kMinContextTokens = 16;
 constexpr uint32_t kDefaultSinkTokens = 4;
-constexpr uint32_t kMaxSequences = 64;
 constexpr uint32_t kDefaultSequenceTokens = 128;
-constexpr uint32_t kMaxListBytes = 1u << 24;
-
-Status check_parameter(const char* name, uint64_t value, uint64_t low, uint64_t high, Error* error) {
-  if (value >= low && value <= high) return Status::kOk;
-  return fail(error, Status::kInvalidArgument, name, " is ", value, "; it must be ", low, " to ", high);
-}
 
 Status resolve_overflow(SessionParams* params, Error* error) {
-  if (params->overflow != Overflow::kStop && params->overflow != Overflow::kRing &&
-      params->overflow != Overflow::kShift) {
-    return fail(error, Status::kInvalidArgument, "overflow is not a SOTTO_OVERFLOW_ value");
-  }
   const bool stops = params->overflow == Overflow::kStop;
-  if (params->sink_tokens == SessionParams::kDefaultSinks) {
+  if (params->sink_tokens == UINT32_MAX) {
     params->sink_tokens = stops ? 0 : std::min(kDefaultSinkTokens, params->context_tokens / 4);
   }
   if (stops && params->sink_tokens != 0) {
     return fail(error, Status::kInvalidArgument, "sink_tokens is not supported with SOTTO_OVERFLOW_STOP");
   }
-  return check_parameter("sink_tokens", params->sink_tokens, 0, params->context_tokens / 4, error);
+  return check_range("sink_tokens", params->sink_tokens, 0, params->context_tokens / 4, error);
 }
 
 Status resolve_sequences(const ModelConfig& config, SessionParams* params, Error* error) {
   const uint32_t most = config.position_count;
-  SOTTO_TRY(check_parameter("sequence_count", params->sequence_count, 0, kMaxSequences, error));
-  SOTTO_TRY(check_parameter("sequence_tokens", params->sequence_tokens, 0, most, error));
+  SOTTO_TRY(check_range("sequence_tokens", params->sequence_tokens, 0, most, error));
   if (params->sequence_count == 0 && params->sequence_tokens != 0) {
     return fail(error, Status::kInvalidArgument, "sequence_tokens requires a sequence_count above 0");
   }
@@ -60,13 +47,9 @@ Status resolve(const Model& model, const SessionParams& given, SessionParams* pa
   const uint32_t most = model.config().position_count;
   *params = given;
   if (params->context_tokens == 0) params->context_tokens = most;
-  SOTTO_TRY(check_parameter("context_tokens", params->context_tokens, std::min(kMinContextTokens, most), most, error));
-  SOTTO_TRY(check_parameter("batch_tokens", params->batch_tokens, 1, kMaxBatchTokens, error));
+  SOTTO_TRY(check_ranges(*params, error));
+  SOTTO_TRY(check_range("context_tokens", params->context_tokens, std::min(kMinContextTokens, most), most, error));
   params->batch_tokens = std::min(params->batch_tokens, params->context_tokens);
-  SOTTO_TRY(check_parameter("thread_count", params->thread_count, 1, kMaxThreads, error));
-  SOTTO_TRY(check_parameter("features", params->features, 0, kAllFeatures, error));
-  SOTTO_TRY(check_parameter("list_bytes", params->list_bytes, 0, kMaxListBytes, error));
-  SOTTO_TRY(check_parameter("draft_tokens", params->draft_tokens, 0, KvSequence::kMaxDraftTokens, error));
   SOTTO_TRY(resolve_sequences(model.config(), params, error));
   return resolve_overflow(params, error);
 }
@@ -155,7 +138,11 @@ Status Session::init(const Model& model, const SessionParams& given, void* memor
   SOTTO_TRY(resolve(model, given, &params, error));
   ThreadPool* pool = nullptr;
   if (params.thread_count > 1) {
-    pool = create_thread_pool(params.thread_count, params.has_executor ? &params.executor : nullptr);
+    HostExecutor host;
+    if (const sotto_executor* lent = params.executor) {
+      host = {lent->num_threads, lent->schedule, lent->executor_context};
+    }
+    pool = create_thread_pool(params.thread_count, params.executor == nullptr ? nullptr : &host);
     if (pool == nullptr) {
       return fail(error, Status::kThreadsUnavailable,
                   threads_available() ? "the threads could not be created"
@@ -189,7 +176,8 @@ void Session::deinit() {
 
 SessionTimings Session::timings() const {
   SessionTimings timings = stream_.timings;
-  timings.reanchor = stream_.kv().reanchor_timings;
+  timings.reanchor_tokens = stream_.kv().reanchor_timings.tokens;
+  timings.reanchor_ns = stream_.kv().reanchor_timings.ns;
   return timings;
 }
 
@@ -225,7 +213,7 @@ Status Session::set_constraint(const TokenConstraint* constraint) {
 Status Session::set_guide(Session* guide, const GuideParams& params, Error* error) {
   const auto invalid = [&](auto... parts) { return fail(error, Status::kInvalidArgument, parts...); };
   if (guide != nullptr) {
-    SOTTO_TRY(check_guide(params, error));
+    SOTTO_TRY(check_ranges(params, error));
     if ((stream_.params().features & kFeatureGuide) == 0) {
       return fail(error, Status::kInvalidState, "features: the session was created without SOTTO_FEATURE_GUIDE");
     }
@@ -352,7 +340,7 @@ Status Session::generate(std::span<const int32_t> prompt, uint64_t max_tokens, P
     status = next();
     if (is_failure(status) || on_piece == nullptr) continue;
     if (status != Status::kOk && piece_.text_size == 0) continue;
-    if (on_piece(user_data, piece_) != 0 && status == Status::kOk) status = Status::kStopCallback;
+    if (on_piece(user_data, &piece_) != 0 && status == Status::kOk) status = Status::kStopCallback;
   }
   decoder_.set_call_limit(outer_limit);
   output_.forget_stop(Status::kStopMaxTokens);  // the buffered tokens may go on after this call

@@ -14,17 +14,21 @@
 
 #include "runtime/base/constraint.h"
 #include "runtime/base/status.h"
+#include "runtime/generated/params.h"
 #include "runtime/model/model.h"
 #include "runtime/search/search.h"
 #include "runtime/session/decoder.h"
 #include "runtime/session/drafting.h"
-#include "runtime/session/session_params.h"
 #include "runtime/session/stops.h"
 #include "runtime/session/text_output.h"
 #include "runtime/session/token_stream.h"
 #include "runtime/transformer/beams.h"
 
 namespace sotto {
+
+// Features that a build may leave out (platforms/cmake/SottoFeatures.cmake).
+inline constexpr bool kHasSearch = SOTTO_HAS_SEARCH != 0;
+inline constexpr bool kHasSpeculation = SOTTO_HAS_SPECULATION != 0;
 
 class Session {
  public:

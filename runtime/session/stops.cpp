@@ -4,6 +4,7 @@
 #include <cassert>
 #include <new>
 
+#include "runtime/base/range_check.h"
 #include "runtime/base/sort.h"
 #include "runtime/base/utf8.h"
 
@@ -59,14 +60,10 @@ void Stops::layout(Arena& arena, const StopShape& shape) {
 }
 
 Status Stops::check(const StopParams& params, Error* error) const {
-  if (!(params.repetition_limit >= 0 && params.repetition_limit <= 1)) {
-    return fail(error, Status::kInvalidArgument, "repetition_limit is ", params.repetition_limit,
-                "; it must be 0 to 1");
-  }
-  if (params.repetition_limit > 0 &&
-      (params.repetition_window < kMinRepetitionWindow || params.repetition_window > shape_.context_tokens)) {
-    return fail(error, Status::kInvalidArgument, "repetition_window is ", params.repetition_window, "; it must be ",
-                kMinRepetitionWindow, " to ", shape_.context_tokens);
+  SOTTO_TRY(check_ranges(params, error));
+  if (params.repetition_limit > 0) {
+    SOTTO_TRY(
+        check_range("repetition_window", params.repetition_window, kMinRepetitionWindow, shape_.context_tokens, error));
   }
   if (params.stop_tokens.size() > shape_.list_bytes / sizeof(int32_t)) {
     return fail(error, Status::kInvalidArgument, "stop_tokens: ", params.stop_tokens.size(),

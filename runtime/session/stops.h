@@ -12,18 +12,6 @@
 
 namespace sotto {
 
-// As sotto_stop_params.
-struct StopParams {
-  bool include_stop_text = false;
-  uint64_t max_tokens = 0;
-  uint64_t max_time_ns = 0;
-  float repetition_limit = 0;
-  uint32_t repetition_window = 64;
-  std::span<const int32_t> stop_tokens;
-  std::span<const TextView> stop_strings;
-  std::span<const TextView> banned_strings;
-};
-
 // The limits of a session for its stops.
 struct StopShape {
   uint32_t vocabulary_size = 0;

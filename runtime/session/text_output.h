@@ -14,10 +14,10 @@
 
 #include "runtime/base/status.h"
 #include "runtime/base/utf8.h"
+#include "runtime/generated/params.h"
 #include "runtime/model/tokenizer_view.h"
 #include "runtime/session/healing.h"
 #include "runtime/session/log_probabilities.h"
-#include "runtime/session/session_params.h"
 #include "runtime/session/stops.h"
 #include "runtime/session/token_stream.h"
 
@@ -92,7 +92,7 @@ struct BufferedToken {
   uint32_t alternative_count = 0;
   uint64_t elapsed_ns = 0;
   TextMark mark;  // after this token's text
-  std::array<Alternative, kMaxAlternatives> alternatives;
+  std::array<Alternative, SamplerParams::kMaxAlternativeCount> alternatives;
 };
 
 // A queue of tokens whose newest ones may be dropped.

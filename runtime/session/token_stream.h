@@ -14,9 +14,9 @@
 #include "runtime/base/arena.h"
 #include "runtime/base/constraint.h"
 #include "runtime/base/status.h"
+#include "runtime/generated/params.h"
 #include "runtime/model/model.h"
 #include "runtime/sampling/sample_input.h"
-#include "runtime/session/session_params.h"
 #include "runtime/transformer/kv_sequence.h"
 
 namespace sotto {
@@ -148,7 +148,7 @@ class TokenStream {
   Status guide_status() const { return guide_status_; }
 
   TokenStates states;
-  SessionTimings timings;
+  SessionTimings timings = {};
 
  private:
   friend class SavedState;

@@ -29,7 +29,7 @@ void Forward::layout(Arena& arena, const ModelConfig& config, const ForwardConfi
   state_rows_ = size_t{sizes.draft_tokens} + 1;
   logit_row_count_ = std::max(size_t{sizes.sequence_count}, state_rows_);
   visible_count_ = size_t{sizes.context_tokens} + sizes.sequence_tokens;
-  const bool keeps_layers = (features_ & kFeatureLayerStates) != 0;
+  const bool keeps_layers = (features_ & kFeatureDola) != 0;
   const size_t premature = keeps_layers ? premature_layer_count(config.layer_count) : 0;
   const size_t rows = std::max({size_t{sizes.batch_tokens}, size_t{sizes.sequence_count}, premature, state_rows_});
   const size_t width = config.embedding_size;
@@ -101,7 +101,7 @@ Status Forward::evaluate_layers(const Batch& batch, bool overwrites, const std::
     if (!overwrites && cancelled.load(std::memory_order_relaxed) != 0) {
       return Status::kStopCancelled;
     }
-    if ((features_ & kFeatureLayerStates) != 0) {
+    if ((features_ & kFeatureDola) != 0) {
       std::copy_n(hidden_ + first_state_row_ * width, kept * width, layer_states_ + layer * state_rows_ * width);
     }
     SOTTO_TRY(evaluate_layer(layer, layer + 1 == layer_count, batch));
@@ -169,7 +169,7 @@ std::span<const float> Forward::final_states(size_t first_row, size_t count) {
 }
 
 Status Forward::compute_premature_logits(size_t row, std::span<const uint32_t> layers) {
-  assert((features_ & kFeatureLayerStates) != 0);
+  assert((features_ & kFeatureDola) != 0);
   assert(layers.size() <= premature_layer_count(model_->config().layer_count));
   assert(row >= first_state_row_ && row - first_state_row_ < state_rows_);
   const size_t width = model_->config().embedding_size;

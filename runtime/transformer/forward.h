@@ -16,14 +16,11 @@
 #include "runtime/base/arena.h"
 #include "runtime/base/status.h"
 #include "runtime/base/token_mask.h"
+#include "runtime/generated/params.h"
 #include "runtime/model/model.h"
 #include "runtime/transformer/kv_ring.h"
 
 namespace sotto {
-
-// Bits of ForwardConfig::features, with the values of SOTTO_FEATURE_*.
-inline constexpr uint32_t kFeatureHiddenHistory = 1;
-inline constexpr uint32_t kFeatureLayerStates = 2;
 
 struct ForwardConfig {
   uint32_t context_tokens = 0;
@@ -82,7 +79,7 @@ class Forward {
   // call.
   std::span<const float> final_states(size_t first_row, size_t count);
 
-  // Requires kFeatureLayerStates. Applies the final norm and the head to a row's hidden state as it entered each of
+  // Requires kFeatureDola. Applies the final norm and the head to a row's hidden state as it entered each of
   // `layers` (0 ... layer_count - 1), at most premature_layer_count() of them. The row is one of the last
   // draft_tokens + 1 of the last batch. premature_logits(i) are those of layers[i]; logits() are kept.
   Status compute_premature_logits(size_t row, std::span<const uint32_t> layers);

@@ -14,12 +14,10 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/generated/params.h"
 #include "runtime/transformer/forward.h"
 
 namespace sotto {
-
-// The values are those of sotto_overflow.
-enum class Overflow : int32_t { kStop = 0, kRing = 1, kShift = 2 };
 
 struct KvSequenceParams {
   uint32_t context_tokens = 0;
@@ -28,7 +26,7 @@ struct KvSequenceParams {
   Overflow overflow = Overflow::kStop;
   uint32_t sequence_count = 0;   // capacity for beams
   uint32_t sequence_tokens = 0;  // capacity of each beam
-  uint32_t features = 0;         // a combination of kFeatureHiddenHistory and kFeatureLayerStates
+  uint32_t features = 0;         // a combination of kFeatureHiddenHistory and kFeatureDola
   uint32_t draft_tokens = 0;     // maximal number of drafts per batch, or 0
 };
 
@@ -40,7 +38,7 @@ struct ReanchorTimings {
 
 class KvSequence {
  public:
-  static constexpr uint32_t kMaxDraftTokens = 15;
+  static constexpr uint32_t kMaxDraftTokens = SessionParams::kMaxDraftTokens;
 
   void layout(Arena& arena, const ModelConfig& config, const KvSequenceParams& params);
   // Must follow layout() over real memory. `pool` may be null.

@@ -255,7 +255,7 @@ TEST(Severity, GrowsFromVariedTextToALoop) {
   EXPECT_LE(severity_of(loop, 64), 1.0f);
   // 16 of 64 tokens and pairs are distinct, and the end of 48 stands earlier.
   EXPECT_NEAR(severity_of(phrases, 64), (0.5 + (1 - 16.0 / 63) + 1) / 3, 1e-6);
-  // Only the window counts, and at most kMaxGuardWindow.
+  // Only the window counts, and at most SamplerParams::kMaxGuardWindow.
   Tokens late = varied;
   late.insert(late.end(), loop.begin(), loop.end());
   EXPECT_EQ(severity_of(late, 64), severity_of(loop, 64));

@@ -21,7 +21,7 @@ TEST_P(Allocations, None) {
   const auto [selection, overflow] = GetParam();
   const Model& model = text_model(8, 5);
   const auto shape = [&, way = overflow](SessionParams& params) {
-    params.features = kAllFeatures;
+    params.features = kFeatureAll;
     params.overflow = way;
     params.context_tokens = way == Overflow::kStop ? 64 : 20;
   };
@@ -43,7 +43,7 @@ TEST_P(Allocations, None) {
   sampler.selection = selection;
   if (selection == Selection::kAdaptiveP) sampler.adaptive_target = 0.3f;
   sampler.log_probabilities = true;
-  sampler.alternative_count = kMaxAlternatives;
+  sampler.alternative_count = SamplerParams::kMaxAlternativeCount;
   sampler.dola = DolaLayers::kHigh;
   sampler.dry_multiplier = 0.5f;
   sampler.frequency_penalty = 0.2f;

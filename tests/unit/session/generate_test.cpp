@@ -12,10 +12,10 @@ struct Pieces {
   std::string text;
   size_t most = SIZE_MAX;  // stops after this many tokens
 
-  static int32_t add(void* self, const Piece& piece) {
+  static int32_t add(void* self, const Piece* piece) {
     auto& pieces = *static_cast<Pieces*>(self);
-    pieces.text.append(piece.text, piece.text_size);
-    if (piece.token >= 0) pieces.tokens.push_back(piece.token);
+    pieces.text.append(piece->text, piece->text_size);
+    if (piece->token >= 0) pieces.tokens.push_back(piece->token);
     return pieces.tokens.size() >= pieces.most ? 1 : 0;
   }
 };
@@ -84,7 +84,7 @@ TEST(Generate, NestedCallsKeepTheOuterLimit) {
   session.sample(1, endless);
   session.prefill(kPrompt);
   Within within = {&session, {}, {}};
-  const auto on_piece = [](void* self, const Piece& piece) -> int32_t {
+  const auto on_piece = [](void* self, const Piece* piece) -> int32_t {
     auto& all = *static_cast<Within*>(self);
     const bool is_first = all.outer.tokens.empty();
     Pieces::add(&all.outer, piece);

@@ -199,7 +199,7 @@ TEST(Dola, ContrastsTheLayerThatDivergesMost) {
     OpenedSession session(model, [](SessionParams& params) { params.features = kFeatureDola; });
     KvSequenceParams shape;
     shape.context_tokens = shape.batch_tokens = 64;
-    shape.features = kFeatureLayerStates;
+    shape.features = kFeatureDola;
     TestSequence own(model, shape);
     KvSequence& plain = own.sequence;
     const std::atomic<uint32_t> never = 0;

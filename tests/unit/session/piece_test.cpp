@@ -60,7 +60,7 @@ TEST(LogProbabilities, OddRows) {
   const Kernels& kernels = text_model().kernels();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const float row[] = {1, 3, 3, -kInfinity, 2, std::numeric_limits<float>::quiet_NaN()};
-  Alternative alternatives[kMaxAlternatives];
+  Alternative alternatives[SamplerParams::kMaxAlternativeCount];
   const LogProbabilities model(kernels, {row, 5});
   ASSERT_EQ(model.find_likeliest(alternatives), 5u);
   const int32_t order[] = {1, 2, 4, 0, 3};

@@ -117,7 +117,7 @@ const std::vector<NamedDrafts>& every_source() {
                                                    {"early exit", kDraftEarlyExit},
                                                    {"lookahead", kDraftLookahead},
                                                    {"callback", kDraftCallback},
-                                                   {"all", kAllDrafts},
+                                                   {"all", kDraftAll},
                                                    {"nothing", 0}};
   return sources;
 }

@@ -264,7 +264,7 @@ TEST(Speculation, ContinuesAfterEveryCancel) {
 }
 
 TEST(Speculation, ForksAndStatesExcludeDrafts) {
-  SpeculatingSession first(model(), kAllDrafts, share_features);
+  SpeculatingSession first(model(), kDraftAll, share_features);
   (*first).sample(4, report_all);
   (*first).prefill(repetitive_prompt());
   (void)record(*first, 9);

@@ -153,10 +153,10 @@ Status collect(Session* session, uint64_t max_tokens, std::string* text, size_t*
   } out = {text, pieces};
   return session->generate(
       {}, max_tokens,
-      [](void* user_data, const Piece& piece) {
+      [](void* user_data, const Piece* piece) {
         const auto* to = static_cast<Out*>(user_data);
-        to->text->append(piece.text, piece.text_size);
-        *to->pieces += piece.token >= 0 ? 1 : 0;
+        to->text->append(piece->text, piece->text_size);
+        *to->pieces += piece->token >= 0 ? 1 : 0;
         return 0;
       },
       &out);

@@ -237,7 +237,7 @@ TEST_F(BeamsTest, SimilarityIsTheLargestCosine) {
 
 // A premature state is the state that enters a layer.
 TEST_F(BeamsTest, PrematureLogitsComeFromLayerStates) {
-  const KvSequenceParams params = {.context_tokens = 32, .batch_tokens = 1, .features = kFeatureLayerStates};
+  const KvSequenceParams params = {.context_tokens = 32, .batch_tokens = 1, .features = kFeatureDola};
   TestSequence test(*model(), params);
   std::mt19937 random(10);
   const std::vector<int32_t> text = random_tokens(random, 12);
@@ -299,7 +299,7 @@ TEST_F(BeamsTest, MemoryMatchesTheFormula) {
                             array(b * (size_t{3} + n), 8) + array(b, align_up(12, sizeof(void*)) + 2 * sizeof(void*));
     EXPECT_EQ(size_of(b, n, 0), expected);
     EXPECT_EQ(size_of(b, n, kFeatureHiddenHistory), expected + array((64 + size_t{b} * n) * e, 4));
-    EXPECT_EQ(size_of(b, n, kFeatureLayerStates),
+    EXPECT_EQ(size_of(b, n, kFeatureDola),
               expected - array(b * v, 4) + array((b + 1) * v, 4) + array(config.layer_count * e, 4));
   }
 }

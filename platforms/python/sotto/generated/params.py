@@ -297,7 +297,7 @@ class SearchParams:
     contrastive_alpha: float | None = None
     """CONTRASTIVE: weight of the similarity. Default 0.6; from 0 to 1."""
     phrases: Sequence[Sequence[int]] | None = None
-    """BEAM: token sequences that must appear, at most 32."""
+    """BEAM: token sequences that must appear. At most 32."""
     phrase_groups: Sequence[int] | None = None
     """Phrases with the same number are alternatives, of which one must appear; None: every phrase must."""
     similarity: Callable[[list[int], list[int]], float] | None = None
@@ -387,9 +387,9 @@ class SpeculationParams:
     """Draft tokens per evaluation. Rejected drafts lead to shorter ones, and then to pauses. Default 0: the session's;
     from 0 to the session's draft_tokens."""
     min_match: int | None = None
-    """LOOKUP: fewest last tokens that must have occurred before. Default 2; from 1 to 64."""
+    """LOOKUP: fewest last tokens that must have occurred before. Default 2; from 1 to max_match."""
     max_match: int | None = None
-    """LOOKUP: most tokens that are compared. Default 8; from min_match to 64."""
+    """LOOKUP: most tokens that are compared. Default 8; from 1 to 64."""
     exit_layer: int | None = None
     """EARLY_EXIT: layers evaluated. Default 0: a third of the layers; from 1 to layer_count - 1."""
     draft_threshold: float | None = None

@@ -906,7 +906,7 @@ pub struct sotto_search_params {
     /// CONTRASTIVE: weight of the similarity. Default 0.6; from 0 to 1.
     pub contrastive_alpha: f32,
     pub reserved: u32,
-    /// BEAM: token sequences that must appear, at most 32.
+    /// BEAM: token sequences that must appear. At most 32.
     pub phrases: *const sotto_token_list,
     /// Phrases with the same number are alternatives, of which one must appear; none: every phrase
     /// must.
@@ -1138,9 +1138,9 @@ pub struct sotto_speculation_params {
     /// Draft tokens per evaluation. Rejected drafts lead to shorter ones, and then to pauses.
     /// Default 0: the session's; from 0 to the session's draft_tokens.
     pub draft_tokens: u32,
-    /// LOOKUP: fewest last tokens that must have occurred before. Default 2; from 1 to 64.
+    /// LOOKUP: fewest last tokens that must have occurred before. Default 2; from 1 to max_match.
     pub min_match: u32,
-    /// LOOKUP: most tokens that are compared. Default 8; from min_match to 64.
+    /// LOOKUP: most tokens that are compared. Default 8; from 1 to 64.
     pub max_match: u32,
     /// EARLY_EXIT: layers evaluated. Default 0: a third of the layers; from 1 to layer_count - 1.
     pub exit_layer: u32,

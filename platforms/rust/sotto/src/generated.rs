@@ -1258,7 +1258,7 @@ impl<'f> SearchParams<'f> {
         contrastive_alpha: f32,
     }
 
-    /// BEAM: token sequences that must appear, at most 32.
+    /// BEAM: token sequences that must appear. At most 32.
     #[must_use]
     pub fn phrases(mut self, phrases: impl Into<Vec<Vec<Token>>>) -> Self {
         self.phrases = Some(phrases.into());
@@ -1484,9 +1484,10 @@ impl SpeculationParams {
         /// Draft tokens per evaluation. Rejected drafts lead to shorter ones, and then to pauses.
         /// Default 0: the session's; from 0 to the session's draft_tokens.
         draft_tokens: u32,
-        /// LOOKUP: fewest last tokens that must have occurred before. Default 2; from 1 to 64.
+        /// LOOKUP: fewest last tokens that must have occurred before. Default 2; from 1 to
+        /// max_match.
         min_match: u32,
-        /// LOOKUP: most tokens that are compared. Default 8; from min_match to 64.
+        /// LOOKUP: most tokens that are compared. Default 8; from 1 to 64.
         max_match: u32,
         /// EARLY_EXIT: layers evaluated. Default 0: a third of the layers; from 1 to layer_count -
         /// 1.

@@ -503,7 +503,7 @@ public struct SearchParameters {
   public var contrastiveK: UInt32
   /// CONTRASTIVE: weight of the similarity. Default 0.6; from 0 to 1.
   public var contrastiveAlpha: Float
-  /// BEAM: token sequences that must appear, at most 32.
+  /// BEAM: token sequences that must appear. At most 32.
   public var phrases: [[Token]] = []
   /// Phrases with the same number are alternatives, of which one must appear; nil: every phrase must.
   public var phraseGroups: [UInt32]?
@@ -704,9 +704,9 @@ public struct SpeculationParameters {
   /// Draft tokens per evaluation. Rejected drafts lead to shorter ones, and then to pauses. Default 0: the session's;
   /// from 0 to the session's draft_tokens.
   public var draftTokens: UInt32
-  /// LOOKUP: fewest last tokens that must have occurred before. Default 2; from 1 to 64.
+  /// LOOKUP: fewest last tokens that must have occurred before. Default 2; from 1 to max_match.
   public var minMatch: UInt32
-  /// LOOKUP: most tokens that are compared. Default 8; from min_match to 64.
+  /// LOOKUP: most tokens that are compared. Default 8; from 1 to 64.
   public var maxMatch: UInt32
   /// EARLY_EXIT: layers evaluated. Default 0: a third of the layers; from 1 to layer_count - 1.
   public var exitLayer: UInt32

@@ -27,7 +27,7 @@ public final class SearchParams {
     public int contrastiveK;
     /** CONTRASTIVE: weight of the similarity. Default 0.6; from 0 to 1. */
     public float contrastiveAlpha;
-    /** BEAM: token sequences that must appear, at most 32. */
+    /** BEAM: token sequences that must appear. At most 32. */
     public int[][] phrases;
     /** Phrases with the same number are alternatives, of which one must appear; null: every phrase must. */
     public int[] phraseGroups;

@@ -10,9 +10,9 @@ public final class SpeculationParams {
      * from 0 to the session's draft_tokens.
      */
     public int draftTokens;
-    /** LOOKUP: fewest last tokens that must have occurred before. Default 2; from 1 to 64. */
+    /** LOOKUP: fewest last tokens that must have occurred before. Default 2; from 1 to max_match. */
     public int minMatch;
-    /** LOOKUP: most tokens that are compared. Default 8; from min_match to 64. */
+    /** LOOKUP: most tokens that are compared. Default 8; from 1 to 64. */
     public int maxMatch;
     /** EARLY_EXIT: layers evaluated. Default 0: a third of the layers; from 1 to layer_count - 1. */
     public int exitLayer;
