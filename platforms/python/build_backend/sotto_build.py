@@ -84,6 +84,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     files[f"{info}/WHEEL"] = wheel_metadata(tag)
     files[f"{info}/RECORD"] = record(files, f"{info}/RECORD")
     name = f"{about['name']}-{about['version']}-{tag}.whl"
+    pathlib.Path(wheel_directory).mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(pathlib.Path(wheel_directory) / name, "w", zipfile.ZIP_DEFLATED) as wheel:
         for path, data in files.items():
             entry = zipfile.ZipInfo(path, TIMESTAMP)

@@ -1,4 +1,5 @@
 """Streams an object under a JSON Schema: python3 json_output.py demo.sotto "A person: " """
+import signal
 import sys
 
 import sotto
@@ -8,13 +9,24 @@ SCHEMA = {"type": "object", "required": ["name", "age"], "additionalProperties":
                          "age": {"type": "integer", "minimum": 0, "maximum": 120}}}
 
 
-def main(path: str, prompt: str) -> None:
+def main(path: str, prompt: str) -> int:
     with sotto.Model.open(path) as model, model.session() as session:
         session.set_grammar(sotto.Grammar.json_schema(SCHEMA, json_space=sotto.JsonSpace.ONE_SPACE))
         for text in session.stream(prompt, max_tokens=400):
             print(text, end="", flush=True)
         print()
+        if session.stop_reason != sotto.Status.STOP_GRAMMAR:
+            print("the object is not complete:", session.stop_reason.name, file=sys.stderr)
+            return 3
+        return 0
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    if len(sys.argv) != 3:
+        print("usage: python3 json_output.py MODEL PROMPT", file=sys.stderr)
+        sys.exit(2)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        sys.exit(main(*sys.argv[1:]))
+    except (OSError, sotto.SottoError) as failure:
+        sys.exit(str(failure))

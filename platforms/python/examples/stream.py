@@ -1,4 +1,5 @@
 """Streams text: python3 stream.py demo.sotto "Once upon a time" """
+import signal
 import sys
 
 import sotto
@@ -14,4 +15,11 @@ def main(path: str, prompt: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    if len(sys.argv) != 3:
+        print("usage: python3 stream.py MODEL PROMPT", file=sys.stderr)
+        sys.exit(2)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        main(*sys.argv[1:])
+    except (OSError, sotto.SottoError) as failure:
+        sys.exit(str(failure))

@@ -22,8 +22,7 @@ class SottoError(RuntimeError):
             status = Status(status)
         except ValueError:
             pass
-        text = lib.sotto_status_text(int(status)).decode()
-        super().__init__(f"{text}: {message}" if message else text)
+        super().__init__(message or lib.sotto_status_text(int(status)).decode())
         self.status = status
         self.offset = offset
 

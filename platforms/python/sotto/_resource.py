@@ -4,9 +4,10 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import mmap
+import os
 import threading
 
-from ._library import BusyError, ClosedError
+from ._library import BusyError, ClosedError, SottoError
 from .generated.enums import Status
 
 _HUGE_PAGE = 2 << 20
@@ -50,6 +51,8 @@ class Block:
     def of_file(cls, path) -> Block:
         """Maps the bytes of a file, which are only read."""
         with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                raise SottoError(Status.MODEL_CORRUPT, "the file is empty")
             mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
         return cls(len(mapping), mapping)
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Sequence
 
 from ._convert import Filler, as_bytes, changed, integer, read, tokens_in
@@ -40,10 +41,20 @@ class Model(Resource):
         super().__init__()
         self.vocabulary_size = self.info.vocabulary_size
 
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<sotto.Model: closed>"
+        info = self.info
+        return f"<sotto.Model: {info.layer_count} layers of {info.embedding_size}, {info.vocabulary_size} tokens>"
+
     @classmethod
     def open(cls, path, params: ModelParams | None = None, **changes) -> Model:
         """Opens a model file, which is mapped and must not change while the model is in use."""
-        return cls(Block.of_file(path), changed(ModelParams, params, changes), mapped=True)
+        params = changed(ModelParams, params, changes)
+        try:
+            return cls(Block.of_file(path), params, mapped=True)
+        except SottoError as failure:
+            raise SottoError(failure.status, f"{os.fspath(path)}: {failure}", failure.offset) from None
 
     @classmethod
     def from_bytes(cls, data, params: ModelParams | None = None, **changes) -> Model:
@@ -110,6 +121,10 @@ class Model(Resource):
                 status = lib.sotto_detokenize(handle, array, count, data, size.value, size)
                 check(status)
                 return data.raw
+        if status == Status.INVALID_ARGUMENT:
+            index = next(i for i, token in enumerate(array) if not 0 <= token < self.vocabulary_size)
+            raise SottoError(status, f"tokens[{index}] is {array[index]}; it must be at least 0 and less than "
+                                     f"{self.vocabulary_size}")
         check(status)
         return b""
 

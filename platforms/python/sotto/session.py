@@ -1,15 +1,16 @@
 """Sessions: one stream of text over a model."""
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
 from ._callbacks import Callbacks, Piece
 from ._callbacks import Sequence as FoundSequence
 from ._convert import Filler, as_bytes, changed, integer, read, tokens_in
-from ._library import check, check_whole, lib
+from ._library import BusyError, ClosedError, check, check_whole, lib
 from ._resource import Block, Exclusive, Resource, Shared
 from .generated import abi, info
 from .generated.enums import Pooling, Status
@@ -46,6 +47,13 @@ class Session(Resource):
         self._matched_sequences = 2 * given.sequence_count + 1
         self.stop_reason: Status | None = None
         super().__init__()
+
+    def __repr__(self) -> str:
+        try:
+            info = self.info
+        except (BusyError, ClosedError) as failure:
+            return f"<sotto.Session: {failure}>"
+        return f"<sotto.Session: {info.token_count} tokens, context of {info.context_tokens}>"
 
     # ---- Parameters
 
@@ -86,6 +94,8 @@ class Session(Resource):
         """Sets a grammar for the generated text, with a new matcher over the model's vocabulary; None removes it."""
         if grammar is None:
             return self.set_matcher(None)
+        if not isinstance(grammar, Grammar):
+            raise TypeError(f"the grammar is {grammar!r}; it must be a Grammar, such as Grammar.compile(source)")
         changes.setdefault("sequence_count", self._matched_sequences)
         with Shared(self), Vocabulary.of_session(self) as vocabulary, Matcher(grammar, vocabulary, **changes) as matcher:
             return self.set_matcher(matcher)
@@ -130,11 +140,14 @@ class Session(Resource):
 
     def pieces(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
                heal: bool = False) -> Iterator[Piece]:
-        """Evaluates the prompt and yields pieces until a stop; `heal` applies token healing to the end of the prompt."""
-        self._set_limit(max_tokens)
+        """Evaluates the prompt and yields pieces until a stop, or after `max_tokens`. `heal` applies token healing to the
+        end of the prompt. An empty prompt continues the stream."""
+        self._set_limit(max_tokens or None)
         status = self.prefill(prompt)
         if status != Status.OK:
             self.stop_reason = status
+        elif max_tokens == 0:
+            self.stop_reason = Status.STOP_MAX_TOKENS
         elif heal:
             self.heal()
         while self.stop_reason is None and (piece := self.next()) is not None:
@@ -144,6 +157,30 @@ class Session(Resource):
                heal: bool = False) -> Iterator[str]:
         """Like pieces, but yields text."""
         return (piece.text for piece in self.pieces(prompt, max_tokens, heal) if piece.text)
+
+    async def astream(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
+                      heal: bool = False) -> AsyncIterator[str]:
+        """Like stream, for asyncio: a thread generates the text, and cancelling the task stops it."""
+        texts = self.stream(prompt, max_tokens, heal)
+        while True:
+            step = asyncio.get_running_loop().run_in_executor(None, next, texts, None)
+            try:
+                text = await asyncio.shield(step)
+            except asyncio.CancelledError:
+                self.cancel()
+                await asyncio.wait([step])
+                if step.exception() is None and self.stop_reason != Status.STOP_CANCELLED:
+                    self._take_cancellation()
+                raise
+            if text is None:
+                return
+            yield text
+
+    def _take_cancellation(self) -> None:
+        """Ends the text, if a call of cancel came after its last token, so that it does not stop the next text."""
+        with Exclusive(self) as handle:
+            lib.sotto_session_next(handle, ctypes.POINTER(abi.Piece)())
+            self.stop_reason = Status.STOP_CANCELLED
 
     def generate(self, prompt: Text | Sequence[int] = (), max_tokens: int | None = None,
                  on_piece: Callable[[Piece], object] | None = None) -> Status:

@@ -1,4 +1,5 @@
 """Tests of every part of the Python interface."""
+import asyncio
 import math
 import pathlib
 import re
@@ -7,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-from support import GOLDEN_PATH, MODEL, MODEL_PATH, PACKAGE
+from support import MODEL, MODEL_PATH, PACKAGE
 
 import sotto
 
@@ -31,8 +32,21 @@ class ModelTest(unittest.TestCase):
         end = MODEL.info.end_of_text_token
         self.assertEqual(MODEL.tokenize("<|endoftext|>", special=True), [end])
         self.assertEqual(MODEL.detokenize([]), b"")
-        self.assertRaises(sotto.SottoError, MODEL.detokenize, [-1])
-        self.assertRaises(FileNotFoundError, sotto.Model.open, GOLDEN_PATH + ".missing")
+        with self.assertRaisesRegex(sotto.SottoError, r"^tokens\[1\] is 99999; it must be at least 0 and less than 4096$"):
+            MODEL.detokenize([11, 99999])
+        self.assertRegex(repr(MODEL), r"^<sotto.Model: 6 layers of 256, 4096 tokens>$")
+
+    def test_errors_of_files_name_the_file_once(self):
+        self.assertRaisesRegex(FileNotFoundError, "missing.sotto", sotto.Model.open, "missing.sotto")
+        with tempfile.TemporaryDirectory() as directory:
+            self.assertRaisesRegex(IsADirectoryError, directory, sotto.Model.open, directory)
+            for name, data in (("empty", b""), ("damaged", b"no model")):
+                path = pathlib.Path(directory, name)
+                path.write_bytes(data)
+                with self.assertRaisesRegex(sotto.SottoError, f"^{path}: ") as raised:
+                    sotto.Model.open(path)
+                self.assertEqual(raised.exception.status, sotto.Status.MODEL_CORRUPT)
+        self.assertRaisesRegex(sotto.SottoError, "^the text is not UTF-8$", MODEL.tokenize, b"\xff")
 
 
 class SessionTest(unittest.TestCase):
@@ -70,6 +84,21 @@ class SessionTest(unittest.TestCase):
         self.assertFalse(set(first) & set(second[2:]))
         with self.assertRaisesRegex(sotto.SottoError, "stage"):
             session.set_sampler(stages=[sotto.Stage.TOP_K] * 2)
+
+    def test_a_limit_of_no_tokens(self):
+        session = self.session()
+        self.assertEqual(list(session.pieces("It was", 0)), [])
+        self.assertEqual(session.stop_reason, sotto.Status.STOP_MAX_TOKENS)
+        self.assertEqual(session.info.token_count, len(MODEL.tokenize("It was")))
+        self.assertGreater(len(list(session.pieces("It was", None))), 2)
+
+    def test_what_a_session_shows(self):
+        session = self.session()
+        session.prefill("It was")
+        self.assertEqual(repr(session), "<sotto.Session: 2 tokens, context of 64>")
+        self.assertRaisesRegex(TypeError, "must be a Grammar", session.set_grammar, 'root ::= "a"')
+        session.close()
+        self.assertEqual(repr(session), "<sotto.Session: the session is closed>")
 
     def test_logits_callback(self):
         session = self.session()
@@ -236,6 +265,47 @@ class SessionTest(unittest.TestCase):
         self.assertGreater(fast.speculation_info.proposed_count, 0)
 
 
+class AsyncTest(unittest.IsolatedAsyncioTestCase):
+    def setUp(self):
+        self.session = MODEL.session(context_tokens=64, overflow=sotto.Overflow.RING)
+        self.addCleanup(self.session.close)
+        self.session.set_sampler(ignore_end=True)
+
+    async def test_two_sessions_side_by_side(self):
+        async def text(session):
+            return "".join([text async for text in session.astream("It was", 10)])
+
+        with MODEL.session(context_tokens=64) as other:
+            other.set_sampler(ignore_end=True)
+            first, second = await asyncio.gather(text(self.session), text(other))
+        self.assertEqual(first, second)
+        self.assertEqual(self.session.stop_reason, sotto.Status.STOP_MAX_TOKENS)
+
+    async def test_cancelling_the_task_stops_the_session(self):
+        started = asyncio.Event()
+
+        async def run():
+            async for _ in self.session.astream("It was"):  # without an end
+                started.set()
+
+        task = asyncio.ensure_future(run())
+        await started.wait()
+        task.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await task
+        self.assertEqual(self.session.stop_reason, sotto.Status.STOP_CANCELLED)
+        self.session.reset()
+        self.assertEqual(len(list(self.session.pieces("It was", 5))), 5)  # it is idle and no longer cancelled
+
+    async def test_errors_and_early_ends(self):
+        with self.assertRaises(sotto.SottoError):
+            async for _ in self.session.astream():
+                pass
+        async for _ in self.session.astream("It was"):
+            break
+        self.assertEqual(len(list(self.session.pieces(max_tokens=3))), 3)
+
+
 class GrammarTest(unittest.TestCase):
     def test_grammars(self):
         grammars = [(sotto.Grammar.compile('root ::= "a"+'), "aa", "b"),
@@ -301,20 +371,30 @@ class PackageTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             run = lambda *command, **options: subprocess.run(  # noqa: E731
                 command, check=True, capture_output=True, text=True, **options)
-            wheel = run(sys.executable, "build_backend/sotto_build.py", directory, cwd=PACKAGE).stdout.split()[-1]
+            wheel = run(sys.executable, "build_backend/sotto_build.py", f"{directory}/dist", cwd=PACKAGE).stdout.split()[-1]
             self.assertRegex(wheel, rf"^sotto-{re.escape(sotto.__version__)}-py3-none-\w+\.whl$")
             run(sys.executable, "-m", "venv", "--without-pip", f"{directory}/venv")
             python = f"{directory}/venv/bin/python"
             pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-index", "--no-deps"]
             try:
-                run(*pip, f"{directory}/{wheel}")
+                run(*pip, f"{directory}/dist/{wheel}")
             except subprocess.CalledProcessError:  # pip is missing or lacks --python; a wheel is a zip archive
                 site = next(pathlib.Path(directory).glob("venv/lib/python*/site-packages"))
-                run(sys.executable, "-m", "zipfile", "-e", f"{directory}/{wheel}", str(site))
+                run(sys.executable, "-m", "zipfile", "-e", f"{directory}/dist/{wheel}", str(site))
             clean = {"PATH": "/usr/bin:/bin"}  # the library is the wheel's own
             for example in ("stream.py", "json_output.py"):
-                told = run(python, str(PACKAGE / "examples" / example), MODEL_PATH, "It was", env=clean).stdout
+                program = [python, str(PACKAGE / "examples" / example)]
+                told = run(*program, MODEL_PATH, "It was", env=clean).stdout
                 self.assertGreater(len(told), 20)
+                for arguments, code, words in (([], 2, "usage: "), (["none", "x"], 1, "No such file or directory")):
+                    done = subprocess.run([*program, *arguments], env=clean, capture_output=True, text=True)
+                    self.assertEqual(done.returncode, code)
+                    self.assertIn(words, done.stderr)
+                    self.assertNotIn("Traceback", done.stderr)
+                with subprocess.Popen([*program, MODEL_PATH, "It was"], env=clean, stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE) as process:
+                    process.stdout.close()
+                    self.assertEqual(process.stderr.read(), b"")
             where = run(python, "-c", "import sotto; print(sotto.__file__)", env=clean, cwd=directory).stdout
             self.assertIn("site-packages", where)
 
