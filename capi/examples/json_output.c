@@ -51,7 +51,6 @@ int main(int argc, char** argv) {
   sotto_grammar_params language;
   sotto_grammar_params_init(&language, sizeof language);
   language.language = SOTTO_GRAMMAR_JSON_SCHEMA;
-  language.json_space = SOTTO_JSON_ONE_SPACE;
   sotto_grammar* grammar; /* `size` bytes at the beginning of its memory; the rest is free */
   void* memory = block(size = sotto_grammar_typical_memory(strlen(schema)));
   check(sotto_grammar_compile(schema, strlen(schema), &language, memory, size, &grammar, &size, &error));

@@ -116,12 +116,13 @@ typedef struct sotto_grammar_params {
 
   /* ---- JSON of every kind ---- */
 
-  /* Whitespace. Default FLEXIBLE. */
+  /* Whitespace. With FLEXIBLE, small models tend to fill their budget with blanks. Default
+   * ONE_SPACE. */
   sotto_json_space json_space;
-  /* Characters of flexible whitespace at one place. Default 20; from 0 to 2147483648; UINT32_MAX:
+  /* Characters of FLEXIBLE whitespace at one place. Default 20; from 0 to 2147483648; UINT32_MAX:
    * unlimited. */
   uint32_t maximum_space;
-  /* 1: flexible whitespace is also allowed before and after the document. Default 0. */
+  /* 1: FLEXIBLE whitespace is also allowed before and after the document. Default 0. */
   uint32_t allow_surrounding_whitespace;
 
   /* ---- JSON Schema, and the parameters of tools ---- */

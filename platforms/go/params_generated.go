@@ -18,11 +18,11 @@ type GrammarParams struct {
 	// Tokens that activate the grammar. One that has text cannot be combined with `triggers`, because free text is then
 	// matched by token, not by byte.
 	TriggerTokens []Token
-	// Whitespace. Default FLEXIBLE.
+	// Whitespace. With FLEXIBLE, small models tend to fill their budget with blanks. Default ONE_SPACE.
 	JSONSpace JSONSpace
-	// Characters of flexible whitespace at one place. Default 20; from 0 to 2147483648; UINT32_MAX: unlimited.
+	// Characters of FLEXIBLE whitespace at one place. Default 20; from 0 to 2147483648; UINT32_MAX: unlimited.
 	MaximumSpace uint32
-	// true: flexible whitespace is also allowed before and after the document. Default false.
+	// true: FLEXIBLE whitespace is also allowed before and after the document. Default false.
 	AllowSurroundingWhitespace bool
 	// Draft of JSON Schema where $schema names none. Default 2020; 7 or 2020.
 	SchemaDraft uint32

@@ -145,6 +145,7 @@ class Run {
     sotto_grammar_params_init(&params, sizeof params);
     params.language = source.language;
     params.vocabulary = tokens.get();
+    params.json_space = SOTTO_JSON_FLEXIBLE;  // the samples are compact
     const sotto_status status = timed(&times_.compile, [&] {
       return sotto_grammar_compile(source.text.data(), source.text.size(), &params, workplace.compiling().bytes(),
                                    workplace.compiling().size(), &grammar_, &grammar_size_, nullptr);

@@ -35,10 +35,10 @@ TEST(Grammar, SpeaksEveryLanguage) {
   expect_texts(OpenGrammar(R"({"type":"object","properties":{"a":{"type":"integer"}},
                                "required":["a"],"additionalProperties":false})",
                            SOTTO_GRAMMAR_JSON_SCHEMA),
-               {R"({"a":1})", R"({ "a" : -7 })"}, {"{}", R"({"a":1.5})", R"({"a":1,"b":2})"});
+               {R"({"a": 1})", R"({"a": -7})"}, {"{}", R"({"a": 1.5})", R"({"a": 1, "b": 2})"});
   expect_texts(OpenGrammar("\\d{3}-[a-f]+", SOTTO_GRAMMAR_REGEX), {"123-abc"}, {"12-a", "123-", "123-g"});
-  expect_texts(OpenGrammar("", SOTTO_GRAMMAR_JSON), {"1", "[true, null]", R"({"a":"b"})"}, {"", "01", "[1,]", "nul"});
-  expect_texts(OpenGrammar("", SOTTO_GRAMMAR_JSON_OBJECT), {"{}", R"({"a":[1]})"}, {"1", "[]"});
+  expect_texts(OpenGrammar("", SOTTO_GRAMMAR_JSON), {"1", "[true, null]", R"({"a": "b"})"}, {"", "01", "[1,]", "nul"});
+  expect_texts(OpenGrammar("", SOTTO_GRAMMAR_JSON_OBJECT), {"{}", R"({"a": [1]})"}, {"1", "[]"});
   expect_texts(OpenGrammar(R"(["yes", "no", "caf\u00e9"])", SOTTO_GRAMMAR_CHOICES), {"yes", "no", "caf\xC3\xA9"},
                {"", "y", "yesno", "\"yes\""});
   expect_texts(OpenGrammar(R"({"minimum":-2,"maximum":12,"integer":true})", SOTTO_GRAMMAR_NUMBER), {"-2", "0", "12"},
@@ -49,8 +49,8 @@ TEST(Grammar, SpeaksEveryLanguage) {
       {"x":{"type":"integer"}},"required":["x"],"additionalProperties":false}},
       {"type":"function","function":{"name":"stop"}}])";
   expect_texts(OpenGrammar(tools, SOTTO_GRAMMAR_TOOLS),
-               {R"({"name":"add","arguments":{"x":1}})", R"({"name":"stop","arguments":{}})"},
-               {R"({"name":"add","arguments":{}})", R"({"name":"no","arguments":{}})"});
+               {R"({"name": "add", "arguments": {"x": 1}})", R"({"name": "stop", "arguments": {}})"},
+               {R"({"name": "add", "arguments": {}})", R"({"name": "no", "arguments": {}})"});
   expect_texts(OpenGrammar(tools,
                            [](auto& p) {
                              p.language = SOTTO_GRAMMAR_TOOLS;
@@ -71,15 +71,22 @@ TEST(Grammar, TakesEveryOption) {
   };
   const std::string compact = R"({"a":"2024-02-29","b":1})";
   const std::string spaced = R"({"a": "2024-02-29", "b": 1})";
-  const std::string wrong_date = R"({"a":"nothing"})";
-  expect_texts(with([](auto&) {}), {compact, spaced, "{}"}, {wrong_date, " {}"});
+  const std::string wrong_date = R"({"a": "nothing"})";
+  const std::string lines = "{\n\"a\": \"2024-02-29\", \"b\": 1}";
+  expect_texts(with([](auto&) {}), {spaced, "{}"}, {compact, lines, wrong_date, " {}"});
+  const auto flexible = [&](const OpenGrammar::Adjust& adjust) {
+    return with([&](auto& p) {
+      p.json_space = SOTTO_JSON_FLEXIBLE;
+      adjust(p);
+    });
+  };
+  expect_texts(flexible([](auto&) {}), {compact, spaced, lines, "{}"}, {" {}"});
   expect_texts(with([](auto& p) { p.json_space = SOTTO_JSON_COMPACT; }), {compact}, {spaced});
-  expect_texts(with([](auto& p) { p.json_space = SOTTO_JSON_ONE_SPACE; }), {spaced}, {compact});
-  expect_texts(with([](auto& p) { p.maximum_space = 0; }), {compact}, {spaced});
-  expect_texts(with([](auto& p) { p.maximum_space = UINT32_MAX; }), {"{" + std::string(5000, ' ') + "}"}, {});
-  expect_texts(with([](auto& p) { p.allow_surrounding_whitespace = 1; }), {" {}\n"}, {});
+  expect_texts(flexible([](auto& p) { p.maximum_space = 0; }), {compact}, {spaced});
+  expect_texts(flexible([](auto& p) { p.maximum_space = UINT32_MAX; }), {"{" + std::string(5000, ' ') + "}"}, {});
+  expect_texts(flexible([](auto& p) { p.allow_surrounding_whitespace = 1; }), {" {}\n"}, {});
   expect_texts(with([](auto& p) { p.assert_formats = 0; }), {wrong_date}, {});
-  expect_texts(with([](auto& p) { p.closed = 1; }), {R"({"a":"2024-02-29"})"}, {compact});
+  expect_texts(with([](auto& p) { p.closed = 1; }), {R"({"a": "2024-02-29"})"}, {spaced});
   const std::string siblings = R"({"$ref":"#/definitions/a","enum":[1],"definitions":{"a":{"type":"integer"}}})";
   for (const uint32_t draft : {7u, 2020u}) {
     const OpenGrammar grammar(siblings, [draft](auto& p) {

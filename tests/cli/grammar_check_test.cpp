@@ -58,19 +58,20 @@ TEST(GrammarCheck, EveryKindOfGrammar) {
              R"([{"type": "function", "function": {"name": "add", "parameters": )"
              R"({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"],)"
              R"( "additionalProperties": false}}}])");
-  const std::string person = R"({"name":"Ann","age":7,"colour":"red"})";
-  const std::string call = R"({"name":"add","arguments":{"a":1}})";
+  const std::string person = R"({"name": "Ann", "age": 7, "colour": "red"})";
+  const std::string compact = R"({"name":"Ann","age":7,"colour":"red"})";
+  const std::string call = R"({"name": "add", "arguments": {"a": 1}})";
   const std::vector<Words> cases = {
       {folder.file("person.json"), "--schema", "--test", person},
-      {"--schema", folder.file("person.json"), "--json-space", "compact", "--test", person},
-      {"--json-schema", kPersonSchema, "--test", person},
+      {"--schema", folder.file("person.json"), "--json-space", "compact", "--test", compact},
+      {"--json-schema", kPersonSchema, "--json-space", "flexible", "--test", compact},
       {"--schema", "--test", person, folder.file("person.json")},
       {"--regex", "[a-z]{2}", "--test", "ab"},
       {"--regex=-?[0-9]+", "--test", "-12"},
       {"[a-z]{2}", "--regex", "--test", "ab"},
       {"--choices", "yes,no", "--test", "no"},
       {"--choices", "[\"a,b\", \"c\"]", "--test", "a,b"},
-      {"--any-json", "--test", " []", "--allow-surrounding-whitespace"},
+      {"--any-json", "--test", " []", "--json-space", "flexible", "--allow-surrounding-whitespace"},
       {"--json-object", "--test", "{\"a\": [1]}"},
       {"--tools", folder.file("tools.json"), "--test", call},
       {"--tools", folder.file("tools.json"), "--parallel-tool-calls", "--test", "[" + call + "]"},
@@ -82,18 +83,19 @@ TEST(GrammarCheck, EveryKindOfGrammar) {
       {"root ::= \"x\"", "--trigger", "<", "--test", "free <x"},
       {"--schema", R"({"properties": {"a": true}})", "--closed", "--test", "{}"},
       {"--schema", R"({"format": "date"})", "--no-formats", "--test", "\"x\""},
-      {"--schema", R"({"minProperties": 1})", "--distinct-names", "--test", "{\"a\":1}"}};
+      {"--schema", R"({"minProperties": 1})", "--distinct-names", "--test", "{\"a\": 1}"}};
   for (const Words& words : cases) {
     const Result result = run_grammar("check", words);
     EXPECT_EQ(result.exit_code, 0) << joined(words) << result.out << result.err;
   }
-  const std::vector<Words> refused = {{"--number-range", "1,10", "--integer", "--test", "10.5"},
-                                      {"--number-range", "1,10", "--test", "11"},
-                                      {"--schema", kPersonSchema, "--json-space", "compact", "--test", "{ }"},
-                                      {"--schema", kPersonSchema, "--json-space", "one", "--test", person},
-                                      {"--schema", kPersonSchema, "--max-space", "1", "--test", "{  \"name\""},
-                                      {"--schema", R"({"properties": {"a": true}})", "--closed", "--test", "{\"b\":1}"},
-                                      {"--choices", "yes,no", "--test", "yes,no"}};
+  const std::vector<Words> refused = {
+      {"--number-range", "1,10", "--integer", "--test", "10.5"},
+      {"--number-range", "1,10", "--test", "11"},
+      {"--schema", kPersonSchema, "--json-space", "compact", "--test", "{ }"},
+      {"--schema", kPersonSchema, "--test", compact},
+      {"--schema", kPersonSchema, "--json-space", "flexible", "--max-space", "1", "--test", "{  \"name\""},
+      {"--schema", R"({"properties": {"a": true}})", "--closed", "--test", "{\"b\": 1}"},
+      {"--choices", "yes,no", "--test", "yes,no"}};
   for (const Words& words : refused) {
     const Result result = run_grammar("check", words);
     EXPECT_EQ(result.exit_code, 1) << joined(words) << result.out << result.err;
@@ -202,7 +204,8 @@ TEST(GrammarCheck, WrongUse) {
   expect_usage({"--regex", "x", "--grammar-root", "y"}, "--grammar-root");
   expect_usage({"--schema", "{}", "--parallel-tool-calls"}, "--parallel-tool-calls");
   expect_usage({"--any-json", "--json-space", "wide"}, "wide");
-  expect_usage({"--schema", "{}", "--json-space", "one", "--max-space", "3"}, "--max-space");
+  expect_usage({"--schema", "{}", "--max-space", "3"}, "--max-space");
+  expect_usage({"--any-json", "--allow-surrounding-whitespace"}, "--allow-surrounding-whitespace");
   expect_usage({"--schema", "{}", "--schema-draft", "3"}, "--schema-draft");
   expect_usage({"--number-range", "1"}, "comma");
   expect_usage({"--number-range", "1,x"}, "not a number");

@@ -75,7 +75,7 @@ TEST(GrammarMask, ForPeople) {
 }
 
 TEST(GrammarMask, RejectsAPrefixThatDoesNotMatch) {
-  const Result result = run_grammar("mask", {"--any-json", "--prefix", "[1,\n tru]"});
+  const Result result = run_grammar("mask", {"--any-json", "--json-space", "flexible", "--prefix", "[1,\n tru]"});
   expect_refused(result, 1, "sotto: --prefix:2:5: ");
   EXPECT_NE(result.err.find("\n     tru]\n        ^\n"), std::string::npos) << result.err;
   expect_refused(run_grammar("mask", {"--any-json", "--top", "-2"}), 2, "--top");

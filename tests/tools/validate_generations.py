@@ -301,7 +301,7 @@ def grammars(data):
     yield gbnf("cjk", CJK)
     yield gbnf("palindrome", PALINDROME)
     yield gbnf("left recursion", LEFT)
-    yield "any json", ["--any-json", "--allow-surrounding-whitespace"], ByEarley(STRICT_JSON)
+    yield "any json", ["--any-json", "--json-space", "flexible", "--allow-surrounding-whitespace"], ByEarley(STRICT_JSON)
     for name, pattern in (("email", EMAIL), ("date", DATE), ("cyrillic", WORDS)):
         yield name, ["--regex", pattern], ByRegex(pattern)
     yield schema("enums, arrays", PERSON, "--json-space", "compact")
@@ -309,7 +309,7 @@ def grammars(data):
     yield schema("recursive", TREE)
     yield schema("numbers", NUMBERS, "--json-space", "compact")
     yield schema("patterns", PATTERNS, "--distinct-names", "--json-space", "compact")
-    yield schema("one of", CONDITION, "--max-space", "2")
+    yield schema("one of", CONDITION, "--json-space", "flexible", "--max-space", "2")
     yield "tool calls", ["--tools", json.dumps(TOOLS), "--json-space", "one"], BySchema(CALL)
     yield "choices", ["--choices", json.dumps(WORLD, ensure_ascii=False)], ByChoice(WORLD)
     yield "number range", ["--number-range=-20,300", "--integer"], ByRegex("0|-(20|1?[1-9]|10)|[1-9][0-9]?|[12][0-9]{2}|300")

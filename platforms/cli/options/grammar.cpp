@@ -121,8 +121,10 @@ void validate_grammar_settings(const CLI::App& command, GrammarOptions& options)
   }
   options.compile_option = first_given(command, {"--grammar-root", "--trigger", "--trigger-token"});
   const sotto_grammar_params& params = options.params;
-  if (is_given(command, "--max-space") && params.json_space != SOTTO_JSON_FLEXIBLE) {
-    reject("--max-space", "has no effect without --json-space flexible");
+  for (const char* option : {"--max-space", "--allow-surrounding-whitespace"}) {
+    if (is_given(command, option) && params.json_space != SOTTO_JSON_FLEXIBLE) {
+      reject(option, "has no effect without --json-space flexible");
+    }
   }
   if (params.schema_draft != 7 && params.schema_draft != 2020) {
     reject("--schema-draft", "is " + std::to_string(params.schema_draft) + "; it must be 7 or 2020");

@@ -34,7 +34,6 @@ int main(int argc, char** argv) {
   auto session = sotto::Session::create(*model);
   if (!session) return report(session.error());
   sotto::GrammarParams params(SOTTO_GRAMMAR_JSON_SCHEMA);
-  params.json_space = SOTTO_JSON_ONE_SPACE;
   auto grammar = sotto::Grammar::compile(kSchema, params);
   if (!grammar) return report(grammar.error());
   if (auto set = session->set_grammar(*grammar); !set) return report(set.error());

@@ -11,7 +11,7 @@ SCHEMA = {"type": "object", "required": ["name", "age"], "additionalProperties":
 
 def main(path: str, prompt: str) -> int:
     with sotto.Model.open(path) as model, model.session() as session:
-        session.set_grammar(sotto.Grammar.json_schema(SCHEMA, json_space=sotto.JsonSpace.ONE_SPACE))
+        session.set_grammar(sotto.Grammar.json_schema(SCHEMA))
         for text in session.stream(prompt, max_tokens=400):
             print(text, end="", flush=True)
         print()

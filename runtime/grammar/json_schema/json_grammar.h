@@ -17,7 +17,7 @@ enum class JsonSpace : uint8_t {
 };
 
 struct JsonStyle {
-  JsonSpace space = JsonSpace::kFlexible;
+  JsonSpace space = JsonSpace::kOneSpace;
   uint32_t maximum_space = 20;                // kUnbounded: any
   bool allow_surrounding_whitespace = false;  // flexible space also around the document
 };

@@ -123,6 +123,7 @@ TEST(SchemaKeywords, WhiteSpace) {
 // _ is where space may stand: as much as is allowed in all places, and more in none.
 TEST(SchemaKeywords, WhiteSpaceIsBoundedPerPlace) {
   SchemaOptions options;
+  options.style.space = JsonSpace::kFlexible;
   options.style.maximum_space = 2;
   const std::pair<const char*, std::vector<const char*>> cases[] = {
       {"{}", {"[_]", "{_}", "[_1_,_[_]_]", R"({_"a"_:_{_}_,_"b"_:_1_})"}},

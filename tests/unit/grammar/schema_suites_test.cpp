@@ -155,6 +155,7 @@ TEST(SchemaSuites, BenchFitsTheDefaultLimits) {
   if (!folder) GTEST_SKIP() << "test data is missing";
   const TestVocabulary vocabulary = small_vocabulary({"  ", "    ", "{\"", "\":", "\",", "[]"});
   SchemaOptions options;
+  options.style.space = JsonSpace::kFlexible;
   size_t texts = 0;
   for (const auto& entry : std::filesystem::directory_iterator(*folder)) {
     if (entry.path().extension() != ".json") continue;
@@ -183,6 +184,7 @@ TEST(SchemaSuites, JsonTestSuite) {
   const auto folder = shared_data("grammars/json-test-suite");
   if (!folder) GTEST_SKIP() << "test data is missing";
   JsonStyle style;
+  style.space = JsonSpace::kFlexible;
   style.maximum_space = kUnbounded;
   style.allow_surrounding_whitespace = true;
   BuiltGrammar grammar = BuiltGrammar::json(style);

@@ -29,6 +29,9 @@ func main() {
 		fmt.Print(text)
 	}
 	fmt.Println()
+	if session.StopReason() != sotto.StopGrammar {
+		os.Exit(3) // the object is not complete
+	}
 }
 
 func check(err error) {

@@ -37,11 +37,11 @@ class GrammarParams:
     """Tokens that activate the grammar. One that has text cannot be combined with `triggers`, because free text is then
     matched by token, not by byte."""
     json_space: JsonSpace | None = None
-    """Whitespace. Default FLEXIBLE."""
+    """Whitespace. With FLEXIBLE, small models tend to fill their budget with blanks. Default ONE_SPACE."""
     maximum_space: int | None = None
-    """Characters of flexible whitespace at one place. Default 20; from 0 to 2147483648; UINT32_MAX: unlimited."""
+    """Characters of FLEXIBLE whitespace at one place. Default 20; from 0 to 2147483648; UINT32_MAX: unlimited."""
     allow_surrounding_whitespace: bool | None = None
-    """True: flexible whitespace is also allowed before and after the document. Default False."""
+    """True: FLEXIBLE whitespace is also allowed before and after the document. Default False."""
     schema_draft: int | None = None
     """Draft of JSON Schema where $schema names none. Default 2020; 7 or 2020."""
     assert_formats: bool | None = None

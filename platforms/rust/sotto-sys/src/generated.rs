@@ -475,12 +475,13 @@ pub struct sotto_grammar_params {
     /// because free text is then matched by token, not by byte.
     pub trigger_tokens: *const sotto_token,
     pub trigger_token_count: usize,
-    /// Whitespace. Default FLEXIBLE.
+    /// Whitespace. With FLEXIBLE, small models tend to fill their budget with blanks. Default
+    /// ONE_SPACE.
     pub json_space: sotto_json_space,
-    /// Characters of flexible whitespace at one place. Default 20; from 0 to 2147483648;
+    /// Characters of FLEXIBLE whitespace at one place. Default 20; from 0 to 2147483648;
     /// UINT32_MAX: unlimited.
     pub maximum_space: u32,
-    /// true: flexible whitespace is also allowed before and after the document. Default false.
+    /// true: FLEXIBLE whitespace is also allowed before and after the document. Default false.
     pub allow_surrounding_whitespace: u32,
     /// Draft of JSON Schema where $schema names none. Default 2020; 7 or 2020.
     pub schema_draft: u32,

@@ -726,12 +726,13 @@ impl GrammarParams {
     setters! {
         /// Language of the source. Default GBNF.
         language: GrammarLanguage,
-        /// Whitespace. Default FLEXIBLE.
+        /// Whitespace. With FLEXIBLE, small models tend to fill their budget with blanks. Default
+        /// ONE_SPACE.
         json_space: JsonSpace,
-        /// Characters of flexible whitespace at one place. Default 20; from 0 to 2147483648;
+        /// Characters of FLEXIBLE whitespace at one place. Default 20; from 0 to 2147483648;
         /// UINT32_MAX: unlimited.
         maximum_space: u32,
-        /// true: flexible whitespace is also allowed before and after the document. Default false.
+        /// true: FLEXIBLE whitespace is also allowed before and after the document. Default false.
         allow_surrounding_whitespace: bool,
         /// Draft of JSON Schema where $schema names none. Default 2020; 7 or 2020.
         schema_draft: u32,

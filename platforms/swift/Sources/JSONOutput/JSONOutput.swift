@@ -18,5 +18,6 @@ struct JSONOutput {
       fflush(nil)
     }
     print()
+    if try session.stopReason() != .stopGrammar { exit(3) }  // the object is not complete
   }
 }

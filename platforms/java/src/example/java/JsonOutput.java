@@ -1,6 +1,7 @@
 import io.github.sotto.Grammar;
 import io.github.sotto.Model;
 import io.github.sotto.Session;
+import io.github.sotto.Status;
 
 /** Streams an object under a JSON Schema: java -cp sotto.jar JsonOutput.java demo.sotto "A person: " */
 public final class JsonOutput {
@@ -15,6 +16,9 @@ public final class JsonOutput {
             session.setGrammar(grammar);
             session.stream(arguments[1], 400).forEach(System.out::print);
             System.out.println();
+            if (session.stopReason() != Status.STOP_GRAMMAR) {
+                System.exit(3); // the object is not complete
+            }
         }
     }
 }

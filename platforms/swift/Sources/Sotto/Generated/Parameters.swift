@@ -14,11 +14,11 @@ public struct GrammarParameters {
   /// Tokens that activate the grammar. One that has text cannot be combined with `triggers`, because free text is then
   /// matched by token, not by byte.
   public var triggerTokens: [Token] = []
-  /// Whitespace. Default FLEXIBLE.
+  /// Whitespace. With FLEXIBLE, small models tend to fill their budget with blanks. Default ONE_SPACE.
   public var jsonSpace: JSONSpace
-  /// Characters of flexible whitespace at one place. Default 20; from 0 to 2147483648; UINT32_MAX: unlimited.
+  /// Characters of FLEXIBLE whitespace at one place. Default 20; from 0 to 2147483648; UINT32_MAX: unlimited.
   public var maximumSpace: UInt32
-  /// true: flexible whitespace is also allowed before and after the document. Default false.
+  /// true: FLEXIBLE whitespace is also allowed before and after the document. Default false.
   public var allowSurroundingWhitespace: Bool
   /// Draft of JSON Schema where $schema names none. Default 2020; 7 or 2020.
   public var schemaDraft: UInt32

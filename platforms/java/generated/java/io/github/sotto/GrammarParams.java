@@ -16,11 +16,11 @@ public final class GrammarParams {
      * matched by token, not by byte.
      */
     public int[] triggerTokens;
-    /** Whitespace. Default FLEXIBLE. */
+    /** Whitespace. With FLEXIBLE, small models tend to fill their budget with blanks. Default ONE_SPACE. */
     public JsonSpace jsonSpace;
-    /** Characters of flexible whitespace at one place. Default 20; from 0 to 2147483648; UINT32_MAX: unlimited. */
+    /** Characters of FLEXIBLE whitespace at one place. Default 20; from 0 to 2147483648; UINT32_MAX: unlimited. */
     public int maximumSpace;
-    /** true: flexible whitespace is also allowed before and after the document. Default false. */
+    /** true: FLEXIBLE whitespace is also allowed before and after the document. Default false. */
     public boolean allowSurroundingWhitespace;
     /** Draft of JSON Schema where $schema names none. Default 2020; 7 or 2020. */
     public int schemaDraft;
