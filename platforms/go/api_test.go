@@ -4,7 +4,10 @@ import (
 	"context"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -13,16 +16,16 @@ func TestModels(t *testing.T) {
 	params := DefaultModelParams()
 	params.ISA, params.VerifyChecksums, params.CopyWeights = ISAReference, false, true
 	params.Log = func(LogLevel, string) {}
-	model := must[*Model](t)(NewModel(data, &params))
+	model := must[*Model](t)(NewModel(data, params))
 	defer model.Close()
 	equal(t, model.Info().ISA, ISAReference)
 	equal(t, model.Info().ISA.String(), "reference")
-	equal(t, must[uint64](t)(ModelMemorySize(data, &params)), model.MemoryBytes())
+	equal(t, must[uint64](t)(ModelMemorySize(data, params)), model.MemoryBytes())
 	session := openSession(t, model, nil)
 	equal(t, collect(t, session, "It was", 5), collect(t, openSession(t, openModel(t), nil), "It was", 5))
 	shape := DefaultSessionParams()
 	shape.ContextTokens = 256
-	equal(t, must[SessionInfo](t)(session.Info()).MemoryBytes, must[uint64](t)(model.SessionMemorySize(&shape)))
+	equal(t, must[SessionInfo](t)(session.Info()).MemoryBytes, must[uint64](t)(model.SessionMemorySize(shape)))
 	major, _, _ := Version()
 	equal(t, major, 1)
 	time := must[[]Token](t)(model.Tokenize(" time"))
@@ -31,8 +34,36 @@ func TestModels(t *testing.T) {
 	equal(t, len(must[[]byte](t)(model.Detokenize(nil))), 0)
 	_, err := model.Detokenize([]Token{-1})
 	isError(t, err, InvalidArgument)
-	_, err = OpenModel(modelPath+".missing", nil)
-	isError(t, err, os.ErrNotExist)
+	_, err = model.Tokenize("\xff")
+	equal(t, err.Error(), "sotto: the text is not UTF-8")
+}
+
+func TestErrorsOfFilesNameTheFile(t *testing.T) {
+	directory := t.TempDir()
+	damaged := filepath.Join(directory, "damaged.sotto")
+	noError(t, os.WriteFile(damaged, []byte("no model"), 0o600))
+	for path, want := range map[string]error{
+		directory + "/missing.sotto": os.ErrNotExist, directory: syscall.EISDIR, damaged: ModelCorrupt,
+	} {
+		_, err := OpenModel(path, nil)
+		isError(t, err, want)
+		if !strings.Contains(err.Error(), path+": ") {
+			t.Errorf("%q does not name %s", err, path)
+		}
+	}
+}
+
+func TestLimitsOfTokens(t *testing.T) {
+	session := openSession(t, openModel(t), nil)
+	equal(t, collect(t, session, "It was", 0), "")
+	equal(t, session.StopReason(), StopMaxTokens)
+	equal(t, must[Status](t)(session.Generate(nil, 0, nil)), StopMaxTokens)
+	for _, err := range session.Stream(context.Background(), "", -1) {
+		isError(t, err, InvalidArgument)
+	}
+	_, err := session.Generate(nil, -1, nil)
+	isError(t, err, InvalidArgument)
+	equal(t, must[SessionInfo](t)(session.Info()).TokenCount, 2)
 }
 
 func TestProbabilities(t *testing.T) {
@@ -100,7 +131,7 @@ func TestStopsStatesAndScores(t *testing.T) {
 	stops := DefaultStopParams()
 	stops.MaxTokens, stops.BannedStrings = 5, []string{" the"}
 	noError(t, session.SetStops(stops))
-	first := collect(t, session, "It was", 0)
+	first := collect(t, session, "It was", NoLimit)
 	equal(t, session.StopReason(), StopMaxTokens)
 	state := must[[]byte](t)(session.Save())
 	noError(t, session.ForkInto(other))
@@ -112,7 +143,7 @@ func TestStopsStatesAndScores(t *testing.T) {
 	isError(t, session.ForkInto(session), InvalidState)
 	prompt := must[[]Token](t)(model.Tokenize("It was"))
 	noError(t, session.Rewind(uint64(len(prompt))))
-	equal(t, collect(t, session, "", 0), first)
+	equal(t, collect(t, session, "", NoLimit), first)
 	noError(t, session.Reset())
 	score, each, err := session.Score(prompt)
 	noError(t, err)
@@ -139,7 +170,7 @@ func TestStopsThatLeaveNothingToGive(t *testing.T) {
 	calls := map[string]func() (int, error){
 		"logits": func() (int, error) { found, err := session.Logits(); return len(found), err },
 		"hidden": func() (int, error) { found, err := session.Hidden(); return len(found), err },
-		"search": func() (int, error) { found, err := session.Search(DefaultSearchParams()); return len(found), err },
+		"search": func() (int, error) { found, err := session.Search(nil); return len(found), err },
 	}
 	long := make([]Token, 17)
 	_, _, err := session.Score(long)
@@ -158,7 +189,7 @@ func TestStopsThatLeaveNothingToGive(t *testing.T) {
 	params := DefaultSearchParams()
 	params.OnStep = func(uint32, Token) bool { return true }
 	equal(t, len(must[[]Sequence](t)(session.Search(params))), 2)
-	equal(t, must[Status](t)(session.Generate(nil, -1, nil)), StopContextFull)
+	equal(t, must[Status](t)(session.Generate(nil, NoLimit, nil)), StopContextFull)
 	for _, call := range calls {
 		_, err := call()
 		isError(t, err, StopContextFull)
@@ -238,7 +269,7 @@ func TestMatcherOverAnyVocabulary(t *testing.T) {
 	grammar := must[*Grammar](t)(GBNFGrammar(`root ::= "ab"+`))
 	params := DefaultMatcherParams()
 	params.SequenceCount = 2
-	matcher := must[*Matcher](t)(NewMatcher(grammar, vocabulary, &params))
+	matcher := must[*Matcher](t)(NewMatcher(grammar, vocabulary, params))
 	equalTokens(t, must[[]Token](t)(matcher.AllowedTokens(0)), []Token{0, 2})
 	noError(t, matcher.AcceptToken(0, 0))
 	equal(t, must[[]uint64](t)(matcher.Mask(0))[0], 0b10)
@@ -276,7 +307,7 @@ func TestSamplersAndWatermarks(t *testing.T) {
 	mark := DefaultWatermarkParams()
 	mark.Scheme, mark.Key, mark.Delta = WatermarkLeftHash, 7, 6
 	params = DefaultSamplerParams()
-	params.Watermark = &mark
+	params.Watermark = mark
 	noError(t, session.SetSampler(params))
 	var written []Token
 	for piece, err := range session.Pieces(context.Background(), must[[]Token](t)(model.Tokenize("It was")), 80) {

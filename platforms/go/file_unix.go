@@ -29,6 +29,9 @@ func openFile(path string) (file, error) {
 	if err != nil {
 		return file{}, err
 	}
+	if about.IsDir() {
+		return file{}, &os.PathError{Op: "open", Path: path, Err: syscall.EISDIR}
+	}
 	if about.Size() == 0 || about.Size() > math.MaxInt {
 		return file{}, fmt.Errorf("sotto: %s has %d bytes", path, about.Size())
 	}

@@ -86,9 +86,9 @@ func openSession(t testing.TB, model *Model, change func(*SessionParams)) *Sessi
 	params := DefaultSessionParams()
 	params.ContextTokens = 256
 	if change != nil {
-		change(&params)
+		change(params)
 	}
-	session, err := model.NewSession(&params)
+	session, err := model.NewSession(params)
 	if err != nil {
 		t.Fatal(err)
 	}

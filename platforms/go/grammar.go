@@ -113,7 +113,8 @@ type grammarCore struct {
 }
 
 // CompileGrammar compiles a source in the language of the parameters.
-func CompileGrammar(source string, params GrammarParams) (*Grammar, error) {
+func CompileGrammar(source string, params *GrammarParams) (*Grammar, error) {
+	params = orDefaults(params, DefaultGrammarParams)
 	var a arena
 	defer a.free()
 	given, calls := defaultGrammarParamsC(), newCallbacks()

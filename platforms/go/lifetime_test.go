@@ -42,7 +42,7 @@ func TestClosedObjectsRefuseCalls(t *testing.T) {
 	grammar := must[*Grammar](t)(RegexGrammar("[a-z]+"))
 	vocabulary := must[*Vocabulary](t)(NewTokenVocabulary([][]byte{{'a'}, {'b'}}, nil, nil))
 	matcher := must[*Matcher](t)(NewMatcher(grammar, vocabulary, nil))
-	sampler := must[*Sampler](t)(NewSampler(2, nil, DefaultSamplerParams()))
+	sampler := must[*Sampler](t)(NewSampler(2, nil, nil))
 	for range 2 {
 		session.Close()
 		model.Close()
@@ -64,13 +64,13 @@ func TestClosedObjectsRefuseCalls(t *testing.T) {
 		"hidden":      func() error { _, err := session.Hidden(); return err },
 		"score":       func() error { _, _, err := session.Score(one); return err },
 		"embed":       func() error { _, err := session.Embed(one, PoolMean); return err },
-		"search":      func() error { _, err := session.Search(DefaultSearchParams()); return err },
+		"search":      func() error { _, err := session.Search(nil); return err },
 		"save":        func() error { _, err := session.Save(); return err },
 		"restore":     func() error { return session.Restore(nil) },
-		"sampler":     func() error { return session.SetSampler(DefaultSamplerParams()) },
-		"stops":       func() error { return session.SetStops(DefaultStopParams()) },
-		"guide":       func() error { return session.SetGuide(nil, DefaultGuideParams()) },
-		"speculation": func() error { return session.SetSpeculation(DefaultSpeculationParams()) },
+		"sampler":     func() error { return session.SetSampler(nil) },
+		"stops":       func() error { return session.SetStops(nil) },
+		"guide":       func() error { return session.SetGuide(nil, nil) },
+		"speculation": func() error { return session.SetSpeculation(nil) },
 		"matcher":     func() error { return session.SetMatcher(nil) },
 		"grammar":     func() error { return session.SetGrammar(grammar) },
 		"info":        func() error { _, err := session.Info(); return err },
@@ -107,13 +107,13 @@ func TestSessionsKeepWhatTheyNeed(t *testing.T) {
 	guesses := DefaultSpeculationParams()
 	guesses.Sources, guesses.DraftSession = DraftSession, draft
 	noError(t, session.SetGrammar(grammar))
-	noError(t, session.SetGuide(guide, DefaultGuideParams()))
-	noError(t, session.SetGuide(guide, DefaultGuideParams()))
+	noError(t, session.SetGuide(guide, nil))
+	noError(t, session.SetGuide(guide, nil))
 	noError(t, session.SetSpeculation(guesses))
 	_, _, err := guide.Next()
 	isError(t, err, ErrBusy)
 	isError(t, draft.Reset(), ErrBusy)
-	isError(t, session.SetGuide(draft, DefaultGuideParams()), ErrBusy)
+	isError(t, session.SetGuide(draft, nil), ErrBusy)
 	model.Close()
 	grammar.Close()
 	guide.Close()
@@ -123,8 +123,8 @@ func TestSessionsKeepWhatTheyNeed(t *testing.T) {
 		t.Error("no text")
 	}
 	noError(t, session.SetGrammar(nil))
-	noError(t, session.SetGuide(nil, DefaultGuideParams()))
-	noError(t, session.SetSpeculation(DefaultSpeculationParams()))
+	noError(t, session.SetGuide(nil, nil))
+	noError(t, session.SetSpeculation(nil))
 	if collect(t, session, "It was", 10) == "" {
 		t.Error("no text")
 	}
@@ -136,7 +136,7 @@ func TestContextsCancel(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		count, last := 0, error(nil)
-		for _, err := range session.Stream(ctx, "It was", 0) {
+		for _, err := range session.Stream(ctx, "It was", NoLimit) {
 			if count++; count == 3 {
 				go cancel()
 			}
@@ -181,12 +181,12 @@ func TestCallbacksCannotBreakASession(t *testing.T) {
 		defer func() { equal(t, recover(), any("mine")) }()
 		collect(t, session, "It was", 3)
 	}()
-	noError(t, session.SetSampler(DefaultSamplerParams()))
+	noError(t, session.SetSampler(nil))
 	func() {
 		defer func() { equal(t, recover(), any("too")) }()
 		_, _ = session.Generate(prompt, 5, func(Piece) bool { panic("too") })
 	}()
-	status, err = session.Generate(prompt, -1, func(Piece) bool { session.Close(); return false })
+	status, err = session.Generate(prompt, NoLimit, func(Piece) bool { session.Close(); return false })
 	noError(t, err)
 	equal(t, status, StopCancelled)
 	_, _, err = session.Next()
@@ -196,7 +196,7 @@ func TestCallbacksCannotBreakASession(t *testing.T) {
 func TestCloseFromAnotherGoroutine(t *testing.T) {
 	session := openEndless(t, openModel(t))
 	count := 0
-	status, err := session.Generate([]Token{1}, -1, func(Piece) bool {
+	status, err := session.Generate([]Token{1}, NoLimit, func(Piece) bool {
 		if count++; count == 2 {
 			go session.Close()
 		}
@@ -224,7 +224,7 @@ func use(t *testing.T, isClosed bool) {
 	model := must[*Model](t)(OpenModel(modelPath, nil))
 	params := DefaultSessionParams()
 	params.ContextTokens, params.SequenceCount = 64, 2
-	session := must[*Session](t)(model.NewSession(&params))
+	session := must[*Session](t)(model.NewSession(params))
 	sampler := DefaultSamplerParams()
 	sampler.LogitsCallback = func([]float32) {}
 	noError(t, session.SetSampler(sampler))

@@ -4,6 +4,7 @@ package sotto
 import "C"
 
 import (
+	"errors"
 	"runtime"
 	"unsafe"
 )
@@ -27,7 +28,12 @@ func OpenModel(path string, params *ModelParams) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newModel(f, params)
+	model, err := newModel(f, params)
+	var failure *Error
+	if errors.As(err, &failure) {
+		failure.Message = path + ": " + failure.Message
+	}
+	return model, err
 }
 
 // NewModel opens a model from a copy of a file's bytes.

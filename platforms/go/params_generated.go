@@ -40,7 +40,7 @@ type GrammarParams struct {
 }
 
 // DefaultGrammarParams gives the library's defaults.
-func DefaultGrammarParams() GrammarParams {
+func DefaultGrammarParams() *GrammarParams {
 	c := defaultGrammarParamsC()
 	var p GrammarParams
 	p.Language = GrammarLanguage(c.language)
@@ -53,7 +53,7 @@ func DefaultGrammarParams() GrammarParams {
 	p.Closed = c.closed != 0
 	p.DistinctNames = c.distinct_names != 0
 	p.ParallelToolCalls = c.parallel_tool_calls != 0
-	return p
+	return &p
 }
 
 func defaultGrammarParamsC() C.sotto_grammar_params {
@@ -103,7 +103,7 @@ type MatcherParams struct {
 }
 
 // DefaultMatcherParams gives the library's defaults.
-func DefaultMatcherParams() MatcherParams {
+func DefaultMatcherParams() *MatcherParams {
 	c := defaultMatcherParamsC()
 	var p MatcherParams
 	p.SequenceCount = uint32(c.sequence_count)
@@ -115,7 +115,7 @@ func DefaultMatcherParams() MatcherParams {
 	p.WorkCount = uint32(c.work_count)
 	p.MaskBytes = uint32(c.mask_bytes)
 	p.StepBudget = uint64(c.step_budget)
-	return p
+	return &p
 }
 
 func defaultMatcherParamsC() C.sotto_matcher_params {
@@ -151,13 +151,13 @@ type ModelParams struct {
 }
 
 // DefaultModelParams gives the library's defaults.
-func DefaultModelParams() ModelParams {
+func DefaultModelParams() *ModelParams {
 	c := defaultModelParamsC()
 	var p ModelParams
 	p.ISA = ISA(c.isa)
 	p.VerifyChecksums = c.verify_checksums != 0
 	p.CopyWeights = c.copy_weights != 0
-	return p
+	return &p
 }
 
 func defaultModelParamsC() C.sotto_model_params {
@@ -189,7 +189,7 @@ type WatermarkParams struct {
 }
 
 // DefaultWatermarkParams gives the library's defaults.
-func DefaultWatermarkParams() WatermarkParams {
+func DefaultWatermarkParams() *WatermarkParams {
 	c := defaultWatermarkParamsC()
 	var p WatermarkParams
 	p.Scheme = WatermarkScheme(c.scheme)
@@ -198,7 +198,7 @@ func DefaultWatermarkParams() WatermarkParams {
 	p.Delta = float32(c.delta)
 	p.TournamentLayers = uint32(c.tournament_layers)
 	p.Key = uint64(c.key)
-	return p
+	return &p
 }
 
 func defaultWatermarkParamsC() C.sotto_watermark_params {
@@ -364,7 +364,7 @@ type SamplerParams struct {
 }
 
 // DefaultSamplerParams gives the library's defaults.
-func DefaultSamplerParams() SamplerParams {
+func DefaultSamplerParams() *SamplerParams {
 	c := defaultSamplerParamsC()
 	var p SamplerParams
 	p.Temperature = float32(c.temperature)
@@ -419,7 +419,7 @@ func DefaultSamplerParams() SamplerParams {
 	p.Dola = Dola(c.dola)
 	p.DolaRelativeTop = float32(c.dola_relative_top)
 	p.AlternativeCount = uint32(c.alternative_count)
-	return p
+	return &p
 }
 
 func defaultSamplerParamsC() C.sotto_sampler_params {
@@ -529,7 +529,7 @@ type SearchParams struct {
 }
 
 // DefaultSearchParams gives the library's defaults.
-func DefaultSearchParams() SearchParams {
+func DefaultSearchParams() *SearchParams {
 	c := defaultSearchParamsC()
 	var p SearchParams
 	p.Mode = SearchMode(c.mode)
@@ -544,7 +544,7 @@ func DefaultSearchParams() SearchParams {
 	p.Rerank = Rerank(c.rerank)
 	p.ContrastiveK = uint32(c.contrastive_k)
 	p.ContrastiveAlpha = float32(c.contrastive_alpha)
-	return p
+	return &p
 }
 
 func defaultSearchParamsC() C.sotto_search_params {
@@ -597,7 +597,7 @@ type SessionParams struct {
 }
 
 // DefaultSessionParams gives the library's defaults.
-func DefaultSessionParams() SessionParams {
+func DefaultSessionParams() *SessionParams {
 	c := defaultSessionParamsC()
 	var p SessionParams
 	p.ContextTokens = uint32(c.context_tokens)
@@ -610,7 +610,7 @@ func DefaultSessionParams() SessionParams {
 	p.Features = Feature(c.features)
 	p.ListBytes = uint32(c.list_bytes)
 	p.DraftTokens = uint32(c.draft_tokens)
-	return p
+	return &p
 }
 
 func defaultSessionParamsC() C.sotto_session_params {
@@ -658,7 +658,7 @@ type StopParams struct {
 }
 
 // DefaultStopParams gives the library's defaults.
-func DefaultStopParams() StopParams {
+func DefaultStopParams() *StopParams {
 	c := defaultStopParamsC()
 	var p StopParams
 	p.IncludeStopText = c.include_stop_text != 0
@@ -668,7 +668,7 @@ func DefaultStopParams() StopParams {
 	p.RepetitionWindow = uint32(c.repetition_window)
 	p.StopStrings = goTexts(c.stop_strings, c.stop_string_count)
 	p.BannedStrings = goTexts(c.banned_strings, c.banned_string_count)
-	return p
+	return &p
 }
 
 func defaultStopParamsC() C.sotto_stop_params {
@@ -701,14 +701,14 @@ type GuideParams struct {
 }
 
 // DefaultGuideParams gives the library's defaults.
-func DefaultGuideParams() GuideParams {
+func DefaultGuideParams() *GuideParams {
 	c := defaultGuideParamsC()
 	var p GuideParams
 	p.Mode = GuideMode(c.mode)
 	p.Scale = float32(c.scale)
 	p.Alpha = float32(c.alpha)
 	p.Beta = float32(c.beta)
-	return p
+	return &p
 }
 
 func defaultGuideParamsC() C.sotto_guide_params {
@@ -747,7 +747,7 @@ type SpeculationParams struct {
 }
 
 // DefaultSpeculationParams gives the library's defaults.
-func DefaultSpeculationParams() SpeculationParams {
+func DefaultSpeculationParams() *SpeculationParams {
 	c := defaultSpeculationParamsC()
 	var p SpeculationParams
 	p.Sources = DraftSource(c.sources)
@@ -756,7 +756,7 @@ func DefaultSpeculationParams() SpeculationParams {
 	p.MaxMatch = uint32(c.max_match)
 	p.ExitLayer = uint32(c.exit_layer)
 	p.DraftThreshold = float32(c.draft_threshold)
-	return p
+	return &p
 }
 
 func defaultSpeculationParamsC() C.sotto_speculation_params {

@@ -40,7 +40,7 @@ type samplerCore struct {
 const defaultListBytes = 16384
 
 // NewSampler creates a sampler for vocabularySize tokens. model may be nil; it defines their text and the end of text.
-func NewSampler(vocabularySize int, model *Model, params SamplerParams) (*Sampler, error) {
+func NewSampler(vocabularySize int, model *Model, params *SamplerParams) (*Sampler, error) {
 	var size C.size_t
 	details := newError()
 	status := C.sotto_sampler_memory_size(C.size_t(max(vocabularySize, 0)), defaultListBytes, &size, &details)
@@ -103,11 +103,12 @@ func (s *Sampler) call(f func(handle *C.sotto_sampler, details *C.sotto_error) C
 }
 
 // Set sets the parameters and restarts the random numbers from the seed.
-func (s *Sampler) Set(params SamplerParams) error {
+func (s *Sampler) Set(params *SamplerParams) error {
+	params = orDefaults(params, DefaultSamplerParams)
 	var a arena
 	defer a.free()
 	return s.call(func(handle *C.sotto_sampler, details *C.sotto_error) C.sotto_status {
-		given := samplerParams(&params, &a, s.core.callbacks)
+		given := samplerParams(params, &a, s.core.callbacks)
 		status := C.sotto_sampler_set(handle, &given, details)
 		if status >= 0 {
 			s.core.callbacks.logits = params.LogitsCallback
@@ -177,9 +178,9 @@ func (s *Sampler) Apply(input SamplerInput) ([]Token, []float32, error) {
 }
 
 // DetectWatermark tests the tokens of a model with vocabularySize tokens for a watermark.
-func DetectWatermark(params WatermarkParams, vocabularySize int, tokens []Token) (WatermarkResult, error) {
+func DetectWatermark(params *WatermarkParams, vocabularySize int, tokens []Token) (WatermarkResult, error) {
 	given, details := defaultWatermarkParamsC(), newError()
-	params.fill(&given)
+	orDefaults(params, DefaultWatermarkParams).fill(&given)
 	result := C.sotto_watermark_result{struct_size: C.sizeof_sotto_watermark_result}
 	array, count := tokensOf(tokens)
 	status := C.sotto_watermark_detect(&given, C.size_t(max(vocabularySize, 0)), array, count, &result, &details)

@@ -16,7 +16,7 @@ type sessionCore struct {
 	callbacks *callbacks
 	uses      map[string]*resource // guide, draft and matcher, by what they are for
 	matched   uint32               // sequences that a matcher of this session needs
-	stops     StopParams
+	stops     *StopParams
 	limit     uint64 // the stops' max_tokens in force
 	stop      Status
 }
@@ -144,11 +144,12 @@ func (s *sessionCore) attachment(what string) *resource {
 }
 
 // SetSampler sets the sampler's parameters and restarts the random numbers from the seed.
-func (s *Session) SetSampler(params SamplerParams) error {
+func (s *Session) SetSampler(params *SamplerParams) error {
+	params = orDefaults(params, DefaultSamplerParams)
 	var a arena
 	defer a.free()
 	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
-		given, details := samplerParams(&params, &a, s.core.callbacks), newError()
+		given, details := samplerParams(params, &a, s.core.callbacks), newError()
 		status := C.sotto_session_set_sampler(handle, &given, &details)
 		if status >= 0 {
 			s.core.callbacks.logits = params.LogitsCallback
@@ -159,11 +160,12 @@ func (s *Session) SetSampler(params SamplerParams) error {
 }
 
 // SetStops replaces the stops.
-func (s *Session) SetStops(params StopParams) error {
+func (s *Session) SetStops(params *StopParams) error {
+	stops := *orDefaults(params, DefaultStopParams)
 	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
-		status, details := setStops(handle, &params)
+		status, details := setStops(handle, &stops)
 		if status >= 0 {
-			s.core.stops, s.core.limit = params, params.MaxTokens
+			s.core.stops, s.core.limit = &stops, stops.MaxTokens
 		}
 		return status, details
 	})
@@ -178,12 +180,12 @@ func setStops(handle *C.sotto_session, params *StopParams) (C.sotto_status, *C.s
 	return C.sotto_session_set_stops(handle, &given, &details), &details
 }
 
-// setLimit sets the token limit of one text; 0 restores that of SetStops.
-func (s *Session) setLimit(maxTokens uint64) error {
+// setLimit sets the token limit of one text; 0 and NoLimit restore that of SetStops.
+func (s *Session) setLimit(maxTokens int) error {
 	_, err := s.call(func(handle *C.sotto_session) (C.sotto_status, *C.sotto_error) {
-		params := s.core.stops
-		if maxTokens != 0 {
-			params.MaxTokens = maxTokens
+		params := *s.core.stops
+		if maxTokens != 0 && maxTokens != NoLimit {
+			params.MaxTokens = uint64(maxTokens)
 		}
 		if params.MaxTokens == s.core.limit {
 			return C.SOTTO_OK, nil
@@ -198,7 +200,8 @@ func (s *Session) setLimit(maxTokens uint64) error {
 }
 
 // SetSpeculation sets the parameters of speculative decoding.
-func (s *Session) SetSpeculation(params SpeculationParams) error {
+func (s *Session) SetSpeculation(params *SpeculationParams) error {
+	params = orDefaults(params, DefaultSpeculationParams)
 	given := defaultSpeculationParamsC()
 	params.fill(&given)
 	var used *resource
@@ -220,9 +223,9 @@ func (s *Session) SetSpeculation(params SpeculationParams) error {
 }
 
 // SetGuide sets a second session as the guide of this one; nil removes it.
-func (s *Session) SetGuide(guide *Session, params GuideParams) error {
+func (s *Session) SetGuide(guide *Session, params *GuideParams) error {
 	given := defaultGuideParamsC()
-	params.fill(&given)
+	orDefaults(params, DefaultGuideParams).fill(&given)
 	var used *resource
 	var second *C.sotto_session
 	if guide != nil {
@@ -264,7 +267,7 @@ func (s *Session) SetGrammar(grammar *Grammar) error {
 	defer vocabulary.Close()
 	params := DefaultMatcherParams()
 	params.SequenceCount = s.core.matched
-	matcher, err := NewMatcher(grammar, vocabulary, &params)
+	matcher, err := NewMatcher(grammar, vocabulary, params)
 	if err != nil {
 		return err
 	}

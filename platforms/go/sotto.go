@@ -44,10 +44,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	if e.Message == "" {
-		return "sotto: " + e.Status.Error()
-	}
-	return "sotto: " + e.Status.Error() + ": " + e.Message
+	return "sotto: " + e.Message
 }
 
 // Is reports whether target is the error's Status.
@@ -81,12 +78,20 @@ func newError() C.sotto_error {
 	return C.sotto_error{struct_size: C.sizeof_sotto_error, offset: C.UINT64_MAX}
 }
 
+// orDefaults returns params, or the defaults of the library for nil.
+func orDefaults[P any](params *P, defaults func() *P) *P {
+	if params == nil {
+		return defaults()
+	}
+	return params
+}
+
 // checkWhole returns an error for a stop as well, for calls whose outputs a stop leaves unwritten.
 func checkWhole(status Status, err error) error {
 	if err != nil || status == OK {
 		return err
 	}
-	return &Error{Status: status, Offset: -1}
+	return &Error{status, status.Error(), -1}
 }
 
 // check returns an error for a failure.
@@ -94,7 +99,7 @@ func check(status C.sotto_status, details *C.sotto_error) error {
 	if status >= 0 {
 		return nil
 	}
-	err := &Error{Status: Status(status), Offset: -1}
+	err := &Error{Status(status), Status(status).Error(), -1}
 	if details != nil {
 		err.Message = C.GoString(&details.message[0])
 		err.Offset = int64(details.offset) // UINT64_MAX becomes -1

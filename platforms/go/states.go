@@ -60,7 +60,8 @@ func (s *Session) Embed(tokens []Token, pooling Pooling) ([]float32, error) {
 }
 
 // Search returns several continuations of the stream, best first; the stream itself does not change.
-func (s *Session) Search(params SearchParams) (found []Sequence, err error) {
+func (s *Session) Search(params *SearchParams) (found []Sequence, err error) {
+	params = orDefaults(params, DefaultSearchParams)
 	if params.PhraseGroups != nil && len(params.PhraseGroups) != len(params.Phrases) {
 		return nil, &Error{InvalidArgument, fmt.Sprintf("phrase_groups has %d elements; it must have %d, one per phrase",
 			len(params.PhraseGroups), len(params.Phrases)), -1}

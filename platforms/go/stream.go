@@ -5,7 +5,9 @@ import "C"
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"math"
 	"runtime"
 )
 
@@ -44,8 +46,18 @@ func (s *Session) StopReason() Status {
 	return stop
 }
 
-// Pieces evaluates a prompt and yields what follows it, until a stop, or after maxTokens if that is not 0. It yields
-// an error last, such as ctx.Err(). StopReason returns how the text ended.
+// NoLimit as maxTokens lets a text go on until another stop.
+const NoLimit = math.MaxInt
+
+func checkLimit(maxTokens int) error {
+	if maxTokens >= 0 {
+		return nil
+	}
+	return &Error{InvalidArgument, fmt.Sprintf("maxTokens is %d; it must be at least 0", maxTokens), -1}
+}
+
+// Pieces evaluates a prompt and yields what follows it, until a stop or after maxTokens. It yields an error last, such
+// as ctx.Err(). StopReason returns how the text ended. An empty prompt continues the stream.
 func (s *Session) Pieces(ctx context.Context, prompt []Token, maxTokens int) iter.Seq2[Piece, error] {
 	return func(yield func(Piece, error) bool) {
 		if err := s.run(ctx, prompt, maxTokens, func(piece Piece) bool { return yield(piece, nil) }); err != nil {
@@ -84,7 +96,10 @@ func (s *Session) run(ctx context.Context, prompt []Token, maxTokens int, yield 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := s.setLimit(uint64(max(maxTokens, 0))); err != nil {
+	if err := checkLimit(maxTokens); err != nil {
+		return err
+	}
+	if err := s.setLimit(maxTokens); err != nil {
 		return err
 	}
 	isCancelled := false // the library has reported it
@@ -104,6 +119,9 @@ func (s *Session) run(ctx context.Context, prompt []Token, maxTokens int, yield 
 		})
 	}()
 	status, err := s.Prefill(prompt)
+	if status == OK && maxTokens == 0 {
+		status = StopMaxTokens
+	}
 	for err == nil && status == OK {
 		var piece Piece
 		piece, status, err = s.Next()
@@ -131,14 +149,17 @@ func (s *Session) setStop(status Status) {
 }
 
 // Generate generates inside the library: onPiece, which may be nil, receives the pieces and ends the text by
-// returning true. A negative maxTokens sets no limit.
+// returning true.
 func (s *Session) Generate(prompt []Token, maxTokens int, onPiece func(Piece) (stop bool)) (Status, error) {
-	if err := s.setLimit(0); err != nil {
+	if err := checkLimit(maxTokens); err != nil {
 		return 0, err
 	}
-	limit := ^C.size_t(0)
-	if maxTokens >= 0 {
-		limit = C.size_t(maxTokens)
+	if err := s.setLimit(NoLimit); err != nil {
+		return 0, err
+	}
+	limit := C.size_t(maxTokens)
+	if maxTokens == NoLimit {
+		limit = ^C.size_t(0)
 	}
 	return s.plain(func(handle *C.sotto_session) C.sotto_status {
 		tokens, count := tokensOf(prompt)

@@ -33,8 +33,7 @@ int main(int argc, char** argv) {
   if (!model) return report(model.error());
   auto session = sotto::Session::create(*model);
   if (!session) return report(session.error());
-  sotto::GrammarParams params(SOTTO_GRAMMAR_JSON_SCHEMA);
-  auto grammar = sotto::Grammar::compile(kSchema, params);
+  auto grammar = sotto::Grammar::compile(kSchema, sotto::GrammarParams(SOTTO_GRAMMAR_JSON_SCHEMA));
   if (!grammar) return report(grammar.error());
   if (auto set = session->set_grammar(*grammar); !set) return report(set.error());
 

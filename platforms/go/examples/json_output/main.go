@@ -14,6 +14,10 @@ const schema = `{"type": "object", "required": ["name", "age"], "additionalPrope
  "properties": {"name": {"type": "string", "maxLength": 20}, "age": {"type": "integer", "minimum": 0, "maximum": 120}}}`
 
 func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: json_output MODEL PROMPT")
+		os.Exit(2)
+	}
 	model, err := sotto.OpenModel(os.Args[1], nil)
 	check(err)
 	defer model.Close()
@@ -30,7 +34,8 @@ func main() {
 	}
 	fmt.Println()
 	if session.StopReason() != sotto.StopGrammar {
-		os.Exit(3) // the object is not complete
+		fmt.Fprintln(os.Stderr, "the object is not complete:", session.StopReason())
+		os.Exit(3)
 	}
 }
 

@@ -1,6 +1,6 @@
 //! Streams an object under a JSON Schema: json MODEL PROMPT
 
-use sotto::{Grammar, GrammarLanguage, GrammarParams, Model, Stop};
+use sotto::{Grammar, Model, Stop};
 use std::error::Error;
 use std::io::Write;
 use std::process::exit;
@@ -14,9 +14,8 @@ const SCHEMA: &str = r#"{
 /// Returns why the text ended.
 fn stream(path: &str, prompt: &str) -> Result<Option<Stop>, Box<dyn Error>> {
     let model = Model::open(path)?;
-    let params = GrammarParams::new(GrammarLanguage::JsonSchema);
     let mut session = model.session()?;
-    session.set_grammar(&Grammar::compile(SCHEMA, &params)?)?;
+    session.set_grammar(&Grammar::json_schema(SCHEMA)?)?;
     let mut stream = session.stream(prompt, 400)?;
     for chunk in &mut stream {
         write!(std::io::stdout(), "{}", chunk?)?;
