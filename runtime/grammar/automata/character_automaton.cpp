@@ -8,7 +8,7 @@ namespace sotto {
 namespace {
 
 constexpr uint32_t kDead = CharacterAutomaton::kDead;
-constexpr uint32_t kMaxCells = 8000000;  // of a table
+constexpr uint32_t kMaxCells = 8000000;  // maximal number of cells of a table
 
 // Calls visit(code point) for each character of a text.
 template <typename Visit>
@@ -53,7 +53,7 @@ bool automaton_of_length(uint32_t minimum, uint32_t maximum, Workspace& workspac
   return true;
 }
 
-// A trie.
+// Builds a trie.
 bool automaton_of_words(std::span<const std::string_view> words, Workspace& workspace, CharacterAutomaton* automaton) {
   // Class 0 is every character that occurs in no word.
   GrowingArray<uint32_t> letters(workspace);
@@ -98,11 +98,11 @@ bool automaton_of_words(std::span<const std::string_view> words, Workspace& work
   return true;
 }
 
-// The product construction; its states are pairs of states.
+// Builds the product automaton, whose states are pairs of states.
 bool intersect_automata(const CharacterAutomaton& a, bool negate_a, const CharacterAutomaton& b, bool negate_b,
                         Workspace& workspace, CharacterAutomaton* automaton) {
   const size_t mark = workspace.size();
-  // A class for every pair of classes that share a character.
+  // Each pair of classes that have a character in common becomes a class.
   InternedSets classes(workspace);
   GrowingArray<CharacterAutomaton::Range> ranges(workspace);
   for (size_t i = 0, j = 0; i < a.ranges.size();) {

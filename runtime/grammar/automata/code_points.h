@@ -10,7 +10,7 @@ namespace sotto {
 
 struct Interval {
   uint32_t first;
-  uint32_t last;  // included
+  uint32_t last;  // the last code point is part of the interval
 };
 
 inline constexpr uint32_t kMaxCodePoint = 0x10FFFF;
@@ -31,7 +31,7 @@ void normalize_intervals(GrowingArray<Interval>& intervals, uint32_t begin);
 // Writes the UTF-8 form of a scalar value and returns its size.
 uint32_t encode_utf8(uint32_t code_point, uint8_t bytes[4]);
 
-// One range of bytes per position; together they spell a part of an interval.
+// One range of bytes per position. Together they are the UTF-8 forms of a part of an interval.
 struct ByteSequence {
   uint8_t first[4];
   uint8_t last[4];

@@ -8,7 +8,7 @@
 
 namespace sotto {
 
-// Vertices are added in order of their numbers, each followed by its edges.
+// The caller adds vertices in the order of their numbers, and after each vertex its edges.
 class Components {
  public:
   void layout(Arena& arena, uint32_t vertex_capacity, uint32_t edge_capacity);
@@ -39,14 +39,14 @@ class Components {
   uint32_t edge_count_ = 0;
   uint32_t component_count_ = 0;
   uint32_t next_index_ = 0;
-  uint32_t* first_edges_ = nullptr;  // by vertex, and one more
+  uint32_t* first_edges_ = nullptr;  // first edge of each vertex, and the end of the last one's
   uint32_t* edges_ = nullptr;
-  uint32_t* index_ = nullptr;  // order of the first visit; 0: none yet
+  uint32_t* index_ = nullptr;  // order of the first visit, or 0 before it
   uint32_t* low_ = nullptr;
   uint32_t* component_ = nullptr;
   uint32_t* next_edge_ = nullptr;
-  uint32_t* path_ = nullptr;  // vertices being visited
-  uint32_t* open_ = nullptr;  // visited vertices without a component
+  uint32_t* path_ = nullptr;  // vertices that are being visited
+  uint32_t* open_ = nullptr;  // visited vertices that have no component yet
   uint32_t open_count_ = 0;
 };
 

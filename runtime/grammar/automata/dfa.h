@@ -37,18 +37,19 @@ struct Dfa {
   }
   uint32_t state_count() const { return finals.size(); }
 
-  GrowingArray<uint8_t> finals;  // by state
+  GrowingArray<uint8_t> finals;  // one per state
   GrowingArray<DfaEdge> edges;
 };
 
-// Alphabet has `template <typename Visit> void each_symbols(const NfaEdge& edge, Visit visit) const`, which calls
-// visit(Interval) with intervals of symbols. One construction serves many automata in turn and reuses its memory.
+// Builds DFAs. Alphabet has `template <typename Visit> void each_symbols(const NfaEdge& edge, Visit visit) const`,
+// which calls visit(Interval) with intervals of symbols. One object can build many automata one after the other and
+// reuses its memory.
 template <typename Alphabet>
 class SubsetConstruction {
  public:
   struct Limits {
     uint64_t states;
-    uint64_t members = UINT64_MAX;  // of all sets
+    uint64_t members = UINT64_MAX;  // number of members of all sets together
   };
 
   SubsetConstruction(const Nfa& nfa, const Alphabet& alphabet, Workspace& workspace)
@@ -63,9 +64,9 @@ class SubsetConstruction {
     visited_.resize(nfa.states.size());
   }
 
-  // The NFA has edges that pass only at the beginning or the end of the text.
+  // Declares that the NFA has edges that pass only at the beginning or the end of the text.
   void set_anchored() { is_anchored_ = true; }
-  // Every text that goes on after the exit is accepted.
+  // Declares that every text is accepted that continues after the exit.
   void set_absorbing() { is_absorbing_ = true; }
 
   // Returns false if the automaton would be too large; `dfa` is undefined then.
@@ -79,7 +80,7 @@ class SubsetConstruction {
     return true;
   }
 
-  // Makes the same automaton without epsilon edges; several edges of a state may share a symbol.
+  // Makes the same automaton without epsilon edges. Several edges of a state may have the same symbol.
   void remove_epsilons(uint32_t start, uint32_t exit, Dfa* dfa) {
     begin(start, exit, dfa);
     for (uint32_t state = 0; state < sets_.count() && !workspace_.exhausted(); ++state) {
@@ -112,7 +113,7 @@ class SubsetConstruction {
       state_of_closure(dfa);
       return;
     }
-    // Equal sets reached later are not the start: there the text does not begin.
+    // An equal set that is reached later is not the start, because the text does not begin there.
     dfa->finals.push(is_final(true));
     sets_.append_unshared(closure_.span());
   }
@@ -123,7 +124,8 @@ class SubsetConstruction {
     stack_.push(state);
   }
 
-  // Replaces the closure by the states that matter among those that the targets reach without reading anything.
+  // Replaces the closure by those states that have an edge reading something, among the states that the targets reach
+  // without reading anything.
   void close(std::span<const uint64_t> steps, bool at_begin) {
     ++round_;
     closure_.truncate(0);
@@ -222,10 +224,10 @@ class SubsetConstruction {
   const Nfa& nfa_;
   const Alphabet& alphabet_;
   Workspace& workspace_;
-  GrowingArray<uint32_t> visited_;  // by NFA state: the round that visited it last
+  GrowingArray<uint32_t> visited_;  // for each NFA state, the round that visited it last
   GrowingArray<uint32_t> stack_;
   GrowingArray<uint32_t> closure_;
-  InternedSets sets_;  // by state of the DFA
+  InternedSets sets_;  // for each state of the DFA, its set of NFA states
   GrowingArray<uint64_t> steps_;
   uint32_t round_ = 0;
   uint32_t exit_ = 0;
@@ -238,14 +240,14 @@ class Minimizer {
  public:
   explicit Minimizer(Workspace& workspace);
   void minimize(Dfa* dfa);
-  // Writes the number of every live state's block of equivalent states and returns how many blocks there are. Blocks
-  // are numbered in the order of their first states; dead states get kUnnumbered. 0: out of memory, or no state is
-  // live.
+  // Writes, for every live state, the number of its block of equivalent states, and returns the number of blocks.
+  // Blocks are numbered in the order of their first states. Dead states get kUnnumbered. Returns 0 if the memory is
+  // exhausted or no state is live.
   static constexpr uint32_t kUnnumbered = UINT32_MAX;
   uint32_t number_blocks(const Dfa& dfa, std::span<const uint8_t> live, uint32_t* numbers);
 
  private:
-  // A partition of 0..count-1 into sets, refined by marking elements.
+  // A partition of 0 ... count-1 into sets, refined by marking elements.
   class Partition {
    public:
     explicit Partition(Workspace& workspace);
@@ -268,13 +270,13 @@ class Minimizer {
   void refine(const Dfa& dfa);
   void rewrite(Dfa* dfa);
 
-  Partition blocks_;  // of states
-  Partition cords_;   // of edges
+  Partition blocks_;  // partition of the states
+  Partition cords_;   // partition of the edges
   GrowingArray<uint32_t> incoming_first_;
   GrowingArray<uint32_t> incoming_;
 };
 
-// Removes the edges to states from which no final state can be reached; `live` tells which states can reach one.
+// Removes the edges to states from which no final state can be reached. `live` receives which states can reach one.
 // Returns false if the workspace is exhausted.
 bool remove_dead_ends(Dfa* dfa, Workspace& workspace, GrowingArray<uint8_t>* live);
 

@@ -1,8 +1,8 @@
-// Nondeterministic finite automata with epsilon edges, all states of a grammar or of a pattern in one pool.
+// Nondeterministic finite automata with epsilon edges. All states of a grammar or of a pattern are in one pool.
 //
 // Rules of a grammar (compiler/rule_nfa.h) and regular expressions (regex/automaton.h) use the same structure with
-// different labels. What the labels stand for as symbols of an alphabet is the business of the owner of that alphabet:
-// see SubsetConstruction in dfa.h.
+// different labels. The owner of an alphabet defines which of its symbols a label stands for; see SubsetConstruction in
+// dfa.h.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace sotto {
 
 enum class NfaLabel : uint8_t {
   kEpsilon,
-  kByte,        // one of lo..hi
-  kTokens,      // value: an expression with intervals
-  kCall,        // value: a rule
-  kLoop,        // value: a loop
-  kCharacters,  // value: a set of code points
+  kByte,        // a byte of lo ... hi
+  kTokens,      // value is an expression with intervals
+  kCall,        // value is a rule
+  kLoop,        // value is a loop
+  kCharacters,  // value is a set of code points
   kTextBegin,   // passes only at the beginning of the text
   kTextEnd,     // passes only at its end
   kRemoved,
@@ -29,12 +29,12 @@ struct NfaEdge {
   uint8_t hi;
   uint32_t value;
   uint32_t target;
-  uint32_t next;  // edge of the same state; 0: none
+  uint32_t next;  // next edge of the same state, or 0
 };
 
 struct NfaState {
-  uint32_t first_edge;  // 0: none
-  uint32_t exit_of;     // rule + 1 that ends here; 0: none
+  uint32_t first_edge;  // 0 if there is none
+  uint32_t exit_of;     // 1 + the rule that ends here, or 0
 };
 
 struct Nfa {
@@ -51,8 +51,8 @@ struct Nfa {
     link(from, {NfaLabel::kByte, lo, hi, 0, target, 0});
   }
 
-  GrowingArray<NfaState> states;  // 0: unused
-  GrowingArray<NfaEdge> edges;    // 0: unused
+  GrowingArray<NfaState> states;  // element 0 is unused
+  GrowingArray<NfaEdge> edges;    // element 0 is unused
 
  private:
   void link(uint32_t from, NfaEdge edge) {

@@ -31,7 +31,7 @@ class GbnfLexer {
   size_t offset() const { return at_; }
   void seek(size_t offset) { at_ = offset; }
   bool at_end() const { return at_ == text_.size(); }
-  // Returns NUL at the end.
+  // Returns NUL at the end of the text.
   char peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
   bool at(char c) const { return at_ < text_.size() && text_[at_] == c; }
   bool take(char c) {
@@ -43,9 +43,9 @@ class GbnfLexer {
 
   // Skips blanks and a comment, and line ends if `newlines`.
   void skip_space(bool newlines);
-  // Reads a name; empty if there is none. A dot belongs to it only between other characters of a name.
+  // Reads a name, which is empty if there is none. A dot belongs to a name only between other characters of the name.
   std::span<const char> name();
-  // Reads a number of at most kMaxRepetitions; `*digits` is false if there is none.
+  // Reads a number of at most kMaxRepetitions. Sets `*digits` to false if there is none.
   Status number(uint32_t* value, bool* digits);
   // Reads one character of a text or class, escaped or not.
   Status character(uint32_t* code_point);
@@ -173,7 +173,7 @@ class GbnfParser {
       lexer_.skip_space(true);
       if (lexer_.at_end()) break;
       SOTTO_TRY(rule());
-      if (builder_.workspace().exhausted()) break;  // the compiler reports it
+      if (builder_.workspace().exhausted()) break;  // the compiler reports the exhaustion
     }
     if (builder_.rule_count() == 0) return lexer_.fail(lexer_.offset(), "no rule");
     return check_references();
@@ -184,7 +184,7 @@ class GbnfParser {
   struct Group {
     GrammarBuilder::List alternatives;
     GrammarBuilder::List sequence;
-    uint32_t atom;  // not yet in the sequence, since postfixes may follow
+    uint32_t atom;  // not added to the sequence yet, because postfix operators may follow
     size_t begin;
   };
 

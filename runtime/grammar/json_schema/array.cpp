@@ -1,4 +1,4 @@
-// Arrays: tuples, elements, counts, "contains" and unique elements together.
+// Arrays: tuples, elements, counts, "contains" and unique elements, which all restrict the same automaton.
 #include <algorithm>
 
 #include "runtime/grammar/json_schema/compiler.h"
@@ -45,7 +45,7 @@ class ArrayBuilder {
   }
 
  private:
-  // The elements that "contains" demands.
+  // The elements that "contains" requires.
   struct Wanted {
     uint32_t node = kNoIndex;
     bool negated = false;
@@ -132,7 +132,7 @@ class ArrayBuilder {
     return want(wanted);
   }
 
-  // Collects what the element at `index` must satisfy. From tuple_ on, all elements must satisfy the same.
+  // Collects the conditions on the element at `index`. From tuple_ on, the conditions are the same for all elements.
   void collect(uint32_t index) {
     literals_.truncate(0);
     for (const Literal& atom : atoms_) {
@@ -158,7 +158,7 @@ class ArrayBuilder {
 
   uint32_t element_after(bool comma, uint32_t value) { return comma ? json_.sequence(json_.comma(), value) : value; }
 
-  // x0 (, x1 (, x2 (, rest)*)?)?
+  // Builds x0 (, x1 (, x2 (, rest)*)?)?.
   uint32_t plain() {
     if (maximum_ == 0) return kNoIndex;
     uint32_t content = kNoIndex;
@@ -185,7 +185,7 @@ class ArrayBuilder {
     return content;
   }
 
-  // Makes a rule per number of elements and number of wanted elements so far.
+  // Makes a rule for each number of elements and number of wanted elements so far.
   Status counted(uint32_t* content) {
     const bool bounded = maximum_ != kUnbounded;
     const uint32_t last = bounded ? maximum_ : std::max(tuple_, minimum_);
@@ -211,7 +211,7 @@ class ArrayBuilder {
         for (const bool is_wanted : {true, false}) {
           if (next == kNoIndex) break;
           if (is_wanted && limited && count == last_wanted) continue;
-          if (is_wanted && !limited && count == last_wanted) continue;  // any element suffices
+          if (is_wanted && !limited && count == last_wanted) continue;  // any element fulfils the condition
           collect(std::min(row, tuple_));
           if (is_wanted || limited) literals_.push({wanted_.node, LiteralKind::kSchema, wanted_.negated == is_wanted});
           const uint32_t item = json_.item(compiler_.value(literals_));
@@ -235,7 +235,7 @@ class ArrayBuilder {
   JsonGrammar& json_;
   std::span<const Literal> atoms_;
   GrowingArray<Literal> literals_;
-  uint32_t tuple_ = 0;  // elements that differ from the rest
+  uint32_t tuple_ = 0;  // number of elements whose conditions differ from those of the rest
   uint32_t minimum_ = 0;
   uint32_t maximum_ = kUnbounded;
   uint32_t unique_ = kNoIndex;

@@ -59,7 +59,7 @@ uint32_t SchemaCompiler::value(GrowingArray<Literal>& literals) {
   const uint32_t before = goals_.count();
   const uint32_t goal = goals_.intern(key.span());
   if (goals_.count() != before) goal_rules_.push(builder_.anonymous_rule(kNoIndex));
-  if (goal >= goal_rules_.size()) return builder_.empty();  // out of memory
+  if (goal >= goal_rules_.size()) return builder_.empty();  // the workspace is exhausted
   return builder_.reference(goal_rules_[goal]);
 }
 

@@ -6,7 +6,7 @@ namespace sotto {
 namespace {
 
 constexpr uint32_t kMaxAlternatives = 512;
-constexpr uint32_t kMaxSteps = 200000;  // of one goal and type
+constexpr uint32_t kMaxSteps = 200000;  // for one goal and type
 constexpr uint64_t kMaxStepsInAll = 10000000;
 
 }  // namespace
@@ -59,7 +59,7 @@ Status Expansion::expand(std::span<const Literal> goal, JsonType type, Alternati
   return schema_.check_memory();
 }
 
-// A branch with a literal and its negation is dead.
+// Adds an atom. A branch with a literal and its negation is dead.
 void Expansion::add_atom(Branch& branch, Literal literal) {
   const auto names = [](LiteralKind kind) { return kind == LiteralKind::kPresent || kind == LiteralKind::kNamed; };
   for (uint32_t cell = branch.atoms; cell != kNoIndex; cell = cells_[cell].next) {
@@ -251,7 +251,7 @@ Status Expansion::apply_required(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// A dependency a -> b means: not a, or a and b.
+// Applies a dependency a -> b, which means: not a, or a and b.
 Status Expansion::apply_dependencies(Branch& branch, Literal literal) {
   if (document_.kind(literal.node) != JsonKind::kObject) return schema_.reject(literal.node, "must be an object");
   for (uint32_t m = document_[literal.node].first; m != kNoIndex; m = document_[m].next) {
@@ -277,7 +277,7 @@ Status Expansion::apply_dependency(Branch& branch, Literal literal) {
   return Status::kOk;
 }
 
-// All schemas of a list hold (a conjunction), or at least one does; each may be negated.
+// Applies a list of schemas of which all must hold (a conjunction) or at least one. Each may be negated.
 Status Expansion::apply_all(Branch& branch, Literal literal, bool conjunction) {
   const JsonNode& list = document_[literal.node];
   if (list.kind != JsonKind::kArray || list.count == 0) {
@@ -300,7 +300,8 @@ Status Expansion::apply_all(Branch& branch, Literal literal, bool conjunction) {
   return Status::kOk;
 }
 
-// Exactly one schema holds: one branch per schema, in which the others that it may overlap are negated.
+// Applies a list of schemas of which exactly one must hold. Each schema becomes a branch in which the others that it
+// may overlap are negated.
 Status Expansion::apply_one(Branch& branch, Literal literal) {
   const JsonNode& list = document_[literal.node];
   if (list.kind != JsonKind::kArray || list.count == 0) {
@@ -314,7 +315,8 @@ Status Expansion::apply_one(Branch& branch, Literal literal) {
     if (verdict == Verdict::kTrue) ++certain;
     if (verdict == Verdict::kOpen) open.push(child);
   }
-  // If n schemas certainly hold, "exactly one" means that none of the open ones does, or one of them if n is 0.
+  // If n schemas certainly hold, "exactly one" means that none of the open ones holds or, if n is 0, exactly one of
+  // them.
   GrowingArray<Literal> literals(workspace_);
   const auto none = [&] {
     literals.truncate(0);
@@ -364,7 +366,7 @@ Status Expansion::apply_if(Branch& branch, Literal literal) {
   for (uint32_t i = 0; i < 2; ++i) {
     const bool holds = i == 0;
     if (verdict == (holds ? Verdict::kFalse : Verdict::kTrue)) continue;
-    // A side without a consequence always holds.
+    // A side that requires nothing always holds.
     if (consequences[i] == kNoIndex && literal.negated) continue;
     Literal both[2] = {{literal.node, LiteralKind::kSchema, !holds},
                        {consequences[i], LiteralKind::kSchema, literal.negated}};

@@ -1,10 +1,11 @@
 // The expansion of goals to alternatives.
 //
 // A goal is a set of literals that one value must satisfy together: schemas, keywords, values, or negations of them.
-// For one JSON type, expansion replaces schemas by their keywords and keywords that combine schemas (allOf, anyOf,
-// oneOf, not, if, dependencies) by what they mean, until only "atoms" are left that the builder of that type
+// For one JSON type, expansion replaces schemas by their keywords. It replaces keywords that combine schemas (allOf,
+// anyOf, oneOf, not, if, dependencies) by their meaning, until only "atoms" are left that the builder of that type
 // understands. The result is a disjunctive normal form: alternatives, each a list of atoms. It is built branch by
-// branch with an explicit list of pending literals, as a tableau is in logic; a branch that demands opposites is dead.
+// branch with an explicit list of pending literals, as in the tableau method of logic. A branch that requires a literal
+// and its negation is dead.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,9 @@ namespace sotto {
 
 enum class LiteralKind : uint8_t {
   kSchema,
-  kEquals,   // the value `node`
-  kKeyword,  // the member `node` of a schema
-  // The others arise only in expansion.
+  kEquals,   // the value is equal to `node`
+  kKeyword,  // the value satisfies the member `node` of a schema
+  // The remaining kinds arise only during expansion.
   kInteger,
   kNames,       // properties with the names in the array `node` are present
   kDependency,  // if a property named as member `node` is present, `node` holds
@@ -29,9 +30,9 @@ enum class LiteralKind : uint8_t {
   kProperty,    // the property named as member `node`, if present, satisfies the schema `node`
   kTuple,       // "items" and related keywords in the schema `node`
   kContains,    // "contains" and related keywords in the schema `node`
-  kExists,      // some element satisfies the schema `node`, or, negated, does not
-  kEvery,       // every element does
-  kElement,     // the element with the index of `node` does, if present
+  kExists,      // some element satisfies the schema `node`; negated, some element does not
+  kEvery,       // every element satisfies the schema `node`
+  kElement,     // the element with the index of `node`, if present, satisfies it
   kLonger,      // there are more elements than the index of `node`
 };
 
@@ -45,10 +46,10 @@ struct Literal {
 
 using Atoms = std::span<const Literal>;
 
-// Returns the name of the property that a kPresent, kNamed or kProperty literal is about.
+// Returns the name of the property to which a kPresent, kNamed or kProperty literal refers.
 std::string_view name_of(const JsonDocument& document, const Literal& literal);
 
-// The alternatives of an expansion: runs of literals.
+// The alternatives of an expansion, as runs of literals.
 struct Alternatives {
   explicit Alternatives(Workspace& workspace) : literals(workspace), ends(workspace) {}
   uint32_t size() const { return ends.size(); }
@@ -69,7 +70,8 @@ class Expansion {
         cells_(workspace_),
         branches_(workspace_) {}
 
-  // Adds the alternatives of the goal for values of the type. An empty alternative: every value satisfies the goal.
+  // Adds the alternatives of the goal for values of the type. An empty alternative means that every value satisfies the
+  // goal.
   Status expand(std::span<const Literal> goal, JsonType type, Alternatives& alternatives);
 
  private:
@@ -77,7 +79,7 @@ class Expansion {
     Literal literal;
     uint32_t next;
   };
-  // One alternative in the making: lists of cells.
+  // An alternative under construction, as lists of cells.
   struct Branch {
     uint32_t pending = kNoIndex;
     uint32_t atoms = kNoIndex;
@@ -107,7 +109,7 @@ class Expansion {
   const JsonDocument& document_;
   Workspace& workspace_;
   JsonType type_ = JsonType::kNull;
-  uint64_t steps_ = 0;  // of all expansions
+  uint64_t steps_ = 0;  // in all expansions
   GrowingArray<Cell> cells_;
   GrowingArray<Branch> branches_;
 };

@@ -15,16 +15,16 @@ enum class JsonKind : uint8_t { kNull, kFalse, kTrue, kNumber, kString, kArray, 
 
 struct JsonNode {
   JsonKind kind;
-  uint32_t text;  // a string in UTF-8, unescaped; a number as it is written
+  uint32_t text;  // a string in UTF-8, unescaped, or a number as it is written
   uint32_t text_size;
-  uint32_t name;  // of a member, unescaped
+  uint32_t name;  // name of a member, unescaped
   uint32_t name_size;
-  uint32_t first;  // child
+  uint32_t first;  // first child
   uint32_t last;
-  uint32_t count;  // children
-  uint32_t next;   // sibling
+  uint32_t count;  // number of children
+  uint32_t next;   // next sibling
   uint32_t parent;
-  uint32_t index;  // among its siblings
+  uint32_t index;  // index among its siblings
   uint64_t offset;
 };
 
@@ -32,8 +32,8 @@ class JsonDocument {
  public:
   explicit JsonDocument(Workspace& workspace) : workspace_(workspace), nodes_(workspace), texts_(workspace) {}
 
-  // Node 0 is the document. Unpaired surrogates and names that occur twice in an object are errors. `text` need not
-  // outlive the call.
+  // Parses a document, which is node 0. Unpaired surrogates, and names that occur twice in an object, are errors.
+  // `text` need not outlive the call.
   Status parse(std::span<const char> text, Error* error);
 
   const JsonNode& operator[](uint32_t node) const { return nodes_[node]; }

@@ -1,4 +1,4 @@
-// Numbers of JSON Schema: exact decimal numbers, and automata over numbers as they are written: "-?digits(.digits)?".
+// Numbers of JSON Schema: exact decimal numbers, and automata over numbers in the notation "-?digits(.digits)?".
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace sotto {
 
-// 0.d1 d2 d3 ... times a power of ten.
+// The decimal number 0.d1 d2 d3 ... times a power of ten.
 class Decimal {
  public:
   explicit Decimal(Workspace& workspace) : digits_(workspace) {}
@@ -20,10 +20,10 @@ class Decimal {
   bool is_integer() const { return digits_.empty() || static_cast<int32_t>(digits_.size()) <= exponent_; }
   // Returns the integer part of the magnitude, saturated.
   uint64_t to_integer() const;
-  // The numbers of digits before the point (0 for numbers below 1) and after it.
+  // These return the numbers of digits before the point (0 for numbers below 1) and after it.
   uint32_t whole_digits() const { return exponent_ > 0 && !is_zero() ? static_cast<uint32_t>(exponent_) : 0; }
   uint32_t fraction_digits() const;
-  // Returns a digit; position 0 is the first of whole_digits(), and those after the point follow.
+  // Returns a digit. Position 0 is the first of whole_digits(), and the digits after the point follow.
   uint32_t digit(uint32_t position) const;
 
   void negate() { negative_ = !negative_ && !is_zero(); }
@@ -32,7 +32,7 @@ class Decimal {
   int compare(const Decimal& other) const;
 
  private:
-  GrowingArray<uint8_t> digits_;  // neither first nor last is 0
+  GrowingArray<uint8_t> digits_;  // neither the first nor the last digit is 0
   int32_t exponent_ = 0;
   bool negative_ = false;
 };
@@ -41,11 +41,11 @@ bool same_number(std::string_view a, std::string_view b, Workspace& workspace);
 
 enum class NumberShape : uint8_t { kNumber, kInteger, kFraction };
 
-// Accepts the numbers of a shape, without exponent; zero has no sign, an integer no fraction, and kFraction a fraction
-// that is not zero.
+// Accepts the numbers of a shape, without an exponent. Zero has no sign, an integer has no fraction, and with kFraction
+// the fraction is not zero.
 bool automaton_of_shape(NumberShape shape, Workspace& workspace, CharacterAutomaton* automaton);
 
-// Accepts the numbers up to (upper) or from `bound` on. Returns false if it has too many digits.
+// Accepts the numbers up to `bound` (upper) or from `bound` on. Returns false if it has too many digits.
 bool automaton_of_bound(const Decimal& bound, bool upper, bool exclusive, Workspace& workspace,
                         CharacterAutomaton* automaton);
 

@@ -1,4 +1,4 @@
-// Objects: the names that the schema mentions in their order, other names after them.
+// Objects: the names that the schema mentions, in their order, followed by other names.
 #include <algorithm>
 
 #include "runtime/grammar/json_schema/compiler.h"
@@ -7,7 +7,7 @@ namespace sotto {
 namespace {
 
 constexpr uint32_t kMaxStates = 40000;
-constexpr uint32_t kRunLength = 32;  // names written into one rule: states share the rest
+constexpr uint32_t kRunLength = 32;  // number of names that are written into one rule, so that states share the rest
 
 class ObjectBuilder {
  public:
@@ -24,7 +24,7 @@ class ObjectBuilder {
         literals_(schema_.workspace()),
         due_(schema_.workspace()) {}
 
-  // Makes the objects that satisfy all atoms; kNoIndex: there is none.
+  // Makes the objects that satisfy all atoms, or kNoIndex if there are none.
   Status build(uint32_t* expression);
 
  private:
@@ -33,7 +33,7 @@ class ObjectBuilder {
     std::string_view text;
     bool required;
     bool absent;
-    uint32_t pair;  // the rule of "name":value
+    uint32_t pair;  // rule of "name":value
   };
   struct Due {
     uint32_t position;
@@ -62,8 +62,8 @@ class ObjectBuilder {
   JsonGrammar& json_;
   std::span<const Literal> atoms_;
   GrowingArray<uint32_t> groups_;
-  GrowingArray<Name> names_;                  // that may be present
-  GrowingArray<std::string_view> mentioned_;  // all names in the schema
+  GrowingArray<Name> names_;                  // names that may be present
+  GrowingArray<std::string_view> mentioned_;  // all names that the schema mentions
   GrowingArray<Literal> literals_;
   GrowingArray<Due> due_;      // states whose rules have no body yet
   uint32_t* rules_ = nullptr;  // (position, count)
@@ -71,10 +71,10 @@ class ObjectBuilder {
   uint32_t required_ = 0;
   uint32_t minimum_ = 0;
   uint32_t maximum_ = kUnbounded;
-  uint32_t counting_ = kNoIndex;  // minProperties
-  uint32_t others_ = kNoIndex;    // the rule of a pair whose name is not mentioned
+  uint32_t counting_ = kNoIndex;  // node of minProperties
+  uint32_t others_ = kNoIndex;    // rule of a pair whose name is not mentioned
   bool restricted_ = false;
-  CharacterAutomaton allowed_;  // names, if restricted
+  CharacterAutomaton allowed_;  // automaton of the allowed names, if they are restricted
 };
 
 Status ObjectBuilder::build(uint32_t* expression) {
@@ -180,7 +180,7 @@ Status ObjectBuilder::read_names() {
   return schema_.check_memory();
 }
 
-// Collects what a property of this name must satisfy.
+// Collects the conditions on a property of this name.
 Status ObjectBuilder::collect(std::string_view name, bool* allowed) {
   literals_.truncate(0);
   *allowed = !restricted_ || allowed_.matches(name);
@@ -311,8 +311,8 @@ Status ObjectBuilder::append_others(const CharacterAutomaton* names, std::span<c
   return Status::kOk;
 }
 
-// Builds the chain of pairs. A state is a position and the number of pairs so far, which saturates where it no longer
-// matters.
+// Builds the chain of pairs. A state is a position and the number of pairs so far. The number saturates where it no
+// longer matters.
 Status ObjectBuilder::build_content(uint32_t* content) {
   const auto count = names_.size();
   if (others_ == kNoIndex && minimum_ > count) return Status::kOk;
@@ -354,7 +354,7 @@ uint32_t ObjectBuilder::pair(uint32_t rule, uint32_t count) {
   return json_.sequence(comma, builder_.reference(rule));
 }
 
-// Builds what may follow after `count` pairs, from the name at `position` on.
+// Builds the continuation after `count` pairs, starting with the name at `position`.
 uint32_t ObjectBuilder::state(uint32_t position, uint32_t count) {
   const bool limited = maximum_ != kUnbounded;
   const auto after = [&](uint32_t pairs) { return std::min(pairs + 1, last_count_); };

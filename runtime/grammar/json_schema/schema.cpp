@@ -20,7 +20,7 @@ struct Entry {
   std::string_view name;
   Keyword keyword;
   uint8_t types;
-  bool modern;  // since 2019-09
+  bool modern;  // whether the keyword exists only since 2019-09
 };
 
 constexpr Entry kKeywords[] = {
@@ -69,7 +69,7 @@ constexpr Entry kKeywords[] = {
     {"unevaluatedProperties", Keyword::kUnevaluatedProperties, kObjects, true},
 };
 
-constexpr std::string_view kIdentifiers[] = {"$id", "id"};  // the latter in draft 4
+constexpr std::string_view kIdentifiers[] = {"$id", "id"};  // "id" is that of draft 4
 
 int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -77,7 +77,7 @@ int hex_value(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-// Returns the first `size` characters, or all if there are fewer: substr() refers to exceptions.
+// Returns the first `size` characters, or all if there are fewer. It replaces substr(), which refers to exceptions.
 std::string_view first(std::string_view text, size_t size) { return {text.data(), std::min(size, text.size())}; }
 
 std::string_view without_fragment(std::string_view uri) { return first(uri, uri.find('#')); }
@@ -87,8 +87,8 @@ bool has_scheme(std::string_view uri) {
   return colon != std::string_view::npos && uri.find('/') > colon;
 }
 
-// Compares "base + reference" with "base + reference" without building either: an absolute
-// reference is itself, one that begins with '/' replaces the path, another the last segment.
+// Compares "base + reference" with "base + reference" without composing either. An absolute reference stands for
+// itself, one that begins with '/' replaces the path, and any other replaces the last segment.
 struct Resolved {
   std::string_view base;
   std::string_view reference;
@@ -119,7 +119,7 @@ struct Resolved {
   }
 };
 
-// Takes the next character of a token, which is not empty, and decodes its percent-encoding.
+// Removes the next character of a token, which is not empty, and decodes its percent-encoding.
 char take_character(std::string_view* token) {
   const std::string_view text = *token;
   const bool is_escaped = text.size() > 2 && text[0] == '%' && hex_value(text[1]) >= 0 && hex_value(text[2]) >= 0;
@@ -127,7 +127,7 @@ char take_character(std::string_view* token) {
   return is_escaped ? static_cast<char>(hex_value(text[1]) << 4 | hex_value(text[2])) : text[0];
 }
 
-// JSON pointer escapes are decoded after percent-encoding.
+// Does the same and decodes escapes of JSON pointers, after percent-encoding.
 char take_unescaped(std::string_view* token) {
   const char c = take_character(token);
   if (c != '~' || token->empty()) return c;
@@ -292,7 +292,7 @@ uint32_t Schema::identifier_of(uint32_t node) const {
   return kNoIndex;
 }
 
-// Returns whether a schema can stand here: not inside values.
+// Returns whether a node is at a place of a schema, which a node inside values is not.
 bool Schema::is_schema_place(uint32_t node) const {
   while (node != root_ && node != 0) {
     const uint32_t parent = document_[node].parent;
@@ -302,7 +302,7 @@ bool Schema::is_schema_place(uint32_t node) const {
     }
     const std::string_view name = document_.name(node);
     if (name == "const" || name == "enum" || name == "default" || name == "examples") {
-      // Unless that is a property's name.
+      // An exception is the name of a property.
       const uint32_t grandparent = document_[parent].parent;
       const std::string_view holder = grandparent == kNoIndex ? std::string_view() : document_.name(parent);
       if (holder != "properties" && holder != "$defs" && holder != "definitions") return false;
@@ -317,7 +317,7 @@ std::string_view Schema::base_uri(uint32_t resource) const {
   return id == kNoIndex ? std::string_view() : without_fragment(document_.text(id));
 }
 
-// Relative identifiers resolve against the nearest absolute one around them.
+// Returns the absolute identifier against which relative ones resolve: the nearest one that encloses `resource`.
 std::string_view Schema::absolute_base(uint32_t resource) const {
   while (resource != root_) {
     if (has_scheme(base_uri(resource))) return base_uri(resource);
@@ -366,7 +366,7 @@ uint32_t Schema::child_of(uint32_t node, std::string_view token) const {
 
 uint32_t Schema::follow_pointer(uint32_t from, std::string_view pointer) const {
   while (!pointer.empty() && from != kNoIndex) {
-    pointer.remove_prefix(1);  // '/'
+    pointer.remove_prefix(1);  // removes the '/'
     const std::string_view token = first(pointer, pointer.find('/'));
     pointer.remove_prefix(token.size());
     from = child_of(from, token);
@@ -564,7 +564,7 @@ bool TypeVerdicts::requires_name(uint32_t schema, std::string_view name) const {
   return false;
 }
 
-// Returns true if both schemas demand a property that cannot satisfy both.
+// Returns true if both schemas require a property that cannot satisfy both.
 Status TypeVerdicts::properties_disjoint(uint32_t a, uint32_t b, bool* result) const {
   const uint32_t properties = schema_.assertion(a, Keyword::kProperties);
   const uint32_t others = schema_.assertion(b, Keyword::kProperties);

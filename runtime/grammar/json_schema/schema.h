@@ -1,8 +1,8 @@
-// A JSON Schema document: its keywords, its references, and what can be said of a schema at a glance.
+// A JSON Schema document: its keywords, its references, and properties of a schema that are cheap to find.
 //
-// The document is kept as parsed; a schema, a keyword and a value are all node numbers. Schema answers questions about
-// nodes: which keyword a member is and whether it asserts anything, which schema a $ref names, and what a keyword means
-// for the values of one JSON type. Expansion (expansion.h) and the builders of each type work on these answers.
+// The document is kept as parsed, and a schema, a keyword and a value are all node numbers. Schema answers questions
+// about nodes: which keyword a member is and whether it asserts anything, which schema a $ref names, and what a keyword
+// means for the values of one JSON type. Expansion (expansion.h) and the builders of each type work on these answers.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace sotto {
 
 enum class Keyword : uint8_t {
-  kAnnotation,  // anything that asserts nothing
+  kAnnotation,  // all keywords that assert nothing
   kType,
   kEnum,
   kConst,
@@ -58,7 +58,7 @@ enum class Keyword : uint8_t {
   kUnsupported,  // assertions that are rejected
 };
 
-// `modern`: the schema is not of draft 7 or before, which lack some keywords.
+// Finds a keyword. `modern` means that the schema is not of draft 7 or before, which lack some keywords.
 Keyword find_keyword(std::string_view name, bool modern);
 
 // Returns false if every value of this type satisfies the keyword.
@@ -81,7 +81,8 @@ class Schema {
   Workspace& workspace() const { return workspace_; }
   Error* error() const { return error_; }
 
-  // unsupported: no exact grammar is known for the keyword. reject: the keyword is used wrongly.
+  // Both fail: unsupported() because no exact grammar is known for the keyword, and reject() because the keyword is
+  // used wrongly.
   Status unsupported(uint32_t node, const char* what) const {
     return fail_at_node(Status::kGrammarUnsupported, node, what);
   }
@@ -98,7 +99,7 @@ class Schema {
   // Returns false for arrays and objects.
   bool same_value(uint32_t a, uint32_t b) const;
 
-  // "items" and the keywords next to it: the schemas of the first elements, and that of the rest.
+  // "items" and the related keywords: the schemas of the first elements, and that of the rest.
   struct Tuple {
     uint32_t list = kNoIndex;
     uint32_t prefix = kNoIndex;
@@ -106,14 +107,15 @@ class Schema {
     uint32_t rest = kNoIndex;
   };
   Tuple tuple_of(uint32_t schema) const;
-  // Returns additionalProperties, or unevaluatedProperties where that means the same.
+  // Returns additionalProperties, or unevaluatedProperties if that means the same.
   uint32_t additional_of(uint32_t schema) const;
-  // Returns whether unevaluatedProperties and unevaluatedItems look through keywords of this schema into others.
+  // Returns whether unevaluatedProperties and unevaluatedItems also consider keywords of the schemas to which this
+  // schema refers.
   bool is_seen_through(uint32_t schema) const;
 
-  // Finds the schema that a $ref names: by JSON pointer, anchor or identifier, inside the document.
+  // Finds the schema that a $ref names by JSON pointer, anchor or identifier, inside the document.
   Status resolve(uint32_t member, uint32_t* target) const;
-  // Follows schemas that consist of a $ref.
+  // Follows schemas that consist only of a $ref.
   Status skip_references(uint32_t* schema) const;
 
  private:
@@ -132,20 +134,20 @@ class Schema {
   Workspace& workspace_;
   Error* error_;
   uint32_t root_ = 0;
-  bool modern_;  // not draft 7 or before, where $ref hides its siblings
+  bool modern_;  // whether the draft is later than 7; up to draft 7, $ref hides its siblings
 };
 
 enum class Verdict : uint8_t { kFalse, kTrue, kOpen };
 
-// The cheap verdicts on the values of one type: that a schema holds for all of them or for none, or that
-// two schemas have no value in common.
+// Verdicts that are cheap to find, on the values of one type: a schema holds for all of them or for none, or two
+// schemas have no value in common.
 class TypeVerdicts {
  public:
   TypeVerdicts(const Schema& schema, JsonType type) : schema_(schema), document_(schema.document()), type_(type) {}
 
   Status of_schema(uint32_t schema, Verdict* verdict) const;
   Status of_keyword(uint32_t member, Verdict* verdict) const;
-  // `*result` is true if no value satisfies both; false if that is not known.
+  // Sets `*result` to true if no value satisfies both, or to false if that is not known.
   Status disjoint(uint32_t a, uint32_t b, bool* result) const;
 
  private:

@@ -19,9 +19,9 @@ struct StringFacts {
   uint32_t minimum = 0;
   uint32_t maximum = kUnbounded;
   uint32_t listing = kNoIndex;  // an atom that lists all values
-  uint32_t patterns = 0;        // of patterns and formats
+  uint32_t patterns = 0;        // number of patterns and formats
   uint32_t pattern = kNoIndex;  // one of them
-  bool negations = false;       // negated ones, or values left out
+  bool negations = false;       // whether there are negated ones, or values to exclude
 };
 
 // Builds the strings that satisfy lengths, patterns, formats and lists of values together.
@@ -36,7 +36,8 @@ class StringBuilder {
         workspace_(schema_.workspace()) {}
 
   Status build(Atoms atoms, uint32_t* expression);
-  // Intersects `automaton` with all that the atoms say. `*any`: nothing has restricted the strings so far.
+  // Intersects `automaton` with the conditions of all atoms. `*any` stays true as long as nothing has restricted the
+  // strings.
   Status restrict_by(Atoms atoms, bool with_length, CharacterAutomaton* automaton, bool* any);
 
  private:
@@ -64,7 +65,7 @@ Status StringBuilder::find_facts(Atoms atoms, StringFacts* facts) {
         // The negation of "at least n" is "at most n - 1", and so on.
         if (atom.negated && keyword == Keyword::kMaxLength) ++count;
         if (atom.negated && keyword == Keyword::kMinLength) {
-          if (count == 0) {  // no string
+          if (count == 0) {  // there is no such string
             facts->minimum = kUnbounded;
             facts->maximum = 0;
             break;
@@ -94,7 +95,7 @@ Status StringBuilder::restrict_by(Atoms atoms, bool with_length, CharacterAutoma
   const auto meet = [&](const CharacterAutomaton& other, bool negated, uint32_t node) {
     const CharacterAutomaton& self = *any ? other : *automaton;
     CharacterAutomaton result;
-    // A negated automaton alone is intersected with itself, negated on both sides.
+    // A negated automaton that is the only one is intersected with itself, negated on both sides.
     if (!intersect_automata(self, *any && negated, other, negated, workspace_, &result)) {
       SOTTO_TRY(schema_.check_memory());
       return schema_.unsupported(node, "the keywords of the string are too large to be combined");
@@ -145,7 +146,7 @@ Status StringBuilder::restrict_by(Atoms atoms, bool with_length, CharacterAutoma
   return meet(length, false, atoms[0].node);
 }
 
-// Makes the values that one atom lists and the others allow.
+// Makes the values that one atom lists and the other atoms allow.
 Status StringBuilder::listed_strings(Atoms atoms, uint32_t* expression) {
   StringFacts facts;
   SOTTO_TRY(find_facts(atoms, &facts));

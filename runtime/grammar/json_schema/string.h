@@ -8,14 +8,14 @@ namespace sotto {
 
 class SchemaCompiler;
 
-// The patterns of a document: "pattern", "format", and the names of members of "patternProperties".
+// The patterns of a document, which are "pattern", "format", and the names of members of "patternProperties".
 class Patterns {
  public:
   explicit Patterns(const Schema& schema)
       : schema_(schema), document_(schema.document()), workspace_(schema.workspace()), known_(workspace_) {}
 
   Status parse(uint32_t node, RegexTree& tree) const;
-  // Makes the automaton of the strings that match; each is made once.
+  // Makes the automaton of the strings that match. Each automaton is made only once.
   Status automaton(uint32_t node, CharacterAutomaton* automaton);
 
  private:

@@ -22,7 +22,7 @@ class RegexNfa {
         set_of_node_(workspace),
         frames_(workspace) {}
 
-  // Returns false if it would be too large. search: anything may stand before and after a match.
+  // Returns false if the NFA would be too large. `search` allows any text before and after a match.
   bool build(bool search) {
     set_nodes_.push(kNoIndex);
     if (!set_of_node_.resize(tree_.nodes.size(), 0xFF)) return false;
@@ -57,9 +57,9 @@ class RegexNfa {
   struct Frame {
     uint32_t node;
     uint32_t in;
-    uint32_t out;    // of choices and repetitions
-    uint32_t child;  // the child being compiled; the fork of a loop
-    uint32_t done;   // repetitions
+    uint32_t out;    // end of choices and repetitions
+    uint32_t child;  // the child that is being compiled, or the fork of a loop
+    uint32_t done;   // number of repetitions that are done
   };
 
   void epsilon(uint32_t from, uint32_t to) { nfa.add_edge(from, NfaLabel::kEpsilon, 0, to); }
@@ -71,7 +71,7 @@ class RegexNfa {
 
   bool compile(uint32_t in, uint32_t* out) {
     push(tree_.root, in);
-    uint32_t done = kNoIndex;  // the last state of the node that was compiled last
+    uint32_t done = kNoIndex;  // the last state of the node that was compiled most recently
     while (!frames_.empty()) {
       if (nfa.states.size() > kMaxNfaStates || workspace_.exhausted()) return false;
       done = step(done);
@@ -80,7 +80,7 @@ class RegexNfa {
     return done != kNoIndex;
   }
 
-  // Continues the innermost frame. Returns the state it ends in, or kNoIndex if a child must be compiled first.
+  // Continues the innermost frame. Returns its last state, or kNoIndex if a child must be compiled first.
   uint32_t step(uint32_t done) {
     Frame& frame = frames_.back();
     const RegexNode node = tree_[frame.node];
@@ -138,7 +138,7 @@ class RegexNfa {
     return kNoIndex;
   }
 
-  // x{2,4} is x x (x (x)?)?, and x{2,} is x x x*.
+  // Compiles a repetition: x{2,4} is x x (x (x)?)?, and x{2,} is x x x*.
   uint32_t repeat(Frame& frame, const RegexNode& node, bool entered, uint32_t done) {
     if (entered) frame.out = nfa.add_state();
     uint32_t at = entered ? frame.in : done;
@@ -165,12 +165,12 @@ class RegexNfa {
 
   const RegexTree& tree_;
   Workspace& workspace_;
-  GrowingArray<uint32_t> set_nodes_;  // by set, its node; set 0, all characters, has none
+  GrowingArray<uint32_t> set_nodes_;  // the node of each set; set 0, all characters, has none
   GrowingArray<uint32_t> set_of_node_;
   GrowingArray<Frame> frames_;
 };
 
-// The alphabet: code points that belong to the same sets share a class.
+// The alphabet, in which code points that belong to the same sets have the same class.
 class CodePointClasses {
  public:
   CodePointClasses(const RegexNfa& nfa, Workspace& workspace)
@@ -255,8 +255,8 @@ class CodePointClasses {
   const RegexNfa& nfa_;
   Workspace& workspace_;
   GrowingArray<CharacterAutomaton::Range> ranges_;
-  GrowingArray<uint32_t> points_;  // where a set begins or ends
-  GrowingArray<uint32_t> kinds_;   // class, by point
+  GrowingArray<uint32_t> points_;  // code points at which a set begins or ends
+  GrowingArray<uint32_t> kinds_;   // class of each point
   GrowingArray<uint8_t> members_;  // (set, class)
   uint32_t count_ = 1;
 };

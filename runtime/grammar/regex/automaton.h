@@ -6,7 +6,7 @@
 
 namespace sotto {
 
-// search: the automaton accepts every text that contains a match, otherwise the texts that match as a whole. Returns
+// Makes the automaton of the texts that match as a whole, or with `search` of the texts that contain a match. Returns
 // false if it would be too large or the workspace is exhausted.
 bool automaton_of_regex(const RegexTree& tree, bool search, Workspace& workspace, CharacterAutomaton* automaton);
 

@@ -26,7 +26,7 @@ bool ends(const CharacterAutomaton& automaton, uint32_t state) {
   return automaton.accepts[state] != 0;
 }
 
-// Returns the only state that characters lead to, if the text may not end here; kNoIndex if there are several.
+// If the text may not end here and characters lead to only one state, returns that state, else kNoIndex.
 uint32_t only_target(const CharacterAutomaton& automaton, uint32_t state) {
   uint32_t only = kNoIndex;
   for (uint32_t kind = 0; kind < automaton.class_count; ++kind) {
@@ -38,7 +38,7 @@ uint32_t only_target(const CharacterAutomaton& automaton, uint32_t state) {
   return automaton.accepts[state] == 0 ? only : kNoIndex;
 }
 
-// Returns whether at most one character and then a repetition follow.
+// Returns whether the rest is at most one character and then a repetition.
 bool little_follows(const CharacterAutomaton& automaton, uint32_t state) {
   const uint32_t target = only_target(automaton, state);
   return ends(automaton, target == kNoIndex ? state : target);
@@ -80,7 +80,7 @@ uint32_t RegexGrammar::characters(std::span<const Interval> intervals) {
   const uint32_t before = shared_.count();
   const uint32_t id = shared_.intern(key);
   if (shared_.count() != before) shared_rules_.push(builder_.anonymous_rule(direct()));
-  if (id >= shared_rules_.size()) return builder_.empty();  // out of memory
+  if (id >= shared_rules_.size()) return builder_.empty();  // the workspace is exhausted
   return builder_.reference(shared_rules_[id]);
 }
 
@@ -171,7 +171,7 @@ uint32_t RegexGrammar::regex(const RegexTree& tree, bool search) {
   return builder_.choice(alternatives);
 }
 
-// Builds an alternative. Where it has no anchor, a search allows any text before or after it.
+// Builds an alternative. On a side without an anchor, a search allows any text.
 uint32_t RegexGrammar::alternative(const RegexTree& tree, uint32_t node, bool search) {
   const bool sequence = tree[node].kind == RegexKind::kSequence;
   const uint32_t first = sequence ? tree[node].first : node;
@@ -239,8 +239,8 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
   const uint32_t count = automaton.state_count;
   if (count == 0) return never();
   Workspace& workspace = builder_.workspace();
-  // States with one predecessor are written inside it, and states with a short rest inside each predecessor. The others
-  // become rules.
+  // A state with one predecessor is written inside it, and a state with a short rest is written inside each
+  // predecessor. The others become rules.
   auto* rules = workspace.take<uint32_t>(count);
   auto* bodies = workspace.take<uint32_t>(count);
   auto* sources = workspace.take<uint32_t>(count);
@@ -252,7 +252,7 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
   std::fill(rules, rules + count, kNoIndex);
   std::fill(bodies, bodies + count, kNoIndex);
   std::fill(sources, sources + count, kNoIndex);
-  sources[0] = count;  // what stands before the automaton
+  sources[0] = count;  // stands for the place before the automaton
   const auto each_target = [&](uint32_t state, auto&& visit) {
     for (uint32_t kind = 0; kind < automaton.class_count; ++kind) {
       const uint32_t target = automaton.step(state, kind);
@@ -269,7 +269,7 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
       if (sources[target] != state && rules[target] == kNoIndex) rules[target] = builder_.anonymous_rule(kNoIndex);
     });
   }
-  // In `order`, a state comes before the states written inside it.
+  // In `order`, a state comes before the states that are written inside it.
   uint32_t ordered = 0;
   for (uint32_t root = 0; root < count; ++root) {
     if (root != 0 && rules[root] == kNoIndex) continue;
@@ -278,7 +278,7 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
     for (; next < ordered; ++next) {
       each_target(order[next], [&](uint32_t target) {
         if (rules[target] != kNoIndex || bodies[target] == 0) return;
-        bodies[target] = 0;  // seen
+        bodies[target] = 0;  // marks the state as seen
         order[ordered++] = target;
       });
     }
@@ -292,7 +292,7 @@ uint32_t RegexGrammar::automaton(const CharacterAutomaton& automaton) {
   return rules[0] == kNoIndex ? bodies[0] : builder_.reference(rules[0]);
 }
 
-// Appends characters above all others.
+// Appends characters that are above all others.
 void RegexGrammar::join(Interval characters) {
   if (!intervals_.empty() && intervals_.back().last + 1 == characters.first) {
     intervals_.back().last = characters.last;
@@ -344,7 +344,7 @@ uint32_t RegexGrammar::rest(const CharacterAutomaton& automaton, uint32_t state)
   if (automaton.accepts[state] == 0) {
     last = only_target(automaton, state);
     const uint32_t characters = characters_between(automaton, state, last);
-    if (characters == kNoIndex) return builder_.empty();  // out of memory
+    if (characters == kNoIndex) return builder_.empty();  // the workspace is exhausted
     builder_.append(parts, characters);
   }
   const uint32_t repeated = characters_between(automaton, last, last);

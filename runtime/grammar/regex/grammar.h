@@ -13,8 +13,8 @@ namespace sotto {
 
 enum class CharacterForm : uint8_t {
   kRaw,
-  // As in a JSON string, in one form only: as it is, else as a short escape (\" \\ \b \f \n \r \t), else as \u00XX with
-  // digits of either case.
+  // The characters of a JSON string in one form only: as they are, else as a short escape (\" \\ \b \f \n \r \t), else
+  // as \u00XX with digits of either case.
   kJsonString,
 };
 
@@ -22,11 +22,11 @@ class RegexGrammar {
  public:
   RegexGrammar(GrammarBuilder& builder, CharacterForm form);
 
-  // Makes one of the characters in sorted intervals; matches nothing if there are none.
+  // Makes one of the characters in sorted intervals, or an expression that matches nothing if there are none.
   uint32_t characters(std::span<const Interval> intervals);
   // Makes the text itself.
   uint32_t text(std::string_view text);
-  // Returns kNoIndex if anchors stand where only an automaton can express them.
+  // Returns kNoIndex if anchors are at places where only an automaton can express them.
   uint32_t regex(const RegexTree& tree, bool search);
   uint32_t automaton(const CharacterAutomaton& automaton);
   // Makes an expression that matches nothing.
@@ -51,12 +51,12 @@ class RegexGrammar {
   CharacterForm form_;
   InternedSets shared_;  // sets of characters that have a rule
   GrowingArray<uint32_t> shared_rules_;
-  GrowingArray<Arc> arcs_;  // of the state being written
+  GrowingArray<Arc> arcs_;  // edges of the state that is being written
   GrowingArray<Interval> intervals_;
   uint32_t never_ = kNoIndex;
 };
 
-// Defines the rule `name`: the texts that match the pattern as a whole.
+// Defines the rule `name` as the texts that match the pattern as a whole.
 Status build_regex_grammar(std::span<const char> pattern, std::span<const char> name, GrammarBuilder& builder,
                            Error* error);
 

@@ -33,7 +33,7 @@ void add_property(const RegexProperty& property, GrowingArray<Interval>& interva
   }
 }
 
-// Adds the characters of a property: "Lu", "Letter", "gc=Lu", "Script=Greek", "Alphabetic".
+// Adds the characters of a property such as "Lu", "Letter", "gc=Lu", "Script=Greek" or "Alphabetic".
 bool add_property_named(std::string_view name, GrowingArray<Interval>& intervals) {
   bool any_kind = true;
   RegexPropertyKind kind = RegexPropertyKind::kCategory;
@@ -69,7 +69,7 @@ void add_class(char name, GrowingArray<Interval>& intervals) {
     intervals.push({'a', 'z'});
   }
   if (name == 's') {
-    // White space and line ends of ECMA-262 12.2 and 12.3.
+    // These are the white space and line ends of ECMA-262 12.2 and 12.3.
     for (const Interval space :
          {Interval{0x09, 0x0D}, Interval{0x20, 0x20}, Interval{0xA0, 0xA0}, Interval{0x1680, 0x1680},
           Interval{0x2000, 0x200A}, Interval{0x2028, 0x2029}, Interval{0x202F, 0x202F}, Interval{0x205F, 0x205F},
@@ -98,12 +98,12 @@ class RegexParser {
 
  private:
   struct Group {
-    uint32_t alternatives = kNoIndex;  // finished ones
+    uint32_t alternatives = kNoIndex;  // the finished alternatives
     uint32_t last_alternative = kNoIndex;
-    uint32_t items = kNoIndex;  // of the current alternative
+    uint32_t items = kNoIndex;  // items of the current alternative
     uint32_t last_item = kNoIndex;
     uint32_t before_last = kNoIndex;
-    bool repeatable = false;  // the last item
+    bool repeatable = false;  // whether the last item may be repeated
     size_t begin = 0;
   };
 
@@ -111,7 +111,7 @@ class RegexParser {
   Status fail(size_t offset, const char* what) {
     return fail_in_source(error_, text_, offset, {what, std::strlen(what)});
   }
-  // Rejects what has no exact regular grammar.
+  // Rejects a feature that has no exact regular grammar.
   Status unsupported(size_t offset, const char* what) {
     return fail_in_source(error_, text_, offset, {what, std::strlen(what)}, Status::kGrammarUnsupported);
   }
@@ -300,7 +300,7 @@ class RegexParser {
       if (minimum > maximum) return fail(begin, "repetition whose bounds are swapped");
     }
     if (take('?')) {
-      // Lazy repetition has the same language.
+      // A lazy repetition has the same language.
     } else if (peek() == '+') {
       return unsupported(at_, "possessive repetition is not supported,");
     }
@@ -332,7 +332,7 @@ class RegexParser {
     return Status::kOk;
   }
 
-  // At the backslash; adds the characters of the escape. `*is_set`: the escape is a set.
+  // Adds the characters of the escape at the current backslash. Sets `*is_set` if the escape is a set.
   Status escape(bool in_class, bool* is_set) {
     static constexpr char kFrom[] = "tnvfr0";
     static constexpr char kTo[] = "\t\n\v\f\r\0";
@@ -379,7 +379,7 @@ class RegexParser {
     return Status::kOk;
   }
 
-  // A value above U+10FFFF saturates.
+  // Reads a number. A value above U+10FFFF saturates.
   bool digits(uint32_t least, size_t most, uint32_t* value) {
     uint32_t count = 0;
     *value = 0;
@@ -436,7 +436,7 @@ class RegexParser {
       const uint32_t lower = tree_.intervals.back().first;
       SOTTO_TRY(class_atom(&upper_is_set));
       if (is_set || upper_is_set) {
-        tree_.intervals.push({'-', '-'});  // it stands for itself
+        tree_.intervals.push({'-', '-'});  // the hyphen stands for itself
         continue;
       }
       const uint32_t upper = tree_.intervals.back().first;

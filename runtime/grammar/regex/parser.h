@@ -1,5 +1,5 @@
 // The parser of regular expressions, which makes a tree. The dialect is that of ECMA-262 with the u flag, as JSON
-// Schema recommends, and what real patterns need of its Annex B (a literal '{', '[\w-.]').
+// Schema recommends, and those parts of its Annex B that patterns in use need (a literal '{', '[\w-.]').
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace sotto {
 
 enum class RegexKind : uint8_t {
   kEmpty,
-  kCharacters,  // one of the intervals; none: matches nothing
+  kCharacters,  // one of the intervals; nothing if there are none
   kSequence,
   kChoice,
   kRepeat,
@@ -24,8 +24,8 @@ enum class RegexKind : uint8_t {
 
 struct RegexNode {
   RegexKind kind;
-  uint32_t first;  // interval, or child
-  uint32_t count;  // of intervals
+  uint32_t first;  // first interval or first child
+  uint32_t count;  // number of intervals
   uint32_t minimum;
   uint32_t maximum;
   uint32_t next;
@@ -42,8 +42,8 @@ struct RegexTree {
   uint32_t root = kNoIndex;
 };
 
-// Rejects look-around, back-references, word boundaries, inline flags and unknown escapes by name, with line:column.
-// Lazy repetition is read as greedy: it matches the same texts.
+// Parses a pattern. Rejects look-around, back-references, word boundaries, inline flags and unknown escapes by name,
+// with line:column. Lazy repetition is read as greedy, because it matches the same texts.
 Status parse_regex(std::span<const char> pattern, RegexTree& tree, Workspace& workspace, Error* error);
 
 }  // namespace sotto

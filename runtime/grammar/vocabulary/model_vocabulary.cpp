@@ -48,7 +48,7 @@ class SummarySteps {
   // From here on all lengths are in one class.
   static constexpr uint8_t kMostCharacters = kLengthCharacters[kLengthCount - 2] + 1;
 
-  uint8_t next_[kUtf8States + 1][256];  // the last row rejects
+  uint8_t next_[kUtf8States + 1][256];  // the last row rejects every byte
   uint8_t sorts_[256];
   TextSummary lengths_[kMostCharacters + 1];
 };
@@ -74,7 +74,7 @@ class TrieCheck {
  private:
   struct Open {
     uint32_t node;
-    TextSummary summary;  // of the tokens of the subtree so far
+    TextSummary summary;  // summary of the tokens in the part of the subtree so far
     SummarySteps::Prefix prefix;
   };
 
@@ -134,9 +134,9 @@ class TrieCheck {
   uint32_t rank_ = 0;
   uint32_t depth_ = 0;
   uint32_t longest_ = 0;
-  uint32_t inside_count_ = 0;  // tokens that some prefilter holds
+  uint32_t inside_count_ = 0;  // number of tokens that some prefilter holds
   char text_[TrieNode::kMaxDepth] = {};
-  Open open_[TrieNode::kMaxDepth + 1] = {};  // by depth, from 0 for the empty text
+  Open open_[TrieNode::kMaxDepth + 1] = {};  // open nodes by depth, from 0 for the empty text
 };
 
 Status corrupt(Error* error, const char* what) {
@@ -152,7 +152,7 @@ Status find_source(const ModelView& model, VocabularySource* source, Error* erro
   return Status::kOk;
 }
 
-// Returns false if the file has none or one of another version; then the vocabulary is built.
+// Returns false if the file has no prepared vocabulary or one of another version. The caller then builds it.
 bool find_prepared(const ModelView& model, PreparedVocabulary* prepared) {
   VocabularySection section;
   if (!model.find_vocabulary(&section) || section.version != kPreparedVersion) return false;

@@ -14,32 +14,33 @@
 
 namespace sotto {
 
-// Makes the source of a tokenizer's tokens. Special and unused tokens have no text. `end_token`, if it is not negative,
-// is the end token; it must outlive the source, as the tokenizer must.
+// Returns the source of a tokenizer's tokens. Special and unused tokens have no text. If `end_token` is not negative,
+// it is the end token. It must outlive the source, and so must the tokenizer.
 VocabularySource vocabulary_source(const TokenizerView& tokenizer, const int32_t& end_token);
 
-// As measure_vocabulary and place_vocabulary, but a vocabulary prepared in the file is used in place. The model must
-// outlive the vocabulary. kTokenizerMissing: the model's tokens have no bytes. kModelCorrupt: the prepared section is
-// not the vocabulary of this model.
+// These do what measure_vocabulary() and place_vocabulary() do, but use a vocabulary that is prepared in the file in
+// place. The model must outlive the vocabulary. They return kTokenizerMissing if the model's tokens have no bytes, and
+// kModelCorrupt if the prepared section is not the vocabulary of this model.
 Status measure_model_vocabulary(const ModelView& model, size_t* size, Error* error);
 Status place_model_vocabulary(const ModelView& model, void* memory, size_t memory_size, Vocabulary** vocabulary,
                               Error* error);
 
-// Increased with every change of TrieNode or of the arrays; the upper half is the version of the text summaries.
+// The version increases with every change of TrieNode or of the arrays. Its upper half is the version of the text
+// summaries.
 inline constexpr uint32_t kPreparedVersion = kPrefilterVersion << 16 | 1;
 
 struct PreparedVocabulary {
   uint32_t text_count = 0;
   uint32_t node_count = 0;
   uint32_t longest = 0;
-  std::span<const uint8_t> arrays;  // 64-byte aligned
+  std::span<const uint8_t> arrays;  // aligned to 64 bytes
 };
 
 // Returns the bytes of the arrays.
 size_t prepared_vocabulary_size(uint32_t token_count, size_t text_count, size_t node_count);
 
-// Checks that the arrays, which may come from an untrusted file, are those that build_vocabulary makes of the source,
-// and refers to both. kModelCorrupt: they are not.
+// Checks that the arrays, which may come from an untrusted file, equal those that build_vocabulary() makes from the
+// source. The vocabulary refers to both. Returns kModelCorrupt if they differ.
 Status open_prepared_vocabulary(const VocabularySource& source, const PreparedVocabulary& prepared,
                                 Vocabulary* vocabulary, Error* error);
 

@@ -6,7 +6,7 @@
 namespace sotto {
 namespace {
 
-// The range of the next byte inside a character, and the state after it (Unicode, table 3-7).
+// The range of the next byte inside a character, and the state after that byte (Unicode, table 3-7).
 struct Expected {
   uint8_t first;
   uint8_t last;
@@ -14,10 +14,10 @@ struct Expected {
 };
 
 constexpr Expected kInside[kUtf8States] = {
-    {},  // between characters
+    {},  // state 0, between characters
     {0x80, 0xBF, 0},
     {0x80, 0xBF, 1},
-    {0x80, 0xBF, 2},  // one, two, three bytes are left
+    {0x80, 0xBF, 2},  // states 1 to 3: one, two or three bytes are left
     {0xA0, 0xBF, 1},  // after E0
     {0x80, 0x9F, 1},  // after ED
     {0x90, 0xBF, 2},  // after F0
@@ -26,7 +26,8 @@ constexpr Expected kInside[kUtf8States] = {
 
 constexpr uint64_t kOnes = 0x0101010101010101;
 
-// Compares eight summaries with the prefilter. Returns in the top bit of each byte whether it holds.
+// Compares eight summaries with the prefilter. The top bit of each byte of the result tells whether the prefilter holds
+// that summary.
 uint64_t held(TokenPrefilter prefilter, uint64_t summaries) {
   constexpr uint64_t kClassBits = (1u << kCharClassCount) - 1;
   const uint64_t foreign = summaries & (kOnes * (kClassBits & ~uint64_t{prefilter.classes}));

@@ -1,10 +1,11 @@
-// Token sets prepared with the vocabulary, from which the search for a mask can start with thousands of tokens at once.
+// Sets of tokens that are prepared with the vocabulary. With them the search for a mask can start with thousands of
+// tokens at once.
 //
-// Characters are divided into five classes, small enough in number that a text's classes fit a bit set. Characters that
-// a JSON string must escape, and bytes that are not UTF-8, belong to none, so texts of these classes are what may stand
-// inside a JSON string. The summary of a text is one byte: the classes that occur in it and the class of its length. A
-// prefilter is a bit set of classes and a greatest length; it holds the texts that are within both, and the summaries
-// of 64 tokens are compared with it at a time, eight per word.
+// Characters are divided into five classes, few enough that the classes of a text fit a bit set. Characters that a JSON
+// string must escape, and bytes that are not UTF-8, belong to no class, so texts of these classes are those that may
+// occur inside a JSON string. The summary of a text is one byte: the classes that occur in it and the class of its
+// length. A prefilter is a bit set of classes and a maximal length. It holds the texts that satisfy both, and the
+// summaries of 64 tokens are compared with it at a time, eight per word.
 #pragma once
 
 #include <cstddef>
@@ -13,27 +14,27 @@
 
 namespace sotto {
 
-// Increased when summaries change, as prepared vocabularies hold them. Compiled grammars hold character classes; their
-// version is kGrammarVersion.
+// The version increases when summaries change, because prepared vocabularies hold them. Compiled grammars hold
+// character classes, and their version is kGrammarVersion.
 inline constexpr uint32_t kPrefilterVersion = 2;
 
-// Character classes, as bits.
+// Character classes, as bits of a set.
 inline constexpr uint32_t kCharClassCount = 5;
 inline constexpr uint8_t kLowerClass = 1;
 inline constexpr uint8_t kUpperClass = 2;
-inline constexpr uint8_t kDigitClass = 4;  // and _
+inline constexpr uint8_t kDigitClass = 4;  // digits and _
 inline constexpr uint8_t kSpaceClass = 8;
-inline constexpr uint8_t kOtherClass = 16;  // other ASCII, and everything beyond ASCII
+inline constexpr uint8_t kOtherClass = 16;  // other ASCII characters, and all characters beyond ASCII
 inline constexpr uint8_t kAllClasses = (1u << kCharClassCount) - 1;
 // Returns the class of the characters that begin with the byte, or 0.
 uint8_t char_class_of(uint8_t byte);
 
-// A deterministic automaton for UTF-8 characters that have a class. State 0 is between characters.
+// A deterministic automaton of UTF-8 characters that have a class. It is in state 0 between characters.
 inline constexpr uint32_t kUtf8States = 8;
 inline constexpr uint8_t kUtf8Reject = 0xFF;
 uint8_t utf8_step(uint32_t state, uint8_t byte);
 
-// Length classes, by the greatest number of characters. Texts outside all prefilters have one class more.
+// Length classes, by the maximal number of characters. Texts outside all prefilters have an additional class.
 inline constexpr uint32_t kLengthCount = 7;
 inline constexpr uint32_t kLengthCharacters[kLengthCount] = {2, 4, 6, 8, 11, 16, UINT32_MAX};
 
@@ -43,7 +44,7 @@ inline constexpr TextSummary kOutsidePrefilters = kLengthCount << kCharClassCoun
 TextSummary summarize(std::span<const char> text);
 // Returns whether a text that some prefilter holds ends inside a character.
 bool ends_inside(std::span<const char> text);
-// Returns the summary of two texts together: the prefilters that hold both hold it.
+// Returns the summary of two texts together, which is held by exactly the prefilters that hold both.
 constexpr TextSummary join_summaries(TextSummary a, TextSummary b) {
   constexpr uint32_t kClassBits = (1u << kCharClassCount) - 1;
   const uint32_t length = (a > b ? a : b) & ~kClassBits;
@@ -52,16 +53,17 @@ constexpr TextSummary join_summaries(TextSummary a, TextSummary b) {
 
 struct TokenPrefilter {
   uint8_t classes = 0;
-  uint8_t length = 0;  // length class
+  uint8_t length = 0;  // a length class
 
-  // Returns whether all texts with this summary are in the prefilter; for a trie node, all tokens of its subtree.
+  // Returns whether all texts with this summary are in the prefilter. The summary of a trie node stands for all tokens
+  // of its subtree.
   bool holds(TextSummary summary) const {
     return (summary & ~classes & ((1u << kCharClassCount) - 1)) == 0 && summary >> kCharClassCount <= length;
   }
   bool operator==(const TokenPrefilter&) const = default;
 };
 
-// Writes a mask of the texts that the prefilter holds. `summaries`: 64 for each word.
+// Writes a mask of the texts that the prefilter holds. `summaries` has 64 elements for each word.
 void fill_mask(TokenPrefilter prefilter, std::span<const TextSummary> summaries, uint64_t* words);
 // Returns which of 64 summaries have the length class, as bits.
 uint64_t summaries_of_length(const TextSummary* summaries, uint8_t length);

@@ -1,10 +1,10 @@
-// A vocabulary as masks need it: the tokens' byte strings as a trie in byte order.
+// A vocabulary in the form that masks need: the tokens' byte strings as a trie in byte order.
 //
 // Tokens are ranked in byte order, so that the tokens below a trie node are one range of ranks. The trie is an array of
-// nodes in depth-first order, of eight bytes each: a walk goes from a node to the next one, or past its subtree when
-// the prefix is dead. Next to each node, and to each token, stands a summary of its texts (token_prefilter.h), which
-// decides whether a prefilter covers them. All of it is plain arrays, built once and then shared: either here, in
-// memory of the caller, or by the converter, in the model file (model_vocabulary.h).
+// nodes in depth-first order, of eight bytes each. A walk goes from a node to the next one, or past its subtree when no
+// token with this prefix is possible. Each node, and each token, has a summary of its texts (token_prefilter.h), which
+// decides whether a prefilter covers them. All of this is plain arrays, built once and then shared. They are built
+// either here, in memory of the caller, or by the converter, in the model file (model_vocabulary.h).
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@
 
 namespace sotto {
 
-// The source of a vocabulary. Special and empty tokens never occur in a text: they are allowed only as its end, or
+// The source of a vocabulary. Special and empty tokens never occur in a text. They are allowed only as its end, or
 // where the grammar names them.
 struct VocabularySource {
   std::span<const char> bytes;
-  std::span<const uint32_t> offsets;  // token_count + 1
-  std::span<const uint8_t> special;   // token_count, or empty: then only end tokens are special
+  std::span<const uint32_t> offsets;  // token_count + 1 offsets
+  std::span<const uint8_t> special;   // one per token; if empty, only end tokens are special
   std::span<const int32_t> end_tokens;
   uint8_t least_special = 1;  // the lowest value in `special` that marks a special token
 
@@ -39,7 +39,7 @@ struct VocabularySource {
   bool is_special(uint32_t token) const {
     return (!special.empty() && special[token] >= least_special) || is_end_token(token);
   }
-  // Returns the bytes of a token, none if it is special.
+  // Returns the bytes of a token, or none if it is special.
   std::span<const char> text(uint32_t token) const {
     return is_special(token) ? std::span<const char>() : this->token(token);
   }
@@ -55,64 +55,69 @@ class TrieNode {
   TrieNode(uint32_t next, uint32_t first_token, uint32_t depth, uint8_t byte)
       : bits_(uint64_t{next} << 40 | uint64_t{first_token} << 16 | depth << 8 | byte) {}
 
-  uint32_t next() const { return static_cast<uint32_t>(bits_ >> 40); }  // the first node after its subtree
-  // Returns the rank of the first token in its subtree. The tokens that end at this node come before the next node's.
+  uint32_t next() const { return static_cast<uint32_t>(bits_ >> 40); }  // returns the first node after its subtree
+  // Returns the rank of the first token in its subtree. The tokens that end at this node come before those of the next
+  // node.
   uint32_t first_token() const { return static_cast<uint32_t>(bits_ >> 16) & kMaxIndex; }
-  uint32_t depth() const { return static_cast<uint32_t>(bits_ >> 8) & 0xFF; }  // bytes of the prefix
+  uint32_t depth() const {
+    return static_cast<uint32_t>(bits_ >> 8) & 0xFF;
+  }  // returns the size of the prefix in
+     // bytes
   uint8_t byte() const { return static_cast<uint8_t>(bits_); }
 
  private:
   uint64_t bits_ = 0;
 };
 
-// The arrays of a vocabulary, in memory as in model files. Each begins on a boundary of kMemoryAlignment.
+// The arrays of a vocabulary, in memory and in model files. Each begins on a boundary of kMemoryAlignment.
 struct VocabularyArrays {
-  uint32_t* order;  // the first array: tokens are sorted in place
+  uint32_t* order;  // comes first, so that tokens can be sorted in place
   TrieNode* nodes;
   TextSummary* node_summaries;
   TextSummary* token_summaries;
 };
 VocabularyArrays layout_vocabulary(Arena& arena, uint32_t token_count, size_t text_count, size_t node_count);
-// Returns the length of token_summaries: one for each bit of a mask's words.
+// Returns the length of token_summaries, which has an element for each bit of a mask's words.
 constexpr size_t token_summary_count(uint32_t token_count) { return (size_t{token_count} + 63) / 64 * 64; }
 
 struct Vocabulary {
   uint32_t token_count = 0;
   uint32_t longest = 0;                          // bytes of the longest token
-  std::span<const TrieNode> nodes;               // and one more after the last
-  std::span<const TextSummary> node_summaries;   // by node, of the tokens in its subtree
-  std::span<const TextSummary> token_summaries;  // by token, up to the end of the mask's last word
+  std::span<const TrieNode> nodes;               // all nodes, and one more after the last
+  std::span<const TextSummary> node_summaries;   // for each node, the summary of the tokens in its subtree
+  std::span<const TextSummary> token_summaries;  // for each token, up to the end of the mask's last word
   std::span<const uint32_t> order;               // the token of each rank
-  VocabularySource source;                       // its end tokens have been copied
+  VocabularySource source;                       // the end tokens are copies
 
-  // Returns the bytes of a token, none if it is special.
+  // Returns the bytes of a token, or none if it is special.
   std::span<const char> token_bytes(uint32_t token) const { return source.text(token); }
   size_t word_count() const { return (size_t{token_count} + 63) / 64; }
 };
 
-// Checks the source. `*text_count`: its tokens that have text.
+// Checks the source and stores the number of tokens that have text in `*text_count`.
 Status check_vocabulary(const VocabularySource& source, uint32_t* text_count, Error* error);
 
-// Checks the source and sorts its tokens by their bytes into `order`, of capacity token_count.
+// Checks the source and sorts its tokens by their bytes into `order`, whose capacity is token_count.
 Status sort_tokens(const VocabularySource& source, uint32_t* order, uint32_t* order_count, Error* error);
 
 size_t vocabulary_memory_size(const VocabularySource& source, std::span<const uint32_t> order);
 
-// `memory`: vocabulary_memory_size bytes, 64-byte aligned; `order` may be at its beginning. The vocabulary refers to
-// the source's bytes, offsets and special flags; it copies the end tokens.
+// Builds a vocabulary in `memory`, which has vocabulary_memory_size() bytes aligned to 64. `order` may be at its
+// beginning. The vocabulary refers to the source's bytes, offsets and special flags, and copies the end tokens.
 void build_vocabulary(const VocabularySource& source, std::span<const uint32_t> order, void* memory,
                       Vocabulary* vocabulary);
 
-// A vocabulary together with its object, in one block of the caller's memory.
+// The following functions handle a vocabulary together with its object, in one block of the caller's memory.
 
-// Set aside for the object itself on every platform: memory sizes are part of the API.
+// Memory for the object itself, equal on every platform, because memory sizes are part of the API.
 inline constexpr size_t kVocabularyBytes = 256;
 static_assert(sizeof(Vocabulary) <= kVocabularyBytes);
 
-// Computes the size of the block without any memory: exactly, up to 2^18 tokens with text; above that, an upper bound.
+// Computes the size of the block without using memory. The result is exact for up to 2^18 tokens with text, and an
+// upper bound for more.
 Status measure_vocabulary(const VocabularySource& source, size_t* size, Error* error);
 
-// `memory`: 64-byte aligned. References as of build_vocabulary.
+// Builds a vocabulary in `memory`, which is aligned to 64. References are those of build_vocabulary().
 Status place_vocabulary(const VocabularySource& source, void* memory, size_t memory_size, Vocabulary** vocabulary,
                         Error* error);
 
