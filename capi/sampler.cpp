@@ -1,5 +1,5 @@
+#include "runtime/sampling/sampler.h"
 #include "capi/generated/params.h"
-#include "runtime/sampling/standalone_sampler.h"
 
 using sotto::SampleInput;
 using sotto::SamplerParams;
@@ -30,13 +30,13 @@ bool any_allowed(const uint64_t* words, size_t vocabulary_size) {
 }
 
 // The data of one call of pick or apply.
-struct Situation {
+struct StepInput {
   std::span<const float> logits;
   TokenMask mask;
   SampleInput input;
 };
 
-sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_input* params, Situation* situation,
+sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_input* params, StepInput* step,
                         ErrorOut* out) {
   if (params == nullptr) return out->null_argument("input");
   if (params->struct_size == 0) return out->bad_struct("input");
@@ -57,14 +57,14 @@ sotto_status read_input(const StandaloneSampler& sampler, const sotto_sampler_in
     if (!any_allowed(given.allowed, vocabulary)) {
       return wrap(fail(out->get(), Status::kInvalidArgument, "allowed: no token is"));
     }
-    situation->mask = {given.allowed, vocabulary};
+    step->mask = {given.allowed, vocabulary};
   }
-  situation->logits = {given.logits, vocabulary};
-  situation->input.history = sotto::TokenHistory({}, {given.history, given.history_count});
-  situation->input.draw = given.history_count;
-  situation->input.sequence = given.sequence;
-  situation->input.generated_count = given.generated_count;
-  situation->input.token_limit = given.token_limit;
+  step->logits = {given.logits, vocabulary};
+  step->input.history = sotto::TokenHistory({}, {given.history, given.history_count});
+  step->input.draw = given.history_count;
+  step->input.sequence = given.sequence;
+  step->input.generated_count = given.generated_count;
+  step->input.token_limit = given.token_limit;
   return SOTTO_OK;
 }
 
@@ -123,11 +123,11 @@ sotto_status sotto_sampler_pick(sotto_sampler* handle, const sotto_sampler_input
   if (handle == nullptr) return out.null_argument("sampler");
   if (token == nullptr) return out.null_argument("token");
   StandaloneSampler& sampler = *unwrap_sampler(handle);
-  Situation situation;
-  if (const sotto_status bad = read_input(sampler, input, &situation, &out); bad != SOTTO_OK) {
+  StepInput step;
+  if (const sotto_status bad = read_input(sampler, input, &step, &out); bad != SOTTO_OK) {
     return bad;
   }
-  *token = sampler.pick(situation.logits, situation.mask, situation.input);
+  *token = sampler.pick(step.logits, step.mask, step.input);
   return SOTTO_OK;
 }
 
@@ -139,11 +139,11 @@ sotto_status sotto_sampler_apply(sotto_sampler* handle, const sotto_sampler_inpu
   if (capacity != 0 && tokens == nullptr) return out.null_argument("tokens");
   if (capacity != 0 && probabilities == nullptr) return out.null_argument("probabilities");
   StandaloneSampler& sampler = *unwrap_sampler(handle);
-  Situation situation;
-  if (const sotto_status bad = read_input(sampler, input, &situation, &out); bad != SOTTO_OK) {
+  StepInput step;
+  if (const sotto_status bad = read_input(sampler, input, &step, &out); bad != SOTTO_OK) {
     return bad;
   }
-  sotto::Candidates& left = sampler.apply(situation.logits, situation.mask, situation.input);
+  sotto::Candidates& left = sampler.apply(step.logits, step.mask, step.input);
   *count = left.count();
   if (left.count() > capacity) {
     return wrap(

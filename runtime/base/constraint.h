@@ -22,7 +22,7 @@ struct TokenConstraint {
   Status (*accept)(void* self, uint32_t sequence, int32_t token) = nullptr;
 
   // Returns whether only the end-of-text token may follow.
-  bool (*complete)(void* self, uint32_t sequence) = nullptr;
+  bool (*is_complete)(void* self, uint32_t sequence) = nullptr;
 
   // Rolls back what sequence 0 accepted in its newest `count` calls. On failure nothing has changed.
   Status (*rewind)(void* self, uint64_t count) = nullptr;
@@ -40,7 +40,7 @@ struct TokenConstraint {
 
   // Writes the text that must come next, at most as much as fits, and stores its size in `*size`. This function may be
   // null.
-  Status (*forced)(void* self, uint32_t sequence, std::span<char> text, size_t* size) = nullptr;
+  Status (*forced_text)(void* self, uint32_t sequence, std::span<char> text, size_t* size) = nullptr;
 };
 
 }  // namespace sotto

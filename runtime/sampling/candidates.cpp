@@ -19,7 +19,7 @@ float without_nan(float logit) { return logit == logit ? logit : Candidates::kLo
 
 }  // namespace
 
-void Candidates::place(size_t vocabulary_size, Arena& arena) {
+void Candidates::layout(Arena& arena, size_t vocabulary_size) {
   assert(vocabulary_size <= kMaxVocabularySize);
   vocabulary_size_ = vocabulary_size;
   own_logits_ = arena.take<float>(vocabulary_size);

@@ -47,7 +47,7 @@ class Candidates {
   static constexpr size_t kChunk = 1024;  // tokens per sum of weights
 
   // Lays out the working memory; a measuring arena only adds up its size.
-  void place(size_t vocabulary_size, Arena& arena);
+  void layout(Arena& arena, size_t vocabulary_size);
 
   // Starts a token: all tokens that the mask allows, at temperature 1.
   void begin(const Kernels& kernels, std::span<const float> logits, const TokenMask& mask);

@@ -7,9 +7,7 @@
 #include <algorithm>
 
 #include "runtime/base/random.h"
-#include "runtime/sampling/features.h"
 #include "runtime/sampling/past_tokens.h"
-#include "runtime/sampling/repetition_severity.h"
 #include "runtime/sampling/stages/bans.h"
 #include "runtime/sampling/stages/penalties.h"
 #include "runtime/sampling/stages/selection.h"
@@ -159,12 +157,6 @@ constexpr const Stage& stage_of(StageKind kind) { return kStages[static_cast<siz
 
 bool has(StageKind kind, Effect effect) { return (stage_of(kind).effect & effect) == effect; }
 
-bool belongs_to(Chain::Part part, StageKind kind) {
-  const bool without_bans = part == Chain::Part::kWithoutBans || part == Chain::Part::kReweighWithoutBans;
-  const bool only_reweighs = part == Chain::Part::kReweigh || part == Chain::Part::kReweighWithoutBans;
-  return !(without_bans && has(kind, kBansTokens)) && (!only_reweighs || has(kind, kReweighs));
-}
-
 Status fail_unbuilt(const char* name, Error* error) {
   return fail(error, Status::kUnsupported, name, " is set: this library is built with SOTTO_FEATURE_SAMPLERS=basic");
 }
@@ -225,9 +217,9 @@ bool Chain::can_ban() const {
   return std::any_of(all.begin(), all.end(), [](StageKind kind) { return has(kind, kBansTokens); });
 }
 
-void Chain::run(Candidates& candidates, const StageInput& input, Part part, bool draws) const {
+void Chain::run(Candidates& candidates, const StageInput& input, Skip skip, bool draws) const {
   for (const StageKind& kind : stages()) {
-    if (!belongs_to(part, kind)) continue;
+    if ((skip.bans && has(kind, kBansTokens)) || (skip.truncations && !has(kind, kReweighs))) continue;
     if (draws && &kind == &stages().back()) candidates.draw_after_truncation();
     stage_of(kind).run(candidates, input);
   }

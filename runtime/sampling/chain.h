@@ -13,6 +13,9 @@
 
 namespace sotto {
 
+// SOTTO_FEATURE_SAMPLERS=full: all stages and selections, not only the basic ones. The linker drops what nothing calls.
+inline constexpr bool kHasAllSamplers = SOTTO_HAS_ALL_SAMPLERS != 0;
+
 class BreakerSet;
 class PastTokens;
 
@@ -53,11 +56,10 @@ inline bool is_greedy(const SamplerParams& params) { return is_cold(params) || p
 
 class Chain {
  public:
-  enum class Part : uint8_t {
-    kAll,
-    kReweigh,             // the stages that change logits because of the text
-    kWithoutBans,         // all but the stages that ban tokens
-    kReweighWithoutBans,  // the intersection of both
+  // The stages that run() leaves out.
+  struct Skip {
+    bool bans = false;         // those that ban tokens
+    bool truncations = false;  // all but those that change logits because of the text
   };
 
   // `params` have passed check_stages().
@@ -66,7 +68,7 @@ class Chain {
   std::span<const StageKind> stages() const { return {stages_.data(), count_}; }
   bool can_ban() const;
   // `draws` promises that only Candidates::draw() follows.
-  void run(Candidates& candidates, const StageInput& input, Part part, bool draws) const;
+  void run(Candidates& candidates, const StageInput& input, Skip skip, bool draws) const;
 
  private:
   std::array<StageKind, kStageKindCount> stages_ = {};

@@ -1,6 +1,6 @@
 // Facts about the history that the repetition stages share: the tokens newest first, the earlier
 // occurrences of its end, and the weights of the penalty window. Each is computed at most once per token,
-// on demand.
+// on demand. Also measures how much a text repeats itself.
 #pragma once
 
 #include <bit>
@@ -27,7 +27,7 @@ struct PastToken {
 class TokenTable {
  public:
   // For up to `capacity` distinct tokens; a measuring arena only adds up.
-  void place(size_t capacity, Arena& arena);
+  void layout(Arena& arena, size_t capacity);
   // Empties the table, in time proportional to `count`, the most tokens that it will hold.
   void clear(size_t count);
   // The entry of a token; that of a new one is zero.
@@ -46,7 +46,7 @@ class TokenTable {
 class PastTokens {
  public:
   // Considers the newest `capacity` tokens of a history. A measuring arena only adds up.
-  void place(size_t capacity, Arena& arena);
+  void layout(Arena& arena, size_t capacity);
 
   // Starts a token. The history must stay unchanged until the next one.
   void begin(const SampleInput& input, bool penalize_prompt);
@@ -72,7 +72,7 @@ class PastTokens {
   // slope 0 all weights are 1.
   std::span<const PastToken> weigh(uint32_t window, float slope);
 
-  // The table, for a use other than weigh(), which has to fill it again.
+  // Lends the table to a stage. The next call of weigh() computes its entries again.
   TokenTable& table() {
     weighed_ = false;
     return table_;
@@ -90,5 +90,13 @@ class PastTokens {
   uint32_t* repeats_ = nullptr;  // (capacity)
   TokenTable table_;
 };
+
+// Returns 0 (no repetition) to 1 (nothing else) for the newest n <= SamplerParams::kMaxGuardWindow tokens of a
+// window: the mean of
+//   max(0, 1 - 2 d / n) with d distinct tokens, as half of the tokens of any text occur twice;
+//   1 - b / (n - 1) with b distinct bigrams;
+//   min(1, 2 s / n) with s the length of the longest suffix that also occurs earlier.
+// Returns 0 for n < 8. Uses only the stack.
+float repetition_severity(const TokenHistory& history, size_t window);
 
 }  // namespace sotto

@@ -1,22 +1,33 @@
 #include "runtime/sampling/sampler.h"
 
+#include <algorithm>
 #include <cassert>
 #include <limits>
+#include <new>
 
+#include "runtime/base/arena.h"
 #include "runtime/sampling/chain.h"
-#include "runtime/sampling/features.h"
+#include "runtime/sampling/sampler_params.h"
 #include "runtime/sampling/stages/selection.h"
 #include "runtime/sampling/stages/temperature.h"
-#include "runtime/sampling/validate.h"
 
 namespace sotto {
+namespace {
+
+// Reserved for the object itself, equal on every platform, as memory sizes are part of the API.
+constexpr size_t kObjectBytes = 4096;
+static_assert(sizeof(StandaloneSampler) <= kObjectBytes);
+
+constexpr uint32_t kMaxListBytes = uint32_t{1} << 24;
+
+}  // namespace
 
 size_t Sampler::memory_size(size_t vocabulary_size, size_t list_bytes, size_t history_capacity) {
   Arena measure;
-  Candidates().place(vocabulary_size, measure);
-  ListMemory().place(list_bytes, measure);
-  PastTokens().place(history_capacity, measure);
-  BreakerSet().place(vocabulary_size, measure);
+  Candidates().layout(measure, vocabulary_size);
+  ListMemory().layout(measure, list_bytes);
+  PastTokens().layout(measure, history_capacity);
+  BreakerSet().layout(measure, vocabulary_size);
   return measure.overflowed() ? SIZE_MAX / kMemoryAlignment * kMemoryAlignment : measure.size();
 }
 
@@ -26,10 +37,10 @@ void Sampler::init(const Kernels& kernels, const SamplerShape& shape, void* memo
   params_ = SamplerParams();
   chain_ = Chain::make(params_);
   Arena arena(memory);
-  candidates_.place(shape.vocabulary_size, arena);
-  lists_.place(shape.list_bytes, arena);
-  past_.place(shape.history_capacity, arena);
-  breakers_.place(shape.vocabulary_size, arena);
+  candidates_.layout(arena, shape.vocabulary_size);
+  lists_.layout(arena, shape.list_bytes);
+  past_.layout(arena, shape.history_capacity);
+  breakers_.layout(arena, shape.vocabulary_size);
 }
 
 Status Sampler::set_params(const SamplerParams& params, Error* error) {
@@ -58,42 +69,41 @@ SamplerState Sampler::initial_state() const {
   return state;
 }
 
-void Sampler::run(std::span<const float> logits, const TokenMask& mask, const StageInput& input, Chain::Part part,
+void Sampler::run(std::span<const float> logits, const TokenMask& mask, const StageInput& input, Chain::Skip skip,
                   bool draws) {
   candidates_.begin(*kernels_, logits, mask);
   past_.begin(input.input, params_.penalize_prompt);
-  chain_.run(candidates_, input, part, draws);
+  chain_.run(candidates_, input, skip, draws);
   if (!chain_.can_ban() || candidates_.max() > Candidates::kLowest) return;
   candidates_.begin(*kernels_, logits, mask);
-  chain_.run(candidates_, input,
-             part == Chain::Part::kAll ? Chain::Part::kWithoutBans : Chain::Part::kReweighWithoutBans, draws);
+  skip.bans = true;
+  chain_.run(candidates_, input, skip, draws);
 }
 
 SampledToken Sampler::sample(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
                              SamplerState* state) {
   const StageInput stage_input = this->stage_input(input, *state);
-  run(logits, mask, stage_input, Chain::Part::kAll, only_draws(params_));
-  SampledToken sampled = {0, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::quiet_NaN()};
+  run(logits, mask, stage_input, {}, only_draws(params_));
+  SampledToken sampled = {0, std::numeric_limits<float>::quiet_NaN()};
   const size_t index = select(candidates_, stage_input, state);
   sampled.token = candidates_.id(index);
   assert(mask.allows(static_cast<size_t>(sampled.token)));
   count_for_top_p(sampled.token, state);
   if (params_.log_probabilities) {
     sampled.sampled_log_probability = static_cast<float>(candidates_.log_probability(index));
-    sampled.log_probability = log_probability(logits, sampled.token);
   }
   return sampled;
 }
 
 Candidates& Sampler::reweigh(std::span<const float> logits, const TokenMask& mask, const SampleInput& input) {
   const SamplerState state;
-  run(logits, mask, stage_input(input, state), Chain::Part::kReweigh, false);
+  run(logits, mask, stage_input(input, state), {.truncations = true}, false);
   return candidates_;
 }
 
 Candidates& Sampler::process(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
                              const SamplerState& state) {
-  run(logits, mask, stage_input(input, state), Chain::Part::kAll, false);
+  run(logits, mask, stage_input(input, state), {}, false);
   if (is_greedy(params_)) temperature(candidates_, 0);
   return candidates_;
 }
@@ -107,9 +117,66 @@ void Sampler::count_for_top_p(int32_t token, SamplerState* state) const {
   state->top_p_step = token == params_.top_p_reset_token ? 0 : state->top_p_step + 1;
 }
 
-float Sampler::log_probability(std::span<const float> logits, int32_t token) {
-  candidates_.begin(*kernels_, logits, TokenMask());
-  return static_cast<float>(candidates_.log_probability(static_cast<size_t>(token)));
+Status StandaloneSampler::memory_size(size_t vocabulary_size, uint32_t list_bytes, size_t* size, Error* error) {
+  if (vocabulary_size == 0 || vocabulary_size > kMaxVocabularySize) {
+    return fail(error, Status::kInvalidArgument, "vocabulary_size is ", vocabulary_size, ", must be 1 to ",
+                kMaxVocabularySize);
+  }
+  if (list_bytes > kMaxListBytes) {
+    return fail(error, Status::kInvalidArgument, "list_bytes is ", list_bytes, ", must be 0 to ", kMaxListBytes);
+  }
+  *size = kObjectBytes + Sampler::memory_size(vocabulary_size, list_bytes);
+  return Status::kOk;
+}
+
+Status StandaloneSampler::init(const Kernels& kernels, const SamplerShape& shape, void* memory, size_t memory_size,
+                               StandaloneSampler** sampler, Error* error) {
+  size_t needed;
+  SOTTO_TRY(
+      StandaloneSampler::memory_size(shape.vocabulary_size, static_cast<uint32_t>(shape.list_bytes), &needed, error));
+  if (reinterpret_cast<uintptr_t>(memory) % kMemoryAlignment != 0) {
+    return fail(error, Status::kMemoryMisaligned, "memory is not aligned to 64 bytes");
+  }
+  if (memory_size < needed) {
+    return fail(error, Status::kMemoryTooSmall, "the sampler needs ", needed, " bytes, got ", memory_size);
+  }
+  auto* made = new (memory) StandaloneSampler;
+  made->vocabulary_size_ = shape.vocabulary_size;
+  made->sampler_.init(kernels, shape, static_cast<uint8_t*>(memory) + kObjectBytes);
+  made->state_ = made->sampler_.initial_state();
+  *sampler = made;
+  return Status::kOk;
+}
+
+Status StandaloneSampler::set_params(const SamplerParams& params, Error* error) {
+  if (params.dola != DolaLayers::kOff) {
+    return fail(error, Status::kInvalidArgument, "dola needs a session's layers");
+  }
+  SOTTO_TRY(sampler_.set_params(params, error));
+  state_ = sampler_.initial_state();
+  return Status::kOk;
+}
+
+int32_t StandaloneSampler::pick(std::span<const float> logits, const TokenMask& mask, const SampleInput& input) {
+  return sampler_.sample(logits, mask, input, &state_).token;
+}
+
+Candidates& StandaloneSampler::apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input) {
+  return sampler_.process(logits, mask, input, state_);
+}
+
+void write_probabilities(Candidates& candidates, float* probabilities) {
+  const size_t count = candidates.count();
+  if (candidates.max() == Candidates::kLowest) {
+    std::fill_n(probabilities, count, 0.0f);
+    probabilities[0] = 1;
+    return;
+  }
+  const double whole = candidates.total();
+  const float* weights = candidates.weights();
+  for (size_t i = 0; i < count; ++i) {
+    probabilities[i] = static_cast<float>(static_cast<double>(weights[i]) / whole);
+  }
 }
 
 }  // namespace sotto

@@ -1,4 +1,5 @@
-// The sampler of a session: takes logits and a mask, runs the chain of stages, and selects one token.
+// Sampler takes logits and a mask, runs the chain of stages, and selects one token. A session owns one and keeps its
+// state per token. StandaloneSampler keeps the state itself, for the logits of any runtime.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +12,18 @@
 #include "runtime/generated/params.h"
 #include "runtime/sampling/candidates.h"
 #include "runtime/sampling/chain.h"
-#include "runtime/sampling/list_memory.h"
 #include "runtime/sampling/past_tokens.h"
 #include "runtime/sampling/sample_input.h"
+#include "runtime/sampling/sampler_params.h"
 #include "runtime/sampling/stages/penalties.h"
 
 namespace sotto {
 
 struct SampledToken {
   int32_t token;
-  // Both are NaN unless SamplerParams::log_probabilities is set.
-  float log_probability;          // ln p under the raw logits
-  float sampled_log_probability;  // ln p under the distribution it was selected from; greedy selection
-                                  // uses the one after the stages that reweigh
+  // ln p under the distribution from which it was selected (for greedy selection, the one after the stages that
+  // reweigh); NaN unless SamplerParams::log_probabilities is set.
+  float sampled_log_probability;
 };
 
 // The sampled token is always allowed by the mask, which must allow at least one. If the stages ban every
@@ -62,8 +62,7 @@ class Sampler {
   StageInput stage_input(const SampleInput& input, const SamplerState& state) {
     return {params_, shape_, input, state, past_, breakers_};
   }
-  void run(std::span<const float> logits, const TokenMask& mask, const StageInput& input, Chain::Part part, bool draws);
-  float log_probability(std::span<const float> logits, int32_t token);
+  void run(std::span<const float> logits, const TokenMask& mask, const StageInput& input, Chain::Skip skip, bool draws);
   void count_for_top_p(int32_t token, SamplerState* state) const;
 
   const Kernels* kernels_ = nullptr;
@@ -75,5 +74,29 @@ class Sampler {
   PastTokens past_;
   BreakerSet breakers_;
 };
+
+class StandaloneSampler {
+ public:
+  static Status memory_size(size_t vocabulary_size, uint32_t list_bytes, size_t* size, Error* error);
+  // `kernels` and the objects that `shape` points to must outlive the sampler.
+  static Status init(const Kernels& kernels, const SamplerShape& shape, void* memory, size_t memory_size,
+                     StandaloneSampler** sampler, Error* error);
+
+  size_t vocabulary_size() const { return vocabulary_size_; }
+  Status set_params(const SamplerParams& params, Error* error);
+  // `logits` has vocabulary_size() elements; the input's tokens are in the vocabulary.
+  int32_t pick(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
+  // The result is valid until the next call.
+  Candidates& apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
+
+ private:
+  size_t vocabulary_size_ = 0;
+  Sampler sampler_;
+  SamplerState state_;
+};
+
+// Writes the probability of each candidate. If all logits are -infinity, the first, which would be
+// selected, has probability 1.
+void write_probabilities(Candidates& candidates, float* probabilities);
 
 }  // namespace sotto

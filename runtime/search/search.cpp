@@ -116,7 +116,7 @@ Status initial_stop(const SearchInput& input) {
   const uint64_t most = input.stops.max_tokens;
   if (most != 0 && input.generated_count >= most) return Status::kStopMaxTokens;
   const TokenConstraint* constraint = input.constraint;
-  const bool complete = constraint != nullptr && constraint->complete(constraint->self, 0);
+  const bool complete = constraint != nullptr && constraint->is_complete(constraint->self, 0);
   return complete ? Status::kStopGrammar : Status::kOk;
 }
 

@@ -5,7 +5,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/scalar_math.h"
-#include "runtime/sampling/repetition_severity.h"
+#include "runtime/sampling/past_tokens.h"
 
 namespace sotto {
 namespace {
@@ -126,7 +126,7 @@ Status SearchRun::follow(uint32_t from, uint32_t to, std::span<const int32_t> to
     return Status::kStopString;
   }
   if (repeats_itself(tokens)) return Status::kStopRepetition;
-  const bool complete = constraint != nullptr && constraint->complete(constraint->self, to);
+  const bool complete = constraint != nullptr && constraint->is_complete(constraint->self, to);
   return complete ? Status::kStopGrammar : Status::kOk;
 }
 

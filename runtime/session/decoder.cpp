@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "runtime/base/clock.h"
-#include "runtime/sampling/repetition_severity.h"
+#include "runtime/sampling/past_tokens.h"
 
 namespace sotto {
 namespace {
@@ -90,20 +90,20 @@ Status Decoder::decode(SampledToken* sampled, SamplerState* state) {
   std::span<const float> logits;
   SOTTO_TRY(find_mask(&mask));
   SOTTO_TRY(find_logits(mask, &logits));
-  *state = stream_->states[stream_->token_count() - 1].sampler;
+  *state = stream_->states()[stream_->token_count() - 1].sampler;
   {
-    Stopwatch stopwatch(&stream_->timings.sample_ns);
-    ++stream_->timings.sample_count;
+    Stopwatch stopwatch(&stream_->timings().sample_ns);
+    ++stream_->timings().sample_count;
     *sampled = sampler_.sample(logits, mask, sample_input(), state);
   }
   return check_end(sampled->token);
 }
 
 Status Decoder::find_mask(TokenMask* mask) {
-  Stopwatch stopwatch(&stream_->timings.sample_ns);
+  Stopwatch stopwatch(&stream_->timings().sample_ns);
   const size_t vocabulary = model_->config().vocabulary_size;
   const TokenConstraint& constraint = stream_->constraint();
-  if (constraint.mask != nullptr && constraint.complete(constraint.self, 0)) return Status::kStopGrammar;
+  if (constraint.mask != nullptr && constraint.is_complete(constraint.self, 0)) return Status::kStopGrammar;
   const auto rejections = output_->rejections();
   if (!output_->healing().is_over()) {
     SOTTO_TRY(find_healing_mask());
@@ -167,7 +167,7 @@ Status Decoder::find_logits(const TokenMask& mask, std::span<const float>* logit
   if (needs_only_allowed() && kv.forward().pays_to_restrict(mask)) {
     SOTTO_TRY(stream_->evaluate(cancellation_, {}, /*want_logits=*/false));
     if (!kv.has_logits()) {
-      Stopwatch stopwatch(&stream_->timings.decode_ns);
+      Stopwatch stopwatch(&stream_->timings().decode_ns);
       return cancellation_->consume(kv.compute_allowed_logits(mask, cancellation_->flag(), logits));
     }
   }

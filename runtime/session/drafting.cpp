@@ -179,21 +179,21 @@ Status Drafting::evaluate_ahead() {
   close_batch(rejected);
   Batch batch;
   {
-    Stopwatch stopwatch(&info.draft_ns);
+    Stopwatch stopwatch(&info_.draft_ns);
     SOTTO_TRY(cancellation_->consume(propose(&batch)));
   }
   if (batch.count == 0) return Status::kOk;
   batch_ = batch;
-  ++info.batch_count;
-  info.proposed_count += batch.count;
-  info.forced_proposed_count += batch.forced;
+  ++info_.batch_count;
+  info_.proposed_count += batch.count;
+  info_.forced_proposed_count += batch.forced;
   return stream_->evaluate(cancellation_, text_.drafts());
 }
 
 void Drafting::accept_draft() {
-  if (batch_.accepted < batch_.forced) ++info.forced_accepted_count;
+  if (batch_.accepted < batch_.forced) ++info_.forced_accepted_count;
   ++batch_.accepted;
-  ++info.accepted_count;
+  ++info_.accepted_count;
 }
 
 // Learns from a batch that is over. `rejected`: another token came in place of the next draft.
@@ -216,7 +216,7 @@ size_t Drafting::capacity() const {
 Status Drafting::propose(Batch* batch) {
   const size_t most = capacity();
   text_.begin(stream_->history(stream_->params().context_tokens));
-  sampler_state_ = stream_->states[stream_->token_count() - 1].sampler;
+  sampler_state_ = stream_->states()[stream_->token_count() - 1].sampler;
   if (most == 0) return Status::kOk;
   draft_forced(most);
   batch->forced = text_.drafts().size();
@@ -251,10 +251,10 @@ Status Drafting::propose(Batch* batch) {
 void Drafting::draft_forced(size_t most) {
   const TokenizerView* tokenizer = stream_->model().tokenizer();
   const TokenConstraint& constraint = stream_->constraint();
-  if (constraint.forced == nullptr || tokenizer == nullptr || !output_->healing().is_over()) return;
+  if (constraint.forced_text == nullptr || tokenizer == nullptr || !output_->healing().is_over()) return;
   std::array<char, kForcedBytes> text;
   size_t size = 0;
-  if (constraint.forced(constraint.self, 0, text, &size) != Status::kOk || size == 0) return;
+  if (constraint.forced_text(constraint.self, 0, text, &size) != Status::kOk || size == 0) return;
   std::array<int32_t, 2 * kForcedBytes> tokens;
   size_t count = 0;
   const std::span<const char> whole = {text.data(), size};
@@ -281,7 +281,7 @@ void Drafting::draft_by_callback(size_t free) {
   const uint32_t vocabulary = stream_->model().config().vocabulary_size;
   const auto end = std::find_if(drafts.begin(), drafts.begin() + static_cast<ptrdiff_t>(given),
                                 [&](int32_t token) { return static_cast<uint32_t>(token) >= vocabulary; });
-  text_.keep(before + static_cast<size_t>(end - drafts.begin()));
+  text_.truncate(before + static_cast<size_t>(end - drafts.begin()));
 }
 
 void Drafting::draft_by_lookup(size_t free, Kind* kind) {
@@ -403,7 +403,7 @@ void Drafting::drop_disallowed(size_t first) {
       const std::span<const char> whole = {text.data(), size};
       fits = constraint.test_text(constraint.self, 0, whole, &fits) == Status::kOk && fits;
     }
-    if (!fits) return text_.keep(i);
+    if (!fits) return text_.truncate(i);
   }
 }
 

@@ -98,8 +98,8 @@ class DraftText {
   std::span<const int32_t> text() const { return {tokens_, count_}; }
   std::span<const int32_t> drafts() const { return text().subspan(known_count_); }
   void add(int32_t draft) { tokens_[count_++] = draft; }
-  void keep(size_t draft_count) { count_ = known_count_ + draft_count; }
-  // Space for more drafts, for a writer that calls keep() afterwards.
+  void truncate(size_t draft_count) { count_ = known_count_ + draft_count; }
+  // Space for more drafts, for a writer that calls truncate() afterwards.
   std::span<int32_t> space() { return {tokens_ + count_, known_count_ + KvSequence::kMaxDraftTokens - count_}; }
 
  private:
@@ -124,7 +124,8 @@ class Drafting {
   // Evaluates the pending token together with drafts, unless an earlier batch has evaluated it as a draft.
   Status evaluate_ahead();
 
-  SpeculationInfo info = {};
+  const SpeculationInfo& info() const { return info_; }
+  void reset_info() { info_ = {}; }
 
  private:
   // Kinds of drafts with different rates of success. Lookups differ by the number of tokens that match.
@@ -159,6 +160,7 @@ class Drafting {
   TokenStream* drafter_ = nullptr;
   SpeculationParams params_;
   std::array<DraftPace, kKindCount> paces_;
+  SpeculationInfo info_ = {};
   DraftPool pool_;
   DraftText text_;
   SamplerState sampler_state_;  // after the drafts

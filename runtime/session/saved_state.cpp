@@ -239,7 +239,7 @@ Status SavedState::check_header(std::span<const uint8_t> bytes, const Header& ex
 void SavedState::write(const Session& session, ByteWriter* writer) {
   const TokenStream& stream = session.stream_;
   const TextOutput& output = session.output_;
-  const TokenStates& states = stream.states;
+  const TokenStates& states = stream.states();
   KvSequenceImage::write(stream.kv(), stream.model().config(), writer);
   writer->put(uint32_t{stream.has_pending_ ? 1u : 0u});
   writer->put(stream.has_pending_ ? stream.pending_ : 0);
@@ -334,9 +334,9 @@ void SavedState::read(ByteReader* reader, Session* session) {
   char healed[kMaxTokenBytes];
   reader->get_array(healed, saved.healing_size);
   output.healing_.restore({healed, saved.healing_size}, saved.healing_place);
-  stream.states.drop_before(saved.states_begin);
+  stream.states().drop_before(saved.states_begin);
   for (uint64_t i = saved.states_begin; i < saved.token_count; ++i) {
-    stream.states.set(i, read_state(reader));
+    stream.states().set(i, read_state(reader));
   }
   for (uint32_t i = 0; i < saved.buffered_count; ++i) {
     BufferedToken& buffered = output.buffer_.push();
@@ -373,12 +373,12 @@ Status SavedState::fork(const Session& from, Session* to, Error* error) {
   stream.pending_ = source.pending_;
   stream.answer_start_ = source.answer_start_;
   stream.answer_begin_ns_ = source.answer_begin_ns_;
-  stream.states.drop_before(source.states.begin());
-  for (uint64_t i = source.states.begin(); i < source.token_count(); ++i) {
-    stream.states.set(i, source.states[i]);
+  stream.states().drop_before(source.states().begin());
+  for (uint64_t i = source.states().begin(); i < source.token_count(); ++i) {
+    stream.states().set(i, source.states()[i]);
   }
-  stream.states.clear_flag(TokenState::kConstrained, stream.token_count());
-  stream.states.clear_flag(TokenState::kGuided, stream.token_count());
+  stream.states().clear_flag(TokenState::kConstrained, stream.token_count());
+  stream.states().clear_flag(TokenState::kGuided, stream.token_count());
   TextOutput& output = to->output_;
   output.healing_ = from.output_.healing_;
   output.buffer_ = from.output_.buffer_;

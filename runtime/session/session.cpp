@@ -166,32 +166,32 @@ Status Session::init(const Model& model, const SessionParams& given, void* memor
 }
 
 void Session::deinit() {
-  if (guide_ != nullptr) guide_->guided_ = nullptr;
-  if (guided_ != nullptr) guided_->drop_guide();
-  if (drafted_ != nullptr) drafted_->drop_drafter();
+  if (guide_ != nullptr) guide_->guide_target_ = nullptr;
+  if (guide_target_ != nullptr) guide_target_->drop_guide();
+  if (draft_target_ != nullptr) draft_target_->drop_drafter();
   drop_drafter();
   destroy_thread_pool(pool_);
   pool_ = nullptr;
 }
 
 SessionTimings Session::timings() const {
-  SessionTimings timings = stream_.timings;
-  timings.reanchor_tokens = stream_.kv().reanchor_timings.tokens;
-  timings.reanchor_ns = stream_.kv().reanchor_timings.ns;
+  SessionTimings timings = stream_.timings();
+  timings.reanchor_tokens = stream_.kv().reanchor_timings().tokens;
+  timings.reanchor_ns = stream_.kv().reanchor_timings().ns;
   return timings;
 }
 
 void Session::reset_timings() {
-  stream_.timings = {};
-  stream_.kv().reanchor_timings = {};
-  drafting_.info = {};
+  stream_.timings() = {};
+  stream_.kv().reset_timings();
+  drafting_.reset_info();
 }
 
 Status Session::set_sampler(const SamplerParams& params, Error* error) {
   SOTTO_TRY(decoder_.set_sampler(params, error));
   // Buffered tokens that cannot be rolled back are emitted as they were drawn.
   (void)output_.roll_back();
-  if (token_count() > 0) stream_.states[token_count() - 1].sampler = decoder_.sampler().initial_state();
+  if (token_count() > 0) stream_.states()[token_count() - 1].sampler = decoder_.sampler().initial_state();
   return Status::kOk;
 }
 
@@ -218,19 +218,20 @@ Status Session::set_guide(Session* guide, const GuideParams& params, Error* erro
       return fail(error, Status::kInvalidState, "features: the session was created without SOTTO_FEATURE_GUIDE");
     }
     if (guide == this) return invalid("guide is the session itself");
-    if (guide->guide_ != nullptr || guided_ != nullptr) return invalid("guide: a guide cannot be guided itself");
-    if (guide->guided_ != nullptr && guide->guided_ != this) return invalid("guide already guides another session");
+    if (guide->guide_ != nullptr || guide_target_ != nullptr) return invalid("guide: a guide cannot be guided itself");
+    if (guide->guide_target_ != nullptr && guide->guide_target_ != this)
+      return invalid("guide already guides another session");
     const uint32_t own = stream_.model().config().vocabulary_size;
     const uint32_t other = guide->stream_.model().config().vocabulary_size;
     if (own != other) return invalid("guide: vocabulary_size is ", other, "; the session's is ", own);
-    if (guide->drafted_ != nullptr) return invalid("guide drafts for a session");
+    if (guide->draft_target_ != nullptr) return invalid("guide drafts for a session");
     SOTTO_TRY(guide->output_.roll_back(error));
   }
   const Status status = output_.roll_back(error);
   if (status != Status::kOk && guide != nullptr) return status;
-  if (guide_ != nullptr) guide_->guided_ = nullptr;
+  if (guide_ != nullptr) guide_->guide_target_ = nullptr;
   guide_ = guide;
-  if (guide_ != nullptr) guide_->guided_ = this;
+  if (guide_ != nullptr) guide_->guide_target_ = this;
   stream_.set_guide(guide == nullptr ? nullptr : &guide->stream_);
   decoder_.set_guide_params(params);
   return Status::kOk;
@@ -247,32 +248,32 @@ Status Session::set_speculation(const SpeculationParams& params, Error* error) {
   if (params.sources != 0) SOTTO_TRY(drafting_.check(params, error));
   if (drafter != nullptr) {
     if (drafter == this) return invalid("draft_session is the session itself");
-    if (drafter->guide_ != nullptr || drafter->guided_ != nullptr || drafter->drafter_ != nullptr) {
+    if (drafter->guide_ != nullptr || drafter->guide_target_ != nullptr || drafter->draft_session_ != nullptr) {
       return invalid("draft_session has a guide or a draft session, or is a guide");
     }
-    if (drafter->drafted_ != nullptr && drafter->drafted_ != this) {
+    if (drafter->draft_target_ != nullptr && drafter->draft_target_ != this) {
       return invalid("draft_session drafts for another session");
     }
-    if (drafted_ != nullptr) return invalid("draft_session: the session drafts for another");
+    if (draft_target_ != nullptr) return invalid("draft_session: the session drafts for another");
     const uint32_t own = stream_.model().config().vocabulary_size;
     const uint32_t other = drafter->stream_.model().config().vocabulary_size;
     if (own != other) return invalid("draft_session: vocabulary_size is ", other, "; the session's is ", own);
   }
   drop_drafter();
   if (drafter != nullptr) {
-    drafter_ = drafter;
-    drafter_->drafted_ = this;
-    drafter_->reset();
+    draft_session_ = drafter;
+    draft_session_->draft_target_ = this;
+    draft_session_->reset();
   }
   drafting_.set_params(params, drafter == nullptr ? nullptr : &drafter->stream_);
   return Status::kOk;
 }
 
 void Session::drop_drafter() {
-  if (drafter_ == nullptr) return;
-  drafter_->drafted_ = nullptr;
-  drafter_->reset();
-  drafter_ = nullptr;
+  if (draft_session_ == nullptr) return;
+  draft_session_->draft_target_ = nullptr;
+  draft_session_->reset();
+  draft_session_ = nullptr;
   drafting_.drop_drafter();
 }
 
@@ -297,12 +298,12 @@ Status Session::evaluate_prompt(std::span<const int32_t> tokens, Evaluate evalua
     SOTTO_TRY(stream_.evaluate(&cancellation_));
     output_.clear();
     // The text ends here even if the evaluation is cancelled before its first token.
-    if (token_count() > 0) stream_.states[token_count() - 1].flags |= TokenState::kTextEnd;
+    if (token_count() > 0) stream_.states()[token_count() - 1].flags |= TokenState::kTextEnd;
   }
   const uint64_t first = output_.emitted_count();
   Status status;
   {
-    Stopwatch stopwatch(&stream_.timings.prefill_ns);
+    Stopwatch stopwatch(&stream_.timings().prefill_ns);
     status = evaluate(first);
   }
   stream_.begin_answer(first, output_.emitted_count(), decoder_.sampler().initial_state());
@@ -424,7 +425,7 @@ Status Session::search(const SearchParams& params, std::span<const SearchSequenc
   SOTTO_TRY(output_.roll_back(error));
   SOTTO_TRY(stream_.evaluate_logits(&cancellation_));
   const SampleInput next = decoder_.sample_input();
-  input.sampler_state = stream_.states[token_count() - 1].sampler;
+  input.sampler_state = stream_.states()[token_count() - 1].sampler;
   input.history = next.history;
   input.token_count = token_count();
   input.generated_count = next.generated_count;

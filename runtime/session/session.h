@@ -49,7 +49,7 @@ class Session {
   Status set_guide(Session* guide, const GuideParams& params, Error* error);
   // See sotto_session_set_speculation(). Without sources, only the text that a constraint forces is drafted.
   Status set_speculation(const SpeculationParams& params, Error* error);
-  const SpeculationInfo& speculation_info() const { return drafting_.info; }
+  const SpeculationInfo& speculation_info() const { return drafting_.info(); }
 
   void reset();
   // Evaluates a prompt and begins an answer. Buffered tokens are rolled back; if that is impossible, they stay in the
@@ -98,10 +98,10 @@ class Session {
   Search search_;
   Piece piece_ = {};
 
-  Session* guide_ = nullptr;    // guides this session
-  Session* guided_ = nullptr;   // is guided by this session
-  Session* drafter_ = nullptr;  // drafts for this session
-  Session* drafted_ = nullptr;  // this session drafts for it
+  Session* guide_ = nullptr;          // guides this session
+  Session* guide_target_ = nullptr;   // this session guides it
+  Session* draft_session_ = nullptr;  // drafts for this session
+  Session* draft_target_ = nullptr;   // this session drafts for it
 };
 
 }  // namespace sotto

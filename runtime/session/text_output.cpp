@@ -120,7 +120,7 @@ std::span<const RejectedTokens::Rejection> RejectedTokens::at(uint64_t place) co
 void TextOutput::clear() {
   text_.clear();
   emitted_mark_ = text_.mark();
-  buffer_.keep(0);
+  buffer_.truncate(0);
   rejected_.restore({}, 0);
   reject_newest_ = false;
   healing_.clear();
@@ -191,7 +191,7 @@ void TextOutput::reject(size_t index) {
     buffer_[newest].mark = text_.mark();
     return;
   }
-  buffer_.keep(index);
+  buffer_.truncate(index);
   rebuild_healing(stream_->token_count());
   if (!rejected_.add(stream_->token_count(), token)) end_ = Status::kStopBanned;
 }
@@ -202,7 +202,7 @@ Status TextOutput::emit(Piece* piece) {
   const BufferedToken& oldest = buffer_.pop();
   const uint64_t end = std::min(oldest.mark.end, text_.end());
   const auto text = text_.take(std::min(end, text_.withheld_from()));
-  stream_->states[index].withheld = static_cast<uint16_t>(end - std::min(end, text_.taken()));
+  stream_->states()[index].withheld = static_cast<uint16_t>(end - std::min(end, text_.taken()));
   emitted_mark_ = oldest.mark;
   rejected_.discard_before(index + 1);
   reject_newest_ = false;
@@ -227,7 +227,7 @@ Status TextOutput::flush(Status stop, Piece* piece) {
   piece->text = text.data();
   piece->text_size = text.size();
   if (const uint64_t count = emitted_count(); count > 0) {
-    TokenState& last = stream_->states[count - 1];
+    TokenState& last = stream_->states()[count - 1];
     last.withheld = 0;
     if (ends) last.flags |= TokenState::kTextEnd;
   }
@@ -246,7 +246,7 @@ Status TextOutput::roll_back(Error* error) {
 }
 
 void TextOutput::drop_buffered() {
-  if (roll_back() != Status::kOk) buffer_.keep(0);
+  if (roll_back() != Status::kOk) buffer_.truncate(0);
 }
 
 Status TextOutput::rewind(uint64_t count) {
@@ -262,7 +262,7 @@ Status TextOutput::rewind(uint64_t count) {
   rejected_.drop_from(count);
   reject_newest_ = false;
   end_ = Status::kOk;
-  buffer_.keep(count > emitted ? static_cast<size_t>(count - emitted) : 0);
+  buffer_.truncate(count > emitted ? static_cast<size_t>(count - emitted) : 0);
   if (count < emitted) {
     rebuild_text(count);
   } else {
@@ -275,7 +275,7 @@ Status TextOutput::rewind(uint64_t count) {
 // Returns the place from which tokens must be replayed to restore the state of matching after `count` tokens.
 uint64_t TextOutput::find_text_start(uint64_t count) const {
   constexpr size_t kBytes = 2 * StringMatcher::kMaxStringBytes;
-  const TokenStates& states = stream_->states;
+  const TokenStates& states = stream_->states();
   uint64_t start = count;
   for (size_t bytes = 0; start > states.begin() && bytes < kBytes; --start) {
     const TokenState& before = states[start - 1];
@@ -288,7 +288,7 @@ uint64_t TextOutput::find_text_start(uint64_t count) const {
 // Restores the state of healing after `count` tokens.
 void TextOutput::rebuild_healing(uint64_t count) {
   if (!healing_.was_begun()) return;
-  if (count < healing_.place() || stream_->states.begin() > healing_.place()) {
+  if (count < healing_.place() || stream_->states().begin() > healing_.place()) {
     return healing_.clear();
   }
   healing_.restart();
@@ -307,7 +307,7 @@ void TextOutput::rebuild_text(uint64_t count) {
     text_.replay(bytes, healing_.hidden(bytes.size()));
     healing_.advance(bytes.size());
   }
-  text_.resume(start < count ? stream_->states[count - 1].withheld : 0);
+  text_.resume(start < count ? stream_->states()[count - 1].withheld : 0);
   emitted_mark_ = text_.mark();
 }
 
@@ -343,7 +343,7 @@ Status TextOutput::heal() {
   const TokenizerView* tokenizer = stream_->model().tokenizer();
   if (tokenizer == nullptr) return Status::kTokenizerMissing;
   const uint64_t count = stream_->token_count();
-  TokenStates& states = stream_->states;
+  TokenStates& states = stream_->states();
   if (count == 0 || stream_->answer_start() != count || states[count - 1].has(TokenState::kGenerated)) {
     return Status::kInvalidState;
   }

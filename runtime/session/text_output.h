@@ -114,7 +114,7 @@ class TokenBuffer {
     --size_;
     return oldest;
   }
-  void keep(size_t count) { size_ = count; }
+  void truncate(size_t count) { size_ = count; }
 
  private:
   std::array<BufferedToken, kCapacity> tokens_;

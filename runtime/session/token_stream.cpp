@@ -36,7 +36,7 @@ void TokenStream::layout(Arena& arena, const Model& model, const SessionParams& 
   model_ = &model;
   params_ = params;
   kv_.layout(arena, model.config(), kv_params(params));
-  states.layout(arena, params.context_tokens);
+  states_.layout(arena, params.context_tokens);
 }
 
 TokenHistory TokenStream::history(uint64_t count) const {
@@ -55,40 +55,40 @@ std::span<const char> TokenStream::bytes_of(int32_t token) const {
 uint64_t TokenStream::answer_ns() const { return monotonic_ns() - answer_begin_ns_; }
 
 void TokenStream::begin_answer(uint64_t first, uint64_t count, const SamplerState& sampler) {
-  timings.prefill_tokens += count - first;
+  timings_.prefill_tokens += count - first;
   TokenState state;
   state.sampler = sampler;
-  const uint64_t capacity = states.capacity();
+  const uint64_t capacity = states_.capacity();
   for (uint64_t i = std::max(first, count > capacity ? count - capacity : 0); i < count; ++i) {
-    states.set(i, state);
+    states_.set(i, state);
   }
-  if (count == first && count > 0) states[count - 1].flags |= TokenState::kAnswerEnd;
+  if (count == first && count > 0) states_[count - 1].flags |= TokenState::kAnswerEnd;
   answer_start_ = count;
   answer_begin_ns_ = monotonic_ns();
 }
 
 void TokenStream::find_answer_start() {
   uint64_t start = token_count();
-  while (start > states.begin() && states[start - 1].has(TokenState::kGenerated) &&
-         !states[start - 1].has(TokenState::kAnswerEnd)) {
+  while (start > states_.begin() && states_[start - 1].has(TokenState::kGenerated) &&
+         !states_[start - 1].has(TokenState::kAnswerEnd)) {
     --start;
   }
-  answer_start_ = start == states.begin() ? std::min(start, answer_start_) : start;
+  answer_start_ = start == states_.begin() ? std::min(start, answer_start_) : start;
 }
 
 void TokenStream::mark_answer_start() {
   answer_start_ = token_count();
-  states[answer_start_ - 1].flags |= TokenState::kAnswerEnd | TokenState::kTextEnd;
+  states_[answer_start_ - 1].flags |= TokenState::kAnswerEnd | TokenState::kTextEnd;
 }
 
 Status TokenStream::evaluate(Cancellation* cancellation, std::span<const int32_t> drafts, bool want_logits) {
   if (!has_pending_) return Status::kOk;
-  Stopwatch stopwatch(&timings.decode_ns);
+  Stopwatch stopwatch(&timings_.decode_ns);
   const size_t count = std::min(drafts.size(), kv_.draft_capacity());
   const Status status = kv_.append({&pending_, 1}, cancellation->flag(), drafts.first(count), want_logits);
   SOTTO_TRY(cancellation->consume(status));
   has_pending_ = false;
-  ++timings.decode_tokens;
+  ++timings_.decode_tokens;
   return Status::kOk;
 }
 
@@ -111,7 +111,7 @@ Status TokenStream::push(int32_t token, size_t hidden, TokenState state) {
 
 void TokenStream::set_pending(int32_t token, const TokenState& state) {
   assert(!has_pending_);
-  states.set(token_count(), state);
+  states_.set(token_count(), state);
   pending_ = token;
   has_pending_ = true;
 }
@@ -119,7 +119,7 @@ void TokenStream::set_pending(int32_t token, const TokenState& state) {
 // The constraint accepts the token, or the part of it that token healing does not hide.
 Status TokenStream::constrain(int32_t token, size_t hidden, TokenState* state) {
   if (constraint_.mask == nullptr) return Status::kOk;
-  Stopwatch stopwatch(&timings.sample_ns);
+  Stopwatch stopwatch(&timings_.sample_ns);
   const auto bytes = bytes_of(token);
   if (hidden == 0) {
     SOTTO_TRY(constraint_.accept(constraint_.self, 0, token));
@@ -156,8 +156,8 @@ void TokenStream::truncate(uint64_t count) {
 Status TokenStream::rewind(uint64_t count) {
   if (!can_truncate(count)) return Status::kInvalidState;
   const uint64_t end = token_count();
-  const uint64_t constrained = count == 0 ? constrained_count_ : states.count(count, end, TokenState::kConstrained);
-  const uint64_t guided = count == 0 ? guided_count_ : states.count(count, end, TokenState::kGuided);
+  const uint64_t constrained = count == 0 ? constrained_count_ : states_.count(count, end, TokenState::kConstrained);
+  const uint64_t guided = count == 0 ? guided_count_ : states_.count(count, end, TokenState::kGuided);
   if (guided > 0) {
     if (guided > guide_->token_count() || !guide_->can_truncate(guide_->token_count() - guided)) {
       return Status::kInvalidState;
@@ -174,7 +174,7 @@ Status TokenStream::rewind(uint64_t count) {
   truncate(count);
   if (count == 0) {
     answer_start_ = 0;
-    states.clear();
+    states_.clear();
   }
   return Status::kOk;
 }
@@ -192,7 +192,7 @@ void TokenStream::clear() {
   kv_.clear();
   has_pending_ = false;
   answer_start_ = 0;
-  states.clear();
+  states_.clear();
 }
 
 Status TokenStream::follow(std::span<const int32_t> text, uint64_t first, Cancellation* cancellation) {
@@ -214,11 +214,11 @@ Status TokenStream::follow(std::span<const int32_t> text, uint64_t first, Cancel
     const size_t most = params_.context_tokens;
     const size_t taken = text.size() < most ? text.size() : most / 2;
     kv_.clear();
-    states.clear();
+    states_.clear();
     agreed = followed_from_ = first + text.size() - taken;
   }
   SOTTO_TRY(cancellation->consume(kv_.append(text.subspan(static_cast<size_t>(agreed - first)), cancellation->flag())));
-  for (uint64_t i = agreed - followed_from_; i < token_count(); ++i) states.set(i, {});
+  for (uint64_t i = agreed - followed_from_; i < token_count(); ++i) states_.set(i, {});
   return cancellation->consume(kv_.ensure_logits(cancellation->flag()));
 }
 
@@ -227,14 +227,14 @@ void TokenStream::set_constraint(const TokenConstraint& constraint) {
   if (constraint_.mask != nullptr) constraint_.mark_start(constraint_.self);
   guide_status_ = Status::kOk;
   constrained_count_ = 0;
-  states.clear_flag(TokenState::kConstrained, token_count());
+  states_.clear_flag(TokenState::kConstrained, token_count());
 }
 
 void TokenStream::set_guide(TokenStream* guide) {
   guide_ = guide;
   guide_status_ = Status::kOk;
   guided_count_ = 0;
-  states.clear_flag(TokenState::kGuided, token_count());
+  states_.clear_flag(TokenState::kGuided, token_count());
 }
 
 }  // namespace sotto

@@ -105,6 +105,10 @@ class TokenStream {
   // Returns the token's bytes, or none if the model has no tokenizer.
   std::span<const char> bytes_of(int32_t token) const;
   bool has_pending() const { return has_pending_; }
+  TokenStates& states() { return states_; }
+  const TokenStates& states() const { return states_; }
+  SessionTimings& timings() { return timings_; }
+  const SessionTimings& timings() const { return timings_; }
 
   // The answer starts at this token.
   uint64_t answer_start() const { return answer_start_; }
@@ -147,9 +151,6 @@ class TokenStream {
   // kOk, or why the guide could not follow clear().
   Status guide_status() const { return guide_status_; }
 
-  TokenStates states;
-  SessionTimings timings = {};
-
  private:
   friend class SavedState;
 
@@ -159,6 +160,8 @@ class TokenStream {
   const Model* model_ = nullptr;
   SessionParams params_;
   KvSequence kv_;
+  TokenStates states_;
+  SessionTimings timings_ = {};
   bool has_pending_ = false;  // a token of the stream that has not been evaluated
   int32_t pending_ = 0;
   uint64_t answer_start_ = 0;

@@ -183,7 +183,7 @@ uint32_t KvSequence::newest_kept() const {
 
 // Evaluates the sinks and the newest tokens again from position 0.
 Status KvSequence::reanchor(const std::atomic<uint32_t>& cancelled) {
-  Stopwatch stopwatch(&reanchor_timings.ns);
+  Stopwatch stopwatch(&reanchor_timings_.ns);
   const uint32_t newest = newest_kept();
   const uint32_t kept = params_.sink_tokens + newest;
   const auto kept_token = [&](uint32_t index) {
@@ -200,7 +200,7 @@ Status KvSequence::reanchor(const std::atomic<uint32_t>& cancelled) {
   reanchor_due_ = false;
   anchor_ = token_count_;
   ++reanchor_count_;
-  reanchor_timings.tokens += kept;
+  reanchor_timings_.tokens += kept;
   return Status::kOk;
 }
 

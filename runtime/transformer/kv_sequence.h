@@ -103,8 +103,8 @@ class KvSequence {
   // Returns the number of tokens whose keys and values are in the ring.
   uint32_t cached_tokens() const;
   uint64_t reanchor_count() const { return reanchor_count_; }
-
-  ReanchorTimings reanchor_timings;
+  const ReanchorTimings& reanchor_timings() const { return reanchor_timings_; }
+  void reset_timings() { reanchor_timings_ = {}; }
 
  private:
   friend class Beams;
@@ -137,6 +137,7 @@ class KvSequence {
   size_t draft_rows_ = 0;  // rows of the last batch with its drafts, all of which have logits
   int32_t draft_batch_[1 + kMaxDraftTokens] = {};
   uint64_t reanchor_count_ = 0;
+  ReanchorTimings reanchor_timings_;
 };
 
 }  // namespace sotto

@@ -8,7 +8,6 @@
 #include "runtime/sampling/candidates.h"
 #include "runtime/sampling/past_tokens.h"
 #include "runtime/sampling/sample_input.h"
-#include "runtime/sampling/token_history.h"
 
 namespace sotto {
 

@@ -32,7 +32,7 @@ float guarded_penalty(float penalty, float limit, float severity) {
   return limit > penalty ? penalty + severity * (limit - penalty) : penalty;
 }
 
-void BreakerSet::place(size_t vocabulary_size, Arena& arena) {
+void BreakerSet::layout(Arena& arena, size_t vocabulary_size) {
   vocabulary_size_ = vocabulary_size;
   words_ = arena.take<uint64_t>(TokenMask::word_count(vocabulary_size));
   if (words_ != nullptr) std::fill_n(words_, TokenMask::word_count(vocabulary_size), 0);

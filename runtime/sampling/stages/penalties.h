@@ -29,7 +29,7 @@ float guarded_penalty(float penalty, float limit, float severity);
 class BreakerSet {
  public:
   // A measuring arena only adds up.
-  void place(size_t vocabulary_size, Arena& arena);
+  void layout(Arena& arena, size_t vocabulary_size);
 
   // Contains from now on the tokens whose bytes contain one of `texts`, and `tokens`.
   void set(std::span<const TextView> texts, std::span<const int32_t> tokens, const TokenBytes& bytes);

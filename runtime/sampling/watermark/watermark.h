@@ -1,17 +1,104 @@
-// Watermarks mark text so that a holder of the key can distinguish it from chance: see README.md here. The
-// hashes are specified in watermark_hash.h.
+// Watermarks mark text so that a holder of the key can distinguish it from chance: see README.md here. A detector
+// elsewhere only has to reproduce these hashes:
+//
+// philox(a, b, c, d; key) is Philox4x32-10 of that counter, key's low half first. mix(s, i)
+// is split_mix: output i of SplitMix64 seeded with s. Tokens are numbers below 2^32.
+//
+// The seed of a context t_0 ... t_(w-1), oldest first, under a scheme (its number): s = key,
+// then for i = 0 ... w - 1: s = words 0 (low) and 1 of philox(t_i, i, w, scheme; s).
+//
+// kLeftHash: with the seed s, token x is green if a 24-bit number is below G, gamma 2^24
+// rounded. Bit 23 - j of that number, j = 0 ... 23, is bit x % 64 of mix(s, 24 (x / 64) + j).
+//
+// kSelfHash: philox(0, 0, 0, 2; key) gives own, in and out, words 0, 1 and 2. With w - 1
+// tokens of context before x, a_0 = own and a_i is word 0 of philox(t_i, 1, 0, 2; key),
+// b = mix32(x ^ in), and m is the least of a_i ^ b as signed numbers. x is green if
+// mix32(m ^ out) / 2^8 is below G. mix32 is the 32-bit hash of Wellons (2018, "prospecting
+// for hash functions"): h ^= h >> 16, h *= 0x21f0aaad, h ^= h >> 15, h *= 0xd35a2d97,
+// h ^= h >> 15.
+//
+// kTournament: with the seed s, g of x in layer l is bit l of mix(s, x).
+//
+// kGumbel: with the seed s, r of x is (h + 1/2) / 2^32, where h is the low half of
+// mix(s, x / 2) if x is even, else the high half.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
+#include "runtime/base/random.h"
 #include "runtime/base/status.h"
 #include "runtime/generated/params.h"
 #include "runtime/sampling/candidates.h"
 #include "runtime/sampling/past_tokens.h"
-#include "runtime/sampling/token_history.h"
+#include "runtime/sampling/sample_input.h"
 
 namespace sotto {
+
+// SOTTO_FEATURE_WATERMARK=ON.
+inline constexpr bool kHasWatermark = SOTTO_HAS_WATERMARK != 0;
+
+inline constexpr size_t kMaxContextWidth = 16;
+
+// The number of tokens that are hashed; with kSelfHash, one of them is the token itself.
+inline size_t context_width(const WatermarkParams& params) {
+  if (params.context_width > 0) return params.context_width;
+  return params.scheme == WatermarkScheme::kLeftHash ? 1 : 4;
+}
+
+// The number of preceding tokens that are hashed for a token.
+inline size_t context_size(const WatermarkParams& params) {
+  return context_width(params) - (params.scheme == WatermarkScheme::kSelfHash ? 1 : 0);
+}
+
+uint64_t context_seed(const WatermarkParams& params, std::span<const int32_t> context);
+
+// gamma as a 24-bit number, 1 ... 2^24 - 1 (G above).
+uint32_t green_threshold(float gamma);
+// The fraction of green tokens that a threshold gives.
+inline double green_fraction(uint32_t threshold) { return threshold * 0x1p-24; }
+
+// kLeftHash: bit i is set if token 64 block + i is green.
+uint64_t green_word(uint64_t seed, uint32_t threshold, uint64_t block);
+
+class SelfHash {
+ public:
+  SelfHash(const WatermarkParams& params, std::span<const int32_t> context);
+
+  uint32_t hash(int32_t token) const;  // 24 bits
+  bool is_green(int32_t token) const { return hash(token) < threshold_; }
+  // The index of the context token that decides; the context's size if it is the token itself.
+  size_t anchor(int32_t token) const;
+
+ private:
+  int32_t anchors_[kMaxContextWidth];  // those of the context's tokens, then the token's own
+  size_t count_;
+  uint32_t in_;
+  uint32_t out_;
+  uint32_t threshold_;
+};
+
+// kGumbel: 1 - r of tokens, above 0 and below 1; neighbours share a hash.
+class RestStream {
+ public:
+  explicit RestStream(uint64_t seed) : seed_(seed) {}
+  double of(int32_t token) {
+    const auto x = static_cast<uint32_t>(token);
+    if (x / 2 != pair_) {
+      pair_ = x / 2;
+      hashed_ = split_mix(seed_, pair_);
+    }
+    return (~static_cast<uint32_t>(hashed_ >> (x % 2 * 32)) + 0.5) * 0x1p-32;
+  }
+
+ private:
+  uint64_t seed_;
+  uint32_t pair_ = UINT32_MAX;
+  uint64_t hashed_ = 0;
+};
+
+inline double uniform_of(uint64_t seed, int32_t token) { return 1 - RestStream(seed).of(token); }
 
 // Fails because the build has no watermarks.
 Status fail_without_watermark(Error* error);

@@ -10,6 +10,10 @@
 
 namespace sotto {
 
+// Returns P(Z >= z) for a standard normal Z, with a relative error of at most 5e-13. Returns 0 for z > 37 and 1 for
+// NaN.
+double normal_tail(double z);
+
 // As sotto_watermark_result.
 struct WatermarkResult {
   uint64_t token_count = 0;

@@ -93,7 +93,7 @@ void check(const Case& c, uint64_t draw, TestCandidates& bench, TestSampler& sam
   const std::vector<float> before = c.logits;
   const SampledToken sampled = sampler.sample(c.logits, c.mask, c.token_history(), draw);
   EXPECT_EQ(sampled.token, token);
-  EXPECT_TRUE(std::isnan(sampled.log_probability));
+  EXPECT_TRUE(std::isnan(sampled.sampled_log_probability));
   EXPECT_TRUE(c.mask.allows(static_cast<size_t>(sampled.token)));
   EXPECT_EQ(std::memcmp(before.data(), c.logits.data(), before.size() * sizeof(float)), 0);
 }

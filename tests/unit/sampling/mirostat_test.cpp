@@ -205,7 +205,7 @@ TEST(AdaptiveP, HoldsTheMeanNearTheTarget) {
       SampleInput input;
       input.draw = draw;
       const SampledToken sampled = sampler->sample(logits, {}, input, &state);
-      sum += std::exp(static_cast<double>(sampled.log_probability));
+      sum += std::exp(static_cast<double>(raw_log_probability(logits, sampled.token)));
     }
     EXPECT_NEAR(sum / kTokens, static_cast<double>(target), 0.08);
   }

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "runtime/sampling/repetition_severity.h"
+#include "runtime/sampling/past_tokens.h"
 #include "tests/unit/sampling/process_fixture.h"
 
 namespace sotto {

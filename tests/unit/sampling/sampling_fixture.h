@@ -61,9 +61,10 @@ class TestSampler {
 // Candidates without a sampler, to inspect the result of a stage.
 class TestCandidates {
  public:
-  explicit TestCandidates(size_t vocabulary_size) : memory_(Sampler::memory_size(vocabulary_size, 0)) {
+  explicit TestCandidates(size_t vocabulary_size, const Kernels* kernels = find_kernels(Isa::kAuto))
+      : kernels_(kernels), memory_(Sampler::memory_size(vocabulary_size, 0)) {
     Arena arena(memory_.get());
-    candidates_.place(vocabulary_size, arena);
+    candidates_.layout(arena, vocabulary_size);
   }
   // The logits must outlive the work on them.
   Candidates& begin(const std::vector<float>& logits, const TokenMask& mask = {}) {
@@ -73,17 +74,24 @@ class TestCandidates {
   Candidates& begin(std::vector<float>&&, const TokenMask& = {}) = delete;
 
  private:
-  const Kernels* kernels_ = find_kernels(Isa::kAuto);
+  const Kernels* kernels_;
   Memory memory_;
   Candidates candidates_;
 };
+
+// ln p of a token under the raw logits.
+inline float raw_log_probability(const std::vector<float>& logits, int32_t token,
+                                 const Kernels* kernels = find_kernels(Isa::kAuto)) {
+  TestCandidates candidates(logits.size(), kernels);
+  return static_cast<float>(candidates.begin(logits).log_probability(static_cast<size_t>(token)));
+}
 
 // The history as the penalties see it.
 class TestPast {
  public:
   TestPast() : memory_(size()) {
     Arena arena(memory_.get());
-    past_.place(kDefaultHistoryCapacity, arena);
+    past_.layout(arena, kDefaultHistoryCapacity);
   }
   std::span<const PastToken> weigh(const TokenHistory& history, uint32_t window) {
     SampleInput input;
@@ -95,7 +103,7 @@ class TestPast {
  private:
   static size_t size() {
     Arena measure;
-    PastTokens().place(kDefaultHistoryCapacity, measure);
+    PastTokens().layout(measure, kDefaultHistoryCapacity);
     return measure.size();
   }
 

@@ -4,9 +4,8 @@
 
 #include <cmath>
 
-#include "runtime/base/normal_tail.h"
 #include "runtime/sampling/watermark/watermark.h"
-#include "runtime/sampling/watermark/watermark_hash.h"
+#include "runtime/sampling/watermark/watermark_detect.h"
 #include "tests/unit/sampling/process_fixture.h"
 
 namespace sotto {

@@ -7,10 +7,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "runtime/base/normal_tail.h"
 #include "runtime/sampling/watermark/watermark.h"
 #include "runtime/sampling/watermark/watermark_detect.h"
-#include "runtime/sampling/watermark/watermark_hash.h"
 #include "tests/unit/sampling/process_fixture.h"
 
 namespace sotto {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/sampling/repetition_severity.h"
+#include "runtime/sampling/past_tokens.h"
 #include "tests/unit/search/exhaustive_search.h"
 
 namespace sotto {

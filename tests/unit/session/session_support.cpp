@@ -209,7 +209,7 @@ Automaton::Automaton(std::vector<std::map<int32_t, int>> moves, std::vector<int>
     a.trail_.push_back(move->second);
     return Status::kOk;
   };
-  constraint_.complete = [](void* self, uint32_t) {
+  constraint_.is_complete = [](void* self, uint32_t) {
     const auto& a = *static_cast<Automaton*>(self);
     return a.ends_in(a.state()) && a.moves_[static_cast<size_t>(a.state())].empty();
   };

@@ -1,4 +1,4 @@
-// The sampler's copies of the lists that its parameters point to, in memory of the caller.
+// Validates the parameters of a sampler and copies the lists to which they point into memory of the caller.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include "runtime/base/arena.h"
 #include "runtime/base/status.h"
 #include "runtime/generated/params.h"
+#include "runtime/sampling/chain.h"
 
 namespace sotto {
 
@@ -16,7 +17,7 @@ size_t list_size(const SamplerParams& params);
 class ListMemory {
  public:
   // A measuring arena only adds up.
-  void place(size_t list_bytes, Arena& arena);
+  void layout(Arena& arena, size_t list_bytes);
 
   // Makes the lists of `params` point to copies. The lists of the previous call stay intact, so that they
   // may be part of the new ones, or stay in use if those are rejected.
@@ -29,5 +30,8 @@ class ListMemory {
   uint8_t* halves_[2] = {};
   int current_ = 0;  // the half in use
 };
+
+// Rejects the first parameter, and its first element, that a sampler of this shape cannot have.
+Status check_sampler(const SamplerParams& params, const SamplerShape& shape, Error* error);
 
 }  // namespace sotto
