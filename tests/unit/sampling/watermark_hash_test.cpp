@@ -13,7 +13,7 @@ namespace {
 
 using Tokens = std::vector<int32_t>;
 
-// Of the description in watermark_hash.h, one token at a time.
+// Follows the description in watermark.h, one token at a time.
 namespace described {
 
 uint64_t mix(uint64_t seed, uint64_t index) {
