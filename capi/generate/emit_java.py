@@ -83,7 +83,11 @@ def class_text(struct, is_params):
         lines += ["", "    /** The defaults of the library. */", f"    public {struct.camel}() {{",
                   f"        Native.defaults{struct.camel}(this);", "    }", "}"]
     else:
-        lines += ["", f"    {struct.camel}() {{}}", "}"]
+        lines += ["", f"    {struct.camel}() {{}}", "", "    @Override", "    public String toString() {",
+                  f'        return "{struct.camel}{{"',
+                  *(f'                + "{", " if i else ""}{field.lower_camel}=" + {field.lower_camel}'
+                    for i, field in enumerate(visible(struct))),
+                  '                + "}";', "    }", "}"]
     return source(lines)
 
 

@@ -11,13 +11,18 @@ public final class JsonOutput {
             + "  \"age\": {\"type\": \"integer\", \"minimum\": 0, \"maximum\": 120}}}";
 
     public static void main(String[] arguments) throws Exception {
+        if (arguments.length != 2) {
+            System.err.println("usage: java JsonOutput.java MODEL PROMPT");
+            System.exit(2);
+        }
         try (Model model = Model.open(arguments[0]); Session session = model.session();
                 Grammar grammar = Grammar.jsonSchema(SCHEMA)) {
             session.setGrammar(grammar);
             session.stream(arguments[1], 400).forEach(System.out::print);
             System.out.println();
             if (session.stopReason() != Status.STOP_GRAMMAR) {
-                System.exit(3); // the object is not complete
+                System.err.println("the object is not complete: " + session.stopReason());
+                System.exit(3);
             }
         }
     }

@@ -11,4 +11,13 @@ public final class MatcherInfo {
     public long tokenCount;
 
     MatcherInfo() {}
+
+    @Override
+    public String toString() {
+        return "MatcherInfo{"
+                + "mayEnd=" + mayEnd
+                + ", mustEnd=" + mustEnd
+                + ", tokenCount=" + tokenCount
+                + "}";
+    }
 }

@@ -40,4 +40,26 @@ public final class ModelInfo {
     public int headWeightBits;
 
     ModelInfo() {}
+
+    @Override
+    public String toString() {
+        return "ModelInfo{"
+                + "vocabularySize=" + vocabularySize
+                + ", maxContextTokens=" + maxContextTokens
+                + ", layerCount=" + layerCount
+                + ", headCount=" + headCount
+                + ", embeddingSize=" + embeddingSize
+                + ", feedForwardSize=" + feedForwardSize
+                + ", endOfTextToken=" + endOfTextToken
+                + ", hasTokenizer=" + hasTokenizer
+                + ", maxTokenBytes=" + maxTokenBytes
+                + ", isa=" + isa
+                + ", packedInPlace=" + packedInPlace
+                + ", parameterCount=" + parameterCount
+                + ", weightBytes=" + weightBytes
+                + ", vocabularyBytes=" + vocabularyBytes
+                + ", layerWeightBits=" + layerWeightBits
+                + ", headWeightBits=" + headWeightBits
+                + "}";
+    }
 }

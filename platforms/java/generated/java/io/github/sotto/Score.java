@@ -11,4 +11,13 @@ public final class Score {
     public double perplexity;
 
     Score() {}
+
+    @Override
+    public String toString() {
+        return "Score{"
+                + "tokenCount=" + tokenCount
+                + ", logProbability=" + logProbability
+                + ", perplexity=" + perplexity
+                + "}";
+    }
 }

@@ -23,4 +23,19 @@ public final class SessionInfo {
     public long memoryBytes;
 
     SessionInfo() {}
+
+    @Override
+    public String toString() {
+        return "SessionInfo{"
+                + "contextTokens=" + contextTokens
+                + ", batchTokens=" + batchTokens
+                + ", threadCount=" + threadCount
+                + ", sinkTokens=" + sinkTokens
+                + ", cachedTokens=" + cachedTokens
+                + ", tokenCount=" + tokenCount
+                + ", reanchorCount=" + reanchorCount
+                + ", kvBytes=" + kvBytes
+                + ", memoryBytes=" + memoryBytes
+                + "}";
+    }
 }

@@ -21,4 +21,18 @@ public final class SessionTimings {
     public long reanchorNs;
 
     SessionTimings() {}
+
+    @Override
+    public String toString() {
+        return "SessionTimings{"
+                + "prefillTokens=" + prefillTokens
+                + ", prefillNs=" + prefillNs
+                + ", decodeTokens=" + decodeTokens
+                + ", decodeNs=" + decodeNs
+                + ", sampleCount=" + sampleCount
+                + ", sampleNs=" + sampleNs
+                + ", reanchorTokens=" + reanchorTokens
+                + ", reanchorNs=" + reanchorNs
+                + "}";
+    }
 }

@@ -17,4 +17,16 @@ public final class SpeculationInfo {
     public long draftNs;
 
     SpeculationInfo() {}
+
+    @Override
+    public String toString() {
+        return "SpeculationInfo{"
+                + "batchCount=" + batchCount
+                + ", proposedCount=" + proposedCount
+                + ", acceptedCount=" + acceptedCount
+                + ", forcedProposedCount=" + forcedProposedCount
+                + ", forcedAcceptedCount=" + forcedAcceptedCount
+                + ", draftNs=" + draftNs
+                + "}";
+    }
 }

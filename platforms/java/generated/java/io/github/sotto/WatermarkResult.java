@@ -15,4 +15,15 @@ public final class WatermarkResult {
     public double pValue;
 
     WatermarkResult() {}
+
+    @Override
+    public String toString() {
+        return "WatermarkResult{"
+                + "isMarked=" + isMarked
+                + ", tokenCount=" + tokenCount
+                + ", score=" + score
+                + ", z=" + z
+                + ", pValue=" + pValue
+                + "}";
+    }
 }

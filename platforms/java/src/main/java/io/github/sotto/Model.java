@@ -20,7 +20,11 @@ public final class Model extends Owned {
         if (path.isEmpty()) {
             throw new IOException("a path is missing");
         }
-        return new Model(Native.modelNew(path, null, params, callbacks(params)));
+        try {
+            return new Model(Native.modelNew(path, null, params, callbacks(params)));
+        } catch (SottoException failure) {
+            throw failure.of(path);
+        }
     }
 
     /** Opens a model from a copy of a file's bytes. */

@@ -1,22 +1,38 @@
 package io.github.sotto;
 
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 
 /** The native methods. Handles are those of objects that {@link Resource} keeps alive. */
 final class Native {
     static {
         String path = System.getProperty("sotto.library"); // the JNI library's file, if it is not on the path
-        if (path == null) {
-            System.loadLibrary("sotto_jni");
-        } else {
-            System.load(path);
+        try {
+            if (path == null) {
+                System.loadLibrary("sotto_jni");
+            } else {
+                System.load(path);
+            }
+        } catch (UnsatisfiedLinkError failure) {
+            Error named = new UnsatisfiedLinkError(failure.getMessage()
+                    + "; -Dsotto.library=FILE names the file of the JNI library");
+            named.initCause(failure);
+            throw named;
         }
     }
 
     private Native() {}
 
     static byte[] toUtf8(String text) {
-        return text.getBytes(StandardCharsets.UTF_8);
+        try {
+            ByteBuffer bytes = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text));
+            return Arrays.copyOf(bytes.array(), bytes.limit());
+        } catch (CharacterCodingException failure) {
+            throw new IllegalArgumentException("the text has a surrogate without its pair", failure);
+        }
     }
 
     static String fromUtf8(byte[] text) {

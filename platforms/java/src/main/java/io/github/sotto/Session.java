@@ -15,6 +15,9 @@ import java.util.stream.StreamSupport;
  * from another.
  */
 public final class Session extends Owned {
+    /** As maxTokens: the text goes on until another stop. */
+    public static final long NO_LIMIT = Long.MAX_VALUE;
+
     private final Resource model;
     private final Callbacks callbacks;
     private final Map<String, Resource> uses; // guide, draft and matcher, by what they are for
@@ -208,12 +211,17 @@ public final class Session extends Owned {
         return pieces(tokensOf(prompt), maxTokens);
     }
 
-    /** Evaluates a prompt and returns the pieces that follow, until a stop or, if it is not 0, maxTokens. */
+    /**
+     * Evaluates a prompt and returns the pieces that follow, until a stop or after maxTokens. An empty prompt continues
+     * the stream.
+     */
     public Iterator<Piece> pieces(int[] prompt, long maxTokens) {
         setLimit(maxTokens);
         Status status = prefill(prompt);
         if (status != Status.OK) {
             stopReason = status;
+        } else if (maxTokens == 0) {
+            stopReason = Status.STOP_MAX_TOKENS;
         }
         return new Pieces();
     }
@@ -248,9 +256,10 @@ public final class Session extends Owned {
         }
     }
 
-    /** Generates inside the library. A negative maxTokens sets no limit, and onPiece may be null. */
+    /** Generates inside the library. onPiece may be null. */
     public Status generate(int[] prompt, long maxTokens, Callbacks.Pieces onPiece) {
-        setLimit(0);
+        checkLimit(maxTokens);
+        setLimit(NO_LIMIT);
         return resource.run(session -> {
             callbacks.pieces = onPiece;
             stopReason = Status.OK;
@@ -263,9 +272,16 @@ public final class Session extends Owned {
         });
     }
 
-    /** Sets the token limit of one text; the other stops stay. */
+    private static void checkLimit(long maxTokens) {
+        if (maxTokens < 0) {
+            throw new IllegalArgumentException("maxTokens is " + maxTokens + "; it must be at least 0");
+        }
+    }
+
+    /** Sets the token limit of one text; 0 and NO_LIMIT restore that of setStops. The other stops stay. */
     private void setLimit(long maxTokens) {
-        long wanted = maxTokens == 0 ? stops.maxTokens : maxTokens;
+        checkLimit(maxTokens);
+        long wanted = maxTokens == 0 || maxTokens == NO_LIMIT ? stops.maxTokens : maxTokens;
         resource.act(session -> {
             if (wanted == limit) {
                 return;

@@ -8,9 +8,14 @@ public class SottoException extends RuntimeException {
     private final long offset;
 
     SottoException(int code, String message, long offset) {
-        super(message.isEmpty() ? Native.statusText(code) : Native.statusText(code) + ": " + message);
+        super(message.isEmpty() ? Native.statusText(code) : message);
         this.code = code;
         this.offset = offset;
+    }
+
+    /** Returns the same failure with the name of a file at the beginning of its message. */
+    SottoException of(String file) {
+        return new SottoException(code, file + ": " + getMessage(), offset);
     }
 
     /** Returns the status; null for one that a newer library has added. */

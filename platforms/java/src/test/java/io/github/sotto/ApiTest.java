@@ -9,6 +9,7 @@ import static io.github.sotto.Tests.text;
 
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
@@ -38,8 +39,51 @@ final class ApiTest {
         same(MODEL.tokenize("<|endoftext|>", true), new int[] {MODEL.info().endOfTextToken});
         same(MODEL.detokenize(new int[0]).length, 0);
         same(fails(SottoException.class, () -> MODEL.detokenize(new int[] {-1})).status(), Status.INVALID_ARGUMENT);
-        fails(java.io.IOException.class, () -> Model.open(Tests.MODEL_PATH + ".missing"));
+        String info = MODEL.info().toString();
+        check(info.startsWith("ModelInfo{vocabularySize=4096, ") && info.endsWith("}"), info);
         check(MODEL.tokenize("\ud83d\ude00\0")[0] >= 0, "text outside the basic plane");
+    }
+
+    static void testErrorsOfFilesNameTheFile() throws Exception {
+        Path directory = Files.createTempDirectory("sotto");
+        Path damaged = Files.writeString(directory.resolve("damaged.sotto"), "no model");
+        Path missing = directory.resolve("missing.sotto");
+        for (Path path : new Path[] {directory, damaged, missing}) {
+            String message = fails(Exception.class, () -> Model.open(path.toString())).getMessage();
+            check(message.startsWith(path + ": "), message);
+        }
+        Files.delete(damaged);
+        Files.delete(directory);
+    }
+
+    static void testAMissingLibraryIsExplained() throws Exception {
+        Process java = new ProcessBuilder(System.getProperty("java.home") + "/bin/java", "-Dsotto.library=/missing", "-cp",
+                System.getProperty("java.class.path"), "io.github.sotto.Tests").redirectErrorStream(true).start();
+        String output = new String(java.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        check(output.contains("; -Dsotto.library=FILE names the file of the JNI library"), output);
+    }
+
+    static void testTextIsUtf16() {
+        fails(IllegalArgumentException.class, () -> MODEL.tokenize("\ud800"));
+        StopParams stops = new StopParams();
+        stops.stopStrings = new String[] {"a\udc00"};
+        try (Session session = MODEL.session(shape())) {
+            fails(IllegalArgumentException.class, () -> session.setStops(stops));
+            fails(IllegalArgumentException.class, () -> session.stream("\ud800", 10));
+        }
+        same(fails(SottoException.class, () -> MODEL.tokenize(new byte[] {-1}, false)).getMessage(),
+                "the text is not UTF-8");
+    }
+
+    static void testLimitsOfTokens() {
+        try (Session session = MODEL.session(shape())) {
+            same(text(session, "It was", 0), "");
+            same(session.stopReason(), Status.STOP_MAX_TOKENS);
+            same(session.generate(new int[0], 0, null), Status.STOP_MAX_TOKENS);
+            fails(IllegalArgumentException.class, () -> session.stream("", -1));
+            fails(IllegalArgumentException.class, () -> session.generate(new int[0], -1, null));
+            same(session.info().tokenCount, 2L);
+        }
     }
 
     static void testProbabilities() {
@@ -111,7 +155,7 @@ final class ApiTest {
             stops.maxTokens = 5;
             stops.bannedStrings = new String[] {" the"};
             session.setStops(stops);
-            String first = text(session, "It was", 0);
+            String first = text(session, "It was", Session.NO_LIMIT);
             same(session.stopReason(), Status.STOP_MAX_TOKENS);
             byte[] state = session.save();
             session.forkInto(other);
@@ -122,7 +166,7 @@ final class ApiTest {
             same(fails(SottoException.class, () -> other.restore(new byte[9])).status(), Status.STATE_CORRUPT);
             int[] prompt = MODEL.tokenize("It was");
             session.rewind(prompt.length);
-            same(text(session, "", 0), first);
+            same(text(session, "", Session.NO_LIMIT), first);
             session.reset();
             Score score = new Score();
             float[] each = session.score(prompt, score);
@@ -168,7 +212,7 @@ final class ApiTest {
             SearchParams stopped = new SearchParams();
             stopped.onStep = (sequence, token) -> true;
             same(session.search(stopped).length, 2);
-            same(session.generate(new int[0], -1, null), Status.STOP_CONTEXT_FULL);
+            same(session.generate(new int[0], Session.NO_LIMIT, null), Status.STOP_CONTEXT_FULL);
             stops(Status.STOP_CONTEXT_FULL, session::logits);
             stops(Status.STOP_CONTEXT_FULL, session::hidden);
             stops(Status.STOP_CONTEXT_FULL, () -> session.search(new SearchParams()));
@@ -194,7 +238,7 @@ final class ApiTest {
             }
             session.reset();
             String whole = text(other, "It was", 8);
-            Iterator<Piece> pieces = session.pieces("It was", 0);
+            Iterator<Piece> pieces = session.pieces("It was", Session.NO_LIMIT);
             StringBuilder found = new StringBuilder(pieces.next().text);
             session.cancel();
             check(!pieces.hasNext(), "cancelled");

@@ -96,7 +96,7 @@ final class LifetimeTest {
         fails(UnsupportedOperationException.class, () -> text(session, "It was", 3));
         session.setSampler(new SamplerParams());
         same(session.generate(prompt, 5, piece -> true), Status.STOP_CALLBACK);
-        same(session.generate(prompt, -1, piece -> {
+        same(session.generate(prompt, Session.NO_LIMIT, piece -> {
             session.close();
             return false;
         }), Status.STOP_CANCELLED);
@@ -120,7 +120,7 @@ final class LifetimeTest {
             action.accept(session);
         });
         other.start();
-        same(session.generate(new int[] {1}, -1, piece -> {
+        same(session.generate(new int[] {1}, Session.NO_LIMIT, piece -> {
             started.countDown();
             return false;
         }), Status.STOP_CANCELLED);

@@ -11,13 +11,13 @@ import kotlinx.coroutines.flow.flowOn
 import kotlinx.coroutines.flow.map
 
 /**
- * Returns the pieces that follow a prompt, until a stop or, if it is not 0, [maxTokens]. Collecting runs the session in
+ * Returns the pieces that follow a prompt, until a stop or after [maxTokens]. Collecting runs the session in
  * [context]; each collection evaluates the prompt again, after the stream. A cancelled collector ends the text at its
  * next token; [Session.cancel] also ends a long prompt.
  */
 fun Session.pieceFlow(
     prompt: String,
-    maxTokens: Long = 0,
+    maxTokens: Long = Session.NO_LIMIT,
     context: CoroutineContext = Dispatchers.Default,
 ): Flow<Piece> = flow {
     for (piece in pieces(prompt, maxTokens)) {
@@ -29,7 +29,7 @@ fun Session.pieceFlow(
 /** Like pieces, but returns text. */
 fun Session.textFlow(
     prompt: String,
-    maxTokens: Long = 0,
+    maxTokens: Long = Session.NO_LIMIT,
     context: CoroutineContext = Dispatchers.Default,
 ): Flow<String> = pieceFlow(prompt, maxTokens, context).map { it.text }.filter { it.isNotEmpty() }
 
