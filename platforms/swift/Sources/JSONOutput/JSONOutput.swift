@@ -11,6 +11,10 @@ struct JSONOutput {
 
   static func main() async throws {
     let arguments = CommandLine.arguments
+    if arguments.count != 3 {
+      fputs("usage: JSONOutput MODEL PROMPT\n", stderr)
+      exit(2)
+    }
     let session = try Session(Model(path: arguments[1]))
     try session.setGrammar(Grammar(jsonSchema: schema))
     for try await text in try session.stream(arguments[2], maxTokens: 400) {
@@ -18,6 +22,9 @@ struct JSONOutput {
       fflush(nil)
     }
     print()
-    if try session.stopReason() != .stopGrammar { exit(3) }  // the object is not complete
+    if try session.stopReason() != .stopGrammar {
+      fputs("the object is not complete\n", stderr)
+      exit(3)
+    }
   }
 }

@@ -9,7 +9,11 @@ public final class Model: @unchecked Sendable {
 
   /// Opens a model file, which is mapped and must not change while the model is in use.
   public convenience init(path: String, parameters: ModelParameters = ModelParameters()) throws {
-    try self.init(ModelFile(path: path), parameters)
+    do {
+      try self.init(ModelFile(path: path), parameters)
+    } catch let failure as SottoError {
+      throw failure.of(file: path)
+    }
   }
 
   /// Opens a model from a copy of a file's bytes.

@@ -8,24 +8,24 @@ public struct Pieces: AsyncSequence, Sendable {
 
   let session: Session
   let prompt: [Token]
-  let maxTokens: Int
+  let maxTokens: Int?
 
   public struct AsyncIterator: AsyncIteratorProtocol {
     let session: Session
     let prompt: [Token]
-    let maxTokens: Int
+    let maxTokens: Int?
     var isPrefilled = false
 
     public mutating func next() async throws -> Piece? {
       if !isPrefilled {
         isPrefilled = true
-        let (used, tokens, limit) = (session, prompt, UInt64(Swift.max(maxTokens, 0)))
+        let (used, tokens, limit) = (session, prompt, maxTokens)
         let status = try await session.cancellable { () -> Status in
           try used.setLimit(limit)
           return try used.prefill(tokens)
         }
-        if status != .ok {
-          try session.setStopReason(status)
+        if status != .ok || maxTokens == 0 {
+          try session.setStopReason(status == .ok ? .stopMaxTokens : status)
           return nil
         }
       }
@@ -79,13 +79,14 @@ private final class Cancellation: @unchecked Sendable {
 }
 
 extension Session {
-  /// Returns the pieces that follow a prompt, until a stop or, if it is not 0, maxTokens.
-  public func pieces(_ prompt: [Token], maxTokens: Int = 0) -> Pieces {
+  /// Returns the pieces that follow a prompt, until a stop or after maxTokens. Without it there is no limit. An empty
+  /// prompt continues the stream.
+  public func pieces(_ prompt: [Token], maxTokens: Int? = nil) -> Pieces {
     Pieces(session: self, prompt: prompt, maxTokens: maxTokens)
   }
 
   /// Like pieces, but returns text: `for try await text in try session.stream("Once upon a time")`.
-  public func stream(_ prompt: String, maxTokens: Int = 0) throws -> Texts {
+  public func stream(_ prompt: String, maxTokens: Int? = nil) throws -> Texts {
     Texts(pieces: pieces(try tokenize(prompt), maxTokens: maxTokens))
   }
 

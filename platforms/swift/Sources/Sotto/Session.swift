@@ -102,11 +102,19 @@ public final class Session: @unchecked Sendable {
     withExtendedLifetime(arena) {}
   }
 
-  /// Sets the token limit of one text; the other stops stay.
-  func setLimit(_ maxTokens: UInt64) throws {
+  /// Throws for a negative limit.
+  private func checkLimit(_ maxTokens: Int?) throws {
+    if let maxTokens, maxTokens < 0 {
+      throw SottoError(.invalidArgument, "maxTokens is \(maxTokens); it must be at least 0")
+    }
+  }
+
+  /// Sets the token limit of one text; nil and 0 restore that of setStops. The other stops stay.
+  func setLimit(_ maxTokens: Int?) throws {
+    try checkLimit(maxTokens)
     try run { session in
       var stops = state.stops
-      if maxTokens != 0 { stops.maxTokens = maxTokens }
+      if let maxTokens, maxTokens != 0 { stops.maxTokens = UInt64(maxTokens) }
       if stops.maxTokens != state.limit { try setStops(session, stops) }
     }
   }
@@ -222,7 +230,8 @@ public final class Session: @unchecked Sendable {
   public func generate(
     _ prompt: [Token], maxTokens: Int? = nil, onPiece receive: ((Piece) throws -> Bool)? = nil
   ) throws -> Status {
-    try setLimit(0)
+    try checkLimit(maxTokens)
+    try setLimit(nil)
     return try run { session in
       callbacks.piece = receive
       defer { callbacks.piece = nil }

@@ -11,16 +11,17 @@ public struct SottoError: Error, CustomStringConvertible, Sendable {
   public let offset: UInt64?
 
   public var description: String {
-    message.isEmpty ? statusText : statusText + ": " + message
+    message.isEmpty ? String(cString: sotto_status_text(status.rawValue)) : message
   }
 
-  private var statusText: String { String(cString: sotto_status_text(status.rawValue)) }
-
-  init(_ status: Status, _ message: String) {
+  init(_ status: Status, _ message: String, _ offset: UInt64? = nil) {
     self.status = status
     self.message = message
-    offset = nil
+    self.offset = offset
   }
+
+  /// Returns the same failure with the name of a file at the beginning of its message.
+  func of(file: String) -> SottoError { SottoError(status, file + ": " + description, offset) }
 
   init(_ status: Int32, _ details: sotto_error) {
     self.status = Status(rawValue: status)

@@ -6,6 +6,10 @@ import Sotto
 struct StreamText {
   static func main() async throws {
     let arguments = CommandLine.arguments
+    if arguments.count != 3 {
+      fputs("usage: StreamText MODEL PROMPT\n", stderr)
+      exit(2)
+    }
     let session = try Session(Model(path: arguments[1]))
     var sampler = SamplerParameters()
     sampler.temperature = 0.8
