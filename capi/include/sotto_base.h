@@ -39,8 +39,8 @@ SOTTO_API const char* sotto_build_text(void);
 
 /* ---- Status -------------------------------------------------------------- */
 
-/* Negative: failure. Zero: success. Positive: generation ended normally. Values are frozen; new
- * ones may be added. */
+/* Result of a call. Negative values are failures, 0 is success, and positive values mean that
+ * generation ended normally. Values never change. New ones may be added. */
 typedef int32_t sotto_status;
 enum {
   /* Success. */
@@ -49,7 +49,7 @@ enum {
   SOTTO_STOP_END_OF_TEXT = 1,
   /* The caller's token limit was reached. */
   SOTTO_STOP_MAX_TOKENS = 2,
-  /* SOTTO_OVERFLOW_STOP, and no slot is free. */
+  /* No slot of the KV ring is free, and the session has SOTTO_OVERFLOW_STOP. */
   SOTTO_STOP_CONTEXT_FULL = 3,
   /* Nothing can follow under the grammar. */
   SOTTO_STOP_GRAMMAR = 4,
@@ -67,13 +67,13 @@ enum {
   SOTTO_STOP_REPETITION = 10,
   /* Every continuation led to a banned string. */
   SOTTO_STOP_BANNED = 11,
-  /* An argument or parameter has a value that it must not have. */
+  /* An argument or parameter has a value that is not allowed. */
   SOTTO_INVALID_ARGUMENT = -1,
-  /* The call does not fit what happened before it. */
+  /* The call is not possible after the calls before it. */
   SOTTO_INVALID_STATE = -2,
   /* The memory passed to an _init function is too small. */
   SOTTO_MEMORY_TOO_SMALL = -3,
-  /* A block does not begin on a multiple of SOTTO_MEMORY_ALIGNMENT. */
+  /* A block of memory is not aligned to SOTTO_MEMORY_ALIGNMENT. */
   SOTTO_MEMORY_MISALIGNED = -4,
   /* The capacity of an output array is too small. */
   SOTTO_BUFFER_TOO_SMALL = -5,
@@ -81,7 +81,7 @@ enum {
   SOTTO_MODEL_CORRUPT = -6,
   /* The model file has a format version or feature that this library lacks. */
   SOTTO_MODEL_UNSUPPORTED = -7,
-  /* The source of a grammar is wrong, or matches no text at all. */
+  /* The source of a grammar has an error, or matches no text. */
   SOTTO_GRAMMAR_SYNTAX = -8,
   /* The vocabulary has no token that fits the grammar at this place. */
   SOTTO_GRAMMAR_DEAD_END = -9,
@@ -97,7 +97,7 @@ enum {
   SOTTO_THREADS_UNAVAILABLE = -14,
   /* A saved state is damaged, or belongs to another model. */
   SOTTO_STATE_CORRUPT = -15,
-  /* The source uses something for which no exact grammar is known. */
+  /* The source uses a feature for which no exact grammar is known. */
   SOTTO_GRAMMAR_UNSUPPORTED = -16,
   /* A grammar image is damaged or of another version. */
   SOTTO_GRAMMAR_CORRUPT = -17,
@@ -110,15 +110,15 @@ enum {
 /* Static English text for any status, known or not. */
 SOTTO_API const char* sotto_status_text(sotto_status status);
 
-/* Details of a failure, for people. Owned by the caller, who sets struct_size; written only when
+/* Details of a failure for people. The caller owns it and sets struct_size. It is written only if
  * the call fails. Every `error` parameter of a function may be NULL. */
 typedef struct sotto_error {
   uint32_t struct_size;
   /* The status that the function returns. */
   sotto_status status;
-  /* Byte of the input (file, text) at fault; UINT64_MAX: none. */
+  /* Offset of the faulty byte in the input (file or text), or UINT64_MAX if there is none. */
   uint64_t offset;
-  /* NUL-terminated UTF-8 text that names what is wrong. */
+  /* NUL-terminated UTF-8 text that describes the failure. */
   char message[240];
 } sotto_error;
 
@@ -133,7 +133,7 @@ typedef int32_t sotto_log_level;
 enum {
   /* Something failed. */
   SOTTO_LOG_ERROR = 1,
-  /* Something is probably not as intended. */
+  /* Something is probably unintended. */
   SOTTO_LOG_WARNING = 2,
   /* Progress. */
   SOTTO_LOG_INFO = 3
@@ -148,14 +148,14 @@ typedef void (*sotto_log_fn)(void* user_data, sotto_log_level level, const char*
 /* Id of a token: its index in the vocabulary. */
 typedef int32_t sotto_token;
 
-/* Tokens of the caller. */
+/* A list of tokens. */
 typedef struct sotto_token_list {
-  /* The tokens; may be NULL where the count is 0. */
+  /* The tokens. May be NULL if the count is 0. */
   const sotto_token* tokens;
   size_t count;
 } sotto_token_list;
 
-/* Text of the caller in UTF-8, not terminated. */
+/* UTF-8 text without a terminator. */
 typedef struct sotto_text {
   /* The bytes. */
   const char* text;

@@ -20,23 +20,24 @@ extern "C" {
 /* The tokens of a tokenizer, prepared for masks. Any number of threads may use one. */
 typedef struct sotto_vocabulary sotto_vocabulary;
 
-/* Either `model`, or a vocabulary of the caller, whose arrays must outlive it. */
+/* The source of a vocabulary: either `model`, or arrays of the caller, which must outlive the
+ * vocabulary. */
 typedef struct sotto_vocabulary_params {
   uint32_t struct_size;
-  /* Tokens of the vocabulary. Default 0: with a model; from 1 to 16777215. */
+  /* Number of tokens. Default 0: with a model; from 1 to 16777215. */
   uint32_t token_count;
-  /* Must outlive the vocabulary. Its end-of-text token is the end token. NULL: a vocabulary of the
-   * caller. */
+  /* Model that defines the tokens; it must outlive the vocabulary. Its end-of-text token is the end
+   * token. NULL means that the fields below define the tokens. */
   const sotto_model* model;
-  /* Bytes of all tokens, one after the other: up to 255 each. They may begin and end inside a
-   * character. */
+  /* Bytes of all tokens, one after the other, at most 255 per token. Tokens may begin and end
+   * inside a character. */
   const char* bytes;
   /* token_count + 1 offsets into `bytes`. */
   const uint32_t* offsets;
-  /* token_count flags, or NULL: no token is special. A special token has no text: only a token
-   * literal of a grammar allows it. End tokens are special. */
+  /* One flag per token, or NULL if no token is special. A special token has no text, so only a
+   * token literal of a grammar allows it. End tokens are special. */
   const uint8_t* special;
-  /* Tokens allowed where the text may end, and only there. */
+  /* Tokens that are allowed where the text may end, and only there. */
   const sotto_token* end_tokens;
   size_t end_token_count;
 } sotto_vocabulary_params;
@@ -61,31 +62,31 @@ typedef struct sotto_grammar sotto_grammar;
 /* Languages in which the source text of a grammar can be written. */
 typedef int32_t sotto_grammar_language;
 enum {
-  /* The grammars of llama.cpp. */
+  /* GBNF, the grammar language of llama.cpp. */
   SOTTO_GRAMMAR_GBNF = 0,
-  /* JSON Schema, drafts 7 and 2020-12. What has no exact grammar is rejected by keyword and JSON
-   * pointer, never ignored. */
+  /* JSON Schema, drafts 7 and 2020-12. A schema that has no exact grammar is rejected, with its
+   * keyword and JSON pointer. Nothing is ignored. */
   SOTTO_GRAMMAR_JSON_SCHEMA = 1,
-  /* A regular expression that the whole text matches. No look-around, no back-references. */
+  /* A regular expression that the whole text must match, without look-around and back-references. */
   SOTTO_GRAMMAR_REGEX = 2,
-  /* Any JSON value; no source. */
+  /* Any JSON value. There is no source. */
   SOTTO_GRAMMAR_JSON = 3,
-  /* Any JSON object; no source. */
+  /* Any JSON object. There is no source. */
   SOTTO_GRAMMAR_JSON_OBJECT = 4,
   /* One of the strings in a JSON array. */
   SOTTO_GRAMMAR_CHOICES = 5,
-  /* A JSON number. The source is a JSON object of "minimum" and "maximum" (both included) and
-   * "integer": true, all optional. */
+  /* A JSON number. The source is a JSON object with the optional members "minimum" and "maximum",
+   * which are included, and "integer": true. */
   SOTTO_GRAMMAR_NUMBER = 6,
   /* A call {"name": ..., "arguments": {...}} of one of the functions in a JSON array of {"name",
    * "parameters"}, also inside {"type": "function", "function": {...}}. */
   SOTTO_GRAMMAR_TOOLS = 7
 };
 
-/* Whitespace of generated JSON. */
+/* White space in generated JSON. */
 typedef int32_t sotto_json_space;
 enum {
-  /* Up to maximum_space blanks, tabs and line ends where JSON allows them. */
+  /* Up to maximum_space blanks, tabs and line ends at every place where JSON allows them. */
   SOTTO_JSON_FLEXIBLE = 0,
   /* {"a":1,"b":[2,3]}. */
   SOTTO_JSON_COMPACT = 1,
@@ -98,13 +99,13 @@ typedef struct sotto_grammar_params {
   uint32_t struct_size;
   /* Language of the source. Default GBNF. */
   sotto_grammar_language language;
-  /* GBNF: the start rule. Default "root". */
+  /* Start rule of a GBNF grammar. Default "root". */
   sotto_text root;
-  /* Vocabulary for GBNF's token literals and trigger_tokens; NULL: there are none. */
+  /* Vocabulary of token literals in GBNF and of trigger_tokens. It may be NULL if there are none. */
   const sotto_vocabulary* vocabulary;
 
-  /* ---- Lazy activation: with triggers, text is free until the first of them appears, and the
-   * grammar's text begins right after it. Text may also end before ---- */
+  /* ---- Lazy activation. With triggers, text is free until the first trigger appears, and the
+   * grammar's text begins right after it. The text may also end before that ---- */
 
   /* Strings that activate the grammar. */
   const sotto_text* triggers;
@@ -114,31 +115,32 @@ typedef struct sotto_grammar_params {
   const sotto_token* trigger_tokens;
   size_t trigger_token_count;
 
-  /* ---- JSON of every kind ---- */
+  /* ---- All JSON languages ---- */
 
-  /* Whitespace. With FLEXIBLE, small models tend to fill their budget with blanks. Default
+  /* White space in JSON. With FLEXIBLE, small models tend to fill their budget with blanks. Default
    * ONE_SPACE. */
   sotto_json_space json_space;
-  /* Characters of FLEXIBLE whitespace at one place. Default 20; from 0 to 2147483648; UINT32_MAX:
-   * unlimited. */
+  /* Maximal number of FLEXIBLE white space characters at one place. Default 20; from 0 to
+   * 2147483648; UINT32_MAX: unlimited. */
   uint32_t maximum_space;
-  /* 1: FLEXIBLE whitespace is also allowed before and after the document. Default 0. */
+  /* Whether FLEXIBLE white space is also allowed before and after the document. Default 0. */
   uint32_t allow_surrounding_whitespace;
 
   /* ---- JSON Schema, and the parameters of tools ---- */
 
-  /* Draft of JSON Schema where $schema names none. Default 2020; 7 or 2020. */
+  /* Draft of a JSON Schema that has no $schema. Default 2020; 7 or 2020. */
   uint32_t schema_draft;
-  /* 1: "format" is enforced where the standard names it. Default 1. */
+  /* Whether "format" is enforced for the formats that the standard names. Default 1. */
   uint32_t assert_formats;
-  /* 1: objects with "properties" and arrays with a tuple hold nothing else unless the schema says
-   * so. Default 0. */
+  /* Whether objects with "properties" and arrays with a tuple hold nothing else, unless the schema
+   * says otherwise. Default 0. */
   uint32_t closed;
-  /* 1: minProperties may count names that could repeat. Default 0. */
+  /* Whether minProperties may count names that the schema does not list, although such names could
+   * occur twice. Default 0. */
   uint32_t distinct_names;
-  /* 1: an array of one or more calls. Default 0. */
+  /* Whether the text is an array of one or more calls instead of one call. Default 0. */
   uint32_t parallel_tool_calls;
-  /* Receives warnings about rules that no text can use; may be NULL. */
+  /* Receives warnings about rules that occur in no text. It may be NULL. */
   sotto_log_fn log;
   void* log_user_data;
 } sotto_grammar_params;
@@ -172,46 +174,48 @@ SOTTO_API sotto_status sotto_grammar_load(const void* image, size_t image_size, 
 /* The state of one or more sequences under a grammar. Used by one thread at a time. */
 typedef struct sotto_matcher sotto_matcher;
 
-/* Capacities of a matcher; all memory is reserved at init. When a limit is reached, results that
- * are no longer needed are evicted; what does not fit even so fails with GRAMMAR_TOO_LARGE and
- * changes nothing. */
+/* Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the
+ * matcher evicts results that are no longer needed. If that is not enough, the call fails with
+ * GRAMMAR_TOO_LARGE and changes nothing. */
 typedef struct sotto_matcher_params {
   uint32_t struct_size;
-  /* Texts followed at the same time. A session that searches with n sequences needs 2n+1. Default
-   * 1; from 1 to 65536. */
+  /* Number of texts that are followed at the same time. A session that searches with n sequences
+   * needs 2n+1. Default 1; from 1 to 65536. */
   uint32_t sequence_count;
-  /* Newest tokens of sequence 0 that can be rolled back. Default 64; from 0 to 268435456. */
+  /* Number of the newest tokens of sequence 0 that can be rolled back. Default 64; from 0 to
+   * 268435456. */
   uint32_t rollback_count;
 
-  /* ---- Capacities. 0: enough for the grammar to be fast, unless it is very ambiguous ---- */
+  /* ---- Capacities. With 0 a capacity suffices for the grammar to be fast, unless it is very
+   * ambiguous ---- */
 
-  /* Stack nodes: places in rules where other rules are called. Default 0: automatic; from 16 to
-   * 268435456. */
+  /* Number of stack nodes, which are places in rules where other rules are called. Default 0:
+   * automatic; from 16 to 268435456. */
   uint32_t node_count;
-  /* Stack frames in all nodes. Default 0: automatic; from 16 to 268435456. */
+  /* Number of stack frames in all nodes. Default 0: automatic; from 16 to 268435456. */
   uint32_t frame_count;
-  /* Sets of states. Default 0: automatic; from 16 to 65535. */
+  /* Number of state sets. Default 0: automatic; from 16 to 65535. */
   uint32_t config_count;
-  /* States in all sets. Default 0: automatic; from 16 to 268435456. */
+  /* Number of states in all sets. Default 0: automatic; from 16 to 268435456. */
   uint32_t item_count;
-  /* States visited in one step. Default 0: automatic; from 16 to 268435456. */
+  /* Number of states visited in one step. Default 0: automatic; from 16 to 268435456. */
   uint32_t work_count;
   /* Bytes of cached masks. Default 0: automatic. */
   uint32_t mask_bytes;
   uint32_t reserved;
-  /* Elementary steps of one call. Default 20000000; at least 1. */
+  /* Number of elementary steps of one call. Default 20000000; at least 1. */
   uint64_t step_budget;
 } sotto_matcher_params;
 
 /* State of a sequence of a matcher. */
 typedef struct sotto_matcher_info {
   uint32_t struct_size;
-  /* 1: the text may end here. */
+  /* Whether the text may end here. */
   uint32_t may_end;
-  /* 1: nothing can follow. */
+  /* Whether nothing can follow. */
   uint32_t must_end;
   uint32_t reserved;
-  /* Tokens accepted by sequence 0 since its reset. */
+  /* Number of tokens that sequence 0 has accepted since its reset. */
   uint64_t token_count;
 } sotto_matcher_info;
 

@@ -20,7 +20,7 @@ typedef int32_t sotto_isa;
 enum {
   /* The best one of this CPU and build. */
   SOTTO_ISA_AUTO = 0,
-  /* Portable scalar code, the definition of all others. */
+  /* Portable scalar code, which defines the results of all others. */
   SOTTO_ISA_REFERENCE = 1,
   /* x86-64 with AVX2 and FMA. */
   SOTTO_ISA_AVX2 = 2,
@@ -48,20 +48,19 @@ typedef void (*sotto_release_fn)(void* user_data, const void* bytes, size_t size
 /* Parameters of a model. */
 typedef struct sotto_model_params {
   uint32_t struct_size;
-  /* Instruction set. A process uses one (REFERENCE excepted): a different one later fails with
-   * INVALID_STATE. Default AUTO. */
+  /* Instruction set. A process uses only one in addition to REFERENCE. A different one later fails
+   * with INVALID_STATE. Default AUTO. */
   sotto_isa isa;
-  /* 1: tensor bytes are verified while they are read; 0: only the structure of the file is. Default
-   * 1. */
+  /* Whether the bytes of tensors are verified while they are read. Otherwise only the structure of
+   * the file is. Default 1. */
   uint32_t verify_checksums;
-  /* 0: weights that the file holds packed for this CPU are used in place. 1: they are copied into
-   * the model's memory (for example huge pages), with a call of `release` after each chunk. Default
-   * 0. */
+  /* Whether weights that the file holds packed for this CPU are copied into the model's memory (for
+   * example huge pages), with a call of `release` after each chunk. Default 0. */
   uint32_t copy_weights;
-  /* Receives messages; NULL: none. */
+  /* Receives messages. May be NULL. */
   sotto_log_fn log;
   void* log_user_data;
-  /* Learns which bytes of the file are no longer read; may be NULL. */
+  /* Called with the bytes of the file that are no longer read. May be NULL. */
   sotto_release_fn release;
   void* release_user_data;
 } sotto_model_params;
@@ -69,35 +68,35 @@ typedef struct sotto_model_params {
 /* Properties of a model. */
 typedef struct sotto_model_info {
   uint32_t struct_size;
-  /* Tokens of the vocabulary. */
+  /* Number of tokens in the vocabulary. */
   uint32_t vocabulary_size;
-  /* Learned positions. */
+  /* Number of learned positions. */
   uint32_t max_context_tokens;
-  /* Transformer layers. */
+  /* Number of transformer layers. */
   uint32_t layer_count;
-  /* Attention heads per layer. */
+  /* Number of attention heads per layer. */
   uint32_t head_count;
   /* Width of the hidden states. */
   uint32_t embedding_size;
   /* Width of the feed-forward layers. */
   uint32_t feed_forward_size;
-  /* The token that ends a text; -1: none. */
+  /* The token that ends a text, or -1 if there is none. */
   int32_t end_of_text_token;
-  /* 1: the file holds a tokenizer. */
+  /* Whether the file holds a tokenizer. */
   uint32_t has_tokenizer;
-  /* Bytes of the longest token; 0 without a tokenizer. */
+  /* Size of the longest token in bytes, or 0 without a tokenizer. */
   uint32_t max_token_bytes;
   /* The instruction set in use. */
   sotto_isa isa;
-  /* 1: all weights are used from the file, those of 8 bits from its section packed for this CPU; 0
-   * with copy_weights. */
+  /* Whether all weights are used from the file, those of 8 bits from its section packed for this
+   * CPU. 0 with copy_weights. */
   uint32_t packed_in_place;
-  /* Parameters of the network. */
+  /* Number of parameters of the network. */
   uint64_t parameter_count;
-  /* Bytes of weights read per decoded token. */
+  /* Bytes of weights that are read per decoded token. */
   uint64_t weight_bytes;
-  /* Bytes of the file's vocabulary prepared for grammars; 0: sotto_vocabulary_init prepares it in
-   * memory. */
+  /* Bytes of the vocabulary that the file holds prepared for grammars. With 0,
+   * sotto_vocabulary_init prepares it in memory. */
   uint64_t vocabulary_bytes;
   /* 8, or 4 if the weights of all layers have 4 bits. */
   uint32_t layer_weight_bits;

@@ -25,7 +25,7 @@ enum {
   SOTTO_STAGE_BIAS = 2,
   /* Adds sequence_bias. */
   SOTTO_STAGE_SEQUENCE_BIAS = 3,
-  /* Removes all but allowed_tokens. */
+  /* Removes all tokens except allowed_tokens. */
   SOTTO_STAGE_ALLOWED = 4,
   /* Removes suppressed_tokens, begin_suppressed_tokens, and the end of text with ignore_end. */
   SOTTO_STAGE_SUPPRESS = 5,
@@ -77,20 +77,20 @@ enum {
   SOTTO_STAGE_WATERMARK = 28
 };
 
-/* Ready-made orders of the stages. Selection comes last in each. */
+/* Predefined orders of the stages. Selection comes last in each. */
 typedef int32_t sotto_order;
 enum {
-  /* As llama.cpp. LOGITS_CALLBACK, ALLOWED, SUPPRESS, BAD_WORDS, MIN_TOKENS, FORCED, BIAS,
-   * SEQUENCE_BIAS, REPETITION, FREQUENCY, PRESENCE, NO_REPEAT_NGRAM, DRY, END_DECAY, TOP_N_SIGMA,
-   * TOP_K, TYPICAL, TOP_P, MIN_P, TOP_A, TAIL_FREE, EPSILON, ETA, TOP_H, XTC, TEMPERATURE,
-   * SMOOTHING, WATERMARK. */
+  /* The order of llama.cpp. LOGITS_CALLBACK, ALLOWED, SUPPRESS, BAD_WORDS, MIN_TOKENS, FORCED,
+   * BIAS, SEQUENCE_BIAS, REPETITION, FREQUENCY, PRESENCE, NO_REPEAT_NGRAM, DRY, END_DECAY,
+   * TOP_N_SIGMA, TOP_K, TYPICAL, TOP_P, MIN_P, TOP_A, TAIL_FREE, EPSILON, ETA, TOP_H, XTC,
+   * TEMPERATURE, SMOOTHING, WATERMARK. */
   SOTTO_ORDER_DEFAULT = 0,
-  /* As transformers. LOGITS_CALLBACK, BIAS, SEQUENCE_BIAS, REPETITION, FREQUENCY, PRESENCE,
-   * NO_REPEAT_NGRAM, DRY, BAD_WORDS, MIN_TOKENS, FORCED, END_DECAY, ALLOWED, SUPPRESS, TEMPERATURE,
-   * SMOOTHING, TOP_H, TOP_N_SIGMA, TOP_K, TOP_P, MIN_P, TOP_A, TAIL_FREE, TYPICAL, EPSILON, ETA,
-   * XTC, WATERMARK. */
+  /* The order of transformers. LOGITS_CALLBACK, BIAS, SEQUENCE_BIAS, REPETITION, FREQUENCY,
+   * PRESENCE, NO_REPEAT_NGRAM, DRY, BAD_WORDS, MIN_TOKENS, FORCED, END_DECAY, ALLOWED, SUPPRESS,
+   * TEMPERATURE, SMOOTHING, TOP_H, TOP_N_SIGMA, TOP_K, TOP_P, MIN_P, TOP_A, TAIL_FREE, TYPICAL,
+   * EPSILON, ETA, XTC, WATERMARK. */
   SOTTO_ORDER_HF = 1,
-  /* As vLLM. LOGITS_CALLBACK, ALLOWED, SUPPRESS, BAD_WORDS, MIN_TOKENS, FORCED, BIAS,
+  /* The order of vLLM. LOGITS_CALLBACK, ALLOWED, SUPPRESS, BAD_WORDS, MIN_TOKENS, FORCED, BIAS,
    * SEQUENCE_BIAS, REPETITION, FREQUENCY, PRESENCE, NO_REPEAT_NGRAM, DRY, END_DECAY, TEMPERATURE,
    * SMOOTHING, MIN_P, TOP_K, TOP_P, TOP_A, TAIL_FREE, TYPICAL, EPSILON, ETA, TOP_N_SIGMA, TOP_H,
    * XTC, WATERMARK. */
@@ -102,7 +102,7 @@ typedef int32_t sotto_selection;
 enum {
   /* In proportion to p, by inversion in the order of token ids. */
   SOTTO_SELECT_MULTINOMIAL = 0,
-  /* The most likely token; temperature 0 also selects it. */
+  /* The most likely token. Temperature 0 also selects it. */
   SOTTO_SELECT_GREEDY = 1,
   /* The largest l plus Gumbel noise of the token (Gumbel 1954): the same distribution as
    * MULTINOMIAL. */
@@ -110,11 +110,11 @@ enum {
   /* Keeps the surprise near mirostat_tau bits (Basu et al. 2021): estimates the Zipf exponent from
    * the mirostat_m most likely tokens and keeps the k that follow from it. */
   SOTTO_SELECT_MIROSTAT = 3,
-  /* The same by removing tokens of more surprise than mu. In both, mu begins at 2 tau and falls by
-   * eta (surprise - tau) per token. */
+  /* Does the same by removing tokens of more surprise than mu. In both, mu begins at 2 tau and
+   * falls by eta (surprise - tau) per token. */
   SOTTO_SELECT_MIROSTAT_V2 = 4,
-  /* Favours tokens whose p is near adaptive_target, corrected by the decayed mean of the p
-   * selected, so that the mean stays there. */
+  /* Favours tokens whose p is near adaptive_target. The decayed mean of the selected p corrects the
+   * target, so that the mean stays there. */
   SOTTO_SELECT_ADAPTIVE_P = 5
 };
 
@@ -122,16 +122,16 @@ enum {
 typedef struct sotto_token_bias {
   /* The token. */
   sotto_token token;
-  /* Added to its logit; -infinity bans it. */
+  /* Number added to its logit. -infinity bans the token. */
   float bias;
 } sotto_token_bias;
 
-/* Bias of the last token of a sequence wherever the tokens before it have just been generated. */
+/* Bias of the last token of a sequence. It applies when the newest tokens are those before it. */
 typedef struct sotto_sequence_bias {
-  /* The sequence, at least one token. */
+  /* The sequence of at least one token. */
   const sotto_token* tokens;
   size_t count;
-  /* Added to the logit; -infinity bans the token. */
+  /* Number added to the logit. -infinity bans the token. */
   float bias;
   uint32_t reserved;
 } sotto_sequence_bias;
@@ -142,9 +142,10 @@ typedef void (*sotto_logits_fn)(void* user_data, float* logits, size_t count);
 
 /* ---- Watermarks ------------------------------------------------------------ */
 
-/* Watermarks: statistical marks of generated text that sotto_watermark_detect finds. TOURNAMENT and
- * GUMBEL replace the selection, which must be MULTINOMIAL with a temperature above 0; of the
- * searches only SOTTO_SEARCH_SAMPLE supports them. They do not change the distribution over keys. */
+/* Kinds of watermarks, which are statistical marks of generated text that sotto_watermark_detect
+ * finds. TOURNAMENT and GUMBEL replace the selection, which must be MULTINOMIAL with a temperature
+ * above 0; of the searches only SOTTO_SEARCH_SAMPLE supports them. They do not change the
+ * distribution over keys. */
 typedef int32_t sotto_watermark_scheme;
 enum {
   /* No watermark. */
@@ -162,35 +163,35 @@ enum {
   SOTTO_WATERMARK_GUMBEL = 4
 };
 
-/* Parameters of a watermark. Detection needs the same. */
+/* Parameters of a watermark. Detection needs the same parameters as generation. */
 typedef struct sotto_watermark_params {
   uint32_t struct_size;
   /* Kind of watermark. Default NONE. */
   sotto_watermark_scheme scheme;
-  /* Tokens hashed. Default 0: 4 for SELF_HASH, TOURNAMENT and GUMBEL, 1 for LEFT_HASH; from 0 to
-   * 16. */
+  /* Number of tokens that are hashed. Default 0: 4 for SELF_HASH, TOURNAMENT and GUMBEL, 1 for
+   * LEFT_HASH; from 0 to 16. */
   uint32_t context_width;
   /* Green fraction of the vocabulary. Default 0.25; greater than 0 and less than 1. */
   float gamma;
-  /* Added to the logits of green tokens. Default 2; from 0 to 100. */
+  /* Number added to the logits of green tokens. Default 2; from 0 to 100. */
   float delta;
-  /* Rounds of the tournament. Default 30; from 1 to 64. */
+  /* Number of rounds of the tournament. Default 30; from 1 to 64. */
   uint32_t tournament_layers;
   /* Secret key of the hashes. Default 15485863. */
   uint64_t key;
 } sotto_watermark_params;
 
-/* What sotto_watermark_detect found. */
+/* Result of sotto_watermark_detect. */
 typedef struct sotto_watermark_result {
   uint32_t struct_size;
-  /* 1: z is above 3. */
+  /* Whether z is above 3. */
   uint32_t is_marked;
-  /* Tokens scored: a context and token that occurred before count once. */
+  /* Number of tokens scored. A context that occurs again with the same token counts once. */
   uint64_t token_count;
-  /* Green tokens; TOURNAMENT: mean g; GUMBEL: mean -ln(1-r). */
+  /* Number of green tokens, mean g for TOURNAMENT, or mean -ln(1-r) for GUMBEL. */
   double score;
-  /* Standard deviations above unmarked text: (g - gamma T) / sqrt(T gamma (1-gamma)) for green
-   * lists. */
+  /* Distance from unmarked text in standard deviations, (g - gamma T) / sqrt(T gamma (1-gamma)) for
+   * green lists. */
   double z;
   /* Probability that unmarked text has such a z. */
   double p_value;
@@ -213,33 +214,33 @@ typedef int32_t sotto_dola;
 enum {
   /* Off. */
   SOTTO_DOLA_OFF = 0,
-  /* Against the lower layers. */
+  /* Contrasts with the lower layers. */
   SOTTO_DOLA_LOW = 1,
-  /* Against the upper layers. */
+  /* Contrasts with the upper layers. */
   SOTTO_DOLA_HIGH = 2
 };
 
-/* Parameters of the sampler. Arrays are copied by sotto_session_set_sampler and may be NULL where
+/* Parameters of the sampler. Arrays are copied by sotto_session_set_sampler and may be NULL if
  * their count is 0. */
 typedef struct sotto_sampler_params {
   uint32_t struct_size;
-  /* T of l/T. 0 selects the most likely token that the other stages leave, which are computed with
-   * T = 1. Default 0.8; from 0 to 100; 1: off. */
+  /* Temperature T of l/T. 0 selects the most likely of the tokens that the other stages leave,
+   * which then use T = 1. Default 0.8; from 0 to 100; 1: off. */
   float temperature;
-  /* Exactly the k most likely tokens are kept. Default 40; 0: off. */
+  /* The k most likely tokens are kept. Default 40; 0: off. */
   uint32_t top_k;
   /* The smallest set of tokens whose probability reaches p is kept (nucleus sampling, Holtzman et
    * al. 2020). Default 0.95; greater than 0 and at most 1; 1: off. */
   float top_p;
   /* Tokens with p >= min_p max p are kept (Nguyen et al. 2024). Default 0.05; from 0 to 1; 0: off. */
   float min_p;
-  /* r of l > 0 ? l/r : l*r for tokens in the window (Keskar et al. 2019). Default 1 (off); greater
-   * than 0 and at most 100. */
+  /* Penalty r: l becomes l/r if l > 0, else l*r, for tokens in the window (Keskar et al. 2019).
+   * Default 1 (off); greater than 0 and at most 100. */
   float repetition_penalty;
-  /* Newest tokens that repetition, frequency and presence penalties count. Default 64; UINT32_MAX:
-   * all that the session holds, at most context_tokens; 0: off. */
+  /* Number of the newest tokens that repetition, frequency and presence penalties count. Default
+   * 64; UINT32_MAX: all that the session holds, at most context_tokens; 0: off. */
   uint32_t repetition_window;
-  /* 1: the log probabilities of sotto_piece are computed. Default 0. */
+  /* Whether the log probabilities of sotto_piece are computed. Default 0. */
   uint32_t log_probabilities;
   /* Seed of the random numbers. Default 0. */
   uint64_t seed;
@@ -248,70 +249,70 @@ typedef struct sotto_sampler_params {
 
   /* Order of the stages. Default DEFAULT. */
   sotto_order order;
-  /* Fewest tokens that a truncation keeps. Default 1; at least 1. */
+  /* Minimal number of tokens that a truncation keeps. Default 1; at least 1. */
   uint32_t min_keep;
-  /* Instead of `order`: exactly these stages, none twice. A parameter that is on while its stage is
-   * missing is an error. None: `order` applies. */
+  /* The stages to run instead of those of `order`, none twice. It is an error if a parameter is on
+   * and its stage is missing. Without stages `order` applies. */
   const sotto_stage* stages;
   size_t stage_count;
 
   /* ---- Repetition ---- */
 
-  /* f of l -= f c(t). Default 0 (off); from -100 to 100. */
+  /* Penalty f of l -= f c(t). Default 0 (off); from -100 to 100. */
   float frequency_penalty;
-  /* v of l -= v where c(t) > 0. Default 0 (off); from -100 to 100. */
+  /* Penalty v of l -= v for tokens with c(t) > 0. Default 0 (off); from -100 to 100. */
   float presence_penalty;
-  /* 1: the windows of all penalties reach into the prompt; 0: they hold generated tokens only.
-   * Default 1. */
+  /* Whether the windows of all penalties reach into the prompt. Otherwise they hold only generated
+   * tokens. Default 1. */
   uint32_t penalize_prompt;
   /* Reduces the repetition, frequency and presence penalties of older tokens in the window. Default
    * 0 (off); from 0 to 10. */
   float penalty_slope;
-  /* No n consecutive tokens occur twice. Default 0 (off). */
+  /* Length n such that no n consecutive tokens occur twice. Default 0 (off). */
   uint32_t no_repeat_ngram;
-  /* m of DRY (p-e-w 2024): l -= m b^(n-a) for a token that would extend a repetition of n >= a
-   * tokens. Default 0 (off); from 0 to 100. */
+  /* Multiplier m of DRY (p-e-w 2024), which is l -= m b^(n-a) for a token that would extend a
+   * repetition of n >= a tokens. Default 0 (off); from 0 to 100. */
   float dry_multiplier;
-  /* b of DRY. Default 1.75; from 1 to 10. */
+  /* Base b of DRY. Default 1.75; from 1 to 10. */
   float dry_base;
-  /* a of DRY: shorter repetitions are free. Default 2. */
+  /* Allowed length a of DRY. Shorter repetitions are not penalised. Default 2. */
   uint32_t dry_allowed_length;
-  /* Newest tokens that DRY searches. Default UINT32_MAX: all. */
+  /* Number of the newest tokens that DRY searches. Default UINT32_MAX: all. */
   uint32_t dry_window;
-  /* Newest tokens whose repetitiveness (0 to 1) raises the penalty from repetition_penalty towards
-   * guard_penalty. Default 0 (off); from 0 to 256. */
+  /* Number of the newest tokens whose repetitiveness (0 to 1) raises the penalty from
+   * repetition_penalty towards guard_penalty. Default 0 (off); from 0 to 256. */
   uint32_t guard_window;
-  /* Repetition penalty of a text that only repeats itself. Default 1.5; from 1 to 100. */
+  /* Repetition penalty for a text that only repeats itself. Default 1.5; from 1 to 100. */
   float guard_penalty;
   uint32_t reserved0;
   /* DRY's repetitions end at tokens that contain one of these strings. Default "\n" ":" "\"" "*". */
   const sotto_text* dry_breakers;
   size_t dry_breaker_count;
-  /* DRY's repetitions end at these tokens, too. */
+  /* DRY's repetitions also end at these tokens. */
   const sotto_token* dry_breaker_tokens;
   size_t dry_breaker_token_count;
 
   /* ---- Temperature ---- */
 
-  /* r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, also where T is 0.
-   * Default 0 (off); from 0 to 100. */
+  /* Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e. It also
+   * applies if T is 0. Default 0 (off); from 0 to 100. */
   float temperature_range;
-  /* e of the dynamic temperature. Default 1; from 0 to 10. */
+  /* Exponent e of the dynamic temperature. Default 1; from 0 to 10. */
   float temperature_exponent;
-  /* f of quadratic smoothing: l = max - k f d^2 + s f d^3 with d = l - max, k = (3-c)/2, s =
-   * (c-1)/2. Default 0 (off); from 0 to 100. */
+  /* Factor f of quadratic smoothing, which is l = max - k f d^2 + s f d^3 with d = l - max, k =
+   * (3-c)/2, s = (c-1)/2. Default 0 (off); from 0 to 100. */
   float smoothing_factor;
-  /* c of quadratic smoothing; 1: a parabola. Default 1; from 1 to 10. */
+  /* Curve c of quadratic smoothing. 1 is a parabola. Default 1; from 1 to 10. */
   float smoothing_curve;
 
   /* ---- Truncation ---- */
 
-  /* After t generated tokens, top_p is max(top_p_min, top_p decay^t). Default 1 (off); greater than
-   * 0 and at most 1. */
+  /* Decay of top_p, which is max(top_p_min, top_p decay^t) after t generated tokens. Default 1
+   * (off); greater than 0 and at most 1. */
   float top_p_decay;
   /* Lower limit of the decayed top_p. Default 0; from 0 to top_p. */
   float top_p_min;
-  /* t begins again after this token. Default -1: none. */
+  /* Token after which t starts again. Default -1: none. */
   sotto_token top_p_reset_token;
   /* Tokens with p >= a (max p)^2 are kept. Default 0 (off); from 0 to 1. */
   float top_a;
@@ -347,22 +348,23 @@ typedef struct sotto_sampler_params {
   float mirostat_tau;
   /* Learning rate of Mirostat. Default 0.1; greater than 0 and at most 1. */
   float mirostat_eta;
-  /* Tokens from which MIROSTAT estimates the Zipf exponent. Default 100; at least 2. */
+  /* Number of tokens from which MIROSTAT estimates the Zipf exponent. Default 100; at least 2. */
   uint32_t mirostat_m;
   /* Target probability of ADAPTIVE_P. Default -1: not set, which ADAPTIVE_P rejects; from 0 to 1. */
   float adaptive_target;
   /* Decay of the mean of ADAPTIVE_P. Default 0.9; from 0 to 0.99. */
   float adaptive_decay;
 
-  /* ---- Bans, bias, forcing (positions count generated tokens: those since the last prefill) ---- */
+  /* ---- Bans, bias, forcing. Positions count the tokens generated since the last prefill ---- */
 
-  /* The end of text is not generated before this many tokens. Default 0 (off). */
+  /* Number of tokens before which the end-of-text token is not generated. Default 0 (off). */
   uint32_t min_new_tokens;
-  /* 1: the end of text is never generated. Default 0 (off). */
+  /* Whether the end-of-text token is never generated. Default 0 (off). */
   uint32_t ignore_end;
-  /* s of l_end += |l_end| (f^(t-s) - 1) after t > s generated tokens. Default 0. */
+  /* Start s of l_end += |l_end| (f^(t-s) - 1), which applies to the end-of-text token after t > s
+   * generated tokens. Default 0. */
   uint32_t end_decay_start;
-  /* f of the same. Default 1 (off); from 0 to 10. */
+  /* Factor f of the same formula. Default 1 (off); from 0 to 10. */
   float end_decay_factor;
   /* Token that is generated at the limit of max_tokens. Default -1: none. */
   sotto_token forced_last_token;
@@ -376,7 +378,7 @@ typedef struct sotto_sampler_params {
   /* Token sequences that are never completed. */
   const sotto_token_list* bad_words;
   size_t bad_word_count;
-  /* The only tokens that may be generated; none given: all. */
+  /* The only tokens that may be generated. Without any, all tokens may be. */
   const sotto_token* allowed_tokens;
   size_t allowed_token_count;
   /* Tokens that are never generated. */
@@ -388,13 +390,13 @@ typedef struct sotto_sampler_params {
   /* The first generated tokens. */
   const sotto_token* forced_prefix;
   size_t forced_prefix_count;
-  /* Changes the logits before all other stages; may be NULL. */
+  /* Changes the logits before all other stages. May be NULL. */
   sotto_logits_fn logits_callback;
   void* logits_user_data;
 
   /* ---- Watermark ---- */
 
-  /* Copied; NULL: none. */
+  /* Watermark of the text, which is copied, or NULL. */
   const sotto_watermark_params* watermark;
 
   /* ---- Layers (before the chain, with SOTTO_FEATURE_DOLA) ---- */
@@ -407,7 +409,7 @@ typedef struct sotto_sampler_params {
 
   /* ---- Reports ---- */
 
-  /* Most likely tokens reported in each sotto_piece. Default 0; from 0 to 64. */
+  /* Number of the most likely tokens that each sotto_piece reports. Default 0; from 0 to 64. */
   uint32_t alternative_count;
   uint32_t reserved2;
 } sotto_sampler_params;
@@ -425,21 +427,23 @@ SOTTO_API sotto_status sotto_session_set_sampler(sotto_session* session, const s
 /* The chain without a session, for the logits of any runtime and for experiments with parameters. */
 typedef struct sotto_sampler sotto_sampler;
 
-/* The situation of one token. */
+/* Input for one token. */
 typedef struct sotto_sampler_input {
   uint32_t struct_size;
   /* Number of the stream of random numbers. */
   uint32_t sequence;
-  /* vocabulary_size logits, which are not changed. */
+  /* Logits of all tokens, which are not changed. */
   const float* logits;
-  /* Bit i % 64 of word i / 64 says whether token i is allowed, at least one; NULL: all are. */
+  /* Mask of the allowed tokens, of which there is at least one: bit i % 64 of word i / 64 is token
+   * i. NULL allows all. */
   const uint64_t* allowed;
-  /* The tokens before, newest last; may be NULL if there are none. Stages look at the newest 2048. */
+  /* The previous tokens, newest last. May be NULL if there are none. Stages consider the newest
+   * 2048. */
   const sotto_token* history;
   size_t history_count;
-  /* How many of them, at the end, were generated; at most history_count. */
+  /* Number of tokens at the end of the history that were generated. */
   uint64_t generated_count;
-  /* Generated tokens at which the text ends; 0: not known. */
+  /* Number of generated tokens at which the text ends, or 0 if it is not known. */
   uint64_t token_limit;
 } sotto_sampler_input;
 

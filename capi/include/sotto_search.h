@@ -15,27 +15,28 @@
 extern "C" {
 #endif
 
-/* What kind of search it is. */
+/* Kind of search. */
 typedef int32_t sotto_search_mode;
 enum {
-  /* Beam search: the sequence_count best prefixes go on. With group_count above 1 it is diverse
-   * beam search (Vijayakumar et al. 2018): groups choose one after the other, and a token that
-   * earlier groups chose c times in this step loses diversity_penalty * c. With phrases it is
+  /* Beam search, which continues the sequence_count best prefixes. With group_count above 1 it is
+   * diverse beam search (Vijayakumar et al. 2018): groups choose one after the other, and a token
+   * that earlier groups chose c times in this step loses diversity_penalty * c. With phrases it is
    * constrained beam search (Post and Vilar 2018). The sampler's bans, biases and penalties apply;
    * its temperature, truncations and selection do not. */
   SOTTO_SEARCH_BEAM = 0,
   /* Beams are drawn without replacement from the sampler's whole chain. */
   SOTTO_SEARCH_BEAM_SAMPLE = 1,
-  /* Independent continuations, each drawn by the sampler with random numbers of its own, ordered as
-   * `rerank` says. */
+  /* Independent continuations, each drawn by the sampler with random numbers of its own, in the
+   * order that `rerank` selects. */
   SOTTO_SEARCH_SAMPLE = 2,
-  /* Contrastive search of one sequence: of the contrastive_k most likely tokens the one with the
-   * largest (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden states h_j (Su et al.
-   * 2022). Needs SOTTO_FEATURE_HIDDEN_HISTORY and contrastive_k <= the session's sequence_count. */
+  /* Contrastive search of one sequence. Of the contrastive_k most likely tokens it takes the one
+   * with the largest (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden states h_j (Su et
+   * al. 2022). Needs SOTTO_FEATURE_HIDDEN_HISTORY and contrastive_k <= the session's
+   * sequence_count. */
   SOTTO_SEARCH_CONTRASTIVE = 3
 };
 
-/* When beam search ends, once sequence_count sequences are finished (early_stopping of
+/* When a beam search ends after sequence_count sequences are finished (early_stopping of
  * transformers). */
 typedef int32_t sotto_early_stopping;
 enum {
@@ -48,7 +49,7 @@ enum {
   SOTTO_EARLY_STOPPING_NEVER = 2
 };
 
-/* How scores of different lengths are compared: the sum of ln p is divided by this. */
+/* Divisor of the sum of ln p, which makes scores of different lengths comparable. */
 typedef int32_t sotto_length_norm;
 enum {
   /* length^alpha. */
@@ -62,32 +63,32 @@ enum {
  * included, comes first. */
 typedef int32_t sotto_rerank;
 enum {
-  /* In the order drawn; the score is the sum of ln p. */
+  /* The order in which they were drawn. The score is the sum of ln p. */
   SOTTO_RERANK_ORDER = 0,
-  /* Best of n: the largest length-normalised ln p under the model. */
+  /* Best of n, by the largest length-normalised ln p under the model. */
   SOTTO_RERANK_BEST = 1,
-  /* Similarity 1 for equal tokens, 0 otherwise: a majority vote (self-consistency, Wang et al.
-   * 2023). */
+  /* Similarity is 1 for equal tokens and 0 otherwise, which is a majority vote (self-consistency,
+   * Wang et al. 2023). */
   SOTTO_RERANK_EXACT = 2,
-  /* Similarity is the F1 score of token n-grams of order 1 to 4, averaged. */
+  /* Similarity is the mean F1 score of token n-grams of order 1 to 4. */
   SOTTO_RERANK_NGRAM = 3,
-  /* Similarity is what `similarity` returns. */
+  /* Similarity is the result of `similarity`. */
   SOTTO_RERANK_CALLBACK = 4
 };
 
-/* One continuation. Owned by the session, valid until its next call. */
+/* One continuation. It is owned by the session and valid until the session's next call. */
 typedef struct sotto_sequence {
-  /* The new tokens without the end of text or stop token; at SOTTO_STOP_STRING the last one
-   * completes the string. */
+  /* The new tokens, without the end-of-text token or stop token. At SOTTO_STOP_STRING the last
+   * token completes the string. */
   const sotto_token* tokens;
   size_t token_count;
-  /* What the search ranks by. */
+  /* The number by which the search ranks sequences. */
   double score;
-  /* Sum of ln p under the distribution searched, end of text included. */
+  /* Sum of ln p under the distribution that was searched, with the end-of-text token. */
   double log_probability;
-  /* Why it ended: a SOTTO_STOP_ value. */
+  /* Reason why it ended, a SOTTO_STOP_ value. */
   sotto_status stop;
-  /* Number of the random stream it was drawn with. */
+  /* Number of the stream of random numbers with which it was drawn. */
   uint32_t index;
 } sotto_sequence;
 
@@ -105,39 +106,42 @@ typedef struct sotto_search_params {
   uint32_t struct_size;
   /* Kind of search. Default BEAM. */
   sotto_search_mode mode;
-  /* Beams or continuations. Default 0: the session's; from 1 to the session's sequence_count. */
+  /* Number of beams or continuations. Default 0: the session's; from 1 to the session's
+   * sequence_count. */
   uint32_t sequence_count;
-  /* Best sequences returned. Default 0: all; from 1 to sequence_count. */
+  /* Number of the best sequences that are returned. Default 0: all; from 1 to sequence_count. */
   uint32_t return_count;
-  /* New tokens per sequence. Default 0: the session's; from 1 to the session's sequence_tokens. */
+  /* Maximal number of new tokens per sequence. Default 0: the session's; from 1 to the session's
+   * sequence_tokens. */
   uint32_t max_tokens;
-  /* alpha of the length normalisation. Default 1; from -10 to 10. */
+  /* Exponent alpha of the length normalisation. Default 1; from -10 to 10. */
   float length_penalty;
   /* Length normalisation of scores. Default POWER. */
   sotto_length_norm length_norm;
-  /* When beam search ends. Default HEURISTIC. */
+  /* When a beam search ends. Default HEURISTIC. */
   sotto_early_stopping early_stopping;
-  /* Groups of diverse beam search; divides sequence_count. Default 1 (off); from 1 to 64. */
+  /* Number of groups of a diverse beam search. Must divide sequence_count. Default 1 (off); from 1
+   * to 64. */
   uint32_t group_count;
   /* Penalty per choice of the same token by an earlier group. Default 0 (off); from 0 to 100. */
   float diversity_penalty;
   /* Order of the sequences of SOTTO_SEARCH_SAMPLE. Default ORDER. */
   sotto_rerank rerank;
-  /* CONTRASTIVE: tokens compared per step. Default 4; from 2 to 64. */
+  /* Number of tokens that CONTRASTIVE compares per step. Default 4; from 2 to 64. */
   uint32_t contrastive_k;
-  /* CONTRASTIVE: weight of the similarity. Default 0.6; from 0 to 1. */
+  /* Weight alpha of the similarity in CONTRASTIVE. Default 0.6; from 0 to 1. */
   float contrastive_alpha;
   uint32_t reserved;
-  /* BEAM: token sequences that must appear. At most 32. */
+  /* Token sequences that must appear in the results of BEAM. At most 32. */
   const sotto_token_list* phrases;
-  /* Phrases with the same number are alternatives, of which one must appear; NULL: every phrase
-   * must. */
+  /* One number per phrase. Phrases with the same number are alternatives, of which one must appear.
+   * With NULL every phrase must appear. */
   const uint32_t* phrase_groups;
   size_t phrase_count;
-  /* For SOTTO_RERANK_CALLBACK. */
+  /* Similarity function of SOTTO_RERANK_CALLBACK. */
   sotto_similarity_fn similarity;
   void* similarity_user_data;
-  /* Called per step and live sequence; may be NULL. */
+  /* Called per step and live sequence. May be NULL. */
   sotto_step_fn on_step;
   void* step_user_data;
 } sotto_search_params;

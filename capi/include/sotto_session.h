@@ -20,23 +20,23 @@ typedef int32_t sotto_overflow;
 enum {
   /* Generation ends with SOTTO_STOP_CONTEXT_FULL. */
   SOTTO_OVERFLOW_STOP = 0,
-  /* The first S tokens stay, the oldest other token is overwritten, and positions go on increasing
-   * (attention sinks, Xiao et al. 2023). At the last learned position the ring re-anchors: the
-   * sinks and the newest tokens, C/2 together, are evaluated again from position 0. */
+  /* The first S tokens stay, the oldest other token is overwritten, and positions continue to
+   * increase (attention sinks, Xiao et al. 2023). At the last learned position the ring re-anchors:
+   * the sinks and the newest tokens, C/2 together, are evaluated again from position 0. */
   SOTTO_OVERFLOW_RING = 1,
   /* The sinks and the newer half of the rest, (C-S)/2 tokens, are evaluated again from position 0.
    * Exact with respect to the kept text. */
   SOTTO_OVERFLOW_SHIFT = 2
 };
 
-/* Threads lent by the host. Both functions are called from the session's thread, and the executor
- * must outlive the session. */
+/* Threads that the host provides. Both functions are called from the session's thread, and the
+ * executor must outlive the session. */
 typedef struct sotto_executor {
   uint32_t struct_size;
   uint32_t reserved;
   /* Returns how many tasks can run at once in addition to the caller. */
   int32_t (*num_threads)(void* executor_context);
-  /* Must run task(context) on another thread, soon. */
+  /* Must run task(context) on another thread without delay. */
   void (*schedule)(void* executor_context, void* context, void (*task)(void* context));
   /* Passed to both functions. */
   void* executor_context;
@@ -44,45 +44,47 @@ typedef struct sotto_executor {
 
 /* Features of a session that need memory of their own. */
 enum {
-  /* Contrastive search: embedding_size floats per slot. */
+  /* Contrastive search, which needs embedding_size floats per slot. */
   SOTTO_FEATURE_HIDDEN_HISTORY = 1,
   /* Decoding by contrasting layers (sotto_dola). */
   SOTTO_FEATURE_DOLA = 2,
-  /* sotto_session_set_guide. */
+  /* A guide (sotto_session_set_guide). */
   SOTTO_FEATURE_GUIDE = 4
 };
 
 /* Parameters of a session, which determine its memory. */
 typedef struct sotto_session_params {
   uint32_t struct_size;
-  /* Slots of the KV ring. A model with fewer than 16 positions takes exactly these. Default 0: the
-   * model's maximum; from 16 to max_context_tokens. */
+  /* Number of slots of the KV ring. For a model with fewer than 16 positions it is their number.
+   * Default 0: the model's maximum; from 16 to max_context_tokens. */
   uint32_t context_tokens;
-  /* Tokens evaluated at once in a prefill, limited to context_tokens. Default 128; from 1 to 4096. */
+  /* Number of tokens that a prefill evaluates at once, limited to context_tokens. Default 128; from
+   * 1 to 4096. */
   uint32_t batch_tokens;
-  /* Threads that evaluate tokens; with 1 everything runs on the calling thread. Default 1; from 1
-   * to 64. */
+  /* Number of threads that evaluate tokens. With 1 everything runs on the calling thread. Default
+   * 1; from 1 to 64. */
   uint32_t thread_count;
   /* What happens when the KV ring is full. Default STOP. */
   sotto_overflow overflow;
-  /* Tokens at the beginning that RING and SHIFT keep; must be 0 with SOTTO_OVERFLOW_STOP. Default
-   * UINT32_MAX: 4, or context_tokens / 4 if that is less; 0 with SOTTO_OVERFLOW_STOP; from 0 to
-   * context_tokens / 4. */
+  /* Number of tokens at the beginning that RING and SHIFT keep. Must be 0 with SOTTO_OVERFLOW_STOP.
+   * Default UINT32_MAX: 4, or context_tokens / 4 if that is less; 0 with SOTTO_OVERFLOW_STOP; from
+   * 0 to context_tokens / 4. */
   uint32_t sink_tokens;
-  /* Threads of the host; NULL: the session creates its own. */
+  /* Threads of the host. With NULL the session creates its own. */
   const sotto_executor* executor;
-  /* Sequences of sotto_session_search. Default 0: no memory for searches; from 0 to 64. */
+  /* Maximal number of sequences of sotto_session_search. Default 0: no memory for searches; from 0
+   * to 64. */
   uint32_t sequence_count;
-  /* New tokens per sequence of a search. Default 0: 128 if sequence_count is not 0; from 0 to
-   * max_context_tokens. */
+  /* Maximal number of new tokens per sequence of a search. Default 0: 128 if sequence_count is not
+   * 0; from 0 to max_context_tokens. */
   uint32_t sequence_tokens;
   /* Features that need memory of their own. Default 0. */
   uint32_t features;
-  /* Memory for the lists of the sampler, and as much again for those of the stops. Default 16384;
-   * from 0 to 16777216. */
+  /* Bytes of memory for the lists of the sampler, and the same amount for those of the stops.
+   * Default 16384; from 0 to 16777216. */
   uint32_t list_bytes;
-  /* Tokens that speculation may evaluate ahead of the stream (sotto_speculation.h). Default 0: no
-   * memory for speculation; from 0 to 15. */
+  /* Maximal number of tokens that speculation evaluates ahead of the stream (sotto_speculation.h).
+   * Default 0: no memory for speculation; from 0 to 15. */
   uint32_t draft_tokens;
   uint32_t reserved;
 } sotto_session_params;
@@ -90,23 +92,23 @@ typedef struct sotto_session_params {
 /* State of a session. */
 typedef struct sotto_session_info {
   uint32_t struct_size;
-  /* Slots of the KV ring. */
+  /* Number of slots of the KV ring. */
   uint32_t context_tokens;
-  /* Tokens evaluated at once. */
+  /* Number of tokens that are evaluated at once. */
   uint32_t batch_tokens;
-  /* Threads that evaluate tokens. */
+  /* Number of threads that evaluate tokens. */
   uint32_t thread_count;
-  /* Tokens at the beginning that are kept. */
+  /* Number of tokens at the beginning that are kept. */
   uint32_t sink_tokens;
-  /* Tokens whose keys and values are in the ring. */
+  /* Number of tokens whose keys and values are in the ring. */
   uint32_t cached_tokens;
-  /* Tokens of the stream since init or reset. */
+  /* Number of tokens of the stream since init or reset. */
   uint64_t token_count;
   /* How often the ring was evaluated again. */
   uint64_t reanchor_count;
-  /* Bytes of keys and values, part of memory_bytes. */
+  /* Bytes of keys and values, which are a part of memory_bytes. */
   uint64_t kv_bytes;
-  /* Bytes of memory passed to sotto_session_init that are in use. */
+  /* Bytes that are in use of the memory passed to sotto_session_init. */
   uint64_t memory_bytes;
 } sotto_session_info;
 
@@ -114,19 +116,19 @@ typedef struct sotto_session_info {
 typedef struct sotto_session_timings {
   uint32_t struct_size;
   uint32_t reserved;
-  /* Tokens evaluated in prefills. */
+  /* Number of tokens evaluated in prefills. */
   uint64_t prefill_tokens;
   /* Time for them. */
   uint64_t prefill_ns;
-  /* Tokens evaluated one at a time by sotto_session_next and sotto_session_generate. */
+  /* Number of tokens evaluated one at a time by sotto_session_next and sotto_session_generate. */
   uint64_t decode_tokens;
   /* Time for them. */
   uint64_t decode_ns;
-  /* Tokens sampled. */
+  /* Number of tokens sampled. */
   uint64_t sample_count;
   /* Time for grammar masks, sampler stages and selection. */
   uint64_t sample_ns;
-  /* Tokens evaluated again by RING and SHIFT. */
+  /* Number of tokens that RING and SHIFT evaluated again. */
   uint64_t reanchor_tokens;
   /* Time for them, also part of prefill_ns or decode_ns. */
   uint64_t reanchor_ns;
@@ -140,20 +142,20 @@ typedef struct sotto_alternative {
   float log_probability;
 } sotto_alternative;
 
-/* One generated token. Owned by the session, valid until its next call. */
+/* One generated token. It is owned by the session and valid until the session's next call. */
 typedef struct sotto_piece {
-  /* Whole UTF-8 characters only; may be empty. Bytes that begin a character are held back until it
-   * is complete, and text that may begin a stop string until that is decided. Bytes that can never
-   * be part of a character become U+FFFD. */
+  /* Text of whole UTF-8 characters, which may be empty. Bytes that begin a character are withheld
+   * until it is complete, and text that may begin a stop string until that is decided. Bytes that
+   * can never be part of a character become U+FFFD. */
   const char* text;
   size_t text_size;
-  /* -1: no token, only text that had been held back. */
+  /* The token, or -1 if there is only text that was withheld before. */
   sotto_token token;
-  /* ln p under the model; NaN unless requested. */
+  /* ln p under the model, or NaN unless requested. */
   float log_probability;
-  /* ln p after the sampler's chain; NaN unless requested. */
+  /* ln p after the sampler's chain, or NaN unless requested. */
   float sampled_log_probability;
-  /* Elements of `alternatives`. */
+  /* Number of elements of `alternatives`. */
   uint32_t alternative_count;
   /* The most likely tokens under the model, best first. */
   const sotto_alternative* alternatives;
@@ -231,32 +233,33 @@ SOTTO_API void sotto_session_reset_timings(sotto_session* session);
 /* ---- Stops ----------------------------------------------------------------- */
 
 /* Conditions that end generation. Counts and times begin with the last prefill. Arrays are copied
- * and may be NULL where their count is 0. */
+ * and may be NULL if their count is 0. */
 typedef struct sotto_stop_params {
   uint32_t struct_size;
-  /* 1: a stop string is part of the text; 0: the text ends before it. Default 0. */
+  /* Whether a stop string is part of the text. Otherwise the text ends before it. Default 0. */
   uint32_t include_stop_text;
-  /* Tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default 0 (off). */
+  /* Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default 0 (off). */
   uint64_t max_tokens;
-  /* Nanoseconds after which generation ends with SOTTO_STOP_TIME, checked once per token. Default 0
-   * (off). */
+  /* Time in nanoseconds after which generation ends with SOTTO_STOP_TIME. It is checked once per
+   * token. Default 0 (off). */
   uint64_t max_time_ns;
   /* Generation ends with SOTTO_STOP_REPETITION when the repetitiveness (0 to 1) of the newest
    * repetition_window tokens exceeds this. Default 0 (off); from 0 to 1. */
   float repetition_limit;
-  /* Tokens that repetition_limit looks at. Default 64; from 8 to context_tokens. */
+  /* Number of the newest tokens that repetition_limit considers. Default 64; from 8 to
+   * context_tokens. */
   uint32_t repetition_window;
-  /* Tokens that end generation with SOTTO_STOP_TOKEN; like the end of text they are not part of the
-   * stream. */
+  /* Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token they are not part
+   * of the stream. */
   const sotto_token* stop_tokens;
   size_t stop_token_count;
-  /* Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING wherever one ends, also
-   * across tokens. Their tokens stay in the stream. */
+  /* Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. They are found across
+   * token borders as well. Their tokens stay in the stream. */
   const sotto_text* stop_strings;
   size_t stop_string_count;
-  /* Strings that are never generated: where one would be, the stream is rolled back to the token it
-   * begins in, and another token is drawn there. Tokens are emitted once they cannot be part of
-   * one. If all continuations fail: SOTTO_STOP_BANNED. */
+  /* Strings that are never generated. When one is complete, the stream is rolled back to the token
+   * in which it begins, and another token is drawn there. Tokens are emitted once they cannot be
+   * part of a banned string. If all continuations fail, generation ends with SOTTO_STOP_BANNED. */
   const sotto_text* banned_strings;
   size_t banned_string_count;
 } sotto_stop_params;
@@ -282,11 +285,11 @@ SOTTO_API sotto_status sotto_session_heal(sotto_session* session);
 typedef struct sotto_score {
   uint32_t struct_size;
   uint32_t reserved;
-  /* Tokens scored: all but a first token with nothing before it. */
+  /* Number of tokens scored, which are all except a first token with nothing before it. */
   uint64_t token_count;
   /* Sum of ln p under the model. */
   double log_probability;
-  /* exp(-log_probability / token_count); NaN without tokens. */
+  /* exp(-log_probability / token_count), or NaN without tokens. */
   double perplexity;
 } sotto_score;
 
@@ -337,12 +340,12 @@ typedef struct sotto_guide_params {
   uint32_t struct_size;
   /* How the guide changes the logits. Default CFG. */
   sotto_guide_mode mode;
-  /* CFG: strength. Default 1.5; from 0 to 100; 1: off. */
+  /* Strength of CFG. Default 1.5; from 0 to 100; 1: off. */
   float scale;
-  /* CONTRAST: fraction of the largest probability that a token needs. Default 0.1; greater than 0
-   * and at most 1. */
+  /* Fraction of the largest probability that CONTRAST requires of a token. Default 0.1; greater
+   * than 0 and at most 1. */
   float alpha;
-  /* CONTRAST: strength. Default 0.5; from 0 to 100. */
+  /* Strength of CONTRAST. Default 0.5; from 0 to 100. */
   float beta;
   uint32_t reserved;
 } sotto_guide_params;

@@ -22,17 +22,16 @@ extern "C" {
  * has memory for it, for any source. After it, the first of the chosen sources that proposes
  * anything is used, in the order CALLBACK, LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD. */
 enum {
-  /* What followed the last tokens where they occurred before (prompt lookup). */
+  /* Prompt lookup: the tokens that followed an earlier occurrence of the last tokens. */
   SOTTO_DRAFT_LOOKUP = 1,
-  /* A session with a smaller model of the same vocabulary; it draws with this session's sampler and
+  /* A session with a smaller model of the same vocabulary. It draws with this session's sampler and
    * random numbers. */
   SOTTO_DRAFT_SESSION = 2,
-  /* The model's own first layers. */
+  /* The first layers of the model itself. */
   SOTTO_DRAFT_EARLY_EXIT = 4,
   /* N-grams that the model predicted after drafts that were wrong. */
   SOTTO_DRAFT_LOOKAHEAD = 8,
-  /* A function of the caller: heads trained for the model (Medusa, EAGLE), or anything that knows
-   * what follows. */
+  /* A function of the caller, such as heads trained for the model (Medusa, EAGLE). */
   SOTTO_DRAFT_CALLBACK = 16
 };
 
@@ -49,23 +48,25 @@ typedef struct sotto_speculation_params {
   uint32_t struct_size;
   /* Sources of drafts. Default LOOKUP. */
   uint32_t sources;
-  /* Draft tokens per evaluation. Rejected drafts lead to shorter ones, and then to pauses. Default
-   * 0: the session's; from 0 to the session's draft_tokens. */
+  /* Maximal number of draft tokens per evaluation. After rejected drafts there are fewer, or none
+   * for a while. Default 0: the session's; from 0 to the session's draft_tokens. */
   uint32_t draft_tokens;
-  /* LOOKUP: fewest last tokens that must have occurred before. Default 2; from 1 to max_match. */
+  /* Minimal number of last tokens that LOOKUP must have found before. Default 2; from 1 to
+   * max_match. */
   uint32_t min_match;
-  /* LOOKUP: most tokens that are compared. Default 8; from 1 to 64. */
+  /* Maximal number of tokens that LOOKUP compares. Default 8; from 1 to 64. */
   uint32_t max_match;
-  /* EARLY_EXIT: layers evaluated. Default 0: a third of the layers; from 1 to layer_count - 1. */
+  /* Number of layers that EARLY_EXIT evaluates. Default 0: a third of the layers; from 1 to
+   * layer_count - 1. */
   uint32_t exit_layer;
-  /* SESSION, EARLY_EXIT: a draft ends where its own probability is below this. Default 0 (off);
-   * from 0 to 1. */
+  /* A draft of SESSION or EARLY_EXIT ends before a token whose probability is below this. Default 0
+   * (off); from 0 to 1. */
   float draft_threshold;
   uint32_t reserved;
-  /* SESSION: is reset now and at the end, must outlive its use, belongs to the same thread, and
-   * must not be used for anything else meanwhile. */
+  /* Session of SESSION. It is reset now and at the end, must outlive its use, belongs to the same
+   * thread, and must not be used for anything else in the meantime. */
   sotto_session* draft_session;
-  /* For CALLBACK. */
+  /* Function of CALLBACK. */
   sotto_draft_fn draft;
   void* user_data;
 } sotto_speculation_params;
@@ -74,11 +75,11 @@ typedef struct sotto_speculation_params {
 typedef struct sotto_speculation_info {
   uint32_t struct_size;
   uint32_t reserved;
-  /* Evaluations with drafts. */
+  /* Number of evaluations with drafts. */
   uint64_t batch_count;
-  /* Draft tokens evaluated. */
+  /* Number of draft tokens evaluated. */
   uint64_t proposed_count;
-  /* Draft tokens accepted. */
+  /* Number of draft tokens accepted. */
   uint64_t accepted_count;
   /* Part of proposed_count that a matcher forced. */
   uint64_t forced_proposed_count;

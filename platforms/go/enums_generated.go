@@ -2,8 +2,8 @@
 
 package sotto
 
-// Status: negative: failure. Zero: success. Positive: generation ended normally. Values are frozen; new ones may be
-// added.
+// Status: result of a call. Negative values are failures, 0 is success, and positive values mean that generation ended
+// normally. Values never change. New ones may be added.
 type Status int32
 
 const (
@@ -13,7 +13,7 @@ const (
 	StopEndOfText Status = 1
 	// The caller's token limit was reached.
 	StopMaxTokens Status = 2
-	// SOTTO_OVERFLOW_STOP, and no slot is free.
+	// No slot of the KV ring is free, and the session has SOTTO_OVERFLOW_STOP.
 	StopContextFull Status = 3
 	// Nothing can follow under the grammar.
 	StopGrammar Status = 4
@@ -31,13 +31,13 @@ const (
 	StopRepetition Status = 10
 	// Every continuation led to a banned string.
 	StopBanned Status = 11
-	// An argument or parameter has a value that it must not have.
+	// An argument or parameter has a value that is not allowed.
 	InvalidArgument Status = -1
-	// The call does not fit what happened before it.
+	// The call is not possible after the calls before it.
 	InvalidState Status = -2
 	// The memory passed to an _init function is too small.
 	MemoryTooSmall Status = -3
-	// A block does not begin on a multiple of SOTTO_MEMORY_ALIGNMENT.
+	// A block of memory is not aligned to SOTTO_MEMORY_ALIGNMENT.
 	MemoryMisaligned Status = -4
 	// The capacity of an output array is too small.
 	BufferTooSmall Status = -5
@@ -45,7 +45,7 @@ const (
 	ModelCorrupt Status = -6
 	// The model file has a format version or feature that this library lacks.
 	ModelUnsupported Status = -7
-	// The source of a grammar is wrong, or matches no text at all.
+	// The source of a grammar has an error, or matches no text.
 	GrammarSyntax Status = -8
 	// The vocabulary has no token that fits the grammar at this place.
 	GrammarDeadEnd Status = -9
@@ -61,7 +61,7 @@ const (
 	ThreadsUnavailable Status = -14
 	// A saved state is damaged, or belongs to another model.
 	StateCorrupt Status = -15
-	// The source uses something for which no exact grammar is known.
+	// The source uses a feature for which no exact grammar is known.
 	GrammarUnsupported Status = -16
 	// A grammar image is damaged or of another version.
 	GrammarCorrupt Status = -17
@@ -77,7 +77,7 @@ type LogLevel int32
 const (
 	// Something failed.
 	LogError LogLevel = 1
-	// Something is probably not as intended.
+	// Something is probably unintended.
 	LogWarning LogLevel = 2
 	// Progress.
 	LogInfo LogLevel = 3
@@ -87,32 +87,32 @@ const (
 type GrammarLanguage int32
 
 const (
-	// The grammars of llama.cpp.
+	// GBNF, the grammar language of llama.cpp.
 	LanguageGBNF GrammarLanguage = 0
-	// JSON Schema, drafts 7 and 2020-12. What has no exact grammar is rejected by keyword and JSON pointer, never
-	// ignored.
+	// JSON Schema, drafts 7 and 2020-12. A schema that has no exact grammar is rejected, with its keyword and JSON
+	// pointer. Nothing is ignored.
 	LanguageJSONSchema GrammarLanguage = 1
-	// A regular expression that the whole text matches. No look-around, no back-references.
+	// A regular expression that the whole text must match, without look-around and back-references.
 	LanguageRegex GrammarLanguage = 2
-	// Any JSON value; no source.
+	// Any JSON value. There is no source.
 	LanguageJSON GrammarLanguage = 3
-	// Any JSON object; no source.
+	// Any JSON object. There is no source.
 	LanguageJSONObject GrammarLanguage = 4
 	// One of the strings in a JSON array.
 	LanguageChoices GrammarLanguage = 5
-	// A JSON number. The source is a JSON object of "minimum" and "maximum" (both included) and "integer": true, all
-	// optional.
+	// A JSON number. The source is a JSON object with the optional members "minimum" and "maximum", which are included,
+	// and "integer": true.
 	LanguageNumber GrammarLanguage = 6
 	// A call {"name": ..., "arguments": {...}} of one of the functions in a JSON array of {"name", "parameters"}, also
 	// inside {"type": "function", "function": {...}}.
 	LanguageTools GrammarLanguage = 7
 )
 
-// JSONSpace: whitespace of generated JSON.
+// JSONSpace: white space in generated JSON.
 type JSONSpace int32
 
 const (
-	// Up to maximum_space blanks, tabs and line ends where JSON allows them.
+	// Up to maximum_space blanks, tabs and line ends at every place where JSON allows them.
 	JSONFlexible JSONSpace = 0
 	// {"a":1,"b":[2,3]}.
 	JSONCompact JSONSpace = 1
@@ -127,7 +127,7 @@ type ISA int32
 const (
 	// The best one of this CPU and build.
 	ISAAuto ISA = 0
-	// Portable scalar code, the definition of all others.
+	// Portable scalar code, which defines the results of all others.
 	ISAReference ISA = 1
 	// x86-64 with AVX2 and FMA.
 	ISAAVX2 ISA = 2
@@ -158,7 +158,7 @@ const (
 	StageBias Stage = 2
 	// Adds sequence_bias.
 	StageSequenceBias Stage = 3
-	// Removes all but allowed_tokens.
+	// Removes all tokens except allowed_tokens.
 	StageAllowed Stage = 4
 	// Removes suppressed_tokens, begin_suppressed_tokens, and the end of text with ignore_end.
 	StageSuppress Stage = 5
@@ -210,15 +210,15 @@ const (
 	StageWatermark Stage = 28
 )
 
-// Order: ready-made orders of the stages. Selection comes last in each.
+// Order: predefined orders of the stages. Selection comes last in each.
 type Order int32
 
 const (
-	// As llama.cpp.
+	// The order of llama.cpp.
 	OrderDefault Order = 0
-	// As transformers.
+	// The order of transformers.
 	OrderHF Order = 1
-	// As vLLM.
+	// The order of vLLM.
 	OrderOpenAI Order = 2
 )
 
@@ -228,24 +228,24 @@ type Selection int32
 const (
 	// In proportion to p, by inversion in the order of token ids.
 	SelectMultinomial Selection = 0
-	// The most likely token; temperature 0 also selects it.
+	// The most likely token. Temperature 0 also selects it.
 	SelectGreedy Selection = 1
 	// The largest l plus Gumbel noise of the token (Gumbel 1954): the same distribution as MULTINOMIAL.
 	SelectGumbel Selection = 2
 	// Keeps the surprise near mirostat_tau bits (Basu et al. 2021): estimates the Zipf exponent from the mirostat_m
 	// most likely tokens and keeps the k that follow from it.
 	SelectMirostat Selection = 3
-	// The same by removing tokens of more surprise than mu. In both, mu begins at 2 tau and falls by eta (surprise -
-	// tau) per token.
+	// Does the same by removing tokens of more surprise than mu. In both, mu begins at 2 tau and falls by eta (surprise
+	// - tau) per token.
 	SelectMirostatV2 Selection = 4
-	// Favours tokens whose p is near adaptive_target, corrected by the decayed mean of the p selected, so that the mean
-	// stays there.
+	// Favours tokens whose p is near adaptive_target. The decayed mean of the selected p corrects the target, so that
+	// the mean stays there.
 	SelectAdaptiveP Selection = 5
 )
 
-// WatermarkScheme: watermarks: statistical marks of generated text that sotto_watermark_detect finds. TOURNAMENT and
-// GUMBEL replace the selection, which must be MULTINOMIAL with a temperature above 0; of the searches only
-// SOTTO_SEARCH_SAMPLE supports them. They do not change the distribution over keys.
+// WatermarkScheme: kinds of watermarks, which are statistical marks of generated text that sotto_watermark_detect
+// finds. TOURNAMENT and GUMBEL replace the selection, which must be MULTINOMIAL with a temperature above 0; of the
+// searches only SOTTO_SEARCH_SAMPLE supports them. They do not change the distribution over keys.
 type WatermarkScheme int32
 
 const (
@@ -270,32 +270,33 @@ type Dola int32
 const (
 	// Off.
 	DolaOff Dola = 0
-	// Against the lower layers.
+	// Contrasts with the lower layers.
 	DolaLow Dola = 1
-	// Against the upper layers.
+	// Contrasts with the upper layers.
 	DolaHigh Dola = 2
 )
 
-// SearchMode: what kind of search it is.
+// SearchMode: kind of search.
 type SearchMode int32
 
 const (
-	// Beam search: the sequence_count best prefixes go on. With group_count above 1 it is diverse beam search
+	// Beam search, which continues the sequence_count best prefixes. With group_count above 1 it is diverse beam search
 	// (Vijayakumar et al. 2018): groups choose one after the other, and a token that earlier groups chose c times in
 	// this step loses diversity_penalty * c. With phrases it is constrained beam search (Post and Vilar 2018). The
 	// sampler's bans, biases and penalties apply; its temperature, truncations and selection do not.
 	SearchBeam SearchMode = 0
 	// Beams are drawn without replacement from the sampler's whole chain.
 	SearchBeamSample SearchMode = 1
-	// Independent continuations, each drawn by the sampler with random numbers of its own, ordered as `rerank` says.
+	// Independent continuations, each drawn by the sampler with random numbers of its own, in the order that `rerank`
+	// selects.
 	SearchSample SearchMode = 2
-	// Contrastive search of one sequence: of the contrastive_k most likely tokens the one with the largest (1-alpha) p
-	// - alpha max cos(h, h_j) over all earlier hidden states h_j (Su et al. 2022). Needs SOTTO_FEATURE_HIDDEN_HISTORY
-	// and contrastive_k <= the session's sequence_count.
+	// Contrastive search of one sequence. Of the contrastive_k most likely tokens it takes the one with the largest
+	// (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden states h_j (Su et al. 2022). Needs
+	// SOTTO_FEATURE_HIDDEN_HISTORY and contrastive_k <= the session's sequence_count.
 	SearchContrastive SearchMode = 3
 )
 
-// EarlyStopping: when beam search ends, once sequence_count sequences are finished (early_stopping of transformers).
+// EarlyStopping: when a beam search ends after sequence_count sequences are finished (early_stopping of transformers).
 type EarlyStopping int32
 
 const (
@@ -307,7 +308,7 @@ const (
 	EarlyStoppingNever EarlyStopping = 2
 )
 
-// LengthNorm: how scores of different lengths are compared: the sum of ln p is divided by this.
+// LengthNorm: divisor of the sum of ln p, which makes scores of different lengths comparable.
 type LengthNorm int32
 
 const (
@@ -322,15 +323,15 @@ const (
 type Rerank int32
 
 const (
-	// In the order drawn; the score is the sum of ln p.
+	// The order in which they were drawn. The score is the sum of ln p.
 	RerankOrder Rerank = 0
-	// Best of n: the largest length-normalised ln p under the model.
+	// Best of n, by the largest length-normalised ln p under the model.
 	RerankBest Rerank = 1
-	// Similarity 1 for equal tokens, 0 otherwise: a majority vote (self-consistency, Wang et al. 2023).
+	// Similarity is 1 for equal tokens and 0 otherwise, which is a majority vote (self-consistency, Wang et al. 2023).
 	RerankExact Rerank = 2
-	// Similarity is the F1 score of token n-grams of order 1 to 4, averaged.
+	// Similarity is the mean F1 score of token n-grams of order 1 to 4.
 	RerankNGram Rerank = 3
-	// Similarity is what `similarity` returns.
+	// Similarity is the result of `similarity`.
 	RerankCallback Rerank = 4
 )
 
@@ -340,8 +341,8 @@ type Overflow int32
 const (
 	// Generation ends with SOTTO_STOP_CONTEXT_FULL.
 	OverflowStop Overflow = 0
-	// The first S tokens stay, the oldest other token is overwritten, and positions go on increasing (attention sinks,
-	// Xiao et al. 2023). At the last learned position the ring re-anchors: the sinks and the newest tokens, C/2
+	// The first S tokens stay, the oldest other token is overwritten, and positions continue to increase (attention
+	// sinks, Xiao et al. 2023). At the last learned position the ring re-anchors: the sinks and the newest tokens, C/2
 	// together, are evaluated again from position 0.
 	OverflowRing Overflow = 1
 	// The sinks and the newer half of the rest, (C-S)/2 tokens, are evaluated again from position 0. Exact with respect
@@ -353,11 +354,11 @@ const (
 type Feature uint32
 
 const (
-	// Contrastive search: embedding_size floats per slot.
+	// Contrastive search, which needs embedding_size floats per slot.
 	FeatureHiddenHistory Feature = 1
 	// Decoding by contrasting layers (sotto_dola).
 	FeatureDola Feature = 2
-	// sotto_session_set_guide.
+	// A guide (sotto_session_set_guide).
 	FeatureGuide Feature = 4
 )
 
@@ -391,14 +392,14 @@ const (
 type DraftSource uint32
 
 const (
-	// What followed the last tokens where they occurred before (prompt lookup).
+	// Prompt lookup: the tokens that followed an earlier occurrence of the last tokens.
 	DraftLookup DraftSource = 1
-	// A session with a smaller model of the same vocabulary; it draws with this session's sampler and random numbers.
+	// A session with a smaller model of the same vocabulary. It draws with this session's sampler and random numbers.
 	DraftSession DraftSource = 2
-	// The model's own first layers.
+	// The first layers of the model itself.
 	DraftEarlyExit DraftSource = 4
 	// N-grams that the model predicted after drafts that were wrong.
 	DraftLookahead DraftSource = 8
-	// A function of the caller: heads trained for the model (Medusa, EAGLE), or anything that knows what follows.
+	// A function of the caller, such as heads trained for the model (Medusa, EAGLE).
 	DraftCallback DraftSource = 16
 )

@@ -7,11 +7,11 @@ import "C"
 
 // MatcherInfo: state of a sequence of a matcher.
 type MatcherInfo struct {
-	// true: the text may end here.
+	// Whether the text may end here.
 	MayEnd bool
-	// true: nothing can follow.
+	// Whether nothing can follow.
 	MustEnd bool
-	// Tokens accepted by sequence 0 since its reset.
+	// Number of tokens that sequence 0 has accepted since its reset.
 	TokenCount uint64
 }
 
@@ -25,34 +25,35 @@ func newMatcherInfo(c *C.sotto_matcher_info) MatcherInfo {
 
 // ModelInfo: properties of a model.
 type ModelInfo struct {
-	// Tokens of the vocabulary.
+	// Number of tokens in the vocabulary.
 	VocabularySize uint32
-	// Learned positions.
+	// Number of learned positions.
 	MaxContextTokens uint32
-	// Transformer layers.
+	// Number of transformer layers.
 	LayerCount uint32
-	// Attention heads per layer.
+	// Number of attention heads per layer.
 	HeadCount uint32
 	// Width of the hidden states.
 	EmbeddingSize uint32
 	// Width of the feed-forward layers.
 	FeedForwardSize uint32
-	// The token that ends a text; -1: none.
+	// The token that ends a text, or -1 if there is none.
 	EndOfTextToken int32
-	// true: the file holds a tokenizer.
+	// Whether the file holds a tokenizer.
 	HasTokenizer bool
-	// Bytes of the longest token; 0 without a tokenizer.
+	// Size of the longest token in bytes, or 0 without a tokenizer.
 	MaxTokenBytes uint32
 	// The instruction set in use.
 	ISA ISA
-	// true: all weights are used from the file, those of 8 bits from its section packed for this CPU; 0 with
+	// Whether all weights are used from the file, those of 8 bits from its section packed for this CPU. 0 with
 	// copy_weights.
 	PackedInPlace bool
-	// Parameters of the network.
+	// Number of parameters of the network.
 	ParameterCount uint64
-	// Bytes of weights read per decoded token.
+	// Bytes of weights that are read per decoded token.
 	WeightBytes uint64
-	// Bytes of the file's vocabulary prepared for grammars; 0: sotto_vocabulary_init prepares it in memory.
+	// Bytes of the vocabulary that the file holds prepared for grammars. With 0, sotto_vocabulary_init prepares it in
+	// memory.
 	VocabularyBytes uint64
 	// 8, or 4 if the weights of all layers have 4 bits.
 	LayerWeightBits uint32
@@ -81,15 +82,15 @@ func newModelInfo(c *C.sotto_model_info) ModelInfo {
 	return info
 }
 
-// WatermarkResult: what sotto_watermark_detect found.
+// WatermarkResult: result of sotto_watermark_detect.
 type WatermarkResult struct {
-	// true: z is above 3.
+	// Whether z is above 3.
 	IsMarked bool
-	// Tokens scored: a context and token that occurred before count once.
+	// Number of tokens scored. A context that occurs again with the same token counts once.
 	TokenCount uint64
-	// Green tokens; TOURNAMENT: mean g; GUMBEL: mean -ln(1-r).
+	// Number of green tokens, mean g for TOURNAMENT, or mean -ln(1-r) for GUMBEL.
 	Score float64
-	// Standard deviations above unmarked text: (g - gamma T) / sqrt(T gamma (1-gamma)) for green lists.
+	// Distance from unmarked text in standard deviations, (g - gamma T) / sqrt(T gamma (1-gamma)) for green lists.
 	Z float64
 	// Probability that unmarked text has such a z.
 	PValue float64
@@ -107,23 +108,23 @@ func newWatermarkResult(c *C.sotto_watermark_result) WatermarkResult {
 
 // SessionInfo: state of a session.
 type SessionInfo struct {
-	// Slots of the KV ring.
+	// Number of slots of the KV ring.
 	ContextTokens uint32
-	// Tokens evaluated at once.
+	// Number of tokens that are evaluated at once.
 	BatchTokens uint32
-	// Threads that evaluate tokens.
+	// Number of threads that evaluate tokens.
 	ThreadCount uint32
-	// Tokens at the beginning that are kept.
+	// Number of tokens at the beginning that are kept.
 	SinkTokens uint32
-	// Tokens whose keys and values are in the ring.
+	// Number of tokens whose keys and values are in the ring.
 	CachedTokens uint32
-	// Tokens of the stream since init or reset.
+	// Number of tokens of the stream since init or reset.
 	TokenCount uint64
 	// How often the ring was evaluated again.
 	ReanchorCount uint64
-	// Bytes of keys and values, part of memory_bytes.
+	// Bytes of keys and values, which are a part of memory_bytes.
 	KVBytes uint64
-	// Bytes of memory passed to sotto_session_init that are in use.
+	// Bytes that are in use of the memory passed to sotto_session_init.
 	MemoryBytes uint64
 }
 
@@ -143,19 +144,19 @@ func newSessionInfo(c *C.sotto_session_info) SessionInfo {
 
 // SessionTimings: wall-clock times since init or sotto_session_reset_timings, in nanoseconds.
 type SessionTimings struct {
-	// Tokens evaluated in prefills.
+	// Number of tokens evaluated in prefills.
 	PrefillTokens uint64
 	// Time for them.
 	PrefillNS uint64
-	// Tokens evaluated one at a time by sotto_session_next and sotto_session_generate.
+	// Number of tokens evaluated one at a time by sotto_session_next and sotto_session_generate.
 	DecodeTokens uint64
 	// Time for them.
 	DecodeNS uint64
-	// Tokens sampled.
+	// Number of tokens sampled.
 	SampleCount uint64
 	// Time for grammar masks, sampler stages and selection.
 	SampleNS uint64
-	// Tokens evaluated again by RING and SHIFT.
+	// Number of tokens that RING and SHIFT evaluated again.
 	ReanchorTokens uint64
 	// Time for them, also part of prefill_ns or decode_ns.
 	ReanchorNS uint64
@@ -176,11 +177,11 @@ func newSessionTimings(c *C.sotto_session_timings) SessionTimings {
 
 // Score: how likely a text is.
 type Score struct {
-	// Tokens scored: all but a first token with nothing before it.
+	// Number of tokens scored, which are all except a first token with nothing before it.
 	TokenCount uint64
 	// Sum of ln p under the model.
 	LogProbability float64
-	// exp(-log_probability / token_count); NaN without tokens.
+	// exp(-log_probability / token_count), or NaN without tokens.
 	Perplexity float64
 }
 
@@ -194,11 +195,11 @@ func newScore(c *C.sotto_score) Score {
 
 // SpeculationInfo: counts of speculative decoding.
 type SpeculationInfo struct {
-	// Evaluations with drafts.
+	// Number of evaluations with drafts.
 	BatchCount uint64
-	// Draft tokens evaluated.
+	// Number of draft tokens evaluated.
 	ProposedCount uint64
-	// Draft tokens accepted.
+	// Number of draft tokens accepted.
 	AcceptedCount uint64
 	// Part of proposed_count that a matcher forced.
 	ForcedProposedCount uint64

@@ -148,7 +148,7 @@ inline constexpr uint32_t kDraftLookahead = 8;
 inline constexpr uint32_t kDraftCallback = 16;
 inline constexpr uint32_t kDraftAll = 31;
 
-// One continuation. Owned by the session, valid until its next call.
+// One continuation. It is owned by the session and valid until the session's next call.
 struct SearchSequence {
   const sotto_token* tokens;
   size_t token_count;
@@ -255,7 +255,7 @@ inline constexpr StageKind kStageOrders[3][kStageKindCount] = {
      StageKind::kWatermark},
 };
 
-// Parameters of a watermark. Detection needs the same.
+// Parameters of a watermark. Detection needs the same parameters as generation.
 struct WatermarkParams {
   static constexpr uint32_t kMaxContextWidth = 16;
   static constexpr uint32_t kMaxTournamentLayers = 64;
@@ -267,7 +267,7 @@ struct WatermarkParams {
   uint64_t key = 15485863;
 };
 
-// Parameters of the sampler. Arrays are copied by sotto_session_set_sampler and may be NULL where their count is 0.
+// Parameters of the sampler. Arrays are copied by sotto_session_set_sampler and may be NULL if their count is 0.
 struct SamplerParams {
   static constexpr uint32_t kMaxGuardWindow = 256;
   static constexpr uint32_t kMaxAlternativeCount = 64;
@@ -357,7 +357,7 @@ struct SessionParams {
   uint32_t draft_tokens = 0;
 };
 
-// Conditions that end generation. Counts and times begin with the last prefill. Arrays are copied and may be NULL where their count is 0.
+// Conditions that end generation. Counts and times begin with the last prefill. Arrays are copied and may be NULL if their count is 0.
 struct StopParams {
   bool include_stop_text = false;
   uint64_t max_tokens = 0;

@@ -9,8 +9,8 @@ __all__ = [
 
 
 class Status(enum.IntEnum):
-    """Negative: failure. Zero: success. Positive: generation ended normally. Values are frozen; new ones may be
-    added."""
+    """Result of a call. Negative values are failures, 0 is success, and positive values mean that generation ended
+    normally. Values never change. New ones may be added."""
 
     OK = 0
     """Success."""
@@ -19,7 +19,7 @@ class Status(enum.IntEnum):
     STOP_MAX_TOKENS = 2
     """The caller's token limit was reached."""
     STOP_CONTEXT_FULL = 3
-    """SOTTO_OVERFLOW_STOP, and no slot is free."""
+    """No slot of the KV ring is free, and the session has SOTTO_OVERFLOW_STOP."""
     STOP_GRAMMAR = 4
     """Nothing can follow under the grammar."""
     STOP_CALLBACK = 5
@@ -37,13 +37,13 @@ class Status(enum.IntEnum):
     STOP_BANNED = 11
     """Every continuation led to a banned string."""
     INVALID_ARGUMENT = -1
-    """An argument or parameter has a value that it must not have."""
+    """An argument or parameter has a value that is not allowed."""
     INVALID_STATE = -2
-    """The call does not fit what happened before it."""
+    """The call is not possible after the calls before it."""
     MEMORY_TOO_SMALL = -3
     """The memory passed to an _init function is too small."""
     MEMORY_MISALIGNED = -4
-    """A block does not begin on a multiple of SOTTO_MEMORY_ALIGNMENT."""
+    """A block of memory is not aligned to SOTTO_MEMORY_ALIGNMENT."""
     BUFFER_TOO_SMALL = -5
     """The capacity of an output array is too small."""
     MODEL_CORRUPT = -6
@@ -51,7 +51,7 @@ class Status(enum.IntEnum):
     MODEL_UNSUPPORTED = -7
     """The model file has a format version or feature that this library lacks."""
     GRAMMAR_SYNTAX = -8
-    """The source of a grammar is wrong, or matches no text at all."""
+    """The source of a grammar has an error, or matches no text."""
     GRAMMAR_DEAD_END = -9
     """The vocabulary has no token that fits the grammar at this place."""
     GRAMMAR_TOO_LARGE = -10
@@ -67,7 +67,7 @@ class Status(enum.IntEnum):
     STATE_CORRUPT = -15
     """A saved state is damaged, or belongs to another model."""
     GRAMMAR_UNSUPPORTED = -16
-    """The source uses something for which no exact grammar is known."""
+    """The source uses a feature for which no exact grammar is known."""
     GRAMMAR_CORRUPT = -17
     """A grammar image is damaged or of another version."""
     UNSUPPORTED = -18
@@ -82,7 +82,7 @@ class LogLevel(enum.IntEnum):
     ERROR = 1
     """Something failed."""
     WARNING = 2
-    """Something is probably not as intended."""
+    """Something is probably unintended."""
     INFO = 3
     """Progress."""
 
@@ -91,31 +91,31 @@ class GrammarLanguage(enum.IntEnum):
     """Languages in which the source text of a grammar can be written."""
 
     GBNF = 0
-    """The grammars of llama.cpp."""
+    """GBNF, the grammar language of llama.cpp."""
     JSON_SCHEMA = 1
-    """JSON Schema, drafts 7 and 2020-12. What has no exact grammar is rejected by keyword and JSON pointer, never
-    ignored."""
+    """JSON Schema, drafts 7 and 2020-12. A schema that has no exact grammar is rejected, with its keyword and JSON
+    pointer. Nothing is ignored."""
     REGEX = 2
-    """A regular expression that the whole text matches. No look-around, no back-references."""
+    """A regular expression that the whole text must match, without look-around and back-references."""
     JSON = 3
-    """Any JSON value; no source."""
+    """Any JSON value. There is no source."""
     JSON_OBJECT = 4
-    """Any JSON object; no source."""
+    """Any JSON object. There is no source."""
     CHOICES = 5
     """One of the strings in a JSON array."""
     NUMBER = 6
-    """A JSON number. The source is a JSON object of "minimum" and "maximum" (both included) and "integer": true, all
-    optional."""
+    """A JSON number. The source is a JSON object with the optional members "minimum" and "maximum", which are included,
+    and "integer": true."""
     TOOLS = 7
     """A call {"name": ..., "arguments": {...}} of one of the functions in a JSON array of {"name", "parameters"}, also
     inside {"type": "function", "function": {...}}."""
 
 
 class JsonSpace(enum.IntEnum):
-    """Whitespace of generated JSON."""
+    """White space in generated JSON."""
 
     FLEXIBLE = 0
-    """Up to maximum_space blanks, tabs and line ends where JSON allows them."""
+    """Up to maximum_space blanks, tabs and line ends at every place where JSON allows them."""
     COMPACT = 1
     """{"a":1,"b":[2,3]}."""
     ONE_SPACE = 2
@@ -129,7 +129,7 @@ class Isa(enum.IntEnum):
     AUTO = 0
     """The best one of this CPU and build."""
     REFERENCE = 1
-    """Portable scalar code, the definition of all others."""
+    """Portable scalar code, which defines the results of all others."""
     AVX2 = 2
     """x86-64 with AVX2 and FMA."""
     AVX512 = 3
@@ -159,7 +159,7 @@ class Stage(enum.IntEnum):
     SEQUENCE_BIAS = 3
     """Adds sequence_bias."""
     ALLOWED = 4
-    """Removes all but allowed_tokens."""
+    """Removes all tokens except allowed_tokens."""
     SUPPRESS = 5
     """Removes suppressed_tokens, begin_suppressed_tokens, and the end of text with ignore_end."""
     BAD_WORDS = 6
@@ -211,14 +211,14 @@ class Stage(enum.IntEnum):
 
 
 class Order(enum.IntEnum):
-    """Ready-made orders of the stages. Selection comes last in each."""
+    """Predefined orders of the stages. Selection comes last in each."""
 
     DEFAULT = 0
-    """As llama.cpp."""
+    """The order of llama.cpp."""
     HF = 1
-    """As transformers."""
+    """The order of transformers."""
     OPENAI = 2
-    """As vLLM."""
+    """The order of vLLM."""
 
 
 class Selection(enum.IntEnum):
@@ -227,24 +227,24 @@ class Selection(enum.IntEnum):
     MULTINOMIAL = 0
     """In proportion to p, by inversion in the order of token ids."""
     GREEDY = 1
-    """The most likely token; temperature 0 also selects it."""
+    """The most likely token. Temperature 0 also selects it."""
     GUMBEL = 2
     """The largest l plus Gumbel noise of the token (Gumbel 1954): the same distribution as MULTINOMIAL."""
     MIROSTAT = 3
     """Keeps the surprise near mirostat_tau bits (Basu et al. 2021): estimates the Zipf exponent from the mirostat_m
     most likely tokens and keeps the k that follow from it."""
     MIROSTAT_V2 = 4
-    """The same by removing tokens of more surprise than mu. In both, mu begins at 2 tau and falls by eta (surprise -
-    tau) per token."""
+    """Does the same by removing tokens of more surprise than mu. In both, mu begins at 2 tau and falls by eta (surprise
+    - tau) per token."""
     ADAPTIVE_P = 5
-    """Favours tokens whose p is near adaptive_target, corrected by the decayed mean of the p selected, so that the mean
-    stays there."""
+    """Favours tokens whose p is near adaptive_target. The decayed mean of the selected p corrects the target, so that
+    the mean stays there."""
 
 
 class WatermarkScheme(enum.IntEnum):
-    """Watermarks: statistical marks of generated text that sotto_watermark_detect finds. TOURNAMENT and GUMBEL replace
-    the selection, which must be MULTINOMIAL with a temperature above 0; of the searches only SOTTO_SEARCH_SAMPLE
-    supports them. They do not change the distribution over keys."""
+    """Kinds of watermarks, which are statistical marks of generated text that sotto_watermark_detect finds. TOURNAMENT
+    and GUMBEL replace the selection, which must be MULTINOMIAL with a temperature above 0; of the searches only
+    SOTTO_SEARCH_SAMPLE supports them. They do not change the distribution over keys."""
 
     NONE = 0
     """No watermark."""
@@ -267,31 +267,32 @@ class Dola(enum.IntEnum):
     OFF = 0
     """Off."""
     LOW = 1
-    """Against the lower layers."""
+    """Contrasts with the lower layers."""
     HIGH = 2
-    """Against the upper layers."""
+    """Contrasts with the upper layers."""
 
 
 class SearchMode(enum.IntEnum):
-    """What kind of search it is."""
+    """Kind of search."""
 
     BEAM = 0
-    """Beam search: the sequence_count best prefixes go on. With group_count above 1 it is diverse beam search
+    """Beam search, which continues the sequence_count best prefixes. With group_count above 1 it is diverse beam search
     (Vijayakumar et al. 2018): groups choose one after the other, and a token that earlier groups chose c times in this
     step loses diversity_penalty * c. With phrases it is constrained beam search (Post and Vilar 2018). The sampler's
     bans, biases and penalties apply; its temperature, truncations and selection do not."""
     BEAM_SAMPLE = 1
     """Beams are drawn without replacement from the sampler's whole chain."""
     SAMPLE = 2
-    """Independent continuations, each drawn by the sampler with random numbers of its own, ordered as `rerank` says."""
+    """Independent continuations, each drawn by the sampler with random numbers of its own, in the order that `rerank`
+    selects."""
     CONTRASTIVE = 3
-    """Contrastive search of one sequence: of the contrastive_k most likely tokens the one with the largest (1-alpha) p
-    - alpha max cos(h, h_j) over all earlier hidden states h_j (Su et al. 2022). Needs SOTTO_FEATURE_HIDDEN_HISTORY and
-    contrastive_k <= the session's sequence_count."""
+    """Contrastive search of one sequence. Of the contrastive_k most likely tokens it takes the one with the largest
+    (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden states h_j (Su et al. 2022). Needs
+    SOTTO_FEATURE_HIDDEN_HISTORY and contrastive_k <= the session's sequence_count."""
 
 
 class EarlyStopping(enum.IntEnum):
-    """When beam search ends, once sequence_count sequences are finished (early_stopping of transformers)."""
+    """When a beam search ends after sequence_count sequences are finished (early_stopping of transformers)."""
 
     HEURISTIC = 0
     """When the best running sequence, at its present length, is no better than the worst finished one."""
@@ -302,7 +303,7 @@ class EarlyStopping(enum.IntEnum):
 
 
 class LengthNorm(enum.IntEnum):
-    """How scores of different lengths are compared: the sum of ln p is divided by this."""
+    """Divisor of the sum of ln p, which makes scores of different lengths comparable."""
 
     POWER = 0
     """length^alpha."""
@@ -315,15 +316,16 @@ class Rerank(enum.IntEnum):
     2004): the sequence with the largest mean similarity to all sequences, itself included, comes first."""
 
     ORDER = 0
-    """In the order drawn; the score is the sum of ln p."""
+    """The order in which they were drawn. The score is the sum of ln p."""
     BEST = 1
-    """Best of n: the largest length-normalised ln p under the model."""
+    """Best of n, by the largest length-normalised ln p under the model."""
     EXACT = 2
-    """Similarity 1 for equal tokens, 0 otherwise: a majority vote (self-consistency, Wang et al. 2023)."""
+    """Similarity is 1 for equal tokens and 0 otherwise, which is a majority vote (self-consistency, Wang et al.
+    2023)."""
     NGRAM = 3
-    """Similarity is the F1 score of token n-grams of order 1 to 4, averaged."""
+    """Similarity is the mean F1 score of token n-grams of order 1 to 4."""
     CALLBACK = 4
-    """Similarity is what `similarity` returns."""
+    """Similarity is the result of `similarity`."""
 
 
 class Overflow(enum.IntEnum):
@@ -332,9 +334,9 @@ class Overflow(enum.IntEnum):
     STOP = 0
     """Generation ends with SOTTO_STOP_CONTEXT_FULL."""
     RING = 1
-    """The first S tokens stay, the oldest other token is overwritten, and positions go on increasing (attention sinks,
-    Xiao et al. 2023). At the last learned position the ring re-anchors: the sinks and the newest tokens, C/2 together,
-    are evaluated again from position 0."""
+    """The first S tokens stay, the oldest other token is overwritten, and positions continue to increase (attention
+    sinks, Xiao et al. 2023). At the last learned position the ring re-anchors: the sinks and the newest tokens, C/2
+    together, are evaluated again from position 0."""
     SHIFT = 2
     """The sinks and the newer half of the rest, (C-S)/2 tokens, are evaluated again from position 0. Exact with respect
     to the kept text."""
@@ -344,11 +346,11 @@ class Feature(enum.IntFlag):
     """Features of a session that need memory of their own."""
 
     HIDDEN_HISTORY = 1
-    """Contrastive search: embedding_size floats per slot."""
+    """Contrastive search, which needs embedding_size floats per slot."""
     DOLA = 2
     """Decoding by contrasting layers (sotto_dola)."""
     GUIDE = 4
-    """sotto_session_set_guide."""
+    """A guide (sotto_session_set_guide)."""
 
 
 class Pooling(enum.IntEnum):
@@ -379,13 +381,13 @@ class DraftSource(enum.IntFlag):
     LOOKUP, SESSION, EARLY_EXIT, LOOKAHEAD."""
 
     LOOKUP = 1
-    """What followed the last tokens where they occurred before (prompt lookup)."""
+    """Prompt lookup: the tokens that followed an earlier occurrence of the last tokens."""
     SESSION = 2
-    """A session with a smaller model of the same vocabulary; it draws with this session's sampler and random
+    """A session with a smaller model of the same vocabulary. It draws with this session's sampler and random
     numbers."""
     EARLY_EXIT = 4
-    """The model's own first layers."""
+    """The first layers of the model itself."""
     LOOKAHEAD = 8
     """N-grams that the model predicted after drafts that were wrong."""
     CALLBACK = 16
-    """A function of the caller: heads trained for the model (Medusa, EAGLE), or anything that knows what follows."""
+    """A function of the caller, such as heads trained for the model (Medusa, EAGLE)."""

@@ -16,11 +16,11 @@ class MatcherInfo:
     """State of a sequence of a matcher."""
 
     may_end: bool
-    """True: the text may end here."""
+    """Whether the text may end here."""
     must_end: bool
-    """True: nothing can follow."""
+    """Whether nothing can follow."""
     token_count: int
-    """Tokens accepted by sequence 0 since its reset."""
+    """Number of tokens that sequence 0 has accepted since its reset."""
 
 
 @dataclass(frozen=True)
@@ -28,34 +28,35 @@ class ModelInfo:
     """Properties of a model."""
 
     vocabulary_size: int
-    """Tokens of the vocabulary."""
+    """Number of tokens in the vocabulary."""
     max_context_tokens: int
-    """Learned positions."""
+    """Number of learned positions."""
     layer_count: int
-    """Transformer layers."""
+    """Number of transformer layers."""
     head_count: int
-    """Attention heads per layer."""
+    """Number of attention heads per layer."""
     embedding_size: int
     """Width of the hidden states."""
     feed_forward_size: int
     """Width of the feed-forward layers."""
     end_of_text_token: int
-    """The token that ends a text; -1: none."""
+    """The token that ends a text, or -1 if there is none."""
     has_tokenizer: bool
-    """True: the file holds a tokenizer."""
+    """Whether the file holds a tokenizer."""
     max_token_bytes: int
-    """Bytes of the longest token; 0 without a tokenizer."""
+    """Size of the longest token in bytes, or 0 without a tokenizer."""
     isa: Isa
     """The instruction set in use."""
     packed_in_place: bool
-    """True: all weights are used from the file, those of 8 bits from its section packed for this CPU; 0 with
+    """Whether all weights are used from the file, those of 8 bits from its section packed for this CPU. 0 with
     copy_weights."""
     parameter_count: int
-    """Parameters of the network."""
+    """Number of parameters of the network."""
     weight_bytes: int
-    """Bytes of weights read per decoded token."""
+    """Bytes of weights that are read per decoded token."""
     vocabulary_bytes: int
-    """Bytes of the file's vocabulary prepared for grammars; 0: sotto_vocabulary_init prepares it in memory."""
+    """Bytes of the vocabulary that the file holds prepared for grammars. With 0, sotto_vocabulary_init prepares it in
+    memory."""
     layer_weight_bits: int
     """8, or 4 if the weights of all layers have 4 bits."""
     head_weight_bits: int
@@ -64,16 +65,16 @@ class ModelInfo:
 
 @dataclass(frozen=True)
 class WatermarkResult:
-    """What sotto_watermark_detect found."""
+    """Result of sotto_watermark_detect."""
 
     is_marked: bool
-    """True: z is above 3."""
+    """Whether z is above 3."""
     token_count: int
-    """Tokens scored: a context and token that occurred before count once."""
+    """Number of tokens scored. A context that occurs again with the same token counts once."""
     score: float
-    """Green tokens; TOURNAMENT: mean g; GUMBEL: mean -ln(1-r)."""
+    """Number of green tokens, mean g for TOURNAMENT, or mean -ln(1-r) for GUMBEL."""
     z: float
-    """Standard deviations above unmarked text: (g - gamma T) / sqrt(T gamma (1-gamma)) for green lists."""
+    """Distance from unmarked text in standard deviations, (g - gamma T) / sqrt(T gamma (1-gamma)) for green lists."""
     p_value: float
     """Probability that unmarked text has such a z."""
 
@@ -83,23 +84,23 @@ class SessionInfo:
     """State of a session."""
 
     context_tokens: int
-    """Slots of the KV ring."""
+    """Number of slots of the KV ring."""
     batch_tokens: int
-    """Tokens evaluated at once."""
+    """Number of tokens that are evaluated at once."""
     thread_count: int
-    """Threads that evaluate tokens."""
+    """Number of threads that evaluate tokens."""
     sink_tokens: int
-    """Tokens at the beginning that are kept."""
+    """Number of tokens at the beginning that are kept."""
     cached_tokens: int
-    """Tokens whose keys and values are in the ring."""
+    """Number of tokens whose keys and values are in the ring."""
     token_count: int
-    """Tokens of the stream since init or reset."""
+    """Number of tokens of the stream since init or reset."""
     reanchor_count: int
     """How often the ring was evaluated again."""
     kv_bytes: int
-    """Bytes of keys and values, part of memory_bytes."""
+    """Bytes of keys and values, which are a part of memory_bytes."""
     memory_bytes: int
-    """Bytes of memory passed to sotto_session_init that are in use."""
+    """Bytes that are in use of the memory passed to sotto_session_init."""
 
 
 @dataclass(frozen=True)
@@ -107,19 +108,19 @@ class SessionTimings:
     """Wall-clock times since init or sotto_session_reset_timings, in nanoseconds."""
 
     prefill_tokens: int
-    """Tokens evaluated in prefills."""
+    """Number of tokens evaluated in prefills."""
     prefill_ns: int
     """Time for them."""
     decode_tokens: int
-    """Tokens evaluated one at a time by sotto_session_next and sotto_session_generate."""
+    """Number of tokens evaluated one at a time by sotto_session_next and sotto_session_generate."""
     decode_ns: int
     """Time for them."""
     sample_count: int
-    """Tokens sampled."""
+    """Number of tokens sampled."""
     sample_ns: int
     """Time for grammar masks, sampler stages and selection."""
     reanchor_tokens: int
-    """Tokens evaluated again by RING and SHIFT."""
+    """Number of tokens that RING and SHIFT evaluated again."""
     reanchor_ns: int
     """Time for them, also part of prefill_ns or decode_ns."""
 
@@ -129,11 +130,11 @@ class Score:
     """How likely a text is."""
 
     token_count: int
-    """Tokens scored: all but a first token with nothing before it."""
+    """Number of tokens scored, which are all except a first token with nothing before it."""
     log_probability: float
     """Sum of ln p under the model."""
     perplexity: float
-    """exp(-log_probability / token_count); NaN without tokens."""
+    """exp(-log_probability / token_count), or NaN without tokens."""
 
 
 @dataclass(frozen=True)
@@ -141,11 +142,11 @@ class SpeculationInfo:
     """Counts of speculative decoding."""
 
     batch_count: int
-    """Evaluations with drafts."""
+    """Number of evaluations with drafts."""
     proposed_count: int
-    """Draft tokens evaluated."""
+    """Number of draft tokens evaluated."""
     accepted_count: int
-    """Draft tokens accepted."""
+    """Number of draft tokens accepted."""
     forced_proposed_count: int
     """Part of proposed_count that a matcher forced."""
     forced_accepted_count: int

@@ -28,59 +28,62 @@ class GrammarParams:
     language: GrammarLanguage | None = None
     """Language of the source. Default GBNF."""
     root: Text | None = None
-    """GBNF: the start rule. Default "root"."""
+    """Start rule of a GBNF grammar. Default "root"."""
     vocabulary: Vocabulary | None = None
-    """Vocabulary for GBNF's token literals and trigger_tokens; None: there are none."""
+    """Vocabulary of token literals in GBNF and of trigger_tokens. It may be None if there are none."""
     triggers: Sequence[Text] | None = None
     """Strings that activate the grammar."""
     trigger_tokens: Sequence[int] | None = None
     """Tokens that activate the grammar. One that has text cannot be combined with `triggers`, because free text is then
     matched by token, not by byte."""
     json_space: JsonSpace | None = None
-    """Whitespace. With FLEXIBLE, small models tend to fill their budget with blanks. Default ONE_SPACE."""
+    """White space in JSON. With FLEXIBLE, small models tend to fill their budget with blanks. Default ONE_SPACE."""
     maximum_space: int | None = None
-    """Characters of FLEXIBLE whitespace at one place. Default 20; from 0 to 2147483648; UINT32_MAX: unlimited."""
+    """Maximal number of FLEXIBLE white space characters at one place. Default 20; from 0 to 2147483648; UINT32_MAX:
+    unlimited."""
     allow_surrounding_whitespace: bool | None = None
-    """True: FLEXIBLE whitespace is also allowed before and after the document. Default False."""
+    """Whether FLEXIBLE white space is also allowed before and after the document. Default False."""
     schema_draft: int | None = None
-    """Draft of JSON Schema where $schema names none. Default 2020; 7 or 2020."""
+    """Draft of a JSON Schema that has no $schema. Default 2020; 7 or 2020."""
     assert_formats: bool | None = None
-    """True: "format" is enforced where the standard names it. Default True."""
+    """Whether "format" is enforced for the formats that the standard names. Default True."""
     closed: bool | None = None
-    """True: objects with "properties" and arrays with a tuple hold nothing else unless the schema says so. Default
-    False."""
+    """Whether objects with "properties" and arrays with a tuple hold nothing else, unless the schema says otherwise.
+    Default False."""
     distinct_names: bool | None = None
-    """True: minProperties may count names that could repeat. Default False."""
+    """Whether minProperties may count names that the schema does not list, although such names could occur twice.
+    Default False."""
     parallel_tool_calls: bool | None = None
-    """True: an array of one or more calls. Default False."""
+    """Whether the text is an array of one or more calls instead of one call. Default False."""
     log: Callable[[LogLevel, str], None] | None = None
-    """Receives warnings about rules that no text can use; may be None."""
+    """Receives warnings about rules that occur in no text. It may be None."""
 
 
 @dataclass(frozen=True)
 class MatcherParams:
-    """Capacities of a matcher; all memory is reserved at init. When a limit is reached, results that are no longer
-    needed are evicted; what does not fit even so fails with GRAMMAR_TOO_LARGE and changes nothing."""
+    """Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the matcher evicts results
+    that are no longer needed. If that is not enough, the call fails with GRAMMAR_TOO_LARGE and changes nothing."""
 
     sequence_count: int | None = None
-    """Texts followed at the same time. A session that searches with n sequences needs 2n+1. Default 1; from 1 to
-    65536."""
+    """Number of texts that are followed at the same time. A session that searches with n sequences needs 2n+1. Default
+    1; from 1 to 65536."""
     rollback_count: int | None = None
-    """Newest tokens of sequence 0 that can be rolled back. Default 64; from 0 to 268435456."""
+    """Number of the newest tokens of sequence 0 that can be rolled back. Default 64; from 0 to 268435456."""
     node_count: int | None = None
-    """Stack nodes: places in rules where other rules are called. Default 0: automatic; from 16 to 268435456."""
+    """Number of stack nodes, which are places in rules where other rules are called. Default 0: automatic; from 16 to
+    268435456."""
     frame_count: int | None = None
-    """Stack frames in all nodes. Default 0: automatic; from 16 to 268435456."""
+    """Number of stack frames in all nodes. Default 0: automatic; from 16 to 268435456."""
     config_count: int | None = None
-    """Sets of states. Default 0: automatic; from 16 to 65535."""
+    """Number of state sets. Default 0: automatic; from 16 to 65535."""
     item_count: int | None = None
-    """States in all sets. Default 0: automatic; from 16 to 268435456."""
+    """Number of states in all sets. Default 0: automatic; from 16 to 268435456."""
     work_count: int | None = None
-    """States visited in one step. Default 0: automatic; from 16 to 268435456."""
+    """Number of states visited in one step. Default 0: automatic; from 16 to 268435456."""
     mask_bytes: int | None = None
     """Bytes of cached masks. Default 0: automatic."""
     step_budget: int | None = None
-    """Elementary steps of one call. Default 20000000; at least 1."""
+    """Number of elementary steps of one call. Default 20000000; at least 1."""
 
 
 @dataclass(frozen=True)
@@ -88,114 +91,115 @@ class ModelParams:
     """Parameters of a model."""
 
     isa: Isa | None = None
-    """Instruction set. A process uses one (REFERENCE excepted): a different one later fails with INVALID_STATE. Default
-    AUTO."""
+    """Instruction set. A process uses only one in addition to REFERENCE. A different one later fails with
+    INVALID_STATE. Default AUTO."""
     verify_checksums: bool | None = None
-    """True: tensor bytes are verified while they are read; False: only the structure of the file is. Default True."""
+    """Whether the bytes of tensors are verified while they are read. Otherwise only the structure of the file is.
+    Default True."""
     copy_weights: bool | None = None
-    """False: weights that the file holds packed for this CPU are used in place. True: they are copied into the model's
-    memory (for example huge pages), with a call of `release` after each chunk. Default False."""
+    """Whether weights that the file holds packed for this CPU are copied into the model's memory (for example huge
+    pages), with a call of `release` after each chunk. Default False."""
     log: Callable[[LogLevel, str], None] | None = None
-    """Receives messages; None: none."""
+    """Receives messages. May be None."""
 
 
 @dataclass(frozen=True)
 class WatermarkParams:
-    """Parameters of a watermark. Detection needs the same."""
+    """Parameters of a watermark. Detection needs the same parameters as generation."""
 
     scheme: WatermarkScheme | None = None
     """Kind of watermark. Default NONE."""
     context_width: int | None = None
-    """Tokens hashed. Default 0: 4 for SELF_HASH, TOURNAMENT and GUMBEL, 1 for LEFT_HASH; from 0 to 16."""
+    """Number of tokens that are hashed. Default 0: 4 for SELF_HASH, TOURNAMENT and GUMBEL, 1 for LEFT_HASH; from 0 to
+    16."""
     gamma: float | None = None
     """Green fraction of the vocabulary. Default 0.25; greater than 0 and less than 1."""
     delta: float | None = None
-    """Added to the logits of green tokens. Default 2; from 0 to 100."""
+    """Number added to the logits of green tokens. Default 2; from 0 to 100."""
     tournament_layers: int | None = None
-    """Rounds of the tournament. Default 30; from 1 to 64."""
+    """Number of rounds of the tournament. Default 30; from 1 to 64."""
     key: int | None = None
     """Secret key of the hashes. Default 15485863."""
 
 
 @dataclass(frozen=True)
 class SamplerParams:
-    """Parameters of the sampler. Arrays are copied by sotto_session_set_sampler and may be NULL where their count is
-    0."""
+    """Parameters of the sampler. Arrays are copied by sotto_session_set_sampler and may be NULL if their count is 0."""
 
     temperature: float | None = None
-    """T of l/T. 0 selects the most likely token that the other stages leave, which are computed with T = 1. Default
-    0.8; from 0 to 100; 1: off."""
+    """Temperature T of l/T. 0 selects the most likely of the tokens that the other stages leave, which then use T = 1.
+    Default 0.8; from 0 to 100; 1: off."""
     top_k: int | None = None
-    """Exactly the k most likely tokens are kept. Default 40; 0: off."""
+    """The k most likely tokens are kept. Default 40; 0: off."""
     top_p: float | None = None
     """The smallest set of tokens whose probability reaches p is kept (nucleus sampling, Holtzman et al. 2020). Default
     0.95; greater than 0 and at most 1; 1: off."""
     min_p: float | None = None
     """Tokens with p >= min_p max p are kept (Nguyen et al. 2024). Default 0.05; from 0 to 1; 0: off."""
     repetition_penalty: float | None = None
-    """r of l > 0 ? l/r : l*r for tokens in the window (Keskar et al. 2019). Default 1 (off); greater than 0 and at most
-    100."""
+    """Penalty r: l becomes l/r if l > 0, else l*r, for tokens in the window (Keskar et al. 2019). Default 1 (off);
+    greater than 0 and at most 100."""
     repetition_window: int | None = None
-    """Newest tokens that repetition, frequency and presence penalties count. Default 64; UINT32_MAX: all that the
-    session holds, at most context_tokens; 0: off."""
+    """Number of the newest tokens that repetition, frequency and presence penalties count. Default 64; UINT32_MAX: all
+    that the session holds, at most context_tokens; 0: off."""
     log_probabilities: bool | None = None
-    """True: the log probabilities of sotto_piece are computed. Default False."""
+    """Whether the log probabilities of sotto_piece are computed. Default False."""
     seed: int | None = None
     """Seed of the random numbers. Default 0."""
     order: Order | None = None
     """Order of the stages. Default DEFAULT."""
     min_keep: int | None = None
-    """Fewest tokens that a truncation keeps. Default 1; at least 1."""
+    """Minimal number of tokens that a truncation keeps. Default 1; at least 1."""
     stages: Sequence[Stage] | None = None
-    """Instead of `order`: exactly these stages, none twice. A parameter that is on while its stage is missing is an
-    error. None: `order` applies."""
+    """The stages to run instead of those of `order`, none twice. It is an error if a parameter is on and its stage is
+    missing. Without stages `order` applies."""
     frequency_penalty: float | None = None
-    """f of l -= f c(t). Default 0 (off); from -100 to 100."""
+    """Penalty f of l -= f c(t). Default 0 (off); from -100 to 100."""
     presence_penalty: float | None = None
-    """v of l -= v where c(t) > 0. Default 0 (off); from -100 to 100."""
+    """Penalty v of l -= v for tokens with c(t) > 0. Default 0 (off); from -100 to 100."""
     penalize_prompt: bool | None = None
-    """True: the windows of all penalties reach into the prompt; False: they hold generated tokens only. Default
+    """Whether the windows of all penalties reach into the prompt. Otherwise they hold only generated tokens. Default
     True."""
     penalty_slope: float | None = None
     """Reduces the repetition, frequency and presence penalties of older tokens in the window. Default 0 (off); from 0
     to 10."""
     no_repeat_ngram: int | None = None
-    """No n consecutive tokens occur twice. Default 0 (off)."""
+    """Length n such that no n consecutive tokens occur twice. Default 0 (off)."""
     dry_multiplier: float | None = None
-    """m of DRY (p-e-w 2024): l -= m b^(n-a) for a token that would extend a repetition of n >= a tokens. Default 0
-    (off); from 0 to 100."""
+    """Multiplier m of DRY (p-e-w 2024), which is l -= m b^(n-a) for a token that would extend a repetition of n >= a
+    tokens. Default 0 (off); from 0 to 100."""
     dry_base: float | None = None
-    """b of DRY. Default 1.75; from 1 to 10."""
+    """Base b of DRY. Default 1.75; from 1 to 10."""
     dry_allowed_length: int | None = None
-    """a of DRY: shorter repetitions are free. Default 2."""
+    """Allowed length a of DRY. Shorter repetitions are not penalised. Default 2."""
     dry_window: int | None = None
-    """Newest tokens that DRY searches. Default UINT32_MAX: all."""
+    """Number of the newest tokens that DRY searches. Default UINT32_MAX: all."""
     guard_window: int | None = None
-    """Newest tokens whose repetitiveness (0 to 1) raises the penalty from repetition_penalty towards guard_penalty.
-    Default 0 (off); from 0 to 256."""
+    """Number of the newest tokens whose repetitiveness (0 to 1) raises the penalty from repetition_penalty towards
+    guard_penalty. Default 0 (off); from 0 to 256."""
     guard_penalty: float | None = None
-    """Repetition penalty of a text that only repeats itself. Default 1.5; from 1 to 100."""
+    """Repetition penalty for a text that only repeats itself. Default 1.5; from 1 to 100."""
     dry_breakers: Sequence[Text] | None = None
     """DRY's repetitions end at tokens that contain one of these strings. Default "\\n" ":" "\\"" "*"."""
     dry_breaker_tokens: Sequence[int] | None = None
-    """DRY's repetitions end at these tokens, too."""
+    """DRY's repetitions also end at these tokens."""
     temperature_range: float | None = None
-    """r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, also where T is 0. Default 0 (off);
-    from 0 to 100."""
+    """Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e. It also applies if T is 0.
+    Default 0 (off); from 0 to 100."""
     temperature_exponent: float | None = None
-    """e of the dynamic temperature. Default 1; from 0 to 10."""
+    """Exponent e of the dynamic temperature. Default 1; from 0 to 10."""
     smoothing_factor: float | None = None
-    """f of quadratic smoothing: l = max - k f d^2 + s f d^3 with d = l - max, k = (3-c)/2, s = (c-1)/2. Default 0
-    (off); from 0 to 100."""
+    """Factor f of quadratic smoothing, which is l = max - k f d^2 + s f d^3 with d = l - max, k = (3-c)/2, s = (c-1)/2.
+    Default 0 (off); from 0 to 100."""
     smoothing_curve: float | None = None
-    """c of quadratic smoothing; 1: a parabola. Default 1; from 1 to 10."""
+    """Curve c of quadratic smoothing. 1 is a parabola. Default 1; from 1 to 10."""
     top_p_decay: float | None = None
-    """After t generated tokens, top_p is max(top_p_min, top_p decay^t). Default 1 (off); greater than 0 and at most
-    1."""
+    """Decay of top_p, which is max(top_p_min, top_p decay^t) after t generated tokens. Default 1 (off); greater than 0
+    and at most 1."""
     top_p_min: float | None = None
     """Lower limit of the decayed top_p. Default 0; from 0 to top_p."""
     top_p_reset_token: int | None = None
-    """t begins again after this token. Default -1: none."""
+    """Token after which t starts again. Default -1: none."""
     top_a: float | None = None
     """Tokens with p >= a (max p)^2 are kept. Default 0 (off); from 0 to 1."""
     tail_free: float | None = None
@@ -227,19 +231,20 @@ class SamplerParams:
     mirostat_eta: float | None = None
     """Learning rate of Mirostat. Default 0.1; greater than 0 and at most 1."""
     mirostat_m: int | None = None
-    """Tokens from which MIROSTAT estimates the Zipf exponent. Default 100; at least 2."""
+    """Number of tokens from which MIROSTAT estimates the Zipf exponent. Default 100; at least 2."""
     adaptive_target: float | None = None
     """Target probability of ADAPTIVE_P. Default -1: not set, which ADAPTIVE_P rejects; from 0 to 1."""
     adaptive_decay: float | None = None
     """Decay of the mean of ADAPTIVE_P. Default 0.9; from 0 to 0.99."""
     min_new_tokens: int | None = None
-    """The end of text is not generated before this many tokens. Default 0 (off)."""
+    """Number of tokens before which the end-of-text token is not generated. Default 0 (off)."""
     ignore_end: bool | None = None
-    """True: the end of text is never generated. Default 0 (off)."""
+    """Whether the end-of-text token is never generated. Default 0 (off)."""
     end_decay_start: int | None = None
-    """s of l_end += |l_end| (f^(t-s) - 1) after t > s generated tokens. Default 0."""
+    """Start s of l_end += |l_end| (f^(t-s) - 1), which applies to the end-of-text token after t > s generated tokens.
+    Default 0."""
     end_decay_factor: float | None = None
-    """f of the same. Default 1 (off); from 0 to 10."""
+    """Factor f of the same formula. Default 1 (off); from 0 to 10."""
     forced_last_token: int | None = None
     """Token that is generated at the limit of max_tokens. Default -1: none."""
     logit_bias: Sequence[tuple[int, float]] | None = None
@@ -249,7 +254,7 @@ class SamplerParams:
     bad_words: Sequence[Sequence[int]] | None = None
     """Token sequences that are never completed."""
     allowed_tokens: Sequence[int] | None = None
-    """The only tokens that may be generated; none given: all."""
+    """The only tokens that may be generated. Without any, all tokens may be."""
     suppressed_tokens: Sequence[int] | None = None
     """Tokens that are never generated."""
     begin_suppressed_tokens: Sequence[int] | None = None
@@ -257,15 +262,15 @@ class SamplerParams:
     forced_prefix: Sequence[int] | None = None
     """The first generated tokens."""
     logits_callback: Callable[[memoryview], None] | None = None
-    """Changes the logits before all other stages; may be None."""
+    """Changes the logits before all other stages. May be None."""
     watermark: WatermarkParams | None = None
-    """Copied; None: none."""
+    """Watermark of the text, which is copied, or None."""
     dola: Dola | None = None
     """Layers that the last one is contrasted with. Default OFF."""
     dola_relative_top: float | None = None
     """Tokens whose p under the last layer is below this fraction of max p are removed. Default 0.1; from 0 to 1."""
     alternative_count: int | None = None
-    """Most likely tokens reported in each sotto_piece. Default 0; from 0 to 64."""
+    """Number of the most likely tokens that each sotto_piece reports. Default 0; from 0 to 64."""
 
 
 @dataclass(frozen=True)
@@ -275,35 +280,36 @@ class SearchParams:
     mode: SearchMode | None = None
     """Kind of search. Default BEAM."""
     sequence_count: int | None = None
-    """Beams or continuations. Default 0: the session's; from 1 to the session's sequence_count."""
+    """Number of beams or continuations. Default 0: the session's; from 1 to the session's sequence_count."""
     return_count: int | None = None
-    """Best sequences returned. Default 0: all; from 1 to sequence_count."""
+    """Number of the best sequences that are returned. Default 0: all; from 1 to sequence_count."""
     max_tokens: int | None = None
-    """New tokens per sequence. Default 0: the session's; from 1 to the session's sequence_tokens."""
+    """Maximal number of new tokens per sequence. Default 0: the session's; from 1 to the session's sequence_tokens."""
     length_penalty: float | None = None
-    """alpha of the length normalisation. Default 1; from -10 to 10."""
+    """Exponent alpha of the length normalisation. Default 1; from -10 to 10."""
     length_norm: LengthNorm | None = None
     """Length normalisation of scores. Default POWER."""
     early_stopping: EarlyStopping | None = None
-    """When beam search ends. Default HEURISTIC."""
+    """When a beam search ends. Default HEURISTIC."""
     group_count: int | None = None
-    """Groups of diverse beam search; divides sequence_count. Default 1 (off); from 1 to 64."""
+    """Number of groups of a diverse beam search. Must divide sequence_count. Default 1 (off); from 1 to 64."""
     diversity_penalty: float | None = None
     """Penalty per choice of the same token by an earlier group. Default 0 (off); from 0 to 100."""
     rerank: Rerank | None = None
     """Order of the sequences of SOTTO_SEARCH_SAMPLE. Default ORDER."""
     contrastive_k: int | None = None
-    """CONTRASTIVE: tokens compared per step. Default 4; from 2 to 64."""
+    """Number of tokens that CONTRASTIVE compares per step. Default 4; from 2 to 64."""
     contrastive_alpha: float | None = None
-    """CONTRASTIVE: weight of the similarity. Default 0.6; from 0 to 1."""
+    """Weight alpha of the similarity in CONTRASTIVE. Default 0.6; from 0 to 1."""
     phrases: Sequence[Sequence[int]] | None = None
-    """BEAM: token sequences that must appear. At most 32."""
+    """Token sequences that must appear in the results of BEAM. At most 32."""
     phrase_groups: Sequence[int] | None = None
-    """Phrases with the same number are alternatives, of which one must appear; None: every phrase must."""
+    """One number per phrase. Phrases with the same number are alternatives, of which one must appear. With None every
+    phrase must appear."""
     similarity: Callable[[list[int], list[int]], float] | None = None
-    """For SOTTO_RERANK_CALLBACK."""
+    """Similarity function of SOTTO_RERANK_CALLBACK."""
     on_step: Callable[[int, int], object] | None = None
-    """Called per step and live sequence; may be None."""
+    """Called per step and live sequence. May be None."""
 
 
 @dataclass(frozen=True)
@@ -311,56 +317,58 @@ class SessionParams:
     """Parameters of a session, which determine its memory."""
 
     context_tokens: int | None = None
-    """Slots of the KV ring. A model with fewer than 16 positions takes exactly these. Default 0: the model's maximum;
-    from 16 to max_context_tokens."""
+    """Number of slots of the KV ring. For a model with fewer than 16 positions it is their number. Default 0: the
+    model's maximum; from 16 to max_context_tokens."""
     batch_tokens: int | None = None
-    """Tokens evaluated at once in a prefill, limited to context_tokens. Default 128; from 1 to 4096."""
+    """Number of tokens that a prefill evaluates at once, limited to context_tokens. Default 128; from 1 to 4096."""
     thread_count: int | None = None
-    """Threads that evaluate tokens; with 1 everything runs on the calling thread. Default 1; from 1 to 64."""
+    """Number of threads that evaluate tokens. With 1 everything runs on the calling thread. Default 1; from 1 to 64."""
     overflow: Overflow | None = None
     """What happens when the KV ring is full. Default STOP."""
     sink_tokens: int | None = None
-    """Tokens at the beginning that RING and SHIFT keep; must be 0 with SOTTO_OVERFLOW_STOP. Default UINT32_MAX: 4, or
-    context_tokens / 4 if that is less; 0 with SOTTO_OVERFLOW_STOP; from 0 to context_tokens / 4."""
+    """Number of tokens at the beginning that RING and SHIFT keep. Must be 0 with SOTTO_OVERFLOW_STOP. Default
+    UINT32_MAX: 4, or context_tokens / 4 if that is less; 0 with SOTTO_OVERFLOW_STOP; from 0 to context_tokens / 4."""
     sequence_count: int | None = None
-    """Sequences of sotto_session_search. Default 0: no memory for searches; from 0 to 64."""
+    """Maximal number of sequences of sotto_session_search. Default 0: no memory for searches; from 0 to 64."""
     sequence_tokens: int | None = None
-    """New tokens per sequence of a search. Default 0: 128 if sequence_count is not 0; from 0 to max_context_tokens."""
+    """Maximal number of new tokens per sequence of a search. Default 0: 128 if sequence_count is not 0; from 0 to
+    max_context_tokens."""
     features: Feature | None = None
     """Features that need memory of their own. Default 0."""
     list_bytes: int | None = None
-    """Memory for the lists of the sampler, and as much again for those of the stops. Default 16384; from 0 to
-    16777216."""
+    """Bytes of memory for the lists of the sampler, and the same amount for those of the stops. Default 16384; from 0
+    to 16777216."""
     draft_tokens: int | None = None
-    """Tokens that speculation may evaluate ahead of the stream (sotto_speculation.h). Default 0: no memory for
-    speculation; from 0 to 15."""
+    """Maximal number of tokens that speculation evaluates ahead of the stream (sotto_speculation.h). Default 0: no
+    memory for speculation; from 0 to 15."""
 
 
 @dataclass(frozen=True)
 class StopParams:
     """Conditions that end generation. Counts and times begin with the last prefill. Arrays are copied and may be NULL
-    where their count is 0."""
+    if their count is 0."""
 
     include_stop_text: bool | None = None
-    """True: a stop string is part of the text; False: the text ends before it. Default False."""
+    """Whether a stop string is part of the text. Otherwise the text ends before it. Default False."""
     max_tokens: int | None = None
-    """Tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default 0 (off)."""
+    """Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default 0 (off)."""
     max_time_ns: int | None = None
-    """Nanoseconds after which generation ends with SOTTO_STOP_TIME, checked once per token. Default 0 (off)."""
+    """Time in nanoseconds after which generation ends with SOTTO_STOP_TIME. It is checked once per token. Default 0
+    (off)."""
     repetition_limit: float | None = None
     """Generation ends with SOTTO_STOP_REPETITION when the repetitiveness (0 to 1) of the newest repetition_window
     tokens exceeds this. Default 0 (off); from 0 to 1."""
     repetition_window: int | None = None
-    """Tokens that repetition_limit looks at. Default 64; from 8 to context_tokens."""
+    """Number of the newest tokens that repetition_limit considers. Default 64; from 8 to context_tokens."""
     stop_tokens: Sequence[int] | None = None
-    """Tokens that end generation with SOTTO_STOP_TOKEN; like the end of text they are not part of the stream."""
+    """Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token they are not part of the stream."""
     stop_strings: Sequence[Text] | None = None
-    """Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING wherever one ends, also across tokens.
-    Their tokens stay in the stream."""
+    """Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. They are found across token borders as
+    well. Their tokens stay in the stream."""
     banned_strings: Sequence[Text] | None = None
-    """Strings that are never generated: where one would be, the stream is rolled back to the token it begins in, and
-    another token is drawn there. Tokens are emitted once they cannot be part of one. If all continuations fail:
-    SOTTO_STOP_BANNED."""
+    """Strings that are never generated. When one is complete, the stream is rolled back to the token in which it
+    begins, and another token is drawn there. Tokens are emitted once they cannot be part of a banned string. If all
+    continuations fail, generation ends with SOTTO_STOP_BANNED."""
 
 
 @dataclass(frozen=True)
@@ -370,11 +378,12 @@ class GuideParams:
     mode: GuideMode | None = None
     """How the guide changes the logits. Default CFG."""
     scale: float | None = None
-    """CFG: strength. Default 1.5; from 0 to 100; 1: off."""
+    """Strength of CFG. Default 1.5; from 0 to 100; 1: off."""
     alpha: float | None = None
-    """CONTRAST: fraction of the largest probability that a token needs. Default 0.1; greater than 0 and at most 1."""
+    """Fraction of the largest probability that CONTRAST requires of a token. Default 0.1; greater than 0 and at most
+    1."""
     beta: float | None = None
-    """CONTRAST: strength. Default 0.5; from 0 to 100."""
+    """Strength of CONTRAST. Default 0.5; from 0 to 100."""
 
 
 @dataclass(frozen=True)
@@ -384,18 +393,19 @@ class SpeculationParams:
     sources: DraftSource | None = None
     """Sources of drafts. Default LOOKUP."""
     draft_tokens: int | None = None
-    """Draft tokens per evaluation. Rejected drafts lead to shorter ones, and then to pauses. Default 0: the session's;
-    from 0 to the session's draft_tokens."""
+    """Maximal number of draft tokens per evaluation. After rejected drafts there are fewer, or none for a while.
+    Default 0: the session's; from 0 to the session's draft_tokens."""
     min_match: int | None = None
-    """LOOKUP: fewest last tokens that must have occurred before. Default 2; from 1 to max_match."""
+    """Minimal number of last tokens that LOOKUP must have found before. Default 2; from 1 to max_match."""
     max_match: int | None = None
-    """LOOKUP: most tokens that are compared. Default 8; from 1 to 64."""
+    """Maximal number of tokens that LOOKUP compares. Default 8; from 1 to 64."""
     exit_layer: int | None = None
-    """EARLY_EXIT: layers evaluated. Default 0: a third of the layers; from 1 to layer_count - 1."""
+    """Number of layers that EARLY_EXIT evaluates. Default 0: a third of the layers; from 1 to layer_count - 1."""
     draft_threshold: float | None = None
-    """SESSION, EARLY_EXIT: a draft ends where its own probability is below this. Default 0 (off); from 0 to 1."""
+    """A draft of SESSION or EARLY_EXIT ends before a token whose probability is below this. Default 0 (off); from 0 to
+    1."""
     draft_session: Session | None = None
-    """SESSION: is reset now and at the end, must outlive its use, belongs to the same thread, and must not be used for
-    anything else meanwhile."""
+    """Session of SESSION. It is reset now and at the end, must outlive its use, belongs to the same thread, and must
+    not be used for anything else in the meantime."""
     draft: Callable[[list[int], memoryview | None, int], Sequence[int]] | None = None
-    """For CALLBACK."""
+    """Function of CALLBACK."""

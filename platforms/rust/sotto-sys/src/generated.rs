@@ -12,8 +12,8 @@ opaque!(sotto_session);
 opaque!(sotto_model);
 opaque!(sotto_sampler);
 
-/// Negative: failure. Zero: success. Positive: generation ended normally. Values are frozen; new
-/// ones may be added.
+/// Result of a call. Negative values are failures, 0 is success, and positive values mean that
+/// generation ended normally. Values never change. New ones may be added.
 pub type sotto_status = i32;
 /// Success.
 pub const SOTTO_OK: i32 = 0;
@@ -21,7 +21,7 @@ pub const SOTTO_OK: i32 = 0;
 pub const SOTTO_STOP_END_OF_TEXT: i32 = 1;
 /// The caller's token limit was reached.
 pub const SOTTO_STOP_MAX_TOKENS: i32 = 2;
-/// SOTTO_OVERFLOW_STOP, and no slot is free.
+/// No slot of the KV ring is free, and the session has SOTTO_OVERFLOW_STOP.
 pub const SOTTO_STOP_CONTEXT_FULL: i32 = 3;
 /// Nothing can follow under the grammar.
 pub const SOTTO_STOP_GRAMMAR: i32 = 4;
@@ -39,13 +39,13 @@ pub const SOTTO_STOP_TIME: i32 = 9;
 pub const SOTTO_STOP_REPETITION: i32 = 10;
 /// Every continuation led to a banned string.
 pub const SOTTO_STOP_BANNED: i32 = 11;
-/// An argument or parameter has a value that it must not have.
+/// An argument or parameter has a value that is not allowed.
 pub const SOTTO_INVALID_ARGUMENT: i32 = -1;
-/// The call does not fit what happened before it.
+/// The call is not possible after the calls before it.
 pub const SOTTO_INVALID_STATE: i32 = -2;
 /// The memory passed to an _init function is too small.
 pub const SOTTO_MEMORY_TOO_SMALL: i32 = -3;
-/// A block does not begin on a multiple of SOTTO_MEMORY_ALIGNMENT.
+/// A block of memory is not aligned to SOTTO_MEMORY_ALIGNMENT.
 pub const SOTTO_MEMORY_MISALIGNED: i32 = -4;
 /// The capacity of an output array is too small.
 pub const SOTTO_BUFFER_TOO_SMALL: i32 = -5;
@@ -53,7 +53,7 @@ pub const SOTTO_BUFFER_TOO_SMALL: i32 = -5;
 pub const SOTTO_MODEL_CORRUPT: i32 = -6;
 /// The model file has a format version or feature that this library lacks.
 pub const SOTTO_MODEL_UNSUPPORTED: i32 = -7;
-/// The source of a grammar is wrong, or matches no text at all.
+/// The source of a grammar has an error, or matches no text.
 pub const SOTTO_GRAMMAR_SYNTAX: i32 = -8;
 /// The vocabulary has no token that fits the grammar at this place.
 pub const SOTTO_GRAMMAR_DEAD_END: i32 = -9;
@@ -69,7 +69,7 @@ pub const SOTTO_TOKENIZER_MISSING: i32 = -13;
 pub const SOTTO_THREADS_UNAVAILABLE: i32 = -14;
 /// A saved state is damaged, or belongs to another model.
 pub const SOTTO_STATE_CORRUPT: i32 = -15;
-/// The source uses something for which no exact grammar is known.
+/// The source uses a feature for which no exact grammar is known.
 pub const SOTTO_GRAMMAR_UNSUPPORTED: i32 = -16;
 /// A grammar image is damaged or of another version.
 pub const SOTTO_GRAMMAR_CORRUPT: i32 = -17;
@@ -82,36 +82,36 @@ pub const SOTTO_INTERNAL: i32 = -100;
 pub type sotto_log_level = i32;
 /// Something failed.
 pub const SOTTO_LOG_ERROR: i32 = 1;
-/// Something is probably not as intended.
+/// Something is probably unintended.
 pub const SOTTO_LOG_WARNING: i32 = 2;
 /// Progress.
 pub const SOTTO_LOG_INFO: i32 = 3;
 
 /// Languages in which the source text of a grammar can be written.
 pub type sotto_grammar_language = i32;
-/// The grammars of llama.cpp.
+/// GBNF, the grammar language of llama.cpp.
 pub const SOTTO_GRAMMAR_GBNF: i32 = 0;
-/// JSON Schema, drafts 7 and 2020-12. What has no exact grammar is rejected by keyword and JSON
-/// pointer, never ignored.
+/// JSON Schema, drafts 7 and 2020-12. A schema that has no exact grammar is rejected, with its
+/// keyword and JSON pointer. Nothing is ignored.
 pub const SOTTO_GRAMMAR_JSON_SCHEMA: i32 = 1;
-/// A regular expression that the whole text matches. No look-around, no back-references.
+/// A regular expression that the whole text must match, without look-around and back-references.
 pub const SOTTO_GRAMMAR_REGEX: i32 = 2;
-/// Any JSON value; no source.
+/// Any JSON value. There is no source.
 pub const SOTTO_GRAMMAR_JSON: i32 = 3;
-/// Any JSON object; no source.
+/// Any JSON object. There is no source.
 pub const SOTTO_GRAMMAR_JSON_OBJECT: i32 = 4;
 /// One of the strings in a JSON array.
 pub const SOTTO_GRAMMAR_CHOICES: i32 = 5;
-/// A JSON number. The source is a JSON object of "minimum" and "maximum" (both included) and
-/// "integer": true, all optional.
+/// A JSON number. The source is a JSON object with the optional members "minimum" and "maximum",
+/// which are included, and "integer": true.
 pub const SOTTO_GRAMMAR_NUMBER: i32 = 6;
 /// A call {"name": ..., "arguments": {...}} of one of the functions in a JSON array of {"name",
 /// "parameters"}, also inside {"type": "function", "function": {...}}.
 pub const SOTTO_GRAMMAR_TOOLS: i32 = 7;
 
-/// Whitespace of generated JSON.
+/// White space in generated JSON.
 pub type sotto_json_space = i32;
-/// Up to maximum_space blanks, tabs and line ends where JSON allows them.
+/// Up to maximum_space blanks, tabs and line ends at every place where JSON allows them.
 pub const SOTTO_JSON_FLEXIBLE: i32 = 0;
 /// {"a":1,"b":\[2,3\]}.
 pub const SOTTO_JSON_COMPACT: i32 = 1;
@@ -123,7 +123,7 @@ pub const SOTTO_JSON_ONE_SPACE: i32 = 2;
 pub type sotto_isa = i32;
 /// The best one of this CPU and build.
 pub const SOTTO_ISA_AUTO: i32 = 0;
-/// Portable scalar code, the definition of all others.
+/// Portable scalar code, which defines the results of all others.
 pub const SOTTO_ISA_REFERENCE: i32 = 1;
 /// x86-64 with AVX2 and FMA.
 pub const SOTTO_ISA_AVX2: i32 = 2;
@@ -155,7 +155,7 @@ pub const SOTTO_STAGE_LOGITS_CALLBACK: i32 = 1;
 pub const SOTTO_STAGE_BIAS: i32 = 2;
 /// Adds sequence_bias.
 pub const SOTTO_STAGE_SEQUENCE_BIAS: i32 = 3;
-/// Removes all but allowed_tokens.
+/// Removes all tokens except allowed_tokens.
 pub const SOTTO_STAGE_ALLOWED: i32 = 4;
 /// Removes suppressed_tokens, begin_suppressed_tokens, and the end of text with ignore_end.
 pub const SOTTO_STAGE_SUPPRESS: i32 = 5;
@@ -206,20 +206,20 @@ pub const SOTTO_STAGE_XTC: i32 = 27;
 /// Adds the bias of a green list.
 pub const SOTTO_STAGE_WATERMARK: i32 = 28;
 
-/// Ready-made orders of the stages. Selection comes last in each.
+/// Predefined orders of the stages. Selection comes last in each.
 pub type sotto_order = i32;
-/// As llama.cpp.
+/// The order of llama.cpp.
 pub const SOTTO_ORDER_DEFAULT: i32 = 0;
-/// As transformers.
+/// The order of transformers.
 pub const SOTTO_ORDER_HF: i32 = 1;
-/// As vLLM.
+/// The order of vLLM.
 pub const SOTTO_ORDER_OPENAI: i32 = 2;
 
 /// How one of the remaining tokens is selected.
 pub type sotto_selection = i32;
 /// In proportion to p, by inversion in the order of token ids.
 pub const SOTTO_SELECT_MULTINOMIAL: i32 = 0;
-/// The most likely token; temperature 0 also selects it.
+/// The most likely token. Temperature 0 also selects it.
 pub const SOTTO_SELECT_GREEDY: i32 = 1;
 /// The largest l plus Gumbel noise of the token (Gumbel 1954): the same distribution as
 /// MULTINOMIAL.
@@ -227,16 +227,17 @@ pub const SOTTO_SELECT_GUMBEL: i32 = 2;
 /// Keeps the surprise near mirostat_tau bits (Basu et al. 2021): estimates the Zipf exponent from
 /// the mirostat_m most likely tokens and keeps the k that follow from it.
 pub const SOTTO_SELECT_MIROSTAT: i32 = 3;
-/// The same by removing tokens of more surprise than mu. In both, mu begins at 2 tau and falls by
-/// eta (surprise - tau) per token.
+/// Does the same by removing tokens of more surprise than mu. In both, mu begins at 2 tau and falls
+/// by eta (surprise - tau) per token.
 pub const SOTTO_SELECT_MIROSTAT_V2: i32 = 4;
-/// Favours tokens whose p is near adaptive_target, corrected by the decayed mean of the p selected,
-/// so that the mean stays there.
+/// Favours tokens whose p is near adaptive_target. The decayed mean of the selected p corrects the
+/// target, so that the mean stays there.
 pub const SOTTO_SELECT_ADAPTIVE_P: i32 = 5;
 
-/// Watermarks: statistical marks of generated text that sotto_watermark_detect finds. TOURNAMENT
-/// and GUMBEL replace the selection, which must be MULTINOMIAL with a temperature above 0; of the
-/// searches only SOTTO_SEARCH_SAMPLE supports them. They do not change the distribution over keys.
+/// Kinds of watermarks, which are statistical marks of generated text that sotto_watermark_detect
+/// finds. TOURNAMENT and GUMBEL replace the selection, which must be MULTINOMIAL with a temperature
+/// above 0; of the searches only SOTTO_SEARCH_SAMPLE supports them. They do not change the
+/// distribution over keys.
 pub type sotto_watermark_scheme = i32;
 /// No watermark.
 pub const SOTTO_WATERMARK_NONE: i32 = 0;
@@ -257,30 +258,30 @@ pub const SOTTO_WATERMARK_GUMBEL: i32 = 4;
 pub type sotto_dola = i32;
 /// Off.
 pub const SOTTO_DOLA_OFF: i32 = 0;
-/// Against the lower layers.
+/// Contrasts with the lower layers.
 pub const SOTTO_DOLA_LOW: i32 = 1;
-/// Against the upper layers.
+/// Contrasts with the upper layers.
 pub const SOTTO_DOLA_HIGH: i32 = 2;
 
-/// What kind of search it is.
+/// Kind of search.
 pub type sotto_search_mode = i32;
-/// Beam search: the sequence_count best prefixes go on. With group_count above 1 it is diverse beam
-/// search (Vijayakumar et al. 2018): groups choose one after the other, and a token that earlier
-/// groups chose c times in this step loses diversity_penalty * c. With phrases it is constrained
-/// beam search (Post and Vilar 2018). The sampler's bans, biases and penalties apply; its
-/// temperature, truncations and selection do not.
+/// Beam search, which continues the sequence_count best prefixes. With group_count above 1 it is
+/// diverse beam search (Vijayakumar et al. 2018): groups choose one after the other, and a token
+/// that earlier groups chose c times in this step loses diversity_penalty * c. With phrases it is
+/// constrained beam search (Post and Vilar 2018). The sampler's bans, biases and penalties apply;
+/// its temperature, truncations and selection do not.
 pub const SOTTO_SEARCH_BEAM: i32 = 0;
 /// Beams are drawn without replacement from the sampler's whole chain.
 pub const SOTTO_SEARCH_BEAM_SAMPLE: i32 = 1;
-/// Independent continuations, each drawn by the sampler with random numbers of its own, ordered as
-/// `rerank` says.
+/// Independent continuations, each drawn by the sampler with random numbers of its own, in the
+/// order that `rerank` selects.
 pub const SOTTO_SEARCH_SAMPLE: i32 = 2;
-/// Contrastive search of one sequence: of the contrastive_k most likely tokens the one with the
-/// largest (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden states h_j (Su et al. 2022).
-/// Needs SOTTO_FEATURE_HIDDEN_HISTORY and contrastive_k <= the session's sequence_count.
+/// Contrastive search of one sequence. Of the contrastive_k most likely tokens it takes the one
+/// with the largest (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden states h_j (Su et
+/// al. 2022). Needs SOTTO_FEATURE_HIDDEN_HISTORY and contrastive_k <= the session's sequence_count.
 pub const SOTTO_SEARCH_CONTRASTIVE: i32 = 3;
 
-/// When beam search ends, once sequence_count sequences are finished (early_stopping of
+/// When a beam search ends after sequence_count sequences are finished (early_stopping of
 /// transformers).
 pub type sotto_early_stopping = i32;
 /// When the best running sequence, at its present length, is no better than the worst finished one.
@@ -290,7 +291,7 @@ pub const SOTTO_EARLY_STOPPING_AT_ONCE: i32 = 1;
 /// Only when no better sequence is possible.
 pub const SOTTO_EARLY_STOPPING_NEVER: i32 = 2;
 
-/// How scores of different lengths are compared: the sum of ln p is divided by this.
+/// Divisor of the sum of ln p, which makes scores of different lengths comparable.
 pub type sotto_length_norm = i32;
 /// length^alpha.
 pub const SOTTO_LENGTH_POWER: i32 = 0;
@@ -301,35 +302,35 @@ pub const SOTTO_LENGTH_GNMT: i32 = 1;
 /// (Kumar and Byrne 2004): the sequence with the largest mean similarity to all sequences, itself
 /// included, comes first.
 pub type sotto_rerank = i32;
-/// In the order drawn; the score is the sum of ln p.
+/// The order in which they were drawn. The score is the sum of ln p.
 pub const SOTTO_RERANK_ORDER: i32 = 0;
-/// Best of n: the largest length-normalised ln p under the model.
+/// Best of n, by the largest length-normalised ln p under the model.
 pub const SOTTO_RERANK_BEST: i32 = 1;
-/// Similarity 1 for equal tokens, 0 otherwise: a majority vote (self-consistency, Wang et al.
-/// 2023).
+/// Similarity is 1 for equal tokens and 0 otherwise, which is a majority vote (self-consistency,
+/// Wang et al. 2023).
 pub const SOTTO_RERANK_EXACT: i32 = 2;
-/// Similarity is the F1 score of token n-grams of order 1 to 4, averaged.
+/// Similarity is the mean F1 score of token n-grams of order 1 to 4.
 pub const SOTTO_RERANK_NGRAM: i32 = 3;
-/// Similarity is what `similarity` returns.
+/// Similarity is the result of `similarity`.
 pub const SOTTO_RERANK_CALLBACK: i32 = 4;
 
 /// What happens when the KV ring is full. C is context_tokens, S is sink_tokens.
 pub type sotto_overflow = i32;
 /// Generation ends with SOTTO_STOP_CONTEXT_FULL.
 pub const SOTTO_OVERFLOW_STOP: i32 = 0;
-/// The first S tokens stay, the oldest other token is overwritten, and positions go on increasing
-/// (attention sinks, Xiao et al. 2023). At the last learned position the ring re-anchors: the sinks
-/// and the newest tokens, C/2 together, are evaluated again from position 0.
+/// The first S tokens stay, the oldest other token is overwritten, and positions continue to
+/// increase (attention sinks, Xiao et al. 2023). At the last learned position the ring re-anchors:
+/// the sinks and the newest tokens, C/2 together, are evaluated again from position 0.
 pub const SOTTO_OVERFLOW_RING: i32 = 1;
 /// The sinks and the newer half of the rest, (C-S)/2 tokens, are evaluated again from position 0.
 /// Exact with respect to the kept text.
 pub const SOTTO_OVERFLOW_SHIFT: i32 = 2;
 
-/// Contrastive search: embedding_size floats per slot.
+/// Contrastive search, which needs embedding_size floats per slot.
 pub const SOTTO_FEATURE_HIDDEN_HISTORY: u32 = 1;
 /// Decoding by contrasting layers (sotto_dola).
 pub const SOTTO_FEATURE_DOLA: u32 = 2;
-/// sotto_session_set_guide.
+/// A guide (sotto_session_set_guide).
 pub const SOTTO_FEATURE_GUIDE: u32 = 4;
 
 /// How the hidden states of a text become one embedding.
@@ -351,17 +352,16 @@ pub const SOTTO_GUIDE_CFG: i32 = 1;
 /// same vocabulary over the same prompt.
 pub const SOTTO_GUIDE_CONTRAST: i32 = 2;
 
-/// What followed the last tokens where they occurred before (prompt lookup).
+/// Prompt lookup: the tokens that followed an earlier occurrence of the last tokens.
 pub const SOTTO_DRAFT_LOOKUP: u32 = 1;
-/// A session with a smaller model of the same vocabulary; it draws with this session's sampler and
+/// A session with a smaller model of the same vocabulary. It draws with this session's sampler and
 /// random numbers.
 pub const SOTTO_DRAFT_SESSION: u32 = 2;
-/// The model's own first layers.
+/// The first layers of the model itself.
 pub const SOTTO_DRAFT_EARLY_EXIT: u32 = 4;
 /// N-grams that the model predicted after drafts that were wrong.
 pub const SOTTO_DRAFT_LOOKAHEAD: u32 = 8;
-/// A function of the caller: heads trained for the model (Medusa, EAGLE), or anything that knows
-/// what follows.
+/// A function of the caller, such as heads trained for the model (Medusa, EAGLE).
 pub const SOTTO_DRAFT_CALLBACK: u32 = 16;
 
 pub type sotto_log_fn = Option<
@@ -402,7 +402,7 @@ pub type sotto_draft_fn = Option<
     ) -> usize,
 >;
 
-/// Details of a failure, for people. Owned by the caller, who sets struct_size; written only when
+/// Details of a failure for people. The caller owns it and sets struct_size. It is written only if
 /// the call fails. Every `error` parameter of a function may be NULL.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -410,22 +410,22 @@ pub struct sotto_error {
     pub struct_size: u32,
     /// The status that the function returns.
     pub status: sotto_status,
-    /// Byte of the input (file, text) at fault; UINT64_MAX: none.
+    /// Offset of the faulty byte in the input (file or text), or UINT64_MAX if there is none.
     pub offset: u64,
-    /// NUL-terminated UTF-8 text that names what is wrong.
+    /// NUL-terminated UTF-8 text that describes the failure.
     pub message: [u8; 240],
 }
 
-/// Tokens of the caller.
+/// A list of tokens.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_token_list {
-    /// The tokens; may be none where the count is 0.
+    /// The tokens. May be none if the count is 0.
     pub tokens: *const sotto_token,
     pub count: usize,
 }
 
-/// Text of the caller in UTF-8, not terminated.
+/// UTF-8 text without a terminator.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_text {
@@ -434,25 +434,26 @@ pub struct sotto_text {
     pub size: usize,
 }
 
-/// Either `model`, or a vocabulary of the caller, whose arrays must outlive it.
+/// The source of a vocabulary: either `model`, or arrays of the caller, which must outlive the
+/// vocabulary.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_vocabulary_params {
     pub struct_size: u32,
-    /// Tokens of the vocabulary. Default 0: with a model; from 1 to 16777215.
+    /// Number of tokens. Default 0: with a model; from 1 to 16777215.
     pub token_count: u32,
-    /// Must outlive the vocabulary. Its end-of-text token is the end token. none: a vocabulary of
-    /// the caller.
+    /// Model that defines the tokens; it must outlive the vocabulary. Its end-of-text token is the
+    /// end token. none means that the fields below define the tokens.
     pub model: *const sotto_model,
-    /// Bytes of all tokens, one after the other: up to 255 each. They may begin and end inside a
-    /// character.
+    /// Bytes of all tokens, one after the other, at most 255 per token. Tokens may begin and end
+    /// inside a character.
     pub bytes: *const u8,
     /// token_count + 1 offsets into `bytes`.
     pub offsets: *const u32,
-    /// token_count flags, or none: no token is special. A special token has no text: only a token
-    /// literal of a grammar allows it. End tokens are special.
+    /// One flag per token, or none if no token is special. A special token has no text, so only a
+    /// token literal of a grammar allows it. End tokens are special.
     pub special: *const u8,
-    /// Tokens allowed where the text may end, and only there.
+    /// Tokens that are allowed where the text may end, and only there.
     pub end_tokens: *const sotto_token,
     pub end_token_count: usize,
 }
@@ -464,9 +465,10 @@ pub struct sotto_grammar_params {
     pub struct_size: u32,
     /// Language of the source. Default GBNF.
     pub language: sotto_grammar_language,
-    /// GBNF: the start rule. Default "root".
+    /// Start rule of a GBNF grammar. Default "root".
     pub root: sotto_text,
-    /// Vocabulary for GBNF's token literals and trigger_tokens; none: there are none.
+    /// Vocabulary of token literals in GBNF and of trigger_tokens. It may be none if there are
+    /// none.
     pub vocabulary: *const sotto_vocabulary,
     /// Strings that activate the grammar.
     pub triggers: *const sotto_text,
@@ -475,57 +477,59 @@ pub struct sotto_grammar_params {
     /// because free text is then matched by token, not by byte.
     pub trigger_tokens: *const sotto_token,
     pub trigger_token_count: usize,
-    /// Whitespace. With FLEXIBLE, small models tend to fill their budget with blanks. Default
-    /// ONE_SPACE.
+    /// White space in JSON. With FLEXIBLE, small models tend to fill their budget with blanks.
+    /// Default ONE_SPACE.
     pub json_space: sotto_json_space,
-    /// Characters of FLEXIBLE whitespace at one place. Default 20; from 0 to 2147483648;
-    /// UINT32_MAX: unlimited.
+    /// Maximal number of FLEXIBLE white space characters at one place. Default 20; from 0 to
+    /// 2147483648; UINT32_MAX: unlimited.
     pub maximum_space: u32,
-    /// true: FLEXIBLE whitespace is also allowed before and after the document. Default false.
+    /// Whether FLEXIBLE white space is also allowed before and after the document. Default false.
     pub allow_surrounding_whitespace: u32,
-    /// Draft of JSON Schema where $schema names none. Default 2020; 7 or 2020.
+    /// Draft of a JSON Schema that has no $schema. Default 2020; 7 or 2020.
     pub schema_draft: u32,
-    /// true: "format" is enforced where the standard names it. Default true.
+    /// Whether "format" is enforced for the formats that the standard names. Default true.
     pub assert_formats: u32,
-    /// true: objects with "properties" and arrays with a tuple hold nothing else unless the schema
-    /// says so. Default false.
+    /// Whether objects with "properties" and arrays with a tuple hold nothing else, unless the
+    /// schema says otherwise. Default false.
     pub closed: u32,
-    /// true: minProperties may count names that could repeat. Default false.
+    /// Whether minProperties may count names that the schema does not list, although such names
+    /// could occur twice. Default false.
     pub distinct_names: u32,
-    /// true: an array of one or more calls. Default false.
+    /// Whether the text is an array of one or more calls instead of one call. Default false.
     pub parallel_tool_calls: u32,
-    /// Receives warnings about rules that no text can use; may be none.
+    /// Receives warnings about rules that occur in no text. It may be none.
     pub log: sotto_log_fn,
     pub log_user_data: *mut c_void,
 }
 
-/// Capacities of a matcher; all memory is reserved at init. When a limit is reached, results that
-/// are no longer needed are evicted; what does not fit even so fails with GRAMMAR_TOO_LARGE and
-/// changes nothing.
+/// Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the
+/// matcher evicts results that are no longer needed. If that is not enough, the call fails with
+/// GRAMMAR_TOO_LARGE and changes nothing.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_matcher_params {
     pub struct_size: u32,
-    /// Texts followed at the same time. A session that searches with n sequences needs 2n+1.
-    /// Default 1; from 1 to 65536.
+    /// Number of texts that are followed at the same time. A session that searches with n sequences
+    /// needs 2n+1. Default 1; from 1 to 65536.
     pub sequence_count: u32,
-    /// Newest tokens of sequence 0 that can be rolled back. Default 64; from 0 to 268435456.
-    pub rollback_count: u32,
-    /// Stack nodes: places in rules where other rules are called. Default 0: automatic; from 16 to
+    /// Number of the newest tokens of sequence 0 that can be rolled back. Default 64; from 0 to
     /// 268435456.
+    pub rollback_count: u32,
+    /// Number of stack nodes, which are places in rules where other rules are called. Default 0:
+    /// automatic; from 16 to 268435456.
     pub node_count: u32,
-    /// Stack frames in all nodes. Default 0: automatic; from 16 to 268435456.
+    /// Number of stack frames in all nodes. Default 0: automatic; from 16 to 268435456.
     pub frame_count: u32,
-    /// Sets of states. Default 0: automatic; from 16 to 65535.
+    /// Number of state sets. Default 0: automatic; from 16 to 65535.
     pub config_count: u32,
-    /// States in all sets. Default 0: automatic; from 16 to 268435456.
+    /// Number of states in all sets. Default 0: automatic; from 16 to 268435456.
     pub item_count: u32,
-    /// States visited in one step. Default 0: automatic; from 16 to 268435456.
+    /// Number of states visited in one step. Default 0: automatic; from 16 to 268435456.
     pub work_count: u32,
     /// Bytes of cached masks. Default 0: automatic.
     pub mask_bytes: u32,
     pub reserved: u32,
-    /// Elementary steps of one call. Default 20000000; at least 1.
+    /// Number of elementary steps of one call. Default 20000000; at least 1.
     pub step_budget: u64,
 }
 
@@ -534,12 +538,12 @@ pub struct sotto_matcher_params {
 #[derive(Clone, Copy)]
 pub struct sotto_matcher_info {
     pub struct_size: u32,
-    /// true: the text may end here.
+    /// Whether the text may end here.
     pub may_end: u32,
-    /// true: nothing can follow.
+    /// Whether nothing can follow.
     pub must_end: u32,
     pub reserved: u32,
-    /// Tokens accepted by sequence 0 since its reset.
+    /// Number of tokens that sequence 0 has accepted since its reset.
     pub token_count: u64,
 }
 
@@ -548,20 +552,19 @@ pub struct sotto_matcher_info {
 #[derive(Clone, Copy)]
 pub struct sotto_model_params {
     pub struct_size: u32,
-    /// Instruction set. A process uses one (REFERENCE excepted): a different one later fails with
-    /// INVALID_STATE. Default AUTO.
+    /// Instruction set. A process uses only one in addition to REFERENCE. A different one later
+    /// fails with INVALID_STATE. Default AUTO.
     pub isa: sotto_isa,
-    /// true: tensor bytes are verified while they are read; false: only the structure of the file
-    /// is. Default true.
+    /// Whether the bytes of tensors are verified while they are read. Otherwise only the structure
+    /// of the file is. Default true.
     pub verify_checksums: u32,
-    /// false: weights that the file holds packed for this CPU are used in place. true: they are
-    /// copied into the model's memory (for example huge pages), with a call of `release` after each
-    /// chunk. Default false.
+    /// Whether weights that the file holds packed for this CPU are copied into the model's memory
+    /// (for example huge pages), with a call of `release` after each chunk. Default false.
     pub copy_weights: u32,
-    /// Receives messages; none: none.
+    /// Receives messages. May be none.
     pub log: sotto_log_fn,
     pub log_user_data: *mut c_void,
-    /// Learns which bytes of the file are no longer read; may be none.
+    /// Called with the bytes of the file that are no longer read. May be none.
     pub release: sotto_release_fn,
     pub release_user_data: *mut c_void,
 }
@@ -571,35 +574,35 @@ pub struct sotto_model_params {
 #[derive(Clone, Copy)]
 pub struct sotto_model_info {
     pub struct_size: u32,
-    /// Tokens of the vocabulary.
+    /// Number of tokens in the vocabulary.
     pub vocabulary_size: u32,
-    /// Learned positions.
+    /// Number of learned positions.
     pub max_context_tokens: u32,
-    /// Transformer layers.
+    /// Number of transformer layers.
     pub layer_count: u32,
-    /// Attention heads per layer.
+    /// Number of attention heads per layer.
     pub head_count: u32,
     /// Width of the hidden states.
     pub embedding_size: u32,
     /// Width of the feed-forward layers.
     pub feed_forward_size: u32,
-    /// The token that ends a text; -1: none.
+    /// The token that ends a text, or -1 if there is none.
     pub end_of_text_token: i32,
-    /// true: the file holds a tokenizer.
+    /// Whether the file holds a tokenizer.
     pub has_tokenizer: u32,
-    /// Bytes of the longest token; 0 without a tokenizer.
+    /// Size of the longest token in bytes, or 0 without a tokenizer.
     pub max_token_bytes: u32,
     /// The instruction set in use.
     pub isa: sotto_isa,
-    /// true: all weights are used from the file, those of 8 bits from its section packed for this
-    /// CPU; 0 with copy_weights.
+    /// Whether all weights are used from the file, those of 8 bits from its section packed for this
+    /// CPU. 0 with copy_weights.
     pub packed_in_place: u32,
-    /// Parameters of the network.
+    /// Number of parameters of the network.
     pub parameter_count: u64,
-    /// Bytes of weights read per decoded token.
+    /// Bytes of weights that are read per decoded token.
     pub weight_bytes: u64,
-    /// Bytes of the file's vocabulary prepared for grammars; 0: sotto_vocabulary_init prepares it
-    /// in memory.
+    /// Bytes of the vocabulary that the file holds prepared for grammars. With 0,
+    /// sotto_vocabulary_init prepares it in memory.
     pub vocabulary_bytes: u64,
     /// 8, or 4 if the weights of all layers have 4 bits.
     pub layer_weight_bits: u32,
@@ -613,70 +616,70 @@ pub struct sotto_model_info {
 pub struct sotto_token_bias {
     /// The token.
     pub token: sotto_token,
-    /// Added to its logit; -infinity bans it.
+    /// Number added to its logit. -infinity bans the token.
     pub bias: f32,
 }
 
-/// Bias of the last token of a sequence wherever the tokens before it have just been generated.
+/// Bias of the last token of a sequence. It applies when the newest tokens are those before it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_sequence_bias {
-    /// The sequence, at least one token.
+    /// The sequence of at least one token.
     pub tokens: *const sotto_token,
     pub count: usize,
-    /// Added to the logit; -infinity bans the token.
+    /// Number added to the logit. -infinity bans the token.
     pub bias: f32,
     pub reserved: u32,
 }
 
-/// Parameters of a watermark. Detection needs the same.
+/// Parameters of a watermark. Detection needs the same parameters as generation.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_watermark_params {
     pub struct_size: u32,
     /// Kind of watermark. Default NONE.
     pub scheme: sotto_watermark_scheme,
-    /// Tokens hashed. Default 0: 4 for SELF_HASH, TOURNAMENT and GUMBEL, 1 for LEFT_HASH; from 0 to
-    /// 16.
+    /// Number of tokens that are hashed. Default 0: 4 for SELF_HASH, TOURNAMENT and GUMBEL, 1 for
+    /// LEFT_HASH; from 0 to 16.
     pub context_width: u32,
     /// Green fraction of the vocabulary. Default 0.25; greater than 0 and less than 1.
     pub gamma: f32,
-    /// Added to the logits of green tokens. Default 2; from 0 to 100.
+    /// Number added to the logits of green tokens. Default 2; from 0 to 100.
     pub delta: f32,
-    /// Rounds of the tournament. Default 30; from 1 to 64.
+    /// Number of rounds of the tournament. Default 30; from 1 to 64.
     pub tournament_layers: u32,
     /// Secret key of the hashes. Default 15485863.
     pub key: u64,
 }
 
-/// What sotto_watermark_detect found.
+/// Result of sotto_watermark_detect.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_watermark_result {
     pub struct_size: u32,
-    /// true: z is above 3.
+    /// Whether z is above 3.
     pub is_marked: u32,
-    /// Tokens scored: a context and token that occurred before count once.
+    /// Number of tokens scored. A context that occurs again with the same token counts once.
     pub token_count: u64,
-    /// Green tokens; TOURNAMENT: mean g; GUMBEL: mean -ln(1-r).
+    /// Number of green tokens, mean g for TOURNAMENT, or mean -ln(1-r) for GUMBEL.
     pub score: f64,
-    /// Standard deviations above unmarked text: (g - gamma T) / sqrt(T gamma (1-gamma)) for green
-    /// lists.
+    /// Distance from unmarked text in standard deviations, (g - gamma T) / sqrt(T gamma (1-gamma))
+    /// for green lists.
     pub z: f64,
     /// Probability that unmarked text has such a z.
     pub p_value: f64,
 }
 
-/// Parameters of the sampler. Arrays are copied by sotto_session_set_sampler and may be NULL where
+/// Parameters of the sampler. Arrays are copied by sotto_session_set_sampler and may be NULL if
 /// their count is 0.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_sampler_params {
     pub struct_size: u32,
-    /// T of l/T. 0 selects the most likely token that the other stages leave, which are computed
-    /// with T = 1. Default 0.8; from 0 to 100; 1: off.
+    /// Temperature T of l/T. 0 selects the most likely of the tokens that the other stages leave,
+    /// which then use T = 1. Default 0.8; from 0 to 100; 1: off.
     pub temperature: f32,
-    /// Exactly the k most likely tokens are kept. Default 40; 0: off.
+    /// The k most likely tokens are kept. Default 40; 0: off.
     pub top_k: u32,
     /// The smallest set of tokens whose probability reaches p is kept (nucleus sampling, Holtzman
     /// et al. 2020). Default 0.95; greater than 0 and at most 1; 1: off.
@@ -684,74 +687,74 @@ pub struct sotto_sampler_params {
     /// Tokens with p >= min_p max p are kept (Nguyen et al. 2024). Default 0.05; from 0 to 1; 0:
     /// off.
     pub min_p: f32,
-    /// r of l > 0 ? l/r : l*r for tokens in the window (Keskar et al. 2019). Default 1 (off);
-    /// greater than 0 and at most 100.
+    /// Penalty r: l becomes l/r if l > 0, else l*r, for tokens in the window (Keskar et al. 2019).
+    /// Default 1 (off); greater than 0 and at most 100.
     pub repetition_penalty: f32,
-    /// Newest tokens that repetition, frequency and presence penalties count. Default 64;
-    /// UINT32_MAX: all that the session holds, at most context_tokens; 0: off.
+    /// Number of the newest tokens that repetition, frequency and presence penalties count. Default
+    /// 64; UINT32_MAX: all that the session holds, at most context_tokens; 0: off.
     pub repetition_window: u32,
-    /// true: the log probabilities of sotto_piece are computed. Default false.
+    /// Whether the log probabilities of sotto_piece are computed. Default false.
     pub log_probabilities: u32,
     /// Seed of the random numbers. Default 0.
     pub seed: u64,
     /// Order of the stages. Default DEFAULT.
     pub order: sotto_order,
-    /// Fewest tokens that a truncation keeps. Default 1; at least 1.
+    /// Minimal number of tokens that a truncation keeps. Default 1; at least 1.
     pub min_keep: u32,
-    /// Instead of `order`: exactly these stages, none twice. A parameter that is on while its stage
-    /// is missing is an error. None: `order` applies.
+    /// The stages to run instead of those of `order`, none twice. It is an error if a parameter is
+    /// on and its stage is missing. Without stages `order` applies.
     pub stages: *const sotto_stage,
     pub stage_count: usize,
-    /// f of l -= f c(t). Default 0 (off); from -100 to 100.
+    /// Penalty f of l -= f c(t). Default 0 (off); from -100 to 100.
     pub frequency_penalty: f32,
-    /// v of l -= v where c(t) > 0. Default 0 (off); from -100 to 100.
+    /// Penalty v of l -= v for tokens with c(t) > 0. Default 0 (off); from -100 to 100.
     pub presence_penalty: f32,
-    /// true: the windows of all penalties reach into the prompt; false: they hold generated tokens
-    /// only. Default true.
+    /// Whether the windows of all penalties reach into the prompt. Otherwise they hold only
+    /// generated tokens. Default true.
     pub penalize_prompt: u32,
     /// Reduces the repetition, frequency and presence penalties of older tokens in the window.
     /// Default 0 (off); from 0 to 10.
     pub penalty_slope: f32,
-    /// No n consecutive tokens occur twice. Default 0 (off).
+    /// Length n such that no n consecutive tokens occur twice. Default 0 (off).
     pub no_repeat_ngram: u32,
-    /// m of DRY (p-e-w 2024): l -= m b^(n-a) for a token that would extend a repetition of n >= a
-    /// tokens. Default 0 (off); from 0 to 100.
+    /// Multiplier m of DRY (p-e-w 2024), which is l -= m b^(n-a) for a token that would extend a
+    /// repetition of n >= a tokens. Default 0 (off); from 0 to 100.
     pub dry_multiplier: f32,
-    /// b of DRY. Default 1.75; from 1 to 10.
+    /// Base b of DRY. Default 1.75; from 1 to 10.
     pub dry_base: f32,
-    /// a of DRY: shorter repetitions are free. Default 2.
+    /// Allowed length a of DRY. Shorter repetitions are not penalised. Default 2.
     pub dry_allowed_length: u32,
-    /// Newest tokens that DRY searches. Default UINT32_MAX: all.
+    /// Number of the newest tokens that DRY searches. Default UINT32_MAX: all.
     pub dry_window: u32,
-    /// Newest tokens whose repetitiveness (0 to 1) raises the penalty from repetition_penalty
-    /// towards guard_penalty. Default 0 (off); from 0 to 256.
+    /// Number of the newest tokens whose repetitiveness (0 to 1) raises the penalty from
+    /// repetition_penalty towards guard_penalty. Default 0 (off); from 0 to 256.
     pub guard_window: u32,
-    /// Repetition penalty of a text that only repeats itself. Default 1.5; from 1 to 100.
+    /// Repetition penalty for a text that only repeats itself. Default 1.5; from 1 to 100.
     pub guard_penalty: f32,
     pub reserved0: u32,
     /// DRY's repetitions end at tokens that contain one of these strings. Default "\n" ":" "\""
     /// "*".
     pub dry_breakers: *const sotto_text,
     pub dry_breaker_count: usize,
-    /// DRY's repetitions end at these tokens, too.
+    /// DRY's repetitions also end at these tokens.
     pub dry_breaker_tokens: *const sotto_token,
     pub dry_breaker_token_count: usize,
-    /// r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, also where T is
-    /// 0. Default 0 (off); from 0 to 100.
+    /// Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e. It also
+    /// applies if T is 0. Default 0 (off); from 0 to 100.
     pub temperature_range: f32,
-    /// e of the dynamic temperature. Default 1; from 0 to 10.
+    /// Exponent e of the dynamic temperature. Default 1; from 0 to 10.
     pub temperature_exponent: f32,
-    /// f of quadratic smoothing: l = max - k f d^2 + s f d^3 with d = l - max, k = (3-c)/2, s =
-    /// (c-1)/2. Default 0 (off); from 0 to 100.
+    /// Factor f of quadratic smoothing, which is l = max - k f d^2 + s f d^3 with d = l - max, k =
+    /// (3-c)/2, s = (c-1)/2. Default 0 (off); from 0 to 100.
     pub smoothing_factor: f32,
-    /// c of quadratic smoothing; 1: a parabola. Default 1; from 1 to 10.
+    /// Curve c of quadratic smoothing. 1 is a parabola. Default 1; from 1 to 10.
     pub smoothing_curve: f32,
-    /// After t generated tokens, top_p is max(top_p_min, top_p decay^t). Default 1 (off); greater
-    /// than 0 and at most 1.
+    /// Decay of top_p, which is max(top_p_min, top_p decay^t) after t generated tokens. Default 1
+    /// (off); greater than 0 and at most 1.
     pub top_p_decay: f32,
     /// Lower limit of the decayed top_p. Default 0; from 0 to top_p.
     pub top_p_min: f32,
-    /// t begins again after this token. Default -1: none.
+    /// Token after which t starts again. Default -1: none.
     pub top_p_reset_token: sotto_token,
     /// Tokens with p >= a (max p)^2 are kept. Default 0 (off); from 0 to 1.
     pub top_a: f32,
@@ -784,20 +787,21 @@ pub struct sotto_sampler_params {
     pub mirostat_tau: f32,
     /// Learning rate of Mirostat. Default 0.1; greater than 0 and at most 1.
     pub mirostat_eta: f32,
-    /// Tokens from which MIROSTAT estimates the Zipf exponent. Default 100; at least 2.
+    /// Number of tokens from which MIROSTAT estimates the Zipf exponent. Default 100; at least 2.
     pub mirostat_m: u32,
     /// Target probability of ADAPTIVE_P. Default -1: not set, which ADAPTIVE_P rejects; from 0 to
     /// 1.
     pub adaptive_target: f32,
     /// Decay of the mean of ADAPTIVE_P. Default 0.9; from 0 to 0.99.
     pub adaptive_decay: f32,
-    /// The end of text is not generated before this many tokens. Default 0 (off).
+    /// Number of tokens before which the end-of-text token is not generated. Default 0 (off).
     pub min_new_tokens: u32,
-    /// true: the end of text is never generated. Default 0 (off).
+    /// Whether the end-of-text token is never generated. Default 0 (off).
     pub ignore_end: u32,
-    /// s of l_end += |l_end| (f^(t-s) - 1) after t > s generated tokens. Default 0.
+    /// Start s of l_end += |l_end| (f^(t-s) - 1), which applies to the end-of-text token after t >
+    /// s generated tokens. Default 0.
     pub end_decay_start: u32,
-    /// f of the same. Default 1 (off); from 0 to 10.
+    /// Factor f of the same formula. Default 1 (off); from 0 to 10.
     pub end_decay_factor: f32,
     /// Token that is generated at the limit of max_tokens. Default -1: none.
     pub forced_last_token: sotto_token,
@@ -811,7 +815,7 @@ pub struct sotto_sampler_params {
     /// Token sequences that are never completed.
     pub bad_words: *const sotto_token_list,
     pub bad_word_count: usize,
-    /// The only tokens that may be generated; none given: all.
+    /// The only tokens that may be generated. Without any, all tokens may be.
     pub allowed_tokens: *const sotto_token,
     pub allowed_token_count: usize,
     /// Tokens that are never generated.
@@ -823,57 +827,58 @@ pub struct sotto_sampler_params {
     /// The first generated tokens.
     pub forced_prefix: *const sotto_token,
     pub forced_prefix_count: usize,
-    /// Changes the logits before all other stages; may be none.
+    /// Changes the logits before all other stages. May be none.
     pub logits_callback: sotto_logits_fn,
     pub logits_user_data: *mut c_void,
-    /// Copied; none: none.
+    /// Watermark of the text, which is copied, or none.
     pub watermark: *const sotto_watermark_params,
     /// Layers that the last one is contrasted with. Default OFF.
     pub dola: sotto_dola,
     /// Tokens whose p under the last layer is below this fraction of max p are removed. Default
     /// 0.1; from 0 to 1.
     pub dola_relative_top: f32,
-    /// Most likely tokens reported in each sotto_piece. Default 0; from 0 to 64.
+    /// Number of the most likely tokens that each sotto_piece reports. Default 0; from 0 to 64.
     pub alternative_count: u32,
     pub reserved2: u32,
 }
 
-/// The situation of one token.
+/// Input for one token.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_sampler_input {
     pub struct_size: u32,
     /// Number of the stream of random numbers.
     pub sequence: u32,
-    /// vocabulary_size logits, which are not changed.
+    /// Logits of all tokens, which are not changed.
     pub logits: *const f32,
-    /// Bit i % 64 of word i / 64 says whether token i is allowed, at least one; none: all are.
+    /// Mask of the allowed tokens, of which there is at least one: bit i % 64 of word i / 64 is
+    /// token i. none allows all.
     pub allowed: *const u64,
-    /// The tokens before, newest last; may be none if there are none. Stages look at the newest
+    /// The previous tokens, newest last. May be none if there are none. Stages consider the newest
     /// 2048.
     pub history: *const sotto_token,
     pub history_count: usize,
-    /// How many of them, at the end, were generated; at most history_count.
+    /// Number of tokens at the end of the history that were generated.
     pub generated_count: u64,
-    /// Generated tokens at which the text ends; 0: not known.
+    /// Number of generated tokens at which the text ends, or 0 if it is not known.
     pub token_limit: u64,
 }
 
-/// One continuation. Owned by the session, valid until its next call.
+/// One continuation. It is owned by the session and valid until the session's next call.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_sequence {
-    /// The new tokens without the end of text or stop token; at SOTTO_STOP_STRING the last one
-    /// completes the string.
+    /// The new tokens, without the end-of-text token or stop token. At SOTTO_STOP_STRING the last
+    /// token completes the string.
     pub tokens: *const sotto_token,
     pub token_count: usize,
-    /// What the search ranks by.
+    /// The number by which the search ranks sequences.
     pub score: f64,
-    /// Sum of ln p under the distribution searched, end of text included.
+    /// Sum of ln p under the distribution that was searched, with the end-of-text token.
     pub log_probability: f64,
-    /// Why it ended: a SOTTO_STOP_ value.
+    /// Reason why it ended, a SOTTO_STOP_ value.
     pub stop: sotto_status,
-    /// Number of the random stream it was drawn with.
+    /// Number of the stream of random numbers with which it was drawn.
     pub index: u32,
 }
 
@@ -884,45 +889,48 @@ pub struct sotto_search_params {
     pub struct_size: u32,
     /// Kind of search. Default BEAM.
     pub mode: sotto_search_mode,
-    /// Beams or continuations. Default 0: the session's; from 1 to the session's sequence_count.
+    /// Number of beams or continuations. Default 0: the session's; from 1 to the session's
+    /// sequence_count.
     pub sequence_count: u32,
-    /// Best sequences returned. Default 0: all; from 1 to sequence_count.
+    /// Number of the best sequences that are returned. Default 0: all; from 1 to sequence_count.
     pub return_count: u32,
-    /// New tokens per sequence. Default 0: the session's; from 1 to the session's sequence_tokens.
+    /// Maximal number of new tokens per sequence. Default 0: the session's; from 1 to the session's
+    /// sequence_tokens.
     pub max_tokens: u32,
-    /// alpha of the length normalisation. Default 1; from -10 to 10.
+    /// Exponent alpha of the length normalisation. Default 1; from -10 to 10.
     pub length_penalty: f32,
     /// Length normalisation of scores. Default POWER.
     pub length_norm: sotto_length_norm,
-    /// When beam search ends. Default HEURISTIC.
+    /// When a beam search ends. Default HEURISTIC.
     pub early_stopping: sotto_early_stopping,
-    /// Groups of diverse beam search; divides sequence_count. Default 1 (off); from 1 to 64.
+    /// Number of groups of a diverse beam search. Must divide sequence_count. Default 1 (off); from
+    /// 1 to 64.
     pub group_count: u32,
     /// Penalty per choice of the same token by an earlier group. Default 0 (off); from 0 to 100.
     pub diversity_penalty: f32,
     /// Order of the sequences of SOTTO_SEARCH_SAMPLE. Default ORDER.
     pub rerank: sotto_rerank,
-    /// CONTRASTIVE: tokens compared per step. Default 4; from 2 to 64.
+    /// Number of tokens that CONTRASTIVE compares per step. Default 4; from 2 to 64.
     pub contrastive_k: u32,
-    /// CONTRASTIVE: weight of the similarity. Default 0.6; from 0 to 1.
+    /// Weight alpha of the similarity in CONTRASTIVE. Default 0.6; from 0 to 1.
     pub contrastive_alpha: f32,
     pub reserved: u32,
-    /// BEAM: token sequences that must appear. At most 32.
+    /// Token sequences that must appear in the results of BEAM. At most 32.
     pub phrases: *const sotto_token_list,
-    /// Phrases with the same number are alternatives, of which one must appear; none: every phrase
-    /// must.
+    /// One number per phrase. Phrases with the same number are alternatives, of which one must
+    /// appear. With none every phrase must appear.
     pub phrase_groups: *const u32,
     pub phrase_count: usize,
-    /// For SOTTO_RERANK_CALLBACK.
+    /// Similarity function of SOTTO_RERANK_CALLBACK.
     pub similarity: sotto_similarity_fn,
     pub similarity_user_data: *mut c_void,
-    /// Called per step and live sequence; may be none.
+    /// Called per step and live sequence. May be none.
     pub on_step: sotto_step_fn,
     pub step_user_data: *mut c_void,
 }
 
-/// Threads lent by the host. Both functions are called from the session's thread, and the executor
-/// must outlive the session.
+/// Threads that the host provides. Both functions are called from the session's thread, and the
+/// executor must outlive the session.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_executor {
@@ -930,7 +938,7 @@ pub struct sotto_executor {
     pub reserved: u32,
     /// Returns how many tasks can run at once in addition to the caller.
     pub num_threads: Option<unsafe extern "C" fn(executor_context: *mut c_void) -> i32>,
-    /// Must run task(context) on another thread, soon.
+    /// Must run task(context) on another thread without delay.
     pub schedule: Option<
         unsafe extern "C" fn(
             executor_context: *mut c_void,
@@ -947,35 +955,36 @@ pub struct sotto_executor {
 #[derive(Clone, Copy)]
 pub struct sotto_session_params {
     pub struct_size: u32,
-    /// Slots of the KV ring. A model with fewer than 16 positions takes exactly these. Default 0:
-    /// the model's maximum; from 16 to max_context_tokens.
+    /// Number of slots of the KV ring. For a model with fewer than 16 positions it is their number.
+    /// Default 0: the model's maximum; from 16 to max_context_tokens.
     pub context_tokens: u32,
-    /// Tokens evaluated at once in a prefill, limited to context_tokens. Default 128; from 1 to
-    /// 4096.
+    /// Number of tokens that a prefill evaluates at once, limited to context_tokens. Default 128;
+    /// from 1 to 4096.
     pub batch_tokens: u32,
-    /// Threads that evaluate tokens; with 1 everything runs on the calling thread. Default 1; from
-    /// 1 to 64.
+    /// Number of threads that evaluate tokens. With 1 everything runs on the calling thread.
+    /// Default 1; from 1 to 64.
     pub thread_count: u32,
     /// What happens when the KV ring is full. Default STOP.
     pub overflow: sotto_overflow,
-    /// Tokens at the beginning that RING and SHIFT keep; must be 0 with SOTTO_OVERFLOW_STOP.
-    /// Default UINT32_MAX: 4, or context_tokens / 4 if that is less; 0 with SOTTO_OVERFLOW_STOP;
-    /// from 0 to context_tokens / 4.
+    /// Number of tokens at the beginning that RING and SHIFT keep. Must be 0 with
+    /// SOTTO_OVERFLOW_STOP. Default UINT32_MAX: 4, or context_tokens / 4 if that is less; 0 with
+    /// SOTTO_OVERFLOW_STOP; from 0 to context_tokens / 4.
     pub sink_tokens: u32,
-    /// Threads of the host; none: the session creates its own.
+    /// Threads of the host. With none the session creates its own.
     pub executor: *const sotto_executor,
-    /// Sequences of sotto_session_search. Default 0: no memory for searches; from 0 to 64.
+    /// Maximal number of sequences of sotto_session_search. Default 0: no memory for searches; from
+    /// 0 to 64.
     pub sequence_count: u32,
-    /// New tokens per sequence of a search. Default 0: 128 if sequence_count is not 0; from 0 to
-    /// max_context_tokens.
+    /// Maximal number of new tokens per sequence of a search. Default 0: 128 if sequence_count is
+    /// not 0; from 0 to max_context_tokens.
     pub sequence_tokens: u32,
     /// Features that need memory of their own. Default 0.
     pub features: u32,
-    /// Memory for the lists of the sampler, and as much again for those of the stops. Default
-    /// 16384; from 0 to 16777216.
+    /// Bytes of memory for the lists of the sampler, and the same amount for those of the stops.
+    /// Default 16384; from 0 to 16777216.
     pub list_bytes: u32,
-    /// Tokens that speculation may evaluate ahead of the stream (sotto_speculation.h). Default 0:
-    /// no memory for speculation; from 0 to 15.
+    /// Maximal number of tokens that speculation evaluates ahead of the stream
+    /// (sotto_speculation.h). Default 0: no memory for speculation; from 0 to 15.
     pub draft_tokens: u32,
     pub reserved: u32,
 }
@@ -985,23 +994,23 @@ pub struct sotto_session_params {
 #[derive(Clone, Copy)]
 pub struct sotto_session_info {
     pub struct_size: u32,
-    /// Slots of the KV ring.
+    /// Number of slots of the KV ring.
     pub context_tokens: u32,
-    /// Tokens evaluated at once.
+    /// Number of tokens that are evaluated at once.
     pub batch_tokens: u32,
-    /// Threads that evaluate tokens.
+    /// Number of threads that evaluate tokens.
     pub thread_count: u32,
-    /// Tokens at the beginning that are kept.
+    /// Number of tokens at the beginning that are kept.
     pub sink_tokens: u32,
-    /// Tokens whose keys and values are in the ring.
+    /// Number of tokens whose keys and values are in the ring.
     pub cached_tokens: u32,
-    /// Tokens of the stream since init or reset.
+    /// Number of tokens of the stream since init or reset.
     pub token_count: u64,
     /// How often the ring was evaluated again.
     pub reanchor_count: u64,
-    /// Bytes of keys and values, part of memory_bytes.
+    /// Bytes of keys and values, which are a part of memory_bytes.
     pub kv_bytes: u64,
-    /// Bytes of memory passed to sotto_session_init that are in use.
+    /// Bytes that are in use of the memory passed to sotto_session_init.
     pub memory_bytes: u64,
 }
 
@@ -1011,19 +1020,19 @@ pub struct sotto_session_info {
 pub struct sotto_session_timings {
     pub struct_size: u32,
     pub reserved: u32,
-    /// Tokens evaluated in prefills.
+    /// Number of tokens evaluated in prefills.
     pub prefill_tokens: u64,
     /// Time for them.
     pub prefill_ns: u64,
-    /// Tokens evaluated one at a time by sotto_session_next and sotto_session_generate.
+    /// Number of tokens evaluated one at a time by sotto_session_next and sotto_session_generate.
     pub decode_tokens: u64,
     /// Time for them.
     pub decode_ns: u64,
-    /// Tokens sampled.
+    /// Number of tokens sampled.
     pub sample_count: u64,
     /// Time for grammar masks, sampler stages and selection.
     pub sample_ns: u64,
-    /// Tokens evaluated again by RING and SHIFT.
+    /// Number of tokens that RING and SHIFT evaluated again.
     pub reanchor_tokens: u64,
     /// Time for them, also part of prefill_ns or decode_ns.
     pub reanchor_ns: u64,
@@ -1039,22 +1048,22 @@ pub struct sotto_alternative {
     pub log_probability: f32,
 }
 
-/// One generated token. Owned by the session, valid until its next call.
+/// One generated token. It is owned by the session and valid until the session's next call.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_piece {
-    /// Whole UTF-8 characters only; may be empty. Bytes that begin a character are held back until
-    /// it is complete, and text that may begin a stop string until that is decided. Bytes that can
-    /// never be part of a character become U+FFFD.
+    /// Text of whole UTF-8 characters, which may be empty. Bytes that begin a character are
+    /// withheld until it is complete, and text that may begin a stop string until that is decided.
+    /// Bytes that can never be part of a character become U+FFFD.
     pub text: *const u8,
     pub text_size: usize,
-    /// -1: no token, only text that had been held back.
+    /// The token, or -1 if there is only text that was withheld before.
     pub token: sotto_token,
-    /// ln p under the model; NaN unless requested.
+    /// ln p under the model, or NaN unless requested.
     pub log_probability: f32,
-    /// ln p after the sampler's chain; NaN unless requested.
+    /// ln p after the sampler's chain, or NaN unless requested.
     pub sampled_log_probability: f32,
-    /// Elements of `alternatives`.
+    /// Number of elements of `alternatives`.
     pub alternative_count: u32,
     /// The most likely tokens under the model, best first.
     pub alternatives: *const sotto_alternative,
@@ -1066,34 +1075,36 @@ pub struct sotto_piece {
 }
 
 /// Conditions that end generation. Counts and times begin with the last prefill. Arrays are copied
-/// and may be NULL where their count is 0.
+/// and may be NULL if their count is 0.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sotto_stop_params {
     pub struct_size: u32,
-    /// true: a stop string is part of the text; false: the text ends before it. Default false.
+    /// Whether a stop string is part of the text. Otherwise the text ends before it. Default false.
     pub include_stop_text: u32,
-    /// Tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default 0 (off).
+    /// Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default 0 (off).
     pub max_tokens: u64,
-    /// Nanoseconds after which generation ends with SOTTO_STOP_TIME, checked once per token.
-    /// Default 0 (off).
+    /// Time in nanoseconds after which generation ends with SOTTO_STOP_TIME. It is checked once per
+    /// token. Default 0 (off).
     pub max_time_ns: u64,
     /// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness (0 to 1) of the newest
     /// repetition_window tokens exceeds this. Default 0 (off); from 0 to 1.
     pub repetition_limit: f32,
-    /// Tokens that repetition_limit looks at. Default 64; from 8 to context_tokens.
+    /// Number of the newest tokens that repetition_limit considers. Default 64; from 8 to
+    /// context_tokens.
     pub repetition_window: u32,
-    /// Tokens that end generation with SOTTO_STOP_TOKEN; like the end of text they are not part of
-    /// the stream.
+    /// Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token they are not
+    /// part of the stream.
     pub stop_tokens: *const sotto_token,
     pub stop_token_count: usize,
-    /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING wherever one ends,
-    /// also across tokens. Their tokens stay in the stream.
+    /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. They are found across
+    /// token borders as well. Their tokens stay in the stream.
     pub stop_strings: *const sotto_text,
     pub stop_string_count: usize,
-    /// Strings that are never generated: where one would be, the stream is rolled back to the token
-    /// it begins in, and another token is drawn there. Tokens are emitted once they cannot be part
-    /// of one. If all continuations fail: SOTTO_STOP_BANNED.
+    /// Strings that are never generated. When one is complete, the stream is rolled back to the
+    /// token in which it begins, and another token is drawn there. Tokens are emitted once they
+    /// cannot be part of a banned string. If all continuations fail, generation ends with
+    /// SOTTO_STOP_BANNED.
     pub banned_strings: *const sotto_text,
     pub banned_string_count: usize,
 }
@@ -1104,11 +1115,11 @@ pub struct sotto_stop_params {
 pub struct sotto_score {
     pub struct_size: u32,
     pub reserved: u32,
-    /// Tokens scored: all but a first token with nothing before it.
+    /// Number of tokens scored, which are all except a first token with nothing before it.
     pub token_count: u64,
     /// Sum of ln p under the model.
     pub log_probability: f64,
-    /// exp(-log_probability / token_count); NaN without tokens.
+    /// exp(-log_probability / token_count), or NaN without tokens.
     pub perplexity: f64,
 }
 
@@ -1119,12 +1130,12 @@ pub struct sotto_guide_params {
     pub struct_size: u32,
     /// How the guide changes the logits. Default CFG.
     pub mode: sotto_guide_mode,
-    /// CFG: strength. Default 1.5; from 0 to 100; 1: off.
+    /// Strength of CFG. Default 1.5; from 0 to 100; 1: off.
     pub scale: f32,
-    /// CONTRAST: fraction of the largest probability that a token needs. Default 0.1; greater than
-    /// 0 and at most 1.
+    /// Fraction of the largest probability that CONTRAST requires of a token. Default 0.1; greater
+    /// than 0 and at most 1.
     pub alpha: f32,
-    /// CONTRAST: strength. Default 0.5; from 0 to 100.
+    /// Strength of CONTRAST. Default 0.5; from 0 to 100.
     pub beta: f32,
     pub reserved: u32,
 }
@@ -1136,23 +1147,25 @@ pub struct sotto_speculation_params {
     pub struct_size: u32,
     /// Sources of drafts. Default LOOKUP.
     pub sources: u32,
-    /// Draft tokens per evaluation. Rejected drafts lead to shorter ones, and then to pauses.
-    /// Default 0: the session's; from 0 to the session's draft_tokens.
+    /// Maximal number of draft tokens per evaluation. After rejected drafts there are fewer, or
+    /// none for a while. Default 0: the session's; from 0 to the session's draft_tokens.
     pub draft_tokens: u32,
-    /// LOOKUP: fewest last tokens that must have occurred before. Default 2; from 1 to max_match.
+    /// Minimal number of last tokens that LOOKUP must have found before. Default 2; from 1 to
+    /// max_match.
     pub min_match: u32,
-    /// LOOKUP: most tokens that are compared. Default 8; from 1 to 64.
+    /// Maximal number of tokens that LOOKUP compares. Default 8; from 1 to 64.
     pub max_match: u32,
-    /// EARLY_EXIT: layers evaluated. Default 0: a third of the layers; from 1 to layer_count - 1.
+    /// Number of layers that EARLY_EXIT evaluates. Default 0: a third of the layers; from 1 to
+    /// layer_count - 1.
     pub exit_layer: u32,
-    /// SESSION, EARLY_EXIT: a draft ends where its own probability is below this. Default 0 (off);
-    /// from 0 to 1.
+    /// A draft of SESSION or EARLY_EXIT ends before a token whose probability is below this.
+    /// Default 0 (off); from 0 to 1.
     pub draft_threshold: f32,
     pub reserved: u32,
-    /// SESSION: is reset now and at the end, must outlive its use, belongs to the same thread, and
-    /// must not be used for anything else meanwhile.
+    /// Session of SESSION. It is reset now and at the end, must outlive its use, belongs to the
+    /// same thread, and must not be used for anything else in the meantime.
     pub draft_session: *mut sotto_session,
-    /// For CALLBACK.
+    /// Function of CALLBACK.
     pub draft: sotto_draft_fn,
     pub user_data: *mut c_void,
 }
@@ -1163,11 +1176,11 @@ pub struct sotto_speculation_params {
 pub struct sotto_speculation_info {
     pub struct_size: u32,
     pub reserved: u32,
-    /// Evaluations with drafts.
+    /// Number of evaluations with drafts.
     pub batch_count: u64,
-    /// Draft tokens evaluated.
+    /// Number of draft tokens evaluated.
     pub proposed_count: u64,
-    /// Draft tokens accepted.
+    /// Number of draft tokens accepted.
     pub accepted_count: u64,
     /// Part of proposed_count that a matcher forced.
     pub forced_proposed_count: u64,

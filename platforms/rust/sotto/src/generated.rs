@@ -20,21 +20,22 @@ use std::sync::Arc;
 #[repr(i32)]
 #[allow(missing_docs)]
 pub enum GrammarLanguage {
-    /// The grammars of llama.cpp.
+    /// GBNF, the grammar language of llama.cpp.
     Gbnf = sys::SOTTO_GRAMMAR_GBNF,
-    /// JSON Schema, drafts 7 and 2020-12. What has no exact grammar is rejected by keyword and JSON
-    /// pointer, never ignored.
+    /// JSON Schema, drafts 7 and 2020-12. A schema that has no exact grammar is rejected, with its
+    /// keyword and JSON pointer. Nothing is ignored.
     JsonSchema = sys::SOTTO_GRAMMAR_JSON_SCHEMA,
-    /// A regular expression that the whole text matches. No look-around, no back-references.
+    /// A regular expression that the whole text must match, without look-around and
+    /// back-references.
     Regex = sys::SOTTO_GRAMMAR_REGEX,
-    /// Any JSON value; no source.
+    /// Any JSON value. There is no source.
     Json = sys::SOTTO_GRAMMAR_JSON,
-    /// Any JSON object; no source.
+    /// Any JSON object. There is no source.
     JsonObject = sys::SOTTO_GRAMMAR_JSON_OBJECT,
     /// One of the strings in a JSON array.
     Choices = sys::SOTTO_GRAMMAR_CHOICES,
-    /// A JSON number. The source is a JSON object of "minimum" and "maximum" (both included) and
-    /// "integer": true, all optional.
+    /// A JSON number. The source is a JSON object with the optional members "minimum" and
+    /// "maximum", which are included, and "integer": true.
     Number = sys::SOTTO_GRAMMAR_NUMBER,
     /// A call {"name": ..., "arguments": {...}} of one of the functions in a JSON array of {"name",
     /// "parameters"}, also inside {"type": "function", "function": {...}}.
@@ -58,13 +59,13 @@ impl GrammarLanguage {
     }
 }
 
-/// Whitespace of generated JSON.
+/// White space in generated JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
 #[allow(missing_docs)]
 pub enum JsonSpace {
-    /// Up to maximum_space blanks, tabs and line ends where JSON allows them.
+    /// Up to maximum_space blanks, tabs and line ends at every place where JSON allows them.
     Flexible = sys::SOTTO_JSON_FLEXIBLE,
     /// {"a":1,"b":\[2,3\]}.
     Compact = sys::SOTTO_JSON_COMPACT,
@@ -93,7 +94,7 @@ impl JsonSpace {
 pub enum Isa {
     /// The best one of this CPU and build.
     Auto = sys::SOTTO_ISA_AUTO,
-    /// Portable scalar code, the definition of all others.
+    /// Portable scalar code, which defines the results of all others.
     Reference = sys::SOTTO_ISA_REFERENCE,
     /// x86-64 with AVX2 and FMA.
     Avx2 = sys::SOTTO_ISA_AVX2,
@@ -145,7 +146,7 @@ pub enum Stage {
     Bias = sys::SOTTO_STAGE_BIAS,
     /// Adds sequence_bias.
     SequenceBias = sys::SOTTO_STAGE_SEQUENCE_BIAS,
-    /// Removes all but allowed_tokens.
+    /// Removes all tokens except allowed_tokens.
     Allowed = sys::SOTTO_STAGE_ALLOWED,
     /// Removes suppressed_tokens, begin_suppressed_tokens, and the end of text with ignore_end.
     Suppress = sys::SOTTO_STAGE_SUPPRESS,
@@ -234,17 +235,17 @@ impl Stage {
     }
 }
 
-/// Ready-made orders of the stages. Selection comes last in each.
+/// Predefined orders of the stages. Selection comes last in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
 #[allow(missing_docs)]
 pub enum Order {
-    /// As llama.cpp.
+    /// The order of llama.cpp.
     Default = sys::SOTTO_ORDER_DEFAULT,
-    /// As transformers.
+    /// The order of transformers.
     Hf = sys::SOTTO_ORDER_HF,
-    /// As vLLM.
+    /// The order of vLLM.
     Openai = sys::SOTTO_ORDER_OPENAI,
 }
 
@@ -268,7 +269,7 @@ impl Order {
 pub enum Selection {
     /// In proportion to p, by inversion in the order of token ids.
     Multinomial = sys::SOTTO_SELECT_MULTINOMIAL,
-    /// The most likely token; temperature 0 also selects it.
+    /// The most likely token. Temperature 0 also selects it.
     Greedy = sys::SOTTO_SELECT_GREEDY,
     /// The largest l plus Gumbel noise of the token (Gumbel 1954): the same distribution as
     /// MULTINOMIAL.
@@ -276,11 +277,11 @@ pub enum Selection {
     /// Keeps the surprise near mirostat_tau bits (Basu et al. 2021): estimates the Zipf exponent
     /// from the mirostat_m most likely tokens and keeps the k that follow from it.
     Mirostat = sys::SOTTO_SELECT_MIROSTAT,
-    /// The same by removing tokens of more surprise than mu. In both, mu begins at 2 tau and falls
-    /// by eta (surprise - tau) per token.
+    /// Does the same by removing tokens of more surprise than mu. In both, mu begins at 2 tau and
+    /// falls by eta (surprise - tau) per token.
     MirostatV2 = sys::SOTTO_SELECT_MIROSTAT_V2,
-    /// Favours tokens whose p is near adaptive_target, corrected by the decayed mean of the p
-    /// selected, so that the mean stays there.
+    /// Favours tokens whose p is near adaptive_target. The decayed mean of the selected p corrects
+    /// the target, so that the mean stays there.
     AdaptiveP = sys::SOTTO_SELECT_ADAPTIVE_P,
 }
 
@@ -299,9 +300,10 @@ impl Selection {
     }
 }
 
-/// Watermarks: statistical marks of generated text that sotto_watermark_detect finds. TOURNAMENT
-/// and GUMBEL replace the selection, which must be MULTINOMIAL with a temperature above 0; of the
-/// searches only SOTTO_SEARCH_SAMPLE supports them. They do not change the distribution over keys.
+/// Kinds of watermarks, which are statistical marks of generated text that sotto_watermark_detect
+/// finds. TOURNAMENT and GUMBEL replace the selection, which must be MULTINOMIAL with a temperature
+/// above 0; of the searches only SOTTO_SEARCH_SAMPLE supports them. They do not change the
+/// distribution over keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -345,9 +347,9 @@ impl WatermarkScheme {
 pub enum Dola {
     /// Off.
     Off = sys::SOTTO_DOLA_OFF,
-    /// Against the lower layers.
+    /// Contrasts with the lower layers.
     Low = sys::SOTTO_DOLA_LOW,
-    /// Against the upper layers.
+    /// Contrasts with the upper layers.
     High = sys::SOTTO_DOLA_HIGH,
 }
 
@@ -363,26 +365,27 @@ impl Dola {
     }
 }
 
-/// What kind of search it is.
+/// Kind of search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
 #[allow(missing_docs)]
 pub enum SearchMode {
-    /// Beam search: the sequence_count best prefixes go on. With group_count above 1 it is diverse
-    /// beam search (Vijayakumar et al. 2018): groups choose one after the other, and a token that
-    /// earlier groups chose c times in this step loses diversity_penalty * c. With phrases it is
-    /// constrained beam search (Post and Vilar 2018). The sampler's bans, biases and penalties
-    /// apply; its temperature, truncations and selection do not.
+    /// Beam search, which continues the sequence_count best prefixes. With group_count above 1 it
+    /// is diverse beam search (Vijayakumar et al. 2018): groups choose one after the other, and a
+    /// token that earlier groups chose c times in this step loses diversity_penalty * c. With
+    /// phrases it is constrained beam search (Post and Vilar 2018). The sampler's bans, biases and
+    /// penalties apply; its temperature, truncations and selection do not.
     Beam = sys::SOTTO_SEARCH_BEAM,
     /// Beams are drawn without replacement from the sampler's whole chain.
     BeamSample = sys::SOTTO_SEARCH_BEAM_SAMPLE,
-    /// Independent continuations, each drawn by the sampler with random numbers of its own, ordered
-    /// as `rerank` says.
+    /// Independent continuations, each drawn by the sampler with random numbers of its own, in the
+    /// order that `rerank` selects.
     Sample = sys::SOTTO_SEARCH_SAMPLE,
-    /// Contrastive search of one sequence: of the contrastive_k most likely tokens the one with the
-    /// largest (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden states h_j (Su et al.
-    /// 2022). Needs SOTTO_FEATURE_HIDDEN_HISTORY and contrastive_k <= the session's sequence_count.
+    /// Contrastive search of one sequence. Of the contrastive_k most likely tokens it takes the one
+    /// with the largest (1-alpha) p - alpha max cos(h, h_j) over all earlier hidden states h_j (Su
+    /// et al. 2022). Needs SOTTO_FEATURE_HIDDEN_HISTORY and contrastive_k <= the session's
+    /// sequence_count.
     Contrastive = sys::SOTTO_SEARCH_CONTRASTIVE,
 }
 
@@ -399,7 +402,7 @@ impl SearchMode {
     }
 }
 
-/// When beam search ends, once sequence_count sequences are finished (early_stopping of
+/// When a beam search ends after sequence_count sequences are finished (early_stopping of
 /// transformers).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -427,7 +430,7 @@ impl EarlyStopping {
     }
 }
 
-/// How scores of different lengths are compared: the sum of ln p is divided by this.
+/// Divisor of the sum of ln p, which makes scores of different lengths comparable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -458,16 +461,16 @@ impl LengthNorm {
 #[repr(i32)]
 #[allow(missing_docs)]
 pub enum Rerank {
-    /// In the order drawn; the score is the sum of ln p.
+    /// The order in which they were drawn. The score is the sum of ln p.
     Order = sys::SOTTO_RERANK_ORDER,
-    /// Best of n: the largest length-normalised ln p under the model.
+    /// Best of n, by the largest length-normalised ln p under the model.
     Best = sys::SOTTO_RERANK_BEST,
-    /// Similarity 1 for equal tokens, 0 otherwise: a majority vote (self-consistency, Wang et al.
-    /// 2023).
+    /// Similarity is 1 for equal tokens and 0 otherwise, which is a majority vote
+    /// (self-consistency, Wang et al. 2023).
     Exact = sys::SOTTO_RERANK_EXACT,
-    /// Similarity is the F1 score of token n-grams of order 1 to 4, averaged.
+    /// Similarity is the mean F1 score of token n-grams of order 1 to 4.
     Ngram = sys::SOTTO_RERANK_NGRAM,
-    /// Similarity is what `similarity` returns.
+    /// Similarity is the result of `similarity`.
     Callback = sys::SOTTO_RERANK_CALLBACK,
 }
 
@@ -493,8 +496,8 @@ impl Rerank {
 pub enum Overflow {
     /// Generation ends with SOTTO_STOP_CONTEXT_FULL.
     Stop = sys::SOTTO_OVERFLOW_STOP,
-    /// The first S tokens stay, the oldest other token is overwritten, and positions go on
-    /// increasing (attention sinks, Xiao et al. 2023). At the last learned position the ring
+    /// The first S tokens stay, the oldest other token is overwritten, and positions continue to
+    /// increase (attention sinks, Xiao et al. 2023). At the last learned position the ring
     /// re-anchors: the sinks and the newest tokens, C/2 together, are evaluated again from position
     /// 0.
     Ring = sys::SOTTO_OVERFLOW_RING,
@@ -571,13 +574,13 @@ impl GuideMode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Status {
-    /// An argument or parameter has a value that it must not have.
+    /// An argument or parameter has a value that is not allowed.
     InvalidArgument,
-    /// The call does not fit what happened before it.
+    /// The call is not possible after the calls before it.
     InvalidState,
     /// The memory passed to an _init function is too small.
     MemoryTooSmall,
-    /// A block does not begin on a multiple of SOTTO_MEMORY_ALIGNMENT.
+    /// A block of memory is not aligned to SOTTO_MEMORY_ALIGNMENT.
     MemoryMisaligned,
     /// The capacity of an output array is too small.
     BufferTooSmall,
@@ -585,7 +588,7 @@ pub enum Status {
     ModelCorrupt,
     /// The model file has a format version or feature that this library lacks.
     ModelUnsupported,
-    /// The source of a grammar is wrong, or matches no text at all.
+    /// The source of a grammar has an error, or matches no text.
     GrammarSyntax,
     /// The vocabulary has no token that fits the grammar at this place.
     GrammarDeadEnd,
@@ -601,7 +604,7 @@ pub enum Status {
     ThreadsUnavailable,
     /// A saved state is damaged, or belongs to another model.
     StateCorrupt,
-    /// The source uses something for which no exact grammar is known.
+    /// The source uses a feature for which no exact grammar is known.
     GrammarUnsupported,
     /// A grammar image is damaged or of another version.
     GrammarCorrupt,
@@ -651,7 +654,7 @@ pub enum Stop {
     EndOfText,
     /// The caller's token limit was reached.
     MaxTokens,
-    /// SOTTO_OVERFLOW_STOP, and no slot is free.
+    /// No slot of the KV ring is free, and the session has SOTTO_OVERFLOW_STOP.
     ContextFull,
     /// Nothing can follow under the grammar.
     Grammar,
@@ -726,35 +729,38 @@ impl GrammarParams {
     setters! {
         /// Language of the source. Default GBNF.
         language: GrammarLanguage,
-        /// Whitespace. With FLEXIBLE, small models tend to fill their budget with blanks. Default
-        /// ONE_SPACE.
+        /// White space in JSON. With FLEXIBLE, small models tend to fill their budget with blanks.
+        /// Default ONE_SPACE.
         json_space: JsonSpace,
-        /// Characters of FLEXIBLE whitespace at one place. Default 20; from 0 to 2147483648;
-        /// UINT32_MAX: unlimited.
+        /// Maximal number of FLEXIBLE white space characters at one place. Default 20; from 0 to
+        /// 2147483648; UINT32_MAX: unlimited.
         maximum_space: u32,
-        /// true: FLEXIBLE whitespace is also allowed before and after the document. Default false.
+        /// Whether FLEXIBLE white space is also allowed before and after the document. Default
+        /// false.
         allow_surrounding_whitespace: bool,
-        /// Draft of JSON Schema where $schema names none. Default 2020; 7 or 2020.
+        /// Draft of a JSON Schema that has no $schema. Default 2020; 7 or 2020.
         schema_draft: u32,
-        /// true: "format" is enforced where the standard names it. Default true.
+        /// Whether "format" is enforced for the formats that the standard names. Default true.
         assert_formats: bool,
-        /// true: objects with "properties" and arrays with a tuple hold nothing else unless the
-        /// schema says so. Default false.
+        /// Whether objects with "properties" and arrays with a tuple hold nothing else, unless the
+        /// schema says otherwise. Default false.
         closed: bool,
-        /// true: minProperties may count names that could repeat. Default false.
+        /// Whether minProperties may count names that the schema does not list, although such names
+        /// could occur twice. Default false.
         distinct_names: bool,
-        /// true: an array of one or more calls. Default false.
+        /// Whether the text is an array of one or more calls instead of one call. Default false.
         parallel_tool_calls: bool,
     }
 
-    /// GBNF: the start rule. Default "root".
+    /// Start rule of a GBNF grammar. Default "root".
     #[must_use]
     pub fn root(mut self, root: impl Into<String>) -> Self {
         self.root = Some(root.into());
         self
     }
 
-    /// Vocabulary for GBNF's token literals and trigger_tokens; none: there are none.
+    /// Vocabulary of token literals in GBNF and of trigger_tokens. It may be none if there are
+    /// none.
     #[must_use]
     pub fn vocabulary(mut self, vocabulary: &Vocabulary) -> Self {
         self.vocabulary = Some(vocabulary.clone());
@@ -776,7 +782,7 @@ impl GrammarParams {
         self
     }
 
-    /// Receives warnings about rules that no text can use; may be none.
+    /// Receives warnings about rules that occur in no text. It may be none.
     #[must_use]
     pub fn log(mut self, log: impl Fn(i32, &str) + Send + Sync + 'static) -> Self {
         self.log = Some(Arc::new(log));
@@ -799,9 +805,9 @@ impl GrammarParams {
     }
 }
 
-/// Capacities of a matcher; all memory is reserved at init. When a limit is reached, results that
-/// are no longer needed are evicted; what does not fit even so fails with GRAMMAR_TOO_LARGE and
-/// changes nothing.
+/// Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the
+/// matcher evicts results that are no longer needed. If that is not enough, the call fails with
+/// GRAMMAR_TOO_LARGE and changes nothing.
 #[derive(Clone)]
 pub struct MatcherParams {
     pub(crate) raw: sys::sotto_matcher_params,
@@ -815,25 +821,26 @@ impl Default for MatcherParams {
 
 impl MatcherParams {
     setters! {
-        /// Texts followed at the same time. A session that searches with n sequences needs 2n+1.
-        /// Default 1; from 1 to 65536.
+        /// Number of texts that are followed at the same time. A session that searches with n
+        /// sequences needs 2n+1. Default 1; from 1 to 65536.
         sequence_count: u32,
-        /// Newest tokens of sequence 0 that can be rolled back. Default 64; from 0 to 268435456.
+        /// Number of the newest tokens of sequence 0 that can be rolled back. Default 64; from 0 to
+        /// 268435456.
         rollback_count: u32,
-        /// Stack nodes: places in rules where other rules are called. Default 0: automatic; from 16
-        /// to 268435456.
+        /// Number of stack nodes, which are places in rules where other rules are called. Default
+        /// 0: automatic; from 16 to 268435456.
         node_count: u32,
-        /// Stack frames in all nodes. Default 0: automatic; from 16 to 268435456.
+        /// Number of stack frames in all nodes. Default 0: automatic; from 16 to 268435456.
         frame_count: u32,
-        /// Sets of states. Default 0: automatic; from 16 to 65535.
+        /// Number of state sets. Default 0: automatic; from 16 to 65535.
         config_count: u32,
-        /// States in all sets. Default 0: automatic; from 16 to 268435456.
+        /// Number of states in all sets. Default 0: automatic; from 16 to 268435456.
         item_count: u32,
-        /// States visited in one step. Default 0: automatic; from 16 to 268435456.
+        /// Number of states visited in one step. Default 0: automatic; from 16 to 268435456.
         work_count: u32,
         /// Bytes of cached masks. Default 0: automatic.
         mask_bytes: u32,
-        /// Elementary steps of one call. Default 20000000; at least 1.
+        /// Number of elementary steps of one call. Default 20000000; at least 1.
         step_budget: u64,
     }
 }
@@ -857,19 +864,19 @@ impl Default for ModelParams {
 
 impl ModelParams {
     setters! {
-        /// Instruction set. A process uses one (REFERENCE excepted): a different one later fails
-        /// with INVALID_STATE. Default AUTO.
+        /// Instruction set. A process uses only one in addition to REFERENCE. A different one later
+        /// fails with INVALID_STATE. Default AUTO.
         isa: Isa,
-        /// true: tensor bytes are verified while they are read; false: only the structure of the
-        /// file is. Default true.
+        /// Whether the bytes of tensors are verified while they are read. Otherwise only the
+        /// structure of the file is. Default true.
         verify_checksums: bool,
-        /// false: weights that the file holds packed for this CPU are used in place. true: they are
-        /// copied into the model's memory (for example huge pages), with a call of `release` after
-        /// each chunk. Default false.
+        /// Whether weights that the file holds packed for this CPU are copied into the model's
+        /// memory (for example huge pages), with a call of `release` after each chunk. Default
+        /// false.
         copy_weights: bool,
     }
 
-    /// Receives messages; none: none.
+    /// Receives messages. May be none.
     #[must_use]
     pub fn log(mut self, log: impl Fn(i32, &str) + Send + Sync + 'static) -> Self {
         self.log = Some(Arc::new(log));
@@ -877,7 +884,7 @@ impl ModelParams {
     }
 }
 
-/// Parameters of a watermark. Detection needs the same.
+/// Parameters of a watermark. Detection needs the same parameters as generation.
 #[derive(Clone)]
 pub struct WatermarkParams {
     pub(crate) raw: sys::sotto_watermark_params,
@@ -893,21 +900,21 @@ impl WatermarkParams {
     setters! {
         /// Kind of watermark. Default NONE.
         scheme: WatermarkScheme,
-        /// Tokens hashed. Default 0: 4 for SELF_HASH, TOURNAMENT and GUMBEL, 1 for LEFT_HASH; from
-        /// 0 to 16.
+        /// Number of tokens that are hashed. Default 0: 4 for SELF_HASH, TOURNAMENT and GUMBEL, 1
+        /// for LEFT_HASH; from 0 to 16.
         context_width: u32,
         /// Green fraction of the vocabulary. Default 0.25; greater than 0 and less than 1.
         gamma: f32,
-        /// Added to the logits of green tokens. Default 2; from 0 to 100.
+        /// Number added to the logits of green tokens. Default 2; from 0 to 100.
         delta: f32,
-        /// Rounds of the tournament. Default 30; from 1 to 64.
+        /// Number of rounds of the tournament. Default 30; from 1 to 64.
         tournament_layers: u32,
         /// Secret key of the hashes. Default 15485863.
         key: u64,
     }
 }
 
-/// Parameters of the sampler. Arrays are copied by sotto_session_set_sampler and may be NULL where
+/// Parameters of the sampler. Arrays are copied by sotto_session_set_sampler and may be NULL if
 /// their count is 0.
 #[derive(Clone)]
 pub struct SamplerParams {
@@ -952,10 +959,10 @@ impl Default for SamplerParams {
 
 impl SamplerParams {
     setters! {
-        /// T of l/T. 0 selects the most likely token that the other stages leave, which are
-        /// computed with T = 1. Default 0.8; from 0 to 100; 1: off.
+        /// Temperature T of l/T. 0 selects the most likely of the tokens that the other stages
+        /// leave, which then use T = 1. Default 0.8; from 0 to 100; 1: off.
         temperature: f32,
-        /// Exactly the k most likely tokens are kept. Default 40; 0: off.
+        /// The k most likely tokens are kept. Default 40; 0: off.
         top_k: u32,
         /// The smallest set of tokens whose probability reaches p is kept (nucleus sampling,
         /// Holtzman et al. 2020). Default 0.95; greater than 0 and at most 1; 1: off.
@@ -963,62 +970,62 @@ impl SamplerParams {
         /// Tokens with p >= min_p max p are kept (Nguyen et al. 2024). Default 0.05; from 0 to 1;
         /// 0: off.
         min_p: f32,
-        /// r of l > 0 ? l/r : l*r for tokens in the window (Keskar et al. 2019). Default 1 (off);
-        /// greater than 0 and at most 100.
+        /// Penalty r: l becomes l/r if l > 0, else l*r, for tokens in the window (Keskar et al.
+        /// 2019). Default 1 (off); greater than 0 and at most 100.
         repetition_penalty: f32,
-        /// Newest tokens that repetition, frequency and presence penalties count. Default 64;
-        /// UINT32_MAX: all that the session holds, at most context_tokens; 0: off.
+        /// Number of the newest tokens that repetition, frequency and presence penalties count.
+        /// Default 64; UINT32_MAX: all that the session holds, at most context_tokens; 0: off.
         repetition_window: u32,
-        /// true: the log probabilities of sotto_piece are computed. Default false.
+        /// Whether the log probabilities of sotto_piece are computed. Default false.
         log_probabilities: bool,
         /// Seed of the random numbers. Default 0.
         seed: u64,
         /// Order of the stages. Default DEFAULT.
         order: Order,
-        /// Fewest tokens that a truncation keeps. Default 1; at least 1.
+        /// Minimal number of tokens that a truncation keeps. Default 1; at least 1.
         min_keep: u32,
-        /// f of l -= f c(t). Default 0 (off); from -100 to 100.
+        /// Penalty f of l -= f c(t). Default 0 (off); from -100 to 100.
         frequency_penalty: f32,
-        /// v of l -= v where c(t) > 0. Default 0 (off); from -100 to 100.
+        /// Penalty v of l -= v for tokens with c(t) > 0. Default 0 (off); from -100 to 100.
         presence_penalty: f32,
-        /// true: the windows of all penalties reach into the prompt; false: they hold generated
-        /// tokens only. Default true.
+        /// Whether the windows of all penalties reach into the prompt. Otherwise they hold only
+        /// generated tokens. Default true.
         penalize_prompt: bool,
         /// Reduces the repetition, frequency and presence penalties of older tokens in the window.
         /// Default 0 (off); from 0 to 10.
         penalty_slope: f32,
-        /// No n consecutive tokens occur twice. Default 0 (off).
+        /// Length n such that no n consecutive tokens occur twice. Default 0 (off).
         no_repeat_ngram: u32,
-        /// m of DRY (p-e-w 2024): l -= m b^(n-a) for a token that would extend a repetition of n >=
-        /// a tokens. Default 0 (off); from 0 to 100.
+        /// Multiplier m of DRY (p-e-w 2024), which is l -= m b^(n-a) for a token that would extend
+        /// a repetition of n >= a tokens. Default 0 (off); from 0 to 100.
         dry_multiplier: f32,
-        /// b of DRY. Default 1.75; from 1 to 10.
+        /// Base b of DRY. Default 1.75; from 1 to 10.
         dry_base: f32,
-        /// a of DRY: shorter repetitions are free. Default 2.
+        /// Allowed length a of DRY. Shorter repetitions are not penalised. Default 2.
         dry_allowed_length: u32,
-        /// Newest tokens that DRY searches. Default UINT32_MAX: all.
+        /// Number of the newest tokens that DRY searches. Default UINT32_MAX: all.
         dry_window: u32,
-        /// Newest tokens whose repetitiveness (0 to 1) raises the penalty from repetition_penalty
-        /// towards guard_penalty. Default 0 (off); from 0 to 256.
+        /// Number of the newest tokens whose repetitiveness (0 to 1) raises the penalty from
+        /// repetition_penalty towards guard_penalty. Default 0 (off); from 0 to 256.
         guard_window: u32,
-        /// Repetition penalty of a text that only repeats itself. Default 1.5; from 1 to 100.
+        /// Repetition penalty for a text that only repeats itself. Default 1.5; from 1 to 100.
         guard_penalty: f32,
-        /// r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, also where
-        /// T is 0. Default 0 (off); from 0 to 100.
+        /// Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e. It
+        /// also applies if T is 0. Default 0 (off); from 0 to 100.
         temperature_range: f32,
-        /// e of the dynamic temperature. Default 1; from 0 to 10.
+        /// Exponent e of the dynamic temperature. Default 1; from 0 to 10.
         temperature_exponent: f32,
-        /// f of quadratic smoothing: l = max - k f d^2 + s f d^3 with d = l - max, k = (3-c)/2, s =
-        /// (c-1)/2. Default 0 (off); from 0 to 100.
+        /// Factor f of quadratic smoothing, which is l = max - k f d^2 + s f d^3 with d = l - max,
+        /// k = (3-c)/2, s = (c-1)/2. Default 0 (off); from 0 to 100.
         smoothing_factor: f32,
-        /// c of quadratic smoothing; 1: a parabola. Default 1; from 1 to 10.
+        /// Curve c of quadratic smoothing. 1 is a parabola. Default 1; from 1 to 10.
         smoothing_curve: f32,
-        /// After t generated tokens, top_p is max(top_p_min, top_p decay^t). Default 1 (off);
-        /// greater than 0 and at most 1.
+        /// Decay of top_p, which is max(top_p_min, top_p decay^t) after t generated tokens. Default
+        /// 1 (off); greater than 0 and at most 1.
         top_p_decay: f32,
         /// Lower limit of the decayed top_p. Default 0; from 0 to top_p.
         top_p_min: f32,
-        /// t begins again after this token. Default -1: none.
+        /// Token after which t starts again. Default -1: none.
         top_p_reset_token: Token,
         /// Tokens with p >= a (max p)^2 are kept. Default 0 (off); from 0 to 1.
         top_a: f32,
@@ -1051,20 +1058,22 @@ impl SamplerParams {
         mirostat_tau: f32,
         /// Learning rate of Mirostat. Default 0.1; greater than 0 and at most 1.
         mirostat_eta: f32,
-        /// Tokens from which MIROSTAT estimates the Zipf exponent. Default 100; at least 2.
+        /// Number of tokens from which MIROSTAT estimates the Zipf exponent. Default 100; at least
+        /// 2.
         mirostat_m: u32,
         /// Target probability of ADAPTIVE_P. Default -1: not set, which ADAPTIVE_P rejects; from 0
         /// to 1.
         adaptive_target: f32,
         /// Decay of the mean of ADAPTIVE_P. Default 0.9; from 0 to 0.99.
         adaptive_decay: f32,
-        /// The end of text is not generated before this many tokens. Default 0 (off).
+        /// Number of tokens before which the end-of-text token is not generated. Default 0 (off).
         min_new_tokens: u32,
-        /// true: the end of text is never generated. Default 0 (off).
+        /// Whether the end-of-text token is never generated. Default 0 (off).
         ignore_end: bool,
-        /// s of l_end += |l_end| (f^(t-s) - 1) after t > s generated tokens. Default 0.
+        /// Start s of l_end += |l_end| (f^(t-s) - 1), which applies to the end-of-text token after
+        /// t > s generated tokens. Default 0.
         end_decay_start: u32,
-        /// f of the same. Default 1 (off); from 0 to 10.
+        /// Factor f of the same formula. Default 1 (off); from 0 to 10.
         end_decay_factor: f32,
         /// Token that is generated at the limit of max_tokens. Default -1: none.
         forced_last_token: Token,
@@ -1073,12 +1082,12 @@ impl SamplerParams {
         /// Tokens whose p under the last layer is below this fraction of max p are removed. Default
         /// 0.1; from 0 to 1.
         dola_relative_top: f32,
-        /// Most likely tokens reported in each sotto_piece. Default 0; from 0 to 64.
+        /// Number of the most likely tokens that each sotto_piece reports. Default 0; from 0 to 64.
         alternative_count: u32,
     }
 
-    /// Instead of `order`: exactly these stages, none twice. A parameter that is on while its stage
-    /// is missing is an error. None: `order` applies.
+    /// The stages to run instead of those of `order`, none twice. It is an error if a parameter is
+    /// on and its stage is missing. Without stages `order` applies.
     #[must_use]
     pub fn stages(mut self, stages: impl Into<Vec<Stage>>) -> Self {
         self.stages = Some(stages.into());
@@ -1093,7 +1102,7 @@ impl SamplerParams {
         self
     }
 
-    /// DRY's repetitions end at these tokens, too.
+    /// DRY's repetitions also end at these tokens.
     #[must_use]
     pub fn dry_breaker_tokens(mut self, dry_breaker_tokens: impl Into<Vec<Token>>) -> Self {
         self.dry_breaker_tokens = Some(dry_breaker_tokens.into());
@@ -1121,7 +1130,7 @@ impl SamplerParams {
         self
     }
 
-    /// The only tokens that may be generated; none given: all.
+    /// The only tokens that may be generated. Without any, all tokens may be.
     #[must_use]
     pub fn allowed_tokens(mut self, allowed_tokens: impl Into<Vec<Token>>) -> Self {
         self.allowed_tokens = Some(allowed_tokens.into());
@@ -1152,7 +1161,7 @@ impl SamplerParams {
         self
     }
 
-    /// Changes the logits before all other stages; may be none.
+    /// Changes the logits before all other stages. May be none.
     #[must_use]
     pub fn logits_callback(
         mut self,
@@ -1162,7 +1171,7 @@ impl SamplerParams {
         self
     }
 
-    /// Copied; none: none.
+    /// Watermark of the text, which is copied, or none.
     #[must_use]
     pub fn watermark(mut self, watermark: WatermarkParams) -> Self {
         self.watermark = Some(watermark);
@@ -1232,56 +1241,58 @@ impl<'f> SearchParams<'f> {
     setters! {
         /// Kind of search. Default BEAM.
         mode: SearchMode,
-        /// Beams or continuations. Default 0: the session's; from 1 to the session's
+        /// Number of beams or continuations. Default 0: the session's; from 1 to the session's
         /// sequence_count.
         sequence_count: u32,
-        /// Best sequences returned. Default 0: all; from 1 to sequence_count.
+        /// Number of the best sequences that are returned. Default 0: all; from 1 to
+        /// sequence_count.
         return_count: u32,
-        /// New tokens per sequence. Default 0: the session's; from 1 to the session's
-        /// sequence_tokens.
+        /// Maximal number of new tokens per sequence. Default 0: the session's; from 1 to the
+        /// session's sequence_tokens.
         max_tokens: u32,
-        /// alpha of the length normalisation. Default 1; from -10 to 10.
+        /// Exponent alpha of the length normalisation. Default 1; from -10 to 10.
         length_penalty: f32,
         /// Length normalisation of scores. Default POWER.
         length_norm: LengthNorm,
-        /// When beam search ends. Default HEURISTIC.
+        /// When a beam search ends. Default HEURISTIC.
         early_stopping: EarlyStopping,
-        /// Groups of diverse beam search; divides sequence_count. Default 1 (off); from 1 to 64.
+        /// Number of groups of a diverse beam search. Must divide sequence_count. Default 1 (off);
+        /// from 1 to 64.
         group_count: u32,
         /// Penalty per choice of the same token by an earlier group. Default 0 (off); from 0 to
         /// 100.
         diversity_penalty: f32,
         /// Order of the sequences of SOTTO_SEARCH_SAMPLE. Default ORDER.
         rerank: Rerank,
-        /// CONTRASTIVE: tokens compared per step. Default 4; from 2 to 64.
+        /// Number of tokens that CONTRASTIVE compares per step. Default 4; from 2 to 64.
         contrastive_k: u32,
-        /// CONTRASTIVE: weight of the similarity. Default 0.6; from 0 to 1.
+        /// Weight alpha of the similarity in CONTRASTIVE. Default 0.6; from 0 to 1.
         contrastive_alpha: f32,
     }
 
-    /// BEAM: token sequences that must appear. At most 32.
+    /// Token sequences that must appear in the results of BEAM. At most 32.
     #[must_use]
     pub fn phrases(mut self, phrases: impl Into<Vec<Vec<Token>>>) -> Self {
         self.phrases = Some(phrases.into());
         self
     }
 
-    /// Phrases with the same number are alternatives, of which one must appear; none: every phrase
-    /// must.
+    /// One number per phrase. Phrases with the same number are alternatives, of which one must
+    /// appear. With none every phrase must appear.
     #[must_use]
     pub fn phrase_groups(mut self, phrase_groups: impl Into<Vec<u32>>) -> Self {
         self.phrase_groups = Some(phrase_groups.into());
         self
     }
 
-    /// For SOTTO_RERANK_CALLBACK.
+    /// Similarity function of SOTTO_RERANK_CALLBACK.
     #[must_use]
     pub fn similarity(mut self, similarity: impl FnMut(&[Token], &[Token]) -> f64 + 'f) -> Self {
         self.similarity = Some(Box::new(similarity));
         self
     }
 
-    /// Called per step and live sequence; may be none.
+    /// Called per step and live sequence. May be none.
     #[must_use]
     pub fn on_step(mut self, on_step: impl FnMut(u32, Token) -> ControlFlow<()> + 'f) -> Self {
         self.on_step = Some(Box::new(on_step));
@@ -1319,39 +1330,40 @@ impl Default for SessionParams {
 
 impl SessionParams {
     setters! {
-        /// Slots of the KV ring. A model with fewer than 16 positions takes exactly these. Default
-        /// 0: the model's maximum; from 16 to max_context_tokens.
+        /// Number of slots of the KV ring. For a model with fewer than 16 positions it is their
+        /// number. Default 0: the model's maximum; from 16 to max_context_tokens.
         context_tokens: u32,
-        /// Tokens evaluated at once in a prefill, limited to context_tokens. Default 128; from 1 to
-        /// 4096.
+        /// Number of tokens that a prefill evaluates at once, limited to context_tokens. Default
+        /// 128; from 1 to 4096.
         batch_tokens: u32,
-        /// Threads that evaluate tokens; with 1 everything runs on the calling thread. Default 1;
-        /// from 1 to 64.
+        /// Number of threads that evaluate tokens. With 1 everything runs on the calling thread.
+        /// Default 1; from 1 to 64.
         thread_count: u32,
         /// What happens when the KV ring is full. Default STOP.
         overflow: Overflow,
-        /// Tokens at the beginning that RING and SHIFT keep; must be 0 with SOTTO_OVERFLOW_STOP.
-        /// Default UINT32_MAX: 4, or context_tokens / 4 if that is less; 0 with
-        /// SOTTO_OVERFLOW_STOP; from 0 to context_tokens / 4.
+        /// Number of tokens at the beginning that RING and SHIFT keep. Must be 0 with
+        /// SOTTO_OVERFLOW_STOP. Default UINT32_MAX: 4, or context_tokens / 4 if that is less; 0
+        /// with SOTTO_OVERFLOW_STOP; from 0 to context_tokens / 4.
         sink_tokens: u32,
-        /// Sequences of sotto_session_search. Default 0: no memory for searches; from 0 to 64.
+        /// Maximal number of sequences of sotto_session_search. Default 0: no memory for searches;
+        /// from 0 to 64.
         sequence_count: u32,
-        /// New tokens per sequence of a search. Default 0: 128 if sequence_count is not 0; from 0
-        /// to max_context_tokens.
+        /// Maximal number of new tokens per sequence of a search. Default 0: 128 if sequence_count
+        /// is not 0; from 0 to max_context_tokens.
         sequence_tokens: u32,
         /// Features that need memory of their own. Default 0.
         features: u32,
-        /// Memory for the lists of the sampler, and as much again for those of the stops. Default
-        /// 16384; from 0 to 16777216.
+        /// Bytes of memory for the lists of the sampler, and the same amount for those of the
+        /// stops. Default 16384; from 0 to 16777216.
         list_bytes: u32,
-        /// Tokens that speculation may evaluate ahead of the stream (sotto_speculation.h). Default
-        /// 0: no memory for speculation; from 0 to 15.
+        /// Maximal number of tokens that speculation evaluates ahead of the stream
+        /// (sotto_speculation.h). Default 0: no memory for speculation; from 0 to 15.
         draft_tokens: u32,
     }
 }
 
 /// Conditions that end generation. Counts and times begin with the last prefill. Arrays are copied
-/// and may be NULL where their count is 0.
+/// and may be NULL if their count is 0.
 #[derive(Clone)]
 pub struct StopParams {
     pub(crate) raw: sys::sotto_stop_params,
@@ -1377,39 +1389,43 @@ impl Default for StopParams {
 
 impl StopParams {
     setters! {
-        /// true: a stop string is part of the text; false: the text ends before it. Default false.
+        /// Whether a stop string is part of the text. Otherwise the text ends before it. Default
+        /// false.
         include_stop_text: bool,
-        /// Tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default 0 (off).
+        /// Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default 0
+        /// (off).
         max_tokens: u64,
-        /// Nanoseconds after which generation ends with SOTTO_STOP_TIME, checked once per token.
-        /// Default 0 (off).
+        /// Time in nanoseconds after which generation ends with SOTTO_STOP_TIME. It is checked once
+        /// per token. Default 0 (off).
         max_time_ns: u64,
         /// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness (0 to 1) of the
         /// newest repetition_window tokens exceeds this. Default 0 (off); from 0 to 1.
         repetition_limit: f32,
-        /// Tokens that repetition_limit looks at. Default 64; from 8 to context_tokens.
+        /// Number of the newest tokens that repetition_limit considers. Default 64; from 8 to
+        /// context_tokens.
         repetition_window: u32,
     }
 
-    /// Tokens that end generation with SOTTO_STOP_TOKEN; like the end of text they are not part of
-    /// the stream.
+    /// Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token they are not
+    /// part of the stream.
     #[must_use]
     pub fn stop_tokens(mut self, stop_tokens: impl Into<Vec<Token>>) -> Self {
         self.stop_tokens = Some(stop_tokens.into());
         self
     }
 
-    /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING wherever one ends,
-    /// also across tokens. Their tokens stay in the stream.
+    /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. They are found across
+    /// token borders as well. Their tokens stay in the stream.
     #[must_use]
     pub fn stop_strings(mut self, stop_strings: impl Into<Vec<String>>) -> Self {
         self.stop_strings = Some(stop_strings.into());
         self
     }
 
-    /// Strings that are never generated: where one would be, the stream is rolled back to the token
-    /// it begins in, and another token is drawn there. Tokens are emitted once they cannot be part
-    /// of one. If all continuations fail: SOTTO_STOP_BANNED.
+    /// Strings that are never generated. When one is complete, the stream is rolled back to the
+    /// token in which it begins, and another token is drawn there. Tokens are emitted once they
+    /// cannot be part of a banned string. If all continuations fail, generation ends with
+    /// SOTTO_STOP_BANNED.
     #[must_use]
     pub fn banned_strings(mut self, banned_strings: impl Into<Vec<String>>) -> Self {
         self.banned_strings = Some(banned_strings.into());
@@ -1448,12 +1464,12 @@ impl GuideParams {
     setters! {
         /// How the guide changes the logits. Default CFG.
         mode: GuideMode,
-        /// CFG: strength. Default 1.5; from 0 to 100; 1: off.
+        /// Strength of CFG. Default 1.5; from 0 to 100; 1: off.
         scale: f32,
-        /// CONTRAST: fraction of the largest probability that a token needs. Default 0.1; greater
-        /// than 0 and at most 1.
+        /// Fraction of the largest probability that CONTRAST requires of a token. Default 0.1;
+        /// greater than 0 and at most 1.
         alpha: f32,
-        /// CONTRAST: strength. Default 0.5; from 0 to 100.
+        /// Strength of CONTRAST. Default 0.5; from 0 to 100.
         beta: f32,
     }
 }
@@ -1482,31 +1498,31 @@ impl SpeculationParams {
     setters! {
         /// Sources of drafts. Default LOOKUP.
         sources: u32,
-        /// Draft tokens per evaluation. Rejected drafts lead to shorter ones, and then to pauses.
-        /// Default 0: the session's; from 0 to the session's draft_tokens.
+        /// Maximal number of draft tokens per evaluation. After rejected drafts there are fewer, or
+        /// none for a while. Default 0: the session's; from 0 to the session's draft_tokens.
         draft_tokens: u32,
-        /// LOOKUP: fewest last tokens that must have occurred before. Default 2; from 1 to
+        /// Minimal number of last tokens that LOOKUP must have found before. Default 2; from 1 to
         /// max_match.
         min_match: u32,
-        /// LOOKUP: most tokens that are compared. Default 8; from 1 to 64.
+        /// Maximal number of tokens that LOOKUP compares. Default 8; from 1 to 64.
         max_match: u32,
-        /// EARLY_EXIT: layers evaluated. Default 0: a third of the layers; from 1 to layer_count -
-        /// 1.
+        /// Number of layers that EARLY_EXIT evaluates. Default 0: a third of the layers; from 1 to
+        /// layer_count - 1.
         exit_layer: u32,
-        /// SESSION, EARLY_EXIT: a draft ends where its own probability is below this. Default 0
-        /// (off); from 0 to 1.
+        /// A draft of SESSION or EARLY_EXIT ends before a token whose probability is below this.
+        /// Default 0 (off); from 0 to 1.
         draft_threshold: f32,
     }
 
-    /// SESSION: is reset now and at the end, must outlive its use, belongs to the same thread, and
-    /// must not be used for anything else meanwhile.
+    /// Session of SESSION. It is reset now and at the end, must outlive its use, belongs to the
+    /// same thread, and must not be used for anything else in the meantime.
     #[must_use]
     pub fn draft_session(mut self, draft_session: Session) -> Self {
         self.draft_session = Some(draft_session);
         self
     }
 
-    /// For CALLBACK.
+    /// Function of CALLBACK.
     #[must_use]
     pub fn draft(
         mut self,
@@ -1522,11 +1538,11 @@ impl SpeculationParams {
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub struct MatcherInfo {
-    /// true: the text may end here.
+    /// Whether the text may end here.
     pub may_end: bool,
-    /// true: nothing can follow.
+    /// Whether nothing can follow.
     pub must_end: bool,
-    /// Tokens accepted by sequence 0 since its reset.
+    /// Number of tokens that sequence 0 has accepted since its reset.
     pub token_count: u64,
 }
 
@@ -1545,35 +1561,35 @@ impl From<sys::sotto_matcher_info> for MatcherInfo {
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub struct ModelInfo {
-    /// Tokens of the vocabulary.
+    /// Number of tokens in the vocabulary.
     pub vocabulary_size: usize,
-    /// Learned positions.
+    /// Number of learned positions.
     pub max_context_tokens: u32,
-    /// Transformer layers.
+    /// Number of transformer layers.
     pub layer_count: u32,
-    /// Attention heads per layer.
+    /// Number of attention heads per layer.
     pub head_count: u32,
     /// Width of the hidden states.
     pub embedding_size: usize,
     /// Width of the feed-forward layers.
     pub feed_forward_size: usize,
-    /// The token that ends a text; -1: none.
+    /// The token that ends a text, or -1 if there is none.
     pub end_of_text_token: Option<Token>,
-    /// true: the file holds a tokenizer.
+    /// Whether the file holds a tokenizer.
     pub has_tokenizer: bool,
-    /// Bytes of the longest token; 0 without a tokenizer.
+    /// Size of the longest token in bytes, or 0 without a tokenizer.
     pub max_token_bytes: u32,
     /// The instruction set in use.
     pub isa: Option<Isa>,
-    /// true: all weights are used from the file, those of 8 bits from its section packed for this
-    /// CPU; 0 with copy_weights.
+    /// Whether all weights are used from the file, those of 8 bits from its section packed for this
+    /// CPU. 0 with copy_weights.
     pub packed_in_place: bool,
-    /// Parameters of the network.
+    /// Number of parameters of the network.
     pub parameter_count: u64,
-    /// Bytes of weights read per decoded token.
+    /// Bytes of weights that are read per decoded token.
     pub weight_bytes: u64,
-    /// Bytes of the file's vocabulary prepared for grammars; 0: sotto_vocabulary_init prepares it
-    /// in memory.
+    /// Bytes of the vocabulary that the file holds prepared for grammars. With 0,
+    /// sotto_vocabulary_init prepares it in memory.
     pub vocabulary_bytes: u64,
     /// 8, or 4 if the weights of all layers have 4 bits.
     pub layer_weight_bits: u32,
@@ -1604,19 +1620,19 @@ impl From<sys::sotto_model_info> for ModelInfo {
     }
 }
 
-/// What sotto_watermark_detect found.
+/// Result of sotto_watermark_detect.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub struct WatermarkResult {
-    /// true: z is above 3.
+    /// Whether z is above 3.
     pub is_marked: bool,
-    /// Tokens scored: a context and token that occurred before count once.
+    /// Number of tokens scored. A context that occurs again with the same token counts once.
     pub token_count: u64,
-    /// Green tokens; TOURNAMENT: mean g; GUMBEL: mean -ln(1-r).
+    /// Number of green tokens, mean g for TOURNAMENT, or mean -ln(1-r) for GUMBEL.
     pub score: f64,
-    /// Standard deviations above unmarked text: (g - gamma T) / sqrt(T gamma (1-gamma)) for green
-    /// lists.
+    /// Distance from unmarked text in standard deviations, (g - gamma T) / sqrt(T gamma (1-gamma))
+    /// for green lists.
     pub z: f64,
     /// Probability that unmarked text has such a z.
     pub p_value: f64,
@@ -1639,23 +1655,23 @@ impl From<sys::sotto_watermark_result> for WatermarkResult {
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub struct SessionInfo {
-    /// Slots of the KV ring.
+    /// Number of slots of the KV ring.
     pub context_tokens: u32,
-    /// Tokens evaluated at once.
+    /// Number of tokens that are evaluated at once.
     pub batch_tokens: u32,
-    /// Threads that evaluate tokens.
+    /// Number of threads that evaluate tokens.
     pub thread_count: u32,
-    /// Tokens at the beginning that are kept.
+    /// Number of tokens at the beginning that are kept.
     pub sink_tokens: u32,
-    /// Tokens whose keys and values are in the ring.
+    /// Number of tokens whose keys and values are in the ring.
     pub cached_tokens: u32,
-    /// Tokens of the stream since init or reset.
+    /// Number of tokens of the stream since init or reset.
     pub token_count: u64,
     /// How often the ring was evaluated again.
     pub reanchor_count: u64,
-    /// Bytes of keys and values, part of memory_bytes.
+    /// Bytes of keys and values, which are a part of memory_bytes.
     pub kv_bytes: u64,
-    /// Bytes of memory passed to sotto_session_init that are in use.
+    /// Bytes that are in use of the memory passed to sotto_session_init.
     pub memory_bytes: u64,
 }
 
@@ -1680,19 +1696,19 @@ impl From<sys::sotto_session_info> for SessionInfo {
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub struct SessionTimings {
-    /// Tokens evaluated in prefills.
+    /// Number of tokens evaluated in prefills.
     pub prefill_tokens: u64,
     /// Time for them.
     pub prefill_ns: u64,
-    /// Tokens evaluated one at a time by sotto_session_next and sotto_session_generate.
+    /// Number of tokens evaluated one at a time by sotto_session_next and sotto_session_generate.
     pub decode_tokens: u64,
     /// Time for them.
     pub decode_ns: u64,
-    /// Tokens sampled.
+    /// Number of tokens sampled.
     pub sample_count: u64,
     /// Time for grammar masks, sampler stages and selection.
     pub sample_ns: u64,
-    /// Tokens evaluated again by RING and SHIFT.
+    /// Number of tokens that RING and SHIFT evaluated again.
     pub reanchor_tokens: u64,
     /// Time for them, also part of prefill_ns or decode_ns.
     pub reanchor_ns: u64,
@@ -1718,11 +1734,11 @@ impl From<sys::sotto_session_timings> for SessionTimings {
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub struct SpeculationInfo {
-    /// Evaluations with drafts.
+    /// Number of evaluations with drafts.
     pub batch_count: u64,
-    /// Draft tokens evaluated.
+    /// Number of draft tokens evaluated.
     pub proposed_count: u64,
-    /// Draft tokens accepted.
+    /// Number of draft tokens accepted.
     pub accepted_count: u64,
     /// Part of proposed_count that a matcher forced.
     pub forced_proposed_count: u64,

@@ -3,11 +3,11 @@ import CSotto
 
 /// State of a sequence of a matcher.
 public struct MatcherInfo: Sendable {
-  /// true: the text may end here.
+  /// Whether the text may end here.
   public let mayEnd: Bool
-  /// true: nothing can follow.
+  /// Whether nothing can follow.
   public let mustEnd: Bool
-  /// Tokens accepted by sequence 0 since its reset.
+  /// Number of tokens that sequence 0 has accepted since its reset.
   public let tokenCount: UInt64
 
   init(_ c: sotto_matcher_info) {
@@ -19,34 +19,35 @@ public struct MatcherInfo: Sendable {
 
 /// Properties of a model.
 public struct ModelInfo: Sendable {
-  /// Tokens of the vocabulary.
+  /// Number of tokens in the vocabulary.
   public let vocabularySize: UInt32
-  /// Learned positions.
+  /// Number of learned positions.
   public let maxContextTokens: UInt32
-  /// Transformer layers.
+  /// Number of transformer layers.
   public let layerCount: UInt32
-  /// Attention heads per layer.
+  /// Number of attention heads per layer.
   public let headCount: UInt32
   /// Width of the hidden states.
   public let embeddingSize: UInt32
   /// Width of the feed-forward layers.
   public let feedForwardSize: UInt32
-  /// The token that ends a text; -1: none.
+  /// The token that ends a text, or -1 if there is none.
   public let endOfTextToken: Int32
-  /// true: the file holds a tokenizer.
+  /// Whether the file holds a tokenizer.
   public let hasTokenizer: Bool
-  /// Bytes of the longest token; 0 without a tokenizer.
+  /// Size of the longest token in bytes, or 0 without a tokenizer.
   public let maxTokenBytes: UInt32
   /// The instruction set in use.
   public let isa: InstructionSet?
-  /// true: all weights are used from the file, those of 8 bits from its section packed for this CPU; 0 with
+  /// Whether all weights are used from the file, those of 8 bits from its section packed for this CPU. 0 with
   /// copy_weights.
   public let packedInPlace: Bool
-  /// Parameters of the network.
+  /// Number of parameters of the network.
   public let parameterCount: UInt64
-  /// Bytes of weights read per decoded token.
+  /// Bytes of weights that are read per decoded token.
   public let weightBytes: UInt64
-  /// Bytes of the file's vocabulary prepared for grammars; 0: sotto_vocabulary_init prepares it in memory.
+  /// Bytes of the vocabulary that the file holds prepared for grammars. With 0, sotto_vocabulary_init prepares it in
+  /// memory.
   public let vocabularyBytes: UInt64
   /// 8, or 4 if the weights of all layers have 4 bits.
   public let layerWeightBits: UInt32
@@ -73,15 +74,15 @@ public struct ModelInfo: Sendable {
   }
 }
 
-/// What sotto_watermark_detect found.
+/// Result of sotto_watermark_detect.
 public struct WatermarkResult: Sendable {
-  /// true: z is above 3.
+  /// Whether z is above 3.
   public let isMarked: Bool
-  /// Tokens scored: a context and token that occurred before count once.
+  /// Number of tokens scored. A context that occurs again with the same token counts once.
   public let tokenCount: UInt64
-  /// Green tokens; TOURNAMENT: mean g; GUMBEL: mean -ln(1-r).
+  /// Number of green tokens, mean g for TOURNAMENT, or mean -ln(1-r) for GUMBEL.
   public let score: Double
-  /// Standard deviations above unmarked text: (g - gamma T) / sqrt(T gamma (1-gamma)) for green lists.
+  /// Distance from unmarked text in standard deviations, (g - gamma T) / sqrt(T gamma (1-gamma)) for green lists.
   public let z: Double
   /// Probability that unmarked text has such a z.
   public let pValue: Double
@@ -97,23 +98,23 @@ public struct WatermarkResult: Sendable {
 
 /// State of a session.
 public struct SessionInfo: Sendable {
-  /// Slots of the KV ring.
+  /// Number of slots of the KV ring.
   public let contextTokens: UInt32
-  /// Tokens evaluated at once.
+  /// Number of tokens that are evaluated at once.
   public let batchTokens: UInt32
-  /// Threads that evaluate tokens.
+  /// Number of threads that evaluate tokens.
   public let threadCount: UInt32
-  /// Tokens at the beginning that are kept.
+  /// Number of tokens at the beginning that are kept.
   public let sinkTokens: UInt32
-  /// Tokens whose keys and values are in the ring.
+  /// Number of tokens whose keys and values are in the ring.
   public let cachedTokens: UInt32
-  /// Tokens of the stream since init or reset.
+  /// Number of tokens of the stream since init or reset.
   public let tokenCount: UInt64
   /// How often the ring was evaluated again.
   public let reanchorCount: UInt64
-  /// Bytes of keys and values, part of memory_bytes.
+  /// Bytes of keys and values, which are a part of memory_bytes.
   public let kvBytes: UInt64
-  /// Bytes of memory passed to sotto_session_init that are in use.
+  /// Bytes that are in use of the memory passed to sotto_session_init.
   public let memoryBytes: UInt64
 
   init(_ c: sotto_session_info) {
@@ -131,19 +132,19 @@ public struct SessionInfo: Sendable {
 
 /// Wall-clock times since init or sotto_session_reset_timings, in nanoseconds.
 public struct SessionTimings: Sendable {
-  /// Tokens evaluated in prefills.
+  /// Number of tokens evaluated in prefills.
   public let prefillTokens: UInt64
   /// Time for them.
   public let prefillNs: UInt64
-  /// Tokens evaluated one at a time by sotto_session_next and sotto_session_generate.
+  /// Number of tokens evaluated one at a time by sotto_session_next and sotto_session_generate.
   public let decodeTokens: UInt64
   /// Time for them.
   public let decodeNs: UInt64
-  /// Tokens sampled.
+  /// Number of tokens sampled.
   public let sampleCount: UInt64
   /// Time for grammar masks, sampler stages and selection.
   public let sampleNs: UInt64
-  /// Tokens evaluated again by RING and SHIFT.
+  /// Number of tokens that RING and SHIFT evaluated again.
   public let reanchorTokens: UInt64
   /// Time for them, also part of prefill_ns or decode_ns.
   public let reanchorNs: UInt64
@@ -162,11 +163,11 @@ public struct SessionTimings: Sendable {
 
 /// How likely a text is.
 public struct Score: Sendable {
-  /// Tokens scored: all but a first token with nothing before it.
+  /// Number of tokens scored, which are all except a first token with nothing before it.
   public let tokenCount: UInt64
   /// Sum of ln p under the model.
   public let logProbability: Double
-  /// exp(-log_probability / token_count); NaN without tokens.
+  /// exp(-log_probability / token_count), or NaN without tokens.
   public let perplexity: Double
 
   init(_ c: sotto_score) {
@@ -178,11 +179,11 @@ public struct Score: Sendable {
 
 /// Counts of speculative decoding.
 public struct SpeculationInfo: Sendable {
-  /// Evaluations with drafts.
+  /// Number of evaluations with drafts.
   public let batchCount: UInt64
-  /// Draft tokens evaluated.
+  /// Number of draft tokens evaluated.
   public let proposedCount: UInt64
-  /// Draft tokens accepted.
+  /// Number of draft tokens accepted.
   public let acceptedCount: UInt64
   /// Part of proposed_count that a matcher forced.
   public let forcedProposedCount: UInt64

@@ -5,33 +5,35 @@ import CSotto
 public struct GrammarParameters {
   /// Language of the source. Default GBNF.
   public var language: GrammarLanguage
-  /// GBNF: the start rule. Default "root".
+  /// Start rule of a GBNF grammar. Default "root".
   public var root: String?
-  /// Vocabulary for GBNF's token literals and trigger_tokens; nil: there are none.
+  /// Vocabulary of token literals in GBNF and of trigger_tokens. It may be nil if there are none.
   public var vocabulary: Vocabulary?
   /// Strings that activate the grammar.
   public var triggers: [String]
   /// Tokens that activate the grammar. One that has text cannot be combined with `triggers`, because free text is then
   /// matched by token, not by byte.
   public var triggerTokens: [Token] = []
-  /// Whitespace. With FLEXIBLE, small models tend to fill their budget with blanks. Default ONE_SPACE.
+  /// White space in JSON. With FLEXIBLE, small models tend to fill their budget with blanks. Default ONE_SPACE.
   public var jsonSpace: JSONSpace
-  /// Characters of FLEXIBLE whitespace at one place. Default 20; from 0 to 2147483648; UINT32_MAX: unlimited.
+  /// Maximal number of FLEXIBLE white space characters at one place. Default 20; from 0 to 2147483648; UINT32_MAX:
+  /// unlimited.
   public var maximumSpace: UInt32
-  /// true: FLEXIBLE whitespace is also allowed before and after the document. Default false.
+  /// Whether FLEXIBLE white space is also allowed before and after the document. Default false.
   public var allowSurroundingWhitespace: Bool
-  /// Draft of JSON Schema where $schema names none. Default 2020; 7 or 2020.
+  /// Draft of a JSON Schema that has no $schema. Default 2020; 7 or 2020.
   public var schemaDraft: UInt32
-  /// true: "format" is enforced where the standard names it. Default true.
+  /// Whether "format" is enforced for the formats that the standard names. Default true.
   public var assertFormats: Bool
-  /// true: objects with "properties" and arrays with a tuple hold nothing else unless the schema says so. Default
-  /// false.
+  /// Whether objects with "properties" and arrays with a tuple hold nothing else, unless the schema says otherwise.
+  /// Default false.
   public var closed: Bool
-  /// true: minProperties may count names that could repeat. Default false.
+  /// Whether minProperties may count names that the schema does not list, although such names could occur twice.
+  /// Default false.
   public var distinctNames: Bool
-  /// true: an array of one or more calls. Default false.
+  /// Whether the text is an array of one or more calls instead of one call. Default false.
   public var parallelToolCalls: Bool
-  /// Receives warnings about rules that no text can use; may be nil.
+  /// Receives warnings about rules that occur in no text. It may be nil.
   public var log: ((LogLevel, String) -> Void)?
 
   /// The defaults of the library.
@@ -71,26 +73,28 @@ public struct GrammarParameters {
   }
 }
 
-/// Capacities of a matcher; all memory is reserved at init. When a limit is reached, results that are no longer needed
-/// are evicted; what does not fit even so fails with GRAMMAR_TOO_LARGE and changes nothing.
+/// Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the matcher evicts results
+/// that are no longer needed. If that is not enough, the call fails with GRAMMAR_TOO_LARGE and changes nothing.
 public struct MatcherParameters {
-  /// Texts followed at the same time. A session that searches with n sequences needs 2n+1. Default 1; from 1 to 65536.
+  /// Number of texts that are followed at the same time. A session that searches with n sequences needs 2n+1. Default
+  /// 1; from 1 to 65536.
   public var sequenceCount: UInt32
-  /// Newest tokens of sequence 0 that can be rolled back. Default 64; from 0 to 268435456.
+  /// Number of the newest tokens of sequence 0 that can be rolled back. Default 64; from 0 to 268435456.
   public var rollbackCount: UInt32
-  /// Stack nodes: places in rules where other rules are called. Default 0: automatic; from 16 to 268435456.
+  /// Number of stack nodes, which are places in rules where other rules are called. Default 0: automatic; from 16 to
+  /// 268435456.
   public var nodeCount: UInt32
-  /// Stack frames in all nodes. Default 0: automatic; from 16 to 268435456.
+  /// Number of stack frames in all nodes. Default 0: automatic; from 16 to 268435456.
   public var frameCount: UInt32
-  /// Sets of states. Default 0: automatic; from 16 to 65535.
+  /// Number of state sets. Default 0: automatic; from 16 to 65535.
   public var configCount: UInt32
-  /// States in all sets. Default 0: automatic; from 16 to 268435456.
+  /// Number of states in all sets. Default 0: automatic; from 16 to 268435456.
   public var itemCount: UInt32
-  /// States visited in one step. Default 0: automatic; from 16 to 268435456.
+  /// Number of states visited in one step. Default 0: automatic; from 16 to 268435456.
   public var workCount: UInt32
   /// Bytes of cached masks. Default 0: automatic.
   public var maskBytes: UInt32
-  /// Elementary steps of one call. Default 20000000; at least 1.
+  /// Number of elementary steps of one call. Default 20000000; at least 1.
   public var stepBudget: UInt64
 
   /// The defaults of the library.
@@ -126,15 +130,16 @@ public struct MatcherParameters {
 
 /// Parameters of a model.
 public struct ModelParameters {
-  /// Instruction set. A process uses one (REFERENCE excepted): a different one later fails with INVALID_STATE. Default
-  /// AUTO.
+  /// Instruction set. A process uses only one in addition to REFERENCE. A different one later fails with INVALID_STATE.
+  /// Default AUTO.
   public var isa: InstructionSet
-  /// true: tensor bytes are verified while they are read; false: only the structure of the file is. Default true.
+  /// Whether the bytes of tensors are verified while they are read. Otherwise only the structure of the file is.
+  /// Default true.
   public var verifyChecksums: Bool
-  /// false: weights that the file holds packed for this CPU are used in place. true: they are copied into the model's
-  /// memory (for example huge pages), with a call of `release` after each chunk. Default false.
+  /// Whether weights that the file holds packed for this CPU are copied into the model's memory (for example huge
+  /// pages), with a call of `release` after each chunk. Default false.
   public var copyWeights: Bool
-  /// Receives messages; nil: none.
+  /// Receives messages. May be nil.
   public var log: ((LogLevel, String) -> Void)?
 
   /// The defaults of the library.
@@ -156,17 +161,18 @@ public struct ModelParameters {
   }
 }
 
-/// Parameters of a watermark. Detection needs the same.
+/// Parameters of a watermark. Detection needs the same parameters as generation.
 public struct WatermarkParameters {
   /// Kind of watermark. Default NONE.
   public var scheme: WatermarkScheme
-  /// Tokens hashed. Default 0: 4 for SELF_HASH, TOURNAMENT and GUMBEL, 1 for LEFT_HASH; from 0 to 16.
+  /// Number of tokens that are hashed. Default 0: 4 for SELF_HASH, TOURNAMENT and GUMBEL, 1 for LEFT_HASH; from 0 to
+  /// 16.
   public var contextWidth: UInt32
   /// Green fraction of the vocabulary. Default 0.25; greater than 0 and less than 1.
   public var gamma: Float
-  /// Added to the logits of green tokens. Default 2; from 0 to 100.
+  /// Number added to the logits of green tokens. Default 2; from 0 to 100.
   public var delta: Float
-  /// Rounds of the tournament. Default 30; from 1 to 64.
+  /// Number of rounds of the tournament. Default 30; from 1 to 64.
   public var tournamentLayers: UInt32
   /// Secret key of the hashes. Default 15485863.
   public var key: UInt64
@@ -196,79 +202,81 @@ public struct WatermarkParameters {
   }
 }
 
-/// Parameters of the sampler. Arrays are copied by sotto_session_set_sampler and may be NULL where their count is 0.
+/// Parameters of the sampler. Arrays are copied by sotto_session_set_sampler and may be NULL if their count is 0.
 public struct SamplerParameters {
-  /// T of l/T. 0 selects the most likely token that the other stages leave, which are computed with T = 1. Default 0.8;
-  /// from 0 to 100; 1: off.
+  /// Temperature T of l/T. 0 selects the most likely of the tokens that the other stages leave, which then use T = 1.
+  /// Default 0.8; from 0 to 100; 1: off.
   public var temperature: Float
-  /// Exactly the k most likely tokens are kept. Default 40; 0: off.
+  /// The k most likely tokens are kept. Default 40; 0: off.
   public var topK: UInt32
   /// The smallest set of tokens whose probability reaches p is kept (nucleus sampling, Holtzman et al. 2020). Default
   /// 0.95; greater than 0 and at most 1; 1: off.
   public var topP: Float
   /// Tokens with p >= min_p max p are kept (Nguyen et al. 2024). Default 0.05; from 0 to 1; 0: off.
   public var minP: Float
-  /// r of l > 0 ? l/r : l*r for tokens in the window (Keskar et al. 2019). Default 1 (off); greater than 0 and at most
-  /// 100.
+  /// Penalty r: l becomes l/r if l > 0, else l*r, for tokens in the window (Keskar et al. 2019). Default 1 (off);
+  /// greater than 0 and at most 100.
   public var repetitionPenalty: Float
-  /// Newest tokens that repetition, frequency and presence penalties count. Default 64; UINT32_MAX: all that the
-  /// session holds, at most context_tokens; 0: off.
+  /// Number of the newest tokens that repetition, frequency and presence penalties count. Default 64; UINT32_MAX: all
+  /// that the session holds, at most context_tokens; 0: off.
   public var repetitionWindow: UInt32
-  /// true: the log probabilities of sotto_piece are computed. Default false.
+  /// Whether the log probabilities of sotto_piece are computed. Default false.
   public var logProbabilities: Bool
   /// Seed of the random numbers. Default 0.
   public var seed: UInt64
   /// Order of the stages. Default DEFAULT.
   public var order: Order
-  /// Fewest tokens that a truncation keeps. Default 1; at least 1.
+  /// Minimal number of tokens that a truncation keeps. Default 1; at least 1.
   public var minKeep: UInt32
-  /// Instead of `order`: exactly these stages, none twice. A parameter that is on while its stage is missing is an
-  /// error. None: `order` applies.
+  /// The stages to run instead of those of `order`, none twice. It is an error if a parameter is on and its stage is
+  /// missing. Without stages `order` applies.
   public var stages: [Stage] = []
-  /// f of l -= f c(t). Default 0 (off); from -100 to 100.
+  /// Penalty f of l -= f c(t). Default 0 (off); from -100 to 100.
   public var frequencyPenalty: Float
-  /// v of l -= v where c(t) > 0. Default 0 (off); from -100 to 100.
+  /// Penalty v of l -= v for tokens with c(t) > 0. Default 0 (off); from -100 to 100.
   public var presencePenalty: Float
-  /// true: the windows of all penalties reach into the prompt; false: they hold generated tokens only. Default true.
+  /// Whether the windows of all penalties reach into the prompt. Otherwise they hold only generated tokens. Default
+  /// true.
   public var penalizePrompt: Bool
   /// Reduces the repetition, frequency and presence penalties of older tokens in the window. Default 0 (off); from 0 to
   /// 10.
   public var penaltySlope: Float
-  /// No n consecutive tokens occur twice. Default 0 (off).
+  /// Length n such that no n consecutive tokens occur twice. Default 0 (off).
   public var noRepeatNgram: UInt32
-  /// m of DRY (p-e-w 2024): l -= m b^(n-a) for a token that would extend a repetition of n >= a tokens. Default 0
-  /// (off); from 0 to 100.
+  /// Multiplier m of DRY (p-e-w 2024), which is l -= m b^(n-a) for a token that would extend a repetition of n >= a
+  /// tokens. Default 0 (off); from 0 to 100.
   public var dryMultiplier: Float
-  /// b of DRY. Default 1.75; from 1 to 10.
+  /// Base b of DRY. Default 1.75; from 1 to 10.
   public var dryBase: Float
-  /// a of DRY: shorter repetitions are free. Default 2.
+  /// Allowed length a of DRY. Shorter repetitions are not penalised. Default 2.
   public var dryAllowedLength: UInt32
-  /// Newest tokens that DRY searches. Default UINT32_MAX: all.
+  /// Number of the newest tokens that DRY searches. Default UINT32_MAX: all.
   public var dryWindow: UInt32
-  /// Newest tokens whose repetitiveness (0 to 1) raises the penalty from repetition_penalty towards guard_penalty.
-  /// Default 0 (off); from 0 to 256.
+  /// Number of the newest tokens whose repetitiveness (0 to 1) raises the penalty from repetition_penalty towards
+  /// guard_penalty. Default 0 (off); from 0 to 256.
   public var guardWindow: UInt32
-  /// Repetition penalty of a text that only repeats itself. Default 1.5; from 1 to 100.
+  /// Repetition penalty for a text that only repeats itself. Default 1.5; from 1 to 100.
   public var guardPenalty: Float
   /// DRY's repetitions end at tokens that contain one of these strings. Default "\n" ":" "\"" "*".
   public var dryBreakers: [String]
-  /// DRY's repetitions end at these tokens, too.
+  /// DRY's repetitions also end at these tokens.
   public var dryBreakerTokens: [Token] = []
-  /// r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e, also where T is 0. Default 0 (off);
-  /// from 0 to 100.
+  /// Range r of the dynamic temperature max(0, T-r) + (T+r - max(0, T-r)) (H / ln N)^e. It also applies if T is 0.
+  /// Default 0 (off); from 0 to 100.
   public var temperatureRange: Float
-  /// e of the dynamic temperature. Default 1; from 0 to 10.
+  /// Exponent e of the dynamic temperature. Default 1; from 0 to 10.
   public var temperatureExponent: Float
-  /// f of quadratic smoothing: l = max - k f d^2 + s f d^3 with d = l - max, k = (3-c)/2, s = (c-1)/2. Default 0 (off);
-  /// from 0 to 100.
+  /// Factor f of quadratic smoothing, which is l = max - k f d^2 + s f d^3 with d = l - max, k = (3-c)/2, s = (c-1)/2.
+  /// Default 0 (off); from 0 to 100.
   public var smoothingFactor: Float
-  /// c of quadratic smoothing; 1: a parabola. Default 1; from 1 to 10.
+  /// Curve c of quadratic smoothing. 1 is a parabola. Default 1; from 1 to 10.
   public var smoothingCurve: Float
-  /// After t generated tokens, top_p is max(top_p_min, top_p decay^t). Default 1 (off); greater than 0 and at most 1.
+  /// Decay of top_p, which is max(top_p_min, top_p decay^t) after t generated tokens. Default 1 (off); greater than 0
+  /// and at most 1.
   public var topPDecay: Float
   /// Lower limit of the decayed top_p. Default 0; from 0 to top_p.
   public var topPMin: Float
-  /// t begins again after this token. Default -1: none.
+  /// Token after which t starts again. Default -1: none.
   public var topPResetToken: Token
   /// Tokens with p >= a (max p)^2 are kept. Default 0 (off); from 0 to 1.
   public var topA: Float
@@ -300,19 +308,20 @@ public struct SamplerParameters {
   public var mirostatTau: Float
   /// Learning rate of Mirostat. Default 0.1; greater than 0 and at most 1.
   public var mirostatEta: Float
-  /// Tokens from which MIROSTAT estimates the Zipf exponent. Default 100; at least 2.
+  /// Number of tokens from which MIROSTAT estimates the Zipf exponent. Default 100; at least 2.
   public var mirostatM: UInt32
   /// Target probability of ADAPTIVE_P. Default -1: not set, which ADAPTIVE_P rejects; from 0 to 1.
   public var adaptiveTarget: Float
   /// Decay of the mean of ADAPTIVE_P. Default 0.9; from 0 to 0.99.
   public var adaptiveDecay: Float
-  /// The end of text is not generated before this many tokens. Default 0 (off).
+  /// Number of tokens before which the end-of-text token is not generated. Default 0 (off).
   public var minNewTokens: UInt32
-  /// true: the end of text is never generated. Default 0 (off).
+  /// Whether the end-of-text token is never generated. Default 0 (off).
   public var ignoreEnd: Bool
-  /// s of l_end += |l_end| (f^(t-s) - 1) after t > s generated tokens. Default 0.
+  /// Start s of l_end += |l_end| (f^(t-s) - 1), which applies to the end-of-text token after t > s generated tokens.
+  /// Default 0.
   public var endDecayStart: UInt32
-  /// f of the same. Default 1 (off); from 0 to 10.
+  /// Factor f of the same formula. Default 1 (off); from 0 to 10.
   public var endDecayFactor: Float
   /// Token that is generated at the limit of max_tokens. Default -1: none.
   public var forcedLastToken: Token
@@ -322,7 +331,7 @@ public struct SamplerParameters {
   public var sequenceBias: [SequenceBias] = []
   /// Token sequences that are never completed.
   public var badWords: [[Token]] = []
-  /// The only tokens that may be generated; none given: all.
+  /// The only tokens that may be generated. Without any, all tokens may be.
   public var allowedTokens: [Token] = []
   /// Tokens that are never generated.
   public var suppressedTokens: [Token] = []
@@ -330,15 +339,15 @@ public struct SamplerParameters {
   public var beginSuppressedTokens: [Token] = []
   /// The first generated tokens.
   public var forcedPrefix: [Token] = []
-  /// Changes the logits before all other stages; may be nil.
+  /// Changes the logits before all other stages. May be nil.
   public var logitsCallback: ((UnsafeMutableBufferPointer<Float>) throws -> Void)?
-  /// Copied; nil: none.
+  /// Watermark of the text, which is copied, or nil.
   public var watermark: WatermarkParameters?
   /// Layers that the last one is contrasted with. Default OFF.
   public var dola: Dola
   /// Tokens whose p under the last layer is below this fraction of max p are removed. Default 0.1; from 0 to 1.
   public var dolaRelativeTop: Float
-  /// Most likely tokens reported in each sotto_piece. Default 0; from 0 to 64.
+  /// Number of the most likely tokens that each sotto_piece reports. Default 0; from 0 to 64.
   public var alternativeCount: UInt32
 
   /// The defaults of the library.
@@ -481,35 +490,36 @@ public struct SamplerParameters {
 public struct SearchParameters {
   /// Kind of search. Default BEAM.
   public var mode: SearchMode
-  /// Beams or continuations. Default 0: the session's; from 1 to the session's sequence_count.
+  /// Number of beams or continuations. Default 0: the session's; from 1 to the session's sequence_count.
   public var sequenceCount: UInt32
-  /// Best sequences returned. Default 0: all; from 1 to sequence_count.
+  /// Number of the best sequences that are returned. Default 0: all; from 1 to sequence_count.
   public var returnCount: UInt32
-  /// New tokens per sequence. Default 0: the session's; from 1 to the session's sequence_tokens.
+  /// Maximal number of new tokens per sequence. Default 0: the session's; from 1 to the session's sequence_tokens.
   public var maxTokens: UInt32
-  /// alpha of the length normalisation. Default 1; from -10 to 10.
+  /// Exponent alpha of the length normalisation. Default 1; from -10 to 10.
   public var lengthPenalty: Float
   /// Length normalisation of scores. Default POWER.
   public var lengthNorm: LengthNorm
-  /// When beam search ends. Default HEURISTIC.
+  /// When a beam search ends. Default HEURISTIC.
   public var earlyStopping: EarlyStopping
-  /// Groups of diverse beam search; divides sequence_count. Default 1 (off); from 1 to 64.
+  /// Number of groups of a diverse beam search. Must divide sequence_count. Default 1 (off); from 1 to 64.
   public var groupCount: UInt32
   /// Penalty per choice of the same token by an earlier group. Default 0 (off); from 0 to 100.
   public var diversityPenalty: Float
   /// Order of the sequences of SOTTO_SEARCH_SAMPLE. Default ORDER.
   public var rerank: Rerank
-  /// CONTRASTIVE: tokens compared per step. Default 4; from 2 to 64.
+  /// Number of tokens that CONTRASTIVE compares per step. Default 4; from 2 to 64.
   public var contrastiveK: UInt32
-  /// CONTRASTIVE: weight of the similarity. Default 0.6; from 0 to 1.
+  /// Weight alpha of the similarity in CONTRASTIVE. Default 0.6; from 0 to 1.
   public var contrastiveAlpha: Float
-  /// BEAM: token sequences that must appear. At most 32.
+  /// Token sequences that must appear in the results of BEAM. At most 32.
   public var phrases: [[Token]] = []
-  /// Phrases with the same number are alternatives, of which one must appear; nil: every phrase must.
+  /// One number per phrase. Phrases with the same number are alternatives, of which one must appear. With nil every
+  /// phrase must appear.
   public var phraseGroups: [UInt32]?
-  /// For SOTTO_RERANK_CALLBACK.
+  /// Similarity function of SOTTO_RERANK_CALLBACK.
   public var similarity: (([Token], [Token]) throws -> Double)?
-  /// Called per step and live sequence; may be nil.
+  /// Called per step and live sequence. May be nil.
   public var onStep: ((UInt32, Token) throws -> Bool)?
 
   /// The defaults of the library.
@@ -553,28 +563,30 @@ public struct SearchParameters {
 
 /// Parameters of a session, which determine its memory.
 public struct SessionParameters {
-  /// Slots of the KV ring. A model with fewer than 16 positions takes exactly these. Default 0: the model's maximum;
-  /// from 16 to max_context_tokens.
+  /// Number of slots of the KV ring. For a model with fewer than 16 positions it is their number. Default 0: the
+  /// model's maximum; from 16 to max_context_tokens.
   public var contextTokens: UInt32
-  /// Tokens evaluated at once in a prefill, limited to context_tokens. Default 128; from 1 to 4096.
+  /// Number of tokens that a prefill evaluates at once, limited to context_tokens. Default 128; from 1 to 4096.
   public var batchTokens: UInt32
-  /// Threads that evaluate tokens; with 1 everything runs on the calling thread. Default 1; from 1 to 64.
+  /// Number of threads that evaluate tokens. With 1 everything runs on the calling thread. Default 1; from 1 to 64.
   public var threadCount: UInt32
   /// What happens when the KV ring is full. Default STOP.
   public var overflow: Overflow
-  /// Tokens at the beginning that RING and SHIFT keep; must be 0 with SOTTO_OVERFLOW_STOP. Default UINT32_MAX: 4, or
-  /// context_tokens / 4 if that is less; 0 with SOTTO_OVERFLOW_STOP; from 0 to context_tokens / 4.
+  /// Number of tokens at the beginning that RING and SHIFT keep. Must be 0 with SOTTO_OVERFLOW_STOP. Default
+  /// UINT32_MAX: 4, or context_tokens / 4 if that is less; 0 with SOTTO_OVERFLOW_STOP; from 0 to context_tokens / 4.
   public var sinkTokens: UInt32
-  /// Sequences of sotto_session_search. Default 0: no memory for searches; from 0 to 64.
+  /// Maximal number of sequences of sotto_session_search. Default 0: no memory for searches; from 0 to 64.
   public var sequenceCount: UInt32
-  /// New tokens per sequence of a search. Default 0: 128 if sequence_count is not 0; from 0 to max_context_tokens.
+  /// Maximal number of new tokens per sequence of a search. Default 0: 128 if sequence_count is not 0; from 0 to
+  /// max_context_tokens.
   public var sequenceTokens: UInt32
   /// Features that need memory of their own. Default 0.
   public var features: Feature
-  /// Memory for the lists of the sampler, and as much again for those of the stops. Default 16384; from 0 to 16777216.
+  /// Bytes of memory for the lists of the sampler, and the same amount for those of the stops. Default 16384; from 0 to
+  /// 16777216.
   public var listBytes: UInt32
-  /// Tokens that speculation may evaluate ahead of the stream (sotto_speculation.h). Default 0: no memory for
-  /// speculation; from 0 to 15.
+  /// Maximal number of tokens that speculation evaluates ahead of the stream (sotto_speculation.h). Default 0: no
+  /// memory for speculation; from 0 to 15.
   public var draftTokens: UInt32
 
   /// The defaults of the library.
@@ -610,28 +622,29 @@ public struct SessionParameters {
   }
 }
 
-/// Conditions that end generation. Counts and times begin with the last prefill. Arrays are copied and may be NULL
-/// where their count is 0.
+/// Conditions that end generation. Counts and times begin with the last prefill. Arrays are copied and may be NULL if
+/// their count is 0.
 public struct StopParameters {
-  /// true: a stop string is part of the text; false: the text ends before it. Default false.
+  /// Whether a stop string is part of the text. Otherwise the text ends before it. Default false.
   public var includeStopText: Bool
-  /// Tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default 0 (off).
+  /// Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default 0 (off).
   public var maxTokens: UInt64
-  /// Nanoseconds after which generation ends with SOTTO_STOP_TIME, checked once per token. Default 0 (off).
+  /// Time in nanoseconds after which generation ends with SOTTO_STOP_TIME. It is checked once per token. Default 0
+  /// (off).
   public var maxTimeNs: UInt64
   /// Generation ends with SOTTO_STOP_REPETITION when the repetitiveness (0 to 1) of the newest repetition_window tokens
   /// exceeds this. Default 0 (off); from 0 to 1.
   public var repetitionLimit: Float
-  /// Tokens that repetition_limit looks at. Default 64; from 8 to context_tokens.
+  /// Number of the newest tokens that repetition_limit considers. Default 64; from 8 to context_tokens.
   public var repetitionWindow: UInt32
-  /// Tokens that end generation with SOTTO_STOP_TOKEN; like the end of text they are not part of the stream.
+  /// Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token they are not part of the stream.
   public var stopTokens: [Token] = []
-  /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING wherever one ends, also across tokens. Their
-  /// tokens stay in the stream.
+  /// Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. They are found across token borders as
+  /// well. Their tokens stay in the stream.
   public var stopStrings: [String]
-  /// Strings that are never generated: where one would be, the stream is rolled back to the token it begins in, and
-  /// another token is drawn there. Tokens are emitted once they cannot be part of one. If all continuations fail:
-  /// SOTTO_STOP_BANNED.
+  /// Strings that are never generated. When one is complete, the stream is rolled back to the token in which it begins,
+  /// and another token is drawn there. Tokens are emitted once they cannot be part of a banned string. If all
+  /// continuations fail, generation ends with SOTTO_STOP_BANNED.
   public var bannedStrings: [String]
 
   /// The defaults of the library.
@@ -669,11 +682,11 @@ public struct StopParameters {
 public struct GuideParameters {
   /// How the guide changes the logits. Default CFG.
   public var mode: GuideMode
-  /// CFG: strength. Default 1.5; from 0 to 100; 1: off.
+  /// Strength of CFG. Default 1.5; from 0 to 100; 1: off.
   public var scale: Float
-  /// CONTRAST: fraction of the largest probability that a token needs. Default 0.1; greater than 0 and at most 1.
+  /// Fraction of the largest probability that CONTRAST requires of a token. Default 0.1; greater than 0 and at most 1.
   public var alpha: Float
-  /// CONTRAST: strength. Default 0.5; from 0 to 100.
+  /// Strength of CONTRAST. Default 0.5; from 0 to 100.
   public var beta: Float
 
   /// The defaults of the library.
@@ -701,21 +714,22 @@ public struct GuideParameters {
 public struct SpeculationParameters {
   /// Sources of drafts. Default LOOKUP.
   public var sources: DraftSource
-  /// Draft tokens per evaluation. Rejected drafts lead to shorter ones, and then to pauses. Default 0: the session's;
-  /// from 0 to the session's draft_tokens.
+  /// Maximal number of draft tokens per evaluation. After rejected drafts there are fewer, or none for a while. Default
+  /// 0: the session's; from 0 to the session's draft_tokens.
   public var draftTokens: UInt32
-  /// LOOKUP: fewest last tokens that must have occurred before. Default 2; from 1 to max_match.
+  /// Minimal number of last tokens that LOOKUP must have found before. Default 2; from 1 to max_match.
   public var minMatch: UInt32
-  /// LOOKUP: most tokens that are compared. Default 8; from 1 to 64.
+  /// Maximal number of tokens that LOOKUP compares. Default 8; from 1 to 64.
   public var maxMatch: UInt32
-  /// EARLY_EXIT: layers evaluated. Default 0: a third of the layers; from 1 to layer_count - 1.
+  /// Number of layers that EARLY_EXIT evaluates. Default 0: a third of the layers; from 1 to layer_count - 1.
   public var exitLayer: UInt32
-  /// SESSION, EARLY_EXIT: a draft ends where its own probability is below this. Default 0 (off); from 0 to 1.
+  /// A draft of SESSION or EARLY_EXIT ends before a token whose probability is below this. Default 0 (off); from 0 to
+  /// 1.
   public var draftThreshold: Float
-  /// SESSION: is reset now and at the end, must outlive its use, belongs to the same thread, and must not be used for
-  /// anything else meanwhile.
+  /// Session of SESSION. It is reset now and at the end, must outlive its use, belongs to the same thread, and must not
+  /// be used for anything else in the meantime.
   public var draftSession: Session?
-  /// For CALLBACK.
+  /// Function of CALLBACK.
   public var draft: (([Token], [Float]?, Int) throws -> [Token])?
 
   /// The defaults of the library.

@@ -8,9 +8,9 @@ package io.github.sotto;
 public enum Dola implements Constant {
     /** Off. */
     OFF(0),
-    /** Against the lower layers. */
+    /** Contrasts with the lower layers. */
     LOW(1),
-    /** Against the upper layers. */
+    /** Contrasts with the upper layers. */
     HIGH(2);
 
     private final int value;

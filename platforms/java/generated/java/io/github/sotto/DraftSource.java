@@ -7,17 +7,17 @@ package io.github.sotto;
  * SESSION, EARLY_EXIT, LOOKAHEAD.
  */
 public final class DraftSource {
-    /** What followed the last tokens where they occurred before (prompt lookup). */
+    /** Prompt lookup: the tokens that followed an earlier occurrence of the last tokens. */
     public static final int LOOKUP = 1;
     /**
-     * A session with a smaller model of the same vocabulary; it draws with this session's sampler and random numbers.
+     * A session with a smaller model of the same vocabulary. It draws with this session's sampler and random numbers.
      */
     public static final int SESSION = 2;
-    /** The model's own first layers. */
+    /** The first layers of the model itself. */
     public static final int EARLY_EXIT = 4;
     /** N-grams that the model predicted after drafts that were wrong. */
     public static final int LOOKAHEAD = 8;
-    /** A function of the caller: heads trained for the model (Medusa, EAGLE), or anything that knows what follows. */
+    /** A function of the caller, such as heads trained for the model (Medusa, EAGLE). */
     public static final int CALLBACK = 16;
 
     private DraftSource() {}

@@ -3,11 +3,11 @@ package io.github.sotto;
 
 /** Features of a session that need memory of their own. */
 public final class Feature {
-    /** Contrastive search: embedding_size floats per slot. */
+    /** Contrastive search, which needs embedding_size floats per slot. */
     public static final int HIDDEN_HISTORY = 1;
     /** Decoding by contrasting layers (sotto_dola). */
     public static final int DOLA = 2;
-    /** sotto_session_set_guide. */
+    /** A guide (sotto_session_set_guide). */
     public static final int GUIDE = 4;
 
     private Feature() {}

@@ -3,24 +3,24 @@ package io.github.sotto;
 
 /** Languages in which the source text of a grammar can be written. */
 public enum GrammarLanguage implements Constant {
-    /** The grammars of llama.cpp. */
+    /** GBNF, the grammar language of llama.cpp. */
     GBNF(0),
     /**
-     * JSON Schema, drafts 7 and 2020-12. What has no exact grammar is rejected by keyword and JSON pointer, never
-     * ignored.
+     * JSON Schema, drafts 7 and 2020-12. A schema that has no exact grammar is rejected, with its keyword and JSON
+     * pointer. Nothing is ignored.
      */
     JSON_SCHEMA(1),
-    /** A regular expression that the whole text matches. No look-around, no back-references. */
+    /** A regular expression that the whole text must match, without look-around and back-references. */
     REGEX(2),
-    /** Any JSON value; no source. */
+    /** Any JSON value. There is no source. */
     JSON(3),
-    /** Any JSON object; no source. */
+    /** Any JSON object. There is no source. */
     JSON_OBJECT(4),
     /** One of the strings in a JSON array. */
     CHOICES(5),
     /**
-     * A JSON number. The source is a JSON object of "minimum" and "maximum" (both included) and "integer": true, all
-     * optional.
+     * A JSON number. The source is a JSON object with the optional members "minimum" and "maximum", which are included,
+     * and "integer": true.
      */
     NUMBER(6),
     /**

@@ -5,9 +5,9 @@ package io.github.sotto;
 public final class GrammarParams {
     /** Language of the source. Default GBNF. */
     public GrammarLanguage language;
-    /** GBNF: the start rule. Default "root". */
+    /** Start rule of a GBNF grammar. Default "root". */
     public String root;
-    /** Vocabulary for GBNF's token literals and trigger_tokens; null: there are none. */
+    /** Vocabulary of token literals in GBNF and of trigger_tokens. It may be null if there are none. */
     public Vocabulary vocabulary;
     /** Strings that activate the grammar. */
     public String[] triggers;
@@ -16,26 +16,32 @@ public final class GrammarParams {
      * matched by token, not by byte.
      */
     public int[] triggerTokens;
-    /** Whitespace. With FLEXIBLE, small models tend to fill their budget with blanks. Default ONE_SPACE. */
+    /** White space in JSON. With FLEXIBLE, small models tend to fill their budget with blanks. Default ONE_SPACE. */
     public JsonSpace jsonSpace;
-    /** Characters of FLEXIBLE whitespace at one place. Default 20; from 0 to 2147483648; UINT32_MAX: unlimited. */
+    /**
+     * Maximal number of FLEXIBLE white space characters at one place. Default 20; from 0 to 2147483648; UINT32_MAX:
+     * unlimited.
+     */
     public int maximumSpace;
-    /** true: FLEXIBLE whitespace is also allowed before and after the document. Default false. */
+    /** Whether FLEXIBLE white space is also allowed before and after the document. Default false. */
     public boolean allowSurroundingWhitespace;
-    /** Draft of JSON Schema where $schema names none. Default 2020; 7 or 2020. */
+    /** Draft of a JSON Schema that has no $schema. Default 2020; 7 or 2020. */
     public int schemaDraft;
-    /** true: "format" is enforced where the standard names it. Default true. */
+    /** Whether "format" is enforced for the formats that the standard names. Default true. */
     public boolean assertFormats;
     /**
-     * true: objects with "properties" and arrays with a tuple hold nothing else unless the schema says so. Default
-     * false.
+     * Whether objects with "properties" and arrays with a tuple hold nothing else, unless the schema says otherwise.
+     * Default false.
      */
     public boolean closed;
-    /** true: minProperties may count names that could repeat. Default false. */
+    /**
+     * Whether minProperties may count names that the schema does not list, although such names could occur twice.
+     * Default false.
+     */
     public boolean distinctNames;
-    /** true: an array of one or more calls. Default false. */
+    /** Whether the text is an array of one or more calls instead of one call. Default false. */
     public boolean parallelToolCalls;
-    /** Receives warnings about rules that no text can use; may be null. */
+    /** Receives warnings about rules that occur in no text. It may be null. */
     public Callbacks.Log log;
 
     /** The defaults of the library. */

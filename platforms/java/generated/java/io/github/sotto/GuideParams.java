@@ -5,11 +5,13 @@ package io.github.sotto;
 public final class GuideParams {
     /** How the guide changes the logits. Default CFG. */
     public GuideMode mode;
-    /** CFG: strength. Default 1.5; from 0 to 100; 1: off. */
+    /** Strength of CFG. Default 1.5; from 0 to 100; 1: off. */
     public float scale;
-    /** CONTRAST: fraction of the largest probability that a token needs. Default 0.1; greater than 0 and at most 1. */
+    /**
+     * Fraction of the largest probability that CONTRAST requires of a token. Default 0.1; greater than 0 and at most 1.
+     */
     public float alpha;
-    /** CONTRAST: strength. Default 0.5; from 0 to 100. */
+    /** Strength of CONTRAST. Default 0.5; from 0 to 100. */
     public float beta;
 
     /** The defaults of the library. */

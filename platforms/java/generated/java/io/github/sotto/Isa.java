@@ -8,7 +8,7 @@ package io.github.sotto;
 public enum Isa implements Constant {
     /** The best one of this CPU and build. */
     AUTO(0),
-    /** Portable scalar code, the definition of all others. */
+    /** Portable scalar code, which defines the results of all others. */
     REFERENCE(1),
     /** x86-64 with AVX2 and FMA. */
     AVX2(2),

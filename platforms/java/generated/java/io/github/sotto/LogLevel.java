@@ -5,7 +5,7 @@ package io.github.sotto;
 public enum LogLevel implements Constant {
     /** Something failed. */
     ERROR(1),
-    /** Something is probably not as intended. */
+    /** Something is probably unintended. */
     WARNING(2),
     /** Progress. */
     INFO(3);

@@ -3,11 +3,11 @@ package io.github.sotto;
 
 /** State of a sequence of a matcher. */
 public final class MatcherInfo {
-    /** true: the text may end here. */
+    /** Whether the text may end here. */
     public boolean mayEnd;
-    /** true: nothing can follow. */
+    /** Whether nothing can follow. */
     public boolean mustEnd;
-    /** Tokens accepted by sequence 0 since its reset. */
+    /** Number of tokens that sequence 0 has accepted since its reset. */
     public long tokenCount;
 
     MatcherInfo() {}

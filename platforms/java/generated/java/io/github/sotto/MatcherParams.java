@@ -2,29 +2,33 @@
 package io.github.sotto;
 
 /**
- * Capacities of a matcher; all memory is reserved at init. When a limit is reached, results that are no longer needed
- * are evicted; what does not fit even so fails with GRAMMAR_TOO_LARGE and changes nothing.
+ * Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the matcher evicts results
+ * that are no longer needed. If that is not enough, the call fails with GRAMMAR_TOO_LARGE and changes nothing.
  */
 public final class MatcherParams {
     /**
-     * Texts followed at the same time. A session that searches with n sequences needs 2n+1. Default 1; from 1 to 65536.
+     * Number of texts that are followed at the same time. A session that searches with n sequences needs 2n+1. Default
+     * 1; from 1 to 65536.
      */
     public int sequenceCount;
-    /** Newest tokens of sequence 0 that can be rolled back. Default 64; from 0 to 268435456. */
+    /** Number of the newest tokens of sequence 0 that can be rolled back. Default 64; from 0 to 268435456. */
     public int rollbackCount;
-    /** Stack nodes: places in rules where other rules are called. Default 0: automatic; from 16 to 268435456. */
+    /**
+     * Number of stack nodes, which are places in rules where other rules are called. Default 0: automatic; from 16 to
+     * 268435456.
+     */
     public int nodeCount;
-    /** Stack frames in all nodes. Default 0: automatic; from 16 to 268435456. */
+    /** Number of stack frames in all nodes. Default 0: automatic; from 16 to 268435456. */
     public int frameCount;
-    /** Sets of states. Default 0: automatic; from 16 to 65535. */
+    /** Number of state sets. Default 0: automatic; from 16 to 65535. */
     public int configCount;
-    /** States in all sets. Default 0: automatic; from 16 to 268435456. */
+    /** Number of states in all sets. Default 0: automatic; from 16 to 268435456. */
     public int itemCount;
-    /** States visited in one step. Default 0: automatic; from 16 to 268435456. */
+    /** Number of states visited in one step. Default 0: automatic; from 16 to 268435456. */
     public int workCount;
     /** Bytes of cached masks. Default 0: automatic. */
     public int maskBytes;
-    /** Elementary steps of one call. Default 20000000; at least 1. */
+    /** Number of elementary steps of one call. Default 20000000; at least 1. */
     public long stepBudget;
 
     /** The defaults of the library. */

@@ -3,36 +3,39 @@ package io.github.sotto;
 
 /** Properties of a model. */
 public final class ModelInfo {
-    /** Tokens of the vocabulary. */
+    /** Number of tokens in the vocabulary. */
     public int vocabularySize;
-    /** Learned positions. */
+    /** Number of learned positions. */
     public int maxContextTokens;
-    /** Transformer layers. */
+    /** Number of transformer layers. */
     public int layerCount;
-    /** Attention heads per layer. */
+    /** Number of attention heads per layer. */
     public int headCount;
     /** Width of the hidden states. */
     public int embeddingSize;
     /** Width of the feed-forward layers. */
     public int feedForwardSize;
-    /** The token that ends a text; -1: none. */
+    /** The token that ends a text, or -1 if there is none. */
     public int endOfTextToken;
-    /** true: the file holds a tokenizer. */
+    /** Whether the file holds a tokenizer. */
     public boolean hasTokenizer;
-    /** Bytes of the longest token; 0 without a tokenizer. */
+    /** Size of the longest token in bytes, or 0 without a tokenizer. */
     public int maxTokenBytes;
     /** The instruction set in use. */
     public Isa isa;
     /**
-     * true: all weights are used from the file, those of 8 bits from its section packed for this CPU; 0 with
+     * Whether all weights are used from the file, those of 8 bits from its section packed for this CPU. 0 with
      * copy_weights.
      */
     public boolean packedInPlace;
-    /** Parameters of the network. */
+    /** Number of parameters of the network. */
     public long parameterCount;
-    /** Bytes of weights read per decoded token. */
+    /** Bytes of weights that are read per decoded token. */
     public long weightBytes;
-    /** Bytes of the file's vocabulary prepared for grammars; 0: sotto_vocabulary_init prepares it in memory. */
+    /**
+     * Bytes of the vocabulary that the file holds prepared for grammars. With 0, sotto_vocabulary_init prepares it in
+     * memory.
+     */
     public long vocabularyBytes;
     /** 8, or 4 if the weights of all layers have 4 bits. */
     public int layerWeightBits;

@@ -4,18 +4,21 @@ package io.github.sotto;
 /** Parameters of a model. */
 public final class ModelParams {
     /**
-     * Instruction set. A process uses one (REFERENCE excepted): a different one later fails with INVALID_STATE. Default
-     * AUTO.
+     * Instruction set. A process uses only one in addition to REFERENCE. A different one later fails with
+     * INVALID_STATE. Default AUTO.
      */
     public Isa isa;
-    /** true: tensor bytes are verified while they are read; false: only the structure of the file is. Default true. */
+    /**
+     * Whether the bytes of tensors are verified while they are read. Otherwise only the structure of the file is.
+     * Default true.
+     */
     public boolean verifyChecksums;
     /**
-     * false: weights that the file holds packed for this CPU are used in place. true: they are copied into the model's
-     * memory (for example huge pages), with a call of `release` after each chunk. Default false.
+     * Whether weights that the file holds packed for this CPU are copied into the model's memory (for example huge
+     * pages), with a call of `release` after each chunk. Default false.
      */
     public boolean copyWeights;
-    /** Receives messages; null: none. */
+    /** Receives messages. May be null. */
     public Callbacks.Log log;
 
     /** The defaults of the library. */

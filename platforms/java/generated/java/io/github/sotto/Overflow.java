@@ -6,8 +6,8 @@ public enum Overflow implements Constant {
     /** Generation ends with SOTTO_STOP_CONTEXT_FULL. */
     STOP(0),
     /**
-     * The first S tokens stay, the oldest other token is overwritten, and positions go on increasing (attention sinks,
-     * Xiao et al. 2023). At the last learned position the ring re-anchors: the sinks and the newest tokens, C/2
+     * The first S tokens stay, the oldest other token is overwritten, and positions continue to increase (attention
+     * sinks, Xiao et al. 2023). At the last learned position the ring re-anchors: the sinks and the newest tokens, C/2
      * together, are evaluated again from position 0.
      */
     RING(1),

@@ -6,15 +6,17 @@ package io.github.sotto;
  * 2004): the sequence with the largest mean similarity to all sequences, itself included, comes first.
  */
 public enum Rerank implements Constant {
-    /** In the order drawn; the score is the sum of ln p. */
+    /** The order in which they were drawn. The score is the sum of ln p. */
     ORDER(0),
-    /** Best of n: the largest length-normalised ln p under the model. */
+    /** Best of n, by the largest length-normalised ln p under the model. */
     BEST(1),
-    /** Similarity 1 for equal tokens, 0 otherwise: a majority vote (self-consistency, Wang et al. 2023). */
+    /**
+     * Similarity is 1 for equal tokens and 0 otherwise, which is a majority vote (self-consistency, Wang et al. 2023).
+     */
     EXACT(2),
-    /** Similarity is the F1 score of token n-grams of order 1 to 4, averaged. */
+    /** Similarity is the mean F1 score of token n-grams of order 1 to 4. */
     NGRAM(3),
-    /** Similarity is what `similarity` returns. */
+    /** Similarity is the result of `similarity`. */
     CALLBACK(4);
 
     private final int value;

@@ -3,11 +3,11 @@ package io.github.sotto;
 
 /** How likely a text is. */
 public final class Score {
-    /** Tokens scored: all but a first token with nothing before it. */
+    /** Number of tokens scored, which are all except a first token with nothing before it. */
     public long tokenCount;
     /** Sum of ln p under the model. */
     public double logProbability;
-    /** exp(-log_probability / token_count); NaN without tokens. */
+    /** exp(-log_probability / token_count), or NaN without tokens. */
     public double perplexity;
 
     Score() {}

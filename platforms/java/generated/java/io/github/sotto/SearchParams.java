@@ -5,35 +5,38 @@ package io.github.sotto;
 public final class SearchParams {
     /** Kind of search. Default BEAM. */
     public SearchMode mode;
-    /** Beams or continuations. Default 0: the session's; from 1 to the session's sequence_count. */
+    /** Number of beams or continuations. Default 0: the session's; from 1 to the session's sequence_count. */
     public int sequenceCount;
-    /** Best sequences returned. Default 0: all; from 1 to sequence_count. */
+    /** Number of the best sequences that are returned. Default 0: all; from 1 to sequence_count. */
     public int returnCount;
-    /** New tokens per sequence. Default 0: the session's; from 1 to the session's sequence_tokens. */
+    /** Maximal number of new tokens per sequence. Default 0: the session's; from 1 to the session's sequence_tokens. */
     public int maxTokens;
-    /** alpha of the length normalisation. Default 1; from -10 to 10. */
+    /** Exponent alpha of the length normalisation. Default 1; from -10 to 10. */
     public float lengthPenalty;
     /** Length normalisation of scores. Default POWER. */
     public LengthNorm lengthNorm;
-    /** When beam search ends. Default HEURISTIC. */
+    /** When a beam search ends. Default HEURISTIC. */
     public EarlyStopping earlyStopping;
-    /** Groups of diverse beam search; divides sequence_count. Default 1 (off); from 1 to 64. */
+    /** Number of groups of a diverse beam search. Must divide sequence_count. Default 1 (off); from 1 to 64. */
     public int groupCount;
     /** Penalty per choice of the same token by an earlier group. Default 0 (off); from 0 to 100. */
     public float diversityPenalty;
     /** Order of the sequences of SOTTO_SEARCH_SAMPLE. Default ORDER. */
     public Rerank rerank;
-    /** CONTRASTIVE: tokens compared per step. Default 4; from 2 to 64. */
+    /** Number of tokens that CONTRASTIVE compares per step. Default 4; from 2 to 64. */
     public int contrastiveK;
-    /** CONTRASTIVE: weight of the similarity. Default 0.6; from 0 to 1. */
+    /** Weight alpha of the similarity in CONTRASTIVE. Default 0.6; from 0 to 1. */
     public float contrastiveAlpha;
-    /** BEAM: token sequences that must appear. At most 32. */
+    /** Token sequences that must appear in the results of BEAM. At most 32. */
     public int[][] phrases;
-    /** Phrases with the same number are alternatives, of which one must appear; null: every phrase must. */
+    /**
+     * One number per phrase. Phrases with the same number are alternatives, of which one must appear. With null every
+     * phrase must appear.
+     */
     public int[] phraseGroups;
-    /** For SOTTO_RERANK_CALLBACK. */
+    /** Similarity function of SOTTO_RERANK_CALLBACK. */
     public Callbacks.Similarity similarity;
-    /** Called per step and live sequence; may be null. */
+    /** Called per step and live sequence. May be null. */
     public Callbacks.Step onStep;
 
     /** The defaults of the library. */

@@ -5,7 +5,7 @@ package io.github.sotto;
 public enum Selection implements Constant {
     /** In proportion to p, by inversion in the order of token ids. */
     MULTINOMIAL(0),
-    /** The most likely token; temperature 0 also selects it. */
+    /** The most likely token. Temperature 0 also selects it. */
     GREEDY(1),
     /** The largest l plus Gumbel noise of the token (Gumbel 1954): the same distribution as MULTINOMIAL. */
     GUMBEL(2),
@@ -15,13 +15,13 @@ public enum Selection implements Constant {
      */
     MIROSTAT(3),
     /**
-     * The same by removing tokens of more surprise than mu. In both, mu begins at 2 tau and falls by eta (surprise -
-     * tau) per token.
+     * Does the same by removing tokens of more surprise than mu. In both, mu begins at 2 tau and falls by eta (surprise
+     * - tau) per token.
      */
     MIROSTAT_V2(4),
     /**
-     * Favours tokens whose p is near adaptive_target, corrected by the decayed mean of the p selected, so that the mean
-     * stays there.
+     * Favours tokens whose p is near adaptive_target. The decayed mean of the selected p corrects the target, so that
+     * the mean stays there.
      */
     ADAPTIVE_P(5);
 

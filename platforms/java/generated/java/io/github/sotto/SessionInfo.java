@@ -3,23 +3,23 @@ package io.github.sotto;
 
 /** State of a session. */
 public final class SessionInfo {
-    /** Slots of the KV ring. */
+    /** Number of slots of the KV ring. */
     public int contextTokens;
-    /** Tokens evaluated at once. */
+    /** Number of tokens that are evaluated at once. */
     public int batchTokens;
-    /** Threads that evaluate tokens. */
+    /** Number of threads that evaluate tokens. */
     public int threadCount;
-    /** Tokens at the beginning that are kept. */
+    /** Number of tokens at the beginning that are kept. */
     public int sinkTokens;
-    /** Tokens whose keys and values are in the ring. */
+    /** Number of tokens whose keys and values are in the ring. */
     public int cachedTokens;
-    /** Tokens of the stream since init or reset. */
+    /** Number of tokens of the stream since init or reset. */
     public long tokenCount;
     /** How often the ring was evaluated again. */
     public long reanchorCount;
-    /** Bytes of keys and values, part of memory_bytes. */
+    /** Bytes of keys and values, which are a part of memory_bytes. */
     public long kvBytes;
-    /** Bytes of memory passed to sotto_session_init that are in use. */
+    /** Bytes that are in use of the memory passed to sotto_session_init. */
     public long memoryBytes;
 
     SessionInfo() {}

@@ -4,34 +4,40 @@ package io.github.sotto;
 /** Parameters of a session, which determine its memory. */
 public final class SessionParams {
     /**
-     * Slots of the KV ring. A model with fewer than 16 positions takes exactly these. Default 0: the model's maximum;
-     * from 16 to max_context_tokens.
+     * Number of slots of the KV ring. For a model with fewer than 16 positions it is their number. Default 0: the
+     * model's maximum; from 16 to max_context_tokens.
      */
     public int contextTokens;
-    /** Tokens evaluated at once in a prefill, limited to context_tokens. Default 128; from 1 to 4096. */
+    /** Number of tokens that a prefill evaluates at once, limited to context_tokens. Default 128; from 1 to 4096. */
     public int batchTokens;
-    /** Threads that evaluate tokens; with 1 everything runs on the calling thread. Default 1; from 1 to 64. */
+    /**
+     * Number of threads that evaluate tokens. With 1 everything runs on the calling thread. Default 1; from 1 to 64.
+     */
     public int threadCount;
     /** What happens when the KV ring is full. Default STOP. */
     public Overflow overflow;
     /**
-     * Tokens at the beginning that RING and SHIFT keep; must be 0 with SOTTO_OVERFLOW_STOP. Default UINT32_MAX: 4, or
-     * context_tokens / 4 if that is less; 0 with SOTTO_OVERFLOW_STOP; from 0 to context_tokens / 4.
+     * Number of tokens at the beginning that RING and SHIFT keep. Must be 0 with SOTTO_OVERFLOW_STOP. Default
+     * UINT32_MAX: 4, or context_tokens / 4 if that is less; 0 with SOTTO_OVERFLOW_STOP; from 0 to context_tokens / 4.
      */
     public int sinkTokens;
-    /** Sequences of sotto_session_search. Default 0: no memory for searches; from 0 to 64. */
+    /** Maximal number of sequences of sotto_session_search. Default 0: no memory for searches; from 0 to 64. */
     public int sequenceCount;
-    /** New tokens per sequence of a search. Default 0: 128 if sequence_count is not 0; from 0 to max_context_tokens. */
+    /**
+     * Maximal number of new tokens per sequence of a search. Default 0: 128 if sequence_count is not 0; from 0 to
+     * max_context_tokens.
+     */
     public int sequenceTokens;
     /** Features that need memory of their own. Default 0. */
     public int features;
     /**
-     * Memory for the lists of the sampler, and as much again for those of the stops. Default 16384; from 0 to 16777216.
+     * Bytes of memory for the lists of the sampler, and the same amount for those of the stops. Default 16384; from 0
+     * to 16777216.
      */
     public int listBytes;
     /**
-     * Tokens that speculation may evaluate ahead of the stream (sotto_speculation.h). Default 0: no memory for
-     * speculation; from 0 to 15.
+     * Maximal number of tokens that speculation evaluates ahead of the stream (sotto_speculation.h). Default 0: no
+     * memory for speculation; from 0 to 15.
      */
     public int draftTokens;
 

@@ -3,19 +3,19 @@ package io.github.sotto;
 
 /** Wall-clock times since init or sotto_session_reset_timings, in nanoseconds. */
 public final class SessionTimings {
-    /** Tokens evaluated in prefills. */
+    /** Number of tokens evaluated in prefills. */
     public long prefillTokens;
     /** Time for them. */
     public long prefillNs;
-    /** Tokens evaluated one at a time by sotto_session_next and sotto_session_generate. */
+    /** Number of tokens evaluated one at a time by sotto_session_next and sotto_session_generate. */
     public long decodeTokens;
     /** Time for them. */
     public long decodeNs;
-    /** Tokens sampled. */
+    /** Number of tokens sampled. */
     public long sampleCount;
     /** Time for grammar masks, sampler stages and selection. */
     public long sampleNs;
-    /** Tokens evaluated again by RING and SHIFT. */
+    /** Number of tokens that RING and SHIFT evaluated again. */
     public long reanchorTokens;
     /** Time for them, also part of prefill_ns or decode_ns. */
     public long reanchorNs;

@@ -3,11 +3,11 @@ package io.github.sotto;
 
 /** Counts of speculative decoding. */
 public final class SpeculationInfo {
-    /** Evaluations with drafts. */
+    /** Number of evaluations with drafts. */
     public long batchCount;
-    /** Draft tokens evaluated. */
+    /** Number of draft tokens evaluated. */
     public long proposedCount;
-    /** Draft tokens accepted. */
+    /** Number of draft tokens accepted. */
     public long acceptedCount;
     /** Part of proposed_count that a matcher forced. */
     public long forcedProposedCount;

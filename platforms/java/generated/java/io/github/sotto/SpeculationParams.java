@@ -6,24 +6,27 @@ public final class SpeculationParams {
     /** Sources of drafts. Default LOOKUP. */
     public int sources;
     /**
-     * Draft tokens per evaluation. Rejected drafts lead to shorter ones, and then to pauses. Default 0: the session's;
-     * from 0 to the session's draft_tokens.
+     * Maximal number of draft tokens per evaluation. After rejected drafts there are fewer, or none for a while.
+     * Default 0: the session's; from 0 to the session's draft_tokens.
      */
     public int draftTokens;
-    /** LOOKUP: fewest last tokens that must have occurred before. Default 2; from 1 to max_match. */
+    /** Minimal number of last tokens that LOOKUP must have found before. Default 2; from 1 to max_match. */
     public int minMatch;
-    /** LOOKUP: most tokens that are compared. Default 8; from 1 to 64. */
+    /** Maximal number of tokens that LOOKUP compares. Default 8; from 1 to 64. */
     public int maxMatch;
-    /** EARLY_EXIT: layers evaluated. Default 0: a third of the layers; from 1 to layer_count - 1. */
+    /** Number of layers that EARLY_EXIT evaluates. Default 0: a third of the layers; from 1 to layer_count - 1. */
     public int exitLayer;
-    /** SESSION, EARLY_EXIT: a draft ends where its own probability is below this. Default 0 (off); from 0 to 1. */
+    /**
+     * A draft of SESSION or EARLY_EXIT ends before a token whose probability is below this. Default 0 (off); from 0 to
+     * 1.
+     */
     public float draftThreshold;
     /**
-     * SESSION: is reset now and at the end, must outlive its use, belongs to the same thread, and must not be used for
-     * anything else meanwhile.
+     * Session of SESSION. It is reset now and at the end, must outlive its use, belongs to the same thread, and must
+     * not be used for anything else in the meantime.
      */
     public Session draftSession;
-    /** For CALLBACK. */
+    /** Function of CALLBACK. */
     public Callbacks.Draft draft;
 
     /** The defaults of the library. */

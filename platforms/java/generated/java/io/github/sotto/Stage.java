@@ -14,7 +14,7 @@ public enum Stage implements Constant {
     BIAS(2),
     /** Adds sequence_bias. */
     SEQUENCE_BIAS(3),
-    /** Removes all but allowed_tokens. */
+    /** Removes all tokens except allowed_tokens. */
     ALLOWED(4),
     /** Removes suppressed_tokens, begin_suppressed_tokens, and the end of text with ignore_end. */
     SUPPRESS(5),

@@ -2,34 +2,37 @@
 package io.github.sotto;
 
 /**
- * Conditions that end generation. Counts and times begin with the last prefill. Arrays are copied and may be NULL where
+ * Conditions that end generation. Counts and times begin with the last prefill. Arrays are copied and may be NULL if
  * their count is 0.
  */
 public final class StopParams {
-    /** true: a stop string is part of the text; false: the text ends before it. Default false. */
+    /** Whether a stop string is part of the text. Otherwise the text ends before it. Default false. */
     public boolean includeStopText;
-    /** Tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default 0 (off). */
+    /** Number of tokens after which generation ends with SOTTO_STOP_MAX_TOKENS. Default 0 (off). */
     public long maxTokens;
-    /** Nanoseconds after which generation ends with SOTTO_STOP_TIME, checked once per token. Default 0 (off). */
+    /**
+     * Time in nanoseconds after which generation ends with SOTTO_STOP_TIME. It is checked once per token. Default 0
+     * (off).
+     */
     public long maxTimeNs;
     /**
      * Generation ends with SOTTO_STOP_REPETITION when the repetitiveness (0 to 1) of the newest repetition_window
      * tokens exceeds this. Default 0 (off); from 0 to 1.
      */
     public float repetitionLimit;
-    /** Tokens that repetition_limit looks at. Default 64; from 8 to context_tokens. */
+    /** Number of the newest tokens that repetition_limit considers. Default 64; from 8 to context_tokens. */
     public int repetitionWindow;
-    /** Tokens that end generation with SOTTO_STOP_TOKEN; like the end of text they are not part of the stream. */
+    /** Tokens that end generation with SOTTO_STOP_TOKEN. Like the end-of-text token they are not part of the stream. */
     public int[] stopTokens;
     /**
-     * Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING wherever one ends, also across tokens.
-     * Their tokens stay in the stream.
+     * Strings of 1 to 1024 bytes that end generation with SOTTO_STOP_STRING. They are found across token borders as
+     * well. Their tokens stay in the stream.
      */
     public String[] stopStrings;
     /**
-     * Strings that are never generated: where one would be, the stream is rolled back to the token it begins in, and
-     * another token is drawn there. Tokens are emitted once they cannot be part of one. If all continuations fail:
-     * SOTTO_STOP_BANNED.
+     * Strings that are never generated. When one is complete, the stream is rolled back to the token in which it
+     * begins, and another token is drawn there. Tokens are emitted once they cannot be part of a banned string. If all
+     * continuations fail, generation ends with SOTTO_STOP_BANNED.
      */
     public String[] bannedStrings;
 

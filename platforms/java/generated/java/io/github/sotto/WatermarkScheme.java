@@ -2,9 +2,9 @@
 package io.github.sotto;
 
 /**
- * Watermarks: statistical marks of generated text that sotto_watermark_detect finds. TOURNAMENT and GUMBEL replace the
- * selection, which must be MULTINOMIAL with a temperature above 0; of the searches only SOTTO_SEARCH_SAMPLE supports
- * them. They do not change the distribution over keys.
+ * Kinds of watermarks, which are statistical marks of generated text that sotto_watermark_detect finds. TOURNAMENT and
+ * GUMBEL replace the selection, which must be MULTINOMIAL with a temperature above 0; of the searches only
+ * SOTTO_SEARCH_SAMPLE supports them. They do not change the distribution over keys.
  */
 public enum WatermarkScheme implements Constant {
     /** No watermark. */
