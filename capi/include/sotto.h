@@ -8,7 +8,7 @@
  * What holds for every function below:
  *   Memory   The library allocates nothing for you: an object lives in the memory
  *            you pass to its _init function, until its _deinit or until you reuse
- *            that memory. Ask the matching _memory_size first. The only things
+ *            that memory. The matching _memory_size returns its size. The only things
  *            kept elsewhere are a session's worker threads and a few hundred bytes
  *            of CPU detection, all made inside an _init. After _init nothing
  *            allocates, in any mode.

@@ -24,17 +24,19 @@ extern "C" {
 
 /* ---- Version ------------------------------------------------------------- */
 
-/* One major version is one ABI: minor versions only add, also in place of reserved fields. */
+/* A major version is one ABI. Minor versions only add to it, which includes names for reserved
+ * fields. */
 #define SOTTO_VERSION_MAJOR 1
 #define SOTTO_VERSION_MINOR 0
 #define SOTTO_VERSION_PATCH 0
 #define SOTTO_VERSION ((SOTTO_VERSION_MAJOR << 16) | (SOTTO_VERSION_MINOR << 8) | SOTTO_VERSION_PATCH)
 
-/* Version of the linked library, to compare with SOTTO_VERSION of the header. */
+/* Returns the version of the linked library, to compare with SOTTO_VERSION of the header. */
 SOTTO_API uint32_t sotto_version(void);
-/* The features of the linked library: static words separated by spaces: full-samplers (or basic-),
- * grammar search speculation watermark int4 threads xnnpack. Calls that need a missing feature fail
- * with SOTTO_UNSUPPORTED (4-bit models: SOTTO_MODEL_UNSUPPORTED), naming the option of the build. */
+/* Returns the features of the linked library as static text, words separated by spaces:
+ * full-samplers (or basic-samplers), grammar, search, speculation, watermark, int4, threads,
+ * xnnpack. Calls that need a missing feature fail with SOTTO_UNSUPPORTED (4-bit models:
+ * SOTTO_MODEL_UNSUPPORTED) and name the option of the build. */
 SOTTO_API const char* sotto_build_text(void);
 
 /* ---- Status -------------------------------------------------------------- */
@@ -107,7 +109,7 @@ enum {
   SOTTO_INTERNAL = -100
 };
 
-/* Static English text for any status, known or not. */
+/* Returns a static English text for any status, known or not. */
 SOTTO_API const char* sotto_status_text(sotto_status status);
 
 /* Details of a failure for people. The caller owns it and sets struct_size. It is written only if
@@ -124,8 +126,8 @@ typedef struct sotto_error {
 
 /* ---- Memory and logging --------------------------------------------------- */
 
-/* Alignment in bytes of a model file's bytes and of every block passed to an
- * _init function. */
+/* Required alignment, in bytes, of a model file's bytes and of every block passed to an _init
+ * function. */
 #define SOTTO_MEMORY_ALIGNMENT 64
 
 /* How important a log message is. */
@@ -139,13 +141,13 @@ enum {
   SOTTO_LOG_INFO = 3
 };
 
-/* `message` is NUL-terminated and valid during the call only. Called on the thread
- * that is inside a library function. */
+/* Receives a message, which is NUL-terminated and valid only during the call. It is called on the
+ * thread that is inside a library function. */
 typedef void (*sotto_log_fn)(void* user_data, sotto_log_level level, const char* message);
 
 /* ---- Tokens and text ---- */
 
-/* Id of a token: its index in the vocabulary. */
+/* Id of a token, which is its index in the vocabulary. */
 typedef int32_t sotto_token;
 
 /* A list of tokens. */

@@ -17,7 +17,7 @@ extern "C" {
 
 /* ---- Vocabulary ------------------------------------------------------------ */
 
-/* The tokens of a tokenizer, prepared for masks. Any number of threads may use one. */
+/* The tokens of a tokenizer, prepared for masks. Any number of threads may use the same vocabulary. */
 typedef struct sotto_vocabulary sotto_vocabulary;
 
 /* The source of a vocabulary: either `model`, or arrays of the caller, which must outlive the
@@ -44,9 +44,9 @@ typedef struct sotto_vocabulary_params {
 
 SOTTO_API void sotto_vocabulary_params_init(sotto_vocabulary_params* params, size_t params_size);
 
-/* Returns the bytes that sotto_vocabulary_init needs: some hundred for a model whose file holds its
- * vocabulary prepared, else about 23 per token. Checks the tokens. Errors: INVALID_ARGUMENT naming
- * parameter or token, TOKENIZER_MISSING, MODEL_CORRUPT. */
+/* Returns the number of bytes that sotto_vocabulary_init needs: a few hundred if the model's file
+ * holds the vocabulary prepared, otherwise about 23 per token. Checks the tokens. Errors:
+ * INVALID_ARGUMENT naming parameter or token, TOKENIZER_MISSING, MODEL_CORRUPT. */
 SOTTO_API sotto_status sotto_vocabulary_memory_size(const sotto_vocabulary_params* params, size_t* memory_size,
                                                     sotto_error* error);
 
@@ -56,7 +56,7 @@ SOTTO_API sotto_status sotto_vocabulary_init(const sotto_vocabulary_params* para
 
 /* ---- Grammar --------------------------------------------------------------- */
 
-/* A compiled grammar. Any number of threads may use one. */
+/* A compiled grammar. Any number of threads may use the same grammar. */
 typedef struct sotto_grammar sotto_grammar;
 
 /* Languages in which the source text of a grammar can be written. */
@@ -150,28 +150,29 @@ SOTTO_API void sotto_grammar_params_init(sotto_grammar_params* params, size_t pa
 /* Returns a size of memory that suffices to compile most sources of `source_size` bytes. */
 SOTTO_API size_t sotto_grammar_typical_memory(size_t source_size);
 
-/* Compiles UTF-8 `source`, which may be NULL when `source_size` is 0, working in `memory`. The
- * grammar occupies the first `*grammar_size` bytes of it; the rest is free again. Errors:
- * GRAMMAR_SYNTAX (message: line:column or JSON pointer, and the text there; error->offset: its
- * byte), GRAMMAR_UNSUPPORTED, GRAMMAR_TOO_LARGE (try again with more memory), MEMORY_MISALIGNED,
- * INVALID_ARGUMENT naming the parameter. */
+/* Compiles UTF-8 `source`, which may be NULL when `source_size` is 0, in `memory`. Afterwards the
+ * grammar occupies the first `*grammar_size` bytes of `memory`, and the rest may be used again.
+ * Errors: GRAMMAR_SYNTAX (the message has line:column or the JSON pointer and the text there;
+ * error->offset is its byte), GRAMMAR_UNSUPPORTED, GRAMMAR_TOO_LARGE (try again with more memory),
+ * MEMORY_MISALIGNED, INVALID_ARGUMENT naming the parameter. */
 SOTTO_API sotto_status sotto_grammar_compile(const char* source, size_t source_size, const sotto_grammar_params* params,
                                              void* memory, size_t memory_size, sotto_grammar** grammar,
                                              size_t* grammar_size, sotto_error* error);
 
-/* Writes a grammar as an image for files and flash: the same bytes on every platform. `*size`
- * is set to the bytes needed, also with SOTTO_BUFFER_TOO_SMALL; `image` may be NULL when
- * `capacity` is 0. Errors: BUFFER_TOO_SMALL. */
+/* Writes a grammar as an image for files and flash. The bytes are the same on every platform.
+ * `*size` receives the number of bytes needed, even with SOTTO_BUFFER_TOO_SMALL. `image` may be
+ * NULL when `capacity` is 0. Errors: BUFFER_TOO_SMALL. */
 SOTTO_API sotto_status sotto_grammar_save(const sotto_grammar* grammar, void* image, size_t capacity, size_t* size);
 
-/* Verifies an image, which need not be trusted, and uses it in place: `image`, aligned to
- * SOTTO_MEMORY_ALIGNMENT, must outlive the grammar. Errors: GRAMMAR_CORRUPT, MEMORY_MISALIGNED. */
+/* Verifies an image, which may come from an untrusted source, and uses it in place. `image` must be
+ * aligned to SOTTO_MEMORY_ALIGNMENT and must outlive the grammar. Errors: GRAMMAR_CORRUPT,
+ * MEMORY_MISALIGNED. */
 SOTTO_API sotto_status sotto_grammar_load(const void* image, size_t image_size, const sotto_grammar** grammar,
                                           sotto_error* error);
 
 /* ---- Matcher --------------------------------------------------------------- */
 
-/* The state of one or more sequences under a grammar. Used by one thread at a time. */
+/* The state of one or more sequences under a grammar. Only one thread at a time may use it. */
 typedef struct sotto_matcher sotto_matcher;
 
 /* Capacities of a matcher. All memory is reserved at init. When a capacity is exhausted, the
@@ -221,15 +222,15 @@ typedef struct sotto_matcher_info {
 
 SOTTO_API void sotto_matcher_params_init(sotto_matcher_params* params, size_t params_size);
 
-/* Returns the bytes that sotto_matcher_init needs. `params` may be NULL. Errors: INVALID_ARGUMENT
- * naming the parameter. */
+/* Returns the number of bytes that sotto_matcher_init needs. `params` may be NULL. Errors:
+ * INVALID_ARGUMENT naming the parameter. */
 SOTTO_API sotto_status sotto_matcher_memory_size(const sotto_grammar* grammar, const sotto_vocabulary* vocabulary,
                                                  const sotto_matcher_params* params, size_t* memory_size,
                                                  sotto_error* error);
 
-/* Builds a matcher in `memory`, all sequences empty. Grammar, vocabulary and memory must outlive
- * it. `vocabulary` may be NULL for texts only. Errors: as above, MEMORY_TOO_SMALL,
- * MEMORY_MISALIGNED. */
+/* Builds a matcher in `memory`, with all sequences empty. Grammar, vocabulary and memory must
+ * outlive it. If `vocabulary` is NULL, the matcher follows only texts. Errors: as above,
+ * MEMORY_TOO_SMALL, MEMORY_MISALIGNED. */
 SOTTO_API sotto_status sotto_matcher_init(const sotto_grammar* grammar, const sotto_vocabulary* vocabulary,
                                           const sotto_matcher_params* params, void* memory, size_t memory_size,
                                           sotto_matcher** matcher, sotto_error* error);
@@ -237,59 +238,63 @@ SOTTO_API sotto_status sotto_matcher_init(const sotto_grammar* grammar, const so
 /* Empties a sequence. */
 SOTTO_API sotto_status sotto_matcher_reset(sotto_matcher* matcher, uint32_t sequence);
 
-/* The tokens that may come next: token t's is bit t%64 of words[t/64], of (token_count+63)/64
- * words. End tokens are allowed where the text may end. On success at least one is allowed.
- * Errors: GRAMMAR_DEAD_END (the vocabulary has no token that fits), GRAMMAR_TOO_LARGE,
- * BUFFER_TOO_SMALL, INVALID_ARGUMENT. */
+/* Writes the mask of the tokens that may come next. Bit t%64 of words[t/64] stands for token t, and
+ * there are (token_count+63)/64 words. End tokens are allowed if the text may end here. On success
+ * at least one is allowed. Errors: GRAMMAR_DEAD_END (the vocabulary has no token that fits),
+ * GRAMMAR_TOO_LARGE, BUFFER_TOO_SMALL, INVALID_ARGUMENT. */
 SOTTO_API sotto_status sotto_matcher_mask(sotto_matcher* matcher, uint32_t sequence, uint64_t* words,
                                           size_t word_count);
 
-/* Returns the same mask without a copy: `*words` is set to the matcher's own words, aligned to 8
- * bytes. They may be read, also by other threads, until the next call with this matcher or with a
- * session that uses it, and must not be written. Errors: as above; `*words` is unchanged. */
+/* Returns the same mask without a copy. `*words` receives a pointer to the matcher's own words,
+ * which are aligned to 8 bytes. Any thread may read them until the next call with this matcher or
+ * with a session that uses it. They must not be written. Errors: as above; on failure `*words` is
+ * unchanged. */
 SOTTO_API sotto_status sotto_matcher_borrow_mask(sotto_matcher* matcher, uint32_t sequence, const uint64_t** words);
 
-/* Accepts a token, or text, that may begin and end inside a token or character.
- * Errors: INVALID_ARGUMENT (it does not fit), GRAMMAR_TOO_LARGE; nothing has changed. */
+/* Accepts a token. Errors, which change nothing: INVALID_ARGUMENT (the mask does not allow the
+ * token), GRAMMAR_TOO_LARGE. */
 SOTTO_API sotto_status sotto_matcher_accept_token(sotto_matcher* matcher, uint32_t sequence, sotto_token token);
-/* The same for text. */
+/* Accepts text, which may begin and end inside a token or a character. Errors, which change
+ * nothing: INVALID_ARGUMENT (no text of the grammar begins like this), GRAMMAR_TOO_LARGE. */
 SOTTO_API sotto_status sotto_matcher_accept_text(sotto_matcher* matcher, uint32_t sequence, const char* text,
                                                  size_t text_size);
 
-/* Whether sequence and text together begin a text of the grammar (`*begins`) and are one
- * (`*matches`), 0 or 1 each. The sequence stays as it is. Errors: GRAMMAR_TOO_LARGE. */
+/* Tests the sequence followed by `text`. `*begins` receives 1 if a text of the grammar begins with
+ * them, and `*matches` receives 1 if they are a text of the grammar, otherwise 0. The sequence does
+ * not change. Errors: GRAMMAR_TOO_LARGE. */
 SOTTO_API sotto_status sotto_matcher_test(sotto_matcher* matcher, uint32_t sequence, const char* text, size_t text_size,
                                           uint32_t* begins, uint32_t* matches);
 
-/* Rolls back the newest `count` tokens or texts accepted by sequence 0. Errors: INVALID_STATE (more
- * than rollback_count, or than there are since it was reset, forked into, or rolled back by a
- * session to where it was set). */
+/* Rolls back the newest `count` tokens or texts that sequence 0 accepted. Errors: INVALID_STATE
+ * (`count` exceeds rollback_count, or the number accepted since sequence 0 was last reset, made by
+ * a fork, or returned to its start by a session). */
 SOTTO_API sotto_status sotto_matcher_rewind(sotto_matcher* matcher, uint64_t count);
 
 /* Makes sequence `to` a copy of `from`, in constant time. */
 SOTTO_API sotto_status sotto_matcher_fork(sotto_matcher* matcher, uint32_t from, uint32_t to);
 
-/* Writes the text that must follow: bytes as long as only one is possible and the text may not end.
- * `*size` is set to those written, at most `capacity`. Errors: GRAMMAR_TOO_LARGE. */
+/* Writes the text that must follow: bytes as long as exactly one is possible and the text may not
+ * end. `*size` receives the number of bytes written, at most `capacity`. Errors: GRAMMAR_TOO_LARGE. */
 SOTTO_API sotto_status sotto_matcher_forced_text(sotto_matcher* matcher, uint32_t sequence, char* text, size_t capacity,
                                                  size_t* size);
 
-/* Writes the state of a sequence and the use of the limits to *info. */
+/* Writes the state of a sequence to *info. */
 SOTTO_API sotto_status sotto_matcher_get_info(const sotto_matcher* matcher, uint32_t sequence,
                                               sotto_matcher_info* info);
 
-/* The text that the session generates from here on continues the matcher's sequence 0, in every
- * mode of sampling and search: the mask comes before all else, end of text where the grammar allows
- * it, and SOTTO_STOP_GRAMMAR when nothing can follow. Bytes that token healing hides are not part
- * of it. Before the next answer, reset the matcher and set it again. The matcher follows the
- * session's rewinds, up to rollback_count tokens at once or all the way back to where it was set
- * (else sotto_session_rewind gives INVALID_STATE); reset, restore and a fork into this session also
- * roll it back there, because saved states do not contain it. Searches use its other sequences. It
- * must not be called by others meanwhile, and must outlive its use. Where sotto_session_next gives
- * GRAMMAR_TOO_LARGE or GRAMMAR_DEAD_END, nothing has changed, and generation can go on without a
- * matcher. NULL ends its use. Errors: INVALID_ARGUMENT (the vocabulary is not the model's size, or
- * too few sequences for the session's searches), INVALID_STATE (tokens buffered for banned strings
- * cannot be rolled back). */
+/* Constrains the session: the text that it generates from here on continues the matcher's sequence
+ * 0, in every mode of sampling and search. The mask applies before all stages, the end-of-text
+ * token is allowed where the grammar allows the end, and generation ends with SOTTO_STOP_GRAMMAR
+ * when nothing can follow. Bytes that token healing hides are not part of the text. Before the next
+ * answer, reset the matcher and set it again. NULL removes the matcher. The matcher must outlive
+ * its use, and must not be called otherwise in the meantime. Searches use its other sequences. The
+ * matcher follows the session's rewinds, either up to rollback_count tokens at once or back to the
+ * place where it was set. Otherwise sotto_session_rewind returns INVALID_STATE. Reset, restore and
+ * a fork into this session also return it to that place, because saved states do not contain it. If
+ * sotto_session_next returns GRAMMAR_TOO_LARGE or GRAMMAR_DEAD_END, nothing has changed, and
+ * generation can continue without a matcher. Errors: INVALID_ARGUMENT (the vocabulary is not the
+ * model's size, or too few sequences for the session's searches), INVALID_STATE (tokens buffered
+ * for banned strings cannot be rolled back). */
 SOTTO_API sotto_status sotto_session_set_matcher(sotto_session* session, sotto_matcher* matcher, sotto_error* error);
 
 #ifdef __cplusplus

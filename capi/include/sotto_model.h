@@ -38,11 +38,11 @@ enum {
   SOTTO_ISA_AVX512AMX = 8
 };
 
-/* Static name of an instruction set ("avx2"); "unknown" for other values. */
+/* Returns the static name of an instruction set, such as "avx2", or "unknown" for other values. */
 SOTTO_API const char* sotto_isa_text(sotto_isa isa);
 
 /* Reports that _init has finished reading `size` bytes at `bytes` of the model file and will rarely
- * read them again: a host may release mapped pages (madvise DONTNEED). They must stay readable. */
+ * read them again. A host may release mapped pages (madvise DONTNEED), but they must stay readable. */
 typedef void (*sotto_release_fn)(void* user_data, const void* bytes, size_t size);
 
 /* Parameters of a model. */
@@ -104,8 +104,8 @@ typedef struct sotto_model_info {
   uint32_t head_weight_bits;
 } sotto_model_info;
 
-/* Fills the defaults; pass sizeof(*params) so that older callers stay valid. The
- * _memory_size and _init functions also take NULL for them. */
+/* Fills in the defaults. Pass sizeof(*params), so that older callers stay valid. The _memory_size
+ * and _init functions also accept NULL, which means the defaults. */
 SOTTO_API void sotto_model_params_init(sotto_model_params* params, size_t params_size);
 
 /* Returns the bytes of memory that sotto_model_init needs for this file and these parameters, and
@@ -115,14 +115,14 @@ SOTTO_API void sotto_model_params_init(sotto_model_params* params, size_t params
 SOTTO_API sotto_status sotto_model_memory_size(const void* file, size_t file_size, const sotto_model_params* params,
                                                size_t* memory_size, sotto_error* error);
 
-/* Builds a model in `memory`. `file` and `memory` must outlive the model; `file` is used in place
+/* Builds a model in `memory`. `file` and `memory` must outlive the model. `file` is used in place
  * and never written. `params` is copied. Weights of 4 bits are used from the file. Weights of 8
  * bits are used from it if it holds a section packed for this CPU, and are packed into `memory`
  * otherwise. Errors: as above, and MEMORY_TOO_SMALL. */
 SOTTO_API sotto_status sotto_model_init(const void* file, size_t file_size, const sotto_model_params* params,
                                         void* memory, size_t memory_size, sotto_model** model, sotto_error* error);
 
-/* `model` may be NULL. Sessions of the model must have ended before. */
+/* Ends a model, which may be NULL. Its sessions must have ended before. */
 SOTTO_API void sotto_model_deinit(sotto_model* model);
 
 /* Writes the properties of the model to *info. */
@@ -137,12 +137,12 @@ enum {
 };
 
 /* Encodes text with the model's byte-level BPE. At most one token per byte is written (two for the
- * rare vocabulary that puts a space before text). `*count` is set to the tokens written, or, with
- * SOTTO_BUFFER_TOO_SMALL, to a capacity that suffices: never above that bound, and more than the
- * final count only for texts with words over 256 bytes, whose search may need one token per byte.
- * `tokens` may be NULL when `capacity` is 0. Time is near-linear in text_size. Errors: TEXT_INVALID
- * (error->offset: the byte), TOKENIZER_MISSING, BUFFER_TOO_SMALL, INVALID_ARGUMENT (flags, or a
- * byte the vocabulary lacks: error->offset). */
+ * rare vocabulary that puts a space before text). `*count` receives the number of tokens written.
+ * With SOTTO_BUFFER_TOO_SMALL it receives a sufficient capacity, which never exceeds that bound. It
+ * exceeds the final count only for texts with words of more than 256 bytes, whose search may need
+ * one entry per byte. `tokens` may be NULL when `capacity` is 0. The time is nearly linear in
+ * text_size. Errors: TEXT_INVALID (error->offset: the byte), TOKENIZER_MISSING, BUFFER_TOO_SMALL,
+ * INVALID_ARGUMENT (flags, or a byte the vocabulary lacks: error->offset). */
 SOTTO_API sotto_status sotto_tokenize(const sotto_model* model, const char* text, size_t text_size, uint32_t flags,
                                       sotto_token* tokens, size_t capacity, size_t* count, sotto_error* error);
 
@@ -150,9 +150,9 @@ SOTTO_API sotto_status sotto_tokenize(const sotto_model* model, const char* text
  * Errors: INVALID_ARGUMENT (no such token), TOKENIZER_MISSING. */
 SOTTO_API sotto_status sotto_token_bytes(const sotto_model* model, sotto_token token, const char** bytes, size_t* size);
 
-/* Writes the bytes of many tokens, one after the other: exactly the text that was encoded. `*size`
- * is set to the bytes needed, also with SOTTO_BUFFER_TOO_SMALL; `bytes` may be NULL when `capacity`
- * is 0. */
+/* Writes the bytes of many tokens, one after the other, which is exactly the text that was encoded.
+ * `*size` receives the number of bytes needed, even with SOTTO_BUFFER_TOO_SMALL. `bytes` may be
+ * NULL when `capacity` is 0. */
 SOTTO_API sotto_status sotto_detokenize(const sotto_model* model, const sotto_token* tokens, size_t count, char* bytes,
                                         size_t capacity, size_t* size);
 

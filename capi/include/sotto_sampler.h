@@ -136,8 +136,8 @@ typedef struct sotto_sequence_bias {
   uint32_t reserved;
 } sotto_sequence_bias;
 
-/* May change the `count` (vocabulary_size) logits in any way; NaN becomes -infinity. Called
- * on the session's thread, once a token and sequence. */
+/* May change the `count` (vocabulary_size) logits in any way. NaN becomes -infinity. It is called
+ * on the session's thread, once per token and sequence. */
 typedef void (*sotto_logits_fn)(void* user_data, float* logits, size_t count);
 
 /* ---- Watermarks ------------------------------------------------------------ */
@@ -199,9 +199,9 @@ typedef struct sotto_watermark_result {
 
 SOTTO_API void sotto_watermark_params_init(sotto_watermark_params* params, size_t params_size);
 
-/* Detects a watermark. Needs neither model nor session: `vocabulary_size` is that of the model that
- * wrote the tokens. Time grows with count squared at worst. Errors: INVALID_ARGUMENT naming the
- * parameter, or a token outside the vocabulary. */
+/* Detects a watermark. It needs neither model nor session. `vocabulary_size` is that of the model
+ * that generated the tokens. In the worst case the time grows with the square of `count`. Errors:
+ * INVALID_ARGUMENT naming the parameter, or a token outside the vocabulary. */
 SOTTO_API sotto_status sotto_watermark_detect(const sotto_watermark_params* params, size_t vocabulary_size,
                                               const sotto_token* tokens, size_t count, sotto_watermark_result* result,
                                               sotto_error* error);
@@ -416,15 +416,15 @@ typedef struct sotto_sampler_params {
 
 SOTTO_API void sotto_sampler_params_init(sotto_sampler_params* params, size_t params_size);
 
-/* Sets the sampler's parameters and restarts its random numbers from the seed; without a call the
- * defaults apply. Errors: INVALID_ARGUMENT naming the parameter (its lists together may take
- * list_bytes of sotto_session_params); the old ones stay. */
+/* Sets the sampler's parameters and restarts its random numbers from the seed. Without a call the
+ * defaults apply. Errors: INVALID_ARGUMENT naming the parameter (the lists together may take
+ * list_bytes of sotto_session_params). On failure the old parameters stay. */
 SOTTO_API sotto_status sotto_session_set_sampler(sotto_session* session, const sotto_sampler_params* params,
                                                  sotto_error* error);
 
 /* ---- A sampler of its own ---------------------------------------------------- */
 
-/* The chain without a session, for the logits of any runtime and for experiments with parameters. */
+/* A sampler without a session, for the logits of any runtime and for experiments with parameters. */
 typedef struct sotto_sampler sotto_sampler;
 
 /* Input for one token. */
@@ -447,33 +447,34 @@ typedef struct sotto_sampler_input {
   uint64_t token_limit;
 } sotto_sampler_input;
 
-/* Bytes sotto_sampler_init needs. `list_bytes` as in sotto_session_params. Errors:
- * INVALID_ARGUMENT (vocabulary_size 1 ... 2^22, list_bytes at most 2^24). */
+/* Returns the number of bytes that sotto_sampler_init needs. `list_bytes` has the meaning of the
+ * field of sotto_session_params. Errors: INVALID_ARGUMENT (vocabulary_size must be from 1 to 2^22,
+ * and list_bytes at most 2^24). */
 SOTTO_API sotto_status sotto_sampler_memory_size(size_t vocabulary_size, uint32_t list_bytes, size_t* memory_size,
                                                  sotto_error* error);
 
-/* Builds a sampler with the defaults in `memory`, which must outlive it; it needs no _deinit.
- * `model` gives the bytes of tokens (dry_breakers) and its end of text; it may be NULL: no token
- * has text or ends one. Its vocabulary_size must be the given one. Errors: as above,
- * MEMORY_TOO_SMALL, MEMORY_MISALIGNED. */
+/* Builds a sampler with the defaults in `memory`, which must outlive it. It needs no _deinit.
+ * `model` defines the bytes of tokens (for dry_breakers) and the end-of-text token, and must have
+ * the given vocabulary_size. If it is NULL, no token has text, and there is no end-of-text token.
+ * Errors: as above, MEMORY_TOO_SMALL, MEMORY_MISALIGNED. */
 SOTTO_API sotto_status sotto_sampler_init(const sotto_model* model, size_t vocabulary_size, uint32_t list_bytes,
                                           void* memory, size_t memory_size, sotto_sampler** sampler,
                                           sotto_error* error);
 
-/* As sotto_session_set_sampler; dola must be off. */
+/* Sets the sampler's parameters as sotto_session_set_sampler does. dola must be off. */
 SOTTO_API sotto_status sotto_sampler_set(sotto_sampler* sampler, const sotto_sampler_params* params,
                                          sotto_error* error);
 
-/* Picks a token. The random numbers are those of place history_count of the seed's stream. The
- * state of Mirostat and adaptive-p carries over from call to call, until sotto_sampler_set. Errors:
+/* Selects a token. The random numbers are those of place history_count of the seed's stream. The
+ * state of Mirostat and adaptive-p persists from call to call, until sotto_sampler_set. Errors:
  * INVALID_ARGUMENT naming the field. */
 SOTTO_API sotto_status sotto_sampler_pick(sotto_sampler* sampler, const sotto_sampler_input* input, sotto_token* token,
                                           sotto_error* error);
 
-/* Computes the distribution that the chain leaves to the selection: the remaining tokens in the
- * order of their ids, and their probabilities; with temperature 0 or SOTTO_SELECT_GREEDY the most
- * likely token. `*count` is set to their number, also with BUFFER_TOO_SMALL; the arrays may be NULL
- * when `capacity` is 0. */
+/* Computes the distribution after the chain: the remaining tokens in the order of their ids, and
+ * their probabilities. With temperature 0 or SOTTO_SELECT_GREEDY only the most likely token
+ * remains. `*count` receives their number, even with BUFFER_TOO_SMALL. The arrays may be NULL when
+ * `capacity` is 0. */
 SOTTO_API sotto_status sotto_sampler_apply(sotto_sampler* sampler, const sotto_sampler_input* input,
                                            sotto_token* tokens, float* probabilities, size_t capacity, size_t* count,
                                            sotto_error* error);

@@ -92,7 +92,7 @@ typedef struct sotto_sequence {
   uint32_t index;
 } sotto_sequence;
 
-/* Similarity of two continuations' tokens; any finite number. */
+/* Returns the similarity of the tokens of two continuations, which may be any finite number. */
 typedef double (*sotto_similarity_fn)(void* user_data, const sotto_token* a, size_t a_count, const sotto_token* b,
                                       size_t b_count);
 
@@ -148,14 +148,15 @@ typedef struct sotto_search_params {
 
 SOTTO_API void sotto_search_params_init(sotto_search_params* params, size_t params_size);
 
-/* Continues the session's stream. Uses its sampler, grammar, end of text and stops: each sequence
- * ends at its own, max_time_ns counts from this call, include_stop_text means nothing. `*sequences`
- * receives the `*count` sequences found, best first. Returns SOTTO_OK; or SOTTO_STOP_CANCELLED or
- * SOTTO_STOP_CALLBACK with the sequences as far as they came; or SOTTO_STOP_CONTEXT_FULL with none,
- * where the stream's newest token cannot be evaluated. Errors: INVALID_STATE (no tokens, a session
- * without sequences, a guide, a prompt whose token healing is pending), INVALID_ARGUMENT naming the
- * parameter (also the sampler's dola, a watermark that replaces the selection in another mode than
- * SOTTO_SEARCH_SAMPLE, and banned_strings), before anything is evaluated. */
+/* Searches for continuations of the session's stream, with the session's sampler, grammar,
+ * end-of-text token and stops. The stops apply to each sequence by itself, max_time_ns counts from
+ * this call, and include_stop_text has no effect. `*sequences` receives the `*count` sequences
+ * found, best first. Returns SOTTO_OK, or SOTTO_STOP_CANCELLED or SOTTO_STOP_CALLBACK with the
+ * sequences so far, or SOTTO_STOP_CONTEXT_FULL with no sequence if the stream's newest token cannot
+ * be evaluated. Errors: INVALID_STATE (no tokens, a session without sequences, a guide, a prompt
+ * whose token healing is pending), INVALID_ARGUMENT naming the parameter (also the sampler's dola,
+ * a watermark that replaces the selection in another mode than SOTTO_SEARCH_SAMPLE, and
+ * banned_strings), before anything is evaluated. */
 SOTTO_API sotto_status sotto_session_search(sotto_session* session, const sotto_search_params* params,
                                             const sotto_sequence** sequences, size_t* count, sotto_error* error);
 

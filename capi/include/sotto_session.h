@@ -12,7 +12,7 @@ extern "C" {
 
 /* ---- Session -------------------------------------------------------------- */
 
-/* One stream of tokens over a model. Used by one thread at a time. */
+/* A stream of tokens over a model. Only one thread at a time may use it. */
 typedef struct sotto_session sotto_session;
 
 /* What happens when the KV ring is full. C is context_tokens, S is sink_tokens. */
@@ -166,26 +166,27 @@ typedef struct sotto_piece {
   uint64_t elapsed_ns;
 } sotto_piece;
 
-/* Returns 0 to continue, anything else to stop. Runs on the caller's thread. */
+/* Receives a generated token on the caller's thread. Returns 0 to continue, or anything else to
+ * stop. */
 typedef int32_t (*sotto_piece_fn)(void* user_data, const sotto_piece* piece);
 
 SOTTO_API void sotto_session_params_init(sotto_session_params* params, size_t params_size);
 
-/* Returns the bytes that sotto_session_init needs. They depend on the model's shape and these
- * parameters only, not on the CPU; sotto_memory.h computes the same figure at compile time. Errors:
- * INVALID_ARGUMENT naming the parameter. */
+/* Returns the number of bytes that sotto_session_init needs. It depends only on the model's shape
+ * and these parameters, not on the CPU. sotto_memory.h computes the same figure at compile time.
+ * Errors: INVALID_ARGUMENT naming the parameter. */
 SOTTO_API sotto_status sotto_session_memory_size(const sotto_model* model, const sotto_session_params* params,
                                                  size_t* memory_size, sotto_error* error);
 
-/* Builds a session in `memory`; `model`, `memory` and the executor must outlive it.
- * Errors: as above, MEMORY_TOO_SMALL, MEMORY_MISALIGNED, THREADS_UNAVAILABLE. */
+/* Builds a session in `memory`. `model`, `memory` and the executor must outlive it. Errors: as
+ * above, MEMORY_TOO_SMALL, MEMORY_MISALIGNED, THREADS_UNAVAILABLE. */
 SOTTO_API sotto_status sotto_session_init(const sotto_model* model, const sotto_session_params* params, void* memory,
                                           size_t memory_size, sotto_session** session, sotto_error* error);
 
 /* Ends the session's threads. `session` may be NULL. */
 SOTTO_API void sotto_session_deinit(sotto_session* session);
 
-/* Forgets all tokens and rewinds the sampler to its seed; the parameters stay. */
+/* Removes all tokens and restarts the sampler from its seed. The parameters stay. */
 SOTTO_API void sotto_session_reset(sotto_session* session);
 
 /* Evaluates prompt tokens after those already there. On SOTTO_STOP_CANCELLED and
@@ -195,32 +196,32 @@ SOTTO_API void sotto_session_reset(sotto_session* session);
  * vocabulary; nothing is evaluated). */
 SOTTO_API sotto_status sotto_session_prefill(sotto_session* session, const sotto_token* tokens, size_t count);
 
-/* Generates one token: SOTTO_OK and `*piece`. At a stop the reason is returned, and
- * `*piece` has token -1 and whatever text was still held back. The token that ends a
- * text is not part of the stream. Errors: INVALID_STATE (nothing was prefilled). */
+/* Generates one token: returns SOTTO_OK and sets `*piece`. At a stop it returns the reason, and
+ * `*piece` has token -1 and the text that was withheld. The token that ends a text is not part of
+ * the stream. Errors: INVALID_STATE (nothing was prefilled). */
 SOTTO_API sotto_status sotto_session_next(sotto_session* session, const sotto_piece** piece);
 
-/* Prefills, then calls `on_piece` for each token until a stop, or for max_tokens
- * tokens (0: none). Exactly the loop one would write over sotto_session_next.
- * Returns the SOTTO_STOP_ reason or an error. `prompt` may be NULL when
- * `prompt_count` is 0; `on_piece` may be NULL. */
+/* Prefills, then calls `on_piece` for each token until a stop, or for max_tokens tokens (0: none).
+ * It is equivalent to a loop over sotto_session_next. Returns the SOTTO_STOP_ reason or an error.
+ * `prompt` may be NULL when `prompt_count` is 0; `on_piece` may be NULL. */
 SOTTO_API sotto_status sotto_session_generate(sotto_session* session, const sotto_token* prompt, size_t prompt_count,
                                               size_t max_tokens, sotto_piece_fn on_piece, void* user_data);
 
 /* Returns the logits after the last token, before the sampler: vocabulary_size floats, valid until
- * the session's next call. Evaluates the token generated last if that has not been done; if it
- * cannot, returns SOTTO_STOP_CONTEXT_FULL or _CANCELLED. Errors: INVALID_STATE (no tokens). */
+ * the session's next call. Evaluates the newest token if that has not been done. If it cannot be
+ * evaluated, returns SOTTO_STOP_CONTEXT_FULL or SOTTO_STOP_CANCELLED. Errors: INVALID_STATE (no
+ * tokens). */
 SOTTO_API sotto_status sotto_session_logits(sotto_session* session, const float** logits, size_t* count);
 
-/* Makes the stream end after its first `token_count` tokens, as if the rest had never
- * been evaluated, the sampler's random numbers included. Costs nothing now; the last
- * kept token is evaluated again when logits are next needed.
- * Errors: INVALID_ARGUMENT (beyond the end), INVALID_STATE (the ring no longer holds
- * what those tokens had seen: it has overwritten or re-anchored since). */
+/* Cuts the stream after its first `token_count` tokens, as if the rest had never been evaluated.
+ * The sampler's random numbers are rolled back as well. The call itself costs nothing. The last
+ * remaining token is evaluated again when logits are next needed. Errors: INVALID_ARGUMENT (beyond
+ * the end), INVALID_STATE (the ring has overwritten slots that those tokens attend to, or has
+ * re-anchored since). */
 SOTTO_API sotto_status sotto_session_rewind(sotto_session* session, uint64_t token_count);
 
-/* Makes the running call, or the next one if none runs, stop with
- * SOTTO_STOP_CANCELLED. Any thread, also a signal handler. */
+/* Makes the running call, or the next one if none is running, stop with SOTTO_STOP_CANCELLED. Any
+ * thread and any signal handler may call it. */
 SOTTO_API void sotto_session_cancel(sotto_session* session);
 
 /* Writes the state of the session to *info. */
@@ -266,17 +267,18 @@ typedef struct sotto_stop_params {
 
 SOTTO_API void sotto_stop_params_init(sotto_stop_params* params, size_t params_size);
 
-/* Replaces the session's stops. Errors: INVALID_ARGUMENT naming the parameter (the lists
- * together may take list_bytes of sotto_session_params); the old ones stay. */
+/* Replaces the session's stops. Errors: INVALID_ARGUMENT naming the parameter (the lists together
+ * may take list_bytes of sotto_session_params). On failure the old stops stay. */
 SOTTO_API sotto_status sotto_session_set_stops(sotto_session* session, const sotto_stop_params* params,
                                                sotto_error* error);
 
 /* ---- Prompts that end inside a word ------------------------------------------ */
 
-/* Token healing: rolls back the last token and restricts the next ones to those that begin with its
- * bytes or continue the rest of them. Their text omits these bytes, which the prompt already has.
- * Call it after the prefill. A prompt that no other token could continue stays as it is. Errors:
- * INVALID_STATE (nothing was prefilled since the last token), TOKENIZER_MISSING. */
+/* Token healing: removes the last tokens of the prompt and restricts the next ones to those that
+ * spell the removed bytes and continue from there. Their text omits these bytes, which the prompt
+ * already has. It must be called after the prefill. A prompt whose end is not the beginning of a
+ * longer token stays as it is. Errors: INVALID_STATE (nothing was prefilled since the last token),
+ * TOKENIZER_MISSING. */
 SOTTO_API sotto_status sotto_session_heal(sotto_session* session);
 
 /* ---- Scores and hidden states ------------------------------------------------ */
@@ -293,15 +295,16 @@ typedef struct sotto_score {
   double perplexity;
 } sotto_score;
 
-/* Evaluates tokens as sotto_session_prefill does and computes how likely each was after those
- * before it. `log_probabilities` (`count`, or NULL) receives ln p of each, NaN for a first token
- * with nothing before it. On SOTTO_STOP_CANCELLED only the evaluated ones are set. */
+/* Evaluates tokens as sotto_session_prefill does and computes the probability of each given those
+ * before it. `log_probabilities` has `count` elements or is NULL. It receives ln p of each token,
+ * and NaN for a first token with nothing before it. On SOTTO_STOP_CANCELLED only the elements of
+ * evaluated tokens are set. */
 SOTTO_API sotto_status sotto_session_score(sotto_session* session, const sotto_token* tokens, size_t count,
                                            float* log_probabilities, sotto_score* score);
 
-/* Returns the last token's hidden state after the final LayerNorm: embedding_size floats, valid
- * until the session's next call. Evaluates pending tokens; stops and errors are those of
- * sotto_session_logits. */
+/* Returns the last token's hidden state after the final LayerNorm, which is embedding_size floats,
+ * valid until the session's next call. Evaluates the newest token if necessary. Stops and errors
+ * are those of sotto_session_logits. */
 SOTTO_API sotto_status sotto_session_hidden(sotto_session* session, const float** hidden, size_t* count);
 
 /* How the hidden states of a text become one embedding. */
@@ -352,28 +355,28 @@ typedef struct sotto_guide_params {
 
 SOTTO_API void sotto_guide_params_init(sotto_guide_params* params, size_t params_size);
 
-/* From now on the guide follows each token that this session generates or rolls back. The guide
- * must outlive its use, belongs to the same thread, and must not be used on its own meanwhile. A
- * NULL `guide` ends the guidance. Needs SOTTO_FEATURE_GUIDE. Searches reject a session with a
- * guide. Errors: INVALID_ARGUMENT naming the parameter or the vocabularies, INVALID_STATE. */
+/* Sets a guide, which from now on follows each token that this session generates or rolls back. The
+ * guide must outlive its use, belongs to the same thread, and must not be used otherwise in the
+ * meantime. A NULL `guide` ends the guidance. Needs SOTTO_FEATURE_GUIDE. Searches reject a session
+ * with a guide. Errors: INVALID_ARGUMENT naming the parameter or the vocabularies, INVALID_STATE. */
 SOTTO_API sotto_status sotto_session_set_guide(sotto_session* session, sotto_session* guide,
                                                const sotto_guide_params* params, sotto_error* error);
 
 /* ---- States ------------------------------------------------------------------ */
 
-/* Returns the bytes that sotto_session_save would write now. */
+/* Returns the number of bytes that sotto_session_save would write now. */
 SOTTO_API sotto_status sotto_session_saved_size(const sotto_session* session, size_t* size);
 
-/* Writes the stream: tokens, keys and values, what the sampler has learned, text held back; its
- * random numbers follow from its seed and the tokens' positions. The bytes are the same on every
- * platform. Parameters are not part of them: set sampler and stops as they were. `*size` is set to
- * the bytes written. Errors: BUFFER_TOO_SMALL. */
+/* Writes the stream: tokens, keys and values, the state of the sampler, and withheld text. The
+ * sampler's random numbers follow from its seed and the tokens' positions. The bytes are the same
+ * on every platform. Parameters are not included, so sampler and stops have to be set again after a
+ * restore. `*size` receives the number of bytes written. Errors: BUFFER_TOO_SMALL. */
 SOTTO_API sotto_status sotto_session_save(const sotto_session* session, void* bytes, size_t capacity, size_t* size);
 
-/* Continues a saved state in a session of the same model, context_tokens, sink_tokens, overflow and
- * features: with the same sampler and stops it generates the same tokens as the saved session would
- * have. `bytes` need not be trusted. Errors, which change nothing: STATE_CORRUPT, INVALID_ARGUMENT
- * (a session of another shape). */
+/* Restores a saved state in a session of the same model, context_tokens, sink_tokens, overflow and
+ * features. With the same sampler and stops it generates the same tokens as the saved session would
+ * have. `bytes` may come from an untrusted source. Errors, which change nothing: STATE_CORRUPT,
+ * INVALID_ARGUMENT (a session of another shape). */
 SOTTO_API sotto_status sotto_session_restore(sotto_session* session, const void* bytes, size_t size,
                                              sotto_error* error);
 

@@ -35,11 +35,11 @@ enum {
   SOTTO_DRAFT_CALLBACK = 16
 };
 
-/* Writes at most `capacity` tokens that may follow to `drafts` and returns how many. `tokens` are
- * the newest of the stream, at most context_tokens; `hidden` is the state that the last of them was
- * drawn from, after the final LayerNorm: embedding_size floats, or NULL where it is not at hand.
- * Drafts from the first invalid token on are ignored, and all of them if more than `capacity` are
- * returned. It must not call the session. */
+/* Writes at most `capacity` tokens that may follow to `drafts` and returns their number. `tokens`
+ * are the newest of the stream, at most context_tokens. `hidden` is the state from which the last
+ * of them was drawn, after the final LayerNorm: embedding_size floats, or NULL if it is not
+ * available. The first invalid token and those after it are ignored, and all of them if the
+ * returned number exceeds `capacity`. It must not call the session. */
 typedef size_t (*sotto_draft_fn)(void* user_data, const sotto_token* tokens, size_t token_count, const float* hidden,
                                  size_t hidden_count, sotto_token* drafts, size_t capacity);
 
@@ -91,13 +91,13 @@ typedef struct sotto_speculation_info {
 
 SOTTO_API void sotto_speculation_params_init(sotto_speculation_params* params, size_t params_size);
 
-/* Sets how the session makes drafts from now on; NULL: only text that a matcher forces, as before
- * the first call. Errors: INVALID_STATE (the session was made with draft_tokens 0),
- * INVALID_ARGUMENT naming the parameter; the old parameters stay. */
+/* Sets how the session drafts from now on. With NULL it drafts only text that a matcher forces, as
+ * before the first call. Errors: INVALID_STATE (the session was created with draft_tokens 0),
+ * INVALID_ARGUMENT naming the parameter. On failure the old parameters stay. */
 SOTTO_API sotto_status sotto_session_set_speculation(sotto_session* session, const sotto_speculation_params* params,
                                                      sotto_error* error);
 
-/* Counts since init or sotto_session_reset_timings. */
+/* Writes the counts since init or sotto_session_reset_timings to *info. */
 SOTTO_API sotto_status sotto_session_get_speculation_info(const sotto_session* session, sotto_speculation_info* info);
 
 #ifdef __cplusplus
