@@ -30,9 +30,10 @@
 
 namespace sotto {
 
-inline constexpr size_t kMaxVocabularySize = size_t{1} << 22;  // keeps sums below 2^63
+inline constexpr size_t kMaxVocabularySize = size_t{1} << 22;  // a limit that keeps sums below 2^63
 
-// Ascending keys are in the sorted order; the low half is the index. NaN sorts as -infinity, -0 as 0.
+// Returns a key. Ascending keys are in the sorted order, and the low half of a key is the index. NaN sorts as
+// -infinity, and -0 as 0.
 inline uint64_t sort_key(float logit, size_t index) {
   const float value = logit != logit ? -std::numeric_limits<float>::infinity() : logit + 0.0f;
   const auto bits = std::bit_cast<uint32_t>(value);
@@ -44,7 +45,7 @@ inline uint64_t sort_key(float logit, size_t index) {
 class Candidates {
  public:
   static constexpr float kLowest = -std::numeric_limits<float>::infinity();
-  static constexpr size_t kChunk = 1024;  // tokens per sum of weights
+  static constexpr size_t kChunk = 1024;  // number of tokens per partial sum of weights
 
   // Lays out the working memory; a measuring arena only adds up its size.
   void layout(Arena& arena, size_t vocabulary_size);
@@ -55,8 +56,8 @@ class Candidates {
   size_t vocabulary_size() const { return vocabulary_size_; }
   size_t count() const { return count_; }
   int32_t id(size_t index) const { return ids_ == nullptr ? static_cast<int32_t>(index) : ids_[index]; }
-  const int32_t* ids() const { return ids_; }  // null: the identity
-  // Logits before a pending division by a temperature (divide_by).
+  const int32_t* ids() const { return ids_; }  // null for the identity
+  // Returns the logit before a pending division by a temperature (divide_by).
   float logit(size_t index) const { return logits_[index]; }
   const float* logits() const { return logits_; }
   float max();
@@ -67,81 +68,81 @@ class Candidates {
   // Changes the logit of a token, if it is in the set, by `change(float) -> float`.
   template <typename Change>
   void change(int32_t token, Change change);
-  // The logits for writing, divided by the temperature so far.
+  // Returns the logits for writing, divided by the temperature so far.
   std::span<float> edit();
   // Lets `function` change the logits of the whole vocabulary. Tokens outside the set have -infinity
   // and stay outside. NaN becomes -infinity.
   void rewrite(LogitsFunction function, void* user_data);
-  // Divides logits by T > 0, lazily: logits stay as they are, and only weights see the division,
-  // until a stage changes logits.
+  // Divides logits by T > 0. The division is lazy: logits stay as they are and only weights take it into account, until
+  // a stage changes logits.
   void divide_by(float temperature);
   float inverse_temperature() const { return inverse_temperature_; }
 
-  // The members from here to draw() require max() > kLowest.
-  // Weights by index, valid until the set or the temperature changes.
+  // This member and those down to draw() require max() > kLowest. Returns weights by index, valid until the set or the
+  // temperature changes.
   const float* weights();
   uint64_t total_fixed();
   double total() { return static_cast<double>(total_fixed()) * 0x1p-40; }
-  // The same array, to be overwritten; the next call of weights() computes them again.
+  // Returns the same array to be overwritten. The next call of weights() computes the weights again.
   float* take_weights();
-  // (max - l) / T = -ln weight; NaN of a NaN.
+  // Returns (max - l) / T = -ln weight, or NaN if the logit is NaN.
   float gap(size_t index) {
     const float l = logits_[index];
     return zero_unless(!(l >= max_), (max_ - l) * inverse_temperature_);
   }
-  // H = -sum p ln p = ln total + sum p gap.
+  // Returns H = -sum p ln p = ln total + sum p gap.
   double entropy();
-  // ln p = (l - max) / T - ln total; -infinity of -infinity.
+  // Returns ln p = (l - max) / T - ln total, or -infinity for a logit of -infinity.
   double log_probability(size_t index);
-  // Draws by inversion: find_cumulative() of `random` / 2^64 of the total.
+  // Draws by inversion: returns find_cumulative() of `random` / 2^64 of the total.
   size_t draw(uint64_t random);
-  // The first index at which the sum of weights, in order of id, exceeds `target` < total_fixed().
+  // Returns the first index at which the sum of weights, in order of id, exceeds `target` < total_fixed().
   size_t find_cumulative(uint64_t target);
 
-  // Truncations. At least one token must stay.
-  void keep_up_to(uint64_t key);  // a prefix of the sorted order
+  // The following are truncations. At least one token must stay.
+  void keep_up_to(uint64_t key);  // keeps a prefix of the sorted order
   void keep_from_logit(float floor);
   void keep_from_weight(float floor);
   template <typename Stays>
-  void keep_if(Stays stays);  // stays(index) -> bool
-  // Keeps those of `tokens` (ascending, distinct) that are in the set and returns true; keeps all and
-  // returns false if none is.
+  void keep_if(Stays stays);  // stays(index) returns bool
+  // Keeps those of `tokens` (ascending, distinct) that are in the set and returns true. If none is, it keeps all and
+  // returns false.
   bool keep_tokens(std::span<const int32_t> tokens);
-  // Allows the next truncation to leave the set as it is if that saves time; draw() then considers
-  // only what it would have kept. Nothing may follow that truncation but draw(), and id() and
-  // log_probability() of the drawn index.
+  // Allows the next truncation to leave the set as it is if that saves time. draw() then considers only the tokens that
+  // the truncation would have kept. Only draw(), and id() and log_probability() of the drawn index, may follow that
+  // truncation.
   void draw_after_truncation() { draws_next_ = true; }
 
-  // The key of the `rank`-th token of the sorted order, 1 ... count().
+  // Returns the key of the `rank`-th token of the sorted order, 1 ... count().
   uint64_t key_of_rank(size_t rank);
-  // The key of the last token of the shortest prefix of the sorted order whose weights sum to at
-  // least `target`, 1 ... total_fixed().
+  // Returns the key of the last token of the shortest prefix of the sorted order whose weights sum to at least
+  // `target`, 1 ... total_fixed().
   uint64_t find_prefix(uint64_t target);
-  // The keys of the first `size` tokens, sorted; they lie in scratch().
+  // Returns the keys of the first `size` tokens, sorted, in scratch().
   std::span<uint64_t> sorted_prefix(size_t size);
 
-  // The keys of the tokens that reach `floor`, in order of id; they lie in scratch().
+  // Returns the keys of the tokens that reach `floor`, in order of id, in scratch().
   std::span<uint64_t> collect_keys(float floor);
-  // A logit that at least `k` tokens reach, found quickly; kLowest if k is too large for that.
+  // Returns a logit that at least `k` tokens reach and that is fast to find, or kLowest if k is too large for that.
   float reached_by(size_t k);
 
-  // Scratch for stages, until the next call of a member that ranks or truncates.
+  // Returns scratch memory for stages, valid until the next call of a member that ranks or truncates.
   std::span<uint64_t> scratch() { return {keys_, count_}; }
   uint64_t* bucket_sums() { return bucket_sums_; }  // (kBucketCount)
 
  private:
-  static constexpr size_t kBlock = 128;  // tokens per maximum
+  static constexpr size_t kBlock = 128;  // number of tokens per maximum
   static constexpr float kNoCeiling = std::numeric_limits<float>::quiet_NaN();
 
-  // floor <= l < ceiling.
+  // The logits l with floor <= l < ceiling.
   struct LogitRange {
     float floor;
     float ceiling;
   };
-  // A pending truncation: tokens stay whose number is at least `floor` before index `end`, and more
-  // than `floor` from there.
+  // A pending truncation. Before index `end`, tokens stay whose number is at least `floor`. From `end` on, tokens stay
+  // whose number is more than `floor`.
   struct Cut {
-    const float* numbers;  // (count); null: nothing is pending
+    const float* numbers;  // (count); null if nothing is pending
     float floor;
     size_t end;
   };
@@ -168,11 +169,11 @@ class Candidates {
   // The set.
   size_t count_ = 0;
   const float* logits_ = nullptr;
-  const int32_t* ids_ = nullptr;  // null: the identity
+  const int32_t* ids_ = nullptr;  // null for the identity
   float inverse_temperature_ = 1.0f;
   bool draws_next_ = false;
   Cut cut_ = {};
-  // Derived from it, on demand.
+  // The following are derived from the set on demand.
   float max_ = kLowest;
   bool has_max_ = false;
   bool has_block_maxima_ = false;
@@ -183,7 +184,7 @@ class Candidates {
   int32_t* own_ids_ = nullptr;        // (vocabulary)
   float* weights_ = nullptr;          // (vocabulary)
   uint64_t* keys_ = nullptr;          // (vocabulary); the upper half also holds indices
-  float* block_maxima_ = nullptr;     // (block), twice: the second half is for selection
+  float* block_maxima_ = nullptr;     // (block), twice; the second half is for selection
   uint64_t* chunk_totals_ = nullptr;  // (chunk), valid with total_fixed_
   float* ones_ = nullptr;             // (kChunk), all 1
   uint64_t* bucket_sums_ = nullptr;   // (kBucketCount)
@@ -204,7 +205,7 @@ void Candidates::keep_if(Stays stays) {
   for (size_t i = 0; i < count_; ++i) {
     const bool kept_too = stays(i);
     const float logit = logits_[i];
-    // Written always and counted if it stays: a branch could not be predicted.
+    // The token is always written, and counted only if it stays, because a branch could not be predicted.
     own_ids_[kept] = id(i);
     own_logits_[kept] = logit;
     kept += kept_too ? 1 : 0;

@@ -85,19 +85,19 @@ enum Effect : uint8_t {
 
 using StageFunction = void (*)(Candidates&, const StageInput&);
 
-// A stage that SOTTO_FEATURE_SAMPLERS=basic leaves out.
+// Returns null for a stage that SOTTO_FEATURE_SAMPLERS=basic leaves out.
 constexpr StageFunction optional_stage(StageFunction function) { return kHasAllSamplers ? function : nullptr; }
 
 struct Stage {
   StageKind kind;
   uint8_t effect;
-  StageFunction run;  // null: not built
+  StageFunction run;  // null if this build does not have the stage
 };
 
 using C = Candidates;
 using In = StageInput;
 
-// In the order of StageKind.
+// The rows are in the order of StageKind.
 constexpr Stage kStages[] = {
     {kLogitsCallback, kBansTokens,
      [](C& c, const In& in) { c.rewrite(in.params.logits_callback, in.params.logits_user_data); }},
@@ -207,7 +207,7 @@ Chain Chain::make(const SamplerParams& params) {
     chain.stages_[chain.count_++] = stage;
   }
   if (!is_greedy(params)) return chain;
-  // The stages after the last that reorders leave the most likely token as it is.
+  // The stages after the last one that reorders leave the most likely token as it is, so they are removed.
   while (chain.count_ > 0 && !has(chain.stages_[chain.count_ - 1], kReorders)) --chain.count_;
   return chain;
 }

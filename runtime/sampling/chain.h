@@ -22,7 +22,7 @@ class PastTokens;
 // Looks up the bytes of a token.
 struct TokenBytes {
   const void* self = nullptr;
-  std::span<const char> (*of)(const void* self, int32_t token) = nullptr;  // null: there is no tokenizer
+  std::span<const char> (*of)(const void* self, int32_t token) = nullptr;  // null if there is no tokenizer
 };
 
 inline constexpr size_t kDefaultHistoryCapacity = 2048;
@@ -33,7 +33,7 @@ struct SamplerShape {
   int32_t end_token = kNoTokenId;
   size_t list_bytes = 0;
   TokenBytes bytes;
-  size_t history_capacity = kDefaultHistoryCapacity;  // newest tokens that stages look at
+  size_t history_capacity = kDefaultHistoryCapacity;  // number of newest tokens that stages consider
 };
 
 // The input of a stage besides the candidates.
@@ -46,12 +46,12 @@ struct StageInput {
   const BreakerSet& breakers;
 };
 
-// The temperature is 0, whatever the entropy.
+// Returns whether the temperature is 0 whatever the entropy.
 inline bool is_cold(const SamplerParams& params) {
   return !(params.temperature > 0) && !(params.temperature_range > 0);
 }
 
-// Cold, or Selection::kGreedy: the most likely token is selected.
+// Returns whether the most likely token is selected, because the temperature is 0 or the selection is greedy.
 inline bool is_greedy(const SamplerParams& params) { return is_cold(params) || params.selection == Selection::kGreedy; }
 
 class Chain {
@@ -62,12 +62,12 @@ class Chain {
     bool truncations = false;  // all but those that change logits because of the text
   };
 
-  // `params` have passed check_stages().
+  // `params` must have passed check_stages().
   static Chain make(const SamplerParams& params);
 
   std::span<const StageKind> stages() const { return {stages_.data(), count_}; }
   bool can_ban() const;
-  // `draws` promises that only Candidates::draw() follows.
+  // Runs a part of the chain. `draws` promises that only Candidates::draw() follows.
   void run(Candidates& candidates, const StageInput& input, Skip skip, bool draws) const;
 
  private:
@@ -75,14 +75,14 @@ class Chain {
   size_t count_ = 0;
 };
 
-// The order of all stages: a preset, or the one in `params`.
+// Returns the order of all stages: a preset, or the one in `params`.
 std::span<const StageKind> stage_order(const SamplerParams& params);
 
 // Checks that `params.stages` holds no stage twice, none that does not exist, and all that the parameters
 // turn on.
 Status check_stages(const SamplerParams& params, Error* error);
 
-// kUnsupported where the parameters need a stage or a selection that this build leaves out.
+// Returns kUnsupported if the parameters need a stage or a selection that this build leaves out.
 Status check_built(const SamplerParams& params, Error* error);
 
 }  // namespace sotto

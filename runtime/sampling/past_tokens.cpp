@@ -94,7 +94,7 @@ std::span<const int32_t> PastTokens::reversed() {
 std::span<const uint32_t> PastTokens::repeats() {
   const std::span<const int32_t> r = reversed();
   if (has_repeats_) return {repeats_, r.size()};
-  // [first, end): the match that reaches furthest, and r[first + i] = r[i] within it.
+  // [first, end) is the match that reaches furthest; within it, r[first + i] = r[i].
   size_t first = 0, end = 0;
   for (size_t k = 1; k < r.size(); ++k) {
     size_t length = k < end ? std::min<size_t>(repeats_[k - first], end - k) : 0;

@@ -18,9 +18,9 @@ namespace sotto {
 // A distinct token of a window.
 struct PastToken {
   int32_t token;
-  uint32_t longest;  // the repetition that it would continue, tokens
+  uint32_t longest;  // length of the longest repetition that the token would continue
   float newest;      // weight of its newest occurrence
-  float sum;         // of the weights of all its occurrences
+  float sum;         // sum of the weights of all its occurrences
 };
 
 // The distinct tokens of a window, in the order of their first occurrence.
@@ -28,9 +28,9 @@ class TokenTable {
  public:
   // For up to `capacity` distinct tokens; a measuring arena only adds up.
   void layout(Arena& arena, size_t capacity);
-  // Empties the table, in time proportional to `count`, the most tokens that it will hold.
+  // Empties the table, in time proportional to `count`, the maximal number of tokens that it will hold.
   void clear(size_t count);
-  // The entry of a token; that of a new one is zero.
+  // Returns the entry of a token. A new entry is zero.
   PastToken& at(int32_t token);
   std::span<const PastToken> entries() const { return {entries_, count_}; }
 
@@ -51,24 +51,24 @@ class PastTokens {
   // Starts a token. The history must stay unchanged until the next one.
   void begin(const SampleInput& input, bool penalize_prompt);
 
-  // How many of the newest tokens a window contains: it reaches neither beyond the capacity nor, unless the
+  // Returns how many of the newest tokens a window contains. It does not reach beyond the capacity or, unless the
   // prompt counts, into the prompt.
   size_t reach(size_t window) const;
-  // How many of the tokens were generated; these are the newest.
+  // Returns how many of the tokens, namely the newest ones, were generated.
   size_t generated_count() const { return generated_count_; }
   const TokenHistory& history() const { return history_; }
 
-  // Newest first.
+  // Returns the tokens, newest first.
   std::span<const int32_t> reversed();
 
-  // The Z-array of reversed() (Gusfield 1997), in linear time: element k > 0 is the length of the longest
-  // common prefix of reversed() and reversed() without its first k tokens, that is how many tokens before
+  // Returns the Z-array of reversed() (Gusfield 1997), in linear time. Element k > 0 is the length of the longest
+  // common prefix of reversed() and reversed() without its first k tokens. In other words, it is how many tokens before
   // the newest k equal the newest ones. Element 0 is meaningless.
   std::span<const uint32_t> repeats();
 
-  // The distinct tokens of the penalty window with their weights. With slope s > 0, a token of age a in a
-  // window of w has weight (s x / (1 + |x| (s - 1)) + 1) / 2 with x = 1 - 2 a / (w - 1): 1 for the newest, 0
-  // for the oldest (KoboldAI's repetition penalty slope, AdvancedRepetitionPenalty in warpers.py). With
+  // Returns the distinct tokens of the penalty window with their weights. With slope s > 0, a token of age a in a
+  // window of w tokens has the weight (s x / (1 + |x| (s - 1)) + 1) / 2 with x = 1 - 2 a / (w - 1), which is 1 for the
+  // newest and 0 for the oldest (KoboldAI's repetition penalty slope, AdvancedRepetitionPenalty in warpers.py). With
   // slope 0 all weights are 1.
   std::span<const PastToken> weigh(uint32_t window, float slope);
 

@@ -19,7 +19,7 @@ class TokenHistory {
 
   size_t size() const { return pieces_[0].size() + pieces_[1].size() + pieces_[2].size(); }
 
-  // The token `back` positions before the newest; back < size().
+  // Returns the token `back` positions before the newest, for back < size().
   int32_t from_end(size_t back) const {
     assert(back < size());
     size_t piece = 2;
@@ -27,7 +27,7 @@ class TokenHistory {
     return pieces_[piece][pieces_[piece].size() - 1 - back];
   }
 
-  // The newest `count`, or all.
+  // Returns the newest `count` tokens, or all.
   TokenHistory last(size_t count) const {
     TokenHistory newest;
     for (size_t piece = 3; piece-- > 0 && count > 0;) {
@@ -38,7 +38,7 @@ class TokenHistory {
     return newest;
   }
 
-  // The pieces, oldest first; some may be empty.
+  // Returns the pieces, oldest first. Some may be empty.
   std::span<const std::span<const int32_t>, 3> pieces() const { return pieces_; }
 
  private:
@@ -46,20 +46,20 @@ class TokenHistory {
 };
 
 struct SampleInput {
-  TokenHistory history;          // the sequence so far, prompt included, at most the context
-  uint64_t draw = 0;             // number of tokens in the sequence: the position in the stream of random
+  TokenHistory history;          // the sequence so far with its prompt, at most the context
+  uint64_t draw = 0;             // number of tokens in the sequence; it is the position in the stream of random
                                  // numbers, so that a session that was rolled back draws the same again
-  uint32_t sequence = 0;         // number of a search's sequence; 0 is the session's own
-  uint64_t generated_count = 0;  // generated tokens, at the end of the history
-  uint64_t token_limit = 0;      // generated tokens after which the text ends; 0: unknown
+  uint32_t sequence = 0;         // number of a search's sequence; 0 for the session's own
+  uint64_t generated_count = 0;  // number of generated tokens, which are at the end of the history
+  uint64_t token_limit = 0;      // number of generated tokens after which the text ends; 0 if unknown
 };
 
-// The state of selections. A session keeps one per token, so that it can be rolled back.
+// The state of selections. A session keeps one per token, so that it can roll back.
 struct SamplerState {
-  float mirostat_mu = 0;      // bits
-  float adaptive_sum = 0;     // of past probabilities, decayed
-  float adaptive_weight = 0;  // of the same
-  uint32_t top_p_step = 0;    // tokens since top_p began to decay
+  float mirostat_mu = 0;      // in bits
+  float adaptive_sum = 0;     // decayed sum of past probabilities
+  float adaptive_weight = 0;  // decayed number of past probabilities
+  uint32_t top_p_step = 0;    // number of tokens since top_p began to decay
 };
 
 }  // namespace sotto

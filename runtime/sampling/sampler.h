@@ -26,9 +26,9 @@ struct SampledToken {
   float sampled_log_probability;
 };
 
-// The sampled token is always allowed by the mask, which must allow at least one. If the stages ban every
-// allowed token, the stages that ban are skipped for that token. NaN logits count as -infinity; if all
-// logits are, the lowest allowed id is selected. Logits of +infinity share the whole probability.
+// The sampled token is always allowed by the mask, which must allow at least one. If the stages ban every allowed
+// token, the stages that ban are skipped for that token. NaN logits count as -infinity; if all logits do, the lowest
+// allowed id is selected. Logits of +infinity share all of the probability equally.
 class Sampler {
  public:
   // Returns the bytes of working memory, a multiple of 64. `list_bytes` is the capacity for copies of the
@@ -39,20 +39,20 @@ class Sampler {
   // `memory` has memory_size() bytes and is aligned to 64. Sets the default parameters.
   void init(const Kernels& kernels, const SamplerShape& shape, void* memory);
 
-  // Validates and copies the parameters, lists included; on failure the old ones stay.
+  // Validates and copies the parameters, lists included. On failure the old ones stay.
   Status set_params(const SamplerParams& params, Error* error);
-  const SamplerParams& params() const { return params_; }  // lists: the sampler's copies
+  const SamplerParams& params() const { return params_; }  // the lists are the sampler's copies
 
   SamplerState initial_state() const;
 
-  // Selects a token. `logits` (vocabulary) is not changed.
+  // Selects a token. `logits` has one element per token of the vocabulary and is not changed.
   SampledToken sample(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
                       SamplerState* state);
 
   // Returns the candidates after the stages that change logits because of the text: bans, biases, forcing,
   // penalties and the watermark's bias, but not temperature, smoothing and truncation.
   Candidates& reweigh(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
-  // Returns the candidates after all stages, before the selection; the most likely alone if that is greedy.
+  // Returns the candidates after all stages, before the selection. If that is greedy, only the most likely one is left.
   Candidates& process(std::span<const float> logits, const TokenMask& mask, const SampleInput& input,
                       const SamplerState& state);
   // Returns `state` after tokens that the caller selected from the results of process().
@@ -86,7 +86,7 @@ class StandaloneSampler {
   Status set_params(const SamplerParams& params, Error* error);
   // `logits` has vocabulary_size() elements; the input's tokens are in the vocabulary.
   int32_t pick(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
-  // The result is valid until the next call.
+  // Returns the candidates after the chain, valid until the next call.
   Candidates& apply(std::span<const float> logits, const TokenMask& mask, const SampleInput& input);
 
  private:
@@ -95,8 +95,8 @@ class StandaloneSampler {
   SamplerState state_;
 };
 
-// Writes the probability of each candidate. If all logits are -infinity, the first, which would be
-// selected, has probability 1.
+// Writes the probability of each candidate. If all logits are -infinity, the first candidate, which would be selected,
+// has probability 1.
 void write_probabilities(Candidates& candidates, float* probabilities);
 
 }  // namespace sotto

@@ -12,7 +12,7 @@
 namespace sotto {
 namespace {
 
-// Copies every list into `memory`; with null, only adds up their sizes.
+// Copies lists into `memory`. With null it only adds up their sizes.
 class Copier {
  public:
   explicit Copier(uint8_t* memory) : memory_(memory) {}
@@ -106,7 +106,7 @@ Status check_tokens(const char* name, std::span<const int32_t> tokens, const Sam
   return Status::kOk;
 }
 
-// `index` is that of the sequence, also in messages about its tokens.
+// `index` is that of the sequence; messages about its tokens contain it as well.
 Status check_sequence(const char* name, uint64_t index, std::span<const int32_t> tokens, const SamplerShape& shape,
                       Error* error) {
   if (tokens.empty()) {

@@ -11,7 +11,7 @@
 
 namespace sotto {
 
-// The bytes that the lists of `params` take, each rounded up to 8; SIZE_MAX on overflow.
+// Returns the number of bytes of the lists of `params`, each rounded up to 8, or SIZE_MAX on overflow.
 size_t list_size(const SamplerParams& params);
 
 class ListMemory {
@@ -28,10 +28,10 @@ class ListMemory {
  private:
   size_t size_ = 0;
   uint8_t* halves_[2] = {};
-  int current_ = 0;  // the half in use
+  int current_ = 0;  // index of the half in use
 };
 
-// Rejects the first parameter, and its first element, that a sampler of this shape cannot have.
+// Rejects the first invalid parameter, and names its first invalid element.
 Status check_sampler(const SamplerParams& params, const SamplerShape& shape, Error* error);
 
 }  // namespace sotto

@@ -1,6 +1,6 @@
-// Weighted selection: finds where the running sum over a sorted sequence reaches a target, without
-// sorting it. Each round sums the measure over buckets of the keys' range and goes on with the
-// bucket that holds the target (a radix selection, as quickselect with 1,024 pivots).
+// Weighted selection: finds where the running sum over a sorted sequence reaches a target, without sorting it. Each
+// round sums the measure over buckets of the keys' range and continues in the bucket that holds the target. It is a
+// radix selection, or a quickselect with 1,024 pivots.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ inline constexpr int kBucketBits = 10;
 inline constexpr size_t kBucketCount = size_t{1} << kBucketBits;
 inline constexpr uint64_t kNoKey = UINT64_MAX;
 
-// The index of a token among the candidates is the low half of its key.
+// Returns the index of a token among the candidates, which is the low half of its key.
 inline size_t key_index(uint64_t key) { return static_cast<uint32_t>(key); }
 
 struct KeyRange {
@@ -26,7 +26,7 @@ struct KeyRange {
 };
 
 inline KeyRange range_of(std::span<const uint64_t> keys) {
-  constexpr size_t kChains = 4;  // independent, to hide latency
+  constexpr size_t kChains = 4;  // independent chains that hide latency
   uint64_t least[kChains], most[kChains];
   std::fill_n(least, kChains, keys[0]);
   std::fill_n(most, kChains, keys[0]);
@@ -43,9 +43,9 @@ inline KeyRange range_of(std::span<const uint64_t> keys) {
   return {*std::min_element(least, least + kChains), *std::max_element(most, most + kChains)};
 }
 
-// The key at which the sum of measure(key_index(key)), over the keys in ascending order, reaches
-// `target`, at least 1; kNoKey if it does not. The high half of a key gives the order; keys of equal
-// high halves must already be ascending. Permutes the keys. `sums` is scratch of kBucketCount.
+// Returns the key at which the sum of measure(key_index(key)), over the keys in ascending order, reaches `target`, at
+// least 1, or kNoKey if it does not. The high half of a key gives the order. Keys of equal high halves must already be
+// ascending. Permutes the keys. `sums` is scratch memory for kBucketCount sums.
 template <typename Measure>
 uint64_t select_by_sum(std::span<uint64_t> keys, Measure measure, uint64_t target, uint64_t* sums) {
   constexpr size_t kSorted = 128;

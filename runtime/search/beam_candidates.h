@@ -16,9 +16,9 @@
 namespace sotto {
 
 struct BeamCandidate {
-  double key = 0;              // by which candidates are ranked: the score, plus noise in beam sampling
-  double score = 0;            // of the sequence with this token
-  double log_probability = 0;  // of the same sequence
+  double key = 0;              // the rank of candidates: the score, plus noise in beam sampling
+  double score = 0;            // score of the sequence with this token
+  double log_probability = 0;  // ln p of the same sequence
   int32_t token = 0;
   uint32_t beam = 0;  // index of the running sequence
   uint32_t bank = 0;  // number of phrase tokens that the sequence has
@@ -31,7 +31,7 @@ inline bool is_better(const BeamCandidate& a, const BeamCandidate& b) {
   return a.beam < b.beam;
 }
 
-// Returns the capacity for candidates that do not end their sequence: twice the beams, and for phrases the most likely
+// Returns the capacity for candidates that do not end their sequence: twice the beams and, for phrases, the most likely
 // token of each beam and the next token of each phrase.
 constexpr size_t continuing_capacity(size_t sequence_count) {
   return sequence_count * (2 + 1 + SearchParams::kMaxPhraseCount);
@@ -68,9 +68,9 @@ class BestList {
 
 // The phrases of a sequence that have appeared or begun.
 struct PhraseState {
-  uint32_t met = 0;  // bit i: group i has appeared
+  uint32_t met = 0;  // bit i is set if group i has appeared
   std::array<uint32_t, SearchParams::kMaxPhraseCount> progress =
-      {};  // (phrase): number of its tokens at the end of the sequence
+      {};  // number of tokens of each phrase at the end of the sequence
 };
 
 // Phrases that have to appear in a continuation.
@@ -102,8 +102,8 @@ class Phrases {
   uint32_t all_ = 0;
 };
 
-// Moves `wanted` candidates to the front, best first: the same number of each bank, and the remainder of the fullest
-// banks. Returns the number of chosen candidates.
+// Moves `wanted` candidates to the front, best first: the same number from each bank, and the remainder from the
+// fullest banks. Returns the number of chosen candidates.
 size_t allocate_banks(std::span<BeamCandidate> candidates, size_t wanted);
 
 }  // namespace sotto

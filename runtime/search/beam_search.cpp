@@ -84,7 +84,7 @@ Status BeamSearch::step() {
     penalize_repeats(g);
     advance_group(g);
   }
-  // Sequences end at the limit only now, because groups look at the choices of earlier groups.
+  // Sequences that reach the limit end only now, because groups consider the choices of earlier groups.
   for (uint32_t g = 0; at_limit() && g < group_count_; ++g) {
     end_running(g, generation_ ^ 1, depth_ + 1, run_.limit_stop);
   }
@@ -130,7 +130,7 @@ void BeamSearch::penalize_repeats(uint32_t group) {
   const float penalty = run_.params.diversity_penalty;
   if (penalty == 0 || group == 0) return;
   SearchMemory& memory = run_.memory;
-  const uint32_t first_group = depth_ == 0 ? group - 1 : 0;  // a shared row keeps earlier penalties
+  const uint32_t first_group = depth_ == 0 ? group - 1 : 0;  // a shared row keeps the penalties of earlier groups
   const uint32_t row_count = depth_ == 0 ? 1 : groups_[group].running_count;
   for (uint32_t i = 0; i < row_count; ++i) {
     const uint32_t row = memory.running[generation_][first_of(group) + i].row;
@@ -173,7 +173,8 @@ void BeamSearch::scan_beam(uint32_t beam) {
   }
 }
 
-// Offers the most likely tokens of a beam: at most 2 * group_size continuations, and those that end the text.
+// Adds the most likely tokens of a beam to the lists: at most 2 * group_size continuations, and those that end the
+// text.
 void BeamSearch::scan_likeliest(uint32_t beam, Candidates& candidates) {
   const size_t most = size_t{2} * group_size_ + 1 + run_.input.stops.token_count;
   const size_t wanted = std::min(most, candidates.count());
@@ -327,7 +328,7 @@ double BeamSearch::diversity_loss(uint32_t group, int32_t token) const {
 }
 
 void BeamSearch::finish(uint32_t group, const BeamCandidate& candidate, Status stop) {
-  // The last token fits after the others.
+  // There is capacity for the last token after the others.
   int32_t* tokens = run_.memory.tokens_of(generation_, candidate.beam);
   tokens[depth_] = candidate.token;
   const uint32_t count = SearchRun::keeps_token(stop) ? depth_ + 1 : depth_;

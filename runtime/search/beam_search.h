@@ -63,11 +63,11 @@ class BeamSearch {
   uint32_t group_size_ = 0;
   Group groups_[kMaxGroups];
   BestList best_;                    // all candidates of a group
-  BestList continuing_;              // those that do not end their sequence
+  BestList continuing_;              // candidates that do not end their sequence
   BeamCandidate* extras_ = nullptr;  // candidates that phrases need
   size_t extra_count_ = 0;
-  uint32_t depth_ = 0;            // number of tokens of the running sequences
-  uint32_t generation_ = 0;       // of the running sequences
+  uint32_t depth_ = 0;            // number of tokens of each running sequence
+  uint32_t generation_ = 0;       // generation of the running sequences
   Status failure_ = Status::kOk;  // why a beam could not continue
 };
 

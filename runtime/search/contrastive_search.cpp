@@ -41,7 +41,7 @@ Status ContrastiveSearch::run(uint32_t* count) {
   return interrupted ? status : Status::kOk;
 }
 
-// Adds a token (kOk), or returns why there is none.
+// Adds a token and returns kOk, or returns why there is none.
 Status ContrastiveSearch::step() {
   SOTTO_TRY(run_.interruption());
   SearchMemory& memory = run_.memory;

@@ -8,7 +8,7 @@ namespace {
 
 std::span<const int32_t> tokens_of(const SearchSequence& sequence) { return {sequence.tokens, sequence.token_count}; }
 
-// Compares the n-grams at two places: -1, 0 or 1.
+// Compares the n-grams at two places and returns -1, 0 or 1.
 int compare(const int32_t* a, const int32_t* b, size_t n) {
   for (size_t i = 0; i < n; ++i) {
     if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
@@ -132,7 +132,7 @@ Status SampleSearch::step() {
   return stopped ? Status::kStopCallback : Status::kOk;
 }
 
-// Draws a token for one sequence: kOk, or the stop at which it ends.
+// Draws a token for one sequence and returns kOk, or the stop at which the sequence ends.
 Status SampleSearch::draw(RunningSequence* running) {
   const uint32_t index = running->index;
   int32_t* tokens = run_.memory.tokens_of(0, index);

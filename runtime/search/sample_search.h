@@ -27,7 +27,7 @@ double ngram_similarity(std::span<const int32_t> a, std::span<const uint32_t> a_
 void sort_ngrams(std::span<const int32_t> tokens, std::span<uint32_t> order);
 
 // Sets the scores of all sequences by the similarity that params.rerank names. `order` (sequence, sequence_tokens) is
-// scratch memory. kInvalidArgument: the caller's similarity is not finite.
+// scratch memory. Returns kInvalidArgument if the caller's similarity is not finite.
 Status vote(const SearchParams& params, size_t sequence_tokens, uint32_t* order, std::span<SearchSequence> sequences);
 
 }  // namespace sotto

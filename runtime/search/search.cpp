@@ -11,7 +11,7 @@
 namespace sotto {
 namespace {
 
-// Rejects a setting that the mode does not have.
+// Rejects a setting that does not apply to the mode.
 Status check_only(bool given, bool has, const char* name, const char* what, Error* error) {
   if (!given || has) return Status::kOk;
   return fail(error, Status::kInvalidArgument, name, " needs ", what);

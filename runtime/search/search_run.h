@@ -39,7 +39,7 @@ class SequenceModel {
   Status begin(const std::atomic<uint32_t>& cancelled, uint32_t* capacity) const {
     return begin_(self_, cancelled, capacity);
   }
-  // kStopCancelled: nothing has been added.
+  // After kStopCancelled nothing has been added.
   Status grow(std::span<const BeamStep> steps, const std::atomic<uint32_t>& cancelled) const {
     return grow_(self_, steps, cancelled);
   }
@@ -67,14 +67,14 @@ struct SequenceText {
 // The stops of a sequence besides the end-of-text token and the search's own limits.
 struct SearchStops {
   const void* self = nullptr;
-  bool (*is_token)(const void* self, int32_t token) = nullptr;  // null: no token is a stop token
+  bool (*is_token)(const void* self, int32_t token) = nullptr;  // null if no token is a stop token
   size_t token_count = 0;                                       // number of stop tokens
-  // Adds a token's text and returns whether that completes a stop string. Null: there are no stop strings.
+  // Adds a token's text and returns whether that completes a stop string. Null if there are no stop strings.
   bool (*completes_string)(const void* self, int32_t token, SequenceText* text) = nullptr;
-  SequenceText text;           // the stream's
-  uint64_t max_tokens = 0;     // generated ones; 0: no limit
-  uint64_t max_time_ns = 0;    // of the search; 0: no limit
-  float repetition_limit = 0;  // 0: none
+  SequenceText text;           // text of the stream
+  uint64_t max_tokens = 0;     // limit of generated tokens; 0 for no limit
+  uint64_t max_time_ns = 0;    // limit of the time of the search; 0 for no limit
+  float repetition_limit = 0;  // 0 for no limit
   uint32_t repetition_window = 0;
 };
 
@@ -83,13 +83,13 @@ struct SearchInput {
   const Kernels* kernels = nullptr;
   Sampler* sampler = nullptr;
   SamplerState sampler_state;
-  const TokenConstraint* constraint = nullptr;  // null: none
+  const TokenConstraint* constraint = nullptr;  // null if there is no constraint
   const std::atomic<uint32_t>* cancelled = nullptr;
   int32_t end_token = -1;
   SearchStops stops;
-  TokenHistory history;          // of the stream; its third piece is empty
-  uint64_t token_count = 0;      // of the stream
-  uint64_t generated_count = 0;  // tokens at its end that were generated
+  TokenHistory history;          // history of the stream, whose third piece is empty
+  uint64_t token_count = 0;      // number of tokens of the stream
+  uint64_t generated_count = 0;  // number of tokens at its end that were generated
 };
 
 // Returns how many sequences a constraint needs for searches with `sequence_count` sequences, including the session's
@@ -97,13 +97,13 @@ struct SearchInput {
 constexpr uint32_t constraint_sequence_count(uint32_t sequence_count) { return 2 * sequence_count + 1; }
 
 struct SearchShape {
-  uint32_t sequence_count = 0;   // most sequences at once
-  uint32_t sequence_tokens = 0;  // most tokens of each
+  uint32_t sequence_count = 0;   // maximal number of sequences at once
+  uint32_t sequence_tokens = 0;  // maximal number of tokens of each sequence
 };
 
 // A sequence that has not ended.
 struct RunningSequence {
-  double score = 0;            // by which beams are compared
+  double score = 0;            // compares beams with each other
   double log_probability = 0;  // sum of ln p
   uint32_t row = 0;            // index among the model's live sequences
   uint32_t index = 0;          // index of the sequence in the result
@@ -127,7 +127,7 @@ struct SearchMemory {
   int32_t* finished_tokens_of(uint32_t sequence) { return finished_tokens + size_t{sequence} * shape.sequence_tokens; }
 
   SearchShape shape;
-  int32_t* tokens[2] = {};                 // (generation; sequence, token): of running sequences
+  int32_t* tokens[2] = {};                 // (generation; sequence, token): the tokens of running sequences
   RunningSequence* running[2] = {};        // (generation; sequence)
   PhraseState* phrase_states[2] = {};      // (generation; sequence)
   int32_t* finished_tokens = nullptr;      // (sequence, token)
@@ -136,7 +136,7 @@ struct SearchMemory {
   BeamCandidate* best = nullptr;           // (sequence)
   BeamCandidate* continuing = nullptr;     // (continuing_capacity)
   SamplerState* sampler_states = nullptr;  // (sequence)
-  uint32_t* order = nullptr;               // (sequence, token): n-grams, sorted
+  uint32_t* order = nullptr;               // (sequence, token): sorted n-grams
   SearchSequence* results = nullptr;       // (sequence)
 };
 
@@ -162,7 +162,7 @@ class SearchRun {
   bool is_cancelled() const;
   // Returns kStopCancelled or kStopTime if the search has to stop, else kOk.
   Status interruption() const;
-  // Returns the stop that a token means, or kOk.
+  // Returns the stop that a token causes, or kOk.
   Status stop_of(int32_t token) const;
   // Returns whether the token at which a sequence stopped is a part of it.
   static bool keeps_token(Status stop) { return stop != Status::kStopEndOfText && stop != Status::kStopToken; }
@@ -171,17 +171,17 @@ class SearchRun {
   // Finds the tokens that may follow a sequence of the constraint.
   Status mask(uint32_t constraint_sequence, TokenMask* mask) const;
   // Makes constraint sequence `to` a copy of `from` with one more token, the last of `tokens`, and adds that token's
-  // text to `text`. A stop: the sequence ends after the token.
+  // text to `text`. Returns a stop if the sequence ends after the token.
   Status follow(uint32_t from, uint32_t to, std::span<const int32_t> tokens, SequenceText* text) const;
   bool stops_at_step(uint32_t sequence, int32_t token) const {
     return params.on_step != nullptr && params.on_step(params.step_user_data, sequence, token) != 0;
   }
 
   const SearchInput& input;
-  const SearchParams& params;  // defaults resolved
+  const SearchParams& params;  // parameters with their defaults resolved
   SearchMemory& memory;
-  uint32_t limit = 0;                          // most tokens of a sequence
-  Status limit_stop = Status::kStopMaxTokens;  // the stop at the limit
+  uint32_t limit = 0;                          // maximal number of tokens of a sequence
+  Status limit_stop = Status::kStopMaxTokens;  // stop that a sequence reports at the limit
 
  private:
   bool repeats_itself(std::span<const int32_t> tokens) const;

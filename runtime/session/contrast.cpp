@@ -121,7 +121,7 @@ Status contrast_layers(KvSequence* sequence, const Model& model, const SamplerPa
   for (size_t i = 0; i < layers.count; ++i) {
     const std::span<const float> premature = sequence->forward().premature_logits(i);
     const LogProbabilities q(kernels, premature);
-    // JSD = H((p + q) / 2) - (H(p) + H(q)) / 2
+    // The Jensen-Shannon divergence is H((p + q) / 2) - (H(p) + H(q)) / 2.
     const double divergence =
         mean_entropy(kernels, logits, p, premature, q) - (own_entropy + entropy(kernels, premature, q)) / 2;
     if (!(divergence > largest)) continue;

@@ -12,12 +12,11 @@
 
 namespace sotto {
 
-// Combines the logits of a session and of its guide into a row of `logits.size()`, `mixed`.
-// GuideMode::kCfg is classifier-free guidance (Sanchez et al. 2023, "Stay on topic with Classifier-Free Guidance"):
-// scale (ln p - ln p_guide) + ln p_guide. At scale 1 this is exactly ln p.
-// GuideMode::kContrast is contrastive decoding (Li et al. 2022) in the form of O'Brien and Lewis 2023 ("Contrastive
-// Decoding Improves Reasoning in Large Language Models"): (1 + beta) l - beta l_guide where l >= max l + ln alpha, else
-// -infinity.
+// Combines the logits of a session and of its guide into the row `mixed` of `logits.size()` elements. GuideMode::kCfg
+// is classifier-free guidance (Sanchez et al. 2023, "Stay on topic with Classifier-Free Guidance"): scale (ln p - ln
+// p_guide) + ln p_guide. At scale 1 this is exactly ln p. GuideMode::kContrast is contrastive decoding (Li et al. 2022)
+// in the form of O'Brien and Lewis 2023 ("Contrastive Decoding Improves Reasoning in Large Language Models"): (1 +
+// beta) l - beta l_guide if l >= max l + ln alpha, else -infinity.
 void mix_guide(const Kernels& kernels, const GuideParams& params, std::span<const float> logits,
                std::span<const float> guide, float* mixed);
 
@@ -25,10 +24,10 @@ void mix_guide(const Kernels& kernels, const GuideParams& params, std::span<cons
 Status check_dola(const SamplerParams& params, const Model& model, uint32_t features, Error* error);
 
 // DoLa, decoding by contrasting layers (Chuang et al. 2024). The candidate layers are every other layer of the lower
-// half from layer 2 on (kLow; the first layers only see the tokens themselves) or of the upper half (kHigh). Among
-// them, the distribution q of the layer with the largest Jensen-Shannon divergence from the last layer's p is chosen,
-// the lowest layer if several are equal. mixed = ln p - ln q where p >= dola_relative_top * max p, else -infinity.
-// Requires KvSequence::ensure_logits(); the logits are kept. `mixed` is (vocabulary).
+// half from layer 2 on (kLow; the first layers depend mostly on the token itself) or of the upper half (kHigh). The
+// candidate whose distribution q has the largest Jensen-Shannon divergence from the last layer's p is chosen, and the
+// lowest one if several are equal. The result is mixed = ln p - ln q if p >= dola_relative_top * max p, else -infinity.
+// Requires KvSequence::ensure_logits(), and keeps the logits. `mixed` has one element per token of the vocabulary.
 Status contrast_layers(KvSequence* sequence, const Model& model, const SamplerParams& params, float* mixed);
 
 }  // namespace sotto

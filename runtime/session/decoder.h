@@ -1,8 +1,9 @@
-// Chooses the next token: which tokens are allowed (mask), what the model says (logits), and the draw (sample).
+// Chooses the next token in three steps: which tokens are allowed (mask), how likely the model finds them (logits), and
+// the draw (sample).
 //
 // The mask combines the constraint, token healing and the tokens rejected at this place. The logits are the model's, or
-// are combined with those of a guide or of an earlier layer (contrast.h). Where the mask allows only few tokens and
-// nothing needs the others, only their logits are computed.
+// a combination of them with those of a guide or of an earlier layer (contrast.h). If the mask allows only few tokens
+// and nothing needs the others, only their logits are computed.
 #pragma once
 
 #include <cstdint>
@@ -20,31 +21,32 @@ namespace sotto {
 class Decoder {
  public:
   void layout(Arena& arena, const Model& model, const SessionParams& params);
-  // After layout() over real memory. The other objects outlive this one.
+  // Must follow layout() over real memory. The other objects must outlive this one.
   void init(const Stops* stops, TokenStream* stream, TextOutput* output, Cancellation* cancellation);
 
   Status set_sampler(const SamplerParams& params, Error* error);
   Sampler& sampler() { return sampler_; }
   void set_guide_params(const GuideParams& params) { guide_params_ = params; }
 
-  // The most tokens that an answer may have by the current call of generate(); UINT64_MAX: no limit.
+  // Returns the maximal number of tokens of the answer by the current call of generate(), or UINT64_MAX if there is no
+  // limit.
   uint64_t call_limit() const { return call_limit_; }
   void set_call_limit(uint64_t limit) { call_limit_ = limit; }
-  // The most tokens that an answer may have by any limit; UINT64_MAX: no limit.
+  // Returns the maximal number of tokens of the answer by any limit, or UINT64_MAX if there is none.
   uint64_t token_limit() const;
 
   // Returns the stop that the text has reached before another token, or kOk.
   Status check_limits() const;
-  // Returns the stop that `token` means, or kOk if it is a part of the text.
+  // Returns the stop that `token` causes, or kOk if it is a part of the text.
   Status check_end(int32_t token) const;
 
-  // Draws the next token: kOk, or the stop that ends the text.
+  // Draws the next token and returns kOk, or returns the stop that ends the text.
   Status decode(SampledToken* sampled, SamplerState* state);
-  // Finds the tokens that may follow. kStopBanned: all of them have been rejected.
+  // Finds the tokens that may follow. Returns kStopBanned if all of them have been rejected.
   Status find_mask(TokenMask* mask);
   // Describes the stream's position to the sampler.
   SampleInput sample_input() const;
-  // Fills in what is reported with a token, from the model's own logits.
+  // Fills in the values that are reported with a token, from the model's own logits.
   void describe(const SampledToken& sampled, BufferedToken* buffered) const;
 
  private:
@@ -59,8 +61,8 @@ class Decoder {
   TextOutput* output_ = nullptr;
   Cancellation* cancellation_ = nullptr;
   uint8_t* sampler_memory_ = nullptr;
-  uint64_t* mask_words_ = nullptr;  // (vocabulary) bits
-  float* mixed_logits_ = nullptr;   // (vocabulary), with kFeatureGuide or kFeatureDola
+  uint64_t* mask_words_ = nullptr;  // one bit per token
+  float* mixed_logits_ = nullptr;   // one value per token, with kFeatureGuide or kFeatureDola
   Sampler sampler_;
   GuideParams guide_params_;
   uint64_t call_limit_ = UINT64_MAX;

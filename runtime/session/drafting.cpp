@@ -15,7 +15,7 @@ namespace {
 // The cost of one more row in a batch, relative to evaluating one token.
 constexpr float kRowCost = 0.06f;
 
-// The most text that a constraint is asked to force.
+// Maximal number of bytes of text that a constraint is asked to force.
 constexpr size_t kForcedBytes = 256;
 
 // Returns the number of weights that the first layers and the head multiply with.
@@ -98,7 +98,7 @@ std::span<const int32_t> DraftPool::find(int32_t token) const {
 }
 
 void DraftText::layout(Arena& arena, uint32_t context_tokens, bool used) {
-  // The one more is the stream's pending token.
+  // The additional token is the stream's pending one.
   tokens_ = arena.take<int32_t>(used ? size_t{context_tokens} + KvSequence::kMaxDraftTokens + 1 : 0);
 }
 
@@ -196,7 +196,7 @@ void Drafting::accept_draft() {
   ++info_.accepted_count;
 }
 
-// Learns from a batch that is over. `rejected`: another token came in place of the next draft.
+// Updates the estimates after a batch. `rejected` means that another token came in place of the next draft.
 void Drafting::close_batch(bool rejected) {
   if (batch_.count > batch_.forced && batch_.accepted >= batch_.forced) {
     paces_[batch_.kind].report(batch_.accepted - batch_.forced, rejected);
@@ -204,7 +204,7 @@ void Drafting::close_batch(bool rejected) {
   batch_.count = 0;
 }
 
-// Returns how many drafts after the pending token can be of use.
+// Returns how many drafts after the pending token can be useful.
 size_t Drafting::capacity() const {
   const uint64_t limit = decoder_->token_limit();
   const uint64_t wanted = limit - std::min(limit, stream_->generated_count());
@@ -350,7 +350,7 @@ bool Drafting::draft_from(std::span<const float> logits) {
   return true;
 }
 
-// Adds to the pool what the model guesses after drafts that did not come.
+// Adds the model's guesses after drafts that did not come to the pool.
 void Drafting::learn_guesses() {
   KvSequence& kv = stream_->kv();
   const auto drafts = kv.drafts();
@@ -370,8 +370,8 @@ void Drafting::learn_guesses() {
   }
 }
 
-// Drafts n-grams of the pool. After them come the guesses for these places, and then arbitrary tokens: the model's
-// guesses after them are the next n-grams (Jacobi iteration).
+// Drafts n-grams of the pool, then the guesses for these places, and then arbitrary tokens. The model's guesses after
+// these drafts are the next n-grams (Jacobi iteration).
 void Drafting::draft_by_lookahead(size_t free) {
   const size_t before = text_.drafts().size();
   const size_t end = before + paces_[kLookahead].length(kRowCost, free);
@@ -386,7 +386,7 @@ void Drafting::draft_by_lookahead(size_t free) {
   }
 }
 
-// Drops the drafts from the first one that the constraint does not allow.
+// Drops the drafts starting with the first one that the constraint does not allow.
 void Drafting::drop_disallowed(size_t first) {
   const TokenConstraint& constraint = stream_->constraint();
   if (constraint.test_text == nullptr || !output_->healing().is_over()) return;

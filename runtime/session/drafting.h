@@ -30,7 +30,7 @@
 namespace sotto {
 
 struct LookupMatch {
-  size_t size = 0;  // number of tokens that match; 0: none
+  size_t size = 0;  // number of tokens that match, or 0
   size_t next = 0;  // index of the token after them
 };
 
@@ -39,14 +39,14 @@ struct LookupMatch {
 // min_match ... max_match tokens.
 LookupMatch find_latest_match(std::span<const int32_t> text, size_t min_match, size_t max_match);
 
-// Decides how many drafts to evaluate: as many as are more likely to be right than they cost. After failures, a single
-// draft is tried at growing intervals.
+// Decides how many drafts to evaluate: those whose probability of being right exceeds their cost. After failures it
+// tries a single draft at growing intervals.
 class DraftPace {
  public:
   void restart();
-  // Returns how many drafts are worth `cost` each, relative to evaluating a token; at most `most`.
+  // Returns how many drafts, at most `most`, are worth `cost` each, which is relative to evaluating one token.
   size_t length(float cost, size_t most);
-  // Reports a batch of drafts: `accepted` of them came, and then a different token if `rejected`.
+  // Reports a batch of drafts, of which `accepted` came. If `rejected` is set, a different token followed them.
   void report(size_t accepted, bool rejected);
 
  private:
@@ -56,20 +56,20 @@ class DraftPace {
   float rate_ = kFirstRate;  // estimated probability that a draft comes after the drafts before it came
   uint32_t pause_ = kFirstPause;
   uint32_t waited_ = 0;
-  bool is_hopeless_ = false;  // not worth the cost even if every draft comes
+  bool is_hopeless_ = false;  // whether drafts would not be worth their cost even if every one came
 };
 
 // The pool of n-grams of lookahead decoding (Fu et al. 2024, "Break the Sequential Dependency of LLM Inference Using
-// Lookahead Decoding"): what the model guessed after drafts that did not come, kept until the text gets there. A hash
-// table of fixed size with one n-gram per token, the newest.
+// Lookahead Decoding"). It keeps what the model guessed after drafts that did not come, until the text reaches that
+// place. It is a hash table of fixed size that holds the newest n-gram for each first token.
 class DraftPool {
  public:
   static constexpr size_t kMaxTokens = 6;
 
-  // Takes no memory if the pool is not `used`.
+  // Takes no memory unless the pool is `used`.
   void layout(Arena& arena, bool used);
   void clear();
-  // Adds a token and what follows it.
+  // Adds a token and the tokens that follow it.
   void add(std::span<const int32_t> tokens);
   std::span<const int32_t> find(int32_t token) const;
 
@@ -90,7 +90,7 @@ class DraftPool {
 // The text with the drafts after it.
 class DraftText {
  public:
-  // Takes no memory if it is not `used`.
+  // Takes no memory unless it is `used`.
   void layout(Arena& arena, uint32_t context_tokens, bool used);
   // Starts with a text of at most context_tokens and without drafts.
   void begin(const TokenHistory& text);
@@ -111,14 +111,16 @@ class DraftText {
 class Drafting {
  public:
   void layout(Arena& arena, uint32_t context_tokens, uint32_t draft_tokens);
-  // After layout() over real memory. The other objects outlive this one. No drafts until set_params().
+  // Must follow layout() over real memory. The other objects must outlive this one. There are no drafts until
+  // set_params() is called.
   void init(Decoder* decoder, TokenStream* stream, TextOutput* output, Cancellation* cancellation);
 
-  // Validates everything but the drafting session itself.
+  // Validates all parameters except the drafting session itself.
   Status check(const SpeculationParams& params, Error* error) const;
-  // Replaces checked parameters and forgets what was learned. `drafter` is the stream of the drafting session, or null.
+  // Replaces the parameters, which check() has accepted, and resets all estimates. `drafter` is the stream of the
+  // drafting session, or null.
   void set_params(const SpeculationParams& params, TokenStream* drafter);
-  // Stops drafting with a session that goes away.
+  // Stops drafting with a session that is about to be destroyed.
   void drop_drafter();
 
   // Evaluates the pending token together with drafts, unless an earlier batch has evaluated it as a draft.
@@ -133,7 +135,7 @@ class Drafting {
 
   // A batch of drafts that has been evaluated. The first `forced` drafts were forced by the constraint.
   struct Batch {
-    size_t count = 0;  // 0: none
+    size_t count = 0;  // 0 if there is none
     size_t forced = 0;
     size_t accepted = 0;
     Kind kind = kShortMatch;
@@ -163,7 +165,7 @@ class Drafting {
   SpeculationInfo info_ = {};
   DraftPool pool_;
   DraftText text_;
-  SamplerState sampler_state_;  // after the drafts
+  SamplerState sampler_state_;  // state after the drafts
   Batch batch_;
   // The model's guesses for the places after the next token, from rows whose drafts did not come.
   std::array<int32_t, KvSequence::kMaxDraftTokens> guesses_ = {};

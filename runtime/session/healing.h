@@ -17,14 +17,14 @@ class Healing {
   static constexpr size_t kMaxTokens = 4;
 
   // Returns the largest number of last tokens, at most kMaxTokens, whose bytes together are the beginning of a longer
-  // token; 0 if there is none. `tokens` are oldest first.
+  // token, or 0 if there is none. `tokens` are oldest first.
   static size_t count_unfinished(const TokenizerView& tokenizer, std::span<const int32_t> tokens);
 
   void clear() {
     size_ = done_ = 0;
     place_ = 0;
   }
-  // Begins healing after these tokens have been removed from the stream, which ends at `place` now.
+  // Starts healing after these tokens have been removed from the stream, which now ends at `place`.
   void begin(const TokenizerView& tokenizer, std::span<const int32_t> tokens, uint64_t place);
 
   bool is_over() const { return done_ == size_; }
@@ -33,10 +33,10 @@ class Healing {
   std::span<const char> bytes() const { return {bytes_.data(), size_}; }
   void restore(std::span<const char> bytes, uint64_t place);
 
-  // Returns how many bytes of a token with `size` bytes belong to the prompt.
+  // Returns how many of the `size` bytes of a token belong to the prompt.
   size_t hidden(size_t size) const { return std::min(size, size_ - done_); }
   void advance(size_t size) { done_ += hidden(size); }
-  // Starts again at `place`; advance() follows for the tokens after it.
+  // Starts again at `place`. The caller then calls advance() for the tokens after it.
   void restart() { done_ = 0; }
 
   // Sets the bits of the tokens that begin with the remaining bytes, or are a beginning of them.

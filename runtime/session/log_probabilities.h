@@ -1,4 +1,4 @@
-// ln p of tokens under the model itself, before any sampler changes its logits.
+// The log probabilities of tokens under the model itself, before any sampler changes its logits.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace sotto {
 
-// The log softmax of a row: ln p = l - max - ln sum exp(l - max). The sum is in double, in order of the token id.
+// The log softmax of a row: ln p = l - max - ln sum exp(l - max). The sum is a double and in order of the token id.
 class LogProbabilities {
  public:
   LogProbabilities(const Kernels& kernels, std::span<const float> logits);
@@ -18,7 +18,7 @@ class LogProbabilities {
   double of(int32_t token) const { return of_logit(logits_[static_cast<size_t>(token)]); }
   double of_logit(float logit) const { return (static_cast<double>(logit) - max_) - ln_sum_; }
   float max_logit() const { return static_cast<float>(max_); }
-  double sum() const { return sum_; }  // of exp(l - max)
+  double sum() const { return sum_; }  // sum of exp(l - max)
 
   // Finds the most likely tokens, best first, with ties to the lowest id. Returns their number.
   size_t find_likeliest(std::span<Alternative> alternatives) const;

@@ -67,7 +67,7 @@ void write_state(const TokenState& state, ByteWriter* writer) {
   writer->put(static_cast<uint16_t>(state.flags & kKept));
 }
 
-// Fails the reader if the state is impossible.
+// Marks the reader as failed if the state is impossible.
 TokenState read_state(ByteReader* reader) {
   TokenState state;
   state.sampler.mirostat_mu = reader->get<float>();
@@ -123,7 +123,7 @@ struct SavedState::Header {
   uint32_t context_tokens = 0;
   uint32_t sink_tokens = 0;
   int32_t overflow = 0;
-  uint32_t features = 0;  // those that store something with the stream
+  uint32_t features = 0;  // those features that store data with the stream
 
   void write(ByteWriter* writer) const {
     writer->put_array(kMagic, sizeof kMagic);
@@ -138,7 +138,7 @@ struct SavedState::Header {
   }
 };
 
-// The numbers of a stream besides the KV sequence, with the sizes of the lists after them.
+// The numbers of a stream that are not part of the KV sequence, with the sizes of the lists that follow them.
 struct SavedState::Counts {
   uint32_t has_pending = 0;
   int32_t pending = 0;
@@ -289,7 +289,7 @@ Status SavedState::restore(std::span<const uint8_t> bytes, Session* session, Err
   return Status::kOk;
 }
 
-// Reads everything as read() would, and changes nothing.
+// Reads everything as read() does, and changes nothing.
 bool SavedState::verify(const Session& session, ByteReader* reader) {
   const TokenStream& stream = session.stream_;
   const uint32_t vocabulary = stream.model().config().vocabulary_size;
@@ -319,7 +319,7 @@ bool SavedState::verify(const Session& session, ByteReader* reader) {
   return true;
 }
 
-// Reads into a session that has been reset.
+// Reads into a session that has just been reset.
 void SavedState::read(ByteReader* reader, Session* session) {
   TokenStream& stream = session->stream_;
   TextOutput& output = session->output_;

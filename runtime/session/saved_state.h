@@ -3,9 +3,9 @@
 //   KV sequence: tokens, positions, keys and values in use (runtime/transformer/kv_sequence_image.h);
 //   stream: the pending token, the start of the answer, token healing, buffered and rejected tokens, why the text ends,
 //   and for each token its state (sampler, withheld text);
-//   XXH64 of all that.
-// Not included are the parameters of sampler and stops, constraint, guide, and timings. The sampler's random numbers
-// follow from its seed and the places of the tokens.
+//   XXH64 of all these bytes.
+// It does not include the parameters of sampler and stops, the constraint, the guide, and timings. The sampler's random
+// numbers follow from its seed and the places of the tokens.
 #pragma once
 
 #include <cstddef>

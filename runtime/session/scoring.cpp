@@ -24,7 +24,7 @@ class Scorer {
     size_t count;
     SOTTO_TRY(kv.append_batch(*tokens, /*want_logits=*/false, &count, cancellation_.flag()));
     add(known_);
-    const size_t rows = std::min(count, tokens->size() - 1);  // those with a token after them
+    const size_t rows = std::min(count, tokens->size() - 1);  // rows whose token has a successor
     const size_t most = kv.forward().logit_row_count();
     for (size_t row = 0; row < rows; ++row) {
       if (row % most == 0) {

@@ -1,4 +1,5 @@
-// Scores and embeddings of given tokens: how likely the model finds them, and a vector that represents them.
+// Scores and embeddings of given tokens: the probability that the model assigns to them, and a vector that represents
+// them.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 namespace sotto {
 
 // Appends tokens to the stream and writes ln p of each, given the tokens before it, to `log_probabilities`, which may
-// be null. The first token of a stream has NaN. `has_context`: the first token follows another one, which is evaluated
-// if it is pending.
+// be null. The first token of a stream has NaN. `has_context` means that the first token follows another one, which is
+// evaluated if it is pending.
 Status score_tokens(std::span<const int32_t> tokens, bool has_context, TokenStream* stream, Cancellation* cancellation,
                     float* log_probabilities, ScoreResult* score);
 

@@ -20,11 +20,11 @@ struct StopShape {
   size_t list_bytes = 0;
 };
 
-// Finds any string of a list in a text that arrives byte by byte. The automaton lies in memory of the caller.
+// Finds any string of a list in a text that arrives byte by byte. The automaton is stored in memory of the caller.
 class StringMatcher {
  public:
   using Automaton = AhoCorasick<char, uint16_t>;
-  using State = Automaton::State;  // 0: no string has begun
+  using State = Automaton::State;  // 0 if no string has begun
 
   static constexpr size_t kMaxStringBytes = 1024;
   static constexpr size_t kMaxTotalBytes = 65534;
@@ -38,7 +38,7 @@ class StringMatcher {
   bool empty() const { return automaton_.empty(); }
   State step(State state, char byte) const { return empty() ? State{0} : automaton_.step(state, byte); }
 
-  // Returns the length of the longest end of the text that may begin a string.
+  // Returns the length of the longest suffix of the text that may begin a string.
   size_t held(State state) const { return empty() ? 0 : automaton_.depth(state); }
   // Returns the size of the longest string that ends here, or 0.
   size_t matched(State state) const { return empty() ? 0 : automaton_.matched(state); }

@@ -14,7 +14,7 @@ void TextStream::clear() {
   start_ = 0;
 }
 
-// Writes the token's whole characters after the text, of which only the part that has not been taken is kept. Returns
+// Writes the token's whole characters after the text, of which only the part that has not been taken is stored. Returns
 // their size.
 size_t TextStream::write(std::span<const char> bytes, size_t hidden) {
   // Only a forged saved state can exceed the capacity.
@@ -64,7 +64,7 @@ void TextStream::replay(std::span<const char> bytes, size_t hidden) {
 }
 
 void TextStream::cut(const TextMark& mark) {
-  assert(mark.end >= taken_);  // it may lie after the end, because a stop string cuts the text
+  assert(mark.end >= taken_);  // taken_ may be less than the previous end, because a stop string cuts the text
   mark_ = mark;
 }
 
@@ -175,9 +175,9 @@ size_t TextOutput::find_ban_start() const {
   return index;
 }
 
-// Rewinds the stream to before a buffered token and rejects the token there. If the ring or the constraint cannot
-// rewind that far, the newest token is rejected instead. If they cannot rewind at all, it stays in the stream, and the
-// text ends before it.
+// Rewinds the stream to the place before a buffered token and rejects the token there. If the ring or the constraint
+// cannot rewind that far, the newest token is rejected instead. If they cannot rewind at all, the newest token stays in
+// the stream, and the text ends before it.
 void TextOutput::reject(size_t index) {
   const uint64_t first = emitted_count();
   const size_t newest = buffer_.size() - 1;
@@ -327,7 +327,7 @@ void TextOutput::rebuffer() {
     const bool is_stop = found == Found::kStop && last && end_ == Status::kStopString;
     const bool is_ban = found == Found::kBan && last && end_ == Status::kStopBanned;
     if (found != Found::kNothing && !is_stop) text_.cut(before);
-    // The strings may differ from those of the time when the token was buffered.
+    // The strings may differ from those that applied when the token was buffered.
     if (found != Found::kNothing && !is_stop && !is_ban) text_.replay(bytes, hidden);
     healing_.advance(bytes.size());
     buffer_[i].mark = text_.mark();

@@ -116,7 +116,7 @@ void TokenStream::set_pending(int32_t token, const TokenState& state) {
   has_pending_ = true;
 }
 
-// The constraint accepts the token, or the part of it that token healing does not hide.
+// Passes the token, or the part of it that token healing does not hide, to the constraint.
 Status TokenStream::constrain(int32_t token, size_t hidden, TokenState* state) {
   if (constraint_.mask == nullptr) return Status::kOk;
   Stopwatch stopwatch(&timings_.sample_ns);
@@ -134,7 +134,8 @@ Status TokenStream::constrain(int32_t token, size_t hidden, TokenState* state) {
 }
 
 bool TokenStream::can_truncate(uint64_t count) const {
-  // Unless only the pending token goes, the last kept token becomes pending and is evaluated again for its logits.
+  // Unless only the pending token is removed, the last remaining token becomes pending and is evaluated again for its
+  // logits.
   return count == 0 || count >= kv_.token_count() || kv_.can_rewind(count - 1);
 }
 

@@ -1,8 +1,8 @@
-// The tokens of a session, prompt and answer, and everything that has to follow them.
+// The tokens of a session, both prompt and answer, and everything that has to follow them.
 //
-// The newest token is pending until its successor is wanted: only then is it evaluated, with drafts of what may follow
-// it in the same batch. A ring of TokenStates stores what a rewind has to restore for each token: the sampler's state
-// and flags. A constraint and a guide see the generated tokens as well, and rewind() takes them back to the same place.
+// The newest token is pending until its successor is wanted. Only then is it evaluated, together with drafts of what
+// may follow it. A ring of TokenStates stores what a rewind has to restore for each token: the sampler's state and
+// flags. A constraint and a guide receive the generated tokens as well, and rewind() rewinds them to the same place.
 #pragma once
 
 #include <algorithm>
@@ -21,13 +21,13 @@
 
 namespace sotto {
 
-// A request to stop the call that runs or the next one. Another thread may make it.
+// A request to stop the running call or the next one. Another thread may make it.
 class Cancellation {
  public:
   void request() { flag_.store(1, std::memory_order_relaxed); }
   // Returns whether a request was made, and clears it.
   bool take() { return flag_.exchange(0, std::memory_order_relaxed) != 0; }
-  // Clears the request if it is the reason for `status`, which is returned.
+  // If a request is the reason for `status`, clears the request. Returns `status`.
   Status consume(Status status) {
     if (status == Status::kStopCancelled) flag_.store(0, std::memory_order_relaxed);
     return status;
@@ -40,14 +40,14 @@ class Cancellation {
 
 struct TokenState {
   enum Flags : uint16_t {
-    kGenerated = 1,    // not part of a prompt
+    kGenerated = 1,    // the token is not part of a prompt
     kAnswerEnd = 2,    // generated tokens after it belong to another answer
     kTextEnd = 4,      // tokens after it belong to another text
     kConstrained = 8,  // the constraint has accepted it
-    kGuided = 16,      // the guide has it as well
+    kGuided = 16,      // the guide has the token as well
   };
 
-  SamplerState sampler;   // after the token
+  SamplerState sampler;   // state after the token
   uint16_t withheld = 0;  // bytes of text that were withheld when the token was emitted
   uint16_t flags = 0;
 
@@ -76,7 +76,7 @@ class TokenStates {
   void drop_before(uint64_t index) { begin_ = index; }
   size_t capacity() const { return capacity_; }
 
-  // Returns how many of the tokens first ... end - 1 have a flag.
+  // Returns how many of the tokens [first, end) have a flag.
   uint64_t count(uint64_t first, uint64_t end, TokenState::Flags flag) const;
   void clear_flag(TokenState::Flags flag, uint64_t end);
 
@@ -88,9 +88,9 @@ class TokenStates {
 
 class TokenStream {
  public:
-  // `params` have their defaults resolved.
+  // The defaults of `params` must have been resolved.
   void layout(Arena& arena, const Model& model, const SessionParams& params);
-  // After layout() over real memory. `pool` may be null.
+  // Must follow layout() over real memory. `pool` may be null.
   Status init(ThreadPool* pool, Error* error) { return kv_.init(*model_, pool, error); }
 
   const Model& model() const { return *model_; }
@@ -110,15 +110,15 @@ class TokenStream {
   SessionTimings& timings() { return timings_; }
   const SessionTimings& timings() const { return timings_; }
 
-  // The answer starts at this token.
+  // Returns the index of the first token of the answer.
   uint64_t answer_start() const { return answer_start_; }
   uint64_t generated_count() const { return token_count() - answer_start_; }
-  uint64_t answer_ns() const;  // time since the answer began
+  uint64_t answer_ns() const;  // returns the time since the answer began
   // Starts an answer after `count` tokens, of which those from `first` on are a new part of the prompt.
   void begin_answer(uint64_t first, uint64_t count, const SamplerState& sampler);
-  // After a rewind: finds the start of the answer to which the last token belongs.
+  // After a rewind, finds the start of the answer to which the last token belongs.
   void find_answer_start();
-  // After a rewind: a new answer and a new text start here, even if the last token belongs to an earlier answer.
+  // After a rewind, starts a new answer and a new text here, even if the last token belongs to an earlier answer.
   void mark_answer_start();
 
   // Evaluates the pending token, if there is one, together with drafts of what may follow it.
@@ -134,8 +134,8 @@ class TokenStream {
   bool can_truncate(uint64_t count) const;
   // Cuts the stream to its first `count` tokens, for a stream without constraint and guide.
   void truncate(uint64_t count);
-  // Cuts the stream, and takes constraint and guide back to the same place. kInvalidState: one of them cannot go back
-  // that far, and nothing has changed.
+  // Cuts the stream, and rewinds constraint and guide to the same place. Returns kInvalidState if one of them cannot
+  // rewind that far; nothing has changed then.
   Status rewind(uint64_t count);
   void clear();
 
@@ -147,8 +147,8 @@ class TokenStream {
   // An empty constraint removes the present one.
   void set_constraint(const TokenConstraint& constraint);
   TokenStream* guide() const { return guide_; }
-  void set_guide(TokenStream* guide);  // null: none
-  // kOk, or why the guide could not follow clear().
+  void set_guide(TokenStream* guide);  // null removes the guide
+  // Returns kOk, or why the guide could not follow clear().
   Status guide_status() const { return guide_status_; }
 
  private:
@@ -166,12 +166,12 @@ class TokenStream {
   int32_t pending_ = 0;
   uint64_t answer_start_ = 0;
   uint64_t answer_begin_ns_ = 0;
-  uint64_t followed_from_ = 0;  // the place of the first token in the stream that this one follows
+  uint64_t followed_from_ = 0;  // place of the first token in the stream that this one follows
 
   TokenConstraint constraint_;
-  uint64_t constrained_count_ = 0;  // tokens that the constraint has accepted, wholly or in part
+  uint64_t constrained_count_ = 0;  // number of tokens that the constraint has accepted, wholly or in part
   TokenStream* guide_ = nullptr;
-  uint64_t guided_count_ = 0;  // generated tokens that the guide has as well
+  uint64_t guided_count_ = 0;  // number of generated tokens that the guide has as well
   Status guide_status_ = Status::kOk;
 };
 

@@ -13,16 +13,17 @@
 
 namespace sotto {
 
-// With r = 1 + w (penalty - 1): l > 0 ? l / r : l * r (Keskar et al. 2019).
+// Sets l to l / r if l > 0, else to l * r, with r = 1 + w (penalty - 1) (Keskar et al. 2019).
 void repetition_penalty(Candidates& candidates, std::span<const PastToken> window, float penalty);
 
-// l -= c * penalty, as OpenAI's frequency_penalty.
+// Subtracts c * penalty, as OpenAI's frequency_penalty does.
 void frequency_penalty(Candidates& candidates, std::span<const PastToken> window, float penalty);
 
-// l -= w * penalty, as OpenAI's presence_penalty.
+// Subtracts w * penalty, as OpenAI's presence_penalty does.
 void presence_penalty(Candidates& candidates, std::span<const PastToken> window, float penalty);
 
-// The repetition guard: interpolates from `penalty` >= 1 at severity 0 to `limit` at severity 1.
+// Returns the penalty of the repetition guard, which is interpolated from `penalty` >= 1 at severity 0 to `limit` at
+// severity 1.
 float guarded_penalty(float penalty, float limit, float severity);
 
 // The tokens that DRY (below) neither penalises nor matches across.
@@ -31,7 +32,7 @@ class BreakerSet {
   // A measuring arena only adds up.
   void layout(Arena& arena, size_t vocabulary_size);
 
-  // Contains from now on the tokens whose bytes contain one of `texts`, and `tokens`.
+  // Sets the members to `tokens` and the tokens whose bytes contain one of `texts`.
   void set(std::span<const TextView> texts, std::span<const int32_t> tokens, const TokenBytes& bytes);
 
   bool contains(int32_t token) const {
@@ -51,9 +52,9 @@ struct DryParams {
   uint32_t window;
 };
 
-// DRY, "don't repeat yourself" (p-e-w 2024, text-generation-webui pull request 5677), as in llama.cpp: if the
-// n newest tokens, which contain no breaker, occur earlier and were followed by a token, then for the
-// largest such n >= allowed_length that token gets l -= multiplier * base^(n - allowed_length).
+// DRY, "don't repeat yourself" (p-e-w 2024, text-generation-webui pull request 5677), as in llama.cpp. Suppose that the
+// n newest tokens, which contain no breaker, occur earlier and were followed there by some token. For the largest such
+// n >= allowed_length, that token's logit is reduced by multiplier * base^(n - allowed_length).
 void dry(Candidates& candidates, PastTokens& past, const BreakerSet& breakers, const DryParams& params);
 
 }  // namespace sotto

@@ -13,7 +13,7 @@ namespace sotto {
 // The independent streams of random numbers within one draw.
 enum class DrawLane : uint32_t { kSelection = 0, kXtc = 1, kGumbel = 2 };
 
-// 64 uniform bits of this draw.
+// Returns 64 uniform bits of this draw.
 uint64_t draw_bits(const StageInput& input, DrawLane lane);
 
 // Returns the index of the token that `params.selection` selects. May drop candidates.
@@ -35,31 +35,30 @@ size_t select_gumbel(Candidates& candidates, uint64_t seed);
 // never drawn. Returns the lowest id if every logit is -infinity.
 size_t select_multinomial(Candidates& candidates, uint64_t random);
 
-// Mirostat (Basu et al. 2021) keeps the surprise of the selected tokens near tau bits, by truncating the
-// distribution where its state mu says.
+// The parameters of Mirostat (Basu et al. 2021), which keeps the surprise of the selected tokens near tau bits. To do
+// so it truncates the distribution by a threshold, its state mu.
 struct MirostatParams {
   float tau;
   float eta;
   uint32_t m;
 };
 
-// Version 1: keeps the k = ((s - 1) 2^mu / (1 - N^(1-s)))^(1/s) most likely, where s is the exponent of
-// Zipf's law fitted to the m most likely: s = sum t b / sum t^2 with t_i = ln((i+1)/i), b_i = ln(p_i / p_i+1).
+// Version 1 keeps the k = ((s - 1) 2^mu / (1 - N^(1-s)))^(1/s) most likely tokens. s is the exponent of Zipf's law
+// fitted to the m most likely: s = sum t b / sum t^2 with t_i = ln((i+1)/i), b_i = ln(p_i / p_i+1).
 void cut_mirostat(Candidates& candidates, uint32_t m, float mu);
 
-// Version 2: keeps the tokens whose surprise -log2 p is at most mu.
+// Version 2 keeps the tokens whose surprise -log2 p is at most mu.
 void cut_mirostat_v2(Candidates& candidates, float mu);
 
 // Returns mu - eta (S - tau), where S is the surprise of the selected token among those kept.
 float next_mu(Candidates& candidates, size_t picked, const MirostatParams& params, float mu);
 
-// Adaptive-p (MrJackSpade 2025, as in llama.cpp) favours tokens whose probability is near a target, which
-// moves so that the mean probability of the selected tokens stays at the parameter.
-// Initialises the mean to the target.
+// Adaptive-p (MrJackSpade 2025, as in llama.cpp) favours tokens whose probability is near a target. The target moves so
+// that the mean probability of the selected tokens stays at the parameter. This initialises the mean to the target.
 void begin_adaptive(float target, float decay, SamplerState* state);
 
-// l = 5 - 10 x^2 / (1 + x) with x = |p - goal| / 0.3, where goal is 2 target - mean, limited to 0 ... 1.
-// Logits of -infinity stay. Returns the p before, in the candidates' scratch.
+// Sets l = 5 - 10 x^2 / (1 + x) with x = |p - goal| / 0.3, where goal is 2 target - mean, limited to 0 ... 1. Logits of
+// -infinity stay. Returns the previous p in the candidates' scratch memory.
 std::span<const float> adapt(Candidates& candidates, float target, const SamplerState& state);
 
 // Adds the probability that the selected token had before adapt() to the mean.

@@ -5,15 +5,15 @@
 
 namespace sotto {
 
-// l / T; T <= 0: the most likely token alone stays.
+// Sets l to l / T. If T <= 0, only the most likely token stays.
 void temperature(Candidates& candidates, float t);
 
 // Dynamic temperature (kalomaze 2023): returns lowest + (highest - lowest) (H / ln N)^exponent, where
 // lowest = max(0, t - range), highest = t + range, and H is the entropy of the N candidates.
 float dynamic_temperature(Candidates& candidates, float t, float range, float exponent);
 
-// Quadratic smoothing (kalomaze 2024): with d = l - max, l = max - k f d^2 + s f d^3, where
-// k = (3 - c) / 2 and s = (c - 1) / 2.
+// Quadratic smoothing (kalomaze 2024): with d = l - max, sets l = max - k f d^2 + s f d^3, where k = (3 - c) / 2 and s
+// = (c - 1) / 2.
 void smooth(Candidates& candidates, float factor, float curve);
 
 }  // namespace sotto

@@ -20,8 +20,7 @@ void keep_prefix(Candidates& candidates, uint64_t border, size_t min_keep) {
   candidates.keep_up_to(border);
 }
 
-// Keeps the tokens of at least this weight, but at least `min_keep`, of which the most likely is
-// always one.
+// Keeps the tokens of at least this weight, and at least `min_keep` tokens, among which the most likely one always is.
 void keep_weights(Candidates& candidates, double least, size_t min_keep) {
   const float floor = least < 1 ? static_cast<float>(least) : 1.0f;
   if (min_keep >= candidates.count()) return;
@@ -32,7 +31,7 @@ void keep_weights(Candidates& candidates, double least, size_t min_keep) {
   candidates.keep_from_weight(floor);
 }
 
-// The fixed-point total of the smallest set that has at least this part of the probability.
+// Returns the fixed-point total of the smallest set that has at least this part of the probability.
 uint64_t fixed_mass(Candidates& candidates, float mass) {
   const uint64_t total = candidates.total_fixed();
   const double wanted = std::ceil(static_cast<double>(mass) * static_cast<double>(total));
@@ -98,7 +97,7 @@ void eta_cutoff(Candidates& candidates, float eta, size_t min_keep) {
 
 namespace {
 
-// The population standard deviation of the finite logits; 0 if there are none.
+// Returns the population standard deviation of the finite logits, or 0 if there are none.
 double standard_deviation(const float* logits, size_t count) {
   FoldedSum sum, squares;
   size_t finite_count = 0;
@@ -122,7 +121,7 @@ double standard_deviation(const float* logits, size_t count) {
 
 void top_n_sigma(Candidates& candidates, float n, size_t min_keep) {
   if (!(n > 0) || is_empty(candidates) || min_keep >= candidates.count()) return;
-  // A temperature scales both sides alike.
+  // A temperature scales both sides of the comparison alike.
   const double sigma = standard_deviation(candidates.logits(), candidates.count());
   const double floor = static_cast<double>(candidates.max()) - static_cast<double>(n) * sigma;
   const auto least = static_cast<float>(std::max(floor, -static_cast<double>(std::numeric_limits<float>::max())));
@@ -137,8 +136,8 @@ void top_h(Candidates& candidates, float h, size_t min_keep) {
   if (!(h < 1) || is_empty(candidates) || min_keep >= candidates.count()) return;
   const float* weights = candidates.weights();
   const auto log_total = static_cast<float>(ln(candidates.total()));
-  // -p ln p = weight (gap + ln total) / total, without the division, in integer units of 2^-36:
-  // the last bit of a double in [2^16, 2^17).
+  // Computes -p ln p = weight (gap + ln total) / total, without the division, in integer units of 2^-36. That is the
+  // last bit of a double in [2^16, 2^17).
   const auto surprise = [&](size_t i) {
     constexpr double kBase = 0x1p16;
     const float s = zero_unless(weights[i] > 0, weights[i] * (candidates.gap(i) + log_total));
@@ -150,7 +149,7 @@ void top_h(Candidates& candidates, float h, size_t min_keep) {
     keys[i] = sort_key(candidates.logit(i), i);
     total += surprise(i);
   }
-  uint64_t border = 0;  // the first token that is too much
+  uint64_t border = 0;  // the first token that exceeds the limit
   if (total > 0) {
     const double most = std::floor(static_cast<double>(h) * static_cast<double>(total));
     const uint64_t target = std::min(static_cast<uint64_t>(most) + 1, total);
@@ -165,7 +164,7 @@ void typical(Candidates& candidates, float mass, size_t min_keep) {
   if (!(mass < 1) || is_empty(candidates) || min_keep >= candidates.count()) return;
   const float* weights = candidates.weights();
   const auto center = static_cast<float>(candidates.entropy() - ln(candidates.total()));
-  // |-ln p - H| = |gap - center| gives the order; a NaN comes last.
+  // The order is that of |-ln p - H| = |gap - center|, with NaN last.
   const auto key_of = [&](size_t i) {
     constexpr float kFarthest = std::numeric_limits<float>::infinity();
     const float distance = std::fabs(candidates.gap(i) - center);
@@ -183,8 +182,8 @@ void typical(Candidates& candidates, float mass, size_t min_keep) {
 
 namespace {
 
-// Sorts the weights, from the largest, by radix: digits of ten bits of their distance from 1, the
-// lowest digit first. They lie in the candidates' scratch.
+// Sorts the weights, largest first, in the candidates' scratch memory. It is a radix sort by digits of ten bits of
+// their distance from 1, lowest digit first.
 std::span<const float> sort_weights(Candidates& candidates) {
   constexpr uint32_t kOne = std::bit_cast<uint32_t>(1.0f);  // of 30 bits
   const std::span<uint64_t> scratch = candidates.scratch();
@@ -207,13 +206,13 @@ std::span<const float> sort_weights(Candidates& candidates) {
   return {reinterpret_cast<const float*>(from), count};
 }
 
-// The second difference of neighbouring weights.
+// Returns the second difference of neighbouring weights.
 double bend(const float* p) { return static_cast<double>(std::fabs((p[0] - p[1]) - (p[1] - p[2]))); }
 
 }  // namespace
 
 void tail_free(Candidates& candidates, float z, size_t min_keep) {
-  constexpr size_t kBlock = 256;  // bends per sum
+  constexpr size_t kBlock = 256;  // number of bends per partial sum
   if (!(z < 1) || candidates.count() <= 2 || min_keep >= candidates.count() || is_empty(candidates)) return;
   const std::span<const float> sorted = sort_weights(candidates);
   const size_t bend_count = sorted.size() - 2;
@@ -248,7 +247,7 @@ void xtc(Candidates& candidates, float threshold, size_t min_keep) {
   const auto floor = static_cast<float>(least);
   const float* weights = candidates.weights();
   size_t likely = 0;
-  uint64_t last = 0;  // the key of the least likely of them
+  uint64_t last = 0;  // key of the least likely of them
   for (size_t i = 0; i < candidates.count(); ++i) {
     if (!(weights[i] >= floor)) continue;
     ++likely;

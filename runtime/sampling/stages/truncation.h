@@ -1,6 +1,6 @@
-// Stages that drop unlikely tokens. Among equal logits, the lower id counts as more likely. Probabilities p
-// are normalised over the remaining tokens, and H is their entropy. Each stage keeps at least `min_keep`
-// tokens (1 or more), or all if there are fewer. The parameters that switch a stage off are named as `off`.
+// Stages that drop unlikely tokens. Among equal logits, the lower id counts as more likely. Probabilities p are
+// normalised over the remaining tokens, and H is their entropy. Each stage keeps at least `min_keep` tokens (1 or
+// more), or all if there are fewer. After `off` follows the parameter that disables a stage.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ void top_k(Candidates& candidates, size_t k, size_t min_keep = 1);
 // probability reaches p; off 1.
 void top_p(Candidates& candidates, float p, size_t min_keep = 1);
 
-// p decay^step, but no less than `least`.
+// Returns p decay^step, or `least` if that is more.
 float decayed_top_p(float p, float decay, float least, uint32_t step);
 
 // Min-p (Nguyen et al. 2024): keeps p >= ratio * max p; off 0.
 void min_p(Candidates& candidates, float ratio, size_t min_keep = 1);
 
-// Keeps p >= least; the most likely token alone if least > 1.
+// Keeps p >= least, or only the most likely token if least > 1.
 void keep_probable(Candidates& candidates, double least, size_t min_keep);
 
 // Top-a (BlinkDL 2021): keeps p >= a * (max p)^2; off 0.
@@ -43,16 +43,16 @@ void top_n_sigma(Candidates& candidates, float n, size_t min_keep = 1);
 // h H; off 1.
 void top_h(Candidates& candidates, float h, size_t min_keep = 1);
 
-// Locally typical sampling (Meister et al. 2023): keeps the tokens whose -ln p is nearest to H, as many as it
-// takes to reach the probability `mass`; off 1. `min_keep` counts in that order.
+// Locally typical sampling (Meister et al. 2023): keeps the tokens whose -ln p is nearest to H, as many as are needed
+// to reach the probability `mass`; off 1. `min_keep` counts in that order.
 void typical(Candidates& candidates, float mass, size_t min_keep = 1);
 
-// Tail-free sampling (Phan 2019): of the sorted p, with d_i = |(p_i - p_i+1) - (p_i+1 - p_i+2)|, keeps the
-// longest prefix whose sum of d is at most z of the total; off 1. Keeps all if the total is 0.
+// Tail-free sampling (Phan 2019): with d_i = |(p_i - p_i+1) - (p_i+1 - p_i+2)| over the sorted p, keeps the longest
+// prefix whose sum of d is at most z of the total; off 1. Keeps all if the total is 0.
 void tail_free(Candidates& candidates, float z, size_t min_keep = 1);
 
-// XTC, "exclude top choices" (p-e-w 2024): drops all tokens with p >= threshold but the least likely of them,
-// if that leaves min_keep.
+// XTC, "exclude top choices" (p-e-w 2024): of the tokens with p >= threshold, keeps only the least likely, if at least
+// min_keep tokens remain.
 void xtc(Candidates& candidates, float threshold, size_t min_keep = 1);
 
 }  // namespace sotto

@@ -36,50 +36,50 @@
 
 namespace sotto {
 
-// SOTTO_FEATURE_WATERMARK=ON.
+// Whether the build has watermarks (SOTTO_FEATURE_WATERMARK=ON).
 inline constexpr bool kHasWatermark = SOTTO_HAS_WATERMARK != 0;
 
 inline constexpr size_t kMaxContextWidth = 16;
 
-// The number of tokens that are hashed; with kSelfHash, one of them is the token itself.
+// Returns the number of tokens that are hashed. With kSelfHash, one of them is the token itself.
 inline size_t context_width(const WatermarkParams& params) {
   if (params.context_width > 0) return params.context_width;
   return params.scheme == WatermarkScheme::kLeftHash ? 1 : 4;
 }
 
-// The number of preceding tokens that are hashed for a token.
+// Returns the number of preceding tokens that are hashed for a token.
 inline size_t context_size(const WatermarkParams& params) {
   return context_width(params) - (params.scheme == WatermarkScheme::kSelfHash ? 1 : 0);
 }
 
 uint64_t context_seed(const WatermarkParams& params, std::span<const int32_t> context);
 
-// gamma as a 24-bit number, 1 ... 2^24 - 1 (G above).
+// Returns gamma as a 24-bit number, 1 ... 2^24 - 1 (G above).
 uint32_t green_threshold(float gamma);
-// The fraction of green tokens that a threshold gives.
+// Returns the fraction of green tokens that a threshold gives.
 inline double green_fraction(uint32_t threshold) { return threshold * 0x1p-24; }
 
-// kLeftHash: bit i is set if token 64 block + i is green.
+// For kLeftHash, returns a word whose bit i is set if token 64 block + i is green.
 uint64_t green_word(uint64_t seed, uint32_t threshold, uint64_t block);
 
 class SelfHash {
  public:
   SelfHash(const WatermarkParams& params, std::span<const int32_t> context);
 
-  uint32_t hash(int32_t token) const;  // 24 bits
+  uint32_t hash(int32_t token) const;  // has 24 bits
   bool is_green(int32_t token) const { return hash(token) < threshold_; }
-  // The index of the context token that decides; the context's size if it is the token itself.
+  // Returns the index of the context token that decides, or the context's size if it is the token itself.
   size_t anchor(int32_t token) const;
 
  private:
-  int32_t anchors_[kMaxContextWidth];  // those of the context's tokens, then the token's own
+  int32_t anchors_[kMaxContextWidth];  // one per token of the context, then that of the token itself
   size_t count_;
   uint32_t in_;
   uint32_t out_;
   uint32_t threshold_;
 };
 
-// kGumbel: 1 - r of tokens, above 0 and below 1; neighbours share a hash.
+// For kGumbel, 1 - r of tokens, above 0 and below 1. Neighbouring tokens share a hash.
 class RestStream {
  public:
   explicit RestStream(uint64_t seed) : seed_(seed) {}
@@ -100,26 +100,26 @@ class RestStream {
 
 inline double uniform_of(uint64_t seed, int32_t token) { return 1 - RestStream(seed).of(token); }
 
-// Fails because the build has no watermarks.
+// Fails with the message that this build has no watermarks.
 Status fail_without_watermark(Error* error);
 
-// l += delta for the tokens of the green list (Kirchenbauer et al. 2023, "A Watermark for Large Language
-// Models"; self hash and anchors: 2024, "On the Reliability of Watermarks for Large Language Models"). Does
-// nothing if the history is shorter than the context, or the scheme has no list.
+// Adds delta to the logits of the green list (Kirchenbauer et al. 2023, "A Watermark for Large Language Models"; self
+// hash and anchors: 2024, "On the Reliability of Watermarks for Large Language Models"). Does nothing if the history is
+// shorter than the context, or if the scheme has no list.
 void add_green_bias(Candidates& candidates, const WatermarkParams& params, const TokenHistory& history);
 
 // Returns whether the scheme replaces the selection.
 bool replaces_selection(WatermarkScheme scheme);
 
-// Writes the seed for the next token of a scheme that replaces the selection. Returns false if there is none:
-// the history is too short, or the context has already led to a generated token, whose successors would
-// otherwise repeat (repeated context masking, Dathathri et al. 2024).
+// Writes the seed for the next token of a scheme that replaces the selection. Returns false if there is none, because
+// the history is too short or because the context has already led to a generated token. A second token of that context
+// would repeat the first (repeated context masking, Dathathri et al. 2024).
 bool watermark_seed(const WatermarkParams& params, PastTokens& past, uint64_t* seed);
 
-// Tournament sampling (Dathathri et al. 2024, "Scalable watermarking for identifying large language model
-// outputs", two tokens per match): returns the index of the winner of `layers` rounds, in the limit of the
-// whole distribution. With q the probability of g = 1, a round makes p (1 + g - q) of p. `random` draws from
-// the p of the last round.
+// Tournament sampling (Dathathri et al. 2024, "Scalable watermarking for identifying large language model outputs")
+// with two tokens per match. Returns the index of the winner of `layers` rounds, in the limit of the whole
+// distribution. A round makes p (1 + g - q) of p, where q is the probability of g = 1. `random` draws from the p of the
+// last round.
 size_t select_tournament(Candidates& candidates, uint64_t seed, uint32_t layers, uint64_t random);
 
 // Returns the index of the token with the largest r^(1/p) (Aaronson 2022), the lowest id among equals.

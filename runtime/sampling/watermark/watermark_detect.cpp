@@ -22,7 +22,7 @@ double exp_negative(double x) {
   return sum * std::bit_cast<double>(static_cast<uint64_t>(1023 + static_cast<int64_t>(n)) << 52);
 }
 
-// A Bloom filter with one hash function: recognises most hashes that were never seen.
+// A Bloom filter with one hash function, which recognises most hashes that were never seen.
 class SeenFilter {
  public:
   // Adds the hash. Returns false if it is certainly new.
@@ -87,7 +87,7 @@ class Detector {
   }
 
  private:
-  // Newton's method from above, x below 2^10.
+  // Returns the cube root of x < 2^10 by Newton's method from above.
   static double cube_root(double x) {
     double y = x > 1 ? x : 1;
     for (int i = 0; i < 40; ++i) y = (2 * y + x / (y * y)) / 3;
@@ -117,7 +117,7 @@ class Detector {
     add(green_word(seed, threshold_, token / 64) >> (token % 64) & 1 ? 1 : 0);
   }
 
-  // The token that decides whether the one at `place` is green.
+  // Returns the token that decides whether the one at `place` is green.
   int32_t anchor_token(size_t place, const SelfHash& hash) const {
     const size_t anchor = hash.anchor(tokens_[place]);
     return anchor == size_ ? kNoTokenId : context(place)[anchor];
@@ -156,7 +156,7 @@ class Detector {
 
   const WatermarkParams& params_;
   std::span<const int32_t> tokens_;
-  size_t size_;  // of the context
+  size_t size_;  // size of the context
   uint32_t threshold_;
   uint64_t count_ = 0;
   double sum_ = 0;

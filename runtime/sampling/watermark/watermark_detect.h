@@ -14,7 +14,7 @@ namespace sotto {
 // NaN.
 double normal_tail(double z);
 
-// As sotto_watermark_result.
+// The layout is that of sotto_watermark_result.
 struct WatermarkResult {
   uint64_t token_count = 0;
   double score = 0;
@@ -23,13 +23,14 @@ struct WatermarkResult {
   bool is_marked = false;
 };
 
-inline constexpr double kMarkedAbove = 3;  // z
+inline constexpr double kMarkedAbove = 3;  // the z above which a text counts as marked
 
-// Scores the tokens that have a whole context before them in the text. Repetitions that are not independent
-// evidence count once: for kLeftHash a context with its token, for kSelfHash a token with the token that
-// decided, for kTournament and kGumbel a context, as only its first occurrence was marked. z is the
-// distance of the score from its mean in unmarked text, in standard deviations; for kGumbel, whose sum of
-// -ln(1 - r) is gamma distributed, by the cube-root transform of Wilson and Hilferty (1931). p_value is
+// Scores the tokens that have a whole context before them in the text. Repetitions are not independent evidence and
+// count once. For kLeftHash a repetition is the same context with the same token; for kSelfHash the same token with the
+// same deciding token; for kTournament and kGumbel the same context, because only its first occurrence was marked.
+//
+// z is the distance of the score from its mean in unmarked text, in standard deviations. For kGumbel, whose sum of
+// -ln(1 - r) is gamma distributed, it comes from the cube-root transform of Wilson and Hilferty (1931). p_value is
 // normal_tail(z).
 Status detect_watermark(const WatermarkParams& params, std::span<const int32_t> tokens, size_t vocabulary_size,
                         WatermarkResult* result, Error* error);
