@@ -7,10 +7,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <stdexcept>
+#include <vector>
 
 namespace sotto {
 namespace {
+
+using nlohmann::json;
 
 constexpr size_t kTransferLimit = size_t{1} << 30;  // some systems reject transfers of 2 GiB
 
@@ -58,7 +62,7 @@ OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
   temporary_ = path_;
   temporary_ += ".partial-" + std::to_string(getpid());
   descriptor_ = open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) fail_with_errno(temporary_, "create");
+  if (descriptor_ < 0) fail_with_errno(path_, "create");
 }
 
 OutputFile::~OutputFile() {
@@ -80,7 +84,7 @@ void OutputFile::write_at(uint64_t offset, const void* bytes, size_t size) {
 }
 
 void OutputFile::read_at(uint64_t offset, void* bytes, size_t size) const {
-  read_fully(descriptor_, temporary_, offset, bytes, size);
+  read_fully(descriptor_, path_, offset, bytes, size);
 }
 
 void OutputFile::commit() {
@@ -100,5 +104,44 @@ std::string read_text_file(const std::filesystem::path& path, uint64_t limit) {
   file.read_at(0, text.data(), text.size());
   return text;
 }
+
+json parse_strict_json(std::string_view text, const std::string& where) {
+  constexpr size_t kDepthLimit = 64;
+  std::vector<std::set<std::string>> keys;  // keys of the objects and arrays that are open
+  const auto check = [&](int, json::parse_event_t event, json& value) {
+    switch (event) {
+      case json::parse_event_t::object_start:
+      case json::parse_event_t::array_start:
+        if (keys.size() == kDepthLimit) throw std::runtime_error(where + ": nested too deeply");
+        keys.emplace_back();
+        break;
+      case json::parse_event_t::object_end:
+      case json::parse_event_t::array_end:
+        keys.pop_back();
+        break;
+      case json::parse_event_t::key:
+        if (const auto& key = value.get_ref<const std::string&>(); !keys.back().insert(key).second)
+          throw std::runtime_error(where + ": the key " + in_quotes(key) + " occurs twice");
+        break;
+      case json::parse_event_t::value:
+        break;
+    }
+    return true;
+  };
+  // The parser treats a zero byte as the end of the text.
+  if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
+    throw std::runtime_error(where + ": not valid JSON: byte " + std::to_string(zero) + " is a zero");
+  }
+  try {
+    return json::parse(text, check);
+  } catch (const json::exception& error) {
+    const std::string_view message = error.what();
+    const size_t prefix = message.find("] ");
+    throw std::runtime_error(
+        where + ": not valid JSON: " + std::string(message.substr(prefix == std::string_view::npos ? 0 : prefix + 2)));
+  }
+}
+
+std::string in_quotes(std::string_view text) { return json(text).dump(-1, ' ', false, json::error_handler_t::replace); }
 
 }  // namespace sotto

@@ -1,11 +1,14 @@
-// Input files read at any offset, and output files that appear under their name only when they are complete. Errors are
-// std::runtime_error and name the file.
+// Input files read at any offset, JSON of untrusted files, and output files that appear under their name only when they
+// are complete. Errors are std::runtime_error and name the file.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
 
 namespace sotto {
 
@@ -47,5 +50,11 @@ class OutputFile {
 
 // Returns the contents of a text file. Throws if it has more than `limit` bytes.
 std::string read_text_file(const std::filesystem::path& path, uint64_t limit);
+
+// Parses JSON. Duplicate keys and deep nesting are errors. Messages begin with `where`.
+nlohmann::json parse_strict_json(std::string_view text, const std::string& where);
+
+// Returns `text` in quotes and on one line, for messages.
+std::string in_quotes(std::string_view text);
 
 }  // namespace sotto

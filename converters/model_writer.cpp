@@ -6,15 +6,16 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <random>
 #include <stdexcept>
-#include <type_traits>
 #include <utility>
 
 #include "converters/file.h"
 #include "converters/metadata.h"
 #include "converters/quantize/int4.h"
 #include "converters/quantize/int8.h"
-#include "converters/tokenizers/vocabulary_builder.h"
+#include "converters/quantize/packing.h"
+#include "converters/tokenizers/builder.h"
 #include "kernels/linear/int4.h"
 #include "runtime/base/arena.h"
 #include "runtime/base/xxhash64.h"
@@ -308,10 +309,38 @@ class ModelWriter {
   size_t step_count_ = 0;
 };
 
+// A name in the system's directory for temporary files. The destructor removes the file.
+class TemporaryPath {
+ public:
+  TemporaryPath()
+      : path_(std::filesystem::temp_directory_path() / ("sotto-" + std::to_string(std::random_device{}()) + ".sotto")) {
+  }
+  ~TemporaryPath() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  TemporaryPath(const TemporaryPath&) = delete;
+  TemporaryPath& operator=(const TemporaryPath&) = delete;
+
+  const std::filesystem::path& get() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
 }  // namespace
 
 WriteReport write_model(const Checkpoint& checkpoint, const std::filesystem::path& path, const WriteOptions& options) {
   return ModelWriter(checkpoint, path, options).write();
+}
+
+std::vector<uint8_t> convert_to_bytes(const Checkpoint& checkpoint, const WriteOptions& options) {
+  const TemporaryPath path;
+  write_model(checkpoint, path.get(), options);
+  const InputFile file(path.get());
+  std::vector<uint8_t> bytes(file.size());
+  file.read_at(0, bytes.data(), bytes.size());
+  return bytes;
 }
 
 }  // namespace sotto

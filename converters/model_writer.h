@@ -8,11 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "converters/quantize/packing.h"
 #include "converters/readers/checkpoint.h"
-#include "converters/tokenizers/builder.h"
 
 namespace sotto {
+
+class Packer;
+struct TokenizerData;
 
 struct TensorReport {
   std::string name;   // for example "layers.3.attention_qkv"
@@ -51,5 +52,8 @@ struct WriteOptions {
 // Equal arguments produce equal bytes. After an exception no temporary file remains, and the file at `path` is
 // unchanged.
 WriteReport write_model(const Checkpoint& checkpoint, const std::filesystem::path& path, const WriteOptions& options);
+
+// Returns the bytes that write_model() writes, by way of a temporary file.
+std::vector<uint8_t> convert_to_bytes(const Checkpoint& checkpoint, const WriteOptions& options);
 
 }  // namespace sotto

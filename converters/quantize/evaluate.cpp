@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
-#include <memory>
+#include <cstring>
 #include <nlohmann/json.hpp>
-#include <random>
+#include <sotto.hpp>
 #include <stdexcept>
 
-#include "converters/file.h"
 #include "converters/quantize/float_forward.h"
 
 namespace sotto {
@@ -72,14 +70,15 @@ void add_prediction(std::span<const float> expected, std::span<const float> actu
 }
 
 // `expected` holds the float32 logits (token, vocabulary).
-void evaluate_window(std::span<const float> expected, std::span<const sotto_token> window, Int8Session* session,
+void evaluate_window(std::span<const float> expected, std::span<const sotto_token> window, Session* session,
                      QuantizedSums* sums) {
   const size_t vocabulary = expected.size() / window.size();
   session->reset();
   for (size_t t = 0; t + 1 < window.size(); ++t) {
-    session->prefill(window.subspan(t, 1));
-    add_prediction(expected.subspan(t * vocabulary, vocabulary), session->logits(), static_cast<size_t>(window[t + 1]),
-                   sums);
+    if (session->prefill({&window[t], 1}) != Status::ok) throw std::logic_error("a window exceeds the context");
+    const View<const float> logits = session->logits();
+    add_prediction(expected.subspan(t * vocabulary, vocabulary), {logits.data(), logits.size()},
+                   static_cast<size_t>(window[t + 1]), sums);
   }
 }
 
@@ -95,41 +94,32 @@ QuantizedEvaluation summarize(const std::string& name, const FloatSums& all, con
           .max_error = sums.max_error};
 }
 
-// A name in the system's directory for temporary files. The destructor removes the file.
-class TemporaryPath {
- public:
-  TemporaryPath()
-      : path_(std::filesystem::temp_directory_path() / ("sotto-" + std::to_string(std::random_device{}()) + ".sotto")) {
-  }
-  ~TemporaryPath() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-  TemporaryPath(const TemporaryPath&) = delete;
-  TemporaryPath& operator=(const TemporaryPath&) = delete;
-
-  const std::filesystem::path& get() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+// Opens a copy of `file` that is aligned as the runtime requires.
+Model open_model(const QuantizedFile& file) {
+  Memory memory(file.bytes.size());
+  if (memory.data() == nullptr) throw std::bad_alloc();
+  std::memcpy(memory.data(), file.bytes.data(), file.bytes.size());
+  return Model::from_memory(std::move(memory));
+}
 
 }  // namespace
-
-std::vector<uint8_t> convert_to_bytes(const Checkpoint& checkpoint, const WriteOptions& options) {
-  const TemporaryPath path;
-  write_model(checkpoint, path.get(), options);
-  const InputFile file(path.get());
-  std::vector<uint8_t> bytes(file.size());
-  file.read_at(0, bytes.data(), bytes.size());
-  return bytes;
-}
 
 double Evaluation::float_perplexity() const { return std::exp(float_loss); }
 double QuantizedEvaluation::perplexity() const { return std::exp(loss); }
 
-Evaluation evaluate(const FloatModel& model, std::span<const QuantizedModel> quantized,
-                    std::span<const sotto_token> tokens, const EvaluationOptions& options) {
+Evaluation evaluate(const FloatModel& model, std::span<const QuantizedFile> quantized, std::string_view text,
+                    const EvaluationOptions& options) {
+  std::vector<Session> sessions;
+  std::vector<sotto_token> all_tokens;
+  for (const QuantizedFile& file : quantized) {
+    const Model other = open_model(file);
+    if (other.info().vocabulary_size != model.shape.vocabulary_size) {
+      throw std::runtime_error("the models do not share a vocabulary");
+    }
+    if (sessions.empty()) all_tokens = other.tokenize(text);
+    sessions.push_back(Session::create(other));
+  }
+  const std::span<const sotto_token> tokens = all_tokens;
   if (tokens.size() < 2) throw std::runtime_error("the text has nothing to predict");
   if (model.shape.position_count < 2) {
     throw std::runtime_error("a context of one position has nothing to predict");
@@ -139,13 +129,6 @@ Evaluation evaluate(const FloatModel& model, std::span<const QuantizedModel> qua
   result.window_count = tokens.size() / result.window_tokens;
   if (options.window_limit != 0) {
     result.window_count = std::min(result.window_count, options.window_limit);
-  }
-  std::vector<std::unique_ptr<Int8Session>> sessions;
-  for (const QuantizedModel& other : quantized) {
-    if (other.model->info().vocabulary_size != model.shape.vocabulary_size) {
-      throw std::runtime_error("the models do not share a vocabulary");
-    }
-    sessions.push_back(std::make_unique<Int8Session>(*other.model));
   }
 
   FloatSums float_sums;
@@ -159,7 +142,7 @@ Evaluation evaluate(const FloatModel& model, std::span<const QuantizedModel> qua
                      &float_sums);
     }
     for (size_t i = 0; i < sums.size(); ++i) {
-      evaluate_window(expected, window, sessions[i].get(), &sums[i]);
+      evaluate_window(expected, window, &sessions[i], &sums[i]);
     }
     if (options.on_window) options.on_window(k + 1, result.window_count);
   }

@@ -7,16 +7,12 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "converters/model_writer.h"
-#include "converters/quantize/int8_runtime.h"
 #include "converters/readers/checkpoint.h"
 
 namespace sotto {
-
-// Returns the bytes that write_model() writes, through a temporary file.
-std::vector<uint8_t> convert_to_bytes(const Checkpoint& checkpoint, const WriteOptions& options);
 
 struct EvaluationOptions {
   size_t window_limit = 0;                                   // 0 means the whole text
@@ -24,10 +20,10 @@ struct EvaluationOptions {
   std::function<void(size_t done, size_t total)> on_window;  // may be empty
 };
 
-// A quantized version of the model.
-struct QuantizedModel {
+// A quantized version of the model, as a .sotto file.
+struct QuantizedFile {
   std::string name;  // for example "int8"
-  const Int8Model* model;
+  std::vector<uint8_t> bytes;
 };
 
 // The means are taken over all predictions.
@@ -54,10 +50,12 @@ struct Evaluation {
   double float_perplexity() const;
 };
 
-// Cuts `tokens` into windows of the model's whole context and drops the last incomplete one. A text shorter than one
-// window is one window. Each window starts at position 0 and predicts all its tokens except the first.
-Evaluation evaluate(const FloatModel& model, std::span<const QuantizedModel> quantized,
-                    std::span<const sotto_token> tokens, const EvaluationOptions& options);
+// Tokenizes `text` with the tokenizer of the first file and cuts it into windows of the model's whole context. The
+// last incomplete one is dropped; a text shorter than one window is one window. Each window starts at position 0 and
+// predicts all its tokens except the first. Errors are std::runtime_error or, from the runtime, sotto::Error of
+// sotto.hpp.
+Evaluation evaluate(const FloatModel& model, std::span<const QuantizedFile> quantized, std::string_view text,
+                    const EvaluationOptions& options);
 
 std::string evaluation_table(const Evaluation& evaluation);
 std::string evaluation_json(const Evaluation& evaluation);

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <limits>
 
-#include "converters/strict_json.h"
+#include "converters/file.h"
 
 namespace sotto {
 namespace {

@@ -4,6 +4,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "converters/readers/hugging_face.h"
+
 namespace sotto {
 namespace {
 
@@ -19,7 +21,57 @@ void check_count(uint32_t value, uint32_t limit, const char* what, const std::st
   }
 }
 
+constexpr const CheckpointFormat* kFormats[] = {&kHuggingFaceFormat};
+
+// Files of formats that no reader reads, for messages only.
+constexpr struct {
+  const char* extension;
+  const char* format;
+} kOtherFormats[] = {
+    {".bin", "PyTorch"},  {".ckpt", "TensorFlow"}, {".gguf", "GGUF"},  {".h5", "Keras"},    {".index", "TensorFlow"},
+    {".msgpack", "Flax"}, {".onnx", "ONNX"},       {".pt", "PyTorch"}, {".pth", "PyTorch"},
+};
+
+// Returns the name of the format that the extension of a file belongs to, or null.
+const char* other_format(const std::filesystem::path& path) {
+  for (const auto& [extension, format] : kOtherFormats) {
+    if (path.extension() == extension) return format;
+  }
+  return nullptr;
+}
+
+// Throws an error that says what was found instead of a checkpoint, and what to do.
+[[noreturn]] void reject(const std::filesystem::path& path) {
+  const std::string where = path.string();
+  if (!std::filesystem::exists(path)) throw std::runtime_error(where + ": no such directory");
+  if (path.extension() == ".safetensors") {
+    throw std::runtime_error(where + ": give the directory that contains this file and config.json");
+  }
+  std::filesystem::path other = other_format(path) != nullptr ? path : std::filesystem::path();
+  if (std::filesystem::is_directory(path)) {
+    for (const auto& entry : std::filesystem::directory_iterator(path)) {
+      if (other_format(entry.path()) != nullptr && (other.empty() || entry.path() < other)) other = entry.path();
+    }
+  }
+  std::string message = where +
+                        ": not a checkpoint in the format of transformers, which is a directory with "
+                        "config.json and model.safetensors or model.safetensors.index.json";
+  if (!other.empty()) {
+    message += "; " + other.filename().string() + " is a " + other_format(other) +
+               " file: load it in Python with transformers, for example by AutoModelForCausalLM.from_pretrained(DIR), "
+               "and save it with save_pretrained(NEW_DIR, safe_serialization=True)";
+  }
+  throw std::runtime_error(message);
+}
+
 }  // namespace
+
+std::unique_ptr<Checkpoint> open_checkpoint(const std::filesystem::path& path) {
+  for (const CheckpointFormat* format : kFormats) {
+    if (format->recognizes(path)) return format->open(path);
+  }
+  reject(path);
+}
 
 void check_info(const CheckpointInfo& info, const std::string& where) {
   const ModelShape& shape = info.shape;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -70,6 +72,8 @@ class Checkpoint {
   virtual ~Checkpoint() = default;
 
   const CheckpointInfo& info() const { return info_; }
+  // Remarks for the user, such as tensors that are not used.
+  const std::vector<std::string>& notes() const { return notes_; }
   void rename(std::string name) { info_.name = std::move(name); }
 
   virtual std::vector<float> positions() const = 0;        // (position, embedding)
@@ -82,7 +86,18 @@ class Checkpoint {
   explicit Checkpoint(CheckpointInfo info) : info_(std::move(info)) {}
 
   CheckpointInfo info_;
+  std::vector<std::string> notes_;
 };
+
+// A format of checkpoints. To add one, write its reader and add a row to kFormats in checkpoint.cpp.
+struct CheckpointFormat {
+  bool (*recognizes)(const std::filesystem::path& path);  // by the files and their first bytes, not by names
+  std::unique_ptr<Checkpoint> (*open)(const std::filesystem::path& path);
+};
+
+// Opens the checkpoint at `path` with the reader that recognizes it. Throws std::runtime_error, which says how to
+// convert it where that is known, if none does.
+std::unique_ptr<Checkpoint> open_checkpoint(const std::filesystem::path& path);
 
 // A whole checkpoint in memory.
 struct FloatModel {

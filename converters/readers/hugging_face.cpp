@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "converters/file.h"
-#include "converters/strict_json.h"
 
 namespace sotto {
 namespace {
@@ -106,16 +105,6 @@ int32_t read_end_of_text(const Config& config, uint32_t vocabulary_size, std::ve
   return value->get<int32_t>();
 }
 
-const std::filesystem::path& checked_directory(const std::filesystem::path& directory) {
-  if (!std::filesystem::is_directory(directory)) {
-    throw std::runtime_error(directory.string() + ": not a directory");
-  }
-  if (!std::filesystem::exists(directory / "config.json")) {
-    throw std::runtime_error(directory.string() + ": not a Hugging Face checkpoint: config.json is missing");
-  }
-  return directory;
-}
-
 std::string directory_name(const std::filesystem::path& directory) {
   const auto absolute = std::filesystem::weakly_canonical(directory);
   return absolute.filename().string();
@@ -162,10 +151,22 @@ CheckpointInfo info_of(const HuggingFaceConfig& config, const std::filesystem::p
   return info;
 }
 
+bool is_hugging_face(const std::filesystem::path& path) {
+  return std::filesystem::exists(path / "config.json") &&
+         (std::filesystem::exists(path / "model.safetensors") ||
+          std::filesystem::exists(path / "model.safetensors.index.json"));
+}
+
+std::unique_ptr<Checkpoint> open_hugging_face(const std::filesystem::path& path) {
+  return std::make_unique<HuggingFaceCheckpoint>(path);
+}
+
 constexpr char kHead[] = "lm_head.weight";
 constexpr char kHeadBias[] = "lm_head.bias";
 
 }  // namespace
+
+const CheckpointFormat kHuggingFaceFormat = {is_hugging_face, open_hugging_face};
 
 HuggingFaceConfig read_hugging_face_config(const std::filesystem::path& path) {
   const Config config(path);
@@ -197,11 +198,9 @@ HuggingFaceConfig read_hugging_face_config(const std::filesystem::path& path) {
 }
 
 HuggingFaceCheckpoint::HuggingFaceCheckpoint(const std::filesystem::path& directory)
-    : Checkpoint({}),
-      tensors_(checked_directory(directory)),
-      config_(read_hugging_face_config(directory / "config.json")),
-      notes_(config_.notes) {
+    : Checkpoint({}), tensors_(directory), config_(read_hugging_face_config(directory / "config.json")) {
   info_ = info_of(config_, directory);
+  notes_ = config_.notes;
   if (tensors_.contains("transformer.wte.weight")) prefix_ = "transformer.";
   check_tensors();
   info_.head_kind = find_head_kind();

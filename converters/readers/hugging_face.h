@@ -28,6 +28,8 @@ struct HuggingFaceConfig {
 // cannot reproduce.
 HuggingFaceConfig read_hugging_face_config(const std::filesystem::path& path);
 
+extern const CheckpointFormat kHuggingFaceFormat;
+
 class HuggingFaceCheckpoint final : public Checkpoint {
  public:
   // Checks that every tensor exists and has the right shape and type.
@@ -38,9 +40,6 @@ class HuggingFaceCheckpoint final : public Checkpoint {
   FloatLayer layer(uint32_t index) const override;
   FloatNorm final_norm() const override;
   FloatLinear head() const override;
-
-  // Remarks for the user, such as tensors that are not used.
-  const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   using Shape = std::vector<uint64_t>;
@@ -63,7 +62,6 @@ class HuggingFaceCheckpoint final : public Checkpoint {
   HuggingFaceConfig config_;
   std::string prefix_;              // either "transformer." or empty
   std::vector<std::string> known_;  // names of the tensors that are used
-  std::vector<std::string> notes_;
 };
 
 }  // namespace sotto

@@ -7,7 +7,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "converters/strict_json.h"
+#include "converters/file.h"
 
 namespace sotto {
 namespace {

@@ -1,8 +1,9 @@
-// Builds the arrays of a model file's tokenizer section.
+// Builds the arrays of a model file's tokenizer section and of its vocabulary section, which is for grammars.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,5 +45,16 @@ struct TokenizerData {
 // Builds the arrays, without the merges that no text can trigger. Throws std::runtime_error if the description
 // contradicts itself.
 TokenizerData build_tokenizer(const TokenizerDescription& description);
+
+// The arrays that PreparedVocabulary (runtime/grammar/vocabulary/model_vocabulary.h) refers to.
+struct VocabularyData {
+  uint32_t text_count = 0;
+  uint32_t node_count = 0;
+  uint32_t longest = 0;
+  std::vector<uint8_t> arrays;
+};
+
+// Returns nullopt if grammars cannot use these tokens because one is longer than 255 bytes.
+std::optional<VocabularyData> build_vocabulary_data(const TokenizerData& tokenizer, int32_t end_token);
 
 }  // namespace sotto

@@ -4,7 +4,7 @@
 #include <array>
 #include <stdexcept>
 
-#include "converters/strict_json.h"
+#include "converters/file.h"
 #include "runtime/base/utf8.h"
 
 namespace sotto {

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "converters/file.h"
-#include "converters/strict_json.h"
 #include "converters/tokenizers/names.h"
 
 namespace sotto {

@@ -8,7 +8,7 @@
 
 #include "converters/model_writer.h"
 #include "converters/quantize/packing.h"
-#include "converters/synthetic.h"
+#include "converters/readers/synthetic.h"
 #include "tests/bench/synthetic_tokenizer.h"
 
 namespace sotto::bench {

@@ -8,8 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "converters/quantize/evaluate.h"
-#include "converters/readers/hugging_face.h"
+#include "converters/readers/checkpoint.h"
 #include "converters/tokenizers/reader.h"
 
 namespace sotto {
@@ -30,16 +29,16 @@ std::filesystem::path shared_data() {
 }
 
 FloatModel load_checkpoint(const std::filesystem::path& directory) {
-  return load_float_model(HuggingFaceCheckpoint(directory));
+  return load_float_model(*open_checkpoint(directory));
 }
 
 std::vector<uint8_t> convert_checkpoint(const std::filesystem::path& directory, WeightKind weights) {
-  const HuggingFaceCheckpoint checkpoint(directory);
-  const auto tokenizer = read_tokenizer_directory(directory, checkpoint.info().shape.vocabulary_size);
+  const auto checkpoint = open_checkpoint(directory);
+  const auto tokenizer = read_tokenizer_directory(directory, checkpoint->info().shape.vocabulary_size);
   WriteOptions options;
   options.layers = options.head = weights;
   if (tokenizer) options.tokenizer = &*tokenizer;
-  return convert_to_bytes(checkpoint, options);
+  return convert_to_bytes(*checkpoint, options);
 }
 
 std::vector<uint8_t> read_bytes(const std::filesystem::path& path) {
@@ -55,17 +54,6 @@ std::vector<std::string> golden_names() {
   }
   std::sort(names.begin(), names.end());
   return names;
-}
-
-std::vector<float> int8_logits(const Int8Model& model, std::span<const int32_t> tokens) {
-  Int8Session session(model);
-  std::vector<float> logits;
-  for (size_t t = 0; t < tokens.size(); ++t) {
-    session.prefill(tokens.subspan(t, 1));
-    const std::span<const float> row = session.logits();
-    logits.insert(logits.end(), row.begin(), row.end());
-  }
-  return logits;
 }
 
 LogitError compare_logits(std::span<const float> expected, std::span<const float> actual, size_t vocabulary) {

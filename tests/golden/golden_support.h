@@ -1,5 +1,5 @@
-// Shared by the golden tests: the paths of checkpoints, both forms of a checkpoint, the
-// runtime's logits for a window, and how far two sets of logits are apart.
+// Shared by the golden tests: the paths of checkpoints, both forms of a checkpoint, and the distance of two sets of
+// logits.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "converters/model_writer.h"
-#include "converters/quantize/int8_runtime.h"
 #include "converters/readers/checkpoint.h"
 
 namespace sotto {
@@ -30,9 +29,6 @@ std::vector<uint8_t> read_bytes(const std::filesystem::path& path);
 
 // The names of the checkpoints in golden_data(), sorted.
 std::vector<std::string> golden_names();
-
-// Logits (token, vocabulary) of a window by the int8 runtime through the C API.
-std::vector<float> int8_logits(const Int8Model& model, std::span<const int32_t> tokens);
 
 struct LogitError {
   double max = 0;

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "runtime/base/xxhash64.h"
-#include "tests/golden/golden_support.h"
+#include "tests/golden/quantized_model.h"
 
 namespace {
 
@@ -34,14 +34,14 @@ sotto_isa parse_isa(const std::string& name) {
 
 // The stream overflows the ring; logits are taken after a prompt, then after each of a few
 // single tokens, then after a long prefill.
-uint64_t hash_logits(const Int8Model& model, uint32_t thread_count, uint32_t batch_tokens) {
+uint64_t hash_logits(const Model& model, uint32_t thread_count, uint32_t batch_tokens) {
   const uint32_t positions = model.info().max_context_tokens;
-  sotto_session_params params = default_session_params();
+  SessionParams params;
   params.context_tokens = positions < 16 ? positions : std::clamp(positions / 2, 16u, 64u);
   params.overflow = SOTTO_OVERFLOW_RING;
   params.thread_count = thread_count;
   params.batch_tokens = std::min(batch_tokens, params.context_tokens);
-  Int8Session session(model, params);
+  Session session = Session::create(model, params);
 
   uint32_t state = 1;
   uint64_t hash = 0;
@@ -51,8 +51,8 @@ uint64_t hash_logits(const Int8Model& model, uint32_t thread_count, uint32_t bat
       state = state * 1664525 + 1013904223;
       token = static_cast<sotto_token>((state >> 8) % model.info().vocabulary_size);
     }
-    session.prefill(tokens);
-    const std::span<const float> logits = session.logits();
+    prefill(session, tokens);
+    const std::span<const float> logits = logits_of(session);
     hash = xxhash64(logits.data(), logits.size_bytes(), hash);
   };
   feed(params.context_tokens * 2 / 3);
@@ -93,7 +93,7 @@ struct Options {
 // How many hashes are not what they should be.
 int run_directory(const Options& options, const std::filesystem::path& directory) {
   const WeightKind weight_kind = options.int4 ? WeightKind::kInt4 : WeightKind::kInt8;
-  const Int8Model model(convert_checkpoint(directory, weight_kind), options.isa);
+  const Model model = convert_model(directory, weight_kind, options.isa);
   const std::vector<uint8_t> checkpoint = read_bytes(directory / "model.safetensors");
   const std::string name = directory.filename().string();
   const std::string weights = hex(xxhash64(checkpoint.data(), checkpoint.size()));
@@ -117,9 +117,9 @@ int run_directory(const Options& options, const std::filesystem::path& directory
 
 bool is_supported(sotto_isa isa, const std::filesystem::path& directory) {
   try {
-    const Int8Model model(convert_checkpoint(directory), isa);
+    const Model model = convert_model(directory, WeightKind::kInt8, isa);
     return true;
-  } catch (const RuntimeFailure& error) {
+  } catch (const Error& error) {
     if (error.status() != SOTTO_CPU_UNSUPPORTED) throw;
     std::printf("%s\n", error.what());
     return false;

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "tests/emulated/work.h"
-#include "tests/golden/golden_support.h"
+#include "tests/golden/quantized_model.h"
 
 namespace {
 
@@ -26,27 +26,27 @@ long resident_pages() {
   return resident;
 }
 
-void generate(sotto_session* session, size_t count) {
+void generate(Session& session, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    const sotto_piece* piece = nullptr;
-    const sotto_status status = sotto_session_next(session, &piece);
-    if (status != SOTTO_OK) throw std::runtime_error(sotto_status_text(status));
+    Piece piece;
+    const Status status = session.next(piece);
+    if (status != Status::ok) throw Error(static_cast<sotto_status>(status));
   }
 }
 
 int run(const char* directory, size_t token_count) {
-  const Int8Model model(convert_checkpoint(directory));
-  sotto_session_params params = default_session_params();
+  const Model model = convert_model(directory);
+  SessionParams params;
   params.overflow = SOTTO_OVERFLOW_RING;
   params.context_tokens = model.info().max_context_tokens / 2;
-  Int8Session session(model, params);
-  session.prefill(std::vector<sotto_token>{0});
+  Session session = Session::create(model, params);
+  prefill(session, std::vector<sotto_token>{0});
 
   long first_pages = 0;
   std::printf("   tokens  us/token  resident pages\n");
   for (size_t tenth = 1; tenth <= 10; ++tenth) {
     const auto start = std::chrono::steady_clock::now();
-    generate(session.get(), token_count / 10);
+    generate(session, token_count / 10);
     const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
     const long pages = resident_pages();
     if (tenth == 1) first_pages = pages;

@@ -9,7 +9,7 @@
 #include "converters/quantize/evaluate.h"
 #include "converters/quantize/float_forward.h"
 #include "tests/emulated/work.h"
-#include "tests/golden/golden_support.h"
+#include "tests/golden/quantized_model.h"
 
 namespace sotto {
 namespace {
@@ -45,12 +45,12 @@ std::vector<int32_t> float_greedy(const FloatModel& model, std::vector<int32_t> 
   return ids;
 }
 
-std::vector<int32_t> int8_greedy(const Int8Model& model, std::vector<int32_t> ids, size_t length) {
-  Int8Session session(model);
-  session.prefill(ids);
+std::vector<int32_t> int8_greedy(const Model& model, std::vector<int32_t> ids, size_t length) {
+  Session session = Session::create(model);
+  prefill(session, ids);
   while (ids.size() < length) {
-    ids.push_back(top_tokens(session.logits(), 1)[0]);
-    session.prefill(std::span(ids).last(1));
+    ids.push_back(top_tokens(logits_of(session), 1)[0]);
+    prefill(session, std::span(ids).last(1));
   }
   return ids;
 }
@@ -80,10 +80,10 @@ TEST_P(Gpt2BasicTest, FloatPathHasThePublishedTop8) {
 
 // The same eight tokens, in the same order wherever published logits are a tenth apart.
 TEST_P(Gpt2BasicTest, Int8HasThePublishedTop8) {
-  const Int8Model model(convert_checkpoint(shared_data() / GetParam()));
+  const Model model = convert_model(shared_data() / GetParam());
   for (const nlohmann::json& expected : cases()) {
     const std::vector<int32_t> prompt = expected.at("prompt_ids");
-    const std::vector<float> logits = last_row(int8_logits(model, prompt), model.info().vocabulary_size);
+    const std::vector<float> logits = last_row(quantized_logits(model, prompt), model.info().vocabulary_size);
     const std::vector<TokenLogit> published = expected.at("published_top8");
     const std::vector<int32_t> ids = ids_of(published);
     const std::vector<int32_t> top = top_tokens(logits, 8);
@@ -101,7 +101,7 @@ TEST_P(Gpt2BasicTest, Int8HasThePublishedTop8) {
 
 TEST_P(Gpt2BasicTest, GreedyIdsEqual) {
   const FloatModel model = load_checkpoint(shared_data() / GetParam());
-  const Int8Model int8(convert_checkpoint(shared_data() / GetParam()));
+  const Model int8 = convert_model(shared_data() / GetParam());
   for (const nlohmann::json& expected : cases()) {
     const std::vector<int32_t> prompt = expected.at("prompt_ids");
     std::vector<int32_t> ids = prompt;
@@ -143,13 +143,13 @@ TEST_F(TinyRandomTest, GreedyIdsAreThePublishedOnes) {
 
 TEST_F(TinyRandomTest, Int8LogitsStayWithinTheirError) {
   const FloatModel model = load_checkpoint(shared_data() / kDirectory);
-  const Int8Model int8(convert_checkpoint(shared_data() / kDirectory));
+  const Model int8 = convert_model(shared_data() / kDirectory);
   std::vector<int32_t> tokens;
   for (uint32_t i = 0; i < 64; ++i) {
     tokens.push_back(static_cast<int32_t>(i * 2654435761u % model.shape.vocabulary_size));
   }
   const LogitError error =
-      compare_logits(float_forward(model, tokens), int8_logits(int8, tokens), model.shape.vocabulary_size);
+      compare_logits(float_forward(model, tokens), quantized_logits(int8, tokens), model.shape.vocabulary_size);
   std::printf("relative rms %.4f, max %.4f, top-1 %.3f\n", error.relative_rms, error.max, error.top1_agreement);
   EXPECT_LT(error.relative_rms, 0.015);
   EXPECT_GE(error.top1_agreement, 0.95);
@@ -186,15 +186,15 @@ TEST_F(DemoTest, FloatPathHasTheReferenceLogitsAndText) {
 // The figures of `sotto-convert --evaluate` on the demo model's validation text.
 TEST_F(DemoTest, QuantizationKeepsPerplexityAndPredictions) {
   const FloatModel model = load_checkpoint(shared_data() / "demo");
-  const Int8Model int8(convert_checkpoint(shared_data() / "demo"));
-  const Int8Model int4(convert_checkpoint(shared_data() / "demo", WeightKind::kInt4));
-  const std::vector<uint8_t> text = read_bytes(shared_data() / "demo/validation.txt");
-  const std::vector<sotto_token> tokens = int8.tokenize({reinterpret_cast<const char*>(text.data()), text.size()});
+  const QuantizedFile int8 = {"int8", convert_checkpoint(shared_data() / "demo")};
+  const QuantizedFile int4 = {"int4", convert_checkpoint(shared_data() / "demo", WeightKind::kInt4)};
+  const std::vector<uint8_t> bytes = read_bytes(shared_data() / "demo/validation.txt");
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const nlohmann::json reference = read_json("demo/reference.json");
-  EXPECT_EQ(tokens.size(), reference.at("tokens_in_validation"));
+  EXPECT_EQ(open_model(int8.bytes).tokenize(text).size(), reference.at("tokens_in_validation"));
 
-  const auto measure = [&](const QuantizedModel& quantized, size_t window_limit) {
-    const Evaluation result = evaluate(model, {&quantized, 1}, tokens, {window_limit, 2, {}});
+  const auto measure = [&](const QuantizedFile& quantized, size_t window_limit) {
+    const Evaluation result = evaluate(model, {&quantized, 1}, text, {window_limit, 2, {}});
     std::printf("%s", evaluation_table(result).c_str());
     return result;
   };
@@ -205,8 +205,8 @@ TEST_F(DemoTest, QuantizationKeepsPerplexityAndPredictions) {
     EXPECT_GT(measured.top1_agreement, agreement);
   };
   const size_t window_limit = work(kWindowLimit, size_t{1});
-  expect_close(measure({"int4", &int4}, std::min<size_t>(window_limit, 4)), 0.025, 0.015, 0.87);
-  const Evaluation result = measure({"int8", &int8}, window_limit);
+  expect_close(measure(int4, std::min<size_t>(window_limit, 4)), 0.025, 0.015, 0.87);
+  const Evaluation result = measure(int8, window_limit);
   expect_close(result, 0.01, 0.01, 0.95);
   const nlohmann::json& known = reference.at("nll_first_64_windows_of_512");
   if (result.prediction_count == known.at("predictions")) {

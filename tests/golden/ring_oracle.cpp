@@ -2,16 +2,40 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+
+#include "kernels/kernels.h"
+#include "runtime/model/model_view.h"
 
 namespace sotto {
 
-RingOracle::RingOracle(const ModelView& model, OracleOverflow overflow, size_t context_tokens, size_t sink_tokens)
-    : model_(model),
+struct OracleModel::Opened {
+  explicit Opened(const std::vector<uint8_t>& file) : bytes(new (std::align_val_t{64}) uint8_t[file.size()]) {
+    std::memcpy(bytes, file.data(), file.size());
+    Error error;
+    if (view.open(bytes, file.size(), &error) != Status::kOk) throw std::runtime_error(error.message);
+  }
+  ~Opened() { operator delete[](bytes, std::align_val_t{64}); }
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+
+  uint8_t* bytes;
+  ModelView view;
+};
+
+OracleModel::OracleModel(const std::vector<uint8_t>& file) : opened_(std::make_unique<Opened>(file)) {}
+
+OracleModel::~OracleModel() = default;
+
+RingOracle::RingOracle(const OracleModel& model, OracleOverflow overflow, size_t context_tokens, size_t sink_tokens)
+    : model_(model.opened_->view),
       kernels_(*find_kernels(Isa::kReference)),
       overflow_(overflow),
       context_tokens_(context_tokens),
       sink_tokens_(sink_tokens),
-      row_stride_((model.config().head_size + kHeadAlignment - 1) / kHeadAlignment * kHeadAlignment) {}
+      row_stride_((model_.config().head_size + kHeadAlignment - 1) / kHeadAlignment * kHeadAlignment) {}
 
 bool RingOracle::append(int32_t token) {
   if (!make_room()) return false;

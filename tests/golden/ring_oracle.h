@@ -1,22 +1,38 @@
-// The result that the KV ring must reproduce, computed without a ring: every token ever evaluated keeps its own
-// keys and values, and overflow only edits the list of tokens that are still seen. Scalar
-// and slow; shares the reference ops and the model view with the runtime, nothing else.
+// The result that the KV ring must reproduce, computed without a ring: every token ever evaluated keeps its own keys
+// and values, and overflow only edits the list of tokens that are still seen. The oracle is scalar and slow, and shares
+// only the reference ops and the model view with the runtime.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "kernels/kernels.h"
-#include "runtime/model/model_view.h"
-
 namespace sotto {
+
+struct Kernels;
+struct LinearWeights;
+struct NormView;
+class ModelView;
+
+// A model file opened for the oracle. The runtime's types are incomplete here, because a test of the public interface
+// includes sotto.hpp, which has an Error of its own.
+class OracleModel {
+ public:
+  explicit OracleModel(const std::vector<uint8_t>& file);
+  ~OracleModel();
+
+ private:
+  friend class RingOracle;
+  struct Opened;
+  std::unique_ptr<Opened> opened_;
+};
 
 enum class OracleOverflow { kStop, kRing, kShift };
 
 class RingOracle {
  public:
-  RingOracle(const ModelView& model, OracleOverflow overflow, size_t context_tokens, size_t sink_tokens);
+  RingOracle(const OracleModel& model, OracleOverflow overflow, size_t context_tokens, size_t sink_tokens);
 
   // Evaluates one token of the stream. False where the context is full (kStop).
   bool append(int32_t token);

@@ -7,7 +7,7 @@
 #include <map>
 #include <random>
 
-#include "tests/golden/golden_support.h"
+#include "tests/golden/quantized_model.h"
 #include "tests/golden/ring_oracle.h"
 
 namespace sotto {
@@ -16,18 +16,11 @@ namespace {
 // A converted checkpoint, as the runtime and as the oracle see it.
 struct Subject {
   explicit Subject(const std::string& name)
-      : file(convert_checkpoint(golden_data() / name)), aligned(allocate_aligned(file.size())), model(file) {
-    std::copy(file.begin(), file.end(), aligned.get());
-    Error error;
-    if (view.open(aligned.get(), file.size(), &error) != Status::kOk) {
-      throw std::runtime_error(error.message);
-    }
-  }
+      : file(convert_checkpoint(golden_data() / name)), model(open_model(file)), view(file) {}
 
   std::vector<uint8_t> file;
-  AlignedBytes aligned;
-  Int8Model model;
-  ModelView view;
+  Model model;
+  OracleModel view;
 };
 
 Subject& subject(const std::string& name) {
@@ -56,8 +49,8 @@ OracleOverflow oracle_overflow(sotto_overflow overflow) {
   return overflow == SOTTO_OVERFLOW_SHIFT ? OracleOverflow::kShift : OracleOverflow::kStop;
 }
 
-sotto_session_params session_params(const Case& c) {
-  sotto_session_params params = default_session_params();
+SessionParams session_params(const Case& c) {
+  SessionParams params;
   params.overflow = c.overflow;
   params.context_tokens = c.context_tokens;
   params.sink_tokens = c.sink_tokens;
@@ -80,12 +73,13 @@ testing::AssertionResult same_bits(std::span<const float> actual, const std::vec
 class Stream {
  public:
   Stream(Subject& subject, const Case& c, uint32_t seed)
-      : session(subject.model, session_params(c)), random_(seed), vocabulary_(subject.model.info().vocabulary_size) {
-    sotto_sampler_params sampler;
-    sotto_sampler_params_init(&sampler, sizeof sampler);
+      : session(Session::create(subject.model, session_params(c))),
+        random_(seed),
+        vocabulary_(subject.model.info().vocabulary_size) {
+    SamplerParams sampler;
     sampler.temperature = 1;
     sampler.seed = seed;
-    EXPECT_EQ(sotto_session_set_sampler(session.get(), &sampler, nullptr), SOTTO_OK);
+    session.set_sampler(sampler);
   }
 
   size_t draw(size_t first, size_t last) { return std::uniform_int_distribution<size_t>(first, last)(random_); }
@@ -93,19 +87,19 @@ class Stream {
   void prefill(size_t count) {
     std::vector<sotto_token> chunk(count);
     for (sotto_token& token : chunk) token = static_cast<sotto_token>(draw(0, vocabulary_ - 1));
-    session.prefill(chunk);
+    sotto::prefill(session, chunk);
     tokens.insert(tokens.end(), chunk.begin(), chunk.end());
   }
 
   void generate(size_t count) {
     for (size_t i = 0; i < count; ++i) {
-      const sotto_piece* piece = nullptr;
-      ASSERT_EQ(sotto_session_next(session.get(), &piece), SOTTO_OK);
-      tokens.push_back(piece->token);
+      Piece piece;
+      ASSERT_EQ(session.next(piece), Status::ok);
+      tokens.push_back(piece.token());
     }
   }
 
-  Int8Session session;
+  Session session;
   std::vector<sotto_token> tokens;
 
  private:
@@ -137,7 +131,7 @@ TEST_P(RingTest, EqualsOracleThroughoutALongStream) {
     }
     for (; seen < stream.tokens.size(); ++seen) ASSERT_TRUE(oracle.append(stream.tokens[seen]));
     if (seen == 0) continue;
-    ASSERT_TRUE(same_bits(stream.session.logits(), oracle.logits())) << "after " << seen;
+    ASSERT_TRUE(same_bits(logits_of(stream.session), oracle.logits())) << "after " << seen;
     const sotto_session_info info = stream.session.info();
     ASSERT_EQ(info.token_count, seen);
     ASSERT_EQ(info.cached_tokens, oracle.retained_count());
@@ -158,7 +152,7 @@ TEST_P(RingTest, RewindEqualsAFreshStream) {
     stream.generate(stream.draw(0, c.context_tokens));
     const size_t length = stream.tokens.size();
     const size_t kept = stream.draw(1, length);
-    const sotto_status status = sotto_session_rewind(stream.session.get(), kept);
+    const sotto_status status = sotto_session_rewind(stream.session.c_session(), kept);
     if (length <= c.context_tokens) {
       ASSERT_EQ(status, SOTTO_OK);
     }
@@ -172,7 +166,7 @@ TEST_P(RingTest, RewindEqualsAFreshStream) {
     if (added > 0) stream.prefill(added);
     RingOracle oracle(s.view, oracle_overflow(c.overflow), c.context_tokens, c.sink_tokens);
     for (const sotto_token token : stream.tokens) ASSERT_TRUE(oracle.append(token));
-    ASSERT_TRUE(same_bits(stream.session.logits(), oracle.logits()))
+    ASSERT_TRUE(same_bits(logits_of(stream.session), oracle.logits()))
         << length << " tokens, rewound to " << kept << ", then " << added;
   }
   EXPECT_GT(granted_count, 10u);
@@ -203,15 +197,16 @@ TEST_F(StopTest, RefusesWhatDoesNotFitAndKeepsWhatDid) {
   stream.prefill(15);
   for (const sotto_token token : stream.tokens) ASSERT_TRUE(oracle.append(token));
   const std::vector<sotto_token> too_long(6, 1);
-  EXPECT_EQ(sotto_session_prefill(stream.session.get(), too_long.data(), too_long.size()), SOTTO_STOP_CONTEXT_FULL);
-  EXPECT_TRUE(same_bits(stream.session.logits(), oracle.logits()));
+  EXPECT_EQ(sotto_session_prefill(stream.session.c_session(), too_long.data(), too_long.size()),
+            SOTTO_STOP_CONTEXT_FULL);
+  EXPECT_TRUE(same_bits(logits_of(stream.session), oracle.logits()));
 
   stream.generate(5);
   for (size_t i = 15; i < 20; ++i) ASSERT_TRUE(oracle.append(stream.tokens[i]));
-  EXPECT_TRUE(same_bits(stream.session.logits(), oracle.logits()));
+  EXPECT_TRUE(same_bits(logits_of(stream.session), oracle.logits()));
   EXPECT_FALSE(oracle.append(0));
-  EXPECT_EQ(sotto_session_prefill(stream.session.get(), too_long.data(), 1), SOTTO_STOP_CONTEXT_FULL);
-  EXPECT_TRUE(same_bits(stream.session.logits(), oracle.logits()));
+  EXPECT_EQ(sotto_session_prefill(stream.session.c_session(), too_long.data(), 1), SOTTO_STOP_CONTEXT_FULL);
+  EXPECT_TRUE(same_bits(logits_of(stream.session), oracle.logits()));
 }
 
 TEST_F(StopTest, RewindRepeatsTheSameRandomTokens) {
@@ -220,12 +215,12 @@ TEST_F(StopTest, RewindRepeatsTheSameRandomTokens) {
   stream.generate(12);
   const std::vector<sotto_token> first = stream.tokens;
   for (size_t kept = 17; kept >= 6; --kept) {
-    ASSERT_EQ(sotto_session_rewind(stream.session.get(), kept), SOTTO_OK);
+    ASSERT_EQ(sotto_session_rewind(stream.session.c_session(), kept), SOTTO_OK);
     stream.tokens.resize(kept);
     stream.generate(first.size() - kept);
     ASSERT_EQ(stream.tokens, first) << kept;
   }
-  EXPECT_EQ(sotto_session_rewind(stream.session.get(), first.size() + 1), SOTTO_INVALID_ARGUMENT);
+  EXPECT_EQ(sotto_session_rewind(stream.session.c_session(), first.size() + 1), SOTTO_INVALID_ARGUMENT);
 }
 
 }  // namespace

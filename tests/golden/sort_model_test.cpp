@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "converters/quantize/float_forward.h"
-#include "tests/golden/golden_support.h"
+#include "tests/golden/quantized_model.h"
 
 namespace sotto {
 namespace {
@@ -60,14 +60,14 @@ class SortModelTest : public testing::Test {
     return {first, first + kTokens};
   }
 
-  static std::vector<sotto_token> sort(Int8Session* session, std::span<const sotto_token> prompt) {
-    session->reset();
-    session->prefill(prompt);
+  static std::vector<sotto_token> sort(Session& session, std::span<const sotto_token> prompt) {
+    session.reset();
+    prefill(session, prompt);
     std::vector<sotto_token> sorted;
     for (size_t i = 0; i < kLength; ++i) {
-      const sotto_piece* piece = nullptr;
-      EXPECT_EQ(sotto_session_next(session->get(), &piece), SOTTO_OK);
-      sorted.push_back(piece->token);
+      Piece piece;
+      EXPECT_EQ(session.next(piece), Status::ok);
+      sorted.push_back(piece.token());
     }
     return sorted;
   }
@@ -108,11 +108,11 @@ TEST_F(SortModelTest, FloatPathHasThePublishedActivations) {
 
 TEST_F(SortModelTest, Int8LogitsStayWithinTheirError) {
   const nlohmann::json json = published();
-  const Int8Model model(convert_checkpoint(shared_data() / kDirectory));
+  const Model model = convert_model(shared_data() / kDirectory);
   const std::vector<float> expected = tensor(json, "lm_head");
   std::vector<float> actual;
   for (size_t k = 0; k < 3; ++k) {
-    const std::vector<float> logits = int8_logits(model, input(json, k));
+    const std::vector<float> logits = quantized_logits(model, input(json, k));
     actual.insert(actual.end(), logits.begin(), logits.end());
   }
   const LogitError error = compare_logits(expected, actual, 3);
@@ -122,12 +122,11 @@ TEST_F(SortModelTest, Int8LogitsStayWithinTheirError) {
 }
 
 TEST_F(SortModelTest, Int8SortsEveryInput) {
-  const Int8Model model(convert_checkpoint(shared_data() / kDirectory));
-  Int8Session session(model);
-  sotto_sampler_params greedy;
-  sotto_sampler_params_init(&greedy, sizeof greedy);
+  const Model model = convert_model(shared_data() / kDirectory);
+  Session session = Session::create(model);
+  SamplerParams greedy;
   greedy.temperature = 0;
-  ASSERT_EQ(sotto_session_set_sampler(session.get(), &greedy, nullptr), SOTTO_OK);
+  session.set_sampler(greedy);
 
   size_t right_count = 0;
   for (int32_t code = 0; code < 729; ++code) {
@@ -136,7 +135,7 @@ TEST_F(SortModelTest, Int8SortsEveryInput) {
       id = rest % 3;
       rest /= 3;
     }
-    const std::vector<sotto_token> sorted = sort(&session, list);
+    const std::vector<sotto_token> sorted = sort(session, list);
     right_count +=
         std::is_permutation(sorted.begin(), sorted.end(), list.begin()) && std::is_sorted(sorted.begin(), sorted.end());
   }

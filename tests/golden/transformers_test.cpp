@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "converters/quantize/float_forward.h"
-#include "tests/golden/golden_support.h"
+#include "tests/golden/quantized_model.h"
 
 namespace sotto {
 namespace {
@@ -66,8 +66,8 @@ TEST_P(TransformersTest, FloatPathDoesNotDependOnThreads) {
 
 TEST_P(TransformersTest, Int8RuntimeStaysWithinItsError) {
   const Golden golden = read_golden(GetParam());
-  const Int8Model model(convert_checkpoint(golden_data() / GetParam()));
-  const std::vector<float> logits = int8_logits(model, golden.ids);
+  const Model model = convert_model(golden_data() / GetParam());
+  const std::vector<float> logits = quantized_logits(model, golden.ids);
   const LogitError error = compare_logits(golden.logits, logits, model.info().vocabulary_size);
   std::printf("%s: relative rms %.4f, max %.4f, top-1 %.3f\n", GetParam().c_str(), error.relative_rms, error.max,
               error.top1_agreement);

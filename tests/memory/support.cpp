@@ -11,7 +11,9 @@
 #include <string>
 
 #include "converters/model_writer.h"
-#include "converters/synthetic.h"
+#include "converters/quantize/packing.h"
+#include "converters/readers/synthetic.h"
+#include "converters/tokenizers/builder.h"
 
 namespace sotto {
 

@@ -281,11 +281,12 @@ TEST_F(HuggingFaceTest, LeavesOutWhatIsNoWeight) {
   EXPECT_ERROR(open(), "cross attention is not supported");
 }
 
-TEST_F(HuggingFaceTest, RefusesWhatIsNoCheckpoint) {
-  EXPECT_ERROR(HuggingFaceCheckpoint(directory_.path()), "config.json is missing");
-  EXPECT_ERROR(HuggingFaceCheckpoint(directory_ / "absent"), "not a directory");
+TEST_F(HuggingFaceTest, OtherDirectoriesAreRejected) {
+  EXPECT_ERROR(open_checkpoint(directory_.path()), "not a checkpoint in the format of transformers");
+  EXPECT_ERROR(open_checkpoint(directory_ / "absent"), "no such directory");
   write_bytes(directory_ / "config.json", "{}");
-  EXPECT_ERROR(HuggingFaceCheckpoint(directory_ / "config.json"), "not a directory");
+  EXPECT_ERROR(open_checkpoint(directory_ / "config.json"), "not a checkpoint in the format of transformers");
+  EXPECT_ERROR(open_checkpoint(directory_.path()), "not a checkpoint in the format of transformers");
   EXPECT_ERROR(HuggingFaceCheckpoint(directory_.path()), "neither model.safetensors nor");
   tiny_.save(directory_.path());
   for (const char* text : {"", "[]", "{\"n_layer\":2,\"n_layer\":2}", "nonsense"}) {

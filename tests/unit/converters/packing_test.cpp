@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "converters/model_writer.h"
-#include "converters/synthetic.h"
+#include "converters/readers/synthetic.h"
 #include "runtime/model/file_header.h"
 #include "runtime/model/model_generated.h"
 #include "tests/unit/converters/checkpoint_support.h"

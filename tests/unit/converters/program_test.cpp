@@ -86,12 +86,20 @@ TEST_F(ProgramTest, ExplainsWrongUsageAndInput) {
   for (const char* option : {"-o m.sotto", "--pack none", "--name x", "--force", "--quiet"}) {
     expect_failure(". --evaluate text " + std::string(option), 2, "excludes");
   }
-  expect_failure("absent -o m.sotto", 1, "absent: not a directory");
-  expect_failure(". -o absent/m.sotto", 1, "cannot create");
+  expect_failure("absent -o m.sotto", 1, "absent: no such directory");
+  expect_failure(". -o absent/m.sotto", 1, "sotto-convert: absent/m.sotto: cannot create");
   expect_failure(". --vocab . -o m.sotto", 1, "contains no tokenizer");
   EXPECT_FALSE(std::filesystem::exists(directory_ / "m.sotto"));
   EXPECT_EQ(run("--help"), 0);
   EXPECT_PRED2(contains, out_, "Examples:");
+}
+
+TEST_F(ProgramTest, SaysHowToConvertOtherFormats) {
+  write_bytes(directory_ / "gpt2.gguf", "GGUF");
+  expect_failure("gpt2.gguf -o m.sotto", 1, "gpt2.gguf is a GGUF file: load it in Python with transformers");
+  expect_failure("model.safetensors -o m.sotto", 1, "give the directory that contains this file");
+  std::filesystem::rename(directory_ / "model.safetensors", directory_ / "pytorch_model.bin");
+  expect_failure(". -o m.sotto", 1, "save_pretrained(NEW_DIR, safe_serialization=True)");
 }
 
 TEST_F(ProgramTest, DoesNotWaitForTheWriterOfAPipe) {

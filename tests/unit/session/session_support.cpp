@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "converters/model_writer.h"
-#include "converters/synthetic.h"
+#include "converters/readers/synthetic.h"
 #include "converters/tokenizers/builder.h"
 
 namespace sotto {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "converters/model_writer.h"
-#include "converters/synthetic.h"
+#include "converters/readers/synthetic.h"
 
 namespace sotto {
 namespace {

@@ -1,4 +1,4 @@
-#include "converters/synthetic.h"
+#include "converters/readers/synthetic.h"
 
 #include <cassert>
 #include <cmath>
