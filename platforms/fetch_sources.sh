@@ -1,12 +1,15 @@
 #!/bin/sh
-# fetch_sources.sh DEST: puts the archives pinned in dependencies.txt into DEST, each checked by SHA-256.
+# fetch_sources.sh DEST [PACKAGE...]: puts the archives pinned in dependencies.txt, or those of the packages, into DEST,
+# each checked by SHA-256.
 # Looks in DEST, in $SOTTO_DEPENDENCY_SOURCES, on the package mirrors this Debian or Ubuntu machine is
 # set up to use, and in third_party/ next to the checkout. Changes nothing outside DEST.
 set -u
 
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd) || exit 1
-[ $# -eq 1 ] || { echo "usage: fetch_sources.sh DEST" >&2; exit 2; }
+[ $# -ge 1 ] || { echo "usage: fetch_sources.sh DEST [PACKAGE...]" >&2; exit 2; }
 dest=$1
+shift
+wanted=" $* "
 mkdir -p -- "$dest" || exit 1
 
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -59,5 +62,6 @@ place() {
 mirrors=$(mirrors)
 while read -r package version hash repository commit; do
   case $package in '#'*|'') continue ;; esac
+  case $wanted in '  '|*" $package "*) ;; *) continue ;; esac
   place "$package" "$version" "$hash" || exit 1
 done <"$here/dependencies.txt"

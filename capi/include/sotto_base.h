@@ -35,7 +35,7 @@ extern "C" {
 SOTTO_API uint32_t sotto_version(void);
 /* Returns the features of the linked library as static text, words separated by spaces:
  * full-samplers (or basic-samplers), grammar, search, speculation, watermark, int4, threads,
- * xnnpack. Calls that need a missing feature fail with SOTTO_UNSUPPORTED (4-bit models:
+ * simd. Calls that need a missing feature fail with SOTTO_UNSUPPORTED (4-bit models:
  * SOTTO_MODEL_UNSUPPORTED) and name the option of the build. */
 SOTTO_API const char* sotto_build_text(void);
 

@@ -3,19 +3,19 @@
 // Android, and sysctl on Apple systems.
 #include "kernels/dispatch/cpu_features.h"
 
-#if SOTTO_XNNPACK && defined(__x86_64__)
+#if SOTTO_X86_64
 #  include <cpuid.h>
-#elif SOTTO_XNNPACK && defined(__APPLE__)
+#elif SOTTO_ARM64 && defined(__APPLE__)
 #  include <sys/sysctl.h>
 
 #  include <cstddef>
-#elif SOTTO_XNNPACK
+#elif SOTTO_ARM64
 #  include <sys/auxv.h>
 #endif
 
 namespace sotto {
 
-#if SOTTO_XNNPACK && defined(__x86_64__)
+#if SOTTO_X86_64
 
 namespace {
 
@@ -32,7 +32,7 @@ constexpr uint32_t kYmmState = 0x06;      // xmm and ymm
 constexpr uint32_t kZmmState = 0xe6;      // the same, opmask, the upper halves of zmm and zmm16-31
 constexpr uint32_t kTileState = 0x60000;  // the configuration and data of AMX tiles
 
-#  if defined(__linux__) && defined(__x86_64__)
+#  if defined(__linux__)
 constexpr long kArchPrctl = 158;
 constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
 constexpr long kTileData = 18;
@@ -91,7 +91,7 @@ bool has_avx_vnni() {
 
 bool may_use(Isa isa) { return isa != Isa::kAvx512Amx || request_tiles(); }
 
-#elif SOTTO_XNNPACK && defined(__APPLE__)
+#elif SOTTO_ARM64 && defined(__APPLE__)
 
 static bool has(const char* name) {
   int value = 0;
@@ -107,7 +107,7 @@ uint32_t supported_isas() {
   return isas;
 }
 
-#elif SOTTO_XNNPACK
+#elif SOTTO_ARM64
 
 uint32_t supported_isas() {
   // The values are those of <asm/hwcap.h>, of which old headers lack a part.
@@ -126,7 +126,7 @@ uint32_t supported_isas() { return isa_bit(Isa::kReference); }
 
 #endif
 
-#if !(SOTTO_XNNPACK && defined(__x86_64__))
+#if !SOTTO_X86_64
 bool has_avx_vnni() { return false; }
 bool may_use(Isa) { return true; }
 #endif

@@ -4,41 +4,44 @@
 #include "kernels/dispatch/cpu_features.h"
 #include "kernels/reference/reference.h"
 
-#if SOTTO_XNNPACK && defined(__x86_64__)
-#  define SOTTO_X86(...) __VA_ARGS__
+#if SOTTO_X86_64
+#  define SOTTO_ROW_X86(...) __VA_ARGS__
 #else
-#  define SOTTO_X86(...) nullptr, nullptr, nullptr
+#  define SOTTO_ROW_X86(...) nullptr, nullptr, nullptr
 #endif
-#if SOTTO_XNNPACK && defined(__aarch64__)
-#  define SOTTO_ARM64(...) __VA_ARGS__
+#if SOTTO_ARM64
+#  define SOTTO_ROW_ARM(...) __VA_ARGS__
 #else
-#  define SOTTO_ARM64(...) nullptr, nullptr, nullptr
+#  define SOTTO_ROW_ARM(...) nullptr, nullptr, nullptr
 #endif
 #if SOTTO_FEATURE_INT4
-#  define SOTTO_INT4(kernels) kernels
+#  define SOTTO_ROW_INT4(kernels) kernels
 #else
-#  define SOTTO_INT4(kernels) nullptr
+#  define SOTTO_ROW_INT4(kernels) nullptr
 #endif
 
 namespace sotto {
 namespace {
 
-// XNNPACK does not use AVX-VNNI for kAvx2 if the CPU has AVX-512, so the kernels here follow that rule.
+// A CPU with AVX-512 that is told to run kAvx2 does without AVX-VNNI.
 bool has_only_avx_vnni() { return has_avx_vnni() && (supported_isas() & isa_bit(Isa::kAvx512)) == 0; }
 
 // The rows are ordered from the best to the reference. Every build has all names.
 constexpr InstructionSet kInstructionSets[] = {
-    {Isa::kAvx512Amx, "avx512amx", SOTTO_X86(&avx512::kAmxTable, &avx512amx::kInt8, SOTTO_INT4(&avx512vnni::kInt4))},
+    {Isa::kAvx512Amx, "avx512amx",
+     SOTTO_ROW_X86(&avx512::kAmxTable, &avx512amx::kInt8, SOTTO_ROW_INT4(&avx512vnni::kInt4))},
     {Isa::kAvx512Vnni, "avx512vnni",
-     SOTTO_X86(&avx512::kVnniTable, &avx512vnni::kInt8, SOTTO_INT4(&avx512vnni::kInt4))},
-    {Isa::kAvx512, "avx512", SOTTO_X86(&avx512::kTable, &avx512::kInt8, SOTTO_INT4(&avx512::kInt4))},
-    {Isa::kAvx2, "avx2", SOTTO_X86(&avx2::kTable, &avxvnni::kInt8, SOTTO_INT4(&avx2::kInt4)), has_only_avx_vnni},
-    {Isa::kAvx2, "avx2", SOTTO_X86(&avx2::kTable, &avx2::kInt8, SOTTO_INT4(&avx2::kInt4))},
+     SOTTO_ROW_X86(&avx512::kVnniTable, &avx512vnni::kInt8, SOTTO_ROW_INT4(&avx512vnni::kInt4))},
+    {Isa::kAvx512, "avx512", SOTTO_ROW_X86(&avx512::kTable, &avx512::kInt8, SOTTO_ROW_INT4(&avx512::kInt4))},
+    {Isa::kAvx2, "avx2", SOTTO_ROW_X86(&avx2::kTable, &avxvnni::kInt8, SOTTO_ROW_INT4(&avx2::kInt4)),
+     has_only_avx_vnni},
+    {Isa::kAvx2, "avx2", SOTTO_ROW_X86(&avx2::kTable, &avx2::kInt8, SOTTO_ROW_INT4(&avx2::kInt4))},
     // Only XNNPACK's kernels use the matrix instructions of i8mm.
-    {Isa::kNeonI8mm, "neon_i8mm", SOTTO_ARM64(&neon::kI8mmTable, nullptr, SOTTO_INT4(&neon_dotprod::kInt4))},
-    {Isa::kNeonDotprod, "neon_dotprod", SOTTO_ARM64(&neon::kDotprodTable, nullptr, SOTTO_INT4(&neon_dotprod::kInt4))},
-    {Isa::kNeon, "neon", SOTTO_ARM64(&neon::kTable, nullptr, SOTTO_INT4(&neon::kInt4))},
-    {Isa::kReference, "reference", &reference::kTable, nullptr, SOTTO_INT4(&reference::kInt4)},
+    {Isa::kNeonI8mm, "neon_i8mm", SOTTO_ROW_ARM(&neon::kI8mmTable, nullptr, SOTTO_ROW_INT4(&neon_dotprod::kInt4))},
+    {Isa::kNeonDotprod, "neon_dotprod",
+     SOTTO_ROW_ARM(&neon::kDotprodTable, nullptr, SOTTO_ROW_INT4(&neon_dotprod::kInt4))},
+    {Isa::kNeon, "neon", SOTTO_ROW_ARM(&neon::kTable, nullptr, SOTTO_ROW_INT4(&neon::kInt4))},
+    {Isa::kReference, "reference", &reference::kTable, nullptr, SOTTO_ROW_INT4(&reference::kInt4)},
 };
 
 const Kernels* find_usable(Isa isa, Isa except) {

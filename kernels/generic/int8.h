@@ -1,4 +1,4 @@
-// Multiplies rows of activations with XNNPACK's packed weights (kernels/linear/int8.h). Each tile is read from memory
+// Multiplies rows of activations with packed weights (kernels/linear/int8.h). Each tile is read from memory
 // once, is prefetched while the previous one is multiplied, and stays in the caches for all groups of rows. `V` is an
 // instruction set's vectors of sums. A depth of weights takes V::kTileVectors of them. One pass multiplies as many
 // columns as leave registers for the sums of V::kMaxRows rows.

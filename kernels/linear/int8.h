@@ -1,5 +1,5 @@
-// Int8 weights in XNNPACK's packed layout, and the kernels of this library that multiply from it on x86, where
-// XNNPACK's own leave much of the machine idle.
+// The layout of packed int8 weights on x86-64, which is that of XNNPACK's qd8-f32-qc8w operator, and the interface of
+// the kernels that multiply from it.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,18 @@
 namespace sotto {
 
 // The inputs per depth. A packed tile of columns holds minus the sums of the columns (int32), then for each kTileDepth
-// inputs (zero-padded) the weights of each column in turn, then the scales and the biases.
+// inputs (zero-padded) the weights of each column in turn, then the scales and the biases. If has_tiles() is false for
+// the inputs of a layer, its packed weights are plain rows and scalar code multiplies.
 inline constexpr uint32_t kTileDepth = 8;
 // The bounds of the inputs of a layer. With fewer inputs, scratch memory would exceed four times the activations. With
 // more, the sum of a column would not fit 22 bits and a sign.
 inline constexpr uint32_t kMinTileInputs = 32;
 inline constexpr uint32_t kMaxTileInputs = 32768;
+constexpr bool has_tiles(uint32_t inputs) { return inputs >= kMinTileInputs && inputs <= kMaxTileInputs; }
+
+constexpr size_t int8_tile_size(size_t columns, size_t inputs) {
+  return columns * ((inputs + kTileDepth - 1) / kTileDepth * kTileDepth + sizeof(int32_t) + 2 * sizeof(float));
+}
 
 // The maximal number of rows of a small batch. Scratch memory for reordered activations is 2 bytes per input, padded to
 // 8, for each row of a small batch. Larger batches are tiles of 16 rows by 64 inputs, which also hold 2 bytes per input

@@ -10,12 +10,12 @@
 #include "kernels/linear/row_blocks.h"
 #include "kernels/reference/linear.h"
 #include "kernels/xnnpack/fully_connected.h"
-#include "kernels/xnnpack/process_state.h"
 
 namespace sotto {
 
 // Whether this build has a feature. Code that depends on a missing one is compiled, and the linker drops it.
 static constexpr bool kHasInt4 = SOTTO_FEATURE_INT4 != 0;
+static constexpr bool kHasXnnpack = SOTTO_XNNPACK != 0;
 
 bool int4_available() { return kHasInt4; }
 
@@ -23,52 +23,47 @@ class LinearOperator {
  public:
   uint32_t inputs;
   uint32_t outputs;
-  xnnpack::FullyConnected* fully_connected;  // null if scalar code multiplies
-  const Int8Kernels* int8;                   // null if fully_connected multiplies all batches
+  const Int8Kernels* int8;                   // null if XNNPACK or scalar code multiplies
+  xnnpack::FullyConnected* fully_connected;  // null if XNNPACK does not multiply
   const Int4Kernels* int4;                   // null if this build has none
 };
 
 bool linear_needs_packing(Isa isa) { return isa != Isa::kReference; }
 
-#if SOTTO_XNNPACK
-
-bool select_linear_isa(Isa isa) {
-  // The AMX kernels multiply from the layout that XNNPACK packs for VNNI.
-  if (isa == Isa::kAvx512Amx) isa = Isa::kAvx512Vnni;
-  return !linear_needs_packing(isa) || xnnpack::select_isa(isa);
+uint64_t packed_layout_fingerprint() {
+  // A matrix with tails in both directions, in which neighbouring bytes differ.
+  constexpr uint32_t kInputs = 43, kOutputs = 67;
+  int8_t rows[kOutputs * kInputs + kWeightPadding] = {};
+  float scales[kOutputs], bias[kOutputs];
+  for (uint32_t i = 0; i < kOutputs * kInputs; ++i) rows[i] = static_cast<int8_t>(i * 37 % 255 - 127);
+  for (uint32_t i = 0; i < kOutputs; ++i) {
+    scales[i] = static_cast<float>(1 + i);
+    bias[i] = static_cast<float>(1000 + i);
+  }
+  alignas(64) uint8_t packed[packed_size_bound(kInputs, kOutputs)];
+  const size_t size = pack_linear({kInputs, kOutputs, rows, scales, bias, nullptr}, packed);
+  // FNV-1a
+  uint64_t hash = 14695981039346656037u;
+  for (size_t i = 0; i < size; ++i) hash = (hash ^ packed[i]) * 1099511628211u;
+  if constexpr (kHasXnnpack) hash ^= xnnpack::build_identifier();
+  return hash;
 }
-
-#else
-
-bool select_linear_isa(Isa isa) { return !linear_needs_packing(isa); }
-uint64_t packed_layout_fingerprint() { return 0; }
-size_t packed_size(uint32_t, uint32_t) { return 0; }
-size_t pack_linear(const LinearWeights&, void*) { return 0; }
-bool packed_rows_are_readable() { return false; }
-void read_packed_row(const LinearWeights&, size_t, int8_t*) {}
-
-#endif
 
 LinearOperator* create_linear_operator(uint32_t inputs, uint32_t outputs, Isa isa, void* memory) {
   const InstructionSet& row = *find_row(isa);
   auto* made = new (memory) LinearOperator{inputs, outputs, nullptr, nullptr, row.int4};
-#if SOTTO_XNNPACK
   if (!linear_needs_packing(isa)) return made;
-  // XNNPACK's operator is in the rest of the block, after this object.
-  constexpr size_t kUsed = 64;
-  static_assert(sizeof(LinearOperator) <= kUsed);
-  made->fully_connected = xnnpack::create_fully_connected(inputs, outputs, static_cast<uint8_t*>(memory) + kUsed,
-                                                          kLinearOperatorBytes - kUsed);
-  if (made->fully_connected == nullptr) return nullptr;
-  if (row.int8 != nullptr && inputs >= kMinTileInputs && inputs <= kMaxTileInputs &&
-      xnnpack::packs_tiles(row.int8->columns, kTileDepth)) {
-    made->int8 = row.int8;
+  if constexpr (kHasXnnpack) {
+    // XNNPACK's operator is in the rest of the block, after this object.
+    constexpr size_t kUsed = 64;
+    static_assert(sizeof(LinearOperator) <= kUsed);
+    made->fully_connected = xnnpack::create_fully_connected(inputs, outputs, static_cast<uint8_t*>(memory) + kUsed,
+                                                            kLinearOperatorBytes - kUsed);
+    return made->fully_connected == nullptr ? nullptr : made;
   }
-#endif
+  if (has_tiles(inputs)) made->int8 = row.int8;
   return made;
 }
-
-#if SOTTO_XNNPACK
 
 static void run_pass(const Int8Batch& batch, size_t columns, const Int8Args& args, ThreadPool* pool) {
   if (batch.prepare != nullptr) batch.prepare(args);
@@ -91,8 +86,6 @@ static void run_int8(const Int8Kernels& kernels, const Int8Args& args, ThreadPoo
     run_pass(batch, kernels.columns, part, pool);
   }
 }
-
-#endif
 
 void run_int4_linear(const Int4Kernels& kernels, const Int4Args& args, ThreadPool* pool) {
   constexpr size_t kTilesPerTask = 4;
@@ -121,17 +114,21 @@ bool run_linear(LinearOperator* op, const LinearWeights& weights, size_t rows, c
     run_int4_linear(*op->int4, int4_args(weights, rows, q, quantization, y, scratch), pool);
     return true;
   }
-#if SOTTO_XNNPACK
   if (op->int8 != nullptr) {
     run_int8(*op->int8,
              {weights.packed, op->inputs, op->outputs, rows, q, quantization, y, static_cast<int8_t*>(scratch)}, pool);
     return true;
   }
-  if (op->fully_connected != nullptr) {
-    return xnnpack::run_fully_connected(op->fully_connected, weights.packed, rows, q, quantization, y, pool);
+  if constexpr (kHasXnnpack) {
+    if (op->fully_connected != nullptr) {
+      return xnnpack::run_fully_connected(op->fully_connected, weights.packed, rows, q, quantization, y, pool);
+    }
   }
-#endif
-  reference::run_linear(weights, rows, q, quantization, y, pool);
+  LinearWeights plain = weights;
+  if (!kHasXnnpack && weights.packed != nullptr && !has_tiles(weights.inputs)) {
+    plain.rows = static_cast<const int8_t*>(weights.packed);
+  }
+  reference::run_linear(plain, rows, q, quantization, y, pool);
   return true;
 }
 

@@ -1,9 +1,9 @@
 // Linear layers y = x W^T + b with int8 weights (one scale per output) and int8 rows of activations (RowQuantization).
 // Sums are exact int32; then each output is y = fma(float(sum) * row.scale, weight_scale, bias).
 //
-// Two engines give equal bits. One multiplies from weights that XNNPACK has packed, by its qd8-f32-qc8w kernels or by
-// those of kernels/linear/int8.h. The other is scalar code over plain rows, which also serves CPUs on which XNNPACK's
-// kernels differ in the last bit. Weights of 4 bits have kernels and a definition of their own (kernels/linear/int4.h).
+// Three engines give equal bits. The kernels of kernels/linear/int8.h on x86-64 and XNNPACK's qd8-f32-qc8w kernels on
+// ARM multiply from packed weights. The reference multiplies from plain rows. Weights of 4 bits have kernels and a
+// definition of their own (kernels/linear/int4.h).
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct LinearWeights {
   const int8_t* rows = nullptr;
   const float* scales = nullptr;  // (outputs)
   const float* bias = nullptr;    // (outputs), or null for zero
-  const void* packed = nullptr;   // set once packed, in XNNPACK's layout
+  const void* packed = nullptr;   // set once packed, in the layout of the instruction set
   // Weights of 4 bits (kernels/linear/int4.h). If set, all other pointers are null.
   const uint8_t* tiles = nullptr;
 };
@@ -42,15 +42,14 @@ constexpr size_t packed_size_bound(size_t inputs, size_t outputs) {
   return (outputs + 63) / 64 * 64 * ((inputs + 31) / 32 * 32 + 16);
 }
 
-// Selects the instruction set with which this process multiplies, for all models. kReference is always possible in
-// addition. Returns false if the process already uses another instruction set.
+// Selects the instruction set for which this process packs weights, in all models. kReference is always possible in
+// addition. Returns false if the process already uses another packed layout, or on ARM another instruction set.
 bool select_linear_isa(Isa isa);
 
-// Returns whether `isa` multiplies from packed weights, as all but kReference do. A build without XNNPACK has only
-// kReference, and the functions for packed weights are not called.
+// Returns whether `isa` multiplies from packed weights, as all but kReference do. The functions below are for these.
 bool linear_needs_packing(Isa isa);
 
-// Identifies the packed layout of the selected instruction set and XNNPACK build.
+// Identifies the packed layout of the selected instruction set, on ARM also the build of XNNPACK.
 uint64_t packed_layout_fingerprint();
 
 // Returns the size in bytes of the packed weights of a shape on the selected instruction set, a multiple of 64.

@@ -78,12 +78,6 @@ size_t insert_nothing(void*, const xnn_weights_cache_look_up_key*, void*, size_t
 bool always_finalized(void*) { return true; }
 void* packed_address(void* context, size_t) { return const_cast<void*>(static_cast<FullyConnected*>(context)->packed); }
 
-uint64_t fnv1a(uint64_t hash, const void* bytes, size_t size) {
-  const auto* at = static_cast<const uint8_t*>(bytes);
-  for (size_t i = 0; i < size; ++i) hash = (hash ^ at[i]) * 1099511628211u;
-  return hash;
-}
-
 }  // namespace
 
 // Returns the bytes of a column of packed weights: its inputs, sum, scale and bias.
@@ -92,9 +86,12 @@ static size_t packed_column_size(const xnn_gemm_config& config, uint32_t inputs)
   return (inputs + depth - 1) / depth * depth + 3 * sizeof(float);
 }
 
-bool packs_tiles(uint32_t columns, uint32_t depth) {
-  const xnn_gemm_config& config = *xnn_init_qd8_f32_qc8w_gemm_config();
-  return config.nr == columns && uint32_t{1} << config.log2_kr == depth && config.log2_sr == 0;
+uint64_t build_identifier() {
+  const auto* bytes = static_cast<const uint8_t*>(xnn_experimental_get_build_identifier_data());
+  // FNV-1a
+  uint64_t hash = 14695981039346656037u;
+  for (size_t i = 0; i < xnn_experimental_get_build_identifier_size(); ++i) hash = (hash ^ bytes[i]) * 1099511628211u;
+  return hash;
 }
 
 FullyConnected* create_fully_connected(uint32_t inputs, uint32_t outputs, void* memory, size_t memory_size) {
@@ -163,6 +160,8 @@ namespace sotto {
 
 using namespace xnnpack;
 
+bool select_linear_isa(Isa isa) { return !linear_needs_packing(isa) || select_isa(isa); }
+
 size_t packed_size(uint32_t inputs, uint32_t outputs) {
   const xnn_gemm_config& config = *xnn_init_qd8_f32_qc8w_gemm_config();
   const size_t columns = (outputs + config.nr - 1u) / config.nr * config.nr;
@@ -196,22 +195,6 @@ size_t pack_linear(const LinearWeights& weights, void* packed) {
   }
   xnn_delete_operator(op);
   return target.used;
-}
-
-uint64_t packed_layout_fingerprint() {
-  // A matrix with remainders in both directions, in which neighbouring bytes differ.
-  constexpr uint32_t kInputs = 43, kOutputs = 67;
-  int8_t rows[kOutputs * kInputs];
-  float scales[kOutputs], bias[kOutputs];
-  for (uint32_t i = 0; i < kOutputs * kInputs; ++i) rows[i] = static_cast<int8_t>(i * 37 % 255 - 127);
-  for (uint32_t i = 0; i < kOutputs; ++i) {
-    scales[i] = static_cast<float>(1 + i);
-    bias[i] = static_cast<float>(1000 + i);
-  }
-  alignas(64) uint8_t packed[packed_size_bound(kInputs, kOutputs)];
-  const size_t size = pack_linear({kInputs, kOutputs, rows, scales, bias, nullptr}, packed);
-  uint64_t hash = fnv1a(14695981039346656037u, packed, size);
-  return fnv1a(hash, xnn_experimental_get_build_identifier_data(), xnn_experimental_get_build_identifier_size());
 }
 
 }  // namespace sotto

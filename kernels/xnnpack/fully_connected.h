@@ -7,9 +7,8 @@
 
 namespace sotto::xnnpack {
 
-// Returns whether weights are packed in tiles of `columns`, with `depth` inputs at a time, as kernels/linear/int8.h
-// describes.
-bool packs_tiles(uint32_t columns, uint32_t depth);
+// Returns a hash that differs between builds of XNNPACK, whose layouts may differ.
+uint64_t build_identifier();
 
 class FullyConnected;
 

@@ -42,30 +42,10 @@ constexpr xnn_allocator kArenaAllocator = {nullptr, allocate, reallocate, deallo
 void limit_hardware(Isa isa) {
   auto* hardware = const_cast<xnn_hardware_config*>(xnn_init_hardware_config());
   if (hardware == nullptr) return;
-#if XNN_ARCH_X86 || XNN_ARCH_X86_64
-  if (isa == Isa::kAvx512Vnni) return;
-  hardware->use_x86_avx512vnni = false;
-  hardware->use_x86_avx512vnnigfni = false;
-  hardware->use_x86_avx256vnni = false;
-  hardware->use_x86_avx256vnnigfni = false;
-  if (isa == Isa::kAvx512) {
-    hardware->use_x86_avxvnni = false;  // XNNPACK would prefer it to AVX-512
-    return;
-  }
-  const bool only_avx2 = !hardware->use_x86_avx512skx;
-  hardware->use_x86_avxvnni = hardware->use_x86_avxvnni && only_avx2;
-  hardware->use_x86_avx512f = false;
-  hardware->use_x86_avx512skx = false;
-  hardware->use_x86_avx512vbmi = false;
-  hardware->use_x86_avx256skx = false;
-#elif XNN_ARCH_ARM64
   if (isa == Isa::kNeonI8mm) return;
   hardware->use_arm_neon_i8mm = false;
   if (isa == Isa::kNeonDotprod) return;
   hardware->use_arm_neon_dot = false;
-#else
-  (void)isa;
-#endif
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
-# sotto_architecture: x86_64 or arm64, which have kernels of their own and multiply by XNNPACK, or other, which runs the
-# reference kernels.
-option(SOTTO_XNNPACK "XNNPACK, and the kernels for the CPU's instruction sets; OFF leaves the scalar code" ON)
+# sotto_architecture: x86_64 or arm64, which have kernels of their own, or other, which runs the reference kernels.
+# sotto_has_xnnpack: XNNPACK multiplies the int8 linear layers, as it does on arm64.
+option(SOTTO_SIMD "Kernels for the CPU's instruction sets; OFF leaves the scalar code" ON)
 set(sotto_architecture ${CMAKE_SYSTEM_PROCESSOR})
 if(APPLE AND CMAKE_OSX_ARCHITECTURES)
   set(sotto_architecture ${CMAKE_OSX_ARCHITECTURES})
 endif()
-if(NOT SOTTO_XNNPACK)
+if(NOT SOTTO_SIMD)
   set(sotto_architecture other)
 elseif(sotto_architecture MATCHES "^(x86_64|amd64|AMD64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
   set(sotto_architecture x86_64)
@@ -13,4 +13,8 @@ elseif(sotto_architecture MATCHES "^(aarch64|arm64|ARM64)$")
   set(sotto_architecture arm64)
 else()
   set(sotto_architecture other)
+endif()
+set(sotto_has_xnnpack OFF)
+if(sotto_architecture STREQUAL "arm64")
+  set(sotto_has_xnnpack ON)
 endif()

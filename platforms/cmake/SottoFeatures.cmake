@@ -29,7 +29,7 @@ if(SOTTO_THREADS)
   string(APPEND sotto_build_text " threads")
 endif()
 if(NOT sotto_architecture STREQUAL "other")
-  string(APPEND sotto_build_text " xnnpack")
+  string(APPEND sotto_build_text " simd")
 endif()
 # A library that lacks a feature is tested by tests/features alone, without models of the tools; the tools need
 # exceptions and std::filesystem, which WASI's C++ library lacks.

@@ -5,8 +5,9 @@ import re
 import subprocess
 import sys
 
-# XNNPACK's allocator and the current arena are process-wide and set once; see kernels/xnnpack/process_state.h.
-STATE_ALLOWED_IN = {"process_state.cpp.o"}
+# The layout of packed weights is process-wide and set once: kernels/linear/packing.cpp, on ARM
+# kernels/xnnpack/process_state.h.
+STATE_ALLOWED_IN = {"packing.cpp.o", "process_state.cpp.o"}
 DEPENDENCY_NAMES = re.compile(r"(xnn|pthreadpool|cpuinfo)_\w+$")
 LIBRARIES_ALLOWED = re.compile(r"(libc|libm|libpthread|libdl|ld-linux[\w-]*|ld-musl[\w-]*)\.so")
 

@@ -1,15 +1,15 @@
-# sotto_xnnpack: the pinned XNNPACK with pthreadpool and cpuinfo, as static libraries; where the reference kernels
-# multiply (SottoArchitecture.cmake) only pthreadpool.
+# sotto_dependencies: static libraries of pinned sources. arm64 multiplies by XNNPACK, which brings pthreadpool and cpuinfo;
+# the other architectures use pthreadpool alone, and without SOTTO_THREADS nothing.
 #
 # Taken from the first of
-#   1. an installed build of the same pins: SOTTO_XNNPACK_ROOT or a prefix CMake searches. A distribution's
-#      XNNPACK does not qualify: it carries no share/sotto-xnnpack/pins.txt;
+#   1. an installed build of the same pins: SOTTO_DEPS_ROOT or a prefix CMake searches. A distribution's packages do not
+#      qualify: they carry no share/sotto-dependencies/pins.txt;
 #   2. SOTTO_DEPENDENCY_SOURCES: a directory with the archives of platforms/dependencies.txt or unpacked trees;
 #   3. the archives, downloaded by platforms/fetch_sources.sh and checked by SHA-256;
 #   4. the same commits from the upstream git repositories.
-# The build of 2-4 goes to SOTTO_DEPS_DIR, one prefix per toolchain, shared by all presets that agree on it.
+# The build of 2-4 goes to SOTTO_DEPS_DIR, one prefix per toolchain, shared by all presets and generators.
 
-set(SOTTO_XNNPACK_ROOT "" CACHE PATH "Prefix of an existing build of the pinned XNNPACK")
+set(SOTTO_DEPS_ROOT "" CACHE PATH "Prefix of an existing build of the pinned dependencies")
 set(SOTTO_DEPENDENCY_SOURCES "$ENV{SOTTO_DEPENDENCY_SOURCES}" CACHE PATH
     "Directory with the dependencies' source archives or unpacked trees")
 if(PROJECT_IS_TOP_LEVEL)
@@ -21,24 +21,24 @@ set(SOTTO_DEPS_DIR "${deps_dir_default}" CACHE PATH "Where the dependencies are 
 
 find_library(SOTTO_LIBM m)
 mark_as_advanced(SOTTO_LIBM)
-if(sotto_architecture STREQUAL "other" AND NOT SOTTO_THREADS)
-  # Nothing is needed.
-  set(SOTTO_XNNPACK_LIBRARIES)
-  set(sotto_xnnpack_prefix "")
-  add_library(sotto_xnnpack INTERFACE)
+if(sotto_has_xnnpack)
+  set(sotto_recipe xnnpack)
+  set(sotto_packages xnnpack pthreadpool cpuinfo fxdiv fp16)
+  set(sotto_archives XNNPACK microkernels-prod pthreadpool cpuinfo)
+  set(sotto_recipe_time "8 minutes of CPU time")
+elseif(SOTTO_THREADS)
+  set(sotto_recipe pthreadpool)
+  set(sotto_packages pthreadpool fxdiv)
+  set(sotto_archives pthreadpool)
+  set(sotto_recipe_time "5 seconds")
+else()
+  set(SOTTO_DEPENDENCY_LIBRARIES)
+  set(sotto_deps_prefix "")
+  add_library(sotto_dependencies INTERFACE)
   if(SOTTO_LIBM)
-    target_link_libraries(sotto_xnnpack INTERFACE m)
+    target_link_libraries(sotto_dependencies INTERFACE m)
   endif()
   return()
-endif()
-if(sotto_architecture STREQUAL "other")
-  set(sotto_xnnpack_recipe pthreadpool)
-  set(sotto_xnnpack_packages pthreadpool fxdiv)
-  set(sotto_xnnpack_archives pthreadpool)
-else()
-  set(sotto_xnnpack_recipe xnnpack)
-  set(sotto_xnnpack_packages xnnpack pthreadpool cpuinfo fxdiv fp16)
-  set(sotto_xnnpack_archives XNNPACK microkernels-prod pthreadpool cpuinfo)
 endif()
 
 set(sotto_pins_file "${PROJECT_SOURCE_DIR}/platforms/dependencies.txt")
@@ -114,40 +114,49 @@ function(sotto_fetch_archives)
   if(SOTTO_SH AND NOT SOTTO_DEPENDENCY_SOURCES)
     message(STATUS "Fetching the dependencies' sources into ${SOTTO_DEPS_DIR}/archives")
     execute_process(COMMAND "${SOTTO_SH}" "${PROJECT_SOURCE_DIR}/platforms/fetch_sources.sh"
-                            "${SOTTO_DEPS_DIR}/archives")
+                            "${SOTTO_DEPS_DIR}/archives" ${sotto_packages})
   endif()
 endfunction()
 
-# sotto_build_xnnpack(PREFIX OPTIONS): builds and installs into PREFIX.
-function(sotto_build_xnnpack prefix options)
+# sotto_build_dependencies(PREFIX OPTIONS): builds and installs into PREFIX.
+function(sotto_build_dependencies prefix options)
   set(work "${prefix}.work")
   file(REMOVE_RECURSE "${work}" "${prefix}")
   sotto_fetch_archives()
   set(sources)
-  foreach(package IN LISTS sotto_xnnpack_packages)
+  foreach(package IN LISTS sotto_packages)
     sotto_unpack_source(${package} "${work}/src" tree)
     string(TOUPPER ${package} upper)
     list(APPEND sources "-D${upper}_SOURCE_DIR=${tree}")
   endforeach()
 
-  message(STATUS "Building ${sotto_xnnpack_recipe}, once for this toolchain (a few minutes)")
-  cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
+  message(STATUS "Building ${sotto_recipe}, once for this toolchain (about ${sotto_recipe_time})")
+  set(make_program)
+  if(CMAKE_MAKE_PROGRAM)
+    set(make_program "-DCMAKE_MAKE_PROGRAM=${CMAKE_MAKE_PROGRAM}")
+  endif()
   execute_process(
-    COMMAND "${CMAKE_COMMAND}" -G "${CMAKE_GENERATOR}" -S "${PROJECT_SOURCE_DIR}/platforms/cmake/${sotto_xnnpack_recipe}"
-            -B "${work}/build" "-DCMAKE_INSTALL_PREFIX=${prefix}" ${sources} ${options}
+    COMMAND "${CMAKE_COMMAND}" -G "${CMAKE_GENERATOR}" -S "${PROJECT_SOURCE_DIR}/platforms/cmake/${sotto_recipe}"
+            -B "${work}/build" "-DCMAKE_INSTALL_PREFIX=${prefix}" ${sources} ${make_program} ${options}
     OUTPUT_FILE "${work}/configure.log" ERROR_FILE "${work}/configure.log" RESULT_VARIABLE failed)
   if(failed)
-    message(FATAL_ERROR "Configuring ${sotto_xnnpack_recipe} failed; see ${work}/configure.log")
+    message(FATAL_ERROR "Configuring ${sotto_recipe} failed; see ${work}/configure.log")
   endif()
-  execute_process(COMMAND "${CMAKE_COMMAND}" --build "${work}/build" --parallel ${cores} --config Release
+  # An execute_process() of CMake does not know the -j of the build that runs it.
+  set(parallel)
+  if(NOT DEFINED ENV{CMAKE_BUILD_PARALLEL_LEVEL})
+    cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
+    set(parallel --parallel ${cores})
+  endif()
+  execute_process(COMMAND "${CMAKE_COMMAND}" --build "${work}/build" ${parallel} --config Release
                   RESULT_VARIABLE failed)
   if(failed)
-    message(FATAL_ERROR "Building ${sotto_xnnpack_recipe} failed")
+    message(FATAL_ERROR "Building ${sotto_recipe} failed")
   endif()
   execute_process(COMMAND "${CMAKE_COMMAND}" --install "${work}/build" --component sotto --config Release
                   OUTPUT_QUIET RESULT_VARIABLE failed)
   if(failed)
-    message(FATAL_ERROR "Installing ${sotto_xnnpack_recipe} into ${prefix} failed")
+    message(FATAL_ERROR "Installing ${sotto_recipe} into ${prefix} failed")
   endif()
   file(REMOVE_RECURSE "${work}")
 endfunction()
@@ -155,7 +164,7 @@ endfunction()
 # Options that make the sub-build use this build's toolchain.
 function(sotto_toolchain_options out)
   set(options -DCMAKE_BUILD_TYPE=Release "-DSOTTO_THREADS=${SOTTO_THREADS}")
-  foreach(name IN ITEMS CMAKE_TOOLCHAIN_FILE CMAKE_MAKE_PROGRAM CMAKE_C_COMPILER CMAKE_CXX_COMPILER CMAKE_AR
+  foreach(name IN ITEMS CMAKE_TOOLCHAIN_FILE CMAKE_C_COMPILER CMAKE_CXX_COMPILER CMAKE_AR
                         CMAKE_RANLIB CMAKE_C_COMPILER_TARGET CMAKE_CXX_COMPILER_TARGET CMAKE_SYSROOT CMAKE_OSX_ARCHITECTURES
                         CMAKE_OSX_DEPLOYMENT_TARGET CMAKE_OSX_SYSROOT ANDROID_ABI ANDROID_PLATFORM ANDROID_STL
                         ANDROID_NDK)
@@ -182,63 +191,64 @@ string(APPEND sotto_pins_text
   "\nsystem ${CMAKE_SYSTEM_NAME} ${CMAKE_SYSTEM_PROCESSOR}\nthreads ${SOTTO_THREADS}\n")
 
 # 1. An installed build.
-set(sotto_xnnpack_prefix "")
-unset(SOTTO_XNNPACK_PINS CACHE)
-find_file(SOTTO_XNNPACK_PINS sotto-xnnpack/pins.txt HINTS "${SOTTO_XNNPACK_ROOT}" PATH_SUFFIXES share
+set(sotto_deps_prefix "")
+unset(SOTTO_DEPS_PINS CACHE)
+find_file(SOTTO_DEPS_PINS sotto-dependencies/pins.txt HINTS "${SOTTO_DEPS_ROOT}" PATH_SUFFIXES share
           CMAKE_FIND_ROOT_PATH_BOTH)
-mark_as_advanced(SOTTO_XNNPACK_PINS)
-if(SOTTO_XNNPACK_PINS)
-  file(READ "${SOTTO_XNNPACK_PINS}" installed_pins)
+mark_as_advanced(SOTTO_DEPS_PINS)
+if(SOTTO_DEPS_PINS)
+  file(READ "${SOTTO_DEPS_PINS}" installed_pins)
   if(installed_pins STREQUAL sotto_pins_text)
-    get_filename_component(sotto_xnnpack_prefix "${SOTTO_XNNPACK_PINS}/../../.." ABSOLUTE)
+    get_filename_component(sotto_deps_prefix "${SOTTO_DEPS_PINS}/../../.." ABSOLUTE)
   endif()
 endif()
-if(SOTTO_XNNPACK_ROOT AND NOT sotto_xnnpack_prefix)
-  message(FATAL_ERROR "SOTTO_XNNPACK_ROOT=${SOTTO_XNNPACK_ROOT} holds no build of the pinned sources for "
+if(SOTTO_DEPS_ROOT AND NOT sotto_deps_prefix)
+  message(FATAL_ERROR "SOTTO_DEPS_ROOT=${SOTTO_DEPS_ROOT} holds no build of the pinned sources for "
     "${CMAKE_SYSTEM_NAME} ${CMAKE_SYSTEM_PROCESSOR} with SOTTO_THREADS=${SOTTO_THREADS}")
 endif()
 
 # 2-4. Our own build, made when the prefix for this toolchain is not there yet.
-if(NOT sotto_xnnpack_prefix)
-  sotto_toolchain_options(sotto_xnnpack_options)
-  file(SHA256 "${CMAKE_CURRENT_LIST_DIR}/${sotto_xnnpack_recipe}/CMakeLists.txt" recipe_hash)
-  string(CONCAT sotto_xnnpack_key "${sotto_pins_text}${sotto_xnnpack_options}${recipe_hash}"
+if(NOT sotto_deps_prefix)
+  sotto_toolchain_options(sotto_deps_options)
+  file(SHA256 "${CMAKE_CURRENT_LIST_DIR}/${sotto_recipe}/CMakeLists.txt" recipe_hash)
+  string(CONCAT sotto_deps_key "${sotto_pins_text}${sotto_deps_options}${recipe_hash}"
     "${CMAKE_C_COMPILER_ID}${CMAKE_C_COMPILER_VERSION}${CMAKE_CXX_COMPILER_ID}${CMAKE_CXX_COMPILER_VERSION}")
-  string(SHA256 sotto_xnnpack_key "${sotto_xnnpack_key}")
-  string(SUBSTRING "${sotto_xnnpack_key}" 0 8 sotto_xnnpack_key)
-  string(TOLOWER "${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}-${sotto_xnnpack_key}" sotto_xnnpack_key)
-  set(sotto_xnnpack_prefix "${SOTTO_DEPS_DIR}/${sotto_xnnpack_key}")
-  set(pins_copy "${sotto_xnnpack_prefix}/share/sotto-xnnpack/pins.txt")
+  string(REPLACE "${PROJECT_SOURCE_DIR}" "" sotto_deps_key "${sotto_deps_key}")  # the same for every checkout
+  string(SHA256 sotto_deps_key "${sotto_deps_key}")
+  string(SUBSTRING "${sotto_deps_key}" 0 8 sotto_deps_key)
+  string(TOLOWER "${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}-${sotto_deps_key}" sotto_deps_key)
+  set(sotto_deps_prefix "${SOTTO_DEPS_DIR}/${sotto_deps_key}")
+  set(pins_copy "${sotto_deps_prefix}/share/sotto-dependencies/pins.txt")
   if(NOT EXISTS "${pins_copy}")
     file(MAKE_DIRECTORY "${SOTTO_DEPS_DIR}")
-    file(LOCK "${SOTTO_DEPS_DIR}/${sotto_xnnpack_key}.lock" GUARD PROCESS)
+    file(LOCK "${SOTTO_DEPS_DIR}/${sotto_deps_key}.lock" GUARD PROCESS)
     if(NOT EXISTS "${pins_copy}")
-      sotto_build_xnnpack("${sotto_xnnpack_prefix}" "${sotto_xnnpack_options}")
+      sotto_build_dependencies("${sotto_deps_prefix}" "${sotto_deps_options}")
       file(WRITE "${pins_copy}" "${sotto_pins_text}")
     endif()
-    file(LOCK "${SOTTO_DEPS_DIR}/${sotto_xnnpack_key}.lock" RELEASE)
+    file(LOCK "${SOTTO_DEPS_DIR}/${sotto_deps_key}.lock" RELEASE)
   endif()
 endif()
-message(STATUS "XNNPACK: ${sotto_xnnpack_prefix}")
+message(STATUS "Dependencies: ${sotto_deps_prefix}")
 
-set(SOTTO_XNNPACK_LIBRARIES)
-foreach(library IN LISTS sotto_xnnpack_archives)
-  list(APPEND SOTTO_XNNPACK_LIBRARIES
-       "${sotto_xnnpack_prefix}/lib/${CMAKE_STATIC_LIBRARY_PREFIX}${library}${CMAKE_STATIC_LIBRARY_SUFFIX}")
+set(SOTTO_DEPENDENCY_LIBRARIES)
+foreach(library IN LISTS sotto_archives)
+  list(APPEND SOTTO_DEPENDENCY_LIBRARIES
+       "${sotto_deps_prefix}/lib/${CMAKE_STATIC_LIBRARY_PREFIX}${library}${CMAKE_STATIC_LIBRARY_SUFFIX}")
 endforeach()
-add_library(sotto_xnnpack INTERFACE)
-target_include_directories(sotto_xnnpack SYSTEM INTERFACE "${sotto_xnnpack_prefix}/include")
-set(sotto_xnnpack_definitions)
-if(sotto_xnnpack_recipe STREQUAL "xnnpack")
-  file(STRINGS "${sotto_xnnpack_prefix}/share/sotto-xnnpack/definitions.txt" sotto_xnnpack_definitions)
+add_library(sotto_dependencies INTERFACE)
+target_include_directories(sotto_dependencies SYSTEM INTERFACE "${sotto_deps_prefix}/include")
+set(sotto_deps_definitions)
+if(sotto_recipe STREQUAL "xnnpack")
+  file(STRINGS "${sotto_deps_prefix}/share/sotto-dependencies/definitions.txt" sotto_deps_definitions)
 endif()
-target_compile_definitions(sotto_xnnpack INTERFACE ${sotto_xnnpack_definitions} PTHREADPOOL_NO_DEPRECATED_API=1)
-target_link_libraries(sotto_xnnpack INTERFACE ${SOTTO_XNNPACK_LIBRARIES})
+target_compile_definitions(sotto_dependencies INTERFACE ${sotto_deps_definitions} PTHREADPOOL_NO_DEPRECATED_API=1)
+target_link_libraries(sotto_dependencies INTERFACE ${SOTTO_DEPENDENCY_LIBRARIES})
 if(SOTTO_THREADS)
   set(THREADS_PREFER_PTHREAD_FLAG ON)
   find_package(Threads REQUIRED)
-  target_link_libraries(sotto_xnnpack INTERFACE Threads::Threads)
+  target_link_libraries(sotto_dependencies INTERFACE Threads::Threads)
 endif()
 if(SOTTO_LIBM)
-  target_link_libraries(sotto_xnnpack INTERFACE m)
+  target_link_libraries(sotto_dependencies INTERFACE m)
 endif()
