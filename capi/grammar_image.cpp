@@ -1,4 +1,4 @@
-#include "runtime/grammar/compiler/grammar_image.h"
+#include "runtime/grammar/compiler/compiled_grammar.h"
 
 #include "capi/sotto_handles.h"
 

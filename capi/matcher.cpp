@@ -5,6 +5,7 @@
 #include "capi/generated/params.h"
 #include "runtime/base/arena.h"
 
+using sotto::kMatcherBytes;
 using sotto::Matcher;
 using sotto::MatcherLimits;
 using sotto::Status;
@@ -16,10 +17,6 @@ using sotto::capi::unwrap;
 using sotto::capi::wrap;
 
 namespace {
-
-// Set aside for the object itself, on every platform: memory sizes are part of the API.
-constexpr size_t kMatcherBytes = 1792;
-static_assert(sizeof(Matcher) <= kMatcherBytes);
 
 Matcher* unwrap_matcher(sotto_matcher* matcher) { return reinterpret_cast<Matcher*>(matcher); }
 const Matcher* unwrap_matcher(const sotto_matcher* matcher) { return reinterpret_cast<const Matcher*>(matcher); }

@@ -13,7 +13,7 @@ constexpr uint32_t kSteps = 24;
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static sotto::FuzzMemory memory(kWorkspaceSize);
   sotto::FuzzInput input(data, size);
-  sotto::CompileOptions options;
+  sotto::GbnfOptions options;
   options.tokens = sotto::FuzzVocabulary::get().names();
   options.tuning.unrolled_states = 64 >> input.rest.below(8);
   options.tuning.determinized_states = 512 >> (2 * input.rest.below(6));

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/grammar/compiler/compiler.h"
 #include "runtime/grammar/matcher/matcher.h"
 #include "tests/fuzz/fuzz_bytes.h"
+#include "tests/unit/grammar/compile_gbnf.h"
 
 namespace sotto {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "runtime/base/xxhash64.h"
-#include "runtime/grammar/compiler/grammar_image.h"
+#include "runtime/grammar/compiler/compiled_grammar.h"
 #include "tests/fuzz/fuzz_grammar.h"
 
 namespace {

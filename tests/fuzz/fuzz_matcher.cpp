@@ -24,7 +24,7 @@ const sotto::CompiledGrammar& grammar_of(uint32_t index, uint32_t tuning) {
   if (image.empty()) {
     static sotto::FuzzMemory memory(kCompileSize);
     constexpr sotto::CompileTuning kTunings[] = {{}, {0, 512}, {8, 0}};
-    sotto::CompileOptions options;
+    sotto::GbnfOptions options;
     options.tokens = sotto::FuzzVocabulary::get().names();
     options.tuning = kTunings[tuning];
     const sotto::CompiledGrammar* grammar = nullptr;

@@ -1,11 +1,57 @@
 #include "runtime/grammar/compiler/compiler.h"
 
+#include <algorithm>
 #include <cstring>
+#include <new>
 
-#include "runtime/grammar/compiler/grammar_writer.h"
+#include "runtime/grammar/automata/dfa.h"
+#include "runtime/grammar/compiler/lookahead.h"
 #include "runtime/grammar/compiler/rule_nfa.h"
 
 namespace sotto {
+
+// Collects the automata of all rules, joins symbol classes that no state distinguishes, and writes the compiled
+// grammar.
+class GrammarWriter {
+ public:
+  GrammarWriter(const RuleNfa& nfa, const Symbols& symbols, Workspace& workspace);
+
+  void add_rule(uint32_t rule, Dfa* dfa);
+  // Returns null if the workspace is exhausted.
+  const CompiledGrammar* write(uint32_t root);
+
+ private:
+  // The moves of a state by one class: a range of moves_.
+  struct ClassMoves {
+    uint32_t joined;  // the class it has been joined with so far
+    uint32_t symbol_class;
+    uint32_t first;
+    uint32_t count;
+  };
+
+  void join_classes();
+  void refine(uint32_t first_move, uint32_t end_move);
+  bool same_targets(const ClassMoves& a, const ClassMoves& b) const;
+  void number_classes();
+  void apply_classes();
+  void link_calls(uint32_t root);
+  void fill(CompiledGrammar* grammar, uint32_t root) const;
+
+  const RuleNfa& nfa_;
+  const Symbols& symbols_;
+  Workspace& workspace_;
+  GrowingArray<GrammarState> states_;
+  GrowingArray<GrammarMove> moves_;
+  GrowingArray<GrammarCall> calls_;       // rule_start: a rule until link_calls
+  GrowingArray<uint32_t> rule_starts_;    // by rule
+  GrowingArray<uint32_t> joined_;         // by class of Symbols: the class it is joined with
+  GrowingArray<uint32_t> joined_counts_;  // classes in each joined class
+  GrowingArray<ClassMoves> groups_;
+  GrowingArray<TokenRange> ranges_;
+  uint32_t byte_class_count_ = 0;
+  uint32_t class_count_ = 0;
+};
+
 namespace {
 
 void warn(const GrammarBuilder& builder, uint32_t rule, const RuleWarnings& warnings) {
@@ -63,16 +109,213 @@ Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, co
   return *grammar == nullptr ? fail_too_large(error) : Status::kOk;
 }
 
-Status compile_gbnf(std::span<const char> text, const CompileOptions& options, const RuleWarnings& warnings,
-                    std::span<uint8_t> workspace_memory, const CompiledGrammar** grammar, Error* error) {
-  Workspace workspace(workspace_memory.data(), workspace_memory.size());
-  GrammarBuilder builder(workspace);
-  SOTTO_TRY(parse_gbnf(text, options.tokens, builder, error));
-  const uint32_t root = builder.find_rule(options.root);
-  if (root == kNoIndex) {
-    return fail_at(error, Status::kGrammarSyntax, 0, "1:1: no rule named '", options.root, "'");
+GrammarWriter::GrammarWriter(const RuleNfa& nfa, const Symbols& symbols, Workspace& workspace)
+    : nfa_(nfa),
+      symbols_(symbols),
+      workspace_(workspace),
+      states_(workspace),
+      moves_(workspace),
+      calls_(workspace),
+      rule_starts_(workspace),
+      joined_(workspace),
+      joined_counts_(workspace),
+      groups_(workspace),
+      ranges_(workspace) {
+  constexpr uint8_t kNoWayOn = GrammarState::kFinal | GrammarState::kLast;
+  states_.push({0, 0, kNoWayOn, 0, 0, 0});  // kAcceptState
+  states_.push({0, 0, kNoWayOn, 0, 0, 0});  // kUnknownState
+  rule_starts_.resize(nfa.rules.size());
+}
+
+void GrammarWriter::add_rule(uint32_t rule, Dfa* dfa) {
+  std::sort(dfa->edges.begin(), dfa->edges.end(), [](const DfaEdge& a, const DfaEdge& b) {
+    return a.from != b.from ? a.from < b.from : a.symbol != b.symbol ? a.symbol < b.symbol : a.to < b.to;
+  });
+  const uint32_t base = states_.size();
+  rule_starts_[rule] = base;
+  uint32_t e = 0;
+  for (uint32_t state = 0; state < dfa->state_count(); ++state) {
+    const uint32_t first = e;
+    const uint32_t first_move = moves_.size();
+    const uint32_t first_call = calls_.size();
+    for (; e < dfa->edges.size() && dfa->edges[e].from == state; ++e) {
+      const DfaEdge& edge = dfa->edges[e];
+      if (!symbols_.is_call(edge.symbol)) {
+        moves_.push({edge.symbol, base + edge.to});
+        continue;
+      }
+      uint32_t callee = 0;
+      uint32_t loop = 0;
+      symbols_.call_of(nfa_, edge.symbol, &callee, &loop);
+      calls_.push({callee, loop, base + edge.to});
+    }
+    const uint32_t final_flag = dfa->finals[state] != 0 ? GrammarState::kFinal : 0;
+    const uint32_t last_flag = e == first ? GrammarState::kLast : 0;
+    const auto flags = static_cast<uint8_t>(final_flag | last_flag);
+    states_.push({first_move, first_call, flags, 0, 0, 0});
   }
-  return compile_grammar(builder, text, root, options.tuning, warnings, grammar, error);
+}
+
+bool GrammarWriter::same_targets(const ClassMoves& a, const ClassMoves& b) const {
+  if (a.count != b.count) return false;
+  for (uint32_t i = 0; i < a.count; ++i) {
+    if (moves_[a.first + i].target != moves_[b.first + i].target) return false;
+  }
+  return true;
+}
+
+// Classes that are joined so far stay joined only if this state has the same moves by them.
+void GrammarWriter::refine(uint32_t first_move, uint32_t end_move) {
+  groups_.truncate(0);
+  for (uint32_t m = first_move; m < end_move; ++m) {
+    const uint32_t symbol_class = moves_[m].symbol_class;
+    if (!groups_.empty() && groups_.back().symbol_class == symbol_class) {
+      ++groups_.back().count;
+    } else {
+      groups_.push({joined_[symbol_class], symbol_class, m, 1});
+    }
+  }
+  std::sort(groups_.begin(), groups_.end(), [&](const ClassMoves& a, const ClassMoves& b) {
+    if (a.joined != b.joined) return a.joined < b.joined;
+    if (a.count != b.count) return a.count < b.count;
+    for (uint32_t i = 0; i < a.count; ++i) {
+      const uint32_t target_a = moves_[a.first + i].target;
+      const uint32_t target_b = moves_[b.first + i].target;
+      if (target_a != target_b) return target_a < target_b;
+    }
+    return false;
+  });
+  for (uint32_t begin = 0; begin < groups_.size();) {
+    uint32_t end = begin + 1;
+    while (end < groups_.size() && groups_[end].joined == groups_[begin].joined &&
+           same_targets(groups_[begin], groups_[end])) {
+      ++end;
+    }
+    const uint32_t joined = groups_[begin].joined;
+    if (end - begin < joined_counts_[joined]) {
+      joined_counts_[joined] -= end - begin;
+      const uint32_t added = joined_counts_.push(end - begin);
+      for (uint32_t i = begin; i < end; ++i) joined_[groups_[i].symbol_class] = added;
+    }
+    begin = end;
+  }
+}
+
+void GrammarWriter::join_classes() {
+  const uint32_t byte_classes = symbols_.byte_class_count();
+  if (!joined_.resize(symbols_.class_count())) return;
+  for (uint32_t c = byte_classes; c < symbols_.class_count(); ++c) joined_[c] = 1;
+  joined_counts_.push(byte_classes);
+  joined_counts_.push(symbols_.token_class_count());
+  for (uint32_t s = 0; s < states_.size() && !workspace_.exhausted(); ++s) {
+    const bool is_last = s + 1 == states_.size();
+    refine(states_[s].first_move, is_last ? moves_.size() : states_[s + 1].first_move);
+  }
+}
+
+// Numbers the joined classes in the order of their first bytes and tokens.
+void GrammarWriter::number_classes() {
+  GrowingArray<uint32_t>& numbers = joined_counts_;
+  for (uint32_t i = 0; i < numbers.size(); ++i) numbers[i] = kNoIndex;
+  for (uint32_t c = 0; c < symbols_.class_count(); ++c) {
+    if (c == symbols_.byte_class_count()) byte_class_count_ = class_count_;
+    uint32_t& number = numbers[joined_[c]];
+    if (number == kNoIndex) number = class_count_++;
+    joined_[c] = number;
+  }
+  if (symbols_.token_class_count() == 0) byte_class_count_ = class_count_;
+}
+
+// Rewrites the moves. The moves by joined classes are the same and become one.
+void GrammarWriter::apply_classes() {
+  uint32_t kept = 0;
+  uint32_t next = 0;
+  for (uint32_t s = 0; s < states_.size(); ++s) {
+    const bool is_last = s + 1 == states_.size();
+    const uint32_t end = is_last ? moves_.size() : states_[s + 1].first_move;
+    const uint32_t first = kept;
+    for (; next < end; ++next) {
+      moves_[kept++] = {joined_[moves_[next].symbol_class], moves_[next].target};
+    }
+    auto* begin = moves_.begin() + first;
+    auto* past = moves_.begin() + kept;
+    std::sort(begin, past, [](const GrammarMove& a, const GrammarMove& b) {
+      return a.symbol_class != b.symbol_class ? a.symbol_class < b.symbol_class : a.target < b.target;
+    });
+    past = std::unique(begin, past, [](const GrammarMove& a, const GrammarMove& b) {
+      return a.symbol_class == b.symbol_class && a.target == b.target;
+    });
+    kept = static_cast<uint32_t>(past - moves_.begin());
+    states_[s].first_move = first;
+  }
+  moves_.truncate(kept);
+  GrowingArray<uint32_t>& is_used = joined_counts_;
+  is_used.truncate(0);
+  if (!is_used.resize(class_count_)) return;
+  for (const GrammarMove& move : moves_.span()) is_used[move.symbol_class] = 1;
+  for (uint32_t c = 0; c < symbols_.token_class_count(); ++c) {
+    const uint32_t number = joined_[symbols_.byte_class_count() + c];
+    const Interval tokens = symbols_.tokens(c);
+    if (is_used[number] != 0) ranges_.push({tokens.first, tokens.last, number});
+  }
+}
+
+void GrammarWriter::link_calls(uint32_t root) {
+  for (uint32_t i = 0; i < calls_.size(); ++i) {
+    calls_[i].rule_start = rule_starts_[calls_[i].rule_start];
+    states_[calls_[i].rule_start].flags |= GrammarState::kStart;
+  }
+  states_[rule_starts_[root]].flags |= GrammarState::kStart;
+}
+
+const CompiledGrammar* GrammarWriter::write(uint32_t root) {
+  join_classes();
+  if (workspace_.exhausted()) return nullptr;
+  number_classes();
+  apply_classes();
+  link_calls(root);
+  states_.push({moves_.size(), calls_.size(), 0, 0, 0, 0});  // the end of the last state
+  if (workspace_.exhausted()) return nullptr;
+  const size_t size = sizeof(CompiledGrammar) + states_.span().size_bytes() + moves_.span().size_bytes() +
+                      calls_.span().size_bytes() + nfa_.loops.size() * sizeof(GrammarLoop) +
+                      ranges_.span().size_bytes();
+  if (size > UINT32_MAX) return nullptr;
+  auto* memory = workspace_.take<uint8_t>(size);
+  if (memory == nullptr) return nullptr;
+  auto* grammar = new (memory) CompiledGrammar;
+  grammar->size_ = size;
+  fill(grammar, root);
+  Lookahead::find(grammar);
+  return grammar;
+}
+
+void GrammarWriter::fill(CompiledGrammar* grammar, uint32_t root) const {
+  auto* memory = reinterpret_cast<uint8_t*>(grammar);
+  auto offset = static_cast<uint32_t>(sizeof(CompiledGrammar));
+  const auto put = [&](auto elements) {
+    const uint32_t at = offset;
+    if (!elements.empty()) std::memcpy(memory + at, elements.data(), elements.size_bytes());
+    offset += static_cast<uint32_t>(elements.size_bytes());
+    return at;
+  };
+  grammar->states_ = put(states_.span());
+  grammar->moves_ = put(moves_.span());
+  grammar->calls_ = put(calls_.span());
+  grammar->loops_ = offset;
+  for (const Loop& loop : nfa_.loops.span()) {
+    const GrammarLoop linked{rule_starts_[loop.rule], loop.minimum, loop.maximum};
+    put(std::span(&linked, 1));
+  }
+  grammar->token_ranges_ = put(ranges_.span());
+  grammar->counts_ = {states_.size() - 1, moves_.size(),     calls_.size(), nfa_.loops.size(),
+                      ranges_.size(),     byte_class_count_, class_count_};
+  grammar->root_start_ = rule_starts_[root];
+  const auto begins = [](const GrammarState& s) { return (s.flags & GrammarState::kStart) != 0; };
+  const auto states = states_.span();
+  grammar->rule_count_ = static_cast<uint32_t>(std::count_if(states.begin(), states.end(), begins));
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    grammar->byte_classes_[byte] = static_cast<uint8_t>(joined_[symbols_.byte_class(byte)]);
+  }
 }
 
 }  // namespace sotto

@@ -2,7 +2,7 @@
 //
 // The rules become nondeterministic automata (rule_nfa.h), which are analyzed so that every path can be completed. The
 // automaton of each reachable rule is then made deterministic and minimal (automata/dfa.h), unless it would become too
-// large, and GrammarWriter joins symbols that no state distinguishes and writes the block.
+// large, and a GrammarWriter joins symbols that no state distinguishes and writes the block.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,6 @@
 #include "runtime/base/status.h"
 #include "runtime/grammar/compiler/compiled_grammar.h"
 #include "runtime/grammar/compiler/grammar_builder.h"
-#include "runtime/grammar/gbnf/parser.h"
 
 namespace sotto {
 
@@ -21,12 +20,6 @@ struct CompileTuning {
   uint32_t unrolled_states = 64;       // a repetition that takes more states is counted at run time
   uint32_t determinized_states = 512;  // an automaton with more states, and eight times more than
                                        // before, stays nondeterministic
-};
-
-struct CompileOptions {
-  std::span<const char> root{"root", 4};  // the start rule
-  TokenNames tokens;
-  CompileTuning tuning;
 };
 
 // Receives the rules that no text of the root uses.
@@ -48,11 +41,5 @@ struct StartRules {
 Status compile_grammar(GrammarBuilder& builder, std::span<const char> source, const StartRules& start,
                        const CompileTuning& tuning, const RuleWarnings& warnings, const CompiledGrammar** grammar,
                        Error* error);
-
-// Parses and compiles GBNF. `workspace_memory`, aligned to 8, can be reused once the grammar has been copied out of it:
-// `(*grammar)->size()` bytes that can be moved to any address aligned to 8. About 16 KiB plus 200 bytes per byte of
-// source suffice for most grammars; otherwise the status is kGrammarTooLarge.
-Status compile_gbnf(std::span<const char> text, const CompileOptions& options, const RuleWarnings& warnings,
-                    std::span<uint8_t> workspace_memory, const CompiledGrammar** grammar, Error* error);
 
 }  // namespace sotto

@@ -8,6 +8,7 @@
 
 #include "runtime/grammar/compiler/compiler.h"
 #include "runtime/grammar/compiler/triggers.h"
+#include "runtime/grammar/gbnf/parser.h"
 #include "runtime/grammar/json_schema/json_schema.h"
 
 namespace sotto {

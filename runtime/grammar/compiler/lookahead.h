@@ -1,18 +1,107 @@
-// Per-state lookahead, computed once when a grammar is compiled, so that no mask has to search for it: which character
-// classes may repeat freely after a state, and how many arbitrary characters may follow at least.
+// Lookahead: what may certainly follow each state of a grammar, computed once when the grammar is compiled.
 //
-// Each fact about a state follows from its own moves and from facts about the states they lead to. Facts of unlimited
-// length are a greatest fixed point: they are assumed of all states and withdrawn where they do not hold. Counts are a
-// least fixed point: they grow from 0. Sweeps over the states, backwards and forwards in turn, compute both. The
+// Inside a JSON string nearly every token of the vocabulary is possible. A mask can then start with a prepared set of
+// tokens (token_prefilter.h), if it is known that all texts of some character classes may follow. GrammarState stores
+// two such facts: classes whose characters may follow in texts of any length, and a number of characters of any classes
+// that may follow. Both are lower bounds, since calls of rules are followed one level deep only. Further flags say that
+// the number is exact, or that characters lead back to the same state.
+//
+// Each fact about a state follows from its own moves and from facts about the states they lead to. Facts about texts of
+// any length are a greatest fixed point: they are assumed of all states and withdrawn where they do not hold. Counts
+// are a least fixed point: they grow from 0. Sweeps over the states, backwards and forwards in turn, compute both. The
 // verifier checks the facts of a loaded grammar in the same way.
+//
+// Grammars read bytes, but these facts are about characters, so the analysis steps through the UTF-8 forms of all
+// characters of a class at once (Utf8Transitions).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "runtime/grammar/compiler/compiled_grammar.h"
-#include "runtime/grammar/compiler/utf8_transitions.h"
+#include "runtime/grammar/vocabulary/token_prefilter.h"
 
 namespace sotto {
+
+// One byte of a character. For first bytes, `classes` are the character classes that may begin with it.
+struct Utf8Transition {
+  uint8_t symbol_class;
+  uint8_t next;  // 0: the character is complete
+  uint8_t classes;
+};
+
+// Writes the transitions from a state inside a character, if `steps` is not null, and returns how many there are: at
+// most 256.
+uint32_t collect_utf8_transitions(const CompiledGrammar& grammar, uint32_t state, Utf8Transition* steps);
+
+// A lossy set of the places inside characters that a walk has entered, so that it does not enter them again.
+class EnteredPlaces {
+ public:
+  // Returns false if the place is known to have been entered.
+  bool enter(uint32_t state, uint8_t next);
+
+ private:
+  static constexpr uint32_t kSlots = 512;
+
+  uint64_t used_[kSlots / 64] = {};
+  uint64_t places_[kSlots];  // of the slots used
+};
+
+// The transitions by which a grammar reads the characters that have a character class: from one state inside a UTF-8
+// character to the next, by symbol classes of bytes.
+class Utf8Transitions {
+ public:
+  static uint32_t count(const CompiledGrammar& grammar);
+  // `steps` has capacity for count() transitions.
+  void init(const CompiledGrammar& grammar, Utf8Transition* steps);
+
+  std::span<const Utf8Transition> from(uint32_t state) const {
+    return {steps_ + ends_[state], steps_ + ends_[state + 1]};
+  }
+
+  // Returns whether a character that has a character class begins with a byte of the symbol class.
+  bool begins(uint32_t symbol_class) const {
+    return symbol_class < 256 && (first_classes_[symbol_class / 64] >> symbol_class % 64 & 1) != 0;
+  }
+
+  // Returns whether every character that begins with the step leads, by moves of one rule, to an accepted state. Inside
+  // a character, only the first of several moves counts.
+  template <typename Accepts>
+  bool lead(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Accepts accepts) const;
+  // Returns whether all characters that can be read completely lead to accepted states, and no character can be read
+  // only in part.
+  template <typename Accepts>
+  bool lead_only(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Accepts accepts) const;
+  // Returns whether every character that begins with the step leads to exactly one state, which is accepted, through
+  // states where no rule ends or is called.
+  template <typename Accepts>
+  bool lead_plainly(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Accepts accepts) const;
+
+ private:
+  struct Place {
+    uint32_t state;
+    const Utf8Transition* step;
+    const Utf8Transition* end;
+  };
+  static constexpr uint32_t kLongestCharacter = 4;
+
+  // How a walk continues after a step; kInside follows its first move.
+  enum class Turn : uint8_t { kReject, kDone, kInside };
+  // Visits the characters that begin with the step until one is rejected, and returns false then. Places that were
+  // entered before are skipped.
+  template <typename Visit>
+  bool walk(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first, Visit visit) const;
+
+  Place inside(uint32_t state, const Utf8Transition& step) const {
+    const auto steps = from(step.next);
+    return {state, steps.data(), steps.data() + steps.size()};
+  }
+
+  Utf8Transition* steps_ = nullptr;      // from state 0, then from state 1, and so on
+  uint16_t ends_[kUtf8States + 1] = {};  // the first transition of each state
+  uint64_t first_classes_[4] = {};
+};
 
 class Lookahead {
  public:
@@ -49,5 +138,70 @@ class Lookahead {
   Utf8Transitions steps_;
   Utf8Transition memory_[kMostSteps];
 };
+
+template <typename Visit>
+bool Utf8Transitions::walk(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first,
+                           Visit visit) const {
+  Place stack[kLongestCharacter] = {{state, &first, &first + 1}};
+  EnteredPlaces entered;
+  for (int depth = 0; depth >= 0;) {
+    Place& top = stack[depth];
+    if (top.step == top.end) {
+      --depth;
+      continue;
+    }
+    const Utf8Transition& step = *top.step++;
+    const auto moves = grammar.moves(top.state, step.symbol_class);
+    const Turn turn = visit(moves, step);
+    if (turn == Turn::kReject) return false;
+    if (turn == Turn::kDone || !entered.enter(moves[0].target, step.next)) continue;
+    stack[++depth] = inside(moves[0].target, step);
+  }
+  return true;
+}
+
+template <typename Accepts>
+bool Utf8Transitions::lead(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first,
+                           Accepts accepts) const {
+  return walk(grammar, state, first, [&](auto moves, const Utf8Transition& step) {
+    if (moves.empty()) return Turn::kReject;
+    if (step.next != 0) return Turn::kInside;
+    const bool is_accepted =
+        std::any_of(moves.begin(), moves.end(), [&](const GrammarMove& move) { return accepts(move.target); });
+    return is_accepted ? Turn::kDone : Turn::kReject;
+  });
+}
+
+template <typename Accepts>
+bool Utf8Transitions::lead_only(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first,
+                                Accepts accepts) const {
+  const auto goes_on = [&](const Place& place) {
+    return std::any_of(place.step, place.end,
+                       [&](const Utf8Transition& s) { return !grammar.moves(place.state, s.symbol_class).empty(); });
+  };
+  return walk(grammar, state, first, [&](auto moves, const Utf8Transition& step) {
+    if (moves.empty()) return Turn::kDone;
+    if (step.next != 0) {
+      const bool is_one = moves.size() == 1 && goes_on(inside(moves[0].target, step));
+      return is_one ? Turn::kInside : Turn::kReject;
+    }
+    const bool is_accepted =
+        std::all_of(moves.begin(), moves.end(), [&](const GrammarMove& move) { return accepts(move.target); });
+    return is_accepted ? Turn::kDone : Turn::kReject;
+  });
+}
+
+template <typename Accepts>
+bool Utf8Transitions::lead_plainly(const CompiledGrammar& grammar, uint32_t state, const Utf8Transition& first,
+                                   Accepts accepts) const {
+  return walk(grammar, state, first, [&](auto moves, const Utf8Transition& step) {
+    if (moves.size() != 1) return Turn::kReject;
+    const uint32_t target = moves[0].target;
+    if (step.next == 0) return accepts(target) ? Turn::kDone : Turn::kReject;
+    const bool is_final = (grammar.flags(target) & GrammarState::kFinal) != 0;
+    const bool is_plain = target > kUnknownState && !is_final && grammar.calls(target).empty();
+    return is_plain ? Turn::kInside : Turn::kReject;
+  });
+}
 
 }  // namespace sotto

@@ -1,9 +1,16 @@
-// From JSON Schema to rules.
+// Compiles a JSON Schema into the rules of a grammar.
 //
-// A goal (expansion.h) that some value must satisfy becomes one rule; equal goals share it, so recursive schemas become
-// recursive rules. For each type of JSON value the goal is expanded to alternatives, and the builder for that type
-// turns each alternative into an expression. Values inside arrays and objects are goals again: a worklist, not
-// recursion.
+// The unit of work is a goal (expansion.h): a set of schemas, keywords and values that one JSON value must satisfy
+// together. Each goal becomes one rule, in three steps:
+//  1. For each of the seven types of JSON values, the goal is expanded to alternatives, in which schemas are replaced
+//     by keywords that concern this type, and combinations such as anyOf and not are resolved.
+//  2. The builder of the type turns each alternative into an expression: number.cpp and string.cpp by products of
+//     automata, array.cpp and object.cpp by sequences of the elements or members.
+//  3. The rule is the choice between these expressions. A type whose values all satisfy the goal uses the rule of any
+//     value of that type (json_grammar.h).
+// The values inside arrays and objects are goals again. They are found in a table, so that equal goals share a rule and
+// a recursive schema becomes recursive rules, and new ones wait in the same table as a worklist: the compiler does not
+// recurse.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,8 @@
 // JSON Schema (drafts 4 to 7 and 2020-12) as a grammar, and small languages next to it.
 //
 // The texts of the grammar are JSON values that the schema validates, written in this form:
-// - White space follows the style. Members that the schema names come in the order of their first mention
-// ("properties",
-//   then "required"), other members after them.
+// - White space follows the style. Members that the schema names come in the order of their first mention (first in
+//   "properties", then in "required"), other members after them.
 // - A string or name that the schema constrains has one form: characters as they are, except \" \\ \b \f \n \r \t and
 //   \u00XX for other control characters. Free strings may use any escape.
 // - A number that the schema constrains has no exponent, an integer no fraction, and zero no sign. Values of enum and

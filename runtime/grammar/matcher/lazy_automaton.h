@@ -3,9 +3,10 @@
 // but sets of states on stacks, of which there may be infinitely many; the store holds as many as fit and is collected
 // when it is full.
 //
-// A collection renumbers the sets. Therefore every set in use is held in a pin, a slot that a collection updates, and
-// functions take pointers to pins. Two kinds of pins come last: the trail has one pin per byte of a token, for walks
-// that go forward and back along a token's bytes. Only its part up to the pin being written is in use.
+// A collection renumbers the sets. Therefore the number of every set in use is stored in a pin, a slot that a
+// collection updates, and functions take pointers to pins instead of numbers. The last pins are the trail: pin n of the
+// trail holds the set after n bytes of a token, so that a walk over the vocabulary's trie can go back to any prefix.
+// The pins of the trail after the one being written are free; a collection ignores them.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +14,10 @@
 
 #include "runtime/base/arena.h"
 #include "runtime/grammar/compiler/compiled_grammar.h"
+#include "runtime/grammar/matcher/matcher_limits.h"
 #include "runtime/grammar/matcher/stack_stepper.h"
 #include "runtime/grammar/matcher/stack_store.h"
 #include "runtime/grammar/matcher/stack_truncation.h"
-#include "runtime/grammar/matcher/step_budget.h"
 
 namespace sotto {
 

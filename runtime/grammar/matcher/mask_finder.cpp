@@ -144,7 +144,7 @@ StepResult MaskFinder::walk(bool* cut_off) {
   const TokenPrefilter guess = progress_.guess;
   constexpr uint32_t kLargeSubtree = 32;
   const TrieNode* nodes = vocabulary_->nodes.data();
-  const TextSummary* kinds = vocabulary_->node_summaries.data();
+  const TextSummary* summaries = vocabulary_->node_summaries.data();
   const auto node_count = static_cast<uint32_t>(vocabulary_->nodes.size() - 1);
   const CompiledGrammar& grammar = engine_->grammar();
   uint32_t* trail = engine_->trail();
@@ -154,7 +154,7 @@ StepResult MaskFinder::walk(bool* cut_off) {
   if (retraced != StepResult::kDone) return retraced;
   for (uint32_t i = progress_.node; i < node_count;) {
     const TrieNode node = nodes[i];
-    if (prefilter.classes != 0 && prefilter.holds(kinds[i])) {
+    if (prefilter.classes != 0 && prefilter.holds(summaries[i])) {
       i = node.next();
       continue;
     }
@@ -175,8 +175,8 @@ StepResult MaskFinder::walk(bool* cut_off) {
     }
     if (tries_below && node.next() - i >= kLargeSubtree) {
       const TokenPrefilter below{prefilters_.endless_classes(next), kLengthCount - 1};
-      if (below.classes != 0 && below.holds(kinds[i])) {
-        if (!guess.holds(kinds[i]) || guess.classes == 0) add_run(node.first_token(), end);
+      if (below.classes != 0 && below.holds(summaries[i])) {
+        if (!guess.holds(summaries[i]) || guess.classes == 0) add_run(node.first_token(), end);
         i = node.next();
         continue;
       }

@@ -5,12 +5,13 @@
 // things avoid most of it:
 //  - A mask is computed once per state set and remembered (mask_cache.h).
 //  - Sets are truncated first (stack_truncation.h), so that stacks that differ only far below share their mask.
-//  - Where a mask is decided by the number of characters alone, it is written without a walk (exact_count).
-//  - Otherwise the mask starts with the largest prefilter that the set contains (prefilter_finder.h), tens of thousands
-//    of tokens inside a JSON string, and the walk skips the subtrees that it covers. If there is only a guess, the mask
-//    starts with the guessed tokens, and the walk visits everything and removes the tokens that are not possible.
-// A truncated set may turn out to be cut off too early, when the walk pops into the unknown. The draft of the mask is
-// right up to that node, so the search goes on from there at twice the depth.
+//  - If the number of characters alone decides which tokens are possible, no walk is needed (exact_count).
+//  - Otherwise the mask starts with the largest prefilter that the set contains (prefilter_finder.h), which inside a
+//    JSON string is tens of thousands of tokens, and the walk skips the subtrees that the prefilter covers. If no
+//    prefilter is certain but one is likely, the mask starts with its tokens, and a walk over the whole trie removes
+//    those that are not possible.
+// A set is truncated too early if the walk pops a rule below the cut. The draft of the mask is right up to that node of
+// the trie, so the search continues from there with stacks of twice the depth.
 #pragma once
 
 #include <cstdint>

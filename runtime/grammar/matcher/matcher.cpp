@@ -121,10 +121,10 @@ Status Matcher::mask(uint32_t sequence, TokenMask* mask) {
 // string do.
 bool Matcher::stays(uint32_t sequence, uint32_t token) const {
   const uint8_t classes = engine_.store().state_set(state_set(sequence)).repeated_classes;
-  const TextSummary kind = vocabulary_->token_summaries[token];
-  if (!TokenPrefilter{classes, kLengthCount - 1}.holds(kind) || classes == 0) return false;
+  const TextSummary summary = vocabulary_->token_summaries[token];
+  if (!TokenPrefilter{classes, kLengthCount - 1}.holds(summary) || classes == 0) return false;
   if (engine_.grammar().token_class(token) != CompiledGrammar::kNoClass) return false;
-  return (kind & kOtherClass) == 0 || !ends_inside(vocabulary_->token_bytes(token));
+  return (summary & kOtherClass) == 0 || !ends_inside(vocabulary_->token_bytes(token));
 }
 
 StepResult Matcher::find_step(uint32_t sequence, uint32_t token, uint32_t* to) {

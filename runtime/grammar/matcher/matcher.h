@@ -136,8 +136,12 @@ class Matcher {
   uint64_t accepted_ = 0;    // by sequence 0
   uint64_t rewindable_ = 0;  // of those
   uint64_t accepted_at_start_ = 0;
-  bool is_single_[256] = {};       // by class: it has one byte,
-  uint8_t class_bytes_[256] = {};  // this one
+  bool is_single_[256] = {};       // by class: it has exactly one byte
+  uint8_t class_bytes_[256] = {};  // by class: its last byte
 };
+
+// Memory set aside for the object itself, the same on every platform: memory sizes are part of the API.
+inline constexpr size_t kMatcherBytes = 1792;
+static_assert(sizeof(Matcher) <= kMatcherBytes);
 
 }  // namespace sotto

@@ -1,4 +1,4 @@
-// The capacities of a matcher. All memory is reserved at init.
+// The bounds of a matcher: capacities in memory, which is all reserved at init, and the steps that one call may take.
 #pragma once
 
 #include <cstddef>
@@ -24,5 +24,28 @@ struct MatcherLimits {
 // Returns `given` with its zeros replaced by estimates that make the grammar fast, unless it is very ambiguous.
 // `token_count`: the size of the vocabulary, or zero without one.
 MatcherLimits resolve_limits(const MatcherLimits& given, const CompiledGrammar& grammar, uint32_t token_count);
+
+enum class StepResult : uint8_t {
+  kDone,
+  kStoreFull,   // a collection may help
+  kTooComplex,  // the working memory or the budget is used up
+};
+
+// Elementary steps that may still be made. Each call of the matcher's interface starts with the whole budget, so that
+// an ambiguous grammar fails with a status instead of taking forever.
+class StepBudget {
+ public:
+  uint64_t left() const { return left_; }
+  void set(uint64_t steps) { left_ = steps; }
+  // Returns false, and takes nothing, if fewer steps are left.
+  bool spend(uint64_t steps) {
+    if (steps > left_) return false;
+    left_ -= steps;
+    return true;
+  }
+
+ private:
+  uint64_t left_ = UINT64_MAX;
+};
 
 }  // namespace sotto

@@ -15,7 +15,7 @@ void PendingNodes::layout(Arena& arena, const CompiledGrammar& grammar, const Ma
   nodes_ = arena.take<Pending>(capacity_);
   const bool has_loops = grammar.counts().loops > 0;
   links_ = arena.take<Link>(link_capacity_);
-  link_counts_ = arena.take<LinkCount>(has_loops ? link_capacity_ : 0);
+  link_counts_ = has_loops ? arena.take<LinkCount>(link_capacity_) : nullptr;
   groups_ = arena.take<Group>(capacity_);
   frames_.layout(arena, frame_capacity_, has_loops);
   members_ = arena.take<uint32_t>(capacity_);
@@ -27,26 +27,6 @@ void PendingNodes::init(const CompiledGrammar& grammar, StackStore& store, StepB
   grammar_ = &grammar;
   store_ = &store;
   budget_ = &budget;
-}
-
-uint32_t PendingNodes::add(uint32_t rule_start) {
-  if (count_ == capacity_) return kNone;
-  nodes_[count_] = {rule_start, kNone, 0};
-  return count_++;
-}
-
-bool PendingNodes::link(uint32_t index, const StackFrame& frame) {
-  if (link_count_ == link_capacity_ || index >= count_) return false;
-  links_[link_count_] = {{frame.state, frame.parent}, nodes_[index].first_link};
-  if (grammar_->counts().loops > 0) link_counts_[link_count_] = {frame.loop, frame.count};
-  nodes_[index].first_link = link_count_++;
-  return true;
-}
-
-StackFrame PendingNodes::frame_of(uint32_t link) const {
-  const PlainFrame& frame = links_[link].frame;
-  if (grammar_->counts().loops == 0) return {frame.state, frame.parent};
-  return {frame.state, frame.parent, link_counts_[link].loop, link_counts_[link].count};
 }
 
 StepResult PendingNodes::store(std::span<State> states) {

@@ -19,8 +19,8 @@
 #include "runtime/base/arena.h"
 #include "runtime/grammar/automata/components.h"
 #include "runtime/grammar/compiler/compiled_grammar.h"
+#include "runtime/grammar/matcher/matcher_limits.h"
 #include "runtime/grammar/matcher/stack_store.h"
-#include "runtime/grammar/matcher/step_budget.h"
 
 namespace sotto {
 
@@ -44,9 +44,19 @@ class PendingNodes {
   bool is_roomy() const { return 2 * count_ <= capacity_ && 2 * link_count_ <= link_capacity_; }
 
   // Makes a node for a rule, without frames, and returns its index, or kNone if there is no memory.
-  uint32_t add(uint32_t rule_start);
+  uint32_t add(uint32_t rule_start) {
+    if (count_ == capacity_) return kNone;
+    nodes_[count_] = {rule_start, kNone, 0};
+    return count_++;
+  }
   // Adds a frame to a pending node. Returns false if there is no memory.
-  bool link(uint32_t index, const StackFrame& frame);
+  bool link(uint32_t index, const StackFrame& frame) {
+    if (link_count_ == link_capacity_ || index >= count_) return false;
+    links_[link_count_] = {{frame.state, frame.parent}, nodes_[index].first_link};
+    if (link_counts_ != nullptr) link_counts_[link_count_] = {frame.loop, frame.count};
+    nodes_[index].first_link = link_count_++;
+    return true;
+  }
   // Adds all frames of a node, pending or stored: a tail call returns to where its caller would.
   bool link_tail(uint32_t index, uint32_t node) { return link(index, {kTailState, node}); }
 
@@ -56,7 +66,11 @@ class PendingNodes {
   uint32_t first_link(uint32_t node) const { return nodes_[node - kPending].first_link; }
   uint32_t next_link(uint32_t link) const { return links_[link].next; }
   bool is_tail(uint32_t link) const { return links_[link].is_tail(); }
-  StackFrame frame_of(uint32_t link) const;
+  StackFrame frame_of(uint32_t link) const {
+    const PlainFrame& frame = links_[link].frame;
+    if (link_counts_ == nullptr) return {frame.state, frame.parent};
+    return {frame.state, frame.parent, link_counts_[link].loop, link_counts_[link].count};
+  }
   void set_count(uint32_t link, uint32_t count) { link_counts_[link].count = count; }
 
   // Stores the nodes that the states need and replaces the states' pending nodes by the stored ones.

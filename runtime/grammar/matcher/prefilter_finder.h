@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include "runtime/base/arena.h"
-#include "runtime/grammar/compiler/utf8_transitions.h"
+#include "runtime/grammar/compiler/lookahead.h"
 #include "runtime/grammar/matcher/lazy_automaton.h"
 #include "runtime/grammar/vocabulary/vocabulary.h"
 
@@ -32,14 +32,14 @@ class PrefilterFinder {
   // Gives the finder kPinCount pins to use until the next call.
   void use_pins(uint32_t* pins) { boundaries_ = pins; }
 
-  // Returns how many characters of any class may follow, if it is an exact number, or kUnknownCount: then the tokens of
-  // these classes that the mask allows are those of at most this many characters.
+  // Returns n if the mask allows exactly the tokens of at most n characters, among all tokens whose characters have a
+  // class, and kUnknownCount if no such n is known.
   uint32_t exact_count(uint32_t set) const;
-  // Finds the prefilter that the first set of the trail contains; one without classes if there is none.
+  // Returns the largest prefilter that the first set of the trail contains; it has no classes if there is none.
   TokenPrefilter find();
-  // Guesses a prefilter most of which the first set of the trail may contain.
+  // Returns a prefilter of which the first set of the trail is likely to contain most tokens, but perhaps not all.
   TokenPrefilter guess();
-  // Returns the classes of which texts of any length may follow a set of the trail.
+  // Returns the classes such that every text of their characters, of any length, may follow this set of the trail.
   uint8_t endless_classes(const uint32_t* set);
 
  private:

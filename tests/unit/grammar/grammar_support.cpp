@@ -8,7 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "runtime/grammar/compiler/grammar_image.h"
+#include "runtime/grammar/compiler/compiled_grammar.h"
 
 namespace sotto::test {
 namespace {
@@ -117,7 +117,7 @@ TestVocabulary small_vocabulary(const std::vector<std::string>& texts) {
 
 TestGrammar::TestGrammar(std::string_view text, const CompileTuning& tuning, const TestVocabulary* vocabulary,
                          std::string_view root) {
-  CompileOptions options;
+  GbnfOptions options;
   options.root = as_span(root);
   options.tuning = tuning;
   if (vocabulary != nullptr) options.tokens = vocabulary->names();

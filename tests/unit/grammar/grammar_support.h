@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/grammar/compiler/compiler.h"
 #include "runtime/grammar/matcher/matcher.h"
+#include "tests/unit/grammar/compile_gbnf.h"
 
 namespace sotto::test {
 

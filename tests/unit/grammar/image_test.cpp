@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "runtime/base/xxhash64.h"
-#include "runtime/grammar/compiler/grammar_image.h"
+#include "runtime/grammar/compiler/compiled_grammar.h"
 #include "runtime/grammar/grammar_generated.h"
 #include "tests/unit/grammar/grammar_support.h"
 

@@ -1,5 +1,5 @@
 // Walks through the characters that lead somewhere.
-#include "runtime/grammar/compiler/utf8_transitions.h"
+#include "runtime/grammar/compiler/lookahead.h"
 
 #include <gtest/gtest.h>
 

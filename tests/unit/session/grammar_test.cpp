@@ -1,7 +1,7 @@
 // Sessions and searches under the grammar engine: whatever is sampled or searched, the text is
 // one of the grammar's, told by other means.
-#include "runtime/grammar/compiler/compiler.h"
 #include "runtime/grammar/matcher/matcher.h"
+#include "tests/unit/grammar/compile_gbnf.h"
 
 #include "tests/unit/session/session_support.h"
 
