@@ -193,7 +193,7 @@ TEST(Program, PrintsATable) {
   }
 }
 
-TEST(Program, KeepsAModelThatCanBeMeasuredAgain) {
+TEST(Program, KeepsASyntheticModelForLaterRuns) {
   const Folder folder;
   const std::string kept = folder.file("kept.sotto");
   json_of("-m synthetic-tiny --runs 1 --keep '" + kept + "'");
@@ -210,7 +210,7 @@ void expect_refused(const std::string& arguments, int exit_code, const std::stri
   EXPECT_NE(result.err.find(part), std::string::npos) << result.err << "lacks: " << part;
 }
 
-TEST(Program, RefusesWrongUsage) {
+TEST(Program, RejectsWrongUsage) {
   expect_refused("", 2, "--model is required");
   expect_refused("-m synthetic-gpt5", 2, "gpt2-124M");
   expect_refused("-m synthetic-tiny --runs 0", 2, "--runs");
@@ -224,7 +224,7 @@ TEST(Program, RefusesWrongUsage) {
   expect_refused("-m synthetic-tiny --micro --peers .", 2, "--peers");
 }
 
-TEST(Program, RefusesWhatCannotBeMeasured) {
+TEST(Program, RejectsWhatCannotBeMeasured) {
   const Folder folder;
   expect_refused("-m '" + folder.file("none.sotto") + "'", 1, "none.sotto");
   std::ofstream(folder.file("bad.sotto")) << "not a model";
@@ -244,7 +244,7 @@ void make_peers(const Folder& folder, const std::string& answer) {
   std::filesystem::permissions(python, std::filesystem::perms::owner_all);
 }
 
-TEST(Program, MeasuresPeersBesideItself) {
+TEST(Program, MeasuresPeersInTheSameRounds) {
   const Folder folder;
   make_peers(folder, R"({"value": 5, "first_token_ms": 1000000, "peak_mib": 1000000})");
   const auto json = json_of("-m synthetic-tiny --runs 1 --prompt-lengths 32 --peers '" + folder.file("") + "'");
@@ -260,7 +260,7 @@ TEST(Program, MeasuresPeersBesideItself) {
   EXPECT_TRUE(json.at("settings").at("peers"));
 }
 
-TEST(Program, NamesThePeerThatGivesNoAnswer) {
+TEST(Program, NamesThePeerThatFails) {
   const Folder folder;
   const std::string peers = " -m synthetic-tiny --runs 1 --peers '" + folder.file("") + "'";
   expect_refused(peers, 1, "setup.sh");
@@ -285,7 +285,7 @@ TEST(Program, MeasuresSpeculation) {
   EXPECT_TRUE(json.at("settings").at("speculation"));
 }
 
-TEST(Program, MeasuresTwoModelsTurnAbout) {
+TEST(Program, MeasuresTwoModelsInterleaved) {
   const auto json = json_of("-m synthetic-tiny-int4 --runs 1 --contexts 0 --prompt-lengths 5 --against synthetic-tiny");
   EXPECT_EQ(json.at("model").at("layer_weight_bits"), 4);
   std::set<std::string> names;
@@ -296,7 +296,7 @@ TEST(Program, MeasuresTwoModelsTurnAbout) {
   EXPECT_EQ(names, (std::set<std::string>{"decode_against", "prefill_against"}));
 }
 
-TEST(Program, ExplainsItself) {
+TEST(Program, PrintsHelp) {
   const Result result = run_bench("--help");
   EXPECT_EQ(result.exit_code, 0);
   for (const char* option : {"--model", "--json", "--threads", "--runs", "--prompt-lengths", "--contexts", "--pages",

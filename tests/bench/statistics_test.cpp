@@ -26,14 +26,14 @@ TEST(Statistics, SummaryKeepsTheExtremes) {
   EXPECT_EQ(summary.max, 100);
 }
 
-TEST(Statistics, ShareIsTakenRoundByRound) {
+TEST(Statistics, FractionOfTheLimitIsTakenPerRound) {
   // The machine was twice as slow in the second round: the shares are the same.
   EXPECT_EQ(share_of_limit({90, 45, 80}, {100, 50, 100}, true), 0.9);
   // A ratio of medians would be 80 / 100.
   EXPECT_EQ(share_of_limit({20, 80, 90}, {20, 100, 100}, true), 0.9);
 }
 
-TEST(Statistics, ShareOfACostIsTheOtherWayRound) {
+TEST(Statistics, FractionOfTheLimitIsInvertedForCosts) {
   EXPECT_EQ(share_of_limit({200, 400}, {100, 100}, false), (0.5 + 0.25) / 2);
 }
 

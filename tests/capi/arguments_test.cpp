@@ -23,7 +23,7 @@ class Arguments : public NamedErrors {
   size_t size_ = 0;
 };
 
-TEST_F(Arguments, ModelNulls) {
+TEST_F(Arguments, NullsAreRejectedByModels) {
   sotto_model* model = nullptr;
   AlignedBytes memory(64);
   expect_error(sotto_model_memory_size(nullptr, 10, nullptr, &size_, &error_), "file");
@@ -39,7 +39,7 @@ TEST_F(Arguments, ModelNulls) {
   sotto_model_deinit(nullptr);
 }
 
-TEST_F(Arguments, ModelParams) {
+TEST_F(Arguments, ModelParametersOutOfRangeAreRejected) {
   sotto_model_params params = {};
   expect_error(sotto_model_memory_size(file_.data(), file_.size(), &params, &size_, &error_), "struct_size");
   sotto_model_params_init(&params, sizeof params);
@@ -81,7 +81,7 @@ TEST_F(Arguments, SessionParamsOutOfRangeAreNamed) {
   expect_error(with([&](auto& p) { p.executor = &executor; }), "num_threads");
 }
 
-TEST_F(Arguments, SamplerParamsOutOfRangeAreNamedAndTheOldOnesStay) {
+TEST_F(Arguments, RejectedSamplerParametersAreNamedAndOldOnesStay) {
   OpenSession session(model_.get());
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -111,7 +111,7 @@ TEST_F(Arguments, SamplerParamsOutOfRangeAreNamedAndTheOldOnesStay) {
   EXPECT_EQ(session.generate(20), untouched.generate(20));
 }
 
-TEST_F(Arguments, PrefillRefusesTokensOutsideTheVocabulary) {
+TEST_F(Arguments, PrefillRejectsTokensOutsideTheVocabulary) {
   OpenSession session(model_.get());
   for (const sotto_token bad : {-1, 300, INT32_MAX, INT32_MIN}) {
     const sotto_token tokens[] = {1, bad};
@@ -122,7 +122,7 @@ TEST_F(Arguments, PrefillRefusesTokensOutsideTheVocabulary) {
   EXPECT_EQ(sotto_session_prefill(session.get(), nullptr, 0), SOTTO_OK);
 }
 
-TEST_F(Arguments, SessionNulls) {
+TEST_F(Arguments, NullsAreRejectedBySessions) {
   const sotto_piece* piece;
   const float* logits;
   size_t count;
@@ -192,7 +192,7 @@ TEST_F(Arguments, StructsOfOlderCallersStayValid) {
   EXPECT_EQ(info.layer_count, 0x77777777u);
 }
 
-TEST(Texts, EveryStatusAndIsaHasOne) {
+TEST(Texts, EveryStatusAndIsaHasAText) {
   for (const sotto_status status : {0, 1, 2, 3, 5, 6, -1, -2, -3, -4, -5, -6, -7, -11, -12, -13, -14, -100}) {
     EXPECT_STRNE(sotto_status_text(status), "unknown status") << status;
   }

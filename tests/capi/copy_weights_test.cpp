@@ -75,12 +75,12 @@ void expect_runs_from_copy(const std::vector<uint8_t>& bytes, sotto_isa isa, boo
   EXPECT_EQ(logits_of(model), expected);
 }
 
-TEST(CopyWeights, OfTheReference) {
+TEST(CopyWeights, PlainWeightsAreCopied) {
   const auto file = make_model_file(kShape, false);
   expect_runs_from_copy(file, SOTTO_ISA_REFERENCE, true);
 }
 
-TEST(CopyWeights, PackedInTheFile) {
+TEST(CopyWeights, PackedWeightsOfTheFileAreCopied) {
   if (find_kernels(Isa::kAuto)->isa == Isa::kReference) {
     GTEST_SKIP() << "this CPU multiplies from plain weights";
   }
@@ -89,7 +89,7 @@ TEST(CopyWeights, PackedInTheFile) {
   expect_runs_from_copy(file, SOTTO_ISA_AUTO, false);
 }
 
-TEST(CopyWeights, PackedWhileLoading) {
+TEST(CopyWeights, WeightsPackedWhileLoadingAreUnchanged) {
   if (find_kernels(Isa::kAuto)->isa == Isa::kReference) {
     GTEST_SKIP() << "this CPU multiplies from plain weights";
   }
@@ -103,13 +103,13 @@ TEST(CopyWeights, PackedWhileLoading) {
   EXPECT_EQ(copied, packed);  // in memory anyway
 }
 
-TEST(CopyWeights, Of4Bits) {
+TEST(CopyWeights, Int4WeightsAreCopied) {
   expect_runs_from_copy(make_int4_model_file(kShape, false), SOTTO_ISA_AUTO, true);
   expect_runs_from_copy(make_int4_model_file(kShape, false), SOTTO_ISA_REFERENCE, true);
   expect_runs_from_copy(make_int4_model_file(kShape, false, /*int8_head=*/true), SOTTO_ISA_REFERENCE, true);
 }
 
-TEST(CopyWeights, ADamagedFileIsNoticedBeforeItIsCopied) {
+TEST(CopyWeights, DamagedFilesAreDetectedBeforeCopying) {
   const auto good = make_model_file(kShape, false);
   auto bad = good;
   bad[bad.size() / 2] ^= 1;

@@ -124,7 +124,7 @@ TEST_F(DecodingArguments, SearchFieldsOutOfRangeAreNamed) {
   }
 }
 
-TEST_F(DecodingArguments, WhatNeedsMemoryNobodyAskedForIsRefused) {
+TEST_F(DecodingArguments, FeaturesWithoutMemoryAreRejected) {
   OpenSession plain(model_.get());
   const auto prompt = random_tokens(5, kDecodingShape.vocabulary_size, 1);
   ASSERT_EQ(sotto_session_prefill(plain.get(), prompt.data(), prompt.size()), SOTTO_OK);
@@ -146,7 +146,7 @@ TEST_F(DecodingArguments, WhatNeedsMemoryNobodyAskedForIsRefused) {
   expect_error(sotto_session_search(searching.get(), &search, &sequences, &count, &error_), "HIDDEN_HISTORY");
 }
 
-TEST_F(DecodingArguments, SearchesRefuseBannedStrings) {
+TEST_F(DecodingArguments, SearchesRejectBannedStrings) {
   const auto prompt = random_tokens(5, kDecodingShape.vocabulary_size, 1);
   ASSERT_EQ(sotto_session_prefill(session_.get(), prompt.data(), prompt.size()), SOTTO_OK);
   const sotto_text banned = {"x", 1};
@@ -160,7 +160,7 @@ TEST_F(DecodingArguments, SearchesRefuseBannedStrings) {
   expect_error(sotto_session_search(session_.get(), nullptr, &sequences, &count, &error_), "banned_strings");
 }
 
-TEST_F(DecodingArguments, SearchesRefuseGuidesAndDola) {
+TEST_F(DecodingArguments, SearchesRejectGuidesAndDola) {
   const auto prompt = random_tokens(5, kDecodingShape.vocabulary_size, 1);
   OpenSession guide(model_.get());
   ASSERT_EQ(sotto_session_prefill(session_.get(), prompt.data(), prompt.size()), SOTTO_OK);
@@ -178,7 +178,7 @@ TEST_F(DecodingArguments, SearchesRefuseGuidesAndDola) {
   expect_error(sotto_session_search(session_.get(), nullptr, &sequences, &count, &error_), "dola");
 }
 
-TEST_F(DecodingArguments, NullsAreRefused) {
+TEST_F(DecodingArguments, NullsAreRejected) {
   sotto_session* session = session_.get();
   const sotto_sequence* sequences = nullptr;
   size_t count = 0;

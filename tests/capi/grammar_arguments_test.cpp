@@ -19,7 +19,7 @@ class GrammarArguments : public NamedErrors {
   OpenMatcher matcher_;
 };
 
-TEST_F(GrammarArguments, OfVocabularies) {
+TEST_F(GrammarArguments, WrongVocabulariesAreRejected) {
   size_t size = 7;
   AlignedBytes memory(1 << 16);
   sotto_vocabulary* made = nullptr;
@@ -69,7 +69,7 @@ TEST_F(GrammarArguments, OfVocabularies) {
                SOTTO_MEMORY_MISALIGNED);
 }
 
-TEST_F(GrammarArguments, OfVocabulariesInMemoryOfExactlyTheirSize) {
+TEST_F(GrammarArguments, VocabulariesFitTheirMemorySizeExactly) {
   LoadedModel model(make_model_file({300, 64, 48, 3, 100, 2}, true));
   sotto_vocabulary_params of_model;
   sotto_vocabulary_params_init(&of_model, sizeof of_model);
@@ -87,7 +87,7 @@ TEST_F(GrammarArguments, OfVocabulariesInMemoryOfExactlyTheirSize) {
   }
 }
 
-TEST_F(GrammarArguments, OfGrammars) {
+TEST_F(GrammarArguments, WrongGrammarParametersAreRejected) {
   AlignedBytes memory(1 << 18);
   sotto_grammar* made = nullptr;
   size_t size = 7;
@@ -159,7 +159,7 @@ TEST_F(GrammarArguments, OfGrammars) {
   EXPECT_GT(sotto_grammar_typical_memory(SIZE_MAX), sotto_grammar_typical_memory(1));
 }
 
-TEST_F(GrammarArguments, OfGrammarsInTooLittleMemory) {
+TEST_F(GrammarArguments, CompilingInTooLittleMemoryFails) {
   const std::string source = R"({"type":"object","properties":{"a":{"pattern":"^[a-z]+$"},
                                  "b":{"type":"array","items":{"minimum":3}}}})";
   sotto_grammar_params params;
@@ -190,7 +190,7 @@ TEST_F(GrammarArguments, OfGrammarsInTooLittleMemory) {
   EXPECT_LT(least, sotto_grammar_typical_memory(source.size()));
 }
 
-TEST_F(GrammarArguments, OfMatchers) {
+TEST_F(GrammarArguments, WrongMatcherParametersAreRejected) {
   size_t size = 7;
   AlignedBytes memory(1 << 16);
   sotto_matcher* made = nullptr;
@@ -234,7 +234,7 @@ TEST_F(GrammarArguments, OfMatchers) {
   expect_error(init(grammar_.get(), memory.data() + 8, &made), "aligned", SOTTO_MEMORY_MISALIGNED);
 }
 
-TEST_F(GrammarArguments, OfMatchersInMemoryOfExactlyTheirSize) {
+TEST_F(GrammarArguments, MatchersFitTheirMemorySizeExactly) {
   for (const sotto_vocabulary* vocabulary : {vocabulary_.get(), (const sotto_vocabulary*)nullptr}) {
     size_t size = 0;
     ASSERT_EQ(sotto_matcher_memory_size(grammar_.get(), vocabulary, nullptr, &size, nullptr), SOTTO_OK);
@@ -261,7 +261,7 @@ TEST_F(GrammarArguments, OfMatchersInMemoryOfExactlyTheirSize) {
   }
 }
 
-TEST_F(GrammarArguments, OfCallsOfAMatcher) {
+TEST_F(GrammarArguments, WrongCallsOfAMatcherAreRejected) {
   sotto_matcher* m = matcher_.get();
   uint64_t words[2] = {};
   const uint64_t* view = nullptr;

@@ -98,7 +98,7 @@ class GrammarSession : public OpenSession {
   }
 };
 
-TEST(GrammarSession, WhatIsWrittenParses) {
+TEST(GrammarSession, GeneratedTextParses) {
   const OpenGrammar grammar = compact(kPerson);
   OpenMatcher matcher(grammar, &words());
   GrammarSession session;
@@ -167,7 +167,7 @@ TEST(GrammarSession, FollowsRewindsAndResets) {
   EXPECT_EQ(session.write(12).text, first.text);
 }
 
-TEST(GrammarSession, LimitsStopItAndItGoesOnWithout) {
+TEST(GrammarSession, ExhaustedLimitsStopItAndItContinuesWithoutAMatcher) {
   const OpenGrammar grammar("root ::= \"(\" root \")\" | \"[\" root \"]\" \".\"");
   EXPECT_EQ(grammar.status, SOTTO_GRAMMAR_SYNTAX);  // no text ends
   const OpenGrammar nested("root ::= \"(\" root \")\" | \"x\"");
@@ -194,7 +194,7 @@ TEST(GrammarSession, LimitsStopItAndItGoesOnWithout) {
   EXPECT_EQ(session.write(5).token_count, 5u);
 }
 
-TEST(GrammarSession, SearchesUnderIt) {
+TEST(GrammarSession, SearchesFollowTheGrammar) {
   const OpenGrammar grammar = compact(R"({"enum":["cats","dogs","tea",12]})");
   GrammarSession session([](auto& p) {
     p.sequence_count = 4;
@@ -231,7 +231,7 @@ TEST(GrammarSession, SearchesUnderIt) {
   EXPECT_EQ(session.write().end, SOTTO_STOP_GRAMMAR);
 }
 
-TEST(GrammarSession, TogetherWithStopsAndBansAndHealing) {
+TEST(GrammarSession, WorksWithStopsBansAndHealing) {
   const OpenGrammar grammar("root ::= [a-z]{3} \" \" [a-z]{3} \" \" [a-z]*");
   OpenMatcher matcher(grammar, &words());
   const sotto_text banned[] = {{"a", 1}, {"he", 2}, {"t", 1}};
@@ -340,7 +340,7 @@ TEST(GrammarSession, TriggersWaitForTheirText) {
   EXPECT_GT(called, 2);
 }
 
-TEST(GrammarSession, AGuideAndLayersSeeOnlyWhatIsAllowed) {
+TEST(GrammarSession, GuidesAndLayersSeeOnlyAllowedTokens) {
   const OpenGrammar grammar = compact(kPerson);
   OpenMatcher matcher(grammar, &words());
   const auto all = [](auto& p) { p.features = SOTTO_FEATURE_DOLA | SOTTO_FEATURE_GUIDE; };

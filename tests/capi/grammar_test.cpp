@@ -29,7 +29,7 @@ void expect_texts(const OpenGrammar& grammar, std::initializer_list<std::string>
   for (const std::string& text : out) EXPECT_FALSE(matcher.matches(text)) << text;
 }
 
-TEST(Grammar, SpeaksEveryLanguage) {
+TEST(Grammar, CompilesEveryLanguage) {
   expect_texts(OpenGrammar("root ::= \"a\" root \"b\" | \"c\""), {"c", "aacbb"}, {"", "acbb", "a"});
   expect_texts(OpenGrammar("x ::= \"y\"\nroot ::= x", [](auto& p) { p.root = {"x", 1}; }), {"y"}, {""});
   expect_texts(OpenGrammar(R"({"type":"object","properties":{"a":{"type":"integer"}},
@@ -61,7 +61,7 @@ TEST(Grammar, SpeaksEveryLanguage) {
                {R"({"name":"stop","arguments":{}})", "[]"});
 }
 
-TEST(Grammar, TakesEveryOption) {
+TEST(Grammar, AcceptsEveryOption) {
   const std::string schema = R"({"type":"object","properties":{"a":{"format":"date"}}})";
   const auto with = [&](const OpenGrammar::Adjust& adjust) {
     return OpenGrammar(schema, [&](auto& p) {
@@ -102,7 +102,7 @@ TEST(Grammar, TakesEveryOption) {
   EXPECT_EQ(counted.status, SOTTO_OK) << counted.message();
 }
 
-TEST(Grammar, SaysWhereAndWhatIsWrong) {
+TEST(Grammar, ErrorsNamePlaceAndReason) {
   const struct {
     sotto_grammar_language language;
     std::string source;

@@ -127,7 +127,7 @@ TEST(Int4File, TilesMustHaveTheirSizeAndPlace) {
   expect_refused(spoil(0, good.size()), "beyond the end");
 }
 
-TEST(Int4File, DamagedTilesAreNoticed) {
+TEST(Int4File, DamagedTilesAreDetected) {
   auto bytes = make_int4_model_file(kShape, false);
   const auto* tiles = model_of(bytes).layers()->Get(0)->feed_forward_down()->tiles();
   bytes[tiles->offset() + tiles->size() - 1] ^= 4;
@@ -135,7 +135,7 @@ TEST(Int4File, DamagedTilesAreNoticed) {
   EXPECT_EQ(try_file(bytes, /*verify_checksums=*/false).status, SOTTO_OK);
 }
 
-TEST(Int4File, HostileMetadataIsRefusedOrHarmless) {
+TEST(Int4File, HostileMetadataIsRejectedOrHarmless) {
   const auto good = make_int4_model_file(kShape, true, /*int8_head=*/true);
   FileHeader header;
   std::memcpy(&header, good.data(), sizeof header);

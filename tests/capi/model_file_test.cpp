@@ -83,7 +83,7 @@ void repair_checksums(std::vector<uint8_t>& bytes) {
   std::memcpy(bytes.data(), &header, sizeof header);
 }
 
-TEST(ModelFile, TruncationIsNoticedEverywhere) {
+TEST(ModelFile, TruncationIsDetectedEverywhere) {
   const auto good = make_model_file(kShape, true);
   ASSERT_EQ(try_file(good).status, SOTTO_OK);
   std::mt19937 random(1);
@@ -97,7 +97,7 @@ TEST(ModelFile, TruncationIsNoticedEverywhere) {
   }
 }
 
-TEST(ModelFile, EveryFlippedBitIsNoticedOrInPadding) {
+TEST(ModelFile, EveryFlippedBitOutsidePaddingIsDetected) {
   const auto good = make_model_file(kShape, true);
   const Outcome expected = try_file(good);
   std::mt19937 random(2);
@@ -120,7 +120,7 @@ TEST(ModelFile, EveryFlippedBitIsNoticedOrInPadding) {
   EXPECT_GT(refused, 20 * harmless);
 }
 
-TEST(ModelFile, HostileMetadataIsRefusedOrHarmless) {
+TEST(ModelFile, HostileMetadataIsRejectedOrHarmless) {
   const auto good = make_model_file(kShape, true);
   FileHeader header;
   std::memcpy(&header, good.data(), sizeof header);
@@ -140,7 +140,7 @@ TEST(ModelFile, HostileMetadataIsRefusedOrHarmless) {
   EXPECT_GT(refused, kRounds / 4);
 }
 
-TEST(ModelFile, AFileOfAnotherKindOrVersion) {
+TEST(ModelFile, OtherKindsAndVersionsAreRejected) {
   auto bytes = make_model_file(kShape, false);
   auto other = bytes;
   std::memcpy(other.data(), "GGUF", 4);
@@ -153,7 +153,7 @@ TEST(ModelFile, AFileOfAnotherKindOrVersion) {
   EXPECT_NE(outcome.message.find("version 9"), std::string::npos) << outcome.message;
 }
 
-TEST(ModelFile, ChecksumsCanBeLeftOut) {
+TEST(ModelFile, ChecksumsCanBeSkipped) {
   auto bytes = make_model_file(kShape, false);
   const auto& model = *format::GetModel(bytes.data() + sizeof(FileHeader));
   bytes[model.layers()->Get(1)->feed_forward_up()->weights()->offset() + 5] ^= 1;
@@ -224,7 +224,7 @@ TEST(ModelFile, WeightsEndBeforeTheFileDoes) {
   }
 }
 
-TEST(ModelFile, SaysWhichBytesItIsDoneWith) {
+TEST(ModelFile, ReportsWhichBytesItNoLongerReads) {
   const bool can_pack = find_kernels(Isa::kAuto)->isa != Isa::kReference;
   for (const bool packed : {false, true}) {
     if (packed && !can_pack) continue;
@@ -293,7 +293,7 @@ TEST_F(PackedModel, RunsInPlaceWithTheSameBits) {
   EXPECT_LT(needed, 4096u);
 }
 
-TEST_F(PackedModel, AnotherCpusSectionIsPassedOver) {
+TEST_F(PackedModel, SectionsForOtherCpusAreSkipped) {
   auto bytes = packed_;
   const auto* section = format::GetModel(bytes.data() + sizeof(FileHeader))->packed()->Get(0);
   const uint64_t fingerprint = section->fingerprint();
@@ -305,7 +305,7 @@ TEST_F(PackedModel, AnotherCpusSectionIsPassedOver) {
   EXPECT_EQ(try_file(bytes).logits, try_file(plain_).logits);
 }
 
-TEST_F(PackedModel, ASectionThatDoesNotFitIsRefused) {
+TEST_F(PackedModel, SectionsThatDoNotFitAreRejected) {
   auto bytes = packed_;
   const auto* section = format::GetModel(bytes.data() + sizeof(FileHeader))->packed()->Get(0);
   const auto* range = section->weights()->Get(2);
@@ -318,7 +318,7 @@ TEST_F(PackedModel, ASectionThatDoesNotFitIsRefused) {
   EXPECT_NE(outcome.message.find("packed weights 2"), std::string::npos) << outcome.message;
 }
 
-TEST_F(PackedModel, ADamagedSectionIsNoticed) {
+TEST_F(PackedModel, DamagedSectionsAreDetected) {
   auto bytes = packed_;
   const auto* section = format::GetModel(bytes.data() + sizeof(FileHeader))->packed()->Get(0);
   bytes[section->weights()->Get(3)->offset() + 9] ^= 4;

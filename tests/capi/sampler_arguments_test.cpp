@@ -61,7 +61,7 @@ TEST_F(DecodingArguments, SamplerFieldsOutOfRangeAreNamed) {
   }
 }
 
-TEST_F(DecodingArguments, TheStandaloneSamplerRefusesTheSame) {
+TEST_F(DecodingArguments, StandaloneSamplersRejectTheSameParameters) {
   size_t size = 0;
   ASSERT_EQ(sotto_sampler_memory_size(300, 4096, &size, &error_), SOTTO_OK);
   AlignedBytes memory(size);
@@ -195,7 +195,7 @@ TEST_F(DecodingArguments, ListsWithWrongTokensAreNamed) {
   expect_error(set(params), "list_bytes");
 }
 
-TEST_F(DecodingArguments, ARefusedSamplerLeavesTheOldOne) {
+TEST_F(DecodingArguments, RejectedSamplerParametersLeaveTheOldOnes) {
   const auto prompt = random_tokens(5, kDecodingShape.vocabulary_size, 1);
   sotto_sampler_params params;
   sotto_sampler_params_init(&params, sizeof params);

@@ -40,7 +40,7 @@ TEST_F(Sessions, ChunksAndBatchesGiveTheSameBits) {
   }
 }
 
-TEST_F(Sessions, RewindIsAsIfTheRestHadNeverBeen) {
+TEST_F(Sessions, RewindEqualsAStreamThatNeverHadTheRest) {
   for (const bool in_ring : {false, true}) {
     const auto adjust = [&](sotto_session_params& params) {
       if (in_ring) ring(params);
@@ -66,7 +66,7 @@ TEST_F(Sessions, RewindIsAsIfTheRestHadNeverBeen) {
   }
 }
 
-TEST_F(Sessions, RewindRefusesWhatTheRingHasLost) {
+TEST_F(Sessions, RewindRejectsPlacesThatTheRingHasLost) {
   OpenSession session(model_.get(), ring);
   const auto prompt = random_tokens(30, 300, 3);
   ASSERT_EQ(sotto_session_prefill(session.get(), prompt.data(), 30), SOTTO_OK);
@@ -125,7 +125,7 @@ TEST_F(Sessions, NothingToContinueIsAnInvalidState) {
   EXPECT_EQ(sotto_session_generate(session.get(), nullptr, 0, 5, nullptr, nullptr), SOTTO_INVALID_STATE);
 }
 
-TEST_F(Sessions, CancelStopsTheNextCallAndNoMore) {
+TEST_F(Sessions, CancelStopsOnlyTheNextCall) {
   OpenSession session(model_.get());
   const auto prompt = random_tokens(10, 300, 5);
   sotto_session_cancel(session.get());
@@ -152,7 +152,7 @@ int32_t collect(void* user_data, const sotto_piece* piece) {
   return ++collected->pieces == collected->stop_after;
 }
 
-TEST_F(Sessions, GenerateIsTheLoopOverNext) {
+TEST_F(Sessions, GenerateEqualsALoopOverNext) {
   OpenSession pulled(model_.get()), pushed(model_.get());
   const auto prompt = random_tokens(5, 256, 6);
   ASSERT_EQ(sotto_session_prefill(pulled.get(), prompt.data(), 5), SOTTO_OK);

@@ -107,7 +107,7 @@ class HostPool {
   std::atomic<uint64_t> scheduled_ = 0;
 };
 
-TEST(Threads, TheHostCanLendItsOwn) {
+TEST(Threads, HostsCanProvideThreads) {
   LoadedModel model(make_model_file(kShape, false));
   const auto expected = run_session(model.get(), 1, 9);
   HostPool pool(2);
@@ -140,7 +140,7 @@ TEST(Threads, CancelFromAnotherThreadEndsGeneration) {
   EXPECT_EQ(session.generate(5).size(), 5u);
 }
 
-TEST(Threads, ACancelledPrefillCanGoOn) {
+TEST(Threads, CancelledPrefillsCanContinue) {
   LoadedModel model(make_model_file(kShape, false));
   const auto prompt = random_tokens(2000, 300, 10);
   const auto ring = [](sotto_session_params& params) {

@@ -99,7 +99,7 @@ TEST(VocabularySection, IsUsedInPlace) {
   EXPECT_EQ(section_of(file)->arrays()->offset() % 64, 0u);
 }
 
-TEST(VocabularySection, OtherVersionsAreMadeAnew) {
+TEST(VocabularySection, OtherVersionsAreBuiltFromTheTokens) {
   auto file = make_model_file(kShape, true);
   const Outcome in_place = use_vocabulary(file);
   set(file, format::Vocabulary::VT_VERSION, section_of(file)->version() + 1);
@@ -119,7 +119,7 @@ TEST(VocabularySection, FilesWithoutATokenizerHaveNone) {
 }
 
 // The model loads, checksums and all: these pages are not read until they are used.
-TEST(VocabularySection, DamageIsNoticedByItsUser) {
+TEST(VocabularySection, DamageIsDetectedByItsUser) {
   const auto good = make_model_file(kShape, true);
   const Outcome expected = use_vocabulary(good);
   std::mt19937 random(3);
@@ -140,7 +140,7 @@ TEST(VocabularySection, DamageIsNoticedByItsUser) {
   EXPECT_GT(refused, 250u);
 }
 
-TEST(VocabularySection, WrongPlacesAndCountsAreRefused) {
+TEST(VocabularySection, WrongPlacesAndCountsAreRejected) {
   const auto good = make_model_file(kShape, true);
   for (const uint32_t wrong : {0u, 1u, 255u, 300u, UINT32_MAX}) {
     for (const auto field :

@@ -34,14 +34,14 @@ TEST(Draft, EverySourceGivesTheSameText) {
   }
 }
 
-TEST(Draft, TheModelItselfIsAlwaysRight) {
+TEST(Draft, DraftsOfTheSameModelAreAlwaysAccepted) {
   const auto run = generated({"-n", "60", "--seed", "3", "--draft", SOTTO_DEMO_MODEL});
   // It costs as much as it saves, so that it is tried now and then only.
   EXPECT_GE(run["speculation"]["proposed"], 3);
   EXPECT_EQ(run["speculation"]["accepted"], run["speculation"]["proposed"]);
 }
 
-TEST(Draft, DraftsWhatTheGrammarForces) {
+TEST(Draft, TextThatTheGrammarForcesIsDrafted) {
   const Words words = {"-n", "60",        "--seed",
                        "1",  "--choices", "the old house by the river,the young man from the town"};
   Words without = words;
@@ -51,7 +51,7 @@ TEST(Draft, DraftsWhatTheGrammarForces) {
   EXPECT_GT(run["speculation"]["forced_accepted"], 2);
 }
 
-TEST(Draft, WrongOptionsAreRefused) {
+TEST(Draft, WrongOptionsAreRejected) {
   expect_usage_error({"--draft-min-match", "3"}, "--draft-min-match");
   expect_usage_error({"--draft", "lookup", "--draft-tokens", "16"}, "--draft-tokens");
   expect_usage_error({"--draft", "lookup", "--draft-tokens", "0"}, "--draft-tokens");

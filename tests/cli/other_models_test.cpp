@@ -46,14 +46,14 @@ TEST(OtherModels, WithoutATokenizerGiveEmptyTexts) {
   expect_refused(run_sotto({"tokenize", "-m", path, "--decode", "1"}), 1, "no tokenizer");
 }
 
-TEST(OtherModels, OfAnotherVocabularyAreRejectedAsGuides) {
+TEST(OtherModels, WithAnotherVocabularyAreRejectedAsGuides) {
   const TemporaryFolder folder;
   const std::string path = write_other_model(folder, {300, 32, 16, 1, 16, 1}, true);
   expect_refused(run_on_demo("generate", {"-p", "hello there", "--contrastive-model", path}), 1,
                  "--contrastive-model: vocabulary_size is 300");
 }
 
-TEST(OtherModels, OfOneTokenScoreNothing) {
+TEST(OtherModels, WithOneTokenScoreNothing) {
   const TemporaryFolder folder;
   const std::string path = write_other_model(folder, {300, 1, 16, 1, 16, 1}, true);
   expect_refused(run_sotto({"score", "-m", path, "hello there"}), 1, "context of 1 token");

@@ -120,7 +120,7 @@ TEST(Sample, NamesOfOtherPrograms) {
             plain);
 }
 
-TEST(Sample, EveryStageShows) {
+TEST(Sample, EveryStageChangesTheResult) {
   const std::string history = ",\"history\":[1,2,1,2,1,2,1,2,1],\"generated\":2";
   const json plain = kept(kFour, "{}", history);
   for (const char* params :

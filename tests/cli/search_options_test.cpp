@@ -163,7 +163,7 @@ TEST(Searches, BannedTokensNeverOccur) {
   }
 }
 
-TEST(Searches, PrintedForPeople) {
+TEST(Searches, AreReadableWithoutJson) {
   const Result several = run_on_demo("generate", {"-p", kPrompt, "-n", "8", "--num-beams", "3", "--n", "2", "-q"});
   EXPECT_EQ(several.exit_code, 0) << several.err;
   EXPECT_EQ(several.err, "");

@@ -188,7 +188,7 @@ TEST(States, KeepTheTextsOfASearchThatDoesNotFit) {
   }
 }
 
-TEST(States, Wrong) {
+TEST(States, WrongStatesAreReported) {
   const TemporaryFolder folder;
   const std::string path = folder.file("state");
   generated({"-n", "4", "--save-state", path});

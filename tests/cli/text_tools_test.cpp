@@ -118,7 +118,7 @@ TEST(Detect, FindsWhatGenerateMarked) {
   }
 }
 
-TEST(Detect, Wrong) {
+TEST(Detect, WrongUsageIsReported) {
   expect_refused(run_sotto({"detect", "x"}), 2, "--model");
   expect_refused(run_sotto({"detect", "--ids", "1", "2"}), 2, "--vocabulary");
   expect_refused(run_sotto({"detect", "--vocabulary", "9", "-f", "x", "--ids", "1", "2"}), 2, "--file");

@@ -48,7 +48,7 @@ TEST(WrongModel, NoSuchUsableFile) {
   expect_refused(generate_from(folder.file("empty.sotto")), kFailure, "empty");
 }
 
-TEST(WrongModel, Truncated) {
+TEST(WrongModel, TruncationIsDetected) {
   const TemporaryFolder folder;
   const std::string bytes = demo_bytes();
   const std::string path = folder.file("truncated.sotto");
@@ -60,7 +60,7 @@ TEST(WrongModel, Truncated) {
   }
 }
 
-TEST(WrongModel, BitFlips) {
+TEST(WrongModel, BitFlipsAreDetected) {
   const TemporaryFolder folder;
   const std::string bytes = demo_bytes();
   const std::string path = folder.file("flipped.sotto");
@@ -212,7 +212,7 @@ TEST(WrongText, LinesWithoutEnd) {
   expect_refused(run_in_shell("sample --jsonl", "</dev/zero"), kFailure, "standard input: line 1: longer than 256 MiB");
 }
 
-TEST(WrongParameters, OutOfRange) {
+TEST(WrongParameters, OutOfRangeAreRejected) {
   const std::vector<Words> cases = {{"--temp", "-1"},
                                     {"--temp", "nan"},
                                     {"--temp", "101"},
@@ -253,7 +253,7 @@ TEST(WrongParameters, Usage) {
   expect_refused(run_sotto({"inspect"}), kUsage, "MODEL");
 }
 
-TEST(WrongOutput, FullDisk) {
+TEST(WrongOutput, FullDisksAreReported) {
   if (std::FILE* full = std::fopen("/dev/full", "w")) {
     std::fclose(full);
   } else {

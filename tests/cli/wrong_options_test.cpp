@@ -9,7 +9,7 @@
 namespace sotto::test {
 namespace {
 
-TEST(WrongOptions, WithoutTheOptionTheyNeed) {
+TEST(WrongOptions, AreRejectedWithoutTheOptionTheyNeed) {
   const std::vector<Words> cases = {{"--temp-exponent", "2"},
                                     {"--smoothing-curve", "2"},
                                     {"--xtc-threshold", "0.2"},
@@ -59,7 +59,7 @@ TEST(WrongOptions, WithoutTheOptionTheyNeed) {
   for (const Words& words : cases) expect_usage_error(words, words[0]);
 }
 
-TEST(WrongOptions, Together) {
+TEST(WrongOptions, CombinationsWithoutMeaningAreRejected) {
   const std::vector<Words> cases = {{"--mirostat", "2", "--selection", "gumbel"},
                                     {"--mirostat", "2", "--greedy"},
                                     {"--adaptive-p", "0.3", "--selection", "gumbel"},
@@ -107,7 +107,7 @@ TEST(WrongOptions, Together) {
   expect_refused(run_on_demo("generate", {"--load-state", "x", "--token-healing"}), 2, "--token-healing");
 }
 
-TEST(WrongOptions, Values) {
+TEST(WrongOptions, WrongValuesAreRejected) {
   const std::vector<Words> cases = {{"--mirostat", "3"},
                                     {"--selection", "best"},
                                     {"--order", "random"},
@@ -135,13 +135,13 @@ TEST(WrongOptions, Values) {
   for (const Words& words : cases) expect_usage_error(words, words[0]);
 }
 
-TEST(WrongOptions, AreNamedAsTheyWereGiven) {
+TEST(WrongOptions, AreReportedAsSpelledByTheUser) {
   expect_usage_error({"--watermark", "x"}, "--watermark: ");
   expect_usage_error({"--dola", "x"}, "--dola: ");
   expect_usage_error({"--any-json", "--json-space", "x"}, "--json-space: ");
 }
 
-TEST(WrongOptions, Numbers) {
+TEST(WrongOptions, WrongNumbersAreRejected) {
   const std::string beyond = "18446744073709551616";
   const std::vector<Words> cases = {{"--temp", ""},
                                     {"--top-k", ""},
@@ -178,7 +178,7 @@ TEST(WrongOptions, EmptyNamesOfFiles) {
 }
 
 // What only the library or the model can judge.
-TEST(WrongOptions, ValuesOutOfRange) {
+TEST(WrongOptions, ValuesOutOfRangeAreRejected) {
   const std::vector<std::pair<Words, std::string>> cases = {
       {{"--typical-p", "0"}, "typical_p"},
       {{"--top-a", "2"}, "top_a"},

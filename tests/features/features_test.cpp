@@ -188,7 +188,7 @@ TEST_F(Features, Samplers) {
   expect([](sotto_sampler_params* p) { p->selection = SOTTO_SELECT_GUMBEL; });
 }
 
-TEST_F(Features, WeightsOf4Bits) {
+TEST_F(Features, Int4ModelsAreRejectedWithoutTheFeature) {
   size_t file_size, size;
   const Memory file = read_file(golden::environment("SOTTO_INT4_MODEL"), &file_size);
   sotto_error error = new_error();

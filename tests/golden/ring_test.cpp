@@ -190,7 +190,7 @@ class StopTest : public testing::Test {
   static constexpr Case kCase = {"attention_by_layer", SOTTO_OVERFLOW_STOP, 20, 0, 8, 1};
 };
 
-TEST_F(StopTest, RefusesWhatDoesNotFitAndKeepsWhatDid) {
+TEST_F(StopTest, RejectsPromptsThatDoNotFitAndKeepsTheStream) {
   Subject& s = subject(kCase.model);
   Stream stream(s, kCase, 3);
   RingOracle oracle(s.view, OracleOverflow::kStop, kCase.context_tokens, 0);

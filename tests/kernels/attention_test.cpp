@@ -96,7 +96,7 @@ class Attention : public IsaTest {
   }
 };
 
-TEST_P(Attention, EveryHeadSize) {
+TEST_P(Attention, EqualsTheReferenceForEveryHeadSize) {
   const uint64_t seed = test_seed();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   Random random(seed);
@@ -113,7 +113,7 @@ TEST_P(Attention, EveryHeadSize) {
   }
 }
 
-TEST_P(Attention, EverySlotCount) {
+TEST_P(Attention, EqualsTheReferenceForEverySlotCount) {
   const uint64_t seed = test_seed();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   Random random(seed);
@@ -125,7 +125,7 @@ TEST_P(Attention, EverySlotCount) {
 }
 
 // Several consecutive queries at once give the results of each alone.
-TEST_P(Attention, Rows) {
+TEST_P(Attention, RowsEqualSingleQueries) {
   const uint64_t seed = test_seed();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   Random random(seed);
@@ -180,7 +180,7 @@ TEST_P(Attention, Rows) {
 }
 
 // Sinks at the front, then a ring that wraps: the older part is stored after the newer.
-TEST_P(Attention, SinksAndWraps) {
+TEST_P(Attention, SpansMayWrapAround) {
   const uint64_t seed = test_seed();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   Random random(seed);
@@ -198,7 +198,7 @@ TEST_P(Attention, SinksAndWraps) {
   }
 }
 
-TEST_P(Attention, UnusualNumbers) {
+TEST_P(Attention, UnusualNumbersGiveTheReferenceBits) {
   const uint64_t seed = test_seed();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   Random random(seed);
@@ -217,7 +217,7 @@ TEST_P(Attention, UnusualNumbers) {
 }
 
 // The largest possible products, with keys of -128, which quantization never produces.
-TEST_P(Attention, LargestDotProducts) {
+TEST_P(Attention, LargestDotProductsDoNotOverflow) {
   Random random(1);
   for (const size_t head_size : {64, 256}) {
     Ring ring = make_ring(head_size, 40, Numbers::kConstant, random);

@@ -29,7 +29,7 @@ TEST(Dispatch, AutoIsTheHighestThatCanRun) {
   EXPECT_EQ(find_kernels(Isa::kAuto), best);
 }
 
-TEST(Dispatch, FindsKernelsExactlyWhereBuildAndCpuAllow) {
+TEST(Dispatch, FindsKernelsExactlyIfBuildAndCpuAllow) {
   for (const Isa isa : named_isas()) {
     const bool available = find_row(isa) != nullptr && (supported_isas() & isa_bit(isa)) != 0 && may_use(isa);
     const Kernels* kernels = find_kernels(isa);

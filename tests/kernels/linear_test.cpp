@@ -201,7 +201,7 @@ TEST(Linear, AvxVnniEqualsTheReferenceBitForBit) {
 }
 
 // Every number of outputs from none to all. Memory that must not be written is poisoned.
-TEST(Linear, SomeOutputsEqualThoseOfTheWhole) {
+TEST(Linear, SelectedOutputsEqualThoseOfTheWholeLayer) {
   if (!packed_rows_are_readable()) GTEST_SKIP() << "this instruction set shuffles its rows";
   std::mt19937 random(11);
   for (const auto& [inputs, outputs] :

@@ -41,7 +41,7 @@ class Allocation : public testing::TestWithParam<std::tuple<sotto_overflow, uint
 
 int32_t go_on(void*, const sotto_piece*) { return 0; }
 
-TEST_P(Allocation, NoneAfterInit) {
+TEST_P(Allocation, CallsAfterInitDoNotAllocate) {
   const auto [overflow, threads, isa, bits] = GetParam();
   LoadedModel model(bits == 4 ? make_int4_model_file(kShape, true) : make_model_file(kShape, true), isa);
   sotto_session_params params;

@@ -77,7 +77,7 @@ class DecodingAllocation : public testing::TestWithParam<uint32_t> {
   sotto_session* other_ = nullptr;
 };
 
-TEST_P(DecodingAllocation, Penalties) {
+TEST_P(DecodingAllocation, PenaltiesDoNotAllocate) {
   run("frequency", [](auto& p) { p.frequency_penalty = 0.5f; });
   run("presence", [](auto& p) { p.presence_penalty = 0.5f; });
   run("slope", [](auto& p) {
@@ -90,7 +90,7 @@ TEST_P(DecodingAllocation, Penalties) {
   run("guard", [](auto& p) { p.guard_window = 32; });
 }
 
-TEST_P(DecodingAllocation, BansAndBiases) {
+TEST_P(DecodingAllocation, BansAndBiasesDoNotAllocate) {
   const sotto_token tokens[] = {1, 2, 3};
   const sotto_token_bias biases[] = {{4, 1.0f}, {5, -1.0f}};
   const sotto_sequence_bias sequences[] = {{tokens, 3, 2.0f, 0}};
@@ -121,7 +121,7 @@ TEST_P(DecodingAllocation, BansAndBiases) {
       [](auto& p) { p.logits_callback = [](void*, float* logits, size_t count) { logits[count - 1] += 1; }; });
 }
 
-TEST_P(DecodingAllocation, Truncations) {
+TEST_P(DecodingAllocation, TruncationsDoNotAllocate) {
   const std::pair<const char*, std::function<void(sotto_sampler_params&)>> stages[] = {
       {"top_k", [](auto& p) { p.top_k = 7; }},
       {"top_p", [](auto& p) { p.top_p = 0.7f; }},
@@ -159,7 +159,7 @@ TEST_P(DecodingAllocation, Truncations) {
   }
 }
 
-TEST_P(DecodingAllocation, SelectionsAndWatermarks) {
+TEST_P(DecodingAllocation, SelectionsAndWatermarksDoNotAllocate) {
   for (const sotto_selection selection : {SOTTO_SELECT_MULTINOMIAL, SOTTO_SELECT_GREEDY, SOTTO_SELECT_GUMBEL,
                                           SOTTO_SELECT_MIROSTAT, SOTTO_SELECT_MIROSTAT_V2, SOTTO_SELECT_ADAPTIVE_P}) {
     run("selection " + std::to_string(selection), [&](auto& p) {
@@ -184,7 +184,7 @@ TEST_P(DecodingAllocation, SelectionsAndWatermarks) {
   }
 }
 
-TEST_P(DecodingAllocation, StopsHealingAndGuide) {
+TEST_P(DecodingAllocation, StopsHealingAndGuidesDoNotAllocate) {
   const sotto_text strings[] = {{"qu", 2}, {"e", 1}};
   sotto_stop_params stops;
   sotto_stop_params_init(&stops, sizeof stops);
@@ -203,7 +203,7 @@ TEST_P(DecodingAllocation, StopsHealingAndGuide) {
   expect_none("rewind", [&] { return sotto_session_rewind(session_, kPromptCount); });
 }
 
-TEST_P(DecodingAllocation, ScoresAndStates) {
+TEST_P(DecodingAllocation, ScoresAndStatesDoNotAllocate) {
   float values[256];
   float embedding[96];
   const float* hidden = nullptr;
@@ -221,7 +221,7 @@ TEST_P(DecodingAllocation, ScoresAndStates) {
   expect_none("fork", [&] { return sotto_session_fork(session_, other_, nullptr); });
 }
 
-TEST_P(DecodingAllocation, Searches) {
+TEST_P(DecodingAllocation, SearchesDoNotAllocate) {
   const sotto_token phrase_tokens[] = {20, 21};
   const sotto_token_list phrases[] = {{phrase_tokens, 2}};
   const auto search = [&](const std::string& name, auto adjust) {
@@ -262,7 +262,7 @@ size_t draft_anything(void*, const sotto_token* tokens, size_t token_count, cons
   return capacity;
 }
 
-TEST_P(DecodingAllocation, Speculation) {
+TEST_P(DecodingAllocation, SpeculationDoesNotAllocate) {
   for (uint32_t sources = 1; sources <= 32; sources *= 2) {
     sotto_speculation_params params;
     sotto_speculation_params_init(&params, sizeof params);
@@ -282,7 +282,7 @@ TEST_P(DecodingAllocation, Speculation) {
   expect_none("no speculation", [&] { return sotto_session_set_speculation(session_, nullptr, nullptr); });
 }
 
-TEST_P(DecodingAllocation, StandaloneSampler) {
+TEST_P(DecodingAllocation, StandaloneSamplersDoNotAllocate) {
   size_t size = 0;
   ASSERT_EQ(sotto_sampler_memory_size(1000, 1024, &size, nullptr), SOTTO_OK);
   AlignedBytes memory(size);

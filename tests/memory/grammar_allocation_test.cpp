@@ -110,7 +110,7 @@ class GrammarAllocation : public testing::TestWithParam<Case> {
   uint64_t runs_ = 0;
 };
 
-TEST_P(GrammarAllocation, OfAMatcherByItself) {
+TEST_P(GrammarAllocation, MatchersDoNotAllocate) {
   std::vector<uint64_t> words((kShape.vocabulary_size + 63) / 64);
   char text[64];
   size_t size = 0;
@@ -139,7 +139,7 @@ TEST_P(GrammarAllocation, OfAMatcherByItself) {
   expect_none("reset", [&] { return sotto_matcher_reset(matcher_, 0); });
 }
 
-TEST_P(GrammarAllocation, OfSampling) {
+TEST_P(GrammarAllocation, SamplingUnderAGrammarDoesNotAllocate) {
   for (const sotto_selection selection : {SOTTO_SELECT_MULTINOMIAL, SOTTO_SELECT_GREEDY, SOTTO_SELECT_GUMBEL,
                                           SOTTO_SELECT_MIROSTAT, SOTTO_SELECT_MIROSTAT_V2, SOTTO_SELECT_ADAPTIVE_P}) {
     run("selection " + std::to_string(selection), [&](auto& p) {
@@ -175,7 +175,7 @@ TEST_P(GrammarAllocation, OfSampling) {
   expect_none("unset", [&] { return sotto_session_set_matcher(session_, nullptr, nullptr); });
 }
 
-TEST_P(GrammarAllocation, OfSearches) {
+TEST_P(GrammarAllocation, SearchesUnderAGrammarDoNotAllocate) {
   const auto search = [&](const std::string& name, auto adjust) {
     sotto_search_params params;
     sotto_search_params_init(&params, sizeof params);

@@ -118,7 +118,7 @@ class Stack : public testing::Test {
   std::unique_ptr<AlignedBytes> matcher_memory_;
 };
 
-TEST_F(Stack, OfVocabulariesGrammarsAndMatchers) {
+TEST_F(Stack, VocabulariesGrammarsAndMatchersUseLittleStack) {
   const size_t nothing = stack_of([] {});
   sotto_vocabulary_params words;
   sotto_vocabulary_params_init(&words, sizeof words);

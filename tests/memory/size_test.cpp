@@ -41,7 +41,7 @@ std::vector<size_t> sizes_below(size_t needed) {
   return sizes;
 }
 
-TEST(MemorySize, ModelRefusesEverySizeBelowTheOneAsked) {
+TEST(MemorySize, ModelsRejectEverySmallerSize) {
   AlignedBytes file(make_model_file(kTiny, true));
   for (const sotto_isa isa : {SOTTO_ISA_AUTO, SOTTO_ISA_REFERENCE}) {
     sotto_model_params params;
@@ -67,7 +67,7 @@ TEST(MemorySize, ModelRefusesEverySizeBelowTheOneAsked) {
   }
 }
 
-TEST(MemorySize, SessionRefusesEverySizeBelowTheOneAsked) {
+TEST(MemorySize, SessionsRejectEverySmallerSize) {
   LoadedModel model(make_model_file(kTiny, true));
   for (const sotto_overflow overflow : {SOTTO_OVERFLOW_STOP, SOTTO_OVERFLOW_RING}) {
     auto params = session_params(20, 7, overflow);
@@ -125,7 +125,7 @@ TEST(MemorySize, ASessionStaysInsideItsMemory) {
   }
 }
 
-TEST(MemorySize, MisalignedMemoryIsRefused) {
+TEST(MemorySize, MisalignedMemoryIsRejected) {
   LoadedModel model(make_model_file(kTiny, false));
   const auto params = session_params(20, 7, SOTTO_OVERFLOW_STOP);
   const size_t needed = session_size(model.get(), params);
@@ -196,7 +196,7 @@ TEST(MemorySize, TheHeaderComputesTheSameFigures) {
 }
 
 // GPT-2 124M, context 1024: a figure that documentation quotes.
-TEST(MemorySize, WeightsOf4BitsNeedNoMemory) {
+TEST(MemorySize, Int4WeightsNeedNoMemory) {
   constexpr ModelShape kShape = {300, 64, 48, 3, 100, 2};
   for (const bool int8_head : {false, true}) {
     AlignedBytes file(make_int4_model_file(kShape, false, int8_head));

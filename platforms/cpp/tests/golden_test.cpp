@@ -91,7 +91,7 @@ TEST_F(GoldenTest, StopsAtAString) {
   expect_stream(session, from);
 }
 
-TEST_F(GoldenTest, KeepsToAGrammar) {
+TEST_F(GoldenTest, FollowsAGrammar) {
   const golden::Case& from = expected("grammar");
   sotto::GrammarParams params(static_cast<sotto_grammar_language>(golden::number(from, "language")));
   params.json_space = static_cast<sotto_json_space>(golden::number(from, "json_space"));
@@ -130,7 +130,7 @@ TEST_F(GoldenTest, Embeds) {
   }
 }
 
-TEST_F(GoldenTest, TellsWhatIsWrong) {
+TEST_F(GoldenTest, ErrorsSayWhatIsWrong) {
   expect_error(expected("bad_grammar"),
                [&] { static_cast<void>(sotto::Grammar::compile(golden::text(expected("bad_grammar"), "source"))); });
   expect_error(expected("bad_text"), [&] {

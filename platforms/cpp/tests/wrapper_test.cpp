@@ -101,7 +101,7 @@ std::string kernel_flags(uintptr_t address) {
   return "";
 }
 
-TEST(MemoryTest, LargeBlocksAskForHugePages) {
+TEST(MemoryTest, LargeBlocksUseHugePages) {
   if (!std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled")) {
     GTEST_SKIP() << "no huge pages here";
   }
@@ -113,7 +113,7 @@ TEST(MemoryTest, LargeBlocksAskForHugePages) {
 }
 #endif
 
-TEST(ModelTest, TellsAboutItself) {
+TEST(ModelTest, ReportsItsProperties) {
   std::string messages;
   sotto::ModelParams params;
   params.isa = SOTTO_ISA_REFERENCE;

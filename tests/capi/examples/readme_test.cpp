@@ -51,7 +51,7 @@ std::string memory_row(const Shape& shape) {
   return row + '\n';
 }
 
-TEST(Readme, MemoryTableIsTrue) {
+TEST(Readme, MemoryTableMatchesTheLibrary) {
   const std::string text = readme();
   for (const Shape& shape : {Shape{"DistilGPT-2, 82M", 768, 12, 6}, Shape{"GPT-2, 124M", 768, 12, 12},
                              Shape{"GPT-2 medium, 355M", 1024, 16, 24}, Shape{"GPT-2 large, 774M", 1280, 20, 36},

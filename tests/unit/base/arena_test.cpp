@@ -50,7 +50,7 @@ TEST(Arena, MeasuresWhatItPlaces) {
   EXPECT_EQ(reinterpret_cast<uint8_t*>(layout.last), base + 576);
 }
 
-TEST(Arena, TellsOverflow) {
+TEST(Arena, ReportsOverflow) {
   Arena one;
   EXPECT_EQ(one.take<uint64_t>(SIZE_MAX / 8), nullptr);
   EXPECT_TRUE(one.overflowed());
@@ -62,7 +62,7 @@ TEST(Arena, TellsOverflow) {
   EXPECT_TRUE(two.overflowed());
 }
 
-TEST(Arena, RefusesProductsBeyondTheAddressSpace) {
+TEST(Arena, RejectsProductsBeyondTheAddressSpace) {
   EXPECT_EQ(saturating_product(0, SIZE_MAX), 0u);
   EXPECT_EQ(saturating_product(1, SIZE_MAX), SIZE_MAX);
   EXPECT_EQ(saturating_product(SIZE_MAX / 3, 3), SIZE_MAX / 3 * 3);

@@ -20,7 +20,7 @@ double error_in_ulp(double x) {
   return static_cast<double>(std::fabs(static_cast<long double>(ln(x)) - exact) / ulp);
 }
 
-TEST(Ln, WithinTwoUlp) {
+TEST(Ln, IsWithinTwoUlp) {
   if (std::numeric_limits<long double>::digits <= 53) GTEST_SKIP() << "long double is double";
   double worst = 0;
   for (uint64_t i = 0; i < work<uint64_t>(300000, 30000); ++i) {
@@ -36,7 +36,7 @@ TEST(Ln, WithinTwoUlp) {
   EXPECT_LE(worst, 2.0);
 }
 
-TEST(Ln, SpecialValues) {
+TEST(Ln, HandlesSpecialValues) {
   EXPECT_EQ(ln(1), 0);
   EXPECT_EQ(ln(0), -INFINITY);
   EXPECT_EQ(ln(-0.0), -INFINITY);

@@ -119,7 +119,7 @@ TEST_F(HuggingFaceTest, ReadsShards) {
   expect_equal(load_float_model(HuggingFaceCheckpoint(directory_.path())), expected);
 }
 
-TEST_F(HuggingFaceTest, FindsWhatTheHeadIs) {
+TEST_F(HuggingFaceTest, RecognizesTheKindOfHead) {
   EXPECT_EQ(open().info().head_kind, HeadKind::kTied);
   const RawTensor embedding = tiny_.tensors["transformer.wte.weight"];
 
@@ -183,7 +183,7 @@ TEST_F(HuggingFaceTest, FoldsAttentionScalesIntoQueries) {
   EXPECT_ERROR(load(), "h.0.attn.c_attn.bias\": a query weight is too large");
 }
 
-TEST_F(HuggingFaceTest, KnowsTheFormsOfGelu) {
+TEST_F(HuggingFaceTest, ReadsBothFormsOfGelu) {
   for (const char* name : {"gelu_new", "gelu_pytorch_tanh", "gelu_fast"}) {
     tiny_.config["activation_function"] = name;
     EXPECT_EQ(open().info().activation, Activation::kGeluTanh) << name;
@@ -193,7 +193,7 @@ TEST_F(HuggingFaceTest, KnowsTheFormsOfGelu) {
   EXPECT_NE(config_error("activation_function", "relu").find("is \"relu\"; supported are"), std::string::npos);
 }
 
-TEST_F(HuggingFaceTest, TakesOneEndOfTextToken) {
+TEST_F(HuggingFaceTest, UsesTheFirstEndOfTextToken) {
   const auto token_of = [&](const json& value) {
     tiny_.config["eos_token_id"] = value;
     return open().info().end_of_text_token;
@@ -211,7 +211,7 @@ TEST_F(HuggingFaceTest, TakesOneEndOfTextToken) {
   EXPECT_EQ(open().info().end_of_text_token, -1);
 }
 
-TEST_F(HuggingFaceTest, RefusesWrongConfigs) {
+TEST_F(HuggingFaceTest, RejectsWrongConfigs) {
   struct Case {
     const char* key;
     json value;
@@ -248,7 +248,7 @@ TEST_F(HuggingFaceTest, LimitsTheHeadSize) {
   EXPECT_ERROR(open(), "the head size is 257; it must be between 1 and 256");
 }
 
-TEST_F(HuggingFaceTest, RefusesWrongTensors) {
+TEST_F(HuggingFaceTest, RejectsWrongTensors) {
   const TinyCheckpoint whole = tiny_;
   for (const auto& [name, tensor] : whole.tensors) {
     tiny_ = whole;
@@ -271,7 +271,7 @@ TEST_F(HuggingFaceTest, RefusesWrongTensors) {
   }
 }
 
-TEST_F(HuggingFaceTest, LeavesOutWhatIsNoWeight) {
+TEST_F(HuggingFaceTest, IgnoresTensorsThatAreNotWeights) {
   tiny_.tensors["transformer.h.0.attn.bias"] = {"BOOL", {1, 1, 2, 2}, std::string(4, 1)};
   tiny_.tensors["transformer.h.1.attn.masked_bias"] = make_tensor("F32", {}, {-1e4f});
   EXPECT_TRUE(open().notes().empty());

@@ -53,7 +53,7 @@ double plain_error(const std::vector<float>& weights) {
   return sum;
 }
 
-TEST(QuantizeInt4Test, ErrsLessThanThePlainWay) {
+TEST(QuantizeInt4Test, HasASmallerErrorThanPlainRounding) {
   const std::vector<float> weights = normal_weights(size_t{64} * 256, 0.02f, 1);
   const QuantizedInt4 result = quantize_int4(weights, 256, 64);
   const double error = squared_error(result, weights);

@@ -169,7 +169,7 @@ TEST_F(ModelWriterTest, KeepsSmallTensorsApartFromWeights) {
   EXPECT_GT(written.model().layers()->Get(0)->attention_qkv()->bias()->offset(), weights);
 }
 
-TEST_F(ModelWriterTest, WritesHeadsOfTheirOwn) {
+TEST_F(ModelWriterTest, WritesSeparateHeads) {
   TinyCheckpoint tiny = make_tiny_checkpoint();
   tiny.tensors["lm_head.weight"] = make_tensor("F32", {11, 8}, std::vector<float>(88, 0.25f));
   for (const HeadKind kind : {HeadKind::kPlain, HeadKind::kBiased}) {
@@ -243,7 +243,7 @@ TEST_F(ModelWriterTest, GivesEqualBytesForEqualInput) {
   EXPECT_NE(read_bytes(output()), first);
 }
 
-TEST_F(ModelWriterTest, LeavesWhatWasThereOnFailure) {
+TEST_F(ModelWriterTest, KeepsTheOldFileOnFailure) {
   write_bytes(output(), "precious");
   for (const double when : {0.0, 0.5, 1.0}) {
     WriteOptions options;
@@ -257,7 +257,7 @@ TEST_F(ModelWriterTest, LeavesWhatWasThereOnFailure) {
   EXPECT_ERROR(write_model(SyntheticCheckpoint("a", kShape, 1), directory_ / "no/x.sotto", {}), "cannot create");
 }
 
-TEST_F(ModelWriterTest, TellsProgress) {
+TEST_F(ModelWriterTest, ReportsProgress) {
   std::vector<double> fractions;
   WriteOptions options;
   options.progress = [&](double fraction) { fractions.push_back(fraction); };

@@ -17,12 +17,12 @@ struct AlignedBytes {
   alignas(64) uint8_t bytes[1 << 16] = {};
 };
 
-TEST(PackingTest, RefusesWhatNoEnginePacks) {
+TEST(PackingTest, RejectsInstructionSetsWithoutPacking) {
   EXPECT_ERROR(Packer("reference"), "\"reference\" is not an instruction set with packed weights");
   EXPECT_ERROR(Packer("x87"), "\"x87\" is not an instruction set");
 }
 
-TEST(PackingTest, WritesWhatTheKernelsPack) {
+TEST(PackingTest, WritesTheLayoutOfTheKernels) {
   if (!linear_needs_packing(find_kernels(Isa::kAuto)->isa)) {
     GTEST_SKIP() << "this CPU multiplies from plain weights";
   }

@@ -102,7 +102,7 @@ TEST_F(ProgramTest, SaysHowToConvertOtherFormats) {
   expect_failure(". -o m.sotto", 1, "save_pretrained(NEW_DIR, safe_serialization=True)");
 }
 
-TEST_F(ProgramTest, DoesNotWaitForTheWriterOfAPipe) {
+TEST_F(ProgramTest, RejectsPipesWithoutWaiting) {
   for (const char* name : {"model.safetensors", "config.json", "tokenizer.json"}) {
     make_tiny_checkpoint().save(directory_.path());
     std::filesystem::remove(directory_ / name);
@@ -125,7 +125,7 @@ TEST_F(ProgramTest, ASignalEndsItWhileItWaits) {
   EXPECT_PRED2(contains, err_, "standard output: ");
 }
 
-TEST_F(ProgramTest, SaysThatItsOutputCannotBeWritten) {
+TEST_F(ProgramTest, ReportsOutputThatCannotBeWritten) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
   save_tokenizer();
   for (const char* arguments : {"-o m.sotto", "-o m.sotto --json", "--evaluate text"}) {
@@ -134,7 +134,7 @@ TEST_F(ProgramTest, SaysThatItsOutputCannotBeWritten) {
   }
 }
 
-TEST_F(ProgramTest, EvaluatesWhatPredictsSomething) {
+TEST_F(ProgramTest, RejectsEvaluationsWithoutPredictions) {
   save_tokenizer();
   ASSERT_EQ(run(". --evaluate text --json"), 0) << err_;
   EXPECT_EQ(nlohmann::json::parse(out_)["window_tokens"], 6);
@@ -147,7 +147,7 @@ TEST_F(ProgramTest, EvaluatesWhatPredictsSomething) {
   expect_failure(". --evaluate text", 1, "one position has nothing to predict");
 }
 
-TEST_F(ProgramTest, ReplacesOnlyModelFilesUnasked) {
+TEST_F(ProgramTest, ReplacesOtherFilesOnlyOnRequest) {
   expect_failure(". -o model.safetensors", 1, "exists and is not a .sotto file");
   expect_failure(". -o .", 1, "is not a regular file");
   ASSERT_EQ(run(". -o m.sotto"), 0) << err_;
@@ -158,7 +158,7 @@ TEST_F(ProgramTest, ReplacesOnlyModelFilesUnasked) {
   EXPECT_EQ(run(". -o m.sotto --force"), 0) << err_;
 }
 
-TEST_F(ProgramTest, NotesWhatItLeavesOut) {
+TEST_F(ProgramTest, PrintsNotesAboutIgnoredInput) {
   TinyCheckpoint tiny = make_tiny_checkpoint();
   tiny.config["eos_token_id"] = 50256;
   tiny.save(directory_.path());

@@ -72,7 +72,7 @@ TEST_F(SafetensorsTest, AcceptsEmptyAndScalarTensors) {
   EXPECT_EQ(file.read("scalar", 0, 1), std::vector<float>{7});
 }
 
-TEST_F(SafetensorsTest, RefusesNumbersThatAreNotFinite) {
+TEST_F(SafetensorsTest, RejectsNumbersThatAreNotFinite) {
   const float infinity = std::numeric_limits<float>::infinity();
   RawTensor f32 = make_tensor("F32", {3}, {1, 2, infinity});
   EXPECT_ERROR(open(safetensors_bytes({{"w", f32}})).read("w", 0, 3),
@@ -83,13 +83,13 @@ TEST_F(SafetensorsTest, RefusesNumbersThatAreNotFinite) {
   EXPECT_ERROR(open(safetensors_bytes({{"d", f64}})).read("d", 0, 1), "element 0 is not");
 }
 
-TEST_F(SafetensorsTest, RefusesOtherTypesOnlyWhenRead) {
+TEST_F(SafetensorsTest, RejectsOtherTypesOnlyWhenRead) {
   const SafetensorsFile file = open(safetensors_bytes({{"mask", {"BOOL", {3}, "\1\1\1"}}}));
   EXPECT_EQ(file.tensors().at("mask").element_count, 3u);
   EXPECT_ERROR(file.read("mask", 0, 3), "its dtype is BOOL, not a float type");
 }
 
-TEST_F(SafetensorsTest, RefusesEveryTruncation) {
+TEST_F(SafetensorsTest, RejectsEveryTruncation) {
   const std::string whole = safetensors_bytes(tensors());
   for (size_t size = 0; size < whole.size(); ++size) {
     EXPECT_NE(error_of([&] { open(whole.substr(0, size)); }), "no error") << size;
@@ -99,7 +99,7 @@ TEST_F(SafetensorsTest, RefusesEveryTruncation) {
   EXPECT_ERROR(open(whole.substr(0, whole.size() - 1)), "damaged or incomplete");
 }
 
-TEST_F(SafetensorsTest, RefusesWrongHeaders) {
+TEST_F(SafetensorsTest, RejectsWrongHeaders) {
   EXPECT_ERROR(open(std::string("\xff\xff\xff\xff\xff\xff\xff\xff{}", 10)), "said to have 1844674");
   EXPECT_ERROR(open(std::string("\x01\xe1\xf5\x05\0\0\0\0{}", 10)), "said to have 100000001");
   EXPECT_ERROR(open(safetensors_bytes("{\"a\":", "")), "not valid JSON");
@@ -112,7 +112,7 @@ TEST_F(SafetensorsTest, RefusesWrongHeaders) {
   EXPECT_ERROR(open(safetensors_bytes("{" + a + "," + a + "}", "1234")), "the key \"a\" occurs twice");
 }
 
-TEST_F(SafetensorsTest, RefusesWrongEntries) {
+TEST_F(SafetensorsTest, RejectsWrongEntries) {
   const auto with = [&](const char* key, const json& value) {
     return [this, key, value] {
       open(safetensors_bytes(tensors(), [&](json& header) {
@@ -153,7 +153,7 @@ TEST_F(SafetensorsTest, RefusesWrongEntries) {
   }
 }
 
-TEST_F(SafetensorsTest, RefusesBytesOfNoTensor) {
+TEST_F(SafetensorsTest, RejectsBytesOutsideTensors) {
   EXPECT_ERROR(open(safetensors_bytes(tensors()) + "x"), "belong to no tensor");
   EXPECT_ERROR(open(safetensors_bytes(tensors(), [](json& header) { header.erase("a"); })), "belong to no tensor");
 }
@@ -179,7 +179,7 @@ TEST_F(SafetensorsDirectoryTest, ReadsShards) {
   EXPECT_ERROR(tensors.entry("c"), "tensor \"c\": is missing");
 }
 
-TEST_F(SafetensorsDirectoryTest, RefusesWrongIndexes) {
+TEST_F(SafetensorsDirectoryTest, RejectsWrongIndexes) {
   const auto open = [&] { SafetensorsDirectory tensors(directory_.path()); };
   EXPECT_ERROR(open(), "neither model.safetensors nor model.safetensors.index.json");
   save_shards({{"a", "two.safetensors"}});

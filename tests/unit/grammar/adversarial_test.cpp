@@ -104,7 +104,7 @@ TEST(Adversarial, CountsAreExactHoweverATextIsSplit) {
   }
 }
 
-TEST(Adversarial, OneLoopBehindAnotherEndsIt) {
+TEST(Adversarial, ALoopEndsWhereTheNextOneBegins) {
   const TestGrammar grammar("root ::= [a-c]{3,40} [x-z]{0,9} \"!\"", {.unrolled_states = 0});
   const std::string text = "abcxyx";
   for (size_t split = 0; split <= text.size(); ++split) {
@@ -185,7 +185,7 @@ TEST(Adversarial, UnicodeIsExact) {
   EXPECT_EQ(everything.matches(std::string(1, '\0')), true);
 }
 
-TEST(Adversarial, FaultsAreNamed) {
+TEST(Adversarial, ErrorsNameTheFault) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "1:1: no rule"},
       {"# nothing\n", "2:1: no rule"},

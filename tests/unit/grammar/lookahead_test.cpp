@@ -9,7 +9,7 @@ namespace {
 
 const GrammarState& start_of(const TestGrammar& grammar) { return grammar.view().state(grammar.view().root_start()); }
 
-TEST(Lookahead, KnowEndlessSorts) {
+TEST(Lookahead, FindsEndlessClasses) {
   const struct {
     const char* text;
     uint32_t classes;
@@ -33,7 +33,7 @@ TEST(Lookahead, KnowEndlessSorts) {
   }
 }
 
-TEST(Lookahead, CountCharactersOfAnySort) {
+TEST(Lookahead, CountsCharactersOfAnyClass) {
   const struct {
     const char* text;
     uint32_t count;
@@ -56,7 +56,7 @@ TEST(Lookahead, CountCharactersOfAnySort) {
 }
 
 // Where bytes follow that are no character, a token may be the beginning of one.
-TEST(Lookahead, BytesThatAreNoCharacters) {
+TEST(Lookahead, IgnoresBytesThatAreNotCharacters) {
   std::vector<uint64_t> memory(1 << 14);
   for (const std::string_view text : {"1\xD0\xD0x", "1\xE2\x82x", "1\xC3\xA9\xC3x"}) {
     Workspace workspace(memory.data(), memory.size() * sizeof(uint64_t));
@@ -135,7 +135,7 @@ class Writer {
   uint64_t random_;
 };
 
-TEST(Lookahead, MasksAreThoseOfTryingEveryToken) {
+TEST(Lookahead, MasksEqualThoseOfTestingEveryToken) {
   const auto vocabulary = gpt2_vocabulary();
   if (vocabulary == nullptr) GTEST_SKIP() << "the shared test data is not there";
   size_t compared = 0;

@@ -112,7 +112,7 @@ TEST(Metamorphic, ABitIsSetExactlyWhenAcceptSucceeds) {
 }
 
 // Tokens of characters that change nothing are not stepped byte by byte.
-TEST(Metamorphic, TokensLeadWhereTheirBytesDo) {
+TEST(Metamorphic, TokensLeadToTheStateOfTheirBytes) {
   SKIP_WITHOUT_GPT2(vocabulary);
   auto all = samples();
   all.push_back({"direct", "root ::= [^x]* \"x\" ([a-z] | \"\u00e9\")*", "\u00e9 a_bxcc"});
@@ -145,7 +145,7 @@ TEST(Metamorphic, TokensLeadWhereTheirBytesDo) {
 }
 
 // What lies inside a piece of text is not stored.
-TEST(Metamorphic, PiecesLeadWhereTheirBytesDo) {
+TEST(Metamorphic, PiecesLeadToTheStateOfTheirBytes) {
   auto all = samples();
   all.push_back({"calls in calls",
                  "root ::= (a | b | x \"q\")*\na ::= b \"z\" | b b\nb ::= c c\nc ::= d \"y\"?\n"
@@ -186,7 +186,7 @@ TEST(Metamorphic, PiecesLeadWhereTheirBytesDo) {
 }
 
 // Steps remembered by token are forgotten when configurations get other numbers.
-TEST(Metamorphic, TokensLeadToTheSameWhenTheStoreIsCleaned) {
+TEST(Metamorphic, CollectionsDoNotChangeWhereTokensLead) {
   const TestVocabulary vocabulary({"(", ")", "((", "ab", "a(b", "b)c)", ")(", "a", "cab"}, -1);
   const TestGrammar grammar("root ::= p*\np ::= \"(\" p* \")\" | [abc]+");
   MatcherLimits limits;
@@ -253,7 +253,7 @@ TEST(Metamorphic, RollbackAndForkRestoreTheMasks) {
   }
 }
 
-TEST(Metamorphic, AnySplitOfATextIsTheSame) {
+TEST(Metamorphic, SplittingATextDoesNotChangeTheState) {
   for (const Sample& sample : samples()) {
     const TestGrammar grammar(sample.grammar);
     TestMatcher whole(grammar);

@@ -108,7 +108,7 @@ void follow(TestMatcher& small, TestMatcher& plain, uint32_t token_count, Mutato
   }
 }
 
-TEST(Mutation, WhatCompilesIsExactInAnyMemory) {
+TEST(Mutation, CompiledGrammarsAreExactInAnyMemory) {
   const TestVocabulary vocabulary =
       small_vocabulary({"ab", "aaa", "((", "]]]]", "\": \"", "\xC3\xA9\xC3", "true", "xyz", "abababab",
                         "aaaaaaaaaaaaaaaaaaaa", "\xF0\x9F", "\x98\x80"});

@@ -48,7 +48,7 @@ class Prepared {
   std::span<uint8_t> bytes_;
 };
 
-TEST(PreparedVocabulary, IsTheOneBuilt) {
+TEST(PreparedVocabulary, EqualsTheBuiltVocabulary) {
   const auto gpt2 = gpt2_vocabulary();
   const TestVocabulary small = small_vocabulary({"ab", "abc", "ab", "caf\u00e9", "\n\n", "Ab0 _"});
   for (const TestVocabulary* vocabulary : {&small, static_cast<const TestVocabulary*>(gpt2.get())}) {
@@ -61,7 +61,7 @@ TEST(PreparedVocabulary, IsTheOneBuilt) {
   }
 }
 
-TEST(PreparedVocabulary, ChangedBytesAreRefused) {
+TEST(PreparedVocabulary, ChangedBytesAreRejected) {
   const TestVocabulary vocabulary = small_vocabulary({"ab", "abc", "ab", "caf\u00e9", "xyz"});
   size_t refused = 0;
   size_t unused = 0;
@@ -81,7 +81,7 @@ TEST(PreparedVocabulary, ChangedBytesAreRefused) {
   EXPECT_GT(refused, 10'000u);
 }
 
-TEST(PreparedVocabulary, WrongCountsAreRefused) {
+TEST(PreparedVocabulary, WrongCountsAreRejected) {
   const TestVocabulary vocabulary = small_vocabulary({"ab", "abc"});
   Prepared prepared(vocabulary.view());
   Vocabulary opened;

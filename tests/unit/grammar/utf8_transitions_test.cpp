@@ -44,7 +44,7 @@ std::string scattered_ranges() {
 
 // Few of the ways through the bytes of characters differ; a walk takes those only, and yet
 // comes to all states that characters lead to.
-TEST(Utf8Transitions, WalksTakeNoWayTwice) {
+TEST(Utf8Transitions, WalksEnterEachPlaceOnce) {
   const std::string ranges = scattered_ranges();
   const TestGrammar built("root ::= [" + ranges + "] \"a\" | [^" + ranges + "] \"b\"");
   ASSERT_TRUE(built.valid()) << built.message();

@@ -24,7 +24,7 @@ SampleInput generated(uint64_t count, uint64_t limit = 0) {
 
 TokenMask mask_of(uint64_t* words, size_t count) { return {words, count}; }
 
-TEST(Bans, AllowedTokensAreSortedAndMetWithTheMask) {
+TEST(Bans, AllowedTokensAreSortedAndIntersectedWithTheMask) {
   ProcessFixture bench(8);
   const Tokens allowed = {6, 2, 4, 2, 6};
   SamplerParams p = ProcessFixture::off();
@@ -64,7 +64,7 @@ TEST(Bans, ManyAllowedTokensUnderManyMasks) {
   }
 }
 
-TEST(Bans, EndOfText) {
+TEST(Bans, SuppressedEndOfTextNeverEndsTheText) {
   ProcessFixture bench(8, 7);
   SamplerParams p = ProcessFixture::off();
   p.min_new_tokens = 3;
@@ -98,7 +98,7 @@ TEST(Bans, EndDecayIsAPowerOfTheTokensBeyondTheStart) {
   }
 }
 
-TEST(Forcing, ThePrefixThenNothingThenTheLastToken) {
+TEST(Forcing, ForcesThePrefixAndTheLastTokenOnly) {
   ProcessFixture bench(8, 7);
   const Tokens prefix = {2, 5, 0};
   SamplerParams p = ProcessFixture::off();
@@ -192,7 +192,7 @@ TEST(Callback, SeesTheVocabularyAndMayWriteAnything) {
   EXPECT_EQ(bench.sample(kRising, {}).token, 7);
 }
 
-TEST(Bans, ReweighingFallsBackToo) {
+TEST(Bans, ReweighingAlsoSkipsBansThatLeaveNothing) {
   ProcessFixture bench(8);
   const Tokens all = {0, 1, 2, 3, 4, 5, 6, 7};
   const TokenBias bias[] = {{3, 50}};
@@ -252,7 +252,7 @@ std::set<int32_t> survivors(const SamplerParams& p, const std::vector<float>& lo
 
 // Random bans, biases and forcing over random masks: never a forbidden token, always one, and
 // none that is banned while another is left.
-TEST(Bans, NeverLeaveTheMaskNorNothing) {
+TEST(Bans, StayInTheMaskAndLeaveAtLeastOneToken) {
   std::mt19937_64 random(6);
   int fallbacks = 0;
   for (int i = 0; i < 3000; ++i) {

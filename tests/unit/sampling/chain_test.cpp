@@ -70,7 +70,7 @@ TEST(Chain, RunsInTheOrderGiven) {
   EXPECT_EQ(kept(), 4u);
 }
 
-TEST(Chain, RefusesStagesByName) {
+TEST(Chain, RejectsStagesByName) {
   TestSampler sampler(5);
   const auto refusal = [&](const SamplerParams& params) -> std::string {
     Error error;
@@ -96,7 +96,7 @@ TEST(Chain, RefusesStagesByName) {
 }
 
 // Parameters may be handed back as they came out, lists and all.
-TEST(Chain, TakesItsOwnListsBack) {
+TEST(Chain, AcceptsItsOwnListsAsNewParameters) {
   TestSampler sampler(5);
   SamplerParams params = plain();
   std::vector<StageKind> stages = {kTopK, kBias};
@@ -241,7 +241,7 @@ std::string names_of(const std::vector<StageKind>& stages) {
 }
 
 // Whatever the stages, their order, the logits, the mask and the selection are.
-TEST(Chain, NeverPicksWhatIsForbiddenAndNeverRunsOut) {
+TEST(Chain, NeverSelectsForbiddenTokensAndNeverRunsOut) {
   std::mt19937_64 random(77);
   for (const size_t count : {1, 2, 7, 100, 1500, 7000}) {
     const size_t list_bytes = 8 * count + 4096;
@@ -286,7 +286,7 @@ TEST(Chain, NeverPicksWhatIsForbiddenAndNeverRunsOut) {
 }
 
 // Where every allowed token is banned, bans give way, not the mask.
-TEST(Chain, BansGiveWayToTheMask) {
+TEST(Chain, SkipsBansThatLeaveNoAllowedToken) {
   const std::vector<float> logits = {5, 4, 3, 2, 1, 0};
   const std::vector<int32_t> suppressed = {2, 3, 4};
   std::vector<uint64_t> words = {0b011100};
@@ -302,7 +302,7 @@ TEST(Chain, BansGiveWayToTheMask) {
 }
 
 // A refused value names its parameter, and everything stays as it was.
-TEST(Chain, RefusesWhatIsOutOfRange) {
+TEST(Chain, RejectsParametersOutOfRange) {
   struct Refusal {
     const char* message;
     void (*change)(SamplerParams&);

@@ -117,7 +117,7 @@ TEST(Draw, BordersBetweenTokensAreExact) {
 }
 
 // Whether a truncation is made or left to the draw, the draw is the same.
-TEST(Draw, LooksOnlyAtWhatATruncationWouldHaveKept) {
+TEST(Draw, ConsidersOnlyTokensThatATruncationWouldKeep) {
   constexpr size_t kCount = 12 * Candidates::kChunk + 100;
   void (*const truncations[])(Candidates&) = {
       [](Candidates& c) { top_p(c, 0.95f); },

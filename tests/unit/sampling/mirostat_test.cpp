@@ -43,7 +43,7 @@ double oracle_k(const std::vector<float>& logits, uint32_t m, double mu) {
   return std::pow((s - 1) * std::exp2(mu) / (1 - std::pow(n, 1 - s)), 1 / s);
 }
 
-TEST(Mirostat, CutsWhereTheFormulaSays) {
+TEST(Mirostat, CutsTheNumberOfTheFormula) {
   std::mt19937_64 random(3);
   for (const size_t count : {2, 3, 50, 1000, 30000}) {
     TestCandidates bench(count);
@@ -75,7 +75,7 @@ TEST(Mirostat, FindsTheExponentOfZipfsLaw) {
   EXPECT_NEAR(static_cast<double>(candidates.count()), 1024 / std::log(5000.0), 2);
 }
 
-TEST(Mirostat, IsDefinedForOneTokenTiesAndNothing) {
+TEST(Mirostat, HandlesOneTokenTiesAndNoFiniteLogit) {
   for (const std::vector<float>& logits :
        {std::vector<float>{2}, std::vector<float>(50, 1.0f), std::vector<float>(50, NAN),
         std::vector<float>{1, kNegativeInfinity, NAN}, std::vector<float>{INFINITY, 1, INFINITY}}) {
@@ -95,7 +95,7 @@ TEST(Mirostat, IsDefinedForOneTokenTiesAndNothing) {
   }
 }
 
-TEST(MirostatV2, CutsAtTheSurprise) {
+TEST(MirostatV2, CutsTokensOfMoreSurpriseThanMu) {
   std::mt19937_64 random(3);
   TestCandidates bench(3000);
   for (int i = 0; i < 40; ++i) {

@@ -138,7 +138,7 @@ TEST(Penalties, StayFiniteWithTheLeastSlopes) {
   }
 }
 
-TEST(Ngrams, AreBannedWhereTheyCameBefore) {
+TEST(Ngrams, AreBannedAfterTheirFirstOccurrence) {
   std::mt19937_64 random(2);
   ProcessFixture bench(30);
   for (int i = 0; i < 4000 && !HasFatalFailure(); ++i) {

@@ -88,7 +88,7 @@ const Refusal kRefusals[] = {
      }},
 };
 
-TEST(ProcessParams, OutOfRangeAreRefusedByNameAndTheOldOnesStay) {
+TEST(ProcessParams, OutOfRangeAreRejectedByNameAndOldOnesStay) {
   ProcessFixture bench(8, 7);
   const int32_t suppressed[] = {6, 5};
   SamplerParams kept = ProcessFixture::off();
@@ -109,7 +109,7 @@ TEST(ProcessParams, OutOfRangeAreRefusedByNameAndTheOldOnesStay) {
   }
 }
 
-TEST(ProcessParams, EndsOfRangesAreTaken) {
+TEST(ProcessParams, EndsOfRangesAreAccepted) {
   ProcessFixture bench(8, 7);
   SamplerParams p = ProcessFixture::off();
   for (const float sign : {-1.0f, 1.0f}) {

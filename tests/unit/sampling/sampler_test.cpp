@@ -23,7 +23,7 @@ TEST(SetParams, DefaultsAreThoseOfTheHeader) {
   EXPECT_EQ(params.seed, 0u);
 }
 
-TEST(SetParams, TakesTheLimits) {
+TEST(SetParams, AcceptsTheLimits) {
   TestSampler sampler(10);
   const auto accepts = [&](auto member, auto value) {
     SamplerParams params;
@@ -44,7 +44,7 @@ TEST(SetParams, TakesTheLimits) {
   }
 }
 
-TEST(SetParams, RefusesWhatIsOutOfRangeAndNamesIt) {
+TEST(SetParams, RejectsParametersOutOfRangeByName) {
   struct Refusal {
     float SamplerParams::*member;
     const char* name;
@@ -84,7 +84,7 @@ TEST(SetParams, RefusesWhatIsOutOfRangeAndNamesIt) {
 }
 
 // A refused call leaves the old chain at work too.
-TEST(SetParams, RefusalLeavesSamplingAsItWas) {
+TEST(SetParams, RejectedParametersDoNotChangeSampling) {
   TestSampler sampler(3);
   SamplerParams params;
   params.temperature = 0;

@@ -96,7 +96,7 @@ TEST(Gumbel, FollowsTheDistribution) {
 }
 
 // The noise of a token does not depend on the other candidates: a winner that remains wins again.
-TEST(Gumbel, LuckIsTheTokensOwn) {
+TEST(Gumbel, NoiseDoesNotDependOnOtherTokens) {
   constexpr size_t kCount = 3001;
   const std::vector<float> logits = some_logits(kCount, 3);
   TestSampler sampler(kCount);
@@ -114,7 +114,7 @@ TEST(Gumbel, LuckIsTheTokensOwn) {
   }
 }
 
-TEST(Xtc, HappensAsOftenAsItShould) {
+TEST(Xtc, AppliesWithItsProbability) {
   const std::vector<float> logits = {3, 2.5f, 2, 0, -1, -2};
   TestSampler sampler(6);
   SamplerParams params = plain();
@@ -219,7 +219,7 @@ TEST(Smoothing, FollowsTheFormula) {
 }
 
 // The first token, at mu = 2 tau: the tokens of at most mu bits, renormalised.
-TEST(Mirostat, DrawsFromWhatItsCutLeaves) {
+TEST(Mirostat, DrawsFromTheRemainingTokens) {
   const std::vector<float> logits = some_logits(60, 4);
   const std::vector<double> p = softmax(logits);
   SamplerParams params = plain();

@@ -72,7 +72,7 @@ uint64_t digest(const std::vector<int32_t>& ids) {
   return h;
 }
 
-TEST(TruncationGoldens, AreWhatNumpyAndTransformersLeave) {
+TEST(TruncationGoldens, EqualNumpyAndTransformers) {
   for (const TruncationGolden& golden : kTruncationGoldens) {
     SCOPED_TRACE(testing::Message() << oracle::mode_name(golden.mode) << " " << golden.setting << ", kind "
                                     << golden.kind << " of " << golden.count);

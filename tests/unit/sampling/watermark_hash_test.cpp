@@ -68,7 +68,7 @@ WatermarkParams params_of(WatermarkScheme scheme, uint32_t width, float gamma = 
 }
 
 // All of the vocabulary, of part of it, and under a mask: the same tokens get delta.
-TEST(GreenList, IsAsDescribed) {
+TEST(GreenList, FollowsItsSpecification) {
   std::mt19937_64 random(1);
   for (const float gamma : {0.25f, 0.5f, 0.3f, 0.75f, 1e-6f, 0.99f}) {
     for (const WatermarkScheme scheme : {WatermarkScheme::kLeftHash, WatermarkScheme::kSelfHash}) {
@@ -102,7 +102,7 @@ TEST(GreenList, IsAsDescribed) {
 }
 
 // Other detectors depend on these.
-TEST(GreenList, HasNotChanged) {
+TEST(GreenList, StaysTheSameAcrossVersions) {
   const Tokens context = {50256, 0, 1, 198};
   const auto left = params_of(WatermarkScheme::kLeftHash, 4);
   EXPECT_EQ(context_seed(left, context), UINT64_C(0x2515638d2d6f05fa));

@@ -149,7 +149,7 @@ TEST(Watermark, FalsePositivesInRandomText) {
 }
 
 // Over keys, the token is distributed as without a watermark.
-TEST(Watermark, TournamentAndGumbelAreFreeOfDistortion) {
+TEST(Watermark, TournamentAndGumbelKeepTheDistribution) {
   constexpr size_t kCount = 12;
   constexpr int kDraws = 100000;
   std::mt19937_64 random(10);
@@ -220,7 +220,7 @@ size_t tournament_oracle(const std::vector<float>& logits, uint64_t seed, uint32
   return order.back();
 }
 
-TEST(Watermark, TournamentByPatternsIsTheTournament) {
+TEST(Watermark, TournamentByPatternsEqualsTheTournament) {
   std::mt19937_64 random(11);
   int same = 0, all = 0;
   for (int i = 0; i < 3000; ++i, ++all) {
@@ -235,7 +235,7 @@ TEST(Watermark, TournamentByPatternsIsTheTournament) {
   EXPECT_GE(same, all - 2);  // a draw may fall on a border
 }
 
-TEST(Watermark, GumbelIsTheLeastOfAll) {
+TEST(Watermark, GumbelSelectsTheEarliestArrival) {
   std::mt19937_64 random(12);
   for (int i = 0; i < 1000; ++i) {
     const size_t count = 1 + random() % 2000;
@@ -279,7 +279,7 @@ TEST(Watermark, RepeatedContextsAreDrawnAtRandom) {
   }
 }
 
-TEST(Watermark, NeverAForbiddenTokenNorOneOfNoProbability) {
+TEST(Watermark, NeverSelectsForbiddenOrImpossibleTokens) {
   std::mt19937_64 random(13);
   for (int i = 0; i < 3000; ++i) {
     const size_t count = 1 + random() % 200;
@@ -314,7 +314,7 @@ TEST(Watermark, NeverAForbiddenTokenNorOneOfNoProbability) {
 }
 
 // The same tokens on every instruction set, here and elsewhere.
-TEST(Watermark, AndPenaltiesPickTheSameTokensEverywhere) {
+TEST(Watermark, WithPenaltiesSelectsTheSameTokensEverywhere) {
   constexpr size_t kCount = 700;
   for (const Isa isa : {Isa::kReference, Isa::kAvx2, Isa::kAvx512, Isa::kNeon, Isa::kAuto}) {
     const Kernels* kernels = find_kernels(isa);
@@ -347,7 +347,7 @@ TEST(Watermark, AndPenaltiesPickTheSameTokensEverywhere) {
   }
 }
 
-TEST(Detector, CountsWhatRepeatsOnce) {
+TEST(Detector, CountsRepetitionsOnce) {
   const Tokens loop = [] {
     Tokens tokens;
     for (int i = 0; i < 300; ++i) tokens.push_back(i % 3);
@@ -373,7 +373,7 @@ TEST(Detector, CountsWhatRepeatsOnce) {
   EXPECT_EQ(detect(params_of(Scheme::kGumbel, 1), text).token_count, 150u);
 }
 
-TEST(Detector, RefusesWhatItCannotRead) {
+TEST(Detector, RejectsImpossibleArguments) {
   WatermarkResult result;
   Error error;
   const auto refuse = [&](const WatermarkParams& params, const Tokens& tokens, const char* text) {

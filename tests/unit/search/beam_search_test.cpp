@@ -296,7 +296,7 @@ TEST(BeamSearch, GreedyBeamsAreNotDrawn) {
 }
 
 // Many tokens end the text, and all of them are likelier than those that do not.
-TEST(BeamSearch, LooksPastAllTokensThatEnd) {
+TEST(BeamSearch, ConsidersEnoughTokensThatDoNotEndTheText) {
   constexpr int32_t kEnds = 60;
   FunctionModel model([](const Tokens& tokens) {
     std::vector<float> logits(64);

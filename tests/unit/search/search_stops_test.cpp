@@ -79,7 +79,7 @@ TEST(SearchStops, SamplesEndWhereTheirStopStringIsComplete) {
   EXPECT_GT(stopped, 10u);
 }
 
-TEST(SearchStops, AStopStringMayHaveBegunInTheStream) {
+TEST(SearchStops, StopStringsMayBeginInTheStream) {
   for (const SearchMode mode : kModes) {
     SearchFixture bench(4, {4, 6});
     sample_freely(bench);
@@ -93,7 +93,7 @@ TEST(SearchStops, AStopStringMayHaveBegunInTheStream) {
   }
 }
 
-TEST(SearchStops, TokensOfTheAnswerCount) {
+TEST(SearchStops, TokensOfTheAnswerCountTowardsTheLimit) {
   for (const SearchMode mode : kModes) {
     SearchFixture bench(9, {4, 8});
     FunctionModel model = similar_model(scrambled(9, 2));

@@ -17,7 +17,7 @@ class Allocations : public testing::TestWithParam<std::tuple<Selection, Overflow
   }
 };
 
-TEST_P(Allocations, None) {
+TEST_P(Allocations, CallsAfterInitDoNotAllocate) {
   const auto [selection, overflow] = GetParam();
   const Model& model = text_model(8, 5);
   const auto shape = [&, way = overflow](SessionParams& params) {

@@ -56,7 +56,7 @@ TEST(Pieces, ReportBytesProbabilitiesAndAlternatives) {
   }
 }
 
-TEST(LogProbabilities, OddRows) {
+TEST(LogProbabilities, HandleRowsWithoutFiniteLogits) {
   const Kernels& kernels = text_model().kernels();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const float row[] = {1, 3, 3, -kInfinity, 2, std::numeric_limits<float>::quiet_NaN()};

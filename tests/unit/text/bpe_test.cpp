@@ -57,7 +57,7 @@ TokenizerDescription random_description(Random* random, std::string_view alphabe
   return describe(alphabet, pairs);
 }
 
-TEST(Bpe, RandomMergesAgainstTheDefinition) {
+TEST(Bpe, RandomMergesFollowTheDefinition) {
   Random random(11);
   size_t ascending_count = 0, dropped_count = 0;
   constexpr size_t kTables = 600;
@@ -82,7 +82,7 @@ TEST(Bpe, RandomMergesAgainstTheDefinition) {
   EXPECT_GT(dropped_count, kTables / 10);
 }
 
-TEST(Bpe, EveryShortWordOfTwoLetters) {
+TEST(Bpe, MergesEveryShortWordOfTwoLettersCorrectly) {
   Random random(12);
   for (int table = 0; table < 60; ++table) {
     const auto description = random_description(&random, "ab", 1 + random.below(12), 8, table % 2 == 0);
@@ -111,7 +111,7 @@ TEST(Bpe, EqualRanksMergeLeftmostFirst) {
   }
 }
 
-TEST(Bpe, LongWordsAgainstTheDefinition) {
+TEST(Bpe, LongWordsFollowTheDefinition) {
   Random random(13);
   for (int table = 0; table < 30; ++table) {
     const auto description = random_description(&random, "abc", 60, 30, table % 3 == 0);
@@ -123,7 +123,7 @@ TEST(Bpe, LongWordsAgainstTheDefinition) {
   }
 }
 
-TEST(Bpe, ASpaceBeforeTheWordIsAsGoodAsInIt) {
+TEST(Bpe, ASpaceBeforeTheWordEqualsOneInIt) {
   Random random(14);
   for (int table = 0; table < 100; ++table) {
     const auto description = random_description(&random, " ab", 30, 12, table % 2 == 0);
@@ -138,7 +138,7 @@ TEST(Bpe, ASpaceBeforeTheWordIsAsGoodAsInIt) {
   }
 }
 
-TEST(Bpe, BothWaysAgreeOnGpt2) {
+TEST(Bpe, MergingAndSearchingAgreeOnGpt2) {
   const auto directory = shared_data("tokenizer/vocab");
   SOTTO_REQUIRE_DATA(directory);
   const auto data = read_tokenizer_directory(*directory, 50257);
@@ -161,7 +161,7 @@ TEST(Bpe, BothWaysAgreeOnGpt2) {
   }
 }
 
-TEST(Bpe, SearchReportsMissingRoomAndWrongTables) {
+TEST(Bpe, SearchReportsSmallBuffersAndWrongTables) {
   const auto description = describe("ab", {{"a", "b"}});
   TokenizerData data = build_tokenizer(description);
   const std::string word = "abab";

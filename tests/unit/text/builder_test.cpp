@@ -7,7 +7,7 @@
 namespace sotto::test {
 namespace {
 
-TEST(TokenizerBuilder, DropsMergesThatNoTextBringsAbout) {
+TEST(TokenizerBuilder, DropsMergesThatNoTextTriggers) {
   // bc merges first, so that ab c never does; abc comes about as a bc.
   const auto description = describe("abc", {{"b", "c"}, {"a", "b"}, {"ab", "c"}, {"a", "bc"}});
   const TokenizerData data = build_tokenizer(description);
@@ -43,7 +43,7 @@ TEST(TokenizerBuilder, ATokenMayBeBothAddedAndMade) {
   EXPECT_EQ(encode_all(data.view(), "aab", false), (std::vector<int32_t>{0, 2}));
 }
 
-TEST(TokenizerBuilder, RefusesContradictions) {
+TEST(TokenizerBuilder, RejectsContradictions) {
   auto wrong_merge = describe("ab", {{"a", "b"}});
   wrong_merge.merges[0].right = 0;
   EXPECT_THROW((void)build_tokenizer(wrong_merge), std::runtime_error);
@@ -64,7 +64,7 @@ TEST(TokenizerBuilder, RefusesContradictions) {
   EXPECT_THROW((void)build_tokenizer(wrong_byte), std::runtime_error);
 }
 
-TEST(TokenizerBuilder, NothingAtAllIsATokenizerToo) {
+TEST(TokenizerBuilder, AnEmptyVocabularyIsATokenizer) {
   const TokenizerData data = build_tokenizer({});
   EXPECT_TRUE(encode_all(data.view(), "").empty());
 }

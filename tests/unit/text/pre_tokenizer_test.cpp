@@ -74,7 +74,7 @@ TEST(CharacterClass, SpacesAreThoseOfThePattern) {
                                            0x2009, 0x200A, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000}));
 }
 
-TEST(CharacterClass, LettersNumbersAndTheRest) {
+TEST(CharacterClass, LettersAndNumbersAreThoseOfUnicode) {
   for (const uint32_t c :
        {0x41u, 0x7Au, 0xAAu, 0xE9u, 0x3B1u, 0x5D0u, 0x4E00u, 0xAC00u, 0x1F00u, 0x20000u, 0x323AFu, 0x1C89u}) {
     EXPECT_EQ(character_class(c), CharacterClass::kLetter) << c;

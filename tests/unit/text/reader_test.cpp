@@ -81,7 +81,7 @@ TEST(TokenizerReader, VocabularyAndMerges) {
   }
 }
 
-TEST(TokenizerReader, SpecialTokensFromTheFilesBesideAVocabulary) {
+TEST(TokenizerReader, ReadsSpecialTokensFromFilesNextToTheVocabulary) {
   const auto data = read(
       {
           {"vocab.json", kVocabulary},
@@ -186,7 +186,7 @@ TEST(TokenizerReader, WholeTokenizer) {
   EXPECT_TRUE(read(with("/post_processor", nullptr)));
 }
 
-TEST(TokenizerReader, RefusesWhatGpt2DoesNotDo) {
+TEST(TokenizerReader, RejectsFeaturesThatGpt2Lacks) {
   const json sequence = json::parse(R"({"type": "Sequence", "pretokenizers": [
       {"type": "Digits"}, {"type": "ByteLevel", "add_prefix_space": false}]})");
   const json bos = json::parse(R"({"type": "TemplateProcessing", "single": [
@@ -210,7 +210,7 @@ TEST(TokenizerReader, RefusesWhatGpt2DoesNotDo) {
   }
 }
 
-TEST(TokenizerReader, RefusesAddedTokensWhoseOverlapDependsOnTheirOrder) {
+TEST(TokenizerReader, RejectsAddedTokensWhoseOverlapDependsOnTheirOrder) {
   for (const char* text : {"x<|endoftext|>", "ab<|", "<", "x<|endoftext|>y"}) {
     EXPECT_ERROR(with("/added_tokens/1/content", text), "overlap");
   }
@@ -252,7 +252,7 @@ void expect_named_refusals(const char* name, const json& good, Files files) {
   }
 }
 
-TEST(TokenizerReader, RefusesWrongTypesByName) {
+TEST(TokenizerReader, RejectsWrongTypesByName) {
   expect_named_refusals("tokenizer.json", whole_tokenizer(), {});
   const Files files = {{"vocab.json", kVocabulary}, {"merges.txt", kMerges}};
   const json settings = json::parse(R"({"pad_token": {"content": "<|endoftext|>", "lstrip": false},

@@ -39,7 +39,7 @@ TEST(Encode, EmptyTextHasNoTokens) {
   EXPECT_EQ(result.count, 0u);
 }
 
-TEST(Encode, SmallBufferLearnsTheExactCountOfShortWords) {
+TEST(Encode, SmallBufferReportsTheExactCountForShortWords) {
   const TokenizerData data = build_tokenizer(small_description());
   const std::string text = "ab a abab 'cc";
   const Tokens expected = encode_all(data.view(), text);
@@ -53,7 +53,7 @@ TEST(Encode, SmallBufferLearnsTheExactCountOfShortWords) {
   EXPECT_EQ(result.tokens, expected);
 }
 
-TEST(Encode, SmallBufferLearnsACapacityThatSufficesForLongWords) {
+TEST(Encode, SmallBufferReportsASufficientCapacityForLongWords) {
   auto description = small_description();
   add_token(&description, "<x>", TokenKind::kAdded);
   description.add_prefix_space = true;
@@ -73,7 +73,7 @@ TEST(Encode, SmallBufferLearnsACapacityThatSufficesForLongWords) {
   }
 }
 
-TEST(Encode, NeverMoreThanOneTokenAByteOrTwoWithPrefixSpaces) {
+TEST(Encode, WritesAtMostOneTokenPerByteOrTwoWithPrefixSpaces) {
   auto description = small_description();
   add_token(&description, "|", TokenKind::kAdded);
   description.add_prefix_space = true;
@@ -85,7 +85,7 @@ TEST(Encode, NeverMoreThanOneTokenAByteOrTwoWithPrefixSpaces) {
   }
 }
 
-TEST(Encode, InvalidUtf8IsRefusedWithItsOffset) {
+TEST(Encode, InvalidUtf8IsRejectedWithItsOffset) {
   const TokenizerData data = build_tokenizer(small_description());
   const Call result = call(data.view(), "abc \xC3\xA9\xC3(", 20);
   EXPECT_EQ(result.status, Status::kTextInvalid);
@@ -94,7 +94,7 @@ TEST(Encode, InvalidUtf8IsRefusedWithItsOffset) {
   EXPECT_EQ(call(data.view(), "a\xE2\x82", 20).error.offset, 1u);
 }
 
-TEST(Encode, AByteWithoutTokenIsRefusedWithItsOffset) {
+TEST(Encode, ByteWithoutATokenIsRejectedWithItsOffset) {
   const TokenizerData data = build_tokenizer(describe("abc", {{"a", "b"}}));
   const Call result = call(data.view(), "abcab!ab", 20);
   EXPECT_EQ(result.status, Status::kInvalidArgument);
@@ -105,7 +105,7 @@ TEST(Encode, AByteWithoutTokenIsRefusedWithItsOffset) {
   EXPECT_EQ(call(data.view(), "abc", 3).status, Status::kOk);
 }
 
-TEST(Encode, APrefixSpaceWithoutTokenIsRefused) {
+TEST(Encode, PrefixSpaceWithoutATokenIsRejected) {
   auto description = describe("ab", {});
   description.add_prefix_space = true;
   const TokenizerData data = build_tokenizer(description);
@@ -115,7 +115,7 @@ TEST(Encode, APrefixSpaceWithoutTokenIsRefused) {
   EXPECT_STREQ(result.error.message, "the vocabulary has no token for byte 32");
 }
 
-TEST(Encode, SpecialTokensOnlyWhereAskedFor) {
+TEST(Encode, ParsesSpecialTokensOnlyOnRequest) {
   auto description = small_description();
   const auto end = static_cast<int32_t>(add_token(&description, "<|end|>", TokenKind::kSpecial));
   const TokenizerData data = build_tokenizer(description);
@@ -124,7 +124,7 @@ TEST(Encode, SpecialTokensOnlyWhereAskedFor) {
   EXPECT_EQ(encode_all(data.view(), "<|end|><|end|", true), (Tokens{end, '<', '|', 'e', 'n', 'd', '|'}));
 }
 
-TEST(Encode, AddedTokensLeftmostThenLongest) {
+TEST(Encode, FindsTheLeftmostAndLongestAddedToken) {
   auto description = small_description();
   const auto add = [&](const char* text, TokenKind kind) {
     return static_cast<int32_t>(add_token(&description, text, kind));

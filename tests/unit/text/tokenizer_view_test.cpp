@@ -88,7 +88,7 @@ const Damage kDamages[] = {
      }},
 };
 
-TEST(VerifyTokenizer, FindsEveryDamage) {
+TEST(VerifyTokenizer, DetectsEveryDamage) {
   for (const Damage& damage : kDamages) {
     TokenizerData data = valid_data();
     damage.apply(data);

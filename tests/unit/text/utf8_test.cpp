@@ -37,7 +37,7 @@ std::string stream(const std::vector<std::string_view>& pieces) {
   return text.append(output.data(), size);
 }
 
-TEST(DecodeUtf8, EveryScalarValueAndNoOther) {
+TEST(DecodeUtf8, AcceptsExactlyTheScalarValues) {
   for (uint32_t c = 0; c <= 0x10FFFF; ++c) {
     const std::string bytes = encode_utf8(c);
     const Utf8Character character = decode_utf8(bytes.data(), bytes.size());
@@ -53,7 +53,7 @@ TEST(DecodeUtf8, EveryScalarValueAndNoOther) {
   }
 }
 
-TEST(DecodeUtf8, RefusesOverlongFormsAndBeyondUnicode) {
+TEST(DecodeUtf8, RejectsOverlongFormsAndNumbersBeyondUnicode) {
   for (const std::string_view bytes : {"\x80"sv, "\xC0\x80"sv, "\xC1\xBF"sv, "\xE0\x9F\xBF"sv, "\xF0\x8F\xBF\xBF"sv,
                                        "\xF4\x90\x80\x80"sv, "\xF5\x80\x80\x80"sv, "\xFF"sv, "\xED\xA0\x80"sv}) {
     const Utf8Character character = decode_utf8(bytes.data(), bytes.size());
@@ -63,7 +63,7 @@ TEST(DecodeUtf8, RefusesOverlongFormsAndBeyondUnicode) {
   }
 }
 
-TEST(FindInvalidUtf8, NamesTheFirstBadByteAtAnyPlace) {
+TEST(FindInvalidUtf8, FindsTheFirstInvalidByteAtAnyPlace) {
   for (size_t before = 0; before < 20; ++before) {
     const std::string prefix(before, 'x');
     EXPECT_EQ(find_invalid_utf8(prefix), before);
@@ -91,7 +91,7 @@ const Replacement kReplacements[] = {
     {"\0a\0"sv, "\0a\0"sv},
 };
 
-TEST(Utf8Stream, ReplacesMaximalSubpartsHoweverTheBytesAreCut) {
+TEST(Utf8Stream, ReplacesMaximalSubpartsForEverySplit) {
   for (const auto& [bytes, text] : kReplacements) {
     for (size_t first = 0; first <= bytes.size(); ++first) {
       for (size_t second = first; second <= bytes.size(); ++second) {
@@ -104,7 +104,7 @@ TEST(Utf8Stream, ReplacesMaximalSubpartsHoweverTheBytesAreCut) {
   }
 }
 
-TEST(Utf8Stream, HoldsBackOnlyWhatMayBecomeACharacter) {
+TEST(Utf8Stream, WithholdsOnlyBytesThatMayBecomeACharacter) {
   Utf8Stream stream;
   char output[64];
   EXPECT_EQ(stream.append("a\xF0\x9F"sv, output), 1u);

@@ -84,7 +84,7 @@ TEST_F(AllowedLogitsTest, EqualTheFullRow) {
   }
 }
 
-TEST_F(AllowedLogitsTest, PayOnlyForFewTokens) {
+TEST_F(AllowedLogitsTest, AreComputedOnlyForFewTokens) {
   TestSequence test(*model(), {.context_tokens = 32, .batch_tokens = 4});
   EXPECT_FALSE(test.sequence.forward().pays_to_restrict({nullptr, kVocabulary}));
   EXPECT_TRUE(test.sequence.forward().pays_to_restrict(Mask({999}).get()));
