@@ -1,5 +1,5 @@
-// Every argument's invalid values, for every function of sotto.h: a status and, where there
-// is a place for it, a message that names the argument.
+// Tests the invalid values of every argument of every function of sotto.h: the status and, if the function has an error
+// parameter, a message that names the argument.
 
 #include <cstddef>
 #include <cstring>
@@ -33,7 +33,7 @@ TEST_F(Arguments, NullsAreRejectedByModels) {
   expect_error(sotto_model_init(file_.data(), file_.size(), nullptr, memory.data(), 64, nullptr, &error_), "model");
   EXPECT_EQ(sotto_model_memory_size(file_.data(), file_.size(), nullptr, &size_, nullptr), SOTTO_OK);
   sotto_model_info info = {};
-  EXPECT_EQ(sotto_model_get_info(model_.get(), &info), SOTTO_INVALID_ARGUMENT);  // no struct_size
+  EXPECT_EQ(sotto_model_get_info(model_.get(), &info), SOTTO_INVALID_ARGUMENT);  // struct_size is not set
   EXPECT_EQ(sotto_model_get_info(model_.get(), nullptr), SOTTO_INVALID_ARGUMENT);
   EXPECT_EQ(sotto_model_get_info(nullptr, &info), SOTTO_INVALID_ARGUMENT);
   sotto_model_deinit(nullptr);
@@ -88,7 +88,7 @@ TEST_F(Arguments, RejectedSamplerParametersAreNamedAndOldOnesStay) {
   const auto with = [&](auto change) {
     sotto_sampler_params params;
     sotto_sampler_params_init(&params, sizeof params);
-    params.temperature = 0;  // would change the text
+    params.temperature = 0;  // a value that would change the text
     change(params);
     return sotto_session_set_sampler(session.get(), &params, &error_);
   };
@@ -181,7 +181,7 @@ TEST_F(Arguments, StructsOfOlderCallersStayValid) {
   constexpr size_t kOld = offsetof(sotto_session_params, overflow);
   sotto_session_params_init(&params, kOld);
   EXPECT_EQ(params.struct_size, kOld);
-  EXPECT_EQ(params.overflow, 0x77777777);  // beyond what the caller knows: not written
+  EXPECT_EQ(params.overflow, 0x77777777);  // beyond the caller's struct, hence not written
   EXPECT_EQ(sotto_session_memory_size(model_.get(), &params, &size_, &error_), SOTTO_OK) << error_.message;
 
   sotto_model_info info;

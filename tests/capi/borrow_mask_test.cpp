@@ -1,4 +1,4 @@
-// A mask shown in place is the mask that is copied, wherever a text's way leads.
+// Tests that a borrowed mask equals the copied mask at every place of a text.
 #include <random>
 
 #include "tests/capi/open_grammar.h"
@@ -24,14 +24,14 @@ std::vector<std::string> tokens() {
   return tokens;
 }
 
-// Two matchers on the same walk: one shows masks, one copies them.
+// Two matchers on the same walk, of which one borrows masks and the other copies them.
 class Pair {
  public:
   Pair(const OpenGrammar& grammar, const OpenVocabulary& vocabulary, uint32_t mask_bytes)
       : shown_(grammar, &vocabulary, [=](auto& p) { limit(p, mask_bytes); }),
         copied_(grammar, &vocabulary, [](auto& p) { limit(p, 0); }) {}
 
-  // The allowed tokens; none at a dead end.
+  // Returns the allowed tokens, or none at a dead end.
   std::vector<sotto_token> compare(uint32_t sequence) {
     const uint64_t* words = nullptr;
     std::vector<uint64_t> copy((kTokens + 63) / 64);

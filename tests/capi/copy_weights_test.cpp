@@ -1,5 +1,5 @@
-// Weights that could be used in place, copied into the model's memory instead: what is read then
-// is the copy, whatever becomes of the file's own.
+// Tests weights that could be used in place but are copied into the model's memory. Afterwards only the copy is read,
+// whatever happens to the file.
 #include <cstring>
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace sotto {
 namespace {
 
-// The head, of more than 4 MiB, is copied in pieces.
+// The head has more than 4 MiB and is copied in pieces.
 constexpr ModelShape kShape = {17000, 32, 256, 2, 300, 4};
 constexpr size_t kPieceBytes = size_t{4} << 20;
 
@@ -60,8 +60,8 @@ void expect_runs_from_copy(const std::vector<uint8_t>& bytes, sotto_isa isa, boo
   info.struct_size = sizeof info;
   ASSERT_EQ(sotto_model_get_info(model, &info), SOTTO_OK);
   EXPECT_EQ(info.packed_in_place, 0u);
-  // Where weights are packed scales and biases, and always positions and metadata come last; a
-  // text needs them again.
+  // Positions and metadata are always released last, and scales and biases as well if weights are packed, because
+  // generating text needs them again.
   const size_t last_count = info.isa == SOTTO_ISA_REFERENCE || info.layer_weight_bits == 4 ? 2 : 3;
   ASSERT_GT(released.ranges.size(), last_count);
   released.ranges.resize(released.ranges.size() - last_count);
@@ -85,7 +85,7 @@ TEST(CopyWeights, PackedWeightsOfTheFileAreCopied) {
     GTEST_SKIP() << "this CPU multiplies from plain weights";
   }
   const auto file = make_model_file(kShape, false, /*packed=*/true);
-  // Verification releases the embeddings, too, which some packings leave to the plain weights.
+  // Verification also releases the embeddings, which some packings leave to the plain weights.
   expect_runs_from_copy(file, SOTTO_ISA_AUTO, false);
 }
 
@@ -100,7 +100,7 @@ TEST(CopyWeights, WeightsPackedWhileLoadingAreUnchanged) {
   ASSERT_EQ(sotto_model_memory_size(file.data(), file.size(), &params, &packed, nullptr), SOTTO_OK);
   params.copy_weights = 1;
   ASSERT_EQ(sotto_model_memory_size(file.data(), file.size(), &params, &copied, nullptr), SOTTO_OK);
-  EXPECT_EQ(copied, packed);  // in memory anyway
+  EXPECT_EQ(copied, packed);  // they are in memory in either case
 }
 
 TEST(CopyWeights, Int4WeightsAreCopied) {

@@ -1,4 +1,4 @@
-// A session with everything on, and cases of one field out of range each.
+// A session with all features, and cases in which one field is out of range.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ struct Case {
   std::function<void(Params&)> spoil;
 };
 
-// One case for each value.
+// Returns one case per value.
 template <typename Params, typename T>
 void add(std::vector<Case<Params>>& cases, const char* name, T Params::*field, std::initializer_list<T> values) {
   for (const T value : values) {

@@ -1,5 +1,5 @@
-// Every argument of sotto_grammar.h out of its range, missing, too small or misaligned: refused
-// by name, and nothing is written.
+// Tests every argument of sotto_grammar.h that is out of range, missing, too small or misaligned. It must be rejected
+// by name, and nothing may be written.
 #include <algorithm>
 
 #include "tests/capi/named_errors.h"
@@ -314,7 +314,7 @@ TEST_F(GrammarArguments, WrongCallsOfAMatcherAreRejected) {
   EXPECT_EQ(begins + matches, 2u);
   info.struct_size = 0;
   EXPECT_EQ(sotto_matcher_get_info(m, 0, &info), SOTTO_INVALID_ARGUMENT);
-  info.struct_size = offsetof(sotto_matcher_info, must_end);  // an older caller's
+  info.struct_size = offsetof(sotto_matcher_info, must_end);  // that of an older caller
   info.must_end = 77;
   EXPECT_EQ(sotto_matcher_get_info(m, 0, &info), SOTTO_OK);
   EXPECT_EQ(info.may_end, 1u);

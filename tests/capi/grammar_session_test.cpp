@@ -1,5 +1,4 @@
-// Sessions of the demo model under grammars: what they write is of the grammar, and matcher and
-// stream stay together.
+// Tests sessions of the demo model under grammars: their text is in the grammar, and matcher and stream stay in step.
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -140,7 +139,7 @@ TEST(GrammarSession, FollowsRewindsAndResets) {
   const OpenGrammar grammar("root ::= [a-z ]{500}");
   OpenMatcher matcher(grammar, &words(), [](auto& p) {
     p.rollback_count = 4;
-    p.config_count = 300;  // cleaned several times: what is pinned stays
+    p.config_count = 300;  // collected several times; pinned sets stay
     p.item_count = 300;
   });
   GrammarSession session;
@@ -157,7 +156,7 @@ TEST(GrammarSession, FollowsRewindsAndResets) {
   EXPECT_EQ(sotto_session_rewind(session.get(), start + 9), SOTTO_OK);
   EXPECT_EQ(matcher.info().token_count, 10u);
   EXPECT_EQ(session.write(3).token_count, 3u);
-  EXPECT_EQ(sotto_session_rewind(session.get(), start), SOTTO_OK);  // all the way: however far
+  EXPECT_EQ(sotto_session_rewind(session.get(), start), SOTTO_OK);  // to the start, however far that is
   EXPECT_EQ(matcher.info().token_count, 0u);
   EXPECT_EQ(session.write(12).text, first.text);
   EXPECT_EQ(session.write(400).end, SOTTO_STOP_GRAMMAR);
@@ -169,7 +168,7 @@ TEST(GrammarSession, FollowsRewindsAndResets) {
 
 TEST(GrammarSession, ExhaustedLimitsStopItAndItContinuesWithoutAMatcher) {
   const OpenGrammar grammar("root ::= \"(\" root \")\" | \"[\" root \"]\" \".\"");
-  EXPECT_EQ(grammar.status, SOTTO_GRAMMAR_SYNTAX);  // no text ends
+  EXPECT_EQ(grammar.status, SOTTO_GRAMMAR_SYNTAX);  // no text of this grammar ends
   const OpenGrammar nested("root ::= \"(\" root \")\" | \"x\"");
   OpenMatcher matcher(nested, &words(), [](auto& p) {
     p.node_count = 64;

@@ -1,5 +1,4 @@
-// Grammars without a model: every language, lazy activation, and matchers over a little
-// vocabulary.
+// Tests grammars without a model: every language, lazy activation, and matchers over a small vocabulary.
 #include "tests/capi/open_grammar.h"
 
 #include <algorithm>
@@ -10,7 +9,7 @@ namespace {
 
 using Tokens = std::set<sotto_token>;
 
-// "a" "b" "c" "ab" "bc" "cab" "é", its halves, an empty one, <end>, <call>
+// The tokens are "a" "b" "c" "ab" "bc" "cab" "é", its two halves, an empty one, <end> and <call>.
 OpenVocabulary& little() {
   static OpenVocabulary vocabulary(
       {"a", "b", "c", "ab", "bc", "cab", "\xC3\xA9", "\xC3", "\xA9", "", "<end>", "<call>"},
@@ -214,7 +213,7 @@ TEST(Matcher, ForksForcesAndTests) {
   EXPECT_EQ(matcher.allowed(kCount, 2), (Tokens{kB}));
   EXPECT_EQ(matcher.allowed(kCount, 1), (Tokens{kC, kCab}));
   uint64_t word;
-  EXPECT_EQ(sotto_matcher_mask(matcher.get(), 0, &word, 1), SOTTO_GRAMMAR_DEAD_END);  // no "e"
+  EXPECT_EQ(sotto_matcher_mask(matcher.get(), 0, &word, 1), SOTTO_GRAMMAR_DEAD_END);  // the vocabulary has no "e"
   ASSERT_EQ(matcher.accept("e"), SOTTO_OK);
   EXPECT_EQ(matcher.info().must_end, 1u);
   EXPECT_EQ(sotto_matcher_rewind(matcher.get(), 3), SOTTO_INVALID_STATE);  // beyond the limit
@@ -247,7 +246,7 @@ TEST(Matcher, LimitsGiveAStatusAndChangeNothing) {
   EXPECT_EQ(hurried.info().token_count, 0u);
 }
 
-// Returns the text after the first trigger; npos if there is none.
+// Returns the text after the first trigger, or npos if there is none.
 size_t behind_first(const std::string& text, const std::vector<std::string>& triggers) {
   for (size_t end = 1; end <= text.size(); ++end) {
     for (const std::string& trigger : triggers) {
@@ -338,7 +337,7 @@ TEST(Triggers, TokensWithoutAndWithText) {
   EXPECT_EQ(by_token.allowed(kCount), with(text, {kCall, kEnd}));
   ASSERT_EQ(by_token.accept("abba"), SOTTO_OK);
   ASSERT_EQ(by_token.take(kFirst), SOTTO_OK);
-  EXPECT_EQ(by_token.allowed(kCount), (Tokens{kSecond}));  // not inside a character
+  EXPECT_EQ(by_token.allowed(kCount), (Tokens{kSecond}));  // inside a character nothing else is allowed
   ASSERT_EQ(by_token.take(kSecond), SOTTO_OK);
   ASSERT_EQ(by_token.take(kCall), SOTTO_OK);
   EXPECT_EQ(by_token.allowed(kCount), (Tokens{kB}));
@@ -347,7 +346,7 @@ TEST(Triggers, TokensWithoutAndWithText) {
 
   const auto both = open({kCall}, {{"ca", 2}});
   OpenMatcher by_either(*both, &little());
-  // "cab": the trigger, and a text of the grammar.
+  // "cab" is the trigger and a text of the grammar.
   EXPECT_EQ(by_either.allowed(kCount), with(text, {kCall, kEnd}));
   ASSERT_EQ(by_either.take(kBc), SOTTO_OK);
   ASSERT_EQ(by_either.take(kAb), SOTTO_OK);

@@ -1,5 +1,5 @@
-// Model files with weights of 4 bits: hostile ones are refused or harmless, good ones run with
-// the same bits on every instruction set.
+// Tests model files with 4-bit weights. Hostile files are rejected or harmless, and valid ones run with the same bits
+// on every instruction set.
 #include <cstring>
 #include <limits>
 #include <string>
@@ -155,7 +155,7 @@ TEST(Int4File, HostileMetadataIsRejectedOrHarmless) {
   EXPECT_GT(refused, kRounds / 8);
 }
 
-// Spoils the field table that all linear layers share.
+// Damages the field table that all linear layers share.
 std::vector<uint8_t> with_field(std::vector<uint8_t> bytes, size_t field, size_t like) {
   auto* table = const_cast<uint8_t*>(reinterpret_cast<const uint8_t*>(model_of(bytes).token_embedding()));
   int32_t to_fields;

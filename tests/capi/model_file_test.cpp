@@ -1,5 +1,5 @@
-// Model files that are damaged or hostile: refused with a message, or harmless. And files
-// with weights packed for this CPU, used in place.
+// Tests damaged and hostile model files, which are rejected with a message or harmless, and files with weights packed
+// for this CPU, which are used in place.
 
 #include <algorithm>
 #include <cstddef>
@@ -26,7 +26,7 @@ struct Outcome {
   std::vector<float> logits;
 };
 
-// Pages that loading leaves alone.
+// Uses pages that loading does not read.
 sotto_status use_vocabulary(const sotto_model* model, sotto_error* error) {
   sotto_vocabulary_params params;
   sotto_vocabulary_params_init(&params, sizeof params);
@@ -40,7 +40,7 @@ sotto_status use_vocabulary(const sotto_model* model, sotto_error* error) {
   return sotto_vocabulary_init(&params, memory.data(), size, &vocabulary, error);
 }
 
-// Loads a file and, if it is taken, prepares its vocabulary and runs a few tokens.
+// Loads a file and, if it is accepted, prepares its vocabulary and evaluates a few tokens.
 Outcome try_file(const std::vector<uint8_t>& bytes, size_t size) {
   AlignedBytes file(size);
   std::copy_n(bytes.begin(), std::min(size, bytes.size()), file.data());
@@ -72,7 +72,7 @@ Outcome try_file(const std::vector<uint8_t>& bytes, size_t size) {
 
 Outcome try_file(const std::vector<uint8_t>& bytes) { return try_file(bytes, bytes.size()); }
 
-// Makes checksums fit again, so that only the structure can be at fault.
+// Corrects the checksums, so that only the structure is wrong.
 void repair_checksums(std::vector<uint8_t>& bytes) {
   FileHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -103,7 +103,7 @@ TEST(ModelFile, EveryFlippedBitOutsidePaddingIsDetected) {
   std::mt19937 random(2);
   size_t refused = 0, harmless = 0;
   for (size_t i = 0; i < 4000; ++i) {
-    // The header whole, then everywhere.
+    // All bits of the header, then random bits.
     const size_t bit = i < 64 * 8 ? i : random() % (good.size() * 8);
     auto bytes = good;
     bytes[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
@@ -252,7 +252,7 @@ TEST(ModelFile, ReportsWhichBytesItNoLongerReads) {
     info.struct_size = sizeof info;
     ASSERT_EQ(sotto_model_get_info(model, &info), SOTTO_OK);
     const size_t embedding = size_t{kShape.vocabulary_size} * kShape.embedding_size;
-    // Rows stay that are neither packed nor verified apart from the head's.
+    // Some rows stay that are neither packed nor verified as a part of the head.
     const bool packs = info.isa != SOTTO_ISA_REFERENCE;
     const size_t rows = !packs ? 0 : info.packed_in_place ? embedding : info.weight_bytes;
     uint64_t metadata_size;

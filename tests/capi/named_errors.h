@@ -1,4 +1,4 @@
-// Calls that must fail with a message that names what is wrong.
+// Checks calls that must fail with a message that names what is wrong.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ class NamedErrors : public testing::Test {
  protected:
   NamedErrors() { error_.struct_size = sizeof error_; }
 
-  // `status` is that of a call that was given error_.
+  // `status` is the result of a call that received error_.
   void expect_error(sotto_status status, const std::string& word, sotto_status expected = SOTTO_INVALID_ARGUMENT) {
     EXPECT_EQ(status, expected) << word << ": " << error_.message;
     EXPECT_EQ(error_.status, expected) << word;

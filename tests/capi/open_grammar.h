@@ -75,7 +75,7 @@ class OpenGrammar {
     memory_ = std::make_unique<AlignedBytes>(memory, 0xEE);
     status =
         sotto_grammar_compile(source.data(), source.size(), &params, memory_->data(), memory, &grammar_, &size, &error);
-    // The rest of the memory is free again.
+    // The rest of the memory may be overwritten.
     if (status == SOTTO_OK) std::memset(memory_->data() + size, 0xEE, memory - size);
   }
   OpenGrammar(const std::string& source, sotto_grammar_language language)
@@ -122,7 +122,7 @@ class OpenMatcher {
   }
   sotto_status take(sotto_token token) { return sotto_matcher_accept_token(matcher_, 0, token); }
 
-  // The allowed tokens; empty also at a dead end.
+  // Returns the allowed tokens, or an empty set at a dead end.
   std::set<sotto_token> allowed(size_t token_count, uint32_t sequence = 0) {
     std::vector<uint64_t> words((token_count + 63) / 64);
     std::set<sotto_token> tokens;

@@ -20,7 +20,7 @@ class OpenSession {
     if (adjust) adjust(params);
     size_t size = 0;
     EXPECT_EQ(sotto_session_memory_size(model, &params, &size, nullptr), SOTTO_OK);
-    memory_ = std::make_unique<AlignedBytes>(size, 0xEE);  // nothing may rely on zeros
+    memory_ = std::make_unique<AlignedBytes>(size, 0xEE);  // no code may rely on zeros
     EXPECT_EQ(sotto_session_init(model, &params, memory_->data(), size, &session_, nullptr), SOTTO_OK);
   }
   ~OpenSession() { sotto_session_deinit(session_); }
@@ -43,7 +43,7 @@ class OpenSession {
     return {logits, logits + count};
   }
 
-  // Up to `count` tokens, and the status that ended them.
+  // Returns up to `count` tokens, and the status that ended them.
   std::vector<sotto_token> generate(size_t count, sotto_status* end = nullptr) {
     std::vector<sotto_token> tokens;
     sotto_status status = SOTTO_OK;

@@ -1,5 +1,5 @@
-// Every field of sotto_sampler_params and sotto_watermark_params with values out of range:
-// refused where it is set, with a message that names the field.
+// Tests every field of sotto_sampler_params and sotto_watermark_params with values out of range. The call that sets it
+// must fail with a message that names the field.
 
 #include "tests/capi/decoding_arguments.h"
 

@@ -1,5 +1,5 @@
-// What a session promises: the same stream however it is cut, rewinding as if nothing had
-// happened, stops with their reasons, text in whole characters.
+// Tests the properties of sessions: the stream does not depend on how it is split, rewinding leaves no trace, stops
+// report their reasons, and text consists of whole characters.
 
 #include <algorithm>
 #include <cmath>
@@ -58,7 +58,7 @@ TEST_F(Sessions, RewindEqualsAStreamThatNeverHadTheRest) {
       sotto_session_reset(fresh.get());
       ASSERT_EQ(sotto_session_prefill(fresh.get(), expected.data(), keep), SOTTO_OK);
       ASSERT_EQ(session.logits(), fresh.logits()) << keep;
-      if (keep < 9) continue;  // the prompt is cut: another text from here
+      if (keep < 9) continue;  // the prompt is cut, so the text differs from here on
       const auto again = session.generate(19 - keep);
       EXPECT_EQ(again, std::vector<sotto_token>(first.begin() + static_cast<ptrdiff_t>(keep) - 9, first.end()));
       EXPECT_EQ(session.logits(), at_end);
@@ -108,7 +108,7 @@ TEST_F(Sessions, StopModeEndsWhenTheContextIsFull) {
   ASSERT_EQ(sotto_session_prefill(session.get(), prompt.data(), 15), SOTTO_OK);
   EXPECT_EQ(sotto_session_prefill(session.get(), prompt.data(), 6), SOTTO_STOP_CONTEXT_FULL);
   sotto_status end;
-  EXPECT_EQ(session.generate(100, &end).size(), 6u);  // five slots, and one that needs none
+  EXPECT_EQ(session.generate(100, &end).size(), 6u);  // five slots, and one token that needs none
   EXPECT_EQ(end, SOTTO_STOP_CONTEXT_FULL);
   const sotto_piece* piece;
   EXPECT_EQ(sotto_session_next(session.get(), &piece), SOTTO_STOP_CONTEXT_FULL);

@@ -1,5 +1,5 @@
-// Every field of sotto_speculation_params with values out of range: refused before anything
-// happens, with a message that names it.
+// Tests every field of sotto_speculation_params with values out of range. They must be rejected before anything
+// happens, with a message that names the field.
 
 #include "tests/capi/decoding_arguments.h"
 

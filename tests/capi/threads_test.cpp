@@ -1,5 +1,5 @@
-// Threads: sessions side by side on one model, threads of the host, cancelling from outside.
-// Runs under the thread sanitizer too.
+// Tests threads: several sessions on one model, threads of the host, and cancelling from outside. The thread sanitizer
+// runs these tests as well.
 
 #include <atomic>
 #include <chrono>
@@ -48,7 +48,7 @@ TEST(Threads, ManySessionsShareOneModel) {
   EXPECT_EQ(got, expected);
 }
 
-// A host's own pool.
+// A thread pool of the host.
 class HostPool {
  public:
   explicit HostPool(int count) : count_(count) {
@@ -154,7 +154,7 @@ TEST(Threads, CancelledPrefillsCanContinue) {
   std::atomic<bool> began = false, done = false;
   std::thread other([&] {
     auto pause = std::chrono::microseconds(700);
-    for (; !done; pause += pause / 4) {  // a slow machine gets on, too
+    for (; !done; pause += pause / 4) {  // the growing pause lets a slow machine finish as well
       sotto_session_cancel(session.get());
       began = true;
       std::this_thread::sleep_for(pause);
@@ -171,7 +171,7 @@ TEST(Threads, CancelledPrefillsCanContinue) {
   other.join();
   EXPECT_GT(cancelled, 0);
   const sotto_piece* piece;
-  if (sotto_session_next(session.get(), &piece) == SOTTO_STOP_CANCELLED) {  // one that came late
+  if (sotto_session_next(session.get(), &piece) == SOTTO_STOP_CANCELLED) {  // a cancellation that came late
     ASSERT_EQ(sotto_session_next(session.get(), &piece), SOTTO_OK);
   }
   const sotto_piece* expected;

@@ -1,5 +1,5 @@
-// The vocabulary in the model file: used in place, rebuilt for files without one, and
-// refused or harmless when it is damaged.
+// Tests the vocabulary in a model file: it is used in place, built for files without one, and rejected or harmless if
+// it is damaged.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -42,7 +42,7 @@ struct Outcome {
   sotto_status status = SOTTO_INTERNAL;
   size_t size = 0;
   std::string message;
-  std::vector<uint64_t> mask;  // of a grammar's beginning
+  std::vector<uint64_t> mask;  // at the beginning of a grammar
 };
 
 Outcome use_vocabulary(const std::vector<uint8_t>& file) {
@@ -118,7 +118,7 @@ TEST(VocabularySection, FilesWithoutATokenizerHaveNone) {
   EXPECT_EQ(use_vocabulary(file).status, SOTTO_TOKENIZER_MISSING);
 }
 
-// The model loads, checksums and all: these pages are not read until they are used.
+// The model loads, including its checksums, because these pages are not read until they are used.
 TEST(VocabularySection, DamageIsDetectedByItsUser) {
   const auto good = make_model_file(kShape, true);
   const Outcome expected = use_vocabulary(good);

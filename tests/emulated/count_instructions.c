@@ -1,5 +1,5 @@
 // A plugin of qemu-user that prints how many instructions the emulated program executed. Debian does not package the
-// header of plugins: the few declarations needed are here.
+// header of plugins, so the few necessary declarations are here.
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// How much of its work a test does: less where SOTTO_TEST_EMULATED is set, as the presets of emulated CPUs do, since an
-// emulator takes thirty times as long. What is tested stays the same.
+// Returns how much work a test does. It is less if SOTTO_TEST_EMULATED is set, as the presets of emulated CPUs do,
+// because an emulator takes thirty times as long. The properties that are tested stay the same.
 #pragma once
 
 #include <cstdlib>

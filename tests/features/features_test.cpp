@@ -1,5 +1,5 @@
-// The features of a build as reported by sotto_build_text(): the first streams the same bits
-// in every build, the second is refused by status and by the name of the option.
+// Tests the features of a build as sotto_build_text() reports them. Basic features produce the same bits in every
+// build. Missing features are rejected with SOTTO_UNSUPPORTED and the name of the build option.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -61,7 +61,7 @@ class Features : public testing::Test {
     sotto_model_deinit(model_);
   }
 
-  // The stream of one case of the golden file.
+  // Runs one case of the golden file.
   void stream(const golden::Case& expected) {
     sotto_sampler_params params;
     sotto_sampler_params_init(&params, sizeof params);
@@ -89,7 +89,7 @@ class Features : public testing::Test {
   sotto_session* session_ = nullptr;
 };
 
-// Refused, naming the option, exactly where the feature is not there.
+// Expects a rejection that names the option, exactly if the feature is missing.
 void expect_refused_without(const std::string& feature, const std::string& option, sotto_status status,
                             const sotto_error& error, sotto_status refusal = SOTTO_UNSUPPORTED) {
   if (has(feature)) {

@@ -1,4 +1,4 @@
-// Numbers read from a fuzzer's input; zeros once it is used up.
+// Reads numbers from a fuzzer's input, and zeros after its end.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class FuzzBytes {
   uint8_t byte() { return empty() ? 0 : data_[at_++]; }
   uint32_t below(uint32_t limit) { return byte() % limit; }
 
-  // Telling values, or any bits at all.
+  // Returns a significant value, or arbitrary bits.
   float number() {
     constexpr float kTelling[] = {0,
                                   1,

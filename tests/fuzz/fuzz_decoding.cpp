@@ -1,6 +1,5 @@
-// Sessions with samplers, stops, searches, scores and saved states in any order: every call is
-// answered with a status, memory stays inside, and a session restored or forked goes on with the
-// same tokens.
+// Fuzzes sessions with samplers, stops, searches, scores and saved states in any order. Every call returns a status, no
+// access leaves the memory, and a restored or forked session continues with the same tokens.
 
 #include <algorithm>
 #include <vector>
@@ -78,7 +77,7 @@ void search(sotto_session* session, sotto::FuzzBytes& bytes) {
   }
 }
 
-// A restored session continues identically; the copy has the same sampler and stops.
+// A restored session must continue identically. The copy has the same sampler and stops.
 void copy(Fuzzed& from, Fuzzed& to, bool by_bytes) {
   if (!by_bytes) {
     REQUIRE(sotto_session_fork(from.get(), to.get(), nullptr) == SOTTO_OK);
@@ -139,7 +138,7 @@ class Calls {
     REQUIRE(sotto_session_prefill(session_.get(), tokens, count) >= 0);
   }
 
-  // The same bytes for both.
+  // Uses the same bytes for both sessions.
   void set_both() {
     if (bytes_.below(2) == 0) {
       const sotto::FuzzedParams params(bytes_, kShape.vocabulary_size);

@@ -8,7 +8,7 @@ namespace {
 constexpr size_t kMatcherCapacity = size_t{4} << 20;
 constexpr uint32_t kBitsPerStep = 12;
 
-// After two special tokens and the bytes.
+// These tokens follow two special tokens and the bytes.
 constexpr std::string_view kTexts[] = {
     "{\"",
     "\": ",
@@ -163,7 +163,7 @@ bool GrammarWalk::read_mask() {
   TokenMask mask;
   const Status status = matcher_.mask(0, &mask);
   if (status == Status::kGrammarTooLarge) return false;
-  REQUIRE(status == Status::kOk);  // every byte is a token: there is no dead end
+  REQUIRE(status == Status::kOk);  // every byte is a token, so there is no dead end
   REQUIRE(mask.token_count == FuzzVocabulary::get().size());
   mask_.assign(mask.words, mask.words + (mask.token_count + 63) / 64);
   REQUIRE((mask_.back() >> (mask.token_count % 64)) == 0);
@@ -183,7 +183,7 @@ void GrammarWalk::check_bits() {
   }
 }
 
-// A token that is allowed agrees with the text that must follow.
+// An allowed token must agree with the text that must follow.
 void GrammarWalk::check_forced() {
   char forced[24];
   size_t size = 0;
@@ -201,7 +201,7 @@ void GrammarWalk::check_forced() {
   REQUIRE(status == Status::kOk || status == Status::kGrammarTooLarge);
 }
 
-// It ends the text here, and does not go on with it.
+// Returns whether the token ends the text here and is not a part of it.
 bool GrammarWalk::ends(uint32_t token) {
   const Vocabulary& vocabulary = FuzzVocabulary::get().view();
   if (!FuzzVocabulary::get().is_end(token)) return false;

@@ -1,5 +1,5 @@
-// Shared by the grammar targets: memory that ends at the end of its block, a vocabulary, and a walk through a compiled
-// grammar that checks its invariants.
+// Code that the grammar targets share: memory that ends at the end of its block, a vocabulary, and a walk through a
+// compiled grammar that checks its invariants.
 #pragma once
 
 #include <cstddef>

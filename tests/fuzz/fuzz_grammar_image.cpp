@@ -14,7 +14,7 @@ using sotto::Status;
 constexpr size_t kMostMemory = size_t{8} << 20;
 constexpr int kSteps = 24;
 
-// The header that write_grammar_image writes.
+// The layout of the header that write_grammar_image() writes.
 constexpr size_t kChecksum = 24;
 constexpr size_t kBlockSize = 60;
 constexpr size_t kBlock = 64;
@@ -32,7 +32,7 @@ void set_right(std::span<uint8_t> image) {
   put(image, kChecksum, sotto::xxhash64(block.data(), block.size()));
 }
 
-// Numbers that depend on the image alone.
+// Numbers that depend only on the image.
 class Numbers {
  public:
   explicit Numbers(uint64_t seed) : state_(seed) {}

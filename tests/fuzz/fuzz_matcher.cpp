@@ -63,7 +63,7 @@ class Pair {
 
   bool is_open() const { return is_open_; }
 
-  // One call to both. False: the ample one has no room either, and nothing is left to compare.
+  // Makes one call to both. Returns false if the larger one also reports a limit, so that nothing is left to compare.
   bool step() {
     const uint32_t operation = bytes_.below(12);
     const uint32_t sequence = bytes_.below(3) % kSequences;

@@ -1,5 +1,5 @@
-// Grammars that give a matcher something to do: recursion of every kind, counted and nested
-// loops, ambiguity, characters of several bytes, tokens by name.
+// Grammars that use all parts of a matcher: recursion of every kind, counted and nested loops, ambiguity, characters of
+// several bytes, and tokens by name.
 #pragma once
 
 #include <string_view>

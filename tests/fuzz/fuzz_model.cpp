@@ -1,6 +1,5 @@
-// Model files: any metadata, over tensor bytes that read as the float 0.01 everywhere, is
-// refused or runs. Corpus: bytes 64 to 64 + metadata_size of files that
-// `sotto-convert --synthetic` writes for very small shapes.
+// Fuzzes model files. Any metadata, over tensor bytes that read as the float 0.01 everywhere, is rejected or runs.
+// Corpus: bytes 64 to 64 + metadata_size of files that `sotto-convert --synthetic` writes for very small shapes.
 
 #include <algorithm>
 #include <cstddef>
@@ -34,7 +33,7 @@ void write_file(const uint8_t* metadata, size_t size, sotto::AlignedBytes& file)
   }
 }
 
-// Used in place, rebuilt, or rejected.
+// The vocabulary is used in place, built, or rejected.
 void prepare_vocabulary(sotto_model* model) {
   sotto_vocabulary_params params;
   sotto_vocabulary_params_init(&params, sizeof params);

@@ -1,5 +1,5 @@
-// Regular expressions: taken or refused with a message; the grammar made of the pattern and the
-// automaton made of it agree on every text.
+// Fuzzes regular expressions. A pattern is accepted or rejected with a message, and the grammar and the automaton of an
+// accepted pattern agree on every text.
 
 #include <string>
 
@@ -15,7 +15,7 @@ using sotto::Status;
 constexpr size_t kWorkspaceSize = size_t{256} << 10;
 constexpr uint32_t kSteps = 24;
 
-// A pattern as a grammar, whole or searched for.
+// Builds a pattern as a grammar that matches it as a whole or searches for it.
 Status build(std::string_view pattern, bool search, sotto::GrammarBuilder& builder, sotto::Error* error) {
   const auto name = sotto::as_span("root");
   if (!search) {

@@ -1,5 +1,5 @@
-// Opens any bytes as a safetensors file and reads every tensor: only std::runtime_error
-// may come out, and what is read has the size the header gives it.
+// Fuzzes safetensors files: opens any bytes as a file and reads every tensor. The only exception is std::runtime_error,
+// and data has the size that the header states.
 #include <unistd.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@ void check(bool holds) {
   if (!holds) std::abort();
 }
 
-// One file for all inputs, removed at exit.
+// A file for all inputs, removed at exit.
 class ScratchFile {
  public:
   ScratchFile()
@@ -26,7 +26,7 @@ class ScratchFile {
   ~ScratchFile() { remove(); }
 
   const std::filesystem::path& path() const { return path_; }
-  // As a new file: some file systems wait for the disk where one is overwritten.
+  // Writes a new file, because some file systems wait for the disk when a file is overwritten.
   void write(const uint8_t* data, size_t size) const {
     remove();
     std::ofstream file(path_, std::ios::binary);
@@ -57,11 +57,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         check(values.size() == entry.element_count);
         for (const float value : values) check(std::isfinite(value));
       } catch (const std::runtime_error&) {
-        // Not a float type, or not finite.
+        // The tensor is not of a float type, or not finite.
       }
     }
   } catch (const std::runtime_error&) {
-    // Refused with a message.
+    // The file was rejected with a message.
   }
   return 0;
 }

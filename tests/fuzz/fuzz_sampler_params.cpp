@@ -60,7 +60,7 @@ FuzzedParams::FuzzedParams(FuzzBytes& bytes, uint32_t vocabulary_size) {
   sotto_sampler_params_init(&params_, sizeof params_);
   sotto_watermark_params_init(&watermark_, sizeof watermark_);
   for (size_t i = 0; i < kTokens; ++i) {
-    // About one in 64 is not a token.
+    // About one in 64 is not a token of the vocabulary.
     tokens_[i] = static_cast<sotto_token>(bytes.byte() % (vocabulary_size + 1));
     biases_[i] = {tokens_[i], static_cast<float>(bytes.byte()) / 16 - 4};
   }

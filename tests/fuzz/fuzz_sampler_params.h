@@ -1,4 +1,4 @@
-// Sampler parameters, good and bad, from a fuzzer's input.
+// Valid and invalid sampler parameters from a fuzzer's input.
 #pragma once
 
 #include "capi/include/sotto.h"
@@ -6,7 +6,7 @@
 
 namespace sotto {
 
-// Owns the lists its parameters point at.
+// Owns the lists to which its parameters point.
 class FuzzedParams {
  public:
   FuzzedParams(FuzzBytes& bytes, uint32_t vocabulary_size);

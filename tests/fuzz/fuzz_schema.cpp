@@ -1,5 +1,5 @@
-// JSON Schema, lists of tools, choices and ranges of numbers: taken or refused with a message;
-// every text of what was taken is JSON, or one of the choices.
+// Fuzzes JSON Schema, lists of tools, choices and ranges of numbers. A source is accepted or rejected with a message,
+// and every text of an accepted source is JSON or one of the choices.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ constexpr uint32_t kSteps = 32;
 
 enum class FrontEnd { kSchema, kTools, kChoices, kNumber, kJson };
 
-// Reading ends at a number beyond a double's range, which is JSON, too.
+// The parser stops at a number beyond the range of double, which is nevertheless JSON.
 struct Acceptor : nlohmann::json_sax<nlohmann::json> {
   bool null() override { return true; }
   bool boolean(bool) override { return true; }

@@ -1,6 +1,5 @@
-// Sessions: any sequence of calls, read from the input byte by byte, keeps every promise that
-// can be checked from outside: token counts add up, memory stays inside, a replay of the
-// surviving stream gives the same logits.
+// Fuzzes sessions with any sequence of calls, read from the input byte by byte. Token counts add up, no access leaves
+// the memory, and a replay of the remaining stream gives the same logits.
 
 #include <algorithm>
 #include <cstddef>
@@ -89,7 +88,7 @@ sotto_session_params read_params(const uint8_t* data) {
   return params;
 }
 
-// With STOP nothing is ever lost: evaluating the stream afresh gives the same logits.
+// With STOP no token is lost, so evaluating the stream from scratch gives the same logits.
 void check_replay(Fuzzed& fuzzed, const sotto_session_params& params, size_t size) {
   if (params.overflow != SOTTO_OVERFLOW_STOP || fuzzed.stream.empty()) return;
   const float* expected;

@@ -1,6 +1,6 @@
-// Damages the arrays of a valid tokenizer and encodes with those that pass verification:
-//   byte 0: which tokenizer, 1: repetitions of the text, 2: count of edits,
-//   4 bytes per edit: array, index, value (two bytes), the rest: text.
+// Fuzzes the tokenizer: damages the arrays of a valid tokenizer and encodes with those that pass verification. Input:
+//   byte 0: which tokenizer, 1: repetitions of the text, 2: number of edits,
+//   4 bytes per edit: array, index, value (two bytes), the remaining bytes: text.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -19,7 +19,7 @@ void require(bool condition) {
   if (!condition) std::abort();
 }
 
-// Tokens for the bytes a ... d and the space, and merges of two tokens each.
+// Describes tokens for the bytes a ... d and the space, and merges of two tokens each.
 TokenizerDescription describe(const std::vector<TokenMerge>& merges) {
   TokenizerDescription description;
   for (const char byte : std::string_view(" abcd")) {
@@ -43,7 +43,7 @@ const std::vector<TokenizerData>& tokenizers() {
     const std::vector<TokenMerge> words = {{1, 2, 5}, {0, 5, 6}, {5, 3, 7}, {7, 4, 8}, {0, 1, 9}};
     const std::vector<TokenMerge> powers = {{1, 1, 5}, {5, 5, 6}, {6, 6, 7}, {7, 7, 8}, {5, 1, 9}};
     std::vector<TokenizerDescription> descriptions = {describe(words), describe(powers)};
-    for (size_t i = 0; i < 2; ++i) {  // the same with merges out of order
+    for (size_t i = 0; i < 2; ++i) {  // with merges out of order as well
       descriptions.push_back(descriptions[i]);
       std::swap(descriptions.back().merges[0], descriptions.back().merges[3]);
     }
@@ -59,7 +59,7 @@ void edit(std::vector<T>* array, size_t index, uint16_t value) {
   if (index >= array->size()) {
     array->resize(value % 1024);
   } else {
-    const auto small = static_cast<int16_t>(value);  // negative ones become huge
+    const auto small = static_cast<int16_t>(value);  // negative values become huge
     (*array)[index] = static_cast<T>(small);
   }
 }
@@ -120,7 +120,7 @@ void check_encoding(const TokenizerView& tokenizer, const std::string& text, boo
   std::vector<int32_t> tokens(needed);
   size_t count = 0;
   const Status second = encode(tokenizer, text, {parse_special}, tokens, &count, &error);
-  if (second == Status::kModelCorrupt) return;  // seen only when a long word is searched
+  if (second == Status::kModelCorrupt) return;  // detected only when a long word is searched
   require(second == Status::kOk && count <= needed);
   if (tokenizer.add_prefix_space) return;
   std::string decoded;

@@ -1,5 +1,5 @@
-// Prepared vocabularies: any arrays are refused, or are those that would be built. Input: the
-// counts of nodes and of the longest token's bytes, four bytes each, and the arrays.
+// Fuzzes prepared vocabularies. Any arrays are rejected, or equal those that would be built. Input: the number of nodes
+// and the size of the longest token, four bytes each, and the arrays.
 
 #include <algorithm>
 #include <string_view>

@@ -1,5 +1,4 @@
-// Stands in for libFuzzer: replays a corpus and simple mutations of it, the same ones
-// every time.
+// Replaces libFuzzer: replays a corpus and simple mutations of it, the same ones in every run.
 //   PROGRAM CORPUS_DIRECTORY MUTATIONS_OF_EACH
 #include <algorithm>
 #include <cstdint>

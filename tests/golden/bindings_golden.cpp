@@ -203,7 +203,7 @@ void plain(const Model& model, const std::string& name, const Settings& settings
   generate(model, session, settings);
 }
 
-// The output of the bindings' examples.
+// Prints the output of the bindings' examples.
 void example(const Model& model) {
   begin("example");
   const Settings settings{.prompt = "Once upon a time", .max_tokens = 100};
@@ -308,7 +308,7 @@ void embedding(const Model& model) {
   check(sotto_session_embed(session.session, tokens.data(), tokens.size(), SOTTO_POOL_MEAN, values.data()),
         new_error());
   write("size", std::to_string(values.size()));
-  std::string bits;  // of the first floats, hexadecimal
+  std::string bits;  // of the first floats, in hexadecimal
   for (size_t i = 0; i < 4; ++i) {
     uint32_t word = 0;
     std::memcpy(&word, &values[i], sizeof word);

@@ -1,5 +1,5 @@
-// Shared by the golden tests: the paths of checkpoints, both forms of a checkpoint, and the distance of two sets of
-// logits.
+// Code that the golden tests share: the paths of checkpoints, both forms of a checkpoint, and the distance of two sets
+// of logits.
 #pragma once
 
 #include <cstdint>
@@ -14,30 +14,31 @@
 namespace sotto {
 
 std::filesystem::path golden_data();  // in the source tree
-// The directory of larger checkpoints: SOTTO_TEST_DATA, or ../shared/data next to the source tree.
+// Returns the directory of larger checkpoints: SOTTO_TEST_DATA, or ../shared/data next to the source tree.
 std::filesystem::path shared_data();
 
-// Ends the test as skipped unless shared_data() holds `path`.
+// Skips the test unless shared_data() has `path`.
 #define SOTTO_NEEDS_SHARED(path)                                 \
   if (!std::filesystem::exists(::sotto::shared_data() / (path))) \
   GTEST_SKIP() << "no " << (path) << " in " << ::sotto::shared_data().string() << "; set SOTTO_TEST_DATA"
 
 FloatModel load_checkpoint(const std::filesystem::path& directory);
-// The bytes of the .sotto file the converter makes of a checkpoint.
+// Returns the bytes of the .sotto file that the converter makes of a checkpoint.
 std::vector<uint8_t> convert_checkpoint(const std::filesystem::path& directory, WeightKind weights = WeightKind::kInt8);
 std::vector<uint8_t> read_bytes(const std::filesystem::path& path);
 
-// The names of the checkpoints in golden_data(), sorted.
+// Returns the names of the checkpoints in golden_data(), sorted.
 std::vector<std::string> golden_names();
 
 struct LogitError {
   double max = 0;
-  double relative_rms = 0;  // rms error over the rms of the expected around each row's mean
+  double relative_rms = 0;  // root mean square error relative to that of the expected values around the mean of their
+                            // row
   double top1_agreement = 0;
 };
 LogitError compare_logits(std::span<const float> expected, std::span<const float> actual, size_t vocabulary);
 
-// Token ids by falling logit; ties by rising id.
+// Returns token ids by descending logit, and among equal logits by ascending id.
 std::vector<int32_t> top_tokens(std::span<const float> logits, size_t count);
 
 }  // namespace sotto

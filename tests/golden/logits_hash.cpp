@@ -1,13 +1,13 @@
-// Prints, or compares with committed ones, a hash of the logits along a fixed stream of
-// tokens: equal for every instruction set, thread count and batch size.
+// Prints a hash of the logits along a fixed stream of tokens, or compares it with committed ones. It is equal for every
+// instruction set, thread count and batch size.
 //
 //   logits_hash [--isa NAME] [--threads N] [--batch N] [--int4] [--expect FILE] HF_DIR...
 //
-// Without --threads and --batch: 1 and 2 threads, batches of 1, 7 and 64. All must agree,
-// and with FILE, which holds lines of what is printed: the name (HF_DIR's last part), the
-// XXH64 of model.safetensors and the hash of the logits. A model whose weights are others
-// than in FILE need only agree with itself. --int4: with weights of 4 bits. Exit code 77: this CPU or build lacks the
-// instruction set, or there is no HF_DIR.
+// Without --threads and --batch it runs with 1 and 2 threads and batches of 1, 7 and 64, whose results must agree. The
+// lines of FILE are those that the program prints: the name (the last part of HF_DIR), the XXH64 of model.safetensors
+// and the hash of the logits. If the weights of a model differ from those in FILE, only its own runs are compared.
+// --int4 uses weights of 4 bits. Exit code 77 means that this CPU or build lacks the instruction set, or that HF_DIR
+// does not exist.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -32,8 +32,8 @@ sotto_isa parse_isa(const std::string& name) {
   throw std::runtime_error("no instruction set is called " + name);
 }
 
-// The stream overflows the ring; logits are taken after a prompt, then after each of a few
-// single tokens, then after a long prefill.
+// The stream overflows the ring. Logits are taken after a prompt, after each of a few single tokens, and after a long
+// prefill.
 uint64_t hash_logits(const Model& model, uint32_t thread_count, uint32_t batch_tokens) {
   const uint32_t positions = model.info().max_context_tokens;
   SessionParams params;
@@ -67,8 +67,8 @@ std::string hex(uint64_t hash) {
   return text;
 }
 
-// The committed hash of a model's logits; empty if it is of other weights. Throws if the
-// model is not named at all.
+// Returns the committed hash of a model's logits, or an empty string if it belongs to other weights. Throws if the
+// model is not named.
 std::string read_expected(const std::string& path, const std::string& name, const std::string& weights) {
   std::ifstream file(path);
   std::string known_name, known_weights, hash;
@@ -83,14 +83,14 @@ std::string read_expected(const std::string& path, const std::string& name, cons
 
 struct Options {
   sotto_isa isa = SOTTO_ISA_AUTO;
-  uint32_t threads = 0;  // 0: 1 and 2
-  uint32_t batch = 0;    // 0: 1, 7 and 64
+  uint32_t threads = 0;  // 0 for both 1 and 2
+  uint32_t batch = 0;    // 0 for 1, 7 and 64
   bool int4 = false;
   std::string expect;
   std::vector<std::string> directories;
 };
 
-// How many hashes are not what they should be.
+// Returns the number of wrong hashes.
 int run_directory(const Options& options, const std::filesystem::path& directory) {
   const WeightKind weight_kind = options.int4 ? WeightKind::kInt4 : WeightKind::kInt8;
   const Model model = convert_model(directory, weight_kind, options.isa);

@@ -1,5 +1,5 @@
-// Generates many tokens with a full KV ring and prints the time of each tenth; fails if the
-// process grows after the first.
+// Generates many tokens with a full KV ring and prints the time of each tenth. Fails if the process grows after the
+// first tenth.
 //
 //   long_stream HF_DIR [TOKENS]
 #include <chrono>
@@ -15,10 +15,10 @@ namespace {
 
 using namespace sotto;
 
-// How much the process may grow after the first tenth: an emulator's translated code is part of it.
+// Limit of the process's growth after the first tenth, which includes an emulator's translated code.
 const long kMostPages = work(16, 1024);
 
-// Resident pages of this process; 0 where the system does not tell.
+// Returns the number of resident pages of this process, or 0 if the system does not report it.
 long resident_pages() {
   std::ifstream statm("/proc/self/statm");
   long total = 0, resident = 0;

@@ -1,6 +1,5 @@
-// model_hash MODEL [HASH]: the hash that logits_hash makes of a model's logits, through the C
-// interface alone, for systems that have neither the converters nor streams of files. Fails where
-// it is not HASH.
+// model_hash MODEL [HASH] computes the hash that logits_hash makes of a model's logits, through the C interface only,
+// for systems that have neither the converters nor file streams. Fails if the result is not HASH.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Trained and random checkpoints with published outputs: top-8 order of gpt2-basic (MIT),
-// greedy ids of tiny-random-gpt2 (MIT), and the demo model's reference figures.
+// Tests trained and random checkpoints with published outputs: the order of the top 8 of gpt2-basic (MIT), greedy ids
+// of tiny-random-gpt2 (MIT), and the demo model's reference figures.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ std::vector<int32_t> int8_greedy(const Model& model, std::vector<int32_t> ids, s
   return ids;
 }
 
-// The exact checkpoint (head bias, erf GELU) and its re-expression as plain GPT-2.
+// The exact checkpoint (head bias, erf GELU) and an equivalent plain GPT-2.
 constexpr char kExactForm[] = "weights/gpt2-basic";
 constexpr char kPlainForm[] = "weights/gpt2-basic/plain_gpt2";
 
@@ -73,12 +73,12 @@ TEST_P(Gpt2BasicTest, FloatPathHasThePublishedTop8) {
     const std::vector<float> logits = last_row(float_forward(model, prompt), model.shape.vocabulary_size);
     const std::vector<TokenLogit> published = expected.at("published_top8");
     EXPECT_EQ(top_tokens(logits, 8), ids_of(published));
-    expect_logits(published, logits, 0.06);                 // published in fixed point
+    expect_logits(published, logits, 0.06);                 // published in fixed-point notation
     expect_logits(expected.at("top8_here"), logits, 2e-3);  // of the plain form
   }
 }
 
-// The same eight tokens, in the same order wherever published logits are a tenth apart.
+// The result must be the same eight tokens, in the same order wherever published logits differ by at least a tenth.
 TEST_P(Gpt2BasicTest, Int8HasThePublishedTop8) {
   const Model model = convert_model(shared_data() / GetParam());
   for (const nlohmann::json& expected : cases()) {
@@ -155,7 +155,7 @@ TEST_F(TinyRandomTest, Int8LogitsStayWithinTheirError) {
   EXPECT_GE(error.top1_agreement, 0.95);
 }
 
-// All of what reference.json measures, except in slow builds.
+// Compares everything that reference.json measures, except in slow builds.
 #ifdef NDEBUG
 constexpr size_t kWindowLimit = 64;
 #else
@@ -183,7 +183,7 @@ TEST_F(DemoTest, FloatPathHasTheReferenceLogitsAndText) {
   EXPECT_EQ(greedy, ids);
 }
 
-// The figures of `sotto-convert --evaluate` on the demo model's validation text.
+// Compares the figures of `sotto-convert --evaluate` on the demo model's validation text.
 TEST_F(DemoTest, QuantizationKeepsPerplexityAndPredictions) {
   const FloatModel model = load_checkpoint(shared_data() / "demo");
   const QuantizedFile int8 = {"int8", convert_checkpoint(shared_data() / "demo")};

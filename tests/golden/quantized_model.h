@@ -1,4 +1,4 @@
-// Converted checkpoints in the runtime, by way of the C++ binding.
+// Converted checkpoints in the runtime, through the C++ binding.
 #pragma once
 
 #include <cstdint>

@@ -62,8 +62,7 @@ bool RingOracle::make_room() {
   return false;
 }
 
-// Keeps the sinks and the newest others, `kept_count` in all, and evaluates them as a text
-// of their own.
+// Keeps the sinks and the newest other tokens, `kept_count` in all, and evaluates them as a new text.
 void RingOracle::evaluate_again(size_t kept_count) {
   std::vector<int32_t> tokens;
   for (size_t i = 0; i < retained_.size(); ++i) {
@@ -101,7 +100,7 @@ void RingOracle::evaluate(int32_t token) {
   hidden_ = x;
 }
 
-// The newest entry's queries against the keys and values of everything retained.
+// Computes attention of the newest entry's queries over the keys and values of all retained entries.
 void RingOracle::attend(size_t layer, const float* queries_keys_values, std::vector<float>* y) {
   const ModelConfig& config = model_.config();
   for (size_t head = 0; head < config.head_count; ++head) {

@@ -1,6 +1,6 @@
-// The result that the KV ring must reproduce, computed without a ring: every token ever evaluated keeps its own keys
-// and values, and overflow only edits the list of tokens that are still seen. The oracle is scalar and slow, and shares
-// only the reference ops and the model view with the runtime.
+// Computes the result that the KV ring must reproduce, without a ring. Every token keeps its own keys and values, and
+// overflow only edits the list of tokens that are still seen. The oracle is scalar and slow, and shares only the
+// reference operations and the model view with the runtime.
 #pragma once
 
 #include <cstddef>
@@ -34,10 +34,10 @@ class RingOracle {
  public:
   RingOracle(const OracleModel& model, OracleOverflow overflow, size_t context_tokens, size_t sink_tokens);
 
-  // Evaluates one token of the stream. False where the context is full (kStop).
+  // Evaluates one token of the stream. Returns false if the context is full (kStop).
   bool append(int32_t token);
 
-  // After the last token, (vocabulary).
+  // Returns the logits after the last token, one per token of the vocabulary.
   std::vector<float> logits() const;
   size_t retained_count() const { return retained_.size(); }
   size_t reanchor_count() const { return reanchor_count_; }
@@ -70,9 +70,9 @@ class RingOracle {
   const size_t row_stride_;
   std::vector<Entry> entries_;    // every token ever evaluated
   std::vector<size_t> retained_;  // indices of the entries still seen, oldest first
-  size_t position_ = 0;           // of the next token
+  size_t position_ = 0;           // position of the next token
   size_t reanchor_count_ = 0;
-  std::vector<float> hidden_;  // after the last block, of the last token
+  std::vector<float> hidden_;  // state of the last token after the last block
 };
 
 }  // namespace sotto

@@ -1,5 +1,5 @@
-// Overflow of the KV ring and rewinding, bit for bit against the oracle: long random
-// streams through tiny contexts, in prefills of random sizes mixed with generated tokens.
+// Tests overflow of the KV ring and rewinding, bit for bit against the oracle, with long random streams through tiny
+// contexts, in prefills of random sizes mixed with generated tokens.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace sotto {
 namespace {
 
-// A converted checkpoint, as the runtime and as the oracle see it.
+// A converted checkpoint, for both the runtime and the oracle.
 struct Subject {
   explicit Subject(const std::string& name)
       : file(convert_checkpoint(golden_data() / name)), model(open_model(file)), view(file) {}
@@ -69,7 +69,7 @@ testing::AssertionResult same_bits(std::span<const float> actual, const std::vec
   return testing::AssertionSuccess();
 }
 
-// A session and the tokens it was given, with random tokens to give.
+// A session, the tokens that it has received, and random tokens to append.
 class Stream {
  public:
   Stream(Subject& subject, const Case& c, uint32_t seed)
@@ -140,8 +140,8 @@ TEST_P(RingTest, EqualsOracleThroughoutALongStream) {
   EXPECT_GT(oracle.reanchor_count(), 5u);
 }
 
-// After a successful rewind the session must be as if the later tokens had never been evaluated; while
-// nothing was overwritten it must be granted.
+// After a successful rewind the session must behave as if the later tokens had never been evaluated. As long as nothing
+// was overwritten, every rewind must succeed.
 TEST_P(RingTest, RewindEqualsAFreshStream) {
   const Case& c = GetParam();
   Subject& s = subject(c.model);

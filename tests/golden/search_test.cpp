@@ -1,5 +1,5 @@
-// Searches against transformers' generate() and against published ids of beam search: with the
-// float reference path token for token, with the int8 runtime within a stated error.
+// Compares searches with transformers' generate() and with published ids of beam search: token for token with the float
+// reference path, and within a stated error with the int8 runtime.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,7 +29,7 @@ class FloatText {
     compute(tokens);
     return logits_[tokens];
   }
-  // The largest cosine of the last hidden state and those before.
+  // Returns the largest cosine between the last hidden state and those before it.
   float similarity(const Tokens& tokens) {
     compute(tokens);
     return similarities_[tokens];
@@ -177,8 +177,8 @@ TEST_F(TinyRandomSearch, FloatPathFindsThePublishedIds) {
   EXPECT_EQ(count, 5);
 }
 
-// The int8 runtime's best text, judged by the float path, is as good as the float path's own,
-// and its score is what the float path says, both to within 0.005 of ln p a token.
+// The int8 runtime's best text must be as good under the float path as the float path's own best text, and its score
+// must equal that of the float path, both within 0.005 of ln p per token.
 TEST_F(TinyRandomSearch, Int8ScoresStayWithinTheirError) {
   constexpr double kTolerance = 0.005;
   const FloatModel float_model = load_checkpoint(shared_data() / kDirectory);

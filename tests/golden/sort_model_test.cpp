@@ -1,5 +1,5 @@
-// gpt-nano-sort of llm-viz (MIT): a trained network small enough to check whole. Its
-// published activations against the float path, and every input sorted after int8.
+// Tests gpt-nano-sort of llm-viz (MIT), a trained network small enough to check completely: its published activations
+// with the float path, and the sorted result of every input with int8.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,9 +17,9 @@ namespace {
 
 constexpr char kDirectory[] = "weights/llm-viz-gpt-nano-sort";
 constexpr size_t kTokens = 11;
-constexpr size_t kLength = 6;  // of the lists it sorts
+constexpr size_t kLength = 6;  // length of the lists that it sorts
 
-// Six bits a character; padding and unknown characters end the data.
+// Each character holds six bits. Padding and unknown characters end the data.
 std::vector<uint8_t> decode_base64(const std::string& text) {
   static constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::vector<uint8_t> bytes;
@@ -46,7 +46,7 @@ class SortModelTest : public testing::Test {
     return nlohmann::json::parse(file);
   }
 
-  // One of the published tensors, whole: (input, token, ...).
+  // Returns one of the published tensors: (input, token, ...).
   static std::vector<float> tensor(const nlohmann::json& json, const char* name) {
     const std::vector<uint8_t> bytes = decode_base64(json.at(name).at("data"));
     std::vector<float> values(bytes.size() / sizeof(float));

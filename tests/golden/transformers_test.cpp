@@ -1,5 +1,5 @@
-// Random small GPT-2 configurations against transformers: the float path to rounding, the
-// int8 runtime within the error stated for each.
+// Compares random small GPT-2 configurations with transformers: the float path up to rounding, and the int8 runtime
+// within the error stated for each configuration.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -27,8 +27,8 @@ Golden read_golden(const std::string& name) {
   return golden;
 }
 
-// The loss by int8 for each configuration. Activations and weights each keep about 7 bits in
-// every product, 0.7% to 1% of noise a layer; unscaled attention amplifies it.
+// The error by int8 for each configuration. Activations and weights each keep about 7 bits in every product, which is
+// 0.7% to 1% of noise per layer. Unscaled attention amplifies it.
 struct Bound {
   double relative_rms;
   double top1_agreement;

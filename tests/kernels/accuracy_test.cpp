@@ -1,5 +1,4 @@
-// Compares the reference with the mathematics in double precision, within stated bounds. The other instruction sets
-// have its bits.
+// Compares the reference with double precision, within stated bounds. The other instruction sets have its bits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -61,7 +60,7 @@ TEST(Accuracy, GeluTanh) {
     const double v = x[i];
     const double u = std::sqrt(2.0 / M_PI) * (v + 0.044715 * v * v * v);
     const double exact = v / (1.0 + std::exp(-2.0 * u));
-    // The argument of exp is rounded, and grows with |x| in the left tail.
+    // The argument of exp is rounded, and the error grows with |x| in the left tail.
     const double bound = std::fabs(exact) * (3e-7 + 3e-7 * std::max(0.0, -u)) + 1e-36;
     ASSERT_NEAR(y[i], exact, bound) << "x = " << x[i];
   }
@@ -130,7 +129,7 @@ TEST(Accuracy, QuantizedRowsAreWithinHalfAStep) {
       reference().quantize_row(x.data(), n, q.data(), &quantization);
       for (size_t i = 0; i < n; ++i) {
         const float back = static_cast<float>(q[i] - quantization.zero_point) * quantization.scale;
-        // The rounding of the zero point may move an end of the range by one more step.
+        // Rounding the zero point may move an end of the range by one more step.
         ASSERT_NEAR(back, x[i], quantization.scale * 1.001f);
       }
     }

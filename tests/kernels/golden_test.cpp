@@ -1,4 +1,5 @@
-// A committed hash of the outputs of each operation over fixed inputs, the same on every CPU.
+// Compares a hash of the outputs of each operation over fixed inputs with the committed one, which is the same on every
+// CPU.
 #include <cstring>
 
 #include "tests/kernels/isa_test.h"
@@ -22,7 +23,7 @@ class Hash {
   uint64_t value_ = 0xcbf29ce484222325u;
 };
 
-// The same numbers with every library, which the standard distributions do not guarantee.
+// Generates the same numbers with every library, which the standard distributions do not guarantee.
 class Inputs {
  public:
   float next() {  // in [-8, 8), most of them small

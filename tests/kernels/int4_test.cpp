@@ -1,5 +1,5 @@
-// Linear layers with 4-bit weights: compares the scalar code with a sum over plain numbers, and every instruction set
-// with the scalar code, bit for bit.
+// Tests linear layers with 4-bit weights: compares the scalar code with a sum over plain numbers, and every instruction
+// set with the scalar code, bit for bit.
 #include "kernels/linear/int4.h"
 
 #include <gtest/gtest.h>
@@ -79,7 +79,7 @@ struct Layer {
     frame.sums[column] = sum;
   }
 
-  // The definition, over plain numbers.
+  // Computes the definition over plain numbers.
   float dot(size_t o, const int8_t* q, RowQuantization quantization) const {
     const size_t blocks = int4_block_count(inputs);
     int64_t sum = 0;
@@ -105,7 +105,7 @@ struct Rows {
   }
 };
 
-// Every array ends at a guard.
+// Every array ends at a guard page.
 std::vector<float> multiply(const Int4Kernels& kernels, const Layer& layer, const Rows& x, ThreadPool* pool) {
   const size_t rows = x.quantization.size();
   const size_t cells = rows * int4_block_count(layer.inputs);

@@ -84,7 +84,7 @@ std::vector<float> run(const Layer& layer, Isa isa, Activations x, size_t rows, 
   EXPECT_NE(op, nullptr);
   constexpr size_t kCanary = 16;
   std::vector<float> y(rows * layer.weights.outputs + kCanary, -1.0f);
-  // Not zero, with a canary after it.
+  // Memory that is not zero, with a canary after it.
   const size_t scratch_size = linear_scratch_size(layer.weights, rows);
   std::vector<uint8_t> storage(scratch_size + 128, 0xA5);
   auto* scratch = reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(storage.data()) + 63) / 64 * 64);
@@ -95,7 +95,8 @@ std::vector<float> run(const Layer& layer, Isa isa, Activations x, size_t rows, 
   return y;
 }
 
-// Batch sizes on both sides of every limit in the kernels: few rows, blocks of rows, tiles of 16 rows, groups of 128.
+// Batch sizes on both sides of every limit in the kernels: few rows, blocks of rows, tiles of 16 rows, and groups of
+// 128.
 constexpr size_t kBatches[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,  13,
                                14, 16, 17, 18, 20, 22, 24, 31, 32, 33, 80, 127, 145};
 constexpr size_t kMostRows = std::end(kBatches)[-1];
@@ -200,7 +201,7 @@ TEST(Linear, AvxVnniEqualsTheReferenceBitForBit) {
 #endif
 }
 
-// Every number of outputs from none to all. Memory that must not be written is poisoned.
+// Tests every number of outputs from none to all. Memory that must not be written is poisoned.
 TEST(Linear, SelectedOutputsEqualThoseOfTheWholeLayer) {
   if (!packed_rows_are_readable()) GTEST_SKIP() << "this instruction set shuffles its rows";
   std::mt19937 random(11);

@@ -55,9 +55,9 @@ class GuardedArray {
 };
 
 enum class Numbers {
-  kActivations,  // about normal, some outliers
+  kActivations,  // approximately normal, with some outliers
   kWide,         // any exponent, either sign, zeros and denormals
-  kTiny,         // denormal or nearly, and zeros
+  kTiny,         // denormal or close to it, and zeros
   kConstant,     // all the same
   kHostile,      // kWide with infinities and NaN
 };

@@ -40,7 +40,7 @@ uint64_t end_counting() {
 
 }  // namespace sotto
 
-// These take the place of the C library's in the whole program.
+// These functions replace those of the C library in the whole program.
 extern "C" {
 
 void* malloc(size_t size) {
@@ -72,7 +72,7 @@ int posix_memalign(void** block, size_t alignment, size_t size) {
 
 void* mmap(void* address, size_t size, int protection, int flags, int file, off_t offset) noexcept {
   sotto::count();
-#ifdef SYS_mmap2  // where an offset would not fit a register: it counts in 4,096 bytes
+#ifdef SYS_mmap2  // an offset would not fit a register, so it counts in units of 4,096 bytes
   const long pages = static_cast<long>(offset >> 12);
   return reinterpret_cast<void*>(syscall(SYS_mmap2, address, size, protection, flags, file, pages));
 #else

@@ -1,12 +1,12 @@
-// Counts what asks the system for memory, in the whole process.
+// Counts calls that request memory from the system, in the whole process.
 #pragma once
 
 #include <cstdint>
 
 namespace sotto {
 
-// Calls of malloc and its relatives, mmap, mremap, brk and sbrk since counting began; 0 while it
-// is off. Threads of every kind are counted.
+// Returns the calls of malloc and its relatives, mmap, mremap, brk and sbrk since counting began, on all threads, or 0
+// while counting is off.
 void begin_counting();
 uint64_t end_counting();
 

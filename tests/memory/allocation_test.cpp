@@ -1,5 +1,4 @@
-// After init nothing allocates: every call of the API runs under a counter of everything
-// that asks the system for memory.
+// Tests that nothing allocates after init: every call of the API runs under a counter of all requests for memory.
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -28,7 +27,7 @@ TEST(AllocationCounter, SeesAllocations) {
 
 class Allocation : public testing::TestWithParam<std::tuple<sotto_overflow, uint32_t, sotto_isa, int>> {
  protected:
-  // Runs under the counter; the result is looked at afterwards.
+  // Runs a call under the counter. The result is checked afterwards.
   template <typename F>
   void expect_none(const char* name, F&& call) {
     begin_counting();

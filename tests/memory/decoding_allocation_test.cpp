@@ -1,4 +1,4 @@
-// After init nothing allocates: every stage, selection, watermark, search and extra of a session
+// Tests that nothing allocates after init: every stage, selection, watermark, search and other feature of a session
 // runs under the counter.
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ constexpr ModelShape kShape = {400, 64, 96, 3, 200, 6};
 constexpr sotto_token kPrompt[] = {5, 6, 7, 5, 6, 9, 10, 11, 12, 5, 6};
 constexpr size_t kPromptCount = std::size(kPrompt);
 
-// The result is looked at afterwards.
+// Runs a call. The result is checked afterwards.
 template <typename Call>
 void expect_none(const std::string& name, Call&& call) {
   begin_counting();
@@ -58,7 +58,7 @@ class DecodingAllocation : public testing::TestWithParam<uint32_t> {
     return session;
   }
 
-  // Sets a sampler, generates and takes the tokens back.
+  // Sets a sampler, generates, and rolls the tokens back.
   void run(const std::string& name, const std::function<void(sotto_sampler_params&)>& adjust) {
     sotto_sampler_params params;
     sotto_sampler_params_init(&params, sizeof params);

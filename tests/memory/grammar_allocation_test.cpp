@@ -1,5 +1,5 @@
-// Nothing of the grammar part allocates, its _init functions included: compiling, masks, texts,
-// and sessions under a grammar in every mode of sampling and search.
+// Tests that no function of grammars allocates, including the _init functions: compiling, masks, texts, and sessions
+// under a grammar in every mode of sampling and search.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -89,7 +89,7 @@ class GrammarAllocation : public testing::TestWithParam<Case> {
     expect_none("set", [&] { return sotto_session_set_matcher(session_, matcher_, nullptr); });
   }
 
-  // Sets a sampler, generates under the grammar and takes the tokens back.
+  // Sets a sampler, generates under the grammar, and rolls the tokens back.
   void run(const std::string& name, const std::function<void(sotto_sampler_params&)>& adjust) {
     sotto_sampler_params params;
     sotto_sampler_params_init(&params, sizeof params);

@@ -1,5 +1,5 @@
-// How deep the grammar part goes on the stack: its calls run on a thread with a small stack that
-// has been painted, on the sources and texts that nest deepest.
+// Measures the stack depth of the grammar functions: they run on a thread with a small painted stack, on the sources
+// and texts with the deepest nesting.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kStackBytes = 128 << 10;
 constexpr size_t kMostBytes = 32 << 10;
 
-// Bytes of stack that `work` needs, the thread's own among them.
+// Returns the bytes of stack that `work` needs, including those of the thread itself.
 size_t stack_of(const std::function<void()>& work) {
   constexpr uint8_t kPaint = 0xA7;
   alignas(4096) static uint8_t stack[kStackBytes];

@@ -1,5 +1,5 @@
-// Memory sizes are exact: what is asked for suffices, one byte less is refused with nothing
-// written outside, and sotto_memory.h computes the same figures.
+// Tests that memory sizes are exact: the returned size suffices, one byte less is rejected without writing outside, and
+// sotto_memory.h computes the same figures.
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ size_t session_size(const sotto_model* model, const sotto_session_params& params
   return size;
 }
 
-// All sizes near the ends, and a sample between.
+// Returns all sizes near both ends, and a sample of those between.
 std::vector<size_t> sizes_below(size_t needed) {
   std::vector<size_t> sizes;
   for (size_t i = 0; i < 200 && i < needed; ++i) {
@@ -195,7 +195,7 @@ TEST(MemorySize, TheHeaderComputesTheSameFigures) {
   }
 }
 
-// GPT-2 124M, context 1024: a figure that documentation quotes.
+// The documentation quotes this figure for GPT-2 124M and a context of 1024.
 TEST(MemorySize, Int4WeightsNeedNoMemory) {
   constexpr ModelShape kShape = {300, 64, 48, 3, 100, 2};
   for (const bool int8_head : {false, true}) {

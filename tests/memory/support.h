@@ -11,7 +11,7 @@
 
 namespace sotto {
 
-// 64-byte aligned bytes.
+// Bytes aligned to 64.
 class AlignedBytes {
  public:
   explicit AlignedBytes(size_t size, uint8_t fill = 0);
@@ -43,10 +43,10 @@ class GuardedBytes {
 // of 256 tokens (then vocabulary_size must be at least 256), and with or without weights
 // packed for this CPU.
 std::vector<uint8_t> make_model_file(const ModelShape& shape, bool with_tokenizer, bool packed = false);
-// The same with weights of 4 bits, those of the head perhaps of 8.
+// Returns the same with 4-bit weights, and optionally 8-bit weights in the head.
 std::vector<uint8_t> make_int4_model_file(const ModelShape& shape, bool with_tokenizer, bool int8_head = false);
 
-// A model in memory of its own; fails the test if it cannot be made.
+// A model in memory of its own. The test fails if it cannot be created.
 class LoadedModel {
  public:
   explicit LoadedModel(const std::vector<uint8_t>& file, sotto_isa isa = SOTTO_ISA_AUTO);

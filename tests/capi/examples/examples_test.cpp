@@ -1,4 +1,4 @@
-// The programs of capi/examples: compiled as a user would, with a plain C compiler against the
+// Tests the programs of capi/examples, compiled as a user would compile them, with a plain C compiler against the
 // shared library, and run on the demo model.
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 const std::string kPrompt = "Once upon a time";
 
-// In sanitizer builds: the programs leave their memory to the system when they end.
+// In sanitizer builds leaks are not reported, because the programs leave their memory to the system when they end.
 Result shell(const std::string& command) {
   return Program("/bin/sh", {"-c", "ASAN_OPTIONS=detect_leaks=0 " + command}).wait();
 }

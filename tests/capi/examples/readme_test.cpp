@@ -1,4 +1,4 @@
-// What README.md shows is what the tree holds: its program and its memory figures.
+// Tests that the program and the memory figures in README.md are those of the tree.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Arena: measuring and placing agree, whatever is taken.
+// Tests that measuring and placing with an Arena agree for any sequence of arrays.
 #include "runtime/base/arena.h"
 
 #include <gtest/gtest.h>

@@ -14,7 +14,7 @@ struct alignas(64) CacheLine {
   uint8_t bytes[64];
 };
 
-// Entries with keys, of which hash_of() keeps few bits.
+// Entries with keys, of whose hashes only few bits are used.
 struct Keys {
   std::vector<uint32_t> keys;
   uint32_t hash_mask;
@@ -88,7 +88,7 @@ TEST(HashIndex, KeepsEntriesWhenItGrows) {
     entries.insert(index, key);
     for (uint32_t known = 0; known <= key; known += 97) ASSERT_EQ(entries.find(index, known), known);
   }
-  EXPECT_EQ(slots.size(), 8u);  // 64 ... 8192
+  EXPECT_EQ(slots.size(), 8u);  // for 64 ... 8192 entries
 }
 
 TEST(HashIndex, ErasingTheNewestRestoresTheIndexBefore) {

@@ -1,4 +1,4 @@
-// Philox4x32-10 against Random123's known answers, and the stream built on it.
+// Compares Philox4x32-10 with the known answers of Random123, and tests the stream built on it.
 #include "runtime/base/random.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// ln against the C library in long double.
+// Compares ln with the C library's in long double.
 #include "runtime/base/scalar_math.h"
 
 #include <gtest/gtest.h>
@@ -26,9 +26,9 @@ TEST(Ln, IsWithinTwoUlp) {
   for (uint64_t i = 0; i < work<uint64_t>(300000, 30000); ++i) {
     const uint64_t bits = random_bits(3, i);
     const double fraction = static_cast<double>(bits >> 11) * 0x1p-53;
-    worst = std::max(worst, error_in_ulp(0.5 + fraction));  // around 1
+    worst = std::max(worst, error_in_ulp(0.5 + fraction));  // numbers around 1
     worst = std::max(worst, error_in_ulp(1 + 1e-6 * (fraction - 0.5)));
-    worst = std::max(worst, error_in_ulp(fraction * 1e5 + 1e-9));  // sums of softmax
+    worst = std::max(worst, error_in_ulp(fraction * 1e5 + 1e-9));  // like the sums of a softmax
     const double any = std::bit_cast<double>(bits >> 1);           // every exponent
     if (std::isfinite(any) && any > 0) worst = std::max(worst, error_in_ulp(any));
   }

@@ -1,4 +1,4 @@
-// Failure: messages built without allocation.
+// Tests Failure: messages composed without allocation.
 #include "runtime/base/status.h"
 
 #include <gtest/gtest.h>
@@ -82,8 +82,7 @@ TEST(Failure, WritesFloats) {
   EXPECT_EQ(message_of(-INFINITY), "-infinity");
 }
 
-// Six significant digits at any magnitude, as the header says: read back, the number is
-// the same to six digits.
+// Writes six significant digits at any magnitude. The number read back has the same six digits.
 TEST(Failure, WritesSixDigitsAtAnyMagnitude) {
   for (const float value : {1.0f, 0.1f, 1.1f, 0.999999f, 0.9999999f, 1.9999999f, 100.00001f, 12345.678f, 1e-3f, 1e-7f,
                             3.25e-20f, 1e-45f, 123456789.0f, 1e15f, 3.4028235e38f, -1e-5f, -7.5f}) {

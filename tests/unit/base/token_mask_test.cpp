@@ -1,4 +1,4 @@
-// TokenMask: one bit a token, and no words for "all".
+// Tests TokenMask: one bit per token, and no words if all tokens are allowed.
 #include "runtime/base/token_mask.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// XXH64 against the vectors that the xxHash distribution checks itself with.
+// Compares XXH64 with the vectors of the xxHash distribution's own tests.
 #include "runtime/base/xxhash64.h"
 
 #include <gtest/gtest.h>

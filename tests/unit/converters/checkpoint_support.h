@@ -1,4 +1,4 @@
-// Builds small checkpoints, right and wrong ones, in a directory of their own.
+// Builds small valid and invalid checkpoints in a directory of their own.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -41,13 +41,12 @@ struct RawTensor {
 };
 using RawTensors = std::map<std::string, RawTensor>;
 
-// Encodes finite values as F32, F64, F16 (exactly representable values only) or BF16
-// (cut off).
+// Encodes finite values as F32, F64, F16 (exactly representable values only) or BF16 (truncated).
 RawTensor make_tensor(const std::string& type, std::vector<uint64_t> shape, const std::vector<float>& values);
 
-// `edit_header` may spoil the header before it is written.
+// `edit_header` may damage the header before it is written.
 std::string safetensors_bytes(const RawTensors& tensors, const std::function<void(nlohmann::json&)>& edit_header = {});
-// A file of any header text and data.
+// Returns a file with any header text and data.
 std::string safetensors_bytes(const std::string& header, const std::string& data);
 
 struct TinyCheckpoint {
@@ -57,11 +56,11 @@ struct TinyCheckpoint {
   void save(const std::filesystem::path& directory) const;
 };
 
-// 2 layers, 2 heads, 8 wide, 16 inside, 6 positions, 11 tokens; multiples of 1/64 that
-// every type represents exactly.
+// Makes 2 layers, 2 heads, width 8, feed-forward width 16, 6 positions and 11 tokens. All values are multiples of 1/64,
+// which every type represents exactly.
 TinyCheckpoint make_tiny_checkpoint(const std::string& type = "F32", const std::string& prefix = "transformer.");
 
-// The message of the std::runtime_error that `action` throws.
+// Returns the message of the std::runtime_error that `action` throws.
 std::string error_of(const std::function<void()>& action);
 
 bool contains(const std::string& text, const std::string& part);

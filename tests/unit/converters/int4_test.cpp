@@ -36,7 +36,8 @@ double squared_error(const QuantizedInt4& result, const std::vector<float>& weig
   return sum;
 }
 
-// The plain way: the largest weight of a block becomes -8, without search; exact scales.
+// Returns the error of plain rounding: the largest weight of a block becomes -8, scales are exact, and there is no
+// search.
 double plain_error(const std::vector<float>& weights) {
   double sum = 0;
   for (size_t first = 0; first < weights.size(); first += kInt4Block) {
@@ -79,7 +80,7 @@ TEST(QuantizeInt4Test, IsSoundForManyShapesAndMagnitudes) {
         ASSERT_GE(result.scales[output], std::numeric_limits<float>::min());
         ASSERT_GE(result.weights[i], -7);
         ASSERT_LE(result.weights[i], 8);
-        // The search may clip: never by more than a few steps of the coarsest block.
+        // The search may clip weights, but never by more than a few steps of the coarsest block.
         ASSERT_LE(std::fabs(weights[i] - value_of(result, output, i % inputs)), 0.4 * largest + result.scales[output]);
       }
     }
@@ -92,11 +93,11 @@ TEST(QuantizeInt4Test, RepresentsItsOwnValuesExactly) {
   for (float& weight : weights) {
     weight = static_cast<float>(static_cast<int>(random() % 16) - 7) / 64;
   }
-  for (const size_t first : {0u, 32u, 64u}) weights[first] = 0.125f;  // 8 of them
+  for (const size_t first : {0u, 32u, 64u}) weights[first] = 0.125f;  // eight of them
   EXPECT_LT(squared_error(quantize_int4(weights, 96, 1), weights), 1e-12);
 }
 
-// Even weights in a wide layer: full block scales would overflow.
+// In a wide layer with even weights, full block scales would overflow.
 TEST(QuantizeInt4Test, SumsOfWideLayersFit) {
   constexpr uint32_t kInputs = 40000;
   const QuantizedInt4 result = quantize_int4(std::vector<float>(kInputs, 0.5f), kInputs, 1);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr float kTiny = std::numeric_limits<float>::min();
 
-// What holds for every finite input: range, scale, and half a step of error.
+// Checks properties of every finite input: the range, the scale, and an error of at most half a step.
 void expect_sound(const std::vector<float>& weights, uint32_t inputs, uint32_t outputs) {
   const QuantizedLinear result = quantize(weights, inputs, outputs);
   ASSERT_EQ(result.weights.size(), weights.size());

@@ -28,7 +28,7 @@ constexpr ModelShape kShape = {.vocabulary_size = 37,
                                .feed_forward_size = 20,
                                .layer_count = 2};
 
-// A .sotto file read the plain way, every claim of its header and ranges checked.
+// Reads a .sotto file in a simple way and checks every claim of its header and ranges.
 class WrittenModel {
  public:
   explicit WrittenModel(const std::filesystem::path& path) : bytes_(read_bytes(path)) {
@@ -51,7 +51,7 @@ class WrittenModel {
   const format::Model& model() const { return *model_; }
   size_t size() const { return bytes_.size(); }
 
-  // A tensor's values; expect_tiled() has its range then.
+  // Returns a tensor's values and adds its range to those that expect_tiled() checks.
   template <typename T>
   std::vector<T> take(const format::DataRange* range, size_t count) {
     EXPECT_EQ(range->size(), count * sizeof(T));
@@ -64,7 +64,7 @@ class WrittenModel {
     return values;
   }
 
-  // Tensors follow each other without overlap, and with no gap but for alignment.
+  // Checks that tensors follow each other without overlap, and without gaps except for alignment.
   void expect_tiled() {
     std::sort(ranges_.begin(), ranges_.end());
     for (const auto& [offset, size] : ranges_) {
@@ -92,7 +92,7 @@ class WrittenModel {
     }
   }
 
-  // That the file holds all of a checkpoint, and nothing between.
+  // Checks that the file holds all of a checkpoint, and nothing between.
   void expect_holds(const Checkpoint& checkpoint) {
     const CheckpointInfo& info = checkpoint.info();
     EXPECT_EQ(model_->name()->str(), info.name);
@@ -202,7 +202,7 @@ TEST_F(ModelWriterTest, WritesTheTokenizer) {
 
   WrittenModel written(output());
   written.expect_holds(checkpoint);
-  // Its tokens are all the same text: one node.
+  // All its tokens have the same text, which is one node.
   const format::Vocabulary* vocabulary = written.model().vocabulary();
   ASSERT_NE(vocabulary, nullptr);
   EXPECT_EQ(vocabulary->version(), kPreparedVersion);
@@ -211,7 +211,7 @@ TEST_F(ModelWriterTest, WritesTheTokenizer) {
   EXPECT_EQ(vocabulary->longest(), 1u);
   EXPECT_EQ(report.vocabulary_size, prepared_vocabulary_size(kShape.vocabulary_size, kShape.vocabulary_size, 1));
   const auto arrays = written.take<uint8_t>(vocabulary->arrays(), report.vocabulary_size);
-  EXPECT_EQ(arrays[0], 0u);  // the order: by number
+  EXPECT_EQ(arrays[0], 0u);  // ordered by number
   EXPECT_EQ(arrays[4], 1u);
   const format::Tokenizer* table = written.model().tokenizer();
   ASSERT_NE(table, nullptr);

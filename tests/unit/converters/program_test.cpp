@@ -1,4 +1,4 @@
-// The program sotto-convert from outside: exit codes, messages, summaries.
+// Tests the program sotto-convert from outside: exit codes, messages, and summaries.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -16,13 +16,13 @@ class ProgramTest : public testing::Test {
  protected:
   ProgramTest() { make_tiny_checkpoint().save(directory_.path()); }
 
-  // Returns the exit code; fills err_.
+  // Runs a script, fills err_ and returns the exit code.
   int shell(const std::string& script) {
     const int status = std::system(("cd '" + directory_.path().string() + "' && " + script).c_str());
     err_ = read_bytes(directory_ / "err");
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
-  // `arguments` as a shell takes them; fills out_ and err_.
+  // Runs the program with `arguments` in the notation of a shell and fills out_ and err_.
   int run(const std::string& arguments) {
     const int code = shell(SOTTO_CONVERT " " + arguments + " >out 2>err");
     out_ = read_bytes(directory_ / "out");
@@ -35,7 +35,7 @@ class ProgramTest : public testing::Test {
     EXPECT_PRED2(contains, err_, part);
   }
 
-  // Next to it is a text that it can encode.
+  // Saves a tokenizer, and a text that it can encode.
   void save_tokenizer() {
     write_bytes(directory_ / "vocab.json", R"({"a": 0, "b": 1})");
     write_bytes(directory_ / "merges.txt", "");

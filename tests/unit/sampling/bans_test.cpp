@@ -1,4 +1,4 @@
-// Bans, biases and forcing, with masks, and what happens when nothing would be left.
+// Tests bans, biases and forcing, with masks, and combinations that would leave no token.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ TEST(Bans, AllowedTokensAreSortedAndIntersectedWithTheMask) {
   EXPECT_EQ(bench.logits(kRising, {}), (std::vector<float>{n, n, 2, n, 4, n, 6, n}));
   uint64_t words = 0b00110101;
   EXPECT_EQ(bench.logits(kRising, {}, mask_of(&words, 8)), (std::vector<float>{n, n, 2, n, 4, n, n, n}));
-  words = 0b10000010;  // none of them: the mask alone holds
+  words = 0b10000010;  // none of them is allowed, so only the mask applies
   EXPECT_EQ(bench.logits(kRising, {}, mask_of(&words, 8)), (std::vector<float>{n, 1, n, n, n, n, n, 7}));
 }
 
@@ -75,7 +75,7 @@ TEST(Bans, SuppressedEndOfTextNeverEndsTheText) {
   p.ignore_end = true;
   ASSERT_EQ(bench.set(p, {K::kSuppress}), Status::kOk);
   EXPECT_EQ(bench.logits(kRising, generated(100))[7], kNegativeInfinity);
-  // A grammar that is complete allows nothing else.
+  // A complete grammar allows nothing else.
   uint64_t words = 0b10000000;
   EXPECT_EQ(bench.sample(kRising, generated(100), mask_of(&words, 8)).token, 7);
 }
@@ -110,9 +110,9 @@ TEST(Forcing, ForcesThePrefixAndTheLastTokenOnly) {
   for (uint64_t i = 0; i < 7; ++i) {
     EXPECT_EQ(bench.sample(kRising, generated(i, 6)).token, expected[i]) << i;
   }
-  EXPECT_EQ(bench.sample(kRising, generated(5)).token, 7);  // the limit is not known
+  EXPECT_EQ(bench.sample(kRising, generated(5)).token, 7);  // the limit is unknown
   EXPECT_EQ(bench.sample(kRising, generated(0, 1)).token, 2);
-  uint64_t words = 0b01010000;  // the mask comes first
+  uint64_t words = 0b01010000;  // the mask takes precedence
   EXPECT_EQ(bench.sample(kRising, generated(0, 6), mask_of(&words, 8)).token, 6);
   // Even a token of -infinity is forced.
   std::vector<float> logits = kRising;
@@ -155,7 +155,7 @@ TEST(Bias, AddsUpAndBans) {
   }
 }
 
-// What the callback saw, and what it writes.
+// What the callback has received, and what it writes.
 struct Written {
   std::vector<float> seen;
   std::vector<float> written;
@@ -177,7 +177,7 @@ TEST(Callback, SeesTheVocabularyAndMayWriteAnything) {
   ASSERT_EQ(bench.set(p, {K::kLogitsCallback}), Status::kOk);
   EXPECT_EQ(bench.logits(kRising, {}), (std::vector<float>{n, 9, 8, n, 6, 5, n, 3}));
   EXPECT_EQ(written.seen, kRising);
-  uint64_t words = 0b11100001;  // what the mask forbids does not come back
+  uint64_t words = 0b11100001;  // tokens that the mask forbids stay excluded
   EXPECT_EQ(bench.logits(kRising, {}, mask_of(&words, 8)), (std::vector<float>{n, n, n, n, n, 5, n, 3}));
   EXPECT_EQ(written.seen, (std::vector<float>{0, n, n, n, n, 5, 6, 7}));
   // After the temperature it receives divided logits, and later stages receive its result.
@@ -185,7 +185,7 @@ TEST(Callback, SeesTheVocabularyAndMayWriteAnything) {
   ASSERT_EQ(bench.set(p, {K::kTemperature, K::kLogitsCallback}), Status::kOk);
   EXPECT_EQ(bench.logits(kRising, {})[1], 9);
   EXPECT_EQ(written.seen, (std::vector<float>{0, 0.5f, 1, 1.5f, 2, 2.5f, 3, 3.5f}));
-  // All of it banned: the logits as if there were no callback.
+  // If all tokens are banned, the logits are those without a callback.
   written.written.assign(8, NAN);
   p.temperature = 0;
   ASSERT_EQ(bench.set(p, {K::kTemperature, K::kLogitsCallback}), Status::kOk);
@@ -218,7 +218,7 @@ bool comes_next(const Tokens& history, std::span<const int32_t> word) {
   return history.size() + 1 >= word.size() && std::equal(word.begin(), word.end() - 1, history.end() - before);
 }
 
-// What the mask, the logits and the bans of `p` leave.
+// Returns the tokens that the mask, the logits and the bans of `p` leave.
 std::set<int32_t> survivors(const SamplerParams& p, const std::vector<float>& logits, const TokenMask& mask,
                             const Tokens& history, uint64_t generated_count, int32_t end) {
   std::set<int32_t> left;
@@ -250,8 +250,8 @@ std::set<int32_t> survivors(const SamplerParams& p, const std::vector<float>& lo
   return left;
 }
 
-// Random bans, biases and forcing over random masks: never a forbidden token, always one, and
-// none that is banned while another is left.
+// Random bans, biases and forcing over random masks. The result is always a token that the mask allows, and never a
+// banned one while another is left.
 TEST(Bans, StayInTheMaskAndLeaveAtLeastOneToken) {
   std::mt19937_64 random(6);
   int fallbacks = 0;

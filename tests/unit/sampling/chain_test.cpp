@@ -1,4 +1,4 @@
-// Chains: their orders, what may not be left out, and what holds whatever they are made of.
+// Tests chains: their orders, the stages that must not be missing, and properties of every chain.
 #include "runtime/sampling/chain.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 using enum StageKind;
 
-// The relative order of some stages.
+// Returns the relative order of some stages.
 std::vector<StageKind> order_of(const SamplerParams& params, const std::set<StageKind>& some) {
   std::vector<StageKind> found;
   for (const StageKind stage : stage_order(params)) {
@@ -95,7 +95,7 @@ TEST(Chain, RejectsStagesByName) {
   EXPECT_EQ(sampler->params().stages.size(), 1u);
 }
 
-// Parameters may be handed back as they came out, lists and all.
+// The parameters of a sampler may be passed back to it, including its lists.
 TEST(Chain, AcceptsItsOwnListsAsNewParameters) {
   TestSampler sampler(5);
   SamplerParams params = plain();
@@ -104,7 +104,7 @@ TEST(Chain, AcceptsItsOwnListsAsNewParameters) {
   params.stages = stages;
   params.logit_bias = biases;
   ASSERT_EQ(sampler->set_params(params, nullptr), Status::kOk);
-  stages.assign(2, kMinP);  // theirs is a copy
+  stages.assign(2, kMinP);  // the chain has a copy
   for (int i = 0; i < 3; ++i) {
     params = sampler->params();
     params.seed = static_cast<uint64_t>(i);
@@ -120,7 +120,7 @@ TEST(Chain, AcceptsItsOwnListsAsNewParameters) {
   EXPECT_EQ(sampler->params().logit_bias.size(), 2u);
 }
 
-// Values of every stage of the chain, most of them strong enough to do something.
+// Sets values for every stage of the chain, most of them strong enough to have an effect.
 void turn_on(StageKind stage, SamplerParams* p, std::mt19937_64& random) {
   const float share = static_cast<float>(1 + random() % 99) / 100;
   switch (stage) {
@@ -240,7 +240,7 @@ std::string names_of(const std::vector<StageKind>& stages) {
   return names;
 }
 
-// Whatever the stages, their order, the logits, the mask and the selection are.
+// Covers random stages, orders, logits, masks and selections.
 TEST(Chain, NeverSelectsForbiddenTokensAndNeverRunsOut) {
   std::mt19937_64 random(77);
   for (const size_t count : {1, 2, 7, 100, 1500, 7000}) {
@@ -256,7 +256,7 @@ TEST(Chain, NeverSelectsForbiddenTokensAndNeverRunsOut) {
       for (size_t i = 0; i < count; ++i) allowed += mask.allows(i) ? 1 : 0;
       std::vector<int32_t> history(random() % 60);
       for (int32_t& token : history) token = static_cast<int32_t>(random() % count);
-      // A sampler that has seen other chains, and a new one of the scalar kernels.
+      // One sampler has used other chains, and the other is new and uses the scalar kernels.
       TestSampler fresh(count, find_kernels(Isa::kReference), list_bytes);
       Error error;
       ASSERT_EQ(used->set_params(chain.params, &error), Status::kOk) << error.message;
@@ -285,7 +285,7 @@ TEST(Chain, NeverSelectsForbiddenTokensAndNeverRunsOut) {
   }
 }
 
-// Where every allowed token is banned, bans give way, not the mask.
+// If every allowed token is banned, the bans are skipped, not the mask.
 TEST(Chain, SkipsBansThatLeaveNoAllowedToken) {
   const std::vector<float> logits = {5, 4, 3, 2, 1, 0};
   const std::vector<int32_t> suppressed = {2, 3, 4};
@@ -301,7 +301,7 @@ TEST(Chain, SkipsBansThatLeaveNoAllowedToken) {
   EXPECT_EQ(sampler.sample(logits, mask, {}, 0).token, 5);
 }
 
-// A refused value names its parameter, and everything stays as it was.
+// A rejected value names its parameter, and nothing changes.
 TEST(Chain, RejectsParametersOutOfRange) {
   struct Refusal {
     const char* message;

@@ -1,4 +1,4 @@
-// Every stage and the whole chain against the oracle, over many kinds of logits.
+// Compares every stage and the whole chain with the oracle, over many kinds of logits.
 #include <gtest/gtest.h>
 
 #include "runtime/base/random.h"
@@ -16,7 +16,7 @@ struct Case {
   std::vector<uint64_t> mask_words;
   TokenMask mask;
   std::vector<int32_t> history;
-  size_t split = 0;  // where the ring wraps
+  size_t split = 0;  // place at which the ring wraps around
   SamplerParams params;
 
   TokenHistory token_history() const {
@@ -57,7 +57,7 @@ Case make_case(size_t count, std::mt19937_64& random) {
   return c;
 }
 
-// Runs the stages one by one, each judged on what it was given, and returns the token.
+// Runs the stages one by one, compares each with the oracle on the same input, and returns the token.
 void check(const Case& c, uint64_t draw, TestCandidates& bench, TestSampler& sampler) {
   TestPast past;
   const SamplerParams& params = c.params;

@@ -1,4 +1,4 @@
-// Draws: their distribution, their determinism, ties, hostile logits, log-probabilities.
+// Tests draws: their distribution, their determinism, ties, hostile logits, and log probabilities.
 #include <gtest/gtest.h>
 
 #include "runtime/base/random.h"
@@ -10,7 +10,7 @@
 namespace sotto {
 namespace {
 
-// Logits without the standard library's distributions, which differ between libraries.
+// Makes logits without the standard library's distributions, which differ between libraries.
 std::vector<float> portable_logits(size_t count, uint64_t seed) {
   std::vector<float> logits(count);
   for (size_t i = 0; i < count; ++i) {
@@ -54,7 +54,7 @@ TEST(Draw, FollowsTheDistribution) {
     const TokenMask mask = d.masked ? TokenMask{words.data(), kCount} : TokenMask();
     std::vector<bool> allowed(kCount);
     for (size_t i = 0; i < kCount; ++i) allowed[i] = mask.allows(i);
-    // The exact distribution, from the oracle.
+    // The oracle's exact distribution.
     oracle::Set set = oracle::begin(logits, allowed);
     set = oracle::penalize(set, history, 64, d.params.repetition_penalty);
     const auto truncate = [&set](auto accepts, auto setting) {
@@ -77,7 +77,7 @@ TEST(Draw, FollowsTheDistribution) {
     for (int i = 0; i < kDraws; ++i) {
       ++drawn[static_cast<size_t>(sampler.sample(logits, mask, {{}, history}, i).token)];
     }
-    // Cells expected less than five times are one.
+    // Cells with fewer than five expected draws are joined to one.
     double chi_square = 0, rare_expected = 0, rare_drawn = 0, cells = 0;
     for (size_t i = 0; i < exact.size(); ++i) {
       const double expected = static_cast<double>(exact[i]) * kDraws;
@@ -100,7 +100,7 @@ TEST(Draw, FollowsTheDistribution) {
   }
 }
 
-// Equal logits: token i owns the sums [i, i + 1) * 2^kFixedBits, exactly.
+// With equal logits, token i covers the sums [i, i + 1) * 2^kFixedBits, exactly.
 TEST(Draw, BordersBetweenTokensAreExact) {
   constexpr size_t kCount = 2 * Candidates::kChunk + 100;
   const std::vector<float> logits(kCount, -3.5f);
@@ -116,7 +116,7 @@ TEST(Draw, BordersBetweenTokensAreExact) {
   }
 }
 
-// Whether a truncation is made or left to the draw, the draw is the same.
+// The draw does not depend on whether a truncation is performed or left to the draw.
 TEST(Draw, ConsidersOnlyTokensThatATruncationWouldKeep) {
   constexpr size_t kCount = 12 * Candidates::kChunk + 100;
   void (*const truncations[])(Candidates&) = {
@@ -135,7 +135,7 @@ TEST(Draw, ConsidersOnlyTokensThatATruncationWouldKeep) {
   std::normal_distribution<float> normal;
   TestCandidates eager_bench(kCount), lazy_bench(kCount);
   int left = 0;
-  for (const float step : {0.0f, 0.01f, 1.0f, 100.0f}) {  // of the logits; above 1 all are equal
+  for (const float step : {0.0f, 0.01f, 1.0f, 100.0f}) {  // steps of the logits; above 1 all are equal
     std::vector<float> logits(kCount);
     for (float& l : logits) l = step > 0 ? std::round(normal(random) / step) * step : normal(random);
     for (const auto truncate : truncations) {
@@ -197,7 +197,7 @@ TEST(Draw, DependsOnSeedAndNumberOnly) {
   }
 }
 
-// The settings of the golden run: every stage on its own and together.
+// Returns the settings of the golden run: every stage by itself, and all together.
 std::vector<SamplerParams> golden_params() {
   std::vector<SamplerParams> all = {SamplerParams(), plain(), plain(), plain(), plain(), plain()};
   all[2].top_p = 0.9f;
@@ -250,7 +250,7 @@ TEST(Greedy, TiesGoToTheLowestId) {
   }
 }
 
-// Ties at the border of a truncation: what stays is the lower ids.
+// Of equal logits at the border of a truncation, the lower ids stay.
 TEST(Truncation, TiesAtTheBorderKeepTheLowestIds) {
   const std::vector<float> logits = {1, 2, 1, 2, 1, 1};
   TestSampler sampler(6);

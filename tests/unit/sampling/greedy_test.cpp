@@ -1,4 +1,4 @@
-// Greedy choices against the candidates that the whole chain leaves.
+// Compares greedy choices with the candidates that the whole chain leaves.
 #include <gtest/gtest.h>
 
 #include "runtime/sampling/chain.h"
@@ -36,7 +36,7 @@ TEST(Greedy, TakesTheLikeliestThatTheChainLeaves) {
   std::mt19937_64 random(1);
   const std::vector<int32_t> history = {1, 5, 2, 8, 3};
   TestSampler sampler(40);
-  size_t others = 0;  // not the most likely of the model
+  size_t others = 0;  // choices that differ from the model's most likely token
   for (int i = 0; i < 20000; ++i) {
     SamplerParams p = random_params(random);
     const std::vector<float> logits = make_logits(LogitKind::kWide, 40, random);
@@ -58,7 +58,7 @@ TEST(Greedy, TakesTheLikeliestThatTheChainLeaves) {
   EXPECT_GT(others, 2000u);
 }
 
-// The other stages as they are at T = 1.
+// The other stages work as with T = 1.
 TEST(Greedy, TemperatureZeroTakesTheLikeliestThatTheOthersLeave) {
   std::mt19937_64 random(2);
   TestSampler sampler(40);

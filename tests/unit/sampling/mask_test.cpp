@@ -1,4 +1,4 @@
-// Whatever the parameters and the logits, a token that the mask forbids never comes out.
+// Tests that no token that the mask forbids is ever selected, for any parameters and logits.
 #include <gtest/gtest.h>
 
 #include "tests/unit/sampling/sampling_fixture.h"

@@ -1,4 +1,4 @@
-// Mirostat and adaptive-p: formulas, state, and the surprise or probability they hold.
+// Tests Mirostat and adaptive-p: formulas, state, and the surprise or probability that they maintain.
 #include "runtime/sampling/stages/selection.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ std::vector<float> zipf_logits(size_t count, double s) {
   return logits;
 }
 
-// k by the formulas of the paper, in double.
+// Computes k by the formulas of the paper, in double.
 double oracle_k(const std::vector<float>& logits, uint32_t m, double mu) {
   const oracle::Set set = oracle::begin(logits, {});
   const auto p = oracle::probabilities(set);
@@ -66,7 +66,7 @@ TEST(Mirostat, CutsTheNumberOfTheFormula) {
 }
 
 TEST(Mirostat, FindsTheExponentOfZipfsLaw) {
-  // With s = 1 the quotient is its limit: k = 2^mu / ln N.
+  // With s = 1 the quotient becomes its limit: k = 2^mu / ln N.
   const size_t count = 5000;
   const std::vector<float> logits = zipf_logits(count, 1);
   TestCandidates bench(count);
@@ -109,7 +109,7 @@ TEST(MirostatV2, CutsTokensOfMoreSurpriseThanMu) {
   }
 }
 
-// mu begins at 2 tau, moves by eta (S - tau), and the mean surprise comes to tau.
+// mu begins at 2 tau, changes by eta (S - tau), and the mean surprise approaches tau.
 TEST(Mirostat, HoldsTheSurpriseAtTau) {
   const size_t count = 20000;
   const std::vector<float> logits = zipf_logits(count, 0.9);
@@ -183,10 +183,10 @@ TEST(AdaptiveP, DrawsFromTheTransformedDistribution) {
     const double expected = exact[i] / sum * kDraws;
     chi_square += (drawn[i] - expected) * (drawn[i] - expected) / expected;
   }
-  EXPECT_LT(chi_square, 95);  // of 39 degrees of freedom, once in a million
+  EXPECT_LT(chi_square, 95);  // with 39 degrees of freedom, exceeded once in a million
 }
 
-// The mean probability of what is picked follows the target, as far as the tokens allow it.
+// The mean probability of the selected tokens follows the target, as far as the tokens allow it.
 TEST(AdaptiveP, HoldsTheMeanNearTheTarget) {
   TestSampler sampler(100);
   for (const float target : {0.2f, 0.3f, 0.5f}) {

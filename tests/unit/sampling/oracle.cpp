@@ -10,11 +10,11 @@ namespace sotto::oracle {
 
 namespace {
 
-constexpr long double kSlack = 2e-6L;  // float exponentials
+constexpr long double kSlack = 2e-6L;  // error of float exponentials
 
 bool nothing_finite(const Set& set) { return probabilities(set).empty(); }
 
-// The first n of the sorted order, as ascending ids.
+// Returns the first n tokens of the sorted order, as ascending ids.
 std::vector<int32_t> prefix(const Set& set, size_t n) {
   std::vector<int32_t> ids;
   const std::vector<size_t> order = sorted(set);

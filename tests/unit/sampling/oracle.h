@@ -1,5 +1,5 @@
-// The chain written down a second time: long double, full sorts, no shared code. Where a
-// border lies within rounding of a token the oracle allows either verdict.
+// A second implementation of the chain: long double, full sorts, no shared code. If a border is within rounding of a
+// token, the oracle accepts either result.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace sotto::oracle {
 
-// Tokens in play with their logits; NaN is already -infinity.
+// The remaining tokens with their logits, in which NaN has become -infinity.
 struct Set {
   std::vector<int32_t> ids;  // ascending
   std::vector<long double> logits;
@@ -16,21 +16,21 @@ struct Set {
 
 Set begin(const std::vector<float>& logits, const std::vector<bool>& allowed);
 
-// Once for each distinct token among the last `window` of `history`.
+// Penalizes each distinct token among the last `window` of `history` once.
 Set penalize(Set set, const std::vector<int32_t>& history, size_t window, float penalty);
 
-// softmax(l / T); uniform over the largest if they are infinite; empty if all are -infinity.
+// Returns softmax(l / T). It is uniform over the largest logits if they are infinite, and empty if all are -infinity.
 std::vector<long double> probabilities(const Set& set, float temperature = 1);
 
-// Places in `set`, sorted by (descending logit, ascending id).
+// Returns places in `set`, sorted by (descending logit, ascending id).
 std::vector<size_t> sorted(const Set& set);
 
-// Is `kept` (ascending ids) what the truncation may leave of `set`?
+// Returns whether `kept` (ascending ids) may be the result of the truncation of `set`.
 bool accepts_top_k(const Set& set, size_t k, const std::vector<int32_t>& kept);
 bool accepts_top_p(const Set& set, float p, const std::vector<int32_t>& kept);
 bool accepts_min_p(const Set& set, float ratio, const std::vector<int32_t>& kept);
 
-// Is `token` at the place `uniform` of the cumulative distribution, in order of id?
+// Returns whether `token` is at the place `uniform` of the cumulative distribution, in order of id.
 bool accepts_draw(const Set& set, float temperature, long double uniform, int32_t token);
 
 Set restrict_to(const Set& set, const std::vector<int32_t>& kept);

@@ -1,5 +1,5 @@
-// Repetition, n-grams and DRY against their definitions, written down without any cleverness,
-// over histories in three pieces.
+// Compares repetition penalties, n-grams and DRY with straightforward implementations of their definitions, over
+// histories in three pieces.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ struct Text {
   size_t generated;
 };
 
-// Few distinct tokens, and stretches that come again.
+// Makes a text with few distinct tokens and repeated sections.
 Text make_text(std::mt19937_64& random, size_t vocabulary) {
   Text text;
   const size_t count = random() % 120, distinct = 1 + random() % vocabulary;
@@ -42,7 +42,7 @@ void cut(Text& text, std::mt19937_64& random) {
   text.input = input_of(split_history(text.tokens, first, second), text.generated);
 }
 
-// What a window reaches: its oldest place.
+// Returns the oldest place that a window contains.
 size_t reach(const Text& text, size_t window, bool with_prompt) {
   const size_t most = with_prompt ? text.tokens.size() : text.generated;
   return text.tokens.size() - std::min(window, most);
@@ -61,7 +61,7 @@ std::vector<float> penalized(std::vector<float> logits, const Text& text, const 
     double newest = 0, sum = 0;
     for (size_t i = first; i < size; ++i) {
       if (text.tokens[i] != token) continue;
-      // KoboldAI: the place in the range, -1 ... 1, bent by the slope.
+      // KoboldAI's slope bends the place in the range, -1 ... 1.
       const double slope = static_cast<double>(p.penalty_slope);
       const double place = range - static_cast<double>(size - i);
       const double x = range > 1 ? place / (range - 1) * 2 - 1 : 1;
@@ -119,7 +119,7 @@ TEST(Penalties, AgreeWithTheirDefinition) {
   }
 }
 
-// The oldest of the window, where a slope of nearly 0 bends most.
+// Tests the oldest token of the window, where a slope close to 0 bends most.
 TEST(Penalties, StayFiniteWithTheLeastSlopes) {
   ProcessFixture bench(4);
   std::mt19937_64 random(3);
@@ -161,12 +161,12 @@ TEST(Ngrams, AreBannedAfterTheirFirstOccurrence) {
   }
 }
 
-// For each token, the longest end of the text, without breakers, that it has followed.
+// Finds, for each token, the longest end of the text without breakers that it has followed.
 std::vector<float> dry_oracle(std::vector<float> logits, const Tokens& seen, const std::set<int32_t>& breakers,
                               const SamplerParams& p) {
   const size_t n = seen.size();
   std::vector<long> longest(logits.size(), -1);
-  for (size_t next = 1; next < n; ++next) {  // seen[next] followed what ends before it
+  for (size_t next = 1; next < n; ++next) {  // seen[next] followed the text that ends before it
     size_t length = 0;
     while (length < next && seen[next - 1 - length] == seen[n - 1 - length] &&
            breakers.count(seen[n - 1 - length]) == 0) {
@@ -227,7 +227,7 @@ TEST(Dry, AgreesWithItsDefinition) {
   EXPECT_GT(changed, 2000);
 }
 
-// A long loop: base^n is beyond any float, and the token is as good as banned.
+// In a long loop base^n exceeds any float, so the token is practically banned.
 TEST(Dry, StaysFiniteInALongLoop) {
   ProcessFixture bench(8);
   SamplerParams p = ProcessFixture::off();
@@ -250,12 +250,12 @@ TEST(Severity, GrowsFromVariedTextToALoop) {
   for (int32_t i = 0; i < 64; ++i) varied[static_cast<size_t>(i)] = i;
   for (int32_t i = 0; i < 64; ++i) phrases.push_back(i % 16);
   EXPECT_EQ(severity_of(varied, 64), 0.0f);
-  EXPECT_EQ(severity_of(Tokens(7, 1), 64), 0.0f);  // too short to tell
+  EXPECT_EQ(severity_of(Tokens(7, 1), 64), 0.0f);  // too short for a measurement
   EXPECT_GT(severity_of(loop, 64), 0.95f);
   EXPECT_LE(severity_of(loop, 64), 1.0f);
-  // 16 of 64 tokens and pairs are distinct, and the end of 48 stands earlier.
+  // 16 of 64 tokens and pairs are distinct, and the last 48 tokens occur earlier.
   EXPECT_NEAR(severity_of(phrases, 64), (0.5 + (1 - 16.0 / 63) + 1) / 3, 1e-6);
-  // Only the window counts, and at most SamplerParams::kMaxGuardWindow.
+  // Only the window counts, and at most SamplerParams::kMaxGuardWindow tokens.
   Tokens late = varied;
   late.insert(late.end(), loop.begin(), loop.end());
   EXPECT_EQ(severity_of(late, 64), severity_of(loop, 64));
@@ -299,7 +299,7 @@ TEST(Guard, RaisesThePenaltyWithTheSeverity) {
   const float severity = severity_of(loop, 64);
   EXPECT_FLOAT_EQ(bench.logits(logits, input_of({loop, {}}))[3], 2 / (1 + severity * 0.5f));
   EXPECT_EQ(bench.logits(logits, input_of(TokenHistory({}, varied)))[0], 2);
-  p.repetition_penalty = 1.2f;  // where it begins
+  p.repetition_penalty = 1.2f;  // the value at severity 0
   ASSERT_EQ(bench.set(p, {K::kRepetition}), Status::kOk);
   EXPECT_FLOAT_EQ(bench.logits(logits, input_of({loop, {}}))[3], 2 / (1.2f + severity * (1.5f - 1.2f)));
   EXPECT_FLOAT_EQ(bench.logits(logits, input_of(TokenHistory({}, single)))[0], 2 / 1.2f);

@@ -1,4 +1,4 @@
-// A sampler that runs only the stages a test names, and what they leave.
+// A sampler that runs only the stages that a test names, and its result.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class ProcessFixture {
   }
   Sampler* operator->() { return &sampler_; }
 
-  // `params` with these stages and no others.
+  // Sets `params` with these stages only.
   Status set(SamplerParams params, std::vector<StageKind> stages, Error* error = nullptr) {
     params.stages = stages;
     if (std::find(stages.begin(), stages.end(), StageKind::kTemperature) == stages.end()) {
@@ -37,7 +37,7 @@ class ProcessFixture {
     return sampler_.set_params(params, error);
   }
 
-  // Everything off but what the caller then sets.
+  // Returns parameters in which everything is off, for the caller to change.
   static SamplerParams off() {
     SamplerParams params;
     params.temperature = 1;
@@ -47,7 +47,7 @@ class ProcessFixture {
     return params;
   }
 
-  // Logits by id after the chain: -infinity for what is gone.
+  // Returns the logits by id after the chain, -infinity for removed tokens.
   std::vector<float> logits(const std::vector<float>& logits, const SampleInput& input, const TokenMask& mask = {}) {
     Candidates& left = sampler_.process(logits, mask, input, sampler_.initial_state());
     std::vector<float> result(logits.size(), kNegativeInfinity);
@@ -73,7 +73,7 @@ class ProcessFixture {
   Sampler sampler_;
 };
 
-// A history in three pieces, any of which may be empty.
+// Returns a history in three pieces, any of which may be empty.
 inline TokenHistory split_history(const std::vector<int32_t>& tokens, size_t first, size_t second) {
   const std::span<const int32_t> all = tokens;
   first = std::min(first, all.size());

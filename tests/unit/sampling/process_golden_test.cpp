@@ -1,4 +1,4 @@
-// What transformers and llama.cpp do to the same logits and histories
+// Compares the results with those of transformers and llama.cpp for the same logits and histories
 // (tests/tools/make_process_goldens.py).
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 using Tokens = std::vector<int32_t>;
 using K = StageKind;
 
-// The generator of the program that made the cases.
+// The random number generator of the program that made the cases.
 class Numbers {
  public:
   explicit Numbers(uint64_t seed) : state_(seed) {}
@@ -35,7 +35,7 @@ struct Case {
   int32_t end_token = kNoTokenId;
   uint64_t generated_count = 0;
   uint64_t token_limit = 0;
-  // What the parameters point at.
+  // The lists to which the parameters point.
   Tokens tokens;
   std::vector<Tokens> sequences;
   std::vector<TokenList> words;
@@ -141,7 +141,7 @@ void check(const Json& json, const std::string& family, bool is_llama) {
   for (const auto& [id, value] : json["changed"].items()) {
     expected[std::stoul(id)] = value.is_null() ? kNegativeInfinity : value.get<float>();
   }
-  // Where nothing would be left, nothing is banned.
+  // If nothing would be left, nothing is banned.
   if (*std::max_element(expected.begin(), expected.end()) == kNegativeInfinity) {
     expected = c.logits;
   }

@@ -1,5 +1,5 @@
-// Parameters of bans, biases, penalties and watermarks that are refused, by name, and what
-// stays then.
+// Tests parameters of bans, biases, penalties and watermarks that are rejected by name, and that the old ones then
+// stay.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 struct Refusal {
-  const char* message;  // begins with it
+  const char* message;  // the message begins with it
   std::function<void(SamplerParams&)> change;
 };
 

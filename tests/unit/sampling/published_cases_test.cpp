@@ -1,4 +1,4 @@
-// All published cases of other samplers.
+// Runs all published cases of other samplers.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -30,14 +30,14 @@ std::vector<float> logits_of(const Json& input) {
     for (const double p : input["probs"]) logits.push_back(static_cast<float>(std::log(p)));
     return logits;
   }
-  // "logits_rule": logit of token i = ln(i), i = 0 ... 9999
+  // For "logits_rule", the logit of token i is ln(i), i = 0 ... 9999.
   for (int i = 0; i < 10000; ++i) logits.push_back(std::log(static_cast<float>(i)));
   return logits;
 }
 
 using Setting = std::function<void(const Json& params, size_t min_keep, Candidates&)>;
 
-// The stages by the names of the cases.
+// Returns the stages by the names of the cases.
 const std::map<std::string, Setting>& stages() {
   static const std::map<std::string, Setting> all = {
       {"temperature", [](const Json& p, size_t, Candidates& c) { temperature(c, p["temp"].get<float>()); }},
@@ -85,7 +85,7 @@ void expect(const Json& expected, double tolerance, std::map<int32_t, double> be
   if (expected.contains("kept_probs")) {
     expect_probabilities(expected["kept_probs"], tolerance, probabilities_of(candidates));
   } else if (expected.contains("kept_unrenormalised_probs")) {
-    // Of the whole, before anything went.
+    // Probabilities of all tokens before any was removed.
     std::map<int32_t, double> p;
     for (size_t i = 0; i < candidates.count(); ++i) p[candidates.id(i)] = before[candidates.id(i)];
     expect_probabilities(expected["kept_unrenormalised_probs"], tolerance, p);
@@ -111,8 +111,8 @@ void expect(const Json& expected, double tolerance, std::map<int32_t, double> be
   }
 }
 
-// Each stage of a chain, its survivors within one token of those published (at a border of
-// float32 the case allows either).
+// Runs each stage of a chain. Its survivors must be within one token of those published, because at a border of float32
+// the case allows either.
 void expect_chain(const Json& c, Candidates& candidates) {
   const std::map<char, std::pair<const char*, Json>> stages = {{'k', {"top_k", {{"k", c["params"]["top_k"]}}}},
                                                                {'p', {"top_p", {{"p", c["params"]["top_p"]}}}},
@@ -126,7 +126,7 @@ void expect_chain(const Json& c, Candidates& candidates) {
   }
 }
 
-// "temp 0.5 raises the maximum probability and lowers the minimum; 1.3 the opposite"
+// Checks "temp 0.5 raises the maximum probability and lowers the minimum; 1.3 the opposite".
 void expect_monotone_temperature(const Json& c) {
   const std::vector<float> logits = logits_of(c["input"]);
   TestCandidates bench(logits.size());
@@ -147,7 +147,7 @@ void expect_monotone_temperature(const Json& c) {
   EXPECT_GT(hot.first, plain.first);
 }
 
-// Says whether the case is of this file's families.
+// Returns whether the case is of one of this file's kinds.
 bool check_case(const Json& c) {
   const std::string sampler = c["sampler"];
   const bool is_chain = sampler == "chain";
@@ -169,7 +169,7 @@ bool check_case(const Json& c) {
   return true;
 }
 
-// The guide's, which is the session's.
+// The guide's model is the session's.
 void expect_guidance(const Json& c) {
   const std::vector<float> with = c["input"]["cond_logits"], without = c["input"]["uncond_logits"];
   GuideParams params;

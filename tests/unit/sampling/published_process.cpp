@@ -20,7 +20,7 @@ std::vector<float> logits_of(const Json& input) {
   return logits;
 }
 
-// A case as parameters; the lists that they point at live here.
+// A case as parameters, with the lists to which they point.
 struct Setting {
   SamplerParams params = ProcessFixture::off();
   std::vector<StageKind> stages;
@@ -125,7 +125,7 @@ void expect(const Json& expected, double tolerance, const std::vector<float>& lo
   }
 }
 
-// "exp(log_softmax) sums to 1 and equals softmax"
+// Checks "exp(log_softmax) sums to 1 and equals softmax".
 void check_log_softmax(const Json& c) {
   const std::vector<float> logits = logits_of(c["input"]);
   TestCandidates bench(logits.size());

@@ -1,4 +1,4 @@
-// Parameters: defaults, limits, messages, and what stays after a refusal. Memory.
+// Tests parameters: defaults, limits, messages, and that old parameters stay after a rejection. Tests memory.
 #include "runtime/sampling/sampler.h"
 
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ TEST(SetParams, RejectsParametersOutOfRangeByName) {
   }
 }
 
-// A refused call leaves the old chain at work too.
+// A rejected call keeps the old chain as well.
 TEST(SetParams, RejectedParametersDoNotChangeSampling) {
   TestSampler sampler(3);
   SamplerParams params;

@@ -43,7 +43,7 @@ class TestSampler {
   }
   Sampler* operator->() { return &sampler_; }
 
-  // One token, as the first of a text.
+  // Samples one token as the first of a text.
   SampledToken sample(const std::vector<float>& logits, const TokenMask& mask, const TokenHistory& history,
                       uint64_t draw) {
     SampleInput input;
@@ -66,7 +66,7 @@ class TestCandidates {
     Arena arena(memory_.get());
     candidates_.layout(arena, vocabulary_size);
   }
-  // The logits must outlive the work on them.
+  // The logits must outlive the candidates.
   Candidates& begin(const std::vector<float>& logits, const TokenMask& mask = {}) {
     candidates_.begin(*kernels_, logits, mask);
     return candidates_;
@@ -86,7 +86,7 @@ inline float raw_log_probability(const std::vector<float>& logits, int32_t token
   return static_cast<float>(candidates.begin(logits).log_probability(static_cast<size_t>(token)));
 }
 
-// The history as the penalties see it.
+// The history in the form that the penalties use.
 class TestPast {
  public:
   TestPast() : memory_(size()) {
@@ -127,7 +127,7 @@ inline SamplerParams plain() {
   return params;
 }
 
-// Upper bound of chi-square exceeded once in a million (Wilson and Hilferty 1931).
+// Returns an upper bound of chi-square that is exceeded once in a million (Wilson and Hilferty 1931).
 inline double chi_square_bound(double freedom) {
   const double a = 2 / (9 * freedom);
   return freedom * std::pow(1 - a + 4.753 * std::sqrt(a), 3);
@@ -175,7 +175,7 @@ inline std::vector<float> make_logits(LogitKind kind, size_t count, std::mt19937
 
 // A mask over `words` with about this `fraction` of the tokens allowed, at least one.
 inline TokenMask make_mask(size_t count, double fraction, std::mt19937_64& random, std::vector<uint64_t>& words) {
-  // Sets the bits beyond the vocabulary: they must not be read as tokens.
+  // Sets the bits beyond the vocabulary, which must not be read as tokens.
   words.assign(TokenMask::word_count(count), fraction >= 0.9 ? UINT64_MAX : 0);
   if (count % 64 != 0) words.back() |= ~uint64_t{0} << (count % 64);
   std::bernoulli_distribution allowed(fraction);

@@ -1,4 +1,4 @@
-// Temperatures and selections: their formulas, their state, and what they draw.
+// Tests temperatures and selections: their formulas, their state, and their distributions.
 #include "runtime/sampling/stages/selection.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace sotto {
 namespace {
 
-// Of cells expected at least five times; the others are one.
+// Compares cells with at least five expected draws. The others are joined to one.
 void expect_distribution(const std::vector<double>& exact, const std::vector<int>& drawn) {
   double total = 0;
   for (const int count : drawn) total += count;
@@ -95,7 +95,7 @@ TEST(Gumbel, FollowsTheDistribution) {
   expect_distribution(softmax(masked, 0.8), draw(sampler, logits, kDraws, mask));
 }
 
-// The noise of a token does not depend on the other candidates: a winner that remains wins again.
+// The noise of a token does not depend on the other candidates, so a winner that remains wins again.
 TEST(Gumbel, NoiseDoesNotDependOnOtherTokens) {
   constexpr size_t kCount = 3001;
   const std::vector<float> logits = some_logits(kCount, 3);
@@ -123,7 +123,7 @@ TEST(Xtc, AppliesWithItsProbability) {
   ASSERT_EQ(sampler->set_params(params, nullptr), Status::kOk);
   const std::vector<double> p = softmax(logits);
   ASSERT_TRUE(p[2] > 0.15 && p[3] < 0.15);
-  // 0 and 1 go; 2 is the least likely of the likely.
+  // Tokens 0 and 1 are removed, and 2 is the least likely of the likely ones.
   std::vector<double> exact(6);
   const double rest = 1 - p[0] - p[1];
   for (size_t i = 0; i < 6; ++i) exact[i] = 0.7 * p[i] + (i >= 2 ? 0.3 * p[i] / rest : 0);
@@ -218,7 +218,7 @@ TEST(Smoothing, FollowsTheFormula) {
   }
 }
 
-// The first token, at mu = 2 tau: the tokens of at most mu bits, renormalised.
+// The first token, with mu = 2 tau, is drawn from the tokens of at most mu bits, renormalised.
 TEST(Mirostat, DrawsFromTheRemainingTokens) {
   const std::vector<float> logits = some_logits(60, 4);
   const std::vector<double> p = softmax(logits);
@@ -226,7 +226,7 @@ TEST(Mirostat, DrawsFromTheRemainingTokens) {
   params.mirostat_tau = 2.8f;
   params.mirostat_m = 60;
 
-  // Version 2 keeps by surprise.
+  // Version 2 keeps tokens by their surprise.
   std::vector<double> exact = p;
   double kept = 0;
   for (double& x : exact) kept += x = -std::log2(x) <= 5.6 ? x : 0;
@@ -237,7 +237,7 @@ TEST(Mirostat, DrawsFromTheRemainingTokens) {
   ASSERT_EQ(sampler->set_params(params, nullptr), Status::kOk);
   expect_distribution(exact, draw(sampler, logits, kDraws));
 
-  // Version 1 keeps the k likeliest, with k from Zipf's exponent s of all (Basu et al. 2021).
+  // Version 1 keeps the k most likely tokens, where k follows from Zipf's exponent s of all of them (Basu et al. 2021).
   std::vector<double> sorted = p;
   std::sort(sorted.begin(), sorted.end(), std::greater<>());
   double products = 0, squares = 0;

@@ -1,5 +1,5 @@
-// What truncations leave, against numpy and transformers: see tests/tools/
-// make_truncation_goldens.py. The oracle is held against the same rows.
+// Compares truncations with numpy and transformers (tests/tools/make_truncation_goldens.py). The oracle is compared
+// with the same rows.
 #include <gtest/gtest.h>
 
 #include "runtime/base/random.h"

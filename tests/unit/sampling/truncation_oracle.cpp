@@ -11,10 +11,10 @@ namespace {
 
 using Numbers = std::vector<long double>;
 
-// Relative errors of single precision: an exponent of at most 87 of them, and sums.
+// The relative error of single precision, for an exponent of at most 87 times the unit, and for sums.
 constexpr long double kSlack = 3e-5L;
 
-// p in sorted order.
+// The probabilities in sorted order.
 struct Sorted {
   std::vector<size_t> order;
   Numbers p;
@@ -80,8 +80,8 @@ long double sigma(const Numbers& logits) {
   return std::sqrt(squares / n);
 }
 
-// Tokens of the sorted order that stay, with the setting shifted by rounding: `sign` 1 for
-// more, -1 for fewer.
+// Returns how many tokens of the sorted order stay, with the setting shifted by rounding: `sign` is 1 for more, -1 for
+// fewer.
 size_t prefix_count(Mode mode, const Sorted& all, long double setting, int sign) {
   const long double less = 1 - sign * kSlack, more = 1 + sign * kSlack;
   const Numbers& p = all.p;
@@ -106,7 +106,7 @@ size_t prefix_count(Mode mode, const Sorted& all, long double setting, int sign)
     case Mode::kTopH:
       return top_h_count(p, setting * entropy(p) * more + sign * 1e-9L);
     case Mode::kTailFree: {
-      // Differences of neighbours amplify the rounding of what they are taken of.
+      // Differences of neighbours amplify the rounding of their operands.
       const long double noise = 1e-3L + 1e-6L / p[0];
       return tail_free_count(p, setting + sign * noise);
     }
@@ -158,7 +158,7 @@ std::string judge_typical(const Set& set, const Numbers& p, double mass, size_t 
     if (!in && distance[i] < low - slack) return "lacks " + std::to_string(set.ids[i]);
     if (in && distance[i] > high + slack) return "has " + std::to_string(set.ids[i]);
   }
-  // Of equal logits the lower ids.
+  // Of equal logits, the lower ids come first.
   for (const size_t a : order) {
     if (stays.count(set.ids[a]) == 0) continue;
     for (size_t b = 0; b < a && p.size() < 300; ++b) {

@@ -1,5 +1,5 @@
-// The truncations written down a second time: long double, full sorts, no shared code. Each
-// gives what must stay and what may stay, where rounding of single precision decides.
+// A second implementation of the truncations: long double, full sorts, no shared code. Each returns the tokens that
+// must stay and those that may stay because rounding of single precision decides.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@ namespace sotto::oracle {
 enum class Mode { kTopK, kTopP, kMinP, kTopA, kTailFree, kTypical, kEpsilon, kEta, kTopNSigma, kTopH, kXtc, kCount };
 const char* mode_name(Mode mode);
 
-// Why `kept` (ascending ids) cannot be what the mode leaves of `set` at temperature T; empty
-// if it can.
+// Returns why `kept` (ascending ids) cannot be the result of the mode for `set` at temperature T, or an empty string if
+// it can.
 std::string judge(Mode mode, const Set& set, float temperature, double setting, size_t min_keep,
                   const std::vector<int32_t>& kept);
 
-// H, in nats.
+// Returns the entropy H in nats.
 long double entropy(const std::vector<long double>& p);
 
 }  // namespace sotto::oracle

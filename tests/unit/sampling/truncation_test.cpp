@@ -1,4 +1,4 @@
-// Every truncation against its oracle, over many kinds of logits, sizes, settings and masks.
+// Compares every truncation with its oracle, over many kinds of logits, sizes, settings and masks.
 #include "runtime/sampling/stages/truncation.h"
 
 #include <gtest/gtest.h>
@@ -88,7 +88,7 @@ TEST_P(Truncations, AgreeWithTheOracle) {
     EXPECT_EQ(oracle::judge(mode, oracle::begin(logits, allowed), t, setting, min_keep, ids_of(candidates)), "")
         << "case " << i << ", kind " << static_cast<int>(kind) << ", setting " << setting << ", min_keep " << min_keep
         << ", T " << t << ", kept " << candidates.count();
-    // What stays has its own logits.
+    // Remaining tokens keep their logits.
     for (size_t k = 0; k < candidates.count(); ++k) {
       const float given = logits[static_cast<size_t>(candidates.id(k))];
       ASSERT_TRUE(candidates.logit(k) == given || std::isnan(given));
@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, Truncations,
                                   std::to_string(std::get<1>(entry.param));
                          });
 
-// An even sample of these misses or meets all likely tokens, and tells nothing of the border.
+// An evenly spaced sample of these logits misses or meets all likely tokens, so it does not show where the border is.
 TEST(Border, IsFoundWhereASampleMisleads) {
   constexpr size_t kCount = 20000;
   std::mt19937_64 random(5);
@@ -135,7 +135,7 @@ TEST(TopP, DecaysToItsLeast) {
   EXPECT_EQ(decayed_top_p(1, 0.5f, 0, UINT32_MAX), 0.0f);
 }
 
-// The sampler counts the tokens and begins again after the reset token.
+// The sampler counts the tokens and starts again after the reset token.
 TEST(TopP, DecaysFromTokenToToken) {
   const std::vector<float> logits = {0, 0, 0, 0, 0, 0, 0, 0};
   TestSampler sampler(8);

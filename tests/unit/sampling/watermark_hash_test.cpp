@@ -1,5 +1,5 @@
-// The hashes of watermarks against a second implementation from their description, and the
-// tail of the normal distribution.
+// Compares the hashes of watermarks with a second implementation of their specification, and tests the tail of the
+// normal distribution.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 
 using Tokens = std::vector<int32_t>;
 
-// Follows the description in watermark.h, one token at a time.
+// Follows the specification in watermark.h, one token at a time.
 namespace described {
 
 uint64_t mix(uint64_t seed, uint64_t index) {
@@ -67,7 +67,7 @@ WatermarkParams params_of(WatermarkScheme scheme, uint32_t width, float gamma = 
   return params;
 }
 
-// All of the vocabulary, of part of it, and under a mask: the same tokens get delta.
+// The same tokens get delta in the whole vocabulary, in a part of it, and under a mask.
 TEST(GreenList, FollowsItsSpecification) {
   std::mt19937_64 random(1);
   for (const float gamma : {0.25f, 0.5f, 0.3f, 0.75f, 1e-6f, 0.99f}) {
@@ -101,7 +101,7 @@ TEST(GreenList, FollowsItsSpecification) {
   }
 }
 
-// Other detectors depend on these.
+// Detectors elsewhere depend on these values.
 TEST(GreenList, StaysTheSameAcrossVersions) {
   const Tokens context = {50256, 0, 1, 198};
   const auto left = params_of(WatermarkScheme::kLeftHash, 4);

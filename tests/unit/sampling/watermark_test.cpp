@@ -1,5 +1,5 @@
-// What the watermarks promise: that they are found in marked text and not elsewhere, that
-// tournaments and Gumbel's trick leave the distribution as it is, that the mask holds.
+// Tests the properties of watermarks: they are found in marked text and nowhere else, tournaments and the Gumbel-max
+// trick keep the distribution, and the mask is respected.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -34,7 +34,7 @@ WatermarkResult detect(const WatermarkParams& params, const Tokens& tokens, size
   return result;
 }
 
-// A language of its own: logits that depend on the last two tokens, of about 4 nats.
+// An artificial language: logits that depend on the last two tokens, with about 4 nats of entropy.
 std::vector<float> language(const Tokens& text) {
   const size_t n = text.size();
   std::mt19937 random(static_cast<uint32_t>(text[n - 1] * 1009 + text[n - 2]));
@@ -43,7 +43,7 @@ std::vector<float> language(const Tokens& text) {
   return logits;
 }
 
-// `count` tokens after a prompt of 20, which are not returned.
+// Returns `count` tokens generated after a prompt of 20.
 Tokens write(ProcessFixture& bench, size_t count, uint64_t seed) {
   SamplerParams p = bench->params();
   p.seed = seed;
@@ -79,7 +79,7 @@ TEST(Watermark, MarkedTextIsFoundAndUnmarkedIsNot) {
         EXPECT_EQ(result.p_value, normal_tail(result.z));
         EXPECT_GE(result.token_count, width == 1 ? 130u : 180u);
         least = std::min(least, result.z);
-        // Another key does not find it.
+        // Another key must not find it.
         EXPECT_LT(std::fabs(detect(params_of(kSchemes[s], width, 5), tokens).z), 4.5);
       }
       std::printf("%s, width %u: least z of 4 texts of 200 tokens %.1f\n", kNames[s], width, least);
@@ -93,7 +93,7 @@ TEST(Watermark, MarkedTextIsFoundAndUnmarkedIsNot) {
   }
 }
 
-// Words of the corpora as tokens, in order.
+// Returns the words of the corpora as tokens, in order.
 Tokens corpus(size_t* vocabulary) {
   const char* data = std::getenv("SOTTO_TEST_DATA");
   const std::string folder = data != nullptr ? data : SOTTO_SOURCE_DIR "/../shared/data";
@@ -126,7 +126,7 @@ void expect_false_positives(const char* what, const Tokens& words, size_t vocabu
     const double mean = sum / kTexts, deviation = std::sqrt(squares / kTexts - mean * mean);
     std::printf("%s, %s: %zu of %zu marked, %zu with p below 0.05, z %.3f +- %.3f\n", what, kNames[s], marked, kTexts,
                 above_two, mean, deviation);
-    // 13.5 are expected of a normal z; a green list's binomial leans to the right.
+    // A normal z would give 13.5. The binomial distribution of a green list is skewed to the right.
     EXPECT_LE(marked, 35u);
     EXPECT_NEAR(static_cast<double>(above_two), 500, 120);
     EXPECT_NEAR(mean, 0, 0.05);
@@ -148,7 +148,7 @@ TEST(Watermark, FalsePositivesInRandomText) {
   expect_false_positives("random", words, 50257);
 }
 
-// Over keys, the token is distributed as without a watermark.
+// Over random keys, the token is distributed as without a watermark.
 TEST(Watermark, TournamentAndGumbelKeepTheDistribution) {
   constexpr size_t kCount = 12;
   constexpr int kDraws = 100000;
@@ -175,13 +175,13 @@ TEST(Watermark, TournamentAndGumbelKeepTheDistribution) {
         const double expected = kDraws * std::exp(static_cast<double>(logits[t])) / total;
         chi_square += (count[t] - expected) * (count[t] - expected) / expected;
       }
-      EXPECT_LT(chi_square, 29.6);  // 10 degrees of freedom: once in 1,000
+      EXPECT_LT(chi_square, 29.6);  // with 10 degrees of freedom, exceeded once in 1,000
     }
   }
 }
 
-// The first layer of the last that are played in one go: ten at most, of one half of the word, and
-// no more than there are tokens for.
+// Returns the first of the last layers that are played in one pass: ten at most, all in one half of the word, and no
+// more than the number of tokens allows.
 uint32_t last_layers(size_t count, uint32_t layers) {
   uint32_t most = 10;
   while (most > 1 && size_t{1} << most > count) --most;
@@ -190,8 +190,7 @@ uint32_t last_layers(size_t count, uint32_t layers) {
   return layer;
 }
 
-// Round by round over the whole distribution, without patterns; those of the last layers order
-// the draw.
+// Plays round by round over the whole distribution, without patterns. The patterns of the last layers order the draw.
 size_t tournament_oracle(const std::vector<float>& logits, uint64_t seed, uint32_t layers, uint64_t random) {
   std::vector<long double> p(logits.size());
   const float max = *std::max_element(logits.begin(), logits.end());
@@ -232,7 +231,7 @@ TEST(Watermark, TournamentByPatternsEqualsTheTournament) {
     const size_t picked = select_tournament(bench.begin(logits), seed, layers, bits);
     same += picked == tournament_oracle(logits, seed, layers, bits) ? 1 : 0;
   }
-  EXPECT_GE(same, all - 2);  // a draw may fall on a border
+  EXPECT_GE(same, all - 2);  // a draw may be at a border
 }
 
 TEST(Watermark, GumbelSelectsTheEarliestArrival) {
@@ -252,7 +251,7 @@ TEST(Watermark, GumbelSelectsTheEarliestArrival) {
   }
 }
 
-// A loop would repeat itself for ever if its contexts were marked again.
+// A loop would repeat itself forever if its contexts were marked again.
 TEST(Watermark, RepeatedContextsAreDrawnAtRandom) {
   for (const Scheme scheme : {Scheme::kTournament, Scheme::kGumbel}) {
     ProcessFixture bench(50);
@@ -269,10 +268,10 @@ TEST(Watermark, RepeatedContextsAreDrawnAtRandom) {
       return std::count(seen.begin(), seen.end(), 1);
     };
     EXPECT_GT(distinct(loop, 6), 40);
-    EXPECT_GT(distinct(loop, 3), 40);  // the context at which generation began counts, too
-    EXPECT_LT(distinct(loop, 2), 20);  // before that it is the prompt's
+    EXPECT_GT(distinct(loop, 3), 40);  // the context at which generation began counts as well
+    EXPECT_LT(distinct(loop, 2), 20);  // contexts before that belong to the prompt
     EXPECT_LT(distinct(fresh, 8), 20);
-    EXPECT_GT(distinct(Tokens{1}, 0), 40);  // too short a context
+    EXPECT_GT(distinct(Tokens{1}, 0), 40);  // the context is too short
     if (scheme == Scheme::kGumbel) {
       EXPECT_EQ(distinct(fresh, 8), 1);
     }
@@ -313,7 +312,7 @@ TEST(Watermark, NeverSelectsForbiddenOrImpossibleTokens) {
   }
 }
 
-// The same tokens on every instruction set, here and elsewhere.
+// The tokens must be the same on every instruction set and platform.
 TEST(Watermark, WithPenaltiesSelectsTheSameTokensEverywhere) {
   constexpr size_t kCount = 700;
   for (const Isa isa : {Isa::kReference, Isa::kAvx2, Isa::kAvx512, Isa::kNeon, Isa::kAuto}) {
@@ -358,7 +357,7 @@ TEST(Detector, CountsRepetitionsOnce) {
   EXPECT_EQ(detect(params_of(Scheme::kTournament), loop).token_count, 3u);
   EXPECT_EQ(detect(params_of(Scheme::kGumbel), loop).token_count, 3u);
   EXPECT_LE(detect(params_of(Scheme::kSelfHash), loop).token_count, 3u);
-  // The filter's bits run out; the count stays exact.
+  // The bits of the filter run out, and the count stays exact.
   std::mt19937_64 random(14);
   Tokens text(30000);
   for (int32_t& token : text) token = static_cast<int32_t>(random() % 150);

@@ -1,4 +1,4 @@
-// Beam search against exhaustive enumeration on tiny vocabularies, with and without a grammar.
+// Compares beam search with exhaustive enumeration on tiny vocabularies, with and without a grammar.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace sotto {
 namespace {
 
-// Wide enough to lose nothing, and going on until nothing better is possible.
+// The beams are wide enough to lose nothing, and the search continues until no better text is possible.
 TEST(BeamSearch, WideBeamsFindTheBestTexts) {
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     const size_t vocabulary = 3 + seed % 3;
@@ -122,8 +122,8 @@ TEST(BeamSearch, TiesGoToTheLowestTokenThenBeam) {
   EXPECT_EQ(tokens_of(found[2]), (Tokens{2, 0}));
 }
 
-// Groups choose in turn; a token that earlier ones chose loses the penalty. With one beam a
-// group and no end the rule can be followed by hand.
+// Groups choose in turn, and a token that earlier groups chose loses the penalty. With one beam per group and no end,
+// the rule can be computed by hand.
 TEST(BeamSearch, GroupsAvoidEachOther) {
   const float penalty = 0.7f;
   const auto logits = scrambled(9, 5);
@@ -227,8 +227,7 @@ TEST(BeamSearch, FewBeamsPlaceImprobablePhrases) {
   }
 }
 
-// 3 beams drawn from 5 tokens at once: the first is distributed as p, and each set as draws
-// without replacement.
+// Of 3 beams drawn from 5 tokens at once, the first is distributed as p, and each set as draws without replacement.
 TEST(BeamSearch, DrawnBeamsFollowTheDistribution) {
   const std::vector<float> logits = {1.2f, 0.1f, -0.4f, 0.9f, 2.0f};
   FunctionModel model([&](const Tokens&) { return logits; });
@@ -259,10 +258,10 @@ TEST(BeamSearch, DrawnBeamsFollowTheDistribution) {
       chi_square += (counts[a][b] - expected) * (counts[a][b] - expected) / expected;
     }
   }
-  EXPECT_LT(chi_square, 27.9);  // 9 degrees of freedom, p = 0.001
+  EXPECT_LT(chi_square, 27.9);  // with 9 degrees of freedom, p = 0.001
 }
 
-// Only the first token is drawn from more than the likeliest one.
+// Only the first token is drawn from more than the most likely one.
 TEST(BeamSearch, DrawnBeamsDecayTopP) {
   FunctionModel model(scrambled(6, 5));
   SearchFixture bench(6, {1, 8});
@@ -295,7 +294,7 @@ TEST(BeamSearch, GreedyBeamsAreNotDrawn) {
   EXPECT_EQ(found.size(), 1u);
 }
 
-// Many tokens end the text, and all of them are likelier than those that do not.
+// Many tokens end the text, and all of them are more likely than those that do not.
 TEST(BeamSearch, ConsidersEnoughTokensThatDoNotEndTheText) {
   constexpr int32_t kEnds = 60;
   FunctionModel model([](const Tokens& tokens) {
@@ -355,7 +354,7 @@ TEST(BeamSearch, EndsWithTheModelsPositions) {
   }
 }
 
-// Penalties and bans of the sampler hold for each beam's own text.
+// Penalties and bans of the sampler apply to each beam's own text.
 TEST(BeamSearch, TheSamplerReweighs) {
   SearchFixture bench(6, {4, 5});
   SamplerParams sampler = plain_sampler();

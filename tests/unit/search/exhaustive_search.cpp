@@ -17,7 +17,7 @@ std::vector<double> log_probabilities(const std::vector<float>& logits) {
 
 namespace {
 
-// Every text that can end by the rules.
+// Enumerates every text that can end by the rules.
 void enumerate(const FunctionModel::Logits& model, const SearchParams& params, const Rules& rules, int state,
                const Tokens& tokens, double log_probability, std::vector<Text>* texts) {
   const ToyGrammar* grammar = rules.grammar;

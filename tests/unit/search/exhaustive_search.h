@@ -1,4 +1,4 @@
-// Every text that a tiny model can make: what beam search must find if it loses nothing.
+// Enumerates every text that a tiny model can generate, which beam search must find if it loses nothing.
 #pragma once
 
 #include "tests/unit/search/search_fixture.h"
@@ -10,28 +10,28 @@ inline constexpr int32_t kEnd = 0;
 struct Text {
   Tokens tokens;
   double log_probability;
-  uint32_t length;  // with the end
+  uint32_t length;  // includes the end
   Status stop;
   double score;
 };
 
-// What may follow, and where texts end.
+// Which tokens may follow, and where texts end.
 struct Rules {
   uint32_t limit;
   const ToyGrammar* grammar = nullptr;
   Tokens stop_string = {};
 };
 
-// ln softmax(logits).
+// Returns ln softmax(logits).
 std::vector<double> log_probabilities(const std::vector<float>& logits);
 
-// All that can end by the rules, best first.
+// Returns all texts that can end by the rules, best first.
 std::vector<Text> all_texts(const FunctionModel::Logits& model, const SearchParams& params, const Rules& rules);
 
-// That the search found the best of them.
+// Expects that the search has found the best of them.
 void expect_texts(const std::vector<SearchSequence>& found, const std::vector<Text>& expected);
 
-// Letters 1 ... 4: an odd number of 1s, then a 3 or 4; nothing after a 4.
+// Letters 1 ... 4: an odd number of 1s, then a 3 or 4, and nothing after a 4.
 ToyGrammar toy_grammar(uint32_t sequence_count);
 
 }  // namespace sotto

@@ -1,4 +1,4 @@
-// Parallel continuations, what is chosen among them, and contrastive search.
+// Tests parallel continuations, the choice among them, and contrastive search.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ SearchParams sample_params(Rerank rerank = Rerank::kOrder) {
   return params;
 }
 
-// One continuation after the other, by the sampler alone.
+// Generates one continuation after the other, only with the sampler.
 struct Alone {
   Tokens tokens;
   double log_probability = 0;
@@ -115,7 +115,7 @@ TEST(SampleSearch, TheMostFrequentTextWinsTheVote) {
       std::is_sorted(voted.begin(), voted.end(), [](const auto& a, const auto& b) { return a.score > b.score; }));
 }
 
-// F1 of n-gram counts, straight from the definition.
+// Computes the F1 score of n-gram counts directly from the definition.
 double ngram_f1(const Tokens& a, const Tokens& b) {
   double sum = 0;
   int lengths = 0;
@@ -162,7 +162,7 @@ TEST(SampleSearch, MinimumBayesRiskUsesTheSimilarity) {
     for (const Tokens& other : texts) sum += ngram_f1(texts[s.index], other);
     EXPECT_NEAR(s.score, sum / 9, 1e-12);
   }
-  // The caller's: the shorter text's share of the longer one, minus a constant.
+  // The caller's similarity is the length of the shorter text relative to the longer one, minus a constant.
   SearchParams params = sample_params(Rerank::kCallback);
   params.similarity = [](void* offset, const int32_t*, size_t a, const int32_t*, size_t b) {
     const auto x = static_cast<double>(a), y = static_cast<double>(b);
@@ -179,7 +179,7 @@ TEST(SampleSearch, MinimumBayesRiskUsesTheSimilarity) {
     }
     EXPECT_NEAR(s.score, sum / 9, 1e-12);
   }
-  offset = 1e308;  // the sum of nine is not finite
+  offset = 1e308;  // the sum of nine such numbers is not finite
   for (const SearchSequence& s : bench.run(model.view(), params)) {
     EXPECT_NEAR(s.score, -1e308, 1e300);
   }
@@ -187,7 +187,7 @@ TEST(SampleSearch, MinimumBayesRiskUsesTheSimilarity) {
   EXPECT_NE(bench.refusal(model.view(), params).find("similarity"), std::string::npos);
 }
 
-// As many 1s as one likes, then a 2, which ends it.
+// Any number of 1s, then a 2, which ends the text.
 ToyGrammar counting_grammar(uint32_t sequence_count) {
   constexpr int kDead = ToyGrammar::kDead;
   return ToyGrammar({{kDead, 0, 1, kDead}, {kDead, kDead, kDead, kDead}}, {false, true}, kEnd, sequence_count);

@@ -1,4 +1,4 @@
-// Every setting out of its range, and every pair that does not go together, is refused by name
+// Tests that every setting out of its range, and every pair of settings that cannot be combined, is rejected by name
 // before anything is evaluated.
 #include <gtest/gtest.h>
 

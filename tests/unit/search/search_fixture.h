@@ -1,4 +1,4 @@
-// A model made of a function, a toy grammar, and a search over them.
+// A model defined by a function, a toy grammar, and a search over them.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class FunctionModel {
   explicit FunctionModel(Logits logits, uint32_t room = UINT32_MAX - 1) : logits_(std::move(logits)), room_(room) {}
 
   void set_similarity(Similarity similarity) { similarity_ = std::move(similarity); }
-  // The call of grow(), counted from 0, before which `cancelled` is set.
+  // Sets `cancelled` before call number `call` of grow(), counted from 0.
   void cancel_at(uint32_t call, std::atomic<uint32_t>* cancelled) {
     cancel_at_ = call;
     cancelled_ = cancelled;
@@ -37,7 +37,7 @@ class FunctionModel {
 
   SequenceModel view() { return {this, static_cast<bool>(similarity_)}; }
 
-  // The members that SequenceModel calls.
+  // The following members are those that SequenceModel calls.
   Status begin(const std::atomic<uint32_t>&, uint32_t* capacity) {
     live_.clear();
     rows_ = {logits_({})};
@@ -76,19 +76,19 @@ class FunctionModel {
   std::atomic<uint32_t>* cancelled_ = nullptr;
 };
 
-// Arbitrary logits of a text, the same every time.
+// Returns arbitrary but reproducible logits of a text.
 std::vector<float> scrambled_logits(const Tokens& tokens, size_t vocabulary, uint64_t seed, float spread = 3);
 
 inline FunctionModel::Logits scrambled(size_t vocabulary, uint64_t seed, float spread = 3) {
   return [=](const Tokens& tokens) { return scrambled_logits(tokens, vocabulary, seed, spread); };
 }
 
-// A deterministic automaton over tokens: which states follow, and where the text may end.
+// A deterministic automaton over tokens, with the states that follow and where the text may end.
 class ToyGrammar {
  public:
   static constexpr int kDead = -1;
 
-  // transitions[state][token], kDead where a token may not follow; may_end[state].
+  // transitions[state][token] is kDead if a token may not follow.
   ToyGrammar(std::vector<std::vector<int>> transitions, std::vector<bool> may_end, int32_t end_token,
              uint32_t sequence_count)
       : transitions_(std::move(transitions)),
@@ -122,10 +122,10 @@ class SearchFixture {
   SearchInput& input() { return input_; }
   std::atomic<uint32_t>& cancelled() { return cancelled_; }
 
-  // Throws where the search fails.
+  // Throws if the search fails.
   std::vector<SearchSequence> run(const SequenceModel& model, const SearchParams& params,
                                   Status expected = Status::kOk);
-  // Its message.
+  // Returns the message of the failure.
   std::string refusal(const SequenceModel& model, const SearchParams& params,
                       Status expected = Status::kInvalidArgument);
 
@@ -145,7 +145,7 @@ inline bool ends_with(const Tokens& tokens, const Tokens& end) {
   return !end.empty() && tokens.size() >= end.size() && std::equal(end.rbegin(), end.rend(), tokens.rbegin());
 }
 
-// Ends sequences where kStopPair is complete.
+// Ends sequences when kStopPair is complete.
 inline SearchStops pair_stops() {
   SearchStops stops;
   stops.completes_string = [](const void*, int32_t token, SequenceText* text) {
@@ -156,7 +156,7 @@ inline SearchStops pair_stops() {
   return stops;
 }
 
-// Greedy settings without penalties: the distribution is the model's.
+// Returns greedy settings without penalties, so that the distribution is the model's.
 SamplerParams plain_sampler();
 
 inline Tokens tokens_of(const SearchSequence& s) { return {s.tokens, s.tokens + s.token_count}; }

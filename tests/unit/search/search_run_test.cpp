@@ -1,4 +1,4 @@
-// The arithmetic that all searches share.
+// Tests the arithmetic that all searches share.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -35,7 +35,7 @@ TEST(LogSoftmax, IsTheDefinition) {
       }
       const double expected = logits[at] - max - std::log(sum);
       EXPECT_NEAR(result[at], expected, 1e-6 * (1 + std::fabs(expected)));
-      if (i % 16 != 0) continue;  // each looks at all of them
+      if (i % 16 != 0) continue;  // each result covers all of them
       EXPECT_NEAR(log_probability_of(reference_kernels(), logits, i), expected, 1e-6);
     }
   }
@@ -71,7 +71,7 @@ TEST(LengthScore, FollowsBothNorms) {
   EXPECT_EQ(length_score(params, -3, 0), -3);
 }
 
-// Banks that have candidates get the same number of beams; the fullest banks get the rest.
+// Banks that have candidates get the same number of beams, and the fullest banks get the remainder.
 TEST(AllocateBanks, DistributesBeamsOverBanks) {
   const auto counts = [](std::vector<uint32_t> banks, size_t wanted) {
     std::vector<BeamCandidate> candidates;

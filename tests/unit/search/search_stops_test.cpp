@@ -1,5 +1,5 @@
-// The ends of a search's sequences other than the end of text: stop strings, limits of tokens
-// and time, repetition.
+// Tests the ends of a search's sequences other than the end-of-text token: stop strings, limits of tokens and time, and
+// repetition.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 constexpr SearchMode kModes[] = {SearchMode::kBeam, SearchMode::kBeamSample, SearchMode::kSample,
                                  SearchMode::kContrastive};
 
-// Greedy samples would all be the same.
+// Greedy samples would all be equal.
 void sample_freely(SearchFixture& bench) {
   SamplerParams sampler = plain_sampler();
   sampler.temperature = 1;
@@ -124,7 +124,7 @@ TEST(SearchStops, TimeLimitEndsSequences) {
   }
 }
 
-// Time that is over before the first token.
+// The time is over before the first token.
 TEST(SearchStops, TimeLimitReturnsTheSequencesSoFar) {
   for (const SearchMode mode : kModes) {
     SearchFixture bench(9, {4, 8});

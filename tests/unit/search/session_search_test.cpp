@@ -1,4 +1,4 @@
-// Searches from a session: they continue what the session has, and leave it as it was.
+// Tests searches from a session: they continue its stream and leave it unchanged.
 #include <gtest/gtest.h>
 
 #include "runtime/session/session.h"
@@ -72,7 +72,7 @@ class SessionSearch : public testing::Test {
   Session* session_ = nullptr;
 };
 
-// The last token drawn is still to be evaluated when the search begins.
+// The last token drawn has not been evaluated when the search begins.
 TEST_F(SessionSearch, FirstSampleEqualsTheSessionsDraw) {
   set_sampler(1.1f, 1.3f);
   next(3);
@@ -112,7 +112,7 @@ TEST_F(SessionSearch, RejectionEvaluatesNothing) {
   SearchParams params;
   params.max_tokens = 9;
   EXPECT_TRUE(search(params, Status::kInvalidArgument).empty());
-  EXPECT_EQ(session_->timings().decode_tokens, 0u);  // the token drawn still waits
+  EXPECT_EQ(session_->timings().decode_tokens, 0u);  // the token that was drawn is still pending
   session_->reset();
   EXPECT_TRUE(search({}, Status::kInvalidState).empty());
 }

@@ -1,4 +1,4 @@
-// Nothing allocates, with everything on at once.
+// Tests that nothing allocates with all features in use at once.
 #include "tests/memory/allocation_counter.h"
 #include "tests/unit/session/session_support.h"
 
@@ -59,7 +59,7 @@ TEST_P(Allocations, CallsAfterInitDoNotAllocate) {
       if (i == 5 || i == 20) {
         expect_none("rewind", [&] {
           const Status status = session->rewind(session->token_count() - 1);
-          return status == Status::kInvalidState ? Status::kOk : status;  // a ring
+          return status == Status::kInvalidState ? Status::kOk : status;  // allowed with a ring
         });
       }
     }

@@ -1,5 +1,5 @@
-// Banned strings never come, whatever else is on, and change nothing where they would not have
-// come anyway.
+// Tests that banned strings never occur, in combination with all other features, and change nothing if they would not
+// have occurred anyway.
 #include "tests/unit/session/session_support.h"
 
 namespace sotto {
@@ -31,7 +31,7 @@ TEST(BannedStrings, NeverAppear) {
     session.ban(strings);
     const Generated with = session.generate(45), without = free.generate(45);
     EXPECT_TRUE(with.end == Status::kOk || with.end == Status::kStopBanned);
-    const std::string further = without.text + free.generate(40).text;  // what it looked ahead to
+    const std::string further = without.text + free.generate(40).text;  // text that was buffered
     bool came = false;
     for (const std::string& string : strings) {
       ASSERT_EQ(with.text.find(string), std::string::npos) << string << " in " << with.text;
@@ -44,7 +44,7 @@ TEST(BannedStrings, NeverAppear) {
   EXPECT_LT(differing, 390u);
 }
 
-// Where the banned string begins, the rest of the vocabulary is drawn in proportion.
+// Where the banned string begins, the other tokens are drawn in proportion to their probabilities.
 TEST(BannedStrings, KeepOtherTextsInProportion) {
   OpenedSession session(text_model());
   session.ban({"abc"});
@@ -59,8 +59,8 @@ TEST(BannedStrings, KeepOtherTextsInProportion) {
     ++counts[static_cast<size_t>(session->piece().token)];
   }
   EXPECT_EQ(counts[static_cast<size_t>(token_of("abc"))], 0);
-  // Tokens that may go on to the banned string are sometimes refused for what comes next; all
-  // others gain alike.
+  // Tokens that may continue to the banned string are sometimes rejected because of later tokens. All others gain
+  // equally.
   std::vector<size_t> others;
   double sum = 0, drawn = 0;
   for (size_t i = 1; i < logits.size(); ++i) {
@@ -76,7 +76,7 @@ TEST(BannedStrings, KeepOtherTextsInProportion) {
     chi += (counts[i] - expected) * (counts[i] - expected) / expected;
   }
   EXPECT_EQ(others.size(), 11u);
-  EXPECT_LT(chi, 36);  // 10 degrees of freedom: p = 1e-4
+  EXPECT_LT(chi, 36);  // with 10 degrees of freedom, p = 1e-4
 }
 
 TEST(BannedStrings, RejectTheTokenInWhichTheyBegin) {
@@ -88,7 +88,7 @@ TEST(BannedStrings, RejectTheTokenInWhichTheyBegin) {
     const Generated free = session.generate(12);
     const size_t begin = vocabulary()[static_cast<size_t>(free.tokens[0])].size();
     const std::string whole = bytes_of(free.tokens);
-    const std::string banned = whole.substr(begin, 6);  // begins with the second token
+    const std::string banned = whole.substr(begin, 6);  // the string begins with the second token
     if (whole != free.text || whole.find(banned) != begin || find_invalid_utf8(banned) != 6) continue;
     ++tried;
     ASSERT_EQ(session->rewind(kPrompt.size()), Status::kOk);

@@ -1,4 +1,4 @@
-// A call cancelled at any point leaves a session that goes on as if it had not been.
+// Tests that a call that is cancelled at any point leaves a session that continues as if it had not been cancelled.
 #include "tests/unit/session/session_support.h"
 
 namespace sotto {
@@ -6,7 +6,7 @@ namespace {
 
 const std::vector<int32_t> kPrompt = {1, 2, 3, 6};
 
-// Allows everything, and cancels the session at its `when`-th mask.
+// Allows every token, and cancels the session at its `when`-th mask.
 struct Canceller {
   Session* session;
   int when;

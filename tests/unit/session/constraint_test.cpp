@@ -1,4 +1,4 @@
-// A constraint on a session: what it forbids never comes, and it follows every rewind.
+// Tests a constraint on a session: tokens that it forbids never occur, and it follows every rewind.
 #include "tests/unit/session/session_support.h"
 
 namespace sotto {
@@ -6,7 +6,7 @@ namespace {
 
 const std::vector<int32_t> kPrompt = {1, 2, 3};
 
-// (ab | a bc)* c, then nothing: the end of text may also come after each round.
+// (ab | a bc)* c, then nothing. The end-of-text token may also follow each round.
 Automaton rounds() {
   const int32_t a = token_of("a"), b = token_of("b"), c = token_of("c"), ab = token_of("ab"), bc = token_of("bc");
   return Automaton({{{ab, 0}, {a, 1}, {c, 2}}, {{b, 0}, {bc, 0}}, {}}, {0, 2});
@@ -50,7 +50,7 @@ TEST(Constraint, FollowsEveryRewind) {
       EXPECT_EQ(kept - kPrompt.size() + again.tokens.size(), all.tokens.size());
       EXPECT_EQ(again.end, all.end);
     }
-    ASSERT_EQ(session->rewind(1), Status::kOk);  // into the prompt: the constraint is as new
+    ASSERT_EQ(session->rewind(1), Status::kOk);  // into the prompt, where the constraint has its initial state
     EXPECT_EQ(automaton.accepted(), 0u);
     session.generate(3);
     session->reset();
@@ -58,7 +58,7 @@ TEST(Constraint, FollowsEveryRewind) {
   }
 }
 
-// Where one token is left, only its logit is made; who asks for more sees everything.
+// If one token is left, only its logit is computed. If another feature needs all logits, they are complete.
 TEST(Constraint, RestrictedLogitsDoNotChangeTheText) {
   const int32_t a = token_of("a"), b = token_of("b"), c = token_of("c");
   for (uint64_t seed = 0; seed < 20; ++seed) {
@@ -99,7 +99,7 @@ TEST(Constraint, TokensItCannotRollBackStay) {
   EXPECT_EQ(session->rewind(kPrompt.size() + 2), Status::kOk);
   EXPECT_EQ(automaton.accepted(), 2u);
   session.generate(2);
-  EXPECT_EQ(session->rewind(kPrompt.size()), Status::kOk);  // all of them, however many
+  EXPECT_EQ(session->rewind(kPrompt.size()), Status::kOk);  // all tokens, however many there are
   EXPECT_EQ(automaton.accepted(), 0u);
   session.generate(4);
   session->reset();
@@ -118,7 +118,7 @@ TEST(Constraint, CanBeRemovedIfBufferedTokensStay) {
   ASSERT_EQ(session->set_constraint(automaton.get()), Status::kOk);
   const Generated some = session.generate(3);
   ASSERT_EQ(some.tokens.size(), 3u);
-  ASSERT_GT(session->token_count(), kPrompt.size() + 3);  // more are buffered
+  ASSERT_GT(session->token_count(), kPrompt.size() + 3);  // further tokens are buffered
   automaton.memory = 0;
   EXPECT_EQ(session->set_constraint(automaton.get()), Status::kInvalidState);
   const uint64_t held = session->token_count();
@@ -164,7 +164,7 @@ TEST(Constraint, WorksWithHealing) {
   session.prefill({3, 1});  // "c", "a"
   ASSERT_EQ(session->heal(), Status::kOk);
   const int32_t bc = token_of("bc");
-  Automaton both({{{bc, 1}, {cb, 1}}, {{ab, 1}}}, {});  // of the text: "a" is the prompt's
+  Automaton both({{{bc, 1}, {cb, 1}}, {{ab, 1}}}, {});  // of the text; the "a" belongs to the prompt
   ASSERT_EQ(session->set_constraint(both.get()), Status::kOk);
   const Generated some = session.generate(3);
   EXPECT_EQ(some.tokens, (std::vector<int32_t>{abc, ab, ab}));
@@ -174,7 +174,7 @@ TEST(Constraint, WorksWithHealing) {
   EXPECT_EQ(both.accepted(), 1u);
   ASSERT_EQ(session->rewind(1), Status::kOk);
   EXPECT_EQ(both.accepted(), 0u);
-  Automaton later({{{cb, 0}}}, {});  // no token has "acb": "a" comes alone
+  Automaton later({{{cb, 0}}}, {});  // no token has "acb", so "a" is a token of its own
   ASSERT_EQ(session->set_constraint(later.get()), Status::kOk);
   EXPECT_EQ(session.generate(2).tokens, (std::vector<int32_t>{token_of("a"), cb}));
   EXPECT_EQ(later.accepted(), 1u);

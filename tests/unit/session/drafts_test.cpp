@@ -34,7 +34,7 @@ TEST(DraftPace, FailuresLeaveRareTrials) {
   }
   EXPECT_LT(tried, 60u);
   EXPECT_GT(tried, 10u);
-  // And a success brings it back.
+  // A success restores the length.
   size_t length = 0;
   while (length == 0) length = pace.length(kCheap, kMost);
   pace.report(length, false);
@@ -97,7 +97,7 @@ TEST(DraftPool, KeepsTheNewestNgramOfAToken) {
   EXPECT_TRUE(pool.find(9).empty());
   ASSERT_EQ(pool.find(8).size(), DraftPool::kMaxTokens);
   EXPECT_EQ(pool.find(8).back(), 6);
-  // Whatever shares its place, a token finds its own or nothing.
+  // A token finds its own n-gram or nothing, whatever other token has the same place.
   for (int32_t token = 0; token < 5000; ++token) {
     pool.add(std::vector<int32_t>{token, token + 1});
     ASSERT_EQ(pool.find(token)[0], token + 1);

@@ -1,16 +1,16 @@
-// One call for many tokens is the loop over next() that one would write.
+// Tests that one call for many tokens equals a loop over next().
 #include "tests/unit/session/session_support.h"
 
 namespace sotto {
 namespace {
 
 const std::vector<int32_t> kPrompt = {1, 2, 3, 6};
-const std::vector<std::string> kBans = {"abcab", "cabca", "aaaaa", "bbbbb"};  // hold tokens
+const std::vector<std::string> kBans = {"abcab", "cabca", "aaaaa", "bbbbb"};  // these make the output buffer tokens
 
 struct Pieces {
   std::vector<int32_t> tokens;
   std::string text;
-  size_t most = SIZE_MAX;  // stops after this many tokens
+  size_t most = SIZE_MAX;  // maximal number of tokens
 
   static int32_t add(void* self, const Piece* piece) {
     auto& pieces = *static_cast<Pieces*>(self);
@@ -26,7 +26,7 @@ Status generate(OpenedSession& session, uint64_t max_tokens, Pieces* pieces) {
 
 void endless(SamplerParams& params) { params.ignore_end = true; }
 
-// What counts from the beginning of the answer.
+// Enables the features that count from the beginning of the answer.
 void counting(SamplerParams& params) {
   static const int32_t kForced[] = {4, 5, 4};
   static const int32_t kSuppressed[] = {7};
@@ -69,7 +69,7 @@ TEST(Generate, CountsEmittedTokens) {
     EXPECT_EQ(two.tokens.size(), 2u);
     stopped.most = 1;
     EXPECT_EQ(generate(session, 6, &stopped), Status::kStopCallback);
-    EXPECT_EQ(session.generate(8).end, Status::kOk);  // next() knows nothing of the limit
+    EXPECT_EQ(session.generate(8).end, Status::kOk);  // next() does not have the limit
     EXPECT_EQ(generate(session, 20, &many), Status::kStopMaxTokens);
     EXPECT_EQ(many.tokens.size(), 20u);
   }
@@ -113,7 +113,7 @@ TEST(Generate, EmptyPrefillStartsBeforeBufferedTokens) {
   EXPECT_EQ(all.tokens.size(), 4u);
 }
 
-// Tokens that have been drawn already are drawn again.
+// Tokens that have been drawn but not emitted are drawn again.
 TEST(Generate, NewSamplerRedrawsBufferedTokens) {
   size_t changed = 0;
   for (uint64_t seed = 0; seed < 20; ++seed) {

@@ -1,5 +1,5 @@
-// Sessions and searches under the grammar engine: whatever is sampled or searched, the text is
-// one of the grammar's, told by other means.
+// Tests sessions and searches under the grammar engine: every generated text is in the grammar according to an
+// independent check.
 #include "runtime/grammar/matcher/matcher.h"
 #include "tests/unit/grammar/compile_gbnf.h"
 
@@ -22,7 +22,7 @@ bool is_rounds_and_a(std::string text) {
   return text == "a";
 }
 
-// 2 to 4 of a and b, then one c or more
+// 2 to 4 of a and b, then at least one c
 bool is_few_and_cs(const std::string& text) {
   const size_t few = text.find_first_not_of("ab");
   return few != std::string::npos && few >= 2 && few <= 4 && text.find_first_not_of('c', few) == std::string::npos;
@@ -45,7 +45,7 @@ const Language kLanguages[] = {
     {R"(root ::= root "a" | root "b" | "c")", is_c_and_more},
 };
 
-// A grammar over the test model's vocabulary, as a session is given it.
+// A grammar over the test model's vocabulary, as sessions use it.
 class ModelGrammar {
  public:
   explicit ModelGrammar(const char* gbnf) : workspace_(1 << 18) {
@@ -136,13 +136,13 @@ TEST(Grammar, SearchesFindTextsOfTheGrammar) {
       }
     }
     EXPECT_GE(whole, 1) << language.gbnf;
-    // The stream is as it was.
+    // The stream is unchanged.
     const Generated after = session.generate(40);
     EXPECT_TRUE(!ended_whole(after.end) || language.has(after.text)) << after.text;
   }
 }
 
-// Text that a grammar forces is drafted, and taken where the model spells it so.
+// Text that a grammar forces is drafted, and accepted if the model spells it with the same tokens.
 TEST(Grammar, ForcedTextIsDraftedWithoutChange) {
   uint64_t accepted = 0;
   for (uint64_t seed = 0; seed < 30; ++seed) {

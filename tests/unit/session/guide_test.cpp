@@ -1,4 +1,4 @@
-// A second session as guide, and layers against layers, against the formulas in double.
+// Compares guidance by a second session, and contrasted layers, with the formulas in double.
 #include <cmath>
 
 #include "runtime/session/contrast.h"
@@ -24,7 +24,7 @@ size_t argmax(const std::vector<double>& x) {
   return static_cast<size_t>(std::max_element(x.begin(), x.end()) - x.begin());
 }
 
-// Greedy choices of a guided session equal those of the formula over two sessions of one's own.
+// Greedy choices of a guided session must equal those of the formula over two separate sessions.
 void expect_choices(const Model& guide_model, const GuideParams& params,
                     const std::function<double(double, double, double)>& mix) {
   OpenedSession session(text_model(2, 1), with_guide), guide(guide_model);
@@ -52,7 +52,7 @@ void expect_choices(const Model& guide_model, const GuideParams& params,
     other.prefill({session->piece().token});
     EXPECT_EQ(guide->token_count(), kNegative.size() + static_cast<size_t>(i) + 1);
   }
-  EXPECT_EQ(session.logits(), one.logits());  // the model's own, not mixed
+  EXPECT_EQ(session.logits(), one.logits());  // the model's own logits, without the guide
   EXPECT_EQ(guide.logits(), other.logits());
 }
 
@@ -180,7 +180,7 @@ TEST(Guide, RejectionNamesTheArgument) {
   ASSERT_EQ(session->set_guide(plain.get(), {}, nullptr), Status::kOk);
   refuse(other, session.get(), "guided");
   refuse(other, plain.get(), "guides another");
-  ASSERT_EQ(session->set_guide(plain.get(), {}, nullptr), Status::kOk);  // again
+  ASSERT_EQ(session->set_guide(plain.get(), {}, nullptr), Status::kOk);  // sets it a second time
   OpenedSession guided_guide(text_model(), with_guide);
   ASSERT_EQ(other->set_guide(guided_guide.get(), {}, nullptr), Status::kOk);
   refuse(guided_guide, third.get(), "guided");
@@ -190,7 +190,7 @@ TEST(Guide, RejectionNamesTheArgument) {
   EXPECT_EQ(session->next(), Status::kOk);
 }
 
-// What contrast_layers() should do, from the premature logits that the context gives.
+// Computes what contrast_layers() should return, from the premature logits of the context.
 TEST(Dola, ContrastsTheLayerThatDivergesMost) {
   const Model& model = text_model(8, 5);
   for (const DolaLayers which : {DolaLayers::kLow, DolaLayers::kHigh}) {

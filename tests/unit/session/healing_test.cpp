@@ -1,4 +1,4 @@
-// Token healing against brute force over the vocabulary.
+// Compares token healing with a search over the whole vocabulary.
 #include <set>
 
 #include "tests/unit/session/session_support.h"
@@ -74,7 +74,7 @@ TEST(Healing, TextContinuesFromThePrompt) {
     ASSERT_EQ(session->heal(), Status::kOk);
     const uint64_t kept = session->token_count();
     healed += kept < prompt.size();
-    ASSERT_EQ(session->heal(), Status::kOk);  // once is enough
+    ASSERT_EQ(session->heal(), Status::kOk);  // a second call changes nothing
     ASSERT_EQ(session->token_count(), kept);
     const Generated generated = session.generate(12);
     std::vector<int32_t> stream(prompt.begin(), prompt.begin() + static_cast<ptrdiff_t>(kept));
@@ -82,13 +82,13 @@ TEST(Healing, TextContinuesFromThePrompt) {
     const std::string before = bytes_of(prompt), after = bytes_of(stream);
     ASSERT_TRUE(begins_with(after, before));
     rewritten += generated.tokens[0] != prompt[kept];
-    // Whole characters of what is new.
+    // The expected text is the whole characters of the new text.
     std::string expected(Utf8Stream::output_bound(after.size()), '\0');
     Utf8Stream characters;
     const std::string fresh = after.substr(before.size());
     expected.resize(characters.append(fresh, expected.data()));
     EXPECT_EQ(generated.text, expected);
-    // Rewinding heals again.
+    // Rewinding starts healing again.
     for (uint64_t count = kept; count < session->token_count(); count += 2) {
       ASSERT_EQ(session->rewind(count), Status::kOk);
       const Generated again = session.generate(12 - (count - kept));
@@ -112,7 +112,7 @@ TEST(Healing, RequiresPromptAndTokenizer) {
   session.prefill({1});
   EXPECT_EQ(session->heal(), Status::kOk);
   session->reset();
-  session.prefill({1});  // nothing would be left to continue from
+  session.prefill({1});  // no token would be left to continue from
   EXPECT_EQ(session->heal(), Status::kOk);
   EXPECT_EQ(session->token_count(), 1u);
   OpenedSession mute(model_without_text());

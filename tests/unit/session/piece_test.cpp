@@ -1,4 +1,4 @@
-// What is told of each token.
+// Tests the values that are reported with each token.
 #include <cmath>
 
 #include "tests/unit/session/session_support.h"
@@ -69,7 +69,7 @@ TEST(LogProbabilities, HandleRowsWithoutFiniteLogits) {
   EXPECT_NEAR(std::exp(model.of(1)) * 2 + std::exp(model.of(4)) + std::exp(model.of(0)), 1, 1e-7);
   EXPECT_EQ(LogProbabilities(kernels, row).find_likeliest({alternatives, 0}), 0u);
   EXPECT_EQ(LogProbabilities(kernels, row).find_likeliest({alternatives, 2}), 2u);
-  EXPECT_EQ(LogProbabilities(kernels, row).find_likeliest(alternatives), 5u);  // without the NaN
+  EXPECT_EQ(LogProbabilities(kernels, row).find_likeliest(alternatives), 5u);  // NaN is excluded
 }
 
 TEST(SessionSize, UnusedFeaturesTakeNoMemory) {

@@ -1,5 +1,5 @@
-// Any order of calls keeps what can be promised of all: banned strings stay out of every text,
-// a restored session goes on alike, and nothing asserts.
+// Tests that any order of calls keeps the invariants: banned strings never occur in a text, a restored session
+// continues identically, and no assertion fails.
 #include "tests/unit/session/session_support.h"
 
 namespace sotto {
@@ -103,7 +103,7 @@ class RandomCalls {
     const bool on = random_() % 2 == 0;
     const Status status = session_->set_constraint(on ? automaton_.get() : nullptr);
     ASSERT_TRUE(status == Status::kOk || status == Status::kInvalidState);
-    // One automaton is enough: where it stands is where it goes on.
+    // One automaton is enough, because it continues from its present state.
     automaton_.memory = random_() % 3 == 0 ? random_() % 4 : SIZE_MAX;
     text_.clear();
   }
@@ -158,7 +158,7 @@ class RandomCalls {
     }
   }
 
-  // Without constraint and guide, which are not part of a saved state.
+  // Compares without constraint and guide, which are not part of a saved state.
   void compare_copy() {
     session_->cancel();
     (void)session_->next();

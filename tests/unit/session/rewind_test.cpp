@@ -1,5 +1,5 @@
-// Streams cut at random places go on as if nothing had happened: in every way of selecting,
-// over every way to overflow.
+// Tests that streams that are cut at random places continue as if nothing had happened, for every selection and every
+// kind of overflow.
 #include "tests/unit/session/session_support.h"
 
 namespace sotto {
@@ -67,7 +67,7 @@ TEST_P(Rewinding, ReplaysTheSameTokensAndText) {
         ++refused;
       }
       ASSERT_EQ(session->token_count(), prompt.size() + at);
-      if (random() % 8 == 0) break;  // some end early
+      if (random() % 8 == 0) break;  // some streams end early
     }
   }
   EXPECT_GT(done, 20u);

@@ -1,5 +1,5 @@
-// Saved sessions go on as if they had never been away, wherever they are cut; and what comes
-// back damaged or made up is refused whole.
+// Tests that saved sessions continue as if they had never been saved, at every place. Damaged and forged states are
+// rejected as a whole.
 #include "tests/unit/session/session_support.h"
 
 #include "runtime/base/xxhash64.h"
@@ -88,7 +88,7 @@ TEST_P(SavedStates, ContinueWhereTheyWereSaved) {
       EXPECT_EQ(save(*forked), bytes);
       ASSERT_EQ(restored->token_count(), session->token_count());
       ASSERT_EQ(restored->stream().kv().cached_tokens(), session->stream().kv().cached_tokens());
-      // Three that go on must not be the one the test goes on with.
+      // The three sessions that continue must not include the one that the test continues with.
       OpenedSession original(text_model(), shape);
       prepare(original, seed);
       ASSERT_EQ(SavedState::restore(bytes, original.get(), nullptr), Status::kOk);
@@ -121,7 +121,7 @@ TEST(SavedState, SavesAnEmptySession) {
   EXPECT_EQ(other->next(), Status::kInvalidState);
 }
 
-// Run once for each instruction set of this CPU.
+// Runs once for each instruction set of this CPU.
 TEST(SavedState, HasTheSameBytesEverywhere) {
   if (find_kernels(isa_of_environment()) == nullptr) {
     GTEST_SKIP() << "this CPU or build lacks the instruction set";
@@ -145,7 +145,7 @@ TEST(SavedState, HasTheSameBytesEverywhere) {
   EXPECT_EQ(xxhash64(bytes.data(), bytes.size()), 7198823100978391474u) << bytes.size() << " bytes";
 }
 
-// A session with something of everything, whose state is small.
+// A session that uses every part of a saved state, which is small.
 struct Small {
   Small() : session(text_model(), [](SessionParams& params) { params.context_tokens = 16; }) {
     session.sample(1, [](SamplerParams& params) {
@@ -191,7 +191,7 @@ void sign(std::vector<uint8_t>& bytes) {
   std::memcpy(bytes.data() + bytes.size() - sizeof checksum, &checksum, sizeof checksum);
 }
 
-// With a checksum that fits, damage may go unnoticed, but never does harm.
+// With a valid checksum, damage may remain undetected but must be harmless.
 TEST(SavedState, ForgedStatesAreSafe) {
   Small small;
   std::mt19937 random(12);
@@ -200,7 +200,7 @@ TEST(SavedState, ForgedStatesAreSafe) {
     std::vector<uint8_t> bytes = small.bytes;
     const size_t changes = 1 + random() % 3;
     for (size_t i = 0; i < changes; ++i) {
-      // Keys and values fill the middle; the fields lie at both ends.
+      // Keys and values are in the middle, and the fields at both ends.
       const size_t at = random() % 2 == 0 ? SavedState::kHeaderSize + random() % 64 : bytes.size() - 9 - random() % 700;
       const uint8_t values[] = {0, 1, 0x7F, 0x80, 0xFF, static_cast<uint8_t>(random())};
       bytes[at] = values[random() % 6];

@@ -1,4 +1,4 @@
-// Scores, hidden states and embeddings against the same taken token by token.
+// Compares scores, hidden states and embeddings with those computed token by token.
 #include <cmath>
 
 #include "tests/unit/session/session_support.h"
@@ -34,7 +34,7 @@ TEST(Score, EqualsTokensScoredOneByOne) {
         ASSERT_EQ(scored->score(tokens, values.data(), &score), Status::kOk);
         double sum = 0;
         for (size_t i = 0; i < tokens.size(); ++i) {
-          // What a session that is forced to take the token says of it.
+          // The log probability that a session reports when it is forced to take the token.
           stepped.sample(0, [&](SamplerParams& params) {
             params.log_probabilities = true;
             params.forced_prefix = {&tokens[i], 1};
@@ -119,7 +119,7 @@ TEST(Hidden, GivesTheLogitsThroughTheHead) {
       sum += weight * double{state[i]};
       norm += std::fabs(weight);
     }
-    EXPECT_NEAR(double{logits[token]}, sum, 0.03 * norm);  // the head sees int8 states
+    EXPECT_NEAR(double{logits[token]}, sum, 0.03 * norm);  // the head multiplies int8 states
   }
   ASSERT_EQ(session->hidden(&hidden), Status::kOk);
   EXPECT_TRUE(std::equal(state.begin(), state.end(), hidden.begin()));

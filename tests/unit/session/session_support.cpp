@@ -47,7 +47,7 @@ const Vocabulary& shared_vocabulary() {
   return vocabulary;
 }
 
-// Ends with a token of its own.
+// Has an end-of-text token of its own.
 class EndingCheckpoint final : public Checkpoint {
  public:
   EndingCheckpoint(const ModelShape& shape, uint64_t seed)
@@ -128,7 +128,7 @@ OpenedSession::OpenedSession(const Model& model, const std::function<void(Sessio
     throw std::runtime_error(error.message);
   }
   memory_ = std::make_unique<TestMemory>(size);
-  std::fill_n(static_cast<uint8_t*>(memory_->data()), size, uint8_t{0xEE});  // no zeros to rely on
+  std::fill_n(static_cast<uint8_t*>(memory_->data()), size, uint8_t{0xEE});  // no code may rely on zeros
   if (Session::init(model, params, memory_->data(), size, &session_, &error) != Status::kOk) {
     throw std::runtime_error(error.message);
   }

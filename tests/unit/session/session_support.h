@@ -17,16 +17,16 @@
 
 namespace sotto {
 
-// Pieces of text over a, b, c and a few characters of more than one byte, whole and cut, and
-// an end of text, which has no bytes.
+// The tokens are texts over a, b, c and a few characters of more than one byte, whole and cut, and an end-of-text
+// token, which has no bytes.
 inline constexpr int32_t kEndToken = 0;
 const std::vector<std::string>& vocabulary();
 int32_t token_of(std::string_view bytes);
 std::string bytes_of(const std::vector<int32_t>& tokens);
 
-// `layer_count` layers; `seed` gives other weights. Made once.
+// Returns a model with `layer_count` layers; `seed` selects the weights. Each model is made only once.
 const Model& text_model(uint32_t layer_count = 2, uint64_t seed = 1);
-// Another vocabulary, and no tokenizer.
+// Returns a model with another vocabulary and without a tokenizer.
 const Model& model_without_text();
 
 struct Generated {
@@ -46,12 +46,12 @@ class OpenedSession {
   Session& operator*() { return *session_; }
   Session* get() { return session_; }
 
-  // Nothing truncated, temperature 1, and what `adjust` says.
+  // Sets temperature 1 without truncation, and the changes of `adjust`.
   void sample(uint64_t seed, const std::function<void(SamplerParams&)>& adjust = {});
   void stop_at(const std::vector<std::string>& strings, bool include = false);
   void ban(const std::vector<std::string>& strings);
   void prefill(const std::vector<int32_t>& tokens);
-  // next() until a stop or `count` tokens.
+  // Calls next() until a stop, at most `count` times.
   Generated generate(size_t count);
   std::vector<float> logits();
 
@@ -60,11 +60,11 @@ class OpenedSession {
   Session* session_ = nullptr;
 };
 
-// A constraint: a little automaton over tokens, with a trail to go back.
+// A constraint: a small automaton over tokens, with a trail for rewinds.
 class Automaton {
  public:
-  // moves[state][token] is the next state. A state in `ends` also allows the end of text; one
-  // without moves must be among them, and completes the text.
+  // moves[state][token] is the next state. A state in `ends` also allows the end-of-text token. A state without moves
+  // must be in `ends`, and completes the text.
   Automaton(std::vector<std::map<int32_t, int>> moves, std::vector<int> ends);
   Automaton(const Automaton&) = delete;
   Automaton& operator=(const Automaton&) = delete;
@@ -72,11 +72,11 @@ class Automaton {
   const TokenConstraint* get() const { return &constraint_; }
   int state() const { return trail_.back(); }
   size_t accepted() const { return trail_.size() - 1; }
-  // The most tokens that can be rolled back, except to the start.
+  // Number of tokens that can be rolled back, apart from a return to the start.
   size_t memory = SIZE_MAX;
 
  private:
-  // The state after text that tokens of here spell in one piece; -1: none.
+  // Returns the state after text that tokens allowed here spell as a whole, or -1 if there is none.
   int step(std::span<const char> text) const;
   bool ends_in(int state) const;
 
@@ -88,7 +88,7 @@ class Automaton {
   TokenConstraint constraint_;
 };
 
-// Calls with a list of strings as views.
+// Returns views of a list of strings.
 std::vector<TextView> views(const std::vector<std::string>& strings);
 
 std::string random_text(std::mt19937& random, size_t min_size, size_t max_size);

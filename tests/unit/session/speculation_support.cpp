@@ -174,7 +174,7 @@ SpeculatingSession::SpeculatingSession(const Model& model, uint32_t sources,
   }
 }
 
-// The session ends before the one that drafts for it, and the other way round.
+// Destroys the session before the one that drafts for it, and in other tests after it.
 SpeculatingSession::~SpeculatingSession() = default;
 
 }  // namespace sotto

@@ -1,5 +1,4 @@
-// What the tests of speculative decoding share: runs recorded bit by bit, and all the ways to
-// draft.
+// Code that the tests of speculative decoding share: runs recorded bit by bit, and all sources of drafts.
 #pragma once
 
 #include <bit>
@@ -8,7 +7,7 @@
 
 namespace sotto {
 
-// A token with everything that is reported of it, time aside.
+// A token with everything that is reported about it, except time.
 struct RecordedPiece {
   Status status;
   int32_t token;
@@ -30,10 +29,10 @@ struct NamedSampler {
   const char* name;
   std::function<void(SamplerParams&)> adjust;
 };
-// Every stage, selection and watermark, and mixtures.
+// Returns every stage, selection and watermark, and mixtures of them.
 const std::vector<NamedSampler>& every_sampler();
 
-// A way to draft. `target` may not be known yet when it is made.
+// A source of drafts. `target` may be unknown when it is created.
 struct NamedDrafts {
   const char* name;
   uint32_t sources;
@@ -42,18 +41,18 @@ const std::vector<NamedDrafts>& every_source();
 
 inline constexpr uint32_t kDraftTokens = 5;
 
-// Drafts that are right, wrong, of no vocabulary, and too many, in turn.
+// Drafts that are in turn right, wrong, outside the vocabulary, and too many.
 struct UnrulyDrafts {
-  std::vector<int32_t> truth;  // the text, if known
+  std::vector<int32_t> truth;  // the text, if it is known
   uint32_t calls = 0;
   size_t bad_inputs = 0;
-  bool is_whole = false;  // the session has it from its beginning
+  bool is_whole = false;  // whether the session has the text from its beginning
 
   static size_t draft(void* self, const int32_t* tokens, size_t token_count, const float* hidden, size_t hidden_count,
                       int32_t* drafts, size_t capacity);
 };
 
-// A session that speculates by `sources`, with what they need.
+// A session that speculates with `sources`, and the objects that they need.
 class SpeculatingSession {
  public:
   SpeculatingSession(const Model& model, uint32_t sources, const std::function<void(SessionParams&)>& adjust = {});

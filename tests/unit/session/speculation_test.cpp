@@ -1,5 +1,5 @@
-// Speculation changes nothing but time: with any drafts, in every mode, a session emits
-// the same tokens, text and probabilities, bit by bit, and is left in the same state.
+// Tests that speculation changes nothing but time: with any drafts, in every mode, a session emits the same tokens,
+// text and probabilities, bit by bit, and ends in the same state.
 #include "tests/unit/session/speculation_support.h"
 
 #include <cmath>
@@ -7,7 +7,7 @@
 namespace sotto {
 namespace {
 
-// Three layers, so that an early exit and DoLa have something to choose from.
+// Three layers, so that an early exit and DoLa have a choice of layers.
 const Model& model() { return text_model(3, 1); }
 
 std::vector<int32_t> repetitive_prompt() {
@@ -35,7 +35,7 @@ std::vector<float> logits_if_any(OpenedSession& session) {
 
 using Totals = std::map<std::string, SpeculationInfo>;
 
-// Runs `use` on a plain session and on speculating ones, and compares what it returns.
+// Runs `use` on a plain session and on speculating ones, and compares the results.
 void compare(const Model& used, const std::function<void(SessionParams&)>& adjust,
              const std::function<std::vector<RecordedPiece>(OpenedSession&)>& use, const std::string& what,
              Totals* totals = nullptr, bool is_whole = false) {
@@ -187,7 +187,7 @@ TEST(Speculation, ChangesNothingUnderAConstraint) {
   }
 }
 
-// Dead ends where a text must end before its pending token is evaluated, if it has one.
+// Dead ends at which a text must end before its pending token, if any, is evaluated.
 TEST(Speculation, ChangesNothingIfConstraintAndBansLeaveNothing) {
   std::mt19937 random(9);
   for (uint64_t seed = 0; seed < 120; ++seed) {
@@ -300,7 +300,7 @@ TEST(Speculation, SearchesStartAfterAcceptedDrafts) {
   }
 }
 
-// The model drafting for itself is always right: the same random numbers meet the same rows.
+// A model that drafts for itself is always right, because the same random numbers apply to the same rows.
 TEST(Speculation, AcceptsEveryDraftOfAnEqualModel) {
   for (const NamedSampler& sampler : every_sampler()) {
     if (std::string(sampler.name) == "dola") continue;
@@ -318,12 +318,12 @@ TEST(Speculation, AcceptsEveryDraftOfAnEqualModel) {
     (void)session.generate(25);
     const SpeculationInfo& info = session->speculation_info();
     EXPECT_GT(info.proposed_count, 0u) << sampler.name;
-    EXPECT_LE(info.proposed_count - info.accepted_count, 4u) << sampler.name;  // at the end
+    EXPECT_LE(info.proposed_count - info.accepted_count, 4u) << sampler.name;  // those at the end
     ASSERT_EQ(session->set_speculation({0}, nullptr), Status::kOk);
   }
 }
 
-// Always the same guess for the second token.
+// Always guesses the same second token.
 size_t guess_a(void*, const int32_t*, size_t, const float*, size_t, int32_t* drafts, size_t) {
   drafts[0] = 1;
   return 1;
@@ -339,7 +339,7 @@ TEST(Speculation, SamplesAndAcceptsWithTheModelsProbabilities) {
   std::vector<double> seen(vocabulary().size());
   session.prefill(repetitive_prompt());
   for (uint64_t seed = 0; seed < kRuns; ++seed) {
-    // The pace of guesses starts again, so that all are tried.
+    // The pace of guesses restarts, so that all of them are tried.
     ASSERT_EQ(session->set_speculation(params, nullptr), Status::kOk);
     ASSERT_EQ(session->rewind(repetitive_prompt().size()), Status::kOk);
     session.sample(seed, [&](SamplerParams& sampled) {
@@ -379,9 +379,9 @@ TEST(Speculation, SamplesAndAcceptsWithTheModelsProbabilities) {
   if (rest_expected > 0) add(rest_seen, rest_expected);
   degrees -= 1;
   ASSERT_GE(degrees, 3);
-  // Four standard deviations.
+  // The limit is four standard deviations.
   EXPECT_LT(statistic, degrees + 4 * std::sqrt(2 * degrees));
-  // Of a draft that is always d, p(d) is accepted: exactly as often as d comes.
+  // A draft that is always d is accepted with probability p(d), exactly as often as d occurs.
   EXPECT_EQ(info.accepted_count, static_cast<uint64_t>(seen[1]));
   EXPECT_GT(seen[1], 50);
 }

@@ -37,7 +37,7 @@ TEST(StopStrings, EndTheUnstoppedText) {
     ++stops;
     EXPECT_EQ(some.end, Status::kStopString);
     EXPECT_EQ(some.text, all.text.substr(0, include ? end : start));
-    EXPECT_EQ(stopped->token_count(), kPrompt.size() + some.tokens.size());  // the tokens stay
+    EXPECT_EQ(stopped->token_count(), kPrompt.size() + some.tokens.size());  // its tokens stay in the stream
   }
   EXPECT_GT(stops, 50u);
 }
@@ -102,7 +102,7 @@ TEST(StopTokens, EndTheTextWithoutBeingPartOfIt) {
   const auto first = std::find_if(all.tokens.begin(), all.tokens.end(), is_stop);
   EXPECT_EQ(some.tokens, std::vector<int32_t>(all.tokens.begin(), first));
   EXPECT_EQ(session->token_count(), kPrompt.size() + some.tokens.size());
-  EXPECT_EQ(session->next(), Status::kStopToken);  // the same draw again
+  EXPECT_EQ(session->next(), Status::kStopToken);  // the draw is the same
 }
 
 TEST(StopLimits, CountFromTheLastPrefill) {
@@ -196,7 +196,7 @@ TEST(Generate, ReportsAStopAtTheLastToken) {
   EXPECT_EQ(collect(session.get(), needed, &text, &pieces), Status::kStopString);
 }
 
-// The name of what is wrong must be in the message.
+// The message must contain the name of what is wrong.
 void expect_refused(Session* session, const StopParams& params, const std::string& name,
                     Status status = Status::kInvalidArgument) {
   Error error;
@@ -238,7 +238,7 @@ TEST(StopParameters, RejectionNamesTheParameter) {
     refuse("banned_" + (name == "list_bytes" ? "strings" : name),
            [&](StopParams& params) { params.banned_strings = list; });
   }
-  // The old ones have stayed.
+  // The old parameters still apply.
   session.sample(3, [](SamplerParams& params) { params.ignore_end = true; });
   session.prefill(kPrompt);
   EXPECT_EQ(session.generate(60).end, Status::kStopString);

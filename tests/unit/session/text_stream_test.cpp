@@ -1,4 +1,4 @@
-// Text on its way out against its definition: whole strings, searched naively.
+// Compares the emitted text with its definition: whole strings, searched naively.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace sotto {
 namespace {
 
-// Stops over memory of their own.
+// Stops in memory of their own.
 class OwnedStops {
  public:
   explicit OwnedStops(size_t list_bytes = 1 << 16) : memory_(list_bytes) {
@@ -38,8 +38,7 @@ std::string whole_characters(const std::string& bytes) {
   return text;
 }
 
-// The end of the string of `strings` that is complete first in `text`, and where it begins;
-// npos: none.
+// The string that is complete first in `text`: its end, and the offset at which it begins, or npos if there is none.
 struct Found {
   size_t start = std::string::npos;
   size_t end = std::string::npos;
@@ -116,7 +115,7 @@ TEST(TextStream, FindsABannedStringWhereItBegins) {
       ASSERT_EQ(found == TextStream::Found::kBan, expected.end != std::string::npos);
       if (found == TextStream::Found::kBan) {
         EXPECT_EQ(stream.ban_start(), expected.start);
-        stream.cut(before);  // as if it had never come
+        stream.cut(before);  // as if it had never been appended
         ++found_count;
         continue;
       }
@@ -129,7 +128,7 @@ TEST(TextStream, FindsABannedStringWhereItBegins) {
 }
 
 TEST(TextStream, LongStringsAndTokensFit) {
-  const std::string token(kMaxTokenBytes, '\xFF');  // three bytes of text each
+  const std::string token(kMaxTokenBytes, '\xFF');  // each byte becomes three bytes of text
   const std::string longest = [] {
     std::string string;
     while (string.size() < StringMatcher::kMaxStringBytes - 3) string += "\xEF\xBF\xBD";

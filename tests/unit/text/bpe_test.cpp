@@ -1,4 +1,4 @@
-// Both ways of encoding a word against BPE by its definition.
+// Compares both ways of encoding a word with BPE by its definition.
 #include "runtime/text/bpe.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ std::string random_word(Random* random, std::string_view alphabet, size_t size) 
   return word.substr(0, size);
 }
 
-// Merges of tokens there already, so that some pairs give the same text in several ways.
+// Makes merges of existing tokens, so that some pairs give the same text in several ways.
 TokenizerDescription random_description(Random* random, std::string_view alphabet, size_t merge_count, size_t longest,
                                         bool shuffle) {
   std::vector<std::string> names;
@@ -88,7 +88,7 @@ TEST(Bpe, MergesEveryShortWordOfTwoLettersCorrectly) {
     const auto description = random_description(&random, "ab", 1 + random.below(12), 8, table % 2 == 0);
     const TokenizerData data = build_tokenizer(description);
     const TokenizerView tokenizer = data.view();
-    for (uint32_t bits = 2; bits < 2048; ++bits) {  // below the leading 1, a bit a letter
+    for (uint32_t bits = 2; bits < 2048; ++bits) {  // one bit per letter, below the leading 1
       std::string word;
       for (uint32_t rest = bits; rest > 1; rest >>= 1) word.push_back(rest & 1 ? 'a' : 'b');
       const Tokens expected = naive_bpe(description, word);
@@ -149,7 +149,7 @@ TEST(Bpe, MergingAndSearchingAgreeOnGpt2) {
     ASSERT_EQ(merge(tokenizer, {tokenizer.bytes_of(token)}), expected);
   }
   Random random(15);
-  for (int i = 0; i < 50000; ++i) {  // words of pieces of words
+  for (int i = 0; i < 50000; ++i) {  // words composed of parts of words
     std::string word;
     while (word.size() < 20) {
       const auto bytes = tokenizer.bytes_of(random.below(50256));

@@ -8,7 +8,7 @@ namespace sotto::test {
 namespace {
 
 TEST(TokenizerBuilder, DropsMergesThatNoTextTriggers) {
-  // bc merges first, so that ab c never does; abc comes about as a bc.
+  // bc merges first, so that ab c never occurs; abc arises from a bc.
   const auto description = describe("abc", {{"b", "c"}, {"a", "b"}, {"ab", "c"}, {"a", "bc"}});
   const TokenizerData data = build_tokenizer(description);
   ASSERT_EQ(data.merges.size(), 3u);

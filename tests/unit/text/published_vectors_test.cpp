@@ -1,5 +1,5 @@
-// GPT-2's own vocabulary: published vectors, and agreement with the `tokenizers` package,
-// of which tests/tools/make_tokenizer_goldens.py has kept hashes.
+// Tests GPT-2's own vocabulary with published vectors, and compares it with the `tokenizers` package, whose results are
+// stored as hashes by tests/tools/make_tokenizer_goldens.py.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -19,7 +19,7 @@ std::optional<TokenizerData> read_gpt2() {
   return read_tokenizer_directory(*directory, 50257);
 }
 
-// GPT-2 with tokens for 2 ... 31 spaces and 2 ... 9 tabs.
+// Reads GPT-2's vocabulary with added tokens for 2 ... 31 spaces and 2 ... 9 tabs.
 std::optional<TokenizerData> read_whitespace_gpt2(bool add_prefix_space = false) {
   const auto file = shared_data("tokenizer/vocab/hf_tokenizer_gpt2_plus_38_whitespace_tokens.json");
   if (!file) return std::nullopt;

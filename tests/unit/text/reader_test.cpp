@@ -1,4 +1,4 @@
-// Tokenizer files in all their forms, and what is refused.
+// Tests tokenizer files in all their forms, and those that are rejected.
 #include "converters/tokenizers/reader.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ std::optional<TokenizerData> read(const Files& files, uint32_t vocabulary_size =
   return read_tokenizer_directory(directory.path(), vocabulary_size);
 }
 
-// What reading throws; empty if it does not.
+// Returns the message that reading throws, or an empty string.
 std::string error_of(const Files& files, uint32_t vocabulary_size = 8) {
   try {
     (void)read(files, vocabulary_size);
@@ -57,7 +57,7 @@ json whole_tokenizer() {
       "merges": ["a b", "\u0120 ab"]}})");
 }
 
-// tokenizer.json with the value at `pointer` replaced.
+// Returns tokenizer.json with the value at `pointer` replaced.
 Files with(const char* pointer, json value) {
   json tokenizer = whole_tokenizer();
   tokenizer[json::json_pointer(pointer)] = std::move(value);
@@ -104,7 +104,7 @@ TEST(TokenizerReader, ReadsSpecialTokensFromFilesNextToTheVocabulary) {
   EXPECT_EQ(encode_all(data->view(), " ab  \t\t<pad>", true), (Tokens{4, 7, 9, 6}));
 }
 
-// A byte that no text could have would be missing in grammars.
+// Grammars would lack a byte that no text can contain.
 TEST(TokenizerReader, TokensOfBytesStayText) {
   for (const Files& more :
        {Files{{"special_tokens_map.json", R"({"pad_token": "a"})"}, {"tokenizer_config.json", R"({"pad_token": "a"})"}},
@@ -232,7 +232,7 @@ TEST(TokenizerReader, DamagedWholeTokenizers) {
   EXPECT_ERROR(with("/added_tokens/0", "x"), "tokenizer.json");
 }
 
-// Puts values of all types in all places: what is refused is named by file and field.
+// Puts values of all types in all places. Rejections must name the file and the field.
 void expect_named_refusals(const char* name, const json& good, Files files) {
   std::vector<json::json_pointer> places;
   const json flat = good.flatten();

@@ -1,4 +1,4 @@
-// What the tokenizer's tests share: data, random numbers, an oracle, short calls.
+// Code that the tokenizer's tests share: data, random numbers, an oracle, and short calls.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace sotto::test {
 
-// Below SOTTO_TEST_DATA, else ../shared/data next to the source tree; nullopt if it is missing.
+// Returns a file of SOTTO_TEST_DATA, or of ../shared/data next to the source tree, or nullopt if it is missing.
 std::optional<std::filesystem::path> shared_data(const std::string& name);
 #define SOTTO_REQUIRE_DATA(path) \
   if (!(path)) GTEST_SKIP() << "test data is missing; set SOTTO_TEST_DATA"
@@ -22,7 +22,7 @@ std::optional<std::filesystem::path> shared_data(const std::string& name);
 std::string read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, std::string_view text);
 
-// An empty directory, removed with the object.
+// An empty directory that is removed with the object.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();
@@ -33,7 +33,7 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
-// SplitMix64. make_tokenizer_goldens.py has the same.
+// SplitMix64, as in make_tokenizer_goldens.py.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
@@ -56,14 +56,14 @@ class Hash {
   uint64_t hash_ = 0xcbf29ce484222325u;
 };
 
-// Encodes with room for all; anything but kOk is a test failure.
+// Encodes with a sufficient capacity. Any status other than kOk fails the test.
 std::vector<int32_t> encode_all(const TokenizerView& tokenizer, std::string_view text, bool parse_special = false);
 std::string decode_all(const TokenizerView& tokenizer, const std::vector<int32_t>& tokens);
 
-// BPE by its definition, over the merges as described.
+// Encodes a word with BPE by its definition, over the merges of the description.
 std::vector<int32_t> naive_bpe(const TokenizerDescription& description, std::string_view word);
 
-// Byte tokens for `alphabet` and the merges of `pairs`, with tokens as they need.
+// Describes byte tokens for `alphabet` and the merges of `pairs`, with the tokens that they need.
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 TokenizerDescription describe(std::string_view alphabet, const Pairs& pairs);
 uint32_t add_token(TokenizerDescription* description, std::string bytes, TokenKind kind);

@@ -1,4 +1,4 @@
-// The contract of encode(): room, errors, added tokens, the prefix space.
+// Tests the contract of encode(): capacity, errors, added tokens, and the prefix space.
 #include "runtime/text/tokenizer.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ using Tokens = std::vector<int32_t>;
 
 struct Call {
   Status status;
-  size_t count = SIZE_MAX;  // as before the call
+  size_t count = SIZE_MAX;  // the value before the call
   Tokens tokens;
   Error error;
 };
@@ -29,7 +29,7 @@ std::string all_bytes() {
   return bytes;
 }
 
-// Token ids of bytes are the bytes; ab is 256, " a" 257.
+// The token ids of bytes are the bytes; ab is 256, and " a" is 257.
 TokenizerDescription small_description() { return describe(all_bytes(), {{"a", "b"}, {" ", "a"}}); }
 
 TEST(Encode, EmptyTextHasNoTokens) {
@@ -146,7 +146,7 @@ TEST(Encode, AnAddedTokenEndsTheTextBeforeIt) {
   auto description = small_description();
   const auto bar = static_cast<int32_t>(add_token(&description, "|", TokenKind::kAdded));
   const TokenizerData data = build_tokenizer(description);
-  // At the end of text all spaces are one word; before a word the last goes to it.
+  // At the end of text all spaces are one word. Before a word the last space belongs to it.
   EXPECT_EQ(encode_all(data.view(), "b  |a"), (Tokens{'b', ' ', ' ', bar, 'a'}));
   EXPECT_EQ(encode_all(data.view(), "b  a"), (Tokens{'b', ' ', 257}));
 }

@@ -1,4 +1,4 @@
-// Damaged arrays are refused; what passes is safe to encode with (see also the fuzzer).
+// Tests that damaged arrays are rejected, and that accepted ones are safe to encode with. A fuzzer does the same.
 #include "runtime/model/tokenizer_view.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ TokenizerView raw_view(const TokenizerData& data) {
   return view;
 }
 
-// Tokens: 0 a, 1 b, 2 c, 3 ab, 4 abc, 5 abab, 6 <x>, 7 <y>, 8 unused.
+// The tokens are 0 a, 1 b, 2 c, 3 ab, 4 abc, 5 abab, 6 <x>, 7 <y>, 8 unused.
 const Damage kDamages[] = {
     {"token_kinds and vocabulary_size differ", [](auto& d) { d.token_kinds.pop_back(); }},
     {"token_offsets and vocabulary_size differ", [](auto& d) { d.token_offsets.pop_back(); }},
@@ -110,7 +110,7 @@ TEST(VerifyTokenizer, FillsInWhatTheFileLacks) {
 }
 
 TEST(VerifyTokenizer, LongTokensNeedMergesInOrder) {
-  // x x, xx xx, ... up to 256 bytes, then the first merge last.
+  // Merges x x, xx xx, ... up to 256 bytes, of which the first comes last in one case.
   for (const bool in_order : {true, false}) {
     Pairs pairs;
     for (size_t size = 1; size <= 128; size *= 2) {

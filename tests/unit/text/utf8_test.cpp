@@ -22,7 +22,7 @@ std::string encode_utf8(uint32_t c) {
   return {byte(0xF0 | c >> 18), byte(0x80 | (c >> 12 & 63)), byte(0x80 | (c >> 6 & 63)), byte(0x80 | (c & 63))};
 }
 
-// The text that comes out when `pieces` go in one by one.
+// Returns the text that is written when `pieces` are appended one by one.
 std::string stream(const std::vector<std::string_view>& pieces) {
   Utf8Stream stream;
   std::string text;
@@ -74,7 +74,7 @@ TEST(FindInvalidUtf8, FindsTheFirstInvalidByteAtAnyPlace) {
   }
 }
 
-// Unicode 15, tables 3-8 to 3-11: what conforming replacement gives.
+// The results of conforming replacement in Unicode 15, tables 3-8 to 3-11.
 struct Replacement {
   std::string_view bytes;
   std::string_view text;

@@ -1,4 +1,4 @@
-// Compares logits that are computed only where a mask allows tokens with the full row, bit for bit.
+// Compares logits that are computed only for tokens that a mask allows with the full row, bit for bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -41,7 +41,7 @@ std::vector<int32_t> random_tokens(std::mt19937& random, size_t count) {
   return tokens;
 }
 
-// Returns the logits after a stream of these tokens alone.
+// Returns the logits after a stream of only these tokens.
 std::vector<float> plain_logits(const std::vector<int32_t>& tokens) {
   TestSequence plain(*model(), {.context_tokens = 96, .batch_tokens = 5});
   EXPECT_EQ(plain.sequence.append(tokens, kRunning), Status::kOk);

@@ -19,7 +19,7 @@ void require(Status status, const Error& error) {
   if (status != Status::kOk) throw std::runtime_error(error.message);
 }
 
-// Synthetic weights that say more than those of an untrained model: everything is louder.
+// Synthetic weights that are larger than those of an untrained model, so that more text differs.
 class LoudCheckpoint final : public Checkpoint {
  public:
   LoudCheckpoint(const ModelShape& shape, uint64_t seed, float gain, int32_t end_of_text)
