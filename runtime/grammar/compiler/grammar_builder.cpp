@@ -22,8 +22,8 @@ uint32_t multiply_counts(uint64_t a, uint64_t b) {
   return a * b > kMaxRepetitions ? kNoIndex : static_cast<uint32_t>(a * b);
 }
 
-// (x{inner}){outer} repeats x any number of times between the products of the bounds if the
-// ranges k * inner of neighbouring k touch; k = outer minimum is where the gap is widest.
+// (x{inner}){outer} repeats x any number of times between the products of the bounds if the ranges k * inner of
+// neighbouring k are adjacent or overlap. The gap is widest at k = the outer minimum.
 bool joins(const Expression& inner, uint32_t minimum, uint32_t maximum) {
   if (minimum == maximum) return true;
   if (minimum == 0) return inner.minimum <= 1;

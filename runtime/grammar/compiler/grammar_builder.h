@@ -1,6 +1,6 @@
-// A grammar as rules over expressions: what every front end (GBNF, JSON Schema, regular expressions) builds and the
-// compiler reads. It lives in a workspace. Once that is exhausted, calls have no harmful effect, and the compiler
-// reports the failure.
+// A grammar as rules over expressions. Every front end (GBNF, JSON Schema, regular expressions) builds it, and the
+// compiler reads it. It is stored in a workspace. Once that is exhausted, calls have no harmful effect, and the
+// compiler reports the failure.
 #pragma once
 
 #include <cstdint>
@@ -28,20 +28,19 @@ enum class ExpressionKind : uint8_t {
 
 struct Expression {
   ExpressionKind kind;
-  uint32_t first;  // text: its offset; characters, tokens: the interval; reference: the rule;
-                   // otherwise the first child
-  uint32_t count;  // of bytes or intervals
+  uint32_t first;  // offset of a text, interval of characters or tokens, rule of a reference, otherwise the first child
+  uint32_t count;  // number of bytes or intervals
   uint32_t minimum;
   uint32_t maximum;
-  uint32_t next;  // sibling
-  uint32_t size;  // states it takes when repetitions are written out; saturated
+  uint32_t next;  // next sibling
+  uint32_t size;  // number of states with written-out repetitions, saturated
 };
 
 struct Rule {
-  uint32_t name;  // offset in names
+  uint32_t name;  // offset in the names
   uint32_t name_size;
-  uint32_t body;       // kNoIndex: mentioned, but not defined
-  uint64_t mentioned;  // offset in the source
+  uint32_t body;       // kNoIndex if the rule is mentioned but not defined
+  uint64_t mentioned;  // offset of the first mention in the source
   uint64_t defined;
 };
 
@@ -49,26 +48,26 @@ class GrammarBuilder {
  public:
   explicit GrammarBuilder(Workspace& workspace);
 
-  // Returns the rule of that name, which is created at its first mention.
+  // Returns the rule with this name. The first mention of a name creates the rule.
   uint32_t rule(std::span<const char> name, uint64_t source_offset);
-  // Returns kNoIndex if nothing mentions the rule.
+  // Returns kNoIndex if the name is not mentioned.
   uint32_t find_rule(std::span<const char> name) const;
   // Adds a rule without a name.
   uint32_t anonymous_rule(uint32_t body);
-  // The rule must not have a body yet.
+  // Defines a rule, which must not have a body yet.
   void define(uint32_t rule, uint32_t body, uint64_t source_offset);
 
-  // Each of these returns an expression, which may be used once, as a child or as a body.
+  // Each of these returns an expression, which may be used only once, as a child or as a body.
   uint32_t empty();
   uint32_t text(std::span<const char> bytes);
   uint32_t reference(uint32_t rule);
-  // One of the characters in the intervals added since begin_intervals(), or one of all others. Returns kNoIndex if
-  // there is none.
+  // characters() makes one of the characters in the intervals added since begin_intervals(), or one of all others. It
+  // returns kNoIndex if there is none.
   uint32_t begin_intervals() const { return intervals_.size(); }
   void add_interval(Interval interval) { intervals_.push(interval); }
   uint32_t characters(uint32_t begin, bool complement);
   uint32_t tokens(uint32_t begin);
-  // minimum <= maximum, both at most kMaxRepetitions; maximum may be kUnbounded.
+  // Requires minimum <= maximum, both at most kMaxRepetitions. `maximum` may be kUnbounded.
   uint32_t repeat(uint32_t expression, uint32_t minimum, uint32_t maximum);
 
   struct List {

@@ -140,7 +140,7 @@ class NfaBuilder {
     }
   }
 
-  // entry -> inside -body-> after -> exit, and back from after to inside.
+  // Adds entry -> inside -body-> after -> exit, and an edge back from after to inside.
   void star(uint32_t body, uint32_t entry, uint32_t exit, bool at_least_once) {
     const uint32_t inside = nfa_.add_state();
     const uint32_t after = nfa_.add_state();
@@ -168,7 +168,7 @@ class NfaBuilder {
     }
   }
 
-  // Makes the body a rule. A body that unrolling copies is still one rule.
+  // Makes the body a rule. If unrolling copies the body, it is still only one rule.
   void loop(const Expression& expression, const Task& task) {
     if (!loop_of_.resize(grammar_.expression_count())) return;
     uint32_t& known = loop_of_[expression.first];
@@ -186,7 +186,7 @@ class NfaBuilder {
   RuleNfa& nfa_;
   GrowingArray<Task> tasks_;
   GrowingArray<Suffix> suffixes_;
-  GrowingArray<uint32_t> loop_of_;  // loop + 1 by the body's expression
+  GrowingArray<uint32_t> loop_of_;  // for each expression that is a body, its loop + 1
 };
 
 bool is_call(const NfaEdge& edge) { return edge.label == NfaLabel::kCall || edge.label == NfaLabel::kLoop; }
@@ -195,7 +195,7 @@ uint32_t callee(const RuleNfa& nfa, const NfaEdge& edge) {
   return edge.label == NfaLabel::kCall ? edge.value : nfa.loops[edge.value].rule;
 }
 
-// Lists of edges by key: all calls of a rule, or all edges into a state.
+// Lists of edges by key, for example all calls of a rule or all edges into a state.
 class EdgeIndex {
  public:
   explicit EdgeIndex(Workspace& workspace) : heads_(workspace), next_(workspace), source_(workspace) {}
@@ -325,7 +325,7 @@ class Analyzer {
     }
   }
 
-  // Rules are built in order, start first, then exit.
+  // Returns the rule that begins in a state. Rules are built in order, the start first, then the exit.
   uint32_t rule_starting_at(uint32_t state) const {
     if (state + 1 >= nfa_.states.size()) return kNoIndex;
     const uint32_t exit_of = nfa_.states[state + 1].exit_of;

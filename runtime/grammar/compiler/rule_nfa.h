@@ -1,13 +1,13 @@
 // The rules of a grammar as nondeterministic automata over bytes, tokens and calls of other rules.
 //
 // Each rule becomes an automaton with one start and one exit (Thompson's construction; character classes become UTF-8
-// byte sequences). The call of a rule is one edge, so recursion needs no special treatment here; the matcher handles it
-// with a stack. A counted repetition is written out if that takes few states; otherwise it becomes a loop: a call of
+// byte sequences). The call of a rule is one edge, so recursion needs no special treatment here. The matcher handles it
+// with a stack. A counted repetition is written out if that takes few states. Otherwise it becomes a loop: a call of
 // its body that the matcher counts.
 //
-// The analysis makes every path lead to an exit, so that a matcher whose set of states is not empty always holds a
-// prefix of some text: a call of a rule that can be empty gets an epsilon edge next to it, and edges that cannot be
-// completed are removed.
+// The analysis ensures that every path leads to an exit. So as long as a matcher's set of states is not empty, the text
+// read so far is a prefix of some text. A call of a rule that can be empty gets an epsilon edge in parallel, and edges
+// that cannot be completed are removed.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@
 
 namespace sotto {
 
-// Counts calls of `rule`.
+// A loop that counts calls of `rule`.
 struct Loop {
   uint32_t rule;
   uint32_t minimum;
-  uint32_t maximum;  // kUnbounded: no limit
+  uint32_t maximum;  // kUnbounded for no limit
 };
 
 struct RuleAutomaton {
@@ -43,16 +43,16 @@ void build_nfa(GrammarBuilder& builder, uint32_t unrolled_states, RuleNfa& nfa);
 struct NfaAnalysis {
   explicit NfaAnalysis(Workspace& workspace) : productive(workspace), reachable(workspace), live(workspace) {}
 
-  GrowingArray<uint8_t> productive;  // by rule: some text completes it
-  GrowingArray<uint8_t> reachable;   // by rule: it may occur in a text of the root
-  GrowingArray<uint8_t> live;        // by state: the exit can be reached from it
+  GrowingArray<uint8_t> productive;  // for each rule, whether some text completes it
+  GrowingArray<uint8_t> reachable;   // for each rule, whether it may occur in a text of the root
+  GrowingArray<uint8_t> live;        // for each state, whether the exit can be reached from it
 };
 
-// Gives loops whose bodies can be empty the minimum 0. After the analysis, the edge of a call or a loop stands only for
-// texts that are not empty.
+// Analyzes the automata and removes edges that cannot be completed. Loops whose bodies can be empty get the minimum 0.
+// After the analysis, the edge of a call or a loop stands only for texts that are not empty.
 void analyze_nfa(RuleNfa& nfa, uint32_t root, Workspace& workspace, NfaAnalysis* analysis);
 
-// The alphabet of rule automata: classes of bytes, classes of tokens, calls and loops, numbered in this order.
+// The alphabet of rule automata: classes of bytes, classes of tokens, calls, and loops, numbered in this order.
 class Symbols {
  public:
   explicit Symbols(Workspace& workspace) : token_cuts_(workspace) {}
@@ -64,11 +64,11 @@ class Symbols {
   uint32_t token_class_count() const { return token_cuts_.size() == 0 ? 0 : token_cuts_.size() - 1; }
   uint32_t class_count() const { return byte_class_count_ + token_class_count(); }
   uint8_t byte_class(uint32_t byte) const { return byte_classes_[byte]; }
-  // The tokens of a token class; token classes are numbered from 0 here.
+  // Returns the tokens of a token class. Token classes are numbered from 0 here.
   Interval tokens(uint32_t token_class) const { return {token_cuts_[token_class], token_cuts_[token_class + 1] - 1}; }
 
   bool is_call(uint32_t symbol) const { return symbol >= class_count(); }
-  // The rule of a call, and the loop (or kNoIndex).
+  // Finds the rule of a call, and its loop or kNoIndex.
   void call_of(const RuleNfa& nfa, uint32_t symbol, uint32_t* rule, uint32_t* loop) const;
 
   // The symbols of an edge are one interval, except for token sets, which have several.

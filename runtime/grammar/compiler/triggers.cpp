@@ -9,11 +9,11 @@
 namespace sotto {
 namespace {
 
-// Free text as rules: one rule per state of the automaton of the triggers. A state reads a character and goes on with
-// the rule of the next state; the end of a trigger is the root.
+// Free text as rules, with one rule per state of the automaton of the triggers. A state reads a character and continues
+// with the rule of the next state. The end of a trigger leads to the root.
 class TriggerRules {
  public:
-  // `active`: the rule that begins with trigger tokens; kNoIndex: there are none.
+  // `active` is the rule that begins with trigger tokens, or kNoIndex if there are none.
   TriggerRules(uint32_t root, uint32_t active, GrammarBuilder& builder)
       : root_(root),
         active_(active),
@@ -98,7 +98,7 @@ class TriggerRules {
   GrammarBuilder& builder_;
   Workspace& workspace_;
   Automaton automaton_;
-  GrowingArray<uint32_t> rules_;    // by state
+  GrowingArray<uint32_t> rules_;    // rule of each state
   GrowingArray<uint32_t> letters_;  // code points of the triggers
 };
 

@@ -1,5 +1,5 @@
 // Lazy activation: text is free until the first of several triggers appears, and a text of the grammar begins right
-// after it. Triggers are compiled into rules, so masks stay exact and nothing special happens at run time.
+// after it. Triggers are compiled into rules, so masks stay exact, and the matcher needs no code for them.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Triggers {
 
 // Adds the rule `*start`: text without any trigger, alone or followed by a trigger and a text of `root`. There is at
 // least one trigger. Free text is UTF-8. If a trigger token has text of its own, only its number distinguishes it from
-// that text; free text is then any sequence of tokens with text except the triggers, and trigger strings are not
+// that text. Then free text is any sequence of tokens with text except the triggers, and trigger strings are not
 // allowed. `vocabulary` may be null if there are no trigger tokens.
 Status build_triggers(const Triggers& triggers, const Vocabulary* vocabulary, uint32_t root, GrammarBuilder& builder,
                       uint32_t* start, Error* error);

@@ -35,7 +35,7 @@ void MaskCache::flush() {
   index_.clear();
 }
 
-// Most masks allow few tokens: then only the words that hold them are hashed.
+// Hashes the draft. Most masks allow few tokens, and then only the words that contain them are hashed.
 uint64_t MaskCache::hash_draft() const {
   constexpr uint32_t kFewWords = 64;
   uint64_t hash = 0;
@@ -62,7 +62,7 @@ bool MaskCache::equals_draft(const Entry& entry) {
   return equals;
 }
 
-// Counts the tokens in which the draft differs from the base (null: the empty mask), up to `most`.
+// Counts the tokens in which the draft differs from the base, up to `most`. A null base is the empty mask.
 uint32_t MaskCache::difference(const uint64_t* base, uint32_t most) const {
   const uint64_t* words = buffer_;
   uint32_t count = 0;
@@ -151,7 +151,7 @@ void MaskCache::toggle(const Entry& entry, uint64_t* words) const {
 
 void MaskCache::show(uint32_t mask) {
   const Entry& entry = entries_[mask];
-  const uint32_t cheap = word_count_ / 16;  // flips that take no longer than a copy
+  const uint32_t cheap = word_count_ / 16;  // a list of this many flips takes no longer than a copy
   const bool is_near = shown_ != kNoMask && entries_[shown_].base == entry.base && entries_[shown_].count <= cheap;
   if (is_near) {
     toggle(entries_[shown_], buffer_);
