@@ -129,7 +129,7 @@ PIP_NO_INDEX=1"
   touch "$tools/installed"
 }
 
-# build PRESET [TARGET]
+# build PRESET [TARGETS]
 build() {
   install_packages
   configuration=${1%-cpus}
@@ -152,7 +152,8 @@ build() {
     cmake --preset "$configuration" ${SOTTO_CMAKE_OPTIONS:-} >&2
   fi
   say "Building $directory"
-  cmake --build --preset "$1" ${2:+--target "$2"} >&2
+  # shellcheck disable=SC2086  # one word a target
+  cmake --build --preset "$1" ${2:+--target $2} >&2
 }
 
 command=${1:-}
@@ -162,7 +163,7 @@ case $command in
   demo)
     prompt=${1-$default_prompt}
     [ $# -eq 0 ] || shift
-    build release sotto_cli
+    build release "sotto_cli sotto-convert sotto sotto_static" # what `cmake --install` needs
     [ -f "$demo_model" ] || fail "$demo_model is missing"
     [ $# -gt 0 ] || set -- -n 200
     exec "$root/build/release/bin/sotto" generate -m "$demo_model" -p "$prompt" "$@"

@@ -1,4 +1,4 @@
-/* cc json_output.c -lsotto -o json_output && ./json_output demo.sotto "A person: " */
+/* C11: cc json_output.c -lsotto -o json_output && ./json_output demo.sotto "A person: " */
 #include <sotto.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static sotto_error error = {sizeof error, SOTTO_OK, 0, ""};
 
 static void check(sotto_status status) {
   if (status >= 0) return;
-  fprintf(stderr, "%s: %s\n", sotto_status_text(status), error.message);
+  fprintf(stderr, "%s\n", error.status == status ? error.message : sotto_status_text(status));
   exit(1);
 }
 
@@ -28,7 +28,7 @@ static int32_t print(void* stream, const sotto_piece* piece) {
 
 int main(int argc, char** argv) {
   FILE* file = argc == 3 ? fopen(argv[1], "rb") : NULL;
-  if (!file || fseek(file, 0, SEEK_END) != 0) return 2;
+  if (!file || fseek(file, 0, SEEK_END) != 0) return fprintf(stderr, "usage: json_output MODEL PROMPT\n"), 2;
   size_t file_size = (size_t)ftell(file), size, count;
   void* bytes = block(file_size);
   rewind(file);
@@ -66,5 +66,7 @@ int main(int argc, char** argv) {
   check(end);
   puts("");
   sotto_session_deinit(session);
-  return end == SOTTO_STOP_GRAMMAR ? 0 : 3; /* the object is complete */
+  if (end == SOTTO_STOP_GRAMMAR) return 0;
+  fprintf(stderr, "the object is not complete: %s\n", sotto_status_text(end));
+  return 3;
 }

@@ -1,5 +1,5 @@
 /* Generation without a heap, as firmware does it: every byte is declared at compile time.
- * cc static_arena.c -lsotto -o static_arena && ./static_arena demo.sotto "Once upon a time" */
+ * C11: cc static_arena.c -lsotto -o static_arena && ./static_arena demo.sotto "Once upon a time" */
 #include <sotto.h>
 #include <sotto_memory.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static sotto_error error = {sizeof error, SOTTO_OK, 0, ""};
 
 static int failed(sotto_status status) {
   if (status >= 0) return 0;
-  fprintf(stderr, "%s: %s\n", sotto_status_text(status), error.message);
+  fprintf(stderr, "%s\n", error.status == status ? error.message : sotto_status_text(status));
   return 1;
 }
 
@@ -39,7 +39,9 @@ static int32_t print(void* stream, const sotto_piece* piece) {
 }
 
 int main(int argc, char** argv) {
-  size_t file_size = argc == 3 ? read_model(argv[1]) : 0;
+  if (argc != 3) return fprintf(stderr, "usage: static_arena MODEL PROMPT\n"), 2;
+  size_t file_size = read_model(argv[1]);
+  if (file_size == 0) return fprintf(stderr, "%s cannot be read\n", argv[1]), 2;
   sotto_model_params model_params;
   sotto_model_params_init(&model_params, sizeof model_params);
   sotto_model* model;

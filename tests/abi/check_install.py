@@ -27,10 +27,11 @@ def expect_version(program, environment=None):
 
 def check_layout(prefix, libdir):
     """The files that a distribution's packages are made of."""
-    expected = [libdir / name for name in ["libsotto.a", "libsotto.so", "libsotto.so.1", "pkgconfig/sotto.pc",
+    expected = [libdir / name for name in ["libsotto.a", "libsotto.so", "libsotto.so.1", "libsotto_posix.a",
+                                           "pkgconfig/sotto.pc", "pkgconfig/sotto_posix.pc",
                                            "cmake/sotto/sotto-config.cmake", "cmake/sotto/sotto-config-version.cmake"]]
     expected += [prefix / "include" / name for name in ["sotto.h", "sotto_grammar.h", "sotto.hpp", "sotto/session.hpp"]]
-    expected += [prefix / "share/doc/sotto" / name for name in ["LICENSE", "licenses"]]
+    expected += [prefix / "share/doc/sotto" / name for name in ["LICENSE", "licenses/flatbuffers.txt"]]
     missing = [str(path.relative_to(prefix)) for path in expected if not path.exists()]
     if missing:
         raise SystemExit(f"not installed: {', '.join(missing)}")
@@ -78,6 +79,9 @@ def main():
             expect_version(work / "pkg_config_shared", shared)
             run(args.cxx_compiler, "-std=c++17", main_cpp, *flags, "-o", work / "pkg_config_cpp")
             expect_version(work / "pkg_config_cpp", shared)
+            flags = shlex.split(run(args.pkg_config, "--cflags", "--libs", "sotto_posix", env=environment))
+            run(args.compiler, main_c, "-DUSES_POSIX", *flags, "-o", work / "pkg_config_posix")
+            expect_version(work / "pkg_config_posix", shared)
             static = shlex.split(run(args.pkg_config, "--static", "--cflags", "--libs", "sotto", env=environment))
             static = [str(libdir / "libsotto.a") if flag == "-lsotto" else flag for flag in static]
             run(args.compiler, main_c, *static, "-o", work / "pkg_config_static")

@@ -2,6 +2,9 @@
 #include <sotto.h>
 #include <stdio.h>
 #include <string.h>
+#ifdef USES_POSIX
+#  include <sotto_posix.h>
+#endif
 
 int xnn_initialize(const void* allocator);
 void* pthreadpool_create(size_t thread_count);
@@ -20,6 +23,12 @@ int main(void) {
   if (sotto_version() != SOTTO_VERSION) return 1;
   if (sotto_model_memory_size(no_model, sizeof no_model, &params, &size, &error) >= 0) return 2;
   if (xnn_initialize(NULL) != 0 || pthreadpool_create(1) != NULL) return 3;
+#ifdef USES_POSIX
+  sotto_posix_mapping mapping;
+  char message[100];
+  if (sotto_posix_map_file("/", &mapping, message, sizeof message) == 0) return 4;
+  if (strcmp(message, "/: is a directory, not a file") != 0) return 5;
+#endif
   printf("sotto %u.%u.%u\n", (unsigned)(sotto_version() >> 16), (unsigned)(sotto_version() >> 8 & 255u),
          (unsigned)(sotto_version() & 255u));
   return 0;
