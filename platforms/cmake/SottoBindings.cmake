@@ -2,6 +2,9 @@
 # `bindings` builds what they need. A test whose tool is missing or too old is skipped and says so.
 
 add_custom_target(bindings DEPENDS sotto sotto_static)
+if(sotto_builds_tools)
+  add_dependencies(bindings sotto_cli sotto-convert)  # the test of the READMEs installs the build
+endif()
 
 # sotto_find_tool(NAME TOOL LEAST_VERSION [VERSION_ARGUMENT]): the path of TOOL in NAME, or why there is none in
 # NAME_MISSING.
