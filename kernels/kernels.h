@@ -16,7 +16,7 @@
 
 namespace sotto {
 
-// The values are those of sotto.h.
+// The values are those of sotto_isa, which capi/model.cpp checks.
 enum class Isa : int32_t {
   kAuto = 0,
   kReference = 1,

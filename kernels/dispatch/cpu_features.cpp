@@ -89,7 +89,7 @@ bool has_avx_vnni() {
   return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && has(eax, 4);
 }
 
-bool may_use(Isa isa) { return isa != Isa::kAvx512Amx || request_tiles(); }
+bool enable_isa(Isa isa) { return isa != Isa::kAvx512Amx || request_tiles(); }
 
 #elif SOTTO_ARM64 && defined(__APPLE__)
 
@@ -128,7 +128,7 @@ uint32_t supported_isas() { return isa_bit(Isa::kReference); }
 
 #if !SOTTO_X86_64
 bool has_avx_vnni() { return false; }
-bool may_use(Isa) { return true; }
+bool enable_isa(Isa) { return true; }
 #endif
 
 }  // namespace sotto

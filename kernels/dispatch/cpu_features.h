@@ -16,7 +16,8 @@ uint32_t supported_isas();
 // Returns whether the CPU has AVX-VNNI, which is vpdpbusd in 256 bits.
 bool has_avx_vnni();
 
-// Returns whether the operating system lets this process use `isa`. For kAvx512Amx this requests permission.
-bool may_use(Isa isa);
+// Prepares this process to run `isa`, one of supported_isas(). Returns false if the operating system denies it. Only
+// kAvx512Amx needs preparation: permission to use the tile registers, which holds for the rest of the process.
+bool enable_isa(Isa isa);
 
 }  // namespace sotto

@@ -44,11 +44,14 @@ constexpr InstructionSet kInstructionSets[] = {
     {Isa::kReference, "reference", &reference::kTable, nullptr, SOTTO_ROW_INT4(&reference::kInt4)},
 };
 
-const Kernels* find_usable(Isa isa, Isa except) {
+// Enables the first row that this build and CPU have among those that `is_wanted` accepts. Returns its operations, or
+// null if there is none.
+template <typename F>
+const Kernels* enable_first(F is_wanted) {
   const uint32_t supported = supported_isas();
   for (const InstructionSet& row : kInstructionSets) {
-    const bool is_wanted = isa == Isa::kAuto ? row.isa != except : row.isa == isa;
-    if (is_wanted && row.ops != nullptr && (supported & isa_bit(row.isa)) != 0 && may_use(row.isa)) return row.ops;
+    const bool is_here = row.ops != nullptr && (supported & isa_bit(row.isa)) != 0;
+    if (is_wanted(row.isa) && is_here && enable_isa(row.isa)) return row.ops;
   }
   return nullptr;
 }
@@ -70,8 +73,12 @@ const InstructionSet* find_row(Isa isa) {
   return nullptr;
 }
 
-const Kernels* find_kernels(Isa isa) { return find_usable(isa, Isa::kAuto); }
+const Kernels* find_kernels(Isa isa) {
+  return enable_first([isa](Isa row) { return isa == Isa::kAuto || isa == row; });
+}
 
-const Kernels* find_vector_kernels() { return find_usable(Isa::kAuto, Isa::kAvx512Amx); }
+const Kernels* find_vector_kernels() {
+  return enable_first([](Isa row) { return row != Isa::kAvx512Amx; });
+}
 
 }  // namespace sotto

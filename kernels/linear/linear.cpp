@@ -8,7 +8,7 @@
 
 #include "kernels/dispatch/tables.h"
 #include "kernels/linear/row_blocks.h"
-#include "kernels/reference/linear.h"
+#include "kernels/reference/reference.h"
 #include "kernels/xnnpack/fully_connected.h"
 
 namespace sotto {

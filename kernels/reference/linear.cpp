@@ -1,5 +1,5 @@
 // Linear layers with weights of 8 and of 4 bits in scalar code.
-#include "kernels/reference/linear.h"
+#include "kernels/reference/reference.h"
 
 #include <algorithm>
 #include <cmath>

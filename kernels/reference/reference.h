@@ -3,6 +3,7 @@
 
 #include "kernels/generic/attention.h"
 #include "kernels/kernels.h"
+#include "kernels/linear/linear.h"
 
 namespace sotto::reference {
 
@@ -22,6 +23,14 @@ size_t keep_from(const float* key, float floor, const float* x, const int32_t* i
                  float* kept_x, int32_t* kept_ids);
 Split split(const float* x, float floor, float ceiling, const float* weights, int32_t first, size_t n,
             int32_t* between);
+
+// Linear layers as kernels/linear/linear.h defines them.
+void run_linear(const LinearWeights& weights, size_t rows, const int8_t* q, const RowQuantization* quantization,
+                float* y, ThreadPool* pool);
+
+// Returns one output for one row q (inputs). `row` (inputs) holds the output's weights.
+float run_linear_output(const LinearWeights& weights, size_t output, const int8_t* row, const int8_t* q,
+                        RowQuantization quantization);
 
 inline constexpr Kernels kTable = {
     .isa = Isa::kReference,

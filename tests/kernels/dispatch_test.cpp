@@ -31,7 +31,7 @@ TEST(Dispatch, AutoIsTheHighestThatCanRun) {
 
 TEST(Dispatch, FindsKernelsExactlyIfBuildAndCpuAllow) {
   for (const Isa isa : named_isas()) {
-    const bool available = find_row(isa) != nullptr && (supported_isas() & isa_bit(isa)) != 0 && may_use(isa);
+    const bool available = find_row(isa) != nullptr && (supported_isas() & isa_bit(isa)) != 0 && enable_isa(isa);
     const Kernels* kernels = find_kernels(isa);
     ASSERT_EQ(kernels != nullptr, available) << isa_name(isa);
     if (available) {

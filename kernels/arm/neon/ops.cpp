@@ -1,10 +1,26 @@
-// The operations of kernels/generic over NEON vectors, with the attention of each instruction set.
+// The operations of kernels/generic over NEON vectors, with the attention of each instruction set. Here it widens int8
+// products to int16 and adds them in pairs.
+#include "kernels/arm/neon/dots.h"
 #include "kernels/arm/neon/vector.h"
 #include "kernels/dispatch/tables.h"
 #include "kernels/generic/attention.h"
 #include "kernels/generic/table.h"
 
 namespace sotto::neon {
+namespace {
+
+struct WideningStep {
+  // As |query| <= 127, the sum of two products of at most 127 * 128 fits int16.
+  static int32x4_t add(int32x4_t sum, int8x16_t query, int8x16_t key) {
+    int16x8_t products = vmull_s8(vget_low_s8(query), vget_low_s8(key));
+    products = vmlal_high_s8(products, query, key);
+    return vpadalq_s16(sum, products);
+  }
+};
+
+}  // namespace
+
+void attention(const AttentionArgs& args) { generic::attention<Vector, Dots<WideningStep>>(args); }
 
 constinit const Kernels kTable = generic::make_table<Vector>(Isa::kNeon, attention, generic::attention_rows<attention>);
 constinit const Kernels kDotprodTable = generic::make_table<Vector>(Isa::kNeonDotprod, neon_dotprod::attention,
